@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// RefreshableRes can act on a notification; see Init.Refresh.
+type RefreshableRes interface {
+	Res
+	Refresh() bool
+	SetRefresh(bool)
+}
+
+// SendableRes sends values to others with Init.Send.
+type SendableRes interface {
+	Res
+	// Sends returns a struct, or a pointer to one, whose fields are the keys and
+	// types that are sent. Only its type counts.
+	Sends() any
+}
+
+// RecvableRes can be given values that others send.
+type RecvableRes interface {
+	Res
+	Recv() map[string]*Send
+	SetRecv(map[string]*Send)
+}
+
+// EdgeableRes takes part in automatic edges.
+type EdgeableRes interface {
+	Res
+	// UIDs says what this resource is.
+	UIDs() []ResUID
+	// AutoEdges says what it wants; nil for nothing.
+	AutoEdges() (AutoEdge, error)
+}
+
+// AutoEdge is an iterator over what a resource wants: Next gives candidates,
+// Test is told which of them were found and answers whether to go on.
+type AutoEdge interface {
+	Next() []ResUID
+	Test([]bool) bool
+}
+
+// ResUID is one way to name what a resource is. A UID may have a method Hash()
+// string, equal for UIDs that match, so that it is looked up and not searched.
+type ResUID interface {
+	fmt.Stringer
+	GetName() string
+	GetKind() string
+	IFF(ResUID) bool
+	IsReversed() bool // the one that matches comes before the one that asks
+}
+
+// GroupableRes can run others of its kind as its members: one owner remains in
+// the graph, and runs its members through Init.Child.
+type GroupableRes interface {
+	Res
+	GroupKey() string // resources of different keys are never grouped; empty for none
+	GroupCmp(GroupableRes) error
+	SetGroup([]Res)
+}
+
+// Outcome is what CheckApply would have returned for one member of a batch.
+type Outcome struct {
+	OK  bool
+	Err error
+}
+
+// Batcher can check and apply many resources of one key in one call. Its members
+// stay vertices of their own; those of one key that are ready at the same time
+// run together.
+type Batcher interface {
+	Res
+	GroupKey() string // empty for alone
+	// CheckApplyBatch is called on one of the members, with all of them,
+	// and returns one Outcome for each, in their order.
+	CheckApplyBatch(ctx context.Context, apply bool, members []Res) []Outcome
+}
+
+// ReversibleRes can say how to undo it.
+type ReversibleRes interface {
+	Res
+	// Reversed returns the resource that brings back what Read showed before the
+	// first change; nil stands for "it was absent".
+	Reversed(before Res) (Res, error)
+}
+
+// Readable can look at the thing as it is now.
+type Readable interface {
+	Res
+	// Read returns it as a resource of the same kind and name. It runs after
+	// Init, may overlap Watch, and never overlaps CheckApply.
+	Read(ctx context.Context) (Res, error)
+}
+
+// Listable can find all things of its kind on the machine.
+type Listable interface {
+	Res
+	List(ctx context.Context) iter.Seq2[Res, error]
+}
+
+// SharedRes has something in common with all of its key; see Shared.
+type SharedRes interface {
+	Res
+	Shared() (key string, open func(context.Context, Host) (Shared, error))
+}
+
+// OverlappingRes promises that Init and Cleanup touch neither the system nor
+// VarDir, so that a new one may be made while the old one of its name still
+// runs.
+type OverlappingRes interface {
+	Res
+	Overlaps() bool
+}
+
+// CollectableRes can be collected from what other hosts export.
+type CollectableRes interface {
+	Res
+	Collects() bool
+}
+
+// DescribedRes documents its kind.
+type DescribedRes interface {
+	Res
+	// Doc returns Markdown: what the kind does, one paragraph first.
+	Doc() string
+}
+
+// Abilities are what a resource can do beyond Res, as data.
+type Abilities struct {
+	Refreshable bool         `json:"refreshable"`
+	Recvable    bool         `json:"recvable"`
+	Edgeable    bool         `json:"edgeable"`
+	Groupable   bool         `json:"groupable"`
+	Batcher     bool         `json:"batcher"`
+	Reversible  bool         `json:"reversible"`
+	Readable    bool         `json:"readable"`
+	Listable    bool         `json:"listable"`
+	Shared      bool         `json:"shared"`
+	Overlapping bool         `json:"overlapping"`
+	Collectable bool         `json:"collectable"`
+	Sends       *schema.Type `json:"-"` // nil when it sends nothing
+}
+
+// AbilitiesOf asks a resource for its abilities. It is the only place that does.
+// The error is about the struct that it sends.
+func AbilitiesOf(r Res) (Abilities, error) {
+	var a Abilities
+	_, a.Refreshable = r.(RefreshableRes)
+	_, a.Recvable = r.(RecvableRes)
+	_, a.Edgeable = r.(EdgeableRes)
+	_, a.Groupable = r.(GroupableRes)
+	_, a.Batcher = r.(Batcher)
+	_, a.Reversible = r.(ReversibleRes)
+	_, a.Readable = r.(Readable)
+	_, a.Listable = r.(Listable)
+	_, a.Shared = r.(SharedRes)
+	if o, ok := r.(OverlappingRes); ok {
+		a.Overlapping = o.Overlaps()
+	}
+	if c, ok := r.(CollectableRes); ok {
+		a.Collectable = c.Collects()
+	}
+	s, ok := r.(SendableRes)
+	if !ok {
+		return a, nil
+	}
+	v := s.Sends()
+	if v == nil {
+		return a, nil
+	}
+	t, err := schema.Of(v)
+	if err != nil {
+		return a, fmt.Errorf("%s: what it sends: %w", r.Kind(), err)
+	}
+	a.Sends = t
+	return a, nil
+}
+
+// Names returns the words for the abilities that are present, in a fixed order.
+func (a Abilities) Names() []string {
+	var names []string
+	for _, e := range []struct {
+		has  bool
+		name string
+	}{
+		{a.Refreshable, "refreshable"}, {a.Sends != nil, "sendable"}, {a.Recvable, "recvable"},
+		{a.Edgeable, "edgeable"}, {a.Groupable, "groupable"}, {a.Batcher, "batcher"},
+		{a.Reversible, "reversible"}, {a.Readable, "readable"}, {a.Listable, "listable"},
+		{a.Shared, "shared"}, {a.Overlapping, "overlapping"}, {a.Collectable, "collectable"},
+	} {
+		if e.has {
+			names = append(names, e.name)
+		}
+	}
+	return names
+}

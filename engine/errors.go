@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+)
+
+// UnknownKindError says that no kind of a name is registered.
+type UnknownKindError struct {
+	Kind string
+	Near string // a kind that was perhaps meant, or empty
+}
+
+func (e *UnknownKindError) Error() string {
+	if e.Near == "" {
+		return fmt.Sprintf("unknown resource kind %q", e.Kind)
+	}
+	return fmt.Sprintf("unknown resource kind %q (did you mean %q?)", e.Kind, e.Near)
+}
+
+// PanicError is a panic in a method of a resource, turned into that resource's
+// failure.
+type PanicError struct {
+	Method string // Watch, CheckApply, ...
+	Value  any
+	Stack  []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("%s panicked: %v", e.Method, e.Value) }
+
+// AbandonedError says that the engine stopped waiting for methods that ignored
+// the end of their context, and that they still run.
+type AbandonedError struct {
+	Resources []string // kind[name], sorted
+}
+
+func (e *AbandonedError) Error() string {
+	return fmt.Sprintf("abandoned while still running: %s", strings.Join(e.Resources, ", "))
+}
+
+// Permanent marks an error that a retry will not mend: the retries that are left
+// are given up. It returns nil for nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err}
+}
+
+type permanentError struct{ error }
+
+func (e *permanentError) Unwrap() error { return e.error }
+
+// IsPermanent reports whether err was marked by Permanent.
+func IsPermanent(err error) bool {
+	for err != nil {
+		if _, ok := err.(*permanentError); ok {
+			return true
+		}
+		u, ok := err.(interface{ Unwrap() error })
+		if !ok {
+			return false
+		}
+		err = u.Unwrap()
+	}
+	return false
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// Host is one resource's handle on what the machine gives to all of them: the
+// shared file watches, buses, the command runner, facts. A wait in Command or on
+// a bus gives the resource's place among the parallel runs back meanwhile.
+type Host interface {
+	// Watch subscribes to changes of the paths. It is armed when it returns: a
+	// change made after that is seen. Paths are absolute; a missing path, or a
+	// missing parent, is watched for from its nearest ancestor.
+	Watch(ctx context.Context, paths []string, o WatchOptions) (Subscription, error)
+	// Bus returns the one shared connection to a message bus.
+	Bus(ctx context.Context, which BusKind) (Bus, error)
+	// Command runs a command to its end. A command that could be started gives a
+	// Result and no error, whatever its exit code. When the context ends, it is
+	// killed with all its descendants, and the context's cause is the error.
+	Command(ctx context.Context, c Command) (*Result, error)
+	Facts() Facts
+}
+
+// WatchOptions steer Host.Watch.
+type WatchOptions struct {
+	Recurse  bool // the whole tree below each path too; links are not followed down
+	Contents bool // of a path that is a folder: its entries too (one level)
+}
+
+// Subscription is a stream of wake-ups. Nothing queues: many changes between two
+// receives are one wake-up.
+type Subscription interface {
+	C() <-chan struct{} // of capacity 1
+	// Cause tells of the changes that led to the last wake-up and forgets them.
+	Cause() Cause
+	// Close ends the subscription and releases its watches. Callable more than
+	// once.
+	Close()
+}
+
+// Cause says why a wake-up came.
+type Cause struct {
+	Source string // inotify, poll, dbus, ...
+	Path   string // of the first of the merged changes
+	Merged int    // how many changes were merged
+	Resync bool   // changes may have been lost: trust nothing
+}
+
+// BusKind is one of the message buses of the machine.
+type BusKind string
+
+// The buses.
+const (
+	SystemBus  BusKind = "system"
+	SessionBus BusKind = "session"
+)
+
+// Bus is a shared connection to a message bus.
+type Bus interface {
+	// Call calls a method (interface.Member) and returns the body of the reply.
+	Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error)
+	// Signals wakes up when a signal that fits arrives, and after a reconnect.
+	Signals(ctx context.Context, m BusMatch) (Subscription, error)
+}
+
+// BusMatch selects signals; empty fields match everything.
+type BusMatch struct{ Sender, Path, Interface, Member string }
+
+// Command is a program to run. It runs in a process group of its own.
+type Command struct {
+	Argv []string // the program, looked up in PATH of Env if it has no slash, and its arguments
+	Dir  string   // where to run; "/" when empty
+	Env  []string // the whole environment, key=value; only PATH is set when nil
+
+	User, Group string // names or numbers to run as; empty for our own
+
+	Stdin          []byte
+	Stdout, Stderr func(line []byte) // called for each line as it comes, without its end; line is valid during the call
+	MaxOutput      int               // bytes of each captured stream to keep; 1 MiB when 0
+
+	Grace time.Duration // between SIGTERM and SIGKILL at the end of the context; 0 for SIGKILL at once
+}
+
+// Result is how a command ended.
+type Result struct {
+	ExitCode  int    // -1 when a signal ended it
+	Signal    string // the name of that signal
+	Stdout    []byte // the first MaxOutput bytes
+	Stderr    []byte
+	Output    []byte // both, as they came
+	Truncated bool   // there was more output than was kept
+}
+
+// Facts are what is known of the machine without asking it again.
+type Facts struct {
+	Hostname, OS, Arch string
+	CPUs               int
+}

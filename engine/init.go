@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+)
+
+// Init is what the engine gives to one resource. It is valid from Init to
+// Cleanup. Its functions are safe for concurrent use, but each says from which
+// method it may be called.
+type Init struct {
+	Program, Version string // of the program that runs the engine
+	Hostname         string // of this machine; fixed for a generation of the graph
+
+	// Running is called in Watch, once, when the watches are armed: from here on
+	// no change goes unseen. Further calls do nothing. It never blocks.
+	Running func()
+
+	// Event is called in Watch, after Running, when the thing may have changed.
+	// It never blocks, queues nothing and carries nothing.
+	Event func()
+
+	// Busy keeps the graph from being called converged until the returned
+	// function is called. Callable anywhere; the returned function once.
+	Busy func() (done func())
+
+	// Refresh says, in CheckApply, whether a notification is pending. It stays
+	// true until a CheckApply(ctx, true) succeeds. Always false for a kind that
+	// is not RefreshableRes.
+	Refresh func() bool
+
+	// Send publishes the values that this resource sends, in CheckApply: a
+	// struct of the type that SendableRes.Sends returns, or a pointer to it. The
+	// value is copied. It must be called also when everything was right.
+	Send func(any) error
+
+	// Recv returns, in CheckApply, what has been received, by the key of the
+	// field. The map must not be altered.
+	Recv func() map[string]*Send
+
+	// Change reports, in CheckApply, one difference, before altering anything,
+	// whether apply is true or not.
+	Change func(Change)
+
+	World  World  // the shared store; never nil
+	Host   Host   // this resource's handle on the machine; never nil
+	Shared Shared // see SharedRes; else nil
+
+	// VarDir returns the folder kept for this kind and name below the state
+	// folder, joined with the given relative path, and makes it where the engine
+	// may alter the machine. It is removed when the name leaves the graph.
+	VarDir func(string) (string, error)
+
+	Debug bool                          // whether to log more
+	Logf  func(format string, v ...any) // logs one line with the resource's name
+	Log   *slog.Logger                  // the same, structured
+
+	sent any
+}
+
+// Send is one received value's origin.
+type Send struct {
+	Res     fmt.Stringer // id of the sender, kind[name]; never a pointer into a graph
+	Key     string       // of the sender's value
+	Changed bool         // it changed since the last CheckApply that succeeded
+	Secret  bool         // it must not be shown, whatever the type of the field
+}
+
+// Child returns a handle for a resource that this one holds and drives itself
+// (a composite resource): with a folder and a log prefix of its own, Running and
+// Event that go nowhere, and Send captured for Sent.
+func (i *Init) Child(r Res) *Init {
+	c := *i
+	c.sent = nil
+	c.Running, c.Event = func() {}, func() {}
+	c.Send = func(v any) error { c.sent = v; return nil }
+	c.Refresh = func() bool { return false }
+	c.Recv = func() map[string]*Send { return nil }
+	c.VarDir = func(p string) (string, error) {
+		return i.VarDir(filepath.Join("child", r.Kind(), FileName(r.Name()), p))
+	}
+	c.Logf = func(format string, v ...any) { i.Logf("%s: "+format, append([]any{r}, v...)...) }
+	if i.Log != nil {
+		c.Log = i.Log.With(slog.String("child", r.String()))
+	}
+	return &c
+}
+
+// Sent returns what the resource of a Child handle has sent last, nil if
+// nothing.
+func (i *Init) Sent() any { return i.sent }

@@ -1,0 +1,25 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+)
+
+// maxFileName leaves room for suffixes below the limit of 255 that most file
+// systems have.
+const maxFileName = 200
+
+// FileName turns a resource's name into one path element, one to one: what is
+// not plain is escaped, and what would be too long ends in a hash of the whole.
+func FileName(name string) string {
+	s := url.PathEscape(name)
+	switch {
+	case s == "" || s == "." || s == "..":
+		return "%" + s
+	case len(s) <= maxFileName:
+		return s
+	}
+	sum := sha256.Sum256([]byte(name))
+	return s[:maxFileName-2*8-1] + "~" + hex.EncodeToString(sum[:8])
+}

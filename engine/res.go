@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Res is a resource. Its methods other than Watch, CheckApply and Readable.Read
+// are never called concurrently; Watch runs beside CheckApply.
+type Res interface {
+	fmt.Stringer // kind[name]
+
+	// Kind and Name identify the resource in a graph. They are set by the engine
+	// right after construction; kinds are lower case.
+	Kind() string
+	SetKind(string)
+	Name() string
+	SetName(string)
+
+	// MetaParams returns the metaparameters, never nil. They may be altered
+	// until Init.
+	MetaParams() *MetaParams
+	SetMetaParams(*MetaParams)
+
+	// Default returns a new resource of the same kind with the values that
+	// absent parameters have. It need not set zero values, nor kind and name.
+	Default() Res
+
+	// Validate says what is wrong with the parameters, all of it at once if it
+	// can (errors.Join). It has no access to the outside. It is called before
+	// Init, and again after received values were assigned.
+	Validate() error
+
+	// Init keeps the handle and prepares. It should be quick and alter nothing
+	// outside the resource.
+	Init(*Init) error
+
+	// Cleanup releases what Init acquired. It is called once for each successful
+	// Init, after Watch and CheckApply have ended.
+	Cleanup() error
+
+	// Watch tells of possible changes until the context ends, and then returns
+	// nil or the context's error. See Init.Running and Init.Event.
+	Watch(ctx context.Context) error
+
+	// CheckApply looks, and if apply is true, makes it right. See the laws in
+	// the package comment.
+	CheckApply(ctx context.Context, apply bool) (checkOK bool, err error)
+
+	// Cmp returns nil if the other resource, of the same kind and name, wants
+	// the same, so that this one may go on in its place; else an error that
+	// names a difference. CmpFields does it for most kinds. The engine itself
+	// compares kind, name, metaparameters and wiring.
+	Cmp(Res) error
+}
+
+// Unknown stands for a value that can't be told yet, in Change.To.
+var Unknown unknown
+
+type unknown struct{}
+
+func (unknown) String() string               { return "(unknown)" }
+func (unknown) MarshalText() ([]byte, error) { return []byte("(unknown)"), nil }
+
+// Verb says what a Change does to the thing, where the values alone do not.
+type Verb string
+
+// The verbs of a Change.
+const (
+	Updated   Verb = "" // the field goes from From to To
+	Created   Verb = "created"
+	Deleted   Verb = "deleted"
+	Refreshed Verb = "refreshed" // nothing differed; a notification was acted on
+	Ran       Verb = "ran"       // a command or another action without a state of its own
+)
+
+// Change is one difference between how a thing is and how it is wanted. It is
+// given to Init.Change before anything is altered.
+type Change struct {
+	Field    string // path of the parameter, as in the graph; empty for the thing as a whole
+	From, To any    // values as schema.Encode gives them; Secret where they must not be shown; To may be Unknown
+	Verb     Verb
+}
+
+// String returns a short text on one line, without long values.
+func (c Change) String() string {
+	switch {
+	case c.Field == "" && c.Verb != Updated:
+		return string(c.Verb)
+	case c.Verb != Updated:
+		return fmt.Sprintf("%s %s", c.Field, c.Verb)
+	default:
+		return fmt.Sprintf("%s: %s -> %s", c.Field, short(c.From), short(c.To))
+	}
+}
+
+const shortLen = 60
+
+func short(v any) string {
+	s, ok := v.(string)
+	switch {
+	case v == nil:
+		return "(none)"
+	case !ok:
+		s = fmt.Sprint(v)
+	default:
+		s = fmt.Sprintf("%q", s)
+	}
+	if r := []rune(s); len(r) > shortLen {
+		s = fmt.Sprintf("%s... (%d bytes)", string(r[:shortLen]), len(s))
+	}
+	return s
+}
+
+// CmpFields compares the parameters of two resources of one kind by their
+// schema, and returns an error that names the first difference, or nil. It is
+// the Cmp of most kinds.
+func CmpFields(a, b Res) error {
+	if a.Kind() != b.Kind() {
+		return fmt.Errorf("not a %s but a %s", a.Kind(), b.Kind())
+	}
+	t, err := schema.Of(a.Default())
+	if err != nil {
+		return err
+	}
+	for _, d := range schema.Diff(t, a, b) {
+		if d.Field != nil && d.Field.Role == schema.RoleReadOnly {
+			continue
+		}
+		return fmt.Errorf("%s differs", d.Path)
+	}
+	return nil
+}

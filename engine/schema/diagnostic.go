@@ -1,0 +1,104 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Severity of a Diagnostic.
+type Severity uint8
+
+// An Error refuses the input, a Warning does not.
+const (
+	Error Severity = iota
+	Warning
+)
+
+// String returns "error" or "warning".
+func (s Severity) String() string {
+	if s == Warning {
+		return "warning"
+	}
+	return "error"
+}
+
+// Diagnostic is one finding about an input: what is wrong, where, and what to
+// do.
+type Diagnostic struct {
+	Severity   Severity
+	Pos        Pos
+	Resource   string // kind[name], when the finding is about one
+	Path       string // of the field inside the resource, when it is about one
+	Message    string // what is wrong; no position, no final stop
+	Suggestion string // the word that was probably meant, or empty
+	Related    []Related
+}
+
+// Related is another place that a Diagnostic is about, such as the first of two
+// duplicates or one edge of a cycle.
+type Related struct {
+	Pos     Pos
+	Message string
+}
+
+// String returns "file:line:col: message (did you mean "x"?)", and each related
+// place on an indented line of its own.
+func (d Diagnostic) String() string {
+	var b strings.Builder
+	if p := d.Pos.String(); p != "" {
+		b.WriteString(p + ": ")
+	}
+	if d.Severity == Warning {
+		b.WriteString("warning: ")
+	}
+	b.WriteString(d.Message)
+	if d.Suggestion != "" {
+		fmt.Fprintf(&b, " (did you mean %q?)", d.Suggestion)
+	}
+	for _, r := range d.Related {
+		b.WriteString("\n    ")
+		if p := r.Pos.String(); p != "" {
+			b.WriteString(p + ": ")
+		}
+		b.WriteString(r.Message)
+	}
+	return b.String()
+}
+
+// Diagnostics are many findings; as an error it prints one on each line.
+type Diagnostics []Diagnostic
+
+// Error returns the findings, one on each line.
+func (ds Diagnostics) Error() string {
+	lines := make([]string, len(ds))
+	for i, d := range ds {
+		lines[i] = d.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err returns ds as an error when one of them is of severity Error, else nil.
+func (ds Diagnostics) Err() error {
+	if slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error }) {
+		return ds
+	}
+	return nil
+}
+
+// Errorf adds a finding of severity Error.
+func (ds *Diagnostics) Errorf(pos Pos, format string, args ...any) {
+	*ds = append(*ds, Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
+}
+
+// Sort orders the findings by file, line and column, keeping the order of equals.
+func (ds Diagnostics) Sort() {
+	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
+		return cmp.Or(
+			cmp.Compare(a.Pos.File, b.Pos.File),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Col, b.Pos.Col),
+		)
+	})
+}

@@ -1,0 +1,70 @@
+package schema
+
+import "fmt"
+
+// Pos is a place in a source. The zero Pos is "nowhere".
+type Pos struct {
+	File      string // as the user named it; empty when there is none
+	Line, Col int32  // from 1; 0 when unknown
+}
+
+// String returns file:line:col, leaving out what is not known.
+func (p Pos) String() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.File == "":
+		return fmt.Sprintf("%d:%d", p.Line, p.Col)
+	default:
+		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+	}
+}
+
+// IsZero reports whether p is nowhere.
+func (p Pos) IsZero() bool { return p == Pos{} }
+
+// NodeKind is the shape of a Node.
+type NodeKind uint8
+
+// The shapes of a node. A scalar's shape is what its notation resolved to: 1 is
+// an int, "1" is a string.
+const (
+	NodeNull NodeKind = iota
+	NodeBool
+	NodeInt
+	NodeFloat
+	NodeString
+	NodeList
+	NodeMap
+)
+
+// Node is a value as a frontend read it, with its position: the one tree that
+// every frontend hands to the rest of the program. It is immutable once built.
+// An alias in a source may make two parents share a Node.
+type Node struct {
+	Kind  NodeKind
+	Pos   Pos
+	Text  string  // of a scalar, as written, without quotes
+	Items []*Node // of a list
+	Pairs []Pair  // of a map, in the order of the source, keys unique
+}
+
+// Pair is one entry of a map Node.
+type Pair struct {
+	Key   string
+	Pos   Pos // of the key
+	Value *Node
+}
+
+// Get returns the value under key, or nil. It may be called on a nil Node.
+func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	for i := range n.Pairs {
+		if n.Pairs[i].Key == key {
+			return n.Pairs[i].Value
+		}
+	}
+	return nil
+}

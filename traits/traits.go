@@ -1,0 +1,104 @@
+// Package traits has one small struct for each ability of a resource, to be
+// embedded in the resource's own struct. None of them holds a lock or a pointer
+// to the outside, so a resource may be overwritten as a whole while it is being
+// decoded; the engine sets kind, name and metaparameters afterwards.
+package traits
+
+import "github.com/reactivegraph/mgmt/engine"
+
+// Base is what every resource embeds: kind, name, metaparameters and String.
+type Base struct {
+	kind, name string
+	meta       *engine.MetaParams
+}
+
+// Kind returns the kind.
+func (b *Base) Kind() string { return b.kind }
+
+// SetKind is called by the engine after construction.
+func (b *Base) SetKind(kind string) { b.kind = kind }
+
+// Name returns the name.
+func (b *Base) Name() string { return b.name }
+
+// SetName is called by the engine after construction.
+func (b *Base) SetName(name string) { b.name = name }
+
+// MetaParams returns the metaparameters, the defaults if none were set.
+func (b *Base) MetaParams() *engine.MetaParams {
+	if b.meta == nil {
+		b.meta = engine.DefaultMetaParams()
+	}
+	return b.meta
+}
+
+// SetMetaParams replaces the metaparameters.
+func (b *Base) SetMetaParams(m *engine.MetaParams) { b.meta = m }
+
+// String returns kind[name].
+func (b *Base) String() string { return b.kind + "[" + b.name + "]" }
+
+// Refreshable makes a resource one that acts on notifications. Whether one is
+// pending is asked through Init.Refresh.
+type Refreshable struct{ refresh bool }
+
+// Refresh returns whether a notification is pending.
+func (r *Refreshable) Refresh() bool { return r.refresh }
+
+// SetRefresh is called by the engine before CheckApply.
+func (r *Refreshable) SetRefresh(b bool) { r.refresh = b }
+
+// Sendable goes with a method Sends of the resource's own, and Init.Send.
+type Sendable struct{}
+
+// Sends returns nil: nothing is sent. A resource that sends has its own.
+func (*Sendable) Sends() any { return nil }
+
+// Recvable makes the parameters of a resource ones that can be received.
+type Recvable struct{ recv map[string]*engine.Send }
+
+// Recv returns what was received, by the key of the field.
+func (r *Recvable) Recv() map[string]*engine.Send { return r.recv }
+
+// SetRecv is called by the engine before CheckApply.
+func (r *Recvable) SetRecv(m map[string]*engine.Send) { r.recv = m }
+
+// Edgeable goes with methods UIDs and AutoEdges of the resource's own.
+type Edgeable struct{}
+
+// UIDs returns none.
+func (*Edgeable) UIDs() []engine.ResUID { return nil }
+
+// AutoEdges wants none.
+func (*Edgeable) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
+
+// Groupable lets a resource be grouped with others; by itself it refuses. A
+// resource that groups has its own GroupKey and GroupCmp.
+type Groupable struct{ group []engine.Res }
+
+// GroupKey returns the empty key: not grouped.
+func (*Groupable) GroupKey() string { return "" }
+
+// GroupCmp returns nil: what has the same key may be grouped.
+func (*Groupable) GroupCmp(engine.GroupableRes) error { return nil }
+
+// SetGroup is called by the engine with the members, before Init.
+func (g *Groupable) SetGroup(members []engine.Res) { g.group = members }
+
+// Group returns the members.
+func (g *Groupable) Group() []engine.Res { return g.group }
+
+// Reversible goes with a method Reversed of the resource's own.
+type Reversible struct{}
+
+// Overlapping states the promise of engine.OverlappingRes.
+type Overlapping struct{}
+
+// Overlaps returns true.
+func (Overlapping) Overlaps() bool { return true }
+
+// Collectable marks a resource as one that can be collected from other hosts.
+type Collectable struct{}
+
+// Collects returns true.
+func (Collectable) Collects() bool { return true }
