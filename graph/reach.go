@@ -10,25 +10,34 @@ import (
 // has less to do, and without a cycle only among the vertices that stand between
 // the two in Sort's order: often little, at worst the whole graph.
 func (g *Graph[V]) Reachable(from, to int) bool {
-	l := g.read()
 	_, _ = g.ids[from], g.ids[to]
-	if from == to {
-		return true
+	ok, _ := g.read().reaches(from, to)
+	return ok
+}
+
+// reaches is Reachable, and says how many edges it looked at.
+func (l *layout) reaches(from, to int) (ok bool, steps int) {
+	if _, ok := l.find(from, to); ok || from == to {
+		return true, 0
 	}
-	l.sorted()
+	within := func(int32) bool { return true }
+	if l.sorted() {
+		low, high := l.rank[from], l.rank[to]
+		if low > high {
+			return false, 0
+		}
+		within = func(v int32) bool { return low <= l.rank[v] && l.rank[v] <= high }
+	}
 	down, up := newWave(l, from, l.out), newWave(l, to, l.in)
-	within := func(w int32) bool {
-		return l.rank == nil || l.rank[from] <= l.rank[w] && l.rank[w] <= l.rank[to]
-	}
 	for len(down.front) > 0 && len(up.front) > 0 {
 		if len(down.front) > len(up.front) {
 			down, up = up, down
 		}
 		if down.step(within, up.seen) {
-			return true
+			return true, down.steps + up.steps
 		}
 	}
-	return false
+	return false, down.steps + up.steps
 }
 
 // wave is a breadth-first search in one direction.
@@ -36,6 +45,7 @@ type wave struct {
 	row         func(int) []int32
 	seen        bitset
 	front, next []int32
+	steps       int
 }
 
 func newWave(l *layout, from int, row func(int) []int32) *wave {
@@ -50,6 +60,7 @@ func (w *wave) step(within func(int32) bool, other bitset) bool {
 	w.next = w.next[:0]
 	for _, u := range w.front {
 		for _, v := range w.row(int(u)) {
+			w.steps++
 			if w.seen.has(int(v)) || !within(v) {
 				continue
 			}
