@@ -47,6 +47,21 @@ type Node struct {
 	Text  string  // of a scalar, as written, without quotes
 	Items []*Node // of a list
 	Pairs []Pair  // of a map, in the order of the source, keys unique
+
+	// Set by NodeOf only.
+	typed  bool    // made from a value, so that of is the kind that it had
+	of     Kind    //
+	hidden *string // the text of a secret; Text is Redacted then
+}
+
+var nullNode = &Node{}
+
+// text returns a scalar's text, which may be a secret's.
+func (n *Node) text() string {
+	if n.hidden != nil {
+		return *n.hidden
+	}
+	return n.Text
 }
 
 // Pair is one entry of a map Node.

@@ -1,6 +1,12 @@
 package schema
 
-import "reflect"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+)
 
 // Kind is the kind of a Type.
 type Kind uint8
@@ -39,8 +45,19 @@ type Type struct {
 	Fields   []*Field // of KindStruct, in the order of declaration
 	Go       reflect.Type
 
-	byKey map[string]*Field
+	byKey  map[string]*Field // by key, and by Go name where that is no key
+	conv   conv              // how the Go side is read and written, where its Go kind does not say it
+	custom bool              // the Go side has an UnmarshalYAML of its own
 }
+
+// conv is a way of reading and writing the Go side of a KindString.
+type conv uint8
+
+const (
+	convNone  conv = iota
+	convText       // by UnmarshalText and MarshalText
+	convBytes      // a slice of bytes
+)
 
 // Role says what a field is to its resource.
 type Role uint8
@@ -67,8 +84,100 @@ type Field struct {
 	NoWatch    bool // a new received value needs no restart of Watch
 	Default    any  // the value that absence means, as Encode gives it; nil when it is the zero value
 	HasDefault bool
+
+	ord int // its place in Type.Fields
 }
 
 // ReservedKeys are the keys of a resource's declaration that a kind may not use
 // for its own fields. "name" is reserved too, except for an identity.
 var ReservedKeys = []string{"meta", "recv", "before", "depend", "notify", "listen"}
+
+// Field returns the field with that key, or with that name in Go, or nil. A key
+// wins over a name. It may be called on a nil Type.
+func (t *Type) Field(key string) *Field {
+	if t == nil {
+		return nil
+	}
+	if t.byKey != nil {
+		return t.byKey[key]
+	}
+	for _, by := range []func(*Field) string{(*Field).key, (*Field).goName} {
+		for _, f := range t.Fields {
+			if by(f) == key {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func (f *Field) key() string    { return f.Key }
+func (f *Field) goName() string { return f.GoName }
+
+// Keys returns the keys of a KindStruct in the order of declaration.
+func (t *Type) Keys() []string {
+	if t == nil {
+		return nil
+	}
+	keys := make([]string, len(t.Fields))
+	for i, f := range t.Fields {
+		keys[i] = f.Key
+	}
+	return keys
+}
+
+// index fills what is found by key. It is called once, before t is shared.
+func (t *Type) index() {
+	t.byKey = make(map[string]*Field, 2*len(t.Fields))
+	for i, f := range t.Fields {
+		f.ord = i
+		t.byKey[f.Key] = f
+	}
+	for _, f := range t.Fields {
+		if _, taken := t.byKey[f.GoName]; !taken && f.GoName != "" {
+			t.byKey[f.GoName] = f
+		}
+	}
+}
+
+// CheckReserved returns an error for each top-level field whose key belongs to
+// the declaration of a resource. OfType calls it for Go types that are resources; who
+// makes a kind from a Type of his own calls it himself.
+func (t *Type) CheckReserved() error {
+	var errs []error
+	for _, f := range t.Fields {
+		switch {
+		case slices.Contains(ReservedKeys, f.Key):
+			errs = append(errs, fmt.Errorf("field %s: the key %q is reserved for the declaration of a resource", cmp.Or(f.GoName, f.Key), f.Key))
+		case f.Key == "name" && f.Role != RoleIdentity:
+			errs = append(errs, fmt.Errorf("field %s: the key \"name\" is reserved for the name of the resource, unless the field is tagged mgmt:\"identity\"", cmp.Or(f.GoName, f.Key)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Equal reports whether two types accept the same values under the same keys.
+// What is there for people only (Name, Doc) and the Go side are not compared.
+func (t *Type) Equal(o *Type) bool {
+	switch {
+	case t == nil || o == nil || t == o:
+		return t == o
+	case t.Kind != o.Kind, t.Secret != o.Secret, t.Optional != o.Optional, t.Unit != o.Unit,
+		t.Bits != o.Bits, t.Unsigned != o.Unsigned, !slices.Equal(t.Enum, o.Enum),
+		!sameBound(t.Min, o.Min), !sameBound(t.Max, o.Max):
+		return false
+	}
+	return t.Elem.Equal(o.Elem) && slices.EqualFunc(t.Fields, o.Fields, (*Field).equal)
+}
+
+func (f *Field) equal(o *Field) bool {
+	return f.Key == o.Key && f.Role == o.Role && f.Required == o.Required && f.NoWatch == o.NoWatch &&
+		f.HasDefault == o.HasDefault && Equal(f.Default, o.Default) && f.Type.Equal(o.Type)
+}
+
+func sameBound(a, b *int64) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

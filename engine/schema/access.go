@@ -1,0 +1,231 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+)
+
+// Get returns what is at a path of a Go value, usually a pointer to a struct, as
+// EncodeAll gives it; it shares nothing with v. A step into a map entry, a list
+// element or an optional value that is not there is an error. A field may be named
+// by its key or by its name in Go.
+func Get(v any, path string) (any, error) {
+	segs, err := parsePath(path)
+	if err != nil {
+		return nil, err
+	}
+	rv := deref(reflect.ValueOf(v))
+	if !rv.IsValid() {
+		return nil, fmt.Errorf("%s: there is no value to look into", path)
+	}
+	t, err := OfType(rv.Type())
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range segs {
+		if t, rv, err = follow(t, rv, s); err != nil {
+			return nil, fmt.Errorf("%s%w", pathPrefix(segs[:i]), err)
+		}
+	}
+	out, err := (encoder{all: true}).value(t, rv, 1)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return out, nil
+}
+
+// follow goes one step down a Go value.
+func follow(t *Type, rv reflect.Value, s seg) (*Type, reflect.Value, error) {
+	if t.Optional && rv.Kind() == reflect.Pointer {
+		rv = rv.Elem()
+	}
+	if t.Kind == KindAny {
+		return followAny(rv, s)
+	}
+	next, f, err := t.step(s)
+	switch {
+	case err != nil:
+		return nil, rv, err
+	case !rv.IsValid():
+		return nil, rv, fmt.Errorf("it is not set")
+	case f != nil:
+		return next, fieldOf(rv, f), nil
+	case s.list && s.index < rv.Len():
+		return next, rv.Index(s.index), nil
+	case s.list:
+		return nil, rv, fmt.Errorf("there is no element %d, the list has %d", s.index, rv.Len())
+	}
+	entry := rv.MapIndex(reflect.ValueOf(s.key).Convert(rv.Type().Key()))
+	if !entry.IsValid() {
+		return nil, rv, fmt.Errorf("there is no key %q", s.key)
+	}
+	return next, entry, nil
+}
+
+// followAny goes one step into a value of any type.
+func followAny(rv reflect.Value, s seg) (*Type, reflect.Value, error) {
+	rv = deref(rv)
+	if !rv.IsValid() {
+		return nil, rv, fmt.Errorf("it is not set")
+	}
+	t, err := OfType(rv.Type())
+	if err != nil {
+		return nil, rv, err
+	}
+	return follow(t, rv, s)
+}
+
+// Set puts value, a plain value or anything that EncodeAll takes, at a path of the
+// struct that v points to. Lists, maps and pointers on the way are copied, so
+// nobody else who holds them sees it, and v gets no part of value itself; a map
+// that is nil is made, a list is never made longer. The value must be of the kind of
+// the place, with text taken for what has a notation in text and Secret and string
+// for each other; enumerations and bounds hold, and a number that does not fit
+// exactly is an error. After an error v is as it was.
+func Set(v any, path string, value any) error {
+	segs, err := parsePath(path)
+	if err != nil {
+		return err
+	}
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Pointer || rv.IsNil() {
+		return fmt.Errorf("%s: cannot be set in %T, which is no pointer or nil", path, v)
+	}
+	t, err := OfType(rv.Type())
+	if err != nil {
+		return err
+	}
+	n, err := NodeOf(value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	s := setter{path: segs, node: n}
+	return s.set(t, deref(rv), 0)
+}
+
+// setter carries what does not change on the way down.
+type setter struct {
+	path []seg
+	node *Node
+}
+
+// set puts the value below rv, which is settable, at path[depth:].
+func (s setter) set(t *Type, rv reflect.Value, depth int) error {
+	if depth == len(s.path) {
+		return s.assign(t, rv)
+	}
+	if t.Optional && rv.Kind() == reflect.Pointer {
+		fresh := reflect.New(rv.Type().Elem())
+		if !rv.IsNil() {
+			fresh.Elem().Set(rv.Elem())
+		}
+		bare := *t
+		bare.Optional = false
+		if err := s.set(&bare, fresh.Elem(), depth); err != nil {
+			return err
+		}
+		rv.Set(fresh)
+		return nil
+	}
+	step := s.path[depth]
+	next, f, err := t.step(step)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s%w", pathPrefix(s.path[:depth]), err)
+	case t.Kind == KindAny:
+		return s.setAny(rv, depth)
+	case f != nil:
+		return s.set(next, fieldOf(rv, f), depth+1)
+	case step.list:
+		return s.setElement(next, rv, depth)
+	}
+	return s.setEntry(next, rv, depth)
+}
+
+func (s setter) setElement(elem *Type, rv reflect.Value, depth int) error {
+	i := s.path[depth].index
+	if i >= rv.Len() {
+		return fmt.Errorf("%sthere is no element %d, the list has %d", pathPrefix(s.path[:depth]), i, rv.Len())
+	}
+	fresh := reflect.MakeSlice(rv.Type(), rv.Len(), rv.Len())
+	reflect.Copy(fresh, rv)
+	if err := s.set(elem, fresh.Index(i), depth+1); err != nil {
+		return err
+	}
+	rv.Set(fresh)
+	return nil
+}
+
+func (s setter) setEntry(elem *Type, rv reflect.Value, depth int) error {
+	rt := rv.Type()
+	key := reflect.ValueOf(s.path[depth].key).Convert(rt.Key())
+	entry := reflect.New(rt.Elem()).Elem()
+	if old := rv.MapIndex(key); old.IsValid() {
+		entry.Set(old)
+	}
+	if err := s.set(elem, entry, depth+1); err != nil {
+		return err
+	}
+	fresh := reflect.MakeMapWithSize(rt, rv.Len()+1)
+	for it := rv.MapRange(); it.Next(); {
+		fresh.SetMapIndex(it.Key(), it.Value())
+	}
+	fresh.SetMapIndex(key, entry)
+	rv.Set(fresh)
+	return nil
+}
+
+// setAny puts the value below a field of type any, which then holds plain lists
+// and maps.
+func (s setter) setAny(rv reflect.Value, depth int) error {
+	step := s.path[depth]
+	switch old := rv.Interface().(type) {
+	case nil:
+		if step.list {
+			return fmt.Errorf("%sthere is no element %d", pathPrefix(s.path[:depth]), step.index)
+		}
+		return s.setAnyMap(rv, nil, depth)
+	case map[string]any:
+		if !step.list {
+			return s.setAnyMap(rv, old, depth)
+		}
+	case []any:
+		if step.list {
+			list := reflect.New(reflect.TypeFor[[]any]()).Elem()
+			list.Set(reflect.ValueOf(old))
+			if err := s.setElement(anyType, list, depth); err != nil {
+				return err
+			}
+			rv.Set(list)
+			return nil
+		}
+	}
+	return fmt.Errorf("%scannot be looked into, it holds a %T", pathPrefix(s.path[:depth]), rv.Interface())
+}
+
+func (s setter) setAnyMap(rv reflect.Value, old map[string]any, depth int) error {
+	fresh := reflect.New(reflect.TypeFor[map[string]any]()).Elem()
+	fresh.Set(reflect.ValueOf(maps.Clone(old)))
+	if err := s.setEntry(anyType, fresh, depth); err != nil {
+		return err
+	}
+	rv.Set(fresh)
+	return nil
+}
+
+// assign replaces rv by the value, or leaves it.
+func (s setter) assign(t *Type, rv reflect.Value) error {
+	if s.node.Kind == NodeNull && (t.Kind == KindList || t.Kind == KindMap) {
+		rv.SetZero()
+		return nil
+	}
+	fresh := reflect.New(rv.Type()).Elem()
+	d := decoder{path: s.path}
+	d.value(t, s.node, fresh)
+	if err := d.diags.Err(); err != nil {
+		return err
+	}
+	rv.Set(fresh)
+	return nil
+}

@@ -1,0 +1,68 @@
+package schema
+
+import "fmt"
+
+// Assignable returns nil if a value of type from may be sent to a field of type
+// to, else an error that says both: the kinds must be the same all the way down.
+// A Secret and plain text go both ways, and anything goes to and from KindAny,
+// which is checked when it is sent. Enumerations, bounds, and the width of a number
+// are checked when it is sent, too.
+func Assignable(from, to *Type) error {
+	if fits(from, to) {
+		return nil
+	}
+	return fmt.Errorf("%s cannot be sent where %s is needed", from.sort(), to.sort())
+}
+
+func fits(from, to *Type) bool {
+	switch {
+	case from == nil || to == nil:
+		return false
+	case from.Kind == KindAny || to.Kind == KindAny:
+		return true
+	case from.Kind != to.Kind:
+		return false
+	case from.Kind == KindList || from.Kind == KindMap:
+		return fits(from.Elem, to.Elem)
+	case from.Kind == KindStruct:
+		return fitsStruct(from, to)
+	}
+	return true
+}
+
+// fitsStruct reports whether to has each key of from, and from each that to
+// requires.
+func fitsStruct(from, to *Type) bool {
+	for _, f := range from.Fields {
+		g := to.Field(f.Key)
+		if g == nil || g.Key != f.Key || !fits(f.Type, g.Type) {
+			return false
+		}
+	}
+	for _, g := range to.Fields {
+		if f := from.Field(g.Key); g.Required && (f == nil || f.Key != g.Key) {
+			return false
+		}
+	}
+	return true
+}
+
+// sort describes the kind of a type without its bounds, words and examples.
+func (t *Type) sort() string {
+	if t == nil {
+		return "nothing"
+	}
+	switch t.Kind {
+	case KindDuration:
+		return "a length of time"
+	case KindSize:
+		return "a size"
+	case KindMode:
+		return "a mode"
+	case KindRef:
+		return "a reference"
+	}
+	bare := *t
+	bare.Enum, bare.Min, bare.Max, bare.Optional = nil, nil, nil, false
+	return bare.String()
+}

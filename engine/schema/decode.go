@@ -1,0 +1,334 @@
+package schema
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+)
+
+// Decode fills what into points to, usually a struct, from a Node, in place: a
+// key that the Node does not have keeps what the field holds. A list or a map in
+// the Node is the whole value; structs are filled key by key. Null sets an
+// optional field to nil, leaves a list, a map or a struct as it is, and is an error
+// for everything else. Nothing that into held before is written through: lists,
+// maps and pointers are made anew.
+//
+// It goes on after an error and returns all findings, each with position and
+// path; a field whose value is wrong keeps what it held. Findings may be warnings
+// only: ask Err.
+//
+// If what into points to has UnmarshalYAML(func(any) error) error, that is called
+// instead, with a func that runs Decode on the same Node; it may convert itself to
+// a type without the method or pass itself. An error of its own is reported
+// at the position of the Node.
+//
+// The caller owns into and must not use it elsewhere until Decode returns.
+func Decode(n *Node, into any) Diagnostics {
+	var d decoder
+	d.decode(n, into, nil)
+	return d.diags
+}
+
+// decode fills into, without calling the UnmarshalYAML of the type except.
+func (d *decoder) decode(n *Node, into any, except reflect.Type) {
+	if n == nil {
+		n = nullNode
+	}
+	rv := reflect.ValueOf(into)
+	if rv.Kind() != reflect.Pointer || rv.IsNil() {
+		d.add(Error, n.Pos, "", fmt.Sprintf("cannot decode into %T, it must be a pointer that is not nil", into))
+		return
+	}
+	t, err := OfType(rv.Type())
+	if err != nil {
+		d.add(Error, n.Pos, "", err.Error())
+		return
+	}
+	for rv = rv.Elem(); rv.Kind() == reflect.Pointer; rv = rv.Elem() {
+		if rv.IsNil() {
+			rv.Set(reflect.New(rv.Type().Elem()))
+		}
+	}
+	if t.custom && rv.Type() != except {
+		d.callCustom(n, rv)
+		return
+	}
+	d.shape(t, n, rv)
+}
+
+// value decodes n into rv, which is the Go side of t and settable.
+func (d *decoder) value(t *Type, n *Node, rv reflect.Value) {
+	if n == nil {
+		n = nullNode
+	}
+	if t.Optional {
+		if n.Kind == NodeNull {
+			rv.SetZero()
+			return
+		}
+		fresh := reflect.New(rv.Type().Elem())
+		if !rv.IsNil() {
+			fresh.Elem().Set(rv.Elem())
+		}
+		before := len(d.diags)
+		d.required(t, n, fresh.Elem())
+		if (d.diags[before:]).Err() == nil || t.Kind == KindStruct {
+			rv.Set(fresh)
+		}
+		return
+	}
+	d.required(t, n, rv)
+}
+
+// required is value for a Go side that is not a pointer.
+func (d *decoder) required(t *Type, n *Node, rv reflect.Value) {
+	if t.custom {
+		d.callCustom(n, rv)
+		return
+	}
+	d.shape(t, n, rv)
+}
+
+// shape decodes by the shape of t alone.
+func (d *decoder) shape(t *Type, n *Node, rv reflect.Value) {
+	switch t.Kind {
+	case KindAny:
+		if v, ok := d.any(n, 0); ok {
+			if v == nil {
+				rv.SetZero()
+			} else {
+				rv.Set(reflect.ValueOf(v))
+			}
+		}
+	case KindList:
+		d.list(t, n, rv)
+	case KindMap:
+		d.mapping(t, n, rv)
+	case KindStruct:
+		d.structure(t, n, rv)
+	default:
+		d.scalar(t, n, rv)
+	}
+}
+
+func (d *decoder) scalar(t *Type, n *Node, rv reflect.Value) {
+	switch t.Kind {
+	case KindBool:
+		if v, ok := d.boolean(t, n); ok {
+			rv.SetBool(v)
+		}
+	case KindInt:
+		if i, u, ok := d.integer(t, n); ok && t.Unsigned {
+			rv.SetUint(u)
+		} else if ok {
+			rv.SetInt(i)
+		}
+	case KindFloat:
+		if v, ok := d.float(t, n); ok {
+			rv.SetFloat(v)
+		}
+	case KindString:
+		if s, ok := d.text(t, n); ok {
+			d.setText(t, n, rv, s)
+		}
+	case KindDuration:
+		if v, ok := d.duration(t, n); ok {
+			rv.SetInt(int64(v))
+		}
+	case KindSize:
+		if v, ok := d.size(t, n); ok {
+			rv.SetInt(int64(v))
+		}
+	case KindMode:
+		if v, ok := d.mode(t, n); ok {
+			rv.SetString(string(v))
+		}
+	case KindRef:
+		if v, ok := d.ref(t, n); ok {
+			rv.Set(reflect.ValueOf(v))
+		}
+	}
+}
+
+func (d *decoder) setText(t *Type, n *Node, rv reflect.Value, s string) {
+	switch {
+	case t.Secret:
+		rv.Set(reflect.ValueOf(NewSecret(s)))
+	case t.conv == convBytes:
+		rv.SetBytes([]byte(s))
+	case t.conv == convText:
+		fresh := reflect.New(rv.Type())
+		if err := unmarshalText(fresh, s); err != nil {
+			d.fail(t, n, err)
+			return
+		}
+		rv.Set(fresh.Elem())
+	default:
+		rv.SetString(s)
+	}
+}
+
+// unmarshalText calls the method of another's type; its panic is an error.
+func unmarshalText(p reflect.Value, s string) (err error) {
+	defer recovered(&err, "UnmarshalText")
+	return p.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s))
+}
+
+func recovered(err *error, method string) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s panicked: %v", method, r)
+	}
+}
+
+func (d *decoder) list(t *Type, n *Node, rv reflect.Value) {
+	switch {
+	case n.Kind == NodeNull:
+		return
+	case n.Kind != NodeList:
+		d.mismatch(t, n, "")
+		return
+	case !within(t, int64(len(n.Items))):
+		d.length(t, n, len(n.Items))
+		return
+	}
+	fresh := reflect.MakeSlice(rv.Type(), len(n.Items), len(n.Items))
+	for i, item := range n.Items {
+		d.path = append(d.path, seg{index: i, list: true})
+		d.value(t.Elem, at(item, n), fresh.Index(i))
+		d.path = d.path[:len(d.path)-1]
+	}
+	rv.Set(fresh)
+}
+
+// at returns item, or a null at the position of its parent where there is none.
+func at(item, parent *Node) *Node {
+	if item == nil {
+		return &Node{Pos: parent.Pos}
+	}
+	return item
+}
+
+func (d *decoder) length(t *Type, n *Node, got int) {
+	d.add(Error, n.Pos, "", fmt.Sprintf("%s must be %s, not of %d", d.name(), t, got))
+}
+
+func (d *decoder) mapping(t *Type, n *Node, rv reflect.Value) {
+	switch {
+	case n.Kind == NodeNull:
+		return
+	case n.Kind != NodeMap:
+		d.mismatch(t, n, "")
+		return
+	case !within(t, int64(len(n.Pairs))):
+		d.length(t, n, len(n.Pairs))
+		return
+	}
+	rt := rv.Type()
+	fresh := reflect.MakeMapWithSize(rt, len(n.Pairs))
+	for i := range n.Pairs {
+		p := &n.Pairs[i]
+		elem := reflect.New(rt.Elem()).Elem()
+		d.path = append(d.path, seg{key: p.Key})
+		d.value(t.Elem, at(p.Value, n), elem)
+		d.path = d.path[:len(d.path)-1]
+		fresh.SetMapIndex(reflect.ValueOf(p.Key).Convert(rt.Key()), elem)
+	}
+	rv.Set(fresh)
+}
+
+func (d *decoder) structure(t *Type, n *Node, rv reflect.Value) {
+	if n.Kind != NodeMap && n.Kind != NodeNull {
+		d.mismatch(t, n, "")
+		return
+	}
+	var seen fieldSet
+	for i := range n.Pairs {
+		p := &n.Pairs[i]
+		f := d.lookup(t, p, &seen)
+		if f == nil {
+			continue
+		}
+		d.path = append(d.path, seg{key: p.Key})
+		d.value(f.Type, at(p.Value, n), fieldOf(rv, f))
+		d.path = d.path[:len(d.path)-1]
+	}
+	d.missing(t, n, &seen)
+}
+
+func fieldOf(rv reflect.Value, f *Field) reflect.Value {
+	if len(f.Index) == 1 {
+		return rv.Field(f.Index[0])
+	}
+	return rv.FieldByIndex(f.Index)
+}
+
+// lookup returns the field of a key and marks it as seen, or reports the key.
+func (d *decoder) lookup(t *Type, p *Pair, seen *fieldSet) *Field {
+	f := t.Field(p.Key)
+	switch {
+	case f == nil, f.Key != p.Key:
+		d.unknown(t, p)
+		return nil
+	case !seen.add(f.ord):
+		d.path = append(d.path, seg{key: p.Key})
+		d.add(Error, p.Pos, "", fmt.Sprintf("%s is given twice", d.name()))
+		d.path = d.path[:len(d.path)-1]
+		return nil
+	}
+	return f
+}
+
+func (d *decoder) unknown(t *Type, p *Pair) {
+	near := ""
+	if f := t.Field(p.Key); f != nil {
+		near = f.Key
+	} else {
+		near = Nearest(p.Key, t.Keys())
+	}
+	within := ""
+	if len(d.path) > 0 {
+		within = " in " + formatPath(d.path)
+	}
+	d.path = append(d.path, seg{key: p.Key})
+	d.add(Error, p.Pos, near, fmt.Sprintf("unknown key %q%s", shorten(p.Key), within))
+	d.path = d.path[:len(d.path)-1]
+}
+
+func (d *decoder) missing(t *Type, n *Node, seen *fieldSet) {
+	for _, f := range t.Fields {
+		if f.Required && !seen.has(f.ord) {
+			d.path = append(d.path, seg{key: f.Key})
+			d.add(Error, n.Pos, "", fmt.Sprintf("%s is required: %s", d.name(), f.Type))
+			d.path = d.path[:len(d.path)-1]
+		}
+	}
+}
+
+// fieldSet is a set of places in Type.Fields.
+type fieldSet struct {
+	low  uint64
+	more map[int]bool
+}
+
+// add reports whether i was not in the set.
+func (s *fieldSet) add(i int) bool {
+	if s.has(i) {
+		return false
+	}
+	if i < 64 {
+		s.low |= 1 << i
+		return true
+	}
+	if s.more == nil {
+		s.more = map[int]bool{}
+	}
+	s.more[i] = true
+	return true
+}
+
+func (s *fieldSet) has(i int) bool {
+	if i < 64 {
+		return s.low&(1<<i) != 0
+	}
+	return s.more[i]
+}

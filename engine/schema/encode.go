@@ -1,0 +1,279 @@
+package schema
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+)
+
+// Encode returns a Go value, usually a pointer to a struct, as plain values: nil,
+// bool, int64, uint64 (above the range of int64 only), float64, string, Secret,
+// time.Duration, Size, Mode, Ref, []any, map[string]any. The result shares nothing
+// with v. Keys that hold their zero value, an empty list or an empty map are left
+// out, unless they are optional and set: decoded into the zero value, the result
+// gives v again. Where the defaults are others, use EncodeAll or EncodeChanged.
+func Encode(v any) (any, error) { return plain(v, false, 0) }
+
+// EncodeAll is Encode with every key, except for optional ones that are not set.
+func EncodeAll(v any) (any, error) { return plain(v, true, 0) }
+
+// EncodeChanged returns the keys of v that differ from those of base, which is a
+// pointer to a struct of the same type, such as the defaults. Decoded into base,
+// the result gives v again; only an optional key that is set in base and not in v
+// is then null.
+func EncodeChanged(v, base any) (map[string]any, error) {
+	t, err := OfType(reflect.TypeOf(v))
+	if err != nil {
+		return nil, err
+	}
+	a, b := deref(reflect.ValueOf(v)), deref(reflect.ValueOf(base))
+	if t.Kind != KindStruct || !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
+		return nil, fmt.Errorf("EncodeChanged needs two pointers to structs of one type, not %T and %T", v, base)
+	}
+	out := map[string]any{}
+	for _, f := range t.Fields {
+		av := a.FieldByIndex(f.Index)
+		if same(f.Type, av, b.FieldByIndex(f.Index)) {
+			continue
+		}
+		if out[f.Key], err = (encoder{all: true}).value(f.Type, av, 0); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Key, err)
+		}
+	}
+	return out, nil
+}
+
+func deref(rv reflect.Value) reflect.Value {
+	for rv.Kind() == reflect.Pointer || rv.Kind() == reflect.Interface {
+		rv = rv.Elem()
+	}
+	return rv
+}
+
+var errTooDeep = errors.New("the value nests too deeply")
+
+// plain turns any supported Go value into plain values that share nothing with it.
+func plain(v any, all bool, depth int) (any, error) {
+	switch v := v.(type) {
+	case nil, bool, int64, float64, string, Secret, time.Duration, Size, Mode, Ref:
+		return v, nil
+	case int:
+		return int64(v), nil
+	case []any:
+		return plainList(v, all, depth)
+	case map[string]any:
+		return plainMap(v, all, depth)
+	}
+	rv := reflect.ValueOf(v)
+	for rv.Kind() == reflect.Pointer {
+		if rv.IsNil() {
+			return nil, nil
+		}
+		rv = rv.Elem()
+	}
+	t, err := OfType(rv.Type())
+	if err != nil {
+		return nil, err
+	}
+	out, err := encoder{all: all}.value(t, rv, depth)
+	if out == nil && err == nil {
+		out = t.empty()
+	}
+	return out, err
+}
+
+func plainList(v []any, all bool, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	out := make([]any, len(v))
+	for i, item := range v {
+		var err error
+		if out[i], err = plain(item, all, depth+1); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return out, nil
+}
+
+func plainMap(v map[string]any, all bool, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	out := make(map[string]any, len(v))
+	for key, item := range v {
+		var err error
+		if out[key], err = plain(item, all, depth+1); err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return out, nil
+}
+
+// empty returns the plain zero value of a type that is not optional.
+func (t *Type) empty() any {
+	switch t.Kind {
+	case KindBool:
+		return false
+	case KindInt:
+		return int64(0)
+	case KindFloat:
+		return float64(0)
+	case KindString:
+		if t.Secret {
+			return Secret{}
+		}
+		return ""
+	case KindDuration:
+		return time.Duration(0)
+	case KindSize:
+		return Size(0)
+	case KindMode:
+		return Mode("")
+	case KindRef:
+		return Ref{}
+	case KindList:
+		return []any{}
+	case KindMap, KindStruct:
+		return map[string]any{}
+	}
+	return nil
+}
+
+// encoder turns the Go side of a type into plain values. Unless all is set, value
+// returns nil for what is zero.
+type encoder struct{ all bool }
+
+func (e encoder) value(t *Type, rv reflect.Value, depth int) (any, error) {
+	if t.Optional && rv.Kind() == reflect.Pointer {
+		if rv.IsNil() {
+			return nil, nil
+		}
+		v, err := encoder{all: e.all}.value(t, rv.Elem(), depth)
+		if v == nil && err == nil {
+			v = t.empty()
+		}
+		return v, err
+	}
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	switch t.Kind {
+	case KindAny:
+		if rv.IsNil() {
+			return nil, nil
+		}
+		return plain(rv.Interface(), true, depth+1)
+	case KindList:
+		return e.list(t, rv, depth)
+	case KindMap:
+		return e.mapping(t, rv, depth)
+	case KindStruct:
+		return e.structure(t, rv, depth)
+	case KindString:
+		if t.conv == convText {
+			return e.text(rv)
+		}
+	}
+	if !e.all && rv.IsZero() {
+		return nil, nil
+	}
+	return scalarOf(t, rv), nil
+}
+
+// scalarOf reads a scalar without a conversion of its own.
+func scalarOf(t *Type, rv reflect.Value) any {
+	switch t.Kind {
+	case KindBool:
+		return rv.Bool()
+	case KindInt:
+		if !t.Unsigned {
+			return rv.Int()
+		}
+		if u := rv.Uint(); u > 1<<63-1 {
+			return u
+		}
+		return int64(rv.Uint())
+	case KindFloat:
+		return rv.Float()
+	case KindDuration:
+		return time.Duration(rv.Int())
+	case KindSize:
+		return Size(rv.Int())
+	case KindMode:
+		return Mode(rv.String())
+	case KindString:
+		if t.conv == convBytes {
+			return string(rv.Bytes())
+		}
+		if !t.Secret {
+			return rv.String()
+		}
+	}
+	return rv.Interface() // Secret, Ref
+}
+
+func (e encoder) text(rv reflect.Value) (any, error) {
+	if !e.all && rv.IsZero() {
+		return nil, nil
+	}
+	b, err := marshalText(rv)
+	return string(b), err
+}
+
+func marshalText(rv reflect.Value) ([]byte, error) {
+	if m, ok := rv.Interface().(encoding.TextMarshaler); ok {
+		return m.MarshalText()
+	}
+	p := reflect.New(rv.Type()) // the method is on the pointer, and rv may not be addressable
+	p.Elem().Set(rv)
+	return p.Interface().(encoding.TextMarshaler).MarshalText()
+}
+
+func (e encoder) list(t *Type, rv reflect.Value, depth int) (any, error) {
+	if !e.all && rv.Len() == 0 {
+		return nil, nil
+	}
+	out := make([]any, rv.Len())
+	for i := range out {
+		var err error
+		if out[i], err = (encoder{all: true}).value(t.Elem, rv.Index(i), depth+1); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return out, nil
+}
+
+func (e encoder) mapping(t *Type, rv reflect.Value, depth int) (any, error) {
+	if !e.all && rv.Len() == 0 {
+		return nil, nil
+	}
+	out := make(map[string]any, rv.Len())
+	for it := rv.MapRange(); it.Next(); {
+		v, err := encoder{all: true}.value(t.Elem, it.Value(), depth+1)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", it.Key(), err)
+		}
+		out[it.Key().String()] = v
+	}
+	return out, nil
+}
+
+func (e encoder) structure(t *Type, rv reflect.Value, depth int) (any, error) {
+	out := make(map[string]any, len(t.Fields))
+	for _, f := range t.Fields {
+		v, err := e.value(f.Type, rv.FieldByIndex(f.Index), depth+1)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Key, err)
+		}
+		if v != nil {
+			out[f.Key] = v
+		}
+	}
+	if len(out) == 0 && !e.all && depth > 0 {
+		return nil, nil
+	}
+	return out, nil
+}

@@ -1,0 +1,100 @@
+package schema
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// Size is a number of bytes. It is written as a number with an optional unit: k,
+// M, G, T, P, E count in thousands, Ki, Mi, Gi, Ti, Pi, Ei in 1024s, each with or
+// without a B behind; K is the same as k.
+type Size int64
+
+const sizeUnits = "kMGTPE"
+
+// ParseSize reads 512, 64k, 1.5G, 10MiB. The result must be a whole number of
+// bytes that fits 63 bits; a sign is allowed, a fraction of a byte is not.
+func ParseSize(s string) (Size, error) {
+	bad := fmt.Errorf("%q is not a size, write it as 512, 64k, 1.5G or 10MiB", shorten(s))
+	digits := len(s) - len(strings.TrimLeft(s, "+-0123456789."))
+	if len(s) > maxUnitWidth || !decimal(s[:digits]) {
+		return 0, bad
+	}
+	mult, ok := sizeUnit(strings.TrimPrefix(s[digits:], " "))
+	if !ok {
+		return 0, bad
+	}
+	num, ok := new(big.Rat).SetString(s[:digits])
+	if !ok {
+		return 0, bad
+	}
+	num.Mul(num, new(big.Rat).SetInt64(mult))
+	switch {
+	case !num.IsInt():
+		return 0, fmt.Errorf("%s is not a whole number of bytes", s)
+	case !num.Num().IsInt64():
+		return 0, fmt.Errorf("%s is too large a size", s)
+	}
+	return Size(num.Num().Int64()), nil
+}
+
+// decimal reports whether s is digits with an optional sign and fraction.
+func decimal(s string) bool {
+	whole, frac, dot := strings.Cut(s, ".")
+	if dot && (frac == "" || strings.Trim(frac, "0123456789") != "") {
+		return false
+	}
+	return isInt(whole)
+}
+
+// sizeUnit returns how many bytes a unit is.
+func sizeUnit(unit string) (int64, bool) {
+	unit = strings.TrimSuffix(unit, "B") // 64k and 64kB are the same
+	if unit == "" {
+		return 1, true
+	}
+	base := int64(1000)
+	if rest, ok := strings.CutSuffix(unit, "i"); ok {
+		base, unit = 1024, rest
+	}
+	if unit == "K" {
+		unit = "k"
+	}
+	pow := strings.Index(sizeUnits, unit)
+	if len(unit) != 1 || pow < 0 {
+		return 0, false
+	}
+	mult := base
+	for range pow {
+		mult *= base
+	}
+	return mult, true
+}
+
+// String writes the size in the largest unit that divides it, and so that
+// ParseSize reads it again: 10MiB, 64kB, 512.
+func (s Size) String() string {
+	if s == 0 {
+		return "0"
+	}
+	for pow := len(sizeUnits); pow > 0; pow-- {
+		for _, unit := range []string{sizeUnits[pow-1:pow] + "iB", sizeUnits[pow-1:pow] + "B"} {
+			unit = strings.Replace(unit, "ki", "Ki", 1)
+			if mult, _ := sizeUnit(unit); int64(s)%mult == 0 {
+				return strconv.FormatInt(int64(s)/mult, 10) + unit
+			}
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// MarshalText writes the size as String does.
+func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads the size as ParseSize does.
+func (s *Size) UnmarshalText(b []byte) (err error) {
+	*s, err = ParseSize(string(b))
+	return err
+}

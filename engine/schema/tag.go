@@ -1,0 +1,133 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var roles = map[string]Role{
+	"identity":  RoleIdentity,
+	"param":     RoleParam,
+	"init":      RoleInit,
+	"readonly":  RoleReadOnly,
+	"writeonly": RoleWriteOnly,
+}
+
+// readTag reads the tag mgmt:"..." into f and its type. enum and unit speak about
+// the elements where the field is a list or a map; min and max about its length.
+func (f *Field) readTag(tag string) error {
+	if tag == "" {
+		return nil
+	}
+	var errs []error
+	items := strings.Split(tag, ",")
+	// The unit comes first: bounds are read in it.
+	slices.SortStableFunc(items, func(a, b string) int {
+		return strings.Compare(unitFirst(a), unitFirst(b))
+	})
+	for _, item := range items {
+		if err := f.tagItem(strings.TrimSpace(item)); err != nil {
+			errs = append(errs, fmt.Errorf("tag mgmt:%q: %w", tag, err))
+		}
+	}
+	if t := f.Type; t.Min != nil && t.Max != nil && *t.Min > *t.Max {
+		errs = append(errs, fmt.Errorf("tag mgmt:%q: min is above max", tag))
+	}
+	return errors.Join(errs...)
+}
+
+func unitFirst(item string) string {
+	if strings.HasPrefix(strings.TrimSpace(item), "unit=") {
+		return "0"
+	}
+	return "1"
+}
+
+func (f *Field) tagItem(item string) (err error) {
+	word, arg, _ := strings.Cut(item, "=")
+	leaf := f.Type
+	for leaf.Elem != nil {
+		leaf = leaf.Elem
+	}
+	switch word {
+	case "required":
+		f.Required = true
+	case "nowatch":
+		f.NoWatch = true
+	case "enum":
+		return leaf.setEnum(arg)
+	case "unit":
+		return leaf.setUnit(arg)
+	case "min":
+		f.Type.Min, err = f.Type.bound(arg)
+	case "max":
+		f.Type.Max, err = f.Type.bound(arg)
+	default:
+		return f.setRole(word)
+	}
+	return err
+}
+
+func (f *Field) setRole(word string) error {
+	role, ok := roles[word]
+	switch {
+	case !ok:
+		return fmt.Errorf("%q is not known", word)
+	case f.Role != RoleState:
+		return fmt.Errorf("%q is a second role", word)
+	}
+	f.Role = role
+	return nil
+}
+
+func (t *Type) setEnum(arg string) error {
+	if t.Kind != KindString || t.Secret {
+		return fmt.Errorf("enum is for text, not for %s", t)
+	}
+	t.Enum = strings.Split(arg, "|")
+	for i, word := range t.Enum {
+		if slices.Contains(t.Enum[:i], word) {
+			return fmt.Errorf("enum has %q twice", word)
+		}
+	}
+	return nil
+}
+
+func (t *Type) setUnit(arg string) error {
+	if t.Kind != KindDuration {
+		return fmt.Errorf("unit is for a duration, not for %s", t)
+	}
+	if _, ok := units[arg]; !ok {
+		return fmt.Errorf("unit %q is not one of ns, us, ms, s, m, h", arg)
+	}
+	t.Unit = arg
+	return nil
+}
+
+// bound reads one end of a range in the notation of the type.
+func (t *Type) bound(arg string) (*int64, error) {
+	var n int64
+	var err error
+	switch t.Kind {
+	case KindInt, KindFloat:
+		n, err = strconv.ParseInt(arg, 10, 64)
+	case KindDuration:
+		d, e := ParseDuration(arg, t.Unit)
+		n, err = int64(d), e
+	case KindSize:
+		s, e := ParseSize(arg)
+		n, err = int64(s), e
+	case KindString, KindList, KindMap:
+		u, e := strconv.ParseUint(arg, 10, 31)
+		n, err = int64(u), e
+	default:
+		err = fmt.Errorf("bounds are not for %s", t)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bound %q: %w", arg, err)
+	}
+	return &n, nil
+}
