@@ -1,0 +1,137 @@
+package sched
+
+import (
+	"iter"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// State returns the state of v, engine.NumStates if the slot is a hole. Running
+// goes before failed, failed before starting, starting before paused and held,
+// those before all others. It takes as many steps as the way to BlockedBy.
+func (m *Machine) State(v Vertex) engine.State {
+	x := m.at(v)
+	if x == nil {
+		return engine.NumStates
+	}
+	if _, blocked := m.BlockedBy(v); blocked {
+		return engine.StateBlocked
+	}
+	return own(x)
+}
+
+// Witness returns the unsettled ancestor that v waits for: when that settles, v
+// is looked at again. There may be others. It returns false if v does not wait
+// for an ancestor.
+func (m *Machine) Witness(v Vertex) (by Vertex, ok bool) {
+	x := m.at(v)
+	if x == nil || x.phase != phaseParked || !m.unsettled(x.by) {
+		return none, false
+	}
+	return x.by, true
+}
+
+// BlockedBy returns the ancestor that blocks v: from witness to witness the first
+// one that waits for no other. It returns false if v does not wait for an
+// ancestor or if that one can go on by itself; then v is waiting, not blocked.
+func (m *Machine) BlockedBy(v Vertex) (by Vertex, ok bool) {
+	by = v
+	for {
+		w, more := m.Witness(by)
+		if !more {
+			break
+		}
+		by = w
+	}
+	if by == v || m.at(by) == nil || !blocks(&m.vs[by]) {
+		return none, false
+	}
+	return by, true
+}
+
+func blocks(x *vertex) bool { return x.phase == phaseFailed || x.phase == phaseHeld }
+
+// Outcome returns how the last run of v ended: StateOK, StateWouldChange,
+// StateUnknown or StateFailed. It returns false before the end of the first run.
+func (m *Machine) Outcome(v Vertex) (engine.State, bool) {
+	x := m.at(v)
+	if x == nil || x.last == engine.StateStarting {
+		return engine.StateStarting, false
+	}
+	return x.last, true
+}
+
+// Heard reports whether the Watch of v has said Running and did not end since.
+func (m *Machine) Heard(v Vertex) bool { x := m.at(v); return x != nil && x.is(heard) }
+
+// Counts returns how many vertices are in each state. It takes a constant if
+// nothing is failed, paused or held, else a step for each unsettled vertex.
+func (m *Machine) Counts() [engine.NumStates]int {
+	n := m.tally
+	if m.inPhase[phaseFailed]+m.inPhase[phaseHeld] == 0 {
+		return n
+	}
+	for v := range m.Unsettled() {
+		if blocks(&m.vs[v]) {
+			below := m.parkedBelow(v)
+			n[engine.StateWaiting] -= below
+			n[engine.StateBlocked] += below
+		}
+	}
+	return n
+}
+
+// parkedBelow counts the vertices parked on root, those parked on them, and so
+// on. The lists are a tree: it goes down by park, on by next, and up by by.
+func (m *Machine) parkedBelow(root Vertex) int {
+	n := 0
+	for v := root; ; {
+		if down := m.vs[v].park; down != none {
+			v = down
+			n++
+			continue
+		}
+		for v != root && m.vs[v].links[inQueue].next == m.vs[m.vs[v].by].park {
+			v = m.vs[v].by
+		}
+		if v == root {
+			return n
+		}
+		v = m.vs[v].links[inQueue].next
+		n++
+	}
+}
+
+// Pending returns how many vertices are starting, running or to be looked at,
+// counting removed ones whose run has not been forgotten. A failed vertex that
+// waits for its retry, one that is held and all that they block are at rest.
+func (m *Machine) Pending() int {
+	return m.inPhase[phaseStarting] + m.inPhase[phaseRunning] + m.inPhase[phaseDeferred] +
+		m.inPhase[phaseDue] + m.released + m.gone
+}
+
+// AtRest reports whether nothing is pending: without a new event, Wake or
+// Release nothing will ever start.
+func (m *Machine) AtRest() bool { return m.Pending() == 0 }
+
+// Unsettled yields all unsettled vertices, in no order that means anything. The
+// machine must not be changed meanwhile.
+func (m *Machine) Unsettled() iter.Seq[Vertex] {
+	return func(yield func(Vertex) bool) {
+		if m.each(inSet, m.virgin, yield) {
+			m.each(inSet, m.ring, yield)
+		}
+	}
+}
+
+// Changed calls do, once each, for the vertices whose own state or witness has
+// changed since the last call. That a vertex turns from waiting to blocked, or
+// back, because its witness changed is not its own change. The machine must not
+// be changed meanwhile.
+func (m *Machine) Changed(do func(Vertex)) {
+	for _, v := range m.changed {
+		m.vs[v].clear(isNew)
+		do(v)
+	}
+	m.changed = m.changed[:0]
+}

@@ -1,0 +1,2 @@
+// Package sched decides which vertex of a running graph starts next.
+package sched

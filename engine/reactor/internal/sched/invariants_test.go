@@ -1,0 +1,85 @@
+package sched
+
+import "fmt"
+
+// Invariants checks that what the machine keeps twice agrees. It exists in tests
+// only.
+func (m *Machine) Invariants() error {
+	var inPhase [numPhases]int
+	gone := 0
+	for v := range m.vs {
+		x := &m.vs[v]
+		if x.is(zombie) {
+			gone++
+		}
+		if x.phase == phaseHole {
+			continue
+		}
+		inPhase[x.phase]++
+		if wanted(x) != x.phase {
+			return fmt.Errorf("%d is in phase %d, wants %d", v, x.phase, wanted(x))
+		}
+		if m.linked(inSet, Vertex(v)) != (x.phase != phaseClean) {
+			return fmt.Errorf("%d: linked as unsettled: %v", v, m.linked(inSet, Vertex(v)))
+		}
+		if own(x) != x.shown {
+			return fmt.Errorf("%d shows %v", v, x.shown)
+		}
+		if x.is(virgin) && !x.is(fresh) {
+			return fmt.Errorf("%d is virgin but not fresh", v)
+		}
+		if err := m.virginsAbove(Vertex(v)); err != nil {
+			return err
+		}
+	}
+	inPhase[phaseHole] = m.inPhase[phaseHole]
+	if inPhase != m.inPhase || gone != m.gone {
+		return fmt.Errorf("phases %v and %d gone, counted %v and %d", inPhase, gone, m.inPhase, m.gone)
+	}
+	return m.lists()
+}
+
+// virginsAbove checks that above what is no virgin, none is.
+func (m *Machine) virginsAbove(v Vertex) error {
+	if m.vs[v].is(virgin) {
+		return nil
+	}
+	for _, p := range m.pred[m.off[v]:m.off[v+1]] {
+		if m.vs[p].is(virgin) {
+			return fmt.Errorf("%d is no virgin but below %d, which is", v, p)
+		}
+	}
+	return nil
+}
+
+// lists checks what is queued and parked.
+func (m *Machine) lists() error {
+	due, released := 0, 0
+	m.each(inQueue, m.queue, func(v Vertex) bool {
+		if m.vs[v].phase == phaseDue {
+			due++
+		} else {
+			released += int(m.vs[v].lot)
+		}
+		return true
+	})
+	for k := range m.keys {
+		m.each(inQueue, m.keys[k].due, func(Vertex) bool { due++; return true })
+	}
+	parked := 0
+	for v := range m.vs {
+		lot := int32(0)
+		if m.vs[v].phase != phaseHole {
+			m.each(inQueue, m.vs[v].park, func(Vertex) bool { lot++; return true })
+			parked += int(m.vs[v].lot)
+		}
+		if lot != m.vs[v].lot {
+			return fmt.Errorf("%d: a list of %d, counted %d", v, lot, m.vs[v].lot)
+		}
+	}
+	if due != m.inPhase[phaseDue] || released != m.released || parked != m.inPhase[phaseParked] {
+		return fmt.Errorf("due %d, released %d, parked %d; counted %d, %d, %d",
+			due, released, parked, m.inPhase[phaseDue], m.released, m.inPhase[phaseParked])
+	}
+	return nil
+}

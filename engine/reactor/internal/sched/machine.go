@@ -1,0 +1,230 @@
+package sched
+
+import "github.com/reactivegraph/mgmt/engine"
+
+// Vertex is a slot of the machine. The caller chooses it, keeps it stable over
+// swaps, and may use it again after the vertex in it was removed.
+type Vertex = int32
+
+const none Vertex = -1
+
+// Options steer a Machine.
+type Options struct {
+	// Parallel bounds the runs at once; a batch counts as one. Zero or less
+	// means no bound.
+	Parallel int
+}
+
+// Machine decides which vertex may run next. The zero value is of no use; call
+// New. It belongs to one goroutine: none of its methods may overlap another.
+type Machine struct {
+	parallel int
+	used     int // slots taken: single runs, batches, and removed runs not yet forgotten
+	gone     int // removed vertices whose run still holds a slot
+
+	vs    []vertex
+	off   []int32  // ancestors one step up of v: pred[off[v]:off[v+1]]
+	pred  []Vertex // ascending for each v
+	key   []int32  // batch key of a vertex; nil if no vertex has one
+	ranAs []int32  // the key under which a running vertex was started; as long as vs
+	keys  []batch
+	dueKs keyQueue
+
+	queue  Vertex // Due vertices without a key, and settled witnesses with parked vertices
+	virgin Vertex // unsettled vertices that have no descendant that ever settled
+	ring   Vertex // all other unsettled vertices, oldest first
+	levels levelSet
+	seq    uint64 // insertions into ring so far
+
+	released int // parked vertices whose witness has settled
+	inPhase  [numPhases]int
+	tally    [engine.NumStates]int // vertices by shown
+	keyTurn  bool
+
+	run     []Vertex
+	stack   []Vertex
+	changed []Vertex
+}
+
+// phase is where the machine keeps a vertex: exactly one at any time.
+type phase uint8
+
+const (
+	phaseHole     phase = iota // no vertex in this slot
+	phaseStarting              // its Watch has not said Running
+	phaseRunning
+	phaseFailed
+	phaseHeld     // dirty, and no start before Release
+	phaseDeferred // dirty, and no start before Wake
+	phaseDue      // dirty, in the queue: to be looked at
+	phaseParked   // dirty, in the list of its witness
+	phaseClean    // settled
+	numPhases
+)
+
+type flags uint16
+
+const (
+	heard    flags = 1 << iota // its Watch has said Running
+	dirty                      // asked to look again
+	running                    //
+	again                      // asked to look again while it ran
+	failed                     // and, while it runs: failed by Fail, whatever the run says
+	retry                      // failed, and Wake will come
+	deferred                   // Defer was called and Wake not yet
+	fresh                      // never settled since it was added
+	virgin                     // in Machine.virgin while unsettled
+	isNew                      // in Machine.changed
+	zombie                     // removed while it ran, and not yet forgotten
+)
+
+// vertex is all that the machine knows of a slot: one cache line.
+type vertex struct {
+	cert  uint64 // the certificate: what was proven was true at this seq; 0 is none
+	since uint64 // seq of the insertion into ring
+
+	links [2]link
+	park  Vertex // first of the vertices parked on this one
+	lot   int32  // how many are parked on this one
+	by    Vertex // an ancestor once found unsettled; of a parked vertex: its witness
+	pos   int32  // cursor into pred: the next one to look at
+	left  int32  // how many of pred the certificate does not cover yet
+	level int32  // longest path from a root
+
+	flags flags
+	phase phase
+	hold  engine.State // StatePaused or StateHeld, else StateStarting for neither
+	shown engine.State // its own state when last looked at; see own
+	last  engine.State // how its last run ended
+}
+
+func (x *vertex) is(f flags) bool { return x.flags&f != 0 }
+func (x *vertex) set(f flags)     { x.flags |= f }
+func (x *vertex) clear(f flags)   { x.flags &^= f }
+func (x *vertex) held() bool      { return x.hold != engine.StateStarting }
+
+// New returns a machine without vertices.
+func New(o Options) *Machine {
+	return &Machine{
+		parallel: o.Parallel,
+		off:      []int32{0},
+		queue:    none,
+		virgin:   none,
+		ring:     none,
+		dueKs:    keyQueue{first: none, last: none},
+	}
+}
+
+// at returns the vertex in slot v, nil if there is none.
+func (m *Machine) at(v Vertex) *vertex {
+	if v < 0 || int(v) >= len(m.vs) || m.vs[v].phase == phaseHole {
+		return nil
+	}
+	return &m.vs[v]
+}
+
+func (m *Machine) unsettled(v Vertex) bool { return m.vs[v].phase != phaseClean }
+
+// wanted is the phase that the flags of x ask for.
+func wanted(x *vertex) phase {
+	switch {
+	case x.is(running):
+		return phaseRunning
+	case x.is(failed):
+		return phaseFailed
+	case !x.is(heard):
+		return phaseStarting
+	case !x.is(dirty):
+		return phaseClean
+	case x.held():
+		return phaseHeld
+	case x.is(deferred):
+		return phaseDeferred
+	case x.phase == phaseParked:
+		return phaseParked
+	default:
+		return phaseDue
+	}
+}
+
+// update brings v where its flags want it. Every event ends here.
+func (m *Machine) update(v Vertex) {
+	x := &m.vs[v]
+	if p := wanted(x); p != x.phase {
+		m.move(v, p)
+	}
+	m.show(v)
+}
+
+func (m *Machine) move(v Vertex, p phase) {
+	m.leave(v)
+	m.vs[v].phase = p
+	m.enter(v)
+}
+
+func (m *Machine) leave(v Vertex) {
+	x := &m.vs[v]
+	m.inPhase[x.phase]--
+	switch x.phase {
+	case phaseDue:
+		m.unqueue(v)
+	case phaseParked:
+		m.unpark(v)
+	case phaseClean:
+		m.recall(v)
+		m.insert(v)
+	}
+}
+
+func (m *Machine) enter(v Vertex) {
+	x := &m.vs[v]
+	m.inPhase[x.phase]++
+	switch x.phase {
+	case phaseDue:
+		m.enqueue(v)
+	case phaseClean:
+		m.takeOut(v)
+		m.release(v)
+	}
+}
+
+// show notes v for Changed if its own state is another one than before.
+func (m *Machine) show(v Vertex) {
+	x := &m.vs[v]
+	s := own(x)
+	if s == x.shown {
+		return
+	}
+	m.tally[x.shown]--
+	m.tally[s]++
+	x.shown = s
+	m.note(v)
+}
+
+func (m *Machine) note(v Vertex) {
+	if x := &m.vs[v]; !x.is(isNew) {
+		x.set(isNew)
+		m.changed = append(m.changed, v)
+	}
+}
+
+// own is the state of x as far as x alone decides it: blocked counts as waiting.
+func own(x *vertex) engine.State {
+	switch x.phase {
+	case phaseStarting:
+		return engine.StateStarting
+	case phaseRunning:
+		return engine.StateRunning
+	case phaseFailed:
+		return engine.StateFailed
+	case phaseHeld:
+		return x.hold
+	case phaseClean:
+		if x.held() {
+			return x.hold
+		}
+		return x.last
+	default:
+		return engine.StateWaiting
+	}
+}

@@ -1,0 +1,358 @@
+package sched_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+)
+
+var graphs = flag.Int("graphs", 300, "random graphs that the machine is compared to the model on")
+
+// duo drives a machine and its model by the same dice.
+type duo struct {
+	m     *sched.Machine
+	o     *model
+	intn  func(int) int
+	rank  []int // edges go from low to high rank
+	keys  int
+	seen  []engine.State // own states as told by Changed
+	slots int            // runs that have yielded
+	log   []string
+}
+
+func newDuo(intn func(int) int) *duo {
+	parallel := intn(5)
+	return &duo{
+		m:    sched.New(sched.Options{Parallel: parallel}),
+		o:    newModel(parallel),
+		intn: intn,
+		keys: intn(3),
+	}
+}
+
+func (d *duo) say(format string, args ...any) { d.log = append(d.log, fmt.Sprintf(format, args...)) }
+
+// swap removes and adds some vertices, moves some edges, and does the same to
+// the model.
+func (d *duo) swap(size int) error {
+	n := max(size, len(d.o.vs)-d.intn(2))
+	t := sched.Topology{}
+	free := make([]bool, n)
+	vs := make([]modelVertex, max(n, len(d.o.vs)))
+	copy(vs, d.o.vs)
+	for v := range vs {
+		x := &vs[v]
+		if x.present && (v >= n || d.intn(5) == 0) {
+			t.Removed = append(t.Removed, int32(v))
+			*x = modelVertex{gone: x.running, ranAs: x.ranAs}
+		}
+		if v < n {
+			free[v] = !x.present && !x.gone
+		}
+	}
+	for v, ok := range free {
+		if ok && d.intn(4) > 0 {
+			t.Added = append(t.Added, int32(v))
+			vs[v] = modelVertex{present: true, key: int32(d.intn(d.keys+1)) - 1}
+		}
+	}
+	t.N = n
+	d.edges(&t, vs, d.intn(3) > 0)
+	for v := range vs[:n] {
+		if d.keys > 0 {
+			t.Batch = append(t.Batch, vs[v].key)
+		} else {
+			vs[v].key = -1
+		}
+	}
+	d.say("swap n=%d -%v +%v edges=%v batch=%v", n, t.Removed, t.Added, t.Edges, t.Batch)
+	if err := d.badSwap(t); err != nil {
+		return err
+	}
+	d.o.vs = vs
+	for len(d.seen) < len(vs) {
+		d.seen = append(d.seen, engine.NumStates)
+	}
+	return d.m.Swap(t)
+}
+
+// edges makes random edges; kept ones stay if keep says so.
+func (d *duo) edges(t *sched.Topology, vs []modelVertex, keep bool) {
+	for len(d.rank) < len(vs) {
+		d.rank = append(d.rank, d.intn(1000))
+	}
+	if d.intn(4) == 0 {
+		keep = false
+		for v := range d.rank {
+			d.rank[v] = d.intn(1000)
+		}
+	}
+	before := func(a, b int) bool { return d.rank[a] < d.rank[b] || d.rank[a] == d.rank[b] && a < b }
+	dense := 1 + d.intn(6)
+	for v := range vs {
+		var preds []int
+		for u := range vs {
+			if !vs[u].present || !vs[v].present || u == v || !before(u, v) {
+				continue
+			}
+			had := slices.Contains(vs[v].preds, u)
+			if keep && had || d.intn(len(vs)) < dense && d.intn(2) == 0 {
+				preds = append(preds, u)
+				t.Edges = append(t.Edges, [2]int32{int32(u), int32(v)})
+			}
+		}
+		vs[v].preds = preds
+	}
+}
+
+// badSwap tries the topology with a cycle in it, which must change nothing.
+func (d *duo) badSwap(t sched.Topology) error {
+	if len(t.Edges) == 0 || d.intn(4) > 0 {
+		return nil
+	}
+	e := t.Edges[d.intn(len(t.Edges))]
+	t.Edges = append(slices.Clone(t.Edges), [2]int32{e[1], e[0]})
+	err := d.m.Swap(t)
+	if _, ok := errors.AsType[*sched.CycleError](err); !ok {
+		return fmt.Errorf("a cycle is accepted: %v", err)
+	}
+	return d.check(false)
+}
+
+func (d *duo) pick(want func(*modelVertex) bool) (int, bool) {
+	n := len(d.o.vs)
+	from := d.intn(n)
+	for i := range n {
+		if v := (from + i) % n; want(&d.o.vs[v]) {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+func present(x *modelVertex) bool { return x.present }
+func runs(x *modelVertex) bool    { return x.present && x.running }
+func unheard(x *modelVertex) bool { return x.present && !x.heard }
+func delayed(x *modelVertex) bool { return x.failed || x.deferred }
+func removed(x *modelVertex) bool { return x.gone }
+func paused(x *modelVertex) bool  { return x.hold != 0 }
+
+var outcomes = []sched.Outcome{
+	{State: engine.StateOK}, {State: engine.StateOK}, {State: engine.StateOK}, {State: engine.StateWouldChange},
+	{State: engine.StateUnknown}, {State: engine.StateFailed}, {State: engine.StateFailed, Retry: true},
+}
+
+// step does one random thing to both.
+func (d *duo) step() error {
+	looked := false
+	var err error
+	switch d.intn(24) {
+	case 0, 1, 2:
+		d.with(unheard, "ready", func(v int) { d.m.Ready(int32(v)); d.o.ready(v) })
+	case 3:
+		d.with(present, "ready", func(v int) { d.m.Ready(int32(v)); d.o.ready(v) })
+	case 4:
+		if d.intn(3) == 0 {
+			d.with(present, "unready", func(v int) { d.m.Unready(int32(v)); d.o.unready(v) })
+		}
+	case 5, 6, 7:
+		d.with(present, "event", func(v int) { d.m.Event(int32(v)); d.o.event(v) })
+	case 8, 9, 10, 11, 12:
+		o := outcomes[d.intn(len(outcomes))]
+		d.with(runs, fmt.Sprint("done ", o), func(v int) { d.m.Done(int32(v), o); d.o.done(v, o) })
+	case 13:
+		retry := d.intn(2) == 0
+		d.with(present, fmt.Sprint("fail ", retry), func(v int) { d.m.Fail(int32(v), retry); d.o.fail(v, retry) })
+	case 14, 15:
+		d.with(delayed, "wake", func(v int) { d.m.Wake(int32(v)); d.o.wake(v) })
+	case 16:
+		word := engine.StatePaused + engine.State(d.intn(2))
+		d.with(present, "hold", func(v int) { d.m.Hold(int32(v), word); d.o.vs[v].hold = word })
+	case 17:
+		d.with(paused, "release", func(v int) { d.m.Release(int32(v)); d.o.vs[v].hold = 0 })
+	case 18:
+		if d.intn(3) == 0 {
+			d.with(runs, "defer", func(v int) { d.m.Defer(int32(v)); d.o.deferRun(v) })
+		}
+	case 19:
+		d.with(removed, "forgotten", d.forgotten)
+	case 20:
+		d.yield()
+	case 21:
+		if d.intn(4) == 0 {
+			err = d.swap(d.intn(max(1, len(d.o.vs))) + 2)
+		}
+	default:
+		looked, err = d.next()
+	}
+	if err != nil {
+		return err
+	}
+	return d.check(looked)
+}
+
+func (d *duo) with(want func(*modelVertex) bool, what string, do func(v int)) {
+	if v, ok := d.pick(want); ok {
+		d.say("%s %d", what, v)
+		do(v)
+	}
+}
+
+func (d *duo) forgotten(v int) {
+	d.m.Forgotten(int32(v))
+	d.o.free(v)
+	d.o.vs[v].gone = false
+}
+
+// yield gives back a slot of a run, or takes one again.
+func (d *duo) yield() {
+	if d.slots > 0 {
+		d.say("regain")
+		d.m.Regain()
+		d.slots--
+		d.o.used++
+	} else if d.o.used > 0 {
+		d.say("yield")
+		d.m.Yield()
+		d.slots++
+		d.o.used--
+	}
+}
+
+// next starts what the machine wants to start, once or until it wants no more.
+func (d *duo) next() (looked bool, err error) {
+	for {
+		free := d.o.slotFree()
+		run, ok := d.m.Next()
+		if !ok {
+			return free, d.o.idle()
+		}
+		d.say("next %v", run)
+		if err := d.o.start(run); err != nil {
+			return false, err
+		}
+		if d.intn(3) == 0 {
+			return false, nil
+		}
+	}
+}
+
+// check compares what the two answer.
+func (d *duo) check(looked bool) error {
+	if err := d.m.Invariants(); err != nil {
+		return err
+	}
+	d.m.Changed(func(v int32) { d.seen[v] = d.m.State(v) })
+	for v := range d.o.vs {
+		if d.o.vs[v].present && d.seen[v] != d.o.own(v) &&
+			!(d.seen[v] == engine.StateBlocked && d.o.own(v) == engine.StateWaiting) {
+			return fmt.Errorf("%d: Changed did not tell %v, only %v", v, d.o.own(v), d.seen[v])
+		}
+	}
+	return d.o.compare(d.m, looked)
+}
+
+// settle ends all waits until nothing moves: then every vertex has to be settled, and
+// every question answered by a run that started after it.
+func (d *duo) settle() error {
+	d.say("settle")
+	for d.slots > 0 {
+		d.yield()
+	}
+	for range 20 * (len(d.o.vs) + 1) {
+		for v := range d.o.vs {
+			d.settleOne(v)
+		}
+		if _, err := d.next(); err != nil {
+			return err
+		}
+		if err := d.check(false); err != nil {
+			return err
+		}
+	}
+	for v := range d.o.vs {
+		x := &d.o.vs[v]
+		if x.present && (!d.m.State(int32(v)).Settled() || x.started < x.asked) {
+			return fmt.Errorf("law 3: %d is %v, asked at %d, started at %d", v, d.m.State(int32(v)), x.asked, x.started)
+		}
+	}
+	if !d.m.AtRest() {
+		return errors.New("not at rest")
+	}
+	return nil
+}
+
+func (d *duo) settleOne(v int) {
+	id := int32(v)
+	x := &d.o.vs[v]
+	switch {
+	case x.gone:
+		d.forgotten(v)
+	case !x.present:
+	case x.running:
+		o := sched.Outcome{State: engine.StateOK}
+		d.m.Done(id, o)
+		d.o.done(v, o)
+	case x.failed || x.deferred:
+		d.m.Wake(id)
+		d.o.wake(v)
+	case !x.heard:
+		d.m.Ready(id)
+		d.o.ready(v)
+	case x.hold != 0:
+		d.m.Release(id)
+		x.hold = 0
+	}
+}
+
+// play is one game: a random graph and steps random steps.
+func play(intn func(int) int, size, steps int) (log string, err error) {
+	d := newDuo(intn)
+	defer func() {
+		log = strings.Join(d.log, "\n")
+	}()
+	if err := d.swap(size); err != nil {
+		return "", err
+	}
+	for range steps {
+		if err := d.step(); err != nil {
+			return "", err
+		}
+	}
+	return "", d.settle()
+}
+
+// TestModel plays many games with numbered seeds.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(*graphs) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		size := 2 + r.IntN(10)
+		if seed%10 == 0 {
+			size = 40
+		}
+		if log, err := play(r.IntN, size, 300); err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, log)
+		}
+	}
+}
+
+// TestModelRapid plays games that rapid makes small when they fail.
+func TestModelRapid(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		intn := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "dice") }
+		if log, err := play(intn, rapid.IntRange(2, 6).Draw(t, "size"), 60); err != nil {
+			t.Fatalf("%v\n%s", err, log)
+		}
+	})
+}
