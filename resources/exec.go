@@ -1,0 +1,168 @@
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("exec", func() engine.Res { return &ExecRes{} })
+}
+
+var (
+	_ engine.Res            = (*ExecRes)(nil)
+	_ engine.EdgeableRes    = (*ExecRes)(nil)
+	_ engine.RefreshableRes = (*ExecRes)(nil)
+	_ engine.RecvableRes    = (*ExecRes)(nil)
+	_ engine.SendableRes    = (*ExecRes)(nil)
+	_ engine.OverlappingRes = (*ExecRes)(nil)
+	_ engine.DescribedRes   = (*ExecRes)(nil)
+)
+
+// defaultGrace is how long a command has between SIGTERM and SIGKILL when it has
+// to end: short, so that the program ends within a second.
+const defaultGrace = 500 * time.Millisecond
+
+// ExecRes runs a command when its conditions say so.
+type ExecRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Recvable
+	traits.Refreshable
+	traits.Sendable
+	traits.Overlapping
+
+	init *engine.Init
+	run  *execRun
+
+	Cmd   string   `yaml:"cmd" lang:"cmd" doc:"The command; the name when absent. Without shell and args it is split into words, with quotes and backslashes as in a shell, and nothing else is expanded." mgmt:"identity,nowatch"`
+	Args  []string `yaml:"args" lang:"args" doc:"Arguments, each passed as it is. With them cmd is the program alone, spaces and all; with shell they are $1, $2 and so on." mgmt:"param,nowatch"`
+	Shell string   `yaml:"shell" lang:"shell" doc:"A shell that runs cmd, with -c." mgmt:"param,nowatch"`
+
+	Cwd     string            `yaml:"cwd" lang:"cwd" doc:"The folder to run in, / when absent." mgmt:"param,nowatch"`
+	Env     map[string]string `yaml:"env" lang:"env" doc:"The environment of all commands of this resource. Besides it there is only PATH. It is the place for secrets: unlike arguments, others can't see it." mgmt:"param"`
+	User    string            `yaml:"user" lang:"user" doc:"The user, by name or number, to run all commands as." mgmt:"param"`
+	Group   string            `yaml:"group" lang:"group" doc:"The group, by name or number, to run all commands as." mgmt:"param"`
+	Timeout time.Duration     `yaml:"timeout" lang:"timeout" doc:"How long a command (except watchcmd) may take before it is killed and has failed; 0 for no limit, a bare integer is seconds." mgmt:"param,unit=s,nowatch"`
+	Grace   time.Duration     `yaml:"grace" lang:"grace" doc:"How long a command that has to end may go on after SIGTERM before it and all its descendants are killed." mgmt:"param,unit=s"`
+
+	RefreshOnly bool `yaml:"refreshonly" lang:"refreshonly" doc:"Run only when notified." mgmt:"param,nowatch"`
+
+	Creates  string   `yaml:"creates" lang:"creates" doc:"Do not run if this path exists. It is watched, and must exist after a run." mgmt:"param"`
+	IfCmd    string   `yaml:"ifcmd" lang:"ifcmd" doc:"Run only if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch"`
+	IfCwd    string   `yaml:"ifcwd" lang:"ifcwd" doc:"The folder to run ifcmd in." mgmt:"param,nowatch"`
+	IfShell  string   `yaml:"ifshell" lang:"ifshell" doc:"A shell that runs ifcmd." mgmt:"param,nowatch"`
+	IfEquals *string  `yaml:"ifequals" lang:"ifequals" doc:"Do not run if ifcmd ends with exit status 0 and prints exactly this; one final newline does not count." mgmt:"param,nowatch"`
+	NIfCmd   string   `yaml:"nifcmd" lang:"nifcmd" doc:"Do not run if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch"`
+	NIfCwd   string   `yaml:"nifcwd" lang:"nifcwd" doc:"The folder to run nifcmd in." mgmt:"param,nowatch"`
+	NIfShell string   `yaml:"nifshell" lang:"nifshell" doc:"A shell that runs nifcmd." mgmt:"param,nowatch"`
+	Mtimes   []string `yaml:"mtimes" lang:"mtimes" doc:"Files that must exist. They are watched, and when the modification time of one is not what it was at the last successful run, the command runs whatever the other conditions say." mgmt:"param"`
+
+	DoneCmd   string `yaml:"donecmd" lang:"donecmd" doc:"A command to run after a successful run; if it fails, the run has failed." mgmt:"param,nowatch"`
+	DoneCwd   string `yaml:"donecwd" lang:"donecwd" doc:"The folder to run donecmd in." mgmt:"param,nowatch"`
+	DoneShell string `yaml:"doneshell" lang:"doneshell" doc:"A shell that runs donecmd." mgmt:"param,nowatch"`
+
+	WatchCmd   string   `yaml:"watchcmd" lang:"watchcmd" doc:"A command that runs all the time; each line that it prints is an event. Its end is a failure of the watch." mgmt:"param"`
+	WatchCwd   string   `yaml:"watchcwd" lang:"watchcwd" doc:"The folder to run watchcmd in." mgmt:"param"`
+	WatchShell string   `yaml:"watchshell" lang:"watchshell" doc:"A shell that runs watchcmd." mgmt:"param"`
+	WatchFiles []string `yaml:"watchfiles" lang:"watchfiles" doc:"Paths to watch; each change is an event." mgmt:"param"`
+}
+
+// ExecSends is what an exec sends: what its last successful run has printed.
+type ExecSends struct {
+	Output string `yaml:"output" lang:"output" doc:"Everything that was printed, as it came."`
+	Stdout string `yaml:"stdout" lang:"stdout" doc:"What was printed to the standard output."`
+	Stderr string `yaml:"stderr" lang:"stderr" doc:"What was printed to the standard error."`
+}
+
+// execRun is what one instance knows of its own runs.
+type execRun struct {
+	events atomic.Uint64 // counted by Watch
+	taken  uint64        // of them, those that a successful run has answered
+	stamp  string        // of watchfiles, before the last successful run
+	done   bool          // there was a successful run
+	armed  bool          // Watch has been armed before; of Watch alone
+}
+
+// Default returns a resource with the default grace.
+func (x *ExecRes) Default() engine.Res { return &ExecRes{Grace: defaultGrace} }
+
+// Validate says everything that is wrong.
+func (x *ExecRes) Validate() error {
+	var errs []error
+	for _, c := range x.commands() {
+		if c.line == "" && c.what != "cmd" {
+			continue
+		}
+		if _, err := c.argv(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", c.what, err))
+		}
+		if c.cwd != "" && !filepath.IsAbs(c.cwd) {
+			errs = append(errs, fmt.Errorf("the folder %q of %s is not an absolute path", c.cwd, c.what))
+		}
+	}
+	errs = append(errs, x.validatePaths()...)
+	errs = append(errs, x.validateRest()...)
+	return errors.Join(errs...)
+}
+
+func (x *ExecRes) validatePaths() []error {
+	var errs []error
+	check := func(key string, paths ...string) {
+		for _, p := range paths {
+			if !filepath.IsAbs(p) {
+				errs = append(errs, fmt.Errorf("%s: %q is not an absolute path", key, p))
+			}
+		}
+	}
+	if x.Creates != "" {
+		check("creates", x.Creates)
+	}
+	check("mtimes", x.Mtimes...)
+	check("watchfiles", x.WatchFiles...)
+	return errs
+}
+
+func (x *ExecRes) validateRest() []error {
+	var errs []error
+	for k, v := range x.Env {
+		switch {
+		case k == "" || strings.ContainsAny(k, "=\x00"):
+			errs = append(errs, fmt.Errorf("env: %q is no name of a variable", k))
+		case strings.Contains(v, "\x00"):
+			errs = append(errs, fmt.Errorf("env.%s holds a zero byte", k))
+		}
+	}
+	if x.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("timeout is %s, it must not be negative", x.Timeout))
+	}
+	if x.Grace < 0 {
+		errs = append(errs, fmt.Errorf("grace is %s, it must not be negative", x.Grace))
+	}
+	if x.IfEquals != nil && x.IfCmd == "" {
+		errs = append(errs, errors.New("ifequals needs an ifcmd"))
+	}
+	return errs
+}
+
+// Init keeps the handle. A new instance has not run.
+func (x *ExecRes) Init(init *engine.Init) error {
+	x.init, x.run = init, &execRun{}
+	return nil
+}
+
+// Cleanup has nothing to release: commands end with the method that ran them.
+func (x *ExecRes) Cleanup() error { return nil }
+
+// Cmp compares the parameters.
+func (x *ExecRes) Cmp(r engine.Res) error { return engine.CmpFields(x, r) }
+
+// Sends returns the type of what is sent.
+func (x *ExecRes) Sends() any { return &ExecSends{} }

@@ -1,0 +1,191 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// argvKeys are the parameters that end up in an argument list, which everybody
+// on the machine can read.
+var argvKeys = []string{
+	"cmd", "args", "shell", "ifcmd", "ifshell", "nifcmd", "nifshell",
+	"donecmd", "doneshell", "watchcmd", "watchshell",
+}
+
+// runKeys are the parameters that make another run when a new value for them is
+// received.
+var runKeys = []string{"cmd", "args", "shell", "cwd", "env", "user", "group"}
+
+// CheckApply decides whether a run is due, and runs. The conditions are asked
+// under noop too; they are the user's own checks.
+func (x *ExecRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	if err := x.refuseSecrets(); err != nil {
+		return false, err
+	}
+	last := x.loadLast()
+	seen, stamp := x.run.events.Load(), x.stamp() // before all else: what comes later is another run's
+	mtimes, err := x.readMtimes()
+	if err != nil {
+		return false, err
+	}
+	verb, due, err := x.due(ctx, last, mtimes, stamp)
+	if err != nil {
+		return false, err
+	}
+	if !due {
+		return true, x.send(last)
+	}
+	x.init.Change(engine.Change{Verb: verb})
+	if !apply {
+		return false, nil
+	}
+	now, err := x.apply(ctx)
+	if err != nil {
+		return false, err
+	}
+	now.Mtimes = mtimes
+	if err := x.saveLast(now); err != nil {
+		return false, err
+	}
+	x.run.done, x.run.taken, x.run.stamp = true, seen, stamp
+	return false, x.send(now)
+}
+
+// due says whether to run, and what a run is reported as.
+func (x *ExecRes) due(ctx context.Context, last *execLast, mtimes map[string]time.Time, stamp string) (engine.Verb, bool, error) {
+	refresh := x.init.Refresh()
+	if x.RefreshOnly && !refresh {
+		return "", false, nil
+	}
+	newer := len(x.Mtimes) > 0 && (last == nil || !maps.EqualFunc(last.Mtimes, mtimes, time.Time.Equal))
+	if newer && !x.RefreshOnly {
+		return engine.Ran, true, nil
+	}
+	verb := engine.Ran
+	if x.RefreshOnly || !x.wanted(stamp) {
+		if !refresh {
+			return "", false, nil
+		}
+		verb = engine.Refreshed
+	}
+	ok, err := x.allowed(ctx)
+	return verb, ok, err
+}
+
+// wanted reports whether a run is asked for by something else than a
+// notification or an mtime. Conditions describe a state, and so ask each time;
+// without any, it takes a first time or something that happened.
+func (x *ExecRes) wanted(stamp string) bool {
+	switch {
+	case x.Creates != "" || x.IfCmd != "" || x.NIfCmd != "":
+		return true
+	case x.run.events.Load() != x.run.taken, x.run.done && stamp != x.run.stamp:
+		return true
+	case !x.run.done && len(x.Mtimes) == 0:
+		return true
+	}
+	for path, s := range x.init.Recv() {
+		if s.Changed && slices.Contains(runKeys, rootKey(path)) {
+			return true
+		}
+	}
+	return false
+}
+
+// allowed asks the conditions, the cheapest first.
+func (x *ExecRes) allowed(ctx context.Context) (bool, error) {
+	if x.Creates != "" {
+		if there, err := exists(x.Creates); there || err != nil {
+			return false, err
+		}
+	}
+	if x.IfCmd != "" {
+		if ok, err := x.askIf(ctx); !ok || err != nil {
+			return false, err
+		}
+	}
+	if x.NIfCmd != "" {
+		res, err := x.runCommand(ctx, x.nifCommand(), nil)
+		if err != nil {
+			return false, err
+		}
+		return res.ExitCode != 0, nil
+	}
+	return true, nil
+}
+
+func (x *ExecRes) askIf(ctx context.Context) (bool, error) {
+	res, err := x.runCommand(ctx, x.ifCommand(), nil)
+	if err != nil || res.ExitCode != 0 {
+		return false, err
+	}
+	if x.IfEquals == nil {
+		return true, nil
+	}
+	return !printed(res.Output, *x.IfEquals) && !printed(res.Stdout, *x.IfEquals), nil
+}
+
+// printed reports whether out is want, give or take one final newline.
+func printed(out []byte, want string) bool {
+	s := string(out)
+	return s == want || strings.TrimSuffix(s, "\n") == want
+}
+
+// exists follows links, and takes a file where a folder should be for absence.
+func exists(path string) (bool, error) {
+	switch _, err := os.Stat(path); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+// stamp tells whether watchfiles were changed, without a Watch. It is no
+// substitute for events: the clock of a file system is coarse.
+func (x *ExecRes) stamp() string {
+	var b strings.Builder
+	for _, p := range x.WatchFiles {
+		var st syscall.Stat_t
+		if err := syscall.Stat(p, &st); err != nil {
+			fmt.Fprintf(&b, "%v;", err)
+			continue
+		}
+		fmt.Fprintf(&b, "%d %d %d %d.%d;", st.Dev, st.Ino, st.Size, st.Ctim.Sec, st.Ctim.Nsec)
+	}
+	return b.String()
+}
+
+func (x *ExecRes) readMtimes() (map[string]time.Time, error) {
+	times := make(map[string]time.Time, len(x.Mtimes))
+	for _, p := range x.Mtimes {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, fmt.Errorf("mtimes: %w", err)
+		}
+		times[p] = info.ModTime()
+	}
+	return times, nil
+}
+
+// refuseSecrets fails what would show a secret in an argument list.
+func (x *ExecRes) refuseSecrets() error {
+	for _, k := range argvKeys {
+		if tainted(x.init, k) {
+			return engine.Permanent(fmt.Errorf("%s is received from a secret, and everybody can see the arguments of a process; receive it into env instead", k))
+		}
+	}
+	return nil
+}

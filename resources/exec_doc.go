@@ -1,0 +1,53 @@
+package resources
+
+// Doc describes the kind.
+func (x *ExecRes) Doc() string {
+	return "Runs a command when its conditions say so.\n" + `
+    resources:
+      exec:
+      - name: build the index
+        cmd: /usr/bin/mkindex --out "/var/lib/app index"
+        creates: /var/lib/app index
+      - name: restart
+        shell: /bin/sh
+        cmd: app stop; app start
+        refreshonly: true
+
+### What is run
+
+Without ` + "`shell`" + ` and ` + "`args`" + `, ` + "`cmd`" + ` is split into words as a shell does, quotes and backslashes included, and nothing else is
+expanded: no variables, no wildcards, no pipes. With ` + "`args`" + `, ` + "`cmd`" + ` is the program alone. With ` + "`shell`" + `, that shell runs ` + "`cmd`" + `.
+
+A command has a process group of its own and a clean environment: ` + "`PATH`" + `, and what ` + "`env`" + ` says. When it has to end (a
+timeout, the end of the program, a change of the graph), it gets SIGTERM, and after ` + "`grace`" + ` it is killed with all that it
+has started.
+
+Secrets belong into ` + "`env`" + `. A secret that is received into a part of an argument list is refused, since everybody on the
+machine can read those.
+
+### When it is run
+
+The conditions are ` + "`creates`, `ifcmd`, `ifequals` and `nifcmd`" + `. They are asked each time the resource is looked at, all of them
+have to allow the run, and nothing is run once they say that nothing is to be done. They are run under noop too, so they
+should only look. ` + "`creates`" + ` has to exist after the run; if it does not, the run has failed.
+
+` + "`mtimes`" + ` forces a run, whatever the conditions say, when the modification time of one of the files is not what it was at the
+last successful run. That is remembered over restarts.
+
+Without conditions and ` + "`mtimes`" + ` the command is run once when the resource starts (with the program, or when it was changed in
+the graph), and again only when something happened: a line from ` + "`watchcmd`" + `, a change of one of the ` + "`watchfiles`" + `, another
+value received for a part of the command, or a notification. Being looked at again, by polling too, runs nothing. For a
+command that has to run at intervals, notify it from a ` + "`timer`" + `.
+
+A notification runs the command again if the conditions allow it. With ` + "`refreshonly`" + ` nothing else does. A run that only a
+notification has asked for is reported as refreshed.
+
+` + "`donecmd`" + ` is run after a successful run, so that it can leave a mark that a condition looks for. If it fails, the whole run has
+failed. A run that failed is due again.
+
+### What is sent
+
+The output of the last successful run: ` + "`output`, `stdout` and `stderr`" + `, up to 1 MiB each. It is kept in a file that only the
+program's user can read, so it is sent also when nothing had to run, and after a restart. An exec that has never run has
+nothing to send, and under noop neither has one that would run: who receives from it is unknown until it has.`
+}

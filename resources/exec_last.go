@@ -1,0 +1,54 @@
+package resources
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// execLast is what is kept of the last successful run, so that its output can be
+// sent also when nothing has to run, and mtimes can be compared.
+type execLast struct {
+	Output []byte               `json:"output"` // bytes: JSON would mend what is not UTF-8
+	Stdout []byte               `json:"stdout"`
+	Stderr []byte               `json:"stderr"`
+	Mtimes map[string]time.Time `json:"mtimes,omitempty"`
+}
+
+const execLastFile = "last.json"
+
+// loadLast returns nil when there was no run yet. What can't be read is as if it
+// were not there.
+func (x *ExecRes) loadLast() *execLast {
+	data, err := readPrivate(x.init, execLastFile)
+	if err != nil || data == nil {
+		if err != nil {
+			x.init.Logf("what was kept of the last run is lost: %v", err)
+		}
+		return nil
+	}
+	var last execLast
+	if err := json.Unmarshal(data, &last); err != nil {
+		x.init.Logf("what was kept of the last run is lost: %v", err)
+		return nil
+	}
+	return &last
+}
+
+func (x *ExecRes) saveLast(last *execLast) error {
+	data, err := json.Marshal(last)
+	if err != nil {
+		return err
+	}
+	return writePrivate(x.init, execLastFile, data, false)
+}
+
+// send sends what the last run has printed. An exec that has never run, because
+// its conditions never let it, has nothing to send.
+func (x *ExecRes) send(last *execLast) error {
+	if last == nil {
+		return nil
+	}
+	return x.init.Send(&ExecSends{
+		Output: string(last.Output), Stdout: string(last.Stdout), Stderr: string(last.Stderr),
+	})
+}

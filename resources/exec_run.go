@@ -1,0 +1,207 @@
+package resources
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// defaultPath is the only variable of a command's environment that is there
+// without being asked for.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// execCommand is one of the commands of an exec.
+type execCommand struct {
+	what, line, shell, cwd string // what is the key of the parameter
+	args                   []string
+}
+
+func (x *ExecRes) mainCommand() execCommand {
+	c := execCommand{what: "cmd", line: x.Cmd, shell: x.Shell, cwd: x.Cwd, args: x.Args}
+	if c.line == "" {
+		c.line = x.Name()
+	}
+	return c
+}
+
+func (x *ExecRes) ifCommand() execCommand {
+	return execCommand{what: "ifcmd", line: x.IfCmd, shell: x.IfShell, cwd: x.IfCwd}
+}
+
+func (x *ExecRes) nifCommand() execCommand {
+	return execCommand{what: "nifcmd", line: x.NIfCmd, shell: x.NIfShell, cwd: x.NIfCwd}
+}
+
+func (x *ExecRes) doneCommand() execCommand {
+	return execCommand{what: "donecmd", line: x.DoneCmd, shell: x.DoneShell, cwd: x.DoneCwd}
+}
+
+func (x *ExecRes) watchCommand() execCommand {
+	return execCommand{what: "watchcmd", line: x.WatchCmd, shell: x.WatchShell, cwd: x.WatchCwd}
+}
+
+func (x *ExecRes) commands() []execCommand {
+	return []execCommand{x.mainCommand(), x.ifCommand(), x.nifCommand(), x.doneCommand(), x.watchCommand()}
+}
+
+// argv returns the argument list.
+func (c execCommand) argv() ([]string, error) {
+	switch {
+	case strings.TrimSpace(c.line) == "":
+		return nil, errors.New("there is no command")
+	case c.shell != "":
+		argv := []string{c.shell, "-c", c.line}
+		if len(c.args) > 0 {
+			argv = append(append(argv, c.shell), c.args...)
+		}
+		return argv, nil
+	case len(c.args) > 0:
+		return append([]string{c.line}, c.args...), nil
+	}
+	words, err := splitWords(c.line)
+	if err == nil && (len(words) == 0 || words[0] == "") {
+		err = errors.New("there is no command")
+	}
+	return words, err
+}
+
+// environ returns the environment of all commands, sorted.
+func (x *ExecRes) environ() []string {
+	env := make([]string, 0, len(x.Env)+1)
+	if _, ok := x.Env["PATH"]; !ok {
+		env = append(env, "PATH="+defaultPath)
+	}
+	for _, k := range slices.Sorted(maps.Keys(x.Env)) {
+		env = append(env, k+"="+x.Env[k])
+	}
+	return env
+}
+
+// hostCommand makes what the host runs.
+func (x *ExecRes) hostCommand(c execCommand) (engine.Command, error) {
+	argv, err := c.argv()
+	if err != nil {
+		return engine.Command{}, fmt.Errorf("%s: %w", c.what, err)
+	}
+	return engine.Command{
+		Argv: argv, Dir: c.cwd, Env: x.environ(),
+		User: x.User, Group: x.Group, Grace: x.Grace,
+	}, nil
+}
+
+// runCommand runs one command to its end or to the timeout. An exit status is no
+// error, a signal is. stderr may be nil.
+func (x *ExecRes) runCommand(ctx context.Context, c execCommand, stderr func([]byte)) (*engine.Result, error) {
+	hc, err := x.hostCommand(c)
+	if err != nil {
+		return nil, err
+	}
+	hc.Stderr = stderr
+	if x.Timeout > 0 {
+		var cancel context.CancelFunc
+		cause := fmt.Errorf("still running after %s (timeout), killed", x.Timeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, x.Timeout, cause)
+		defer cancel()
+	}
+	res, err := x.init.Host.Command(ctx, hc)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", c.what, err)
+	case res.Signal != "" || res.ExitCode < 0:
+		return nil, fmt.Errorf("%s was ended by the signal %s", c.what, res.Signal)
+	}
+	return res, nil
+}
+
+// apply runs cmd and donecmd, and looks at what it should have created.
+func (x *ExecRes) apply(ctx context.Context) (*execLast, error) {
+	start := time.Now()
+	res, err := x.mustRun(ctx, x.mainCommand())
+	if err != nil {
+		return nil, err
+	}
+	if x.DoneCmd != "" {
+		if _, err := x.mustRun(ctx, x.doneCommand()); err != nil {
+			return nil, err
+		}
+	}
+	if x.Creates != "" {
+		switch there, err := exists(x.Creates); {
+		case err != nil:
+			return nil, err
+		case !there:
+			return nil, fmt.Errorf("cmd ended well, but %s does not exist after it", x.Creates)
+		}
+	}
+	x.init.Logf("ran in %s", time.Since(start).Round(time.Millisecond))
+	if res.Truncated {
+		x.init.Logf("it printed more than is kept; what is sent is cut off")
+	}
+	return &execLast{Output: res.Output, Stdout: res.Stdout, Stderr: res.Stderr}, nil
+}
+
+// mustRun runs a command that has to end with exit status 0.
+func (x *ExecRes) mustRun(ctx context.Context, c execCommand) (*engine.Result, error) {
+	var t tail
+	res, err := x.runCommand(ctx, c, t.add)
+	if err != nil {
+		return nil, withTail(err, t.String())
+	}
+	if res.ExitCode != 0 {
+		err := fmt.Errorf("%s ended with exit status %d", c.what, res.ExitCode)
+		if t.empty() {
+			t.addAll(res.Stdout)
+		}
+		return nil, withTail(err, t.String())
+	}
+	return res, nil
+}
+
+func withTail(err error, tail string) error {
+	if tail == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, tail)
+}
+
+// What an error tells of the output of a command.
+const (
+	tailLines = 5
+	tailLine  = 200 // bytes of each line
+)
+
+// tail keeps the last lines of an output, shortened.
+type tail struct{ lines []string }
+
+func (t *tail) add(line []byte) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return
+	}
+	s := string(line[:min(len(line), tailLine)])
+	if len(line) > tailLine {
+		s += "..."
+	}
+	if len(t.lines) == tailLines {
+		t.lines = slices.Delete(t.lines, 0, 1)
+	}
+	t.lines = append(t.lines, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+func (t *tail) addAll(out []byte) {
+	for line := range bytes.Lines(out) {
+		t.add(line)
+	}
+}
+
+func (t *tail) empty() bool { return len(t.lines) == 0 }
+
+// String returns the lines on one line.
+func (t *tail) String() string { return strings.Join(t.lines, "; ") }

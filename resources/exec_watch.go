@@ -1,0 +1,124 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Watch gives an event for each change of a watched path and for each line that
+// watchcmd prints. The command is ended, with its descendants, before Watch
+// returns.
+func (x *ExecRes) Watch(ctx context.Context) error {
+	if len(x.WatchFiles) == 0 && len(x.statePaths()) == 0 && x.WatchCmd == "" {
+		return idle(ctx, x.init)
+	}
+	asked, err := x.subscribe(ctx, x.WatchFiles)
+	if err != nil {
+		return err
+	}
+	defer asked.Close()
+	state, err := x.subscribe(ctx, x.statePaths())
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines, ended := make(chan struct{}, 1), make(chan error, 1)
+	if x.WatchCmd != "" {
+		go func() { ended <- x.follow(ctx, lines) }()
+		defer func() { cancel(); <-ended }()
+	}
+	x.arm()
+	for {
+		select {
+		case <-asked.C():
+			x.happened(asked.Cause())
+		case <-state.C():
+			x.init.Event() // CheckApply sees what it is
+		case <-lines:
+			x.happened(engine.Cause{})
+		case err := <-ended:
+			ended <- nil // for the deferred wait
+			return err
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// happened counts what asks for a run, and gives an event. A resync counts for
+// nothing: what was missed is seen by the stamp.
+func (x *ExecRes) happened(c engine.Cause) {
+	if !c.Resync {
+		x.run.events.Add(1)
+	}
+	x.init.Event()
+}
+
+// statePaths are the paths that conditions look at.
+func (x *ExecRes) statePaths() []string {
+	if x.Creates == "" {
+		return x.Mtimes
+	}
+	return append(slices.Clone(x.Mtimes), x.Creates)
+}
+
+func (x *ExecRes) subscribe(ctx context.Context, paths []string) (engine.Subscription, error) {
+	if len(paths) == 0 {
+		return noSubscription{}, nil
+	}
+	return x.init.Host.Watch(ctx, paths, engine.WatchOptions{})
+}
+
+// arm tells the engine that the watches are there. If this is not the first
+// time, watchcmd may have had something to tell while it did not run; the files
+// have their stamp.
+func (x *ExecRes) arm() {
+	if x.run.armed && x.WatchCmd != "" {
+		x.run.events.Add(1)
+	}
+	x.run.armed = true
+	x.init.Running()
+}
+
+// noSubscription never wakes up.
+type noSubscription struct{}
+
+func (noSubscription) C() <-chan struct{}  { return nil }
+func (noSubscription) Cause() engine.Cause { return engine.Cause{} }
+func (noSubscription) Close()              {}
+
+// follow runs watchcmd until it ends, and wakes up for each line. The end of the
+// context is no error; any other end is one.
+func (x *ExecRes) follow(ctx context.Context, lines chan<- struct{}) error {
+	hc, err := x.hostCommand(x.watchCommand())
+	if err != nil {
+		return err
+	}
+	var t tail
+	hc.MaxOutput = 1 // it may run for years, and is read line by line
+	hc.Stderr = t.add
+	hc.Stdout = func([]byte) {
+		select {
+		case lines <- struct{}{}:
+		default: // one is waiting already
+		}
+	}
+	res, err := x.init.Host.Command(ctx, hc)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("watchcmd: %w", err)
+	case res.Signal != "":
+		return withTail(fmt.Errorf("watchcmd was ended by the signal %s", res.Signal), t.String())
+	default:
+		err := fmt.Errorf("watchcmd ended with exit status %d, it must run for as long as it is to watch", res.ExitCode)
+		return withTail(err, t.String())
+	}
+}

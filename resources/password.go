@@ -1,0 +1,189 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("password", func() engine.Res { return &PasswordRes{} })
+}
+
+var (
+	_ engine.Res            = (*PasswordRes)(nil)
+	_ engine.RefreshableRes = (*PasswordRes)(nil)
+	_ engine.SendableRes    = (*PasswordRes)(nil)
+	_ engine.OverlappingRes = (*PasswordRes)(nil)
+	_ engine.DescribedRes   = (*PasswordRes)(nil)
+)
+
+const (
+	defaultLength  = 64
+	maxLength      = 4096
+	defaultCharset = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	tokenFile      = "token"
+)
+
+// PasswordRes makes a random password once, keeps it, and sends it.
+type PasswordRes struct {
+	traits.Base
+	traits.Refreshable
+	traits.Sendable
+	traits.Overlapping
+
+	init *engine.Init
+	held schema.Secret // the password where it is not saved; empty for none
+
+	Length        int    `yaml:"length" lang:"length" doc:"How many characters it has." mgmt:"param,min=1,max=4096"`
+	Charset       string `yaml:"charset" lang:"charset" doc:"The characters to choose from, each with the same chance; letters and digits when absent." mgmt:"param"`
+	Saved         bool   `yaml:"saved" lang:"saved" doc:"Keep it over restarts, in a file that only the program's user can read. Otherwise it is made anew with each start." mgmt:"param"`
+	CheckRecovery bool   `yaml:"check_recovery" lang:"check_recovery" doc:"Make it anew when what was kept is damaged or does not fit length and charset. Otherwise that is a failure." mgmt:"param"`
+}
+
+// PasswordSends is what a password sends.
+type PasswordSends struct {
+	Password schema.Secret `yaml:"password" lang:"password" doc:"The password."`
+}
+
+// Default returns a password of 64 letters and digits that is kept.
+func (x *PasswordRes) Default() engine.Res {
+	return &PasswordRes{Length: defaultLength, Saved: true, CheckRecovery: true}
+}
+
+// Validate refuses what makes no password.
+func (x *PasswordRes) Validate() error {
+	var errs []error
+	if x.Length < 1 || x.Length > maxLength {
+		errs = append(errs, fmt.Errorf("length is %d, it must be from 1 to %d", x.Length, maxLength))
+	}
+	if x.Charset == "" {
+		return errors.Join(errs...)
+	}
+	seen := map[rune]bool{}
+	for _, r := range x.Charset {
+		switch {
+		case r == utf8.RuneError || !unicode.IsPrint(r):
+			errs = append(errs, fmt.Errorf("charset holds %q, which can't be printed", r))
+		case seen[r]:
+			errs = append(errs, fmt.Errorf("charset holds %q twice", r))
+		}
+		seen[r] = true
+	}
+	if len(seen) < 2 {
+		errs = append(errs, errors.New("charset needs at least two characters"))
+	}
+	return errors.Join(errs...)
+}
+
+// Init keeps the handle.
+func (x *PasswordRes) Init(init *engine.Init) error {
+	x.init, x.held = init, schema.Secret{}
+	return nil
+}
+
+// Cleanup has nothing to release; what is kept goes with the folder.
+func (x *PasswordRes) Cleanup() error { return nil }
+
+// Watch watches the file that keeps the password.
+func (x *PasswordRes) Watch(ctx context.Context) error {
+	if !x.Saved {
+		return idle(ctx, x.init)
+	}
+	dir, err := x.init.VarDir("")
+	if err != nil {
+		return err
+	}
+	sub, err := x.init.Host.Watch(ctx, []string{filepath.Join(dir, tokenFile)}, engine.WatchOptions{})
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	x.init.Running()
+	for {
+		select {
+		case <-sub.C():
+			x.init.Event()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// CheckApply makes the password if there is none that fits, or on a refresh.
+func (x *PasswordRes) CheckApply(_ context.Context, apply bool) (bool, error) {
+	k, err := x.look()
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case k.password.IsZero():
+		x.init.Change(engine.Change{Field: "password", Verb: k.verb, From: k.from(), To: engine.Unknown})
+	case x.init.Refresh():
+		x.init.Change(engine.Change{Verb: engine.Refreshed})
+	case k.mode != privateMode:
+		x.init.Change(engine.Change{Field: "saved", From: modeText(k.mode), To: modeText(privateMode)})
+		return false, x.finish(k.password, apply)
+	default:
+		return true, x.send(k.password)
+	}
+	if !apply {
+		return false, nil
+	}
+	password, err := makePassword(x.charset(), x.Length)
+	if err != nil {
+		return false, err
+	}
+	return false, x.finish(password, true)
+}
+
+// finish keeps the password, if it may, and sends it.
+func (x *PasswordRes) finish(password schema.Secret, apply bool) error {
+	if apply {
+		if err := x.keep(password); err != nil {
+			return err
+		}
+	}
+	return x.send(password)
+}
+
+func (x *PasswordRes) send(password schema.Secret) error {
+	return x.init.Send(&PasswordSends{Password: password})
+}
+
+func (x *PasswordRes) charset() []rune {
+	if x.Charset == "" {
+		return []rune(defaultCharset)
+	}
+	return []rune(x.Charset)
+}
+
+func modeText(m fs.FileMode) string { return fmt.Sprintf("mode %#o", m.Perm()) }
+
+// Sends returns the type of what is sent.
+func (x *PasswordRes) Sends() any { return &PasswordSends{} }
+
+// Cmp compares the parameters.
+func (x *PasswordRes) Cmp(r engine.Res) error { return engine.CmpFields(x, r) }
+
+// Doc describes the kind.
+func (x *PasswordRes) Doc() string {
+	return `Makes a random password once, keeps it, and sends it to others.
+
+It is sent as a secret: neither logs nor plans nor errors show it, nor anything that a receiver derives from it. It is
+chosen by the random source of the system for cryptography, each character with the same chance.
+
+It is kept in a file that only the program's user can read, so the same one is sent after a restart; with ` + "`saved: false`" + ` it
+lives in memory only, and each start makes another. A notification makes it anew, and so does another ` + "`length`" + ` or ` + "`charset`" + `, a
+damaged file, or a deleted one. A file that others can read is made private again.
+
+Under noop one that was kept is sent; one that would be made is unknown to those who receive it.`
+}

@@ -1,0 +1,111 @@
+package resources
+
+import (
+	"context"
+	"errors"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("print", func() engine.Res { return &PrintRes{} })
+}
+
+var (
+	_ engine.Res            = (*PrintRes)(nil)
+	_ engine.RefreshableRes = (*PrintRes)(nil)
+	_ engine.RecvableRes    = (*PrintRes)(nil)
+	_ engine.GroupableRes   = (*PrintRes)(nil)
+	_ engine.OverlappingRes = (*PrintRes)(nil)
+	_ engine.DescribedRes   = (*PrintRes)(nil)
+)
+
+// PrintRes prints a message into the log: once, again whenever it changes, and
+// when it is notified.
+type PrintRes struct {
+	traits.Base
+	traits.Groupable
+	traits.Recvable
+	traits.Refreshable
+	traits.Overlapping
+
+	init    *engine.Init
+	printed *string // the last message that was printed; nil for none
+
+	Msg         string `yaml:"msg" lang:"msg" doc:"The message." mgmt:"nowatch"`
+	RefreshOnly bool   `yaml:"refresh_only" lang:"refresh_only" doc:"Print only when notified." mgmt:"param"`
+}
+
+// Default returns an empty resource.
+func (x *PrintRes) Default() engine.Res { return &PrintRes{} }
+
+// Validate accepts everything.
+func (x *PrintRes) Validate() error { return nil }
+
+// Init keeps the handle, and initialises the members of the group.
+func (x *PrintRes) Init(init *engine.Init) error {
+	x.init, x.printed = init, nil
+	return initGroup(init, x.Group())
+}
+
+// Cleanup cleans up the members.
+func (x *PrintRes) Cleanup() error { return cleanupGroup(x.Group()) }
+
+// Watch waits for its end.
+func (x *PrintRes) Watch(ctx context.Context) error { return idle(ctx, x.init) }
+
+// CheckApply prints what is due.
+func (x *PrintRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	fresh := !x.RefreshOnly && (x.printed == nil || *x.printed != x.Msg)
+	refresh := x.init.Refresh()
+	switch {
+	case fresh:
+		x.init.Change(engine.Change{Verb: engine.Ran})
+	case refresh:
+		x.init.Change(engine.Change{Verb: engine.Refreshed})
+	}
+	due := fresh || refresh
+	if due && apply {
+		x.print()
+	}
+	return checkGroup(ctx, apply, !due, x.Group())
+}
+
+func (x *PrintRes) print() {
+	msg := x.Msg
+	x.printed = &msg
+	if tainted(x.init, "msg") {
+		msg = schema.Redacted
+	}
+	x.init.Logf("%s", msg)
+}
+
+// Cmp compares the parameters.
+func (x *PrintRes) Cmp(r engine.Res) error { return engine.CmpFields(x, r) }
+
+// GroupKey groups all that print at once; one that waits for a notification
+// stays alone, since a group is notified as a whole.
+func (x *PrintRes) GroupKey() string {
+	if x.RefreshOnly {
+		return ""
+	}
+	return "print"
+}
+
+// GroupCmp refuses one that waits for a notification.
+func (x *PrintRes) GroupCmp(r engine.GroupableRes) error {
+	if o, ok := r.(*PrintRes); !ok || x.RefreshOnly || o.RefreshOnly {
+		return errors.New("one that prints only when notified is not grouped")
+	}
+	return nil
+}
+
+// Doc describes the kind.
+func (x *PrintRes) Doc() string {
+	return `Prints a message into the log: once at the start, again whenever the message changes, and when it is notified.
+
+The message can be received. One that comes from a secret is printed as ` + "`(secret)`" + `. With ` + "`refresh_only`" + ` nothing is
+printed except on a notification.`
+}

@@ -1,0 +1,57 @@
+package resources
+
+import (
+	"context"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Kinds returns the names of all kinds of this package, sorted. Each registers
+// itself in engine.DefaultRegistry from the init function of its own file.
+func Kinds() []string {
+	return []string{
+		"exec",
+		"file",
+		"msg",
+		"noop",
+		"password",
+		"print",
+		"test",
+		"timer",
+		"value",
+	}
+}
+
+// idle is the Watch of a kind that has nothing to watch.
+func idle(ctx context.Context, init *engine.Init) error {
+	init.Running()
+	<-ctx.Done()
+	return nil
+}
+
+// tainted reports whether one of the parameters below a key was received from a
+// secret, and thus must not be shown whatever its type is.
+func tainted(init *engine.Init, keys ...string) bool {
+	for path, s := range init.Recv() {
+		if !s.Secret {
+			continue
+		}
+		for _, k := range keys {
+			if rootKey(path) == k {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rootKey returns the first element of the path of a parameter: env of env.HOME,
+// args of args[0].
+func rootKey(path string) string {
+	for i := range len(path) {
+		if path[i] == '.' || path[i] == '[' {
+			return path[:i]
+		}
+	}
+	return path
+}
