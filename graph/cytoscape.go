@@ -12,8 +12,8 @@ import (
 
 // WriteCytoscape draws the graph as the JSON document that Cytoscape.js loads and
 // gonum's cytoscapejs.GraphNodeEdge decodes. A node's id is "n:" and the
-// vertex's id, an edge's "e:" and the ids of its ends, quoted, with "->"
-// between: they stay the same while the graph around them changes, and no two
+// vertex's id, an edge's "e:" and the ids of its ends, quoted, with a
+// comma between: they stay the same while the graph around them changes, and no two
 // are equal. (An id that is not UTF-8, which JSON can't carry, is "q:" and the id
 // quoted.) The data has label, and for edges pos where it is known. It returns the
 // first error of w, or of encoding.
@@ -57,7 +57,7 @@ func (g *Graph[V]) cytoscapeEdge(e Edge) cytoscapejs.Edge {
 	}
 	return cytoscapejs.Edge{
 		Data: cytoscapejs.EdgeData{
-			ID:         "e:" + strconv.Quote(from) + "->" + strconv.Quote(to),
+			ID:         "e:" + strconv.Quote(from) + "," + strconv.Quote(to),
 			Source:     nodeID(from),
 			Target:     nodeID(to),
 			Attributes: data,

@@ -13,8 +13,8 @@ import (
 )
 
 // WriteDOT draws the graph in Graphviz's language. The nodes are named by the
-// vertices' ids, quoted as Go does it, so no two coincide and gonum's decoder
-// gives the ids back. It returns the first error of w.
+// vertices' ids, quoted as Go does it, so no two coincide and a reader that undoes
+// Go's quoting has the ids back. It returns the first error of w.
 func (g *Graph[V]) WriteDOT(w io.Writer, o DrawOptions) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("strict digraph " + g.DOTID() + " {\n")
@@ -22,11 +22,11 @@ func (g *Graph[V]) WriteDOT(w io.Writer, o DrawOptions) error {
 	b.WriteString("  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n")
 	looks := maps.Collect(o.looks())
 	for i, id := range g.ids {
-		b.WriteString("  " + strconv.Quote(id))
+		b.WriteString("  " + quoteDOT(id))
 		writeAttributes(b, dotAttributes(o.style(i, id), looks))
 	}
 	for e := range drawn(g, &o) {
-		b.WriteString("  " + strconv.Quote(g.ids[e.From]) + " -> " + strconv.Quote(g.ids[e.To]))
+		b.WriteString("  " + quoteDOT(g.ids[e.From]) + " -> " + quoteDOT(g.ids[e.To]))
 		writeAttributes(b, edgeAttributes(e))
 	}
 	b.WriteString("}\n")
@@ -87,7 +87,7 @@ func writeAttributes(b *bufio.Writer, attributes []encoding.Attribute) {
 		} else {
 			b.WriteString(", ")
 		}
-		b.WriteString(dotKey(a.Key) + "=" + strconv.Quote(visibleValue(a.Value)))
+		b.WriteString(dotKey(a.Key) + "=" + quoteDOT(visibleValue(a.Value)))
 	}
 	if len(attributes) > 0 {
 		b.WriteByte(']')
@@ -105,7 +105,13 @@ func dotKey(s string) string {
 	if plain {
 		return s
 	}
-	return strconv.Quote(s)
+	return quoteDOT(s)
+}
+
+// quoteDOT returns a quoted string. It is Go's quoting, which no two texts share,
+// but for the replacement character, which gonum's parser refuses as it stands.
+func quoteDOT(s string) string {
+	return strings.ReplaceAll(strconv.Quote(s), string(utf8.RuneError), `\ufffd`)
 }
 
 func visibleValue(s string) string {
@@ -124,6 +130,6 @@ func nextRune(s string) (char, rest string) {
 
 // isPrint reports whether a string of one character prints as itself.
 func isPrint(char string) bool {
-	r, n := utf8.DecodeRuneInString(char)
-	return (r != utf8.RuneError || n > 1) && strconv.IsPrint(r)
+	r, _ := utf8.DecodeRuneInString(char)
+	return r != utf8.RuneError && strconv.IsPrint(r)
 }

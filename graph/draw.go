@@ -4,7 +4,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -210,7 +209,7 @@ func visible(s string) string {
 		if r == "\n" || isPrint(r) {
 			b.WriteString(r)
 		} else {
-			q := strconv.Quote(r)
+			q := quoteDOT(r)
 			b.WriteString(q[1 : len(q)-1])
 		}
 		s = rest

@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"strconv"
-
 	gonum "gonum.org/v1/gonum/graph"
 	"gonum.org/v1/gonum/graph/encoding"
 )
@@ -25,7 +23,7 @@ func (v Vertex[V]) String() string { return v.g.ids[v.i] }
 func (v Vertex[V]) Value() V { return v.g.values[v.i] }
 
 // DOTID returns the vertex's id, quoted, for gonum's DOT encoding.
-func (v Vertex[V]) DOTID() string { return strconv.Quote(v.g.ids[v.i]) }
+func (v Vertex[V]) DOTID() string { return quoteDOT(v.g.ids[v.i]) }
 
 // Arc is an edge of a graph as gonum sees it: what the Edge method returns.
 type Arc[V any] struct {
@@ -50,7 +48,7 @@ func (a Arc[V]) Link() Edge { return a.edge }
 func (a Arc[V]) Attributes() []encoding.Attribute { return edgeAttributes(a.edge) }
 
 // DOTID returns the graph's name, quoted, for gonum's DOT encoding.
-func (g *Graph[V]) DOTID() string { return strconv.Quote(g.Name) }
+func (g *Graph[V]) DOTID() string { return quoteDOT(g.Name) }
 
 // Node returns the vertex with this index as a Vertex[V], or nil.
 func (g *Graph[V]) Node(id int64) gonum.Node {

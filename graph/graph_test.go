@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/graph/graphtest"
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -264,4 +265,14 @@ func TestEmptyGraph(t *testing.T) {
 	}
 	g.Grow(-1, -1)
 	graphtest.CheckDiff(t, g, g, func(a, b int) bool { return a == b })
+}
+
+// FuzzLaws lets the fuzzer look for a graph that breaks a law.
+func FuzzLaws(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		s := graphtest.Draw(t, graphtest.Shape{})
+		g := s.Build(t)
+		graphtest.Check(t, g)
+		graphtest.CheckSpec(t, g, s)
+	}))
 }

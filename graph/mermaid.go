@@ -66,18 +66,21 @@ func mermaidArrow(class string) string {
 }
 
 // mermaidText writes text as it may stand between quotes: Mermaid reads a "#" as
-// the beginning of a character's name, and the rest as Markdown and HTML.
+// the beginning of a character's name, and the rest as Markdown and HTML. What
+// begins a list in Markdown is hidden at the start of a line only.
 func mermaidText(s string) string {
 	var b strings.Builder
+	start := true
 	for _, r := range s {
 		switch {
 		case r == '\n':
 			b.WriteString("<br/>")
-		case strings.ContainsRune("\"#&<>`*_\\~", r):
+		case strings.ContainsRune("\"#&<>`*_\\~", r), start && strings.ContainsRune("-+.)", r):
 			fmt.Fprintf(&b, "#%d;", r)
 		default:
 			b.WriteRune(r)
 		}
+		start = r == '\n' || start && (r == ' ' || '0' <= r && r <= '9')
 	}
 	return b.String()
 }

@@ -99,7 +99,7 @@ func Awkward() []string {
 	return []string{
 		"", " ", `"`, `""`, `\`, `\"`, `a\`, "a\nb", `a\nb`, "\r\n", "\t", "\x00", "\x1b[31m", "\xff", "\xfe", "\uFFFD",
 		"exec[a \"quoted\" name]", "file[/etc/x]", "file[a]b]", "n0", "node", "digraph", "end", "<b>bold</b>", `"<b>"`,
-		"&amp;", "#35;", "#quot;", "`code`", "*a*", "a -> b", "a|b", "{}", "--", "%%", ";", "größe", "日本", "\u200b", "\u202eabc", "😀",
+		"&amp;", "#35;", "#quot;", "`code`", "*a*", "a -> b", "a|b", "{}", "--", "%%", "1. one", "- two", ";", "größe", "日本", "\u200b", "\u202eabc", "😀",
 	}
 }
 
