@@ -1,0 +1,20 @@
+// Package atomicfile looks at files and replaces them as the file resource needs
+// it: below an open folder or by path, never through a link in the last place,
+// and so that a reader sees the old file or the new one, never a mixture.
+//
+// # Laws
+//
+//   - What replaces a file is written to a temporary file in the same folder and
+//     renamed. Owner, mode and extended attributes are right before the content
+//     becomes visible under its name.
+//   - Whatever goes wrong, a panic included, the temporary file is removed. Only
+//     the death of the process leaves one, and the next write of the same file
+//     removes that.
+//   - A temporary file is made with O_EXCL: a link or a file that someone else
+//     has put in its place is never written to.
+//   - Where a file can't be replaced (it is a mount point, its folder is not
+//     writable, its owner or attributes could not be kept), it is written in
+//     place, after space for it has been reserved.
+//   - Nothing is flushed to the disk here, except by Flush.
+//   - No descriptor outlives the call, except that of a Dir.
+package atomicfile

@@ -1,0 +1,99 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// File is a file open for reading. It is not for concurrent use.
+type File struct {
+	fd   int
+	path string
+}
+
+// Open opens a plain file for reading and looks at it. A link is an error, and so
+// is anything that is no plain file; a pipe does not block.
+func (d Dir) Open(name string) (*File, Stat, error) {
+	return openFile(d.fd, d.at(name), d.Path(name), unix.O_NOFOLLOW)
+}
+
+// Open opens a plain file for reading by its path, through links.
+func Open(path string) (*File, Stat, error) { return openFile(unix.AT_FDCWD, path, path, 0) }
+
+// ErrNotRegular says that something is no plain file.
+var ErrNotRegular = errors.New("not a plain file")
+
+func openFile(dirfd int, at, path string, flags int) (*File, Stat, error) {
+	fd, err := open(dirfd, at, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|flags, 0)
+	if err != nil {
+		return nil, Stat{}, pathError("open", path, err)
+	}
+	st, err := fstat(fd)
+	if err == nil && !st.IsRegular() {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, Stat{}, pathError("open", path, err)
+	}
+	return &File{fd: fd, path: path}, st, nil
+}
+
+// Stat looks at the open file.
+func (f *File) Stat() (Stat, error) {
+	st, err := fstat(f.fd)
+	return st, pathError("stat", f.path, err)
+}
+
+// Rewind goes back to the start.
+func (f *File) Rewind() error {
+	_, err := unix.Seek(f.fd, 0, io.SeekStart)
+	return pathError("seek", f.path, err)
+}
+
+// Read reads as io.Reader does.
+func (f *File) Read(p []byte) (n int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	err = retry(func() (err error) { n, err = unix.Read(f.fd, p); return err })
+	switch {
+	case err != nil:
+		return 0, pathError("read", f.path, err)
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Close closes the file. It may be called on nil.
+func (f *File) Close() error {
+	if f == nil {
+		return nil
+	}
+	return pathError("close", f.path, unix.Close(f.fd))
+}
+
+// writer writes to a descriptor, all of it or an error.
+type writer struct {
+	fd int
+	n  int64 // bytes written
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	done := 0
+	for done < len(p) {
+		n, err := unix.Write(w.fd, p[done:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return done, err
+		}
+		done += n
+		w.n += int64(n)
+	}
+	return done, nil
+}

@@ -1,0 +1,93 @@
+package atomicfile
+
+import (
+	"io/fs"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stat is what a look at a file tells. Two equal ones are of the same file in
+// the same state, if it has not changed within the grain of its clock; see
+// Settled. The zero Stat is of no file.
+type Stat struct {
+	Dev, Ino     uint64
+	Size         int64
+	Mtime, Ctime int64  // nanoseconds since 1970
+	Mode         uint32 // type and permissions, as the system has them
+	UID, GID     uint32
+	Links        uint32
+}
+
+func fromSys(st *unix.Stat_t) Stat {
+	return Stat{
+		Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size,
+		Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(),
+		Mode: st.Mode, UID: st.Uid, GID: st.Gid, Links: uint32(st.Nlink),
+	}
+}
+
+// PermBits are the bits of a mode that chmod sets.
+const PermBits = 0o7777
+
+// Perm returns the permissions with the setuid, setgid and sticky bits.
+func (s Stat) Perm() uint32 { return s.Mode & PermBits }
+
+// IsRegular reports whether it is a plain file.
+func (s Stat) IsRegular() bool { return s.Mode&unix.S_IFMT == unix.S_IFREG }
+
+// IsDir reports whether it is a folder.
+func (s Stat) IsDir() bool { return s.Mode&unix.S_IFMT == unix.S_IFDIR }
+
+// IsLink reports whether it is a symbolic link.
+func (s Stat) IsLink() bool { return s.Mode&unix.S_IFMT == unix.S_IFLNK }
+
+// Kind returns a word for the type of the file.
+func (s Stat) Kind() string {
+	switch s.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return "file"
+	case unix.S_IFDIR:
+		return "folder"
+	case unix.S_IFLNK:
+		return "link"
+	case unix.S_IFIFO:
+		return "pipe"
+	case unix.S_IFSOCK:
+		return "socket"
+	default:
+		return "device"
+	}
+}
+
+// Same reports whether both are of one file, whatever has happened to it.
+func (s Stat) Same(o Stat) bool { return s.Dev == o.Dev && s.Ino == o.Ino }
+
+// moved is s without what a rename changes.
+func (s Stat) moved() Stat {
+	s.Ctime, s.Links = 0, 0
+	return s
+}
+
+// retry repeats a system call for as long as a signal interrupts it.
+func retry(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func pathError(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: path, Err: err}
+}
+
+func fstat(fd int) (Stat, error) {
+	var st unix.Stat_t
+	if err := retry(func() error { return unix.Fstat(fd, &st) }); err != nil {
+		return Stat{}, err
+	}
+	return fromSys(&st), nil
+}

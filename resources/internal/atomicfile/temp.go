@@ -1,0 +1,73 @@
+package atomicfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"hash/fnv"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	tempPrefix = ".mgmt-"
+	tempSuffix = "~"
+)
+
+// IsTemp reports whether a name is one that temporary files of this package
+// have.
+func IsTemp(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
+}
+
+// tempName returns the name of the temporary file that name is written to. It is
+// always the same one, so that what a killed process has left is found again.
+func tempName(name string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return tempPrefix + strconv.FormatUint(h.Sum64(), 16) + tempSuffix
+}
+
+// makeTemp makes a file, link or other thing beside name, under a name that
+// nothing had. What a killed process has left there is removed; where something
+// is in the way that is not ours to remove, another name is taken.
+func (d Dir) makeTemp(name string, make func(at string) error) (temp string, err error) {
+	temp = tempName(name)
+	for range 4 {
+		if err = make(d.at(temp)); !errors.Is(err, unix.EEXIST) {
+			return temp, pathError("create", d.Path(temp), err)
+		}
+		if !d.Stale(temp) || d.unlink(temp, 0) != nil {
+			temp = strings.TrimSuffix(temp, tempSuffix) + "-" + rand.Text()[:8] + tempSuffix
+		}
+	}
+	return temp, pathError("create", d.Path(temp), err)
+}
+
+// Stale reports whether a temporary file is ours and no process has it open any
+// more. A file system that can't tell says no.
+func (d Dir) Stale(temp string) bool {
+	st, err := d.Lstat(temp)
+	if err != nil || int(st.UID) != os.Geteuid() {
+		return false
+	}
+	if !st.IsRegular() {
+		return st.IsLink() // a link is never open; it is renamed at once
+	}
+	fd, err := open(d.fd, d.at(temp), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	// A lease for writing is given only if nobody else has the file open.
+	_, err = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_WRLCK)
+	return err == nil
+}
+
+func (d Dir) unlink(name string, flags int) error {
+	p := d.at(name)
+	err := retry(func() error { return unix.Unlinkat(d.fd, p, flags) })
+	return pathError("remove", d.Path(name), err)
+}

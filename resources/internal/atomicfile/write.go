@@ -1,0 +1,271 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// New is a file to be written.
+type New struct {
+	Dir  Dir
+	Name string
+	Old  *Stat // of the plain file that it replaces; nil when there is none
+	From *File // that file, open; nil to have it opened when needed
+
+	Mode     int   // permissions; -1 for those of Old, or else 0666 less the umask
+	UID, GID int   // -1 for those of Old, or else what the system gives
+	Size     int64 // of what Fill writes; -1 when not known
+
+	// Fill writes the content. It may be called a second time, after a first
+	// attempt was given up.
+	Fill func(io.Writer) error
+}
+
+// Result is what Write has done.
+type Result struct {
+	Stat    Stat // of the file, after all
+	Sure    bool // Stat is of exactly what was written
+	InPlace bool // the file could not be replaced, and was written in place
+}
+
+// Write makes the file, replacing what was there.
+func (n *New) Write() (Result, error) {
+	res, err := n.replace()
+	why, ok := errors.AsType[*keepError](err)
+	if !ok {
+		return res, err
+	}
+	if n.Old == nil {
+		return res, why.err
+	}
+	return n.inPlace(why.err)
+}
+
+// keepError says that the file can't be replaced as it should, but perhaps can
+// be written in place.
+type keepError struct{ err error }
+
+func (e *keepError) Error() string { return e.err.Error() }
+func (e *keepError) Unwrap() error { return e.err }
+
+// keep marks an error of one of the given numbers as a keepError.
+func keep(err error, numbers ...unix.Errno) error {
+	for _, e := range numbers {
+		if errors.Is(err, e) {
+			return &keepError{err}
+		}
+	}
+	return err
+}
+
+// replace writes a temporary file and renames it.
+func (n *New) replace() (res Result, err error) {
+	attrs, err := n.oldAttrs()
+	if err != nil {
+		return res, err
+	}
+	fd := -1
+	perm := n.firstPerm(len(attrs) > 0)
+	temp, err := n.Dir.makeTemp(n.Name, func(at string) (err error) {
+		fd, err = open(n.Dir.fd, at, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, perm)
+		return err
+	})
+	if err != nil {
+		return res, keep(err, unix.EACCES, unix.EPERM, unix.EROFS)
+	}
+	defer func() {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+		if temp != "" {
+			_ = n.Dir.unlink(temp, 0)
+		}
+	}()
+	before, err := n.fillTemp(fd, attrs)
+	if err != nil {
+		return res, err
+	}
+	err, fd = unix.Close(fd), -1
+	if err != nil {
+		return res, pathError("close", n.path(), err)
+	}
+	if err := n.Dir.rename(temp, n.Name); err != nil {
+		return res, keep(err, unix.EBUSY, unix.EXDEV, unix.EPERM, unix.EACCES)
+	}
+	temp = ""
+	// Somebody may have changed it already: then it is not what was written.
+	res.Stat, err = n.Dir.Lstat(n.Name)
+	res.Sure = err == nil && res.Stat.moved() == before.moved()
+	return res, nil
+}
+
+// fillTemp gives the temporary file its content and attributes, and returns the
+// Stat that it has then.
+func (n *New) fillTemp(fd int, attrs []attr) (Stat, error) {
+	if err := n.fill(fd); err != nil {
+		return Stat{}, err
+	}
+	st, err := fstat(fd)
+	if err != nil {
+		return st, pathError("stat", n.path(), err)
+	}
+	altered, err := n.setOwner(fd, st)
+	if err != nil {
+		return st, err
+	}
+	if n.Old != nil {
+		a, err := copyAttrs(fd, attrs)
+		if err != nil {
+			return st, &keepError{pathError("keep the attributes of", n.path(), err)}
+		}
+		altered = altered || a
+	}
+	if m := n.wantMode(); m >= 0 && (altered || uint32(m) != st.Perm()) {
+		if err := unix.Fchmod(fd, uint32(m)); err != nil {
+			return st, pathError("chmod", n.path(), err)
+		}
+		altered = true
+	}
+	if altered {
+		st, err = fstat(fd)
+	}
+	return st, pathError("stat", n.path(), err)
+}
+
+func (n *New) fill(fd int) error {
+	w := &writer{fd: fd}
+	if n.Fill == nil {
+		return nil
+	}
+	err := n.Fill(w)
+	if _, ok := errors.AsType[unix.Errno](err); ok {
+		if _, ok := errors.AsType[*fs.PathError](err); !ok {
+			return pathError("write", n.path(), err)
+		}
+	}
+	return err
+}
+
+// setOwner makes the owner right, if it is not yet.
+func (n *New) setOwner(fd int, st Stat) (bool, error) {
+	uid, gid := n.wantOwner()
+	if uid < 0 || uint32(uid) == st.UID {
+		uid = -1
+	}
+	if gid < 0 || uint32(gid) == st.GID {
+		gid = -1
+	}
+	if uid < 0 && gid < 0 {
+		return false, nil
+	}
+	err := pathError("chown", n.path(), unix.Fchown(fd, uid, gid))
+	if n.UID < 0 && n.GID < 0 { // it was only to be kept
+		err = keep(err, unix.EPERM)
+	}
+	return true, err
+}
+
+func (n *New) wantOwner() (uid, gid int) {
+	uid, gid = n.UID, n.GID
+	if n.Old != nil && uid < 0 {
+		uid = int(n.Old.UID)
+	}
+	if n.Old != nil && gid < 0 {
+		gid = int(n.Old.GID)
+	}
+	return uid, gid
+}
+
+func (n *New) wantMode() int {
+	if n.Mode < 0 && n.Old != nil {
+		return int(n.Old.Perm())
+	}
+	return n.Mode
+}
+
+// firstPerm returns the permissions to make the temporary file with: the final
+// ones if nobody can read through them who may not read the file.
+func (n *New) firstPerm(attrs bool) uint32 {
+	m := n.wantMode()
+	uid, gid := n.wantOwner()
+	switch {
+	case attrs, uid >= 0 && uid != os.Geteuid(), gid >= 0 && gid != os.Getegid():
+		return 0o600
+	case m < 0:
+		return 0o666
+	default:
+		return uint32(m) & 0o777
+	}
+}
+
+func (n *New) path() string { return n.Dir.Path(n.Name) }
+
+// inPlace writes into the file that is there, because of why.
+func (n *New) inPlace(why error) (res Result, err error) {
+	fd, err := open(n.Dir.fd, n.Dir.at(n.Name), unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return res, fmt.Errorf("%w (and writing in place: %w)", why, err)
+	}
+	defer unix.Close(fd)
+	st, err := fstat(fd)
+	switch {
+	case err != nil:
+		return res, pathError("stat", n.path(), err)
+	case !st.Same(*n.Old):
+		return res, pathError("write", n.path(), errors.New("it was replaced by something else meanwhile"))
+	}
+	if _, err := n.setOwner(fd, st); err != nil {
+		return res, err
+	}
+	if n.Mode >= 0 && uint32(n.Mode) != st.Perm() {
+		if err := unix.Fchmod(fd, uint32(n.Mode)); err != nil {
+			return res, pathError("chmod", n.path(), err)
+		}
+	}
+	if err := n.reserve(fd, st); err != nil {
+		return res, err
+	}
+	w := &writer{fd: fd}
+	if n.Fill != nil {
+		if err := n.Fill(w); err != nil {
+			return res, fmt.Errorf("%s may now be incomplete: %w", n.path(), err)
+		}
+	}
+	if err := unix.Ftruncate(fd, w.n); err != nil {
+		return res, pathError("truncate", n.path(), err)
+	}
+	return n.finish(fd)
+}
+
+// finish sets the mode, which writing and a change of owner may have altered,
+// and looks at the result.
+func (n *New) finish(fd int) (Result, error) {
+	st, err := fstat(fd)
+	if m := n.wantMode(); err == nil && m >= 0 && uint32(m) != st.Perm() {
+		if err := unix.Fchmod(fd, uint32(m)); err != nil {
+			return Result{}, pathError("chmod", n.path(), err)
+		}
+		st, err = fstat(fd)
+	}
+	// Others may have written at the same time: this is not sure.
+	return Result{Stat: st, InPlace: true}, pathError("stat", n.path(), err)
+}
+
+// reserve takes the space first, so that a full disk does not destroy what is
+// there.
+func (n *New) reserve(fd int, st Stat) error {
+	if n.Size <= st.Size {
+		return nil
+	}
+	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
+	err := retry(func() error { return unix.Fallocate(fd, keepSize, 0, n.Size) })
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return pathError("write", n.path(), err)
+	}
+	return nil
+}
