@@ -112,6 +112,26 @@ func TestCycleCostIsBounded(t *testing.T) {
 	}
 }
 
+// The small components come first, so that a small budget still finds what a
+// person would call the cycle.
+func TestCycleSmallComponentFirst(t *testing.T) {
+	g := layers(t, 20, 20, 2)
+	for i := range 20 {
+		link(t, g, 380+i, i)
+	}
+	for i := range 3 {
+		if _, err := g.Add(fmt.Sprint("small", i), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3 {
+		link(t, g, 400+i, 400+(i+1)%3)
+	}
+	if c := g.read().findCycle(0); len(c.path) != 3 || c.shortest {
+		t.Errorf("found %v, proved: %t", c.path, c.shortest)
+	}
+}
+
 // A search that gives up still returns a cycle, says so, and ends soon after
 // the budget.
 func TestCycleBudget(t *testing.T) {
@@ -177,6 +197,14 @@ func TestReachableCost(t *testing.T) {
 		link(t, chain, i, i+1)
 		link(t, star, 0, i+1)
 	}
+	tree := dense(t, 4004+3, 0) // 0 to 3 to 1333 each, and from one of these 3 in a row
+	for i := range 3 {
+		link(t, tree, 0, i+1)
+		link(t, tree, []int{4, 4004, 4005}[i], 4004+i)
+		for j := range 1333 {
+			link(t, tree, i+1, 4+1333*i+j)
+		}
+	}
 	tests := []struct {
 		name     string
 		g        *Graph[int]
@@ -188,6 +216,7 @@ func TestReachableCost(t *testing.T) {
 		{"backwards", chain, 5010, 5000, false, 0},
 		{"itself", chain, 7, 7, true, 0},
 		{"a leaf of a star", star, 0, n - 1, true, 0},
+		{"through the wide part of a tree", tree, 0, 4006, true, 10},
 		{"two leaves of a star", star, 5, n - 1, false, 1},
 	}
 	for _, tt := range tests {

@@ -98,12 +98,12 @@ type foundCycle struct {
 // budget it starts no new search.
 func (l *layout) findCycle(budget int) foundCycle {
 	c := l.components()
-	if path := l.pair(c); path != nil {
-		return foundCycle{path: path, shortest: true, steps: c.steps}
-	}
 	s := cycleSearch{l: l, comp: c.of, steps: c.steps, seen: make([]int32, l.n), parent: make([]int32, l.n)}
 	shortest := true
 	for _, head := range c.heads {
+		if len(s.best) == 2 {
+			break // there are no self edges
+		}
 		if s.best != nil && s.steps > budget {
 			shortest = false
 			break
@@ -113,24 +113,6 @@ func (l *layout) findCycle(budget int) foundCycle {
 	least := slices.Index(s.best, slices.Min(s.best))
 	path := slices.Concat(s.best[least:], s.best[:least])
 	return foundCycle{path: path, shortest: shortest, steps: s.steps}
-}
-
-// pair returns a cycle of two vertices, which can only be the shortest, or nil.
-func (l *layout) pair(c components) []int32 {
-	for u := range l.n {
-		if c.of[u] < 0 {
-			continue
-		}
-		for _, v := range l.out(u) {
-			if c.of[v] != c.of[u] || int(v) < u {
-				continue
-			}
-			if _, ok := l.find(int(v), u); ok {
-				return []int32{int32(u), v}
-			}
-		}
-	}
-	return nil
 }
 
 // cycleSearch is one breadth-first search after the other, each for the shortest

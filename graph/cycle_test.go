@@ -21,7 +21,8 @@ func TestCycle(t *testing.T) {
 		"ab bc cd de ea fg gf":    "cycle: f -> g -> f", // the short one in another component
 		"ab bc ca ad de ef fd":    "cycle: a -> b -> c -> a",
 		"ab bc cd de ef fa cf fc": "cycle: c -> f -> c",
-		"ga ab bc cb cd":          "cycle: b -> c -> b", // before and behind the cycle
+		"ab bc cd da ag ge ef fg": "cycle: e -> f -> g -> e", // entered at its last vertex
+		"ga ab bc cb cd":          "cycle: b -> c -> b",      // before and behind the cycle
 	}
 	for edges, want := range tests {
 		g := build(t, "abcdefg", strings.Fields(edges)...)
