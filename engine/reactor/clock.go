@@ -1,0 +1,94 @@
+package reactor
+
+import (
+	"container/heap"
+	"time"
+)
+
+// now is the time since the reactor was made, by the monotonic clock.
+func (r *Reactor) now() int64 { return int64(time.Since(r.epoch)) }
+
+// alarm is something that the loop has to do at a time.
+type alarm struct {
+	at int64
+	v  *vertex // nil for what concerns no vertex
+	do func()
+}
+
+// alarms is a heap of what is to come, at most one for each vertex, and the one
+// timer that waits for the first of it.
+type alarms struct {
+	list  []alarm
+	timer *time.Timer
+	armed int64 // what the timer waits for; 0 for nothing
+}
+
+func (a *alarms) Len() int           { return len(a.list) }
+func (a *alarms) Less(i, j int) bool { return a.list[i].at < a.list[j].at }
+
+func (a *alarms) Swap(i, j int) {
+	a.list[i], a.list[j] = a.list[j], a.list[i]
+	a.placed(i)
+	a.placed(j)
+}
+
+func (a *alarms) placed(i int) {
+	if v := a.list[i].v; v != nil {
+		v.alarm = int32(i) + 1
+	}
+}
+
+// Push implements heap.Interface.
+func (a *alarms) Push(x any) {
+	a.list = append(a.list, x.(alarm))
+	a.placed(len(a.list) - 1)
+}
+
+// Pop implements heap.Interface.
+func (a *alarms) Pop() any {
+	last := len(a.list) - 1
+	x := a.list[last]
+	a.list[last] = alarm{}
+	a.list = a.list[:last]
+	if x.v != nil {
+		x.v.alarm = 0
+	}
+	return x
+}
+
+// after calls do on the loop when d is over. With v, it replaces what was to be
+// done for the same vertex.
+func (r *Reactor) after(d time.Duration, v *vertex, do func()) {
+	if v != nil {
+		r.disarm(v)
+	}
+	heap.Push(&r.alarms, alarm{at: r.now() + int64(max(d, 0)), v: v, do: do})
+	r.arm()
+}
+
+// disarm forgets what was to be done for v.
+func (r *Reactor) disarm(v *vertex) {
+	if v.alarm > 0 {
+		heap.Remove(&r.alarms, int(v.alarm)-1)
+	}
+}
+
+// arm makes the timer wait for the first alarm.
+func (r *Reactor) arm() {
+	a := &r.alarms
+	if len(a.list) == 0 || a.armed == a.list[0].at {
+		return
+	}
+	a.armed = a.list[0].at
+	a.timer.Reset(time.Duration(a.armed - r.now()))
+}
+
+// ring does everything whose time has come.
+func (r *Reactor) ring() {
+	a := &r.alarms
+	a.armed = 0
+	for now := r.now(); len(a.list) > 0 && a.list[0].at <= now; {
+		heap.Pop(a).(alarm).do()
+	}
+	r.arm()
+}

@@ -1,0 +1,211 @@
+package reactor
+
+import (
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// commit puts the new graph into effect, on the loop. An error changes nothing.
+func (s *swap) commit() error {
+	r := s.r
+	if r.ctx.Err() != nil {
+		return ErrStopped
+	}
+	removed, changed := s.oldOnes()
+	taken := r.takeSlots(s.fresh)
+	err := r.m.Swap(s.topology(removed, taken))
+	if err != nil {
+		r.free = append(r.free, taken...)
+		return err
+	}
+	for _, v := range s.fresh {
+		r.bySlot[v.slot] = v
+	}
+	for i, v := range s.all {
+		v.index = int32(i)
+		v.decl = s.g.Value(i)
+	}
+	r.graph, r.byIndex, r.byID = s.g, s.all, s.byID
+	r.generation++
+	s.connect()
+	for _, v := range removed {
+		r.remove(v)
+	}
+	for _, v := range s.fresh {
+		if v.before == nil {
+			r.open(v)
+		}
+	}
+	if len(s.fresh)+len(removed) > 0 {
+		r.stir()
+	}
+	s.noteSwap(len(removed)-changed, changed)
+	return nil
+}
+
+// oldOnes returns the vertices that leave, those that are replaced by a changed
+// one first, and how many these are.
+func (s *swap) oldOnes() (removed []*vertex, changed int) {
+	r := s.r
+	for _, v := range s.fresh {
+		if old := r.byID[v.id]; old != nil {
+			v.succeed(old)
+			removed = append(removed, old)
+		} else {
+			v.pending, v.intent = r.left.pending[v.id], r.left.intent[v.id]
+			delete(r.left.pending, v.id)
+			delete(r.left.intent, v.id)
+			if old := r.leaving[v.id]; old != nil {
+				v.before, old.after = old, v
+			}
+		}
+	}
+	changed = len(removed)
+	if s.kept+changed == len(r.byIndex) {
+		return removed, changed
+	}
+	for _, v := range r.byIndex {
+		if s.byID[v.id] == nil {
+			removed = append(removed, v)
+		}
+	}
+	return removed, changed
+}
+
+// succeed takes over from the vertex that v replaces what belongs to the name.
+func (v *vertex) succeed(old *vertex) {
+	v.before, old.after, old.stays = old, v, true
+	v.retries, v.pending, v.intent, v.changed = old.retries, old.pending, old.intent, old.changed
+	for i := range v.recv {
+		w := &v.recv[i]
+		o := old.wireLike(w)
+		if o == nil {
+			continue
+		}
+		switch { // what came while the swap was prepared
+		case o.waiting:
+			w.waiting, w.next, v.assign = true, o.next, true
+		case o.have && !(w.have && schema.Equal(o.value.v, w.value.v)):
+			w.waiting, w.next, v.assign = true, o.value, true
+		}
+	}
+}
+
+// takeSlots gives the new vertices slots, free ones first.
+func (r *Reactor) takeSlots(vs []*vertex) []int32 {
+	taken := make([]int32, len(vs))
+	for i, v := range vs {
+		if last := len(r.free) - 1; last >= 0 {
+			v.slot = r.free[last]
+			r.free = r.free[:last]
+		} else {
+			v.slot = int32(len(r.bySlot))
+			r.bySlot = append(r.bySlot, nil)
+		}
+		taken[i] = v.slot
+	}
+	return taken
+}
+
+func (s *swap) topology(removed []*vertex, added []int32) sched.Topology {
+	r := s.r
+	t := sched.Topology{N: len(r.bySlot), Added: added, Edges: make([][2]int32, 0, s.g.EdgeCount())}
+	for _, v := range removed {
+		t.Removed = append(t.Removed, v.slot)
+	}
+	for i, v := range s.all {
+		for _, j := range s.g.Succ(i) {
+			t.Edges = append(t.Edges, [2]int32{v.slot, s.all[j].slot})
+		}
+		if v.key != "" {
+			t.Batch = r.batchOf(t.Batch, t.N, v)
+		}
+	}
+	return t
+}
+
+// batchOf notes the batch key of v.
+func (r *Reactor) batchOf(keys []int32, n int, v *vertex) []int32 {
+	if keys == nil {
+		keys = make([]int32, n)
+		for i := range keys {
+			keys[i] = -1
+		}
+	}
+	num, ok := r.batches[v.key]
+	if !ok {
+		num = int32(len(r.batches))
+		r.batches[v.key] = num
+	}
+	keys[v.slot] = num
+	return keys
+}
+
+// connect tells every vertex whom it refreshes and to whom it sends.
+func (s *swap) connect() {
+	for _, v := range s.all {
+		v.notify, v.sendsTo = nil, nil
+	}
+	for e := range s.g.Edges() {
+		if to := s.all[e.To]; e.Notify && to.abil.Refreshable {
+			from := s.all[e.From]
+			from.notify = append(from.notify, to)
+		}
+	}
+	for _, v := range s.all {
+		for i := range v.recv {
+			from := s.byID[v.recv[i].From.ID()]
+			if from == nil {
+				continue // the builder refuses it
+			}
+			from.sendsTo = append(from.sendsTo, target{v, i})
+			if w := &v.recv[i]; !w.have && !w.waiting && from.lastSent != nil {
+				v.offer(i, from.lastSent)
+			}
+		}
+	}
+}
+
+// remove begins the end of a vertex that has left the graph.
+func (r *Reactor) remove(v *vertex) {
+	v.gone = true
+	r.disarm(v)
+	r.setDue(v, false)
+	r.leaving[v.id] = v
+	r.departing.Add(1)
+	r.cut(v)
+	r.leave(v)
+}
+
+// leave has a vertex that is gone cleaned up once it runs no more.
+func (r *Reactor) leave(v *vertex) {
+	if v.inRun || v.watching || v.before != nil {
+		return
+	}
+	r.active++
+	go r.depart(v)
+}
+
+// finished takes the news that a vertex has left, and lets the one start that
+// waited for it.
+func (r *Reactor) finished(v *vertex) {
+	r.active--
+	r.departing.Add(-1)
+	if r.leaving[v.id] == v {
+		delete(r.leaving, v.id)
+	}
+	r.bySlot[v.slot] = nil
+	r.free = append(r.free, v.slot)
+	r.tellIdle(v)
+	n := v.after
+	if n == nil {
+		return
+	}
+	v.after, n.before = nil, nil
+	switch {
+	case n.gone:
+		r.leave(n)
+	case r.ctx.Err() == nil:
+		r.open(n)
+	}
+}

@@ -1,0 +1,35 @@
+// Package reactor runs a graph of resources: it watches each vertex, decides
+// with package sched what has to be checked, runs it, carries notifications and
+// values along the edges, and replaces the graph by another one while it runs.
+//
+// # Ownership
+//
+// One goroutine, the loop in Run, owns all scheduling state: the machine of
+// package sched, the vertices, pending refreshes, received values, timers. Every
+// other goroutine tells it something through the mailbox, in which a vertex
+// stands at most once whatever happens to it, so nothing queues without bound
+// and nothing that a resource calls ever blocks. The goroutines are:
+//
+//   - one for the Watch of each vertex that is not polled or hidden,
+//   - one for each CheckApply, or batch of them, while it runs,
+//   - one for each vertex that leaves, while its Cleanup runs,
+//   - one for each shared value whose End is running.
+//
+// Run owns all of them and returns when they have ended. The one exception is
+// Abandon: then it returns an engine.AbandonedError that names the vertices whose
+// methods did not end.
+//
+// # Laws
+//
+// The fifteen laws are in docs/ARCHITECTURE.md. Here they mean:
+//
+//   - A field of a resource is written only by the loop, under Reactor.values,
+//     while neither Watch nor CheckApply of that resource runs.
+//   - A vertex's Watch is started again only after the one before and a running
+//     CheckApply have ended.
+//   - What a run reports (changes, values, outcome) is read by the loop only
+//     after the run has ended.
+//   - Events carry no data. Whoever has news of a vertex sets a bit.
+//   - Time is read from one monotonic clock, and decides only when something is
+//     looked at again, never in which order.
+package reactor

@@ -1,0 +1,74 @@
+package reactor
+
+import (
+	"context"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// vertexHost is a vertex's handle on the machine. What a run waits for in it
+// gives the run's slot back meanwhile.
+type vertexHost vertex
+
+var _ engine.Host = (*vertexHost)(nil)
+
+// Watch implements engine.Host.
+func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+	return h.r.opt.Host.Watch(ctx, paths, o)
+}
+
+// Bus implements engine.Host.
+func (h *vertexHost) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
+	bus, err := h.r.opt.Host.Bus(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	return vertexBus{bus, (*vertex)(h)}, nil
+}
+
+// Command implements engine.Host.
+func (h *vertexHost) Command(ctx context.Context, c engine.Command) (*engine.Result, error) {
+	defer (*vertex)(h).wait(ctx)()
+	return h.r.opt.Host.Command(ctx, c)
+}
+
+// Facts implements engine.Host.
+func (h *vertexHost) Facts() engine.Facts { return h.r.opt.Host.Facts() }
+
+type vertexBus struct {
+	engine.Bus
+	v *vertex
+}
+
+// Call implements engine.Bus.
+func (b vertexBus) Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error) {
+	defer b.v.wait(ctx)()
+	return b.Bus.Call(ctx, dest, path, method, args...)
+}
+
+// wait says that the run waits for something outside until the returned
+// function is called. It does nothing if ctx is not that of a run.
+func (v *vertex) wait(ctx context.Context) (done func()) {
+	lead, _ := ctx.Value(runKey{}).(*vertex)
+	if lead == nil {
+		return func() {}
+	}
+	lead.waits.Add(1)
+	lead.r.mail.post(lead, mailSlot)
+	return func() {
+		lead.waits.Add(-1)
+		lead.r.mail.post(lead, mailSlot)
+	}
+}
+
+// syncSlot tells the machine whether the run of v waits.
+func (r *Reactor) syncSlot(v *vertex) {
+	waits := v.inRun && v.waits.Load() > 0
+	switch {
+	case waits && !v.yielded:
+		r.m.Yield()
+	case !waits && v.yielded:
+		r.m.Regain()
+	}
+	v.yielded = waits
+}

@@ -1,0 +1,69 @@
+package reactor
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Noop says what a graph may alter.
+type Noop uint8
+
+// The policies of law 11.
+const (
+	NoopOff     Noop = iota // what the metaparameter noop says; false where it says nothing
+	NoopDefault             // what the metaparameter noop says; true where it says nothing
+	NoopAll                 // nothing is altered, whatever the metaparameter says
+)
+
+// Defaults of Options.
+const (
+	DefaultStartTimeout = 30 * time.Second
+	DefaultSweep        = time.Hour
+	runsPerCore         = 8
+)
+
+// Options configure a Reactor. Host, World and Store are required.
+type Options struct {
+	Program, Version, Hostname string // given to resources
+
+	Host  engine.Host
+	World engine.World
+	Store engine.Store
+
+	StateDir string // VarDir lives below it; when empty, VarDir is an error
+	ReadOnly bool   // VarDir makes no folder and removes none: for a plan
+
+	Logger   *slog.Logger // discards when nil
+	Debug    bool         // given to resources
+	Listener Listener
+
+	Noop     Noop
+	Parallel int // runs at once; 8 for each core when 0
+
+	// Quiet is how long nothing must have happened for the graph to be called
+	// converged.
+	Quiet time.Duration
+	// StartTimeout is how long a Watch may take to say Running; 30 s when 0.
+	StartTimeout time.Duration
+	// Sweep is how often every vertex is looked at without an event, spread over
+	// the time; an hour when 0, never when negative.
+	Sweep time.Duration
+}
+
+func (o Options) complete() (Options, error) {
+	if o.Host == nil || o.World == nil || o.Store == nil {
+		return o, errors.New("reactor: Host, World and Store are required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Parallel = cmp.Or(max(o.Parallel, 0), runsPerCore*runtime.NumCPU())
+	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
+	o.Sweep = cmp.Or(o.Sweep, DefaultSweep)
+	return o, nil
+}

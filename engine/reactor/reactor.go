@@ -1,0 +1,259 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+// ErrStopped is the error of a call that came after the end of Run.
+var ErrStopped = errors.New("the engine has stopped")
+
+// Reactor runs one graph after the other. Make it with New, call Run once, and
+// Swap for each graph, from any goroutine.
+type Reactor struct {
+	opt   Options
+	log   *slog.Logger
+	epoch time.Time
+	rand  *rand.Rand
+
+	mail     *mailbox
+	requests chan func()   // what other goroutines want done on the loop
+	quit     chan struct{} // closed by Abandon
+	quitOnce sync.Once
+	started  chan struct{} // closed when Run has begun
+	stopped  chan struct{} // closed when Run has ended
+
+	swapping  chan struct{}               // holds the one Swap that is going on
+	kinds     map[reflect.Type]*abilities // of Swap
+	values    sync.RWMutex                // see doc.go; Swap holds it for reading while it compares
+	semas     semaphores
+	departing atomic.Int64  // vertices that are leaving
+	numbers   atomic.Uint64 // of pending refreshes
+	busy      atomic.Int64  // what Init.Busy was called for
+	ending    atomic.Int64  // calls of Shared.End that are going on
+	enders    sync.WaitGroup
+	shareMu   sync.Mutex
+	sharing   map[string]*shared
+
+	// owned by the loop; Swap reads graph and byID, which only its own commit
+	// changes
+	ctx        context.Context
+	m          *sched.Machine
+	graph      *engine.Graph
+	generation int
+	byID       map[string]*vertex
+	byIndex    []*vertex // of the present graph
+	bySlot     []*vertex
+	free       []int32 // slots
+	leaving    map[string]*vertex
+	batches    map[string]int32
+	left       leftovers
+	alarms     alarms
+	active     int // goroutines of vertices
+	expecting  bool
+	stirred    int64
+	converged  bool
+	looking    bool
+	inbox      []*vertex
+}
+
+// New returns a reactor with an empty graph. It starts nothing.
+func New(o Options) (*Reactor, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	return &Reactor{
+		opt:      o,
+		log:      o.Logger,
+		epoch:    time.Now(),
+		rand:     newRand(),
+		mail:     newMailbox(),
+		requests: make(chan func()),
+		quit:     make(chan struct{}),
+		started:  make(chan struct{}),
+		stopped:  make(chan struct{}),
+		swapping: make(chan struct{}, 1),
+		kinds:    map[reflect.Type]*abilities{},
+		sharing:  map[string]*shared{},
+		m:        sched.New(sched.Options{Parallel: o.Parallel}),
+		graph:    graph.New[*engine.Vertex](""),
+		byID:     map[string]*vertex{},
+		leaving:  map[string]*vertex{},
+		batches:  map[string]int32{},
+		left:     leftovers{map[string][]pending{}, map[string]bool{}},
+	}, nil
+}
+
+// Run runs until the context ends, and then stops everything and waits for it.
+// It returns nil, an *engine.AbandonedError after Abandon, or an error of the
+// store before anything was started. It may be called once.
+func (r *Reactor) Run(ctx context.Context) error {
+	defer close(r.stopped)
+	r.ctx = ctx
+	if err := r.recall(ctx); err != nil {
+		return err
+	}
+	r.alarms.timer = time.NewTimer(time.Hour)
+	defer r.alarms.timer.Stop()
+	if r.opt.Sweep > 0 {
+		r.sweep(0)
+	}
+	close(r.started)
+	for ctx.Err() == nil {
+		r.turn(ctx)
+	}
+	return r.stop()
+}
+
+// turn waits for one thing to happen, does what it asks for, and starts what can
+// be started then.
+func (r *Reactor) turn(ctx context.Context) {
+	select {
+	case <-r.mail.wake:
+		r.deliver()
+	case f := <-r.requests:
+		f()
+	case <-r.alarms.timer.C:
+		r.ring()
+	case <-ctx.Done():
+		return
+	}
+	for {
+		slots, ok := r.m.Next()
+		if !ok {
+			break
+		}
+		r.begin(slots)
+	}
+	r.settle()
+}
+
+// deliver takes the mail.
+func (r *Reactor) deliver() {
+	r.inbox = r.mail.take(r.inbox)
+	for _, v := range r.inbox {
+		r.news(v, v.mail.Swap(0))
+	}
+}
+
+// news takes what there is to say of v. An event that came together with the end
+// of a run counts as one that came after it.
+func (r *Reactor) news(v *vertex, news uint32) {
+	if news&mailSlot != 0 {
+		r.syncSlot(v)
+	}
+	if news&mailRan != 0 {
+		r.ran(v)
+	}
+	if news&mailRunning != 0 && !v.gone {
+		r.running(v)
+	}
+	if news&mailEvent != 0 && !v.gone && v.watchState == watchRunning {
+		r.event(v)
+	}
+	if news&mailWatched != 0 {
+		r.watched(v)
+	}
+	if news&mailFinished != 0 {
+		r.finished(v)
+	}
+}
+
+// do has f done on the loop and waits for its end.
+func (r *Reactor) do(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	select {
+	case <-r.started:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.stopped:
+		return ErrStopped
+	}
+	select {
+	case r.requests <- func() { defer close(done); f() }:
+		<-done
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.ctx.Done():
+		return ErrStopped
+	}
+}
+
+// Abandon makes Run stop waiting for methods that ignore the end of their
+// context. It does nothing before that end. It may be called more than once.
+func (r *Reactor) Abandon() { r.quitOnce.Do(func() { close(r.quit) }) }
+
+// stop waits until everything that runs has ended, and cleans up.
+func (r *Reactor) stop() error {
+	for r.active > 0 {
+		select {
+		case <-r.mail.wake:
+			r.deliver()
+		case <-r.quit:
+			return r.abandoned()
+		}
+	}
+	select {
+	case r.swapping <- struct{}{}: // a Swap that was going on has given up
+	case <-r.quit:
+		return r.abandoned()
+	}
+	r.enders.Wait()
+	order, err := r.graph.Sort()
+	if err != nil {
+		return err // a graph in use has an order
+	}
+	for _, i := range slices.Backward(order) {
+		r.cleanup(r.byIndex[i])
+	}
+	return nil
+}
+
+// abandoned names the vertices that still run.
+func (r *Reactor) abandoned() error {
+	var ids []string
+	for _, v := range r.byIndex {
+		if v.inRun || v.watching {
+			ids = append(ids, v.id)
+		}
+	}
+	for id := range r.leaving {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return &engine.AbandonedError{Resources: slices.Compact(ids)}
+}
+
+// cleanup calls Cleanup and gives up what v shares. Errors are only logged:
+// there is nobody left to act on them.
+func (r *Reactor) cleanup(v *vertex) {
+	if !v.inited {
+		return
+	}
+	v.inited = false
+	if err := protect("Cleanup", v.res.Cleanup); err != nil {
+		r.log.Warn("cleanup failed", slog.String("resource", v.id), slog.String("error", v.cleanText(err.Error())))
+	}
+	if err := r.leaveShared(v.shared); err != nil {
+		r.log.Warn("closing what is shared failed", slog.String("resource", v.id), slog.Any("error", err))
+	}
+}
+
+// String names the present graph, for logs.
+func (r *Reactor) String() string {
+	return fmt.Sprintf("%s, generation %d", r.graph.Name, r.generation)
+}

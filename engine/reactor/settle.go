@@ -1,0 +1,213 @@
+package reactor
+
+import (
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+)
+
+// ran takes the outcome of a run of v.
+func (r *Reactor) ran(v *vertex) {
+	r.active--
+	v.inRun = false
+	v.cutRun()
+	r.syncSlot(v)
+	if v.gone {
+		r.m.Forgotten(v.slot)
+		r.leave(v)
+		return
+	}
+	if v.suspended {
+		r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
+		r.tellIdle(v)
+		return
+	}
+	o := v.out
+	if r.ctx.Err() != nil && o.err != nil {
+		r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
+		return // cut by the end of Run: no news
+	}
+	run := Run{State: v.judge(o), Duration: o.took, Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: v.retries}
+	if run.State == engine.StateFailed && run.Noop {
+		if up := r.openAbove(v); up != "" {
+			run.State, v.until = engine.StateUnknown, up
+		}
+	}
+	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
+	retry := r.retry(v, &run, o.err)
+	before := v.last
+	v.guardSent()
+	r.report(v, run)
+	if o.err == nil {
+		r.succeeded(v, run.Changed)
+	}
+	r.m.Done(v.slot, sched.Outcome{State: run.State, Retry: retry})
+	r.setDue(v, dirty(r.m.State(v.slot)))
+	if !v.job.apply && before != run.State {
+		r.showBelow(v)
+	}
+	r.next(v, run, retry)
+}
+
+// judge returns the state that an outcome leads to.
+func (v *vertex) judge(o outcome) engine.State {
+	switch {
+	case o.err != nil:
+		return engine.StateFailed
+	case !o.ok && !v.job.apply:
+		return engine.StateWouldChange
+	default:
+		return engine.StateOK
+	}
+}
+
+// retry decides whether a failed run is tried again, and says so in run.
+func (r *Reactor) retry(v *vertex, run *Run, err error) bool {
+	if run.State != engine.StateFailed {
+		if v.meta.RetryReset {
+			v.retries = 0
+		}
+		return false
+	}
+	run.Err = err
+	if engine.IsPermanent(err) || !more(v.meta.Retry, v.retries) || v.watchState == watchFailed {
+		return false
+	}
+	v.retries++
+	run.Retry, run.RetryIn = true, v.meta.Delay
+	return true
+}
+
+func more(allowed, tried int) bool { return allowed < 0 || tried < allowed }
+
+// succeeded carries what a run without an error has to tell to others.
+func (r *Reactor) succeeded(v *vertex, changed bool) {
+	if v.job.apply {
+		v.acted(v.job.pending)
+		if changed || v.intent {
+			r.notifyAll(v)
+		}
+		v.intent = false
+	}
+	v.seen()
+	r.propagate(v, v.sent)
+}
+
+// next arranges what follows the run.
+func (r *Reactor) next(v *vertex, run Run, retry bool) {
+	switch {
+	case v.watchState == watchFailed: // its own alarm is set
+	case retry:
+		v.retryAt = r.now() + int64(run.RetryIn)
+		r.after(run.RetryIn, v, func() { r.wake(v) })
+	case v.meta.Poll > 0:
+		r.after(jitter(r, v.meta.Poll), v, func() { r.event(v) })
+	}
+	if v.rewatch {
+		v.rewatch = false
+		r.startWatch(v)
+	}
+	if v.assign {
+		r.tryAssign(v)
+	}
+}
+
+func (r *Reactor) wake(v *vertex) {
+	v.retryAt = 0
+	r.m.Wake(v.slot)
+	r.setDue(v, true)
+}
+
+// event marks v dirty.
+func (r *Reactor) event(v *vertex) {
+	r.m.Event(v.slot)
+	r.setDue(v, true)
+}
+
+// ready says that v may be run from now on, and has to be.
+func (r *Reactor) ready(v *vertex) {
+	r.m.Ready(v.slot)
+	r.setDue(v, true)
+}
+
+// showBelow looks again at those under noop whose outcome depends on whether v
+// would change.
+func (r *Reactor) showBelow(v *vertex) {
+	for _, t := range v.notify {
+		if t.noop {
+			r.event(t)
+		}
+	}
+	for _, t := range v.sendsTo {
+		r.event(t.v)
+	}
+}
+
+// openAbove returns the nearest ancestor of v whose run would bring something
+// that is not there yet.
+func (r *Reactor) openAbove(v *vertex) string {
+	for i := range r.graph.Ancestors(int(v.index)) {
+		if s := r.byIndex[i].last; s == engine.StateWouldChange || s == engine.StateUnknown {
+			return r.byIndex[i].id
+		}
+	}
+	return ""
+}
+
+// unknown reports that v can't be told before until has run: the values that it
+// has not received are shown as such.
+func (r *Reactor) unknown(v *vertex, until string) {
+	v.until = until
+	v.mu.Lock()
+	v.changes = nil
+	for i := range v.recv {
+		if !v.recv[i].have {
+			v.changes = append(v.changes, engine.Change{Field: v.recv[i].Field, To: engine.Unknown})
+		}
+	}
+	v.mu.Unlock()
+	r.report(v, Run{State: engine.StateUnknown, Noop: true})
+}
+
+// fail reports a failure without a run, of which only a new start of the Watch
+// or a new value is the way out. With retry the caller sees to that.
+func (r *Reactor) fail(v *vertex, err error, retry bool, in time.Duration) {
+	r.m.Unready(v.slot)
+	r.m.Fail(v.slot, retry)
+	r.setDue(v, false)
+	r.report(v, Run{State: engine.StateFailed, Err: err, Retry: retry, RetryIn: in})
+}
+
+// report remembers how v ended and tells the listener.
+func (r *Reactor) report(v *vertex, run Run) {
+	run.Resource = v.id
+	run.Err = v.cleanError(run.Err)
+	if run.State == engine.StateUnknown {
+		run.Until = v.until
+	}
+	if run.State != engine.StateFailed {
+		v.mu.Lock()
+		run.Changes = v.clean(v.changes)
+		v.changes = nil
+		v.mu.Unlock()
+	}
+	if run.Changed {
+		v.changed++
+	}
+	if run.Changed || run.State != v.last {
+		r.stir()
+	}
+	v.last, v.lastErr = run.State, run.Err
+	r.opt.Listener.ran(run)
+}
+
+// dirty reports whether a vertex in this state has something to do.
+func dirty(s engine.State) bool {
+	switch s {
+	case engine.StateWaiting, engine.StateRunning, engine.StateBlocked:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,402 @@
+package reactor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"reflect"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// swap is one replacement of the graph: law 10. All of it but commit runs in the
+// goroutine of who called Swap, while the old graph goes on.
+type swap struct {
+	r     *Reactor
+	g     *engine.Graph
+	all   []*vertex // by index of g: kept ones and new ones
+	byID  map[string]*vertex
+	fresh []*vertex // new ones, in topological order
+	kept  int
+
+	exclusive []exchange
+}
+
+// exchange is a changed vertex of which old and new may not be there at once.
+type exchange struct{ old, new *vertex }
+
+// Swap replaces the graph by another one, which must be checked and is the
+// reactor's from now on. New vertices are made and initialised before an old one
+// is stopped; on an error the old graph runs on as it was. It returns when the
+// new graph is in effect, which is before it has converged. It may be called from
+// any goroutine; calls wait for each other and for Run to begin.
+func (r *Reactor) Swap(ctx context.Context, g *engine.Graph) error {
+	if err := r.lockSwap(ctx); err != nil {
+		return err
+	}
+	defer func() { <-r.swapping }()
+	order, err := g.Sort()
+	if err != nil {
+		return err
+	}
+	s := &swap{r: r, g: g}
+	if err := s.match(order); err != nil {
+		return err
+	}
+	if err := s.initAll(ctx); err != nil {
+		s.undo(s.fresh)
+		return err
+	}
+	if err := s.exchangeAll(ctx); err != nil {
+		return err
+	}
+	var failed error
+	if err := r.do(ctx, func() { failed = s.commit() }); err != nil {
+		failed = err
+	}
+	if failed != nil {
+		s.undo(s.fresh)
+	}
+	return failed
+}
+
+func (r *Reactor) lockSwap(ctx context.Context) error {
+	for _, c := range []<-chan struct{}{r.started, nil} {
+		var lock chan struct{}
+		if c == nil {
+			lock = r.swapping
+		}
+		select {
+		case <-c:
+		case lock <- struct{}{}:
+		case <-r.stopped:
+			return ErrStopped
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// match finds for each vertex of the new graph the one that it keeps, or makes
+// one.
+func (s *swap) match(order []int) error {
+	s.r.values.RLock()
+	defer s.r.values.RUnlock()
+	s.all = make([]*vertex, s.g.Len())
+	s.byID = make(map[string]*vertex, s.g.Len())
+	for _, i := range order {
+		id, decl := s.g.ID(i), s.g.Value(i)
+		old := s.r.byID[id]
+		v, err := s.r.newVertex(id, decl)
+		if err != nil {
+			return err
+		}
+		if old != nil {
+			v.carry(old)
+			if old.same(v) {
+				s.kept++
+				v = old
+			}
+		}
+		if v != old {
+			s.fresh = append(s.fresh, v)
+		}
+		s.all[i] = v
+		s.byID[id] = v
+	}
+	return nil
+}
+
+// newVertex makes a vertex for a declared resource, without initialising it.
+func (r *Reactor) newVertex(id string, decl *engine.Vertex) (*vertex, error) {
+	a, err := r.abilitiesOf(decl.Res)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", id, err)
+	}
+	v := &vertex{r: r, id: id, decl: decl, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
+	v.noop = r.noopOf(v.meta)
+	if b, ok := decl.Res.(engine.Batcher); ok {
+		if key := b.GroupKey(); key != "" {
+			v.key = fmt.Sprintf("%s\x00%s\x00%t\x00%d", decl.Res.Kind(), key, v.noop, v.meta.Timeout)
+		}
+	}
+	if len(decl.Recv) > 0 {
+		v.recv = make([]wire, len(decl.Recv))
+	}
+	for i, w := range decl.Recv {
+		v.recv[i].Wire = w
+		if _, f, err := a.recvType.At(w.Field); err == nil {
+			v.recv[i].noWatch = f.NoWatch
+		}
+	}
+	return v, nil
+}
+
+func (r *Reactor) noopOf(m *engine.MetaParams) bool {
+	switch {
+	case r.opt.Noop == NoopAll:
+		return true
+	case m.Noop != nil:
+		return *m.Noop
+	default:
+		return r.opt.Noop == NoopDefault
+	}
+}
+
+// abilitiesOf asks once for each type of resource.
+func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
+	rt := reflect.TypeOf(res)
+	if a := r.kinds[rt]; a != nil {
+		return a, nil
+	}
+	a := &abilities{}
+	var err error
+	if a.Abilities, err = engine.AbilitiesOf(res); err != nil {
+		return nil, err
+	}
+	if a.recvType, err = schema.OfType(rt.Elem()); err != nil {
+		return nil, err
+	}
+	if a.Sends != nil {
+		a.sends = reflect.Indirect(reflect.ValueOf(res.(engine.SendableRes).Sends())).Type()
+	}
+	r.kinds[rt] = a
+	return a, nil
+}
+
+// carry gives v the values that old has received over the same wires.
+func (v *vertex) carry(old *vertex) {
+	for i := range v.recv {
+		w := &v.recv[i]
+		o := old.wireLike(w)
+		if o == nil || !o.have || schema.Set(v.res, w.Field, schema.Clone(o.value.v)) != nil {
+			continue
+		}
+		w.have, w.value = true, o.value
+	}
+}
+
+// wireLike returns the wire of v from the same sender to the same field.
+func (v *vertex) wireLike(w *wire) *wire {
+	for i := range v.recv {
+		if v.recv[i].Field == w.Field && v.recv[i].From == w.From {
+			return &v.recv[i]
+		}
+	}
+	return nil
+}
+
+// same reports whether v may go on in the place of n, which has its values.
+func (v *vertex) same(n *vertex) bool {
+	if reflect.TypeOf(v.res) != reflect.TypeOf(n.res) || v.key != n.key || len(v.recv) != len(n.recv) {
+		return false
+	}
+	for i := range n.recv {
+		if v.wireLike(&n.recv[i]) == nil {
+			return false
+		}
+	}
+	if !reflect.DeepEqual(v.meta, n.meta) {
+		return false
+	}
+	return v.meta.Hidden || protect("Cmp", func() error { return v.res.Cmp(n.res) }) == nil
+}
+
+// initAll initialises all new vertices but those that exclude an old one.
+func (s *swap) initAll(ctx context.Context) error {
+	for _, v := range s.fresh {
+		old := s.r.byID[v.id]
+		if old == nil {
+			if err := s.r.waitFor(ctx, v); err != nil {
+				return err
+			}
+		} else if !v.abil.Overlapping || !old.abil.Overlapping {
+			s.exclusive = append(s.exclusive, exchange{old, v})
+			continue
+		}
+		if err := s.r.initOne(ctx, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitFor waits for the end of an earlier vertex of the same name that is still
+// leaving, if the kind does not overlap.
+func (r *Reactor) waitFor(ctx context.Context, v *vertex) error {
+	if v.abil.Overlapping || r.departing.Load() == 0 {
+		return nil
+	}
+	var gone <-chan struct{}
+	err := r.do(ctx, func() {
+		if old := r.leaving[v.id]; old != nil {
+			gone = old.idleChan()
+		}
+	})
+	if err != nil || gone == nil {
+		return err
+	}
+	return r.await(ctx, gone)
+}
+
+func (r *Reactor) await(ctx context.Context, c <-chan struct{}) error {
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.ctx.Done():
+		return ErrStopped
+	}
+}
+
+func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
+	if v.meta.Hidden {
+		return nil
+	}
+	if v.shared, err = r.openShared(ctx, v.res); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(v.recv, func(w wire) bool { return w.have }) {
+		v.refused = protect("Validate", v.res.Validate)
+		v.publish(v.recv)
+	}
+	if err := protect("Init", func() error { return v.res.Init(v.newInit()) }); err != nil {
+		_ = r.leaveShared(v.shared)
+		return fmt.Errorf("%s: cannot be initialised: %w", v.id, v.cleanError(err))
+	}
+	v.inited = true
+	return nil
+}
+
+// undo cleans up what was initialised.
+func (s *swap) undo(vs []*vertex) {
+	for _, v := range slices.Backward(vs) {
+		s.r.cleanup(v)
+	}
+}
+
+// exchangeAll stops the old vertices that exclude their successors, and
+// initialises those. If one fails, the old ones are initialised and started
+// again.
+func (s *swap) exchangeAll(ctx context.Context) error {
+	if len(s.exclusive) == 0 {
+		return nil
+	}
+	err := s.stopOld(ctx)
+	for i := 0; err == nil && i < len(s.exclusive); i++ {
+		x := s.exclusive[i]
+		s.r.cleanup(x.old)
+		err = s.r.initOne(ctx, x.new)
+	}
+	if err != nil {
+		s.undo(s.fresh)
+		s.restart()
+	}
+	return err
+}
+
+func (s *swap) stopOld(ctx context.Context) error {
+	var idle []<-chan struct{}
+	err := s.r.do(ctx, func() {
+		for _, x := range s.exclusive {
+			s.r.suspend(x.old)
+			idle = append(idle, x.old.idleChan())
+			s.r.tellIdle(x.old)
+		}
+	})
+	for _, c := range idle {
+		if err == nil {
+			err = s.r.await(ctx, c)
+		}
+	}
+	return err
+}
+
+// restart brings the old vertices back that were stopped.
+func (s *swap) restart() {
+	for _, x := range s.exclusive {
+		v := x.old
+		var err error
+		if !v.inited {
+			err = s.r.initOne(context.WithoutCancel(s.r.ctx), v)
+		}
+		_ = s.r.do(s.r.ctx, func() {
+			v.suspended = false
+			switch {
+			case err != nil:
+				s.r.fail(v, err, false, 0)
+			case v.watching || v.inRun: // it never ended; goes on when it does
+				v.rewatch = true
+			default:
+				s.r.open(v)
+			}
+		})
+	}
+}
+
+// suspend ends Watch and CheckApply of v and keeps them from starting.
+func (r *Reactor) suspend(v *vertex) {
+	v.suspended, v.rewatch = true, false
+	r.disarm(v)
+	r.m.Unready(v.slot)
+	r.setDue(v, false)
+	r.cut(v)
+}
+
+// cut ends what runs of v.
+func (r *Reactor) cut(v *vertex) {
+	if v.inRun {
+		v.cutRun()
+	}
+	if v.watching {
+		v.cutWatch()
+	}
+}
+
+// idleChan returns a channel that is closed when v runs no more, and, if it is
+// leaving, has left.
+func (v *vertex) idleChan() <-chan struct{} {
+	if v.idle == nil {
+		v.idle = make(chan struct{})
+	}
+	return v.idle
+}
+
+// tellIdle closes that channel if it is so.
+func (r *Reactor) tellIdle(v *vertex) {
+	if v.idle != nil && !v.inRun && !v.watching {
+		close(v.idle)
+		v.idle = nil
+	}
+}
+
+// noteSwap tells of the swap that has taken effect.
+func (s *swap) noteSwap(removed, changed int) {
+	r := s.r
+	r.opt.Listener.swapped(Swap{
+		Generation: r.generation, Name: s.g.Name, Kept: s.kept,
+		Added: len(s.fresh) - changed, Changed: changed, Removed: removed,
+	})
+}
+
+// depart cleans up a vertex that has left. It runs on a goroutine of its own.
+func (r *Reactor) depart(v *vertex) {
+	defer r.mail.post(v, mailFinished)
+	r.cleanup(v)
+	if v.after != nil || v.stays || r.opt.ReadOnly || v.noop {
+		return
+	}
+	if dir, err := r.varBase(v.id, v.res.Kind(), v.res.Name()); err == nil {
+		if err := os.RemoveAll(dir); err != nil {
+			r.log.Warn("removing the state folder failed", slog.String("resource", v.id), slog.Any("error", err))
+		}
+	}
+	if err := r.forget(v); err != nil {
+		r.log.Warn("forgetting the pending refreshes failed", slog.String("resource", v.id), slog.Any("error", err))
+	}
+}

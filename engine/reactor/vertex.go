@@ -1,0 +1,199 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// vertex is one resource of the running graph. Unless a field says otherwise, it
+// is owned by the loop.
+type vertex struct {
+	r     *Reactor
+	decl  *engine.Vertex
+	res   engine.Res
+	meta  *engine.MetaParams
+	id    string
+	slot  int32
+	index int32 // in the present graph
+
+	abil      *abilities
+	shared    *shared       // nil when it shares nothing
+	key       string        // of its batch; empty for none
+	noop      bool          // nothing may be altered
+	inited    bool          // written by Swap, and by who cleans up
+	gone      bool          // it has left the graph
+	stays     bool          // its name is still in the graph that it has left
+	suspended bool          // a Swap waits for its end
+	idle      chan struct{} // see idleChan
+	before    *vertex       // the one of the same name that has to end first
+	after     *vertex       // the one of the same name that waits for this one
+
+	// the run
+	inRun   bool
+	yielded bool               // its slot was given back while it waits in Host
+	cutRun  context.CancelFunc // of the run that is going on
+	job     job                // written by the loop before the run
+	out     outcome            // written by the run, read by the loop after mailRan
+	last    engine.State       // how the last run ended
+	lastErr error
+	until   string // with StateUnknown: the vertex that has to run first
+	retries int
+	changed int   // runs that changed something; for the one that never rests
+	retryAt int64 // by the reactor's clock, 0 for never
+
+	// the watch
+	watching   bool               // the goroutine is there
+	cutWatch   context.CancelFunc // while watching
+	watchErr   error              // written by the watch, read by the loop after mailWatched
+	watchState watchState
+	watchTries int
+	startBy    int64 // by the reactor's clock
+	rewatch    bool  // start it again when the run has ended
+
+	pending []pending // refreshes that wait for its success
+	intent  bool      // an apply was begun and did not succeed since: it counts as a change
+	notify  []*vertex // whom a change of it refreshes
+	due     bool      // counted in shared
+	alarm   int32     // place in alarms, from 1; 0 for none
+
+	// values; see wire.go
+	recv     []wire
+	sendsTo  []target
+	lastSent map[string]value
+	tainted  bool     // it receives a secret
+	guarded  []string // the secrets that it knows
+	assign   bool     // values wait to be assigned
+	refused  error    // why received values were refused
+
+	// shared with the resource's goroutines
+	mail     atomic.Uint32
+	waits    atomic.Int32 // waits in Host that are going on in the run
+	heard    atomic.Bool  // Running was called in this Watch
+	refresh  atomic.Bool  // what Init.Refresh says
+	received atomic.Pointer[map[string]*engine.Send]
+	redact   atomic.Pointer[strings.Replacer]
+
+	mu      sync.Mutex // guards what the run reports
+	changes []engine.Change
+	sent    map[string]value
+}
+
+type watchState uint8
+
+const (
+	watchIdle     watchState = iota // not started yet, or not wanted
+	watchStarting                   // started, has not said Running
+	watchRunning
+	watchEnding // told to end, because values are to be assigned
+	watchLate   // told to end, because it did not start in time
+	watchFailed // ended by an error; starts again, or not
+)
+
+// abilities are what a vertex's kind can do, in the form that the loop asks for.
+type abilities struct {
+	engine.Abilities
+	recvType *schema.Type // of the resource itself
+	sends    reflect.Type // the struct that it sends, nil for none
+}
+
+var errNoState = errors.New("there is no state folder")
+
+// newInit makes the handle for the vertex's resource.
+func (v *vertex) newInit() *engine.Init {
+	o := &v.r.opt
+	return &engine.Init{
+		Program:  o.Program,
+		Version:  o.Version,
+		Hostname: o.Hostname,
+		Running:  v.sayRunning,
+		Event:    v.sayEvent,
+		Busy:     v.r.sayBusy,
+		Refresh:  v.refresh.Load,
+		Send:     v.send,
+		Recv:     v.recvMap,
+		Change:   v.change,
+		World:    o.World,
+		Host:     (*vertexHost)(v),
+		Shared:   v.shared.value(),
+		VarDir:   v.varDir,
+		Debug:    o.Debug,
+		Logf:     v.logf,
+		Log:      slog.New((*vertexLog)(v)),
+	}
+}
+
+func (v *vertex) sayRunning() {
+	if v.heard.CompareAndSwap(false, true) {
+		v.r.mail.post(v, mailRunning)
+	}
+}
+
+func (v *vertex) sayEvent() {
+	if v.heard.Load() {
+		v.r.mail.post(v, mailEvent)
+	}
+}
+
+func (v *vertex) recvMap() map[string]*engine.Send {
+	if m := v.received.Load(); m != nil {
+		return *m
+	}
+	return nil
+}
+
+func (v *vertex) change(c engine.Change) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.changes = append(v.changes, c)
+}
+
+// varDir implements Init.VarDir.
+func (v *vertex) varDir(rel string) (string, error) {
+	base, err := v.r.varBase(v.id, v.res.Kind(), v.res.Name())
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(base, filepath.Join("/", rel))
+	if v.r.opt.ReadOnly || v.noop {
+		return dir, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("%s: its state folder: %w", v.id, err)
+	}
+	return dir, nil
+}
+
+func (r *Reactor) varBase(id, kind, name string) (string, error) {
+	if r.opt.StateDir == "" {
+		return "", fmt.Errorf("%s: %w", id, errNoState)
+	}
+	return filepath.Join(r.opt.StateDir, "vars", engine.FileName(kind), engine.FileName(name)), nil
+}
+
+// polled reports whether the vertex is looked at without a Watch of its own.
+func (v *vertex) polled() bool { return v.meta.Poll > 0 || v.meta.Hidden }
+
+// protect calls f and turns a panic in it into an error.
+func protect(method string, f func() error) (err error) {
+	defer caught(method, &err)
+	return f()
+}
+
+// caught is deferred: it turns a panic into an error.
+func caught(method string, err *error) {
+	if p := recover(); p != nil {
+		*err = &engine.PanicError{Method: method, Value: p, Stack: debug.Stack()}
+	}
+}

@@ -1,0 +1,172 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// open lets v take part: at its start, and after values were assigned while its
+// Watch did not run.
+func (r *Reactor) open(v *vertex) {
+	switch {
+	case v.assign:
+		r.tryAssign(v)
+	case v.refused != nil:
+		r.fail(v, v.refused, false, 0)
+	case v.polled() || v.missing() != nil:
+		r.ready(v) // a receiver's Watch starts when it has its values
+	default:
+		r.startWatch(v)
+	}
+}
+
+// startWatch starts the Watch, or has it started when the run has ended.
+func (r *Reactor) startWatch(v *vertex) {
+	if v.suspended {
+		return
+	}
+	if v.inRun {
+		v.rewatch = true
+		return
+	}
+	ctx, cut := context.WithCancel(r.ctx)
+	r.active++
+	r.m.Unready(v.slot)
+	v.watching, v.cutWatch, v.watchState = true, cut, watchStarting
+	v.heard.Store(false)
+	v.startBy = r.now() + int64(r.opt.StartTimeout)
+	r.expectStart(r.opt.StartTimeout)
+	go r.watch(ctx, v)
+}
+
+// watch is the goroutine of one Watch. It is kept shallow: there is one for each
+// vertex.
+func (r *Reactor) watch(ctx context.Context, v *vertex) {
+	v.watchErr = watchSafely(ctx, v.res)
+	r.mail.post(v, mailWatched)
+}
+
+func watchSafely(ctx context.Context, res engine.Res) (err error) {
+	defer caught("Watch", &err)
+	return res.Watch(ctx)
+}
+
+// endWatch tells the Watch to end; watched decides by the state what follows.
+func (r *Reactor) endWatch(v *vertex, why watchState) {
+	if why == watchEnding {
+		r.m.Unready(v.slot)
+		r.setDue(v, false)
+	}
+	v.watchState = why
+	v.cutWatch()
+}
+
+// running takes the news that the watches of v are armed.
+func (r *Reactor) running(v *vertex) {
+	if v.watchState != watchStarting {
+		return
+	}
+	v.watchState = watchRunning
+	r.ready(v)
+}
+
+var errWatchReturned = errors.New("Watch returned although nobody told it to end")
+
+// watched takes the news that the Watch of v has ended.
+func (r *Reactor) watched(v *vertex) {
+	r.active--
+	why, err := v.watchState, v.watchErr
+	v.watching, v.watchState = false, watchIdle
+	v.cutWatch()
+	switch {
+	case v.gone:
+		r.leave(v)
+	case v.suspended:
+		r.tellIdle(v)
+	case r.ctx.Err() != nil:
+	case v.rewatch:
+		v.rewatch = false
+		r.startWatch(v)
+	case why == watchEnding:
+		r.tryAssign(v)
+	case why == watchLate:
+		r.watchFailed(v, fmt.Errorf("Watch said nothing for %s after its start", r.opt.StartTimeout))
+	case err == nil:
+		r.watchFailed(v, errWatchReturned)
+	default:
+		r.watchFailed(v, fmt.Errorf("Watch: %w", err))
+	}
+}
+
+// watchFailed has the Watch started again, if there are tries left.
+func (r *Reactor) watchFailed(v *vertex, err error) {
+	v.watchState = watchFailed
+	again := !engine.IsPermanent(err) && more(v.meta.Retry, v.watchTries)
+	v.retryAt = 0
+	if again {
+		v.watchTries++
+		v.retryAt = r.now() + int64(v.meta.Delay)
+		r.after(v.meta.Delay, v, func() {
+			v.retryAt = 0
+			r.startWatch(v)
+		})
+	} else {
+		r.disarm(v)
+	}
+	r.fail(v, err, again, v.meta.Delay)
+}
+
+// expectStart looks after d whether a Watch is late.
+func (r *Reactor) expectStart(d time.Duration) {
+	if r.expecting {
+		return
+	}
+	r.expecting = true
+	r.after(d, nil, r.checkStarts)
+}
+
+func (r *Reactor) checkStarts() {
+	r.expecting = false
+	now, first := r.now(), int64(0)
+	for _, v := range r.byIndex {
+		switch {
+		case v.watchState != watchStarting:
+		case v.startBy <= now:
+			r.endWatch(v, watchLate)
+			r.fail(v, fmt.Errorf("Watch said nothing for %s after its start", r.opt.StartTimeout), false, 0)
+		case first == 0 || v.startBy < first:
+			first = v.startBy
+		}
+	}
+	if first != 0 {
+		r.expectStart(time.Duration(first - now))
+	}
+}
+
+// jitter spreads a period by a tenth, so that not all fall together.
+func jitter(r *Reactor, d time.Duration) time.Duration {
+	return d - d/20 + time.Duration(r.rand.Int64N(int64(d/10)+1))
+}
+
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
+
+const sweepParts = 64
+
+// sweep looks at a part of the vertices without an event, and at the next part
+// later: the answer to sources that lose events without knowing it.
+func (r *Reactor) sweep(part int) {
+	r.after(jitter(r, r.opt.Sweep/sweepParts), nil, func() {
+		n := len(r.byIndex)
+		for _, v := range r.byIndex[n*part/sweepParts : n*(part+1)/sweepParts] {
+			if v.watchState == watchRunning {
+				r.event(v)
+			}
+		}
+		r.sweep((part + 1) % sweepParts)
+	})
+}
