@@ -1,0 +1,34 @@
+// Package gapi is the contract of the frontends: whatever reads a graph from
+// somewhere (a YAML file, a catalog, Go code) declares it as plain data, and one
+// builder, Build, turns the declaration into a checked engine.Graph.
+//
+// # Laws
+//
+//   - A frontend declares and never builds. It knows kinds only through the
+//     Registry, and most need not know them at all.
+//   - Everything that is wrong is reported at once, each with its place. What a
+//     frontend finds and can read past goes into Declared.Problems; Build adds
+//     its own findings and returns all of them together, sorted by position.
+//   - A graph that Build returns is checked: kinds exist, names are unique, values
+//     are decoded and validated, every reference is there, wiring fits, no cycle.
+//     With any finding of severity Error there is no graph.
+//   - Build starts no goroutine, does no I/O, and looks at nothing outside its
+//     arguments. A panic in a method of a resource is that resource's error.
+//   - A Declared is immutable once yielded, and its parts may be shared between
+//     several; Build may be called on it again and makes new resources each time
+//     (except those declared ready, see Declaration.Res).
+//
+// # What Build decides
+//
+//   - Kinds are compared in lower case: File[/etc/x] is file[/etc/x].
+//   - A required parameter may be received instead of declared. Where one is both
+//     declared and received, the received value wins, and a warning says so.
+//   - Before Validate, a resource that receives has been given its wiring by
+//     SetRecv, so it can tell a value that will come from one that is missing. An
+//     error of Validate that names a received parameter first is left for the
+//     time when the value is there.
+//   - An error of Validate that begins with the key of a declared parameter (or
+//     carries its path, as schema.Diagnostics do) is placed at that parameter, any
+//     other at the resource.
+//   - A parameter that refers to a resource (schema.Ref) must name one of the graph.
+package gapi

@@ -1,0 +1,225 @@
+package gapi
+
+import (
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+// link is one edge between two items, by their indices.
+type link struct {
+	from, to        int
+	name            string
+	word            string // how it was declared
+	pos             schema.Pos
+	notify, implied bool
+}
+
+// references makes the edges that a resource declares by itself.
+func (b *builder) references(it *item) {
+	for _, list := range []struct {
+		word            string
+		refs            []RefDecl
+		notify, forward bool
+	}{
+		{"before", it.Before, false, true},
+		{"depend", it.Depend, false, false},
+		{"notify", it.Notify, true, true},
+		{"listen", it.Listen, true, false},
+	} {
+		for _, r := range list.refs {
+			other, ok := b.resolve(it, r.Ref, r.Pos, list.word)
+			if !ok {
+				continue
+			}
+			l := link{from: it.index, to: other.index, word: list.word, pos: r.Pos, notify: list.notify}
+			if !list.forward {
+				l.from, l.to = l.to, l.from
+			}
+			b.links = append(b.links, l)
+		}
+	}
+	b.fieldRefs(it)
+}
+
+// connect makes the edges that were declared by themselves.
+func (b *builder) connect() {
+	for _, e := range b.d.Edges {
+		var nobody item
+		from, ok1 := b.resolve(&nobody, e.From, orPos(e.FromPos, e.Pos), "from")
+		to, ok2 := b.resolve(&nobody, e.To, orPos(e.ToPos, e.Pos), "to")
+		if ok1 && ok2 {
+			word := strings.TrimSpace("edge " + e.Name)
+			b.links = append(b.links, link{from: from.index, to: to.index, name: e.Name, word: word, pos: e.Pos, notify: e.Notify})
+		}
+	}
+}
+
+// resolve finds the item that a reference names, or reports that there is none.
+// The item of an unknown kind is found: that was reported already.
+func (b *builder) resolve(it *item, r schema.Ref, pos schema.Pos, word string) (*item, bool) {
+	kind := strings.ToLower(r.Kind)
+	if i, ok := b.byRef[ident{kind, r.Name}]; ok {
+		return b.items[i], true
+	}
+	id := schema.Ref{Kind: kind, Name: r.Name}.ID()
+	b.add(schema.Diagnostic{
+		Pos: pos, Resource: it.id,
+		Message:    word + ": " + id + " is not in the graph",
+		Suggestion: b.guess.near(id, b.items),
+	})
+	return nil, false
+}
+
+// fieldRefs checks the references among the parameters of an item.
+func (b *builder) fieldRefs(it *item) {
+	if it.info == nil || !it.info.refers || it.res == nil || it.bad {
+		return
+	}
+	v, err := schema.Encode(it.res)
+	if err != nil {
+		return // Validate will tell
+	}
+	b.walkRefs(it, it.info.Type, v, it.Value)
+}
+
+// walkRefs visits the references in a plain value of type t; n is its node, or
+// nil.
+func (b *builder) walkRefs(it *item, t *schema.Type, v any, n *schema.Node) {
+	if !hasRef(t) {
+		return
+	}
+	switch v := v.(type) {
+	case schema.Ref:
+		if !v.IsZero() {
+			b.resolve(it, v, posOf(n, it.Pos), "reference")
+		}
+	case []any:
+		for i, e := range v {
+			var item *schema.Node
+			if n != nil && i < len(n.Items) {
+				item = n.Items[i]
+			}
+			b.walkRefs(it, t.Elem, e, orNode(item, n))
+		}
+	case map[string]any:
+		for key, e := range v {
+			elem := t.Elem
+			if t.Kind == schema.KindStruct {
+				elem = t.Field(key).Type
+			}
+			b.walkRefs(it, elem, e, orNode(n.Get(key), n))
+		}
+	}
+}
+
+func orNode(n, other *schema.Node) *schema.Node {
+	if n == nil {
+		return other
+	}
+	return n
+}
+
+func posOf(n *schema.Node, other schema.Pos) schema.Pos {
+	if n == nil {
+		return other
+	}
+	return orPos(n.Pos, other)
+}
+
+// join adds the links to the graph; index has the vertex of each item.
+func (b *builder) join(g *engine.Graph, index []int) {
+	direct := map[[2]int]bool{} // pairs with a declared edge, where any is implied
+	for _, implied := range []bool{false, true} {
+		for _, l := range b.links {
+			if l.implied != implied {
+				continue
+			}
+			ends := [2]int{index[l.from], index[l.to]}
+			if implied && direct[ends] {
+				continue
+			}
+			if !implied {
+				direct[ends] = true
+			}
+			b.joinOne(g, l, ends)
+		}
+	}
+	if _, err := g.Sort(); err != nil {
+		b.cycle(g)
+	}
+}
+
+func (b *builder) joinOne(g *engine.Graph, l link, ends [2]int) {
+	it := b.items[l.from]
+	if ends[0] == ends[1] {
+		b.errorf(it, l.pos, "%s: %s can't come before itself", l.word, it.id)
+		return
+	}
+	to := b.items[l.to]
+	if l.notify && to.info != nil && !to.info.Abilities.Refreshable {
+		b.errorf(it, l.pos, "%s: %s can't refresh, so notifying it does nothing", l.word, to.id)
+		b.diags[len(b.diags)-1].Severity = schema.Warning
+	}
+	// The indices are good and the ends differ: it can't fail.
+	_ = g.Connect(graph.Edge{From: ends[0], To: ends[1], Name: l.name, Notify: l.notify, Implied: l.implied, Pos: l.pos.String()})
+}
+
+// cycle reports the shortest cycle as a path, with the place of each edge.
+func (b *builder) cycle(g *engine.Graph) {
+	c := g.Cycle()
+	if c == nil {
+		return
+	}
+	d := schema.Diagnostic{Message: c.Error()}
+	for i, e := range c.Edges {
+		l := b.linkBetween(c.Path[i], c.Path[i+1])
+		r := schema.Related{Pos: l.pos, Message: c.Path[i] + " -> " + c.Path[i+1] + " (" + l.word + ")"}
+		if r.Pos.IsZero() && e.Pos != "" {
+			r.Message += " " + e.Pos
+		}
+		d.Related = append(d.Related, r)
+	}
+	d.Pos = d.Related[0].Pos
+	d.Resource = c.Path[0]
+	b.add(d)
+}
+
+// linkBetween returns the first declared link between two resources, else an
+// implied one.
+func (b *builder) linkBetween(from, to string) link {
+	var found link
+	for _, l := range b.links {
+		if b.items[l.from].id != from || b.items[l.to].id != to {
+			continue
+		}
+		if !l.implied {
+			return l
+		}
+		found = l
+	}
+	return found
+}
+
+// guesser suggests ids, within a bound on the work for all suggestions together.
+type guesser struct {
+	ids  []string
+	work int
+}
+
+// maxGuesses bounds the ids that are compared in one Build.
+const maxGuesses = 1 << 20
+
+func (g *guesser) near(id string, items []*item) string {
+	if g.ids == nil {
+		for _, it := range items {
+			g.ids = append(g.ids, it.id)
+		}
+	}
+	if g.work += len(g.ids); g.work > maxGuesses {
+		return ""
+	}
+	return schema.Nearest(id, g.ids)
+}

@@ -1,0 +1,98 @@
+package gapi
+
+import (
+	"context"
+	"io"
+	"iter"
+	"log/slog"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Frontend yields declared graphs.
+type Frontend interface {
+	// Graphs yields declared graphs, one after the other, each replacing the one
+	// before. A yielded error (schema.Diagnostics where the input is bad) is
+	// reported; the last good graph goes on, and so does the sequence. When the
+	// sequence ends, no other graph will come. It ends soon after the context
+	// does, and everything it holds is released when the loop over it ends.
+	// It is ranged over once, by one goroutine, and may block for as long as the
+	// input does not change.
+	Graphs(ctx context.Context, env Env) iter.Seq2[*Declared, error]
+}
+
+// Env is what a frontend gets from the program.
+type Env struct {
+	Registry *engine.Registry // the kinds; for those frontends that must know them
+	Host     engine.Host      // for watching the input; may be nil with NoWatch
+	NoWatch  bool             // yield what is there and end
+	Hostname string           // of this machine
+	Logger   *slog.Logger     // nil for none
+	Stdin    io.Reader        // what an input named "-" reads; nil for an empty one
+}
+
+// Log returns the logger, one that discards if there is none.
+func (e Env) Log() *slog.Logger {
+	if e.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return e.Logger
+}
+
+// Declared is one graph as a frontend read it.
+type Declared struct {
+	Name      string
+	Comment   string
+	Pos       schema.Pos // of the graph as a whole
+	Noop      bool       // every resource only looks and reports
+	Resources []Declaration
+	Edges     []EdgeDecl
+
+	// Problems are what the frontend found wrong and could read past. Build
+	// returns them with its own.
+	Problems schema.Diagnostics
+}
+
+// Declaration is one resource as it was declared.
+type Declaration struct {
+	Kind, Name            string
+	Pos, KindPos, NamePos schema.Pos
+
+	// Value is the map of the parameters, without the name and the keys of
+	// schema.ReservedKeys; nil for none. The key comment is free text where the
+	// kind has no field of that name.
+	Value *schema.Node
+
+	// Res is a resource made in Go. It is used as it is, and must be used by one
+	// graph only. Kind and Name, if given, are set on it, and Value is decoded
+	// into it. Its kind need not be registered.
+	Res engine.Res
+
+	Meta *schema.Node // the map of metaparameters; nil for none
+	Recv []RecvDecl   // the values that the resource receives
+
+	Before, Depend []RefDecl // edges from this to those; from those to this
+	Notify, Listen []RefDecl // the same, with refresh
+}
+
+// RecvDecl is one received value.
+type RecvDecl struct {
+	Field string     // path of the parameter that receives
+	From  schema.Ref // the sender, with the key that it sends
+	Pos   schema.Pos
+}
+
+// RefDecl is a reference to a resource.
+type RefDecl struct {
+	Ref schema.Ref // without a key
+	Pos schema.Pos
+}
+
+// EdgeDecl is one edge that was declared by itself.
+type EdgeDecl struct {
+	Name                string // only shown; may be empty
+	From, To            schema.Ref
+	Pos, FromPos, ToPos schema.Pos
+	Notify              bool
+}

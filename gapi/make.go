@@ -1,0 +1,177 @@
+package gapi
+
+import (
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// make makes the resource of an item: its kind, its value, its name and its
+// metaparameters. On failure, res stays nil or bad is set.
+func (b *builder) make(it *item) {
+	if it.info = b.kindOf(it); it.info == nil {
+		it.bad = true
+		return
+	}
+	before := len(b.diags)
+	if err := b.fill(it); err != nil {
+		b.errorf(it, it.Pos, "%v", err)
+	}
+	it.bad = errorsIn(b.diags[before:])
+	if it.res != nil {
+		b.checkName(it)
+	}
+}
+
+// fill makes the resource and decodes into it. The error is a panic of one of
+// its methods.
+func (b *builder) fill(it *item) (err error) {
+	defer catch("making it", &err)
+	res := it.Res
+	if res == nil {
+		if res, err = b.reg.New(it.kind); err != nil {
+			return err
+		}
+	}
+	meta := res.MetaParams() // decoding may overwrite the whole struct
+	b.decode(it, res)
+	b.decodeMeta(it, meta)
+	res.SetKind(it.kind)
+	res.SetName(it.name)
+	res.SetMetaParams(meta)
+	it.res = res
+	return nil
+}
+
+// decode fills the parameters. A required one may be missing if it is received.
+func (b *builder) decode(it *item, res engine.Res) {
+	value := it.value()
+	if value == nil {
+		return
+	}
+	for _, d := range schema.Decode(value, res) {
+		if !it.willReceive(value, d.Path) {
+			d.Resource = it.id
+			b.add(d)
+		}
+	}
+	for _, key := range it.info.readOnly {
+		if n := value.Get(key); n != nil {
+			b.add(schema.Diagnostic{Pos: n.Pos, Resource: it.id, Path: key, Message: key + " can only be read, not set"})
+		}
+	}
+}
+
+// willReceive reports whether a finding is about a parameter that is missing
+// but received.
+func (it *item) willReceive(value *schema.Node, path string) bool {
+	f := it.info.Type.Field(path)
+	if f == nil || !f.Required || value.Get(f.Key) != nil {
+		return false
+	}
+	return slices.ContainsFunc(it.Recv, func(r RecvDecl) bool { return it.info.Type.Field(topKey(r.Field)) == f })
+}
+
+// value returns the node to decode: the name is added where the kind has a field
+// for it, a comment is dropped where it has none.
+func (it *item) value() *schema.Node {
+	n := it.Value
+	if n == nil && it.Res == nil {
+		n = &schema.Node{Kind: schema.NodeMap, Pos: it.Pos}
+	}
+	comment := !it.info.commented && n.Get("comment") != nil
+	if n != nil && n.Kind != schema.NodeMap || !it.info.named && !comment {
+		return n
+	}
+	c := schema.Node{Kind: schema.NodeMap, Pos: it.Pos}
+	if n != nil {
+		c = *n
+	}
+	c.Pairs = slices.Clone(c.Pairs)
+	if comment {
+		c.Pairs = slices.DeleteFunc(c.Pairs, func(p schema.Pair) bool { return p.Key == "comment" })
+	}
+	if it.info.named {
+		name := &schema.Node{Kind: schema.NodeString, Pos: it.namePos(), Text: it.name}
+		c.Pairs = append(c.Pairs, schema.Pair{Key: "name", Pos: it.namePos(), Value: name})
+	}
+	return &c
+}
+
+func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
+	before := len(b.diags)
+	if it.Meta != nil {
+		for _, d := range schema.Decode(it.Meta, meta) {
+			d.Resource = it.id
+			d.Path = metaPath(d.Path)
+			b.add(d)
+		}
+	}
+	if b.d.Noop {
+		meta.Noop = new(true)
+	}
+	if errorsIn(b.diags[before:]) {
+		return
+	}
+	for _, err := range flatten(meta.Validate()) {
+		b.metaError(it, err)
+	}
+}
+
+func metaPath(p string) string {
+	if p == "" || strings.HasPrefix(p, "[") {
+		return "meta" + p
+	}
+	return "meta." + p
+}
+
+// checkName refuses names that need a permission that was not given.
+func (b *builder) checkName(it *item) {
+	if strings.HasPrefix(it.name, "$") && !it.res.MetaParams().Dollar {
+		b.errorf(it, it.namePos(), "the name %s begins with a dollar sign, allow it with meta: {dollar: true} if it is no forgotten variable", quote(it.name))
+	}
+}
+
+// validate asks the resource, unless it is hidden or its value could not be read.
+func (b *builder) validate(it *item) {
+	if it.res == nil || it.bad || it.res.MetaParams().Hidden {
+		return
+	}
+	b.announce(it)
+	for _, err := range flatten(callValidate(it.res)) {
+		b.invalid(it, err)
+	}
+}
+
+// announce tells the resource what it will receive.
+func (b *builder) announce(it *item) {
+	r, ok := it.res.(engine.RecvableRes)
+	if !ok || len(it.wires) == 0 {
+		return
+	}
+	m := make(map[string]*engine.Send, len(it.wires))
+	for _, w := range it.wires {
+		m[w.Field] = &engine.Send{Res: schema.Ref{Kind: w.From.Kind, Name: w.From.Name}, Key: w.From.Key}
+	}
+	r.SetRecv(m)
+}
+
+func callValidate(res engine.Res) (err error) {
+	defer catch("Validate", &err)
+	return res.Validate()
+}
+
+// catch turns a panic into a *engine.PanicError.
+func catch(method string, err *error) {
+	if v := recover(); v != nil {
+		*err = &engine.PanicError{Method: method, Value: v, Stack: debug.Stack()}
+	}
+}
+
+func errorsIn(ds schema.Diagnostics) bool { return ds.Err() != nil }
+
+func quote(s string) string { return strconv.Quote(s) }

@@ -1,0 +1,151 @@
+package gapi
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// wire checks what an item receives and makes its wires.
+func (b *builder) wire(it *item) {
+	if len(it.Recv) == 0 {
+		return
+	}
+	if it.info != nil && !it.info.Abilities.Recvable {
+		b.errorf(it, it.Recv[0].Pos, "%s can't receive: its kind takes no values", it.id)
+		return
+	}
+	for _, r := range it.Recv {
+		if w, ok := b.checkWire(it, r); ok {
+			it.wires = append(it.wires, w)
+		}
+	}
+	slices.SortFunc(it.wires, func(a, b engine.Wire) int { return cmp.Compare(a.Field, b.Field) })
+	b.overlaps(it)
+}
+
+// checkWire checks one received value. The wire's field is by YAML keys, and its
+// sender's kind in lower case.
+func (b *builder) checkWire(it *item, r RecvDecl) (engine.Wire, bool) {
+	to, path := b.receiver(it, r)
+	sender, ok := b.resolve(it, r.From, r.Pos, "recv")
+	if !ok {
+		return engine.Wire{}, false
+	}
+	from, key := b.sent(it, sender, r)
+	w := engine.Wire{Field: path, Pos: r.Pos, From: schema.Ref{Kind: sender.kind, Name: sender.name, Key: key}}
+	b.links = append(b.links, link{from: sender.index, to: it.index, pos: r.Pos, word: "recv " + path, implied: true})
+	if from == nil || to == nil {
+		return w, false
+	}
+	if err := schema.Assignable(from, to); err != nil {
+		b.errorf(it, r.Pos, "%s can't receive %s: %v", path, w.From, err)
+		return w, false
+	}
+	b.receivedAndSet(it, w)
+	return w, true
+}
+
+// receiver returns the type and the path of a received parameter, or nil after
+// reporting what is wrong with it.
+func (b *builder) receiver(it *item, r RecvDecl) (*schema.Type, string) {
+	if it.info == nil {
+		return nil, r.Field
+	}
+	t, top, ok := b.lookUp(it, it.info.Type, r.Field, r.Pos, "recv: ")
+	if !ok {
+		return nil, r.Field
+	}
+	path := top.Key + strings.TrimPrefix(r.Field, topKey(r.Field))
+	switch {
+	case top.Role == schema.RoleReadOnly:
+		b.errorf(it, r.Pos, "%s can only be read, not received", path)
+		return nil, path
+	case top.Key == "name":
+		b.errorf(it, r.Pos, "the name can't be received")
+		return nil, path
+	}
+	return t, path
+}
+
+// sent returns the type of the value that is received and its key, or nil if the
+// sender's kind is not known or something is wrong with it.
+func (b *builder) sent(it, sender *item, r RecvDecl) (*schema.Type, string) {
+	key := r.From.Key
+	if sender.info == nil || sender == it {
+		return nil, key
+	}
+	sends := sender.info.Abilities.Sends
+	switch {
+	case key == "":
+		b.errorf(it, r.Pos, "%s names no value, write %s.key", r.From, r.From)
+		return nil, key
+	case sends == nil:
+		b.errorf(it, r.Pos, "%s sends nothing", sender.id)
+		return nil, key
+	case sender.res != nil && sender.res.MetaParams().Hidden:
+		b.errorf(it, r.Pos, "%s is hidden: it never runs, so it sends nothing", sender.id)
+		return nil, key
+	}
+	t, top, ok := b.lookUp(it, sends, key, r.Pos, sender.id+": ")
+	if !ok {
+		return nil, key
+	}
+	return t, top.Key + strings.TrimPrefix(key, topKey(key))
+}
+
+// lookUp finds a path in a struct, or reports it with a suggestion.
+func (b *builder) lookUp(it *item, t *schema.Type, path string, pos schema.Pos, what string) (*schema.Type, *schema.Field, bool) {
+	key := topKey(path)
+	if t.Field(key) == nil {
+		b.add(schema.Diagnostic{
+			Pos: pos, Resource: it.id,
+			Message:    what + "unknown key " + quote(key),
+			Suggestion: schema.Nearest(key, t.Keys()),
+		})
+		return nil, nil, false
+	}
+	at, top, err := t.At(path)
+	if err != nil {
+		b.errorf(it, pos, "%s%v", what, err)
+		return nil, nil, false
+	}
+	return at, top, true
+}
+
+// receivedAndSet warns when a parameter has a declared value that will never
+// count.
+func (b *builder) receivedAndSet(it *item, w engine.Wire) {
+	n := it.Value
+	for key := range strings.SplitSeq(w.Field, ".") {
+		n = n.Get(key)
+	}
+	if n == nil {
+		return
+	}
+	b.add(schema.Diagnostic{
+		Severity: schema.Warning, Pos: n.Pos, Resource: it.id, Path: w.Field,
+		Message: w.Field + " is also received from " + w.From.String() + ", and that value wins",
+		Related: []schema.Related{{Pos: w.Pos, Message: "received here"}},
+	})
+}
+
+// overlaps reports parameters that are received twice, as a whole or in part.
+func (b *builder) overlaps(it *item) {
+	for i, w := range it.wires {
+		for _, o := range it.wires[:i] {
+			if w.Field != o.Field && !strings.HasPrefix(w.Field, o.Field+".") && !strings.HasPrefix(w.Field, o.Field+"[") {
+				continue
+			}
+			b.add(schema.Diagnostic{
+				Pos: w.Pos, Resource: it.id, Path: w.Field,
+				Message: w.Field + " is received twice",
+				Related: []schema.Related{{Pos: o.Pos, Message: o.Field + " is received here too"}},
+			})
+			break
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package yaml
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+const (
+	maxDepth   = 100     // levels of lists and maps, with aliases resolved
+	maxAliased = 1 << 20 // values reached through aliases and merge keys, counted each time
+	slabSize   = 128
+)
+
+// converter turns the nodes of the YAML library into ours.
+type converter struct {
+	file    string
+	diags   schema.Diagnostics
+	shared  map[*yaml.Node]tree // of the nodes with an anchor; node is nil while it is converted
+	aliased int
+	slab    []schema.Node
+}
+
+// tree is a converted node with its size once aliases are resolved.
+type tree struct {
+	node   *schema.Node
+	count  int
+	height int
+}
+
+func (c *converter) pos(n *yaml.Node) schema.Pos {
+	return schema.Pos{File: c.file, Line: int32(n.Line), Col: int32(n.Column)}
+}
+
+func (c *converter) errorf(n *yaml.Node, format string, args ...any) {
+	c.diags.Errorf(c.pos(n), format, args...)
+}
+
+func (c *converter) new(n *yaml.Node, kind schema.NodeKind) *schema.Node {
+	if len(c.slab) == 0 {
+		c.slab = make([]schema.Node, slabSize)
+	}
+	s := &c.slab[0]
+	c.slab = c.slab[1:]
+	s.Kind, s.Pos = kind, c.pos(n)
+	return s
+}
+
+// convert returns the node, a null where it is not acceptable. depth is the
+// number of levels above it.
+func (c *converter) convert(n *yaml.Node, depth int) tree {
+	if n.Kind == yaml.AliasNode {
+		return c.alias(n, depth)
+	}
+	if n.Anchor == "" {
+		return c.plain(n, depth)
+	}
+	if c.shared == nil {
+		c.shared = map[*yaml.Node]tree{}
+	}
+	c.shared[n] = tree{}
+	t := c.plain(n, depth)
+	c.shared[n] = t
+	return t
+}
+
+func (c *converter) plain(n *yaml.Node, depth int) tree {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return c.list(n, depth)
+	case yaml.MappingNode:
+		return c.mapping(n, depth)
+	default:
+		return tree{c.scalar(n), 1, 0}
+	}
+}
+
+func (c *converter) alias(n *yaml.Node, depth int) tree {
+	t, ok := c.shared[n.Alias]
+	if !ok || t.node == nil {
+		c.errorf(n, "*%s contains itself", n.Value)
+		return tree{c.new(n, schema.NodeNull), 1, 0}
+	}
+	if depth+t.height > maxDepth {
+		c.errorf(n, "nested deeper than %d levels by way of the alias *%s", maxDepth, n.Value)
+		return tree{c.new(n, schema.NodeNull), 1, 0}
+	}
+	if !c.spend(n, t.count) {
+		return tree{c.new(n, schema.NodeNull), 1, 0}
+	}
+	return t
+}
+
+// spend counts values that are there by way of an alias. When there are too many,
+// it says so once and refuses all further ones.
+func (c *converter) spend(n *yaml.Node, count int) bool {
+	if c.aliased > maxAliased {
+		return false
+	}
+	if c.aliased += count; c.aliased > maxAliased {
+		c.errorf(n, "aliases multiply the document to more than %d values", maxAliased)
+		return false
+	}
+	return true
+}
+
+func (c *converter) list(n *yaml.Node, depth int) tree {
+	c.tag(n, "!!seq")
+	s := c.new(n, schema.NodeList)
+	t := tree{s, 1, 0}
+	s.Items = make([]*schema.Node, len(n.Content))
+	for i, item := range n.Content {
+		s.Items[i] = t.add(c.convert(item, depth+1))
+	}
+	return t
+}
+
+// add counts a part and returns its node.
+func (t *tree) add(part tree) *schema.Node {
+	t.count += part.count
+	t.height = max(t.height, part.height+1)
+	return part.node
+}
+
+func (c *converter) mapping(n *yaml.Node, depth int) tree {
+	c.tag(n, "!!map")
+	s := c.new(n, schema.NodeMap)
+	t := tree{s, 1, 0}
+	s.Pairs = make([]schema.Pair, 0, len(n.Content)/2)
+	keys := keySet{node: s}
+	var merges []int
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if isMerge(n.Content[i]) {
+			merges = append(merges, i)
+			continue
+		}
+		v := t.add(c.convert(n.Content[i+1], depth+1))
+		c.pair(&keys, n.Content[i], v)
+	}
+	for _, i := range merges {
+		v := t.add(c.convert(n.Content[i+1], depth+1))
+		c.merge(n.Content[i+1], v, &keys)
+	}
+	return t
+}
+
+// pair adds a pair to a map, unless its key is there already.
+func (c *converter) pair(keys *keySet, k *yaml.Node, v *schema.Node) {
+	p := schema.Pair{Key: c.key(k), Pos: c.pos(k), Value: v}
+	first := keys.find(p.Key)
+	if first == nil {
+		keys.add(p)
+		return
+	}
+	c.diags = append(c.diags, schema.Diagnostic{
+		Pos: p.Pos, Message: fmt.Sprintf("the key %q is given twice", shorten(p.Key)),
+		Related: []schema.Related{{Pos: first.Pos, Message: "first given here"}},
+	})
+}
+
+func isMerge(k *yaml.Node) bool { return k.Kind == yaml.ScalarNode && k.Tag == "!!merge" }
+
+// merge adds the pairs of a merged map, or of a list of them, whose keys are not
+// there yet. at is where s was written.
+func (c *converter) merge(at *yaml.Node, s *schema.Node, keys *keySet) {
+	switch {
+	case s.Kind == schema.NodeMap:
+		if !c.spend(at, len(s.Pairs)) {
+			return
+		}
+		for _, p := range s.Pairs {
+			if keys.find(p.Key) == nil {
+				keys.add(p)
+			}
+		}
+	case s.Kind == schema.NodeList && at.Kind == yaml.SequenceNode:
+		for i, item := range s.Items {
+			c.merge(at.Content[i], item, keys)
+		}
+	case s.Kind == schema.NodeNull && at.Kind == yaml.AliasNode:
+		// What is wrong with the alias is reported.
+	default:
+		c.errorf(at, "<< merges a map or a list of maps, by their aliases")
+	}
+}
+
+// keySet finds the pairs of a map node by key.
+type keySet struct {
+	node  *schema.Node
+	index map[string]int // once there are many
+}
+
+const fewKeys = 12
+
+func (s *keySet) find(key string) *schema.Pair {
+	pairs := s.node.Pairs
+	if s.index != nil {
+		if i, ok := s.index[key]; ok {
+			return &pairs[i]
+		}
+		return nil
+	}
+	if i := slices.IndexFunc(pairs, func(p schema.Pair) bool { return p.Key == key }); i >= 0 {
+		return &pairs[i]
+	}
+	return nil
+}
+
+func (s *keySet) add(p schema.Pair) {
+	s.node.Pairs = append(s.node.Pairs, p)
+	n := len(s.node.Pairs)
+	switch {
+	case s.index != nil:
+		s.index[p.Key] = n - 1
+	case n > fewKeys:
+		s.index = make(map[string]int, cap(s.node.Pairs))
+		for i, p := range s.node.Pairs {
+			s.index[p.Key] = i
+		}
+	}
+}
+
+// key returns the text of a key.
+func (c *converter) key(k *yaml.Node) string {
+	n := k
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode {
+		c.errorf(k, "a key must be text, not a list or a map")
+		return ""
+	}
+	s := c.scalar(n)
+	if s.Kind == schema.NodeNull {
+		c.errorf(k, "a key must be text; write \"\" or quotes around it")
+	}
+	return s.Text
+}
+
+// tag refuses explicit tags other than the plain one of the shape.
+func (c *converter) tag(n *yaml.Node, plain string) {
+	if n.Tag != plain && n.Tag != "" && n.Tag != "!" {
+		c.badTag(n)
+	}
+}
+
+func (c *converter) badTag(n *yaml.Node) {
+	c.errorf(n, "the tag %s is not supported", n.Tag)
+}
+
+var scalarKinds = map[string]schema.NodeKind{
+	"!!str": schema.NodeString, "!": schema.NodeString, "!!timestamp": schema.NodeString, "!!merge": schema.NodeString,
+	"!!int": schema.NodeInt, "!!float": schema.NodeFloat, "!!bool": schema.NodeBool, "!!null": schema.NodeNull,
+	"!!binary": schema.NodeString,
+}
+
+func (c *converter) scalar(n *yaml.Node) *schema.Node {
+	kind, ok := scalarKinds[n.Tag]
+	if !ok {
+		c.badTag(n)
+	}
+	s := c.new(n, kind)
+	s.Text = n.Value
+	if n.Style&yaml.TaggedStyle != 0 && ok {
+		c.tagged(n, s)
+	}
+	return s
+}
+
+// tagged checks the text of a scalar with an explicit tag.
+func (c *converter) tagged(n *yaml.Node, s *schema.Node) {
+	fits := true
+	switch n.Tag {
+	case "!!binary":
+		raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(n.Value), ""))
+		fits = err == nil
+		s.Text = string(raw)
+	case "!!int":
+		fits = isInt(n.Value)
+	case "!!float":
+		_, err := strconv.ParseFloat(strings.Replace(strings.ToLower(n.Value), ".", "", 1), 64)
+		fits = err == nil || isInt(n.Value)
+	case "!!bool":
+		fits = slices.Contains([]string{"true", "false"}, strings.ToLower(n.Value))
+	case "!!null":
+		fits = slices.Contains([]string{"", "~", "null"}, strings.ToLower(n.Value))
+	}
+	if !fits {
+		c.errorf(n, "%q does not fit its tag %s", shorten(n.Value), n.Tag)
+		s.Kind = schema.NodeNull
+	}
+}
+
+func isInt(text string) bool {
+	text = strings.ReplaceAll(text, "_", "")
+	_, err := strconv.ParseInt(text, 0, 64)
+	_, errU := strconv.ParseUint(strings.TrimPrefix(text, "+"), 0, 64)
+	return err == nil || errU == nil
+}
+
+// shorten cuts a text for a message.
+func shorten(s string) string {
+	const most = 40
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}

@@ -1,0 +1,46 @@
+// Package yaml is the frontend that reads graphs from YAML files. It is the only
+// importer of a YAML library: everything it reads leaves it as schema.Node.
+//
+// # The format
+//
+//	graph: web                  # optional: the file's name is the default
+//	comment: free text
+//	noop: true                  # only look and report
+//	include: [base.yaml, more/] # paths relative to this file; folders stand for their *.yaml
+//	resources:
+//	  file:                     # a kind, and a list of its resources
+//	  - name: /etc/app.conf
+//	    content: hello          # the kind's parameters
+//	    meta: {retry: 3}        # the metaparameters
+//	    recv: {content: "password[app].password"}
+//	    before: ["exec[x]"]     # an edge from this to exec[x]; also depend, notify, listen
+//	edges:
+//	- name: e1
+//	  from: {kind: file, name: /etc/app.conf}    # or "file[/etc/app.conf]"
+//	  to: {kind: exec, name: restart}
+//	  notify: true
+//
+// # Laws
+//
+//   - One file holds one document, and that is a map. A second document is an
+//     error: what it should mean next to the first is anyone's guess.
+//   - Scalars are what YAML 1.2 says: yes, no, on and off are text. A name is
+//     text; a whole number counts as the text that it was written as, true, null
+//     and 1.5 must be quoted.
+//   - Merge keys (<<) are resolved; keys of the map itself win, then the earlier
+//     of the merged maps. !!binary is decoded. Tags of one's own are refused.
+//   - Every finding has its place. A file that can't be parsed gives the one
+//     error at which the parser gave up; all other errors are reported together,
+//     over all files.
+//   - Reading is bounded: Options.MaxBytes over all files together, lines of
+//     16 MiB, 100 levels, four million values, a million values by way of aliases,
+//     10,000 files.
+//   - A file is included once: a second time, as in a cycle, is an error.
+//   - Files are watched with their folders by way of the Host, armed before they are
+//     read, so no change is lost. After a wake-up, reading waits until nothing has
+//     happened for a moment (Options.Settle), and longer if a file is gone or
+//     empty, as some editors leave it in between. What reads the same
+//     yields nothing.
+//   - Standard input (the path "-"), and anything else that is no regular file or
+//     folder, is read once and not watched.
+package yaml

@@ -1,0 +1,169 @@
+package yaml
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// part is what one file says.
+type part struct {
+	file      string
+	name      string
+	comment   string
+	noop      bool
+	includes  []include
+	resources []gapi.Declaration
+	edges     []gapi.EdgeDecl
+
+	problems   schema.Diagnostics
+	unreadable bool // problems say why there is nothing else
+}
+
+// include is one entry of the key include.
+type include struct {
+	path string
+	pos  schema.Pos
+}
+
+// read makes a part of a source.
+func read(file string, src []byte) *part {
+	p := &part{file: file}
+	root, ds := parse(file, src)
+	p.problems = ds
+	if root == nil {
+		p.unreadable = true
+		return p
+	}
+	p.document(root)
+	return p
+}
+
+func (p *part) errorf(pos schema.Pos, format string, args ...any) {
+	p.problems.Errorf(pos, format, args...)
+}
+
+// unknown reports a key that is none of those known.
+func (p *part) unknown(pair schema.Pair, where string, known ...string) {
+	p.problems = append(p.problems, schema.Diagnostic{
+		Pos: pair.Pos, Message: fmt.Sprintf("unknown key %q%s", shorten(pair.Key), where),
+		Suggestion: schema.Nearest(pair.Key, known),
+	})
+}
+
+var topKeys = []string{"graph", "comment", "noop", "include", "resources", "edges"}
+
+func (p *part) document(root *schema.Node) {
+	if root.Kind != schema.NodeMap {
+		p.errorf(root.Pos, "a graph is a map with the key resources, not %s", describe(root))
+		p.unreadable = true
+		return
+	}
+	for _, pair := range root.Pairs {
+		v := pair.Value
+		switch pair.Key {
+		case "graph":
+			p.name = p.text(v, "graph")
+		case "comment":
+			p.comment = v.Text
+		case "noop":
+			p.noop = p.boolean(v, "noop")
+		case "include":
+			p.includeList(v)
+		case "resources":
+			p.kinds(v)
+		case "edges":
+			p.edgeList(v)
+		default:
+			p.unknown(pair, " at the top of a graph", topKeys...)
+		}
+	}
+}
+
+// text reads a name: text, or a whole number as it was written.
+func (p *part) text(n *schema.Node, what string) string {
+	switch n.Kind {
+	case schema.NodeString, schema.NodeInt:
+		return n.Text
+	case schema.NodeList, schema.NodeMap:
+		p.errorf(n.Pos, "%s must be text, not %s", what, describe(n))
+	case schema.NodeNull:
+		p.errorf(n.Pos, "%s must be text, there is nothing", what)
+	default:
+		p.errorf(n.Pos, "%s must be text, not %s; if that is the name, put it in quotes", what, describe(n))
+	}
+	return ""
+}
+
+func (p *part) boolean(n *schema.Node, what string) bool {
+	if n.Kind != schema.NodeBool {
+		p.errorf(n.Pos, "%s must be true or false, not %s", what, describe(n))
+		return false
+	}
+	return n.Text[0] == 't' || n.Text[0] == 'T'
+}
+
+// listOf returns the items of a list; null is an empty one.
+func (p *part) listOf(n *schema.Node, what string) []*schema.Node {
+	switch n.Kind {
+	case schema.NodeList:
+		return n.Items
+	case schema.NodeNull:
+	default:
+		p.errorf(n.Pos, "%s, not %s", what, describe(n))
+	}
+	return nil
+}
+
+// mapOf returns the pairs of a map; null is an empty one.
+func (p *part) mapOf(n *schema.Node, what string) []schema.Pair {
+	switch n.Kind {
+	case schema.NodeMap:
+		return n.Pairs
+	case schema.NodeNull:
+	default:
+		p.errorf(n.Pos, "%s, not %s", what, describe(n))
+	}
+	return nil
+}
+
+func (p *part) includeList(n *schema.Node) {
+	items := []*schema.Node{n}
+	if n.Kind != schema.NodeString {
+		items = p.listOf(n, "include must be a list of paths")
+	}
+	for _, item := range items {
+		if item.Kind != schema.NodeString || item.Text == "" {
+			p.errorf(item.Pos, "include takes paths, not %s", describe(item))
+			continue
+		}
+		p.includes = append(p.includes, include{item.Text, item.Pos})
+	}
+}
+
+func (p *part) kinds(n *schema.Node) {
+	for _, pair := range p.mapOf(n, "resources must be a map from kinds to lists of resources") {
+		items := p.listOf(pair.Value, pair.Key+" must be a list of resources, each beginning with \"- name:\"")
+		p.resources = slices.Grow(p.resources, len(items))
+		for _, item := range items {
+			p.resource(pair, item)
+		}
+	}
+}
+
+func describe(n *schema.Node) string {
+	switch n.Kind {
+	case schema.NodeNull:
+		return "nothing"
+	case schema.NodeList:
+		return "a list"
+	case schema.NodeMap:
+		return "a map"
+	case schema.NodeString:
+		return fmt.Sprintf("the text %q", shorten(n.Text))
+	default:
+		return shorten(n.Text)
+	}
+}

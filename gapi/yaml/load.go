@@ -1,0 +1,330 @@
+package yaml
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// loader reads a graph again and again. It keeps what the files said, so that a
+// file that is the same is not parsed anew.
+type loader struct {
+	root  string
+	max   int64
+	stdin io.Reader
+	cache map[string]cached
+}
+
+type cached struct {
+	sum  [sha256.Size]byte
+	part *part
+}
+
+// loading is one reading of all files.
+type loading struct {
+	*loader
+	left    int64
+	files   int
+	found   map[string]schema.Pos // by real path: where the file was included
+	parts   []*part
+	errs    schema.Diagnostics // what makes the whole unreadable
+	watch   []string           // absolute paths of files and folders
+	state   []byte             // grows by a mark for each file: equal states, equal graphs
+	missing bool               // a file is gone or empty
+	cache   map[string]cached
+}
+
+// Load reads the graph at path once: a file, a folder of *.yaml and *.yml, or "-"
+// for stdin. The error is schema.Diagnostics when the input can't be read as a
+// graph at all; other findings are in Declared.Problems. It is called by verbs
+// that need no more than one graph.
+func Load(path string, o Options, stdin io.Reader) (*gapi.Declared, error) {
+	return newFiles(path, o, stdin).load().result()
+}
+
+func newFiles(path string, o Options, stdin io.Reader) *loader {
+	return &loader{root: path, max: o.maxBytes(), stdin: stdin}
+}
+
+// load reads everything.
+func (l *loader) load() *loading {
+	g := &loading{loader: l, left: l.max, found: map[string]schema.Pos{}, cache: map[string]cached{}}
+	g.path(l.root, schema.Pos{})
+	l.cache = g.cache
+	return g
+}
+
+// result joins what the files say.
+func (g *loading) result() (*gapi.Declared, error) {
+	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Problems: slices.Clone(g.errs)}
+	bad := g.errs != nil
+	n, e := 0, 0
+	for _, p := range g.parts {
+		n, e = n+len(p.resources), e+len(p.edges)
+	}
+	d.Resources, d.Edges = make([]gapi.Declaration, 0, n), make([]gapi.EdgeDecl, 0, e)
+	for _, p := range g.parts {
+		bad = bad || p.unreadable
+		d.Problems = append(d.Problems, p.problems...)
+		d.Resources = append(d.Resources, p.resources...)
+		d.Edges = append(d.Edges, p.edges...)
+		d.Noop = d.Noop || p.noop
+		if d.Name == "" {
+			d.Name = p.name
+		}
+		if d.Comment == "" {
+			d.Comment = p.comment
+		}
+	}
+	if bad {
+		d.Problems.Sort()
+		return nil, d.Problems
+	}
+	if d.Name == "" {
+		d.Name = nameOf(g.root)
+	}
+	return d, nil
+}
+
+// nameOf is what a graph without a name is called.
+func nameOf(path string) string {
+	if path == "-" {
+		return "stdin"
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	base := filepath.Base(path)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// fail reports something that can't be read, at the place that asks for it.
+func (g *loading) fail(path string, from schema.Pos, err error) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err
+	}
+	g.mark("error", path, err)
+	if from.IsZero() {
+		g.errs.Errorf(schema.Pos{File: path}, "%v", err)
+	} else {
+		g.errs.Errorf(from, "can't include %s: %v", path, err)
+	}
+}
+
+// mark adds to the state.
+func (g *loading) mark(what, path string, detail any) {
+	g.state = fmt.Appendf(g.state, "%s %q %v\n", what, path, detail)
+}
+
+// path reads what was named by the user or an include.
+func (g *loading) path(path string, from schema.Pos) {
+	if path == "-" && from.IsZero() {
+		g.stream("stdin", g.stdin)
+		return
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		g.missing = true
+	}
+	switch {
+	case err != nil:
+		g.watched(path)
+		g.fail(path, from, err)
+	case info.IsDir():
+		g.watched(path)
+		g.folder(path, from)
+	case info.Mode().IsRegular():
+		g.watched(path)
+		g.file(path, from)
+	case from.IsZero():
+		g.special(path)
+	default:
+		g.fail(path, from, errors.New("it is neither a file nor a folder"))
+	}
+}
+
+func (g *loading) watched(path string) {
+	if abs, err := filepath.Abs(path); err == nil {
+		g.watch = append(g.watch, abs)
+	}
+}
+
+// special reads a pipe or a device, once.
+func (g *loading) special(path string) {
+	f, err := os.Open(path)
+	if err != nil {
+		g.fail(path, schema.Pos{}, err)
+		return
+	}
+	defer f.Close()
+	g.stream(path, f)
+}
+
+func (g *loading) stream(name string, r io.Reader) {
+	if r == nil {
+		r = strings.NewReader("")
+	}
+	src, err := g.readAll(r, 0)
+	if err != nil {
+		g.fail(name, schema.Pos{}, err)
+		return
+	}
+	g.source(name, ".", src)
+}
+
+// folder reads the files of a folder, by name.
+func (g *loading) folder(path string, from schema.Pos) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		g.fail(path, from, err)
+		return
+	}
+	n := 0
+	for _, e := range entries {
+		name := e.Name()
+		ext := filepath.Ext(name)
+		if strings.HasPrefix(name, ".") || ext != ".yaml" && ext != ".yml" {
+			continue
+		}
+		file := filepath.Join(path, name)
+		if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+			continue
+		}
+		n++
+		g.watched(file)
+		g.file(file, from)
+	}
+	g.mark("folder", path, nil)
+	if n == 0 {
+		g.fail(path, from, errors.New("the folder has no *.yaml or *.yml file"))
+	}
+}
+
+const maxFiles = 10_000
+
+// file reads one regular file and what it includes.
+func (g *loading) file(path string, from schema.Pos) {
+	if !g.first(path, from) {
+		return
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		g.missing = g.missing || errors.Is(err, fs.ErrNotExist)
+		g.fail(path, from, err)
+		return
+	}
+	defer f.Close()
+	var size int64
+	if info, err := f.Stat(); err == nil {
+		size = info.Size()
+	}
+	src, err := g.readAll(f, size)
+	if err != nil {
+		g.fail(path, from, err)
+		return
+	}
+	g.source(path, filepath.Dir(path), src)
+}
+
+// first reports whether a file was not read before in this loading.
+func (g *loading) first(path string, from schema.Pos) bool {
+	if g.files++; g.files > maxFiles {
+		if g.files == maxFiles+1 {
+			g.fail(path, from, fmt.Errorf("the graph has more than %d files", maxFiles))
+		}
+		return false
+	}
+	id := path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		id = real
+	}
+	if abs, err := filepath.Abs(id); err == nil {
+		id = abs
+	}
+	before, again := g.found[id]
+	if !again {
+		g.found[id] = orFile(from, path)
+		return true
+	}
+	d := schema.Diagnostic{Pos: orFile(from, path), Message: fmt.Sprintf("%s is read already, a file can be included once", path)}
+	d.Related = []schema.Related{{Pos: before, Message: "first read here"}}
+	g.errs = append(g.errs, d)
+	g.mark("again", path, nil)
+	return false
+}
+
+func orFile(pos schema.Pos, file string) schema.Pos {
+	if pos.IsZero() {
+		return schema.Pos{File: file}
+	}
+	return pos
+}
+
+// source takes what a file says, from the cache if it says the same as before.
+func (g *loading) source(file, dir string, src []byte) {
+	sum := sha256.Sum256(src)
+	g.mark("file", file, sum)
+	g.missing = g.missing || len(src) == 0
+	known := g.loader.cache[file]
+	if known.part == nil || known.sum != sum {
+		known = cached{sum, read(file, src)}
+	}
+	g.cache[file] = known
+	g.parts = append(g.parts, known.part)
+	for _, inc := range known.part.includes {
+		path := inc.path
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		g.path(path, inc.pos)
+	}
+}
+
+const (
+	maxLine   = 16 << 20
+	chunkSize = 64 << 10
+)
+
+// readAll reads a source, of which the size is known or 0, up to what is left of
+// the graph's bytes, and gives up at once on a line that is too long.
+func (g *loading) readAll(r io.Reader, size int64) ([]byte, error) {
+	tooBig := fmt.Errorf("too big: the files of a graph may have %d bytes together", g.max)
+	if size > g.left {
+		return nil, tooBig
+	}
+	buf := make([]byte, 0, size+1)
+	line := 0 // where the line that is being read begins
+	for {
+		buf = slices.Grow(buf, 1)
+		chunk := buf[len(buf):min(cap(buf), len(buf)+chunkSize)]
+		n, err := r.Read(chunk)
+		if at := bytes.LastIndexByte(chunk[:n], '\n'); at >= 0 {
+			line = len(buf) + at + 1
+		}
+		buf = buf[:len(buf)+n]
+		switch {
+		case int64(len(buf)) > g.left:
+			return nil, tooBig
+		case len(buf)-line > maxLine:
+			return nil, fmt.Errorf("a line is longer than %d bytes", maxLine)
+		case errors.Is(err, io.EOF):
+			g.left -= int64(len(buf))
+			return buf, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// same reports whether two loadings read the same.
+func (g *loading) same(o *loading) bool { return o != nil && string(g.state) == string(o.state) }

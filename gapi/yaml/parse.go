@@ -1,0 +1,122 @@
+package yaml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// maxMarks bounds what is counted before parsing: line ends, commas and colons.
+// There is no value without one of them.
+const maxMarks = 4 << 20
+
+// parse reads the one document of a source. The node is nil if there are
+// findings that leave nothing to look at.
+func parse(file string, src []byte) (*schema.Node, schema.Diagnostics) {
+	if ds := prescan(file, src); ds != nil {
+		return nil, ds
+	}
+	root, ds := compose(file, src)
+	if ds != nil {
+		return nil, ds
+	}
+	c := converter{file: file}
+	t := c.convert(root, 0)
+	return t.node, c.diags
+}
+
+// compose runs the parser of the library.
+func compose(file string, src []byte) (root *yaml.Node, ds schema.Diagnostics) {
+	l, err := newLoader(src)
+	if err != nil {
+		return nil, one(schema.Pos{File: file}, "%v", err)
+	}
+	var doc, next yaml.Node
+	switch err := l.Load(&doc); {
+	case errors.Is(err, io.EOF), err == nil && isNothing(&doc):
+		return nil, one(schema.Pos{File: file}, "the file is empty, a graph needs at least \"resources:\"")
+	case err != nil:
+		return nil, schema.Diagnostics{syntaxError(file, src, err)}
+	}
+	switch err := l.Load(&next); {
+	case err == nil:
+		pos := schema.Pos{File: file, Line: int32(next.Line), Col: int32(next.Column)}
+		return nil, one(pos, "a second document begins here; a file holds one graph, put the other into a file of its own and include it")
+	case !errors.Is(err, io.EOF):
+		return nil, schema.Diagnostics{syntaxError(file, src, err)}
+	}
+	return doc.Content[0], nil
+}
+
+func newLoader(src []byte) (*yaml.Loader, error) {
+	limits := loaderlimits.New(loaderlimits.DepthValue(maxDepth), loaderlimits.AliasNone())
+	return yaml.NewLoader(bytes.NewReader(src), yaml.WithPlugin(limits))
+}
+
+// isNothing reports whether a document is an empty one, such as "---".
+func isNothing(doc *yaml.Node) bool {
+	return len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" && doc.Content[0].Value == ""
+}
+
+// one returns a single error.
+func one(pos schema.Pos, format string, args ...any) schema.Diagnostics {
+	var ds schema.Diagnostics
+	ds.Errorf(pos, format, args...)
+	return ds
+}
+
+// prescan refuses what the parser would not bear or not place.
+func prescan(file string, src []byte) schema.Diagnostics {
+	for _, bom := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(src, []byte(bom)) {
+			return one(schema.Pos{File: file, Line: 1, Col: 1}, "the file is in UTF-16, save it as UTF-8")
+		}
+	}
+	marks := 0
+	for _, sep := range []string{"\n", ",", ":"} {
+		marks += bytes.Count(src, []byte(sep))
+	}
+	if marks > maxMarks {
+		return one(schema.Pos{File: file}, "the file has too many lines and values (about %d, at most %d)", marks, maxMarks)
+	}
+	if at, what := firstBad(src); at >= 0 {
+		return one(posAt(file, src, at), "%s", what)
+	}
+	return nil
+}
+
+// firstBad returns the offset of the first character that YAML does not allow,
+// and what it is; -1 if there is none.
+func firstBad(src []byte) (int, string) {
+	valid := utf8.Valid(src)
+	for at := 0; at < len(src); at++ {
+		b := src[at]
+		switch {
+		case b >= ' ' && b < 0x7f, b == '\n', b == '\r', b == '\t':
+		case b < utf8.RuneSelf:
+			return at, fmt.Sprintf("the control character 0x%02x is not allowed; in double quotes, write \\x%02x", b, b)
+		case !valid:
+			r, size := utf8.DecodeRune(src[at:])
+			if r == utf8.RuneError && size <= 1 {
+				return at, fmt.Sprintf("the byte 0x%02x is not UTF-8; save the file as UTF-8, or use !!binary for raw bytes", b)
+			}
+			at += size - 1
+		}
+	}
+	return -1, ""
+}
+
+// posAt returns the position of an offset.
+func posAt(file string, src []byte, at int) schema.Pos {
+	before := src[:at]
+	line := bytes.Count(before, []byte("\n"))
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return schema.Pos{File: file, Line: int32(line + 1), Col: int32(utf8.RuneCount(before[start:]) + 1)}
+}

@@ -1,0 +1,177 @@
+package yaml
+
+import (
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// resource reads one entry of a kind.
+func (p *part) resource(kind schema.Pair, n *schema.Node) {
+	if n.Kind != schema.NodeMap {
+		p.errorf(n.Pos, "a resource is a map that begins with \"name:\", not %s", describe(n))
+		return
+	}
+	d := gapi.Declaration{Kind: kind.Key, KindPos: kind.Pos, Pos: n.Pos}
+	named := false
+	value := &schema.Node{Kind: schema.NodeMap, Pos: n.Pos, Pairs: make([]schema.Pair, 0, len(n.Pairs))}
+	for _, pair := range n.Pairs {
+		if pair.Key == "name" {
+			named = true
+			d.Name, d.NamePos = p.text(pair.Value, "a name"), pair.Value.Pos
+		} else if !p.reserved(&d, pair) {
+			value.Pairs = append(value.Pairs, pair)
+		}
+	}
+	if named && d.Name == "" {
+		if k := n.Get("name").Kind; k == schema.NodeString {
+			p.errorf(d.NamePos, "the name is empty")
+		}
+		return
+	}
+	d.Value = value
+	p.resources = append(p.resources, d)
+}
+
+// reserved reads a key that every resource has.
+func (p *part) reserved(d *gapi.Declaration, pair schema.Pair) bool {
+	switch pair.Key {
+	case "meta":
+		if p.mapOf(pair.Value, "meta must be a map of metaparameters") != nil {
+			d.Meta = pair.Value
+		}
+	case "recv":
+		d.Recv = p.recv(pair.Value)
+	case "before":
+		d.Before = p.refs(pair)
+	case "depend":
+		d.Depend = p.refs(pair)
+	case "notify":
+		d.Notify = p.refs(pair)
+	case "listen":
+		d.Listen = p.refs(pair)
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *part) recv(n *schema.Node) []gapi.RecvDecl {
+	const what = "recv must be a map from parameters to what they receive, such as content: password[app].password"
+	var list []gapi.RecvDecl
+	for _, pair := range p.mapOf(n, what) {
+		if r, ok := p.ref(pair.Value, true); ok {
+			list = append(list, gapi.RecvDecl{Field: pair.Key, From: r, Pos: pair.Pos})
+		}
+	}
+	return list
+}
+
+// refs reads a list of references, or a single one.
+func (p *part) refs(pair schema.Pair) []gapi.RefDecl {
+	items := []*schema.Node{pair.Value}
+	if pair.Value.Kind != schema.NodeString {
+		items = p.listOf(pair.Value, pair.Key+" must be a list of references such as exec[restart]")
+	}
+	list := make([]gapi.RefDecl, 0, len(items))
+	for _, item := range items {
+		if r, ok := p.ref(item, false); ok {
+			list = append(list, gapi.RefDecl{Ref: r, Pos: item.Pos})
+		}
+	}
+	return list
+}
+
+// ref reads one reference, with or without the key of a value.
+func (p *part) ref(n *schema.Node, keyed bool) (schema.Ref, bool) {
+	form := "kind[name]"
+	if keyed {
+		form += ".key"
+	}
+	if n.Kind != schema.NodeString {
+		p.errorf(n.Pos, "a reference is text such as %q, not %s%s", form, describe(n), flowHint(n))
+		return schema.Ref{}, false
+	}
+	r, err := schema.ParseRef(n.Text)
+	switch {
+	case err != nil:
+		p.errorf(n.Pos, "%v", err)
+	case keyed && r.Key == "":
+		p.errorf(n.Pos, "%s names no value, write %s.key", r, r)
+	case !keyed && r.Key != "":
+		p.errorf(n.Pos, "%s names a value, a reference to a resource is %s", r, r.ID())
+	default:
+		return r, true
+	}
+	return r, false
+}
+
+// flowHint helps with a: exec[x] inside brackets, where it needs quotes.
+func flowHint(n *schema.Node) string {
+	if n.Kind == schema.NodeList || n.Kind == schema.NodeMap {
+		return "; inside [ ] and { } put it in quotes"
+	}
+	return ""
+}
+
+func (p *part) edgeList(n *schema.Node) {
+	for _, item := range p.listOf(n, "edges must be a list of edges, each with from and to") {
+		if item.Kind != schema.NodeMap {
+			p.errorf(item.Pos, "an edge is a map with from and to, not %s", describe(item))
+			continue
+		}
+		if e, ok := p.edge(item); ok {
+			p.edges = append(p.edges, e)
+		}
+	}
+}
+
+func (p *part) edge(n *schema.Node) (e gapi.EdgeDecl, ok bool) {
+	e.Pos = n.Pos
+	before := len(p.problems)
+	for _, pair := range n.Pairs {
+		switch pair.Key {
+		case "name":
+			e.Name = p.text(pair.Value, "the name of an edge")
+		case "comment":
+		case "from":
+			e.From, e.FromPos = p.end(pair.Value), pair.Value.Pos
+		case "to":
+			e.To, e.ToPos = p.end(pair.Value), pair.Value.Pos
+		case "notify":
+			e.Notify = p.boolean(pair.Value, "notify of an edge")
+		default:
+			p.unknown(pair, " in an edge", "name", "from", "to", "notify", "comment")
+		}
+	}
+	for _, key := range []string{"from", "to"} {
+		if n.Get(key) == nil {
+			p.errorf(n.Pos, "the edge has no %q, write %s: {kind: K, name: N}", key, key)
+		}
+	}
+	return e, len(p.problems) == before
+}
+
+// end reads one end of an edge: {kind: K, name: N}, or a reference.
+func (p *part) end(n *schema.Node) schema.Ref {
+	if n.Kind != schema.NodeMap {
+		r, _ := p.ref(n, false)
+		return r
+	}
+	var r schema.Ref
+	for _, pair := range n.Pairs {
+		switch pair.Key {
+		case "kind":
+			r.Kind = p.text(pair.Value, "a kind")
+		case "name":
+			r.Name = p.text(pair.Value, "a name")
+		default:
+			p.unknown(pair, " in the end of an edge", "kind", "name")
+		}
+	}
+	for _, key := range []string{"kind", "name"} {
+		if v := n.Get(key); v == nil || v.Kind == schema.NodeString && v.Text == "" {
+			p.errorf(n.Pos, "the end of an edge needs a kind and a name, %s is missing", key)
+		}
+	}
+	return r
+}
