@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -174,7 +175,7 @@ func AbilitiesOf(r Res) (Abilities, error) {
 	if v == nil {
 		return a, nil
 	}
-	t, err := schema.Of(v)
+	t, err := schema.OfType(reflect.TypeOf(v))
 	if err != nil {
 		return a, fmt.Errorf("%s: what it sends: %w", r.Kind(), err)
 	}

@@ -1,0 +1,86 @@
+package enginetest
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Clock is a clock that stands still until a test moves it. It fits wherever a
+// clock is taken as a value, as in world/memory. Code that uses package time
+// itself is tested in a testing/synctest bubble instead.
+type Clock struct {
+	mu     sync.Mutex
+	now    time.Time
+	timers []*timer
+}
+
+type timer struct {
+	at time.Time
+	f  func()
+}
+
+// NewClock returns a clock that stands at the beginning of the year 2000, UTC.
+func NewClock() *Clock { return &Clock{now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)} }
+
+// Now returns the time the clock stands at.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// AfterFunc has f called by the Advance that reaches the time in d from now, on
+// the goroutine of Advance. It is not called before AfterFunc returns, however
+// short d is. The returned function prevents the call, and reports whether it
+// could.
+func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &timer{c.now.Add(d), f}
+	c.timers = append(c.timers, t)
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		i := slices.Index(c.timers, t)
+		if i < 0 {
+			return false
+		}
+		c.timers = slices.Delete(c.timers, i, i+1)
+		return true
+	}
+}
+
+// Advance moves the clock forward, stopping at each due timer to call it, in
+// order of time and then of AfterFunc. Timers that these calls set are called
+// too, where they are due.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	end := c.now.Add(d)
+	c.mu.Unlock()
+	for f := c.next(end); f != nil; f = c.next(end) {
+		f()
+	}
+}
+
+// next takes the first timer due by end and stands at it, or stands at end.
+func (c *Clock) next(end time.Time) func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := -1
+	for i, t := range c.timers {
+		if !t.at.After(end) && (first < 0 || t.at.Before(c.timers[first].at)) {
+			first = i
+		}
+	}
+	if first < 0 {
+		c.now = end
+		return nil
+	}
+	t := c.timers[first]
+	c.timers = slices.Delete(c.timers, first, first+1)
+	if t.at.After(c.now) {
+		c.now = t.at
+	}
+	return t.f
+}

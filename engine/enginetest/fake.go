@@ -1,0 +1,352 @@
+package enginetest
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
+)
+
+// Patience is how long the waiting methods of a Fake wait before they fail the
+// test.
+const Patience = 10 * time.Second
+
+// Fake stands in for the engine towards one resource: it makes the Init and
+// records what is done with it.
+type Fake struct {
+	tb     testing.TB
+	init   *engine.Init
+	varDir string
+
+	running chan struct{} // closed by the first Running since Restart
+	events  chan struct{} // of capacity 1
+
+	mu       sync.Mutex
+	onChange func(engine.Change)
+	onRun    func()
+	changes  []engine.Change
+	sent     any
+	logs     []string
+	runs     int // calls of Running since Restart
+	wakes    int // calls of Event, ever
+	busy     int // open calls of Busy
+	dirs     int // calls of VarDir
+	noop     bool
+	refresh  bool
+	recv     map[string]*engine.Send
+}
+
+// Option alters what NewInit makes.
+type Option func(*Fake)
+
+// WithHost gives the resource another Host than a new FakeHost.
+func WithHost(h engine.Host) Option { return func(f *Fake) { f.init.Host = h } }
+
+// WithWorld gives the resource another World than an empty one in memory.
+func WithWorld(w engine.World) Option { return func(f *Fake) { f.init.World = w } }
+
+// WithShared gives the resource the thing it shares with others of its key.
+func WithShared(s engine.Shared) Option { return func(f *Fake) { f.init.Shared = s } }
+
+// WithVarDir keeps the resource's folder at dir, so that a second Fake of the
+// same kind and name finds it again. It is made when it is first asked for.
+func WithVarDir(dir string) Option { return func(f *Fake) { f.varDir = dir } }
+
+// NewInit returns a Fake whose Init is complete: a FakeHost, a World in memory,
+// and a real folder below the test's temporary folder as VarDir. At the end of
+// the test it fails it if a Busy is still open.
+func NewInit(tb testing.TB, o ...Option) *Fake {
+	tb.Helper()
+	f := &Fake{tb: tb, running: make(chan struct{}), events: make(chan struct{}, 1)}
+	f.init = &engine.Init{
+		Program: "enginetest", Version: "0", Hostname: "host",
+		Running: f.doRunning, Event: f.doEvent, Busy: f.doBusy,
+		Refresh: f.doRefresh, Send: f.doSend, Recv: f.doRecv, Change: f.doChange,
+		VarDir: f.doVarDir, Logf: f.doLogf, Log: slog.New(slog.NewTextHandler(logWriter{f}, nil)),
+	}
+	for _, opt := range o {
+		opt(f)
+	}
+	if f.init.Host == nil {
+		f.init.Host = NewHost()
+	}
+	if f.init.World == nil {
+		f.init.World = memory.New()
+	}
+	if f.varDir == "" {
+		f.varDir = filepath.Join(tb.TempDir(), "var")
+	}
+	tb.Cleanup(func() {
+		if n := f.BusyCount(); n != 0 {
+			tb.Errorf("%d calls of Busy were never done", n)
+		}
+	})
+	return f
+}
+
+// Init returns the handle to give to the resource; the same each time.
+func (f *Fake) Init() *engine.Init { return f.init }
+
+// Host returns the Host of the handle as a FakeHost. It fails the test if it is
+// another one.
+func (f *Fake) Host() *FakeHost {
+	f.tb.Helper()
+	h, ok := f.init.Host.(*FakeHost)
+	if !ok {
+		f.tb.Fatalf("the host is a %T, not a FakeHost", f.init.Host)
+	}
+	return h
+}
+
+func (f *Fake) doRunning() {
+	f.mu.Lock()
+	f.runs++
+	first, hook, ch := f.runs == 1, f.onRun, f.running
+	f.mu.Unlock()
+	if !first {
+		return
+	}
+	if hook != nil {
+		hook()
+	}
+	close(ch)
+}
+
+func (f *Fake) doEvent() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.runs == 0 {
+		f.tb.Error("Event was called before Running")
+	}
+	f.wakes++
+	select {
+	case f.events <- struct{}{}:
+	default:
+	}
+}
+
+func (f *Fake) doBusy() (done func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.busy++
+	calls := 0
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if calls++; calls > 1 {
+			f.tb.Error("the end of a Busy was called twice")
+			return
+		}
+		f.busy--
+	}
+}
+
+func (f *Fake) doRefresh() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.refresh
+}
+
+func (f *Fake) doSend(v any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent = v
+	return nil
+}
+
+func (f *Fake) doRecv() map[string]*engine.Send {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.recv
+}
+
+func (f *Fake) doChange(c engine.Change) {
+	f.mu.Lock()
+	f.changes = append(f.changes, c)
+	hook := f.onChange
+	f.mu.Unlock()
+	if hook != nil {
+		hook(c)
+	}
+}
+
+func (f *Fake) doVarDir(p string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dirs++
+	if p != "" && !filepath.IsLocal(p) {
+		return "", fmt.Errorf("VarDir(%q): the path leads out of the folder", p)
+	}
+	dir := filepath.Join(f.varDir, p)
+	if f.noop {
+		return dir, nil
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+func (f *Fake) doLogf(format string, v ...any) { f.log(fmt.Sprintf(format, v...)) }
+
+func (f *Fake) log(line string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.logs = append(f.logs, strings.TrimSuffix(line, "\n"))
+}
+
+type logWriter struct{ f *Fake }
+
+func (w logWriter) Write(b []byte) (int, error) {
+	w.f.log(string(b))
+	return len(b), nil
+}
+
+// Changes returns what was given to Change since the last Reset.
+func (f *Fake) Changes() []engine.Change {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.changes)
+}
+
+// Sent returns what was last given to Send, nil for nothing.
+func (f *Fake) Sent() any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sent
+}
+
+// Logs returns the lines logged by Logf and Log since the last Reset.
+func (f *Fake) Logs() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.logs)
+}
+
+// Reset forgets the changes, the logs and what was sent.
+func (f *Fake) Reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changes, f.logs, f.sent = nil, nil, nil
+}
+
+// VarDir returns where the resource's folder is, or would be.
+func (f *Fake) VarDir() string { return f.varDir }
+
+// SetNoop says whether nothing may be altered: VarDir makes no folder then.
+func (f *Fake) SetNoop(b bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.noop = b
+}
+
+// SetRefresh says whether a notification is pending.
+func (f *Fake) SetRefresh(b bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refresh = b
+}
+
+// SetRecv says what has been received. The caller assigns the fields itself, as
+// the engine does.
+func (f *Fake) SetRecv(m map[string]*engine.Send) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.recv = maps.Clone(m)
+}
+
+// OnChange has fn called within each call of Change; nil for none.
+func (f *Fake) OnChange(fn func(engine.Change)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.onChange = fn
+}
+
+// OnRunning has fn called within the first call of Running since Restart; nil
+// for none.
+func (f *Fake) OnRunning(fn func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.onRun = fn
+}
+
+// Restart makes ready for Watch to be called again: Running counts anew, and
+// what was left of Events is forgotten. Watch must have ended.
+func (f *Fake) Restart() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.runs, f.running = 0, make(chan struct{})
+	select {
+	case <-f.events:
+	default:
+	}
+}
+
+// Running returns a channel that is closed when Running is called.
+func (f *Fake) Running() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.running
+}
+
+// RunningCount returns how often Running was called since Restart.
+func (f *Fake) RunningCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.runs
+}
+
+// Events returns a channel of capacity 1 that is filled by Event. Like the
+// engine, it merges calls that nobody has taken yet.
+func (f *Fake) Events() <-chan struct{} { return f.events }
+
+// EventCount returns how often Event was called.
+func (f *Fake) EventCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.wakes
+}
+
+// BusyCount returns how many calls of Busy are not done yet.
+func (f *Fake) BusyCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.busy
+}
+
+// VarDirCount returns how often VarDir was called.
+func (f *Fake) VarDirCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dirs
+}
+
+// WaitRunning waits until Running was called, and fails the test after
+// Patience.
+func (f *Fake) WaitRunning(tb testing.TB) {
+	tb.Helper()
+	wait(tb, f.Running(), "Running")
+}
+
+// WaitEvent waits for an Event and takes it, and fails the test after Patience.
+func (f *Fake) WaitEvent(tb testing.TB) {
+	tb.Helper()
+	wait(tb, f.events, "Event")
+}
+
+func wait(tb testing.TB, ch <-chan struct{}, what string) {
+	tb.Helper()
+	timer := time.NewTimer(Patience)
+	defer timer.Stop()
+	select {
+	case <-ch:
+	case <-timer.C:
+		tb.Fatalf("%s was not called within %s", what, Patience)
+	}
+}

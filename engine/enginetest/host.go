@@ -1,0 +1,224 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// FakeHost is a machine whose changes a test makes up: its watches wake when the
+// test touches a path, its commands are a function, its buses do not exist
+// unless the test brings them.
+type FakeHost struct {
+	mu       sync.Mutex
+	subs     []*sub
+	watchErr error
+	command  func(context.Context, engine.Command) (*engine.Result, error)
+	commands []engine.Command
+	bus      func(context.Context, engine.BusKind) (engine.Bus, error)
+	facts    engine.Facts
+}
+
+var _ engine.Host = (*FakeHost)(nil)
+
+// NewHost returns a machine that is called host and has one CPU, no commands
+// and no bus.
+func NewHost() *FakeHost {
+	return &FakeHost{facts: engine.Facts{Hostname: "host", OS: "linux", Arch: "amd64", CPUs: 1}}
+}
+
+// Watch implements engine.Host. It refuses a path that is not absolute. The
+// subscription is closed when the context ends.
+func (h *FakeHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, p := range paths {
+		if !filepath.IsAbs(p) {
+			return nil, fmt.Errorf("watch %q: the path is not absolute", p)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watchErr != nil {
+		return nil, h.watchErr
+	}
+	s := &sub{host: h, options: o, wake: make(chan struct{}, 1)}
+	for _, p := range paths {
+		s.paths = append(s.paths, filepath.Clean(p))
+	}
+	h.subs = append(h.subs, s)
+	s.stop = context.AfterFunc(ctx, s.Close)
+	return s, nil
+}
+
+// FailWatch has the next calls of Watch return err; nil for none.
+func (h *FakeHost) FailWatch(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.watchErr = err
+}
+
+// Touch wakes every subscription that a change of the path concerns: the path
+// itself, a parent of it, an entry of it or what is below it, as its options
+// say. It returns how many those were.
+func (h *FakeHost) Touch(path string) int {
+	return h.wake(engine.Cause{Source: "fake", Path: path}, func(s *sub) bool { return s.concerns(filepath.Clean(path)) })
+}
+
+// Resync wakes every subscription and says that changes may have been lost.
+func (h *FakeHost) Resync() int {
+	return h.wake(engine.Cause{Source: "fake", Resync: true}, func(*sub) bool { return true })
+}
+
+func (h *FakeHost) wake(c engine.Cause, which func(*sub) bool) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, s := range h.subs {
+		if which(s) {
+			n++
+			s.add(c)
+		}
+	}
+	return n
+}
+
+// Subscriptions returns the paths of the subscriptions that are open.
+func (h *FakeHost) Subscriptions() [][]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all [][]string
+	for _, s := range h.subs {
+		all = append(all, s.paths)
+	}
+	return all
+}
+
+// SetCommand says what running a command does; nil for "not found".
+func (h *FakeHost) SetCommand(f func(context.Context, engine.Command) (*engine.Result, error)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.command = f
+}
+
+// Command implements engine.Host.
+func (h *FakeHost) Command(ctx context.Context, c engine.Command) (*engine.Result, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if len(c.Argv) == 0 {
+		return nil, errors.New("a command without a program")
+	}
+	h.mu.Lock()
+	h.commands = append(h.commands, c)
+	run := h.command
+	h.mu.Unlock()
+	if run == nil {
+		return nil, fmt.Errorf("command %q: not found", c.Argv[0])
+	}
+	return run(ctx, c)
+}
+
+// Commands returns the commands that were run, in order.
+func (h *FakeHost) Commands() []engine.Command {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.commands)
+}
+
+// SetBus says what Bus returns; nil for an error.
+func (h *FakeHost) SetBus(f func(context.Context, engine.BusKind) (engine.Bus, error)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bus = f
+}
+
+// Bus implements engine.Host.
+func (h *FakeHost) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
+	h.mu.Lock()
+	open := h.bus
+	h.mu.Unlock()
+	if open == nil {
+		return nil, fmt.Errorf("there is no %s bus", which)
+	}
+	return open(ctx, which)
+}
+
+// SetFacts replaces the facts.
+func (h *FakeHost) SetFacts(f engine.Facts) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.facts = f
+}
+
+// Facts implements engine.Host.
+func (h *FakeHost) Facts() engine.Facts {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.facts
+}
+
+// sub is one subscription; cause is guarded by the host's lock.
+type sub struct {
+	host    *FakeHost
+	paths   []string
+	options engine.WatchOptions
+	wake    chan struct{}
+	cause   engine.Cause
+	stop    func() bool
+}
+
+func (s *sub) C() <-chan struct{} { return s.wake }
+
+func (s *sub) Cause() engine.Cause {
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	c := s.cause
+	s.cause = engine.Cause{}
+	return c
+}
+
+func (s *sub) Close() {
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	s.stop()
+	s.host.subs = slices.DeleteFunc(s.host.subs, func(o *sub) bool { return o == s })
+}
+
+func (s *sub) add(c engine.Cause) {
+	merged, resync := s.cause.Merged+1, s.cause.Resync || c.Resync
+	if merged == 1 {
+		s.cause = c
+	}
+	s.cause.Merged, s.cause.Resync = merged, resync
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *sub) concerns(path string) bool {
+	for _, p := range s.paths {
+		switch {
+		case p == path, below(p, path):
+			return true
+		case s.options.Recurse && below(path, p):
+			return true
+		case s.options.Contents && filepath.Dir(path) == p:
+			return true
+		}
+	}
+	return false
+}
+
+// below reports whether path is somewhere below dir.
+func below(path, dir string) bool {
+	return path != dir && strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}

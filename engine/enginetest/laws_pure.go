@@ -1,0 +1,417 @@
+package enginetest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// lawMetadata: the kind is registered, can be described, and documents every
+// parameter.
+func lawMetadata(e *env) error {
+	kind, err := e.Registry.Kind(e.Kind)
+	if err != nil {
+		return err
+	}
+	res, err := e.Registry.New(e.Kind)
+	if err != nil {
+		return err
+	}
+	res.SetName("a name")
+	if want := e.Kind + "[a name]"; res.String() != want {
+		return fmt.Errorf("String returns %q, not %q", res.String(), want)
+	}
+	if err := kind.Type.CheckReserved(); err != nil {
+		return err
+	}
+	if !e.Undocumented {
+		if missing := undocumented(kind.Type, "", 0); len(missing) > 0 {
+			return fmt.Errorf("these parameters have no doc text: %v", missing)
+		}
+	}
+	// Without any parameter set, it may be refused, but not by a panic.
+	_ = guard("Validate of a resource without parameters", func() error { return ignore(res.Validate()) })
+	return guard("Validate of a resource without parameters", func() error { return ignore(res.Validate()) })
+}
+
+func ignore(error) error { return nil }
+
+func undocumented(t *schema.Type, path string, depth int) []string {
+	var missing []string
+	if t == nil || depth > 8 {
+		return nil
+	}
+	for _, f := range t.Fields {
+		if f.Doc == "" {
+			missing = append(missing, path+f.Key)
+		}
+		missing = append(missing, undocumented(f.Type, path+f.Key+".", depth+1)...)
+	}
+	return append(missing, undocumented(t.Elem, path, depth+1)...)
+}
+
+// lawDefault: Default makes a new resource each time, that shares nothing with
+// another one.
+func lawDefault(e *env) error {
+	res, err := e.Registry.New(e.Kind)
+	if err != nil {
+		return err
+	}
+	a, b := res.Default(), res.Default()
+	switch {
+	case a == nil || b == nil:
+		return errors.New("nothing came from Default")
+	case a == b || a == res:
+		return errors.New("the same resource twice came from Default")
+	case reflect.TypeOf(a) != reflect.TypeOf(res):
+		return fmt.Errorf("what Default of a %T returned is a %T", res, a)
+	case !schema.Equal(a, b):
+		return errors.New("different values came from Default")
+	}
+	for _, other := range []engine.Res{b, res} {
+		if path := aliased(reflect.ValueOf(a).Elem(), reflect.ValueOf(other).Elem(), ""); path != "" {
+			return fmt.Errorf("two results of Default share what is in %s", path)
+		}
+	}
+	return nil
+}
+
+// aliased returns the first exported part through which altering a alters b.
+func aliased(a, b reflect.Value, path string) string {
+	switch a.Kind() {
+	case reflect.Slice:
+		if a.Cap() > 0 && b.Cap() > 0 && a.Pointer() == b.Pointer() {
+			return path
+		}
+	case reflect.Map, reflect.Pointer:
+		if !a.IsNil() && !b.IsNil() && a.Pointer() == b.Pointer() {
+			return path
+		}
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if f := a.Type().Field(i); f.IsExported() {
+				if p := aliased(a.Field(i), b.Field(i), path+"."+f.Name); p != "" {
+					return p
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// lawDecode: what a resource says, written as a graph and read again into the
+// defaults, says the same.
+func lawDecode(e *env) error {
+	res, err := e.loose()
+	if err != nil {
+		return err
+	}
+	again, err := e.Registry.New(e.Kind)
+	if err != nil {
+		return err
+	}
+	values, err := schema.EncodeChanged(res, again)
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	node, err := schema.NodeOf(reveal(values))
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	if err := schema.Decode(node, again).Err(); err != nil {
+		return fmt.Errorf("decode: %w", err)
+	}
+	return sameFields(res, again, func(*schema.Field) bool { return true })
+}
+
+// reveal returns plain values as a graph file would hold them.
+func reveal(v any) any {
+	switch v := v.(type) {
+	case schema.Secret:
+		return v.Reveal()
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = reveal(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = reveal(v[k])
+		}
+		return out
+	}
+	return v
+}
+
+// sameFields compares the parameters that which selects.
+func sameFields(want, got engine.Res, which func(*schema.Field) bool) error {
+	t, err := schema.Of(want)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, d := range schema.Diff(t, want, got) {
+		if d.Field == nil || which(d.Field) {
+			errs = append(errs, fmt.Errorf("%s: wanted %v, got %v", d.Path, d.From, d.To))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// loose makes a resource that is never initialised.
+func (e *env) loose() (engine.Res, error) {
+	dir, err := e.dir()
+	if err != nil {
+		return nil, err
+	}
+	return e.make(dir)
+}
+
+// lawValidate: Validate accepts the resource of the suite each time, alters
+// nothing in it and nothing outside.
+func lawValidate(e *env) error {
+	dir, err := e.dir()
+	if err != nil {
+		return err
+	}
+	res, err := e.make(dir)
+	if err != nil {
+		return err
+	}
+	world := e.Snapshot(e.scope, dir)
+	err = pure("Validate", func() error {
+		return errors.Join(res.Validate(), res.Validate())
+	}, res)
+	return errors.Join(err, world.same(e.Snapshot(e.scope, dir)))
+}
+
+// pure calls f and returns an error if a resource was altered by it, even in its
+// unexported fields.
+func pure(what string, f func() error, rs ...engine.Res) error {
+	before := make([]string, len(rs))
+	for i, r := range rs {
+		before[i] = dump(r)
+	}
+	if err := guard(what, f); err != nil {
+		return err
+	}
+	for i, r := range rs {
+		if dump(r) != before[i] {
+			return fmt.Errorf("%s alters a resource", what)
+		}
+	}
+	return nil
+}
+
+// lawCmp: Cmp finds equal what is, tells apart what is not, gives the same answer
+// from both sides, and alters neither.
+func lawCmp(e *env) error {
+	dir, err := e.dir()
+	if err != nil {
+		return err
+	}
+	a, err := e.make(dir)
+	if err != nil {
+		return err
+	}
+	b, err := e.make(dir)
+	if err != nil {
+		return err
+	}
+	for _, pair := range [][2]engine.Res{{a, a}, {a, b}, {b, a}} {
+		if err := pure("Cmp", func() error { return pair[0].Cmp(pair[1]) }, pair[:]...); err != nil {
+			return fmt.Errorf("equal resources told apart by Cmp: %w", err)
+		}
+	}
+	if err := e.cmpStranger(a); err != nil {
+		return err
+	}
+	others, err := e.variants(dir)
+	if err != nil {
+		return err
+	}
+	for i, v := range others {
+		for _, o := range append([]variant{{"the resource of New", a}}, others[:i]...) {
+			if err := apart(v, o); err != nil {
+				return err
+			}
+		}
+	}
+	return e.cmpFields(dir, a)
+}
+
+type variant struct {
+	name string
+	res  engine.Res
+}
+
+func (e *env) variants(dir string) ([]variant, error) {
+	var vs []variant
+	for name, alter := range e.Variants {
+		res, err := e.make(dir)
+		if err != nil {
+			return nil, err
+		}
+		alter(res)
+		vs = append(vs, variant{"variant " + name, res})
+	}
+	slices.SortFunc(vs, func(a, b variant) int { return cmpString(a.name, b.name) })
+	return vs, nil
+}
+
+// apart checks that Cmp differs in both directions.
+func apart(v, o variant) error {
+	for _, pair := range [][2]variant{{v, o}, {o, v}} {
+		var got error
+		err := pure("Cmp", func() error { got = pair[0].res.Cmp(pair[1].res); return nil }, pair[0].res, pair[1].res)
+		switch {
+		case err != nil:
+			return err
+		case got == nil:
+			return fmt.Errorf("not told apart by Cmp: %s, and %s", pair[0].name, pair[1].name)
+		}
+	}
+	return nil
+}
+
+// stranger is a resource of another kind.
+type stranger struct {
+	traits.Base
+	engine.Res
+}
+
+func (s *stranger) Kind() string                       { return s.Base.Kind() }
+func (s *stranger) SetKind(k string)                   { s.Base.SetKind(k) }
+func (s *stranger) Name() string                       { return s.Base.Name() }
+func (s *stranger) SetName(n string)                   { s.Base.SetName(n) }
+func (s *stranger) MetaParams() *engine.MetaParams     { return s.Base.MetaParams() }
+func (s *stranger) SetMetaParams(m *engine.MetaParams) { s.Base.SetMetaParams(m) }
+func (s *stranger) String() string                     { return s.Base.String() }
+
+func (e *env) cmpStranger(a engine.Res) error {
+	s := &stranger{}
+	s.SetKind("stranger")
+	s.SetName(a.Name())
+	var got error
+	if err := guard("Cmp with another kind", func() error { got = a.Cmp(s); return nil }); err != nil {
+		return err
+	}
+	if got == nil {
+		return errors.New("not told apart by Cmp: a resource of another kind")
+	}
+	return nil
+}
+
+// cmpFields alters one parameter after the other, and expects Cmp to see it.
+func (e *env) cmpFields(dir string, a engine.Res) error {
+	t, v, err := fields(a)
+	if err != nil {
+		return err
+	}
+	for _, f := range t.Fields {
+		if f.Role == schema.RoleReadOnly || slices.Contains(e.CmpIgnores, f.Key) {
+			continue
+		}
+		b, err := e.make(dir)
+		if err != nil {
+			return err
+		}
+		field := reflect.Indirect(reflect.ValueOf(b)).FieldByIndex(f.Index)
+		if !field.CanSet() || !mutate(field, f.Type) || schema.Equal(field.Interface(), v.FieldByIndex(f.Index).Interface()) {
+			continue
+		}
+		if err := apart(variant{"one with another " + f.Key, b}, variant{"the resource of New", a}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lawUIDs: what a resource says of itself for automatic edges and grouping is
+// the same each time, alters nothing, and comes to an end.
+func lawUIDs(e *env) error {
+	res, err := e.loose()
+	if err != nil {
+		return err
+	}
+	if g, ok := res.(engine.GroupableRes); ok {
+		if err := stableKey(res, g.GroupKey); err != nil {
+			return err
+		}
+	}
+	if b, ok := res.(engine.Batcher); ok {
+		if err := stableKey(res, b.GroupKey); err != nil {
+			return err
+		}
+	}
+	edgeable, ok := res.(engine.EdgeableRes)
+	if !ok {
+		return nil
+	}
+	var a, b []engine.ResUID
+	err = pure("UIDs", func() error { a, b = edgeable.UIDs(), edgeable.UIDs(); return nil }, res)
+	if err != nil {
+		return err
+	}
+	if err := sameUIDs(a, b); err != nil {
+		return err
+	}
+	return pure("AutoEdges", func() error { return drain(edgeable) }, res)
+}
+
+func stableKey(res engine.Res, key func() string) error {
+	var a, b string
+	if err := pure("GroupKey", func() error { a, b = key(), key(); return nil }, res); err != nil {
+		return err
+	}
+	if a != b {
+		return fmt.Errorf("first GroupKey returns %q and then %q", a, b)
+	}
+	return nil
+}
+
+func sameUIDs(a, b []engine.ResUID) error {
+	if len(a) != len(b) {
+		return fmt.Errorf("first UIDs returns %d and then %d", len(a), len(b))
+	}
+	for i, u := range a {
+		switch {
+		case u.String() != b[i].String():
+			return fmt.Errorf("first UIDs returns %s and then %s", u, b[i])
+		case !u.IFF(b[i]) || !b[i].IFF(u):
+			return fmt.Errorf("the UID %s does not match itself", u)
+		case hashOf(u) != hashOf(b[i]):
+			return fmt.Errorf("the UID %s has two hashes", u)
+		}
+	}
+	return nil
+}
+
+func hashOf(u engine.ResUID) string {
+	if h, ok := u.(interface{ Hash() string }); ok {
+		return h.Hash()
+	}
+	return ""
+}
+
+// drain asks for edges until there are no more, finding none of them.
+func drain(r engine.EdgeableRes) error {
+	edges, err := r.AutoEdges()
+	if err != nil || edges == nil {
+		return err
+	}
+	for range 100_000 {
+		next := edges.Next()
+		if len(next) == 0 || !edges.Test(make([]bool, len(next))) {
+			return nil
+		}
+	}
+	return errors.New("what AutoEdges returned never comes to an end")
+}

@@ -1,0 +1,362 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// lawInit: Init and Cleanup alter nothing in the world.
+func lawInit(e *env) error {
+	dir, err := e.dir()
+	if err != nil {
+		return err
+	}
+	before := e.Snapshot(e.scope, dir)
+	r, err := e.rigAt(dir, e.host())
+	if err != nil {
+		return err
+	}
+	if err := before.same(e.Snapshot(e.scope, dir)); err != nil {
+		return fmt.Errorf("by Init: %w", err)
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	if err := before.same(e.Snapshot(e.scope, dir)); err != nil {
+		return fmt.Errorf("by Cleanup: %w", err)
+	}
+	return nil
+}
+
+// lawNoop: CheckApply(false) alters nothing, says the same each time, and
+// reports the changes that CheckApply(true) then makes.
+func lawNoop(e *env) error {
+	r, err := e.rig()
+	if err != nil {
+		return err
+	}
+	if err := r.plan("at the start"); err != nil {
+		return err
+	}
+	return e.eachDrift(func(r *rig, name string) error {
+		r.Drifts[name](r.t, r.dir)
+		return r.plan("after it")
+	})
+}
+
+// plan checks in a world that is not right.
+func (r *rig) plan(when string) error {
+	before := r.tree()
+	ok, noop, err := r.run(false)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", when, err)
+	case ok && !r.NoState:
+		return fmt.Errorf("%s: CheckApply(false) returned true, but the world is not as wanted", when)
+	}
+	if err := before.same(r.tree()); err != nil {
+		return fmt.Errorf("%s: CheckApply(false): %w", when, err)
+	}
+	_, again, err := r.run(false)
+	if err != nil {
+		return fmt.Errorf("%s, a second time: %w", when, err)
+	}
+	if err := sameChanges(noop, again); err != nil {
+		return fmt.Errorf("%s: a second CheckApply(false) reports something else: %w", when, err)
+	}
+	_, applied, err := r.run(true)
+	if err != nil {
+		return fmt.Errorf("%s: %w", when, err)
+	}
+	return sameChanges(noop, applied)
+}
+
+// lawApply: CheckApply(true) makes the world right in one call. The next one
+// finds it right, and then touches nothing.
+func lawApply(e *env) error {
+	r, err := e.rig()
+	if err != nil {
+		return err
+	}
+	if r.NoState {
+		return errors.Join(r.apply(), r.apply())
+	}
+	if err := r.want(true, false, "at the start"); err != nil {
+		return err
+	}
+	before := r.tree()
+	for _, apply := range []bool{true, false, true} {
+		if err := r.want(apply, true, "after an apply"); err != nil {
+			return err
+		}
+		if err := before.same(r.tree()); err != nil {
+			return fmt.Errorf("CheckApply(%t) where all was right: %w", apply, err)
+		}
+	}
+	return nil
+}
+
+// lawAnnounce: every change is given to Change once, before anything is altered,
+// and under a path that the kind has.
+func lawAnnounce(e *env) error {
+	r, err := e.rig()
+	if err != nil {
+		return err
+	}
+	if err := r.announced(); err != nil {
+		return err
+	}
+	return e.eachDrift(func(r *rig, name string) error {
+		r.Drifts[name](r.t, r.dir)
+		return r.announced()
+	})
+}
+
+func (r *rig) announced() error {
+	before := r.tree()
+	var late error
+	r.fake.OnChange(func(c engine.Change) {
+		if err := before.same(r.tree()); err != nil && late == nil {
+			late = fmt.Errorf("Change(%s) was called after something was altered: %w", c, err)
+		}
+	})
+	_, changes, err := r.run(true)
+	r.fake.OnChange(nil)
+	if err := errors.Join(err, late); err != nil {
+		return err
+	}
+	return goodChanges(r.res, changes)
+}
+
+func goodChanges(res engine.Res, changes []engine.Change) error {
+	t, err := schema.Of(res)
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if c.Field != "" {
+			if _, _, err := t.At(c.Field); err != nil {
+				return fmt.Errorf("Change(%s): %w", c, err)
+			}
+		}
+		if c.Verb == engine.Updated && sameValue(c.From, c.To) {
+			return fmt.Errorf("Change(%s) changes nothing", c)
+		}
+		for _, o := range changes[:i] {
+			if o.Field == c.Field && o.Verb == c.Verb && sameValue(o.From, c.From) && sameValue(o.To, c.To) {
+				return fmt.Errorf("Change(%s) was reported twice", c)
+			}
+		}
+	}
+	return nil
+}
+
+// lawRead: Read alters nothing; after an apply it shows what was wanted.
+func lawRead(e *env) error {
+	r, err := e.rig()
+	if err != nil {
+		return err
+	}
+	readable, ok := r.res.(engine.Readable)
+	if !ok {
+		return nil
+	}
+	if _, err := r.read(readable); err != nil {
+		return fmt.Errorf("before an apply: %w", err)
+	}
+	if err := r.apply(); err != nil {
+		return err
+	}
+	got, err := r.read(readable)
+	switch {
+	case err != nil:
+		return fmt.Errorf("after an apply: %w", err)
+	case got == nil:
+		return errors.New("after an apply Read finds nothing")
+	case got.Kind() != r.res.Kind() || got.Name() != r.res.Name():
+		return fmt.Errorf("what Read of %s returned is %s", r.res, got)
+	}
+	_, v, err := fields(r.res)
+	if err != nil {
+		return err
+	}
+	err = sameFields(r.res, got, func(f *schema.Field) bool {
+		return readableRole(f.Role) && !v.FieldByIndex(f.Index).IsZero() && !slices.Contains(r.ReadIgnores, f.Key)
+	})
+	if err != nil {
+		return fmt.Errorf("after an apply Read shows something else: %w", err)
+	}
+	return nil
+}
+
+func readableRole(r schema.Role) bool {
+	return r == schema.RoleState || r == schema.RoleIdentity || r == schema.RoleReadOnly
+}
+
+func (r *rig) read(readable engine.Readable) (got engine.Res, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
+	defer cancel()
+	before := r.tree()
+	err = guard("Read", func() (err error) {
+		got, err = readable.Read(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if got != nil && reflect.ValueOf(got).Kind() == reflect.Pointer && reflect.ValueOf(got).IsNil() {
+		got = nil
+	}
+	return got, before.same(r.tree())
+}
+
+// lawRepair: CheckApply repairs every drift in one call, Watch never called: so
+// it goes under poll.
+func lawRepair(e *env) error {
+	return e.eachDrift(func(r *rig, name string) error {
+		r.Drifts[name](r.t, r.dir)
+		if err := r.want(true, false, "after it"); err != nil {
+			return err
+		}
+		return r.settled("after the repair")
+	})
+}
+
+// lawRefresh: a notification is acted on by apply only, reported as a change, and
+// then over.
+func lawRefresh(e *env) error {
+	r, err := e.rig()
+	if err != nil {
+		return err
+	}
+	if _, ok := r.res.(engine.RefreshableRes); !ok {
+		return nil
+	}
+	if err := r.apply(); err != nil {
+		return err
+	}
+	before := r.tree()
+	r.refresh(true)
+	_, noop, err := r.run(false)
+	if err != nil {
+		return fmt.Errorf("with a notification: %w", err)
+	}
+	if err := before.same(r.tree()); err != nil {
+		return fmt.Errorf("with a notification: CheckApply(false): %w", err)
+	}
+	_, applied, err := r.run(true)
+	if err != nil {
+		return fmt.Errorf("with a notification: %w", err)
+	}
+	if err := sameChanges(noop, applied); err != nil {
+		return fmt.Errorf("with a notification: %w", err)
+	}
+	r.refresh(false)
+	return r.settled("after a refresh")
+}
+
+func (r *rig) refresh(b bool) {
+	r.fake.SetRefresh(b)
+	r.res.(engine.RefreshableRes).SetRefresh(b)
+}
+
+// lawSend: what is sent has the stated type, and is sent each time, also where
+// all was right.
+func lawSend(e *env) error {
+	r, err := e.rig()
+	if err != nil {
+		return err
+	}
+	a, err := engine.AbilitiesOf(r.res)
+	if err != nil || a.Sends == nil {
+		return err
+	}
+	for _, when := range []string{"the first CheckApply(true)", "the second CheckApply(true)"} {
+		if err := r.apply(); err != nil {
+			return err
+		}
+		sent := r.fake.Sent()
+		if sent == nil {
+			return fmt.Errorf("%s sent nothing", when)
+		}
+		t, err := schema.OfType(reflect.TypeOf(sent))
+		if err != nil {
+			return fmt.Errorf("%s sent a %T: %w", when, sent, err)
+		}
+		if !t.Equal(a.Sends) {
+			return fmt.Errorf("%s sent %s, but Sends states %s", when, t, a.Sends)
+		}
+	}
+	return nil
+}
+
+// lawBatch: a batch of one answers what CheckApply would.
+func lawBatch(e *env) error {
+	r, err := e.rig()
+	if err != nil {
+		return err
+	}
+	b, ok := r.res.(engine.Batcher)
+	if !ok || b.GroupKey() == "" {
+		return nil
+	}
+	alone, changes, err := r.run(false)
+	if err != nil {
+		return err
+	}
+	r.fake.Reset()
+	r.fake.SetNoop(true)
+	defer r.fake.SetNoop(false)
+	var out []engine.Outcome
+	err = guard("CheckApplyBatch", func() error {
+		out = b.CheckApplyBatch(context.Background(), false, []engine.Res{r.res})
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(out) != 1:
+		return fmt.Errorf("a batch of one has %d outcomes", len(out))
+	case out[0].Err != nil:
+		return fmt.Errorf("a batch of one: %w", out[0].Err)
+	case out[0].OK != alone:
+		return fmt.Errorf("a batch of one returned %t, CheckApply %t", out[0].OK, alone)
+	}
+	return sameChanges(changes, r.fake.Changes())
+}
+
+// lawCancelled: under a context that has ended, CheckApply returns soon, and
+// leaves the world as it was or as it is wanted, and tells which.
+func lawCancelled(e *env) error {
+	r, err := e.rig()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	before := r.tree()
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := r.runWith(ctx, true)
+		done <- err
+	}()
+	err, ok := receive(done, r.Timeout)
+	switch {
+	case !ok:
+		return fmt.Errorf("CheckApply did not return within %s under a context that has ended", r.Timeout)
+	case err == nil:
+		return r.settled("after a CheckApply under a context that has ended, without an error")
+	case !errors.Is(err, context.Canceled):
+		return fmt.Errorf("under a context that has ended: %w", err)
+	}
+	if len(before.Changed(r.tree())) == 0 {
+		return nil
+	}
+	return r.settled("after a CheckApply under a context that has ended, which altered something")
+}

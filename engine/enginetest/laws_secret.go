@@ -1,0 +1,170 @@
+package enginetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// canary is what must never be seen again.
+const canary = "canary-7f3d1b"
+
+// lawSecret: a secret parameter, and a plain one that was received from a
+// secret, appears in no log, no error and no text of the resource; and in no
+// change, except that the engine itself redacts the field which received it.
+func lawSecret(e *env) error {
+	res, err := e.loose()
+	if err != nil {
+		return err
+	}
+	t, v, err := fields(res)
+	if err != nil {
+		return err
+	}
+	for _, f := range t.Fields {
+		if hasSecret(f.Type, 0) && plant(v.FieldByIndex(f.Index), f.Type) {
+			if err := e.watchCanary(f, false); err != nil {
+				return fmt.Errorf("secret in %s: %w", f.Key, err)
+			}
+		}
+	}
+	for _, key := range e.Received {
+		f := t.Field(key)
+		if f == nil {
+			return fmt.Errorf("the suite's Received names %q, which is no parameter", key)
+		}
+		if err := e.watchCanary(f, true); err != nil {
+			return fmt.Errorf("secret received in %s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+func hasSecret(t *schema.Type, depth int) bool {
+	if t == nil || depth > 8 {
+		return false
+	}
+	for _, f := range t.Fields {
+		if hasSecret(f.Type, depth+1) {
+			return true
+		}
+	}
+	return t.Secret || hasSecret(t.Elem, depth+1)
+}
+
+// plant puts the canary into the first place of a value that can hold a text.
+func plant(v reflect.Value, t *schema.Type) bool {
+	switch {
+	case !v.CanSet():
+		return false
+	case v.Type() == reflect.TypeFor[schema.Secret]():
+		v.Set(reflect.ValueOf(schema.NewSecret(canary)))
+	case v.Kind() == reflect.String:
+		v.SetString(canary)
+	case v.Kind() == reflect.Pointer:
+		p := reflect.New(v.Type().Elem())
+		if !plant(p.Elem(), t) {
+			return false
+		}
+		v.Set(p)
+	case v.Kind() == reflect.Slice && t.Kind == schema.KindList:
+		list := reflect.MakeSlice(v.Type(), 1, 1)
+		if !plant(list.Index(0), t.Elem) {
+			return false
+		}
+		v.Set(list)
+	case v.Kind() == reflect.Map && t.Kind == schema.KindMap:
+		elem := reflect.New(v.Type().Elem()).Elem()
+		if !plant(elem, t.Elem) {
+			return false
+		}
+		m := reflect.MakeMap(v.Type())
+		m.SetMapIndex(reflect.ValueOf("CANARY").Convert(v.Type().Key()), elem)
+		v.Set(m)
+	case t.Kind == schema.KindStruct:
+		return plantStruct(v, t)
+	default:
+		return false
+	}
+	return true
+}
+
+func plantStruct(v reflect.Value, t *schema.Type) bool {
+	for _, f := range t.Fields {
+		if hasSecret(f.Type, 0) && plant(v.FieldByIndex(f.Index), f.Type) {
+			return true
+		}
+	}
+	return false
+}
+
+// watchCanary plants the canary into a parameter, runs the resource, and looks
+// through all that it says.
+func (e *env) watchCanary(f *schema.Field, received bool) error {
+	dir, err := e.dir()
+	if err != nil {
+		return err
+	}
+	res, err := e.make(dir)
+	if err != nil {
+		return err
+	}
+	if !plant(reflect.ValueOf(res).Elem().FieldByIndex(f.Index), f.Type) {
+		return fmt.Errorf("a %s cannot hold a text", f.Type)
+	}
+	if err := res.Validate(); err != nil {
+		return seek("the error of Validate", err.Error()) // refused: nothing more can be seen
+	}
+	r, err := e.rigOf(res, dir, e.host())
+	if err != nil {
+		return seek("the error", err.Error())
+	}
+	if received {
+		from := &engine.Send{Res: schema.Ref{Kind: "sender", Name: "x"}, Key: "x", Changed: true, Secret: true}
+		r.fake.SetRecv(map[string]*engine.Send{f.Key: from})
+		if rr, ok := res.(engine.RecvableRes); ok {
+			rr.SetRecv(map[string]*engine.Send{f.Key: from})
+		}
+	}
+	for _, apply := range []bool{false, true, true} {
+		_, changes, err := r.run(apply)
+		if err := r.heard(f, received, changes, err); err != nil {
+			return err
+		}
+	}
+	return r.close()
+}
+
+func (r *rig) heard(f *schema.Field, received bool, changes []engine.Change, err error) error {
+	if err != nil {
+		if err := seek("the error of CheckApply", err.Error()); err != nil {
+			return err
+		}
+	}
+	for _, line := range r.fake.Logs() {
+		if err := seek("the log", line); err != nil {
+			return err
+		}
+	}
+	for _, c := range changes {
+		if received && (c.Field == f.Key || strings.HasPrefix(c.Field, f.Key+".") || strings.HasPrefix(c.Field, f.Key+"[")) {
+			continue
+		}
+		data, _ := json.Marshal(c)
+		if err := seek("a Change", fmt.Sprintf("%v %+v %#v %s %s", c.From, c, c.To, c, data)); err != nil {
+			return err
+		}
+	}
+	return seek("String", r.res.String())
+}
+
+func seek(where, text string) error {
+	if strings.Contains(text, canary) {
+		return fmt.Errorf("%s shows it: %s", where, strings.ReplaceAll(text, canary, "<<the secret>>"))
+	}
+	return nil
+}

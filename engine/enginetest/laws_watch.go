@@ -1,0 +1,207 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// receive takes from ch, but waits no longer than d.
+func receive[T any](ch <-chan T, d time.Duration) (v T, ok bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case v = <-ch:
+		return v, true
+	case <-timer.C:
+		return v, false
+	}
+}
+
+// lawWatch: Watch says Running once, and then sees each drift, again and again.
+func lawWatch(e *env) error {
+	r, err := e.rig()
+	if err == nil {
+		err = r.watch()
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	return e.eachDrift(func(r *rig, name string) error {
+		if err := r.watch(); err != nil {
+			return err
+		}
+		for _, time := range []string{"the first time", "the second time"} {
+			if err := r.seen(name, time); err != nil {
+				return err
+			}
+		}
+		return r.unwatch()
+	})
+}
+
+// seen drifts, waits for the event, and repairs.
+func (r *rig) seen(name, when string) error {
+	r.quiet()
+	r.drift(name)
+	if err := r.event(); err != nil {
+		return fmt.Errorf("%s: %w", when, err)
+	}
+	if err := r.want(true, false, when); err != nil {
+		return err
+	}
+	return r.settled(when + ", after the repair")
+}
+
+// lawArmed: what happens while Running is called is seen already.
+func lawArmed(e *env) error {
+	return e.eachDrift(func(r *rig, name string) error {
+		r.fake.OnRunning(func() { r.drift(name) })
+		if err := r.watch(); err != nil {
+			return err
+		}
+		if err := r.event(); err != nil {
+			return fmt.Errorf("Watch called Running before its watches were armed: %w", err)
+		}
+		return nil
+	})
+}
+
+// lawRestart: a Watch that has ended can be called again.
+func lawRestart(e *env) error {
+	r, err := e.rig()
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		if err := errors.Join(r.watch(), r.unwatch()); err != nil {
+			return err
+		}
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	return e.eachDrift(func(r *rig, name string) error {
+		if err := errors.Join(r.watch(), r.unwatch(), r.watch()); err != nil {
+			return err
+		}
+		return r.seen(name, "after a restart of Watch")
+	})
+}
+
+// lawCancel: Watch ends with its context, also if that has ended before, and
+// leaves nothing; then Cleanup leaves nothing.
+func lawCancel(e *env) error {
+	host := e.host()
+	dir, err := e.dir()
+	if err != nil {
+		return err
+	}
+	r, err := e.rigAt(dir, host)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	r.start(ctx, cancel)
+	if err := r.already(); err != nil {
+		return fmt.Errorf("with a context that has ended: %w", err)
+	}
+	if err := errors.Join(r.watch(), r.apply(), r.unwatch()); err != nil {
+		return err
+	}
+	if h, ok := host.(*FakeHost); ok && len(h.Subscriptions()) > 0 {
+		return fmt.Errorf("after Watch, subscriptions are still open: %v", h.Subscriptions())
+	}
+	return r.close()
+}
+
+// already waits for a Watch whose context had ended before it began.
+func (r *rig) already() error {
+	err, ok := receive(r.done, r.Timeout)
+	r.cancel = nil
+	switch {
+	case !ok:
+		return fmt.Errorf("Watch did not end within %s", r.Timeout)
+	case err != nil && !errors.Is(err, context.Canceled):
+		return err
+	}
+	return nil
+}
+
+// lawOverlap: a kind that says so can be made and cleaned up beside a running
+// one of its name, in either order, without the outside or VarDir noticing.
+func lawOverlap(e *env) error {
+	res, err := e.Registry.New(e.Kind)
+	if err != nil {
+		return err
+	}
+	if a, err := engine.AbilitiesOf(res); err != nil || !a.Overlapping {
+		return err
+	}
+	old, err := e.rig()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(old.apply(), old.watch()); err != nil {
+		return err
+	}
+	before := old.tree()
+	for range 2 {
+		twin, err := e.twin(old)
+		if err != nil {
+			return err
+		}
+		if err := before.same(old.tree()); err != nil {
+			return fmt.Errorf("Init of a twin: %w", err)
+		}
+		if err := twin.close(); err != nil {
+			return err
+		}
+		if err := before.same(old.tree()); err != nil {
+			return fmt.Errorf("Cleanup of a twin: %w", err)
+		}
+	}
+	return e.handOver(old, before)
+}
+
+// handOver checks that the old one still works beside a twin, and the twin after
+// the old one.
+func (e *env) handOver(old *rig, before Tree) error {
+	twin, err := e.twin(old)
+	if err != nil {
+		return err
+	}
+	if err := old.settled("beside a twin"); err != nil {
+		return err
+	}
+	if err := old.close(); err != nil {
+		return err
+	}
+	if !e.NoState {
+		if err := before.same(twin.tree()); err != nil {
+			return fmt.Errorf("Cleanup beside a twin: %w", err)
+		}
+	}
+	if err := errors.Join(twin.watch(), twin.settled("after the old one")); err != nil {
+		return err
+	}
+	for name := range e.Drifts {
+		return twin.seen(name, "after the old one")
+	}
+	return nil
+}
+
+func (e *env) twin(r *rig) (*rig, error) {
+	twin, err := e.rigAt(r.dir, r.fake.Init().Host)
+	if err != nil {
+		return nil, fmt.Errorf("a twin: %w", err)
+	}
+	return twin, nil
+}

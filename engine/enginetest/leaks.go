@@ -1,0 +1,66 @@
+package enginetest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// remains is what was there when a law began, to be compared with what is there
+// when it has ended.
+type remains struct {
+	goroutines goleak.Option
+	files      map[string]string
+}
+
+func countRemains() remains {
+	// The runtime opens its poller with the first pipe and keeps it.
+	if r, w, err := os.Pipe(); err == nil {
+		r.Close()
+		w.Close()
+	}
+	return remains{goleak.IgnoreCurrent(), openFiles()}
+}
+
+// openFiles returns the targets of the open descriptors by number. Where the
+// system does not show them, there are none.
+func openFiles() map[string]string {
+	files := map[string]string{}
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		target, err := os.Readlink(filepath.Join("/proc/self/fd", e.Name()))
+		if err == nil && !strings.HasPrefix(target, "/proc/") {
+			files[e.Name()] = target
+		}
+	}
+	return files
+}
+
+// check returns an error for what was not there before, after giving it some
+// time to go away.
+func (r remains) check(patience time.Duration) error {
+	err := goleak.Find(r.goroutines)
+	if err != nil {
+		err = fmt.Errorf("goroutines remain: %w", err)
+	}
+	return errors.Join(err, r.checkFiles(patience))
+}
+
+func (r remains) checkFiles(patience time.Duration) error {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		left := openFiles()
+		maps.DeleteFunc(left, func(fd, target string) bool { return r.files[fd] == target })
+		if len(left) == 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("file descriptors remain: %v", left)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// env is what one law works with.
+type env struct {
+	Suite
+	t     *testing.T
+	scope *scope
+}
+
+// dir makes the world of one resource.
+func (e *env) dir() (string, error) {
+	dir := filepath.Join(e.t.TempDir(), "world")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	if e.Prepare != nil {
+		e.Prepare(e.t, dir)
+	}
+	return dir, nil
+}
+
+// make makes a resource that is not initialised.
+func (e *env) make(dir string) (engine.Res, error) {
+	res := e.New(e.t, dir)
+	if res == nil {
+		return nil, errors.New("no resource came from New")
+	}
+	res.SetKind(e.Kind)
+	if res.Name() == "" {
+		res.SetName("suite")
+	}
+	res.MetaParams()
+	return res, nil
+}
+
+// rig is one resource with its fake, between Init and Cleanup.
+type rig struct {
+	*env
+	dir     string
+	fake    *Fake
+	res     engine.Res
+	cleaned bool
+	cancel  func()     // ends Watch; nil while none runs
+	done    chan error // what Watch returned
+}
+
+// rig makes a world with a resource in it, ready to run.
+func (e *env) rig() (*rig, error) {
+	dir, err := e.dir()
+	if err != nil {
+		return nil, err
+	}
+	return e.rigAt(dir, e.host())
+}
+
+func (e *env) host() engine.Host {
+	if e.Host == nil {
+		return NewHost()
+	}
+	return e.Host(e.scope)
+}
+
+func (e *env) rigAt(dir string, host engine.Host) (*rig, error) {
+	res, err := e.make(dir)
+	if err != nil {
+		return nil, err
+	}
+	return e.rigOf(res, dir, host)
+}
+
+func (e *env) rigOf(res engine.Res, dir string, host engine.Host) (*rig, error) {
+	r := &rig{env: e, dir: dir, res: res}
+	r.fake = NewInit(e.scope, WithHost(host), WithVarDir(filepath.Join(filepath.Dir(dir), "var")))
+	if e.Setup != nil {
+		e.Setup(e.t, dir, r.fake)
+	}
+	if err := guard("Validate", res.Validate); err != nil {
+		return nil, fmt.Errorf("by Validate: %w", err)
+	}
+	if err := guard("Init", func() error { return res.Init(r.fake.Init()) }); err != nil {
+		return nil, fmt.Errorf("by Init: %w", err)
+	}
+	e.scope.Cleanup(func() {
+		if err := r.close(); err != nil {
+			e.scope.add(err)
+		}
+	})
+	return r, nil
+}
+
+// close ends Watch and calls Cleanup, once.
+func (r *rig) close() error {
+	err := r.unwatch()
+	if r.cleaned {
+		return err
+	}
+	r.cleaned = true
+	if cerr := guard("Cleanup", r.res.Cleanup); cerr != nil {
+		err = errors.Join(err, fmt.Errorf("Cleanup: %w", cerr))
+	}
+	return err
+}
+
+// tree is the world and the folder of the resource.
+func (r *rig) tree() Tree {
+	return r.Snapshot(r.scope, r.dir).merge(Snapshot(r.scope, r.fake.VarDir()))
+}
+
+// run calls CheckApply, and returns an error also where what it returned and
+// what it reported do not go together.
+func (r *rig) run(apply bool) (ok bool, changes []engine.Change, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
+	defer cancel()
+	return r.runWith(ctx, apply)
+}
+
+func (r *rig) runWith(ctx context.Context, apply bool) (ok bool, changes []engine.Change, err error) {
+	r.fake.Reset()
+	r.fake.SetNoop(!apply)
+	defer r.fake.SetNoop(false)
+	err = guard("CheckApply", func() (err error) {
+		ok, err = r.res.CheckApply(ctx, apply)
+		return err
+	})
+	changes = r.fake.Changes()
+	switch {
+	case err != nil && ok:
+		err = fmt.Errorf("CheckApply(%t) returned true and an error: %w", apply, err)
+	case err != nil:
+		err = fmt.Errorf("CheckApply(%t): %w", apply, err)
+	case ok && len(changes) > 0:
+		err = fmt.Errorf("CheckApply(%t) returned true, but reported %v", apply, changes)
+	case !ok && len(changes) == 0:
+		err = fmt.Errorf("CheckApply(%t) returned false, but reported no Change", apply)
+	}
+	return ok, changes, err
+}
+
+// want is run where the answer is known; "" of what leaves it out.
+func (r *rig) want(apply, ok bool, when string) error {
+	got, changes, err := r.run(apply)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", when, err)
+	case got != ok:
+		return fmt.Errorf("%s: CheckApply(%t) returned %t with changes %v", when, apply, got, changes)
+	}
+	return nil
+}
+
+// apply makes the world right.
+func (r *rig) apply() error {
+	_, _, err := r.run(true)
+	return err
+}
+
+// settled checks that the world is right, as CheckApply sees it.
+func (r *rig) settled(when string) error {
+	if r.NoState {
+		_, _, err := r.run(true)
+		return err
+	}
+	return r.want(true, true, when)
+}
+
+// watch starts Watch and waits until it says Running.
+func (r *rig) watch() error {
+	r.fake.Restart()
+	ctx, cancel := context.WithCancel(context.Background())
+	r.start(ctx, cancel)
+	timer := time.NewTimer(r.Timeout)
+	defer timer.Stop()
+	select {
+	case <-r.fake.Running():
+		return nil
+	case err := <-r.done:
+		return r.early(err)
+	case <-timer.C:
+		return errors.New("Watch did not call Running")
+	}
+}
+
+func (r *rig) start(ctx context.Context, cancel func()) {
+	done := make(chan error, 1)
+	r.cancel, r.done = cancel, done
+	go func() { done <- guard("Watch", func() error { return r.res.Watch(ctx) }) }()
+}
+
+// early judges a Watch that ended by itself.
+func (r *rig) early(err error) error {
+	r.cancel()
+	r.cancel = nil
+	if err == nil {
+		return errors.New("Watch ended before its context did, without an error")
+	}
+	return fmt.Errorf("Watch ended before its context did: %w", err)
+}
+
+// unwatch ends Watch, if it runs, and judges how it ended and used Running.
+func (r *rig) unwatch() error {
+	if r.cancel == nil {
+		return nil
+	}
+	select {
+	case err := <-r.done:
+		return r.early(err)
+	default:
+	}
+	r.cancel()
+	r.cancel = nil
+	err, ok := receive(r.done, r.Timeout)
+	switch n := r.fake.RunningCount(); {
+	case !ok:
+		return fmt.Errorf("Watch did not end within %s of the end of its context", r.Timeout)
+	case err != nil && !errors.Is(err, context.Canceled):
+		return fmt.Errorf("Watch ended with an error that is not its context's: %w", err)
+	case n > 1:
+		return fmt.Errorf("Watch called Running %d times", n)
+	}
+	return nil
+}
+
+// quietTime is how long no event must come to call a Watch quiet.
+const quietTime = 30 * time.Millisecond
+
+// quiet takes the events that are on their way. One that never stops is not
+// waited for longer than a few rounds.
+func (r *rig) quiet() {
+	for range 20 {
+		timer := time.NewTimer(quietTime)
+		select {
+		case <-r.fake.Events():
+			timer.Stop()
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// event waits for an event.
+func (r *rig) event() error {
+	timer := time.NewTimer(r.Timeout)
+	defer timer.Stop()
+	select {
+	case <-r.fake.Events():
+		return nil
+	case err := <-r.done:
+		return r.early(err)
+	case <-timer.C:
+		return errors.New("Watch did not see it")
+	}
+}
+
+// drift breaks the world, and wakes a FakeHost.
+func (r *rig) drift(name string) {
+	host, fake := r.fake.Init().Host.(*FakeHost)
+	if !fake {
+		r.Drifts[name](r.t, r.dir)
+		return
+	}
+	before := r.tree()
+	r.Drifts[name](r.t, r.dir)
+	after := r.tree()
+	for _, p := range before.Changed(after) {
+		if !before.entriesOnly(after, p) {
+			host.Touch(p)
+		}
+	}
+}
+
+// eachDrift calls f for each drift on a world of its own, in which the resource
+// has been applied.
+func (e *env) eachDrift(f func(r *rig, name string) error) error {
+	for _, name := range slices.Sorted(maps.Keys(e.Drifts)) {
+		r, err := e.rig()
+		if err == nil {
+			err = r.apply()
+		}
+		if err == nil {
+			err = f(r, name)
+		}
+		if err != nil {
+			return fmt.Errorf("drift %q: %w", name, err)
+		}
+		if err := r.close(); err != nil {
+			return fmt.Errorf("drift %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// fields returns the type of a resource and it as a reflect.Value.
+func fields(res engine.Res) (*schema.Type, reflect.Value, error) {
+	t, err := schema.Of(res)
+	return t, reflect.Indirect(reflect.ValueOf(res)), err
+}

@@ -1,0 +1,82 @@
+package enginetest
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// scope is the testing.TB of one law: failures become errors of the law, and
+// cleanups run when the law ends, so that what remains can be counted.
+type scope struct {
+	testing.TB
+
+	mu       sync.Mutex
+	errs     []error
+	cleanups []func()
+}
+
+// fatal is what FailNow panics with.
+type fatal struct{}
+
+func (s *scope) add(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errs = append(s.errs, err)
+}
+
+func (s *scope) Helper()                      {}
+func (s *scope) Fail()                        { s.add(errors.New("failed")) }
+func (s *scope) Error(args ...any)            { s.add(errors.New(strings.TrimSpace(fmt.Sprintln(args...)))) }
+func (s *scope) Errorf(f string, args ...any) { s.add(fmt.Errorf(f, args...)) }
+func (s *scope) FailNow()                     { s.Fail(); panic(fatal{}) }
+func (s *scope) Fatal(args ...any)            { s.Error(args...); panic(fatal{}) }
+func (s *scope) Fatalf(f string, args ...any) { s.Errorf(f, args...); panic(fatal{}) }
+func (s *scope) Failed() bool                 { return s.err() != nil }
+
+// Cleanup has f called when the law ends, the last one first.
+func (s *scope) Cleanup(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cleanups = append(s.cleanups, f)
+}
+
+func (s *scope) err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.errs...)
+}
+
+// close runs the cleanups.
+func (s *scope) close() {
+	for {
+		s.mu.Lock()
+		n := len(s.cleanups)
+		if n == 0 {
+			s.mu.Unlock()
+			return
+		}
+		f := s.cleanups[n-1]
+		s.cleanups = s.cleanups[:n-1]
+		s.mu.Unlock()
+		if err := guard("a cleanup", func() error { f(); return nil }); err != nil {
+			s.add(err)
+		}
+	}
+}
+
+// guard calls f and turns a panic into an error. That of a scope's Fatal has
+// been recorded by it.
+func guard(what string, f func() error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil, fatal:
+		default:
+			err = fmt.Errorf("%s panicked: %v\n%s", what, p, debug.Stack())
+		}
+	}()
+	return f()
+}

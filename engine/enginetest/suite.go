@@ -1,0 +1,143 @@
+package enginetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Suite says how to make resources of one kind, and what can happen to what they
+// describe. Run checks that the kind keeps the laws of package engine.
+//
+// Everything outside the resource lies below dir, a fresh folder for each
+// resource; its VarDir is dir/../var. The functions are given the test that
+// runs, and may fail it.
+type Suite struct {
+	// Kind is the kind, as registered.
+	Kind string
+	// Registry knows the kind; engine.DefaultRegistry() when nil.
+	Registry *engine.Registry
+
+	// New makes a resource that wants something below dir that is not true yet.
+	// It has to make equal ones of equal dirs. Kind, and name if it is empty,
+	// are set by the suite.
+	New func(t *testing.T, dir string) engine.Res
+	// Prepare makes the world before New. Optional.
+	Prepare func(t *testing.T, dir string)
+	// Setup prepares the fake that each resource gets: commands of its FakeHost,
+	// received values, the World. Optional.
+	Setup func(t *testing.T, dir string, f *Fake)
+	// Drifts are the ways in which the outside may break what was applied:
+	// CheckApply must repair each, and Watch must see each. At least one, unless
+	// NoState.
+	Drifts map[string]func(t *testing.T, dir string)
+	// Variants change the resource of New so that it wants something else: Cmp
+	// must tell each of them from the others. Optional; that it tells each
+	// parameter apart is checked anyway.
+	Variants map[string]func(r engine.Res)
+
+	// CmpIgnores are the keys of the parameters that Cmp need not compare.
+	CmpIgnores []string
+	// ReadIgnores are the keys of the parameters that Read need not show,
+	// beside those that their role excludes.
+	ReadIgnores []string
+	// Received are the keys of plain parameters into which a secret may be
+	// received: what is in them must not be logged then. Parameters of type
+	// Secret are found by the suite.
+	Received []string
+
+	// NoState is set for a kind that has nothing to be wrong or right, such as
+	// noop or print: it may always or never find something to do.
+	NoState bool
+	// Undocumented allows parameters without a doc text, as of a kind in a
+	// test.
+	Undocumented bool
+
+	// Host makes the Host for one law; what it leaves to Cleanup of the given TB
+	// is done before remains are counted. A new FakeHost when nil: then the
+	// suite touches the paths that a drift altered.
+	Host func(t testing.TB) engine.Host
+	// Snapshot describes what is below dir, in full. Snapshot of this package
+	// when nil.
+	Snapshot func(t testing.TB, dir string) Tree
+
+	// Timeout is how long anything may take that has to come soon: Running, an
+	// event, the end of a Watch. Patience when 0.
+	Timeout time.Duration
+}
+
+// law is one check of the suite. The error says how the law is broken.
+type law struct {
+	name  string
+	check func(*env) error
+}
+
+var laws = []law{
+	{"suite", lawSuite},
+	{"metadata", lawMetadata},
+	{"default", lawDefault},
+	{"decode", lawDecode},
+	{"validate", lawValidate},
+	{"cmp", lawCmp},
+	{"uids", lawUIDs},
+	{"init", lawInit},
+	{"noop", lawNoop},
+	{"apply", lawApply},
+	{"announce", lawAnnounce},
+	{"read", lawRead},
+	{"repair", lawRepair},
+	{"refresh", lawRefresh},
+	{"send", lawSend},
+	{"batch", lawBatch},
+	{"cancelled", lawCancelled},
+	{"watch", lawWatch},
+	{"armed", lawArmed},
+	{"restart", lawRestart},
+	{"cancel", lawCancel},
+	{"overlap", lawOverlap},
+	{"secret", lawSecret},
+}
+
+// Run checks every law as a subtest of its own name.
+func Run(t *testing.T, s Suite) {
+	t.Helper()
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) {
+			if err := l.run(t, s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// run checks one law, ends everything that the check began, and looks for what
+// remains.
+func (l law) run(t *testing.T, s Suite) error {
+	if s.Registry == nil {
+		s.Registry = engine.DefaultRegistry()
+	}
+	if s.Snapshot == nil {
+		s.Snapshot = Snapshot
+	}
+	if s.Timeout == 0 {
+		s.Timeout = Patience
+	}
+	before := countRemains()
+	e := &env{Suite: s, t: t, scope: &scope{TB: t}}
+	err := guard("the law", func() error { return l.check(e) })
+	e.scope.close()
+	return errors.Join(err, e.scope.err(), before.check(s.Timeout))
+}
+
+// lawSuite: the suite itself is complete.
+func lawSuite(e *env) error {
+	switch {
+	case e.Kind == "" || e.New == nil:
+		return errors.New("the suite needs Kind and New")
+	case !e.NoState && len(e.Drifts) == 0:
+		return errors.New("the suite has no drifts: name what can go wrong outside, or set NoState")
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package enginetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func toySuite(b bug) Suite {
+	reg := engine.NewRegistry()
+	if err := reg.Register("toy", func() engine.Res { return &toy{bug: b} }); err != nil {
+		panic(err)
+	}
+	remove := func(name string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	return Suite{
+		Kind: "toy", Registry: reg, Undocumented: b != "undocumented",
+		New: func(t *testing.T, dir string) engine.Res {
+			return &toy{bug: b, Path: filepath.Join(dir, "f"), Content: "hello", Token: schema.NewSecret("t0"), Tags: []string{"a"}}
+		},
+		Drifts: map[string]func(t *testing.T, dir string){
+			"content deleted": remove("f"),
+			"token deleted":   remove("f.token"),
+			"content overwritten": func(t *testing.T, dir string) {
+				if err := os.WriteFile(filepath.Join(dir, "f"), []byte("bad"), 0o600); err != nil {
+					t.Error(err)
+				}
+			},
+		},
+		Variants: map[string]func(engine.Res){
+			"other content": func(r engine.Res) { r.(*toy).Content = "much longer" },
+			"other tags":    func(r engine.Res) { r.(*toy).Tags = nil },
+		},
+		ReadIgnores: []string{"env"},
+		Received:    []string{"content"},
+	}
+}
+
+// TestGood: a kind that keeps the laws passes.
+func TestGood(t *testing.T) { Run(t, toySuite("")) }
+
+// TestBroken: a kind that breaks a law fails it, and with these words.
+func TestBroken(t *testing.T) {
+	for _, c := range []struct {
+		bug  bug
+		law  string
+		want string
+	}{
+		{"undocumented", "metadata", "no doc text: [bad]"},
+		{"validate panics", "metadata", "panicked"},
+		{"default aliases", "default", "share what is in .Tags"},
+		{"default itself", "default", "the same resource twice"},
+		{"validate alters", "validate", "Validate alters a resource"},
+		{"cmp alters", "cmp", "Cmp alters a resource"},
+		{"cmp panics", "cmp", "panicked"},
+		{"cmp always equal", "cmp", "told apart"},
+		{"cmp one-sided", "cmp", "not told apart"},
+		{"cmp forgets a field", "cmp", "another env"},
+		{"uids alter", "uids", "UIDs alters a resource"},
+		{"uids unstable", "uids", "and then"},
+		{"uids match nothing", "uids", "does not match itself"},
+		{"edges endless", "uids", "never comes to an end"},
+		{"init alters", "init", "by Init: 2 paths were altered"},
+		{"cleanup alters", "init", "by Cleanup: 2 paths were altered"},
+		{"cleanup fails", "init", "Cleanup: no"},
+		{"noop writes", "noop", "were altered"},
+		{"noop makes vardir", "noop", "were altered"},
+		{"reports at random", "noop", "reports something else"},
+		{"check panics", "apply", "panicked: check"},
+		{"true with an error", "apply", "true and an error"},
+		{"false without change", "apply", "reported no Change"},
+		{"true with change", "apply", "returned true, but reported"},
+		{"never applies", "apply", "returned false"},
+		{"applies in two runs", "apply", "after an apply: CheckApply(true) returned false"},
+		{"writes always", "apply", "where all was right"},
+		{"fails to write", "apply", "no space"},
+		{"changes after the fact", "announce", "after something was altered"},
+		{"reports twice", "announce", "reported twice"},
+		{"reports another field", "announce", "nonsense"},
+		{"read forgets", "read", `content: wanted hello`},
+		{"read names another", "read", "returned is toy[another]"},
+		{"read writes", "read", "were altered"},
+		{"read of nothing fails", "read", "before an apply"},
+		{"ignores the token", "repair", "token deleted"},
+		{"noop refreshes", "refresh", "were altered"},
+		{"refresh unreported", "refresh", "reported no Change"},
+		{"sends another type", "send", "but Sends states"},
+		{"sends at first only", "send", "second CheckApply(true) sent nothing"},
+		{"hangs when cancelled", "cancelled", "did not return"},
+		{"half-written when cancelled", "cancelled", "which altered something"},
+		{"watch half", "watch", `drift "token deleted": the first time: Watch did not see it`},
+		{"watch sees one", "watch", "the second time: Watch did not see it"},
+		{"watch never runs", "watch", "did not call Running"},
+		{"watch returns", "watch", "ended before its context did"},
+		{"watch runs twice", "watch", "Running 2 times"},
+		{"watch panics", "watch", "panicked: watch"},
+		{"watch event first", "watch", "before Running"},
+		{"watch leaks a file", "watch", "file descriptors remain"},
+		{"watch leaks goroutines", "watch", "goroutines remain"},
+		{"watch runs late", "armed", "before its watches were armed"},
+		{"watch only once", "restart", "watched already"},
+		{"watch ends with an error", "cancel", "not its context's"},
+		{"watch never ends", "cancel", "did not end within"},
+		{"watch leaks", "cancel", "still open"},
+		{"init uses vardir", "overlap", "Init of a twin"},
+		{"validate shows secrets", "secret", "the error of Validate shows it"},
+		{"shows secrets in logs", "secret", "the log shows it"},
+		{"shows secrets in changes", "secret", "a Change shows it"},
+		{"shows received", "secret", "received in content"},
+	} {
+		t.Run(string(c.bug), func(t *testing.T) {
+			free := make(chan struct{})
+			s := toySuite(c.bug)
+			s.New = freed(s.New, free)
+			s.Timeout = 150 * time.Millisecond
+			err := lawNamed(t, c.law).run(t, s)
+			close(free)
+			if err == nil {
+				t.Fatalf("the law %s does not see it", c.law)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v\n-- does not say %q", err, c.want)
+			}
+		})
+	}
+}
+
+func freed(make func(*testing.T, string) engine.Res, free chan struct{}) func(*testing.T, string) engine.Res {
+	return func(t *testing.T, dir string) engine.Res {
+		r := make(t, dir)
+		r.(*toy).free = free
+		return r
+	}
+}
+
+func lawNamed(t *testing.T, name string) law {
+	for _, l := range laws {
+		if l.name == name {
+			return l
+		}
+	}
+	t.Fatalf("no law %q", name)
+	return law{}
+}

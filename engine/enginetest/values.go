@@ -1,0 +1,183 @@
+package enginetest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+func cmpString(a, b string) int { return strings.Compare(a, b) }
+
+// dump writes everything that is in a resource, unexported fields too, as text.
+// Handles of the engine, functions and channels are left out.
+func dump(v any) string {
+	var b strings.Builder
+	dumpValue(&b, reflect.ValueOf(v), map[uintptr]bool{})
+	return b.String()
+}
+
+var initType = reflect.TypeFor[*engine.Init]()
+
+func dumpValue(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
+	switch v.Kind() {
+	case reflect.Invalid:
+		b.WriteString("nil")
+	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		fmt.Fprintf(b, "%s nil=%t", v.Type(), v.IsNil())
+	case reflect.Pointer:
+		dumpPointer(b, v, seen)
+	case reflect.Interface:
+		dumpValue(b, v.Elem(), seen)
+	case reflect.Struct:
+		b.WriteString(v.Type().String() + "{")
+		for i := range v.NumField() {
+			b.WriteString(v.Type().Field(i).Name + ":")
+			dumpValue(b, v.Field(i), seen)
+			b.WriteString(" ")
+		}
+		b.WriteString("}")
+	case reflect.Slice, reflect.Array:
+		fmt.Fprintf(b, "%s(%d)[", v.Type(), v.Len())
+		for i := range v.Len() {
+			dumpValue(b, v.Index(i), seen)
+			b.WriteString(" ")
+		}
+		b.WriteString("]")
+	case reflect.Map:
+		dumpMap(b, v, seen)
+	default:
+		fmt.Fprintf(b, "%#v", v)
+	}
+}
+
+func dumpPointer(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
+	if v.IsNil() || v.Type() == initType || seen[v.Pointer()] {
+		fmt.Fprintf(b, "%s nil=%t", v.Type(), v.IsNil())
+		return
+	}
+	seen[v.Pointer()] = true
+	b.WriteString("&")
+	dumpValue(b, v.Elem(), seen)
+}
+
+func dumpMap(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
+	var entries []string
+	for it := v.MapRange(); it.Next(); {
+		var e strings.Builder
+		dumpValue(&e, it.Key(), seen)
+		e.WriteString(":")
+		dumpValue(&e, it.Value(), seen)
+		entries = append(entries, e.String())
+	}
+	slices.Sort(entries)
+	fmt.Fprintf(b, "%s nil=%t %q", v.Type(), v.IsNil(), entries)
+}
+
+// mutate gives a field another value of its type, and reports whether it could.
+func mutate(v reflect.Value, t *schema.Type) bool {
+	if t.Optional && v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+			return true
+		}
+		p := reflect.New(v.Type().Elem())
+		p.Elem().Set(v.Elem())
+		v.Set(p)
+		return mutate(v.Elem(), t)
+	}
+	switch s := v.Interface().(type) {
+	case schema.Secret:
+		v.Set(reflect.ValueOf(schema.NewSecret(s.Reveal() + "x")))
+		return true
+	case schema.Ref:
+		s.Name += "x"
+		s.Kind += "x"
+		v.Set(reflect.ValueOf(s))
+		return true
+	}
+	return mutateGo(v, t)
+}
+
+func mutateGo(v reflect.Value, t *schema.Type) bool {
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+	case reflect.String:
+		v.SetString(otherText(v.String(), t))
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(v.Float() + 1)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(v.Int() ^ 1)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(v.Uint() ^ 1)
+	case reflect.Slice:
+		longer := reflect.MakeSlice(v.Type(), v.Len()+1, v.Len()+1)
+		reflect.Copy(longer, v)
+		v.Set(longer)
+	case reflect.Map:
+		if t.Kind != schema.KindMap || t.Elem == nil {
+			return false
+		}
+		bigger := reflect.MakeMap(v.Type())
+		for it := v.MapRange(); it.Next(); {
+			bigger.SetMapIndex(it.Key(), it.Value())
+		}
+		bigger.SetMapIndex(reflect.ValueOf("x-enginetest").Convert(v.Type().Key()), reflect.Zero(v.Type().Elem()))
+		v.Set(bigger)
+	case reflect.Struct:
+		return mutateStruct(v, t)
+	default:
+		return false
+	}
+	return true
+}
+
+func mutateStruct(v reflect.Value, t *schema.Type) bool {
+	for _, f := range t.Fields {
+		if field := v.FieldByIndex(f.Index); field.CanSet() && mutate(field, f.Type) {
+			return true
+		}
+	}
+	return false
+}
+
+func otherText(s string, t *schema.Type) string {
+	for _, e := range t.Enum {
+		if e != s {
+			return e
+		}
+	}
+	if t.Kind == schema.KindMode {
+		if s == "0600" {
+			return "0644"
+		}
+		return "0600"
+	}
+	return s + "x"
+}
+
+// sameChanges returns an error if two runs reported different changes. What is
+// Unknown beforehand may be anything later.
+func sameChanges(noop, apply []engine.Change) error {
+	same := slices.EqualFunc(noop, apply, func(a, b engine.Change) bool {
+		return a.Field == b.Field && a.Verb == b.Verb && sameValue(a.From, b.From) &&
+			(a.To == any(engine.Unknown) || sameValue(a.To, b.To))
+	})
+	if !same {
+		return fmt.Errorf("CheckApply(false) reported %v, CheckApply(true) then %v", noop, apply)
+	}
+	return nil
+}
+
+func sameValue(a, b any) bool {
+	if _, ok := a.(schema.Secret); ok {
+		if _, ok := b.(schema.Secret); !ok {
+			return false
+		}
+	}
+	return reflect.DeepEqual(a, b) || schema.Equal(a, b)
+}
