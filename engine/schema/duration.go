@@ -57,6 +57,9 @@ func bareDuration(s, unit string) (time.Duration, error) {
 // daysDuration adds days, which is a number with an optional sign and fraction,
 // to the rest, which takes the sign.
 func daysDuration(s, days, rest string) (time.Duration, error) {
+	if strings.Trim(days, "+-.0123456789") != "" {
+		return 0, badDuration(s, nil)
+	}
 	d, err := time.ParseDuration(days + "h") // a day is as long as 24 of these
 	if err != nil {
 		return 0, badDuration(s, err)

@@ -39,7 +39,10 @@ func octal(s string) (bits uint32, ok bool, err error) {
 	if s == "" || s[0] < '0' || s[0] > '9' {
 		return 0, false, nil
 	}
-	digits := strings.TrimPrefix(strings.TrimPrefix(s, "0o"), "0O")
+	digits := s
+	if strings.HasPrefix(s, "0o") || strings.HasPrefix(s, "0O") {
+		digits = s[2:]
+	}
 	n, err := strconv.ParseUint(digits, 8, 32)
 	if err != nil || n > modeBits || len(digits) < 3 && n != 0 || len(digits) > 5 {
 		return 0, false, fmt.Errorf("%q is not a mode: an octal mode has three or four digits from 0 to 7, such as \"0644\"%s", shorten(s), decimalHint(s))

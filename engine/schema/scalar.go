@@ -261,14 +261,15 @@ func (d *decoder) float(t *Type, n *Node) (f float64, ok bool) {
 	return 0, false
 }
 
-// intAsFloat refuses a whole number that a float64 cannot hold exactly.
+// intAsFloat rounds a whole number that was written to the nearest float64, and
+// refuses one that was sent if it is not exact.
 func (d *decoder) intAsFloat(t *Type, n *Node) (float64, bool) {
 	neg, abs, ok := d.magnitude(t, n)
 	if !ok {
 		return 0, false
 	}
 	f := float64(abs)
-	if f >= 1<<64 || uint64(f) != abs {
+	if n.typed && (f >= 1<<64 || uint64(f) != abs) {
 		d.mismatch(t, n, ", which is not exact as a number with a point")
 		return 0, false
 	}

@@ -1,0 +1,48 @@
+// Package derive reads a schema.Type and writes it in other forms, one file for
+// each: JSON Schema for editors, Markdown for the reference, plain text for a
+// terminal. Nothing that a type says is written a second time by hand.
+//
+// # Laws
+//
+//   - Every function is pure: the same input gives the same bytes.
+//   - What schema.Decode accepts from JSON, the JSON Schema accepts, and the other
+//     way round, except for what is listed below.
+//
+// # Where JSON Schema and Decode differ
+//
+// The schema accepts, and Decode refuses:
+//
+//   - whole numbers and durations beyond 64 bits, and a whole number of 2^53 or
+//     more that is written with a point or an exponent;
+//   - numbers where text of a certain length is asked for, and text of a type that
+//     reads itself (a time, an address) but is not in its notation;
+//   - a size that is not a whole number of bytes;
+//   - sizes and durations in text outside of the bounds of the field; only their
+//     sign, and bare integers, are checked;
+//   - a mode given as an integer that has the digits 8 or 9.
+//
+// Decode accepts, and the schema refuses:
+//
+//   - yes, no, on, off, y and n for a boolean, as YAML 1.1 has them;
+//   - a negative zero where a duration or a size must not be negative ("-0s");
+//   - what a type with its own UnmarshalYAML makes of other shapes.
+package derive
+
+import "github.com/reactivegraph/mgmt/engine/schema"
+
+// Kind is all that is known about one kind of resource, as plain data.
+type Kind struct {
+	Name      string       // lower case
+	Doc       string       // Markdown: what it manages; Type.Doc when empty
+	Type      *schema.Type // of its parameters; with defaults if it comes from schema.Of
+	Sends     *schema.Type // of what it sends, or nil
+	Abilities []string     // what it can do beyond the contract, one or two words each
+	Example   string       // a piece of a graph in YAML, or empty
+}
+
+func (k Kind) doc() string {
+	if k.Doc != "" || k.Type == nil {
+		return k.Doc
+	}
+	return k.Type.Doc
+}

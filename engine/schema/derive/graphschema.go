@@ -1,0 +1,124 @@
+package derive
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// GraphSchema returns the JSON Schema of a whole graph file: its keys, each kind
+// under $defs and resources.KIND, the metaparameters, references and edges. The
+// order of kinds does not matter; meta is the type of the metaparameters.
+func GraphSchema(kinds []Kind, meta *schema.Type) ([]byte, error) {
+	if meta == nil {
+		return nil, errors.New("the type of the metaparameters is missing")
+	}
+	kinds = slices.Clone(kinds)
+	slices.SortFunc(kinds, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+	resources := &rule{
+		Description: "The resources, under their kinds.",
+		Type:        []string{"object", "null"},
+		Additional:  false,
+	}
+	defs := rules{
+		{"meta", ruleOf(meta)},
+		{"references", referencesRule()},
+		{"edge", edgeRule()},
+	}
+	for i, k := range kinds {
+		if k.Type == nil || k.Type.Kind != schema.KindStruct {
+			return nil, fmt.Errorf("the kind %s has no fields", k.Name)
+		}
+		if i > 0 && kinds[i-1].Name == k.Name {
+			return nil, fmt.Errorf("the kind %s is given twice", k.Name)
+		}
+		defs = append(defs, named{"kind." + k.Name, kindRule(k)})
+		resources.Properties = append(resources.Properties, named{k.Name, &rule{
+			Type: []string{"array", "null"}, Items: &rule{Ref: "#/$defs/kind." + k.Name},
+		}})
+	}
+	return graphRule(resources, defs).document()
+}
+
+func graphRule(resources *rule, defs rules) *rule {
+	return &rule{
+		Title: "mgmt graph",
+		Type:  "object",
+		Properties: rules{
+			{"graph", &rule{Description: "The name of the graph.", Type: textTypes}},
+			{"comment", commentRule()},
+			{"include", &rule{Description: "Other graph files, relative to this one.", Type: []string{"array", "null"}, Items: &rule{Type: "string"}}},
+			{"resources", resources},
+			{"edges", &rule{Description: "What runs before what.", Type: []string{"array", "null"}, Items: &rule{Ref: "#/$defs/edge"}}},
+		},
+		Additional: false,
+		Defs:       defs,
+	}
+}
+
+func commentRule() *rule {
+	return &rule{Description: "Free text; it has no effect.", Type: textTypes}
+}
+
+// referencesRule is for before, depend, notify and listen.
+func referencesRule() *rule {
+	return &rule{Type: []string{"array", "null"}, Items: &rule{Type: "string", Pattern: patternRefOnly}}
+}
+
+func edgeRule() *rule {
+	end := func(doc string) *rule {
+		return &rule{
+			Description: doc,
+			Type:        "object",
+			Properties:  rules{{"kind", &rule{Type: "string"}}, {"name", &rule{Type: textTypes}}},
+			Additional:  false,
+			Required:    []string{"kind", "name"},
+		}
+	}
+	return &rule{
+		Type: "object",
+		Properties: rules{
+			{"name", &rule{Description: "The name of the edge.", Type: textTypes}},
+			{"from", end("What comes first.")},
+			{"to", end("What comes after it.")},
+			{"notify", &rule{Description: "Whether a change of the first refreshes the other.", Type: "boolean"}},
+		},
+		Additional: false,
+		Required:   []string{"from", "to"},
+	}
+}
+
+// kindRule is the rule of one declaration: the fields of the kind and the keys
+// that every resource has. What is required may be received instead.
+func kindRule(k Kind) *rule {
+	r := ruleOf(k.Type)
+	r.Title, r.Description, r.Type = k.Name, k.doc(), "object"
+	links := func(doc string) *rule { return &rule{Description: doc, Ref: "#/$defs/references"} }
+	common := rules{
+		{"name", &rule{Description: "The name of the resource, unique within its kind.", Type: textTypes}},
+		{"comment", commentRule()},
+		{"meta", &rule{Description: "How the engine runs the resource.", Ref: "#/$defs/meta"}},
+		{"recv", &rule{
+			Description: "Parameters that are received from other resources, as kind[name].key.",
+			Type:        []string{"object", "null"}, Additional: &rule{Type: "string", Pattern: patternRefKey},
+		}},
+		{"before", links("Resources that wait for this one.")},
+		{"depend", links("Resources that this one waits for.")},
+		{"notify", links("Resources that wait for this one and are refreshed when it changes.")},
+		{"listen", links("Resources that this one waits for, and whose changes refresh it.")},
+	}
+	for _, c := range common {
+		if k.Type.Field(c.name) == nil || k.Type.Field(c.name).Key != c.name {
+			r.Properties = append(r.Properties, c)
+		}
+	}
+	if len(r.Required) > 0 {
+		r.If = &rule{Not: &rule{Required: []string{"recv"}}}
+		r.Then = &rule{Required: r.Required}
+	}
+	r.Required = []string{"name"}
+	return r
+}

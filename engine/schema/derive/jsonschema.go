@@ -1,0 +1,299 @@
+package derive
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+const draft = "https://json-schema.org/draft/2020-12/schema"
+
+// rule is one JSON Schema, in the order in which it is written.
+type rule struct {
+	Schema        string      `json:"$schema,omitempty"`
+	Ref           string      `json:"$ref,omitempty"`
+	Title         string      `json:"title,omitempty"`
+	Description   string      `json:"description,omitempty"`
+	Type          any         `json:"type,omitempty"` // a string or several
+	Enum          []any       `json:"enum,omitempty"`
+	Format        string      `json:"format,omitempty"`
+	Pattern       string      `json:"pattern,omitempty"`
+	Minimum       json.Number `json:"minimum,omitempty"`
+	Maximum       json.Number `json:"maximum,omitempty"`
+	MinLength     *int64      `json:"minLength,omitempty"`
+	MaxLength     *int64      `json:"maxLength,omitempty"`
+	MinItems      *int64      `json:"minItems,omitempty"`
+	MaxItems      *int64      `json:"maxItems,omitempty"`
+	MinProperties *int64      `json:"minProperties,omitempty"`
+	MaxProperties *int64      `json:"maxProperties,omitempty"`
+	Items         *rule       `json:"items,omitempty"`
+	Properties    rules       `json:"properties,omitempty"`
+	Additional    any         `json:"additionalProperties,omitempty"` // false or *rule
+	Required      []string    `json:"required,omitempty"`
+	If            *rule       `json:"if,omitempty"`
+	Then          *rule       `json:"then,omitempty"`
+	Not           *rule       `json:"not,omitempty"`
+	Default       any         `json:"default,omitempty"`
+	ReadOnly      bool        `json:"readOnly,omitempty"`
+	WriteOnly     bool        `json:"writeOnly,omitempty"`
+	Defs          rules       `json:"$defs,omitempty"`
+}
+
+// rules are named and keep their order.
+type rules []named
+
+type named struct {
+	name string
+	rule *rule
+}
+
+// MarshalJSON writes an object.
+func (rs rules) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, r := range rs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, err := json.Marshal(r.name)
+		if err != nil {
+			return nil, err
+		}
+		body, err := json.Marshal(r.rule)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, name...), ':'), body...)
+	}
+	return append(b, '}'), nil
+}
+
+func (r *rule) document() ([]byte, error) {
+	r.Schema = draft
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}
+
+// JSONSchema returns the schema of the values of one type, by draft 2020-12.
+func JSONSchema(t *schema.Type) ([]byte, error) {
+	r := ruleOf(t)
+	r.Title = t.Name
+	return r.document()
+}
+
+// Patterns of the notations in text. They are what ECMAScript and RE2 both read.
+const (
+	patternNumber  = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
+	patternPart    = patternNumber + `(ns|us|µs|μs|ms|s|m|h)`
+	patternTime    = `([0-9]+|` + patternNumber + `d(` + patternPart + `)*|(` + patternPart + `)+)$`
+	patternBytes   = `[0-9]+(\.[0-9]+)? ?([kKMGTPE]i?)?B?$`
+	patternOctal   = `(0[oO])?(0?[0-7]{3,4}|00?)`
+	patternClause  = `[ugoa]*([-+=]([rwxXst]*|[ugo]))+`
+	patternMode    = `^(` + patternOctal + `|` + patternClause + `(,` + patternClause + `)*)?$`
+	patternRef     = `^([^\[]+\[[\s\S]+\](\.[^\]]+)?)?$`
+	patternRefKey  = `^[^\[]+\[[\s\S]+\]\.[^\]]+$`
+	patternRefOnly = `^[^\[]+\[[\s\S]+\]$`
+)
+
+var textTypes = []string{"string", "number", "boolean"}
+
+// ruleOf translates a type.
+func ruleOf(t *schema.Type) *rule {
+	r := &rule{Description: t.Doc}
+	switch t.Kind {
+	case schema.KindBool:
+		r.Type = "boolean"
+	case schema.KindInt:
+		r.integer(t)
+	case schema.KindFloat:
+		r.float(t)
+	case schema.KindString:
+		r.text(t)
+	case schema.KindDuration:
+		r.duration(t)
+	case schema.KindSize:
+		r.Type, r.Pattern = []string{"string", "integer"}, sign(t)+patternBytes
+		r.Minimum, r.Maximum = number(t.Min), number(t.Max)
+	case schema.KindMode:
+		r.Type, r.Pattern, r.Minimum, r.Maximum = []string{"string", "integer"}, patternMode, "0", "7777"
+	case schema.KindRef:
+		r.Type, r.Pattern = "string", patternRef
+	case schema.KindList:
+		r.Type, r.Items = []string{"array", "null"}, ruleOf(t.Elem)
+		r.MinItems, r.MaxItems = t.Min, t.Max
+	case schema.KindMap:
+		r.Type, r.Additional = []string{"object", "null"}, ruleOf(t.Elem)
+		r.MinProperties, r.MaxProperties = t.Min, t.Max
+	case schema.KindStruct:
+		r.structure(t)
+	}
+	if t.Optional {
+		r.orNull()
+	}
+	return r
+}
+
+// orNull lets the rule take null too.
+func (r *rule) orNull() {
+	switch have := r.Type.(type) {
+	case string:
+		r.Type = []string{have, "null"}
+	case []string:
+		if !slices.Contains(have, "null") {
+			r.Type = append(slices.Clone(have), "null")
+		}
+	}
+	if r.Enum != nil {
+		r.Enum = append(r.Enum, nil)
+	}
+}
+
+func number(n *int64) json.Number {
+	if n == nil {
+		return ""
+	}
+	return json.Number(strconv.FormatInt(*n, 10))
+}
+
+// integer gives the bounds, and the range of the bits where it is below 64.
+func (r *rule) integer(t *schema.Type) {
+	r.Type, r.Minimum, r.Maximum = "integer", number(t.Min), number(t.Max)
+	narrow := t.Bits > 0 && t.Bits < 64
+	lo, hi := int64(0), uint64(math.MaxUint64)
+	if narrow {
+		lo, hi = -1<<(t.Bits-1), 1<<(t.Bits-1)-1
+	}
+	if t.Unsigned {
+		lo = 0
+		if narrow {
+			hi = 1<<t.Bits - 1
+		}
+	}
+	if (narrow || t.Unsigned) && (t.Min == nil || *t.Min < lo) {
+		r.Minimum = number(&lo)
+	}
+	if narrow && (t.Max == nil || *t.Max > int64(hi)) {
+		r.Maximum = json.Number(strconv.FormatUint(hi, 10))
+	}
+}
+
+func (r *rule) float(t *schema.Type) {
+	r.Type, r.Minimum, r.Maximum = "number", number(t.Min), number(t.Max)
+	if t.Bits != 32 {
+		return
+	}
+	limit := strconv.FormatFloat(math.MaxFloat32, 'g', -1, 64)
+	if r.Minimum == "" {
+		r.Minimum = json.Number("-" + limit)
+	}
+	if r.Maximum == "" {
+		r.Maximum = json.Number(limit)
+	}
+}
+
+// text also takes what YAML reads as a number or a boolean where no quotes are
+// written, as Decode does.
+func (r *rule) text(t *schema.Type) {
+	r.Type, r.MinLength, r.MaxLength = textTypes, t.Min, t.Max
+	if len(t.Enum) == 0 {
+		if t.Go != nil && t.Go.PkgPath() == "time" && t.Go.Name() == "Time" {
+			r.Type, r.Format = "string", "date-time"
+		}
+		return
+	}
+	r.Type = nil
+	for _, word := range t.Enum {
+		r.Enum = append(r.Enum, word)
+	}
+	for _, word := range t.Enum {
+		var v any
+		dec := json.NewDecoder(strings.NewReader(word))
+		dec.UseNumber()
+		if err := dec.Decode(&v); err == nil && !dec.More() && v != nil {
+			r.Enum = append(r.Enum, v)
+		}
+	}
+}
+
+// sign is the beginning of a pattern: a minus only where it may be negative.
+func sign(t *schema.Type) string {
+	if t.Min != nil && *t.Min >= 0 {
+		return `^\+?`
+	}
+	return `^[-+]?`
+}
+
+// duration counts bare integers in the unit, rounding the bounds inwards.
+func (r *rule) duration(t *schema.Type) {
+	r.Type, r.Pattern = []string{"string", "integer"}, sign(t)+patternTime
+	unit, err := schema.ParseDuration("1", t.Unit)
+	if err != nil {
+		unit = time.Second
+	}
+	if t.Min != nil {
+		r.Minimum = number(new(int64(math.Ceil(float64(*t.Min) / float64(unit)))))
+	}
+	if t.Max != nil {
+		r.Maximum = number(new(int64(math.Floor(float64(*t.Max) / float64(unit)))))
+	}
+}
+
+func (r *rule) structure(t *schema.Type) {
+	r.Type, r.Additional = "object", false
+	for _, f := range t.Fields {
+		r.Properties = append(r.Properties, named{f.Key, fieldRule(f)})
+		if f.Required {
+			r.Required = append(r.Required, f.Key)
+		}
+	}
+	if len(r.Required) == 0 {
+		r.orNull()
+	}
+}
+
+func fieldRule(f *schema.Field) *rule {
+	r := ruleOf(f.Type)
+	if f.Doc != "" {
+		r.Description = f.Doc
+	}
+	if f.HasDefault {
+		r.Default = jsonDefault(f.Default)
+	}
+	r.ReadOnly = f.Role == schema.RoleReadOnly
+	r.WriteOnly = f.Role == schema.RoleWriteOnly
+	return r
+}
+
+// jsonDefault writes a plain value as it stands in a graph; a secret is left out.
+func jsonDefault(v any) any {
+	switch v := v.(type) {
+	case schema.Secret:
+		return nil
+	case time.Duration:
+		return schema.FormatDuration(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = jsonDefault(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			out[key] = jsonDefault(item)
+		}
+		return out
+	case nil, bool, string, int64, uint64, float64:
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}

@@ -1,0 +1,201 @@
+package derive
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// row is one parameter or one sent value, with the path at which it is written.
+type row struct {
+	path  string
+	field *schema.Field
+}
+
+// rows yields the fields of a type and of the structs inside, parents first.
+func rows(t *schema.Type, prefix string) iter.Seq[row] {
+	return func(yield func(row) bool) {
+		if t == nil || t.Kind != schema.KindStruct {
+			return
+		}
+		for _, f := range t.Fields {
+			path := prefix + f.Key
+			if !yield(row{path, f}) {
+				return
+			}
+			inner, suffix := leaf(f.Type)
+			for r := range rows(inner, path+suffix+".") {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// leaf unwraps lists and maps, and returns what its elements are written behind.
+func leaf(t *schema.Type) (*schema.Type, string) {
+	var suffix strings.Builder
+	for t.Kind == schema.KindList || t.Kind == schema.KindMap {
+		if t.Kind == schema.KindList {
+			suffix.WriteString("[]")
+		} else {
+			suffix.WriteString(".*")
+		}
+		t = t.Elem
+	}
+	return t, suffix.String()
+}
+
+// Markdown returns the reference page of a kind.
+func Markdown(k Kind) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", k.Name)
+	if doc := k.doc(); doc != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(doc))
+	}
+	if len(k.Abilities) > 0 {
+		fmt.Fprintf(&b, "\nAbilities: %s.\n", strings.Join(k.Abilities, ", "))
+	}
+	b.WriteString("\n## Parameters\n")
+	table(&b, k.Type, "This kind has no parameters.")
+	if k.Sends != nil {
+		b.WriteString("\n## Sends\n")
+		table(&b, k.Sends, "It sends nothing.")
+	}
+	if k.Example != "" {
+		fmt.Fprintf(&b, "\n## Example\n\n```yaml\n%s\n```\n", strings.Trim(k.Example, "\n"))
+	}
+	return b.String()
+}
+
+func table(b *strings.Builder, t *schema.Type, none string) {
+	if t == nil || len(t.Fields) == 0 {
+		fmt.Fprintf(b, "\n%s\n", none)
+		return
+	}
+	b.WriteString("\n| key | type | default | role | meaning |\n| --- | --- | --- | --- | --- |\n")
+	for r := range rows(t, "") {
+		f := r.field
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n",
+			r.path, cell(TypeName(f.Type)), code(defaultText(f)), roleText(f), cell(f.Doc))
+	}
+}
+
+// cell makes text fit into one cell of a table.
+func cell(s string) string {
+	s = strings.ReplaceAll(strings.TrimSpace(s), "|", `\|`)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	fence := "`"
+	if strings.Contains(s, "`") {
+		fence = "``"
+	}
+	return fence + cell(s) + fence
+}
+
+// maxDefault bounds the default that a page shows.
+const maxDefault = 40
+
+func defaultText(f *schema.Field) string {
+	if !f.HasDefault {
+		return ""
+	}
+	text := fmt.Sprint(f.Default)
+	switch v := f.Default.(type) {
+	case time.Duration:
+		text = schema.FormatDuration(v)
+	case string, []any, map[string]any:
+		if b, err := json.Marshal(jsonDefault(v)); err == nil {
+			text = string(b)
+		}
+	}
+	if r := []rune(text); len(r) > maxDefault {
+		text = string(r[:maxDefault]) + "..."
+	}
+	return text
+}
+
+var roleNames = map[schema.Role]string{
+	schema.RoleIdentity:  "identity",
+	schema.RoleState:     "state",
+	schema.RoleParam:     "parameter",
+	schema.RoleInit:      "init only",
+	schema.RoleReadOnly:  "read only",
+	schema.RoleWriteOnly: "write only",
+}
+
+func roleText(f *schema.Field) string {
+	switch {
+	case f.Required && f.Role == schema.RoleState:
+		return "required"
+	case f.Required:
+		return roleNames[f.Role] + ", required"
+	}
+	return roleNames[f.Role]
+}
+
+var kindNames = map[schema.Kind]string{
+	schema.KindAny:      "any",
+	schema.KindBool:     "boolean",
+	schema.KindInt:      "integer",
+	schema.KindFloat:    "number",
+	schema.KindString:   "text",
+	schema.KindDuration: "duration",
+	schema.KindSize:     "size",
+	schema.KindMode:     "mode",
+	schema.KindRef:      "reference",
+	schema.KindList:     "list",
+	schema.KindMap:      "map",
+	schema.KindStruct:   "struct",
+}
+
+// TypeName names a type in a word or two, for a table: "list of text", "duration
+// (ms)", "exists | absent".
+func TypeName(t *schema.Type) string {
+	s := kindNames[t.Kind]
+	switch {
+	case len(t.Enum) > 0:
+		return strings.Join(t.Enum, " | ")
+	case t.Secret:
+		s = "secret"
+	case t.Kind == schema.KindDuration:
+		s = fmt.Sprintf("duration (%s)", t.Unit)
+	case t.Elem != nil:
+		s += " of " + TypeName(t.Elem)
+	}
+	return s + limits(t)
+}
+
+// limits writes the bounds, but not a lower one of zero where nothing is below.
+func limits(t *schema.Type) string {
+	lo, hi := bound(t, t.Min), bound(t, t.Max)
+	if t.Min != nil && *t.Min == 0 && t.Kind != schema.KindInt && t.Kind != schema.KindFloat {
+		lo = ""
+	}
+	if lo == "" && hi == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %s..%s", lo, hi)
+}
+
+func bound(t *schema.Type, n *int64) string {
+	switch {
+	case n == nil:
+		return ""
+	case t.Kind == schema.KindDuration:
+		return schema.FormatDuration(time.Duration(*n))
+	case t.Kind == schema.KindSize:
+		return schema.Size(*n).String()
+	}
+	return fmt.Sprint(*n)
+}
