@@ -1,0 +1,51 @@
+// Package host is what one machine gives to all resources at once: file watches,
+// message buses, commands and facts. It implements engine.Host. It is the only
+// package that imports fsnotify and godbus.
+//
+// # Laws of the file watches
+//
+//   - One inotify instance serves the whole process. It watches directories, each
+//     once, however many subscriptions need it, and finds the subscriptions of an
+//     event by the name in it: an event costs the same for one subscription as
+//     for ten thousand, and no system call.
+//   - A watch is armed when Watch returns: a change made after that is seen.
+//     Every directory on the way to a path is watched before what lies in it is
+//     looked at, so nothing happens between looking and watching.
+//   - A path is followed as the kernel would follow it, and again whenever a name
+//     on the way is made, removed, renamed or replaced: missing parents, moved
+//     directories, replaced symbolic links, a directory made anew. What has been
+//     moved away is let go of.
+//   - A wake-up says "look again". It comes after the change, and rather once too
+//     often. A subscription holds at most one; the hub never blocks on it.
+//   - When the kernel has lost events, every directory is watched anew and every
+//     subscription is woken with Cause.Resync.
+//   - A directory that cannot be watched (limits, permissions) is polled, and
+//     only that one; the log names the limit, its value and how much of it we
+//     hold. Watching is tried again later.
+//
+// What the kernel does not tell is not seen: writes through a shared memory
+// mapping, and changes made by others on network and pseudo file systems (NFS,
+// FUSE, /proc, /sys). Resources there need MetaParams.Poll. A ".." in the target of a
+// symbolic link that follows another link is resolved when the link is read, not
+// again when that other link changes.
+//
+// # Laws of the commands
+//
+//   - No shell, no inherited environment, a process group of its own, and a
+//     result for everything that could be started.
+//   - When the context ends, the process group is ended, and so is every
+//     descendant that was still in the process tree at that moment, wherever it
+//     has moved itself. A process that had left the tree before (a daemon that
+//     forked twice and made a session of its own) is not found.
+//   - A command is over when its first process is. What others still hold of its
+//     output is waited for only a moment (see drainWait).
+//   - Errors carry the program's name and never its arguments, input or
+//     environment, which may hold secrets.
+//
+// # Ownership
+//
+// One goroutine owns the watches and everything that is known of them; it starts
+// with the first Watch. Another one carries the watcher's errors to it. Nothing
+// else runs, except one goroutine per connected bus and those of running
+// commands. Close ends them all.
+package host

@@ -1,0 +1,92 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Options are the choices of New.
+type Options struct {
+	// Logger tells of limits, lost events and lost connections; nil for none.
+	Logger *slog.Logger
+	// PollInterval is the time between two looks at what cannot be watched; one
+	// second when 0.
+	PollInterval time.Duration
+
+	open func() (watcher, error)
+}
+
+// A Host is what this machine gives to the resources of one process. It is safe
+// for concurrent use.
+type Host struct {
+	ctx    context.Context // ends with the Host
+	cancel context.CancelCauseFunc
+	unbind func() bool // from the context of New
+	log    *slog.Logger
+	facts  engine.Facts
+
+	hub *hub
+}
+
+var _ engine.Host = (*Host)(nil)
+
+// New returns a Host. It starts nothing and opens nothing: that is done when it
+// is first asked for. When ctx ends, so does the Host; call Close to wait for it.
+func New(ctx context.Context, o Options) (*Host, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.PollInterval <= 0 {
+		o.PollInterval = time.Second
+	}
+	if o.open == nil {
+		o.open = openInotify
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{log: o.Logger, hub: newHub(o.Logger, o.open, o.PollInterval)}
+	h.facts = engine.Facts{Hostname: hostname, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	h.unbind = context.AfterFunc(ctx, h.hub.end)
+	return h, nil
+}
+
+// Facts returns what was known of the machine when New was called.
+func (h *Host) Facts() engine.Facts { return h.facts }
+
+// Watch implements engine.Host. The paths are cleaned; the subscription is closed
+// when ctx ends, and its channel is never closed.
+func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+	return h.hub.watch(ctx, paths, o)
+}
+
+// Close ends everything that the Host has started and waits for it. Subscriptions
+// get no more wake-ups, and whatever still runs is killed. Later calls of the
+// other methods fail with ErrClosed.
+func (h *Host) Close() error {
+	h.unbind()
+	h.cancel(ErrClosed)
+	h.hub.end()
+	<-h.hub.done
+	return nil
+}
+
+// Stats are what the Host holds at the moment.
+type Stats struct {
+	Subscriptions int64 // to files
+	Watches       int64 // directories that the kernel watches
+	Polled        int64 // directories that are polled because it does not
+}
+
+// Stats says what the Host holds at the moment.
+func (h *Host) Stats() Stats {
+	s := &h.hub.stats
+	return Stats{s.subs.Load(), s.watches.Load(), s.polled.Load()}
+}

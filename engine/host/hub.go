@@ -1,0 +1,247 @@
+package host
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// A hub is the file watches of a process. Its goroutine (run) owns everything
+// but what mu guards.
+type hub struct {
+	log   *slog.Logger
+	open  func() (watcher, error)
+	every time.Duration // how often to poll what cannot be watched
+
+	requests chan *request
+	calls    chan func()   // to run on the hub's goroutine
+	poke     chan struct{} // there is something under mu
+	stop     chan struct{} // closed to end it
+	done     chan struct{} // closed when nothing of the hub is left
+	carriers sync.WaitGroup
+
+	mu       sync.Mutex
+	started  bool
+	ended    bool
+	closing  *sub // closed subscriptions, to be taken out
+	overflow bool // events were lost
+
+	w      watcher // nil until needed, and while none is to be had
+	events <-chan fsnotify.Event
+	root   *node
+	byID   map[fileID]*dir
+	byPath map[string]*dir
+
+	queue   []*node // to be looked at
+	waiting []*request
+
+	polled map[*dir]struct{}
+	scans  []*dir // to be polled in this round
+	timer  *time.Timer
+	limits limiter
+
+	stats struct{ subs, watches, polled atomic.Int64 }
+}
+
+func newHub(log *slog.Logger, open func() (watcher, error), every time.Duration) *hub {
+	h := &hub{
+		log: log, open: open, every: every,
+		requests: make(chan *request),
+		calls:    make(chan func()),
+		poke:     make(chan struct{}, 1),
+		stop:     make(chan struct{}),
+		done:     make(chan struct{}),
+		root:     &node{mark: markFresh},
+		byID:     make(map[fileID]*dir),
+		byPath:   make(map[string]*dir),
+		polled:   make(map[*dir]struct{}),
+		timer:    time.NewTimer(time.Hour),
+	}
+	h.timer.Stop()
+	return h
+}
+
+// start starts the hub's goroutine if it was not started yet.
+func (h *hub) start() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.started && !h.ended {
+		h.started = true
+		go h.run()
+	}
+}
+
+// end ends the hub, without waiting for done.
+func (h *hub) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		return
+	}
+	h.ended = true
+	close(h.stop)
+	if !h.started {
+		close(h.done)
+	}
+}
+
+// Work is done in steps between which events are served. There are more steps
+// than events, so that work always comes to an end.
+const stepsPerEvent = 4
+
+// always is ready whenever it is asked for.
+func always() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// run is the hub's goroutine.
+func (h *hub) run() {
+	defer close(h.done)
+	defer h.shut()
+	ready := always()
+	for {
+		var work <-chan struct{}
+		if h.busy() {
+			work = ready
+		}
+		select {
+		case <-h.stop:
+			return
+		case ev, ok := <-h.events:
+			h.read(ev, ok)
+		case r := <-h.requests:
+			h.admit(r)
+		case f := <-h.calls:
+			f()
+		case <-h.poke:
+			h.take()
+		case <-h.timer.C:
+			h.round()
+		case <-work:
+		}
+		h.work(stepsPerEvent)
+	}
+}
+
+// read handles an event and those that have come with it.
+func (h *hub) read(ev fsnotify.Event, ok bool) {
+	for range eventBuffer {
+		if !ok {
+			h.events = nil // closed by shut only
+			return
+		}
+		h.event(ev)
+		if h.busy() {
+			return
+		}
+		select {
+		case ev, ok = <-h.events:
+		default:
+			return
+		}
+	}
+}
+
+func (h *hub) busy() bool { return len(h.queue) > 0 || len(h.scans) > 0 }
+
+// work does some steps of what is to be done; when all is done, it answers those
+// who wait for it.
+func (h *hub) work(steps int) {
+	for ; steps > 0 && len(h.queue) > 0; steps-- {
+		n := h.queue[0]
+		h.queue[0] = nil
+		h.queue = h.queue[1:]
+		h.step(n)
+	}
+	if len(h.queue) > 0 {
+		return
+	}
+	h.queue = nil
+	for _, r := range h.waiting {
+		close(r.done)
+	}
+	h.waiting = nil
+	if len(h.scans) > 0 {
+		d := h.scans[0]
+		h.scans = h.scans[1:]
+		h.scan(d)
+	}
+}
+
+// push puts n into the queue with the marks.
+func (h *hub) push(n *node, m mark) {
+	if n.mark&markQueued == 0 {
+		h.queue = append(h.queue, n)
+	}
+	n.mark |= m | markQueued
+}
+
+// take takes over what other goroutines have left.
+func (h *hub) take() {
+	h.mu.Lock()
+	s, lost := h.closing, h.overflow
+	h.closing, h.overflow = nil, false
+	h.mu.Unlock()
+	for ; s != nil; s = s.nextClosing {
+		h.drop(s)
+	}
+	if lost {
+		h.log.Warn("file events were lost, looking at everything again")
+		h.push(h.root, markStale|markLoud|markLost)
+	}
+}
+
+// wakeUp makes the hub's goroutine call take.
+func (h *hub) wakeUp() {
+	select {
+	case h.poke <- struct{}{}:
+	default:
+	}
+}
+
+// opened makes sure that there is a watcher.
+func (h *hub) opened() error {
+	if h.w != nil {
+		return nil
+	}
+	w, err := h.open()
+	if err != nil {
+		return err
+	}
+	h.w, h.events = w, w.events()
+	h.carriers.Go(func() { h.carry(w.errors()) })
+	return nil
+}
+
+// carry passes on the watcher's errors. It must never wait for the hub's
+// goroutine: that may be inside the watcher, which may be waiting for us.
+func (h *hub) carry(errs <-chan error) {
+	for err := range errs {
+		if !errors.Is(err, fsnotify.ErrEventOverflow) {
+			h.log.Debug("file watcher", "error", err)
+			continue
+		}
+		h.mu.Lock()
+		h.overflow = true
+		h.mu.Unlock()
+		h.wakeUp()
+	}
+}
+
+// shut lets go of everything.
+func (h *hub) shut() {
+	h.timer.Stop()
+	if h.w == nil {
+		return
+	}
+	if err := h.w.Close(); err != nil {
+		h.log.Debug("closing the file watcher", "error", err)
+	}
+	h.carriers.Wait()
+}

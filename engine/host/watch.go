@@ -1,0 +1,229 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// ErrClosed is returned by a Host after Close.
+var ErrClosed = errors.New("the host is closed")
+
+// A sub is one subscription to files or signals.
+type sub struct {
+	c       chan struct{}
+	release func(*sub) // what Close does besides
+
+	mu     sync.Mutex
+	cause  engine.Cause
+	closed bool
+	stop   func() bool // unties it from its context
+
+	entries     []entry // the hub's
+	nextClosing *sub    // under hub.mu
+}
+
+var _ engine.Subscription = (*sub)(nil)
+
+func newSub(release func(*sub)) *sub {
+	return &sub{c: make(chan struct{}, 1), release: release}
+}
+
+func (s *sub) C() <-chan struct{} { return s.c }
+
+func (s *sub) Cause() engine.Cause {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cause
+	s.cause = engine.Cause{}
+	return c
+}
+
+// wake leaves a wake-up. It never blocks. A closed subscription gets none.
+func (s *sub) wake(c change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if s.cause.Merged == 0 {
+		s.cause.Source, s.cause.Path = c.source, c.path
+	}
+	s.cause.Merged++
+	s.cause.Resync = s.cause.Resync || c.lost
+	select {
+	case s.c <- struct{}{}:
+	default:
+	}
+}
+
+// bind closes the subscription when the context ends.
+func (s *sub) bind(ctx context.Context) {
+	stop := context.AfterFunc(ctx, s.Close)
+	s.mu.Lock()
+	s.stop = stop
+	s.mu.Unlock()
+}
+
+func (s *sub) Close() {
+	s.mu.Lock()
+	was, stop := s.closed, s.stop
+	s.closed, s.stop = true, nil
+	s.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	if !was {
+		s.release(s)
+	}
+}
+
+// A request asks the hub's goroutine for a subscription.
+type request struct {
+	sub   *sub
+	paths []string
+	o     engine.WatchOptions
+	done  chan struct{} // closed when it is armed
+}
+
+// watch subscribes to the paths.
+func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+	paths, err := cleanPaths(paths)
+	if err != nil {
+		return nil, err
+	}
+	h.start()
+	r := &request{sub: newSub(h.close), paths: paths, o: o, done: make(chan struct{})}
+	select {
+	case h.requests <- r:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-h.done:
+		return nil, ErrClosed
+	}
+	select {
+	case <-r.done:
+		r.sub.bind(ctx)
+		return r.sub, nil
+	case <-ctx.Done():
+		r.sub.Close()
+		return nil, context.Cause(ctx)
+	case <-h.done:
+		return nil, ErrClosed
+	}
+}
+
+func cleanPaths(paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("watch: no path")
+	}
+	clean := slices.Clone(paths)
+	for i, p := range clean {
+		if !filepath.IsAbs(p) || strings.ContainsRune(p, 0) {
+			return nil, fmt.Errorf("watch: %q is not an absolute path", p)
+		}
+		clean[i] = filepath.Clean(p)
+	}
+	return clean, nil
+}
+
+// admit hangs a new subscription into the tree. It is answered when all work is
+// done, which is at once if what it needs is watched already.
+func (h *hub) admit(r *request) {
+	s := r.sub
+	n := len(r.paths)
+	if r.o.Recurse || r.o.Contents {
+		n *= 2
+	}
+	s.entries = make([]entry, 0, n) // never grown: the entries are pointed to
+	h.stats.subs.Add(1)
+	for _, p := range r.paths {
+		h.subscribe(s, p, r.o)
+	}
+	h.waiting = append(h.waiting, r)
+}
+
+func (h *hub) subscribe(s *sub, path string, o engine.WatchOptions) {
+	at, name := split(path)
+	n := h.node(at, true)
+	h.hang(s, entry{node: n, name: name, scope: scopeName})
+	if n.mark&markFresh == 0 {
+		h.baseline(n, name)
+		h.inspect(n, name, 0)
+	}
+	if !o.Recurse && !o.Contents {
+		return
+	}
+	in := h.node(path, true)
+	if o.Recurse {
+		h.hang(s, entry{node: in, scope: scopeTree})
+		h.push(in, markList)
+	} else {
+		h.hang(s, entry{node: in, scope: scopeNames})
+	}
+	h.baseline(in, "")
+}
+
+func (h *hub) hang(s *sub, e entry) {
+	e.sub = s
+	s.entries = append(s.entries, e)
+	s.entries[len(s.entries)-1].hang()
+}
+
+// close hands a closed subscription to the hub's goroutine. It does not wait.
+func (h *hub) close(s *sub) {
+	h.mu.Lock()
+	s.nextClosing = h.closing
+	h.closing = s
+	h.mu.Unlock()
+	h.wakeUp()
+}
+
+// drop takes a closed subscription out of the tree, with all that only it
+// needed.
+func (h *hub) drop(s *sub) {
+	if s.entries == nil {
+		return
+	}
+	h.stats.subs.Add(-1)
+	for i := range s.entries {
+		e := &s.entries[i]
+		n := e.node
+		e.unhang()
+		switch {
+		case e.scope == scopeTree && !n.recursive():
+			h.retreat(n)
+		case e.scope == scopeName && n.names[e.name] == nil:
+			h.forget(n, e.name)
+		}
+		h.prune(n)
+	}
+	s.entries = nil
+}
+
+// forget lets go of what a name that nobody asks for any more led to.
+func (h *hub) forget(n *node, name string) {
+	if k := n.kids[name]; k != nil && k.leaf {
+		k.leaf = false
+		h.prune(k)
+	}
+}
+
+// retreat lets go of the directories below n that nobody asks for any more.
+func (h *hub) retreat(n *node) {
+	for _, k := range n.kids {
+		if k.auto {
+			k.auto = false
+			if !k.recursive() {
+				h.retreat(k)
+			}
+			h.prune(k)
+		}
+	}
+}
