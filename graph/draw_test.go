@@ -389,3 +389,29 @@ func TestStyleIsAskedInOrder(t *testing.T) {
 		}
 	}
 }
+
+// Names that mean something in one of the languages are still only names.
+func TestReservedNames(t *testing.T) {
+	for class, want := range map[string]string{
+		"end": "_end", "Default": "_Default", "ok": "ok", "9x": "_9x", "-x": "_-x", "": "_", "größe 1": "gr__e_1", "_": "_",
+	} {
+		g := build(t, "a")
+		o := graph.DrawOptions{
+			Style: func(int) graph.Style {
+				return graph.Style{Classes: []string{class}, Attributes: map[string]string{"node": "", "Graph": "x", "a.b": "y"}}
+			},
+			Looks: map[string]graph.Look{class: {Fill: "red"}},
+		}
+		text := render(t, func(w io.Writer) error { return g.WriteDOT(w, o) })
+		if line := `  "a" [label="a", fillcolor="red", class="` + want + `", "Graph"="x", "a.b"="y", "node"=""];`; !strings.Contains(text, line) {
+			t.Errorf("want %s in\n%s", line, text)
+		}
+		if err := dot.Unmarshal([]byte(text), simple.NewDirectedGraph()); err != nil {
+			t.Errorf("gonum does not read it: %v\n%s", err, text)
+		}
+		text = render(t, func(w io.Writer) error { return g.WriteMermaid(w, o) })
+		if line := "  class n0 " + want + "\n  classDef " + want + " fill:red\n"; !strings.HasSuffix(text, line) {
+			t.Errorf("want %s at the end of\n%s", line, text)
+		}
+	}
+}
