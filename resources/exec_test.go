@@ -1,0 +1,737 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+)
+
+// shell stands for the machine's commands: a few words that it understands, in
+// as many commands as a test likes.
+type shell struct {
+	status map[string]int // by the first word; 0 when absent
+	ran    []string       // the command lines, in order
+	said   string         // printed by every command
+}
+
+func (s *shell) run(_ context.Context, c engine.Command) (*engine.Result, error) {
+	s.ran = append(s.ran, strings.Join(c.Argv, " "))
+	switch c.Argv[0] {
+	case "missing":
+		return nil, errors.New(`"missing" was not found`)
+	case "signal":
+		return &engine.Result{ExitCode: -1, Signal: "killed"}, nil
+	case "touch":
+		if err := os.WriteFile(c.Argv[1], nil, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	if s.said != "" && c.Stderr != nil {
+		for line := range strings.Lines(s.said) {
+			c.Stderr([]byte(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	out := []byte("out of " + c.Argv[0] + "\n")
+	return &engine.Result{ExitCode: s.status[c.Argv[0]], Stdout: out, Output: out}, nil
+}
+
+// took returns what was run since the last call.
+func (s *shell) took() string {
+	ran := strings.Join(s.ran, ", ")
+	s.ran = nil
+	return ran
+}
+
+func newExec(t *testing.T, r *ExecRes, o ...enginetest.Option) (*shell, *enginetest.Fake) {
+	t.Helper()
+	s := &shell{status: map[string]int{}}
+	f := begin(t, "exec", r, o...)
+	f.Host().SetCommand(s.run)
+	return s, f
+}
+
+func expect(t *testing.T, s *shell, want string) {
+	t.Helper()
+	if got := s.took(); got != want {
+		t.Errorf("ran %q, want %q", got, want)
+	}
+}
+
+func TestExecRunsOnce(t *testing.T) {
+	r := &ExecRes{Cmd: "one"}
+	s, f := newExec(t, r)
+	want(t, f, r, "ran")
+	expect(t, s, "one")
+	for range 3 {
+		want(t, f, r, "")
+	}
+	expect(t, s, "")
+}
+
+func TestExecRunsItsNameWithoutCmd(t *testing.T) {
+	r := &ExecRes{}
+	r.SetName("make 'it so'")
+	s, f := newExec(t, r)
+	want(t, f, r, "ran")
+	expect(t, s, "make it so")
+}
+
+func TestExecNewInstanceRunsAgain(t *testing.T) {
+	for range 2 {
+		r := &ExecRes{Cmd: "one"}
+		s, f := newExec(t, r, enginetest.WithVarDir(filepath.Join(t.TempDir(), "var")))
+		want(t, f, r, "ran")
+		expect(t, s, "one")
+	}
+}
+
+func TestExecFailureIsDueAgain(t *testing.T) {
+	r := &ExecRes{Cmd: "one"}
+	s, f := newExec(t, r)
+	s.status["one"], s.said = 3, "first\nwhat went wrong\n"
+	if got := verbs(t, f, r, true); got != "error: cmd ended with exit status 3: first; what went wrong" {
+		t.Errorf("got %q", got)
+	}
+	s.status["one"] = 0
+	s.took()
+	want(t, f, r, "ran")
+	want(t, f, r, "")
+	expect(t, s, "one")
+}
+
+func TestExecFailures(t *testing.T) {
+	for cmd, want := range map[string]string{
+		"missing": `error: cmd: "missing" was not found`,
+		"signal":  "error: cmd was ended by the signal killed",
+	} {
+		r := &ExecRes{Cmd: cmd}
+		_, f := newExec(t, r)
+		if got := verbs(t, f, r, true); got != want {
+			t.Errorf("%s: got %q", cmd, got)
+		}
+	}
+}
+
+func TestExecFailureTellsStdoutWhereStderrIsEmpty(t *testing.T) {
+	r := &ExecRes{Cmd: "one"}
+	s, f := newExec(t, r)
+	s.status["one"] = 1
+	if got := verbs(t, f, r, true); got != "error: cmd ended with exit status 1: out of one" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTail(t *testing.T) {
+	var tl tail
+	for i := range 100 {
+		tl.add(fmt.Appendf(nil, "  line %d\r", i))
+	}
+	tl.add([]byte("   "))
+	tl.add([]byte(strings.Repeat("x", 1000) + "\xff"))
+	want := "line 96; line 97; line 98; line 99; " + strings.Repeat("x", tailLine) + "..."
+	if got := tl.String(); got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestExecCreates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "it")
+	r := &ExecRes{Cmd: "touch " + path, Creates: path}
+	s, f := newExec(t, r)
+	want(t, f, r, "ran")
+	want(t, f, r, "")
+	expect(t, s, "touch "+path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	want(t, f, r, "ran")
+	expect(t, s, "touch "+path)
+}
+
+func TestExecCreatesMustExistAfterwards(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "it")
+	r := &ExecRes{Cmd: "one", Creates: path}
+	_, f := newExec(t, r)
+	if got := verbs(t, f, r, true); got != "error: cmd ended well, but "+path+" does not exist after it" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A file where a folder should be is absence, and not a failure to look.
+func TestExecCreatesBelowAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &ExecRes{Cmd: "one", Creates: file + "/sub"}
+	_, f := newExec(t, r)
+	if got := verbs(t, f, r, false); got != "ran" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestExecConditions(t *testing.T) {
+	out := func(s string) *string { return &s }
+	for _, tt := range []struct {
+		name   string
+		res    ExecRes
+		status map[string]int
+		runs   bool
+		asked  string
+	}{
+		{"ifcmd yes", ExecRes{IfCmd: "if"}, nil, true, "if"},
+		{"ifcmd no", ExecRes{IfCmd: "if"}, map[string]int{"if": 1}, false, "if"},
+		{"nifcmd yes", ExecRes{NIfCmd: "nif"}, nil, false, "nif"},
+		{"nifcmd no", ExecRes{NIfCmd: "nif"}, map[string]int{"nif": 2}, true, "nif"},
+		{"both", ExecRes{IfCmd: "if", NIfCmd: "nif"}, map[string]int{"nif": 2}, true, "if, nif"},
+		{"ifcmd forbids before nifcmd is asked", ExecRes{IfCmd: "if", NIfCmd: "nif"}, map[string]int{"if": 1}, false, "if"},
+		{"equal", ExecRes{IfCmd: "if", IfEquals: out("out of if")}, nil, false, "if"},
+		{"equal with newline", ExecRes{IfCmd: "if", IfEquals: out("out of if\n")}, nil, false, "if"},
+		{"not equal", ExecRes{IfCmd: "if", IfEquals: out("")}, nil, true, "if"},
+		{"equal but failed", ExecRes{IfCmd: "if", IfEquals: out("out of if")}, map[string]int{"if": 1}, false, "if"},
+		{"creates forbids before ifcmd is asked", ExecRes{IfCmd: "if", Creates: "/"}, nil, false, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := &tt.res
+			r.Cmd = "one"
+			s, f := newExec(t, r)
+			maps.Copy(s.status, tt.status)
+			what, ran := "", tt.asked
+			if tt.runs {
+				what, ran = "ran", tt.asked+", one"
+			}
+			if got := verbs(t, f, r, false); got != what {
+				t.Errorf("looking: %q, want %q", got, what)
+			}
+			expect(t, s, tt.asked) // looking asks, and no more
+			if got := verbs(t, f, r, true); got != what {
+				t.Errorf("applying: %q, want %q", got, what)
+			}
+			expect(t, s, ran)
+		})
+	}
+}
+
+func TestExecConditionThatCannotBeAsked(t *testing.T) {
+	for what, want := range map[string]string{
+		"missing": `error: ifcmd: "missing" was not found`,
+		"signal":  "error: ifcmd was ended by the signal killed",
+	} {
+		r := &ExecRes{Cmd: "one", IfCmd: what}
+		s, f := newExec(t, r)
+		if got := verbs(t, f, r, true); got != want {
+			t.Errorf("got %q", got)
+		}
+		expect(t, s, what)
+	}
+}
+
+func TestExecDoneCmd(t *testing.T) {
+	r := &ExecRes{Cmd: "one", DoneCmd: "done"}
+	s, f := newExec(t, r)
+	s.status["done"] = 1
+	if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: donecmd ended with exit status 1") {
+		t.Errorf("got %q", got)
+	}
+	s.status["done"] = 0
+	s.took()
+	want(t, f, r, "ran")
+	want(t, f, r, "")
+	expect(t, s, "one, done")
+	if sent := f.Sent().(*ExecSends); sent.Stdout != "out of one\n" {
+		t.Errorf("sent %+v", sent)
+	}
+}
+
+func TestExecRefresh(t *testing.T) {
+	r := &ExecRes{Cmd: "one"}
+	s, f := newExec(t, r)
+	f.SetRefresh(true)
+	want(t, f, r, "ran") // due anyway
+	want(t, f, r, "refreshed")
+	expect(t, s, "one, one")
+	f.SetRefresh(false)
+	want(t, f, r, "")
+}
+
+func TestExecRefreshOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "it")
+	r := &ExecRes{Cmd: "one", RefreshOnly: true, WatchFiles: []string{path}}
+	s, f := newExec(t, r)
+	want(t, f, r, "")
+	f.SetRecv(map[string]*engine.Send{"cmd": {Changed: true}})
+	want(t, f, r, "")
+	f.SetRefresh(true)
+	want(t, f, r, "refreshed")
+	f.SetRefresh(false)
+	want(t, f, r, "")
+	expect(t, s, "one")
+}
+
+// A notification asks for a run; the conditions decide.
+func TestExecRefreshIsGuarded(t *testing.T) {
+	for _, only := range []bool{false, true} {
+		r := &ExecRes{Cmd: "one", IfCmd: "if", RefreshOnly: only}
+		s, f := newExec(t, r)
+		f.SetRefresh(true)
+		s.status["if"] = 1
+		want(t, f, r, "")
+		expect(t, s, "if, if")
+	}
+}
+
+func TestExecReceivedValueRunsAgain(t *testing.T) {
+	for key, due := range map[string]bool{
+		"cmd": true, "args": true, "args[1]": true, "env.A": true, "cwd": true, "user": true, "timeout": false, "donecmd": false,
+	} {
+		r := &ExecRes{Cmd: "one"}
+		_, f := newExec(t, r)
+		want(t, f, r, "ran")
+		f.SetRecv(map[string]*engine.Send{key: {Changed: true}})
+		what := ""
+		if due {
+			what = "ran"
+		}
+		want(t, f, r, what)
+		f.SetRecv(map[string]*engine.Send{key: {}})
+		want(t, f, r, "")
+	}
+}
+
+// An argument list is no place for a secret.
+func TestExecRefusesSecretsInArguments(t *testing.T) {
+	for _, key := range []string{"cmd", "args", "args[0]", "ifcmd", "shell", "watchcmd"} {
+		r := &ExecRes{Cmd: "one", IfCmd: "if"}
+		s, f := newExec(t, r)
+		f.SetRecv(map[string]*engine.Send{key: {Secret: true, Changed: true}})
+		for _, apply := range []bool{false, true} {
+			_, err := r.CheckApply(t.Context(), apply)
+			if err == nil || !engine.IsPermanent(err) || !strings.Contains(err.Error(), rootKey(key)+" is received from a secret") {
+				t.Errorf("%s: %v", key, err)
+			}
+		}
+		expect(t, s, "")
+	}
+	r := &ExecRes{Cmd: "one"}
+	_, f := newExec(t, r)
+	f.SetRecv(map[string]*engine.Send{"env.TOKEN": {Secret: true}})
+	want(t, f, r, "ran")
+}
+
+func TestExecMtimes(t *testing.T) {
+	dir, path := t.TempDir(), ""
+	path = filepath.Join(dir, "src")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	varDir := enginetest.WithVarDir(filepath.Join(dir, "var"))
+	r := &ExecRes{Cmd: "one", Mtimes: []string{path}, IfCmd: "if"}
+	s, f := newExec(t, r, varDir)
+	s.status["if"] = 1 // an mtime asks no condition
+	want(t, f, r, "ran")
+	expect(t, s, "one")
+	want(t, f, r, "")
+
+	// It is remembered by the next instance.
+	r = &ExecRes{Cmd: "one", Mtimes: []string{path}}
+	s, f = newExec(t, r, varDir)
+	want(t, f, r, "")
+	for _, step := range []time.Duration{time.Hour, -time.Hour} { // also a file from the past
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(step)); err != nil {
+			t.Fatal(err)
+		}
+		want(t, f, r, "ran")
+		want(t, f, r, "")
+	}
+	expect(t, s, "one, one")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: mtimes: stat "+path) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestExecWatchFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "it")
+	r := &ExecRes{Cmd: "one", WatchFiles: []string{path}}
+	s, f := newExec(t, r)
+	watching(t, f, r)
+	want(t, f, r, "ran")
+	want(t, f, r, "")
+
+	if n := f.Host().Touch(path); n != 1 {
+		t.Fatalf("%d subscriptions", n)
+	}
+	f.WaitEvent(t)
+	want(t, f, r, "ran")
+	want(t, f, r, "")
+	expect(t, s, "one, one")
+
+	// After a resync the file itself tells.
+	f.Host().Resync()
+	f.WaitEvent(t)
+	want(t, f, r, "")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.Host().Resync()
+	f.WaitEvent(t)
+	want(t, f, r, "ran")
+	want(t, f, r, "")
+}
+
+// Polled, and never watched, it sees the files all the same.
+func TestExecWatchFilesPolled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "it")
+	r := &ExecRes{Cmd: "one", WatchFiles: []string{path}}
+	_, f := newExec(t, r)
+	want(t, f, r, "ran")
+	for _, text := range []string{"a", "bb", ""} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want(t, f, r, "ran")
+		want(t, f, r, "")
+	}
+}
+
+// What happens during a run is another run's.
+func TestExecEventDuringRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "it")
+	r := &ExecRes{Cmd: "one", WatchFiles: []string{path}}
+	s, f := newExec(t, r)
+	watching(t, f, r)
+	f.Host().SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
+		f.Host().Touch(path)
+		f.WaitEvent(t)
+		return s.run(ctx, c)
+	})
+	want(t, f, r, "ran")
+	f.Host().SetCommand(s.run)
+	want(t, f, r, "ran")
+	want(t, f, r, "")
+}
+
+func TestExecStateIsWatchedAndDecidesItself(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "it")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &ExecRes{Cmd: "one", Mtimes: []string{path}}
+	_, f := newExec(t, r)
+	watching(t, f, r)
+	want(t, f, r, "ran")
+	f.Host().Touch(path) // an event without another mtime, such as chmod
+	f.WaitEvent(t)
+	want(t, f, r, "")
+}
+
+// lines is a watchcmd that a test speaks for.
+type lines struct {
+	say   chan string
+	end   chan error
+	alive chan struct{} // holds an element while the command runs
+}
+
+func newLines() *lines {
+	return &lines{say: make(chan string), end: make(chan error), alive: make(chan struct{}, 1)}
+}
+
+func (l *lines) run(ctx context.Context, c engine.Command) (*engine.Result, error) {
+	if c.Argv[0] != "watch" {
+		return &engine.Result{}, nil
+	}
+	l.alive <- struct{}{}
+	defer func() { <-l.alive }()
+	for {
+		select {
+		case line := <-l.say:
+			c.Stdout([]byte(line))
+		case err := <-l.end:
+			return &engine.Result{ExitCode: 4}, err
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func TestExecWatchCmd(t *testing.T) {
+	r := &ExecRes{Cmd: "one", WatchCmd: "watch --all", WatchCwd: "/tmp"}
+	_, f := newExec(t, r)
+	l := newLines()
+	f.Host().SetCommand(l.run)
+	stop := watching(t, f, r)
+	want(t, f, r, "ran")
+	want(t, f, r, "")
+	for range 3 {
+		l.say <- "something"
+		f.WaitEvent(t)
+		want(t, f, r, "ran")
+		want(t, f, r, "")
+	}
+	stop()
+	if len(l.alive) != 0 {
+		t.Error("Watch ended before its command did")
+	}
+	if !slices.ContainsFunc(f.Host().Commands(), func(c engine.Command) bool {
+		return slices.Equal(c.Argv, []string{"watch", "--all"}) && c.Dir == "/tmp"
+	}) {
+		t.Errorf("ran %+v", f.Host().Commands())
+	}
+}
+
+func TestExecWatchCmdEnds(t *testing.T) {
+	for what, want := range map[error]string{
+		nil:                  "watchcmd ended with exit status 4, it must run for as long as it is to watch",
+		errors.New("broken"): "watchcmd: broken",
+	} {
+		r := &ExecRes{Cmd: "one", WatchCmd: "watch"}
+		_, f := newExec(t, r)
+		l := newLines()
+		f.Host().SetCommand(l.run)
+		done := make(chan error, 1)
+		go func() { done <- r.Watch(t.Context()) }()
+		f.WaitRunning(t)
+		l.end <- what
+		if err := <-done; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// While watchcmd did not run, something may have happened.
+func TestExecWatchCmdRestartedRunsAgain(t *testing.T) {
+	r := &ExecRes{Cmd: "one", WatchCmd: "watch"}
+	_, f := newExec(t, r)
+	l := newLines()
+	f.Host().SetCommand(l.run)
+	stop := watching(t, f, r)
+	want(t, f, r, "ran")
+	stop()
+	f.Restart()
+	watching(t, f, r)
+	want(t, f, r, "ran")
+	want(t, f, r, "")
+}
+
+func TestExecWatchFails(t *testing.T) {
+	for _, r := range []*ExecRes{
+		{Cmd: "one", WatchFiles: []string{"/a"}},
+		{Cmd: "one", Creates: "/a"},
+		{Cmd: "one", Mtimes: []string{"/a"}},
+	} {
+		_, f := newExec(t, r)
+		f.Host().FailWatch(errors.New("no watches left"))
+		if err := r.Watch(t.Context()); err == nil || err.Error() != "no watches left" {
+			t.Errorf("got %v", err)
+		}
+		if f.RunningCount() != 0 {
+			t.Error("it said that it was armed")
+		}
+	}
+}
+
+func TestExecTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &ExecRes{Cmd: "one", Timeout: 5 * time.Second}
+		_, f := newExec(t, r)
+		f.Host().SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
+			c.Stderr([]byte("working on it"))
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		})
+		start := time.Now()
+		got := verbs(t, f, r, true)
+		if got != "error: cmd: still running after 5s (timeout), killed: working on it" || time.Since(start) != 5*time.Second {
+			t.Errorf("after %s: %q", time.Since(start), got)
+		}
+	})
+}
+
+func TestExecSends(t *testing.T) {
+	varDir := enginetest.WithVarDir(filepath.Join(t.TempDir(), "var"))
+	path := filepath.Join(t.TempDir(), "it")
+	r := &ExecRes{Cmd: "touch " + path, Creates: path}
+	_, f := newExec(t, r, varDir)
+	verbs(t, f, r, false)
+	if f.Sent() != nil {
+		t.Errorf("sent %v before it ran", f.Sent())
+	}
+	res := &engine.Result{Output: []byte("out\xff\nerr\n"), Stdout: []byte("out\xff\n"), Stderr: []byte("err\n")}
+	f.Host().SetCommand(func(context.Context, engine.Command) (*engine.Result, error) {
+		return res, os.WriteFile(path, nil, 0o600)
+	})
+	sent := &ExecSends{Output: "out\xff\nerr\n", Stdout: "out\xff\n", Stderr: "err\n"}
+	verbs(t, f, r, true)
+	if !reflect.DeepEqual(f.Sent(), sent) {
+		t.Errorf("sent %+v", f.Sent())
+	}
+
+	// The next instance has nothing to run, and sends the same.
+	r = &ExecRes{Cmd: "touch " + path, Creates: path}
+	_, f = newExec(t, r, varDir)
+	for _, apply := range []bool{false, true} {
+		if verbs(t, f, r, apply); !reflect.DeepEqual(f.Sent(), sent) {
+			t.Errorf("apply %t: sent %+v", apply, f.Sent())
+		}
+	}
+	if info, err := os.Stat(filepath.Join(f.VarDir(), execLastFile)); err != nil || info.Mode() != privateMode {
+		t.Errorf("it is kept as %v, %v", info.Mode(), err)
+	}
+}
+
+func TestExecNeverRunSendsNothing(t *testing.T) {
+	r := &ExecRes{Cmd: "one", Creates: "/"}
+	_, f := newExec(t, r)
+	want(t, f, r, "")
+	if f.Sent() != nil {
+		t.Errorf("sent %v", f.Sent())
+	}
+}
+
+func TestExecKeptIsDamaged(t *testing.T) {
+	for _, text := range []string{"", "{", "[]", "null-ish"} {
+		r := &ExecRes{Cmd: "one"}
+		_, f := newExec(t, r)
+		if err := os.MkdirAll(f.VarDir(), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(f.VarDir(), execLastFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want(t, f, r, "ran")
+		want(t, f, r, "")
+	}
+}
+
+func TestExecLookingTouchesNothing(t *testing.T) {
+	r := &ExecRes{Cmd: "one"}
+	_, f := newExec(t, r)
+	if got := verbs(t, f, r, false); got != "ran" {
+		t.Errorf("got %q", got)
+	}
+	if _, err := os.Stat(f.VarDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder was made: %v", err)
+	}
+}
+
+func TestExecCommand(t *testing.T) {
+	for _, tt := range []struct {
+		res  ExecRes
+		want []string
+	}{
+		{ExecRes{Cmd: `ls "a b" c`}, []string{"ls", "a b", "c"}},
+		{ExecRes{Cmd: "my prog", Args: []string{"a b", "'c'"}}, []string{"my prog", "a b", "'c'"}},
+		{ExecRes{Cmd: "echo $1 | cat", Shell: "/bin/sh"}, []string{"/bin/sh", "-c", "echo $1 | cat"}},
+		{ExecRes{Cmd: "echo $1", Shell: "/bin/sh", Args: []string{"x"}}, []string{"/bin/sh", "-c", "echo $1", "/bin/sh", "x"}},
+	} {
+		r := &tt.res
+		r.Env, r.Cwd, r.User, r.Group, r.Grace = map[string]string{"B": "2", "A": "1"}, "/tmp", "u", "g", time.Second
+		_, f := newExec(t, r)
+		verbs(t, f, r, true)
+		c := f.Host().Commands()[0]
+		if !slices.Equal(c.Argv, tt.want) {
+			t.Errorf("argv %q, want %q", c.Argv, tt.want)
+		}
+		if env := []string{"PATH=" + defaultPath, "A=1", "B=2"}; !slices.Equal(c.Env, env) {
+			t.Errorf("env %q", c.Env)
+		}
+		if c.Dir != "/tmp" || c.User != "u" || c.Group != "g" || c.Grace != time.Second {
+			t.Errorf("ran %+v", c)
+		}
+	}
+}
+
+func TestExecOwnPath(t *testing.T) {
+	r := &ExecRes{Cmd: "one", Env: map[string]string{"PATH": "/opt/bin"}}
+	_, f := newExec(t, r)
+	verbs(t, f, r, true)
+	if env := f.Host().Commands()[0].Env; !slices.Equal(env, []string{"PATH=/opt/bin"}) {
+		t.Errorf("env %q", env)
+	}
+}
+
+func TestExecValidate(t *testing.T) {
+	empty := ""
+	for want, r := range map[string]*ExecRes{
+		"":                              {Cmd: "ls", Cwd: "/", Creates: "/a"},
+		"cmd: there is no command":      {Cmd: " "},
+		"cmd: a quote is not closed":    {Cmd: "it's"},
+		"ifcmd: it ends in":             {Cmd: "a", IfCmd: `b\`},
+		"of donecmd is not an":          {Cmd: "a", DoneCmd: "b", DoneCwd: "c"},
+		"creates: \"a\" is not an":      {Cmd: "a", Creates: "a"},
+		"mtimes: \"b\" is not an":       {Cmd: "a", Mtimes: []string{"/a", "b"}},
+		"watchfiles: \"\" is not an":    {Cmd: "a", WatchFiles: []string{""}},
+		"env: \"A=B\" is no name":       {Cmd: "a", Env: map[string]string{"A=B": ""}},
+		"env: \"\" is no name":          {Cmd: "a", Env: map[string]string{"": "x"}},
+		"env.A holds a zero byte":       {Cmd: "a", Env: map[string]string{"A": "\x00"}},
+		"timeout is -1s, it must":       {Cmd: "a", Timeout: -time.Second},
+		"grace is -1s, it must":         {Cmd: "a", Grace: -time.Second},
+		"ifequals needs an ifcmd":       {Cmd: "a", IfEquals: &empty},
+		"the folder \"x\" of cmd is no": {Cmd: "a", Cwd: "x"},
+	} {
+		err := r.Validate()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	all := &ExecRes{Cmd: "'", IfCmd: "'", Creates: "x", Timeout: -1}
+	if err := all.Validate(); strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("not all at once: %v", err)
+	}
+}
+
+func TestExecEdges(t *testing.T) {
+	r := &ExecRes{
+		Cmd: "/usr/bin/make all", Cwd: "/src/", IfCmd: "test -f x", NIfCmd: "exit 1", NIfShell: "/bin/sh",
+		DoneCmd: "/bin/sh -c true", User: "joe", Group: "staff",
+	}
+	r.SetKind("exec")
+	r.SetName("build")
+	e, err := r.AutoEdges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range e.Next() {
+		got = append(got, u.String())
+	}
+	want := []string{"file[/bin/sh]", "file[/src]", "file[/usr/bin/make]", "group[staff]", "user[joe]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("wants %v, want %v", got, want)
+	}
+	if e.Test(make([]bool, len(got))) || e.Next() != nil {
+		t.Error("it wants more")
+	}
+	if e, err := (&ExecRes{Cmd: "ls"}).AutoEdges(); e != nil || err != nil {
+		t.Errorf("a command of PATH wants %v, %v", e, err)
+	}
+	if u := r.UIDs(); len(u) != 1 || u[0].String() != "exec[/usr/bin/make all]" || u[0].GetName() != "build" {
+		t.Errorf("is %v", u)
+	}
+}
+
+func TestThingUID(t *testing.T) {
+	a, b := thingUID{kind: "file", thing: "/a", owner: "x"}, thingUID{kind: "file", thing: "/a"}
+	if !a.IFF(b) || !b.IFF(a) || a.Hash() != b.Hash() {
+		t.Error("the owner matters")
+	}
+	for _, o := range []thingUID{{kind: "file", thing: "/b"}, {kind: "user", thing: "/a"}} {
+		if a.IFF(o) || a.Hash() == o.Hash() {
+			t.Errorf("%v is %v", a, o)
+		}
+	}
+}

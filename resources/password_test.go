@@ -1,0 +1,364 @@
+package resources
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+)
+
+func newPassword(t *testing.T, change func(*PasswordRes), o ...enginetest.Option) (*PasswordRes, *enginetest.Fake) {
+	t.Helper()
+	r := (&PasswordRes{}).Default().(*PasswordRes)
+	if change != nil {
+		change(r)
+	}
+	return r, begin(t, "password", r, o...)
+}
+
+// sent returns the password that was sent, empty for none.
+func sent(f *enginetest.Fake) string {
+	if s, ok := f.Sent().(*PasswordSends); ok {
+		return s.Password.Reveal()
+	}
+	return ""
+}
+
+// made applies and returns the password, failing the test unless the changes
+// are these.
+func made(t *testing.T, f *enginetest.Fake, r *PasswordRes, what string) string {
+	t.Helper()
+	if got := verbs(t, f, r, true); got != what {
+		t.Fatalf("got %q, want %q", got, what)
+	}
+	p := sent(f)
+	if n := len([]rune(p)); n != r.Length {
+		t.Fatalf("%d characters, want %d", n, r.Length)
+	}
+	for _, line := range f.Logs() {
+		if strings.Contains(line, p) {
+			t.Errorf("logged %q", line)
+		}
+	}
+	return p
+}
+
+func TestPasswordIsMadeOnce(t *testing.T) {
+	r, f := newPassword(t, nil)
+	if got := verbs(t, f, r, false); got != "password created" || f.Sent() != nil {
+		t.Errorf("looking: %q, sent %v", got, f.Sent())
+	}
+	if _, err := os.Stat(f.VarDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("looking made the folder: %v", err)
+	}
+	p := made(t, f, r, "password created")
+	for range 3 {
+		if again := made(t, f, r, ""); again != p {
+			t.Fatal("another one")
+		}
+	}
+	verbs(t, f, r, false)
+	if sent(f) != p {
+		t.Error("looking sends another one, or none")
+	}
+	info, err := os.Stat(filepath.Join(f.VarDir(), tokenFile))
+	if err != nil || info.Mode() != privateMode {
+		t.Errorf("it is kept as %v, %v", info.Mode(), err)
+	}
+}
+
+func TestPasswordIsKeptOverRestarts(t *testing.T) {
+	dir := enginetest.WithVarDir(filepath.Join(t.TempDir(), "var"))
+	r, f := newPassword(t, nil, dir)
+	p := made(t, f, r, "password created")
+	r, f = newPassword(t, nil, dir)
+	if made(t, f, r, "") != p {
+		t.Error("another one")
+	}
+}
+
+func TestPasswordNotSaved(t *testing.T) {
+	unsaved := func(r *PasswordRes) { r.Saved = false }
+	r, f := newPassword(t, unsaved)
+	stop := watching(t, f, r)
+	defer stop()
+	p := made(t, f, r, "password created")
+	if made(t, f, r, "") != p {
+		t.Error("another one")
+	}
+	if n := f.VarDirCount(); n != 0 {
+		t.Errorf("it asked %d times for a folder", n)
+	}
+	r, f = newPassword(t, unsaved)
+	if made(t, f, r, "password created") == p {
+		t.Error("the same one")
+	}
+}
+
+func TestPasswordRefresh(t *testing.T) {
+	for _, saved := range []bool{true, false} {
+		r, f := newPassword(t, func(r *PasswordRes) { r.Saved = saved })
+		p := made(t, f, r, "password created")
+		f.SetRefresh(true)
+		if got := verbs(t, f, r, false); got != "refreshed" || f.Sent() != nil {
+			t.Errorf("looking: %q, sent %v", got, f.Sent())
+		}
+		q := made(t, f, r, "refreshed")
+		f.SetRefresh(false)
+		if q == p || made(t, f, r, "") != q {
+			t.Error("it was not made anew, or not kept")
+		}
+	}
+}
+
+// What was kept and can't be used is replaced, without showing it.
+func TestPasswordDamaged(t *testing.T) {
+	good := strings.Repeat("x", 64)
+	for name, text := range map[string]string{
+		"empty":     "",
+		"short":     string(formatToken("canary")),
+		"long":      string(formatToken(good + "x")),
+		"charset":   string(formatToken(strings.Repeat("-", 64))),
+		"sum":       strings.Replace(string(formatToken(good)), "xx", "xy", 1),
+		"cut":       string(formatToken(good))[:40],
+		"more":      string(formatToken(good)) + "more\n",
+		"header":    "canary" + string(formatToken(good)),
+		"binary":    "\x00\xff\n\n\n",
+		"link":      "link",
+		"directory": "directory",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, recover := range []bool{true, false} {
+				r, f := newPassword(t, func(r *PasswordRes) { r.CheckRecovery = recover })
+				damage(t, f.VarDir(), text)
+				if !recover {
+					got := verbs(t, f, r, true)
+					if !strings.HasPrefix(got, "error: the password that was kept can't be used (check_recovery is off): ") ||
+						strings.Contains(got, "canary") || strings.Contains(got, "xxx") {
+						t.Errorf("got %q", got)
+					}
+					continue
+				}
+				if got := verbs(t, f, r, false); got != "password: (secret) -> (unknown)" || f.Sent() != nil {
+					t.Errorf("looking: %q, sent %v", got, f.Sent())
+				}
+				p := made(t, f, r, "password: (secret) -> (unknown)")
+				if made(t, f, r, "") != p {
+					t.Error("it was not kept")
+				}
+			}
+		})
+	}
+}
+
+// damage puts something where the password is kept.
+func damage(t *testing.T, dir, text string) {
+	t.Helper()
+	path := filepath.Join(dir, tokenFile)
+	err := os.MkdirAll(dir, 0o700)
+	switch {
+	case err != nil:
+	case text == "link":
+		err = os.Symlink("elsewhere", path)
+	case text == "directory":
+		err = os.MkdirAll(filepath.Join(path, "sub"), 0o700)
+	default:
+		err = os.WriteFile(path, []byte(text), privateMode)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPasswordOtherLengthOrCharset(t *testing.T) {
+	dir := enginetest.WithVarDir(filepath.Join(t.TempDir(), "var"))
+	r, f := newPassword(t, nil, dir)
+	made(t, f, r, "password created")
+	for _, change := range []func(*PasswordRes){
+		func(r *PasswordRes) { r.Length = 24 },
+		func(r *PasswordRes) { r.Length, r.Charset = 24, "αβγ-" },
+	} {
+		r, f = newPassword(t, change, dir)
+		p := made(t, f, r, "password: (secret) -> (unknown)")
+		if made(t, f, r, "") != p {
+			t.Error("it was not kept")
+		}
+	}
+}
+
+func TestPasswordMadePrivateAgain(t *testing.T) {
+	r, f := newPassword(t, nil)
+	p := made(t, f, r, "password created")
+	path := filepath.Join(f.VarDir(), tokenFile)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	what := `saved: "mode 0644" -> "mode 0600"`
+	if got := verbs(t, f, r, false); got != what || sent(f) != p {
+		t.Errorf("looking: %q", got)
+	}
+	if made(t, f, r, what) != p {
+		t.Error("another one")
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != privateMode {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	made(t, f, r, "")
+}
+
+func TestPasswordIsWatched(t *testing.T) {
+	r, f := newPassword(t, nil)
+	watching(t, f, r)
+	p := made(t, f, r, "password created")
+	path := filepath.Join(f.VarDir(), tokenFile)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if n := f.Host().Touch(path); n != 1 {
+		t.Errorf("%d subscriptions", n)
+	}
+	f.WaitEvent(t)
+	if made(t, f, r, "password created") == p {
+		t.Error("the same one")
+	}
+}
+
+func TestPasswordCannotBeKept(t *testing.T) {
+	r, f := newPassword(t, nil)
+	if err := os.MkdirAll(filepath.Dir(f.VarDir()), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(f.VarDir(), nil, 0o600); err != nil { // a file where the folder should be
+		t.Fatal(err)
+	}
+	if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: ") || f.Sent() != nil {
+		t.Errorf("got %q, sent %v", got, f.Sent())
+	}
+}
+
+func TestPasswordWatchFails(t *testing.T) {
+	r, f := newPassword(t, nil)
+	f.Host().FailWatch(errors.New("no watches left"))
+	if err := r.Watch(t.Context()); err == nil || f.RunningCount() != 0 {
+		t.Errorf("got %v", err)
+	}
+	f.Init().VarDir = func(string) (string, error) { return "", errors.New("no folder") }
+	if err := r.Watch(t.Context()); err == nil || err.Error() != "no folder" {
+		t.Errorf("got %v", err)
+	}
+	if got := verbs(t, f, r, true); got != "error: no folder" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Each character has the same chance: a crude test that sees a bias of 10 %.
+func TestPasswordIsEven(t *testing.T) {
+	charset := []rune(defaultCharset)
+	counts := map[rune]int{}
+	const n = 62 * 2000
+	p, err := makePassword(charset, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range p.Reveal() {
+		counts[c]++
+	}
+	for _, c := range charset {
+		if got := counts[c]; got < 1700 || got > 2300 {
+			t.Errorf("%q came %d times of %d", c, got, n)
+		}
+	}
+	if len(counts) != len(charset) {
+		t.Errorf("%d characters of %d", len(counts), len(charset))
+	}
+}
+
+func TestPasswordValidate(t *testing.T) {
+	for want, r := range map[string]*PasswordRes{
+		"":                       {Length: 1, Charset: "ab"},
+		"length is 0":            {},
+		"length is -1":           {Length: -1},
+		"length is 4097":         {Length: 4097},
+		"at least two":           {Length: 8, Charset: "a"},
+		`holds 'a' twice`:        {Length: 8, Charset: "aba"},
+		`'\n', which can't be p`: {Length: 8, Charset: "ab\n"},
+		"can't be printed":       {Length: 8, Charset: "ab\xff"},
+	} {
+		err := r.Validate()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+func TestWritePrivate(t *testing.T) {
+	f := enginetest.NewInit(t)
+	for _, sync := range []bool{false, true} {
+		for _, text := range []string{"one", "", strings.Repeat("x", 1<<20)} {
+			if err := writePrivate(f.Init(), "it", []byte(text), sync); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := readPrivate(f.Init(), "it"); err != nil || string(got) != text {
+				t.Errorf("read %d bytes, %v; want %d", len(got), err, len(text))
+			}
+		}
+	}
+	left, err := os.ReadDir(f.VarDir())
+	if err != nil || len(left) != 1 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// What somebody has put in the way is neither followed nor kept.
+func TestWritePrivateFollowsNoLink(t *testing.T) {
+	f := enginetest.NewInit(t)
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(f.VarDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"it", "it.new"} {
+		if err := os.Symlink(victim, filepath.Join(f.VarDir(), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := readPrivate(f.Init(), "it"); err == nil {
+		t.Error("it read through a link")
+	}
+	if err := writePrivate(f.Init(), "it", []byte("new"), false); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(victim); string(got) != "precious" {
+		t.Errorf("the victim holds %q", got)
+	}
+	if got, err := readPrivate(f.Init(), "it"); string(got) != "new" || err != nil {
+		t.Errorf("read %q, %v", got, err)
+	}
+}
+
+// A write that fails leaves the old and nothing else.
+func TestWritePrivateFails(t *testing.T) {
+	f := enginetest.NewInit(t)
+	if err := writePrivate(f.Init(), "it", []byte("old"), false); err != nil {
+		t.Fatal(err)
+	}
+	f.Init().VarDir = func(string) (string, error) { return filepath.Join(f.VarDir(), "missing"), nil }
+	if err := writePrivate(f.Init(), "it", []byte("new"), false); err == nil {
+		t.Error("it wrote into a folder that is not there")
+	}
+	if data, err := readPrivate(f.Init(), "it"); data != nil || err != nil {
+		t.Errorf("read %q, %v where nothing is", data, err)
+	}
+	var e engine.Init
+	e.VarDir = func(string) (string, error) { return "", errors.New("no folder") }
+	if err := writePrivate(&e, "it", nil, false); err == nil {
+		t.Error("it wrote nowhere")
+	}
+}

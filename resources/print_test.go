@@ -1,0 +1,169 @@
+package resources
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+func TestNoop(t *testing.T) {
+	r := &NoopRes{}
+	f := begin(t, "noop", r)
+	want(t, f, r, "")
+	f.SetRefresh(true)
+	want(t, f, r, "refreshed")
+	stop := watching(t, f, r)
+	stop()
+	if f.EventCount() != 0 {
+		t.Error("it gave an event")
+	}
+}
+
+func TestPrintPrintsOncePerMessage(t *testing.T) {
+	r := &PrintRes{Msg: "hello %s"}
+	f := begin(t, "print", r)
+	if got := verbs(t, f, r, false); got != "ran" || len(f.Logs()) != 0 {
+		t.Errorf("looking: %q, printed %q", got, f.Logs())
+	}
+	for _, msg := range []string{"hello %s", "bye", ""} {
+		r.Msg = msg
+		if got := verbs(t, f, r, true); got != "ran" || !slices.Equal(f.Logs(), []string{msg}) {
+			t.Errorf("%q: %q, printed %q", msg, got, f.Logs())
+		}
+		if want(t, f, r, ""); len(f.Logs()) != 0 {
+			t.Errorf("printed %q again", f.Logs())
+		}
+	}
+	f.SetRefresh(true)
+	want(t, f, r, "refreshed")
+	if !slices.Equal(f.Logs(), []string{""}) {
+		t.Errorf("printed %q", f.Logs())
+	}
+}
+
+func TestPrintRefreshOnly(t *testing.T) {
+	r := &PrintRes{Msg: "hello", RefreshOnly: true}
+	f := begin(t, "print", r)
+	want(t, f, r, "")
+	f.SetRefresh(true)
+	want(t, f, r, "refreshed")
+	f.SetRefresh(false)
+	want(t, f, r, "")
+}
+
+func TestPrintHidesSecrets(t *testing.T) {
+	r := &PrintRes{Msg: "canary"}
+	f := begin(t, "print", r)
+	f.SetRecv(map[string]*engine.Send{"msg": {Secret: true}})
+	want(t, f, r, "ran")
+	if !slices.Equal(f.Logs(), []string{"(secret)"}) {
+		t.Errorf("printed %q", f.Logs())
+	}
+}
+
+// A group prints what its members print, each once.
+func TestPrintGroup(t *testing.T) {
+	member := &PrintRes{Msg: "two"}
+	member.SetKind("print")
+	member.SetName("b")
+	owner := &PrintRes{Msg: "one"}
+	if owner.GroupKey() != member.GroupKey() || owner.GroupCmp(member) != nil {
+		t.Fatal("they are not grouped")
+	}
+	owner.SetGroup([]engine.Res{member})
+	f := begin(t, "print", owner)
+	if got := verbs(t, f, owner, true); got != "ran ran" || !slices.Equal(f.Logs(), []string{"one", "print[b]: two"}) {
+		t.Errorf("%q, printed %q", got, f.Logs())
+	}
+	want(t, f, owner, "")
+	member.Msg = "three"
+	want(t, f, owner, "ran")
+}
+
+func TestPrintThatWaitsIsNotGrouped(t *testing.T) {
+	a, b := &PrintRes{}, &PrintRes{RefreshOnly: true}
+	if b.GroupKey() != "" || a.GroupCmp(b) == nil || b.GroupCmp(a) == nil || a.GroupCmp(&NoopRes{}) == nil {
+		t.Error("it is grouped")
+	}
+}
+
+// group makes a noop that owns tests with the given parameters.
+func group(members ...*TestRes) *NoopRes {
+	owner := &NoopRes{}
+	var all []engine.Res
+	for i, m := range members {
+		m.SetKind("test")
+		m.SetName(string(rune('a' + i)))
+		all = append(all, m)
+	}
+	owner.SetGroup(all)
+	return owner
+}
+
+func TestGroupRunsAllMembers(t *testing.T) {
+	last := &TestRes{Differs: 1}
+	r := group(&TestRes{CheckError: "bad"}, &TestRes{}, &TestRes{CheckError: "worse"}, last)
+	f := begin(t, "noop", r)
+	if got := verbs(t, f, r, true); got != "error: test[a]: bad\ntest[c]: worse" {
+		t.Errorf("got %q", got)
+	}
+	if last.run.changed != 1 {
+		t.Error("one that failed kept another from running")
+	}
+}
+
+func TestGroupInitFails(t *testing.T) {
+	a, b, c := &TestRes{CleanupError: "stuck"}, &TestRes{InitError: "no"}, &TestRes{}
+	r := group(a, b, c)
+	f := begin(t, "noop", &NoopRes{})
+	err := r.Init(f.Init())
+	if err == nil || err.Error() != "test[b]: no\ntest[a]: stuck" {
+		t.Errorf("got %v", err)
+	}
+	if c.run != nil {
+		t.Error("it went on")
+	}
+}
+
+func TestGroupCleanupGoesOn(t *testing.T) {
+	err := cleanupGroup(group(&TestRes{CleanupError: "one"}, &TestRes{}, &TestRes{CleanupError: "two"}).Group())
+	if err == nil || !strings.Contains(err.Error(), "test[c]: two\ntest[a]: one") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestValueSendsWhatItHolds(t *testing.T) {
+	for _, v := range []any{nil, "text", int64(3), []any{"a"}, map[string]any{"k": true}} {
+		r := &ValueRes{Any: v}
+		f := begin(t, "value", r)
+		for _, apply := range []bool{false, true} {
+			if got := verbs(t, f, r, apply); got != "" {
+				t.Errorf("%v: %q", v, got)
+			}
+			if s, ok := f.Sent().(*ValueSends); !ok || s == nil {
+				t.Errorf("%v: sent %v", v, f.Sent())
+			}
+		}
+		same := &ValueRes{Any: v}
+		same.SetKind("value")
+		if err := r.Cmp(same); err != nil {
+			t.Errorf("%v: %v", v, err)
+		}
+		same.Any = "other"
+		if r.Cmp(same) == nil {
+			t.Errorf("%v equals another", v)
+		}
+	}
+}
+
+func TestValueSendFails(t *testing.T) {
+	r := &ValueRes{}
+	f := begin(t, "value", r)
+	f.Init().Send = func(any) error { return errors.New("no") }
+	if got := verbs(t, f, r, true); got != "error: no" {
+		t.Errorf("got %q", got)
+	}
+}
