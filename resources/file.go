@@ -1,0 +1,281 @@
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("file", func() engine.Res { return &FileRes{} })
+}
+
+// The states of a file.
+const (
+	FileExists    = "exists"
+	FileAbsent    = "absent"
+	FileUndefined = "undefined" // the same as the empty one
+)
+
+// FileRes is a file, a folder or a symbolic link. See Doc for what its
+// parameters mean.
+type FileRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Reversible
+
+	Path     string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path; the name if absent. One that ends in a slash is a folder."`
+	Dirname  string `yaml:"dirname" lang:"dirname" mgmt:"param" doc:"Replaces the folder part of the path; ends in a slash."`
+	Basename string `yaml:"basename" lang:"basename" mgmt:"param" doc:"Replaces the last part of the path."`
+
+	State     string   `yaml:"state" lang:"state" mgmt:"enum=exists|absent|undefined" doc:"Whether it must exist. Undefined means exists where content, source, fragments or symlink are given or the path is a folder; else it must be there already, and only its owner, group and mode are managed."`
+	Content   *string  `yaml:"content" lang:"content" doc:"The whole content of a file. Absent leaves the content alone; empty makes it empty."`
+	Source    string   `yaml:"source" lang:"source" mgmt:"param" doc:"Absolute path of a file or, ending in a slash, of a folder to copy. With symlink: what the link points to, which may be relative."`
+	Fragments []string `yaml:"fragments" lang:"fragments" mgmt:"param" doc:"Absolute paths whose contents, one after the other, are the content. One that ends in a slash is a folder and stands for its files, sorted by name."`
+
+	Owner string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns it."`
+	Group string      `yaml:"group" lang:"group" doc:"Name or number of the group that it belongs to."`
+	Mode  schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions, octal or symbolic. A symbolic mode of a new file starts from 0644, of a new folder from 0755."`
+
+	Recurse bool `yaml:"recurse" lang:"recurse" mgmt:"param" doc:"Of a folder: copy and watch all that is below, make missing parents, and remove it with what is in it."`
+	Force   bool `yaml:"force" lang:"force" mgmt:"param" doc:"Replace a folder by a file, a link by a folder, and so on."`
+	Purge   bool `yaml:"purge" lang:"purge" mgmt:"param" doc:"Of a folder, with recurse: remove everything below that neither comes from source nor is another file of the graph."`
+	Symlink bool `yaml:"symlink" lang:"symlink" mgmt:"param" doc:"It is a symbolic link to source."`
+
+	Entries map[string]FileEntry `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"What is below a folder, by its path from there."`
+
+	init *engine.Init
+	seen fileSeen
+}
+
+// FileEntry is one thing below a folder that is copied or purged.
+type FileEntry struct {
+	State   string      `yaml:"state" doc:"What it is: file, folder or link."`
+	Content *string     `yaml:"content" doc:"The content of a file."`
+	Source  string      `yaml:"source" doc:"What a link points to."`
+	Owner   string      `yaml:"owner" doc:"The user who owns it."`
+	Group   string      `yaml:"group" doc:"The group that it belongs to."`
+	Mode    schema.Mode `yaml:"mode" doc:"Permissions."`
+}
+
+// Default returns a file of which nothing is said; an absent state is undefined.
+func (r *FileRes) Default() engine.Res { return &FileRes{} }
+
+// filePath returns the path as declared; that of a folder ends in a slash.
+func (r *FileRes) filePath() string {
+	p := r.Path
+	if p == "" {
+		p = r.Name()
+	}
+	if r.Dirname == "" && r.Basename == "" {
+		return fileClean(p)
+	}
+	dir, base := path.Split(strings.TrimRight(p, "/"))
+	if strings.HasSuffix(p, "/") {
+		base += "/"
+	}
+	if r.Dirname != "" {
+		dir = r.Dirname
+	}
+	if r.Basename != "" {
+		base = r.Basename
+	}
+	return fileClean(dir + base)
+}
+
+// fileClean removes what is idle in a path, but not a slash at the end.
+func fileClean(p string) string {
+	if !strings.Contains(p, "//") && !strings.Contains(p, "/.") {
+		return p
+	}
+	if c := path.Clean(p); c == "/" || !strings.HasSuffix(p, "/") {
+		return c
+	}
+	return path.Clean(p) + "/"
+}
+
+func (r *FileRes) isFolder() bool { return strings.HasSuffix(r.filePath(), "/") }
+
+// hasBody reports whether the content of a file is managed.
+func (r *FileRes) hasBody() bool {
+	return r.Content != nil || len(r.Fragments) > 0 || r.Source != "" && !r.Symlink
+}
+
+// makes reports whether it is made when it is missing.
+func (r *FileRes) makes() bool {
+	return r.State == FileExists || r.hasBody() || r.Symlink || r.isFolder()
+}
+
+// Validate checks the parameters and how they go together.
+func (r *FileRes) Validate() error {
+	errs := r.validatePaths()
+	if err := r.Mode.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	folder, absent := r.isFolder(), r.State == FileAbsent
+	for _, rule := range []struct {
+		broken bool
+		text   string
+	}{
+		{!slices.Contains([]string{"", FileExists, FileAbsent, FileUndefined}, r.State),
+			fmt.Sprintf("state is %q, it must be exists, absent or undefined", r.State)},
+		{fileCount(r.Content != nil, r.Source != "", len(r.Fragments) > 0) > 1,
+			"content, source and fragments exclude each other"},
+		{absent && (r.hasBody() || r.Symlink && r.Source != ""),
+			"state is absent: content, source and fragments make no sense"},
+		{r.Symlink && r.Source == "" && !absent, "symlink needs a source, the path that the link points to"},
+		{r.Symlink && folder, "symlink: the path of a link must not end in a slash"},
+		{r.Symlink && (r.Recurse || r.Purge), "symlink excludes recurse and purge"},
+		{r.Symlink && r.Mode != "", "symlink: a link has no mode of its own"},
+		{folder && (r.Content != nil || len(r.Fragments) > 0),
+			"the path ends in a slash, which is a folder: it has no content and no fragments"},
+		{r.Source != "" && !r.Symlink && folder != strings.HasSuffix(r.Source, "/"),
+			"path and source must both end in a slash (folders) or both not (files)"},
+		{r.Source != "" && folder && !r.Symlink && !r.Recurse, "a source folder is copied only with recurse: true"},
+		{r.Purge && !folder, "purge is for folders: let the path end in a slash"},
+		{r.Purge && !r.Recurse, "purge needs recurse: true"},
+		{r.Purge && absent, "state is absent: purge makes no sense"},
+	} {
+		if rule.broken {
+			errs = append(errs, errors.New(rule.text))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func fileCount(bs ...bool) (n int) {
+	for _, b := range bs {
+		if b {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *FileRes) validatePaths() []error {
+	var errs []error
+	add := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if r.Dirname != "" && !strings.HasSuffix(r.Dirname, "/") {
+		errs = append(errs, fmt.Errorf("dirname %q must end in a slash", r.Dirname))
+	}
+	if strings.HasPrefix(r.Basename, "/") {
+		errs = append(errs, fmt.Errorf("basename %q must not begin with a slash", r.Basename))
+	}
+	p := r.filePath()
+	add(fileCheckPath("path", p))
+	if p == "/" && (r.State == FileAbsent || r.Purge || r.Force) {
+		errs = append(errs, errors.New("the root folder is neither removed, replaced nor purged"))
+	}
+	switch {
+	case r.Source == "":
+	case r.Symlink:
+		add(fileCheckText("source", r.Source))
+	default:
+		add(fileCheckPath("source", r.Source))
+		add(fileOutside(p, "source", r.Source))
+	}
+	for i, f := range r.Fragments {
+		what := fmt.Sprintf("fragments[%d]", i)
+		add(fileCheckPath(what, f))
+		add(fileOutside(p, what, f))
+	}
+	return errs
+}
+
+// The longest path and the longest part of one that the system takes.
+const (
+	fileMaxPath = 4095
+	fileMaxName = 255
+)
+
+func fileCheckPath(what, p string) error {
+	if err := fileCheckText(what, p); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(p, "/") {
+		return fmt.Errorf("%s %q is not absolute, it must begin with a slash", what, p)
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if part == ".." {
+			return fmt.Errorf("%s %q has .. in it, write the path that is meant", what, p)
+		}
+		if len(part) > fileMaxName {
+			return fmt.Errorf("%s: the part %q... has %d bytes, more than %d", what, part[:20], len(part), fileMaxName)
+		}
+	}
+	return nil
+}
+
+func fileCheckText(what, p string) error {
+	switch {
+	case p == "":
+		return fmt.Errorf("%s is empty", what)
+	case strings.ContainsRune(p, 0):
+		return fmt.Errorf("%s %q has a NUL byte in it", what, p)
+	case len(p) > fileMaxPath:
+		return fmt.Errorf("%s %q... has %d bytes, more than %d", what, p[:20], len(p), fileMaxPath)
+	}
+	return nil
+}
+
+// fileOutside refuses what would be copied into itself.
+func fileOutside(p, what, from string) error {
+	from = fileClean(from)
+	switch {
+	case from == p:
+		return fmt.Errorf("%s is the path itself", what)
+	case strings.HasSuffix(from, "/") && strings.HasPrefix(p, from):
+		return fmt.Errorf("the path %q is inside %s %q", p, what, from)
+	case strings.HasSuffix(p, "/") && strings.HasPrefix(from, p):
+		return fmt.Errorf("%s %q is inside the path %q", what, from, p)
+	}
+	return nil
+}
+
+// Init keeps the handle, and tells the other files that this one is managed.
+func (r *FileRes) Init(init *engine.Init) error {
+	r.init, r.seen = init, fileSeen{}
+	if s := r.shared(); s != nil {
+		s.manage(r.filePath())
+	}
+	return nil
+}
+
+// Cleanup takes back what Init has told.
+func (r *FileRes) Cleanup() error {
+	if s := r.shared(); s != nil {
+		s.unmanage(r.filePath())
+	}
+	return nil
+}
+
+// Cmp compares the parameters.
+func (r *FileRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// shared returns what all files have in common, or nil.
+func (r *FileRes) shared() *fileShared {
+	s, _ := r.init.Shared.(*fileShared)
+	return s
+}
+
+var (
+	_ engine.RecvableRes    = (*FileRes)(nil)
+	_ engine.EdgeableRes    = (*FileRes)(nil)
+	_ engine.ReversibleRes  = (*FileRes)(nil)
+	_ engine.Readable       = (*FileRes)(nil)
+	_ engine.SharedRes      = (*FileRes)(nil)
+	_ engine.OverlappingRes = (*FileRes)(nil)
+	_ engine.DescribedRes   = (*FileRes)(nil)
+)

@@ -1,0 +1,277 @@
+package resources
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+)
+
+// fileShown is the largest content that is shown as text in changes and by Read.
+const fileShown = 1 << 20
+
+const fileChunk = 64 << 10
+
+// fileBody is the content that a file shall have. It can be opened as often as
+// needed; size is what it had when it was looked at, -1 if not known.
+type fileBody struct {
+	size int64
+	open func() (io.ReadCloser, error)
+}
+
+func fileText(s string) *fileBody {
+	return &fileBody{size: int64(len(s)), open: func() (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(s)), nil
+	}}
+}
+
+// body returns the content that the parameters ask for; nil if it is not
+// managed.
+func (c *fileRun) body() (*fileBody, error) {
+	switch {
+	case c.Content != nil:
+		return fileText(*c.Content), nil
+	case c.Source != "":
+		f, st, err := atomicfile.Open(c.Source)
+		if err != nil {
+			return nil, fmt.Errorf("source: %w", err)
+		}
+		return &fileBody{size: st.Size, open: func() (io.ReadCloser, error) {
+			f, _, err := atomicfile.Open(c.Source)
+			return f, err
+		}}, f.Close()
+	case len(c.Fragments) > 0:
+		return c.fragmentsBody()
+	case c.State == FileExists:
+		return nil, nil
+	}
+	return nil, nil
+}
+
+// fragmentFiles returns the paths of the fragments, folders replaced by their
+// files.
+func (c *fileRun) fragmentFiles() ([]string, error) {
+	var files []string
+	for _, f := range c.Fragments {
+		if !strings.HasSuffix(f, "/") {
+			files = append(files, f)
+			continue
+		}
+		dir := atomicfile.At(f)
+		names, err := dir.Names()
+		if err != nil {
+			return nil, fmt.Errorf("fragments: %w", err)
+		}
+		for _, name := range names {
+			st, err := atomicfile.Follow(dir.Path(name))
+			if err == nil && st.IsDir() || atomicfile.IsTemp(name) {
+				continue
+			}
+			files = append(files, dir.Path(name))
+		}
+	}
+	return files, nil
+}
+
+func (c *fileRun) fragmentsBody() (*fileBody, error) {
+	files, err := c.fragmentFiles()
+	if err != nil {
+		return nil, err
+	}
+	b := &fileBody{open: func() (io.ReadCloser, error) { return &fileChain{files: files}, nil }}
+	for _, f := range files {
+		st, err := atomicfile.Follow(f)
+		if err != nil {
+			return nil, fmt.Errorf("fragments: %w", err)
+		}
+		b.size += st.Size
+	}
+	return b, nil
+}
+
+// inputs looks at everything that the content is made of.
+func (c *fileRun) inputs() ([]atomicfile.Stat, error) {
+	paths, err := c.inputPaths()
+	if err != nil || paths == nil {
+		return nil, err
+	}
+	stats := make([]atomicfile.Stat, len(paths))
+	for i, p := range paths {
+		if stats[i], err = atomicfile.Follow(p); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.inputName(), err)
+		}
+	}
+	return stats, nil
+}
+
+func (c *fileRun) inputPaths() ([]string, error) {
+	switch {
+	case c.Source != "" && !c.Symlink && !c.isFolder():
+		return []string{c.Source}, nil
+	case len(c.Fragments) > 0:
+		files, err := c.fragmentFiles()
+		return append(files, c.Fragments...), err
+	}
+	return nil, nil
+}
+
+func (c *fileRun) inputPath(i int) string {
+	paths, _ := c.inputPaths()
+	if i < len(paths) {
+		return paths[i]
+	}
+	return ""
+}
+
+func (c *fileRun) inputName() string {
+	if c.Source != "" {
+		return "source"
+	}
+	return "fragments"
+}
+
+// fileChain reads files one after the other.
+type fileChain struct {
+	files []string
+	cur   *atomicfile.File
+}
+
+func (c *fileChain) Read(p []byte) (int, error) {
+	for {
+		if c.cur == nil {
+			if len(c.files) == 0 {
+				return 0, io.EOF
+			}
+			f, _, err := atomicfile.Open(c.files[0])
+			if err != nil {
+				return 0, fmt.Errorf("fragments: %w", err)
+			}
+			c.cur, c.files = f, c.files[1:]
+		}
+		n, err := c.cur.Read(p)
+		if err != io.EOF || n > 0 {
+			return n, err
+		}
+		if err := c.Close(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (c *fileChain) Close() error {
+	err := c.cur.Close()
+	c.cur = nil
+	return err
+}
+
+// writeTo copies the content, until the context ends.
+func (b *fileBody) writeTo(ctx context.Context, w io.Writer) error {
+	in, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	buf := make([]byte, b.chunk())
+	for {
+		n, err := in.Read(buf)
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (b *fileBody) chunk() int64 {
+	if b.size < 0 || b.size >= fileChunk {
+		return fileChunk
+	}
+	return b.size + 1
+}
+
+// equal reports whether a file has the content. It reads both only as far as it
+// must.
+func (b *fileBody) equal(ctx context.Context, f *atomicfile.File, st atomicfile.Stat) (bool, error) {
+	if b.size >= 0 && b.size != st.Size {
+		return false, nil
+	}
+	in, err := b.open()
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	x, y := make([]byte, b.chunk()), make([]byte, b.chunk())
+	for {
+		n, errX := io.ReadFull(in, x)
+		m, errY := io.ReadFull(f, y)
+		if !bytes.Equal(x[:n], y[:m]) {
+			return false, nil
+		}
+		endX, endY := isEnd(errX), isEnd(errY)
+		switch {
+		case errX != nil && !endX:
+			return false, errX
+		case errY != nil && !endY:
+			return false, errY
+		case endX || endY:
+			return endX == endY, nil
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		}
+	}
+}
+
+func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+
+// show returns a content for a Change: the text, or for what is long or binary
+// its size and hash.
+func fileShow(ctx context.Context, in io.Reader) (any, error) {
+	head, err := io.ReadAll(io.LimitReader(in, fileShown+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(head) <= fileShown && utf8.Valid(head) && bytes.IndexByte(head, 0) < 0 {
+		return string(head), nil
+	}
+	h := sha256.New()
+	h.Write(head)
+	size, buf := int64(len(head)), make([]byte, fileChunk)
+	for {
+		n, err := in.Read(buf)
+		h.Write(buf[:n])
+		size += int64(n)
+		if err == io.EOF {
+			return fmt.Sprintf("(%d bytes, sha256:%x)", size, h.Sum(nil)), nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (b *fileBody) show(ctx context.Context) (any, error) {
+	in, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return fileShow(ctx, in)
+}

@@ -1,0 +1,296 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+)
+
+// fileSeen is what a run has found right or made right, and by what one can tell
+// that it is still so. The zero value is nothing.
+type fileSeen struct {
+	ok       bool
+	stat     atomicfile.Stat // of the path itself
+	content  string          // what was wanted; it shares its memory with Content
+	uid, gid int
+	inputs   []atomicfile.Stat // of source or fragments
+	entries  map[string]fileSame
+}
+
+// fileSame is a pair of files of equal content, below source and path.
+type fileSame struct{ from, to atomicfile.Stat }
+
+// fileRun is one CheckApply.
+type fileRun struct {
+	*FileRes
+	ctx      context.Context
+	apply    bool
+	quiet    bool // changes were reported already
+	changed  bool
+	path     string // as declared
+	uid, gid int    // -1 for not managed
+	secret   bool   // the content must not be shown
+	started  time.Time
+	managed  map[string]bool
+	same     map[string]fileSame // what this run found equal
+}
+
+// fileNode is a name in a folder; rel is its path below the folder that is
+// copied, empty for the path itself.
+type fileNode struct {
+	dir  atomicfile.Dir
+	name string
+	rel  string
+	none bool // the folder does not exist yet, so neither does this
+}
+
+func (n fileNode) lstat() (atomicfile.Stat, error) {
+	if n.none {
+		return atomicfile.Stat{}, unix.ENOENT
+	}
+	return n.dir.Lstat(n.name)
+}
+
+func (n fileNode) String() string { return n.dir.Path(n.name) }
+
+// CheckApply makes the file right. It costs one look where nothing has changed
+// since the last run.
+func (r *FileRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	c := &fileRun{FileRes: r, ctx: ctx, apply: apply, path: r.filePath(), started: time.Now()}
+	c.secret = tainted(r.init, "content", "Content")
+	if err := c.owners(); err != nil {
+		return false, err
+	}
+	if c.unchanged() {
+		return true, nil
+	}
+	r.seen = fileSeen{entries: r.seen.entries}
+	err := c.run()
+	return !c.changed && err == nil, err
+}
+
+// owners looks up who the owner and the group are.
+func (c *fileRun) owners() (err error) {
+	var gerr error
+	c.uid, err = c.shared().uid(c.Owner)
+	c.gid, gerr = c.shared().gid(c.Group)
+	return errors.Join(err, gerr)
+}
+
+// unchanged reports whether everything is as a run has left or found it.
+func (c *fileRun) unchanged() bool {
+	s := &c.seen
+	if !s.ok || s.uid != c.uid || s.gid != c.gid || c.Content != nil && *c.Content != s.content {
+		return false
+	}
+	for _, send := range c.init.Recv() {
+		if send.Changed {
+			return false
+		}
+	}
+	n := c.node()
+	if st, err := n.dir.Lstat(n.name); err != nil || st != s.stat {
+		return false
+	}
+	if s.inputs == nil {
+		return true
+	}
+	in, err := c.inputs()
+	return err == nil && slices.Equal(in, s.inputs)
+}
+
+// remember keeps that the path is right with this Stat, if it can be told later
+// whether it still is. inputs are from before they were read.
+func (c *fileRun) remember(n fileNode, st atomicfile.Stat, inputs []atomicfile.Stat) {
+	if n.rel != "" || n.String() != strings.TrimSuffix(c.path, "/") || !c.settled(n.String(), st) {
+		return
+	}
+	for i, in := range inputs {
+		if !c.settled(c.inputPath(i), in) {
+			return
+		}
+	}
+	if len(inputs) > 0 {
+		if now, err := c.inputs(); err != nil || !slices.Equal(now, inputs) {
+			return
+		}
+	}
+	c.seen.ok, c.seen.stat, c.seen.inputs = true, st, inputs
+	c.seen.uid, c.seen.gid = c.uid, c.gid
+	if c.Content != nil {
+		c.seen.content = *c.Content
+	}
+}
+
+func (c *fileRun) settled(at string, st atomicfile.Stat) bool {
+	return st.Settled(c.shared().clock(st.Dev, at), c.started)
+}
+
+// node returns the path as a name in a folder.
+func (c *fileRun) node() fileNode { return fileAt(c.path) }
+
+func fileAt(p string) fileNode {
+	p = strings.TrimRight(p, "/")
+	i := strings.LastIndexByte(p, '/')
+	if i < 0 { // the root
+		return fileNode{dir: atomicfile.At(""), name: "."}
+	}
+	return fileNode{dir: atomicfile.At(p[:i]), name: p[i+1:]}
+}
+
+func (c *fileRun) run() error {
+	n := c.node()
+	switch {
+	case c.State == FileAbsent:
+		return c.absent(n)
+	case c.Symlink:
+		return c.link(n, c.Source)
+	}
+	n, err := c.follow(n)
+	if err != nil {
+		return err
+	}
+	if c.isFolder() {
+		return c.folder(n)
+	}
+	inputs, err := c.inputs()
+	if err != nil {
+		return err
+	}
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	return c.file(n, fileWant{body: body, mode: c.Mode, inputs: inputs})
+}
+
+// maxLinks is how many links are followed, one after the other, as the system
+// does.
+const maxLinks = 40
+
+// follow returns what a link leads to, if the path is one: the thing behind a
+// link is managed and the link stays, unless force is given. A link that anyone
+// may have put into a common folder is not followed.
+func (c *fileRun) follow(n fileNode) (fileNode, error) {
+	if c.Force {
+		return n, nil
+	}
+	for range maxLinks {
+		st, err := n.dir.Lstat(n.name)
+		if err != nil || !st.IsLink() {
+			return n, nil // who looks next tells the error
+		}
+		if err := c.trust(n, st); err != nil {
+			return n, err
+		}
+		target, err := n.dir.Readlink(n.name)
+		if err != nil {
+			return n, err
+		}
+		if !strings.HasPrefix(target, "/") {
+			target = n.dir.Path(target)
+		}
+		target = strings.TrimRight(target, "/")
+		if last := path.Base(target); target == "" || last == "." || last == ".." {
+			target += "/."
+		}
+		n = fileAt(target)
+	}
+	return n, fmt.Errorf("%s: too many links, one after the other", c.path)
+}
+
+func (c *fileRun) trust(n fileNode, link atomicfile.Stat) error {
+	dir, err := n.dir.Self()
+	if err != nil {
+		return err
+	}
+	const common = unix.S_ISVTX | unix.S_IWOTH
+	if dir.Mode&common == common && link.UID != dir.UID && int(link.UID) != unix.Geteuid() {
+		return fmt.Errorf("%s is a link that another user has put into a folder which all may write to; it is not followed (force: true replaces it)", n)
+	}
+	return nil
+}
+
+// change reports a difference in a parameter of a node.
+func (c *fileRun) change(n fileNode, field string, from, to any, verb engine.Verb) {
+	c.changed = true
+	if c.quiet {
+		return
+	}
+	if n.rel != "" {
+		field = fmt.Sprintf("entries[%q].%s", n.rel, field)
+	}
+	if c.secret && field == "content" {
+		from, to = fileHide(from), fileHide(to)
+	}
+	c.init.Change(engine.Change{Field: field, From: from, To: to, Verb: verb})
+}
+
+func fileHide(v any) any {
+	if s, ok := v.(string); ok {
+		return schema.NewSecret(s)
+	}
+	return v
+}
+
+// replaces reports that something else is in the place of what is wanted.
+func (c *fileRun) replaces(n fileNode, st atomicfile.Stat, want string) error {
+	if !c.Force {
+		return fmt.Errorf("%s is a %s and not a %s; force: true replaces it", n, st.Kind(), want)
+	}
+	c.change(n, "state", st.Kind(), want, engine.Updated)
+	return nil
+}
+
+// noParent turns the error of making something in a missing folder into one that
+// says what to do.
+func noParent(n fileNode, err error) error {
+	if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+		return err
+	}
+	for dir := path.Dir(n.String()); ; dir = path.Dir(dir) {
+		st, serr := atomicfile.Follow(dir)
+		switch {
+		case serr == nil && st.IsDir() && dir == path.Dir(n.String()):
+			return err
+		case serr == nil && st.IsDir():
+			parent := path.Dir(n.String())
+			return fmt.Errorf("%s: the parent folder %s does not exist; add file[%s/] to the graph", n, parent, parent)
+		case serr == nil:
+			return fmt.Errorf("%s: %s is a %s and not a folder", n, dir, st.Kind())
+		case dir == "/":
+			return err
+		}
+	}
+}
+
+// parent says, where nothing is altered, what making something would say.
+func (c *fileRun) parent(n fileNode) error {
+	if c.apply || n.rel != "" {
+		return nil
+	}
+	_, err := n.dir.Self()
+	return noParent(n, err)
+}
+
+func isMissing(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR)
+}
+
+// wrote notes that something was altered beside n.
+func (c *fileRun) wrote(n fileNode, st atomicfile.Stat) {
+	c.shared().wrote(st.Dev, n.dir.Path(""), c.init.Logf)
+}

@@ -1,0 +1,283 @@
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+)
+
+// fileWant is what one plain file shall be.
+type fileWant struct {
+	body   *fileBody // nil leaves the content alone
+	mode   schema.Mode
+	inputs []atomicfile.Stat // of body, from before it is read
+}
+
+// The permissions that a symbolic mode starts from, and those of a file with a
+// secret in it.
+const (
+	fileFresh   = 0o644
+	folderFresh = 0o755
+	filePrivate = 0o600
+)
+
+// file makes one plain file right.
+func (c *fileRun) file(n fileNode, w fileWant) error {
+	st, err := n.lstat()
+	switch {
+	case isMissing(err):
+		return c.newFile(n, w)
+	case err != nil:
+		return err
+	case st.IsRegular():
+		return c.oldFile(n, w, st)
+	}
+	if err := c.replaces(n, st, "file"); err != nil {
+		return err
+	}
+	if err := c.reportNew(n, w); err != nil || !c.apply {
+		return err
+	}
+	if err := n.dir.Remove(n.name, true); err != nil {
+		return err
+	}
+	return c.writeNew(n, w)
+}
+
+func (c *fileRun) newFile(n fileNode, w fileWant) error {
+	if n.rel == "" && !c.makes() {
+		return fmt.Errorf("%s does not exist; state: exists or a content would make it", n)
+	}
+	c.change(n, "state", nil, FileExists, engine.Created)
+	if err := c.reportNew(n, w); err != nil {
+		return err
+	}
+	if !c.apply {
+		return c.parent(n)
+	}
+	return c.writeNew(n, w)
+}
+
+// reportNew reports what a file that is made gets.
+func (c *fileRun) reportNew(n fileNode, w fileWant) error {
+	if w.body != nil && !c.quiet {
+		to, err := w.body.show(c.ctx)
+		if err != nil {
+			return err
+		}
+		c.change(n, "content", nil, to, engine.Updated)
+	}
+	mode, err := c.newMode(w)
+	if err != nil {
+		return err
+	}
+	c.reportNewAttrs(n, mode)
+	return nil
+}
+
+func (c *fileRun) reportNewAttrs(n fileNode, mode int) {
+	if c.Owner != "" {
+		c.change(n, "owner", nil, c.Owner, engine.Updated)
+	}
+	if c.Group != "" {
+		c.change(n, "group", nil, c.Group, engine.Updated)
+	}
+	if mode >= 0 {
+		c.change(n, "mode", nil, fileOctal(uint32(mode)), engine.Updated)
+	}
+}
+
+// newMode returns the permissions of a file that is made, -1 for what the system
+// gives.
+func (c *fileRun) newMode(w fileWant) (int, error) {
+	if w.mode == "" && c.secret && w.body != nil {
+		return filePrivate, nil
+	}
+	return filePerm(w.mode, fileFresh, false)
+}
+
+func (c *fileRun) writeNew(n fileNode, w fileWant) error {
+	mode, err := c.newMode(w)
+	if err != nil {
+		return err
+	}
+	res, err := c.write(n, w, &atomicfile.New{Mode: mode, UID: c.uid, GID: c.gid})
+	if err != nil {
+		return noParent(n, err)
+	}
+	if res.Sure {
+		c.found(n, res.Stat, w)
+	}
+	return nil
+}
+
+func (c *fileRun) write(n fileNode, w fileWant, f *atomicfile.New) (atomicfile.Result, error) {
+	f.Dir, f.Name, f.Size = n.dir, n.name, -1
+	if w.body != nil {
+		f.Size = w.body.size
+		f.Fill = func(out io.Writer) error { return w.body.writeTo(c.ctx, out) }
+	}
+	res, err := f.Write()
+	if err != nil {
+		return res, err
+	}
+	c.wrote(n, res.Stat)
+	if res.InPlace {
+		c.init.Logf("%s can't be replaced, it was written in place", n)
+	}
+	return res, nil
+}
+
+// oldFile makes an existing plain file right.
+func (c *fileRun) oldFile(n fileNode, w fileWant, st atomicfile.Stat) error {
+	if w.body == nil || c.knownSame(n, st, w) {
+		return c.attrs(n, st, w, false)
+	}
+	f, now, err := n.dir.Open(n.name)
+	if err != nil {
+		return c.unreadable(n, err)
+	}
+	defer f.Close()
+	same, err := w.body.equal(c.ctx, f, now)
+	if err != nil {
+		return err
+	}
+	if same {
+		// Only if it did not change while it was read is it known what was read.
+		end, err := f.Stat()
+		return errors.Join(err, c.attrs(n, now, w, end == now))
+	}
+	if err := c.reportContent(n, f, w); err != nil {
+		return err
+	}
+	mode, err := c.reportAttrs(n, now, w.mode)
+	if err != nil || !c.apply {
+		return err
+	}
+	res, err := c.write(n, w, &atomicfile.New{Mode: mode, UID: c.uid, GID: c.gid, Old: &now, From: f})
+	if err != nil {
+		return noParent(n, err)
+	}
+	if res.Sure {
+		c.found(n, res.Stat, w)
+	}
+	return nil
+}
+
+func (c *fileRun) unreadable(n fileNode, err error) error {
+	if isMissing(err) || errors.Is(err, unix.ELOOP) || errors.Is(err, atomicfile.ErrNotRegular) {
+		return fmt.Errorf("%s changed while it was looked at: %w", n, err)
+	}
+	return err
+}
+
+func (c *fileRun) reportContent(n fileNode, f *atomicfile.File, w fileWant) error {
+	if c.quiet {
+		c.changed = true
+		return nil
+	}
+	if err := f.Rewind(); err != nil {
+		return err
+	}
+	from, err := fileShow(c.ctx, f)
+	if err != nil {
+		return err
+	}
+	to, err := w.body.show(c.ctx)
+	if err != nil {
+		return err
+	}
+	c.change(n, "content", from, to, engine.Updated)
+	return nil
+}
+
+// attrs makes owner, group and mode of something right whose content is.
+func (c *fileRun) attrs(n fileNode, st atomicfile.Stat, w fileWant, sure bool) error {
+	mode, err := c.reportAttrs(n, st, w.mode)
+	if err != nil {
+		return err
+	}
+	uid, gid, mode := c.altered(st, mode)
+	if uid < 0 && gid < 0 && mode < 0 {
+		if sure {
+			c.found(n, st, w)
+		}
+		return nil
+	}
+	if !c.apply {
+		return nil
+	}
+	now, err := n.dir.SetAttrs(n.name, st, mode, uid, gid)
+	if err != nil {
+		return err
+	}
+	c.wrote(n, now)
+	return nil
+}
+
+// altered returns what of the owner, the group and the mode has to change; -1
+// for what has not.
+func (c *fileRun) altered(st atomicfile.Stat, mode int) (uid, gid, perm int) {
+	uid, gid, perm = c.uid, c.gid, mode
+	if uid == int(st.UID) {
+		uid = -1
+	}
+	if gid == int(st.GID) {
+		gid = -1
+	}
+	if perm == int(st.Perm()) {
+		perm = -1
+	}
+	return uid, gid, perm
+}
+
+// reportAttrs reports differences of owner, group and mode, and returns the
+// wanted permissions, -1 for none.
+func (c *fileRun) reportAttrs(n fileNode, st atomicfile.Stat, m schema.Mode) (int, error) {
+	want, err := filePerm(m, st.Perm(), st.IsDir())
+	if err != nil {
+		return -1, err
+	}
+	uid, gid, perm := c.altered(st, want)
+	if uid >= 0 {
+		c.change(n, "owner", fileUserName(st.UID, c.Owner), c.Owner, engine.Updated)
+	}
+	if gid >= 0 {
+		c.change(n, "group", fileGroupName(st.GID, c.Group), c.Group, engine.Updated)
+	}
+	if perm >= 0 {
+		c.change(n, "mode", fileOctal(st.Perm()), fileOctal(uint32(perm)), engine.Updated)
+	}
+	return want, nil
+}
+
+// found keeps that a file has its content.
+func (c *fileRun) found(n fileNode, st atomicfile.Stat, w fileWant) {
+	if n.rel == "" {
+		c.remember(n, st, w.inputs)
+		return
+	}
+	if len(w.inputs) == 1 && c.settled(n.String(), st) && c.settled(c.Source, w.inputs[0]) {
+		c.same[n.rel] = fileSame{from: w.inputs[0], to: st}
+	}
+}
+
+// knownSame reports whether an earlier run has found an entry equal to its
+// source, and neither has changed.
+func (c *fileRun) knownSame(n fileNode, st atomicfile.Stat, w fileWant) bool {
+	if n.rel == "" || len(w.inputs) != 1 {
+		return false
+	}
+	known := fileSame{from: w.inputs[0], to: st}
+	if c.same[n.rel] != known && c.seen.entries[n.rel] != known {
+		return false
+	}
+	c.same[n.rel] = known
+	return true
+}

@@ -1,0 +1,377 @@
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+)
+
+// absent removes what is at the path. A link is removed and not followed.
+func (c *fileRun) absent(n fileNode) error {
+	st, err := n.lstat()
+	switch {
+	case isMissing(err):
+		return nil
+	case err != nil:
+		return err
+	case st.IsDir() != c.isFolder() && !c.Force:
+		return fmt.Errorf("%s is a %s and the path says otherwise; force: true removes it", n, st.Kind())
+	}
+	all := c.Recurse || c.Force
+	if st.IsDir() && !all {
+		if err := c.empty(n); err != nil {
+			return err
+		}
+	}
+	c.change(n, "state", FileExists, FileAbsent, engine.Deleted)
+	if !c.apply {
+		return nil
+	}
+	if err := n.dir.Remove(n.name, all); err != nil {
+		return err
+	}
+	c.wrote(n, st)
+	return nil
+}
+
+func (c *fileRun) empty(n fileNode) error {
+	dir, err := n.dir.OpenDir(n.name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Names()
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("%s is not empty; recurse: true removes it with what is in it", n)
+	}
+	return err
+}
+
+// link makes a symbolic link right.
+func (c *fileRun) link(n fileNode, target string) error {
+	st, err := n.lstat()
+	missing := isMissing(err)
+	switch {
+	case missing:
+		c.change(n, "state", nil, FileExists, engine.Created)
+		c.change(n, "source", nil, target, engine.Updated)
+		c.reportNewAttrs(n, -1)
+	case err != nil:
+		return err
+	case st.IsLink():
+		has, err := n.dir.Readlink(n.name)
+		if err != nil {
+			return err
+		}
+		if has == target {
+			return c.linkOwner(n, st)
+		}
+		c.change(n, "source", has, target, engine.Updated)
+		if _, err := c.reportAttrs(n, st, ""); err != nil {
+			return err
+		}
+	default:
+		if err := c.replaces(n, st, "link"); err != nil {
+			return err
+		}
+		c.change(n, "source", nil, target, engine.Updated)
+		c.reportNewAttrs(n, -1)
+	}
+	if !c.apply {
+		if missing {
+			return c.parent(n)
+		}
+		return nil
+	}
+	return c.makeLink(n, st, target)
+}
+
+func (c *fileRun) linkOwner(n fileNode, st atomicfile.Stat) error {
+	if _, err := c.reportAttrs(n, st, ""); err != nil {
+		return err
+	}
+	uid, gid, _ := c.altered(st, -1)
+	if uid < 0 && gid < 0 {
+		c.remember(n, st, nil)
+		return nil
+	}
+	if !c.apply {
+		return nil
+	}
+	_, err := n.dir.SetAttrs(n.name, st, -1, uid, gid)
+	return err
+}
+
+func (c *fileRun) makeLink(n fileNode, old atomicfile.Stat, target string) error {
+	if old.IsDir() {
+		if err := n.dir.Remove(n.name, true); err != nil {
+			return err
+		}
+	}
+	uid, gid := c.uid, c.gid
+	if old.IsLink() && uid < 0 {
+		uid = int(old.UID)
+	}
+	if old.IsLink() && gid < 0 {
+		gid = int(old.GID)
+	}
+	if err := n.dir.Symlink(n.name, target, uid, gid); err != nil {
+		return noParent(n, err)
+	}
+	if st, err := n.lstat(); err == nil {
+		c.wrote(n, st)
+	}
+	return nil
+}
+
+// folder makes a folder right, and what is below it.
+func (c *fileRun) folder(n fileNode) error {
+	deep := c.Recurse && (c.Source != "" || c.Purge)
+	if !deep {
+		_, err := c.oneFolder(n, c.Mode)
+		return err
+	}
+	c.managed = c.shared().managedBelow(c.path)
+	c.same = map[string]fileSame{}
+	// Everything is looked at and reported before anything is altered.
+	apply := c.apply
+	c.apply = false
+	err := c.tree(n)
+	if c.apply = apply; apply && (c.changed || err != nil) {
+		c.quiet = true
+		err = c.tree(n)
+	}
+	c.seen.entries = c.same
+	return err
+}
+
+// tree makes the folder and what is below it right, or reports what differs.
+func (c *fileRun) tree(n fileNode) error {
+	var src *atomicfile.Dir
+	if c.Source != "" {
+		d, err := atomicfile.OpenDir(path.Clean(c.Source))
+		if err != nil {
+			return fmt.Errorf("source: %w", err)
+		}
+		defer d.Close()
+		src = &d
+	}
+	exists, err := c.oneFolder(n, c.Mode)
+	if err != nil {
+		return err
+	}
+	return c.below(n, exists, src)
+}
+
+// oneFolder makes a folder right, without what is in it. It reports whether it
+// exists now.
+func (c *fileRun) oneFolder(n fileNode, mode schema.Mode) (bool, error) {
+	st, err := n.lstat()
+	switch {
+	case isMissing(err):
+		c.change(n, "state", nil, FileExists, engine.Created)
+	case err != nil:
+		return false, err
+	case st.IsDir():
+		return true, c.attrs(n, st, fileWant{mode: mode}, true)
+	default:
+		if err := c.replaces(n, st, "folder"); err != nil {
+			return false, err
+		}
+	}
+	perm, perr := filePerm(mode, folderFresh, true)
+	if perr != nil {
+		return false, perr
+	}
+	c.reportNewAttrs(n, perm)
+	if !c.apply {
+		if isMissing(err) && !c.Recurse {
+			return false, c.parent(n)
+		}
+		return false, nil
+	}
+	if err == nil {
+		if err := n.dir.Remove(n.name, false); err != nil {
+			return false, err
+		}
+	}
+	return true, c.makeFolder(n, perm)
+}
+
+func (c *fileRun) makeFolder(n fileNode, perm int) error {
+	first := uint32(0o777)
+	if perm >= 0 {
+		first = uint32(perm) & 0o777
+	}
+	err := n.dir.Mkdir(n.name, first)
+	if errors.Is(err, unix.ENOENT) && c.Recurse && n.rel == "" {
+		if err := fileParents(path.Dir(n.String())); err != nil {
+			return err
+		}
+		err = n.dir.Mkdir(n.name, first)
+	}
+	if err != nil {
+		return noParent(n, err)
+	}
+	st, err := n.lstat()
+	if err != nil {
+		return err
+	}
+	c.wrote(n, st)
+	if uid, gid, m := c.altered(st, perm); uid >= 0 || gid >= 0 || m >= 0 {
+		_, err = n.dir.SetAttrs(n.name, st, m, uid, gid)
+	}
+	return err
+}
+
+// fileParents makes missing folders from the top down.
+func fileParents(p string) error {
+	n := fileAt(p)
+	err := n.dir.Mkdir(n.name, 0o777)
+	if errors.Is(err, unix.ENOENT) {
+		if err := fileParents(path.Dir(p)); err != nil {
+			return err
+		}
+		err = n.dir.Mkdir(n.name, 0o777)
+	}
+	if errors.Is(err, unix.EEXIST) {
+		return nil
+	}
+	return err
+}
+
+// below makes the entries of a folder right. exists says whether the folder is
+// there: if not, all of source would be made.
+func (c *fileRun) below(n fileNode, exists bool, src *atomicfile.Dir) error {
+	dst := atomicfile.Dir{}
+	if exists {
+		var err error
+		if dst, err = c.openBelow(n); err != nil {
+			return err
+		}
+		defer dst.Close()
+	} else {
+		dst = atomicfile.At(n.String()) // for messages
+	}
+	var errs []error
+	wanted := map[string]bool{}
+	if src != nil {
+		names, err := src.Names()
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
+			if atomicfile.IsTemp(name) {
+				continue
+			}
+			wanted[name] = true
+			errs = append(errs, c.entry(fileNode{dst, name, path.Join(n.rel, name), !exists}, *src, name))
+		}
+	}
+	if c.Purge && exists {
+		errs = append(errs, c.purgeBelow(n, dst, wanted))
+	}
+	return errors.Join(errs...)
+}
+
+// openBelow opens the folder to work in. Only the one at the top may be reached
+// by a link in its path; below it none is followed.
+func (c *fileRun) openBelow(n fileNode) (atomicfile.Dir, error) {
+	if n.rel == "" && n.name == "." {
+		return atomicfile.OpenDir(n.String())
+	}
+	return n.dir.OpenDir(n.name)
+}
+
+// entry copies one thing from source.
+func (c *fileRun) entry(n fileNode, src atomicfile.Dir, name string) error {
+	if isManaged, ok := c.managed[n.rel]; ok && isManaged {
+		return nil // another resource of the graph says what it is
+	}
+	st, err := src.Lstat(name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("source: %w", err)
+	case st.IsDir():
+		sub, err := src.OpenDir(name)
+		if err != nil {
+			return fmt.Errorf("source: %w", err)
+		}
+		defer sub.Close()
+		exists, err := c.oneFolder(n, fileCopied(st))
+		if err != nil {
+			return err
+		}
+		return c.below(n, exists, &sub)
+	case st.IsLink():
+		target, err := src.Readlink(name)
+		if err != nil {
+			return fmt.Errorf("source: %w", err)
+		}
+		return c.link(n, target)
+	case st.IsRegular():
+		return c.file(n, fileWant{
+			body:   fileFrom(src, name, st.Size),
+			mode:   fileCopied(st),
+			inputs: []atomicfile.Stat{st},
+		})
+	default:
+		return fmt.Errorf("source %s is a %s; only files, folders and links are copied", src.Path(name), st.Kind())
+	}
+}
+
+// purgeBelow removes the entries of a folder that nobody wants.
+func (c *fileRun) purgeBelow(n fileNode, dst atomicfile.Dir, wanted map[string]bool) error {
+	names, err := dst.Names()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range names {
+		rel := path.Join(n.rel, name)
+		itself, leads := c.managed[rel]
+		switch {
+		case wanted[name], itself, atomicfile.IsTemp(name) && !dst.Stale(name):
+		case leads:
+			errs = append(errs, c.purgeInside(fileNode{dst, name, rel, false}))
+		default:
+			errs = append(errs, c.purgeOne(fileNode{dst, name, rel, false}))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// purgeInside purges a folder that itself stays, since it leads to something
+// that is managed.
+func (c *fileRun) purgeInside(n fileNode) error {
+	st, err := n.lstat()
+	if err != nil || !st.IsDir() {
+		return err
+	}
+	return c.below(n, true, nil)
+}
+
+func (c *fileRun) purgeOne(n fileNode) error {
+	st, err := n.lstat()
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.change(n, "state", st.Kind(), FileAbsent, engine.Deleted)
+	if !c.apply {
+		return nil
+	}
+	c.wrote(n, st)
+	return n.dir.Remove(n.name, true)
+}

@@ -1,0 +1,217 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+)
+
+// fileFlushDelay is how long the files must be at rest before what was written
+// is flushed to the disks. The system does it by itself after some seconds; this
+// keeps a single repair from waiting behind the flush of the one before.
+const fileFlushDelay = time.Second
+
+// fileShared is what all files of an engine have in common: which paths are
+// managed, which file systems were written to, and what does not change from
+// file to file. It is safe for concurrent use. It flushes each file system that
+// was written to once when the files have come to rest, and at Close; the
+// timer's function is the only thing that runs by itself, and Close waits for it.
+type fileShared struct {
+	fileIDs
+
+	mu      sync.Mutex
+	managed map[string]int              // how many resources have this path
+	purging map[chan struct{}]string    // wakes the folder that is purged
+	dirty   map[uint64]fileDirty        // by device
+	clocks  map[uint64]atomicfile.Clock // by device
+	busy    bool                        // between Begin and End
+	timer   *time.Timer
+	flushes sync.WaitGroup
+}
+
+// fileDirty is a place on a file system that was written to.
+type fileDirty struct {
+	dir  string
+	logf func(string, ...any)
+}
+
+// Shared names what files have in common: one for the whole engine.
+func (*FileRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return "file", func(context.Context, engine.Host) (engine.Shared, error) { return newFileShared(), nil }
+}
+
+func newFileShared() *fileShared {
+	return &fileShared{
+		managed: map[string]int{},
+		purging: map[chan struct{}]string{},
+		dirty:   map[uint64]fileDirty{},
+		clocks:  map[uint64]atomicfile.Clock{},
+	}
+}
+
+// Begin holds flushes back until End.
+func (s *fileShared) Begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = true
+}
+
+// End has what was written flushed after a moment of rest. It does not block.
+func (s *fileShared) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = false
+	if len(s.dirty) == 0 {
+		return
+	}
+	if s.timer == nil {
+		s.timer = time.AfterFunc(fileFlushDelay, s.flushAtRest)
+		return
+	}
+	s.timer.Reset(fileFlushDelay)
+}
+
+func (s *fileShared) flushAtRest() {
+	s.mu.Lock()
+	if s.busy {
+		s.mu.Unlock()
+		return // End will come again
+	}
+	s.flushes.Add(1)
+	todo := s.takeDirty()
+	s.mu.Unlock()
+	defer s.flushes.Done()
+	_ = flushAll(todo)
+}
+
+// Close flushes what is left.
+func (s *fileShared) Close() error {
+	s.mu.Lock()
+	s.busy = true // a timer that fires now does nothing
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	todo := s.takeDirty()
+	s.mu.Unlock()
+	err := flushAll(todo)
+	s.flushes.Wait()
+	return err
+}
+
+func (s *fileShared) takeDirty() map[uint64]fileDirty {
+	todo := s.dirty
+	s.dirty = map[uint64]fileDirty{}
+	return todo
+}
+
+func flushAll(todo map[uint64]fileDirty) error {
+	var errs []error
+	for d := range maps.Values(todo) {
+		if err := atomicfile.Flush(d.dir); err != nil {
+			d.logf("what was written may not be on the disk yet: %v", err)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// wrote notes that the file system of a file was written to. It may be called on
+// nil, as all that follow.
+func (s *fileShared) wrote(dev uint64, dir string, logf func(string, ...any)) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.dirty[dev]; !ok {
+		s.dirty[dev] = fileDirty{dir: dir, logf: logf}
+	}
+}
+
+// clock returns what the timestamps of a device are worth; path is on it.
+func (s *fileShared) clock(dev uint64, path string) atomicfile.Clock {
+	if s == nil {
+		return atomicfile.ClockOf(path)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.clocks[dev]
+	if !ok {
+		c = atomicfile.ClockOf(path)
+		s.clocks[dev] = c
+	}
+	return c
+}
+
+func (s *fileShared) manage(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.managed[path]++
+}
+
+// unmanage takes a path back, and wakes the folders that now may purge it.
+func (s *fileShared) unmanage(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.managed[path]--
+	if s.managed[path] > 0 {
+		return
+	}
+	delete(s.managed, path)
+	for wake, root := range s.purging {
+		if strings.HasPrefix(path, root) {
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// purge returns a channel that receives when a path below root is no longer
+// managed, until stop is called.
+func (s *fileShared) purge(root string) (wake <-chan struct{}, stop func()) {
+	if s == nil {
+		return nil, func() {}
+	}
+	c := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.purging[c] = root
+	return c, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.purging, c)
+	}
+}
+
+// managedBelow returns, relative to root, the paths below it that are managed
+// (true) and the folders that lead to them (false).
+func (s *fileShared) managedBelow(root string) map[string]bool {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	below := map[string]bool{}
+	for p := range s.managed {
+		rel, ok := strings.CutPrefix(p, root)
+		rel = strings.TrimSuffix(rel, "/")
+		if !ok || rel == "" {
+			continue
+		}
+		below[rel] = true
+		for i := strings.LastIndexByte(rel, '/'); i > 0; i = strings.LastIndexByte(rel[:i], '/') {
+			if _, ok := below[rel[:i]]; !ok {
+				below[rel[:i]] = false
+			}
+		}
+	}
+	return below
+}
