@@ -188,16 +188,14 @@ func (w *World) alter(op engine.Op, rev int64) engine.Update {
 	return engine.Update{KV: engine.KV{Key: op.Key, Value: e.value, Revision: rev}}
 }
 
-// compact forgets the oldest revisions, once half as much again as is wanted is
-// there, so that its cost is constant for each change.
+// compact forgets the oldest changes, once half as much again as is wanted is
+// there, so that its cost is constant for each change. The revision that it cuts
+// through is forgotten as a whole: no watcher may start before floor.
 func (w *World) compact() {
 	if len(w.log) <= w.history+w.history/2 {
 		return
 	}
 	cut := len(w.log) - w.history
 	w.floor = w.log[cut-1].Revision
-	for cut < len(w.log) && w.log[cut].Revision == w.floor {
-		cut++
-	}
 	w.log = append([]engine.Update(nil), w.log[cut:]...)
 }

@@ -1,0 +1,26 @@
+package journal_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/journal/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestMemory(t *testing.T) {
+	storetest.Run(t, storetest.Backend{Open: func(*testing.T) engine.Store { return journal.NewMemory() }})
+}
+
+// TestReopen shows that the part of the suite for durable stores runs: a store
+// that is simply kept is one that survives.
+func TestReopen(t *testing.T) {
+	storetest.Run(t, storetest.Backend{
+		Open:   func(*testing.T) engine.Store { return journal.NewMemory() },
+		Reopen: func(_ *testing.T, s engine.Store) engine.Store { return s },
+	})
+}
