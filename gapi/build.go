@@ -1,6 +1,7 @@
 package gapi
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -136,8 +137,12 @@ func (b *builder) graph() *engine.Graph {
 	return g
 }
 
-// finish sorts the findings and names the resource in those without a position.
+// finish leaves out what is said at a place that the frontend could not read,
+// names the resource in findings without a position, and sorts.
 func (b *builder) finish() {
+	if b.d.Problems.Err() != nil {
+		b.leaveOut()
+	}
 	for i := range b.diags {
 		d := &b.diags[i]
 		if d.Pos.IsZero() && d.Resource != "" && !strings.Contains(d.Message, d.Resource) {
@@ -145,6 +150,16 @@ func (b *builder) finish() {
 		}
 	}
 	b.diags.Sort()
+}
+
+func (b *builder) leaveOut() {
+	n := len(b.d.Problems)
+	said := make(map[schema.Pos]bool, n)
+	for _, d := range b.d.Problems {
+		said[d.Pos] = true
+	}
+	own := slices.DeleteFunc(b.diags[n:], func(d schema.Diagnostic) bool { return d.Pos.Line > 0 && said[d.Pos] })
+	b.diags = b.diags[:n+len(own)]
 }
 
 func (b *builder) add(d schema.Diagnostic) { b.diags = append(b.diags, d) }

@@ -64,6 +64,9 @@ func (b *builder) resolve(it *item, r schema.Ref, pos schema.Pos, word string) (
 	if i, ok := b.byRef[ident{kind, r.Name}]; ok {
 		return b.items[i], true
 	}
+	if b.d.Partial {
+		return nil, false
+	}
 	id := schema.Ref{Kind: kind, Name: r.Name}.ID()
 	b.add(schema.Diagnostic{
 		Pos: pos, Resource: it.id,

@@ -50,8 +50,13 @@ type Declared struct {
 	Edges     []EdgeDecl
 
 	// Problems are what the frontend found wrong and could read past. Build
-	// returns them with its own.
+	// returns them with its own, of which it leaves out those at the same places.
 	Problems schema.Diagnostics
+
+	// Partial says that something that belongs to the graph could not be read at
+	// all, as Problems tell. References to what is not there are then no
+	// findings.
+	Partial bool
 }
 
 // Declaration is one resource as it was declared.

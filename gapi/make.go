@@ -1,6 +1,7 @@
 package gapi
 
 import (
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -56,7 +57,7 @@ func (b *builder) decode(it *item, res engine.Res) {
 	for _, d := range schema.Decode(value, res) {
 		if !it.willReceive(value, d.Path) {
 			d.Resource = it.id
-			b.add(d)
+			b.add(guessKey(d))
 		}
 	}
 	for _, key := range it.info.readOnly {
@@ -64,6 +65,21 @@ func (b *builder) decode(it *item, res engine.Res) {
 			b.add(schema.Diagnostic{Pos: n.Pos, Resource: it.id, Path: key, Message: key + " can only be read, not set"})
 		}
 	}
+}
+
+// guessKey suggests the keys that every resource has for an unknown one.
+func guessKey(d schema.Diagnostic) schema.Diagnostic {
+	if d.Suggestion != "" || !strings.HasPrefix(d.Message, "unknown key ") {
+		return d
+	}
+	if t, err := schema.OfType(reflect.TypeFor[engine.MetaParams]()); err == nil && slices.Contains(t.Keys(), d.Path) {
+		d.Suggestion = "meta: {" + d.Path + ": ...}"
+		return d
+	}
+	if !strings.ContainsAny(d.Path, ".[") {
+		d.Suggestion = schema.Nearest(d.Path, append([]string{"name"}, schema.ReservedKeys...))
+	}
+	return d
 }
 
 // willReceive reports whether a finding is about a parameter that is missing

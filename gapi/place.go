@@ -74,6 +74,11 @@ func (b *builder) metaError(it *item, err error) {
 	pos := it.Pos
 	if n := it.Meta.Get(key); n != nil {
 		pos = n.Pos
+		for _, item := range n.Items {
+			if strings.Contains(msg, quote(item.Text)) {
+				pos = item.Pos
+			}
+		}
 	}
 	b.add(schema.Diagnostic{Pos: pos, Resource: it.id, Path: "meta." + key, Message: msg})
 }

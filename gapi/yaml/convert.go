@@ -264,6 +264,7 @@ func (c *converter) scalar(n *yaml.Node) *schema.Node {
 	kind, ok := scalarKinds[n.Tag]
 	if !ok {
 		c.badTag(n)
+		kind = schema.NodeString
 	}
 	s := c.new(n, kind)
 	s.Text = n.Value

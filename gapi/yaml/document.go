@@ -31,14 +31,23 @@ type include struct {
 // read makes a part of a source.
 func read(file string, src []byte) *part {
 	p := &part{file: file}
-	root, ds := parse(file, src)
-	p.problems = ds
+	root, bad := parse(file, src)
 	if root == nil {
-		p.unreadable = true
+		p.problems, p.unreadable = bad, true
 		return p
 	}
 	p.document(root)
+	p.problems = append(bad, beyond(bad, p.problems)...)
 	return p
+}
+
+// beyond returns the findings at other places than those before.
+func beyond(before, found schema.Diagnostics) schema.Diagnostics {
+	at := make(map[schema.Pos]bool, len(before))
+	for _, d := range before {
+		at[d.Pos] = true
+	}
+	return slices.DeleteFunc(found, func(d schema.Diagnostic) bool { return at[d.Pos] })
 }
 
 func (p *part) errorf(pos schema.Pos, format string, args ...any) {

@@ -45,9 +45,9 @@ type loading struct {
 }
 
 // Load reads the graph at path once: a file, a folder of *.yaml and *.yml, or "-"
-// for stdin. The error is schema.Diagnostics when the input can't be read as a
-// graph at all; other findings are in Declared.Problems. It is called by verbs
-// that need no more than one graph.
+// for stdin. The error is schema.Diagnostics when none of it can be read as a
+// graph; other findings are in Declared.Problems, for Build to tell with its own.
+// It is called by verbs that need no more than one graph.
 func Load(path string, o Options, stdin io.Reader) (*gapi.Declared, error) {
 	return newFiles(path, o, stdin).load().result()
 }
@@ -67,14 +67,14 @@ func (l *loader) load() *loading {
 // result joins what the files say.
 func (g *loading) result() (*gapi.Declared, error) {
 	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Problems: slices.Clone(g.errs)}
-	bad := g.errs != nil
+	d.Partial = g.errs != nil
 	n, e := 0, 0
 	for _, p := range g.parts {
 		n, e = n+len(p.resources), e+len(p.edges)
 	}
 	d.Resources, d.Edges = make([]gapi.Declaration, 0, n), make([]gapi.EdgeDecl, 0, e)
 	for _, p := range g.parts {
-		bad = bad || p.unreadable
+		d.Partial = d.Partial || p.unreadable
 		d.Problems = append(d.Problems, p.problems...)
 		d.Resources = append(d.Resources, p.resources...)
 		d.Edges = append(d.Edges, p.edges...)
@@ -86,7 +86,7 @@ func (g *loading) result() (*gapi.Declared, error) {
 			d.Comment = p.comment
 		}
 	}
-	if bad {
+	if d.Partial && len(d.Resources) == 0 {
 		d.Problems.Sort()
 		return nil, d.Problems
 	}

@@ -7,6 +7,10 @@ import (
 
 // resource reads one entry of a kind.
 func (p *part) resource(kind schema.Pair, n *schema.Node) {
+	if n.Kind == schema.NodeNull {
+		p.errorf(n.Pos, "this entry is empty, a resource begins with \"name:\"")
+		return
+	}
 	if n.Kind != schema.NodeMap {
 		p.errorf(n.Pos, "a resource is a map that begins with \"name:\", not %s", describe(n))
 		return

@@ -1,0 +1,186 @@
+package yaml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Format returns a document in its usual form: two spaces for each level, lists as
+// far in as their key, one blank line where there were several, no trailing
+// spaces. The order of keys, quotes, comments and what the document says stay.
+// What is formatted already comes back the same. The error is schema.Diagnostics
+// when src can't be parsed, or says that no form was found that keeps everything;
+// src is then best left alone. It is called by the verb fmt.
+func Format(src []byte) ([]byte, error) {
+	before, ds := parse("", src)
+	if before == nil {
+		return nil, ds
+	}
+	const most = 4 // rounds until nothing moves
+	out := src
+	for range most {
+		next, err := formatOnce(out)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(next, out) {
+			return out, lost(before, src, out)
+		}
+		out = next
+	}
+	return nil, errors.New("the document can't be formatted: its comments do not come to rest")
+}
+
+// formatOnce writes the document as the library does, with the blank lines of
+// before.
+func formatOnce(src []byte) ([]byte, error) {
+	doc, err := document(src)
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	d, err := yaml.NewDumper(&buf, yaml.WithIndent(2), yaml.WithCompactSeqIndent(), yaml.WithLineWidth(-1))
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(d.Dump(doc), d.Close()); err != nil {
+		return nil, fmt.Errorf("the document can't be formatted: %w", err)
+	}
+	out := buf.Bytes()
+	again, err := document(out)
+	if err != nil {
+		return nil, fmt.Errorf("the document can't be formatted: %w", err)
+	}
+	return withBlanks(src, doc, out, again), nil
+}
+
+func document(src []byte) (*yaml.Node, error) {
+	l, err := newLoader(src)
+	if err != nil {
+		return nil, err
+	}
+	var doc yaml.Node
+	if err := l.Load(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return nil, schema.Diagnostics{syntaxError("", src, err)}
+	}
+	return &doc, nil
+}
+
+// withBlanks puts a blank line into out before each line whose node had one in
+// src. The trees have the same shape.
+func withBlanks(src []byte, from *yaml.Node, out []byte, to *yaml.Node) []byte {
+	in, lines := lines(src), lines(out)
+	blank := make([]bool, len(lines)+1)
+	var walk func(a, b *yaml.Node)
+	walk = func(a, b *yaml.Node) {
+		if i, j := top(in, a), top(lines, b); i > 0 && j > 0 && j < len(lines) && isBlank(in[i-1]) {
+			blank[j] = true
+		}
+		for i := range min(len(a.Content), len(b.Content)) {
+			walk(a.Content[i], b.Content[i])
+		}
+	}
+	walk(from, to)
+	var buf bytes.Buffer
+	for i, line := range lines {
+		if blank[i] && i > 0 && !isBlank(lines[i-1]) {
+			buf.WriteByte('\n')
+		}
+		buf.WriteString(line)
+		buf.WriteByte('\n')
+	}
+	return buf.Bytes()
+}
+
+// lines splits a source, without the empty end after the last line.
+func lines(src []byte) []string {
+	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n"), "\n")
+}
+
+// top returns the index of the line where a node begins, or of the first of the
+// comments right above it; 0 if the node does not begin its line.
+func top(lines []string, n *yaml.Node) int {
+	i := n.Line - 1
+	if i <= 0 || i >= len(lines) || !beginsLine(lines[i], n.Column-1) {
+		return 0
+	}
+	for i > 0 && strings.HasPrefix(strings.TrimSpace(lines[i-1]), "#") {
+		i--
+	}
+	return i
+}
+
+// beginsLine reports whether before the column there are only spaces and dashes
+// of lists.
+func beginsLine(line string, col int) bool {
+	return col <= len(line) && strings.Trim(line[:max(col, 0)], " -") == ""
+}
+
+func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
+
+// lost returns an error if the formatted document does not say the same, or lacks
+// a comment.
+func lost(before *schema.Node, src, out []byte) error {
+	after, ds := parse("", out)
+	if after == nil {
+		return ds
+	}
+	if !equal(before, after) {
+		return errors.New("the document can't be formatted without changing what it says")
+	}
+	a, err := document(src)
+	if err != nil {
+		return err
+	}
+	b, err := document(out)
+	if err != nil {
+		return err
+	}
+	kept := map[string]int{}
+	for c := range comments(b) {
+		kept[c]++
+	}
+	for c := range comments(a) {
+		if kept[c]--; kept[c] < 0 {
+			return fmt.Errorf("the document can't be formatted without losing the comment %q", c)
+		}
+	}
+	return nil
+}
+
+// comments yields the lines of all comments.
+func comments(n *yaml.Node) iter.Seq[string] {
+	return func(yield func(string) bool) { eachComment(n, yield) }
+}
+
+func eachComment(n *yaml.Node, yield func(string) bool) bool {
+	for _, c := range []string{n.HeadComment, n.LineComment, n.FootComment} {
+		for line := range strings.SplitSeq(c, "\n") {
+			if line = strings.TrimSpace(line); line != "" && !yield(line) {
+				return false
+			}
+		}
+	}
+	for _, child := range n.Content {
+		if !eachComment(child, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// equal compares what two trees say.
+func equal(a, b *schema.Node) bool {
+	return a.Kind == b.Kind && a.Text == b.Text &&
+		slices.EqualFunc(a.Items, b.Items, equal) &&
+		slices.EqualFunc(a.Pairs, b.Pairs, func(p, q schema.Pair) bool { return p.Key == q.Key && equal(p.Value, q.Value) })
+}
