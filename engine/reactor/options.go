@@ -38,6 +38,8 @@ type Options struct {
 	StateDir string // VarDir lives below it; when empty, VarDir is an error
 	ReadOnly bool   // VarDir makes no folder and removes none: for a plan
 
+	Once bool // no Watch is started: every vertex is looked at as if polled, once; for a plan
+
 	Logger   *slog.Logger // discards when nil
 	Debug    bool         // given to resources
 	Listener Listener

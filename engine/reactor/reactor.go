@@ -65,6 +65,7 @@ type Reactor struct {
 	expecting  bool
 	stirred    int64
 	converged  bool
+	final      Counts
 	looking    bool
 	inbox      []*vertex
 }
@@ -115,8 +116,13 @@ func (r *Reactor) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		r.turn(ctx)
 	}
+	r.final = r.m.Counts()
 	return r.stop()
 }
+
+// Final returns how the graph stood when the context of Run ended: the number of
+// vertices by state, and whether it had converged. It is valid after Run.
+func (r *Reactor) Final() (Counts, bool) { return r.final, r.converged }
 
 // turn waits for one thing to happen, does what it asks for, and starts what can
 // be started then.

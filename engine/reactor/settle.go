@@ -101,7 +101,7 @@ func (r *Reactor) next(v *vertex, run Run, retry bool) {
 	case retry:
 		v.retryAt = r.now() + int64(run.RetryIn)
 		r.after(run.RetryIn, v, func() { r.wake(v) })
-	case v.meta.Poll > 0:
+	case v.meta.Poll > 0 && !r.opt.Once:
 		r.after(jitter(r, v.meta.Poll), v, func() { r.event(v) })
 	}
 	if v.rewatch {

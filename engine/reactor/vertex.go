@@ -183,7 +183,7 @@ func (r *Reactor) varBase(id, kind, name string) (string, error) {
 }
 
 // polled reports whether the vertex is looked at without a Watch of its own.
-func (v *vertex) polled() bool { return v.meta.Poll > 0 || v.meta.Hidden }
+func (v *vertex) polled() bool { return v.meta.Poll > 0 || v.meta.Hidden || v.r.opt.Once }
 
 // protect calls f and turns a panic in it into an error.
 func protect(method string, f func() error) (err error) {

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	_ "github.com/reactivegraph/mgmt/resources"
+)
+
+// app is one invocation of the program.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	exit     func(int) // ends the process at once
+}
+
+// The exit codes; see docs/reference/cli.md.
+const (
+	exitOK     = 0
+	exitUsage  = 1
+	exitChange = 2
+	exitFailed = 4
+	exitTime   = 5
+)
+
+// codeError is an error with an exit code of its own. An empty message is not
+// printed.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e *codeError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *codeError) Unwrap() error { return e.err }
+
+// withCode returns an error that ends the program with a code, nil for exitOK.
+func withCode(code int, err error) error {
+	if code == exitOK && err == nil {
+		return nil
+	}
+	return &codeError{code, err}
+}
+
+// main runs the program and returns its exit code.
+func (a *app) main(ctx context.Context, args []string) int {
+	root := newRoot(a)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if msg := err.Error(); msg != "" {
+		fmt.Fprintln(a.err, "mgmt: "+msg)
+	}
+	if e, ok := errors.AsType[*codeError](err); ok {
+		return e.code
+	}
+	return exitUsage
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mgmt",
+		Short: "Keep a machine in the state that a graph of resources describes",
+		Long: `mgmt keeps a machine in the state that a graph of resources describes, and
+repairs it the moment it drifts.
+
+Exit codes: 0 all is as wanted, 1 bad usage or a graph that does not load,
+2 something would change, 4 some resources failed or are blocked, 6 both,
+5 ended by --max-runtime.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.AddCommand(newRun(a))
+	return root
+}

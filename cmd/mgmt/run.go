@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	input input
+	state state
+	log   logFlags
+
+	hostname   string
+	noop       string
+	noWatch    bool
+	parallel   int
+	sema       int
+	quiet      seconds
+	exit       bool
+	statusFile string
+	maxRuntime seconds
+}
+
+func newRun(a *app) *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run --yaml FILE",
+		Short: "Bring the machine to a graph, and keep it there",
+		Long: `Run reads a graph, brings the machine to it, watches it, repairs what drifts at
+once, and follows edits of the graph. It ends at SIGINT or SIGTERM: the first one
+waits for what is running, the second one does not, the third one exits at once.`,
+		Example: `  mgmt run --yaml graph.yaml
+  mgmt run --yaml graph.yaml --converged-exit --converged-timeout 2s
+  generate | mgmt run --yaml - --noop`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	f.input.flags(cmd)
+	f.state.flags(cmd)
+	f.log.flags(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
+	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; --noop=default lets a resource's own noop: false win")
+	fl.Lookup("noop").NoOptDefVal = "all"
+	fl.BoolVar(&f.noWatch, "no-watch", false, "do not follow edits of the graph")
+	fl.IntVar(&f.parallel, "parallel", 0, "how many resources to run at once (default 8 for each core)")
+	fl.IntVar(&f.sema, "sema", 0, "a semaphore over all resources: at most this many run at once, whatever they wait for")
+	fl.Var(&f.quiet, "converged-timeout", "how long nothing must have happened for the graph to be called converged")
+	fl.BoolVar(&f.exit, "converged-exit", false, "exit when the graph has converged")
+	fl.StringVar(&f.statusFile, "converged-status-file", "", "append true or false to this `file` whenever the graph has converged, or no longer is")
+	fl.Var(&f.maxRuntime, "max-runtime", "exit after this time, with code 5")
+	return cmd
+}
+
+func (f *runFlags) noopPolicy() (mgmt.Noop, error) {
+	switch f.noop {
+	case "", "false":
+		return mgmt.NoopOff, nil
+	case "all", "true":
+		return mgmt.NoopAll, nil
+	case "default":
+		return mgmt.NoopDefault, nil
+	default:
+		return 0, fmt.Errorf("--noop=%s: write --noop or --noop=default", f.noop)
+	}
+}
+
+func (f *runFlags) run(ctx context.Context, a *app) (err error) {
+	front, err := f.input.frontend()
+	if err != nil {
+		return err
+	}
+	noop, err := f.noopPolicy()
+	if err != nil {
+		return err
+	}
+	dir, err := f.state.dir()
+	if err != nil {
+		return err
+	}
+	p, err := f.log.presenter(a)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	status, err := openStatusFile(f.statusFile)
+	if err != nil {
+		return err
+	}
+	defer status.close(&err)
+	e, err := mgmt.New(mgmt.Options{
+		Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: dir,
+		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
+		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Strict: true,
+		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),
+		Observer: status.observe(p.observer()),
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := a.onSignals(ctx, e.Abandon)
+	defer stop()
+	p.follow(ctx, e)
+	err = e.Run(ctx, front)
+	p.close()
+	return f.result(e.Report(), err)
+}
+
+// result turns the end of the engine into that of the program.
+func (f *runFlags) result(r mgmt.Report, err error) error {
+	if _, ok := errors.AsType[*mgmt.MaxRuntimeError](err); ok {
+		return withCode(exitTime, err)
+	}
+	if _, ok := errors.AsType[*engine.AbandonedError](err); ok {
+		return withCode(r.ExitCode()|exitFailed, err)
+	}
+	if err != nil {
+		return f.log.diagnose(err)
+	}
+	return withCode(r.ExitCode(), nil)
+}
+
+// statusFile gets a line whenever the graph converges, or does not any more.
+type statusFile struct {
+	f   *os.File
+	err error
+}
+
+func openStatusFile(path string) (*statusFile, error) {
+	if path == "" {
+		return &statusFile{}, nil
+	}
+	f, err := os.OpenFile(filepath.Clean(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("--converged-status-file: %w", err)
+	}
+	return &statusFile{f: f}, nil
+}
+
+func (s *statusFile) observe(o mgmt.Observer) mgmt.Observer {
+	if s.f == nil {
+		return o
+	}
+	next := o.Converged
+	o.Converged = func(yes bool, c mgmt.Counts) {
+		next(yes, c)
+		if _, err := fmt.Fprintln(s.f, yes); err != nil && s.err == nil {
+			s.err = fmt.Errorf("--converged-status-file: %w", err)
+		}
+	}
+	return o
+}
+
+func (s *statusFile) close(err *error) {
+	if s.f == nil {
+		return
+	}
+	if e := errors.Join(s.err, s.f.Close()); e != nil && *err == nil {
+		*err = e
+	}
+}

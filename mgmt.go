@@ -1,0 +1,236 @@
+// Package mgmt is the front door for programs that embed the engine: it puts the
+// reactor, the machine's host, a store and a frontend together.
+//
+//	e, err := mgmt.New(mgmt.Options{})
+//	if err != nil { ... }
+//	err = e.Run(ctx, static.New(graph))
+//
+// Run keeps the machine in the state that the frontend's latest graph describes,
+// until its context ends. The kinds are those of engine.DefaultRegistry unless
+// Options say otherwise; import package resources for the ones that come with
+// mgmt.
+package mgmt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// What the engine reports, and how it is told what it may alter.
+type (
+	Noop   = reactor.Noop
+	Run    = reactor.Run
+	Swap   = reactor.Swap
+	Counts = reactor.Counts
+	Status = reactor.Status
+)
+
+// The policies of noop; see the reactor's.
+const (
+	NoopOff     = reactor.NoopOff
+	NoopDefault = reactor.NoopDefault
+	NoopAll     = reactor.NoopAll
+)
+
+// Options configure an Engine. The zero value is usable.
+type Options struct {
+	Program, Version string
+	Hostname         string // of this machine; asked of the system when empty
+
+	Registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
+	World    engine.World     // in memory when nil
+	Store    engine.Store     // in memory when nil
+
+	// StateDir is where resources keep state; a temporary folder that is removed
+	// at the end of Run when empty.
+	StateDir string
+
+	Logger *slog.Logger // discards when nil
+	Debug  bool
+	Stdin  io.Reader // what a frontend reads as "-"
+
+	Noop     Noop
+	Parallel int  // CheckApply at once; 8 for each core when 0
+	Sema     int  // at most so many CheckApply at once, of all resources together; 0 for no limit
+	NoWatch  bool // do not follow the frontend's input
+
+	// Strict makes Run return the error when the first graph cannot be used,
+	// instead of waiting for a better one.
+	Strict bool
+
+	// ConvergedTimeout is how long nothing must have happened for the graph to
+	// be called converged.
+	ConvergedTimeout time.Duration
+	// ConvergedExit ends Run when the graph has converged.
+	ConvergedExit bool
+	// MaxRuntime ends Run with a *MaxRuntimeError; 0 for never.
+	MaxRuntime time.Duration
+
+	Observer Observer
+
+	readOnly bool // for Plan
+}
+
+// Observer is told what happens; see reactor.Listener, whose rules hold. Refused
+// is called on another goroutine than the others.
+type Observer struct {
+	Swapped   func(Swap)
+	Ran       func(Run)
+	Converged func(bool, Counts)
+	// Refused: a graph could not be used, and the last good one goes on.
+	// schema.Diagnostics where the input is bad.
+	Refused func(error)
+	// Warned: a graph is used, but there is something to say of it.
+	Warned func(schema.Diagnostics)
+}
+
+// Engine runs graphs. Make it with New, and call Run or Plan once.
+type Engine struct {
+	opt  Options
+	once sync.Once
+
+	ready   chan struct{} // closed when the next two are set
+	reactor *reactor.Reactor
+	host    *host.Host
+
+	report Report
+}
+
+// Report is how things stood when Run ended.
+type Report struct {
+	Counts    Counts
+	Converged bool // the graph had converged
+}
+
+// ExitCode returns the code of a process that reports this: 0 all is as wanted, 2
+// something would change, 4 some resources failed or are blocked, 6 both.
+func (r Report) ExitCode() int {
+	code := 0
+	if r.Counts[engine.StateWouldChange]+r.Counts[engine.StateUnknown] > 0 {
+		code |= 2
+	}
+	if r.Counts[engine.StateFailed]+r.Counts[engine.StateBlocked] > 0 {
+		code |= 4
+	}
+	return code
+}
+
+// MaxRuntimeError is the error of Run when it took longer than it might.
+type MaxRuntimeError struct {
+	After    time.Duration
+	Restless []string // what kept changing or has not come to an end, the worst first
+}
+
+func (e *MaxRuntimeError) Error() string {
+	if len(e.Restless) == 0 {
+		return fmt.Sprintf("ended after %s as asked", e.After)
+	}
+	return fmt.Sprintf("not converged after %s: %s", e.After, joinSome(e.Restless, 5))
+}
+
+// New checks the options. It starts nothing.
+func New(o Options) (*Engine, error) {
+	switch {
+	case o.Parallel < 0, o.Sema < 0:
+		return nil, errors.New("mgmt: Parallel and Sema must not be negative")
+	case o.ConvergedTimeout < 0, o.MaxRuntime < 0:
+		return nil, errors.New("mgmt: times must not be negative")
+	}
+	if o.Registry == nil {
+		o.Registry = engine.DefaultRegistry()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.World == nil {
+		o.World = memory.New()
+	}
+	if o.Store == nil {
+		o.Store = journal.NewMemory()
+	}
+	if o.Program == "" {
+		o.Program = "mgmt"
+	}
+	return &Engine{opt: o, ready: make(chan struct{})}, nil
+}
+
+// ErrUsed is the error of a second Run or Plan.
+var ErrUsed = errors.New("mgmt: an Engine runs once")
+
+// Run runs the graphs of the frontend until ctx ends, the graph has converged
+// (with ConvergedExit), or MaxRuntime is over, and leaves nothing behind. It
+// returns nil, a *MaxRuntimeError, an *engine.AbandonedError after Abandon, or
+// the error of the frontend if there was no graph at all. How the graph stood is
+// in Report.
+func (e *Engine) Run(ctx context.Context, f gapi.Frontend) (err error) {
+	if !e.first() {
+		return ErrUsed
+	}
+	s, err := e.open(ctx)
+	if err != nil {
+		close(e.ready)
+		return err
+	}
+	defer s.close(&err)
+	return s.run(ctx, f)
+}
+
+func (e *Engine) first() (yes bool) {
+	e.once.Do(func() { yes = true })
+	return yes
+}
+
+// Report returns how the graph stood at the end. It is valid after Run.
+func (e *Engine) Report() Report { return e.report }
+
+// Abandon makes Run return without waiting for methods that ignore the end of
+// the context; the commands that still run are killed. Callable from any
+// goroutine while Run is going on.
+func (e *Engine) Abandon() {
+	<-e.ready
+	if e.reactor != nil {
+		e.reactor.Abandon()
+		e.host.KillAll()
+	}
+}
+
+// Statuses returns the state of every vertex while Run is going on.
+func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
+	<-e.ready
+	if e.reactor == nil {
+		return nil, reactor.ErrStopped
+	}
+	return e.reactor.Statuses(ctx)
+}
+
+// Counts returns the number of vertices by state while Run is going on.
+func (e *Engine) Counts(ctx context.Context) (Counts, error) {
+	<-e.ready
+	if e.reactor == nil {
+		return Counts{}, reactor.ErrStopped
+	}
+	return e.reactor.Counts(ctx)
+}
+
+func tempState() (dir string, remove func() error, err error) {
+	dir, err = os.MkdirTemp("", "mgmt-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// globalSema is the semaphore that Options.Sema makes every resource take.
+func globalSema(n int) string { return "all resources:" + strconv.Itoa(n) }

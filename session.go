@@ -1,0 +1,232 @@
+package mgmt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/gapi"
+	"golang.org/x/sync/errgroup"
+)
+
+// session is one Run: what has to be closed after it.
+type session struct {
+	e       *Engine
+	host    *host.Host
+	reactor *reactor.Reactor
+	closers []func() error
+	rested  chan Counts // the graph has converged
+}
+
+// errRested and errTime are the causes of contexts that Run itself ends.
+var (
+	errRested = errors.New("converged")
+	errTime   = errors.New("the time is over")
+)
+
+func (e *Engine) open(ctx context.Context) (*session, error) {
+	s := &session{e: e, rested: make(chan Counts, 1)}
+	state := e.opt.StateDir
+	if state == "" && !e.opt.readOnly {
+		dir, remove, err := tempState()
+		if err != nil {
+			return nil, err
+		}
+		state = dir
+		s.closers = append(s.closers, remove)
+	}
+	var err error
+	// The host outlives ctx: it ends with close, after the reactor.
+	if s.host, err = host.New(context.WithoutCancel(ctx), host.Options{Logger: e.opt.Logger}); err == nil {
+		s.closers = append(s.closers, s.host.Close)
+		s.reactor, err = reactor.New(e.reactorOptions(s, state))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.closeAll())
+	}
+	e.reactor, e.host = s.reactor, s.host
+	close(e.ready)
+	return s, nil
+}
+
+func (e *Engine) reactorOptions(s *session, state string) reactor.Options {
+	o := &e.opt
+	return reactor.Options{
+		Program: o.Program, Version: o.Version, Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname),
+		Host: s.host, World: o.World, Store: o.Store,
+		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
+		Logger: o.Logger, Debug: o.Debug,
+		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
+		Listener: reactor.Listener{
+			Swapped:   o.Observer.Swapped,
+			Ran:       o.Observer.Ran,
+			Converged: s.converged,
+		},
+	}
+}
+
+func (s *session) converged(yes bool, c Counts) {
+	if f := s.e.opt.Observer.Converged; f != nil {
+		f(yes, c)
+	}
+	if !yes {
+		return
+	}
+	select {
+	case s.rested <- c:
+	default:
+	}
+}
+
+func (s *session) closeAll() error {
+	var errs []error
+	for _, c := range slices.Backward(s.closers) {
+		errs = append(errs, c())
+	}
+	return errors.Join(errs...)
+}
+
+// close closes what open has opened, and adds what went wrong to err.
+func (s *session) close(err *error) { *err = errors.Join(*err, s.closeAll()) }
+
+func (s *session) run(ctx context.Context, f gapi.Frontend) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.reactor.Run(ctx) })
+	g.Go(func() error { return s.feed(ctx, f) })
+	if s.e.opt.ConvergedExit {
+		g.Go(func() error { return s.awaitRest(ctx, cancel) })
+	}
+	var late error
+	if d := s.e.opt.MaxRuntime; d > 0 {
+		g.Go(func() error {
+			late = s.awaitTime(ctx, d, cancel)
+			return nil
+		})
+	}
+	err := g.Wait()
+	s.e.report.Counts, s.e.report.Converged = s.reactor.Final()
+	if err != nil {
+		return err
+	}
+	return late
+}
+
+func (s *session) awaitRest(ctx context.Context, cancel context.CancelCauseFunc) error {
+	select {
+	case <-s.rested:
+		cancel(errRested)
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// awaitTime ends Run when the time is over, and says what has not come to rest.
+func (s *session) awaitTime(ctx context.Context, d time.Duration, cancel context.CancelCauseFunc) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return nil
+	}
+	err := &MaxRuntimeError{After: d}
+	if list, e := s.reactor.Statuses(ctx); e == nil {
+		err.Restless = restless(list)
+	}
+	cancel(errTime)
+	return err
+}
+
+// restless names what keeps a graph from converging: what is not at rest, and
+// what has changed more than once.
+func restless(list []Status) []string {
+	slices.SortStableFunc(list, func(a, b Status) int { return cmp.Compare(b.Changed, a.Changed) })
+	var out []string
+	for _, st := range list {
+		switch st.State {
+		case engine.StateStarting, engine.StateWaiting, engine.StateRunning:
+			out = append(out, fmt.Sprintf("%s is %s", st.Resource, st.State))
+		default:
+			if st.Changed > 1 {
+				out = append(out, fmt.Sprintf("%s has changed %d times", st.Resource, st.Changed))
+			}
+		}
+	}
+	return out
+}
+
+func joinSome(list []string, most int) string {
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+}
+
+// feed gives the frontend's graphs to the reactor.
+func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
+	o := &s.e.opt
+	env := gapi.Env{
+		Registry: o.Registry, Host: s.host, NoWatch: o.NoWatch,
+		Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname), Logger: o.Logger, Stdin: o.Stdin,
+	}
+	var last error
+	good := false
+	for d, err := range f.Graphs(ctx, env) {
+		if err == nil {
+			err = s.use(ctx, d)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			good = true
+			continue
+		case !good && o.Strict:
+			return err
+		}
+		last = err
+		if o.Observer.Refused != nil {
+			o.Observer.Refused(err)
+		}
+	}
+	if good || ctx.Err() != nil {
+		return nil
+	}
+	if last == nil {
+		last = errors.New("the frontend has given no graph")
+	}
+	return last
+}
+
+// use builds a declared graph and puts it into effect.
+func (s *session) use(ctx context.Context, d *gapi.Declared) error {
+	g, diags := gapi.Build(s.e.opt.Registry, d)
+	if g == nil {
+		return diags
+	}
+	if warned := s.e.opt.Observer.Warned; warned != nil && len(diags) > 0 {
+		warned(diags)
+	}
+	s.limit(g)
+	return s.reactor.Swap(ctx, g)
+}
+
+// limit makes every resource take the semaphore of Options.Sema.
+func (s *session) limit(g *engine.Graph) {
+	if s.e.opt.Sema == 0 {
+		return
+	}
+	for _, v := range g.All() {
+		m := v.Res.MetaParams()
+		m.Sema = append(slices.Clip(m.Sema), globalSema(s.e.opt.Sema))
+	}
+}
