@@ -126,7 +126,7 @@ func (x *PasswordRes) CheckApply(_ context.Context, apply bool) (bool, error) {
 	}
 	switch {
 	case k.password.IsZero():
-		x.init.Change(engine.Change{Field: "password", Verb: k.verb, From: k.from(), To: engine.Unknown})
+		x.init.Change(k.change)
 	case x.init.Refresh():
 		x.init.Change(engine.Change{Verb: engine.Refreshed})
 	case k.mode != privateMode:

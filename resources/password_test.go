@@ -50,13 +50,13 @@ func made(t *testing.T, f *enginetest.Fake, r *PasswordRes, what string) string 
 
 func TestPasswordIsMadeOnce(t *testing.T) {
 	r, f := newPassword(t, nil)
-	if got := verbs(t, f, r, false); got != "password created" || f.Sent() != nil {
+	if got := verbs(t, f, r, false); got != "created" || f.Sent() != nil {
 		t.Errorf("looking: %q, sent %v", got, f.Sent())
 	}
 	if _, err := os.Stat(f.VarDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("looking made the folder: %v", err)
 	}
-	p := made(t, f, r, "password created")
+	p := made(t, f, r, "created")
 	for range 3 {
 		if again := made(t, f, r, ""); again != p {
 			t.Fatal("another one")
@@ -75,7 +75,7 @@ func TestPasswordIsMadeOnce(t *testing.T) {
 func TestPasswordIsKeptOverRestarts(t *testing.T) {
 	dir := enginetest.WithVarDir(filepath.Join(t.TempDir(), "var"))
 	r, f := newPassword(t, nil, dir)
-	p := made(t, f, r, "password created")
+	p := made(t, f, r, "created")
 	r, f = newPassword(t, nil, dir)
 	if made(t, f, r, "") != p {
 		t.Error("another one")
@@ -87,7 +87,7 @@ func TestPasswordNotSaved(t *testing.T) {
 	r, f := newPassword(t, unsaved)
 	stop := watching(t, f, r)
 	defer stop()
-	p := made(t, f, r, "password created")
+	p := made(t, f, r, "created")
 	if made(t, f, r, "") != p {
 		t.Error("another one")
 	}
@@ -95,7 +95,7 @@ func TestPasswordNotSaved(t *testing.T) {
 		t.Errorf("it asked %d times for a folder", n)
 	}
 	r, f = newPassword(t, unsaved)
-	if made(t, f, r, "password created") == p {
+	if made(t, f, r, "created") == p {
 		t.Error("the same one")
 	}
 }
@@ -103,7 +103,7 @@ func TestPasswordNotSaved(t *testing.T) {
 func TestPasswordRefresh(t *testing.T) {
 	for _, saved := range []bool{true, false} {
 		r, f := newPassword(t, func(r *PasswordRes) { r.Saved = saved })
-		p := made(t, f, r, "password created")
+		p := made(t, f, r, "created")
 		f.SetRefresh(true)
 		if got := verbs(t, f, r, false); got != "refreshed" || f.Sent() != nil {
 			t.Errorf("looking: %q, sent %v", got, f.Sent())
@@ -119,23 +119,25 @@ func TestPasswordRefresh(t *testing.T) {
 // What was kept and can't be used is replaced, without showing it.
 func TestPasswordDamaged(t *testing.T) {
 	good := strings.Repeat("x", 64)
-	for name, text := range map[string]string{
-		"empty":     "",
-		"short":     string(formatToken("canary")),
-		"long":      string(formatToken(good + "x")),
-		"charset":   string(formatToken(strings.Repeat("-", 64))),
-		"sum":       strings.Replace(string(formatToken(good)), "xx", "xy", 1),
-		"cut":       string(formatToken(good))[:40],
-		"more":      string(formatToken(good)) + "more\n",
-		"header":    "canary" + string(formatToken(good)),
-		"binary":    "\x00\xff\n\n\n",
-		"link":      "link",
-		"directory": "directory",
+	short, long := "length: 6 -> 64", "length: 65 -> 64"
+	charset := engine.Change{Field: "charset", From: engine.Unknown, To: defaultCharset}.String()
+	for name, damaged := range map[string]struct{ text, change string }{
+		"empty":     {"", "created"},
+		"short":     {string(formatToken("canary")), short},
+		"long":      {string(formatToken(good + "x")), long},
+		"charset":   {string(formatToken(strings.Repeat("-", 64))), charset},
+		"sum":       {strings.Replace(string(formatToken(good)), "xx", "xy", 1), "created"},
+		"cut":       {string(formatToken(good))[:40], "created"},
+		"more":      {string(formatToken(good)) + "more\n", "created"},
+		"header":    {"canary" + string(formatToken(good)), "created"},
+		"binary":    {"\x00\xff\n\n\n", "created"},
+		"link":      {"link", "created"},
+		"directory": {"directory", "created"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, recover := range []bool{true, false} {
 				r, f := newPassword(t, func(r *PasswordRes) { r.CheckRecovery = recover })
-				damage(t, f.VarDir(), text)
+				damage(t, f.VarDir(), damaged.text)
 				if !recover {
 					got := verbs(t, f, r, true)
 					if !strings.HasPrefix(got, "error: the password that was kept can't be used (check_recovery is off): ") ||
@@ -144,10 +146,10 @@ func TestPasswordDamaged(t *testing.T) {
 					}
 					continue
 				}
-				if got := verbs(t, f, r, false); got != "password: (secret) -> (unknown)" || f.Sent() != nil {
+				if got := verbs(t, f, r, false); got != damaged.change || f.Sent() != nil {
 					t.Errorf("looking: %q, sent %v", got, f.Sent())
 				}
-				p := made(t, f, r, "password: (secret) -> (unknown)")
+				p := made(t, f, r, damaged.change)
 				if made(t, f, r, "") != p {
 					t.Error("it was not kept")
 				}
@@ -176,15 +178,15 @@ func damage(t *testing.T, dir, text string) {
 }
 
 func TestPasswordOtherLengthOrCharset(t *testing.T) {
-	dir := enginetest.WithVarDir(filepath.Join(t.TempDir(), "var"))
-	r, f := newPassword(t, nil, dir)
-	made(t, f, r, "password created")
-	for _, change := range []func(*PasswordRes){
-		func(r *PasswordRes) { r.Length = 24 },
-		func(r *PasswordRes) { r.Length, r.Charset = 24, "αβγ-" },
+	for what, change := range map[string]func(*PasswordRes){
+		"length: 64 -> 24":             func(r *PasswordRes) { r.Length = 24 },
+		`charset: (unknown) -> "αβγ-"`: func(r *PasswordRes) { r.Charset = "αβγ-" },
 	} {
+		dir := enginetest.WithVarDir(filepath.Join(t.TempDir(), "var"))
+		r, f := newPassword(t, nil, dir)
+		made(t, f, r, "created")
 		r, f = newPassword(t, change, dir)
-		p := made(t, f, r, "password: (secret) -> (unknown)")
+		p := made(t, f, r, what)
 		if made(t, f, r, "") != p {
 			t.Error("it was not kept")
 		}
@@ -193,7 +195,7 @@ func TestPasswordOtherLengthOrCharset(t *testing.T) {
 
 func TestPasswordMadePrivateAgain(t *testing.T) {
 	r, f := newPassword(t, nil)
-	p := made(t, f, r, "password created")
+	p := made(t, f, r, "created")
 	path := filepath.Join(f.VarDir(), tokenFile)
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
@@ -214,7 +216,7 @@ func TestPasswordMadePrivateAgain(t *testing.T) {
 func TestPasswordIsWatched(t *testing.T) {
 	r, f := newPassword(t, nil)
 	watching(t, f, r)
-	p := made(t, f, r, "password created")
+	p := made(t, f, r, "created")
 	path := filepath.Join(f.VarDir(), tokenFile)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -223,7 +225,7 @@ func TestPasswordIsWatched(t *testing.T) {
 		t.Errorf("%d subscriptions", n)
 	}
 	f.WaitEvent(t)
-	if made(t, f, r, "password created") == p {
+	if made(t, f, r, "created") == p {
 		t.Error("the same one")
 	}
 }

@@ -21,57 +21,68 @@ import (
 type kept struct {
 	password schema.Secret // empty when there is none that can be used
 	mode     fs.FileMode   // of the file
-	verb     engine.Verb   // of the change that makes a new one
+	change   engine.Change // that a new one is, when this one can't be used
 }
 
-// from is the old value of the change: something there was, unless it is
-// created.
-func (k kept) from() any {
-	if k.verb == engine.Created {
-		return nil
-	}
-	return schema.NewSecret("old")
+// unfit says why a password that was kept can't be used.
+type unfit struct {
+	reason string
+	change engine.Change
 }
+
+func (u *unfit) Error() string { return u.reason }
 
 // look finds the password that is kept, here or in the file.
 func (x *PasswordRes) look() (kept, error) {
+	created := engine.Change{Verb: engine.Created}
 	if !x.Saved {
-		return kept{password: x.held, mode: privateMode, verb: engine.Created}, nil
+		return kept{password: x.held, mode: privateMode, change: created}, nil
 	}
 	data, info, err := readPrivateInfo(x.init, tokenFile)
 	switch {
 	case err != nil && info == nil:
 		return kept{}, err
 	case info == nil:
-		return kept{verb: engine.Created}, nil
+		return kept{change: created}, nil
+	}
+	var password string
+	if err == nil {
+		password, err = x.parse(data)
 	}
 	if err == nil {
-		var password string
-		if password, err = parseToken(data); err == nil {
-			err = x.fits(password)
-		}
-		if err == nil {
-			return kept{password: schema.NewSecret(password), mode: info.Mode()}, nil
-		}
+		return kept{password: schema.NewSecret(password), mode: info.Mode()}, nil
 	}
 	if !x.CheckRecovery {
 		return kept{}, fmt.Errorf("the password that was kept can't be used (check_recovery is off): %w", err)
 	}
 	x.init.Logf("the password that was kept can't be used, it is made anew: %v", err)
-	return kept{verb: engine.Updated}, nil
+	if u, ok := errors.AsType[*unfit](err); ok {
+		return kept{change: u.change}, nil
+	}
+	return kept{change: created}, nil
 }
 
-// fits says why a password is not one that x would have made, without showing
-// anything of it.
-func (x *PasswordRes) fits(password string) error {
+// parse returns the password of a token if it is one that x would have made. Its
+// errors show nothing of the password.
+func (x *PasswordRes) parse(data []byte) (string, error) {
+	password, err := parseToken(data)
+	if err != nil {
+		return "", err
+	}
 	runes, charset := []rune(password), x.charset()
-	if len(runes) != x.Length {
-		return fmt.Errorf("it has %d characters, not %d", len(runes), x.Length)
+	switch n := len(runes); {
+	case n != x.Length:
+		return "", &unfit{
+			fmt.Sprintf("it has %d characters, not %d", n, x.Length),
+			engine.Change{Field: "length", From: n, To: x.Length},
+		}
+	case slices.ContainsFunc(runes, func(r rune) bool { return !slices.Contains(charset, r) }):
+		return "", &unfit{
+			"it has characters that are not in the charset",
+			engine.Change{Field: "charset", From: engine.Unknown, To: string(charset)},
+		}
 	}
-	if slices.ContainsFunc(runes, func(r rune) bool { return !slices.Contains(charset, r) }) {
-		return errors.New("it has characters that are not in the charset")
-	}
-	return nil
+	return password, nil
 }
 
 // keep puts the password where look finds it.
