@@ -2,10 +2,277 @@ package host
 
 import (
 	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"golang.org/x/sys/unix"
 )
 
+const (
+	// drainWait is how long a command that has ended is waited for while others
+	// hold its output open and say nothing.
+	drainWait = 100 * time.Millisecond
+
+	// A program that was just written may be held open for writing for a moment
+	// by a child that another goroutine is about to start.
+	busyTries = 20
+	busyWait  = 10 * time.Millisecond
+)
+
+// A commands is the commands of a process that are running.
+type commands struct {
+	mu      sync.Mutex
+	running map[*process]struct{}
+	ended   bool // no more are started
+	all     sync.WaitGroup
+	buffers sync.Pool
+}
+
+// Command implements engine.Host. When ctx ends, or the Host, the result is what
+// the command had said until then. It panics if Stdout or Stderr of c does.
 func (h *Host) Command(ctx context.Context, c engine.Command) (*engine.Result, error) {
-	return nil, ErrClosed
+	if err := h.commands.begin(); err != nil {
+		return nil, err
+	}
+	defer h.commands.all.Done()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	attr, path, err := prepare(&c)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{c: &c, host: h, out: newOutput(&c)}
+	defer r.close()
+	if err := r.start(ctx, path, attr); err != nil {
+		return nil, err
+	}
+	err = r.wait(ctx)
+	return r.result(), err
+}
+
+func (cs *commands) begin() error {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.ended {
+		return ErrClosed
+	}
+	cs.all.Add(1)
+	return nil
+}
+
+// enter notes that p runs. If KillAll came first, p is killed.
+func (cs *commands) enter(p *process) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.running == nil {
+		cs.running = make(map[*process]struct{})
+	}
+	cs.running[p] = struct{}{}
+	if cs.ended {
+		p.killed = true
+		p.kill()
+	}
+}
+
+// leave notes that p is about to be reaped: its number may then be another's. It
+// reports whether p was killed by KillAll.
+func (cs *commands) leave(p *process) (killed bool) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	delete(cs.running, p)
+	return p.killed
+}
+
+// KillAll kills every command that still runs, with its descendants, at once, and
+// lets no other start. It does not wait for their ends. It is for those who stop
+// waiting; Close does it too.
+func (h *Host) KillAll() {
+	h.commands.mu.Lock()
+	defer h.commands.mu.Unlock()
+	h.commands.ended = true
+	for p := range h.commands.running {
+		p.killed = p.killed || !p.over()
+		p.kill()
+	}
+}
+
+// A run is one command from its start to its end.
+type run struct {
+	c     *engine.Command
+	host  *Host
+	out   *output
+	proc  *process
+	state *os.ProcessState
+
+	in             *os.File // to write to
+	stdout, stderr *os.File // to read from
+	files          []*os.File
+	copies         sync.WaitGroup
+	panicked       chan any
+}
+
+// start starts the process and what carries its input and output.
+func (r *run) start(ctx context.Context, path string, attr *os.ProcAttr) error {
+	if err := r.pipes(attr); err != nil {
+		return err
+	}
+	p, err := startProcess(ctx, path, r.c.Argv, attr)
+	for _, f := range attr.Files {
+		f.Close()
+	}
+	if err != nil {
+		return startError(r.c, path, err)
+	}
+	r.proc = newProcess(p)
+	r.host.commands.enter(r.proc)
+	r.panicked = make(chan any, 2)
+	r.copy(r.stdout, &r.out.stdout)
+	r.copy(r.stderr, &r.out.stderr)
+	if r.in != nil {
+		r.copies.Go(func() {
+			_, _ = r.in.Write(r.c.Stdin) // it need not read it
+			r.in.Close()
+		})
+	}
+	return nil
+}
+
+func startProcess(ctx context.Context, path string, argv []string, attr *os.ProcAttr) (p *os.Process, err error) {
+	for range busyTries {
+		p, err = os.StartProcess(path, argv, attr)
+		if !errors.Is(err, syscall.ETXTBSY) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(busyWait):
+		}
+	}
+	return p, err
+}
+
+// pipes makes the ends of the pipes: the child's into attr, ours into r.
+func (r *run) pipes(attr *os.ProcAttr) (err error) {
+	defer func() {
+		if err != nil {
+			for _, f := range attr.Files {
+				f.Close()
+			}
+		}
+	}()
+	var in *os.File
+	if len(r.c.Stdin) == 0 {
+		in, err = os.Open(os.DevNull)
+	} else if in, r.in, err = os.Pipe(); err == nil {
+		r.files = append(r.files, r.in)
+	}
+	if err != nil {
+		return err
+	}
+	attr.Files = append(attr.Files, in)
+	for _, ours := range []**os.File{&r.stdout, &r.stderr} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		*ours = read
+		r.files = append(r.files, read)
+		attr.Files = append(attr.Files, write)
+	}
+	return nil
+}
+
+// copy starts to carry one stream. A panic of a callback is kept for Command.
+func (r *run) copy(from *os.File, to *stream) {
+	r.copies.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				r.panicked <- v
+			}
+		}()
+		b, _ := r.host.commands.buffers.Get().(*[readSize]byte)
+		if b == nil {
+			b = new([readSize]byte)
+		}
+		defer r.host.commands.buffers.Put(b)
+		to.copy(from, b[:], r.proc.exited)
+		r.out.flush(to)
+	})
+}
+
+// wait waits for the end of the process and of its output, and ends it when the
+// context or the Host ends.
+func (r *run) wait(ctx context.Context) error {
+	panicked, err := r.exit(ctx)
+	r.drain()
+	if killed := r.host.commands.leave(r.proc); killed && err == nil {
+		err = ErrClosed
+	}
+	state, werr := r.proc.Wait()
+	r.state = state
+	if panicked == nil && len(r.panicked) > 0 {
+		panicked = <-r.panicked
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+	if err == nil {
+		err = werr
+	}
+	return err
+}
+
+// exit waits until the process has ended by itself or been ended.
+func (r *run) exit(ctx context.Context) (panicked any, err error) {
+	select {
+	case <-r.proc.exited:
+	case <-ctx.Done():
+		if !r.proc.over() {
+			err = context.Cause(ctx)
+			r.proc.end(r.c.Grace, r.host.ctx.Done())
+		}
+	case <-r.host.ctx.Done():
+		if !r.proc.over() {
+			err = ErrClosed
+			r.proc.kill()
+		}
+	case panicked = <-r.panicked:
+		r.proc.kill()
+	}
+	<-r.proc.exited
+	return panicked, err
+}
+
+// drain waits for the end of the output, but not long for other processes that
+// hold it open.
+func (r *run) drain() {
+	soon := time.Now().Add(drainWait)
+	r.stdout.SetReadDeadline(soon)
+	r.stderr.SetReadDeadline(soon)
+	if r.in != nil {
+		r.in.Close()
+	}
+	r.copies.Wait()
+}
+
+func (r *run) close() {
+	for _, f := range r.files {
+		f.Close()
+	}
+}
+
+func (r *run) result() *engine.Result {
+	res := r.out.result()
+	if ws, ok := r.state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		res.ExitCode, res.Signal = -1, unix.SignalName(ws.Signal())
+	} else {
+		res.ExitCode = r.state.ExitCode()
+	}
+	return res
 }

@@ -30,7 +30,8 @@ type Host struct {
 	log    *slog.Logger
 	facts  engine.Facts
 
-	hub *hub
+	hub      *hub
+	commands commands
 }
 
 var _ engine.Host = (*Host)(nil)
@@ -73,8 +74,10 @@ func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions)
 func (h *Host) Close() error {
 	h.unbind()
 	h.cancel(ErrClosed)
+	h.KillAll()
 	h.hub.end()
 	<-h.hub.done
+	h.commands.all.Wait()
 	return nil
 }
 

@@ -1,0 +1,130 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+const (
+	readSize  = 32 << 10
+	maxLine   = 64 << 10 // longer lines are given in pieces
+	maxOutput = 1 << 20  // kept of each stream, if the command does not say
+	pipeSize  = 64 << 10 // what a pipe may still hold when its writer has ended
+)
+
+// An output collects what a command says. Its lock also keeps the callbacks of
+// the two streams from overlapping.
+type output struct {
+	mu             sync.Mutex
+	stdout, stderr stream
+	both           []byte
+	truncated      bool
+}
+
+// A stream is one of the two.
+type stream struct {
+	out  *output
+	max  int
+	kept []byte
+	line func([]byte)
+	part []byte // of a line whose end has not come yet
+}
+
+func newOutput(c *engine.Command) *output {
+	limit := c.MaxOutput
+	if limit <= 0 {
+		limit = maxOutput
+	}
+	o := &output{}
+	o.stdout = stream{out: o, max: limit, line: c.Stdout}
+	o.stderr = stream{out: o, max: limit, line: c.Stderr}
+	return o
+}
+
+// copy reads from f until its end. When the process has exited, it reads on as
+// long as something comes within drainWait, and no more than a pipe can hold:
+// all that the process itself has written is among that.
+func (s *stream) copy(f *os.File, b []byte, exited <-chan struct{}) {
+	left, after := pipeSize, false
+	for left > 0 {
+		began := time.Now()
+		n, err := f.Read(b)
+		s.take(b[:n])
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		if err != nil && !late || late && time.Since(began) >= drainWait {
+			return
+		}
+		if after {
+			left -= n
+		}
+		select {
+		case <-exited:
+			after = true
+			f.SetReadDeadline(time.Now().Add(drainWait))
+		default:
+		}
+	}
+}
+
+// take keeps what has come and gives the lines in it to the callback.
+func (s *stream) take(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	keep := b[:min(len(b), s.max-len(s.kept))]
+	s.kept = append(s.kept, keep...)
+	s.out.both = append(s.out.both, keep...)
+	s.out.truncated = s.out.truncated || len(keep) < len(b)
+	if s.line == nil {
+		return
+	}
+	for len(b) > 0 {
+		b = s.next(b)
+	}
+}
+
+// next gives one line, or the part of one that there is, and returns the rest.
+func (s *stream) next(b []byte) (rest []byte) {
+	end := bytes.IndexByte(b, '\n')
+	room := maxLine - len(s.part)
+	switch {
+	case end < 0 && len(b) <= room:
+		s.part = append(s.part, b...)
+		return nil
+	case end < 0 || end > room:
+		s.line(s.whole(b[:room]))
+		return b[room:]
+	}
+	s.line(bytes.TrimSuffix(s.whole(b[:end]), []byte("\r")))
+	return b[end+1:]
+}
+
+// whole returns the line whose last part b is.
+func (s *stream) whole(b []byte) []byte {
+	if len(s.part) > 0 {
+		b = append(s.part, b...)
+		s.part = s.part[:0]
+	}
+	return b
+}
+
+// flush gives the last line, which has no end.
+func (o *output) flush(s *stream) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(s.part) > 0 {
+		s.line(s.whole(nil))
+	}
+}
+
+// result returns what was collected. It is called when the streams have ended.
+func (o *output) result() *engine.Result {
+	return &engine.Result{Stdout: o.stdout.kept, Stderr: o.stderr.kept, Output: o.both, Truncated: o.truncated}
+}
