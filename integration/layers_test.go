@@ -1,0 +1,339 @@
+package integration_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/reactivegraph/mgmt"
+
+// pkg is what the go command knows of a package. Paths inside the module are
+// relative to it, "." for its root; those outside begin with an "@".
+type pkg struct {
+	ImportPath   string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+	Deps         []string
+}
+
+// row is one pattern of the layer table.
+type row struct {
+	layer   int
+	pattern string // a package, or all below one: x/*
+}
+
+// layerOf returns the layer of a package. The pattern that names it wins, then
+// the longest.
+func layerOf(table []row, p string) (int, bool) {
+	best, found := row{}, false
+	for _, r := range table {
+		dir, all := strings.CutSuffix(r.pattern, "/*")
+		switch {
+		case r.pattern == p:
+			return r.layer, true
+		case all && strings.HasPrefix(p, dir+"/") && len(r.pattern) > len(best.pattern):
+			best, found = r, true
+		}
+	}
+	return best.layer, found
+}
+
+// parseTable reads the first table whose head is "layer | packages".
+func parseTable(text string) ([]row, error) {
+	var table []row
+	inside := false
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		switch {
+		case len(cells) == 2 && cells[0] == "layer" && cells[1] == "packages":
+			inside = true
+		case inside && len(cells) != 2:
+			return table, nil
+		case inside && strings.Trim(cells[0], "-") != "":
+			layer, err := strconv.Atoi(cells[0])
+			if err != nil {
+				return nil, fmt.Errorf("row %q: the layer is no number", line)
+			}
+			for p := range strings.SplitSeq(cells[1], ",") {
+				table = append(table, row{layer, strings.Trim(strings.TrimSpace(p), "`")})
+			}
+		}
+	}
+	if len(table) == 0 {
+		return nil, errors.New("there is no table with the columns layer and packages")
+	}
+	return table, nil
+}
+
+// helpers may be imported by the external tests of every package.
+var helpers = []string{"engine/enginetest", "graph/graphtest", "engine/provider/providertest", "engine/world/worldtest", "engine/journal/storetest"}
+
+// sideways are the rules that the table does not say. From must not come to depend
+// on any of To.
+var sideways = []struct {
+	from, to []string
+	why      string
+}{
+	{[]string{"resources", "resources/*"}, []string{"engine/reactor", "engine/reactor/*", "gapi", "gapi/*"},
+		"a resource sees neither the reactor nor a frontend"},
+	{[]string{"gapi", "gapi/*"}, []string{"resources", "resources/*", "traits", "engine/provider", "engine/virtual", "engine/reactor"},
+		"a frontend sees kinds only through the Registry"},
+	{[]string{"engine/reactor", "engine/reactor/*"}, []string{"resources", "resources/*", "traits", "gapi", "gapi/*", "engine/journal", "engine/journal/*", "engine/plugin"},
+		"the reactor sees no resource, trait, frontend, journal or plugin"},
+}
+
+// onlyIn says which package alone may import a library.
+var onlyIn = []struct {
+	library string // a path and all below it
+	pkgs    []string
+}{
+	{"github.com/fsnotify/fsnotify", []string{"engine/host"}},
+	{"github.com/godbus/dbus", []string{"engine/host"}},
+	{"go.etcd.io/etcd", []string{"engine/world/etcd"}},
+	{"google.golang.org/grpc", []string{"engine/plugin", "engine/plugin/*"}},
+	{"go.yaml.in/yaml", []string{"gapi/yaml"}},
+	{"gopkg.in/yaml", []string{"gapi/yaml"}},
+	{"github.com/spf13/cobra", []string{"cmd/mgmt"}},
+	{"github.com/prometheus", []string{"engine/metrics"}},
+}
+
+func matches(p string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		dir, all := strings.CutSuffix(pattern, "/*")
+		return p == pattern || all && strings.HasPrefix(p, dir+"/")
+	})
+}
+
+// violations returns a line for each import that breaks a rule.
+func violations(table []row, pkgs []pkg) []string {
+	var found []string
+	for _, p := range pkgs {
+		layer, ok := layerOf(table, p.ImportPath)
+		if !ok {
+			found = append(found, p.ImportPath+" is in no row of the layer table")
+			continue
+		}
+		own := slices.Concat(p.Imports, p.TestImports)
+		for _, imp := range own {
+			found = append(found, breaks(table, p.ImportPath, layer, imp)...)
+		}
+		for _, imp := range p.XTestImports {
+			if imp != p.ImportPath && !slices.Contains(helpers, imp) {
+				found = append(found, breaks(table, p.ImportPath, layer, imp)...)
+			}
+		}
+		found = append(found, breaksSideways(p)...)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// breaks judges one import.
+func breaks(table []row, from string, layer int, imp string) []string {
+	if library, outside := strings.CutPrefix(imp, "@"); outside {
+		for _, o := range onlyIn {
+			if (library == o.library || strings.HasPrefix(library, o.library+"/")) && !matches(from, o.pkgs) {
+				return []string{fmt.Sprintf("%s imports %s: only %s may", from, library, strings.Join(o.pkgs, ", "))}
+			}
+		}
+		return nil
+	}
+	below, ok := layerOf(table, imp)
+	switch {
+	case !ok:
+		return []string{fmt.Sprintf("%s imports %s, which is in no row of the layer table", from, imp)}
+	case below < layer, below == layer && from != "." && strings.HasPrefix(imp, from+"/"):
+		return nil
+	case below == layer:
+		return []string{fmt.Sprintf("%s imports %s: both are in layer %d, and inside a layer only a parent imports its own subpackage", from, imp, layer)}
+	default:
+		return []string{fmt.Sprintf("%s (layer %d) imports %s (layer %d): imports only go down", from, layer, imp, below)}
+	}
+}
+
+func breaksSideways(p pkg) []string {
+	var found []string
+	for _, rule := range sideways {
+		if !matches(p.ImportPath, rule.from) {
+			continue
+		}
+		for _, imp := range slices.Concat(p.Imports, p.Deps) {
+			if matches(imp, rule.to) && !matches(imp, rule.from) {
+				found = append(found, fmt.Sprintf("%s depends on %s: %s", p.ImportPath, imp, rule.why))
+			}
+		}
+	}
+	return found
+}
+
+// goList runs go list over the module.
+func goList(t *testing.T, args ...string) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-e", "-test=false",
+		"-json=ImportPath,Imports,TestImports,XTestImports,Deps"}, args...)...)
+	cmd.Dir = ".."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		p.ImportPath = relative(p.ImportPath)
+		for _, list := range [][]string{p.Imports, p.TestImports, p.XTestImports, p.Deps} {
+			for i := range list {
+				list[i] = relative(list[i])
+			}
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func relative(p string) string {
+	switch rest, inside := strings.CutPrefix(p, module+"/"); {
+	case inside:
+		return rest
+	case p == module:
+		return "."
+	default:
+		return "@" + p
+	}
+}
+
+func readTable(t *testing.T) []row {
+	t.Helper()
+	text, err := os.ReadFile("../docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := parseTable(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// TestLayers: imports keep to the layer table of docs/ARCHITECTURE.md.
+func TestLayers(t *testing.T) {
+	pkgs := goList(t, "./...")
+	if len(pkgs) < 10 {
+		t.Fatalf("only %d packages were found", len(pkgs))
+	}
+	for _, v := range violations(readTable(t), pkgs) {
+		t.Error(v)
+	}
+}
+
+// engineDeps are the packages that the contract may depend on, those of the
+// standard library apart.
+var engineDeps = []string{
+	"graph", "engine/schema", "@gonum.org/v1/gonum/graph", "@gonum.org/v1/gonum/graph/encoding",
+	"@gonum.org/v1/gonum/graph/formats/cytoscapejs",
+}
+
+// heavy are parts of the standard library that the contract has no use for.
+var heavy = []string{"@net", "@net/http", "@os/exec", "@os/user", "@os/signal", "@crypto/tls", "@database/sql", "@encoding/gob", "@go/ast", "@html/template", "@testing", "@text/template"}
+
+// TestContractIsSmall: package engine depends on almost nothing.
+func TestContractIsSmall(t *testing.T) {
+	pkgs := goList(t, "./engine")
+	if len(pkgs) != 1 {
+		t.Fatalf("go list ./engine: %v", pkgs)
+	}
+	for _, d := range pkgs[0].Deps {
+		standard := strings.HasPrefix(d, "@") && !strings.Contains(strings.SplitN(d, "/", 2)[0], ".")
+		if standard && slices.Contains(heavy, d) || !standard && !slices.Contains(engineDeps, d) {
+			t.Errorf("engine depends on %s: the contract stays small", strings.TrimPrefix(d, "@"))
+		}
+	}
+	if n := len(pkgs[0].Deps); n > 160 {
+		t.Errorf("engine depends on %d packages", n)
+	}
+}
+
+// TestRulesAreReported: each rule, broken, is reported with its reason; kept, it
+// is not.
+func TestRulesAreReported(t *testing.T) {
+	table, err := parseTable("text\n\n| layer | packages |\n| --- | --- |\n| 0 | graph, engine/schema |\n" +
+		"| 1 | engine, graph/graphtest |\n| 2 | traits, engine/host, engine/world/*, engine/journal, engine/reactor/internal/sched |\n" +
+		"| 3 | engine/reactor, engine/enginetest, gapi |\n| 4 | resources, resources/*, gapi/* |\n| 5 | . |\n| 6 | `cmd/mgmt` |\n\n| 9 | x |\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		pkg  pkg
+		want string
+	}{
+		{"down", pkg{ImportPath: "engine", Imports: []string{"graph", "@fmt"}}, ""},
+		{"down by far", pkg{ImportPath: "cmd/mgmt", Imports: []string{".", "graph", "@github.com/spf13/cobra"}}, ""},
+		{"up", pkg{ImportPath: "engine", Imports: []string{"traits"}}, "engine (layer 1) imports traits (layer 2): imports only go down"},
+		{"up in a test", pkg{ImportPath: "engine/host", TestImports: []string{"engine/enginetest"}}, "imports only go down"},
+		{"a helper in an external test", pkg{ImportPath: "graph", XTestImports: []string{"graph", "graph/graphtest", "engine/enginetest"}}, ""},
+		{"up in an external test", pkg{ImportPath: "graph", XTestImports: []string{"engine"}}, "imports only go down"},
+		{"sideways", pkg{ImportPath: "engine/host", Imports: []string{"traits"}}, "both are in layer 2"},
+		{"child to parent", pkg{ImportPath: "resources/pkg", Imports: []string{"resources"}}, "both are in layer 4"},
+		{"parent to child", pkg{ImportPath: "resources", Imports: []string{"resources/pkg"}}, ""},
+		{"brothers", pkg{ImportPath: "resources/pkg", Imports: []string{"resources/user"}}, "both are in layer 4"},
+		{"a deep subpackage", pkg{ImportPath: "engine/reactor", Imports: []string{"engine/reactor/internal/sched"}}, ""},
+		{"no row", pkg{ImportPath: "engine/new"}, "engine/new is in no row"},
+		{"imports what has no row", pkg{ImportPath: "engine", Imports: []string{"engine/new"}}, "in no row"},
+		{"resource to reactor", pkg{ImportPath: "resources", Imports: []string{"engine/reactor"}}, "neither the reactor nor a frontend"},
+		{"resource to frontend, far", pkg{ImportPath: "resources/pkg", Deps: []string{"gapi"}}, "neither the reactor nor a frontend"},
+		{"frontend to trait", pkg{ImportPath: "gapi/yaml", Imports: []string{"traits"}}, "only through the Registry"},
+		{"frontend to frontend package", pkg{ImportPath: "gapi/yaml", Imports: []string{"gapi"}}, ""},
+		{"reactor to journal", pkg{ImportPath: "engine/reactor", Imports: []string{"engine/journal"}}, "the reactor sees no"},
+		{"fsnotify", pkg{ImportPath: "resources", Imports: []string{"@github.com/fsnotify/fsnotify"}}, "only engine/host may"},
+		{"fsnotify where it belongs", pkg{ImportPath: "engine/host", Imports: []string{"@github.com/fsnotify/fsnotify"}}, ""},
+		{"godbus of a version", pkg{ImportPath: "resources", Imports: []string{"@github.com/godbus/dbus/v5"}}, "only engine/host may"},
+		{"yaml in a part", pkg{ImportPath: "gapi", Imports: []string{"@go.yaml.in/yaml/v4/plugin"}}, "only gapi/yaml may"},
+		{"a like name", pkg{ImportPath: "gapi", Imports: []string{"@github.com/godbus/dbusx"}}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := strings.Join(violations(table, []pkg{c.pkg}), "\n")
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestTable: the table is found and read, and the more exact pattern wins.
+func TestTable(t *testing.T) {
+	if _, err := parseTable("no table"); err == nil {
+		t.Error("a text without the table is no error")
+	}
+	if _, err := parseTable("| layer | packages |\n|---|---|\n| x | a |\n"); err == nil {
+		t.Error("a layer that is no number is no error")
+	}
+	table := readTable(t)
+	for p, want := range map[string]int{
+		"graph": 0, "engine": 1, "engine/schema/derive": 1, "engine/world/memory": 2, "engine/provider/puppettype": 2,
+		"engine/provider": 3, "engine/reactor/internal/sched": 2, "gapi": 3, "gapi/yaml": 4, "resources/x/y": 4, ".": 5, path.Join("cmd", "mgmt"): 6,
+	} {
+		if got, ok := layerOf(table, p); !ok || got != want {
+			t.Errorf("%s is in layer %d (%t), want %d", p, got, ok, want)
+		}
+	}
+}
