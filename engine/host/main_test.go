@@ -139,18 +139,11 @@ func holds(path, text string) func() bool {
 func empty(t testing.TB, h *Host) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
-	for {
-		s := h.Stats()
-		if s == (Stats{}) {
-			break
-		}
+	for h.Stats() != (Stats{}) || dump(h) != "" {
 		if time.Now().After(deadline) {
-			t.Fatalf("not let go of: %+v\n%s", s, dump(h))
+			t.Fatalf("not let go of: %+v\n%s", h.Stats(), dump(h))
 		}
 		quiesce(h)
-	}
-	if d := dump(h); d != "" {
-		t.Fatalf("not let go of:\n%s", d)
 	}
 }
 
