@@ -194,10 +194,12 @@ func (n *New) firstPerm(attrs bool) uint32 {
 	m := n.wantMode()
 	uid, gid := n.wantOwner()
 	switch {
-	case attrs, uid >= 0 && uid != os.Geteuid(), gid >= 0 && gid != os.Getegid():
+	case attrs, uid >= 0 && uid != os.Geteuid():
 		return 0o600
 	case m < 0:
 		return 0o666
+	case gid >= 0: // the folder may give it another group first
+		return uint32(m) & 0o700
 	default:
 		return uint32(m) & 0o777
 	}
