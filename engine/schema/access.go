@@ -201,7 +201,15 @@ func (s setter) setAny(rv reflect.Value, depth int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%scannot be looked into, it holds a %T", pathPrefix(s.path[:depth]), rv.Interface())
+	return fmt.Errorf("%sit holds %s, which has no %s", pathPrefix(s.path[:depth]), holds(rv.Interface()), formatPath(s.path[depth:depth+1]))
+}
+
+func holds(v any) string {
+	t, err := OfType(reflect.TypeOf(v))
+	if err != nil {
+		return reflect.TypeOf(v).String()
+	}
+	return t.sort()
 }
 
 func (s setter) setAnyMap(rv reflect.Value, old map[string]any, depth int) error {
@@ -228,4 +236,33 @@ func (s setter) assign(t *Type, rv reflect.Value) error {
 	}
 	rv.Set(fresh)
 	return nil
+}
+
+// Save remembers the top-level field that a path begins with, as it is now, and
+// returns a func that puts it back, whatever Set did at the path since. Unlike Set
+// with what Get gave, it also brings back a value that breaks the bounds of its
+// type, a map without the entry, and nil. What it remembers is safe from Set,
+// which never writes through a list, a map or a pointer.
+func Save(v any, path string) (restore func(), err error) {
+	segs, err := parsePath(path)
+	if err != nil {
+		return nil, err
+	}
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Pointer || deref(rv).Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%s: %T is no pointer to a struct", path, v)
+	}
+	rv = deref(rv)
+	t, err := OfType(rv.Type())
+	if err != nil {
+		return nil, err
+	}
+	_, f, err := t.step(segs[0])
+	if err != nil {
+		return nil, err
+	}
+	place := fieldOf(rv, f)
+	old := reflect.New(place.Type()).Elem()
+	old.Set(place)
+	return func() { place.Set(old) }, nil
 }

@@ -24,7 +24,8 @@ import (
 //
 // The caller owns into and must not use it elsewhere until Decode returns.
 func Decode(n *Node, into any) Diagnostics {
-	var d decoder
+	var room [4]seg
+	d := decoder{path: room[:0]}
 	d.decode(n, into, nil)
 	return d.diags
 }

@@ -78,7 +78,7 @@ func (dr *differ) plain(t *Type, a, b any) {
 			}
 			dr.entry(f.Type, f.Key, am[f.Key], bm[f.Key])
 		}
-	case t.Kind == KindMap && aok && bok && len(dr.path) > 0:
+	case t.Kind == KindMap && aok && bok:
 		keys := slices.AppendSeq(slices.Collect(maps.Keys(am)), maps.Keys(bm))
 		slices.Sort(keys)
 		for _, key := range slices.Compact(keys) {

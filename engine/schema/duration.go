@@ -91,18 +91,17 @@ func badDuration(s string, err error) error {
 	return fmt.Errorf("%q is not a length of time, write it as 500ms, 10s, 1h30m or 2d", shorten(s))
 }
 
-// wellFormed reports whether s is numbers followed by known units.
+// wellFormed reports whether s is numbers followed by known units, days first.
 func wellFormed(s string) bool {
-	for s = strings.TrimLeft(s, "+-"); s != ""; {
-		num := strings.TrimLeft(s, "0123456789.")
-		if len(num) == len(s) {
+	s = strings.TrimLeft(s, "+-")
+	for first := true; s != "" || first; first = false {
+		rest := strings.TrimLeft(s, "0123456789.")
+		end := len(rest) - len(strings.TrimLeft(rest, "nuµmshd"))
+		unit := strings.Replace(rest[:end], "µ", "u", 1)
+		if _, ok := units[unit]; len(rest) == len(s) || !ok && (unit != "d" || !first) {
 			return false
 		}
-		unit := strings.TrimLeft(num, "nuµmshd")
-		if _, ok := units[strings.Replace(num[:len(num)-len(unit)], "µ", "u", 1)]; !ok && num[:len(num)-len(unit)] != "d" {
-			return false
-		}
-		s = unit
+		s = rest[end:]
 	}
 	return true
 }

@@ -28,6 +28,9 @@ func ParseMode(s string) (Mode, error) {
 		if err != nil {
 			return "", err
 		}
+		if len(s) == 4 && s[1] <= '7' {
+			return Mode(s), nil
+		}
 		return Mode(fmt.Sprintf("%04o", n)), nil
 	}
 	_, err := actions(s)

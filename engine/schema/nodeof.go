@@ -97,7 +97,9 @@ func (n *Node) remembered() (any, bool) {
 	case n.of == KindMode:
 		v = Mode(n.Text)
 	case n.of == KindRef:
-		v, err = ParseRef(n.Text)
+		var r Ref
+		err = r.UnmarshalText([]byte(n.Text))
+		v = r
 	default:
 		return nil, false
 	}

@@ -34,9 +34,12 @@ func ParseRef(s string) (Ref, error) {
 // ID returns kind[name], without the key.
 func (r Ref) ID() string { return r.Kind + "[" + r.Name + "]" }
 
-// String returns the reference as it is written.
+// String returns the reference as it is written; one that names nothing is empty.
 func (r Ref) String() string {
-	if r.Key == "" {
+	switch {
+	case r.IsZero():
+		return ""
+	case r.Key == "":
 		return r.ID()
 	}
 	return r.ID() + "." + r.Key
@@ -48,8 +51,12 @@ func (r Ref) IsZero() bool { return r == Ref{} }
 // MarshalText writes the reference.
 func (r Ref) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads the reference.
+// UnmarshalText reads the reference. Empty text names nothing.
 func (r *Ref) UnmarshalText(b []byte) (err error) {
+	if len(b) == 0 {
+		*r = Ref{}
+		return nil
+	}
 	*r, err = ParseRef(string(b))
 	return err
 }
