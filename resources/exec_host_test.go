@@ -1,0 +1,322 @@
+package resources
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/host"
+)
+
+// Tests of exec and password with a real machine below them.
+
+func newHost(tb testing.TB) engine.Host {
+	tb.Helper()
+	h, err := host.New(context.Background(), host.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return h
+}
+
+// real makes an exec that runs its command by a real shell.
+func real(t *testing.T, r *ExecRes) *enginetest.Fake {
+	t.Helper()
+	if r.Shell == "" && r.Args == nil {
+		r.Shell = "/bin/sh"
+	}
+	return begin(t, "exec", r, enginetest.WithHost(newHost(t)))
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(enginetest.Patience); !ok(); {
+		if time.Now().After(end) {
+			t.Fatalf("not %s within %s", what, enginetest.Patience)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// pidIn waits until a file holds the number of a process.
+func pidIn(t *testing.T, path string) int {
+	t.Helper()
+	var pid int
+	eventually(t, "written "+path, func() bool {
+		data, err := os.ReadFile(path)
+		if err != nil || !bytes.HasSuffix(data, []byte("\n")) {
+			return false
+		}
+		pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
+		return err == nil
+	})
+	return pid
+}
+
+// gone waits until a process is no more, not even as a zombie.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("ended %d", pid), func() bool {
+		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	})
+}
+
+func TestExecHostSends(t *testing.T) {
+	r := &ExecRes{Cmd: `echo out; echo err >&2; pwd; echo "$A"; env | cut -d= -f1 | sort | tr '\n' ' '`, Cwd: "/usr", Env: map[string]string{"A": "x y"}}
+	f := real(t, r)
+	want(t, f, r, "ran")
+	s := f.Sent().(*ExecSends)
+	if s.Stdout != "out\n/usr\nx y\nA PATH PWD " && s.Stdout != "out\n/usr\nx y\nA PATH PWD SHLVL _ " || s.Stderr != "err\n" {
+		t.Errorf("sent %+v", s)
+	}
+	if len(s.Output) != len(s.Stdout)+len(s.Stderr) || !strings.Contains(s.Output, "err\n") {
+		t.Errorf("sent %q as the output", s.Output)
+	}
+}
+
+func TestExecHostFailures(t *testing.T) {
+	for _, tt := range []struct {
+		res  *ExecRes
+		want string
+	}{
+		{&ExecRes{Cmd: "no-such-command", Args: []string{"canary"}}, `error: cmd: command "no-such-command": not found in PATH`},
+		{&ExecRes{Cmd: "/no/such", Args: []string{"canary"}}, `error: cmd: command "/no/such": `},
+		{&ExecRes{Cmd: "echo canary >/dev/null; echo one >&2; echo two >&2; exit 7"}, "error: cmd ended with exit status 7: one; two"},
+		{&ExecRes{Cmd: "kill -TERM $$"}, "error: cmd was ended by the signal "},
+		{&ExecRes{Cmd: "true", Cwd: "/no/such"}, "error: cmd: "},
+		{&ExecRes{Cmd: "true", User: "no-such-user"}, "error: cmd: "},
+		{&ExecRes{Cmd: "true", IfCmd: "no-such-command canary"}, `error: ifcmd: command "no-such-command": not found in PATH`},
+	} {
+		f := real(t, tt.res)
+		got := verbs(t, f, tt.res, true)
+		if !strings.HasPrefix(got, tt.want) || strings.Contains(got, "canary") {
+			t.Errorf("%s: %q, want %q", tt.res.Cmd, got, tt.want)
+		}
+	}
+}
+
+// A timeout ends the command and all that it has started.
+func TestExecHostTimeout(t *testing.T) {
+	dir := t.TempDir()
+	r := &ExecRes{
+		Cmd: "sh -c 'echo $$ > child; trap \"\" TERM; while :; do sleep 1; done' & echo $$ > parent; wait", Cwd: dir,
+		Timeout: 300 * time.Millisecond, Grace: 100 * time.Millisecond,
+	}
+	f := real(t, r)
+	start := time.Now()
+	if got := verbs(t, f, r, true); got != "error: cmd: still running after 300ms (timeout), killed" {
+		t.Errorf("got %q", got)
+	}
+	if d := time.Since(start); d < 300*time.Millisecond || d > 5*time.Second {
+		t.Errorf("after %s", d)
+	}
+	gone(t, pidIn(t, filepath.Join(dir, "parent")))
+	gone(t, pidIn(t, filepath.Join(dir, "child")))
+}
+
+func TestExecHostCancelled(t *testing.T) {
+	dir := t.TempDir()
+	r := &ExecRes{Cmd: "sleep 1000 & echo $! > child; echo $$ > parent; wait", Cwd: dir, Grace: time.Second}
+	real(t, r)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.CheckApply(ctx, true)
+		done <- err
+	}()
+	parent, child := pidIn(t, filepath.Join(dir, "parent")), pidIn(t, filepath.Join(dir, "child"))
+	cause := errors.New("told to stop")
+	cancel(cause)
+	if err := <-done; !errors.Is(err, cause) {
+		t.Errorf("got %v", err)
+	}
+	gone(t, parent)
+	gone(t, child)
+}
+
+// The process of watchcmd, and what it has started, ends with Watch, however
+// often that is started.
+func TestExecHostWatchCmd(t *testing.T) {
+	dir := t.TempDir()
+	r := &ExecRes{
+		Cmd: "true", WatchShell: "/bin/sh", WatchCwd: dir, Grace: time.Second,
+		WatchCmd: "sleep 1000 & echo $! > child; echo $$ > parent; echo ready; while [ ! -e go ]; do sleep 0.01; done; rm go; echo again; wait",
+	}
+	f := real(t, r)
+	for range 3 {
+		f.Restart()
+		stop := watching(t, f, r)
+		f.WaitEvent(t)
+		want(t, f, r, "ran")
+		want(t, f, r, "")
+		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f.WaitEvent(t)
+		want(t, f, r, "ran")
+		parent, child := pidIn(t, filepath.Join(dir, "parent")), pidIn(t, filepath.Join(dir, "child"))
+		stop()
+		gone(t, parent)
+		gone(t, child)
+		if err := errors.Join(os.Remove(filepath.Join(dir, "parent")), os.Remove(filepath.Join(dir, "child"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestExecHostWatchCmdFails(t *testing.T) {
+	for cmd, want := range map[string]string{
+		"echo it broke >&2; exit 3": "watchcmd ended with exit status 3, it must run for as long as it is to watch: it broke",
+		"kill -KILL $$":             "watchcmd was ended by the signal ",
+	} {
+		r := &ExecRes{Cmd: "true", WatchShell: "/bin/sh", WatchCmd: cmd}
+		real(t, r)
+		if err := r.Watch(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", cmd, err)
+		}
+	}
+}
+
+// The credentials are those that were asked for, or the command fails.
+func TestExecHostUser(t *testing.T) {
+	r := &ExecRes{Cmd: "id -u; id -g", User: "65534", Group: "65534", Cwd: "/"}
+	f := real(t, r)
+	got := verbs(t, f, r, true)
+	if os.Geteuid() != 0 {
+		if !strings.HasPrefix(got, "error: cmd: ") {
+			t.Errorf("not as root: %q", got)
+		}
+		return
+	}
+	if s, ok := f.Sent().(*ExecSends); !ok || s.Stdout != "65534\n65534\n" {
+		t.Errorf("%q, sent %+v", got, f.Sent())
+	}
+}
+
+// A secret in the environment is in no argument list, while the command runs.
+func TestExecHostSecretIsInNoArguments(t *testing.T) {
+	const canary = "canary-95ab2c"
+	dir := t.TempDir()
+	r := &ExecRes{
+		Cmd: `echo $$ > pid; while [ ! -e go ]; do sleep 0.01; done; test "$TOKEN" = ` + "canary-95a" + `"b2c"`,
+		Cwd: dir, Env: map[string]string{"TOKEN": canary},
+	}
+	f := real(t, r)
+	f.SetRecv(map[string]*engine.Send{"env.TOKEN": {Secret: true, Changed: true}})
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.CheckApply(t.Context(), true)
+		done <- err
+	}()
+	pid := pidIn(t, filepath.Join(dir, "pid"))
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil || !bytes.Contains(env, []byte(canary)) {
+		t.Errorf("it is not in the environment: %v", err)
+	}
+	lists, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(lists) == 0 {
+		t.Errorf("no processes: %v", err)
+	}
+	for _, l := range lists {
+		if data, _ := os.ReadFile(l); bytes.Contains(data, []byte(canary)) {
+			t.Errorf("%s shows it", l)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for _, line := range f.Logs() {
+		if strings.Contains(line, canary) {
+			t.Errorf("logged %q", line)
+		}
+	}
+}
+
+func TestExecHostTruncated(t *testing.T) {
+	r := &ExecRes{Cmd: "head -c 3000000 /dev/zero"}
+	f := real(t, r)
+	want(t, f, r, "ran")
+	if s := f.Sent().(*ExecSends); len(s.Stdout) != 1<<20 {
+		t.Errorf("sent %d bytes", len(s.Stdout))
+	}
+	if !strings.Contains(strings.Join(f.Logs(), "\n"), "cut off") {
+		t.Errorf("logged %q", f.Logs())
+	}
+}
+
+// The hosts agree on what is in a clean environment.
+func TestDefaultPath(t *testing.T) {
+	if defaultPath != host.DefaultPath {
+		t.Errorf("%s here, %s in host", defaultPath, host.DefaultPath)
+	}
+}
+
+func TestExecHostSuite(t *testing.T) {
+	enginetest.Run(t, enginetest.Suite{
+		Kind: "exec", Setup: folder, Host: newHost, Received: []string{"cmd", "args", "env"},
+		New: func(_ *testing.T, dir string) engine.Res {
+			path := filepath.Join(dir, "made")
+			return &ExecRes{Cmd: "touch", Args: []string{path}, Creates: path}
+		},
+		Drifts: map[string]func(*testing.T, string){
+			"deleted": func(t *testing.T, dir string) {
+				if err := os.Remove(filepath.Join(dir, "made")); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"moved": func(t *testing.T, dir string) {
+				if err := os.Rename(filepath.Join(dir, "made"), filepath.Join(dir, "away")); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+	})
+}
+
+func TestPasswordHostSuite(t *testing.T) {
+	token := func(dir string) string { return filepath.Join(dir, "..", "var", tokenFile) }
+	enginetest.Run(t, enginetest.Suite{
+		Kind: "password", Setup: folder, Host: newHost,
+		New: func(*testing.T, string) engine.Res { return (&PasswordRes{}).Default() },
+		Drifts: map[string]func(*testing.T, string){
+			"deleted": func(t *testing.T, dir string) {
+				if err := os.Remove(token(dir)); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"readable": func(t *testing.T, dir string) {
+				if err := os.Chmod(token(dir), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"replaced": func(t *testing.T, dir string) {
+				tmp := filepath.Join(dir, "tmp")
+				if err := os.WriteFile(tmp, []byte("x"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(tmp, token(dir)); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+	})
+}
