@@ -183,7 +183,7 @@ func (r *Reactor) leave(v *vertex) {
 		return
 	}
 	r.active++
-	go r.depart(v)
+	go r.depart(v, v.after == nil && !v.stays)
 }
 
 // finished takes the news that a vertex has left, and lets the one start that

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -383,3 +385,5 @@ func (rg *rig) state(name string) reactor.Status {
 	rg.t.Fatalf("no vertex %s", name)
 	return reactor.Status{}
 }
+
+func textLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

@@ -384,11 +384,12 @@ func (s *swap) noteSwap(removed, changed int) {
 	})
 }
 
-// depart cleans up a vertex that has left. It runs on a goroutine of its own.
-func (r *Reactor) depart(v *vertex) {
+// depart cleans up a vertex that has left, and, if its name has left too, what is
+// kept for the name. It runs on a goroutine of its own.
+func (r *Reactor) depart(v *vertex, name bool) {
 	defer r.mail.post(v, mailFinished)
 	r.cleanup(v)
-	if v.after != nil || v.stays || r.opt.ReadOnly || v.noop {
+	if !name || r.opt.ReadOnly || v.noop {
 		return
 	}
 	if dir, err := r.varBase(v.id, v.res.Kind(), v.res.Name()); err == nil {

@@ -19,7 +19,6 @@ type value struct {
 // wire is one field that a vertex receives.
 type wire struct {
 	engine.Wire
-	send    *engine.Send
 	noWatch bool
 
 	have    bool // a value has been assigned

@@ -114,6 +114,10 @@ func (m *Machine) Pending() int {
 // Release nothing will ever start.
 func (m *Machine) AtRest() bool { return m.Pending() == 0 }
 
+// Looked returns how many edges the searches for unsettled ancestors have looked
+// at since New: the measure of what law 6 bounds.
+func (m *Machine) Looked() uint64 { return m.looked }
+
 // Unsettled yields all unsettled vertices, in no order that means anything. The
 // machine must not be changed meanwhile.
 func (m *Machine) Unsettled() iter.Seq[Vertex] {

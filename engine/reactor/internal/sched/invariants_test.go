@@ -2,6 +2,9 @@ package sched
 
 import "fmt"
 
+// SetLimits sets the limits of holds, so that small graphs reach all of it.
+func (m *Machine) SetLimits(walk, wide int) { m.walk, m.wide = walk, wide }
+
 // Invariants checks that what the machine keeps twice agrees. It exists in tests
 // only.
 func (m *Machine) Invariants() error {
@@ -18,6 +21,9 @@ func (m *Machine) Invariants() error {
 		inPhase[x.phase]++
 		if wanted(x) != x.phase {
 			return fmt.Errorf("%d is in phase %d, wants %d", v, x.phase, wanted(x))
+		}
+		if m.unsettled(Vertex(v)) != (x.phase != phaseClean) {
+			return fmt.Errorf("%d: unsettled is %v in phase %d", v, m.unsettled(Vertex(v)), x.phase)
 		}
 		if m.linked(inSet, Vertex(v)) != (x.phase != phaseClean) {
 			return fmt.Errorf("%d: linked as unsettled: %v", v, m.linked(inSet, Vertex(v)))

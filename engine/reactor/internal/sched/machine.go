@@ -19,10 +19,13 @@ type Options struct {
 // New. It belongs to one goroutine: none of its methods may overlap another.
 type Machine struct {
 	parallel int
+	walk     int // how far holds looks back
+	wide     int // from so many edges on, holds asks whether one leads to what it found
 	used     int // slots taken: single runs, batches, and removed runs not yet forgotten
 	gone     int // removed vertices whose run still holds a slot
 
 	vs    []vertex
+	open  bitset   // the unsettled ones: what searches look at most, so kept small
 	off   []int32  // ancestors one step up of v: pred[off[v]:off[v+1]]
 	pred  []Vertex // ascending for each v
 	key   []int32  // batch key of a vertex; nil if no vertex has one
@@ -36,7 +39,8 @@ type Machine struct {
 	levels levelSet
 	seq    uint64 // insertions into ring so far
 
-	released int // parked vertices whose witness has settled
+	looked   uint64 // edges that searches have looked at, ever
+	released int    // parked vertices whose witness has settled
 	inPhase  [numPhases]int
 	tally    [engine.NumStates]int // vertices by shown
 	keyTurn  bool
@@ -107,6 +111,8 @@ func (x *vertex) held() bool      { return x.hold != engine.StateStarting }
 func New(o Options) *Machine {
 	return &Machine{
 		parallel: o.Parallel,
+		walk:     defaultWalk,
+		wide:     defaultWide,
 		off:      []int32{0},
 		queue:    none,
 		virgin:   none,
@@ -123,7 +129,7 @@ func (m *Machine) at(v Vertex) *vertex {
 	return &m.vs[v]
 }
 
-func (m *Machine) unsettled(v Vertex) bool { return m.vs[v].phase != phaseClean }
+func (m *Machine) unsettled(v Vertex) bool { return m.open.has(v) }
 
 // wanted is the phase that the flags of x ask for.
 func wanted(x *vertex) phase {

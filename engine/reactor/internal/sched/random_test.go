@@ -31,12 +31,14 @@ type duo struct {
 
 func newDuo(intn func(int) int) *duo {
 	parallel := intn(5)
-	return &duo{
+	d := &duo{
 		m:    sched.New(sched.Options{Parallel: parallel}),
 		o:    newModel(parallel),
 		intn: intn,
 		keys: intn(3),
 	}
+	d.m.SetLimits(1+intn(4), 1+intn(4))
+	return d
 }
 
 func (d *duo) say(format string, args ...any) { d.log = append(d.log, fmt.Sprintf(format, args...)) }

@@ -1,5 +1,7 @@
 package sched
 
+import "slices"
+
 // batch is what the machine knows of a batch key.
 type batch struct {
 	due    Vertex // first of the Due vertices of the key
@@ -65,7 +67,7 @@ func (m *Machine) takeKey() int32 {
 
 // Next returns what to start now: one vertex, or the members of one batch. They
 // are running from now on, each until its Done. The slice is valid until the
-// next call. It returns false if nothing can start before another event: then
+// next call; the members of a batch come in ascending order. It returns false if nothing can start before another event: then
 // either no slot is free, or every dirty vertex waits for another one, for Wake
 // or for Release.
 func (m *Machine) Next() (run []Vertex, ok bool) {
@@ -112,6 +114,7 @@ func (m *Machine) startBatch() bool {
 			}
 		}
 		if b.busy > 0 {
+			slices.Sort(m.run)
 			return true
 		}
 	}

@@ -1,8 +1,11 @@
 package sched
 
+import "slices"
+
 // insert notes that v is unsettled from now on.
 func (m *Machine) insert(v Vertex) {
 	x := &m.vs[v]
+	m.open.add(v)
 	m.seq++
 	x.since = m.seq
 	m.pushBack(inSet, &m.ring, v)
@@ -12,6 +15,7 @@ func (m *Machine) insert(v Vertex) {
 // takeOut notes that v has settled.
 func (m *Machine) takeOut(v Vertex) {
 	x := &m.vs[v]
+	m.open.remove(v)
 	if x.is(virgin) {
 		m.unlink(inSet, &m.virgin, v)
 	} else {
@@ -31,7 +35,9 @@ func (m *Machine) obstacle(v Vertex) Vertex {
 	if x.by != none && m.unsettled(x.by) {
 		return x.by
 	}
-	m.renew(v)
+	if _, by := m.renew(v); by != none {
+		return by
+	}
 	m.stack = append(m.stack[:0], v)
 	for len(m.stack) > 0 {
 		u := m.stack[len(m.stack)-1]
@@ -66,15 +72,20 @@ func (m *Machine) scan(u Vertex, low int32) (Vertex, scanned) {
 	preds := m.pred[m.off[u]:m.off[u+1]]
 	for ; x.left > 0; x.left-- {
 		p := preds[x.pos]
-		y := &m.vs[p]
+		m.looked++
 		switch {
-		case y.phase != phaseClean:
+		case m.unsettled(p):
 			return p, scanFound
-		case y.level <= low: // and so p has no unsettled ancestor: it is no virgin
-		case y.by != none && m.unsettled(y.by):
-			return y.by, scanFound
-		case m.renew(p) > 0:
-			return p, scanDeeper
+		case m.ring == none || m.vs[p].level <= low: // p settled once, so nothing above is virgin
+		case m.vs[p].by != none && m.unsettled(m.vs[p].by):
+			return m.vs[p].by, scanFound
+		default:
+			if left, by := m.renew(p); by != none {
+				m.vs[p].by = by
+				return by, scanFound
+			} else if left > 0 {
+				return p, scanDeeper
+			}
 		}
 		if x.pos++; int(x.pos) == len(preds) {
 			x.pos = 0
@@ -83,43 +94,60 @@ func (m *Machine) scan(u Vertex, low int32) (Vertex, scanned) {
 	return none, scanClean
 }
 
-// renew makes the certificate of u one of this moment, whatever it then covers,
-// and returns how many of pred it does not cover. The cursor stays: what comes
-// after it was looked at longest ago.
-func (m *Machine) renew(u Vertex) int32 {
+// renew makes the certificate of u one of this moment, whatever it then covers.
+// It returns how many of pred it does not cover, or an unsettled one of pred if
+// it came upon one. The cursor stays: what comes after it was looked at longest
+// ago.
+func (m *Machine) renew(u Vertex) (left int32, by Vertex) {
 	x := &m.vs[u]
-	if !m.holds(x) {
+	holds, by := m.holds(u)
+	if !holds {
 		x.left = m.off[u+1] - m.off[u]
 	}
 	x.cert = m.seq
-	return x.left
+	return x.left, by
 }
 
-// maxWalk bounds how far holds looks back.
-const maxWalk = 24
+// The limits of holds, if a test sets no others.
+const (
+	defaultWalk = 24
+	defaultWide = 64
+)
 
-// holds reports whether the certificate of x still proves what it did: nothing
-// became unsettled since then on a lower level. It may be too cautious.
-func (m *Machine) holds(x *vertex) bool {
+// holds reports whether the certificate of u still proves what it did: nothing
+// became unsettled since then on a lower level. It may be too cautious. If what
+// did is one step above u, it returns that one: so a vertex below very many, of
+// which a few are never quiet, need not look at all of them to find one.
+func (m *Machine) holds(u Vertex) (ok bool, by Vertex) {
+	x := &m.vs[u]
 	if x.cert == 0 {
-		return false
+		return false, none
 	}
 	if m.ring == none {
-		return true
+		return true, none
 	}
-	u := m.ring
-	for range maxWalk {
-		u = m.vs[u].links[inSet].prev
-		y := &m.vs[u]
+	preds := m.pred[m.off[u]:m.off[u+1]]
+	ok = true
+	w := m.ring
+	for range m.walk {
+		w = m.vs[w].links[inSet].prev
+		y := &m.vs[w]
 		if y.since <= x.cert {
-			return true
+			return ok, none
 		}
 		if y.level < x.level {
-			return false
+			ok = false
+			if len(preds) < m.wide {
+				return false, none
+			}
+			m.looked++
+			if _, above := slices.BinarySearch(preds, w); above {
+				return false, w
+			}
 		}
-		if u == m.ring {
-			return true
+		if w == m.ring {
+			return ok, none
 		}
 	}
-	return false
+	return false, none
 }

@@ -5,6 +5,14 @@ import (
 	"math/bits"
 )
 
+// bitset is a set of small numbers.
+type bitset []uint64
+
+func newBitset(n int) bitset       { return make(bitset, (n+63)/64) }
+func (s bitset) has(v Vertex) bool { return s[uint32(v)/64]&(1<<(uint32(v)%64)) != 0 }
+func (s bitset) add(v Vertex)      { s[uint32(v)/64] |= 1 << (uint32(v) % 64) }
+func (s bitset) remove(v Vertex)   { s[uint32(v)/64] &^= 1 << (uint32(v) % 64) }
+
 // levelSet is a multiset of levels that knows its lowest one: counters, and over
 // them a tree of bits with 64 children a node. All it does takes at most six
 // steps.

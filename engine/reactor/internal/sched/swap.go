@@ -123,6 +123,7 @@ func (m *Machine) reset(s *shape) {
 	m.queue, m.virgin, m.ring = none, none, none
 	m.released = 0
 	m.levels = newLevelSet(s.depth)
+	m.open = newBitset(len(m.vs))
 	for v := range m.vs {
 		x := &m.vs[v]
 		x.links = [2]link{unlinked, unlinked}
@@ -146,6 +147,7 @@ func (m *Machine) relink(s *shape) {
 		switch x := &m.vs[v]; {
 		case x.phase == phaseClean:
 		case x.is(virgin):
+			m.open.add(v)
 			m.pushBack(inSet, &m.virgin, v)
 		default:
 			m.insert(v)
