@@ -69,11 +69,22 @@ func pidIn(t *testing.T, path string) int {
 	return pid
 }
 
-// gone waits until a process is no more, not even as a zombie.
+// gone waits until a process is no more, and is no zombie of ours. One that
+// another process has to bury is none of our business.
 func gone(t *testing.T, pid int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("ended %d", pid), func() bool {
-		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH)
+		}
+		var state byte
+		var parent int
+		_, after, _ := strings.Cut(string(stat), ") ")
+		if _, err := fmt.Sscanf(after, "%c %d", &state, &parent); err != nil {
+			t.Fatalf("%s: %v", stat, err)
+		}
+		return state == 'Z' && parent != os.Getpid()
 	})
 }
 
