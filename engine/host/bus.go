@@ -2,10 +2,254 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"time"
 
+	"github.com/godbus/dbus/v5"
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-func (h *Host) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
-	return nil, ErrClosed
+const (
+	dialPatience = 10 * time.Second // for one try to connect
+	firstRetry   = 100 * time.Millisecond
+	lastRetry    = 30 * time.Second
+)
+
+// A bus is the one connection of a process to a message bus. It is made when it
+// is first asked for and made again when it is lost.
+type bus struct {
+	kind    engine.BusKind
+	address func() (string, error)
+	log     *slog.Logger
+	ctx     context.Context   // ends with the Host
+	spawn   func(func()) bool // on a goroutine that the Host waits for
+
+	dialing sync.Mutex // held by who connects for the first time
+
+	mu    sync.Mutex
+	conn  *dbus.Conn // nil while there is none
+	err   error      // why there is none
+	begun bool       // there was one, so keep looks after it
+	rules rules
 }
+
+var _ engine.Bus = (*bus)(nil)
+
+// Bus implements engine.Host. It fails while the bus has never been reached;
+// later, the methods of the result fail while it cannot be reached.
+func (h *Host) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
+	b := h.buses[which]
+	if b == nil {
+		return nil, fmt.Errorf("there is no bus %q", which)
+	}
+	if h.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	if err := b.begin(ctx); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func newBuses(h *Host, o Options) map[engine.BusKind]*bus {
+	m := make(map[engine.BusKind]*bus)
+	for kind, find := range map[engine.BusKind]func() (string, error){
+		engine.SystemBus:  systemAddress,
+		engine.SessionBus: sessionAddress,
+	} {
+		if a := o.BusAddresses[kind]; a != "" {
+			find = func() (string, error) { return a, nil }
+		}
+		m[kind] = &bus{kind: kind, address: find, log: o.Logger.With("bus", kind), ctx: h.ctx, spawn: h.commands.spawn}
+	}
+	return m
+}
+
+func systemAddress() (string, error) {
+	if a := os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"); a != "" {
+		return a, nil
+	}
+	return "unix:path=/run/dbus/system_bus_socket", nil
+}
+
+func sessionAddress() (string, error) {
+	if a := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
+		return a, nil
+	}
+	path := "/run/user/" + strconv.Itoa(os.Getuid()) + "/bus"
+	if _, err := os.Stat(path); err != nil {
+		return "", errors.New("DBUS_SESSION_BUS_ADDRESS is not set, and there is no " + path)
+	}
+	return "unix:path=" + dbus.EscapeBusAddressValue(path), nil
+}
+
+// begin connects for the first time.
+func (b *bus) begin(ctx context.Context) error {
+	b.dialing.Lock()
+	defer b.dialing.Unlock()
+	if b.begun {
+		return nil
+	}
+	conn, err := b.dial(ctx)
+	if err != nil {
+		return err
+	}
+	b.begun = true
+	b.set(conn, nil)
+	if !b.spawn(func() { b.keep(conn) }) {
+		conn.Close()
+		return ErrClosed
+	}
+	return nil
+}
+
+// dial connects.
+func (b *bus) dial(ctx context.Context) (*dbus.Conn, error) {
+	address, err := b.address()
+	if err != nil {
+		return nil, b.fail("connect", err)
+	}
+	life, cancel := context.WithCancel(b.ctx)
+	late := time.AfterFunc(dialPatience, cancel)
+	stop := context.AfterFunc(ctx, cancel)
+	conn, err := dbus.Connect(address, dbus.WithContext(life), dbus.WithSignalHandler(b))
+	if inTime := late.Stop(); stop() && inTime && err == nil {
+		context.AfterFunc(conn.Context(), cancel)
+		return conn, nil
+	}
+	cancel()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	} else if err == nil {
+		err = os.ErrDeadlineExceeded
+	}
+	return nil, b.fail("connect", err)
+}
+
+func (b *bus) fail(doing string, err error) error {
+	return fmt.Errorf("%s bus: %s: %w", b.kind, doing, err)
+}
+
+// keep connects again whenever the connection is lost.
+func (b *bus) keep(conn *dbus.Conn) {
+	for {
+		<-conn.Context().Done()
+		b.set(nil, errors.New("the connection was lost"))
+		if b.ctx.Err() != nil {
+			return
+		}
+		b.log.Warn("connection to the bus lost")
+		if conn = b.again(); conn == nil {
+			return
+		}
+		b.log.Info("connected to the bus again")
+		b.rules.resync()
+	}
+}
+
+// again tries to connect until it succeeds or the Host ends.
+func (b *bus) again() *dbus.Conn {
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		conn, err := b.dial(b.ctx)
+		if err == nil {
+			if err = b.rules.restore(b.ctx, conn); err == nil {
+				b.set(conn, nil)
+				return conn
+			}
+			conn.Close()
+		}
+		b.set(nil, err)
+		select {
+		case <-b.ctx.Done():
+			return nil
+		case <-time.After(wait/2 + rand.N(wait)):
+		}
+	}
+}
+
+func (b *bus) set(conn *dbus.Conn, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.conn, b.err = conn, err
+}
+
+// now returns the connection, if there is one.
+func (b *bus) now() (*dbus.Conn, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	if b.conn == nil {
+		return nil, b.fail("not connected", b.err)
+	}
+	return b.conn, nil
+}
+
+func (b *bus) Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error) {
+	conn, err := b.now()
+	if err != nil {
+		return nil, err
+	}
+	if !dbus.ObjectPath(path).IsValid() {
+		return nil, b.fail(method, fmt.Errorf("%q is no object path", path))
+	}
+	call := conn.Object(dest, dbus.ObjectPath(path)).CallWithContext(ctx, method, 0, args...)
+	if call.Err != nil {
+		return nil, b.fail(method, call.Err)
+	}
+	return call.Body, nil
+}
+
+// Signals subscribes to the signals that fit. Those of a sender that is named by
+// a well-known name cannot be told from each other here, so a wake-up may also
+// come for another sender's signal that fits otherwise and that somebody in this
+// process has asked for.
+func (b *bus) Signals(ctx context.Context, m engine.BusMatch) (engine.Subscription, error) {
+	conn, err := b.now()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMatch(m); err != nil {
+		return nil, b.fail("subscribing to signals", err)
+	}
+	s := newSub(func(s *sub) { b.drop(m, s) })
+	r, made := b.rules.add(m, s)
+	if made && !b.spawn(func() {
+		r.err = addMatch(b.ctx, conn, m)
+		close(r.ready)
+	}) {
+		return nil, ErrClosed
+	}
+	select {
+	case <-r.ready:
+		err = r.err
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		s.Close()
+		return nil, b.fail("subscribing to signals", err)
+	}
+	s.bind(ctx)
+	return s, nil
+}
+
+// drop takes out a closed subscription.
+func (b *bus) drop(m engine.BusMatch, s *sub) {
+	if last := b.rules.remove(m, s); !last {
+		return
+	}
+	if conn, err := b.now(); err == nil {
+		removeMatch(conn, m)
+	}
+}
+
+// DeliverSignal is called by the connection, in order and one at a time.
+func (b *bus) DeliverSignal(iface, name string, s *dbus.Signal) { b.rules.deliver(iface, name, s) }

@@ -65,6 +65,18 @@ func (cs *commands) begin() error {
 	return nil
 }
 
+// spawn runs f on a goroutine that Close waits for.
+func (cs *commands) spawn(f func()) bool {
+	if cs.begin() != nil {
+		return false
+	}
+	go func() {
+		defer cs.all.Done()
+		f()
+	}()
+	return true
+}
+
 // enter notes that p runs. If KillAll came first, p is killed.
 func (cs *commands) enter(p *process) {
 	cs.mu.Lock()

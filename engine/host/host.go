@@ -17,6 +17,9 @@ type Options struct {
 	// PollInterval is the time between two looks at what cannot be watched; one
 	// second when 0.
 	PollInterval time.Duration
+	// BusAddresses are the addresses of buses that are not where the environment
+	// or the system says.
+	BusAddresses map[engine.BusKind]string
 
 	open func() (watcher, error)
 }
@@ -32,6 +35,7 @@ type Host struct {
 
 	hub      *hub
 	commands commands
+	buses    map[engine.BusKind]*bus
 }
 
 var _ engine.Host = (*Host)(nil)
@@ -55,6 +59,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{log: o.Logger, hub: newHub(o.Logger, o.open, o.PollInterval)}
 	h.facts = engine.Facts{Hostname: hostname, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	h.buses = newBuses(h, o)
 	h.unbind = context.AfterFunc(ctx, h.hub.end)
 	return h, nil
 }

@@ -1,0 +1,157 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/godbus/dbus/v5"
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// A rules is what the bus is asked to send us, each once however many
+// subscriptions need it. A signal only sets bits: nothing of it is kept, nothing
+// queues, and no goroutine is started.
+type rules struct {
+	mu     sync.Mutex
+	all    map[engine.BusMatch]*rule
+	byPath map[string]map[*rule]struct{} // "" for those of any path
+}
+
+type rule struct {
+	match engine.BusMatch
+	subs  map[*sub]struct{}
+	ready chan struct{} // closed when the bus knows it
+	err   error         // why it does not; after ready
+}
+
+// add notes that s needs the rule, and reports whether it was made for it.
+func (rs *rules) add(m engine.BusMatch, s *sub) (r *rule, made bool) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if r = rs.all[m]; r == nil {
+		if rs.all == nil {
+			rs.all = make(map[engine.BusMatch]*rule)
+			rs.byPath = make(map[string]map[*rule]struct{})
+		}
+		r = &rule{match: m, subs: make(map[*sub]struct{}), ready: make(chan struct{})}
+		rs.all[m] = r
+		if rs.byPath[m.Path] == nil {
+			rs.byPath[m.Path] = make(map[*rule]struct{})
+		}
+		rs.byPath[m.Path][r] = struct{}{}
+		made = true
+	}
+	r.subs[s] = struct{}{}
+	return r, made
+}
+
+// remove notes that s needs the rule no more, and reports whether nobody does.
+func (rs *rules) remove(m engine.BusMatch, s *sub) (last bool) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	r := rs.all[m]
+	if r == nil {
+		return false
+	}
+	if delete(r.subs, s); len(r.subs) > 0 {
+		return false
+	}
+	delete(rs.all, m)
+	if delete(rs.byPath[m.Path], r); len(rs.byPath[m.Path]) == 0 {
+		delete(rs.byPath, m.Path)
+	}
+	return true
+}
+
+// deliver wakes the subscriptions that a signal fits.
+func (rs *rules) deliver(iface, name string, s *dbus.Signal) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	c := change{source: "dbus", path: string(s.Path)}
+	for _, path := range []string{c.path, ""} {
+		for r := range rs.byPath[path] {
+			if fits(r.match, iface, name, s.Sender) {
+				wakeAll(r.subs, c)
+			}
+		}
+	}
+}
+
+// resync wakes all subscriptions: signals may have been lost.
+func (rs *rules) resync() {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, r := range rs.all {
+		wakeAll(r.subs, change{source: "dbus", path: r.match.Path, lost: true})
+	}
+}
+
+func wakeAll(subs map[*sub]struct{}, c change) {
+	for s := range subs {
+		s.wake(c)
+	}
+}
+
+// restore makes all rules known to a new connection.
+func (rs *rules) restore(ctx context.Context, conn *dbus.Conn) error {
+	rs.mu.Lock()
+	matches := make([]engine.BusMatch, 0, len(rs.all))
+	for m := range rs.all {
+		matches = append(matches, m)
+	}
+	rs.mu.Unlock()
+	for _, m := range matches {
+		if err := addMatch(ctx, conn, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addMatch(ctx context.Context, conn *dbus.Conn, m engine.BusMatch) error {
+	ctx, cancel := context.WithTimeout(ctx, dialPatience)
+	defer cancel()
+	return conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", 0, ruleOf(m)).Err
+}
+
+// removeMatch does not wait for the answer, which only says that it is so.
+func removeMatch(conn *dbus.Conn, m engine.BusMatch) {
+	conn.BusObject().Go("org.freedesktop.DBus.RemoveMatch", dbus.FlagNoReplyExpected, nil, ruleOf(m))
+}
+
+// fits reports whether a signal on the path of the rule fits it.
+func fits(m engine.BusMatch, iface, name, sender string) bool {
+	unique := strings.HasPrefix(m.Sender, ":") || m.Sender == "org.freedesktop.DBus"
+	return (m.Interface == "" || m.Interface == iface) &&
+		(m.Member == "" || m.Member == name) &&
+		(!unique || m.Sender == sender)
+}
+
+// ruleOf writes the rule for the bus.
+func ruleOf(m engine.BusMatch) string {
+	rule := "type='signal'"
+	for _, f := range fieldsOf(m) {
+		if f.value != "" {
+			rule += "," + f.key + "='" + f.value + "'"
+		}
+	}
+	return rule
+}
+
+type field struct{ key, value string }
+
+func fieldsOf(m engine.BusMatch) []field {
+	return []field{{"sender", m.Sender}, {"path", m.Path}, {"interface", m.Interface}, {"member", m.Member}}
+}
+
+// checkMatch refuses what would be another rule than it says.
+func checkMatch(m engine.BusMatch) error {
+	for _, f := range fieldsOf(m) {
+		if strings.ContainsAny(f.value, "',\\") {
+			return fmt.Errorf("%q is no %s", f.value, f.key)
+		}
+	}
+	return nil
+}
