@@ -55,7 +55,7 @@ func octal(s string) (bits uint32, ok bool, err error) {
 
 // decimalHint recognises a mode that was turned into a decimal number on its way.
 func decimalHint(s string) string {
-	if n, err := strconv.ParseUint(s, 10, 32); err == nil && n <= modeBits && sane(uint32(n)) {
+	if n, err := strconv.ParseUint(s, 10, 32); err == nil && n <= uint64(fs.ModePerm) && sane(uint32(n)) {
 		return fmt.Sprintf("; %s is %04o in decimal", s, n)
 	}
 	return ""
@@ -68,16 +68,16 @@ func sane(m uint32) bool {
 	return u&4 != 0 && g&^u == 0 && o&^g == 0
 }
 
-// Lint returns a warning about a mode that is valid but hardly meant, such as
-// 420, which is 0644 in decimal; else "".
+// Lint returns a warning about a mode that is valid as it was written but hardly
+// meant, such as 420, which is 0644 in decimal; else "". A leading zero says that
+// octal is meant.
 func (m Mode) Lint() string {
 	n, ok, _ := octal(string(m))
-	if !ok || sane(n) {
+	if !ok || m[0] == '0' || sane(n) {
 		return ""
 	}
-	text := strings.TrimLeft(string(m), "0")
-	if hint := decimalHint(text); hint != "" && n != 0 {
-		return fmt.Sprintf("the mode %s is read as octal, which is %s%s", text, fromBits(n), hint)
+	if hint := decimalHint(string(m)); hint != "" {
+		return fmt.Sprintf("the mode %s is read as octal, which is %s%s", m, fromBits(n), hint)
 	}
 	return ""
 }

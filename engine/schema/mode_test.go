@@ -60,7 +60,7 @@ func TestModeLint(t *testing.T) {
 	for in, want := range map[string]string{
 		"420": "the mode 420 is read as octal, which is -r---w----; 420 is 0644 in decimal",
 		"436": "the mode 436 is read as octal, which is -r---wxrw-; 436 is 0664 in decimal",
-		"644": "", "0644": "", "755": "", "0": "", "000": "", "u=rw": "", "4755": "", "600": "", "1777": "", "511": "", "9999": "",
+		"644": "", "0644": "", "755": "", "000": "", "u=rw": "", "4755": "", "600": "", "1777": "", "511": "", "9999": "", "0420": "", "0": "", "1000": "", "2000": "",
 	} {
 		if got := schema.Mode(in).Lint(); got != want {
 			t.Errorf("%q: %q", in, got)

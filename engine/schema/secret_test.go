@@ -67,7 +67,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	type plain holder // without the methods that Embed brings
 	values := map[string]any{"itself": h.Open, "pointer": h.Ptr, "holder": h, "holder value": *h, "plain": (*plain)(h), "plain value": plain(*h), "nested": map[string]any{"x": []any{plain(*h), h.Open}}, "type": struct{ S secretAlias }{secretAlias(h.Open)}}
 	for name, v := range values {
-		for _, verb := range strings.Split("v +v #v s q x X d t T p b o c U e g 10s -10v .3s 010d # +d", " ") {
+		for verb := range strings.SplitSeq("v +v #v s q x X d t T p b o c U e g 10s -10v .3s 010d # +d", " ") {
 			leaks(t, name+" %"+verb, fmt.Sprintf("%"+verb, v))
 		}
 		leaks(t, name+" Sprint", fmt.Sprint(v, v))
