@@ -152,7 +152,7 @@ func (r *rig) runWith(ctx context.Context, apply bool) (ok bool, changes []engin
 	return ok, changes, err
 }
 
-// want is run where the answer is known; "" of what leaves it out.
+// want calls CheckApply where the answer is known.
 func (r *rig) want(apply, ok bool, when string) error {
 	got, changes, err := r.run(apply)
 	switch {

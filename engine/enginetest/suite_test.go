@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -52,6 +54,25 @@ func toySuite(b bug) Suite {
 
 // TestGood: a kind that keeps the laws passes.
 func TestGood(t *testing.T) { Run(t, toySuite("")) }
+
+// TestGoodOnRealHost: also on the machine's own watches, of which nothing
+// remains either.
+func TestGoodOnRealHost(t *testing.T) {
+	s := toySuite("")
+	s.Host = func(t testing.TB) engine.Host {
+		h, err := host.New(context.Background(), host.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return h
+	}
+	Run(t, s)
+}
 
 // TestBroken: a kind that breaks a law fails it, and with these words.
 func TestBroken(t *testing.T) {
