@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/resources"
+)
+
+// running is an engine that runs.
+type running struct {
+	e         *mgmt.Engine
+	stop      context.CancelFunc
+	done      chan error
+	converged chan time.Time
+	swapped   chan mgmt.Swap
+	runs      chan mgmt.Run // nil unless wanted
+}
+
+// start runs a frontend.
+func start(f gapi.Frontend, o mgmt.Options) *running {
+	r := &running{
+		done:      make(chan error, 1),
+		converged: make(chan time.Time, 1024),
+		swapped:   make(chan mgmt.Swap, 1024),
+	}
+	o.Strict = true
+	o.Observer.Converged = func(yes bool, _ mgmt.Counts) {
+		if yes {
+			r.converged <- time.Now()
+		}
+	}
+	o.Observer.Swapped = func(s mgmt.Swap) { r.swapped <- s }
+	e, err := mgmt.New(o)
+	must(err)
+	r.e = e
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	go func() { r.done <- e.Run(ctx, f) }()
+	return r
+}
+
+// rest waits for convergence, and says when it came.
+func (r *running) rest() time.Time {
+	select {
+	case t := <-r.converged:
+		return t
+	case err := <-r.done:
+		panic(fmt.Sprintf("ended before it converged: %v", err))
+	case <-time.After(5 * time.Minute):
+		panic("not converged in five minutes")
+	}
+}
+
+func (r *running) close() {
+	r.stop()
+	must(<-r.done)
+}
+
+// graphOf declares resources made in Go.
+func graphOf(decls []gapi.Declaration) *static.Frontend {
+	return static.New(&gapi.Declared{Name: "bench", Resources: decls})
+}
+
+const fileSize = 64
+
+// content returns the 64 bytes that file i is to have.
+func content(i int) string { return fmt.Sprintf("%-*d\n", fileSize-1, i) }
+
+// files declares n files, perDir in each folder, and makes the folders.
+func files(dir string, n, perDir int) []gapi.Declaration {
+	decls := make([]gapi.Declaration, n)
+	for i := range decls {
+		path := filePath(dir, i, perDir)
+		if i%perDir == 0 {
+			must(os.MkdirAll(filepath.Dir(path), 0o755))
+		}
+		text := content(i)
+		decls[i] = static.Declare("file", path, &resources.FileRes{Content: &text})
+	}
+	return decls
+}
+
+func filePath(dir string, i, perDir int) string {
+	return filepath.Join(dir, fmt.Sprint(i/perDir), fmt.Sprintf("f%06d", i))
+}
+
+// checkFiles panics if a file is wrong.
+func checkFiles(dir string, n, perDir int) {
+	for i := range n {
+		b, err := os.ReadFile(filePath(dir, i, perDir))
+		must(err)
+		if string(b) != content(i) {
+			panic(fmt.Sprintf("file %d is wrong", i))
+		}
+	}
+}
+
+func noops(n int) []gapi.Declaration {
+	decls := make([]gapi.Declaration, n)
+	for i := range decls {
+		decls[i] = static.Declare("noop", fmt.Sprint(i), &resources.NoopRes{})
+	}
+	return decls
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"golang.org/x/sys/unix"
+)
+
+func fileRows() []row {
+	return []row{
+		{"cold converge of 10,000 files", "graph in Go handed to Run, to converged", "2 x floor", func(b *bench) result { return coldConverge(b, 10_000, 10_000, 7) }},
+		{"cold converge of 100,000 files", "graph in Go handed to Run, to converged", "complete, 1 inotify instance", manyFiles},
+	}
+}
+
+// coldFloor writes n files as a loop of two workers.
+func coldFloor(dir string, n, perDir int) time.Duration {
+	for i := 0; i < n; i += perDir {
+		must(os.MkdirAll(filepath.Dir(filePath(dir, i, perDir)), 0o755))
+	}
+	start := time.Now()
+	var wg sync.WaitGroup
+	for w := range 2 {
+		wg.Go(func() {
+			for i := w; i < n; i += 2 {
+				replace(filePath(dir, i, perDir), content(i))
+			}
+		})
+	}
+	wg.Wait()
+	syncFS(dir)
+	return time.Since(start)
+}
+
+// replace writes a file as an engine has to: beside it, then over it.
+func replace(path, text string) {
+	temp := path + "~"
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	must(err)
+	_, err = f.WriteString(text)
+	must(err)
+	must(f.Close())
+	must(os.Rename(temp, path))
+}
+
+func syncFS(dir string) {
+	f, err := os.Open(dir)
+	must(err)
+	defer f.Close()
+	must(unix.Syncfs(int(f.Fd())))
+}
+
+// coldConverge takes the median ratio of alternating pairs.
+func coldConverge(b *bench, n, perDir, pairs int) result {
+	var got, floor []time.Duration
+	for i := range pairs {
+		dir := filepath.Join(b.dir, fmt.Sprint("floor", i))
+		floor = append(floor, coldFloor(dir, n, perDir))
+		must(os.RemoveAll(dir))
+		dir = filepath.Join(b.dir, fmt.Sprint("engine", i))
+		decls := files(dir, n, perDir)
+		begin := time.Now()
+		r := start(graphOf(decls), mgmt.Options{})
+		got = append(got, r.rest().Sub(begin))
+		checkFiles(dir, n, perDir)
+		r.close()
+		must(os.RemoveAll(dir))
+	}
+	return versus(median(got), median(floor), 2)
+}
+
+func manyFiles(b *bench) result {
+	const n, perDir = 100_000, 1000
+	decls := files(b.dir, n, perDir)
+	begin := time.Now()
+	r := start(graphOf(decls), mgmt.Options{})
+	took := r.rest().Sub(begin)
+	instances := inotifyInstances()
+	checkFiles(b.dir, n, perDir)
+	r.close()
+	return result{Figure: fmt.Sprintf("%s, %d instance", round(took), instances), OK: instances == 1}
+}

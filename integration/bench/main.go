@@ -1,0 +1,167 @@
+// Command bench prints one table: what the engine costs, each row beside the
+// floor or the limit that it is held to, measured in one run on one machine.
+//
+// A floor is the same work without an engine: for files, two goroutines that
+// make the same system calls in a loop. Every row says where its clock starts.
+// Each row runs in a process of its own, so that none leaves a heap or a warm
+// cache to the next.
+//
+//	go run ./integration/bench [-dir FOLDER] [-quick] [-markdown FILE] [ROW ...]
+//
+// The folder should be on a file system in memory: on a disk, the disk is what is
+// measured. The exit code is 1 when a row misses its limit.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// row is one line of the table.
+type row struct {
+	name  string
+	clock string // where the clock starts and stops
+	limit string
+	run   func(*bench) result
+}
+
+// result is what a row measured.
+type result struct {
+	Figure string
+	Floor  string // empty when there is none
+	OK     bool
+	Err    string
+}
+
+// bench is what a row needs to know.
+type bench struct {
+	dir    string // a folder of its own, removed afterwards
+	binary string // the program, for rows that run it
+	quick  bool   // shorter waits, for trying the benchmark itself
+}
+
+func rows() []row {
+	return slices.Concat(fileRows(), repairRows(), graphRows(), swapRows(), memoryRows(), programRows())
+}
+
+func main() {
+	var (
+		dir      = flag.String("dir", defaultDir(), "where to work")
+		only     = flag.String("row", "", "run this row in this process and print JSON")
+		quick    = flag.Bool("quick", false, "shorter waits; the memory rows then mean little")
+		markdown = flag.String("markdown", "", "also write the table to this file")
+		binary   = flag.String("binary", "bin/mgmt", "the program")
+	)
+	flag.Parse()
+	if *only != "" {
+		child(*only, &bench{dir: *dir, binary: *binary, quick: *quick})
+		return
+	}
+	out := io.Writer(os.Stdout)
+	if *markdown != "" {
+		f, err := os.Create(*markdown)
+		if err != nil {
+			fail(err)
+		}
+		defer f.Close()
+		out = io.MultiWriter(os.Stdout, f)
+	}
+	if !table(out, *dir, *binary, *quick, flag.Args()) {
+		os.Exit(1)
+	}
+}
+
+func defaultDir() string {
+	if st, err := os.Stat("/dev/shm"); err == nil && st.IsDir() {
+		return "/dev/shm"
+	}
+	return os.TempDir()
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	os.Exit(2)
+}
+
+// table runs the rows whose names contain one of the words, all without any.
+func table(w io.Writer, dir, binary string, quick bool, words []string) bool {
+	fmt.Fprintf(w, "# Speed and memory\n\nMeasured on %s, %s, files in a %s file system, %s.\n", machine(), runtime.Version(), fsName(dir), time.Now().Format(time.DateOnly))
+	fmt.Fprintf(w, "Printed by `make bench`; read ratios, not single figures.\n\n")
+	fmt.Fprintln(w, "| row | clock | figure | floor | limit | |\n| --- | --- | --- | --- | --- | --- |")
+	good := true
+	for _, r := range rows() {
+		if len(words) > 0 && !slices.ContainsFunc(words, func(s string) bool { return strings.Contains(r.name, s) }) {
+			continue
+		}
+		res := spawn(r.name, dir, binary, quick)
+		verdict := "ok"
+		if !res.OK {
+			verdict, good = "**missed**", false
+		}
+		if res.Err != "" {
+			res.Figure = "failed: " + strings.ReplaceAll(res.Err, "\n", " ")
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", r.name, r.clock, res.Figure, res.Floor, r.limit, verdict)
+	}
+	return good
+}
+
+// spawn runs a row in a process of its own.
+func spawn(name, dir, binary string, quick bool) (res result) {
+	work, err := os.MkdirTemp(dir, "mgmt-bench-")
+	if err != nil {
+		return result{Err: err.Error()}
+	}
+	defer os.RemoveAll(work)
+	self, err := os.Executable()
+	if err != nil {
+		return result{Err: err.Error()}
+	}
+	cmd := exec.Command(self, "-row", name, "-dir", work, "-binary", binary, fmt.Sprintf("-quick=%t", quick))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &res)
+	}
+	if err != nil {
+		return result{Err: err.Error()}
+	}
+	return res
+}
+
+func child(name string, b *bench) {
+	for _, r := range rows() {
+		if r.name != name {
+			continue
+		}
+		if err := json.NewEncoder(os.Stdout).Encode(guarded(r, b)); err != nil {
+			fail(err)
+		}
+		return
+	}
+	fail(fmt.Errorf("no row %q", name))
+}
+
+func guarded(r row, b *bench) (res result) {
+	defer func() {
+		if p := recover(); p != nil {
+			res = result{Err: fmt.Sprint(p)}
+		}
+	}()
+	return r.run(b)
+}
+
+// must ends the row with an error.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+func programRows() []row {
+	return []row{
+		{"mgmt run of one file", "the process is started, to its end after converging", "50ms", runOne},
+		{"size of the binary", "", "15 MB", binarySize},
+	}
+}
+
+func runOne(b *bench) result {
+	var took []time.Duration
+	for i := range 15 {
+		dir := filepath.Join(b.dir, fmt.Sprint(i))
+		must(os.MkdirAll(dir, 0o755))
+		graph := filepath.Join(dir, "graph.yaml")
+		target := filepath.Join(dir, "hello")
+		must(os.WriteFile(graph, fmt.Appendf(nil, "graph: one\nresources:\n  file:\n  - name: %s\n    content: hello\n", target), 0o644))
+		cmd := exec.Command(b.binary, "run", "--yaml", graph, "--tmp-prefix", "--converged-exit")
+		begin := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return result{Err: fmt.Sprintf("%v: %s", err, out)}
+		}
+		took = append(took, time.Since(begin))
+		if _, err := os.Stat(target); err != nil {
+			return result{Err: err.Error()}
+		}
+	}
+	return under(median(took), 50*time.Millisecond)
+}
+
+func binarySize(b *bench) result {
+	st, err := os.Stat(b.binary)
+	must(err)
+	mb := float64(st.Size()) / 1e6
+	return result{Figure: fmt.Sprintf("%.1f MB", mb), OK: mb < 15}
+}

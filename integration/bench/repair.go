@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/reactivegraph/mgmt"
+)
+
+const watched = 1000
+
+// damage are the ways to change a file from outside.
+var damage = []struct {
+	name string
+	do   func(path string)
+}{
+	{"overwrite", func(p string) { must(os.WriteFile(p, []byte("drift\n"), 0o644)) }},
+	{"delete", func(p string) { must(os.Remove(p)) }},
+	{"rename over", func(p string) {
+		other := filepath.Join(filepath.Dir(filepath.Dir(p)), "other")
+		must(os.WriteFile(other, []byte("drift\n"), 0o644))
+		must(os.Rename(other, p))
+	}},
+}
+
+func repairRows() []row {
+	var list []row
+	for i, d := range damage {
+		list = append(list, row{
+			"repair after " + d.name, "before the outside write, to the right content; one of 1,000, 1,000 tries",
+			"p50 1.5 x floor, p99 5ms, none lost", func(b *bench) result { return repair(b, i) },
+		})
+	}
+	return append(list, row{"repair of 1,000 at once", "before the first outside write, to the last right content", "1.5 x floor", repairAll})
+}
+
+// guard is the floor: it watches the folder and puts back what changed.
+func guard(dir string) (stop func()) {
+	w, err := fsnotify.NewWatcher()
+	must(err)
+	must(w.Add(filepath.Join(dir, "0")))
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	names := make(chan string, 100_000)
+	for range 2 {
+		go func() {
+			for path := range names {
+				mend(path)
+			}
+		}()
+	}
+	go func() {
+		defer close(done)
+		defer close(names)
+		for {
+			select {
+			case ev := <-w.Events:
+				if !strings.HasSuffix(ev.Name, "~") {
+					names <- ev.Name
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done; must(w.Close()) }
+}
+
+func mend(path string) {
+	var i int
+	if _, err := fmt.Sscanf(filepath.Base(path), "f%06d", &i); err != nil {
+		return
+	}
+	want := content(i)
+	if got, err := os.ReadFile(path); err == nil && string(got) == want {
+		return
+	}
+	temp := fmt.Sprintf("%s%d~", path, rand.Uint32())
+	if os.WriteFile(temp, []byte(want), 0o644) == nil {
+		_ = os.Rename(temp, path)
+	}
+}
+
+// awaitContent spins until file i is right. It panics after a while: then the
+// change was lost.
+func awaitContent(dir string, i int) {
+	path, want := filePath(dir, i, watched), content(i)
+	for begin := time.Now(); ; {
+		if got, err := os.ReadFile(path); err == nil && string(got) == want {
+			return
+		}
+		if time.Since(begin) > 10*time.Second {
+			panic(fmt.Sprintf("file %d was not repaired: the change was lost", i))
+		}
+		runtime.Gosched()
+	}
+}
+
+func tries(dir string, kind, n int) []time.Duration {
+	rng := rand.New(rand.NewPCG(1, uint64(kind)))
+	var took []time.Duration
+	for range n {
+		i := rng.IntN(watched)
+		begin := time.Now()
+		damage[kind].do(filePath(dir, i, watched))
+		awaitContent(dir, i)
+		took = append(took, time.Since(begin))
+		time.Sleep(500 * time.Microsecond) // let the guard's own event pass
+	}
+	return took
+}
+
+func repair(b *bench, kind int) result {
+	const rounds = 5
+	var got, floor []time.Duration
+	for range rounds {
+		dir := filepath.Join(b.dir, "x")
+		files(dir, watched, watched)
+		coldFloor(dir, watched, watched)
+		stop := guard(dir)
+		floor = append(floor, tries(dir, kind, watched/rounds)...)
+		stop()
+		r := start(graphOf(files(dir, watched, watched)), mgmt.Options{})
+		r.rest()
+		got = append(got, tries(dir, kind, watched/rounds)...)
+		r.close()
+		must(os.RemoveAll(dir))
+	}
+	res := versus(median(got), median(floor), 1.5)
+	p99 := quantile(got, 0.99)
+	res.Figure += fmt.Sprintf(", p99 %s", round(p99))
+	res.Floor += fmt.Sprintf(", p99 %s", round(quantile(floor, 0.99)))
+	res.OK = res.OK && p99 < 5*time.Millisecond
+	return res
+}
+
+func repairAll(b *bench) result {
+	const rounds = 9
+	var got, floor []time.Duration
+	for range rounds {
+		dir := filepath.Join(b.dir, "x")
+		files(dir, watched, watched)
+		coldFloor(dir, watched, watched)
+		stop := guard(dir)
+		floor = append(floor, corruptAll(dir))
+		stop()
+		r := start(graphOf(files(dir, watched, watched)), mgmt.Options{})
+		r.rest()
+		got = append(got, corruptAll(dir))
+		r.close()
+		must(os.RemoveAll(dir))
+	}
+	return versus(median(got), median(floor), 1.5)
+}
+
+func corruptAll(dir string) time.Duration {
+	begin := time.Now()
+	for i := range watched {
+		damage[0].do(filePath(dir, i, watched))
+	}
+	for i := range watched {
+		awaitContent(dir, i)
+	}
+	return time.Since(begin)
+}
