@@ -35,6 +35,7 @@ type hub struct {
 	root   *node
 	byID   map[fileID]*dir
 	byPath map[string]*dir
+	loops  map[*node]struct{} // symbolic links that lead to themselves
 
 	queue   []*node // to be looked at
 	waiting []*request
@@ -58,6 +59,7 @@ func newHub(log *slog.Logger, open func() (watcher, error), every time.Duration)
 		root:     &node{mark: markFresh},
 		byID:     make(map[fileID]*dir),
 		byPath:   make(map[string]*dir),
+		loops:    make(map[*node]struct{}),
 		polled:   make(map[*dir]struct{}),
 		timer:    time.NewTimer(time.Hour),
 	}

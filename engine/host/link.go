@@ -21,6 +21,7 @@ func (h *hub) follow(n *node, path string, m mark) {
 		h.unfollow(n)
 		h.leave(n)
 		h.prune(t)
+		h.loops[n] = struct{}{}
 		return
 	}
 	h.lead(n, t)
@@ -60,6 +61,9 @@ func (h *hub) unfollow(n *node) {
 		n.to = nil
 		delete(t.back, n)
 		h.prune(t)
+		for l := range h.loops { // perhaps not any more
+			h.push(l, markDirty|markLoud)
+		}
 	}
 }
 

@@ -162,8 +162,8 @@ func dump(h *Host) string {
 			}
 		}
 		show(h.hub.root)
-		if n := len(h.hub.byID) + len(h.hub.byPath) + len(h.hub.polled); n != 0 {
-			fmt.Fprintf(&b, "%d directories\n", n)
+		if n := len(h.hub.byID) + len(h.hub.byPath) + len(h.hub.polled) + len(h.hub.loops); n != 0 {
+			fmt.Fprintf(&b, "%d directories or loops\n", n)
 		}
 	}
 	<-done

@@ -111,6 +111,7 @@ func (h *hub) retry(n *node, m mark) {
 
 // locate looks what n is now.
 func (h *hub) locate(n *node, m mark) {
+	delete(h.loops, n)
 	path := n.real()
 	st, err := lstat(path)
 	switch {
@@ -207,6 +208,7 @@ func (h *hub) prune(n *node) {
 			return
 		}
 		n.dead = true
+		delete(h.loops, n)
 		delete(up.kids, n.name)
 		n = up
 	}
