@@ -15,7 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
 
-var graphs = flag.Int("graphs", 300, "random graphs that the machine is compared to the model on")
+var graphs = flag.Int("graphs", 600, "random graphs that the machine is compared to the model on")
 
 // duo drives a machine and its model by the same dice.
 type duo struct {
