@@ -144,12 +144,15 @@ func TestBroken(t *testing.T) {
 		{"shows received", "secret", "received in content"},
 	} {
 		t.Run(string(c.bug), func(t *testing.T) {
-			free := make(chan struct{})
+			free, held := make(chan struct{}), new([]*os.File)
 			s := toySuite(c.bug)
-			s.New = freed(s.New, free)
+			s.New = freed(s.New, free, held)
 			s.Timeout = 150 * time.Millisecond
 			err := lawNamed(t, c.law).run(t, s)
 			close(free)
+			for _, f := range *held {
+				f.Close()
+			}
 			if err == nil {
 				t.Fatalf("the law %s does not see it", c.law)
 			}
@@ -160,10 +163,10 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-func freed(make func(*testing.T, string) engine.Res, free chan struct{}) func(*testing.T, string) engine.Res {
+func freed(make func(*testing.T, string) engine.Res, free chan struct{}, held *[]*os.File) func(*testing.T, string) engine.Res {
 	return func(t *testing.T, dir string) engine.Res {
 		r := make(t, dir)
-		r.(*toy).free = free
+		r.(*toy).free, r.(*toy).held = free, held
 		return r
 	}
 }

@@ -35,8 +35,8 @@ type toy struct {
 	bug   bug
 	init  *engine.Init
 	calls int
-	file  *os.File
 	free  chan struct{} // closed at the end of a test: ends what a bug does not
+	held  *[]*os.File   // closed at the end of a test
 }
 
 type bug string
@@ -134,7 +134,9 @@ func (r *toy) Watch(ctx context.Context) error {
 	case "watch event first":
 		r.init.Event()
 	case "watch leaks a file":
-		r.file, _ = os.Open("/dev/null")
+		if f, err := os.Open("/dev/null"); err == nil {
+			*r.held = append(*r.held, f)
+		}
 	case "watch panics":
 		panic("watch")
 	case "watch only once":

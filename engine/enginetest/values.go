@@ -10,8 +10,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-func cmpString(a, b string) int { return strings.Compare(a, b) }
-
 // dump writes everything that is in a resource, unexported fields too, as text.
 // Handles of the engine, functions and channels are left out.
 func dump(v any) string {
