@@ -11,7 +11,8 @@
 // and nothing that a resource calls ever blocks. The goroutines are:
 //
 //   - one for the Watch of each vertex that is not polled or hidden,
-//   - one for each CheckApply, or batch of them, while it runs,
+//   - one for each CheckApply, or batch of them, that runs at once; it takes the
+//     next run when there is one, and ends when the graph is at rest,
 //   - one for each vertex that leaves, while its Cleanup runs,
 //   - one for each shared value whose End is running.
 //

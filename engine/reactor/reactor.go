@@ -61,7 +61,9 @@ type Reactor struct {
 	batches    map[string]int32
 	left       leftovers
 	alarms     alarms
-	active     int // goroutines of vertices
+	active     int            // goroutines of vertices
+	workers    sync.WaitGroup // all of them
+	idle       []*worker      // those without a task
 	expecting  bool
 	stirred    int64
 	converged  bool
@@ -144,6 +146,9 @@ func (r *Reactor) turn(ctx context.Context) {
 		}
 		r.begin(slots)
 	}
+	if len(r.idle) > 0 && r.m.AtRest() {
+		r.dismiss()
+	}
 	r.settle()
 }
 
@@ -218,6 +223,8 @@ func (r *Reactor) stop() error {
 	case <-r.quit:
 		return r.abandoned()
 	}
+	r.dismiss()
+	r.workers.Wait()
 	r.enders.Wait()
 	order, err := r.graph.Sort()
 	if err != nil {
@@ -229,9 +236,16 @@ func (r *Reactor) stop() error {
 	return nil
 }
 
-// abandoned names the vertices that still run.
+// abandoned names the vertices that still run. Their workers end with their
+// runs.
 func (r *Reactor) abandoned() error {
 	var ids []string
+	r.dismiss()
+	for _, v := range r.bySlot {
+		if v != nil && v.worker != nil {
+			close(v.worker.tasks)
+		}
+	}
 	for _, v := range r.byIndex {
 		if v.inRun || v.watching {
 			ids = append(ids, v.id)

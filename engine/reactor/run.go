@@ -58,8 +58,7 @@ func (r *Reactor) skip(v *vertex) bool {
 func (r *Reactor) begin(slots []int32) {
 	if len(slots) == 1 {
 		if v := r.bySlot[slots[0]]; !r.skip(v) {
-			ctx := r.enter(v)
-			go r.runOne(ctx, v)
+			r.assignWork(task{ctx: r.enter(v), v: v})
 		}
 		return
 	}
@@ -72,8 +71,7 @@ func (r *Reactor) begin(slots []int32) {
 	if len(members) == 0 {
 		return
 	}
-	ctx := r.enter(members...)
-	go r.runBatch(ctx, members)
+	r.assignWork(task{ctx: r.enter(members...), batch: members})
 }
 
 // enter prepares the vertices for one run and returns its context.
@@ -132,13 +130,13 @@ func (r *Reactor) runOne(ctx context.Context, v *vertex) {
 	}
 	defer release()
 	v.shared.begin()
-	ok, err := r.work(ctx, v)
+	ok, err := r.attend(ctx, v)
 	v.out = outcome{ok: ok, err: err, took: time.Duration(r.now() - start)}
 }
 
-// work checks v and makes it right, keeping law 7: a source of notifications is
+// attend checks v and makes it right, keeping law 7: a source of notifications is
 // asked first, and its intent is durable before it alters anything.
-func (r *Reactor) work(ctx context.Context, v *vertex) (ok bool, err error) {
+func (r *Reactor) attend(ctx context.Context, v *vertex) (ok bool, err error) {
 	ctx, cancel := withTimeout(ctx, v.meta.Timeout)
 	defer cancel()
 	if !v.job.apply {
@@ -194,14 +192,15 @@ func explain(ctx context.Context, err error) error {
 // runBatch runs many vertices of one key in one call.
 func (r *Reactor) runBatch(ctx context.Context, vs []*vertex) {
 	start := r.now()
-	outs := r.workBatch(ctx, vs)
+	outs := r.attendBatch(ctx, vs)
+	took := time.Duration(r.now() - start)
 	for i, v := range vs {
-		v.out = outcome{ok: outs[i].OK, err: outs[i].Err, took: time.Duration(r.now() - start)}
+		v.out = outcome{ok: outs[i].OK, err: outs[i].Err, took: took}
 		r.mail.post(v, mailRan)
 	}
 }
 
-func (r *Reactor) workBatch(ctx context.Context, vs []*vertex) []engine.Outcome {
+func (r *Reactor) attendBatch(ctx context.Context, vs []*vertex) []engine.Outcome {
 	release, err := r.semas.acquire(ctx, vs...)
 	if err != nil {
 		return failAll(len(vs), err)

@@ -12,6 +12,7 @@ func (r *Reactor) ran(v *vertex) {
 	r.active--
 	v.inRun = false
 	v.cutRun()
+	r.freeWorker(v)
 	r.syncSlot(v)
 	if v.gone {
 		r.m.Forgotten(v.slot)

@@ -44,6 +44,7 @@ type vertex struct {
 	inRun   bool
 	yielded bool               // its slot was given back while it waits in Host
 	cutRun  context.CancelFunc // of the run that is going on
+	worker  *worker            // of the run, with the lead of a batch
 	job     job                // written by the loop before the run
 	out     outcome            // written by the run, read by the loop after mailRan
 	last    engine.State       // how the last run ended

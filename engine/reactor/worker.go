@@ -1,0 +1,65 @@
+package reactor
+
+import "context"
+
+// worker is a goroutine that runs one task after the other while there is work,
+// so that a wave of runs pays for few goroutines and few grown stacks. When the
+// graph is at rest there is none.
+type worker struct{ tasks chan task }
+
+// task is one run: of one vertex, or of a batch.
+type task struct {
+	ctx   context.Context
+	v     *vertex
+	batch []*vertex // with v nil
+}
+
+// lead returns the vertex whose end frees the worker.
+func (t task) lead() *vertex {
+	if t.v != nil {
+		return t.v
+	}
+	return t.batch[0]
+}
+
+// assignWork gives a task to an idle worker, or to a new one.
+func (r *Reactor) assignWork(t task) {
+	var w *worker
+	if last := len(r.idle) - 1; last >= 0 {
+		w, r.idle = r.idle[last], r.idle[:last]
+	} else {
+		w = &worker{tasks: make(chan task, 1)}
+		r.workers.Go(func() { r.work(w) })
+	}
+	t.lead().worker = w
+	w.tasks <- t
+}
+
+// work is the goroutine of a worker. A run posts its end to the loop, which may
+// give the worker its next task before it has come back here.
+func (r *Reactor) work(w *worker) {
+	for t := range w.tasks {
+		if t.v != nil {
+			r.runOne(t.ctx, t.v)
+		} else {
+			r.runBatch(t.ctx, t.batch)
+		}
+	}
+}
+
+// freeWorker takes back the worker of a run that has ended.
+func (r *Reactor) freeWorker(v *vertex) {
+	if v.worker != nil {
+		r.idle = append(r.idle, v.worker)
+		v.worker = nil
+	}
+}
+
+// dismiss ends the idle workers.
+func (r *Reactor) dismiss() {
+	for i, w := range r.idle {
+		close(w.tasks)
+		r.idle[i] = nil
+	}
+	r.idle = r.idle[:0]
+}
