@@ -124,7 +124,7 @@ func mutateGo(v reflect.Value, t *schema.Type) bool {
 		for it := v.MapRange(); it.Next(); {
 			bigger.SetMapIndex(it.Key(), it.Value())
 		}
-		bigger.SetMapIndex(reflect.ValueOf("x-enginetest").Convert(v.Type().Key()), reflect.Zero(v.Type().Elem()))
+		bigger.SetMapIndex(reflect.ValueOf(fmt.Sprintf("x%d", v.Len())).Convert(v.Type().Key()), reflect.Zero(v.Type().Elem()))
 		v.Set(bigger)
 	case reflect.Struct:
 		return mutateStruct(v, t)
