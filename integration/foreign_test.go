@@ -12,12 +12,20 @@ import (
 // TestForeignModule: a resource written from the guide, in a module of its own,
 // builds against this tree and runs, with no help from the network.
 func TestForeignModule(t *testing.T) {
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/foreign")); err != nil {
+		t.Fatal(err)
+	}
+	joinTree(t, dir)
+	goCommand(t, dir, "vet", "./...")
+	t.Log(goCommand(t, dir, "test", "-count=1", "./..."))
+}
+
+// joinTree makes the module in dir use this tree, without the network.
+func joinTree(t *testing.T, dir string) {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
 		t.Fatal(err)
 	}
 	sums, err := os.ReadFile("../go.sum")
@@ -27,9 +35,21 @@ func TestForeignModule(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	goCommand(t, dir, "mod", "edit", "-replace="+module+"="+root)
-	goCommand(t, dir, "vet", "./...")
-	t.Log(goCommand(t, dir, "test", "-count=1", "./..."))
+	goCommand(t, dir, "mod", "edit", "-replace="+module+"="+root, "-require="+module+"@v0.0.0")
+}
+
+// foreignModule makes a module of some files that uses this tree.
+func foreignModule(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	files["go.mod"] = "module example.org/foreign\n\ngo 1.26\n"
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	joinTree(t, dir)
+	return dir
 }
 
 // goCommand runs the go command in a module, and returns what it said.

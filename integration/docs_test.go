@@ -1,0 +1,118 @@
+package integration_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+	_ "github.com/reactivegraph/mgmt/resources"
+)
+
+// block is one fenced block of a page.
+type block struct{ lang, text string }
+
+var fence = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
+
+func blocks(t *testing.T, page string) []block {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []block
+	for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
+		list = append(list, block{m[1], m[2]})
+	}
+	return list
+}
+
+func pages(t *testing.T) []string {
+	t.Helper()
+	list := []string{"../README.md", "../CONTRIBUTING.md"}
+	for _, pattern := range []string{"../docs/*.md", "../docs/*/*.md", "../docs/*/*/*.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, more...)
+	}
+	return list
+}
+
+// TestProgramsInTheDocs builds every program of the pages as a module of its own
+// and runs it; the text block that follows it is what it prints.
+func TestProgramsInTheDocs(t *testing.T) {
+	n := 0
+	for _, page := range pages(t) {
+		list := blocks(t, page)
+		for i, b := range list {
+			if b.lang != "go" || !strings.HasPrefix(b.text, "package main\n") {
+				continue
+			}
+			n++
+			t.Run(filepath.Base(page), func(t *testing.T) {
+				t.Parallel()
+				dir := foreignModule(t, map[string]string{"main.go": b.text})
+				got := goCommand(t, dir, "run", ".")
+				if i+1 < len(list) && list[i+1].lang == "text" && got != list[i+1].text {
+					t.Errorf("it printed:\n%s\nthe page says:\n%s", got, list[i+1].text)
+				}
+			})
+		}
+	}
+	if n < 2 {
+		t.Errorf("%d programs found in the docs", n)
+	}
+}
+
+// TestGraphsInTheDocs builds every graph that the pages show.
+func TestGraphsInTheDocs(t *testing.T) {
+	n := 0
+	for _, page := range pages(t) {
+		for _, b := range blocks(t, page) {
+			if b.lang != "yaml" || !strings.HasPrefix(b.text, "graph:") || strings.Contains(b.text, "include:") {
+				continue
+			}
+			n++
+			file := filepath.Join(t.TempDir(), "graph.yaml")
+			if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			env := gapi.Env{Registry: engine.DefaultRegistry(), NoWatch: true}
+			for d, err := range yaml.New(file, yaml.Options{}).Graphs(t.Context(), env) {
+				if err != nil {
+					t.Errorf("%s: %v", page, err)
+					continue
+				}
+				if _, diags := gapi.Build(engine.DefaultRegistry(), d); len(diags) > 0 {
+					t.Errorf("%s: %v", page, diags)
+				}
+			}
+		}
+	}
+	if n < 4 {
+		t.Errorf("%d graphs found in the docs", n)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// TestLinksInTheDocs: every page that a page points to is there.
+func TestLinksInTheDocs(t *testing.T) {
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s points to %s: %v", page, m[1], err)
+			}
+		}
+	}
+}
