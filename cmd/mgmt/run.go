@@ -88,6 +88,11 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
+	unlock, err := lockState(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	p, err := f.log.presenter(a)
 	if err != nil {
 		return err
@@ -113,11 +118,11 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	p.follow(ctx, e)
 	err = e.Run(ctx, front)
 	p.close()
-	return f.result(e.Report(), err)
+	return f.result(a, e.Report(), err)
 }
 
 // result turns the end of the engine into that of the program.
-func (f *runFlags) result(r mgmt.Report, err error) error {
+func (f *runFlags) result(a *app, r mgmt.Report, err error) error {
 	if _, ok := errors.AsType[*mgmt.MaxRuntimeError](err); ok {
 		return withCode(exitTime, err)
 	}
@@ -125,7 +130,7 @@ func (f *runFlags) result(r mgmt.Report, err error) error {
 		return withCode(r.ExitCode()|exitFailed, err)
 	}
 	if err != nil {
-		return f.log.diagnose(err)
+		return f.log.diagnose(a, err)
 	}
 	return withCode(r.ExitCode(), nil)
 }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// changeLine is a change on one line: texts of several lines are counted, not
+// shown.
+func changeLine(c engine.Change) string {
+	from, a := c.From.(string)
+	to, b := c.To.(string)
+	if c.Verb == engine.Updated && (a || c.From == nil) && (b || c.To == nil) && (manyLines(from) || manyLines(to)) {
+		return fmt.Sprintf("%s: %s", visible(c.Field), lineCounts(from, to))
+	}
+	return visible(c.String())
+}
+
+func manyLines(s string) bool { return strings.Contains(strings.TrimSuffix(s, "\n"), "\n") }
+
+// countsText is the number of resources in each state, those of interest first.
+func countsText(c mgmt.Counts) string {
+	var parts []string
+	for s, n := range c {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, engine.State(s)))
+		}
+	}
+	if len(parts) == 0 {
+		return "no resources"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func countsJSON(c mgmt.Counts) map[string]int {
+	out := map[string]int{}
+	for s, n := range c {
+		if n > 0 {
+			out[engine.State(s).String()] = n
+		}
+	}
+	return out
+}
+
+func printDiagnostics(w io.Writer, ds schema.Diagnostics) {
+	for _, d := range ds {
+		fmt.Fprintln(w, visible(d.String()))
+	}
+}
+
+func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
+	list := make([]string, len(ds))
+	for i, d := range ds {
+		list[i] = d.String()
+	}
+	return slog.Any("diagnostics", list)
+}
+
+// changeJSON is a change in JSON, here and in a plan.
+type changeJSON struct {
+	Field string      `json:"field,omitempty"`
+	Verb  engine.Verb `json:"verb,omitempty"`
+	From  any         `json:"from,omitempty"`
+	To    any         `json:"to,omitempty"`
+}
+
+func changesJSON(cs []engine.Change) []changeJSON {
+	list := make([]changeJSON, len(cs))
+	for i, c := range cs {
+		list[i] = changeJSON{Field: c.Field, Verb: c.Verb, From: c.From, To: c.To}
+	}
+	return list
+}
+
+func runAttrs(r mgmt.Run) []slog.Attr {
+	attrs := []slog.Attr{
+		slog.String("resource", r.Resource),
+		slog.String("state", r.State.String()),
+		slog.Float64("seconds", r.Duration.Seconds()),
+	}
+	if len(r.Changes) > 0 {
+		attrs = append(attrs, slog.Any("changes", changesJSON(r.Changes)))
+	}
+	if r.Err != nil {
+		attrs = append(attrs, slog.String("error", r.Err.Error()))
+	}
+	if r.Until != "" {
+		attrs = append(attrs, slog.String("until", r.Until))
+	}
+	if r.Refreshed {
+		attrs = append(attrs, slog.Bool("refreshed", true))
+	}
+	if r.Noop {
+		attrs = append(attrs, slog.Bool("noop", true))
+	}
+	if r.Retry {
+		attrs = append(attrs, slog.Int("attempt", r.Attempt), slog.Float64("retry_in_seconds", r.RetryIn.Seconds()))
+	}
+	return attrs
+}
