@@ -18,6 +18,7 @@ type part struct {
 	resources []gapi.Declaration
 	edges     []gapi.EdgeDecl
 
+	found      findings // while it is read
 	problems   schema.Diagnostics
 	unreadable bool // problems say why there is nothing else
 }
@@ -37,7 +38,7 @@ func read(file string, src []byte) *part {
 		return p
 	}
 	p.document(root)
-	p.problems = append(bad, beyond(bad, p.problems)...)
+	p.problems = append(bad, beyond(bad, p.found.all(file))...)
 	return p
 }
 
@@ -51,12 +52,12 @@ func beyond(before, found schema.Diagnostics) schema.Diagnostics {
 }
 
 func (p *part) errorf(pos schema.Pos, format string, args ...any) {
-	p.problems.Errorf(pos, format, args...)
+	p.found.errorf(pos, format, args...)
 }
 
 // unknown reports a key that is none of those known.
 func (p *part) unknown(pair schema.Pair, where string, known ...string) {
-	p.problems = append(p.problems, schema.Diagnostic{
+	p.found.add(schema.Diagnostic{
 		Pos: pair.Pos, Message: fmt.Sprintf("unknown key %q%s", shorten(pair.Key), where),
 		Suggestion: schema.Nearest(pair.Key, known),
 	})

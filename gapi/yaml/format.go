@@ -18,11 +18,11 @@ import (
 // far in as their key, one blank line where there were several, no trailing
 // spaces. The order of keys, quotes, comments and what the document says stay.
 // What is formatted already comes back the same. The error is schema.Diagnostics
-// when src can't be parsed, or says that no form was found that keeps everything;
+// when src can't be parsed or has errors of YAML, or says that no form was found that keeps everything;
 // src is then best left alone. It is called by the verb fmt.
 func Format(src []byte) ([]byte, error) {
 	before, ds := parse("", src)
-	if before == nil {
+	if len(ds) > 0 {
 		return nil, ds
 	}
 	const most = 4 // rounds until nothing moves
@@ -131,7 +131,7 @@ func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 // a comment.
 func lost(before *schema.Node, src, out []byte) error {
 	after, ds := parse("", out)
-	if after == nil {
+	if len(ds) > 0 {
 		return ds
 	}
 	if !equal(before, after) {

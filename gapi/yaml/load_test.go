@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -112,5 +113,234 @@ func TestTheGraphOfTheDesign(t *testing.T) {
 	i, _ = g.Index("file[/etc/app.secret]")
 	if w := g.Value(i).Recv; len(w) != 1 || w[0].Field != "content" || w[0].From.String() != "password[app].password" {
 		t.Errorf("%+v", w)
+	}
+}
+
+// What a graph says, as ids, edges and what some function finds in it.
+func TestGoodGraphs(t *testing.T) {
+	for _, c := range []struct {
+		name, src  string
+		ids, edges []string
+		look       func(t *testing.T, g *engine.Graph)
+	}{
+		{
+			name: "the layout of mgmt",
+			src: `---
+graph: mygraph
+comment: simple exec fan in example
+resources:
+  exec:
+  - name: exec1
+    cmd: sleep 10s
+    meta:
+      noop: true
+      retry: -1
+      delay: 250
+      poll: 5
+  - name: exec2
+    cmd: sleep 10s
+  file:
+  - name: file1
+    path: "/tmp/mgmt/f1"
+    content: |
+      i am f1
+    state: exists
+edges:
+- name: e1
+  from:
+    kind: exec
+    name: exec1
+  to:
+    kind: file
+    name: file1
+- name: e2
+  from:
+    kind: Exec
+    name: exec2
+  to:
+    kind: FILE
+    name: file1
+`,
+			ids:   []string{"exec[exec1]", "exec[exec2]", "file[file1]"},
+			edges: []string{"exec[exec1] -> file[file1]", "exec[exec2] -> file[file1]"},
+			look: func(t *testing.T, g *engine.Graph) {
+				m := g.Value(0).Res.MetaParams()
+				if g.Name != "mygraph" || m.Noop == nil || !*m.Noop || m.Retry != -1 || m.Delay != 250*time.Millisecond || m.Poll != 5*time.Second {
+					t.Errorf("%s %+v", g.Name, m)
+				}
+			},
+		},
+		{
+			name: "no more than must be",
+			src:  "resources: {noop: [{name: a}]}\n",
+			ids:  []string{"noop[a]"},
+			look: func(t *testing.T, g *engine.Graph) {
+				if g.Name != "g" {
+					t.Errorf("the name is %q", g.Name)
+				}
+			},
+		},
+		{name: "nothing", src: "graph: nothing\nresources:\n  noop:\n  file: []\nedges:\n"},
+		{
+			name: "four words for edges, one or many",
+			src: `resources:
+  exec:
+  - {name: a, cmd: x, before: "exec[b]"}
+  - {name: b, cmd: x, depend: ["exec[a]"], notify: "exec[c]"}
+  - {name: c, cmd: x, listen: ["exec[a]", "EXEC[b]"]}
+`,
+			ids:   []string{"exec[a]", "exec[b]", "exec[c]"},
+			edges: []string{"exec[a] -> exec[b]", "exec[a] => exec[c]", "exec[b] => exec[c]"},
+		},
+		{
+			name: "names are text",
+			src: `graph: 42
+resources:
+  noop:
+  - name: 8080
+  - name: "true"
+  - name: yes
+  - name: 2024-01-31
+  - name: a[b].c
+    before: "noop[0x1F]"
+  - name: 0x1F
+  - name: "  "
+  - name: ~x
+  Noop:
+  - name: "[]"
+    depend: "noop[a[b].c]"
+edges:
+- {name: 7, from: {kind: noop, name: 8080}, to: {kind: noop, name: yes}}
+`,
+			ids:   []string{"noop[8080]", "noop[true]", "noop[yes]", "noop[2024-01-31]", "noop[a[b].c]", "noop[0x1F]", "noop[  ]", "noop[~x]", "noop[[]]"},
+			edges: []string{"noop[8080] -> noop[yes]", "noop[a[b].c] -> noop[0x1F]", "noop[a[b].c] -> noop[[]]"},
+		},
+		{
+			name: "received values",
+			src: `resources:
+  exec:
+  - name: token
+    cmd: x
+  - name: use
+    recv:
+      cmd: exec[token].output
+      env.TOKEN: Exec[token].output
+      Count: exec[token].Code
+      extra: exec[token].code
+  - name: after
+    cmd: x
+    depend: "exec[token]"
+    recv: {"args[0]": "exec[token].output"}
+`,
+			ids:   []string{"exec[token]", "exec[use]", "exec[after]"},
+			edges: []string{"exec[token] ~> exec[use]", "exec[token] -> exec[after]"},
+			look: func(t *testing.T, g *engine.Graph) {
+				var got []string
+				for _, w := range g.Value(1).Recv {
+					got = append(got, w.Field+" <- "+w.From.String())
+				}
+				want := []string{"cmd <- exec[token].output", "count <- exec[token].code", "env.TOKEN <- exec[token].output", "extra <- exec[token].code"}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Error(diff)
+				}
+			},
+		},
+		{
+			name: "anchors and merge keys",
+			src: `resources:
+  file:
+  - &base
+    name: /a
+    mode: "0600"
+    owner: root
+    meta: &meta {retry: 2}
+  - <<: *base
+    name: /b
+    owner: me
+  - <<: [{name: /c, mode: "0644"}, *base]
+  - {name: /d, meta: {<<: *meta, delay: 1s}}
+`,
+			ids: []string{"file[/a]", "file[/b]", "file[/c]", "file[/d]"},
+			look: func(t *testing.T, g *engine.Graph) {
+				b, c := g.Value(1).Res.(*fileRes), g.Value(2).Res.(*fileRes)
+				if b.Mode != "0600" || b.Owner != "me" || b.MetaParams().Retry != 2 || c.Mode != "0644" || c.Owner != "root" {
+					t.Errorf("%+v\n%+v", b, c)
+				}
+				if m := g.Value(3).Res.MetaParams(); m.Retry != 2 || m.Delay != time.Second {
+					t.Errorf("%+v", m)
+				}
+			},
+		},
+		{
+			name: "values",
+			src: `noop: true
+resources:
+  file:
+  - {name: /a, content: !!binary "/wAB", mode: 0644, limit: 10MiB, comment: why}
+  - {name: /b, content: null, mode: u=rw, recurse: True}
+  - {name: /c, content: ""}
+  exec:
+  - name: x
+    cmd: >
+      folded
+      words
+    timeout: 90
+    env: {8080: "1", true: a}
+    ratio: .5
+    extra: [1, 2.5, a, null, {b: true}]
+  noop:
+  - {name: n, comment: kept}
+  user:
+  - name: joe
+`,
+			ids: []string{"file[/a]", "file[/b]", "file[/c]", "exec[x]", "noop[n]", "user[joe]"},
+			look: func(t *testing.T, g *engine.Graph) {
+				a, b, c := g.Value(0).Res.(*fileRes), g.Value(1).Res.(*fileRes), g.Value(2).Res.(*fileRes)
+				if *a.Content != "\xff\x00\x01" || a.Mode != "0644" || a.Limit != 10<<20 || !*a.MetaParams().Noop {
+					t.Errorf("%+v", a)
+				}
+				if b.Content != nil || !b.Recurse || c.Content == nil || *c.Content != "" {
+					t.Errorf("%+v\n%+v", b, c)
+				}
+				x := g.Value(3).Res.(*execRes)
+				if x.Cmd != "folded words\n" || x.Timeout != 90*time.Second || x.Env["8080"] != "1" || x.Env["true"] != "a" || x.Ratio != 0.5 {
+					t.Errorf("%+v", x)
+				}
+				if diff := cmp.Diff([]any{int64(1), 2.5, "a", nil, map[string]any{"b": true}}, x.Extra); diff != "" {
+					t.Error(diff)
+				}
+				if g.Value(4).Res.(*noopRes).Comment != "kept" || g.Value(5).Res.(*userRes).Login != "joe" {
+					t.Error("comment or name")
+				}
+			},
+		},
+		{
+			name: "a hidden resource is not validated",
+			src:  "resources:\n  file:\n  - {name: /a, path: not/absolute, meta: {hidden: true}}\n",
+			ids:  []string{"file[/a]"},
+		},
+		{
+			name: "Windows",
+			src:  "\ufeffresources:\r\n  file:\r\n  - name: /a\r\n    content: |\r\n      one\r\n      two\r\n",
+			ids:  []string{"file[/a]"},
+			look: func(t *testing.T, g *engine.Graph) {
+				if c := *g.Value(0).Res.(*fileRes).Content; c != "one\ntwo\n" {
+					t.Errorf("%q", c)
+				}
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := build(t, c.src)
+			if diff := cmp.Diff(c.ids, ids(g)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.edges, edges(g)); diff != "" {
+				t.Error(diff)
+			}
+			if c.look != nil {
+				c.look(t, g)
+			}
+		})
 	}
 }

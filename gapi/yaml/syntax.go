@@ -18,8 +18,8 @@ var plainWords = map[string]string{
 	"mapping values are not allowed in this context":               "a \": \" is not allowed here; is the line before indented right, or does a text need quotes?",
 	"did not find expected key":                                    "expected a key here; is the line indented like its neighbours?",
 	"did not find expected '-' indicator":                          "expected a \"- \" here, as in the list above; is the line indented right?",
-	"did not find expected ',' or ']'":                             "expected \",\" or \"]\"",
-	"did not find expected ',' or '}'":                             "expected \",\" or \"}\"",
+	"did not find expected ',' or ']'":                             "expected \",\" or \"]\"" + flowWords,
+	"did not find expected ',' or '}'":                             "expected \",\" or \"}\"" + flowWords,
 	"did not find expected node content":                           "expected a value",
 	"found unexpected end of stream":                               "the file ends before the closing quote",
 	"could not find expected ':'":                                  "expected a \":\" after the key",
@@ -29,6 +29,8 @@ var plainWords = map[string]string{
 	"found a tab character that violates indentation":              tabWords,
 	"found a tab character where an indentation space is expected": tabWords,
 }
+
+const flowWords = "; inside [ ] and { } a text such as exec[x] needs quotes"
 
 const tabWords = "a tab can't indent, use spaces"
 
