@@ -22,14 +22,14 @@ func parse(lines []string) *drawing {
 		if rest, ok := strings.CutPrefix(line, "batch "); ok {
 			key, members, _ := strings.Cut(rest, ":")
 			d.add(strings.Fields(members), nil)
-			for _, name := range strings.Fields(members) {
+			for name := range strings.FieldsSeq(members) {
 				d.batch[name] = int32(len(d.keys))
 			}
 			d.keys = append(d.keys, key)
 			continue
 		}
 		if rest, ok := strings.CutPrefix(line, "new "); ok {
-			for _, name := range strings.Fields(rest) {
+			for name := range strings.FieldsSeq(rest) {
 				d.anew[name] = true
 			}
 			line = rest
