@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 )
 
@@ -212,9 +211,10 @@ func holds(v any) string {
 	return t.sort()
 }
 
+// setAnyMap relies on setEntry to copy old.
 func (s setter) setAnyMap(rv reflect.Value, old map[string]any, depth int) error {
 	fresh := reflect.New(reflect.TypeFor[map[string]any]()).Elem()
-	fresh.Set(reflect.ValueOf(maps.Clone(old)))
+	fresh.Set(reflect.ValueOf(old))
 	if err := s.setEntry(anyType, fresh, depth); err != nil {
 		return err
 	}

@@ -95,12 +95,28 @@ func dict(kv ...any) *schema.Node {
 func TestDecodeEveryKind(t *testing.T) {
 	k := kitchen{base: base{ID: "kept"}, Traits: Traits{Meta: 7}, private: "kept", State: "exists"}
 	ds := schema.Decode(dict(
-		"owner", str("root"), "group", num("0"), "path", str("/x"), "content", str(""), "langkey", boo("true"), "force", str("yes"),
+		"owner", str("root"),
+		"group", num("0"),
+		"path", str("/x"),
+		"content", str(""),
+		"langkey", boo("true"),
+		"force", str("yes"),
 		"small", num("-128"), "port", num("0xff"), "huge", num("18446744073709551615"),
-		"ratio", flt("2.5e-1"), "thin", flt("0.1"), "delay", num("1500"), "shift", str("-30m"), "limit", str("10MiB"),
-		"mode", num("644"), "after", str("file[/a[1]].content"), "token", str("hush"), "when", str("2026-01-02T03:04:05Z"),
-		"raw", str("\xff\x00"), "args", list(str("a"), num("1"), boo("true"), flt("1.50")), "env", dict("A.b", str("1")),
-		"items", list(dict("name", str("x"), "count", num("3"))), "sub", dict("name", str("s")), "maybe", dict("name", str("m")),
+		"ratio", flt("2.5e-1"),
+		"thin", flt("0.1"),
+		"delay", num("1500"),
+		"shift", str("-30m"),
+		"limit", str("10MiB"),
+		"mode", num("644"),
+		"after", str("file[/a[1]].content"),
+		"token", str("hush"),
+		"when", str("2026-01-02T03:04:05Z"),
+		"raw", str("\xff\x00"),
+		"args", list(str("a"), num("1"), boo("true"), flt("1.50")),
+		"env", dict("A.b", str("1")),
+		"items", list(dict("name", str("x"), "count", num("3"))),
+		"sub", dict("name", str("s")),
+		"maybe", dict("name", str("m")),
 		"free", list(num("1"), flt("1.0"), dict("k", null())),
 	), &k)
 	if len(ds) != 0 {
@@ -108,11 +124,25 @@ func TestDecodeEveryKind(t *testing.T) {
 	}
 	want := kitchen{base: base{ID: "kept"}, Traits: Traits{Meta: 7}, private: "kept", State: "exists",
 		common: common{"root", "0"}, Path: "/x", Content: new(""), Lang: true, Force: true,
-		Small: -128, Port: 255, Huge: 1<<64 - 1, Ratio: .25, Thin: .1, Delay: 1500 * time.Millisecond, Shift: -30 * time.Minute,
-		Limit: 10 << 20, Mode: "0644", After: schema.Ref{Kind: "file", Name: "/a[1]", Key: "content"}, Token: k.Token,
-		When: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Raw: []byte("\xff\x00"), Args: []string{"a", "1", "true", "1.50"},
-		Env: map[string]string{"A.b": "1"}, Items: []item{{"x", 3}}, Sub: item{Name: "s"}, Maybe: &item{Name: "m"},
-		Free: []any{int64(1), 1.0, map[string]any{"k": nil}},
+		Small: -128,
+		Port:  255,
+		Huge:  1<<64 - 1,
+		Ratio: .25,
+		Thin:  .1,
+		Delay: 1500 * time.Millisecond,
+		Shift: -30 * time.Minute,
+		Limit: 10 << 20,
+		Mode:  "0644",
+		After: schema.Ref{Kind: "file", Name: "/a[1]", Key: "content"},
+		Token: k.Token,
+		When:  time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Raw:   []byte("\xff\x00"),
+		Args:  []string{"a", "1", "true", "1.50"},
+		Env:   map[string]string{"A.b": "1"},
+		Items: []item{{"x", 3}},
+		Sub:   item{Name: "s"},
+		Maybe: &item{Name: "m"},
+		Free:  []any{int64(1), 1.0, map[string]any{"k": nil}},
 	}
 	if diff := cmp.Diff(want, k, cmp.AllowUnexported(kitchen{}, base{}, common{}, schema.Secret{})); diff != "" {
 		t.Error(diff)
@@ -214,6 +244,57 @@ func TestDecodeCustom(t *testing.T) {
 	}
 }
 
+func TestDecodeCustomWarns(t *testing.T) {
+	var foo FooRes
+	ds := schema.Decode(dict("answer", num("010")), &foo)
+	if len(ds) != 1 || ds.Err() != nil || ds[0].Severity != schema.Warning || foo.Answer != 8 {
+		t.Errorf("%v, %d", ds, foo.Answer)
+	}
+	var holder struct{ F FooRes }
+	if ds := schema.Decode(dict("f", dict("answer", str("x"))), &holder); len(ds) != 1 || ds[0].Path != "f.answer" {
+		t.Errorf("the path is lost: %+v", ds)
+	}
+}
+
+// TestDecodeOdd gives Decode what no frontend should.
+func TestDecodeOdd(t *testing.T) {
+	deep := str("x")
+	for range 300 {
+		deep = list(deep)
+	}
+	var free any
+	if ds := schema.Decode(deep, &free); len(ds) != 1 || !strings.HasSuffix(ds[0].Message, "nests too deeply") {
+		t.Errorf("%d findings", len(ds))
+	}
+	for name, into := range map[string]any{"nil": nil, "no pointer": kitchen{}, "nil pointer": (*kitchen)(nil), "a channel": new(chan int)} {
+		if ds := schema.Decode(dict(), into); ds.Err() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	var s string
+	var l []string
+	var p *kitchen
+	if ds := schema.Decode(str("x"), &s); len(ds) > 0 || s != "x" {
+		t.Error(ds)
+	}
+	if ds := schema.Decode(num("x"), &l); len(ds) != 1 || ds[0].Message != "the value must be a list of text, not x" {
+		t.Error(ds)
+	}
+	if ds := schema.Decode(dict("path", str("/x")), &p); len(ds) > 0 || p.Path != "/x" {
+		t.Error(ds)
+	}
+	if ds := schema.Decode(nil, &kitchen{}); len(ds) > 0 {
+		t.Error(ds)
+	}
+	if ds := schema.Decode(nil, &item{}); len(ds) != 1 {
+		t.Error(ds)
+	}
+	var a any
+	if ds := schema.Decode(&schema.Node{Kind: 99}, &a); len(ds) != 1 || ds[0].Message != "the value must be any value, not something unknown" {
+		t.Error(ds)
+	}
+}
+
 // pair is read from a list of two, or from one text, where its shape is a struct.
 type pair struct{ A, B string }
 
@@ -248,10 +329,25 @@ func TestDecodeNestedCustom(t *testing.T) {
 func TestDecodeReportsEverything(t *testing.T) {
 	k := kitchen{Small: 5, State: "absent", Delay: time.Second}
 	ds := schema.Decode(dict(
-		"stat", str("absent"), "state", str("exist"), "small", num("128"), "port", num("0"), "huge", num("-1"),
-		"ratio", flt(".nan"), "thin", flt("1e39"), "delay", str("-1s"), "limit", str("10MiX"), "mode", num("9999"),
-		"after", str("file"), "when", str("now"), "args", str("x"), "env", list(), "items", list(dict(), str("x")),
-		"Path", str("/x"), "sub", dict("nam", str("x"), "count", num("101")), "token", list(str("hush")), "force", str("true"),
+		"stat", str("absent"),
+		"state", str("exist"),
+		"small", num("128"),
+		"port", num("0"),
+		"huge", num("-1"),
+		"ratio", flt(".nan"),
+		"thin", flt("1e39"),
+		"delay", str("-1s"),
+		"limit", str("10MiX"),
+		"mode", num("9999"),
+		"after", str("file"),
+		"when", str("now"),
+		"args", str("x"),
+		"env", list(),
+		"items", list(dict(), str("x")),
+		"Path", str("/x"),
+		"sub", dict("nam", str("x"), "count", num("101")),
+		"token", list(str("hush")),
+		"force", str("true"),
 		"path", null(), "shift", str("400000d"), "langkey", str("maybe"),
 	), &k)
 	want := strings.TrimPrefix(`

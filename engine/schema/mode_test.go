@@ -14,8 +14,24 @@ import (
 
 func TestParseMode(t *testing.T) {
 	for in, want := range map[string]schema.Mode{
-		"": "", "0644": "0644", "644": "0644", "0o644": "0644", "0O755": "0755", "4755": "4755", "04755": "4755", "0": "0000", "000": "0000", "7777": "7777",
-		"u=rwX,go=rX": "u=rwX,go=rX", "g+w": "g+w", "+t": "+t", "=": "=", "a=": "a=", "u+r-w=x": "u+r-w=x", "g=u": "g=u", "ugo-s": "ugo-s",
+		"":            "",
+		"0644":        "0644",
+		"644":         "0644",
+		"0o644":       "0644",
+		"0O755":       "0755",
+		"4755":        "4755",
+		"04755":       "4755",
+		"0":           "0000",
+		"000":         "0000",
+		"7777":        "7777",
+		"u=rwX,go=rX": "u=rwX,go=rX",
+		"g+w":         "g+w",
+		"+t":          "+t",
+		"=":           "=",
+		"a=":          "a=",
+		"u+r-w=x":     "u+r-w=x",
+		"g=u":         "g=u",
+		"ugo-s":       "ugo-s",
 	} {
 		got, err := schema.ParseMode(in)
 		if err != nil || got != want {
@@ -58,9 +74,22 @@ func TestParseMode(t *testing.T) {
 
 func TestModeLint(t *testing.T) {
 	for in, want := range map[string]string{
-		"420": "the mode 420 is read as octal, which is -r---w----; 420 is 0644 in decimal",
-		"436": "the mode 436 is read as octal, which is -r---wxrw-; 436 is 0664 in decimal",
-		"644": "", "0644": "", "755": "", "000": "", "u=rw": "", "4755": "", "600": "", "1777": "", "511": "", "9999": "", "0420": "", "0": "", "1000": "", "2000": "",
+		"420":  "the mode 420 is read as octal, which is -r---w----; 420 is 0644 in decimal",
+		"436":  "the mode 436 is read as octal, which is -r---wxrw-; 436 is 0664 in decimal",
+		"644":  "",
+		"0644": "",
+		"755":  "",
+		"000":  "",
+		"u=rw": "",
+		"4755": "",
+		"600":  "",
+		"1777": "",
+		"511":  "",
+		"9999": "",
+		"0420": "",
+		"0":    "",
+		"1000": "",
+		"2000": "",
 	} {
 		if got := schema.Mode(in).Lint(); got != want {
 			t.Errorf("%q: %q", in, got)
@@ -83,12 +112,39 @@ func TestModeOctal(t *testing.T) {
 func TestModeApplyKeepsTheRest(t *testing.T) {
 	old := fs.ModeDir | fs.ModeSticky | 0o755
 	for mode, want := range map[schema.Mode]fs.FileMode{
-		"": old, "0700": fs.ModeDir | 0o700, "2770": fs.ModeDir | fs.ModeSetgid | 0o770, "o-rx": fs.ModeDir | fs.ModeSticky | 0o750,
+		"":     old,
+		"0700": fs.ModeDir | 0o700,
+		"2770": fs.ModeDir | fs.ModeSetgid | 0o770,
+		"o-rx": fs.ModeDir | fs.ModeSticky | 0o750,
 	} {
 		if got, err := mode.Apply(old, true); err != nil || got != want {
 			t.Errorf("%q: %v, %v", mode, got, err)
 		}
 	}
+}
+
+func TestModeX(t *testing.T) {
+	const mode = schema.Mode("u=rwX,go=rX")
+	for _, tc := range []struct {
+		old, want fs.FileMode
+		isDir     bool
+	}{{0o600, 0o644, false}, {0o700, 0o755, false}, {0o601, 0o755, false}, {0o600, 0o755, true}, {0o7777, 0o755, false}} {
+		got, err := mode.Apply(tc.old&0o777|special(tc.old), tc.isDir)
+		if want := tc.want&0o777 | special(tc.want); err != nil || got != want {
+			t.Errorf("%o: got %v, want %v", tc.old, got, want)
+		}
+	}
+}
+
+// special turns the upper octal digit into Go's bits.
+func special(m fs.FileMode) fs.FileMode {
+	var out fs.FileMode
+	for bit, mode := range map[fs.FileMode]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if m&bit != 0 {
+			out |= mode
+		}
+	}
+	return out
 }
 
 // TestModeAgreesWithChmod compares symbolic modes with the chmod of the system.

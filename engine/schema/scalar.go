@@ -156,7 +156,7 @@ func (d *decoder) magnitude(t *Type, n *Node) (neg bool, abs uint64, ok bool) {
 		}
 		return f < 0, uint64(math.Abs(f)), true
 	case NodeString:
-		if isInt(n.Text) && n.hidden == nil && !n.typed {
+		if isInt(n.Text) && !n.typed {
 			d.mismatch(t, n, "; leave out the quotes")
 			return false, 0, false
 		}
@@ -367,7 +367,7 @@ func (d *decoder) bounded(t *Type, n *Node, v int64, below string) bool {
 	switch {
 	case within(t, v):
 		return true
-	case v < 0 && t.Min != nil && *t.Min == 0 && n.hidden == nil:
+	case v < 0 && t.Min != nil && *t.Min == 0:
 		d.add(Error, n.Pos, "", fmt.Sprintf("%s is %s, it must not be %s", d.name(), shorten(n.Text), below))
 	default:
 		d.mismatch(t, n, "")

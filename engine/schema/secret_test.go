@@ -42,8 +42,19 @@ type Embed struct{ schema.Secret }
 func secrets() *holder {
 	s := schema.NewSecret(canary)
 	h := &holder{
-		Open: s, hidden: s, Ptr: &s, ptr: &s, List: []schema.Secret{s}, list: []any{s, &s}, Map: map[string]schema.Secret{"k": s},
-		byKey: map[schema.Secret]int{s: 1}, Any: s, face: s, arr: [1]schema.Secret{s}, Err: fmt.Errorf("wrapped %v %+v %#v %s %q %x", s, s, s, s, s, s), Embed: Embed{s},
+		Open:   s,
+		hidden: s,
+		Ptr:    &s,
+		ptr:    &s,
+		List:   []schema.Secret{s},
+		list:   []any{s, &s},
+		Map:    map[string]schema.Secret{"k": s},
+		byKey:  map[schema.Secret]int{s: 1},
+		Any:    s,
+		face:   s,
+		arr:    [1]schema.Secret{s},
+		Err:    fmt.Errorf("wrapped %v %+v %#v %s %q %x", s, s, s, s, s, s),
+		Embed:  Embed{s},
 	}
 	h.Inner.inner = s
 	return h
@@ -65,7 +76,16 @@ func leaks(t *testing.T, how, out string) {
 func TestSecretIsNeverPrinted(t *testing.T) {
 	h := secrets()
 	type plain holder // without the methods that Embed brings
-	values := map[string]any{"itself": h.Open, "pointer": h.Ptr, "holder": h, "holder value": *h, "plain": (*plain)(h), "plain value": plain(*h), "nested": map[string]any{"x": []any{plain(*h), h.Open}}, "type": struct{ S secretAlias }{secretAlias(h.Open)}}
+	values := map[string]any{
+		"itself":       h.Open,
+		"pointer":      h.Ptr,
+		"holder":       h,
+		"holder value": *h,
+		"plain":        (*plain)(h),
+		"plain value":  plain(*h),
+		"nested":       map[string]any{"x": []any{plain(*h), h.Open}},
+		"type":         struct{ S secretAlias }{secretAlias(h.Open)},
+	}
 	for name, v := range values {
 		for verb := range strings.SplitSeq("v +v #v s q x X d t T p b o c U e g 10s -10v .3s 010d # +d", " ") {
 			leaks(t, name+" %"+verb, fmt.Sprintf("%"+verb, v))

@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -206,7 +207,14 @@ field Name: the key "name" is reserved for the name of the resource, unless the 
 
 func TestOf(t *testing.T) {
 	content := "x"
-	ty, err := schema.Of(&kitchen{State: "exists", Content: &content, Delay: time.Second, Args: []string{"a"}, Items: []item{}, Token: schema.NewSecret("s")})
+	ty, err := schema.Of(&kitchen{
+		State:   "exists",
+		Content: &content,
+		Delay:   time.Second,
+		Args:    []string{"a"},
+		Items:   []item{},
+		Token:   schema.NewSecret("s"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +286,10 @@ func TestTypeEqual(t *testing.T) {
 	types := []*schema.Type{
 		typeOf[bool](t), typeOf[int](t), typeOf[int8](t), typeOf[uint8](t), typeOf[string](t), typeOf[schema.Secret](t), typeOf[[]string](t),
 		typeOf[map[string]string](t), typeOf[item](t), typeOf[kitchen](t), typeOf[tidy](t), typeOf[kitchen](t).Field("content").Type,
-		typeOf[kitchen](t).Field("state").Type, typeOf[kitchen](t).Field("delay").Type, typeOf[time.Duration](t), nil,
+		typeOf[kitchen](t).Field("state").Type, typeOf[kitchen](t).Field("delay").Type, typeOf[time.Duration](t), typeOf[kitchen](t).Field("shift").Type, nil,
+		&schema.Type{Kind: schema.KindString, Max: new(int64(1))},
+		&schema.Type{Kind: schema.KindString, Max: new(int64(2))},
+		&schema.Type{Kind: schema.KindString, Min: new(int64(1))},
 	}
 	for i, a := range types {
 		for j, b := range types {
@@ -296,6 +307,59 @@ func TestTypeEqual(t *testing.T) {
 	}
 }
 
+// TestInlineDeep reads fields through several levels of inlined structs.
+func TestInlineDeep(t *testing.T) {
+	type d struct{ D1, D2, D3 string }
+	type c struct {
+		C1 string
+		D  d `yaml:",inline"`
+		C2 string
+	}
+	type b struct {
+		C  c `yaml:",inline"`
+		B2 string
+	}
+	type a struct {
+		B  b `yaml:",inline"`
+		A2 string
+	}
+	type top struct {
+		A  a `yaml:",inline"`
+		T2 string
+	}
+	keys := strings.Fields("c1 d1 d2 d3 c2 b2 a2 t2")
+	if got := typeOf[top](t).Keys(); !slices.Equal(got, keys) {
+		t.Fatal(got)
+	}
+	var v top
+	for _, key := range keys {
+		if err := schema.Set(&v, key, key); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, key := range keys {
+		if got, err := schema.Get(&v, key); err != nil || got != key {
+			t.Errorf("%s: %v, %v", key, got, err)
+		}
+	}
+}
+
+// TestManyFields goes beyond the 64 fields that fit one word.
+func TestManyFields(t *testing.T) {
+	var fields []reflect.StructField
+	for i := range 100 {
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: reflect.TypeFor[string](), Tag: `mgmt:"required"`})
+	}
+	v := reflect.New(reflect.StructOf(fields)).Interface()
+	ds := schema.Decode(dict("f0", str(""), "f63", str(""), "f64", str("x"), "f99", str(""), "f64", str("y"), "f63", str("")), v)
+	if len(ds) != 2+96 || ds[0].Message != "f64 is given twice" || ds[1].Message != "f63 is given twice" || ds[2].Message != "f1 is required: text" {
+		t.Errorf("%d findings: %v", len(ds), ds)
+	}
+	if got, _ := schema.Get(v, "f64"); got != "x" {
+		t.Errorf("got %v, the first is to stay", got)
+	}
+}
+
 // tidy is item without the bound.
 type tidy struct {
 	Name  string `yaml:"name" mgmt:"required"`
@@ -305,11 +369,20 @@ type tidy struct {
 func TestAt(t *testing.T) {
 	ty := typeOf[kitchen](t)
 	for path, want := range map[string]string{
-		"content": "text or null", "Content": "text or null", "env.TOKEN": "text", `env["a.b"]`: "text", `["env"].x`: "text",
-		"items[3].count": "a whole number of at most 100", "maybe.name": "text", "free": "any value", "free.a[0].b": "any value", "sub": "a map with the keys name, count",
+		"content":        "text or null",
+		"Content":        "text or null",
+		"env.TOKEN":      "text",
+		`env["a.b"]`:     "text",
+		`["env"].x`:      "text",
+		"items[3].count": "a whole number of at most 100",
+		"maybe.name":     "text",
+		"free":           "any value",
+		"free.a[0].b":    "any value",
+		"sub":            "a map with the keys name, count",
 	} {
 		got, f, err := ty.At(path)
-		if err != nil || got.String() != want || f == nil || !strings.EqualFold(f.Key, strings.Trim(strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' })[0], `"]`)) {
+		top := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(`.["]`, r) })[0]
+		if err != nil || got.String() != want || f == nil || !strings.EqualFold(f.Key, top) {
 			t.Errorf("%s: %s, %v, %v", path, got, f, err)
 		}
 	}
@@ -353,9 +426,14 @@ func TestAssignable(t *testing.T) {
 	}
 	yes := [][2]*schema.Type{
 		{typeOf[string](t), typeOf[schema.Secret](t)}, {typeOf[schema.Secret](t), typeOf[string](t)},
-		{typeOf[int8](t), typeOf[uint64](t)}, {typeOf[any](t), typeOf[int](t)}, {typeOf[[]int](t), typeOf[any](t)},
-		{typeOf[[]any](t), typeOf[[]int](t)}, {typeOf[map[string]string](t), typeOf[map[string]schema.Secret](t)},
-		{typeOf[*string](t), typeOf[string](t)}, {typeOf[sent](t), typeOf[wider](t)}, {typeOf[[]byte](t), typeOf[string](t)},
+		{typeOf[int8](t), typeOf[uint64](t)},
+		{typeOf[any](t), typeOf[int](t)},
+		{typeOf[[]int](t), typeOf[any](t)},
+		{typeOf[[]any](t), typeOf[[]int](t)},
+		{typeOf[map[string]string](t), typeOf[map[string]schema.Secret](t)},
+		{typeOf[*string](t), typeOf[string](t)},
+		{typeOf[sent](t), typeOf[wider](t)},
+		{typeOf[[]byte](t), typeOf[string](t)},
 	}
 	for _, p := range yes {
 		if err := schema.Assignable(p[0], p[1]); err != nil {
@@ -384,8 +462,20 @@ func TestAssignable(t *testing.T) {
 func TestNearest(t *testing.T) {
 	among := []string{"state", "content", "owner", "group", "mode", "recurse", "x"}
 	for word, want := range map[string]string{
-		"stat": "state", "sttae": "state", "STATE": "state", "Content": "content", "contnet": "content", "recursive": "recurse",
-		"onwer": "owner", "mod": "mode", "y": "", "": "", "zzzz": "", "statement": "", strings.Repeat("x", 100): "", "é": "",
+		"stat":                   "state",
+		"sttae":                  "state",
+		"STATE":                  "state",
+		"Content":                "content",
+		"contnet":                "content",
+		"recursive":              "recurse",
+		"onwer":                  "owner",
+		"mod":                    "mode",
+		"y":                      "",
+		"":                       "",
+		"zzzz":                   "",
+		"statement":              "",
+		strings.Repeat("x", 100): "",
+		"é":                      "",
 	} {
 		if got := schema.Nearest(word, among); got != want {
 			t.Errorf("Nearest(%q) is %q, want %q", word, got, want)

@@ -50,8 +50,14 @@ func TestEncodeErrors(t *testing.T) {
 	ring := []any{nil}
 	ring[0] = ring
 	for name, v := range map[string]any{
-		"a channel": make(chan int), "a loop": loop, "a ring": ring, "inside": &kitchen{Free: func() {}}, "deep": &kitchen{Free: loop},
-		"its own": &struct{ S stubborn }{S: stubborn{"x"}}, "in a list": []any{struct{ F func() }{}}, "in a map": map[string]stubborn{"a": {}},
+		"a channel": make(chan int),
+		"a loop":    loop,
+		"a ring":    ring,
+		"inside":    &kitchen{Free: func() {}},
+		"deep":      &kitchen{Free: loop},
+		"its own":   &struct{ S stubborn }{S: stubborn{"x"}},
+		"in a list": []any{struct{ F func() }{}},
+		"in a map":  map[string]stubborn{"a": {}},
 	} {
 		if got, err := schema.EncodeAll(v); err == nil {
 			t.Errorf("%s: %v", name, got)
@@ -236,9 +242,24 @@ func TestRoundTripSparse(t *testing.T) {
 func TestCheckAndValue(t *testing.T) {
 	ty := typeOf[kitchen](t)
 	ds := schema.Check(ty, map[string]any{
-		"stat": 1, "port": 70000, "delay": -time.Second, "mode": 5, "state": "exist", "content": 7, "force": "yes", "limit": time.Second,
-		"items": []any{map[string]any{"name": true}}, "env": map[string]any{"a b": 1.5}, "token": schema.NewSecret("hush"), "when": schema.NewSecret("hush"), "args": []string{"fine"},
-		"small": uint64(math.MaxUint64), "thin": 0.1, "ratio": int64(1), "after": schema.Ref{Kind: "a", Name: "b"}, "owner": schema.Mode("0644"),
+		"stat":    1,
+		"port":    70000,
+		"delay":   -time.Second,
+		"mode":    5,
+		"state":   "exist",
+		"content": 7,
+		"force":   "yes",
+		"limit":   time.Second,
+		"items":   []any{map[string]any{"name": true}},
+		"env":     map[string]any{"a b": 1.5},
+		"token":   schema.NewSecret("hush"),
+		"when":    schema.NewSecret("hush"),
+		"args":    []string{"fine"},
+		"small":   uint64(math.MaxUint64),
+		"thin":    0.1,
+		"ratio":   int64(1),
+		"after":   schema.Ref{Kind: "a", Name: "b"},
+		"owner":   schema.Mode("0644"),
 	})
 	got := strings.Join(lines(ds), "\n")
 	for _, want := range []string{
@@ -259,8 +280,20 @@ func TestCheckAndValue(t *testing.T) {
 	if ds := schema.Check(ty, make(chan int)); ds.Err() == nil {
 		t.Error("a channel is fine")
 	}
-	v, ds := schema.Value(ty, dict("port", num("0x50"), "env", dict("A", num("1")), "content", null(), "sub", null(), "args", null(), "huge", num("18446744073709551615")))
-	want := map[string]any{"port": int64(80), "env": map[string]any{"A": "1"}, "content": nil, "huge": uint64(math.MaxUint64)}
+	v, ds := schema.Value(ty, dict(
+		"port", num("0x50"),
+		"env", dict("A", num("1")),
+		"content", null(),
+		"sub", null(),
+		"args", null(),
+		"huge", num("18446744073709551615"),
+	))
+	want := map[string]any{
+		"port":    int64(80),
+		"env":     map[string]any{"A": "1"},
+		"content": nil,
+		"huge":    uint64(math.MaxUint64),
+	}
 	if got := lines(ds); len(got) != 1 || got[0] != "g:4:9: sub.name is required: text" {
 		t.Error(got)
 	}
@@ -283,21 +316,45 @@ func TestNumbers(t *testing.T) {
 		n    *schema.Node
 		want any // a value, or the message
 	}{
-		{"i", num("0x7f"), int64(127)}, {"i", num("-0b11"), int64(-3)}, {"i", num("0o17"), int64(15)}, {"i", num("1_000"), int64(1000)}, {"i", num("+5"), int64(5)},
-		{"i", num("-9223372036854775808"), int64(math.MinInt64)}, {"i", num("9223372036854775808"), "i must be a whole number from -9223372036854775808 to 9223372036854775807, not 9223372036854775808"},
+		{"i", num("0x7f"), int64(127)},
+		{"i", num("-0b11"), int64(-3)},
+		{"i", num("0o17"), int64(15)},
+		{"i", num("1_000"), int64(1000)},
+		{"i", num("+5"), int64(5)},
+		{"i", num("-9223372036854775808"), int64(math.MinInt64)},
+		{"i", num("9223372036854775808"), "i must be a whole number from -9223372036854775808 to 9223372036854775807, not 9223372036854775808"},
 		{"i", num("99999999999999999999"), "i must be a whole number from -9223372036854775808 to 9223372036854775807, not 99999999999999999999"},
-		{"i", flt("1e3"), int64(1000)}, {"i", flt("1.5"), "i must be a whole number, not 1.5"}, {"i", flt("1e16"), "i must be a whole number, not 1e16, which is not exact; write it without a point or an exponent"},
-		{"i", flt("1e999999999"), "i must be a whole number, not 1e999999999"}, {"i", flt(".inf"), "i must be a whole number, not .inf"}, {"i", flt("-0.0"), int64(0)},
-		{"i", num("08"), "i must be a whole number, not 08"}, {"i", num(""), "i must be a whole number, not "}, {"i", num("--5"), "i must be a whole number, not --5"},
-		{"i", str("5"), `i must be a whole number, not the text "5"; leave out the quotes`}, {"i", boo("true"), "i must be a whole number, not true"},
+		{"i", flt("1e3"), int64(1000)},
+		{"i", flt("1.5"), "i must be a whole number, not 1.5"},
+		{"i", flt("1e16"), "i must be a whole number, not 1e16, which is not exact; write it without a point or an exponent"},
+		{"i", flt("1e999999999"), "i must be a whole number, not 1e999999999"},
+		{"i", flt(".inf"), "i must be a whole number, not .inf"},
+		{"i", flt("-0.0"), int64(0)},
+		{"i", num("08"), "i must be a whole number, not 08"},
+		{"i", num(""), "i must be a whole number, not "},
+		{"i", num("--5"), "i must be a whole number, not --5"},
+		{"i", str("5"), `i must be a whole number, not the text "5"; leave out the quotes`},
+		{"i", boo("true"), "i must be a whole number, not true"},
 		{"i", num(strings.Repeat("9", 200)), "i must be a whole number, not " + strings.Repeat("9", 40) + "..."},
-		{"u", num("255"), uint8(255)}, {"u", num("-0"), uint8(0)}, {"u", num("256"), "u must be a whole number from 0 to 255, not 256"}, {"u", num("-1"), "u must be a whole number from 0 to 255, not -1"},
+		{"u", num("255"), uint8(255)},
+		{"u", num("-0"), uint8(0)},
+		{"u", num("256"), "u must be a whole number from 0 to 255, not 256"},
+		{"u", num("-1"), "u must be a whole number from 0 to 255, not -1"},
 		{"n", num("0"), "n must be a whole number from -5 to -1, not 0"}, {"n", num("-3"), -3},
-		{"f", num("3"), 3.0}, {"f", flt("1e308"), 1e308}, {"f", flt("1e309"), "f must be a number, not 1e309"}, {"f", flt(".nan"), "f must be a number, not .nan"}, {"f", flt("1_0.5"), 10.5},
-		{"f", flt("nan"), "f must be a number, not nan"}, {"f", str("1"), `f must be a number, not the text "1"`}, {"f", num("9223372036854775807"), 9223372036854775807.0},
-		{"a", num("007"), int64(7)}, {"a", num("18446744073709551615"), uint64(math.MaxUint64)}, {"a", num("18446744073709551616"), "a must be a whole number from 0 to 18446744073709551615, not 18446744073709551616"},
+		{"f", num("3"), 3.0},
+		{"f", flt("1e308"), 1e308},
+		{"f", flt("1e309"), "f must be a number, not 1e309"},
+		{"f", flt(".nan"), "f must be a number, not .nan"},
+		{"f", flt("1_0.5"), 10.5},
+		{"f", flt("nan"), "f must be a number, not nan"},
+		{"f", str("1"), `f must be a number, not the text "1"`},
+		{"f", num("9223372036854775807"), 9223372036854775807.0},
+		{"a", num("007"), int64(7)},
+		{"a", num("18446744073709551615"), uint64(math.MaxUint64)},
+		{"a", num("18446744073709551616"), "a must be a whole number from 0 to 18446744073709551615, not 18446744073709551616"},
 		{"a", num("-18446744073709551616"), "a must be a whole number from -9223372036854775808 to 9223372036854775807, not -18446744073709551616"},
-		{"a", flt(".nan"), "a must be a number, not .nan"}, {"a", boo("x"), "a must be true or false, not x"},
+		{"a", flt(".nan"), "a must be a number, not .nan"},
+		{"a", boo("x"), "a must be true or false, not x"},
 	} {
 		var v numbers
 		err := schema.Decode(dict(tc.key, tc.n), &v).Err()
@@ -331,7 +388,14 @@ func TestBounds(t *testing.T) {
 		F float64           `mgmt:"min=1"`
 	}
 	var b bounded
-	ds := schema.Decode(dict("s", str("äöüß"), "l", list(str("a"), str("b")), "m", dict(), "d", str("2m"), "z", num("2000"), "f", flt("0.5")), &b)
+	ds := schema.Decode(dict(
+		"s", str("äöüß"),
+		"l", list(str("a"), str("b")),
+		"m", dict(),
+		"d", str("2m"),
+		"z", num("2000"),
+		"f", flt("0.5"),
+	), &b)
 	want := []string{
 		`g:1:9: s must be text of 2 to 3 characters, not the text "äöüß"`,
 		"g:2:9: l must be a list of text of at most 1 element, not of 2",
@@ -342,6 +406,10 @@ func TestBounds(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, lines(ds)); diff != "" {
 		t.Error(diff)
+	}
+	var k kitchen
+	if ds := schema.Decode(dict("shift", str("-2h")), &k); len(ds) != 1 || ds[0].Message != `shift must be a length of time such as 500ms or 1h30m of at least -1h, not the text "-2h"` {
+		t.Error(ds)
 	}
 	if ds := schema.Decode(dict("s", str("äöü"), "l", list(str("a")), "m", dict("a", str("")), "d", num("60"), "z", str("1kB"), "f", num("1")), &b); len(ds) > 0 {
 		t.Error(ds)

@@ -75,8 +75,14 @@ func of[T any](t testing.TB) *schema.Type {
 // kinds are two kinds, one of them with every kind of field and with defaults.
 func kinds(t testing.TB) []derive.Kind {
 	ty, err := schema.Of(&thing{
-		State: "exists", Delay: 1500 * time.Millisecond, Limit: 10 << 20, Mode: "0644", Token: schema.NewSecret("canary"),
-		Args: []string{"a"}, Rules: []rule{{Name: "x", Port: 80, For: time.Second}}, Content: new(strings.Repeat("long ", 20)),
+		State:   "exists",
+		Delay:   1500 * time.Millisecond,
+		Limit:   10 << 20,
+		Mode:    "0644",
+		Token:   schema.NewSecret("canary"),
+		Args:    []string{"a"},
+		Rules:   []rule{{Name: "x", Port: 80, For: time.Second}},
+		Content: new(strings.Repeat("long ", 20)),
 	})
 	if err != nil {
 		t.Fatal(err)
