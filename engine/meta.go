@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func ParseSema(s string) (name string, count int, err error) {
 
 // Cmp returns nil if both say the same, else an error that names a difference.
 func (m *MetaParams) Cmp(o *MetaParams) error {
-	t, err := schema.Of(m)
+	t, err := schema.OfType(reflect.TypeFor[MetaParams]())
 	if err != nil {
 		return err
 	}

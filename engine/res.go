@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -121,9 +122,12 @@ func CmpFields(a, b Res) error {
 	if a.Kind() != b.Kind() {
 		return fmt.Errorf("not a %s but a %s", a.Kind(), b.Kind())
 	}
-	t, err := schema.Of(a.Default())
+	t, err := schema.OfType(reflect.TypeOf(a).Elem())
 	if err != nil {
 		return err
+	}
+	if reflect.TypeOf(a) != reflect.TypeOf(b) {
+		return fmt.Errorf("a %T is not a %T", b, a)
 	}
 	for _, d := range schema.Diff(t, a, b) {
 		if d.Field != nil && d.Field.Role == schema.RoleReadOnly {

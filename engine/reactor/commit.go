@@ -78,7 +78,7 @@ func (v *vertex) succeed(old *vertex) {
 	v.retries, v.pending, v.intent, v.changed = old.retries, old.pending, old.intent, old.changed
 	for i := range v.recv {
 		w := &v.recv[i]
-		o := old.wireLike(w)
+		o := old.wireLike(w.Wire)
 		if o == nil {
 			continue
 		}

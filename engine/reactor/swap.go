@@ -59,6 +59,7 @@ func (r *Reactor) Swap(ctx context.Context, g *engine.Graph) error {
 	}
 	if failed != nil {
 		s.undo(s.fresh)
+		s.restart()
 	}
 	return failed
 }
@@ -90,25 +91,38 @@ func (s *swap) match(order []int) error {
 	s.byID = make(map[string]*vertex, s.g.Len())
 	for _, i := range order {
 		id, decl := s.g.ID(i), s.g.Value(i)
-		old := s.r.byID[id]
-		v, err := s.r.newVertex(id, decl)
+		v, err := s.r.keepOrMake(id, decl)
 		if err != nil {
 			return err
 		}
-		if old != nil {
-			v.carry(old)
-			if old.same(v) {
-				s.kept++
-				v = old
-			}
-		}
-		if v != old {
+		if v == s.r.byID[id] {
+			s.kept++
+		} else {
 			s.fresh = append(s.fresh, v)
 		}
 		s.all[i] = v
 		s.byID[id] = v
 	}
 	return nil
+}
+
+// keepOrMake returns the running vertex of that name if it may go on in the
+// place of the declared one, else a new one, to which the values have been
+// carried.
+func (r *Reactor) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
+	old := r.byID[id]
+	if old != nil && len(decl.Recv) == 0 && old.same(decl) {
+		return old, nil
+	}
+	v, err := r.newVertex(id, decl)
+	if err != nil || old == nil || len(decl.Recv) == 0 {
+		return v, err
+	}
+	v.carry(old)
+	if old.same(decl) {
+		return old, nil
+	}
+	return v, nil
 }
 
 // newVertex makes a vertex for a declared resource, without initialising it.
@@ -119,11 +133,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (*vertex, error) {
 	}
 	v := &vertex{r: r, id: id, decl: decl, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
 	v.noop = r.noopOf(v.meta)
-	if b, ok := decl.Res.(engine.Batcher); ok {
-		if key := b.GroupKey(); key != "" {
-			v.key = fmt.Sprintf("%s\x00%s\x00%t\x00%d", decl.Res.Kind(), key, v.noop, v.meta.Timeout)
-		}
-	}
+	v.key = batchKey(decl.Res, v.meta, v.noop)
 	if len(decl.Recv) > 0 {
 		v.recv = make([]wire, len(decl.Recv))
 	}
@@ -134,6 +144,16 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (*vertex, error) {
 		}
 	}
 	return v, nil
+}
+
+// batchKey returns what vertices must have in common to run in one call, empty
+// for what runs alone.
+func batchKey(res engine.Res, m *engine.MetaParams, noop bool) string {
+	b, ok := res.(engine.Batcher)
+	if !ok || b.GroupKey() == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s\x00%s\x00%t\x00%d", res.Kind(), b.GroupKey(), noop, m.Timeout)
 }
 
 func (r *Reactor) noopOf(m *engine.MetaParams) bool {
@@ -172,7 +192,7 @@ func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
 func (v *vertex) carry(old *vertex) {
 	for i := range v.recv {
 		w := &v.recv[i]
-		o := old.wireLike(w)
+		o := old.wireLike(w.Wire)
 		if o == nil || !o.have || schema.Set(v.res, w.Field, schema.Clone(o.value.v)) != nil {
 			continue
 		}
@@ -181,7 +201,7 @@ func (v *vertex) carry(old *vertex) {
 }
 
 // wireLike returns the wire of v from the same sender to the same field.
-func (v *vertex) wireLike(w *wire) *wire {
+func (v *vertex) wireLike(w engine.Wire) *wire {
 	for i := range v.recv {
 		if v.recv[i].Field == w.Field && v.recv[i].From == w.From {
 			return &v.recv[i]
@@ -190,20 +210,21 @@ func (v *vertex) wireLike(w *wire) *wire {
 	return nil
 }
 
-// same reports whether v may go on in the place of n, which has its values.
-func (v *vertex) same(n *vertex) bool {
-	if reflect.TypeOf(v.res) != reflect.TypeOf(n.res) || v.key != n.key || len(v.recv) != len(n.recv) {
+// same reports whether v may go on in the place of a declared one, to which the
+// values have been carried.
+func (v *vertex) same(d *engine.Vertex) bool {
+	if reflect.TypeOf(v.res) != reflect.TypeOf(d.Res) || len(v.recv) != len(d.Recv) {
 		return false
 	}
-	for i := range n.recv {
-		if v.wireLike(&n.recv[i]) == nil {
+	for _, w := range d.Recv {
+		if v.wireLike(w) == nil {
 			return false
 		}
 	}
-	if !reflect.DeepEqual(v.meta, n.meta) {
+	if m := d.Res.MetaParams(); !reflect.DeepEqual(v.meta, m) || v.key != batchKey(d.Res, m, v.noop) {
 		return false
 	}
-	return v.meta.Hidden || protect("Cmp", func() error { return v.res.Cmp(n.res) }) == nil
+	return v.meta.Hidden || protect("Cmp", func() error { return v.res.Cmp(d.Res) }) == nil
 }
 
 // initAll initialises all new vertices but those that exclude an old one.
