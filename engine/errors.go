@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -51,17 +52,9 @@ type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
 
-// IsPermanent reports whether err was marked by Permanent.
+// IsPermanent reports whether err, or an error that it wraps, was marked by
+// Permanent.
 func IsPermanent(err error) bool {
-	for err != nil {
-		if _, ok := err.(*permanentError); ok {
-			return true
-		}
-		u, ok := err.(interface{ Unwrap() error })
-		if !ok {
-			return false
-		}
-		err = u.Unwrap()
-	}
-	return false
+	_, ok := errors.AsType[*permanentError](err)
+	return ok
 }

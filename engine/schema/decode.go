@@ -270,7 +270,7 @@ func (d *decoder) lookup(t *Type, p *Pair, seen *fieldSet) *Field {
 	case f == nil, f.Key != p.Key:
 		d.unknown(t, p)
 		return nil
-	case !seen.add(f.ord):
+	case !seen.add(t.place(f)):
 		d.path = append(d.path, seg{key: p.Key})
 		d.add(Error, p.Pos, "", fmt.Sprintf("%s is given twice", d.name()))
 		d.path = d.path[:len(d.path)-1]
@@ -296,8 +296,8 @@ func (d *decoder) unknown(t *Type, p *Pair) {
 }
 
 func (d *decoder) missing(t *Type, n *Node, seen *fieldSet) {
-	for _, f := range t.Fields {
-		if f.Required && !seen.has(f.ord) {
+	for i, f := range t.Fields {
+		if f.Required && !seen.has(i) {
 			d.path = append(d.path, seg{key: f.Key})
 			d.add(Error, n.Pos, "", fmt.Sprintf("%s is required: %s", d.name(), f.Type))
 			d.path = d.path[:len(d.path)-1]

@@ -15,13 +15,19 @@
 //   - A field's key is its yaml tag, else its lang tag, else its Go name in
 //     lower case. Unexported fields, embedded fields without a tag and fields
 //     tagged "-" are no keys. A key in ReservedKeys is an error of the type.
-//   - Every part of a value has one stable path: a.b[0].c
+//   - A key that is absent keeps what the field holds; a list or a map that is
+//     present is the whole value; a struct is filled key by key.
+//   - Every part of a value has one stable path: a.b[0].c, and env["a.b"] where a
+//     key of a map is not made of letters, digits, _ and -.
+//   - What Decode, Set, Get, Encode and Clone hand over shares no list, map or
+//     pointer with what they were given.
 //   - A Secret never leaves this package in clear except through Reveal.
 //   - Nothing here starts a goroutine, reads a file or looks at a clock.
 //
 // # Struct tags
 //
-//	yaml:"key"   the key (options after a comma are ignored)
+//	yaml:"key"   the key; "-" for none; ",inline" on a struct makes its fields keys
+//	             of the outer one (other options are ignored)
 //	lang:"key"   the key, where there is no yaml tag
 //	doc:"text"   one or two sentences for the reference and editors
 //	mgmt:"..."   a comma-separated list of:
@@ -34,5 +40,28 @@
 //	    nowatch         a new received value needs no restart of Watch
 //	    enum=a|b|c      the only values
 //	    unit=ms         what a bare integer of a duration means (ns us ms s m h; default s)
-//	    min=N, max=N    bounds of an int, float, size or duration, or of the length of a string or list
+//	    min=N, max=N    bounds of an int, float, size or duration, or of the length of a string, list or map
+//
+// enum and unit speak about the elements of a list or a map, min and max about its
+// length. A duration and a size must not be negative unless min says so.
+//
+// # Go types
+//
+// bool, all integers and floats, string, []byte (text), slices, maps with string
+// keys, structs, any, pointers (optional), time.Duration, Size, Mode, Ref, Secret,
+// and every type that has UnmarshalText and MarshalText (text in its own
+// notation, such as time.Time). A type may have UnmarshalYAML(func(any) error)
+// error. Channels, funcs, arrays, other interfaces and types that contain
+// themselves are errors of the type.
+//
+// # What Decode reads
+//
+//	bool       true, false, and the words yes, no, on, off, y, n
+//	int        10, 0x1f, 0o17, 0b11, 1_000, 1.0; 017 is octal, with a warning
+//	float      the same, 1.5, 1e3; never NaN or infinite
+//	text       text; also a number or true, as it is written, without quotes
+//	duration   500ms, 1h30m, 2d; a bare integer in the unit of the field
+//	size       512, 64k (thousands), 10MiB (1024s)
+//	mode       "0644", 644, u=rwX,go=rX; always octal if it is digits
+//	reference  kind[name], kind[name].key
 package schema

@@ -85,7 +85,7 @@ type Field struct {
 	Default    any  // the value that absence means, as Encode gives it; nil when it is the zero value
 	HasDefault bool
 
-	ord int // its place in Type.Fields
+	ord int // its place in Type.Fields, where the type is indexed
 }
 
 // ReservedKeys are the keys of a resource's declaration that a kind may not use
@@ -124,6 +124,14 @@ func (t *Type) Keys() []string {
 		keys[i] = f.Key
 	}
 	return keys
+}
+
+// place returns where f is in t.Fields.
+func (t *Type) place(f *Field) int {
+	if t.byKey != nil {
+		return f.ord
+	}
+	return slices.Index(t.Fields, f)
 }
 
 // index fills what is found by key. It is called once, before t is shared.

@@ -1,0 +1,348 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// thing has every trait that needs no method of its own.
+type thing struct {
+	traits.Base
+	traits.Refreshable
+	traits.Recvable
+	traits.Edgeable
+	traits.Groupable
+	traits.Overlapping
+	traits.Collectable
+
+	Size   int           `yaml:"size"`
+	Secret schema.Secret `yaml:"secret"`
+	Seen   string        `yaml:"seen" mgmt:"readonly"`
+}
+
+type thingSends struct {
+	Out string `yaml:"out"`
+}
+
+func (*thing) Default() engine.Res                            { return &thing{Size: 3} }
+func (*thing) Validate() error                                { return nil }
+func (*thing) Init(*engine.Init) error                        { return nil }
+func (*thing) Cleanup() error                                 { return nil }
+func (*thing) Watch(context.Context) error                    { return nil }
+func (*thing) CheckApply(context.Context, bool) (bool, error) { return true, nil }
+func (t *thing) Cmp(o engine.Res) error                       { return engine.CmpFields(t, o) }
+func (*thing) Sends() any                                     { return thingSends{} }
+func (*thing) Doc() string                                    { return "A thing." }
+
+func newThing() engine.Res { return &thing{} }
+
+// plain has no trait but Base.
+type plain struct {
+	traits.Base
+}
+
+func (*plain) Default() engine.Res                            { return &plain{} }
+func (*plain) Validate() error                                { return nil }
+func (*plain) Init(*engine.Init) error                        { return nil }
+func (*plain) Cleanup() error                                 { return nil }
+func (*plain) Watch(context.Context) error                    { return nil }
+func (*plain) CheckApply(context.Context, bool) (bool, error) { return true, nil }
+func (p *plain) Cmp(o engine.Res) error                       { return engine.CmpFields(p, o) }
+
+func TestRegistry(t *testing.T) {
+	r := engine.NewRegistry()
+	if err := r.Register("thing", newThing); err != nil {
+		t.Fatal(err)
+	}
+	for name, make := range map[string]func() engine.Res{
+		"thing": newThing, "Thing": newThing, "": newThing, "a b": newThing, "a[b": newThing, "a.b": newThing, "none": nil,
+	} {
+		if err := r.Register(name, make); err == nil {
+			t.Errorf("Register(%q) was taken", name)
+		}
+	}
+	res, err := r.New("thing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.SetName("x")
+	if res.String() != "thing[x]" || res.(*thing).Size != 3 {
+		t.Errorf("New made %s of size %d", res, res.(*thing).Size)
+	}
+	_, err = r.New("thign")
+	if e, ok := errors.AsType[*engine.UnknownKindError](err); !ok || e.Near != "thing" || !strings.Contains(err.Error(), `did you mean "thing"?`) {
+		t.Errorf("New of a misspelt kind: %v", err)
+	}
+	k, err := r.Kind("thing")
+	if err != nil || k.Doc != "A thing." || k.Type.Field("size").Default == nil {
+		t.Errorf("Kind gave %+v, %v", k, err)
+	}
+}
+
+func TestRegistryCopies(t *testing.T) {
+	r := engine.NewRegistry()
+	_ = r.Register("thing", newThing)
+	more, err := r.With("plain", func() engine.Res { return &plain{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	less := more.Without("thing", "absent")
+	for _, c := range []struct {
+		r    *engine.Registry
+		want []string
+	}{{r, []string{"thing"}}, {more, []string{"plain", "thing"}}, {less, []string{"plain"}}, {r.Clone(), []string{"thing"}}} {
+		if got := c.r.Kinds(); !slices.Equal(got, c.want) {
+			t.Errorf("kinds %v, want %v", got, c.want)
+		}
+	}
+	if less.Has("thing") || !less.Has("plain") {
+		t.Error("Has")
+	}
+}
+
+type bad struct {
+	plain
+	Notify string `yaml:"notify"`
+}
+
+func (*bad) Default() engine.Res { return &bad{} }
+
+func TestKindWithAReservedKey(t *testing.T) {
+	r := engine.NewRegistry()
+	_ = r.Register("bad", func() engine.Res { return &bad{} })
+	if _, err := r.Kind("bad"); err == nil || !strings.Contains(err.Error(), "notify") {
+		t.Errorf("Kind gave %v", err)
+	}
+}
+
+func TestAbilities(t *testing.T) {
+	a, err := engine.AbilitiesOf(newThing())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"refreshable", "sendable", "recvable", "edgeable", "groupable", "overlapping", "collectable"}
+	if got := a.Names(); !slices.Equal(got, want) {
+		t.Errorf("abilities %v, want %v", got, want)
+	}
+	if a.Sends.Field("out") == nil {
+		t.Error("what it sends is not described")
+	}
+	if a, _ := engine.AbilitiesOf(&plain{}); len(a.Names()) != 0 {
+		t.Errorf("a plain resource has %v", a.Names())
+	}
+}
+
+func TestCmpFields(t *testing.T) {
+	mk := func(f func(*thing)) *thing {
+		th := &thing{Size: 1}
+		th.SetKind("thing")
+		f(th)
+		return th
+	}
+	base := mk(func(*thing) {})
+	for name, c := range map[string]struct {
+		other *thing
+		want  string
+	}{
+		"equal":     {mk(func(*thing) {}), ""},
+		"readonly":  {mk(func(t *thing) { t.Seen = "x" }), ""},
+		"size":      {mk(func(t *thing) { t.Size = 2 }), "size differs"},
+		"secret":    {mk(func(t *thing) { t.Secret = schema.NewSecret("canary") }), "secret differs"},
+		"otherkind": {mk(func(t *thing) { t.SetKind("other") }), "not a thing but a other"},
+	} {
+		for _, err := range []error{base.Cmp(c.other), c.other.Cmp(base)} {
+			if (err == nil) != (c.want == "") || name != "otherkind" && err != nil && err.Error() != c.want {
+				t.Errorf("%s: %v, want %q", name, err, c.want)
+			}
+		}
+	}
+}
+
+func TestMetaParams(t *testing.T) {
+	if err := engine.DefaultMetaParams().Validate(); err != nil {
+		t.Errorf("the defaults: %v", err)
+	}
+	m := &engine.MetaParams{Retry: -2, Delay: -1, Timeout: -1, Poll: -1, Sema: []string{":3", "a:0", "b:x", "ok", "ok:2"}}
+	err := m.Validate()
+	for _, want := range []string{"retry is -2", "delay is", "timeout is", "poll is", `":3" has no name`, `"a:0"`, `"b:x"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
+
+// TestMetaParamsCmp: every field counts, both ways.
+func TestMetaParamsCmp(t *testing.T) {
+	yes := true
+	for key, f := range map[string]func(*engine.MetaParams){
+		"noop":       func(m *engine.MetaParams) { m.Noop = &yes },
+		"retry":      func(m *engine.MetaParams) { m.Retry = 1 },
+		"retryreset": func(m *engine.MetaParams) { m.RetryReset = true },
+		"delay":      func(m *engine.MetaParams) { m.Delay = time.Second },
+		"timeout":    func(m *engine.MetaParams) { m.Timeout = time.Second },
+		"poll":       func(m *engine.MetaParams) { m.Poll = time.Second },
+		"sema":       func(m *engine.MetaParams) { m.Sema = []string{"a"} },
+		"hidden":     func(m *engine.MetaParams) { m.Hidden = true },
+		"dollar":     func(m *engine.MetaParams) { m.Dollar = true },
+	} {
+		a, b := engine.DefaultMetaParams(), engine.DefaultMetaParams()
+		if err := a.Cmp(b); err != nil {
+			t.Fatal(err)
+		}
+		f(b)
+		for _, err := range []error{a.Cmp(b), b.Cmp(a)} {
+			if err == nil || err.Error() != "meta."+key+" differs" {
+				t.Errorf("%s: %v", key, err)
+			}
+		}
+	}
+	typ, err := schema.Of(engine.DefaultMetaParams())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(typ.Keys()); n != 9 {
+		t.Errorf("there are %d metaparameters: add the new one here", n)
+	}
+}
+
+func TestParseSema(t *testing.T) {
+	for in, want := range map[string]string{"a": "a 1", "a:2": "a 2", "a b:10": "a b 10", "a:0": "", "a:-1": "", "a:b": "", ":1": "", "": ""} {
+		name, n, err := engine.ParseSema(in)
+		if got := fmt.Sprint(name, " ", n); err == nil && got != want || err != nil && want != "" {
+			t.Errorf("ParseSema(%q) = %s, %v", in, got, err)
+		}
+	}
+}
+
+func TestStates(t *testing.T) {
+	seen := map[string]bool{}
+	for s := range engine.State(engine.NumStates) {
+		seen[s.String()] = true
+		if settled := s == engine.StateOK || s == engine.StateWouldChange || s == engine.StateUnknown; s.Settled() != settled {
+			t.Errorf("%s: settled %t", s, s.Settled())
+		}
+	}
+	if len(seen) != engine.NumStates || seen[""] {
+		t.Errorf("words %v", seen)
+	}
+	if s := engine.State(99).String(); s != "State(99)" {
+		t.Error(s)
+	}
+	if b, err := json.Marshal(map[string]engine.State{"s": engine.StateWouldChange}); err != nil || string(b) != `{"s":"would-change"}` {
+		t.Errorf("%s %v", b, err)
+	}
+}
+
+func TestChangeString(t *testing.T) {
+	for want, c := range map[string]engine.Change{
+		"created":                 {Verb: engine.Created},
+		"content created":         {Field: "content", Verb: engine.Created},
+		`mode: "0644" -> "0600"`:  {Field: "mode", From: "0644", To: "0600"},
+		"size: (none) -> 3":       {Field: "size", To: 3},
+		"content: 1 -> (unknown)": {Field: "content", From: 1, To: engine.Unknown},
+		"content: (secret) -> 2":  {Field: "content", From: schema.NewSecret("canary"), To: 2},
+		"refreshed":               {Verb: engine.Refreshed},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	long := engine.Change{Field: "f", From: strings.Repeat("ä", 500), To: ""}.String()
+	if len([]rune(long)) > 120 || !strings.Contains(long, "(1002 bytes)") {
+		t.Errorf("a long value prints as %s", long)
+	}
+}
+
+func TestFileName(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.String().Draw(t, "a")
+		b := rapid.String().Draw(t, "b")
+		x, y := engine.FileName(a), engine.FileName(b)
+		if (a == b) != (x == y) {
+			t.Errorf("%q and %q become %q and %q", a, b, x, y)
+		}
+		if x == "" || x == "." || x == ".." || len(x) > 255 || filepath.Base(x) != x {
+			t.Errorf("%q becomes %q", a, x)
+		}
+	})
+	long := strings.Repeat("x", 1000)
+	if engine.FileName(long+"a") == engine.FileName(long+"b") || len(engine.FileName(long)) > 255 {
+		t.Error("long names")
+	}
+	for _, s := range []string{"", ".", "..", "/", "\x00"} {
+		if n := engine.FileName(s); n == "" || strings.Contains(n, "/") || n == "." || n == ".." || strings.Contains(n, "\x00") {
+			t.Errorf("%q becomes %q", s, n)
+		}
+	}
+}
+
+func TestPermanent(t *testing.T) {
+	if engine.Permanent(nil) != nil || engine.IsPermanent(nil) {
+		t.Error("nil")
+	}
+	base := errors.New("no")
+	err := fmt.Errorf("outer: %w", engine.Permanent(base))
+	if !engine.IsPermanent(err) || !errors.Is(err, base) || engine.IsPermanent(base) || err.Error() != "outer: no" {
+		t.Errorf("%v", err)
+	}
+	if !engine.IsPermanent(errors.Join(base, engine.Permanent(base))) {
+		t.Error("a joined one is not seen")
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for want, err := range map[string]error{
+		"abandoned while still running: a[b], c[d]": &engine.AbandonedError{Resources: []string{"a[b]", "c[d]"}},
+		"Watch panicked: boom":                      &engine.PanicError{Method: "Watch", Value: "boom"},
+		`unknown resource kind "x"`:                 &engine.UnknownKindError{Kind: "x"},
+	} {
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}
+
+func TestChild(t *testing.T) {
+	var logged, dirs []string
+	parent := &engine.Init{
+		Running: func() { t.Error("Running reached the parent") },
+		Event:   func() { t.Error("Event reached the parent") },
+		Send:    func(any) error { t.Error("Send reached the parent"); return nil },
+		Logf:    func(f string, v ...any) { logged = append(logged, fmt.Sprintf(f, v...)) },
+		VarDir:  func(s string) (string, error) { dirs = append(dirs, s); return "/state/" + s, nil },
+	}
+	res := newThing()
+	res.SetKind("thing")
+	res.SetName("a/b")
+	child := parent.Child(res)
+	child.Running()
+	child.Event()
+	if err := child.Send(thingSends{"x"}); err != nil || child.Sent() != (thingSends{"x"}) || parent.Sent() != nil {
+		t.Errorf("sent %v, %v", child.Sent(), err)
+	}
+	child.Logf("hello %d", 1)
+	if dir, err := child.VarDir("z"); err != nil || dir != "/state/child/thing/a%2Fb/z" {
+		t.Errorf("VarDir %s, %v", dir, err)
+	}
+	if !slices.Equal(logged, []string{"thing[a/b]: hello 1"}) {
+		t.Errorf("logged %q", logged)
+	}
+	if child.Refresh() || child.Recv() != nil {
+		t.Error("Refresh and Recv of a child")
+	}
+}

@@ -1,0 +1,74 @@
+package traits_test
+
+import (
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+type all struct {
+	traits.Base
+	traits.Refreshable
+	traits.Sendable
+	traits.Recvable
+	traits.Edgeable
+	traits.Groupable
+	traits.Reversible
+	traits.Overlapping
+	traits.Collectable
+}
+
+func TestBase(t *testing.T) {
+	a := &all{}
+	a.SetKind("kind")
+	a.SetName("a[b]")
+	if a.Kind() != "kind" || a.Name() != "a[b]" || a.String() != "kind[a[b]]" {
+		t.Errorf("%s", a)
+	}
+	if m := a.MetaParams(); m == nil || m != a.MetaParams() || m.Cmp(engine.DefaultMetaParams()) != nil {
+		t.Errorf("metaparameters %+v", m)
+	}
+	m := &engine.MetaParams{Retry: 3}
+	a.SetMetaParams(m)
+	if a.MetaParams() != m {
+		t.Error("SetMetaParams")
+	}
+}
+
+func TestDefaultsOfTheOthers(t *testing.T) {
+	a := &all{}
+	a.SetRefresh(true)
+	recv := map[string]*engine.Send{"k": {}}
+	a.SetRecv(recv)
+	a.SetGroup([]engine.Res{nil})
+	edges, err := a.AutoEdges()
+	switch {
+	case !a.Refresh():
+		t.Error("Refresh")
+	case a.Recv()["k"] != recv["k"]:
+		t.Error("Recv")
+	case len(a.Group()) != 1 || a.GroupKey() != "" || a.GroupCmp(nil) != nil:
+		t.Error("Group")
+	case edges != nil || err != nil || a.UIDs() != nil:
+		t.Error("Edges")
+	case a.Sends() != nil:
+		t.Error("Sends")
+	case !a.Overlaps() || !a.Collects():
+		t.Error("marks")
+	}
+}
+
+// TestOverwritten: a resource is copied as a whole by an UnmarshalYAML of its own;
+// what the engine sets afterwards holds. (vet's copylocks sees that no trait has
+// a lock.)
+func TestOverwritten(t *testing.T) {
+	a := &all{}
+	a.SetKind("x")
+	type raw all
+	*a = all(raw(all{}))
+	a.SetKind("y")
+	if a.Kind() != "y" {
+		t.Error(a.Kind())
+	}
+}
