@@ -91,15 +91,17 @@ func (r *FileRes) filePath() string {
 	return fileClean(dir + base)
 }
 
-// fileClean removes what is idle in a path, but not a slash at the end.
+// fileClean removes what is idle in a path, but not a slash at the end, nor
+// "..", whose meaning depends on links.
 func fileClean(p string) string {
-	if !strings.Contains(p, "//") && !strings.Contains(p, "/.") {
+	if !strings.Contains(p, "//") && !strings.Contains(p, "/.") || slices.Contains(strings.Split(p, "/"), "..") {
 		return p
 	}
-	if c := path.Clean(p); c == "/" || !strings.HasSuffix(p, "/") {
-		return c
+	c := path.Clean(p)
+	if c != "/" && strings.HasSuffix(p, "/") {
+		c += "/"
 	}
-	return path.Clean(p) + "/"
+	return c
 }
 
 func (r *FileRes) isFolder() bool { return strings.HasSuffix(r.filePath(), "/") }
@@ -108,6 +110,9 @@ func (r *FileRes) isFolder() bool { return strings.HasSuffix(r.filePath(), "/") 
 func (r *FileRes) hasBody() bool {
 	return r.Content != nil || len(r.Fragments) > 0 || r.Source != "" && !r.Symlink
 }
+
+// deep reports whether what is below a folder is managed.
+func (r *FileRes) deep() bool { return r.Recurse && (r.Source != "" || r.Purge) }
 
 // makes reports whether it is made when it is missing.
 func (r *FileRes) makes() bool {

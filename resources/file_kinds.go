@@ -132,8 +132,7 @@ func (c *fileRun) makeLink(n fileNode, old atomicfile.Stat, target string) error
 
 // folder makes a folder right, and what is below it.
 func (c *fileRun) folder(n fileNode) error {
-	deep := c.Recurse && (c.Source != "" || c.Purge)
-	if !deep {
+	if !c.deep() {
 		_, err := c.oneFolder(n, c.Mode)
 		return err
 	}
@@ -179,7 +178,7 @@ func (c *fileRun) oneFolder(n fileNode, mode schema.Mode) (bool, error) {
 	case err != nil:
 		return false, err
 	case st.IsDir():
-		return true, c.attrs(n, st, fileWant{mode: mode}, true)
+		return true, c.attrs(n, st, fileWant{mode: mode}, !c.deep())
 	default:
 		if err := c.replaces(n, st, "folder"); err != nil {
 			return false, err
@@ -294,21 +293,22 @@ func (c *fileRun) openBelow(n fileNode) (atomicfile.Dir, error) {
 
 // entry copies one thing from source.
 func (c *fileRun) entry(n fileNode, src atomicfile.Dir, name string) error {
-	if isManaged, ok := c.managed[n.rel]; ok && isManaged {
-		return nil // another resource of the graph says what it is
-	}
 	st, err := src.Lstat(name)
 	switch {
 	case err != nil:
 		return fmt.Errorf("source: %w", err)
+	case c.managed[n.rel] && !st.IsDir():
+		return nil // another resource of the graph says what it is
 	case st.IsDir():
 		sub, err := src.OpenDir(name)
 		if err != nil {
 			return fmt.Errorf("source: %w", err)
 		}
 		defer sub.Close()
-		exists, err := c.oneFolder(n, fileCopied(st))
-		if err != nil {
+		exists := false
+		if has, herr := n.lstat(); c.managed[n.rel] && herr == nil && has.IsDir() {
+			exists = true // another resource says whose it is
+		} else if exists, err = c.oneFolder(n, fileCopied(st)); err != nil {
 			return err
 		}
 		return c.below(n, exists, &sub)

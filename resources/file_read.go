@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -53,6 +54,12 @@ func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 		return got, err
 	case st.IsRegular() && st.Size <= fileShown:
 		got.Content, err = c.readContent(n)
+	case st.IsDir() && r.deep():
+		var d atomicfile.Dir
+		if d, err = c.openBelow(n); err == nil {
+			defer d.Close()
+			err = c.readEntries(got, d, "")
+		}
 	}
 	got.Mode = r.readMode(st)
 	return got, err
@@ -86,6 +93,7 @@ func (r *FileRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &FileRes{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename, State: FileAbsent}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
+	undo.Recurse = r.Recurse && r.isFolder()
 	if before == nil {
 		return undo, nil
 	}
@@ -100,8 +108,56 @@ func (r *FileRes) Reversed(before engine.Res) (engine.Res, error) {
 	case was.Content == nil && !was.Symlink && !r.isFolder() && (r.hasBody() || r.State == FileAbsent):
 		return nil, fmt.Errorf("the content of %s was too long to be kept, so it can't be brought back", r.filePath())
 	}
+	undo.Recurse = false
 	undo.State, undo.Force = FileExists, r.Force || r.Symlink != was.Symlink
 	undo.Content, undo.Source, undo.Symlink = was.Content, was.Source, was.Symlink
 	undo.Owner, undo.Group, undo.Mode = was.Owner, was.Group, was.Mode
 	return undo, nil
+}
+
+// fileListed is how many entries Read lists at most.
+const fileListed = 10_000
+
+// readEntries lists what is below a folder that is copied or purged, without
+// contents.
+func (c *fileRun) readEntries(got *FileRes, d atomicfile.Dir, rel string) error {
+	names, err := d.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if len(got.Entries) >= fileListed || c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+		if err := c.readEntry(got, d, name, path.Join(rel, name)); err != nil && !isMissing(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *fileRun) readEntry(got *FileRes, d atomicfile.Dir, name, rel string) error {
+	st, err := d.Lstat(name)
+	if err != nil {
+		return err
+	}
+	e := FileEntry{State: st.Kind(), Owner: fileUserName(st.UID, c.Owner), Group: fileGroupName(st.GID, c.Group)}
+	if st.IsLink() {
+		e.Source, err = d.Readlink(name)
+	} else {
+		e.Mode = schema.Mode(fileOctal(st.Perm()))
+	}
+	if got.Entries == nil {
+		got.Entries = map[string]FileEntry{}
+	}
+	got.Entries[rel] = e
+	if err != nil || !st.IsDir() {
+		return err
+	}
+	sub, err := d.OpenDir(name)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	return c.readEntries(got, sub, rel)
 }

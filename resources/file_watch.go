@@ -71,10 +71,11 @@ func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
 	for _, f := range r.Fragments {
 		e.inputs = append(e.inputs, thingUID{kind: "file", thing: path.Clean(f)})
 	}
-	for kind, name := range map[string]string{"user": r.Owner, "group": r.Group} {
-		if name != "" {
-			e.inputs = append(e.inputs, thingUID{kind: kind, thing: name})
-		}
+	if r.Owner != "" {
+		e.inputs = append(e.inputs, thingUID{kind: "user", thing: r.Owner})
+	}
+	if r.Group != "" {
+		e.inputs = append(e.inputs, thingUID{kind: "group", thing: r.Group})
 	}
 	return e, nil
 }

@@ -1,0 +1,505 @@
+package resources
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+)
+
+// have describes what is at a path, and below it if it is a folder: one line for
+// each thing.
+func have(t testing.TB, root string) string {
+	t.Helper()
+	var lines []string
+	must(t, filepath.Walk(root, func(p string, info os.FileInfo, err error) error {
+		if err != nil {
+			if os.IsNotExist(err) {
+				return nil
+			}
+			return err
+		}
+		rel := strings.TrimPrefix(p, filepath.Dir(root)+"/")
+		perm := fileOctal(fileFromMode(info.Mode()))
+		switch {
+		case info.IsDir():
+			lines = append(lines, rel+"/ "+perm)
+		case info.Mode()&os.ModeSymlink != 0:
+			target, err := os.Readlink(p)
+			must(t, err)
+			lines = append(lines, rel+" -> "+target)
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(p)
+			must(t, err)
+			lines = append(lines, rel+" "+perm+" "+string(data))
+		default:
+			lines = append(lines, rel+" "+info.Mode().String())
+		}
+		return nil
+	}))
+	return strings.Join(lines, "\n")
+}
+
+// converge checks that looking and applying report what, that the result is as
+// described, and that a further run finds it right.
+func converge(t *testing.T, f *enginetest.Fake, r engine.Res, what, path, result string) {
+	t.Helper()
+	want(t, f, r, what)
+	if strings.HasPrefix(what, "error: ") {
+		return
+	}
+	if got := have(t, path); got != result {
+		t.Errorf("it is\n%s\nand not\n%s", got, result)
+	}
+	want(t, f, r, "")
+}
+
+func TestFileParameters(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(t *testing.T, dir string)
+		res    FileRes
+		what   string // DIR stands for the folder of the test
+		result string
+	}{
+		"content": {
+			res:    FileRes{Path: "f", Content: new("x")},
+			what:   `state created content: (none) -> "x"`,
+			result: "f 0644 x",
+		},
+		"content and mode": {
+			res:    FileRes{Path: "f", Content: new("x"), Mode: "0600"},
+			what:   `state created content: (none) -> "x" mode: (none) -> "0600"`,
+			result: "f 0600 x",
+		},
+		"empty content": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old") },
+			res:    FileRes{Path: "f", Content: new("")},
+			what:   `content: "old" -> ""`,
+			result: "f 0644 ",
+		},
+		"exists and nothing else": {
+			res:    FileRes{Path: "f", State: FileExists},
+			what:   `state created`,
+			result: "f 0644 ",
+		},
+		"exists leaves the content": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old") },
+			res:    FileRes{Path: "f", State: FileExists, Mode: "u=rw,go="},
+			what:   `mode: "0644" -> "0600"`,
+			result: "f 0600 old",
+		},
+		"only a mode, and missing": {
+			res:  FileRes{Path: "f", Mode: "0600"},
+			what: "error: DIR/f does not exist; state: exists or a content would make it",
+		},
+		"symbolic mode of a new file": {
+			res:    FileRes{Path: "f", State: FileExists, Mode: "g+w,o="},
+			what:   `state created mode: (none) -> "0660"`,
+			result: "f 0660 ",
+		},
+		"setuid": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old") },
+			res:    FileRes{Path: "f", Content: new("new"), Mode: "4755"},
+			what:   `content: "old" -> "new" mode: "0644" -> "4755"`,
+			result: "f 4755 new",
+		},
+		"mode is kept": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old"); must(t, os.Chmod(dir+"/f", 0o750)) },
+			res:    FileRes{Path: "f", Content: new("new")},
+			what:   `content: "old" -> "new"`,
+			result: "f 0750 new",
+		},
+		"binary": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "\x00\xff") },
+			res:    FileRes{Path: "f", Content: new("text")},
+			what:   `content: "(2 bytes, sha256:06eb7d6a69ee19e5fbdf749018d3d2abfa04bcbd13... (84 bytes) -> "text"`,
+			result: "f 0644 text",
+		},
+		"dirname and basename": {
+			res:    FileRes{Path: "x", Dirname: "DIR/", Basename: "f", Content: new("x")},
+			what:   `state created content: (none) -> "x"`,
+			result: "f 0644 x",
+		},
+		"missing parent": {
+			res:  FileRes{Path: "no/such/f", Content: new("x")},
+			what: "error: DIR/no/such/f: the parent folder DIR/no/such does not exist; add file[DIR/no/such/] to the graph",
+		},
+		"parent is a file": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "x") },
+			res:    FileRes{Path: "f/g", Content: new("x")},
+			what:   "error: DIR/f/g: DIR/f is a file and not a folder",
+		},
+		"unknown user and group": {
+			res:  FileRes{Path: "f", Content: new("x"), Owner: "no-such-user", Group: "no-such-group"},
+			what: "error: the user \"no-such-user\" does not exist\nthe group \"no-such-group\" does not exist",
+		},
+		"absent": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old") },
+			res:    FileRes{Path: "f", State: FileAbsent},
+			what:   "state deleted",
+		},
+		"absent already": {
+			res: FileRes{Path: "f/below/what/is/missing", State: FileAbsent},
+		},
+		"absent link": {
+			before: func(t *testing.T, dir string) { must(t, os.Symlink("/etc/passwd", dir+"/f")) },
+			res:    FileRes{Path: "f", State: FileAbsent},
+			what:   "state deleted",
+		},
+		"absent, but a folder": {
+			before: func(t *testing.T, dir string) { must(t, os.Mkdir(dir+"/f", 0o755)) },
+			res:    FileRes{Path: "f", State: FileAbsent},
+			what:   "error: DIR/f is a folder and the path says otherwise; force: true removes it",
+		},
+		"absent folder": {
+			before: func(t *testing.T, dir string) { must(t, os.Mkdir(dir+"/f", 0o755)) },
+			res:    FileRes{Path: "f/", State: FileAbsent},
+			what:   "state deleted",
+		},
+		"absent full folder": {
+			before: func(t *testing.T, dir string) { must(t, os.Mkdir(dir+"/f", 0o755)); put(t, dir+"/f/x", "") },
+			res:    FileRes{Path: "f/", State: FileAbsent},
+			what:   "error: DIR/f is not empty; recurse: true removes it with what is in it",
+		},
+		"absent full folder, recurse": {
+			before: func(t *testing.T, dir string) { must(t, os.MkdirAll(dir+"/f/g", 0o755)); put(t, dir+"/f/g/x", "") },
+			res:    FileRes{Path: "f/", State: FileAbsent, Recurse: true},
+			what:   "state deleted",
+		},
+		"folder": {
+			res:    FileRes{Path: "f/", Mode: "0700"},
+			what:   `state created mode: (none) -> "0700"`,
+			result: "f/ 0700",
+		},
+		"folder with sticky": {
+			before: func(t *testing.T, dir string) { must(t, os.Mkdir(dir+"/f", 0o755)) },
+			res:    FileRes{Path: "f/", Mode: "1777"},
+			what:   `mode: "0755" -> "1777"`,
+			result: "f/ 1777",
+		},
+		"folder without its parent": {
+			res:  FileRes{Path: "a/f/"},
+			what: "error: DIR/a/f: the parent folder DIR/a does not exist; add file[DIR/a/] to the graph",
+		},
+		"folder with its parents": {
+			res:    FileRes{Path: "f/g/h/", Recurse: true},
+			what:   `state created`,
+			result: "f/ 0755\nf/g/ 0755\nf/g/h/ 0755",
+		},
+		"a folder where a file should be": {
+			before: func(t *testing.T, dir string) { must(t, os.Mkdir(dir+"/f", 0o755)) },
+			res:    FileRes{Path: "f", Content: new("x")},
+			what:   "error: DIR/f is a folder and not a file; force: true replaces it",
+		},
+		"a folder where a file should be, force": {
+			before: func(t *testing.T, dir string) { must(t, os.MkdirAll(dir+"/f/g", 0o755)); put(t, dir+"/f/g/x", "") },
+			res:    FileRes{Path: "f", Content: new("x"), Force: true},
+			what:   `state: "folder" -> "file" content: (none) -> "x"`,
+			result: "f 0644 x",
+		},
+		"a file where a folder should be": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "") },
+			res:    FileRes{Path: "f/"},
+			what:   "error: DIR/f is a file and not a folder; force: true replaces it",
+		},
+		"a file where a folder should be, force": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "") },
+			res:    FileRes{Path: "f/", Force: true},
+			what:   `state: "file" -> "folder"`,
+			result: "f/ 0755",
+		},
+		"a pipe where a file should be": {
+			before: func(t *testing.T, dir string) { must(t, unix.Mkfifo(dir+"/f", 0o600)) },
+			res:    FileRes{Path: "f", Content: new("x")},
+			what:   "error: DIR/f is a pipe and not a file; force: true replaces it",
+		},
+		"symlink": {
+			res:    FileRes{Path: "f", Symlink: true, Source: "../to/nowhere"},
+			what:   `state created source: (none) -> "../to/nowhere"`,
+			result: "f -> ../to/nowhere",
+		},
+		"symlink elsewhere": {
+			before: func(t *testing.T, dir string) { must(t, os.Symlink("old", dir+"/f")) },
+			res:    FileRes{Path: "f", Symlink: true, Source: "new"},
+			what:   `source: "old" -> "new"`,
+			result: "f -> new",
+		},
+		"a file where a link should be": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "") },
+			res:    FileRes{Path: "f", Symlink: true, Source: "new"},
+			what:   "error: DIR/f is a file and not a link; force: true replaces it",
+		},
+		"a folder where a link should be, force": {
+			before: func(t *testing.T, dir string) { must(t, os.MkdirAll(dir+"/f/g", 0o755)) },
+			res:    FileRes{Path: "f", Symlink: true, Source: "new", Force: true},
+			what:   `state: "folder" -> "link" source: (none) -> "new"`,
+			result: "f -> new",
+		},
+		"a link where a file should be, force": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/other", "kept"); must(t, os.Symlink("other", dir+"/f")) },
+			res:    FileRes{Path: "f", Content: new("x"), Force: true},
+			what:   `state: "link" -> "file" content: (none) -> "x"`,
+			result: "f 0644 x",
+		},
+		"source": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/src", "copied"); must(t, os.Chmod(dir+"/src", 0o600)) },
+			res:    FileRes{Path: "f", Source: "DIR/src"},
+			what:   `state created content: (none) -> "copied"`,
+			result: "f 0644 copied",
+		},
+		"source is missing": {
+			res:  FileRes{Path: "f", Source: "DIR/src"},
+			what: "error: source: stat DIR/src: no such file or directory",
+		},
+		"fragments": {
+			before: func(t *testing.T, dir string) {
+				must(t, os.MkdirAll(dir+"/d/skipped", 0o755))
+				put(t, dir+"/d/20", "two ")
+				put(t, dir+"/d/10", "one ")
+				put(t, dir+"/d/.mgmt-0~", "half")
+				put(t, dir+"/z", "zero ")
+			},
+			res:    FileRes{Path: "f", Fragments: []string{"DIR/z", "DIR/d/", "DIR/z"}},
+			what:   `state created content: (none) -> "zero one two zero "`,
+			result: "f 0644 zero one two zero ",
+		},
+		"fragment is missing": {
+			res:  FileRes{Path: "f", Fragments: []string{"DIR/z"}},
+			what: "error: fragments: stat DIR/z: no such file or directory",
+		},
+		"hostile name": {
+			res:    FileRes{Path: "f\n; rm -rf ~ \u202e", Content: new("x")},
+			what:   `state created content: (none) -> "x"`,
+			result: "f\n; rm -rf ~ \u202e 0644 x",
+		},
+		"longest name": {
+			res:    FileRes{Path: strings.Repeat("n", 255), Content: new("x")},
+			what:   `state created content: (none) -> "x"`,
+			result: strings.Repeat("n", 255) + " 0644 x",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			in := func(s string) string { return strings.ReplaceAll(s, "DIR", dir) }
+			if c.before != nil {
+				c.before(t, dir)
+			}
+			r := &c.res
+			r.Path, r.Dirname, r.Source = dir+"/"+r.Path, in(r.Dirname), in(r.Source)
+			for i := range r.Fragments {
+				r.Fragments[i] = in(r.Fragments[i])
+			}
+			f := begin(t, "file", r)
+			p := dir + "/f"
+			if strings.Contains(r.Path, "\n") || strings.Contains(r.Path, "nn") {
+				p = r.Path
+			}
+			failed := strings.HasPrefix(c.what, "error: ")
+			converge(t, f, r, in(c.what), p, c.result)
+			if failed && strings.Contains(have(t, dir), ".mgmt-") && c.res.Fragments == nil {
+				t.Error("a temporary file is left")
+			}
+		})
+	}
+}
+
+func TestFileOwner(t *testing.T) {
+	enginetestRoot(t)
+	dir := t.TempDir()
+	put(t, dir+"/f", "old")
+	must(t, unix.Chmod(dir+"/f", 0o4755))
+	r := &FileRes{Path: dir + "/f", Owner: "daemon", Group: "12"}
+	f := begin(t, "file", r)
+	converge(t, f, r, `owner: "root" -> "daemon" group: "0" -> "12"`, dir+"/f", "f 4755 old")
+	st, err := atomicfile.Follow(dir + "/f")
+	must(t, err)
+	if st.UID != 1 || st.GID != 12 {
+		t.Errorf("owner is %d:%d", st.UID, st.GID)
+	}
+	r.Owner, r.Content = "0", new("new")
+	converge(t, f, r, `content: "old" -> "new" owner: "1" -> "0"`, dir+"/f", "f 4755 new")
+	link := &FileRes{Path: dir + "/l", Symlink: true, Source: "nowhere", Owner: "7"}
+	f = begin(t, "file", link)
+	converge(t, f, link, `state created source: (none) -> "nowhere" owner: (none) -> "7"`, dir+"/l", "l -> nowhere")
+	must(t, os.Lchown(dir+"/l", 8, 8))
+	converge(t, f, link, `owner: "8" -> "7"`, dir+"/l", "l -> nowhere")
+}
+
+// enginetestRoot skips what needs root; under CI that is an error.
+func enginetestRoot(t *testing.T) {
+	t.Helper()
+	switch {
+	case os.Geteuid() == 0:
+	case os.Getenv("CI") == "true":
+		t.Fatal("this test needs root")
+	default:
+		t.Skip("this test needs root")
+	}
+}
+
+// A path that is a link is written through: the link stays, and the thing behind
+// it is replaced in its own folder.
+func TestFileThroughLink(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(dir+"/real/deep", 0o755))
+	must(t, os.Symlink("real/deep", dir+"/d"))
+	must(t, os.Symlink("../x/../target", dir+"/real/deep/f"))
+	must(t, os.Mkdir(dir+"/real/x", 0o755))
+	r := &FileRes{Path: dir + "/d/f", Content: new("x")}
+	f := begin(t, "file", r)
+	converge(t, f, r, `state created content: (none) -> "x"`, dir+"/real/target", "target 0644 x")
+	if got := have(t, dir+"/d/f"); got != "f -> ../x/../target" {
+		t.Errorf("the link is %q", got)
+	}
+	put(t, dir+"/real/target", "drift")
+	converge(t, f, r, `content: "drift" -> "x"`, dir+"/real/target", "target 0644 x")
+	must(t, os.Remove(dir+"/real/deep/f"))
+	must(t, os.Symlink("f", dir+"/real/deep/f"))
+	want(t, f, r, "error: "+dir+"/d/f: too many links, one after the other")
+}
+
+// A link that somebody else has put into a folder like /tmp is a trap.
+func TestFileDistrustsLink(t *testing.T) {
+	enginetestRoot(t)
+	dir := t.TempDir()
+	put(t, dir+"/victim", "kept")
+	must(t, os.Mkdir(dir+"/tmp", 0o755))
+	must(t, unix.Chmod(dir+"/tmp", 0o1777))
+	must(t, os.Symlink(dir+"/victim", dir+"/tmp/f"))
+	must(t, os.Lchown(dir+"/tmp/f", 12, 12))
+	r := &FileRes{Path: dir + "/tmp/f", Content: new("x")}
+	f := begin(t, "file", r)
+	want(t, f, r, "error: "+dir+"/tmp/f is a link that another user has put into a folder which all may write to; it is not followed (force: true replaces it)")
+	r.Force = true
+	converge(t, f, r, `state: "link" -> "file" content: (none) -> "x"`, dir+"/tmp/f", "f 0644 x")
+	if got := have(t, dir+"/victim"); got != "victim 0644 kept" {
+		t.Errorf("the victim is %q", got)
+	}
+}
+
+func TestFileValidate(t *testing.T) {
+	long := strings.Repeat("x", 256)
+	for name, c := range map[string]struct {
+		res  FileRes
+		what string
+	}{
+		"relative":         {FileRes{Path: "etc/x"}, `path "etc/x" is not absolute, it must begin with a slash`},
+		"NUL":              {FileRes{Path: "/etc/x\x00y"}, `path "/etc/x\x00y" has a NUL byte in it`},
+		"dots":             {FileRes{Path: "/etc/../x"}, `path "/etc/../x" has .. in it, write the path that is meant`},
+		"long name":        {FileRes{Path: "/" + long}, `path: the part "xxxxxxxxxxxxxxxxxxxx"... has 256 bytes, more than 255`},
+		"long path":        {FileRes{Path: strings.Repeat("/x", 2048)}, `path "/x/x/x/x/x/x/x/x/x/x"... has 4096 bytes, more than 4095`},
+		"state":            {FileRes{State: "present"}, `state is "present", it must be exists, absent or undefined`},
+		"mode":             {FileRes{Mode: "rw-r--r--"}, `"rw-r--r--" is not a mode: write it as "0644", u=rwX,go=rX or g+w`},
+		"two bodies":       {FileRes{Content: new(""), Source: "/x"}, `content, source and fragments exclude each other`},
+		"absent body":      {FileRes{State: FileAbsent, Content: new("")}, `state is absent: content, source and fragments make no sense`},
+		"folder content":   {FileRes{Path: "/x/", Content: new("")}, `the path ends in a slash, which is a folder: it has no content and no fragments`},
+		"source kind":      {FileRes{Source: "/x/"}, `path and source must both end in a slash (folders) or both not (files)`},
+		"source recurse":   {FileRes{Path: "/y/", Source: "/x/"}, `a source folder is copied only with recurse: true`},
+		"source itself":    {FileRes{Path: "/x", Source: "/x"}, `source is the path itself`},
+		"into itself":      {FileRes{Path: "/x/y/", Source: "/x/", Recurse: true}, `the path "/x/y/" is inside source "/x/"`},
+		"out of itself":    {FileRes{Path: "/x/", Source: "/x/y/", Recurse: true}, `source "/x/y/" is inside the path "/x/"`},
+		"inside fragments": {FileRes{Path: "/x/y", Fragments: []string{"/x/"}}, `the path "/x/y" is inside fragments[0] "/x/"`},
+		"relative source":  {FileRes{Source: "x"}, `source "x" is not absolute, it must begin with a slash`},
+		"purge":            {FileRes{Path: "/x/", Purge: true}, `purge needs recurse: true`},
+		"purge file":       {FileRes{Purge: true, Recurse: true}, `purge is for folders: let the path end in a slash`},
+		"purge root":       {FileRes{Path: "/", Purge: true, Recurse: true}, `the root folder is neither removed, replaced nor purged`},
+		"absent root":      {FileRes{Path: "//", State: FileAbsent, Recurse: true}, `the root folder is neither removed, replaced nor purged`},
+		"symlink":          {FileRes{Symlink: true}, `symlink needs a source, the path that the link points to`},
+		"symlink folder":   {FileRes{Path: "/x/", Symlink: true, Source: "y/"}, `symlink: the path of a link must not end in a slash`},
+		"symlink mode":     {FileRes{Symlink: true, Source: "y", Mode: "0644"}, `symlink: a link has no mode of its own`},
+		"dirname":          {FileRes{Dirname: "/etc"}, `dirname "/etc" must end in a slash`},
+		"basename":         {FileRes{Basename: "/x"}, `basename "/x" must not begin with a slash`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.res.SetName("/etc/file")
+			err := c.res.Validate()
+			if err == nil || err.Error() != c.what {
+				t.Errorf("Validate says\n%v\nand not\n%s", err, c.what)
+			}
+		})
+	}
+	for _, r := range []FileRes{
+		{}, {Path: "/x/", Recurse: true, Purge: true}, {Symlink: true, Source: "../x"},
+		{Symlink: true, State: FileAbsent}, {Mode: "g+w"}, {Path: "/", Mode: "0755"},
+		{Path: "/a/..b/c..", State: FileUndefined}, {Path: "//x//y/./z"},
+	} {
+		r.SetName("/etc/file")
+		if err := r.Validate(); err != nil {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
+
+func TestFilePath(t *testing.T) {
+	for _, c := range []struct{ name, path, dir, base, want string }{
+		{"/n", "", "", "", "/n"},
+		{"n", "/p/f", "", "", "/p/f"},
+		{"n", "/p/d/", "", "", "/p/d/"},
+		{"n", "/p/f", "/q/", "", "/q/f"},
+		{"n", "/p/f", "", "g", "/p/g"},
+		{"n", "/p/f", "/q/", "g/", "/q/g/"},
+		{"/p/d/", "", "/q/", "", "/q/d/"},
+		{"/p//d/./", "", "", "", "/p/d/"},
+		{"/", "", "", "", "/"},
+	} {
+		r := &FileRes{Path: c.path, Dirname: c.dir, Basename: c.base}
+		r.SetName(c.name)
+		if got := r.filePath(); got != c.want {
+			t.Errorf("%+v gives %q", c, got)
+		}
+	}
+}
+
+func TestFileModeKeepsSpecialBits(t *testing.T) {
+	for perm := range uint32(0o10000) {
+		if got := fileFromMode(fileToMode(perm)); got != perm {
+			t.Fatalf("%o became %o", perm, got)
+		}
+	}
+	for _, c := range []struct {
+		mode   schema.Mode
+		old    uint32
+		folder bool
+		want   int
+	}{{"", 0o644, false, -1}, {"0600", 0o4755, false, 0o600}, {"u+s", 0o755, false, 0o4755}, {"a+X", 0o640, true, 0o751}, {"a+X", 0o640, false, 0o640}} {
+		if got, err := filePerm(c.mode, c.old, c.folder); err != nil || got != c.want {
+			t.Errorf("%+v gives %o, %v", c, got, err)
+		}
+	}
+}
+
+func TestFileEdges(t *testing.T) {
+	r := &FileRes{Path: "/a/b/c", Fragments: []string{"/f/", "/g"}, Owner: "ada"}
+	edges, err := r.AutoEdges()
+	must(t, err)
+	var got []string
+	for {
+		next := edges.Next()
+		if len(next) == 0 {
+			break
+		}
+		found := make([]bool, len(next))
+		for i, u := range next {
+			got = append(got, u.String())
+			found[i] = u.String() == "file[/a]"
+		}
+		if !edges.Test(found) {
+			break
+		}
+	}
+	if want := []string{"file[/f]", "file[/g]", "user[ada]", "file[/a/b]", "file[/a]"}; !slices.Equal(got, want) {
+		t.Errorf("wanted are %v, not %v", got, want)
+	}
+	parent := &FileRes{Path: "/a/"}
+	if !parent.UIDs()[0].IFF(thingUID{kind: "file", thing: "/a"}) {
+		t.Error("a folder is not found by its path")
+	}
+}
