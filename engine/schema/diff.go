@@ -21,8 +21,8 @@ func (d Difference) String() string { return fmt.Sprintf("%s: %v -> %v", d.Path,
 // keys. Both are pointers to the struct that t describes, or plain values of it.
 // It goes down into structs and maps; a list differs as a whole. Lists and maps are compared
 // by content and nil as empty, except where the type is optional. A value that
-// cannot be encoded differs from everything. Diff on equal structs does not
-// allocate.
+// cannot be encoded differs from everything. Two structs are compared without
+// encoding what is equal in them.
 func Diff(t *Type, a, b any) []Difference {
 	av, bv := deref(reflect.ValueOf(a)), deref(reflect.ValueOf(b))
 	if t.Kind == KindStruct && av.IsValid() && bv.IsValid() && av.Type() == t.Go && bv.Type() == t.Go {
