@@ -42,16 +42,20 @@ func allOK(_ context.Context, _ bool, members []engine.Res) []engine.Outcome {
 	return outs
 }
 
+// slowGate lets what is below it become ready at one moment.
+func slowGate(w *world) *fake {
+	return &fake{w: w, check: func(context.Context, *fake, bool) (bool, error) {
+		time.Sleep(time.Second)
+		return true, nil
+	}}
+}
+
 func TestBatchRunsReadyMembersInOneCall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()
 		rg := newRig(t, reactor.Options{Parallel: 1})
 		defer rg.close()
-		gate := &fake{w: w, check: func(context.Context, *fake, bool) (bool, error) {
-			time.Sleep(time.Second)
-			return true, nil
-		}}
-		d := newDecl(t).add("gate", gate)
+		d := newDecl(t).add("gate", slowGate(w))
 		for _, n := range []string{"a", "b", "c", "late"} {
 			d.add(n, &batched{fake: fake{w: w}, group: "g", batch: allOK})
 		}
@@ -93,7 +97,7 @@ func TestBatchOutcomesAreEachMembersOwn(t *testing.T) {
 				w := newWorld()
 				rg := newRig(t, reactor.Options{})
 				defer rg.close()
-				d := newDecl(t).add("gate", &fake{w: w})
+				d := newDecl(t).add("gate", slowGate(w))
 				for _, n := range []string{"a", "b", "c"} {
 					d.add(n, &batched{fake: fake{w: w}, group: "g", batch: c.batch})
 				}
@@ -123,7 +127,7 @@ func TestBatchKeepsLaw7(t *testing.T) {
 			}
 			return outs
 		}
-		d := newDecl(t).add("gate", &fake{w: w})
+		d := newDecl(t).add("gate", slowGate(w))
 		for _, n := range []string{"a", "b"} {
 			d.add(n, &batched{fake: fake{w: w}, group: "g", batch: batch})
 		}
