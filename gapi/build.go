@@ -1,6 +1,7 @@
 package gapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -43,9 +44,9 @@ type builder struct {
 	d     *Declared
 	diags schema.Diagnostics
 
-	kinds    map[string]*kindInfo // by name in lower case
+	kinds    map[string]kindEntry // by name in lower case
 	goKinds  map[goKind]*kindInfo // of ready resources
-	reported map[kindAt]bool      // unknown kinds that were reported
+	reported map[kindAt]bool      // kinds that can't be used and were reported
 
 	items []*item       // as declared
 	byRef map[ident]int // the first item of that name
@@ -79,7 +80,7 @@ func newBuilder(reg *engine.Registry, d *Declared) *builder {
 		reg:      reg,
 		d:        d,
 		diags:    append(schema.Diagnostics(nil), d.Problems...),
-		kinds:    map[string]*kindInfo{},
+		kinds:    map[string]kindEntry{},
 		goKinds:  map[goKind]*kindInfo{},
 		reported: map[kindAt]bool{},
 		items:    make([]*item, 0, n),
@@ -89,14 +90,14 @@ func newBuilder(reg *engine.Registry, d *Declared) *builder {
 
 // declare takes one declaration into the list, if it has a kind and a name.
 func (b *builder) declare(d *Declaration) {
-	kind, name := d.Kind, d.Name
-	if d.Res != nil {
-		kind, name = orElse(kind, d.Res.Kind()), orElse(name, d.Res.Name())
-	}
+	kind, name, err := identity(d)
 	it := &item{Declaration: d, ident: ident{strings.ToLower(kind), name}, index: len(b.items)}
 	switch {
+	case err != nil:
+		b.errorf(it, d.Pos, "a resource can't say what it is: %v", err)
+		return
 	case kind == "":
-		b.errorf(it, d.Pos, "the resource has no kind")
+		b.errorf(it, d.Pos, "a resource has no kind")
 		return
 	case name == "":
 		b.errorf(it, orPos(d.NamePos, d.Pos), "this %s has no name", it.kind)
@@ -109,6 +110,16 @@ func (b *builder) declare(d *Declaration) {
 		b.byRef[it.ident] = it.index
 	}
 	b.items = append(b.items, it)
+}
+
+// identity returns the kind and the name of a declaration.
+func identity(d *Declaration) (kind, name string, err error) {
+	defer catch("Kind or Name", &err)
+	kind, name = d.Kind, d.Name
+	if d.Res != nil {
+		kind, name = cmp.Or(kind, d.Res.Kind()), cmp.Or(name, d.Res.Name())
+	}
+	return kind, name, nil
 }
 
 func (b *builder) duplicate(it, first *item) {
@@ -168,13 +179,6 @@ func (b *builder) add(d schema.Diagnostic) { b.diags = append(b.diags, d) }
 func (b *builder) errorf(it *item, pos schema.Pos, format string, args ...any) {
 	b.diags.Errorf(pos, format, args...)
 	b.diags[len(b.diags)-1].Resource = it.id
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // orPos returns the position, or the other one if it is nowhere.

@@ -212,8 +212,9 @@ type guesser struct {
 	work int
 }
 
-// maxGuesses bounds the ids that are compared in one Build.
-const maxGuesses = 1 << 20
+// maxGuesses bounds the ids that are compared in one Build, but for the first
+// reference that leads nowhere: each costs a microsecond or two.
+const maxGuesses = 1 << 17
 
 func (g *guesser) near(id string, items []*item) string {
 	if g.ids == nil {
@@ -221,8 +222,9 @@ func (g *guesser) near(id string, items []*item) string {
 			g.ids = append(g.ids, it.id)
 		}
 	}
-	if g.work += len(g.ids); g.work > maxGuesses {
+	if g.work > maxGuesses {
 		return ""
 	}
+	g.work += len(g.ids)
 	return schema.Nearest(id, g.ids)
 }

@@ -2,6 +2,7 @@ package gapi
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -54,51 +55,50 @@ func hasRef(t *schema.Type) bool {
 	return hasRef(t.Elem)
 }
 
-// kindOf returns what is known of an item's kind, or nil after reporting why
-// nothing is.
+// kindEntry is what was found out about a kind: info, or why there is none.
+type kindEntry struct {
+	info *kindInfo
+	why  schema.Diagnostic
+}
+
+// kindOf returns what is known of an item's kind, or nil after reporting, once
+// for each place where the kind was written, why nothing is.
 func (b *builder) kindOf(it *item) *kindInfo {
 	if it.Res != nil {
 		return b.goKindOf(it)
 	}
-	if info, ok := b.kinds[it.kind]; ok {
-		if info == nil {
-			b.unknownKind(it)
-		}
-		return info
+	e, ok := b.kinds[it.kind]
+	if !ok {
+		e = b.findKind(it.kind)
+		b.kinds[it.kind] = e
 	}
-	var info *kindInfo
-	if b.reg.Has(it.kind) {
-		if k, err := b.describe(it); err == nil {
-			info = newKindInfo(k)
-		} else {
-			b.errorf(it, orPos(it.KindPos, it.Pos), "%v", err)
-			b.reported[kindAt{it.kind, it.KindPos}] = true
-		}
-	} else {
-		b.unknownKind(it)
-	}
-	b.kinds[it.kind] = info
-	return info
-}
-
-func (b *builder) describe(it *item) (k engine.Kind, err error) {
-	defer catch("Default", &err)
-	return b.reg.Kind(it.kind)
-}
-
-// unknownKind reports a kind once for each place where it was written.
-func (b *builder) unknownKind(it *item) {
 	at := kindAt{it.kind, it.KindPos}
-	if b.reported[at] && !it.KindPos.IsZero() {
-		return
+	if e.info == nil && (it.KindPos.IsZero() || !b.reported[at]) {
+		b.reported[at] = true
+		d := e.why
+		d.Pos, d.Resource = orPos(it.KindPos, it.Pos), it.id
+		b.add(d)
 	}
-	b.reported[at] = true
-	_, err := b.reg.New(it.kind)
-	d := schema.Diagnostic{Pos: orPos(it.KindPos, it.Pos), Resource: it.id, Message: "unknown resource kind " + quote(it.kind)}
-	if e, ok := errors.AsType[*engine.UnknownKindError](err); ok {
-		d.Suggestion = e.Near
+	return e.info
+}
+
+func (b *builder) findKind(kind string) kindEntry {
+	k, err := describe(b.reg, kind)
+	if unknown, ok := errors.AsType[*engine.UnknownKindError](err); ok {
+		return kindEntry{why: schema.Diagnostic{Message: "unknown resource kind " + quote(kind), Suggestion: unknown.Near}}
 	}
-	b.add(d)
+	if err != nil {
+		return kindEntry{why: schema.Diagnostic{Message: err.Error()}}
+	}
+	return kindEntry{info: newKindInfo(k)}
+}
+
+func describe(reg *engine.Registry, kind string) (k engine.Kind, err error) {
+	defer catch("Default", &err)
+	if k, err = reg.Kind(kind); err == nil && k.Type == nil {
+		err = fmt.Errorf("kind %q: its resources can't be made", kind)
+	}
+	return k, err
 }
 
 func (b *builder) goKindOf(it *item) *kindInfo {

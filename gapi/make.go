@@ -55,7 +55,7 @@ func (b *builder) decode(it *item, res engine.Res) {
 		return
 	}
 	for _, d := range schema.Decode(value, res) {
-		if !it.willReceive(value, d.Path) {
+		if !it.mayLack(value, d.Path) {
 			d.Resource = it.id
 			b.add(guessKey(d))
 		}
@@ -82,12 +82,15 @@ func guessKey(d schema.Diagnostic) schema.Diagnostic {
 	return d
 }
 
-// willReceive reports whether a finding is about a parameter that is missing
-// but received.
-func (it *item) willReceive(value *schema.Node, path string) bool {
+// mayLack reports whether a finding is about a parameter that is missing but
+// received, or set already in a ready resource.
+func (it *item) mayLack(value *schema.Node, path string) bool {
 	f := it.info.Type.Field(path)
 	if f == nil || !f.Required || value.Get(f.Key) != nil {
 		return false
+	}
+	if it.Res != nil {
+		return true
 	}
 	return slices.ContainsFunc(it.Recv, func(r RecvDecl) bool { return it.info.Type.Field(topKey(r.Field)) == f })
 }
@@ -157,14 +160,13 @@ func (b *builder) validate(it *item) {
 	if it.res == nil || it.bad || it.res.MetaParams().Hidden {
 		return
 	}
-	b.announce(it)
-	for _, err := range flatten(callValidate(it.res)) {
+	for _, err := range flatten(callValidate(it)) {
 		b.invalid(it, err)
 	}
 }
 
 // announce tells the resource what it will receive.
-func (b *builder) announce(it *item) {
+func (it *item) announce() {
 	r, ok := it.res.(engine.RecvableRes)
 	if !ok || len(it.wires) == 0 {
 		return
@@ -176,9 +178,10 @@ func (b *builder) announce(it *item) {
 	r.SetRecv(m)
 }
 
-func callValidate(res engine.Res) (err error) {
+func callValidate(it *item) (err error) {
 	defer catch("Validate", &err)
-	return res.Validate()
+	it.announce()
+	return it.res.Validate()
 }
 
 // catch turns a panic into a *engine.PanicError.

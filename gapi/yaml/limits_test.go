@@ -95,14 +95,15 @@ func TestMaxBytes(t *testing.T) {
 
 // Inputs that are slow or big for a careless reader.
 func TestBombs(t *testing.T) {
-	merge := "a: &m\n"
+	var merge strings.Builder
+	merge.WriteString("a: &m\n")
 	for i := range 2000 {
-		merge += fmt.Sprintf("  k%d: 1\n", i)
+		merge.WriteString(fmt.Sprintf("  k%d: 1\n", i))
 	}
 	for name, c := range map[string]struct{ src, want string }{
 		"laughs":   {laughs(9, 10), "aliases multiply the document to more than 1048576 values"},
 		"wide":     {"a: &a [" + strings.Repeat("x,", 1000) + "]\nb: [" + strings.Repeat("*a,", 2000) + "]\n", "aliases multiply"},
-		"merges":   {merge + "b:\n" + strings.Repeat("- {<<: *m}\n", 2000), "aliases multiply"},
+		"merges":   {merge.String() + "b:\n" + strings.Repeat("- {<<: *m}\n", 2000), "aliases multiply"},
 		"deep":     {"a: &a0 " + strings.Repeat("[", 60) + strings.Repeat("]", 60) + "\nb: " + strings.Repeat("[", 60) + "*a0" + strings.Repeat("]", 60) + "\n", "nested deeper than 100 levels by way of the alias *a0"},
 		"brackets": {strings.Repeat("[", 1<<20), "nested deeper than 100 levels"},
 		"dashes":   {strings.Repeat("- ", 1<<20), "nested deeper than 100 levels"},
@@ -121,11 +122,12 @@ func TestBombs(t *testing.T) {
 
 // laughs is the billion laughs: levels of lists of aliases to the level before.
 func laughs(levels, width int) string {
-	src := "a0: &a0 [" + strings.Repeat("ha,", width) + "]\n"
+	var src strings.Builder
+	src.WriteString("a0: &a0 [" + strings.Repeat("ha,", width) + "]\n")
 	for i := range levels {
-		src += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d,", i), width))
+		src.WriteString(fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d,", i), width)))
 	}
-	return src
+	return src.String()
 }
 
 func TestUnreadable(t *testing.T) {

@@ -1,0 +1,349 @@
+package gapi_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// build builds a graph in which nothing is wrong.
+func build(t *testing.T, reg *engine.Registry, d *gapi.Declared) *engine.Graph {
+	t.Helper()
+	g, ds := gapi.Build(reg, d)
+	if len(ds) > 0 || g == nil {
+		t.Fatalf("%v", ds)
+	}
+	return g
+}
+
+// findings checks everything that is said of a graph.
+func findings(t *testing.T, reg *engine.Registry, d *gapi.Declared, want ...string) {
+	t.Helper()
+	g, ds := gapi.Build(reg, d)
+	if (g == nil) != (ds.Err() != nil) {
+		t.Errorf("graph %v with %v", g, ds)
+	}
+	if diff := cmp.Diff(strings.Join(want, "\n"), ds.Error()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBuildFromGo(t *testing.T) {
+	reg := registry(t, nil)
+	a := &thing{Text: "a"}
+	a.SetKind("Strange") // not registered
+	a.SetName("one")
+	a.MetaParams().Retry = 3
+	b := &thing{}
+	d := &gapi.Declared{
+		Name: "go",
+		Resources: []gapi.Declaration{
+			{Res: a, Notify: []gapi.RefDecl{{Ref: ref("Thing", "two")}}},
+			{Kind: "thing", Name: "two", Res: b, Value: object(0, pair("text", text(0, "b"))),
+				Recv: []gapi.RecvDecl{{Field: "Parts.x", From: schema.Ref{Kind: "strange", Name: "one", Key: "Text"}}}},
+			{Kind: "plain", Name: "three", Res: &plain{}},
+		},
+		Edges: []gapi.EdgeDecl{{Name: "e", From: ref("thing", "two"), To: ref("plain", "three")}},
+	}
+	g := build(t, reg, d)
+	if g.Name != "go" || g.Len() != 3 || g.EdgeCount() != 2 {
+		t.Fatalf("%s has %d vertices and %d edges", g.Name, g.Len(), g.EdgeCount())
+	}
+	if v := g.Value(0); v.Res != engine.Res(a) || a.Kind() != "strange" || g.ID(0) != "strange[one]" || a.MetaParams().Retry != 3 {
+		t.Errorf("%v", v.Res)
+	}
+	if b.Text != "b" || b.Kind() != "thing" || b.Name() != "two" {
+		t.Errorf("%+v", b)
+	}
+	want := []engine.Wire{{Field: "parts.x", From: schema.Ref{Kind: "strange", Name: "one", Key: "text"}}}
+	if diff := cmp.Diff(want, g.Value(1).Recv); diff != "" {
+		t.Error(diff)
+	}
+	if e, ok := g.Link(0, 1); !ok || !e.Notify || e.Implied {
+		t.Errorf("%+v", e)
+	}
+}
+
+// Without positions, a finding names its resource.
+func TestBuildFromGoErrors(t *testing.T) {
+	bad := &thing{validate: func(*thing) error { return errors.New("the text is missing") }}
+	findings(t, registry(t, nil), &gapi.Declared{Resources: []gapi.Declaration{
+		{Kind: "thing", Name: "bad", Res: bad},
+		{Kind: "thing", Res: &thing{}},
+		{Name: "x", Res: &thing{}},
+		{Kind: "thing", Name: "nil", Res: (*thing)(nil)},
+		{Kind: "thing", Name: "bad", Res: &thing{}},
+		{Kind: "thing", Name: "short"},
+		{Kind: "thign", Name: "x"},
+		{Kind: "wrong", Name: "x", Res: &wrong{}},
+		{Kind: "plain", Name: "p", Before: []gapi.RefDecl{{Ref: ref("plain", "q")}, {Ref: ref("plain", "p")}}},
+	}},
+		"this thing has no name",
+		"a resource has no kind",
+		"a resource can't say what it is: Kind or Name panicked: runtime error: invalid memory address or nil pointer dereference",
+		"thing[bad] is declared twice\n    first declared here",
+		"thing[short]: size is required: a whole number",
+		`thign[x]: unknown resource kind "thign" (did you mean "thing"?)`,
+		`wrong[x]: gapi_test.wrong: field Meta: the key "meta" is reserved for the declaration of a resource`,
+		`plain[p]: before: plain[q] is not in the graph (did you mean "plain[p]"?)`,
+		"thing[bad]: the text is missing",
+		"before: plain[p] can't come before itself",
+	)
+}
+
+// A second Build makes new resources and leaves the declaration as it was.
+func TestBuildAgain(t *testing.T) {
+	reg := registry(t, nil)
+	d := &gapi.Declared{Noop: true, Resources: []gapi.Declaration{
+		declare(2, "thing", "a", pair("text", text(3, "x")), pair("comment", text(4, "why"))),
+		declare(5, "plain", "b"),
+	}}
+	before := fmt.Sprintf("%+v", d)
+	one, two := build(t, reg, d), build(t, reg, d)
+	if one.Value(0).Res == two.Value(0).Res {
+		t.Error("the same resource is in two graphs")
+	}
+	if err := engine.CmpFields(one.Value(0).Res, two.Value(0).Res); err != nil {
+		t.Error(err)
+	}
+	if after := fmt.Sprintf("%+v", d); after != before {
+		t.Errorf("it became %s", after)
+	}
+	for _, v := range one.All() {
+		if noop := v.Res.MetaParams().Noop; noop == nil || !*noop {
+			t.Errorf("%s is not noop", v.Res)
+		}
+	}
+	if pos := one.Value(0).Pos; pos != at(2, 1) {
+		t.Error(pos)
+	}
+}
+
+func TestBuildPlacesErrorsOfValidate(t *testing.T) {
+	reg := registry(t, func(r *thing) error {
+		return errors.Join(
+			errors.New("text is too plain"),
+			fmt.Errorf("parts: %w", errors.Join(errors.New("a"), errors.New("b"))),
+			errors.New(`"Text" is named by its Go name`),
+			errors.New("link is not declared"),
+			errors.New("something else"),
+			schema.Diagnostics{
+				{Path: "parts.x", Message: "x is no part"},
+				{Pos: at(9, 9), Message: "it knows best"},
+				{Severity: schema.Warning, Path: "text", Message: "text is long"},
+			},
+		)
+	})
+	d := &gapi.Declared{Resources: []gapi.Declaration{
+		declare(2, "thing", "a", pair("text", text(3, "x")), pair("parts", object(4))),
+	}}
+	findings(t, reg, d,
+		"g:2:1: link is not declared",
+		"g:2:1: something else",
+		"g:3:9: text is too plain",
+		`g:3:9: "Text" is named by its Go name`,
+		"g:3:9: warning: text is long",
+		"g:4:1: parts: a\nb",
+		"g:4:1: x is no part",
+		"g:9:9: it knows best",
+	)
+}
+
+// A resource is told what it will receive before it is validated, and what it says
+// about such a parameter waits for the value.
+func TestBuildReceivedIsNotJudged(t *testing.T) {
+	told := ""
+	reg := registry(t, func(r *thing) error {
+		if r.Name() != "to" {
+			return nil
+		}
+		for key, s := range r.Recv() {
+			told += fmt.Sprintf("%s from %s.%s", key, s.Res, s.Key)
+		}
+		return errors.New("text must not be empty")
+	})
+	to := declare(4, "thing", "to")
+	to.Value = nil // size is required, and received
+	to.Recv = []gapi.RecvDecl{
+		{Field: "text", From: schema.Ref{Kind: "thing", Name: "from", Key: "key"}, Pos: at(5, 5)},
+		{Field: "size", From: schema.Ref{Kind: "thing", Name: "from", Key: "any"}, Pos: at(6, 5)},
+	}
+	d := &gapi.Declared{Resources: []gapi.Declaration{declare(2, "thing", "from"), to}}
+	build(t, reg, d)
+	if !strings.Contains(told, "text from thing[from].key") {
+		t.Errorf("it was told %q", told)
+	}
+	d.Resources[1].Recv = d.Resources[1].Recv[1:]
+	findings(t, reg, d, "g:4:1: text must not be empty")
+}
+
+func TestBuildPanics(t *testing.T) {
+	reg := registry(t, func(*thing) error { panic("oh") })
+	findings(t, reg, &gapi.Declared{Resources: []gapi.Declaration{
+		declare(2, "thing", "a"),
+		declare(4, "rotten", "b"),
+		declare(6, "rotten", "c"),
+		declare(8, "wrong", "d"),
+		declare(10, "plain", "e"),
+	}},
+		"g:2:1: Validate panicked: oh",
+		"g:3:1: Default panicked: no default",
+		"g:5:1: Default panicked: no default",
+		`g:7:1: kind "wrong": gapi_test.wrong: field Meta: the key "meta" is reserved for the declaration of a resource`,
+	)
+}
+
+func TestBuildFieldReferences(t *testing.T) {
+	list := &schema.Node{Kind: schema.NodeList, Pos: at(4, 9), Items: []*schema.Node{text(5, "plain[p]"), text(6, "plain[q]")}}
+	findings(t, registry(t, nil), &gapi.Declared{Resources: []gapi.Declaration{
+		declare(2, "thing", "a", pair("link", text(3, "Plain[o]")), pair("links", list)),
+		declare(8, "plain", "p"),
+	}},
+		`g:3:9: reference: plain[o] is not in the graph (did you mean "plain[p]"?)`,
+		`g:6:9: reference: plain[q] is not in the graph (did you mean "plain[p]"?)`,
+	)
+}
+
+// What the frontend has said is told with the rest, and not doubled.
+func TestBuildProblems(t *testing.T) {
+	d := &gapi.Declared{Resources: []gapi.Declaration{
+		declare(2, "thing", "a", pair("text", &schema.Node{Kind: schema.NodeList, Pos: at(3, 9)})),
+		declare(4, "plain", "b", pair("x", text(5, ""))),
+	}}
+	d.Resources[1].Depend = refs(6, ref("plain", "c"))
+	d.Problems.Errorf(at(3, 9), "it has a strange tag")
+	d.Problems.Errorf(at(1, 1), "a comment is missing")
+	want := []string{"g:1:1: a comment is missing", "g:3:9: it has a strange tag", `g:5:3: unknown key "x"`}
+	findings(t, registry(t, nil), d, append(want, `g:6:20: depend: plain[c] is not in the graph (did you mean "plain[b]"?)`)...)
+	if len(d.Problems) != 2 || d.Problems[0].Pos != at(3, 9) {
+		t.Errorf("it sorted the problems of the declaration: %v", d.Problems)
+	}
+	d.Partial = true
+	findings(t, registry(t, nil), d, want...)
+}
+
+// A graph is built exactly when its edges have no cycle, whatever their order, and
+// has all of them.
+func TestBuildEdges(t *testing.T) {
+	reg := registry(t, nil)
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 8).Draw(t, "n")
+		d := &gapi.Declared{}
+		for i := range n {
+			d.Resources = append(d.Resources, declare(int32(2*i+2), "thing", fmt.Sprint(i)))
+		}
+		node := rapid.IntRange(0, n-1)
+		want := map[[2]int]bool{} // whether it notifies
+		for range rapid.IntRange(0, 10).Draw(t, "edges") {
+			from, to := node.Draw(t, "from"), node.Draw(t, "to")
+			if from != to {
+				want[[2]int{from, to}] = addEdge(t, d, from, to) || want[[2]int{from, to}]
+			}
+		}
+		g, ds := gapi.Build(reg, d)
+		if cyclic(n, want) {
+			if g != nil || !strings.Contains(ds.Error(), "cycle: ") {
+				t.Fatalf("a cycle is not found: %v", ds)
+			}
+			return
+		}
+		if g == nil || len(ds) > 0 || g.EdgeCount() != len(want) {
+			t.Fatalf("%v, want edges %v", ds, want)
+		}
+		for ends, notify := range want {
+			if e, ok := g.Link(ends[0], ends[1]); !ok || e.Notify != notify {
+				t.Fatalf("%v: %+v", ends, e)
+			}
+		}
+	})
+}
+
+// addEdge declares an edge in one of the five ways, and reports whether it
+// notifies.
+func addEdge(t *rapid.T, d *gapi.Declared, from, to int) bool {
+	a, b := &d.Resources[from], &d.Resources[to]
+	there, back := refs(1, ref(b.Kind, b.Name)), refs(1, ref(a.Kind, a.Name))
+	switch way := rapid.IntRange(0, 5).Draw(t, "way"); way {
+	case 0:
+		a.Before = append(a.Before, there...)
+	case 1:
+		a.Notify = append(a.Notify, there...)
+		return true
+	case 2:
+		b.Depend = append(b.Depend, back...)
+	case 3:
+		b.Listen = append(b.Listen, back...)
+		return true
+	default:
+		d.Edges = append(d.Edges, gapi.EdgeDecl{From: back[0].Ref, To: there[0].Ref, Notify: way == 5})
+		return way == 5
+	}
+	return false
+}
+
+// cyclic takes away vertices that nothing leads to until none is left.
+func cyclic(n int, edges map[[2]int]bool) bool {
+	gone := make([]bool, n)
+	for range n {
+		for v := range n {
+			held := false
+			for e := range edges {
+				held = held || e[1] == v && !gone[e[0]]
+			}
+			gone[v] = gone[v] || !held
+		}
+	}
+	for _, g := range gone {
+		if !g {
+			return true
+		}
+	}
+	return false
+}
+
+// Many mistakes in a big graph are found in time that grows with both, not with
+// their product.
+func TestBuildManyMistakes(t *testing.T) {
+	d := &gapi.Declared{}
+	for i := range 20_000 {
+		r := declare(int32(2*i+2), "plain", fmt.Sprintf("%s%d", strings.Repeat("long", 10), i))
+		r.Depend = refs(int32(2*i+2), ref("plain", fmt.Sprintf("%sx%d", strings.Repeat("long", 10), i)))
+		d.Resources = append(d.Resources, r)
+	}
+	start := time.Now()
+	_, ds := gapi.Build(registry(t, nil), d)
+	if len(ds) != 20_000 || ds[0].Suggestion == "" {
+		t.Errorf("%d findings, %v", len(ds), ds[0])
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// BenchmarkBuildReady10000 builds a chain of resources that are made already.
+func BenchmarkBuildReady10000(b *testing.B) {
+	d := &gapi.Declared{}
+	for i := range 10_000 {
+		r := gapi.Declaration{Kind: "plain", Name: fmt.Sprint(i), Res: &plain{}}
+		if i > 0 {
+			r.Depend = refs(0, ref("plain", fmt.Sprint(i-1)))
+		}
+		d.Resources = append(d.Resources, r)
+	}
+	reg := registry(b, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ds := gapi.Build(reg, d); len(ds) > 0 {
+			b.Fatal(ds)
+		}
+	}
+}

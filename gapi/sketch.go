@@ -1,0 +1,26 @@
+package gapi
+
+import (
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Sketch returns the graph of a declaration as far as it can be told, also where
+// Build gives none: with the cycles that it has, without the edges that lead
+// nowhere. It is made for drawing and not for running: a vertex whose kind is
+// unknown or whose parameters could not be read has no Res, the others were not
+// validated. What is wrong is for Build to tell.
+func Sketch(reg *engine.Registry, d *Declared) *engine.Graph {
+	b := newBuilder(reg, d)
+	for i := range d.Resources {
+		b.declare(&d.Resources[i])
+	}
+	for _, it := range b.items {
+		b.make(it)
+	}
+	for _, it := range b.items {
+		b.wire(it)
+		b.references(it)
+	}
+	b.connect()
+	return b.graph()
+}
