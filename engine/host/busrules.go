@@ -131,13 +131,14 @@ func fits(m engine.BusMatch, iface, name, sender string) bool {
 
 // ruleOf writes the rule for the bus.
 func ruleOf(m engine.BusMatch) string {
-	rule := "type='signal'"
+	var rule strings.Builder
+	rule.WriteString("type='signal'")
 	for _, f := range fieldsOf(m) {
 		if f.value != "" {
-			rule += "," + f.key + "='" + f.value + "'"
+			rule.WriteString("," + f.key + "='" + f.value + "'")
 		}
 	}
-	return rule
+	return rule.String()
 }
 
 type field struct{ key, value string }
