@@ -51,12 +51,24 @@ type fileNode struct {
 	dir  atomicfile.Dir
 	name string
 	rel  string
-	none bool // the folder does not exist yet, so neither does this
+	seen *fileLook
 }
 
+// fileLook is a look at a node that was had already. It is used once.
+type fileLook struct {
+	stat atomicfile.Stat
+	err  error
+	used bool
+	stay bool // it is used always
+}
+
+// fileNone is the look at what is in a folder that does not exist yet.
+func fileNone() *fileLook { return &fileLook{err: unix.ENOENT, stay: true} }
+
 func (n fileNode) lstat() (atomicfile.Stat, error) {
-	if n.none {
-		return atomicfile.Stat{}, unix.ENOENT
+	if l := n.seen; l != nil && (l.stay || !l.used) {
+		l.used = true
+		return l.stat, l.err
 	}
 	return n.dir.Lstat(n.name)
 }
@@ -191,6 +203,7 @@ func (c *fileRun) follow(n fileNode) (fileNode, error) {
 	for range maxLinks {
 		st, err := n.dir.Lstat(n.name)
 		if err != nil || !st.IsLink() {
+			n.seen = &fileLook{stat: st, err: err}
 			return n, nil // who looks next tells the error
 		}
 		if err := c.trust(n, st); err != nil {

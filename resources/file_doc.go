@@ -3,5 +3,64 @@ package resources
 // Doc describes the kind.
 func (*FileRes) Doc() string { return fileDoc }
 
-const fileDoc = `A file, a folder or a symbolic link: its content, owner, group and mode.
+const fileDoc = `A file, a folder or a symbolic link: whether it exists, its content, owner, group and mode.
+
+The path, which is the name if it is absent, is absolute. One that ends in a slash is a folder.
+
+    file:
+    - name: /etc/app.conf
+      content: |
+        listen = 8080
+      mode: "0640"
+      owner: root
+      group: app
+    - name: /etc/app.d/
+      mode: u=rwX,go=rX
+    - name: /srv/www/
+      source: /usr/share/www/
+      recurse: true
+      purge: true
+    - name: /etc/localtime
+      symlink: true
+      source: ../usr/share/zoneinfo/UTC
+
+## Whether it exists
+
+With a ` + "`content`" + `, a ` + "`source`" + `, ` + "`fragments`" + ` or ` + "`state: exists`" + `, and for every folder and link, it is made when it is
+missing. With only an owner, a group or a mode it has to be there already; that it is missing is an error.
+` + "`state: absent`" + ` removes it. A folder that is not empty needs ` + "`recurse: true`" + ` for that.
+
+The folder above has to exist, except that a folder with ` + "`recurse: true`" + ` makes its parents. Between files of one graph an edge from
+the nearest folder above is made automatically, as from the source and the fragments.
+
+If something else is in the place, such as a folder where a file is wanted, that is an error unless ` + "`force: true`" + ` allows
+it to be replaced, with everything below it.
+
+## Content
+
+` + "`content`" + ` is the whole content. ` + "`source`" + ` is a file to copy, which is watched. ` + "`fragments`" + ` are files whose contents follow one
+another; a folder among them stands for its files, sorted by name. The three exclude each other, and without any of
+them the content is left alone. A content that was received from a secret is never shown, and a file that is made for it gets
+mode 0600 if there is no other.
+
+## Folders
+
+` + "`source`" + ` with ` + "`recurse: true`" + ` copies a whole tree: files, folders and links, with their permissions (not setuid, setgid and
+sticky bits); an owner and a group apply to all of it, a mode only to the folder itself. Another resource of the graph for a file in it wins.
+` + "`purge: true`" + ` removes everything below that does not come from source, or that is not a file of the graph. Below the folder no
+link is followed, and no mounted file system is emptied.
+
+## How it is written
+
+A file is written beside its place and renamed, so a reader sees the old content or the new one. Owner, mode, extended
+attributes, access lists and security labels are right before that; what is not given is kept from the file that is
+replaced. Other hard links of that file keep the old content. Where it can't be replaced, because something is mounted on it
+or its folder may not be written to, it is written in place. Written data reaches the disk soon after the files have come to rest
+and at the end of the run, not with each file.
+
+If the path is a link, the file behind it is managed and the link stays; with ` + "`force: true`" + ` the link is replaced. A link that another user
+has put into a folder such as /tmp is not followed.
+
+A symbolic mode changes what is there; for a new file it starts from 0644, for a new folder from 0755. Without a mode, what is
+made gets what the umask leaves.
 `

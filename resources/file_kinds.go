@@ -124,7 +124,7 @@ func (c *fileRun) makeLink(n fileNode, old atomicfile.Stat, target string) error
 	if err := n.dir.Symlink(n.name, target, uid, gid); err != nil {
 		return noParent(n, err)
 	}
-	if st, err := n.lstat(); err == nil {
+	if st, err := n.dir.Lstat(n.name); err == nil {
 		c.wrote(n, st)
 	}
 	return nil
@@ -218,7 +218,7 @@ func (c *fileRun) makeFolder(n fileNode, perm int) error {
 	if err != nil {
 		return noParent(n, err)
 	}
-	st, err := n.lstat()
+	st, err := n.dir.Lstat(n.name)
 	if err != nil {
 		return err
 	}
@@ -248,6 +248,7 @@ func fileParents(p string) error {
 // below makes the entries of a folder right. exists says whether the folder is
 // there: if not, all of source would be made.
 func (c *fileRun) below(n fileNode, exists bool, src *atomicfile.Dir) error {
+	var none *fileLook
 	dst := atomicfile.Dir{}
 	if exists {
 		var err error
@@ -257,6 +258,7 @@ func (c *fileRun) below(n fileNode, exists bool, src *atomicfile.Dir) error {
 		defer dst.Close()
 	} else {
 		dst = atomicfile.At(n.String()) // for messages
+		none = fileNone()
 	}
 	var errs []error
 	wanted := map[string]bool{}
@@ -273,7 +275,7 @@ func (c *fileRun) below(n fileNode, exists bool, src *atomicfile.Dir) error {
 				continue
 			}
 			wanted[name] = true
-			errs = append(errs, c.entry(fileNode{dst, name, path.Join(n.rel, name), !exists}, *src, name))
+			errs = append(errs, c.entry(fileNode{dst, name, path.Join(n.rel, name), none}, *src, name))
 		}
 	}
 	if c.Purge && exists {
@@ -342,9 +344,9 @@ func (c *fileRun) purgeBelow(n fileNode, dst atomicfile.Dir, wanted map[string]b
 		switch {
 		case wanted[name], itself, atomicfile.IsTemp(name) && !dst.Stale(name):
 		case leads:
-			errs = append(errs, c.purgeInside(fileNode{dst, name, rel, false}))
+			errs = append(errs, c.purgeInside(fileNode{dst, name, rel, nil}))
 		default:
-			errs = append(errs, c.purgeOne(fileNode{dst, name, rel, false}))
+			errs = append(errs, c.purgeOne(fileNode{dst, name, rel, nil}))
 		}
 	}
 	return errors.Join(errs...)

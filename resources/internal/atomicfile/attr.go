@@ -119,12 +119,8 @@ func copyAttrs(fd int, attrs []attr) (bool, error) {
 	if slices.ContainsFunc(attrs, func(a attr) bool { return a.name == aclAttr }) {
 		return altered, nil
 	}
-	switch err := unix.Fremovexattr(fd, aclAttr); {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, unix.ENODATA), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS):
-		return altered, nil
-	default:
-		return altered, err
+	if _, err := unix.Fgetxattr(fd, aclAttr, nil); err != nil {
+		return altered, nil // it has none
 	}
+	return true, unix.Fremovexattr(fd, aclAttr)
 }

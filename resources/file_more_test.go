@@ -1,0 +1,176 @@
+package resources
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/host"
+)
+
+// What a resource did is undone by what Reversed makes of a Read from before.
+func TestFileReversed(t *testing.T) {
+	for name, c := range map[string]struct {
+		before []string
+		res    FileRes
+	}{
+		"made":            {nil, FileRes{Path: "t/f", Content: new("x"), Mode: "0600"}},
+		"edited":          {[]string{"t/f=old"}, FileRes{Path: "t/f", Content: new("x"), Mode: "0600", Owner: "7", Group: "8"}},
+		"removed":         {[]string{"t/f=old"}, FileRes{Path: "t/f", State: FileAbsent}},
+		"link made":       {nil, FileRes{Path: "t/f", Symlink: true, Source: "x"}},
+		"link turned":     {[]string{"t/f -> old"}, FileRes{Path: "t/f", Symlink: true, Source: "x"}},
+		"link removed":    {[]string{"t/f -> old"}, FileRes{Path: "t/f", State: FileAbsent}},
+		"file to link":    {[]string{"t/f=old"}, FileRes{Path: "t/f", Symlink: true, Source: "x", Force: true}},
+		"link to file":    {[]string{"t/f -> old"}, FileRes{Path: "t/f", Content: new("x"), Force: true}},
+		"folder made":     {nil, FileRes{Path: "t/f/", Mode: "0700"}},
+		"folder's mode":   {[]string{"t/f/"}, FileRes{Path: "t/f/", Mode: "0700"}},
+		"tree made":       {nil, FileRes{Path: "t/f/", Source: "src/", Recurse: true}},
+		"mode only":       {[]string{"t/f=old"}, FileRes{Path: "t/f", Mode: "u+x"}},
+		"nothing changed": {[]string{"t/f=old"}, FileRes{Path: "t/f", Content: new("old")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			grow(t, dir, "t/", "src/", "src/a=A")
+			grow(t, dir, c.before...)
+			r := &c.res
+			r.Path = dir + "/" + r.Path
+			if strings.HasSuffix(r.Source, "/") {
+				r.Source = dir + "/" + r.Source
+			}
+			was := have(t, dir+"/t")
+			begin(t, "file", r)
+			before, err := r.Read(t.Context())
+			must(t, err)
+			if before.(*FileRes).State == FileAbsent {
+				before = nil
+			}
+			_, err = r.CheckApply(t.Context(), true)
+			must(t, err)
+			undo, err := r.Reversed(before)
+			must(t, err)
+			f := begin(t, "file", undo)
+			if got := verbs(t, f, undo, true); strings.HasPrefix(got, "error: ") {
+				t.Fatal(got)
+			}
+			if got := have(t, dir+"/t"); got != was {
+				t.Errorf("after it is undone there is\n%s\nand not\n%s", got, was)
+			}
+			want(t, f, undo, "")
+		})
+	}
+}
+
+func TestFileReversedRefuses(t *testing.T) {
+	long := &FileRes{Path: "/f", State: FileExists}
+	tree := &FileRes{Path: "/d/", Source: "/s/", Recurse: true}
+	if _, err := (&FileRes{Path: "/f", Content: new("x")}).Reversed(long); err == nil {
+		t.Error("a content that was not kept is brought back")
+	}
+	if _, err := tree.Reversed(&FileRes{State: FileExists}); err == nil {
+		t.Error("a tree that was not kept is brought back")
+	}
+	if _, err := tree.Reversed(&NoopRes{}); err == nil {
+		t.Error("a file goes back to a noop")
+	}
+}
+
+// Contents larger than what is shown or held at once are compared and copied.
+func TestFileLarge(t *testing.T) {
+	dir := t.TempDir()
+	big := strings.Repeat("0123456789abcdef", 1<<17) // 2 MiB
+	put(t, dir+"/src", big)
+	r := &FileRes{Path: dir + "/f", Source: dir + "/src"}
+	f := begin(t, "file", r)
+	if got := verbs(t, f, r, true); !strings.HasPrefix(got, `state created content: (none) -> "(2097152 bytes, sha256:`) {
+		t.Errorf("it says %s", got)
+	}
+	want(t, f, r, "")
+	for _, at := range []int{0, 64<<10 - 1, 64 << 10, len(big) - 1} {
+		file, err := os.OpenFile(dir+"/f", os.O_WRONLY, 0)
+		must(t, err)
+		_, err = file.WriteAt([]byte("X"), int64(at))
+		must(t, err)
+		must(t, file.Close())
+		if got := verbs(t, f, r, true); !strings.HasPrefix(got, "content: ") {
+			t.Errorf("a difference at %d: %q", at, got)
+		}
+		if data, err := os.ReadFile(dir + "/f"); err != nil || string(data) != big {
+			t.Errorf("after a difference at %d the copy differs, %v", at, err)
+		}
+	}
+	got, err := r.Read(t.Context())
+	must(t, err)
+	if got.(*FileRes).Content != nil {
+		t.Error("Read shows a content that is too long")
+	}
+}
+
+// TestFileMemory measures what a watched file costs above the declaration: its
+// Watch goroutine, the hub's part and the resource itself.
+func TestFileMemory(t *testing.T) {
+	const n = 5000
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	h, err := host.New(t.Context(), host.Options{})
+	must(t, err)
+	defer func() { must(t, h.Close()) }()
+	used := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse + m.StackInuse
+	}
+	start := used()
+	s := newFileShared()
+	running := make(chan struct{}, n)
+	init := quietInit(s)
+	init.Host, init.Running, init.Event = h, func() { running <- struct{}{} }, func() {}
+	files := make([]*FileRes, n)
+	done := make(chan error, n)
+	for i := range files {
+		name := dir + "/" + strings.Repeat("f", i%50) + string(rune('a'+i%26)) + strings.Repeat("x", i/50)
+		files[i] = &FileRes{Content: new("0123456789")}
+		files[i].SetName(name)
+		must(t, files[i].Init(init))
+		go func() { done <- files[i].Watch(ctx) }()
+	}
+	for range n {
+		<-running
+	}
+	per := (used() - start) / n
+	t.Logf("%d bytes each", per)
+	if per > 8<<10 {
+		t.Errorf("a watched file takes %d bytes, more than 8 KiB", per)
+	}
+	runtime.KeepAlive(files)
+	cancel()
+	for range n {
+		must(t, <-done)
+	}
+}
+
+var _ engine.Shared = (*fileShared)(nil)
+
+// Two resources of one path, as at a swap, count as two.
+func TestFileSharedCounts(t *testing.T) {
+	s := newFileShared()
+	mk := func() *FileRes {
+		r := &FileRes{Path: "/d/a/f"}
+		must(t, r.Init(enginetest.NewInit(t, enginetest.WithShared(s)).Init()))
+		return r
+	}
+	a, b := mk(), mk()
+	must(t, a.Cleanup())
+	if got := s.managedBelow("/d/"); len(got) != 2 || !got["a/f"] || got["a"] {
+		t.Errorf("managed are %v", got)
+	}
+	must(t, b.Cleanup())
+	if got := s.managedBelow("/d/"); len(got) != 0 {
+		t.Errorf("managed are %v", got)
+	}
+}
