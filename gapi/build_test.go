@@ -161,13 +161,13 @@ func TestBuildPlacesErrorsOfValidate(t *testing.T) {
 // A resource is told what it will receive before it is validated, and what it says
 // about such a parameter waits for the value.
 func TestBuildReceivedIsNotJudged(t *testing.T) {
-	told := ""
+	var told strings.Builder
 	reg := registry(t, func(r *thing) error {
 		if r.Name() != "to" {
 			return nil
 		}
 		for key, s := range r.Recv() {
-			told += fmt.Sprintf("%s from %s.%s", key, s.Res, s.Key)
+			fmt.Fprintf(&told, "%s from %s.%s;", key, s.Res, s.Key)
 		}
 		return errors.New("text must not be empty")
 	})
@@ -179,8 +179,8 @@ func TestBuildReceivedIsNotJudged(t *testing.T) {
 	}
 	d := &gapi.Declared{Resources: []gapi.Declaration{declare(2, "thing", "from"), to}}
 	build(t, reg, d)
-	if !strings.Contains(told, "text from thing[from].key") {
-		t.Errorf("it was told %q", told)
+	if !strings.Contains(told.String(), "text from thing[from].key") {
+		t.Errorf("it was told %q", told.String())
 	}
 	d.Resources[1].Recv = d.Resources[1].Recv[1:]
 	findings(t, reg, d, "g:4:1: text must not be empty")
@@ -308,6 +308,25 @@ func cyclic(n int, edges map[[2]int]bool) bool {
 		}
 	}
 	return false
+}
+
+// Cycles that share no edge are all reported, up to a bound.
+func TestBuildCycles(t *testing.T) {
+	d := &gapi.Declared{}
+	for i := range 30 {
+		r := declare(int32(2*i+2), "plain", fmt.Sprint(i))
+		r.Before = refs(int32(2*i+2), ref("plain", fmt.Sprint(i^1))) // 0 and 1, 2 and 3, ...
+		d.Resources = append(d.Resources, r)
+	}
+	_, ds := gapi.Build(registry(t, nil), d)
+	if len(ds) != 10 {
+		t.Errorf("%d findings", len(ds))
+	}
+	d.Resources = d.Resources[:4]
+	findings(t, registry(t, nil), d,
+		"g:2:20: cycle: plain[0] -> plain[1] -> plain[0]\n    g:2:20: plain[0] -> plain[1] (before)\n    g:4:20: plain[1] -> plain[0] (before)",
+		"g:6:20: cycle: plain[2] -> plain[3] -> plain[2]\n    g:6:20: plain[2] -> plain[3] (before)\n    g:8:20: plain[3] -> plain[2] (before)",
+	)
 }
 
 // Many mistakes in a big graph are found in time that grows with both, not with

@@ -150,9 +150,7 @@ func (b *builder) join(g *engine.Graph, index []int) {
 			b.joinOne(g, l, ends)
 		}
 	}
-	if _, err := g.Sort(); err != nil {
-		b.cycle(g)
-	}
+	b.cycles(g)
 }
 
 func (b *builder) joinOne(g *engine.Graph, l link, ends [2]int) {
@@ -170,20 +168,46 @@ func (b *builder) joinOne(g *engine.Graph, l link, ends [2]int) {
 	_ = g.Connect(graph.Edge{From: ends[0], To: ends[1], Name: l.name, Notify: l.notify, Implied: l.implied, Pos: l.pos.String()})
 }
 
-// cycle reports the shortest cycle as a path, with the place of each edge.
-func (b *builder) cycle(g *engine.Graph) {
-	c := g.Cycle()
-	if c == nil {
-		return
-	}
-	d := schema.Diagnostic{Message: c.Error()}
-	for i, e := range c.Edges {
-		l := b.linkBetween(c.Path[i], c.Path[i+1])
-		r := schema.Related{Pos: l.pos, Message: c.Path[i] + " -> " + c.Path[i+1] + " (" + l.word + ")"}
-		if r.Pos.IsZero() && e.Pos != "" {
-			r.Message += " " + e.Pos
+// maxCycles bounds the cycles that are reported.
+const maxCycles = 10
+
+// cycles reports cycles, the shortest first: each one is cut out of a copy of the
+// graph before the next is searched, so they share no edge.
+func (b *builder) cycles(g *engine.Graph) {
+	cut := map[[2]int]bool{}
+	for range maxCycles {
+		c := g.Cycle()
+		if c == nil {
+			return
 		}
-		d.Related = append(d.Related, r)
+		b.cycle(c)
+		for _, e := range c.Edges {
+			cut[[2]int{e.From, e.To}] = true
+		}
+		g = without(g, cut)
+	}
+}
+
+// without returns a copy of the shape of a graph that lacks some edges.
+func without(g *engine.Graph, cut map[[2]int]bool) *engine.Graph {
+	c := graph.New[*engine.Vertex](g.Name)
+	for _, id := range g.IDs() {
+		_, _ = c.Add(id, nil) // unique, as in g
+	}
+	for e := range g.Edges() {
+		if !cut[[2]int{e.From, e.To}] {
+			_ = c.Connect(e) // good, as in g
+		}
+	}
+	return c
+}
+
+// cycle reports one cycle as a path, with the place of each edge.
+func (b *builder) cycle(c *graph.CycleError) {
+	d := schema.Diagnostic{Message: c.Error()}
+	for i := range c.Edges {
+		l := b.linkBetween(c.Path[i], c.Path[i+1])
+		d.Related = append(d.Related, schema.Related{Pos: l.pos, Message: c.Path[i] + " -> " + c.Path[i+1] + " (" + l.word + ")"})
 	}
 	d.Pos = d.Related[0].Pos
 	d.Resource = c.Path[0]
