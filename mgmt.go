@@ -109,6 +109,9 @@ type Engine struct {
 	host    *host.Host
 
 	report Report
+
+	planned  *engine.Graph // of Plan
+	statuses []Status      // of Plan, by vertex of planned, at the end
 }
 
 // Report is how things stood when Run ended.

@@ -5,15 +5,27 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// Plan is what a Run would do now, one entry for each resource, in the order in
-// which they would run.
+// Plan is what a Run would do now: a step for each resource, in the order of the
+// graph.
 type Plan struct {
 	Graph  string
-	Steps  []Run
+	Steps  []Step
 	Report Report
+}
+
+// Step is what a Run would do with one resource.
+type Step struct {
+	Run
+
+	// Because has the resources whose change would refresh this one.
+	Because []string
+	// BlockedBy is the resource that keeps this one from being looked at, with
+	// StateBlocked.
+	BlockedBy string
 }
 
 // Plan looks at the first graph of the frontend and says what Run would do. It
@@ -26,39 +38,61 @@ func (e *Engine) Plan(ctx context.Context, f gapi.Frontend) (*Plan, error) {
 	o.ConvergedExit, o.ConvergedTimeout = true, 0
 	c := &collector{last: map[string]Run{}}
 	o.Observer.Ran = tee(o.Observer.Ran, c.ran)
-	o.Observer.Swapped = tee(o.Observer.Swapped, func(s Swap) { c.graph = s.Name })
 	if err := e.Run(ctx, f); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil && !e.report.Converged {
 		return nil, errors.Join(errors.New("the plan was not finished"), context.Cause(ctx))
 	}
-	return &Plan{Graph: c.graph, Steps: c.steps(), Report: e.report}, nil
+	return &Plan{Graph: e.planned.Name, Steps: c.steps(e.planned, e.statuses), Report: e.report}, nil
 }
 
-// collector keeps the last run of each resource, in the order of the last runs.
+// collector keeps the last run of each resource.
 type collector struct {
-	mu    sync.Mutex
-	graph string
-	order []string
-	last  map[string]Run
+	mu   sync.Mutex
+	last map[string]Run
 }
 
 func (c *collector) ran(r Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.last[r.Resource]; !ok {
-		c.order = append(c.order, r.Resource)
-	}
 	c.last[r.Resource] = r
 }
 
-func (c *collector) steps() []Run {
-	steps := make([]Run, len(c.order))
-	for i, id := range c.order {
-		steps[i] = c.last[id]
+// steps joins the last runs with how the graph stood at the end.
+func (c *collector) steps(g *engine.Graph, statuses []Status) []Step {
+	order, err := g.Sort()
+	if err != nil || len(statuses) != g.Len() {
+		return nil // Run has refused it
+	}
+	steps := make([]Step, 0, len(order))
+	for _, i := range order {
+		st := statuses[i]
+		run, ok := c.last[st.Resource]
+		if !ok {
+			run = Run{Resource: st.Resource, State: st.State, Err: st.Err, Until: st.Until, Noop: true}
+		}
+		s := Step{Run: run, Because: c.causes(g, i, run)}
+		if s.State == engine.StateBlocked {
+			s.BlockedBy = st.BlockedBy
+		}
+		steps = append(steps, s)
 	}
 	return steps
+}
+
+// causes names those that would refresh vertex i.
+func (c *collector) causes(g *engine.Graph, i int, run Run) []string {
+	if !run.Refreshed {
+		return nil
+	}
+	var because []string
+	for e := range g.InEdges(i) {
+		if from := g.ID(e.From); e.Notify && c.last[from].State == engine.StateWouldChange {
+			because = append(because, from)
+		}
+	}
+	return because
 }
 
 // tee returns a function that calls both; the first may be nil.

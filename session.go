@@ -123,10 +123,15 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 func (s *session) awaitRest(ctx context.Context, cancel context.CancelCauseFunc) error {
 	select {
 	case <-s.rested:
-		cancel(errRested)
 	case <-ctx.Done():
+		return nil
 	}
-	return nil
+	var err error
+	if s.e.opt.readOnly {
+		s.e.statuses, err = s.reactor.Statuses(ctx)
+	}
+	cancel(errRested)
+	return err
 }
 
 // awaitTime ends Run when the time is over, and says what has not come to rest.
@@ -217,6 +222,9 @@ func (s *session) use(ctx context.Context, d *gapi.Declared) error {
 		warned(diags)
 	}
 	s.limit(g)
+	if s.e.opt.readOnly {
+		s.e.planned = g
+	}
 	return s.reactor.Swap(ctx, g)
 }
 

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -23,4 +26,34 @@ func (i *input) frontend() (gapi.Frontend, error) {
 		return nil, errors.New("no graph is given, use --yaml FILE (or - for standard input)")
 	}
 	return yaml.New(i.yaml, yaml.Options{}), nil
+}
+
+// build reads the graph and checks it. A graph that can't be used is nil, and
+// the findings say why; the error is another one.
+func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagnostics, error) {
+	d, err := i.declared(ctx, a)
+	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
+		return nil, ds, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	g, ds := gapi.Build(engine.DefaultRegistry(), d)
+	return g, ds, nil
+}
+
+// declared reads the graph once.
+func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
+	front, err := i.frontend()
+	if err != nil {
+		return nil, err
+	}
+	env := gapi.Env{Registry: engine.DefaultRegistry(), NoWatch: true, Stdin: a.in}
+	for d, err := range front.Graphs(ctx, env) {
+		return d, err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return nil, errors.New("there is no graph")
 }

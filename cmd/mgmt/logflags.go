@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -18,43 +17,34 @@ import (
 // logFlags say how the program tells what it does. All of that goes to standard
 // error.
 type logFlags struct {
-	format string
-	color  string
+	format choice
+	color  choice
 	debug  bool
 	quiet  bool
 }
 
 func (f *logFlags) flags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.format, "log-format", "text", "how to log to standard error: text or json")
+	choose(cmd, &f.format, "log-format", "", "how to log to standard error", "text", "json")
 	fl.BoolVar(&f.debug, "debug", false, "log much more")
 	fl.BoolVar(&f.quiet, "quiet", false, "log only warnings and errors")
 	colorFlag(cmd, &f.color)
 	cmd.MarkFlagsMutuallyExclusive("debug", "quiet")
-	complete(cmd, "log-format", "text", "json")
 }
 
-func colorFlag(cmd *cobra.Command, color *string) {
-	cmd.Flags().StringVar(color, "color", "auto", "whether to write in colour: auto (on a terminal, unless NO_COLOR is set), always or never")
-	complete(cmd, "color", "auto", "always", "never")
-}
-
-// complete offers the words that a flag takes to the shell.
-func complete(cmd *cobra.Command, flag string, words ...string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+func colorFlag(cmd *cobra.Command, c *choice) {
+	choose(cmd, c, "color", "", "whether to write in colour; auto does on a terminal, unless NO_COLOR is set", "auto", "always", "never")
 }
 
 // colored says whether to write to w in colour.
-func colored(when string, w io.Writer) (bool, error) {
-	switch when {
+func colored(c choice, w io.Writer) bool {
+	switch c.word {
 	case "always":
-		return true, nil
+		return true
 	case "never":
-		return false, nil
-	case "auto", "":
-		return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminalWidth(w) != nil, nil
+		return false
 	default:
-		return false, fmt.Errorf("--color=%s: write auto, always or never", when)
+		return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminalWidth(w) != nil
 	}
 }
 
@@ -86,27 +76,19 @@ func (f *logFlags) level() slog.Level {
 }
 
 // presenter returns what shows a run. Close it.
-func (f *logFlags) presenter(a *app) (*presenter, error) {
+func (f *logFlags) presenter(a *app) *presenter {
 	p := &presenter{began: time.Now(), level: f.level(), troubled: map[string]bool{}}
-	switch f.format {
-	case "json":
+	if f.format.word == "json" {
 		p.json = true
 		p.screen = &screen{w: a.err}
 		p.logger = slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: p.level}))
-		return p, nil
-	case "text":
-	default:
-		return nil, fmt.Errorf("--log-format=%s: write text or json", f.format)
-	}
-	color, err := colored(f.color, a.err)
-	if err != nil {
-		return nil, err
+		return p
 	}
 	width := terminalWidth(a.err)
 	p.screen = &screen{w: a.err, width: width}
-	p.style = style{color: color, short: width != nil}
+	p.style = style{color: colored(f.color, a.err), short: width != nil}
 	p.logger = slog.New(&lineHandler{screen: p.screen, style: p.style, level: p.level})
-	return p, nil
+	return p
 }
 
 // diagnose returns the error with which the program ends when a graph can't be
@@ -116,7 +98,7 @@ func (f *logFlags) diagnose(a *app, err error) error {
 	if !ok {
 		return err
 	}
-	if f.format == "json" {
+	if f.format.word == "json" {
 		log := slog.New(slog.NewJSONHandler(a.err, nil))
 		log.LogAttrs(context.Background(), slog.LevelError, "graph refused", diagnosticsAttr(ds))
 	} else {

@@ -85,6 +85,6 @@ Exit codes: 0 all is as wanted, 1 bad usage or a graph that does not load,
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.AddCommand(newRun(a))
+	root.AddCommand(newRun(a), newValidate(a), newPlan(a))
 	return root
 }

@@ -93,10 +93,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer unlock()
-	p, err := f.log.presenter(a)
-	if err != nil {
-		return err
-	}
+	p := f.log.presenter(a)
 	defer p.close()
 	status, err := openStatusFile(f.statusFile)
 	if err != nil {

@@ -17,9 +17,13 @@ type state struct {
 }
 
 func (s *state) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.prefix, "prefix", "", "the `folder` to keep state in (default $MGMT_PREFIX, $STATE_DIRECTORY, /var/lib/mgmt for root, else $XDG_STATE_HOME/mgmt)")
+	s.prefixFlag(cmd)
 	cmd.Flags().BoolVar(&s.temp, "tmp-prefix", false, "keep state in a temporary folder and remove it at the end")
 	cmd.MarkFlagsMutuallyExclusive("prefix", "tmp-prefix")
+}
+
+func (s *state) prefixFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.prefix, "prefix", "", "the `folder` with the state (default $MGMT_PREFIX, $STATE_DIRECTORY, /var/lib/mgmt for root, else $XDG_STATE_HOME/mgmt)")
 }
 
 // dir returns the folder, made if it was missing; empty for a temporary one.
@@ -27,6 +31,18 @@ func (s *state) dir() (string, error) {
 	if s.temp {
 		return "", nil
 	}
+	dir, err := s.path()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("the state folder cannot be made, name another one with --prefix: %w", err)
+	}
+	return dir, nil
+}
+
+// path returns the folder, there or not.
+func (s *state) path() (string, error) {
 	dir := cmp.Or(s.prefix, os.Getenv("MGMT_PREFIX"), os.Getenv("STATE_DIRECTORY"))
 	if dir == "" {
 		var err error
@@ -34,14 +50,7 @@ func (s *state) dir() (string, error) {
 			return "", err
 		}
 	}
-	dir, err := filepath.Abs(dir)
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err != nil {
-		return "", fmt.Errorf("the state folder cannot be made, name another one with --prefix: %w", err)
-	}
-	return dir, nil
+	return filepath.Abs(dir)
 }
 
 func defaultDir() (string, error) {

@@ -14,12 +14,19 @@ import (
 // changeLine is a change on one line: texts of several lines are counted, not
 // shown.
 func changeLine(c engine.Change) string {
-	from, a := c.From.(string)
-	to, b := c.To.(string)
-	if c.Verb == engine.Updated && (a || c.From == nil) && (b || c.To == nil) && (manyLines(from) || manyLines(to)) {
-		return fmt.Sprintf("%s: %s", visible(c.Field), lineCounts(from, to))
+	if from, to, ok := texts(c); ok {
+		return visible(c.Field) + ": " + lineCounts(from, to)
 	}
 	return visible(c.String())
+}
+
+// texts returns both sides of a change if they are texts best compared line by
+// line.
+func texts(c engine.Change) (from, to string, ok bool) {
+	from, a := c.From.(string)
+	to, b := c.To.(string)
+	ok = c.Verb == engine.Updated && (a || c.From == nil) && (b || c.To == nil)
+	return from, to, ok && (manyLines(from) || manyLines(to))
 }
 
 func manyLines(s string) bool { return strings.Contains(strings.TrimSuffix(s, "\n"), "\n") }
@@ -60,22 +67,6 @@ func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
 		list[i] = d.String()
 	}
 	return slog.Any("diagnostics", list)
-}
-
-// changeJSON is a change in JSON, here and in a plan.
-type changeJSON struct {
-	Field string      `json:"field,omitempty"`
-	Verb  engine.Verb `json:"verb,omitempty"`
-	From  any         `json:"from,omitempty"`
-	To    any         `json:"to,omitempty"`
-}
-
-func changesJSON(cs []engine.Change) []changeJSON {
-	list := make([]changeJSON, len(cs))
-	for i, c := range cs {
-		list[i] = changeJSON{Field: c.Field, Verb: c.Verb, From: c.From, To: c.To}
-	}
-	return list
 }
 
 func runAttrs(r mgmt.Run) []slog.Attr {
