@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
@@ -342,6 +344,49 @@ func TestWritePrivateFollowsNoLink(t *testing.T) {
 	}
 	if got, err := readPrivate(f.Init(), "it"); string(got) != "new" || err != nil {
 		t.Errorf("read %q, %v", got, err)
+	}
+}
+
+// A pipe in the place of a file would be waited for.
+func TestReadPrivateWaitsForNobody(t *testing.T) {
+	f := enginetest.NewInit(t)
+	if err := os.MkdirAll(f.VarDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(f.VarDir(), "it"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := readPrivate(f.Init(), "it")
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("it read a pipe")
+		}
+	case <-time.After(enginetest.Patience):
+		t.Fatal("it waits for somebody to write")
+	}
+}
+
+// What is kept is private and readable to us whatever the umask is.
+func TestWritePrivateUnderAnyUmask(t *testing.T) {
+	f := enginetest.NewInit(t)
+	if err := os.MkdirAll(f.VarDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, mask := range []int{0, 0o777} {
+		old := syscall.Umask(mask)
+		err := writePrivate(f.Init(), "it", nil, false)
+		syscall.Umask(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(filepath.Join(f.VarDir(), "it")); err != nil || info.Mode() != privateMode {
+			t.Errorf("umask %#o: %v, %v", mask, info.Mode(), err)
+		}
 	}
 }
 

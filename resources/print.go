@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -79,7 +80,7 @@ func (x *PrintRes) print() {
 	if tainted(x.init, "msg") {
 		msg = schema.Redacted
 	}
-	x.init.Logf("%s", msg)
+	x.init.Logf("%s", strings.TrimSuffix(msg, "\n")) // a line of a log ends by itself
 }
 
 // Cmp compares the parameters.

@@ -44,6 +44,16 @@ func TestPrintPrintsOncePerMessage(t *testing.T) {
 	}
 }
 
+// What a command prints ends in a newline, and a line of a log needs none.
+func TestPrintDropsFinalNewline(t *testing.T) {
+	r := &PrintRes{Msg: "one\ntwo\n"}
+	f := begin(t, "print", r)
+	want(t, f, r, "ran")
+	if !slices.Equal(f.Logs(), []string{"one\ntwo"}) {
+		t.Errorf("printed %q", f.Logs())
+	}
+}
+
 func TestPrintRefreshOnly(t *testing.T) {
 	r := &PrintRes{Msg: "hello", RefreshOnly: true}
 	f := begin(t, "print", r)
