@@ -382,13 +382,14 @@ func TestLaw11Noop(t *testing.T) {
 			add("twice", &fake{w: w, check: never(true)}).
 			add("plain", &fake{w: w, check: never(true)}).
 			add("errs", errs).add("below", &fake{w: w}).add("lone", &fake{w: w, check: always(false, errors.New("bad"))}).
-			add("forced", forced).
-			edges("a!refreshed", "refreshed!twice", "a>plain", "a>errs", "errs>below"))
+			add("forced", forced).add("perhaps", &fake{w: w, check: never(true)}).add("after", &fake{w: w, check: never(true)}).
+			edges("a!refreshed", "refreshed!twice", "a>plain", "a>errs", "errs>below", "errs!perhaps", "perhaps!after"))
 		rg.rest()
 		for name, want := range map[string]engine.State{
 			"a": engine.StateWouldChange, "refreshed": engine.StateWouldChange, "twice": engine.StateWouldChange,
 			"plain": engine.StateOK, "errs": engine.StateUnknown, "below": engine.StateOK,
 			"lone": engine.StateFailed, "forced": engine.StateWouldChange,
+			"perhaps": engine.StateUnknown, "after": engine.StateUnknown,
 		} {
 			if s := rg.state(name); s.State != want {
 				t.Errorf("%s is %s, want %s", name, s.State, want)

@@ -104,6 +104,20 @@ func (r *Reactor) wouldRefresh(v *vertex) bool {
 	return false
 }
 
+// mayRefresh returns a source of v of which nobody knows whether it would change,
+// and so refresh v, or "".
+func (r *Reactor) mayRefresh(v *vertex) string {
+	if !v.abil.Refreshable {
+		return ""
+	}
+	for e := range r.graph.InEdges(int(v.index)) {
+		if from := r.byIndex[e.From]; e.Notify && from.last == engine.StateUnknown {
+			return from.id
+		}
+	}
+	return ""
+}
+
 // runContext lets Host tell a wait of the run from one of the Watch.
 type runContext struct {
 	context.Context

@@ -30,10 +30,8 @@ func (r *Reactor) ran(v *vertex) {
 		return // cut by the end of Run: no news
 	}
 	run := Run{State: v.judge(o), Duration: o.took, Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: v.retries}
-	if run.State == engine.StateFailed && run.Noop {
-		if up := r.openAbove(v); up != "" {
-			run.State, v.until = engine.StateUnknown, up
-		}
+	if run.Noop {
+		r.judgeNoop(v, &run)
 	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
 	retry := r.retry(v, &run, o.err)
@@ -60,6 +58,21 @@ func (v *vertex) judge(o outcome) engine.State {
 		return engine.StateWouldChange
 	default:
 		return engine.StateOK
+	}
+}
+
+// judgeNoop calls unknown what only a run of something above could tell: the
+// outcome of a check that failed, and whether a refresh follows.
+func (r *Reactor) judgeNoop(v *vertex, run *Run) {
+	up := ""
+	switch run.State {
+	case engine.StateFailed:
+		up = r.openAbove(v)
+	case engine.StateOK:
+		up = r.mayRefresh(v)
+	}
+	if up != "" {
+		run.State, v.until = engine.StateUnknown, up
 	}
 }
 
