@@ -251,7 +251,9 @@ func (r *run) exit(ctx context.Context) (panicked any, err error) {
 		}
 	case <-r.host.ctx.Done():
 		if !r.proc.over() {
-			err = ErrClosed
+			if err = context.Cause(ctx); err == nil {
+				err = ErrClosed
+			}
 			r.proc.kill()
 		}
 	case panicked = <-r.panicked:

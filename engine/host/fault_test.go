@@ -27,14 +27,14 @@ type faulty struct {
 	mu     sync.Mutex
 	refuse func(path string) error
 	lose   bool
-	last   string // that was lost
+	lost   map[string]bool // of which name an event was lost
 }
 
 // faultyHost returns a Host whose watcher is faulty, and its log.
 func faultyHost(t *testing.T, refuse func(path string) error) (*Host, *faulty, *lines) {
 	t.Helper()
 	log := &lines{}
-	f := &faulty{refuse: refuse, evs: make(chan fsnotify.Event), errs: make(chan error), done: make(chan struct{})}
+	f := &faulty{refuse: refuse, evs: make(chan fsnotify.Event), errs: make(chan error), done: make(chan struct{}), lost: make(map[string]bool)}
 	h := newHost(t, Options{
 		Logger:       slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelInfo})),
 		PollInterval: 5 * time.Millisecond,
@@ -52,7 +52,7 @@ func (f *faulty) begin() (err error) {
 			f.mu.Lock()
 			lose := f.lose
 			if lose {
-				f.last = ev.Name
+				f.lost[ev.Name] = true
 			}
 			f.mu.Unlock()
 			if !lose {
@@ -107,10 +107,10 @@ func (f *faulty) set(refuse func(path string) error, lose bool) {
 	f.refuse, f.lose = refuse, lose
 }
 
-func (f *faulty) lostLast() string {
+func (f *faulty) hasLost(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.last
+	return f.lost[name]
 }
 
 // below refuses what is below dir.
@@ -143,13 +143,19 @@ func TestOverflowIsAResyncOfEverything(t *testing.T) {
 	}
 	f.set(nil, true) // from here on nothing is told
 	mkdir(t, filepath.Join(dir, "tree/y/z"))
-	remove(t, filepath.Join(dir, "d"))
-	mkdir(t, filepath.Join(dir, "d"))
+	was := identify(filepath.Join(dir, "d"))
+	for range 100 { // until the new one has the number of the old one, if that can be had
+		remove(t, filepath.Join(dir, "d"))
+		mkdir(t, filepath.Join(dir, "d"))
+		if identify(filepath.Join(dir, "d")) == was {
+			break
+		}
+	}
 	mkdir(t, filepath.Join(dir, "none"))
 	write(t, filepath.Join(dir, "none/f"), "x")
 	rename(t, filepath.Join(dir, "tree/x"), filepath.Join(dir, "tree/w"))
 	write(t, filepath.Join(dir, "end"), "")
-	settleUntil(t, func() bool { return f.lostLast() == filepath.Join(dir, "end") })
+	settleUntil(t, func() bool { return f.hasLost(filepath.Join(dir, "end")) })
 	f.set(nil, false)
 	f.fail(fsnotify.ErrEventOverflow)
 	for name, s := range subs {
@@ -383,6 +389,53 @@ func TestPollingLeavesNoGap(t *testing.T) {
 		f.set(below(full, unix.ENOSPC), false)
 	}
 	empty(t, h)
+}
+
+func TestPollingStartsFromWhatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	h, _, _ := faultyHost(t, below(dir, unix.ENOSPC))
+	first := watch(t, h, plain, filepath.Join(dir, "first"))
+	for i := range 20 {
+		stays, goes := filepath.Join(dir, fmt.Sprint("stays", i)), filepath.Join(dir, fmt.Sprint("goes", i))
+		write(t, stays, "x")
+		write(t, goes, "x")
+		quiet, s := watch(t, h, plain, stays), watch(t, h, plain, goes)
+		remove(t, goes)
+		woken(t, s)
+		if c := drain(quiet); c.Merged != 0 {
+			t.Errorf("cause %+v", c)
+		}
+		s.Close()
+		quiet.Close()
+	}
+	if c := drain(first); c.Merged != 0 {
+		t.Errorf("cause %+v", c)
+	}
+}
+
+// A directory that is watched below one that is not tells itself when it goes.
+func TestWatchedBelowUnwatched(t *testing.T) {
+	dir := t.TempDir()
+	h, _, _ := faultyHost(t, func(path string) error {
+		if path == dir {
+			return unix.ENOSPC
+		}
+		return nil
+	})
+	h.hub.every = time.Hour
+	for name, change := range map[string]func(d string){
+		"moved":   func(d string) { rename(t, d, d+".old") },
+		"removed": func(d string) { remove(t, d) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := filepath.Join(dir, name)
+			mkdir(t, d)
+			s := watch(t, h, plain, filepath.Join(d, "f"))
+			change(d)
+			woken(t, s)
+			s.Close()
+		})
+	}
 }
 
 func TestLimitErrorSaysWhatItIs(t *testing.T) {

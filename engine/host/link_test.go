@@ -90,6 +90,25 @@ func TestLinkedFile(t *testing.T) {
 	empty(t, h)
 }
 
+func TestLinkInADirectoryThatIsKnown(t *testing.T) {
+	dir := t.TempDir()
+	h := newHost(t, Options{})
+	mkdir(t, filepath.Join(dir, "real"))
+	symlink(t, "real/f", filepath.Join(dir, "l"))
+	known := watch(t, h, plain, filepath.Join(dir, "other"))
+	first, second := watch(t, h, plain, filepath.Join(dir, "l")), watch(t, h, plain, filepath.Join(dir, "l"))
+	write(t, filepath.Join(dir, "real/f"), "1")
+	woken(t, first)
+	woken(t, second)
+	first.Close()
+	settle(t, h, second)
+	write(t, filepath.Join(dir, "real/f"), "2")
+	woken(t, second)
+	second.Close()
+	known.Close()
+	empty(t, h)
+}
+
 func TestDanglingLinkWithMissingParents(t *testing.T) {
 	dir := t.TempDir()
 	h := newHost(t, Options{})
