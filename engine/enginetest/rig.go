@@ -111,8 +111,20 @@ func (r *rig) close() error {
 		return err
 	}
 	r.cleaned = true
-	if cerr := guard("Cleanup", r.res.Cleanup); cerr != nil {
+	if cerr := r.within("Cleanup", r.res.Cleanup); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("Cleanup: %w", cerr))
+	}
+	return err
+}
+
+// within calls f, and waits for it no longer than something may take that has a
+// context of Timeout, or needs none.
+func (e *env) within(what string, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- guard(what, f) }()
+	err, ok := receive(done, 2*e.Timeout)
+	if !ok {
+		return fmt.Errorf("%s did not return within %s", what, 2*e.Timeout)
 	}
 	return err
 }
@@ -134,10 +146,16 @@ func (r *rig) runWith(ctx context.Context, apply bool) (ok bool, changes []engin
 	r.fake.Reset()
 	r.fake.SetNoop(!apply)
 	defer r.fake.SetNoop(false)
-	err = guard("CheckApply", func() (err error) {
-		ok, err = r.res.CheckApply(ctx, apply)
+	answer := make(chan bool, 1)
+	err = r.within("CheckApply", func() error {
+		ok, err := r.res.CheckApply(ctx, apply)
+		answer <- ok
 		return err
 	})
+	select {
+	case ok = <-answer:
+	default: // it panicked, or did not return
+	}
 	changes = r.fake.Changes()
 	switch {
 	case err != nil && ok:

@@ -97,6 +97,8 @@ func TestBroken(t *testing.T) {
 		{"edges endless", "uids", "never comes to an end"},
 		{"init alters", "init", "by Init: 2 paths were altered"},
 		{"cleanup alters", "init", "by Cleanup: 2 paths were altered"},
+		{"cleanup hangs", "init", "Cleanup did not return"},
+		{"check hangs", "apply", "CheckApply did not return"},
 		{"cleanup fails", "init", "Cleanup: no"},
 		{"noop writes", "noop", "were altered"},
 		{"noop makes vardir", "noop", "were altered"},

@@ -93,6 +93,8 @@ func (r *toy) Cleanup() error {
 	switch r.bug {
 	case "cleanup alters":
 		return os.WriteFile(r.Path, nil, 0o600)
+	case "cleanup hangs":
+		<-r.free
 	case "cleanup fails":
 		return errors.New("no")
 	}
@@ -239,6 +241,8 @@ func (r *toy) CheckApply(ctx context.Context, apply bool) (bool, error) {
 // strange answers for the bugs that are about the answer alone.
 func (r *toy) strange(ctx context.Context, apply bool) (done, ok bool, err error) {
 	switch r.bug {
+	case "check hangs":
+		<-r.free
 	case "check panics":
 		panic("check")
 	case "true with an error":
