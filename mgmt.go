@@ -86,12 +86,15 @@ type Options struct {
 	readOnly bool // for Plan
 }
 
-// Observer is told what happens; see reactor.Listener, whose rules hold. Refused
-// is called on another goroutine than the others.
+// Observer is told what happens; see reactor.Listener, whose rules hold. Loaded,
+// Refused and Warned are called on another goroutine than the others, one at a
+// time.
 type Observer struct {
 	Swapped   func(Swap)
 	Ran       func(Run)
 	Converged func(bool, Counts)
+	// Loaded: this graph has taken effect. It must not be altered.
+	Loaded func(*engine.Graph)
 	// Refused: a graph could not be used, and the last good one goes on.
 	// schema.Diagnostics where the input is bad.
 	Refused func(error)

@@ -225,7 +225,13 @@ func (s *session) use(ctx context.Context, d *gapi.Declared) error {
 	if s.e.opt.readOnly {
 		s.e.planned = g
 	}
-	return s.reactor.Swap(ctx, g)
+	if err := s.reactor.Swap(ctx, g); err != nil {
+		return err
+	}
+	if loaded := s.e.opt.Observer.Loaded; loaded != nil {
+		loaded(g)
+	}
+	return nil
 }
 
 // limit makes every resource take the semaphore of Options.Sema.

@@ -73,18 +73,21 @@ func newRoot(a *app) *cobra.Command {
 		Use:   "mgmt",
 		Short: "Keep a machine in the state that a graph of resources describes",
 		Long: `mgmt keeps a machine in the state that a graph of resources describes, and
-repairs it the moment it drifts.
-
-Exit codes: 0 all is as wanted, 1 bad usage or a graph that does not load,
-2 something would change, 4 some resources failed or are blocked, 6 both,
-5 ended by --max-runtime.`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+repairs it the moment it drifts.`,
+		Example: `  mgmt init                       # write a first graph
+  mgmt plan --yaml graph.yaml     # what would change?
+  mgmt run --yaml graph.yaml      # make it so, and keep it so`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.AddCommand(newRun(a), newValidate(a), newPlan(a))
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(
+		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a),
+		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newExitCodes(),
+	)
 	return root
 }

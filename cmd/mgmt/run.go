@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type runFlags struct {
 	quiet      seconds
 	exit       bool
 	statusFile string
+	graphviz   string
 	maxRuntime seconds
 }
 
@@ -58,6 +60,7 @@ waits for what is running, the second one does not, the third one exits at once.
 	fl.Var(&f.quiet, "converged-timeout", "how long nothing must have happened for the graph to be called converged")
 	fl.BoolVar(&f.exit, "converged-exit", false, "exit when the graph has converged")
 	fl.StringVar(&f.statusFile, "converged-status-file", "", "append true or false to this `file` whenever the graph has converged, or no longer is")
+	fl.StringVar(&f.graphviz, "graphviz", "", "draw each graph that takes effect to this `file`, in the language of Graphviz")
 	fl.Var(&f.maxRuntime, "max-runtime", "exit after this time, with code 5")
 	return cmd
 }
@@ -100,12 +103,16 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer status.close(&err)
+	observer := status.observe(p.observer())
+	if f.graphviz != "" {
+		observer.Loaded = func(g *engine.Graph) { f.drawTo(p, g) }
+	}
 	e, err := mgmt.New(mgmt.Options{
 		Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: dir,
 		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
 		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Strict: true,
 		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),
-		Observer: status.observe(p.observer()),
+		Observer: observer,
 	})
 	if err != nil {
 		return err
@@ -116,6 +123,18 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	err = e.Run(ctx, front)
 	p.close()
 	return f.result(a, e.Report(), err)
+}
+
+// drawTo draws the graph that took effect for --graphviz.
+func (f *runFlags) drawTo(p *presenter, g *engine.Graph) {
+	var buf bytes.Buffer
+	err := g.WriteDOT(&buf, drawOptions(g))
+	if err == nil {
+		err = writeFile(f.graphviz, buf.Bytes())
+	}
+	if err != nil {
+		p.logger.Warn("the graph was not drawn", "error", err)
+	}
 }
 
 // result turns the end of the engine into that of the program.

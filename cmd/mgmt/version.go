@@ -2,7 +2,11 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"runtime"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
 
 // buildVersion is set by the linker.
@@ -18,4 +22,31 @@ func version() string {
 		return "unknown"
 	}
 	return cmp.Or(info.Main.Version, "unknown")
+}
+
+// versionJSON is the version in JSON.
+type versionJSON struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func newVersion(a *app) *cobra.Command {
+	var output choice
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Say which version this is",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := versionJSON{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			if output.word == "json" {
+				return writeJSON(a.out, v)
+			}
+			_, err := fmt.Fprintf(a.out, "mgmt %s %s %s/%s\n", v.Version, v.Go, v.OS, v.Arch)
+			return err
+		},
+	}
+	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	return cmd
 }

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const exitCodes = `  0  all is as wanted; also after a signal
+  1  bad usage, or a graph that does not load
+  2  something would change (plan, run --noop, fmt --check)
+  4  some resources failed or are blocked
+  5  ended by --max-runtime before the graph had converged
+  6  both 2 and 4
+`
+
+// newExitCodes is a page of help, not a verb.
+func newExitCodes() *cobra.Command {
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "The codes with which the program ends",
+		Long:  "The codes with which the program ends:\n\n" + exitCodes,
+	}
+}
+
+// flagError says what was perhaps meant by an unknown flag.
+func flagError(cmd *cobra.Command, err error) error {
+	bad, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	name := bad.GetSpecifiedName()
+	if short := bad.GetSpecifiedShortnames(); short != "" {
+		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	}
+	if near := meant(name, names); near != "" {
+		return fmt.Errorf("unknown flag --%s%s", name, strings.Replace(near, `"`, `"--`, 1))
+	}
+	return fmt.Errorf("unknown flag --%s; see %s --help", name, cmd.CommandPath())
+}
