@@ -79,8 +79,9 @@ func parseTable(text string) ([]row, error) {
 	return table, nil
 }
 
-// helpers may be imported by the external tests of every package.
-var helpers = []string{"engine/enginetest", "graph/graphtest", "engine/provider/providertest", "engine/world/worldtest", "engine/journal/storetest"}
+// helpers may be imported by the external tests of every package: the suites of
+// laws, and the traits, without which nobody has a resource.
+var helpers = []string{"traits", "engine/enginetest", "graph/graphtest", "engine/provider/providertest", "engine/world/worldtest", "engine/journal/storetest"}
 
 // sideways are the rules that the table does not say. From must not come to depend
 // on any of To.
