@@ -120,6 +120,31 @@ func TestFileDiskFull(t *testing.T) {
 	}
 }
 
+// Only the file can be written to, not its folder, and the disk is full: the
+// file is not destroyed.
+func TestFileDiskFullInPlace(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	dir := t.TempDir()
+	grow(t, dir, "disk/", "ro/")
+	mount(t, "tmpfs", dir+"/disk", "tmpfs", 0, "size=64k")
+	grow(t, dir, "disk/f=kept")
+	mount(t, dir+"/disk", dir+"/ro", "", unix.MS_BIND, "")
+	mount(t, dir+"/disk/f", dir+"/ro/f", "", unix.MS_BIND, "")
+	must(t, unix.Mount("", dir+"/ro", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
+	r := &FileRes{Path: dir + "/ro/f", Content: new(strings.Repeat("x", 1<<20))}
+	f := begin(t, "file", r)
+	if got := verbs(t, f, r, true); !strings.HasSuffix(got, "no space left on device") {
+		t.Errorf("it says %s", got)
+	}
+	if got := have(t, dir+"/disk"); got != "disk/ 1777\ndisk/f 0644 kept" {
+		t.Errorf("there is %.100q", got)
+	}
+	r.Content = new("fits")
+	converge(t, f, r, `content: "kept" -> "fits"`, dir+"/disk/f", "f 0644 fits")
+}
+
 func TestFileReadOnly(t *testing.T) {
 	if !inNamespace(t) {
 		return

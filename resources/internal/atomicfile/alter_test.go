@@ -89,7 +89,8 @@ func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 			_ = f.Close()
 		}
 	}
-	if _, err := d.OpenDir("link"); err == nil {
+	must(t, os.Symlink("dir", dir+"/dirlink"))
+	if _, err := d.OpenDir("dirlink"); err == nil {
 		t.Error("a link was opened as a folder")
 	}
 	f, _, err := Open(filepath.Join(dir, "link")) // by path a link is followed
