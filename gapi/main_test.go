@@ -73,6 +73,25 @@ type plain struct {
 func (*plain) Default() engine.Res { return &plain{} }
 func (*plain) Validate() error     { return nil }
 
+// own decodes itself, as resources do that were written for another engine.
+type own struct {
+	plain  `yaml:"-"`
+	Answer int    `yaml:"answer"`
+	Other  string `yaml:"other"`
+}
+
+func (*own) Default() engine.Res { return &own{Other: "default"} }
+
+func (r *own) UnmarshalYAML(unmarshal func(any) error) error {
+	type raw own
+	def := raw(*r.Default().(*own))
+	if err := unmarshal(&def); err != nil {
+		return err
+	}
+	*r = own(def)
+	return nil
+}
+
 // wrong has a key that belongs to the declaration.
 type wrong struct {
 	plain `yaml:"-"`

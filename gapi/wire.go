@@ -75,7 +75,7 @@ func (b *builder) receiver(it *item, r RecvDecl) (*schema.Type, string) {
 // sender's kind is not known or something is wrong with it.
 func (b *builder) sent(it, sender *item, r RecvDecl) (*schema.Type, string) {
 	key := r.From.Key
-	if sender.info == nil || sender == it {
+	if sender.info == nil {
 		return nil, key
 	}
 	sends := sender.info.Abilities.Sends

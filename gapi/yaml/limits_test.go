@@ -73,6 +73,39 @@ func TestTooManyValues(t *testing.T) {
 	}
 }
 
+// A file that is too big is not read at all.
+func TestBigFile(t *testing.T) {
+	path := write(t, t.TempDir(), "g.yaml", "")
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := yaml.Load(path, yaml.Options{}, nil)
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "too big") || after.TotalAlloc-before.TotalAlloc > 1<<20 {
+		t.Errorf("%d bytes were allocated: %v", after.TotalAlloc-before.TotalAlloc, err)
+	}
+}
+
+// A key given twice is found among few and among many.
+func TestManyKeys(t *testing.T) {
+	for _, n := range []int{2, 12, 13, 14, 40} {
+		for twice := range n {
+			var src strings.Builder
+			for i := range n {
+				fmt.Fprintf(&src, "k%d: 1\n", i)
+			}
+			fmt.Fprintf(&src, "k%d: 2\n", twice)
+			_, err := yaml.Format([]byte(src.String()))
+			want := fmt.Sprintf("%d:1: the key \"k%d\" is given twice\n    %d:1: first given here", n+1, twice, twice+1)
+			if err == nil || err.Error() != want {
+				t.Errorf("got %v\nwant %s", err, want)
+			}
+		}
+	}
+}
+
 // The sizes of all files count together.
 func TestMaxBytes(t *testing.T) {
 	dir := t.TempDir()
