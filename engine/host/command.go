@@ -224,7 +224,7 @@ func (r *run) wait(ctx context.Context) error {
 	panicked, err := r.exit(ctx)
 	r.drain()
 	if killed := r.host.commands.leave(r.proc); killed && err == nil {
-		err = ErrClosed
+		err = ended(ctx)
 	}
 	state, werr := r.proc.Wait()
 	r.state = state
@@ -251,9 +251,7 @@ func (r *run) exit(ctx context.Context) (panicked any, err error) {
 		}
 	case <-r.host.ctx.Done():
 		if !r.proc.over() {
-			if err = context.Cause(ctx); err == nil {
-				err = ErrClosed
-			}
+			err = ended(ctx)
 			r.proc.kill()
 		}
 	case panicked = <-r.panicked:
@@ -261,6 +259,14 @@ func (r *run) exit(ctx context.Context) (panicked any, err error) {
 	}
 	<-r.proc.exited
 	return panicked, err
+}
+
+// ended says why a command was killed when the Host ended.
+func ended(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return ErrClosed
 }
 
 // drain waits for the end of the output, but not long for other processes that

@@ -11,16 +11,12 @@ type change struct {
 const altered = fsnotify.Create | fsnotify.Remove | fsnotify.Rename
 
 // event tells the subscriptions of an event, and puts what it makes uncertain
-// into the queue. It makes no system call.
+// into the queue. It makes no system call. What a watched directory tells of
+// itself comes under its path, as its parent would tell it.
 func (h *hub) event(ev fsnotify.Event) {
 	at, name := split(ev.Name)
 	if d := h.byPath[at]; d != nil {
 		h.inside(d, name, ev.Op, change{source: "inotify", path: ev.Name})
-	}
-	if ev.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
-		if d := h.byPath[ev.Name]; d != nil {
-			h.itself(d)
-		}
 	}
 }
 
@@ -58,14 +54,6 @@ func (h *hub) later(n *node, name string) {
 		h.push(n, 0)
 	} else {
 		h.push(n, markLost)
-	}
-}
-
-// itself handles that d was moved or removed, told by its own watch, which the
-// watcher has already dropped.
-func (h *hub) itself(d *dir) {
-	for _, n := range d.nodes {
-		h.push(n, markStale|markLoud)
 	}
 }
 
