@@ -64,26 +64,29 @@ func (f *docFlags) list(a *app) error {
 		}
 		return writeJSON(a.out, list)
 	case "markdown":
-		_, err = io.WriteString(a.out, kindTable(kinds))
+		_, err = io.WriteString(a.out, kindTable(kinds, "kinds/"))
 		return err
 	}
 	width := 0
 	for _, k := range kinds {
 		width = max(width, len(k.Name))
 	}
-	columns := pageWidth(a.out)
+	columns := 0
+	if width := terminalWidth(a.out); width != nil {
+		columns = width()
+	}
 	for _, k := range kinds {
 		fmt.Fprintln(a.out, cut(fmt.Sprintf("%-*s  %s", width, k.Name, firstSentence(kindText(k))), columns))
 	}
 	return nil
 }
 
-// kindTable lists kinds with links to their pages.
-func kindTable(kinds []derive.Kind) string {
+// kindTable lists kinds with links to their pages in a folder.
+func kindTable(kinds []derive.Kind, dir string) string {
 	var b strings.Builder
 	b.WriteString("| kind | what it does |\n| --- | --- |\n")
 	for _, k := range kinds {
-		fmt.Fprintf(&b, "| [%s](kinds/%s.md) | %s |\n", k.Name, k.Name, tableCell(firstSentence(kindText(k))))
+		fmt.Fprintf(&b, "| [%s](%s%s.md) | %s |\n", k.Name, dir, k.Name, tableCell(firstSentence(kindText(k))))
 	}
 	return b.String()
 }

@@ -33,7 +33,7 @@ func newGraph(a *app) *cobra.Command {
 		Long: `Graph draws a graph: an edge that refreshes is thick, one that is only there
 because a value is received is dashed. It draws a broken graph too, with the
 cycle that it has, says what is wrong on standard error, and then ends with code
-1. The form svg needs the program dot of Graphviz.`,
+1. The form svg needs the program dot of Graphviz; json is what Cytoscape reads.`,
 		Example: `  mgmt graph --yaml graph.yaml | dot -Tsvg > graph.svg
   mgmt graph --yaml graph.yaml -o svg --out graph.svg
   mgmt graph --yaml graph.yaml -o mermaid --reduce`,
@@ -41,8 +41,8 @@ cycle that it has, says what is wrong on standard error, and then ends with code
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)
-	choose(cmd, &f.output, "output", "o", "the form; json is that of Cytoscape", "dot", "mermaid", "json", "svg")
-	choose(cmd, &f.direction, "direction", "", "where edges lead: down, up, to the right or to the left", "TB", "BT", "LR", "RL")
+	choose(cmd, &f.output, "output", "o", "how to draw it", "dot", "mermaid", "json", "svg")
+	choose(cmd, &f.direction, "direction", "", "where edges lead", "TB", "BT", "LR", "RL")
 	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "leave out the edges that only repeat what a longer path says")
 	cmd.Flags().StringVar(&f.out, "out", "", "write to this `file` instead of standard output")
 	return cmd

@@ -27,20 +27,20 @@ const firstGraph = `# yaml-language-server: $schema=` + schemaFile + `
 graph: first
 resources:
   file:
-  - name: /tmp/mgmt-first/            # a path that ends in a slash is a folder
+  - name: /tmp/mgmt-first/ # a path that ends in a slash is a folder
   - name: /tmp/mgmt-first/greeting.txt
     content: |
       hello, world
     mode: "0644"
     depend: ["file[/tmp/mgmt-first/]"]
-    notify: ["exec[count]"]           # a change of it has the command run
+    notify: ["exec[count]"] # a change of it has the command run
 
   exec:
   - name: count
     shell: /bin/sh
     cmd: wc -c < greeting.txt > size.txt
     cwd: /tmp/mgmt-first
-    refreshonly: true                 # it runs for nothing else
+    refreshonly: true # it runs for nothing else
 `
 
 func newInit(a *app) *cobra.Command {

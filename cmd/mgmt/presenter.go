@@ -34,20 +34,27 @@ func (p *presenter) observer() mgmt.Observer {
 	return mgmt.Observer{Swapped: p.swapped, Ran: p.ran, Converged: p.converged, Refused: p.refused, Warned: p.warned}
 }
 
-// say writes one thing that happened: a line for people, or a record with a
+// say writes one thing that happened: lines for people, or a record with a
 // constant message for programs.
-func (p *presenter) say(level slog.Level, text func() string, msg string, attrs ...slog.Attr) {
+func (p *presenter) say(level slog.Level, texts func() []string, msg string, attrs ...slog.Attr) {
 	switch {
 	case level < p.level:
 	case p.json:
 		p.logger.LogAttrs(context.Background(), level, msg, attrs...)
 	default:
-		p.screen.print(p.style.line(time.Now(), level, text()))
+		now, lines := time.Now(), ""
+		for _, text := range texts() {
+			lines += p.style.line(now, level, text)
+		}
+		p.screen.print(lines)
 	}
 }
 
+// one makes a text that is always one line.
+func one(text string) func() []string { return func() []string { return []string{text} } }
+
 func (p *presenter) swapped(s mgmt.Swap) {
-	p.say(slog.LevelInfo, func() string { return swapText(s) }, "graph in effect",
+	p.say(slog.LevelInfo, one(swapText(s)), "graph in effect",
 		slog.String("graph", s.Name), slog.Int("generation", s.Generation),
 		slog.Int("added", s.Added), slog.Int("changed", s.Changed), slog.Int("removed", s.Removed), slog.Int("kept", s.Kept))
 }
@@ -70,24 +77,27 @@ func swapText(s mgmt.Swap) string {
 }
 
 func (p *presenter) ran(r mgmt.Run) {
-	switch {
-	case r.State == engine.StateFailed:
+	if r.State == engine.StateFailed {
 		p.troubled[r.Resource] = true
-		p.say(slog.LevelError, func() string { return p.failedText(r) }, "failed", runAttrs(r)...)
+		p.say(slog.LevelError, one(p.failedText(r)), "failed", runAttrs(r)...)
 		return
-	case p.troubled[r.Resource]:
-		delete(p.troubled, r.Resource)
-		p.say(slog.LevelInfo, func() string { return p.who(r) + " no longer fails" }, "recovered", slog.String("resource", r.Resource))
 	}
+	if p.troubled[r.Resource] {
+		delete(p.troubled, r.Resource)
+		p.say(slog.LevelInfo, one(p.who(r)+" no longer fails"), "recovered", slog.String("resource", r.Resource))
+	}
+	level, msg := slog.LevelInfo, "changed"
 	switch {
 	case r.State == engine.StateUnknown:
-		p.say(slog.LevelInfo, func() string { return p.who(r) + " is unknown until " + visible(r.Until) + " has run" }, "unknown", runAttrs(r)...)
+		p.say(level, one(p.who(r)+" is unknown until "+visible(r.Until)+" has run"), "unknown", runAttrs(r)...)
+		return
 	case r.State == engine.StateWouldChange:
-		p.say(slog.LevelInfo, func() string { return p.changeText(r, "would change") }, "would change", runAttrs(r)...)
-	case r.Changed || len(r.Changes) > 0:
-		p.say(slog.LevelInfo, func() string { return p.changeText(r, "changed") }, "changed", runAttrs(r)...)
-	default:
-		p.say(slog.LevelDebug, func() string { return p.who(r) + " is ok" }, "ok", runAttrs(r)...)
+		msg = "would change"
+	case !r.Changed && len(r.Changes) == 0:
+		level, msg = slog.LevelDebug, "ok"
+	}
+	if level >= p.level {
+		p.say(level, func() []string { return p.changeLines(r, msg) }, msg, runAttrs(r)...)
 	}
 }
 
@@ -108,43 +118,34 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// changeText names a resource and its changes, on one line if there is one.
-func (p *presenter) changeText(r mgmt.Run, verb string) string {
-	color := green
+// changeLines says what has changed, a line for each change, or one with just
+// the verb.
+func (p *presenter) changeLines(r mgmt.Run, verb string) []string {
+	color, head := green, p.who(r)
 	if r.Noop {
 		color = yellow
 	}
-	var lines []string
-	for _, c := range r.Changes {
-		lines = append(lines, changeLine(c))
+	if len(r.Changes) == 0 {
+		return []string{head + " " + p.style.paint(color, verb)}
 	}
-	head := p.who(r)
 	if r.Noop {
 		head += " would change:"
 	}
-	switch len(lines) {
-	case 0:
-		return p.who(r) + " " + p.style.paint(color, verb)
-	case 1:
-		return head + " " + p.style.paint(color, lines[0])
+	lines := make([]string, len(r.Changes))
+	for i, c := range r.Changes {
+		lines[i] = head + " " + p.style.paint(color, changeLine(c))
 	}
-	var b strings.Builder
-	b.WriteString(strings.TrimSuffix(head, ":") + ":")
-	for _, line := range lines {
-		b.WriteString("\n    " + p.style.paint(color, line))
-	}
-	return b.String()
+	return lines
 }
 
 func (p *presenter) converged(yes bool, c mgmt.Counts) {
 	if !yes {
-		p.say(slog.LevelDebug, func() string { return "something has happened" }, "not converged")
+		p.say(slog.LevelDebug, one("something has happened"), "not converged")
 		return
 	}
 	since := time.Since(p.began)
-	p.say(slog.LevelInfo, func() string {
-		return fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(green, "converged"), countsText(c), roundTime(since))
-	}, "converged", slog.Any("counts", countsJSON(c)), slog.Float64("seconds", since.Seconds()))
+	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(green, "converged"), countsText(c), roundTime(since))
+	p.say(slog.LevelInfo, one(text), "converged", slog.Any("counts", countsJSON(c)), slog.Float64("seconds", since.Seconds()))
 }
 
 func roundTime(d time.Duration) time.Duration {
@@ -159,28 +160,19 @@ func roundTime(d time.Duration) time.Duration {
 }
 
 func (p *presenter) refused(err error) {
+	text := p.style.paint(red, "graph refused") + ", the last good one goes on: "
 	ds, ok := errors.AsType[schema.Diagnostics](err)
 	if !ok {
-		p.say(slog.LevelError, func() string {
-			return p.style.paint(red, "graph refused") + ", the last good one goes on: " + visible(err.Error())
-		}, "graph refused", slog.String("error", err.Error()))
+		p.say(slog.LevelError, one(text+visible(err.Error())), "graph refused", slog.String("error", err.Error()))
 		return
 	}
-	p.say(slog.LevelError, func() string {
-		return p.style.paint(red, "graph refused") + ", the last good one goes on:" + indented(ds)
+	p.say(slog.LevelError, func() []string {
+		return append([]string{text + findings(ds)}, diagnosticLines(ds)...)
 	}, "graph refused", diagnosticsAttr(ds))
 }
 
 func (p *presenter) warned(ds schema.Diagnostics) {
-	p.say(slog.LevelWarn, func() string { return "the graph is used, but:" + indented(ds) }, "graph warning", diagnosticsAttr(ds))
-}
-
-func indented(ds schema.Diagnostics) string {
-	var b strings.Builder
-	for _, d := range ds {
-		b.WriteString("\n  " + visible(d.String()))
-	}
-	return b.String()
+	p.say(slog.LevelWarn, func() []string { return diagnosticLines(ds) }, "graph warning", diagnosticsAttr(ds))
 }
 
 const liveEvery = 100 * time.Millisecond

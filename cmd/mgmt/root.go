@@ -87,7 +87,7 @@ repairs it the moment it drifts.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a),
-		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newExitCodes(),
+		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(), newExitCodes(),
 	)
 	return root
 }

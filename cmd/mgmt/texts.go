@@ -56,9 +56,17 @@ func countsJSON(c mgmt.Counts) map[string]int {
 }
 
 func printDiagnostics(w io.Writer, ds schema.Diagnostics) {
-	for _, d := range ds {
-		fmt.Fprintln(w, visible(d.String()))
+	for _, line := range diagnosticLines(ds) {
+		fmt.Fprintln(w, line)
 	}
+}
+
+func diagnosticLines(ds schema.Diagnostics) []string {
+	lines := make([]string, len(ds))
+	for i, d := range ds {
+		lines[i] = visible(d.String())
+	}
+	return lines
 }
 
 func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
@@ -76,7 +84,7 @@ func runAttrs(r mgmt.Run) []slog.Attr {
 		slog.Float64("seconds", r.Duration.Seconds()),
 	}
 	if len(r.Changes) > 0 {
-		attrs = append(attrs, slog.Any("changes", changesJSON(r.Changes)))
+		attrs = append(attrs, slog.Any("changes", shortened(changesJSON(r.Changes))))
 	}
 	if r.Err != nil {
 		attrs = append(attrs, slog.String("error", r.Err.Error()))
@@ -94,4 +102,22 @@ func runAttrs(r mgmt.Run) []slog.Attr {
 		attrs = append(attrs, slog.Int("attempt", r.Attempt), slog.Float64("retry_in_seconds", r.RetryIn.Seconds()))
 	}
 	return attrs
+}
+
+// maxLogged is how much of a text is logged.
+const maxLogged = 1024
+
+// shortened cuts long texts in changes, which are whole in a plan.
+func shortened(cs []changeJSON) []changeJSON {
+	for i := range cs {
+		cs[i].From, cs[i].To = shorten(cs[i].From), shorten(cs[i].To)
+	}
+	return cs
+}
+
+func shorten(v any) any {
+	if s, ok := v.(string); ok && len(s) > maxLogged {
+		return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:maxLogged], ""), len(s))
+	}
+	return v
 }

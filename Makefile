@@ -1,0 +1,45 @@
+# make run    builds mgmt and shows it at work in a temporary folder
+# make test   every test, from a fresh checkout
+
+GO      ?= go
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.buildVersion=$(VERSION)
+
+.PHONY: build run test race lint bench docs check tools clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
+
+run: build
+	@.ci/demo bin/mgmt
+
+test: tools
+	$(GO) test -race ./graph/... ./engine/...
+	$(GO) test ./...
+
+race:
+	$(GO) test -race ./...
+
+# Each of these prints nothing where all is well.
+lint:
+	@out=$$(gofmt -l .); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
+	@$(GO) vet ./...
+	@out=$$($(GO) fix -diff ./... 2>&1); test -z "$$out" || { echo "$$out"; exit 1; }
+	@$(GO) tool staticcheck ./...
+
+# The table of what things cost, as ratios to a floor measured in the same run.
+bench:
+	$(GO) run ./integration/bench
+
+# The reference, from the types, the verbs and their flags.
+docs:
+	$(GO) generate ./cmd/mgmt
+
+check: lint test
+
+# What the tests need beside Go: buses of their own.
+tools:
+	@command -v dbus-daemon >/dev/null || .ci/install dbus-daemon
+
+clean:
+	rm -rf bin
