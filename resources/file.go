@@ -53,6 +53,7 @@ type FileRes struct {
 	Entries map[string]FileEntry `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"What is below a folder, by its path from there."`
 
 	init *engine.Init
+	told string // the path that the other files know of
 	seen fileSeen
 }
 
@@ -251,19 +252,30 @@ func fileOutside(p, what, from string) error {
 
 // Init keeps the handle, and tells the other files that this one is managed.
 func (r *FileRes) Init(init *engine.Init) error {
-	r.init, r.seen = init, fileSeen{}
-	if s := r.shared(); s != nil {
-		s.manage(r.filePath())
-	}
+	r.init, r.seen, r.told = init, fileSeen{}, ""
+	r.tell(r.filePath())
 	return nil
 }
 
 // Cleanup takes back what Init has told.
 func (r *FileRes) Cleanup() error {
-	if s := r.shared(); s != nil {
-		s.unmanage(r.filePath())
-	}
+	r.tell("")
 	return nil
+}
+
+// tell makes path the one that the others know of; empty for none.
+func (r *FileRes) tell(path string) {
+	s := r.shared()
+	if s == nil || path == r.told {
+		return
+	}
+	if path != "" {
+		s.manage(path)
+	}
+	if r.told != "" {
+		s.unmanage(r.told)
+	}
+	r.told = path
 }
 
 // Cmp compares the parameters.

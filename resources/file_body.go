@@ -19,14 +19,16 @@ const fileShown = 1 << 20
 const fileChunk = 64 << 10
 
 // fileBody is the content that a file shall have. It can be opened as often as
-// needed; size is what it had when it was looked at, -1 if not known.
+// needed. size is what it had when it was looked at; it is not exact for a file,
+// which may grow, or be of a kind (/proc, /sys) that does not tell.
 type fileBody struct {
-	size int64
-	open func() (io.ReadCloser, error)
+	size  int64
+	exact bool
+	open  func() (io.ReadCloser, error)
 }
 
 func fileText(s string) *fileBody {
-	return &fileBody{size: int64(len(s)), open: func() (io.ReadCloser, error) {
+	return &fileBody{size: int64(len(s)), exact: true, open: func() (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(s)), nil
 	}}
 }
@@ -198,16 +200,16 @@ func (b *fileBody) writeTo(ctx context.Context, w io.Writer) error {
 }
 
 func (b *fileBody) chunk() int64 {
-	if b.size < 0 || b.size >= fileChunk {
+	if !b.exact && b.size == 0 {
 		return fileChunk
 	}
-	return b.size + 1
+	return min(b.size+1, fileChunk)
 }
 
 // equal reports whether a file has the content. It reads both only as far as it
 // must.
 func (b *fileBody) equal(ctx context.Context, f *atomicfile.File, st atomicfile.Stat) (bool, error) {
-	if b.size >= 0 && b.size != st.Size {
+	if b.exact && b.size != st.Size {
 		return false, nil
 	}
 	in, err := b.open()

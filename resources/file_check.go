@@ -83,6 +83,7 @@ func (r *FileRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	c := &fileRun{FileRes: r, ctx: ctx, apply: apply, path: r.filePath(), started: time.Now()}
 	c.secret = tainted(r.init, "content", "Content")
+	r.tell(c.path) // it may have been received
 	if err := c.owners(); err != nil {
 		return false, err
 	}

@@ -280,16 +280,19 @@ func TestFileSecret(t *testing.T) {
 	}
 }
 
+// realHost is this machine, for a Suite.
+func realHost(tb testing.TB) engine.Host {
+	h, err := host.New(tb.Context(), host.Options{})
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, h.Close()) })
+	return h
+}
+
 // The same laws on the real machine: the hub's watches see every drift.
 func TestFileSuiteOnHost(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "file",
-		Host: func(tb testing.TB) engine.Host {
-			h, err := host.New(tb.Context(), host.Options{})
-			must(tb, err)
-			tb.Cleanup(func() { must(tb, h.Close()) })
-			return h
-		},
+		Host: realHost,
 		New: func(t *testing.T, dir string) engine.Res {
 			return &FileRes{Path: dir + "/f", Content: new("hello\n"), Mode: "0640", Owner: "0", Group: "0", Force: true}
 		},

@@ -71,7 +71,9 @@ func (c *fileRun) reportNew(n fileNode, w fileWant) error {
 		if err != nil {
 			return err
 		}
-		c.change(n, "content", nil, to, engine.Updated)
+		if to != "" {
+			c.change(n, "content", nil, to, engine.Updated)
+		}
 	}
 	mode, err := c.newMode(w)
 	if err != nil {

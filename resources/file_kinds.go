@@ -20,6 +20,8 @@ func (c *fileRun) absent(n fileNode) error {
 		return nil
 	case err != nil:
 		return err
+	case c.Symlink && !st.IsLink() && !c.Force:
+		return fmt.Errorf("%s is a %s and not a link; force: true removes it", n, st.Kind())
 	case st.IsDir() != c.isFolder() && !c.Force:
 		return fmt.Errorf("%s is a %s and the path says otherwise; force: true removes it", n, st.Kind())
 	}

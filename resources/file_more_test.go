@@ -169,6 +169,11 @@ func TestFileSharedCounts(t *testing.T) {
 	if got := s.managedBelow("/d/"); len(got) != 2 || !got["a/f"] || got["a"] {
 		t.Errorf("managed are %v", got)
 	}
+	b.Path = "/d/other" // as if it was received
+	_, _ = b.CheckApply(t.Context(), false)
+	if got := s.managedBelow("/d/"); len(got) != 1 || !got["other"] {
+		t.Errorf("managed are %v", got)
+	}
 	must(t, b.Cleanup())
 	if got := s.managedBelow("/d/"); len(got) != 0 {
 		t.Errorf("managed are %v", got)

@@ -275,6 +275,21 @@ func TestFileParameters(t *testing.T) {
 			res:  FileRes{Path: "f", Fragments: []string{"DIR/z"}},
 			what: "error: fragments: stat DIR/z: no such file or directory",
 		},
+		"new and empty": {
+			res:    FileRes{Path: "f", Content: new("")},
+			what:   `state created`,
+			result: "f 0644 ",
+		},
+		"absent link, but a file": {
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old") },
+			res:    FileRes{Path: "f", State: FileAbsent, Symlink: true},
+			what:   "error: DIR/f is a file and not a link; force: true removes it",
+		},
+		"source that does not tell its size": {
+			res:    FileRes{Path: "f", Source: "/proc/sys/kernel/ostype"},
+			what:   `state created content: (none) -> "Linux\n"`,
+			result: "f 0644 Linux\n",
+		},
 		"hostile name": {
 			res:    FileRes{Path: "f\n; rm -rf ~ \u202e", Content: new("x")},
 			what:   `state created content: (none) -> "x"`,

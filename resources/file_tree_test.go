@@ -193,7 +193,14 @@ func TestFileTreeEnds(t *testing.T) {
 }
 
 func TestFileTreeSuite(t *testing.T) {
-	enginetest.Run(t, enginetest.Suite{
+	t.Run("fake", func(t *testing.T) { enginetest.Run(t, treeSuite()) })
+	s := treeSuite()
+	s.Host = realHost
+	t.Run("host", func(t *testing.T) { enginetest.Run(t, s) })
+}
+
+func treeSuite() enginetest.Suite {
+	return enginetest.Suite{
 		Kind: "file",
 		Prepare: func(t *testing.T, dir string) {
 			grow(t, dir, "src/", "src/sub/", "src/a=A", "src/sub/b=B")
@@ -214,7 +221,7 @@ func TestFileTreeSuite(t *testing.T) {
 				toggle(t, dir+"/src/new/n")
 			},
 		},
-	})
+	}
 }
 
 // toggle writes something that is not there.
@@ -278,11 +285,16 @@ func TestFileOtherSuites(t *testing.T) {
 				return &FileRes{Path: dir + "/f", Content: new("text"), Mode: "0600"}
 			},
 			Drifts: map[string]func(*testing.T, string){
-				"link": func(t *testing.T, dir string) { must(t, os.Remove(dir+"/f")) },
+				"link removed": func(t *testing.T, dir string) { must(t, os.Remove(dir+"/f")) },
 			},
 		},
 	} {
 		s.Kind = "file"
 		t.Run(name, func(t *testing.T) { enginetest.Run(t, s) })
+		s.Host = realHost
+		if name == "through a link" { // which a FakeHost does not follow
+			s.Drifts["target edited"] = func(t *testing.T, dir string) { toggle(t, dir+"/d/real") }
+		}
+		t.Run(name+" on the host", func(t *testing.T) { enginetest.Run(t, s) })
 	}
 }
