@@ -1,0 +1,102 @@
+package host
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/godbus/dbus/v5"
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+func TestRuleText(t *testing.T) {
+	for want, m := range map[string]engine.BusMatch{
+		"type='signal'": {},
+		"type='signal',sender='a.b',path='/p',interface='i.f',member='M'": {Sender: "a.b", Path: "/p", Interface: "i.f", Member: "M"},
+		"type='signal',path='/p'": {Path: "/p"},
+	} {
+		if got := ruleOf(m); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if err := checkMatch(m); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRulesFit(t *testing.T) {
+	for _, c := range []struct {
+		m    engine.BusMatch
+		fits bool
+	}{
+		{engine.BusMatch{}, true},
+		{engine.BusMatch{Interface: "i.f"}, true},
+		{engine.BusMatch{Interface: "i.g"}, false},
+		{engine.BusMatch{Member: "M"}, true},
+		{engine.BusMatch{Member: "N"}, false},
+		{engine.BusMatch{Sender: ":1.1"}, true},
+		{engine.BusMatch{Sender: ":1.2"}, false},
+		{engine.BusMatch{Sender: "well.known"}, true}, // the bus knows who that is
+		{engine.BusMatch{Sender: "org.freedesktop.DBus"}, false},
+	} {
+		if got := fits(c.m, "i.f", "M", ":1.1"); got != c.fits {
+			t.Errorf("%+v: %v", c.m, got)
+		}
+	}
+}
+
+func TestRulesCountTheirSubscriptions(t *testing.T) {
+	var rs rules
+	m := engine.BusMatch{Path: "/p"}
+	a, b := newSub(func(*sub) {}), newSub(func(*sub) {})
+	one, made := rs.add(m, a)
+	two, again := rs.add(m, b)
+	if !made || again || one != two {
+		t.Error("one rule serves both")
+	}
+	rs.deliver("i.f", "M", &dbus.Signal{Path: "/p"})
+	rs.deliver("i.f", "M", &dbus.Signal{Path: "/q"})
+	if x, y := drain(a), drain(b); x.Merged != 1 || y.Merged != 1 {
+		t.Errorf("%+v, %+v", x, y)
+	}
+	rs.resync()
+	if c := drain(a); !c.Resync {
+		t.Errorf("%+v", c)
+	}
+	if rs.remove(m, a) || !rs.remove(m, b) || rs.remove(m, b) || len(rs.byPath) != 0 {
+		t.Error("the last one takes the rule along, once")
+	}
+}
+
+// The name of a process may hold anything, even what looks like the rest of the
+// line.
+func TestReadProc(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	must(t, err)
+	odd := filepath.Join(t.TempDir(), "a) Z 1 (b c")
+	must(t, os.Symlink(sleep, odd))
+	c := exec.Command(odd, "1000")
+	must(t, c.Start())
+	x, ok := readProc(c.Process.Pid)
+	if !ok || !x.alive || x.parent != os.Getpid() || x.start == 0 {
+		t.Errorf("%+v", x)
+	}
+	if _, ok := processes()[c.Process.Pid]; !ok {
+		t.Error("it is not listed")
+	}
+	later := x
+	later.start++ // another process, of the same number
+	later.signal(9)
+	if x, ok := readProc(c.Process.Pid); !ok || !x.alive {
+		t.Error("the wrong process was killed")
+	}
+	x.signal(9)
+	if err := c.Wait(); err == nil {
+		t.Error("it was not killed")
+	}
+	if _, ok := readProc(c.Process.Pid); ok {
+		t.Error("it is still there")
+	}
+	x.signal(9) // gone: nothing happens
+}
