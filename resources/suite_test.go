@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -121,7 +122,11 @@ func toucher(t *testing.T, dir string, f *enginetest.Fake) {
 	f.Host().SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
 		out := []byte("touched\n")
 		res := &engine.Result{Stdout: out, Output: out}
-		return res, os.WriteFile(c.Argv[len(c.Argv)-1], nil, 0o600)
+		path := c.Argv[len(c.Argv)-1]
+		if !filepath.IsAbs(path) { // nothing is made but in the test's own folder
+			return nil, fmt.Errorf("asked to touch %q", path)
+		}
+		return res, os.WriteFile(path, nil, 0o600)
 	})
 }
 
