@@ -370,8 +370,8 @@ func TestBuildCycles(t *testing.T) {
 func TestBuildManyMistakes(t *testing.T) {
 	d := &gapi.Declared{}
 	for i := range 5000 {
-		r := declare(int32(2*i+2), "plain", fmt.Sprintf("%s%d", strings.Repeat("long", 10), i))
-		r.Depend = refs(int32(2*i+2), ref("plain", fmt.Sprintf("%sx%d", strings.Repeat("long", 10), i)))
+		r := declare(int32(2*i+2), "plain", fmt.Sprintf("%s%d", strings.Repeat("x", 6), i))
+		r.Depend = refs(int32(2*i+2), ref("plain", fmt.Sprintf("%sy%d", strings.Repeat("x", 6), i)))
 		d.Resources = append(d.Resources, r)
 	}
 	start := time.Now()

@@ -15,10 +15,13 @@ type Frontend interface {
 	// Graphs yields declared graphs, one after the other, each replacing the one
 	// before. A yielded error (schema.Diagnostics where the input is bad) is
 	// reported; the last good graph goes on, and so does the sequence. When the
-	// sequence ends, no other graph will come. It ends soon after the context
-	// does, and everything it holds is released when the loop over it ends.
-	// It is ranged over once, by one goroutine, and may block for as long as the
-	// input does not change.
+	// sequence ends, no other graph will come. A graph with an Error among its
+	// Problems is yielded like any other: Build refuses it, with everything else
+	// that is wrong.
+	//
+	// The sequence ends soon after the context does, and everything it holds is
+	// released when the loop over it ends. It is ranged over once, by one
+	// goroutine, and may block for as long as the input does not change.
 	Graphs(ctx context.Context, env Env) iter.Seq2[*Declared, error]
 }
 

@@ -69,7 +69,7 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 			yield(files.load().result())
 			return
 		}
-		w := &watcher{host: env.Host, settle: f.opts.settle()}
+		w := &watcher{host: env.Host, log: env.Log(), settle: f.opts.settle()}
 		defer w.close()
 		f.follow(ctx, files, w, yield)
 	}

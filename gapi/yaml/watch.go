@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 // watcher is the subscription to all files of a graph.
 type watcher struct {
 	host   engine.Host
+	log    *slog.Logger
 	settle time.Duration
 	paths  []string
 	sub    engine.Subscription
@@ -50,6 +52,9 @@ func (w *watcher) wait(ctx context.Context) bool {
 			break
 		}
 	}
+	c := w.sub.Cause()
+	w.log.Debug("the files of the graph may have changed",
+		slog.String("path", c.Path), slog.String("source", c.Source), slog.Int("merged", c.Merged), slog.Bool("resync", c.Resync))
 	return ctx.Err() == nil
 }
 
