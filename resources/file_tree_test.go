@@ -268,6 +268,25 @@ func TestFileOtherSuites(t *testing.T) {
 				"file": func(t *testing.T, dir string) { must(t, os.Remove(dir+"/f")); put(t, dir+"/f", "x") },
 			},
 		},
+		"folder": {
+			New: func(t *testing.T, dir string) engine.Res {
+				return &FileRes{Path: dir + "/f/", Mode: "2750", Force: true}
+			},
+			Drifts: map[string]func(*testing.T, string){
+				"removed":  func(t *testing.T, dir string) { must(t, os.RemoveAll(dir+"/f")) },
+				"chmod":    func(t *testing.T, dir string) { must(t, os.Chmod(dir+"/f", 0o777)) },
+				"replaced": func(t *testing.T, dir string) { must(t, os.RemoveAll(dir+"/f")); put(t, dir+"/f", "x") },
+			},
+		},
+		"mode only": {
+			Prepare: func(t *testing.T, dir string) { put(t, dir+"/f", "text") },
+			New: func(t *testing.T, dir string) engine.Res {
+				return &FileRes{Path: dir + "/f", Mode: "u=rwx,go="}
+			},
+			Drifts: map[string]func(*testing.T, string){
+				"chmod": func(t *testing.T, dir string) { must(t, os.Chmod(dir+"/f", 0o777)) },
+			},
+		},
 		"absent": {
 			Prepare: func(t *testing.T, dir string) { put(t, dir+"/f", "text") },
 			New: func(t *testing.T, dir string) engine.Res {
