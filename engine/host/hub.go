@@ -133,14 +133,14 @@ func (h *hub) run() {
 
 // read handles an event and those that have come with it.
 func (h *hub) read(ev fsnotify.Event, ok bool) {
-	for range eventBuffer {
+	for left := eventBuffer; ; left-- {
 		if !ok {
 			h.events = nil // closed by shut only
 			return
 		}
 		h.event(ev)
-		if h.busy() {
-			return
+		if h.busy() || left == 0 {
+			return // before another one is taken: it would be lost
 		}
 		select {
 		case ev, ok = <-h.events:

@@ -1,0 +1,52 @@
+package host
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// canned is a watcher whose events a test writes.
+type canned struct {
+	evs  chan fsnotify.Event
+	errs chan error
+}
+
+func (c *canned) Add(string) error              { return nil }
+func (c *canned) Remove(string) error           { return nil }
+func (c *canned) Close() error                  { close(c.errs); return nil }
+func (c *canned) events() <-chan fsnotify.Event { return c.evs }
+func (c *canned) errors() <-chan error          { return c.errs }
+
+// TestNoEventOfABurstIsLost: events that stand in the channel before the hub reads
+// are all served, however many of them it takes at a time.
+func TestNoEventOfABurstIsLost(t *testing.T) {
+	const n = 3*eventBuffer + 7
+	w := &canned{evs: make(chan fsnotify.Event, n), errs: make(chan error)}
+	h := newHost(t, Options{open: func() (watcher, error) { return w, nil }})
+	dir := t.TempDir()
+	subs := make([]engine.Subscription, n)
+	for i := range subs {
+		var err error
+		if subs[i], err = h.Watch(t.Context(), []string{filepath.Join(dir, fmt.Sprint(i))}, engine.WatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gate := make(chan struct{})
+	h.hub.calls <- func() { <-gate }
+	for i := range subs {
+		w.evs <- fsnotify.Event{Name: filepath.Join(dir, fmt.Sprint(i)), Op: fsnotify.Write}
+	}
+	close(gate)
+	for i, s := range subs {
+		select {
+		case <-s.C():
+		case <-time.After(10 * time.Second):
+			t.Fatalf("event %d of %d is lost", i, n)
+		}
+	}
+}
