@@ -130,6 +130,16 @@ func TestKindWithAReservedKey(t *testing.T) {
 	}
 }
 
+func TestKindThatPanics(t *testing.T) {
+	r := engine.NewRegistry()
+	_ = r.Register("boom", func() engine.Res { panic("boom") })
+	for range 2 {
+		if _, err := r.Kind("boom"); err == nil || !strings.Contains(err.Error(), "boom") {
+			t.Errorf("Kind gave %v", err)
+		}
+	}
+}
+
 func TestAbilities(t *testing.T) {
 	a, err := engine.AbilitiesOf(newThing())
 	if err != nil {

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -110,7 +111,12 @@ func (r *Registry) Kind(name string) (Kind, error) {
 	return k.info, k.err
 }
 
-func (k *kind) describe(name string) (Kind, error) {
+func (k *kind) describe(name string) (_ Kind, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("kind %q: %w", name, &PanicError{Method: "Default", Value: p, Stack: debug.Stack()})
+		}
+	}()
 	res := k.new(name)
 	t, err := schema.Of(res)
 	if err != nil {

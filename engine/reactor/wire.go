@@ -171,38 +171,44 @@ func (r *Reactor) assignAll(v *vertex) error {
 	defer r.values.Unlock()
 	v.refused = nil
 	olds := slices.Clone(v.recv)
-	fields := make([]any, len(v.recv))
 	v.taintBy(olds)
+	var restore []func()
 	var err error
 	for i := range v.recv {
 		if w := &v.recv[i]; w.waiting && err == nil {
-			fields[i], err = v.assignOne(w)
+			var undo func()
+			undo, err = v.assignOne(w)
+			restore = append(restore, undo)
 		}
 	}
 	if err == nil {
-		if err = protect("Validate", v.res.Validate); err == nil {
-			v.publish(olds)
-			return nil
-		}
+		err = protect("Validate", v.res.Validate)
+	}
+	if err == nil {
+		v.publish(olds)
+		return nil
+	}
+	for _, undo := range slices.Backward(restore) {
+		undo()
 	}
 	for i := range olds {
-		if olds[i].waiting && fields[i] != nil {
-			_ = schema.Set(v.res, olds[i].Field, fields[i])
-		}
 		olds[i].waiting = false
 	}
 	v.recv = olds
 	return v.cleanError(err)
 }
 
-// assignOne assigns what waits for a wire and returns what was there before.
-func (v *vertex) assignOne(w *wire) (old any, err error) {
-	old, _ = schema.Get(v.res, w.Field)
-	if err := schema.Set(v.res, w.Field, schema.Clone(w.next.v)); err != nil {
-		return nil, fmt.Errorf("%s: %w", w.Field, err)
+// assignOne assigns what waits for a wire; undo brings back what was there.
+func (v *vertex) assignOne(w *wire) (undo func(), err error) {
+	undo, err = schema.Save(v.res, w.Field)
+	if err == nil {
+		err = schema.Set(v.res, w.Field, schema.Clone(w.next.v))
+	}
+	if err != nil {
+		return func() {}, fmt.Errorf("%s: %w", w.Field, err)
 	}
 	w.have, w.waiting, w.value = true, false, w.next
-	return old, nil
+	return undo, nil
 }
 
 // publish makes what was received visible to Init.Recv; before tells which wires
