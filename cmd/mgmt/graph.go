@@ -37,7 +37,7 @@ cycle that it has, says what is wrong on standard error, and then ends with code
 		Example: `  mgmt graph --yaml graph.yaml | dot -Tsvg > graph.svg
   mgmt graph --yaml graph.yaml -o svg --out graph.svg
   mgmt graph --yaml graph.yaml -o mermaid --reduce`,
-		Args: cobra.NoArgs,
+		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)

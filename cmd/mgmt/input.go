@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,14 @@ type input struct{ yaml string }
 func (i *input) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&i.yaml, "yaml", "", "the graph: a YAML `file`, a folder of them, or - for standard input")
 	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")
+}
+
+// graphArgs refuses the arguments of a verb that takes a graph.
+func graphArgs(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unexpected argument %q, a graph is named by --yaml", args[0])
 }
 
 // frontend returns the one frontend that the flags name.

@@ -36,7 +36,7 @@ It ends with code 0 when nothing would change, 2 when something would, 4 when
 something failed or is blocked, and 6 for both.`,
 		Example: `  mgmt plan --yaml graph.yaml
   mgmt plan --yaml graph.yaml -o json | jq '.resources[] | select(.state == "would-change")'`,
-		Args: cobra.NoArgs,
+		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)

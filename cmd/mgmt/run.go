@@ -44,7 +44,7 @@ waits for what is running, the second one does not, the third one exits at once.
 		Example: `  mgmt run --yaml graph.yaml
   mgmt run --yaml graph.yaml --converged-exit --converged-timeout 2s
   generate | mgmt run --yaml - --noop`,
-		Args: cobra.NoArgs,
+		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)

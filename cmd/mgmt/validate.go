@@ -27,7 +27,7 @@ errors among them it ends with code 1.`,
 		Example: `  mgmt validate --yaml graph.yaml
   mgmt validate --yaml graph.yaml --format=github   # in a workflow
   generate | mgmt validate --yaml - --format=json`,
-		Args: cobra.NoArgs,
+		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)

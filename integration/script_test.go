@@ -1,0 +1,129 @@
+package integration_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// program builds the program under test, once, and returns the folder it is in.
+// Where the tests look for races, it does too.
+var program = sync.OnceValues(func() (string, error) {
+	args := []string{"build", "-o", filepath.Join(programDir, "mgmt"), "-ldflags", "-X main.buildVersion=v1.2.3"}
+	if withRace() {
+		args = append(args, "-race")
+	}
+	out, err := exec.Command("go", append(args, "../cmd/mgmt")...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return programDir, nil
+})
+
+var programDir string // made by TestMain
+
+func withRace() bool {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return false
+	}
+	for _, s := range info.Settings {
+		if s.Key == "-race" {
+			return s.Value == "true"
+		}
+	}
+	return false
+}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "mgmt-test-")
+	if err != nil {
+		panic(err)
+	}
+	programDir = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// TestScripts runs the program as people do. What a script can do beside what
+// testscript has is in commands_test.go. In its *.yaml files $WORK is the folder
+// that it runs in.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, params(t, testscript.Params{Dir: "testdata/script"}))
+}
+
+func params(t *testing.T, p testscript.Params) testscript.Params {
+	t.Helper()
+	dir, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.RequireExplicitExec, p.RequireUniqueNames = true, true
+	p.Cmds = commands
+	p.Condition = func(cond string) (bool, error) {
+		if cond == "race" {
+			return withRace(), nil
+		}
+		return false, fmt.Errorf("unknown condition %q", cond)
+	}
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		env.Setenv("PATH", dir+":"+env.Getenv("PATH"))
+		env.Setenv("MGMT_PREFIX", filepath.Join(env.WorkDir, "state"))
+		if setup != nil {
+			if err := setup(env); err != nil {
+				return err
+			}
+		}
+		return placeFolder(env.WorkDir)
+	}
+	return p
+}
+
+// placeFolder puts the folder of a script in the place of $WORK in its graphs.
+func placeFolder(work string) error {
+	return filepath.WalkDir(work, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "$WORK", work)), 0o600)
+	})
+}
+
+// TestExamples validates, plans and runs every graph in examples, in a folder of
+// its own.
+func TestExamples(t *testing.T) {
+	list, err := filepath.Glob("../examples/*.yaml")
+	if err != nil || len(list) == 0 {
+		t.Fatalf("examples: %q, %v", list, err)
+	}
+	for _, path := range list {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			testscript.Run(t, params(t, testscript.Params{
+				Files: []string{"testdata/example.txtar"},
+				Setup: func(env *testscript.Env) error {
+					text, err := os.ReadFile(path)
+					if err != nil {
+						return err
+					}
+					moved := strings.ReplaceAll(string(text), "/tmp/mgmt-", "$WORK/mgmt-")
+					return os.WriteFile(filepath.Join(env.WorkDir, "example.yaml"), []byte(moved), 0o600)
+				},
+			}))
+		})
+	}
+}
