@@ -65,10 +65,19 @@ func (s *sub) wake(c change) {
 
 // bind closes the subscription when the context ends.
 func (s *sub) bind(ctx context.Context) {
-	stop := context.AfterFunc(ctx, s.Close)
+	stop := afterFunc(ctx, s.Close)
 	s.mu.Lock()
 	s.stop = stop
 	s.mu.Unlock()
+}
+
+// afterFunc is context.AfterFunc, at less cost where the context can do it itself:
+// there is one subscription for each watched file.
+func afterFunc(ctx context.Context, f func()) (stop func() bool) {
+	if c, ok := ctx.(interface{ AfterFunc(func()) func() bool }); ok {
+		return c.AfterFunc(f)
+	}
+	return context.AfterFunc(ctx, f)
 }
 
 func (s *sub) Close() {

@@ -210,6 +210,9 @@ func (r *Reactor) Abandon() { r.quitOnce.Do(func() { close(r.quit) }) }
 
 // stop waits until everything that runs has ended, and cleans up.
 func (r *Reactor) stop() error {
+	for _, v := range r.byIndex {
+		r.cut(v)
+	}
 	for r.active > 0 {
 		select {
 		case <-r.mail.wake:

@@ -375,7 +375,7 @@ func (r *Reactor) cut(v *vertex) {
 		v.cutRun()
 	}
 	if v.watching {
-		v.cutWatch()
+		v.watchCtx.cancel()
 	}
 }
 

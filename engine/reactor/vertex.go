@@ -55,9 +55,9 @@ type vertex struct {
 	retryAt int64 // by the reactor's clock, 0 for never
 
 	// the watch
-	watching   bool               // the goroutine is there
-	cutWatch   context.CancelFunc // while watching
-	watchErr   error              // written by the watch, read by the loop after mailWatched
+	watching   bool          // the goroutine is there
+	watchCtx   *watchContext // while watching
+	watchErr   error         // written by the watch, read by the loop after mailWatched
 	watchState watchState
 	watchTries int
 	startBy    int64 // by the reactor's clock

@@ -27,17 +27,17 @@ func (r *Reactor) open(v *vertex) {
 
 // startWatch starts the Watch, or has it started when the run has ended.
 func (r *Reactor) startWatch(v *vertex) {
-	if v.suspended {
+	if v.suspended || r.ctx.Err() != nil {
 		return
 	}
 	if v.inRun {
 		v.rewatch = true
 		return
 	}
-	ctx, cut := context.WithCancel(r.ctx)
+	ctx := newWatchContext(r.ctx)
 	r.active++
 	r.m.Unready(v.slot)
-	v.watching, v.cutWatch, v.watchState = true, cut, watchStarting
+	v.watching, v.watchCtx, v.watchState = true, ctx, watchStarting
 	v.heard.Store(false)
 	v.startBy = r.now() + int64(r.opt.StartTimeout)
 	r.expectStart(r.opt.StartTimeout)
@@ -63,7 +63,7 @@ func (r *Reactor) endWatch(v *vertex, why watchState) {
 		r.setDue(v, false)
 	}
 	v.watchState = why
-	v.cutWatch()
+	v.watchCtx.cancel()
 }
 
 // running takes the news that the watches of v are armed.
@@ -82,7 +82,7 @@ func (r *Reactor) watched(v *vertex) {
 	r.active--
 	why, err := v.watchState, v.watchErr
 	v.watching, v.watchState = false, watchIdle
-	v.cutWatch()
+	v.watchCtx.cancel()
 	switch {
 	case v.gone:
 		r.leave(v)
