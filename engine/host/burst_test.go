@@ -25,7 +25,7 @@ func (c *canned) errors() <-chan error          { return c.errs }
 // TestNoEventOfABurstIsLost: events that stand in the channel before the hub reads
 // are all served, however many of them it takes at a time.
 func TestNoEventOfABurstIsLost(t *testing.T) {
-	const n = 3*eventBuffer + 7
+	const n = 3*eventsAtOnce + 7
 	w := &canned{evs: make(chan fsnotify.Event, n), errs: make(chan error)}
 	h := newHost(t, Options{open: func() (watcher, error) { return w, nil }})
 	dir := t.TempDir()

@@ -28,8 +28,13 @@ type watcher interface {
 	errors() <-chan error
 }
 
-// eventBuffer lets the watcher read on while the hub is busy with one event.
-const eventBuffer = 256
+// eventBuffer lets the watcher read on while the hub is busy: what is here does
+// not fill the kernel's queue. eventsAtOnce is how many of them the hub serves
+// before it looks at anything else.
+const (
+	eventBuffer  = 8192
+	eventsAtOnce = 256
+)
 
 type inotify struct{ *fsnotify.Watcher }
 

@@ -27,8 +27,9 @@ type hub struct {
 	mu       sync.Mutex
 	started  bool
 	ended    bool
-	closing  *sub // closed subscriptions, to be taken out
-	overflow bool // events were lost
+	closing  *sub        // closed subscriptions, to be taken out
+	overflow bool        // events were lost, and it is time to look at everything
+	losing   *time.Timer // runs out at that time; nil when nothing was lost
 
 	w      watcher // nil until needed, and while none is to be had
 	events <-chan fsnotify.Event
@@ -133,7 +134,7 @@ func (h *hub) run() {
 
 // read handles an event and those that have come with it.
 func (h *hub) read(ev fsnotify.Event, ok bool) {
-	for left := eventBuffer; ; left-- {
+	for left := eventsAtOnce; ; left-- {
 		if !ok {
 			h.events = nil // closed by shut only
 			return
@@ -230,10 +231,32 @@ func (h *hub) carry(errs <-chan error) {
 			continue
 		}
 		h.mu.Lock()
-		h.overflow = true
+		if h.losing == nil {
+			h.losing = time.AfterFunc(lossDelay, h.lossDue)
+		}
 		h.mu.Unlock()
-		h.wakeUp()
 	}
+}
+
+// lossDelay is how long after a loss everything is looked at. Where so much
+// happens that events are lost, more is lost right after: one look serves all of
+// it.
+const lossDelay = 50 * time.Millisecond
+
+// calm stops the timer of a loss.
+func (h *hub) calm() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.losing != nil {
+		h.losing.Stop()
+	}
+}
+
+func (h *hub) lossDue() {
+	h.mu.Lock()
+	h.overflow, h.losing = true, nil
+	h.mu.Unlock()
+	h.wakeUp()
 }
 
 // shut lets go of everything.
@@ -242,6 +265,7 @@ func (h *hub) shut() {
 	if h.w == nil {
 		return
 	}
+	defer h.calm()
 	if err := h.w.Close(); err != nil {
 		h.log.Debug("closing the file watcher", "error", err)
 	}

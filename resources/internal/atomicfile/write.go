@@ -35,6 +35,11 @@ type Result struct {
 
 // Write makes the file, replacing what was there.
 func (n *New) Write() (Result, error) {
+	if n.Old == nil {
+		if res, err := n.create(); !errors.Is(err, errNamed) {
+			return res, err
+		}
+	}
 	res, err := n.replace()
 	why, ok := errors.AsType[*keepError](err)
 	if !ok {
@@ -98,10 +103,7 @@ func (n *New) replace() (res Result, err error) {
 		return res, keep(err, unix.EBUSY, unix.EXDEV, unix.EPERM, unix.EACCES)
 	}
 	temp = ""
-	// Somebody may have changed it already: then it is not what was written.
-	res.Stat, err = n.Dir.Lstat(n.Name)
-	res.Sure = err == nil && res.Stat.moved() == before.moved()
-	return res, nil
+	return n.look(before), nil
 }
 
 // fillTemp gives the temporary file its content and attributes, and returns the
