@@ -15,19 +15,6 @@ func newFile(dir, text string, fill func(io.Writer) error) *New {
 	return &New{Dir: At(dir), Name: "f", Mode: 0o640, UID: -1, GID: -1, Size: int64(len(text)), Fill: fill}
 }
 
-func names(t *testing.T, dir string) []string {
-	t.Helper()
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, e := range list {
-		out = append(out, e.Name())
-	}
-	return out
-}
-
 // TestCreateShowsNothingBeforeItsEnd: a new file has no name, not even a
 // temporary one, before it is complete; and a failure leaves nothing.
 func TestCreateShowsNothingBeforeItsEnd(t *testing.T) {
