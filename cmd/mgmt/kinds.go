@@ -81,9 +81,5 @@ func completeKind(_ *cobra.Command, args []string, _ string) ([]cobra.Completion
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	var list []cobra.Completion
-	for _, name := range engine.DefaultRegistry().Kinds() {
-		list = append(list, name)
-	}
-	return list, cobra.ShellCompDirectiveNoFileComp
+	return engine.DefaultRegistry().Kinds(), cobra.ShellCompDirectiveNoFileComp
 }

@@ -80,15 +80,24 @@ func (f *logFlags) presenter(a *app) *presenter {
 	p := &presenter{began: time.Now(), level: f.level(), troubled: map[string]bool{}}
 	if f.format.word == "json" {
 		p.json = true
-		p.screen = &screen{w: a.err}
-		p.logger = slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: p.level}))
+		p.screen = newScreen(a.err, nil)
+		p.logger = slog.New(slog.NewJSONHandler(p.screen, &slog.HandlerOptions{Level: p.level}))
 		return p
 	}
 	width := terminalWidth(a.err)
-	p.screen = &screen{w: a.err, width: width}
+	p.screen = newScreen(a.err, width)
 	p.style = style{color: colored(f.color, a.err), short: width != nil}
 	p.logger = slog.New(&lineHandler{screen: p.screen, style: p.style, level: p.level})
 	return p
+}
+
+// end returns the error with which the program ends. In JSON it is logged.
+func (f *logFlags) end(a *app, code int, err error) error {
+	if f.format.word != "json" {
+		return withCode(code, err)
+	}
+	slog.New(slog.NewJSONHandler(a.err, nil)).Error("ended", "error", err.Error())
+	return withCode(code, nil)
 }
 
 // diagnose returns the error with which the program ends when a graph can't be
@@ -96,7 +105,7 @@ func (f *logFlags) presenter(a *app) *presenter {
 func (f *logFlags) diagnose(a *app, err error) error {
 	ds, ok := errors.AsType[schema.Diagnostics](err)
 	if !ok {
-		return err
+		return f.end(a, exitUsage, err)
 	}
 	if f.format.word == "json" {
 		log := slog.New(slog.NewJSONHandler(a.err, nil))

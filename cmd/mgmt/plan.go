@@ -61,6 +61,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	}
 	log := &logFlags{debug: f.debug, quiet: !f.debug, color: f.color}
 	p := log.presenter(a)
+	defer p.close()
 	e, err := mgmt.New(mgmt.Options{
 		Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: dir,
 		Logger: p.logger, Debug: f.debug, Stdin: a.in,
@@ -69,9 +70,10 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.onSignals(ctx, e.Abandon)
+	ctx, stop := a.onSignals(ctx, e.Abandon, p.signalled)
 	defer stop()
 	plan, err := e.Plan(ctx, front)
+	p.close()
 	if err != nil {
 		return log.diagnose(a, err)
 	}

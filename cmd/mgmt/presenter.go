@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -187,7 +188,6 @@ func (p *presenter) follow(ctx context.Context, e *mgmt.Engine) {
 	p.stop = func() {
 		cancel()
 		wg.Wait()
-		p.screen.show("")
 	}
 	wg.Go(func() { p.live(ctx, e) })
 }
@@ -209,11 +209,18 @@ func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 	}
 }
 
-// close ends the live line. It may be called more than once.
+// close writes what is left, and takes the live line away. It may be called more
+// than once.
 func (p *presenter) close() {
 	p.once.Do(func() {
 		if p.stop != nil {
 			p.stop()
 		}
+		p.screen.close()
 	})
+}
+
+// signalled says what a signal has led to.
+func (p *presenter) signalled(sig os.Signal, what string) {
+	p.say(slog.LevelWarn, one(sig.String()+": "+what), "signal", slog.String("signal", sig.String()), slog.String("effect", what))
 }

@@ -117,7 +117,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.onSignals(ctx, e.Abandon)
+	ctx, stop := a.onSignals(ctx, e.Abandon, p.signalled)
 	defer stop()
 	p.follow(ctx, e)
 	err = e.Run(ctx, front)
@@ -139,16 +139,16 @@ func (f *runFlags) drawTo(p *presenter, g *engine.Graph) {
 
 // result turns the end of the engine into that of the program.
 func (f *runFlags) result(a *app, r mgmt.Report, err error) error {
+	if err == nil {
+		return withCode(r.ExitCode(), nil)
+	}
 	if _, ok := errors.AsType[*mgmt.MaxRuntimeError](err); ok {
-		return withCode(exitTime, err)
+		return f.log.end(a, exitTime, err)
 	}
 	if _, ok := errors.AsType[*engine.AbandonedError](err); ok {
-		return withCode(r.ExitCode()|exitFailed, err)
+		return f.log.end(a, r.ExitCode()|exitFailed, err)
 	}
-	if err != nil {
-		return f.log.diagnose(a, err)
-	}
-	return withCode(r.ExitCode(), nil)
+	return f.log.diagnose(a, err)
 }
 
 // statusFile gets a line whenever the graph converges, or does not any more.

@@ -5,23 +5,34 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
 // onSignals returns a context that ends at the first SIGINT or SIGTERM. The second one
-// calls abandon, the third one ends the process at once. The returned function
-// stops listening.
-func (a *app) onSignals(ctx context.Context, abandon func()) (context.Context, func()) {
+// calls abandon, the third one ends the process at once. The first two are told
+// of. The returned function stops listening.
+func (a *app) onSignals(ctx context.Context, abandon func(), tell func(os.Signal, string)) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ch := make(chan os.Signal, 3)
 	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM)
 	done, ended := make(chan struct{}), make(chan struct{})
+	var abandoning sync.WaitGroup // the third signal does not wait for it
 	go func() {
 		defer close(ended)
 		for n := 1; ; n++ {
 			select {
 			case sig := <-ch:
-				a.escalate(n, sig, cancel, abandon)
+				switch n {
+				case 1:
+					tell(sig, "stopping; once more to stop waiting")
+					cancel(fmt.Errorf("signal %s", sig))
+				case 2:
+					tell(sig, "not waiting any longer; once more to exit at once")
+					abandoning.Go(abandon)
+				default:
+					a.exit(128 + int(sig.(syscall.Signal)))
+				}
 			case <-done:
 				return
 			}
@@ -31,19 +42,7 @@ func (a *app) onSignals(ctx context.Context, abandon func()) (context.Context, f
 		signal.Stop(ch)
 		close(done)
 		<-ended
+		abandoning.Wait()
 		cancel(nil)
-	}
-}
-
-func (a *app) escalate(n int, sig os.Signal, cancel context.CancelCauseFunc, abandon func()) {
-	switch n {
-	case 1:
-		fmt.Fprintf(a.err, "mgmt: %s: stopping; once more to stop waiting\n", sig)
-		cancel(fmt.Errorf("signal %s", sig))
-	case 2:
-		fmt.Fprintf(a.err, "mgmt: %s: not waiting any longer; once more to exit at once\n", sig)
-		abandon()
-	default:
-		a.exit(128 + int(sig.(syscall.Signal)))
 	}
 }
