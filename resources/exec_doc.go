@@ -23,7 +23,7 @@ timeout, the end of the program, a change of the graph), it gets SIGTERM, and af
 has started.
 
 Secrets belong into ` + "`env`" + `. A secret that is received into a part of an argument list is refused, since everybody on the
-machine can read those.
+machine can read those. What a command that receives a secret prints is not shown in errors.
 
 ### When it is run
 

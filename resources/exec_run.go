@@ -152,23 +152,29 @@ func (x *ExecRes) mustRun(ctx context.Context, c execCommand) (*engine.Result, e
 	var t tail
 	res, err := x.runCommand(ctx, c, t.add)
 	if err != nil {
-		return nil, withTail(err, t.String())
+		return nil, x.withTail(err, &t)
 	}
 	if res.ExitCode != 0 {
 		err := fmt.Errorf("%s ended with exit status %d", c.what, res.ExitCode)
 		if t.empty() {
 			t.addAll(res.Stdout)
 		}
-		return nil, withTail(err, t.String())
+		return nil, x.withTail(err, &t)
 	}
 	return res, nil
 }
 
-func withTail(err error, tail string) error {
-	if tail == "" {
+// withTail adds what a command printed last. One that was given a secret may
+// print a part of it, or something made from it, which nobody could recognise.
+func (x *ExecRes) withTail(err error, t *tail) error {
+	switch {
+	case t.empty():
 		return err
+	case taintedAny(x.init):
+		return fmt.Errorf("%w; what it printed is not shown, since a secret is received here", err)
+	default:
+		return fmt.Errorf("%w: %s", err, t)
 	}
-	return fmt.Errorf("%w: %s", err, tail)
 }
 
 // What an error tells of the output of a command.

@@ -342,6 +342,40 @@ func TestExecRefusesSecretsInArguments(t *testing.T) {
 	want(t, f, r, "ran")
 }
 
+// The command of a watch has arguments too.
+func TestExecWatchRunsNoSecretArguments(t *testing.T) {
+	for _, key := range []string{"watchcmd", "watchshell", "cmd"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &ExecRes{Cmd: "one", WatchCmd: "watch canary"}
+			s, f := newExec(t, r)
+			f.SetRecv(map[string]*engine.Send{key: {Secret: true, Changed: true}})
+			stop := watching(t, f, r)
+			synctest.Wait() // whatever Watch starts has been started
+			stop()
+			expect(t, s, "")
+		})
+	}
+}
+
+// A part of a secret, or something made from it, is not known as one.
+func TestExecShowsNoOutputOfSecrets(t *testing.T) {
+	const hidden = "; what it printed is not shown, since a secret is received here"
+	for _, r := range []*ExecRes{{Cmd: "bad"}, {Cmd: "one", DoneCmd: "bad"}, {Cmd: "signal"}, {Cmd: "one", WatchCmd: "bad"}} {
+		s, f := newExec(t, r)
+		s.said, s.status["bad"] = "can\n", 3
+		f.SetRecv(map[string]*engine.Send{"env.TOKEN": {Secret: true}})
+		var err error
+		if r.WatchCmd != "" {
+			err = r.Watch(t.Context())
+		} else {
+			_, err = r.CheckApply(t.Context(), true)
+		}
+		if err == nil || strings.Contains(err.Error(), ": can") || r.Cmd != "signal" && !strings.HasSuffix(err.Error(), hidden) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
+
 func TestExecMtimes(t *testing.T) {
 	dir, path := t.TempDir(), ""
 	path = filepath.Join(dir, "src")

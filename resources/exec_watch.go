@@ -10,9 +10,9 @@ import (
 
 // Watch gives an event for each change of a watched path and for each line that
 // watchcmd prints. The command is ended, with its descendants, before Watch
-// returns.
+// returns. What CheckApply refuses to run is not watched either.
 func (x *ExecRes) Watch(ctx context.Context) error {
-	if len(x.WatchFiles) == 0 && len(x.statePaths()) == 0 && x.WatchCmd == "" {
+	if x.refuseSecrets() != nil || len(x.WatchFiles) == 0 && len(x.statePaths()) == 0 && x.WatchCmd == "" {
 		return idle(ctx, x.init)
 	}
 	asked, err := x.subscribe(ctx, x.WatchFiles)
@@ -116,9 +116,9 @@ func (x *ExecRes) follow(ctx context.Context, lines chan<- struct{}) error {
 	case err != nil:
 		return fmt.Errorf("watchcmd: %w", err)
 	case res.Signal != "":
-		return withTail(fmt.Errorf("watchcmd was ended by the signal %s", res.Signal), t.String())
+		return x.withTail(fmt.Errorf("watchcmd was ended by the signal %s", res.Signal), &t)
 	default:
 		err := fmt.Errorf("watchcmd ended with exit status %d, it must run for as long as it is to watch", res.ExitCode)
-		return withTail(err, t.String())
+		return x.withTail(err, &t)
 	}
 }

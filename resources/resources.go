@@ -45,6 +45,16 @@ func tainted(init *engine.Init, keys ...string) bool {
 	return false
 }
 
+// taintedAny reports whether any parameter was received from a secret.
+func taintedAny(init *engine.Init) bool {
+	for _, s := range init.Recv() {
+		if s.Secret {
+			return true
+		}
+	}
+	return false
+}
+
 // rootKey returns the first element of the path of a parameter: env of env.HOME,
 // args of args[0].
 func rootKey(path string) string {
