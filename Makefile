@@ -28,8 +28,9 @@ lint:
 	@$(GO) tool staticcheck ./...
 
 # The table of what things cost, as ratios to a floor measured in the same run.
+# To keep it: make bench BENCH='-markdown docs/benchmarks.md'
 bench:
-	$(GO) run ./integration/bench
+	$(GO) run ./integration/bench $(BENCH)
 
 # The reference, from the types, the verbs and their flags.
 docs:

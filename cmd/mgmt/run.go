@@ -52,7 +52,7 @@ waits for what is running, the second one does not, the third one exits at once.
 	f.log.flags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
-	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; --noop=default lets a resource's own noop: false win")
+	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; with the `policy` default a resource's own noop: false wins")
 	fl.Lookup("noop").NoOptDefVal = "all"
 	fl.BoolVar(&f.noWatch, "no-watch", false, "do not follow edits of the graph")
 	fl.IntVar(&f.parallel, "parallel", 0, "how many resources to run at once (default 8 for each core)")

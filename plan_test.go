@@ -1,0 +1,160 @@
+package mgmt_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+	_ "github.com/reactivegraph/mgmt/resources"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// from returns an engine that reads a graph.
+func from(t *testing.T, graph string, o mgmt.Options) (*mgmt.Engine, *yaml.Frontend) {
+	t.Helper()
+	o.Stdin = strings.NewReader(graph)
+	e, err := mgmt.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, yaml.New("-", yaml.Options{})
+}
+
+const mixed = `
+graph: mixed
+resources:
+  test:
+  - {name: differs, differs: 1, notify: ["test[told]"], before: ["test[after]"]}
+  - {name: fails, checkerror: no, before: ["test[held]"]}
+  - name: told
+    notify: ["test[told twice]"]
+  - name: told twice
+  - name: held
+  - name: after
+  - {name: lacks, recv: {str: "exec[never]" }}
+`
+
+// TestPlanSteps: a step for every resource, in the order of the graph, with what
+// it waits for and what would refresh it.
+func TestPlanSteps(t *testing.T) {
+	graph := strings.Replace(mixed, `  - {name: lacks, recv: {str: "exec[never]" }}`, `  - {name: lacks, recv: {str: "exec[never].stdout"}, notify: ["test[perhaps]"]}
+  - name: perhaps
+  exec:
+  - {name: never, cmd: "true"}`, 1)
+	dir := t.TempDir() + "/state"
+	e, f := from(t, graph, mgmt.Options{StateDir: dir})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]mgmt.Step{}
+	var order []string
+	for _, s := range plan.Steps {
+		got[s.Resource] = s
+		order = append(order, s.Resource)
+	}
+	for id, want := range map[string]engine.State{
+		"test[differs]": engine.StateWouldChange, "test[told]": engine.StateWouldChange,
+		"test[told twice]": engine.StateWouldChange, "test[after]": engine.StateOK,
+		"test[fails]": engine.StateFailed, "test[held]": engine.StateBlocked,
+		"exec[never]": engine.StateWouldChange, "test[lacks]": engine.StateUnknown, "test[perhaps]": engine.StateUnknown,
+	} {
+		if s, ok := got[id]; !ok || s.State != want {
+			t.Errorf("%s is %s, want %s", id, s.State, want)
+		}
+	}
+	if len(plan.Steps) != 9 || plan.Graph != "mixed" || plan.Report.ExitCode() != 6 {
+		t.Errorf("%d steps of %q, code %d", len(plan.Steps), plan.Graph, plan.Report.ExitCode())
+	}
+	if s := got["test[told twice]"]; !slices.Equal(s.Because, []string{"test[told]"}) {
+		t.Errorf("test[told twice] would refresh because of %q", s.Because)
+	}
+	if s := got["test[held]"]; s.BlockedBy != "test[fails]" {
+		t.Errorf("test[held] is blocked by %q", s.BlockedBy)
+	}
+	if s := got["test[perhaps]"]; s.Until != "test[lacks]" {
+		t.Errorf("test[perhaps] is unknown until %q", s.Until)
+	}
+	for _, pair := range [][2]string{{"test[differs]", "test[told]"}, {"test[told]", "test[told twice]"}, {"exec[never]", "test[lacks]"}} {
+		if slices.Index(order, pair[0]) > slices.Index(order, pair[1]) {
+			t.Errorf("%s is after %s", pair[0], pair[1])
+		}
+	}
+}
+
+func TestPlanOfBadGraph(t *testing.T) {
+	e, f := from(t, mixed, mgmt.Options{})
+	_, err := e.Plan(t.Context(), f)
+	if ds, ok := errors.AsType[schema.Diagnostics](err); !ok || len(ds) != 1 || ds[0].Pos.Line == 0 {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := e.Plan(t.Context(), f); !errors.Is(err, mgmt.ErrUsed) {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestPlanIsCut(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	e, f := from(t, "resources: {test: [{name: slow, sleep: 1h}]}", mgmt.Options{})
+	cause := errors.New("enough")
+	time.AfterFunc(20*time.Millisecond, func() { cancel(cause) })
+	if _, err := e.Plan(ctx, f); !errors.Is(err, cause) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestEmptyPlan(t *testing.T) {
+	e, f := from(t, "resources: {}", mgmt.Options{})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil || len(plan.Steps) != 0 || plan.Report.ExitCode() != 0 {
+		t.Errorf("%+v, %v", plan, err)
+	}
+}
+
+// TestLoaded: the graph that took effect is told of.
+func TestLoaded(t *testing.T) {
+	var ids []string
+	e, f := from(t, "resources: {noop: [{name: a}, {name: b}]}", mgmt.Options{
+		ConvergedExit: true,
+		Observer: mgmt.Observer{Loaded: func(g *engine.Graph) {
+			for _, id := range g.IDs() {
+				ids = append(ids, id)
+			}
+		}},
+	})
+	if err := e.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(ids, []string{"noop[a]", "noop[b]"}) || e.Report().Counts[engine.StateOK] != 2 {
+		t.Errorf("loaded %q, %v", ids, e.Report())
+	}
+}
+
+func TestMaxRuntimeNamesTheRestless(t *testing.T) {
+	e, f := from(t, "resources: {test: [{name: a, differs: 1000000, watchevery: 5ms}, {name: b}]}", mgmt.Options{
+		ConvergedExit: true, ConvergedTimeout: time.Hour, MaxRuntime: 100 * time.Millisecond,
+	})
+	err := e.Run(t.Context(), f)
+	late, ok := errors.AsType[*mgmt.MaxRuntimeError](err)
+	if !ok || len(late.Restless) != 1 || !strings.HasPrefix(late.Restless[0], "test[a] has changed ") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, o := range []mgmt.Options{{Parallel: -1}, {Sema: -1}, {MaxRuntime: -1}, {ConvergedTimeout: -1}} {
+		if _, err := mgmt.New(o); err == nil {
+			t.Errorf("%+v passes", o)
+		}
+	}
+}
