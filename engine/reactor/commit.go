@@ -1,6 +1,8 @@
 package reactor
 
 import (
+	"slices"
+
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -18,6 +20,7 @@ func (s *swap) commit() error {
 		r.free = append(r.free, taken...)
 		return err
 	}
+	s.inherit()
 	for _, v := range s.fresh {
 		r.bySlot[v.slot] = v
 	}
@@ -49,15 +52,7 @@ func (s *swap) oldOnes() (removed []*vertex, changed int) {
 	r := s.r
 	for _, v := range s.fresh {
 		if old := r.byID[v.id]; old != nil {
-			v.succeed(old)
 			removed = append(removed, old)
-		} else {
-			v.pending, v.intent = r.left.pending[v.id], r.left.intent[v.id]
-			delete(r.left.pending, v.id)
-			delete(r.left.intent, v.id)
-			if old := r.leaving[v.id]; old != nil {
-				v.before, old.after = old, v
-			}
 		}
 	}
 	changed = len(removed)
@@ -72,10 +67,29 @@ func (s *swap) oldOnes() (removed []*vertex, changed int) {
 	return removed, changed
 }
 
+// inherit gives the new vertices what belongs to their names.
+func (s *swap) inherit() {
+	r := s.r
+	for _, v := range s.fresh {
+		if old := r.byID[v.id]; old != nil {
+			v.succeed(old)
+			continue
+		}
+		v.pending, v.intent = r.left.pending[v.id], r.left.intent[v.id]
+		delete(r.left.pending, v.id)
+		delete(r.left.intent, v.id)
+		if old := r.leaving[v.id]; old != nil {
+			v.before, old.after = old, v
+		}
+	}
+}
+
 // succeed takes over from the vertex that v replaces what belongs to the name.
+// The refreshes follow when that one has ended: its run may still alter something.
 func (v *vertex) succeed(old *vertex) {
 	v.before, old.after, old.stays = old, v, true
-	v.retries, v.pending, v.intent, v.changed = old.retries, old.pending, old.intent, old.changed
+	v.retries, v.watchTries, v.changed = old.retries, old.watchTries, old.changed
+	v.guard(old.guarded)
 	for i := range v.recv {
 		w := &v.recv[i]
 		o := old.wireLike(w.Wire)
@@ -202,6 +216,7 @@ func (r *Reactor) finished(v *vertex) {
 		return
 	}
 	v.after, n.before = nil, nil
+	n.pending, n.intent = slices.Concat(v.pending, n.pending), n.intent || v.intent
 	switch {
 	case n.gone:
 		r.leave(n)

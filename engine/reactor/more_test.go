@@ -22,7 +22,8 @@ type batched struct {
 	batch func(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome
 }
 
-func (b *batched) GroupKey() string { return b.group }
+func (b *batched) GroupKey() string     { return b.group }
+func (b *batched) Cmp(engine.Res) error { return nil }
 func (b *batched) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
 	var names []string
 	for _, m := range members {

@@ -27,18 +27,22 @@ const maxGuarded = 32
 
 // guardList keeps the secret ones of some values out of all that v says.
 func (v *vertex) guardList(vals []value) {
-	known := len(v.guarded)
+	var texts []string
 	for _, val := range vals {
-		if !val.secret {
-			continue
+		if val.secret {
+			eachText(val.v, func(s string, _ bool) { texts = append(texts, s, strings.TrimSpace(s)) })
 		}
-		eachText(val.v, func(s string, _ bool) {
-			for _, s := range []string{s, strings.TrimSpace(s)} {
-				if s != "" && !slices.Contains(v.guarded, s) {
-					v.guarded = append(v.guarded, s)
-				}
-			}
-		})
+	}
+	v.guard(texts)
+}
+
+// guard keeps some texts out of all that v says.
+func (v *vertex) guard(texts []string) {
+	known := len(v.guarded)
+	for _, s := range texts {
+		if s != "" && !slices.Contains(v.guarded, s) {
+			v.guarded = append(v.guarded, s)
+		}
 	}
 	if len(v.guarded) == known {
 		return

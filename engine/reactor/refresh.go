@@ -91,6 +91,19 @@ func (v *vertex) targets() []refreshing {
 	return list
 }
 
+// refreshed does what a run of v that ended without an error asks for: the
+// refreshes that it acted on are over, and its change refreshes others.
+func (r *Reactor) refreshed(v *vertex, changed bool) {
+	if !v.job.apply {
+		return
+	}
+	v.acted(v.job.pending)
+	if changed || v.intent {
+		r.notifyAll(v)
+	}
+	v.intent = false
+}
+
 // notifyAll marks the targets of v dirty, with the refreshes that its run has
 // recorded.
 func (r *Reactor) notifyAll(v *vertex) {

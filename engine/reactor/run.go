@@ -77,10 +77,10 @@ func (r *Reactor) begin(slots []int32) {
 // enter prepares the vertices for one run and returns its context.
 func (r *Reactor) enter(vs ...*vertex) context.Context {
 	ctx, cut := context.WithCancel(runContext{r.ctx, vs[0]})
-	vs[0].cutRun = cut
+	cutOne := afterAll(len(vs), cut)
 	for _, v := range vs {
 		r.active++
-		v.inRun, v.cutRun = true, vs[0].cutRun
+		v.inRun, v.cutRun = true, cutOne
 		v.job = job{apply: !v.noop, pending: v.pending, refreshes: v.targets()}
 		v.refresh.Store(v.abil.Refreshable && (len(v.pending) > 0 || v.noop && r.wouldRefresh(v)))
 		if res, ok := v.res.(engine.RefreshableRes); ok {
@@ -91,6 +91,27 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 		}
 	}
 	return ctx
+}
+
+// afterAll returns what calls cut when it is called for the nth time: a batch goes
+// on as long as one of its members wants it.
+func afterAll(n int, cut func()) func() {
+	if n == 1 {
+		return cut
+	}
+	return func() {
+		if n--; n == 0 {
+			cut()
+		}
+	}
+}
+
+// endRun says, once for each run, that v wants no more of it.
+func (v *vertex) endRun() {
+	if v.cutRun != nil {
+		v.cutRun()
+		v.cutRun = nil
+	}
 }
 
 // wouldRefresh reports whether a source of v that may not be altered would

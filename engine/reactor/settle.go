@@ -11,17 +11,11 @@ import (
 func (r *Reactor) ran(v *vertex) {
 	r.active--
 	v.inRun = false
-	v.cutRun()
+	v.endRun()
 	r.freeWorker(v)
 	r.syncSlot(v)
-	if v.gone {
-		r.m.Forgotten(v.slot)
-		r.leave(v)
-		return
-	}
-	if v.suspended {
-		r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
-		r.tellIdle(v)
+	if v.gone || v.suspended {
+		r.ranLast(v)
 		return
 	}
 	o := v.out
@@ -47,6 +41,24 @@ func (r *Reactor) ran(v *vertex) {
 		r.showBelow(v)
 	}
 	r.next(v, run, retry)
+}
+
+// ranLast takes the end of a run that was cut because its vertex leaves or is
+// exchanged: it decides nothing, but what it altered refreshes others all the
+// same.
+func (r *Reactor) ranLast(v *vertex) {
+	r.setDue(v, false)
+	if v.out.err == nil {
+		r.refreshed(v, !v.out.ok)
+	}
+	if v.gone {
+		r.m.Forgotten(v.slot)
+		r.leave(v)
+		return
+	}
+	r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
+	r.tellIdle(v)
+	r.resume(v)
 }
 
 // judge returns the state that an outcome leads to.
@@ -97,13 +109,7 @@ func more(allowed, tried int) bool { return allowed < 0 || tried < allowed }
 
 // succeeded carries what a run without an error has to tell to others.
 func (r *Reactor) succeeded(v *vertex, changed bool) {
-	if v.job.apply {
-		v.acted(v.job.pending)
-		if changed || v.intent {
-			r.notifyAll(v)
-		}
-		v.intent = false
-	}
+	r.refreshed(v, changed)
 	v.seen()
 	r.propagate(v, v.sent)
 }
@@ -135,6 +141,9 @@ func (r *Reactor) wake(v *vertex) {
 
 // event marks v dirty.
 func (r *Reactor) event(v *vertex) {
+	if v.suspended {
+		return // it is looked at anyway, or is no more
+	}
 	r.m.Event(v.slot)
 	r.setDue(v, true)
 }
@@ -187,6 +196,10 @@ func (r *Reactor) unknown(v *vertex, until string) {
 // fail reports a failure without a run, of which only a new start of the Watch
 // or a new value is the way out. With retry the caller sees to that.
 func (r *Reactor) fail(v *vertex, err error, retry bool, in time.Duration) {
+	if !retry {
+		v.retryAt = 0
+		r.disarm(v)
+	}
 	r.m.Unready(v.slot)
 	r.m.Fail(v.slot, retry)
 	r.setDue(v, false)

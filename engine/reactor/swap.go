@@ -119,6 +119,7 @@ func (r *Reactor) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 		return v, err
 	}
 	v.carry(old)
+	v.taintBy(v.recv)
 	if old.same(decl) {
 		return old, nil
 	}
@@ -213,6 +214,9 @@ func (v *vertex) wireLike(w engine.Wire) *wire {
 // same reports whether v may go on in the place of a declared one, to which the
 // values have been carried.
 func (v *vertex) same(d *engine.Vertex) bool {
+	if !v.inited && !v.meta.Hidden {
+		return false // a Swap that failed could not bring it back
+	}
 	if reflect.TypeOf(v.res) != reflect.TypeOf(d.Res) || len(v.recv) != len(d.Recv) {
 		return false
 	}
@@ -347,22 +351,28 @@ func (s *swap) restart() {
 			err = s.r.initOne(context.WithoutCancel(s.r.ctx), v)
 		}
 		_ = s.r.do(s.r.ctx, func() {
-			v.suspended = false
-			switch {
-			case err != nil:
+			if err != nil { // it stays suspended; the next Swap replaces it
 				s.r.fail(v, err, false, 0)
-			case v.watching || v.inRun: // it never ended; goes on when it does
-				v.rewatch = true
-			default:
-				s.r.open(v)
+				return
 			}
+			v.resumed = true
+			s.r.resume(v)
 		})
+	}
+}
+
+// resume lets a suspended vertex go on that a failed Swap gave back, once it has
+// ended what it did before.
+func (r *Reactor) resume(v *vertex) {
+	if v.resumed && !v.inRun && !v.watching {
+		v.suspended, v.resumed = false, false
+		r.open(v)
 	}
 }
 
 // suspend ends Watch and CheckApply of v and keeps them from starting.
 func (r *Reactor) suspend(v *vertex) {
-	v.suspended, v.rewatch = true, false
+	v.suspended, v.resumed, v.rewatch = true, false, false
 	r.disarm(v)
 	r.m.Unready(v.slot)
 	r.setDue(v, false)
@@ -371,9 +381,7 @@ func (r *Reactor) suspend(v *vertex) {
 
 // cut ends what runs of v.
 func (r *Reactor) cut(v *vertex) {
-	if v.inRun {
-		v.cutRun()
-	}
+	v.endRun()
 	if v.watching {
 		v.watchCtx.cancel()
 	}
@@ -418,7 +426,9 @@ func (r *Reactor) depart(v *vertex, name bool) {
 			r.log.Warn("removing the state folder failed", slog.String("resource", v.id), slog.Any("error", err))
 		}
 	}
-	if err := r.forget(v); err != nil {
+	if err := r.forget(v); err == nil {
+		v.pending, v.intent = nil, false
+	} else {
 		r.log.Warn("forgetting the pending refreshes failed", slog.String("resource", v.id), slog.Any("error", err))
 	}
 }

@@ -35,7 +35,8 @@ type vertex struct {
 	inited    bool          // written by Swap, and by who cleans up
 	gone      bool          // it has left the graph
 	stays     bool          // its name is still in the graph that it has left
-	suspended bool          // a Swap waits for its end
+	suspended bool          // a Swap waits for its end, or it could not be brought back: nothing of it starts
+	resumed   bool          // the Swap has failed: it goes on when it has ended
 	idle      chan struct{} // see idleChan
 	before    *vertex       // the one of the same name that has to end first
 	after     *vertex       // the one of the same name that waits for this one
@@ -43,7 +44,7 @@ type vertex struct {
 	// the run
 	inRun   bool
 	yielded bool               // its slot was given back while it waits in Host
-	cutRun  context.CancelFunc // of the run that is going on
+	cutRun  context.CancelFunc // of the run that is going on; nil when it was called
 	worker  *worker            // of the run, with the lead of a batch
 	job     job                // written by the loop before the run
 	out     outcome            // written by the run, read by the loop after mailRan

@@ -14,6 +14,7 @@ import (
 // Watch did not run.
 func (r *Reactor) open(v *vertex) {
 	switch {
+	case v.suspended: // resume comes back
 	case v.assign:
 		r.tryAssign(v)
 	case v.refused != nil:
@@ -30,10 +31,12 @@ func (r *Reactor) startWatch(v *vertex) {
 	if v.suspended || r.ctx.Err() != nil {
 		return
 	}
+	v.retryAt = 0
 	if v.inRun {
 		v.rewatch = true
 		return
 	}
+	r.disarm(v)
 	ctx := newWatchContext(r.ctx)
 	r.active++
 	r.m.Unready(v.slot)
@@ -68,11 +71,13 @@ func (r *Reactor) endWatch(v *vertex, why watchState) {
 
 // running takes the news that the watches of v are armed.
 func (r *Reactor) running(v *vertex) {
-	if v.watchState != watchStarting {
+	if v.watchState != watchStarting || v.suspended {
 		return
 	}
 	v.watchState = watchRunning
-	r.ready(v)
+	if v.refused == nil {
+		r.ready(v)
+	}
 }
 
 var errWatchReturned = errors.New("Watch returned although nobody told it to end")
@@ -88,10 +93,8 @@ func (r *Reactor) watched(v *vertex) {
 		r.leave(v)
 	case v.suspended:
 		r.tellIdle(v)
+		r.resume(v)
 	case r.ctx.Err() != nil:
-	case v.rewatch:
-		v.rewatch = false
-		r.startWatch(v)
 	case why == watchEnding:
 		r.tryAssign(v)
 	case why == watchLate:
@@ -107,16 +110,10 @@ func (r *Reactor) watched(v *vertex) {
 func (r *Reactor) watchFailed(v *vertex, err error) {
 	v.watchState = watchFailed
 	again := !engine.IsPermanent(err) && more(v.meta.Retry, v.watchTries)
-	v.retryAt = 0
 	if again {
 		v.watchTries++
 		v.retryAt = r.now() + int64(v.meta.Delay)
-		r.after(v.meta.Delay, v, func() {
-			v.retryAt = 0
-			r.startWatch(v)
-		})
-	} else {
-		r.disarm(v)
+		r.after(v.meta.Delay, v, func() { r.startWatch(v) })
 	}
 	r.fail(v, err, again, v.meta.Delay)
 }
@@ -135,7 +132,7 @@ func (r *Reactor) checkStarts() {
 	now, first := r.now(), int64(0)
 	for _, v := range r.byIndex {
 		switch {
-		case v.watchState != watchStarting:
+		case v.watchState != watchStarting || v.suspended:
 		case v.startBy <= now:
 			r.endWatch(v, watchLate)
 			r.fail(v, fmt.Errorf("Watch said nothing for %s after its start", r.opt.StartTimeout), false, 0)

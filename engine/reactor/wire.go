@@ -149,9 +149,9 @@ func (r *Reactor) tryAssign(v *vertex) {
 	case err != nil:
 		v.refused = err
 		r.fail(v, fmt.Errorf("a received value was refused: %w", err), false, 0)
-	case v.watching:
-		r.event(v)
-	default:
+	case v.watchState == watchRunning:
+		r.ready(v)
+	case !v.watching:
 		r.open(v)
 	}
 }
