@@ -79,6 +79,7 @@ func params(t *testing.T, p testscript.Params) testscript.Params {
 	p.Setup = func(env *testscript.Env) error {
 		env.Setenv("PATH", dir+":"+env.Getenv("PATH"))
 		env.Setenv("MGMT_PREFIX", filepath.Join(env.WorkDir, "state"))
+		env.Setenv("GORACE", "atexit_sleep_ms=0")
 		if setup != nil {
 			if err := setup(env); err != nil {
 				return err
@@ -125,5 +126,25 @@ func TestExamples(t *testing.T) {
 				},
 			}))
 		})
+	}
+}
+
+// TestDemonstration runs what make run runs, in a folder of its own.
+func TestDemonstration(t *testing.T) {
+	dir, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "../.ci/demo", filepath.Join(dir, "mgmt"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	for _, want := range []string{"converged: 4 ok", "hello/greeting.txt: hello, world", "hello/size.txt: 13", "in another terminal try:"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is missing in:\n%s", want, out)
+		}
 	}
 }

@@ -134,10 +134,20 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 }
 
 func readInput(a *app, path string) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(io.LimitReader(a.in, yaml.DefaultMaxBytes))
+	in := a.in
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
 	}
-	return os.ReadFile(path)
+	src, err := io.ReadAll(io.LimitReader(in, yaml.DefaultMaxBytes+1))
+	if err == nil && len(src) > yaml.DefaultMaxBytes {
+		err = fmt.Errorf("it has more than %d bytes", yaml.DefaultMaxBytes)
+	}
+	return src, err
 }
 
 // printError prints what is wrong with one file; findings have its name.

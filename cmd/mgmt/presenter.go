@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reactivegraph/mgmt"
@@ -27,6 +28,7 @@ type presenter struct {
 	began  time.Time
 
 	troubled map[string]bool // resources that have failed; only Ran touches it
+	resting  atomic.Bool     // the graph has converged
 	stop     func()          // ends the live line
 	once     sync.Once
 }
@@ -140,10 +142,12 @@ func (p *presenter) changeLines(r mgmt.Run, verb string) []string {
 }
 
 func (p *presenter) converged(yes bool, c mgmt.Counts) {
+	p.resting.Store(yes)
 	if !yes {
 		p.say(slog.LevelDebug, one("something has happened"), "not converged")
 		return
 	}
+	p.screen.show(countsText(c))
 	since := time.Since(p.began)
 	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(green, "converged"), countsText(c), roundTime(since))
 	p.say(slog.LevelInfo, one(text), "converged", slog.Any("counts", countsJSON(c)), slog.Float64("seconds", since.Seconds()))
@@ -196,16 +200,19 @@ func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()
 	for {
-		c, err := e.Counts(ctx)
-		if err != nil {
-			return
-		}
-		p.screen.show(countsText(c))
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
+		if p.resting.Load() {
+			continue // the line says how
+		}
+		c, err := e.Counts(ctx)
+		if err != nil {
+			return
+		}
+		p.screen.show(countsText(c))
 	}
 }
 
