@@ -125,11 +125,11 @@ func newest(ts *testscript.TestScript) *exec.Cmd {
 	return list[len(list)-1]
 }
 
-var signals = map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+var signals = map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP}
 
 // cmdSignal sends a signal to the newest background command: signal NAME
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) == 1 && signals[args[0]] != 0, "signal INT|TERM|KILL")
+	usage(ts, !neg && len(args) == 1 && signals[args[0]] != 0, "signal INT|TERM|KILL|HUP")
 	ts.Check(newest(ts).Process.Signal(signals[args[0]]))
 }
 

@@ -17,7 +17,7 @@ func lockState(dir string) (unlock func(), err error) {
 	if dir == "" {
 		return func() {}, nil
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("the state folder cannot be locked, name another one with --prefix: %w", err)
 	}

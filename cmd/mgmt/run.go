@@ -39,7 +39,7 @@ func newRun(a *app) *cobra.Command {
 		Use:   "run --yaml FILE",
 		Short: "Bring the machine to a graph, and keep it there",
 		Long: `Run reads a graph, brings the machine to it, watches it, repairs what drifts at
-once, and follows edits of the graph. It ends at SIGINT or SIGTERM: the first one
+once, and follows edits of the graph. It ends at SIGINT, SIGTERM or SIGHUP: the first one
 waits for what is running, the second one does not, the third one exits at once.`,
 		Example: `  mgmt run --yaml graph.yaml
   mgmt run --yaml graph.yaml --converged-exit --converged-timeout 2s

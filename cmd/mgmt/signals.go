@@ -9,13 +9,23 @@ import (
 	"syscall"
 )
 
-// onSignals returns a context that ends at the first SIGINT or SIGTERM. The second one
+// endings are the signals that end the program. A terminal that is closed sends
+// SIGHUP; what was started with nohup ignores it, and goes on doing so.
+func endings() []os.Signal {
+	list := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
+}
+
+// onSignals returns a context that ends at the first of the endings. The second one
 // calls abandon, the third one ends the process at once. The first two are told
 // of. The returned function stops listening.
 func (a *app) onSignals(ctx context.Context, abandon func(), tell func(os.Signal, string)) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ch := make(chan os.Signal, 3)
-	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(ch, endings()...)
 	done, ended := make(chan struct{}), make(chan struct{})
 	var abandoning sync.WaitGroup // the third signal does not wait for it
 	go func() {
