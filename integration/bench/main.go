@@ -58,9 +58,14 @@ func main() {
 		only     = flag.String("row", "", "run this row in this process and print JSON")
 		quick    = flag.Bool("quick", false, "shorter waits; the memory rows then mean little")
 		markdown = flag.String("markdown", "", "also write the table to this file")
+		act      = flag.String("outside", "", "do this to the files in dir and print how long each repair took")
 		binary   = flag.String("binary", "bin/mgmt", "the program")
 	)
 	flag.Parse()
+	if *act != "" {
+		actOutside(*dir, *act)
+		return
+	}
 	if *only != "" {
 		child(*only, &bench{dir: *dir, binary: *binary, quick: *quick})
 		return
