@@ -229,17 +229,28 @@ func (s *sharing) Shared() (string, func(context.Context, engine.Host) (engine.S
 	}
 }
 
-type commons struct{ w *world }
+// commons notes what is called; the functions may be nil.
+type commons struct {
+	w                 *world
+	begin, end, close func()
+}
 
-func (c *commons) Begin()       { c.w.note("begin") }
-func (c *commons) End()         { c.w.note("end") }
-func (c *commons) Close() error { c.w.note("close"); return nil }
+func (c *commons) note(what string, then func()) {
+	if then != nil {
+		then()
+	}
+	c.w.note(what)
+}
+
+func (c *commons) Begin()       { c.note("begin", c.begin) }
+func (c *commons) End()         { c.note("end", c.end) }
+func (c *commons) Close() error { c.note("close", c.close); return nil }
 
 func TestSharedLivesOncePerKey(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()
 		rg := newRig(t, reactor.Options{})
-		com := &commons{w}
+		com := &commons{w: w}
 		ev := make(chan struct{})
 		mk := func() *sharing {
 			s := &sharing{fake: fake{w: w}, key: "k", value: com}
@@ -291,7 +302,7 @@ func TestSharedEndsAlthoughSomethingIsBlocked(t *testing.T) {
 		w := newWorld()
 		rg := newRig(t, reactor.Options{})
 		defer rg.close()
-		com := &commons{w}
+		com := &commons{w: w}
 		bad := &fake{w: w, check: always(false, errors.New("no"))}
 		rg.swap(newDecl(t).add("bad", bad).
 			add("blocked", &sharing{fake: fake{w: w}, key: "k", value: com}).

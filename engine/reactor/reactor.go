@@ -39,10 +39,11 @@ type Reactor struct {
 	kinds     map[reflect.Type]*abilities // of Swap
 	values    sync.RWMutex                // see doc.go; Swap holds it for reading while it compares
 	semas     semaphores
-	departing atomic.Int64  // vertices that are leaving
-	numbers   atomic.Uint64 // of pending refreshes
-	busy      atomic.Int64  // what Init.Busy was called for
-	ending    atomic.Int64  // calls of Shared.End that are going on
+	attended  atomic.Pointer[vertex] // see attendTo
+	departing atomic.Int64           // vertices that are leaving
+	numbers   atomic.Uint64          // of pending refreshes
+	busy      atomic.Int64           // what Init.Busy was called for
+	ending    atomic.Int64           // calls of Shared.End that are going on
 	enders    sync.WaitGroup
 	shareMu   sync.Mutex
 	sharing   map[string]*shared
@@ -67,7 +68,8 @@ type Reactor struct {
 	expecting  bool
 	stirred    int64
 	converged  bool
-	final      Counts
+	final      Counts // how the graph stood when the context of Run ended,
+	rested     bool   // and whether it had converged
 	looking    bool
 	inbox      []*vertex
 }
@@ -118,13 +120,13 @@ func (r *Reactor) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		r.turn(ctx)
 	}
-	r.final = r.m.Counts()
+	r.final, r.rested = r.m.Counts(), r.converged
 	return r.stop()
 }
 
 // Final returns how the graph stood when the context of Run ended: the number of
 // vertices by state, and whether it had converged. It is valid after Run.
-func (r *Reactor) Final() (Counts, bool) { return r.final, r.converged }
+func (r *Reactor) Final() (Counts, bool) { return r.final, r.rested }
 
 // turn waits for one thing to happen, does what it asks for, and starts what can
 // be started then.
@@ -183,16 +185,29 @@ func (r *Reactor) news(v *vertex, news uint32) {
 	}
 }
 
-// do has f done on the loop and waits for its end.
-func (r *Reactor) do(ctx context.Context, f func()) error {
-	done := make(chan struct{})
+// begun waits until Run has begun. After its end it returns ErrStopped.
+func (r *Reactor) begun(ctx context.Context) error {
 	select {
-	case <-r.started:
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	case <-r.stopped:
 		return ErrStopped
+	default:
 	}
+	select {
+	case <-r.started:
+		return nil
+	case <-r.stopped:
+		return ErrStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// do has f done on the loop and waits for its end.
+func (r *Reactor) do(ctx context.Context, f func()) error {
+	if err := r.begun(ctx); err != nil {
+		return err
+	}
+	done := make(chan struct{})
 	select {
 	case r.requests <- func() { defer close(done); f() }:
 		<-done
@@ -208,54 +223,123 @@ func (r *Reactor) do(ctx context.Context, f func()) error {
 // context. It does nothing before that end. It may be called more than once.
 func (r *Reactor) Abandon() { r.quitOnce.Do(func() { close(r.quit) }) }
 
-// stop waits until everything that runs has ended, and cleans up.
+// abandonGrace is how long after Abandon the methods that release something may
+// still take.
+const abandonGrace = time.Second
+
+// stop waits until everything that runs has ended, and cleans up. After Abandon
+// it cleans up what is not in use by what still runs.
 func (r *Reactor) stop() error {
 	for _, v := range r.byIndex {
 		r.cut(v)
 	}
+	ended := r.drain()
+	locked := r.lockForGood()
+	r.endWorkers(ended)
+	order, err := r.graph.Sort()
+	if err != nil {
+		return err // a graph in use has an order
+	}
+	clean := make(chan struct{})
+	go func() {
+		defer close(clean)
+		for _, i := range slices.Backward(order) {
+			if v := r.byIndex[i]; !v.inRun && !v.watching && (locked || !v.suspended) {
+				r.attendTo(v, func() { r.cleanup(v) })
+			}
+		}
+		r.enders.Wait()
+	}()
+	if r.waitOrQuit(clean) && ended && locked {
+		return nil
+	}
+	return r.abandoned()
+}
+
+// drain takes the ends of Watches and runs until there are none left. It returns
+// false after Abandon.
+func (r *Reactor) drain() bool {
 	for r.active > 0 {
 		select {
 		case <-r.mail.wake:
 			r.deliver()
 		case <-r.quit:
-			return r.abandoned()
+			return false
 		}
 	}
-	select {
-	case r.swapping <- struct{}{}: // a Swap that was going on has given up
-	case <-r.quit:
-		return r.abandoned()
-	}
-	r.dismiss()
-	r.workers.Wait()
-	r.enders.Wait()
-	order, err := r.graph.Sort()
-	if err != nil {
-		return err // a graph in use has an order
-	}
-	for _, i := range slices.Backward(order) {
-		r.cleanup(r.byIndex[i])
-	}
-	return nil
+	return true
 }
 
-// abandoned names the vertices that still run. Their workers end with their
+// lockForGood lets no Swap begin any more, once the one that goes on has given
+// up. It returns false after Abandon.
+func (r *Reactor) lockForGood() bool {
+	select {
+	case r.swapping <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case r.swapping <- struct{}{}:
+		return true
+	case <-r.quit:
+		return false
+	}
+}
+
+// endWorkers ends the workers. Those that still run after Abandon end with their
 // runs.
-func (r *Reactor) abandoned() error {
-	var ids []string
+func (r *Reactor) endWorkers(ended bool) {
 	r.dismiss()
+	if ended {
+		r.workers.Wait()
+		return
+	}
 	for _, v := range r.bySlot {
 		if v != nil && v.worker != nil {
 			close(v.worker.tasks)
 		}
 	}
+}
+
+// waitOrQuit waits for c, and after Abandon only a little. It returns whether c
+// was closed.
+func (r *Reactor) waitOrQuit(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	case <-r.quit:
+	}
+	grace := time.NewTimer(abandonGrace)
+	defer grace.Stop()
+	select {
+	case <-c:
+		return true
+	case <-grace.C:
+		return false
+	}
+}
+
+// attendTo calls a method of v in a place where only one vertex at a time is
+// attended to: in Swap, and at the end. It is named if Run is told to leave it.
+func (r *Reactor) attendTo(v *vertex, call func()) {
+	r.attended.Store(v)
+	defer r.attended.Store(nil)
+	call()
+}
+
+// abandoned names the vertices of which a method still runs.
+func (r *Reactor) abandoned() error {
+	var ids []string
 	for _, v := range r.byIndex {
-		if v.inRun || v.watching {
+		if v.inRun || v.watching || !v.suspended && v.shared.ending() {
 			ids = append(ids, v.id)
 		}
 	}
 	for id := range r.leaving {
 		ids = append(ids, id)
+	}
+	if v := r.attended.Load(); v != nil {
+		ids = append(ids, v.id)
 	}
 	slices.Sort(ids)
 	return &engine.AbandonedError{Resources: slices.Compact(ids)}

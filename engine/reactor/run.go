@@ -164,8 +164,10 @@ func (r *Reactor) runOne(ctx context.Context, v *vertex) {
 		return
 	}
 	defer release()
-	v.shared.begin()
-	ok, err := r.attend(ctx, v)
+	ok := false
+	if err = v.shared.begin(ctx); err == nil {
+		ok, err = r.attend(ctx, v)
+	}
 	v.out = outcome{ok: ok, err: err, took: time.Duration(r.now() - start)}
 }
 
@@ -242,7 +244,9 @@ func (r *Reactor) attendBatch(ctx context.Context, vs []*vertex) []engine.Outcom
 	}
 	defer release()
 	for _, v := range vs {
-		v.shared.begin()
+		if err := v.shared.begin(ctx); err != nil {
+			return failAll(len(vs), err)
+		}
 	}
 	ctx, cancel := withTimeout(ctx, vs[0].meta.Timeout)
 	defer cancel()

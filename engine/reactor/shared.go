@@ -2,8 +2,9 @@ package reactor
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -11,13 +12,16 @@ import (
 
 // shared is the value that all vertices of one key have in common.
 type shared struct {
-	key  string
-	val  engine.Shared
-	refs int // vertices; guarded by Reactor.shareMu
-	due  atomic.Int64
+	key    string
+	val    engine.Shared
+	refs   int // vertices; guarded by Reactor.shareMu; with 0 it is being closed
+	closed chan struct{}
+	due    atomic.Int64 // vertices that are dirty or running
 
-	mu    sync.Mutex  // held while Begin and End run
-	begun atomic.Bool // changed under mu
+	lock  chan struct{} // of capacity 1; full while Begin or End runs
+	begun atomic.Bool   // changed under lock
+	runs  atomic.Int64  // how often begin was called; changed under lock
+	inEnd atomic.Bool
 }
 
 // value returns what the resource gets as Init.Shared.
@@ -29,55 +33,71 @@ func (s *shared) value() engine.Shared {
 }
 
 // begin is called by a run before its CheckApply.
-func (s *shared) begin() {
+func (s *shared) begin(ctx context.Context) error {
 	if s == nil {
-		return
+		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.begun.Load() {
-		s.begun.Store(true)
-		s.val.Begin()
+	select {
+	case s.lock <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
+	defer func() { <-s.lock }()
+	s.runs.Add(1)
+	if s.begun.Load() {
+		return nil
+	}
+	err := protect("Begin", func() error { s.val.Begin(); return nil })
+	s.begun.Store(err == nil)
+	return err
 }
 
-// end calls End if something was begun and, unless forced, nothing is due.
-func (s *shared) end(force bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.begun.Load() && (force || s.due.Load() == 0) {
-		s.begun.Store(false)
-		s.val.End()
+// end calls End if something was begun and may agrees.
+func (s *shared) end(may func() bool) error {
+	s.lock <- struct{}{}
+	defer func() { <-s.lock }()
+	if !s.begun.Load() || !may() {
+		return nil
 	}
+	s.begun.Store(false)
+	s.inEnd.Store(true)
+	defer s.inEnd.Store(false)
+	return protect("End", func() error { s.val.End(); return nil })
 }
 
-// setDue counts v among those of its key that have something to do. The last
-// one to be done has End called.
+// ending reports whether End is being called.
+func (s *shared) ending() bool { return s != nil && s.inEnd.Load() }
+
+// setDue counts v among those of its key that have something to do, as long as it
+// runs in any case. The last one to be done has End called.
 func (r *Reactor) setDue(v *vertex, due bool) {
-	if v.shared == nil || v.due == due {
+	s := v.shared
+	if s == nil || v.due == due || v.inRun && !due {
 		return
 	}
 	v.due = due
 	if due {
-		v.shared.due.Add(1)
-	} else if v.shared.due.Add(-1) == 0 {
-		r.endShared(v.shared, false)
+		s.due.Add(1)
+	} else if s.due.Add(-1) == 0 {
+		r.endShared(s, func() bool { return s.due.Load() == 0 })
 	}
 }
 
 // endShared calls End on a goroutine of its own, since it may take long.
-func (r *Reactor) endShared(s *shared, force bool) {
+func (r *Reactor) endShared(s *shared, may func() bool) {
 	r.ending.Add(1)
 	r.enders.Go(func() {
-		s.end(force)
+		if err := s.end(may); err != nil {
+			r.log.Warn("ending what is shared failed", slog.String("key", s.key), slog.Any("error", err))
+		}
 		r.ending.Add(-1)
 		r.poke()
 	})
 }
 
 // endAllShared calls End for what was begun, because the graph is at rest: what
-// is still due waits for something that failed. It reports whether there was
-// something.
+// is still due waits for something that failed. A run that begins before End is
+// called makes it void. It reports whether there was something.
 func (r *Reactor) endAllShared() bool {
 	r.shareMu.Lock()
 	defer r.shareMu.Unlock()
@@ -85,7 +105,8 @@ func (r *Reactor) endAllShared() bool {
 	for _, s := range r.sharing {
 		if s.due.Load() > 0 && s.begun.Load() {
 			any = true
-			r.endShared(s, true)
+			seen := s.runs.Load()
+			r.endShared(s, func() bool { return s.runs.Load() == seen })
 		}
 	}
 	return any
@@ -98,33 +119,49 @@ func (r *Reactor) openShared(ctx context.Context, res engine.Res) (*shared, erro
 	if !ok {
 		return nil, nil
 	}
-	key, open := sr.Shared()
-	if s := r.joinShared(key); s != nil {
-		return s, nil
-	}
-	var val engine.Shared
-	err := protect("Shared", func() (err error) {
-		val, err = open(ctx, r.opt.Host)
-		return err
-	})
+	s, err := r.shareOf(ctx, sr)
 	if err != nil {
 		return nil, fmt.Errorf("%s: opening what it shares: %w", res, err)
 	}
-	s := &shared{key: key, val: val, refs: 1}
+	return s, nil
+}
+
+func (r *Reactor) shareOf(ctx context.Context, sr engine.SharedRes) (s *shared, err error) {
+	defer caught("Shared", &err)
+	key, open := sr.Shared()
+	if s, err := r.joinShared(ctx, key); s != nil || err != nil {
+		return s, err
+	}
+	val, err := open(ctx, r.opt.Host)
+	if err != nil {
+		return nil, err
+	}
+	s = &shared{key: key, val: val, refs: 1, closed: make(chan struct{}), lock: make(chan struct{}, 1)}
 	r.shareMu.Lock()
 	defer r.shareMu.Unlock()
 	r.sharing[key] = s
 	return s, nil
 }
 
-func (r *Reactor) joinShared(key string) *shared {
-	r.shareMu.Lock()
-	defer r.shareMu.Unlock()
-	s := r.sharing[key]
-	if s != nil {
-		s.refs++
+// joinShared returns what is open for the key, if it is, and waits while it is
+// being closed.
+func (r *Reactor) joinShared(ctx context.Context, key string) (*shared, error) {
+	for {
+		r.shareMu.Lock()
+		s := r.sharing[key]
+		if s != nil && s.refs > 0 {
+			s.refs++
+			r.shareMu.Unlock()
+			return s, nil
+		}
+		r.shareMu.Unlock()
+		if s == nil {
+			return nil, nil
+		}
+		if err := r.await(ctx, s.closed); err != nil {
+			return nil, err
+		}
 	}
-	return s
 }
 
 // leaveShared closes the shared value after the last of its vertices.
@@ -135,13 +172,14 @@ func (r *Reactor) leaveShared(s *shared) error {
 	r.shareMu.Lock()
 	s.refs--
 	last := s.refs == 0
-	if last {
-		delete(r.sharing, s.key)
-	}
 	r.shareMu.Unlock()
 	if !last {
 		return nil
 	}
-	s.end(true)
-	return protect("Close", s.val.Close)
+	err := errors.Join(s.end(func() bool { return true }), protect("Close", s.val.Close))
+	r.shareMu.Lock()
+	defer r.shareMu.Unlock()
+	delete(r.sharing, s.key)
+	close(s.closed)
+	return err
 }

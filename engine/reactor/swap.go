@@ -12,8 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// swap is one replacement of the graph: law 10. All of it but commit runs in the
-// goroutine of who called Swap, while the old graph goes on.
+// swap is one replacement of the graph: law 10. All of it but commit runs in a
+// goroutine of its own, while the old graph goes on.
 type swap struct {
 	r     *Reactor
 	g     *engine.Graph
@@ -37,7 +37,25 @@ func (r *Reactor) Swap(ctx context.Context, g *engine.Graph) error {
 	if err := r.lockSwap(ctx); err != nil {
 		return err
 	}
-	defer func() { <-r.swapping }()
+	done := make(chan error, 1)
+	go func() {
+		defer func() { <-r.swapping }()
+		done <- r.swap(ctx, g)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-r.stopped:
+	}
+	select {
+	case err := <-done:
+		return err
+	default:
+		return ErrStopped // abandoned, because a method does not return
+	}
+}
+
+func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
 	order, err := g.Sort()
 	if err != nil {
 		return err
@@ -65,21 +83,17 @@ func (r *Reactor) Swap(ctx context.Context, g *engine.Graph) error {
 }
 
 func (r *Reactor) lockSwap(ctx context.Context) error {
-	for _, c := range []<-chan struct{}{r.started, nil} {
-		var lock chan struct{}
-		if c == nil {
-			lock = r.swapping
-		}
-		select {
-		case <-c:
-		case lock <- struct{}{}:
-		case <-r.stopped:
-			return ErrStopped
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	if err := r.begun(ctx); err != nil {
+		return err
 	}
-	return nil
+	select {
+	case r.swapping <- struct{}{}:
+		return nil
+	case <-r.stopped:
+		return ErrStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // match finds for each vertex of the new graph the one that it keeps, or makes
@@ -127,12 +141,13 @@ func (r *Reactor) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 }
 
 // newVertex makes a vertex for a declared resource, without initialising it.
-func (r *Reactor) newVertex(id string, decl *engine.Vertex) (*vertex, error) {
+func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err error) {
+	defer caught("a method that describes "+id, &err)
 	a, err := r.abilitiesOf(decl.Res)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
-	v := &vertex{r: r, id: id, decl: decl, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
+	v = &vertex{r: r, id: id, decl: decl, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
 	v.noop = r.noopOf(v.meta)
 	v.key = batchKey(decl.Res, v.meta, v.noop)
 	if len(decl.Recv) > 0 {
@@ -283,6 +298,11 @@ func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
 	if v.meta.Hidden {
 		return nil
 	}
+	r.attendTo(v, func() { err = r.initNow(ctx, v) })
+	return err
+}
+
+func (r *Reactor) initNow(ctx context.Context, v *vertex) (err error) {
 	if v.shared, err = r.openShared(ctx, v.res); err != nil {
 		return err
 	}
@@ -292,6 +312,7 @@ func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
 	}
 	if err := protect("Init", func() error { return v.res.Init(v.newInit()) }); err != nil {
 		_ = r.leaveShared(v.shared)
+		v.shared = nil
 		return fmt.Errorf("%s: cannot be initialised: %w", v.id, v.cleanError(err))
 	}
 	v.inited = true
@@ -301,7 +322,7 @@ func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
 // undo cleans up what was initialised.
 func (s *swap) undo(vs []*vertex) {
 	for _, v := range slices.Backward(vs) {
-		s.r.cleanup(v)
+		s.r.attendTo(v, func() { s.r.cleanup(v) })
 	}
 }
 
@@ -315,7 +336,7 @@ func (s *swap) exchangeAll(ctx context.Context) error {
 	err := s.stopOld(ctx)
 	for i := 0; err == nil && i < len(s.exclusive); i++ {
 		x := s.exclusive[i]
-		s.r.cleanup(x.old)
+		s.r.attendTo(x.old, func() { s.r.cleanup(x.old) })
 		err = s.r.initOne(ctx, x.new)
 	}
 	if err != nil {
