@@ -161,7 +161,7 @@ func (s *swap) connect() {
 		v.notify, v.sendsTo = nil, nil
 	}
 	for e := range s.g.Edges() {
-		if to := s.all[e.To]; e.Notify && to.abil.Refreshable {
+		if to := s.all[e.To]; e.Notify && to.abil.Refreshable && !to.meta.Hidden {
 			from := s.all[e.From]
 			from.notify = append(from.notify, to)
 		}

@@ -62,6 +62,9 @@ func (r *Reactor) finish(ctx context.Context, v *vertex, ok bool, err error) err
 			f := &v.job.refreshes[i]
 			f.pending = pending{source: v.id, num: r.numbers.Add(1)}
 			writes = append(writes, engine.Write{Table: tableRefresh, Key: f.pending.key(f.target), Value: []byte{1}})
+			for _, p := range f.stale {
+				writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(f.target)})
+			}
 		}
 	}
 	if len(writes) == 0 {
@@ -73,20 +76,28 @@ func (r *Reactor) finish(ctx context.Context, v *vertex, ok bool, err error) err
 	return nil
 }
 
-// refreshing is a refresh that a run has made durable for a target.
+// refreshing is a refresh that a run has made durable for a target. It replaces
+// those of the same source that wait, so that they do not pile up before a target
+// that cannot act.
 type refreshing struct {
 	target  string
 	pending pending
+	stale   []pending
 }
 
-// targets returns whom a change of v will refresh.
-func (v *vertex) targets() []refreshing {
+// refreshes returns whom a change of v will refresh.
+func (v *vertex) refreshes() []refreshing {
 	if len(v.notify) == 0 {
 		return nil
 	}
 	list := make([]refreshing, len(v.notify))
 	for i, t := range v.notify {
 		list[i].target = t.id
+		for _, p := range t.pending {
+			if p.source == v.id {
+				list[i].stale = append(list[i].stale, p)
+			}
+		}
 	}
 	return list
 }
@@ -112,23 +123,19 @@ func (r *Reactor) notifyAll(v *vertex) {
 		if t == nil || f.pending.num == 0 {
 			continue
 		}
+		t.acted(f.stale)
 		t.pending = append(slices.Clip(t.pending), f.pending)
 		r.event(t)
 	}
 }
 
-// acted forgets the refreshes that a successful run has acted on.
+// acted forgets refreshes: a successful run has acted on them, or others have
+// replaced them.
 func (v *vertex) acted(done []pending) {
 	if len(done) == 0 {
 		return
 	}
-	left := make([]pending, 0, len(v.pending)-len(done))
-	for _, p := range v.pending {
-		if !slices.Contains(done, p) {
-			left = append(left, p)
-		}
-	}
-	v.pending = left
+	v.pending = slices.DeleteFunc(slices.Clone(v.pending), func(p pending) bool { return slices.Contains(done, p) })
 }
 
 // recall reads what an earlier process has left to do.

@@ -81,7 +81,7 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 	for _, v := range vs {
 		r.active++
 		v.inRun, v.cutRun = true, cutOne
-		v.job = job{apply: !v.noop, pending: v.pending, refreshes: v.targets()}
+		v.job = job{apply: !v.noop, pending: v.pending, refreshes: v.refreshes()}
 		v.refresh.Store(v.abil.Refreshable && (len(v.pending) > 0 || v.noop && r.wouldRefresh(v)))
 		if res, ok := v.res.(engine.RefreshableRes); ok {
 			res.SetRefresh(v.refresh.Load())
@@ -172,7 +172,8 @@ func (r *Reactor) runOne(ctx context.Context, v *vertex) {
 }
 
 // attend checks v and makes it right, keeping law 7: a source of notifications is
-// asked first, and its intent is durable before it alters anything.
+// asked first, and its intent is durable before it alters anything. A pending
+// refresh is over only by CheckApply(true), whatever the check says.
 func (r *Reactor) attend(ctx context.Context, v *vertex) (ok bool, err error) {
 	ctx, cancel := withTimeout(ctx, v.meta.Timeout)
 	defer cancel()
@@ -180,7 +181,7 @@ func (r *Reactor) attend(ctx context.Context, v *vertex) (ok bool, err error) {
 		return v.checkApply(ctx, false)
 	}
 	if v.job.notifies() {
-		if ok, err = v.checkApply(ctx, false); ok || err != nil {
+		if ok, err = v.checkApply(ctx, false); err != nil || ok && !v.refresh.Load() {
 			return ok, r.finish(ctx, v, ok, err)
 		}
 		if err := r.intend(ctx, v); err != nil {
@@ -277,7 +278,7 @@ func anyNotifies(vs []*vertex) bool {
 func (r *Reactor) intendBatch(ctx context.Context, vs []*vertex, outs []engine.Outcome) []*vertex {
 	var todo []*vertex
 	for i, v := range vs {
-		if outs[i].OK || outs[i].Err != nil {
+		if outs[i].Err != nil || outs[i].OK && !v.refresh.Load() {
 			continue
 		}
 		if v.job.notifies() {

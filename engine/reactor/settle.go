@@ -38,7 +38,7 @@ func (r *Reactor) ran(v *vertex) {
 	r.m.Done(v.slot, sched.Outcome{State: run.State, Retry: retry})
 	r.setDue(v, dirty(r.m.State(v.slot)))
 	if !v.job.apply && before != run.State {
-		r.showBelow(v)
+		r.showBelow(v, before)
 	}
 	r.next(v, run, retry)
 }
@@ -155,8 +155,9 @@ func (r *Reactor) ready(v *vertex) {
 }
 
 // showBelow looks again at those under noop whose outcome depends on whether v
-// would change.
-func (r *Reactor) showBelow(v *vertex) {
+// would change: after the first run only those that this one is known to feed,
+// then also those that waited for it.
+func (r *Reactor) showBelow(v *vertex, before engine.State) {
 	for _, t := range v.notify {
 		if t.noop {
 			r.event(t)
@@ -164,6 +165,14 @@ func (r *Reactor) showBelow(v *vertex) {
 	}
 	for _, t := range v.sendsTo {
 		r.event(t.v)
+	}
+	if before != engine.StateWouldChange && before != engine.StateUnknown {
+		return
+	}
+	for _, t := range r.byIndex {
+		if t.last == engine.StateUnknown && t.until == v.id {
+			r.event(t)
+		}
 	}
 }
 
