@@ -411,6 +411,8 @@ func TestLaw11ExplicitFalseWinsOverDefault(t *testing.T) {
 		defer rg.close()
 		no, applied := false, map[string]bool{}
 		note := func(_ context.Context, f *fake, apply bool) (bool, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			applied[f.Name()] = apply
 			return !apply, nil
 		}

@@ -154,6 +154,7 @@ func TestLaw7RefreshWhileTheTargetActsOnTheOneBefore(t *testing.T) {
 		}}
 		rg.swap(newDecl(t).add("src", src).add("dst", dst).edges("src!dst"))
 		time.Sleep(2500 * time.Millisecond) // dst acts on the first
+		synctest.Wait()
 		todo = true
 		ev <- struct{}{}
 		time.Sleep(time.Minute)
