@@ -29,7 +29,7 @@ lint:
 
 # The table of what things cost, as ratios to a floor measured in the same run.
 # To keep it: make bench BENCH='-markdown docs/benchmarks.md'
-bench:
+bench: build
 	$(GO) run ./integration/bench $(BENCH)
 
 # The reference, from the types, the verbs and their flags.
