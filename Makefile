@@ -40,6 +40,7 @@ check: lint test
 
 # What the tests need beside Go: buses of their own.
 tools:
+	@$(GO) mod download
 	@command -v dbus-daemon >/dev/null || .ci/install dbus-daemon
 
 clean:

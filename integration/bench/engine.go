@@ -20,7 +20,6 @@ type running struct {
 	done      chan error
 	converged chan time.Time
 	swapped   chan mgmt.Swap
-	runs      chan mgmt.Run // nil unless wanted
 }
 
 // start runs a frontend.
