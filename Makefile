@@ -1,11 +1,17 @@
-# make run    builds mgmt and shows it at work in a temporary folder
-# make test   every test, from a fresh checkout
+# make run     builds mgmt and shows it at work in a temporary folder
+# make test    every test, from a fresh checkout
+# make build   bin/mgmt, one static file
+# make check   all that CI runs: lint and test
+# make lint    gofmt, go vet, go fix and staticcheck, which all print nothing
+# make race    every test under the race detector
+# make bench   the table of speed and memory; BENCH='-markdown docs/benchmarks.md' keeps it
+# make docs    writes docs/reference from the types and verbs
 
 GO      ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.buildVersion=$(VERSION)
 
-.PHONY: build run test race lint bench docs check tools clean
+.PHONY: help build run test race lint bench docs check tools clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
@@ -42,6 +48,9 @@ check: lint test
 tools:
 	@$(GO) mod download
 	@command -v dbus-daemon >/dev/null || .ci/install dbus-daemon
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
 clean:
 	rm -rf bin
