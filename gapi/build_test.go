@@ -232,8 +232,8 @@ func TestBuildPanics(t *testing.T) {
 		declare(10, "plain", "e"),
 	}},
 		"g:2:1: Validate panicked: oh",
-		"g:3:1: Default panicked: no default",
-		"g:5:1: Default panicked: no default",
+		"g:3:1: kind \"rotten\": Default panicked: no default",
+		"g:5:1: kind \"rotten\": Default panicked: no default",
 		`g:7:1: kind "wrong": gapi_test.wrong: field Meta: the key "meta" is reserved for the declaration of a resource`,
 	)
 }

@@ -2,7 +2,6 @@ package gapi
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -83,7 +82,7 @@ func (b *builder) kindOf(it *item) *kindInfo {
 }
 
 func (b *builder) findKind(kind string) kindEntry {
-	k, err := describe(b.reg, kind)
+	k, err := b.reg.Kind(kind)
 	if unknown, ok := errors.AsType[*engine.UnknownKindError](err); ok {
 		return kindEntry{why: schema.Diagnostic{Message: "unknown resource kind " + quote(kind), Suggestion: unknown.Near}}
 	}
@@ -91,14 +90,6 @@ func (b *builder) findKind(kind string) kindEntry {
 		return kindEntry{why: schema.Diagnostic{Message: err.Error()}}
 	}
 	return kindEntry{info: newKindInfo(k)}
-}
-
-func describe(reg *engine.Registry, kind string) (k engine.Kind, err error) {
-	defer catch("Default", &err)
-	if k, err = reg.Kind(kind); err == nil && k.Type == nil {
-		err = fmt.Errorf("kind %q: its resources can't be made", kind)
-	}
-	return k, err
 }
 
 func (b *builder) goKindOf(it *item) *kindInfo {
