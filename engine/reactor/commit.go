@@ -87,7 +87,7 @@ func (s *swap) inherit() {
 // succeed takes over from the vertex that v replaces what belongs to the name.
 // The refreshes follow when that one has ended: its run may still alter something.
 func (v *vertex) succeed(old *vertex) {
-	v.before, old.after, old.stays = old, v, true
+	v.before, old.after = old, v
 	v.retries, v.watchTries, v.changed = old.retries, old.watchTries, old.changed
 	v.guard(old.guarded)
 	for i := range v.recv {
@@ -197,7 +197,7 @@ func (r *Reactor) leave(v *vertex) {
 		return
 	}
 	r.active++
-	go r.depart(v, v.after == nil && !v.stays)
+	go r.depart(v, v.after == nil)
 }
 
 // finished takes the news that a vertex has left, and lets the one start that

@@ -13,8 +13,10 @@
 //   - one for the Watch of each vertex that is not polled or hidden,
 //   - one for each CheckApply, or batch of them, that runs at once; it takes the
 //     next run when there is one, and ends when the graph is at rest,
+//   - one for the Swap that is going on,
 //   - one for each vertex that leaves, while its Cleanup runs,
-//   - one for each shared value whose End is running.
+//   - one for each shared value whose End is running,
+//   - one that cleans up at the end.
 //
 // Run owns all of them and returns when they have ended. The one exception is
 // Abandon: then it returns an engine.AbandonedError that names the vertices whose
@@ -24,8 +26,14 @@
 //
 // The fifteen laws are in docs/ARCHITECTURE.md. Here they mean:
 //
-//   - A field of a resource is written only by the loop, under Reactor.values,
-//     while neither Watch nor CheckApply of that resource runs.
+//   - A parameter of a resource is written only by the loop, under
+//     Reactor.values, while neither Watch nor CheckApply of that resource runs;
+//     that of a nowatch field while no CheckApply runs. SetRefresh and SetRecv are
+//     called by the loop before each run.
+//   - A suspended vertex belongs to the Swap that exchanges it: nothing of it
+//     starts, and the loop leaves what Init and Cleanup write alone.
+//   - What a run writes to a vertex (intent, job, sent, out) the loop reads only
+//     after its end; a successor gets it when the one before has left.
 //   - A vertex's Watch is started again only after the one before and a running
 //     CheckApply have ended.
 //   - What a run reports (changes, values, outcome) is read by the loop only

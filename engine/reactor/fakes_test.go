@@ -245,10 +245,13 @@ func (s *memStore) Records(_ context.Context, table string) iter.Seq2[engine.Rec
 	}
 }
 
-func (s *memStore) Commit(_ context.Context, ws []engine.Write) error {
+func (s *memStore) Commit(ctx context.Context, ws []engine.Write) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.n++
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if s.fail != nil {
 		return s.fail
 	}

@@ -8,6 +8,7 @@ import (
 
 // Listener is told what happens. Each function may be nil. They are called on
 // the loop, one at a time, in the order of what happened, and must return soon.
+// They must not call the Reactor: its methods wait for the loop.
 type Listener struct {
 	// Swapped: another graph is in effect.
 	Swapped func(Swap)

@@ -34,7 +34,6 @@ type vertex struct {
 	noop      bool          // nothing may be altered
 	inited    bool          // written by Swap, and by who cleans up
 	gone      bool          // it has left the graph
-	stays     bool          // its name is still in the graph that it has left
 	suspended bool          // a Swap waits for its end, or it could not be brought back: nothing of it starts
 	resumed   bool          // the Swap has failed: it goes on when it has ended
 	idle      chan struct{} // see idleChan
