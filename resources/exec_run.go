@@ -140,7 +140,7 @@ func (x *ExecRes) apply(ctx context.Context) (*execLast, error) {
 			return nil, fmt.Errorf("cmd ended well, but %s does not exist after it", x.Creates)
 		}
 	}
-	x.init.Logf("ran in %s", time.Since(start).Round(time.Millisecond))
+	x.init.Log.Debug("command ended", "took", time.Since(start).Round(time.Millisecond))
 	if res.Truncated {
 		x.init.Logf("it printed more than is kept; what is sent is cut off")
 	}
