@@ -13,8 +13,10 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
-	_ "github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -156,5 +158,23 @@ func TestOptionsAreChecked(t *testing.T) {
 		if _, err := mgmt.New(o); err == nil {
 			t.Errorf("%+v passes", o)
 		}
+	}
+}
+
+// TestPlanIsOfTheFirstGraph: what comes after it is not looked at.
+func TestPlanIsOfTheFirstGraph(t *testing.T) {
+	e, err := mgmt.New(mgmt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := func(name string) *gapi.Declared {
+		return &gapi.Declared{Name: name, Resources: []gapi.Declaration{static.Declare("noop", name, &resources.NoopRes{})}}
+	}
+	plan, err := e.Plan(t.Context(), static.New(one("a"), one("b")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Graph != "a" || len(plan.Steps) != 1 || plan.Steps[0].Resource != "noop[a]" {
+		t.Errorf("planned %+v", plan)
 	}
 }

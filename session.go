@@ -192,6 +192,8 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case err == nil && s.e.opt.readOnly:
+			return nil // a plan is of the first graph
 		case err == nil:
 			good = true
 			continue

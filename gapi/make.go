@@ -148,8 +148,12 @@ func metaPath(p string) string {
 	return "meta." + p
 }
 
-// checkName refuses names that need a permission that was not given.
+// checkName refuses names that nothing can have, and those that need a permission
+// that was not given.
 func (b *builder) checkName(it *item) {
+	if strings.ContainsRune(it.name, 0) {
+		b.errorf(it, it.namePos(), "the name %s holds a NUL character", quote(it.name))
+	}
 	if strings.HasPrefix(it.name, "$") && !it.res.MetaParams().Dollar {
 		b.errorf(it, it.namePos(), "the name %s begins with a dollar sign, allow it with meta: {dollar: true} if it is no forgotten variable", quote(it.name))
 	}
