@@ -82,7 +82,10 @@ func (r *FileRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	c := &fileRun{FileRes: r, ctx: ctx, apply: apply, path: r.filePath(), started: time.Now()}
-	c.secret = tainted(r.init, "content", "Content")
+	c.secret = tainted(r.init, "content", "Content") || c.shared().holdsSecret(r.copied())
+	if c.secret {
+		c.shared().keepSecret(c.path)
+	}
 	r.tell(c.path) // it may have been received
 	if err := c.owners(); err != nil {
 		return false, err

@@ -30,8 +30,8 @@ With a ` + "`content`" + `, a ` + "`source`" + `, ` + "`fragments`" + ` or ` + "
 missing. With only an owner, a group or a mode it has to be there already; that it is missing is an error.
 ` + "`state: absent`" + ` removes it. A folder that is not empty needs ` + "`recurse: true`" + ` for that.
 
-The folder above has to exist, except that a folder with ` + "`recurse: true`" + ` makes its parents. Between files of one graph an edge from
-the nearest folder above is made automatically, as from the source and the fragments.
+The folder above has to exist, except that a folder with ` + "`recurse: true`" + ` makes its parents. Say what comes first with
+` + "`depend`" + `: the folder before what is in it, the source and the fragments before what is made of them.
 
 If something else is in the place, such as a folder where a file is wanted, that is an error unless ` + "`force: true`" + ` allows
 it to be replaced, with everything below it.
@@ -40,8 +40,8 @@ it to be replaced, with everything below it.
 
 ` + "`content`" + ` is the whole content. ` + "`source`" + ` is a file to copy, which is watched. ` + "`fragments`" + ` are files whose contents follow one
 another; a folder among them stands for its files, sorted by name. The three exclude each other, and without any of
-them the content is left alone. A content that was received from a secret is never shown, and a file that is made for it gets
-mode 0600 if there is no other.
+them the content is left alone. A content that was received from a secret, or copied from a file of the graph that holds
+one and comes first, is never shown, and a file that is made for it gets mode 0600 if there is no other.
 
 ## Folders
 

@@ -27,6 +27,7 @@ type fileShared struct {
 
 	mu      sync.Mutex
 	managed map[string]int              // how many resources have this path
+	secret  map[string]bool             // paths whose content is not to be shown
 	purging map[chan struct{}]string    // wakes the folder that is purged
 	dirty   map[uint64]fileDirty        // by device
 	clocks  map[uint64]atomicfile.Clock // by device
@@ -49,6 +50,7 @@ func (*FileRes) Shared() (string, func(context.Context, engine.Host) (engine.Sha
 func newFileShared() *fileShared {
 	return &fileShared{
 		managed: map[string]int{},
+		secret:  map[string]bool{},
 		purging: map[chan struct{}]string{},
 		dirty:   map[uint64]fileDirty{},
 		clocks:  map[uint64]atomicfile.Clock{},
@@ -155,6 +157,35 @@ func (s *fileShared) manage(path string) {
 	s.managed[path]++
 }
 
+// keepSecret remembers that the content of a path came from a secret, so that
+// what is copied from it is not shown either.
+func (s *fileShared) keepSecret(path string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.secret[path] = true
+}
+
+// holdsSecret reports whether one of the paths, or one below a path that ends in
+// a slash, has a content that came from a secret.
+func (s *fileShared) holdsSecret(paths []string) bool {
+	if s == nil || len(paths) == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for secret := range s.secret {
+		for _, p := range paths {
+			if p == secret || strings.HasSuffix(p, "/") && strings.HasPrefix(secret, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // unmanage takes a path back, and wakes the folders that now may purge it.
 func (s *fileShared) unmanage(path string) {
 	s.mu.Lock()
@@ -164,6 +195,7 @@ func (s *fileShared) unmanage(path string) {
 		return
 	}
 	delete(s.managed, path)
+	delete(s.secret, path)
 	for wake, root := range s.purging {
 		if strings.HasPrefix(path, root) {
 			select {

@@ -44,6 +44,14 @@ func (r *FileRes) Watch(ctx context.Context) error {
 	}
 }
 
+// copied returns the paths that the content comes from.
+func (r *FileRes) copied() []string {
+	if r.Source == "" || r.Symlink {
+		return r.Fragments
+	}
+	return append([]string{r.Source}, r.Fragments...)
+}
+
 // watched returns the paths to watch, and those of fragments.
 func (r *FileRes) watched() (paths, parts []string) {
 	paths = []string{path.Clean(r.filePath())}
