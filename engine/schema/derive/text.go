@@ -19,10 +19,7 @@ func Text(k Kind, width int) string {
 	var b strings.Builder
 	b.WriteString(k.Name + "\n")
 	for par := range strings.SplitSeq(strings.TrimSpace(k.doc()), "\n\n") {
-		if par != "" {
-			b.WriteString("\n")
-			wrap(&b, par, "  ", width)
-		}
+		paragraph(&b, par, width)
 	}
 	if len(k.Abilities) > 0 {
 		b.WriteString("\n")
@@ -37,6 +34,26 @@ func Text(k Kind, width int) string {
 		}
 	}
 	return b.String()
+}
+
+// paragraph writes one paragraph of Markdown for a terminal: code stays as it is,
+// a heading loses its marks.
+func paragraph(b *strings.Builder, par string, width int) {
+	par = strings.Trim(par, "\n")
+	switch {
+	case par == "":
+	case strings.HasPrefix(par, "    "), strings.HasPrefix(par, "\t"):
+		b.WriteString("\n")
+		for line := range strings.Lines(par + "\n") {
+			b.WriteString("  " + line)
+		}
+	case strings.HasPrefix(par, "#"):
+		b.WriteString("\n")
+		b.WriteString(strings.TrimSpace(strings.TrimLeft(par, "#")) + "\n")
+	default:
+		b.WriteString("\n")
+		wrap(b, par, "  ", width)
+	}
 }
 
 func section(b *strings.Builder, title string, t *schema.Type, width int) {
