@@ -49,7 +49,8 @@ func newInit(a *app) *cobra.Command {
 		Use:   "init [FILE]",
 		Short: "Write a first graph, and the schema with which editors complete it",
 		Long: `Init writes a first graph to a file, ` + firstFile + ` if none is named, and beside it
-` + schemaFile + ` for editors. What is there already is not overwritten.`,
+` + schemaFile + ` for editors. A folder that is missing is made. What is there already is not
+overwritten.`,
 		Example: `  mgmt init
   mgmt init web/graph.yaml`,
 		Args: cobra.MaximumNArgs(1),
@@ -78,6 +79,9 @@ func (a *app) init(path string, force bool) error {
 		if err := mayWrite(files); err != nil {
 			return err
 		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
 	}
 	for _, f := range files {
 		if err := writeFile(f.path, f.content); err != nil {
