@@ -12,7 +12,7 @@
 //
 //   - one for the Watch of each vertex that is not polled or hidden,
 //   - one for each CheckApply, or batch of them, that runs at once; it takes the
-//     next run when there is one, and ends when the graph is at rest,
+//     next run when there is one; when the graph is at rest one is left,
 //   - one for the Swap that is going on,
 //   - one for each vertex that leaves, while its Cleanup runs,
 //   - one for each shared value whose End is running,

@@ -148,8 +148,8 @@ func (r *Reactor) turn(ctx context.Context) {
 		}
 		r.begin(slots)
 	}
-	if len(r.idle) > 0 && r.m.AtRest() {
-		r.dismiss()
+	if len(r.idle) > 1 && r.m.AtRest() {
+		r.dismiss(1)
 	}
 	r.settle()
 }
@@ -289,7 +289,7 @@ func (r *Reactor) lockForGood() bool {
 // endWorkers ends the workers. Those that still run after Abandon end with their
 // runs.
 func (r *Reactor) endWorkers(ended bool) {
-	r.dismiss()
+	r.dismiss(0)
 	if ended {
 		r.workers.Wait()
 		return

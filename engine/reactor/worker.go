@@ -4,7 +4,8 @@ import "context"
 
 // worker is a goroutine that runs one task after the other while there is work,
 // so that a wave of runs pays for few goroutines and few grown stacks. When the
-// graph is at rest there is none.
+// graph is at rest one is left, so that a repair begins on a stack that has grown
+// already.
 type worker struct{ tasks chan task }
 
 // task is one run: of one vertex, or of a batch.
@@ -55,11 +56,12 @@ func (r *Reactor) freeWorker(v *vertex) {
 	}
 }
 
-// dismiss ends the idle workers.
-func (r *Reactor) dismiss() {
-	for i, w := range r.idle {
-		close(w.tasks)
-		r.idle[i] = nil
+// dismiss ends the idle workers but some.
+func (r *Reactor) dismiss(but int) {
+	for len(r.idle) > but {
+		last := len(r.idle) - 1
+		close(r.idle[last].tasks)
+		r.idle[last] = nil
+		r.idle = r.idle[:last]
 	}
-	r.idle = r.idle[:0]
 }
