@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -385,4 +387,27 @@ func TestNoWatchFailure(t *testing.T) {
 			t.Errorf("%v, %v", d, err)
 		}
 	}
+}
+
+// A pipe in the place of a file would be waited for, and the sequence with it.
+func TestFollowFileBecomesPipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		host := &fakeHost{}
+		path := write(t, dir, "g.yaml", graphSource("one"))
+		f := follow(t, host, path)
+		f.expect("one")
+		must(t, os.Remove(path))
+		must(t, unix.Mkfifo(path, 0o600))
+		host.touch()
+		f.expect("error: it is neither a file nor a folder")
+		if !slices.Contains(host.watched(), path) {
+			t.Errorf("watches %q", host.watched())
+		}
+		must(t, os.Remove(path))
+		write(t, dir, "g.yaml", graphSource("two"))
+		host.touch()
+		f.expect("two")
+		f.end()
+	})
 }

@@ -66,9 +66,10 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 	return func(yield func(*gapi.Declared, error) bool) {
 		files := newFiles(f.path, f.opts, env.Stdin)
 		if env.NoWatch || env.Host == nil || !watchable(f.path) {
-			yield(files.load().result())
+			yield(files.load(ctx).result())
 			return
 		}
+		files.again = true
 		w := &watcher{host: env.Host, log: env.Log(), settle: f.opts.settle()}
 		defer w.close()
 		f.follow(ctx, files, w, yield)
@@ -115,7 +116,7 @@ func (f *Frontend) follow(ctx context.Context, files *loader, w *watcher, yield 
 func (f *Frontend) settled(ctx context.Context, files *loader, w *watcher, last *loading) (*loading, error) {
 	patience := last != nil
 	for {
-		now := files.load()
+		now := files.load(ctx)
 		anew, err := w.arm(ctx, now.watch)
 		switch {
 		case err != nil, ctx.Err() != nil:

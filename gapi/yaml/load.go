@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -22,6 +25,7 @@ type loader struct {
 	root  string
 	max   int64
 	stdin io.Reader
+	again bool // it is read more than once, and so cannot be a pipe
 	cache map[string]cached
 }
 
@@ -33,6 +37,7 @@ type cached struct {
 // loading is one reading of all files.
 type loading struct {
 	*loader
+	ctx     context.Context
 	left    int64
 	files   int
 	found   map[string]schema.Pos // by real path: where the file was included
@@ -49,16 +54,17 @@ type loading struct {
 // graph; other findings are in Declared.Problems, for Build to tell with its own.
 // It is called by verbs that need no more than one graph.
 func Load(path string, o Options, stdin io.Reader) (*gapi.Declared, error) {
-	return newFiles(path, o, stdin).load().result()
+	return newFiles(path, o, stdin).load(context.Background()).result()
 }
 
 func newFiles(path string, o Options, stdin io.Reader) *loader {
 	return &loader{root: path, max: o.maxBytes(), stdin: stdin}
 }
 
-// load reads everything.
-func (l *loader) load() *loading {
-	g := &loading{loader: l, left: l.max, found: map[string]schema.Pos{}, cache: map[string]cached{}}
+// load reads everything. Only a pipe or a device can make it wait, until the
+// context ends.
+func (l *loader) load(ctx context.Context) *loading {
+	g := &loading{loader: l, ctx: ctx, left: l.max, found: map[string]schema.Pos{}, cache: map[string]cached{}}
 	g.path(l.root, schema.Pos{})
 	l.cache = g.cache
 	return g
@@ -146,10 +152,11 @@ func (g *loading) path(path string, from schema.Pos) {
 	case info.Mode().IsRegular():
 		g.watched(path)
 		g.file(path, from)
-	case from.IsZero():
+	case from.IsZero() && !g.again:
 		g.special(path)
 	default:
-		g.fail(path, from, errors.New("it is neither a file nor a folder"))
+		g.watched(path)
+		g.fail(path, from, errNoFile)
 	}
 }
 
@@ -159,9 +166,16 @@ func (g *loading) watched(path string) {
 	}
 }
 
+var errNoFile = errors.New("it is neither a file nor a folder")
+
+// open opens a file without waiting for who writes to it, should it be a pipe.
+func open(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+}
+
 // special reads a pipe or a device, once.
 func (g *loading) special(path string) {
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		g.fail(path, schema.Pos{}, err)
 		return
@@ -173,6 +187,9 @@ func (g *loading) special(path string) {
 func (g *loading) stream(name string, r io.Reader) {
 	if r == nil {
 		r = strings.NewReader("")
+	}
+	if f, ok := r.(*os.File); ok {
+		r = patient{g.ctx, f}
 	}
 	src, err := g.readAll(r, 0)
 	if err != nil {
@@ -217,18 +234,22 @@ func (g *loading) file(path string, from schema.Pos) {
 	if !g.first(path, from) {
 		return
 	}
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		g.missing = g.missing || errors.Is(err, fs.ErrNotExist)
 		g.fail(path, from, err)
 		return
 	}
 	defer f.Close()
-	var size int64
-	if info, err := f.Stat(); err == nil {
-		size = info.Size()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNoFile // it has taken the place of the file just now
 	}
-	src, err := g.readAll(f, size)
+	if err != nil {
+		g.fail(path, from, err)
+		return
+	}
+	src, err := g.readAll(f, info.Size())
 	if err != nil {
 		g.fail(path, from, err)
 		return
