@@ -10,11 +10,14 @@ import (
 )
 
 // endings are the signals that end the program. A terminal that is closed sends
-// SIGHUP; what was started with nohup ignores it, and goes on doing so.
+// SIGHUP, and a reader of the log that has gone SIGPIPE; what was started with
+// nohup ignores them, and goes on doing so.
 func endings() []os.Signal {
 	list := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		list = append(list, syscall.SIGHUP)
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE} {
+		if !signal.Ignored(sig) {
+			list = append(list, sig)
+		}
 	}
 	return list
 }
@@ -33,6 +36,10 @@ func (a *app) onSignals(ctx context.Context, abandon func(), tell func(os.Signal
 		for n := 1; ; n++ {
 			select {
 			case sig := <-ch:
+				if sig == syscall.SIGPIPE && n > 1 {
+					n-- // each line that nobody reads sends one; it is no impatience
+					continue
+				}
 				switch n {
 				case 1:
 					tell(sig, "stopping; once more to stop waiting")
