@@ -88,6 +88,7 @@ type execRun struct {
 	taken  uint64        // of them, those that a successful run has answered
 	stamp  string        // of watchfiles, before the last successful run
 	done   bool          // there was a successful run
+	unkept *execLast     // of the last successful run, as long as it can't be written down
 	armed  bool          // Watch has been armed before; of Watch alone
 }
 

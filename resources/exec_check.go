@@ -54,9 +54,7 @@ func (x *ExecRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	now.Mtimes = mtimes
-	if err := x.saveLast(now); err != nil {
-		return false, err
-	}
+	x.keepLast(now)
 	x.run.done, x.run.taken, x.run.stamp = true, seen, stamp
 	return false, x.send(now)
 }

@@ -19,6 +19,9 @@ const execLastFile = "last.json"
 // loadLast returns nil when there was no run yet. What can't be read is as if it
 // were not there.
 func (x *ExecRes) loadLast() *execLast {
+	if x.run.unkept != nil {
+		return x.run.unkept
+	}
 	data, err := readPrivate(x.init, execLastFile)
 	if err != nil || data == nil {
 		if err != nil {
@@ -32,6 +35,17 @@ func (x *ExecRes) loadLast() *execLast {
 		return nil
 	}
 	return &last
+}
+
+// keepLast saves what a run has left. If it can't, as on a full disk, the run was
+// successful all the same, and must not be made again for that: what it has left
+// lives as long as this instance.
+func (x *ExecRes) keepLast(last *execLast) {
+	x.run.unkept = nil
+	if err := x.saveLast(last); err != nil {
+		x.run.unkept = last
+		x.init.Logf("what is kept of this run is lost with the end of the program: %v", err)
+	}
 }
 
 func (x *ExecRes) saveLast(last *execLast) error {

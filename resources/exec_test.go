@@ -783,3 +783,26 @@ func TestThingUID(t *testing.T) {
 		}
 	}
 }
+
+// A run whose output can't be kept, as on a full disk, is not made again.
+func TestExecKeepsInMemoryWhatCannotBeSaved(t *testing.T) {
+	dir := t.TempDir()
+	blocked := filepath.Join(dir, "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src := filepath.Join(dir, "src")
+	if err := os.WriteFile(src, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &ExecRes{Cmd: "one", Mtimes: []string{src}}
+	s, f := newExec(t, r, enginetest.WithVarDir(filepath.Join(blocked, "var")))
+	want(t, f, r, "ran")
+	expect(t, s, "one")
+	f.Reset()
+	want(t, f, r, "")
+	expect(t, s, "")
+	if sent, ok := f.Sent().(*ExecSends); !ok || sent.Stdout != "out of one\n" {
+		t.Errorf("sent %+v", f.Sent())
+	}
+}
