@@ -100,6 +100,8 @@ func quantile(ds []time.Duration, q float64) time.Duration {
 
 func round(d time.Duration) string {
 	switch {
+	case d < time.Microsecond:
+		return d.String()
 	case d >= time.Second:
 		return d.Round(10 * time.Millisecond).String()
 	case d >= 10*time.Millisecond:
