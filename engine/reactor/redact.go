@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -30,10 +31,29 @@ func (v *vertex) guardList(vals []value) {
 	var texts []string
 	for _, val := range vals {
 		if val.secret {
-			eachText(val.v, func(s string, _ bool) { texts = append(texts, s, strings.TrimSpace(s)) })
+			eachText(val.v, func(s string, _ bool) { texts = append(texts, guises(s)...) })
 		}
 	}
 	v.guard(texts)
+}
+
+// minLine is the length from which a line of a secret of many lines is one.
+const minLine = 4
+
+// guises returns the forms in which a secret stands in messages: as it is, without
+// the space around it, quoted, and each of its lines.
+func guises(s string) []string {
+	list := []string{s, strings.TrimSpace(s)}
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); len(line) >= minLine {
+			list = append(list, line)
+		}
+	}
+	for _, t := range list {
+		quoted := strconv.Quote(t)
+		list = append(list, quoted[1:len(quoted)-1])
+	}
+	return list
 }
 
 // guard keeps some texts out of all that v says.

@@ -20,6 +20,7 @@ func (r *Reactor) ran(v *vertex) {
 	}
 	o := v.out
 	if r.ctx.Err() != nil && o.err != nil {
+		r.m.Unready(v.slot) // it has not failed: it is unsettled
 		r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
 		return // cut by the end of Run: no news
 	}

@@ -204,7 +204,10 @@ func (v *vertex) assignOne(w *wire) (undo func(), err error) {
 	if err == nil {
 		err = schema.Set(v.res, w.Field, schema.Clone(w.next.v))
 	}
-	if err != nil {
+	switch {
+	case err != nil && w.next.secret: // the reason may quote a part of it
+		return func() {}, fmt.Errorf("%s: the secret from %s does not fit", w.Field, w.From.ID())
+	case err != nil:
 		return func() {}, fmt.Errorf("%s: %w", w.Field, err)
 	}
 	w.have, w.waiting, w.value = true, false, w.next
