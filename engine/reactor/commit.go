@@ -26,7 +26,6 @@ func (s *swap) commit() error {
 	}
 	for i, v := range s.all {
 		v.index = int32(i)
-		v.decl = s.g.Value(i)
 	}
 	r.graph, r.byIndex, r.byID = s.g, s.all, s.byID
 	r.generation++
@@ -212,10 +211,12 @@ func (r *Reactor) finished(v *vertex) {
 	r.free = append(r.free, v.slot)
 	r.tellIdle(v)
 	n := v.after
+	// Somebody may still hold a function of v: that must not keep the others.
+	v.after, v.notify, v.sendsTo = nil, nil, nil
 	if n == nil {
 		return
 	}
-	v.after, n.before = nil, nil
+	n.before = nil
 	n.pending, n.intent = slices.Concat(v.pending, n.pending), n.intent || v.intent
 	switch {
 	case n.gone:

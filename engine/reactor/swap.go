@@ -147,7 +147,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
-	v = &vertex{r: r, id: id, decl: decl, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
+	v = &vertex{r: r, id: id, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
 	v.noop = r.noopOf(v.meta)
 	v.key = batchKey(decl.Res, v.meta, v.noop)
 	if len(decl.Recv) > 0 {

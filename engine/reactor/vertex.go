@@ -21,7 +21,6 @@ import (
 // is owned by the loop.
 type vertex struct {
 	r     *Reactor
-	decl  *engine.Vertex
 	res   engine.Res
 	meta  *engine.MetaParams
 	id    string
