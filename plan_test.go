@@ -161,20 +161,23 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// TestPlanIsOfTheFirstGraph: what comes after it is not looked at.
+// TestPlanIsOfTheFirstGraph: what comes after it is not looked at, also where
+// looking at the first one takes a while.
 func TestPlanIsOfTheFirstGraph(t *testing.T) {
 	e, err := mgmt.New(mgmt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	one := func(name string) *gapi.Declared {
-		return &gapi.Declared{Name: name, Resources: []gapi.Declaration{static.Declare("noop", name, &resources.NoopRes{})}}
+		return &gapi.Declared{Name: name, Resources: []gapi.Declaration{
+			static.Declare("test", name, &resources.TestRes{Sleep: 200 * time.Millisecond}),
+		}}
 	}
 	plan, err := e.Plan(t.Context(), static.New(one("a"), one("b")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan.Graph != "a" || len(plan.Steps) != 1 || plan.Steps[0].Resource != "noop[a]" {
+	if plan.Graph != "a" || len(plan.Steps) != 1 || plan.Steps[0].Resource != "test[a]" {
 		t.Errorf("planned %+v", plan)
 	}
 }

@@ -157,13 +157,11 @@ func restless(list []Status) []string {
 	slices.SortStableFunc(list, func(a, b Status) int { return cmp.Compare(b.Changed, a.Changed) })
 	var out []string
 	for _, st := range list {
-		switch st.State {
-		case engine.StateStarting, engine.StateWaiting, engine.StateRunning:
+		switch {
+		case st.Changed > 1: // whatever it does at this moment
+			out = append(out, fmt.Sprintf("%s has changed %d times", st.Resource, st.Changed))
+		case st.State == engine.StateStarting, st.State == engine.StateWaiting, st.State == engine.StateRunning:
 			out = append(out, fmt.Sprintf("%s is %s", st.Resource, st.State))
-		default:
-			if st.Changed > 1 {
-				out = append(out, fmt.Sprintf("%s has changed %d times", st.Resource, st.Changed))
-			}
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -21,6 +22,7 @@ type counter struct {
 // TestSecretInOtherGuises: a secret is not shown quoted, by its lines, or as a part
 // of why it does not fit.
 func TestSecretInOtherGuises(t *testing.T) {
+	long := "head-9f3c" + strings.Repeat("x", 300) // messages cut it off
 	const secret = "first\"line'9f3c\nsecond\\line-7d1a\n"
 	bubble(t, func(t *testing.T) {
 		w := newWorld()
@@ -32,12 +34,17 @@ func TestSecretInOtherGuises(t *testing.T) {
 			return false, fmt.Errorf("no user %q, nor %s, nor %q", f.Want, lines[1], lines[0])
 		}}
 		rg.swap(newDecl(t).add("quoted", quoted, "want=fake[src].secret").
-			add("number", &counter{fake: fake{w: w}}, "num=fake[src].secret").add("src", src).edges("src>quoted", "src>number"))
+			add("number", &counter{fake: fake{w: w}}, "num=fake[long].secret").add("src", src).
+			add("long", newSender(w, func() sends { return sends{Secret: schema.NewSecret(long)} })).
+			edges("src>quoted", "long>number"))
 		rg.rest()
 		for _, name := range []string{"quoted", "number"} {
 			s := rg.state(name)
 			if s.State != engine.StateFailed {
 				t.Fatalf("%s is %s", name, s.State)
+			}
+			if name == "number" && !strings.Contains(s.Err.Error(), "does not fit") {
+				t.Errorf("number failed otherwise: %v", s.Err)
 			}
 			for _, part := range []string{"9f3c", "7d1a"} {
 				if strings.Contains(s.Err.Error(), part) {
@@ -48,20 +55,28 @@ func TestSecretInOtherGuises(t *testing.T) {
 	})
 }
 
-// TestWhatTheEndCutsHasNotFailed: a run that Run's end cuts counts as unsettled.
+// TestWhatTheEndCutsHasNotFailed: an error of which the loop hears after the end of
+// Run's context may be of that end, so the vertex counts as unsettled.
 func TestWhatTheEndCutsHasNotFailed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()
 		rg := newRig(t, reactor.Options{})
-		started := make(chan struct{})
-		f := &fake{w: w, check: func(ctx context.Context, _ *fake, _ bool) (bool, error) {
-			close(started)
-			<-ctx.Done()
+		after := func(d time.Duration) *sender {
+			return newSender(w, func() sends { time.Sleep(d); return sends{Out: "v"} })
+		}
+		// The first Validate keeps the loop while "ends" and "cut" come to their
+		// ends, so that it hears of both at once; the second one is the end.
+		slow := &fake{w: w, validate: func(*fake) error { time.Sleep(time.Second); return nil }}
+		last := &fake{w: w, validate: func(*fake) error { rg.stop(); return nil }}
+		cut := &fake{w: w, check: func(context.Context, *fake, bool) (bool, error) {
+			time.Sleep(600 * time.Millisecond)
 			return false, errors.New("cut")
 		}}
-		rg.swap(newDecl(t).add("f", f))
-		<-started
-		rg.close()
+		rg.swap(newDecl(t).add("cut", cut).add("holds", after(250*time.Millisecond)).add("ends", after(500*time.Millisecond)).
+			add("slow", slow, "want=fake[holds].out").add("last", last, "want=fake[ends].out").edges("holds>slow", "ends>last"))
+		if err := <-rg.done; err != nil {
+			t.Fatal(err)
+		}
 		if c, _ := rg.r.Final(); c[engine.StateFailed] != 0 {
 			t.Errorf("Final says %v", c)
 		}
