@@ -204,6 +204,18 @@ func TestMetaParamsCmp(t *testing.T) {
 		"retry":      func(m *engine.MetaParams) { m.Retry = 1 },
 		"retryreset": func(m *engine.MetaParams) { m.RetryReset = true },
 		"delay":      func(m *engine.MetaParams) { m.Delay = time.Second },
+		"delaymax":   func(m *engine.MetaParams) { m.DelayMax = time.Second },
+		"settle":     func(m *engine.MetaParams) { m.Settle = time.Second },
+		"limit":      func(m *engine.MetaParams) { m.Limit = 0.5 },
+		"burst":      func(m *engine.MetaParams) { m.Burst = 1 },
+		"reset":      func(m *engine.MetaParams) { m.Reset = true },
+		"rewatch":    func(m *engine.MetaParams) { m.Rewatch = true },
+		"realize":    func(m *engine.MetaParams) { m.Realize = true },
+		"reverse":    func(m *engine.MetaParams) { m.Reverse = true },
+		"autoedge":   func(m *engine.MetaParams) { m.AutoEdge = &yes },
+		"autogroup":  func(m *engine.MetaParams) { m.AutoGroup = &yes },
+		"drift":      func(m *engine.MetaParams) { m.Drift = engine.DriftReport },
+		"export":     func(m *engine.MetaParams) { m.Export = []string{"*"} },
 		"timeout":    func(m *engine.MetaParams) { m.Timeout = time.Second },
 		"poll":       func(m *engine.MetaParams) { m.Poll = time.Second },
 		"sema":       func(m *engine.MetaParams) { m.Sema = []string{"a"} },
@@ -225,7 +237,7 @@ func TestMetaParamsCmp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(typ.Keys()); n != 9 {
+	if n := len(typ.Keys()); n != 21 {
 		t.Errorf("there are %d metaparameters: add the new one here", n)
 	}
 }

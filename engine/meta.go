@@ -3,7 +3,9 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,42 +14,104 @@ import (
 )
 
 // MetaParams are the parameters that every resource has: how the engine runs
-// it. A zero value means what DefaultMetaParams says.
+// it. The zero value is what DefaultMetaParams says: absent metaparameters.
 type MetaParams struct {
 	Noop       *bool         `yaml:"noop" doc:"Only look and report, alter nothing. An explicit false wins over the flag --noop=default."`
 	Retry      int           `yaml:"retry" mgmt:"min=-1" doc:"How often to try again after a failure; -1 for ever."`
 	RetryReset bool          `yaml:"retryreset" doc:"Count retries anew after a success."`
 	Delay      time.Duration `yaml:"delay" mgmt:"unit=ms" doc:"How long to wait before a retry; a bare integer is milliseconds."`
+	DelayMax   time.Duration `yaml:"delaymax" mgmt:"unit=ms" doc:"With it the wait before a retry doubles with each one, from delay up to this, shortened at random by up to half; 0 for the same wait each time. A bare integer is milliseconds."`
 	Timeout    time.Duration `yaml:"timeout" mgmt:"unit=ms" doc:"How long one CheckApply may take, 0 for no limit; a bare integer is milliseconds."`
-	Poll       time.Duration `yaml:"poll" mgmt:"unit=s" doc:"Look again after this time instead of watching; 0 to watch. A bare integer is seconds."`
+	Poll       time.Duration `yaml:"poll" mgmt:"unit=s" doc:"Look again this long after the last look (a tenth is left to chance) instead of watching; 0 to watch. A bare integer is seconds."`
+	Settle     time.Duration `yaml:"settle" mgmt:"unit=s" doc:"How long the thing must have been quiet before its events are acted on, 0 to act at once; after ten times as long they are, quiet or not. A bare integer is seconds."`
+	Limit      float64       `yaml:"limit" mgmt:"min=0" doc:"How many runs a second are allowed on average, whatever causes them; 0 for no limit. Needs burst."`
+	Burst      int           `yaml:"burst" mgmt:"min=0" doc:"How many runs may come at once under limit, after a time without any."`
+	Reset      bool          `yaml:"reset" doc:"When the graph declares the resource anew and differently, begin anew too: retries and limit do not carry over."`
 	Sema       []string      `yaml:"sema" doc:"Semaphores to hold while running, each name or name:count; at most count (1 by default) resources hold one of that name and count at once."`
+	Rewatch    bool          `yaml:"rewatch" doc:"When it has failed for good, every new graph makes it try again, even one that declares it just the same."`
+	Realize    bool          `yaml:"realize" doc:"A graph without this resource takes effect only after it has been brought about once, or has failed for good."`
+	Reverse    bool          `yaml:"reverse" doc:"When the resource leaves the graph, bring back what was there before its first change."`
+	AutoEdge   *bool         `yaml:"autoedge" doc:"Take part in automatic edges (true if absent)."`
+	AutoGroup  *bool         `yaml:"autogroup" doc:"Allow to be run as a member of a group (true if absent)."`
+	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"What to do when the thing is not as declared: fix it (if absent), or report: say so, and repair nothing, ever."`
+	Export     []string      `yaml:"export" doc:"For which hosts to publish the resource; * for all."`
 	Hidden     bool          `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool          `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
 }
 
+// Drift says what is done with a thing that is not as declared.
+type Drift string
+
+// The policies of drift. The empty one means DriftFix.
+const (
+	DriftFix    Drift = "fix"
+	DriftReport Drift = "report" // look and say, alter nothing
+)
+
 // DefaultMetaParams returns what absent metaparameters mean.
 func DefaultMetaParams() *MetaParams { return &MetaParams{} }
 
-// Validate returns everything that is wrong with the metaparameters.
+// AutoEdges reports whether the resource takes part in automatic edges.
+func (m *MetaParams) AutoEdges() bool { return m.AutoEdge == nil || *m.AutoEdge }
+
+// AutoGroups reports whether the resource may become a member of a group.
+func (m *MetaParams) AutoGroups() bool { return m.AutoGroup == nil || *m.AutoGroup }
+
+// Validate returns everything that is wrong with the metaparameters: one error,
+// or several joined. Each begins with the key that it is about.
 func (m *MetaParams) Validate() error {
 	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if m.Retry < -1 {
-		errs = append(errs, fmt.Errorf("retry is %d, it must be -1 (for ever) or more", m.Retry))
+		bad("retry is %d, it must be -1 (for ever) or more", m.Retry)
 	}
 	for _, d := range []struct {
 		key string
 		val time.Duration
-	}{{"delay", m.Delay}, {"timeout", m.Timeout}, {"poll", m.Poll}} {
+	}{
+		{"delay", m.Delay}, {"delaymax", m.DelayMax}, {"timeout", m.Timeout}, {"poll", m.Poll}, {"settle", m.Settle},
+	} {
 		if d.val < 0 {
-			errs = append(errs, fmt.Errorf("%s is %s, it must not be negative", d.key, d.val))
+			bad("%s is %s, it must not be negative", d.key, d.val)
 		}
+	}
+	switch {
+	case m.DelayMax > 0 && m.Delay <= 0:
+		bad("delaymax is %s without a delay to begin with, set delay too", m.DelayMax)
+	case m.DelayMax > 0 && m.DelayMax < m.Delay:
+		bad("delaymax is %s, it must not be below delay, which is %s", m.DelayMax, m.Delay)
+	}
+	if err := m.validateLimit(); err != nil {
+		errs = append(errs, err)
 	}
 	for _, s := range m.Sema {
 		if _, _, err := ParseSema(s); err != nil {
 			errs = append(errs, err)
 		}
 	}
+	if m.Drift != "" && m.Drift != DriftFix && m.Drift != DriftReport {
+		bad("drift is %q, it must be fix or report", m.Drift)
+	}
+	if slices.Contains(m.Export, "") {
+		bad("export names a host without a name, write the name of a host, or * for all")
+	}
 	return errors.Join(errs...)
+}
+
+// validateLimit checks limit and burst, which have a sense only together.
+func (m *MetaParams) validateLimit() error {
+	switch {
+	case math.IsNaN(m.Limit) || math.IsInf(m.Limit, 0) || m.Limit < 0:
+		return fmt.Errorf("limit is %v, it must be a number of runs a second, 0 for no limit", m.Limit)
+	case m.Burst < 0:
+		return fmt.Errorf("burst is %d, it must not be negative", m.Burst)
+	case m.Limit > 0 && m.Burst == 0:
+		return fmt.Errorf("limit is %v without a burst, which allows no run at all, set burst to 1 or more", m.Limit)
+	case m.Limit == 0 && m.Burst > 0:
+		return fmt.Errorf("burst is %d without a limit, set limit too", m.Burst)
+	default:
+		return nil
+	}
 }
 
 // ParseSema splits name or name:count. The count is 1 when absent.

@@ -33,6 +33,11 @@ type Env struct {
 	Hostname string           // of this machine
 	Logger   *slog.Logger     // nil for none
 	Stdin    io.Reader        // what an input named "-" reads; nil for an empty one
+
+	// Reload, when not nil, is received from when somebody asks for the input to
+	// be read again at once: the frontend then yields it, whether it has changed
+	// or not.
+	Reload <-chan struct{}
 }
 
 // Log returns the logger, one that discards if there is none.

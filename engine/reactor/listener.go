@@ -46,6 +46,63 @@ type Run struct {
 	Attempt   int           // 0, or which retry this was
 	Retry     bool          // it will be tried again,
 	RetryIn   time.Duration // after this
+
+	ID         uint64    // counts the runs of this reactor, from 1
+	Generation int       // of the graph
+	Class      Class     // why what changed has changed
+	Triggers   []Trigger // what asked for the run, at most MaxTriggers; must not be altered
+}
+
+// Class tells changes apart by what caused them.
+type Class uint8
+
+// The classes of a run. The first that applies is taken.
+const (
+	Intended   Class = iota // the graph declares something new, or it has just been started
+	Cascade                 // another vertex refreshed it, or sent it another value
+	Corrective              // the world has changed
+)
+
+var classWords = [...]string{"intended", "cascade", "corrective"}
+
+// String returns the word for the class.
+func (c Class) String() string { return classWords[c] }
+
+// MarshalText writes the word for the class.
+func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// MaxTriggers bounds how many different triggers of one run are told.
+const MaxTriggers = 8
+
+// Cause is what a Trigger is.
+type Cause string
+
+// The causes of runs.
+const (
+	CauseGraph   Cause = "graph"   // a graph in which it is new or has changed took effect
+	CauseEvent   Cause = "event"   // its Watch reported an event
+	CausePoll    Cause = "poll"    // it is polled, and it was time
+	CauseRefresh Cause = "refresh" // another vertex has changed and notifies it
+	CauseValue   Cause = "value"   // another vertex has sent it another value
+	CauseRetry   Cause = "retry"   // it had failed, and the wait is over
+	CauseWatch   Cause = "watch"   // its Watch had failed or was ended, and is there again
+	CauseSweep   Cause = "sweep"   // it is looked at from time to time without an event
+	CauseResume  Cause = "resume"  // an operator, or the end of a pause, let it go on
+	CauseAbove   Cause = "above"   // under noop: what stands above it came out differently
+)
+
+// Trigger is one reason for which a vertex was run.
+type Trigger struct {
+	Cause Cause
+	From  string // refresh, value, above: the vertex that caused it,
+	Run   uint64 // and the ID of its run; 0 when that was in an earlier process
+	Field string // value: the field that received it
+
+	// event: what the machine reported, where it said so
+	Source string // inotify, poll, dbus, ...
+	Path   string // of the first event
+	Merged int    // how many triggers were merged into this one; 1 for one
+	Resync bool   // events may have been lost: it was looked at for safety
 }
 
 func (l Listener) swapped(s Swap) {

@@ -16,6 +16,23 @@ type Status struct {
 	BlockedBy string        // the ancestor that blocks it, or that it waits for
 	Until     string        // with StateUnknown
 	Changed   int           // how many runs changed something
+	Pause     *Pause        // with StatePaused
+	Held      *Held         // with StateHeld
+}
+
+// Pause is the word of an operator that a vertex, or every one, is left alone
+// for a while.
+type Pause struct {
+	Resource string    // kind[name]; empty for all
+	Until    time.Time // by the wall clock; zero for until it is resumed
+	Reason   string
+}
+
+// Held says which brake keeps a vertex from being altered.
+type Held struct {
+	Brake  string        // budget or fight
+	Reason string        // in words
+	For    time.Duration // until it goes on by itself; 0 when it waits to be told
 }
 
 // Counts returns how many vertices are in each state.
