@@ -27,8 +27,21 @@ const (
 	filePrivate = 0o600
 )
 
-// file makes one plain file right.
+// file makes one plain file right. Where something else takes its place
+// meanwhile, that is looked at too, once; what was reported stands.
 func (c *fileRun) file(n fileNode, w fileWant) error {
+	err := c.lookedAt(n, w)
+	if !c.apply || !errors.Is(err, atomicfile.ErrChanged) {
+		return err
+	}
+	quiet := c.quiet
+	defer func() { c.quiet = quiet }()
+	c.quiet, n.seen = true, nil
+	return c.lookedAt(n, w)
+}
+
+// lookedAt makes a plain file right as it is when it is looked at.
+func (c *fileRun) lookedAt(n fileNode, w fileWant) error {
 	st, err := n.lstat()
 	switch {
 	case isMissing(err):

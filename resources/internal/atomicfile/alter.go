@@ -13,6 +13,20 @@ func (d Dir) rename(from, to string) error {
 	return pathError("replace", d.Path(to), err)
 }
 
+// give renames to a name that nothing has; ErrChanged says that something has
+// it. A file system that can't tell replaces.
+func (d Dir) give(from, to string) error {
+	a, b := d.at(from), d.at(to)
+	err := retry(func() error { return unix.Renameat2(d.fd, a, d.fd, b, unix.RENAME_NOREPLACE) })
+	switch {
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS):
+		return d.rename(from, to)
+	case errors.Is(err, unix.EEXIST):
+		err = ErrChanged
+	}
+	return pathError("create", d.Path(to), err)
+}
+
 // SetAttrs sets the owner and the mode of a thing that old is a look at; -1
 // leaves one alone. The owner comes first, because a change of it takes setuid
 // bits away; they are put back. Something else found in its place is an error.
@@ -25,7 +39,7 @@ func (d Dir) SetAttrs(name string, old Stat, mode, uid, gid int) (Stat, error) {
 	defer unix.Close(fd)
 	st, err := fstat(fd)
 	if err == nil && !st.Same(old) {
-		err = errors.New("it was replaced by something else meanwhile")
+		err = ErrChanged
 	}
 	if err != nil {
 		return Stat{}, pathError("chmod", p, err)
@@ -57,6 +71,11 @@ func (d Dir) Mkdir(name string, perm uint32) error {
 
 // Symlink makes a link, or replaces a link or a file by one.
 func (d Dir) Symlink(name, target string, uid, gid int) error {
+	d, release, err := d.hold()
+	if err != nil {
+		return err
+	}
+	defer release()
 	temp, err := d.makeTemp(name, func(at string) error { return unix.Symlinkat(target, d.fd, at) })
 	if err != nil {
 		return err
@@ -81,6 +100,11 @@ var ErrMountPoint = errors.New("another file system is mounted there")
 // Links are removed and never followed, and mounted file systems are left alone.
 // What is gone already is no error.
 func (d Dir) Remove(name string, all bool) error {
+	d, release, err := d.hold()
+	if err != nil {
+		return gone(err)
+	}
+	defer release()
 	st, err := d.Lstat(name)
 	switch {
 	case errors.Is(err, unix.ENOENT):

@@ -38,7 +38,7 @@ func (n *New) oldAttrs() ([]attr, error) {
 	}
 	defer f.Close()
 	if !st.Same(*n.Old) {
-		return nil, pathError("write", n.path(), errors.New("it was replaced by something else meanwhile"))
+		return nil, pathError("write", n.path(), ErrChanged)
 	}
 	return attrsOf(f.fd)
 }

@@ -12,8 +12,10 @@ var errNamed = errors.New("needs a temporary name")
 
 // create makes a file where there is none: it is written without a name and then
 // given its own. So nothing is left of it when the process is killed, and who
-// watches the folder hears of it once. It returns errNamed where the file system
-// has no such files, and where somebody was faster.
+// watches the folder hears of it once. It goes by the path, which may lead to
+// another folder in the end than at first: that is where the file is wanted, and
+// it gets the name only if nothing has it there. It returns errNamed where the
+// file system has no such files.
 func (n *New) create() (res Result, err error) {
 	here := "."
 	if n.Dir.fd == unix.AT_FDCWD {
@@ -23,7 +25,9 @@ func (n *New) create() (res Result, err error) {
 	if err != nil {
 		return res, errNamed // and with a name it says why
 	}
+	n.reach("temp")
 	before, err := n.fillTemp(fd, nil)
+	n.reach("filled")
 	if err == nil {
 		err = n.link(fd)
 	}
@@ -43,7 +47,10 @@ func (n *New) create() (res Result, err error) {
 func (n *New) link(fd int) error {
 	from, to := "/proc/self/fd/"+strconv.Itoa(fd), n.Dir.at(n.Name)
 	err := retry(func() error { return unix.Linkat(unix.AT_FDCWD, from, n.Dir.fd, to, unix.AT_SYMLINK_FOLLOW) })
-	if err != nil {
+	switch {
+	case errors.Is(err, unix.EEXIST):
+		return pathError("create", n.path(), ErrChanged)
+	case err != nil:
 		return errNamed
 	}
 	return nil

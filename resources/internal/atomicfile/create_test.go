@@ -48,32 +48,6 @@ func TestCreateShowsNothingBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// TestCreateWhereSomebodyWasFaster: what appears meanwhile is replaced like
-// anything else that was there.
-func TestCreateWhereSomebodyWasFaster(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f")
-	calls := 0
-	res, err := newFile(dir, "ours", func(w io.Writer) error {
-		if calls++; calls == 1 {
-			if err := os.WriteFile(path, []byte("theirs"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, err := io.WriteString(w, "ours")
-		return err
-	}).Write()
-	if err != nil || !res.Sure {
-		t.Fatalf("%+v, %v", res, err)
-	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != "ours" {
-		t.Errorf("%q, %v", got, err)
-	}
-	if list := names(t, dir); len(list) != 1 {
-		t.Errorf("there is %v", list)
-	}
-}
-
 // TestCreateRemovesWhatAKilledProcessLeft.
 func TestCreateRemovesWhatAKilledProcessLeft(t *testing.T) {
 	dir := t.TempDir()

@@ -44,6 +44,20 @@ func (d Dir) Close() {
 	}
 }
 
+// hold returns the folder by a descriptor: whatever becomes of its path, names
+// are looked up in this one folder until release is called.
+func (d Dir) hold() (held Dir, release func(), err error) {
+	if d.fd >= 0 {
+		return d, func() {}, nil
+	}
+	fd, err := open(unix.AT_FDCWD, d.Path(""), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return d, nil, pathError("open", d.Path(""), err)
+	}
+	held = Dir{fd: fd, path: d.path}
+	return held, held.Close, nil
+}
+
 // Path returns the path of a name of this folder, for people and for Watch.
 func (d Dir) Path(name string) string { return d.path + "/" + name }
 

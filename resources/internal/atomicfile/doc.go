@@ -7,6 +7,10 @@
 //   - What replaces a file is written to a temporary file in the same folder and
 //     renamed. Owner, mode and extended attributes are right before the content
 //     becomes visible under its name.
+//   - A file is replaced, and a name removed, in one folder that is held open
+//     meanwhile: where the folder is renamed, or its path made to lead elsewhere,
+//     nothing is written or left behind anywhere else. Only the file that was
+//     looked at is replaced, and a new file replaces none (ErrChanged).
 //   - Whatever goes wrong, a panic included, the temporary file is removed. Only
 //     the death of the process leaves one, and the next write of the same file
 //     removes that.

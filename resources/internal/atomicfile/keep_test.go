@@ -193,7 +193,7 @@ func TestTempInUse(t *testing.T) {
 		if At(dir).Stale(tempName("f")) {
 			t.Error("another user's file is called stale")
 		}
-		write(t, text(dir, "f", "newer"))
+		write(t, over(t, dir, "f", "newer"))
 		must(t, os.Chown(temp, 0, 0))
 	}
 	if !At(dir).Stale(tempName("f")) {

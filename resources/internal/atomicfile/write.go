@@ -24,7 +24,20 @@ type New struct {
 	// Fill writes the content. It may be called a second time, after a first
 	// attempt was given up.
 	Fill func(io.Writer) error
+
+	reached func(step string) // told of each step, for tests; else nil
 }
+
+func (n *New) reach(step string) {
+	if n.reached != nil {
+		n.reached(step)
+	}
+}
+
+// ErrChanged says that a name does not lead to what was looked at any more:
+// another file is there, or one where there was none, or none. Nothing was
+// altered; it is to be looked at again.
+var ErrChanged = errors.New("it was replaced by something else meanwhile")
 
 // Result is what Write has done.
 type Result struct {
@@ -33,12 +46,29 @@ type Result struct {
 	InPlace bool // the file could not be replaced, and was written in place
 }
 
-// Write makes the file, replacing what was there.
+// Write makes the file, replacing Old. Where the name leads to another file, it
+// returns ErrChanged.
 func (n *New) Write() (Result, error) {
 	if n.Old == nil {
 		if res, err := n.create(); !errors.Is(err, errNamed) {
 			return res, err
 		}
+	}
+	dir, release, err := n.Dir.hold()
+	if err != nil {
+		return Result{}, err
+	}
+	defer release()
+	held := *n
+	held.Dir = dir
+	n.reach("held")
+	return held.writeHeld()
+}
+
+// writeHeld writes in a folder that is held.
+func (n *New) writeHeld() (Result, error) {
+	if err := n.stillOld(); err != nil {
+		return Result{}, err
 	}
 	res, err := n.replace()
 	why, ok := errors.AsType[*keepError](err)
@@ -49,6 +79,19 @@ func (n *New) Write() (Result, error) {
 		return res, why.err
 	}
 	return n.inPlace(why.err)
+}
+
+// stillOld returns an error if the name does not lead to Old.
+func (n *New) stillOld() error {
+	if n.Old == nil {
+		return nil
+	}
+	st, err := n.Dir.Lstat(n.Name)
+	switch {
+	case errors.Is(err, unix.ENOENT), err == nil && !st.Same(*n.Old):
+		return pathError("write", n.path(), ErrChanged)
+	}
+	return err
 }
 
 // keepError says that the file can't be replaced as it should, but perhaps can
@@ -91,18 +134,25 @@ func (n *New) replace() (res Result, err error) {
 			_ = n.Dir.unlink(temp, 0)
 		}
 	}()
+	n.reach("temp")
 	before, err := n.fillTemp(fd, attrs)
 	if err != nil {
 		return res, err
 	}
+	n.reach("filled")
 	err, fd = unix.Close(fd), -1
 	if err != nil {
 		return res, pathError("close", n.path(), err)
 	}
-	if err := n.Dir.rename(temp, n.Name); err != nil {
+	put := n.Dir.rename
+	if n.Old == nil {
+		put = n.Dir.give
+	}
+	if err := put(temp, n.Name); err != nil {
 		return res, keep(err, unix.EBUSY, unix.EXDEV, unix.EPERM, unix.EACCES)
 	}
 	temp = ""
+	n.reach("named")
 	return n.look(before), nil
 }
 
@@ -221,7 +271,7 @@ func (n *New) inPlace(why error) (res Result, err error) {
 	case err != nil:
 		return res, pathError("stat", n.path(), err)
 	case !st.Same(*n.Old):
-		return res, pathError("write", n.path(), errors.New("it was replaced by something else meanwhile"))
+		return res, pathError("write", n.path(), ErrChanged)
 	}
 	if _, err := n.setOwner(fd, st); err != nil {
 		return res, err

@@ -1,0 +1,57 @@
+package resources
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// TestFileLooksAgain: what takes the place of a file while it is written is
+// looked at like anything else, and made right in the same run.
+func TestFileLooksAgain(t *testing.T) {
+	for name, before := range map[string]string{"made": "", "replaced": "old"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "f")
+			theirs := func() {
+				put(t, path+".new", "theirs")
+				if err := os.Rename(path+".new", path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if before != "" {
+				put(t, path, before)
+			}
+			r := &FileRes{Path: path, Content: new("ours")}
+			f := begin(t, "file", r)
+			c := &fileRun{FileRes: r, ctx: context.Background(), apply: true, path: path, uid: -1, gid: -1}
+			opened := 0
+			body := fileText("ours")
+			body.open = func() (io.ReadCloser, error) {
+				// When it is opened for the report, the look at the file is over.
+				if opened++; opened == 1 && before == "" || opened == 2 && before != "" {
+					theirs()
+				}
+				return io.NopCloser(strings.NewReader("ours")), nil
+			}
+			if err := c.file(c.node(), fileWant{body: body}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(path); err != nil || string(got) != "ours" {
+				t.Errorf("the file is %q, %v", got, err)
+			}
+			for _, ch := range f.Changes() {
+				if ch.Verb != engine.Created && ch.Field == "state" {
+					t.Errorf("reported is %v", f.Changes())
+				}
+			}
+			if n := len(f.Changes()); n > 2 {
+				t.Errorf("what was reported is reported again: %v", f.Changes())
+			}
+		})
+	}
+}
