@@ -69,6 +69,12 @@ type Options struct {
 	Sema     int  // at most so many CheckApply at once, of all resources together; 0 for no limit
 	NoWatch  bool // do not follow the frontend's input
 
+	// Reload has the frontend read its input again and yield it, changed or not,
+	// whenever something is received from it: Observer.Loaded or Refused then tells
+	// how that went. A token in a channel of capacity one is enough, as several
+	// questions are one. It is never closed; nil for none.
+	Reload <-chan struct{}
+
 	// Strict makes Run return the error when the first graph cannot be used,
 	// instead of waiting for a better one.
 	Strict bool
@@ -93,7 +99,10 @@ type Observer struct {
 	Swapped   func(Swap)
 	Ran       func(Run)
 	Converged func(bool, Counts)
-	// Loaded: this graph has taken effect. It must not be altered.
+	// Loaded: this graph has taken effect. It must not be altered. Of a vertex that
+	// was kept (Swap.Kept counts them), the resource in this graph is not the one
+	// that runs but an equal one that was never initialised: it tells what was
+	// declared. How things stand is in Engine.Statuses.
 	Loaded func(*engine.Graph)
 	// Refused: a graph could not be used, and the last good one goes on.
 	// schema.Diagnostics where the input is bad.

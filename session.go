@@ -180,6 +180,7 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 	env := gapi.Env{
 		Registry: o.Registry, Host: s.host, NoWatch: o.NoWatch,
 		Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname), Logger: o.Logger, Stdin: o.Stdin,
+		Reload: o.Reload,
 	}
 	var last error
 	good := false

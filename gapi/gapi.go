@@ -35,8 +35,11 @@ type Env struct {
 	Stdin    io.Reader        // what an input named "-" reads; nil for an empty one
 
 	// Reload, when not nil, is received from when somebody asks for the input to
-	// be read again at once: the frontend then yields it, whether it has changed
-	// or not.
+	// be read again at once, also with NoWatch. Each such question is answered by
+	// what is yielded next: the graph, whether it has changed or not, or the error
+	// why there is none. The sequence then does not end by itself. Who sends does
+	// not wait for a frontend that is busy: one token in a channel of capacity one is
+	// enough. It is never closed.
 	Reload <-chan struct{}
 }
 

@@ -4,6 +4,7 @@ package static
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -23,14 +24,46 @@ func New(graphs ...*gapi.Declared) *Frontend { return From(slices.Values(graphs)
 // block; it is up to its author that it ends with the context of Run.
 func From(graphs iter.Seq[*gapi.Declared]) *Frontend { return &Frontend{graphs} }
 
-// Graphs implements gapi.Frontend.
-func (f *Frontend) Graphs(ctx context.Context, _ gapi.Env) iter.Seq2[*gapi.Declared, error] {
+// Graphs implements gapi.Frontend. Once the sequence is over, Env.Reload has the
+// last graph yielded again; one that holds ready resources belongs to the graph
+// that runs, and answers with an error.
+func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
 	return func(yield func(*gapi.Declared, error) bool) {
+		var last *gapi.Declared
 		for d := range f.graphs {
 			if ctx.Err() != nil || !yield(d, nil) {
 				return
 			}
+			last = d
 		}
+		for env.Reload != nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-env.Reload:
+			}
+			d, err := again(last)
+			if ctx.Err() != nil || !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+var (
+	errNothing = errors.New("there is no graph to load again")
+	errReady   = errors.New("a graph of resources made in Go can't be loaded again; let the program yield a new one, see static.From")
+)
+
+// again returns a graph that was yielded before, if it may be yielded once more.
+func again(d *gapi.Declared) (*gapi.Declared, error) {
+	switch {
+	case d == nil:
+		return nil, errNothing
+	case slices.ContainsFunc(d.Resources, func(r gapi.Declaration) bool { return r.Res != nil }):
+		return nil, errReady
+	default:
+		return d, nil
 	}
 }
 

@@ -4,13 +4,27 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/traits"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// ready is a resource that is only declared.
+type ready struct{ traits.Base }
+
+func (*ready) Default() engine.Res                            { return &ready{} }
+func (*ready) Validate() error                                { return nil }
+func (*ready) Init(*engine.Init) error                        { return nil }
+func (*ready) Cleanup() error                                 { return nil }
+func (*ready) Watch(context.Context) error                    { return nil }
+func (*ready) CheckApply(context.Context, bool) (bool, error) { return true, nil }
+func (*ready) Cmp(engine.Res) error                           { return nil }
 
 func names(ctx context.Context, f gapi.Frontend, most int) []string {
 	var list []string
@@ -35,6 +49,47 @@ func TestYieldsWhatItWasGiven(t *testing.T) {
 	cancel()
 	if got := names(ctx, f, 9); len(got) != 0 {
 		t.Errorf("yielded %v after the end", got)
+	}
+}
+
+// Who asks gets the last graph again, unless its resources run already.
+func TestReload(t *testing.T) {
+	made := &gapi.Declared{Name: "ready", Resources: []gapi.Declaration{static.Declare("noop", "a", &ready{})}}
+	for name, tt := range map[string]struct {
+		f    *static.Frontend
+		want []string
+	}{
+		"data":    {static.New(&gapi.Declared{Name: "a"}, &gapi.Declared{Name: "b"}), []string{"a", "b", "b", "b"}},
+		"ready":   {static.New(made), []string{"ready", "error", "error"}},
+		"nothing": {static.New(), []string{"error", "error"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				reload, done := make(chan struct{}, 1), make(chan struct{})
+				var got []string
+				go func() {
+					defer close(done)
+					for d, err := range tt.f.Graphs(ctx, gapi.Env{Reload: reload}) {
+						if err != nil {
+							got = append(got, "error")
+						} else {
+							got = append(got, d.Name)
+						}
+					}
+				}()
+				for range 2 {
+					synctest.Wait()
+					reload <- struct{}{}
+				}
+				synctest.Wait()
+				stop()
+				<-done
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("yielded %v, want %v", got, tt.want)
+				}
+			})
+		})
 	}
 }
 

@@ -91,11 +91,16 @@ type follower struct {
 
 // follow runs in a bubble: its clock is the bubble's.
 func follow(t *testing.T, host *fakeHost, path string) *follower {
+	return followEnv(t, path, gapi.Env{Host: host})
+}
+
+func followEnv(t *testing.T, path string, env gapi.Env) *follower {
 	ctx, stop := context.WithCancel(t.Context())
-	f := &follower{t: t, host: host, stop: stop, done: make(chan struct{})}
+	f := &follower{t: t, stop: stop, done: make(chan struct{})}
+	f.host, _ = env.Host.(*fakeHost)
 	go func() {
 		defer close(f.done)
-		for d, err := range yaml.New(path, yaml.Options{}).Graphs(ctx, gapi.Env{Host: host}) {
+		for d, err := range yaml.New(path, yaml.Options{}).Graphs(ctx, env) {
 			if err == nil {
 				err = d.Problems.Err() // Build would say so
 			}
@@ -118,6 +123,12 @@ func (f *follower) expect(want ...string) {
 	f.t.Helper()
 	time.Sleep(time.Minute)
 	synctest.Wait()
+	f.seenNow(f.t, want...)
+}
+
+// seenNow compares what was yielded since the last time.
+func (f *follower) seenNow(t *testing.T, want ...string) {
+	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ok := len(f.seen) == len(want)
@@ -126,7 +137,7 @@ func (f *follower) expect(want ...string) {
 			strings.Contains(f.seen[i], strings.TrimPrefix(want[i], "error: ")))
 	}
 	if !ok {
-		f.t.Errorf("yielded %q, want %q", f.seen, want)
+		t.Errorf("yielded %q, want %q", f.seen, want)
 	}
 	f.seen = nil
 }
@@ -137,7 +148,7 @@ func (f *follower) end() {
 	f.stop()
 	<-f.done
 	f.expect()
-	if f.host.open != 0 {
+	if f.host != nil && f.host.open != 0 {
 		f.t.Errorf("%d subscriptions are left", f.host.open)
 	}
 }

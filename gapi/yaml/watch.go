@@ -9,11 +9,22 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
+// wake is what has ended a wait.
+type wake uint8
+
+const (
+	ended   wake = iota // the context or the subscription is over
+	idle                // nothing happened in time
+	touched             // a file may have changed
+	asked               // somebody wants the files to be read at once
+)
+
 // watcher is the subscription to all files of a graph.
 type watcher struct {
 	host   engine.Host
 	log    *slog.Logger
 	settle time.Duration
+	reload <-chan struct{} // somebody asks for the files to be read at once; may be nil
 	paths  []string
 	sub    engine.Subscription
 }
@@ -40,40 +51,46 @@ func (w *watcher) close() {
 	}
 }
 
-// wait blocks until something happened and then nothing for the time of settle.
-// It returns false when the context or the subscription has ended.
-func (w *watcher) wait(ctx context.Context) bool {
-	if !w.next(ctx, nil) {
-		return false
-	}
+// wait blocks until something happened and then nothing for the time of settle, or
+// somebody asks: it returns ended, touched or asked.
+func (w *watcher) wait(ctx context.Context) wake {
+	why := w.next(ctx, nil, w.reload)
 	latest := time.Now().Add(maxSettle * w.settle)
-	for time.Now().Before(latest) {
-		if !w.waitFor(ctx, w.settle) {
+	for why == touched && time.Now().Before(latest) {
+		next := w.waitFor(ctx, w.settle, w.reload)
+		if next == idle {
 			break
 		}
+		why = next
 	}
-	c := w.sub.Cause()
-	w.log.Debug("the files of the graph may have changed",
-		slog.String("path", c.Path), slog.String("source", c.Source), slog.Int("merged", c.Merged), slog.Bool("resync", c.Resync))
-	return ctx.Err() == nil
+	if why == touched {
+		c := w.sub.Cause()
+		w.log.Debug("the files of the graph may have changed",
+			slog.String("path", c.Path), slog.String("source", c.Source), slog.Int("merged", c.Merged), slog.Bool("resync", c.Resync))
+	}
+	return why
 }
 
-// waitFor reports whether something happens within d.
-func (w *watcher) waitFor(ctx context.Context, d time.Duration) bool {
+// waitFor is next for the time d.
+func (w *watcher) waitFor(ctx context.Context, d time.Duration, reload <-chan struct{}) wake {
 	t := time.NewTimer(d)
 	defer t.Stop()
-	return w.next(ctx, t.C)
+	return w.next(ctx, t.C, reload)
 }
 
-// next blocks until something happens, and returns false when the context, the
-// subscription or the time ends first.
-func (w *watcher) next(ctx context.Context, timeout <-chan time.Time) bool {
+// next blocks until something happens, somebody asks, or the time is over.
+func (w *watcher) next(ctx context.Context, timeout <-chan time.Time, reload <-chan struct{}) wake {
 	select {
 	case <-ctx.Done():
-		return false
+		return ended
 	case <-timeout:
-		return false
+		return idle
+	case <-reload:
+		return asked
 	case _, ok := <-w.sub.C():
-		return ok
+		if !ok {
+			return ended
+		}
+		return touched
 	}
 }
