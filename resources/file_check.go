@@ -309,5 +309,5 @@ func isMissing(err error) bool {
 
 // wrote notes that something was altered beside n.
 func (c *fileRun) wrote(n fileNode, st atomicfile.Stat) {
-	c.shared().wrote(st.Dev, n.dir.Path(""), c.init.Logf)
+	c.shared().wrote(st.Dev, n.dir.Path(""), c.init)
 }

@@ -3,10 +3,11 @@ package resources
 import (
 	"context"
 	"errors"
-	"maps"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -22,6 +23,7 @@ const fileFlushDelay = time.Second
 // file to file. It is safe for concurrent use. It flushes each file system that
 // was written to once when the files have come to rest, and at Close; the
 // timer's function is the only thing that runs by itself, and Close waits for it.
+// It lives longer than any file, and keeps none of them alive.
 type fileShared struct {
 	fileIDs
 
@@ -32,14 +34,15 @@ type fileShared struct {
 	dirty   map[uint64]fileDirty        // by device
 	clocks  map[uint64]atomicfile.Clock // by device
 	busy    bool                        // between Begin and End
+	untold  error                       // of the last flush that failed with nobody left to tell
 	timer   *time.Timer
 	flushes sync.WaitGroup
 }
 
-// fileDirty is a place on a file system that was written to.
+// fileDirty is a place on a file system that was written to, and who wrote.
 type fileDirty struct {
-	dir  string
-	logf func(string, ...any)
+	dir string
+	by  weak.Pointer[engine.Init]
 }
 
 // Shared names what files have in common: one for the whole engine.
@@ -89,10 +92,23 @@ func (s *fileShared) flushAtRest() {
 	todo := s.takeDirty()
 	s.mu.Unlock()
 	defer s.flushes.Done()
-	_ = flushAll(todo)
+	flushAll(todo, s.tell)
 }
 
-// Close flushes what is left.
+// tell tells of a failure by the log of the file that was written, or keeps it
+// for Close if that is gone.
+func (s *fileShared) tell(d fileDirty, err error) {
+	if init := d.by.Value(); init != nil {
+		init.Logf("%v", err)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.untold = err
+}
+
+// Close flushes what is left. Its error has what failed in that, and the last
+// failure before that nobody was told of.
 func (s *fileShared) Close() error {
 	s.mu.Lock()
 	s.busy = true // a timer that fires now does nothing
@@ -101,9 +117,10 @@ func (s *fileShared) Close() error {
 	}
 	todo := s.takeDirty()
 	s.mu.Unlock()
-	err := flushAll(todo)
+	var errs []error
+	flushAll(todo, func(_ fileDirty, err error) { errs = append(errs, err) })
 	s.flushes.Wait()
-	return err
+	return errors.Join(append(errs, s.untold)...)
 }
 
 func (s *fileShared) takeDirty() map[uint64]fileDirty {
@@ -112,27 +129,24 @@ func (s *fileShared) takeDirty() map[uint64]fileDirty {
 	return todo
 }
 
-func flushAll(todo map[uint64]fileDirty) error {
-	var errs []error
-	for d := range maps.Values(todo) {
+func flushAll(todo map[uint64]fileDirty, failed func(fileDirty, error)) {
+	for _, d := range todo {
 		if err := atomicfile.Flush(d.dir); err != nil {
-			d.logf("what was written may not be on the disk yet: %v", err)
-			errs = append(errs, err)
+			failed(d, fmt.Errorf("what was written may not be on the disk yet: %w", err))
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // wrote notes that the file system of a file was written to. It may be called on
 // nil, as all that follow.
-func (s *fileShared) wrote(dev uint64, dir string, logf func(string, ...any)) {
+func (s *fileShared) wrote(dev uint64, dir string, by *engine.Init) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.dirty[dev]; !ok {
-		s.dirty[dev] = fileDirty{dir: dir, logf: logf}
+		s.dirty[dev] = fileDirty{dir: dir, by: weak.Make(by)}
 	}
 }
 
