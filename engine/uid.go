@@ -1,0 +1,147 @@
+package engine
+
+// BaseUID is what the UIDs of a kind embed: whose the UID is. It has no Hash, so
+// that a UID that brings an IFF of its own is not looked up by anything else.
+type BaseUID struct {
+	Name string // of the resource that the UID is of, or that asks by it
+	Kind string // of the same resource
+
+	// Reversed says, of a UID that somebody asks by, that the one that matches
+	// comes before the one that asks. Nil means true.
+	Reversed *bool
+}
+
+// UIDOf returns the base of a UID of this resource, or of one that it asks by.
+func UIDOf(r Res) BaseUID { return BaseUID{Name: r.Name(), Kind: r.Kind()} }
+
+// GetName returns the name of the resource that the UID is of.
+func (u *BaseUID) GetName() string { return u.Name }
+
+// GetKind returns the kind of the resource that the UID is of.
+func (u *BaseUID) GetKind() string { return u.Kind }
+
+// String returns kind[name].
+func (u *BaseUID) String() string { return u.Kind + "[" + u.Name + "]" }
+
+// IsReversed reports whether what matches comes first.
+func (u *BaseUID) IsReversed() bool { return u.Reversed == nil || *u.Reversed }
+
+// IFF reports whether both are the base of the same resource. A kind that can be
+// asked for has a type of its own, with its own IFF.
+func (u *BaseUID) IFF(o ResUID) bool {
+	b, ok := o.(*BaseUID)
+	return ok && b.Kind == u.Kind && b.Name == u.Name
+}
+
+// FileUID is a path: what a file, a folder or a link is, and what others need to
+// be there. Path is absolute and clean, without a slash at the end.
+type FileUID struct {
+	BaseUID
+	Path string
+}
+
+// String returns file[path].
+func (u *FileUID) String() string { return "file[" + u.Path + "]" }
+
+// Hash is the path.
+func (u *FileUID) Hash() string { return u.Path }
+
+// IFF reports whether both are the same path.
+func (u *FileUID) IFF(o ResUID) bool {
+	f, ok := o.(*FileUID)
+	return ok && f.Path == u.Path
+}
+
+// UserUID is a user, by name or by number. A user resource has one of each.
+type UserUID struct {
+	BaseUID
+	User string
+}
+
+// String returns user[name].
+func (u *UserUID) String() string { return "user[" + u.User + "]" }
+
+// Hash is the name or number.
+func (u *UserUID) Hash() string { return u.User }
+
+// IFF reports whether both are the same name or number.
+func (u *UserUID) IFF(o ResUID) bool {
+	f, ok := o.(*UserUID)
+	return ok && f.User == u.User
+}
+
+// GroupUID is a group of users, by name or by number. A group resource has one of
+// each.
+type GroupUID struct {
+	BaseUID
+	Group string
+}
+
+// String returns group[name].
+func (u *GroupUID) String() string { return "group[" + u.Group + "]" }
+
+// Hash is the name or number.
+func (u *GroupUID) Hash() string { return u.Group }
+
+// IFF reports whether both are the same name or number.
+func (u *GroupUID) IFF(o ResUID) bool {
+	f, ok := o.(*GroupUID)
+	return ok && f.Group == u.Group
+}
+
+// PkgUID is a package, by name.
+type PkgUID struct {
+	BaseUID
+	Pkg string
+}
+
+// String returns pkg[name].
+func (u *PkgUID) String() string { return "pkg[" + u.Pkg + "]" }
+
+// Hash is the name.
+func (u *PkgUID) Hash() string { return u.Pkg }
+
+// IFF reports whether both are the same package.
+func (u *PkgUID) IFF(o ResUID) bool {
+	f, ok := o.(*PkgUID)
+	return ok && f.Pkg == u.Pkg
+}
+
+// PkgFileUID is a path that belongs to a package: a package has one for each of
+// its files, and who uses a path asks by it for the package that brings it. Path
+// is as in FileUID.
+type PkgFileUID struct {
+	BaseUID
+	Path string
+}
+
+// String returns pkg with the path.
+func (u *PkgFileUID) String() string { return "pkg with " + u.Path }
+
+// Hash is the path.
+func (u *PkgFileUID) Hash() string { return u.Path }
+
+// IFF reports whether both are the same path.
+func (u *PkgFileUID) IFF(o ResUID) bool {
+	f, ok := o.(*PkgFileUID)
+	return ok && f.Path == u.Path
+}
+
+// SvcUID is a service, by the name of its unit without the suffix.
+type SvcUID struct {
+	BaseUID
+	Svc     string
+	Session bool // of the user's session and not of the system
+}
+
+// String returns svc[name].
+func (u *SvcUID) String() string { return "svc[" + u.Svc + "]" }
+
+// Hash is the name.
+func (u *SvcUID) Hash() string { return u.Svc }
+
+// IFF reports whether both are the same service of the same manager.
+func (u *SvcUID) IFF(o ResUID) bool {
+	f, ok := o.(*SvcUID)
+	return ok && f.Svc == u.Svc && f.Session == u.Session
+}

@@ -1,0 +1,69 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// one of each kind of UID that names a thing by one text.
+func uids(thing string) []engine.ResUID {
+	b := engine.BaseUID{Name: "who", Kind: "thing"}
+	return []engine.ResUID{
+		&engine.FileUID{BaseUID: b, Path: thing}, &engine.UserUID{BaseUID: b, User: thing},
+		&engine.GroupUID{BaseUID: b, Group: thing}, &engine.PkgUID{BaseUID: b, Pkg: thing},
+		&engine.PkgFileUID{BaseUID: b, Path: thing}, &engine.SvcUID{BaseUID: b, Svc: thing},
+	}
+}
+
+// A UID matches one of its own type that names the same thing, and no other; what
+// matches has the same hash.
+func TestUIDsMatch(t *testing.T) {
+	a, same, other := uids("x"), uids("x"), uids("y")
+	for i, u := range a {
+		for j := range a {
+			if got := u.IFF(same[j]); got != (i == j) {
+				t.Errorf("%T and %T: %t", u, same[j], got)
+			}
+		}
+		if u.IFF(other[i]) {
+			t.Errorf("%s is %s", u, other[i])
+		}
+		h, ok := u.(interface{ Hash() string })
+		if !ok || h.Hash() != same[i].(interface{ Hash() string }).Hash() {
+			t.Errorf("%T is not looked up", u)
+		}
+		if u.GetName() != "who" || u.GetKind() != "thing" || !u.IsReversed() || u.String() == other[i].String() {
+			t.Errorf("%T: %s of %s[%s]", u, u, u.GetKind(), u.GetName())
+		}
+	}
+	if (&engine.SvcUID{Svc: "x"}).IFF(&engine.SvcUID{Svc: "x", Session: true}) {
+		t.Error("a service of the session is one of the system")
+	}
+}
+
+// fooUID is a UID as the guide has it: the base, and an IFF of its own.
+type fooUID struct {
+	engine.BaseUID
+	foo string
+}
+
+func (u *fooUID) IFF(o engine.ResUID) bool {
+	f, ok := o.(*fooUID)
+	return ok && f.foo == u.foo
+}
+
+func TestBaseUID(t *testing.T) {
+	no := false
+	var u engine.ResUID = &fooUID{BaseUID: engine.BaseUID{Name: "n", Kind: "foo", Reversed: &no}, foo: "x"}
+	if u.String() != "foo[n]" || u.IsReversed() || !u.IFF(&fooUID{foo: "x"}) || u.IFF(&engine.BaseUID{Name: "n", Kind: "foo"}) {
+		t.Errorf("%v", u)
+	}
+	if _, ok := u.(interface{ Hash() string }); ok {
+		t.Error("a UID with an IFF of its own is looked up by the hash of its base")
+	}
+	b := &engine.BaseUID{Name: "n", Kind: "foo"}
+	if !b.IFF(&engine.BaseUID{Name: "n", Kind: "foo", Reversed: &no}) || b.IFF(&engine.BaseUID{Name: "m", Kind: "foo"}) || b.IFF(&engine.BaseUID{Name: "n", Kind: "bar"}) {
+		t.Error("BaseUID matches wrongly")
+	}
+}

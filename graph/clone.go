@@ -1,0 +1,23 @@
+package graph
+
+import (
+	"maps"
+	"slices"
+)
+
+// Clone returns a graph with the same name, vertices and edges. The values are
+// the same ones, not copies. Changing one of the two graphs does not change the
+// other; what has been found out about the order is kept.
+func (g *Graph[V]) Clone() *Graph[V] {
+	l := g.read() // so that decls are in the order that the layout has
+	c := &Graph[V]{
+		Name:   g.Name,
+		ids:    slices.Clip(g.ids), // only ever appended to
+		values: slices.Clone(g.values),
+		index:  maps.Clone(g.index),
+		decls:  slices.Clip(g.decls),
+		texts:  slices.Clip(g.texts),
+	}
+	c.layout.Store(l)
+	return c
+}

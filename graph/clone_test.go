@@ -1,0 +1,52 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// what a graph says of itself, in order.
+func said(g *Graph[int]) (out []string) {
+	for i, id := range g.IDs() {
+		out = append(out, fmt.Sprint(i, id, g.Value(i)))
+	}
+	for e := range g.Edges() {
+		for d := range g.Declarations(e.From, e.To) {
+			out = append(out, fmt.Sprintf("%+v", d))
+		}
+	}
+	order, err := g.Sort()
+	return append(out, fmt.Sprint(g.Name, order, err))
+}
+
+func TestClone(t *testing.T) {
+	g := New[int]("g")
+	for i := range 5 {
+		_, _ = g.Add(fmt.Sprint("v", i), i)
+	}
+	_ = g.Connect(Edge{From: 3, To: 1, Name: "e", Pos: "x:1:1"})
+	_ = g.Connect(Edge{From: 0, To: 1, Notify: true})
+	before := said(g)
+	a, b := g.Clone(), g.Clone()
+	if diff := cmp.Diff(before, said(a)); diff != "" {
+		t.Fatal(diff)
+	}
+	for k, c := range []*Graph[int]{a, b, g} { // each grows on its own
+		_, _ = c.Add(fmt.Sprint("new", k), k)
+		c.SetValue(0, 100+k)
+		_ = c.Connect(Edge{From: 4, To: k, Name: fmt.Sprint("n", k)})
+	}
+	for k, c := range []*Graph[int]{a, b, g} {
+		i, ok := c.Index(fmt.Sprint("new", k))
+		e, there := c.Link(4, k)
+		if !ok || i != 5 || c.ID(5) != fmt.Sprint("new", k) || c.Len() != 6 || c.Value(0) != 100+k || !there || e.Name != fmt.Sprint("n", k) || c.EdgeCount() != 3 {
+			t.Errorf("%d: %v", k, said(c))
+		}
+		if slices.ContainsFunc([]int{0, 1, 2}, func(o int) bool { _, has := c.Link(4, o); return has && o != k }) {
+			t.Errorf("%d has an edge of another one", k)
+		}
+	}
+}
