@@ -1,22 +1,42 @@
 package resources
 
 import (
-	"cmp"
 	"path/filepath"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// UIDs names an exec by its command.
-func (x *ExecRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{thingUID{kind: x.Kind(), thing: x.mainCommand().line, owner: x.Name()}}
+// execUID is a command line.
+type execUID struct {
+	engine.BaseUID
+	cmd string
 }
 
-// AutoEdges wants what the commands need before they can run: the programs and
-// the folders as files, the user and the group. What nobody manages is no edge.
+// String returns exec[command].
+func (u *execUID) String() string { return "exec[" + u.cmd + "]" }
+
+// Hash is the command.
+func (u *execUID) Hash() string { return u.cmd }
+
+// IFF reports whether both are the same command.
+func (u *execUID) IFF(o engine.ResUID) bool {
+	e, ok := o.(*execUID)
+	return ok && e.cmd == u.cmd
+}
+
+// UIDs names an exec by its command.
+func (x *ExecRes) UIDs() []engine.ResUID {
+	return []engine.ResUID{&execUID{BaseUID: engine.UIDOf(x), cmd: x.mainCommand().line}}
+}
+
+// AutoEdges wants what the commands need before they can run: the programs, the
+// folders, the files that are watched or named by an argument, the folder in
+// which something is made, the user and the group, and the packages that have the
+// programs. What nobody manages is no edge.
 func (x *ExecRes) AutoEdges() (engine.AutoEdge, error) {
-	var uids []engine.ResUID
+	w := &wants{base: engine.UIDOf(x)}
+	var paths, args []string
 	for _, c := range x.commands() {
 		if c.line == "" {
 			continue
@@ -25,22 +45,28 @@ func (x *ExecRes) AutoEdges() (engine.AutoEdge, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range []string{argv[0], c.cwd} {
-			if filepath.IsAbs(p) {
-				uids = append(uids, thingUID{kind: "file", thing: filepath.Clean(p)})
-			}
+		paths = append(paths, argv[0], c.cwd)
+		args = append(args, argv[1:]...)
+		if filepath.IsAbs(argv[0]) {
+			w.installed(argv[0])
 		}
 	}
-	if x.User != "" {
-		uids = append(uids, thingUID{kind: "user", thing: x.User})
+	paths = append(append(paths, x.Mtimes...), x.WatchFiles...)
+	for _, p := range unique(paths) {
+		w.path(p)
 	}
-	if x.Group != "" {
-		uids = append(uids, thingUID{kind: "group", thing: x.Group})
+	for _, a := range unique(args) {
+		if filepath.IsAbs(a) {
+			w.things = append(w.things, &engine.FileUID{BaseUID: w.base, Path: filepath.Clean(a)})
+		}
 	}
-	slices.SortFunc(uids, func(a, b engine.ResUID) int { return cmp.Compare(a.String(), b.String()) })
-	uids = slices.Compact(uids)
-	if len(uids) == 0 {
-		return nil, nil
-	}
-	return &wishes{uids: uids}, nil
+	w.above(x.Creates)
+	w.account(x.User, x.Group)
+	return w, nil
+}
+
+// unique sorts a list and leaves out what stands there twice.
+func unique(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
 }

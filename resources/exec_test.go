@@ -742,48 +742,6 @@ func TestExecValidate(t *testing.T) {
 	}
 }
 
-func TestExecEdges(t *testing.T) {
-	r := &ExecRes{
-		Cmd: "/usr/bin/make all", Cwd: "/src/", IfCmd: "test -f x", NIfCmd: "exit 1", NIfShell: "/bin/sh",
-		DoneCmd: "/bin/sh -c true", User: "joe", Group: "staff",
-	}
-	r.SetKind("exec")
-	r.SetName("build")
-	e, err := r.AutoEdges()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, u := range e.Next() {
-		got = append(got, u.String())
-	}
-	want := []string{"file[/bin/sh]", "file[/src]", "file[/usr/bin/make]", "group[staff]", "user[joe]"}
-	if !slices.Equal(got, want) {
-		t.Errorf("wants %v, want %v", got, want)
-	}
-	if e.Test(make([]bool, len(got))) || e.Next() != nil {
-		t.Error("it wants more")
-	}
-	if e, err := (&ExecRes{Cmd: "ls"}).AutoEdges(); e != nil || err != nil {
-		t.Errorf("a command of PATH wants %v, %v", e, err)
-	}
-	if u := r.UIDs(); len(u) != 1 || u[0].String() != "exec[/usr/bin/make all]" || u[0].GetName() != "build" {
-		t.Errorf("is %v", u)
-	}
-}
-
-func TestThingUID(t *testing.T) {
-	a, b := thingUID{kind: "file", thing: "/a", owner: "x"}, thingUID{kind: "file", thing: "/a"}
-	if !a.IFF(b) || !b.IFF(a) || a.Hash() != b.Hash() {
-		t.Error("the owner matters")
-	}
-	for _, o := range []thingUID{{kind: "file", thing: "/b"}, {kind: "user", thing: "/a"}} {
-		if a.IFF(o) || a.Hash() == o.Hash() {
-			t.Errorf("%v is %v", a, o)
-		}
-	}
-}
-
 // A run whose output can't be kept, as on a full disk, is not made again.
 func TestExecKeepsInMemoryWhatCannotBeSaved(t *testing.T) {
 	dir := t.TempDir()

@@ -3,7 +3,6 @@ package resources
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -488,33 +487,5 @@ func TestFileModeKeepsSpecialBits(t *testing.T) {
 		if got, err := filePerm(c.mode, c.old, c.folder); err != nil || got != c.want {
 			t.Errorf("%+v gives %o, %v", c, got, err)
 		}
-	}
-}
-
-func TestFileEdges(t *testing.T) {
-	r := &FileRes{Path: "/a/b/c", Fragments: []string{"/f/", "/g"}, Owner: "ada"}
-	edges, err := r.AutoEdges()
-	must(t, err)
-	var got []string
-	for {
-		next := edges.Next()
-		if len(next) == 0 {
-			break
-		}
-		found := make([]bool, len(next))
-		for i, u := range next {
-			got = append(got, u.String())
-			found[i] = u.String() == "file[/a]"
-		}
-		if !edges.Test(found) {
-			break
-		}
-	}
-	if want := []string{"file[/f]", "file[/g]", "user[ada]", "file[/a/b]", "file[/a]"}; !slices.Equal(got, want) {
-		t.Errorf("wanted are %v, not %v", got, want)
-	}
-	parent := &FileRes{Path: "/a/"}
-	if !parent.UIDs()[0].IFF(thingUID{kind: "file", thing: "/a"}) {
-		t.Error("a folder is not found by its path")
 	}
 }

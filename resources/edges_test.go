@@ -1,0 +1,89 @@
+package resources
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// asked returns everything that a resource wants, in order, in a graph that has
+// only what is given.
+func asked(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
+	t.Helper()
+	edges, err := r.AutoEdges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for edges != nil {
+		next := edges.Next()
+		if len(next) == 0 {
+			break
+		}
+		found := make([]bool, len(next))
+		for i, u := range next {
+			if !u.IsReversed() {
+				t.Errorf("%s comes after who asks for it", u)
+			}
+			all = append(all, u.String())
+			found[i] = slices.Contains(there, u.String())
+		}
+		if !edges.Test(found) {
+			break
+		}
+	}
+	return all
+}
+
+func TestFileEdges(t *testing.T) {
+	for _, c := range []struct {
+		r     *FileRes
+		there []string
+		want  []string
+	}{
+		{&FileRes{Path: "/a/b/c"}, []string{"file[/a]", "file[/]"}, []string{"pkg with /a/b/c", "file[/a/b]", "file[/a]"}},
+		{&FileRes{Path: "/a/"}, nil, []string{"pkg with /a", "file[/]"}},
+		{&FileRes{Path: "/"}, nil, []string{"pkg with /"}},
+		{&FileRes{Path: "/a", Source: "/s/x/"}, []string{"file[/s]"}, []string{"pkg with /a", "file[/]", "file[/s/x]", "file[/s]"}},
+		{&FileRes{Path: "/a", Source: "/s/x", Symlink: true}, nil, []string{"pkg with /a", "file[/]"}},
+		{
+			&FileRes{Path: "/a", Fragments: []string{"/f/", "/g"}, Owner: "ada", Group: "7"},
+			[]string{"file[/]", "file[/f]", "file[/g]"},
+			[]string{"user[ada]", "group[7]", "pkg with /a", "file[/]", "file[/f]", "file[/g]"},
+		},
+	} {
+		if got := asked(t, c.r, c.there...); !slices.Equal(got, c.want) {
+			t.Errorf("%+v wants %v, not %v", c.r.Path, got, c.want)
+		}
+	}
+	parent := &FileRes{Path: "/a/"}
+	if !parent.UIDs()[0].IFF(&engine.FileUID{Path: "/a"}) {
+		t.Error("a folder is not found by its path")
+	}
+}
+
+func TestExecEdges(t *testing.T) {
+	r := &ExecRes{
+		Cmd: "/usr/bin/make -f /src/Makefile all", Cwd: "/src/", IfCmd: "test -f x", NIfCmd: "exit 1", NIfShell: "/bin/sh",
+		DoneCmd: "/bin/sh -c true", User: "joe", Group: "staff", Creates: "/out/x", WatchFiles: []string{"/w"}, Mtimes: []string{"/m"},
+	}
+	r.SetKind("exec")
+	r.SetName("build")
+	there := []string{"file[/bin/sh]", "file[/src]", "file[/usr/bin/make]", "file[/out]", "file[/w]", "file[/]"}
+	want := []string{
+		"pkg with /usr/bin/make", "pkg with /bin/sh", "pkg with /bin/sh", "file[/src/Makefile]", "user[joe]", "group[staff]",
+		"file[/bin/sh]", "file[/m]", "file[/src]", "file[/usr/bin/make]", "file[/w]", "file[/out]", "file[/]",
+	}
+	if got := asked(t, r, there...); !slices.Equal(got, want) {
+		t.Errorf("wants %v, want %v", got, want)
+	}
+	if got := asked(t, &ExecRes{Cmd: "ls"}); got != nil {
+		t.Errorf("a command of PATH wants %v", got)
+	}
+	if u := r.UIDs(); len(u) != 1 || u[0].String() != "exec[/usr/bin/make -f /src/Makefile all]" || u[0].GetName() != "build" || !u[0].IFF(u[0]) {
+		t.Errorf("is %v", u)
+	}
+	if _, err := (&ExecRes{Cmd: "'"}).AutoEdges(); err == nil {
+		t.Error("a command that cannot be read wants nothing, and does not say so")
+	}
+}

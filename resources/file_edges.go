@@ -1,0 +1,29 @@
+package resources
+
+import (
+	"path"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// UIDs names the file by its path.
+func (r *FileRes) UIDs() []engine.ResUID {
+	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.filePath())}}
+}
+
+// AutoEdges wants the nearest managed folder above the path, what the content
+// comes from, the owner and the group, and the package that has the path.
+func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
+	p := r.filePath()
+	w := &wants{base: engine.UIDOf(r)}
+	w.above(p)
+	if r.Source != "" && !r.Symlink {
+		w.path(r.Source)
+	}
+	for _, f := range r.Fragments {
+		w.path(f)
+	}
+	w.account(r.Owner, r.Group)
+	w.installed(p)
+	return w, nil
+}
