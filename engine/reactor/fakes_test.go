@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -283,6 +284,8 @@ func (s *memStore) size() int {
 
 // rig runs a reactor for a test.
 type rig struct {
+	lingers atomic.Pointer[[]string] // of the end of Run
+
 	t     testing.TB
 	r     *reactor.Reactor
 	store *memStore
@@ -308,6 +311,7 @@ func newRig(t testing.TB, o reactor.Options) *rig {
 		o.StateDir = t.TempDir()
 	}
 	o.Listener = reactor.Listener{
+		Lingers: func(who []string) { rg.lingers.Store(&who) },
 		Ran: func(r reactor.Run) {
 			rg.mu.Lock()
 			defer rg.mu.Unlock()

@@ -17,6 +17,9 @@ type Listener struct {
 	// Converged: the graph has come to rest (true), or something has happened
 	// again (false).
 	Converged func(bool, Counts)
+	// Lingers is called once when the context of Run has ended a second ago and
+	// Run still waits for methods of these resources, which are sorted.
+	Lingers func(resources []string)
 }
 
 // Counts are the number of vertices by state.

@@ -227,14 +227,19 @@ func (r *Reactor) Abandon() { r.quitOnce.Do(func() { close(r.quit) }) }
 // still take.
 const abandonGrace = time.Second
 
+// lingerAfter is how long Run waits at its end before it says for whom.
+const lingerAfter = time.Second
+
 // stop waits until everything that runs has ended, and cleans up. After Abandon
 // it cleans up what is not in use by what still runs.
 func (r *Reactor) stop() error {
 	for _, v := range r.byIndex {
 		r.cut(v)
 	}
-	ended := r.drain()
-	locked := r.lockForGood()
+	late := time.NewTimer(lingerAfter)
+	defer late.Stop()
+	ended := r.drain(late.C)
+	locked := r.lockForGood(late.C)
 	r.endWorkers(ended)
 	order, err := r.graph.Sort()
 	if err != nil {
@@ -250,7 +255,7 @@ func (r *Reactor) stop() error {
 		}
 		r.enders.Wait()
 	}()
-	if r.waitOrQuit(clean) && ended && locked {
+	if r.waitOrQuit(clean, late.C) && ended && locked {
 		return nil
 	}
 	return r.abandoned()
@@ -258,11 +263,13 @@ func (r *Reactor) stop() error {
 
 // drain takes the ends of Watches and runs until there are none left. It returns
 // false after Abandon.
-func (r *Reactor) drain() bool {
+func (r *Reactor) drain(late <-chan time.Time) bool {
 	for r.active > 0 {
 		select {
 		case <-r.mail.wake:
 			r.deliver()
+		case <-late:
+			r.linger()
 		case <-r.quit:
 			return false
 		}
@@ -272,17 +279,21 @@ func (r *Reactor) drain() bool {
 
 // lockForGood lets no Swap begin any more, once the one that goes on has given
 // up. It returns false after Abandon.
-func (r *Reactor) lockForGood() bool {
+func (r *Reactor) lockForGood(late <-chan time.Time) bool {
 	select {
 	case r.swapping <- struct{}{}:
 		return true
 	default:
 	}
-	select {
-	case r.swapping <- struct{}{}:
-		return true
-	case <-r.quit:
-		return false
+	for {
+		select {
+		case r.swapping <- struct{}{}:
+			return true
+		case <-late:
+			r.linger()
+		case <-r.quit:
+			return false
+		}
 	}
 }
 
@@ -303,11 +314,16 @@ func (r *Reactor) endWorkers(ended bool) {
 
 // waitOrQuit waits for c, and after Abandon only a little. It returns whether c
 // was closed.
-func (r *Reactor) waitOrQuit(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	case <-r.quit:
+func (r *Reactor) waitOrQuit(c <-chan struct{}, late <-chan time.Time) bool {
+	for quit := false; !quit; {
+		select {
+		case <-c:
+			return true
+		case <-late:
+			r.linger()
+		case <-r.quit:
+			quit = true
+		}
 	}
 	grace := time.NewTimer(abandonGrace)
 	defer grace.Stop()
@@ -327,8 +343,20 @@ func (r *Reactor) attendTo(v *vertex, call func()) {
 	call()
 }
 
-// abandoned names the vertices of which a method still runs.
-func (r *Reactor) abandoned() error {
+// abandoned is the error of a Run that waits no longer.
+func (r *Reactor) abandoned() error { return &engine.AbandonedError{Resources: r.unfinished()} }
+
+// linger tells for whom Run waits at its end.
+func (r *Reactor) linger() {
+	if f := r.opt.Listener.Lingers; f != nil {
+		if list := r.unfinished(); len(list) > 0 {
+			f(list)
+		}
+	}
+}
+
+// unfinished names the vertices of which a method still runs.
+func (r *Reactor) unfinished() []string {
 	var ids []string
 	for _, v := range r.byIndex {
 		if v.inRun || v.watching || !v.suspended && v.shared.ending() {
@@ -342,7 +370,7 @@ func (r *Reactor) abandoned() error {
 		ids = append(ids, v.id)
 	}
 	slices.Sort(ids)
-	return &engine.AbandonedError{Resources: slices.Compact(ids)}
+	return slices.Compact(ids)
 }
 
 // cleanup calls Cleanup and gives up what v shares. Errors are only logged:

@@ -16,6 +16,11 @@ import (
 func (rg *rig) abandon() []string {
 	rg.t.Helper()
 	rg.stop()
+	time.Sleep(time.Second - 1)
+	if who := rg.lingers.Load(); who != nil {
+		rg.t.Errorf("named %v too soon", *who)
+	}
+	time.Sleep(1)
 	synctest.Wait()
 	select {
 	case err := <-rg.done:
@@ -28,6 +33,9 @@ func (rg *rig) abandon() []string {
 		ab, ok := errors.AsType[*engine.AbandonedError](err)
 		if !ok {
 			rg.t.Fatalf("Run returned %v", err)
+		}
+		if who := rg.lingers.Load(); who == nil || !slices.Equal(*who, ab.Resources) {
+			rg.t.Errorf("before Abandon it named %v, then %v", who, ab.Resources)
 		}
 		return ab.Resources
 	case <-time.After(time.Hour):
