@@ -1,0 +1,228 @@
+package metrics_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/metrics"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+)
+
+var update = flag.Bool("update", false, "write testdata")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// used returns a Metrics of which every series has a value.
+func used() *metrics.Metrics {
+	m := metrics.New(metrics.Options{
+		Version: "v1.2.3",
+		Now:     func() time.Time { return time.UnixMilli(1_700_000_000_250) },
+		Source: func(context.Context) (metrics.Sample, error) {
+			s := metrics.Sample{Queue: 3, Paused: true, Budget: true, Resyncs: 4, Subscriptions: 5, Watches: 6, Polled: 7}
+			s.Counts[engine.StateOK], s.Counts[engine.StateFailed] = 8, 9
+			return s, nil
+		},
+	})
+	l := m.Listener()
+	l.Swapped(reactor.Swap{Generation: 1})
+	l.Swapped(reactor.Swap{Generation: 2})
+	m.Refused()
+	ms := time.Millisecond
+	for _, r := range []reactor.Run{
+		{Resource: "file[/a]", State: engine.StateOK, Duration: ms / 2},
+		{Resource: "file[/a[b]]", State: engine.StateOK, Duration: 2 * ms, Changed: true, Class: reactor.Corrective},
+		{Resource: "file[/b]", State: engine.StateOK, Changed: true, Class: reactor.Intended},
+		{Resource: "exec[x]", State: engine.StateOK, Duration: 700 * time.Second, Changed: true, Class: reactor.Cascade, Refreshed: true},
+		{Resource: "exec[x]", State: engine.StateFailed, Err: errors.New("x"), Changed: true},
+		{Resource: "exec[y]", State: engine.StateWouldChange, Noop: true},
+		{Resource: "exec[z]", State: engine.StateUnknown, Noop: true},
+	} {
+		l.Ran(r)
+	}
+	m.EventLatency(30 * time.Microsecond)
+	l.Converged(true, reactor.Counts{})
+	return m
+}
+
+// text writes the metrics as the textfile has them: without those of Go.
+func text(t *testing.T, m *metrics.Metrics) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mgmt.prom")
+	if err := m.WriteTextfile(path); err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestExposition(t *testing.T) {
+	got := text(t, used())
+	i := strings.Index(got, `goversion="`) + len(`goversion="`)
+	got = got[:i] + "go0" + got[i+strings.Index(got[i:], `"`):]
+	const golden = "testdata/exposition.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+	problems, err := promlint.New(strings.NewReader(got)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+}
+
+// TestDocumented: docs/metrics.md names every metric, and no other one.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "`"); ok && strings.HasPrefix(line, "| `mgmt_") {
+			documented[name] = true
+		}
+	}
+	exposed := map[string]bool{}
+	for line := range strings.Lines(text(t, used())) {
+		if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			exposed[strings.Fields(name)[0]] = true
+		}
+	}
+	if diff := cmp.Diff(exposed, documented); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestBounded: neither names of resources nor many kinds make many series.
+func TestBounded(t *testing.T) {
+	m := metrics.New(metrics.Options{})
+	for i := range 1000 {
+		m.Ran(reactor.Run{Resource: fmt.Sprintf("file[/%d]", i)})
+	}
+	if n := strings.Count(text(t, m), "\n"); n > 100 {
+		t.Errorf("%d lines for one kind", n)
+	}
+	for i := range 3 * metrics.MaxKinds {
+		m.Ran(reactor.Run{Resource: fmt.Sprintf("kind%d[x]", i), Duration: time.Hour})
+	}
+	got := text(t, m)
+	if n := strings.Count(got, "mgmt_errors_total{"); n != metrics.MaxKinds+1 {
+		t.Errorf("%d kinds", n)
+	}
+	rest := fmt.Sprintf(`mgmt_runs_total{kind="other",outcome="ok"} %d`, 2*metrics.MaxKinds+1)
+	if !strings.Contains(got, rest) {
+		t.Errorf("%s is missing", rest)
+	}
+}
+
+func TestLoopThatDoesNotAnswer(t *testing.T) {
+	m := used()
+	asked := make(chan bool, 1)
+	m.SetSource(func(ctx context.Context) (metrics.Sample, error) {
+		_, limited := ctx.Deadline()
+		asked <- limited
+		return metrics.Sample{Queue: 9}, context.DeadlineExceeded
+	})
+	got := text(t, m)
+	if !<-asked {
+		t.Error("a scrape would wait for ever")
+	}
+	if !strings.Contains(got, "mgmt_responding 0") || !strings.Contains(got, "mgmt_runs_total{") {
+		t.Error("not what is known:\n" + got)
+	}
+	if strings.Contains(got, "mgmt_queue_length") || strings.Contains(got, "mgmt_resources") {
+		t.Error("shown though not known:\n" + got)
+	}
+}
+
+func TestHandler(t *testing.T) {
+	server := httptest.NewServer(used().Handler())
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	resp, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status, err)
+	}
+	for _, want := range []string{"mgmt_runs_total{", "go_goroutines ", "process_resident_memory_bytes "} {
+		if !bytes.Contains(body, []byte(want)) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+}
+
+func TestTextfile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mgmt.prom")
+	for range 2 {
+		if err := used().WriteTextfile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil || len(list) != 1 {
+		t.Errorf("left behind: %v, %v", list, err)
+	}
+	if st, err := os.Stat(path); err != nil || st.Mode() != 0o644 {
+		t.Errorf("%v, %v: node_exporter can't read it", st.Mode(), err)
+	}
+	if strings.Contains(text(t, used()), "\ngo_") {
+		t.Error("metrics that node_exporter has too")
+	}
+	if err := used().WriteTextfile(filepath.Join(dir, "none", "x.prom")); err == nil {
+		t.Error("a folder that is not there: no error")
+	}
+	if metrics.CheckTextfile("a.prom") != nil || metrics.CheckTextfile("a.txt") == nil {
+		t.Error("names")
+	}
+}
+
+// TestCost: what runs on the loop allocates nothing.
+func TestCost(t *testing.T) {
+	m := used()
+	r := reactor.Run{Resource: "file[/etc/passwd]", State: engine.StateOK, Changed: true, Refreshed: true, Duration: time.Millisecond}
+	if n := testing.AllocsPerRun(100, func() { m.Ran(r); m.EventLatency(time.Second); m.Converged(false, reactor.Counts{}) }); n > 0 {
+		t.Errorf("%v allocations for a run", n)
+	}
+}
+
+func BenchmarkRan(b *testing.B) {
+	m := used()
+	r := reactor.Run{Resource: "file[/etc/passwd]", State: engine.StateOK, Changed: true, Duration: time.Millisecond}
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Ran(r)
+		m.EventLatency(time.Millisecond)
+	}
+}
