@@ -15,6 +15,18 @@ type Vertex struct {
 	Res  Res
 	Recv []Wire     // by field, sorted
 	Pos  schema.Pos // of its declaration
+
+	// Group has the members that Res owns and runs, in order, as they were
+	// declared (see GroupableRes). They are no vertices of the graph; FindVertex
+	// finds the owner by the id of a member.
+	Group []*Vertex
+
+	// Once says that it rests after its first success, as if hidden: it brings
+	// back what was there before a resource that has left the graph, and does
+	// not keep it so. Secret are parameters of such a one that must not be shown,
+	// though their type is plain.
+	Once   bool
+	Secret []string
 }
 
 // Wire is one value that a vertex receives.
@@ -22,4 +34,20 @@ type Wire struct {
 	Field string     // path of the receiving parameter, by its YAML keys
 	From  schema.Ref // the sender and its key
 	Pos   schema.Pos
+}
+
+// FindVertex returns the index of the vertex with this id, or of the one that owns
+// the member with this id, and whether there is one.
+func FindVertex(g *Graph, id string) (int, bool) {
+	if i, ok := g.Index(id); ok {
+		return i, true
+	}
+	for i, v := range g.All() {
+		for _, m := range v.Group {
+			if m.Res.String() == id {
+				return i, true
+			}
+		}
+	}
+	return -1, false
 }

@@ -1,0 +1,276 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// The tables of a Store that keep what undoes resources with the metaparameter
+// reverse. Both have the id as key, and are written together: a run of the
+// reactor writes them before the first change, step reverse of package transform
+// reads them when the id has left the graph, and the reactor deletes them when
+// the reversal has succeeded. The table of the images is read only then, because
+// they may be large.
+const (
+	TableReversal = "reversal" // Reversal
+	TableImage    = "image"    // Image
+)
+
+// MaxImage is how many bytes an image may take in a Store. What is larger can't
+// be reversed.
+const MaxImage = 16 << 20
+
+// Reversal is what is kept of a resource for as long as it can be undone: what
+// it is, and where it stood in the graph of its first change.
+type Reversal struct {
+	Kind, Name string
+
+	After, Before []string // ids of those that it came after, and before, sorted
+
+	// Why says why there is no Image: it can't be undone. Empty if it can.
+	Why string
+}
+
+// ID returns the id of the resource.
+func (r *Reversal) ID() string { return schema.Ref{Kind: r.Kind, Name: r.Name}.ID() }
+
+// Image is what was there before the first change of a resource, and what the
+// resource wanted then, as plain values. It may hold secrets.
+type Image struct {
+	Declared map[string]any // the parameters
+	Meta     map[string]any // the metaparameters that are not the defaults
+	Was      map[string]any // what Read showed; nil for nothing
+	Secret   []string       // parameters that must not be shown, though their type is plain
+}
+
+// Take makes the image of a resource. was is what Read showed, nil for nothing.
+// It neither keeps nor alters the resources.
+func Take(res, was Res, secret []string) (*Image, error) {
+	img := &Image{Secret: secret}
+	var err error
+	if img.Declared, err = whole(res); err != nil {
+		return nil, fmt.Errorf("what %s wants: %w", res, err)
+	}
+	if img.Meta, err = schema.EncodeChanged(res.MetaParams(), DefaultMetaParams()); err != nil {
+		return nil, fmt.Errorf("the metaparameters of %s: %w", res, err)
+	}
+	if isNil(was) {
+		return img, nil
+	}
+	if img.Was, err = whole(was); err != nil {
+		return nil, fmt.Errorf("what was there before %s: %w", res, err)
+	}
+	return img, nil
+}
+
+func isNil(r Res) bool {
+	return r == nil || reflect.ValueOf(r).Kind() == reflect.Pointer && reflect.ValueOf(r).IsNil()
+}
+
+// whole returns every parameter, null for those that are optional and not set:
+// decoded over any defaults, it gives the resource again.
+func whole(r Res) (map[string]any, error) {
+	t, err := schema.OfType(reflect.TypeOf(r))
+	if err != nil {
+		return nil, err
+	}
+	v, err := schema.EncodeAll(r)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("a %s has no parameters", r.Kind())
+	}
+	for _, f := range t.Fields {
+		if _, ok := m[f.Key]; !ok {
+			m[f.Key] = nil
+		}
+	}
+	return m, nil
+}
+
+// Undo makes the resource that brings back what was there: of the same kind and
+// name, valid, with the metaparameters of the old one as far as they make sense
+// for what runs once. noop says that it may only look. make makes an empty
+// resource of a kind, as Registry.New does; it is called for each resource that
+// is needed.
+func (img *Image) Undo(make func(kind string) (Res, error), r *Reversal, noop bool) (undo Res, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			undo, err = nil, &PanicError{Method: "Reversed", Value: p, Stack: debug.Stack()}
+		}
+	}()
+	declared, err := remake(make, r, img.Declared)
+	if err != nil {
+		return nil, err
+	}
+	var was Res
+	if img.Was != nil {
+		if was, err = remake(make, r, img.Was); err != nil {
+			return nil, err
+		}
+	}
+	meta, err := img.undoMeta(noop)
+	if err != nil {
+		return nil, err
+	}
+	old, ok := declared.(ReversibleRes)
+	if !ok {
+		return nil, fmt.Errorf("a %s can't be reversed", r.Kind)
+	}
+	if undo, err = old.Reversed(was); err != nil {
+		return nil, err
+	}
+	if isNil(undo) {
+		return nil, errors.New("Reversed has returned nothing")
+	}
+	undo.SetKind(r.Kind)
+	undo.SetName(r.Name)
+	undo.SetMetaParams(meta)
+	return undo, undo.Validate()
+}
+
+func remake(make func(kind string) (Res, error), r *Reversal, value map[string]any) (Res, error) {
+	res, err := make(r.Kind)
+	if err != nil {
+		return nil, err
+	}
+	node, err := schema.NodeOf(value)
+	if err != nil {
+		return nil, err
+	}
+	if err := schema.Decode(node, res).Err(); err != nil {
+		return nil, fmt.Errorf("what was kept of it does not fit the kind %s any more: %w", r.Kind, err)
+	}
+	res.SetKind(r.Kind)
+	res.SetName(r.Name)
+	return res, nil
+}
+
+func (img *Image) undoMeta(noop bool) (*MetaParams, error) {
+	m := DefaultMetaParams()
+	node, err := schema.NodeOf(img.Meta)
+	if err == nil {
+		err = schema.Decode(node, m).Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("what was kept of its metaparameters does not fit any more: %w", err)
+	}
+	m.Reverse, m.Realize, m.Hidden, m.Export = false, false, false, nil
+	m.AutoEdge, m.AutoGroup = new(false), new(false)
+	if noop {
+		m.Noop = new(true)
+	}
+	return m, nil
+}
+
+// Writes returns what keeps the reversal and its image, which is nil with Why.
+func (r *Reversal) Writes(img *Image) ([]Write, error) {
+	head, err := MarshalPlain(map[string]any{
+		"kind": r.Kind, "name": r.Name, "after": listOf(r.After), "before": listOf(r.Before), "why": r.Why,
+	})
+	if err != nil || img == nil {
+		return []Write{{Table: TableReversal, Key: r.ID(), Value: head}}, err
+	}
+	body, err := MarshalPlain(map[string]any{
+		"declared": img.Declared, "meta": img.Meta, "was": anyMap(img.Was), "secret": listOf(img.Secret),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > MaxImage {
+		return nil, &ImageSizeError{Size: len(body)}
+	}
+	return []Write{
+		{Table: TableReversal, Key: r.ID(), Value: head},
+		{Table: TableImage, Key: r.ID(), Value: body},
+	}, nil
+}
+
+// ImageSizeError says that what was there takes more than MaxImage.
+type ImageSizeError struct{ Size int }
+
+func (e *ImageSizeError) Error() string {
+	return fmt.Sprintf("what was there takes %s, and not more than %s are kept", schema.Size(e.Size), schema.Size(MaxImage))
+}
+
+// ForgetReversal returns what deletes a reversal and its image.
+func ForgetReversal(id string) []Write {
+	return []Write{{Table: TableReversal, Key: id}, {Table: TableImage, Key: id}}
+}
+
+// DecodeReversal reads a record of TableReversal.
+func DecodeReversal(rec Record) (*Reversal, error) {
+	m, err := readMap(rec)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reversal{After: texts(m["after"]), Before: texts(m["before"])}
+	r.Kind, _ = m["kind"].(string)
+	r.Name, _ = m["name"].(string)
+	r.Why, _ = m["why"].(string)
+	if r.ID() != rec.Key {
+		return nil, fmt.Errorf("the record of %s is of %s", rec.Key, r.ID())
+	}
+	return r, nil
+}
+
+// DecodeImage reads a record of TableImage.
+func DecodeImage(rec Record) (*Image, error) {
+	m, err := readMap(rec)
+	if err != nil {
+		return nil, err
+	}
+	img := &Image{Secret: texts(m["secret"])}
+	img.Declared, _ = m["declared"].(map[string]any)
+	img.Meta, _ = m["meta"].(map[string]any)
+	img.Was, _ = m["was"].(map[string]any)
+	if img.Declared == nil || img.Meta == nil {
+		return nil, fmt.Errorf("the record of %s is incomplete", rec.Key)
+	}
+	return img, nil
+}
+
+func readMap(rec Record) (map[string]any, error) {
+	v, err := UnmarshalPlain(rec.Value)
+	if err != nil {
+		return nil, fmt.Errorf("the record of %s: %w", rec.Key, err)
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("the record of %s is no map", rec.Key)
+	}
+	return m, nil
+}
+
+// anyMap returns nil for a nil map, which is not the empty map.
+func anyMap(m map[string]any) any {
+	if m == nil {
+		return nil
+	}
+	return m
+}
+
+func listOf(s []string) any {
+	list := make([]any, len(s))
+	for i := range s {
+		list[i] = s[i]
+	}
+	return list
+}
+
+func texts(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, e := range list {
+		if s, ok := e.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
