@@ -71,6 +71,10 @@ func (r *Reactor) disarm(v *vertex) {
 	if v.alarm > 0 {
 		heap.Remove(&r.alarms, int(v.alarm)-1)
 	}
+	if v.deferred != "" { // nothing else would end that wait
+		v.deferred = ""
+		r.m.Wake(v.slot)
+	}
 }
 
 // arm makes the timer wait for the first alarm.
@@ -91,4 +95,10 @@ func (r *Reactor) ring() {
 		heap.Pop(a).(alarm).do()
 	}
 	r.arm()
+}
+
+// beat says again and again that the loop is alive.
+func (r *Reactor) beat() {
+	r.opt.Beat()
+	r.after(r.opt.BeatEvery, nil, r.beat)
 }

@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"slices"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -33,11 +34,17 @@ func (s *swap) commit() error {
 	for _, v := range removed {
 		r.remove(v)
 	}
+	r.purse.fit(len(s.all))
 	for _, v := range s.fresh {
+		v.byGraph = true
+		if len(r.pauses) > 0 {
+			r.brake(v)
+		}
 		if v.before == nil {
 			r.open(v)
 		}
 	}
+	r.rewatchFailed()
 	if len(s.fresh)+len(removed) > 0 {
 		r.stir()
 	}
@@ -74,9 +81,7 @@ func (s *swap) inherit() {
 			v.succeed(old)
 			continue
 		}
-		v.pending, v.intent = r.left.pending[v.id], r.left.intent[v.id]
-		delete(r.left.pending, v.id)
-		delete(r.left.intent, v.id)
+		r.inheritLeft(v)
 		if old := r.leaving[v.id]; old != nil {
 			v.before, old.after = old, v
 		}
@@ -87,8 +92,14 @@ func (s *swap) inherit() {
 // The refreshes follow when that one has ended: its run may still alter something.
 func (v *vertex) succeed(old *vertex) {
 	v.before, old.after = old, v
-	v.retries, v.watchTries, v.changed = old.retries, old.watchTries, old.changed
-	v.guard(old.guarded)
+	v.changed, v.lastRun = old.changed, old.lastRun
+	if v.meta.Reset {
+		v.r.scribe.note(tableRetry, v.id, nil)
+	} else {
+		v.retries, v.watchTries = old.retries, old.watchTries
+		v.pace.inherit(old.pace, v.r.epoch.Add(time.Duration(v.r.now())))
+	}
+	v.guardLike(old)
 	for i := range v.recv {
 		w := &v.recv[i]
 		o := old.wireLike(w.Wire)

@@ -23,7 +23,7 @@ func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOp
 		sub, err = h.r.opt.Host.Watch(ctx, paths, o)
 	}()
 	<-done
-	return sub, err
+	return (*vertex)(h).subscribed(sub), err
 }
 
 // Bus implements engine.Host.
@@ -53,6 +53,12 @@ type vertexBus struct {
 func (b vertexBus) Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error) {
 	defer b.v.wait(ctx)()
 	return b.Bus.Call(ctx, dest, path, method, args...)
+}
+
+// Signals implements engine.Bus.
+func (b vertexBus) Signals(ctx context.Context, m engine.BusMatch) (engine.Subscription, error) {
+	sub, err := b.Bus.Signals(ctx, m)
+	return b.v.subscribed(sub), err
 }
 
 // wait says that the run waits for something outside until the returned

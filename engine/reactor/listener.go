@@ -17,6 +17,10 @@ type Listener struct {
 	// Converged: the graph has come to rest (true), or something has happened
 	// again (false).
 	Converged func(bool, Counts)
+	// Paused: an operator's pause has begun (true), or has ended.
+	Paused func(Pause, bool)
+	// Held: a brake holds this resource, or with nil no longer does.
+	Held func(resource string, h *Held)
 	// Lingers is called once when the context of Run has ended a second ago and
 	// Run still waits for methods of these resources, which are sorted.
 	Lingers func(resources []string)
@@ -46,6 +50,7 @@ type Run struct {
 	Noop      bool            // nothing was altered
 	Changed   bool            // something was
 	Duration  time.Duration
+	Waited    time.Duration // from what asked for it first to its start
 	Attempt   int           // 0, or which retry this was
 	Retry     bool          // it will be tried again,
 	RetryIn   time.Duration // after this
@@ -123,5 +128,17 @@ func (l Listener) ran(r Run) {
 func (l Listener) converged(yes bool, c Counts) {
 	if l.Converged != nil {
 		l.Converged(yes, c)
+	}
+}
+
+func (l Listener) paused(p Pause, on bool) {
+	if l.Paused != nil {
+		l.Paused(p, on)
+	}
+}
+
+func (l Listener) held(resource string, h *Held) {
+	if l.Held != nil {
+		l.Held(resource, h)
 	}
 }

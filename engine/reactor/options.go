@@ -44,6 +44,16 @@ type Options struct {
 	Debug    bool         // given to resources
 	Listener Listener
 
+	MaxChanges Budget // how much may be altered; the zero value is no bound
+	Fight      Fight  // when a resource counts as fought over; the zero value is never
+
+	// Beat, when not nil, is called by the loop every BeatEvery (a second when
+	// 0): as long as it comes, the loop is alive. It must return soon.
+	Beat      func()
+	BeatEvery time.Duration
+	// Wall is the wall clock, by which a Pause ends; time.Now when nil.
+	Wall func() time.Time
+
 	Noop     Noop
 	Parallel int // runs at once; 8 for each core when 0
 
@@ -67,5 +77,9 @@ func (o Options) complete() (Options, error) {
 	o.Parallel = cmp.Or(max(o.Parallel, 0), runsPerCore*runtime.NumCPU())
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	o.Sweep = cmp.Or(o.Sweep, DefaultSweep)
-	return o, nil
+	o.BeatEvery = cmp.Or(o.BeatEvery, time.Second)
+	if o.Wall == nil {
+		o.Wall = time.Now
+	}
+	return o, errors.Join(o.MaxChanges.validate(), o.Fight.validate())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"math/rand/v2"
 	"reflect"
@@ -39,6 +40,9 @@ type Reactor struct {
 	kinds     map[reflect.Type]*abilities // of Swap
 	values    sync.RWMutex                // see doc.go; Swap holds it for reading while it compares
 	semas     semaphores
+	purse     purse // of the change budget
+	secrets   guard // what no vertex may say
+	seed      maphash.Seed
 	attended  atomic.Pointer[vertex] // see attendTo
 	departing atomic.Int64           // vertices that are leaving
 	numbers   atomic.Uint64          // of pending refreshes
@@ -61,6 +65,11 @@ type Reactor struct {
 	leaving    map[string]*vertex
 	batches    map[string]int32
 	left       leftovers
+	scribe     *scribe
+	pauses     pauses
+	realizing  *realizing // the Swap that waits; nil for none
+	runs       uint64     // that were reported
+	spent      bool       // the change budget, and that was said
 	alarms     alarms
 	active     int            // goroutines of vertices
 	workers    sync.WaitGroup // all of them
@@ -98,7 +107,9 @@ func New(o Options) (*Reactor, error) {
 		byID:     map[string]*vertex{},
 		leaving:  map[string]*vertex{},
 		batches:  map[string]int32{},
-		left:     leftovers{map[string][]pending{}, map[string]bool{}},
+		scribe:   newScribe(&o),
+		purse:    purse{Budget: o.MaxChanges},
+		seed:     maphash.MakeSeed(),
 	}, nil
 }
 
@@ -108,11 +119,15 @@ func New(o Options) (*Reactor, error) {
 func (r *Reactor) Run(ctx context.Context) error {
 	defer close(r.stopped)
 	r.ctx = ctx
+	r.alarms.timer = time.NewTimer(time.Hour)
+	defer r.alarms.timer.Stop()
+	defer r.scribe.end()
 	if err := r.recall(ctx); err != nil {
 		return err
 	}
-	r.alarms.timer = time.NewTimer(time.Hour)
-	defer r.alarms.timer.Stop()
+	if r.opt.Beat != nil {
+		r.beat()
+	}
 	if r.opt.Sweep > 0 {
 		r.sweep(0)
 	}
@@ -151,6 +166,7 @@ func (r *Reactor) turn(ctx context.Context) {
 	if len(r.idle) > 1 && r.m.AtRest() {
 		r.dismiss(1)
 	}
+	r.checkRealized()
 	r.settle()
 }
 
@@ -175,6 +191,8 @@ func (r *Reactor) news(v *vertex, news uint32) {
 		r.running(v)
 	}
 	if news&mailEvent != 0 && !v.gone && v.watchState == watchRunning {
+		r.heard(v)
+		v.pace.heard(r.now())
 		r.event(v)
 	}
 	if news&mailWatched != 0 {

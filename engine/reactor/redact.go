@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,18 +22,34 @@ func (v *vertex) guardSent() {
 	}
 }
 
-// maxGuarded bounds how many secrets of the past are remembered for a vertex.
-const maxGuarded = 32
+// maxGuarded bounds how many texts are kept out of what one vertex says.
+const maxGuarded = 256
 
-// guardList keeps the secret ones of some values out of all that v says.
+// guardList keeps the secret ones of some values out of all that v says, and what
+// is long enough also out of what others say: a command of another vertex may
+// print what this one has written.
 func (v *vertex) guardList(vals []value) {
-	var texts []string
 	for _, val := range vals {
 		if val.secret {
-			eachText(val.v, func(s string, _ bool) { texts = append(texts, guises(s)...) })
+			eachText(val.v, func(s string, _ bool) { v.guard(s) })
 		}
 	}
-	v.guard(texts)
+}
+
+// guardDeclared does that for the secrets that the graph itself declares.
+func (v *vertex) guardDeclared() {
+	if !v.abil.secret {
+		return
+	}
+	x, err := schema.Encode(v.res)
+	if err != nil {
+		return // it is not what its type says; Init will tell
+	}
+	eachText(x, func(s string, secret bool) {
+		if secret {
+			v.guard(s)
+		}
+	})
 }
 
 // minLine is the length from which a line of a secret of many lines is one.
@@ -56,34 +71,44 @@ func guises(s string) []string {
 	return list
 }
 
-// guard keeps some texts out of all that v says.
-func (v *vertex) guard(texts []string) {
-	known := len(v.guarded)
-	for _, s := range texts {
-		if s != "" && !slices.Contains(v.guarded, s) {
-			v.guarded = append(v.guarded, s)
+// guard keeps a secret out of all that v says.
+func (v *vertex) guard(secret string) {
+	g := v.redact.Load()
+	if g == nil {
+		v.redact.CompareAndSwap(nil, &guard{})
+		g = v.redact.Load()
+	}
+	for _, s := range guises(secret) {
+		g.add(s, maxGuarded)
+		if len(s) >= minShared {
+			v.r.secrets.add(s, maxShared)
 		}
 	}
-	if len(v.guarded) == known {
-		return
-	}
-	v.guarded = v.guarded[max(0, len(v.guarded)-maxGuarded):]
-	var pairs []string
-	for _, s := range slices.SortedFunc(slices.Values(v.guarded), longestFirst) {
-		pairs = append(pairs, s, schema.Redacted)
-	}
-	v.redact.Store(strings.NewReplacer(pairs...))
 }
 
-// longestFirst makes a secret that holds another one be replaced as a whole.
-func longestFirst(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
-
-// cleanText returns a text without the secrets that v knows.
-func (v *vertex) cleanText(s string) string {
-	if rep := v.redact.Load(); rep != nil {
-		return rep.Replace(s)
+// guardLike keeps out of what v says what its predecessor has kept out.
+func (v *vertex) guardLike(old *vertex) {
+	g := old.redact.Load()
+	if g == nil || v.redact.CompareAndSwap(nil, g) {
+		return
 	}
-	return s
+	for _, s := range g.texts() {
+		v.redact.Load().add(s, maxGuarded)
+	}
+}
+
+// cleanText returns a text without the secrets that v knows, and without those of
+// the others.
+func (v *vertex) cleanText(s string) string {
+	if g := v.redact.Load(); g != nil {
+		s = g.clean(s)
+	}
+	return v.r.secrets.clean(s)
+}
+
+// nothingToHide reports whether there is no secret that v could say.
+func (v *vertex) nothingToHide() bool {
+	return v.redact.Load() == nil && v.r.secrets.n.Load() == 0
 }
 
 // cleanError returns an error whose text has no secret. What it wraps is gone
@@ -102,7 +127,7 @@ func (v *vertex) cleanError(err error) error {
 // clean returns changes without secrets: neither those that a tainted field
 // holds nor those that stand in another text.
 func (v *vertex) clean(cs []engine.Change) []engine.Change {
-	if len(cs) == 0 || v.redact.Load() == nil && !v.hasSecretField() {
+	if len(cs) == 0 || v.nothingToHide() && !v.hasSecretField() {
 		return cs
 	}
 	out := make([]engine.Change, len(cs))
@@ -230,7 +255,7 @@ func (v *vertex) cleanAttrs(attrs []slog.Attr) []slog.Attr {
 }
 
 func (v *vertex) cleanAttr(a slog.Attr) slog.Attr {
-	if v.redact.Load() == nil {
+	if v.nothingToHide() {
 		return a
 	}
 	val := a.Value.Resolve()
@@ -242,4 +267,13 @@ func (v *vertex) cleanAttr(a slog.Attr) slog.Attr {
 	default:
 		return a
 	}
+}
+
+// mayHoldSecret reports whether a value of a type may have a secret in it.
+func mayHoldSecret(t *schema.Type) bool {
+	if t == nil {
+		return false
+	}
+	return t.Secret || t.Kind == schema.KindAny || mayHoldSecret(t.Elem) ||
+		slices.ContainsFunc(t.Fields, func(f *schema.Field) bool { return mayHoldSecret(f.Type) })
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -29,51 +28,70 @@ func (p pending) key(target string) string {
 	return target + keySep + p.source + keySep + strconv.FormatUint(p.num, 10)
 }
 
-// intend makes it durable that v is about to be altered.
-func (r *Reactor) intend(ctx context.Context, v *vertex) error {
-	if v.intent {
-		return nil
-	}
-	v.intent = true
-	err := r.opt.Store.Commit(ctx, []engine.Write{{Table: tableIntent, Key: v.id, Value: []byte{1}}})
-	if err != nil {
-		v.intent = false
-		return fmt.Errorf("cannot record that %s is about to change, so nothing was changed: %w", v.id, err)
-	}
-	return nil
-}
-
-// finish makes durable how a run that may alter ended: the refreshes that it
-// acted on are cleared, and its intent becomes pending refreshes. A failure
-// keeps the intent, so that the next success counts as a change. It runs in the
-// run's goroutine; the loop does not touch the vertex's intent and job
-// meanwhile.
-func (r *Reactor) finish(ctx context.Context, v *vertex, ok bool, err error) error {
-	if err != nil {
-		return err
-	}
+// intend makes it durable that vertices are about to be altered. The wait gives
+// the run's slot back, so that many are written down together.
+func (r *Reactor) intend(ctx context.Context, vs ...*vertex) error {
 	var writes []engine.Write
-	for _, p := range v.job.pending {
-		writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(v.id)})
-	}
-	if v.intent {
-		writes = append(writes, engine.Write{Table: tableIntent, Key: v.id})
-		for i := range v.job.refreshes {
-			f := &v.job.refreshes[i]
-			f.pending = pending{source: v.id, num: r.numbers.Add(1)}
-			writes = append(writes, engine.Write{Table: tableRefresh, Key: f.pending.key(f.target), Value: []byte{1}})
-			for _, p := range f.stale {
-				writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(f.target)})
-			}
+	for _, v := range vs {
+		if v.job.notifies() && !v.intent {
+			writes = append(writes, engine.Write{Table: tableIntent, Key: v.id, Value: []byte{1}})
 		}
 	}
 	if len(writes) == 0 {
 		return nil
 	}
-	if err := r.opt.Store.Commit(context.WithoutCancel(ctx), writes); err != nil {
+	if err := r.commit(ctx, vs[0], writes); err != nil {
+		return fmt.Errorf("what is about to change cannot be recorded, so nothing was changed: %w", err)
+	}
+	for _, v := range vs {
+		v.intent = v.intent || v.job.notifies()
+	}
+	return nil
+}
+
+// commit writes to the store, within a run of v.
+func (r *Reactor) commit(ctx context.Context, v *vertex, writes []engine.Write) error {
+	defer v.wait(ctx)()
+	return r.opt.Store.Commit(ctx, writes)
+}
+
+// finish makes durable how runs ended that may alter and did not fail: the
+// refreshes that they acted on are cleared, and their intents become pending
+// refreshes. A failure keeps the intent, so that the next success counts as a
+// change. It runs in the run's goroutine; the loop does not touch the vertex's
+// intent and job meanwhile.
+func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
+	var writes []engine.Write
+	for _, v := range vs {
+		writes = r.outcomes(v, writes)
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	if err := r.commit(context.WithoutCancel(ctx), vs[0], writes); err != nil {
 		return fmt.Errorf("cannot record the change: %w", err)
 	}
 	return nil
+}
+
+// outcomes adds what has to be written of a run of v that did not fail.
+func (r *Reactor) outcomes(v *vertex, writes []engine.Write) []engine.Write {
+	for _, p := range v.job.pending {
+		writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(v.id)})
+	}
+	if !v.intent {
+		return writes
+	}
+	writes = append(writes, engine.Write{Table: tableIntent, Key: v.id})
+	for i := range v.job.refreshes {
+		f := &v.job.refreshes[i]
+		f.pending = pending{source: v.id, num: r.numbers.Add(1)}
+		writes = append(writes, engine.Write{Table: tableRefresh, Key: f.pending.key(f.target), Value: []byte{1}})
+		for _, p := range f.stale {
+			writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(f.target)})
+		}
+	}
+	return writes
 }
 
 // refreshing is a refresh that a run has made durable for a target. It replaces
@@ -125,6 +143,7 @@ func (r *Reactor) notifyAll(v *vertex) {
 		}
 		t.acted(f.stale)
 		t.pending = append(slices.Clip(t.pending), f.pending)
+		r.from(t, CauseRefresh, v, "")
 		r.event(t)
 	}
 }
@@ -138,38 +157,6 @@ func (v *vertex) acted(done []pending) {
 	v.pending = slices.DeleteFunc(slices.Clone(v.pending), func(p pending) bool { return slices.Contains(done, p) })
 }
 
-// recall reads what an earlier process has left to do.
-func (r *Reactor) recall(ctx context.Context) error {
-	for rec, err := range r.opt.Store.Records(ctx, tableRefresh) {
-		if err != nil {
-			return fmt.Errorf("the pending refreshes: %w", err)
-		}
-		parts := strings.Split(rec.Key, keySep)
-		if len(parts) != 3 {
-			continue
-		}
-		num, err := strconv.ParseUint(parts[2], 10, 64)
-		if err != nil {
-			continue
-		}
-		r.left.pending[parts[0]] = append(r.left.pending[parts[0]], pending{parts[1], num})
-		r.numbers.Store(max(r.numbers.Load(), num))
-	}
-	for rec, err := range r.opt.Store.Records(ctx, tableIntent) {
-		if err != nil {
-			return fmt.Errorf("the intents: %w", err)
-		}
-		r.left.intent[rec.Key] = true
-	}
-	return nil
-}
-
-// leftovers are what an earlier process has left to do, by vertex.
-type leftovers struct {
-	pending map[string][]pending
-	intent  map[string]bool
-}
-
 // forget deletes what the store keeps for a vertex that has left.
 func (r *Reactor) forget(v *vertex) error {
 	var writes []engine.Write
@@ -178,6 +165,12 @@ func (r *Reactor) forget(v *vertex) error {
 	}
 	if v.intent {
 		writes = append(writes, engine.Write{Table: tableIntent, Key: v.id})
+	}
+	if v.retries > 0 {
+		writes = append(writes, engine.Write{Table: tableRetry, Key: v.id})
+	}
+	for i := range v.recv {
+		writes = append(writes, engine.Write{Table: tableSeen, Key: seenKey(v.id, v.recv[i].Field)})
 	}
 	if len(writes) == 0 {
 		return nil

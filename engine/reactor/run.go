@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -13,8 +14,14 @@ import (
 // job is what a run has to do.
 type job struct {
 	apply     bool
+	pass      bool         // an operator lets it change something, whatever the budget says
 	pending   []pending    // what it acts on, if it is refreshable
 	refreshes []refreshing // whom its change refreshes: law 7
+
+	triggers []Trigger // what asked for it,
+	since    int64     // when that began,
+	started  int64     // and when the run did
+	class    Class
 }
 
 func (j job) notifies() bool { return len(j.refreshes) > 0 }
@@ -46,9 +53,11 @@ func (r *Reactor) skip(v *vertex) bool {
 	}
 	from := r.byID[w.From.ID()]
 	if from != nil && (from.last == engine.StateWouldChange || from.last == engine.StateUnknown) {
+		r.takeAsked(v)
 		r.unknown(v, from.id)
 		return r.settled(v, engine.StateUnknown)
 	}
+	r.takeAsked(v)
 	err := fmt.Errorf("%s ended without sending %q, which %s needs", w.From.ID(), w.From.Key, w.Field)
 	r.report(v, Run{State: engine.StateFailed, Err: err})
 	return r.settled(v, engine.StateFailed)
@@ -57,14 +66,14 @@ func (r *Reactor) skip(v *vertex) bool {
 // begin starts what the machine decided.
 func (r *Reactor) begin(slots []int32) {
 	if len(slots) == 1 {
-		if v := r.bySlot[slots[0]]; !r.skip(v) {
+		if v := r.bySlot[slots[0]]; !r.skip(v) && !r.putOff(v) {
 			r.assignWork(task{ctx: r.enter(v), v: v})
 		}
 		return
 	}
 	members := make([]*vertex, 0, len(slots))
 	for _, s := range slots {
-		if v := r.bySlot[s]; !r.skip(v) {
+		if v := r.bySlot[s]; !r.skip(v) && !r.putOff(v) {
 			members = append(members, v)
 		}
 	}
@@ -81,7 +90,9 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 	for _, v := range vs {
 		r.active++
 		v.inRun, v.cutRun = true, cutOne
-		v.job = job{apply: !v.noop, pending: v.pending, refreshes: v.refreshes()}
+		v.job = job{apply: !v.noop, pass: v.pass, pending: v.pending, refreshes: v.refreshes()}
+		v.pass = false
+		r.takeAsked(v)
 		v.refresh.Store(v.abil.Refreshable && (len(v.pending) > 0 || v.noop && r.wouldRefresh(v)))
 		if res, ok := v.res.(engine.RefreshableRes); ok {
 			res.SetRefresh(v.refresh.Load())
@@ -171,25 +182,56 @@ func (r *Reactor) runOne(ctx context.Context, v *vertex) {
 	v.out = outcome{ok: ok, err: err, took: time.Duration(r.now() - start)}
 }
 
-// attend checks v and makes it right, keeping law 7: a source of notifications is
-// asked first, and its intent is durable before it alters anything. A pending
-// refresh is over only by CheckApply(true), whatever the check says.
+// attend checks v and makes it right. It is asked first if anything has to be done
+// before it is altered: see prepare. A pending refresh is over only by
+// CheckApply(true), whatever the check says.
 func (r *Reactor) attend(ctx context.Context, v *vertex) (ok bool, err error) {
 	ctx, cancel := withTimeout(ctx, v.meta.Timeout)
 	defer cancel()
 	if !v.job.apply {
 		return v.checkApply(ctx, false)
 	}
-	if v.job.notifies() {
-		if ok, err = v.checkApply(ctx, false); err != nil || ok && !v.refresh.Load() {
-			return ok, r.finish(ctx, v, ok, err)
+	if r.asksFirst(v) {
+		if ok, err = v.checkApply(ctx, false); err != nil {
+			return false, err
 		}
-		if err := r.intend(ctx, v); err != nil {
+		if ok && !v.refresh.Load() {
+			return true, r.finish(ctx, v)
+		}
+		if err := r.prepare(ctx, v); err != nil {
 			return false, err
 		}
 	}
-	ok, err = v.checkApply(ctx, true)
-	return ok, r.finish(ctx, v, ok, err)
+	if ok, err = v.checkApply(ctx, true); err != nil {
+		return false, err
+	}
+	if ok && !v.job.pass {
+		r.purse.giveBack()
+	}
+	return ok, r.finish(ctx, v)
+}
+
+// asksFirst reports whether v is asked by CheckApply(false) before it is altered.
+func (r *Reactor) asksFirst(v *vertex) bool {
+	return v.job.notifies() || r.purse.on() || r.remembers(v)
+}
+
+// prepare is done when v is about to be altered: the change budget must allow it,
+// what was there before is kept for reverse, and the intent is durable.
+func (r *Reactor) prepare(ctx context.Context, v *vertex) error {
+	if !v.job.pass {
+		if err := r.purse.take(r.now()); err != nil {
+			return err
+		}
+	}
+	err := r.remember(ctx, v)
+	if err == nil {
+		err = r.intend(ctx, v)
+	}
+	if err != nil && !v.job.pass {
+		r.purse.giveBack()
+	}
+	return err
 }
 
 // errTimeout is the cause of a context that ended by the metaparameter timeout.
@@ -251,57 +293,77 @@ func (r *Reactor) attendBatch(ctx context.Context, vs []*vertex) []engine.Outcom
 	}
 	ctx, cancel := withTimeout(ctx, vs[0].meta.Timeout)
 	defer cancel()
-	apply := vs[0].job.apply
+	if !vs[0].job.apply {
+		return checkBatch(ctx, false, vs)
+	}
 	outs, todo := make([]engine.Outcome, len(vs)), vs
-	if !apply || anyNotifies(vs) {
+	if slices.ContainsFunc(vs, r.asksFirst) {
 		outs = checkBatch(ctx, false, vs)
-		if !apply {
-			return outs
-		}
-		todo = r.intendBatch(ctx, vs, outs)
+		todo = r.prepareBatch(ctx, vs, outs)
 	}
 	applied := checkBatch(ctx, true, todo)
-	return r.finishBatch(ctx, vs, outs, todo, applied)
+	r.finishBatch(ctx, vs, outs, todo, applied)
+	return outs
 }
 
-func anyNotifies(vs []*vertex) bool {
-	for _, v := range vs {
-		if v.job.notifies() {
-			return true
-		}
-	}
-	return false
-}
-
-// intendBatch returns those that have to be altered, their intents being
-// durable.
-func (r *Reactor) intendBatch(ctx context.Context, vs []*vertex, outs []engine.Outcome) []*vertex {
+// prepareBatch returns those that have to be altered, and may. Their intents are
+// written down together.
+func (r *Reactor) prepareBatch(ctx context.Context, vs []*vertex, outs []engine.Outcome) []*vertex {
 	var todo []*vertex
 	for i, v := range vs {
 		if outs[i].Err != nil || outs[i].OK && !v.refresh.Load() {
 			continue
 		}
-		if v.job.notifies() {
-			if outs[i].Err = r.intend(ctx, v); outs[i].Err != nil {
-				continue
-			}
+		outs[i].Err = r.remember(ctx, v)
+		if outs[i].Err == nil && !v.job.pass {
+			outs[i].Err = r.purse.take(r.now())
 		}
-		todo = append(todo, v)
+		if outs[i].Err == nil {
+			todo = append(todo, v)
+		}
 	}
-	return todo
+	if len(todo) == 0 {
+		return nil
+	}
+	err := r.intend(ctx, todo...)
+	if err == nil {
+		return todo
+	}
+	for i, v := range vs {
+		if slices.Contains(todo, v) {
+			outs[i].Err = err
+		}
+	}
+	return nil
 }
 
-// finishBatch merges what was applied into the outcomes of the check.
-func (r *Reactor) finishBatch(ctx context.Context, vs []*vertex, outs []engine.Outcome, todo []*vertex, applied []engine.Outcome) []engine.Outcome {
+// finishBatch merges what was applied into the outcomes of the check, and writes
+// down how those ended that did not fail.
+func (r *Reactor) finishBatch(ctx context.Context, vs []*vertex, outs []engine.Outcome, todo []*vertex, applied []engine.Outcome) {
+	var good []*vertex
 	next := 0
 	for i, v := range vs {
 		if next < len(todo) && todo[next] == v {
 			outs[i] = applied[next]
 			next++
+			if outs[i].OK && outs[i].Err == nil && !v.job.pass {
+				r.purse.giveBack()
+			}
 		}
-		outs[i].Err = r.finish(ctx, v, outs[i].OK, outs[i].Err)
+		if outs[i].Err == nil {
+			good = append(good, v)
+		}
 	}
-	return outs
+	if len(good) == 0 {
+		return
+	}
+	if err := r.finish(ctx, good...); err != nil {
+		for i := range outs {
+			if outs[i].Err == nil {
+				outs[i] = engine.Outcome{Err: err}
+			}
+		}
+	}
 }
 
 func failAll(n int, err error) []engine.Outcome {

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"errors"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -19,12 +20,16 @@ func (r *Reactor) ran(v *vertex) {
 		return
 	}
 	o := v.out
+	if errors.Is(o.err, errHeld) {
+		r.overBudget(v)
+		return
+	}
 	if r.ctx.Err() != nil && o.err != nil {
 		r.m.Unready(v.slot) // it has not failed: it is unsettled
 		r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
 		return // cut by the end of Run: no news
 	}
-	run := Run{State: v.judge(o), Duration: o.took, Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: v.retries}
+	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.job.started - v.job.since), Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: v.retries}
 	if run.Noop {
 		r.judgeNoop(v, &run)
 	}
@@ -32,7 +37,8 @@ func (r *Reactor) ran(v *vertex) {
 	retry := r.retry(v, &run, o.err)
 	before := v.last
 	v.guardSent()
-	r.report(v, run)
+	run = r.report(v, run)
+	r.corrected(v, &run)
 	if o.err == nil {
 		r.succeeded(v, run.Changed)
 	}
@@ -93,7 +99,8 @@ func (r *Reactor) judgeNoop(v *vertex, run *Run) {
 func (r *Reactor) retry(v *vertex, run *Run, err error) bool {
 	if run.State != engine.StateFailed {
 		if v.meta.RetryReset {
-			v.retries = 0
+			r.setRetries(v, 0)
+			v.watchTries = 0
 		}
 		return false
 	}
@@ -101,8 +108,8 @@ func (r *Reactor) retry(v *vertex, run *Run, err error) bool {
 	if engine.IsPermanent(err) || !more(v.meta.Retry, v.retries) || v.watchState == watchFailed {
 		return false
 	}
-	v.retries++
-	run.Retry, run.RetryIn = true, v.meta.Delay
+	r.setRetries(v, v.retries+1)
+	run.Retry, run.RetryIn = true, r.retryDelay(v.meta, v.retries)
 	return true
 }
 
@@ -111,7 +118,9 @@ func more(allowed, tried int) bool { return allowed < 0 || tried < allowed }
 // succeeded carries what a run without an error has to tell to others.
 func (r *Reactor) succeeded(v *vertex, changed bool) {
 	r.refreshed(v, changed)
-	v.seen()
+	if v.seen() {
+		r.noteSeen(v)
+	}
 	r.propagate(v, v.sent)
 }
 
@@ -123,7 +132,10 @@ func (r *Reactor) next(v *vertex, run Run, retry bool) {
 		v.retryAt = r.now() + int64(run.RetryIn)
 		r.after(run.RetryIn, v, func() { r.wake(v) })
 	case v.meta.Poll > 0 && !r.opt.Once:
-		r.after(jitter(r, v.meta.Poll), v, func() { r.event(v) })
+		r.after(jitter(r, v.meta.Poll), v, func() {
+			r.because(v, Trigger{Cause: CausePoll})
+			r.event(v)
+		})
 	}
 	if v.rewatch {
 		v.rewatch = false
@@ -136,6 +148,7 @@ func (r *Reactor) next(v *vertex, run Run, retry bool) {
 
 func (r *Reactor) wake(v *vertex) {
 	v.retryAt = 0
+	r.because(v, Trigger{Cause: CauseRetry})
 	r.m.Wake(v.slot)
 	r.setDue(v, true)
 }
@@ -161,10 +174,12 @@ func (r *Reactor) ready(v *vertex) {
 func (r *Reactor) showBelow(v *vertex, before engine.State) {
 	for _, t := range v.notify {
 		if t.noop {
+			r.from(t, CauseAbove, v, "")
 			r.event(t)
 		}
 	}
 	for _, t := range v.sendsTo {
+		r.from(t.v, CauseAbove, v, "")
 		r.event(t.v)
 	}
 	if before != engine.StateWouldChange && before != engine.StateUnknown {
@@ -172,6 +187,7 @@ func (r *Reactor) showBelow(v *vertex, before engine.State) {
 	}
 	for _, t := range r.byIndex {
 		if t.last == engine.StateUnknown && t.until == v.id {
+			r.from(t, CauseAbove, v, "")
 			r.event(t)
 		}
 	}
@@ -216,9 +232,10 @@ func (r *Reactor) fail(v *vertex, err error, retry bool, in time.Duration) {
 	r.report(v, Run{State: engine.StateFailed, Err: err, Retry: retry, RetryIn: in})
 }
 
-// report remembers how v ended and tells the listener.
-func (r *Reactor) report(v *vertex, run Run) {
+// report remembers how v ended and tells the listener. It returns what it told.
+func (r *Reactor) report(v *vertex, run Run) Run {
 	run.Resource = v.id
+	r.number(v, &run)
 	run.Err = v.cleanError(run.Err)
 	if run.State == engine.StateUnknown {
 		run.Until = v.until
@@ -236,7 +253,9 @@ func (r *Reactor) report(v *vertex, run Run) {
 		r.stir()
 	}
 	v.last, v.lastErr = run.State, run.Err
+	v.realized = v.realized || run.State.Settled()
 	r.opt.Listener.ran(run)
+	return run
 }
 
 // dirty reports whether a vertex in this state has something to do.

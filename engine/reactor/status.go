@@ -2,6 +2,8 @@ package reactor
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -18,6 +20,7 @@ type Status struct {
 	Changed   int           // how many runs changed something
 	Pause     *Pause        // with StatePaused
 	Held      *Held         // with StateHeld
+	WaitsFor  string        // with StateWaiting, where no vertex is in BlockedBy: settle, limit, or a free slot
 }
 
 // Pause is the word of an operator that a vertex, or every one, is left alone
@@ -62,14 +65,104 @@ func (r *Reactor) status(v *vertex) Status {
 		}
 	case engine.StateUnknown:
 		s.Until = v.until
+	case engine.StatePaused:
+		s.Pause = r.pauseOf(v)
+	case engine.StateHeld:
+		s.Held = r.heldNow(v)
 	case engine.StateBlocked, engine.StateWaiting:
 		by, ok := r.m.BlockedBy(v.slot)
 		if !ok {
 			by, ok = r.m.Witness(v.slot)
 		}
-		if ok {
+		switch {
+		case ok:
 			s.BlockedBy = r.bySlot[by].id
+		case v.deferred != "":
+			s.WaitsFor = v.deferred
+		case s.State == engine.StateWaiting:
+			s.WaitsFor = "a free slot"
 		}
 	}
 	return s
+}
+
+// heldNow tells how long v is held from now on.
+func (r *Reactor) heldNow(v *vertex) *Held {
+	if v.held == nil {
+		return nil
+	}
+	h := *v.held
+	if h.For > 0 {
+		h.For = max(1, h.For-time.Duration(r.now()-v.heldAt))
+	}
+	return &h
+}
+
+// Dump says in text what every vertex that is not settled is doing or waits for,
+// for somebody who wonders why nothing happens. It fails if the loop does not
+// answer before the end of the context.
+func (r *Reactor) Dump(ctx context.Context) (string, error) {
+	var out strings.Builder
+	err := r.do(ctx, func() {
+		c := r.m.Counts()
+		fmt.Fprintf(&out, "%s: %d vertices, %d runs so far, %d alarms, %d leaving\n",
+			r, len(r.byIndex), r.runs, len(r.alarms.list), r.departing.Load())
+		for s, n := range c {
+			if n > 0 {
+				fmt.Fprintf(&out, "  %s: %d\n", engine.State(s), n)
+			}
+		}
+		for _, v := range r.byIndex {
+			if s := r.status(v); !s.State.Settled() || r.busyWith(v) != "" {
+				fmt.Fprintf(&out, "%s: %s%s\n", v.id, s.State, r.why(v, &s))
+			}
+		}
+		for id, v := range r.leaving {
+			fmt.Fprintf(&out, "%s: leaving%s\n", id, r.busyWith(v))
+		}
+	})
+	return out.String(), err
+}
+
+// why tells in words what a vertex waits for.
+func (r *Reactor) why(v *vertex, s *Status) string {
+	var list []string
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	switch {
+	case s.Err != nil && s.RetryIn > 0:
+		add("%v; tried again in %s", s.Err, s.RetryIn)
+	case s.Err != nil:
+		add("%v; not tried again", s.Err)
+	case s.BlockedBy != "":
+		add("waits for %s", s.BlockedBy)
+	case s.WaitsFor != "":
+		add("waits for %s", s.WaitsFor)
+	case s.Pause != nil:
+		add("until %s: %s", s.Pause.Until.Format(time.RFC3339), s.Pause.Reason)
+	case s.Held != nil:
+		add("by the brake %s: %s", s.Held.Brake, s.Held.Reason)
+	}
+	if w := r.busyWith(v); w != "" {
+		list = append(list, w)
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, "; ")
+}
+
+// busyWith tells which methods of v run.
+func (r *Reactor) busyWith(v *vertex) string {
+	switch {
+	case v.inRun && v.waits.Load() > 0:
+		return fmt.Sprintf("its CheckApply has waited for the machine, %s after its start", time.Duration(r.now()-v.job.started))
+	case v.inRun:
+		return fmt.Sprintf("its CheckApply runs since %s", time.Duration(r.now()-v.job.started))
+	case v.watching && v.watchState == watchEnding:
+		return "its Watch was told to end and has not"
+	case v.watching && v.watchState != watchRunning:
+		return "its Watch has not said Running"
+	default:
+		return ""
+	}
 }

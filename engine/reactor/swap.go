@@ -64,6 +64,9 @@ func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
 	if err := s.match(order); err != nil {
 		return err
 	}
+	if err := s.awaitRealized(ctx); err != nil {
+		return err
+	}
 	if err := s.initAll(ctx); err != nil {
 		s.undo(s.fresh)
 		return err
@@ -149,10 +152,12 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	}
 	v = &vertex{r: r, id: id, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
 	v.noop = r.noopOf(v.meta)
+	v.pace = newPace(v.meta)
 	v.key = batchKey(decl.Res, v.meta, v.noop)
 	if len(decl.Recv) > 0 {
 		v.recv = make([]wire, len(decl.Recv))
 	}
+	v.guardDeclared()
 	for i, w := range decl.Recv {
 		v.recv[i].Wire = w
 		if _, f, err := a.recvType.At(w.Field); err == nil {
@@ -174,7 +179,7 @@ func batchKey(res engine.Res, m *engine.MetaParams, noop bool) string {
 
 func (r *Reactor) noopOf(m *engine.MetaParams) bool {
 	switch {
-	case r.opt.Noop == NoopAll:
+	case r.opt.Noop == NoopAll, m.Drift == engine.DriftReport:
 		return true
 	case m.Noop != nil:
 		return *m.Noop
@@ -200,6 +205,7 @@ func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
 	if a.Sends != nil {
 		a.sends = reflect.Indirect(reflect.ValueOf(res.(engine.SendableRes).Sends())).Type()
 	}
+	a.secret = mayHoldSecret(a.recvType)
 	r.kinds[rt] = a
 	return a, nil
 }
@@ -387,6 +393,7 @@ func (s *swap) restart() {
 func (r *Reactor) resume(v *vertex) {
 	if v.resumed && !v.inRun && !v.watching {
 		v.suspended, v.resumed = false, false
+		r.because(v, Trigger{Cause: CauseWatch})
 		r.open(v)
 	}
 }

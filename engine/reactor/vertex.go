@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -40,18 +39,29 @@ type vertex struct {
 	after     *vertex       // the one of the same name that waits for this one
 
 	// the run
-	inRun   bool
-	yielded bool               // its slot was given back while it waits in Host
-	cutRun  context.CancelFunc // of the run that is going on; nil when it was called
-	worker  *worker            // of the run, with the lead of a batch
-	job     job                // written by the loop before the run
-	out     outcome            // written by the run, read by the loop after mailRan
-	last    engine.State       // how the last run ended
-	lastErr error
-	until   string // with StateUnknown: the vertex that has to run first
-	retries int
-	changed int   // runs that changed something; for the one that never rests
-	retryAt int64 // by the reactor's clock, 0 for never
+	inRun    bool
+	yielded  bool               // its slot was given back while it waits in Host
+	cutRun   context.CancelFunc // of the run that is going on; nil when it was called
+	worker   *worker            // of the run, with the lead of a batch
+	asked    *asked             // for the next run; nil for nothing but byGraph
+	byGraph  bool               // a graph asks for the next run
+	realized bool               // a run has brought it about
+	pass     bool               // the next run may change something whatever the budget says
+	class    Class              // of the last run
+	lastRun  uint64             // its ID
+	deferred string             // what its start waits for: settle, limit
+	pace     *pace              // nil if its starts wait for nothing
+	held     *Held              // by which brake; nil for none
+	heldAt   int64
+	fight    *fight       // nil if it was not corrected twice
+	job      job          // written by the loop before the run
+	out      outcome      // written by the run, read by the loop after mailRan
+	last     engine.State // how the last run ended
+	lastErr  error
+	until    string // with StateUnknown: the vertex that has to run first
+	retries  int
+	changed  int   // runs that changed something; for the one that never rests
+	retryAt  int64 // by the reactor's clock, 0 for never
 
 	// the watch
 	watching   bool          // the goroutine is there
@@ -72,10 +82,9 @@ type vertex struct {
 	recv     []wire
 	sendsTo  []target
 	lastSent map[string]value
-	tainted  bool     // it receives a secret
-	guarded  []string // the secrets that it knows
-	assign   bool     // values wait to be assigned
-	refused  error    // why received values were refused
+	tainted  bool  // it receives a secret
+	assign   bool  // values wait to be assigned
+	refused  error // why received values were refused
 
 	// shared with the resource's goroutines
 	mail     atomic.Uint32
@@ -83,7 +92,8 @@ type vertex struct {
 	heard    atomic.Bool  // Running was called in this Watch
 	refresh  atomic.Bool  // what Init.Refresh says
 	received atomic.Pointer[map[string]*engine.Send]
-	redact   atomic.Pointer[strings.Replacer]
+	redact   atomic.Pointer[guard] // the secrets that it knows
+	subs     atomic.Pointer[subscriptions]
 
 	mu      sync.Mutex // guards what the run reports
 	changes []engine.Change
@@ -106,6 +116,7 @@ type abilities struct {
 	engine.Abilities
 	recvType *schema.Type // of the resource itself
 	sends    reflect.Type // the struct that it sends, nil for none
+	secret   bool         // there may be a secret in what a graph declares of it
 }
 
 var errNoState = errors.New("there is no state folder")

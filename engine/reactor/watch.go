@@ -109,13 +109,18 @@ func (r *Reactor) watched(v *vertex) {
 // watchFailed has the Watch started again, if there are tries left.
 func (r *Reactor) watchFailed(v *vertex, err error) {
 	v.watchState = watchFailed
+	var wait time.Duration
 	again := !engine.IsPermanent(err) && more(v.meta.Retry, v.watchTries)
 	if again {
 		v.watchTries++
-		v.retryAt = r.now() + int64(v.meta.Delay)
-		r.after(v.meta.Delay, v, func() { r.startWatch(v) })
+		wait = r.retryDelay(v.meta, v.watchTries)
+		v.retryAt = r.now() + int64(wait)
+		r.after(wait, v, func() {
+			r.because(v, Trigger{Cause: CauseWatch})
+			r.startWatch(v)
+		})
 	}
-	r.fail(v, err, again, v.meta.Delay)
+	r.fail(v, err, again, wait)
 }
 
 // expectStart looks after d whether a Watch is late.
@@ -161,6 +166,7 @@ func (r *Reactor) sweep(part int) {
 		n := len(r.byIndex)
 		for _, v := range r.byIndex[n*part/sweepParts : n*(part+1)/sweepParts] {
 			if v.watchState == watchRunning {
+				r.because(v, Trigger{Cause: CauseSweep})
 				r.event(v)
 			}
 		}

@@ -144,6 +144,11 @@ func (r *Reactor) tryAssign(v *vertex) {
 		return // the end of the Watch comes back
 	}
 	v.assign = false
+	for i := range v.recv {
+		if w := &v.recv[i]; w.waiting {
+			r.because(v, Trigger{Cause: CauseValue, From: w.From.ID(), Run: r.lastRunOf(w.From.ID()), Field: w.Field})
+		}
+	}
 	err := r.assignAll(v)
 	switch {
 	case err != nil:
@@ -154,6 +159,13 @@ func (r *Reactor) tryAssign(v *vertex) {
 	case !v.watching:
 		r.open(v)
 	}
+}
+
+func (r *Reactor) lastRunOf(id string) uint64 {
+	if v := r.byID[id]; v != nil {
+		return v.lastRun
+	}
+	return 0
 }
 
 func (v *vertex) assignEndsWatch() bool {
@@ -227,6 +239,8 @@ func (v *vertex) publish(before []wire) {
 		s := &engine.Send{Res: refID(w.From.ID()), Key: w.From.Key, Secret: w.value.secret, Changed: before[i].waiting}
 		if o := old[w.Field]; o != nil {
 			s.Changed = s.Changed || o.Changed
+		} else if s.Changed && v.wasSeen(w) {
+			s.Changed = false // the process before has acted on it
 		}
 		m[w.Field] = s
 		if f := v.abil.recvType.Field(w.Field); f != nil {
@@ -236,15 +250,16 @@ func (v *vertex) publish(before []wire) {
 	v.received.Store(&m)
 }
 
-// seen takes Changed back after a run that succeeded.
-func (v *vertex) seen() {
+// seen takes Changed back after a run that succeeded. It reports whether there was
+// one.
+func (v *vertex) seen() bool {
 	old := v.recvMap()
 	any := false
 	for _, s := range old {
 		any = any || s.Changed
 	}
 	if !any {
-		return
+		return false
 	}
 	m := make(map[string]*engine.Send, len(old))
 	for k, s := range old {
@@ -253,6 +268,7 @@ func (v *vertex) seen() {
 		m[k] = &c
 	}
 	v.received.Store(&m)
+	return true
 }
 
 type refID string

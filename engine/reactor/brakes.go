@@ -1,0 +1,274 @@
+package reactor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+)
+
+// The brakes, as Held names them.
+const (
+	BrakeBudget = "budget" // too many changes: see Budget
+	BrakeFight  = "fight"  // corrected again and again: see Fight
+)
+
+const (
+	tablePause = "pause" // key: the resource, or pauseAll
+	pauseAll   = "*"
+)
+
+// pauses are what operators have said to leave alone, by resource; by the empty
+// name for everything.
+type pauses map[string]*Pause
+
+// pauseRecord is a Pause in the store. It ends by the wall clock, and not later
+// than For after the start of the process that reads it: the clock may have been
+// set back.
+type pauseRecord struct {
+	Until  time.Time     `json:"until,omitzero"`
+	For    time.Duration `json:"for"`
+	Reason string        `json:"reason"`
+}
+
+// Pause leaves a resource, or with an empty name everything, alone until a time:
+// it is watched, but not run. What runs ends first. The pause survives a restart of the
+// process if the Store does, and takes the place of an earlier one of the same
+// resource. It returns when it is in effect; callable from any goroutine.
+func (r *Reactor) Pause(ctx context.Context, p Pause) error {
+	left := p.Until.Sub(r.opt.Wall())
+	if !p.Until.IsZero() && left <= 0 {
+		return fmt.Errorf("the pause would have ended %s ago", -left)
+	}
+	if err := r.known(ctx, p.Resource); err != nil {
+		return err
+	}
+	if err := r.keepPause(ctx, p, max(left, 0)); err != nil {
+		return err
+	}
+	return r.do(ctx, func() { r.pause(&p, max(left, 0)) })
+}
+
+// UnknownResourceError is the error of a call that names a resource which is not
+// in the graph.
+type UnknownResourceError struct{ Resource string }
+
+func (e *UnknownResourceError) Error() string { return e.Resource + " is not in the graph" }
+
+func (r *Reactor) known(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	found := false
+	if err := r.do(ctx, func() { found = r.byID[id] != nil }); err != nil {
+		return err
+	}
+	if !found {
+		return &UnknownResourceError{id}
+	}
+	return nil
+}
+
+func (r *Reactor) keepPause(ctx context.Context, p Pause, left time.Duration) error {
+	text, err := json.Marshal(pauseRecord{p.Until, left, p.Reason})
+	if err == nil {
+		err = r.opt.Store.Commit(ctx, []engine.Write{{Table: tablePause, Key: pauseKey(p.Resource), Value: text}})
+	}
+	if err != nil {
+		return fmt.Errorf("the pause cannot be recorded: %w", err)
+	}
+	return nil
+}
+
+func pauseKey(resource string) string {
+	if resource == "" {
+		return pauseAll
+	}
+	return resource
+}
+
+// pause puts a pause into effect, for a time or until it is resumed.
+func (r *Reactor) pause(p *Pause, left time.Duration) {
+	if r.pauses == nil {
+		r.pauses = pauses{}
+	}
+	r.pauses[p.Resource] = p
+	r.brakeAll(p.Resource)
+	r.opt.Listener.paused(*p, true)
+	if left > 0 {
+		r.after(left, nil, func() {
+			if r.pauses[p.Resource] == p {
+				r.unpause(p.Resource)
+				r.scribe.note(tablePause, pauseKey(p.Resource), nil)
+			}
+		})
+	}
+}
+
+func (r *Reactor) unpause(resource string) {
+	p := r.pauses[resource]
+	delete(r.pauses, resource)
+	r.brakeAll(resource)
+	r.opt.Listener.paused(*p, false)
+}
+
+// brakeAll looks again at the brakes of a resource, or of all.
+func (r *Reactor) brakeAll(resource string) {
+	r.stir()
+	if resource != "" {
+		if v := r.byID[resource]; v != nil {
+			r.brake(v)
+		}
+		return
+	}
+	for _, v := range r.byIndex {
+		r.brake(v)
+	}
+}
+
+// pauseOf returns what pauses v, nil for nothing.
+func (r *Reactor) pauseOf(v *vertex) *Pause {
+	if p := r.pauses[v.id]; p != nil {
+		return p
+	}
+	return r.pauses[""]
+}
+
+// brake makes the machine hold v, or let it go, as the brakes say.
+func (r *Reactor) brake(v *vertex) {
+	switch {
+	case r.pauseOf(v) != nil:
+		r.m.Hold(v.slot, engine.StatePaused)
+	case v.held != nil:
+		r.m.Hold(v.slot, engine.StateHeld)
+	default:
+		r.m.Release(v.slot)
+	}
+	r.setDue(v, dirty(r.m.State(v.slot)))
+}
+
+// hold keeps v from being altered.
+func (r *Reactor) hold(v *vertex, h *Held) {
+	v.held = h
+	v.heldAt = r.now()
+	r.brake(v)
+	r.opt.Listener.held(v.id, h)
+}
+
+// letGo ends hold, and has v looked at.
+func (r *Reactor) letGo(v *vertex) {
+	v.held = nil
+	r.because(v, Trigger{Cause: CauseResume})
+	r.brake(v)
+	r.event(v)
+	r.stir()
+	r.opt.Listener.held(v.id, nil)
+}
+
+// overBudget takes the end of a run that wanted to change something and must
+// not: what asked for it stays.
+func (r *Reactor) overBudget(v *vertex) {
+	if !r.spent {
+		r.spent = true
+		r.log.Warn("the change budget is used up: what wants to change is held until it is resumed",
+			slog.String("budget", r.purse.String()))
+	}
+	v.giveAsked()
+	r.hold(v, &Held{Brake: BrakeBudget, Reason: "the budget of " + r.purse.String() + " changes is used up"})
+	r.m.Event(v.slot)
+	r.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
+	r.setDue(v, false)
+	r.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.out.took})
+	r.next(v, Run{}, false)
+}
+
+// Resume ends the pause of a resource and lets it go if a brake holds it. With an
+// empty name it does so for everything, and the change budget begins anew. It
+// returns when that is in effect; callable from any goroutine.
+func (r *Reactor) Resume(ctx context.Context, resource string) error {
+	var err error
+	var ended []string
+	if e := r.do(ctx, func() { ended, err = r.resumeNow(resource) }); e != nil || err != nil {
+		return errors.Join(e, err)
+	}
+	var writes []engine.Write
+	for _, id := range ended {
+		writes = append(writes, engine.Write{Table: tablePause, Key: pauseKey(id)})
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	if err := r.opt.Store.Commit(ctx, writes); err != nil {
+		return fmt.Errorf("resumed, but that cannot be recorded: after a restart it is paused again: %w", err)
+	}
+	return nil
+}
+
+// resumeNow returns which pauses it has ended.
+func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
+	if resource == "" {
+		for id := range r.pauses {
+			ended = append(ended, id)
+			r.unpause(id)
+		}
+		r.purse.refill()
+		r.spent = false
+		for _, v := range r.byIndex {
+			r.resumeOne(v)
+		}
+		return ended, nil
+	}
+	v, p := r.byID[resource], r.pauses[resource]
+	switch {
+	case v == nil && p == nil:
+		return nil, &UnknownResourceError{resource}
+	case p == nil && r.pauses[""] != nil:
+		return nil, errors.New("everything is paused: resume everything, and then pause what has to be left alone")
+	}
+	if p != nil {
+		ended = append(ended, resource)
+		r.unpause(resource)
+	}
+	if v != nil {
+		r.resumeOne(v)
+	}
+	return ended, nil
+}
+
+// resumeOne forgets the fight of v, and lets it go.
+func (r *Reactor) resumeOne(v *vertex) {
+	v.fight = nil
+	if v.held != nil {
+		v.pass = true
+		r.letGo(v)
+	}
+}
+
+// recallPauses puts the pauses of an earlier process into effect.
+func (r *Reactor) recallPauses(ctx context.Context) error {
+	for rec, err := range r.opt.Store.Records(ctx, tablePause) {
+		if err != nil {
+			return fmt.Errorf("the pauses: %w", err)
+		}
+		var p pauseRecord
+		if json.Unmarshal(rec.Value, &p) != nil {
+			continue
+		}
+		id := rec.Key
+		if id == pauseAll {
+			id = ""
+		}
+		left := min(p.Until.Sub(r.opt.Wall()), p.For)
+		if !p.Until.IsZero() && left <= 0 {
+			r.scribe.note(tablePause, rec.Key, nil)
+			continue
+		}
+		r.pause(&Pause{Resource: id, Until: p.Until, Reason: p.Reason}, max(left, 0))
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package reactor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Budget bounds how much a run of the engine may alter: at most Most changes, or
+// Share of the vertices of the graph if that is set, within a time. What wants to
+// change something after that is held until Resume. The zero value is no bound.
+type Budget struct {
+	Most   int
+	Share  float64 // of the vertices, from above 0 to 1; at least one change
+	Within time.Duration
+}
+
+// ParseBudget reads a Budget: a number of changes, or a share of the graph, and a
+// time, as in 20/5m or 10%/1h. The empty text is no bound.
+func ParseBudget(s string) (Budget, error) {
+	if s == "" {
+		return Budget{}, nil
+	}
+	many, within, ok := strings.Cut(s, "/")
+	if !ok {
+		return Budget{}, fmt.Errorf("%q is no budget of changes: write how many in which time, as in 20/5m or 10%%/1h", s)
+	}
+	b := Budget{}
+	var err error
+	if share, isShare := strings.CutSuffix(many, "%"); isShare {
+		b.Share, err = strconv.ParseFloat(share, 64)
+		b.Share /= 100
+		if err != nil || !(b.Share > 0 && b.Share <= 1) {
+			return Budget{}, fmt.Errorf("%q is no budget of changes: %q must be above 0%% and at most 100%%", s, many)
+		}
+	} else if b.Most, err = strconv.Atoi(many); err != nil || b.Most < 1 {
+		return Budget{}, fmt.Errorf("%q is no budget of changes: %q must be a whole number above 0, or a share such as 10%%", s, many)
+	}
+	if b.Within, err = time.ParseDuration(within); err != nil || b.Within <= 0 {
+		return Budget{}, fmt.Errorf("%q is no budget of changes: %q must be a time above 0, such as 5m", s, within)
+	}
+	return b, nil
+}
+
+// String writes the budget as ParseBudget reads it.
+func (b Budget) String() string {
+	switch {
+	case b.Share > 0:
+		return strconv.FormatFloat(b.Share*100, 'g', -1, 64) + "%/" + b.Within.String()
+	case b.Most > 0:
+		return strconv.Itoa(b.Most) + "/" + b.Within.String()
+	default:
+		return ""
+	}
+}
+
+func (b Budget) on() bool { return b.Most > 0 || b.Share > 0 }
+
+func (b Budget) validate() error {
+	switch {
+	case b.Most < 0 || b.Share < 0 || b.Share > 1:
+		return errors.New("reactor: a budget is a number of changes above 0, or a share from 0 to 1")
+	case b.on() && b.Within <= 0:
+		return errors.New("reactor: a budget needs a time")
+	default:
+		return nil
+	}
+}
+
+// errHeld ends a run that wanted to change something and must not.
+var errHeld = errors.New("the change budget is used up")
+
+// purse counts the changes of a Budget. Runs take from it, on any goroutine.
+type purse struct {
+	Budget
+	mu    sync.Mutex
+	most  int     // at this moment
+	at    []int64 // when the changes within the time began, the oldest first
+	empty bool    // it was used up, and nobody has said to go on
+}
+
+// fit makes the bound right for a graph of n vertices.
+func (p *purse) fit(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.most = p.Most
+	if p.Share > 0 {
+		p.most = max(1, int(math.Ceil(p.Share*float64(n))))
+	}
+}
+
+// take asks for one change.
+func (p *purse) take(now int64) error {
+	if !p.on() {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.at) > 0 && p.at[0] <= now-int64(p.Within) {
+		p.at = p.at[1:]
+	}
+	if p.empty || len(p.at) >= p.most {
+		p.empty = true
+		return errHeld
+	}
+	p.at = append(p.at, now)
+	return nil
+}
+
+// giveBack says that a change that was taken was none.
+func (p *purse) giveBack() {
+	if !p.on() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.at); n > 0 {
+		p.at = p.at[:n-1]
+	}
+}
+
+// refill starts anew. It reports whether it had been used up.
+func (p *purse) refill() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.empty
+	p.at, p.empty = nil, false
+	return was
+}

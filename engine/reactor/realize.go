@@ -1,0 +1,92 @@
+package reactor
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// realizing is a Swap that waits for vertices which it would remove and which ask
+// to be brought about before: the metaparameter realize.
+type realizing struct {
+	list []*vertex
+	done chan struct{}
+}
+
+// awaitRealized waits until every vertex that leaves and asks for it has been
+// brought about once, or can't be: it has failed for good, is blocked, paused or
+// held.
+func (s *swap) awaitRealized(ctx context.Context) error {
+	r := s.r
+	var w *realizing
+	err := r.do(ctx, func() {
+		for _, v := range r.byIndex {
+			if v.meta.Realize && s.byID[v.id] == nil && r.unrealized(v) {
+				if w == nil {
+					w = &realizing{done: make(chan struct{})}
+				}
+				w.list = append(w.list, v)
+			}
+		}
+		r.realizing = w
+	})
+	if err != nil || w == nil {
+		return err
+	}
+	r.log.Info("the new graph waits for what has to be brought about before it leaves",
+		slog.String("resource", w.list[0].id), slog.Int("resources", len(w.list)))
+	err = r.await(ctx, w.done)
+	if err != nil {
+		_ = r.do(context.WithoutCancel(ctx), func() { r.realizing = nil })
+	}
+	return err
+}
+
+// unrealized reports whether v is on its way to be brought about for the first
+// time.
+func (r *Reactor) unrealized(v *vertex) bool {
+	if v.realized {
+		return false
+	}
+	switch r.m.State(v.slot) {
+	case engine.StateStarting, engine.StateWaiting, engine.StateRunning:
+		return true
+	case engine.StateFailed:
+		return v.retryAt > 0
+	default:
+		return false
+	}
+}
+
+// checkRealized lets the Swap go on that waits, if it may.
+func (r *Reactor) checkRealized() {
+	w := r.realizing
+	if w == nil {
+		return
+	}
+	for _, v := range w.list {
+		if r.unrealized(v) {
+			return
+		}
+	}
+	r.realizing = nil
+	close(w.done)
+}
+
+// rewatch tries those again that have failed for good and ask for it at each
+// graph: the metaparameter of that name.
+func (r *Reactor) rewatchFailed() {
+	for _, v := range r.byIndex {
+		if !v.meta.Rewatch || v.byGraph || v.suspended || v.refused != nil ||
+			v.retryAt > 0 || r.m.State(v.slot) != engine.StateFailed {
+			continue
+		}
+		v.byGraph, v.retries, v.watchTries = true, 0, 0
+		if v.watchState == watchRunning || v.polled() {
+			r.event(v)
+		} else {
+			r.startWatch(v)
+		}
+	}
+}

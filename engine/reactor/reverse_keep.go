@@ -1,0 +1,216 @@
+package reactor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// undoing keeps what undoes the vertices with the metaparameter reverse: for
+// each id one engine.Reversal and its image, from before the first change until
+// the reversal has succeeded, over swaps and restarts. It is safe for concurrent
+// use, and knows of each id whether there is something, so that a run that has
+// nothing to keep costs one look.
+type undoing struct {
+	store engine.Store
+
+	mu   sync.Mutex
+	kept map[string]bool // whether it can be undone
+}
+
+// recall reads for which ids an earlier process has kept something. What can't be
+// read is left alone, and never replaced: the first image is the true one.
+func (u *undoing) recall(ctx context.Context) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.kept = map[string]bool{}
+	for rec, err := range u.store.Records(ctx, engine.TableReversal) {
+		if err != nil {
+			return fmt.Errorf("what was kept for reverse: %w", err)
+		}
+		rev, err := engine.DecodeReversal(rec)
+		u.kept[rec.Key] = err != nil || rev.Why == ""
+	}
+	return nil
+}
+
+func (u *undoing) has(id string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, ok := u.kept[id]
+	return ok
+}
+
+// wants reports whether something has to be kept before v is altered.
+func (u *undoing) wants(v *vertex) bool {
+	return v.meta.Reverse && v.abil.Reversible && v.abil.Readable && !u.has(v.id)
+}
+
+// keep makes durable what is there now, and where v stands in its graph. It is
+// called by the run of v, after a check that wants a change and before anything
+// is altered; on an error nothing must be. What can't be undone is kept as that,
+// so that nobody takes our own work for what was there before.
+func (u *undoing) keep(ctx context.Context, v *vertex, s standing) error {
+	rev := &engine.Reversal{Kind: v.res.Kind(), Name: v.res.Name()}
+	rev.After, rev.Before = s.neighbours()
+	var was engine.Res
+	err := protect("Read", func() (err error) {
+		was, err = v.res.(engine.Readable).Read(ctx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cannot look at what is there before the first change, so nothing was changed: %w", err)
+	}
+	writes, err := image(v, rev, was)
+	if err != nil {
+		rev.Why = v.cleanText(err.Error())
+		v.r.log.Warn("this can't be undone when it leaves the graph, though reverse: true asks for it",
+			slog.String("resource", v.id), slog.String("reason", rev.Why))
+		if writes, err = rev.Writes(nil); err != nil {
+			return err
+		}
+	}
+	if err := u.store.Commit(ctx, writes); err != nil {
+		return fmt.Errorf("cannot record what is there before the first change, so nothing was changed: %w", err)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.kept[v.id] = rev.Why == ""
+	return nil
+}
+
+// image returns what has to be written, after undoing it in thought.
+func image(v *vertex, rev *engine.Reversal, was engine.Res) ([]engine.Write, error) {
+	img, err := engine.Take(v.res, was, v.secretFields())
+	if err != nil {
+		return nil, err
+	}
+	empty := func(kind string) (engine.Res, error) {
+		res := v.res.Default()
+		if res == nil {
+			return nil, fmt.Errorf("a %s has no Default", kind)
+		}
+		return res, nil
+	}
+	if _, err := img.Undo(empty, rev, false); err != nil {
+		return nil, err
+	}
+	return rev.Writes(img)
+}
+
+// secretFields returns the parameters that must not be shown though their type
+// is plain: those that were received so, and those whose values the check has
+// hidden.
+func (v *vertex) secretFields() []string {
+	fields := map[string]bool{}
+	for key, s := range v.recvMap() {
+		if s.Secret {
+			fields[key] = true
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range v.changes {
+		_, from := c.From.(schema.Secret)
+		_, to := c.To.(schema.Secret)
+		if from || to {
+			fields[c.Field] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(fields))
+}
+
+// receivedSecrets is what Init.Recv says to a vertex that undoes one which had
+// secrets in plain parameters.
+func receivedSecrets(id string, fields []string) map[string]*engine.Send {
+	m := make(map[string]*engine.Send, len(fields))
+	for _, f := range fields {
+		m[f] = &engine.Send{Res: refID(id), Key: f, Secret: true}
+	}
+	return m
+}
+
+// over returns what has to be written when v has succeeded: a reversal is over,
+// and what is no longer to be reversed needs nothing kept. When that is durable,
+// forgotten says so.
+func (u *undoing) over(v *vertex, once bool) []engine.Write {
+	if !once && v.meta.Reverse || !u.has(v.id) {
+		return nil
+	}
+	return engine.ForgetReversal(v.id)
+}
+
+func (u *undoing) forgotten(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.kept, id)
+}
+
+// prune forgets those that can't be undone and are not in the graph that has
+// taken effect: there is nothing left to do for them.
+func (u *undoing) prune(ctx context.Context, g *engine.Graph) error {
+	var writes []engine.Write
+	u.mu.Lock()
+	for _, id := range slices.Sorted(maps.Keys(u.kept)) {
+		if _, ok := g.Index(id); !ok && !u.kept[id] {
+			writes = append(writes, engine.ForgetReversal(id)...)
+		}
+	}
+	u.mu.Unlock()
+	if len(writes) == 0 {
+		return nil
+	}
+	if err := u.store.Commit(ctx, writes); err != nil {
+		return fmt.Errorf("cannot forget what can't be undone: %w", err)
+	}
+	for _, w := range writes {
+		u.forgotten(w.Key)
+	}
+	return nil
+}
+
+// maxNeighbours bounds how many ids a reversal names on each side.
+const maxNeighbours = 1000
+
+// standing is where a vertex stands in the graph that it runs in. The run that
+// gets it only reads what does not change any more.
+type standing struct {
+	g   *engine.Graph
+	all []*vertex // by index of g
+	at  int
+}
+
+// neighbours returns the ids that the vertex comes after and before: the near ones
+// first, and beyond those that keep no order of their own. They are sorted.
+func (s standing) neighbours() (after, before []string) {
+	if s.g == nil {
+		return nil, nil
+	}
+	return s.spread(s.g.Pred), s.spread(s.g.Succ)
+}
+
+func (s standing) spread(row func(int) []int32) []string {
+	var ids []string
+	seen := map[int32]bool{int32(s.at): true}
+	queue := []int32{int32(s.at)}
+	for n := 0; n < len(queue) && len(ids) < maxNeighbours; n++ {
+		for _, i := range row(int(queue[n])) {
+			if seen[i] || len(ids) == maxNeighbours {
+				continue
+			}
+			seen[i] = true
+			ids = append(ids, s.g.ID(int(i)))
+			if !s.all[i].meta.Reverse {
+				queue = append(queue, i)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}

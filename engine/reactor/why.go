@@ -1,0 +1,103 @@
+package reactor
+
+import (
+	"slices"
+)
+
+// asked is what has asked for the next run of a vertex.
+type asked struct {
+	list  []Trigger
+	since int64 // when the first of it came, by the reactor's clock
+}
+
+// because notes what asks for the next run of v. The caller sees to it that there
+// is one. Triggers that say the same are merged; of too many the first are kept.
+func (r *Reactor) because(v *vertex, t Trigger) {
+	if v.asked == nil {
+		v.asked = &asked{since: r.now()}
+	}
+	t.Merged = max(t.Merged, 1)
+	for i := range v.asked.list {
+		if o := &v.asked.list[i]; o.Cause == t.Cause && o.From == t.From && o.Field == t.Field {
+			o.Merged += t.Merged
+			o.Run, o.Resync = t.Run, o.Resync || t.Resync
+			return
+		}
+	}
+	if len(v.asked.list) < MaxTriggers {
+		v.asked.list = append(v.asked.list, t)
+	}
+}
+
+// graphTrigger is the only trigger of most first runs.
+var graphTrigger = []Trigger{{Cause: CauseGraph, Merged: 1}}
+
+// takeAsked moves what has asked for a run into the job of that run.
+func (r *Reactor) takeAsked(v *vertex) {
+	a := v.asked
+	v.asked = nil
+	v.job.started, v.job.triggers = r.now(), nil
+	v.job.since = v.job.started
+	if a != nil {
+		v.job.since, v.job.triggers = a.since, a.list
+	}
+	v.job.class = v.classify(v.job.triggers)
+	if v.byGraph {
+		v.byGraph = false
+		v.job.triggers = append(slices.Clip(graphTrigger), v.job.triggers...)
+	}
+}
+
+// giveAsked takes that back: the run did not do what it was asked for.
+func (v *vertex) giveAsked() {
+	v.asked = &asked{v.job.triggers, v.job.since}
+}
+
+// classify tells why what the run changes has changed. A retry is of the class
+// of what it tries again.
+func (v *vertex) classify(ts []Trigger) Class {
+	c := Corrective
+	if v.byGraph {
+		c = Intended
+	}
+	for _, t := range ts {
+		switch t.Cause {
+		case CauseGraph:
+			c = Intended
+		case CauseRefresh, CauseValue, CauseAbove:
+			c = min(c, Cascade)
+		case CauseRetry:
+			c = min(c, v.class)
+		}
+	}
+	return c
+}
+
+// heard notes an event of v's Watch, with what its subscriptions know of it.
+func (r *Reactor) heard(v *vertex) {
+	t := Trigger{Cause: CauseEvent}
+	if subs := v.subs.Load(); subs != nil {
+		if c := subs.take(); c.Merged > 0 || c.Resync {
+			t.Source, t.Path, t.Merged, t.Resync = c.Source, c.Path, c.Merged, c.Resync
+		}
+	}
+	r.because(v, t)
+}
+
+// from notes that another vertex asks for a run of v.
+func (r *Reactor) from(v *vertex, c Cause, up *vertex, field string) {
+	r.because(v, Trigger{Cause: c, From: up.id, Run: up.lastRun, Field: field})
+}
+
+// number gives a run its place in the history, and says why it was made.
+func (r *Reactor) number(v *vertex, run *Run) {
+	r.runs++
+	run.ID, run.Generation = r.runs, r.generation
+	v.lastRun = run.ID
+	run.Class = v.class
+	if v.inRun {
+		return // it failed by something else, and the run has its job still
+	}
+	run.Triggers, run.Class = v.job.triggers, v.job.class
+	v.class, v.job.triggers = run.Class, nil
+}
