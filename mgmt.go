@@ -38,6 +38,10 @@ type (
 	Swap   = reactor.Swap
 	Counts = reactor.Counts
 	Status = reactor.Status
+	Budget = reactor.Budget
+	Fight  = reactor.Fight
+	Pause  = reactor.Pause
+	Held   = reactor.Held
 )
 
 // The policies of noop; see the reactor's.
@@ -69,6 +73,14 @@ type Options struct {
 	Sema     int  // at most so many CheckApply at once, of all resources together; 0 for no limit
 	NoWatch  bool // do not follow the frontend's input
 
+	MaxChanges Budget // how much may be altered before the engine holds and waits for Resume; the zero value is no bound
+	Fight      *Fight // when a resource counts as fought over and is left alone for a while; reactor.DefaultFight when nil
+
+	// Beat, when not nil, is called every BeatEvery (a second when 0) by the loop
+	// that schedules, as long as it is alive. It must return soon.
+	Beat      func()
+	BeatEvery time.Duration
+
 	// Reload has the frontend read its input again and yield it, changed or not,
 	// whenever something is received from it: Observer.Loaded or Refused then tells
 	// how that went. A token in a channel of capacity one is enough, as several
@@ -99,6 +111,9 @@ type Observer struct {
 	Swapped   func(Swap)
 	Ran       func(Run)
 	Converged func(bool, Counts)
+	Lingers   func(resources []string)
+	Paused    func(Pause, bool)
+	Held      func(resource string, h *Held)
 	// Loaded: this graph has taken effect. It must not be altered. Of a vertex that
 	// was kept (Swap.Kept counts them), the resource in this graph is not the one
 	// that runs but an equal one that was never initialised: it tells what was
@@ -133,10 +148,10 @@ type Report struct {
 }
 
 // ExitCode returns the code of a process that reports this: 0 all is as wanted, 2
-// something would change, 4 some resources failed or are blocked, 6 both.
+// something would change (also what a brake holds), 4 some resources failed or are blocked, 6 both.
 func (r Report) ExitCode() int {
 	code := 0
-	if r.Counts[engine.StateWouldChange]+r.Counts[engine.StateUnknown] > 0 {
+	if r.Counts[engine.StateWouldChange]+r.Counts[engine.StateUnknown]+r.Counts[engine.StateHeld] > 0 {
 		code |= 2
 	}
 	if r.Counts[engine.StateFailed]+r.Counts[engine.StateBlocked] > 0 {
@@ -231,6 +246,36 @@ func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
 		return nil, reactor.ErrStopped
 	}
 	return e.reactor.Statuses(ctx)
+}
+
+// Pause leaves a resource, or with an empty name everything, alone for a while;
+// see reactor.Reactor.Pause. Callable while Run is going on.
+func (e *Engine) Pause(ctx context.Context, p Pause) error {
+	<-e.ready
+	if e.reactor == nil {
+		return reactor.ErrStopped
+	}
+	return e.reactor.Pause(ctx, p)
+}
+
+// Resume ends pauses, and lets go what a brake holds; see
+// reactor.Reactor.Resume. Callable while Run is going on.
+func (e *Engine) Resume(ctx context.Context, resource string) error {
+	<-e.ready
+	if e.reactor == nil {
+		return reactor.ErrStopped
+	}
+	return e.reactor.Resume(ctx, resource)
+}
+
+// Dump says in text what every vertex that is not settled is doing or waits for.
+// Callable while Run is going on.
+func (e *Engine) Dump(ctx context.Context) (string, error) {
+	<-e.ready
+	if e.reactor == nil {
+		return "", reactor.ErrStopped
+	}
+	return e.reactor.Dump(ctx)
 }
 
 // Counts returns the number of vertices by state while Run is going on.

@@ -63,11 +63,16 @@ func (e *Engine) reactorOptions(s *session, state string) reactor.Options {
 		Host: s.host, World: o.World, Store: o.Store,
 		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
+		MaxChanges: o.MaxChanges, Fight: *cmp.Or(o.Fight, new(reactor.DefaultFight())),
+		Beat: o.Beat, BeatEvery: o.BeatEvery,
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
 		Listener: reactor.Listener{
 			Swapped:   o.Observer.Swapped,
 			Ran:       o.Observer.Ran,
 			Converged: s.converged,
+			Lingers:   o.Observer.Lingers,
+			Paused:    o.Observer.Paused,
+			Held:      o.Observer.Held,
 		},
 	}
 }
@@ -148,6 +153,7 @@ func (s *session) awaitTime(ctx context.Context, d time.Duration, cancel context
 		err.Restless = restless(list)
 	}
 	cancel(errTime)
+	go s.loseP()
 	return err
 }
 

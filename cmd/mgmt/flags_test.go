@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -103,36 +102,4 @@ func TestLock(t *testing.T) {
 	if _, err := lockState(filepath.Join(dir, "missing")); err == nil || !strings.Contains(err.Error(), "--prefix") {
 		t.Errorf("a missing folder: %v", err)
 	}
-}
-
-// TestSignals: the first ends the context, the second abandons, the third exits
-// even while abandoning goes on.
-func TestSignals(t *testing.T) {
-	told, exited := make(chan string), make(chan int)
-	abandoned, release := make(chan struct{}), make(chan struct{})
-	a := &app{exit: func(code int) { exited <- code }}
-	ctx, stop := a.onSignals(t.Context(), func() { close(abandoned); <-release }, func(s os.Signal, what string) {
-		told <- s.String() + ": " + what
-	})
-	kill := func(sig syscall.Signal) {
-		if err := syscall.Kill(os.Getpid(), sig); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kill(syscall.SIGTERM)
-	if text := <-told; !strings.HasPrefix(text, "terminated: stopping") {
-		t.Error(text)
-	}
-	<-ctx.Done()
-	kill(syscall.SIGINT)
-	if text := <-told; !strings.HasPrefix(text, "interrupt: not waiting") {
-		t.Error(text)
-	}
-	<-abandoned
-	kill(syscall.SIGINT)
-	if code := <-exited; code != 130 {
-		t.Errorf("the code is %d", code)
-	}
-	close(release)
-	stop()
 }

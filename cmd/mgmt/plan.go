@@ -70,7 +70,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.onSignals(ctx, e.Abandon, p.signalled)
+	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon})
 	defer stop()
 	plan, err := e.Plan(ctx, front)
 	p.close()

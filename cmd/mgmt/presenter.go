@@ -34,7 +34,7 @@ type presenter struct {
 }
 
 func (p *presenter) observer() mgmt.Observer {
-	return mgmt.Observer{Swapped: p.swapped, Ran: p.ran, Converged: p.converged, Refused: p.refused, Warned: p.warned}
+	return mgmt.Observer{Swapped: p.swapped, Ran: p.ran, Converged: p.converged, Lingers: p.lingers, Refused: p.refused, Warned: p.warned}
 }
 
 // say writes one thing that happened: lines for people, or a record with a
@@ -149,8 +149,18 @@ func (p *presenter) converged(yes bool, c mgmt.Counts) {
 	}
 	p.screen.show(countsText(c))
 	since := time.Since(p.began)
-	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(green, "converged"), countsText(c), roundTime(since))
-	p.say(slog.LevelInfo, one(text), "converged", slog.Any("counts", countsJSON(c)), slog.Float64("seconds", since.Seconds()))
+	level, color := outcome(c)
+	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(color, "converged"), countsText(c), roundTime(since))
+	p.say(level, one(text), "converged", slog.Any("counts", countsJSON(c)), slog.Float64("seconds", since.Seconds()))
+}
+
+// outcome is how loudly to tell of counts: a warning where something failed or is
+// blocked.
+func outcome(c mgmt.Counts) (level slog.Level, color string) {
+	if c[engine.StateFailed]+c[engine.StateBlocked] > 0 {
+		return slog.LevelWarn, yellow
+	}
+	return slog.LevelInfo, green
 }
 
 func roundTime(d time.Duration) time.Duration {
@@ -230,4 +240,39 @@ func (p *presenter) close() {
 // signalled says what a signal has led to.
 func (p *presenter) signalled(sig os.Signal, what string) {
 	p.say(slog.LevelWarn, one(sig.String()+": "+what), "signal", slog.String("signal", sig.String()), slog.String("effect", what))
+}
+
+// reloading says that the graph is read again because somebody asked for it.
+func (p *presenter) reloading() {
+	p.say(slog.LevelInfo, one("hangup: reading the graph again"), "reloading")
+}
+
+// maxNamed is how many resources a line names.
+const maxNamed = 5
+
+// lingers says for whom the end waits.
+func (p *presenter) lingers(resources []string) {
+	names := strings.Join(resources[:min(maxNamed, len(resources))], ", ")
+	if more := len(resources) - maxNamed; more > 0 {
+		names += " and " + plural(more, "other")
+	}
+	text := "still waiting for " + visible(names) + "; once more to stop waiting"
+	p.say(slog.LevelWarn, one(text), "still waiting", slog.Any("resources", resources))
+}
+
+// ended says how things stood when a signal has ended the run. Other ends say so
+// themselves.
+func (p *presenter) ended(why error, r mgmt.Report) {
+	sig, ok := errors.AsType[signalError](why)
+	if !ok {
+		return
+	}
+	how := "not converged"
+	if r.Converged {
+		how = "converged"
+	}
+	level, _ := outcome(r.Counts)
+	text := fmt.Sprintf("%s: ended after %s, %s: %s", sig.Signal, roundTime(time.Since(p.began)), how, countsText(r.Counts))
+	p.say(level, one(text), "ended", slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),
+		slog.Any("counts", countsJSON(r.Counts)), slog.Float64("seconds", time.Since(p.began).Seconds()))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +23,11 @@ func shown(f *logFlags, do func(p *presenter)) string {
 	p.close()
 	p.close()
 	return buf.String()
+}
+
+func counts(s engine.State, n int) (c mgmt.Counts) {
+	c[s] = n
+	return c
 }
 
 func updated(field string, from, to any) engine.Change {
@@ -68,6 +74,24 @@ func TestWhatIsShown(t *testing.T) {
 			p.ran(mgmt.Run{Resource: "exec[a]", State: engine.StateOK})
 			p.ran(mgmt.Run{Resource: "exec[a]", State: engine.StateOK})
 		}, "ERROR exec[a] failed: exit 1:\n   \\x1b[2Jno (trying again in 1.5s)\nINFO exec[a] no longer fails\n"},
+		{"at rest", func(p *presenter) {
+			p.began = time.Now().Add(-time.Hour)
+			p.converged(true, counts(engine.StateOK, 3))
+			p.converged(true, counts(engine.StateFailed, 1))
+			p.converged(true, counts(engine.StateBlocked, 2))
+		}, "INFO converged: 3 ok (1h0m0s after the start)\nWARN converged: 1 failed (1h0m0s after the start)\nWARN converged: 2 blocked (1h0m0s after the start)\n"},
+		{"slow end", func(p *presenter) {
+			p.lingers([]string{"exec[a]"})
+			p.lingers([]string{"a[1]", "a[2]", "a[3]", "a[4]", "a[5]", "a[6]", "a[7]"})
+		}, "WARN still waiting for exec[a]; once more to stop waiting\n" +
+			"WARN still waiting for a[1], a[2], a[3], a[4], a[5] and 2 others; once more to stop waiting\n"},
+		{"end", func(p *presenter) {
+			p.began = time.Now().Add(-time.Hour)
+			p.ended(nil, mgmt.Report{})
+			p.ended(signalError{syscall.SIGTERM}, mgmt.Report{Converged: true, Counts: counts(engine.StateOK, 3)})
+			p.ended(signalError{syscall.SIGINT}, mgmt.Report{Counts: counts(engine.StateFailed, 3)})
+		}, "INFO terminated: ended after 1h0m0s, converged: 3 ok\nWARN interrupt: ended after 1h0m0s, not converged: 3 failed\n"},
+		{"reload", func(p *presenter) { p.reloading() }, "INFO hangup: reading the graph again\n"},
 		{"refused", func(p *presenter) { p.refused(finding); p.refused(errors.New("it is gone")) },
 			"ERROR graph refused, the last good one goes on: 1 error\n" +
 				"ERROR g.yaml:3:5: unknown key \"contnt\" (did you mean \"content\"?)\n" +
@@ -87,7 +111,7 @@ func TestConvergedLine(t *testing.T) {
 	var c mgmt.Counts
 	c[engine.StateOK], c[engine.StateFailed] = 3, 1
 	got := withoutTime(shown(&logFlags{}, func(p *presenter) { p.converged(false, c); p.converged(true, c) }))
-	if !strings.HasPrefix(got, "INFO converged: 3 ok, 1 failed (") || strings.Count(got, "\n") != 1 {
+	if !strings.HasPrefix(got, "WARN converged: 3 ok, 1 failed (") || strings.Count(got, "\n") != 1 {
 		t.Errorf("shown: %q", got)
 	}
 	if countsText(mgmt.Counts{}) != "no resources" {

@@ -20,6 +20,7 @@ type runFlags struct {
 	input input
 	state state
 	log   logFlags
+	brakes brakeFlags
 
 	hostname   string
 	noop       string
@@ -39,8 +40,10 @@ func newRun(a *app) *cobra.Command {
 		Use:   "run --yaml FILE",
 		Short: "Bring the machine to a graph, and keep it there",
 		Long: `Run reads a graph, brings the machine to it, watches it, repairs what drifts at
-once, and follows edits of the graph. It ends at SIGINT, SIGTERM or SIGHUP: the first one
-waits for what is running, the second one does not, the third one exits at once.`,
+once, and follows edits of the graph. It ends at SIGINT or SIGTERM: the first one
+waits for what is running, the second one does not, the third one exits at once.
+At SIGHUP it reads the graph again, changed or not, also with --no-watch; only when
+the terminal that it was started on has gone does that end it.`,
 		Example: `  mgmt run --yaml graph.yaml
   mgmt run --yaml graph.yaml --converged-exit --converged-timeout 2s
   generate | mgmt run --yaml - --noop`,
@@ -50,6 +53,7 @@ waits for what is running, the second one does not, the third one exits at once.
 	f.input.flags(cmd)
 	f.state.flags(cmd)
 	f.log.flags(cmd)
+	f.brakes.flags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
 	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; with the `policy` default a resource's own noop: false wins")
@@ -107,22 +111,37 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if f.graphviz != "" {
 		observer.Loaded = func(g *engine.Graph) { f.drawTo(p, g) }
 	}
-	e, err := mgmt.New(mgmt.Options{
+	reload := make(chan struct{}, 1)
+	opts := mgmt.Options{
 		Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: dir,
 		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
-		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Strict: true,
+		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Reload: reload, Strict: true,
 		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),
 		Observer: observer,
-	})
+	}
+	f.brakes.set(&opts)
+	e, err := mgmt.New(opts)
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.onSignals(ctx, e.Abandon, p.signalled)
+	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon, reload: func() {
+		p.reloading()
+		ask(reload)
+	}})
 	defer stop()
 	p.follow(ctx, e)
 	err = e.Run(ctx, front)
+	p.ended(context.Cause(ctx), e.Report())
 	p.close()
 	return f.result(a, e.Report(), err)
+}
+
+// ask leaves a question in a channel of capacity one, unless there is one.
+func ask(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // drawTo draws the graph that took effect for --graphviz.

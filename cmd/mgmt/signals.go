@@ -2,17 +2,30 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"golang.org/x/term"
 )
 
-// endings are the signals that end the program. A terminal that is closed sends
+// signalHooks are what a verb does at signals.
+type signalHooks struct {
+	tell    func(os.Signal, string) // an ending, and what it leads to
+	abandon func()                  // wait no longer
+	reload  func()                  // at SIGHUP; nil where that ends the program like the others
+}
+
+// signalError is why a context ended.
+type signalError struct{ os.Signal }
+
+func (e signalError) Error() string { return "signal " + e.String() }
+
+// heard are the signals that the program listens to. A terminal that is closed sends
 // SIGHUP, and a reader of the log that has gone SIGPIPE; what was started with
 // nohup ignores them, and goes on doing so.
-func endings() []os.Signal {
+func heard() []os.Signal {
 	list := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE} {
 		if !signal.Ignored(sig) {
@@ -22,44 +35,87 @@ func endings() []os.Signal {
 	return list
 }
 
-// onSignals returns a context that ends at the first of the endings. The second one
-// calls abandon, the third one ends the process at once. The first two are told
-// of. The returned function stops listening.
-func (a *app) onSignals(ctx context.Context, abandon func(), tell func(os.Signal, string)) (context.Context, func()) {
+// onSignals returns a context that ends at the first signal, with a signalError.
+// The second one abandons, the third one ends the process at once. SIGHUP reloads
+// where there is a hook for it, unless it means that the terminal has gone. The
+// returned function stops listening.
+func (a *app) onSignals(ctx context.Context, hooks signalHooks) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	l := &listening{signalHooks: hooks, cancel: cancel, exit: a.exit, terminals: a.terminals(), done: make(chan struct{})}
 	ch := make(chan os.Signal, 3)
-	signal.Notify(ch, endings()...)
-	done, ended := make(chan struct{}), make(chan struct{})
-	var abandoning sync.WaitGroup // the third signal does not wait for it
-	go func() {
-		defer close(ended)
-		for n := 1; ; n++ {
-			select {
-			case sig := <-ch:
-				if sig == syscall.SIGPIPE && n > 1 {
-					n-- // each line that nobody reads sends one; it is no impatience
-					continue
-				}
-				switch n {
-				case 1:
-					tell(sig, "stopping; once more to stop waiting")
-					cancel(fmt.Errorf("signal %s", sig))
-				case 2:
-					tell(sig, "not waiting any longer; once more to exit at once")
-					abandoning.Go(abandon)
-				default:
-					a.exit(128 + int(sig.(syscall.Signal)))
-				}
-			case <-done:
-				return
-			}
-		}
-	}()
+	signal.Notify(ch, heard()...)
+	var wg sync.WaitGroup
+	wg.Go(func() { l.listen(ch) })
 	return ctx, func() {
 		signal.Stop(ch)
-		close(done)
-		<-ended
-		abandoning.Wait()
+		close(l.done)
+		wg.Wait()
+		l.abandoning.Wait()
 		cancel(nil)
 	}
+}
+
+// listening is the goroutine of onSignals.
+type listening struct {
+	signalHooks
+	cancel     context.CancelCauseFunc
+	exit       func(int)
+	terminals  []int // file descriptors
+	done       chan struct{}
+	abandoning sync.WaitGroup // the third signal does not wait for it
+	endings    int            // so far
+}
+
+func (l *listening) listen(ch <-chan os.Signal) {
+	for {
+		select {
+		case sig := <-ch:
+			l.take(sig)
+		case <-l.done:
+			return
+		}
+	}
+}
+
+func (l *listening) take(sig os.Signal) {
+	switch {
+	case sig == syscall.SIGHUP && l.reload != nil && !l.hungUp():
+		if l.endings == 0 {
+			l.reload()
+		}
+		return
+	case sig == syscall.SIGPIPE && l.endings > 0:
+		return // each line that nobody reads sends one; it is no impatience
+	}
+	switch l.endings++; l.endings {
+	case 1:
+		l.tell(sig, "stopping; once more to stop waiting")
+		l.cancel(signalError{sig})
+	case 2:
+		l.tell(sig, "not waiting any longer; once more to exit at once")
+		l.abandoning.Go(l.abandon)
+	default:
+		l.exit(128 + int(sig.(syscall.Signal)))
+	}
+}
+
+// hungUp reports whether a terminal that was there has gone.
+func (l *listening) hungUp() bool {
+	for _, fd := range l.terminals {
+		if !term.IsTerminal(fd) {
+			return true
+		}
+	}
+	return false
+}
+
+// terminals returns the descriptors of the program that are terminals.
+func (a *app) terminals() []int {
+	var list []int
+	for _, s := range []any{a.in, a.out, a.err} {
+		if f, ok := s.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			list = append(list, int(f.Fd()))
+		}
+	}
+	return list
 }
