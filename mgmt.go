@@ -96,7 +96,9 @@ type Options struct {
 	ConvergedTimeout time.Duration
 	// ConvergedExit ends Run when the graph has converged.
 	ConvergedExit bool
-	// MaxRuntime ends Run with a *MaxRuntimeError; 0 for never.
+	// MaxRuntime ends Run with a *MaxRuntimeError; 0 for never. What ignores the end
+	// of its context is abandoned 5 s later: then the error is an
+	// *engine.AbandonedError too.
 	MaxRuntime time.Duration
 
 	Observer Observer
@@ -135,6 +137,7 @@ type Engine struct {
 	reactor *reactor.Reactor
 	host    *host.Host
 
+	grace  time.Duration // see timeGrace
 	report Report
 
 	planned  *engine.Graph // of Plan
@@ -196,7 +199,7 @@ func New(o Options) (*Engine, error) {
 	if o.Program == "" {
 		o.Program = "mgmt"
 	}
-	return &Engine{opt: o, ready: make(chan struct{})}, nil
+	return &Engine{opt: o, ready: make(chan struct{}), grace: timeGrace}, nil
 }
 
 // ErrUsed is the error of a second Run or Plan.

@@ -22,7 +22,8 @@ type session struct {
 	host    *host.Host
 	reactor *reactor.Reactor
 	closers []func() error
-	rested  chan Counts // the graph has converged
+	rested  chan Counts   // the graph has converged
+	ended   chan struct{} // closed when the reactor has ended
 }
 
 // errRested and errTime are the causes of contexts that Run itself ends.
@@ -31,8 +32,12 @@ var (
 	errTime   = errors.New("the time is over")
 )
 
+// timeGrace is how long after the end of MaxRuntime methods that ignore the end
+// of their context are waited for.
+const timeGrace = 5 * time.Second
+
 func (e *Engine) open(ctx context.Context) (*session, error) {
-	s := &session{e: e, rested: make(chan Counts, 1)}
+	s := &session{e: e, rested: make(chan Counts, 1), ended: make(chan struct{})}
 	state := e.opt.StateDir
 	if state == "" && !e.opt.readOnly {
 		dir, remove, err := tempState()
@@ -105,12 +110,15 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.reactor.Run(ctx) })
+	g.Go(func() error {
+		defer close(s.ended)
+		return s.reactor.Run(ctx)
+	})
 	g.Go(func() error { return s.feed(ctx, f) })
 	if s.e.opt.ConvergedExit {
 		g.Go(func() error { return s.awaitRest(ctx, cancel) })
 	}
-	var late error
+	var late error // nil, or of awaitTime
 	if d := s.e.opt.MaxRuntime; d > 0 {
 		g.Go(func() error {
 			late = s.awaitTime(ctx, d, cancel)
@@ -119,10 +127,10 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 	}
 	err := g.Wait()
 	s.e.report.Counts, s.e.report.Converged = s.reactor.Final()
-	if err != nil {
-		return err
+	if late == nil || err == nil {
+		return cmp.Or(late, err)
 	}
-	return late
+	return errors.Join(late, err)
 }
 
 func (s *session) awaitRest(ctx context.Context, cancel context.CancelCauseFunc) error {
@@ -153,8 +161,20 @@ func (s *session) awaitTime(ctx context.Context, d time.Duration, cancel context
 		err.Restless = restless(list)
 	}
 	cancel(errTime)
-	go s.loseP()
+	s.endInTime()
 	return err
+}
+
+// endInTime waits for the end of the reactor, but not for ever: who has set a time
+// wants it to be kept, also where a method ignores the end of its context.
+func (s *session) endInTime() {
+	grace := time.NewTimer(s.e.grace)
+	defer grace.Stop()
+	select {
+	case <-s.ended:
+	case <-grace.C:
+		s.e.Abandon()
+	}
 }
 
 // restless names what keeps a graph from converging: what is not at rest, and

@@ -1,0 +1,56 @@
+package mgmt_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// stubborn does not end before its test says so, whatever its context says.
+type stubborn struct {
+	traits.Base
+	init    *engine.Init
+	release <-chan struct{}
+}
+
+func (s *stubborn) Default() engine.Res       { return &stubborn{release: s.release} }
+func (s *stubborn) Validate() error           { return nil }
+func (s *stubborn) Init(i *engine.Init) error { s.init = i; return nil }
+func (s *stubborn) Cleanup() error            { return nil }
+func (s *stubborn) Cmp(engine.Res) error      { return nil }
+
+func (s *stubborn) Watch(ctx context.Context) error {
+	s.init.Running()
+	<-ctx.Done()
+	return nil
+}
+
+func (s *stubborn) CheckApply(context.Context, bool) (bool, error) {
+	<-s.release
+	return true, nil
+}
+
+// TestMaxRuntimeIsKept: a method that ignores the end of its context does not keep
+// Run from ending in time, and the error says both.
+func TestMaxRuntimeIsKept(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release) // the method ends with the test
+	kinds, err := engine.DefaultRegistry().With("stubborn", func() engine.Res { return &stubborn{release: release} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, f := from(t, "resources: {stubborn: [{name: a}]}", mgmt.Options{Registry: kinds, MaxRuntime: 10 * time.Millisecond})
+	e.SetGrace(10 * time.Millisecond)
+	err = e.Run(t.Context(), f)
+	if late, ok := errors.AsType[*mgmt.MaxRuntimeError](err); !ok || len(late.Restless) != 1 {
+		t.Errorf("the error is %v", err)
+	}
+	if left, ok := errors.AsType[*engine.AbandonedError](err); !ok || len(left.Resources) != 1 || left.Resources[0] != "stubborn[a]" {
+		t.Errorf("the error is %v", err)
+	}
+}
