@@ -17,9 +17,9 @@ import (
 
 // runFlags are the flags of run.
 type runFlags struct {
-	input input
-	state state
-	log   logFlags
+	input  input
+	state  state
+	log    logFlags
 	brakes brakeFlags
 
 	hostname   string
