@@ -2,7 +2,7 @@ package gapi
 
 import (
 	"cmp"
-	"slices"
+	"fmt"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -31,18 +31,21 @@ func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics
 	}
 	b.connect()
 	g := b.graph()
-	b.finish()
-	if b.diags.Err() != nil {
-		return nil, b.diags
+	all := b.found.All()
+	if all.Err() != nil {
+		return nil, all
 	}
-	return g, b.diags
+	return g, all
 }
 
 // builder is one run of Build.
 type builder struct {
-	reg   *engine.Registry
-	d     *Declared
-	diags schema.Diagnostics
+	reg *engine.Registry
+	d   *Declared
+
+	found  schema.Findings
+	errors int                 // of the builder itself, shown or not
+	said   map[schema.Pos]bool // places that the frontend could not read
 
 	kinds    map[string]kindEntry // by name in lower case
 	goKinds  map[goKind]*kindInfo // of ready resources
@@ -76,16 +79,24 @@ type item struct {
 
 func newBuilder(reg *engine.Registry, d *Declared) *builder {
 	n := len(d.Resources)
-	return &builder{
+	b := &builder{
 		reg:      reg,
 		d:        d,
-		diags:    append(schema.Diagnostics(nil), d.Problems...),
+		said:     map[schema.Pos]bool{},
 		kinds:    map[string]kindEntry{},
 		goKinds:  map[goKind]*kindInfo{},
 		reported: map[kindAt]bool{},
 		items:    make([]*item, 0, n),
 		byRef:    make(map[ident]int, n),
 	}
+	refused := d.Problems.Err() != nil
+	for _, p := range d.Problems {
+		b.found.Add(named(p))
+		if refused && p.Pos.Line > 0 {
+			b.said[p.Pos] = true
+		}
+	}
+	return b
 }
 
 // declare takes one declaration into the list, if it has a kind and a name.
@@ -148,37 +159,27 @@ func (b *builder) graph() *engine.Graph {
 	return g
 }
 
-// finish leaves out what is said at a place that the frontend could not read,
-// names the resource in findings without a position, and sorts.
-func (b *builder) finish() {
-	if b.d.Problems.Err() != nil {
-		b.leaveOut()
+// add adds a finding, unless the frontend has said what is wrong at that place.
+func (b *builder) add(d schema.Diagnostic) {
+	if d.Severity == schema.Error {
+		b.errors++
 	}
-	for i := range b.diags {
-		d := &b.diags[i]
-		if d.Pos.IsZero() && d.Resource != "" && !strings.Contains(d.Message, d.Resource) {
-			d.Message = d.Resource + ": " + d.Message
-		}
+	if !b.said[d.Pos] {
+		b.found.Add(named(d))
 	}
-	b.diags.Sort()
 }
 
-func (b *builder) leaveOut() {
-	n := len(b.d.Problems)
-	said := make(map[schema.Pos]bool, n)
-	for _, d := range b.d.Problems {
-		said[d.Pos] = true
+// named names the resource in a finding without a position.
+func named(d schema.Diagnostic) schema.Diagnostic {
+	if d.Pos.IsZero() && d.Resource != "" && !strings.Contains(d.Message, d.Resource) {
+		d.Message = d.Resource + ": " + d.Message
 	}
-	own := slices.DeleteFunc(b.diags[n:], func(d schema.Diagnostic) bool { return d.Pos.Line > 0 && said[d.Pos] })
-	b.diags = b.diags[:n+len(own)]
+	return d
 }
-
-func (b *builder) add(d schema.Diagnostic) { b.diags = append(b.diags, d) }
 
 // errorf adds an error about one resource.
 func (b *builder) errorf(it *item, pos schema.Pos, format string, args ...any) {
-	b.diags.Errorf(pos, format, args...)
-	b.diags[len(b.diags)-1].Resource = it.id
+	b.add(schema.Diagnostic{Pos: pos, Resource: it.id, Message: fmt.Sprintf(format, args...)})
 }
 
 // orPos returns the position, or the other one if it is nowhere.

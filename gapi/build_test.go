@@ -376,11 +376,69 @@ func TestBuildManyMistakes(t *testing.T) {
 	}
 	start := time.Now()
 	_, ds := gapi.Build(registry(t, nil), d)
-	if len(ds) != 5000 || ds[0].Suggestion == "" {
-		t.Errorf("%d findings, %v", len(ds), ds[0])
+	last := ds[len(ds)-1]
+	if len(ds) != schema.MaxFindings+1 || last.More != 5000-schema.MaxFindings || ds[0].Suggestion == "" {
+		t.Errorf("%d findings, %v, %v", len(ds), ds[0], last)
 	}
 	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("it took %v", took)
+	}
+}
+
+// However many warnings there are, an error is said and refuses the graph; what
+// the frontend found counts as well.
+func TestBuildManyWarnings(t *testing.T) {
+	d := &gapi.Declared{}
+	for i := range 1500 {
+		d.Problems = append(d.Problems, schema.Diagnostic{Severity: schema.Warning, Pos: at(int32(i+10), 1), Message: "careful"})
+		r := declare(int32(i+10), "plain", fmt.Sprint(i))
+		if i > 0 {
+			r.Listen = refs(int32(i+10), ref("plain", "0")) // plain can't refresh
+		}
+		d.Resources = append(d.Resources, r)
+	}
+	g, ds := gapi.Build(registry(t, nil), d)
+	if g == nil || len(ds) != schema.MaxFindings+1 || ds[len(ds)-1].String() != "warning: and 1999 more warnings" {
+		t.Fatalf("%v: %d findings, the last is %v", g, len(ds), ds[len(ds)-1])
+	}
+	d.Edges = []gapi.EdgeDecl{{From: ref("plain", "0"), To: ref("plain", "nobody"), Pos: at(9000, 1)}}
+	g, ds = gapi.Build(registry(t, nil), d)
+	if g != nil || ds.Err() == nil || !strings.Contains(ds.Error(), "g:9000:1: to: plain[nobody] is not in the graph") {
+		t.Errorf("%v: the error is not among %d findings", g, len(ds))
+	}
+}
+
+// Of a long cycle its head and its tail are shown, at once.
+func TestBuildLongCycle(t *testing.T) {
+	const n = 20_000
+	d := &gapi.Declared{}
+	for i := range n {
+		r := declare(int32(i+1), "plain", fmt.Sprint(i))
+		r.Before = refs(int32(i+1), ref("plain", fmt.Sprint((i+1)%n)))
+		d.Resources = append(d.Resources, r)
+	}
+	start := time.Now()
+	_, ds := gapi.Build(registry(t, nil), d)
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if len(ds) != 1 || len(ds[0].Related) != 21 {
+		t.Fatalf("%d findings with %d notes", len(ds), len(ds[0].Related))
+	}
+	notes := ds[0].Related
+	for i, want := range map[int]string{
+		0:  "plain[0] -> plain[1] (before)",
+		9:  "plain[9] -> plain[10] (before)",
+		10: "... and 19980 more edges ...",
+		11: "plain[19990] -> plain[19991] (before)",
+		20: "plain[19999] -> plain[0] (before)",
+	} {
+		if notes[i].Message != want {
+			t.Errorf("note %d is %q, want %q", i, notes[i].Message, want)
+		}
+	}
+	if n := len(ds[0].String()); n > 4096 {
+		t.Errorf("it has %d bytes", n)
 	}
 }
 

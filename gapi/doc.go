@@ -8,7 +8,8 @@
 //     Registry, and most need not know them at all.
 //   - Everything that is wrong is reported at once, each with its place. What a
 //     frontend finds and can read past goes into Declared.Problems; Build adds
-//     its own findings and returns all of them together, sorted by position.
+//     its own findings and returns all of them together, sorted by position; of
+//     each severity schema.MaxFindings are kept, and the rest is counted.
 //   - A graph that Build returns is checked: kinds exist, names are unique, values
 //     are decoded and validated, every reference is there, wiring fits, no cycle.
 //     With any finding of severity Error there is no graph.

@@ -1,6 +1,7 @@
 package gapi
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -161,8 +162,10 @@ func (b *builder) joinOne(g *engine.Graph, l link, ends [2]int) {
 	}
 	to := b.items[l.to]
 	if l.notify && to.info != nil && !to.info.Abilities.Refreshable {
-		b.errorf(it, l.pos, "%s: %s can't refresh, so notifying it does nothing", l.word, to.id)
-		b.diags[len(b.diags)-1].Severity = schema.Warning
+		b.add(schema.Diagnostic{
+			Severity: schema.Warning, Pos: l.pos, Resource: it.id,
+			Message: l.word + ": " + to.id + " can't refresh, so notifying it does nothing",
+		})
 	}
 	// The indices are good and the ends differ: it can't fail.
 	_ = g.Connect(graph.Edge{From: ends[0], To: ends[1], Name: l.name, Notify: l.notify, Implied: l.implied, Pos: l.pos.String()})
@@ -202,15 +205,25 @@ func without(g *engine.Graph, cut map[[2]int]bool) *engine.Graph {
 	return c
 }
 
+// maxSteps bounds the edges of a cycle that are shown: half of them from its head,
+// half from its tail.
+const maxSteps = 20
+
 // cycle reports one cycle as a path, with the place of each edge.
 func (b *builder) cycle(c *graph.CycleError) {
-	d := schema.Diagnostic{Message: c.Error()}
-	for i := range c.Edges {
+	d := schema.Diagnostic{Message: c.Error(), Resource: c.Path[0]}
+	n := len(c.Edges)
+	for i := range n {
+		if hidden := n - maxSteps; hidden > 0 && i >= maxSteps/2 && i < n-maxSteps/2 {
+			if i == maxSteps/2 {
+				d.Related = append(d.Related, schema.Related{Message: fmt.Sprintf("... and %d more edges ...", hidden)})
+			}
+			continue
+		}
 		l := b.linkBetween(c.Path[i], c.Path[i+1])
 		d.Related = append(d.Related, schema.Related{Pos: l.pos, Message: c.Path[i] + " -> " + c.Path[i+1] + " (" + l.word + ")"})
 	}
 	d.Pos = d.Related[0].Pos
-	d.Resource = c.Path[0]
 	b.add(d)
 }
 

@@ -18,11 +18,11 @@ func (b *builder) make(it *item) {
 		it.bad = true
 		return
 	}
-	before := len(b.diags)
+	before := b.errors
 	if err := b.fill(it); err != nil {
 		b.errorf(it, it.Pos, "%v", err)
 	}
-	it.bad = errorsIn(b.diags[before:])
+	it.bad = b.errors > before
 	if it.res != nil {
 		b.checkName(it)
 	}
@@ -122,7 +122,7 @@ func (it *item) value() *schema.Node {
 }
 
 func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
-	before := len(b.diags)
+	before := b.errors
 	if it.Meta != nil {
 		for _, d := range schema.Decode(it.Meta, meta) {
 			d.Resource = it.id
@@ -133,7 +133,7 @@ func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 	if b.d.Noop {
 		meta.Noop = new(true)
 	}
-	if errorsIn(b.diags[before:]) {
+	if b.errors > before {
 		return
 	}
 	for _, err := range flatten(meta.Validate()) {
@@ -194,7 +194,5 @@ func catch(method string, err *error) {
 		*err = &engine.PanicError{Method: method, Value: v, Stack: debug.Stack()}
 	}
 }
-
-func errorsIn(ds schema.Diagnostics) bool { return ds.Err() != nil }
 
 func quote(s string) string { return strconv.Quote(s) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,6 +105,14 @@ func TestWhatIsShown(t *testing.T) {
 				t.Errorf("shown:\n%s\nwant:\n%s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestCountsOfFindings: those that were not kept count too.
+func TestCountsOfFindings(t *testing.T) {
+	ds := append(slices.Clone(finding), schema.Diagnostic{More: 41}, schema.Diagnostic{Severity: schema.Warning, More: 2})
+	if got := findings(ds); got != "42 errors, 2 warnings" {
+		t.Error(got)
 	}
 }
 

@@ -62,14 +62,12 @@ func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 
 // findings counts findings in words.
 func findings(ds schema.Diagnostics) string {
-	errs := 0
+	var n [2]int
 	for _, d := range ds {
-		if d.Severity == schema.Error {
-			errs++
-		}
+		n[d.Severity] += max(1, d.More)
 	}
-	text := plural(errs, "error")
-	if n := len(ds) - errs; n > 0 {
+	text := plural(n[schema.Error], "error")
+	if n := n[schema.Warning]; n > 0 {
 		text += ", " + plural(n, "warning")
 	}
 	return text

@@ -34,6 +34,7 @@ type Diagnostic struct {
 	Message    string // what is wrong; no position, no final stop
 	Suggestion string // the word that was probably meant, or empty
 	Related    []Related
+	More       int // when above 0: it stands for so many findings that were not kept
 }
 
 // Related is another place that a Diagnostic is about, such as the first of two
@@ -92,10 +93,12 @@ func (ds *Diagnostics) Errorf(pos Pos, format string, args ...any) {
 	*ds = append(*ds, Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
 }
 
-// Sort orders the findings by file, line and column, keeping the order of equals.
+// Sort orders the findings by file, line and column, keeping the order of equals;
+// those that stand for others come last.
 func (ds Diagnostics) Sort() {
 	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
 		return cmp.Or(
+			cmp.Compare(a.More, b.More),
 			cmp.Compare(a.Pos.File, b.Pos.File),
 			cmp.Compare(a.Pos.Line, b.Pos.Line),
 			cmp.Compare(a.Pos.Col, b.Pos.Col),

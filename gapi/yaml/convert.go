@@ -21,7 +21,7 @@ const (
 // converter turns the nodes of the YAML library into ours.
 type converter struct {
 	file    string
-	diags   findings
+	diags   schema.Findings
 	shared  map[*yaml.Node]tree // of the nodes with an anchor; node is nil while it is converted
 	aliased int
 	slab    []schema.Node
@@ -39,7 +39,7 @@ func (c *converter) pos(n *yaml.Node) schema.Pos {
 }
 
 func (c *converter) errorf(n *yaml.Node, format string, args ...any) {
-	c.diags.errorf(c.pos(n), format, args...)
+	c.diags.Errorf(c.pos(n), format, args...)
 }
 
 func (c *converter) new(n *yaml.Node, kind schema.NodeKind) *schema.Node {
@@ -158,7 +158,7 @@ func (c *converter) pair(keys *keySet, k *yaml.Node, v *schema.Node) {
 		keys.add(p)
 		return
 	}
-	c.diags.add(schema.Diagnostic{
+	c.diags.Add(schema.Diagnostic{
 		Pos: p.Pos, Message: fmt.Sprintf("the key %q is given twice", shorten(p.Key)),
 		Related: []schema.Related{{Pos: first.Pos, Message: "first given here"}},
 	})

@@ -18,7 +18,7 @@ type part struct {
 	resources []gapi.Declaration
 	edges     []gapi.EdgeDecl
 
-	found      findings // while it is read
+	found      schema.Findings // while it is read
 	problems   schema.Diagnostics
 	unreadable bool // problems say why there is nothing else
 }
@@ -38,7 +38,10 @@ func read(file string, src []byte) *part {
 		return p
 	}
 	p.document(root)
-	p.problems = append(bad, beyond(bad, p.found.all(file))...)
+	var all schema.Findings
+	all.Add(bad...)
+	all.Add(beyond(bad, p.found.All())...)
+	p.problems = all.All()
 	return p
 }
 
@@ -48,16 +51,16 @@ func beyond(before, found schema.Diagnostics) schema.Diagnostics {
 	for _, d := range before {
 		at[d.Pos] = true
 	}
-	return slices.DeleteFunc(found, func(d schema.Diagnostic) bool { return at[d.Pos] })
+	return slices.DeleteFunc(found, func(d schema.Diagnostic) bool { return d.More == 0 && at[d.Pos] })
 }
 
 func (p *part) errorf(pos schema.Pos, format string, args ...any) {
-	p.found.errorf(pos, format, args...)
+	p.found.Errorf(pos, format, args...)
 }
 
 // unknown reports a key that is none of those known.
 func (p *part) unknown(pair schema.Pair, where string, known ...string) {
-	p.found.add(schema.Diagnostic{
+	p.found.Add(schema.Diagnostic{
 		Pos: pair.Pos, Message: fmt.Sprintf("unknown key %q%s", shorten(pair.Key), where),
 		Suggestion: schema.Nearest(pair.Key, known),
 	})

@@ -42,10 +42,10 @@ type loading struct {
 	files   int
 	found   map[string]schema.Pos // by real path: where the file was included
 	parts   []*part
-	errs    schema.Diagnostics // what makes the whole unreadable
-	watch   []string           // absolute paths of files and folders
-	state   []byte             // grows by a mark for each file: equal states, equal graphs
-	missing bool               // a file is gone or empty
+	errs    schema.Findings // what makes the whole unreadable
+	watch   []string        // absolute paths of files and folders
+	state   []byte          // grows by a mark for each file: equal states, equal graphs
+	missing bool            // a file is gone or empty
 	cache   map[string]cached
 }
 
@@ -72,8 +72,9 @@ func (l *loader) load(ctx context.Context) *loading {
 
 // result joins what the files say.
 func (g *loading) result() (*gapi.Declared, error) {
-	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Problems: slices.Clone(g.errs)}
-	d.Partial = g.errs != nil
+	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Partial: g.errs.Errors() > 0}
+	var found schema.Findings
+	found.Add(g.errs.All()...)
 	n, e := 0, 0
 	for _, p := range g.parts {
 		n, e = n+len(p.resources), e+len(p.edges)
@@ -81,7 +82,7 @@ func (g *loading) result() (*gapi.Declared, error) {
 	d.Resources, d.Edges = make([]gapi.Declaration, 0, n), make([]gapi.EdgeDecl, 0, e)
 	for _, p := range g.parts {
 		d.Partial = d.Partial || p.unreadable
-		d.Problems = append(d.Problems, p.problems...)
+		found.Add(p.problems...)
 		d.Resources = append(d.Resources, p.resources...)
 		d.Edges = append(d.Edges, p.edges...)
 		d.Noop = d.Noop || p.noop
@@ -92,8 +93,8 @@ func (g *loading) result() (*gapi.Declared, error) {
 			d.Comment = p.comment
 		}
 	}
+	d.Problems = found.All()
 	if d.Partial && len(d.Resources) == 0 {
-		d.Problems.Sort()
 		return nil, d.Problems
 	}
 	if d.Name == "" {
@@ -279,7 +280,7 @@ func (g *loading) first(path string, from schema.Pos) bool {
 	}
 	d := schema.Diagnostic{Pos: orFile(from, path), Message: fmt.Sprintf("%s is read already, a file can be included once", path)}
 	d.Related = []schema.Related{{Pos: before, Message: "first read here"}}
-	g.errs = append(g.errs, d)
+	g.errs.Add(d)
 	g.mark("again", path, nil)
 	return false
 }

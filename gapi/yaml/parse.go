@@ -29,7 +29,7 @@ func parse(file string, src []byte) (*schema.Node, schema.Diagnostics) {
 	}
 	c := converter{file: file}
 	t := c.convert(root, 0)
-	return t.node, c.diags.all(file)
+	return t.node, c.diags.All()
 }
 
 // compose runs the parser of the library.

@@ -131,7 +131,7 @@ func (p *part) edgeList(n *schema.Node) {
 
 func (p *part) edge(n *schema.Node) (e gapi.EdgeDecl, ok bool) {
 	e.Pos = n.Pos
-	before := p.found.count()
+	before := p.found.Errors()
 	for _, pair := range n.Pairs {
 		switch pair.Key {
 		case "name":
@@ -152,7 +152,7 @@ func (p *part) edge(n *schema.Node) (e gapi.EdgeDecl, ok bool) {
 			p.errorf(n.Pos, "the edge has no %q, write %s: {kind: K, name: N}", key, key)
 		}
 	}
-	return e, p.found.count() == before
+	return e, p.found.Errors() == before
 }
 
 // end reads one end of an edge: {kind: K, name: N}, or a reference.

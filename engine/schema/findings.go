@@ -1,0 +1,55 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+)
+
+// MaxFindings is how many errors, and how many warnings, Findings keeps.
+const MaxFindings = 1000
+
+// Findings collects what is wrong with one input. It keeps the first MaxFindings
+// of each severity and counts the rest, so that no input, however broken, has much
+// said of it. The zero value is empty and ready to use.
+type Findings struct {
+	kept [2]Diagnostics // by severity
+	more [2]int
+}
+
+// Add adds findings. One that stands for others (Diagnostic.More) counts as many
+// as it stands for.
+func (f *Findings) Add(ds ...Diagnostic) {
+	for _, d := range ds {
+		kept := &f.kept[d.Severity]
+		switch {
+		case d.More > 0:
+			f.more[d.Severity] += d.More
+		case len(*kept) < MaxFindings:
+			*kept = append(*kept, d)
+		default:
+			f.more[d.Severity]++
+		}
+	}
+}
+
+// Errorf adds a finding of severity Error.
+func (f *Findings) Errorf(pos Pos, format string, args ...any) {
+	f.Add(Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
+}
+
+// Errors returns how many errors were added, kept or not.
+func (f *Findings) Errors() int { return len(f.kept[Error]) + f.more[Error] }
+
+// All returns what was kept, sorted by position, and then for each severity of
+// which there were more one that stands for those.
+func (f *Findings) All() Diagnostics {
+	all := slices.Concat(f.kept[Error], f.kept[Warning])
+	for s, n := range f.more {
+		if n > 0 {
+			sev := Severity(s)
+			all = append(all, Diagnostic{Severity: sev, More: n, Message: fmt.Sprintf("and %d more %ss", n, sev)})
+		}
+	}
+	all.Sort()
+	return all
+}
