@@ -20,7 +20,7 @@ type Edge struct {
 	Pos string
 
 	// Implied says that no one declared the edge as such: it is there because
-	// To receives a value from From.
+	// To receives a value from From, or was found to need it.
 	Implied bool
 }
 
@@ -74,9 +74,11 @@ func (g *Graph[V]) pack(e Edge) decl {
 	if e.Implied {
 		d.flags |= flagImplied
 	}
-	if e.Name != "" || e.Pos != "" {
+	if t := (text{e.Name, e.Pos}); t == g.texts[len(g.texts)-1] {
+		d.text = int32(len(g.texts) - 1) // of many edges of one name
+	} else if t != (text{}) {
 		d.text = int32(len(g.texts))
-		g.texts = append(g.texts, text{e.Name, e.Pos})
+		g.texts = append(g.texts, t)
 	}
 	return d
 }
