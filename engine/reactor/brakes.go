@@ -221,7 +221,7 @@ func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 		for _, v := range r.byIndex {
 			r.resumeOne(v)
 		}
-		return ended, nil
+		return ended, nil // and again as much may change
 	}
 	v, p := r.byID[resource], r.pauses[resource]
 	switch {
@@ -235,6 +235,7 @@ func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 		r.unpause(resource)
 	}
 	if v != nil {
+		v.pass = v.held != nil // whatever the budget says
 		r.resumeOne(v)
 	}
 	return ended, nil
@@ -244,7 +245,6 @@ func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 func (r *Reactor) resumeOne(v *vertex) {
 	v.fight = nil
 	if v.held != nil {
-		v.pass = true
 		r.letGo(v)
 	}
 }

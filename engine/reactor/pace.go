@@ -48,7 +48,7 @@ func (p *pace) heard(now int64) {
 		return
 	}
 	if p.first == 0 {
-		p.first = now
+		p.first = max(now, 1) // 0 is for none
 	}
 	p.last = now
 }

@@ -78,7 +78,7 @@ func (r *Reactor) checkRealized() {
 // graph: the metaparameter of that name.
 func (r *Reactor) rewatchFailed() {
 	for _, v := range r.byIndex {
-		if !v.meta.Rewatch || v.byGraph || v.suspended || v.refused != nil ||
+		if !v.meta.Rewatch || v.suspended || v.refused != nil ||
 			v.retryAt > 0 || r.m.State(v.slot) != engine.StateFailed {
 			continue
 		}

@@ -43,7 +43,7 @@ func (r *Reactor) settled(v *vertex, s engine.State) bool {
 // skip handles a start decision for a vertex that must not or need not run, and
 // reports whether it did.
 func (r *Reactor) skip(v *vertex) bool {
-	if v.meta.Hidden {
+	if v.meta.Hidden || v.rested {
 		v.last = engine.StateOK
 		return r.settled(v, engine.StateOK)
 	}

@@ -118,6 +118,7 @@ func more(allowed, tried int) bool { return allowed < 0 || tried < allowed }
 // succeeded carries what a run without an error has to tell to others.
 func (r *Reactor) succeeded(v *vertex, changed bool) {
 	r.refreshed(v, changed)
+	v.rested = v.once && v.job.apply
 	if v.seen() {
 		r.noteSeen(v)
 	}

@@ -151,7 +151,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
 	v = &vertex{r: r, id: id, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
-	v.noop = r.noopOf(v.meta)
+	v.noop, v.once = r.noopOf(v.meta), decl.Once
 	v.pace = newPace(v.meta)
 	v.key = batchKey(decl.Res, v.meta, v.noop)
 	if len(decl.Recv) > 0 {
@@ -235,7 +235,7 @@ func (v *vertex) wireLike(w engine.Wire) *wire {
 // same reports whether v may go on in the place of a declared one, to which the
 // values have been carried.
 func (v *vertex) same(d *engine.Vertex) bool {
-	if !v.inited && !v.meta.Hidden {
+	if v.once != d.Once || !v.inited && !v.meta.Hidden {
 		return false // a Swap that failed could not bring it back
 	}
 	if reflect.TypeOf(v.res) != reflect.TypeOf(d.Res) || len(v.recv) != len(d.Recv) {

@@ -46,6 +46,8 @@ type vertex struct {
 	asked    *asked             // for the next run; nil for nothing but byGraph
 	byGraph  bool               // a graph asks for the next run
 	realized bool               // a run has brought it about
+	once     bool               // it rests after its first success: engine.Vertex.Once
+	rested   bool               // and that was
 	pass     bool               // the next run may change something whatever the budget says
 	class    Class              // of the last run
 	lastRun  uint64             // its ID
