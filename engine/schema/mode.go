@@ -37,9 +37,11 @@ func ParseMode(s string) (Mode, error) {
 	return Mode(s), err
 }
 
-// octal reads s if it begins with a digit; ok is false if it does not.
+// octal reads s if it begins with a digit, or with a sign and a digit, which is
+// wrong; ok is false if it does not.
 func octal(s string) (bits uint32, ok bool, err error) {
-	if s == "" || s[0] < '0' || s[0] > '9' {
+	bare := strings.TrimLeft(s, "+-")
+	if bare == "" || bare[0] < '0' || bare[0] > '9' {
 		return 0, false, nil
 	}
 	digits := s

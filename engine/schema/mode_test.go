@@ -45,6 +45,8 @@ func TestParseMode(t *testing.T) {
 		"17777":      `"17777" is not a mode: an octal mode has three or four digits from 0 to 7, such as "0644"`,
 		"000644":     `"000644" is not a mode: an octal mode has three or four digits from 0 to 7, such as "0644"`,
 		"0x1ff":      `"0x1ff" is not a mode: an octal mode has three or four digits from 0 to 7, such as "0644"`,
+		"-644":       `"-644" is not a mode: an octal mode has three or four digits from 0 to 7, such as "0644"`,
+		"+0644":      `"+0644" is not a mode: an octal mode has three or four digits from 0 to 7, such as "0644"`,
 		"rwxr-xr-x":  `"rwxr-xr-x" is not a mode: write it as "0644", u=rwX,go=rX or g+w`,
 		"u":          `"u" is not a mode: write it as "0644", u=rwX,go=rX or g+w`,
 		"u+r,":       `"u+r," is not a mode: write it as "0644", u=rwX,go=rX or g+w`,

@@ -179,7 +179,9 @@ func (d *decoder) bounded(t *Type, n *Node, v int64, below string) bool {
 }
 
 func (d *decoder) mode(t *Type, n *Node) (Mode, bool) {
-	s, ok := d.notation(t, n, n.Kind == NodeString || n.Kind == NodeInt && !n.typed)
+	// YAML takes 0999 for a number with a fraction, since it is not octal.
+	number := n.Kind == NodeInt || n.Kind == NodeFloat
+	s, ok := d.notation(t, n, n.Kind == NodeString || number && !n.typed)
 	if !ok {
 		return "", false
 	}
