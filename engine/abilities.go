@@ -83,11 +83,18 @@ type Batcher interface {
 	CheckApplyBatch(ctx context.Context, apply bool, members []Res) []Outcome
 }
 
-// ReversibleRes can say how to undo it.
+// ReversibleRes can say how to undo it. The metaparameter reverse asks for that;
+// it needs Readable too.
 type ReversibleRes interface {
 	Res
 	// Reversed returns the resource that brings back what Read showed before the
-	// first change; nil stands for "it was absent".
+	// first change; nil stands for "it was absent". It is of the same kind, valid,
+	// undoes only what this resource does, and gets its name from the engine. The
+	// error says why that can't be undone. It looks at nothing outside: it is
+	// called before the first change, to know whether that can be undone, and
+	// again when the resource has left the graph, perhaps in another process. Both
+	// times the resource and before were made anew from their parameters, and
+	// neither was initialised.
 	Reversed(before Res) (Res, error)
 }
 

@@ -67,28 +67,34 @@ func Take(res, was Res, secret []string) (*Image, error) {
 	return img, nil
 }
 
-func isNil(r Res) bool {
+func isNil(r any) bool {
 	return r == nil || reflect.ValueOf(r).Kind() == reflect.Pointer && reflect.ValueOf(r).IsNil()
 }
 
-// whole returns every parameter, null for those that are optional and not set:
-// decoded over any defaults, it gives the resource again.
+// whole returns the parameters that are not the defaults, and those that must be
+// given: decoded into a new resource of the kind, they give r again.
 func whole(r Res) (map[string]any, error) {
 	t, err := schema.OfType(reflect.TypeOf(r))
 	if err != nil {
 		return nil, err
 	}
-	v, err := schema.EncodeAll(r)
+	if reflect.TypeOf(r).Kind() != reflect.Pointer {
+		return nil, fmt.Errorf("a %T is no pointer", r)
+	}
+	var base any = r.Default()
+	if isNil(base) {
+		base = reflect.New(reflect.TypeOf(r).Elem()).Interface()
+	}
+	m, err := schema.EncodeChanged(r, base)
 	if err != nil {
 		return nil, err
 	}
-	m, ok := v.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("a %s has no parameters", r.Kind())
-	}
 	for _, f := range t.Fields {
-		if _, ok := m[f.Key]; !ok {
-			m[f.Key] = nil
+		if _, ok := m[f.Key]; ok || !f.Required {
+			continue
+		}
+		if m[f.Key], err = schema.Get(r, f.Key); err != nil {
+			return nil, err
 		}
 	}
 	return m, nil

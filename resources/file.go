@@ -53,7 +53,8 @@ type FileRes struct {
 	Entries map[string]FileEntry `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"What is below a folder, by its path from there."`
 
 	init *engine.Init
-	told string // the path that the other files know of
+	undo *fileUndo // takes back what another one made; nil for a file as declared
+	told string    // the path that the other files know of
 	seen fileSeen
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
-// fileShown is the largest content that is shown as text in changes and by Read.
+// fileShown is the largest content that is shown as text in changes.
 const fileShown = 1 << 20
 
 const fileChunk = 64 << 10

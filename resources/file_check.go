@@ -170,6 +170,8 @@ func fileAt(p string) fileNode {
 func (c *fileRun) run() error {
 	n := c.node()
 	switch {
+	case c.undo != nil:
+		return c.takeBack(n)
 	case c.State == FileAbsent:
 		return c.absent(n)
 	case c.Symlink:

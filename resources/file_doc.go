@@ -50,6 +50,16 @@ sticky bits); an owner and a group apply to all of it, a mode only to the folder
 ` + "`purge: true`" + ` removes everything below that does not come from source, or that is not a file of the graph. Below the folder no
 link is followed, and no mounted file system is emptied.
 
+## Undone
+
+With the metaparameter ` + "`reverse: true`" + ` what was there before the first change is kept, and comes back when the file leaves the
+graph: the content, owner, group and mode as far as they were managed, a file or link that was removed, and nothing where there was
+nothing. Contents of more than 16 MiB, and what is in a folder that is copied to, purged or removed, are not kept: a warning says so
+before the first change.
+
+Only what was made is removed again: a folder goes when it is empty, of a copied tree what is still in ` + "`source`" + `, of a purged folder
+everything. What others have put there, or into a file whose content was not managed, is left, and the log says so.
+
 ## How it is written
 
 A file is written beside its place and renamed, so a reader sees the old content or the new one. Owner, mode, extended

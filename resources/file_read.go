@@ -2,10 +2,10 @@ package resources
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -23,8 +23,11 @@ func fileFrom(dir atomicfile.Dir, name string, size int64) *fileBody {
 	}}
 }
 
+// fileKept is the largest content that Read returns: it is kept for reverse.
+const fileKept = 16 << 20
+
 // Read returns the thing at the path as it is. Its content is left out where it
-// has more than 1 MiB.
+// has more than 16 MiB.
 func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 	c := &fileRun{FileRes: r, ctx: ctx, path: r.filePath()}
 	got := &FileRes{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename}
@@ -46,13 +49,19 @@ func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 		return nil, err
 	}
 	got.State = FileExists
+	if st.IsDir() != r.isFolder() {
+		got.Dirname, got.Basename = "", ""
+		if got.Path = strings.TrimRight(r.filePath(), "/"); st.IsDir() {
+			got.Path += "/"
+		}
+	}
 	got.Owner, got.Group = fileUserName(st.UID, r.Owner), fileGroupName(st.GID, r.Group)
 	switch {
 	case st.IsLink():
 		got.Symlink = true
 		got.Source, err = n.dir.Readlink(n.name)
 		return got, err
-	case st.IsRegular() && st.Size <= fileShown:
+	case st.IsRegular() && st.Size <= fileKept:
 		got.Content, err = c.readContent(n)
 	case st.IsDir() && r.deep():
 		var d atomicfile.Dir
@@ -80,39 +89,11 @@ func (c *fileRun) readContent(n fileNode) (*string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, fileShown+1))
-	if err != nil || len(data) > fileShown {
+	data, err := io.ReadAll(io.LimitReader(f, fileKept+1))
+	if err != nil || len(data) > fileKept {
 		return nil, err
 	}
 	return new(string(data)), nil
-}
-
-// Reversed returns what undoes it: the file as it was, or that it is gone if it
-// was not there.
-func (r *FileRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &FileRes{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename, State: FileAbsent}
-	undo.SetKind(r.Kind())
-	undo.SetName(r.Name())
-	undo.Recurse = r.Recurse && r.isFolder()
-	if before == nil {
-		return undo, nil
-	}
-	was, ok := before.(*FileRes)
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
-	case was.State == FileAbsent:
-		return undo, nil
-	case r.Recurse && (r.Source != "" || r.Purge || r.State == FileAbsent):
-		return nil, errors.New("what was below a folder is not kept, so it can't be brought back")
-	case was.Content == nil && !was.Symlink && !r.isFolder() && (r.hasBody() || r.State == FileAbsent):
-		return nil, fmt.Errorf("the content of %s was too long to be kept, so it can't be brought back", r.filePath())
-	}
-	undo.Recurse = false
-	undo.State, undo.Force = FileExists, r.Force || r.Symlink != was.Symlink
-	undo.Content, undo.Source, undo.Symlink = was.Content, was.Source, was.Symlink
-	undo.Owner, undo.Group, undo.Mode = was.Owner, was.Group, was.Mode
-	return undo, nil
 }
 
 // fileListed is how many entries Read lists at most.

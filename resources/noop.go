@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"errors"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/traits"
@@ -41,11 +42,11 @@ func (x *NoopRes) Validate() error { return nil }
 // Init keeps the handle, and initialises the members of the group.
 func (x *NoopRes) Init(init *engine.Init) error {
 	x.init = init
-	return initGroup(init, x.Group())
+	return x.InitGroup(init)
 }
 
 // Cleanup cleans up the members.
-func (x *NoopRes) Cleanup() error { return cleanupGroup(x.Group()) }
+func (x *NoopRes) Cleanup() error { return x.CleanupGroup() }
 
 // Watch waits for its end.
 func (x *NoopRes) Watch(ctx context.Context) error { return idle(ctx, x.init) }
@@ -56,11 +57,13 @@ func (x *NoopRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if refresh {
 		x.init.Change(engine.Change{Verb: engine.Refreshed})
 	}
-	return checkGroup(ctx, apply, !refresh, x.Group())
+	return x.CheckGroup(ctx, apply, !refresh, nil)
 }
 
-// Cmp compares the parameters.
-func (x *NoopRes) Cmp(r engine.Res) error { return engine.CmpFields(x, r) }
+// Cmp compares the parameters, and the members.
+func (x *NoopRes) Cmp(r engine.Res) error {
+	return errors.Join(engine.CmpFields(x, r), x.CmpGroup(r))
+}
 
 // GroupKey returns the same key for every noop: any of them can be one.
 func (x *NoopRes) GroupKey() string { return "noop" }

@@ -48,11 +48,11 @@ func (x *PrintRes) Validate() error { return nil }
 // Init keeps the handle, and initialises the members of the group.
 func (x *PrintRes) Init(init *engine.Init) error {
 	x.init, x.printed = init, nil
-	return initGroup(init, x.Group())
+	return x.InitGroup(init)
 }
 
 // Cleanup cleans up the members.
-func (x *PrintRes) Cleanup() error { return cleanupGroup(x.Group()) }
+func (x *PrintRes) Cleanup() error { return x.CleanupGroup() }
 
 // Watch waits for its end.
 func (x *PrintRes) Watch(ctx context.Context) error { return idle(ctx, x.init) }
@@ -71,7 +71,7 @@ func (x *PrintRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if due && apply {
 		x.print()
 	}
-	return checkGroup(ctx, apply, !due, x.Group())
+	return x.CheckGroup(ctx, apply, !due, nil)
 }
 
 func (x *PrintRes) print() {
@@ -83,24 +83,17 @@ func (x *PrintRes) print() {
 	x.init.Logf("%s", strings.TrimSuffix(msg, "\n")) // a line of a log ends by itself
 }
 
-// Cmp compares the parameters.
-func (x *PrintRes) Cmp(r engine.Res) error { return engine.CmpFields(x, r) }
-
-// GroupKey groups all that print at once; one that waits for a notification
-// stays alone, since a group is notified as a whole.
-func (x *PrintRes) GroupKey() string {
-	if x.RefreshOnly {
-		return ""
-	}
-	return "print"
+// Cmp compares the parameters, and the members.
+func (x *PrintRes) Cmp(r engine.Res) error {
+	return errors.Join(engine.CmpFields(x, r), x.CmpGroup(r))
 }
 
-// GroupCmp refuses one that waits for a notification.
-func (x *PrintRes) GroupCmp(r engine.GroupableRes) error {
-	if o, ok := r.(*PrintRes); !ok || x.RefreshOnly || o.RefreshOnly {
-		return errors.New("one that prints only when notified is not grouped")
+// GroupKey groups all that print at once, and all that print only when notified.
+func (x *PrintRes) GroupKey() string {
+	if x.RefreshOnly {
+		return "refresh_only"
 	}
-	return nil
+	return "print"
 }
 
 // Doc describes the kind.

@@ -93,10 +93,21 @@ func TestPrintGroup(t *testing.T) {
 	want(t, f, owner, "ran")
 }
 
-func TestPrintThatWaitsIsNotGrouped(t *testing.T) {
-	a, b := &PrintRes{}, &PrintRes{RefreshOnly: true}
-	if b.GroupKey() != "" || a.GroupCmp(b) == nil || b.GroupCmp(a) == nil || a.GroupCmp(&NoopRes{}) == nil {
-		t.Error("it is grouped")
+// One that prints at once and one that waits for a notification are not grouped;
+// those that wait are notified together, and each prints.
+func TestPrintThatWaits(t *testing.T) {
+	a, b, c := &PrintRes{}, &PrintRes{Msg: "b", RefreshOnly: true}, &PrintRes{Msg: "c", RefreshOnly: true}
+	if a.GroupKey() == b.GroupKey() || b.GroupKey() != c.GroupKey() {
+		t.Error("grouped by the wrong key")
+	}
+	c.SetKind("print")
+	c.SetName("c")
+	b.SetGroup([]engine.Res{c})
+	f := begin(t, "print", b)
+	want(t, f, b, "")
+	f.SetRefresh(true)
+	if got := verbs(t, f, b, true); got != "refreshed refreshed" || !slices.Equal(f.Logs(), []string{"b", "print[c]: c"}) {
+		t.Errorf("%q, printed %q", got, f.Logs())
 	}
 }
 
@@ -139,7 +150,7 @@ func TestGroupInitFails(t *testing.T) {
 }
 
 func TestGroupCleanupGoesOn(t *testing.T) {
-	err := cleanupGroup(group(&TestRes{CleanupError: "one"}, &TestRes{}, &TestRes{CleanupError: "two"}).Group())
+	err := group(&TestRes{CleanupError: "one"}, &TestRes{}, &TestRes{CleanupError: "two"}).Cleanup()
 	if err == nil || !strings.Contains(err.Error(), "test[c]: two\ntest[a]: one") {
 		t.Errorf("got %v", err)
 	}

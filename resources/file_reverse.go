@@ -1,0 +1,248 @@
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+)
+
+// Reversed returns what undoes it. What was there is brought back as far as this
+// resource managed it: a file of which only the mode was managed gets its old mode
+// and keeps what is in it now. What was not there is taken back: see takeBack.
+func (r *FileRes) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &FileRes{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	if before == nil {
+		return r.unmade(undo), nil
+	}
+	was, ok := before.(*FileRes)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	case was.State == FileAbsent:
+		return r.unmade(undo), nil
+	case r.deep() || r.isFolder() && r.State == FileAbsent && (r.Recurse || r.Force):
+		return nil, errors.New("what was below a folder is not kept, so it can't be brought back")
+	}
+	replaced := r.State == FileAbsent || r.Symlink != was.Symlink
+	if err := r.canGoBack(was, replaced); err != nil {
+		return nil, err
+	}
+	r.goBack(undo, was, replaced)
+	return undo, nil
+}
+
+// unmade makes undo one that takes back what this resource has made.
+func (r *FileRes) unmade(undo *FileRes) engine.Res {
+	undo.State = FileAbsent
+	undo.undo = &fileUndo{link: r.Symlink, itself: r.Symlink || r.Force, body: r.hasBody(), all: r.isFolder() && r.Purge}
+	if r.isFolder() && r.Recurse {
+		undo.undo.source = r.Source
+	}
+	return undo
+}
+
+// canGoBack refuses where what was there can't have been kept.
+func (r *FileRes) canGoBack(was *FileRes, replaced bool) error {
+	switch {
+	case was.isFolder() != r.isFolder() && was.isFolder():
+		return fmt.Errorf("%s was a folder, and what was in it is not kept", r.filePath())
+	case was.isFolder() != r.isFolder():
+		return fmt.Errorf("%s was no folder, and what a folder has replaced is not brought back", r.filePath())
+	case (replaced || r.hasBody()) && was.Content == nil && !was.Symlink && !was.isFolder():
+		return fmt.Errorf("what is in %s can't be kept: it has more than %s, or is no file", r.filePath(), schema.Size(fileKept))
+	}
+	return nil
+}
+
+// goBack fills undo with what was there; replaced says that the thing itself was
+// another one, so that all of it has to come back.
+func (r *FileRes) goBack(undo, was *FileRes, replaced bool) {
+	if replaced || r.makes() {
+		undo.State = FileExists
+	}
+	undo.Symlink, undo.Force = was.Symlink, r.State != FileAbsent && r.Symlink != was.Symlink
+	if was.Symlink {
+		undo.Source = was.Source
+	}
+	if replaced || r.hasBody() {
+		undo.Content = was.Content
+	}
+	if replaced || r.Owner != "" {
+		undo.Owner = was.Owner
+	}
+	if replaced || r.Group != "" {
+		undo.Group = was.Group
+	}
+	if replaced || r.Mode != "" {
+		undo.Mode = was.Mode
+	}
+}
+
+// fileUndo says what a resource has made that undoes itself now.
+type fileUndo struct {
+	link   bool   // a symbolic link
+	itself bool   // at the path itself, and not where a link there leads to
+	body   bool   // the content was its own
+	all    bool   // of a folder: everything in it was its own, as purge says
+	source string // of a folder: what is there too was copied from here; empty for nothing
+}
+
+// takeBack removes what the resource has made, and nothing else. What is in its
+// place, or in its folder, by others is left, and the log says so: it is no
+// error, for there is nothing more to undo.
+func (c *fileRun) takeBack(n fileNode) error {
+	if !c.undo.itself {
+		var err error
+		if n, err = c.follow(n); err != nil {
+			return err
+		}
+	}
+	st, err := n.lstat()
+	switch {
+	case isMissing(err):
+		return nil
+	case err != nil:
+		return err
+	case st.IsDir() != c.isFolder() || st.IsLink() != c.undo.link:
+		return c.leave(n, "it is a "+st.Kind()+" now")
+	case st.IsRegular() && !c.undo.body && st.Size > 0:
+		return c.leave(n, "others have written into it")
+	case !st.IsDir():
+		return c.drop(n, st, false)
+	}
+	return c.takeBackFolder(n)
+}
+
+func (c *fileRun) leave(n fileNode, why string) error {
+	if c.apply {
+		c.init.Logf("%s was made for this resource and is left, because %s", n, why)
+	}
+	return nil
+}
+
+func (c *fileRun) drop(n fileNode, st atomicfile.Stat, all bool) error {
+	c.change(n, "state", FileExists, FileAbsent, engine.Deleted)
+	if !c.apply {
+		return nil
+	}
+	c.wrote(n, st)
+	return n.dir.Remove(n.name, all)
+}
+
+// takeBackFolder looks at everything and reports it before it removes anything.
+func (c *fileRun) takeBackFolder(n fileNode) error {
+	c.managed = c.shared().managedBelow(c.path)
+	apply := c.apply
+	c.apply = false
+	err := c.takeBackTree(n)
+	if c.apply = apply; err != nil || !apply {
+		return err
+	}
+	c.quiet = true
+	return c.takeBackTree(n)
+}
+
+func (c *fileRun) takeBackTree(n fileNode) error {
+	st, err := n.lstat()
+	if err != nil {
+		return err
+	}
+	if c.undo.all && len(c.managed) == 0 {
+		return c.drop(n, st, true)
+	}
+	src, err := c.copiedFrom()
+	if err != nil {
+		return err
+	}
+	if src != nil {
+		defer src.Close()
+	}
+	bare, err := c.takeBackBelow(n, src)
+	switch {
+	case err != nil:
+		return err
+	case !bare:
+		return c.leave(n, "there is something in it that others have put there")
+	}
+	return c.drop(n, st, false)
+}
+
+// copiedFrom opens the folder whose copies are to be taken back; nil for none.
+func (c *fileRun) copiedFrom() (*atomicfile.Dir, error) {
+	if c.undo.source == "" {
+		return nil, nil
+	}
+	d, err := atomicfile.OpenDir(path.Clean(c.undo.source))
+	if isMissing(err) {
+		return nil, nil // nobody knows what was copied
+	}
+	if err != nil {
+		return nil, fmt.Errorf("source: %w", err)
+	}
+	return &d, nil
+}
+
+// takeBackBelow removes from a folder what was copied from src, and reports
+// whether nothing is left in it.
+func (c *fileRun) takeBackBelow(n fileNode, src *atomicfile.Dir) (bare bool, err error) {
+	dst, err := c.openBelow(n)
+	if err != nil {
+		return false, err
+	}
+	defer dst.Close()
+	names, err := dst.Names()
+	if err != nil {
+		return false, err
+	}
+	bare = true
+	for _, name := range names {
+		if err := c.ctx.Err(); err != nil {
+			return false, err
+		}
+		gone, err := c.takeBackEntry(fileNode{dst, name, path.Join(n.rel, name), nil}, src)
+		if err != nil {
+			return false, err
+		}
+		bare = bare && gone
+	}
+	return bare, nil
+}
+
+func (c *fileRun) takeBackEntry(n fileNode, src *atomicfile.Dir) (gone bool, err error) {
+	if _, managed := c.managed[n.rel]; src == nil || managed {
+		return false, nil
+	}
+	st, err := n.lstat()
+	if err != nil {
+		return isMissing(err), ignoreMissing(err)
+	}
+	from, err := src.Lstat(n.name)
+	if err != nil || from.Kind() != st.Kind() {
+		return false, ignoreMissing(err)
+	}
+	if !st.IsDir() {
+		return true, c.drop(n, st, false)
+	}
+	sub, err := src.OpenDir(n.name)
+	if err != nil {
+		return false, fmt.Errorf("source: %w", err)
+	}
+	defer sub.Close()
+	if bare, err := c.takeBackBelow(n, &sub); err != nil || !bare {
+		return false, err
+	}
+	return true, c.drop(n, st, false)
+}
+
+func ignoreMissing(err error) error {
+	if isMissing(err) {
+		return nil
+	}
+	return err
+}

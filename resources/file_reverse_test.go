@@ -1,0 +1,232 @@
+package resources
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+)
+
+// undoOf returns what undoes a resource, by the way that the engine takes: what
+// Read shows is written down, and read again as another process would.
+func undoOf(t *testing.T, r engine.Res, was engine.Res) (engine.Res, error) {
+	t.Helper()
+	img, err := engine.Take(r, was, nil)
+	must(t, err)
+	rev := &engine.Reversal{Kind: r.Kind(), Name: r.Name()}
+	writes, err := rev.Writes(img)
+	must(t, err)
+	head, err := engine.DecodeReversal(engine.Record{Key: writes[0].Key, Value: writes[0].Value})
+	must(t, err)
+	img, err = engine.DecodeImage(engine.Record{Key: writes[1].Key, Value: writes[1].Value})
+	must(t, err)
+	return img.Undo(engine.DefaultRegistry().New, head, false)
+}
+
+// reversing is one resource whose work is undone.
+type reversing struct {
+	before []string // what is there before, in t/
+	res    FileRes
+	after  []string // what others do before it is undone
+	ends   []string // what is there then, if it is not what was there before; t/ stands for nothing
+	log    string   // what it says then
+}
+
+// What a resource did is undone, and what others did is left.
+func TestFileReversed(t *testing.T) {
+	for name, c := range map[string]reversing{
+		"made":            {res: FileRes{Path: "t/f", Content: new("x"), Mode: "0600"}},
+		"made empty":      {res: FileRes{Path: "t/f", State: FileExists}},
+		"edited":          {before: []string{"t/f=old"}, res: FileRes{Path: "t/f", Content: new("x"), Mode: "0600", Owner: "7", Group: "8"}},
+		"edited, empty":   {before: []string{"t/f="}, res: FileRes{Path: "t/f", Content: new("x")}},
+		"binary":          {before: []string{"t/f=\xff\x00\xfe"}, res: FileRes{Path: "t/f", Content: new("x")}},
+		"removed":         {before: []string{"t/f=old"}, res: FileRes{Path: "t/f", State: FileAbsent}},
+		"link made":       {res: FileRes{Path: "t/f", Symlink: true, Source: "x"}},
+		"link turned":     {before: []string{"t/f -> old"}, res: FileRes{Path: "t/f", Symlink: true, Source: "x"}},
+		"link removed":    {before: []string{"t/f -> old"}, res: FileRes{Path: "t/f", State: FileAbsent}},
+		"file to link":    {before: []string{"t/f=old"}, res: FileRes{Path: "t/f", Symlink: true, Source: "x", Force: true}},
+		"link to file":    {before: []string{"t/f -> old"}, res: FileRes{Path: "t/f", Content: new("x"), Force: true}},
+		"behind a link":   {before: []string{"t/g=old", "t/f -> g"}, res: FileRes{Path: "t/f", Content: new("x")}},
+		"made by a link":  {before: []string{"t/f -> g"}, res: FileRes{Path: "t/f", Content: new("x")}},
+		"folder made":     {res: FileRes{Path: "t/f/", Mode: "0700"}},
+		"folder removed":  {before: []string{"t/f/"}, res: FileRes{Path: "t/f/", State: FileAbsent}},
+		"folder's mode":   {before: []string{"t/f/"}, res: FileRes{Path: "t/f/", Mode: "0700"}},
+		"tree made":       {res: FileRes{Path: "t/f/", Source: "src/", Recurse: true}},
+		"mode only":       {before: []string{"t/f=old"}, res: FileRes{Path: "t/f", Mode: "u+x"}},
+		"nothing changed": {before: []string{"t/f=old"}, res: FileRes{Path: "t/f", Content: new("old")}},
+		"by another name": {before: []string{"t/f=old"}, res: FileRes{Path: "x", Dirname: "t/", Basename: "f", Content: new("x")}},
+
+		"others wrote where the mode was managed": {
+			before: []string{"t/f=old"}, res: FileRes{Path: "t/f", Mode: "0600"},
+			after: []string{"t/f=theirs"}, ends: []string{"t/f=theirs"},
+		},
+		"others wrote into an empty one": {
+			res: FileRes{Path: "t/f", State: FileExists}, after: []string{"t/f=theirs"}, ends: []string{"t/f=theirs"},
+			log: "others have written into it",
+		},
+		"others put something into the folder": {
+			res: FileRes{Path: "t/f/"}, after: []string{"t/f/theirs=1"}, ends: []string{"t/f/", "t/f/theirs=1"},
+			log: "others have put there",
+		},
+		"others put something into the tree": {
+			res: FileRes{Path: "t/f/", Source: "src/", Recurse: true}, after: []string{"t/f/d/theirs=1"},
+			ends: []string{"t/f/d/", "t/f/d/theirs=1"}, log: "others have put there",
+		},
+		"all in it was its own": {
+			res: FileRes{Path: "t/f/", Recurse: true, Purge: true}, after: []string{"t/f/theirs=1"}, ends: []string{"t/"},
+		},
+		"others made a link of it": {
+			res: FileRes{Path: "t/f/"}, after: []string{"-t/f", "t/g/", "t/g/x=1", "t/f -> g"},
+			ends: []string{"t/g/", "t/g/x=1", "t/f -> g"}, log: "others have put there",
+		},
+		"others made a file of the link": {
+			res: FileRes{Path: "t/f", Symlink: true, Source: "x"}, after: []string{"-t/f", "t/f=theirs"}, ends: []string{"t/f=theirs"},
+			log: "it is a file now",
+		},
+		"gone already": {
+			res: FileRes{Path: "t/f", Content: new("x")}, after: []string{"-t/f"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { c.run(t) })
+	}
+}
+
+func (c *reversing) run(t *testing.T) {
+	dir := t.TempDir()
+	grow(t, dir, "t/", "src/", "src/a=A", "src/d/", "src/d/b=B", "src/d/l -> a")
+	grow(t, dir, c.before...)
+	r := &c.res
+	place := func(s *string) {
+		if strings.Contains(*s, "/") {
+			*s = dir + "/" + *s
+		}
+	}
+	place(&r.Path)
+	place(&r.Dirname)
+	place(&r.Source)
+	was := have(t, dir+"/t")
+	begin(t, "file", r)
+	before, err := r.Read(t.Context())
+	must(t, err)
+	if _, err := r.CheckApply(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	undo, err := undoOf(t, r, before)
+	must(t, err)
+	alterTree(t, dir, c.after...)
+	if c.ends != nil {
+		other := t.TempDir()
+		grow(t, other, "t/")
+		grow(t, other, c.ends...)
+		was = have(t, other+"/t")
+	}
+	f := begin(t, "file", undo)
+	looked := verbs(t, f, undo, false)
+	if applied := verbs(t, f, undo, true); looked != applied || strings.HasPrefix(applied, "error: ") {
+		t.Fatalf("looking it said %q, applying %q", looked, applied)
+	}
+	if got := noModes(have(t, dir+"/t")); c.ends != nil && got != noModes(was) {
+		t.Errorf("after it is undone there is\n%s\nand not\n%s", got, noModes(was))
+	}
+	if got := have(t, dir+"/t"); c.ends == nil && got != was {
+		t.Errorf("after it is undone there is\n%s\nand not\n%s", got, was)
+	}
+	if said := strings.Join(f.Logs(), "\n"); !strings.Contains(said, c.log) || c.log == "" && said != "" {
+		t.Errorf("it said %q and not %q", said, c.log)
+	}
+	if got := verbs(t, f, undo, true); got != "" {
+		t.Errorf("a second time it did %q", got)
+	}
+}
+
+// alterTree is grow, and removes what has a minus before it.
+func alterTree(t *testing.T, dir string, things ...string) {
+	t.Helper()
+	for _, thing := range things {
+		if gone, ok := strings.CutPrefix(thing, "-"); ok {
+			must(t, os.RemoveAll(dir+"/"+gone))
+		} else {
+			grow(t, dir, thing)
+		}
+	}
+}
+
+// noModes leaves names, kinds and contents.
+func noModes(tree string) string {
+	var out []string
+	for line := range strings.Lines(tree) {
+		var kept []string
+		for _, w := range strings.Fields(line) {
+			if len(w) != 4 || strings.Trim(w, "01234567") != "" {
+				kept = append(kept, w)
+			}
+		}
+		out = append(out, strings.Join(kept, " "))
+	}
+	return strings.Join(out, "\n")
+}
+
+// Another resource of the graph says what is in the folder: that stays.
+func TestFileReversedLeavesTheManaged(t *testing.T) {
+	dir := t.TempDir()
+	grow(t, dir, "src/", "src/a=A", "src/b=B")
+	shared := newFileShared()
+	r := &FileRes{Path: dir + "/f/", Source: dir + "/src/", Recurse: true}
+	begin(t, "file", r, enginetest.WithShared(shared))
+	before, err := r.Read(t.Context())
+	must(t, err)
+	_, err = r.CheckApply(t.Context(), true)
+	must(t, err)
+	other := &FileRes{Path: dir + "/f/a", Content: new("theirs")}
+	begin(t, "file", other, enginetest.WithShared(shared))
+	undo, err := undoOf(t, r, before)
+	must(t, err)
+	f := begin(t, "file", undo, enginetest.WithShared(shared))
+	if got := verbs(t, f, undo, true); got != `entries["b"].state deleted` {
+		t.Errorf("it did %q", got)
+	}
+	if _, err := os.Stat(dir + "/f/a"); err != nil {
+		t.Error(err)
+	}
+}
+
+// What can't be brought back is refused while that is still known: before the
+// first change.
+func TestFileReversedRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		before string
+		res    FileRes
+		why    string
+	}{
+		"a long content":     {"t/f=" + strings.Repeat("x", fileKept+1), FileRes{Path: "t/f", Content: new("x")}, "it has more than 16MiB"},
+		"a tree":             {"t/f/", FileRes{Path: "t/f/", Source: "src/", Recurse: true}, "below a folder"},
+		"a purge":            {"t/f/", FileRes{Path: "t/f/", Recurse: true, Purge: true}, "below a folder"},
+		"a removed tree":     {"t/f/", FileRes{Path: "t/f/", State: FileAbsent, Recurse: true}, "below a folder"},
+		"a forced removal":   {"t/f/", FileRes{Path: "t/f", State: FileAbsent, Force: true}, "was a folder"},
+		"a folder to a file": {"t/f/", FileRes{Path: "t/f", Content: new("x"), Force: true}, "was a folder"},
+		"a file to a folder": {"t/f=x", FileRes{Path: "t/f/", Force: true}, "was no folder"},
+		"a link to a folder": {"t/f -> x", FileRes{Path: "t/f/", Force: true}, "was no folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			grow(t, dir, "t/", "src/", c.before)
+			r := &c.res
+			r.Path = dir + "/" + r.Path
+			if r.Source != "" {
+				r.Source = dir + "/" + r.Source
+			}
+			begin(t, "file", r)
+			before, err := r.Read(t.Context())
+			must(t, err)
+			if _, err := undoOf(t, r, before); err == nil || !strings.Contains(err.Error(), c.why) {
+				t.Errorf("the error is %v, and not about %q", err, c.why)
+			}
+		})
+	}
+	r := &FileRes{Path: "/f"}
+	if _, err := r.Reversed(&NoopRes{}); err == nil {
+		t.Error("a file goes back to a noop")
+	}
+}
