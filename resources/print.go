@@ -57,21 +57,19 @@ func (x *PrintRes) Cleanup() error { return x.CleanupGroup() }
 // Watch waits for its end.
 func (x *PrintRes) Watch(ctx context.Context) error { return idle(ctx, x.init) }
 
-// CheckApply prints what is due.
+// CheckApply prints what is due. A message alters nothing, so it is printed by who
+// looks, and is no change; only acting on a notification is one, and that is for
+// who applies.
 func (x *PrintRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
-	fresh := !x.RefreshOnly && (x.printed == nil || *x.printed != x.Msg)
 	refresh := x.init.Refresh()
-	switch {
-	case fresh:
-		x.init.Change(engine.Change{Verb: engine.Ran})
-	case refresh:
+	fresh := !x.RefreshOnly && (x.printed == nil || *x.printed != x.Msg)
+	if refresh {
 		x.init.Change(engine.Change{Verb: engine.Refreshed})
 	}
-	due := fresh || refresh
-	if due && apply {
+	if refresh && apply || fresh && !refresh {
 		x.print()
 	}
-	return x.CheckGroup(ctx, apply, !due, nil)
+	return x.CheckGroup(ctx, apply, !refresh, nil)
 }
 
 func (x *PrintRes) print() {
@@ -99,6 +97,9 @@ func (x *PrintRes) GroupKey() string {
 // Doc describes the kind.
 func (x *PrintRes) Doc() string {
 	return `Prints a message into the log: once at the start, again whenever the message changes, and when it is notified.
+
+A printed message is no change of the machine: a plan and ` + "`--noop`" + ` print it too, and call the resource ok. A notification
+that is acted on counts as a change, as everywhere, and is passed on to what the resource notifies.
 
 The message can be received. One that comes from a secret is printed as ` + "`(secret)`" + `. With ` + "`refresh_only`" + ` nothing is
 printed except on a notification.`

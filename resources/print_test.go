@@ -85,12 +85,12 @@ func TestPrintGroup(t *testing.T) {
 	}
 	owner.SetGroup([]engine.Res{member})
 	f := begin(t, "print", owner)
-	if got := verbs(t, f, owner, true); got != "ran ran" || !slices.Equal(f.Logs(), []string{"one", "print[b]: two"}) {
+	if got := verbs(t, f, owner, true); got != "ran print[b] ran" || !slices.Equal(f.Logs(), []string{"one", "print[b]: two"}) {
 		t.Errorf("%q, printed %q", got, f.Logs())
 	}
 	want(t, f, owner, "")
 	member.Msg = "three"
-	want(t, f, owner, "ran")
+	want(t, f, owner, "print[b] ran")
 }
 
 // One that prints at once and one that waits for a notification are not grouped;
@@ -106,7 +106,7 @@ func TestPrintThatWaits(t *testing.T) {
 	f := begin(t, "print", b)
 	want(t, f, b, "")
 	f.SetRefresh(true)
-	if got := verbs(t, f, b, true); got != "refreshed refreshed" || !slices.Equal(f.Logs(), []string{"b", "print[c]: c"}) {
+	if got := verbs(t, f, b, true); got != "refreshed print[c] refreshed" || !slices.Equal(f.Logs(), []string{"b", "print[c]: c"}) {
 		t.Errorf("%q, printed %q", got, f.Logs())
 	}
 }

@@ -72,22 +72,6 @@ func (*Edgeable) UIDs() []engine.ResUID { return nil }
 // AutoEdges wants none.
 func (*Edgeable) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
 
-// Groupable lets a resource be grouped with others; by itself it refuses. A
-// resource that groups has its own GroupKey and GroupCmp.
-type Groupable struct{ group []engine.Res }
-
-// GroupKey returns the empty key: not grouped.
-func (*Groupable) GroupKey() string { return "" }
-
-// GroupCmp returns nil: what has the same key may be grouped.
-func (*Groupable) GroupCmp(engine.GroupableRes) error { return nil }
-
-// SetGroup is called by the engine with the members, before Init.
-func (g *Groupable) SetGroup(members []engine.Res) { g.group = members }
-
-// Group returns the members.
-func (g *Groupable) Group() []engine.Res { return g.group }
-
 // Reversible goes with a method Reversed of the resource's own.
 type Reversible struct{}
 

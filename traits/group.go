@@ -1,0 +1,130 @@
+package traits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Groupable lets a resource run others of its kind as its members; by itself it
+// refuses. A resource that groups has its own GroupKey, perhaps its own GroupCmp,
+// and calls in its own method of that name
+//
+//   - InitGroup at the end of Init, CleanupGroup in Cleanup,
+//   - CheckGroup at the end of CheckApply, with what it has found itself,
+//   - CmpGroup in Cmp, beside its own comparison.
+//
+// Watch is the owner's alone: a kind whose members have something to watch watches
+// it for them. All of it does nothing where there are no members.
+type Groupable struct{ group []engine.Res }
+
+// GroupKey returns the empty key: not grouped.
+func (*Groupable) GroupKey() string { return "" }
+
+// GroupCmp returns nil: what has the same key may be grouped.
+func (*Groupable) GroupCmp(engine.GroupableRes) error { return nil }
+
+// SetGroup is called by the engine with the members, before Init.
+func (g *Groupable) SetGroup(members []engine.Res) { g.group = members }
+
+// Group returns the members.
+func (g *Groupable) Group() []engine.Res { return g.group }
+
+// InitGroup initialises the members, each with a handle of its own, made from the
+// owner's. On an error those that were initialised are cleaned up again.
+func (g *Groupable) InitGroup(init *engine.Init) error {
+	for i, m := range g.group {
+		if err := member(m, "Init", func() error { return m.Init(memberInit(init, m)) }); err != nil {
+			return errors.Join(err, cleanup(g.group[:i]))
+		}
+	}
+	return nil
+}
+
+// CleanupGroup cleans up the members, in reverse, whatever one of them says.
+func (g *Groupable) CleanupGroup() error { return cleanup(g.group) }
+
+func cleanup(members []engine.Res) error {
+	var errs []error
+	for i := len(members) - 1; i >= 0; i-- {
+		errs = append(errs, member(members[i], "Cleanup", members[i].Cleanup))
+	}
+	return errors.Join(errs...)
+}
+
+// CheckGroup runs the CheckApply of each member, in order, and returns what that of
+// the owner has to return; ok and err are what the owner has found itself. One that
+// fails, or panics, does not keep the others from running; the end of the context
+// does.
+func (g *Groupable) CheckGroup(ctx context.Context, apply, ok bool, err error) (bool, error) {
+	errs := []error{err}
+	for _, m := range g.group {
+		if ctx.Err() != nil {
+			errs = append(errs, context.Cause(ctx))
+			break
+		}
+		errs = append(errs, member(m, "CheckApply", func() error {
+			good, err := m.CheckApply(ctx, apply)
+			ok = ok && good
+			return err
+		}))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return false, err
+	}
+	return ok, nil
+}
+
+// CmpGroup compares the members with those of another owner: the same ones, in the
+// same order, that want the same.
+func (g *Groupable) CmpGroup(r engine.Res) error {
+	o, ok := r.(interface{ Group() []engine.Res })
+	if !ok || len(o.Group()) != len(g.group) {
+		return errors.New("the members of the group differ")
+	}
+	for i, m := range g.group {
+		b := o.Group()[i]
+		if m.String() != b.String() || reflect.TypeOf(m) != reflect.TypeOf(b) {
+			return fmt.Errorf("the members of the group differ: %s in place of %s", b, m)
+		}
+		if err := member(m, "Cmp", func() error { return m.Cmp(b) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// memberInit makes the handle of a member: that of a child, which is notified when
+// the owner is, and whose changes name it.
+func memberInit(init *engine.Init, m engine.Res) *engine.Init {
+	c := init.Child(m)
+	c.Change = func(ch engine.Change) {
+		if ch.Field == "" {
+			ch.Field = m.String()
+		} else {
+			ch.Field = m.String() + "." + ch.Field
+		}
+		init.Change(ch)
+	}
+	if _, ok := m.(engine.RefreshableRes); ok {
+		c.Refresh = init.Refresh
+	}
+	return c
+}
+
+// member calls a method of a member. What goes wrong names it.
+func member(m engine.Res, method string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &engine.PanicError{Method: method, Value: p, Stack: debug.Stack()}
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", m, err)
+		}
+	}()
+	return f()
+}
