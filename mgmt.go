@@ -290,6 +290,19 @@ func (e *Engine) Counts(ctx context.Context) (Counts, error) {
 	return e.reactor.Counts(ctx)
 }
 
+// HostStats says what the engine holds of the machine at the moment, without
+// waiting for its loop; zero before Run.
+func (e *Engine) HostStats() host.Stats {
+	select {
+	case <-e.ready:
+		if e.host != nil {
+			return e.host.Stats()
+		}
+	default:
+	}
+	return host.Stats{}
+}
+
 func tempState() (dir string, remove func() error, err error) {
 	dir, err = os.MkdirTemp("", "mgmt-")
 	return dir, func() error { return os.RemoveAll(dir) }, err

@@ -35,11 +35,22 @@ func (h *lineHandler) Enabled(_ context.Context, level slog.Level) bool {
 
 // Handle implements slog.Handler.
 func (h *lineHandler) Handle(_ context.Context, rec slog.Record) error {
+	h.screen.print(h.style.line(rec.Time, rec.Level, h.text(rec.Message, h.all(rec))))
+	return nil
+}
+
+// all returns the attributes of a record, those of the handler first.
+func (h *lineHandler) all(rec slog.Record) []slog.Attr {
 	attrs := h.attrs[:len(h.attrs):len(h.attrs)]
 	rec.Attrs(func(a slog.Attr) bool {
 		attrs = appendFlat(attrs, h.prefix, a)
 		return true
 	})
+	return attrs
+}
+
+// text is a message with its attributes, the resource in front.
+func (h *lineHandler) text(msg string, attrs []slog.Attr) string {
 	var b strings.Builder
 	who := ""
 	for _, a := range attrs {
@@ -49,16 +60,17 @@ func (h *lineHandler) Handle(_ context.Context, rec slog.Record) error {
 		}
 		b.WriteString(" " + h.style.dim(bare(a.Key)+"=") + bare(a.Value.String()))
 	}
-	text := visible(rec.Message)
+	text := visible(msg)
 	if who != "" {
 		text = h.style.name(visible(who)) + ": " + text
 	}
-	h.screen.print(h.style.line(rec.Time, rec.Level, text+b.String()))
-	return nil
+	return text + b.String()
 }
 
 // WithAttrs implements slog.Handler.
-func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler { return h.with(attrs) }
+
+func (h *lineHandler) with(attrs []slog.Attr) *lineHandler {
 	next := *h
 	next.attrs = h.attrs[:len(h.attrs):len(h.attrs)]
 	for _, a := range attrs {
@@ -68,7 +80,9 @@ func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // WithGroup implements slog.Handler.
-func (h *lineHandler) WithGroup(name string) slog.Handler {
+func (h *lineHandler) WithGroup(name string) slog.Handler { return h.within(name) }
+
+func (h *lineHandler) within(name string) *lineHandler {
 	if name == "" {
 		return h
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -86,6 +87,13 @@ func (f *logFlags) presenter(a *app) *presenter {
 	}
 	width := terminalWidth(a.err)
 	p.screen = newScreen(a.err, width)
+	if isJournal(a.err) {
+		if j, err := openJournal(cmp.Or(a.journal, journalSocket)); err == nil {
+			p.journal = j
+			p.logger = slog.New(&journalHandler{lineHandler{level: p.level}, j})
+			return p
+		}
+	}
 	p.style = style{color: colored(f.color, a.err), short: width != nil}
 	p.logger = slog.New(&lineHandler{screen: p.screen, style: p.style, level: p.level})
 	return p

@@ -20,12 +20,13 @@ import (
 // line of counts below them on a terminal, or as JSON. Secrets are gone from
 // whatever it is told.
 type presenter struct {
-	logger *slog.Logger
-	screen *screen
-	style  style
-	json   bool
-	level  slog.Level
-	began  time.Time
+	logger  *slog.Logger
+	screen  *screen
+	journal *journal // what is said goes there, where standard error is the journal
+	style   style
+	json    bool
+	level   slog.Level
+	began   time.Time
 
 	troubled map[string]bool // resources that have failed; only Ran touches it
 	resting  atomic.Bool     // the graph has converged
@@ -44,6 +45,8 @@ func (p *presenter) say(level slog.Level, texts func() []string, msg string, att
 	case level < p.level:
 	case p.json:
 		p.logger.LogAttrs(context.Background(), level, msg, attrs...)
+	case p.journal != nil:
+		p.journal.send(level, strings.Join(texts(), "\n"), msg, attrs)
 	default:
 		now, lines := time.Now(), ""
 		for _, text := range texts() {
@@ -234,6 +237,9 @@ func (p *presenter) close() {
 			p.stop()
 		}
 		p.screen.close()
+		if p.journal != nil {
+			p.journal.close()
+		}
 	})
 }
 

@@ -16,6 +16,7 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	exit     func(int) // ends the process at once
+	journal  string    // the socket of systemd's journal, when not where it always is
 }
 
 // The exit codes; see docs/reference/cli.md.

@@ -17,10 +17,11 @@ import (
 
 // runFlags are the flags of run.
 type runFlags struct {
-	input  input
-	state  state
-	log    logFlags
-	brakes brakeFlags
+	input   input
+	state   state
+	log     logFlags
+	brakes  brakeFlags
+	metrics metricsFlags
 
 	hostname   string
 	noop       string
@@ -54,6 +55,7 @@ the terminal that it was started on has gone does that end it.`,
 	f.state.flags(cmd)
 	f.log.flags(cmd)
 	f.brakes.flags(cmd)
+	f.metrics.flags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
 	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; with the `policy` default a resource's own noop: false wins")
@@ -107,6 +109,15 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer status.close(&err)
+	exports, err := f.metrics.open()
+	if err != nil {
+		return err
+	}
+	defer exports.close()
+	svc, err := newService(p.logger)
+	if err != nil {
+		return err
+	}
 	observer := status.observe(p.observer())
 	if f.graphviz != "" {
 		observer.Loaded = func(g *engine.Graph) { f.drawTo(p, g) }
@@ -117,18 +128,24 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
 		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Reload: reload, Strict: true,
 		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),
-		Observer: observer,
+		Observer: exports.observe(svc.observe(observer)),
 	}
 	f.brakes.set(&opts)
+	svc.set(&opts)
 	e, err := mgmt.New(opts)
 	if err != nil {
 		return err
 	}
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon, reload: func() {
 		p.reloading()
+		svc.reloading()
 		ask(reload)
 	}})
 	defer stop()
+	dumper := dumperOf(e, dir, p)
+	defer dumper.onQuit(ctx)()
+	defer svc.start(ctx, e.Counts, dumper.stalled)()
+	defer exports.start(ctx, e, p.logger)()
 	p.follow(ctx, e)
 	err = e.Run(ctx, front)
 	p.ended(context.Cause(ctx), e.Report())

@@ -83,6 +83,9 @@ func runAttrs(r mgmt.Run) []slog.Attr {
 		slog.String("state", r.State.String()),
 		slog.Float64("seconds", r.Duration.Seconds()),
 	}
+	if r.Changed {
+		attrs = append(attrs, slog.String("class", r.Class.String()))
+	}
 	if len(r.Changes) > 0 {
 		attrs = append(attrs, slog.Any("changes", shortened(changesJSON(r.Changes))))
 	}

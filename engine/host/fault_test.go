@@ -206,6 +206,9 @@ func TestRealOverflow(t *testing.T) {
 		t.Errorf("cause %+v", c)
 	}
 	settle(t, h, s)
+	if n := h.Stats().Resyncs; n < 1 {
+		t.Errorf("%d resyncs are counted", n)
+	}
 	write(t, filepath.Join(dir, "never"), "x")
 	if c := woken(t, s); c.Resync {
 		t.Errorf("cause %+v", c)

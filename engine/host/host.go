@@ -91,10 +91,11 @@ type Stats struct {
 	Subscriptions int64 // to files
 	Watches       int64 // directories that the kernel watches
 	Polled        int64 // directories that are polled because it does not
+	Resyncs       int64 // so far: how often events were lost, and everything was looked at again
 }
 
 // Stats says what the Host holds at the moment.
 func (h *Host) Stats() Stats {
 	s := &h.hub.stats
-	return Stats{s.subs.Load(), s.watches.Load(), s.polled.Load()}
+	return Stats{s.subs.Load(), s.watches.Load(), s.polled.Load(), s.resyncs.Load()}
 }

@@ -46,7 +46,7 @@ type hub struct {
 	timer  *time.Timer
 	limits limiter
 
-	stats struct{ subs, watches, polled atomic.Int64 }
+	stats struct{ subs, watches, polled, resyncs atomic.Int64 }
 }
 
 func newHub(log *slog.Logger, open func() (watcher, error), every time.Duration) *hub {
@@ -195,6 +195,7 @@ func (h *hub) take() {
 		h.drop(s)
 	}
 	if lost {
+		h.stats.resyncs.Add(1)
 		h.log.Warn("file events were lost, looking at everything again")
 		h.push(h.root, markStale|markLoud|markLost)
 	}

@@ -41,9 +41,6 @@ type Sample struct {
 	Counts reactor.Counts // vertices by state
 	Queue  int            // vertices that are due and for which no slot is free
 
-	Paused bool // an operator has paused everything
-	Budget bool // the change budget is used up: nothing is altered before somebody says so
-
 	Resyncs       int64 // how often file events were lost, and everything was looked at again
 	Subscriptions int64 // to files
 	Watches       int64 // folders that the kernel watches
@@ -62,6 +59,8 @@ type Metrics struct {
 	latency                          prometheus.Histogram
 	swaps, refused                   prometheus.Counter
 	generation, converged, rested    prometheus.Gauge
+	paused                           prometheus.Gauge
+	holds                            *prometheus.CounterVec
 
 	kinds  map[string]*kindMetrics // owned by the reactor's loop
 	source atomic.Pointer[Source]
@@ -83,13 +82,14 @@ const (
 	outcomeChanged
 	outcomeWouldChange
 	outcomeUnknown
+	outcomeHeld
 	outcomeFailed
 	numOutcomes = iota
 
 	numClasses = int(reactor.Corrective) + 1
 )
 
-var outcomeWords = [numOutcomes]string{"ok", "changed", "would-change", "unknown", "failed"}
+var outcomeWords = [numOutcomes]string{"ok", "changed", "would-change", "unknown", "held", "failed"}
 
 // New returns a Metrics that has counted nothing.
 func New(o Options) *Metrics {
@@ -134,13 +134,18 @@ func (m *Metrics) makeGraph() {
 	m.generation = one("graph_generation", "Number of the graph in effect, 0 before the first one.")
 	m.converged = one("converged", "Whether the graph is at rest: 1 or 0.")
 	m.rested = one("last_converged_timestamp_seconds", "When the graph last came to rest, 0 for never.")
-	m.own.MustRegister(m.swaps, m.refused, m.generation, m.converged, m.rested)
+	m.paused = one("paused", "Whether an operator has paused everything: 1 or 0.")
+	m.holds = counters("holds_total", "How often a brake took hold of a resource.", "brake")
+	for _, brake := range []string{reactor.BrakeBudget, reactor.BrakeFight} {
+		m.holds.WithLabelValues(brake)
+	}
+	m.own.MustRegister(m.swaps, m.refused, m.generation, m.converged, m.rested, m.paused, m.holds)
 }
 
 // Listener returns what a reactor has to tell. Its functions are called on the loop
 // of one reactor.
 func (m *Metrics) Listener() reactor.Listener {
-	return reactor.Listener{Swapped: m.Swapped, Ran: m.Ran, Converged: m.Converged}
+	return reactor.Listener{Swapped: m.Swapped, Ran: m.Ran, Converged: m.Converged, Paused: m.Paused, Held: m.Held}
 }
 
 // Swapped counts a graph that took effect.
@@ -162,8 +167,20 @@ func (m *Metrics) Converged(yes bool, _ reactor.Counts) {
 	m.rested.Set(float64(m.now().UnixMilli()) / 1000)
 }
 
-// EventLatency notes how long an event waited for the start of its run.
-func (m *Metrics) EventLatency(d time.Duration) { m.latency.Observe(d.Seconds()) }
+// Paused notes the begin of a pause, or its end. Those of one resource show in
+// mgmt_resources.
+func (m *Metrics) Paused(p reactor.Pause, on bool) {
+	if p.Resource == "" {
+		m.paused.Set(truth(on))
+	}
+}
+
+// Held counts that a brake took hold of a resource.
+func (m *Metrics) Held(_ string, h *reactor.Held) {
+	if h != nil {
+		m.holds.WithLabelValues(h.Brake).Inc()
+	}
+}
 
 // Ran counts a run. It is called by one goroutine, the loop.
 func (m *Metrics) Ran(r reactor.Run) {
@@ -175,6 +192,9 @@ func (m *Metrics) Ran(r reactor.Run) {
 	out := outcomeOf(&r)
 	k.runs[out].Inc()
 	k.duration.Observe(r.Duration.Seconds())
+	if answersEvent(&r) {
+		m.latency.Observe(r.Waited.Seconds())
+	}
 	if r.Changed && int(r.Class) < numClasses {
 		k.changes[r.Class].Inc()
 	}
@@ -184,6 +204,12 @@ func (m *Metrics) Ran(r reactor.Run) {
 	if r.Refreshed {
 		k.refreshes.Inc()
 	}
+}
+
+// answersEvent reports whether an event was the first that asked for a run, so that
+// Waited is its latency.
+func answersEvent(r *reactor.Run) bool {
+	return len(r.Triggers) > 0 && r.Triggers[0].Cause == reactor.CauseEvent
 }
 
 func outcomeOf(r *reactor.Run) outcome {
@@ -196,6 +222,8 @@ func outcomeOf(r *reactor.Run) outcome {
 		return outcomeWouldChange
 	case r.State == engine.StateUnknown:
 		return outcomeUnknown
+	case r.State == engine.StateHeld:
+		return outcomeHeld
 	default:
 		return outcomeOK
 	}

@@ -34,7 +34,7 @@ func used() *metrics.Metrics {
 		Version: "v1.2.3",
 		Now:     func() time.Time { return time.UnixMilli(1_700_000_000_250) },
 		Source: func(context.Context) (metrics.Sample, error) {
-			s := metrics.Sample{Queue: 3, Paused: true, Budget: true, Resyncs: 4, Subscriptions: 5, Watches: 6, Polled: 7}
+			s := metrics.Sample{Queue: 3, Resyncs: 4, Subscriptions: 5, Watches: 6, Polled: 7}
 			s.Counts[engine.StateOK], s.Counts[engine.StateFailed] = 8, 9
 			return s, nil
 		},
@@ -46,16 +46,21 @@ func used() *metrics.Metrics {
 	ms := time.Millisecond
 	for _, r := range []reactor.Run{
 		{Resource: "file[/a]", State: engine.StateOK, Duration: ms / 2},
-		{Resource: "file[/a[b]]", State: engine.StateOK, Duration: 2 * ms, Changed: true, Class: reactor.Corrective},
+		{Resource: "file[/a[b]]", State: engine.StateOK, Duration: 2 * ms, Changed: true, Class: reactor.Corrective,
+			Waited: 30 * time.Microsecond, Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}, {Cause: reactor.CauseSweep}}},
 		{Resource: "file[/b]", State: engine.StateOK, Changed: true, Class: reactor.Intended},
 		{Resource: "exec[x]", State: engine.StateOK, Duration: 700 * time.Second, Changed: true, Class: reactor.Cascade, Refreshed: true},
 		{Resource: "exec[x]", State: engine.StateFailed, Err: errors.New("x"), Changed: true},
 		{Resource: "exec[y]", State: engine.StateWouldChange, Noop: true},
+		{Resource: "exec[y]", State: engine.StateHeld, Noop: true, Waited: ms, Triggers: []reactor.Trigger{{Cause: reactor.CausePoll}}},
 		{Resource: "exec[z]", State: engine.StateUnknown, Noop: true},
 	} {
 		l.Ran(r)
 	}
-	m.EventLatency(30 * time.Microsecond)
+	l.Paused(reactor.Pause{}, true)
+	l.Paused(reactor.Pause{Resource: "file[/a]"}, false)
+	l.Held("file[/b]", &reactor.Held{Brake: reactor.BrakeFight})
+	l.Held("file[/b]", nil)
 	l.Converged(true, reactor.Counts{})
 	return m
 }
@@ -212,17 +217,20 @@ func TestTextfile(t *testing.T) {
 func TestCost(t *testing.T) {
 	m := used()
 	r := reactor.Run{Resource: "file[/etc/passwd]", State: engine.StateOK, Changed: true, Refreshed: true, Duration: time.Millisecond}
-	if n := testing.AllocsPerRun(100, func() { m.Ran(r); m.EventLatency(time.Second); m.Converged(false, reactor.Counts{}) }); n > 0 {
+	r.Triggers = []reactor.Trigger{{Cause: reactor.CauseEvent}}
+	if n := testing.AllocsPerRun(100, func() { m.Ran(r); m.Converged(false, reactor.Counts{}) }); n > 0 {
 		t.Errorf("%v allocations for a run", n)
 	}
 }
 
 func BenchmarkRan(b *testing.B) {
 	m := used()
-	r := reactor.Run{Resource: "file[/etc/passwd]", State: engine.StateOK, Changed: true, Duration: time.Millisecond}
+	r := reactor.Run{
+		Resource: "file[/etc/passwd]", State: engine.StateOK, Changed: true, Duration: time.Millisecond,
+		Waited: time.Millisecond, Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}},
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Ran(r)
-		m.EventLatency(time.Millisecond)
 	}
 }

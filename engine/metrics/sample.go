@@ -32,10 +32,6 @@ var readings = []struct {
 }{
 	{describe("queue_length", "Resources that are due and for which no slot is free."), prometheus.GaugeValue,
 		func(s *Sample) float64 { return float64(s.Queue) }},
-	{describe("paused", "Whether an operator has paused everything: 1 or 0."), prometheus.GaugeValue,
-		func(s *Sample) float64 { return truth(s.Paused) }},
-	{describe("change_budget_exhausted", "Whether the change budget is used up and nothing is altered: 1 or 0."), prometheus.GaugeValue,
-		func(s *Sample) float64 { return truth(s.Budget) }},
 	{describe("watch_resyncs_total", "How often file events were lost and everything was looked at again."), prometheus.CounterValue,
 		func(s *Sample) float64 { return float64(s.Resyncs) }},
 	{describe("watch_subscriptions", "Subscriptions of resources to files."), prometheus.GaugeValue,
