@@ -253,7 +253,10 @@ func (r *Reactor) report(v *vertex, run Run) Run {
 	if run.Changed || run.State != v.last {
 		r.stir()
 	}
-	v.last, v.lastErr = run.State, run.Err
+	v.last = run.State
+	if run.Err != nil || v.watchState != watchFailed { // else the Watch's error stands
+		v.lastErr = run.Err
+	}
 	v.realized = v.realized || run.State.Settled()
 	r.opt.Listener.ran(run)
 	return run
