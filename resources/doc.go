@@ -14,6 +14,9 @@
 //   - An action without a state of its own (a command, a printed line, a tick)
 //     is due once for each thing that asked for it, and never because somebody
 //     merely looked: looking twice in a row finds nothing the second time.
+//   - A line in our own log alters nothing, so it is no change: who only looks
+//     gets it too. What leaves the program, to the journal or to a command, is
+//     one.
 //   - A refresh that nothing else asked for is reported as engine.Refreshed.
 //   - State that Watch and CheckApply share lives behind a pointer that Init
 //     makes, so the declared part of a resource can be overwritten as a whole.

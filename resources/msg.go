@@ -100,25 +100,27 @@ func (x *MsgRes) Cleanup() error { return nil }
 // Watch waits for its end.
 func (x *MsgRes) Watch(ctx context.Context) error { return idle(ctx, x.init) }
 
-// CheckApply sends a message that has not gone out yet.
+// CheckApply sends a message that has not gone out yet. What goes only into our
+// own log alters nothing, so it is no change and goes out under noop too.
 func (x *MsgRes) CheckApply(_ context.Context, apply bool) (bool, error) {
 	m := x.message()
+	fresh := x.sent == nil || !x.sent.equal(m)
 	switch {
-	case x.sent == nil || !x.sent.equal(m):
-		x.init.Change(engine.Change{Verb: engine.Ran})
 	case x.init.Refresh():
 		x.init.Change(engine.Change{Verb: engine.Refreshed})
+	case fresh && (x.Journal || x.Syslog):
+		x.init.Change(engine.Change{Verb: engine.Ran})
+	case fresh: // and the log takes everything
+		x.log(m)
+		x.sent = &m
+		return true, nil
 	default:
 		return true, nil
 	}
 	if !apply {
 		return false, nil
 	}
-	if err := x.deliver(m); err != nil {
-		return false, err
-	}
-	x.sent = &m
-	return false, nil
+	return false, x.deliver(m)
 }
 
 // deliver tries what can fail first, so that a retry does not repeat the rest.
@@ -134,6 +136,7 @@ func (x *MsgRes) deliver(m message) error {
 		}
 	}
 	x.log(m)
+	x.sent = &m
 	return nil
 }
 
@@ -199,5 +202,9 @@ func (x *MsgRes) Doc() string {
 
 It goes to the log of mgmt at the level that fits its priority, and if asked for into the systemd journal, with its fields,
 and to syslog. Where one that is asked for is not there, the resource fails and says so. A body or a field that is received
-from a secret is written as ` + "`(secret)`" + `.`
+from a secret is written as ` + "`(secret)`" + `.
+
+What goes only into the log of mgmt is no change of the machine: a plan and ` + "`--noop`" + ` write it too, and call the resource ok. With
+` + "`journal` or `syslog`" + ` it leaves something outside, so it is a change, and a plan says that it would run. A notification that is
+acted on is a change in any case.`
 }

@@ -36,21 +36,36 @@ func hear(r *MsgRes, fail map[string]error) (heard *[]string) {
 	return heard
 }
 
+// A message that goes only into the log is no change, whoever looks first; acting
+// on a notification is.
 func TestMsgOncePerMessage(t *testing.T) {
-	r := &MsgRes{Body: "disk full", Priority: "crit", Fields: map[string]string{"disk": "sda"}}
-	f := newMsg(t, r)
-	want(t, f, r, "ran")
-	if logs := strings.Join(f.Logs(), "\n"); !strings.Contains(logs, "level=ERROR+2") ||
-		!strings.Contains(logs, `body="disk full" priority=crit disk=sda`) {
-		t.Errorf("logged %s", logs)
+	for _, apply := range []bool{false, true} {
+		r := &MsgRes{Body: "disk full", Priority: "crit", Fields: map[string]string{"disk": "sda"}}
+		f := newMsg(t, r)
+		once := func(fields string) {
+			t.Helper()
+			got := verbs(t, f, r, apply)
+			if logs := strings.Join(f.Logs(), "\n"); got != "" || !strings.Contains(logs, "level=ERROR+2") ||
+				!strings.Contains(logs, `body="disk full" priority=crit `+fields) {
+				t.Errorf("%q, logged %s", got, logs)
+			}
+			if want(t, f, r, ""); len(f.Logs()) != 0 {
+				t.Errorf("logged again: %q", f.Logs())
+			}
+		}
+		once("disk=sda")
+		r.Fields = map[string]string{"disk": "sdb"}
+		once("disk=sdb")
+		f.SetRefresh(true)
+		if got := verbs(t, f, r, false); got != "refreshed" || len(f.Logs()) != 0 {
+			t.Errorf("looking: %q, logged %q", got, f.Logs())
+		}
+		if got := verbs(t, f, r, true); got != "refreshed" || len(f.Logs()) != 1 {
+			t.Errorf("%q, logged %q", got, f.Logs())
+		}
+		f.SetRefresh(false)
+		want(t, f, r, "")
 	}
-	want(t, f, r, "")
-	r.Fields = map[string]string{"disk": "sdb"}
-	want(t, f, r, "ran")
-	f.SetRefresh(true)
-	want(t, f, r, "refreshed")
-	f.SetRefresh(false)
-	want(t, f, r, "")
 }
 
 func TestMsgGoesWhereItIsAsked(t *testing.T) {
@@ -66,8 +81,12 @@ func TestMsgGoesWhereItIsAsked(t *testing.T) {
 		r := &MsgRes{Body: "hi", Fields: map[string]string{"A": "1"}, Journal: tt.journal, Syslog: tt.syslog}
 		f := newMsg(t, r)
 		heard := hear(r, nil)
-		if verbs(t, f, r, false); len(*heard) != 0 {
-			t.Errorf("looking sent %q", *heard)
+		said := ""
+		if len(tt.want) > 0 { // it leaves something outside
+			said = "ran"
+		}
+		if got := verbs(t, f, r, false); got != said || len(*heard) != 0 {
+			t.Errorf("looking: %q, sent %q", got, *heard)
 		}
 		verbs(t, f, r, true)
 		if want(t, f, r, ""); !slices.Equal(*heard, tt.want) {

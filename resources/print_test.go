@@ -22,25 +22,46 @@ func TestNoop(t *testing.T) {
 	}
 }
 
+// A message is printed by whoever looks first, once, and is no change; so a plan
+// shows it and finds nothing to do.
 func TestPrintPrintsOncePerMessage(t *testing.T) {
-	r := &PrintRes{Msg: "hello %s"}
+	for _, apply := range []bool{false, true} {
+		r := &PrintRes{}
+		f := begin(t, "print", r)
+		for _, msg := range []string{"hello %s", "bye", ""} {
+			r.Msg = msg
+			if got := verbs(t, f, r, apply); got != "" || !slices.Equal(f.Logs(), []string{msg}) {
+				t.Errorf("%q: %q, printed %q", msg, got, f.Logs())
+			}
+			if want(t, f, r, ""); len(f.Logs()) != 0 {
+				t.Errorf("printed %q again", f.Logs())
+			}
+		}
+		f.SetRefresh(true)
+		if got := verbs(t, f, r, false); got != "refreshed" || len(f.Logs()) != 0 {
+			t.Errorf("looking: %q, printed %q", got, f.Logs())
+		}
+		if got := verbs(t, f, r, true); got != "refreshed" || !slices.Equal(f.Logs(), []string{""}) {
+			t.Errorf("%q, printed %q", got, f.Logs())
+		}
+	}
+}
+
+// A new message and a notification at once are one line, and the notification is
+// passed on.
+func TestPrintNewAndNotified(t *testing.T) {
+	r := &PrintRes{Msg: "hello"}
 	f := begin(t, "print", r)
-	if got := verbs(t, f, r, false); got != "ran" || len(f.Logs()) != 0 {
+	f.SetRefresh(true)
+	if got := verbs(t, f, r, false); got != "refreshed" || len(f.Logs()) != 0 {
 		t.Errorf("looking: %q, printed %q", got, f.Logs())
 	}
-	for _, msg := range []string{"hello %s", "bye", ""} {
-		r.Msg = msg
-		if got := verbs(t, f, r, true); got != "ran" || !slices.Equal(f.Logs(), []string{msg}) {
-			t.Errorf("%q: %q, printed %q", msg, got, f.Logs())
-		}
-		if want(t, f, r, ""); len(f.Logs()) != 0 {
-			t.Errorf("printed %q again", f.Logs())
-		}
+	if got := verbs(t, f, r, true); got != "refreshed" || !slices.Equal(f.Logs(), []string{"hello"}) {
+		t.Errorf("%q, printed %q", got, f.Logs())
 	}
-	f.SetRefresh(true)
-	want(t, f, r, "refreshed")
-	if !slices.Equal(f.Logs(), []string{""}) {
-		t.Errorf("printed %q", f.Logs())
+	f.SetRefresh(false)
+	if want(t, f, r, ""); len(f.Logs()) != 0 {
+		t.Errorf("printed %q again", f.Logs())
 	}
 }
 
@@ -48,7 +69,7 @@ func TestPrintPrintsOncePerMessage(t *testing.T) {
 func TestPrintDropsFinalNewline(t *testing.T) {
 	r := &PrintRes{Msg: "one\ntwo\n"}
 	f := begin(t, "print", r)
-	want(t, f, r, "ran")
+	verbs(t, f, r, true)
 	if !slices.Equal(f.Logs(), []string{"one\ntwo"}) {
 		t.Errorf("printed %q", f.Logs())
 	}
@@ -68,7 +89,7 @@ func TestPrintHidesSecrets(t *testing.T) {
 	r := &PrintRes{Msg: "canary"}
 	f := begin(t, "print", r)
 	f.SetRecv(map[string]*engine.Send{"msg": {Secret: true}})
-	want(t, f, r, "ran")
+	verbs(t, f, r, true)
 	if !slices.Equal(f.Logs(), []string{"(secret)"}) {
 		t.Errorf("printed %q", f.Logs())
 	}
@@ -85,12 +106,14 @@ func TestPrintGroup(t *testing.T) {
 	}
 	owner.SetGroup([]engine.Res{member})
 	f := begin(t, "print", owner)
-	if got := verbs(t, f, owner, true); got != "ran print[b] ran" || !slices.Equal(f.Logs(), []string{"one", "print[b]: two"}) {
+	if got := verbs(t, f, owner, true); got != "" || !slices.Equal(f.Logs(), []string{"one", "print[b]: two"}) {
 		t.Errorf("%q, printed %q", got, f.Logs())
 	}
 	want(t, f, owner, "")
 	member.Msg = "three"
-	want(t, f, owner, "print[b] ran")
+	if got := verbs(t, f, owner, true); got != "" || !slices.Equal(f.Logs(), []string{"print[b]: three"}) {
+		t.Errorf("%q, printed %q", got, f.Logs())
+	}
 }
 
 // One that prints at once and one that waits for a notification are not grouped;

@@ -59,7 +59,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	log := &logFlags{debug: f.debug, quiet: !f.debug, color: f.color}
+	log := &logFlags{debug: f.debug, color: f.color} // what print says belongs to a plan
 	p := log.presenter(a)
 	defer p.close()
 	e, err := mgmt.New(mgmt.Options{
