@@ -134,7 +134,7 @@ func TestBug22_WaitingIsNoSuccess(t *testing.T) {
 		w := newWorld()
 		rg := newRig(t, reactor.Options{Sweep: -1, Quiet: time.Hour})
 		defer rg.close()
-		gate := &fake{w: w, watch: ticker, check: func(context.Context, *fake, bool) (bool, error) {
+		gate := &fake{w: w, watch: everySecond, check: func(context.Context, *fake, bool) (bool, error) {
 			time.Sleep(700 * time.Millisecond)
 			return true, nil
 		}}
@@ -168,7 +168,7 @@ func TestBug23_RemovalWhileNeighboursPoke(t *testing.T) {
 		rg := newRig(t, reactor.Options{Sweep: -1})
 		defer rg.close()
 		parent := func(round int) *sender {
-			return &sender{fake{w: w, Want: fmt.Sprint(round / 4), watch: ticker, check: func(_ context.Context, f *fake, _ bool) (bool, error) {
+			return &sender{fake{w: w, Want: fmt.Sprint(round / 4), watch: everySecond, check: func(_ context.Context, f *fake, _ bool) (bool, error) {
 				time.Sleep(time.Minute)
 				return false, f.init.Send(sends{Out: fmt.Sprint(w.count("parent"))})
 			}}}
@@ -207,7 +207,7 @@ func TestBug24_DistinctSemaphoresAtOnce(t *testing.T) {
 		rg := newRig(t, reactor.Options{Sweep: -1, Parallel: 16})
 		d := newDecl(t)
 		for i := range 64 {
-			f := &fake{w: w, watch: ticker, check: func(context.Context, *fake, bool) (bool, error) {
+			f := &fake{w: w, watch: everySecond, check: func(context.Context, *fake, bool) (bool, error) {
 				time.Sleep(time.Millisecond)
 				return true, nil
 			}}

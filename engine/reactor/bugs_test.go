@@ -39,8 +39,8 @@ func (rg *rig) changeTo(d *decl) func() error {
 	return func() error { return rg.r.Swap(rg.t.Context(), d.g) }
 }
 
-// ticker is a Watch that has something to tell every second.
-func ticker(ctx context.Context, f *fake) error {
+// everySecond is a Watch that has something to tell every second.
+func everySecond(ctx context.Context, f *fake) error {
 	f.init.Running()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -264,12 +264,12 @@ func TestBug05_NoWaitHoldsASwapOrTheEnd(t *testing.T) {
 			return f
 		},
 		"limit": func(w *world) *fake {
-			f := &fake{w: w, watch: ticker}
+			f := &fake{w: w, watch: everySecond}
 			f.MetaParams().Limit, f.MetaParams().Burst = 1.0/3600, 1
 			return f
 		},
 		"settle": func(w *world) *fake {
-			f := &fake{w: w, watch: ticker}
+			f := &fake{w: w, watch: everySecond}
 			f.MetaParams().Settle = time.Hour
 			return f
 		},
