@@ -129,6 +129,18 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestExamplesAreFormatted: every graph in examples is in its usual form.
+func TestExamplesAreFormatted(t *testing.T) {
+	dir, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "mgmt"), "fmt", "--check", "../examples").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestDemonstration runs what make run runs, in a folder of its own.
 func TestDemonstration(t *testing.T) {
 	dir, err := program()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 	"strings"
 
@@ -16,7 +15,8 @@ import (
 
 // Format returns a document in its usual form: two spaces for each level, lists as
 // far in as their key, one blank line where there were several, no trailing
-// spaces. The order of keys, quotes, comments and what the document says stay.
+// spaces. Comments at the ends of lines stay as far from what they follow, and in
+// one column where they were in one. The order of keys, quotes, comments and what the document says stay.
 // What is formatted already comes back the same. The error is schema.Diagnostics
 // when src can't be parsed or has errors of YAML, or says that no form was found that keeps everything;
 // src is then best left alone. It is called by the verb fmt.
@@ -33,7 +33,10 @@ func Format(src []byte) ([]byte, error) {
 			return nil, err
 		}
 		if bytes.Equal(next, out) {
-			return out, lost(before, src, out)
+			if err := lost(before, src, out); err != nil {
+				return nil, err
+			}
+			return out, nil
 		}
 		out = next
 	}
@@ -60,7 +63,7 @@ func formatOnce(src []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the document can't be formatted: %w", err)
 	}
-	return withBlanks(src, doc, out, again), nil
+	return arranged(src, doc, out, again), nil
 }
 
 func document(src []byte) (*yaml.Node, error) {
@@ -75,21 +78,17 @@ func document(src []byte) (*yaml.Node, error) {
 	return &doc, nil
 }
 
-// withBlanks puts a blank line into out before each line whose node had one in
-// src. The trees have the same shape.
-func withBlanks(src []byte, from *yaml.Node, out []byte, to *yaml.Node) []byte {
+// arranged puts a blank line into out before each line whose node had one in
+// src, and its comments where they were. The trees have the same shape.
+func arranged(src []byte, from *yaml.Node, out []byte, to *yaml.Node) []byte {
 	in, lines := lines(src), lines(out)
+	alignComments(in, from, lines, to)
 	blank := make([]bool, len(lines)+1)
-	var walk func(a, b *yaml.Node)
-	walk = func(a, b *yaml.Node) {
+	pairs(from, to, func(a, b *yaml.Node) {
 		if i, j := top(in, a), top(lines, b); i > 0 && j > 0 && j < len(lines) && isBlank(in[i-1]) {
 			blank[j] = true
 		}
-		for i := range min(len(a.Content), len(b.Content)) {
-			walk(a.Content[i], b.Content[i])
-		}
-	}
-	walk(from, to)
+	})
 	var buf bytes.Buffer
 	for i, line := range lines {
 		if blank[i] && i > 0 && !isBlank(lines[i-1]) {
@@ -113,11 +112,14 @@ func top(lines []string, n *yaml.Node) int {
 	if i <= 0 || i >= len(lines) || !beginsLine(lines[i], n.Column-1) {
 		return 0
 	}
-	for i > 0 && strings.HasPrefix(strings.TrimSpace(lines[i-1]), "#") {
-		i--
+	for i > 0 && strings.HasPrefix(strings.TrimLeft(lines[i-1], " \t"), "#") && indent(lines[i-1]) < n.Column {
+		i-- // one that stands further in goes on from the end of a line
 	}
 	return i
 }
+
+// indent returns how far in a line begins.
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // beginsLine reports whether before the column there are only spaces and dashes
 // of lists.
@@ -146,36 +148,15 @@ func lost(before *schema.Node, src, out []byte) error {
 		return err
 	}
 	kept := map[string]int{}
-	for c := range comments(b) {
+	for c := range comments(out, b) {
 		kept[c]++
 	}
-	for c := range comments(a) {
+	for c := range comments(src, a) {
 		if kept[c]--; kept[c] < 0 {
 			return fmt.Errorf("the document can't be formatted without losing the comment %q", c)
 		}
 	}
 	return nil
-}
-
-// comments yields the lines of all comments.
-func comments(n *yaml.Node) iter.Seq[string] {
-	return func(yield func(string) bool) { eachComment(n, yield) }
-}
-
-func eachComment(n *yaml.Node, yield func(string) bool) bool {
-	for _, c := range []string{n.HeadComment, n.LineComment, n.FootComment} {
-		for line := range strings.SplitSeq(c, "\n") {
-			if line = strings.TrimSpace(line); line != "" && !yield(line) {
-				return false
-			}
-		}
-	}
-	for _, child := range n.Content {
-		if !eachComment(child, yield) {
-			return false
-		}
-	}
-	return true
 }
 
 // equal compares what two trees say.

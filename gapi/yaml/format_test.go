@@ -119,6 +119,8 @@ func TestFormatRefuses(t *testing.T) {
 		"a: [":         ":2:1: expected a value",
 		"":             "empty",
 		"a: 1\n---\n3": "a second document",
+		// The library forgets a comment here.
+		"a:\n- b: x\n # one\n\n- b: x\n # two\n\n  c: x\n": "losing the comment \"# one\"",
 	} {
 		out, err := yaml.Format([]byte(src))
 		if out != nil || err == nil || !strings.Contains(":"+err.Error(), want) {
@@ -164,7 +166,7 @@ func graphs() *rapid.Generator[string] {
 
 func lineComment(t *rapid.T) string {
 	if rapid.Bool().Draw(t, "line comment") {
-		return "  # why"
+		return strings.Repeat(" ", rapid.IntRange(1, 9).Draw(t, "gap")) + "# why"
 	}
 	return ""
 }
@@ -211,4 +213,103 @@ func TestFormatKeepsMeaning(t *testing.T) {
 	if refused > 10 {
 		t.Errorf("%d documents were refused", refused)
 	}
+}
+
+// aligned draws a source whose lines have comments at their ends, in columns, some
+// of which go on below. Every comment is another one.
+func aligned(t *rapid.T) (src string, comments []string) {
+	var b strings.Builder
+	b.WriteString("resources:\n")
+	dash := strings.Repeat(" ", rapid.IntRange(0, 5).Draw(t, "indent"))
+	b.WriteString(dash + "thing:\n")
+	comment := func() string {
+		text := fmt.Sprintf("# %d %s", len(comments), rapid.StringMatching(`[a-z#:"'é-]{0,8}`).Draw(t, "text"))
+		comments = append(comments, strings.TrimSpace(text))
+		return comments[len(comments)-1]
+	}
+	for range rapid.IntRange(1, 4).Draw(t, "runs") {
+		col := rapid.IntRange(1, 40).Draw(t, "column")
+		for i := range rapid.IntRange(1, 5).Draw(t, "lines") {
+			lead := dash + "  "
+			if i == 0 {
+				lead = dash + "- "
+			}
+			line := lead + fmt.Sprintf("k%d: ", i) + rapid.SampledFrom([]string{
+				"x", "'é # y'", "[a,  b]", "{a: 1}", "|\n" + lead[:len(lead)-2] + "    x # no\n" + lead[:len(lead)-2] + "    y",
+			}).Draw(t, "value")
+			first, rest, more := strings.Cut(line, "\n")
+			if rapid.IntRange(0, 3).Draw(t, "commented") > 0 {
+				first += strings.Repeat(" ", max(1, col-len([]rune(first)))) + comment()
+			}
+			b.WriteString(first + "\n")
+			if more {
+				b.WriteString(rest + "\n")
+			} else if rapid.IntRange(0, 5).Draw(t, "goes on") == 0 {
+				b.WriteString(strings.Repeat(" ", col) + comment() + "\n")
+			}
+			if rapid.IntRange(0, 8).Draw(t, "blank") == 0 {
+				b.WriteString("\n")
+			}
+		}
+	}
+	return b.String(), comments
+}
+
+// column returns where a comment begins in its line, in characters.
+func column(t failer, src []byte, comment string) int {
+	t.Helper()
+	for line := range strings.Lines(string(src)) {
+		if before, ok := strings.CutSuffix(strings.TrimSpace("x" + line)[1:], comment); ok && (before == "" || strings.HasSuffix(before, " ")) {
+			return len([]rune(before))
+		}
+	}
+	t.Fatalf("the comment %q is not in\n%s", comment, src)
+	return 0
+}
+
+// What is in its usual form but for its indentation keeps every comment, and
+// those that were in one column on neighbouring lines are in one again.
+func TestFormatKeepsColumns(t *testing.T) {
+	refused, runs := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		src, comments := aligned(t)
+		out, err := yaml.Format([]byte(src))
+		if err != nil {
+			refused++
+			return
+		}
+		checkFormatted(t, []byte(src), out)
+		for i, c := range comments {
+			if n := strings.Count(string(out), c+"\n"); n != 1 {
+				t.Fatalf("the comment %q is there %d times in\n%s", c, n, out)
+			}
+			if i == 0 || !strings.Contains(src, comments[i-1]+"\n"+lineOf(src, c)) || strings.HasPrefix(strings.TrimSpace(lineOf(src, c)), "#") {
+				continue
+			}
+			before := comments[i-1]
+			if !strings.Contains(string(out), before+"\n"+lineOf(string(out), c)) {
+				continue // a comment of its own has come between them
+			}
+			if column(t, []byte(src), before) != column(t, []byte(src), c) || strings.HasPrefix(strings.TrimSpace(lineOf(src, before)), "#") {
+				continue
+			}
+			runs++
+			if a, b := column(t, out, before), column(t, out, c); a != b {
+				t.Fatalf("%q is in column %d and %q in column %d of\n%s\nfrom\n%s", before, a, c, b, out, src)
+			}
+		}
+	})
+	t.Logf("%d refused, %d in one column", refused, runs)
+	if refused > 5 || runs == 0 {
+		t.Errorf("%d refused, %d in one column", refused, runs)
+	}
+}
+
+func lineOf(src, comment string) string {
+	for line := range strings.Lines(src) {
+		if strings.HasSuffix(line, comment+"\n") {
+			return line
+		}
+	}
+	return ""
 }

@@ -1,0 +1,118 @@
+package yaml
+
+import (
+	"iter"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// comments yields the comments of a source, without spaces around them, in their
+// order. They are looked for in the text, with its scalars out of the way: the
+// parser forgets some.
+func comments(src []byte, doc *yaml.Node) iter.Seq[string] {
+	text := lines(src)
+	hide(text, doc)
+	return func(yield func(string) bool) {
+		for _, line := range text {
+			if at := commentAt(line); at >= 0 && !yield(strings.TrimSpace(line[at:])) {
+				return
+			}
+		}
+	}
+}
+
+// commentAt returns where the comment of a line begins, or -1.
+func commentAt(line string) int {
+	for at := range len(line) {
+		if line[at] == '#' && (at == 0 || line[at-1] == ' ' || line[at-1] == '\t') {
+			return at
+		}
+	}
+	return -1
+}
+
+// hide takes the texts in quotes and in blocks out of the lines. What is left of
+// a line is enough to find its comment.
+func hide(text []string, n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.Line > 0 && n.Line <= len(text) {
+		switch {
+		case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+			hideQuoted(text, n)
+		case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+			hideBlock(text, n)
+		}
+	}
+	for _, c := range n.Content {
+		hide(text, c)
+	}
+}
+
+// properties are the tag and the anchor before a scalar.
+var properties = regexp.MustCompile(`^(?:[!&]\S*\s+)*`)
+
+// hideQuoted replaces what is between quotes.
+func hideQuoted(text []string, n *yaml.Node) {
+	i := n.Line - 1
+	at := offset(text[i], n.Column-1)
+	at += len(properties.FindString(text[i][at:]))
+	if at >= len(text[i]) {
+		return
+	}
+	quote := text[i][at]
+	for at++; i < len(text); i, at = i+1, 0 {
+		rest := text[i][at:]
+		end := closing(rest, quote)
+		if end >= 0 {
+			text[i] = text[i][:at] + strings.Repeat("x", end) + rest[end:]
+			return
+		}
+		text[i] = text[i][:at] + strings.Repeat("x", len(rest))
+	}
+}
+
+// closing returns where the closing quote is, or -1.
+func closing(s string, quote byte) int {
+	for at := 0; at < len(s); at++ {
+		switch {
+		case quote == '"' && s[at] == '\\':
+			at++
+		case s[at] != quote:
+		case quote == '\'' && at+1 < len(s) && s[at+1] == quote:
+			at++
+		default:
+			return at
+		}
+	}
+	return -1
+}
+
+// hideBlock empties the lines of a block below its first one, which may have a
+// comment.
+func hideBlock(text []string, n *yaml.Node) {
+	body := strings.Trim(n.Value, "\n")
+	deep := -1
+	for i := n.Line; i < len(text) && body != ""; i++ {
+		switch in := indent(text[i]); {
+		case isBlank(text[i]):
+			continue
+		case deep < 0:
+			deep = in
+		case in < deep:
+			return
+		}
+		text[i] = ""
+	}
+}
+
+// offset returns where the character of that number begins.
+func offset(line string, char int) int {
+	at := 0
+	for ; char > 0 && at < len(line); char-- {
+		_, size := utf8.DecodeRuneInString(line[at:])
+		at += size
+	}
+	return at
+}
