@@ -1,0 +1,109 @@
+package transform
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// admit returns the graph with the edges that are wanted, but for those that would
+// close a cycle. First all of them are added. Only if that makes a cycle, those
+// between vertices that could be on one are looked at one after the other.
+func admit(g *engine.Graph, wanted []wish, n *Notes) *engine.Graph {
+	whole := with(g, wanted)
+	if _, err := whole.Sort(); err == nil {
+		explain(g, wanted, n)
+		return whole
+	}
+	on := core(whole)
+	safe, doubtful := split(wanted, func(w wish) bool { return !on[w.from] || !on[w.to] })
+	// In an order that does not depend on the one of declaration.
+	slices.SortStableFunc(doubtful, func(a, b wish) int {
+		return cmp.Or(cmp.Compare(g.ID(int(a.from)), g.ID(int(b.from))), cmp.Compare(g.ID(int(a.to)), g.ID(int(b.to))))
+	})
+	s := newSeeker(g, on)
+	taken, _ := split(doubtful, func(w wish) bool {
+		why := s.refusal(w)
+		if why == "" {
+			s.add(w.from, w.to)
+			return true
+		}
+		n.Tell(EdgeLeftOut, w.reason(g)+", but "+why, g.ID(int(w.from)), g.ID(int(w.to)))
+		return false
+	})
+	safe = append(safe, taken...)
+	explain(g, safe, n)
+	if len(safe) == 0 {
+		return g
+	}
+	return with(g, safe)
+}
+
+func with(g *engine.Graph, wanted []wish) *engine.Graph {
+	c := g.Clone()
+	c.Grow(0, len(wanted))
+	for _, w := range wanted {
+		_ = c.Connect(w.edge()) // the ends are there, and are two
+	}
+	return c
+}
+
+func split(list []wish, yes func(wish) bool) (a, b []wish) {
+	for _, w := range list {
+		if yes(w) {
+			a = append(a, w)
+		} else {
+			b = append(b, w)
+		}
+	}
+	return a, b
+}
+
+// explain notes the edges that are added.
+func explain(g *engine.Graph, wanted []wish, n *Notes) {
+	if !n.All {
+		return
+	}
+	for _, w := range wanted {
+		n.Explain(EdgeAdded, func() string { return w.reason(g) }, g.ID(int(w.from)), g.ID(int(w.to)))
+	}
+}
+
+// core returns the vertices that are left when all without predecessors are taken
+// away, again and again, and all without successors. Every cycle is among them.
+func core(g *engine.Graph) []bool {
+	on := make([]bool, g.Len())
+	for i := range on {
+		on[i] = true
+	}
+	peel(on, g.Pred, g.Succ)
+	peel(on, g.Succ, g.Pred)
+	return on
+}
+
+// peel takes away what has no neighbour behind it any more.
+func peel(on []bool, behind, ahead func(int) []int32) {
+	left := make([]int32, len(on))
+	var bare []int32
+	for i := range on {
+		for _, j := range behind(i) {
+			if on[j] {
+				left[i]++
+			}
+		}
+		if on[i] && left[i] == 0 {
+			bare = append(bare, int32(i))
+		}
+	}
+	for len(bare) > 0 {
+		i := bare[len(bare)-1]
+		bare = bare[:len(bare)-1]
+		on[i] = false
+		for _, j := range ahead(int(i)) {
+			if left[j]--; left[j] == 0 && on[j] {
+				bare = append(bare, j)
+			}
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package transform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+// AutoEdge is the step that adds the edges that resources ask for: UIDs says what
+// a resource is, AutoEdges what it wants before (or after) itself. An automatic
+// edge carries no refresh, is marked as implied, and has the name "auto". What is
+// declared already is left as it is. A resource that is hidden or has autoedge:
+// false neither asks nor is found.
+func AutoEdge() Step {
+	return Step{Name: "autoedge", Apply: autoEdge}
+}
+
+const autoName = "auto" // of the edges
+
+func autoEdge(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
+	a := &asking{g: g, n: n, shelves: newShelves(g)}
+	edgeable := a.edgeable()
+	for _, v := range edgeable {
+		a.describe(v)
+	}
+	for at, v := range edgeable {
+		if at%1024 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		a.ask(v)
+	}
+	if len(a.wanted) == 0 {
+		return g, nil
+	}
+	return admit(g, a.wanted, n), nil
+}
+
+// wish is an edge that a resource asks for.
+type wish struct {
+	from, to int32
+	uid      engine.ResUID // by which it was asked for
+	asker    int32
+}
+
+func (w wish) edge() graph.Edge {
+	return graph.Edge{From: int(w.from), To: int(w.to), Name: autoName, Implied: true}
+}
+
+// reason says why the edge is wanted.
+func (w wish) reason(g *engine.Graph) string { return g.ID(int(w.asker)) + " wants " + w.uid.String() }
+
+// asking is one run of AutoEdge up to the edges that are wanted.
+type asking struct {
+	g       *engine.Graph
+	n       *Notes
+	shelves *shelves
+	wanted  []wish // in the order of askers; each pair once for each asker
+	found   []bool // for Test, made once
+}
+
+// edgeable returns the vertices that take part.
+func (a *asking) edgeable() (list []int32) {
+	for i, v := range a.g.All() {
+		if _, ok := v.Res.(engine.EdgeableRes); !ok {
+			continue
+		}
+		if m := v.Res.MetaParams(); m.AutoEdges() && !m.Hidden {
+			list = append(list, int32(i))
+		}
+	}
+	return list
+}
+
+func (a *asking) res(v int32) engine.EdgeableRes {
+	return a.g.Value(int(v)).Res.(engine.EdgeableRes)
+}
+
+// describe puts what a vertex says that it is on the shelves.
+func (a *asking) describe(v int32) {
+	err := guarded("UIDs", func() error {
+		for _, u := range a.res(v).UIDs() {
+			a.shelves.put(u, v)
+		}
+		return nil
+	})
+	if err != nil {
+		a.n.Tell(Skipped, err.Error(), a.g.ID(int(v)))
+	}
+}
+
+// ask adds what a vertex wants, all of it or, if it does something wrong, nothing.
+func (a *asking) ask(v int32) {
+	before := len(a.wanted)
+	err := guarded("AutoEdges", func() error { return a.listen(v, before) })
+	if err != nil {
+		a.wanted = a.wanted[:before]
+		a.n.Tell(Skipped, err.Error(), a.g.ID(int(v)))
+	}
+}
+
+// maxQuestions bounds how often one resource may go on asking. A path has at most
+// half as many parts.
+const maxQuestions = 4096
+
+var errEndless = fmt.Errorf("AutoEdges goes on after %d questions", maxQuestions)
+
+// listen asks a vertex until it wants no more. The wishes of v begin at own.
+func (a *asking) listen(v int32, own int) error {
+	edges, err := a.res(v).AutoEdges()
+	if err != nil || edges == nil {
+		return err
+	}
+	for range maxQuestions {
+		uids := edges.Next()
+		if len(uids) == 0 {
+			return nil
+		}
+		a.found = append(a.found[:0], make([]bool, len(uids))...)
+		for i, u := range uids {
+			if a.found[i], err = a.look(v, u, own); err != nil {
+				return err
+			}
+		}
+		if !edges.Test(a.found) {
+			return nil
+		}
+	}
+	return errEndless
+}
+
+var errNilUID = errors.New("AutoEdges gives a UID that is nil")
+
+// look looks one UID up, and notes the edge that it leads to.
+func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
+	if u == nil {
+		return false, errNilUID
+	}
+	o, err := a.shelves.find(u, v)
+	if o < 0 || err != nil {
+		return false, err
+	}
+	w := wish{from: v, to: o, uid: u, asker: v}
+	if u.IsReversed() {
+		w.from, w.to = o, v
+	}
+	again := slices.ContainsFunc(a.wanted[own:], func(x wish) bool { return x.from == w.from && x.to == w.to })
+	if _, declared := a.g.Link(int(w.from), int(w.to)); !declared && !again {
+		a.wanted = append(a.wanted, w)
+	}
+	return true, nil
+}

@@ -1,0 +1,164 @@
+package transform_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/transform"
+)
+
+// What is wanted comes first, or after, as the UID says; what is declared already
+// is not added again, and what nobody is leads nowhere.
+func TestAutoEdge(t *testing.T) {
+	g := build(t, map[string]*thing{
+		"a": {is: []string{"x", "y"}},
+		"b": {wants: []string{"x", "y", "nobody", "!z"}},
+		"c": {is: []string{"z"}, wants: []string{"z", "x"}},
+	}, "a b c", "a!c")
+	out, notes := run(t, transform.AutoEdge(), g)
+	same(t, "edges", edges(out), "a~b", "a!c", "b~c")
+	same(t, "notes", notes, "autoedge: edge added: a -> b: b wants x", "autoedge: edge added: b -> c: b wants z")
+	same(t, "the graph that was given", edges(g), "a!c")
+}
+
+// Without anything to do the graph is the same one.
+func TestAutoEdgeNothing(t *testing.T) {
+	g := build(t, nil, "a b", "a b")
+	if out, _ := run(t, transform.AutoEdge(), g); out != g {
+		t.Error("another graph")
+	}
+}
+
+// A switch at either end, and a hidden resource, keep edges away.
+func TestAutoEdgeSwitch(t *testing.T) {
+	no := false
+	for i, set := range []func(m *engine.MetaParams){
+		func(m *engine.MetaParams) { m.AutoEdge = &no },
+		func(m *engine.MetaParams) { m.Hidden = true },
+	} {
+		for _, end := range []string{"a", "b"} {
+			things := map[string]*thing{"a": {is: []string{"x"}}, "b": {wants: []string{"x"}}}
+			set(things[end].MetaParams())
+			out, _ := run(t, transform.AutoEdge(), build(t, things, "a b"))
+			same(t, fmt.Sprint(i, end), edges(out))
+		}
+	}
+}
+
+// An edge that would close a cycle is left out, with a line that says why: with a
+// declared path, or with other automatic ones. All others stay.
+func TestAutoEdgeCycles(t *testing.T) {
+	things := map[string]*thing{
+		"a": {is: []string{"a"}, wants: []string{"c", "d"}},
+		"b": {is: []string{"b"}},
+		"c": {is: []string{"c"}, wants: []string{"e"}},
+		"d": {is: []string{"d"}, wants: []string{"e"}},
+		"e": {is: []string{"e"}, wants: []string{"d"}},
+	}
+	for _, order := range []string{"a b c d e", "e d c b a", "c a e b d"} {
+		out, notes := run(t, transform.AutoEdge(), build(t, things, order, "a b", "b c"))
+		var left []string
+		for _, n := range notes {
+			if strings.Contains(n, "left out") {
+				left = append(left, n)
+			}
+		}
+		same(t, order, left,
+			"autoedge: edge left out: c -> a: a wants c, but a comes before c already",
+			"autoedge: edge left out: e -> d: d wants e, but d comes before e already")
+		if out.EdgeCount() != 2+3 {
+			t.Errorf("%s: %v", order, edges(out))
+		}
+		if _, err := out.Sort(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A resource that goes wrong has no automatic edges of its own; the others have.
+func TestAutoEdgeFaults(t *testing.T) {
+	for bad, why := range map[string]string{
+		"error": "no idea", "AutoEdges": "AutoEdges panicked: oh", "Next": "AutoEdges panicked: oh",
+		"UIDs": "UIDs panicked: oh", "endless": "AutoEdges goes on after 4096 questions",
+	} {
+		out, notes := run(t, transform.AutoEdge(), build(t, map[string]*thing{
+			"a": {is: []string{"a"}},
+			"b": {is: []string{"b"}, wants: []string{"a"}, bad: bad},
+			"c": {wants: []string{"b", "a"}},
+		}, "a b c"))
+		if len(notes) == 0 || notes[0] != "autoedge: skipped: b: "+why {
+			t.Errorf("%s: %q", bad, notes)
+		}
+		want := []string{"a~c", "b~c"}
+		if bad == "UIDs" {
+			want = []string{"a~b", "a~c"}
+		}
+		same(t, bad, edges(out), want...)
+	}
+}
+
+// nilUID asks for nothing at all.
+type nilUID struct{ thing }
+
+func (x *nilUID) AutoEdges() (engine.AutoEdge, error) { return x, nil }
+func (x *nilUID) Next() []engine.ResUID               { return []engine.ResUID{nil} }
+func (x *nilUID) Test([]bool) bool                    { return true }
+func (x *nilUID) UIDs() []engine.ResUID               { return []engine.ResUID{nil} }
+
+func TestAutoEdgeNilUID(t *testing.T) {
+	g := build(t, map[string]*thing{"a": {is: []string{"x"}}}, "a")
+	x := &nilUID{}
+	x.SetKind("thing")
+	x.SetName("b")
+	_, _ = g.Add(x.String(), &engine.Vertex{Res: x})
+	_, notes := run(t, transform.AutoEdge(), g)
+	same(t, "notes", notes, "autoedge: skipped: b: AutoEdges gives a UID that is nil")
+}
+
+// Of several that are what is wanted, the one with the lowest id counts, and never
+// the one that asks.
+func TestAutoEdgeSeveral(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		for _, order := range []string{"a b c", "c b a", "b c a"} {
+			out, _ := run(t, transform.AutoEdge(), build(t, map[string]*thing{
+				"a": {is: []string{"x"}, wants: []string{"x"}, slow: slow},
+				"b": {is: []string{"x"}, slow: slow},
+				"c": {wants: []string{"x"}, slow: slow},
+			}, order))
+			got := edges(out)
+			if len(got) != 2 || strings.Join(got, ",") != "a~c,b~a" && strings.Join(got, ",") != "b~a,a~c" {
+				t.Errorf("%t %s: %q", slow, order, got)
+			}
+		}
+	}
+}
+
+// UIDs without a hash are compared within a budget; who asks later gets a note.
+func TestAutoEdgeBudget(t *testing.T) {
+	things := map[string]*thing{}
+	const n = 6000
+	for i := range n {
+		things[fmt.Sprint(i)] = &thing{is: []string{fmt.Sprint(i)}, wants: []string{fmt.Sprint(i - 1)}, slow: true}
+	}
+	g := build(t, things, many("%d", n))
+	notes := &transform.Notes{}
+	out, err := transform.Run(t.Context(), g, []transform.Step{transform.AutoEdge()}, notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(notes.List) == 0 || len(notes.List)+out.EdgeCount() != n-1 || !strings.Contains(notes.List[0].Reason, "method Hash") {
+		t.Errorf("%d edges, %d notes", out.EdgeCount(), len(notes.List))
+	}
+}
+
+// The end of the context ends a step.
+func TestStepsEnd(t *testing.T) {
+	g := build(t, map[string]*thing{"a": {is: []string{"x"}, key: "k"}, "b": {wants: []string{"x"}, key: "k"}}, "a b")
+	for _, s := range []transform.Step{transform.AutoEdge(), transform.AutoGroup()} {
+		if out, err := transform.Run(ended(t), g, []transform.Step{s}, nil); err == nil || out != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+	}
+}

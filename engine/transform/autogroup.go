@@ -1,0 +1,257 @@
+package transform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+// AutoGroup is the step that lets resources of one kind run as one vertex: the
+// owner keeps its id, the others leave the graph and are run by it as its members
+// (engine.GroupableRes). Their edges become edges of the owner; parallel ones are
+// one, which notifies if one of them did.
+//
+// Only those are grouped of which the last one's dependents cannot be the first
+// one's needs: vertices as far from the beginning of the graph as each other, on
+// the longest path. Between those there is no path, and between groups of those no
+// cycle. They also have in common: the group key, whom they notify and who
+// notifies them, and the metaparameters that MetaRules names. One that receives a
+// value, or from which one is received, stays alone. Where all that is so, GroupCmp
+// decides.
+func AutoGroup() Step {
+	return Step{Name: "autogroup", Apply: autoGroup}
+}
+
+func autoGroup(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
+	s := &grouping{g: g, n: n, buckets: map[bucket][]*group{}}
+	candidates := s.candidates()
+	if len(candidates) < 2 {
+		return g, nil
+	}
+	levels, err := levelsOf(g)
+	if err != nil {
+		return nil, err
+	}
+	for at, c := range candidates {
+		if at%1024 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		s.place(c, levels[c.v])
+	}
+	return s.contract(), nil
+}
+
+// grouping is one run of AutoGroup.
+type grouping struct {
+	g       *engine.Graph
+	n       *Notes
+	senders map[string]bool
+	buckets map[bucket][]*group
+	groups  []*group // those of more than one
+}
+
+// bucket is what the members of a group have in common.
+type bucket struct {
+	kind, key string
+	level     int32
+	notify    string
+	meta      metaKey
+}
+
+// group is an owner and its members, by index.
+type group struct {
+	owner   int32
+	members []int32
+	meta    *engine.MetaParams // what their metaparameters make together
+}
+
+// candidate is a vertex that may be grouped.
+type candidate struct {
+	v   int32
+	res engine.GroupableRes
+	key string
+}
+
+// candidates returns the vertices that may be grouped.
+func (s *grouping) candidates() (list []candidate) {
+	s.senders = map[string]bool{}
+	for _, v := range s.g.All() {
+		for _, w := range v.Recv {
+			s.senders[w.From.ID()] = true
+		}
+	}
+	for i, v := range s.g.All() {
+		r, ok := v.Res.(engine.GroupableRes)
+		if !ok {
+			continue
+		}
+		if why := s.alone(i, v); why != "" {
+			s.n.Explain(NotGrouped, func() string { return why }, s.g.ID(i))
+		} else if key := s.groupKey(r); key != "" {
+			list = append(list, candidate{int32(i), r, key})
+		}
+	}
+	return list
+}
+
+// alone says why a vertex stays alone, whatever the others are; empty if it may be
+// grouped.
+func (s *grouping) alone(i int, v *engine.Vertex) string {
+	switch {
+	case len(v.Group) > 0:
+		return "it is a group already"
+	case v.Once:
+		return "it only undoes what has left the graph"
+	case len(v.Recv) > 0:
+		return "it receives a value"
+	case s.senders[s.g.ID(i)]:
+		return "a value that it sends is received"
+	}
+	return keepsAlone(v.Res.MetaParams())
+}
+
+// groupKey asks for the key; a panic is none.
+func (s *grouping) groupKey(r engine.GroupableRes) (key string) {
+	err := guarded("GroupKey", func() error { key = r.GroupKey(); return nil })
+	if err != nil {
+		s.n.Tell(Skipped, err.Error(), r.String())
+		return ""
+	}
+	return key
+}
+
+// maxTried bounds how many groups of one bucket a vertex is compared with, the
+// latest ones, so that a kind whose GroupCmp likes nobody costs no square.
+const maxTried = 16
+
+// place puts a vertex into a group that takes it, or makes it one of its own.
+func (s *grouping) place(c candidate, level int32) {
+	b := bucket{kind: c.res.Kind(), key: c.key, level: level, notify: s.notify(int(c.v)), meta: metaKeyOf(c.res.MetaParams())}
+	groups := s.buckets[b]
+	var refused error
+	for _, gr := range groups[max(0, len(groups)-maxTried):] {
+		if refused = s.refusal(gr, c.res); refused == nil {
+			s.join(gr, c.v)
+			return
+		}
+	}
+	s.buckets[b] = append(groups, &group{owner: c.v})
+	if refused != nil {
+		s.n.Explain(NotGrouped, refused.Error, s.g.ID(int(c.v)))
+	}
+}
+
+// refusal asks the owner of a group why a resource may not become a member; nil
+// if it may.
+func (s *grouping) refusal(gr *group, res engine.GroupableRes) error {
+	owner := s.g.Value(int(gr.owner)).Res.(engine.GroupableRes)
+	err := guarded("GroupCmp", func() error { return owner.GroupCmp(res) })
+	if _, panicked := errors.AsType[*engine.PanicError](err); panicked {
+		s.n.Tell(Skipped, err.Error(), owner.String())
+	}
+	if err != nil {
+		return fmt.Errorf("not with %s: %w", owner, err)
+	}
+	return nil
+}
+
+func (s *grouping) join(gr *group, v int32) {
+	if len(gr.members) == 0 {
+		s.groups = append(s.groups, gr)
+		gr.meta = s.g.Value(int(gr.owner)).Res.MetaParams()
+	}
+	gr.members = append(gr.members, v)
+	gr.meta = mergeMeta(gr.meta, s.g.Value(int(v)).Res.MetaParams())
+}
+
+// notify is the same for vertices that are notified by the same ones and notify
+// the same ones: a group is notified as a whole, and notifies as a whole.
+func (s *grouping) notify(v int) string {
+	var b strings.Builder
+	for e := range s.g.InEdges(v) {
+		if e.Notify {
+			b.WriteString("<" + strconv.Itoa(e.From))
+		}
+	}
+	for e := range s.g.OutEdges(v) {
+		if e.Notify {
+			b.WriteString(">" + strconv.Itoa(e.To))
+		}
+	}
+	return b.String()
+}
+
+// levelsOf returns for each vertex the number of edges on the longest path to it.
+func levelsOf(g *engine.Graph) ([]int32, error) {
+	order, err := g.Sort()
+	if err != nil {
+		return nil, err
+	}
+	level := make([]int32, g.Len())
+	for _, v := range order {
+		for _, w := range g.Succ(v) {
+			level[w] = max(level[w], level[v]+1)
+		}
+	}
+	return level, nil
+}
+
+// contract returns the graph in which each group is its owner.
+func (s *grouping) contract() *engine.Graph {
+	if len(s.groups) == 0 {
+		return s.g
+	}
+	to := make([]int, s.g.Len()) // by old index: the new one
+	groupOf := make(map[int32]*group, len(s.groups))
+	member := make([]bool, s.g.Len())
+	for _, gr := range s.groups {
+		groupOf[gr.owner] = gr
+		for _, m := range gr.members {
+			member[m] = true
+		}
+	}
+	c := graph.New[*engine.Vertex](s.g.Name)
+	c.Grow(s.g.Len(), s.g.EdgeCount())
+	for i, v := range s.g.All() {
+		if member[i] {
+			continue
+		}
+		if gr := groupOf[int32(i)]; gr != nil {
+			v = s.own(gr)
+		}
+		to[i], _ = c.Add(s.g.ID(i), v) // ids are unique
+	}
+	for _, gr := range s.groups {
+		for _, m := range gr.members {
+			to[m] = to[gr.owner]
+		}
+	}
+	for e := range s.g.Edges() {
+		e.From, e.To = to[e.From], to[e.To]
+		_ = c.Connect(e) // never an edge to itself: the ends have different levels
+	}
+	return c
+}
+
+// own makes the vertex of a group, and tells its owner.
+func (s *grouping) own(gr *group) *engine.Vertex {
+	owner := *s.g.Value(int(gr.owner))
+	ids := []string{s.g.ID(int(gr.owner))}
+	var members []engine.Res
+	for _, m := range gr.members {
+		v := s.g.Value(int(m))
+		owner.Group = append(owner.Group, v)
+		members = append(members, v.Res)
+		ids = append(ids, s.g.ID(int(m)))
+	}
+	owner.Res.SetMetaParams(gr.meta)
+	owner.Res.(engine.GroupableRes).SetGroup(slices.Clip(members))
+	s.n.Explain(Grouped, func() string { return strconv.Itoa(len(ids)) + " of kind " + owner.Res.Kind() + " run as one" }, ids...)
+	return &owner
+}

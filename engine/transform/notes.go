@@ -1,0 +1,50 @@
+package transform
+
+import "strings"
+
+// What a note is about.
+const (
+	EdgeAdded   = "edge added"    // between the two vertices, the first comes first
+	EdgeLeftOut = "edge left out" // as EdgeAdded, but it would have closed a cycle, or was not looked at
+	Grouped     = "grouped"       // the first vertex owns the others
+	NotGrouped  = "not grouped"   // it stays alone, though its kind can be grouped
+	Skipped     = "skipped"       // what a resource says of itself could not be used
+)
+
+// Note says one thing that a step has done, or has not.
+type Note struct {
+	Step     string   `json:"step"`
+	Kind     string   `json:"kind"`
+	Vertices []string `json:"vertices"` // ids; see Kind
+	Reason   string   `json:"reason"`
+}
+
+// String returns the note as one line.
+func (n Note) String() string {
+	between := ", "
+	if n.Kind == EdgeAdded || n.Kind == EdgeLeftOut {
+		between = " -> "
+	}
+	return n.Step + ": " + n.Kind + ": " + strings.Join(n.Vertices, between) + ": " + n.Reason
+}
+
+// Notes collects what steps have done. The zero value collects what somebody
+// should know of: Skipped and EdgeLeftOut.
+type Notes struct {
+	All  bool // collect every note, for who wants it explained
+	List []Note
+
+	step string // that runs
+}
+
+// Tell adds a note that somebody should know of.
+func (n *Notes) Tell(kind, reason string, vertices ...string) {
+	n.List = append(n.List, Note{Step: n.step, Kind: kind, Vertices: vertices, Reason: reason})
+}
+
+// Explain adds a note for who wants every one. The reason is asked for only then.
+func (n *Notes) Explain(kind string, reason func() string, vertices ...string) {
+	if n.All {
+		n.Tell(kind, reason(), append([]string(nil), vertices...)...)
+	}
+}

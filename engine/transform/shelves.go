@@ -1,0 +1,95 @@
+package transform
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// shelves hold what the resources of a graph are, by the Go type of the UID: a UID
+// can match only one of its own type. Those of a type with a method Hash are
+// looked up by it; the others are gone through, within a budget for the whole
+// graph.
+type shelves struct {
+	g      *engine.Graph
+	byType map[reflect.Type]*shelf
+	budget int // how many UIDs without a hash may still be compared
+}
+
+// maxCompared bounds what UIDs without hashes cost: a second at most.
+const maxCompared = 1 << 24
+
+var errTooMany = errors.New("too many UIDs without a method Hash to compare, give them one")
+
+type shelf struct {
+	things []thing
+	first  map[string]int32 // by hash: the one put there last
+}
+
+// thing is one UID of one vertex.
+type thing struct {
+	uid    engine.ResUID
+	vertex int32
+	next   int32 // with the same hash, or -1
+}
+
+type hashed interface{ Hash() string }
+
+func newShelves(g *engine.Graph) *shelves {
+	return &shelves{g: g, byType: map[reflect.Type]*shelf{}, budget: maxCompared}
+}
+
+// put notes that vertex v is what the UID names.
+func (s *shelves) put(u engine.ResUID, v int32) {
+	t := reflect.TypeOf(u)
+	if t == nil {
+		return
+	}
+	sh := s.byType[t]
+	if sh == nil {
+		sh = &shelf{first: map[string]int32{}}
+		s.byType[t] = sh
+	}
+	th := thing{uid: u, vertex: v, next: -1}
+	if h, ok := u.(hashed); ok {
+		key := h.Hash()
+		if first, there := sh.first[key]; there {
+			th.next = first
+		}
+		sh.first[key] = int32(len(sh.things))
+	}
+	sh.things = append(sh.things, th)
+}
+
+// find returns the vertex that a UID names, other than the one that asks; -1 for
+// none. If there are several, it is the one with the lowest id, whatever the order
+// in which they were declared.
+func (s *shelves) find(u engine.ResUID, asker int32) (int32, error) {
+	best := int32(-1)
+	sh := s.byType[reflect.TypeOf(u)]
+	if sh == nil {
+		return best, nil
+	}
+	better := func(th *thing) {
+		if th.vertex == asker || best >= 0 && s.g.ID(int(best)) <= s.g.ID(int(th.vertex)) || !th.uid.IFF(u) {
+			return
+		}
+		best = th.vertex
+	}
+	if h, ok := u.(hashed); ok {
+		if at, there := sh.first[h.Hash()]; there {
+			for ; at >= 0; at = sh.things[at].next {
+				better(&sh.things[at])
+			}
+		}
+		return best, nil
+	}
+	if s.budget -= len(sh.things); s.budget < 0 {
+		return -1, errTooMany
+	}
+	for i := range sh.things {
+		better(&sh.things[i])
+	}
+	return best, nil
+}

@@ -1,0 +1,57 @@
+package transform
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Step is one transformation of a graph.
+type Step struct {
+	Name string // one lower case word, for notes
+
+	// Apply returns the transformed graph and adds to the notes; see the laws of
+	// the package. An error means that there is no graph to run. It looks at the
+	// context now and then, and returns its cause when it has ended.
+	Apply func(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error)
+}
+
+// Default returns the steps that every graph goes through, in order.
+func Default() []Step { return []Step{AutoEdge(), AutoGroup()} }
+
+// Run applies the steps, one after the other. The graph must have no cycle. The
+// notes may be nil.
+func Run(ctx context.Context, g *engine.Graph, steps []Step, n *Notes) (*engine.Graph, error) {
+	if n == nil {
+		n = &Notes{}
+	}
+	for _, s := range steps {
+		n.step = s.Name
+		var err error
+		if g, err = s.run(ctx, g, n); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	return g, nil
+}
+
+// run applies one step, and turns a panic of it into an error.
+func (s Step) run(ctx context.Context, g *engine.Graph, n *Notes) (out *engine.Graph, err error) {
+	defer caught(s.Name, &err)
+	return s.Apply(ctx, g, n)
+}
+
+// guarded calls f and turns a panic in it into an error.
+func guarded(method string, f func() error) (err error) {
+	defer caught(method, &err)
+	return f()
+}
+
+// caught is deferred: it turns a panic into an error.
+func caught(method string, err *error) {
+	if p := recover(); p != nil {
+		*err = &engine.PanicError{Method: method, Value: p, Stack: debug.Stack()}
+	}
+}
