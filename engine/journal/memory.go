@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -21,9 +20,6 @@ var _ engine.Store = (*Memory)(nil)
 
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory { return &Memory{tables: map[string]map[string][]byte{}} }
-
-// errNoTable refuses a write that no one could find again.
-var errNoTable = errors.New("journal: a write names no table")
 
 // Records implements engine.Store. It holds no lock while it yields.
 func (m *Memory) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
@@ -48,8 +44,8 @@ func (m *Memory) Commit(ctx context.Context, writes []engine.Write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(writes, func(w engine.Write) bool { return w.Table == "" }) {
-		return errNoTable
+	if _, err := validate(writes); err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

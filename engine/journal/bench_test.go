@@ -1,0 +1,92 @@
+package journal_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/journal"
+)
+
+// BenchmarkCycle is what the reactor commits for one change of a vertex with one
+// notify edge: an intent, its end with a refresh, and the end of that. It is to
+// be run where TMPDIR is a tmpfs.
+func BenchmarkCycle(b *testing.B) {
+	for _, callers := range []int{1, 16, 256} {
+		b.Run(fmt.Sprint(callers), func(b *testing.B) { cycles(b, callers) })
+	}
+}
+
+func cycles(b *testing.B, callers int) {
+	j, err := journal.Open(filepath.Join(b.TempDir(), "j"), journal.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer j.Close()
+	var n atomic.Int64
+	var wg sync.WaitGroup
+	b.ReportAllocs()
+	b.ResetTimer()
+	before := cpu()
+	for range callers {
+		wg.Go(func() {
+			for i := n.Add(1); i <= int64(b.N); i = n.Add(1) {
+				if err := cycle(j, int(i)); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
+}
+
+func cycle(s engine.Store, i int) error {
+	ctx, one := context.Background(), []byte{1}
+	from := fmt.Sprintf("file[/etc/mgmt/some/folder/%06d]", i%10_000)
+	refresh := fmt.Sprintf("exec[restart]\x00%s\x00%d", from, i)
+	for _, writes := range [][]engine.Write{
+		{{Table: "intent", Key: from, Value: one}},
+		{{Table: "intent", Key: from}, {Table: "refresh", Key: refresh, Value: one}},
+		{{Table: "refresh", Key: refresh}},
+	} {
+		if err := s.Commit(ctx, writes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkAppend is a burst of 10,000 entries into a history.
+func BenchmarkAppend(b *testing.B) {
+	j, err := journal.Open(filepath.Join(b.TempDir(), "j"), journal.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer j.Close()
+	h, data := j.History(), []byte(`{"changes":[{"field":"mode","from":"0600","to":"0644"}],"took":"1.2ms"}`)
+	b.ReportAllocs()
+	before := cpu()
+	for i := range b.N {
+		if h.Append(journal.Entry{Resource: "file[/etc/mgmt/some/folder/000123]", Outcome: "changed", Data: data}) == 0 {
+			b.StopTimer()
+			time.Sleep(10 * time.Millisecond) // a burst is as big as the buffer
+			b.StartTimer()
+		}
+		_ = i
+	}
+	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
+}

@@ -1,0 +1,342 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/fnv"
+	"io"
+	"os"
+)
+
+// checkLimit is how much of a file is read before it is opened. A file of the
+// default size of the history is read whole; that takes some 50 ms.
+const checkLimit = 96 << 20
+
+// The layout of a bbolt file, as far as it is looked at here.
+const (
+	boltMagic    = 0xED0CDAED
+	boltVersion  = 2
+	boltNoFree   = ^uint64(0)
+	pageHeader   = 16 // id 8, flags 2, count 2, overflow 4
+	element      = 16 // branch: pos 4, key size 4, page 8. leaf: flags 4, pos 4, key size 4, value size 4
+	bucketHeader = 16 // root 8, sequence 8; with root 0 a page follows
+	flagBranch   = 1
+	flagLeaf     = 2
+	flagFree     = 16
+	flagBucket   = 1 // of an element
+	maxDepth     = 32
+)
+
+// usage is how much of a file is in use, in bytes.
+type usage struct {
+	size, used int64
+	complete   bool // false where the check ended at its bound
+}
+
+// meta is what a file begins with.
+type meta struct {
+	pageSize          int64
+	root, free, pages uint64
+	txid              uint64
+}
+
+// errEnough ends a check that has come to its bound.
+var errEnough = errors.New("enough")
+
+// check looks at a file with plain reads, where nothing can fault or panic: that
+// its pages form the trees that they should, each used once or free, and what
+// visit says of the records. It reads at most limit bytes and some.
+func check(f *os.File, limit int64, visit func(bucket, key, value []byte) error) (usage, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return usage{}, classify(err)
+	}
+	m, err := readMeta(f)
+	if err != nil {
+		return usage{}, err
+	}
+	u := usage{size: info.Size()}
+	if m.pages > uint64(info.Size()/m.pageSize) {
+		return u, damaged("it has %d bytes and should have at least %d pages of %d", info.Size(), m.pages, m.pageSize)
+	}
+	c := &checker{r: f, meta: m, left: limit, seen: make([]uint64, m.pages/64+1), visit: visit}
+	err = c.all()
+	u.used, u.complete = c.used*m.pageSize, err == nil
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return u, err
+}
+
+// readMeta returns the newer of the two first pages that is valid.
+func readMeta(f io.ReaderAt) (meta, error) {
+	var best meta
+	found := false
+	for _, at := range metaPlaces(f) {
+		m, ok := metaAt(f, at)
+		if ok && (!found || m.txid > best.txid) {
+			best, found = m, true
+		}
+	}
+	if !found {
+		return meta{}, damaged("its first pages are not those of a journal")
+	}
+	return best, nil
+}
+
+// metaPlaces returns where the two are: at the beginning, and one page after it.
+func metaPlaces(f io.ReaderAt) []int64 {
+	if m, ok := metaAt(f, 0); ok {
+		return []int64{0, m.pageSize}
+	}
+	return []int64{int64(os.Getpagesize())}
+}
+
+func metaAt(f io.ReaderAt, at int64) (meta, bool) {
+	var b [pageHeader + 64]byte
+	if _, err := f.ReadAt(b[:], at); err != nil {
+		return meta{}, false
+	}
+	return parseMeta(b[pageHeader:])
+}
+
+func parseMeta(b []byte) (meta, bool) {
+	n := binary.NativeEndian
+	h := fnv.New64a()
+	_, _ = h.Write(b[:56])
+	m := meta{
+		pageSize: int64(n.Uint32(b[8:])), root: n.Uint64(b[16:]), free: n.Uint64(b[32:]), pages: n.Uint64(b[40:]),
+		txid: n.Uint64(b[48:]),
+	}
+	size := m.pageSize
+	ok := n.Uint32(b) == boltMagic && n.Uint32(b[4:]) == boltVersion && n.Uint64(b[56:]) == h.Sum64() &&
+		size >= 1024 && size <= 1<<24 && size&(size-1) == 0 && m.pages >= 3
+	return m, ok
+}
+
+// checker walks a file.
+type checker struct {
+	meta
+	r     io.ReaderAt
+	left  int64    // bytes that may still be read
+	used  int64    // pages
+	seen  []uint64 // a bit for each page
+	bufs  [maxDepth][]byte
+	visit func(bucket, key, value []byte) error
+}
+
+func (c *checker) all() error {
+	c.used = 2
+	if c.free != boltNoFree {
+		if err := c.freePages(); err != nil {
+			return err
+		}
+	}
+	return c.tree(c.root, 0, bounds{}, nil)
+}
+
+// bounds are what the keys of a page lie between; nil is no bound.
+type bounds struct{ from, below []byte }
+
+// tree checks a page and what is below it. The root's tree has no bucket.
+func (c *checker) tree(id uint64, depth int, in bounds, bucket []byte) error {
+	if depth == maxDepth {
+		return damaged("page %d is too deep", id)
+	}
+	p, flags, err := c.page(id, depth)
+	if err != nil {
+		return err
+	}
+	switch flags {
+	case flagBranch:
+		return c.branch(p, depth, in, bucket)
+	case flagLeaf:
+		return c.leaf(p, depth, in, bucket)
+	}
+	return damaged("page %d has flags %#x", id, flags)
+}
+
+// page reads a page with what overflows from it into the buffer of a depth.
+func (c *checker) page(id uint64, depth int) (p []byte, flags uint16, err error) {
+	if c.left <= 0 {
+		return nil, 0, errEnough
+	}
+	buf, err := c.read(id, 1, c.bufs[depth])
+	if err != nil {
+		return nil, 0, err
+	}
+	if got := binary.NativeEndian.Uint64(buf); got != id {
+		return nil, 0, damaged("page %d says that it is page %d", id, got)
+	}
+	count := 1 + uint64(binary.NativeEndian.Uint32(buf[12:]))
+	if count > 1 {
+		if buf, err = c.read(id, count, buf); err != nil {
+			return nil, 0, err
+		}
+	}
+	c.bufs[depth] = buf
+	for i := range count {
+		if !c.mark(id + i) {
+			return nil, 0, damaged("page %d is used twice", id+i)
+		}
+	}
+	c.used += int64(count)
+	c.left -= int64(len(buf))
+	return buf, binary.NativeEndian.Uint16(buf[8:]), nil
+}
+
+func (c *checker) read(id, count uint64, buf []byte) ([]byte, error) {
+	if id < 2 || id >= c.pages || count > c.pages-id {
+		return nil, damaged("page %d with %d is beyond the %d of the file", id, count, c.pages)
+	}
+	n := int(count) * int(c.pageSize)
+	if cap(buf) < n {
+		buf = make([]byte, n)
+	}
+	buf = buf[:n]
+	if _, err := c.r.ReadAt(buf, int64(id)*c.pageSize); err != nil {
+		return nil, damaged("page %d: %v", id, err)
+	}
+	return buf, nil
+}
+
+func (c *checker) mark(id uint64) bool {
+	bit := uint64(1) << (id % 64)
+	was := c.seen[id/64]&bit != 0
+	c.seen[id/64] |= bit
+	return !was
+}
+
+// freePages marks the pages that are free.
+func (c *checker) freePages() error {
+	p, flags, err := c.page(c.free, 0)
+	if err != nil {
+		return err
+	}
+	if flags != flagFree {
+		return damaged("page %d has flags %#x and should list what is free", c.free, flags)
+	}
+	ids, n := p[pageHeader:], uint64(binary.NativeEndian.Uint16(p[10:]))
+	if n == 0xFFFF {
+		n, ids = binary.NativeEndian.Uint64(ids), ids[8:]
+	}
+	if n > uint64(len(ids)/8) {
+		return damaged("page %d lists %d free pages", c.free, n)
+	}
+	for i := range n {
+		id := binary.NativeEndian.Uint64(ids[8*i:])
+		if id < 2 || id >= c.pages || !c.mark(id) {
+			return damaged("page %d is free and cannot be", id)
+		}
+	}
+	return nil
+}
+
+func (c *checker) branch(p []byte, depth int, in bounds, bucket []byte) error {
+	n := count(p)
+	if n == 0 {
+		return damaged("a branch has no leaves")
+	}
+	key := func(i int) ([]byte, error) { return field(p, i, 0, 4) }
+	from, err := key(0)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		below := in.below
+		if i+1 < n {
+			if below, err = key(i + 1); err != nil {
+				return err
+			}
+		}
+		if !in.has(from) || below != nil && bytes.Compare(from, below) >= 0 {
+			return damaged("the keys of a branch are out of order")
+		}
+		child := binary.NativeEndian.Uint64(p[pageHeader+i*element+8:])
+		if err := c.tree(child, depth+1, bounds{from, below}, bucket); err != nil {
+			return err
+		}
+		from = below
+	}
+	return nil
+}
+
+func (b bounds) has(key []byte) bool {
+	return bytes.Compare(key, b.from) >= 0 && (b.below == nil || bytes.Compare(key, b.below) < 0)
+}
+
+// leaf checks the elements of a page, which may be one within a record.
+func (c *checker) leaf(p []byte, depth int, in bounds, bucket []byte) error {
+	var last []byte
+	for i := range count(p) {
+		key, err := field(p, i, 4, 8)
+		if err != nil {
+			return err
+		}
+		if len(key) == 0 || !in.has(key) || last != nil && bytes.Compare(last, key) >= 0 {
+			return damaged("the keys of a leaf are out of order")
+		}
+		last = key
+		value, err := after(p, i, key)
+		if err != nil {
+			return err
+		}
+		isBucket := binary.NativeEndian.Uint32(p[pageHeader+i*element:])&flagBucket != 0
+		switch {
+		case isBucket != (bucket == nil):
+			return damaged("the record %q is not where it should be", key)
+		case isBucket:
+			err = c.bucket(key, value, depth)
+		default:
+			err = c.visit(bucket, key, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bucket checks a table, which is a tree of its own or a page within its record.
+func (c *checker) bucket(name, value []byte, depth int) error {
+	if len(value) < bucketHeader {
+		return damaged("the table %q is cut", name)
+	}
+	if root := binary.NativeEndian.Uint64(value); root != 0 {
+		return c.tree(root, depth+1, bounds{}, name)
+	}
+	p := value[bucketHeader:]
+	if len(p) < pageHeader || binary.NativeEndian.Uint16(p[8:]) != flagLeaf {
+		return damaged("the table %q is cut", name)
+	}
+	return c.leaf(p, depth, bounds{}, name)
+}
+
+func count(p []byte) int { return int(binary.NativeEndian.Uint16(p[10:])) }
+
+// field returns the key of element i, whose place and size stand at these offsets
+// of the element.
+func field(p []byte, i, posAt, sizeAt int) ([]byte, error) {
+	e := pageHeader + i*element
+	if e+element > len(p) {
+		return nil, damaged("a page holds more than fits in it")
+	}
+	pos := uint64(e) + uint64(binary.NativeEndian.Uint32(p[e+posAt:]))
+	size := uint64(binary.NativeEndian.Uint32(p[e+sizeAt:]))
+	if pos+size > uint64(len(p)) {
+		return nil, damaged("a key lies outside of its page")
+	}
+	return p[pos : pos+size : pos+size], nil
+}
+
+// after returns the value of leaf element i, which follows its key.
+func after(p []byte, i int, key []byte) ([]byte, error) {
+	e := pageHeader + i*element
+	pos := uint64(e) + uint64(binary.NativeEndian.Uint32(p[e+4:])) + uint64(len(key))
+	size := uint64(binary.NativeEndian.Uint32(p[e+12:]))
+	if pos+size > uint64(len(p)) {
+		return nil, damaged("a value lies outside of its page")
+	}
+	return p[pos : pos+size : pos+size], nil
+}

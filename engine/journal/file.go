@@ -1,0 +1,256 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// Why a journal cannot be had or written to, for errors.Is. With ErrUnwritable
+// and ErrFull a caller can go on without durability; with ErrLocked the state
+// folder belongs to somebody else.
+var (
+	ErrLocked     = errors.New("journal: another process has it open")
+	ErrUnwritable = errors.New("journal: its place cannot be written to")
+	ErrFull       = errors.New("journal: there is no room for it")
+	ErrClosed     = errors.New("journal: it is closed")
+)
+
+// format is the version of what the file holds. Another one is set aside.
+const format = "1"
+
+// The buckets. A table's bucket has its name with a prefix, so that no table can
+// take the place of the others. The history comes last: a check that ends at its
+// bound has seen the rest.
+const (
+	bucketMeta    = "!"
+	tablePrefix   = "="
+	bucketHistory = "~history"
+)
+
+// The keys of bucketMeta.
+const (
+	keyFormat  = "format"
+	keyCeiling = "ceiling" // of the ids of the history
+)
+
+const (
+	// The map takes address space only. A file that outgrows it is mapped anew,
+	// and that waits for those who read.
+	initialMap = 64 << 20
+	// By how much a file grows beyond initialMap.
+	growth = 1 << 20
+)
+
+// damage says that what the file holds cannot be right.
+type damage struct{ what any }
+
+func (d *damage) Error() string { return fmt.Sprint(d.what) }
+
+func isDamage(err error) bool { return errors.As(err, new(*damage)) }
+
+func damaged(format string, args ...any) error { return &damage{fmt.Sprintf(format, args...)} }
+
+// file is an open and locked file.
+type file struct {
+	db *bbolt.DB
+	f  *os.File
+	// stuck: bbolt has panicked with a lock in its hands, so closing it would wait
+	// for ever. Its map is then left to the end of the process.
+	stuck bool
+}
+
+// caught calls do. A panic, also one over a page that cannot be read, is damage.
+func caught(do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = &damage{p}
+		}
+	}()
+	return do()
+}
+
+// openBolt hands a file that is open and locked to bbolt, which closes it if there
+// is an error.
+func openBolt(f *os.File, maxSize int64) (*file, error) {
+	var db *bbolt.DB
+	err := caught(func() (err error) {
+		db, err = bbolt.Open(f.Name(), 0o600, boltOptions(f, maxSize))
+		return err
+	})
+	if err != nil {
+		return nil, classify(err)
+	}
+	db.AllocSize = growth
+	return &file{db: db, f: f}, nil
+}
+
+func boltOptions(f *os.File, maxSize int64) *bbolt.Options {
+	return &bbolt.Options{
+		OpenFile: func(string, int, os.FileMode) (*os.File, error) { return f, nil },
+		// The list of free pages is kept in the file. Without it bbolt looks for
+		// them in a goroutine of its own, where a damaged page ends the process.
+		NoFreelistSync:  false,
+		FreelistType:    bbolt.FreelistMapType,
+		InitialMmapSize: initialMap,
+		MaxSize:         int(maxSize),
+		NoStatistics:    true,
+	}
+}
+
+// close lets go of the file. No transaction may be open.
+func (f *file) close() error {
+	if f.stuck {
+		return f.f.Close()
+	}
+	return f.db.Close()
+}
+
+// update runs do in a transaction and makes its work durable. Where do reports
+// that there was nothing to do, nothing is written. A panic is damage.
+func (f *file) update(do func(*bbolt.Tx) (dirty bool, err error)) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var tx *bbolt.Tx
+	defer func() { err = f.end(tx, recover(), err) }()
+	if tx, err = f.db.Begin(true); err != nil {
+		return err
+	}
+	if dirty, err := do(tx); err != nil || !dirty {
+		return err
+	}
+	return classify(tx.Commit())
+}
+
+// view runs do in a transaction that reads. A panic is damage.
+func (f *file) view(do func(*bbolt.Tx) error) (err error) {
+	// bbolt panics over bad meta pages with its locks held, which would stop all
+	// others too.
+	if _, err := readMeta(f.f); err != nil {
+		return err
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var tx *bbolt.Tx
+	defer func() { err = f.end(tx, recover(), err) }()
+	if tx, err = f.db.Begin(false); err != nil {
+		return err
+	}
+	return do(tx)
+}
+
+// end rolls back what is still open and turns a panic into an error.
+func (f *file) end(tx *bbolt.Tx, panicked any, err error) error {
+	if tx == nil && panicked != nil {
+		f.stuck = true
+	}
+	if tx != nil && tx.DB() != nil && !rollback(tx) {
+		f.stuck = true
+	}
+	if panicked != nil {
+		return &damage{panicked}
+	}
+	return err
+}
+
+func rollback(tx *bbolt.Tx) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	_ = tx.Rollback()
+	return true
+}
+
+// openLocked opens a file and takes the lock that bbolt will ask for, so that
+// nobody else writes to it while it is looked at.
+func openLocked(path string, flag int) (*os.File, error) {
+	for range 10 {
+		f, err := os.OpenFile(path, os.O_RDWR|flag, 0o600)
+		if err != nil {
+			return nil, classify(err)
+		}
+		current, err := lock(f, path)
+		if err == nil && current {
+			return f, nil
+		}
+		_ = f.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%w: %s is replaced again and again", ErrLocked, path)
+}
+
+// lock locks f and says whether it is still the file of that path.
+func lock(f *os.File, path string) (current bool, err error) {
+	mine, err := f.Stat()
+	if err != nil {
+		return false, classify(err)
+	}
+	if !mine.Mode().IsRegular() {
+		return false, fmt.Errorf("%w: %s is not a regular file", ErrUnwritable, path)
+	}
+	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return false, fmt.Errorf("%w: %s", ErrLocked, path)
+	case err != nil:
+		return false, fmt.Errorf("journal: lock %s: %w", path, err)
+	}
+	if mine.Mode().Perm()&0o077 != 0 {
+		if err := f.Chmod(0o600); err != nil {
+			return false, classify(err)
+		}
+	}
+	theirs, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, theirs), nil
+}
+
+var fullErrors = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+
+var unwritableErrors = []syscall.Errno{
+	syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR,
+	syscall.ELOOP, syscall.ENAMETOOLONG,
+}
+
+// classify adds what a caller can act on to an error of the file system.
+func classify(err error) error {
+	switch {
+	case err == nil, errors.Is(err, ErrFull), errors.Is(err, ErrUnwritable):
+		return err
+	case errors.Is(err, berrors.ErrMaxSizeReached), isOneOf(err, fullErrors):
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case isOneOf(err, unwritableErrors):
+		return fmt.Errorf("%w: %w", ErrUnwritable, err)
+	}
+	return err
+}
+
+// isOneOf looks at the text too: bbolt does not wrap all that it passes on.
+func isOneOf(err error, list []syscall.Errno) bool {
+	for _, e := range list {
+		if errors.Is(err, e) || strings.HasSuffix(err.Error(), e.Error()) {
+			return true
+		}
+	}
+	return false
+}
+
+// syncDir makes a rename in the folder of path durable.
+func syncDir(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return classify(err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+		return classify(err)
+	}
+	return nil
+}
+
+func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,278 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Options are how a journal is kept. The zero value is good.
+type Options struct {
+	// Log gets a warning when a file is set aside. Nil is silent.
+	Log *slog.Logger
+	// MaxFile is how many bytes the file may grow to, 1 GiB if 0. What does not
+	// fit is refused with ErrFull.
+	MaxFile int64
+	// History is what is kept of what has happened.
+	History HistoryOptions
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxFile <= 0 {
+		o.MaxFile = 1 << 30
+	}
+	o.History = o.History.withDefaults()
+	return o
+}
+
+// Journal is an engine.Store in one file, which belongs to it alone. Two
+// goroutines are its own until Close: one commits, one writes the history.
+type Journal struct {
+	open    opener
+	history *History
+	queue   queue
+	batch   batch // of the goroutine that commits
+
+	mu   sync.RWMutex // held for writing while file is replaced
+	file *file        // nil where the last one is gone and none could be made yet
+
+	stop, done chan struct{}
+}
+
+var _ engine.Store = (*Journal)(nil)
+
+// Open opens the journal of a path, and makes it where there is none. The folder
+// must exist. A file that is damaged is set aside with a warning. The error is
+// ErrLocked where another process has it open, ErrUnwritable or ErrFull where
+// none can be made.
+func Open(path string, opt Options) (*Journal, error) {
+	opt = opt.withDefaults()
+	j := &Journal{
+		open: opener{path: path, maxSize: opt.MaxFile, log: opt.Log, seed: opt.History.seed},
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	j.queue.wake = make(chan struct{}, 1)
+	j.history = newHistory(&stored{j}, opt.History, opt.Log)
+	var err error
+	if j.file, err = j.open.open(); err != nil {
+		return nil, err
+	}
+	go j.run()
+	j.history.start()
+	return j, nil
+}
+
+// History returns what has happened, in the file of the journal. It ends with it.
+func (j *Journal) History() *History { return j.history }
+
+// Close writes what the history still has, does what waits, and lets go of the
+// file. Later calls answer ErrClosed, further Closes nothing.
+func (j *Journal) Close() error {
+	return errors.Join(j.history.Close(), j.shut())
+}
+
+func (j *Journal) shut() error {
+	if !j.queue.close() {
+		<-j.done
+		return nil
+	}
+	close(j.stop)
+	<-j.done
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return nil
+	}
+	f := j.file
+	j.file = nil
+	return f.close()
+}
+
+// use calls do with the file, and once more with another one if it turns out to be
+// damaged or unusable: the same one, looked at again, at first, then a new one.
+func (j *Journal) use(do func(*file) error) error {
+	var err error
+	for attempt := range 3 {
+		var f *file
+		if f, err = j.current(do); f == nil || !isSpoilt(err) {
+			return err
+		}
+		if err := j.renew(f, err, attempt > 0); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// current calls do with the file as it is, and makes one where there is none. It
+// returns the file that it was called with.
+func (j *Journal) current(do func(*file) error) (*file, error) {
+	j.mu.RLock()
+	f := j.file
+	if f == nil {
+		j.mu.RUnlock()
+		if err := j.renew(nil, nil, false); err != nil {
+			return nil, err
+		}
+		j.mu.RLock()
+		f = j.file
+	}
+	defer j.mu.RUnlock()
+	if f == nil {
+		return nil, ErrClosed
+	}
+	return f, do(f)
+}
+
+// isSpoilt says that a file must be opened anew: it is damaged, or bbolt could not
+// map it.
+func isSpoilt(err error) bool {
+	return isDamage(err) || errors.Is(err, berrors.ErrInvalidMapping) || errors.Is(err, berrors.ErrDatabaseNotOpen)
+}
+
+// renew replaces a file that cannot be used, unless somebody else has. With force
+// it is set aside even if it looks sound.
+func (j *Journal) renew(old *file, cause error, force bool) error {
+	fresh, err := j.replace(old, cause, force)
+	if fresh && err == nil {
+		j.history.stale.Store(true)
+	}
+	return err
+}
+
+func (j *Journal) replace(old *file, cause error, force bool) (fresh bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file != old {
+		return false, nil
+	}
+	if j.isShut() {
+		return false, ErrClosed
+	}
+	if old != nil {
+		j.file = nil
+		if err := old.close(); err != nil {
+			j.open.log.Warn("the journal cannot be closed", "path", j.open.path, "error", err)
+		}
+	}
+	if force && isDamage(cause) {
+		f, err := openLocked(j.open.path, 0)
+		if err == nil {
+			err = j.open.setAside(f, cause)
+		}
+		if err != nil && !isAbsent(err) {
+			return false, err
+		}
+	}
+	j.file, err = j.open.open()
+	return true, err
+}
+
+// isShut: the goroutine that commits has ended, so no file is opened any more.
+func (j *Journal) isShut() bool {
+	select {
+	case <-j.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Records implements engine.Store. The table is copied before anything is
+// yielded, so a loop may take its time, and may commit. It is in memory meanwhile.
+func (j *Journal) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		var all *records
+		err := ctx.Err()
+		if err == nil {
+			all, err = j.snapshot(ctx, tablePrefix+table)
+		}
+		if err != nil {
+			yield(engine.Record{}, err)
+			return
+		}
+		all.yield(ctx, yield)
+	}
+}
+
+func (j *Journal) snapshot(ctx context.Context, bucket string) (*records, error) {
+	var all *records
+	err := j.use(func(f *file) error {
+		all = &records{}
+		return f.view(func(tx *bbolt.Tx) error { return all.read(ctx, tx, bucket) })
+	})
+	if err != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("journal: read %s: %w", j.open.path, err)
+	}
+	return all, err
+}
+
+// records are copies of a table's records, in slabs.
+type records struct {
+	list []stretch
+	slab []byte
+}
+
+// stretch is one record: its key, then its value.
+type stretch struct {
+	bytes []byte
+	key   int
+}
+
+const slabSize = 64 << 10
+
+func (r *records) read(ctx context.Context, tx *bbolt.Tx, bucket string) error {
+	b := tx.Bucket([]byte(bucket))
+	if b == nil {
+		return nil
+	}
+	seed, at := bucketSum([]byte(bucket)), b.Cursor()
+	for k, v := at.First(); k != nil; k, v = at.Next() {
+		if len(k) > maxKey || len(v) > maxValue+sealSize {
+			return damaged("a record of %q has %d and %d bytes", bucket, len(k), len(v))
+		}
+		value, ok := unsealed(seed, k, v)
+		if !ok {
+			return damaged("the record %q of %q has changed", k, bucket)
+		}
+		r.add(k, value)
+		if len(r.list)%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (r *records) add(k, v []byte) {
+	n := len(k) + len(v)
+	if cap(r.slab)-len(r.slab) < n {
+		r.slab = make([]byte, 0, max(n, slabSize))
+	}
+	from := len(r.slab)
+	r.slab = append(append(r.slab, k...), v...)
+	r.list = append(r.list, stretch{r.slab[from:len(r.slab):len(r.slab)], len(k)})
+}
+
+func (r *records) yield(ctx context.Context, yield func(engine.Record, error) bool) {
+	for _, s := range r.list {
+		if err := ctx.Err(); err != nil {
+			yield(engine.Record{}, err)
+			return
+		}
+		rec := engine.Record{Key: string(s.bytes[:s.key]), Value: append([]byte{}, s.bytes[s.key:]...)}
+		if !yield(rec, nil) {
+			return
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.etcd.io/bbolt"
+)
+
+const (
+	keepDamaged = 3        // so many files that were set aside stay
+	compactFrom = 4 << 20  // bytes of a file below which it is not worth it
+	compactMost = 64 << 20 // bytes in use above which it takes too long
+)
+
+// opener opens the file of a path, makes it where it is absent, and sets it aside
+// where it is damaged.
+type opener struct {
+	path    string
+	maxSize int64
+	log     *slog.Logger
+	seed    func() uint64 // the ceiling of a file that follows a damaged one
+}
+
+// open returns a file that has been looked at and is locked.
+func (o *opener) open() (*file, error) {
+	seed, compacted := uint64(0), false
+	for range 6 {
+		f, err := openLocked(o.path, 0)
+		if isAbsent(err) || err == nil && isEmpty(f) {
+			closeIf(f)
+			if err := o.create(seed); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		bolt, use, err := o.look(f)
+		switch {
+		case isDamage(err):
+			seed = o.seed()
+			if err := o.setAside(f, err); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			_ = f.Close()
+			return nil, err
+		case use.wasteful() && !compacted:
+			compacted = true
+			o.compact(bolt)
+			_ = bolt.close()
+		default:
+			_ = os.Remove(o.fresh()) // of a process that was killed
+			return bolt, nil
+		}
+	}
+	return nil, fmt.Errorf("journal: %s does not stay as it was made", o.path)
+}
+
+func (o *opener) fresh() string { return o.path + ".new" }
+
+func isEmpty(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Size() == 0
+}
+
+func closeIf(f *os.File) {
+	if f != nil {
+		_ = f.Close()
+	}
+}
+
+// look checks a file and opens it.
+func (o *opener) look(f *os.File) (*file, usage, error) {
+	sawFormat := false
+	use, err := check(f, checkLimit, func(bucket, key, value []byte) error {
+		got, ok := unseal(bucket, key, value)
+		if string(bucket) == bucketMeta && string(key) == keyFormat {
+			sawFormat = true
+			if ok && string(got) != format {
+				return damaged("its format is %q, and this program knows %q", got, format)
+			}
+		}
+		if !ok {
+			return damaged("the record %q of %q has changed", key, bucket)
+		}
+		return nil
+	})
+	if err == nil && !sawFormat {
+		err = damaged("it is not a journal of this program")
+	}
+	if err != nil {
+		return nil, use, err
+	}
+	bolt, err := openBolt(f, o.maxSize)
+	return bolt, use, err
+}
+
+// create makes a file of no records under another name, and gives it its own when
+// it is complete and on the disk. Who makes one holds the lock of the other name.
+func (o *opener) create(ceiling uint64) error {
+	return o.replace(func(old os.FileInfo) bool { return old == nil || old.Size() == 0 }, func(bolt *file) error {
+		return bolt.update(func(tx *bbolt.Tx) (bool, error) {
+			b, err := tx.CreateBucket([]byte(bucketMeta))
+			if err != nil {
+				return false, err
+			}
+			for _, kv := range [][2][]byte{
+				{[]byte(keyCeiling), binary.BigEndian.AppendUint64(nil, ceiling)}, {[]byte(keyFormat), []byte(format)},
+			} {
+				if err := b.Put(kv[0], seal(nil, []byte(bucketMeta), kv[0], kv[1])); err != nil {
+					return false, err
+				}
+			}
+			return true, nil
+		})
+	})
+}
+
+// replace puts a new file that fill has filled in the place of the old one, if
+// may says so of that one.
+func (o *opener) replace(may func(old os.FileInfo) bool, fill func(*file) error) error {
+	f, err := openLocked(o.fresh(), os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // a second time where bbolt has closed it
+	if old, _ := os.Stat(o.path); !may(old) {
+		return nil
+	}
+	if err := o.fill(f, fill); err != nil {
+		_ = os.Remove(o.fresh())
+		return err
+	}
+	return nil
+}
+
+func (o *opener) fill(f *os.File, fill func(*file) error) error {
+	if err := f.Truncate(0); err != nil {
+		return classify(err)
+	}
+	bolt, err := openBolt(f, o.maxSize)
+	if err != nil {
+		return err
+	}
+	defer bolt.close() // after the rename: it ends the lock
+	if err := fill(bolt); err != nil {
+		return err
+	}
+	if err := os.Rename(o.fresh(), o.path); err != nil {
+		return classify(err)
+	}
+	return syncDir(o.path)
+}
+
+// wasteful says whether most of a big file is free.
+func (u usage) wasteful() bool {
+	return u.complete && u.size >= compactFrom && u.used <= compactMost && u.used < u.size/4
+}
+
+// compact copies what is in use into a file of its size. A failure is no harm:
+// the old one is as good.
+func (o *opener) compact(bolt *file) {
+	err := o.replace(func(os.FileInfo) bool { return true }, func(to *file) error {
+		to.db.NoSync = true
+		if err := caught(func() error { return bbolt.Compact(to.db, bolt.db, 4<<20) }); err != nil {
+			return classify(err)
+		}
+		return classify(to.f.Sync())
+	})
+	if err != nil {
+		o.log.Warn("the journal cannot be made smaller", "path", o.path, "error", err)
+	}
+}
+
+// setAside renames a damaged file, of which f is the locked handle, and says so.
+func (o *opener) setAside(f *os.File, cause error) error {
+	defer f.Close()
+	aside := o.asideName()
+	err := os.Rename(o.path, aside)
+	if err == nil {
+		err = syncDir(o.path)
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %s is damaged (%w) and cannot be set aside: %w", o.path, cause, classify(err))
+	}
+	o.log.Warn("the journal is damaged and was set aside, a new one is started: notifications that were still to be "+
+		"acted on, values that were sent, and the history are lost",
+		"path", o.path, "kept as", aside, "error", cause)
+	return nil
+}
+
+// asideName returns the next name for a damaged file and removes those that are
+// too many by then.
+func (o *opener) asideName() string {
+	prefix := o.path + ".damaged-"
+	last, found := 0, []int(nil)
+	entries, _ := os.ReadDir(filepath.Dir(o.path))
+	for _, e := range entries {
+		num, ok := strings.CutPrefix(e.Name(), filepath.Base(prefix))
+		if n, err := strconv.Atoi(num); ok && err == nil && n > 0 {
+			found, last = append(found, n), max(last, n)
+		}
+	}
+	slices.Sort(found)
+	for len(found) >= keepDamaged {
+		_ = os.Remove(prefix + strconv.Itoa(found[0]))
+		found = found[1:]
+	}
+	return prefix + strconv.Itoa(last+1)
+}
+
+// readCeiling returns the ceiling of the ids of a file.
+func readCeiling(bolt *file) (ceiling uint64, err error) {
+	err = bolt.view(func(tx *bbolt.Tx) error {
+		v, err := lookup(tx, bucketMeta, []byte(keyCeiling))
+		if err == nil && len(v) == 8 {
+			ceiling = binary.BigEndian.Uint64(v)
+		}
+		return err
+	})
+	return ceiling, err
+}
+
+// lookup returns the value of a key, nil where there is none. It is valid for the
+// transaction.
+func lookup(tx *bbolt.Tx, bucket string, key []byte) ([]byte, error) {
+	b := tx.Bucket([]byte(bucket))
+	if b == nil {
+		return nil, nil
+	}
+	v := b.Get(key)
+	if v == nil {
+		return nil, nil
+	}
+	v, ok := unseal([]byte(bucket), key, v)
+	if !ok {
+		return nil, damaged("the record %q of %q has changed", key, bucket)
+	}
+	return bytes.Clone(v), nil
+}
