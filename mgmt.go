@@ -73,6 +73,9 @@ type Options struct {
 	Sema     int  // at most so many CheckApply at once, of all resources together; 0 for no limit
 	NoWatch  bool // do not follow the frontend's input
 
+	NoAutoEdges bool // leave out the edges that resources ask for by themselves
+	NoAutoGroup bool // run every resource as a vertex of its own
+
 	MaxChanges Budget // how much may be altered before the engine holds and waits for Resume; the zero value is no bound
 	Fight      *Fight // when a resource counts as fought over and is left alone for a while; reactor.DefaultFight when nil
 

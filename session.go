@@ -249,6 +249,10 @@ func (s *session) use(ctx context.Context, d *gapi.Declared) error {
 		warned(diags)
 	}
 	s.limit(g)
+	g, err := s.transform(ctx, g)
+	if err != nil {
+		return err
+	}
 	if s.e.opt.readOnly {
 		s.e.planned = g
 	}

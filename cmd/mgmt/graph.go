@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -22,6 +23,8 @@ type graphFlags struct {
 	output    choice
 	direction choice
 	reduce    bool
+	declared  bool
+	explain   bool
 	out       string
 }
 
@@ -30,11 +33,17 @@ func newGraph(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph --yaml FILE",
 		Short: "Draw a graph",
-		Long: `Graph draws a graph: an edge that refreshes is thick, one that is only there
-because a value is received is dashed. It draws a broken graph too, with the
-cycle that it has, says what is wrong on standard error, and then ends with code
-1. The form svg needs the program dot of Graphviz; json is what Cytoscape reads.`,
+		Long: `Graph draws the graph as it runs, with automatic edges and groups: an edge that
+refreshes is thick, one that nobody has declared, because a value is received or
+one resource needs another one, is dashed. It draws a broken graph too, as it is
+declared and with the cycle that it has, says what is wrong on standard error, and
+then ends with code 1. The form svg needs the program dot of Graphviz; json is
+what Cytoscape reads.
+
+With --explain it draws nothing, but says which edges were added and why, which
+were left out, and what runs as a group: a line for each, or with -o json a list.`,
 		Example: `  mgmt graph --yaml graph.yaml | dot -Tsvg > graph.svg
+  mgmt graph --yaml graph.yaml --explain
   mgmt graph --yaml graph.yaml -o svg --out graph.svg
   mgmt graph --yaml graph.yaml -o mermaid --reduce`,
 		Args: graphArgs,
@@ -44,6 +53,9 @@ cycle that it has, says what is wrong on standard error, and then ends with code
 	choose(cmd, &f.output, "output", "o", "how to draw it", "dot", "mermaid", "json", "svg")
 	choose(cmd, &f.direction, "direction", "", "where edges lead", "TB", "BT", "LR", "RL")
 	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "leave out the edges that only repeat what a longer path says")
+	cmd.Flags().BoolVar(&f.declared, "declared", false, "the graph as it is declared, without automatic edges and groups")
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "say what automatic edges and groups there are, and why")
+	cmd.MarkFlagsMutuallyExclusive("declared", "explain")
 	cmd.Flags().StringVar(&f.out, "out", "", "write to this `file` instead of standard output")
 	return cmd
 }
@@ -57,8 +69,19 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 	if g == nil {
 		return withCode(exitUsage, nil)
 	}
+	notes := &transform.Notes{All: f.explain}
+	if !f.declared && ds.Err() == nil {
+		if g, err = transform.Run(ctx, g, transform.Default(), notes); err != nil {
+			return err
+		}
+	}
 	var buf bytes.Buffer
-	if err := f.draw(ctx, &buf, g); err != nil {
+	if f.explain {
+		err = f.writeNotes(&buf, g.Name, notes.List)
+	} else {
+		err = f.draw(ctx, &buf, g)
+	}
+	if err != nil {
 		return err
 	}
 	if f.out == "" || f.out == "-" {
@@ -103,12 +126,59 @@ func (f *graphFlags) draw(ctx context.Context, w io.Writer, g *engine.Graph) err
 	}
 }
 
-// drawOptions gives each resource its kind as a class, for style sheets.
+// notesJSON is what --explain says in JSON.
+type notesJSON struct {
+	Graph string           `json:"graph"`
+	Notes []transform.Note `json:"notes"`
+}
+
+// writeNotes says what the transforms have done.
+func (f *graphFlags) writeNotes(w io.Writer, name string, notes []transform.Note) error {
+	switch f.output.word {
+	case "json":
+		return writeJSON(w, notesJSON{name, append([]transform.Note{}, notes...)})
+	case "dot": // the default
+	default:
+		return fmt.Errorf("--explain draws nothing, it has no form %s: leave -o out, or write -o json", f.output.word)
+	}
+	if len(notes) == 0 {
+		_, err := io.WriteString(w, "there are no automatic edges and no groups\n")
+		return err
+	}
+	for _, n := range notes {
+		if _, err := io.WriteString(w, visible(n.String())+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawOptions gives each resource its kind as a class, for style sheets, and the
+// owner of a group a label with its members.
 func drawOptions(g *engine.Graph) graph.DrawOptions {
 	return graph.DrawOptions{Style: func(i int) graph.Style {
 		kind, _, _ := strings.Cut(g.ID(i), "[")
-		return graph.Style{Classes: []string{"kind-" + kind}}
+		s := graph.Style{Classes: []string{"kind-" + kind}}
+		if members := g.Value(i).Group; len(members) > 0 {
+			s.Label = groupLabel(g.ID(i), members)
+			s.Classes = append(s.Classes, "group")
+		}
+		return s
 	}}
+}
+
+const maxLabelled = 5 // members in a label
+
+// groupLabel names the members of a group below its owner.
+func groupLabel(owner string, members []*engine.Vertex) string {
+	label := owner
+	for k, m := range members {
+		if k == maxLabelled {
+			return label + fmt.Sprintf("\n+ %d more", len(members)-k)
+		}
+		label += "\n+ " + m.Res.String()
+	}
+	return label
 }
 
 func drawSVG(ctx context.Context, w io.Writer, g *engine.Graph, o graph.DrawOptions) error {

@@ -1,0 +1,40 @@
+package mgmt
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/transform"
+)
+
+// transform turns a declared graph into the one that runs, and logs what somebody
+// should know of.
+func (s *session) transform(ctx context.Context, g *engine.Graph) (*engine.Graph, error) {
+	notes := &transform.Notes{}
+	g, err := transform.Run(ctx, g, s.e.opt.steps(), notes)
+	for _, n := range notes.List {
+		level := slog.LevelInfo
+		if n.Kind == transform.Skipped {
+			level = slog.LevelWarn
+		}
+		attrs := []slog.Attr{slog.String("step", n.Step), slog.String("reason", n.Reason)}
+		if len(n.Vertices) == 1 {
+			attrs = append(attrs, slog.String("resource", n.Vertices[0]))
+		}
+		s.e.opt.Logger.LogAttrs(ctx, level, n.Kind, attrs...)
+	}
+	return g, err
+}
+
+// steps returns the steps that each graph goes through, in order.
+func (o *Options) steps() []transform.Step {
+	var steps []transform.Step
+	if !o.NoAutoEdges {
+		steps = append(steps, transform.AutoEdge())
+	}
+	if !o.NoAutoGroup {
+		steps = append(steps, transform.AutoGroup())
+	}
+	return steps
+}
