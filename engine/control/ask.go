@@ -1,0 +1,196 @@
+package control
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+func (s *Server) version() Version {
+	st := s.opt.Recorder.Standing()
+	return Version{
+		Version: s.opt.Version, API: 1, PID: os.Getpid(), StateDir: s.opt.StateDir,
+		Session: st.Session, Started: st.Started, Generation: st.Generation,
+	}
+}
+
+func (s *Server) getVersion(http.ResponseWriter, *http.Request) (any, error) { return s.version(), nil }
+
+// stateWords are the states that a status can be asked for.
+func stateWords() []string {
+	var list []string
+	for st := range engine.State(engine.NumStates) {
+		list = append(list, st.String())
+	}
+	return list
+}
+
+// maxWait bounds how long one request may wait.
+const maxWait = time.Hour
+
+// getStatus answers how things stand: of the resources those that are not ok,
+// those in some states, or all. It can wait before.
+func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) {
+	p := params{Values: r.URL.Query()}
+	states := p.words("state", stateWords())
+	all := p.yes("all")
+	waits := p.words("wait", []string{"converged"})
+	limit := p.seconds("for_seconds", 30*time.Second, maxWait)
+	if p.err != nil {
+		return nil, p.err
+	}
+	if len(waits) > 0 {
+		s.awaitRest(r.Context(), limit)
+		patience(w, writeTimeout)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), askTimeout)
+	defer cancel()
+	list, err := s.opt.Engine.Statuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.status(list, func(st *reactor.Status) bool {
+		if len(states) > 0 {
+			return slices.Contains(states, st.State.String())
+		}
+		return all || st.State != engine.StateOK
+	}), nil
+}
+
+// awaitRest waits until the graph has converged, but no longer than that.
+func (s *Server) awaitRest(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		changed := s.opt.Recorder.Changes()
+		if s.opt.Recorder.Standing().Converged {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Server) status(list []reactor.Status, wanted func(*reactor.Status) bool) *Status {
+	st := s.opt.Recorder.Standing()
+	out := &Status{
+		Version: s.version(), Graph: st.Graph, Converged: st.Converged, Since: st.Since,
+		Refused: st.Refused, Resources: []Resource{},
+	}
+	var counts reactor.Counts
+	for i := range list {
+		counts[list[i].State]++
+		if wanted(&list[i]) {
+			out.Resources = append(out.Resources, resourceOf(&list[i]))
+		}
+	}
+	out.Counts = countsOf(counts)
+	return out
+}
+
+func (s *Server) getDump(w http.ResponseWriter, r *http.Request) (any, error) {
+	dump, err := s.opt.Engine.Dump(r.Context())
+	if err == nil {
+		text(w, "text/plain; charset=utf-8", []byte(dump))
+	}
+	return nil, err
+}
+
+func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) (any, error) {
+	if s.opt.Metrics == nil {
+		return nil, &Error{http.StatusNotFound, "this program keeps no metrics", ""}
+	}
+	s.opt.Metrics.ServeHTTP(w, r)
+	return nil, nil
+}
+
+// The colours of the states in a drawing.
+var looks = map[string]graph.Look{
+	"starting":     {Fill: "#f1f5f9", Stroke: "#64748b"},
+	"waiting":      {Fill: "#f1f5f9", Stroke: "#64748b"},
+	"running":      {Fill: "#dbeafe", Stroke: "#2563eb"},
+	"ok":           {Fill: "#dcfce7", Stroke: "#16a34a"},
+	"would-change": {Fill: "#fef9c3", Stroke: "#ca8a04"},
+	"unknown":      {Fill: "#fef9c3", Stroke: "#ca8a04"},
+	"failed":       {Fill: "#fee2e2", Stroke: "#dc2626"},
+	"blocked":      {Fill: "#ffedd5", Stroke: "#ea580c"},
+	"paused":       {Fill: "#f3e8ff", Stroke: "#9333ea"},
+	"held":         {Fill: "#f3e8ff", Stroke: "#9333ea"},
+}
+
+// getGraph draws the graph in effect with the state of each vertex.
+func (s *Server) getGraph(w http.ResponseWriter, r *http.Request) (any, error) {
+	p := params{Values: r.URL.Query()}
+	format := append(p.words("format", []string{"dot", "mermaid", "json"}), "dot")[0]
+	direction := append(p.words("direction", []string{"TB", "BT", "LR", "RL"}), "TB")[0]
+	reduce := p.yes("reduce")
+	if p.err != nil {
+		return nil, p.err
+	}
+	g := s.opt.Recorder.Graph()
+	if g == nil {
+		return nil, &Error{http.StatusNotFound, "there is no graph yet", "look at GET /v1/status"}
+	}
+	list, err := s.opt.Engine.Statuses(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	o := liveStyle(g, list)
+	o.Direction, o.Reduce = direction, reduce
+	return nil, draw(w, g, format, o)
+}
+
+// liveStyle shows the state of each vertex. A vertex that the engine does not
+// have, because another graph is just taking effect, is starting.
+func liveStyle(g *engine.Graph, list []reactor.Status) graph.DrawOptions {
+	by := make(map[string]*reactor.Status, len(list))
+	for i := range list {
+		by[list[i].Resource] = &list[i]
+	}
+	return graph.DrawOptions{Looks: looks, Style: func(i int) graph.Style {
+		id := g.ID(i)
+		st := cmp.Or(by[id], &reactor.Status{Resource: id})
+		kind, _, _ := strings.Cut(id, "[")
+		data := map[string]string{"state": st.State.String()}
+		if st.Err != nil {
+			data["error"] = st.Err.Error()
+		}
+		return graph.Style{
+			Label:      fmt.Sprintf("%s\n%s", id, st.State),
+			Classes:    []string{"kind-" + kind, st.State.String()},
+			Attributes: data,
+		}
+	}}
+}
+
+func draw(w http.ResponseWriter, g *engine.Graph, format string, o graph.DrawOptions) error {
+	var buf bytes.Buffer
+	kind, err := "text/plain; charset=utf-8", error(nil)
+	switch format {
+	case "mermaid":
+		err = g.WriteMermaid(&buf, o)
+	case "json":
+		kind = "application/json"
+		err = g.WriteCytoscape(&buf, o)
+	default:
+		kind = "text/vnd.graphviz; charset=utf-8"
+		err = g.WriteDOT(&buf, o)
+	}
+	if err == nil {
+		text(w, kind, buf.Bytes())
+	}
+	return err
+}

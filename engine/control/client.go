@@ -1,0 +1,307 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Client asks a daemon. Its methods return an *Error where the daemon answers
+// with one, and a *NoDaemonError where there is none. It may be used by many
+// goroutines, and needs no closing.
+type Client struct {
+	paths []string
+	http  http.Client
+}
+
+// NoDaemonError says that nobody answers.
+type NoDaemonError struct {
+	Paths []string // where one was looked for
+	Err   error    // the last reason
+}
+
+func (e *NoDaemonError) Error() string {
+	text := "no daemon answers on " + strings.Join(e.Paths, " or ")
+	if !errors.Is(e.Err, fs.ErrNotExist) && !errors.Is(e.Err, unix.ECONNREFUSED) {
+		text += " (" + reason(e.Err) + ")"
+	}
+	return text
+}
+
+// Unwrap returns the last reason.
+func (e *NoDaemonError) Unwrap() error { return e.Err }
+
+// reason returns the end of a chain of errors about a connection, whose other
+// links repeat the path.
+func reason(err error) string {
+	if errno, ok := errors.AsType[unix.Errno](err); ok {
+		return errno.Error()
+	}
+	return err.Error()
+}
+
+// NewClient returns a client of the daemon on the first of these sockets on which
+// one answers.
+func NewClient(paths ...string) *Client {
+	c := &Client{paths: paths}
+	c.http.Transport = &http.Transport{DialContext: c.dial, DisableKeepAlives: true, DisableCompression: true}
+	return c
+}
+
+func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	var last error
+	for _, path := range c.paths {
+		conn, err := dial(ctx, path)
+		if err == nil {
+			return conn, nil
+		}
+		if last == nil || !errors.Is(err, fs.ErrNotExist) {
+			last = err
+		}
+	}
+	return nil, &NoDaemonError{c.paths, last}
+}
+
+// do sends a request and returns the answer, which is a good one.
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, body any, header ...string) (*http.Response, error) {
+	var in io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		in = bytes.NewReader(data)
+	}
+	u := url.URL{Scheme: "http", Host: "mgmt", Path: path, RawQuery: query.Encode()}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), in)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if none, ok := errors.AsType[*NoDaemonError](err); ok {
+			return nil, none
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("the daemon did not answer: %w", err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, errorIn(resp)
+}
+
+func errorIn(resp *http.Response) error {
+	e := &Error{Status: resp.StatusCode}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err == nil {
+		err = json.Unmarshal(data, e)
+	}
+	if err != nil || e.Text == "" {
+		e.Text = "the daemon answers " + resp.Status
+	}
+	return e
+}
+
+// ask sends a request and decodes the answer.
+func ask[T any](ctx context.Context, c *Client, method, path string, query url.Values, body any) (*T, error) {
+	resp, err := c.do(ctx, method, path, query, body)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	out := new(T)
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		return nil, fmt.Errorf("the answer of the daemon to %s cannot be read: %w", path, err)
+	}
+	return out, nil
+}
+
+// Version asks which daemon answers.
+func (c *Client) Version(ctx context.Context) (*Version, error) {
+	return ask[Version](ctx, c, http.MethodGet, "/v1/version", nil, nil)
+}
+
+// StatusQuery says what to tell of the resources.
+type StatusQuery struct {
+	States []string      // those in these states
+	All    bool          // all; else those that are not ok
+	Wait   time.Duration // wait so long for the graph to converge
+}
+
+// Status asks how things stand.
+func (c *Client) Status(ctx context.Context, q StatusQuery) (*Status, error) {
+	v := url.Values{}
+	if len(q.States) > 0 {
+		v.Set("state", strings.Join(q.States, ","))
+	}
+	if q.All {
+		v.Set("all", "true")
+	}
+	if q.Wait > 0 {
+		v.Set("wait", "converged")
+		v.Set("for_seconds", strconv.FormatFloat(q.Wait.Seconds(), 'f', -1, 64))
+	}
+	return ask[Status](ctx, c, http.MethodGet, "/v1/status", v, nil)
+}
+
+// Names asks for resources whose id begins with a prefix.
+func (c *Client) Names(ctx context.Context, prefix string) ([]string, error) {
+	n, err := ask[Names](ctx, c, http.MethodGet, "/v1/resources", url.Values{"prefix": {prefix}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return n.Resources, nil
+}
+
+// Why asks for the last n runs of a resource, and what led to them.
+func (c *Client) Why(ctx context.Context, resource string, n int) (*Why, error) {
+	return ask[Why](ctx, c, http.MethodGet, "/v1/why", url.Values{"resource": {resource}, "n": {strconv.Itoa(n)}}, nil)
+}
+
+// Log asks for the newest events that fit.
+func (c *Client) Log(ctx context.Context, q Query) (*Log, error) {
+	v := q.values()
+	set := func(key, text string) {
+		if text != "" {
+			v.Set(key, text)
+		}
+	}
+	set("since", moment(q.Since))
+	set("until", moment(q.Until))
+	for key, n := range map[string]uint64{"after": q.After, "before": q.Before, "limit": uint64(q.Limit)} {
+		if n > 0 {
+			v.Set(key, strconv.FormatUint(n, 10))
+		}
+	}
+	return ask[Log](ctx, c, http.MethodGet, "/v1/log", v, nil)
+}
+
+func moment(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Format(time.RFC3339Nano)
+}
+
+// values returns what log and events have in common.
+func (q *Query) values() url.Values {
+	v := url.Values{}
+	if q.Resource != "" {
+		v.Set("resource", q.Resource)
+	}
+	var words []string
+	for _, o := range q.Outcomes {
+		words = append(words, string(o))
+	}
+	if len(words) > 0 {
+		v.Set("outcome", strings.Join(words, ","))
+	}
+	return v
+}
+
+// ErrEnded is the error of Events when the daemon has ended the stream.
+var ErrEnded = errors.New("the daemon has stopped")
+
+// Events yields events as they come: those after q.After, or the new ones where
+// it is nil. Of q only Resource and Outcomes count. It ends with an error; that
+// of ctx, when it is over.
+func (c *Client) Events(ctx context.Context, q Query, after *uint64) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		v := q.values()
+		if after != nil {
+			v.Set("since", strconv.FormatUint(*after, 10))
+		}
+		resp, err := c.do(ctx, http.MethodGet, "/v1/events", v, nil, "Accept", "application/x-ndjson")
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer resp.Body.Close()
+		in := bufio.NewReader(resp.Body)
+		for {
+			e, err := nextEvent(in)
+			switch {
+			case ctx.Err() != nil:
+				err = context.Cause(ctx)
+			case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+				err = ErrEnded
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func nextEvent(in *bufio.Reader) (*Event, error) {
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return nil, err
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue // a sign of life
+		}
+		e := &Event{}
+		return e, json.Unmarshal(line, e)
+	}
+}
+
+// GraphQuery says how to draw the graph.
+type GraphQuery struct {
+	Format    string // dot, mermaid or json
+	Direction string // TB, BT, LR or RL
+	Reduce    bool   // leave out the edges that only repeat what a longer path says
+}
+
+// Graph asks for a drawing of the graph in effect, with the state of each vertex.
+func (c *Client) Graph(ctx context.Context, q GraphQuery) ([]byte, error) {
+	v := url.Values{"format": {q.Format}, "direction": {q.Direction}, "reduce": {strconv.FormatBool(q.Reduce)}}
+	return c.text(ctx, "/v1/graph", v)
+}
+
+// Dump asks what each unsettled vertex waits for.
+func (c *Client) Dump(ctx context.Context) (string, error) {
+	data, err := c.text(ctx, "/v1/dump", nil)
+	return string(data), err
+}
+
+func (c *Client) text(ctx context.Context, path string, v url.Values) ([]byte, error) {
+	resp, err := c.do(ctx, http.MethodGet, path, v, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(resp.Body)
+}
+
+// Pause tells the daemon to leave something alone.
+func (c *Client) Pause(ctx context.Context, req PauseRequest) (*Done, error) {
+	return ask[Done](ctx, c, http.MethodPost, "/v1/pause", nil, req)
+}
+
+// Resume tells it to go on.
+func (c *Client) Resume(ctx context.Context, req ResumeRequest) (*Done, error) {
+	return ask[Done](ctx, c, http.MethodPost, "/v1/resume", nil, req)
+}

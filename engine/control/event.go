@@ -1,0 +1,197 @@
+package control
+
+import (
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+)
+
+// Outcome says in one word what an event is.
+type Outcome string
+
+// The outcomes of runs.
+const (
+	Changed     Outcome = "changed"
+	WouldChange Outcome = "would-change" // under noop
+	Unknown     Outcome = "unknown"      // under noop: it can't be told yet
+	Failed      Outcome = "failed"
+	Recovered   Outcome = "recovered" // ok again, without having changed anything
+	OK          Outcome = "ok"        // nothing to do; kept in memory only, and not for long
+)
+
+// The outcomes of events that are not about a run.
+const (
+	Started   Outcome = "started"   // the daemon
+	Stopped   Outcome = "stopped"   // the daemon, in good order
+	Graph     Outcome = "graph"     // another graph took effect
+	Refused   Outcome = "refused"   // a graph could not be used
+	Converged Outcome = "converged" // the graph has come to rest
+	Paused    Outcome = "paused"    // by an operator
+	Held      Outcome = "held"      // by a brake
+	Resumed   Outcome = "resumed"   // no longer paused or held
+	Lost      Outcome = "lost"      // events came faster than they could be kept
+)
+
+// outcomes are all words for events, in the order in which help lists them.
+var outcomes = []Outcome{
+	Changed, WouldChange, Unknown, Failed, Recovered, OK,
+	Started, Stopped, Graph, Refused, Converged, Paused, Held, Resumed, Lost,
+}
+
+// Outcomes returns all words for events.
+func Outcomes() []Outcome { return outcomes[:len(outcomes):len(outcomes)] }
+
+// Event is one thing that happened. Which fields are there depends on the
+// outcome; see docs/api.md.
+type Event struct {
+	ID       uint64    `json:"id,omitempty"` // 0 for what only memory knows
+	At       time.Time `json:"at"`
+	Outcome  Outcome   `json:"outcome"`
+	Resource string    `json:"resource,omitempty"`
+	Session  string    `json:"session"` // of which start of the daemon
+
+	// of a run
+	Run        uint64    `json:"run,omitempty"` // its number in the session
+	Generation int       `json:"generation,omitempty"`
+	State      string    `json:"state,omitempty"`
+	Class      string    `json:"class,omitempty"` // intended, cascade or corrective
+	Triggers   []Trigger `json:"triggers,omitempty"`
+	Changes    []Change  `json:"changes,omitempty"`
+	Error      string    `json:"error,omitempty"` // also of refused
+	Until      string    `json:"until,omitempty"` // with unknown: the resource that has to run before
+	Refreshed  bool      `json:"refreshed,omitempty"`
+	Noop       bool      `json:"noop,omitempty"`
+	Seconds    float64   `json:"seconds,omitempty"`        // how long it took
+	Waited     float64   `json:"waited_seconds,omitempty"` // from what asked for it first to its start
+	Attempt    int       `json:"attempt,omitempty"`
+	RetryIn    float64   `json:"retry_in_seconds,omitempty"`
+
+	// of the others
+	Graph      *Swap          `json:"graph,omitempty"`       // graph
+	Counts     map[string]int `json:"counts,omitempty"`      // converged: vertices by state
+	Pause      *Pause         `json:"pause,omitempty"`       // paused
+	Held       *Brake         `json:"held,omitempty"`        // held
+	By         string         `json:"by,omitempty"`          // paused, resumed: who said so over the socket
+	LostEvents int            `json:"lost_events,omitempty"` // lost
+	PID        int            `json:"pid,omitempty"`         // started
+	Version    string         `json:"version,omitempty"`     // started
+}
+
+// Trigger is one reason for which a resource was run.
+type Trigger struct {
+	Cause  string `json:"cause"`
+	From   string `json:"from,omitempty"`
+	Run    uint64 `json:"run,omitempty"` // of From, in the same session
+	Field  string `json:"field,omitempty"`
+	Source string `json:"source,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Merged int    `json:"merged,omitempty"` // how many came together as this one; absent for one
+	Resync bool   `json:"resync,omitempty"`
+
+	// By is the run of From, where it is known; only why fills it.
+	By *Event `json:"by,omitempty"`
+}
+
+// Change is one difference that a run found. A long text is not kept, only its
+// length.
+type Change struct {
+	Field     string      `json:"field,omitempty"`
+	Verb      engine.Verb `json:"verb,omitempty"`
+	From      any         `json:"from,omitempty"`
+	To        any         `json:"to,omitempty"`
+	Unknown   bool        `json:"unknown,omitempty"`
+	FromBytes int         `json:"from_bytes,omitempty"` // in place of From
+	ToBytes   int         `json:"to_bytes,omitempty"`   // in place of To
+}
+
+// Swap tells of a graph that took effect.
+type Swap struct {
+	Name    string `json:"name"`
+	Added   int    `json:"added"`
+	Changed int    `json:"changed"`
+	Removed int    `json:"removed"`
+	Kept    int    `json:"kept"`
+}
+
+// maxText is the length above which only the length of a changed text is kept.
+const maxText = 16 << 10
+
+// omitted stands for a text that was not kept, by its length.
+type omitted int
+
+func changesOf(list []engine.Change) []Change {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]Change, len(list))
+	for i, c := range list {
+		out[i] = Change{Field: c.Field, Verb: c.Verb}
+		out[i].From, out[i].FromBytes = side(c.From)
+		if c.To == any(engine.Unknown) {
+			out[i].Unknown = true
+			continue
+		}
+		out[i].To, out[i].ToBytes = side(c.To)
+	}
+	return out
+}
+
+// side returns one side of a change, or how long it is.
+func side(x any) (any, int) {
+	switch x := x.(type) {
+	case omitted:
+		return nil, int(x)
+	case string:
+		if len(x) > maxText {
+			return nil, len(x)
+		}
+	}
+	return x, 0
+}
+
+func triggersOf(list []reactor.Trigger) []Trigger {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]Trigger, len(list))
+	for i, t := range list {
+		out[i] = Trigger{
+			Cause: string(t.Cause), From: t.From, Run: t.Run, Field: t.Field,
+			Source: t.Source, Path: t.Path, Merged: t.Merged, Resync: t.Resync,
+		}
+		if t.Merged == 1 {
+			out[i].Merged = 0
+		}
+	}
+	return out
+}
+
+// eventOf returns a run as an event.
+func eventOf(o Outcome, r *reactor.Run) *Event {
+	e := &Event{
+		Outcome: o, Resource: r.Resource,
+		Run: r.ID, Generation: r.Generation, State: r.State.String(), Class: r.Class.String(),
+		Triggers: triggersOf(r.Triggers), Changes: changesOf(r.Changes),
+		Until: r.Until, Refreshed: r.Refreshed, Noop: r.Noop,
+		Seconds: r.Duration.Seconds(), Waited: r.Waited.Seconds(), Attempt: r.Attempt,
+	}
+	if r.Err != nil {
+		e.Error = r.Err.Error()
+	}
+	if r.Retry {
+		e.RetryIn = r.RetryIn.Seconds()
+	}
+	return e
+}
+
+// countsOf returns the states that some vertices are in.
+func countsOf(c reactor.Counts) map[string]int {
+	out := map[string]int{}
+	for s, n := range c {
+		if n > 0 {
+			out[engine.State(s).String()] = n
+		}
+	}
+	return out
+}

@@ -1,0 +1,242 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// canary is what no answer may hold: it stands for a field of a resource.
+const canary = "canary-7f3a-do-not-show"
+
+// fakeRes is a resource of which only its name may be looked at.
+type fakeRes struct {
+	engine.Res
+	id     string
+	secret string
+}
+
+func (r *fakeRes) String() string { return r.id }
+
+// fakeEngine answers at once, unless it is told not to.
+type fakeEngine struct {
+	mu      sync.Mutex
+	list    []reactor.Status
+	err     error
+	hang    bool // answer nothing before the end of the context
+	paused  []reactor.Pause
+	resumed []string
+	rec     *Recorder // told of pauses, as by the reactor
+}
+
+func (f *fakeEngine) ready(ctx context.Context) error {
+	f.mu.Lock()
+	hang, err := f.hang, f.err
+	f.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (f *fakeEngine) Statuses(ctx context.Context) ([]reactor.Status, error) {
+	err := f.ready(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.list, err
+}
+
+func (f *fakeEngine) Counts(ctx context.Context) (c reactor.Counts, err error) {
+	list, err := f.Statuses(ctx)
+	for _, s := range list {
+		c[s.State]++
+	}
+	return c, err
+}
+
+func (f *fakeEngine) Pause(ctx context.Context, p reactor.Pause) error {
+	if err := f.ready(ctx); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.paused = append(f.paused, p)
+	f.mu.Unlock()
+	f.rec.Paused(p, true)
+	return nil
+}
+
+func (f *fakeEngine) Resume(ctx context.Context, id string) error {
+	if err := f.ready(ctx); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.resumed = append(f.resumed, id)
+	f.mu.Unlock()
+	f.rec.Paused(reactor.Pause{Resource: id}, false)
+	return nil
+}
+
+func (f *fakeEngine) Dump(ctx context.Context) (string, error) {
+	return "file[/a]: waits for nothing\n", f.ready(ctx)
+}
+
+// graphOf makes a graph of such vertices, each before the next one. A name like
+// "owner<member" has a member in its group.
+func graphOf(t testing.TB, names ...string) *engine.Graph {
+	t.Helper()
+	g := graph.New[*engine.Vertex]("web")
+	for i, name := range names {
+		id, member, grouped := strings.Cut(name, "<")
+		v := &engine.Vertex{Res: &fakeRes{id: id, secret: canary}}
+		if grouped {
+			v.Group = []*engine.Vertex{{Res: &fakeRes{id: member, secret: canary}}}
+		}
+		if _, err := g.Add(id, v); err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 {
+			if err := g.Connect(graph.Edge{From: i - 1, To: i}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return g
+}
+
+// rig is a server with a fake engine behind it. The recorder runs.
+type rig struct {
+	*Server
+	engine *fakeEngine
+	rec    *Recorder
+	log    *lockedBuffer
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// standing are the vertices of every rig.
+func standing() []reactor.Status {
+	return []reactor.Status{
+		{Resource: "file[/a]", State: engine.StateOK, Changed: 2},
+		{Resource: "svc[web]", State: engine.StateFailed, Err: errors.New("exit status 3"), RetryIn: 1500 * time.Millisecond},
+		{Resource: "exec[late]", State: engine.StateBlocked, BlockedBy: "svc[web]"},
+		{Resource: "print[all]", State: engine.StateHeld, Held: &reactor.Held{Brake: "budget", Reason: "20 changes in 5m"}},
+	}
+}
+
+func newRig(t testing.TB, opts ...func(*Options)) *rig {
+	t.Helper()
+	out := &lockedBuffer{}
+	logger := slog.New(slog.NewTextHandler(out, nil))
+	rec := NewRecorder(RecorderOptions{Logger: logger, Version: "v1"})
+	e := &fakeEngine{list: standing(), rec: rec}
+	o := Options{Engine: e, Recorder: rec, Logger: logger, Version: "v1", StateDir: "/var/lib/x"}
+	for _, f := range opts {
+		f(&o)
+	}
+	s, err := NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, rec)
+	rec.Swapped(reactor.Swap{Generation: 1, Name: "web", Added: 4})
+	rec.Loaded(graphOf(t, "file[/a]", "svc[web]", "exec[late]", "print[all]<print[one]"))
+	return &rig{s, e, rec, out}
+}
+
+// run runs a recorder until the end of the test.
+func run(t testing.TB, rec *Recorder) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { rec.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		wg.Wait()
+	})
+}
+
+// request asks without a socket.
+func (r *rig) request(t testing.TB, method, target, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body)))
+	return w
+}
+
+func (r *rig) get(t testing.TB, target string) *httptest.ResponseRecorder {
+	t.Helper()
+	return r.request(t, http.MethodGet, target, "")
+}
+
+// listen serves on a socket until the returned function is called, which waits
+// for the end.
+func (r *rig) listen(t testing.TB) (path string, end func()) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "s")
+	l, err := Listen(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Serve(ctx, l) }()
+	end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(end)
+	return path, end
+}
+
+// changedRun is a run that changed something because of an event.
+func changedRun(id string, n uint64) reactor.Run {
+	return reactor.Run{
+		Resource: id, State: engine.StateOK, Changed: true, ID: n, Generation: 1, Class: reactor.Corrective,
+		Changes:  []engine.Change{{Field: "content", From: "a\nb\n", To: "a\nc\n"}},
+		Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent, Source: "inotify", Path: "/a", Merged: 3}},
+		Duration: 2 * time.Millisecond,
+	}
+}
+
+// eventually asks until the answer is yes.
+func eventually(t testing.TB, what string, yes func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !yes(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// Log is a part of the history.
+type Log struct {
+	Events []*Event `json:"events"` // the oldest first
+	More   bool     `json:"more"`   // there are older ones that fit too: ask with before
+}
+
+// Bounds of one answer.
+const (
+	someEvents = 100
+	manyEvents = 1000
+)
+
+func (s *Server) getLog(_ http.ResponseWriter, r *http.Request) (any, error) {
+	p := params{Values: r.URL.Query()}
+	q := Query{
+		Resource: p.Get("resource"), Outcomes: p.outcomes("outcome"),
+		Since: p.time("since"), Until: p.time("until"),
+		After: p.number("after", 0, 0, 1<<62), Before: p.number("before", 0, 0, 1<<62),
+		Newest: true,
+	}
+	limit := int(p.number("limit", someEvents, 1, manyEvents))
+	if p.err != nil {
+		return nil, p.err
+	}
+	q.Limit = limit + 1
+	inGraph := s.own(&q.Resource)
+	events, err := s.history(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	if len(events) == 0 && inGraph != nil {
+		return nil, inGraph
+	}
+	out := Log{Events: events[:min(len(events), limit)], More: len(events) > limit}
+	slices.Reverse(out.Events)
+	return out, nil
+}
+
+// own puts the owner in the place of a member of a group. A resource that is not
+// in the graph is an error, but perhaps the history knows it.
+func (s *Server) own(resource *string) error {
+	if *resource == "" {
+		return nil
+	}
+	id, err := s.find(*resource)
+	if err == nil {
+		*resource = id
+	}
+	return err
+}
+
+// history returns events out of the History, with all that has happened up to
+// now.
+func (s *Server) history(ctx context.Context, q Query) ([]*Event, error) {
+	if err := s.opt.Recorder.Sync(ctx); err != nil {
+		return nil, err
+	}
+	list := []*Event{}
+	for entry, err := range s.opt.Recorder.history.Select(ctx, q) {
+		if err != nil {
+			return nil, fmt.Errorf("the history cannot be read: %w", err)
+		}
+		list = append(list, eventIn(&entry))
+	}
+	return list, nil
+}
+
+// eventIn decodes an entry. What another version of the program has written, and
+// this one can't read, is told as far as it goes.
+func eventIn(entry *Entry) *Event {
+	e := &Event{}
+	if err := json.Unmarshal(entry.Data, e); err != nil {
+		e = &Event{Error: "this event cannot be read: " + err.Error()}
+	}
+	e.ID, e.At, e.Outcome, e.Resource = entry.ID, entry.At, entry.Outcome, entry.Resource
+	return e
+}

@@ -1,0 +1,69 @@
+package control
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// find returns the vertex that a name means: that of a member of a group is its
+// owner.
+func (s *Server) find(name string) (id string, err error) {
+	if name == "" {
+		return "", bad("name one as kind[name]", "no resource is given")
+	}
+	g := s.opt.Recorder.Graph()
+	if g == nil {
+		return "", &Error{http.StatusNotFound, "there is no graph yet", "look at GET /v1/status"}
+	}
+	if i, ok := engine.FindVertex(g, name); ok {
+		return g.ID(i), nil
+	}
+	return "", unknown(g, name)
+}
+
+// unknown is the error of a name that means no vertex.
+func unknown(g *engine.Graph, name string) *Error {
+	var ids, alike []string
+	for _, id := range g.IDs() {
+		ids = append(ids, id)
+		if _, rest, ok := strings.Cut(id, "["); ok && strings.TrimSuffix(rest, "]") == name {
+			alike = append(alike, id)
+		}
+	}
+	hint := didYouMean(name, ids)
+	if len(alike) > 0 {
+		hint = fmt.Sprintf("did you mean %q?", alike[0]) // the kind was left out
+	}
+	return &Error{http.StatusNotFound, fmt.Sprintf("%s is not in the graph", name), hint}
+}
+
+// Names are the resources of the graph in effect.
+type Names struct {
+	Resources []string `json:"resources"` // sorted
+}
+
+const manyNames = 1000
+
+func (s *Server) getResources(_ http.ResponseWriter, r *http.Request) (any, error) {
+	p := params{Values: r.URL.Query()}
+	prefix := p.Get("prefix")
+	limit := p.number("limit", manyNames, 1, 1<<20)
+	if p.err != nil {
+		return nil, p.err
+	}
+	out := Names{Resources: []string{}}
+	if g := s.opt.Recorder.Graph(); g != nil {
+		for _, id := range g.IDs() {
+			if strings.HasPrefix(id, prefix) {
+				out.Resources = append(out.Resources, id)
+			}
+		}
+	}
+	slices.Sort(out.Resources)
+	out.Resources = out.Resources[:min(len(out.Resources), int(limit))]
+	return out, nil
+}

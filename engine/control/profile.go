@@ -1,0 +1,78 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"runtime/pprof"
+	"runtime/trace"
+	"slices"
+	"time"
+)
+
+// The profiles are served without net/http/pprof, which would put them into the
+// default mux of every program that embeds the engine.
+
+// Profiles that are taken over a time.
+const (
+	cpuProfile = "profile"
+	execTrace  = "trace"
+)
+
+// profiles returns the names of all profiles.
+func profiles() []string {
+	list := []string{cpuProfile, execTrace}
+	for _, p := range pprof.Profiles() {
+		list = append(list, p.Name())
+	}
+	slices.Sort(list)
+	return list
+}
+
+// maxProfile bounds how long a profile may be taken.
+const maxProfile = 5 * time.Minute
+
+// profile answers with a profile of the process.
+func (s *Server) profile(name string) func(http.ResponseWriter, *http.Request) (any, error) {
+	return func(w http.ResponseWriter, r *http.Request) (any, error) {
+		p := params{Values: r.URL.Query()}
+		debug := int(p.number("debug", 0, 0, 2))
+		span := p.seconds("seconds", 10*time.Second, maxProfile)
+		if p.err != nil {
+			return nil, p.err
+		}
+		var buf bytes.Buffer
+		err := take(r.Context(), &buf, name, debug, span)
+		if err != nil {
+			return nil, &Error{http.StatusConflict, err.Error(), "ask again later"}
+		}
+		patience(w, writeTimeout)
+		kind := "application/octet-stream"
+		if debug > 0 {
+			kind = "text/plain; charset=utf-8"
+		}
+		text(w, kind, buf.Bytes())
+		return nil, nil
+	}
+}
+
+func take(ctx context.Context, buf *bytes.Buffer, name string, debug int, span time.Duration) error {
+	switch name {
+	case cpuProfile:
+		if err := pprof.StartCPUProfile(buf); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	case execTrace:
+		if err := trace.Start(buf); err != nil {
+			return err
+		}
+		defer trace.Stop()
+	default:
+		return pprof.Lookup(name).WriteTo(buf, debug)
+	}
+	ctx, cancel := context.WithTimeout(ctx, span)
+	defer cancel()
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,428 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+)
+
+// Bounds of what waits to be encoded.
+const (
+	maxQueue     = 8192     // events
+	maxQueueText = 16 << 20 // bytes of changed texts
+	maxBatch     = 256      // events in one Append
+	maxRecent    = 1024     // runs with nothing to tell
+)
+
+// RecorderOptions configure a Recorder.
+type RecorderOptions struct {
+	History History          // NewMemory(10000) when nil
+	Logger  *slog.Logger     // discards when nil
+	Now     func() time.Time // time.Now when nil; only for show, order rests on counters
+	Version string           // for the event started
+}
+
+// Recorder turns what the engine reports into events of a History, and knows how
+// things stand. Swapped, Ran and Converged are called on the engine's loop, the
+// others on any goroutine.
+type Recorder struct {
+	opt     RecorderOptions
+	history History
+	session string
+	wake    chan struct{} // capacity 1: there is something in the queue
+
+	mu       sync.Mutex
+	queue    []item
+	text     int    // bytes of changed texts in the queue
+	lost     int    // events that did not fit
+	pushed   uint64 // counts what came,
+	flushed  uint64 // and what has been kept or dropped since
+	recent   recent
+	odd      map[string]engine.State // resources that did not end ok last time
+	speakers map[string]string       // who pauses or resumes what at this moment
+	state    Standing
+	graph    *engine.Graph
+	changed  chan struct{} // closed and replaced when there is news
+}
+
+// item is an event that waits to be encoded: a run, or a ready event.
+type item struct {
+	at      time.Time
+	outcome Outcome
+	run     reactor.Run
+	event   *Event
+}
+
+// Standing is how things stand, beside the states of the vertices.
+type Standing struct {
+	Started    time.Time
+	Session    string
+	Graph      string // name of the one in effect
+	Generation int    // 0 before the first
+	Converged  bool
+	Since      time.Time // when Converged or the generation became that
+	Refused    string    // why a newer graph is not in effect; empty where there is none
+}
+
+// NewRecorder returns a Recorder. It does nothing until its Run is called.
+func NewRecorder(o RecorderOptions) *Recorder {
+	if o.History == nil {
+		o.History = NewMemory(10000)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	now := o.Now()
+	session := strconv.FormatInt(now.UnixNano(), 36) + "-" + strconv.Itoa(os.Getpid())
+	r := &Recorder{
+		opt: o, history: o.History, session: session,
+		wake:     make(chan struct{}, 1),
+		odd:      map[string]engine.State{},
+		speakers: map[string]string{},
+		state:    Standing{Started: now, Session: session, Since: now},
+		changed:  make(chan struct{}),
+	}
+	r.tell(func(time.Time) *Event { return &Event{Outcome: Started, PID: os.Getpid(), Version: o.Version} })
+	return r
+}
+
+// Ran takes a run; see reactor.Listener.
+func (r *Recorder) Ran(run reactor.Run) {
+	now := r.opt.Now()
+	r.mu.Lock()
+	o, keep := r.judge(&run)
+	if keep {
+		r.push(item{at: now, outcome: o, run: run})
+	} else {
+		r.recent.add(now, o, run)
+	}
+	r.mu.Unlock()
+	if keep {
+		r.signal()
+	}
+}
+
+// judge says in a word how a run ended, and whether the history wants it: it
+// changed something, failed, ended differently from the one before, or looked
+// because of something else than time and still is not ok.
+func (r *Recorder) judge(run *reactor.Run) (o Outcome, keep bool) {
+	before, odd := r.odd[run.Resource]
+	switch {
+	case run.State != engine.StateOK:
+		r.odd[run.Resource] = run.State
+		o = Outcome(run.State.String())
+		if o == Held {
+			return o, false // Held says it better
+		}
+		return o, o == Failed || !odd || before != run.State || !routine(run.Triggers)
+	case odd:
+		delete(r.odd, run.Resource)
+	}
+	switch {
+	case run.Changed, len(run.Changes) > 0:
+		return Changed, true
+	case odd:
+		return Recovered, true
+	default:
+		return OK, false
+	}
+}
+
+// routine reports whether nothing but time has asked for a run.
+func routine(list []reactor.Trigger) bool {
+	return !slices.ContainsFunc(list, func(t reactor.Trigger) bool {
+		return t.Cause != reactor.CauseSweep && t.Cause != reactor.CausePoll
+	})
+}
+
+// push queues an event, or counts it where there is no room. It is called with
+// the lock held.
+func (r *Recorder) push(it item) {
+	r.pushed++
+	if len(r.queue) >= maxQueue {
+		r.lost++
+		return
+	}
+	if n := textOf(it.run.Changes); r.text+n <= maxQueueText {
+		r.text += n
+	} else {
+		it.run.Changes = withoutTexts(it.run.Changes)
+	}
+	r.queue = append(r.queue, it)
+}
+
+// textOf returns how many bytes of text some changes hold.
+func textOf(list []engine.Change) (n int) {
+	for i := range list {
+		for _, x := range [2]any{list[i].From, list[i].To} {
+			if s, ok := x.(string); ok {
+				n += len(s)
+			}
+		}
+	}
+	return n
+}
+
+func withoutTexts(list []engine.Change) []engine.Change {
+	list = slices.Clone(list)
+	for i := range list {
+		for _, x := range [2]*any{&list[i].From, &list[i].To} {
+			if s, ok := (*x).(string); ok {
+				*x = omitted(len(s))
+			}
+		}
+	}
+	return list
+}
+
+func (r *Recorder) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Swapped takes a graph that took effect; see reactor.Listener.
+func (r *Recorder) Swapped(s reactor.Swap) {
+	r.tell(func(now time.Time) *Event {
+		r.state.Graph, r.state.Generation, r.state.Since = s.Name, s.Generation, now
+		r.state.Converged, r.state.Refused = false, ""
+		return &Event{
+			Outcome: Graph, Generation: s.Generation,
+			Graph: &Swap{Name: s.Name, Added: s.Added, Changed: s.Changed, Removed: s.Removed, Kept: s.Kept},
+		}
+	})
+}
+
+// Converged takes that the graph has come to rest, or no longer is at rest; see
+// reactor.Listener. The latter is no event: what it began with is one.
+func (r *Recorder) Converged(yes bool, c reactor.Counts) {
+	r.tell(func(now time.Time) *Event {
+		r.state.Converged, r.state.Since = yes, now
+		if !yes {
+			return nil
+		}
+		return &Event{Outcome: Converged, Generation: r.state.Generation, Counts: countsOf(c)}
+	})
+}
+
+// Loaded takes the graph that is in effect; it is never altered. What is
+// remembered of resources that are not in it is forgotten.
+func (r *Recorder) Loaded(g *engine.Graph) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.graph = g
+	for id := range r.odd {
+		if _, ok := g.Index(id); !ok {
+			delete(r.odd, id)
+		}
+	}
+}
+
+// Refused takes why a graph could not be used.
+func (r *Recorder) Refused(err error) {
+	r.tell(func(time.Time) *Event {
+		r.state.Refused = err.Error()
+		return &Event{Outcome: Refused, Error: err.Error()}
+	})
+}
+
+// Paused takes that an operator's pause has begun or ended; see reactor.Listener.
+func (r *Recorder) Paused(p reactor.Pause, on bool) {
+	r.tell(func(time.Time) *Event {
+		e := &Event{Outcome: Resumed, Resource: p.Resource, By: r.speaker(p.Resource)}
+		if on {
+			e.Outcome, e.Pause = Paused, pauseOf(&p)
+		}
+		return e
+	})
+}
+
+// Held takes that a brake holds a resource, or with nil no longer does; see
+// reactor.Listener.
+func (r *Recorder) Held(resource string, h *reactor.Held) {
+	r.tell(func(time.Time) *Event {
+		if h == nil {
+			return &Event{Outcome: Resumed, Resource: resource, By: r.speaker(resource)}
+		}
+		return &Event{Outcome: Held, Resource: resource, Held: brakeOf(h)}
+	})
+}
+
+// speaks notes until done is called that somebody pauses or resumes a resource,
+// or with an empty name everything.
+func (r *Recorder) speaks(resource, who string) (done func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.speakers[resource] = who
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.speakers, resource)
+	}
+}
+
+// speaker returns who is behind a pause or its end, or nothing where it is time.
+// It is called with the lock held.
+func (r *Recorder) speaker(resource string) string {
+	return cmp.Or(r.speakers[resource], r.speakers[""])
+}
+
+// tell queues the event that f makes, if it makes one, and wakes who waits for
+// news. f is called with the lock held.
+func (r *Recorder) tell(f func(now time.Time) *Event) {
+	now := r.opt.Now()
+	r.mu.Lock()
+	if e := f(now); e != nil {
+		r.push(item{at: now, outcome: e.Outcome, event: e})
+	}
+	r.news()
+	r.mu.Unlock()
+	r.signal()
+}
+
+// news wakes who waits. It is called with the lock held.
+func (r *Recorder) news() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// Changes returns a channel that is closed when the history or the standing has
+// become another one.
+func (r *Recorder) Changes() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// Standing returns how things stand.
+func (r *Recorder) Standing() Standing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state
+}
+
+// Graph returns the graph in effect, nil before the first.
+func (r *Recorder) Graph() *engine.Graph {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.graph
+}
+
+// lastWords is how long the history may take for what is left at the end.
+const lastWords = 2 * time.Second
+
+// Run encodes and keeps events until ctx ends, and then what is left. The event
+// started is the first of the session, stopped the last.
+func (r *Recorder) Run(ctx context.Context) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		late := time.NewTimer(lastWords)
+		defer late.Stop()
+		select {
+		case <-late.C:
+			cancel()
+		case <-work.Done():
+		}
+	})()
+	for ctx.Err() == nil {
+		select {
+		case <-r.wake:
+			r.flush(work)
+		case <-ctx.Done():
+		}
+	}
+	r.tell(func(time.Time) *Event { return &Event{Outcome: Stopped} })
+	r.flush(work)
+}
+
+// flush keeps what is in the queue.
+func (r *Recorder) flush(ctx context.Context) {
+	r.mu.Lock()
+	items, lost, upTo := r.queue, r.lost, r.pushed
+	r.queue, r.text, r.lost = nil, 0, 0
+	r.mu.Unlock()
+	if lost > 0 {
+		items = append(items, item{at: r.opt.Now(), outcome: Lost, event: &Event{Outcome: Lost, LostEvents: lost}})
+	}
+	for part := range slices.Chunk(items, maxBatch) {
+		if err := r.history.Append(ctx, r.encode(part)); err != nil {
+			r.opt.Logger.Warn("events were not kept", slog.Int("events", len(part)), slog.Any("error", err))
+		}
+	}
+	r.mu.Lock()
+	r.flushed = upTo
+	r.news()
+	r.mu.Unlock()
+}
+
+func (r *Recorder) encode(items []item) []Entry {
+	out := make([]Entry, len(items))
+	for i := range items {
+		it := &items[i]
+		e := it.event
+		if e == nil {
+			e = eventOf(it.outcome, &it.run)
+		}
+		e.Session = r.session
+		out[i] = Entry{At: it.at, Resource: e.Resource, Outcome: it.outcome, Data: marshal(e)}
+	}
+	return out
+}
+
+// marshal encodes an event. A value that has no form in JSON becomes text.
+func marshal(e *Event) []byte {
+	data, err := json.Marshal(e)
+	if err == nil {
+		return data
+	}
+	for i := range e.Changes {
+		c := &e.Changes[i]
+		c.From, c.To = plain(c.From), plain(c.To)
+	}
+	if data, err = json.Marshal(e); err != nil {
+		data, _ = json.Marshal(&Event{Outcome: e.Outcome, Resource: e.Resource, Session: e.Session, Error: "this event has no form in JSON: " + err.Error()})
+	}
+	return data
+}
+
+func plain(x any) any {
+	if x == nil {
+		return nil
+	}
+	return fmt.Sprint(x)
+}
+
+// Sync waits until what has happened before the call is in the history.
+func (r *Recorder) Sync(ctx context.Context) error {
+	r.mu.Lock()
+	upTo := r.pushed
+	r.mu.Unlock()
+	for {
+		r.mu.Lock()
+		done, changed := r.flushed >= upTo, r.changed
+		r.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package control
+
+import (
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+)
+
+// Version says which daemon answers.
+type Version struct {
+	Version    string    `json:"version"`
+	API        int       `json:"api"`
+	PID        int       `json:"pid"`
+	StateDir   string    `json:"state_dir"` // empty for a temporary one
+	Session    string    `json:"session"`
+	Started    time.Time `json:"started"`
+	Generation int       `json:"generation"` // of the graph in effect; 0 for none yet
+}
+
+// Status is how a daemon and its graph stand.
+type Status struct {
+	Version
+	Graph     string         `json:"graph"`
+	Converged bool           `json:"converged"`
+	Since     time.Time      `json:"since"`             // when Converged became that
+	Refused   string         `json:"refused,omitempty"` // why a newer graph is not in effect
+	Counts    map[string]int `json:"counts"`            // vertices by state
+	Resources []Resource     `json:"resources"`         // those asked for
+}
+
+// Resource is how one vertex stands.
+type Resource struct {
+	Resource  string  `json:"resource"`
+	State     string  `json:"state"`
+	Error     string  `json:"error,omitempty"`            // with failed
+	RetryIn   float64 `json:"retry_in_seconds,omitempty"` // with failed; absent where it is not tried again
+	BlockedBy string  `json:"blocked_by,omitempty"`       // with blocked and waiting
+	WaitsFor  string  `json:"waits_for,omitempty"`        // with waiting: settle, limit, or a free slot
+	Until     string  `json:"until,omitempty"`            // with unknown
+	Changes   int     `json:"changes"`                    // how many runs have changed something in this session
+	Pause     *Pause  `json:"pause,omitempty"`            // with paused
+	Held      *Brake  `json:"held,omitempty"`             // with held
+}
+
+// Pause says until when and why something is left alone.
+type Pause struct {
+	All    bool      `json:"all,omitempty"`  // everything is paused, not only this
+	Until  time.Time `json:"until,omitzero"` // absent for until it is resumed
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Brake says what keeps a vertex from being altered.
+type Brake struct {
+	Brake  string  `json:"brake"` // budget or fight
+	Reason string  `json:"reason"`
+	For    float64 `json:"for_seconds,omitempty"` // absent where it waits to be told
+}
+
+func resourceOf(s *reactor.Status) Resource {
+	out := Resource{
+		Resource: s.Resource, State: s.State.String(), RetryIn: s.RetryIn.Seconds(),
+		BlockedBy: s.BlockedBy, WaitsFor: s.WaitsFor, Until: s.Until, Changes: s.Changed,
+	}
+	if s.Err != nil {
+		out.Error = s.Err.Error()
+	}
+	if s.Pause != nil {
+		out.Pause = pauseOf(s.Pause)
+	}
+	if s.Held != nil {
+		out.Held = brakeOf(s.Held)
+	}
+	return out
+}
+
+func pauseOf(p *reactor.Pause) *Pause {
+	return &Pause{All: p.Resource == "", Until: p.Until, Reason: p.Reason}
+}
+
+func brakeOf(h *reactor.Held) *Brake {
+	return &Brake{Brake: h.Brake, Reason: h.Reason, For: h.For.Seconds()}
+}
+
+// Code returns the exit code that says how the resources stand, as run's does: 2
+// something would change (also what a brake holds), 4 some failed or are blocked, 6 both, 0 for all else.
+func (s *Status) Code() int {
+	code := 0
+	count := func(list ...engine.State) (n int) {
+		for _, st := range list {
+			n += s.Counts[st.String()]
+		}
+		return n
+	}
+	if count(engine.StateWouldChange, engine.StateUnknown, engine.StateHeld) > 0 {
+		code |= 2
+	}
+	if count(engine.StateFailed, engine.StateBlocked) > 0 {
+		code |= 4
+	}
+	return code
+}

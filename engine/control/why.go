@@ -1,0 +1,145 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// Why tells of the last runs of a resource, and of what led to them.
+type Why struct {
+	Resource string    `json:"resource"`
+	Member   string    `json:"member,omitempty"` // what was asked for, where Resource is the owner of its group
+	Status   *Resource `json:"status,omitempty"` // absent where it is no longer in the graph
+	Runs     []*Event  `json:"runs"`             // the newest first
+}
+
+// Bounds of one answer.
+const (
+	someRuns  = 3
+	manyRuns  = 100
+	maxChain  = 16  // runs, one because of the other
+	maxCauses = 256 // runs that are looked up for one answer
+)
+
+func (s *Server) getWhy(_ http.ResponseWriter, r *http.Request) (any, error) {
+	p := params{Values: r.URL.Query()}
+	name := p.Get("resource")
+	n := int(p.number("n", someRuns, 1, manyRuns))
+	if p.err != nil {
+		return nil, p.err
+	}
+	out := &Why{Resource: name}
+	missing := s.own(&out.Resource)
+	if name != out.Resource {
+		out.Member = name
+	}
+	if e, ok := errors.AsType[*Error](missing); ok && e.Status == http.StatusBadRequest {
+		return nil, missing
+	}
+	var err error
+	if out.Runs, err = s.lastRuns(r.Context(), out.Resource, n); err != nil {
+		return nil, err
+	}
+	if len(out.Runs) == 0 && missing != nil {
+		return nil, missing
+	}
+	out.Status, err = s.statusOf(r.Context(), out.Resource)
+	if err != nil {
+		return nil, err
+	}
+	c := chain{s: s, left: maxCauses}
+	for _, e := range out.Runs {
+		c.explain(r.Context(), e, maxChain)
+	}
+	return out, nil
+}
+
+// runOutcomes are the events of a resource that why shows.
+var runOutcomes = []Outcome{Changed, WouldChange, Unknown, Failed, Recovered, Held, Paused, Resumed}
+
+// lastRuns merges what the history knows with what only memory does.
+func (s *Server) lastRuns(ctx context.Context, id string, n int) ([]*Event, error) {
+	kept, err := s.history(ctx, Query{Resource: id, Outcomes: runOutcomes, Newest: true, Limit: n})
+	if err != nil {
+		return nil, err
+	}
+	quiet := s.opt.Recorder.Quiet(id)
+	out := []*Event{}
+	for len(out) < n && len(kept)+len(quiet) > 0 {
+		if len(quiet) == 0 || len(kept) > 0 && newer(kept[0], quiet[0]) {
+			out, kept = append(out, kept[0]), kept[1:]
+		} else {
+			out, quiet = append(out, quiet[0]), quiet[1:]
+		}
+	}
+	return out, nil
+}
+
+// newer reports whether a came after b, both of one resource.
+func newer(a, b *Event) bool {
+	if a.Session == b.Session && a.Run > 0 && b.Run > 0 {
+		return a.Run > b.Run
+	}
+	return a.At.After(b.At)
+}
+
+// statusOf returns how one vertex stands, nil where there is none.
+func (s *Server) statusOf(ctx context.Context, id string) (*Resource, error) {
+	list, err := s.opt.Engine.Statuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].Resource == id {
+			out := resourceOf(&list[i])
+			return &out, nil
+		}
+	}
+	return nil, nil
+}
+
+// chain looks up the runs that led to others.
+type chain struct {
+	s    *Server
+	left int // how many it may still look up
+}
+
+// explain fills in the runs that have triggered a run, and those that have
+// triggered them.
+func (c *chain) explain(ctx context.Context, e *Event, depth int) {
+	for i := range e.Triggers {
+		t := &e.Triggers[i]
+		if t.Run == 0 || depth == 0 || c.left == 0 {
+			continue
+		}
+		c.left--
+		if t.By = c.s.runOf(ctx, t.From, e.Session, t.Run); t.By != nil {
+			c.explain(ctx, t.By, depth-1)
+		}
+	}
+}
+
+// maxSearch is how many events of a resource are looked at for one run of it.
+const maxSearch = 200
+
+// runOf returns a run by its number, nil where it is not known any more.
+func (s *Server) runOf(ctx context.Context, id, session string, run uint64) *Event {
+	if session == s.opt.Recorder.session {
+		for _, e := range s.opt.Recorder.Quiet(id) {
+			if e.Run == run {
+				return e
+			}
+		}
+	}
+	list, err := s.history(ctx, Query{Resource: id, Outcomes: runOutcomes, Newest: true, Limit: maxSearch})
+	if err != nil {
+		return nil // told by the runs themselves
+	}
+	for _, e := range list {
+		if e.Session == session && e.Run == run {
+			return e
+		}
+	}
+	return nil
+}
