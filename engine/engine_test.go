@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -187,12 +188,46 @@ func TestMetaParams(t *testing.T) {
 	if err := engine.DefaultMetaParams().Validate(); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
-	m := &engine.MetaParams{Retry: -2, Delay: -1, Timeout: -1, Poll: -1, Sema: []string{":3", "a:0", "b:x", "ok", "ok:2"}}
-	err := m.Validate()
-	for _, want := range []string{"retry is -2", "delay is", "timeout is", "poll is", `":3" has no name`, `"a:0"`, `"b:x"`} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
-		}
+	const sec = time.Second
+	for name, tt := range map[string]struct {
+		m    engine.MetaParams
+		want []string // path: a part of the message
+	}{
+		"everything": {
+			engine.MetaParams{
+				Retry: -2, Delay: -1, DelayMax: -1, Timeout: -1, Poll: -1, Settle: -1, Limit: -1, Burst: -1,
+				Sema: []string{":3", "a:0", "b:x", "ok", "ok:2", "ok:1", ""}, Drift: "mend", Export: []string{"a", ""},
+			},
+			[]string{
+				"retry: -2", "delay: -1ns", "delaymax: -1ns", "timeout: -1ns", "poll: -1ns", "settle: -1ns", "limit: -1",
+				`sema[0]: ":3" has no name`, `sema[1]: "a:0"`, `sema[2]: "b:x"`, `sema[5]: "ok:1" is named twice, it stands there as "ok"`, `sema[6]: "" has no name`,
+				`drift: "mend"`, "export[1]: without a name",
+			},
+		},
+		"delaymax alone": {engine.MetaParams{DelayMax: sec}, []string{"delaymax: without a delay"}},
+		"delaymax low":   {engine.MetaParams{Delay: 2 * sec, DelayMax: sec}, []string{"delaymax: below delay, which is 2s"}},
+		"limit alone":    {engine.MetaParams{Limit: 2}, []string{"limit: without a burst"}},
+		"burst alone":    {engine.MetaParams{Burst: 2}, []string{"burst: without a limit"}},
+		"limit NaN":      {engine.MetaParams{Limit: math.NaN(), Burst: 1}, []string{"limit: NaN"}},
+		"limit Inf":      {engine.MetaParams{Limit: math.Inf(1), Burst: 1}, []string{"limit: +Inf"}},
+		"burst":          {engine.MetaParams{Limit: 1, Burst: -1}, []string{"burst: -1"}},
+		"good": {engine.MetaParams{
+			Retry: -1, Delay: sec, DelayMax: sec, Limit: 0.1, Burst: 1, Sema: []string{"a", "a:2"}, Drift: engine.DriftFix, Export: []string{"*"},
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ds schema.Diagnostics
+			_ = errors.As(tt.m.Validate(), &ds)
+			if len(ds) != len(tt.want) {
+				t.Fatalf("said: %v", ds)
+			}
+			for i, d := range ds {
+				path, part, _ := strings.Cut(tt.want[i], ": ")
+				if d.Path != path || !strings.Contains(d.Message, part) {
+					t.Errorf("at %q: %s; want %s", d.Path, d.Message, tt.want[i])
+				}
+			}
+		})
 	}
 }
 

@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,14 +55,35 @@ func (m *MetaParams) AutoEdges() bool { return m.AutoEdge == nil || *m.AutoEdge 
 // AutoGroups reports whether the resource may become a member of a group.
 func (m *MetaParams) AutoGroups() bool { return m.AutoGroup == nil || *m.AutoGroup }
 
-// Validate returns everything that is wrong with the metaparameters: one error,
-// or several joined. Each begins with the key that it is about.
+// Validate returns everything that is wrong with the metaparameters as
+// schema.Diagnostics, each with the path of what it is about. Those that are
+// about two keys that do not fit have the path of the one that is set.
 func (m *MetaParams) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if m.Retry < -1 {
-		bad("retry is %d, it must be -1 (for ever) or more", m.Retry)
+	var ds schema.Diagnostics
+	bad := func(path, format string, args ...any) {
+		ds = append(ds, schema.Diagnostic{Path: path, Message: fmt.Sprintf(format, args...)})
 	}
+	if m.Retry < -1 {
+		bad("retry", "retry is %d, it must be -1 (for ever) or more", m.Retry)
+	}
+	m.validateTimes(bad)
+	m.validateLimit(bad)
+	m.validateSema(bad)
+	if m.Drift != "" && m.Drift != DriftFix && m.Drift != DriftReport {
+		bad("drift", "drift is %q, it must be fix or report", m.Drift)
+	}
+	for i, host := range m.Export {
+		if host == "" {
+			bad(fmt.Sprintf("export[%d]", i), "export names a host without a name, write the name of a host, or * for all")
+		}
+	}
+	return ds.Err()
+}
+
+// complain reports what is wrong at a path.
+type complain func(path, format string, args ...any)
+
+func (m *MetaParams) validateTimes(bad complain) {
 	for _, d := range []struct {
 		key string
 		val time.Duration
@@ -72,45 +91,49 @@ func (m *MetaParams) Validate() error {
 		{"delay", m.Delay}, {"delaymax", m.DelayMax}, {"timeout", m.Timeout}, {"poll", m.Poll}, {"settle", m.Settle},
 	} {
 		if d.val < 0 {
-			bad("%s is %s, it must not be negative", d.key, d.val)
+			bad(d.key, "%s is %s, it must not be negative", d.key, d.val)
 		}
 	}
 	switch {
 	case m.DelayMax > 0 && m.Delay <= 0:
-		bad("delaymax is %s without a delay to begin with, set delay too", m.DelayMax)
+		bad("delaymax", "delaymax is %s without a delay to begin with, set delay too", m.DelayMax)
 	case m.DelayMax > 0 && m.DelayMax < m.Delay:
-		bad("delaymax is %s, it must not be below delay, which is %s", m.DelayMax, m.Delay)
+		bad("delaymax", "delaymax is %s, it must not be below delay, which is %s", m.DelayMax, m.Delay)
 	}
-	if err := m.validateLimit(); err != nil {
-		errs = append(errs, err)
-	}
-	for _, s := range m.Sema {
-		if _, _, err := ParseSema(s); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if m.Drift != "" && m.Drift != DriftFix && m.Drift != DriftReport {
-		bad("drift is %q, it must be fix or report", m.Drift)
-	}
-	if slices.Contains(m.Export, "") {
-		bad("export names a host without a name, write the name of a host, or * for all")
-	}
-	return errors.Join(errs...)
 }
 
 // validateLimit checks limit and burst, which have a sense only together.
-func (m *MetaParams) validateLimit() error {
+func (m *MetaParams) validateLimit(bad complain) {
 	switch {
 	case math.IsNaN(m.Limit) || math.IsInf(m.Limit, 0) || m.Limit < 0:
-		return fmt.Errorf("limit is %v, it must be a number of runs a second, 0 for no limit", m.Limit)
+		bad("limit", "limit is %v, it must be a number of runs a second, 0 for no limit", m.Limit)
 	case m.Burst < 0:
-		return fmt.Errorf("burst is %d, it must not be negative", m.Burst)
+		bad("burst", "burst is %d, it must not be negative", m.Burst)
 	case m.Limit > 0 && m.Burst == 0:
-		return fmt.Errorf("limit is %v without a burst, which allows no run at all, set burst to 1 or more", m.Limit)
+		bad("limit", "limit is %v without a burst, which allows no run at all, set burst to 1 or more", m.Limit)
 	case m.Limit == 0 && m.Burst > 0:
-		return fmt.Errorf("burst is %d without a limit, set limit too", m.Burst)
-	default:
-		return nil
+		bad("burst", "burst is %d without a limit, set limit too", m.Burst)
+	}
+}
+
+func (m *MetaParams) validateSema(bad complain) {
+	type sema struct {
+		name  string
+		count int
+	}
+	first := map[sema]string{}
+	for i, s := range m.Sema {
+		path := fmt.Sprintf("sema[%d]", i)
+		name, count, err := ParseSema(s)
+		if err != nil {
+			bad(path, "%s", err)
+			continue
+		}
+		if before, twice := first[sema{name, count}]; twice {
+			bad(path, "semaphore %q is named twice, it stands there as %q already", s, before)
+			continue
+		}
+		first[sema{name, count}] = s
 	}
 }
 

@@ -1,6 +1,7 @@
 package gapi
 
 import (
+	"errors"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -121,24 +122,42 @@ func (it *item) value() *schema.Node {
 	return &c
 }
 
+// metaPairs are metaparameters of which one is judged by the other.
+var metaPairs = map[string]string{"delaymax": "delay", "limit": "burst", "burst": "limit"}
+
+// decodeMeta fills the metaparameters and checks them all; what could not be read
+// is not judged a second time.
 func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
-	before := b.errors
+	unread := map[string]bool{}
 	if it.Meta != nil {
 		for _, d := range schema.Decode(it.Meta, meta) {
-			d.Resource = it.id
-			d.Path = metaPath(d.Path)
-			b.add(d)
+			if d.Severity == schema.Error {
+				unread[topKey(d.Path)] = true
+			}
+			b.addMeta(it, d)
 		}
 	}
 	if b.d.Noop {
 		meta.Noop = new(true)
 	}
-	if b.errors > before {
+	if unread[""] {
 		return
 	}
-	for _, err := range flatten(meta.Validate()) {
-		b.metaError(it, err)
+	var wrong schema.Diagnostics
+	if !errors.As(meta.Validate(), &wrong) {
+		return
 	}
+	for _, d := range wrong {
+		if key := topKey(d.Path); !unread[key] && !unread[metaPairs[key]] {
+			d.Pos = posOf(it.Meta.At(d.Path), it.Pos)
+			b.addMeta(it, d)
+		}
+	}
+}
+
+func (b *builder) addMeta(it *item, d schema.Diagnostic) {
+	d.Resource, d.Path = it.id, metaPath(d.Path)
+	b.add(d)
 }
 
 func metaPath(p string) string {

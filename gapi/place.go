@@ -58,29 +58,10 @@ func (b *builder) invalid(it *item, err error) {
 		return // it is judged when the value is there
 	}
 	if n := it.Value.Get(topKey(d.Path)); n != nil && (d.Pos.IsZero() || d.Pos == it.Pos) {
-		d.Pos = n.Pos
+		d.Pos = it.Value.At(d.Path).Pos
 	}
 	d.Pos = orPos(d.Pos, it.Pos)
 	b.add(d)
-}
-
-// metaError reports one error of MetaParams.Validate.
-func (b *builder) metaError(it *item, err error) {
-	msg := err.Error()
-	key := leadingWord(msg)
-	if key == "semaphore" {
-		key = "sema"
-	}
-	pos := it.Pos
-	if n := it.Meta.Get(key); n != nil {
-		pos = n.Pos
-		for _, item := range n.Items {
-			if strings.Contains(msg, quote(item.Text)) {
-				pos = item.Pos
-			}
-		}
-	}
-	b.add(schema.Diagnostic{Pos: pos, Resource: it.id, Path: "meta." + key, Message: msg})
 }
 
 // fieldNamed returns the key of the parameter that a message begins with, or "".

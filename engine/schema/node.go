@@ -83,3 +83,31 @@ func (n *Node) Get(key string) *Node {
 	}
 	return nil
 }
+
+// At returns the node at a path such as a.b[0], or the nearest one above it that is
+// there. It is nil only for a nil node.
+func (n *Node) At(path string) *Node {
+	segs, err := parsePath(path)
+	if err != nil {
+		return n
+	}
+	for _, s := range segs {
+		next := n.Get(s.key)
+		if s.list {
+			next = n.item(s.index)
+		}
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return n
+}
+
+// item returns an item of a list, nil if there is none of that number.
+func (n *Node) item(i int) *Node {
+	if n == nil || n.Kind != NodeList || i >= len(n.Items) {
+		return nil
+	}
+	return n.Items[i]
+}

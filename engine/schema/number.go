@@ -132,8 +132,12 @@ func uintWithin(t *Type, u uint64) bool {
 }
 
 // outOfRange reports a whole number outside of the bits and bounds of t, naming
-// the range that holds.
+// the bound or the range that holds.
 func (d *decoder) outOfRange(t *Type, n *Node) {
+	if t.Min != nil && t.Max == nil && strings.HasPrefix(n.Text, "-") {
+		d.mismatch(t, n, "") // what the bits allow is of no interest
+		return
+	}
 	bits := cmpBits(t.Bits)
 	lo, hi := int64(-1)<<(bits-1), uint64(1)<<(bits-1)-1
 	if t.Unsigned {
