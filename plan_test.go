@@ -127,7 +127,7 @@ func TestEmptyPlan(t *testing.T) {
 func TestLoaded(t *testing.T) {
 	var ids []string
 	e, f := from(t, "resources: {noop: [{name: a}, {name: b}]}", mgmt.Options{
-		ConvergedExit: true,
+		ConvergedExit: true, NoAutoGroup: true,
 		Observer: mgmt.Observer{Loaded: func(g *engine.Graph) {
 			for _, id := range g.IDs() {
 				ids = append(ids, id)

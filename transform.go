@@ -13,6 +13,10 @@ import (
 func (s *session) transform(ctx context.Context, g *engine.Graph) (*engine.Graph, error) {
 	notes := &transform.Notes{}
 	g, err := transform.Run(ctx, g, s.e.opt.steps(), notes)
+	if err != nil {
+		return nil, err
+	}
+	s.logGroups(ctx, g)
 	for _, n := range notes.List {
 		level := slog.LevelInfo
 		if n.Kind == transform.Skipped {
@@ -24,7 +28,21 @@ func (s *session) transform(ctx context.Context, g *engine.Graph) (*engine.Graph
 		}
 		s.e.opt.Logger.LogAttrs(ctx, level, n.Kind, attrs...)
 	}
-	return g, err
+	return g, nil
+}
+
+// logGroups says why there are fewer vertices than somebody has declared.
+func (s *session) logGroups(ctx context.Context, g *engine.Graph) {
+	groups, members := 0, 0
+	for _, v := range g.All() {
+		if len(v.Group) > 0 {
+			groups++
+			members += 1 + len(v.Group)
+		}
+	}
+	if groups > 0 {
+		s.e.opt.Logger.LogAttrs(ctx, slog.LevelInfo, "resources run together", slog.Int("resources", members), slog.Int("groups", groups))
+	}
 }
 
 // steps returns the steps that each graph goes through, in order.

@@ -1,0 +1,88 @@
+package mgmt_test
+
+import (
+	"bytes"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// transformed runs a graph until it has converged, and returns what has taken
+// effect and what was logged.
+func transformed(t *testing.T, yaml string, o mgmt.Options) (g *engine.Graph, log string, r mgmt.Report) {
+	t.Helper()
+	var buf syncBuffer
+	o.ConvergedExit = true
+	o.Logger = slog.New(slog.NewTextHandler(&buf, nil))
+	o.Observer.Loaded = func(loaded *engine.Graph) { g = loaded }
+	e, f := from(t, yaml, o)
+	if err := e.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	return g, buf.String(), e.Report()
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// Two that print run as one, and each prints under its own name.
+func TestGroupsRun(t *testing.T) {
+	const yaml = "resources: {print: [{name: a, msg: one}, {name: b, msg: two}]}"
+	g, log, r := transformed(t, yaml, mgmt.Options{})
+	i, ok := engine.FindVertex(g, "print[b]")
+	if g.Len() != 1 || !ok || g.ID(i) != "print[a]" || r.Counts[engine.StateOK] != 1 {
+		t.Errorf("%d vertices, %v", g.Len(), r)
+	}
+	for _, want := range []string{"msg=one resource=print[a]", `msg="print[b]: two" resource=print[a]`, `msg="resources run together" resources=2 groups=1`} {
+		if strings.Count(log, want) != 1 {
+			t.Errorf("%q is not there once:\n%s", want, log)
+		}
+	}
+	if g, _, r := transformed(t, yaml, mgmt.Options{NoAutoGroup: true}); g.Len() != 2 || r.Counts[engine.StateOK] != 2 {
+		t.Errorf("%v without groups", r)
+	}
+}
+
+// A file in a folder that is managed too needs no edge of its own.
+func TestAutomaticEdgesOrder(t *testing.T) {
+	dir := t.TempDir()
+	yaml := `resources: {file: [{name: ` + filepath.Join(dir, "a/b/c") + `, content: x}, {name: ` + filepath.Join(dir, "a/b") + `/}, {name: ` + filepath.Join(dir, "a") + `/}]}`
+	if _, _, r := transformed(t, yaml, mgmt.Options{StateDir: t.TempDir()}); r.Counts[engine.StateOK] != 3 {
+		t.Errorf("%v", r)
+	}
+	g, _, _ := transformed(t, yaml, mgmt.Options{NoAutoEdges: true})
+	if g.EdgeCount() != 0 {
+		t.Errorf("%d edges that nobody wants", g.EdgeCount())
+	}
+}
+
+// What is left out is said.
+func TestLeftOutIsLogged(t *testing.T) {
+	yaml := "resources: {file: [{name: /nowhere/x, state: absent, before: ['file[/nowhere/]']}, {name: /nowhere/, state: absent}]}"
+	_, log, _ := transformed(t, yaml, mgmt.Options{})
+	if lines := strings.Split(log, "\n"); !slices.ContainsFunc(lines, func(l string) bool {
+		return strings.Contains(l, "edge left out") && strings.Contains(l, "step=autoedge") && strings.Contains(l, "file[/nowhere/x] wants file[/nowhere]")
+	}) {
+		t.Errorf("logged is\n%s", log)
+	}
+}
