@@ -154,8 +154,7 @@ func (r *Reactor) brake(v *vertex) {
 
 // hold keeps v from being altered.
 func (r *Reactor) hold(v *vertex, h *Held) {
-	v.held = h
-	v.heldAt = r.now()
+	v.held = &holding{*h, r.now()}
 	r.brake(v)
 	r.opt.Listener.held(v.id, h)
 }
@@ -184,7 +183,14 @@ func (r *Reactor) overBudget(v *vertex) {
 	r.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
 	r.setDue(v, false)
 	r.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.out.took})
+	v.job = nil
 	r.next(v, Run{}, false)
+}
+
+// holding is what holds a vertex, and since when.
+type holding struct {
+	Held
+	at int64
 }
 
 // Resume ends the pause of a resource and lets it go if a brake holds it. With an

@@ -71,8 +71,8 @@ func (r *Reactor) disarm(v *vertex) {
 	if v.alarm > 0 {
 		heap.Remove(&r.alarms, int(v.alarm)-1)
 	}
-	if v.deferred != "" { // nothing else would end that wait
-		v.deferred = ""
+	if v.deferred != notDeferred { // nothing else would end that wait
+		v.deferred = notDeferred
 		r.m.Wake(v.slot)
 	}
 }

@@ -29,7 +29,9 @@ func (s *swap) commit() error {
 		v.index = int32(i)
 	}
 	r.graph, r.byIndex, r.byID = s.g, s.all, s.byID
-	r.generation++
+	if r.generation++; r.generation == 1 {
+		r.forgetLeft()
+	}
 	s.connect()
 	for _, v := range removed {
 		r.remove(v)

@@ -12,6 +12,18 @@ import (
 // looked at after so many times of it.
 const settleFactor = 10
 
+// deferral is what the start of a vertex waits for.
+type deferral uint8
+
+const (
+	notDeferred deferral = iota
+	bySettle
+	byLimit
+)
+
+// String returns the metaparameter.
+func (d deferral) String() string { return [...]string{"", "settle", "limit"}[d] }
+
 // pace says when a vertex may start: the metaparameters settle, limit and burst.
 // It is nil for a vertex that has none of them.
 type pace struct {
@@ -55,22 +67,22 @@ func (p *pace) heard(now int64) {
 
 // wait returns how long a start has to wait, 0 for not at all, and for what. With
 // 0 the run counts as begun.
-func (p *pace) wait(now int64, clock time.Time) (time.Duration, string) {
+func (p *pace) wait(now int64, clock time.Time) (time.Duration, deferral) {
 	if p == nil {
-		return 0, ""
+		return 0, notDeferred
 	}
 	if p.first != 0 {
 		at := min(p.last+int64(p.settle), p.first+settleFactor*int64(p.settle))
 		if at > now {
-			return time.Duration(at - now), "settle"
+			return time.Duration(at - now), bySettle
 		}
 	}
 	if p.bucket != nil && !p.bucket.AllowN(clock, 1) {
 		short := 1 - p.bucket.TokensAt(clock)
-		return time.Duration(short/float64(p.bucket.Limit())*float64(time.Second)) + time.Microsecond, "limit"
+		return time.Duration(short/float64(p.bucket.Limit())*float64(time.Second)) + time.Microsecond, byLimit
 	}
 	p.first, p.last = 0, 0
-	return 0, ""
+	return 0, notDeferred
 }
 
 // putOff takes a start back that has to wait, and reports whether it did.
@@ -82,7 +94,7 @@ func (r *Reactor) putOff(v *vertex) bool {
 	}
 	r.m.Defer(v.slot)
 	r.after(d, v, func() {
-		v.deferred = ""
+		v.deferred = notDeferred
 		r.m.Wake(v.slot)
 	})
 	v.deferred = what
@@ -90,12 +102,12 @@ func (r *Reactor) putOff(v *vertex) bool {
 }
 
 // retryDelay is how long the next retry waits after the given number of failures.
-func (r *Reactor) retryDelay(m *engine.MetaParams, failures int) time.Duration {
+func (r *Reactor) retryDelay(m *engine.MetaParams, failures int32) time.Duration {
 	if m.DelayMax <= 0 {
 		return m.Delay
 	}
 	d := m.Delay
-	for i := 1; i < failures && d < m.DelayMax; i++ {
+	for i := int32(1); i < failures && d < m.DelayMax; i++ {
 		d *= 2
 	}
 	d = min(d, m.DelayMax)

@@ -66,6 +66,7 @@ type Reactor struct {
 	batches    map[string]int32
 	left       leftovers
 	scribe     *scribe
+	undoing    undoing // what undoes the vertices
 	pauses     pauses
 	realizing  *realizing // the Swap that waits; nil for none
 	runs       uint64     // that were reported
@@ -108,6 +109,7 @@ func New(o Options) (*Reactor, error) {
 		leaving:  map[string]*vertex{},
 		batches:  map[string]int32{},
 		scribe:   newScribe(&o),
+		undoing:  undoing{store: o.Store},
 		purse:    purse{Budget: o.MaxChanges},
 		seed:     maphash.MakeSeed(),
 	}, nil

@@ -24,13 +24,13 @@ const (
 type leftovers struct {
 	pending map[string][]pending
 	intent  map[string]bool
-	retries map[string]int
+	retries map[string]int32
 	seen    map[string][]byte // by seenKey; not altered once it was read
 }
 
 // recall reads what an earlier process has left.
 func (r *Reactor) recall(ctx context.Context) error {
-	r.left = leftovers{map[string][]pending{}, map[string]bool{}, map[string]int{}, map[string][]byte{}}
+	r.left = leftovers{map[string][]pending{}, map[string]bool{}, map[string]int32{}, map[string][]byte{}}
 	for _, t := range []struct {
 		table, what string
 		read        func(engine.Record)
@@ -39,8 +39,8 @@ func (r *Reactor) recall(ctx context.Context) error {
 		{tableIntent, "the intents", func(rec engine.Record) { r.left.intent[rec.Key] = true }},
 		{tableSeen, "the received values", func(rec engine.Record) { r.left.seen[rec.Key] = rec.Value }},
 		{tableRetry, "the retries", func(rec engine.Record) {
-			if n, err := strconv.Atoi(string(rec.Value)); err == nil {
-				r.left.retries[rec.Key] = n
+			if n, err := strconv.ParseInt(string(rec.Value), 10, 32); err == nil {
+				r.left.retries[rec.Key] = int32(n)
 			}
 		}},
 	} {
@@ -50,6 +50,9 @@ func (r *Reactor) recall(ctx context.Context) error {
 			}
 			t.read(rec)
 		}
+	}
+	if err := r.undoing.recall(ctx); err != nil {
+		return err
 	}
 	return r.recallPauses(ctx)
 }
@@ -79,8 +82,31 @@ func (r *Reactor) inheritLeft(v *vertex) {
 	}
 }
 
+// forgetLeft forgets what an earlier process has left of names that are not in the
+// first graph: as if they had left it now.
+func (r *Reactor) forgetLeft() {
+	l := &r.left
+	for id, ps := range l.pending {
+		for _, p := range ps {
+			r.scribe.note(tableRefresh, p.key(id), nil)
+		}
+	}
+	for id := range l.intent {
+		r.scribe.note(tableIntent, id, nil)
+	}
+	for id := range l.retries {
+		r.scribe.note(tableRetry, id, nil)
+	}
+	for key := range l.seen {
+		if id, _, _ := strings.Cut(key, keySep); r.byID[id] == nil {
+			r.scribe.note(tableSeen, key, nil)
+		}
+	}
+	l.pending, l.intent, l.retries = nil, nil, nil
+}
+
 // setRetries counts the retries of v, also for the next process.
-func (r *Reactor) setRetries(v *vertex, n int) {
+func (r *Reactor) setRetries(v *vertex, n int32) {
 	if n == v.retries {
 		return
 	}

@@ -71,11 +71,15 @@ func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
 	if err := r.commit(context.WithoutCancel(ctx), vs[0], writes); err != nil {
 		return fmt.Errorf("cannot record the change: %w", err)
 	}
+	for _, v := range vs {
+		r.undoing.settled(v)
+	}
 	return nil
 }
 
 // outcomes adds what has to be written of a run of v that did not fail.
 func (r *Reactor) outcomes(v *vertex, writes []engine.Write) []engine.Write {
+	writes = append(writes, r.undoing.over(v)...)
 	for _, p := range v.job.pending {
 		writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(v.id)})
 	}
@@ -138,7 +142,11 @@ func (r *Reactor) refreshed(v *vertex, changed bool) {
 func (r *Reactor) notifyAll(v *vertex) {
 	for _, f := range v.job.refreshes {
 		t := r.byID[f.target]
-		if t == nil || f.pending.num == 0 {
+		switch {
+		case f.pending.num == 0:
+			continue
+		case t == nil: // it has left meanwhile
+			r.scribe.note(tableRefresh, f.pending.key(f.target), nil)
 			continue
 		}
 		t.acted(f.stale)

@@ -49,16 +49,15 @@ func (u *undoing) has(id string) bool {
 
 // wants reports whether something has to be kept before v is altered.
 func (u *undoing) wants(v *vertex) bool {
-	return v.meta.Reverse && v.abil.Reversible && v.abil.Readable && !u.has(v.id)
+	return v.meta.Reverse && !v.once && v.abil.Reversible && v.abil.Readable && !u.has(v.id)
 }
 
-// keep makes durable what is there now, and where v stands in its graph. It is
-// called by the run of v, after a check that wants a change and before anything
-// is altered; on an error nothing must be. What can't be undone is kept as that,
-// so that nobody takes our own work for what was there before.
-func (u *undoing) keep(ctx context.Context, v *vertex, s standing) error {
+// keep makes durable what is there now, and where v stands in its graph. What
+// can't be undone is kept as that, so that nobody takes our own work for what was
+// there before.
+func (u *undoing) keep(ctx context.Context, v *vertex) error {
 	rev := &engine.Reversal{Kind: v.res.Kind(), Name: v.res.Name()}
-	rev.After, rev.Before = s.neighbours()
+	rev.After, rev.Before = v.job.stand.neighbours(u)
 	var was engine.Res
 	err := protect("Read", func() (err error) {
 		was, err = v.res.(engine.Readable).Read(ctx)
@@ -76,8 +75,8 @@ func (u *undoing) keep(ctx context.Context, v *vertex, s standing) error {
 			return err
 		}
 	}
-	if err := u.store.Commit(ctx, writes); err != nil {
-		return fmt.Errorf("cannot record what is there before the first change, so nothing was changed: %w", err)
+	if err := v.r.commit(ctx, v, writes); err != nil {
+		return fmt.Errorf("what is there before the first change cannot be recorded, so nothing was changed: %w", err)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -126,24 +125,37 @@ func (v *vertex) secretFields() []string {
 	return slices.Sorted(maps.Keys(fields))
 }
 
-// receivedSecrets is what Init.Recv says to a vertex that undoes one which had
-// secrets in plain parameters.
-func receivedSecrets(id string, fields []string) map[string]*engine.Send {
+// hide keeps parameters from being shown whose type is plain, as if they had been
+// received from a secret.
+func (v *vertex) hide(fields []string) {
+	if len(fields) == 0 {
+		return
+	}
+	v.tainted = true
 	m := make(map[string]*engine.Send, len(fields))
 	for _, f := range fields {
-		m[f] = &engine.Send{Res: refID(id), Key: f, Secret: true}
+		m[f] = &engine.Send{Res: refID(v.id), Key: f, Secret: true}
+		if x, err := schema.Get(v.res, f); err == nil {
+			eachText(x, func(s string, _ bool) { v.guard(s) })
+		}
 	}
-	return m
+	v.received.Store(&m)
 }
 
-// over returns what has to be written when v has succeeded: a reversal is over,
-// and what is no longer to be reversed needs nothing kept. When that is durable,
-// forgotten says so.
-func (u *undoing) over(v *vertex, once bool) []engine.Write {
-	if !once && v.meta.Reverse || !u.has(v.id) {
+// over returns what has to be written with the success of v: a reversal is over,
+// and for what is no longer to be reversed nothing is kept. settled is called
+// when that is durable.
+func (u *undoing) over(v *vertex) []engine.Write {
+	if !v.once && v.meta.Reverse || !u.has(v.id) {
 		return nil
 	}
 	return engine.ForgetReversal(v.id)
+}
+
+func (u *undoing) settled(v *vertex) {
+	if v.once || !v.meta.Reverse {
+		u.forgotten(v.id)
+	}
 }
 
 func (u *undoing) forgotten(id string) {
@@ -187,15 +199,17 @@ type standing struct {
 }
 
 // neighbours returns the ids that the vertex comes after and before: the near ones
-// first, and beyond those that keep no order of their own. They are sorted.
-func (s standing) neighbours() (after, before []string) {
+// first, and beyond those of which nothing is kept, or will be. They are sorted.
+func (s standing) neighbours(u *undoing) (after, before []string) {
 	if s.g == nil {
 		return nil, nil
 	}
-	return s.spread(s.g.Pred), s.spread(s.g.Succ)
+	after = s.spread(s.g.Pred, func(v *vertex) bool { return !u.has(v.id) })
+	before = s.spread(s.g.Succ, func(v *vertex) bool { return !v.meta.Reverse })
+	return after, before
 }
 
-func (s standing) spread(row func(int) []int32) []string {
+func (s standing) spread(row func(int) []int32, beyond func(*vertex) bool) []string {
 	var ids []string
 	seen := map[int32]bool{int32(s.at): true}
 	queue := []int32{int32(s.at)}
@@ -205,8 +219,8 @@ func (s standing) spread(row func(int) []int32) []string {
 				continue
 			}
 			seen[i] = true
-			ids = append(ids, s.g.ID(int(i)))
-			if !s.all[i].meta.Reverse {
+			ids = append(ids, s.all[i].id)
+			if beyond(s.all[i]) {
 				queue = append(queue, i)
 			}
 		}

@@ -22,9 +22,10 @@ type job struct {
 	since    int64     // when that began,
 	started  int64     // and when the run did
 	class    Class
+	stand    standing // with the metaparameter reverse
 }
 
-func (j job) notifies() bool { return len(j.refreshes) > 0 }
+func (j *job) notifies() bool { return len(j.refreshes) > 0 }
 
 // outcome is how a run ended.
 type outcome struct {
@@ -35,6 +36,7 @@ type outcome struct {
 
 // settled ends a run that was not necessary: it tells the machine and says so.
 func (r *Reactor) settled(v *vertex, s engine.State) bool {
+	v.job = nil
 	r.m.Done(v.slot, sched.Outcome{State: s})
 	r.setDue(v, false)
 	return true
@@ -53,10 +55,12 @@ func (r *Reactor) skip(v *vertex) bool {
 	}
 	from := r.byID[w.From.ID()]
 	if from != nil && (from.last == engine.StateWouldChange || from.last == engine.StateUnknown) {
+		v.job = &job{}
 		r.takeAsked(v)
 		r.unknown(v, from.id)
 		return r.settled(v, engine.StateUnknown)
 	}
+	v.job = &job{}
 	r.takeAsked(v)
 	err := fmt.Errorf("%s ended without sending %q, which %s needs", w.From.ID(), w.From.Key, w.Field)
 	r.report(v, Run{State: engine.StateFailed, Err: err})
@@ -90,7 +94,7 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 	for _, v := range vs {
 		r.active++
 		v.inRun, v.cutRun = true, cutOne
-		v.job = job{apply: !v.noop, pass: v.pass, pending: v.pending, refreshes: v.refreshes()}
+		v.job = &job{apply: !v.noop, pass: v.pass, pending: v.pending, refreshes: v.refreshes(), stand: r.standing(v)}
 		v.pass = false
 		r.takeAsked(v)
 		v.refresh.Store(v.abil.Refreshable && (len(v.pending) > 0 || v.noop && r.wouldRefresh(v)))

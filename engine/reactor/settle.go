@@ -27,9 +27,10 @@ func (r *Reactor) ran(v *vertex) {
 	if r.ctx.Err() != nil && o.err != nil {
 		r.m.Unready(v.slot) // it has not failed: it is unsettled
 		r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
+		v.job = nil
 		return // cut by the end of Run: no news
 	}
-	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.job.started - v.job.since), Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: v.retries}
+	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.job.started - v.job.since), Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: int(v.retries)}
 	if run.Noop {
 		r.judgeNoop(v, &run)
 	}
@@ -47,6 +48,7 @@ func (r *Reactor) ran(v *vertex) {
 	if !v.job.apply && before != run.State {
 		r.showBelow(v, before)
 	}
+	v.job = nil
 	r.next(v, run, retry)
 }
 
@@ -58,6 +60,7 @@ func (r *Reactor) ranLast(v *vertex) {
 	if v.out.err == nil {
 		r.refreshed(v, !v.out.ok)
 	}
+	v.job = nil
 	if v.gone {
 		r.m.Forgotten(v.slot)
 		r.leave(v)
@@ -113,7 +116,7 @@ func (r *Reactor) retry(v *vertex, run *Run, err error) bool {
 	return true
 }
 
-func more(allowed, tried int) bool { return allowed < 0 || tried < allowed }
+func more(allowed int, tried int32) bool { return allowed < 0 || int(tried) < allowed }
 
 // succeeded carries what a run without an error has to tell to others.
 func (r *Reactor) succeeded(v *vertex, changed bool) {

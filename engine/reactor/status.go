@@ -56,7 +56,7 @@ func (r *Reactor) Statuses(ctx context.Context) (list []Status, err error) {
 }
 
 func (r *Reactor) status(v *vertex) Status {
-	s := Status{Resource: v.id, State: r.m.State(v.slot), Changed: v.changed}
+	s := Status{Resource: v.id, State: r.m.State(v.slot), Changed: int(v.changed)}
 	switch s.State {
 	case engine.StateFailed:
 		s.Err = v.lastErr
@@ -77,8 +77,8 @@ func (r *Reactor) status(v *vertex) Status {
 		switch {
 		case ok:
 			s.BlockedBy = r.bySlot[by].id
-		case v.deferred != "":
-			s.WaitsFor = v.deferred
+		case v.deferred != notDeferred:
+			s.WaitsFor = v.deferred.String()
 		case s.State == engine.StateWaiting:
 			s.WaitsFor = "a free slot"
 		}
@@ -91,9 +91,9 @@ func (r *Reactor) heldNow(v *vertex) *Held {
 	if v.held == nil {
 		return nil
 	}
-	h := *v.held
+	h := v.held.Held
 	if h.For > 0 {
-		h.For = max(1, h.For-time.Duration(r.now()-v.heldAt))
+		h.For = max(1, h.For-time.Duration(r.now()-v.held.at))
 	}
 	return &h
 }

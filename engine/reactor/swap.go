@@ -81,8 +81,10 @@ func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
 	if failed != nil {
 		s.undo(s.fresh)
 		s.restart()
+		return failed
 	}
-	return failed
+	r.pruneUndoing(ctx, g)
+	return nil
 }
 
 func (r *Reactor) lockSwap(ctx context.Context) error {
@@ -158,6 +160,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 		v.recv = make([]wire, len(decl.Recv))
 	}
 	v.guardDeclared()
+	v.hide(decl.Secret)
 	for i, w := range decl.Recv {
 		v.recv[i].Wire = w
 		if _, f, err := a.recvType.At(w.Field); err == nil {

@@ -17,7 +17,8 @@ import (
 )
 
 // vertex is one resource of the running graph. Unless a field says otherwise, it
-// is owned by the loop.
+// is owned by the loop. There may be millions: what few vertices need stands behind
+// a pointer, and small fields stand together.
 type vertex struct {
 	r     *Reactor
 	res   engine.Res
@@ -26,66 +27,70 @@ type vertex struct {
 	slot  int32
 	index int32 // in the present graph
 
-	abil      *abilities
-	shared    *shared       // nil when it shares nothing
-	key       string        // of its batch; empty for none
-	noop      bool          // nothing may be altered
-	inited    bool          // written by Swap, and by who cleans up
-	gone      bool          // it has left the graph
-	suspended bool          // a Swap waits for its end, or it could not be brought back: nothing of it starts
-	resumed   bool          // the Swap has failed: it goes on when it has ended
-	idle      chan struct{} // see idleChan
-	before    *vertex       // the one of the same name that has to end first
-	after     *vertex       // the one of the same name that waits for this one
+	abil   *abilities
+	shared *shared       // nil when it shares nothing
+	key    string        // of its batch; empty for none
+	idle   chan struct{} // see idleChan
+	before *vertex       // the one of the same name that has to end first
+	after  *vertex       // the one of the same name that waits for this one
+
+	noop      bool // nothing may be altered
+	inited    bool // written by Swap, and by who cleans up
+	gone      bool // it has left the graph
+	suspended bool // a Swap waits for its end, or it could not be brought back: nothing of it starts
+	resumed   bool // the Swap has failed: it goes on when it has ended
+
+	inRun    bool
+	yielded  bool         // its slot was given back while it waits in Host
+	last     engine.State // how the last run ended
+	class    Class        // of the last run
+	byGraph  bool         // a graph asks for the next run
+	realized bool         // a run has brought it about
+	once     bool         // it rests after its first success: engine.Vertex.Once
+	rested   bool         // and that was
+	pass     bool         // the next run may change something whatever the budget says
+	deferred deferral     // what its start waits for
+	intent   bool         // an apply was begun and did not succeed since: it counts as a change
+	due      bool         // counted in shared
+	tainted  bool         // it receives a secret
+	assign   bool         // values wait to be assigned
+
+	watching   bool // the goroutine is there
+	watchState watchState
+	rewatch    bool // start it again when the run has ended
+
+	alarm   int32 // place in alarms, from 1; 0 for none
+	retries int32
+	changed int32 // runs that changed something; for the one that never rests
 
 	// the run
-	inRun    bool
-	yielded  bool               // its slot was given back while it waits in Host
-	cutRun   context.CancelFunc // of the run that is going on; nil when it was called
-	worker   *worker            // of the run, with the lead of a batch
-	asked    *asked             // for the next run; nil for nothing but byGraph
-	byGraph  bool               // a graph asks for the next run
-	realized bool               // a run has brought it about
-	once     bool               // it rests after its first success: engine.Vertex.Once
-	rested   bool               // and that was
-	pass     bool               // the next run may change something whatever the budget says
-	class    Class              // of the last run
-	lastRun  uint64             // its ID
-	deferred string             // what its start waits for: settle, limit
-	pace     *pace              // nil if its starts wait for nothing
-	held     *Held              // by which brake; nil for none
-	heldAt   int64
-	fight    *fight       // nil if it was not corrected twice
-	job      job          // written by the loop before the run
-	out      outcome      // written by the run, read by the loop after mailRan
-	last     engine.State // how the last run ended
-	lastErr  error
-	until    string // with StateUnknown: the vertex that has to run first
-	retries  int
-	changed  int   // runs that changed something; for the one that never rests
-	retryAt  int64 // by the reactor's clock, 0 for never
+	job     *job               // written by the loop before the run; nil without one
+	out     outcome            // written by the run, read by the loop after mailRan
+	cutRun  context.CancelFunc // of the run that is going on; nil when it was called
+	worker  *worker            // of the run, with the lead of a batch
+	lastRun uint64             // the ID of the last run
+	lastErr error
+	until   string // with StateUnknown: the vertex that has to run first
+	retryAt int64  // by the reactor's clock, 0 for never
+
+	asked *asked   // for the next run; nil for nothing but byGraph
+	pace  *pace    // nil if its starts wait for nothing
+	held  *holding // by a brake; nil for none
+	fight *fight   // nil if it was not corrected
 
 	// the watch
-	watching   bool          // the goroutine is there
 	watchCtx   *watchContext // while watching
 	watchErr   error         // written by the watch, read by the loop after mailWatched
-	watchState watchState
-	watchTries int
-	startBy    int64 // by the reactor's clock
-	rewatch    bool  // start it again when the run has ended
+	startBy    int64         // by the reactor's clock
+	watchTries int32
 
 	pending []pending // refreshes that wait for its success
-	intent  bool      // an apply was begun and did not succeed since: it counts as a change
 	notify  []*vertex // whom a change of it refreshes
-	due     bool      // counted in shared
-	alarm   int32     // place in alarms, from 1; 0 for none
 
 	// values; see wire.go
 	recv     []wire
 	sendsTo  []target
 	lastSent map[string]value
-	tainted  bool  // it receives a secret
-	assign   bool  // values wait to be assigned
 	refused  error // why received values were refused
 
 	// shared with the resource's goroutines

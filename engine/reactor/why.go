@@ -95,8 +95,8 @@ func (r *Reactor) number(v *vertex, run *Run) {
 	run.ID, run.Generation = r.runs, r.generation
 	v.lastRun = run.ID
 	run.Class = v.class
-	if v.inRun {
-		return // it failed by something else, and the run has its job still
+	if v.inRun || v.job == nil {
+		return // it failed by something else, maybe while it runs
 	}
 	run.Triggers, run.Class = v.job.triggers, v.job.class
 	v.class, v.job.triggers = run.Class, nil

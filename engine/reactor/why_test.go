@@ -352,3 +352,36 @@ func TestBeat(t *testing.T) {
 		}
 	})
 }
+
+// TestLeftoversOfNamesThatAreGone: what an earlier process has left of a name that
+// the first graph does not have is forgotten; of the others it is used up.
+func TestLeftoversOfNamesThatAreGone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		key := func(parts ...string) string { return strings.Join(parts, "\x00") }
+		store := &memStore{recs: map[string]map[string][]byte{
+			"refresh": {key("fake[gone]", "fake[x]", "7"): {1}, key("fake[a]", "fake[x]", "8"): {1}, "nonsense": {1}},
+			"intent":  {"fake[gone]": {1}},
+			"retry":   {"fake[gone]": []byte("3"), "fake[a]": []byte("x")},
+			"seen":    {key("fake[gone]", "want"): {1}},
+		}}
+		w := newWorld()
+		rg := newRig(t, reactor.Options{Store: store})
+		refreshed := false
+		rg.swap(newDecl(t).add("a", &fake{w: w, check: func(_ context.Context, f *fake, _ bool) (bool, error) {
+			refreshed = f.init.Refresh()
+			return true, nil
+		}}))
+		rg.rest()
+		rg.close()
+		if !refreshed {
+			t.Error("a was not refreshed")
+		}
+		delete(store.recs["refresh"], "nonsense")
+		delete(store.recs["retry"], "fake[a]")
+		for table, recs := range store.recs {
+			if len(recs) > 0 {
+				t.Errorf("left in %s: %q", table, recs)
+			}
+		}
+	})
+}
