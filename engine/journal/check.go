@@ -36,7 +36,7 @@ type usage struct {
 
 // meta is what a file begins with.
 type meta struct {
-	pageSize          int64
+	size              int64 // of a page
 	root, free, pages uint64
 	txid              uint64
 }
@@ -57,12 +57,12 @@ func check(f *os.File, limit int64, visit func(bucket, key, value []byte) error)
 		return usage{}, err
 	}
 	u := usage{size: info.Size()}
-	if m.pages > uint64(info.Size()/m.pageSize) {
-		return u, damaged("it has %d bytes and should have at least %d pages of %d", info.Size(), m.pages, m.pageSize)
+	if m.pages > uint64(info.Size()/m.size) {
+		return u, damaged("it has %d bytes and should have at least %d pages of %d", info.Size(), m.pages, m.size)
 	}
 	c := &checker{r: f, meta: m, left: limit, seen: make([]uint64, m.pages/64+1), visit: visit}
 	err = c.all()
-	u.used, u.complete = c.used*m.pageSize, err == nil
+	u.used, u.complete = c.used*m.size, err == nil
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
@@ -88,9 +88,9 @@ func readMeta(f io.ReaderAt) (meta, error) {
 // metaPlaces returns where the two are: at the beginning, and one page after it.
 func metaPlaces(f io.ReaderAt) []int64 {
 	if m, ok := metaAt(f, 0); ok {
-		return []int64{0, m.pageSize}
+		return []int64{0, m.size}
 	}
-	return []int64{int64(os.Getpagesize())}
+	return []int64{pageSize}
 }
 
 func metaAt(f io.ReaderAt, at int64) (meta, bool) {
@@ -106,12 +106,11 @@ func parseMeta(b []byte) (meta, bool) {
 	h := fnv.New64a()
 	_, _ = h.Write(b[:56])
 	m := meta{
-		pageSize: int64(n.Uint32(b[8:])), root: n.Uint64(b[16:]), free: n.Uint64(b[32:]), pages: n.Uint64(b[40:]),
+		size: int64(n.Uint32(b[8:])), root: n.Uint64(b[16:]), free: n.Uint64(b[32:]), pages: n.Uint64(b[40:]),
 		txid: n.Uint64(b[48:]),
 	}
-	size := m.pageSize
 	ok := n.Uint32(b) == boltMagic && n.Uint32(b[4:]) == boltVersion && n.Uint64(b[56:]) == h.Sum64() &&
-		size >= 1024 && size <= 1<<24 && size&(size-1) == 0 && m.pages >= 3
+		m.size >= 1024 && m.size <= 1<<24 && m.size&(m.size-1) == 0 && m.pages >= 3
 	return m, ok
 }
 
@@ -190,12 +189,12 @@ func (c *checker) read(id, count uint64, buf []byte) ([]byte, error) {
 	if id < 2 || id >= c.pages || count > c.pages-id {
 		return nil, damaged("page %d with %d is beyond the %d of the file", id, count, c.pages)
 	}
-	n := int(count) * int(c.pageSize)
+	n := int(count) * int(c.size)
 	if cap(buf) < n {
 		buf = make([]byte, n)
 	}
 	buf = buf[:n]
-	if _, err := c.r.ReadAt(buf, int64(id)*c.pageSize); err != nil {
+	if _, err := c.r.ReadAt(buf, int64(id)*c.size); err != nil {
 		return nil, damaged("page %d: %v", id, err)
 	}
 	return buf, nil
