@@ -26,6 +26,7 @@ func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics
 		b.wire(it)
 		b.references(it)
 	}
+	b.secrets()
 	for _, it := range b.items {
 		b.validate(it)
 	}

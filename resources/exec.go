@@ -42,12 +42,13 @@ type ExecRes struct {
 	init *engine.Init
 	run  *execRun
 
-	Cmd   string   `yaml:"cmd" lang:"cmd" doc:"The command; the name when absent. Without shell and args it is split into words, with quotes and backslashes as in a shell, and nothing else is expanded." mgmt:"identity,nowatch"`
-	Args  []string `yaml:"args" lang:"args" doc:"Arguments, each passed as it is. With them cmd is the program alone, spaces and all; with shell they are $1, $2 and so on." mgmt:"param,nowatch"`
-	Shell string   `yaml:"shell" lang:"shell" doc:"A shell that runs cmd, with -c." mgmt:"param,nowatch"`
+	Cmd   string   `yaml:"cmd" lang:"cmd" doc:"The command; the name when absent. Without shell and args it is split into words, with quotes and backslashes as in a shell, and nothing else is expanded." mgmt:"identity,nowatch,nosecret=env|stdin"`
+	Args  []string `yaml:"args" lang:"args" doc:"Arguments, each passed as it is. With them cmd is the program alone, spaces and all; with shell they are $1, $2 and so on." mgmt:"param,nowatch,nosecret=env|stdin"`
+	Shell string   `yaml:"shell" lang:"shell" doc:"A shell that runs cmd, with -c." mgmt:"param,nowatch,nosecret=env|stdin"`
 
 	Cwd     string            `yaml:"cwd" lang:"cwd" doc:"The folder to run in, / when absent." mgmt:"param,nowatch"`
-	Env     map[string]string `yaml:"env" lang:"env" doc:"The environment of all commands of this resource. Besides it there is only PATH. It is the place for secrets: unlike arguments, others can't see it." mgmt:"param"`
+	Env     map[string]string `yaml:"env" lang:"env" doc:"The environment of all commands of this resource. Besides it there is only PATH. It is a place for secrets: unlike arguments, others can't see it." mgmt:"param"`
+	Stdin   string            `yaml:"stdin" lang:"stdin" doc:"What cmd reads from its standard input; nothing when absent. It is a place for secrets, too." mgmt:"param,nowatch"`
 	User    string            `yaml:"user" lang:"user" doc:"The user, by name or number, to run all commands as." mgmt:"param"`
 	Group   string            `yaml:"group" lang:"group" doc:"The group, by name or number, to run all commands as." mgmt:"param"`
 	Timeout time.Duration     `yaml:"timeout" lang:"timeout" doc:"How long a command (except watchcmd) may take before it is killed and has failed; 0 for no limit, a bare integer is seconds." mgmt:"param,unit=s,nowatch"`
@@ -56,22 +57,22 @@ type ExecRes struct {
 	RefreshOnly bool `yaml:"refreshonly" lang:"refreshonly" doc:"Run only when notified." mgmt:"param,nowatch"`
 
 	Creates  string   `yaml:"creates" lang:"creates" doc:"Do not run if this path exists. It is watched, and must exist after a run." mgmt:"param"`
-	IfCmd    string   `yaml:"ifcmd" lang:"ifcmd" doc:"Run only if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch"`
+	IfCmd    string   `yaml:"ifcmd" lang:"ifcmd" doc:"Run only if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch,nosecret=env"`
 	IfCwd    string   `yaml:"ifcwd" lang:"ifcwd" doc:"The folder to run ifcmd in." mgmt:"param,nowatch"`
-	IfShell  string   `yaml:"ifshell" lang:"ifshell" doc:"A shell that runs ifcmd." mgmt:"param,nowatch"`
+	IfShell  string   `yaml:"ifshell" lang:"ifshell" doc:"A shell that runs ifcmd." mgmt:"param,nowatch,nosecret=env"`
 	IfEquals *string  `yaml:"ifequals" lang:"ifequals" doc:"Do not run if ifcmd ends with exit status 0 and prints exactly this; one final newline does not count." mgmt:"param,nowatch"`
-	NIfCmd   string   `yaml:"nifcmd" lang:"nifcmd" doc:"Do not run if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch"`
+	NIfCmd   string   `yaml:"nifcmd" lang:"nifcmd" doc:"Do not run if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch,nosecret=env"`
 	NIfCwd   string   `yaml:"nifcwd" lang:"nifcwd" doc:"The folder to run nifcmd in." mgmt:"param,nowatch"`
-	NIfShell string   `yaml:"nifshell" lang:"nifshell" doc:"A shell that runs nifcmd." mgmt:"param,nowatch"`
+	NIfShell string   `yaml:"nifshell" lang:"nifshell" doc:"A shell that runs nifcmd." mgmt:"param,nowatch,nosecret=env"`
 	Mtimes   []string `yaml:"mtimes" lang:"mtimes" doc:"Files that must exist. They are watched, and when the modification time of one is not what it was at the last successful run, the command runs whatever the other conditions say." mgmt:"param"`
 
-	DoneCmd   string `yaml:"donecmd" lang:"donecmd" doc:"A command to run after a successful run; if it fails, the run has failed." mgmt:"param,nowatch"`
+	DoneCmd   string `yaml:"donecmd" lang:"donecmd" doc:"A command to run after a successful run; if it fails, the run has failed." mgmt:"param,nowatch,nosecret=env"`
 	DoneCwd   string `yaml:"donecwd" lang:"donecwd" doc:"The folder to run donecmd in." mgmt:"param,nowatch"`
-	DoneShell string `yaml:"doneshell" lang:"doneshell" doc:"A shell that runs donecmd." mgmt:"param,nowatch"`
+	DoneShell string `yaml:"doneshell" lang:"doneshell" doc:"A shell that runs donecmd." mgmt:"param,nowatch,nosecret=env"`
 
-	WatchCmd   string   `yaml:"watchcmd" lang:"watchcmd" doc:"A command that runs all the time; each line that it prints is an event. Its end is a failure of the watch." mgmt:"param"`
+	WatchCmd   string   `yaml:"watchcmd" lang:"watchcmd" doc:"A command that runs all the time; each line that it prints is an event. Its end is a failure of the watch." mgmt:"param,nosecret=env"`
 	WatchCwd   string   `yaml:"watchcwd" lang:"watchcwd" doc:"The folder to run watchcmd in." mgmt:"param"`
-	WatchShell string   `yaml:"watchshell" lang:"watchshell" doc:"A shell that runs watchcmd." mgmt:"param"`
+	WatchShell string   `yaml:"watchshell" lang:"watchshell" doc:"A shell that runs watchcmd." mgmt:"param,nosecret=env"`
 	WatchFiles []string `yaml:"watchfiles" lang:"watchfiles" doc:"Paths to watch; each change is an event." mgmt:"param"`
 }
 

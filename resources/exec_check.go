@@ -7,24 +7,19 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
-
-// argvKeys are the parameters that end up in an argument list, which everybody
-// on the machine can read.
-var argvKeys = []string{
-	"cmd", "args", "shell", "ifcmd", "ifshell", "nifcmd", "nifshell",
-	"donecmd", "doneshell", "watchcmd", "watchshell",
-}
 
 // runKeys are the parameters that make another run when a new value for them is
 // received.
-var runKeys = []string{"cmd", "args", "shell", "cwd", "env", "user", "group"}
+var runKeys = []string{"cmd", "args", "shell", "cwd", "env", "stdin", "user", "group"}
 
 // CheckApply decides whether a run is due, and runs. The conditions are asked
 // under noop too; they are the user's own checks.
@@ -178,11 +173,20 @@ func (x *ExecRes) readMtimes() (map[string]time.Time, error) {
 	return times, nil
 }
 
-// refuseSecrets fails what would show a secret in an argument list.
+// refuseSecrets fails what would show a secret in an argument list. Most of it was
+// refused with the graph; this is for what turns out to be one when it is sent.
 func (x *ExecRes) refuseSecrets() error {
-	for _, k := range argvKeys {
-		if tainted(x.init, k) {
-			return engine.Permanent(fmt.Errorf("%s is received from a secret, and everybody can see the arguments of a process; receive it into env instead", k))
+	if !taintedAny(x.init) {
+		return nil
+	}
+	t, err := schema.OfType(reflect.TypeFor[ExecRes]())
+	if err != nil {
+		return err
+	}
+	for _, f := range t.Fields {
+		if f.NoSecret && tainted(x.init, f.Key, f.GoName) {
+			return engine.Permanent(fmt.Errorf("%s is received from a secret, and everybody can see the arguments of a process; receive it into %s instead",
+				f.Key, strings.Join(f.Instead, " or ")))
 		}
 	}
 	return nil

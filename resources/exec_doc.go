@@ -22,8 +22,12 @@ A command has a process group of its own and a clean environment: ` + "`PATH`" +
 timeout, the end of the program, a change of the graph), it gets SIGTERM, and after ` + "`grace`" + ` it is killed with all that it
 has started.
 
-Secrets belong into ` + "`env`" + `. A secret that is received into a part of an argument list is refused, since everybody on the
-machine can read those. What a command that receives a secret prints is not shown in errors.
+` + "`cmd` reads `stdin`" + ` from its standard input, and nothing without it.
+
+Secrets belong into ` + "`env` or `stdin`" + `: everybody on the machine can read an argument list, so a graph in which a secret is received
+into a part of one is refused. What a command that receives a secret prints is not shown in errors.
+
+    recv: {stdin: "password[app].password"}
 
 ### When it is run
 

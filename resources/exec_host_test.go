@@ -220,6 +220,29 @@ func TestExecHostUser(t *testing.T) {
 	}
 }
 
+// What stdin holds is what cmd reads, and no other command.
+func TestExecHostStdin(t *testing.T) {
+	long := strings.Repeat("0123456789abcdef", 1<<14) // more than a pipe holds
+	r := &ExecRes{Cmd: "cat", Stdin: long, IfCmd: "test -z \"$(cat)\"", IfShell: "/bin/sh"}
+	f := real(t, r)
+	if got := verbs(t, f, r, true); got != "ran" {
+		t.Fatal(got)
+	}
+	if s, ok := f.Sent().(*ExecSends); !ok || s.Stdout != long {
+		t.Error("cmd has read something else")
+	}
+	r = &ExecRes{Cmd: "cat"}
+	f = real(t, r)
+	if verbs(t, f, r, true); f.Sent().(*ExecSends).Stdout != "" {
+		t.Error("there is something to read without stdin")
+	}
+	r = &ExecRes{Cmd: "true", Stdin: long} // one that reads nothing is as well
+	f = real(t, r)
+	if got := verbs(t, f, r, true); got != "ran" {
+		t.Error(got)
+	}
+}
+
 // A secret in the environment is in no argument list, while the command runs.
 func TestExecHostSecretIsInNoArguments(t *testing.T) {
 	const canary = "canary-95ab2c"

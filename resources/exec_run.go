@@ -21,10 +21,11 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 type execCommand struct {
 	what, line, shell, cwd string // what is the key of the parameter
 	args                   []string
+	stdin                  string
 }
 
 func (x *ExecRes) mainCommand() execCommand {
-	c := execCommand{what: "cmd", line: x.Cmd, shell: x.Shell, cwd: x.Cwd, args: x.Args}
+	c := execCommand{what: "cmd", line: x.Cmd, shell: x.Shell, cwd: x.Cwd, args: x.Args, stdin: x.Stdin}
 	if c.line == "" {
 		c.line = x.Name()
 	}
@@ -91,7 +92,7 @@ func (x *ExecRes) hostCommand(c execCommand) (engine.Command, error) {
 		return engine.Command{}, fmt.Errorf("%s: %w", c.what, err)
 	}
 	return engine.Command{
-		Argv: argv, Dir: c.cwd, Env: x.environ(),
+		Argv: argv, Dir: c.cwd, Env: x.environ(), Stdin: []byte(c.stdin),
 		User: x.User, Group: x.Group, Grace: x.Grace,
 	}, nil
 }

@@ -306,7 +306,7 @@ func TestExecRefreshOnlyWithMtimes(t *testing.T) {
 
 func TestExecReceivedValueRunsAgain(t *testing.T) {
 	for key, due := range map[string]bool{
-		"cmd": true, "args": true, "args[1]": true, "env.A": true, "cwd": true, "user": true, "timeout": false, "donecmd": false,
+		"cmd": true, "args": true, "args[1]": true, "env.A": true, "stdin": true, "cwd": true, "user": true, "timeout": false, "donecmd": false,
 	} {
 		r := &ExecRes{Cmd: "one"}
 		_, f := newExec(t, r)
@@ -338,8 +338,49 @@ func TestExecRefusesSecretsInArguments(t *testing.T) {
 	}
 	r := &ExecRes{Cmd: "one"}
 	_, f := newExec(t, r)
-	f.SetRecv(map[string]*engine.Send{"env.TOKEN": {Secret: true}})
+	f.SetRecv(map[string]*engine.Send{"env.TOKEN": {Secret: true}, "stdin": {Secret: true}})
 	want(t, f, r, "ran")
+}
+
+// Every parameter that takes no secret says truly where one goes, and only what
+// ends up in an argument list is one of them.
+func TestExecSaysWhereSecretsGo(t *testing.T) {
+	k, err := engine.DefaultRegistry().Kind("exec")
+	must(t, err)
+	marks := map[string]string{} // by key: what to look for in argv
+	r := &ExecRes{}
+	v := reflect.ValueOf(r).Elem()
+	for _, f := range k.Type.Fields {
+		mark := "mark-" + f.Key
+		switch to := v.FieldByIndex(f.Index); {
+		case to.Kind() == reflect.String:
+			to.SetString(mark)
+		case f.Key == "env":
+			r.Env = map[string]string{"A": mark}
+		case f.Key == "args":
+			r.Args = []string{mark}
+		default:
+			continue
+		}
+		marks[f.Key] = mark
+	}
+	var argv []string
+	for _, c := range r.commands() {
+		words, err := c.argv()
+		must(t, err)
+		argv = append(argv, words...)
+	}
+	for key, mark := range marks {
+		f := k.Type.Field(key)
+		if seen := slices.Contains(argv, mark); seen != f.NoSecret {
+			t.Errorf("%s: in an argument list is %t, takes no secret %t", key, seen, f.NoSecret)
+		}
+		for _, other := range f.Instead {
+			if o := k.Type.Field(other); o == nil || o.NoSecret {
+				t.Errorf("%s sends secrets to %s", key, other)
+			}
+		}
+	}
 }
 
 // The command of a watch has arguments too.

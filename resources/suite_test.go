@@ -132,7 +132,7 @@ func toucher(t *testing.T, dir string, f *enginetest.Fake) {
 
 func TestExecSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "exec", Setup: toucher, Received: []string{"cmd", "args", "env"},
+		Kind: "exec", Setup: toucher, Received: []string{"cmd", "args", "env", "stdin"},
 		New: func(_ *testing.T, dir string) engine.Res {
 			path := filepath.Join(dir, "made")
 			return &ExecRes{Cmd: "touch", Args: []string{path}, Creates: path, Env: map[string]string{"A": "1"}}

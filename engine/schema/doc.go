@@ -38,6 +38,7 @@
 //	    writeonly       can be set, not read
 //	    required        must be given
 //	    nowatch         a new received value needs no restart of Watch
+//	    nosecret=a|b    others on the machine can see it: a secret is received into a or b instead
 //	    enum=a|b|c      the only values
 //	    unit=ms         what a bare integer of a duration means (ns us ms s m h; default s)
 //	    min=N, max=N    bounds of an int, float, size or duration, or of the length of a string, list or map

@@ -57,6 +57,11 @@ func (f *Field) tagItem(item string) (err error) {
 		f.Required = true
 	case "nowatch":
 		f.NoWatch = true
+	case "nosecret":
+		f.NoSecret = true
+		if arg != "" {
+			f.Instead = strings.Split(arg, "|")
+		}
 	case "enum":
 		return leaf.setEnum(arg)
 	case "unit":

@@ -81,8 +81,10 @@ type Field struct {
 	Role       Role
 	Doc        string
 	Required   bool
-	NoWatch    bool // a new received value needs no restart of Watch
-	Default    any  // the value that absence means, as Encode gives it; nil when it is the zero value
+	NoWatch    bool     // a new received value needs no restart of Watch
+	NoSecret   bool     // others on the machine can see it, so no secret is received into it
+	Instead    []string // keys that take a secret instead; with NoSecret
+	Default    any      // the value that absence means, as Encode gives it; nil when it is the zero value
 	HasDefault bool
 
 	ord int // its place in Type.Fields, where the type is indexed

@@ -72,8 +72,8 @@ func TestFieldAliases(t *testing.T) {
 func TestOfTypeRolesAndDoc(t *testing.T) {
 	type roles struct {
 		A int           `yaml:"a" mgmt:"identity,required" doc:"The a."`
-		B int           `yaml:"b" mgmt:"param,nowatch"`
-		C int           `yaml:"c" mgmt:"init"`
+		B int           `yaml:"b" mgmt:"param,nowatch,nosecret=a|c"`
+		C int           `yaml:"c" mgmt:"init,nosecret"`
 		D int           `yaml:"d" mgmt:"readonly"`
 		E int           `yaml:"e" mgmt:"writeonly, min=-5, max=7"`
 		F time.Duration `yaml:"f" mgmt:"min=100,unit=ms,max=2d"`
@@ -90,6 +90,10 @@ func TestOfTypeRolesAndDoc(t *testing.T) {
 	}
 	if f := ty.Field("a"); !f.Required || f.Doc != "The a." || f.NoWatch || !ty.Field("b").NoWatch {
 		t.Error("required, doc or nowatch is wrong")
+	}
+	if a, b, c := ty.Field("a"), ty.Field("b"), ty.Field("c"); a.NoSecret || !b.NoSecret || !c.NoSecret ||
+		len(b.Instead) != 2 || b.Instead[1] != "c" || c.Instead != nil {
+		t.Error("nosecret is wrong")
 	}
 	for key, want := range map[string]string{
 		"e": "a whole number from -5 to 7",
