@@ -1,12 +1,14 @@
 package resources
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
 // undoOf returns what undoes a resource, by the way that the engine takes: what
@@ -106,7 +108,7 @@ func (c *reversing) run(t *testing.T) {
 	place(&r.Path)
 	place(&r.Dirname)
 	place(&r.Source)
-	was := have(t, dir+"/t")
+	was, owner := have(t, dir+"/t"), fileOwner(dir+"/t/f")
 	begin(t, "file", r)
 	before, err := r.Read(t.Context())
 	must(t, err)
@@ -133,12 +135,24 @@ func (c *reversing) run(t *testing.T) {
 	if got := have(t, dir+"/t"); c.ends == nil && got != was {
 		t.Errorf("after it is undone there is\n%s\nand not\n%s", got, was)
 	}
+	if got := fileOwner(dir + "/t/f"); c.ends == nil && got != owner {
+		t.Errorf("after it is undone it belongs to %s and not to %s", got, owner)
+	}
 	if said := strings.Join(f.Logs(), "\n"); !strings.Contains(said, c.log) || c.log == "" && said != "" {
 		t.Errorf("it said %q and not %q", said, c.log)
 	}
 	if got := verbs(t, f, undo, true); got != "" {
 		t.Errorf("a second time it did %q", got)
 	}
+}
+
+// fileOwner returns whose the thing at a path is; empty for nobody's.
+func fileOwner(path string) string {
+	st, err := atomicfile.Follow(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(st.UID, st.GID)
 }
 
 // alterTree is grow, and removes what has a minus before it.

@@ -49,7 +49,7 @@ func (u *undoing) has(id string) bool {
 
 // wants reports whether something has to be kept before v is altered.
 func (u *undoing) wants(v *vertex) bool {
-	return v.meta.Reverse && !v.once && v.abil.Reversible && v.abil.Readable && !u.has(v.id)
+	return v.meta.Reverse && v.abil.Reversible && v.abil.Readable && !u.has(v.id)
 }
 
 // keep makes durable what is there now, and where v stands in its graph. What
@@ -142,18 +142,18 @@ func (v *vertex) hide(fields []string) {
 	v.received.Store(&m)
 }
 
-// over returns what has to be written with the success of v: a reversal is over,
-// and for what is no longer to be reversed nothing is kept. settled is called
-// when that is durable.
+// over returns what has to be written with the success of v: nothing is kept any
+// more if it is a reversal, or is no longer to be reversed. settled is called when
+// that is durable.
 func (u *undoing) over(v *vertex) []engine.Write {
-	if !v.once && v.meta.Reverse || !u.has(v.id) {
+	if v.meta.Reverse || !u.has(v.id) {
 		return nil
 	}
 	return engine.ForgetReversal(v.id)
 }
 
 func (u *undoing) settled(v *vertex) {
-	if v.once || !v.meta.Reverse {
+	if !v.meta.Reverse {
 		u.forgotten(v.id)
 	}
 }

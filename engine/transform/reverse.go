@@ -1,0 +1,227 @@
+package transform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+// What a note of Reverse is about, beside EdgeAdded and EdgeLeftOut.
+const (
+	Reversing   = "reversing"    // the vertex undoes what has left the graph
+	NotReversed = "not reversed" // what has left the graph stays as it is
+	reverseName = "reverse"      // of the step and the edges
+	noRecords   = "reading what was kept for reverse: "
+)
+
+// Undoing says where Reverse finds what it needs.
+type Undoing struct {
+	Store    engine.Store     // what the reactor has kept; only read
+	Registry *engine.Registry // makes the kinds
+	Noop     bool             // the graph as a whole only looks, so nothing is undone either
+}
+
+// Reverse is the step that undoes what has left the graph: for each id of which
+// something is kept, and which the graph does not have, it adds a vertex of that
+// id that brings back what was there before the first change. The vertex does so
+// once (Vertex.Once); when it has succeeded the reactor forgets what was kept,
+// and the next graph is without it.
+//
+// What undoes two resources does so in the opposite order of theirs. What remains
+// and came after the one that has left comes before what undoes it: it shall need
+// that no longer. What remains and came before it comes after: so it is undone
+// while that is still as it was. These edges give way in this order, the last
+// ones first, where they would close a cycle.
+//
+// It stands behind AutoEdge, since what it adds has its order already, and before
+// AutoGroup, since the members of a group are no vertices any more.
+//
+// What can't be undone, because its kind is not there any more or what was kept
+// is damaged, costs nothing but that: there is a note, and what was kept is left
+// for a better day. The same holds for a Store that can't be read.
+func Reverse(o Undoing) Step {
+	return Step{Name: reverseName, Apply: o.apply}
+}
+
+func (o Undoing) apply(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
+	left := o.left(ctx, g, n)
+	if len(left) == 0 {
+		return g, context.Cause(ctx)
+	}
+	c := g.Clone()
+	added := o.add(ctx, c, left, n)
+	if ctx.Err() != nil || len(added) == 0 {
+		return g, context.Cause(ctx)
+	}
+	return ordered(c, wanted(c, added), n), nil
+}
+
+// left returns what was kept of resources that are not in the graph, by id.
+func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string]*engine.Reversal {
+	left := map[string]*engine.Reversal{}
+	for rec, err := range o.Store.Records(ctx, engine.TableReversal) {
+		if err != nil {
+			n.Tell(NotReversed, noRecords+err.Error())
+			return nil
+		}
+		if _, ok := g.Index(rec.Key); ok {
+			continue
+		}
+		rev, err := engine.DecodeReversal(rec)
+		if err == nil && rev.Why != "" {
+			err = errors.New(rev.Why)
+		}
+		if err != nil {
+			n.Tell(NotReversed, err.Error(), rec.Key)
+			continue
+		}
+		left[rec.Key] = rev
+	}
+	return left
+}
+
+// add adds the vertices, in the order of their ids, and returns what was kept of
+// each by its index.
+func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*engine.Reversal, n *Notes) map[int]*engine.Reversal {
+	added := map[int]*engine.Reversal{}
+	seen := 0
+	for rec, err := range o.Store.Records(ctx, engine.TableImage) {
+		if err != nil {
+			n.Tell(NotReversed, noRecords+err.Error())
+			return nil
+		}
+		rev := left[rec.Key]
+		if rev == nil {
+			continue
+		}
+		seen++
+		v, err := o.undo(rec, rev)
+		if err != nil {
+			n.Tell(NotReversed, err.Error(), rec.Key)
+			continue
+		}
+		if i, err := c.Add(rec.Key, v); err == nil {
+			added[i] = rev
+			n.Explain(Reversing, func() string { return "it has left the graph" }, rec.Key)
+		}
+	}
+	if seen < len(left) {
+		n.Tell(NotReversed, fmt.Sprintf("of %d resources that have left, what was there before is lost", len(left)-seen))
+	}
+	return added
+}
+
+func (o Undoing) undo(rec engine.Record, rev *engine.Reversal) (*engine.Vertex, error) {
+	img, err := engine.DecodeImage(rec)
+	if err != nil {
+		return nil, err
+	}
+	res, err := img.Undo(o.Registry.New, rev, o.Noop)
+	if err != nil {
+		return nil, err
+	}
+	return &engine.Vertex{Res: res, Once: true, Secret: img.Secret}, nil
+}
+
+// order is an edge that Reverse wants.
+type order struct {
+	from, to int
+	reason   string
+}
+
+// The classes of wanted edges, the most wanted first.
+const (
+	amongUndone = "what is undone is so in the opposite order"
+	beforeUndo  = "it came after, and shall need that no longer"
+	afterUndo   = "it came before, and is still as it was then"
+)
+
+// wanted returns the edges, the most wanted first. One end of each at least is
+// among those that were added, so the graph has none of them yet.
+func wanted(c *engine.Graph, added map[int]*engine.Reversal) []order {
+	var classes [3][]order
+	seen := map[[2]int]bool{}
+	want := func(class, from, to int, reason string) {
+		if key := [2]int{from, to}; from != to && !seen[key] {
+			seen[key] = true
+			classes[class] = append(classes[class], order{from, to, reason})
+		}
+	}
+	for x := range c.Len() {
+		rev := added[x]
+		if rev == nil {
+			continue
+		}
+		for _, i := range indices(c, rev.After) {
+			if added[i] != nil {
+				want(0, x, i, amongUndone)
+			} else {
+				want(2, x, i, afterUndo)
+			}
+		}
+		for _, i := range indices(c, rev.Before) {
+			if added[i] != nil {
+				want(0, i, x, amongUndone)
+			} else {
+				want(1, i, x, beforeUndo)
+			}
+		}
+	}
+	return slices.Concat(classes[:]...)
+}
+
+func indices(c *engine.Graph, ids []string) []int {
+	var list []int
+	for _, id := range ids {
+		if i, ok := c.Index(id); ok {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// ordered returns the graph with the edges, but for those that would close a
+// cycle with more wanted ones.
+func ordered(c *engine.Graph, edges []order, n *Notes) *engine.Graph {
+	whole := joined(c, edges)
+	if _, err := whole.Sort(); err != nil {
+		edges = admissible(c, core(whole), edges, n)
+		whole = joined(c, edges)
+	}
+	for _, e := range edges {
+		n.Explain(EdgeAdded, func() string { return e.reason }, c.ID(e.from), c.ID(e.to))
+	}
+	return whole
+}
+
+// admissible takes the edges one after the other and leaves out those that would
+// close a cycle; on says which vertices could be on one.
+func admissible(c *engine.Graph, on []bool, edges []order, n *Notes) []order {
+	s := newSeeker(c, on)
+	var taken []order
+	for _, e := range edges {
+		from, to := int32(e.from), int32(e.to)
+		if on[from] && on[to] {
+			if why := s.refusal(wish{from: from, to: to}); why != "" {
+				n.Tell(EdgeLeftOut, e.reason+", but "+why, c.ID(e.from), c.ID(e.to))
+				continue
+			}
+			s.add(from, to)
+		}
+		taken = append(taken, e)
+	}
+	return taken
+}
+
+func joined(c *engine.Graph, edges []order) *engine.Graph {
+	whole := c.Clone()
+	whole.Grow(0, len(edges))
+	for _, e := range edges {
+		_ = whole.Connect(graph.Edge{From: e.from, To: e.to, Name: reverseName, Implied: true}) // the ends are there, and are two
+	}
+	return whole
+}
