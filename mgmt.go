@@ -58,7 +58,7 @@ type Options struct {
 
 	Registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
 	World    engine.World     // in memory when nil
-	Store    engine.Store     // in memory when nil
+	Store    engine.Store     // a journal in StateDir when nil, in memory if there is none
 
 	// StateDir is where resources keep state; a temporary folder that is removed
 	// at the end of Run when empty.
@@ -138,6 +138,7 @@ type Engine struct {
 
 	ready   chan struct{} // closed when the next two are set
 	reactor *reactor.Reactor
+	history *journal.History
 	host    *host.Host
 
 	grace  time.Duration // see timeGrace
@@ -195,9 +196,6 @@ func New(o Options) (*Engine, error) {
 	}
 	if o.World == nil {
 		o.World = memory.New()
-	}
-	if o.Store == nil {
-		o.Store = journal.NewMemory()
 	}
 	if o.Program == "" {
 		o.Program = "mgmt"

@@ -47,11 +47,14 @@ func (e *Engine) open(ctx context.Context) (*session, error) {
 		state = dir
 		s.closers = append(s.closers, remove)
 	}
-	var err error
+	store, err := s.openStore()
+	if err != nil {
+		return nil, errors.Join(err, s.closeAll())
+	}
 	// The host outlives ctx: it ends with close, after the reactor.
 	if s.host, err = host.New(context.WithoutCancel(ctx), host.Options{Logger: e.opt.Logger}); err == nil {
 		s.closers = append(s.closers, s.host.Close)
-		s.reactor, err = reactor.New(e.reactorOptions(s, state))
+		s.reactor, err = reactor.New(e.reactorOptions(s, state, store))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
@@ -61,11 +64,11 @@ func (e *Engine) open(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-func (e *Engine) reactorOptions(s *session, state string) reactor.Options {
+func (e *Engine) reactorOptions(s *session, state string, store engine.Store) reactor.Options {
 	o := &e.opt
 	return reactor.Options{
 		Program: o.Program, Version: o.Version, Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname),
-		Host: s.host, World: o.World, Store: o.Store,
+		Host: s.host, World: o.World, Store: store,
 		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
 		MaxChanges: o.MaxChanges, Fight: *cmp.Or(o.Fight, new(reactor.DefaultFight())),

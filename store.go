@@ -1,0 +1,57 @@
+package mgmt
+
+import (
+	"errors"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/journal"
+)
+
+// journalFile is the file in StateDir that has what must survive a crash.
+const journalFile = "journal.db"
+
+// openStore returns what keeps the records of the run, and the history: in StateDir
+// if there is one, else in memory. Where that cannot be written the run goes on in
+// memory, and says so: who repairs a machine whose disk is full must not be stopped
+// by that disk.
+func (s *session) openStore() (engine.Store, error) {
+	o := &s.e.opt
+	if o.StateDir == "" || o.readOnly || o.Store != nil {
+		s.keepHistory(journal.NewHistory(journal.HistoryOptions{}))
+		if o.Store != nil {
+			return o.Store, nil
+		}
+		return journal.NewMemory(), nil
+	}
+	path := filepath.Join(o.StateDir, journalFile)
+	j, err := journal.Open(path, journal.Options{Log: o.Logger})
+	switch {
+	case err == nil:
+		s.closers = append(s.closers, j.Close)
+		s.e.history = j.History()
+		return j, nil
+	case errors.Is(err, journal.ErrUnwritable), errors.Is(err, journal.ErrFull):
+		o.Logger.Warn("THE STATE FOLDER CANNOT BE WRITTEN: refreshes that are pending, pauses and the history are lost when the program ends",
+			slog.String("path", path), slog.Any("error", err))
+		s.keepHistory(journal.NewHistory(journal.HistoryOptions{}))
+		return journal.NewMemory(), nil
+	default:
+		return nil, err
+	}
+}
+
+func (s *session) keepHistory(h *journal.History) {
+	s.e.history = h
+	s.closers = append(s.closers, h.Close)
+}
+
+// History returns what has happened, in this and, if there is a StateDir, in
+// earlier runs; nil if Run has failed at its start. It waits for Run, and may be
+// used until that returns. What is in it is up to its users: the engine itself
+// writes nothing there.
+func (e *Engine) History() *journal.History {
+	<-e.ready
+	return e.history
+}
