@@ -231,6 +231,18 @@ func TestMetaParams(t *testing.T) {
 	}
 }
 
+// TestMetaParamsOutright: it means the same, and says so.
+func TestMetaParamsOutright(t *testing.T) {
+	m := engine.DefaultMetaParams().Outright()
+	if !*m.AutoEdge || !*m.AutoGroup || m.Drift != engine.DriftFix || m.Noop != nil {
+		t.Errorf("the defaults are %+v", m)
+	}
+	m = (&engine.MetaParams{AutoEdge: new(false), AutoGroup: new(false), Drift: engine.DriftReport, Retry: 3}).Outright()
+	if *m.AutoEdge || *m.AutoGroup || m.Drift != engine.DriftReport || m.Retry != 3 {
+		t.Errorf("what was said is %+v", m)
+	}
+}
+
 // TestMetaParamsCmp: every field counts, both ways.
 func TestMetaParamsCmp(t *testing.T) {
 	yes := true

@@ -29,9 +29,9 @@ type MetaParams struct {
 	Rewatch    bool          `yaml:"rewatch" doc:"When it has failed for good, every new graph makes it try again, even one that declares it just the same."`
 	Realize    bool          `yaml:"realize" doc:"A graph without this resource takes effect only after it has been brought about once, or has failed for good."`
 	Reverse    bool          `yaml:"reverse" doc:"When the resource leaves the graph, bring back what was there before its first change."`
-	AutoEdge   *bool         `yaml:"autoedge" doc:"Take part in automatic edges (true if absent)."`
-	AutoGroup  *bool         `yaml:"autogroup" doc:"Allow to be run as a member of a group (true if absent)."`
-	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"What to do when the thing is not as declared: fix it (if absent), or report: say so, and repair nothing, ever."`
+	AutoEdge   *bool         `yaml:"autoedge" doc:"Take part in automatic edges."`
+	AutoGroup  *bool         `yaml:"autogroup" doc:"Allow to be run as a member of a group."`
+	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"What to do when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
 	Export     []string      `yaml:"export" doc:"For which hosts to publish the resource; * for all."`
 	Hidden     bool          `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool          `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
@@ -48,6 +48,17 @@ const (
 
 // DefaultMetaParams returns what absent metaparameters mean.
 func DefaultMetaParams() *MetaParams { return &MetaParams{} }
+
+// Outright returns metaparameters that say of everything what they mean: what is
+// absent and has a meaning is set. It is what the reference shows as defaults.
+func (m *MetaParams) Outright() *MetaParams {
+	c := *m
+	c.AutoEdge, c.AutoGroup = new(m.AutoEdges()), new(m.AutoGroups())
+	if c.Drift == "" {
+		c.Drift = DriftFix
+	}
+	return &c
+}
 
 // AutoEdges reports whether the resource takes part in automatic edges.
 func (m *MetaParams) AutoEdges() bool { return m.AutoEdge == nil || *m.AutoEdge }

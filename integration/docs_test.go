@@ -1,7 +1,10 @@
 package integration_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -97,6 +100,54 @@ func TestGraphsInTheDocs(t *testing.T) {
 	}
 	if n < 4 {
 		t.Errorf("%d graphs found in the docs", n)
+	}
+}
+
+// TestRunsInTheDocs runs every graph of the pages that is followed by a text with
+// the command and what it says: its lines come in that order, and the last one
+// may be an exit code. Each runs in a folder of its own instead of /tmp/mgmt-meta.
+func TestRunsInTheDocs(t *testing.T) {
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, page := range pages(t) {
+		list := blocks(t, page)
+		for i, b := range list[:max(0, len(list)-1)] {
+			next := list[i+1]
+			command, want, ok := strings.Cut(strings.TrimPrefix(next.text, "$ mgmt "), "\n")
+			if b.lang != "yaml" || next.lang != "text" || !ok || !strings.HasPrefix(next.text, "$ mgmt run ") {
+				continue
+			}
+			n++
+			name, _, _ := strings.Cut(b.text, "\n")
+			t.Run(filepath.Base(page)+" "+name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				moved := strings.NewReplacer("/tmp/mgmt-meta", filepath.Join(dir, "meta"))
+				if err := os.WriteFile(filepath.Join(dir, "graph.yaml"), []byte(moved.Replace(b.text)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "mgmt"), append(strings.Fields(command), "--prefix", "state")...)
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+					t.Fatal(err)
+				}
+				rest := string(out) + fmt.Sprintf("exit code %d\n", cmd.ProcessState.ExitCode())
+				for line := range strings.Lines(moved.Replace(want)) {
+					_, after, ok := strings.Cut(rest, strings.TrimSuffix(line, "\n"))
+					if !ok {
+						t.Fatalf("%q is missing or too early in:\n%s", line, out)
+					}
+					rest = after
+				}
+			})
+		}
+	}
+	if n < 8 {
+		t.Errorf("%d runs found in the docs", n)
 	}
 }
 

@@ -48,7 +48,7 @@ func graphSchema() ([]byte, error) {
 }
 
 func metaType() (*schema.Type, error) {
-	t, err := schema.Of(engine.DefaultMetaParams())
+	t, err := schema.Of(engine.DefaultMetaParams().Outright())
 	if err != nil {
 		return nil, fmt.Errorf("the metaparameters: %w", err)
 	}

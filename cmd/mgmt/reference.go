@@ -96,11 +96,29 @@ func referencePages(root *cobra.Command) (map[string]string, error) {
 
 // fieldTable lists the fields of a type.
 func fieldTable(t *schema.Type) string {
-	rows := []string{"| key | type | meaning |", "| --- | --- | --- |"}
+	rows := []string{"| key | type | default | meaning |", "| --- | --- | --- | --- |"}
 	for _, f := range t.Fields {
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |", f.Key, tableCell(derive.TypeName(f.Type)), tableCell(f.Doc)))
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", f.Key, tableCell(derive.TypeName(f.Type)), defaultCell(f), tableCell(f.Doc)))
 	}
 	return strings.Join(rows, "\n")
+}
+
+// defaultCell writes the default of a field: a zero too, unless nothing is
+// something else.
+func defaultCell(f *schema.Field) string {
+	if text := derive.DefaultText(f); text != "" || f.Type.Optional {
+		return text
+	}
+	switch f.Type.Kind {
+	case schema.KindBool:
+		return "`false`"
+	case schema.KindInt, schema.KindFloat, schema.KindDuration:
+		return "`0`"
+	case schema.KindList:
+		return "`[]`"
+	default:
+		return ""
+	}
 }
 
 // verbPages returns a section for each verb.

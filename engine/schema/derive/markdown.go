@@ -82,7 +82,7 @@ func table(b *strings.Builder, t *schema.Type, none string) {
 	for r := range rows(t, "") {
 		f := r.field
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n",
-			r.path, cell(TypeName(f.Type)), code(defaultText(f)), roleText(f), cell(f.Doc))
+			r.path, cell(TypeName(f.Type)), DefaultText(f), roleText(f), cell(f.Doc))
 	}
 }
 
@@ -105,6 +105,10 @@ func code(s string) string {
 
 // maxDefault bounds the default that a page shows.
 const maxDefault = 40
+
+// DefaultText writes the default of a field for a cell of a table; it is empty
+// when there is none.
+func DefaultText(f *schema.Field) string { return code(defaultText(f)) }
 
 func defaultText(f *schema.Field) string {
 	if !f.HasDefault {
