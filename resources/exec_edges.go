@@ -35,7 +35,7 @@ func (x *ExecRes) UIDs() []engine.ResUID {
 // which something is made, the user and the group, and the packages that have the
 // programs. What nobody manages is no edge.
 func (x *ExecRes) AutoEdges() (engine.AutoEdge, error) {
-	w := &wants{base: engine.UIDOf(x)}
+	w := newWants(x, 4, 2)
 	var paths, args []string
 	for _, c := range x.commands() {
 		if c.line == "" {

@@ -17,6 +17,11 @@ type wants struct {
 	asked  int      // how many things stood before the paths in the last question
 }
 
+// newWants makes room for some things and paths.
+func newWants(r engine.Res, things, paths int) *wants {
+	return &wants{base: engine.UIDOf(r), things: make([]engine.ResUID, 0, things+paths), paths: make([]string, 0, paths)}
+}
+
 // path asks for a path, or else the nearest managed folder above it.
 func (w *wants) path(p string) {
 	if path.IsAbs(p) {

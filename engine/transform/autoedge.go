@@ -22,11 +22,13 @@ func AutoEdge() Step {
 const autoName = "auto" // of the edges
 
 func autoEdge(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
-	a := &asking{g: g, n: n, shelves: newShelves(g)}
+	a := &asking{g: g, n: n}
 	edgeable := a.edgeable()
+	a.shelves, a.wanted = newShelves(g, len(edgeable)), make([]wish, 0, len(edgeable))
 	for _, v := range edgeable {
 		a.describe(v)
 	}
+	a.shelves.label(a.skip)
 	for at, v := range edgeable {
 		if at%1024 == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -88,9 +90,12 @@ func (a *asking) describe(v int32) {
 		return nil
 	})
 	if err != nil {
-		a.n.Tell(Skipped, err.Error(), a.g.ID(int(v)))
+		a.skip(v, err)
 	}
 }
+
+// skip says that something that vertex v says of itself can't be used.
+func (a *asking) skip(v int32, err error) { a.n.Tell(Skipped, err.Error(), a.g.ID(int(v))) }
 
 // ask adds what a vertex wants, all of it or, if it does something wrong, nothing.
 func (a *asking) ask(v int32) {
@@ -98,7 +103,7 @@ func (a *asking) ask(v int32) {
 	err := guarded("AutoEdges", func() error { return a.listen(v, before) })
 	if err != nil {
 		a.wanted = a.wanted[:before]
-		a.n.Tell(Skipped, err.Error(), a.g.ID(int(v)))
+		a.skip(v, err)
 	}
 }
 

@@ -13,8 +13,9 @@ import (
 // graph.
 type shelves struct {
 	g      *engine.Graph
-	byType map[reflect.Type]*shelf
-	budget int // how many UIDs without a hash may still be compared
+	list   []*shelf // few: one for each type
+	room   int      // for the things of the first one, as a rule the files
+	budget int      // how many UIDs without a hash may still be compared
 }
 
 // maxCompared bounds what UIDs without hashes cost: a second at most.
@@ -22,9 +23,11 @@ const maxCompared = 1 << 24
 
 var errTooMany = errors.New("too many UIDs without a method Hash to compare, give them one")
 
+// shelf has the UIDs of one type.
 type shelf struct {
+	typ    reflect.Type
 	things []thing
-	first  map[string]int32 // by hash: the one put there last
+	first  map[string]int32 // by hash: the one put there last; nil where there is none
 }
 
 // thing is one UID of one vertex.
@@ -36,8 +39,19 @@ type thing struct {
 
 type hashed interface{ Hash() string }
 
-func newShelves(g *engine.Graph) *shelves {
-	return &shelves{g: g, byType: map[reflect.Type]*shelf{}, budget: maxCompared}
+var hashType = reflect.TypeFor[hashed]()
+
+func newShelves(g *engine.Graph, room int) *shelves {
+	return &shelves{g: g, room: room, budget: maxCompared}
+}
+
+func (s *shelves) of(t reflect.Type) *shelf {
+	for _, sh := range s.list {
+		if sh.typ == t {
+			return sh
+		}
+	}
+	return nil
 }
 
 // put notes that vertex v is what the UID names.
@@ -46,20 +60,38 @@ func (s *shelves) put(u engine.ResUID, v int32) {
 	if t == nil {
 		return
 	}
-	sh := s.byType[t]
+	sh := s.of(t)
 	if sh == nil {
-		sh = &shelf{first: map[string]int32{}}
-		s.byType[t] = sh
+		sh = &shelf{typ: t, things: make([]thing, 0, s.room)}
+		s.list, s.room = append(s.list, sh), 0
 	}
-	th := thing{uid: u, vertex: v, next: -1}
-	if h, ok := u.(hashed); ok {
-		key := h.Hash()
-		if first, there := sh.first[key]; there {
-			th.next = first
+	sh.things = append(sh.things, thing{uid: u, vertex: v, next: -1})
+}
+
+// label makes it possible to look the things up by their hashes. It is called
+// after the last put. A UID whose Hash panics is named to skip and not found.
+func (s *shelves) label(skip func(v int32, err error)) {
+	for _, sh := range s.list {
+		if !sh.typ.Implements(hashType) {
+			continue
 		}
-		sh.first[key] = int32(len(sh.things))
+		sh.first = make(map[string]int32, len(sh.things))
+		for i := range sh.things {
+			th := &sh.things[i]
+			if err := guarded("Hash", func() error { sh.label(int32(i)); return nil }); err != nil {
+				skip(th.vertex, err)
+			}
+		}
 	}
-	sh.things = append(sh.things, th)
+}
+
+func (sh *shelf) label(i int32) {
+	th := &sh.things[i]
+	key := th.uid.(hashed).Hash()
+	if first, there := sh.first[key]; there {
+		th.next = first
+	}
+	sh.first[key] = i
 }
 
 // find returns the vertex that a UID names, other than the one that asks; -1 for
@@ -67,7 +99,7 @@ func (s *shelves) put(u engine.ResUID, v int32) {
 // in which they were declared.
 func (s *shelves) find(u engine.ResUID, asker int32) (int32, error) {
 	best := int32(-1)
-	sh := s.byType[reflect.TypeOf(u)]
+	sh := s.of(reflect.TypeOf(u))
 	if sh == nil {
 		return best, nil
 	}
