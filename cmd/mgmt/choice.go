@@ -44,10 +44,20 @@ func orList(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// meant asks whether one of some words was meant, or returns "".
+// meant asks whether one of some words was meant, or returns "": the one that is
+// spelled much like it, else the first that begins with it.
 func meant(word string, words []string) string {
-	if near := schema.Nearest(word, words); near != "" {
-		return fmt.Sprintf(" (did you mean %q?)", near)
+	near := schema.Nearest(word, words)
+	if near == "" && word != "" {
+		for _, w := range slices.Sorted(slices.Values(words)) {
+			if strings.HasPrefix(w, strings.ToLower(word)) {
+				near = w
+				break
+			}
+		}
 	}
-	return ""
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", near)
 }

@@ -56,7 +56,10 @@ func withCode(code int, err error) error {
 func (a *app) main(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := unknownVerb(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return exitOK
 	}

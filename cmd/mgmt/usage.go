@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,4 +47,23 @@ func flagError(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("unknown flag --%s%s", name, strings.Replace(near, `"`, `"--`, 1))
 	}
 	return fmt.Errorf("unknown flag --%s; see %s --help", name, cmd.CommandPath())
+}
+
+// unknownVerb returns an error if the arguments begin with a verb that is none.
+func unknownVerb(root *cobra.Command, args []string) error {
+	root.InitDefaultHelpCmd()
+	if _, _, err := root.Find(args); err == nil {
+		return nil
+	}
+	word := args[slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })]
+	if word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd {
+		return nil // asked by the shell; the library adds these when it runs
+	}
+	var verbs []string
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden {
+			verbs = append(verbs, cmd.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q%s; see mgmt --help", word, meant(word, verbs))
 }
