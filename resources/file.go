@@ -138,7 +138,7 @@ func (r *FileRes) Validate() error {
 			"content, source and fragments exclude each other"},
 		{absent && (r.hasBody() || r.Symlink && r.Source != ""),
 			"state is absent: content, source and fragments make no sense"},
-		{r.Symlink && r.Source == "" && !absent, "symlink needs a source, the path that the link points to"},
+		{r.Symlink && r.Source == "" && !absent, "source is missing: symlink: true makes a link, and source is what it points to"},
 		{r.Symlink && folder, "symlink: the path of a link must not end in a slash"},
 		{r.Symlink && (r.Recurse || r.Purge), "symlink excludes recurse and purge"},
 		{r.Symlink && r.Mode != "", "symlink: a link has no mode of its own"},

@@ -20,7 +20,7 @@ The path, which is the name if it is absent, is absolute. One that ends in a sla
       source: /usr/share/www/
       recurse: true
       purge: true
-    - name: /etc/localtime
+    - name: /etc/localtime    # a link; what it points to may be received, too
       symlink: true
       source: ../usr/share/zoneinfo/UTC
 
@@ -72,5 +72,5 @@ If the path is a link, the file behind it is managed and the link stays; with ` 
 has put into a folder such as /tmp is not followed.
 
 A symbolic mode changes what is there; for a new file it starts from 0644, for a new folder from 0755. Without a mode, what is
-made gets what the umask leaves.
+made gets what the umask leaves (0644 and 0755, mostly), whoever owns it; a file with a secret in it gets 0600.
 `

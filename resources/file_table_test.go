@@ -340,6 +340,17 @@ func TestFileOwner(t *testing.T) {
 	}
 	r.Owner, r.Content = "0", new("new")
 	converge(t, f, r, `content: "old" -> "new" owner: "1" -> "0"`, dir+"/f", "f 4755 new")
+	fresh := &FileRes{Path: dir + "/n", Content: new("x"), Owner: "7"}
+	f = begin(t, "file", fresh)
+	converge(t, f, fresh, `state created content: (none) -> "x" owner: (none) -> "7"`, dir+"/n", "n 0644 x")
+	hidden := &FileRes{Path: dir + "/h", Content: new("x"), Owner: "7"}
+	f = begin(t, "file", hidden)
+	f.SetRecv(map[string]*engine.Send{"content": {Secret: true}})
+	_, err = hidden.CheckApply(t.Context(), true)
+	must(t, err)
+	if st, err := atomicfile.Follow(dir + "/h"); err != nil || st.Perm() != 0o600 || st.UID != 7 {
+		t.Errorf("a secret of another user: %+v, %v", st, err)
+	}
 	link := &FileRes{Path: dir + "/l", Symlink: true, Source: "nowhere", Owner: "7"}
 	f = begin(t, "file", link)
 	converge(t, f, link, `state created source: (none) -> "nowhere" owner: (none) -> "7"`, dir+"/l", "l -> nowhere")
@@ -426,7 +437,7 @@ func TestFileValidate(t *testing.T) {
 		"purge file":       {FileRes{Purge: true, Recurse: true}, `purge is for folders: let the path end in a slash`},
 		"purge root":       {FileRes{Path: "/", Purge: true, Recurse: true}, `the root folder is neither removed, replaced nor purged`},
 		"absent root":      {FileRes{Path: "//", State: FileAbsent, Recurse: true}, `the root folder is neither removed, replaced nor purged`},
-		"symlink":          {FileRes{Symlink: true}, `symlink needs a source, the path that the link points to`},
+		"symlink":          {FileRes{Symlink: true}, `source is missing: symlink: true makes a link, and source is what it points to`},
 		"symlink folder":   {FileRes{Path: "/x/", Symlink: true, Source: "y/"}, `symlink: the path of a link must not end in a slash`},
 		"symlink mode":     {FileRes{Symlink: true, Source: "y", Mode: "0644"}, `symlink: a link has no mode of its own`},
 		"dirname":          {FileRes{Dirname: "/etc"}, `dirname "/etc" must end in a slash`},

@@ -70,6 +70,29 @@ func TestModeIgnoresUmask(t *testing.T) {
 	}
 }
 
+// Whose a new file becomes says nothing about who may read it, and neither does
+// the way in which it is made.
+func TestNewOwnerKeepsUmask(t *testing.T) {
+	asRoot(t)
+	for umask, want := range map[int]uint32{0o022: 0o644, 0o077: 0o600, 0o002: 0o664} {
+		old := unix.Umask(umask)
+		for name, write := range map[string]func(*New) (Result, error){"unnamed": (*New).Write, "named": (*New).writeHeld} {
+			for _, owner := range [][2]int{{12, -1}, {-1, 34}, {12, 34}} {
+				n := text(t.TempDir(), "f", "x")
+				n.UID, n.GID = owner[0], owner[1]
+				res, err := write(n)
+				if err != nil || res.Stat.Perm() != want || !res.Sure {
+					t.Errorf("%s, umask %03o, owner %v: %+v, %v", name, umask, owner, res, err)
+				}
+				if owner[0] >= 0 && res.Stat.UID != 12 || owner[1] >= 0 && res.Stat.GID != 34 {
+					t.Errorf("%s: it belongs to %d:%d", name, res.Stat.UID, res.Stat.GID)
+				}
+			}
+		}
+		unix.Umask(old)
+	}
+}
+
 func attrs(t testing.TB, path string) map[string]string {
 	t.Helper()
 	f, err := os.Open(path)

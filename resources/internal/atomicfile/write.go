@@ -241,15 +241,16 @@ func (n *New) wantMode() int {
 }
 
 // firstPerm returns the permissions to make the temporary file with: the final
-// ones if nobody can read through them who may not read the file.
+// ones if nobody can read through them who may not read the file. What has no
+// wanted ones gets those of any new file, and its owner makes no difference.
 func (n *New) firstPerm(attrs bool) uint32 {
 	m := n.wantMode()
 	uid, gid := n.wantOwner()
 	switch {
-	case attrs, uid >= 0 && uid != os.Geteuid():
-		return 0o600
 	case m < 0:
 		return 0o666
+	case attrs, uid >= 0 && uid != os.Geteuid():
+		return 0o600
 	case gid >= 0: // the folder may give it another group first
 		return uint32(m) & 0o700
 	default:
