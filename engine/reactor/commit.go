@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
@@ -230,7 +229,10 @@ func (r *Reactor) finished(v *vertex) {
 		return
 	}
 	n.before = nil
-	n.pending, n.intent = slices.Concat(v.pending, n.pending), n.intent || v.intent
+	for _, p := range v.pending.all() {
+		n.pending.add(p)
+	}
+	n.intent = n.intent || v.intent
 	switch {
 	case n.gone:
 		r.leave(n)

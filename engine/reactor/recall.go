@@ -22,7 +22,7 @@ const (
 // leftovers are what an earlier process has left, by vertex. They are used up by
 // the first vertex of the name.
 type leftovers struct {
-	pending map[string][]pending
+	pending map[string]pendings
 	intent  map[string]bool
 	retries map[string]int32
 	seen    map[string][]byte // by seenKey; not altered once it was read
@@ -30,7 +30,7 @@ type leftovers struct {
 
 // recall reads what an earlier process has left.
 func (r *Reactor) recall(ctx context.Context) error {
-	r.left = leftovers{map[string][]pending{}, map[string]bool{}, map[string]int32{}, map[string][]byte{}}
+	r.left = leftovers{map[string]pendings{}, map[string]bool{}, map[string]int32{}, map[string][]byte{}}
 	for _, t := range []struct {
 		table, what string
 		read        func(engine.Record)
@@ -66,7 +66,9 @@ func (r *Reactor) recallRefresh(rec engine.Record) {
 	if err != nil {
 		return
 	}
-	r.left.pending[parts[0]] = append(r.left.pending[parts[0]], pending{parts[1], num})
+	p := r.left.pending[parts[0]]
+	p.add(pending{parts[1], num})
+	r.left.pending[parts[0]] = p
 	r.numbers.Store(max(r.numbers.Load(), num))
 }
 
@@ -77,7 +79,7 @@ func (r *Reactor) inheritLeft(v *vertex) {
 	delete(l.pending, v.id)
 	delete(l.intent, v.id)
 	delete(l.retries, v.id)
-	for _, p := range v.pending {
+	for _, p := range v.pending.all() {
 		r.because(v, Trigger{Cause: CauseRefresh, From: p.source})
 	}
 }
@@ -87,7 +89,7 @@ func (r *Reactor) inheritLeft(v *vertex) {
 func (r *Reactor) forgetLeft() {
 	l := &r.left
 	for id, ps := range l.pending {
-		for _, p := range ps {
+		for _, p := range ps.all() {
 			r.scribe.note(tableRefresh, p.key(id), nil)
 		}
 	}

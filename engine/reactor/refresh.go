@@ -3,6 +3,7 @@ package reactor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -26,6 +27,48 @@ type pending struct {
 
 func (p pending) key(target string) string {
 	return target + keySep + p.source + keySep + strconv.FormatUint(p.num, 10)
+}
+
+// pendings are the refreshes of one target, by source: nearly always one of each.
+type pendings map[string][]uint64
+
+// add notes a refresh.
+func (p *pendings) add(r pending) {
+	if *p == nil {
+		*p = pendings{}
+	}
+	(*p)[r.source] = append((*p)[r.source], r.num)
+}
+
+// remove forgets a refresh.
+func (p pendings) remove(r pending) {
+	nums := slices.DeleteFunc(p[r.source], func(n uint64) bool { return n == r.num })
+	if len(nums) == 0 {
+		delete(p, r.source)
+		return
+	}
+	p[r.source] = nums
+}
+
+// from returns those of one source.
+func (p pendings) from(source string) []pending {
+	var list []pending
+	for _, n := range p[source] {
+		list = append(list, pending{source, n})
+	}
+	return list
+}
+
+// all returns all of them, sorted.
+func (p pendings) all() []pending {
+	if len(p) == 0 {
+		return nil
+	}
+	list := make([]pending, 0, len(p))
+	for _, source := range slices.Sorted(maps.Keys(p)) {
+		list = append(list, p.from(source)...)
+	}
+	return list
 }
 
 // intend makes it durable that vertices are about to be altered. The wait gives
@@ -115,11 +158,7 @@ func (v *vertex) refreshes() []refreshing {
 	list := make([]refreshing, len(v.notify))
 	for i, t := range v.notify {
 		list[i].target = t.id
-		for _, p := range t.pending {
-			if p.source == v.id {
-				list[i].stale = append(list[i].stale, p)
-			}
-		}
+		list[i].stale = t.pending.from(v.id)
 	}
 	return list
 }
@@ -150,7 +189,7 @@ func (r *Reactor) notifyAll(v *vertex) {
 			continue
 		}
 		t.acted(f.stale)
-		t.pending = append(slices.Clip(t.pending), f.pending)
+		t.pending.add(f.pending)
 		r.from(t, CauseRefresh, v, "")
 		r.event(t)
 	}
@@ -159,16 +198,15 @@ func (r *Reactor) notifyAll(v *vertex) {
 // acted forgets refreshes: a successful run has acted on them, or others have
 // replaced them.
 func (v *vertex) acted(done []pending) {
-	if len(done) == 0 {
-		return
+	for _, p := range done {
+		v.pending.remove(p)
 	}
-	v.pending = slices.DeleteFunc(slices.Clone(v.pending), func(p pending) bool { return slices.Contains(done, p) })
 }
 
 // forget deletes what the store keeps for a vertex that has left.
 func (r *Reactor) forget(v *vertex) error {
 	var writes []engine.Write
-	for _, p := range v.pending {
+	for _, p := range v.pending.all() {
 		writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(v.id)})
 	}
 	if v.intent {

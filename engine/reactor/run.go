@@ -94,7 +94,7 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 	for _, v := range vs {
 		r.active++
 		v.inRun, v.cutRun = true, cutOne
-		v.job = &job{apply: !v.noop, pass: v.pass, pending: v.pending, refreshes: v.refreshes(), stand: r.standing(v)}
+		v.job = &job{apply: !v.noop, pass: v.pass, pending: v.pending.all(), refreshes: v.refreshes(), stand: r.standing(v)}
 		v.pass = false
 		r.takeAsked(v)
 		v.refresh.Store(v.abil.Refreshable && (len(v.pending) > 0 || v.noop && r.wouldRefresh(v)))

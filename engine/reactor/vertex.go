@@ -84,7 +84,7 @@ type vertex struct {
 	startBy    int64         // by the reactor's clock
 	watchTries int32
 
-	pending []pending // refreshes that wait for its success
+	pending pendings  // refreshes that wait for its success
 	notify  []*vertex // whom a change of it refreshes
 
 	// values; see wire.go

@@ -101,10 +101,17 @@ func checkFiles(dir string, n, perDir int) {
 	}
 }
 
+// noops declares vertices that stay vertices: grouped they would be one.
 func noops(n int) []gapi.Declaration {
 	decls := make([]gapi.Declaration, n)
 	for i := range decls {
-		decls[i] = static.Declare("noop", fmt.Sprint(i), &resources.NoopRes{})
+		decls[i] = static.Declare("noop", fmt.Sprint(i), aloneNoop())
 	}
 	return decls
+}
+
+func aloneNoop() *resources.NoopRes {
+	res := &resources.NoopRes{}
+	res.MetaParams().AutoGroup = new(false)
+	return res
 }

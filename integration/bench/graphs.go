@@ -18,7 +18,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/graph"
-	"github.com/reactivegraph/mgmt/resources"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -39,7 +38,7 @@ func graphRows() []row {
 func plain(n int) *engine.Graph {
 	g := graph.New[*engine.Vertex]("bench")
 	for i := range n {
-		res := &resources.NoopRes{}
+		res := aloneNoop()
 		addTo(g, "noop", i, res)
 	}
 	return g

@@ -49,7 +49,7 @@ type bench struct {
 }
 
 func rows() []row {
-	return slices.Concat(fileRows(), repairRows(), graphRows(), swapRows(), memoryRows(), programRows())
+	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), swapRows(), memoryRows(), programRows())
 }
 
 func main() {

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+)
+
+func journalRows() []row {
+	return []row{{
+		"cold converge of 10,000 files that notify, with the journal", "graph in Go handed to Run, to converged; the other of each pair keeps its records in memory",
+		"1.15 x without, median of 9 pairs", notifyingFiles,
+	}}
+}
+
+// notifyingFiles converges files that each notify one vertex, with a journal on
+// the same file system and with records in memory, one after the other.
+func notifyingFiles(b *bench) result {
+	const n, pairs = 10_000, 9
+	var with, without []time.Duration
+	for i := range pairs {
+		without = append(without, convergeNotifying(filepath.Join(b.dir, fmt.Sprint("without", i)), n, mgmt.Options{Store: journal.NewMemory()}))
+		state := filepath.Join(b.dir, fmt.Sprint("state", i))
+		must(os.Mkdir(state, 0o700))
+		with = append(with, convergeNotifying(filepath.Join(b.dir, fmt.Sprint("with", i)), n, mgmt.Options{StateDir: state}))
+		must(os.RemoveAll(state))
+	}
+	return versus(median(with), median(without), 1.15)
+}
+
+func convergeNotifying(dir string, n int, o mgmt.Options) time.Duration {
+	decls := files(dir, n, n)
+	g := &gapi.Declared{Name: "bench", Resources: append(decls, static.Declare("noop", "told", aloneNoop()))}
+	for _, d := range decls {
+		g.Edges = append(g.Edges, gapi.EdgeDecl{
+			From: schema.Ref{Kind: d.Kind, Name: d.Name}, To: schema.Ref{Kind: "noop", Name: "told"}, Notify: true,
+		})
+	}
+	begin := time.Now()
+	r := start(static.New(g), o)
+	took := r.rest().Sub(begin)
+	checkFiles(dir, n, n)
+	r.close()
+	must(os.RemoveAll(dir))
+	return took
+}
