@@ -21,6 +21,7 @@ type session struct {
 	e       *Engine
 	host    *host.Host
 	reactor *reactor.Reactor
+	store   engine.Store
 	closers []func() error
 	rested  chan Counts   // the graph has converged
 	ended   chan struct{} // closed when the reactor has ended
@@ -51,6 +52,7 @@ func (e *Engine) open(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
+	s.store = store
 	// The host outlives ctx: it ends with close, after the reactor.
 	if s.host, err = host.New(context.WithoutCancel(ctx), host.Options{Logger: e.opt.Logger}); err == nil {
 		s.closers = append(s.closers, s.host.Close)
@@ -252,7 +254,7 @@ func (s *session) use(ctx context.Context, d *gapi.Declared) error {
 		warned(diags)
 	}
 	s.limit(g)
-	g, err := s.transform(ctx, g)
+	g, err := s.transform(ctx, g, d.Noop)
 	if err != nil {
 		return err
 	}

@@ -9,17 +9,17 @@ import (
 )
 
 // transform turns a declared graph into the one that runs, and logs what somebody
-// should know of.
-func (s *session) transform(ctx context.Context, g *engine.Graph) (*engine.Graph, error) {
+// should know of. noop says that the graph as a whole only looks.
+func (s *session) transform(ctx context.Context, g *engine.Graph, noop bool) (*engine.Graph, error) {
 	notes := &transform.Notes{}
-	g, err := transform.Run(ctx, g, s.e.opt.steps(), notes)
+	g, err := transform.Run(ctx, g, s.steps(noop), notes)
 	if err != nil {
 		return nil, err
 	}
 	s.logGroups(ctx, g)
 	for _, n := range notes.List {
 		level := slog.LevelInfo
-		if n.Kind == transform.Skipped {
+		if n.Kind == transform.Skipped || n.Kind == transform.NotReversed {
 			level = slog.LevelWarn
 		}
 		attrs := []slog.Attr{slog.String("step", n.Step), slog.String("reason", n.Reason)}
@@ -46,11 +46,13 @@ func (s *session) logGroups(ctx context.Context, g *engine.Graph) {
 }
 
 // steps returns the steps that each graph goes through, in order.
-func (o *Options) steps() []transform.Step {
+func (s *session) steps(noop bool) []transform.Step {
+	o := &s.e.opt
 	var steps []transform.Step
 	if !o.NoAutoEdges {
 		steps = append(steps, transform.AutoEdge())
 	}
+	steps = append(steps, transform.Reverse(transform.Undoing{Store: s.store, Registry: o.Registry, Noop: noop}))
 	if !o.NoAutoGroup {
 		steps = append(steps, transform.AutoGroup())
 	}

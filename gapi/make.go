@@ -26,6 +26,7 @@ func (b *builder) make(it *item) {
 	it.bad = b.errors > before
 	if it.res != nil {
 		b.checkName(it)
+		b.checkReverse(it)
 	}
 }
 
