@@ -3,9 +3,8 @@ package control
 import (
 	"context"
 	"iter"
-	"slices"
-	"time"
 
+	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -25,56 +24,16 @@ type Engine interface {
 	Dump(context.Context) (string, error)
 }
 
-// History keeps events for longer than the process lives. Calls may come from
-// many goroutines.
+// History keeps events for longer than the process lives: *journal.History is
+// one. Calls may come from many goroutines.
 type History interface {
-	// Append keeps entries, in their order. It gives each an ID, larger than all
-	// before it, also over restarts.
-	Append(context.Context, []Entry) error
-	// Select yields the entries that fit. Who calls it takes them soon: it may
-	// hold a transaction.
-	Select(context.Context, Query) iter.Seq2[Entry, error]
-	// Last returns the ID of the newest entry there ever was; 0 for none.
-	Last() uint64
+	// Append keeps an entry and returns its ID, larger than all before it, also
+	// over restarts. It does not wait for a disk.
+	Append(journal.Entry) uint64
+	// Query yields the entries that fit.
+	Query(context.Context, journal.Query) iter.Seq2[journal.Entry, error]
+	// Bounds returns the ID of the oldest entry, and that of the next one.
+	Bounds() (oldest, next uint64)
 }
 
-// Entry is one event in a History.
-type Entry struct {
-	ID       uint64
-	At       time.Time
-	Resource string // empty where the event is about none
-	Outcome  Outcome
-	Data     []byte // the Event in JSON, without ID and At
-}
-
-// Query says which entries of a History are wanted; the zero value all, the
-// oldest first.
-type Query struct {
-	After, Before uint64    // IDs, both exclusive; 0 for no bound
-	Since, Until  time.Time // Since inclusive, Until exclusive; zero for no bound
-	Resource      string
-	Outcomes      []Outcome // any of these
-	Newest        bool      // the newest first
-	Limit         int       // 0 for no limit
-}
-
-// Fits reports whether an entry is wanted, whatever the limit.
-func (q *Query) Fits(e *Entry) bool {
-	switch {
-	case e.ID <= q.After, q.Before > 0 && e.ID >= q.Before:
-		return false
-	case !q.Since.IsZero() && e.At.Before(q.Since), !q.Until.IsZero() && !e.At.Before(q.Until):
-		return false
-	case q.Resource != "" && e.Resource != q.Resource:
-		return false
-	default:
-		return q.wants(e.Outcome)
-	}
-}
-
-func (q *Query) wants(o Outcome) bool {
-	if slices.Contains(q.Outcomes, o) {
-		return true
-	}
-	return len(q.Outcomes) == 0
-}
+var _ History = (*journal.History)(nil)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -22,21 +23,21 @@ const (
 
 // The outcomes of events that are not about a run.
 const (
-	Started   Outcome = "started"   // the daemon
-	Stopped   Outcome = "stopped"   // the daemon, in good order
-	Graph     Outcome = "graph"     // another graph took effect
-	Refused   Outcome = "refused"   // a graph could not be used
-	Converged Outcome = "converged" // the graph has come to rest
-	Paused    Outcome = "paused"    // by an operator
-	Held      Outcome = "held"      // by a brake
-	Resumed   Outcome = "resumed"   // no longer paused or held
-	Lost      Outcome = "lost"      // events came faster than they could be kept
+	Started   Outcome = "started"              // the daemon
+	Stopped   Outcome = "stopped"              // the daemon, in good order
+	Graph     Outcome = "graph"                // another graph took effect
+	Refused   Outcome = "refused"              // a graph could not be used
+	Converged Outcome = "converged"            // the graph has come to rest
+	Paused    Outcome = "paused"               // by an operator
+	Held      Outcome = "held"                 // by a brake
+	Resumed   Outcome = "resumed"              // no longer paused or held
+	Dropped   Outcome = journal.OutcomeDropped // events came faster than they could be kept
 )
 
 // outcomes are all words for events, in the order in which help lists them.
 var outcomes = []Outcome{
 	Changed, WouldChange, Unknown, Failed, Recovered, OK,
-	Started, Stopped, Graph, Refused, Converged, Paused, Held, Resumed, Lost,
+	Started, Stopped, Graph, Refused, Converged, Paused, Held, Resumed, Dropped,
 }
 
 // Outcomes returns all words for events.
@@ -68,14 +69,14 @@ type Event struct {
 	RetryIn    float64   `json:"retry_in_seconds,omitempty"`
 
 	// of the others
-	Graph      *Swap          `json:"graph,omitempty"`       // graph
-	Counts     map[string]int `json:"counts,omitempty"`      // converged: vertices by state
-	Pause      *Pause         `json:"pause,omitempty"`       // paused
-	Held       *Brake         `json:"held,omitempty"`        // held
-	By         string         `json:"by,omitempty"`          // paused, resumed: who said so over the socket
-	LostEvents int            `json:"lost_events,omitempty"` // lost
-	PID        int            `json:"pid,omitempty"`         // started
-	Version    string         `json:"version,omitempty"`     // started
+	Graph   *Swap          `json:"graph,omitempty"`   // graph
+	Counts  map[string]int `json:"counts,omitempty"`  // converged: vertices by state
+	Pause   *Pause         `json:"pause,omitempty"`   // paused
+	Held    *Brake         `json:"held,omitempty"`    // held
+	By      string         `json:"by,omitempty"`      // paused, resumed: who said so over the socket
+	Dropped int            `json:"dropped,omitempty"` // dropped: how many, where that is known
+	PID     int            `json:"pid,omitempty"`     // started
+	Version string         `json:"version,omitempty"` // started
 }
 
 // Trigger is one reason for which a resource was run.

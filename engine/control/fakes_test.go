@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -159,7 +160,7 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 	t.Helper()
 	out := &lockedBuffer{}
 	logger := slog.New(slog.NewTextHandler(out, nil))
-	rec := NewRecorder(RecorderOptions{Logger: logger, Version: "v1"})
+	rec := newRecorder(t)
 	e := &fakeEngine{list: standing(), rec: rec}
 	o := Options{Engine: e, Recorder: rec, Logger: logger, Version: "v1", StateDir: "/var/lib/x"}
 	for _, f := range opts {
@@ -173,6 +174,17 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 	rec.Swapped(reactor.Swap{Generation: 1, Name: "web", Added: 4})
 	rec.Loaded(graphOf(t, "file[/a]", "svc[web]", "exec[late]", "print[all]<print[one]"))
 	return &rig{s, e, rec, out}
+}
+
+// newRecorder returns a recorder with a history in memory.
+func newRecorder(t testing.TB) *Recorder {
+	h := journal.NewHistory(journal.HistoryOptions{Buffer: 64 << 20, MaxBytes: 256 << 20})
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return NewRecorder(RecorderOptions{History: h, Version: "v1"})
 }
 
 // run runs a recorder until the end of the test.

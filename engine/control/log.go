@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/journal"
 )
 
 // Log is a part of the history.
@@ -20,13 +23,21 @@ const (
 	manyEvents = 1000
 )
 
+// Query says which events are wanted; the zero value all.
+type Query struct {
+	Resource      string
+	Outcomes      []Outcome // any of these
+	Since, Until  time.Time // Since inclusive, Until exclusive; zero for no bound
+	After, Before uint64    // IDs, both exclusive; 0 for no bound
+	Limit         int       // at most so many, the newest; 100 when 0
+}
+
 func (s *Server) getLog(_ http.ResponseWriter, r *http.Request) (any, error) {
 	p := params{Values: r.URL.Query()}
 	q := Query{
 		Resource: p.Get("resource"), Outcomes: p.outcomes("outcome"),
 		Since: p.time("since"), Until: p.time("until"),
 		After: p.number("after", 0, 0, 1<<62), Before: p.number("before", 0, 0, 1<<62),
-		Newest: true,
 	}
 	limit := int(p.number("limit", someEvents, 1, manyEvents))
 	if p.err != nil {
@@ -34,7 +45,7 @@ func (s *Server) getLog(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	q.Limit = limit + 1
 	inGraph := s.own(&q.Resource)
-	events, err := s.history(r.Context(), q)
+	events, err := s.newest(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -59,29 +70,40 @@ func (s *Server) own(resource *string) error {
 	return err
 }
 
-// history returns events out of the History, with all that has happened up to
-// now.
-func (s *Server) history(ctx context.Context, q Query) ([]*Event, error) {
+// newest returns events out of the history, the newest first, with all that has
+// happened up to now.
+func (s *Server) newest(ctx context.Context, q Query) ([]*Event, error) {
 	if err := s.opt.Recorder.Sync(ctx); err != nil {
 		return nil, err
 	}
+	from := journal.Query{Resource: q.Resource, From: q.Since, Until: q.Until, After: q.After, Before: q.Before, Newest: true}
 	list := []*Event{}
-	for entry, err := range s.opt.Recorder.history.Select(ctx, q) {
+	for entry, err := range s.opt.Recorder.history.Query(ctx, from) {
 		if err != nil {
 			return nil, fmt.Errorf("the history cannot be read: %w", err)
 		}
-		list = append(list, eventIn(&entry))
+		if q.wants(&entry) {
+			list = append(list, eventIn(&entry))
+		}
+		if len(list) == q.Limit {
+			break
+		}
 	}
 	return list, nil
 }
 
+// wants looks at the outcome, of which the history itself takes only one.
+func (q *Query) wants(e *journal.Entry) bool {
+	return len(q.Outcomes) == 0 || slices.Contains(q.Outcomes, Outcome(e.Outcome))
+}
+
 // eventIn decodes an entry. What another version of the program has written, and
 // this one can't read, is told as far as it goes.
-func eventIn(entry *Entry) *Event {
+func eventIn(entry *journal.Entry) *Event {
 	e := &Event{}
 	if err := json.Unmarshal(entry.Data, e); err != nil {
 		e = &Event{Error: "this event cannot be read: " + err.Error()}
 	}
-	e.ID, e.At, e.Outcome, e.Resource = entry.ID, entry.At, entry.Outcome, entry.Resource
+	e.ID, e.At, e.Outcome, e.Resource = entry.ID, entry.At, Outcome(entry.Outcome), entry.Resource
 	return e
 }

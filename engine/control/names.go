@@ -9,12 +9,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
+var errUnnamed = bad("name one as kind[name]", "no resource is given")
+
 // find returns the vertex that a name means: that of a member of a group is its
 // owner.
 func (s *Server) find(name string) (id string, err error) {
-	if name == "" {
-		return "", bad("name one as kind[name]", "no resource is given")
-	}
 	g := s.opt.Recorder.Graph()
 	if g == nil {
 		return "", &Error{http.StatusNotFound, "there is no graph yet", "look at GET /v1/status"}

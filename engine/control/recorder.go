@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -20,14 +20,12 @@ import (
 const (
 	maxQueue     = 8192     // events
 	maxQueueText = 16 << 20 // bytes of changed texts
-	maxBatch     = 256      // events in one Append
 	maxRecent    = 1024     // runs with nothing to tell
 )
 
 // RecorderOptions configure a Recorder.
 type RecorderOptions struct {
-	History History          // NewMemory(10000) when nil
-	Logger  *slog.Logger     // discards when nil
+	History History          // required
 	Now     func() time.Time // time.Now when nil; only for show, order rests on counters
 	Version string           // for the event started
 }
@@ -44,7 +42,7 @@ type Recorder struct {
 	mu       sync.Mutex
 	queue    []item
 	text     int    // bytes of changed texts in the queue
-	lost     int    // events that did not fit
+	dropped  int    // events that did not fit
 	pushed   uint64 // counts what came,
 	flushed  uint64 // and what has been kept or dropped since
 	recent   recent
@@ -74,14 +72,8 @@ type Standing struct {
 	Refused    string    // why a newer graph is not in effect; empty where there is none
 }
 
-// NewRecorder returns a Recorder. It does nothing until its Run is called.
+// NewRecorder returns a Recorder. It keeps nothing until its Run is called.
 func NewRecorder(o RecorderOptions) *Recorder {
-	if o.History == nil {
-		o.History = NewMemory(10000)
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -153,7 +145,7 @@ func routine(list []reactor.Trigger) bool {
 func (r *Recorder) push(it item) {
 	r.pushed++
 	if len(r.queue) >= maxQueue {
-		r.lost++
+		r.dropped++
 		return
 	}
 	if n := textOf(it.run.Changes); r.text+n <= maxQueueText {
@@ -322,47 +314,32 @@ func (r *Recorder) Graph() *engine.Graph {
 	return r.graph
 }
 
-// lastWords is how long the history may take for what is left at the end.
-const lastWords = 2 * time.Second
-
 // Run encodes and keeps events until ctx ends, and then what is left. The event
 // started is the first of the session, stopped the last.
 func (r *Recorder) Run(ctx context.Context) {
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		late := time.NewTimer(lastWords)
-		defer late.Stop()
-		select {
-		case <-late.C:
-			cancel()
-		case <-work.Done():
-		}
-	})()
 	for ctx.Err() == nil {
 		select {
 		case <-r.wake:
-			r.flush(work)
+			r.flush()
 		case <-ctx.Done():
 		}
 	}
 	r.tell(func(time.Time) *Event { return &Event{Outcome: Stopped} })
-	r.flush(work)
+	r.flush()
 }
 
 // flush keeps what is in the queue.
-func (r *Recorder) flush(ctx context.Context) {
+func (r *Recorder) flush() {
 	r.mu.Lock()
-	items, lost, upTo := r.queue, r.lost, r.pushed
-	r.queue, r.text, r.lost = nil, 0, 0
+	items, dropped, upTo := r.queue, r.dropped, r.pushed
+	r.queue, r.text, r.dropped = nil, 0, 0
 	r.mu.Unlock()
-	if lost > 0 {
-		items = append(items, item{at: r.opt.Now(), outcome: Lost, event: &Event{Outcome: Lost, LostEvents: lost}})
+	if dropped > 0 {
+		items = append(items, item{at: r.opt.Now(), outcome: Dropped, event: &Event{Outcome: Dropped, Dropped: dropped}})
 	}
-	for part := range slices.Chunk(items, maxBatch) {
-		if err := r.history.Append(ctx, r.encode(part)); err != nil {
-			r.opt.Logger.Warn("events were not kept", slog.Int("events", len(part)), slog.Any("error", err))
-		}
+	for i := range items {
+		r.history.Append(r.encode(&items[i]))
+		items[i] = item{} // its texts may be long
 	}
 	r.mu.Lock()
 	r.flushed = upTo
@@ -370,18 +347,13 @@ func (r *Recorder) flush(ctx context.Context) {
 	r.mu.Unlock()
 }
 
-func (r *Recorder) encode(items []item) []Entry {
-	out := make([]Entry, len(items))
-	for i := range items {
-		it := &items[i]
-		e := it.event
-		if e == nil {
-			e = eventOf(it.outcome, &it.run)
-		}
-		e.Session = r.session
-		out[i] = Entry{At: it.at, Resource: e.Resource, Outcome: it.outcome, Data: marshal(e)}
+func (r *Recorder) encode(it *item) journal.Entry {
+	e := it.event
+	if e == nil {
+		e = eventOf(it.outcome, &it.run)
 	}
-	return out
+	e.Session = r.session
+	return journal.Entry{At: it.at, Resource: e.Resource, Outcome: string(it.outcome), Data: marshal(e)}
 }
 
 // marshal encodes an event. A value that has no form in JSON becomes text.

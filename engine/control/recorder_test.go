@@ -8,12 +8,11 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -25,7 +24,7 @@ func events(t testing.TB, r *Recorder) []*Event {
 		t.Fatal(err)
 	}
 	var out []*Event
-	for e, err := range r.history.Select(t.Context(), Query{}) {
+	for e, err := range r.history.Query(t.Context(), journal.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +67,7 @@ func TestWhatIsKept(t *testing.T) {
 		"held is told by Held": {[]reactor.Run{held, change}, []Outcome{Changed}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rec := NewRecorder(RecorderOptions{})
+			rec := newRecorder(t)
 			run(t, rec)
 			for _, r := range c.runs {
 				rec.Ran(r)
@@ -82,7 +81,7 @@ func TestWhatIsKept(t *testing.T) {
 
 // TestQuiet: what is not kept is remembered for a while.
 func TestQuiet(t *testing.T) {
-	rec := NewRecorder(RecorderOptions{})
+	rec := newRecorder(t)
 	for i := range 3 * maxRecent {
 		rec.Ran(reactor.Run{Resource: fmt.Sprintf("r[%d]", i%2), State: engine.StateOK, ID: uint64(i + 1)})
 	}
@@ -99,7 +98,7 @@ func TestQuiet(t *testing.T) {
 
 // TestRunAsEvent: every field of a run is told.
 func TestRunAsEvent(t *testing.T) {
-	rec := NewRecorder(RecorderOptions{})
+	rec := newRecorder(t)
 	run(t, rec)
 	rec.Ran(reactor.Run{
 		Resource: "file[/a]", State: engine.StateFailed, Err: errors.New("disk full"),
@@ -140,26 +139,10 @@ func TestRunAsEvent(t *testing.T) {
 	}
 }
 
-// stuckHistory keeps nothing until it is let go.
-type stuckHistory struct {
-	*Memory
-	let chan struct{}
-}
-
-func (h *stuckHistory) Append(ctx context.Context, list []Entry) error {
-	select {
-	case <-h.let:
-		return h.Memory.Append(ctx, list)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // TestFlood: what comes faster than the history takes it is counted, long texts
 // are dropped before events are, and the engine's loop never waits.
 func TestFlood(t *testing.T) {
-	h := &stuckHistory{NewMemory(1 << 20), make(chan struct{})}
-	rec := NewRecorder(RecorderOptions{History: h})
+	rec := newRecorder(t)
 	big := changedRun("file[/a]", 1)
 	big.Changes = []engine.Change{{Field: "content", From: strings.Repeat("x", maxText), To: "y"}}
 	for range maxQueue + 10 {
@@ -170,7 +153,6 @@ func TestFlood(t *testing.T) {
 		t.Errorf("%d events and %d bytes wait", len(rec.queue), rec.text)
 	}
 	rec.mu.Unlock()
-	close(h.let)
 	run(t, rec)
 	list := events(t, rec)
 	whole := 0
@@ -179,7 +161,7 @@ func TestFlood(t *testing.T) {
 			whole++
 		}
 	}
-	if last := list[len(list)-1]; len(list) != maxQueue+1 || last.Outcome != Lost || last.LostEvents != 11 {
+	if last := list[len(list)-1]; len(list) != maxQueue+1 || last.Outcome != Dropped || last.Dropped != 11 {
 		t.Errorf("%d events, the last one is %+v", len(list), last)
 	}
 	if whole == 0 || whole > maxQueueText/maxText {
@@ -187,40 +169,21 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestLastWords: what is left is kept at the end, and a history that hangs does
-// not keep the recorder for ever.
+// TestLastWords: what is left is kept at the end.
 func TestLastWords(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rec := NewRecorder(RecorderOptions{})
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { rec.Run(ctx) })
-		synctest.Wait()
-		cancel()
-		rec.Ran(changedRun("file[/a]", 1))
-		wg.Wait()
-		if got, want := outcomesOf(events(t, rec)), []Outcome{Started, Changed, Stopped}; !slices.Equal(got, want) {
-			t.Errorf("kept %v, want %v", got, want)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		rec := NewRecorder(RecorderOptions{History: &stuckHistory{NewMemory(1), make(chan struct{})}})
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { rec.Run(ctx) })
-		synctest.Wait()
-		start := time.Now()
-		cancel()
-		wg.Wait()
-		if d := time.Since(start); d != lastWords {
-			t.Errorf("it took %s", d)
-		}
-	})
+	rec := newRecorder(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	rec.Ran(changedRun("file[/a]", 1))
+	rec.Run(ctx)
+	if got, want := outcomesOf(events(t, rec)), []Outcome{Started, Changed, Stopped}; !slices.Equal(got, want) {
+		t.Errorf("kept %v, want %v", got, want)
+	}
 }
 
 // TestStanding: what the graph and its rest are known to be.
 func TestStanding(t *testing.T) {
-	rec := NewRecorder(RecorderOptions{})
+	rec := newRecorder(t)
 	run(t, rec)
 	news := rec.Changes()
 	rec.Swapped(reactor.Swap{Generation: 3, Name: "web"})
@@ -246,7 +209,7 @@ func TestStanding(t *testing.T) {
 
 // TestForgets: of resources that have left nothing is remembered.
 func TestForgets(t *testing.T) {
-	rec := NewRecorder(RecorderOptions{})
+	rec := newRecorder(t)
 	rec.Ran(reactor.Run{Resource: "r[1]", State: engine.StateFailed})
 	rec.Ran(reactor.Run{Resource: "file[/a]", State: engine.StateFailed})
 	rec.Loaded(graphOf(t, "file[/a]"))
@@ -258,7 +221,7 @@ func TestForgets(t *testing.T) {
 // TestPausesAsEvents: who has paused is known only where it was said over the
 // socket.
 func TestPausesAsEvents(t *testing.T) {
-	rec := NewRecorder(RecorderOptions{})
+	rec := newRecorder(t)
 	run(t, rec)
 	done := rec.speaks("file[/a]", "uid 7")
 	rec.Paused(reactor.Pause{Resource: "file[/a]", Reason: "lunch"}, true)
@@ -285,31 +248,27 @@ func TestPausesAsEvents(t *testing.T) {
 	}
 }
 
-// brokenHistory keeps nothing.
-type brokenHistory struct{ *Memory }
+// brokenHistory can't be read.
+type brokenHistory struct{ History }
 
-func (brokenHistory) Append(context.Context, []Entry) error { return errors.New("the disk is full") }
-
-func (brokenHistory) Select(context.Context, Query) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) { yield(Entry{}, errors.New("the disk is gone")) }
+func (brokenHistory) Query(context.Context, journal.Query) iter.Seq2[journal.Entry, error] {
+	return func(yield func(journal.Entry, error) bool) { yield(journal.Entry{}, errors.New("the disk is gone")) }
 }
 
-// TestBrokenHistory: the recorder goes on, and says so.
+// TestBrokenHistory: who asks is told.
 func TestBrokenHistory(t *testing.T) {
-	out := newRig(t, func(o *Options) {
-		o.Recorder.history = brokenHistory{NewMemory(1)}
+	r := newRig(t, func(o *Options) {
+		o.Recorder.history = brokenHistory{o.Recorder.history}
 	})
-	out.rec.Ran(changedRun("file[/a]", 1))
-	if w := out.get(t, "/v1/log"); w.Code != 500 || !strings.Contains(w.Body.String(), "the history cannot be read: the disk is gone") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	if !strings.Contains(out.log.String(), "events were not kept") {
-		t.Errorf("it logs %s", out.log)
+	for _, path := range []string{"/v1/log", "/v1/why?resource=file[/a]"} {
+		if w := r.get(t, path); w.Code != 500 || !strings.Contains(w.Body.String(), "the history cannot be read: the disk is gone") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
 	}
 }
 
 func BenchmarkRanQuiet(b *testing.B) {
-	rec := NewRecorder(RecorderOptions{})
+	rec := newRecorder(b)
 	r := reactor.Run{Resource: "file[/a]", State: engine.StateOK, ID: 1}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -318,7 +277,7 @@ func BenchmarkRanQuiet(b *testing.B) {
 }
 
 func BenchmarkRanKept(b *testing.B) {
-	rec := NewRecorder(RecorderOptions{})
+	rec := newRecorder(b)
 	r := changedRun("file[/a]", 1)
 	b.ReportAllocs()
 	n := 0

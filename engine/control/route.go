@@ -70,12 +70,12 @@ func bad(hint, format string, args ...any) error {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.admit(r); err != nil {
-		s.fail(w, r, err)
+		s.fail(w, err)
 		return
 	}
 	rt, err := s.route(r)
 	if err != nil {
-		s.fail(w, r, err)
+		s.fail(w, err)
 		return
 	}
 	if rt.lasting {
@@ -84,7 +84,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer func() { <-s.streams }()
 			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // that of the request is over
 		default:
-			s.fail(w, r, &Error{http.StatusServiceUnavailable, "too many requests wait for something", "end some of them"})
+			s.fail(w, &Error{http.StatusServiceUnavailable, "too many requests wait for something", "end some of them"})
 			return
 		}
 	} else {
@@ -97,7 +97,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := rt.serve(w, r)
 	switch {
 	case err != nil:
-		s.fail(w, r, err)
+		s.fail(w, err)
 	case answer != nil:
 		reply(w, http.StatusOK, answer)
 	}
@@ -163,11 +163,11 @@ func didYouMean(word string, among []string) string {
 
 // fail answers with an error. Where the answer has begun, the connection is cut
 // instead, so that nobody takes it for whole.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Server) fail(w http.ResponseWriter, err error) {
 	e, ok := errors.AsType[*Error](err)
 	switch {
 	case ok:
-	case r.Context().Err() != nil && errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded):
 		e = &Error{http.StatusGatewayTimeout, "the engine did not answer in time", "look at GET /v1/dump"}
 	case errors.Is(err, reactor.ErrStopped), errors.Is(err, context.Canceled):
 		e = &Error{http.StatusServiceUnavailable, reactor.ErrStopped.Error(), "start it again"}

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/journal"
 )
 
 // streamPage is how many events are taken out of the history at once. They are
@@ -20,12 +21,13 @@ const streamPage = 64
 // or after the ID in since or Last-Event-ID.
 func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) (any, error) {
 	p := params{Values: r.URL.Query()}
-	last := s.opt.Recorder.history.Last()
+	oldest, next := s.opt.Recorder.history.Bounds()
+	last := next - 1
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		p.Set("since", id)
 	}
 	after := p.number("since", last, 0, 1<<62)
-	q := Query{Resource: p.Get("resource"), Outcomes: p.outcomes("outcome"), After: after, Limit: streamPage}
+	q := Query{Resource: p.Get("resource"), Outcomes: p.outcomes("outcome"), After: after}
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -39,6 +41,12 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) (any, error) 
 	if err := f.begin(); err != nil {
 		return nil, errors.Join(errBegun, err)
 	}
+	if after+1 < oldest && p.Has("since") {
+		err := f.send([]*Event{{At: s.opt.Recorder.opt.Now(), Outcome: Dropped, Session: s.opt.Recorder.session}})
+		if err != nil {
+			return nil, errors.Join(errBegun, err)
+		}
+	}
 	if err := s.follow(r.Context(), q, f); err != nil {
 		return nil, errors.Join(errBegun, err)
 	}
@@ -51,7 +59,7 @@ func (s *Server) follow(ctx context.Context, q Query, f *feed) error {
 	defer alive.Stop()
 	for {
 		changed := s.opt.Recorder.Changes()
-		page, err := s.page(ctx, q)
+		page, seen, err := s.page(ctx, &q)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -61,8 +69,7 @@ func (s *Server) follow(ctx context.Context, q Query, f *feed) error {
 		if err != nil {
 			return err
 		}
-		if len(page) > 0 {
-			q.After = page[len(page)-1].ID
+		if seen {
 			continue
 		}
 		select {
@@ -77,17 +84,22 @@ func (s *Server) follow(ctx context.Context, q Query, f *feed) error {
 	}
 }
 
-func (s *Server) page(ctx context.Context, q Query) ([]Entry, error) {
+// page returns the next events that are wanted, and whether there were any at
+// all. It moves q on.
+func (s *Server) page(ctx context.Context, q *Query) (page []*Event, seen bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	var page []Entry
-	for e, err := range s.opt.Recorder.history.Select(ctx, q) {
+	from := journal.Query{Resource: q.Resource, After: q.After, Limit: streamPage}
+	for e, err := range s.opt.Recorder.history.Query(ctx, from) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		page = append(page, e)
+		q.After, seen = e.ID, true
+		if q.wants(&e) {
+			page = append(page, eventIn(&e))
+		}
 	}
-	return page, nil
+	return page, seen, nil
 }
 
 // feed writes a stream of events.
@@ -108,26 +120,34 @@ func (f *feed) begin() error {
 	return f.rc.Flush()
 }
 
-func (f *feed) send(page []Entry) error {
+func (f *feed) send(page []*Event) error {
 	if len(page) == 0 {
 		return nil
 	}
 	patience(f.w, writeTimeout)
-	for i := range page {
-		data, err := json.Marshal(eventIn(&page[i]))
+	for _, e := range page {
+		data, err := json.Marshal(e)
 		if err != nil {
 			return err
 		}
-		if f.lines {
-			_, err = f.w.Write(append(data, '\n'))
-		} else {
-			_, err = fmt.Fprintf(f.w, "id: %s\nevent: %s\ndata: %s\n\n", strconv.FormatUint(page[i].ID, 10), page[i].Outcome, data)
-		}
-		if err != nil {
+		if _, err := f.w.Write(f.frame(e, data)); err != nil {
 			return err
 		}
 	}
 	return f.rc.Flush()
+}
+
+// frame returns an event as it is sent. One without an ID leaves the place to go
+// on from where it was.
+func (f *feed) frame(e *Event, data []byte) []byte {
+	if f.lines {
+		return append(data, '\n')
+	}
+	id := ""
+	if e.ID > 0 {
+		id = fmt.Sprintf("id: %d\n", e.ID)
+	}
+	return fmt.Appendf(nil, "%sevent: %s\ndata: %s\n\n", id, e.Outcome, data)
 }
 
 // beat says that the stream lives.

@@ -2,8 +2,10 @@ package control
 
 import (
 	"context"
-	"errors"
 	"net/http"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/journal"
 )
 
 // Why tells of the last runs of a resource, and of what led to them.
@@ -29,13 +31,13 @@ func (s *Server) getWhy(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
+	if name == "" {
+		return nil, errUnnamed
+	}
 	out := &Why{Resource: name}
 	missing := s.own(&out.Resource)
 	if name != out.Resource {
 		out.Member = name
-	}
-	if e, ok := errors.AsType[*Error](missing); ok && e.Status == http.StatusBadRequest {
-		return nil, missing
 	}
 	var err error
 	if out.Runs, err = s.lastRuns(r.Context(), out.Resource, n); err != nil {
@@ -60,7 +62,7 @@ var runOutcomes = []Outcome{Changed, WouldChange, Unknown, Failed, Recovered, He
 
 // lastRuns merges what the history knows with what only memory does.
 func (s *Server) lastRuns(ctx context.Context, id string, n int) ([]*Event, error) {
-	kept, err := s.history(ctx, Query{Resource: id, Outcomes: runOutcomes, Newest: true, Limit: n})
+	kept, err := s.newest(ctx, Query{Resource: id, Outcomes: runOutcomes, Limit: n})
 	if err != nil {
 		return nil, err
 	}
@@ -114,31 +116,36 @@ func (c *chain) explain(ctx context.Context, e *Event, depth int) {
 			continue
 		}
 		c.left--
-		if t.By = c.s.runOf(ctx, t.From, e.Session, t.Run); t.By != nil {
+		if t.By = c.s.runOf(ctx, t, e); t.By != nil {
 			c.explain(ctx, t.By, depth-1)
 		}
 	}
 }
 
-// maxSearch is how many events of a resource are looked at for one run of it.
-const maxSearch = 200
+// maxLag is how long before an event its cause is looked for.
+const maxLag = 24 * time.Hour
 
-// runOf returns a run by its number, nil where it is not known any more.
-func (s *Server) runOf(ctx context.Context, id, session string, run uint64) *Event {
-	if session == s.opt.Recorder.session {
-		for _, e := range s.opt.Recorder.Quiet(id) {
-			if e.Run == run {
-				return e
+// runOf returns the run that a trigger of e names, nil where it is not known any
+// more.
+func (s *Server) runOf(ctx context.Context, t *Trigger, e *Event) *Event {
+	if e.Session == s.opt.Recorder.session {
+		for _, q := range s.opt.Recorder.Quiet(t.From) {
+			if q.Run == t.Run {
+				return q
 			}
 		}
 	}
-	list, err := s.history(ctx, Query{Resource: id, Outcomes: runOutcomes, Newest: true, Limit: maxSearch})
-	if err != nil {
-		return nil // told by the runs themselves
-	}
-	for _, e := range list {
-		if e.Session == session && e.Run == run {
-			return e
+	q := journal.Query{Resource: t.From, Before: e.ID, From: e.At.Add(-maxLag), Newest: true}
+	for entry, err := range s.opt.Recorder.history.Query(ctx, q) {
+		if err != nil {
+			return nil // told by the runs themselves
+		}
+		up := eventIn(&entry)
+		if up.Session != e.Session || up.Run > 0 && up.Run < t.Run {
+			return nil
+		}
+		if up.Run == t.Run {
+			return up
 		}
 	}
 	return nil
