@@ -102,6 +102,9 @@ func lock(ctx context.Context, dir *os.File) error {
 	}
 }
 
+// probeTimeout is how long a daemon may take to say who it is.
+const probeTimeout = 2 * time.Second
+
 // clear removes a socket on which nobody listens.
 func clear(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
@@ -117,7 +120,7 @@ func clear(ctx context.Context, path string) error {
 	switch {
 	case err == nil:
 		_ = conn.Close()
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
 		v, err := NewClient(path).Version(ctx)
 		if err != nil {
