@@ -2,6 +2,7 @@ package mgmt_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // transformed runs a graph until it has converged, and returns what has taken
@@ -84,5 +87,28 @@ func TestLeftOutIsLogged(t *testing.T) {
 		return strings.Contains(l, "edge left out") && strings.Contains(l, "step=autoedge") && strings.Contains(l, "file[/nowhere/x] wants file[/nowhere]")
 	}) {
 		t.Errorf("logged is\n%s", log)
+	}
+}
+
+// odd is a resource that cannot say what it wants.
+type odd struct {
+	resources.NoopRes
+	traits.Edgeable
+}
+
+func (*odd) Default() engine.Res                  { return &odd{} }
+func (*odd) AutoEdges() (engine.AutoEdge, error)  { return nil, errors.New("no idea") }
+func (x *odd) Cmp(engine.Res) error               { return nil }
+func (x *odd) GroupCmp(engine.GroupableRes) error { return nil }
+
+// What a resource does wrong is a warning that names it, and the graph runs.
+func TestSkippedIsAWarning(t *testing.T) {
+	reg, err := engine.DefaultRegistry().With("odd", func() engine.Res { return &odd{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, log, r := transformed(t, "resources: {odd: [{name: a}]}", mgmt.Options{Registry: reg})
+	if !strings.Contains(log, "level=WARN msg=skipped step=autoedge reason=\"no idea\" resource=odd[a]") || r.Counts[engine.StateOK] != 1 {
+		t.Errorf("%v\n%s", r, log)
 	}
 }

@@ -22,6 +22,25 @@ func said(g *Graph[int]) (out []string) {
 	return append(out, fmt.Sprint(g.Name, order, err))
 }
 
+// However many edges have one name, it is kept once.
+func TestNamesAreKeptOnce(t *testing.T) {
+	g := New[int]("g")
+	for i := range 50 {
+		_, _ = g.Add(fmt.Sprint(i), i)
+	}
+	for i := 1; i < 50; i++ {
+		_ = g.Connect(Edge{From: 0, To: i, Name: []string{"auto", "", "x"}[i/20]})
+	}
+	for i := 1; i < 50; i++ {
+		if e, _ := g.Link(0, i); e.Name != []string{"auto", "", "x"}[i/20] {
+			t.Errorf("%d has the name %q", i, e.Name)
+		}
+	}
+	if len(g.texts) != 3 {
+		t.Errorf("%d texts", len(g.texts))
+	}
+}
+
 func TestClone(t *testing.T) {
 	g := New[int]("g")
 	for i := range 5 {

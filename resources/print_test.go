@@ -116,6 +116,30 @@ func TestPrintGroup(t *testing.T) {
 	}
 }
 
+// A group is another one when a member wants something else.
+func TestGroupsDiffer(t *testing.T) {
+	owner := func(r engine.Res, group func([]engine.Res), text string) engine.Res {
+		m := &PrintRes{Msg: text}
+		m.SetKind("print")
+		m.SetName("m")
+		group([]engine.Res{m})
+		return r
+	}
+	a, b, c := &PrintRes{}, &PrintRes{}, &PrintRes{}
+	d, e, f := &NoopRes{}, &NoopRes{}, &NoopRes{}
+	for _, x := range [][3]engine.Res{
+		{owner(a, a.SetGroup, "x"), owner(b, b.SetGroup, "x"), owner(c, c.SetGroup, "y")},
+		{owner(d, d.SetGroup, "x"), owner(e, e.SetGroup, "x"), owner(f, f.SetGroup, "y")},
+	} {
+		if err := x[0].Cmp(x[1]); err != nil {
+			t.Error(err)
+		}
+		if err := x[0].Cmp(x[2]); err == nil || err.Error() != "print[m]: msg differs" {
+			t.Errorf("%T: %v", x[0], err)
+		}
+	}
+}
+
 // One that prints at once and one that waits for a notification are not grouped;
 // those that wait are notified together, and each prints.
 func TestPrintThatWaits(t *testing.T) {

@@ -80,7 +80,7 @@ func TestAutoEdgeCycles(t *testing.T) {
 // A resource that goes wrong has no automatic edges of its own; the others have.
 func TestAutoEdgeFaults(t *testing.T) {
 	for bad, why := range map[string]string{
-		"error": "no idea", "AutoEdges": "AutoEdges panicked: oh", "Next": "AutoEdges panicked: oh",
+		"error": "no idea", "late": "AutoEdges panicked: late", "AutoEdges": "AutoEdges panicked: oh", "Next": "AutoEdges panicked: oh",
 		"UIDs": "UIDs panicked: oh", "endless": "AutoEdges goes on after 4096 questions",
 	} {
 		out, notes := run(t, transform.AutoEdge(), build(t, map[string]*thing{

@@ -62,6 +62,10 @@ func TestAutoGroupOwner(t *testing.T) {
 			t.Errorf("%s is %d", id, i)
 		}
 	}
+	late := &thing{key: "k"}
+	late.SetKind("thing")
+	late.SetName("z")
+	_, _ = out.Add(late.String(), &engine.Vertex{Res: late})
 	again, _ := run(t, transform.AutoGroup(), out)
 	if again != out {
 		t.Error("a group is grouped again")
@@ -73,6 +77,7 @@ func TestAutoGroupAlone(t *testing.T) {
 	wire := engine.Wire{Field: "f", From: schema.Ref{Kind: "thing", Name: "b", Key: "k"}}
 	for why, set := range map[string]func(g *engine.Graph, x *thing){
 		"b": func(_ *engine.Graph, x *thing) { x.key = "other" },
+		"c": func(_ *engine.Graph, x *thing) { x.SetKind("other") },
 		"":  func(_ *engine.Graph, x *thing) { x.key = "" },
 		"it receives a value": func(g *engine.Graph, _ *thing) {
 			g.Value(1).Recv = []engine.Wire{{From: schema.Ref{Kind: "z", Name: "z"}}}

@@ -100,6 +100,8 @@ func (a *asker) Next() []engine.ResUID {
 	switch {
 	case a.x.bad == "endless":
 		return []engine.ResUID{a.x.uid("nothing")}
+	case a.at == len(a.x.wants) && a.x.bad == "late":
+		panic("late")
 	case a.at == len(a.x.wants):
 		return nil
 	}

@@ -51,7 +51,7 @@ func TestMetaRules(t *testing.T) {
 		{"limit", transform.RuleEqual, meta{Limit: 2}, meta{}, meta{}},
 		{"burst", transform.RuleEqual, meta{Burst: 2}, meta{}, meta{}},
 		{"reset", transform.RuleEqual, meta{Reset: true}, meta{}, meta{}},
-		{"sema", transform.RuleUnion, meta{Sema: []string{"x:2", "a"}}, meta{Sema: []string{"b", "a"}}, meta{Sema: []string{"a", "b", "x:2"}}},
+		{"sema", transform.RuleUnion, meta{Sema: append(make([]string, 0, 8), "x:2", "a")}, meta{Sema: []string{"b", "a"}}, meta{Sema: []string{"a", "b", "x:2"}}},
 		{"sema", transform.RuleUnion, meta{}, meta{Sema: []string{"b"}}, meta{Sema: []string{"b"}}},
 		{"rewatch", transform.RuleEither, meta{Rewatch: true}, meta{}, meta{Rewatch: true}},
 		{"realize", transform.RuleAlone, meta{Realize: true}, meta{}, meta{}},

@@ -89,6 +89,20 @@ func TestSeeker(t *testing.T) {
 	})
 }
 
+// The core is what lies on cycles, and between them; what leads there and away from
+// there is not in it, and not searched.
+func TestCore(t *testing.T) {
+	g := numbered(t, 7, [][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 1}, {3, 4}, {5, 4}, {0, 6}})
+	on := core(g)
+	if want := []bool{false, true, true, true, false, false, false}; !slices.Equal(on, want) {
+		t.Errorf("got %v", on)
+	}
+	s := newSeeker(numbered(t, 3, [][2]int{{0, 1}, {1, 2}}), []bool{true, false, true})
+	if s.path(0, 2) {
+		t.Error("it looks outside the core")
+	}
+}
+
 // Past the budget an edge is refused, as nobody knows; none is added blindly.
 func TestSeekerBudget(t *testing.T) {
 	g := numbered(t, 4, [][2]int{{0, 1}, {1, 2}})
