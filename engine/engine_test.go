@@ -388,7 +388,12 @@ func TestErrors(t *testing.T) {
 
 func TestChild(t *testing.T) {
 	var logged, dirs []string
+	var changes []engine.Change
 	parent := &engine.Init{
+		Change:  func(c engine.Change) { changes = append(changes, c) },
+		Refresh: func() bool { return true },
+		Recv:    func() map[string]*engine.Send { return map[string]*engine.Send{"size": {}} },
+		Shared:  shared{},
 		Running: func() { t.Error("Running reached the parent") },
 		Event:   func() { t.Error("Event reached the parent") },
 		Send:    func(any) error { t.Error("Send reached the parent"); return nil },
@@ -411,7 +416,28 @@ func TestChild(t *testing.T) {
 	if !slices.Equal(logged, []string{"thing[a/b]: hello 1"}) {
 		t.Errorf("logged %q", logged)
 	}
-	if child.Refresh() || child.Recv() != nil {
-		t.Error("Refresh and Recv of a child")
+	if dir, err := child.VarDir("../../z"); err != nil || dir != "/state/child/thing/a%2Fb/z" {
+		t.Errorf("VarDir that leads out is %s, %v", dir, err)
+	}
+	if child.Refresh() || child.Recv() != nil || child.Shared != nil {
+		t.Error("Refresh, Recv or Shared of a child is the parent's")
+	}
+	sends := &thingSends{"y"}
+	if err := child.Send(sends); err != nil {
+		t.Error(err)
+	}
+	if sends.Out = "z"; child.Sent() != (thingSends{"y"}) {
+		t.Errorf("what was sent has become %v", child.Sent())
+	}
+	mute := &plain{}
+	if err := parent.Child(mute).Send(sends); err == nil {
+		t.Error("a kind that sends nothing has sent something")
+	}
+	child.Change(engine.Change{Field: "size", To: int64(1)})
+	child.Child(res).Change(engine.Change{Verb: engine.Created})
+	if got := fmt.Sprint(changes); got != "[thing[a/b].size: (none) -> 1 thing[a/b].thing[a/b] created]" {
+		t.Errorf("the changes are %s", got)
 	}
 }
+
+type shared struct{ engine.Shared }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"reflect"
+	"sync"
 )
 
 // Init is what the engine gives to one resource. It is valid from Init to
@@ -56,7 +58,7 @@ type Init struct {
 	Logf  func(format string, v ...any) // logs one line with the resource's name
 	Log   *slog.Logger                  // the same, structured
 
-	sent any
+	sent *captured // of a Child; else nil
 }
 
 // Send is one received value's origin.
@@ -67,18 +69,41 @@ type Send struct {
 	Secret  bool         // it must not be shown, whatever the type of the field
 }
 
-// Child returns a handle for a resource that this one holds and drives itself
-// (a composite resource): with a folder and a log prefix of its own, Running and
-// Event that go nowhere, and Send captured for Sent.
+// Child returns a handle for a resource that this one holds and drives itself: a
+// composite resource, or the owner of a group. traits.Children does what is to be
+// done with it. It differs from the parent's in this:
+//
+//   - Running and Event go nowhere: a child's Watch is not called.
+//   - Change is the parent's, with the child's id before the field:
+//     file[/etc/x].content.
+//   - Refresh is false and Recv empty, and Shared nil. The parent may replace
+//     these fields before it gives the handle to the child.
+//   - Send is captured for Sent.
+//   - VarDir is a folder of its own below the parent's; lines of the log name the
+//     child.
+//
+// All else, Busy and the waits of Host among it, counts for the parent, and so
+// does a panic. The handle is valid as long as the parent's.
 func (i *Init) Child(r Res) *Init {
 	c := *i
-	c.sent = nil
+	c.sent = &captured{}
 	c.Running, c.Event = func() {}, func() {}
-	c.Send = func(v any) error { c.sent = v; return nil }
+	c.Change = func(ch Change) {
+		ch.Field = childField(r.String(), ch.Field)
+		i.Change(ch)
+	}
+	c.Send = func(v any) error {
+		if _, ok := r.(SendableRes); !ok {
+			return fmt.Errorf("%s sends nothing: it has no Sends", r)
+		}
+		c.sent.put(v)
+		return nil
+	}
 	c.Refresh = func() bool { return false }
 	c.Recv = func() map[string]*Send { return nil }
+	c.Shared = nil
 	c.VarDir = func(p string) (string, error) {
-		return i.VarDir(filepath.Join("child", r.Kind(), FileName(r.Name()), p))
+		return i.VarDir(filepath.Join("child", FileName(r.Kind()), FileName(r.Name()), filepath.Join("/", p)))
 	}
 	c.Logf = func(format string, v ...any) { i.Logf("%s: "+format, append([]any{r}, v...)...) }
 	if i.Log != nil {
@@ -87,6 +112,36 @@ func (i *Init) Child(r Res) *Init {
 	return &c
 }
 
+func childField(id, field string) string {
+	if field == "" {
+		return id
+	}
+	return id + "." + field
+}
+
 // Sent returns what the resource of a Child handle has sent last, nil if
-// nothing.
-func (i *Init) Sent() any { return i.sent }
+// nothing: a struct, and not a pointer to one. It is a copy, of which lists and
+// maps are shared with the child.
+func (i *Init) Sent() any {
+	if i.sent == nil {
+		return nil
+	}
+	i.sent.mu.Lock()
+	defer i.sent.mu.Unlock()
+	return i.sent.v
+}
+
+// captured is what a child has sent.
+type captured struct {
+	mu sync.Mutex
+	v  any
+}
+
+func (c *captured) put(v any) {
+	if rv := reflect.Indirect(reflect.ValueOf(v)); rv.IsValid() {
+		v = rv.Interface()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.v = v
+}

@@ -99,17 +99,10 @@ func (g *Groupable) CmpGroup(r engine.Res) error {
 }
 
 // memberInit makes the handle of a member: that of a child, which is notified when
-// the owner is, and whose changes name it.
+// the owner is, and shares what the owner does.
 func memberInit(init *engine.Init, m engine.Res) *engine.Init {
 	c := init.Child(m)
-	c.Change = func(ch engine.Change) {
-		if ch.Field == "" {
-			ch.Field = m.String()
-		} else {
-			ch.Field = m.String() + "." + ch.Field
-		}
-		init.Change(ch)
-	}
+	c.Shared = init.Shared
 	if _, ok := m.(engine.RefreshableRes); ok {
 		c.Refresh = init.Refresh
 	}
