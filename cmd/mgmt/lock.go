@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,25 +12,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockState takes the state folder for this process, until the returned function
-// is called or the process ends, however it ends. The empty folder needs no lock.
-func lockState(dir string) (unlock func(), err error) {
-	if dir == "" {
-		return func() {}, nil
+// lockState takes a state folder for this process, until the file is closed or the
+// process ends, however it ends. Where nothing can be written, a lock that is there
+// is taken all the same, and the file is nil where there is none: nobody else can
+// make one either. That the pid can't be noted, as on a full disk, does no harm.
+func lockState(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if denied(err) {
+		f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+		if denied(err) || errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("the state folder cannot be locked, name another one with --prefix: %w", err)
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == nil {
-		err = writePID(f)
-	}
-	if err != nil {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		defer f.Close()
 		return nil, lockError(dir, f, err)
 	}
-	return func() { _ = f.Close() }, nil
+	_ = writePID(f)
+	return f, nil
 }
 
 func lockError(dir string, f *os.File, err error) error {

@@ -279,6 +279,6 @@ func (p *presenter) ended(why error, r mgmt.Report) {
 	}
 	level, _ := outcome(r.Counts)
 	text := fmt.Sprintf("%s: ended after %s, %s: %s", sig.Signal, roundTime(time.Since(p.began)), how, countsText(r.Counts))
-	p.say(level, one(text), "ended", slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),
+	p.say(level, one(text), "stopped", slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),
 		slog.Any("counts", countsJSON(r.Counts)), slog.Float64("seconds", time.Since(p.began).Seconds()))
 }

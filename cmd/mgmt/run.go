@@ -93,17 +93,14 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, err := f.state.dir()
+	folder, err := f.state.open()
 	if err != nil {
 		return err
 	}
-	unlock, err := lockState(dir)
-	if err != nil {
-		return err
-	}
-	defer unlock()
+	defer folder.close()
 	p := f.log.presenter(a)
 	defer p.close()
+	folder.tell(p.logger)
 	status, err := openStatusFile(f.statusFile)
 	if err != nil {
 		return err
@@ -124,7 +121,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	reload := make(chan struct{}, 1)
 	opts := mgmt.Options{
-		Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: dir,
+		Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: folder.dir,
 		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
 		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Reload: reload, Strict: true,
 		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),
@@ -142,7 +139,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		ask(reload)
 	}})
 	defer stop()
-	dumper := dumperOf(e, dir, p)
+	dumper := dumperOf(e, folder.dir, p)
 	defer dumper.onQuit(ctx)()
 	defer svc.start(ctx, e.Counts, dumper.stalled)()
 	defer exports.start(ctx, e, p.logger)()
