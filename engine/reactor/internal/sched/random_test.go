@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,27 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
 
-var graphs = flag.Int("graphs", 600, "random graphs that the machine is compared to the model on")
+var graphs = flag.Int("graphs", 0, "random graphs that the machine is compared to the model on (default for 1,000,000 steps; a tenth where races are looked for)")
+
+// stepsEach is how many steps are made on each graph.
+const stepsEach = 300
+
+// howMany returns the number of graphs.
+func howMany() int {
+	switch {
+	case *graphs > 0:
+		return *graphs
+	case withRace():
+		return 100_000/stepsEach + 1
+	default:
+		return 1_000_000/stepsEach + 1
+	}
+}
+
+func withRace() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
 
 // duo drives a machine and its model by the same dice.
 type duo struct {
@@ -333,16 +354,17 @@ func play(intn func(int) int, size, steps int) (log string, err error) {
 	return "", d.settle()
 }
 
-// TestModel plays many games with numbered seeds.
+// TestModel plays many games with numbered seeds: 1,000,000 steps, of each of which
+// the answers of the machine and its model are compared.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(*graphs) {
+	for seed := range uint64(howMany()) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		size := 2 + r.IntN(10)
 		if seed%10 == 0 {
 			size = 40
 		}
-		if log, err := play(r.IntN, size, 300); err != nil {
+		if log, err := play(r.IntN, size, stepsEach); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, log)
 		}
 	}
