@@ -106,6 +106,12 @@ type Options struct {
 
 	Observer Observer
 
+	// Beside, when not nil, runs on a goroutine of its own beside the graph: it may
+	// use the Engine and its History. Its context ends when everything in the graph
+	// has come to its end; then Run waits for its return, and only then gives up the
+	// state.
+	Beside func(context.Context, *Engine)
+
 	readOnly bool // for Plan
 }
 
@@ -221,6 +227,7 @@ func (e *Engine) Run(ctx context.Context, f gapi.Frontend) (err error) {
 		return err
 	}
 	defer s.close(&err)
+	defer s.beside(ctx)()
 	return s.run(ctx, f)
 }
 

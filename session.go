@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -110,6 +111,21 @@ func (s *session) closeAll() error {
 
 // close closes what open has opened, and adds what went wrong to err.
 func (s *session) close(err *error) { *err = errors.Join(*err, s.closeAll()) }
+
+// beside starts Options.Beside. The returned function ends it.
+func (s *session) beside(ctx context.Context) (end func()) {
+	f := s.e.opt.Beside
+	if f == nil || s.e.opt.readOnly {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { f(ctx, s.e) })
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
 
 func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 	ctx, cancel := context.WithCancelCause(ctx)
