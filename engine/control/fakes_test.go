@@ -160,9 +160,9 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 	t.Helper()
 	out := &lockedBuffer{}
 	logger := slog.New(slog.NewTextHandler(out, nil))
-	rec := newRecorder(t)
+	rec := newRecorder()
 	e := &fakeEngine{list: standing(), rec: rec}
-	o := Options{Engine: e, Recorder: rec, Logger: logger, Version: "v1", StateDir: "/var/lib/x"}
+	o := Options{Engine: e, Recorder: rec, History: run(t, rec), Logger: logger, Version: "v1", StateDir: "/var/lib/x"}
 	for _, f := range opts {
 		f(&o)
 	}
@@ -170,32 +170,35 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, rec)
 	rec.Swapped(reactor.Swap{Generation: 1, Name: "web", Added: 4})
 	rec.Loaded(graphOf(t, "file[/a]", "svc[web]", "exec[late]", "print[all]<print[one]"))
 	return &rig{s, e, rec, out}
 }
 
-// newRecorder returns a recorder with a history in memory.
-func newRecorder(t testing.TB) *Recorder {
+// newHistory returns a history in memory.
+func newHistory(t testing.TB) *journal.History {
 	h := journal.NewHistory(journal.HistoryOptions{Buffer: 64 << 20, MaxBytes: 256 << 20})
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return NewRecorder(RecorderOptions{History: h, Version: "v1"})
+	return h
 }
 
+func newRecorder() *Recorder { return NewRecorder(RecorderOptions{Version: "v1"}) }
+
 // run runs a recorder until the end of the test.
-func run(t testing.TB, rec *Recorder) {
+func run(t testing.TB, rec *Recorder) History {
+	h := newHistory(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { rec.Run(ctx) })
+	wg.Go(func() { rec.Run(ctx, h) })
 	t.Cleanup(func() {
 		cancel()
 		wg.Wait()
 	})
+	return h
 }
 
 // request asks without a socket.

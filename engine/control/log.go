@@ -78,7 +78,7 @@ func (s *Server) newest(ctx context.Context, q Query) ([]*Event, error) {
 	}
 	from := journal.Query{Resource: q.Resource, From: q.Since, Until: q.Until, After: q.After, Before: q.Before, Newest: true}
 	list := []*Event{}
-	for entry, err := range s.opt.Recorder.history.Query(ctx, from) {
+	for entry, err := range s.opt.History.Query(ctx, from) {
 		if err != nil {
 			return nil, fmt.Errorf("the history cannot be read: %w", err)
 		}

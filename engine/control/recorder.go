@@ -25,7 +25,6 @@ const (
 
 // RecorderOptions configure a Recorder.
 type RecorderOptions struct {
-	History History          // required
 	Now     func() time.Time // time.Now when nil; only for show, order rests on counters
 	Version string           // for the event started
 }
@@ -35,7 +34,6 @@ type RecorderOptions struct {
 // others on any goroutine.
 type Recorder struct {
 	opt     RecorderOptions
-	history History
 	session string
 	wake    chan struct{} // capacity 1: there is something in the queue
 
@@ -80,7 +78,7 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	now := o.Now()
 	session := strconv.FormatInt(now.UnixNano(), 36) + "-" + strconv.Itoa(os.Getpid())
 	r := &Recorder{
-		opt: o, history: o.History, session: session,
+		opt: o, session: session,
 		wake:     make(chan struct{}, 1),
 		odd:      map[string]engine.State{},
 		speakers: map[string]string{},
@@ -314,22 +312,22 @@ func (r *Recorder) Graph() *engine.Graph {
 	return r.graph
 }
 
-// Run encodes and keeps events until ctx ends, and then what is left. The event
-// started is the first of the session, stopped the last.
-func (r *Recorder) Run(ctx context.Context) {
+// Run encodes events and keeps them in h until ctx ends, and then what is left. The
+// event started is the first of the session, stopped the last.
+func (r *Recorder) Run(ctx context.Context, h History) {
 	for ctx.Err() == nil {
 		select {
 		case <-r.wake:
-			r.flush()
+			r.flush(h)
 		case <-ctx.Done():
 		}
 	}
 	r.tell(func(time.Time) *Event { return &Event{Outcome: Stopped} })
-	r.flush()
+	r.flush(h)
 }
 
 // flush keeps what is in the queue.
-func (r *Recorder) flush() {
+func (r *Recorder) flush(h History) {
 	r.mu.Lock()
 	items, dropped, upTo := r.queue, r.dropped, r.pushed
 	r.queue, r.text, r.dropped = nil, 0, 0
@@ -338,7 +336,7 @@ func (r *Recorder) flush() {
 		items = append(items, item{at: r.opt.Now(), outcome: Dropped, event: &Event{Outcome: Dropped, Dropped: dropped}})
 	}
 	for i := range items {
-		r.history.Append(r.encode(&items[i]))
+		h.Append(r.encode(&items[i]))
 		items[i] = item{} // its texts may be long
 	}
 	r.mu.Lock()

@@ -18,13 +18,13 @@ import (
 )
 
 // events returns all that a recorder has kept.
-func events(t testing.TB, r *Recorder) []*Event {
+func events(t testing.TB, r *Recorder, h History) []*Event {
 	t.Helper()
 	if err := r.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var out []*Event
-	for e, err := range r.history.Query(t.Context(), journal.Query{}) {
+	for e, err := range h.Query(t.Context(), journal.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,12 +67,12 @@ func TestWhatIsKept(t *testing.T) {
 		"held is told by Held": {[]reactor.Run{held, change}, []Outcome{Changed}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rec := newRecorder(t)
-			run(t, rec)
+			rec := newRecorder()
+			h := run(t, rec)
 			for _, r := range c.runs {
 				rec.Ran(r)
 			}
-			if got := outcomesOf(events(t, rec)[1:]); !slices.Equal(got, c.want) {
+			if got := outcomesOf(events(t, rec, h)[1:]); !slices.Equal(got, c.want) {
 				t.Errorf("kept %v, want %v", got, c.want)
 			}
 		})
@@ -81,7 +81,7 @@ func TestWhatIsKept(t *testing.T) {
 
 // TestQuiet: what is not kept is remembered for a while.
 func TestQuiet(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newRecorder()
 	for i := range 3 * maxRecent {
 		rec.Ran(reactor.Run{Resource: fmt.Sprintf("r[%d]", i%2), State: engine.StateOK, ID: uint64(i + 1)})
 	}
@@ -98,8 +98,8 @@ func TestQuiet(t *testing.T) {
 
 // TestRunAsEvent: every field of a run is told.
 func TestRunAsEvent(t *testing.T) {
-	rec := newRecorder(t)
-	run(t, rec)
+	rec := newRecorder()
+	h := run(t, rec)
 	rec.Ran(reactor.Run{
 		Resource: "file[/a]", State: engine.StateFailed, Err: errors.New("disk full"),
 		Changes: []engine.Change{
@@ -112,7 +112,7 @@ func TestRunAsEvent(t *testing.T) {
 		ID: 9, Generation: 4, Class: reactor.Cascade,
 		Triggers: []reactor.Trigger{{Cause: reactor.CauseValue, From: "password[p]", Run: 8, Field: "content", Merged: 1}},
 	})
-	list := events(t, rec)
+	list := events(t, rec, h)
 	got, err := json.Marshal(list[1])
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestRunAsEvent(t *testing.T) {
 // TestFlood: what comes faster than the history takes it is counted, long texts
 // are dropped before events are, and the engine's loop never waits.
 func TestFlood(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newRecorder()
 	big := changedRun("file[/a]", 1)
 	big.Changes = []engine.Change{{Field: "content", From: strings.Repeat("x", maxText), To: "y"}}
 	for range maxQueue + 10 {
@@ -153,8 +153,8 @@ func TestFlood(t *testing.T) {
 		t.Errorf("%d events and %d bytes wait", len(rec.queue), rec.text)
 	}
 	rec.mu.Unlock()
-	run(t, rec)
-	list := events(t, rec)
+	h := run(t, rec)
+	list := events(t, rec, h)
 	whole := 0
 	for _, e := range list {
 		if len(e.Changes) > 0 && e.Changes[0].From != nil {
@@ -171,20 +171,21 @@ func TestFlood(t *testing.T) {
 
 // TestLastWords: what is left is kept at the end.
 func TestLastWords(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newRecorder()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	rec.Ran(changedRun("file[/a]", 1))
-	rec.Run(ctx)
-	if got, want := outcomesOf(events(t, rec)), []Outcome{Started, Changed, Stopped}; !slices.Equal(got, want) {
+	h := newHistory(t)
+	rec.Run(ctx, h)
+	if got, want := outcomesOf(events(t, rec, h)), []Outcome{Started, Changed, Stopped}; !slices.Equal(got, want) {
 		t.Errorf("kept %v, want %v", got, want)
 	}
 }
 
 // TestStanding: what the graph and its rest are known to be.
 func TestStanding(t *testing.T) {
-	rec := newRecorder(t)
-	run(t, rec)
+	rec := newRecorder()
+	h := run(t, rec)
 	news := rec.Changes()
 	rec.Swapped(reactor.Swap{Generation: 3, Name: "web"})
 	<-news
@@ -198,7 +199,7 @@ func TestStanding(t *testing.T) {
 	if s := rec.Standing(); s.Converged || s.Refused != "" {
 		t.Errorf("%+v", s)
 	}
-	list := events(t, rec)
+	list := events(t, rec, h)
 	if got, want := outcomesOf(list), []Outcome{Started, Graph, Converged, Refused, Graph}; !slices.Equal(got, want) {
 		t.Errorf("kept %v, want %v", got, want)
 	}
@@ -209,7 +210,7 @@ func TestStanding(t *testing.T) {
 
 // TestForgets: of resources that have left nothing is remembered.
 func TestForgets(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newRecorder()
 	rec.Ran(reactor.Run{Resource: "r[1]", State: engine.StateFailed})
 	rec.Ran(reactor.Run{Resource: "file[/a]", State: engine.StateFailed})
 	rec.Loaded(graphOf(t, "file[/a]"))
@@ -221,8 +222,8 @@ func TestForgets(t *testing.T) {
 // TestPausesAsEvents: who has paused is known only where it was said over the
 // socket.
 func TestPausesAsEvents(t *testing.T) {
-	rec := newRecorder(t)
-	run(t, rec)
+	rec := newRecorder()
+	h := run(t, rec)
 	done := rec.speaks("file[/a]", "uid 7")
 	rec.Paused(reactor.Pause{Resource: "file[/a]", Reason: "lunch"}, true)
 	rec.Paused(reactor.Pause{Resource: "file[/b]"}, true)
@@ -232,7 +233,7 @@ func TestPausesAsEvents(t *testing.T) {
 	rec.Held("file[/c]", &reactor.Held{Brake: "fight", Reason: "r", For: time.Minute})
 	rec.Held("file[/c]", nil)
 	done()
-	list := events(t, rec)[1:]
+	list := events(t, rec, h)[1:]
 	if got, want := outcomesOf(list), []Outcome{Paused, Paused, Resumed, Held, Resumed}; !slices.Equal(got, want) {
 		t.Fatalf("kept %v, want %v", got, want)
 	}
@@ -258,7 +259,7 @@ func (brokenHistory) Query(context.Context, journal.Query) iter.Seq2[journal.Ent
 // TestBrokenHistory: who asks is told.
 func TestBrokenHistory(t *testing.T) {
 	r := newRig(t, func(o *Options) {
-		o.Recorder.history = brokenHistory{o.Recorder.history}
+		o.History = brokenHistory{o.History}
 	})
 	for _, path := range []string{"/v1/log", "/v1/why?resource=file[/a]"} {
 		if w := r.get(t, path); w.Code != 500 || !strings.Contains(w.Body.String(), "the history cannot be read: the disk is gone") {
@@ -268,7 +269,7 @@ func TestBrokenHistory(t *testing.T) {
 }
 
 func BenchmarkRanQuiet(b *testing.B) {
-	rec := newRecorder(b)
+	rec := newRecorder()
 	r := reactor.Run{Resource: "file[/a]", State: engine.StateOK, ID: 1}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -277,7 +278,7 @@ func BenchmarkRanQuiet(b *testing.B) {
 }
 
 func BenchmarkRanKept(b *testing.B) {
-	rec := newRecorder(b)
+	rec := newRecorder()
 	r := changedRun("file[/a]", 1)
 	b.ReportAllocs()
 	n := 0

@@ -24,10 +24,11 @@ const (
 	endTimeout   = time.Second      // for the requests that go on when the context ends
 )
 
-// Options configure a Server. Engine and Recorder are required.
+// Options configure a Server. Engine, Recorder and History are required.
 type Options struct {
 	Engine   Engine
 	Recorder *Recorder
+	History  History      // that of the Recorder's Run
 	Metrics  http.Handler // of GET /v1/metrics; without it the answer is 404
 	Logger   *slog.Logger // discards when nil
 	Version  string
@@ -47,8 +48,8 @@ const heartbeat = 15 * time.Second
 
 // NewServer checks the options. It starts nothing.
 func NewServer(o Options) (*Server, error) {
-	if o.Engine == nil || o.Recorder == nil {
-		return nil, errors.New("control: Engine and Recorder are required")
+	if o.Engine == nil || o.Recorder == nil || o.History == nil {
+		return nil, errors.New("control: Engine, Recorder and History are required")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -356,9 +356,8 @@ func TestEngineInTrouble(t *testing.T) {
 
 // TestBeforeTheFirstGraph: there is an answer to everything.
 func TestBeforeTheFirstGraph(t *testing.T) {
-	rec := newRecorder(t)
-	run(t, rec)
-	s, err := NewServer(Options{Engine: &fakeEngine{rec: rec}, Recorder: rec})
+	rec := newRecorder()
+	s, err := NewServer(Options{Engine: &fakeEngine{rec: rec}, Recorder: rec, History: run(t, rec)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ const streamPage = 64
 // or after the ID in since or Last-Event-ID.
 func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) (any, error) {
 	p := params{Values: r.URL.Query()}
-	oldest, next := s.opt.Recorder.history.Bounds()
+	oldest, next := s.opt.History.Bounds()
 	last := next - 1
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		p.Set("since", id)
@@ -90,7 +90,7 @@ func (s *Server) page(ctx context.Context, q *Query) (page []*Event, seen bool, 
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	from := journal.Query{Resource: q.Resource, After: q.After, Limit: streamPage}
-	for e, err := range s.opt.Recorder.history.Query(ctx, from) {
+	for e, err := range s.opt.History.Query(ctx, from) {
 		if err != nil {
 			return nil, false, err
 		}

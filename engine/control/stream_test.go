@@ -61,7 +61,7 @@ func TestServerSentEvents(t *testing.T) {
 func TestEventsFollow(t *testing.T) {
 	r := newRig(t)
 	path, _ := r.listen(t)
-	events(t, r.rec)
+	events(t, r.rec, r.opt.History)
 	c := NewClient(path)
 	const n = 500
 	go func() {
@@ -94,7 +94,7 @@ func TestEventsOfOne(t *testing.T) {
 	r := newRig(t)
 	path, end := r.listen(t)
 	r.rec.Ran(changedRun("svc[web]", 1))
-	events(t, r.rec)
+	events(t, r.rec, r.opt.History)
 	got := make(chan uint64)
 	go func() {
 		defer close(got)
@@ -138,10 +138,9 @@ func TestSigns(t *testing.T) {
 
 // TestGap: who asks for events that are gone is told so.
 func TestGap(t *testing.T) {
-	r := newRig(t)
-	r.rec.history = &pruned{r.rec.history}
+	r := newRig(t, func(o *Options) { o.History = &pruned{o.History} })
 	path, _ := r.listen(t)
-	events(t, r.rec)
+	events(t, r.rec, r.opt.History)
 	since := uint64(0)
 	for e, err := range NewClient(path).Events(t.Context(), Query{}, &since) {
 		if err != nil || e.Outcome != Dropped || e.ID != 0 {

@@ -136,7 +136,7 @@ func (s *Server) runOf(ctx context.Context, t *Trigger, e *Event) *Event {
 		}
 	}
 	q := journal.Query{Resource: t.From, Before: e.ID, From: e.At.Add(-maxLag), Newest: true}
-	for entry, err := range s.opt.Recorder.history.Query(ctx, q) {
+	for entry, err := range s.opt.History.Query(ctx, q) {
 		if err != nil {
 			return nil // told by the runs themselves
 		}
