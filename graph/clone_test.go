@@ -61,6 +61,9 @@ func TestClone(t *testing.T) {
 	for k, c := range []*Graph[int]{a, b, g} {
 		i, ok := c.Index(fmt.Sprint("new", k))
 		e, there := c.Link(4, k)
+		if old, known := c.Index("v3"); old != 3 || !known {
+			t.Errorf("%d has lost v3", k)
+		}
 		if !ok || i != 5 || c.ID(5) != fmt.Sprint("new", k) || c.Len() != 6 || c.Value(0) != 100+k || !there || e.Name != fmt.Sprint("n", k) || c.EdgeCount() != 3 {
 			t.Errorf("%d: %v", k, said(c))
 		}

@@ -186,8 +186,15 @@ func TestGroupCmp(t *testing.T) {
 	}
 	renamed := make("x", "y")
 	renamed.Group()[1].SetName("z")
+	other := make("x")
+	other.SetGroup([]engine.Res{&all{}})
+	other.Group()[0].SetKind("part")
+	other.Group()[0].SetName("a")
 	broken := make("x")
 	broken.Group()[0].(*part).panic = "Cmp"
+	if err := make("x").CmpGroup(other); err == nil || err.Error() != "the members of the group differ: part[a] in place of part[a]" {
+		t.Errorf("of another type: %v", err)
+	}
 	for want, err := range map[string]error{
 		"the members of the group differ":                              make("x", "y").CmpGroup(make("x")),
 		"the members of the group differ: part[z] in place of part[b]": make("x", "y").CmpGroup(renamed),

@@ -1,11 +1,20 @@
 package traits_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/traits"
 )
+
+func (*all) Default() engine.Res                            { return &all{} }
+func (*all) Validate() error                                { return nil }
+func (*all) Init(*engine.Init) error                        { return nil }
+func (*all) Cleanup() error                                 { return nil }
+func (*all) Watch(context.Context) error                    { return nil }
+func (*all) CheckApply(context.Context, bool) (bool, error) { return true, nil }
+func (*all) Cmp(engine.Res) error                           { return nil }
 
 type all struct {
 	traits.Base
