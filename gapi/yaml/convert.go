@@ -152,7 +152,11 @@ func (c *converter) mapping(n *yaml.Node, depth int) tree {
 
 // pair adds a pair to a map, unless its key is there already.
 func (c *converter) pair(keys *keySet, k *yaml.Node, v *schema.Node) {
-	p := schema.Pair{Key: c.key(k), Pos: c.pos(k), Value: v}
+	key, ok := c.key(k)
+	if !ok {
+		return
+	}
+	p := schema.Pair{Key: key, Pos: c.pos(k), Value: v}
 	first := keys.find(p.Key)
 	if first == nil {
 		keys.add(p)
@@ -226,21 +230,29 @@ func (s *keySet) add(p schema.Pair) {
 	}
 }
 
-// key returns the text of a key.
-func (c *converter) key(k *yaml.Node) string {
+// key returns the text of a key, or false after reporting that it is none.
+func (c *converter) key(k *yaml.Node) (string, bool) {
 	n := k
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	if n.Kind != yaml.ScalarNode {
-		c.errorf(k, "a key must be text, not a list or a map")
-		return ""
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		c.errorf(k, "a key must be text, not a list")
+		return "", false
+	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
+		c.errorf(k, "a key must be text, not a map; if the braces belong to a text, put it in quotes")
+		return "", false
+	case n.Kind != yaml.ScalarNode:
+		c.errorf(k, "a key must be text, not a map")
+		return "", false
 	}
 	s := c.scalar(n)
 	if s.Kind == schema.NodeNull {
 		c.errorf(k, "a key must be text; write \"\" or quotes around it")
+		return "", false
 	}
-	return s.Text
+	return s.Text, true
 }
 
 // tag refuses explicit tags other than the plain one of the shape.

@@ -24,9 +24,9 @@
 //
 //   - One file holds one document, and that is a map. A second document is an
 //     error: what it should mean next to the first is anyone's guess.
-//   - Scalars are what YAML 1.2 says: yes, no, on and off are text. A name is
-//     text; a whole number counts as the text that it was written as, true, null
-//     and 1.5 must be quoted.
+//   - Scalars are what YAML 1.2 says: yes, no, on and off are text. Where a text is
+//     wanted, a name too, every scalar but null is the text that it was written
+//     as: true, 1.10 and 0644 need no quotes.
 //   - Merge keys (<<) are resolved; keys of the map itself win, then the earlier
 //     of the merged maps. !!binary is decoded. Tags of one's own are refused.
 //   - Every finding has its place. A file that can't be parsed gives the one

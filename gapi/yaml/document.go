@@ -95,17 +95,20 @@ func (p *part) document(root *schema.Node) {
 	}
 }
 
-// text reads a name: text, or a whole number as it was written.
+// text reads a name. Whatever is written there is the name, as in every text:
+// true, 1.10 and 0644 too.
 func (p *part) text(n *schema.Node, what string) string {
 	switch n.Kind {
-	case schema.NodeString, schema.NodeInt:
-		return n.Text
 	case schema.NodeList, schema.NodeMap:
 		p.errorf(n.Pos, "%s must be text, not %s", what, describe(n))
 	case schema.NodeNull:
-		p.errorf(n.Pos, "%s must be text, there is nothing", what)
+		hint := ""
+		if n.Text != "" {
+			hint = "; if " + n.Text + " is the text, put it in quotes"
+		}
+		p.errorf(n.Pos, "%s must be text, there is nothing%s", what, hint)
 	default:
-		p.errorf(n.Pos, "%s must be text, not %s; if that is the name, put it in quotes", what, describe(n))
+		return n.Text
 	}
 	return ""
 }

@@ -4,12 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -342,5 +344,33 @@ resources:
 				c.look(t, g)
 			}
 		})
+	}
+}
+
+// Where a text is wanted, what is written is the text: nothing of 1.10, NO or 0644
+// is lost, in names, parameters and keys.
+func TestScalarsAsText(t *testing.T) {
+	for _, word := range []string{
+		"true", "True", "false", "yes", "NO", "on", "off", "y", "1", "0644", "08", "0x1F", "12_000", "1.10", "1e3", ".nan", ".inf", "-0", "22:22", "2026-01-31",
+	} {
+		src := "graph: " + word + "\nresources:\n  exec:\n  - name: " + word + "\n    cmd: " + word + "\n    args: [" + word + "]\n    env: {" + word + ": " + word + "}\n" +
+			"edges:\n- {from: {kind: exec, name: " + word + "}, to: {kind: noop, name: " + word + "}}\n"
+		d, err := yaml.Load("-", yaml.Options{}, strings.NewReader(src))
+		if err != nil || len(d.Problems) > 0 {
+			t.Errorf("%s: %v, %v", word, err, d)
+			continue
+		}
+		r := d.Resources[0]
+		if d.Name != word || r.Name != word || d.Edges[0].From.Name != word || d.Edges[0].To.Name != word {
+			t.Errorf("%s became graph %q, name %q, %v", word, d.Name, r.Name, d.Edges[0])
+		}
+		var x struct {
+			Cmd  string            `yaml:"cmd"`
+			Args []string          `yaml:"args"`
+			Env  map[string]string `yaml:"env"`
+		}
+		if ds := schema.Decode(r.Value, &x); len(ds) > 0 || x.Cmd != word || x.Args[0] != word || x.Env[word] != word {
+			t.Errorf("%s became %+v, %v", word, x, ds)
+		}
 	}
 }
