@@ -19,6 +19,10 @@
 //     often. A subscription holds at most one; the hub never blocks on it.
 //   - When the kernel has lost events, every directory is watched anew and every
 //     subscription is woken with Cause.Resync.
+//   - What is mounted on a directory, or unmounted from it, is another directory:
+//     the kernel's table of mounts is followed, since the watches tell nothing of
+//     it. (The same file system unmounted and mounted again within a moment of
+//     mountPause may go unseen until the next look.)
 //   - A directory that cannot be watched (limits, permissions) is polled, and
 //     only that one; the log names the limit, its value and how much of it we
 //     hold. Watching is tried again later.
@@ -28,6 +32,15 @@
 // FUSE, /proc, /sys). Resources there need MetaParams.Poll. A ".." in the target of a
 // symbolic link that follows another link is resolved when the link is read, not
 // again when that other link changes.
+//
+// A file system that does not answer (an NFS server that is gone, mounted hard)
+// holds whoever asks it in the kernel, where no context or signal ends it. If that
+// is the hub's goroutine, because something below is watched, then as long as it
+// lasts no subscription of the process is woken by files, a new Watch waits until
+// its own context ends, and Close waits too; commands, buses and what polls by
+// MetaParams.Poll go on. Nothing is lost: what the kernel has queued is served
+// afterwards, or answered by a resync. Mount such file systems soft, or give the
+// resources there MetaParams.Poll, which keeps the hub away from them.
 //
 // # Laws of the commands
 //
@@ -45,7 +58,7 @@
 // # Ownership
 //
 // One goroutine owns the watches and everything that is known of them; it starts
-// with the first Watch. Another one carries the watcher's errors to it. Nothing
-// else runs, except one goroutine per connected bus and those of running
+// with the first Watch. Two others carry the watcher's errors and the changes of
+// mounts to it. Nothing else runs, except one goroutine per connected bus and those of running
 // commands. Close ends them all.
 package host

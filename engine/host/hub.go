@@ -30,9 +30,11 @@ type hub struct {
 	closing  *sub        // closed subscriptions, to be taken out
 	overflow bool        // events were lost, and it is time to look at everything
 	losing   *time.Timer // runs out at that time; nil when nothing was lost
+	remounts []string    // mount points at which something has changed
 
 	w      watcher // nil until needed, and while none is to be had
 	events <-chan fsnotify.Event
+	mounts *mountFollower // nil where there is no table of mounts
 	root   *node
 	byID   map[fileID]*dir
 	byPath map[string]*dir
@@ -107,6 +109,9 @@ func always() <-chan struct{} {
 func (h *hub) run() {
 	defer close(h.done)
 	defer h.shut()
+	if err := h.followMounts(); err != nil {
+		h.log.Debug("mounts are not followed", "error", err)
+	}
 	ready := always()
 	for {
 		var work <-chan struct{}
@@ -188,11 +193,14 @@ func (h *hub) push(n *node, m mark) {
 // take takes over what other goroutines have left.
 func (h *hub) take() {
 	h.mu.Lock()
-	s, lost := h.closing, h.overflow
-	h.closing, h.overflow = nil, false
+	s, lost, remounts := h.closing, h.overflow, h.remounts
+	h.closing, h.overflow, h.remounts = nil, false, nil
 	h.mu.Unlock()
 	for ; s != nil; s = s.nextClosing {
 		h.drop(s)
+	}
+	for _, point := range remounts {
+		h.remount(point)
 	}
 	if lost {
 		h.stats.resyncs.Add(1)
@@ -263,12 +271,12 @@ func (h *hub) lossDue() {
 // shut lets go of everything.
 func (h *hub) shut() {
 	h.timer.Stop()
-	if h.w == nil {
-		return
-	}
-	defer h.calm()
-	if err := h.w.Close(); err != nil {
-		h.log.Debug("closing the file watcher", "error", err)
+	h.mounts.close()
+	if h.w != nil {
+		if err := h.w.Close(); err != nil {
+			h.log.Debug("closing the file watcher", "error", err)
+		}
 	}
 	h.carriers.Wait()
+	h.calm()
 }

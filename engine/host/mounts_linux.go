@@ -1,0 +1,158 @@
+package host
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// mountTable is where the kernel lists what is mounted where. Who waits for it to
+// become readable is woken whenever that changes.
+const mountTable = "/proc/self/mountinfo"
+
+// mountPause is how long after a look at the table the next one comes at the
+// earliest: starting a container alters it many times, and it may be long.
+const mountPause = 20 * time.Millisecond
+
+// A mountFollower waits for changes of the table of mounts on its goroutine. The
+// zero value follows nothing.
+type mountFollower struct {
+	file *os.File
+	stop <-chan struct{}
+	tell func(points []string)
+	last map[string]bool
+}
+
+// followMounts has points told of which something was mounted on, or unmounted
+// from, until stop is closed and close called. What is mounted now is known when
+// it returns. The kernel drops the watches of what is unmounted without a word
+// that the watcher would pass on, and tells nothing at all of what is mounted on a
+// watched directory.
+func (h *hub) followMounts() error {
+	f, err := os.Open(mountTable)
+	if err != nil {
+		return err
+	}
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	m := &mountFollower{file: f, stop: h.stop, tell: h.remounted}
+	if m.last, err = readMounts(); err != nil {
+		_ = f.Close()
+		return err
+	}
+	h.mounts = m
+	h.carriers.Go(func() { m.run(conn) })
+	return nil
+}
+
+func (m *mountFollower) run(conn syscall.RawConn) {
+	_ = conn.Read(func(uintptr) (done bool) {
+		m.look()
+		select {
+		case <-m.stop:
+			return true
+		case <-time.After(mountPause):
+			return false // until there is something to read
+		}
+	})
+}
+
+// close ends the waiting. stop must be closed.
+func (m *mountFollower) close() {
+	if m != nil {
+		_ = m.file.Close()
+	}
+}
+
+func (m *mountFollower) look() {
+	now, err := readMounts()
+	if err != nil {
+		return // the next change will tell
+	}
+	if points := mountPoints(m.last, now); len(points) > 0 {
+		m.tell(points)
+	}
+	m.last = now
+}
+
+// readMounts returns the lines of the table, cut down to what tells one mount from
+// another and its mount point.
+func readMounts() (map[string]bool, error) {
+	data, err := os.ReadFile(mountTable)
+	if err != nil {
+		return nil, err
+	}
+	mounts := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		// Its number, that of its parent, the device, the folder of that, the point.
+		if f := strings.SplitN(line, " ", 6); len(f) == 6 {
+			mounts[strings.Join(f[:5], " ")] = true
+		}
+	}
+	return mounts, nil
+}
+
+// mountPoints returns the mount points of what is in only one of two tables.
+func mountPoints(a, b map[string]bool) []string {
+	var points []string
+	for _, pair := range [][2]map[string]bool{{a, b}, {b, a}} {
+		for mount := range pair[0] {
+			if !pair[1][mount] {
+				points = append(points, unescape(mount[strings.LastIndexByte(mount, ' ')+1:]))
+			}
+		}
+	}
+	return points
+}
+
+// unescape undoes what the kernel does to blanks and backslashes: \040.
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// remounted notes mount points at which something has changed, for the hub's
+// goroutine. Should there be too many, everything is looked at.
+func (h *hub) remounted(points []string) {
+	h.mu.Lock()
+	if len(h.remounts)+len(points) > maxTodo {
+		h.remounts, h.overflow = nil, true
+	} else {
+		h.remounts = append(h.remounts, points...)
+	}
+	h.mu.Unlock()
+	h.wakeUp()
+}
+
+// remount has what lies below a mount point looked at again, as if it had been
+// made anew.
+func (h *hub) remount(point string) {
+	c := change{source: "mount", path: point}
+	if point == "/" {
+		h.push(h.root, markStale|markLoud)
+		return
+	}
+	at, name := split(point)
+	if d := h.byPath[at]; d != nil {
+		h.inside(d, name, fsnotify.Create, c)
+	}
+}
