@@ -3,14 +3,10 @@ package journal_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/storetest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMemory(t *testing.T) {
 	storetest.Run(t, storetest.Backend{Open: func(*testing.T) engine.Store { return journal.NewMemory() }})
