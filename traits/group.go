@@ -99,10 +99,9 @@ func (g *Groupable) CmpGroup(r engine.Res) error {
 }
 
 // memberInit makes the handle of a member: that of a child, which is notified when
-// the owner is, and shares what the owner does.
+// the owner is.
 func memberInit(init *engine.Init, m engine.Res) *engine.Init {
 	c := init.Child(m)
-	c.Shared = init.Shared
 	if _, ok := m.(engine.RefreshableRes); ok {
 		c.Refresh = init.Refresh
 	}
