@@ -166,9 +166,10 @@ func (k *kid) checkApply(ctx context.Context, apply bool) (ok bool, err error) {
 	return ok && err == nil, err
 }
 
-// Look is CheckApply without apply, and reports no changes: for what has to be
-// done before the children may make theirs.
-func (c *Children) Look(ctx context.Context) (bool, error) {
+// Apply is CheckApply with apply, and reports no changes: it makes those that
+// CheckApply without apply has reported, for a composite that has something to do
+// in between.
+func (c *Children) Apply(ctx context.Context) error {
 	for _, k := range c.list {
 		k.mute = true
 	}
@@ -177,7 +178,8 @@ func (c *Children) Look(ctx context.Context) (bool, error) {
 			k.mute = false
 		}
 	}()
-	return c.CheckApply(ctx, false)
+	_, err := c.CheckApply(ctx, true)
+	return err
 }
 
 // Handle returns the handle of a child, by its place: to give it something in

@@ -176,20 +176,25 @@ func TestChildrenCancelled(t *testing.T) {
 	wantLog(t, &log, "init a")
 }
 
-// TestChildrenLook: looking says what CheckApply would, alters nothing, and
-// reports nothing; afterwards all is reported again.
-func TestChildrenLook(t *testing.T) {
+// TestChildrenApply: what was reported is made and not reported again; afterwards
+// all is.
+func TestChildrenApply(t *testing.T) {
 	var log []string
 	var c traits.Children
 	f := enginetest.NewInit(t)
-	ok(t, c.Init(f.Init(), family(&log, "a=change", "b=run false fails")...))
+	ok(t, c.Init(f.Init(), family(&log, "a=change", "b=ok")...))
 	log = nil
-	if all, err := c.Look(t.Context()); all || err != nil || len(f.Changes()) != 0 {
-		t.Errorf("%t, %v, %v", all, err, f.Changes())
+	if err := c.Apply(t.Context()); err != nil || len(f.Changes()) != 0 {
+		t.Errorf("%v, %v", err, f.Changes())
 	}
-	wantLog(t, &log, "run false a, run false b")
+	wantLog(t, &log, "run true a, run true b")
 	if _, err := c.CheckApply(t.Context(), true); err != nil || len(f.Changes()) != 1 {
 		t.Errorf("%v, %v", err, f.Changes())
+	}
+	ok(t, c.Cleanup())
+	ok(t, c.Init(f.Init(), family(&log, "a=run true fails")...))
+	if err := c.Apply(t.Context()); err == nil {
+		t.Error("a child failed, and Apply did not")
 	}
 }
 

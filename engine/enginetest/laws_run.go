@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -103,7 +104,7 @@ func lawApply(e *env) error {
 }
 
 // lawAnnounce: every change is given to Change once, before anything is altered,
-// and under a path that the kind has.
+// and under a path that the kind has, or that a child has which it holds.
 func lawAnnounce(e *env) error {
 	r, err := e.rig()
 	if err != nil {
@@ -131,16 +132,23 @@ func (r *rig) announced() error {
 	if err := errors.Join(err, late); err != nil {
 		return err
 	}
-	return goodChanges(r.res, changes)
+	return goodChanges(r.Registry, r.res, changes)
 }
 
-func goodChanges(res engine.Res, changes []engine.Change) error {
+// ofChild reports whether a change is that of a child, whose id stands before the
+// field; see engine.Init.Child.
+func ofChild(reg *engine.Registry, field string) bool {
+	kind, rest, ok := strings.Cut(field, "[")
+	return ok && reg.Has(kind) && strings.Contains(rest, "]")
+}
+
+func goodChanges(reg *engine.Registry, res engine.Res, changes []engine.Change) error {
 	t, err := schema.Of(res)
 	if err != nil {
 		return err
 	}
 	for i, c := range changes {
-		if c.Field != "" {
+		if c.Field != "" && !ofChild(reg, c.Field) {
 			if _, _, err := t.At(c.Field); err != nil {
 				return fmt.Errorf("Change(%s): %w", c, err)
 			}

@@ -114,6 +114,7 @@ func TestBroken(t *testing.T) {
 		{"changes after the fact", "announce", "after something was altered"},
 		{"reports twice", "announce", "reported twice"},
 		{"reports another field", "announce", "nonsense"},
+		{"reports a stranger's field", "announce", "stranger[x].text"},
 		{"read forgets", "read", `content: wanted hello`},
 		{"read names another", "read", "returned is toy[another]"},
 		{"read writes", "read", "were altered"},

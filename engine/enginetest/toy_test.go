@@ -328,6 +328,8 @@ func (r *toy) misreport(p part) string {
 	switch {
 	case r.bug == "reports another field":
 		return "nonsense"
+	case r.bug == "reports a stranger's field":
+		return "stranger[x].text"
 	case r.bug == "reports at random" && r.calls%2 == 0:
 		return "path"
 	}
