@@ -20,6 +20,7 @@ import (
 
 type graphFlags struct {
 	input     input
+	steps     transforms
 	output    choice
 	direction choice
 	reduce    bool
@@ -50,6 +51,7 @@ were left out, and what runs as a group: a line for each, or with -o json a list
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)
+	f.steps.flags(cmd)
 	choose(cmd, &f.output, "output", "o", "how to draw it", "dot", "mermaid", "json", "svg")
 	choose(cmd, &f.direction, "direction", "", "where edges lead", "TB", "BT", "LR", "RL")
 	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "leave out the edges that only repeat what a longer path says")
@@ -71,7 +73,7 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 	}
 	notes := &transform.Notes{All: f.explain}
 	if !f.declared && ds.Err() == nil {
-		if g, err = transform.Run(ctx, g, transform.Default(), notes); err != nil {
+		if g, err = transform.Run(ctx, g, f.steps.steps(), notes); err != nil {
 			return err
 		}
 	}

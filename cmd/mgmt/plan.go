@@ -13,6 +13,7 @@ import (
 
 type planFlags struct {
 	input    input
+	steps    transforms
 	state    state
 	output   choice
 	color    choice
@@ -40,6 +41,7 @@ something failed or is blocked, and 6 for both.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)
+	f.steps.flags(cmd)
 	f.state.prefixFlag(cmd)
 	fl := cmd.Flags()
 	choose(cmd, &f.output, "output", "o", "how to write the plan", "text", "json")
@@ -63,6 +65,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	p := log.presenter(a)
 	defer p.close()
 	e, err := mgmt.New(mgmt.Options{
+		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
 		Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: dir,
 		Logger: p.logger, Debug: f.debug, Stdin: a.in,
 		Observer: mgmt.Observer{Warned: p.warned},

@@ -18,6 +18,7 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	input   input
+	steps   transforms
 	state   state
 	log     logFlags
 	brakes  brakeFlags
@@ -52,6 +53,7 @@ the terminal that it was started on has gone does that end it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)
+	f.steps.flags(cmd)
 	f.state.flags(cmd)
 	f.log.flags(cmd)
 	f.brakes.flags(cmd)
@@ -121,6 +123,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	reload := make(chan struct{}, 1)
 	opts := mgmt.Options{
+		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
 		Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: folder.dir,
 		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
 		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Reload: reload, Strict: true,
