@@ -118,6 +118,9 @@ func testRefused(t *testing.T, s engine.Store) {
 	if err := s.Commit(t.Context(), []engine.Write{put("t", "a", "2"), put("", "a", "2")}); err == nil {
 		t.Error("a write without a table is no error")
 	}
+	if err := s.Commit(t.Context(), []engine.Write{put("t", "a", "2"), put("t", "", "2")}); err == nil {
+		t.Error("a write without a key is no error")
+	}
 	var failed error
 	for _, err := range s.Records(ctx, "t") {
 		failed = err
