@@ -1,7 +1,8 @@
 // Package transform turns a declared graph into the one that runs, by a list of
-// small steps: AutoEdge adds the edges that the resources ask for, AutoGroup lets
-// resources of one kind run as one vertex. A step is data and one function, so
-// each can be left out, run alone and tested alone.
+// small steps: AutoEdge adds the edges that the resources ask for, Reverse adds
+// what undoes resources that have left the graph, AutoGroup lets resources of one
+// kind run as one vertex. A step is data and one function, so each can be left
+// out, run alone and tested alone.
 //
 // # Laws
 //

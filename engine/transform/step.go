@@ -18,7 +18,8 @@ type Step struct {
 	Apply func(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error)
 }
 
-// Default returns the steps that every graph goes through, in order.
+// Default returns the steps that every graph goes through, in order. A running
+// engine has Reverse between them, which needs what was kept.
 func Default() []Step { return []Step{AutoEdge(), AutoGroup()} }
 
 // Run applies the steps, one after the other. The graph must have no cycle. The
