@@ -43,6 +43,9 @@ another; a folder among them stands for its files, sorted by name. The three exc
 them the content is left alone. A content that was received from a secret, or copied from a file of the graph that holds
 one and comes first, is never shown, and a file that is made for it gets mode 0600 if there is no other.
 
+To get a secret into a file beside other text, let the secret be one of the fragments: a file of its own that receives it, in a
+folder that only its owner can enter. ` + "`examples/secret.yaml`" + ` is such a graph.
+
 ## Folders
 
 ` + "`source`" + ` with ` + "`recurse: true`" + ` copies a whole tree: files, folders and links, with their permissions (not setuid, setgid and

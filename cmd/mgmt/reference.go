@@ -2,6 +2,7 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -17,7 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 )
 
-//go:generate go run . reference ../../docs/reference
+//go:generate go run . reference ../../docs/reference ../../examples
 
 // The parts of the reference that are written by hand.
 var (
@@ -31,12 +32,12 @@ const generated = "<!-- Made by `mgmt reference`. Change what it is made from: r
 
 func newReference() *cobra.Command {
 	return &cobra.Command{
-		Use:    "reference FOLDER",
-		Short:  "Write the reference in Markdown: the format, each kind and the command line",
+		Use:    "reference FOLDER EXAMPLES",
+		Short:  "Write the reference in Markdown: the format, each kind with its example, and the command line",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
+		Args:   cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pages, err := referencePages(cmd.Root())
+			pages, err := referencePages(cmd.Root(), os.DirFS(args[1]))
 			if err != nil {
 				return err
 			}
@@ -70,8 +71,9 @@ func writePages(dir string, pages map[string]string) error {
 	return nil
 }
 
-// referencePages returns the pages of the reference by their paths.
-func referencePages(root *cobra.Command) (map[string]string, error) {
+// referencePages returns the pages of the reference by their paths. The example of
+// a kind is the file KIND.yaml.
+func referencePages(root *cobra.Command, examples fs.FS) (map[string]string, error) {
 	kinds, err := allKinds()
 	if err != nil {
 		return nil, err
@@ -89,9 +91,23 @@ func referencePages(root *cobra.Command) (map[string]string, error) {
 		"kinds/README.md": generated + "# The kinds\n\n" + kindTable(kinds, ""),
 	}
 	for _, k := range kinds {
-		pages["kinds/"+k.Name+".md"] = generated + derive.Markdown(k)
+		example, err := exampleOf(k.Name, examples)
+		if err != nil {
+			return nil, err
+		}
+		pages["kinds/"+k.Name+".md"] = generated + derive.Markdown(k) + example
 	}
 	return pages, nil
+}
+
+// exampleOf returns the part of a kind's page that shows its example; nothing if
+// there is none.
+func exampleOf(kind string, examples fs.FS) (string, error) {
+	text, err := fs.ReadFile(examples, kind+".yaml")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return "\n## A graph with it\n\nThis is `examples/" + kind + ".yaml`.\n\n```yaml\n" + string(text) + "```\n", err
 }
 
 // fieldTable lists the fields of a type.

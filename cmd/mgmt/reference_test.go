@@ -11,12 +11,15 @@ import (
 
 var update = flag.Bool("update", false, "write the reference anew")
 
-const referenceDir = "../../docs/reference"
+const (
+	referenceDir = "../../docs/reference"
+	examplesDir  = "../../examples"
+)
 
 // TestReferenceIsFresh: the pages in docs/reference are those that the program
 // writes today, and no others.
 func TestReferenceIsFresh(t *testing.T) {
-	pages, err := referencePages(newRoot(&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}))
+	pages, err := referencePages(newRoot(&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}), os.DirFS(examplesDir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +41,20 @@ func TestReferenceIsFresh(t *testing.T) {
 	for _, path := range there {
 		if _, ok := pages["kinds/"+filepath.Base(path)]; !ok {
 			t.Errorf("%s is about nothing, run make docs", path)
+		}
+	}
+}
+
+// TestEveryKindHasAnExample, which is of it, and which its page shows.
+func TestEveryKindHasAnExample(t *testing.T) {
+	kinds, err := allKinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range kinds {
+		part, err := exampleOf(k.Name, os.DirFS(examplesDir))
+		if err != nil || !strings.Contains(part, "\n  "+k.Name+":\n") {
+			t.Errorf("examples/%s.yaml is missing, or not about it (%v)", k.Name, err)
 		}
 	}
 }
