@@ -107,6 +107,9 @@ func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) 
 	if err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	h.start()
 	r := &request{sub: newSub(h.close), paths: paths, o: o, done: make(chan struct{})}
 	select {
