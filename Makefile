@@ -48,10 +48,11 @@ docs:
 
 check: lint test
 
-# What the tests need beside Go: buses of their own.
+# What the tests need beside Go: buses of their own; in CI also what draws.
 tools:
 	@$(GO) mod download
 	@command -v dbus-daemon >/dev/null || .ci/install dbus-daemon
+	@test "$$CI" != true || command -v dot >/dev/null || .ci/install graphviz
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile

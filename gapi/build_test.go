@@ -359,9 +359,12 @@ func TestBuildCycles(t *testing.T) {
 		t.Errorf("%d findings", len(ds))
 	}
 	d.Resources = d.Resources[:4]
+	d.Resources = append(d.Resources, declare(90, "plain", "new\nline"), declare(91, "plain", "x"))
+	d.Resources[4].Before, d.Resources[5].Before = refs(90, ref("plain", "x")), refs(91, ref("plain", "new\nline"))
 	findings(t, registry(t, nil), d,
 		"g:2:20: cycle: plain[0] -> plain[1] -> plain[0]\n    g:2:20: plain[0] -> plain[1] (before)\n    g:4:20: plain[1] -> plain[0] (before)",
 		"g:6:20: cycle: plain[2] -> plain[3] -> plain[2]\n    g:6:20: plain[2] -> plain[3] (before)\n    g:8:20: plain[3] -> plain[2] (before)",
+		"g:90:20: cycle: \"plain[new\\nline]\" -> plain[x] -> \"plain[new\\nline]\"\n    g:90:20: \"plain[new\\nline]\" -> plain[x] (before)\n    g:91:20: plain[x] -> \"plain[new\\nline]\" (before)",
 	)
 }
 

@@ -3,6 +3,7 @@ package gapi
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -221,10 +222,18 @@ func (b *builder) cycle(c *graph.CycleError) {
 			continue
 		}
 		l := b.linkBetween(c.Path[i], c.Path[i+1])
-		d.Related = append(d.Related, schema.Related{Pos: l.pos, Message: c.Path[i] + " -> " + c.Path[i+1] + " (" + l.word + ")"})
+		d.Related = append(d.Related, schema.Related{Pos: l.pos, Message: shown(c.Path[i]) + " -> " + shown(c.Path[i+1]) + " (" + l.word + ")"})
 	}
 	d.Pos = d.Related[0].Pos
 	b.add(d)
+}
+
+// shown returns an id as it stands in a line: quoted if it would garble that.
+func shown(id string) string {
+	if strings.ContainsFunc(id, unicode.IsControl) {
+		return quote(id)
+	}
+	return id
 }
 
 // linkBetween returns the first declared link between two resources, else an

@@ -79,7 +79,8 @@ func edgeAttributes(e Edge) []encoding.Attribute {
 
 // writeAttributes writes an attribute list and ends the statement. After
 // visible, Go's quoting escapes just what DOT wants escaped: quotes, backslashes
-// and new lines.
+// and new lines. In a label Graphviz also reads entities such as &lt;, so an & is
+// written as one.
 func writeAttributes(b *bufio.Writer, attributes []encoding.Attribute) {
 	for i, a := range attributes {
 		if i == 0 {
@@ -87,7 +88,11 @@ func writeAttributes(b *bufio.Writer, attributes []encoding.Attribute) {
 		} else {
 			b.WriteString(", ")
 		}
-		b.WriteString(dotKey(a.Key) + "=" + quoteDOT(visibleValue(a.Value)))
+		value := visibleValue(a.Value)
+		if a.Key == "label" {
+			value = strings.ReplaceAll(value, "&", "&amp;")
+		}
+		b.WriteString(dotKey(a.Key) + "=" + quoteDOT(value))
 	}
 	if len(attributes) > 0 {
 		b.WriteByte(']')
