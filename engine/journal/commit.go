@@ -19,7 +19,10 @@ const (
 	maxKey   = bbolt.MaxKeySize
 	maxTable = 1 << 10
 	maxValue = 16 << 20 // bytes of one Commit
-	maxGroup = 8 << 20  // bytes that are committed together, unless one Commit alone has more
+
+	keepBuffer = 1 << 20 // bytes of a buffer that stays for the next group
+	keepItems  = 1 << 14
+	maxGroup   = 8 << 20 // bytes that are committed together, unless one Commit alone has more
 )
 
 // What no store takes.
@@ -204,6 +207,7 @@ func (j *Journal) commit(group []*request) {
 // write makes the writes of a group durable, all or none.
 func (j *Journal) write(group []*request) error {
 	j.batch.gather(group)
+	defer j.batch.forget()
 	err := j.use(func(f *file) error { return f.update(j.batch.apply) })
 	if err != nil {
 		return fmt.Errorf("journal: commit to %s: %w", j.open.path, err)
@@ -227,8 +231,6 @@ type item struct {
 // gather sorts the writes of a group by table and key, and keeps the last of each
 // key.
 func (b *batch) gather(group []*request) {
-	clear(b.items)
-	b.items = b.items[:0]
 	for _, r := range group {
 		for i := range r.writes {
 			b.items = append(b.items, item{&r.writes[i], r.own, int32(len(b.items))})
@@ -243,7 +245,20 @@ func (b *batch) gather(group []*request) {
 		b.items[n] = b.items[i]
 		n++
 	}
+	clear(b.items[n:])
 	b.items = b.items[:n]
+}
+
+// forget lets go of what belongs to the callers, and of a buffer that was big once.
+func (b *batch) forget() {
+	clear(b.items)
+	b.items, b.buf = b.items[:0], b.buf[:0]
+	if cap(b.buf) > keepBuffer {
+		b.buf = nil
+	}
+	if cap(b.items) > keepItems {
+		b.items = nil
+	}
 }
 
 func (a item) compare(b item) int {
@@ -274,7 +289,7 @@ func (a item) bucket(to []byte) []byte {
 
 // apply does the writes. dirty is false if there was nothing to do.
 func (b *batch) apply(tx *bbolt.Tx) (dirty bool, err error) {
-	b.buf = b.buf[:0]
+	b.buf = b.buf[:0] // a second time where the file was replaced
 	for i := 0; i < len(b.items); {
 		end := i + 1
 		for end < len(b.items) && b.items[end].own == b.items[i].own && b.items[end].Table == b.items[i].Table {
