@@ -273,7 +273,13 @@ func TestMetaParamsCmp(t *testing.T) {
 		if err := a.Cmp(b); err != nil {
 			t.Fatal(err)
 		}
+		if !a.Equal(b) {
+			t.Errorf("%s: equal ones are not", key)
+		}
 		f(b)
+		if a.Equal(b) || b.Equal(a) {
+			t.Errorf("%s does not count", key)
+		}
 		for _, err := range []error{a.Cmp(b), b.Cmp(a)} {
 			if err == nil || err.Error() != "meta."+key+" differs" {
 				t.Errorf("%s: %v", key, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -174,3 +175,17 @@ func (m *MetaParams) Cmp(o *MetaParams) error {
 	}
 	return nil
 }
+
+// Equal reports whether both say the same. It is Cmp for those who ask for a
+// hundred thousand of them.
+func (m *MetaParams) Equal(o *MetaParams) bool {
+	return m == o ||
+		m.Retry == o.Retry && m.RetryReset == o.RetryReset && m.Delay == o.Delay && m.DelayMax == o.DelayMax &&
+			m.Timeout == o.Timeout && m.Poll == o.Poll && m.Settle == o.Settle && m.Limit == o.Limit && m.Burst == o.Burst &&
+			m.Reset == o.Reset && m.Rewatch == o.Rewatch && m.Realize == o.Realize && m.Reverse == o.Reverse &&
+			m.Drift == o.Drift && m.Hidden == o.Hidden && m.Dollar == o.Dollar &&
+			equalPointers(m.Noop, o.Noop) && equalPointers(m.AutoEdge, o.AutoEdge) && equalPointers(m.AutoGroup, o.AutoGroup) &&
+			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Export, o.Export)
+}
+
+func equalPointers[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

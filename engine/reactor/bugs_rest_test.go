@@ -259,7 +259,7 @@ func swapTime(t *testing.T, n int) time.Duration {
 func TestBug35_SwapsAreNearLinear(t *testing.T) {
 	const small, times = 1000, 8
 	few, many := swapTime(t, small), swapTime(t, times*small)
-	if many > 3*times*few {
+	if many > 5*times*few { // 64 times without the law; the machine may be busy
 		t.Errorf("%d vertices take %s, %d take %s", small, few, times*small, many)
 	}
 }

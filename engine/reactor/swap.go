@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -108,11 +109,14 @@ func (s *swap) match(order []int) error {
 	defer s.r.values.RUnlock()
 	s.all = make([]*vertex, s.g.Len())
 	s.byID = make(map[string]*vertex, s.g.Len())
+	s.keepMost()
 	for _, i := range order {
-		id, decl := s.g.ID(i), s.g.Value(i)
-		v, err := s.r.keepOrMake(id, decl)
-		if err != nil {
-			return err
+		id, v := s.g.ID(i), s.all[i]
+		if v == nil {
+			var err error
+			if v, err = s.r.keepOrMake(id, s.g.Value(i)); err != nil {
+				return err
+			}
 		}
 		if v == s.r.byID[id] {
 			s.kept++
@@ -123,6 +127,24 @@ func (s *swap) match(order []int) error {
 		s.byID[id] = v
 	}
 	return nil
+}
+
+// keepMost finds those that receive nothing and may go on, on all processors: in a
+// large graph that is nearly all that a Swap has to do.
+func (s *swap) keepMost() {
+	const chunk = 2000
+	var wg sync.WaitGroup
+	for from := 0; from < len(s.all); from += chunk {
+		wg.Go(func() {
+			for i := from; i < min(from+chunk, len(s.all)); i++ {
+				decl := s.g.Value(i)
+				if old := s.r.byID[s.g.ID(i)]; old != nil && len(decl.Recv) == 0 && old.same(decl) {
+					s.all[i] = old
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // keepOrMake returns the running vertex of that name if it may go on in the
@@ -249,7 +271,7 @@ func (v *vertex) same(d *engine.Vertex) bool {
 			return false
 		}
 	}
-	if m := d.Res.MetaParams(); !reflect.DeepEqual(v.meta, m) || v.key != batchKey(d.Res, m, v.noop) {
+	if m := d.Res.MetaParams(); !v.meta.Equal(m) || v.key != batchKey(d.Res, m, v.noop) {
 		return false
 	}
 	return v.meta.Hidden || protect("Cmp", func() error { return v.res.Cmp(d.Res) }) == nil
