@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -49,7 +50,7 @@ type bench struct {
 }
 
 func rows() []row {
-	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), swapRows(), memoryRows(), programRows())
+	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), swapRows(), memoryRows(), programRows(), largeRows(), daemonRows())
 }
 
 func main() {
@@ -58,6 +59,7 @@ func main() {
 		only     = flag.String("row", "", "run this row in this process and print JSON")
 		quick    = flag.Bool("quick", false, "shorter waits; the memory rows then mean little")
 		markdown = flag.String("markdown", "", "also write the table to this file")
+		profile  = flag.String("cpuprofile", "", "with -row: write where the time goes to this file")
 		act      = flag.String("outside", "", "do this to the files in dir and print how long each repair took")
 		binary   = flag.String("binary", "bin/mgmt", "the program")
 	)
@@ -67,7 +69,9 @@ func main() {
 		return
 	}
 	if *only != "" {
+		stop := profileTo(*profile)
 		child(*only, &bench{dir: *dir, binary: *binary, quick: *quick})
+		stop()
 		return
 	}
 	out := io.Writer(os.Stdout)
@@ -81,6 +85,24 @@ func main() {
 	}
 	if !table(out, *dir, *binary, *quick, flag.Args()) {
 		os.Exit(1)
+	}
+}
+
+// profileTo writes a profile until the returned function is called.
+func profileTo(path string) (stop func()) {
+	if path == "" {
+		return func() {}
+	}
+	f, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	if err != nil {
+		fail(err)
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = f.Close()
 	}
 }
 
