@@ -26,6 +26,8 @@ type graphFlags struct {
 	reduce    bool
 	declared  bool
 	explain   bool
+	live      bool
+	remote    remote
 	out       string
 }
 
@@ -42,11 +44,15 @@ then ends with code 1. The form svg needs the program dot of Graphviz; json is
 what Cytoscape reads.
 
 With --explain it draws nothing, but says which edges were added and why, which
-were left out, and what runs as a group: a line for each, or with -o json a list.`,
+were left out, and what runs as a group: a line for each, or with -o json a list.
+
+With --live it draws the graph that the running daemon has, with the state of each
+resource as its colour.`,
 		Example: `  mgmt graph --yaml graph.yaml | dot -Tsvg > graph.svg
   mgmt graph --yaml graph.yaml --explain
   mgmt graph --yaml graph.yaml -o svg --out graph.svg
-  mgmt graph --yaml graph.yaml -o mermaid --reduce`,
+  mgmt graph --yaml graph.yaml -o mermaid --reduce
+  mgmt graph --live -o svg --out now.svg`,
 		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
@@ -57,12 +63,21 @@ were left out, and what runs as a group: a line for each, or with -o json a list
 	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "leave out the edges that only repeat what a longer path says")
 	cmd.Flags().BoolVar(&f.declared, "declared", false, "the graph as it is declared, without automatic edges and groups")
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "say what automatic edges and groups there are, and why")
-	cmd.MarkFlagsMutuallyExclusive("declared", "explain")
+	cmd.Flags().BoolVar(&f.live, "live", false, "draw what the running daemon has, with states")
+	f.remote.reach(cmd)
+	cmd.MarkFlagsMutuallyExclusive("declared", "explain", "live")
 	cmd.Flags().StringVar(&f.out, "out", "", "write to this `file` instead of standard output")
 	return cmd
 }
 
 func (f *graphFlags) run(ctx context.Context, a *app) error {
+	if f.live {
+		drawing, err := f.drawLive(ctx)
+		if err != nil {
+			return err
+		}
+		return f.put(a, drawing)
+	}
 	g, ds, err := f.graph(ctx, a)
 	if err != nil {
 		return err
@@ -73,7 +88,7 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 	}
 	notes := &transform.Notes{All: f.explain}
 	if !f.declared && ds.Err() == nil {
-		if g, err = transform.Run(ctx, g, f.steps.steps(), notes); err != nil {
+		if g, err = transform.Run(ctx, g, transform.Default(), notes); err != nil {
 			return err
 		}
 	}
@@ -83,18 +98,22 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 	} else {
 		err = f.draw(ctx, &buf, g)
 	}
-	if err != nil {
-		return err
-	}
-	if f.out == "" || f.out == "-" {
-		_, err = a.out.Write(buf.Bytes())
-	} else {
-		err = writeFile(f.out, buf.Bytes())
+	if err == nil {
+		err = f.put(a, buf.Bytes())
 	}
 	if err == nil && ds.Err() != nil {
 		err = withCode(exitUsage, nil)
 	}
 	return err
+}
+
+// put writes what was drawn to where it is wanted.
+func (f *graphFlags) put(a *app, drawing []byte) error {
+	if f.out == "" || f.out == "-" {
+		_, err := a.out.Write(drawing)
+		return err
+	}
+	return writeFile(f.out, drawing)
 }
 
 // graph returns the graph as far as it can be drawn, and what is wrong with it.
@@ -184,18 +203,28 @@ func groupLabel(owner string, members []*engine.Vertex) string {
 }
 
 func drawSVG(ctx context.Context, w io.Writer, g *engine.Graph, o graph.DrawOptions) error {
-	path, err := exec.LookPath("dot")
-	if err != nil {
-		return errors.New("svg needs the program dot of Graphviz, which is not installed; -o dot and -o mermaid need nothing")
-	}
-	var in, errs bytes.Buffer
+	var in bytes.Buffer
 	if err := g.WriteDOT(&in, o); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, path, "-Tsvg")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, w, &errs
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w: %s", path, err, visible(errs.String()))
+	drawing, err := svgOf(ctx, in.Bytes())
+	if err == nil {
+		_, err = w.Write(drawing)
 	}
-	return nil
+	return err
+}
+
+// svgOf has Graphviz draw what is in its language.
+func svgOf(ctx context.Context, dot []byte) ([]byte, error) {
+	path, err := exec.LookPath("dot")
+	if err != nil {
+		return nil, errors.New("svg needs the program dot of Graphviz, which is not installed; -o dot and -o mermaid need nothing")
+	}
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, "-Tsvg")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(dot), &out, &errs
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", path, err, visible(errs.String()))
+	}
+	return out.Bytes(), nil
 }

@@ -80,7 +80,8 @@ func newRoot(a *app) *cobra.Command {
 repairs it the moment it drifts.`,
 		Example: `  mgmt init                       # write a first graph
   mgmt plan --yaml graph.yaml     # what would change?
-  mgmt run --yaml graph.yaml      # make it so, and keep it so`,
+  mgmt run --yaml graph.yaml      # make it so, and keep it so
+  mgmt status                     # how does it stand?`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -91,6 +92,7 @@ repairs it the moment it drifts.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a),
+		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a),
 		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(), newExitCodes(),
 	)
 	return root

@@ -23,6 +23,7 @@ type runFlags struct {
 	log     logFlags
 	brakes  brakeFlags
 	metrics metricsFlags
+	socket  socketFlag
 
 	hostname   string
 	noop       string
@@ -58,6 +59,7 @@ the terminal that it was started on has gone does that end it.`,
 	f.log.flags(cmd)
 	f.brakes.flags(cmd)
 	f.metrics.flags(cmd)
+	f.socket.flag(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
 	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; with the `policy` default a resource's own noop: false wins")
@@ -113,6 +115,11 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer exports.close()
+	desk, err := f.openDesk(ctx, folder.dir, p.logger)
+	if err != nil {
+		return err
+	}
+	defer desk.close()
 	svc, err := newService(p.logger)
 	if err != nil {
 		return err
@@ -128,7 +135,8 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
 		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Reload: reload, Strict: true,
 		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),
-		Observer: exports.observe(svc.observe(observer)),
+		Observer: desk.observe(exports.observe(svc.observe(observer))),
+		Beside:   desk.beside(exports.Handler()),
 	}
 	f.brakes.set(&opts)
 	svc.set(&opts)

@@ -78,11 +78,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
-		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-		defer cancel()
-		if srv.Shutdown(late) != nil {
-			_ = srv.Close()
-		}
+		_ = srv.Shutdown(ctx) // ctx is over: it waits for nothing
 	})
 	err := srv.Serve(&limited{Listener: l, free: make(chan struct{}, maxConns)})
 	if stop() { // it ended by itself
@@ -90,6 +86,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	} else {
 		<-ended
 	}
+	late := time.AfterFunc(endTimeout, func() { _ = srv.Close() })
+	defer late.Stop()
 	open.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
