@@ -2,8 +2,6 @@ package transform
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,31 +132,30 @@ const maxTried = 16
 func (s *grouping) place(c candidate, level int32) {
 	b := bucket{kind: c.res.Kind(), key: c.key, level: level, notify: s.notify(int(c.v)), meta: metaKeyOf(c.res.MetaParams())}
 	groups := s.buckets[b]
-	var refused error
+	var by engine.Res // who has refused it last
+	var why error
 	for _, gr := range groups[max(0, len(groups)-maxTried):] {
-		if refused = s.refusal(gr, c.res); refused == nil {
+		owner := s.g.Value(int(gr.owner)).Res.(engine.GroupableRes)
+		if why = s.refusal(owner, c.res); why == nil {
 			s.join(gr, c.v)
 			return
 		}
+		by = owner
 	}
 	s.buckets[b] = append(groups, &group{owner: c.v})
-	if refused != nil {
-		s.n.Explain(NotGrouped, refused.Error, s.g.ID(int(c.v)))
+	if by != nil {
+		s.n.Explain(NotGrouped, func() string { return "not with " + by.String() + ": " + why.Error() }, s.g.ID(int(c.v)))
 	}
 }
 
 // refusal asks the owner of a group why a resource may not become a member; nil
 // if it may.
-func (s *grouping) refusal(gr *group, res engine.GroupableRes) error {
-	owner := s.g.Value(int(gr.owner)).Res.(engine.GroupableRes)
+func (s *grouping) refusal(owner, res engine.GroupableRes) error {
 	err := guarded("GroupCmp", func() error { return owner.GroupCmp(res) })
-	if _, panicked := errors.AsType[*engine.PanicError](err); panicked {
+	if _, panicked := err.(*engine.PanicError); panicked { // as guarded has made it
 		s.n.Tell(Skipped, err.Error(), owner.String())
 	}
-	if err != nil {
-		return fmt.Errorf("not with %s: %w", owner, err)
-	}
-	return nil
+	return err
 }
 
 func (s *grouping) join(gr *group, v int32) {

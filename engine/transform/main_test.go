@@ -193,11 +193,11 @@ func edges(g *engine.Graph) (list []string) {
 // groups returns the vertices of a graph, with their members: "a+b+c".
 func groups(g *engine.Graph) (list []string) {
 	for i, v := range g.All() {
-		s := g.ID(i)
+		ids := []string{g.ID(i)}
 		for _, m := range v.Group {
-			s += "+" + m.Res.String()
+			ids = append(ids, m.Res.String())
 		}
-		list = append(list, short(s))
+		list = append(list, short(strings.Join(ids, "+")))
 	}
 	return list
 }
