@@ -6,13 +6,14 @@
 # make race    every test under the race detector
 # make bench   the table of speed and memory; BENCH='-markdown docs/benchmarks.md' keeps it
 # make soak    ten minutes of drift and new graphs, at whose end nothing has grown; SOAK='-for 1h'
+# make packages  the deb and the rpm in bin/package
 # make docs    writes docs/reference from the types and verbs
 
 GO      ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.buildVersion=$(VERSION)
 
-.PHONY: help build run test race lint bench soak docs check tools clean
+.PHONY: help build run test race lint bench soak packages docs check tools clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
@@ -41,6 +42,9 @@ bench: build
 
 soak:
 	$(GO) run ./integration/soak $(SOAK)
+
+packages:
+	@packaging/build bin/package $(VERSION)
 
 # The reference, from the types, the verbs and their flags.
 docs:

@@ -21,6 +21,9 @@ import (
 // entry is an entry of the journal as it reads it.
 type entry map[string]string
 
+// journalField is what the journal takes as the name of a field.
+var journalField = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+
 // parseEntry reads the native format, as systemd's documents describe it.
 func parseEntry(t *testing.T, data string) entry {
 	t.Helper()
@@ -39,7 +42,7 @@ func parseEntry(t *testing.T, data string) entry {
 			}
 			rest = rest[1:]
 		}
-		if !regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`).MatchString(name) {
+		if !journalField.MatchString(name) {
 			t.Errorf("the journal drops a field named %q", name)
 		}
 		e[name] = value

@@ -93,7 +93,7 @@ repairs it the moment it drifts.`,
 	root.AddCommand(
 		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a),
 		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a),
-		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(), newExitCodes(),
+		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(), newManpage(a), newExitCodes(),
 	)
 	return root
 }
