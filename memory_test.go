@@ -1,0 +1,98 @@
+package mgmt_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"runtime/metrics"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+)
+
+// TestMemoryIsFlat swaps one graph of files for the next, each of other contents,
+// and checks that what has left is let go of. What the Go runtime holds is
+// measured and not what the process does: the race detector keeps much of its own
+// for every goroutine that ever was, which looks like a leak and is none.
+func TestMemoryIsFlat(t *testing.T) {
+	const swaps, half, files = 200, 100, 10
+	dir := t.TempDir()
+	done, measured := make(chan struct{}, 1), make(chan struct{})
+	var live, held [2]uint64
+	graphs := func(ctx context.Context) iter.Seq[*gapi.Declared] {
+		return func(yield func(*gapi.Declared) bool) {
+			defer close(measured)
+			for i := range swaps {
+				if !yield(filesSaying(dir, files, i)) {
+					return
+				}
+				select {
+				case <-done:
+				case <-ctx.Done():
+					return
+				}
+				if at := (i + 1) / half; at > 0 && (i+1)%half == 0 {
+					live[at-1], held[at-1] = memory()
+				}
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var seen mgmt.Counts
+	e, err := mgmt.New(mgmt.Options{ConvergedTimeout: time.Millisecond, Observer: mgmt.Observer{
+		Converged: func(is bool, c mgmt.Counts) {
+			if seen = c; !is {
+				return
+			}
+			select {
+			case done <- struct{}{}:
+			default:
+			}
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	run, stop := context.WithCancel(ctx)
+	go func() { ended <- e.Run(run, static.From(graphs(run))) }()
+	<-measured
+	stop()
+	if err := <-ended; err != nil || ctx.Err() != nil || seen[engine.StateOK] != files {
+		t.Fatalf("%v, %v, %v", err, ctx.Err(), seen)
+	}
+	t.Logf("after %d swaps: live %d KiB, held %d KiB; after %d: %d and %d", half, live[0]>>10, held[0]>>10, swaps, live[1]>>10, held[1]>>10)
+	if live[1] > live[0]+1<<20 {
+		t.Errorf("what is live has grown from %d to %d bytes", live[0], live[1])
+	}
+	if held[1] > held[0]+8<<20 {
+		t.Errorf("what the runtime holds has grown from %d to %d bytes", held[0], held[1])
+	}
+}
+
+func filesSaying(dir string, n, what int) *gapi.Declared {
+	d := &gapi.Declared{Name: "files"}
+	for i := range n {
+		text := &schema.Node{Kind: schema.NodeString, Text: fmt.Sprintf("%d of %d", i, what)}
+		d.Resources = append(d.Resources, gapi.Declaration{Kind: "file", Name: fmt.Sprintf("%s/%d", dir, i),
+			Value: &schema.Node{Kind: schema.NodeMap, Pairs: []schema.Pair{{Key: "content", Value: text}}}})
+	}
+	return d
+}
+
+// memory returns what is reachable, and what the runtime has of the system.
+func memory() (live, held uint64) {
+	runtime.GC()
+	s := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+	}
+	metrics.Read(s)
+	return s[0].Value.Uint64(), s[1].Value.Uint64() - s[2].Value.Uint64()
+}
