@@ -18,6 +18,9 @@ func (x *ExecRes) Doc() string {
 Without ` + "`shell`" + ` and ` + "`args`" + `, ` + "`cmd`" + ` is split into words as a shell does, quotes and backslashes included, and nothing else is
 expanded: no variables, no wildcards, no pipes. With ` + "`args`" + `, ` + "`cmd`" + ` is the program alone. With ` + "`shell`" + `, that shell runs ` + "`cmd`" + `.
 
+What the graph manages of what the commands need comes first by itself: the programs, the folders that they run in, files that
+are watched or that an argument names, the user and the group.
+
 A command has a process group of its own and a clean environment: ` + "`PATH`" + `, and what ` + "`env`" + ` says. When it has to end (a
 timeout, the end of the program, a change of the graph), it gets SIGTERM, and after ` + "`grace`" + ` it is killed with all that it
 has started.

@@ -30,8 +30,9 @@ With a ` + "`content`" + `, a ` + "`source`" + `, ` + "`fragments`" + ` or ` + "
 missing. With only an owner, a group or a mode it has to be there already; that it is missing is an error.
 ` + "`state: absent`" + ` removes it. A folder that is not empty needs ` + "`recurse: true`" + ` for that.
 
-The folder above has to exist, except that a folder with ` + "`recurse: true`" + ` makes its parents. Say what comes first with
-` + "`depend`" + `: the folder before what is in it, the source and the fragments before what is made of them.
+The folder above has to exist, except that a folder with ` + "`recurse: true`" + ` makes its parents. What the graph manages of
+what a file needs comes first by itself: the nearest folder above it, its source and fragments, its owner and group, and the
+package that has the path. ` + "`depend`" + ` says what else does.
 
 If something else is in the place, such as a folder where a file is wanted, that is an error unless ` + "`force: true`" + ` allows
 it to be replaced, with everything below it.
