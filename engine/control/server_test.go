@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -439,12 +440,49 @@ func TestRoutesAreDocumented(t *testing.T) {
 		}
 		told = slices.Delete(told, k, k+1)
 		for _, p := range rt.params {
-			if !strings.Contains(string(page), "| `"+p+"` |") {
+			if !strings.Contains(string(page), "`"+p+"`") {
 				t.Errorf("docs/api.md does not have the parameter %s of %s", p, rt.path)
 			}
 		}
 	}
 	if len(told) > 0 {
 		t.Errorf("docs/api.md tells of %v, which are not there", told)
+	}
+}
+
+// TestFieldsAreDocumented: each field of each document.
+func TestFieldsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[reflect.Type]bool{}
+	var look func(reflect.Type)
+	look = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || typ.PkgPath() != reflect.TypeFor[Event]().PkgPath() || seen[typ] {
+			return
+		}
+		seen[typ] = true
+		for f := range typ.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name != "" && name != "-" && !strings.Contains(string(page), "`"+name+"`") {
+				t.Errorf("docs/api.md does not have %s of %s", name, typ)
+			}
+			look(f.Type)
+		}
+	}
+	for _, doc := range []any{Version{}, Status{}, Names{}, Why{}, Log{}, Event{}, PauseRequest{}, ResumeRequest{}, Done{}, Error{}} {
+		look(reflect.TypeOf(doc))
+	}
+	if len(seen) < 14 {
+		t.Errorf("only %d documents were looked at", len(seen))
+	}
+	for _, o := range Outcomes() {
+		if !strings.Contains(string(page), "`"+string(o)+"`") {
+			t.Errorf("docs/api.md does not have the outcome %s", o)
+		}
 	}
 }
