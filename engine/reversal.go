@@ -133,7 +133,7 @@ func (img *Image) Undo(make func(kind string) (Res, error), r *Reversal, noop bo
 		return nil, err
 	}
 	if isNil(undo) {
-		return nil, errors.New("Reversed has returned nothing")
+		return nil, errors.New("its Reversed has returned nothing")
 	}
 	undo.SetKind(r.Kind)
 	undo.SetName(r.Name)

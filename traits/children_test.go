@@ -225,9 +225,17 @@ func TestChildrenFollow(t *testing.T) {
 		t.Error("Init failed, and Follow did not")
 	}
 	wantLog(t, &log, "validate b, cleanup b, init b")
-	ok(t, c.Follow(family(&log, "a=ok", "b=ok")...))
-	ok(t, c.Cleanup())
-	wantLog(t, &log, "validate b, init b, cleanup b, cleanup a")
+	if err := c.Follow(family(&log, "a=ok", "b=init fails")...); err == nil {
+		t.Error("Init failed again, and Follow did not")
+	}
+	wantLog(t, &log, "validate b, init b")
+	ok(t, c.Follow(family(&log, "a=ok", "b=cleanup fails")...))
+	wantLog(t, &log, "validate b, init b")
+	if err := c.Follow(family(&log, "a=ok", "b=ok")...); err == nil {
+		t.Error("Cleanup failed, and Follow did not")
+	}
+	ok(t, c.Cleanup()) // of each successful Init there is one
+	wantLog(t, &log, "validate b, cleanup b, cleanup a")
 }
 
 // TestValidateChildren: all that is wrong is said, with whose it is.

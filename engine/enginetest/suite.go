@@ -87,6 +87,7 @@ var laws = []law{
 	{"apply", lawApply},
 	{"announce", lawAnnounce},
 	{"read", lawRead},
+	{"reverse", lawReverse},
 	{"repair", lawRepair},
 	{"refresh", lawRefresh},
 	{"send", lawSend},

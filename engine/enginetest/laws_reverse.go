@@ -1,0 +1,92 @@
+package enginetest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// lawReverse: what a kind says it can undo, it undoes: afterwards Read shows what
+// it showed before. It may say, before anything was altered, that it can't.
+func lawReverse(e *env) error {
+	r, err := e.rig()
+	if err != nil {
+		return err
+	}
+	readable, ok := r.res.(engine.Readable)
+	if _, can := r.res.(engine.ReversibleRes); !ok || !can {
+		return nil
+	}
+	was, err := r.read(readable)
+	if err != nil {
+		return fmt.Errorf("before an apply: %w", err)
+	}
+	undo, err := e.undoOf(r.res, was)
+	if err != nil {
+		return err
+	}
+	if undo == nil {
+		return nil
+	}
+	if err := r.apply(); err != nil {
+		return err
+	}
+	u, err := e.rigOf(undo, r.dir, r.fake.Init().Host)
+	if err != nil {
+		return fmt.Errorf("what undoes it: %w", err)
+	}
+	if err := u.undo(); err != nil {
+		return fmt.Errorf("what undoes it: %w", err)
+	}
+	now, err := r.read(readable)
+	if err != nil {
+		return fmt.Errorf("after it was undone: %w", err)
+	}
+	return asBefore(was, now)
+}
+
+// undoOf makes what undoes a resource, by way of what is written down; nil where
+// that can't be.
+func (e *env) undoOf(res, was engine.Res) (engine.Res, error) {
+	img, err := engine.Take(res, was, nil)
+	if err != nil {
+		return nil, err
+	}
+	undo, err := img.Undo(e.Registry.New, &engine.Reversal{Kind: res.Kind(), Name: res.Name()}, false)
+	if _, panicked := errors.AsType[*engine.PanicError](err); panicked {
+		return nil, err
+	}
+	if err != nil {
+		return nil, nil // it says that it can't
+	}
+	return undo, nil
+}
+
+// undo looks, which alters nothing, applies, and is right then.
+func (r *rig) undo() error {
+	before := r.tree()
+	if _, _, err := r.run(false); err != nil {
+		return err
+	}
+	if err := before.same(r.tree()); err != nil {
+		return fmt.Errorf("CheckApply(false) altered something: %w", err)
+	}
+	if err := r.apply(); err != nil {
+		return err
+	}
+	return r.settled("after it was undone")
+}
+
+func asBefore(was, now engine.Res) error {
+	if was == nil && now == nil {
+		return nil
+	}
+	if was == nil || now == nil {
+		return fmt.Errorf("before an apply Read showed %v, and after it was undone %v", was, now)
+	}
+	if err := engine.CmpFields(was, now); err != nil {
+		return fmt.Errorf("after it was undone Read shows something else than before: %w", err)
+	}
+	return nil
+}
