@@ -88,7 +88,7 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 	}
 	notes := &transform.Notes{All: f.explain}
 	if !f.declared && ds.Err() == nil {
-		if g, err = transform.Run(ctx, g, transform.Default(), notes); err != nil {
+		if g, err = transform.Run(ctx, g, f.steps.steps(), notes); err != nil {
 			return err
 		}
 	}
