@@ -20,9 +20,9 @@ const (
 	TableImage    = "image"    // Image
 )
 
-// MaxImage is how many bytes an image may take in a Store. What is larger can't
-// be reversed.
-const MaxImage = 16 << 20
+// MaxImage is how many bytes an image may take in a Store, which has a limit for
+// one Commit of its own. What is larger can't be reversed.
+const MaxImage = 12 << 20
 
 // Reversal is what is kept of a resource for as long as it can be undone: what
 // it is, and where it stood in the graph of its first change.

@@ -58,7 +58,7 @@ link is followed, and no mounted file system is emptied.
 
 With the metaparameter ` + "`reverse: true`" + ` what was there before the first change is kept, and comes back when the file leaves the
 graph: the content, owner, group and mode as far as they were managed, a file or link that was removed, and nothing where there was
-nothing. Contents of more than 16 MiB, and what is in a folder that is copied to, purged or removed, are not kept: a warning says so
+nothing. Contents of more than 8 MiB, and what is in a folder that is copied to, purged or removed, are not kept: a warning says so
 before the first change.
 
 Only what was made is removed again: a folder goes when it is empty, of a copied tree what is still in ` + "`source`" + `, of a purged folder

@@ -24,10 +24,10 @@ func fileFrom(dir atomicfile.Dir, name string, size int64) *fileBody {
 }
 
 // fileKept is the largest content that Read returns: it is kept for reverse.
-const fileKept = 16 << 20
+const fileKept = 8 << 20
 
 // Read returns the thing at the path as it is. Its content is left out where it
-// has more than 16 MiB.
+// has more than 8 MiB.
 func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 	c := &fileRun{FileRes: r, ctx: ctx, path: r.filePath()}
 	got := &FileRes{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename}

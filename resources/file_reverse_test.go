@@ -214,7 +214,7 @@ func TestFileReversedRefuses(t *testing.T) {
 		res    FileRes
 		why    string
 	}{
-		"a long content":     {"t/f=" + strings.Repeat("x", fileKept+1), FileRes{Path: "t/f", Content: new("x")}, "it has more than 16MiB"},
+		"a long content":     {"t/f=" + strings.Repeat("x", fileKept+1), FileRes{Path: "t/f", Content: new("x")}, "it has more than 8MiB"},
 		"a tree":             {"t/f/", FileRes{Path: "t/f/", Source: "src/", Recurse: true}, "below a folder"},
 		"a purge":            {"t/f/", FileRes{Path: "t/f/", Recurse: true, Purge: true}, "below a folder"},
 		"a removed tree":     {"t/f/", FileRes{Path: "t/f/", State: FileAbsent, Recurse: true}, "below a folder"},

@@ -458,7 +458,7 @@ func TestNoLongerReversed(t *testing.T) {
 func TestCannotBeUndone(t *testing.T) {
 	for name, c := range map[string]struct{ old, text, why string }{
 		"refused":   {"old", "for ever", "it is for ever"},
-		"too large": {strings.Repeat("x", engine.MaxImage), "new", "not more than 16MiB are kept"},
+		"too large": {strings.Repeat("x", engine.MaxImage), "new", "not more than 12MiB are kept"},
 	} {
 		bubble(t, func(t *testing.T) {
 			var log bytes.Buffer

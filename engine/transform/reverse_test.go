@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -361,6 +362,19 @@ func TestReverseLaws(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLargestImage: a journal takes the largest image that there is.
+func TestLargestImage(t *testing.T) {
+	j, err := journal.Open(filepath.Join(t.TempDir(), "journal"), journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	keepImage(t, j, engine.Reversal{Kind: "past", Name: "x"}, strings.Repeat("x", engine.MaxImage-200))
+	if out, notes := undo(t, j, graphOf(t, "")); out.Len() != 1 {
+		t.Error(notes)
+	}
 }
 
 // TestReverseMany: ten thousand that leave are all undone, in the opposite order.
