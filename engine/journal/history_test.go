@@ -54,6 +54,12 @@ func historyLaws(t *testing.T, r *rapid.T, durable bool) {
 		return j.History()
 	}
 	h := open()
+	defer func() { // also where rapid gives a run up
+		if j != nil {
+			_ = j.Close()
+		}
+		_ = h.Close()
+	}()
 	var model []journal.Entry
 	word := rapid.SampledFrom([]string{"", "a", "b", strings.Repeat("long", 300)})
 	r.Repeat(map[string]func(*rapid.T){
@@ -94,11 +100,6 @@ func historyLaws(t *testing.T, r *rapid.T, durable bool) {
 		},
 	})
 	compare(r, h, model, journal.Query{})
-	if j != nil {
-		_ = j.Close()
-	} else if err := h.Close(); err != nil {
-		r.Fatal(err)
-	}
 }
 
 func compare(r *rapid.T, h *journal.History, model []journal.Entry, q journal.Query) {
