@@ -82,7 +82,7 @@ func (r *FileRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	c := &fileRun{FileRes: r, ctx: ctx, apply: apply, path: r.filePath(), started: time.Now()}
-	c.secret = tainted(r.init, "content", "Content") || c.shared().holdsSecret(r.copied())
+	c.secret = tainted(r.init, "content", "Content") || c.shared().holdsSecret(r.copied()) || isCredential(r.copied())
 	if c.secret {
 		c.shared().keepSecret(c.path)
 	}

@@ -42,7 +42,8 @@ it to be replaced, with everything below it.
 ` + "`content`" + ` is the whole content. ` + "`source`" + ` is a file to copy, which is watched. ` + "`fragments`" + ` are files whose contents follow one
 another; a folder among them stands for its files, sorted by name. The three exclude each other, and without any of
 them the content is left alone. A content that was received from a secret, or copied from a file of the graph that holds
-one and comes first, is never shown, and a file that is made for it gets mode 0600 if there is no other.
+one and comes first, or from a credential of systemd (below ` + "`/run/credentials/`" + `), is never shown, and a file that is
+made for it gets mode 0600 if there is no other.
 
 To get a secret into a file beside other text, let the secret be one of the fragments: a file of its own that receives it, in a
 folder that only its owner can enter. ` + "`examples/secret.yaml`" + ` is such a graph.
