@@ -7,6 +7,7 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -41,7 +42,7 @@ func heard() []os.Signal {
 // returned function stops listening.
 func (a *app) onSignals(ctx context.Context, hooks signalHooks) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	l := &listening{signalHooks: hooks, cancel: cancel, exit: a.exit, terminals: a.terminals(), done: make(chan struct{})}
+	l := &listening{signalHooks: hooks, cancel: cancel, exit: a.exit, terminals: a.terminals(), outputs: a.outputs(), done: make(chan struct{})}
 	ch := make(chan os.Signal, 3)
 	signal.Notify(ch, heard()...)
 	var wg sync.WaitGroup
@@ -61,6 +62,7 @@ type listening struct {
 	cancel     context.CancelCauseFunc
 	exit       func(int)
 	terminals  []int // file descriptors
+	outputs    []int // also those
 	done       chan struct{}
 	abandoning sync.WaitGroup // the third signal does not wait for it
 	endings    int            // so far
@@ -86,6 +88,8 @@ func (l *listening) take(sig os.Signal) {
 		return
 	case sig == syscall.SIGPIPE && l.endings > 0:
 		return // each line that nobody reads sends one; it is no impatience
+	case sig == syscall.SIGPIPE && !l.unread():
+		return // a client of ours has gone, as clients do
 	}
 	switch l.endings++; l.endings {
 	case 1:
@@ -107,6 +111,28 @@ func (l *listening) hungUp() bool {
 		}
 	}
 	return false
+}
+
+// unread reports whether nobody reads what the program writes any more.
+func (l *listening) unread() bool {
+	for _, fd := range l.outputs {
+		poll := []unix.PollFd{{Fd: int32(fd)}}
+		if n, err := unix.Poll(poll, 0); err == nil && n > 0 && poll[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// outputs returns the descriptors to which the program writes.
+func (a *app) outputs() []int {
+	var list []int
+	for _, s := range []any{a.out, a.err} {
+		if f, ok := s.(*os.File); ok {
+			list = append(list, int(f.Fd()))
+		}
+	}
+	return list
 }
 
 // terminals returns the descriptors of the program that are terminals.
