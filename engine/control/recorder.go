@@ -66,7 +66,7 @@ type Standing struct {
 	Graph      string // name of the one in effect
 	Generation int    // 0 before the first
 	Converged  bool
-	Since      time.Time // when Converged or the generation became that
+	Since      time.Time // when Converged became that
 	Refused    string    // why a newer graph is not in effect; empty where there is none
 }
 
@@ -187,9 +187,8 @@ func (r *Recorder) signal() {
 
 // Swapped takes a graph that took effect; see reactor.Listener.
 func (r *Recorder) Swapped(s reactor.Swap) {
-	r.tell(func(now time.Time) *Event {
-		r.state.Graph, r.state.Generation, r.state.Since = s.Name, s.Generation, now
-		r.state.Converged, r.state.Refused = false, ""
+	r.tell(func(time.Time) *Event {
+		r.state.Graph, r.state.Generation, r.state.Refused = s.Name, s.Generation, ""
 		return &Event{
 			Outcome: Graph, Generation: s.Generation,
 			Graph: &Swap{Name: s.Name, Added: s.Added, Changed: s.Changed, Removed: s.Removed, Kept: s.Kept},
