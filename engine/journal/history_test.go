@@ -2,7 +2,6 @@ package journal_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -128,47 +127,6 @@ func compare(r *rapid.T, h *journal.History, model []journal.Entry, q journal.Qu
 	}) {
 		r.Fatalf("%+v: got %d entries %v, want %d", q, len(got), got, len(want))
 	}
-}
-
-// TestHistoryOverflow: what has no room is counted, and an entry says so.
-func TestHistoryOverflow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := journal.NewHistory(journal.HistoryOptions{Buffer: 64 << 10})
-		defer h.Close()
-		h.Append(journal.Entry{Outcome: "first"})
-		synctest.Wait() // written, and now there is a pause
-		given, none := 0, 0
-		for range 100 {
-			if h.Append(journal.Entry{Data: make([]byte, 1000)}) > 0 {
-				given++
-			} else {
-				none++
-			}
-		}
-		if given < 50 || none < 20 {
-			t.Fatalf("%d had room and %d none", given, none)
-		}
-		if h.Append(journal.Entry{Data: make([]byte, 1<<20)}) != 0 {
-			t.Error("an entry of any size has room")
-		}
-		none++
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		h.Append(journal.Entry{Outcome: "last"})
-		told, other := 0, 0
-		for e := range h.Query(t.Context(), journal.Query{}) {
-			n := 0
-			if _, err := fmt.Sscanf(string(e.Data), `{"dropped":%d}`, &n); (err == nil) != (e.Outcome == journal.OutcomeDropped) {
-				t.Errorf("an entry %q with %q", e.Outcome, e.Data)
-			}
-			if told += n; n == 0 {
-				other++
-			}
-		}
-		if told != none || other != given+2 {
-			t.Errorf("%d were dropped and %d are told; %d are kept and %d are there", none, told, given+2, other)
-		}
-	})
 }
 
 // TestHistoryPrune: the oldest go by age and by size, and the ids go on.
