@@ -18,11 +18,11 @@ import (
 // What mgmt sees must be what there is: it would repair a world that nobody else sees.
 var ownView = []string{
 	"BindLogSockets", "BindPaths", "BindReadOnlyPaths", "DynamicUser", "ExecPaths", "ExtensionDirectories", "ExtensionImages",
-	"ImportCredential", "InaccessiblePaths", "LoadCredential", "LoadCredentialEncrypted", "MountAPIVFS", "MountFlags", "MountImages",
+	"InaccessiblePaths", "MountAPIVFS", "MountFlags", "MountImages",
 	"NoExecPaths", "PrivateBPF", "PrivateDevices", "PrivateIPC", "PrivateMounts", "PrivateNetwork", "PrivatePIDs", "PrivateTmp",
 	"PrivateUsers", "ProcSubset", "ProtectClock", "ProtectControlGroups", "ProtectHome", "ProtectHostname", "ProtectKernelLogs",
 	"ProtectKernelModules", "ProtectKernelTunables", "ProtectProc", "ProtectSystem", "ReadOnlyPaths", "ReadWritePaths",
-	"RootDirectory", "RootEphemeral", "RootImage", "SetCredential", "SetCredentialEncrypted", "TemporaryFileSystem",
+	"RootDirectory", "RootEphemeral", "RootImage", "TemporaryFileSystem",
 	"InaccessibleDirectories", "ReadOnlyDirectories", "ReadWriteDirectories", // older names
 	"IPCNamespacePath", "JoinsNamespaceOf", "NetworkNamespacePath", "UserNamespacePath",
 }

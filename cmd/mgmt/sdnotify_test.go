@@ -272,6 +272,11 @@ func TestWatchdog(t *testing.T) {
 		if stalls.Load() != 0 {
 			t.Error("stalled too early")
 		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if stalls.Load() != 1 {
+			t.Error("stalled too late for a dump")
+		}
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		expect(t, m)
@@ -304,10 +309,10 @@ func TestWatchdog(t *testing.T) {
 	})
 }
 
-// TestSlowStart: a start may take long, but not for ever.
+// TestSlowStart: a start may take long, but not for ever, and has no watchdog yet.
 func TestSlowStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, m := newTestService(t, 0)
+		s, m := newTestService(t, 40*time.Second)
 		n := 0
 		for time.Since(s.began) < 2*startLimit {
 			s.alive()
