@@ -294,11 +294,13 @@ func TestWatchdog(t *testing.T) {
 		}
 
 		// the loop has ended: the end has a time limit of its own
+		beat(1)
+		m.all()
 		cancel()
-		time.Sleep(25 * time.Second)
+		time.Sleep(45 * time.Second)
 		synctest.Wait()
 		list := m.all()
-		if n := len(list); n < 3 || n > 4 || list[0] != "STOPPING=1\nSTATUS=stopping" || list[n-1] != "WATCHDOG=1" {
+		if n := len(list); n < 5 || n > 6 || list[0] != "STOPPING=1\nSTATUS=stopping" || list[n-1] != "WATCHDOG=1" {
 			t.Errorf("told at the end: %q", list)
 		}
 		stop()
