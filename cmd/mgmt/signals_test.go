@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,8 +45,13 @@ func (s *signals) send(sig syscall.Signal, want string) {
 	if want == "" {
 		return
 	}
-	if got := <-s.told; !strings.HasPrefix(got, want) {
-		s.t.Errorf("told %q, want %q", got, want)
+	select {
+	case got := <-s.told:
+		if !strings.HasPrefix(got, want) {
+			s.t.Fatalf("told %q, want %q", got, want)
+		}
+	case <-time.After(20 * time.Second):
+		s.t.Fatalf("told nothing, want %q", want)
 	}
 }
 
