@@ -172,7 +172,7 @@ func noModes(tree string) string {
 	var out []string
 	for line := range strings.Lines(tree) {
 		var kept []string
-		for _, w := range strings.Fields(line) {
+		for w := range strings.FieldsSeq(line) {
 			if len(w) != 4 || strings.Trim(w, "01234567") != "" {
 				kept = append(kept, w)
 			}

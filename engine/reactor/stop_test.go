@@ -16,11 +16,11 @@ import (
 func (rg *rig) abandon() []string {
 	rg.t.Helper()
 	rg.stop()
-	time.Sleep(time.Second - 1)
+	time.Sleep(time.Second - time.Nanosecond)
 	if who := rg.lingers.Load(); who != nil {
 		rg.t.Errorf("named %v too soon", *who)
 	}
-	time.Sleep(1)
+	time.Sleep(time.Nanosecond)
 	synctest.Wait()
 	select {
 	case err := <-rg.done:

@@ -74,7 +74,7 @@ func id(name string) string { return "past[" + name + "]" }
 
 func ids(names string) []string {
 	var list []string
-	for _, n := range strings.Fields(names) {
+	for n := range strings.FieldsSeq(names) {
 		list = append(list, id(n))
 	}
 	return list
@@ -88,7 +88,7 @@ func graphOf(t tb, text string) *engine.Graph {
 		i, _ := g.Add(id(name), &engine.Vertex{Res: newPast(name, "now")}) // the first, if it is there
 		return i
 	}
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		from, to, isEdge := strings.Cut(word, ">")
 		i := at(from)
 		if !isEdge {
@@ -206,7 +206,7 @@ func TestReverseOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := journal.NewMemory()
-			for _, k := range strings.Fields(c.kept) {
+			for k := range strings.FieldsSeq(c.kept) {
 				p := strings.Split(k+"::", ":")
 				keep(t, s, p[0], p[1], p[2])
 			}
