@@ -51,7 +51,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	}
 	if len(waits) > 0 {
 		s.awaitRest(r.Context(), limit)
-		patience(w, writeTimeout)
+		patience(w, s.slow)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), askTimeout)
 	defer cancel()

@@ -46,7 +46,7 @@ func (s *Server) profile(name string) func(http.ResponseWriter, *http.Request) (
 		if err != nil {
 			return nil, &Error{http.StatusConflict, err.Error(), "ask again later"}
 		}
-		patience(w, writeTimeout)
+		patience(w, s.slow)
 		kind := "application/octet-stream"
 		if debug > 0 {
 			kind = "text/plain; charset=utf-8"

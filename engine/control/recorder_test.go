@@ -293,3 +293,13 @@ func BenchmarkRanKept(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkKeep is what the recorder's own goroutine does with an event.
+func BenchmarkKeep(b *testing.B) {
+	rec, h := newRecorder(), newHistory(b)
+	it := item{outcome: Changed, run: changedRun("file[/a]", 1)}
+	b.ReportAllocs()
+	for b.Loop() {
+		h.Append(rec.encode(&it))
+	}
+}

@@ -93,7 +93,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(ctx)
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	patience(w, writeTimeout)
+	patience(w, s.slow)
 	answer, err := rt.serve(w, r)
 	switch {
 	case err != nil:

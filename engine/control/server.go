@@ -41,6 +41,7 @@ type Server struct {
 	routes  []route
 	streams chan struct{} // holds a token for each stream
 	wait    time.Duration // between the signs of life of a stream
+	slow    time.Duration // how long a client may take for an answer, or an event of a stream
 }
 
 // heartbeat is how often a stream on which nothing happens says that it lives.
@@ -54,7 +55,7 @@ func NewServer(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opt: o, streams: make(chan struct{}, maxStreams), wait: heartbeat}
+	s := &Server{opt: o, streams: make(chan struct{}, maxStreams), wait: heartbeat, slow: writeTimeout}
 	s.routes = s.table()
 	return s, nil
 }

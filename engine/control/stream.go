@@ -37,7 +37,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) (any, error) 
 	if err := s.own(&q.Resource); err != nil {
 		return nil, err
 	}
-	f := &feed{w: w, rc: http.NewResponseController(w), lines: strings.Contains(r.Header.Get("Accept"), "application/x-ndjson")}
+	f := &feed{w: w, rc: http.NewResponseController(w), slow: s.slow, lines: strings.Contains(r.Header.Get("Accept"), "application/x-ndjson")}
 	if err := f.begin(); err != nil {
 		return nil, errors.Join(errBegun, err)
 	}
@@ -106,7 +106,8 @@ func (s *Server) page(ctx context.Context, q *Query) (page []*Event, seen bool, 
 type feed struct {
 	w     http.ResponseWriter
 	rc    *http.ResponseController
-	lines bool // an object on each line, and no Server-Sent Events
+	slow  time.Duration // see Server
+	lines bool          // an object on each line, and no Server-Sent Events
 }
 
 func (f *feed) begin() error {
@@ -124,7 +125,7 @@ func (f *feed) send(page []*Event) error {
 	if len(page) == 0 {
 		return nil
 	}
-	patience(f.w, writeTimeout)
+	patience(f.w, f.slow)
 	for _, e := range page {
 		data, err := json.Marshal(e)
 		if err != nil {
@@ -152,7 +153,7 @@ func (f *feed) frame(e *Event, data []byte) []byte {
 
 // beat says that the stream lives.
 func (f *feed) beat() error {
-	patience(f.w, writeTimeout)
+	patience(f.w, f.slow)
 	sign := ": alive\n\n"
 	if f.lines {
 		sign = "\n"

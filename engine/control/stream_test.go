@@ -186,6 +186,39 @@ func TestSlowReaders(t *testing.T) {
 	}
 }
 
+// TestCutOff: who reads nothing for too long is cut off.
+func TestCutOff(t *testing.T) {
+	r := newRig(t)
+	r.slow = 20 * time.Millisecond
+	path, _ := r.listen(t)
+	raw(t, path, "GET /v1/events?since=0 HTTP/1.1\nHost: x\n\n")
+	eventually(t, "the stream", func() bool { return len(r.streams) == 1 })
+	big := changedRun("file[/a]", 1)
+	big.Changes[0].From = strings.Repeat("x", maxText)
+	for range 200 {
+		r.rec.Ran(big)
+	}
+	eventually(t, "the end of the stream", func() bool { return len(r.streams) == 0 })
+}
+
+// TestNotCutOff: who reads stays, however long the stream lasts.
+func TestNotCutOff(t *testing.T) {
+	r := newRig(t)
+	r.slow, r.wait = 100*time.Millisecond, 10*time.Millisecond
+	path, _ := r.listen(t)
+	_, in := raw(t, path, "GET /v1/events HTTP/1.1\nHost: x\n\n")
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := make([]byte, len(": alive\n\n"))
+	for start := time.Now(); time.Since(start) < 3*r.slow; {
+		if _, err := io.ReadFull(resp.Body, sign); err != nil {
+			t.Fatalf("cut off after %s: %v", time.Since(start), err)
+		}
+	}
+}
+
 // TestManyClients: all are answered; of streams there is a bound.
 func TestManyClients(t *testing.T) {
 	r := newRig(t)
