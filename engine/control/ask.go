@@ -168,8 +168,12 @@ func liveStyle(g *engine.Graph, list []reactor.Status) graph.DrawOptions {
 		if st.Err != nil {
 			data["error"] = st.Err.Error()
 		}
+		label := fmt.Sprintf("%s\n%s", id, st.State)
+		if n := len(g.Value(i).Group); n > 0 {
+			label += fmt.Sprintf("\nmembers: %d", n)
+		}
 		return graph.Style{
-			Label:      fmt.Sprintf("%s\n%s", id, st.State),
+			Label:      label,
 			Classes:    []string{"kind-" + kind, st.State.String()},
 			Attributes: data,
 		}

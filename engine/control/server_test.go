@@ -240,7 +240,7 @@ func TestGraphLive(t *testing.T) {
 	r := newRig(t)
 	for format, want := range map[string]string{"dot": "digraph", "mermaid": "flowchart LR", "json": `"state": "failed"`} {
 		w := r.get(t, "/v1/graph?direction=LR&format="+format)
-		if w.Code != 200 || !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Body.String(), "failed") {
+		if w.Code != 200 || !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Body.String(), "failed") || !strings.Contains(w.Body.String(), "members: 1") {
 			t.Errorf("%s: %d %s", format, w.Code, w.Body)
 		}
 	}
