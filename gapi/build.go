@@ -3,7 +3,9 @@ package gapi
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -13,23 +15,24 @@ import (
 // Build checks a declared graph and makes it. Every finding is returned, sorted
 // by position; warnings may come with a graph, any Error comes with none. It is
 // called by whoever ranges over a Frontend, on any goroutine. Resources that it
-// made are the caller's; none of them has been initialised.
+// made are the caller's; none of them has been initialised. Of a large graph, many
+// resources are decoded and validated at once, on goroutines that end before Build
+// does.
 func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics) {
 	b := newBuilder(reg, d)
 	for i := range d.Resources {
 		b.declare(&d.Resources[i])
 	}
 	for _, it := range b.items {
-		b.make(it)
+		it.info = b.kindOf(it)
 	}
+	b.each((*builder).make)
 	for _, it := range b.items {
 		b.wire(it)
 		b.references(it)
 	}
 	b.secrets()
-	for _, it := range b.items {
-		b.validate(it)
-	}
+	b.each((*builder).validate)
 	b.connect()
 	g := b.graph()
 	all := b.found.All()
@@ -98,6 +101,35 @@ func newBuilder(reg *engine.Registry, d *Declared) *builder {
 		}
 	}
 	return b
+}
+
+// eachAtOnce is how many items one goroutine takes.
+const eachAtOnce = 1000
+
+// each calls do with every item, on all processors where there are many. do gets a
+// builder of its own that collects what it finds, and may alter the item only.
+func (b *builder) each(do func(*builder, *item)) {
+	parts := make([]builder, (len(b.items)+eachAtOnce-1)/eachAtOnce)
+	var wg sync.WaitGroup
+	for i, chunk := range slices.Collect(slices.Chunk(b.items, eachAtOnce)) {
+		part := &parts[i]
+		part.reg, part.d, part.said = b.reg, b.d, b.said
+		work := func() {
+			for _, it := range chunk {
+				do(part, it)
+			}
+		}
+		if len(parts) == 1 {
+			work()
+		} else {
+			wg.Go(work)
+		}
+	}
+	wg.Wait()
+	for i := range parts {
+		b.found.Merge(&parts[i].found)
+		b.errors += parts[i].errors
+	}
 }
 
 // declare takes one declaration into the list, if it has a kind and a name.

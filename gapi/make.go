@@ -15,7 +15,7 @@ import (
 // make makes the resource of an item: its kind, its value, its name and its
 // metaparameters. On failure, res stays nil or bad is set.
 func (b *builder) make(it *item) {
-	if it.info = b.kindOf(it); it.info == nil {
+	if it.info == nil {
 		it.bad = true
 		return
 	}

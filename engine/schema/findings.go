@@ -32,6 +32,14 @@ func (f *Findings) Add(ds ...Diagnostic) {
 	}
 }
 
+// Merge adds what another one has.
+func (f *Findings) Merge(o *Findings) {
+	for s, ds := range o.kept {
+		f.Add(ds...)
+		f.more[s] += o.more[s]
+	}
+}
+
 // Errorf adds a finding of severity Error.
 func (f *Findings) Errorf(pos Pos, format string, args ...any) {
 	f.Add(Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
