@@ -20,6 +20,9 @@ const streamPage = 64
 // on each line to who accepts application/x-ndjson. It begins with the next one,
 // or after the ID in since or Last-Event-ID.
 func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) (any, error) {
+	if err := s.opt.Recorder.Sync(r.Context()); err != nil {
+		return nil, err
+	}
 	p := params{Values: r.URL.Query()}
 	oldest, next := s.opt.History.Bounds()
 	last := next - 1
