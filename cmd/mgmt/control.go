@@ -62,7 +62,8 @@ func (f *socketFlag) places(s *state) []string {
 
 // listen makes the socket in the first place where that is possible. Without one
 // the run goes on, unless it was named, or a daemon answers there.
-func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*control.Listener, error) {
+// Of a state folder that is lost enough has been said.
+func (f *socketFlag) listen(ctx context.Context, s *state, lost bool, log *slog.Logger) (*control.Listener, error) {
 	if s.temp && f.path == "" {
 		return nil, nil // for a while, beside others
 	}
@@ -77,7 +78,11 @@ func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*c
 		}
 		last = err
 	}
-	log.Warn("there is no socket: status, why, pause and the like cannot reach this daemon; name another place with --socket", "error", last)
+	level := slog.LevelWarn
+	if lost {
+		level = slog.LevelInfo
+	}
+	log.Log(ctx, level, "there is no socket: status, why, pause and the like cannot reach this daemon; name another place with --socket", "error", last)
 	return nil, nil
 }
 
@@ -102,16 +107,16 @@ type desk struct {
 
 // openDesk makes the socket, so that one that is in use is an error before
 // anything is altered. Close it.
-func (f *runFlags) openDesk(ctx context.Context, dir string, log *slog.Logger) (*desk, error) {
-	l, err := f.socket.listen(ctx, &f.state, log)
+func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, log *slog.Logger) (*desk, error) {
+	l, err := f.socket.listen(ctx, &f.state, folder.lost != nil, log)
 	if err != nil {
 		return nil, err
 	}
-	if l == nil && dir == "" {
+	if l == nil && folder.dir == "" {
 		return nil, nil // nobody could ever ask
 	}
 	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l}
-	d.opt = control.Options{Recorder: d.rec, Logger: log, Version: version(), StateDir: dir}
+	d.opt = control.Options{Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir}
 	return d, nil
 }
 

@@ -115,7 +115,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer exports.close()
-	desk, err := f.openDesk(ctx, folder.dir, p.logger)
+	desk, err := f.openDesk(ctx, folder, p.logger)
 	if err != nil {
 		return err
 	}
@@ -128,6 +128,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if f.graphviz != "" {
 		observer.Loaded = func(g *engine.Graph) { f.drawTo(p, g) }
 	}
+	trim := newTrimmer()
 	reload := make(chan struct{}, 1)
 	opts := mgmt.Options{
 		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
@@ -135,7 +136,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
 		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Reload: reload, Strict: true,
 		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),
-		Observer: desk.observe(exports.observe(svc.observe(observer))),
+		Observer: trim.observe(desk.observe(exports.observe(svc.observe(observer)))),
 		Beside:   desk.beside(exports.Handler()),
 	}
 	f.brakes.set(&opts)
@@ -154,6 +155,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	defer dumper.onQuit(ctx)()
 	defer svc.start(ctx, e.Counts, dumper.stalled)()
 	defer exports.start(ctx, e, p.logger)()
+	defer trim.start(ctx)()
 	p.follow(ctx, e)
 	err = e.Run(ctx, front)
 	p.ended(context.Cause(ctx), e.Report())
