@@ -62,8 +62,9 @@ func (f *socketFlag) places(s *state) []string {
 
 // listen makes the socket in the first place where that is possible. Without one
 // the run goes on, unless it was named, or a daemon answers there.
-// Of a state folder that is lost enough has been said.
-func (f *socketFlag) listen(ctx context.Context, s *state, lost bool, log *slog.Logger) (*control.Listener, error) {
+// Where the machine does not even let us write to the state folder, the last of the
+// places, there is a warning about that already.
+func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*control.Listener, error) {
 	if s.temp && f.path == "" {
 		return nil, nil // for a while, beside others
 	}
@@ -79,7 +80,7 @@ func (f *socketFlag) listen(ctx context.Context, s *state, lost bool, log *slog.
 		last = err
 	}
 	level := slog.LevelWarn
-	if lost {
+	if denied(last) {
 		level = slog.LevelInfo
 	}
 	log.Log(ctx, level, "there is no socket: status, why, pause and the like cannot reach this daemon; name another place with --socket", "error", last)
@@ -108,7 +109,7 @@ type desk struct {
 // openDesk makes the socket, so that one that is in use is an error before
 // anything is altered. Close it.
 func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, log *slog.Logger) (*desk, error) {
-	l, err := f.socket.listen(ctx, &f.state, folder.lost != nil, log)
+	l, err := f.socket.listen(ctx, &f.state, log)
 	if err != nil {
 		return nil, err
 	}

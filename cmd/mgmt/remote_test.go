@@ -58,15 +58,15 @@ func TestNoSocket(t *testing.T) {
 	}
 	var log bytes.Buffer
 	logger := (&logFlags{format: choice{word: "json"}}).presenter(&app{err: &log})
-	l, err := (&socketFlag{}).listen(t.Context(), &state{prefix: filepath.Join(file, "below")}, false, logger.logger)
+	l, err := (&socketFlag{}).listen(t.Context(), &state{prefix: filepath.Join(file, "below")}, logger.logger)
 	logger.close()
 	if l != nil || err != nil || !strings.Contains(log.String(), "there is no socket") {
 		t.Errorf("%v, %v, %s", l, err, log.String())
 	}
-	if l, err := (&socketFlag{filepath.Join(file, "s")}).listen(t.Context(), &state{}, false, logger.logger); l != nil || err == nil {
+	if l, err := (&socketFlag{filepath.Join(file, "s")}).listen(t.Context(), &state{}, logger.logger); l != nil || err == nil {
 		t.Errorf("a named one: %v, %v", l, err)
 	}
-	if l, err := (&socketFlag{}).listen(t.Context(), &state{temp: true}, false, logger.logger); l != nil || err != nil {
+	if l, err := (&socketFlag{}).listen(t.Context(), &state{temp: true}, logger.logger); l != nil || err != nil {
 		t.Errorf("for a while: %v, %v", l, err)
 	}
 	var none *desk
