@@ -31,7 +31,8 @@ type RecvableRes interface {
 	SetRecv(map[string]*Send)
 }
 
-// EdgeableRes takes part in automatic edges.
+// EdgeableRes takes part in automatic edges. Its methods are called before Init, on
+// any goroutine, those of different resources also at once.
 type EdgeableRes interface {
 	Res
 	// UIDs says what this resource is.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/graph"
@@ -24,21 +25,49 @@ const autoName = "auto" // of the edges
 func autoEdge(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
 	a := &asking{g: g, n: n}
 	edgeable := a.edgeable()
-	a.shelves, a.wanted = newShelves(g, len(edgeable)), make([]wish, 0, len(edgeable))
+	a.shelves = newShelves(g, len(edgeable))
 	for _, v := range edgeable {
 		a.describe(v)
 	}
 	a.shelves.label(a.skip)
-	for at, v := range edgeable {
-		if at%1024 == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		a.ask(v)
+	if a.askAll(ctx, edgeable); ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	if len(a.wanted) == 0 {
 		return g, nil
 	}
 	return admit(g, a.wanted, n), nil
+}
+
+// askAtOnce is how many vertices one goroutine asks. It does not depend on the
+// machine, nor does what comes out.
+const askAtOnce = 4096
+
+// askAll asks every vertex, many at once where there are many.
+func (a *asking) askAll(ctx context.Context, vs []int32) {
+	parts := make([]asking, (len(vs)+askAtOnce-1)/askAtOnce)
+	var wg sync.WaitGroup
+	for i := range parts {
+		part := &parts[i]
+		mine := vs[i*askAtOnce : min((i+1)*askAtOnce, len(vs))]
+		*part = asking{
+			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, shelves: a.shelves,
+			wanted: make([]wish, 0, len(mine)), budget: maxCompared / len(parts),
+		}
+		wg.Go(func() {
+			for _, v := range mine {
+				if ctx.Err() != nil {
+					return
+				}
+				part.ask(v)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range parts {
+		a.wanted = append(a.wanted, parts[i].wanted...)
+		a.n.List = append(a.n.List, parts[i].n.List...)
+	}
 }
 
 // wish is an edge that a resource asks for.
@@ -62,6 +91,7 @@ type asking struct {
 	shelves *shelves
 	wanted  []wish // in the order of askers; each pair once for each asker
 	found   []bool // for Test, made once
+	budget  int    // how many UIDs without a hash may still be compared
 }
 
 // edgeable returns the vertices that take part.
@@ -144,7 +174,7 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	if u == nil {
 		return false, errNilUID
 	}
-	o, err := a.shelves.find(u, v)
+	o, err := a.shelves.find(u, v, &a.budget)
 	if o < 0 || err != nil {
 		return false, err
 	}

@@ -9,16 +9,16 @@ import (
 
 // shelves hold what the resources of a graph are, by the Go type of the UID: a UID
 // can match only one of its own type. Those of a type with a method Hash are
-// looked up by it; the others are gone through, within a budget for the whole
-// graph.
+// looked up by it; the others are gone through, within a budget. After label they
+// may be asked on many goroutines at once.
 type shelves struct {
-	g      *engine.Graph
-	list   []*shelf // few: one for each type
-	room   int      // for the things of the first one, as a rule the files
-	budget int      // how many UIDs without a hash may still be compared
+	g    *engine.Graph
+	list []*shelf // few: one for each type
+	room int      // for the things of the first one, as a rule the files
 }
 
-// maxCompared bounds what UIDs without hashes cost: a second at most.
+// maxCompared bounds what the UIDs without hashes of a whole graph cost: a second
+// at most.
 const maxCompared = 1 << 24
 
 var errTooMany = errors.New("too many UIDs without a method Hash to compare, give them one")
@@ -42,7 +42,7 @@ type hashed interface{ Hash() string }
 var hashType = reflect.TypeFor[hashed]()
 
 func newShelves(g *engine.Graph, room int) *shelves {
-	return &shelves{g: g, room: room, budget: maxCompared}
+	return &shelves{g: g, room: room}
 }
 
 func (s *shelves) of(t reflect.Type) *shelf {
@@ -96,8 +96,8 @@ func (sh *shelf) label(i int32) {
 
 // find returns the vertex that a UID names, other than the one that asks; -1 for
 // none. If there are several, it is the one with the lowest id, whatever the order
-// in which they were declared.
-func (s *shelves) find(u engine.ResUID, asker int32) (int32, error) {
+// in which they were declared. What has to be compared is taken from the budget.
+func (s *shelves) find(u engine.ResUID, asker int32, budget *int) (int32, error) {
 	best := int32(-1)
 	sh := s.of(reflect.TypeOf(u))
 	if sh == nil {
@@ -117,7 +117,7 @@ func (s *shelves) find(u engine.ResUID, asker int32) (int32, error) {
 		}
 		return best, nil
 	}
-	if s.budget -= len(sh.things); s.budget < 0 {
+	if *budget -= len(sh.things); *budget < 0 {
 		return -1, errTooMany
 	}
 	for i := range sh.things {
