@@ -55,8 +55,9 @@ type builder struct {
 	goKinds  map[goKind]*kindInfo // of ready resources
 	reported map[kindAt]bool      // kinds that can't be used and were reported
 
-	items []*item       // as declared
-	byRef map[ident]int // the first item of that name
+	items []*item                      // as declared
+	g     *graph.Graph[*engine.Vertex] // their ids; filled at the end
+	first []*item                      // by vertex of g
 	links []link
 	guess guesser
 }
@@ -73,12 +74,13 @@ type kindAt struct {
 type item struct {
 	*Declaration
 	ident
-	id    string
-	index int       // among items
-	info  *kindInfo // nil when the kind is unknown or broken
-	res   engine.Res
-	bad   bool // the value could not be read: what follows from it is not looked at
-	wires []engine.Wire
+	id     string
+	index  int       // among items
+	vertex int       // in the graph; of a duplicate: that of the first
+	info   *kindInfo // nil when the kind is unknown or broken
+	res    engine.Res
+	bad    bool // the value could not be read: what follows from it is not looked at
+	wires  []engine.Wire
 }
 
 func newBuilder(reg *engine.Registry, d *Declared) *builder {
@@ -91,8 +93,10 @@ func newBuilder(reg *engine.Registry, d *Declared) *builder {
 		goKinds:  map[goKind]*kindInfo{},
 		reported: map[kindAt]bool{},
 		items:    make([]*item, 0, n),
-		byRef:    make(map[ident]int, n),
+		g:        graph.New[*engine.Vertex](d.Name),
+		first:    make([]*item, 0, n),
 	}
+	b.g.Grow(n, len(d.Edges))
 	refused := d.Problems.Err() != nil
 	for _, p := range d.Problems {
 		b.found.Add(named(p))
@@ -148,12 +152,21 @@ func (b *builder) declare(d *Declaration) {
 		return
 	}
 	it.id = schema.Ref{Kind: it.kind, Name: name}.ID()
-	if first, ok := b.byRef[it.ident]; ok {
-		b.duplicate(it, b.items[first])
+	at, err := b.g.Add(it.id, nil)
+	if it.vertex = at; err != nil {
+		b.duplicate(it, b.first[at])
 	} else {
-		b.byRef[it.ident] = it.index
+		b.first = append(b.first, it)
 	}
 	b.items = append(b.items, it)
+}
+
+// find returns the first item of that name, whose kind is in lower case.
+func (b *builder) find(kind, name string) (*item, bool) {
+	if i, ok := b.g.Index(schema.Ref{Kind: kind, Name: name}.ID()); ok {
+		return b.first[i], true
+	}
+	return nil, false
 }
 
 // identity returns the kind and the name of a declaration.
@@ -180,16 +193,13 @@ func (it *item) namePos() schema.Pos { return orPos(it.NamePos, it.Pos) }
 // graph makes the graph and reports its cycles. It is called last, and of no use
 // when there are errors.
 func (b *builder) graph() *engine.Graph {
-	g := graph.New[*engine.Vertex](b.d.Name)
-	g.Grow(len(b.items), len(b.links))
-	vertices := make([]engine.Vertex, len(b.items))
-	index := make([]int, len(b.items))
-	for i, it := range b.items {
+	vertices := make([]engine.Vertex, len(b.first))
+	for i, it := range b.first {
 		vertices[i] = engine.Vertex{Res: it.res, Recv: it.wires, Pos: it.Pos}
-		index[i], _ = g.Add(it.id, &vertices[i]) // of a duplicate: the first
+		b.g.SetValue(i, &vertices[i])
 	}
-	b.join(g, index)
-	return g
+	b.join(b.g)
+	return b.g
 }
 
 // add adds a finding, unless the frontend has said what is wrong at that place.

@@ -63,8 +63,8 @@ func (b *builder) connect() {
 // The item of an unknown kind is found: that was reported already.
 func (b *builder) resolve(it *item, r schema.Ref, pos schema.Pos, word string) (*item, bool) {
 	kind := strings.ToLower(r.Kind)
-	if i, ok := b.byRef[ident{kind, r.Name}]; ok {
-		return b.items[i], true
+	if other, ok := b.find(kind, r.Name); ok {
+		return other, true
 	}
 	if b.d.Partial {
 		return nil, false
@@ -135,14 +135,14 @@ func posOf(n *schema.Node, other schema.Pos) schema.Pos {
 }
 
 // join adds the links to the graph; index has the vertex of each item.
-func (b *builder) join(g *engine.Graph, index []int) {
+func (b *builder) join(g *engine.Graph) {
 	direct := map[[2]int]bool{} // pairs with a declared edge, where any is implied
 	for _, implied := range []bool{false, true} {
 		for _, l := range b.links {
 			if l.implied != implied {
 				continue
 			}
-			ends := [2]int{index[l.from], index[l.to]}
+			ends := [2]int{b.items[l.from].vertex, b.items[l.to].vertex}
 			if implied && direct[ends] {
 				continue
 			}

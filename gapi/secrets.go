@@ -58,7 +58,8 @@ func (b *builder) tainted() map[*item]bool {
 
 // sender returns the item that a checked wire comes from.
 func (b *builder) sender(w engine.Wire) *item {
-	return b.items[b.byRef[ident{w.From.Kind, w.From.Name}]]
+	it, _ := b.find(w.From.Kind, w.From.Name) // the wire was checked
+	return it
 }
 
 // sendsSecret reports whether the type of what a wire carries is a secret, or has

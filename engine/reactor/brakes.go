@@ -65,7 +65,7 @@ func (r *Reactor) known(ctx context.Context, id string) error {
 		return nil
 	}
 	found := false
-	if err := r.do(ctx, func() { found = r.byID[id] != nil }); err != nil {
+	if err := r.do(ctx, func() { found = r.named(id) != nil }); err != nil {
 		return err
 	}
 	if !found {
@@ -121,7 +121,7 @@ func (r *Reactor) unpause(resource string) {
 func (r *Reactor) brakeAll(resource string) {
 	r.stir()
 	if resource != "" {
-		if v := r.byID[resource]; v != nil {
+		if v := r.named(resource); v != nil {
 			r.brake(v)
 		}
 		return
@@ -229,7 +229,7 @@ func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 		}
 		return ended, nil // and again as much may change
 	}
-	v, p := r.byID[resource], r.pauses[resource]
+	v, p := r.named(resource), r.pauses[resource]
 	switch {
 	case v == nil && p == nil:
 		return nil, &UnknownResourceError{resource}

@@ -27,7 +27,7 @@ func (s *swap) commit() error {
 	for i, v := range s.all {
 		v.index = int32(i)
 	}
-	r.graph, r.byIndex, r.byID = s.g, s.all, s.byID
+	r.graph, r.byIndex = s.g, s.all
 	if r.generation++; r.generation == 1 {
 		r.forgetLeft()
 	}
@@ -58,7 +58,7 @@ func (s *swap) commit() error {
 func (s *swap) oldOnes() (removed []*vertex, changed int) {
 	r := s.r
 	for _, v := range s.fresh {
-		if old := r.byID[v.id]; old != nil {
+		if old := r.named(v.id); old != nil {
 			removed = append(removed, old)
 		}
 	}
@@ -67,7 +67,7 @@ func (s *swap) oldOnes() (removed []*vertex, changed int) {
 		return removed, changed
 	}
 	for _, v := range r.byIndex {
-		if s.byID[v.id] == nil {
+		if s.named(v.id) == nil {
 			removed = append(removed, v)
 		}
 	}
@@ -78,7 +78,7 @@ func (s *swap) oldOnes() (removed []*vertex, changed int) {
 func (s *swap) inherit() {
 	r := s.r
 	for _, v := range s.fresh {
-		if old := r.byID[v.id]; old != nil {
+		if old := r.named(v.id); old != nil {
 			v.succeed(old)
 			continue
 		}
@@ -179,7 +179,7 @@ func (s *swap) connect() {
 	}
 	for _, v := range s.all {
 		for i := range v.recv {
-			from := s.byID[v.recv[i].From.ID()]
+			from := s.named(v.recv[i].From.ID())
 			if from == nil {
 				continue // the builder refuses it
 			}

@@ -52,13 +52,12 @@ type Reactor struct {
 	shareMu   sync.Mutex
 	sharing   map[string]*shared
 
-	// owned by the loop; Swap reads graph and byID, which only its own commit
+	// owned by the loop; Swap reads graph and byIndex, which only its own commit
 	// changes
 	ctx        context.Context
 	m          *sched.Machine
 	graph      *engine.Graph
 	generation int
-	byID       map[string]*vertex
 	byIndex    []*vertex // of the present graph
 	bySlot     []*vertex
 	free       []int32 // slots
@@ -105,7 +104,6 @@ func New(o Options) (*Reactor, error) {
 		sharing:  map[string]*shared{},
 		m:        sched.New(sched.Options{Parallel: o.Parallel}),
 		graph:    graph.New[*engine.Vertex](""),
-		byID:     map[string]*vertex{},
 		leaving:  map[string]*vertex{},
 		batches:  map[string]int32{},
 		scribe:   newScribe(&o),
@@ -203,6 +201,14 @@ func (r *Reactor) news(v *vertex, news uint32) {
 	if news&mailFinished != 0 {
 		r.finished(v)
 	}
+}
+
+// named returns the vertex of the present graph with an id, nil if there is none.
+func (r *Reactor) named(id string) *vertex {
+	if i, ok := r.graph.Index(id); ok {
+		return r.byIndex[i]
+	}
+	return nil
 }
 
 // begun waits until Run has begun. After its end it returns ErrStopped.

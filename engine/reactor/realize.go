@@ -22,7 +22,7 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 	var w *realizing
 	err := r.do(ctx, func() {
 		for _, v := range r.byIndex {
-			if v.meta.Realize && s.byID[v.id] == nil && r.unrealized(v) {
+			if v.meta.Realize && s.named(v.id) == nil && r.unrealized(v) {
 				if w == nil {
 					w = &realizing{done: make(chan struct{})}
 				}

@@ -100,7 +100,7 @@ func (r *Reactor) forgetLeft() {
 		r.scribe.note(tableRetry, id, nil)
 	}
 	for key := range l.seen {
-		if id, _, _ := strings.Cut(key, keySep); r.byID[id] == nil {
+		if id, _, _ := strings.Cut(key, keySep); r.named(id) == nil {
 			r.scribe.note(tableSeen, key, nil)
 		}
 	}

@@ -180,7 +180,7 @@ func (r *Reactor) refreshed(v *vertex, changed bool) {
 // recorded.
 func (r *Reactor) notifyAll(v *vertex) {
 	for _, f := range v.job.refreshes {
-		t := r.byID[f.target]
+		t := r.named(f.target)
 		switch {
 		case f.pending.num == 0:
 			continue

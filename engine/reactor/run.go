@@ -53,7 +53,7 @@ func (r *Reactor) skip(v *vertex) bool {
 	if w == nil {
 		return false
 	}
-	from := r.byID[w.From.ID()]
+	from := r.named(w.From.ID())
 	if from != nil && (from.last == engine.StateWouldChange || from.last == engine.StateUnknown) {
 		v.job = &job{}
 		r.takeAsked(v)

@@ -19,7 +19,6 @@ type swap struct {
 	r     *Reactor
 	g     *engine.Graph
 	all   []*vertex // by index of g: kept ones and new ones
-	byID  map[string]*vertex
 	fresh []*vertex // new ones, in topological order
 	kept  int
 
@@ -108,7 +107,6 @@ func (s *swap) match(order []int) error {
 	s.r.values.RLock()
 	defer s.r.values.RUnlock()
 	s.all = make([]*vertex, s.g.Len())
-	s.byID = make(map[string]*vertex, s.g.Len())
 	s.keepMost()
 	for _, i := range order {
 		id, v := s.g.ID(i), s.all[i]
@@ -118,13 +116,20 @@ func (s *swap) match(order []int) error {
 				return err
 			}
 		}
-		if v == s.r.byID[id] {
+		if v.slot >= 0 { // it has one already
 			s.kept++
 		} else {
 			s.fresh = append(s.fresh, v)
 		}
 		s.all[i] = v
-		s.byID[id] = v
+	}
+	return nil
+}
+
+// named returns the vertex of the new graph with an id, nil if there is none.
+func (s *swap) named(id string) *vertex {
+	if i, ok := s.g.Index(id); ok {
+		return s.all[i]
 	}
 	return nil
 }
@@ -138,7 +143,7 @@ func (s *swap) keepMost() {
 		wg.Go(func() {
 			for i := from; i < min(from+chunk, len(s.all)); i++ {
 				decl := s.g.Value(i)
-				if old := s.r.byID[s.g.ID(i)]; old != nil && len(decl.Recv) == 0 && old.same(decl) {
+				if old := s.r.named(s.g.ID(i)); old != nil && len(decl.Recv) == 0 && old.same(decl) {
 					s.all[i] = old
 				}
 			}
@@ -151,7 +156,7 @@ func (s *swap) keepMost() {
 // place of the declared one, else a new one, to which the values have been
 // carried.
 func (r *Reactor) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
-	old := r.byID[id]
+	old := r.named(id)
 	if old != nil && len(decl.Recv) == 0 && old.same(decl) {
 		return old, nil
 	}
@@ -280,7 +285,7 @@ func (v *vertex) same(d *engine.Vertex) bool {
 // initAll initialises all new vertices but those that exclude an old one.
 func (s *swap) initAll(ctx context.Context) error {
 	for _, v := range s.fresh {
-		old := s.r.byID[v.id]
+		old := s.r.named(v.id)
 		if old == nil {
 			if err := s.r.waitFor(ctx, v); err != nil {
 				return err

@@ -162,7 +162,7 @@ func (r *Reactor) tryAssign(v *vertex) {
 }
 
 func (r *Reactor) lastRunOf(id string) uint64 {
-	if v := r.byID[id]; v != nil {
+	if v := r.named(id); v != nil {
 		return v.lastRun
 	}
 	return 0
