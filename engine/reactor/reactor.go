@@ -81,6 +81,7 @@ type Reactor struct {
 	rested     bool   // and whether it had converged
 	looking    bool
 	inbox      []*vertex
+	starting   []*vertex // whose Watch is about to get its goroutine
 }
 
 // New returns a reactor with an empty graph. It starts nothing.
@@ -156,6 +157,7 @@ func (r *Reactor) turn(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
+	r.startWatches()
 	for {
 		slots, ok := r.m.Next()
 		if !ok {

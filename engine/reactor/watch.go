@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -44,7 +45,36 @@ func (r *Reactor) startWatch(v *vertex) {
 	v.heard.Store(false)
 	v.startBy = r.now() + int64(r.opt.StartTimeout)
 	r.expectStart(r.opt.StartTimeout)
-	go r.watch(ctx, v)
+	r.starting = append(r.starting, v)
+}
+
+// startAtOnce is how many Watches one goroutine starts when there are many.
+const startAtOnce = 4096
+
+// startWatches makes the goroutines of the Watches that are starting. Of a large
+// graph they are made on all processors: a new stack is memory that nobody has
+// touched yet, which costs more than all the rest.
+func (r *Reactor) startWatches() {
+	list := r.starting
+	if len(list) == 0 {
+		return
+	}
+	if len(list) <= startAtOnce {
+		for i, v := range list {
+			go r.watch(v.watchCtx, v)
+			list[i] = nil
+		}
+		r.starting = list[:0]
+		return
+	}
+	r.starting = nil
+	for chunk := range slices.Chunk(list, startAtOnce) {
+		go func() {
+			for _, v := range chunk {
+				go r.watch(v.watchCtx, v)
+			}
+		}()
+	}
 }
 
 // watch is the goroutine of one Watch. It is kept shallow: there is one for each
