@@ -210,7 +210,12 @@ func TestMetaParams(t *testing.T) {
 		"burst alone":    {engine.MetaParams{Burst: 2}, []string{"burst: without a limit"}},
 		"limit NaN":      {engine.MetaParams{Limit: math.NaN(), Burst: 1}, []string{"limit: NaN"}},
 		"limit Inf":      {engine.MetaParams{Limit: math.Inf(1), Burst: 1}, []string{"limit: +Inf"}},
-		"burst":          {engine.MetaParams{Limit: 1, Burst: -1}, []string{"burst: -1"}},
+		"limit tiny":     {engine.MetaParams{Limit: 1e-10, Burst: 1}, []string{"limit: at least 1e-08"}},
+		"too long": {
+			engine.MetaParams{Delay: 1e6 * time.Hour, DelayMax: 2e6 * time.Hour, Timeout: 1e6 * time.Hour, Poll: math.MaxInt64, Settle: 1e6 * time.Hour},
+			[]string{"delay: at most", "delaymax: at most", "timeout: at most", "poll: at most", "settle: at most"},
+		},
+		"burst": {engine.MetaParams{Limit: 1, Burst: -1}, []string{"burst: -1"}},
 		"good": {engine.MetaParams{
 			Retry: -1, Delay: sec, DelayMax: sec, Limit: 0.1, Burst: 1, Sema: []string{"a", "a:2"}, Drift: engine.DriftFix, Export: []string{"*"},
 		}, nil},

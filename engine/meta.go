@@ -92,6 +92,13 @@ func (m *MetaParams) Validate() error {
 	return ds.Err()
 }
 
+// What is still a time: sums and multiples of these fit into the counters of the
+// engine, which else would begin anew below zero and not wait at all.
+const (
+	maxMetaTime = 10 * 365 * 24 * time.Hour
+	minLimit    = 1e-8 // one run in three years
+)
+
 // complain reports what is wrong at a path.
 type complain func(path, format string, args ...any)
 
@@ -104,6 +111,9 @@ func (m *MetaParams) validateTimes(bad complain) {
 	} {
 		if d.val < 0 {
 			bad(d.key, "%s is %s, it must not be negative", d.key, d.val)
+		}
+		if d.val > maxMetaTime {
+			bad(d.key, "%s is %s, it must be at most %s, which is ten years", d.key, d.val, maxMetaTime)
 		}
 	}
 	switch {
@@ -119,6 +129,8 @@ func (m *MetaParams) validateLimit(bad complain) {
 	switch {
 	case math.IsNaN(m.Limit) || math.IsInf(m.Limit, 0) || m.Limit < 0:
 		bad("limit", "limit is %v, it must be a number of runs a second, 0 for no limit", m.Limit)
+	case m.Limit > 0 && m.Limit < minLimit:
+		bad("limit", "limit is %v, it must be at least %v runs a second, or 0 for no limit", m.Limit, minLimit)
 	case m.Burst < 0:
 		bad("burst", "burst is %d, it must not be negative", m.Burst)
 	case m.Limit > 0 && m.Burst == 0:
