@@ -24,9 +24,17 @@ import (
 // with one, and a *NoDaemonError where there is none. It may be used by many
 // goroutines, and needs no closing.
 type Client struct {
-	paths []string
-	http  http.Client
+	paths    []string
+	http     http.Client
+	patience time.Duration // with an answer that waits for nothing
 }
+
+// ErrSilent says that there is a daemon, which does not answer.
+var ErrSilent = errors.New("the daemon does not answer: it is stopped, or hangs")
+
+// clientPatience is how long an answer may take, beside what it is asked to wait: longer than
+// the daemon gives itself.
+const clientPatience = 2 * askTimeout
 
 // NoDaemonError says that nobody answers.
 type NoDaemonError struct {
@@ -57,7 +65,7 @@ func reason(err error) string {
 // NewClient returns a client of the daemon on the first of these sockets on which
 // one answers.
 func NewClient(paths ...string) *Client {
-	c := &Client{paths: paths}
+	c := &Client{paths: paths, patience: clientPatience}
 	c.http.Transport = &http.Transport{DialContext: c.dial, DisableKeepAlives: true, DisableCompression: true}
 	return c
 }
@@ -123,8 +131,20 @@ func errorIn(resp *http.Response) error {
 	return e
 }
 
+// within bounds a request that has to be answered, after it has waited so long.
+func (c *Client) within(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, wait+c.patience, ErrSilent)
+}
+
 // ask sends a request and decodes the answer.
 func ask[T any](ctx context.Context, c *Client, method, path string, query url.Values, body any) (*T, error) {
+	return askWaiting[T](ctx, c, 0, method, path, query, body)
+}
+
+// askWaiting is ask for what the daemon may take a time to answer.
+func askWaiting[T any](ctx context.Context, c *Client, wait time.Duration, method, path string, query url.Values, body any) (*T, error) {
+	ctx, cancel := c.within(ctx, wait)
+	defer cancel()
 	resp, err := c.do(ctx, method, path, query, body)
 	if err != nil {
 		return nil, err
@@ -162,7 +182,7 @@ func (c *Client) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 		v.Set("wait", "converged")
 		v.Set("for_seconds", strconv.FormatFloat(q.Wait.Seconds(), 'f', -1, 64))
 	}
-	return ask[Status](ctx, c, http.MethodGet, "/v1/status", v, nil)
+	return askWaiting[Status](ctx, c, q.Wait, http.MethodGet, "/v1/status", v, nil)
 }
 
 // Names asks for resources whose id begins with a prefix.
@@ -288,6 +308,8 @@ func (c *Client) Dump(ctx context.Context) (string, error) {
 }
 
 func (c *Client) text(ctx context.Context, path string, v url.Values) ([]byte, error) {
+	ctx, cancel := c.within(ctx, 0)
+	defer cancel()
 	resp, err := c.do(ctx, http.MethodGet, path, v, nil)
 	if err != nil {
 		return nil, err

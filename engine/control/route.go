@@ -23,27 +23,37 @@ import (
 type route struct {
 	method, path string
 	params       []string // of the query; others are refused
-	lasting      bool     // it may take longer than an answer may
+	lasting      lasting
 	serve        func(w http.ResponseWriter, r *http.Request) (any, error)
 }
+
+// lasting says which requests may take longer than an answer may; nil for none.
+type lasting func(url.Values) bool
+
+func always(url.Values) bool { return true }
+
+// waiting are those that ask to wait for something.
+func waiting(query url.Values) bool { return query.Has("wait") }
+
+func (rt *route) lasts(r *http.Request) bool { return rt.lasting != nil && rt.lasting(r.URL.Query()) }
 
 func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	list := []route{
-		{get, "/v1/version", nil, false, s.getVersion},
-		{get, "/v1/status", []string{"state", "all", "wait", "for_seconds"}, true, s.getStatus},
-		{get, "/v1/resources", []string{"prefix", "limit"}, false, s.getResources},
-		{get, "/v1/why", []string{"resource", "n"}, false, s.getWhy},
-		{get, "/v1/events", []string{"since", "resource", "outcome"}, true, s.getEvents},
-		{get, "/v1/log", []string{"resource", "outcome", "since", "until", "after", "before", "limit"}, false, s.getLog},
-		{get, "/v1/graph", []string{"format", "direction", "reduce"}, false, s.getGraph},
-		{post, "/v1/pause", nil, false, s.postPause},
-		{post, "/v1/resume", nil, false, s.postResume},
-		{get, "/v1/dump", nil, false, s.getDump},
-		{get, "/v1/metrics", nil, false, s.getMetrics},
+		{get, "/v1/version", nil, nil, s.getVersion},
+		{get, "/v1/status", []string{"state", "all", "wait", "for_seconds"}, waiting, s.getStatus},
+		{get, "/v1/resources", []string{"prefix", "limit"}, nil, s.getResources},
+		{get, "/v1/why", []string{"resource", "n"}, nil, s.getWhy},
+		{get, "/v1/events", []string{"since", "resource", "outcome"}, always, s.getEvents},
+		{get, "/v1/log", []string{"resource", "outcome", "since", "until", "after", "before", "limit"}, nil, s.getLog},
+		{get, "/v1/graph", []string{"format", "direction", "reduce"}, nil, s.getGraph},
+		{post, "/v1/pause", nil, nil, s.postPause},
+		{post, "/v1/resume", nil, nil, s.postResume},
+		{get, "/v1/dump", nil, nil, s.getDump},
+		{get, "/v1/metrics", nil, nil, s.getMetrics},
 	}
 	for _, name := range profiles() {
-		list = append(list, route{get, "/debug/pprof/" + name, []string{"debug", "seconds"}, true, s.profile(name)})
+		list = append(list, route{get, "/debug/pprof/" + name, []string{"debug", "seconds"}, always, s.profile(name)})
 	}
 	return list
 }
@@ -78,7 +88,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	if rt.lasting {
+	if rt.lasts(r) {
 		select {
 		case s.streams <- struct{}{}:
 			defer func() { <-s.streams }()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -236,14 +237,40 @@ func TestManyClients(t *testing.T) {
 		raw(t, path, "GET /v1/events HTTP/1.1\nHost: x\n\n")
 	}
 	eventually(t, "the streams", func() bool { return len(r.streams) == maxStreams })
-	_, err := NewClient(path).Status(t.Context(), StatusQuery{})
+	_, err := NewClient(path).Status(t.Context(), StatusQuery{Wait: time.Second})
 	if e, ok := errors.AsType[*Error](err); !ok || e.Status != 503 {
 		t.Errorf("one too many: %v", err)
 	}
 	if _, err := NewClient(path).Version(t.Context()); err != nil {
 		t.Errorf("the short ones go on: %v", err)
 	}
+	if _, err := NewClient(path).Status(t.Context(), StatusQuery{}); err != nil {
+		t.Errorf("a status that waits for nothing is short: %v", err)
+	}
 	end()
+}
+
+// TestSilent: a daemon that takes connections and answers none, as one that was
+// stopped with a signal, is no reason to wait for ever.
+func TestSilent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := NewClient(path)
+	c.patience = 50 * time.Millisecond
+	for name, asked := range map[string]func() error{
+		"status": func() error { _, err := c.Status(t.Context(), StatusQuery{}); return err },
+		"wait":   func() error { _, err := c.Status(t.Context(), StatusQuery{Wait: time.Millisecond}); return err },
+		"pause":  func() error { _, err := c.Pause(t.Context(), PauseRequest{}); return err },
+		"graph":  func() error { _, err := c.Graph(t.Context(), GraphQuery{}); return err },
+	} {
+		if err := asked(); !errors.Is(err, ErrSilent) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // TestMalformed: bytes that are no request harm nobody.
