@@ -16,7 +16,7 @@ type brakeFlags struct {
 func (f *brakeFlags) flags(cmd *cobra.Command) {
 	f.fight.Fight = reactor.DefaultFight()
 	fl := cmd.Flags()
-	fl.Var(&f.changes, "max-changes", "how much may change: a number or a share of the graph, in a time, as in 20/5m or 10%/1h; past it what wants to change is held until `mgmt resume`")
+	fl.Var(&f.changes, "max-changes", "how much may change: a number or a share of the graph, in a time, as in 20/5m or 10%/1h; past it what wants to change is held until mgmt resume")
 	fl.Lookup("max-changes").DefValue = ""
 	fl.Var(&f.fight, "fight", "how often, in which time, a resource must be corrected against the same other value to be left alone for a while; off for never")
 }

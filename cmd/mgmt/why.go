@@ -50,6 +50,8 @@ func resourceArg(least int) cobra.PositionalArgs {
 			return fmt.Errorf("no resource is given, write: %s kind[name]", cmd.CommandPath())
 		case len(args) > 1:
 			return fmt.Errorf("unexpected argument %q, one resource is all", args[1])
+		case len(args) == 1 && args[0] == "":
+			return fmt.Errorf("the name of the resource is empty, write: %s kind[name]", cmd.CommandPath()) // of a script's unset variable: not everything is meant
 		default:
 			return nil
 		}
