@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/metrics"
 )
 
@@ -155,7 +154,6 @@ func (x *exports) sample(ctx context.Context, e *mgmt.Engine) (s metrics.Sample,
 	} else if s.Counts, err = e.Counts(ctx); err != nil {
 		return s, err
 	}
-	s.Queue = s.Counts[engine.StateWaiting]
 	h := e.HostStats()
 	s.Resyncs, s.Subscriptions, s.Watches, s.Polled = h.Resyncs, h.Subscriptions, h.Watches, h.Polled
 	return s, nil

@@ -39,7 +39,6 @@ type Source func(ctx context.Context) (Sample, error)
 // Sample is how things stand at one moment.
 type Sample struct {
 	Counts reactor.Counts // vertices by state
-	Queue  int            // vertices that are due and for which no slot is free
 
 	Resyncs       int64 // how often file events were lost, and everything was looked at again
 	Subscriptions int64 // to files
@@ -113,9 +112,9 @@ func New(o Options) *Metrics {
 func (m *Metrics) SetSource(s Source) { m.source.Store(&s) }
 
 func (m *Metrics) makeRuns() {
-	m.runs = counters("runs_total", "Runs of resources that ended, by what came out.", "kind", "outcome")
+	m.runs = counters("runs_total", "Runs of resources that ended, by what came out; what failed without a run is only an error.", "kind", "outcome")
 	m.changes = counters("changes_total", "Runs that changed something, by why: intended, cascade or corrective.", "kind", "class")
-	m.errors = counters("errors_total", "Runs and watches of resources that failed.", "kind")
+	m.errors = counters("errors_total", "Failures of resources: runs, and what failed without one, as a watch or a value that was refused.", "kind")
 	m.refreshes = counters("refreshes_total", "Runs that answered a notification.", "kind")
 	m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: prefix + "run_duration_seconds", Help: "How long runs took.", Buckets: []float64{1e-4, 1e-3, 0.01, 0.1, 1, 10, 60, 600},
@@ -182,24 +181,30 @@ func (m *Metrics) Held(_ string, h *reactor.Held) {
 	}
 }
 
-// Ran counts a run. It is called by one goroutine, the loop.
+// Ran counts a run, or a failure without one as an error alone. It is called by one
+// goroutine, the loop.
 func (m *Metrics) Ran(r reactor.Run) {
 	kind, _, _ := strings.Cut(r.Resource, "[")
 	k := m.kinds[kind]
 	if k == nil {
 		k = m.kind(kind)
 	}
-	out := outcomeOf(&r)
-	k.runs[out].Inc()
+	if r.State == engine.StateFailed {
+		k.errors.Inc()
+	}
+	if r.Duration > 0 { // else CheckApply was not called
+		m.ran(k, &r)
+	}
+}
+
+func (m *Metrics) ran(k *kindMetrics, r *reactor.Run) {
+	k.runs[outcomeOf(r)].Inc()
 	k.duration.Observe(r.Duration.Seconds())
-	if answersEvent(&r) {
+	if answersEvent(r) {
 		m.latency.Observe(r.Waited.Seconds())
 	}
 	if r.Changed && int(r.Class) < numClasses {
 		k.changes[r.Class].Inc()
-	}
-	if out == outcomeFailed {
-		k.errors.Inc()
 	}
 	if r.Refreshed {
 		k.refreshes.Inc()

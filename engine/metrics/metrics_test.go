@@ -34,8 +34,8 @@ func used() *metrics.Metrics {
 		Version: "v1.2.3",
 		Now:     func() time.Time { return time.UnixMilli(1_700_000_000_250) },
 		Source: func(context.Context) (metrics.Sample, error) {
-			s := metrics.Sample{Queue: 3, Resyncs: 4, Subscriptions: 5, Watches: 6, Polled: 7}
-			s.Counts[engine.StateOK], s.Counts[engine.StateFailed] = 8, 9
+			s := metrics.Sample{Resyncs: 4, Subscriptions: 5, Watches: 6, Polled: 7}
+			s.Counts[engine.StateWaiting], s.Counts[engine.StateOK], s.Counts[engine.StateFailed] = 3, 8, 9
 			return s, nil
 		},
 	})
@@ -48,12 +48,12 @@ func used() *metrics.Metrics {
 		{Resource: "file[/a]", State: engine.StateOK, Duration: ms / 2},
 		{Resource: "file[/a[b]]", State: engine.StateOK, Duration: 2 * ms, Changed: true, Class: reactor.Corrective,
 			Waited: 30 * time.Microsecond, Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}, {Cause: reactor.CauseSweep}}},
-		{Resource: "file[/b]", State: engine.StateOK, Changed: true, Class: reactor.Intended},
+		{Resource: "file[/b]", State: engine.StateOK, Duration: ms, Changed: true, Class: reactor.Intended},
 		{Resource: "exec[x]", State: engine.StateOK, Duration: 700 * time.Second, Changed: true, Class: reactor.Cascade, Refreshed: true},
-		{Resource: "exec[x]", State: engine.StateFailed, Err: errors.New("x"), Changed: true},
-		{Resource: "exec[y]", State: engine.StateWouldChange, Noop: true},
-		{Resource: "exec[y]", State: engine.StateHeld, Noop: true, Waited: ms, Triggers: []reactor.Trigger{{Cause: reactor.CausePoll}}},
-		{Resource: "exec[z]", State: engine.StateUnknown, Noop: true},
+		{Resource: "exec[x]", State: engine.StateFailed, Duration: ms, Err: errors.New("x"), Changed: true},
+		{Resource: "exec[y]", State: engine.StateWouldChange, Duration: ms, Noop: true},
+		{Resource: "exec[y]", State: engine.StateHeld, Duration: ms, Noop: true, Waited: ms, Triggers: []reactor.Trigger{{Cause: reactor.CausePoll}}},
+		{Resource: "exec[z]", State: engine.StateUnknown, Duration: ms, Noop: true},
 	} {
 		l.Ran(r)
 	}
@@ -125,11 +125,28 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
+// TestNoRun: what failed without a run is an error, and no run that took no time.
+func TestNoRun(t *testing.T) {
+	m := metrics.New(metrics.Options{})
+	m.Ran(reactor.Run{Resource: "file[/a]", State: engine.StateFailed, Err: errors.New("the watch ended"), Retry: true})
+	m.Ran(reactor.Run{Resource: "file[/b]", State: engine.StateUnknown, Until: "file[/a]", Noop: true, Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}}})
+	m.Ran(reactor.Run{Resource: "file[/b]", State: engine.StateFailed, Err: errors.New("x"), Duration: 1})
+	got := text(t, m)
+	for _, want := range []string{
+		`mgmt_errors_total{kind="file"} 2`, `mgmt_runs_total{kind="file",outcome="failed"} 1`, `mgmt_runs_total{kind="file",outcome="unknown"} 0`,
+		`mgmt_run_duration_seconds_count{kind="file"} 1`, "mgmt_event_latency_seconds_count 0",
+	} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("%s is missing in:\n%s", want, got)
+		}
+	}
+}
+
 // TestBounded: neither names of resources nor many kinds make many series.
 func TestBounded(t *testing.T) {
 	m := metrics.New(metrics.Options{})
 	for i := range 1000 {
-		m.Ran(reactor.Run{Resource: fmt.Sprintf("file[/%d]", i)})
+		m.Ran(reactor.Run{Resource: fmt.Sprintf("file[/%d]", i), Duration: time.Hour})
 	}
 	if n := strings.Count(text(t, m), "\n"); n > 100 {
 		t.Errorf("%d lines for one kind", n)
@@ -153,7 +170,7 @@ func TestLoopThatDoesNotAnswer(t *testing.T) {
 	m.SetSource(func(ctx context.Context) (metrics.Sample, error) {
 		_, limited := ctx.Deadline()
 		asked <- limited
-		return metrics.Sample{Queue: 9}, context.DeadlineExceeded
+		return metrics.Sample{Polled: 9}, context.DeadlineExceeded
 	})
 	got := text(t, m)
 	if !<-asked {
@@ -162,7 +179,7 @@ func TestLoopThatDoesNotAnswer(t *testing.T) {
 	if !strings.Contains(got, "mgmt_responding 0") || !strings.Contains(got, "mgmt_runs_total{") {
 		t.Error("not what is known:\n" + got)
 	}
-	if strings.Contains(got, "mgmt_queue_length") || strings.Contains(got, "mgmt_resources") {
+	if strings.Contains(got, "mgmt_waiting") || strings.Contains(got, "mgmt_resources") {
 		t.Error("shown though not known:\n" + got)
 	}
 }

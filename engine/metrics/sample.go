@@ -30,8 +30,8 @@ var readings = []struct {
 	kind prometheus.ValueType
 	of   func(*Sample) float64
 }{
-	{describe("queue_length", "Resources that are due and for which no slot is free."), prometheus.GaugeValue,
-		func(s *Sample) float64 { return float64(s.Queue) }},
+	{describe("waiting", "Resources that have something to do and wait: for one above them, for settle or limit, or for a free slot."), prometheus.GaugeValue,
+		func(s *Sample) float64 { return float64(s.Counts[engine.StateWaiting]) }},
 	{describe("watch_resyncs_total", "How often file events were lost and everything was looked at again."), prometheus.CounterValue,
 		func(s *Sample) float64 { return float64(s.Resyncs) }},
 	{describe("watch_subscriptions", "Subscriptions of resources to files."), prometheus.GaugeValue,
