@@ -29,7 +29,7 @@ func (s *session) openStore() (engine.Store, error) {
 	j, err := journal.Open(path, journal.Options{Log: o.Logger})
 	switch {
 	case err == nil:
-		s.closers = append(s.closers, j.Close)
+		s.closers = append(s.closers, func() error { return withoutRoom(j.Close(), o.Logger) })
 		s.e.history = j.History()
 		return j, nil
 	case errors.Is(err, journal.ErrUnwritable), errors.Is(err, journal.ErrFull):
@@ -40,6 +40,16 @@ func (s *session) openStore() (engine.Store, error) {
 	default:
 		return nil, err
 	}
+}
+
+// withoutRoom takes the error of a journal's Close. That the disk was full at the end
+// costs the end of the history, and is no failure of the run.
+func withoutRoom(err error, log *slog.Logger) error {
+	if !errors.Is(err, journal.ErrFull) && !errors.Is(err, journal.ErrUnwritable) {
+		return err
+	}
+	log.Warn("the end of the history could not be written and is lost", slog.Any("error", err))
+	return nil
 }
 
 func (s *session) keepHistory(h *journal.History) {
