@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -77,7 +78,7 @@ func (r *Reactor) known(ctx context.Context, id string) error {
 func (r *Reactor) keepPause(ctx context.Context, p Pause, left time.Duration) error {
 	text, err := json.Marshal(pauseRecord{p.Until, left, p.Reason})
 	if err == nil {
-		err = r.opt.Store.Commit(ctx, []engine.Write{{Table: tablePause, Key: pauseKey(p.Resource), Value: text}})
+		err = r.scribe.commit(ctx, []engine.Write{{Table: tablePause, Key: pauseKey(p.Resource), Value: text}})
 	}
 	if err != nil {
 		return fmt.Errorf("the pause cannot be recorded: %w", err)
@@ -172,17 +173,35 @@ func (r *Reactor) letGo(v *vertex) {
 // overBudget takes the end of a run that wanted to change something and must
 // not: what asked for it stays.
 func (r *Reactor) overBudget(v *vertex) {
+	if v.job.refill != r.purse.refills() { // it was told to go on meanwhile
+		r.runAgain(v)
+		v.mu.Lock()
+		v.changes = nil
+		v.mu.Unlock()
+		r.afterHeld(v)
+		return
+	}
 	if !r.spent {
 		r.spent = true
-		r.log.Warn("the change budget is used up: what wants to change is held until it is resumed",
+		r.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
 			slog.String("budget", r.purse.String()))
 	}
-	v.giveAsked()
 	r.hold(v, &Held{Brake: BrakeBudget, Reason: "the budget of " + r.purse.String() + " changes is used up"})
+	r.runAgain(v)
+	r.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.out.took})
+	r.afterHeld(v)
+}
+
+// runAgain ends a run that did nothing of what it was asked for, so that there
+// will be another one for the same reasons.
+func (r *Reactor) runAgain(v *vertex) {
+	r.giveAsked(v)
 	r.m.Event(v.slot)
 	r.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
-	r.setDue(v, false)
-	r.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.out.took})
+	r.setDue(v, dirty(r.m.State(v.slot)))
+}
+
+func (r *Reactor) afterHeld(v *vertex) {
 	v.job = nil
 	r.next(v, Run{}, false)
 }
@@ -209,7 +228,7 @@ func (r *Reactor) Resume(ctx context.Context, resource string) error {
 	if len(writes) == 0 {
 		return nil
 	}
-	if err := r.opt.Store.Commit(ctx, writes); err != nil {
+	if err := r.scribe.commit(ctx, writes); err != nil {
 		return fmt.Errorf("resumed, but that cannot be recorded: after a restart it is paused again: %w", err)
 	}
 	return nil
@@ -243,6 +262,10 @@ func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 	if v != nil {
 		v.pass = v.held != nil // whatever the budget says
 		r.resumeOne(v)
+	}
+	if !slices.ContainsFunc(r.byIndex, func(v *vertex) bool { return v.held != nil && v.held.Brake == BrakeBudget }) {
+		r.purse.unlatch() // nobody waits to be told any more
+		r.spent = false
 	}
 	return ended, nil
 }

@@ -192,7 +192,7 @@ func lies2(f *fake) *fake { return &fake{w: f.w, check: f.check} }
 
 func TestParseBudget(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "", "20/5m": "20/5m0s", "10%/1h": "10%/1h0m0s", "0.5%/1s": "0.5%/1s", "100%/1h": "100%/1h0m0s",
+		"": "", "20/5m": "20/5m", "10%/1h": "10%/1h", "0.5%/1s": "0.5%/1s", "100%/1h": "100%/1h",
 		"0/5m": "!", "20": "!", "20/": "!", "/5m": "!", "-1/5m": "!", "101%/1h": "!", "0%/1h": "!", "x%/1h": "!",
 		"20/0s": "!", "20/-5m": "!", "NaN%/1h": "!", "20/5": "!",
 	} {
@@ -325,7 +325,7 @@ func TestNoFight(t *testing.T) {
 
 func TestParseFight(t *testing.T) {
 	for in, want := range map[string]string{
-		"off": "off", "25/1m": "25/1m0s", "2/1s": "2/1s",
+		"off": "off", "25/1m": "25/1m", "2/1s": "2/1s",
 		"": "!", "1/1m": "!", "x": "!", "5": "!", "5/": "!", "5/0s": "!", "5/-1s": "!", "5/10": "!",
 	} {
 		f, err := reactor.ParseFight(in)

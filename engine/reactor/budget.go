@@ -50,12 +50,24 @@ func ParseBudget(s string) (Budget, error) {
 func (b Budget) String() string {
 	switch {
 	case b.Share > 0:
-		return strconv.FormatFloat(b.Share*100, 'g', -1, 64) + "%/" + b.Within.String()
+		return strconv.FormatFloat(b.Share*100, 'g', -1, 64) + "%/" + short(b.Within)
 	case b.Most > 0:
-		return strconv.Itoa(b.Most) + "/" + b.Within.String()
+		return strconv.Itoa(b.Most) + "/" + short(b.Within)
 	default:
 		return ""
 	}
+}
+
+// short writes a duration without the units that are zero at its end.
+func short(d time.Duration) string {
+	s := d.String()
+	if t, ok := strings.CutSuffix(s, "m0s"); ok {
+		s = t + "m"
+	}
+	if t, ok := strings.CutSuffix(s, "h0m"); ok {
+		s = t + "h"
+	}
+	return s
 }
 
 func (b Budget) on() bool { return b.Most > 0 || b.Share > 0 }
@@ -81,6 +93,7 @@ type purse struct {
 	most  int     // at this moment
 	at    []int64 // when the changes within the time began, the oldest first
 	empty bool    // it was used up, and nobody has said to go on
+	fills uint64  // how often somebody has
 }
 
 // fit makes the bound right for a graph of n vertices.
@@ -129,5 +142,20 @@ func (p *purse) refill() bool {
 	defer p.mu.Unlock()
 	was := p.empty
 	p.at, p.empty = nil, false
+	p.fills++
 	return was
+}
+
+// refills counts how often it was filled again.
+func (p *purse) refills() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fills
+}
+
+// unlatch lets changes be made again as far as the time allows.
+func (p *purse) unlatch() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.empty = false
 }

@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"container/heap"
+	"math"
 	"time"
 )
 
@@ -62,7 +63,9 @@ func (r *Reactor) after(d time.Duration, v *vertex, do func()) {
 	if v != nil {
 		r.disarm(v)
 	}
-	heap.Push(&r.alarms, alarm{at: r.now() + int64(max(d, 0)), v: v, do: do})
+	now := r.now()
+	at := now + min(int64(max(d, 0)), math.MaxInt64-now)
+	heap.Push(&r.alarms, alarm{at: at, v: v, do: do})
 	r.arm()
 }
 

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
@@ -46,6 +47,13 @@ func (s *swap) commit() error {
 		}
 	}
 	r.rewatchFailed()
+	for id, list := range r.awaited {
+		if list = slices.DeleteFunc(list, func(v *vertex) bool { return v.gone }); len(list) == 0 {
+			delete(r.awaited, id)
+		} else {
+			r.awaited[id] = list
+		}
+	}
 	if len(s.fresh)+len(removed) > 0 {
 		r.stir()
 	}

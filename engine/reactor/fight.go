@@ -53,7 +53,7 @@ func (f Fight) String() string {
 	if f.Times == 0 {
 		return "off"
 	}
-	return strconv.Itoa(f.Times) + "/" + f.Within.String()
+	return strconv.Itoa(f.Times) + "/" + short(f.Within)
 }
 
 func (f Fight) validate() error {

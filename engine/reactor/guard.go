@@ -22,8 +22,8 @@ const (
 	maxShared = 1 << 16
 )
 
-// guard keeps texts out of what is said. Adding one costs a constant, and so does
-// each byte of what is said. It may be used from any goroutine. The zero value
+// guard keeps texts out of what is said. Adding one costs little, and so does each
+// byte of what is said, however many there are. It may be used from any goroutine. The zero value
 // guards nothing.
 type guard struct {
 	n  atomic.Int64 // texts in it
@@ -31,7 +31,8 @@ type guard struct {
 
 	byHead map[string][]string // by the first headLen bytes; the longest first
 	short  []string            // those that have not so many, the longest first
-	order  []string            // as they came
+	order  []string            // as they came; when it is full, a ring
+	oldest int                 // in the ring
 }
 
 // add guards one more text; of more than most the oldest is forgotten.
@@ -47,10 +48,12 @@ func (g *guard) add(s string, most int) {
 		return
 	}
 	g.put(s, slices.Insert(list, at, s))
-	g.order = append(g.order, s)
-	if len(g.order) > most {
-		g.forget(g.order[0])
-		g.order = slices.Delete(g.order, 0, 1)
+	if len(g.order) < most {
+		g.order = append(g.order, s)
+	} else {
+		g.forget(g.order[g.oldest])
+		g.order[g.oldest] = s
+		g.oldest = (g.oldest + 1) % most
 	}
 	g.n.Store(int64(len(g.order)))
 }

@@ -95,7 +95,7 @@ const (
 	CauseRetry   Cause = "retry"   // it had failed, and the wait is over
 	CauseWatch   Cause = "watch"   // its Watch had failed or was ended, and is there again
 	CauseSweep   Cause = "sweep"   // it is looked at from time to time without an event
-	CauseResume  Cause = "resume"  // an operator, or the end of a pause, let it go on
+	CauseResume  Cause = "resume"  // a brake had held it, and it goes on
 	CauseAbove   Cause = "above"   // under noop: what stands above it came out differently
 )
 

@@ -36,21 +36,22 @@ type Reactor struct {
 	started  chan struct{} // closed when Run has begun
 	stopped  chan struct{} // closed when Run has ended
 
-	swapping  chan struct{}               // holds the one Swap that is going on
-	kinds     map[reflect.Type]*abilities // of Swap
-	values    sync.RWMutex                // see doc.go; Swap holds it for reading while it compares
-	semas     semaphores
-	purse     purse // of the change budget
-	secrets   guard // what no vertex may say
-	seed      maphash.Seed
-	attended  atomic.Pointer[vertex] // see attendTo
-	departing atomic.Int64           // vertices that are leaving
-	numbers   atomic.Uint64          // of pending refreshes
-	busy      atomic.Int64           // what Init.Busy was called for
-	ending    atomic.Int64           // calls of Shared.End that are going on
-	enders    sync.WaitGroup
-	shareMu   sync.Mutex
-	sharing   map[string]*shared
+	swapping   chan struct{}               // holds the one Swap that is going on
+	kinds      map[reflect.Type]*abilities // of Swap
+	values     sync.RWMutex                // see doc.go; Swap holds it for reading while it compares
+	semas      semaphores
+	purse      purse // of the change budget
+	secrets    guard // what no vertex may say
+	seed       maphash.Seed
+	attended   atomic.Pointer[vertex] // see attendTo
+	departing  atomic.Int64           // vertices that are leaving
+	numbers    atomic.Uint64          // of pending refreshes
+	busy       atomic.Int64           // what Init.Busy was called for
+	committing atomic.Int64           // runs that wait for the store
+	ending     atomic.Int64           // calls of Shared.End that are going on
+	enders     sync.WaitGroup
+	shareMu    sync.Mutex
+	sharing    map[string]*shared
 
 	// owned by the loop; Swap reads graph and byIndex, which only its own commit
 	// changes
@@ -67,9 +68,10 @@ type Reactor struct {
 	scribe     *scribe
 	undoing    undoing // what undoes the vertices
 	pauses     pauses
-	realizing  *realizing // the Swap that waits; nil for none
-	runs       uint64     // that were reported
-	spent      bool       // the change budget, and that was said
+	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
+	realizing  *realizing           // the Swap that waits; nil for none
+	runs       uint64               // that were reported
+	spent      bool                 // the change budget, and that was said
 	alarms     alarms
 	active     int            // goroutines of vertices
 	workers    sync.WaitGroup // all of them
@@ -122,7 +124,7 @@ func (r *Reactor) Run(ctx context.Context) error {
 	r.ctx = ctx
 	r.alarms.timer = time.NewTimer(time.Hour)
 	defer r.alarms.timer.Stop()
-	defer r.scribe.end()
+	defer r.scribe.end(func(c <-chan struct{}) bool { return r.waitOrQuit(c, nil) })
 	if err := r.recall(ctx); err != nil {
 		return err
 	}
@@ -412,7 +414,7 @@ func (r *Reactor) cleanup(v *vertex) {
 		r.log.Warn("cleanup failed", slog.String("resource", v.id), slog.String("error", v.cleanText(err.Error())))
 	}
 	if err := r.leaveShared(v.shared); err != nil {
-		r.log.Warn("closing what is shared failed", slog.String("resource", v.id), slog.Any("error", err))
+		r.log.Warn("closing what is shared failed", slog.String("resource", v.id), slog.String("error", v.cleanText(err.Error())))
 	}
 }
 

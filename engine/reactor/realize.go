@@ -46,7 +46,7 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 // unrealized reports whether v is on its way to be brought about for the first
 // time.
 func (r *Reactor) unrealized(v *vertex) bool {
-	if v.realized {
+	if v.realized || v.held != nil || r.pauseOf(v) != nil {
 		return false
 	}
 	switch r.m.State(v.slot) {
@@ -78,11 +78,12 @@ func (r *Reactor) checkRealized() {
 // graph: the metaparameter of that name.
 func (r *Reactor) rewatchFailed() {
 	for _, v := range r.byIndex {
-		if !v.meta.Rewatch || v.suspended || v.refused != nil ||
+		if !v.meta.Rewatch || v.suspended || v.watching && v.watchState != watchRunning || v.refused != nil ||
 			v.retryAt > 0 || r.m.State(v.slot) != engine.StateFailed {
 			continue
 		}
-		v.byGraph, v.retries, v.watchTries = true, 0, 0
+		r.setRetries(v, 0)
+		v.byGraph, v.watchTries = true, 0
 		if v.watchState == watchRunning || v.polled() {
 			r.event(v)
 		} else {

@@ -52,14 +52,22 @@ func (v *vertex) guardDeclared() {
 	})
 }
 
-// minLine is the length from which a line of a secret of many lines is one.
-const minLine = 4
+// minLine is the length from which a line of a secret of many lines is one. Of a
+// very long one only the first maxLines are.
+const (
+	minLine  = 4
+	maxLines = 100
+)
 
 // guises returns the forms in which a secret stands in messages: as it is, without
 // the space around it, quoted, and each of its lines.
 func guises(s string) []string {
 	list := []string{s, strings.TrimSpace(s)}
+	n := 0
 	for line := range strings.Lines(s) {
+		if n++; n > maxLines {
+			break
+		}
 		if line = strings.TrimSpace(line); len(line) >= minLine {
 			list = append(list, line)
 		}

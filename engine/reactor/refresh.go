@@ -92,10 +92,18 @@ func (r *Reactor) intend(ctx context.Context, vs ...*vertex) error {
 	return nil
 }
 
+// maxCommitting is how many runs may have given back their slots because they wait
+// for the store. They are written down together; more of them at once would cost
+// more in stacks than it saves in commits.
+const maxCommitting = 64
+
 // commit writes to the store, within a run of v.
 func (r *Reactor) commit(ctx context.Context, v *vertex, writes []engine.Write) error {
-	defer v.wait(ctx)()
-	return r.opt.Store.Commit(ctx, writes)
+	defer r.committing.Add(-1)
+	if r.committing.Add(1) <= maxCommitting {
+		defer v.wait(ctx)()
+	}
+	return r.scribe.commit(ctx, writes)
 }
 
 // finish makes durable how runs ended that may alter and did not fail: the
@@ -193,6 +201,22 @@ func (r *Reactor) notifyAll(v *vertex) {
 		r.from(t, CauseRefresh, v, "")
 		r.event(t)
 	}
+	r.notifyNew(v)
+}
+
+// notifyNew refreshes those that the run of v did not know of, because a graph
+// with their edges took effect while it ran. That is written down only now.
+func (r *Reactor) notifyNew(v *vertex) {
+	for _, t := range v.notify {
+		if slices.ContainsFunc(v.job.refreshes, func(f refreshing) bool { return f.target == t.id }) {
+			continue
+		}
+		p := pending{source: v.id, num: r.numbers.Add(1)}
+		r.scribe.note(tableRefresh, p.key(t.id), []byte{1})
+		t.pending.add(p)
+		r.from(t, CauseRefresh, v, "")
+		r.event(t)
+	}
 }
 
 // acted forgets refreshes: a successful run has acted on them, or others have
@@ -221,5 +245,5 @@ func (r *Reactor) forget(v *vertex) error {
 	if len(writes) == 0 {
 		return nil
 	}
-	return r.opt.Store.Commit(context.WithoutCancel(r.ctx), writes)
+	return r.scribe.commit(context.WithoutCancel(r.ctx), writes)
 }

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,10 @@ import (
 // job is what a run has to do.
 type job struct {
 	apply     bool
-	pass      bool         // an operator lets it change something, whatever the budget says
+	pass      bool         // it may change something whatever the budget says
+	took      bool         // it has taken from the budget; written by the run
+	refill    uint64       // when the budget refused it: how often that was filled again
+	broken    error        // it cannot be run
 	pending   []pending    // what it acts on, if it is refreshable
 	refreshes []refreshing // whom its change refreshes: law 7
 
@@ -94,18 +98,25 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 	for _, v := range vs {
 		r.active++
 		v.inRun, v.cutRun = true, cutOne
-		v.job = &job{apply: !v.noop, pass: v.pass, pending: v.pending.all(), refreshes: v.refreshes(), stand: r.standing(v)}
+		v.job = &job{apply: !v.noop, pass: v.pass || v.charged, pending: v.pending.all(), refreshes: v.refreshes(), stand: r.standing(v)}
 		v.pass = false
 		r.takeAsked(v)
 		v.refresh.Store(v.abil.Refreshable && (len(v.pending) > 0 || v.noop && r.wouldRefresh(v)))
-		if res, ok := v.res.(engine.RefreshableRes); ok {
-			res.SetRefresh(v.refresh.Load())
-		}
-		if res, ok := v.res.(engine.RecvableRes); ok {
-			res.SetRecv(v.recvMap())
-		}
+		v.job.broken = v.tell()
 	}
 	return ctx
+}
+
+// tell gives the resource what its traits hold of the run.
+func (v *vertex) tell() (err error) {
+	defer caught("SetRefresh or SetRecv", &err)
+	if res, ok := v.res.(engine.RefreshableRes); ok {
+		res.SetRefresh(v.refresh.Load())
+	}
+	if res, ok := v.res.(engine.RecvableRes); ok {
+		res.SetRecv(v.recvMap())
+	}
+	return nil
 }
 
 // afterAll returns what calls cut when it is called for the nth time: a batch goes
@@ -180,7 +191,7 @@ func (r *Reactor) runOne(ctx context.Context, v *vertex) {
 	}
 	defer release()
 	ok := false
-	if err = v.shared.begin(ctx); err == nil {
+	if err = cmp.Or(v.job.broken, v.shared.begin(ctx)); err == nil {
 		ok, err = r.attend(ctx, v)
 	}
 	v.out = outcome{ok: ok, err: err, took: time.Duration(r.now() - start)}
@@ -202,15 +213,15 @@ func (r *Reactor) attend(ctx context.Context, v *vertex) (ok bool, err error) {
 		if ok && !v.refresh.Load() {
 			return true, r.finish(ctx, v)
 		}
-		if err := r.prepare(ctx, v); err != nil {
+		if err := r.prepare(ctx, v)[0]; err != nil {
 			return false, err
 		}
 	}
 	if ok, err = v.checkApply(ctx, true); err != nil {
 		return false, err
 	}
-	if ok && !v.job.pass {
-		r.purse.giveBack()
+	if ok {
+		r.untake(v)
 	}
 	return ok, r.finish(ctx, v)
 }
@@ -220,22 +231,52 @@ func (r *Reactor) asksFirst(v *vertex) bool {
 	return v.job.notifies() || r.purse.on() || r.remembers(v)
 }
 
-// prepare is done when v is about to be altered: the change budget must allow it,
-// what was there before is kept for reverse, and the intent is durable.
-func (r *Reactor) prepare(ctx context.Context, v *vertex) error {
-	if !v.job.pass {
-		if err := r.purse.take(r.now()); err != nil {
-			return err
+// prepare is done when vertices are about to be altered: the change budget must
+// allow it, what was there before is kept for reverse, and the intents are durable,
+// all of them together. It returns the error of each.
+func (r *Reactor) prepare(ctx context.Context, vs ...*vertex) []error {
+	errs := make([]error, len(vs))
+	var good []*vertex
+	for i, v := range vs {
+		if errs[i] = r.take(v); errs[i] == nil {
+			errs[i] = r.remember(ctx, v)
+		}
+		if errs[i] == nil {
+			good = append(good, v)
 		}
 	}
-	err := r.remember(ctx, v)
-	if err == nil {
-		err = r.intend(ctx, v)
+	if len(good) > 0 {
+		if err := r.intend(ctx, good...); err != nil {
+			for i := range errs {
+				errs[i] = cmp.Or(errs[i], err)
+			}
+		}
 	}
-	if err != nil && !v.job.pass {
+	for i, v := range vs {
+		if errs[i] != nil {
+			r.untake(v)
+		}
+	}
+	return errs
+}
+
+// take asks the budget for one change of v.
+func (r *Reactor) take(v *vertex) error {
+	if v.job.pass {
+		return nil
+	}
+	v.job.refill = r.purse.refills()
+	err := r.purse.take(r.now())
+	v.job.took = err == nil
+	return err
+}
+
+// untake gives it back: nothing was changed.
+func (r *Reactor) untake(v *vertex) {
+	if v.job.took {
+		v.job.took = false
 		r.purse.giveBack()
 	}
-	return err
 }
 
 // errTimeout is the cause of a context that ended by the metaparameter timeout.
@@ -291,7 +332,7 @@ func (r *Reactor) attendBatch(ctx context.Context, vs []*vertex) []engine.Outcom
 	}
 	defer release()
 	for _, v := range vs {
-		if err := v.shared.begin(ctx); err != nil {
+		if err := cmp.Or(v.job.broken, v.shared.begin(ctx)); err != nil {
 			return failAll(len(vs), err)
 		}
 	}
@@ -310,35 +351,21 @@ func (r *Reactor) attendBatch(ctx context.Context, vs []*vertex) []engine.Outcom
 	return outs
 }
 
-// prepareBatch returns those that have to be altered, and may. Their intents are
-// written down together.
+// prepareBatch returns those that have to be altered, and may.
 func (r *Reactor) prepareBatch(ctx context.Context, vs []*vertex, outs []engine.Outcome) []*vertex {
-	var todo []*vertex
+	var wants, todo []*vertex
+	var at []int
 	for i, v := range vs {
-		if outs[i].Err != nil || outs[i].OK && !v.refresh.Load() {
-			continue
-		}
-		outs[i].Err = r.remember(ctx, v)
-		if outs[i].Err == nil && !v.job.pass {
-			outs[i].Err = r.purse.take(r.now())
-		}
-		if outs[i].Err == nil {
-			todo = append(todo, v)
+		if outs[i].Err == nil && (!outs[i].OK || v.refresh.Load()) {
+			wants, at = append(wants, v), append(at, i)
 		}
 	}
-	if len(todo) == 0 {
-		return nil
-	}
-	err := r.intend(ctx, todo...)
-	if err == nil {
-		return todo
-	}
-	for i, v := range vs {
-		if slices.Contains(todo, v) {
-			outs[i].Err = err
+	for j, err := range r.prepare(ctx, wants...) {
+		if outs[at[j]].Err = err; err == nil {
+			todo = append(todo, wants[j])
 		}
 	}
-	return nil
+	return todo
 }
 
 // finishBatch merges what was applied into the outcomes of the check, and writes
@@ -350,8 +377,8 @@ func (r *Reactor) finishBatch(ctx context.Context, vs []*vertex, outs []engine.O
 		if next < len(todo) && todo[next] == v {
 			outs[i] = applied[next]
 			next++
-			if outs[i].OK && outs[i].Err == nil && !v.job.pass {
-				r.purse.giveBack()
+			if outs[i].OK && outs[i].Err == nil {
+				r.untake(v)
 			}
 		}
 		if outs[i].Err == nil {

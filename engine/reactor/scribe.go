@@ -12,74 +12,139 @@ import (
 // scribeEvery is how long notes are gathered before they are committed together.
 const scribeEvery = time.Second
 
-// scribe writes down what is good to have after a restart and nothing waits for:
-// a later note of a key replaces an earlier one, so there are at most as many as
-// there are keys. Its goroutine runs only while there are notes.
+// scribe is the reactor's way to its store. What a run waits for is committed at
+// once by commit; what is good to have after a restart and nothing waits for is
+// noted, and committed a little later: a later note of a key replaces an earlier
+// one, so there are at most as many as there are keys. One goroutine writes notes;
+// it is there only while there are some.
+//
+// A key has one writer at a time: a commit takes the place of the notes of its
+// keys, and waits for those that are being written.
 type scribe struct {
 	store engine.Store
 	log   *slog.Logger
 
-	mu     sync.Mutex
-	notes  map[noteKey][]byte
-	hurry  chan struct{} // closed at the end: do not wait any more
-	ended  bool
-	active sync.WaitGroup
+	mu      sync.Mutex
+	notes   map[noteKey][]byte
+	writing map[noteKey][]byte // by the goroutine, at this moment
+	wrote   chan struct{}      // closed when it has; nil if it is not writing
+	active  bool               // the goroutine is there
+	ended   bool
+
+	hurry chan struct{} // closed at the end: do not wait any more
+	ctx   context.Context
+	cut   context.CancelFunc
+	wg    sync.WaitGroup
 }
 
 type noteKey struct{ table, key string }
 
 func newScribe(o *Options) *scribe {
-	return &scribe{store: o.Store, log: o.Logger, hurry: make(chan struct{})}
+	s := &scribe{store: o.Store, log: o.Logger, hurry: make(chan struct{})}
+	s.ctx, s.cut = context.WithCancel(context.Background())
+	return s
+}
+
+// commit writes at once, and waits for it.
+func (s *scribe) commit(ctx context.Context, writes []engine.Write) error {
+	if wrote := s.supersede(writes); wrote != nil {
+		select {
+		case <-wrote:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return s.store.Commit(ctx, writes)
+}
+
+// supersede drops the notes of the keys that are about to be written. It returns
+// what to wait for where one of them is being written.
+func (s *scribe) supersede(writes []engine.Write) (wrote <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.notes) == 0 && s.wrote == nil {
+		return nil
+	}
+	for i := range writes {
+		k := noteKey{writes[i].Table, writes[i].Key}
+		delete(s.notes, k)
+		if _, under := s.writing[k]; under {
+			wrote = s.wrote
+		}
+	}
+	return wrote
 }
 
 // note has a record written, or deleted where value is nil. It never blocks.
 func (s *scribe) note(table, key string, value []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := s.notes == nil
-	if first {
+	if s.notes == nil {
 		s.notes = map[noteKey][]byte{}
 	}
 	s.notes[noteKey{table, key}] = value
-	if first && !s.ended {
-		s.active.Go(s.write)
+	if !s.active && !s.ended {
+		s.active = true
+		s.wg.Go(s.run)
 	}
 }
 
-// write waits a little, and commits what has been noted.
-func (s *scribe) write() {
-	t := time.NewTimer(scribeEvery)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-s.hurry:
+// run is the goroutine. It ends when there is nothing left to write.
+func (s *scribe) run() {
+	for {
+		t := time.NewTimer(scribeEvery)
+		select {
+		case <-t.C:
+		case <-s.hurry:
+			t.Stop()
+		}
+		if !s.write() {
+			return
+		}
 	}
-	s.commit()
 }
 
-func (s *scribe) commit() {
+// write commits what has been noted. It returns false if there was nothing.
+func (s *scribe) write() bool {
 	s.mu.Lock()
-	notes := s.notes
-	s.notes = nil
+	if len(s.notes) == 0 {
+		s.active = false
+		s.mu.Unlock()
+		return false
+	}
+	notes, wrote := s.notes, make(chan struct{})
+	s.notes, s.writing, s.wrote = nil, notes, wrote
 	s.mu.Unlock()
 	writes := make([]engine.Write, 0, len(notes))
 	for k, v := range notes {
 		writes = append(writes, engine.Write{Table: k.table, Key: k.key, Value: v})
 	}
-	if len(writes) == 0 {
-		return
-	}
-	if err := s.store.Commit(context.Background(), writes); err != nil {
+	err := s.store.Commit(s.ctx, writes)
+	s.mu.Lock()
+	s.writing, s.wrote = nil, nil
+	close(wrote)
+	s.mu.Unlock()
+	if err != nil {
 		s.log.Warn("what should survive a restart cannot be written down", slog.Int("records", len(writes)), slog.Any("error", err))
 	}
+	return true
 }
 
-// end writes what is left, and waits for it.
-func (s *scribe) end() {
+// end writes what is left, and waits for it, after quit only a little.
+func (s *scribe) end(wait func(<-chan struct{}) bool) {
 	s.mu.Lock()
 	s.ended = true
 	close(s.hurry)
+	if !s.active && len(s.notes) > 0 {
+		s.active = true
+		s.wg.Go(s.run)
+	}
 	s.mu.Unlock()
-	s.active.Wait()
-	s.commit()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.wg.Wait()
+	}()
+	wait(done)
+	s.cut()
 }

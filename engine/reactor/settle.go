@@ -35,6 +35,8 @@ func (r *Reactor) ran(v *vertex) {
 		r.judgeNoop(v, &run)
 	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
+	// What fails again and again takes from the budget once.
+	v.charged = run.State == engine.StateFailed && (v.job.took || v.charged)
 	retry := r.retry(v, &run, o.err)
 	before := v.last
 	v.guardSent()
@@ -58,7 +60,12 @@ func (r *Reactor) ran(v *vertex) {
 func (r *Reactor) ranLast(v *vertex) {
 	r.setDue(v, false)
 	if v.out.err == nil {
+		if v.job.apply && !v.out.ok { // it has changed something all the same
+			r.report(v, Run{State: engine.StateOK, Changed: true, Duration: v.out.took, Refreshed: v.refresh.Load()})
+		}
 		r.refreshed(v, !v.out.ok)
+	} else if !v.gone {
+		r.giveAsked(v)
 	}
 	v.job = nil
 	if v.gone {
@@ -94,8 +101,21 @@ func (r *Reactor) judgeNoop(v *vertex, run *Run) {
 		up = r.mayRefresh(v)
 	}
 	if up != "" {
-		run.State, v.until = engine.StateUnknown, up
+		run.State = engine.StateUnknown
+		r.awaits(v, up)
 	}
+}
+
+// awaits notes that v can't be told before another one has run.
+func (r *Reactor) awaits(v *vertex, until string) {
+	if v.until == until {
+		return // it is noted
+	}
+	v.until = until
+	if r.awaited == nil {
+		r.awaited = map[string][]*vertex{}
+	}
+	r.awaited[until] = append(r.awaited[until], v)
 }
 
 // retry decides whether a failed run is tried again, and says so in run.
@@ -189,8 +209,14 @@ func (r *Reactor) showBelow(v *vertex, before engine.State) {
 	if before != engine.StateWouldChange && before != engine.StateUnknown {
 		return
 	}
-	for _, t := range r.byIndex {
-		if t.last == engine.StateUnknown && t.until == v.id {
+	waiting := r.awaited[v.id]
+	delete(r.awaited, v.id)
+	for _, t := range waiting {
+		if t.until != v.id || t.gone {
+			continue
+		}
+		t.until = ""
+		if t.last == engine.StateUnknown {
 			r.from(t, CauseAbove, v, "")
 			r.event(t)
 		}
@@ -211,7 +237,7 @@ func (r *Reactor) openAbove(v *vertex) string {
 // unknown reports that v can't be told before until has run: the values that it
 // has not received are shown as such.
 func (r *Reactor) unknown(v *vertex, until string) {
-	v.until = until
+	r.awaits(v, until)
 	v.mu.Lock()
 	v.changes = nil
 	for i := range v.recv {

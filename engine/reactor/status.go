@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -18,7 +19,7 @@ type Status struct {
 	BlockedBy string        // the ancestor that blocks it, or that it waits for
 	Until     string        // with StateUnknown
 	Changed   int           // how many runs changed something
-	Pause     *Pause        // with StatePaused
+	Pause     *Pause        // nil if it is not paused; also with StateFailed, whose retries wait then
 	Held      *Held         // with StateHeld
 	WaitsFor  string        // with StateWaiting, where no vertex is in BlockedBy: settle, limit, or a free slot
 }
@@ -29,6 +30,18 @@ type Pause struct {
 	Resource string    // kind[name]; empty for all
 	Until    time.Time // by the wall clock; zero for until it is resumed
 	Reason   string
+}
+
+// String says until when, and why.
+func (p *Pause) String() string {
+	s := "until it is resumed"
+	if !p.Until.IsZero() {
+		s = "until " + p.Until.Format(time.RFC3339)
+	}
+	if p.Reason != "" {
+		s += ": " + p.Reason
+	}
+	return s
 }
 
 // Held says which brake keeps a vertex from being altered.
@@ -56,7 +69,7 @@ func (r *Reactor) Statuses(ctx context.Context) (list []Status, err error) {
 }
 
 func (r *Reactor) status(v *vertex) Status {
-	s := Status{Resource: v.id, State: r.m.State(v.slot), Changed: int(v.changed)}
+	s := Status{Resource: v.id, Pause: r.pauseOf(v), State: r.m.State(v.slot), Changed: int(v.changed)}
 	switch s.State {
 	case engine.StateFailed:
 		s.Err = v.lastErr
@@ -65,8 +78,6 @@ func (r *Reactor) status(v *vertex) Status {
 		}
 	case engine.StateUnknown:
 		s.Until = v.until
-	case engine.StatePaused:
-		s.Pause = r.pauseOf(v)
 	case engine.StateHeld:
 		s.Held = r.heldNow(v)
 	case engine.StateBlocked, engine.StateWaiting:
@@ -96,6 +107,19 @@ func (r *Reactor) heldNow(v *vertex) *Held {
 		h.For = max(1, h.For-time.Duration(r.now()-v.held.at))
 	}
 	return &h
+}
+
+// Status returns the state of one vertex. The error is an *UnknownResourceError if
+// it is not in the graph.
+func (r *Reactor) Status(ctx context.Context, id string) (s Status, err error) {
+	e := r.do(ctx, func() {
+		if v := r.named(id); v != nil {
+			s = r.status(v)
+		} else {
+			err = &UnknownResourceError{id}
+		}
+	})
+	return s, cmp.Or(e, err)
 }
 
 // Dump says in text what every vertex that is not settled is doing or waits for,
@@ -138,7 +162,7 @@ func (r *Reactor) why(v *vertex, s *Status) string {
 	case s.WaitsFor != "":
 		add("waits for %s", s.WaitsFor)
 	case s.Pause != nil:
-		add("until %s: %s", s.Pause.Until.Format(time.RFC3339), s.Pause.Reason)
+		add("%s", s.Pause)
 	case s.Held != nil:
 		add("by the brake %s: %s", s.Held.Brake, s.Held.Reason)
 	}

@@ -264,7 +264,12 @@ func (v *vertex) wireLike(w engine.Wire) *wire {
 
 // same reports whether v may go on in the place of a declared one, to which the
 // values have been carried.
-func (v *vertex) same(d *engine.Vertex) bool {
+func (v *vertex) same(d *engine.Vertex) (yes bool) {
+	defer func() {
+		if recover() != nil {
+			yes = false // who makes the new one will tell
+		}
+	}()
 	if v.once != d.Once || !v.inited && !v.meta.Hidden {
 		return false // a Swap that failed could not bring it back
 	}
@@ -340,7 +345,7 @@ func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
 
 func (r *Reactor) initNow(ctx context.Context, v *vertex) (err error) {
 	if v.shared, err = r.openShared(ctx, v.res); err != nil {
-		return err
+		return v.cleanError(err)
 	}
 	if slices.ContainsFunc(v.recv, func(w wire) bool { return w.have }) {
 		v.refused = protect("Validate", v.res.Validate)

@@ -29,7 +29,7 @@ func (r *Reactor) open(v *vertex) {
 
 // startWatch starts the Watch, or has it started when the run has ended.
 func (r *Reactor) startWatch(v *vertex) {
-	if v.suspended || r.ctx.Err() != nil {
+	if v.suspended || v.watching || r.ctx.Err() != nil {
 		return
 	}
 	v.retryAt = 0

@@ -48,9 +48,16 @@ func (r *Reactor) takeAsked(v *vertex) {
 	}
 }
 
-// giveAsked takes that back: the run did not do what it was asked for.
-func (v *vertex) giveAsked() {
-	v.asked = &asked{v.job.triggers, v.job.since}
+// giveAsked takes that back: the run did not do what it was asked for. What has
+// asked meanwhile comes after it.
+func (r *Reactor) giveAsked(v *vertex) {
+	later := v.asked
+	v.asked = &asked{slices.Clone(v.job.triggers), v.job.since}
+	if later != nil {
+		for _, t := range later.list {
+			r.because(v, t)
+		}
+	}
 }
 
 // classify tells why what the run changes has changed. A retry is of the class
@@ -78,7 +85,7 @@ func (r *Reactor) heard(v *vertex) {
 	t := Trigger{Cause: CauseEvent}
 	if subs := v.subs.Load(); subs != nil {
 		if c := subs.take(); c.Merged > 0 || c.Resync {
-			t.Source, t.Path, t.Merged, t.Resync = c.Source, c.Path, c.Merged, c.Resync
+			t.Source, t.Path, t.Merged, t.Resync = c.Source, v.cleanText(c.Path), c.Merged, c.Resync
 		}
 	}
 	r.because(v, t)
