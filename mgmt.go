@@ -250,52 +250,74 @@ func (e *Engine) Abandon() {
 	}
 }
 
-// Statuses returns the state of every vertex while Run is going on.
-func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
-	<-e.ready
+// running waits until Run has begun, and returns the reactor.
+func (e *Engine) running(ctx context.Context) (*reactor.Reactor, error) {
+	select {
+	case <-e.ready:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if e.reactor == nil {
 		return nil, reactor.ErrStopped
 	}
-	return e.reactor.Statuses(ctx)
+	return e.reactor, nil
+}
+
+// Status returns the state of one vertex while Run is going on.
+func (e *Engine) Status(ctx context.Context, id string) (Status, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	return r.Status(ctx, id)
+}
+
+// Statuses returns the state of every vertex while Run is going on.
+func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Statuses(ctx)
 }
 
 // Pause leaves a resource, or with an empty name everything, alone for a while;
 // see reactor.Reactor.Pause. Callable while Run is going on.
 func (e *Engine) Pause(ctx context.Context, p Pause) error {
-	<-e.ready
-	if e.reactor == nil {
-		return reactor.ErrStopped
+	r, err := e.running(ctx)
+	if err != nil {
+		return err
 	}
-	return e.reactor.Pause(ctx, p)
+	return r.Pause(ctx, p)
 }
 
 // Resume ends pauses, and lets go what a brake holds; see
 // reactor.Reactor.Resume. Callable while Run is going on.
 func (e *Engine) Resume(ctx context.Context, resource string) error {
-	<-e.ready
-	if e.reactor == nil {
-		return reactor.ErrStopped
+	r, err := e.running(ctx)
+	if err != nil {
+		return err
 	}
-	return e.reactor.Resume(ctx, resource)
+	return r.Resume(ctx, resource)
 }
 
 // Dump says in text what every vertex that is not settled is doing or waits for.
 // Callable while Run is going on.
 func (e *Engine) Dump(ctx context.Context) (string, error) {
-	<-e.ready
-	if e.reactor == nil {
-		return "", reactor.ErrStopped
+	r, err := e.running(ctx)
+	if err != nil {
+		return "", err
 	}
-	return e.reactor.Dump(ctx)
+	return r.Dump(ctx)
 }
 
 // Counts returns the number of vertices by state while Run is going on.
 func (e *Engine) Counts(ctx context.Context) (Counts, error) {
-	<-e.ready
-	if e.reactor == nil {
-		return Counts{}, reactor.ErrStopped
+	r, err := e.running(ctx)
+	if err != nil {
+		return Counts{}, err
 	}
-	return e.reactor.Counts(ctx)
+	return r.Counts(ctx)
 }
 
 // HostStats says what the engine holds of the machine at the moment, without
