@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,8 +89,16 @@ func (f *fakeEngine) Resume(ctx context.Context, id string) error {
 		return err
 	}
 	f.mu.Lock()
-	f.resumed = append(f.resumed, id)
+	n := len(f.paused)
+	f.paused = slices.DeleteFunc(f.paused, func(p reactor.Pause) bool { return p.Resource == id })
+	known := id == "" || len(f.paused) < n || slices.ContainsFunc(f.list, func(s reactor.Status) bool { return s.Resource == id })
+	if known {
+		f.resumed = append(f.resumed, id)
+	}
 	f.mu.Unlock()
+	if !known {
+		return &reactor.UnknownResourceError{Resource: id}
+	}
 	f.rec.Paused(reactor.Pause{Resource: id}, false)
 	return nil
 }
@@ -150,7 +159,7 @@ func (b *lockedBuffer) String() string {
 func standing() []reactor.Status {
 	return []reactor.Status{
 		{Resource: "file[/a]", State: engine.StateOK, Changed: 2},
-		{Resource: "svc[web]", State: engine.StateFailed, Err: errors.New("exit status 3"), RetryIn: 1500 * time.Millisecond},
+		{Resource: "svc[web]", State: engine.StateFailed, Err: errors.New("exit status 3"), RetryIn: 1500 * time.Millisecond, Pause: &reactor.Pause{Resource: "svc[web]", Reason: "lunch"}},
 		{Resource: "exec[late]", State: engine.StateBlocked, BlockedBy: "svc[web]"},
 		{Resource: "print[all]", State: engine.StateHeld, Held: &reactor.Held{Brake: "budget", Reason: "20 changes in 5m"}},
 	}

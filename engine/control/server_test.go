@@ -66,7 +66,7 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	s := into[Status](t, r, "/v1/status")
-	if v := s.Resources[0]; v.Error != "exit status 3" || v.RetryIn != 1.5 {
+	if v := s.Resources[0]; v.Error != "exit status 3" || v.RetryIn != 1.5 || v.Pause == nil || v.Pause.All || v.Pause.Reason != "lunch" {
 		t.Errorf("%+v", v)
 	}
 	if v := s.Resources[2]; v.Held.Brake != "budget" || s.Resources[1].BlockedBy != "svc[web]" {
@@ -268,9 +268,32 @@ func TestPauseAndResume(t *testing.T) {
 	if want := []string{"", "file[/a]"}; !slices.Equal(r.engine.resumed, want) {
 		t.Errorf("resumed %q", r.engine.resumed)
 	}
+	if w := r.request(t, "POST", "/v1/resume", `{"resource":"print[one]"}`); w.Code != 200 || !strings.Contains(w.Body.String(), `"resource":"print[all]"`) {
+		t.Errorf("a member: %d %s", w.Code, w.Body)
+	}
 	r.engine.err = &reactor.UnknownResourceError{Resource: "file[/a]"} // it has just left
 	if w := r.request(t, "POST", "/v1/resume", `{"resource":"file[/a]"}`); w.Code != 404 {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestResumeOfOneThatLeft: a pause outlives the place of its resource in the graph,
+// and can be ended all the same, once.
+func TestResumeOfOneThatLeft(t *testing.T) {
+	r := newRig(t)
+	if w := r.request(t, "POST", "/v1/pause", `{"resource":"file[/a]"}`); w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	r.engine.list = r.engine.list[1:]
+	r.rec.Loaded(graphOf(t, "svc[web]"))
+	for i, want := range []int{200, 404} {
+		w := r.request(t, "POST", "/v1/resume", `{"resource":"file[/a]"}`)
+		if w.Code != want || !strings.Contains(w.Body.String(), "file[/a]") {
+			t.Errorf("%d: %d %s, want %d", i, w.Code, w.Body, want)
+		}
+	}
+	if want := []string{"file[/a]"}; !slices.Equal(r.engine.resumed, want) {
+		t.Errorf("resumed %q", r.engine.resumed)
 	}
 }
 

@@ -39,7 +39,7 @@ type Resource struct {
 	WaitsFor  string  `json:"waits_for,omitempty"`        // with waiting: settle, limit, or a free slot
 	Until     string  `json:"until,omitempty"`            // with unknown
 	Changes   int     `json:"changes"`                    // how many runs have changed something in this session
-	Pause     *Pause  `json:"pause,omitempty"`            // with paused
+	Pause     *Pause  `json:"pause,omitempty"`            // with paused, and beside another state, as failed
 	Held      *Brake  `json:"held,omitempty"`             // with held
 }
 

@@ -64,15 +64,22 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 	if err := decode(r, &req); err != nil {
 		return nil, err
 	}
-	id, err := s.target(req.Resource)
-	if err != nil {
-		return nil, err
+	id := req.Resource
+	err := s.resume(r, id) // the name goes first: what is paused may have left the graph
+	if _, ok := errors.AsType[*reactor.UnknownResourceError](err); ok {
+		if id, err = s.find(id); err == nil {
+			err = s.resume(r, id)
+		}
 	}
-	defer s.opt.Recorder.speaks(id, speaker(r))()
-	if err := s.opt.Engine.Resume(r.Context(), id); err != nil {
+	if err != nil {
 		return nil, s.explained(err)
 	}
 	return Done{Resource: id}, nil
+}
+
+func (s *Server) resume(r *http.Request, id string) error {
+	defer s.opt.Recorder.speaks(id, speaker(r))()
+	return s.opt.Engine.Resume(r.Context(), id)
 }
 
 // target returns the vertex that is meant, or nothing for all.
