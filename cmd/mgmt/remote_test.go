@@ -103,6 +103,8 @@ func TestStandText(t *testing.T) {
 		"unknown until a[b] has run":             {State: "unknown", Until: "a[b]"},
 		"paused until 2026-01-02T12:00:00.000Z: lunch":            {State: "paused", Pause: &control.Pause{Until: noon, Reason: "lunch"}},
 		"paused until it is resumed":                              {State: "paused", Pause: &control.Pause{}},
+		"failed: x; paused until it is resumed: lunch":            {State: "failed", Error: "x", Pause: &control.Pause{Reason: "lunch"}},
+		"running; paused until it is resumed":                     {State: "running", Pause: &control.Pause{All: true}},
 		"held by the brake fight: r (goes on in 1m0s)":            {State: "held", Held: &control.Brake{Brake: "fight", Reason: "r", For: 60}},
 		"held by the brake budget: r (goes on after mgmt resume)": {State: "held", Held: &control.Brake{Brake: "budget", Reason: "r"}},
 	} {
@@ -175,6 +177,20 @@ func TestStatusText(t *testing.T) {
 	text = (&statusFlags{all: true}).text(st, style{}, noon)
 	if !strings.Contains(text, "a[59]") || !strings.Contains(text, "b[1] paused") {
 		t.Errorf("too little:\n%s", text)
+	}
+}
+
+// TestStatusTextPausedFailure: a pause of all hides no failure, with the pause beside it.
+func TestStatusTextPausedFailure(t *testing.T) {
+	all := &control.Pause{All: true}
+	st := &control.Status{Resources: []control.Resource{
+		{Resource: "a[1]", State: "failed", Error: "x", Pause: all}, {Resource: "b[1]", State: "paused", Pause: all},
+	}}
+	text := (&statusFlags{}).text(st, style{}, noon)
+	for _, want := range []string{"a[1] failed: x; paused until it is resumed\n", "everything paused until it is resumed\n"} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%q is not there once:\n%s", want, text)
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ type statusFlags struct {
 	wait     string
 	timeout  seconds
 	exitCode bool
+	dump     bool
 }
 
 func newStatus(a *app) *cobra.Command {
@@ -47,7 +48,10 @@ blocks it, or with who has paused it and until when.
 With --wait=converged it waits until the graph has come to rest, also for a daemon
 that is only starting, and ends with code 5 if that takes too long. With --exit-code
 it ends as run does: 0 all is as wanted, 2 something would change or is held, 4
-something failed or is blocked, 6 both.`,
+something failed or is blocked, 6 both.
+
+With --dump it writes what each resource that is not settled does or waits for, for
+somebody who wonders why nothing happens.`,
 		Example: `  mgmt status
   mgmt status --watch
   mgmt status --wait converged --timeout 5m --exit-code
@@ -63,12 +67,16 @@ something failed or is blocked, 6 both.`,
 	fl.StringVar(&f.wait, "wait", "", "wait for this `state` of the graph: converged")
 	fl.Var(&f.timeout, "timeout", "how long to wait")
 	fl.BoolVar(&f.exitCode, "exit-code", false, "say by the exit code how the resources stand")
+	fl.BoolVar(&f.dump, "dump", false, "write what each resource that is not settled does or waits for")
 	colorFlag(cmd, &f.color)
 	_ = cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"converged"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateWords(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
 	cmd.MarkFlagsMutuallyExclusive("watch", "exit-code")
 	cmd.MarkFlagsMutuallyExclusive("all", "state")
+	for _, other := range []string{"all", "state", "watch", "wait", "exit-code"} {
+		cmd.MarkFlagsMutuallyExclusive("dump", other)
+	}
 	return cmd
 }
 
@@ -83,6 +91,9 @@ func stateWords() []string {
 func (f *statusFlags) run(ctx context.Context, a *app) error {
 	if f.wait != "" && f.wait != "converged" {
 		return fmt.Errorf("--wait=%s: write --wait=converged", f.wait)
+	}
+	if f.dump {
+		return explained(f.writeDump(ctx, a))
 	}
 	if f.watch {
 		return explained(f.follow(ctx, a))
@@ -102,6 +113,23 @@ func (f *statusFlags) run(ctx context.Context, a *app) error {
 	default:
 		return nil
 	}
+}
+
+// writeDump writes the daemon's own words.
+func (f *statusFlags) writeDump(ctx context.Context, a *app) error {
+	if f.output.word == "json" {
+		return errors.New("--dump is text for people: leave -o json out")
+	}
+	dump, err := f.client().Dump(ctx)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(dump) {
+		if _, err := fmt.Fprintln(a.out, visible(strings.TrimSuffix(line, "\n"))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *statusFlags) query() control.StatusQuery {
@@ -238,7 +266,7 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	for i := range st.Resources {
 		r := &st.Resources[i]
 		switch {
-		case r.Pause != nil && r.Pause.All && !f.all:
+		case r.Pause != nil && r.Pause.All && r.State == engine.StatePaused.String() && !f.all:
 			all = r.Pause
 		case shown == maxShown && !f.all:
 			more++
@@ -278,12 +306,20 @@ func countWords(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// standText says how one resource stands.
+// standText says how one resource stands, and whether it is paused beside that.
 func standText(r *control.Resource, s style) string {
 	switch {
-	case r.Pause != nil:
+	case r.Pause == nil:
+		return stateText(r, s)
+	case r.State == engine.StatePaused.String():
 		return pauseText(r.Pause, s)
-	case r.Held != nil:
+	default:
+		return stateText(r, s) + "; " + pauseText(r.Pause, s)
+	}
+}
+
+func stateText(r *control.Resource, s style) string {
+	if r.Held != nil {
 		return heldText(r.Held, s)
 	}
 	text := s.paint(stateColor(r.State), r.State)
