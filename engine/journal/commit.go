@@ -208,6 +208,7 @@ func (j *Journal) commit(group []*request) {
 func (j *Journal) write(group []*request) error {
 	j.batch.gather(group)
 	defer j.batch.forget()
+	j.keepPlace()
 	err := j.use(func(f *file) error { return f.update(j.batch.apply) })
 	if err != nil {
 		return fmt.Errorf("journal: commit to %s: %w", j.open.path, err)

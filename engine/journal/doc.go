@@ -36,6 +36,9 @@
 //     found while running, also by a fault in the map, is answered in the same way,
 //     and the call that met it goes on with the new file. Nothing of this ends the
 //     process.
+//   - Removed: a file that somebody removes while it is in use is written again, with
+//     all that it has, before the next Commit. Where its folder is gone or another
+//     file is in its place, the work goes on in the nameless one, after a warning.
 //   - Room: ErrFull and ErrUnwritable tell that one can go on without durability.
 //     A full disk fails a Commit; reading goes on, and so does writing when there
 //     is room again.

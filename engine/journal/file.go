@@ -69,6 +69,7 @@ type file struct {
 	// stuck: bbolt has panicked with a lock in its hands, so closing it would wait
 	// for ever. Its map is then left to the end of the process.
 	stuck bool
+	lost  bool // its name is gone, and that was told; of the goroutine that commits
 }
 
 // caught calls do. A panic, also one over a page that cannot be read, is damage.

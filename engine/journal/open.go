@@ -170,14 +170,7 @@ func (u usage) wasteful() bool {
 // compact copies what is in use into a file of its size. A failure is no harm:
 // the old one is as good.
 func (o *opener) compact(bolt *file) {
-	err := o.replace(func(os.FileInfo) bool { return true }, func(to *file) error {
-		to.db.NoSync = true
-		if err := caught(func() error { return bbolt.Compact(to.db, bolt.db, 4<<20) }); err != nil {
-			return classify(err)
-		}
-		return classify(to.f.Sync())
-	})
-	if err != nil {
+	if err := o.replace(func(os.FileInfo) bool { return true }, bolt.copyTo); err != nil {
 		o.log.Warn("the journal cannot be made smaller", "path", o.path, "error", err)
 	}
 }
@@ -194,7 +187,7 @@ func (o *opener) setAside(f *os.File, cause error) error {
 		return fmt.Errorf("journal: %s is damaged (%w) and cannot be set aside: %w", o.path, cause, classify(err))
 	}
 	o.log.Warn("the journal is damaged and was set aside, a new one is started: notifications that were still to be "+
-		"acted on, values that were sent, and the history are lost",
+		"acted on, values that were sent, pauses, what reverse would bring back, and the history are lost",
 		"path", o.path, "kept as", aside, "error", cause)
 	return nil
 }

@@ -1,0 +1,63 @@
+package journal
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"go.etcd.io/bbolt"
+)
+
+// keepPlace looks whether the file still has its name, before each transaction:
+// without it, all of it goes with the process. One that was removed is written
+// again. Where that cannot be done, or another file is there now, one warning says
+// so, and the work goes on. It is called by the goroutine that commits.
+func (j *Journal) keepPlace() {
+	j.mu.RLock()
+	f := j.file
+	j.mu.RUnlock()
+	if f == nil || f.lost {
+		return
+	}
+	now, err := os.Stat(j.open.path)
+	mine, e := f.f.Stat()
+	switch {
+	case e != nil, err == nil && os.SameFile(now, mine):
+		return
+	case err == nil:
+		err = errors.New("another file is in its place")
+	case errors.Is(err, fs.ErrNotExist):
+		err = j.rewrite(f)
+	}
+	if err != nil {
+		f.lost = true
+		j.open.log.Warn("THE JOURNAL WAS REMOVED WHILE IT IS IN USE: refreshes that are pending, pauses and the history are lost when the program ends; start it again",
+			"path", j.open.path, "error", err)
+		return
+	}
+	j.open.log.Warn("the journal was removed while it is in use, and was written again", "path", j.open.path)
+}
+
+// rewrite makes a file of the same content under the name, and goes on with that.
+func (j *Journal) rewrite(old *file) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.open.replace(func(now os.FileInfo) bool { return now == nil }, old.copyTo)
+	if err != nil {
+		return err
+	}
+	if err := old.close(); err != nil {
+		j.open.log.Warn("the journal cannot be closed", "path", j.open.path, "error", err)
+	}
+	j.file, err = j.open.open()
+	return err
+}
+
+// copyTo copies what is in use into another file.
+func (f *file) copyTo(to *file) error {
+	to.db.NoSync = true
+	if err := caught(func() error { return bbolt.Compact(to.db, f.db, 4<<20) }); err != nil {
+		return classify(err)
+	}
+	return classify(to.f.Sync())
+}
