@@ -1,0 +1,351 @@
+package puppettype
+
+import (
+	"cmp"
+	"math/big"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Accepts reports whether v is a value of t. It does not allocate for a scalar,
+// and does not alter v.
+func (t *Type) Accepts(v any) bool { return t.accepts(settle(v)) }
+
+// accepts is Accepts for a settled value.
+func (t *Type) accepts(v any) bool {
+	switch t.kind {
+	case KindAny, KindUnit:
+		return true
+	case KindUndef:
+		return v == nil
+	case KindOptional:
+		return v == nil || t.elem != nil && t.elem.accepts(v)
+	case KindNotUndef:
+		return v != nil && (t.elem == nil || t.elem.accepts(v))
+	case KindVariant:
+		return t.anyAccepts(v)
+	case KindInit:
+		return t.initAccepts(v)
+	case KindIterable:
+		return t.iterates(v)
+	case KindScalarData:
+		return scalarData.has(kindOf(v))
+	case KindScalar:
+		return scalar.has(kindOf(v))
+	case KindData:
+		return isData(v)
+	case KindRichData:
+		return isRichData(v)
+	}
+	return t.holds(v)
+}
+
+func (t *Type) anyAccepts(v any) bool {
+	for _, alt := range t.types {
+		if alt.accepts(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds is accepts for the kinds that have values of their own.
+func (t *Type) holds(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return t.kind == KindBoolean && (t.truth == nil || *t.truth == v)
+	case int64:
+		return t.kind == KindNumeric || t.kind == KindInteger && t.ints.has(v, cmp.Compare)
+	case *big.Int:
+		return t.kind == KindNumeric || t.kind == KindInteger && hasBig(t.ints, v)
+	case float64:
+		return t.kind == KindNumeric && v == v || t.kind == KindFloat && hasFloat(t.floats, v)
+	case string:
+		return t.holdsText(v)
+	case []any:
+		return t.holdsList(v)
+	case map[string]any:
+		return t.holdsHash(len(v)) && t.holdsEntries(v)
+	case Map:
+		return t.holdsHash(len(v)) && t.holdsMap(v)
+	case time.Time:
+		return t.kind == KindTimestamp && t.times.has(v, time.Time.Compare)
+	case time.Duration:
+		return t.kind == KindTimespan && t.ints.has(int64(v), cmp.Compare)
+	case Version:
+		return t.kind == KindSemVer && t.hasVersion(v)
+	case *Regexp:
+		return t.kind == KindRegexp && (len(t.patterns) == 0 || t.patterns[0].Equal(v))
+	case *Type:
+		return t.kind == KindType && (t.elem == nil || t.elem.Assignable(v))
+	}
+	if inner, ok := revealed(v); ok {
+		return t.kind == KindSensitive && (t.elem == nil || t.elem.Accepts(inner))
+	}
+	if t.kind == KindRuntime {
+		return t.assignable(infer(v))
+	}
+	return t.kind == kindOf(v)
+}
+
+func (t *Type) holdsText(s string) bool {
+	switch t.kind {
+	case KindString:
+		return (t.value == nil || *t.value == s) && (t.size == nil || t.size.has(int64(utf8.RuneCountInString(s))))
+	case KindEnum:
+		return t.hasWord(s)
+	case KindPattern:
+		return t.matchesAny(s)
+	}
+	return false
+}
+
+func (t *Type) holdsList(list []any) bool {
+	switch t.kind {
+	case KindCollection, KindArray:
+		if !t.size.or().has(int64(len(list))) {
+			return false
+		}
+	case KindTuple:
+		if !t.tupleSize().has(int64(len(list))) {
+			return false
+		}
+	default:
+		return false
+	}
+	for i, v := range list {
+		if t.kind == KindArray && !t.elem.Accepts(v) || t.kind == KindTuple && !t.at(i).Accepts(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// holdsHash reports whether t takes a hash of n entries.
+func (t *Type) holdsHash(n int) bool {
+	switch t.kind {
+	case KindCollection, KindHash:
+		return t.size.or().has(int64(n))
+	}
+	return t.kind == KindStruct
+}
+
+func (t *Type) holdsEntries(m map[string]any) bool {
+	switch t.kind {
+	case KindHash:
+		for key, v := range m {
+			if !t.key.accepts(key) || !t.elem.Accepts(v) {
+				return false
+			}
+		}
+	case KindStruct:
+		found := 0
+		for i := range t.members {
+			v, ok := m[t.members[i].Key]
+			if ok && !t.members[i].Type.Accepts(v) || !ok && !t.members[i].Optional {
+				return false
+			}
+			if ok {
+				found++
+			}
+		}
+		return found == len(m)
+	}
+	return true
+}
+
+func (t *Type) holdsMap(m Map) bool {
+	switch t.kind {
+	case KindHash:
+		for _, e := range m {
+			if !t.key.Accepts(e.Key) || !t.elem.Accepts(e.Value) {
+				return false
+			}
+		}
+	case KindStruct:
+		byKey, ok := m.texts()
+		return ok && t.holdsEntries(byKey)
+	}
+	return true
+}
+
+// texts returns m with text keys, if it has no others.
+func (m Map) texts() (map[string]any, bool) {
+	out := make(map[string]any, len(m))
+	for _, e := range m {
+		key, ok := settle(e.Key).(string)
+		if !ok {
+			return nil, false
+		}
+		out[key] = e.Value
+	}
+	return out, true
+}
+
+// kindOf returns the kind of the narrowest type that a settled value has.
+func kindOf(v any) Kind {
+	switch v.(type) {
+	case nil:
+		return KindUndef
+	case bool:
+		return KindBoolean
+	case int64, *big.Int:
+		return KindInteger
+	case float64:
+		return KindFloat
+	case string:
+		return KindString
+	case []any:
+		return KindArray
+	case map[string]any, Map:
+		return KindHash
+	case Default:
+		return KindDefault
+	case *Regexp:
+		return KindRegexp
+	case time.Time:
+		return KindTimestamp
+	case time.Duration:
+		return KindTimespan
+	case Version:
+		return KindSemVer
+	case *VersionRange:
+		return KindSemVerRange
+	case []byte:
+		return KindBinary
+	case URI:
+		return KindURI
+	case *Type:
+		return KindType
+	}
+	if _, ok := revealed(v); ok {
+		return KindSensitive
+	}
+	return KindRuntime
+}
+
+func isData(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case []any:
+		return all(v, isData)
+	case map[string]any:
+		for _, item := range v {
+			if !isData(settle(item)) {
+				return false
+			}
+		}
+		return true
+	case Map:
+		byKey, ok := v.texts()
+		return ok && isData(byKey)
+	}
+	return scalarData.has(kindOf(v))
+}
+
+func isRichData(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return all(v, isRichData)
+	case map[string]any:
+		for _, item := range v {
+			if !isRichData(settle(item)) {
+				return false
+			}
+		}
+		return true
+	case Map:
+		for _, e := range v {
+			key := kindOf(settle(e.Key))
+			if key != KindString && key != KindInteger && key != KindFloat || !isRichData(settle(e.Value)) {
+				return false
+			}
+		}
+		return true
+	}
+	return kindOf(v) != KindRuntime
+}
+
+func all(list []any, is func(any) bool) bool {
+	for _, v := range list {
+		if !is(settle(v)) {
+			return false
+		}
+	}
+	return true
+}
+
+// iterates reports whether v can be gone through, yielding only what t.elem takes.
+func (t *Type) iterates(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return t.elem == nil || all(v, t.elem.accepts)
+	case map[string]any, Map:
+		return t.elem == nil || t.iteratesPairs(v)
+	case string:
+		return t.elem == nil || t.elem.assignable(oneChar)
+	case int64:
+		return v >= 0 && (t.elem == nil || t.elem.assignable(intType))
+	case *big.Int:
+		return v.Sign() >= 0 && (t.elem == nil || t.elem.assignable(intType))
+	case *Type:
+		return t.assignable(wrap(KindType, v))
+	}
+	return false
+}
+
+func (t *Type) iteratesPairs(v any) bool {
+	es, _ := entries(v)
+	for _, e := range es {
+		if !t.elem.accepts([]any{e.Key, e.Value}) {
+			return false
+		}
+	}
+	return true
+}
+
+// initAccepts reports whether t.elem can be made from v.
+func (t *Type) initAccepts(v any) bool {
+	if t.elem == nil {
+		return isRichData(v)
+	}
+	if t.elem.accepts(v) {
+		return true
+	}
+	switch t.elem.kind {
+	case KindString:
+		return t.elem.isBare()
+	case KindInteger, KindFloat, KindNumeric:
+		return makesNumber(v, t.elem.kind)
+	case KindBoolean:
+		return makesBoolean(v)
+	}
+	return false
+}
+
+func makesNumber(v any, k Kind) bool {
+	switch v := v.(type) {
+	case bool, int64, float64, *big.Int, time.Time, time.Duration:
+		return true
+	case string:
+		n, ok := parseNumber(v)
+		_, float := n.(float64)
+		return ok && (!float || k != KindInteger)
+	}
+	return false
+}
+
+func makesBoolean(v any) bool {
+	switch v := v.(type) {
+	case int64, float64, *big.Int:
+		return true
+	case string:
+		switch strings.ToLower(v) {
+		case "true", "false", "yes", "no", "y", "n":
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,282 @@
+package puppettype
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Assignable reports whether every value of o is one of t. It is never wrongly
+// true; it may be false where seeing it takes more than a comparison part by part,
+// as with the union of two ranges.
+func (t *Type) Assignable(o *Type) bool { return t.assignable(o) }
+
+func (t *Type) assignable(o *Type) bool {
+	switch {
+	case t.kind == KindAny, t.kind == KindUnit, o.kind == KindUnit, t.Equal(o):
+		return true
+	case o.isAlias():
+		return t.kind == KindRichData || t.assignable(o.resolved())
+	case o.kind == KindVariant:
+		return each(o.types, t.assignable)
+	case o.kind == KindOptional:
+		return t.assignable(undefType) && (o.elem == nil || t.assignable(o.elem))
+	case o.kind == KindNotUndef && o.elem != nil:
+		if p := o.elem.present(); p.kind != KindNotUndef {
+			return t.assignable(p)
+		}
+	}
+	return t.takes(o)
+}
+
+// takes is assignable for an o that is no union.
+func (t *Type) takes(o *Type) bool {
+	switch t.kind {
+	case KindData, KindRichData:
+		return t.resolved().assignable(o)
+	case KindVariant:
+		return slices.ContainsFunc(t.types, func(alt *Type) bool { return alt.assignable(o) })
+	case KindOptional:
+		return o.kind == KindUndef || t.elem != nil && t.elem.assignable(o)
+	case KindNotUndef:
+		return !o.mayBeUndef() && (t.elem == nil || t.elem.assignable(o))
+	case KindInit:
+		return t.elem == nil && bare[KindRichData].assignable(o) || t.elem != nil && t.elem.assignable(o)
+	case KindScalarData:
+		return scalarData.has(o.kind)
+	case KindScalar:
+		return scalar.has(o.kind)
+	case KindNumeric:
+		return kinds(KindInteger, KindFloat, KindNumeric).has(o.kind)
+	case KindCatalogEntry:
+		return kinds(KindCatalogEntry, KindClass, KindResource).has(o.kind)
+	case KindString, KindEnum, KindPattern:
+		return texts.has(o.kind) && t.takesText(o)
+	case KindCollection, KindArray, KindHash, KindTuple, KindStruct:
+		return t.takesCollection(o)
+	case KindIterable:
+		item := o.item()
+		return item != nil && (t.elem == nil || t.elem.assignable(item))
+	}
+	return t.kind == o.kind && t.takesSame(o)
+}
+
+// takesSame compares the parameters of two types of one kind.
+func (t *Type) takesSame(o *Type) bool {
+	switch t.kind {
+	case KindBoolean:
+		return t.truth == nil || same(t.truth, o.truth)
+	case KindInteger, KindTimespan:
+		return t.ints.covers(o.ints, cmp.Compare)
+	case KindFloat:
+		return t.floats.covers(o.floats, cmp.Compare)
+	case KindTimestamp:
+		return t.times.covers(o.times, time.Time.Compare)
+	case KindRegexp:
+		return len(t.patterns) == 0
+	case KindSemVer:
+		return t.coversVersions(o)
+	case KindSensitive, KindType:
+		return t.elem == nil || t.elem.assignable(o.elem.orAny())
+	case KindClass, KindResource, KindRuntime:
+		return len(t.words) <= len(o.words) && slices.Equal(t.words, o.words[:len(t.words)])
+	}
+	return t.isBare()
+}
+
+func (t *Type) orAny() *Type {
+	if t == nil {
+		return anyType
+	}
+	return t
+}
+
+func each(types []*Type, is func(*Type) bool) bool {
+	return !slices.ContainsFunc(types, func(t *Type) bool { return !is(t) })
+}
+
+// mayBeUndef reports whether undef is, or may be, a value of t.
+func (t *Type) mayBeUndef() bool { return t.accepts(nil) }
+
+// present returns t without undef; NotUndef itself where that has no other name.
+func (t *Type) present() *Type {
+	switch t.kind {
+	case KindAny, KindUnit:
+		return bare[KindNotUndef]
+	case KindUndef:
+		return bare[KindVariant]
+	case KindData, KindRichData:
+		return t.resolved().present()
+	case KindOptional, KindNotUndef:
+		if t.elem == nil {
+			return variantOrBare(t.kind)
+		}
+		return t.elem.present()
+	case KindVariant:
+		var alts []*Type
+		for _, alt := range t.types {
+			alts = append(alts, alt.present())
+		}
+		return variantOf(alts...)
+	}
+	if t.mayBeUndef() {
+		return wrap(KindNotUndef, t)
+	}
+	return t
+}
+
+// variantOrBare is what is left of a bare Optional or NotUndef without undef.
+func variantOrBare(k Kind) *Type {
+	if k == KindOptional {
+		return bare[KindVariant]
+	}
+	return bare[KindNotUndef]
+}
+
+// takesText compares the types of text.
+func (t *Type) takesText(o *Type) bool {
+	if o.kind == KindEnum && !o.fold {
+		return !slices.ContainsFunc(o.words, func(w string) bool { return !t.holdsText(w) })
+	}
+	if o.value != nil {
+		return t.holdsText(*o.value)
+	}
+	switch t.kind {
+	case KindString:
+		return t.value == nil && (t.size == nil || o.kind != KindPattern && t.size.covers(o.lengths()) || t.size.covers(anySize))
+	case KindEnum:
+		return t.fold && o.kind == KindEnum && !slices.ContainsFunc(o.words, func(w string) bool { return !t.hasWord(w) })
+	}
+	if len(t.patterns) == 0 {
+		return true
+	}
+	return o.kind == KindPattern && len(o.patterns) > 0 && !slices.ContainsFunc(o.patterns, func(p *Regexp) bool {
+		return !slices.ContainsFunc(t.patterns, p.Equal)
+	})
+}
+
+// count returns how many elements or entries a collection takes.
+func (t *Type) count() (s Size, ok bool) {
+	switch t.kind {
+	case KindCollection, KindArray, KindHash:
+		return t.size.or(), true
+	case KindTuple:
+		return t.tupleSize(), true
+	case KindStruct:
+		return t.structSize(), true
+	}
+	return Size{}, false
+}
+
+func (t *Type) takesCollection(o *Type) bool {
+	mine, _ := t.count()
+	theirs, ok := o.count()
+	if !ok || !mine.covers(theirs) {
+		return false
+	}
+	switch t.kind {
+	case KindCollection:
+		return true
+	case KindArray, KindTuple:
+		return t.takesElements(o, theirs)
+	case KindHash:
+		return t.takesEntries(o, theirs)
+	}
+	return t.takesMembers(o, theirs)
+}
+
+// takesElements compares arrays and tuples position by position.
+func (t *Type) takesElements(o *Type, size Size) bool {
+	if o.kind != KindArray && o.kind != KindTuple {
+		return false
+	}
+	positions := min(size.Max, int64(max(1, len(t.types), len(o.types))))
+	for i := range int(positions) {
+		if !t.element(i).assignable(o.element(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// element returns the type of element i of an Array or a Tuple.
+func (t *Type) element(i int) *Type {
+	if t.kind == KindArray {
+		return t.elem
+	}
+	return t.at(i)
+}
+
+func (t *Type) takesEntries(o *Type, size Size) bool {
+	switch {
+	case o.kind != KindHash && o.kind != KindStruct:
+		return false
+	case size.empty():
+		return true
+	case o.kind == KindHash:
+		return t.key.assignable(o.key) && t.elem.assignable(o.elem)
+	}
+	return !slices.ContainsFunc(o.members, func(m Member) bool {
+		return !t.key.accepts(m.Key) || !t.elem.assignable(m.Type)
+	})
+}
+
+func (t *Type) takesMembers(o *Type, size Size) bool {
+	if o.kind != KindStruct {
+		return o.kind == KindHash && size.empty() // of other hashes the keys are not known
+	}
+	for _, m := range o.members {
+		mine := t.member(m.Key)
+		if mine == nil || m.Optional && !mine.Optional || !mine.Type.assignable(m.Type) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(t.members, func(m Member) bool { return !m.Optional && o.member(m.Key) == nil })
+}
+
+// item returns the type of what a value of t yields when it is gone through, or
+// nil when it may be one that cannot be.
+func (t *Type) item() *Type {
+	switch t.kind {
+	case KindString, KindEnum, KindPattern:
+		return oneChar
+	case KindInteger:
+		if t.ints.lo != nil && *t.ints.lo >= 0 {
+			return intType
+		}
+	case KindCollection:
+		return anyType
+	case KindIterable:
+		return t.elem.orAny()
+	case KindArray:
+		return t.elem
+	case KindTuple:
+		if len(t.types) == 0 {
+			return anyType
+		}
+		return variantOf(t.types[:min(int64(len(t.types)), t.tupleSize().Max)]...)
+	case KindHash:
+		return &Type{kind: KindTuple, types: []*Type{t.key, t.elem}}
+	case KindStruct:
+		h := t.asHash()
+		return &Type{kind: KindTuple, types: []*Type{h.key, h.elem}}
+	case KindType:
+		if t.elem != nil && (t.elem.kind == KindEnum || t.elem.kind == KindInteger && t.elem.ints.lo != nil && t.elem.ints.hi != nil) {
+			return t.elem
+		}
+	}
+	return nil
+}
+
+// asHash returns the Hash that has all values of a Struct.
+func (t *Type) asHash() *Type {
+	if len(t.members) == 0 {
+		return emptyHash
+	}
+	keys, values := make([]*Type, len(t.members)), make([]*Type, len(t.members))
+	for i, m := range t.members {
+		keys[i], values[i] = newLiteral(m.Key), m.Type
+	}
+	size := t.structSize()
+	return newHash(variantOf(keys...), variantOf(values...), &size)
+}

@@ -1,0 +1,440 @@
+package puppettype
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// unlimited is the most parameters of a type that takes any number.
+const unlimited = 1 << 30
+
+// signature says how many parameters a type takes, and makes it of them.
+type signature struct {
+	least, most int
+	make        func(p *parser, e expr) *Type
+}
+
+// signatures is every type that takes parameters. What is not in here and has a
+// Kind stands alone.
+var signatures map[Kind]signature
+
+func init() {
+	signatures = map[Kind]signature{
+		KindBoolean:    {1, 1, (*parser).boolean},
+		KindInteger:    {1, 2, (*parser).integer},
+		KindFloat:      {1, 2, (*parser).float},
+		KindTimestamp:  {1, 2, (*parser).timestamp},
+		KindTimespan:   {1, 2, (*parser).timespan},
+		KindString:     {1, 2, sized(KindString)},
+		KindCollection: {1, 2, sized(KindCollection)},
+		KindEnum:       {1, unlimited, (*parser).enum},
+		KindPattern:    {1, unlimited, (*parser).pattern},
+		KindRegexp:     {1, 1, (*parser).oneRegexp},
+		KindSemVer:     {1, unlimited, (*parser).semVer},
+		KindVariant:    {1, unlimited, (*parser).variant},
+		KindTuple:      {1, unlimited, (*parser).tuple},
+		KindCallable:   {1, unlimited, (*parser).callable},
+		KindArray:      {1, 3, (*parser).array},
+		KindHash:       {2, 4, (*parser).hashType},
+		KindStruct:     {1, 1, (*parser).structType},
+		KindOptional:   {1, 1, (*parser).literalOrType},
+		KindNotUndef:   {0, 1, (*parser).literalOrType},
+		KindSensitive:  {0, 1, (*parser).holder},
+		KindType:       {1, 1, (*parser).holder},
+		KindIterable:   {1, 1, (*parser).holder},
+		KindInit:       {1, 1, (*parser).holder},
+		KindRuntime:    {2, 2, (*parser).named},
+		KindClass:      {1, 1, (*parser).named},
+		KindResource:   {1, 2, (*parser).resource},
+	}
+}
+
+// knownResources are the resource types that every Puppet has; File[...] is the
+// type of a reference to one.
+var knownResources = map[string]bool{
+	"component": true, "exec": true, "file": true, "filebucket": true, "group": true, "node": true, "notify": true, "package": true,
+	"resources": true, "schedule": true, "service": true, "stage": true, "tidy": true, "user": true, "whit": true,
+}
+
+// absent are types of Puppet that no value of an attribute can have.
+var absent = []string{"Object", "TypeSet", "TypeAlias", "TypeReference", "Iterator", "Error", "Target", "Deferred", "ProcessOutput"}
+
+// kindByName finds a type by its name, whose case counts.
+var kindByName = func() map[string]Kind {
+	out := map[string]Kind{}
+	for k := range Kind(numKinds) {
+		if k != KindUnit {
+			out[k.String()] = k
+		}
+	}
+	return out
+}()
+
+// Names returns the name of every type, in alphabetical order.
+func Names() []string {
+	names := make([]string, 0, len(kindByName))
+	for name := range kindByName {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// source returns the text of e.
+func (p *parser) source(e expr) string {
+	end := e.end
+	for _, a := range e.args {
+		end = max(end, a.end)
+	}
+	return shorten(p.text[e.at:end])
+}
+
+// notType fails because e stands where a type must.
+func (p *parser) notType(e expr) {
+	p.fail(e.at, false, nearestType(e.text), "%s is not a type", p.source(e))
+}
+
+// typeOf returns the type that e is.
+func (p *parser) typeOf(e expr) *Type {
+	if e.kind != tokType {
+		p.notType(e)
+	}
+	name := strings.TrimPrefix(e.text, "::")
+	k, known := kindByName[name]
+	switch {
+	case !known && knownResources[strings.ToLower(name)]:
+		return p.reference(e, strings.ToLower(name))
+	case !known:
+		p.unknown(e, name)
+	case !e.index:
+		return bare[k]
+	}
+	sig, ok := signatures[k]
+	if !ok {
+		p.fail(e.at, false, "", "%s takes no parameters", name)
+	}
+	if n := len(e.args); n < sig.least || n > sig.most {
+		p.fail(e.at, false, "", "%s takes %s, not %d", name, sig.count(), n)
+	}
+	return sig.make(p, e)
+}
+
+func (s signature) count() string {
+	noun := "parameters"
+	if s.most == 1 {
+		noun = "parameter"
+	}
+	switch {
+	case s.most == unlimited:
+		return fmt.Sprintf("at least %d parameter", s.least)
+	case s.least == s.most:
+		return fmt.Sprintf("%d %s", s.least, noun)
+	}
+	return fmt.Sprintf("%d to %d %s", s.least, s.most, noun)
+}
+
+func (p *parser) unknown(e expr, name string) {
+	switch {
+	case slices.Contains(absent, name):
+		p.fail(e.at, false, "", "no value of an attribute is of the type %s", name)
+	case strings.Contains(name, "::"):
+		p.fail(e.at, false, "", "%s is an alias of a module, which is not known here; write out the type that it stands for", shorten(name))
+	}
+	p.fail(e.at, false, nearestType(name), "there is no type %s", shorten(name))
+}
+
+func nearestType(word string) string {
+	return schema.Nearest(strings.TrimPrefix(word, "::"), Names())
+}
+
+func (p *parser) boolean(e expr) *Type {
+	if a := e.args[0]; a.kind == tokName && (a.text == "true" || a.text == "false") && !a.index {
+		return &Type{kind: KindBoolean, truth: new(a.text == "true")}
+	}
+	p.fail(e.args[0].at, false, "", "Boolean takes true or false, not %s", p.source(e.args[0]))
+	return nil
+}
+
+// isDefault reports whether e is the word for "no bound".
+func (e expr) isDefault() bool { return e.kind == tokName && e.text == "default" && !e.index }
+
+// spanOf reads one or two bounds by read.
+func spanOf[T any](p *parser, e expr, order func(a, b T) int, read func(expr) T) span[T] {
+	var s span[T]
+	for i, bound := range []**T{&s.lo, &s.hi}[:len(e.args)] {
+		if !e.args[i].isDefault() {
+			*bound = new(read(e.args[i]))
+		}
+	}
+	if s.lo != nil && s.hi != nil && order(*s.lo, *s.hi) > 0 {
+		p.fail(e.at, false, "", "the lower bound of %s is above the upper one", p.source(e))
+	}
+	return s
+}
+
+// resultOf is for a reading that may fail with a reason.
+func resultOf[T any](p *parser, e expr, v T, err error) T {
+	if err != nil {
+		p.fail(e.at, false, "", "%s", err)
+	}
+	return v
+}
+
+// textOf reads a string.
+func (p *parser) textOf(e expr, what string) string {
+	if e.kind != tokString {
+		p.fail(e.at, false, "", "%s must be in quotes, %s is not", what, p.source(e))
+	}
+	return e.text
+}
+
+// whole reads a bound of a length.
+func (p *parser) whole(e expr) int64 {
+	if e.kind != tokInt {
+		p.fail(e.at, false, "", "%s is not a whole number", p.source(e))
+	}
+	return e.whole
+}
+
+// sizeOf reads the one or two bounds of a length, or an Integer[min, max]. What is
+// below 0 is 0.
+func (p *parser) sizeOf(e expr, args []expr) *Size {
+	var s span[int64]
+	if len(args) == 1 && args[0].kind == tokType {
+		t := p.typeOf(args[0])
+		if t.kind != KindInteger {
+			p.notType(args[0])
+		}
+		s = t.ints
+	} else {
+		s = spanOf(p, expr{token: e.token, args: args}, compareInts, p.whole)
+	}
+	size := anySize
+	if s.lo != nil {
+		size.Min = max(0, *s.lo)
+	}
+	if s.hi != nil {
+		size.Max = max(0, *s.hi)
+	}
+	return &size
+}
+
+func sized(k Kind) func(p *parser, e expr) *Type {
+	return func(p *parser, e expr) *Type { return &Type{kind: k, size: p.sizeOf(e, e.args)} }
+}
+
+// wordsOf reads names and strings.
+func (p *parser) wordsOf(e expr, args []expr) []string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		if a.kind != tokString && a.kind != tokName || a.index {
+			p.fail(a.at, false, "", "%s takes words, %s is none", e.text, p.source(a))
+		}
+		words[i] = a.text
+	}
+	return words
+}
+
+func (p *parser) enum(e expr) *Type {
+	args, fold := e.args, false
+	if last := args[len(args)-1]; last.kind == tokName && (last.text == "true" || last.text == "false") {
+		args, fold = args[:len(args)-1], last.text == "true"
+	}
+	if len(args) == 0 {
+		p.fail(e.at, false, "", "Enum takes at least one word; write 'true' in quotes where it is one")
+	}
+	for _, a := range args {
+		if a.kind == tokName && slices.Contains([]string{"true", "false", "default", "undef"}, a.text) {
+			p.fail(a.at, false, "", "Enum takes words; write '%s' in quotes", a.text)
+		}
+	}
+	return newEnum(p.wordsOf(e, args), fold)
+}
+
+func (p *parser) compile(e expr) *Regexp {
+	if e.kind != tokRegexp && e.kind != tokString && e.kind != tokName {
+		p.fail(e.at, false, "", "%s is not a regular expression", p.source(e))
+	}
+	re, err := NewRegexp(e.text)
+	return resultOf(p, e, re, err)
+}
+
+func (p *parser) pattern(e expr) *Type {
+	t := &Type{kind: KindPattern}
+	for _, a := range e.args {
+		if a.kind != tokType {
+			t.patterns = append(t.patterns, p.compile(a))
+			continue
+		}
+		in := p.typeOf(a)
+		if in.kind != KindPattern && in.kind != KindRegexp || len(in.patterns) == 0 {
+			p.fail(a.at, false, "", "Pattern takes regular expressions, %s is none", p.source(a))
+		}
+		t.patterns = append(t.patterns, in.patterns...)
+	}
+	return t
+}
+
+func (p *parser) oneRegexp(e expr) *Type {
+	return &Type{kind: KindRegexp, patterns: []*Regexp{p.compile(e.args[0])}}
+}
+
+func (p *parser) semVer(e expr) *Type {
+	t := &Type{kind: KindSemVer}
+	for _, a := range e.args {
+		r, err := ParseVersionRange(p.textOf(a, "a range of versions"))
+		t.versions = append(t.versions, resultOf(p, a, r, err))
+	}
+	return t
+}
+
+func (p *parser) typesOf(args []expr) []*Type {
+	types := make([]*Type, len(args))
+	for i, a := range args {
+		types[i] = p.typeOf(a)
+	}
+	return types
+}
+
+func (p *parser) variant(e expr) *Type { return variantOf(p.typesOf(e.args)...) }
+
+// isBound reports whether e can be a bound of a length.
+func (e expr) isBound() bool { return e.kind == tokInt || e.isDefault() }
+
+// splitSize cuts the bounds of a length from the end of a list.
+func (p *parser) splitSize(e expr) (types []expr, size *Size) {
+	n := len(e.args)
+	for n > 0 && n > len(e.args)-2 && e.args[n-1].isBound() {
+		n--
+	}
+	if n < len(e.args) {
+		size = p.sizeOf(e, e.args[n:])
+	}
+	return e.args[:n], size
+}
+
+func (p *parser) tuple(e expr) *Type {
+	types, size := p.splitSize(e)
+	if len(types) == 0 {
+		p.fail(e.at, false, "", "Tuple takes the types of its elements before their number")
+	}
+	return &Type{kind: KindTuple, types: p.typesOf(types), size: size}
+}
+
+func (p *parser) callable(e expr) *Type {
+	types, size := p.splitSize(e)
+	return &Type{kind: KindCallable, types: p.typesOf(types), size: size}
+}
+
+// isEmpty reports whether args are 0, 0: the size of what holds nothing.
+func isEmpty(args []expr) bool {
+	return len(args) == 2 && args[0].kind == tokInt && args[1].kind == tokInt && args[0].whole == 0 && args[1].whole == 0
+}
+
+func (p *parser) array(e expr) *Type {
+	if isEmpty(e.args) {
+		return emptyArray
+	}
+	p.typesFirst(e, 1)
+	if len(e.args) == 1 {
+		return newArray(p.typeOf(e.args[0]), nil)
+	}
+	return newArray(p.typeOf(e.args[0]), p.sizeOf(e, e.args[1:]))
+}
+
+func (p *parser) hashType(e expr) *Type {
+	if isEmpty(e.args) {
+		return emptyHash
+	}
+	p.typesFirst(e, 2)
+	if len(e.args) == 2 {
+		return newHash(p.typeOf(e.args[0]), p.typeOf(e.args[1]), nil)
+	}
+	return newHash(p.typeOf(e.args[0]), p.typeOf(e.args[1]), p.sizeOf(e, e.args[2:]))
+}
+
+// typesFirst says what is missing where a size stands in place of a type.
+func (p *parser) typesFirst(e expr, n int) {
+	for _, a := range e.args[:n] {
+		if a.isBound() {
+			p.fail(a.at, false, "", "%s takes its size behind its types: %s[%s...]", e.text, e.text, strings.Repeat("Any, ", n))
+		}
+	}
+}
+
+func (p *parser) structType(e expr) *Type {
+	h := e.args[0]
+	if h.kind != '{' {
+		p.fail(h.at, false, "", "Struct takes {key => Type, ...}, not %s", p.source(h))
+	}
+	t := &Type{kind: KindStruct}
+	for _, kv := range h.pairs {
+		m := p.memberOf(kv)
+		if t.member(m.Key) != nil {
+			p.fail(kv.key.at, false, "", "the key %s is given twice", quote(m.Key))
+		}
+		t.members = append(t.members, m)
+	}
+	return t
+}
+
+// memberOf reads name => T, Optional[name] => T or NotUndef[name] => T.
+func (p *parser) memberOf(kv pair) Member {
+	key, m := kv.key, Member{Type: p.typeOf(kv.value)}
+	m.Optional = m.Type.mayBeUndef()
+	if key.kind == tokType && (key.text == "Optional" || key.text == "NotUndef") && len(key.args) == 1 {
+		m.Optional = key.text == "Optional"
+		key = key.args[0]
+	}
+	if key.kind != tokName && key.kind != tokString || key.text == "" || key.index {
+		p.fail(key.at, false, "", "%s is not a key: it is a word, Optional[word] or NotUndef[word]", p.source(key))
+	}
+	m.Key = key.text
+	return m
+}
+
+// literalOrType reads the content of an Optional or a NotUndef, where a word is the
+// type of that one string.
+func (p *parser) literalOrType(e expr) *Type {
+	if len(e.args) == 1 && !e.args[0].index && (e.args[0].kind == tokString || e.args[0].kind == tokName) {
+		return wrap(kindByName[e.text], newLiteral(e.args[0].text))
+	}
+	return p.holder(e)
+}
+
+func (p *parser) holder(e expr) *Type {
+	k := kindByName[strings.TrimPrefix(e.text, "::")]
+	if len(e.args) == 0 {
+		return bare[k]
+	}
+	return wrap(k, p.typeOf(e.args[0]))
+}
+
+func (p *parser) named(e expr) *Type {
+	return &Type{kind: kindByName[e.text], words: p.wordsOf(e, e.args)}
+}
+
+// resource reads Resource[type] and Resource[type, title].
+func (p *parser) resource(e expr) *Type {
+	first := e.args[0]
+	if first.kind == tokType {
+		first.kind = tokName
+	}
+	words := p.wordsOf(e, append([]expr{first}, e.args[1:]...))
+	if words[0] == "" {
+		p.notType(first)
+	}
+	words[0] = strings.ToLower(words[0])
+	return &Type{kind: KindResource, words: words}
+}
+
+// reference reads File and File[title].
+func (p *parser) reference(e expr, name string) *Type {
+	if len(e.args) > 1 {
+		p.fail(e.at, false, "", "%s takes one title", e.text)
+	}
+	return &Type{kind: KindResource, words: append([]string{name}, p.wordsOf(e, e.args)...)}
+}

@@ -1,0 +1,58 @@
+package puppettype
+
+import (
+	"cmp"
+	"math"
+	"time"
+)
+
+var compareInts = cmp.Compare[int64]
+
+func (p *parser) integer(e expr) *Type {
+	return ranged(&Type{kind: KindInteger, ints: spanOf(p, e, compareInts, p.whole)})
+}
+
+func (p *parser) float(e expr) *Type {
+	return ranged(&Type{kind: KindFloat, floats: spanOf(p, e, cmp.Compare, p.numberOf)})
+}
+
+// ranged returns the bare type where there is no bound.
+func ranged(t *Type) *Type {
+	if t.isBare() {
+		return bare[t.kind]
+	}
+	return t
+}
+
+func (p *parser) numberOf(e expr) float64 {
+	if e.kind != tokInt && e.kind != tokFloat {
+		p.fail(e.at, false, "", "%s is not a number", p.source(e))
+	}
+	return e.num
+}
+
+func (p *parser) timestamp(e expr) *Type {
+	return ranged(&Type{kind: KindTimestamp, times: spanOf(p, e, time.Time.Compare, p.moment)})
+}
+
+func (p *parser) moment(e expr) time.Time {
+	at, err := ParseTimestamp(p.textOf(e, "a time"))
+	return resultOf(p, e, at, err)
+}
+
+func (p *parser) timespan(e expr) *Type {
+	return ranged(&Type{kind: KindTimespan, ints: spanOf(p, e, compareInts, p.duration)})
+}
+
+// duration reads '1-02:03:04.5', or a number of seconds.
+func (p *parser) duration(e expr) int64 {
+	if e.kind == tokInt || e.kind == tokFloat {
+		ns := e.num * float64(time.Second)
+		if math.Abs(ns) >= 1<<63 {
+			p.fail(e.at, false, "", "%s seconds are more than 292 years", e.text)
+		}
+		return int64(ns)
+	}
+	d, err := ParseTimespan(p.textOf(e, "a length of time"))
+	return int64(resultOf(p, e, d, err))
+}

@@ -1,0 +1,69 @@
+// Package puppettype is the data type language of Puppet 4: a type is written as
+// text, Enum[present, absent] or Struct[{path => String[1]}], and is then a set of
+// values that can be checked, compared with other sets, and lowered to the
+// schema.Type from which the rest of the program lives.
+//
+// # How it is used
+//
+//	t, err := puppettype.Parse("Optional[Integer[0, 65535]]") // at registration; err is an *Error
+//	err = t.Check("apt_key.port", v)    // nil, or a *Mismatch with the words for users
+//	v, err = t.CleanText(name, "22")    // what was typed on a command line: "22" becomes 22
+//	st := t.Lower()                     // for decoding, pages, flags: everything that a schema.Type does
+//	v, err = t.Lift(name, plain)        // a plain value of st as a value of t, checked
+//	plain := puppettype.Plain(v)        // and back
+//
+// A field of a definition has t.Lower() as its type; what was decoded by it goes
+// through t.Lift, which refuses what a schema.Type cannot say (a Pattern, a Tuple).
+// What a provider's Get returns goes through t.Check, or t.CheckSecret when the
+// attribute is sensitive.
+//
+// # Laws
+//
+//   - A Type is immutable and safe for concurrent use. It is a set of values:
+//     t.Accepts(v) says whether v is in it.
+//   - t.Assignable(u) says that every value of u is one of t. It never says so
+//     wrongly; it may fail to see it. It is reflexive and transitive.
+//   - Infer(v) accepts v, unless v is or holds a NaN, which no Float takes.
+//   - Common(t, u) has both t and u assigned to it.
+//   - Parse(t.String()) equals t, for each t that Parse gave.
+//   - Every name that is no type is an error of Parse with the nearest one. So are a
+//     range upside down, a key given twice, and a pattern that cannot be compiled.
+//   - Parse is bounded: MaxText bytes, maxDepth levels, maxProgram steps of a pattern.
+//   - What is in a Sensitive, or goes through CheckSecret, is in no message.
+//   - Nothing here starts a goroutine, reads a file or looks at a clock.
+//   - Accepts does not allocate for a scalar.
+//
+// # Values
+//
+//	Undef        nil
+//	Default      Default{}
+//	Boolean      bool
+//	Integer      int64; every Go integer; *big.Int beyond
+//	Float        float64, float32
+//	String       string, and every Go type made of one
+//	Array        []any; every Go slice
+//	Hash         map[string]any; every Go map with text keys; Map where keys are no text
+//	Sensitive    Sensitive, schema.Secret
+//	Regexp       *Regexp
+//	Timestamp    time.Time
+//	Timespan     time.Duration
+//	SemVer       Version
+//	SemVerRange  *VersionRange
+//	Binary       []byte
+//	URI          URI
+//	Type         *Type
+//	Runtime      Symbol, and every other Go value
+//
+// # Where it departs from Puppet
+//
+// Deviations lists it case by case with the reasons. In short: a name that is no
+// type is refused at once; a subtype relation that Puppet claims and its own
+// checks contradict is not claimed; every refusal has a message.
+//
+// # Regular expressions
+//
+// A pattern is a search, ^ and $ are the ends of lines. What Ruby writes otherwise
+// than RE2 is translated (\Z, \h, \H, \R, (?<name>), [[:alpha:]], && in classes,
+// (?m), (?x), {,n}); look-around, back-references, atomic groups and possessive
+// repeats are refused by name.
+package puppettype

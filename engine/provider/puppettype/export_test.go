@@ -1,0 +1,4 @@
+package puppettype
+
+// Quote writes a string as a literal.
+var Quote = quote

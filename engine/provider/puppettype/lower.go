@@ -1,0 +1,234 @@
+package puppettype
+
+import (
+	"encoding/base64"
+	"math"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Lower returns the schema.Type that says as much of t as one can: what is left, Lift
+// checks. A union of kinds is KindAny; so is a number of either sort. What is
+// written as text (a Timestamp, a SemVer, a Binary) is a KindString, a Sensitive a secret.
+func (t *Type) Lower() *schema.Type {
+	st := t.normal().lower()
+	st.Name = t.String()
+	return st
+}
+
+func (t *Type) lower() *schema.Type {
+	switch t.kind {
+	case KindBoolean:
+		return &schema.Type{Kind: schema.KindBool}
+	case KindInteger:
+		return &schema.Type{Kind: schema.KindInt, Bits: 64, Min: t.ints.lo, Max: t.ints.hi}
+	case KindFloat:
+		return &schema.Type{Kind: schema.KindFloat, Bits: 64}
+	case KindTimespan:
+		st := &schema.Type{Kind: schema.KindDuration, Unit: "s", Min: t.ints.lo, Max: t.ints.hi}
+		if st.Min == nil {
+			st.Min = new(int64(math.MinInt64))
+		}
+		return st
+	case KindOptional:
+		return t.lowerOptional()
+	case KindSensitive:
+		return &schema.Type{Kind: schema.KindString, Secret: true}
+	case KindArray, KindTuple, KindHash, KindStruct:
+		return t.lowerCollection()
+	}
+	if t.inText() {
+		return t.lowerText()
+	}
+	return &schema.Type{Kind: schema.KindAny}
+}
+
+// inText reports whether every value of t is written as text.
+func (t *Type) inText() bool {
+	switch t.kind {
+	case KindString, KindEnum, KindPattern, KindRegexp, KindTimestamp, KindSemVer, KindSemVerRange, KindBinary, KindURI, KindType:
+		return true
+	case KindVariant:
+		return len(t.types) > 0 && each(t.types, func(alt *Type) bool { return texts.has(alt.kind) })
+	}
+	return false
+}
+
+func (t *Type) lowerText() *schema.Type {
+	st := &schema.Type{Kind: schema.KindString}
+	switch {
+	case t.kind == KindEnum && !t.fold:
+		st.Enum = t.words
+	case t.value != nil:
+		st.Enum = []string{*t.value}
+	case t.kind == KindString:
+		st.Min, st.Max = limits(t.size)
+	}
+	return st
+}
+
+// limits are the bounds of a length; those that say nothing are nil.
+func limits(s *Size) (lo, hi *int64) {
+	if s != nil && s.Min > 0 {
+		lo = &s.Min
+	}
+	if s != nil && s.Max != noLimit {
+		hi = &s.Max
+	}
+	return lo, hi
+}
+
+func (t *Type) lowerOptional() *schema.Type {
+	if t.elem == nil {
+		return &schema.Type{Kind: schema.KindAny, Optional: true}
+	}
+	st := t.elem.lower()
+	st.Optional = true
+	return st
+}
+
+func (t *Type) lowerCollection() *schema.Type {
+	size, _ := t.count()
+	lo, hi := limits(&size)
+	switch {
+	case t.kind == KindArray:
+		return &schema.Type{Kind: schema.KindList, Elem: t.elem.lower(), Min: lo, Max: hi}
+	case t.kind == KindTuple:
+		return &schema.Type{Kind: schema.KindList, Elem: variantOf(t.types...).lowerElem(), Min: lo, Max: hi}
+	case t.kind == KindHash && !stringType.assignable(t.key):
+		if t.key.kind == KindAny {
+			return &schema.Type{Kind: schema.KindMap, Elem: t.elem.lower(), Min: lo, Max: hi}
+		}
+		return &schema.Type{Kind: schema.KindAny}
+	case t.kind == KindHash:
+		return &schema.Type{Kind: schema.KindMap, Elem: t.elem.lower(), Min: lo, Max: hi}
+	}
+	st := &schema.Type{Kind: schema.KindStruct}
+	for _, m := range t.members {
+		st.Fields = append(st.Fields, &schema.Field{Key: m.Key, Type: m.Type.lower(), Required: !m.Optional})
+	}
+	return st
+}
+
+// lowerElem lowers what the elements of a Tuple may be.
+func (t *Type) lowerElem() *schema.Type { return t.normal().lower() }
+
+// Lift returns a plain value of t.Lower() as a value of t, checked: text becomes a
+// Timestamp, and so on. A secret that is to hold more than text is read as
+// CleanText does. The error is a *Mismatch.
+func (t *Type) Lift(subject string, v any) (any, error) {
+	v = t.lift(settle(v))
+	return v, t.Check(subject, v)
+}
+
+// lift converts what it can, and leaves alone what does not fit.
+func (t *Type) lift(v any) any {
+	switch t.kind {
+	case KindVariant:
+		return t.liftVariant(v)
+	case KindOptional, KindNotUndef:
+		return t.elem.orAny().lift(v)
+	}
+	switch v := v.(type) {
+	case []any:
+		return t.liftList(v)
+	case map[string]any:
+		return t.liftHash(v)
+	case string:
+		return t.liftText(v)
+	case schema.Secret:
+		return t.liftSecret(v)
+	case int64:
+		if t.kind == KindFloat {
+			return float64(v)
+		}
+	}
+	return v
+}
+
+func (t *Type) liftVariant(v any) any {
+	if t.accepts(v) {
+		return v
+	}
+	for _, alt := range t.types {
+		if read := settle(alt.lift(v)); alt.accepts(read) {
+			return read
+		}
+	}
+	return v
+}
+
+func (t *Type) liftList(list []any) any {
+	if !t.listed() {
+		return list
+	}
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = t.element(i).lift(settle(v))
+	}
+	return out
+}
+
+func (t *Type) liftHash(m map[string]any) any {
+	if !t.hashed() {
+		return m
+	}
+	out := make(map[string]any, len(m))
+	for key, v := range m {
+		elem := t.elem.orAny()
+		if member := t.member(key); member != nil {
+			elem = member.Type
+		}
+		out[key] = elem.lift(settle(v))
+	}
+	return out
+}
+
+// readers read the values that are written as text.
+var readers = map[Kind]func(string) (any, error){
+	KindTimestamp:   func(s string) (any, error) { return ParseTimestamp(s) },
+	KindTimespan:    func(s string) (any, error) { return ParseTimespan(s) },
+	KindSemVer:      func(s string) (any, error) { return ParseVersion(s) },
+	KindSemVerRange: func(s string) (any, error) { return ParseVersionRange(s) },
+	KindBinary:      func(s string) (any, error) { return base64.StdEncoding.DecodeString(s) },
+	KindURI:         func(s string) (any, error) { return URI(s), nil },
+	KindRegexp:      func(s string) (any, error) { return NewRegexp(trimSlashes(s)) },
+}
+
+func trimSlashes(s string) string {
+	if len(s) > 1 && s[0] == '/' && strings.HasSuffix(s, "/") {
+		return strings.ReplaceAll(s[1:len(s)-1], `\/`, "/")
+	}
+	return s
+}
+
+func (t *Type) liftText(s string) any {
+	switch t.kind {
+	case KindDefault:
+		if s == "default" {
+			return Default{}
+		}
+	case KindType:
+		if read, err := Parse(s); err == nil {
+			return read
+		}
+	}
+	if read := readers[t.kind]; read != nil {
+		if v, err := read(s); err == nil {
+			return v
+		}
+	}
+	return s
+}
+
+// liftSecret reads the text of a secret as what the Sensitive holds.
+func (t *Type) liftSecret(s schema.Secret) any {
+	if t.kind != KindSensitive || t.elem == nil || t.elem.accepts(s.Reveal()) {
+		return s
+	}
+	if v, err := t.elem.cleanText("", settle(t.elem.lift(s.Reveal()))); err == nil {
+		return NewSensitive(v)
+	}
+	return s
+}

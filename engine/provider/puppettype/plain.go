@@ -1,0 +1,78 @@
+package puppettype
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Plain returns a value as lowered types know it: the inverse of Lift. A Sensitive is a
+// schema.Secret of its text.
+func Plain(v any) any {
+	switch v := settle(v).(type) {
+	case []any:
+		return apply(v, Plain)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			out[key] = Plain(item)
+		}
+		return out
+	case Map:
+		return plainMap(v)
+	case time.Time:
+		return FormatTimestamp(v)
+	case []byte:
+		return base64.StdEncoding.EncodeToString(v)
+	case Sensitive:
+		return schema.NewSecret(plainText(Plain(v.Reveal())))
+	case Default:
+		return "default"
+	case URI:
+		return string(v)
+	case Symbol:
+		return string(v)
+	case interface{ String() string }:
+		return plainStringer(v)
+	default:
+		return v
+	}
+}
+
+// plainMap gives each key its text.
+func plainMap(m Map) any {
+	out := make(map[string]any, len(m))
+	for _, e := range m {
+		out[plainText(Plain(e.Key))] = Plain(e.Value)
+	}
+	return out
+}
+
+// plainText is a plain value as text.
+func plainText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case schema.Secret:
+		return v.Reveal()
+	}
+	return fmt.Sprint(v)
+}
+
+// plainStringer keeps what schema knows, and writes the rest.
+func plainStringer(v interface{ String() string }) any {
+	switch v := v.(type) {
+	case time.Duration, schema.Secret:
+		return v
+	case *big.Int:
+		if v.IsUint64() {
+			return v.Uint64()
+		}
+	}
+	return v.String()
+}

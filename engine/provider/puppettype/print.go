@@ -1,0 +1,292 @@
+package puppettype
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// String returns the canonical text of t: one blank after a comma, words of an Enum in
+// order, strings in single quotes. Parse reads it back.
+func (t *Type) String() string {
+	var p printer
+	p.typ(t)
+	return p.b.String()
+}
+
+type printer struct {
+	b    strings.Builder
+	open bool // the list in hand has an element
+}
+
+// list writes name, and what fill gives in brackets; nothing is no brackets.
+func (p *printer) list(name string, fill func()) {
+	outer := p.open
+	p.b.WriteString(name)
+	p.open = false
+	fill()
+	if p.open {
+		p.b.WriteByte(']')
+	}
+	p.open = outer
+}
+
+// next begins an element of the list in hand.
+func (p *printer) next() {
+	if p.open {
+		p.b.WriteString(", ")
+	} else {
+		p.b.WriteByte('[')
+	}
+	p.open = true
+}
+
+func (p *printer) item(s string) {
+	p.next()
+	p.b.WriteString(s)
+}
+
+func (p *printer) types(ts ...*Type) {
+	for _, t := range ts {
+		p.next()
+		p.typ(t)
+	}
+}
+
+func (p *printer) typ(t *Type) {
+	name := t.kind.String()
+	switch t.kind {
+	case KindResource:
+		p.resource(t)
+		return
+	case KindClass:
+		p.list(name, func() { p.items(t.words) })
+		return
+	}
+	p.list(name, func() { p.parameters(t) })
+}
+
+func (p *printer) items(words []string) {
+	for _, w := range words {
+		p.item(w)
+	}
+}
+
+func (p *printer) parameters(t *Type) {
+	switch t.kind {
+	case KindArray, KindHash:
+		p.collection(t)
+	case KindStruct:
+		p.members(t)
+	case KindVariant, KindTuple, KindCallable:
+		p.types(t.types...)
+		p.size(t.size)
+	case KindOptional, KindNotUndef, KindSensitive, KindType, KindIterable, KindInit:
+		p.inner(t)
+	case KindString, KindCollection:
+		p.size(t.size)
+	case KindRuntime:
+		p.runtime(t.words)
+	default:
+		p.scalar(t)
+	}
+}
+
+// scalar writes the parameters of what is no collection and holds no type.
+func (p *printer) scalar(t *Type) {
+	switch t.kind {
+	case KindBoolean:
+		if t.truth != nil {
+			p.item(strconv.FormatBool(*t.truth))
+		}
+	case KindInteger:
+		bounds(p, t.ints, func(n int64) string { return strconv.FormatInt(n, 10) })
+	case KindFloat:
+		bounds(p, t.floats, formatFloat)
+	case KindTimestamp:
+		bounds(p, t.times, func(at time.Time) string { return quote(FormatTimestamp(at)) })
+	case KindTimespan:
+		bounds(p, t.ints, func(n int64) string { return quote(FormatTimespan(time.Duration(n))) })
+	case KindEnum:
+		for _, w := range t.words {
+			p.item(quote(w))
+		}
+		if t.fold {
+			p.item("true")
+		}
+	case KindPattern, KindRegexp:
+		for _, re := range t.patterns {
+			p.item(re.String())
+		}
+	case KindSemVer:
+		for _, r := range t.versions {
+			p.item(quote(r.String()))
+		}
+	}
+}
+
+func bounds[T any](p *printer, s span[T], format func(T) string) {
+	if s.open() {
+		return
+	}
+	if s.lo == nil {
+		p.item("default")
+	} else {
+		p.item(format(*s.lo))
+	}
+	if s.hi != nil {
+		p.item(format(*s.hi))
+	}
+}
+
+func (p *printer) size(s *Size) {
+	if s == nil {
+		return
+	}
+	p.item(strconv.FormatInt(s.Min, 10))
+	if s.Max != noLimit {
+		p.item(strconv.FormatInt(s.Max, 10))
+	}
+}
+
+func (p *printer) collection(t *Type) {
+	switch {
+	case t.size.or().empty():
+		p.items([]string{"0", "0"})
+	case t.size == nil && t.elem.kind == KindAny && (t.key == nil || t.key.kind == KindAny):
+	case t.kind == KindHash:
+		p.types(t.key, t.elem)
+		p.size(t.size)
+	default:
+		p.types(t.elem)
+		p.size(t.size)
+	}
+}
+
+// inner writes the one type inside; a single string is its text.
+func (p *printer) inner(t *Type) {
+	switch {
+	case t.elem == nil:
+	case t.elem.value != nil && (t.kind == KindOptional || t.kind == KindNotUndef):
+		p.item(quote(*t.elem.value))
+	default:
+		p.types(t.elem)
+	}
+}
+
+func (p *printer) runtime(words []string) {
+	for i, w := range words {
+		if i > 0 {
+			w = quote(w)
+		}
+		p.item(w)
+	}
+}
+
+func (p *printer) members(t *Type) {
+	if len(t.members) == 0 {
+		return
+	}
+	p.next()
+	for i, m := range t.members {
+		p.b.WriteString([]string{"{", ", "}[min(i, 1)])
+		p.key(m)
+		p.b.WriteString(" => ")
+		p.typ(m.Type)
+	}
+	p.b.WriteByte('}')
+}
+
+// key writes the key of a member: a value that may be undef makes it optional by
+// itself.
+func (p *printer) key(m Member) {
+	undef := m.Type.mayBeUndef()
+	switch {
+	case m.Optional && !undef:
+		p.b.WriteString("Optional[" + quote(m.Key) + "]")
+	case !m.Optional && undef:
+		p.b.WriteString("NotUndef[" + quote(m.Key) + "]")
+	default:
+		p.b.WriteString(quote(m.Key))
+	}
+}
+
+func (p *printer) resource(t *Type) {
+	switch {
+	case len(t.words) == 0:
+		p.b.WriteString("Resource")
+	case !knownResources[t.words[0]]:
+		p.list("Resource", func() {
+			for _, w := range t.words {
+				p.item(quote(w))
+			}
+		})
+	default:
+		p.list(capitalized(t.words[0]), func() {
+			for _, title := range t.words[1:] {
+				p.item(quote(title))
+			}
+		})
+	}
+}
+
+func capitalized(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// formatFloat writes a float as Ruby does: always with a fraction.
+func formatFloat(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	}
+	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
+		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
+		if !strings.Contains(mantissa, ".") {
+			mantissa += ".0"
+		}
+		return mantissa + "e" + exponent
+	}
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+// quote writes a string as a Puppet literal.
+func quote(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\'' || r == '\\' || r == 0x7f }) {
+		return "'" + s + "'"
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(s) {
+		writeEscaped(&b, s[i])
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func writeEscaped(b *strings.Builder, c byte) {
+	switch c {
+	case '"', '\\', '$':
+		b.WriteByte('\\')
+		b.WriteByte(c)
+	case '\n':
+		b.WriteString(`\n`)
+	case '\r':
+		b.WriteString(`\r`)
+	case '\t':
+		b.WriteString(`\t`)
+	default:
+		if c >= ' ' && c != 0x7f {
+			b.WriteByte(c)
+			return
+		}
+		b.WriteString(`\u{` + strconv.FormatUint(uint64(c), 16) + `}`)
+	}
+}

@@ -1,0 +1,97 @@
+package puppettype
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+const (
+	// maxPattern bounds the text of a pattern, in bytes.
+	maxPattern = 16 << 10
+	// maxProgram bounds the steps of a compiled pattern.
+	maxProgram = 100_000
+)
+
+// Regexp is a regular expression in the notation of Ruby. It is immutable.
+type Regexp struct {
+	source string
+	re     *regexp.Regexp
+}
+
+// NewRegexp compiles a source, without slashes around it. The error names what Ruby
+// can do there and RE2 cannot.
+func NewRegexp(source string) (*Regexp, error) {
+	if len(source) > maxPattern {
+		return nil, fmt.Errorf("the regular expression is longer than %d bytes", maxPattern)
+	}
+	text, err := translate(source)
+	if err != nil {
+		return nil, fmt.Errorf("the regular expression /%s/ %w", shorten(source), err)
+	}
+	re, err := compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("the regular expression /%s/ is wrong: %w", shorten(source), err)
+	}
+	return &Regexp{source, re}, nil
+}
+
+func compile(text string) (*regexp.Regexp, error) {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, plainReason(err)
+	}
+	if steps(tree) > maxProgram {
+		return nil, fmt.Errorf("its repeats come to more than %d steps", maxProgram)
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, plainReason(err)
+	}
+	return re, nil
+}
+
+// plainReason leaves out what was made of the source.
+func plainReason(err error) error {
+	if e, ok := errors.AsType[*syntax.Error](err); ok {
+		return fmt.Errorf("%s at %q", e.Code, e.Expr)
+	}
+	return err
+}
+
+// steps estimates the length of a compiled pattern.
+func steps(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		n += steps(sub)
+		if n > maxProgram {
+			return n
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(1, re.Min, re.Max)
+	}
+	return n
+}
+
+// Match reports whether the expression is found anywhere in s.
+func (r *Regexp) Match(s string) bool { return r.re.MatchString(s) }
+
+// Compiled returns the expression as Go knows it, with the groups that the source
+// names.
+func (r *Regexp) Compiled() *regexp.Regexp { return r.re }
+
+// Source returns the text, without slashes.
+func (r *Regexp) Source() string { return r.source }
+
+// String returns the expression between slashes.
+func (r *Regexp) String() string {
+	return "/" + strings.ReplaceAll(r.source, "/", `\/`) + "/"
+}
+
+// Equal compares the sources.
+func (r *Regexp) Equal(o *Regexp) bool {
+	return r == o || r != nil && o != nil && r.source == o.source
+}

@@ -1,0 +1,248 @@
+package puppettype
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// tokenKind is the sort of a token; punctuation is its own character.
+type tokenKind rune
+
+const (
+	tokEnd  tokenKind = -iota - 1
+	tokName           // a, a::b; also true, false, default, undef
+	tokType           // Foo, Foo::Bar
+	tokString
+	tokInt
+	tokFloat
+	tokRegexp
+	tokArrow
+)
+
+// token is a word of a type's text.
+type token struct {
+	kind   tokenKind
+	text   string // of a name; what a string or a regular expression holds; else as it stands
+	num    float64
+	whole  int64
+	at     int  // where it begins, in bytes
+	end    int  // where it ends
+	spaced bool // a blank stands before it
+}
+
+// scanner cuts a text into tokens. Failures are panics with *Error, which Parse
+// catches.
+type scanner struct {
+	text string
+	pos  int
+}
+
+// fail ends the parsing with a finding at a place of the text.
+func (s *scanner) fail(at int, syntax bool, suggestion, format string, args ...any) {
+	before := s.text[:min(at, len(s.text))]
+	line := strings.Count(before, "\n")
+	col := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+	panic(&Error{Text: shorten(s.text), Syntax: syntax, Message: fmt.Sprintf(format, args...), Suggestion: suggestion, Line: line + 1, Col: col + 1})
+}
+
+func (s *scanner) rest() string { return s.text[s.pos:] }
+
+// blank skips blanks and comments.
+func (s *scanner) blank() {
+	for s.pos < len(s.text) {
+		switch c := s.text[s.pos]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			s.pos++
+		case c == '#':
+			s.skipPast("\n", len(s.text))
+		case strings.HasPrefix(s.rest(), "/*"):
+			s.skipPast("*/", -1)
+		default:
+			return
+		}
+	}
+}
+
+// skipPast goes behind the next mark; without one it goes to otherwise, or fails.
+func (s *scanner) skipPast(mark string, otherwise int) {
+	i := strings.Index(s.text[s.pos+1:], mark)
+	switch {
+	case i >= 0:
+		s.pos += 1 + i + len(mark)
+	case otherwise < 0:
+		s.fail(s.pos, true, "", "the comment has no end")
+	default:
+		s.pos = otherwise
+	}
+}
+
+func (s *scanner) next() token {
+	start := s.pos
+	s.blank()
+	t := token{at: s.pos, spaced: s.pos > start}
+	s.read(&t)
+	t.end = s.pos
+	return t
+}
+
+func (s *scanner) read(t *token) {
+	if s.pos == len(s.text) {
+		t.kind = tokEnd
+		return
+	}
+	switch c := s.text[s.pos]; {
+	case isLetter(c) || c == '_' || strings.HasPrefix(s.rest(), "::"):
+		s.word(t)
+	case isDigit(c) || c == '-' && s.pos+1 < len(s.text) && isDigit(s.text[s.pos+1]):
+		s.number(t)
+	case c == '\'' || c == '"':
+		s.quoted(t, c)
+	case c == '/':
+		s.regexp(t)
+	case strings.HasPrefix(s.rest(), "=>"):
+		t.kind, t.text = tokArrow, "=>"
+		s.pos += 2
+	default:
+		r, size := utf8.DecodeRuneInString(s.rest())
+		t.kind, t.text = tokenKind(r), s.text[s.pos:s.pos+size]
+		s.pos += size
+	}
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' }
+
+// word reads a name; the first letter of its last part says of what.
+func (s *scanner) word(t *token) {
+	start := s.pos
+	for s.pos < len(s.text) {
+		if strings.HasPrefix(s.rest(), "::") {
+			s.pos += 2
+		} else if isWord(s.text[s.pos]) {
+			s.pos++
+		} else {
+			break
+		}
+	}
+	t.kind, t.text = tokName, s.text[start:s.pos]
+	if first := strings.TrimPrefix(t.text, "::"); first != "" && 'A' <= first[0] && first[0] <= 'Z' {
+		t.kind = tokType
+	}
+}
+
+func (s *scanner) number(t *token) {
+	start := s.pos
+	s.pos++
+	for s.pos < len(s.text) && (isWord(s.text[s.pos]) || s.fraction() || s.exponentSign(start)) {
+		s.pos++
+	}
+	t.text = s.text[start:s.pos]
+	n, ok := parseNumber(t.text)
+	switch n := n.(type) {
+	case int64:
+		t.kind, t.whole, t.num = tokInt, n, float64(n)
+	case float64:
+		t.kind, t.num = tokFloat, n
+		ok = !math.IsInf(n, 0)
+	default:
+		ok = false
+	}
+	if !ok {
+		s.fail(start, true, "", "%s is no number of 64 bits", shorten(t.text))
+	}
+}
+
+func (s *scanner) fraction() bool {
+	return s.text[s.pos] == '.' && s.pos+1 < len(s.text) && isDigit(s.text[s.pos+1])
+}
+
+func (s *scanner) exponentSign(start int) bool {
+	c, before := s.text[s.pos], s.text[s.pos-1]
+	return (c == '-' || c == '+') && (before == 'e' || before == 'E') && !strings.HasPrefix(strings.ToLower(s.text[start:]), "0x")
+}
+
+// quoted reads a string in single or double quotes.
+func (s *scanner) quoted(t *token, mark byte) {
+	start := s.pos
+	var b strings.Builder
+	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != mark; s.pos++ {
+		c := s.text[s.pos]
+		switch {
+		case c == '\\' && s.pos+1 < len(s.text):
+			s.pos++
+			s.escape(&b, mark)
+		case c == '$' && mark == '"' && s.pos+1 < len(s.text) && (s.text[s.pos+1] == '{' || isWord(s.text[s.pos+1])):
+			s.fail(s.pos, false, "", "a type has no variables; write \\$ for a dollar")
+		default:
+			b.WriteByte(c)
+		}
+	}
+	if s.pos >= len(s.text) {
+		s.fail(start, true, "", "the string has no end")
+	}
+	s.pos++
+	t.kind, t.text = tokString, b.String()
+}
+
+var escapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 's': " ", '"': `"`, '\'': "'", '\\': `\`, '$': "$"}
+
+// escape writes what the escape at pos stands for; in single quotes only the quote
+// and the backslash are escaped.
+func (s *scanner) escape(b *strings.Builder, mark byte) {
+	c := s.text[s.pos]
+	switch {
+	case mark == '\'' && c != '\'' && c != '\\':
+		b.WriteByte('\\')
+		b.WriteByte(c)
+	case mark == '"' && c == 'u':
+		s.unicode(b)
+	case escapes[c] != "":
+		b.WriteString(escapes[c])
+	default:
+		b.WriteByte('\\')
+		b.WriteByte(c)
+	}
+}
+
+// unicode reads \u00e9 or \u{1f600}; pos is at the u.
+func (s *scanner) unicode(b *strings.Builder) {
+	digits, length := "", 0
+	if rest := s.text[s.pos+1:]; strings.HasPrefix(rest, "{") {
+		inner, _, ok := strings.Cut(rest[1:min(len(rest), 8)], "}")
+		if ok {
+			digits, length = inner, len(inner)+2
+		}
+	} else if len(rest) >= 4 {
+		digits, length = rest[:4], 4
+	}
+	n, err := strconv.ParseUint(digits, 16, 32)
+	if err != nil || !utf8.ValidRune(rune(n)) {
+		s.fail(s.pos-1, true, "", `\u is followed by four hexadecimal digits, or by up to six in {}`)
+	}
+	b.WriteRune(rune(n))
+	s.pos += length
+}
+
+// regexp reads /source/; an escaped slash is a slash.
+func (s *scanner) regexp(t *token) {
+	start := s.pos
+	var b strings.Builder
+	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '/' && s.text[s.pos] != '\n'; s.pos++ {
+		if s.text[s.pos] == '\\' && s.pos+1 < len(s.text) && s.text[s.pos+1] != '\n' {
+			s.pos++
+			if s.text[s.pos] != '/' {
+				b.WriteByte('\\')
+			}
+		}
+		b.WriteByte(s.text[s.pos])
+	}
+	if s.pos >= len(s.text) || s.text[s.pos] != '/' {
+		s.fail(start, true, "", "the regular expression has no end")
+	}
+	s.pos++
+	t.kind, t.text = tokRegexp, b.String()
+}

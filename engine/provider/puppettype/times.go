@@ -1,0 +1,103 @@
+package puppettype
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var timestampLayouts = []string{
+	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05 MST", "2006-01-02T15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05",
+	"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
+}
+
+// ParseTimestamp reads 2020-01-31, 2020-01-31T12:30:00.000 UTC and the like; a time
+// without a zone is in UTC, and of names of zones only UTC is known.
+func ParseTimestamp(s string) (time.Time, error) {
+	if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		return at.UTC(), nil
+	}
+	plain := strings.TrimSuffix(s, " UTC")
+	for _, layout := range timestampLayouts {
+		if at, err := time.Parse(layout, plain); err == nil && !strings.Contains(layout, "MST") {
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s is not a time; write it as 2020-01-31T12:30:00 UTC", quote(shorten(s)))
+}
+
+// FormatTimestamp writes a time as Puppet does.
+func FormatTimestamp(at time.Time) string {
+	return at.UTC().Format("2006-01-02T15:04:05.000000000 UTC")
+}
+
+const day = 24 * time.Hour
+
+// ParseTimespan reads days-hours:minutes:seconds.fraction, from the right: 90,
+// 1:30, 1-00:00:00.5.
+func ParseTimespan(s string) (time.Duration, error) {
+	if d, ok := parseTimespan(s); ok {
+		return d, nil
+	}
+	return 0, fmt.Errorf("%s is not a length of time; write it as 1-23:59:59.5", quote(shorten(s)))
+}
+
+func parseTimespan(s string) (time.Duration, bool) {
+	rest, negative := strings.CutPrefix(s, "-")
+	var total big.Int
+	days, rest2, ok := strings.Cut(rest, "-")
+	if ok {
+		rest = rest2
+		if !addUnits(&total, days, day) || strings.Count(rest, ":") != 2 {
+			return 0, false
+		}
+	}
+	rest, fraction, dotted := strings.Cut(rest, ".")
+	parts := strings.Split(rest, ":")
+	if len(parts) > 3 || dotted && !addFraction(&total, fraction) {
+		return 0, false
+	}
+	unit := time.Second
+	for i := len(parts) - 1; i >= 0; i-- {
+		if !addUnits(&total, parts[i], unit) {
+			return 0, false
+		}
+		unit *= 60
+	}
+	if negative {
+		total.Neg(&total)
+	}
+	return time.Duration(total.Int64()), total.IsInt64()
+}
+
+func addUnits(total *big.Int, digits string, unit time.Duration) bool {
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || digits[0] == '+' {
+		return false
+	}
+	total.Add(total, new(big.Int).Mul(big.NewInt(int64(n)), big.NewInt(int64(unit))))
+	return true
+}
+
+func addFraction(total *big.Int, digits string) bool {
+	if digits == "" || len(digits) > 9 {
+		return false
+	}
+	return addUnits(total, (digits + "000000000")[:9], time.Nanosecond)
+}
+
+// FormatTimespan writes a length of time as Puppet does: 1-23:59:59.5.
+func FormatTimespan(d time.Duration) string {
+	sign, n := "", uint64(d)
+	if d < 0 {
+		sign, n = "-", -n
+	}
+	ns, seconds := n%1e9, n/1e9
+	fraction := strings.TrimRight(fmt.Sprintf("%09d", ns), "0")
+	if fraction == "" {
+		fraction = "0"
+	}
+	return fmt.Sprintf("%s%d-%02d:%02d:%02d.%s", sign, seconds/86400, seconds/3600%24, seconds/60%60, seconds%60, fraction)
+}

@@ -1,0 +1,151 @@
+package puppettype
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"math/big"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Default is the value that is written as the word default.
+type Default struct{}
+
+// Symbol is a name that a Ruby program passes as such. Only Any and Runtime take
+// it; the symbols undef and default are the values of these names.
+type Symbol string
+
+// URI is a value of the type of that name.
+type URI string
+
+// Map is a Hash whose keys need not be text, in the order of the source. Keys are
+// not repeated.
+type Map []Entry
+
+// Entry is one entry of a Map.
+type Entry struct{ Key, Value any }
+
+// Sensitive wraps a value that must not be shown; it prints as schema.Redacted.
+type Sensitive struct{ value *any }
+
+// NewSensitive wraps v. Text is better a schema.Secret, which is the same to every
+// type here and known to the rest of the program.
+func NewSensitive(v any) Sensitive { return Sensitive{&v} }
+
+// Reveal returns what is wrapped. Who calls it must not show it.
+func (s Sensitive) Reveal() any {
+	if s.value == nil {
+		return nil
+	}
+	return *s.value
+}
+
+// String returns schema.Redacted.
+func (s Sensitive) String() string { return schema.Redacted }
+
+// Format prints it redacted under every verb.
+func (s Sensitive) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(schema.Redacted)) }
+
+// MarshalText writes schema.Redacted; it serves JSON and YAML too.
+func (s Sensitive) MarshalText() ([]byte, error) { return []byte(schema.Redacted), nil }
+
+// LogValue logs schema.Redacted.
+func (s Sensitive) LogValue() slog.Value { return slog.StringValue(schema.Redacted) }
+
+// revealed returns what a Sensitive or a Secret holds.
+func revealed(v any) (inner any, ok bool) {
+	switch v := v.(type) {
+	case Sensitive:
+		return v.Reveal(), true
+	case schema.Secret:
+		return v.Reveal(), true
+	}
+	return nil, false
+}
+
+// settle returns v as one of the Go types that the package works on. What is one
+// already is returned as it is, without allocation.
+func settle(v any) any {
+	switch v := v.(type) {
+	case nil, bool, int64, float64, string, []any, map[string]any, *big.Int, Default, Map, Sensitive, schema.Secret, *Regexp,
+		time.Time, time.Duration, Version, *VersionRange, []byte, URI, *Type:
+		return v
+	case Symbol:
+		return settleSymbol(v)
+	case uint64:
+		if v > math.MaxInt64 {
+			return new(big.Int).SetUint64(v)
+		}
+		return int64(v)
+	}
+	return settleOther(reflect.ValueOf(v))
+}
+
+func settleSymbol(s Symbol) any {
+	switch s {
+	case "undef":
+		return nil
+	case "default":
+		return Default{}
+	}
+	return s
+}
+
+// settleOther takes what providers in Go hand over beside the plain types.
+func settleOther(rv reflect.Value) any {
+	switch {
+	case rv.CanInt():
+		return rv.Int()
+	case rv.CanUint():
+		return settle(rv.Uint())
+	case rv.CanFloat():
+		return rv.Float()
+	}
+	switch rv.Kind() {
+	case reflect.Bool:
+		return rv.Bool()
+	case reflect.String:
+		return rv.String()
+	case reflect.Slice:
+		out := make([]any, rv.Len())
+		for i := range out {
+			out[i] = rv.Index(i).Interface()
+		}
+		return out
+	case reflect.Map:
+		return settleMap(rv)
+	}
+	return rv.Interface()
+}
+
+func settleMap(rv reflect.Value) any {
+	if rv.Type().Key().Kind() != reflect.String {
+		return rv.Interface()
+	}
+	out := make(map[string]any, rv.Len())
+	for it := rv.MapRange(); it.Next(); {
+		out[it.Key().String()] = it.Value().Interface()
+	}
+	return out
+}
+
+// entries returns what a hash holds, text keys in order; ok is false for what is
+// no hash. v is settled.
+func entries(v any) (es []Entry, ok bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		es = make([]Entry, 0, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			es = append(es, Entry{key, v[key]})
+		}
+		return es, true
+	case Map:
+		return v, true
+	}
+	return nil, false
+}
