@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,12 +30,36 @@ func lockState(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the state folder cannot be locked, name another one with --prefix: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := takeLock(f); err != nil {
 		defer f.Close()
 		return nil, lockError(dir, f, err)
 	}
 	_ = writePID(f)
 	return f, nil
+}
+
+// How long a lock is waited for whose owner is dead, and how often it is tried.
+const (
+	orphanWait  = time.Second
+	orphanEvery = 5 * time.Millisecond
+)
+
+// takeLock takes the lock, at once or not at all. Only where the process that it
+// belongs to is dead, it waits a little: killed while it started a command, it has
+// left the lock to that one, which lets go of it as soon as it runs.
+func takeLock(f *os.File) error {
+	for end := time.Now().Add(orphanWait); ; time.Sleep(orphanEvery) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || !isDead(readPID(f)) || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// isDead reports whether there is no such process.
+func isDead(pid string) bool {
+	n, err := strconv.Atoi(pid)
+	return err == nil && n > 0 && errors.Is(unix.Kill(n, 0), unix.ESRCH)
 }
 
 func lockError(dir string, f *os.File, err error) error {
@@ -56,7 +82,7 @@ func writePID(f *os.File) error {
 }
 
 func readPID(f *os.File) string {
-	buf, err := io.ReadAll(io.LimitReader(f, 32))
+	buf, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	pid := strings.TrimSpace(string(buf))
 	if err != nil || pid == "" || strings.Trim(pid, "0123456789") != "" {
 		return ""

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -211,6 +212,34 @@ func TestLock(t *testing.T) {
 	_ = again.Close()
 	if _, err := lockState(filepath.Join(dir, "missing")); err == nil || !strings.Contains(err.Error(), "--prefix") {
 		t.Errorf("a missing folder: %v", err)
+	}
+}
+
+// TestLockOfTheDead: a command that a killed process was just starting has the lock
+// for a moment more; who has noted a pid that lives, or none, is not waited for.
+func TestLockOfTheDead(t *testing.T) {
+	dir := t.TempDir()
+	const nobody = 1<<22 + 1 // above all pids
+	for _, pid := range []int{nobody, os.Getpid(), 0} {
+		held, err := lockState(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := held.WriteAt(fmt.Appendf(nil, "%-10d\n", pid), 0); err != nil {
+			t.Fatal(err)
+		}
+		gone := make(chan error, 1)
+		time.AfterFunc(10*orphanEvery, func() { gone <- held.Close() })
+		f, err := lockState(dir)
+		if pid == nobody && err != nil || pid != nobody && err == nil {
+			t.Errorf("pid %d: %v", pid, err)
+		}
+		if err == nil {
+			_ = f.Close()
+		}
+		if err := <-gone; err != nil {
+			t.Error(err)
+		}
 	}
 }
 
