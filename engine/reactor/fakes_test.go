@@ -272,6 +272,13 @@ func (s *memStore) Commit(ctx context.Context, ws []engine.Write) error {
 	return nil
 }
 
+// set makes Commit fail, or with nil no longer.
+func (s *memStore) set(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = err
+}
+
 // size returns how many intents and refreshes there are.
 func (s *memStore) size() int {
 	s.mu.Lock()

@@ -20,8 +20,8 @@ import (
 // The metamorphic law: whatever happens in whatever order, at the end the world is
 // as the last graph says, everything is ok, no refresh is owed and nothing is left
 // in the store. What may happen are drift, failures, pauses, swaps, lost, doubled
-// and late events, checks of any length that may ignore their end, and a wall clock
-// that jumps.
+// and late events, checks of any length that may ignore their end, a wall clock that
+// jumps, a store that fails, limits, semaphores and a budget that is used up.
 
 // relay is a fake that sends and receives.
 type relay struct {
@@ -60,6 +60,9 @@ type plan struct {
 	retry    []time.Duration
 	poll     []time.Duration
 	settle   []time.Duration
+	limit    []bool // to one run in two seconds
+	sema     []bool // all of these share one
+	budget   int    // changes in 10 s; 0 for no bound
 	stubborn []bool // its check ignores its end
 	parallel int
 	seed     uint64
@@ -73,6 +76,8 @@ func drawPlan(rt *rapid.T) *plan {
 	}
 	bools := func(name string) []bool { return rapid.SliceOfN(rapid.Bool(), p.n, p.n).Draw(rt, name) }
 	p.notify, p.wired, p.stubborn = bools("notify"), bools("wired"), bools("stubborn")
+	p.limit, p.sema = bools("limit"), bools("sema")
+	p.budget = rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(rt, "budget")
 	p.retry = many("delay", 0, time.Second, time.Minute)
 	p.poll = many("poll", 0, 0, 0, 7*time.Second)
 	p.settle = many("settle", 0, 0, 3*time.Second)
@@ -82,7 +87,7 @@ func drawPlan(rt *rapid.T) *plan {
 		return step{
 			what: rapid.SampledFrom([]string{
 				"drift", "drift", "storm", "break", "mend", "pause", "pause all", "resume", "resume all",
-				"swap", "swap", "jump", "watch ends", "sleep", "sleep",
+				"swap", "swap", "jump", "watch ends", "sleep", "sleep", "store fails", "store mends",
 			}).Draw(rt, "what"),
 			a: rapid.IntRange(0, p.n-1).Draw(rt, "a"),
 			b: rapid.IntRange(0, 1<<p.n-1).Draw(rt, "b"),
@@ -94,8 +99,8 @@ func drawPlan(rt *rapid.T) *plan {
 
 func (p *plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "n %d notify %v wired %v retry %v poll %v settle %v stubborn %v parallel %d seed %d\n",
-		p.n, p.notify, p.wired, p.retry, p.poll, p.settle, p.stubborn, p.parallel, p.seed)
+	fmt.Fprintf(&b, "n %d notify %v wired %v retry %v poll %v settle %v limit %v sema %v budget %d stubborn %v parallel %d seed %d\n",
+		p.n, p.notify, p.wired, p.retry, p.poll, p.settle, p.limit, p.sema, p.budget, p.stubborn, p.parallel, p.seed)
 	for _, s := range p.steps {
 		fmt.Fprintln(&b, s)
 	}
@@ -247,6 +252,12 @@ func (m *machine) graph(t testing.TB, bits, variant int) *decl {
 		s := &relay{fake: fake{w: w, watch: m.watch(i), check: m.check(i)}, Want: fmt.Sprint("want ", i, " ", variant)}
 		meta := s.MetaParams()
 		meta.Retry, meta.Delay, meta.Poll, meta.Settle = -1, p.retry[i]+time.Millisecond, p.poll[i], p.settle[i]
+		if p.limit[i] {
+			meta.Limit, meta.Burst = 0.5, 1
+		}
+		if p.sema[i] {
+			meta.Sema = []string{"one"}
+		}
 		var wires []string
 		if has(i-1) && p.wired[i-1] {
 			wires = append(wires, fmt.Sprintf("want=fake[%d].out", i-1))
@@ -285,7 +296,11 @@ func (m *machine) do(rg *rig, s step) {
 	}
 	m.mu.Unlock()
 	until := time.Now().Add(m.wall + s.d + time.Second)
-	switch s.what { // what is not in the graph is refused
+	switch s.what { // what is not in the graph, or cannot be recorded, is refused
+	case "store fails":
+		rg.store.set(errors.New("disk full"))
+	case "store mends":
+		rg.store.set(nil)
 	case "pause":
 		_ = rg.r.Pause(m.t.Context(), reactor.Pause{Resource: id, Until: until})
 	case "pause all":
@@ -313,10 +328,17 @@ func (m *machine) wants(variant int) []string {
 	return out
 }
 
+func (p *plan) bound() reactor.Budget {
+	if p.budget == 0 {
+		return reactor.Budget{}
+	}
+	return reactor.Budget{Most: p.budget, Within: 10 * time.Second}
+}
+
 func playPlan(t *testing.T, p *plan) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t, p)
-		rg := newRig(t, reactor.Options{Parallel: p.parallel, Sweep: -1, Wall: func() time.Time {
+		rg := newRig(t, reactor.Options{Parallel: p.parallel, Sweep: -1, MaxChanges: p.bound(), Wall: func() time.Time {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			return time.Now().Add(m.wall)
@@ -327,28 +349,37 @@ func playPlan(t *testing.T, p *plan) {
 		for _, s := range p.steps {
 			m.do(rg, s)
 		}
-		if err := rg.r.Resume(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		m.do(rg, step{what: "store mends"})
 		for i := range p.n {
 			m.do(rg, step{what: "mend", a: i})
 		}
 		rg.swap(m.graph(t, all, 99))
-		time.Sleep(time.Hour)
+		for range 60 { // a budget is used up more than once
+			if err := rg.r.Resume(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Minute)
+		}
 		synctest.Wait()
 		m.verify(rg, 99)
 	})
 }
 
 func (m *machine) verify(rg *rig, variant int) {
-	list, err := rg.r.Statuses(m.t.Context())
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	for _, s := range list {
-		if s.State != engine.StateOK && s.State != engine.StateRunning { // polled ones run now and then
-			m.t.Errorf("%s is %s: %v", s.Resource, s.State, s.Err)
+	for try := 0; ; try++ { // polled ones run now and then, and hold up what is below them
+		c, err := rg.r.Counts(m.t.Context())
+		if err != nil {
+			m.t.Fatal(err)
 		}
+		if c[engine.StateOK] == m.p.n {
+			break
+		}
+		if try == 100 {
+			text, _ := rg.r.Dump(m.t.Context())
+			m.t.Errorf("not everything is ok:\n%s", text)
+			break
+		}
+		time.Sleep(97 * time.Millisecond)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -365,8 +396,7 @@ func (m *machine) verify(rg *rig, variant int) {
 	}
 }
 
-// TestMetamorphic plays random transcripts. One that fails is shrunk, and printed
-// as it can be played by TestTranscriptsOfOldFailures.
+// TestMetamorphic plays random transcripts. One that fails is shrunk and printed.
 func TestMetamorphic(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)

@@ -3,6 +3,7 @@ package reactor
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -65,10 +66,8 @@ func (r *Reactor) checkRealized() {
 	if w == nil {
 		return
 	}
-	for _, v := range w.list {
-		if r.unrealized(v) {
-			return
-		}
+	if slices.ContainsFunc(w.list, r.unrealized) {
+		return
 	}
 	r.realizing = nil
 	close(w.done)

@@ -227,23 +227,19 @@ func (v *vertex) acted(done []pending) {
 	}
 }
 
-// forget deletes what the store keeps for a vertex that has left.
-func (r *Reactor) forget(v *vertex) error {
-	var writes []engine.Write
+// forget has what the store keeps for a vertex deleted, whose name has left.
+func (r *Reactor) forget(v *vertex) {
 	for _, p := range v.pending.all() {
-		writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(v.id)})
+		r.scribe.note(tableRefresh, p.key(v.id), nil)
 	}
 	if v.intent {
-		writes = append(writes, engine.Write{Table: tableIntent, Key: v.id})
+		r.scribe.note(tableIntent, v.id, nil)
 	}
 	if v.retries > 0 {
-		writes = append(writes, engine.Write{Table: tableRetry, Key: v.id})
+		r.scribe.note(tableRetry, v.id, nil)
 	}
 	for i := range v.recv {
-		writes = append(writes, engine.Write{Table: tableSeen, Key: seenKey(v.id, v.recv[i].Field)})
+		r.scribe.note(tableSeen, seenKey(v.id, v.recv[i].Field), nil)
 	}
-	if len(writes) == 0 {
-		return nil
-	}
-	return r.scribe.commit(context.WithoutCancel(r.ctx), writes)
+	v.pending, v.intent = nil, false
 }

@@ -18,6 +18,8 @@ const scribeEvery = time.Second
 // one, so there are at most as many as there are keys. One goroutine writes notes;
 // it is there only while there are some.
 //
+// What the store refuses is tried again, and given up at the end.
+//
 // A key has one writer at a time: a commit takes the place of the notes of its
 // keys, and waits for those that are being written.
 type scribe struct {
@@ -30,6 +32,7 @@ type scribe struct {
 	wrote   chan struct{}      // closed when it has; nil if it is not writing
 	active  bool               // the goroutine is there
 	ended   bool
+	refused bool // the last try, and that was said
 
 	hurry chan struct{} // closed at the end: do not wait any more
 	ctx   context.Context
@@ -69,6 +72,7 @@ func (s *scribe) supersede(writes []engine.Write) (wrote <-chan struct{}) {
 		k := noteKey{writes[i].Table, writes[i].Key}
 		delete(s.notes, k)
 		if _, under := s.writing[k]; under {
+			delete(s.writing, k) // it is not tried again
 			wrote = s.wrote
 		}
 	}
@@ -113,21 +117,36 @@ func (s *scribe) write() bool {
 		return false
 	}
 	notes, wrote := s.notes, make(chan struct{})
-	s.notes, s.writing, s.wrote = nil, notes, wrote
-	s.mu.Unlock()
 	writes := make([]engine.Write, 0, len(notes))
 	for k, v := range notes {
 		writes = append(writes, engine.Write{Table: k.table, Key: k.key, Value: v})
 	}
+	s.notes, s.writing, s.wrote = nil, notes, wrote
+	s.mu.Unlock()
 	err := s.store.Commit(s.ctx, writes)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.writing, s.wrote = nil, nil
 	close(wrote)
-	s.mu.Unlock()
-	if err != nil {
-		s.log.Warn("what should survive a restart cannot be written down", slog.Int("records", len(writes)), slog.Any("error", err))
+	if err != nil && !s.refused {
+		s.log.Warn("what should survive a restart cannot be written down; it is tried again", slog.Int("records", len(writes)), slog.Any("error", err))
 	}
+	s.refused = err != nil
+	if err == nil || s.ended {
+		return true
+	}
+	s.keep(notes)
 	return true
+}
+
+// keep takes back notes that could not be written, but for those that have been
+// superseded.
+func (s *scribe) keep(notes map[noteKey][]byte) {
+	later := s.notes
+	s.notes = notes
+	for k, v := range later {
+		s.notes[k] = v
+	}
 }
 
 // end writes what is left, and waits for it, after quit only a little.

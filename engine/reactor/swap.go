@@ -489,9 +489,5 @@ func (r *Reactor) depart(v *vertex, name bool) {
 			r.log.Warn("removing the state folder failed", slog.String("resource", v.id), slog.Any("error", err))
 		}
 	}
-	if err := r.forget(v); err == nil {
-		v.pending, v.intent = nil, false
-	} else {
-		r.log.Warn("forgetting the pending refreshes failed", slog.String("resource", v.id), slog.Any("error", err))
-	}
+	r.forget(v)
 }
