@@ -3,6 +3,7 @@ package reactor
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -144,9 +145,7 @@ func (s *scribe) write() bool {
 func (s *scribe) keep(notes map[noteKey][]byte) {
 	later := s.notes
 	s.notes = notes
-	for k, v := range later {
-		s.notes[k] = v
-	}
+	maps.Copy(s.notes, later)
 }
 
 // end writes what is left, and waits for it, after quit only a little.
