@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -29,7 +26,7 @@ func graphRows() []row {
 		{"4 dense layers of 50", clock, "10ms", func(*bench) result { return converge(layers(4, 50, 50), 10*time.Millisecond) }},
 		{"event on the last of a chain of 100,000", "event given to the scheduler, to its run done", "2µs", schedRow("EventChainEnd", 2*time.Microsecond)},
 		{"event on the root of a star of 1,000,000", "event given to the scheduler, to its run done", "2µs", schedRow("EventStarRoot", 2*time.Microsecond)},
-		{"100,000 held sources of one sink settling", "first source done, to the sink done", "50ms", schedRow("Funnel$", 50*time.Millisecond)},
+		{"100,000 held sources of one sink settling", "first source done, to the sink done", "50ms", schedRow("Funnel", 50*time.Millisecond)},
 		{"event beside a held root", "event called in Watch, to the start of CheckApply; 2,000 leaves, half below a root that runs", "p99 1ms", heldRoot},
 	}
 }
@@ -122,27 +119,6 @@ func converge(make func() *engine.Graph, limit time.Duration) result {
 		r.close()
 	}
 	return under(median(took), limit)
-}
-
-// schedRow reads a figure from the scheduler's own benchmark: the package is
-// internal to the reactor.
-func schedRow(name string, limit time.Duration) func(*bench) result {
-	return func(*bench) result {
-		cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^Benchmark"+name, "./engine/reactor/internal/sched")
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
-		if err != nil {
-			return result{Err: fmt.Sprintf("%v: %s%s", err, out, &stderr)}
-		}
-		m := regexp.MustCompile(`([0-9.]+) ns/op`).FindSubmatch(out)
-		if m == nil {
-			return result{Err: "no figure in " + string(out)}
-		}
-		ns, err := strconv.ParseFloat(string(m[1]), 64)
-		must(err)
-		return under(time.Duration(max(ns, 1)), limit)
-	}
 }
 
 // probe is a resource that tells when it runs, and whose events a test sends.

@@ -69,9 +69,16 @@ func main() {
 		return
 	}
 	if *only != "" {
+		r, err := rowNamed(*only)
+		if err != nil {
+			fail(err)
+		}
 		stop := profileTo(*profile)
-		child(*only, &bench{dir: *dir, binary: *binary, quick: *quick})
+		err = r.runIn(os.Stdout, bench{dir: *dir, binary: *binary, quick: *quick})
 		stop()
+		if err != nil {
+			fail(err)
+		}
 		return
 	}
 	out := io.Writer(os.Stdout)
@@ -164,17 +171,25 @@ func spawn(name, dir, binary string, quick bool) (res result) {
 	return res
 }
 
-func child(name string, b *bench) {
+func rowNamed(name string) (row, error) {
 	for _, r := range rows() {
-		if r.name != name {
-			continue
+		if r.name == name {
+			return r, nil
 		}
-		if err := json.NewEncoder(os.Stdout).Encode(guarded(r, b)); err != nil {
-			fail(err)
-		}
-		return
 	}
-	fail(fmt.Errorf("no row %q", name))
+	return row{}, fmt.Errorf("no row %q", name)
+}
+
+// runIn runs a row in this process, in a folder of its own below that of b, and
+// writes its result as JSON.
+func (r row) runIn(w io.Writer, b bench) error {
+	work, err := os.MkdirTemp(b.dir, "row-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	b.dir = work
+	return json.NewEncoder(w).Encode(guarded(r, &b))
 }
 
 func guarded(r row, b *bench) (res result) {

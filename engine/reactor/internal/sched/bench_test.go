@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -260,14 +261,25 @@ func heldMachine(tb testing.TB) *sched.Machine {
 }
 
 // BenchmarkHeld is one event after another beside 64 held vertices.
-func BenchmarkHeld(b *testing.B) {
-	m := heldMachine(b)
+func BenchmarkHeld(b *testing.B) { benchEvents(b, heldMachine(b), 100_000) }
+
+// BenchmarkQuiet is one event after another all over a graph on which nothing else
+// happens: its size must not show in what is looked at and started.
+func BenchmarkQuiet(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) { benchEvents(b, settled(b, random(n, 3*n)), n) })
+	}
+}
+
+// benchEvents is one event after another on random ones of n vertices, each timed
+// for itself, the clock included.
+func benchEvents(b *testing.B, m *sched.Machine, n int) {
 	r := rand.New(rand.NewPCG(8, 9))
 	const batch = 20_000
 	took := make([]time.Duration, 0, batch)
-	started := 0
+	started, looked := 0, m.Looked()
 	for b.Loop() {
-		v := sched.Vertex(r.IntN(100_000))
+		v := sched.Vertex(r.IntN(n))
 		from := time.Now()
 		m.Event(v)
 		started += drain(m)
@@ -276,9 +288,11 @@ func BenchmarkHeld(b *testing.B) {
 		}
 	}
 	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Nanoseconds()), "p50-ns")
 	b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds()), "p99-ns")
 	b.ReportMetric(float64(took[len(took)-1].Nanoseconds()), "max-ns")
 	b.ReportMetric(float64(started)/float64(b.N), "runs/event")
+	b.ReportMetric(float64(m.Looked()-looked)/float64(b.N), "looks/event")
 }
 
 // benchStorm is events all over a quiet graph with 16 runs in flight.
