@@ -11,6 +11,9 @@ import (
 // Engine is what runs the graph: *mgmt.Engine is one. Its methods wait for the
 // engine's loop, not for a resource, and end with their context.
 type Engine interface {
+	// Status returns the state of one vertex. The error is a
+	// *reactor.UnknownResourceError if it is not in the graph.
+	Status(ctx context.Context, resource string) (reactor.Status, error)
 	// Statuses returns the state of every vertex, in the order of the graph.
 	Statuses(context.Context) ([]reactor.Status, error)
 	// Counts returns the number of vertices by state.

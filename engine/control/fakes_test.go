@@ -44,6 +44,7 @@ type fakeEngine struct {
 	hang    bool // answer nothing before the end of the context
 	paused  []reactor.Pause
 	resumed []string
+	asked   []string  // whose Status was asked for; "*" for all
 	rec     *Recorder // told of pauses, as by the reactor
 }
 
@@ -62,7 +63,23 @@ func (f *fakeEngine) Statuses(ctx context.Context) ([]reactor.Status, error) {
 	err := f.ready(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.asked = append(f.asked, "*")
 	return f.list, err
+}
+
+func (f *fakeEngine) Status(ctx context.Context, id string) (reactor.Status, error) {
+	if err := f.ready(ctx); err != nil {
+		return reactor.Status{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, id)
+	for _, s := range f.list {
+		if s.Resource == id {
+			return s, nil
+		}
+	}
+	return reactor.Status{}, &reactor.UnknownResourceError{Resource: id}
 }
 
 func (f *fakeEngine) Counts(ctx context.Context) (c reactor.Counts, err error) {

@@ -136,6 +136,9 @@ func TestWhy(t *testing.T) {
 	r.rec.Ran(reactor.Run{Resource: "svc[web]", State: engine.StateOK, ID: 5})
 
 	w := into[Why](t, r, "/v1/why?resource=svc[web]")
+	if want := []string{"svc[web]"}; !slices.Equal(r.engine.asked, want) {
+		t.Errorf("for one resource %q were asked for", r.engine.asked)
+	}
 	if len(w.Runs) != 2 || w.Runs[0].Run != 5 || w.Runs[0].Outcome != OK || w.Status.State != "failed" {
 		t.Fatalf("%+v", w)
 	}

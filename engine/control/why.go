@@ -2,10 +2,12 @@ package control
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 // Why tells of the last runs of a resource, and of what led to them.
@@ -88,17 +90,15 @@ func newer(a, b *Event) bool {
 
 // statusOf returns how one vertex stands, nil where there is none.
 func (s *Server) statusOf(ctx context.Context, id string) (*Resource, error) {
-	list, err := s.opt.Engine.Statuses(ctx)
+	st, err := s.opt.Engine.Status(ctx, id)
+	if _, gone := errors.AsType[*reactor.UnknownResourceError](err); gone {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		if list[i].Resource == id {
-			out := resourceOf(&list[i])
-			return &out, nil
-		}
-	}
-	return nil, nil
+	out := resourceOf(&st)
+	return &out, nil
 }
 
 // chain looks up the runs that led to others.
