@@ -58,6 +58,17 @@ type ResUID interface {
 	IsReversed() bool // the one that matches comes before the one that asks
 }
 
+// ClashingRes says when it and another one would undo each other. It is asked when
+// a graph is loaded, before Init, about each other resource of which a UID has the
+// same type and hash as one of its own and matches it.
+type ClashingRes interface {
+	EdgeableRes
+	// Clashes says what the two want differently of the one thing that they are;
+	// nil if both can have their way. Both are valid; what one of them will receive
+	// is not there yet, but its Recv tells from whom.
+	Clashes(other Res) error
+}
+
 // GroupableRes can run others of its kind as its members: one owner remains in
 // the graph, and runs its members through Init.Child.
 type GroupableRes interface {
@@ -145,6 +156,7 @@ type Abilities struct {
 	Refreshable bool         `json:"refreshable"`
 	Recvable    bool         `json:"recvable"`
 	Edgeable    bool         `json:"edgeable"`
+	Clashing    bool         `json:"clashing"`
 	Groupable   bool         `json:"groupable"`
 	Batcher     bool         `json:"batcher"`
 	Reversible  bool         `json:"reversible"`
@@ -163,6 +175,7 @@ func AbilitiesOf(r Res) (Abilities, error) {
 	_, a.Refreshable = r.(RefreshableRes)
 	_, a.Recvable = r.(RecvableRes)
 	_, a.Edgeable = r.(EdgeableRes)
+	_, a.Clashing = r.(ClashingRes)
 	_, a.Groupable = r.(GroupableRes)
 	_, a.Batcher = r.(Batcher)
 	_, a.Reversible = r.(ReversibleRes)
@@ -199,7 +212,7 @@ func (a Abilities) Names() []string {
 		name string
 	}{
 		{a.Refreshable, "refreshable"}, {a.Sends != nil, "sendable"}, {a.Recvable, "recvable"},
-		{a.Edgeable, "edgeable"}, {a.Groupable, "groupable"}, {a.Batcher, "batcher"},
+		{a.Edgeable, "edgeable"}, {a.Clashing, "clashing"}, {a.Groupable, "groupable"}, {a.Batcher, "batcher"},
 		{a.Reversible, "reversible"}, {a.Readable, "readable"}, {a.Listable, "listable"},
 		{a.Shared, "shared"}, {a.Overlapping, "overlapping"}, {a.Collectable, "collectable"},
 	} {

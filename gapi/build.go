@@ -33,6 +33,8 @@ func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics
 	}
 	b.secrets()
 	b.each((*builder).validate)
+	b.each((*builder).claim)
+	b.clashes()
 	b.connect()
 	g := b.graph()
 	all := b.found.All()
@@ -81,6 +83,7 @@ type item struct {
 	res    engine.Res
 	bad    bool // the value could not be read: what follows from it is not looked at
 	wires  []engine.Wire
+	claims []claim // what it says that it is, until clashes has compared it
 }
 
 func newBuilder(reg *engine.Registry, d *Declared) *builder {

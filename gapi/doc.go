@@ -31,5 +31,8 @@
 //   - An error of Validate that begins with the key of a declared parameter (or
 //     carries its path, as schema.Diagnostics do) is placed at that parameter, any
 //     other at the resource.
+//   - Two resources that are one thing, as their UIDs say, and of which one says
+//     that they clash (engine.ClashingRes), are an error at the later one: each would
+//     undo what the other one does. One that only looks (noop) undoes nothing.
 //   - A parameter that refers to a resource (schema.Ref) must name one of the graph.
 package gapi

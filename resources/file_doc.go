@@ -37,6 +37,9 @@ package that has the path. ` + "`depend`" + ` says what else does.
 If something else is in the place, such as a folder where a file is wanted, that is an error unless ` + "`force: true`" + ` allows
 it to be replaced, with everything below it.
 
+Several resources may share one path, one for the content and one for the mode for instance. If they would undo each other, that is an
+error of the graph.
+
 ## Content
 
 ` + "`content`" + ` is the whole content. ` + "`source`" + ` is a file to copy, which is watched. ` + "`fragments`" + ` are files whose contents follow one
