@@ -181,8 +181,9 @@ func (r *Reactor) overBudget(v *vertex) {
 		r.afterHeld(v)
 		return
 	}
-	if !r.spent {
-		r.spent = true
+	if !r.usedUp {
+		r.usedUp = true
+		r.scribe.note(tableBudget, budgetEmpty, []byte{1})
 		r.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
 			slog.String("budget", r.purse.String()))
 	}
@@ -241,8 +242,7 @@ func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 			ended = append(ended, id)
 			r.unpause(id)
 		}
-		r.purse.refill()
-		r.spent = false
+		r.refill()
 		for _, v := range r.byIndex {
 			r.resumeOne(v)
 		}
@@ -264,8 +264,7 @@ func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 		r.resumeOne(v)
 	}
 	if !slices.ContainsFunc(r.byIndex, func(v *vertex) bool { return v.held != nil && v.held.Brake == BrakeBudget }) {
-		r.purse.unlatch() // nobody waits to be told any more
-		r.spent = false
+		r.unlatch()
 	}
 	return ended, nil
 }

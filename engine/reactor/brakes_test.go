@@ -477,3 +477,25 @@ func TestPauseRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestBudgetSurvives: who restarts the process has not said that more may change.
+func TestBudgetSurvives(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		store, w := &memStore{}, newWorld()
+		for i := range 3 {
+			rg := newRig(t, reactor.Options{Store: store, Wall: time.Now, MaxChanges: reactor.Budget{Most: 3, Within: time.Hour}})
+			d := newDecl(t)
+			for i := range 10 {
+				f, tick := drifting(w, same("wrong"))
+				defer close(tick)
+				d.add(fmt.Sprint("bad", i), f)
+			}
+			rg.swap(d)
+			if c, want := rg.rest(), 7; i > 0 && c[engine.StateHeld] != 10 || i == 0 && c[engine.StateHeld] != want {
+				t.Errorf("process %d: counts %v", i, c)
+			}
+			rg.close()
+			time.Sleep(time.Minute)
+		}
+	})
+}

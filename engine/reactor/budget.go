@@ -3,10 +3,8 @@ package reactor
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -85,77 +83,3 @@ func (b Budget) validate() error {
 
 // errHeld ends a run that wanted to change something and must not.
 var errHeld = errors.New("the change budget is used up")
-
-// purse counts the changes of a Budget. Runs take from it, on any goroutine.
-type purse struct {
-	Budget
-	mu    sync.Mutex
-	most  int     // at this moment
-	at    []int64 // when the changes within the time began, the oldest first
-	empty bool    // it was used up, and nobody has said to go on
-	fills uint64  // how often somebody has
-}
-
-// fit makes the bound right for a graph of n vertices.
-func (p *purse) fit(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.most = p.Most
-	if p.Share > 0 {
-		p.most = max(1, int(math.Ceil(p.Share*float64(n))))
-	}
-}
-
-// take asks for one change.
-func (p *purse) take(now int64) error {
-	if !p.on() {
-		return nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.at) > 0 && p.at[0] <= now-int64(p.Within) {
-		p.at = p.at[1:]
-	}
-	if p.empty || len(p.at) >= p.most {
-		p.empty = true
-		return errHeld
-	}
-	p.at = append(p.at, now)
-	return nil
-}
-
-// giveBack says that a change that was taken was none.
-func (p *purse) giveBack() {
-	if !p.on() {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.at); n > 0 {
-		p.at = p.at[:n-1]
-	}
-}
-
-// refill starts anew. It reports whether it had been used up.
-func (p *purse) refill() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	was := p.empty
-	p.at, p.empty = nil, false
-	p.fills++
-	return was
-}
-
-// refills counts how often it was filled again.
-func (p *purse) refills() uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.fills
-}
-
-// unlatch lets changes be made again as far as the time allows.
-func (p *purse) unlatch() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.empty = false
-}

@@ -380,7 +380,6 @@ func TestTriggersDuringAHeldRun(t *testing.T) {
 
 type batcher struct {
 	fake
-	w2 *world
 }
 
 func (b *batcher) GroupKey() string     { return "k" }

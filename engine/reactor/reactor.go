@@ -71,7 +71,7 @@ type Reactor struct {
 	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
 	realizing  *realizing           // the Swap that waits; nil for none
 	runs       uint64               // that were reported
-	spent      bool                 // the change budget, and that was said
+	usedUp     bool                 // the change budget, and that was said
 	alarms     alarms
 	active     int            // goroutines of vertices
 	workers    sync.WaitGroup // all of them

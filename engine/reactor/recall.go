@@ -54,6 +54,9 @@ func (r *Reactor) recall(ctx context.Context) error {
 	if err := r.undoing.recall(ctx); err != nil {
 		return err
 	}
+	if err := r.recallBudget(ctx); err != nil {
+		return err
+	}
 	return r.recallPauses(ctx)
 }
 

@@ -79,6 +79,7 @@ func (r *Reactor) intend(ctx context.Context, vs ...*vertex) error {
 		if v.job.notifies() && !v.intent {
 			writes = append(writes, engine.Write{Table: tableIntent, Key: v.id, Value: []byte{1}})
 		}
+		writes = r.spent(v, writes)
 	}
 	if len(writes) == 0 {
 		return nil

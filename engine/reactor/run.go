@@ -16,7 +16,7 @@ import (
 type job struct {
 	apply     bool
 	pass      bool         // it may change something whatever the budget says
-	took      bool         // it has taken from the budget; written by the run
+	spending  uint64       // the number of what it has taken from the budget; written by the run
 	refill    uint64       // when the budget refused it: how often that was filled again
 	broken    error        // it cannot be run
 	pending   []pending    // what it acts on, if it is refreshable
@@ -258,25 +258,6 @@ func (r *Reactor) prepare(ctx context.Context, vs ...*vertex) []error {
 		}
 	}
 	return errs
-}
-
-// take asks the budget for one change of v.
-func (r *Reactor) take(v *vertex) error {
-	if v.job.pass {
-		return nil
-	}
-	v.job.refill = r.purse.refills()
-	err := r.purse.take(r.now())
-	v.job.took = err == nil
-	return err
-}
-
-// untake gives it back: nothing was changed.
-func (r *Reactor) untake(v *vertex) {
-	if v.job.took {
-		v.job.took = false
-		r.purse.giveBack()
-	}
 }
 
 // errTimeout is the cause of a context that ended by the metaparameter timeout.

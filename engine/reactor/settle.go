@@ -36,7 +36,7 @@ func (r *Reactor) ran(v *vertex) {
 	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
 	// What fails again and again takes from the budget once.
-	v.charged = run.State == engine.StateFailed && (v.job.took || v.charged)
+	v.charged = run.State == engine.StateFailed && (v.job.spending > 0 || v.charged)
 	retry := r.retry(v, &run, o.err)
 	before := v.last
 	v.guardSent()
