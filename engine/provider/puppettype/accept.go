@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Accepts reports whether v is a value of t. It does not allocate for a scalar,
@@ -79,14 +81,23 @@ func (t *Type) holds(v any) bool {
 		return t.kind == KindRegexp && (len(t.patterns) == 0 || t.patterns[0].Equal(v))
 	case *Type:
 		return t.kind == KindType && (t.elem == nil || t.elem.Assignable(v))
-	}
-	if inner, ok := revealed(v); ok {
-		return t.kind == KindSensitive && (t.elem == nil || t.elem.Accepts(inner))
+	case schema.Secret:
+		return t.kind == KindSensitive && t.elem.orAny().acceptsText(v.Reveal())
+	case Sensitive:
+		return t.kind == KindSensitive && t.elem.orAny().Accepts(v.Reveal())
 	}
 	if t.kind == KindRuntime {
 		return t.assignable(infer(v))
 	}
 	return t.kind == kindOf(v)
+}
+
+// acceptsText is accepts for a string, which most types need not box.
+func (t *Type) acceptsText(s string) bool {
+	if texts.has(t.kind) {
+		return t.holdsText(s)
+	}
+	return t.accepts(s)
 }
 
 func (t *Type) holdsText(s string) bool {

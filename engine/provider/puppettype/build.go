@@ -84,13 +84,7 @@ func Names() []string {
 }
 
 // source returns the text of e.
-func (p *parser) source(e expr) string {
-	end := e.end
-	for _, a := range e.args {
-		end = max(end, a.end)
-	}
-	return shorten(p.text[e.at:end])
-}
+func (p *parser) source(e expr) string { return shorten(p.text[e.at:e.end]) }
 
 // notType fails because e stands where a type must.
 func (p *parser) notType(e expr) {

@@ -15,8 +15,12 @@ const (
 	emptyReason = "Puppet refuses without a word; a refusal says what was expected and what was found."
 	noValues    = "No value of an attribute can be of this type, so it is refused at registration."
 	oddSizes    = "Puppet takes numbers in place of types for types that nobody means; they are refused at registration."
+	beyondRE2   = "RE2 has no look-around, back-references, atomic groups and possessive repeats; they are refused at registration."
 	bareAccepts = "The bare type accepts none of these values, so it cannot be assigned the type that has them."
 )
+
+// re2Cannot finds what translate refuses.
+const re2Cannot = `/.*(\(\?(<?[=!]|[>~(])|\\[1-9kgXG]|[*+?]\+).*/`
 
 // Deviations returns all of them, for the tests and for the page that lists them.
 func Deviations() []Deviation {
@@ -28,6 +32,9 @@ func Deviations() []Deviation {
 		{File: "datatypes_parse", Case: `^Tuple\[(a|1,2)\]$`, Reason: oddSizes},
 		{File: "datatypes_parse", Case: `^(Array|Hash)\[ *\d|=> *\d`, Unseen: true, Reason: oddSizes},
 		{File: "datatypes_instance", Case: `^(Array|Hash)\[ *\d`, Reason: oddSizes},
+		{File: "datatypes_parse", Case: re2Cannot, Unseen: true, Reason: beyondRE2},
+		{File: "datatypes_instance", Case: re2Cannot, Unseen: true, Reason: beyondRE2},
+		{File: "munge", Case: re2Cannot, Unseen: true, Reason: beyondRE2},
 		{File: "datatypes_instance", Puppet: `^refused: $`, Reason: emptyReason},
 		{File: "munge", Puppet: `^refused: $`, Unseen: true, Reason: emptyReason},
 		{File: "datatypes_instance", Case: `Sensitive\[.*\[`, Puppet: `^accepted$`,

@@ -2,7 +2,6 @@ package puppettype
 
 import (
 	"encoding/base64"
-	"math"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -10,7 +9,8 @@ import (
 
 // Lower returns the schema.Type that says as much of t as one can: what is left, Lift
 // checks. A union of kinds is KindAny; so is a number of either sort. What is
-// written as text (a Timestamp, a SemVer, a Binary) is a KindString, a Sensitive a secret.
+// written as text (a Timestamp, a SemVer, a Binary) is a KindString, a Sensitive a
+// secret. Integers have 64 bits; a Timespan is below 0 only where its own bound says so.
 func (t *Type) Lower() *schema.Type {
 	st := t.normal().lower()
 	st.Name = t.String()
@@ -26,11 +26,7 @@ func (t *Type) lower() *schema.Type {
 	case KindFloat:
 		return &schema.Type{Kind: schema.KindFloat, Bits: 64}
 	case KindTimespan:
-		st := &schema.Type{Kind: schema.KindDuration, Unit: "s", Min: t.ints.lo, Max: t.ints.hi}
-		if st.Min == nil {
-			st.Min = new(int64(math.MinInt64))
-		}
-		return st
+		return &schema.Type{Kind: schema.KindDuration, Unit: "s", Min: t.ints.lo, Max: t.ints.hi}
 	case KindOptional:
 		return t.lowerOptional()
 	case KindSensitive:

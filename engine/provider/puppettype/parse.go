@@ -39,6 +39,7 @@ func MustParse(text string) *Type {
 type parser struct {
 	scanner
 	tok   token
+	last  int // where the token before ends
 	depth int
 }
 
@@ -76,7 +77,7 @@ func (p *parser) parse() *Type {
 	return p.typeOf(e)
 }
 
-func (p *parser) advance() { p.tok = p.next() }
+func (p *parser) advance() { p.last, p.tok = p.tok.end, p.next() }
 
 // unexpected fails at the token in hand.
 func (p *parser) unexpected() {
@@ -126,6 +127,7 @@ func (p *parser) operand() expr {
 	default:
 		p.unexpected()
 	}
+	e.end = p.last
 	return e
 }
 

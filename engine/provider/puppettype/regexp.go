@@ -12,7 +12,7 @@ const (
 	// maxPattern bounds the text of a pattern, in bytes.
 	maxPattern = 16 << 10
 	// maxProgram bounds the steps of a compiled pattern.
-	maxProgram = 100_000
+	maxProgram = 20_000
 )
 
 // Regexp is a regular expression in the notation of Ruby. It is immutable.
@@ -56,14 +56,17 @@ func compile(text string) (*regexp.Regexp, error) {
 // plainReason leaves out what was made of the source.
 func plainReason(err error) error {
 	if e, ok := errors.AsType[*syntax.Error](err); ok {
-		return fmt.Errorf("%s at %q", e.Code, e.Expr)
+		return fmt.Errorf("%s at %q", e.Code, strings.TrimPrefix(e.Expr, "(?m)"))
 	}
 	return err
 }
 
 // steps estimates the length of a compiled pattern.
 func steps(re *syntax.Regexp) int {
-	n := 1 + len(re.Rune)
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
 	for _, sub := range re.Sub {
 		n += steps(sub)
 		if n > maxProgram {

@@ -262,7 +262,7 @@ func (t *translator) escape() error {
 		return errors.New("ends with a backslash")
 	}
 	switch c := t.src[t.pos+1]; {
-	case '1' <= c && c <= '9', c == 'k':
+	case '1' <= c && c <= '9' && !octal(t.rest()), c == 'k':
 		return refused("a back-reference")
 	case c == 'g':
 		return refused("a call of a group")
@@ -284,6 +284,12 @@ func (t *translator) escape() error {
 	}
 	t.emit(length, set.outside())
 	return nil
+}
+
+// octal reports whether an escape by number has two octal digits: such a number is
+// of a character, not of a group.
+func octal(s string) bool {
+	return len(s) > 2 && '0' <= s[1] && s[1] <= '7' && '0' <= s[2] && s[2] <= '7'
 }
 
 // anchors are the escapes that stand for a place.

@@ -5,12 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/big"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -218,10 +218,24 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func value[T any](t *testing.T, v T, err error) T {
-	t.Helper()
-	must(t, err)
+// noValue is the panic of a value that this package cannot make.
+type noValue struct{ error }
+
+func value[T any](v T, err error) T {
+	if err != nil {
+		panic(noValue{err})
+	}
 	return v
+}
+
+// outcome runs one case; a value that cannot be made is an outcome too.
+func outcome(t *testing.T, r runner, v vector) (puppet, ours string) {
+	defer func() {
+		if e, ok := recover().(noValue); ok {
+			puppet, ours = "a value", "no value: "+e.Error()
+		}
+	}()
+	return r.run(t, v)
 }
 
 func tagged(t *testing.T, tag string, v any) any {
@@ -242,7 +256,7 @@ func tagged(t *testing.T, tag string, v any) any {
 	case "map":
 		return pairs(t, v)
 	case "float":
-		return map[string]float64{"1.0": 1, "0.0": 0, "nan": math.NaN(), "inf": math.Inf(1), "-inf": math.Inf(-1)}[s]
+		return value(strconv.ParseFloat(s, 64))
 	}
 	return parsed(t, tag, s)
 }
@@ -250,26 +264,19 @@ func tagged(t *testing.T, tag string, v any) any {
 func parsed(t *testing.T, tag, s string) any {
 	switch tag {
 	case "regexp":
-		re, err := puppettype.NewRegexp(s)
-		return value(t, re, err)
+		return value(puppettype.NewRegexp(s))
 	case "timestamp":
-		at, err := puppettype.ParseTimestamp(s)
-		return value(t, at, err)
+		return value(puppettype.ParseTimestamp(s))
 	case "timespan":
-		d, err := puppettype.ParseTimespan(s)
-		return value(t, d, err)
+		return value(puppettype.ParseTimespan(s))
 	case "semver":
-		v, err := puppettype.ParseVersion(s)
-		return value(t, v, err)
+		return value(puppettype.ParseVersion(s))
 	case "semverrange":
-		r, err := puppettype.ParseVersionRange(s)
-		return value(t, r, err)
+		return value(puppettype.ParseVersionRange(s))
 	case "binary":
-		b, err := base64.StdEncoding.DecodeString(s)
-		return value(t, b, err)
+		return value(base64.StdEncoding.DecodeString(s))
 	case "type":
-		ty, err := puppettype.Parse(s)
-		return value(t, ty, err)
+		return value(puppettype.Parse(s))
 	}
 	t.Fatalf("unknown tag %q", tag)
 	return nil
@@ -325,21 +332,47 @@ func TestVectors(t *testing.T) {
 	golden(t, "testdata/deviations.txt", listing.String())
 }
 
-func runFile(t *testing.T, path string, r runner, d *deviating, listing *strings.Builder) {
+// readVectors reads a file of cases; one that is missing or empty is an error.
+func readVectors(path string) ([]vector, error) {
 	data, err := os.ReadFile(path)
-	must(t, err)
+	if err != nil {
+		return nil, err
+	}
 	var file struct {
 		Count   int      `json:"count"`
 		Vectors []vector `json:"vectors"`
 	}
-	must(t, json.Unmarshal(data, &file))
-	if len(file.Vectors) == 0 || file.Count != len(file.Vectors) {
-		t.Fatalf("%s: holds %d cases and says %d", path, len(file.Vectors), file.Count)
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if len(file.Vectors) == 0 || file.Count != len(file.Vectors) {
+		return nil, fmt.Errorf("%s: holds %d cases and says %d", path, len(file.Vectors), file.Count)
+	}
+	return file.Vectors, nil
+}
+
+// TestVectorsMustBeThere holds that nothing passes for want of cases.
+func TestVectorsMustBeThere(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"none": `{"count": 0, "vectors": []}`, "fewer": `{"count": 2, "vectors": [{}]}`, "broken": `{`} {
+		path := filepath.Join(dir, name)
+		must(t, os.WriteFile(path, []byte(text), 0o600))
+		if _, err := readVectors(path); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := readVectors(filepath.Join(dir, "missing")); err == nil {
+		t.Error("a missing file is no error")
+	}
+}
+
+func runFile(t *testing.T, path string, r runner, d *deviating, listing *strings.Builder) {
+	vectors, err := readVectors(path)
+	must(t, err)
 	match, deviate := 0, 0
-	for _, v := range file.Vectors {
+	for _, v := range vectors {
 		key := r.key(v)
-		puppet, ours := r.run(t, v)
+		puppet, ours := outcome(t, r, v)
 		if puppet == ours {
 			match++
 			continue

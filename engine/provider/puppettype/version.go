@@ -196,7 +196,7 @@ func parseComparator(s string) (stretch, bool) {
 	case ">=":
 		p.to = nil
 	case "<":
-		p = stretch{zero, &p.from}
+		p = stretch{zero, new(p.from)}
 	case "<=":
 		p.from = zero
 	case "~", "~>":

@@ -1,0 +1,138 @@
+package puppettype_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+func TestLower(t *testing.T) {
+	for text, want := range map[string]string{
+		"Any":                            "any value",
+		"Boolean[true]":                  "true or false",
+		"Integer[0, 65535]":              "a whole number from 0 to 65535",
+		"Float[0.5]":                     "a number",
+		"Numeric":                        "any value",
+		"String[1, 5]":                   "text of 1 to 5 characters",
+		"Enum[b, a]":                     "one of a, b",
+		"Enum[a, true]":                  "text",
+		"Pattern[/a/]":                   "text",
+		"Optional[String]":               "text or null",
+		"Optional['on']":                 "one of on or null",
+		"Variant[Undef, Integer[1]]":     "a whole number of at least 1 or null",
+		"Variant[Enum[a], Enum[b]]":      "one of a, b",
+		"Variant[Enum[a], Pattern[/b/]]": "text",
+		"Variant[Integer, String]":       "any value",
+		"NotUndef[Optional[Integer]]":    "a whole number",
+		"NotUndef":                       "any value",
+		"Array[String, 1]":               "a list of text of at least 1 element",
+		"Tuple[Integer, Integer]":        "a list of whole numbers of 2 to 2 elements",
+		"Tuple[Integer, String]":         "a list of 2 to 2 elements",
+		"Hash[String, Integer]":          "a map of whole numbers",
+		"Hash":                           "a map",
+		"Hash[Integer, String]":          "any value",
+		"Struct[{a => Integer}]":         "a map with the keys a",
+		"Sensitive[Integer]":             "secret text",
+		"Timespan":                       "a length of time such as 500ms or 1h30m",
+		"Timestamp":                      "text",
+		"SemVer":                         "text",
+		"Data":                           "any value",
+	} {
+		st := puppettype.MustParse(text).Lower()
+		if st.String() != want {
+			t.Errorf("%s: %s, not %s", text, st, want)
+		}
+	}
+	st := puppettype.MustParse("Struct[{a => Integer, Optional[b] => String, c => Optional[String]}]").Lower()
+	var got []bool
+	for _, f := range st.Fields {
+		got = append(got, f.Required, f.Type.Optional)
+	}
+	if diff := cmp.Diff([]bool{true, false, false, false, false, true}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestDecodeAndLift goes the way of an attribute: a node, a plain value, a value.
+func TestDecodeAndLift(t *testing.T) {
+	at := time.Date(2020, 1, 31, 0, 0, 0, 0, time.UTC)
+	tests := []struct {
+		text  string
+		plain any
+		want  any
+	}{
+		{"Integer", 5, int64(5)},
+		{"Float", 5, 5.0},
+		{"Optional[Float]", nil, nil},
+		{"Timestamp", "2020-01-31", at},
+		{"Array[Optional[Timestamp]]", []any{"2020-01-31", nil}, []any{at, nil}},
+		{"Variant[Integer, Timestamp]", "2020-01-31", at},
+		{"Variant[String, Timestamp]", "2020-01-31", "2020-01-31"},
+		{"Tuple[Timestamp, Integer]", []any{"2020-01-31", 1}, []any{at, int64(1)}},
+		{"Struct[{a => Binary, Optional[b] => SemVer}]", map[string]any{"a": "aGk=", "b": "1.2.3"},
+			map[string]any{"a": []byte("hi"), "b": puppettype.Version{Major: 1, Minor: 2, Patch: 3}}},
+		{"Hash[String, URI]", map[string]any{"a": "http://x/"}, map[string]any{"a": puppettype.URI("http://x/")}},
+		{"Timespan", "90s", 90 * time.Second},
+		{"Default", "default", puppettype.Default{}},
+		{"Hash[String, Variant[Integer, Array[Integer]]]", map[string]any{"a": []any{1}}, map[string]any{"a": []any{int64(1)}}},
+	}
+	for _, tt := range tests {
+		ty := puppettype.MustParse(tt.text)
+		n, err := schema.NodeOf(tt.plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, ds := schema.Value(ty.Lower(), n)
+		if len(ds) > 0 {
+			t.Errorf("%s: %v", tt.text, ds)
+			continue
+		}
+		got, err := ty.Lift("k.a", plain)
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", tt.text, err, diff)
+		}
+		if back, err := ty.Lift("k.a", puppettype.Plain(got)); err != nil || !cmp.Equal(back, got) {
+			t.Errorf("%s: back from %#v: %#v, %v", tt.text, puppettype.Plain(got), back, err)
+		}
+	}
+}
+
+func TestLiftRefuses(t *testing.T) {
+	for text, plain := range map[string]any{
+		"Pattern[/a/]":                   "b",
+		"Timestamp":                      "soon",
+		"Tuple[Integer, String]":         []any{"a", int64(1)},
+		"Variant[Integer[1], Timestamp]": "x",
+		"Binary":                         "%",
+		"SemVer['1.x']":                  "2.0.0",
+		"Regexp":                         "(?=a)",
+		"Type":                           "Strin",
+		"NotUndef":                       nil,
+		"Integer":                        "5",
+	} {
+		if v, err := puppettype.MustParse(text).Lift("k.a", plain); err == nil {
+			t.Errorf("%s lifts %v to %v", text, plain, v)
+		}
+	}
+}
+
+func TestLiftSecrets(t *testing.T) {
+	v, err := puppettype.MustParse("Sensitive[Integer[1, 9]]").Lift("k.a", schema.NewSecret("5"))
+	if s, ok := v.(puppettype.Sensitive); err != nil || !ok || s.Reveal() != int64(5) {
+		t.Errorf("%v, %v", v, err)
+	}
+	if got, ok := puppettype.Plain(v).(schema.Secret); !ok || got.Reveal() != "5" {
+		t.Errorf("%v", got)
+	}
+	if _, err := puppettype.MustParse("Sensitive[Integer[1, 9]]").Lift("k.a", schema.NewSecret("77")); err == nil {
+		t.Error("77 is lifted")
+	}
+	v, err = puppettype.MustParse("Optional[Sensitive[String[1]]]").Lift("k.a", schema.NewSecret("x"))
+	if s, ok := v.(schema.Secret); err != nil || !ok || s.Reveal() != "x" {
+		t.Errorf("%v, %v", v, err)
+	}
+}

@@ -1,0 +1,131 @@
+package puppettype_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+)
+
+// TestRegexpIsRuby holds sources against what Ruby finds. A text that ends in ! is
+// one in which nothing is found.
+func TestRegexpIsRuby(t *testing.T) {
+	tests := []struct{ source, texts string }{
+		{`b`, "abc|b|ac!"},
+		{`^b$`, "b|a\nb\nc|ab!"},
+		{`\Ab\z`, "b|b\n!|a\nb!"},
+		{`\Ab\Z`, "b|b\n|b\n\n!"},
+		{`a\Z|b`, "a|b|ac!"},
+		{`\A\h+\z`, "0fF|g!"},
+		{`\A\H\z`, "g|f!"},
+		{`\A[\h_]+\z`, "a_F|g!"},
+		{`\A[\H]\z`, "g|-|a!"},
+		{`\A[^\h]\z`, "g|a!"},
+		{`\A\s\z`, "\v| |a!"},
+		{`\A\S+\z`, "aé|\v!"},
+		{`\A\d\z`, "5|٣!"},
+		{`\A\w\z`, "_|é!"},
+		{`(?<year>\d+)-(?<year>\d+)`, "1-2"},
+		{`(?<naïve>a)`, "a"},
+		{`(?'q'a)b`, "ab"},
+		{`\Aa.b\z`, "axb|a\nb!"},
+		{`(?m)\Aa.b\z`, "axb|a\nb"},
+		{`(?m:a.)b.`, "a\nbx|a\nb\n!"},
+		{`(?i)\Aabc\z`, "aBc|abd!"},
+		{`a(?i)b(?-i)c`, "aBc|abC!|Abc!"},
+		{`(?i-m:b)c`, "Bc|BC!"},
+		{`(?x) a b # and
+c`, "abc|a b!"},
+		{`(?x: a \ b ) c`, "a b c|ab c!"},
+		{`\Aa{,2}\z`, "|a|aa|aaa!"},
+		{`\Aa{1,2}+\z`, "aaaaa|!"},
+		{`\A(?:ab){2}?\z`, "|abab|ab!"},
+		{`\A(ab){1,2}?\z`, "ab|abab|!"},
+		{`a{x}`, "a{x}|a!"},
+		{`\A[a-z&&[^aeiou]]+\z`, "bcd|a!"},
+		{`\A[a-c[x-z]]+\z`, "ax|d!"},
+		{`\A[[:alpha:]]+\z`, "aé|1!"},
+		{`\A[[:^alpha:]_]+\z`, "1_|a!"},
+		{`\A[^[:space:]]+\z`, "ab|a b!"},
+		{`\A\p{Alpha}\P{L}\p{^L}\p{Greek}\z`, "a11λ|aa1λ!"},
+		{`\A[\p{Lu}\d]\z`, "É|5|é!"},
+		{`\A[]a]\z`, "]|a"},
+		{`\A[a\-c]\z`, "-|a|b!"},
+		{`\A[a-]\z`, "-|b!"},
+		{`\A[\b]\z`, "\b"},
+		{`\bfoo\b`, "a foo b|afoo!"},
+		{`\u00e9\u{e8}\x41\101\e\cA\0`, "éèAA\x1b\x01\x00"},
+		{`\A\R\z`, "\r\n|\n|a!"},
+		{`foo\Kbar`, "foobar|bar!"},
+		{`\/\-\_\:\é\y`, "/-_:éy"},
+		{`a(?#not seen)b`, "ab"},
+		{`[^&]&[^&]`, "a&b|&&!"},
+		{`\A[[a-f]&&[d-z]&&[^e]]\z`, "d|f|e!|a!"},
+		{`(?i)\A[^k]\z`, "a|k!|K!"},
+	}
+	for _, tt := range tests {
+		re, err := puppettype.NewRegexp(tt.source)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for text := range strings.SplitSeq(tt.texts, "|") {
+			subject, none := strings.CutSuffix(text, "!")
+			if re.Match(subject) == none {
+				t.Errorf("/%s/ on %q: found is %v; compiled as %s", tt.source, subject, !none, re.Compiled())
+			}
+		}
+	}
+}
+
+func TestRegexpRefused(t *testing.T) {
+	for source, want := range map[string]string{
+		`a(?=b)`:             "look-ahead",
+		`a(?!b)`:             "look-ahead",
+		`(?<=a)b`:            "look-behind",
+		`(?<!a)b`:            "look-behind",
+		`(?>a)`:              "an atomic group",
+		`(?~a)`:              "an absence group",
+		`(?(1)a|b)`:          "a condition",
+		`(a)\1`:              "a back-reference",
+		`(?<n>a)\k<n>`:       "a back-reference",
+		`(?<n>a)\g<n>`:       "a call of a group",
+		`a++`:                "a possessive repeat",
+		`a*+`:                "a possessive repeat",
+		`a?+`:                "a possessive repeat",
+		`\X`:                 `\X`,
+		`[a`:                 "a class without ]",
+		`[z-a]`:              "a range upside down",
+		`[[:nope:]]`:         "unknown class",
+		`\p{Nope}`:           "invalid character class range",
+		`*a`:                 "repeats nothing",
+		`a|*`:                "repeats nothing",
+		`a\`:                 "ends with a backslash",
+		`(?<n`:               "whose name has no end",
+		`(?z)`:               "unknown sort",
+		`(`:                  "missing closing )",
+		`a)`:                 "unexpected )",
+		`\xg`:                "a character by number",
+		`a{2,1}`:             "invalid repeat count",
+		`(a{1000}){1000}`:    "invalid repeat count",
+		`(abcdefgh){999}{9}`: "invalid repeat count",
+	} {
+		_, err := puppettype.NewRegexp(source)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("/%s/: %v", source, err)
+		}
+	}
+}
+
+// TestRegexpNames holds that the groups of a title pattern keep their names.
+func TestRegexpNames(t *testing.T) {
+	re, err := puppettype.NewRegexp(`^(?<package>.*)/(?<manager>[^/]*)$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := re.Compiled()
+	found := c.FindStringSubmatch("php/yum/gem")
+	if got := found[c.SubexpIndex("package")] + " " + found[c.SubexpIndex("manager")]; got != "php/yum gem" {
+		t.Error(got)
+	}
+}
