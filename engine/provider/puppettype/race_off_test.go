@@ -1,0 +1,5 @@
+//go:build !race
+
+package puppettype_test
+
+const raced = false
