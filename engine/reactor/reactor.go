@@ -29,12 +29,13 @@ type Reactor struct {
 	epoch time.Time
 	rand  *rand.Rand
 
-	mail     *mailbox
-	requests chan func()   // what other goroutines want done on the loop
-	quit     chan struct{} // closed by Abandon
-	quitOnce sync.Once
-	started  chan struct{} // closed when Run has begun
-	stopped  chan struct{} // closed when Run has ended
+	mail      *mailbox
+	requests  chan func()   // what other goroutines want done on the loop
+	questions chan func()   // what they only want to know; also answered while Run waits for its end
+	quit      chan struct{} // closed by Abandon
+	quitOnce  sync.Once
+	started   chan struct{} // closed when Run has begun
+	stopped   chan struct{} // closed when Run has ended
 
 	swapping   chan struct{}               // holds the one Swap that is going on
 	kinds      map[reflect.Type]*abilities // of Swap
@@ -93,26 +94,27 @@ func New(o Options) (*Reactor, error) {
 		return nil, err
 	}
 	return &Reactor{
-		opt:      o,
-		log:      o.Logger,
-		epoch:    time.Now(),
-		rand:     newRand(),
-		mail:     newMailbox(),
-		requests: make(chan func()),
-		quit:     make(chan struct{}),
-		started:  make(chan struct{}),
-		stopped:  make(chan struct{}),
-		swapping: make(chan struct{}, 1),
-		kinds:    map[reflect.Type]*abilities{},
-		sharing:  map[string]*shared{},
-		m:        sched.New(sched.Options{Parallel: o.Parallel}),
-		graph:    graph.New[*engine.Vertex](""),
-		leaving:  map[string]*vertex{},
-		batches:  map[string]int32{},
-		scribe:   newScribe(&o),
-		undoing:  undoing{store: o.Store},
-		purse:    purse{Budget: o.MaxChanges},
-		seed:     maphash.MakeSeed(),
+		opt:       o,
+		log:       o.Logger,
+		epoch:     time.Now(),
+		rand:      newRand(),
+		mail:      newMailbox(),
+		requests:  make(chan func()),
+		questions: make(chan func()),
+		quit:      make(chan struct{}),
+		started:   make(chan struct{}),
+		stopped:   make(chan struct{}),
+		swapping:  make(chan struct{}, 1),
+		kinds:     map[reflect.Type]*abilities{},
+		sharing:   map[string]*shared{},
+		m:         sched.New(sched.Options{Parallel: o.Parallel}),
+		graph:     graph.New[*engine.Vertex](""),
+		leaving:   map[string]*vertex{},
+		batches:   map[string]int32{},
+		scribe:    newScribe(&o),
+		undoing:   undoing{store: o.Store},
+		purse:     purse{Budget: o.MaxChanges},
+		seed:      maphash.MakeSeed(),
 	}, nil
 }
 
@@ -153,6 +155,8 @@ func (r *Reactor) turn(ctx context.Context) {
 	case <-r.mail.wake:
 		r.deliver()
 	case f := <-r.requests:
+		f()
+	case f := <-r.questions:
 		f()
 	case <-r.alarms.timer.C:
 		r.ring()
@@ -249,6 +253,24 @@ func (r *Reactor) do(ctx context.Context, f func()) error {
 	}
 }
 
+// ask has f called on the loop, which must only look, and waits for its end. It is
+// answered also while Run waits for the methods that still run.
+func (r *Reactor) ask(ctx context.Context, f func()) error {
+	if err := r.begun(ctx); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	select {
+	case r.questions <- func() { defer close(done); f() }:
+		<-done
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.stopped:
+		return ErrStopped
+	}
+}
+
 // Abandon makes Run stop waiting for methods that ignore the end of their
 // context. It does nothing before that end. It may be called more than once.
 func (r *Reactor) Abandon() { r.quitOnce.Do(func() { close(r.quit) }) }
@@ -298,6 +320,8 @@ func (r *Reactor) drain(late <-chan time.Time) bool {
 		select {
 		case <-r.mail.wake:
 			r.deliver()
+		case f := <-r.questions:
+			f()
 		case <-late:
 			r.linger()
 		case <-r.quit:

@@ -53,13 +53,13 @@ type Held struct {
 
 // Counts returns how many vertices are in each state.
 func (r *Reactor) Counts(ctx context.Context) (c Counts, err error) {
-	err = r.do(ctx, func() { c = r.m.Counts() })
+	err = r.ask(ctx, func() { c = r.m.Counts() })
 	return c, err
 }
 
 // Statuses returns the state of every vertex, in the order of the graph.
 func (r *Reactor) Statuses(ctx context.Context) (list []Status, err error) {
-	err = r.do(ctx, func() {
+	err = r.ask(ctx, func() {
 		list = make([]Status, 0, len(r.byIndex))
 		for _, v := range r.byIndex {
 			list = append(list, r.status(v))
@@ -112,7 +112,7 @@ func (r *Reactor) heldNow(v *vertex) *Held {
 // Status returns the state of one vertex. The error is an *UnknownResourceError if
 // it is not in the graph.
 func (r *Reactor) Status(ctx context.Context, id string) (s Status, err error) {
-	e := r.do(ctx, func() {
+	e := r.ask(ctx, func() {
 		if v := r.named(id); v != nil {
 			s = r.status(v)
 		} else {
@@ -127,7 +127,7 @@ func (r *Reactor) Status(ctx context.Context, id string) (s Status, err error) {
 // answer before the end of the context.
 func (r *Reactor) Dump(ctx context.Context) (string, error) {
 	var out strings.Builder
-	err := r.do(ctx, func() {
+	err := r.ask(ctx, func() {
 		c := r.m.Counts()
 		fmt.Fprintf(&out, "%s: %d vertices, %d runs so far, %d alarms, %d leaving\n",
 			r, len(r.byIndex), r.runs, len(r.alarms.list), r.departing.Load())

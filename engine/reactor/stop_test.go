@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,6 +208,33 @@ func TestLaw9PanicInWhatIsShared(t *testing.T) {
 			add("b", &sharing{fake: fake{w: w}, key: "late", value: late}).add("fine", &fake{w: w}))
 		if c := rg.rest(); c[engine.StateFailed] != 1 || c[engine.StateOK] != 2 {
 			t.Errorf("counts %v", c)
+		}
+	})
+}
+
+// TestAskedWhileStopping: Run waits for a method that ignores its context, and that
+// is when an operator asks what it waits for.
+func TestAskedWhileStopping(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rg := newRig(t, reactor.Options{})
+		rg.swap(newDecl(t).add("a", &fake{w: newWorld(), check: func(context.Context, *fake, bool) (bool, error) {
+			time.Sleep(time.Minute)
+			return true, nil
+		}}))
+		synctest.Wait()
+		rg.stop()
+		time.Sleep(time.Second)
+		if s := rg.state("a"); s.State != engine.StateRunning {
+			t.Errorf("it is %s", s.State)
+		}
+		if text, err := rg.r.Dump(t.Context()); err != nil || !strings.Contains(text, "fake[a]: running: its CheckApply runs since 1s") {
+			t.Errorf("%v\n%s", err, text)
+		}
+		if err := <-rg.done; err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rg.r.Statuses(t.Context()); !errors.Is(err, reactor.ErrStopped) {
+			t.Errorf("after the end: %v", err)
 		}
 	})
 }
