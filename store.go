@@ -1,7 +1,6 @@
 package mgmt
 
 import (
-	"errors"
 	"log/slog"
 	"path/filepath"
 
@@ -31,8 +30,10 @@ func (s *session) openStore() (engine.Store, error) {
 	case err == nil:
 		s.closers = append(s.closers, func() error { return withoutRoom(j.Close(), o.Logger) })
 		s.e.history = j.History()
-		return j, nil
-	case errors.Is(err, journal.ErrUnwritable), errors.Is(err, journal.ErrFull):
+		l := newLenient(j, o.Logger)
+		s.closers = append(s.closers, l.close)
+		return l, nil
+	case noRoom(err):
 		o.Logger.Warn("THE STATE FOLDER CANNOT BE WRITTEN: refreshes that are pending, pauses and the history are lost when the program ends",
 			slog.String("path", path), slog.Any("error", err))
 		s.keepHistory(journal.NewHistory(journal.HistoryOptions{}))
@@ -45,7 +46,7 @@ func (s *session) openStore() (engine.Store, error) {
 // withoutRoom takes the error of a journal's Close. That the disk was full at the end
 // costs the end of the history, and is no failure of the run.
 func withoutRoom(err error, log *slog.Logger) error {
-	if !errors.Is(err, journal.ErrFull) && !errors.Is(err, journal.ErrUnwritable) {
+	if !noRoom(err) {
 		return err
 	}
 	log.Warn("the end of the history could not be written and is lost", slog.Any("error", err))

@@ -1,0 +1,164 @@
+package mgmt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/journal"
+)
+
+// lenient is a Store that goes on when the disk is full or can no longer be
+// written: what it owes to the store it keeps in memory, and writes it when there
+// is room again. Who repairs a machine whose disk is full must not be stopped by
+// that disk; only the machine's death would lose what is owed. Calls may come from
+// many goroutines.
+type lenient struct {
+	store engine.Store
+	log   *slog.Logger
+	now   func() time.Time
+
+	mu    sync.Mutex
+	owed  map[owedKey][]byte // nil value: to be deleted
+	tried time.Time          // when it was last tried to write that
+}
+
+type owedKey struct{ table, key string }
+
+const (
+	owedEvery  = time.Second // how often it is tried at most
+	owedAtOnce = 4096        // writes of one commit
+)
+
+func newLenient(s engine.Store, log *slog.Logger) *lenient {
+	return &lenient{store: s, log: log, now: time.Now}
+}
+
+// noRoom reports whether an error is one that a lenient store goes on with.
+func noRoom(err error) bool {
+	return errors.Is(err, journal.ErrFull) || errors.Is(err, journal.ErrUnwritable)
+}
+
+// Commit implements engine.Store.
+func (l *lenient) Commit(ctx context.Context, writes []engine.Write) error {
+	if !l.owes() {
+		err := l.store.Commit(ctx, writes)
+		if noRoom(err) {
+			l.owe(writes, err)
+			err = nil
+		}
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, w := range writes {
+		if w.Table == "" || w.Key == "" {
+			return errors.New("a write names no table or no key")
+		}
+	}
+	l.owe(writes, nil)
+	return l.pay(ctx, false)
+}
+
+func (l *lenient) owes() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.owed) > 0
+}
+
+// owe keeps writes for later. The error is why, the first time.
+func (l *lenient) owe(writes []engine.Write, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.owed) == 0 {
+		l.owed, l.tried = map[owedKey][]byte{}, l.now()
+		if why != nil {
+			l.log.Warn("THE STATE FOLDER CANNOT BE WRITTEN ANY MORE: what is pending and the history are lost if the program ends before there is room again",
+				slog.Any("error", why))
+		}
+	}
+	for _, w := range writes {
+		l.owed[owedKey{w.Table, w.Key}] = bytes.Clone(w.Value) // nil stays nil, and empty empty
+	}
+}
+
+// pay writes what is owed, if it is time to try, or at once.
+func (l *lenient) pay(ctx context.Context, atOnce bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.owed) == 0 || !atOnce && l.now().Sub(l.tried) < owedEvery {
+		return nil
+	}
+	l.tried = l.now()
+	keys := slices.Collect(maps.Keys(l.owed))
+	for part := range slices.Chunk(keys, owedAtOnce) {
+		writes := make([]engine.Write, len(part))
+		for i, k := range part {
+			writes[i] = engine.Write{Table: k.table, Key: k.key, Value: l.owed[k]}
+		}
+		err := l.store.Commit(ctx, writes)
+		if noRoom(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, k := range part {
+			delete(l.owed, k)
+		}
+	}
+	l.log.Info("the state folder can be written again", slog.Int("records", len(keys)))
+	return nil
+}
+
+// Records implements engine.Store: what is in the store, and what is owed to it.
+func (l *lenient) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
+	if !l.owes() {
+		return l.store.Records(ctx, table)
+	}
+	return func(yield func(engine.Record, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield(engine.Record{}, err)
+			return
+		}
+		all := map[string][]byte{}
+		for rec, err := range l.store.Records(ctx, table) {
+			if err != nil {
+				yield(rec, err)
+				return
+			}
+			all[rec.Key] = rec.Value
+		}
+		l.mu.Lock()
+		for k, v := range l.owed {
+			if k.table == table {
+				all[k.key] = v
+			}
+		}
+		l.mu.Unlock()
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			if all[key] != nil && !yield(engine.Record{Key: key, Value: bytes.Clone(all[key])}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// close tries a last time.
+func (l *lenient) close() error {
+	if err := l.pay(context.Background(), true); err != nil {
+		return err
+	}
+	if l.owes() {
+		l.log.Warn("the state folder could not be written: what was pending is lost")
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package mgmt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/journal/storetest"
+)
+
+// failing is a store that a test fills up.
+type failing struct {
+	*journal.Memory
+	err   error
+	tries atomic.Int32
+}
+
+func (f *failing) Commit(ctx context.Context, writes []engine.Write) error {
+	f.tries.Add(1)
+	if f.err != nil {
+		return cmp.Or(journal.NewMemory().Commit(ctx, writes), f.err)
+	}
+	return f.Memory.Commit(ctx, writes)
+}
+
+func put(key, value string) []engine.Write {
+	return []engine.Write{{Table: "t", Key: key, Value: []byte(value)}}
+}
+
+func all(t *testing.T, s engine.Store) string {
+	t.Helper()
+	var list []string
+	for rec, err := range s.Records(t.Context(), "t") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, rec.Key+"="+string(rec.Value))
+	}
+	return strings.Join(list, " ")
+}
+
+// TestLenient: a full disk costs one warning, and what came meanwhile is there when
+// there is room again; all the while it can be read.
+func TestLenient(t *testing.T) {
+	var out strings.Builder
+	disk := &failing{Memory: journal.NewMemory()}
+	now := time.Unix(0, 0)
+	l := newLenient(disk, slog.New(slog.NewTextHandler(&out, nil)))
+	l.now = func() time.Time { return now }
+	commit := func(ws []engine.Write) {
+		t.Helper()
+		if err := l.Commit(t.Context(), ws); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(append(put("a", "1"), put("b", "1")...))
+	disk.err = fmt.Errorf("no room: %w", journal.ErrFull)
+	commit(put("a", "2"))
+	commit(put("c", ""))
+	commit([]engine.Write{{Table: "t", Key: "b"}})
+	if got := all(t, l); got != "a=2 c=" {
+		t.Errorf("it shows %s", got)
+	}
+	if got := all(t, disk); got != "a=1 b=1" || disk.tries.Load() != 2 {
+		t.Errorf("after %d tries the disk has %s", disk.tries.Load(), got)
+	}
+	now = now.Add(owedEvery)
+	commit(put("d", "1")) // tried again, in vain
+	disk.err = nil
+	commit(put("e", "1")) // too soon
+	if got := all(t, disk); got != "a=1 b=1" || disk.tries.Load() != 3 {
+		t.Errorf("after %d tries the disk has %s", disk.tries.Load(), got)
+	}
+	now = now.Add(owedEvery)
+	commit(put("f", "1"))
+	if got := all(t, disk); got != "a=2 c= d=1 e=1 f=1" {
+		t.Errorf("when there is room the disk has %s", got)
+	}
+	if n := strings.Count(out.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings:\n%s", n, &out)
+	}
+	disk.err = errors.New("something else")
+	if err := l.Commit(t.Context(), put("g", "1")); !errors.Is(err, disk.err) {
+		t.Errorf("another error: %v", err)
+	}
+}
+
+// TestLenientAtTheEnd: what is owed is written at the end, if it can be.
+func TestLenientAtTheEnd(t *testing.T) {
+	for _, room := range []bool{false, true} {
+		disk := &failing{Memory: journal.NewMemory(), err: journal.ErrUnwritable}
+		l := newLenient(disk, slog.New(slog.DiscardHandler))
+		if err := l.Commit(t.Context(), put("a", "1")); err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if room {
+			disk.err, want = nil, "a=1"
+		}
+		if err := l.close(); err != nil {
+			t.Errorf("room %t: %v", room, err)
+		}
+		if got := all(t, disk); got != want {
+			t.Errorf("room %t: the disk has %q", room, got)
+		}
+	}
+}
+
+// TestLenientIsAStore: it keeps the laws of one, with room and without.
+func TestLenientIsAStore(t *testing.T) {
+	for _, err := range []error{nil, journal.ErrFull} {
+		storetest.Run(t, storetest.Backend{Open: func(*testing.T) engine.Store {
+			return newLenient(&failing{Memory: journal.NewMemory(), err: err}, slog.New(slog.DiscardHandler))
+		}})
+	}
+}
