@@ -241,7 +241,7 @@ func (p *parser) enum(e expr) *Type {
 		p.fail(e.at, false, "", "Enum takes at least one word; write 'true' in quotes where it is one")
 	}
 	for _, a := range args {
-		if a.kind == tokName && slices.Contains([]string{"true", "false", "default", "undef"}, a.text) {
+		if a.kind == tokType || a.kind == tokName && slices.Contains([]string{"true", "false", "default", "undef"}, a.text) {
 			p.fail(a.at, false, "", "Enum takes words; write '%s' in quotes", a.text)
 		}
 	}

@@ -1,6 +1,12 @@
 package puppettype
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
+
+// maxLines bounds the findings about one value that are written out.
+const maxLines = 20
 
 // Mismatch says why a value is none of a type. Its text is what users see.
 type Mismatch struct {
@@ -42,8 +48,11 @@ func (t *Type) mismatch(subject string, actual *Type) error {
 		found = []finding{{class: findType, path: []step{{stepSubject, subject, 0}}, expected: t, actual: actual}}
 	}
 	m := &Mismatch{Subject: subject}
-	for _, f := range found {
+	for _, f := range found[:min(len(found), maxLines)] {
 		m.Lines = append(m.Lines, f.String())
+	}
+	if more := len(found) - maxLines; more > 0 {
+		m.Lines = append(m.Lines, fmt.Sprintf("%s does not fit in %d more places", subject, more))
 	}
 	return m
 }

@@ -1,6 +1,7 @@
 package puppettype_test
 
 import (
+	"math"
 	"math/big"
 	"slices"
 	"testing"
@@ -21,7 +22,7 @@ var (
 )
 
 func leafTypes() []string {
-	return []string{"Any", "Undef", "Default", "Boolean", "Boolean[true]", "Numeric", "String", "Enum", "Enum[a]", "Enum[a, b]", "Enum[a, B, true]",
+	return []string{"Any", "Undef", "Default", "Boolean", "Boolean[true]", "Numeric", "String", "Enum", "Enum[a]", "Enum[a, b]", "Enum[a, 'B', true]",
 		"Pattern", "Pattern[/a/]", "Pattern[/a/, /b/]", "Regexp", "Regexp[/a/]", "Scalar", "ScalarData", "Data", "RichData", "Variant", "Optional",
 		"Optional[a]", "NotUndef", "NotUndef[b]", "Collection", "Array", "Hash", "Array[0, 0]", "Hash[0, 0]", "Tuple", "Struct", "Iterable",
 		"Sensitive", "Timestamp", "Timestamp['2020-01-01']", "Timespan", "Timespan['1-00:00:00', default]", "SemVer", "SemVer['>=1.0.0 <2.0.0']",
@@ -253,4 +254,42 @@ func TestLawLift(t *testing.T) {
 		}
 		_ = ty.Lower().String()
 	})
+}
+
+// TestLawsOnEveryKind goes through all pairs and triples of simple types, and all
+// simple values, so that nothing rests on what is drawn.
+func TestLawsOnEveryKind(t *testing.T) {
+	var ts []*puppettype.Type
+	for _, text := range append(leafTypes(), "Array[Integer]", "Array[Any, 1]", "Hash[String, Integer]", "Tuple[Integer, String, 0, 1]", "Struct[{a => Integer}]",
+		"Struct[{Optional[a] => Integer}]", "Optional[Integer]", "NotUndef[Init]", "Variant[Undef, Array[Data]]", "Sensitive[String[1]]", "Type[Enum[a]]",
+		"Iterable[Integer]", "Iterable[String]", "Integer[0]", "Integer[0, 7]", "String[1]", "String[0, 1]", "Init[Integer]", "Init[String]", "Init[Boolean]") {
+		ts = append(ts, puppettype.MustParse(text))
+	}
+	vs := append(scalars(), "", "a", "A", "ab", "7", "yes", []any{}, []any{int64(1)}, []any{"a", nil}, map[string]any{}, map[string]any{"a": int64(1)},
+		puppettype.Map{}, puppettype.Map{{Key: int64(1), Value: nil}}, puppettype.NewSensitive(int64(1)), math.NaN())
+	for _, a := range ts {
+		for _, b := range ts {
+			if c := puppettype.Common(a, b); !c.Assignable(a) || !c.Assignable(b) {
+				t.Errorf("%s is not common to %s and %s", c, a, b)
+			}
+			if !a.Assignable(b) {
+				continue
+			}
+			for _, v := range vs {
+				if b.Accepts(v) && !a.Accepts(v) {
+					t.Errorf("%s takes %s, which accepts %#v; it does not", a, b, v)
+				}
+			}
+			for _, c := range ts {
+				if b.Assignable(c) && !a.Assignable(c) {
+					t.Errorf("%s takes %s, which takes %s; the first does not take the last", a, b, c)
+				}
+			}
+		}
+	}
+	for _, v := range vs[:len(vs)-1] {
+		if ty := puppettype.InferEach(v); !ty.Accepts(v) {
+			t.Errorf("%s does not accept %#v", ty, v)
+		}
+	}
 }

@@ -43,7 +43,7 @@ func patternMessage(expected, actual *Type) string {
 	}
 	got := actual.shortName()
 	if actual.value != nil {
-		got = "'" + *actual.value + "'"
+		got = "'" + shorten(*actual.value) + "'"
 	}
 	return fmt.Sprintf("expects %sa match for %s, got %s", undef, expected, got)
 }

@@ -29,6 +29,7 @@ func TestParseErrors(t *testing.T) {
 		{"Undef[1]", "is not recognised: Undef takes no parameters (line: 1, column: 1)"},
 		{"Enum[true]", "is not recognised: Enum takes at least one word; write 'true' in quotes where it is one (line: 1, column: 1)"},
 		{"Enum[a, true, b]", "is not recognised: Enum takes words; write 'true' in quotes (line: 1, column: 9)"},
+		{"Enum[a, B]", "is not recognised: Enum takes words; write 'B' in quotes (line: 1, column: 9)"},
 		{"Struct[{a => String, a => Integer}]", "is not recognised: the key 'a' is given twice (line: 1, column: 22)"},
 		{"Struct[{1 => String}]", "is not recognised: 1 is not a key: it is a word, Optional[word] or NotUndef[word] (line: 1, column: 9)"},
 		{"Struct[{a => 1}]", "is not recognised: 1 is not a type (line: 1, column: 14)"},

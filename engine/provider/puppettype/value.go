@@ -72,9 +72,17 @@ func revealed(v any) (inner any, ok bool) {
 // already is returned as it is, without allocation.
 func settle(v any) any {
 	switch v := v.(type) {
-	case nil, bool, int64, float64, string, []any, map[string]any, *big.Int, Default, Map, Sensitive, schema.Secret, *Regexp,
-		time.Time, time.Duration, Version, *VersionRange, []byte, URI, *Type:
+	case nil, bool, int64, float64, string, []any, map[string]any, Default, Map, Sensitive, schema.Secret,
+		time.Time, time.Duration, Version, []byte, URI:
 		return v
+	case *big.Int:
+		return settlePointer(v)
+	case *Regexp:
+		return settlePointer(v)
+	case *VersionRange:
+		return settlePointer(v)
+	case *Type:
+		return settlePointer(v)
 	case Symbol:
 		return settleSymbol(v)
 	case uint64:
@@ -84,6 +92,14 @@ func settle(v any) any {
 		return int64(v)
 	}
 	return settleOther(reflect.ValueOf(v))
+}
+
+// settlePointer makes a nil pointer undef.
+func settlePointer[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return p
 }
 
 func settleSymbol(s Symbol) any {

@@ -201,3 +201,28 @@ func TestCleanTextDiffers(t *testing.T) {
 		t.Error(diff, err)
 	}
 }
+
+// TestLongFindingsAreCut holds that a message is bounded.
+func TestLongFindingsAreCut(t *testing.T) {
+	list := make([]any, 1000)
+	for i := range list {
+		list[i] = strings.Repeat("x", 1000)
+	}
+	err := puppettype.MustParse("Array[Enum[a]]").Check("k.a", list)
+	m, ok := err.(*puppettype.Mismatch)
+	if !ok || len(m.Lines) != 21 || m.Lines[20] != "k.a does not fit in 980 more places" || len(err.Error()) > 10_000 {
+		t.Error(len(m.Lines), err)
+	}
+}
+
+// TestNilPointers holds that what a provider hands over by mistake does no harm.
+func TestNilPointers(t *testing.T) {
+	for _, v := range []any{(*big.Int)(nil), (*puppettype.Type)(nil), (*puppettype.Regexp)(nil), (*puppettype.VersionRange)(nil)} {
+		if ty := puppettype.Infer(v); ty.String() != "Undef" || !ty.Accepts(v) {
+			t.Errorf("%T: %s", v, ty)
+		}
+	}
+	if err := puppettype.MustParse("Integer").Check("k.a", (*int)(nil)); err == nil {
+		t.Error("a nil pointer is a number")
+	}
+}
