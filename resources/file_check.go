@@ -274,22 +274,43 @@ func (c *fileRun) replaces(n fileNode, st atomicfile.Stat, want string) error {
 	return nil
 }
 
+// within makes something in the folder of n by calling do, and once more if the
+// folder was missing and is there again: who removes a tree with that folder has
+// another resource make it anew at the same time. do may be called twice.
+func (c *fileRun) within(n fileNode, do func() error) error {
+	err := do()
+	if isMissing(err) && hasParent(n) {
+		err = do()
+	}
+	return c.noParent(n, err)
+}
+
+// hasParent reports whether the folder of n is there.
+func hasParent(n fileNode) bool {
+	st, err := atomicfile.Follow(path.Dir(n.String()))
+	return err == nil && st.IsDir()
+}
+
 // noParent turns the error of making something in a missing folder into one that
-// says what to do.
-func noParent(n fileNode, err error) error {
-	if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+// says what to do. A folder that another resource makes needs nothing but time:
+// Watch hears of it.
+func (c *fileRun) noParent(n fileNode, err error) error {
+	if !isMissing(err) {
 		return err
 	}
-	for dir := path.Dir(n.String()); ; dir = path.Dir(dir) {
+	parent := path.Dir(n.String())
+	if hasParent(n) {
+		return fmt.Errorf("%s: its parent folder was removed and made again meanwhile", n)
+	}
+	for dir := parent; ; dir = path.Dir(dir) {
 		st, serr := atomicfile.Follow(dir)
 		switch {
-		case serr == nil && st.IsDir() && dir == path.Dir(n.String()):
-			return err
-		case serr == nil && st.IsDir():
-			parent := path.Dir(n.String())
-			return fmt.Errorf("%s: the parent folder %s does not exist; add file[%s/] to the graph", n, parent, parent)
-		case serr == nil:
+		case serr == nil && !st.IsDir():
 			return fmt.Errorf("%s: %s is a %s and not a folder", n, dir, st.Kind())
+		case serr == nil && c.shared().manages(parent):
+			return fmt.Errorf("%s: its parent folder %s does not exist (yet); it is in the graph", n, parent)
+		case serr == nil:
+			return fmt.Errorf("%s: the parent folder %s does not exist; add file[%s/] to the graph", n, parent, parent)
 		case dir == "/":
 			return err
 		}
@@ -302,7 +323,7 @@ func (c *fileRun) parent(n fileNode) error {
 		return nil
 	}
 	_, err := n.dir.Self()
-	return noParent(n, err)
+	return c.noParent(n, err)
 }
 
 func isMissing(err error) bool {

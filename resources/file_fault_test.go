@@ -227,7 +227,7 @@ func TestFileWithoutRights(t *testing.T) {
 	}{
 		{FileRes{Path: dir + "/secret", Content: new("x")}, "error: open DIR/secret: permission denied"},
 		{FileRes{Path: dir + "/f", Source: dir + "/secret"}, "error: source: open DIR/secret: permission denied"},
-		{FileRes{Path: dir + "/d/new", Content: new("x")}, "error: create DIR/d/.mgmt-"},
+		{FileRes{Path: dir + "/d/new", Content: new("x")}, "error: create DIR/d/new: permission denied"},
 		{FileRes{Path: dir + "/f", Content: new("x"), Owner: "0"}, "error: chown DIR/f: operation not permitted"},
 		{FileRes{Path: "/etc/passwd", Mode: "0600"}, "error: chmod /etc/passwd: operation not permitted"},
 	} {

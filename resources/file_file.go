@@ -123,13 +123,10 @@ func (c *fileRun) writeNew(n fileNode, w fileWant) error {
 		return err
 	}
 	res, err := c.write(n, w, &atomicfile.New{Mode: mode, UID: c.uid, GID: c.gid})
-	if err != nil {
-		return noParent(n, err)
-	}
-	if res.Sure {
+	if err == nil && res.Sure {
 		c.found(n, res.Stat, w)
 	}
-	return nil
+	return err
 }
 
 func (c *fileRun) write(n fileNode, w fileWant, f *atomicfile.New) (atomicfile.Result, error) {
@@ -138,7 +135,8 @@ func (c *fileRun) write(n fileNode, w fileWant, f *atomicfile.New) (atomicfile.R
 		f.Size = w.body.size
 		f.Fill = func(out io.Writer) error { return w.body.writeTo(c.ctx, out) }
 	}
-	res, err := f.Write()
+	var res atomicfile.Result
+	err := c.within(n, func() (err error) { res, err = f.Write(); return err })
 	if err != nil {
 		return res, err
 	}
@@ -176,13 +174,10 @@ func (c *fileRun) oldFile(n fileNode, w fileWant, st atomicfile.Stat) error {
 		return err
 	}
 	res, err := c.write(n, w, &atomicfile.New{Mode: mode, UID: c.uid, GID: c.gid, Old: &now, From: f})
-	if err != nil {
-		return noParent(n, err)
-	}
-	if res.Sure {
+	if err == nil && res.Sure {
 		c.found(n, res.Stat, w)
 	}
-	return nil
+	return err
 }
 
 func (c *fileRun) unreadable(n fileNode, err error) error {

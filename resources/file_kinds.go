@@ -123,8 +123,9 @@ func (c *fileRun) makeLink(n fileNode, old atomicfile.Stat, target string) error
 	if old.IsLink() && gid < 0 {
 		gid = int(old.GID)
 	}
-	if err := n.dir.Symlink(n.name, target, uid, gid); err != nil {
-		return noParent(n, err)
+	err := c.within(n, func() error { return n.dir.Symlink(n.name, target, uid, gid) })
+	if err != nil {
+		return err
 	}
 	if st, err := n.dir.Lstat(n.name); err == nil {
 		c.wrote(n, st)
@@ -210,15 +211,18 @@ func (c *fileRun) makeFolder(n fileNode, perm int) error {
 	if perm >= 0 {
 		first = uint32(perm) & 0o777
 	}
-	err := n.dir.Mkdir(n.name, first)
-	if errors.Is(err, unix.ENOENT) && c.Recurse && n.rel == "" {
+	err := c.within(n, func() error {
+		err := n.dir.Mkdir(n.name, first)
+		if !errors.Is(err, unix.ENOENT) || !c.Recurse || n.rel != "" {
+			return err
+		}
 		if err := fileParents(path.Dir(n.String())); err != nil {
 			return err
 		}
-		err = n.dir.Mkdir(n.name, first)
-	}
+		return n.dir.Mkdir(n.name, first)
+	})
 	if err != nil {
-		return noParent(n, err)
+		return err
 	}
 	st, err := n.dir.Lstat(n.name)
 	if err != nil {

@@ -171,6 +171,17 @@ func (s *fileShared) manage(path string) {
 	s.managed[path]++
 }
 
+// manages reports whether a file of the graph is this folder, or a link in its
+// place.
+func (s *fileShared) manages(folder string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.managed[folder+"/"] > 0 || s.managed[folder] > 0
+}
+
 // keepSecret remembers that the content of a path came from a secret, so that
 // what is copied from it is not shown either.
 func (s *fileShared) keepSecret(path string) {

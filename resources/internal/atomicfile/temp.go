@@ -32,18 +32,19 @@ func tempName(name string) string {
 
 // makeTemp makes a file, link or other thing beside name, under a name that
 // nothing had. What a killed process has left there is removed; where something
-// is in the way that is not ours to remove, another name is taken.
+// is in the way that is not ours to remove, another name is taken. An error names
+// what was wanted.
 func (d Dir) makeTemp(name string, make func(at string) error) (temp string, err error) {
 	temp = tempName(name)
 	for range 4 {
 		if err = make(d.at(temp)); !errors.Is(err, unix.EEXIST) {
-			return temp, pathError("create", d.Path(temp), err)
+			return temp, pathError("create", d.Path(name), err)
 		}
 		if !d.Stale(temp) || d.unlink(temp, 0) != nil {
 			temp = strings.TrimSuffix(temp, tempSuffix) + "-" + rand.Text()[:8] + tempSuffix
 		}
 	}
-	return temp, pathError("create", d.Path(temp), err)
+	return temp, pathError("create", d.Path(name), err)
 }
 
 // Stale reports whether a temporary file is ours and no process has it open any
