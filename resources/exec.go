@@ -73,7 +73,7 @@ type ExecRes struct {
 	WatchCmd   string   `yaml:"watchcmd" lang:"watchcmd" doc:"A command that runs all the time; each line that it prints is an event. Its end is a failure of the watch." mgmt:"param,nosecret=env"`
 	WatchCwd   string   `yaml:"watchcwd" lang:"watchcwd" doc:"The folder to run watchcmd in." mgmt:"param"`
 	WatchShell string   `yaml:"watchshell" lang:"watchshell" doc:"A shell that runs watchcmd." mgmt:"param,nosecret=env"`
-	WatchFiles []string `yaml:"watchfiles" lang:"watchfiles" doc:"Paths to watch; each change is an event." mgmt:"param"`
+	WatchFiles []string `yaml:"watchfiles" lang:"watchfiles" doc:"Paths to watch; each change is an event. Of a folder, what is in it is watched too, but not what is further below." mgmt:"param"`
 }
 
 // ExecSends is what an exec sends: what its last successful run has printed.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -151,14 +154,28 @@ func exists(path string) (bool, error) {
 func (x *ExecRes) stamp() string {
 	var b strings.Builder
 	for _, p := range x.WatchFiles {
-		var st syscall.Stat_t
-		if err := syscall.Stat(p, &st); err != nil {
-			fmt.Fprintf(&b, "%v;", err)
-			continue
+		stampOf(&b, p)
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			continue // it is no folder, or stampOf has told
 		}
-		fmt.Fprintf(&b, "%d %d %d %d.%d;", st.Dev, st.Ino, st.Size, st.Ctim.Sec, st.Ctim.Nsec)
+		h := fnv.New64a()
+		for _, e := range entries {
+			_, _ = io.WriteString(h, e.Name()+"\x00")
+			stampOf(h, filepath.Join(p, e.Name()))
+		}
+		fmt.Fprintf(&b, "%x;", h.Sum64())
 	}
 	return b.String()
+}
+
+func stampOf(w io.Writer, path string) {
+	var st syscall.Stat_t
+	if err := syscall.Stat(path, &st); err != nil {
+		fmt.Fprintf(w, "%v;", err)
+		return
+	}
+	fmt.Fprintf(w, "%d %d %d %d.%d;", st.Dev, st.Ino, st.Size, st.Ctim.Sec, st.Ctim.Nsec)
 }
 
 func (x *ExecRes) readMtimes() (map[string]time.Time, error) {

@@ -13,7 +13,7 @@ func (x *ExecRes) Doc() string {
         cmd: app stop; app start
         refreshonly: true
 
-### What is run
+## What is run
 
 Without ` + "`shell`" + ` and ` + "`args`" + `, ` + "`cmd`" + ` is split into words as a shell does, quotes and backslashes included, and nothing else is
 expanded: no variables, no wildcards, no pipes. With ` + "`args`" + `, ` + "`cmd`" + ` is the program alone. With ` + "`shell`" + `, that shell runs ` + "`cmd`" + `.
@@ -32,7 +32,7 @@ into a part of one is refused. What a command that receives a secret prints is n
 
     recv: {stdin: "password[app].password"}
 
-### When it is run
+## When it is run
 
 The conditions are ` + "`creates`, `ifcmd`, `ifequals` and `nifcmd`" + `. They are asked each time the resource is looked at, all of them
 have to allow the run, and nothing is run once they say that nothing is to be done. They are run under noop too, so they
@@ -43,7 +43,8 @@ last successful run. That is remembered over restarts.
 
 Without conditions and ` + "`mtimes`" + ` the command is run once when the resource starts (with the program, or when it was changed in
 the graph), and again only when something happened: a line from ` + "`watchcmd`" + `, a change of one of the ` + "`watchfiles`" + `, another
-value received for a part of the command, or a notification. Being looked at again, by polling too, runs nothing. For a
+value received for a part of the command, or a notification. Being looked at again, by polling too, runs nothing. (A command must not
+write into what it watches: each run would ask for the next one.) For a
 command that has to run at intervals, notify it from a ` + "`timer`" + `.
 
 A notification runs the command again if the conditions allow it. With ` + "`refreshonly`" + ` nothing else does. A run that only a
@@ -52,7 +53,7 @@ notification has asked for is reported as refreshed.
 ` + "`donecmd`" + ` is run after a successful run, so that it can leave a mark that a condition looks for. If it fails, the whole run has
 failed. A run that failed is due again.
 
-### What is sent
+## What is sent
 
 The output of the last successful run: ` + "`output`, `stdout` and `stderr`" + `, up to 1 MiB each. It is kept in a file that only the
 program's user can read, so it is sent also when nothing had to run, and after a restart. An exec that has never run has

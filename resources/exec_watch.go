@@ -72,7 +72,7 @@ func (x *ExecRes) subscribe(ctx context.Context, paths []string) (engine.Subscri
 	if len(paths) == 0 {
 		return noSubscription{}, nil
 	}
-	return x.init.Host.Watch(ctx, paths, engine.WatchOptions{})
+	return x.init.Host.Watch(ctx, paths, engine.WatchOptions{Contents: true})
 }
 
 // arm tells the engine that the watches are there. If this is not the first
