@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 )
 
@@ -57,4 +58,12 @@ func (e *permanentError) Unwrap() error { return e.error }
 func IsPermanent(err error) bool {
 	_, ok := errors.AsType[*permanentError](err)
 	return ok
+}
+
+// Caught is deferred around a call of a resource's method: it turns a panic of that
+// into a *PanicError.
+func Caught(method string, err *error) {
+	if p := recover(); p != nil {
+		*err = &PanicError{Method: method, Value: p, Stack: debug.Stack()}
+	}
 }

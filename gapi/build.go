@@ -174,7 +174,7 @@ func (b *builder) find(kind, name string) (*item, bool) {
 
 // identity returns the kind and the name of a declaration.
 func identity(d *Declaration) (kind, name string, err error) {
-	defer catch("Kind or Name", &err)
+	defer engine.Caught("Kind or Name", &err)
 	kind, name = d.Kind, d.Name
 	if d.Res != nil {
 		kind, name = cmp.Or(kind, d.Res.Kind()), cmp.Or(name, d.Res.Name())

@@ -35,7 +35,7 @@ func (b *builder) claim(it *item) {
 }
 
 func claimsOf(it *item) (list []claim, err error) {
-	defer catch("UIDs", &err)
+	defer engine.Caught("UIDs", &err)
 	for _, u := range it.res.(engine.ClashingRes).UIDs() {
 		if h, ok := u.(interface{ Hash() string }); ok {
 			list = append(list, claim{uid: u, key: claimKey{reflect.TypeOf(u), h.Hash()}, item: it, next: -1})
@@ -98,7 +98,7 @@ func (b *builder) clash(claims []claim, c claim) bool {
 
 // clash returns why two claims of one key can't both be right.
 func clash(first, c claim) (err error) {
-	defer catch("IFF or Clashes", &err)
+	defer engine.Caught("IFF or Clashes", &err)
 	if !first.uid.IFF(c.uid) {
 		return nil
 	}

@@ -106,7 +106,7 @@ func (b *builder) goKindOf(it *item) *kindInfo {
 }
 
 func readGoKind(it *item) (info *kindInfo, err error) {
-	defer catch("Sends", &err)
+	defer engine.Caught("Sends", &err)
 	t, err := schema.Of(it.Res)
 	if err != nil {
 		return nil, err

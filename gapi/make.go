@@ -3,7 +3,6 @@ package gapi
 import (
 	"errors"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +32,7 @@ func (b *builder) make(it *item) {
 // fill makes the resource and decodes into it. The error is a panic of one of
 // its methods.
 func (b *builder) fill(it *item) (err error) {
-	defer catch("making it", &err)
+	defer engine.Caught("making it", &err)
 	res := it.Res
 	if res == nil {
 		if res, err = b.reg.New(it.kind); err != nil {
@@ -203,16 +202,9 @@ func (it *item) announce() {
 }
 
 func callValidate(it *item) (err error) {
-	defer catch("Validate", &err)
+	defer engine.Caught("Validate", &err)
 	it.announce()
 	return it.res.Validate()
-}
-
-// catch turns a panic into a *engine.PanicError.
-func catch(method string, err *error) {
-	if v := recover(); v != nil {
-		*err = &engine.PanicError{Method: method, Value: v, Stack: debug.Stack()}
-	}
 }
 
 func quote(s string) string { return strconv.Quote(s) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime/debug"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -111,12 +110,10 @@ func memberInit(init *engine.Init, m engine.Res) *engine.Init {
 // member calls a method of a member. What goes wrong names it.
 func member(m engine.Res, method string, f func() error) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = &engine.PanicError{Method: method, Value: p, Stack: debug.Stack()}
-		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", m, err)
 		}
 	}()
+	defer engine.Caught(method, &err)
 	return f()
 }

@@ -245,15 +245,22 @@ var ErrEnded = errors.New("the daemon has stopped")
 
 // Events yields events as they come: those after q.After, or the new ones where
 // it is nil. Of q only Resource and Outcomes count. It ends with an error; that
-// of ctx, when it is over.
+// of ctx, when it is over, or ErrSilent where the answer does not even begin.
 func (c *Client) Events(ctx context.Context, q Query, after *uint64) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		v := q.values()
 		if after != nil {
 			v.Set("since", strconv.FormatUint(*after, 10))
 		}
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		silent := time.AfterFunc(c.patience, func() { cancel(ErrSilent) })
 		resp, err := c.do(ctx, http.MethodGet, "/v1/events", v, nil, "Accept", "application/x-ndjson")
+		if err == nil && !silent.Stop() {
+			err = errors.Join(ErrSilent, resp.Body.Close())
+		}
 		if err != nil {
+			silent.Stop()
 			yield(nil, err)
 			return
 		}

@@ -249,6 +249,12 @@ func (r *rig) listen(t testing.TB) (path string, end func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return path, r.serve(t, l)
+}
+
+// serve is listen on a socket that is there.
+func (r *rig) serve(t testing.TB, l *Listener) (end func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Serve(ctx, l) }()
@@ -259,7 +265,7 @@ func (r *rig) listen(t testing.TB) (path string, end func()) {
 		}
 	})
 	t.Cleanup(end)
-	return path, end
+	return end
 }
 
 // changedRun is a run that changed something because of an event.

@@ -36,11 +36,20 @@ func (e *BusyError) Error() string {
 
 // Listener is a socket made by Listen.
 type Listener struct {
-	net.Listener
 	path string
-	ino  uint64 // of the socket
+	mode fs.FileMode // of its folder, should that have to be made again
 	once sync.Once
-	err  error
+	err  error // of Close
+
+	mu     sync.Mutex
+	sock   *socket // another one where it had to be made again
+	closed bool
+}
+
+// socket is what is at the path of a Listener.
+type socket struct {
+	net.Listener
+	ino uint64
 }
 
 // Listen makes the socket and listens on it. The folder must be there. Two that
@@ -48,6 +57,19 @@ type Listener struct {
 // which nobody listens any more is replaced; one on which somebody does is a
 // *BusyError, and anything else there an error.
 func Listen(ctx context.Context, path string) (*Listener, error) {
+	info, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("the socket %s: %w", path, err)
+	}
+	sock, err := create(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Listener{path: path, mode: info.Mode().Perm(), sock: sock}, nil
+}
+
+// create makes the socket for Listen, at the start and again.
+func create(ctx context.Context, path string) (*socket, error) {
 	dir, err := openDir(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("the socket %s: %w", path, err)
@@ -59,11 +81,15 @@ func Listen(ctx context.Context, path string) (*Listener, error) {
 	if err := clear(ctx, path); err != nil {
 		return nil, err
 	}
-	l, err := bind(short(dir, path), path)
+	name, err := short(dir, path)
+	if err != nil {
+		return nil, err
+	}
+	sock, err := bind(name, path)
 	if err != nil {
 		return nil, fmt.Errorf("the socket %s: %w", path, err)
 	}
-	return l, nil
+	return sock, nil
 }
 
 // openDir opens a folder to lock it and to reach what is in it.
@@ -75,12 +101,16 @@ func openDir(path string) (*os.File, error) {
 const maxPath = 107
 
 // short returns a path of the socket that fits: a long one by way of the
-// descriptor of its folder.
-func short(dir *os.File, path string) string {
+// descriptor of its folder. A name that is too long by itself is an error.
+func short(dir *os.File, path string) (string, error) {
 	if len(path) <= maxPath {
-		return path
+		return path, nil
 	}
-	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))
+	folder, name := fmt.Sprintf("/proc/self/fd/%d/", dir.Fd()), filepath.Base(path)
+	if most := maxPath - len(folder); len(name) > most {
+		return "", fmt.Errorf("the name of the socket %s has %d bytes, and %d are the most, name another one with --socket", path, len(name), most)
+	}
+	return folder + name, nil
 }
 
 const lockEvery = 10 * time.Millisecond
@@ -136,7 +166,7 @@ func clear(ctx context.Context, path string) error {
 
 // bind makes the socket. Nobody can connect before it listens, and by then it
 // has its mode.
-func bind(short, path string) (*Listener, error) {
+func bind(short, path string) (*socket, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
@@ -154,13 +184,13 @@ func bind(short, path string) (*Listener, error) {
 	return l, nil
 }
 
-func listen(f *os.File, path string) (*Listener, error) {
+func listen(f *os.File, path string) (*socket, error) {
 	if err := os.Chmod(path, Mode); err != nil {
 		return nil, err
 	}
-	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); err != nil {
-		return nil, &fs.PathError{Op: "lstat", Path: path, Err: err}
+	ino, err := inode(path)
+	if err != nil {
+		return nil, err
 	}
 	if err := unix.Listen(int(f.Fd()), unix.SOMAXCONN); err != nil {
 		return nil, os.NewSyscallError("listen", err)
@@ -170,23 +200,51 @@ func listen(f *os.File, path string) (*Listener, error) {
 		return nil, err
 	}
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
-	return &Listener{Listener: l, path: path, ino: st.Ino}, nil
+	return &socket{l, ino}, nil
 }
 
 // Path returns where the socket is.
 func (l *Listener) Path() string { return l.path }
 
+// Addr implements net.Listener.
+func (l *Listener) Addr() net.Addr { return l.current().Addr() }
+
+// Accept implements net.Listener. It goes on with the next socket where the one it waits
+// on was replaced.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		sock := l.current()
+		c, err := sock.Accept()
+		if err == nil || l.current() == sock {
+			return c, err
+		}
+	}
+}
+
+func (l *Listener) current() *socket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sock
+}
+
 // Close implements net.Listener, and removes the socket, unless there is another
 // one in its place. It may be called more than once.
 func (l *Listener) Close() error {
 	l.once.Do(func() {
-		var st unix.Stat_t
-		if err := unix.Lstat(l.path, &st); err == nil && st.Ino == l.ino {
-			l.err = os.Remove(l.path)
-		}
-		l.err = errors.Join(l.err, l.Listener.Close())
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.closed = true
+		l.err = l.sock.remove(l.path)
 	})
 	return l.err
+}
+
+// remove closes the socket and takes it away, where it is still there.
+func (s *socket) remove(path string) (err error) {
+	if ino, e := inode(path); e == nil && ino == s.ino {
+		err = os.Remove(path)
+	}
+	return errors.Join(err, s.Listener.Close())
 }
 
 // dial connects to a socket.
@@ -200,5 +258,9 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	return d.DialContext(ctx, "unix", short(dir, path))
+	name, err := short(dir, path)
+	if err != nil {
+		return nil, err
+	}
+	return d.DialContext(ctx, "unix", name)
 }

@@ -42,7 +42,7 @@ func (p *params) seconds(key string, absent, most time.Duration) time.Duration {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(f >= 0 && f <= most.Seconds()) {
-		p.refuse(bad("", "%s is %q, it must be a number of seconds from 0 to %v", key, text, most.Seconds()))
+		p.refuse(bad("", "%s is %q, it must be a number of seconds from 0 to %.0f", key, text, most.Seconds()))
 		return absent
 	}
 	return time.Duration(f * float64(time.Second))

@@ -79,6 +79,7 @@ func bad(hint, format string, args ...any) error {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer asking(r.Context())()
 	if err := s.admit(r); err != nil {
 		s.fail(w, err)
 		return
@@ -221,19 +222,39 @@ func patience(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d)) // a recorder of tests has none
 }
 
-// decode reads the body of a request.
+// decode reads the body of a request, which is an object.
 func decode(r *http.Request, doc any) error {
+	var body json.RawMessage
 	dec := json.NewDecoder(r.Body)
-	dec.DisallowUnknownFields()
-	err := dec.Decode(doc)
+	err := dec.Decode(&body)
 	if err == nil {
-		if _, err = dec.Token(); errors.Is(err, io.EOF) {
-			return nil
-		}
-		err = errors.New("there is more after the object")
+		err = decodeObject(dec, body, doc)
+	}
+	if err == nil {
+		return nil
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &Error{http.StatusRequestEntityTooLarge, "the body is too large", fmt.Sprintf("%d bytes are the most", maxBody)}
 	}
 	return bad("send one JSON object as docs/api.md shows it", "the body cannot be read: %v", err)
+}
+
+// decodeObject decodes a body after which nothing else may come.
+func decodeObject(rest *json.Decoder, body json.RawMessage, doc any) error {
+	if string(body) == "null" {
+		return errors.New("it is null") // which would leave doc as it is, and so mean everything
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(doc); err != nil {
+		return err
+	}
+	switch _, err := rest.Token(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return errors.New("there is more after the object")
+	}
 }

@@ -14,12 +14,13 @@ import (
 const (
 	maxBody    = 64 << 10
 	maxHeader  = 16 << 10
-	maxConns   = 256 // connections at once; more wait in the kernel
+	maxConns   = 256 // connections at once; one more takes the place of a quiet one
 	maxStreams = 64  // requests at once that last: events, waits, profiles
 
-	readTimeout  = 10 * time.Second
+	headTimeout  = 2 * time.Second  // of the head of a request
+	readTimeout  = 10 * time.Second // of a whole request
 	writeTimeout = 30 * time.Second // of a whole answer, or of each event of a stream
-	idleTimeout  = time.Minute
+	idleTimeout  = 5 * time.Second  // between two requests of a connection
 	askTimeout   = 10 * time.Second // what the engine and the history may take for one answer
 	endTimeout   = time.Second      // for the requests that go on when the context ends
 )
@@ -42,10 +43,14 @@ type Server struct {
 	streams chan struct{} // holds a token for each stream
 	wait    time.Duration // between the signs of life of a stream
 	slow    time.Duration // how long a client may take for an answer, or an event of a stream
+	look    time.Duration // how often to look whether the socket is still there
 }
 
 // heartbeat is how often a stream on which nothing happens says that it lives.
 const heartbeat = 15 * time.Second
+
+// lookEvery is how often a Server looks whether its socket is still there.
+const lookEvery = 3 * time.Second
 
 // NewServer checks the options. It starts nothing.
 func NewServer(o Options) (*Server, error) {
@@ -55,33 +60,37 @@ func NewServer(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opt: o, streams: make(chan struct{}, maxStreams), wait: heartbeat, slow: writeTimeout}
+	s := &Server{opt: o, streams: make(chan struct{}, maxStreams), wait: heartbeat, slow: writeTimeout, look: lookEvery}
 	s.routes = s.table()
 	return s, nil
 }
 
 // Serve answers on l until ctx ends, and then closes it. It returns when every
 // request is over and every connection closed: nil, or why l could not go on.
-// Only peers that l allows are answered, where l is from Listen.
+// Only peers that l allows are answered, where l is from Listen; and a socket that
+// somebody has removed meanwhile is made again.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	var open conns
 	srv := &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: readTimeout,
+		ReadHeaderTimeout: headTimeout,
 		ReadTimeout:       readTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return withPeer(ctx, l, c) },
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return withConn(withPeer(ctx, l, c), c) },
 		ConnState:         open.note,
+	}
+	if sock, ok := l.(*Listener); ok {
+		defer s.keep(ctx, sock)()
 	}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
 		_ = srv.Shutdown(ctx) // ctx is over: it waits for nothing
 	})
-	err := srv.Serve(&limited{Listener: l, free: make(chan struct{}, maxConns)})
+	err := srv.Serve(newLimited(l, maxConns))
 	if stop() { // it ended by itself
 		_ = srv.Close()
 	} else {
@@ -96,44 +105,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// conns waits for the goroutines of connections.
-type conns struct{ sync.WaitGroup }
-
-func (c *conns) note(_ net.Conn, st http.ConnState) {
-	switch st {
-	case http.StateNew:
-		c.Add(1)
-	case http.StateClosed, http.StateHijacked:
-		c.Done()
-	default:
+// keep looks after the socket until the returned function is called.
+func (s *Server) keep(ctx context.Context, l *Listener) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { l.keep(ctx, s.look, s.opt.Logger) })
+	return func() {
+		cancel()
+		wg.Wait()
 	}
-}
-
-// limited accepts only so many connections at once.
-type limited struct {
-	net.Listener
-	free chan struct{} // holds a token for each connection
-}
-
-// Accept implements net.Listener.
-func (l *limited) Accept() (net.Conn, error) {
-	l.free <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.free
-		return nil, err
-	}
-	return &limitedConn{Conn: c, free: l.free}, nil
-}
-
-type limitedConn struct {
-	net.Conn
-	once sync.Once
-	free chan struct{}
-}
-
-// Close implements net.Conn.
-func (c *limitedConn) Close() error {
-	c.once.Do(func() { <-c.free })
-	return c.Conn.Close()
 }

@@ -265,7 +265,12 @@ func TestSilent(t *testing.T) {
 		"status": func() error { _, err := c.Status(t.Context(), StatusQuery{}); return err },
 		"wait":   func() error { _, err := c.Status(t.Context(), StatusQuery{Wait: time.Millisecond}); return err },
 		"pause":  func() error { _, err := c.Pause(t.Context(), PauseRequest{}); return err },
-		"graph":  func() error { _, err := c.Graph(t.Context(), GraphQuery{}); return err },
+		"events": func() (err error) {
+			for _, err = range c.Events(t.Context(), Query{}, nil) {
+			}
+			return err
+		},
+		"graph": func() error { _, err := c.Graph(t.Context(), GraphQuery{}); return err },
 	} {
 		if err := asked(); !errors.Is(err, ErrSilent) {
 			t.Errorf("%s: %v", name, err)

@@ -39,7 +39,7 @@ func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) 
 		return nil, err
 	}
 	if !(req.For >= 0 && req.For <= maxPause.Seconds()) {
-		return nil, bad("", "for_seconds is %v, it must be from 0 to %v", req.For, maxPause.Seconds())
+		return nil, bad("", "for_seconds is %v, it must be from 0 to %.0f, which is ten years", req.For, maxPause.Seconds())
 	}
 	if len(req.Reason) > maxReason {
 		return nil, bad("", "the reason has %d bytes, %d are the most", len(req.Reason), maxReason)

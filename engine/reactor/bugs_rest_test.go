@@ -263,8 +263,13 @@ func swapTime(t *testing.T, n int) time.Duration {
 // through for each of the new one.
 func TestBug35_SwapsAreNearLinear(t *testing.T) {
 	const small, times = 1000, 8
-	few, many := swapTime(t, small), swapTime(t, times*small)
-	if many > 5*times*few { // 64 times without the law; the machine may be busy
-		t.Errorf("%d vertices take %s, %d take %s", small, few, times*small, many)
+	for try := 0; ; try++ { // the machine may be busy with something else, but not each time
+		few, many := swapTime(t, small), swapTime(t, times*small)
+		if many <= 3*times*few {
+			return
+		}
+		if try == 9 {
+			t.Fatalf("%d vertices take %s, %d take %s", small, few, times*small, many)
+		}
 	}
 }

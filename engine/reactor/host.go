@@ -19,7 +19,7 @@ func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOp
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer caught("Host.Watch", &err)
+		defer engine.Caught("Host.Watch", &err)
 		sub, err = h.r.opt.Host.Watch(ctx, paths, o)
 	}()
 	<-done

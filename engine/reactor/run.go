@@ -109,7 +109,7 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 
 // tell gives the resource what its traits hold of the run.
 func (v *vertex) tell() (err error) {
-	defer caught("SetRefresh or SetRecv", &err)
+	defer engine.Caught("SetRefresh or SetRecv", &err)
 	if res, ok := v.res.(engine.RefreshableRes); ok {
 		res.SetRefresh(v.refresh.Load())
 	}

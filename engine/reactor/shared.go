@@ -127,7 +127,7 @@ func (r *Reactor) openShared(ctx context.Context, res engine.Res) (*shared, erro
 }
 
 func (r *Reactor) shareOf(ctx context.Context, sr engine.SharedRes) (s *shared, err error) {
-	defer caught("Shared", &err)
+	defer engine.Caught("Shared", &err)
 	key, open := sr.Shared()
 	if s, err := r.joinShared(ctx, key); s != nil || err != nil {
 		return s, err

@@ -174,7 +174,7 @@ func (r *Reactor) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 
 // newVertex makes a vertex for a declared resource, without initialising it.
 func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err error) {
-	defer caught("a method that describes "+id, &err)
+	defer engine.Caught("a method that describes "+id, &err)
 	a, err := r.abilitiesOf(decl.Res)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -206,13 +205,6 @@ func (v *vertex) polled() bool { return v.meta.Poll > 0 || v.meta.Hidden || v.r.
 
 // protect calls f and turns a panic in it into an error.
 func protect(method string, f func() error) (err error) {
-	defer caught(method, &err)
+	defer engine.Caught(method, &err)
 	return f()
-}
-
-// caught is deferred: it turns a panic into an error.
-func caught(method string, err *error) {
-	if p := recover(); p != nil {
-		*err = &engine.PanicError{Method: method, Value: p, Stack: debug.Stack()}
-	}
 }

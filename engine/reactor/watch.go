@@ -85,7 +85,7 @@ func (r *Reactor) watch(ctx context.Context, v *vertex) {
 }
 
 func watchSafely(ctx context.Context, res engine.Res) (err error) {
-	defer caught("Watch", &err)
+	defer engine.Caught("Watch", &err)
 	return res.Watch(ctx)
 }
 

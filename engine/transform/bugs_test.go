@@ -124,8 +124,17 @@ func TestBug35_StepsAreNearLinear(t *testing.T) {
 			}
 			return least
 		}
-		if few, many := best(small), best(times*small); many > 3*times*few {
-			t.Errorf("%s: %d vertices take %s, %d take %s", name, small, few, times*small, many)
+		nearLinear := func() bool {
+			few, many := best(small), best(times*small)
+			t.Logf("%s: %d vertices take %s, %d take %s", name, small, few, times*small, many)
+			return many <= 3*times*few
+		}
+		good := false
+		for try := 0; try < 10 && !good; try++ { // the machine may be busy with something else, but not each time
+			good = nearLinear()
+		}
+		if !good {
+			t.Errorf("%s: not near linear", name)
 		}
 	}
 }

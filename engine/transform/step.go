@@ -3,7 +3,6 @@ package transform
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -40,19 +39,12 @@ func Run(ctx context.Context, g *engine.Graph, steps []Step, n *Notes) (*engine.
 
 // run applies one step, and turns a panic of it into an error.
 func (s Step) run(ctx context.Context, g *engine.Graph, n *Notes) (out *engine.Graph, err error) {
-	defer caught(s.Name, &err)
+	defer engine.Caught(s.Name, &err)
 	return s.Apply(ctx, g, n)
 }
 
 // guarded calls f and turns a panic in it into an error.
 func guarded(method string, f func() error) (err error) {
-	defer caught(method, &err)
+	defer engine.Caught(method, &err)
 	return f()
-}
-
-// caught is deferred: it turns a panic into an error.
-func caught(method string, err *error) {
-	if p := recover(); p != nil {
-		*err = &engine.PanicError{Method: method, Value: p, Stack: debug.Stack()}
-	}
 }
