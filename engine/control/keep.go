@@ -1,0 +1,95 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// keep looks every so often whether the socket is still there, until ctx ends, and makes
+// it again where somebody has removed it or its folder, with one warning. Connections that
+// are open stay. A socket of somebody else in its place is left alone, with a warning too.
+func (l *Listener) keep(ctx context.Context, every time.Duration, log *slog.Logger) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	told := false
+	if l.exposed() {
+		log.Warn("everybody can write to the folder of the socket, and so put another socket in its place that lies to whoever asks; mend it with chmod o-w or +t, or name another place with --socket", slog.String("path", l.path))
+	}
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		switch missing, err := l.mend(ctx); {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !told:
+			log.Warn("the socket was removed, and cannot be made again yet: status, why, pause and the like cannot reach this daemon", slog.String("path", l.path), slog.Any("error", err))
+			told = true
+		case err == nil && missing:
+			log.Warn("the socket was removed while the daemon runs; it is made again", slog.String("path", l.path))
+			told = false
+		case err == nil:
+			told = false
+		}
+	}
+}
+
+// exposed reports whether everybody can put something else in the place of the socket.
+func (l *Listener) exposed() bool {
+	info, err := os.Stat(filepath.Dir(l.path))
+	return err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0
+}
+
+// errReplaced says that somebody else has put something where the socket was.
+var errReplaced = errors.New("something else is in its place")
+
+// mend makes the socket again where it is missing.
+func (l *Listener) mend(ctx context.Context) (missing bool, err error) {
+	ino, err := inode(l.path)
+	switch {
+	case err == nil && ino == l.current().ino:
+		return false, nil
+	case err == nil:
+		return false, errReplaced
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, err
+	}
+	if err := os.MkdirAll(filepath.Dir(l.path), l.mode); err != nil {
+		return true, err
+	}
+	next, err := create(ctx, l.path)
+	if err != nil {
+		return true, err
+	}
+	return true, l.change(next)
+}
+
+// change goes on with another socket.
+func (l *Listener) change(next *socket) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return next.remove(l.path)
+	}
+	old := l.sock
+	l.sock = next
+	return old.Close()
+}
+
+// inode returns the number of what is at a path.
+func inode(path string) (uint64, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return 0, &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	return st.Ino, nil
+}
