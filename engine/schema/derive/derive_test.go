@@ -205,6 +205,10 @@ func TestGraphSchemaJudges(t *testing.T) {
 		`{"edges": [{"from": {"kind": "a", "name": "b"}}]}`:                                                                false,
 		`{"edges": [{"from": {"kind": "a"}, "to": {"kind": "a", "name": "c"}}]}`:                                           false,
 		`{"grpah": "g"}`: false,
+		`{"resources": {"thing": [{"name": "x", "notify": "needy[a]"}]}}`:                       true,
+		`{"resources": {"thing": [{"name": "x", "notify": "needy"}]}}`:                          false,
+		`{"edges": [{"from": "a[b]", "to": {"kind": "a", "name": "c"}, "comment": "because"}]}`: true,
+		`{"edges": [{"from": "a", "to": {"kind": "a", "name": "c"}}]}`:                          false,
 	} {
 		if err := s.Validate(parse(t, graph)); (err == nil) != ok {
 			t.Errorf("%s: %v", graph, err)
@@ -213,6 +217,19 @@ func TestGraphSchemaJudges(t *testing.T) {
 }
 
 // TestDefaultsAreValid holds each default against the rule that it stands in.
+// The schema of a kind has its name, and not that of a type of Go.
+func TestKindSchema(t *testing.T) {
+	k := kinds(t)[0]
+	k.Name = "other"
+	doc, err := derive.KindSchema(k)
+	if err != nil || !strings.Contains(string(doc), `"title": "`+k.Name+`"`) {
+		t.Errorf("%v: %.200s", err, doc)
+	}
+	if _, err := derive.KindSchema(derive.Kind{Name: "x"}); err == nil || err.Error() != "the kind x has no fields" {
+		t.Error(err)
+	}
+}
+
 func TestDefaultsAreValid(t *testing.T) {
 	k := kinds(t)[0]
 	doc, err := derive.JSONSchema(k.Type)

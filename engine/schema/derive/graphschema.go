@@ -63,16 +63,18 @@ func commentRule() *rule {
 	return &rule{Description: "Free text; it has no effect.", Type: textTypes}
 }
 
-// referencesRule is for before, depend, notify and listen.
+// referencesRule is for before, depend, notify and listen: a list of references, or
+// a single one.
 func referencesRule() *rule {
-	return &rule{Type: []string{"array", "null"}, Items: &rule{Type: "string", Pattern: patternRefOnly}}
+	return &rule{Type: []string{"array", "string", "null"}, Pattern: patternRefOnly, Items: &rule{Type: "string", Pattern: patternRefOnly}}
 }
 
 func edgeRule() *rule {
 	end := func(doc string) *rule {
 		return &rule{
 			Description: doc,
-			Type:        "object",
+			Type:        []string{"object", "string"}, // the text is a reference
+			Pattern:     patternRefOnly,
 			Properties:  rules{{"kind", &rule{Type: "string"}}, {"name", &rule{Type: textTypes}}},
 			Additional:  false,
 			Required:    []string{"kind", "name"},
@@ -82,6 +84,7 @@ func edgeRule() *rule {
 		Type: "object",
 		Properties: rules{
 			{"name", &rule{Description: "The name of the edge.", Type: textTypes}},
+			{"comment", commentRule()},
 			{"from", end("What comes first.")},
 			{"to", end("What comes after it.")},
 			{"notify", &rule{Description: "Whether a change of the first refreshes the other.", Type: "boolean"}},

@@ -89,6 +89,16 @@ func JSONSchema(t *schema.Type) ([]byte, error) {
 	return r.document()
 }
 
+// KindSchema returns the schema of the parameters of one kind, under its name.
+func KindSchema(k Kind) ([]byte, error) {
+	if k.Type == nil {
+		return nil, fmt.Errorf("the kind %s has no fields", k.Name)
+	}
+	r := ruleOf(k.Type)
+	r.Title = k.Name
+	return r.document()
+}
+
 // Patterns of the notations in text. They are what ECMAScript and RE2 both read.
 const (
 	patternNumber  = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
