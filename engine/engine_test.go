@@ -215,7 +215,10 @@ func TestMetaParams(t *testing.T) {
 			engine.MetaParams{Delay: 1e6 * time.Hour, DelayMax: 2e6 * time.Hour, Timeout: 1e6 * time.Hour, Poll: math.MaxInt64, Settle: 1e6 * time.Hour},
 			[]string{"delay: at most", "delaymax: at most", "timeout: at most", "poll: at most", "settle: at most"},
 		},
-		"burst": {engine.MetaParams{Limit: 1, Burst: -1}, []string{"burst: -1"}},
+		"poll tiny":   {engine.MetaParams{Poll: 1}, []string{"poll: 1ns, it must be at least 100ms, or 0 to watch"}},
+		"poll small":  {engine.MetaParams{Poll: 100*time.Millisecond - 1}, []string{"poll: at least 100ms"}},
+		"poll enough": {engine.MetaParams{Poll: 100 * time.Millisecond}, nil},
+		"burst":       {engine.MetaParams{Limit: 1, Burst: -1}, []string{"burst: -1"}},
 		"good": {engine.MetaParams{
 			Retry: -1, Delay: sec, DelayMax: sec, Limit: 0.1, Burst: 1, Sema: []string{"a", "a:2"}, Drift: engine.DriftFix, Export: []string{"*"},
 		}, nil},

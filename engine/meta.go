@@ -99,6 +99,10 @@ const (
 	minLimit    = 1e-8 // one run in three years
 )
 
+// minPoll is the least poll: what has to be looked at more often than that would keep a
+// core busy with looking.
+const minPoll = 100 * time.Millisecond
+
 // complain reports what is wrong at a path.
 type complain func(path, format string, args ...any)
 
@@ -115,6 +119,9 @@ func (m *MetaParams) validateTimes(bad complain) {
 		if d.val > maxMetaTime {
 			bad(d.key, "%s is %s, it must be at most %s, which is ten years", d.key, d.val, maxMetaTime)
 		}
+	}
+	if m.Poll > 0 && m.Poll < minPoll {
+		bad("poll", "poll is %s, it must be at least %s, or 0 to watch", m.Poll, minPoll)
 	}
 	switch {
 	case m.DelayMax > 0 && m.Delay <= 0:
