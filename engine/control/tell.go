@@ -29,8 +29,8 @@ type Done struct {
 
 // Bounds of a pause.
 const (
-	maxPause  = 10 * 365 * 24 * time.Hour
-	maxReason = 1000 // bytes
+	MaxPause  = 10 * 365 * 24 * time.Hour // ten years
+	maxReason = 1000                      // bytes
 )
 
 func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -38,8 +38,8 @@ func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) 
 	if err := decode(r, &req); err != nil {
 		return nil, err
 	}
-	if !(req.For >= 0 && req.For <= maxPause.Seconds()) {
-		return nil, bad("", "for_seconds is %v, it must be from 0 to %.0f, which is ten years", req.For, maxPause.Seconds())
+	if !(req.For >= 0 && req.For <= MaxPause.Seconds()) {
+		return nil, bad("", "for_seconds is %v, it must be from 0 to %.0f, which is ten years", req.For, MaxPause.Seconds())
 	}
 	if len(req.Reason) > maxReason {
 		return nil, bad("", "the reason has %d bytes, %d are the most", len(req.Reason), maxReason)
