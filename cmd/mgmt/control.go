@@ -196,7 +196,11 @@ func (d *remote) client() *control.Client {
 
 // explained adds to an error what to do where no daemon answers.
 func explained(err error) error {
-	if none, ok := errors.AsType[*control.NoDaemonError](err); ok {
+	none, ok := errors.AsType[*control.NoDaemonError](err)
+	switch {
+	case ok && errors.Is(none, fs.ErrPermission):
+		return fmt.Errorf("%w; it answers root, the user that it runs as, and the group that its socket has", none)
+	case ok:
 		return fmt.Errorf("%w, start one with: mgmt run --yaml FILE; or name its socket with --socket", none)
 	}
 	return err

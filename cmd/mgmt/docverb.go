@@ -113,7 +113,7 @@ func writeKindJSON(w io.Writer, k derive.Kind) error {
 	doc := newKindJSON(k)
 	doc.Doc = kindText(k)
 	var err error
-	if doc.Schema, err = derive.JSONSchema(k.Type); err != nil {
+	if doc.Schema, err = derive.KindSchema(k); err != nil {
 		return err
 	}
 	if k.Sends != nil {

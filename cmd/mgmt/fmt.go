@@ -38,7 +38,7 @@ stands for its *.yaml and *.yml files, and - or nothing for standard input.`,
 	fl.BoolVarP(&f.diff, "diff", "d", false, "show the difference")
 	fl.BoolVarP(&f.list, "list", "l", false, "list the files that are not in their usual form")
 	fl.BoolVar(&f.check, "check", false, "as --list, and end with code 2 if there is one")
-	cmd.MarkFlagsMutuallyExclusive("write", "check")
+	exclude(cmd, "write", "check")
 	return cmd
 }
 

@@ -65,7 +65,7 @@ resource as its colour.`,
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "say what automatic edges and groups there are, and why")
 	cmd.Flags().BoolVar(&f.live, "live", false, "draw what the running daemon has, with states")
 	f.remote.reach(cmd)
-	cmd.MarkFlagsMutuallyExclusive("declared", "explain", "live")
+	exclude(cmd, "declared", "explain", "live")
 	cmd.Flags().StringVar(&f.out, "out", "", "write to this `file` instead of standard output")
 	return cmd
 }

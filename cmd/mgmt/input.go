@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -22,10 +23,20 @@ func (i *input) flags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")
 }
 
-// graphArgs refuses the arguments of a verb that takes a graph.
-func graphArgs(_ *cobra.Command, args []string) error {
+// graphArgs refuses the arguments of a verb that takes a graph. One behind a flag
+// that needs no value may have been meant for that.
+func graphArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	var meant error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() != "bool" && f.NoOptDefVal != "" && f.Value.String() == f.NoOptDefVal {
+			meant = fmt.Errorf("unexpected argument %q; a value of --%s is written with =, as in --%s=%s", args[0], f.Name, f.Name, args[0])
+		}
+	})
+	if meant != nil {
+		return meant
 	}
 	return fmt.Errorf("unexpected argument %q, a graph is named by --yaml", args[0])
 }

@@ -30,7 +30,7 @@ func (f *logFlags) flags(cmd *cobra.Command) {
 	fl.BoolVar(&f.debug, "debug", false, "log much more")
 	fl.BoolVar(&f.quiet, "quiet", false, "log only warnings and errors")
 	colorFlag(cmd, &f.color)
-	cmd.MarkFlagsMutuallyExclusive("debug", "quiet")
+	exclude(cmd, "debug", "quiet")
 }
 
 func colorFlag(cmd *cobra.Command, c *choice) {

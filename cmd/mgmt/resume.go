@@ -19,7 +19,7 @@ func newResume(a *app) *cobra.Command {
 		Long: `Resume ends the pause of a resource, and lets it go on if a brake holds it. Without
 a resource it ends every pause and lets everything go on, and a change budget
 begins anew.`,
-		Example: `  mgmt resume svc[nginx]
+		Example: `  mgmt resume file[/etc/motd]
   mgmt resume`,
 		Args:              resourceArg(0),
 		ValidArgsFunction: f.completeResource,
@@ -36,7 +36,7 @@ func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
 	}
 	done, err := f.client().Resume(ctx, req)
 	if err != nil {
-		return explained(err)
+		return unknown(err, req.Resource)
 	}
 	if f.output.word == "json" {
 		return writeJSON(a.out, done)

@@ -62,7 +62,7 @@ the terminal that it was started on has gone does that end it.`,
 	f.socket.flag(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
-	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; with the `policy` default a resource's own noop: false wins")
+	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; the `policy` is all (without a value), or default: then a resource's own noop: false wins")
 	fl.Lookup("noop").NoOptDefVal = "all"
 	fl.BoolVar(&f.noWatch, "no-watch", false, "do not follow edits of the graph")
 	fl.IntVar(&f.parallel, "parallel", 0, "how many resources to run at once (default 8 for each core)")
@@ -84,11 +84,25 @@ func (f *runFlags) noopPolicy() (mgmt.Noop, error) {
 	case "default":
 		return mgmt.NoopDefault, nil
 	default:
-		return 0, fmt.Errorf("--noop=%s: write --noop or --noop=default", f.noop)
+		return 0, fmt.Errorf("--noop=%s: write --noop=all, which is --noop alone, or --noop=default", f.noop)
 	}
 }
 
+// checkNumbers refuses numbers that nothing can be, by the names of their flags.
+func (f *runFlags) checkNumbers() error {
+	switch {
+	case f.sema < 0:
+		return fmt.Errorf("--sema=%d: write how many may run at once, 0 for no limit", f.sema)
+	case f.parallel < 0:
+		return fmt.Errorf("--parallel=%d: write how many to run at once, 0 for the default", f.parallel)
+	}
+	return nil
+}
+
 func (f *runFlags) run(ctx context.Context, a *app) (err error) {
+	if err := f.checkNumbers(); err != nil {
+		return err
+	}
 	front, err := f.input.frontend()
 	if err != nil {
 		return err

@@ -38,5 +38,5 @@ func schemaOf(args []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return derive.JSONSchema(k.Type)
+	return derive.KindSchema(k)
 }

@@ -24,7 +24,7 @@ type state struct {
 func (s *state) flags(cmd *cobra.Command) {
 	s.prefixFlag(cmd)
 	cmd.Flags().BoolVar(&s.temp, "tmp-prefix", false, "keep state in a temporary folder and remove it at the end")
-	cmd.MarkFlagsMutuallyExclusive("prefix", "tmp-prefix")
+	exclude(cmd, "prefix", "tmp-prefix")
 }
 
 func (s *state) prefixFlag(cmd *cobra.Command) {

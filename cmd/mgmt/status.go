@@ -71,11 +71,11 @@ somebody who wonders why nothing happens.`,
 	colorFlag(cmd, &f.color)
 	_ = cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"converged"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateWords(), cobra.ShellCompDirectiveNoFileComp))
-	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
-	cmd.MarkFlagsMutuallyExclusive("watch", "exit-code")
-	cmd.MarkFlagsMutuallyExclusive("all", "state")
+	exclude(cmd, "watch", "wait")
+	exclude(cmd, "watch", "exit-code")
+	exclude(cmd, "all", "state")
 	for _, other := range []string{"all", "state", "watch", "wait", "exit-code"} {
-		cmd.MarkFlagsMutuallyExclusive("dump", other)
+		exclude(cmd, "dump", other)
 	}
 	return cmd
 }

@@ -14,7 +14,7 @@ const exitCodes = `  0  all is as wanted; also after a signal
   1  bad usage, or a graph that does not load
   2  something would change (plan, run --noop, fmt --check)
   4  some resources failed or are blocked
-  5  ended by --max-runtime before the graph had converged
+  5  ended by --max-runtime
   6  both 2 and 4
 `
 
@@ -47,6 +47,27 @@ func flagError(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("unknown flag --%s%s", name, strings.Replace(near, `"`, `"--`, 1))
 	}
 	return fmt.Errorf("unknown flag --%s; see %s --help", name, cmd.CommandPath())
+}
+
+// exclude lets only one of some flags be given.
+func exclude(cmd *cobra.Command, names ...string) {
+	cmd.MarkFlagsMutuallyExclusive(names...) // for completion
+	next := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		var given []string
+		for _, name := range names {
+			if cmd.Flags().Changed(name) {
+				given = append(given, "--"+name)
+			}
+		}
+		if len(given) > 1 {
+			return fmt.Errorf("%s exclude each other", strings.Join(given, " and "))
+		}
+		if next != nil {
+			return next(cmd, args)
+		}
+		return nil
+	}
 }
 
 // unknownVerb returns an error if the arguments begin with a verb that is none.

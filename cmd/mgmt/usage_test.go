@@ -2,8 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
+	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/control"
 )
 
 // TestUnknownVerb: what was perhaps meant is asked for, by the spelling first and
@@ -29,6 +34,65 @@ func TestUnknownVerb(t *testing.T) {
 		code := a.main(t.Context(), strings.Fields(args))
 		if got := strings.TrimSpace(errs.String()); code != exitUsage || !strings.HasPrefix(got, "mgmt: "+want) || out.Len() > 0 {
 			t.Errorf("mgmt %s: code %d, %q on standard output, and %q", args, code, out.String(), got)
+		}
+	}
+}
+
+// TestUsageSays: what is wrong with an invocation is said in the words of the
+// command line.
+func TestUsageSays(t *testing.T) {
+	for args, want := range map[string]string{
+		"graph --yaml x --live --explain": "--explain and --live exclude each other",
+		"graph --explain --declared":      "--declared and --explain exclude each other",
+		"status --dump --wait converged":  "--dump and --wait exclude each other",
+		"run --prefix a --tmp-prefix":     "--prefix and --tmp-prefix exclude each other",
+		"fmt --write --check x":           "--write and --check exclude each other",
+		"run --noop default --yaml x":     `unexpected argument "default"; a value of --noop is written with =, as in --noop=default`,
+		"run --prometheus :9 --yaml x":    `unexpected argument ":9"; a value of --prometheus is written with =, as in --prometheus=:9`,
+		"run --noop=default y":            `unexpected argument "y", a graph is named by --yaml`,
+		"run --converged-exit y":          `unexpected argument "y", a graph is named by --yaml`,
+		"run --yaml x --noop=some":        "--noop=some: write --noop=all, which is --noop alone, or --noop=default",
+		"run --yaml x --sema=-1":          "--sema=-1: write how many may run at once, 0 for no limit",
+		"run --yaml x --parallel=-1":      "--parallel=-1: write how many to run at once, 0 for the default",
+	} {
+		var out, errs bytes.Buffer
+		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
+		code := a.main(t.Context(), strings.Fields(args))
+		if got := strings.TrimSpace(errs.String()); code != exitUsage || !strings.HasPrefix(got, "mgmt: "+want) || out.Len() > 0 {
+			t.Errorf("mgmt %s: code %d, %q on standard output, and %q", args, code, out.String(), got)
+		}
+	}
+}
+
+// TestExplained: what to do depends on why nobody answers.
+func TestExplained(t *testing.T) {
+	for want, err := range map[string]error{
+		"the group that its socket has": fs.ErrPermission,
+		"start one with: mgmt run":      fs.ErrNotExist,
+	} {
+		none := &control.NoDaemonError{Paths: []string{"/s"}, Err: err}
+		if got := explained(none); !strings.Contains(got.Error(), want) || !errors.Is(got, none) {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
+
+// TestUnknownResource: how a resource is written is said where the daemon has
+// nothing better.
+func TestUnknownResource(t *testing.T) {
+	for _, c := range []struct {
+		word, hint string
+		status     int
+		told       bool
+	}{
+		{"greeting", "", http.StatusNotFound, true},
+		{"greeting", "did you mean more", http.StatusNotFound, false},
+		{"greeting", "", http.StatusForbidden, false},
+		{"file[greeting]", "", http.StatusNotFound, false},
+	} {
+		err := unknown(&control.Error{Status: c.status, Text: "no", Hint: c.hint}, c.word)
+		if told := strings.Contains(err.Error(), "is written 'kind[name]'"); told != c.told {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

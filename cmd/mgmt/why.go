@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 type whyFlags struct {
@@ -29,9 +32,9 @@ who let it go on.
 
 A change is intended where the graph asks for something new, corrective where the
 world has changed, and cascade where another resource has caused it.`,
-		Example: `  mgmt why svc[nginx]
-  mgmt why file[/etc/motd] -n 10
-  mgmt why svc[nginx] -o json`,
+		Example: `  mgmt why file[/etc/motd]
+  mgmt why exec[restart] -n 10
+  mgmt why file[/etc/motd] -o json`,
 		Args:              resourceArg(1),
 		ValidArgsFunction: f.completeResource,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0]) },
@@ -58,10 +61,20 @@ func resourceArg(least int) cobra.PositionalArgs {
 	}
 }
 
+// unknown adds to the daemon's error about a resource how one is written, where
+// the word is not so and nothing like it is in the graph.
+func unknown(err error, word string) error {
+	e, ok := errors.AsType[*control.Error](err)
+	if _, bad := schema.ParseRef(word); ok && bad != nil && e.Status == http.StatusNotFound && e.Hint == "" {
+		return fmt.Errorf("%w; a resource is written 'kind[name]', and mgmt status --all lists them", err)
+	}
+	return explained(err)
+}
+
 func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
 	why, err := f.client().Why(ctx, resource, f.n)
 	if err != nil {
-		return explained(err)
+		return unknown(err, resource)
 	}
 	if f.output.word == "json" {
 		return writeJSON(a.out, why)
