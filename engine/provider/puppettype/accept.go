@@ -58,9 +58,9 @@ func (t *Type) holds(v any) bool {
 	case bool:
 		return t.kind == KindBoolean && (t.truth == nil || *t.truth == v)
 	case int64:
-		return t.kind == KindNumeric || t.kind == KindInteger && t.ints.has(v, cmp.Compare)
+		return t.kind == KindNumeric || t.kind == KindInteger && t.big == nil && t.ints.has(v, cmp.Compare)
 	case *big.Int:
-		return t.kind == KindNumeric || t.kind == KindInteger && hasBig(t.ints, v)
+		return t.kind == KindNumeric || t.kind == KindInteger && t.hasBig(v)
 	case float64:
 		return t.kind == KindNumeric && v == v || t.kind == KindFloat && hasFloat(t.floats, v)
 	case string:

@@ -66,7 +66,12 @@ func (t *Type) takesSame(o *Type) bool {
 	switch t.kind {
 	case KindBoolean:
 		return t.truth == nil || same(t.truth, o.truth)
-	case KindInteger, KindTimespan:
+	case KindInteger:
+		if o.big != nil || t.big != nil {
+			return o.big != nil && t.hasBig(o.big)
+		}
+		return t.ints.covers(o.ints, cmp.Compare)
+	case KindTimespan:
 		return t.ints.covers(o.ints, cmp.Compare)
 	case KindFloat:
 		return t.floats.covers(o.floats, cmp.Compare)

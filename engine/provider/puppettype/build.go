@@ -62,12 +62,13 @@ var knownResources = map[string]bool{
 // absent are types of Puppet that no value of an attribute can have.
 var absent = []string{"Object", "TypeSet", "TypeAlias", "TypeReference", "Iterator", "Error", "Target", "Deferred", "ProcessOutput"}
 
-// kindByName finds a type by its name, whose case counts.
+// kindByName finds a type by its name in lower case: of a name only the case of the
+// first letter counts.
 var kindByName = func() map[string]Kind {
 	out := map[string]Kind{}
 	for k := range Kind(numKinds) {
 		if k != KindUnit {
-			out[k.String()] = k
+			out[strings.ToLower(k.String())] = k
 		}
 	}
 	return out
@@ -76,8 +77,8 @@ var kindByName = func() map[string]Kind {
 // Names returns the name of every type, in alphabetical order.
 func Names() []string {
 	names := make([]string, 0, len(kindByName))
-	for name := range kindByName {
-		names = append(names, name)
+	for _, k := range kindByName {
+		names = append(names, k.String())
 	}
 	slices.Sort(names)
 	return names
@@ -91,13 +92,19 @@ func (p *parser) notType(e expr) {
 	p.fail(e.at, false, nearestType(e.text), "%s is not a type", p.source(e))
 }
 
+// typeKind returns the kind that e names.
+func (e expr) typeKind() (Kind, bool) {
+	k, known := kindByName[strings.ToLower(strings.TrimPrefix(e.text, "::"))]
+	return k, known && e.kind == tokType
+}
+
 // typeOf returns the type that e is.
 func (p *parser) typeOf(e expr) *Type {
 	if e.kind != tokType {
 		p.notType(e)
 	}
 	name := strings.TrimPrefix(e.text, "::")
-	k, known := kindByName[name]
+	k, known := e.typeKind()
 	switch {
 	case !known && knownResources[strings.ToLower(name)]:
 		return p.reference(e, strings.ToLower(name))
@@ -379,8 +386,8 @@ func (p *parser) structType(e expr) *Type {
 func (p *parser) memberOf(kv pair) Member {
 	key, m := kv.key, Member{Type: p.typeOf(kv.value)}
 	m.Optional = m.Type.mayBeUndef()
-	if key.kind == tokType && (key.text == "Optional" || key.text == "NotUndef") && len(key.args) == 1 {
-		m.Optional = key.text == "Optional"
+	if k, ok := key.typeKind(); ok && (k == KindOptional || k == KindNotUndef) && len(key.args) == 1 {
+		m.Optional = k == KindOptional
 		key = key.args[0]
 	}
 	if key.kind != tokName && key.kind != tokString || key.text == "" || key.index {
@@ -394,13 +401,14 @@ func (p *parser) memberOf(kv pair) Member {
 // type of that one string.
 func (p *parser) literalOrType(e expr) *Type {
 	if len(e.args) == 1 && !e.args[0].index && (e.args[0].kind == tokString || e.args[0].kind == tokName) {
-		return wrap(kindByName[e.text], newLiteral(e.args[0].text))
+		k, _ := e.typeKind()
+		return wrap(k, newLiteral(e.args[0].text))
 	}
 	return p.holder(e)
 }
 
 func (p *parser) holder(e expr) *Type {
-	k := kindByName[strings.TrimPrefix(e.text, "::")]
+	k, _ := e.typeKind()
 	if len(e.args) == 0 {
 		return bare[k]
 	}
@@ -408,7 +416,8 @@ func (p *parser) holder(e expr) *Type {
 }
 
 func (p *parser) named(e expr) *Type {
-	return &Type{kind: kindByName[e.text], words: p.wordsOf(e, e.args)}
+	k, _ := e.typeKind()
+	return &Type{kind: k, words: p.wordsOf(e, e.args)}
 }
 
 // resource reads Resource[type] and Resource[type, title].

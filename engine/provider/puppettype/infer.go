@@ -3,6 +3,7 @@ package puppettype
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"time"
@@ -55,7 +56,7 @@ func inferOne(v any) *Type {
 	case *big.Int:
 		return inferBig(v)
 	case float64:
-		return &Type{kind: KindFloat, floats: exactly(v)}
+		return inferFloat(v)
 	case string:
 		return newLiteral(v)
 	case *Regexp:
@@ -78,12 +79,23 @@ func inferOne(v any) *Type {
 	return &Type{kind: KindRuntime, words: []string{"go", fmt.Sprintf("%T", v)}}
 }
 
-// inferBig returns the range of the integers beyond 64 bits.
 func inferBig(n *big.Int) *Type {
 	if n.IsInt64() {
 		return inferOne(n.Int64())
 	}
-	return intType
+	return &Type{kind: KindInteger, big: n}
+}
+
+// inferFloat leaves out the bound that infinity is by itself.
+func inferFloat(f float64) *Type {
+	s := exactly(f)
+	switch {
+	case math.IsInf(f, 1):
+		s.hi = nil
+	case math.IsInf(f, -1):
+		s.lo = nil
+	}
+	return &Type{kind: KindFloat, floats: s}
 }
 
 func inferList(list []any) *Type {
@@ -231,7 +243,9 @@ func commonOfKind(t, o *Type) *Type {
 	}
 	switch t.kind {
 	case KindInteger, KindTimespan:
-		return &Type{kind: t.kind, ints: t.ints.join(o.ints, cmp.Compare)}
+		if t.big == nil && o.big == nil {
+			return &Type{kind: t.kind, ints: t.ints.join(o.ints, cmp.Compare)}
+		}
 	case KindFloat:
 		return &Type{kind: t.kind, floats: t.floats.join(o.floats, cmp.Compare)}
 	case KindTimestamp:

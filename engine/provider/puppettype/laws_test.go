@@ -261,11 +261,12 @@ func TestLawLift(t *testing.T) {
 func TestLawsOnEveryKind(t *testing.T) {
 	var ts []*puppettype.Type
 	for _, text := range append(leafTypes(), "Array[Integer]", "Array[Any, 1]", "Hash[String, Integer]", "Tuple[Integer, String, 0, 1]", "Struct[{a => Integer}]",
-		"Struct[{Optional[a] => Integer}]", "Optional[Integer]", "NotUndef[Init]", "Variant[Undef, Array[Data]]", "Sensitive[String[1]]", "Type[Enum[a]]",
+		"Struct[{Optional[a] => Integer}]", "Struct[{a => Integer, Optional[b] => Integer}]", "Struct[{Optional[a] => Integer, b => Integer}]", "Enum[a, true]",
+		"Pattern[/[ab]/]", "Optional[Integer]", "NotUndef[Init]", "Variant[Undef, Array[Data]]", "Sensitive[String[1]]", "Type[Enum[a]]",
 		"Iterable[Integer]", "Iterable[String]", "Integer[0]", "Integer[0, 7]", "String[1]", "String[0, 1]", "Init[Integer]", "Init[String]", "Init[Boolean]") {
 		ts = append(ts, puppettype.MustParse(text))
 	}
-	vs := append(scalars(), "", "a", "A", "ab", "7", "yes", []any{}, []any{int64(1)}, []any{"a", nil}, map[string]any{}, map[string]any{"a": int64(1)},
+	vs := append(scalars(), "", "a", "A", "ab", "7", "yes", []any{}, []any{int64(1)}, []any{"a", nil}, map[string]any{}, map[string]any{"a": int64(1)}, map[string]any{"b": 1},
 		puppettype.Map{}, puppettype.Map{{Key: int64(1), Value: nil}}, puppettype.NewSensitive(int64(1)), math.NaN())
 	for _, a := range ts {
 		for _, b := range ts {

@@ -92,15 +92,8 @@ func (t *Type) shortName() string {
 	switch t.kind {
 	case KindOptional, KindNotUndef, KindSensitive, KindType, KindIterable, KindInit:
 		if t.elem != nil && t.elem.kind != KindAny {
-			return t.kind.String() + "[" + t.elem.simpleName() + "]"
+			return t.kind.String() + "[" + t.elem.kind.String() + "]"
 		}
-	}
-	return t.simpleName()
-}
-
-func (t *Type) simpleName() string {
-	if t.kind == KindResource && len(t.words) > 0 {
-		return capitalized(t.words[0])
 	}
 	return t.kind.String()
 }
@@ -123,7 +116,7 @@ func inFull(alts []*Type, actual *Type) (names []string, got string) {
 	if alike(alts, actual) || slices.ContainsFunc(alts, func(alt *Type) bool { return alt.assignable(general) }) {
 		return names, actual.String()
 	}
-	return names, actual.simpleName()
+	return names, actual.kind.String()
 }
 
 // detailed reports whether names alone would say too little: the value is of the

@@ -69,7 +69,10 @@ func normalVariant(t *Type) *Type {
 	if undef {
 		return newOptional(variantOf(rest...)).normal()
 	}
-	return variantOf(mergeAlike(rest)...)
+	if merged := mergeAlike(rest); len(merged) < len(rest) {
+		return variantOf(merged...)
+	}
+	return alts
 }
 
 // mergeAlike joins alternatives of one kind: words and patterns go to the end,
@@ -150,6 +153,7 @@ func joinRanges(types []*Type, k Kind) []*Type {
 // another; else nil.
 func (t *Type) joinRange(o *Type) *Type {
 	switch {
+	case t.big != nil || o.big != nil:
 	case t.kind == KindFloat && t.floats.meets(o.floats, cmp.Compare):
 		return &Type{kind: t.kind, floats: t.floats.join(o.floats, cmp.Compare)}
 	case t.kind == KindTimestamp && t.times.meets(o.times, time.Time.Compare):

@@ -101,6 +101,9 @@ func (p *printer) scalar(t *Type) {
 			p.item(strconv.FormatBool(*t.truth))
 		}
 	case KindInteger:
+		if t.big != nil {
+			p.items([]string{t.big.String(), t.big.String()})
+		}
 		bounds(p, t.ints, func(n int64) string { return strconv.FormatInt(n, 10) })
 	case KindFloat:
 		bounds(p, t.floats, formatFloat)

@@ -61,6 +61,7 @@ c`, "abc|a b!"},
 		{`a(?#not seen)b`, "ab"},
 		{`[^&]&[^&]`, "a&b|&&!"},
 		{`\A[[a-f]&&[d-z]&&[^e]]\z`, "d|f|e!|a!"},
+		{`\A[[^a-zx-y]&&[a-z1]]\z`, "1|f!|z!"},
 		{`(?i)\A[^k]\z`, "a|k!|K!"},
 	}
 	for _, tt := range tests {

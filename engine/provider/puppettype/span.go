@@ -45,15 +45,17 @@ func (s span[T]) equal(o span[T], order func(a, b T) int) bool {
 
 func exactly[T any](v T) span[T] { return span[T]{&v, &v} }
 
-// hasBig reports whether a number beyond 64 bits is within s.
-func hasBig(s span[int64], n *big.Int) bool {
-	if n.IsInt64() {
-		return s.has(n.Int64(), cmp.Compare)
+// hasBig reports whether an Integer takes n, which may be beyond 64 bits.
+func (t *Type) hasBig(n *big.Int) bool {
+	switch {
+	case t.big != nil:
+		return t.big.Cmp(n) == 0
+	case n.IsInt64():
+		return t.ints.has(n.Int64(), cmp.Compare)
+	case n.Sign() > 0:
+		return t.ints.hi == nil
 	}
-	if n.Sign() > 0 {
-		return s.hi == nil
-	}
-	return s.lo == nil
+	return t.ints.lo == nil
 }
 
 // hasFloat reports whether f is within s; NaN never is.

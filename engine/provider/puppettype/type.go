@@ -3,6 +3,7 @@ package puppettype
 import (
 	"cmp"
 	"math"
+	"math/big"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -21,6 +22,7 @@ type Type struct {
 	truth    *bool       // of Boolean: the only value
 	size     *Size       // of String, Collection, Array, Hash, Tuple, Callable
 	ints     span[int64] // of Integer; of Timespan in nanoseconds
+	big      *big.Int    // of Integer: the only value, where Infer saw one beyond 64 bits
 	floats   span[float64]
 	times    span[time.Time]
 	patterns []*Regexp // of Pattern, Regexp
@@ -244,12 +246,16 @@ func (t *Type) Equal(o *Type) bool {
 		slices.EqualFunc(t.types, o.types, (*Type).Equal) && slices.EqualFunc(t.members, o.members, Member.equal) &&
 		slices.Equal(t.words, o.words) && t.fold == o.fold &&
 		same(t.value, o.value) && same(t.truth, o.truth) && same(t.size, o.size) &&
-		t.ints.equal(o.ints, cmp.Compare) && t.floats.equal(o.floats, cmp.Compare) && t.times.equal(o.times, time.Time.Compare) &&
+		t.ints.equal(o.ints, cmp.Compare) && sameBig(t.big, o.big) && t.floats.equal(o.floats, cmp.Compare) && t.times.equal(o.times, time.Time.Compare) &&
 		slices.EqualFunc(t.patterns, o.patterns, (*Regexp).Equal) && slices.EqualFunc(t.versions, o.versions, (*VersionRange).Equal)
 }
 
 func (m Member) equal(o Member) bool {
 	return m.Key == o.Key && m.Optional == o.Optional && m.Type.Equal(o.Type)
+}
+
+func sameBig(a, b *big.Int) bool {
+	return a == b || a != nil && b != nil && a.Cmp(b) == 0
 }
 
 func same[T comparable](a, b *T) bool {

@@ -28,7 +28,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("value", "v", secret)
-	texts := []string{string(raw), log.String(), fmt.Sprintf("%v %+v %#v %s %q %d", secret, secret, secret, secret, secret, secret)}
+	texts := []string{string(raw), log.String(), secret.String(), fmt.Sprintf("%v %+v %#v %s %q %d", secret, secret, secret, secret, secret, secret)}
 	for _, text := range []string{"Integer", "Sensitive[Integer]", "Sensitive[Struct[{a => Enum[b]}]]", "Variant[Integer, Sensitive[Array[Enum[x]]]]",
 		"Struct[{a => Integer}]", "Sensitive[Pattern[/x/]]", "Enum[a]", "Pattern[/x/]", "Optional[Pattern[/x/]]", "Hash[Enum[x], Any]", "Tuple[Integer[0, 1], String]"} {
 		ty := puppettype.MustParse(text)
@@ -64,7 +64,7 @@ func TestGoValues(t *testing.T) {
 	}{
 		{7, "Integer[7, 7]"},
 		{uint8(7), "Integer[7, 7]"},
-		{uint64(math.MaxUint64), "Integer"},
+		{uint64(math.MaxUint64), "Integer[18446744073709551615, 18446744073709551615]"},
 		{big.NewInt(5), "Integer[5, 5]"},
 		{float32(0.5), "Float[0.5, 0.5]"},
 		{word("w"), "String"},
@@ -74,8 +74,8 @@ func TestGoValues(t *testing.T) {
 		{puppettype.Sensitive{}, "Sensitive[Undef]"},
 		{struct{}{}, "Runtime[go, 'struct {}']"},
 		{map[int]int{1: 1}, "Runtime[go, 'map[int]int']"},
-		{math.Inf(1), "Float[Infinity, Infinity]"},
-		{math.Inf(-1), "Float[-Infinity, -Infinity]"},
+		{math.Inf(1), "Float[Infinity]"},
+		{math.Inf(-1), "Float[default, -Infinity]"},
 		{-90 * time.Second, "Timespan['-0-00:01:30.0', '-0-00:01:30.0']"},
 		{time.Duration(math.MinInt64), "Timespan['-106751-23:47:16.854775808', '-106751-23:47:16.854775808']"},
 		{puppettype.Symbol("default"), "Default"},

@@ -345,7 +345,7 @@ func readVectors(path string) ([]vector, error) {
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(file.Vectors) == 0 || file.Count != len(file.Vectors) {
+	if len(file.Vectors) == 0 || file.Count > 0 && file.Count != len(file.Vectors) {
 		return nil, fmt.Errorf("%s: holds %d cases and says %d", path, len(file.Vectors), file.Count)
 	}
 	return file.Vectors, nil
