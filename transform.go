@@ -41,7 +41,8 @@ func (s *session) logGroups(ctx context.Context, g *engine.Graph) {
 		}
 	}
 	if groups > 0 {
-		s.e.opt.Logger.LogAttrs(ctx, slog.LevelInfo, "resources run together", slog.Int("resources", members), slog.Int("groups", groups))
+		s.e.opt.Logger.LogAttrs(ctx, slog.LevelInfo, "resources run together", slog.Int("resources", members), slog.Int("groups", groups),
+			slog.Int("in_all", g.Len()+members-groups), slog.Int("vertices", g.Len()))
 	}
 }
 

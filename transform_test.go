@@ -56,7 +56,7 @@ func TestGroupsRun(t *testing.T) {
 	if g.Len() != 1 || !ok || g.ID(i) != "print[a]" || r.Counts[engine.StateOK] != 1 {
 		t.Errorf("%d vertices, %v", g.Len(), r)
 	}
-	for _, want := range []string{"msg=one resource=print[a]", `msg="print[b]: two" resource=print[a]`, `msg="resources run together" resources=2 groups=1`} {
+	for _, want := range []string{"msg=one resource=print[a]", `msg="print[b]: two" resource=print[a]`, `msg="resources run together" resources=2 groups=1 in_all=2 vertices=1`} {
 		if strings.Count(log, want) != 1 {
 			t.Errorf("%q is not there once:\n%s", want, log)
 		}

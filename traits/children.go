@@ -27,7 +27,12 @@ func Child(kind, name string, r engine.Res) engine.Res {
 //   - in Validate: ValidateChildren(r.children()...),
 //   - in Init: r.kids.Init(init, r.children()...), and r.kids.Cleanup() in Cleanup,
 //   - in CheckApply: r.kids.Follow(r.children()...), because a parameter may have
-//     been received since, and then r.kids.CheckApply(ctx, apply).
+//     been received since; then ok, err := r.kids.CheckApply(ctx, false), in which
+//     all of them say what they would change; and, unless that was ok or failed or
+//     nothing is to be altered, return false, r.kids.Apply(ctx).
+//
+// CheckApply(ctx, true) alters one child before the next one has said what it would
+// change. So it is for a single child only.
 //
 // Cmp needs nothing more than that of the parameters. An error, and a panic, of a
 // child is one of the composite, and names the child.
