@@ -14,8 +14,9 @@
 //
 // A field of a definition has t.Lower() as its type; what was decoded by it goes
 // through t.Lift, which refuses what a schema.Type cannot say (a Pattern, a Tuple).
-// What a provider's Get returns goes through t.Check, or t.CheckSecret when the
-// attribute is sensitive.
+// What a provider's Get returns goes through t.Check. An attribute that is sensitive
+// has t.AsSensitive() in place of t; CheckSecret is for values that are not wrapped.
+// An attribute may be left out where t.Accepts(nil).
 //
 // # Laws
 //

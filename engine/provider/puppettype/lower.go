@@ -110,6 +110,19 @@ func (t *Type) lowerCollection() *schema.Type {
 // lowerElem lowers what the elements of a Tuple may be.
 func (t *Type) lowerElem() *schema.Type { return t.normal().lower() }
 
+// AsSensitive returns the type of an attribute that is of type t and must not be
+// shown: its values are wrapped, it lowers to a secret, and no message shows it. Undef
+// stays outside of the wrapping.
+func (t *Type) AsSensitive() *Type {
+	switch {
+	case t.kind == KindSensitive:
+		return t
+	case t.kind == KindOptional && t.elem != nil:
+		return newOptional(t.elem.AsSensitive())
+	}
+	return wrap(KindSensitive, t)
+}
+
 // Lift returns a plain value of t.Lower() as a value of t, checked: text becomes a
 // Timestamp, and so on. A secret that is to hold more than text is read as
 // CleanText does. The error is a *Mismatch.

@@ -136,3 +136,23 @@ func TestLiftSecrets(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 }
+
+func TestAsSensitive(t *testing.T) {
+	for text, want := range map[string]string{
+		"Pattern[/x/]": "Sensitive[Pattern[/x/]]", "Optional[Integer]": "Optional[Sensitive[Integer]]", "Sensitive[Integer]": "Sensitive[Integer]",
+		"Any": "Sensitive", "Optional": "Sensitive[Optional]",
+	} {
+		ty := puppettype.MustParse(text).AsSensitive()
+		if ty.String() != want || !ty.Equal(puppettype.MustParse(want)) {
+			t.Errorf("%s: %s, not %s", text, ty, want)
+		}
+	}
+	ty := puppettype.MustParse("Optional[Pattern[/x/]]").AsSensitive()
+	if st := ty.Lower(); !st.Secret || !st.Optional {
+		t.Error(st)
+	}
+	_, err := ty.Lift("k.a", schema.NewSecret(canary))
+	if err == nil || err.Error() != "k.a expects a value of type Undef or Sensitive[Pattern[/x/]], got Sensitive[String]" {
+		t.Error(err)
+	}
+}
