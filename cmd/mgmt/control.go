@@ -23,7 +23,7 @@ import (
 type socketFlag struct{ path string }
 
 func (f *socketFlag) flag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "socket", "", "the `path` of the daemon's socket (default "+socketName+" in the folder of --prefix, $RUNTIME_DIRECTORY, /run/mgmt for root, $XDG_RUNTIME_DIR/mgmt, or the state folder)")
+	placeFlag(cmd, &f.path, "socket", "the `path` of the daemon's socket (default "+socketName+" in the folder of --prefix, $RUNTIME_DIRECTORY, /run/mgmt for root, $XDG_RUNTIME_DIR/mgmt, or the state folder)")
 	_ = cmd.MarkFlagFilename("socket", "sock")
 }
 

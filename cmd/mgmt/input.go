@@ -19,7 +19,7 @@ import (
 type input struct{ yaml string }
 
 func (i *input) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&i.yaml, "yaml", "", "the graph: a YAML `file`, a folder of them, or - for standard input")
+	placeFlag(cmd, &i.yaml, "yaml", "the graph: a YAML `file`, a folder of them, or - for standard input")
 	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")
 }
 

@@ -10,6 +10,20 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
+// What the daemon tells at once; see docs/api.md.
+const (
+	mostEvents = 1000
+	mostRuns   = 100
+)
+
+// checkCount checks -n.
+func checkCount(n, most int) error {
+	if n < 1 || n > most {
+		return fmt.Errorf("-n %d: write a number from 1 to %d", n, most)
+	}
+	return nil
+}
+
 type logVerb struct {
 	remote
 	color        choice
@@ -42,7 +56,7 @@ A time is a duration before now (2h), a date (2026-01-02), or a moment
 	outcomeFlag(cmd, &f.outcomes)
 	fl.StringVar(&f.since, "since", "", "only events from this `time` on")
 	fl.StringVar(&f.until, "until", "", "only events before this `time`")
-	fl.IntVarP(&f.n, "number", "n", 100, "how many events to show, at most 1000")
+	fl.IntVarP(&f.n, "number", "n", 100, fmt.Sprintf("how many events to show, at most %d", mostEvents))
 	colorFlag(cmd, &f.color)
 	_ = cmd.RegisterFlagCompletionFunc("resource", f.completeResource)
 	return cmd
@@ -68,6 +82,9 @@ func when(flag, text string, now time.Time) (time.Time, error) {
 }
 
 func (f *logVerb) run(ctx context.Context, a *app) error {
+	if err := checkCount(f.n, mostEvents); err != nil {
+		return err
+	}
 	now := time.Now()
 	since, err := when("since", f.since, now)
 	if err != nil {
@@ -93,7 +110,7 @@ func (f *logVerb) run(ctx context.Context, a *app) error {
 		}
 	}
 	if list.More {
-		fmt.Fprintf(a.err, "there are older ones: -n %d shows more\n", min(10*f.n, 1000))
+		fmt.Fprintf(a.err, "there are older ones: -n %d shows more\n", min(10*f.n, mostEvents))
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ func (f *pauseFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.span == 0 {
 		return errors.New("say how long, as in --for 2h")
 	}
+	if d := time.Duration(f.span); d > control.MaxPause {
+		return fmt.Errorf("--for=%s is too long, %s is the most, which is ten years", d, control.MaxPause)
+	}
 	req := control.PauseRequest{For: time.Duration(f.span).Seconds(), Reason: f.reason}
 	if len(args) > 0 {
 		req.Resource = args[0]

@@ -134,10 +134,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer desk.close()
-	svc, err := newService(p.logger)
-	if err != nil {
-		return err
-	}
+	svc := newService(p.logger)
 	observer := status.observe(p.observer())
 	if f.graphviz != "" {
 		observer.Loaded = func(g *engine.Graph) { f.drawTo(p, g) }

@@ -60,21 +60,25 @@ const (
 )
 
 // newService reads what systemd has put into the environment, and takes it out of
-// there: no child of ours speaks for us.
-func newService(log *slog.Logger) (*service, error) {
+// there: no child of ours speaks for us. A watchdog's time that is none is told, and there
+// is no watchdog then.
+func newService(log *slog.Logger) *service {
 	s := &service{log: log, beats: make(chan struct{}, 1), stirs: make(chan struct{}, 1), began: time.Now()}
 	if name := os.Getenv("NOTIFY_SOCKET"); name != "" {
 		s.addr = &net.UnixAddr{Name: name, Net: "unixgram"}
 	}
 	watchdog, err := daemon.SdWatchdogEnabled(true)
-	if err == nil {
+	if err != nil {
+		log.Warn("there is no watchdog: what systemd says of it makes no sense", "error", err)
+		watchdog = 0
+	}
+	if s.addr != nil {
 		s.watchdog = watchdog
-		err = os.Unsetenv("NOTIFY_SOCKET")
 	}
-	if s.addr == nil {
-		s.watchdog = 0
+	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"} {
+		_ = os.Unsetenv(name) // fails only for a name that is none
 	}
-	return s, err
+	return s
 }
 
 // set has the engine's loop show that it goes around.

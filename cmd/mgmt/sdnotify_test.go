@@ -90,10 +90,7 @@ func newTestService(t *testing.T, watchdog time.Duration) (*service, *mailboxSoc
 		t.Setenv("WATCHDOG_USEC", strconv.FormatInt(watchdog.Microseconds(), 10))
 		t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
 	}
-	s, err := newService(slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newService(slog.New(slog.DiscardHandler))
 	return s, m
 }
 
@@ -181,10 +178,7 @@ func monotonic(t *testing.T) int64 {
 func TestServiceAlone(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
 	t.Setenv("WATCHDOG_USEC", "1000000")
-	s, err := newService(slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newService(slog.New(slog.DiscardHandler))
 	var o mgmt.Options
 	s.set(&o)
 	if o.Beat != nil || s.observe(mgmt.Observer{}).Ran != nil {
@@ -199,9 +193,24 @@ func TestServiceAlone(t *testing.T) {
 			t.Errorf("%s=%s is left for children", name, v)
 		}
 	}
-	t.Setenv("WATCHDOG_USEC", "soon")
-	if _, err := newService(slog.New(slog.DiscardHandler)); err == nil {
-		t.Error("a time that is none: no error")
+}
+
+// TestServiceBadWatchdog: a time that is none is worth a warning, and no reason not to run.
+func TestServiceBadWatchdog(t *testing.T) {
+	for _, text := range []string{"soon", "-5", "0"} {
+		m := newMailboxSocket(t)
+		t.Setenv("NOTIFY_SOCKET", m.path)
+		t.Setenv("WATCHDOG_USEC", text)
+		var log bytes.Buffer
+		s := newService(slog.New(slog.NewTextHandler(&log, nil)))
+		s.loaded()
+		if list := m.all(); s.watchdog != 0 || len(list) != 1 || !strings.Contains(list[0], daemon.SdNotifyReady) ||
+			strings.Count(log.String(), "there is no watchdog") != 1 {
+			t.Errorf("%s: %s, told %q, said %q", text, s.watchdog, list, log.String())
+		}
+		if v, there := os.LookupEnv("WATCHDOG_USEC"); there {
+			t.Errorf("%s is left for children", v)
+		}
 	}
 }
 

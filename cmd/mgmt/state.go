@@ -28,7 +28,7 @@ func (s *state) flags(cmd *cobra.Command) {
 }
 
 func (s *state) prefixFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.prefix, "prefix", "", "the `folder` with the state (default $MGMT_PREFIX, $STATE_DIRECTORY, /var/lib/mgmt for root, else $XDG_STATE_HOME/mgmt)")
+	placeFlag(cmd, &s.prefix, "prefix", "the `folder` with the state (default $MGMT_PREFIX, $STATE_DIRECTORY, /var/lib/mgmt for root, else $XDG_STATE_HOME/mgmt)")
 }
 
 // stateFolder is the state folder as a run has it.
@@ -55,7 +55,7 @@ func (s *state) open() (*stateFolder, error) {
 		return nil, err
 	}
 	switch err := os.MkdirAll(dir, 0o700); {
-	case err != nil && denied(err):
+	case err != nil && (denied(err) || errors.Is(err, fs.ErrNotExist)): // where all above is there, as in /proc, it takes no folders
 		f.lost = err
 		return f, nil
 	case err != nil:
@@ -74,6 +74,7 @@ func (s *state) open() (*stateFolder, error) {
 func denied(err error) bool {
 	return slices.ContainsFunc([]error{
 		fs.ErrPermission, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.EMFILE, unix.ENFILE,
+		unix.ESTALE, unix.ENOTCONN, unix.ENODEV, unix.ETIMEDOUT, // of a mount whose other end has gone
 	}, func(e error) bool { return errors.Is(err, e) })
 }
 

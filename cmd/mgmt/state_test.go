@@ -123,9 +123,17 @@ func TestStateFolderOfOthers(t *testing.T) {
 	}
 }
 
+// TestStateFolderNowhere: a file system that takes no folders at all is the machine's doing too.
+func TestStateFolderNowhere(t *testing.T) {
+	f := opened(t, state{prefix: "/proc/mgmt-no-such-folder"})
+	if text := said(f); f.dir != "" || f.lock != nil || strings.Count(text, "THERE IS NO STATE FOLDER") != 1 {
+		t.Errorf("%+v, said %q", f, text)
+	}
+}
+
 // TestDenied: what the machine does not let us do is no mistake in a name.
 func TestDenied(t *testing.T) {
-	for _, err := range []error{unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EIO} {
+	for _, err := range []error{unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.ESTALE, unix.ENOTCONN} {
 		if !denied(&fs.PathError{Op: "mkdir", Path: "/x", Err: err}) {
 			t.Errorf("%v is a mistake", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,6 +92,11 @@ func stateWords() []string {
 func (f *statusFlags) run(ctx context.Context, a *app) error {
 	if f.wait != "" && f.wait != "converged" {
 		return fmt.Errorf("--wait=%s: write --wait=converged", f.wait)
+	}
+	for _, word := range f.states {
+		if !slices.Contains(stateWords(), word) {
+			return fmt.Errorf("--state=%s: write %s%s", word, orList(stateWords()), meant(word, stateWords()))
+		}
 	}
 	if f.dump {
 		return explained(f.writeDump(ctx, a))

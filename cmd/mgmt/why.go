@@ -72,6 +72,9 @@ func unknown(err error, word string) error {
 }
 
 func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
+	if err := checkCount(f.n, mostRuns); err != nil {
+		return err
+	}
 	why, err := f.client().Why(ctx, resource, f.n)
 	if err != nil {
 		return unknown(err, resource)
