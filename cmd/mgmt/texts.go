@@ -64,9 +64,23 @@ func printDiagnostics(w io.Writer, ds schema.Diagnostics) {
 func diagnosticLines(ds schema.Diagnostics) []string {
 	lines := make([]string, len(ds))
 	for i, d := range ds {
+		d.Message += wayOut(d)
 		lines[i] = visible(d.String())
 	}
 	return lines
+}
+
+// wayOut says where to look up what exists, for a finding that does not guess what
+// was meant.
+func wayOut(d schema.Diagnostic) string {
+	switch kind, _, _ := strings.Cut(d.Resource, "["); {
+	case d.Suggestion != "":
+	case strings.HasPrefix(d.Message, "unknown resource kind "):
+		return "; mgmt doc lists the kinds"
+	case strings.HasPrefix(d.Message, "unknown key ") && kind != "":
+		return "; mgmt doc " + kind + " has the keys"
+	}
+	return ""
 }
 
 func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
