@@ -136,17 +136,15 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 // cmdStops sends a signal to the newest background command, which has to be gone
 // in time: stops NAME DURATION
 func cmdStops(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) == 2, "stops SIGNAL DURATION")
+	usage(ts, !neg && len(args) == 2 && signals[args[0]] != 0, "stops SIGNAL DURATION")
 	limit, err := time.ParseDuration(args[1])
 	ts.Check(err)
 	cmd := newest(ts)
 	start := time.Now()
 	gone := func() bool { return errors.Is(cmd.Process.Signal(syscall.Signal(0)), os.ErrProcessDone) }
-	if gone() {
-		ts.Logf("gone before it was told")
-		return
+	if err := cmd.Process.Signal(signals[args[0]]); !errors.Is(err, os.ErrProcessDone) { // else it is gone already
+		ts.Check(err)
 	}
-	cmdSignal(ts, false, args[:1])
 	if !eventually(limit, gone) {
 		ts.Fatalf("it still runs after %s", limit)
 	}
