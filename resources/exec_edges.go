@@ -57,7 +57,7 @@ func (x *ExecRes) AutoEdges() (engine.AutoEdge, error) {
 	}
 	for _, a := range unique(args) {
 		if filepath.IsAbs(a) {
-			w.things = append(w.things, &engine.FileUID{BaseUID: w.base, Path: filepath.Clean(a)})
+			w.ask = append(w.ask, &engine.FileUID{BaseUID: w.base, Path: filepath.Clean(a)})
 		}
 	}
 	w.above(x.Creates)

@@ -1,29 +1,24 @@
 package reactor
 
 import (
-	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// subscriptions are those of one vertex. They let the loop see what led to an
-// event without taking it away from the resource.
-type subscriptions struct {
-	mu   sync.Mutex
-	list []*subscription
-}
-
-// subscription is one of them. A resource that asks for the cause and the loop
-// that shows it each get all of it.
+// subscription is one of those of a vertex. It lets the loop see what led to an
+// event without taking it away from the resource: each gets all of it.
 type subscription struct {
 	engine.Subscription
-	of *vertex
+	of     *vertex
+	next   *subscription // of the same vertex; guarded by its mu, as what follows
+	forRes *engine.Cause // taken by the loop, not yet by the resource; nil for nothing
 
-	mu      sync.Mutex
-	forRes  engine.Cause // taken by the loop, not yet by the resource
-	forLoop engine.Cause // taken by the resource, not yet by the loop
+	forLoop *engine.Cause // taken by the resource, not yet by the loop
 }
+
+// subscriptions are those of one vertex.
+type subscriptions = atomic.Pointer[subscription]
 
 // subscribed wraps a subscription of v.
 func (v *vertex) subscribed(s engine.Subscription) engine.Subscription {
@@ -31,52 +26,72 @@ func (v *vertex) subscribed(s engine.Subscription) engine.Subscription {
 		return nil
 	}
 	sub := &subscription{Subscription: s, of: v}
-	all := v.subs.Load()
-	for all == nil {
-		v.subs.CompareAndSwap(nil, &subscriptions{})
-		all = v.subs.Load()
-	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	all.list = append(all.list, sub)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	sub.next = v.subs.Load()
+	v.subs.Store(sub)
 	return sub
 }
 
 // Cause implements engine.Subscription.
 func (s *subscription) Cause() engine.Cause {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
 	c := s.Subscription.Cause()
-	s.forLoop = mergeCauses(s.forLoop, c)
-	c, s.forRes = mergeCauses(s.forRes, c), engine.Cause{}
-	return c
+	add(&s.forLoop, c)
+	return take(&s.forRes, c)
 }
 
 // Close implements engine.Subscription.
 func (s *subscription) Close() {
 	s.Subscription.Close()
-	all := s.of.subs.Load()
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	all.list = slices.DeleteFunc(all.list, func(o *subscription) bool { return o == s })
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	if first := s.of.subs.Load(); first == s {
+		s.of.subs.Store(s.next)
+		return
+	}
+	for o := s.of.subs.Load(); o != nil; o = o.next {
+		if o.next == s {
+			o.next = s.next
+			return
+		}
+	}
 }
 
-// take returns, for the loop, what led to the wake-ups since it asked last.
-func (l *subscriptions) take() (c engine.Cause) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, s := range l.list {
-		c = mergeCauses(c, s.take())
+// led returns, for the loop, what led to the wake-ups of v since it asked last.
+func (v *vertex) led() (c engine.Cause) {
+	if v.subs.Load() == nil {
+		return c
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for s := v.subs.Load(); s != nil; s = s.next {
+		got := s.Subscription.Cause()
+		add(&s.forRes, got)
+		c = mergeCauses(c, take(&s.forLoop, got))
 	}
 	return c
 }
 
-func (s *subscription) take() engine.Cause {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.Subscription.Cause()
-	s.forRes = mergeCauses(s.forRes, c)
-	c, s.forLoop = mergeCauses(s.forLoop, c), engine.Cause{}
+// add keeps a cause for somebody.
+func add(to **engine.Cause, c engine.Cause) {
+	switch {
+	case c == (engine.Cause{}):
+	case *to == nil:
+		kept := c // so that c itself stays on the stack
+		*to = &kept
+	default:
+		**to = mergeCauses(**to, c)
+	}
+}
+
+// take returns what is kept, and c after it, and keeps it no more.
+func take(from **engine.Cause, c engine.Cause) engine.Cause {
+	if *from != nil {
+		c = mergeCauses(**from, c)
+		*from = nil
+	}
 	return c
 }
 

@@ -100,9 +100,9 @@ type vertex struct {
 	refresh  atomic.Bool  // what Init.Refresh says
 	received atomic.Pointer[map[string]*engine.Send]
 	redact   atomic.Pointer[guard] // the secrets that it knows
-	subs     atomic.Pointer[subscriptions]
+	subs     subscriptions         // the last one; written under mu
 
-	mu      sync.Mutex // guards what the run reports
+	mu      sync.Mutex // guards what the run reports, and the subscriptions
 	changes []engine.Change
 	sent    map[string]value
 }
