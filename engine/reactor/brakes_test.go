@@ -499,3 +499,62 @@ func TestBudgetSurvives(t *testing.T) {
 		}
 	})
 }
+
+// TestBudgetCountsOverARestart: what an earlier process has changed counts as long as
+// it would have counted, and not longer.
+func TestBudgetCountsOverARestart(t *testing.T) {
+	for _, c := range []struct {
+		later time.Duration
+		held  int
+	}{{time.Minute, 2}, {2 * time.Hour, 0}} {
+		bubble(t, func(t *testing.T) {
+			store, w := &memStore{}, newWorld()
+			o := reactor.Options{Store: store, MaxChanges: reactor.Budget{Most: 3, Within: time.Hour}}
+			run := func(n int) reactor.Counts {
+				rg := newRig(t, o)
+				defer rg.close()
+				d := newDecl(t)
+				for i := range n {
+					f, tick := drifting(w, same("wrong"))
+					defer close(tick)
+					d.add(fmt.Sprint(i), f)
+				}
+				rg.swap(d)
+				return rg.rest()
+			}
+			if c := run(2); c[engine.StateHeld] != 0 {
+				t.Fatalf("counts %v", c)
+			}
+			time.Sleep(c.later)
+			if got := run(3); got[engine.StateHeld] != c.held {
+				t.Errorf("%s later: counts %v, want %d held", c.later, got, c.held)
+			}
+		})
+	}
+}
+
+// TestBudgetUsedUpOverARestart: only a word of the operator ends that, not time.
+func TestBudgetUsedUpOverARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		store, w := &memStore{}, newWorld()
+		for _, resume := range []bool{false, true} {
+			rg := newRig(t, reactor.Options{Store: store, MaxChanges: reactor.Budget{Most: 1, Within: time.Minute}})
+			d := newDecl(t)
+			for i := range 2 {
+				f, tick := drifting(w, same("wrong"))
+				defer close(tick)
+				d.add(fmt.Sprint(i), f)
+			}
+			rg.swap(d)
+			want := 1
+			if resume {
+				want = 2
+			}
+			if c := rg.rest(); c[engine.StateHeld] != want {
+				t.Errorf("resume %t: counts %v, want %d held", resume, c, want)
+			}
+			rg.close()
+			time.Sleep(time.Hour)
+		}
+	})
+}

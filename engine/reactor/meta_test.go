@@ -408,3 +408,32 @@ func TestOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestRealizeOnce: what has been brought about before keeps no graph waiting while it
+// is looked at again.
+func TestRealizeOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rg := newRig(t, reactor.Options{})
+		defer rg.close()
+		f, tick := ticker(newWorld())
+		f.MetaParams().Realize = true
+		slow := false
+		f.check = func(ctx context.Context, _ *fake, _ bool) (bool, error) {
+			if slow {
+				<-ctx.Done()
+			}
+			return true, ctx.Err()
+		}
+		rg.swap(newDecl(t).add("a", f))
+		rg.rest()
+		slow = true
+		tick <- struct{}{}
+		synctest.Wait()
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := rg.r.Swap(ctx, newDecl(t).g); err != nil || time.Since(start) != 0 {
+			t.Errorf("the swap took %s: %v", time.Since(start), err)
+		}
+	})
+}
