@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -19,8 +18,8 @@ type RefreshableRes interface {
 // SendableRes sends values to others with Init.Send.
 type SendableRes interface {
 	Res
-	// Sends returns a struct, or a pointer to one, whose fields are the keys and
-	// types that are sent. Only its type counts.
+	// Sends returns a struct, a pointer to one, or a schema.Typed, whose fields are
+	// the keys and types that are sent. Only its type counts.
 	Sends() any
 }
 
@@ -124,6 +123,16 @@ type Listable interface {
 	List(ctx context.Context) iter.Seq2[Res, error]
 }
 
+// TextRes reads by itself what was typed on a command line. Other kinds have it read
+// by the types of their parameters.
+type TextRes interface {
+	Res
+	// FromText returns what was typed for a parameter, as a plain value that
+	// schema.Decode takes for it. The error says what is wanted instead. It is
+	// called on a resource that was just made, before Init.
+	FromText(key, text string) (any, error)
+}
+
 // SharedRes has something in common with all of its key; see Shared.
 type SharedRes interface {
 	Res
@@ -196,7 +205,7 @@ func AbilitiesOf(r Res) (Abilities, error) {
 	if v == nil {
 		return a, nil
 	}
-	t, err := schema.OfType(reflect.TypeOf(v))
+	t, err := schema.TypeOf(v)
 	if err != nil {
 		return a, fmt.Errorf("%s: what it sends: %w", r.Kind(), err)
 	}

@@ -1,0 +1,94 @@
+package manifest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// scalarText writes a plain value that is neither a list nor a map. What has a
+// notation in text is text.
+func scalarText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "undef"
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case uint64:
+		return strconv.FormatUint(v, 10)
+	case float64:
+		return floatText(v)
+	case string:
+		return quote(v)
+	case time.Duration:
+		return quote(schema.FormatDuration(v))
+	case schema.Mode:
+		return quote(string(v))
+	default:
+		return quote(fmt.Sprint(v)) // Size, Ref; a Secret prints redacted
+	}
+}
+
+// floatText writes a number so that it is not taken for a whole one.
+func floatText(f float64) string {
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if strings.Trim(text, "-0123456789") == "" {
+		text += ".0"
+	}
+	return text
+}
+
+// quote writes a text on one line.
+func quote(s string) string {
+	if strings.ContainsFunc(s, hasToBeEscaped) || !utf8.ValidString(s) {
+		return doubleQuoted(s)
+	}
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+// hasToBeEscaped reports whether a character has no place in single quotes: what is
+// not to be seen, or does something to a terminal.
+func hasToBeEscaped(r rune) bool { return !unicode.IsPrint(r) }
+
+var escapes = map[rune]string{'\n': `\n`, '\t': `\t`, '\r': `\r`, '"': `\"`, '\\': `\\`, '$': `\$`}
+
+func doubleQuoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i, r := range s {
+		esc, ok := escapes[r]
+		switch {
+		case ok:
+			b.WriteString(esc)
+		case r == utf8.RuneError && strings.HasPrefix(s[i:], "\ufffd"), unicode.IsPrint(r) && r != utf8.RuneError:
+			b.WriteRune(r)
+		case r == utf8.RuneError:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		default:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// isWord reports whether a text may stand without quotes and is not another value.
+func isWord(s string) bool {
+	if s == "" || !isLetter(rune(s[0])) || s == "true" || s == "false" || s == "undef" {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return !isWordRune(r) })
+}
+
+func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' }
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+func isWordRune(r rune) bool { return isLetter(r) || isDigit(r) || r == '-' }

@@ -1,0 +1,107 @@
+package gapi
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Shown is a resource as it is shown to people and to programs: what package
+// manifest and package yaml write.
+type Shown struct {
+	Kind, Name string
+	Absent     bool // there is no such thing, and nothing to say of it
+	Attrs      []ShownAttr
+}
+
+// ShownAttr is one parameter of a Shown.
+type ShownAttr struct {
+	Key      string
+	Value    any  // a plain value, as schema.Encode gives it; nil where it is hidden
+	ReadOnly bool // it can be read, not set
+	Hidden   bool // it is a secret, or holds one
+}
+
+// Show returns what there is to show of a resource, in the order in which its kind
+// has the parameters. base is another resource of the kind, with its defaults. Left
+// out are the name, and what is empty and by default so: all else, decoded into
+// base, gives res again. hidden are parameters that are not shown though their type
+// is plain. res may be nil: then there is nothing of that name. It alters nothing
+// and keeps nothing of its arguments.
+func Show(k engine.Kind, name string, base, res engine.Res, hidden []string) (s Shown, err error) {
+	defer engine.Caught("encoding it", &err)
+	s = Shown{Kind: k.Name, Name: name}
+	if IsNoRes(res) {
+		s.Absent = true
+		return s, nil
+	}
+	values, err := shownValues(base, res)
+	if err != nil {
+		return s, err
+	}
+	for _, f := range k.Type.Fields {
+		v, ok := values[f.Key]
+		if !ok || f.Key == "name" || f.Role == schema.RoleIdentity && v == any(name) {
+			continue
+		}
+		a := ShownAttr{Key: f.Key, Value: v, ReadOnly: f.Role == schema.RoleReadOnly}
+		if slices.Contains(hidden, f.Key) || hasSecret(v) {
+			a.Value, a.Hidden = nil, true
+		}
+		s.Attrs = append(s.Attrs, a)
+	}
+	return s, nil
+}
+
+// IsNoRes reports whether a resource is nil, or a nil pointer.
+func IsNoRes(r engine.Res) bool {
+	if r == nil {
+		return true
+	}
+	rv := reflect.ValueOf(r)
+	return rv.Kind() == reflect.Pointer && rv.IsNil()
+}
+
+// shownValues returns what is not empty, and what is not by default so.
+func shownValues(base, res engine.Res) (map[string]any, error) {
+	all, err := schema.Encode(res)
+	if err != nil {
+		return nil, err
+	}
+	values, _ := all.(map[string]any)
+	changed, err := schema.EncodeChanged(res, base)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(values, changed)
+	return values, nil
+}
+
+// hasSecret reports whether there is a secret in a plain value.
+func hasSecret(v any) bool {
+	switch v := v.(type) {
+	case schema.Secret:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, hasSecret)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), hasSecret)
+	default:
+		return false
+	}
+}
+
+// Values returns what of it can be set again, as the value of a Declaration. What is
+// hidden is missing.
+func (s Shown) Values() (*schema.Node, error) {
+	m := make(map[string]any, len(s.Attrs))
+	for _, a := range s.Attrs {
+		if !a.Hidden && !a.ReadOnly {
+			m[a.Key] = a.Value
+		}
+	}
+	return schema.NodeOf(m)
+}
