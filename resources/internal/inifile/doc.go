@@ -1,0 +1,24 @@
+// Package inifile reads and edits files of sections with settings, of which there are
+// as many dialects as programs. A Style says what one looks like.
+//
+// # Laws
+//
+//   - Parse(text, style).String() is text, byte for byte, whatever it is.
+//   - A line is the head of a section, a setting, or foreign (a comment, a blank line,
+//     what fits nothing). Foreign lines, heads, and the settings that were not asked
+//     for are altered and moved by no method.
+//   - Set makes exactly one setting of its section and name. It alters nothing if there
+//     is one already that has the value; otherwise it rewrites the last one, which is
+//     the one that counts for most programs: what stands before the name stays, the
+//     rest becomes the separator and the value. A new one goes below its form that is
+//     commented out, else behind the last line of the section that is not blank, else
+//     into a new section at the end.
+//   - What Set writes, Parse reads back as the same section, name and value. What could
+//     not be read back is an error, so no value can bring a second line with it.
+//   - Remove takes the settings of a section and a name away, and nothing else: the
+//     head of a section stays.
+//
+// Values are the text between the separator and the end of the line, without the
+// blanks around it: quotes and comments behind a value are part of it. Names are
+// compared as they are. Sections of one name are one section.
+package inifile
