@@ -1,0 +1,183 @@
+package yaml
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// Writer writes resources as a graph that New reads, each as soon as it comes, in
+// the form of Format. Those of one kind must follow each other. What is hidden,
+// read-only or absent is a comment. It is called by the verbs resource and import.
+type Writer struct {
+	w     io.Writer
+	kind  string // of the last one
+	begun bool
+}
+
+// NewWriter returns a Writer. It neither keeps more than one resource nor closes w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Add writes a resource.
+func (w *Writer) Add(s gapi.Shown) error {
+	text := notes(s)
+	if !s.Absent {
+		item, err := itemText(s)
+		if err != nil {
+			return err
+		}
+		text = w.place(s.Kind, text, item)
+	}
+	_, err := io.WriteString(w.w, text)
+	return err
+}
+
+// place joins comments and an item of a graph, of which the lines are left out that
+// were written before.
+func (w *Writer) place(kind, comments, item string) string {
+	lines := strings.SplitAfterN(item, "\n", 3) // resources:, the kind, the rest
+	text := comments + lines[2]
+	if !w.begun || kind != w.kind {
+		text = lines[1] + text
+	}
+	if !w.begun {
+		text = lines[0] + text
+	}
+	w.begun, w.kind = true, kind
+	return text
+}
+
+// Close writes what a graph without a resource needs.
+func (w *Writer) Close() error {
+	if w.begun {
+		return nil
+	}
+	_, err := io.WriteString(w.w, "resources: {}\n")
+	return err
+}
+
+// notes tells, as comments, what an item can't.
+func notes(s gapi.Shown) string {
+	if s.Absent {
+		return fmt.Sprintf("  # %s %s is absent\n", s.Kind, strconv.Quote(s.Name))
+	}
+	var b strings.Builder
+	for _, a := range s.Attrs {
+		switch {
+		case a.Hidden:
+			fmt.Fprintf(&b, "  # %s of the next one is secret\n", a.Key)
+		case a.ReadOnly:
+			fmt.Fprintf(&b, "  # %s of the next one can only be read\n", a.Key)
+		}
+	}
+	return b.String()
+}
+
+// itemText writes a graph with one resource.
+func itemText(s gapi.Shown) (string, error) {
+	item := mapping("name", textNode(s.Name))
+	for _, a := range s.Attrs {
+		if !a.Hidden && !a.ReadOnly {
+			item.Content = append(item.Content, textNode(a.Key), node(a.Value))
+		}
+	}
+	if strings.HasPrefix(s.Name, "$") {
+		item.Content = append(item.Content, textNode("meta"), mapping("dollar", scalar("!!bool", "true")))
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}
+	var buf bytes.Buffer
+	d, err := yaml.NewDumper(&buf, yaml.WithIndent(2), yaml.WithCompactSeqIndent(), yaml.WithLineWidth(-1))
+	if err != nil {
+		return "", err
+	}
+	err = errors.Join(d.Dump(mapping("resources", mapping(s.Kind, list))), d.Close())
+	return buf.String(), err
+}
+
+func mapping(key string, value *yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{textNode(key), value}}
+}
+
+func scalar(tag, text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}
+}
+
+// textNode returns a text; what is no UTF-8 is in base64.
+func textNode(s string) *yaml.Node {
+	if !utf8.ValidString(s) {
+		return scalar("!!binary", base64.StdEncoding.EncodeToString([]byte(s)))
+	}
+	return scalar("!!str", s)
+}
+
+// node returns a plain value. What has a notation in text is text.
+func node(v any) *yaml.Node {
+	switch v := v.(type) {
+	case nil:
+		return scalar("!!null", "null")
+	case bool:
+		return scalar("!!bool", strconv.FormatBool(v))
+	case int64:
+		return scalar("!!int", strconv.FormatInt(v, 10))
+	case uint64:
+		return scalar("!!int", strconv.FormatUint(v, 10))
+	case float64:
+		return scalar("!!float", floatText(v))
+	case string:
+		return textNode(v)
+	case time.Duration:
+		return textNode(schema.FormatDuration(v))
+	case schema.Mode:
+		return textNode(string(v))
+	case []any:
+		return listNode(v)
+	case map[string]any:
+		return mapNode(v)
+	default:
+		return textNode(fmt.Sprint(v)) // Size, Ref; a Secret prints redacted
+	}
+}
+
+// floatText writes a number so that it is not taken for a whole one.
+func floatText(f float64) string {
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if strings.Trim(text, "-0123456789") == "" {
+		text += ".0"
+	}
+	return text
+}
+
+func listNode(list []any) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, v := range list {
+		n.Content = append(n.Content, node(v))
+	}
+	if len(list) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	return n
+}
+
+func mapNode(m map[string]any) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		n.Content = append(n.Content, textNode(key), node(m[key]))
+	}
+	if len(m) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	return n
+}
