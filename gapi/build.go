@@ -3,6 +3,7 @@ package gapi
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -46,8 +47,9 @@ func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics
 
 // builder is one run of Build.
 type builder struct {
-	reg *engine.Registry
-	d   *Declared
+	reg  *engine.Registry
+	d    *Declared
+	seed maphash.Seed // of the sums of claims
 
 	found  schema.Findings
 	errors int                 // of the builder itself, shown or not
@@ -57,11 +59,13 @@ type builder struct {
 	goKinds  map[goKind]*kindInfo // of ready resources
 	reported map[kindAt]bool      // kinds that can't be used and were reported
 
-	items []*item                      // as declared
-	g     *graph.Graph[*engine.Vertex] // their ids; filled at the end
-	first []*item                      // by vertex of g
-	links []link
-	guess guesser
+	room   []item                       // for all of them, in one piece
+	items  []*item                      // as declared
+	g      *graph.Graph[*engine.Vertex] // their ids; filled at the end
+	first  []*item                      // by vertex of g
+	claims []claim                      // in the order of items, until clashes has compared them
+	links  []link
+	guess  guesser
 }
 
 // ident identifies a resource; the kind is in lower case.
@@ -77,13 +81,12 @@ type item struct {
 	*Declaration
 	ident
 	id     string
-	index  int       // among items
-	vertex int       // in the graph; of a duplicate: that of the first
 	info   *kindInfo // nil when the kind is unknown or broken
 	res    engine.Res
-	bad    bool // the value could not be read: what follows from it is not looked at
 	wires  []engine.Wire
-	claims []claim // what it says that it is, until clashes has compared it
+	index  int32 // among items
+	vertex int32 // in the graph; of a duplicate: that of the first
+	bad    bool  // the value could not be read: what follows from it is not looked at
 }
 
 func newBuilder(reg *engine.Registry, d *Declared) *builder {
@@ -91,10 +94,12 @@ func newBuilder(reg *engine.Registry, d *Declared) *builder {
 	b := &builder{
 		reg:      reg,
 		d:        d,
+		seed:     maphash.MakeSeed(),
 		said:     map[schema.Pos]bool{},
 		kinds:    map[string]kindEntry{},
 		goKinds:  map[goKind]*kindInfo{},
 		reported: map[kindAt]bool{},
+		room:     make([]item, 0, n),
 		items:    make([]*item, 0, n),
 		g:        graph.New[*engine.Vertex](d.Name),
 		first:    make([]*item, 0, n),
@@ -120,7 +125,7 @@ func (b *builder) each(do func(*builder, *item)) {
 	var wg sync.WaitGroup
 	for i, chunk := range slices.Collect(slices.Chunk(b.items, eachAtOnce)) {
 		part := &parts[i]
-		part.reg, part.d, part.said = b.reg, b.d, b.said
+		part.reg, part.d, part.said, part.seed = b.reg, b.d, b.said, b.seed
 		work := func() {
 			for _, it := range chunk {
 				do(part, it)
@@ -133,16 +138,20 @@ func (b *builder) each(do func(*builder, *item)) {
 		}
 	}
 	wg.Wait()
+	claims := make([][]claim, len(parts))
 	for i := range parts {
 		b.found.Merge(&parts[i].found)
 		b.errors += parts[i].errors
+		claims[i] = parts[i].claims
 	}
+	b.claims = slices.Concat(claims...)
 }
 
 // declare takes one declaration into the list, if it has a kind and a name.
 func (b *builder) declare(d *Declaration) {
 	kind, name, err := identity(d)
-	it := &item{Declaration: d, ident: ident{strings.ToLower(kind), name}, index: len(b.items)}
+	b.room = append(b.room, item{Declaration: d, ident: ident{strings.ToLower(kind), name}, index: int32(len(b.items))})
+	it := &b.room[len(b.room)-1] // there is room for all: none moves
 	switch {
 	case err != nil:
 		b.errorf(it, d.Pos, "a resource can't say what it is: %v", err)
@@ -156,7 +165,7 @@ func (b *builder) declare(d *Declaration) {
 	}
 	it.id = schema.Ref{Kind: it.kind, Name: name}.ID()
 	at, err := b.g.Add(it.id, nil)
-	if it.vertex = at; err != nil {
+	if it.vertex = int32(at); err != nil {
 		b.duplicate(it, b.first[at])
 	} else {
 		b.first = append(b.first, it)

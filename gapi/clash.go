@@ -2,6 +2,8 @@ package gapi
 
 import (
 	"fmt"
+	"hash/maphash"
+	"math/bits"
 	"reflect"
 	"slices"
 
@@ -12,15 +14,9 @@ import (
 // claim says that an item is what a UID names.
 type claim struct {
 	uid  engine.ResUID
-	key  claimKey
+	sum  uint64 // of the type of the UID and its hash
 	item *item
-	next int // an earlier one of the same key, -1 for none
-}
-
-// claimKey is where a claim is looked up.
-type claimKey struct {
-	typ  reflect.Type
-	hash string
+	next int32 // an earlier one in the same row, from 1; 0 for none
 }
 
 // claim notes what an item says that it is, if it could clash with another one.
@@ -29,19 +25,28 @@ func (b *builder) claim(it *item) {
 	if it.res == nil || it.bad || !it.info.Abilities.Clashing || !it.alters() || it.moves() {
 		return
 	}
-	if list, err := claimsOf(it); err == nil {
-		it.claims = list
+	if b.claims == nil {
+		b.claims = make([]claim, 0, eachAtOnce)
+	}
+	before := len(b.claims)
+	if err := b.claimAll(it); err != nil {
+		b.claims = b.claims[:before]
 	}
 }
 
-func claimsOf(it *item) (list []claim, err error) {
+func (b *builder) claimAll(it *item) (err error) {
 	defer engine.Caught("UIDs", &err)
 	for _, u := range it.res.(engine.ClashingRes).UIDs() {
 		if h, ok := u.(interface{ Hash() string }); ok {
-			list = append(list, claim{uid: u, key: claimKey{reflect.TypeOf(u), h.Hash()}, item: it, next: -1})
+			b.claims = append(b.claims, claim{uid: u, sum: b.sum(u, h.Hash()), item: it})
 		}
 	}
-	return list, nil
+	return nil
+}
+
+// sum is the same for UIDs of one type and hash.
+func (b *builder) sum(u engine.ResUID, hash string) uint64 {
+	return maphash.Comparable(b.seed, reflect.TypeOf(u)) ^ maphash.String(b.seed, hash)
 }
 
 // alters reports whether the item does something to what it is.
@@ -60,31 +65,32 @@ func (it *item) moves() bool {
 
 // clashes reports the items that would undo what an earlier one does.
 func (b *builder) clashes() {
-	var claims []claim
-	last := map[claimKey]int{}
-	for _, it := range b.items {
-		for _, c := range it.claims {
-			if at, there := last[c.key]; there {
-				c.next = at
-			}
-			if b.clash(claims, c) {
-				break // one finding for each item
-			}
-			last[c.key] = len(claims)
-			claims = append(claims, c)
+	rows := make([]int32, 1<<bits.Len(uint(len(b.claims)))) // the latest claim of each, from 1
+	var refused *item
+	for i := range b.claims {
+		c := &b.claims[i]
+		if c.item == refused {
+			continue // one finding for each item
 		}
-		it.claims = nil
+		row := &rows[c.sum&uint64(len(rows)-1)]
+		if c.next = *row; b.clash(c) {
+			refused = c.item
+			continue
+		}
+		*row = int32(i + 1)
 	}
+	b.claims = nil
 }
 
 // clash reports whether a claim clashes with an earlier one, and says so.
-func (b *builder) clash(claims []claim, c claim) bool {
-	for i := c.next; i >= 0; i = claims[i].next {
-		first := claims[i].item
-		if first.id == c.item.id { // declared twice, as was said already
+func (b *builder) clash(c *claim) bool {
+	for at := c.next; at > 0; at = b.claims[at-1].next {
+		other := &b.claims[at-1]
+		first := other.item
+		if other.sum != c.sum || first.id == c.item.id { // of the same id: declared twice, as was said already
 			continue
 		}
-		if err := clash(claims[i], c); err != nil {
+		if err := clash(other, c); err != nil {
 			b.add(schema.Diagnostic{
 				Pos: c.item.namePos(), Resource: c.item.id,
 				Message: fmt.Sprintf("%s and %s are the same thing, %s, and would undo each other: %v", c.item.id, first.id, c.uid, err),
@@ -97,7 +103,7 @@ func (b *builder) clash(claims []claim, c claim) bool {
 }
 
 // clash returns why two claims of one key can't both be right.
-func clash(first, c claim) (err error) {
+func clash(first, c *claim) (err error) {
 	defer engine.Caught("IFF or Clashes", &err)
 	if !first.uid.IFF(c.uid) {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 // link is one edge between two items, by their indices.
 type link struct {
-	from, to        int
+	from, to        int32
 	name            string
 	word            string // how it was declared
 	pos             schema.Pos
@@ -136,13 +136,13 @@ func posOf(n *schema.Node, other schema.Pos) schema.Pos {
 
 // join adds the links to the graph; index has the vertex of each item.
 func (b *builder) join(g *engine.Graph) {
-	direct := map[[2]int]bool{} // pairs with a declared edge, where any is implied
+	direct := map[[2]int32]bool{} // pairs with a declared edge, where any is implied
 	for _, implied := range []bool{false, true} {
 		for _, l := range b.links {
 			if l.implied != implied {
 				continue
 			}
-			ends := [2]int{b.items[l.from].vertex, b.items[l.to].vertex}
+			ends := [2]int32{b.items[l.from].vertex, b.items[l.to].vertex}
 			if implied && direct[ends] {
 				continue
 			}
@@ -155,7 +155,7 @@ func (b *builder) join(g *engine.Graph) {
 	b.cycles(g)
 }
 
-func (b *builder) joinOne(g *engine.Graph, l link, ends [2]int) {
+func (b *builder) joinOne(g *engine.Graph, l link, ends [2]int32) {
 	it := b.items[l.from]
 	if ends[0] == ends[1] {
 		b.errorf(it, l.pos, "%s: %s can't come before itself", l.word, it.id)
@@ -169,7 +169,7 @@ func (b *builder) joinOne(g *engine.Graph, l link, ends [2]int) {
 		})
 	}
 	// The indices are good and the ends differ: it can't fail.
-	_ = g.Connect(graph.Edge{From: ends[0], To: ends[1], Name: l.name, Notify: l.notify, Implied: l.implied, Pos: l.pos.String()})
+	_ = g.Connect(graph.Edge{From: int(ends[0]), To: int(ends[1]), Name: l.name, Notify: l.notify, Implied: l.implied, Pos: l.pos.String()})
 }
 
 // maxCycles bounds the cycles that are reported.

@@ -128,8 +128,9 @@ var metaPairs = map[string]string{"delaymax": "delay", "limit": "burst", "burst"
 // decodeMeta fills the metaparameters and checks them all; what could not be read
 // is not judged a second time.
 func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
-	unread := map[string]bool{}
+	var unread map[string]bool
 	if it.Meta != nil {
+		unread = map[string]bool{}
 		for _, d := range schema.Decode(it.Meta, meta) {
 			if d.Severity == schema.Error {
 				unread[topKey(d.Path)] = true
@@ -140,13 +141,14 @@ func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 	if b.d.Noop {
 		meta.Noop = new(true)
 	}
-	if unread[""] {
-		return
+	if err := meta.Validate(); err != nil && !unread[""] {
+		b.judgeMeta(it, err, unread)
 	}
-	var wrong schema.Diagnostics
-	if !errors.As(meta.Validate(), &wrong) {
-		return
-	}
+}
+
+// judgeMeta reports what MetaParams.Validate found.
+func (b *builder) judgeMeta(it *item, err error, unread map[string]bool) {
+	wrong, _ := errors.AsType[schema.Diagnostics](err)
 	for _, d := range wrong {
 		if key := topKey(d.Path); !unread[key] && !unread[metaPairs[key]] {
 			d.Pos = posOf(it.Meta.At(d.Path), it.Pos)

@@ -35,7 +35,7 @@ func (x *ExecRes) UIDs() []engine.ResUID {
 // which something is made, the user and the group, and the packages that have the
 // programs. What nobody manages is no edge.
 func (x *ExecRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(x, 4, 2)
+	w := newWants(x)
 	var paths, args []string
 	for _, c := range x.commands() {
 		if c.line == "" {
@@ -57,7 +57,7 @@ func (x *ExecRes) AutoEdges() (engine.AutoEdge, error) {
 	}
 	for _, a := range unique(args) {
 		if filepath.IsAbs(a) {
-			w.ask = append(w.ask, &engine.FileUID{BaseUID: w.base, Path: filepath.Clean(a)})
+			w.ask = append(w.ask, &engine.FileUID{BaseUID: w.base(), Path: filepath.Clean(a)})
 		}
 	}
 	w.above(x.Creates)

@@ -127,13 +127,14 @@ func (r *FileRes) Validate() error {
 	if err := r.Mode.Validate(); err != nil {
 		errs = append(errs, err)
 	}
+	if !slices.Contains([]string{"", FileExists, FileAbsent, FileUndefined}, r.State) {
+		errs = append(errs, fmt.Errorf("state is %q, it must be exists, absent or undefined", r.State))
+	}
 	folder, absent := r.isFolder(), r.State == FileAbsent
 	for _, rule := range []struct {
 		broken bool
 		text   string
 	}{
-		{!slices.Contains([]string{"", FileExists, FileAbsent, FileUndefined}, r.State),
-			fmt.Sprintf("state is %q, it must be exists, absent or undefined", r.State)},
 		{fileCount(r.Content != nil, r.Source != "", len(r.Fragments) > 0) > 1,
 			"content, source and fragments exclude each other"},
 		{absent && (r.hasBody() || r.Symlink && r.Source != ""),

@@ -15,7 +15,7 @@ func (r *FileRes) UIDs() []engine.ResUID {
 // comes from, the owner and the group, and the package that has the path.
 func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
 	p := r.filePath()
-	w := newWants(r, 3, 2+len(r.Fragments))
+	w := newWants(r)
 	w.above(p)
 	if r.Source != "" && !r.Symlink {
 		w.path(r.Source)

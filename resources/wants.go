@@ -2,6 +2,7 @@ package resources
 
 import (
 	"path"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -11,45 +12,59 @@ import (
 // the folder that it is in, and so on up, so what comes first is the nearest one
 // of the graph.
 type wants struct {
-	base   engine.BaseUID
 	ask    []engine.ResUID   // the next question: at first the things, then the paths
-	things int               // how many of them stand there
 	paths  []*engine.FileUID // those for which nothing was found yet; each is asked by again, one folder up
+	things int32             // how many of them stand in ask
 	begun  bool
+
+	// Room for what most of them ask for: there is one of each file of a graph.
+	asks   [2]engine.ResUID
+	folder [1]*engine.FileUID
+	pkg    engine.PkgFileUID // the first one; whatever it asks for, its base is that of all
+	parent engine.FileUID
 }
 
-// newWants makes room for some things and paths.
-func newWants(r engine.Res, things, paths int) *wants {
-	return &wants{base: engine.UIDOf(r), ask: make([]engine.ResUID, 0, things+paths), paths: make([]*engine.FileUID, 0, paths)}
+func newWants(r engine.Res) *wants {
+	w := &wants{pkg: engine.PkgFileUID{BaseUID: engine.UIDOf(r)}}
+	w.ask, w.paths = w.asks[:0], w.folder[:0]
+	return w
 }
+
+func (w *wants) base() engine.BaseUID { return w.pkg.BaseUID }
 
 // path asks for a path, or else the nearest managed folder above it.
 func (w *wants) path(p string) {
 	if path.IsAbs(p) {
-		w.paths = append(w.paths, &engine.FileUID{BaseUID: w.base, Path: path.Clean(p)})
+		w.paths = append(w.paths, &engine.FileUID{BaseUID: w.base(), Path: path.Clean(p)})
 	}
 }
 
-// above asks for the nearest managed folder above a path.
+// above asks for the nearest managed folder above a path. It is called once at most.
 func (w *wants) above(p string) {
 	if p = path.Clean(p); path.IsAbs(p) && p != "/" {
-		w.paths = append(w.paths, &engine.FileUID{BaseUID: w.base, Path: path.Dir(p)})
+		w.parent = engine.FileUID{BaseUID: w.base(), Path: above(p)}
+		w.paths = append(w.paths, &w.parent)
 	}
 }
 
 // account asks for a user and a group, by name or number; empty for none.
 func (w *wants) account(user, group string) {
 	if user != "" {
-		w.ask = append(w.ask, &engine.UserUID{BaseUID: w.base, User: user})
+		w.ask = append(w.ask, &engine.UserUID{BaseUID: w.base(), User: user})
 	}
 	if group != "" {
-		w.ask = append(w.ask, &engine.GroupUID{BaseUID: w.base, Group: group})
+		w.ask = append(w.ask, &engine.GroupUID{BaseUID: w.base(), Group: group})
 	}
 }
 
 // installed asks for the package that brings a path.
 func (w *wants) installed(p string) {
-	w.ask = append(w.ask, &engine.PkgFileUID{BaseUID: w.base, Path: path.Clean(p)})
+	u := &w.pkg
+	if u.Path != "" {
+		u = &engine.PkgFileUID{}
+	}
+	u.BaseUID, u.Path = w.base(), path.Clean(p)
+	w.ask = append(w.ask, u)
 }
 
 // Next asks for the things once, and for the paths as far up as they have come.
@@ -57,7 +72,7 @@ func (w *wants) Next() []engine.ResUID {
 	if w.begun {
 		w.ask = w.ask[:0]
 	}
-	w.begun, w.things = true, len(w.ask)
+	w.begun, w.things = true, int32(len(w.ask))
 	for _, u := range w.paths {
 		w.ask = append(w.ask, u)
 	}
@@ -69,11 +84,14 @@ func (w *wants) Next() []engine.ResUID {
 func (w *wants) Test(found []bool) bool {
 	up := w.paths[:0]
 	for i, u := range w.paths {
-		if at := w.things + i; u.Path != "/" && (at >= len(found) || !found[at]) {
-			u.Path = path.Dir(u.Path)
+		if at := int(w.things) + i; u.Path != "/" && (at >= len(found) || !found[at]) {
+			u.Path = above(u.Path)
 			up = append(up, u)
 		}
 	}
 	w.paths = up
 	return len(up) > 0
 }
+
+// above returns the folder that a clean path is in; that of / is /.
+func above(p string) string { return p[:max(1, strings.LastIndexByte(p, '/'))] }

@@ -23,13 +23,9 @@ func AutoEdge() Step {
 const autoName = "auto" // of the edges
 
 func autoEdge(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
-	a := &asking{g: g, n: n}
+	a := &asking{g: g, n: n, shelves: newShelves(g)}
 	edgeable := a.edgeable()
-	a.shelves = newShelves(g, len(edgeable))
-	for _, v := range edgeable {
-		a.describe(v)
-	}
-	a.shelves.label(a.skip)
+	a.describeAll(edgeable)
 	if a.askAll(ctx, edgeable); ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -43,31 +39,51 @@ func autoEdge(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, er
 // machine, nor does what comes out.
 const askAtOnce = 4096
 
-// askAll asks every vertex, many at once where there are many.
-func (a *asking) askAll(ctx context.Context, vs []int32) {
+// inParts calls do for some of the vertices after the other, at once where there
+// are many. Each call has an asking of its own, whose notes are added in order.
+func (a *asking) inParts(vs []int32, do func(part *asking, mine []int32)) []asking {
 	parts := make([]asking, (len(vs)+askAtOnce-1)/askAtOnce)
 	var wg sync.WaitGroup
 	for i := range parts {
-		part := &parts[i]
-		mine := vs[i*askAtOnce : min((i+1)*askAtOnce, len(vs))]
-		*part = asking{
+		parts[i] = asking{
 			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, shelves: a.shelves,
-			wanted: make([]wish, 0, len(mine)), budget: maxCompared / len(parts),
+			budget: maxCompared / len(parts),
 		}
-		wg.Go(func() {
-			for _, v := range mine {
-				if ctx.Err() != nil {
-					return
-				}
-				part.ask(v)
-			}
-		})
+		wg.Go(func() { do(&parts[i], vs[i*askAtOnce:min((i+1)*askAtOnce, len(vs))]) })
 	}
 	wg.Wait()
 	for i := range parts {
-		a.wanted = append(a.wanted, parts[i].wanted...)
 		a.n.List = append(a.n.List, parts[i].n.List...)
 	}
+	return parts
+}
+
+// describeAll puts what every vertex says that it is on the shelves.
+func (a *asking) describeAll(vs []int32) {
+	parts := a.inParts(vs, func(part *asking, mine []int32) {
+		part.things = make([]thing, 0, len(mine))
+		for _, v := range mine {
+			part.describe(v)
+		}
+	})
+	a.shelves.fill(parts)
+}
+
+// askAll asks every vertex.
+func (a *asking) askAll(ctx context.Context, vs []int32) {
+	parts := a.inParts(vs, func(part *asking, mine []int32) {
+		for _, v := range mine {
+			if ctx.Err() != nil {
+				return
+			}
+			part.ask(v)
+		}
+	})
+	lists := make([][]wish, len(parts))
+	for i := range parts {
+		lists[i] = parts[i].wanted
+	}
+	a.wanted = slices.Concat(lists...)
 }
 
 // wish is an edge that a resource asks for.
@@ -89,9 +105,10 @@ type asking struct {
 	g       *engine.Graph
 	n       *Notes
 	shelves *shelves
-	wanted  []wish // in the order of askers; each pair once for each asker
-	found   []bool // for Test, made once
-	budget  int    // how many UIDs without a hash may still be compared
+	things  []thing // what the vertices are
+	wanted  []wish  // in the order of askers; each pair once for each asker
+	found   []bool  // for Test, made once
+	budget  int     // how many UIDs without a hash may still be compared
 }
 
 // edgeable returns the vertices that take part.
@@ -111,16 +128,25 @@ func (a *asking) res(v int32) engine.EdgeableRes {
 	return a.g.Value(int(v)).Res.(engine.EdgeableRes)
 }
 
-// describe puts what a vertex says that it is on the shelves.
+// describe notes what a vertex says that it is. A UID whose Hash panics is not
+// found by anybody.
 func (a *asking) describe(v int32) {
-	err := guarded("UIDs", func() error {
-		for _, u := range a.res(v).UIDs() {
-			a.shelves.put(u, v)
-		}
-		return nil
-	})
+	var uids []engine.ResUID
+	err := guarded("UIDs", func() error { uids = a.res(v).UIDs(); return nil })
 	if err != nil {
 		a.skip(v, err)
+		return
+	}
+	for _, u := range uids {
+		if u == nil {
+			continue
+		}
+		th := thing{uid: u, vertex: v}
+		if err := guarded("Hash", func() error { th.sum = a.shelves.sum(u); return nil }); err != nil {
+			a.skip(v, err)
+			continue
+		}
+		a.things = append(a.things, th)
 	}
 }
 

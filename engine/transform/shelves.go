@@ -2,6 +2,8 @@ package transform
 
 import (
 	"errors"
+	"hash/maphash"
+	"math/bits"
 	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -9,12 +11,12 @@ import (
 
 // shelves hold what the resources of a graph are, by the Go type of the UID: a UID
 // can match only one of its own type. Those of a type with a method Hash are
-// looked up by it; the others are gone through, within a budget. After label they
+// looked up by it; the others are gone through, within a budget. After fill they
 // may be asked on many goroutines at once.
 type shelves struct {
 	g    *engine.Graph
+	seed maphash.Seed
 	list []*shelf // few: one for each type
-	room int      // for the things of the first one, as a rule the files
 }
 
 // maxCompared bounds what the UIDs without hashes of a whole graph cost: a second
@@ -27,22 +29,29 @@ var errTooMany = errors.New("too many UIDs without a method Hash to compare, giv
 type shelf struct {
 	typ    reflect.Type
 	things []thing
-	first  map[string]int32 // by hash: the one put there last; nil where there is none
+	rows   []int32 // by the end of the sum: the thing put there last, from 1; nil for UIDs without Hash
 }
 
 // thing is one UID of one vertex.
 type thing struct {
 	uid    engine.ResUID
+	sum    uint64 // of its hash
 	vertex int32
-	next   int32 // with the same hash, or -1
+	next   int32 // of the same row, from 1; 0 for none
 }
 
 type hashed interface{ Hash() string }
 
 var hashType = reflect.TypeFor[hashed]()
 
-func newShelves(g *engine.Graph, room int) *shelves {
-	return &shelves{g: g, room: room}
+func newShelves(g *engine.Graph) *shelves { return &shelves{g: g, seed: maphash.MakeSeed()} }
+
+// sum returns what a UID is looked up by, 0 for one without Hash.
+func (s *shelves) sum(u engine.ResUID) uint64 {
+	if h, ok := u.(hashed); ok {
+		return maphash.String(s.seed, h.Hash())
+	}
+	return 0
 }
 
 func (s *shelves) of(t reflect.Type) *shelf {
@@ -54,45 +63,40 @@ func (s *shelves) of(t reflect.Type) *shelf {
 	return nil
 }
 
-// put notes that vertex v is what the UID names.
-func (s *shelves) put(u engine.ResUID, v int32) {
-	t := reflect.TypeOf(u)
-	if t == nil {
-		return
+// fill puts the things of all parts on the shelves, in order. It is called once.
+func (s *shelves) fill(parts []asking) {
+	room := 0 // for the things of the first one, as a rule the files
+	for i := range parts {
+		room += len(parts[i].things)
 	}
-	sh := s.of(t)
-	if sh == nil {
-		sh = &shelf{typ: t, things: make([]thing, 0, s.room)}
-		s.list, s.room = append(s.list, sh), 0
-	}
-	sh.things = append(sh.things, thing{uid: u, vertex: v, next: -1})
-}
-
-// label makes it possible to look the things up by their hashes. It is called
-// after the last put. A UID whose Hash panics is named to skip and not found.
-func (s *shelves) label(skip func(v int32, err error)) {
-	for _, sh := range s.list {
-		if !sh.typ.Implements(hashType) {
-			continue
-		}
-		sh.first = make(map[string]int32, len(sh.things))
-		for i := range sh.things {
-			th := &sh.things[i]
-			if err := guarded("Hash", func() error { sh.label(int32(i)); return nil }); err != nil {
-				skip(th.vertex, err)
+	for i := range parts {
+		for _, th := range parts[i].things {
+			t := reflect.TypeOf(th.uid)
+			sh := s.of(t)
+			if sh == nil {
+				sh = &shelf{typ: t, things: make([]thing, 0, room)}
+				s.list, room = append(s.list, sh), 0
 			}
+			sh.things = append(sh.things, th)
+		}
+	}
+	for _, sh := range s.list {
+		if sh.typ.Implements(hashType) {
+			sh.label()
 		}
 	}
 }
 
-func (sh *shelf) label(i int32) {
-	th := &sh.things[i]
-	key := th.uid.(hashed).Hash()
-	if first, there := sh.first[key]; there {
-		th.next = first
+// label makes it possible to look the things up by their sums.
+func (sh *shelf) label() {
+	sh.rows = make([]int32, 1<<bits.Len(uint(len(sh.things))))
+	for i := range sh.things {
+		row := sh.row(sh.things[i].sum)
+		sh.things[i].next, *row = *row, int32(i+1)
 	}
-	sh.first[key] = i
 }
+
+func (sh *shelf) row(sum uint64) *int32 { return &sh.rows[sum&uint64(len(sh.rows)-1)] }
 
 // find returns the vertex that a UID names, other than the one that asks; -1 for
 // none. If there are several, it is the one with the lowest id, whatever the order
@@ -109,10 +113,12 @@ func (s *shelves) find(u engine.ResUID, asker int32, budget *int) (int32, error)
 		}
 		best = th.vertex
 	}
-	if h, ok := u.(hashed); ok {
-		if at, there := sh.first[h.Hash()]; there {
-			for ; at >= 0; at = sh.things[at].next {
-				better(&sh.things[at])
+	if sh.rows != nil {
+		sum := s.sum(u)
+		for at := *sh.row(sum); at > 0; {
+			th := &sh.things[at-1]
+			if at = th.next; th.sum == sum {
+				better(th)
 			}
 		}
 		return best, nil
