@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"reflect"
 	"sync"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Init is what the engine gives to one resource. It is valid from Init to
@@ -33,8 +34,8 @@ type Init struct {
 	Refresh func() bool
 
 	// Send publishes the values that this resource sends, in CheckApply: a
-	// struct of the type that SendableRes.Sends returns, or a pointer to it. The
-	// value is copied. It must be called also when everything was right.
+	// struct of the type that SendableRes.Sends returns, a pointer to it, or a
+	// schema.Typed of that type. The value is copied. It must be called also when everything was right.
 	Send func(any) error
 
 	// Recv returns, in CheckApply, what has been received, by the key of the
@@ -120,7 +121,7 @@ func childField(id, field string) string {
 }
 
 // Sent returns what the resource of a Child handle has sent last, nil if
-// nothing: a struct, and not a pointer to one. It is a copy, of which lists and
+// nothing: a struct, and not a pointer to one, or a schema.Data. It is a copy, of which lists and
 // maps are shared with the child.
 func (i *Init) Sent() any {
 	if i.sent == nil {
@@ -138,9 +139,7 @@ type captured struct {
 }
 
 func (c *captured) put(v any) {
-	if rv := reflect.Indirect(reflect.ValueOf(v)); rv.IsValid() {
-		v = rv.Interface()
-	}
+	v = schema.Snapshot(v)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.v = v

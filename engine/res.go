@@ -122,12 +122,15 @@ func CmpFields(a, b Res) error {
 	if a.Kind() != b.Kind() {
 		return fmt.Errorf("not a %s but a %s", a.Kind(), b.Kind())
 	}
-	t, err := schema.OfType(reflect.TypeOf(a).Elem())
+	t, err := schema.TypeOf(a)
 	if err != nil {
 		return err
 	}
 	if reflect.TypeOf(a) != reflect.TypeOf(b) {
 		return fmt.Errorf("a %T is not a %T", b, a)
+	}
+	if other, err := schema.TypeOf(b); err != nil || !t.Equal(other) {
+		return fmt.Errorf("the type %s is another one", a.Kind())
 	}
 	for _, d := range schema.Diff(t, a, b) {
 		if d.Field != nil && d.Field.Role == schema.RoleReadOnly {

@@ -74,7 +74,7 @@ func isNil(r any) bool {
 // whole returns the parameters that are not the defaults, and those that must be
 // given: decoded into a new resource of the kind, they give r again.
 func whole(r Res) (map[string]any, error) {
-	t, err := schema.OfType(reflect.TypeOf(r))
+	t, err := schema.TypeOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func whole(r Res) (map[string]any, error) {
 	}
 	var base any = r.Default()
 	if isNil(base) {
-		base = reflect.New(reflect.TypeOf(r).Elem()).Interface()
+		base = t.New()
 	}
 	m, err := schema.EncodeChanged(r, base)
 	if err != nil {

@@ -2,7 +2,6 @@ package gapi
 
 import (
 	"errors"
-	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -18,10 +17,10 @@ type kindInfo struct {
 }
 
 // goKind is how a ready resource is looked up: two of one kind may be of
-// different Go types.
+// different types.
 type goKind struct {
 	name string
-	t    reflect.Type
+	t    schema.TypeKey
 }
 
 func newKindInfo(k engine.Kind) *kindInfo {
@@ -93,7 +92,7 @@ func (b *builder) findKind(kind string) kindEntry {
 }
 
 func (b *builder) goKindOf(it *item) *kindInfo {
-	key := goKind{it.kind, reflect.TypeOf(it.Res)}
+	key := goKind{it.kind, schema.KeyOf(it.Res)}
 	if info, ok := b.goKinds[key]; ok {
 		return info
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -124,7 +123,7 @@ func (e *env) cmpFields(dir string, a engine.Res) error {
 		if err != nil {
 			return err
 		}
-		field := reflect.Indirect(reflect.ValueOf(b)).FieldByIndex(f.Index)
+		field := sideOf(b).FieldByIndex(f.Index)
 		if !field.CanSet() || !mutate(field, f.Type) || schema.Equal(field.Interface(), v.FieldByIndex(f.Index).Interface()) {
 			continue
 		}

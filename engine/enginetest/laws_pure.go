@@ -71,7 +71,7 @@ func lawDefault(e *env) error {
 		return errors.New("different values came from Default")
 	}
 	for _, other := range []engine.Res{b, res} {
-		if path := aliased(reflect.ValueOf(a).Elem(), reflect.ValueOf(other).Elem(), ""); path != "" {
+		if path := aliased(sideOf(a), sideOf(other), ""); path != "" {
 			return fmt.Errorf("two results of Default share what is in %s", path)
 		}
 	}

@@ -296,7 +296,7 @@ func lawSend(e *env) error {
 		if sent == nil {
 			return fmt.Errorf("%s sent nothing", when)
 		}
-		t, err := schema.OfType(reflect.TypeOf(sent))
+		t, err := schema.TypeOf(sent)
 		if err != nil {
 			return fmt.Errorf("%s sent a %T: %w", when, sent, err)
 		}

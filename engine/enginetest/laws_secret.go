@@ -113,7 +113,7 @@ func (e *env) watchCanary(f *schema.Field, received bool) error {
 	if err != nil {
 		return err
 	}
-	if !plant(reflect.ValueOf(res).Elem().FieldByIndex(f.Index), f.Type) {
+	if !plant(sideOf(res).FieldByIndex(f.Index), f.Type) {
 		return fmt.Errorf("a %s cannot hold a text", f.Type)
 	}
 	if err := res.Validate(); err != nil {

@@ -323,8 +323,14 @@ func (e *env) eachDrift(f func(r *rig, name string) error) error {
 	return nil
 }
 
-// fields returns the type of a resource and it as a reflect.Value.
+// fields returns the type of a resource and its Go side.
 func fields(res engine.Res) (*schema.Type, reflect.Value, error) {
 	t, err := schema.Of(res)
-	return t, reflect.Indirect(reflect.ValueOf(res)), err
+	return t, sideOf(res), err
+}
+
+// sideOf returns the Go side of a resource that has one.
+func sideOf(res engine.Res) reflect.Value {
+	_, rv, _ := schema.Side(res)
+	return rv
 }

@@ -18,7 +18,8 @@ func dump(v any) string {
 	return b.String()
 }
 
-var initType = reflect.TypeFor[*engine.Init]()
+// opaque are the types of what a resource points to and cannot alter.
+var opaque = []reflect.Type{reflect.TypeFor[*engine.Init](), reflect.TypeFor[*schema.Type]()}
 
 func dumpValue(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	switch v.Kind() {
@@ -53,7 +54,7 @@ func dumpValue(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 }
 
 func dumpPointer(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
-	if v.IsNil() || v.Type() == initType || seen[v.Pointer()] {
+	if v.IsNil() || slices.Contains(opaque, v.Type()) || seen[v.Pointer()] {
 		fmt.Fprintf(b, "%s nil=%t", v.Type(), v.IsNil())
 		return
 	}

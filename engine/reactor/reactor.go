@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -37,9 +37,9 @@ type Reactor struct {
 	started   chan struct{} // closed when Run has begun
 	stopped   chan struct{} // closed when Run has ended
 
-	swapping   chan struct{}               // holds the one Swap that is going on
-	kinds      map[reflect.Type]*abilities // of Swap
-	values     sync.RWMutex                // see doc.go; Swap holds it for reading while it compares
+	swapping   chan struct{}                 // holds the one Swap that is going on
+	kinds      map[schema.TypeKey]*abilities // of Swap
+	values     sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares
 	semas      semaphores
 	purse      purse // of the change budget
 	secrets    guard // what no vertex may say
@@ -105,7 +105,7 @@ func New(o Options) (*Reactor, error) {
 		started:   make(chan struct{}),
 		stopped:   make(chan struct{}),
 		swapping:  make(chan struct{}, 1),
-		kinds:     map[reflect.Type]*abilities{},
+		kinds:     map[schema.TypeKey]*abilities{},
 		sharing:   map[string]*shared{},
 		m:         sched.New(sched.Options{Parallel: o.Parallel}),
 		graph:     graph.New[*engine.Vertex](""),

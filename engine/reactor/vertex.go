@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -122,7 +121,6 @@ const (
 type abilities struct {
 	engine.Abilities
 	recvType *schema.Type // of the resource itself
-	sends    reflect.Type // the struct that it sends, nil for none
 	secret   bool         // there may be a secret in what a graph declares of it
 }
 

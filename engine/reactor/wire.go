@@ -2,7 +2,6 @@ package reactor
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -45,19 +44,16 @@ func (v *vertex) missing() *wire {
 
 // send implements Init.Send.
 func (v *vertex) send(x any) error {
-	want := v.abil.sends
+	want := v.abil.Sends
 	if want == nil {
 		return fmt.Errorf("%s sends nothing: it has no Sends that returns a struct", v.id)
 	}
-	rv := reflect.Indirect(reflect.ValueOf(x))
-	if !rv.IsValid() || rv.Type() != want {
-		return fmt.Errorf("%s sends a %T where Sends says %s", v.id, x, want)
+	if t, rv, err := schema.Side(x); err != nil || !rv.IsValid() || t.Go != want.Go {
+		return fmt.Errorf("%s sends a %T where Sends says %s", v.id, x, nameOf(want))
 	}
-	sent := make(map[string]value, len(v.abil.Sends.Fields))
-	p := reflect.New(want)
-	p.Elem().Set(rv)
-	for _, f := range v.abil.Sends.Fields {
-		x, err := schema.Get(p.Interface(), f.Key)
+	sent := make(map[string]value, len(want.Fields))
+	for _, f := range want.Fields {
+		x, err := schema.Get(x, f.Key)
 		if err != nil {
 			return fmt.Errorf("%s sends %s: %w", v.id, f.Key, err)
 		}
@@ -67,6 +63,14 @@ func (v *vertex) send(x any) error {
 	defer v.mu.Unlock()
 	v.sent = sent
 	return nil
+}
+
+// nameOf returns the name of the Go type that t was read from, or of t itself.
+func nameOf(t *schema.Type) string {
+	if t.Go.Name() == "" {
+		return t.Name
+	}
+	return t.Go.String()
 }
 
 // hasSecret reports whether there is a secret in a plain value.

@@ -14,12 +14,11 @@ func Get(v any, path string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rv := deref(reflect.ValueOf(v))
-	if !rv.IsValid() {
+	t, rv, err := Side(v)
+	switch {
+	case v == nil || err == nil && !rv.IsValid():
 		return nil, fmt.Errorf("%s: there is no value to look into", path)
-	}
-	t, err := OfType(rv.Type())
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	for i, s := range segs {
@@ -68,7 +67,7 @@ func followAny(rv reflect.Value, s seg) (*Type, reflect.Value, error) {
 	if !rv.IsValid() {
 		return nil, rv, fmt.Errorf("it is not set")
 	}
-	t, err := OfType(rv.Type())
+	t, rv, err := Side(rv.Interface())
 	if err != nil {
 		return nil, rv, err
 	}
@@ -87,12 +86,11 @@ func Set(v any, path string, value any) error {
 	if err != nil {
 		return err
 	}
-	rv := reflect.ValueOf(v)
-	if rv.Kind() != reflect.Pointer || rv.IsNil() {
+	t, rv, err := Side(v)
+	switch {
+	case v == nil || err == nil && !rv.CanSet():
 		return fmt.Errorf("%s: cannot be set in %T, which is no pointer or nil", path, v)
-	}
-	t, err := OfType(rv.Type())
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	n, err := NodeOf(value)
@@ -100,7 +98,7 @@ func Set(v any, path string, value any) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	s := setter{path: segs, node: n}
-	return s.set(t, deref(rv), 0)
+	return s.set(t, rv, 0)
 }
 
 // setter carries what does not change on the way down.
@@ -248,13 +246,11 @@ func Save(v any, path string) (restore func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	rv := reflect.ValueOf(v)
-	if rv.Kind() != reflect.Pointer || deref(rv).Kind() != reflect.Struct {
+	t, rv, err := Side(v)
+	switch {
+	case v == nil || err == nil && (t.Kind != KindStruct || !rv.CanSet()):
 		return nil, fmt.Errorf("%s: %T is no pointer to a struct", path, v)
-	}
-	rv = deref(rv)
-	t, err := OfType(rv.Type())
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	_, f, err := t.step(segs[0])

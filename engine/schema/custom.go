@@ -12,6 +12,15 @@ type customDecoder interface {
 	UnmarshalYAML(unmarshal func(any) error) error
 }
 
+// readsItself returns what v points to where v is a Typed that has an
+// UnmarshalYAML of its own, beside that which its Go side may have.
+func readsItself(v any) (reflect.Value, bool) {
+	_, typed := v.(Typed)
+	_, custom := v.(customDecoder)
+	rv := reflect.ValueOf(v)
+	return reflect.Indirect(rv), typed && custom && rv.Kind() == reflect.Pointer
+}
+
 // callCustom lets rv decode itself.
 func (d *decoder) callCustom(n *Node, rv reflect.Value) {
 	path, rt := slices.Clone(d.path), rv.Type()

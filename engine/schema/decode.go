@@ -35,26 +35,34 @@ func (d *decoder) decode(n *Node, into any, except reflect.Type) {
 	if n == nil {
 		n = nullNode
 	}
-	rv := reflect.ValueOf(into)
-	if rv.Kind() != reflect.Pointer || rv.IsNil() {
+	fillPointers(reflect.ValueOf(into))
+	t, rv, err := Side(into)
+	switch {
+	case into == nil || err == nil && !rv.CanSet():
 		d.add(Error, n.Pos, "", fmt.Sprintf("cannot decode into %T, it must be a pointer that is not nil", into))
 		return
-	}
-	t, err := OfType(rv.Type())
-	if err != nil {
+	case err != nil:
 		d.add(Error, n.Pos, "", err.Error())
 		return
 	}
-	for rv = rv.Elem(); rv.Kind() == reflect.Pointer; rv = rv.Elem() {
-		if rv.IsNil() {
-			rv.Set(reflect.New(rv.Type().Elem()))
-		}
+	if own, ok := readsItself(into); ok && own.Type() != except {
+		d.callCustom(n, own)
+		return
 	}
 	if t.custom && rv.Type() != except {
 		d.callCustom(n, rv)
 		return
 	}
 	d.shape(t, n, rv)
+}
+
+// fillPointers makes what a pointer to a pointer lacks.
+func fillPointers(rv reflect.Value) {
+	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		if rv = rv.Elem(); rv.Kind() == reflect.Pointer && rv.IsNil() {
+			rv.Set(reflect.New(rv.Type().Elem()))
+		}
+	}
 }
 
 // value decodes n into rv, which is the Go side of t and settable.

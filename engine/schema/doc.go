@@ -1,12 +1,14 @@
 // Package schema describes what a resource type looks like, as plain data, and
 // does everything that follows from the description alone: it reads a Go
-// struct once (OfType), fills it from a positioned tree (Decode), turns it back
-// into values (Encode), checks values (Check) and compares them (Diff).
+// struct once (OfType), or makes one for a type that is data (Build, Typed), fills
+// it from a positioned tree (Decode), turns it back into values (Encode), checks
+// values (Check) and compares them (Diff).
 //
 // # Laws
 //
 //   - A Type is immutable once returned and safe for concurrent use. It is read
 //     from a struct once per process and shared.
+//   - What Build makes of the description of a struct behaves as the struct does.
 //   - There are twelve kinds of type and no more. A rule that spans fields is Go
 //     code in the resource's Validate, never a feature of Type.
 //   - Decode works in place: it never replaces what a field already holds

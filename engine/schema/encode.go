@@ -24,11 +24,14 @@ func EncodeAll(v any) (any, error) { return plain(v, true, 0) }
 // the result gives v again; only an optional key that is set in base and not in v
 // is then null.
 func EncodeChanged(v, base any) (map[string]any, error) {
-	t, err := OfType(reflect.TypeOf(v))
+	t, a, err := Side(v)
 	if err != nil {
 		return nil, err
 	}
-	a, b := deref(reflect.ValueOf(v)), deref(reflect.ValueOf(base))
+	_, b, err := Side(base)
+	if err != nil {
+		return nil, err
+	}
 	if t.Kind != KindStruct || !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
 		return nil, fmt.Errorf("EncodeChanged needs two pointers to structs of one type, not %T and %T", v, base)
 	}
@@ -66,15 +69,8 @@ func plain(v any, all bool, depth int) (any, error) {
 	case map[string]any:
 		return plainMap(v, all, depth)
 	}
-	rv := reflect.ValueOf(v)
-	for rv.Kind() == reflect.Pointer {
-		if rv.IsNil() {
-			return nil, nil
-		}
-		rv = rv.Elem()
-	}
-	t, err := OfType(rv.Type())
-	if err != nil {
+	t, rv, err := Side(v)
+	if err != nil || !rv.IsValid() {
 		return nil, err
 	}
 	out, err := encoder{all: all}.value(t, rv, depth)

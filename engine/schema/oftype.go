@@ -68,22 +68,21 @@ func readType(rt reflect.Type) *reading {
 	return &reading{t: t}
 }
 
-// Of returns the type of the struct that v points to, with a Default for every
+// Of returns the type of a Typed, or of the struct that v points to, with a Default for every
 // top-level field that does not hold its zero value now.
 func Of(v any) (*Type, error) {
-	rv := reflect.ValueOf(v)
-	if rv.Kind() != reflect.Pointer || rv.IsNil() || rv.Elem().Kind() != reflect.Struct {
-		return nil, fmt.Errorf("schema.Of needs a pointer to a struct, not %T", v)
-	}
-	shared, err := OfType(rv.Type())
-	if err != nil {
+	shared, rv, err := Side(v)
+	switch {
+	case err != nil:
 		return nil, err
+	case shared.Kind != KindStruct || !rv.CanSet():
+		return nil, fmt.Errorf("schema.Of needs a pointer to a struct, not %T", v)
 	}
 	t := *shared
 	t.Fields = make([]*Field, len(shared.Fields))
 	for i, sf := range shared.Fields {
 		f := *sf
-		if f.Default, err = (encoder{}).value(f.Type, rv.Elem().FieldByIndex(f.Index), 1); err != nil {
+		if f.Default, err = (encoder{}).value(f.Type, fieldOf(rv, sf), 1); err != nil {
 			return nil, fmt.Errorf("default of %s: %w", f.Key, err)
 		}
 		f.HasDefault = f.Default != nil
@@ -95,12 +94,15 @@ func Of(v any) (*Type, error) {
 
 // typeReader collects the problems of one type while it is read.
 type typeReader struct {
-	errs []error
+	faults
 	open []reflect.Type // the structs being read, outermost first
 }
 
-func (r *typeReader) failf(at, format string, args ...any) {
-	r.errs = append(r.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
+// faults are what is wrong with a type, each with its place.
+type faults struct{ errs []error }
+
+func (f *faults) failf(at, format string, args ...any) {
+	f.errs = append(f.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
 }
 
 // read describes rt; at names the place in Go. It returns nil after a failure.

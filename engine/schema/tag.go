@@ -33,10 +33,18 @@ func (f *Field) readTag(tag string) error {
 			errs = append(errs, fmt.Errorf("tag mgmt:%q: %w", tag, err))
 		}
 	}
-	if t := f.Type; t.Min != nil && t.Max != nil && *t.Min > *t.Max {
-		errs = append(errs, fmt.Errorf("tag mgmt:%q: min is above max", tag))
+	if err := f.Type.crossed(); err != nil {
+		errs = append(errs, fmt.Errorf("tag mgmt:%q: %w", tag, err))
 	}
 	return errors.Join(errs...)
+}
+
+// crossed returns an error if no value can be within the bounds of t.
+func (t *Type) crossed() error {
+	if t.Min != nil && t.Max != nil && *t.Min > *t.Max {
+		return errors.New("min is above max")
+	}
+	return nil
 }
 
 func unitFirst(item string) string {
@@ -89,10 +97,16 @@ func (f *Field) setRole(word string) error {
 }
 
 func (t *Type) setEnum(arg string) error {
-	if t.Kind != KindString || t.Secret {
-		return fmt.Errorf("enum is for text, not for %s", t)
-	}
 	t.Enum = strings.Split(arg, "|")
+	return t.checkEnum()
+}
+
+func (t *Type) checkEnum() error {
+	if len(t.Enum) > 0 && (t.Kind != KindString || t.Secret) {
+		bare := *t
+		bare.Enum = nil
+		return fmt.Errorf("enum is for text, not for %s", &bare)
+	}
 	for i, word := range t.Enum {
 		if slices.Contains(t.Enum[:i], word) {
 			return fmt.Errorf("enum has %q twice", word)

@@ -45,9 +45,10 @@ type Type struct {
 	Fields   []*Field // of KindStruct, in the order of declaration
 	Go       reflect.Type
 
-	byKey  map[string]*Field // by key, and by Go name where that is no key
-	conv   conv              // how the Go side is read and written, where its Go kind does not say it
-	custom bool              // the Go side has an UnmarshalYAML of its own
+	byKey    map[string]*Field // by key, and by Go name where that is no key
+	reserved error             // what CheckReserved says, where the type is indexed
+	conv     conv              // how the Go side is read and written, where its Go kind does not say it
+	custom   bool              // the Go side has an UnmarshalYAML of its own
 }
 
 // conv is a way of reading and writing the Go side of a KindString.
@@ -148,11 +149,12 @@ func (t *Type) index() {
 			t.byKey[f.GoName] = f
 		}
 	}
+	t.reserved = t.CheckReserved()
 }
 
 // CheckReserved returns an error for each top-level field whose key belongs to
-// the declaration of a resource. OfType calls it for Go types that are resources; who
-// makes a kind from a Type of his own calls it himself.
+// the declaration of a resource. OfType asks it for Go types that are resources, and whoever
+// reads a Typed that is one.
 func (t *Type) CheckReserved() error {
 	var errs []error
 	for _, f := range t.Fields {

@@ -1,0 +1,289 @@
+package schema
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Build returns a copy of t, a KindStruct that is described as data, with a Go
+// side: a struct type with a field for each key, of the Go types that OfType reads
+// as the same types, pointers where a type is optional. With the copy, values can be
+// made (New), held (Typed) and go through all of this package, as those of a struct
+// in Go. The copy is immutable, safe for concurrent use, and shares nothing with t.
+//
+// It fills what a description may leave out: 64 Bits, the Unit s, Min 0 of a
+// duration and of a size, and GoName. Index is overwritten. A Default of a top-level
+// field is brought into the form of Encode.
+// A part that OfType has read from a Go type with conversions of its own
+// (UnmarshalText, UnmarshalYAML) keeps that Go type.
+//
+// The error joins everything that is wrong with t, each with the path of the field.
+// Build is called once for each type, not for each value: Go never frees what it
+// makes.
+func Build(t *Type) (*Type, error) {
+	if t == nil || t.Kind != KindStruct || t.Optional {
+		return nil, errors.New("schema.Build needs a type of the kind struct that is not optional")
+	}
+	var b typeBuilder
+	out := b.build(t, cmp.Or(t.Name, "the type"))
+	return out, errors.Join(b.errs...)
+}
+
+// typeBuilder collects the problems of one type while its Go side is made.
+type typeBuilder struct {
+	faults
+	open []*Type // what is being built, outermost first
+}
+
+// build returns a copy of t with its Go side, or nil after a failure.
+func (b *typeBuilder) build(t *Type, at string) *Type {
+	if t == nil {
+		b.failf(at, "it has no type")
+		return nil
+	}
+	if slices.Contains(b.open, t) {
+		b.failf(at, "it contains itself; use a field of any type for a tree")
+		return nil
+	}
+	b.open = append(b.open, t)
+	defer func() { b.open = b.open[:len(b.open)-1] }()
+	before := len(b.errs)
+	c := *t
+	c.Enum, c.Min, c.Max = slices.Clone(t.Enum), clonePtr(t.Min), clonePtr(t.Max)
+	if c.Go == nil {
+		c.conv, c.custom = convNone, false
+	}
+	b.settle(&c, at)
+	switch {
+	case c.custom || c.conv != convNone: // keeps its Go type and all that it is made of
+	case c.Kind == KindStruct:
+		b.structure(&c, at)
+	case c.Kind == KindList || c.Kind == KindMap:
+		b.collection(&c, at)
+	case c.Kind < NumKinds:
+		c.Go = scalarGo(&c)
+	}
+	if len(b.errs) > before {
+		return nil
+	}
+	return &c
+}
+
+func clonePtr(p *int64) *int64 {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
+}
+
+// settle fills what was left out of c and checks all but its parts.
+func (b *typeBuilder) settle(c *Type, at string) {
+	switch c.Kind {
+	case KindDuration:
+		c.Unit = cmp.Or(c.Unit, "s")
+		c.Min = cmp.Or(c.Min, new(int64(0)))
+	case KindSize:
+		c.Min = cmp.Or(c.Min, new(int64(0)))
+	case KindInt, KindFloat:
+		c.Bits = cmp.Or(c.Bits, 64)
+	}
+	for _, err := range []error{c.checkKind(), c.checkEnum(), c.checkUnit(), c.checkBounds()} {
+		if err != nil {
+			b.failf(at, "%w", err)
+		}
+	}
+}
+
+// checkKind refuses what does not belong to the kind of t.
+func (t *Type) checkKind() error {
+	switch {
+	case t.Kind >= NumKinds:
+		return fmt.Errorf("there is no kind %d of types", t.Kind)
+	case t.Secret && t.Kind != KindString:
+		return fmt.Errorf("only text can be secret, not %s", t)
+	case t.Unsigned && t.Kind != KindInt:
+		return fmt.Errorf("only a whole number can be unsigned, not %s", t)
+	case t.Elem != nil && t.Kind != KindList && t.Kind != KindMap:
+		return fmt.Errorf("%s has no elements", t)
+	case len(t.Fields) > 0 && t.Kind != KindStruct:
+		return fmt.Errorf("%s has no fields", t)
+	case !slices.Contains(widths[t.Kind], t.Bits):
+		return fmt.Errorf("%d bits are not for %s", t.Bits, t.sort())
+	}
+	return nil
+}
+
+// widths are the numbers of bits that a kind can have.
+var widths = [NumKinds][]int{
+	KindAny: {0}, KindBool: {0}, KindString: {0}, KindDuration: {0}, KindSize: {0}, KindMode: {0}, KindRef: {0},
+	KindList: {0}, KindMap: {0}, KindStruct: {0},
+	KindInt:   {8, 16, 32, 64},
+	KindFloat: {32, 64},
+}
+
+func (t *Type) checkUnit() error {
+	if t.Unit == "" {
+		return nil
+	}
+	return t.setUnit(t.Unit)
+}
+
+// checkBounds checks what bound does not see in a tag, because it is no number yet.
+func (t *Type) checkBounds() error {
+	if t.Min == nil && t.Max == nil {
+		return nil
+	}
+	switch t.Kind {
+	case KindInt, KindFloat, KindDuration, KindSize:
+	case KindString, KindList, KindMap:
+		if t.Min != nil && *t.Min < 0 || t.Max != nil && *t.Max < 0 {
+			return errors.New("a length is never below 0")
+		}
+	default:
+		return fmt.Errorf("bounds are not for %s", t.sort())
+	}
+	return t.crossed()
+}
+
+var scalars = [NumKinds]reflect.Type{
+	KindAny:      reflect.TypeFor[any](),
+	KindBool:     reflect.TypeFor[bool](),
+	KindString:   reflect.TypeFor[string](),
+	KindDuration: reflect.TypeFor[time.Duration](),
+	KindSize:     sizeType,
+	KindMode:     modeType,
+	KindRef:      refType,
+}
+
+var (
+	signed   = map[int]reflect.Type{8: reflect.TypeFor[int8](), 16: reflect.TypeFor[int16](), 32: reflect.TypeFor[int32](), 64: reflect.TypeFor[int64]()}
+	unsigned = map[int]reflect.Type{8: reflect.TypeFor[uint8](), 16: reflect.TypeFor[uint16](), 32: reflect.TypeFor[uint32](), 64: reflect.TypeFor[uint64]()}
+	floats   = map[int]reflect.Type{32: reflect.TypeFor[float32](), 64: reflect.TypeFor[float64]()}
+)
+
+func scalarGo(t *Type) reflect.Type {
+	switch {
+	case t.Secret:
+		return secretType
+	case t.Unsigned:
+		return unsigned[t.Bits]
+	case t.Kind == KindInt:
+		return signed[t.Bits]
+	case t.Kind == KindFloat:
+		return floats[t.Bits]
+	}
+	return scalars[t.Kind]
+}
+
+// goType returns the type of a Go variable that holds a t.
+func (t *Type) goType() reflect.Type {
+	if t.Optional {
+		return reflect.PointerTo(t.Go)
+	}
+	return t.Go
+}
+
+func (b *typeBuilder) collection(c *Type, at string) {
+	c.Elem = b.build(c.Elem, at+"[]")
+	switch {
+	case c.Elem == nil:
+	case c.Kind == KindList:
+		c.Go = reflect.SliceOf(c.Elem.goType())
+	default:
+		c.Go = reflect.MapOf(reflect.TypeFor[string](), c.Elem.goType())
+	}
+}
+
+func (b *typeBuilder) structure(c *Type, at string) {
+	fields := make([]*Field, 0, len(c.Fields))
+	names := map[string]bool{}
+	var in []reflect.StructField
+	before := len(b.errs)
+	for _, f := range c.Fields {
+		if f = b.field(f, fields, at); f == nil {
+			continue
+		}
+		sf := reflect.StructField{Name: goName(f, names), Type: f.Type.goType(), Tag: reflect.StructTag(`yaml:"` + f.Key + `"`)}
+		f.GoName = cmp.Or(f.GoName, sf.Name)
+		f.Index = []int{len(in)}
+		in, fields = append(in, sf), append(fields, f)
+	}
+	if len(b.errs) > before {
+		return
+	}
+	c.Fields, c.Go = fields, reflect.StructOf(in)
+	c.index()
+}
+
+// field returns a copy of f with a type that is built, or nil after a failure.
+// before are the fields that the struct has already.
+func (b *typeBuilder) field(f *Field, before []*Field, at string) *Field {
+	if f == nil {
+		b.failf(at, "a field is nil")
+		return nil
+	}
+	at += "." + f.Key
+	if !plainKey(f.Key) {
+		b.failf(at, "the key %q may hold only letters, digits, _ and -", f.Key)
+	}
+	if slices.ContainsFunc(before, func(o *Field) bool { return o.Key == f.Key }) {
+		b.failf(at, "the key %q is there twice", f.Key)
+	}
+	if f.Role > RoleWriteOnly {
+		b.failf(at, "there is no role %d", f.Role)
+	}
+	c := *f
+	c.Instead = slices.Clone(f.Instead)
+	if c.Type = b.build(f.Type, at); c.Type == nil {
+		return nil
+	}
+	if err := c.settleDefault(len(b.open) == 1); err != nil {
+		b.failf(at, "default: %w", err)
+	}
+	return &c
+}
+
+// settleDefault brings the default into the form of Encode.
+func (f *Field) settleDefault(top bool) error {
+	if f.Default == nil {
+		f.HasDefault = false
+		return nil
+	}
+	if !top {
+		return errors.New("it is given for the whole of the outermost field, not for one within")
+	}
+	n, err := NodeOf(f.Default)
+	if err != nil {
+		return err
+	}
+	rv := reflect.New(f.Type.goType()).Elem()
+	if err = (setter{path: []seg{{key: f.Key}}, node: n}).assign(f.Type, rv); err != nil {
+		return err
+	}
+	f.Default, err = encoder{}.value(f.Type, rv, 1)
+	f.HasDefault = f.Default != nil
+	return err
+}
+
+// goName returns a name in Go for a field that no other one in taken has: user_name
+// gives UserName.
+func goName(f *Field, taken map[string]bool) string {
+	var name strings.Builder
+	for word := range strings.FieldsFuncSeq(cmp.Or(f.GoName, f.Key), func(r rune) bool { return r == '_' || r == '-' }) {
+		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	if s := name.String(); s == "" || s[0] < 'A' || s[0] > 'Z' {
+		name.Reset()
+		name.WriteString("X" + s)
+	}
+	for taken[name.String()] {
+		name.WriteString("X")
+	}
+	taken[name.String()] = true
+	return name.String()
+}
