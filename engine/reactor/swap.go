@@ -141,15 +141,28 @@ func (s *swap) keepMost() {
 	var wg sync.WaitGroup
 	for from := 0; from < len(s.all); from += chunk {
 		wg.Go(func() {
+			old := from // where the next one stands in the old graph, as a rule
 			for i := from; i < min(from+chunk, len(s.all)); i++ {
-				decl := s.g.Value(i)
-				if old := s.r.named(s.g.ID(i)); old != nil && len(decl.Recv) == 0 && old.same(decl) {
-					s.all[i] = old
+				decl, id := s.g.Value(i), s.g.ID(i)
+				if at, ok := s.oldIndex(id, old); ok {
+					old = at + 1
+					if v := s.r.byIndex[at]; len(decl.Recv) == 0 && v.same(decl) {
+						s.all[i] = v
+					}
 				}
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// oldIndex returns the index of an id in the old graph, which is looked for at a
+// likely place first: a look into the map of a large graph is dear.
+func (s *swap) oldIndex(id string, likely int) (int, bool) {
+	if g := s.r.graph; likely < g.Len() && g.ID(likely) == id {
+		return likely, true
+	}
+	return s.r.graph.Index(id)
 }
 
 // keepOrMake returns the running vertex of that name if it may go on in the
