@@ -1,0 +1,169 @@
+package provider
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// maxSecrets bounds how many texts a Logger keeps out of what is said; the oldest are
+// forgotten. What is secret in the graph the engine keeps out by itself.
+const maxSecrets = 256
+
+// minSecretLine is the length from which a line of a secret of many is one.
+const minSecretLine = 4
+
+// secretTexts are texts that must not be said.
+type secretTexts struct {
+	seen []string // as they came
+	list []string // the longest first, so that one that holds another goes as a whole
+}
+
+// add keeps a secret out, as it is, trimmed, quoted, and each of its lines.
+func (t *secretTexts) add(secret string) {
+	for line := range strings.Lines(secret) {
+		if line = strings.TrimSpace(line); len(line) >= minSecretLine {
+			t.addForms(line)
+		}
+	}
+	t.addForms(strings.TrimSpace(secret))
+	t.addForms(secret)
+}
+
+func (t *secretTexts) addForms(s string) {
+	quoted := strconv.Quote(s)
+	t.addText(quoted[1 : len(quoted)-1])
+	t.addText(s)
+}
+
+func (t *secretTexts) addText(s string) {
+	if s == "" || slices.Contains(t.seen, s) {
+		return
+	}
+	if len(t.seen) == maxSecrets {
+		t.seen = slices.Delete(t.seen, 0, 1)
+	}
+	t.seen = append(t.seen, s)
+	t.list = slices.SortedFunc(slices.Values(t.seen), func(a, b string) int {
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
+}
+
+func (t *secretTexts) clean(s string) string {
+	for _, secret := range t.list {
+		s = strings.ReplaceAll(s, secret, schema.Redacted)
+	}
+	return s
+}
+
+// learn keeps out all text in v that is wrapped; with secret, all that there is.
+func (t *secretTexts) learn(v any, secret bool) {
+	switch v := v.(type) {
+	case string:
+		if secret {
+			t.add(v)
+		}
+	case []byte:
+		if secret {
+			t.add(string(v))
+		}
+	case schema.Secret:
+		t.add(v.Reveal())
+	case puppettype.Sensitive:
+		t.learn(v.Reveal(), true)
+	case []any:
+		for _, x := range v {
+			t.learn(x, secret)
+		}
+	case map[string]any:
+		for _, x := range v {
+			t.learn(x, secret)
+		}
+	case puppettype.Map:
+		for _, x := range v {
+			t.learn(x.Key, secret)
+			t.learn(x.Value, secret)
+		}
+	}
+}
+
+// cleanText returns a text without secrets.
+func (b *logBook) cleanText(s string) string { return b.opt.Redact(b.secrets.clean(s)) }
+
+// clean returns an event without secrets.
+func (b *logBook) clean(e Event) Event {
+	e.From, e.To = b.learnAndHide(e.Attribute, e.From), b.learnAndHide(e.Attribute, e.To)
+	e.From, e.To = b.cleanValue(e.From), b.cleanValue(e.To)
+	e.Message = b.cleanText(e.Message)
+	if e.Context != nil {
+		e.Context.Label = b.cleanText(e.Context.Label)
+	}
+	if e.Err != nil {
+		if text := e.Err.Error(); b.cleanText(text) != text {
+			e.Err = errors.New(b.cleanText(text))
+		}
+	}
+	return e
+}
+
+// learnAndHide returns a value of an attribute, or a record, without what must not be
+// shown of it.
+func (b *logBook) learnAndHide(attribute string, v any) any {
+	rec, ok := v.(Record)
+	if !ok {
+		return b.hide(attribute, v)
+	}
+	out := make(Record, len(rec))
+	for k, v := range rec {
+		out[k] = b.hide(k, v)
+	}
+	return out
+}
+
+// hide leaves nothing of the value of a sensitive attribute but whether there is one.
+func (b *logBook) hide(attribute string, v any) any {
+	secret := attribute != "" && b.opt.Secret(attribute)
+	b.secrets.learn(v, secret)
+	if secret && v != nil {
+		return schema.NewSecret(schema.Redacted)
+	}
+	return v
+}
+
+// cleanValue returns a copy of a value whose texts hold no secrets.
+func (b *logBook) cleanValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return b.cleanText(v)
+	case Record:
+		return Record(b.cleanMap(v))
+	case map[string]any:
+		return b.cleanMap(v)
+	case puppettype.Map:
+		out := make(puppettype.Map, len(v))
+		for i, e := range v {
+			out[i] = puppettype.Entry{Key: b.cleanValue(e.Key), Value: b.cleanValue(e.Value)}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = b.cleanValue(x)
+		}
+		return out
+	}
+	return v
+}
+
+func (b *logBook) cleanMap(m map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = b.cleanValue(v)
+	}
+	return out
+}
