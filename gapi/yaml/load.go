@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -68,6 +66,11 @@ func (l *loader) load(ctx context.Context) *loading {
 	g.path(l.root, schema.Pos{})
 	l.cache = g.cache
 	return g
+}
+
+// reading returns what Follow wants to know.
+func (g *loading) reading() gapi.Reading {
+	return gapi.Reading{Result: g.result, State: string(g.state), Paths: g.watch, Missing: g.missing}
 }
 
 // result joins what the files say.
@@ -169,14 +172,9 @@ func (g *loading) watched(path string) {
 
 var errNoFile = errors.New("it is neither a file nor a folder")
 
-// open opens a file without waiting for who writes to it, should it be a pipe.
-func open(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-}
-
 // special reads a pipe or a device, once.
 func (g *loading) special(path string) {
-	f, err := open(path)
+	f, err := gapi.OpenInput(path)
 	if err != nil {
 		g.fail(path, schema.Pos{}, err)
 		return
@@ -190,7 +188,7 @@ func (g *loading) stream(name string, r io.Reader) {
 		r = strings.NewReader("")
 	}
 	if f, ok := r.(*os.File); ok {
-		r = patient{g.ctx, f}
+		r = gapi.Patient(g.ctx, f)
 	}
 	src, err := g.readAll(r, 0)
 	if err != nil {
@@ -235,7 +233,7 @@ func (g *loading) file(path string, from schema.Pos) {
 	if !g.first(path, from) {
 		return
 	}
-	f, err := open(path)
+	f, err := gapi.OpenInput(path)
 	if err != nil {
 		g.missing = g.missing || errors.Is(err, fs.ErrNotExist)
 		g.fail(path, from, err)
@@ -347,6 +345,3 @@ func (g *loading) readAll(r io.Reader, size int64) ([]byte, error) {
 		}
 	}
 }
-
-// same reports whether two loadings read the same.
-func (g *loading) same(o *loading) bool { return o != nil && string(g.state) == string(o.state) }

@@ -1,4 +1,4 @@
-package yaml
+package gapi
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const (
 	asked               // somebody wants the files to be read at once
 )
 
-// watcher is the subscription to all files of a graph.
+// watcher is the subscription to all files of an input.
 type watcher struct {
 	host   engine.Host
 	log    *slog.Logger

@@ -1,0 +1,139 @@
+package gapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"time"
+)
+
+const (
+	maxSettle = 20 // times Settle: a file that never rests is read after that
+	gone      = 10 // times Settle: how long a file may be gone or empty before that counts
+)
+
+// Input is where a frontend that reads files has its graph from.
+type Input struct {
+	// Path is a file, a folder, or "-" for standard input.
+	Path string
+
+	// Settle is how long nothing must have happened to the files before they are
+	// read again.
+	Settle time.Duration
+
+	// Read reads everything. again says that it is not the only time, so that what
+	// can be read only once is an error. It blocks on a pipe or a device only, until
+	// the context ends.
+	Read func(ctx context.Context, again bool) Reading
+}
+
+// Reading is what was read once.
+type Reading struct {
+	Result  func() (*Declared, error) // what is yielded
+	State   string                    // equal states, equal graphs
+	Paths   []string                  // what to watch, absolute; what is missing too
+	Missing bool                      // a file is gone or empty, as some editors leave it for a moment
+}
+
+// Follow yields the graph that is there, and with every edit the one that is there
+// then, as Frontend.Graphs should: it is the body of that for who reads files. A bad
+// edit yields its error. When Env.Reload asks, everything is read again at once and
+// yielded, the same or not; what can be read only once answers with an error. If
+// the first graph can't be read, the sequence ends with that. When the files can
+// no longer be watched, it says so, and ends unless Env.Reload can ask. It starts
+// no goroutine.
+func Follow(ctx context.Context, env Env, in Input) iter.Seq2[*Declared, error] {
+	return func(yield func(*Declared, error) bool) {
+		again := watchable(in.Path)
+		if again && !env.NoWatch && env.Host != nil {
+			w := &watcher{host: env.Host, log: env.Log(), settle: in.Settle, reload: env.Reload}
+			defer w.close()
+			if !in.follow(ctx, w, yield) {
+				return
+			}
+		} else if d, err := in.Read(ctx, false).Result(); !yield(d, err) || err != nil {
+			return
+		}
+		if again {
+			onDemand(ctx, env.Reload, yield, func() (*Declared, error) { return in.Read(ctx, true).Result() })
+		} else {
+			onDemand(ctx, env.Reload, yield, func() (*Declared, error) { return nil, errReadOnce })
+		}
+	}
+}
+
+var errReadOnce = errors.New("the graph comes from a pipe or the like, which can't be read again; name a file to be able to reload")
+
+// onDemand yields what read gives whenever somebody asks.
+func onDemand(ctx context.Context, reload <-chan struct{}, yield func(*Declared, error) bool, read func() (*Declared, error)) {
+	for reload != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-reload:
+		}
+		d, err := read()
+		if ctx.Err() != nil || !yield(d, err) {
+			return
+		}
+	}
+}
+
+// watchable reports whether a path can be read more than once. What is not there
+// can: its absence is reported by reading it.
+func watchable(path string) bool {
+	if path == "-" {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err != nil || info.IsDir() || info.Mode().IsRegular()
+}
+
+// follow yields a graph whenever the files read differently from before, or
+// somebody asks. It returns whether to go on without watching.
+func (in *Input) follow(ctx context.Context, w *watcher, yield func(*Declared, error) bool) bool {
+	var last *Reading
+	for why := touched; why != ended; why = w.wait(ctx) {
+		now, err := in.settled(ctx, w, last, why)
+		if ctx.Err() != nil {
+			return false
+		}
+		if why == asked || !now.same(last) {
+			d, bad := now.Result()
+			if !yield(d, bad) || last == nil && bad != nil {
+				return false
+			}
+			last = &now
+		}
+		if err != nil {
+			return yield(nil, fmt.Errorf("the graph is not watched any more: %w", err))
+		}
+	}
+	return false
+}
+
+// settled reads the files, with all of them watched. A file that is gone or empty
+// since last time gets a moment to come back, unless somebody waits for the answer.
+func (in *Input) settled(ctx context.Context, w *watcher, last *Reading, why wake) (Reading, error) {
+	patience := last != nil && why != asked
+	for {
+		now := in.Read(ctx, true)
+		anew, err := w.arm(ctx, now.Paths)
+		switch {
+		case err != nil, ctx.Err() != nil:
+			return now, err
+		case anew:
+			continue // something may have changed before it was watched
+		case now.Missing && patience && !now.same(last):
+			patience = false
+			w.waitFor(ctx, gone*w.settle, nil) // who asks meanwhile is heard by wait
+			continue
+		}
+		return now, nil
+	}
+}
+
+// same reports whether two readings read the same.
+func (r *Reading) same(o *Reading) bool { return o != nil && r.State == o.State }
