@@ -112,14 +112,16 @@ func (l *Logger) end(s *scope, err error) error {
 		err = s.failed
 	}
 	open := b.close(s)
-	took := b.opt.Now().Sub(s.began)
-	switch {
-	case err != nil:
+	e := Event{Level: levelOfEnd(s.Status), Phase: PhaseEnd, Duration: b.opt.Now().Sub(s.began)}
+	if err != nil {
 		b.mark(open, Failed, err.Error())
-		l.emitScope(s, Event{Level: slog.LevelError, Phase: PhaseAbort, Err: err, Duration: took})
-	case len(open) > 0:
+		e.Level, e.Phase, e.Err = slog.LevelError, PhaseAbort, err
+	} else {
 		b.mark(open, s.Status, "")
-		l.emitScope(s, Event{Level: levelOfEnd(s.Status), Phase: PhaseEnd, Duration: took})
+		s.Titles = b.having(s.Status, s.Titles)
+	}
+	if len(s.Titles) > 0 {
+		l.emitScope(s, e)
 	}
 	return err
 }
@@ -132,18 +134,21 @@ func levelOfEnd(s Status) slog.Level {
 }
 
 // close takes the titles out of the context, and returns those that have no status.
-// If there are any the context is about them from now on.
 func (b *logBook) close(s *scope) (open []string) {
 	for _, t := range s.Titles {
-		e := b.entries[t]
-		if e.scope = nil; e.status == Unmarked {
-			open = append(open, t)
+		b.entries[t].scope = nil
+	}
+	return b.having(Unmarked, s.Titles)
+}
+
+// having returns those of the titles that have the status.
+func (b *logBook) having(s Status, titles []string) (out []string) {
+	for _, t := range titles {
+		if b.entries[t].status == s {
+			out = append(out, t)
 		}
 	}
-	if len(open) > 0 {
-		s.Titles = open
-	}
-	return open
+	return out
 }
 
 // emitScope emits an event of the context itself.
