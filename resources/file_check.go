@@ -41,6 +41,7 @@ type fileRun struct {
 	uid, gid int    // -1 for not managed
 	secret   bool   // the content must not be shown
 	started  time.Time
+	look     *fileLook // at the path, from before anything was done; nil for none
 	managed  map[string]bool
 	same     map[string]fileSame // what this run found equal
 }
@@ -118,7 +119,9 @@ func (c *fileRun) unchanged() bool {
 		}
 	}
 	n := c.node()
-	if st, err := n.dir.Lstat(n.name); err != nil || st != s.stat {
+	st, err := n.dir.Lstat(n.name)
+	if err != nil || st != s.stat {
+		c.look = &fileLook{stat: st, err: err}
 		return false
 	}
 	if s.inputs == nil {
@@ -169,6 +172,7 @@ func fileAt(p string) fileNode {
 
 func (c *fileRun) run() error {
 	n := c.node()
+	n.seen = c.look
 	switch {
 	case c.undo != nil:
 		return c.takeBack(n)
@@ -207,7 +211,7 @@ func (c *fileRun) follow(n fileNode) (fileNode, error) {
 		return n, nil
 	}
 	for range maxLinks {
-		st, err := n.dir.Lstat(n.name)
+		st, err := n.lstat()
 		if err != nil || !st.IsLink() {
 			n.seen = &fileLook{stat: st, err: err}
 			return n, nil // who looks next tells the error

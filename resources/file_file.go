@@ -166,7 +166,7 @@ func (c *fileRun) oldFile(n fileNode, w fileWant, st atomicfile.Stat) error {
 		end, err := f.Stat()
 		return errors.Join(err, c.attrs(n, now, w, end == now))
 	}
-	if err := c.reportContent(n, f, w); err != nil {
+	if err := c.reportContent(n, f, now.Size, w); err != nil {
 		return err
 	}
 	mode, err := c.reportAttrs(n, now, w.mode)
@@ -187,7 +187,9 @@ func (c *fileRun) unreadable(n fileNode, err error) error {
 	return err
 }
 
-func (c *fileRun) reportContent(n fileNode, f *atomicfile.File, w fileWant) error {
+// reportContent reports the difference of the content of f, as much of it as
+// there was when it was looked at; a size of 0 may be untold (/proc).
+func (c *fileRun) reportContent(n fileNode, f *atomicfile.File, size int64, w fileWant) error {
 	if c.quiet {
 		c.changed = true
 		return nil
@@ -195,7 +197,11 @@ func (c *fileRun) reportContent(n fileNode, f *atomicfile.File, w fileWant) erro
 	if err := f.Rewind(); err != nil {
 		return err
 	}
-	from, err := fileShow(c.ctx, f)
+	old := io.Reader(f)
+	if size > 0 {
+		old = io.LimitReader(f, size)
+	}
+	from, err := fileShow(c.ctx, old)
 	if err != nil {
 		return err
 	}

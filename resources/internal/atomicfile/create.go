@@ -26,27 +26,41 @@ func (n *New) create() (res Result, err error) {
 		return res, errNamed // and with a name it says why
 	}
 	n.reach("temp")
+	res, err = n.fillAndName(fd)
+	if e := unix.Close(fd); err == nil {
+		err = pathError("close", n.path(), e)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if temp := tempName(n.Name); n.Dir.Stale(temp) {
+		_ = n.Dir.unlink(temp, 0) // left by a killed process
+	}
+	return res, nil
+}
+
+// fillAndName writes an open file that has no name, and gives it its own. It
+// looks at this file and not at what has the name by then.
+func (n *New) fillAndName(fd int) (res Result, err error) {
 	before, err := n.fillTemp(fd, nil)
 	n.reach("filled")
 	if err == nil {
 		err = n.link(fd)
 	}
-	if e := unix.Close(fd); err == nil {
-		err = pathError("close", n.path(), e)
-	}
 	if err != nil {
 		return res, err
 	}
-	if temp := tempName(n.Name); n.Dir.Stale(temp) {
-		_ = n.Dir.unlink(temp, 0) // left by a killed process
-	}
-	return n.look(before), nil
+	n.reach("named")
+	after, err := fstat(fd)
+	return resultOf(before, after), pathError("stat", n.path(), err)
 }
 
 // link gives the open file its name, if nothing has it.
 func (n *New) link(fd int) error {
-	from, to := "/proc/self/fd/"+strconv.Itoa(fd), n.Dir.at(n.Name)
-	err := retry(func() error { return unix.Linkat(unix.AT_FDCWD, from, n.Dir.fd, to, unix.AT_SYMLINK_FOLLOW) })
+	err := n.linkFrom(fd, "", unix.AT_EMPTY_PATH)
+	if errors.Is(err, unix.ENOENT) { // or it takes a privilege, before Linux 6.10
+		err = n.linkFrom(unix.AT_FDCWD, procPath(fd), unix.AT_SYMLINK_FOLLOW)
+	}
 	switch {
 	case errors.Is(err, unix.EEXIST):
 		return pathError("create", n.path(), ErrChanged)
@@ -56,9 +70,25 @@ func (n *New) link(fd int) error {
 	return nil
 }
 
-// look compares what is there now with what was written: somebody may have
-// changed it already.
-func (n *New) look(before Stat) (res Result) {
+// procPath is the name that an open file without one has in the process.
+func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+func (n *New) linkFrom(dirfd int, from string, flags int) error {
+	to := n.Dir.at(n.Name)
+	return retry(func() error { return unix.Linkat(dirfd, from, n.Dir.fd, to, flags) })
+}
+
+// look compares what is there now with what was written.
+func (n *New) look(before Stat) Result {
 	st, err := n.Dir.Lstat(n.Name)
-	return Result{Stat: st, Sure: err == nil && st.moved() == before.moved()}
+	if err != nil {
+		return Result{}
+	}
+	return resultOf(before, st)
+}
+
+// resultOf compares two looks at a file, from before and after it got its name:
+// somebody may have changed it already.
+func resultOf(before, after Stat) Result {
+	return Result{Stat: after, Sure: after.moved() == before.moved()}
 }

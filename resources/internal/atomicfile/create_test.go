@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func newFile(dir, text string, fill func(io.Writer) error) *New {
@@ -59,5 +61,64 @@ func TestCreateRemovesWhatAKilledProcessLeft(t *testing.T) {
 	}
 	if list := names(t, dir); len(list) != 1 || list[0] != "f" {
 		t.Errorf("there is %v", list)
+	}
+}
+
+// TestCreateIsSureOfWhatItWrote: what comes right after the file has its name
+// is not taken for what was written.
+func TestCreateIsSureOfWhatItWrote(t *testing.T) {
+	for name, c := range map[string]struct {
+		then func(t *testing.T, path string)
+		sure bool // of its own file, which need not be the one that is there
+	}{
+		"nothing":      {func(*testing.T, string) {}, true},
+		"longer":       {func(t *testing.T, p string) { must(t, os.WriteFile(p, []byte("longer"), 0o640)) }, false},
+		"another mode": {func(t *testing.T, p string) { must(t, os.Chmod(p, 0o600)) }, false},
+		"replaced": {func(t *testing.T, p string) {
+			must(t, os.WriteFile(p+".other", []byte("new"), 0o640))
+			must(t, os.Rename(p+".other", p))
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			n := newFile(dir, "new", nil)
+			n.reached = func(step string) {
+				if step == "named" {
+					c.then(t, n.path())
+				}
+			}
+			res, err := n.create()
+			if errors.Is(err, errNamed) {
+				t.Skip("this file system has no files without a name")
+			}
+			now, serr := n.Dir.Lstat("f")
+			if err != nil || serr != nil || res.Sure != c.sure {
+				t.Fatalf("%+v, %v, %v", res, err, serr)
+			}
+			if same := now == res.Stat; same != (name != "replaced") {
+				t.Errorf("%+v was returned, there is %+v", res.Stat, now)
+			}
+		})
+	}
+}
+
+// TestLinkWays: a file without a name gets one by each of the ways, and takes
+// none that something has.
+func TestLinkWays(t *testing.T) {
+	dir := t.TempDir()
+	n := newFile(dir, "", nil)
+	fd, err := unix.Open(dir, unix.O_WRONLY|unix.O_TMPFILE|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		t.Skip("this file system has no files without a name")
+	}
+	defer unix.Close(fd)
+	must(t, n.linkFrom(unix.AT_FDCWD, procPath(fd), unix.AT_SYMLINK_FOLLOW))
+	if err := n.link(fd); !errors.Is(err, ErrChanged) {
+		t.Errorf("over another file: %v", err)
+	}
+	n.Name = "g"
+	must(t, n.link(fd))
+	if got := names(t, dir); len(got) != 2 {
+		t.Errorf("there is %v", got)
 	}
 }

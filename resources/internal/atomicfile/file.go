@@ -9,8 +9,9 @@ import (
 
 // File is a file open for reading. It is not for concurrent use.
 type File struct {
-	fd   int
-	path string
+	fd    int
+	path  string
+	begun bool // something was read
 }
 
 // Open opens a plain file for reading and looks at it. A link is an error, and so
@@ -49,6 +50,9 @@ func (f *File) Stat() (Stat, error) {
 
 // Rewind goes back to the start.
 func (f *File) Rewind() error {
+	if !f.begun {
+		return nil
+	}
 	_, err := unix.Seek(f.fd, 0, io.SeekStart)
 	return pathError("seek", f.path, err)
 }
@@ -58,6 +62,7 @@ func (f *File) Read(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
+	f.begun = true
 	err = retry(func() (err error) { n, err = unix.Read(f.fd, p); return err })
 	switch {
 	case err != nil:

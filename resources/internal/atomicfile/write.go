@@ -181,7 +181,7 @@ func (n *New) fillTemp(fd int, attrs []attr) (Stat, error) {
 		if err := unix.Fchmod(fd, uint32(m)); err != nil {
 			return st, pathError("chmod", n.path(), err)
 		}
-		altered = true
+		st.Mode = st.Mode&^PermBits | uint32(m)
 	}
 	if altered {
 		st, err = fstat(fd)
