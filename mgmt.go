@@ -112,7 +112,8 @@ type Options struct {
 	// state.
 	Beside func(context.Context, *Engine)
 
-	readOnly bool // for Plan
+	readOnly bool                // for Plan
+	secret   map[string][]string // for Set: by id, parameters that must not be shown
 }
 
 // Observer is told what happens; see reactor.Listener, whose rules hold. Loaded,
@@ -137,7 +138,7 @@ type Observer struct {
 	Warned func(schema.Diagnostics)
 }
 
-// Engine runs graphs. Make it with New, and call Run or Plan once.
+// Engine runs graphs. Make it with New, and call Run, Plan or Set once.
 type Engine struct {
 	opt  Options
 	once sync.Once
@@ -209,7 +210,7 @@ func New(o Options) (*Engine, error) {
 	return &Engine{opt: o, ready: make(chan struct{}), grace: timeGrace}, nil
 }
 
-// ErrUsed is the error of a second Run or Plan.
+// ErrUsed is the error of a second Run, Plan or Set.
 var ErrUsed = errors.New("mgmt: an Engine runs once")
 
 // Run runs the graphs of the frontend until ctx ends, the graph has converged

@@ -270,6 +270,7 @@ func (s *session) use(ctx context.Context, d *gapi.Declared) error {
 		warned(diags)
 	}
 	s.limit(g)
+	s.hide(g)
 	g, err := s.transform(ctx, g, d.Noop)
 	if err != nil {
 		return err

@@ -23,9 +23,10 @@ type Vertex struct {
 
 	// Once says that it rests after its first success, as if hidden: it brings
 	// back what was there before a resource that has left the graph, and does
-	// not keep it so. Secret are parameters of such a one that must not be shown,
-	// though their type is plain.
-	Once   bool
+	// not keep it so.
+	Once bool
+
+	// Secret are parameters that must not be shown, though their type is plain.
 	Secret []string
 }
 

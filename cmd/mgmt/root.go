@@ -92,6 +92,7 @@ repairs it the moment it drifts.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a),
+		newResource(a), newImport(a),
 		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a),
 		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(), newManpage(a), newExitCodes(),
 	)

@@ -1,0 +1,83 @@
+package mgmt
+
+import (
+	"context"
+	"iter"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// List yields all things of a kind as they are found. An error that it yields is
+// about one of them, or is the last.
+func (l *Looker) List(ctx context.Context, kind string) iter.Seq2[Sight, error] {
+	return func(yield func(Sight, error) bool) {
+		defer l.rest()
+		x, err := l.openBare(ctx, kind)
+		if err != nil {
+			yield(Sight{}, err)
+			return
+		}
+		on := x.list(ctx, yield)
+		if x.close(&err); err != nil && on {
+			yield(Sight{}, err)
+		}
+	}
+}
+
+// list yields what is found, and reports whether more may be yielded. The sequence
+// of the resource is pulled, so that its panic is told from one of whoever ranges.
+func (x *looked) list(ctx context.Context, yield func(Sight, error) bool) (on bool) {
+	var p pull
+	err := x.shared.begin()
+	if err == nil {
+		err = protect("List", func() error { p.begin(x.res.(engine.Listable).List(ctx)); return nil })
+	}
+	if err != nil {
+		return yield(Sight{}, err)
+	}
+	for on = true; on && ctx.Err() == nil; {
+		res, err, more := p.next()
+		if !more {
+			break
+		}
+		var s Sight
+		if err == nil {
+			s, err = x.sight(nameOf(res), res)
+		}
+		on = yield(s, err)
+	}
+	if err := p.end(); err != nil && on {
+		on = yield(Sight{}, err)
+	}
+	return on && ctx.Err() == nil
+}
+
+func nameOf(res engine.Res) (name string) {
+	_ = protect("Name", func() error { name = res.Name(); return nil }) // Show says it of one that is nil
+	return name
+}
+
+// pull is a sequence of resources whose panics are errors, after which it is over.
+type pull struct {
+	pull func() (engine.Res, error, bool)
+	stop func()
+	over bool
+}
+
+func (p *pull) begin(seq iter.Seq2[engine.Res, error]) { p.pull, p.stop = iter.Pull2(seq) }
+
+func (p *pull) next() (res engine.Res, err error, more bool) {
+	if p.over {
+		return nil, nil, false
+	}
+	bad := protect("List", func() error { res, err, more = p.pull(); return nil })
+	if bad != nil {
+		p.over = true
+		return nil, bad, true
+	}
+	return res, err, more
+}
+
+func (p *pull) end() error {
+	return protect("List", func() error { p.stop(); return nil })
+}
