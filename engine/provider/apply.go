@@ -1,0 +1,350 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// job is one resource in one call of checkApply.
+type job struct {
+	*res
+	out     engine.Outcome
+	is      State
+	name    Name
+	should  Record
+	diffs   []string // the attributes that differ
+	refresh bool
+	done    bool // nothing more is to be done
+	quiet   bool // what differs is said to nobody
+}
+
+// differs notes a difference.
+func (j *job) differs(attribute string, ch engine.Change) {
+	j.diffs = append(j.diffs, attribute)
+	if !j.quiet {
+		j.init.Change(ch)
+	}
+}
+
+// end settles what comes out.
+func (j *job) end(ok bool, err error) {
+	j.out, j.done = engine.Outcome{OK: ok && err == nil, Err: err}, true
+}
+
+// checkApply is CheckApply for resources of the kind that are due together.
+func (c *controller) checkApply(ctx context.Context, apply bool, rs []*res) []engine.Outcome {
+	jobs := make([]*job, len(rs))
+	for i, r := range rs {
+		jobs[i] = &job{res: r}
+	}
+	if err := c.take(ctx); err != nil {
+		endAll(jobs, err)
+	} else {
+		c.work(ctx, apply, jobs)
+		if !c.begun() {
+			c.finish(ctx)
+		}
+		c.give()
+	}
+	outs := make([]engine.Outcome, len(jobs))
+	for i, j := range jobs {
+		outs[i] = j.out
+	}
+	return outs
+}
+
+func endAll(jobs []*job, err error) {
+	for _, j := range jobs {
+		j.end(false, err)
+	}
+}
+
+// work does it, under the turn.
+func (c *controller) work(ctx context.Context, apply bool, jobs []*job) {
+	rt := c.runtime(jobs[0].init.Host)
+	p, err := c.provider()
+	if err != nil {
+		endAll(jobs, err)
+		return
+	}
+	c.prepare(ctx, rt, p, jobs)
+	if jobs = undone(jobs); len(jobs) == 0 {
+		return
+	}
+	if err := c.read(ctx, rt, namesOf(jobs)); err != nil {
+		endAll(jobs, err)
+		return
+	}
+	c.compare(ctx, rt, p, jobs)
+	if jobs = undone(jobs); len(jobs) == 0 {
+		return
+	}
+	if apply {
+		c.alter(ctx, p, jobs)
+	} else {
+		c.rehearse(ctx, p, jobs)
+	}
+}
+
+// undone returns the jobs that are not done.
+func undone(jobs []*job) []*job {
+	var rest []*job
+	for _, j := range jobs {
+		if !j.done {
+			rest = append(rest, j)
+		}
+	}
+	return rest
+}
+
+func namesOf(jobs []*job) []Name {
+	names := make([]Name, len(jobs))
+	for i, j := range jobs {
+		names[i] = j.name
+	}
+	return names
+}
+
+// prepare brings what is wanted into canonical form: of these resources, and of all
+// others that were never due, so that they can be read with them.
+func (c *controller) prepare(ctx context.Context, rt *Runtime, p Provider, jobs []*job) {
+	for _, j := range jobs {
+		if j.m.want != j.want {
+			c.rewant(j.m, j.want)
+		}
+	}
+	if raw := c.newcomers(); len(raw) > 0 {
+		c.admit(raw, c.kind.canonical(ctx, rt, p, raw))
+	}
+	for _, j := range jobs {
+		wrong := c.absolve(j.m)
+		switch {
+		case j.m.bad != nil:
+			j.end(false, j.m.bad)
+		case wrong != nil:
+			j.end(false, wrong)
+		default:
+			j.name, j.should = j.m.canon.name, j.m.canon.record
+		}
+	}
+}
+
+// form is the canonical form of what a member wants, or why there is none.
+type form struct {
+	want *want
+	err  error
+}
+
+// canonical returns the canonical forms of what the members want.
+func (k *Kind) canonical(ctx context.Context, rt *Runtime, p Provider, raw []*member) []form {
+	forms := make([]form, len(raw))
+	canon, ok := p.(Canonicalizer)
+	if !ok || !k.has(Canonicalize) {
+		for i, m := range raw {
+			forms[i].want = m.want
+		}
+		return forms
+	}
+	in := make([]Record, len(raw))
+	for i, m := range raw {
+		in[i] = m.want.record
+	}
+	if out, err := k.canonicalTwice(ctx, rt, canon, in); err == nil {
+		for i, m := range raw {
+			forms[i].want, forms[i].err = k.rewant(m.want, out[i])
+		}
+		return forms
+	}
+	for i, m := range raw { // so that each has its own error
+		out, err := k.canonicalTwice(ctx, rt, canon, in[i:i+1])
+		if err != nil {
+			forms[i].err = err
+		} else {
+			forms[i].want, forms[i].err = k.rewant(m.want, out[0])
+		}
+	}
+	return forms
+}
+
+// canonicalTwice checks that the canonical form of the canonical form is that.
+func (k *Kind) canonicalTwice(ctx context.Context, rt *Runtime, p Canonicalizer, in []Record) ([]Record, error) {
+	out, err := k.canonicalize(ctx, rt, p, in)
+	if err != nil || k.strict == StrictOff {
+		return out, err
+	}
+	again, err := k.canonicalize(ctx, rt, p, out)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		if key, differs := k.differ(out[i], again[i]); differs {
+			return nil, fmt.Errorf("canonicalize makes another value of %s each time", key)
+		}
+	}
+	return out, nil
+}
+
+// rewant is a want with another record.
+func (k *Kind) rewant(w *want, rec Record) (*want, error) {
+	rec = k.wrap(rec)
+	var errs []error
+	for name, v := range rec {
+		a := k.byName[name]
+		if a == nil {
+			errs = append(errs, fmt.Errorf("canonicalize has returned an attribute %q, which a %s does not have", name, k.def.Name))
+		} else if err := a.typ.Check(k.def.Name+"."+name, v); err != nil {
+			errs = append(errs, fmt.Errorf("canonicalize has returned a value that does not fit: %w", err))
+		}
+	}
+	for _, a := range k.names {
+		if _, ok := rec[a.Name]; !ok {
+			errs = append(errs, fmt.Errorf("canonicalize has lost %s, which is a namevar", a.Name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &want{title: w.title, record: rec, name: k.nameOf(rec)}, nil
+}
+
+// alter brings about what differs, and refreshes what was notified.
+func (c *controller) alter(ctx context.Context, p Provider, jobs []*job) {
+	var set, refresh []*job
+	for _, j := range jobs {
+		if len(j.diffs) > 0 {
+			set = append(set, j)
+		} else {
+			refresh = append(refresh, j)
+		}
+	}
+	if len(set) > 0 {
+		c.set(ctx, p, set, false)
+		c.prove(ctx, set)
+	}
+	if len(refresh) > 0 {
+		c.refresh(ctx, p, refresh)
+	}
+	for _, j := range jobs {
+		if j.out.Err == nil {
+			j.out.Err = j.send(c.seen(j))
+		}
+		j.out.OK = false
+	}
+}
+
+// seen is what a thing is after it was altered: what was read, or what was asked for.
+func (c *controller) seen(j *job) Record {
+	if c.snap.has(j.name) {
+		return c.snap.peek(j.name).record
+	}
+	return j.should
+}
+
+// rehearse has a provider with a noop handler say what it would do.
+func (c *controller) rehearse(ctx context.Context, p Provider, jobs []*job) {
+	var set []*job
+	for _, j := range jobs {
+		j.end(false, nil)
+		if j.noop() && len(j.diffs) > 0 && c.kind.has(NoopHandler) {
+			set = append(set, j)
+		}
+	}
+	if len(set) > 0 {
+		c.set(ctx, p, set, true)
+	}
+}
+
+// set calls Set, and says of each what has become of it.
+func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool) {
+	changes := c.changes(jobs, noop)
+	rt, log := c.runtimeFor(jobs, noop)
+	given := make([]Change, len(changes))
+	for i, ch := range changes {
+		given[i] = ch.clone()
+	}
+	err := guarded("Set", func() error { return p.Set(ctx, rt, given) })
+	err = errors.Join(err, log.Broken())
+	for i, j := range jobs {
+		j.end(false, outcome(log, j.Name(), err))
+		if key, altered := altered(changes[i], given[i]); altered && j.out.Err == nil && c.kind.strict == StrictError {
+			j.end(false, fmt.Errorf("Set has altered what it was given: %s", key))
+		}
+	}
+}
+
+// refresh calls Refresh for those that were notified.
+func (c *controller) refresh(ctx context.Context, p Provider, jobs []*job) {
+	rt, log := c.runtimeFor(jobs, false)
+	err := guarded("Refresh", func() error { return p.(Refresher).Refresh(ctx, rt, c.changes(jobs, false)) })
+	err = errors.Join(err, log.Broken())
+	for _, j := range jobs {
+		j.end(false, outcome(log, j.Name(), err))
+		c.snap.mark(j.name, stale)
+	}
+}
+
+func guarded(method string, f func() error) (err error) {
+	defer engine.Caught(method, &err)
+	return f()
+}
+
+// runtimeFor is the runtime of a call about these resources.
+func (c *controller) runtimeFor(jobs []*job, noop bool) (*Runtime, *Logger) {
+	titles := make([]string, len(jobs))
+	for i, j := range jobs {
+		titles[i] = j.Name()
+	}
+	log := c.kind.logger(c.log(), titles, noop)
+	return &Runtime{Type: c.kind, Noop: noop, Host: jobs[0].init.Host, Log: log, slog: c.log()}, log
+}
+
+func (c *controller) changes(jobs []*job, noop bool) []Change {
+	out := make([]Change, len(jobs))
+	for i, j := range jobs {
+		out[i] = Change{Title: j.Name(), Name: j.name, Is: j.is, Should: j.should, Noop: noop}
+	}
+	return out
+}
+
+func (ch Change) clone() Change {
+	ch.Should = ch.Should.Clone()
+	if ch.Is.Record != nil {
+		ch.Is.Record = ch.Is.Record.Clone()
+	}
+	return ch
+}
+
+// altered says what a provider has done to its input, of which it has a copy.
+func altered(before, after Change) (string, bool) {
+	switch {
+	case before.Title != after.Title || before.Name != after.Name:
+		return "the title", true
+	case !same(before.Should, after.Should):
+		return "what should be", true
+	case !same(before.Is.Record, after.Is.Record):
+		return "what is", true
+	}
+	return "", false
+}
+
+// outcome says what has become of a title in a call that returned err: what was said
+// of it, else the error.
+func outcome(log *Logger, title string, err error) error {
+	status, message := log.Status(title)
+	switch {
+	case status == Failed:
+		return errors.New(message)
+	case status == Unmarked:
+		return err
+	}
+	return nil
+}
+
+// noop reports whether nothing is ever applied.
+func (r *res) noop() bool {
+	n := r.MetaParams().Noop
+	return n != nil && *n
+}

@@ -1,0 +1,131 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+)
+
+// compare finds out what differs, and says so to the engine. What is as it should be,
+// and not notified, is done.
+func (c *controller) compare(ctx context.Context, rt *Runtime, p Provider, jobs []*job) {
+	for _, j := range jobs {
+		if err := c.kind.compare(ctx, rt, p, j, c.snap.use(j.name)); err != nil {
+			j.end(false, err)
+			continue
+		}
+		j.refresh = len(j.diffs) == 0 && c.kind.has(Refreshable) && j.init.Refresh()
+		switch {
+		case j.refresh:
+			j.init.Change(engine.Change{Verb: engine.Refreshed})
+		case len(j.diffs) == 0:
+			j.end(true, j.send(j.is.Record))
+		}
+	}
+}
+
+// compare finds out what differs for one resource.
+func (k *Kind) compare(ctx context.Context, rt *Runtime, p Provider, j *job, e *entry) error {
+	if e.err != nil {
+		return e.err
+	}
+	j.is = State{Presence: Absent}
+	if e.record != nil {
+		j.is = State{Presence: Known, Record: e.record}
+	}
+	if k.ensure != nil {
+		if done := k.compareEnsure(j); done {
+			return nil
+		}
+	}
+	return k.compareEach(ctx, rt, p, j)
+}
+
+// compareEnsure compares whether it is there, and reports whether that is all.
+func (k *Kind) compareEnsure(j *job) (done bool) {
+	there := j.is.Presence == Known
+	should, asked := j.should[ensureKey]
+	switch {
+	case !asked:
+		return !there
+	case (should == present) == there:
+		return !there
+	}
+	verb := engine.Created
+	if there {
+		verb = engine.Deleted
+	}
+	j.differs(ensureKey, engine.Change{Verb: verb})
+	return true
+}
+
+// compareEach compares attribute by attribute, in the order of the definition.
+func (k *Kind) compareEach(ctx context.Context, rt *Runtime, p Provider, j *job) error {
+	var errs []error
+	for i := range k.attrs {
+		a := &k.attrs[i]
+		should, managed := j.should[a.Name]
+		if !managed || a == k.ensure || a.Role != Property && a.Role != InitOnly {
+			continue
+		}
+		is := j.is.Record[a.Name]
+		in, err := k.inSync(ctx, rt, p, j, a, is, should)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case in:
+		case a.Role == InitOnly && j.is.Presence == Known:
+			errs = append(errs, fmt.Errorf("%s can be set only when it is created: it is %s and should be %s",
+				a.Name, a.shown(is), a.shown(should)))
+		default:
+			j.differs(a.Name, engine.Change{Field: a.Name, From: a.plain(is), To: a.plain(should)})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inSync compares one attribute.
+func (k *Kind) inSync(ctx context.Context, rt *Runtime, p Provider, j *job, a *compiled, is, should any) (ok bool, err error) {
+	if !k.has(CustomInSync) || j.is.Presence != Known {
+		return equal(is, should), nil
+	}
+	var ans Answer
+	var why string
+	err = guarded("InSync", func() error {
+		ans, why, err = p.(InSyncer).InSync(ctx, rt, j.name, a.Name, j.is.Record.Clone(), j.should.Clone())
+		return err
+	})
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("comparing %s: %w", a.Name, err)
+	case ans == Default:
+		return equal(is, should), nil
+	case ans == OutOfSync && why != "":
+		rt.Log.Debug(a.Name + ": " + why)
+	}
+	return ans == InSync, nil
+}
+
+// plain is a value for a Change.
+func (a *compiled) plain(v any) any {
+	v = puppettype.Plain(v)
+	if v == nil && a.secret() {
+		return nil
+	}
+	return v
+}
+
+// shown is a value for a message.
+func (a *compiled) shown(v any) string {
+	switch v := a.plain(v).(type) {
+	case nil:
+		return "not set"
+	case string:
+		return fmt.Sprintf("%q", v)
+	default:
+		return fmt.Sprint(v)
+	}
+}

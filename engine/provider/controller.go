@@ -1,0 +1,294 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// controller is what all resources of a kind have in common: it alone calls the
+// provider. It is the engine.Shared of the kind.
+//
+// What is below turn belongs to who holds the turn: a batch, the end of a transaction, a
+// look, a reading of the watch. What is below mu is touched for a moment only.
+type controller struct {
+	kind *Kind
+	host engine.Host
+	turn chan struct{} // of capacity 1; full while the provider is being used
+
+	prov Provider // of the transaction; nil until its first call
+	snap snapshot
+	down outage
+
+	unread map[*member]struct{} // those that were not read since they have a canonical form
+	debts  map[*member]struct{} // those of which something was set and not yet seen
+
+	mu      sync.Mutex
+	members map[*member]struct{}
+	raw     map[*member]struct{} // those that have no canonical form yet
+	index   map[Name][]*member   // by the name of the canonical form
+	life    context.Context      // ends with the last member
+	kill    context.CancelFunc
+	inTx    bool
+	watch   *watch // nil while nobody subscribes
+}
+
+// member is a resource from Init to Cleanup.
+type member struct {
+	of   *res
+	init *engine.Init
+	wake chan struct{} // of capacity 1
+
+	// Under mu.
+	wrong error  // what was seen instead of what was set, to fail with; nil for nothing
+	done  func() // ends that the graph waits for that; nil without wrong
+
+	// Under the turn; canon under mu too.
+	want  *want  // as the last CheckApply had it, or Init
+	canon *want  // in canonical form; nil until it was made
+	bad   error  // why it could not be made
+	owed  Record // what Set said to have brought about, not yet seen; nil for nothing
+}
+
+func open(k *Kind, h engine.Host) *controller {
+	return &controller{
+		kind: k, host: h, turn: make(chan struct{}, 1),
+		unread: map[*member]struct{}{}, debts: map[*member]struct{}{},
+		members: map[*member]struct{}{}, raw: map[*member]struct{}{}, index: map[Name][]*member{},
+	}
+}
+
+// join makes the resource a member, from its Init on.
+func (c *controller) join(r *res) *member {
+	m := &member{of: r, init: r.init, want: r.want, wake: make(chan struct{}, 1)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.members) == 0 {
+		c.life, c.kill = context.WithCancel(context.Background())
+	}
+	c.members[m] = struct{}{}
+	c.raw[m] = struct{}{}
+	return m
+}
+
+// leave ends what join began. After the last one no provider is called any more.
+func (c *controller) leave(m *member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.members, m)
+	delete(c.raw, m)
+	c.unindex(m)
+	_ = m.absolve()
+	if len(c.members) == 0 {
+		c.kill()
+	}
+}
+
+func (c *controller) unindex(m *member) {
+	if m.canon == nil {
+		return
+	}
+	n := m.canon.name
+	if rest := slices.DeleteFunc(c.index[n], func(o *member) bool { return o == m }); len(rest) > 0 {
+		c.index[n] = rest
+	} else {
+		delete(c.index, n)
+	}
+}
+
+// rewant notes that a member wants something else than before.
+func (c *controller) rewant(m *member, w *want) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unindex(m)
+	m.want, m.canon, m.bad = w, nil, nil
+	c.raw[m] = struct{}{}
+}
+
+// newcomers returns the members that have no canonical form yet.
+func (c *controller) newcomers() []*member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.raw))
+}
+
+// admit notes the canonical form of members, or why there is none.
+func (c *controller) admit(ms []*member, forms []form) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, m := range ms {
+		if _, here := c.members[m]; !here {
+			continue
+		}
+		if m.canon, m.bad = forms[i].want, forms[i].err; m.bad != nil {
+			continue
+		}
+		delete(c.raw, m)
+		c.unread[m] = struct{}{}
+		c.index[m.canon.name] = append(c.index[m.canon.name], m)
+	}
+}
+
+// named returns the members of a name.
+func (c *controller) named(n Name) []*member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.index[n])
+}
+
+// isMember reports whether it has not left.
+func (c *controller) isMember(m *member) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.members[m]
+	return ok
+}
+
+// wakeAll has all members look, and the watch too.
+func (c *controller) wakeAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for m := range c.members {
+		m.poke()
+	}
+	if c.watch != nil {
+		c.watch.news.nudge()
+	}
+}
+
+// poke has the member look. It never blocks.
+func (m *member) poke() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// alive returns the context that ends with the last member.
+func (c *controller) alive() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.life == nil {
+		return context.Background()
+	}
+	return c.life
+}
+
+// take waits for the turn. Whoever got it gives it back.
+func (c *controller) take(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *controller) give() { <-c.turn }
+
+// Begin begins a transaction: the provider is made with its first call.
+func (c *controller) Begin() { c.setBegun(true) }
+
+// End ends it: what is owed is looked at, and the provider closed.
+func (c *controller) End() {
+	defer c.setBegun(false)
+	ctx := c.alive()
+	if c.take(ctx) != nil {
+		return
+	}
+	defer c.give()
+	c.finish(ctx)
+}
+
+func (c *controller) setBegun(b bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inTx = b
+}
+
+func (c *controller) begun() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inTx
+}
+
+// finish does what is left to do at the end of a transaction.
+func (c *controller) finish(ctx context.Context) {
+	if len(c.debts) > 0 {
+		c.settle(ctx)
+	}
+	if err := c.hangUp(); err != nil {
+		c.warn("closing a provider failed", err)
+	}
+}
+
+// Close ends a controller that has no members.
+func (c *controller) Close() error {
+	c.turn <- struct{}{}
+	defer c.give()
+	return c.hangUp()
+}
+
+// hangUp ends the transaction.
+func (c *controller) hangUp() (err error) {
+	c.mu.Lock()
+	c.snap.forget(c.index)
+	c.mu.Unlock()
+	p := c.prov
+	c.prov = nil
+	if closer, ok := p.(Closer); ok {
+		defer engine.Caught("Close", &err)
+		return closer.Close()
+	}
+	return nil
+}
+
+// provider returns that of the transaction, and makes it if need be.
+func (c *controller) provider() (p Provider, err error) {
+	if c.prov != nil {
+		return c.prov, nil
+	}
+	c.prov, err = c.kind.provider()
+	return c.prov, err
+}
+
+// provider makes one.
+func (k *Kind) provider() (p Provider, err error) {
+	defer engine.Caught("the constructor", &err)
+	if p = k.make(); p == nil {
+		return nil, errors.New("the constructor has made no provider")
+	}
+	return p, nil
+}
+
+// log returns the log of one of the members.
+func (c *controller) log() *slog.Logger {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for m := range c.members {
+		if m.init.Log != nil {
+			return m.init.Log
+		}
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
+func (c *controller) warn(what string, err error) {
+	c.log().Warn(what, slog.String("type", c.kind.def.Name), slog.Any("error", err))
+}
+
+// runtime returns what the provider is given for a call about nothing in particular.
+func (c *controller) runtime(host engine.Host) *Runtime {
+	return &Runtime{Type: c.kind, Host: host, Log: c.kind.logger(c.log(), nil, false), slog: c.log()}
+}
+
+// failf names the type.
+func (k *Kind) failf(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", k.def.Name, fmt.Errorf(format, args...))
+}

@@ -1,0 +1,182 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// inspect checks the records that matter. What is wrong with one is kept with it, or
+// logged, or let pass, as the kind is strict.
+func (k *Kind) inspect(ctx context.Context, rt *Runtime, p Provider, found map[Name]*entry, matter map[Name]bool) {
+	var list []*entry
+	for n, e := range found {
+		e.record = k.wrap(e.record)
+		if e.record[ensureKey] == absent {
+			e.record = nil
+		}
+		if e.err == nil && e.record != nil && matter[n] {
+			list = append(list, e)
+		}
+	}
+	if k.strict == StrictOff {
+		return
+	}
+	for _, e := range list {
+		e.err = k.object(rt, k.checkRecord(e.record))
+	}
+	if k.has(Canonicalize) {
+		k.checkCanonical(ctx, rt, p.(Canonicalizer), list)
+	}
+}
+
+// object returns the error, or logs it where it does not count.
+func (k *Kind) object(rt *Runtime, err error) error {
+	if err == nil || k.strict == StrictError {
+		return err
+	}
+	if k.strict == StrictWarning {
+		rt.slog.Warn("a record is not as its type says", slog.String("type", k.def.Name), slog.Any("error", err))
+	}
+	return nil
+}
+
+// wrap makes the values of sensitive attributes ones that are not shown.
+func (k *Kind) wrap(rec Record) Record {
+	for name, v := range rec {
+		a := k.byName[name]
+		if a == nil || v == nil || !a.secret() {
+			continue
+		}
+		switch v := v.(type) {
+		case puppettype.Sensitive, schema.Secret:
+		case string:
+			rec[name] = schema.NewSecret(v)
+		default:
+			rec[name] = puppettype.NewSensitive(v)
+		}
+	}
+	return rec
+}
+
+// secret reports whether the values must not be shown.
+func (a *compiled) secret() bool {
+	t := a.typ
+	if t.Kind() == puppettype.KindOptional {
+		t = t.Elem()
+	}
+	return t != nil && t.Kind() == puppettype.KindSensitive
+}
+
+// checkRecord checks the attributes and their values.
+func (k *Kind) checkRecord(rec Record) error {
+	var errs []error
+	for name, v := range rec {
+		a := k.byName[name]
+		switch {
+		case a == nil && name == titleKey:
+			errs = append(errs, k.checkTitle(rec))
+		case a == nil:
+			errs = append(errs, fmt.Errorf("Get has returned an attribute %q, which a %s does not have%s", name, k.def.Name, k.near(name)))
+		case a.Role == Parameter:
+			errs = append(errs, fmt.Errorf("Get has returned %s, which is a parameter", name))
+		default:
+			if err := a.typ.Check(k.def.Name+"."+name, v); err != nil {
+				errs = append(errs, fmt.Errorf("Get has returned a value that does not fit: %w", err))
+			}
+		}
+	}
+	if _, ok := rec[titleKey]; !ok && len(k.names) > 1 {
+		errs = append(errs, errors.New("Get has returned no title, which a type with several namevars needs"))
+	}
+	return errors.Join(errs...)
+}
+
+func (k *Kind) near(name string) string {
+	if n := schema.Nearest(name, k.params.Keys()); n != "" {
+		return fmt.Sprintf(" (did you mean %q?)", n)
+	}
+	return ""
+}
+
+// checkTitle checks that the title stands for the namevars.
+func (k *Kind) checkTitle(rec Record) error {
+	title, ok := rec[titleKey].(string)
+	if !ok {
+		return fmt.Errorf("Get has returned a title that is no text but a %T", rec[titleKey])
+	}
+	from := Record{}
+	if err := k.namevars(title, from); err != nil {
+		return fmt.Errorf("Get has returned a title that does not fit: %w", err)
+	}
+	for _, a := range k.names {
+		if v, ok := from[a.Name]; ok && !equal(v, rec[a.Name]) {
+			return fmt.Errorf("Get has returned the title %q, which stands for another %s than %q", title, a.Name, text(rec[a.Name]))
+		}
+	}
+	return nil
+}
+
+// checkCanonical checks that canonical values are as Get returns them.
+func (k *Kind) checkCanonical(ctx context.Context, rt *Runtime, p Canonicalizer, list []*entry) {
+	in := make([]Record, len(list))
+	for i, e := range list {
+		in[i] = e.record
+	}
+	out, err := k.canonicalize(ctx, rt, p, in)
+	if err != nil {
+		for _, e := range list {
+			e.err = errors.Join(e.err, err)
+		}
+		return
+	}
+	for i, e := range list {
+		if key, differs := k.differ(in[i], out[i]); differs {
+			e.err = errors.Join(e.err, k.object(rt, fmt.Errorf("Get has returned a value of %s that is not canonical: canonicalize makes another one of it", key)))
+		}
+	}
+}
+
+// differ returns an attribute in which two records differ, in the order of the
+// definition.
+func (k *Kind) differ(a, b Record) (string, bool) {
+	for i := range k.attrs {
+		name := k.attrs[i].Name
+		x, inA := a[name]
+		y, inB := b[name]
+		if inA != inB || !equal(x, y) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// canonicalize calls the provider with copies.
+func (k *Kind) canonicalize(ctx context.Context, rt *Runtime, p Canonicalizer, in []Record) (out []Record, err error) {
+	if len(in) == 0 {
+		return nil, nil
+	}
+	defer engine.Caught("Canonicalize", &err)
+	given := make([]Record, len(in))
+	for i, r := range in {
+		given[i] = r.Clone()
+	}
+	if out, err = p.Canonicalize(ctx, rt, given); err != nil {
+		return nil, fmt.Errorf("canonicalize: %w", err)
+	}
+	if len(out) != len(in) {
+		return nil, fmt.Errorf("canonicalize has returned %d records for %d", len(out), len(in))
+	}
+	for i, r := range out {
+		if r == nil {
+			return nil, fmt.Errorf("canonicalize: record %d: %w", i+1, errNilRecord)
+		}
+		out[i] = r.Clone()
+	}
+	return out, nil
+}

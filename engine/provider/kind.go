@@ -1,0 +1,211 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Kind is a type that was checked and has a provider. It is immutable.
+type Kind struct {
+	def    Definition
+	attrs  []compiled
+	byName map[string]*compiled
+	names  []*compiled // the namevars
+	ensure *compiled   // nil where things can't be absent
+	titles []titlePattern
+	params *schema.Type // of a resource's parameters
+	sends  *schema.Type // of what a resource sends
+	strict Strict
+	blank  reflect.Value // a pointer to parameters that hold the defaults
+	make   func() Provider
+}
+
+// Strict says what to do about a record of Get that breaks the definition in a way
+// that does not hinder the work: a value that does not fit its type, an unknown
+// attribute, a form that is not canonical, a title that no pattern fits.
+type Strict uint8
+
+// The degrees of strictness.
+const (
+	StrictError   Strict = iota // it fails the resource
+	StrictWarning               // it is logged
+	StrictOff                   // it is let pass
+)
+
+// Option alters a Kind while it is made.
+type Option func(*Kind)
+
+// WithStrict sets how strict the runtime is about records; StrictError is the default.
+func WithStrict(s Strict) Option { return func(k *Kind) { k.strict = s } }
+
+// New checks a definition and makes a kind of it. The constructor is called for each
+// transaction; it has no side effects. The error joins all that is wrong with the
+// definition, each with its position, type and attribute.
+func New(def Definition, make func() Provider, opts ...Option) (*Kind, error) {
+	k := &Kind{def: def, make: make}
+	k.def.Attributes = slices.Clone(def.Attributes)
+	if err := k.def.Check().Err(); err != nil {
+		return nil, err
+	}
+	if make == nil {
+		return nil, fmt.Errorf("%s: the type %s has no provider", def.Pos, def.Name)
+	}
+	if err := k.compile(); err != nil {
+		return nil, fmt.Errorf("the type %s: %w", def.Name, err)
+	}
+	for _, o := range opts {
+		o(k)
+	}
+	return k, k.fits(make)
+}
+
+// compile derives what is in a Kind from a definition that was checked.
+func (k *Kind) compile() (err error) {
+	if k.attrs, err = k.def.compile(); err != nil {
+		return err
+	}
+	k.byName = make(map[string]*compiled, len(k.attrs))
+	for i := range k.attrs {
+		a := &k.attrs[i]
+		k.byName[a.Name] = a
+		if a.Role == Namevar {
+			k.names = append(k.names, a)
+		}
+	}
+	k.ensure = k.byName[ensureKey]
+	if k.titles, err = k.def.titlePatterns(); err != nil {
+		return err
+	}
+	if k.params, err = schema.Build(k.lower("", func(Role) bool { return true })); err != nil {
+		return err
+	}
+	k.sends, err = schema.Build(k.lower("what it sends", func(r Role) bool { return r != Parameter }))
+	if err != nil {
+		return err
+	}
+	return k.defaults()
+}
+
+const (
+	ensureKey = "ensure"
+	present   = "present"
+	absent    = "absent"
+)
+
+// defaults makes the parameters of a resource of which none is given.
+func (k *Kind) defaults() error {
+	k.blank = reflect.New(k.params.Go)
+	to := schema.Data{Type: k.params, Value: k.blank.Interface()}
+	for i := range k.attrs {
+		a := &k.attrs[i]
+		if !a.HasDefault || a.Default == nil {
+			continue
+		}
+		if err := schema.Set(to, a.Name, puppettype.Plain(clone(a.Default))); err != nil {
+			return fmt.Errorf("the default of %s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+// roles says what the roles are called in a schema.
+var roles = map[Role]schema.Role{
+	Property: schema.RoleState, Namevar: schema.RoleIdentity, ReadOnly: schema.RoleReadOnly,
+	InitOnly: schema.RoleInit, Parameter: schema.RoleParam,
+}
+
+// lower describes the attributes of some roles as a schema.
+func (k *Kind) lower(name string, with func(Role) bool) *schema.Type {
+	t := &schema.Type{Kind: schema.KindStruct, Name: name, Doc: k.def.Doc}
+	for i := range k.attrs {
+		a := &k.attrs[i]
+		if !with(a.Role) {
+			continue
+		}
+		f := &schema.Field{Key: a.Name, Type: a.typ.Lower(), Role: roles[a.Role], Doc: a.Doc}
+		f.Type.Optional = true
+		t.Fields = append(t.Fields, f)
+	}
+	return t
+}
+
+// fits checks that the provider can do what the features say.
+func (k *Kind) fits(make func() Provider) (err error) {
+	defer engine.Caught("the constructor of "+k.def.Name, &err)
+	p := make()
+	if p == nil {
+		return fmt.Errorf("the type %s: its constructor has made no provider", k.def.Name)
+	}
+	var errs []error
+	for _, c := range []struct {
+		f    Features
+		ok   bool
+		what string
+	}{
+		{Canonicalize, is[Canonicalizer](p), "Canonicalize"},
+		{CustomInSync, is[InSyncer](p), "InSync"},
+		{Find, is[Finder](p), "Find"},
+		{Refreshable, is[Refresher](p), "Refresh"},
+	} {
+		if k.has(c.f) && !c.ok {
+			errs = append(errs, fmt.Errorf("the type %s has the feature %s, but its provider %T has no method %s", k.def.Name, c.f, p, c.what))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func is[T any](p Provider) bool { _, ok := p.(T); return ok }
+
+func (k *Kind) has(f Features) bool { return k.def.Features&f != 0 }
+
+// Name returns the name of the kind.
+func (k *Kind) Name() string { return k.def.Name }
+
+// Definition returns a copy of what the kind was made of.
+func (k *Kind) Definition() Definition {
+	d := k.def
+	d.Attributes = slices.Clone(d.Attributes)
+	return d
+}
+
+// Type returns the type of an attribute, nil if there is none of that name. The type
+// of a sensitive one is a Sensitive.
+func (k *Kind) Type(attribute string) *puppettype.Type {
+	if a := k.byName[attribute]; a != nil {
+		return a.typ
+	}
+	return nil
+}
+
+// New returns a new resource of the kind, as Registry.Register needs it.
+func (k *Kind) New() engine.Res {
+	r := res{kind: k, params: k.fresh()}
+	switch {
+	case k.has(Find) && k.has(Refreshable):
+		return &refreshable{res: r}
+	case k.has(Find):
+		return &r
+	case k.has(Refreshable):
+		return &listableRefreshable{listable: listable{r}}
+	}
+	return &listable{r}
+}
+
+// fresh returns a pointer to parameters that hold the defaults. What they point to is
+// common to all, and never written through.
+func (k *Kind) fresh() any {
+	p := reflect.New(k.params.Go)
+	p.Elem().Set(k.blank.Elem())
+	return p.Interface()
+}
+
+// unsent returns what is sent, with nothing in it.
+func (k *Kind) unsent() schema.Data {
+	return schema.Data{Type: k.sends, Value: reflect.New(k.sends.Go).Interface()}
+}

@@ -1,0 +1,154 @@
+package provider
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"strings"
+	"time"
+)
+
+// Provider reads and changes the things of one type. An object of it lives for one
+// transaction; its methods are never called at the same time, and none of them
+// blocks longer than the context lives.
+type Provider interface {
+	// Get yields what exists: all that the filter asks for, and perhaps more. What
+	// it asks for and Get does not yield is absent. A yielded error ends it, and
+	// makes the type unavailable.
+	Get(ctx context.Context, rt *Runtime, f Filter) iter.Seq2[Record, error]
+	// Set brings the things about, in the order that it likes, and says by rt.Log
+	// what has become of each. The error is about those of which it has said
+	// nothing yet.
+	Set(ctx context.Context, rt *Runtime, changes []Change) error
+}
+
+// Filter says which things Get is asked for. Without SimpleGetFilter it is always All.
+type Filter struct {
+	All   bool
+	Names []Name
+}
+
+// Has reports whether the filter asks for the name.
+func (f Filter) Has(n Name) bool {
+	if f.All {
+		return true
+	}
+	for _, o := range f.Names {
+		if o == n {
+			return true
+		}
+	}
+	return false
+}
+
+// Record is what is known of a thing, or wanted of it: values by attribute, as
+// package puppettype has them. A missing key is an attribute that is not known, or
+// not managed; nil is undef.
+type Record map[string]any
+
+// Clone returns a copy that shares nothing with r.
+func (r Record) Clone() Record {
+	c := maps.Clone(r)
+	for k, v := range c {
+		c[k] = clone(v)
+	}
+	return c
+}
+
+// Name is the identity of a thing: the values of its namevars in the order of the
+// definition. It is comparable.
+type Name struct{ parts string }
+
+const nameSep = "\x00"
+
+// NameOf returns the name with these values.
+func NameOf(values ...string) Name { return Name{strings.Join(values, nameSep)} }
+
+// Values returns the values of the namevars.
+func (n Name) Values() []string { return strings.Split(n.parts, nameSep) }
+
+// String returns the value of the only namevar, or the values with slashes between.
+func (n Name) String() string { return strings.ReplaceAll(n.parts, nameSep, "/") }
+
+// Presence says what is known of a thing.
+type Presence uint8
+
+// The presences.
+const (
+	Unknown Presence = iota // it was not read since it was changed
+	Absent
+	Known
+)
+
+// State is what a thing is.
+type State struct {
+	Presence Presence
+	Record   Record // where Known
+}
+
+// Change asks for one thing. What it holds belongs to the provider.
+type Change struct {
+	Title  string // of the resource, for rt.Log
+	Name   Name
+	Is     State
+	Should Record // what is managed, with parameters and namevars
+	Noop   bool   // alter nothing, say what would be done
+}
+
+// Canonicalizer brings values into the one form in which Get returns them; feature
+// canonicalize. It returns as many records as it is given, in their order; it may
+// alter those that it is given.
+type Canonicalizer interface {
+	Canonicalize(ctx context.Context, rt *Runtime, records []Record) ([]Record, error)
+}
+
+// Finder reads one thing where they can't all be listed; feature find. Get is then
+// never called.
+type Finder interface {
+	Find(ctx context.Context, rt *Runtime, name Name) (Record, bool, error)
+}
+
+// Answer is what an InSyncer says.
+type Answer uint8
+
+// The answers.
+const (
+	Default   Answer = iota // compare them as usual
+	InSync                  // they mean the same
+	OutOfSync               // they don't
+)
+
+// InSyncer compares values of an attribute of a thing that exists; feature
+// custom_insync. The text says what differs, for OutOfSync; it may be empty.
+type InSyncer interface {
+	InSync(ctx context.Context, rt *Runtime, name Name, attribute string, is, should Record) (Answer, string, error)
+}
+
+// Refresher acts on notifications; feature refresh.
+type Refresher interface {
+	Refresh(ctx context.Context, rt *Runtime, changes []Change) error
+}
+
+// Watcher tells of changes as they happen. It runs on an object of its own, beside all
+// other calls, until the context ends. armed is called once, when no change goes
+// unseen any more. changed is called with the names that may have changed, without any for
+// all; it never blocks.
+type Watcher interface {
+	Watch(ctx context.Context, rt *Runtime, armed func(), changed func(...Name)) error
+}
+
+// Stamper gives a text that is another one after each change, and is cheap: where a
+// poll finds the same one again it does not Get.
+type Stamper interface {
+	Stamp(ctx context.Context, rt *Runtime) (string, error)
+}
+
+// Closer is closed at the end of its transaction.
+type Closer interface{ Close() error }
+
+// Interval is a time between two polls.
+type Interval = time.Duration
+
+// DefaultPoll is how often things are read where neither the definition nor the
+// provider says better.
+const DefaultPoll Interval = time.Minute

@@ -1,0 +1,151 @@
+package provider
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// thingUID is the thing that a resource is about: two resources of one name are about
+// the same.
+type thingUID struct {
+	engine.BaseUID
+	name Name
+}
+
+// String returns kind[name].
+func (u *thingUID) String() string { return u.Kind + "[" + u.name.String() + "]" }
+
+// Hash is the kind and the name.
+func (u *thingUID) Hash() string { return u.Kind + nameSep + u.name.parts }
+
+// IFF reports whether both are the same thing.
+func (u *thingUID) IFF(o engine.ResUID) bool {
+	t, ok := o.(*thingUID)
+	return ok && t.Kind == u.Kind && t.name == u.name
+}
+
+// UIDs says which thing it is about.
+func (r *res) UIDs() []engine.ResUID {
+	if r.want == nil {
+		return nil
+	}
+	return []engine.ResUID{&thingUID{engine.UIDOf(r), r.want.name}}
+}
+
+// Clashes refuses two resources that are about the same thing.
+func (r *res) Clashes(o engine.Res) error {
+	other := resOf(o)
+	if other == nil || r.want == nil || other.want == nil || other.want.name != r.want.name {
+		return nil
+	}
+	return fmt.Errorf("both are the %s %s", r.kind.def.Name, r.want.name)
+}
+
+// AutoEdges asks for what the definition says.
+func (r *res) AutoEdges() (engine.AutoEdge, error) {
+	var uids []engine.ResUID
+	if r.want == nil {
+		return nil, nil
+	}
+	d := &r.kind.def
+	for _, part := range []struct {
+		relations      []Relation
+		before, notify bool
+	}{{d.Require, true, false}, {d.Before, false, false}, {d.Subscribe, true, true}, {d.Notify, false, true}} {
+		for _, rel := range part.relations {
+			for _, title := range r.titles(rel) {
+				base := engine.UIDOf(r)
+				base.Reversed = new(part.before)
+				uids = append(uids, asked(base, rel.Kind, title, part.notify))
+			}
+		}
+	}
+	if len(uids) == 0 {
+		return nil, nil
+	}
+	return &asking{uids: uids}, nil
+}
+
+// asking asks for all at once.
+type asking struct{ uids []engine.ResUID }
+
+func (a *asking) Next() []engine.ResUID { u := a.uids; a.uids = nil; return u }
+func (a *asking) Test([]bool) bool      { return false }
+
+// titles returns the titles that a relation names.
+func (r *res) titles(rel Relation) []string {
+	var out []string
+	for _, t := range rel.Titles {
+		name, ref := strings.CutPrefix(t, "$")
+		if !ref {
+			out = append(out, t)
+			continue
+		}
+		out = append(out, texts(r.want.record[name])...)
+	}
+	return out
+}
+
+// texts flattens a value into the texts that it holds.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		var out []string
+		for _, e := range v {
+			out = append(out, texts(e)...)
+		}
+		return out
+	}
+	if s := text(v); s != "" {
+		return []string{s}
+	}
+	return nil
+}
+
+// notifying makes an edge that is asked for by a UID carry refresh.
+type notifying struct{ engine.ResUID }
+
+// Notifies returns true.
+func (notifying) Notifies() bool { return true }
+
+// aliases says what kinds of Puppet are called here.
+var aliases = map[string]string{"package": "pkg", "service": "svc", "notify": "print", "cron": "crontab"}
+
+// asked returns the UID by which a resource of a kind is asked for: by what it is
+// where the kind says so, else by its name.
+func asked(base engine.BaseUID, kind, title string, notify bool) engine.ResUID {
+	if k, ok := aliases[kind]; ok {
+		kind = k
+	}
+	var u engine.ResUID
+	switch kind {
+	case "file":
+		u = &engine.FileUID{BaseUID: base, Path: cleanPath(title)}
+	case "user":
+		u = &engine.UserUID{BaseUID: base, User: title}
+	case "group":
+		u = &engine.GroupUID{BaseUID: base, Group: title}
+	case "pkg":
+		u = &engine.PkgUID{BaseUID: base, Pkg: title}
+	case "svc":
+		u = &engine.SvcUID{BaseUID: base, Svc: strings.TrimSuffix(title, ".service")}
+	default:
+		u = &base
+	}
+	if notify {
+		return notifying{u}
+	}
+	return u
+}
+
+// cleanPath is a path as a FileUID has it.
+func cleanPath(p string) string {
+	if p == "/" {
+		return p
+	}
+	return strings.TrimRight(p, "/")
+}

@@ -1,0 +1,26 @@
+package provider
+
+import (
+	"log/slog"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Runtime is what a provider is given with each call. It is valid during the call, in
+// Watch until that returns.
+type Runtime struct {
+	Type *Kind       // whose things these are
+	Noop bool        // nothing may be altered
+	Log  *Logger     // what happens, for people and programs
+	Host engine.Host // the machine; waits there give the place among the parallel runs back
+
+	slog *slog.Logger
+}
+
+// logger makes the Logger of a call. titles are those of a Set, nil for other calls.
+func (k *Kind) logger(log *slog.Logger, titles []string, noop bool) *Logger {
+	return NewLogger(LogOptions{
+		Type: k.def.Name, Titles: titles, Noop: noop, Sink: SlogSink(log),
+		Secret: func(attribute string) bool { a := k.byName[attribute]; return a != nil && a.secret() },
+	})
+}

@@ -1,0 +1,300 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// snapshot is what was read last, by name. A record outlives its transaction, to be
+// compared with the next one, but is good for nothing else then.
+type snapshot struct {
+	records map[Name]*entry
+	all     bool             // in this transaction all were read
+	read    map[Name]reading // what is different about some
+}
+
+// reading says how good the record of a name is.
+type reading uint8
+
+const (
+	good  reading = iota + 1 // read in this transaction
+	stale                    // it was altered since
+	fresh                    // read by the watch, whose resource was woken and has not looked yet
+)
+
+// entry is what is known of a name.
+type entry struct {
+	record Record // nil for absent
+	err    error  // what is wrong with the record
+}
+
+// forget ends a transaction. What is known of names that nobody has goes.
+func (s *snapshot) forget(index map[Name][]*member) {
+	s.all = false
+	if len(s.records) > len(index) {
+		maps.DeleteFunc(s.records, func(n Name, _ *entry) bool { return len(index[n]) == 0 })
+	}
+	for n, r := range s.read {
+		if r != fresh {
+			delete(s.read, n)
+		}
+	}
+}
+
+// has reports whether the name need not be read.
+func (s *snapshot) has(n Name) bool {
+	switch s.read[n] {
+	case good, fresh:
+		return true
+	case stale:
+		return false
+	}
+	return s.all
+}
+
+// use returns what is known of a name that need not be read, for the resource that
+// asked for it.
+func (s *snapshot) use(n Name) *entry {
+	if s.read[n] == fresh {
+		s.read[n] = good
+	}
+	return s.peek(n)
+}
+
+// peek returns what was known last.
+func (s *snapshot) peek(n Name) *entry {
+	if e := s.records[n]; e != nil {
+		return e
+	}
+	return &entry{}
+}
+
+// mark says how good the record of a name is.
+func (s *snapshot) mark(n Name, r reading) {
+	if s.read == nil {
+		s.read = map[Name]reading{}
+	}
+	s.read[n] = r
+}
+
+// put keeps what was read.
+func (s *snapshot) put(n Name, e *entry) {
+	if s.records == nil {
+		s.records = map[Name]*entry{}
+	}
+	s.records[n] = e
+}
+
+// outage says that Get has failed: nobody asks again before it is over.
+type outage struct {
+	err   error
+	until time.Time
+	pause time.Duration
+}
+
+const (
+	firstPause = time.Second
+	lastPause  = 5 * time.Minute
+)
+
+// over reports whether the provider may be asked.
+func (o *outage) over() bool { return o.err == nil || !time.Now().Before(o.until) }
+
+// begin notes a failure.
+func (o *outage) begin(err error) {
+	o.pause = min(max(2*o.pause, firstPause), lastPause)
+	o.err, o.until = err, time.Now().Add(o.pause)
+}
+
+// UnavailableError says that the things of a type can't be read, so that nothing is
+// done with any of them.
+type UnavailableError struct {
+	Type string
+	Err  error
+}
+
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("the type %s is unavailable: %v", e.Type, e.Err)
+}
+
+// Unwrap returns what the provider said.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// read makes the names good. Where they can be read by name, others that were never
+// read are read with them.
+func (c *controller) read(ctx context.Context, rt *Runtime, names []Name) error {
+	names = slices.DeleteFunc(slices.Clone(names), c.snap.has)
+	if len(names) == 0 {
+		return nil
+	}
+	return c.load(ctx, rt, c.filter(names))
+}
+
+// filter says what is to be read so that the names are good.
+func (c *controller) filter(names []Name) Filter {
+	if !c.kind.byNames() {
+		return Filter{All: true}
+	}
+	asked := map[Name]bool{}
+	for _, n := range names {
+		asked[n] = true
+	}
+	for m := range c.unread {
+		if n := m.canon.name; !asked[n] {
+			asked[n] = true
+			names = append(names, n)
+		}
+	}
+	return Filter{Names: names}
+}
+
+// load reads. An error makes the type unavailable.
+func (c *controller) load(ctx context.Context, rt *Runtime, f Filter) error {
+	if !c.down.over() {
+		return c.down.err
+	}
+	err := c.fetch(ctx, rt, f)
+	switch {
+	case err != nil && ctx.Err() != nil:
+	case err != nil:
+		again := c.down.err != nil
+		err = &UnavailableError{Type: c.kind.def.Name, Err: err}
+		if c.down.begin(err); again {
+			break
+		}
+		c.wakeAll()
+	case c.down.err != nil:
+		c.down = outage{}
+		c.wakeAll()
+	}
+	return err
+}
+
+// byNames reports whether a few things can be read.
+func (k *Kind) byNames() bool { return k.has(SimpleGetFilter | Find) }
+
+// fetch reads, and keeps what it has read. After an error nothing has changed.
+func (c *controller) fetch(ctx context.Context, rt *Runtime, f Filter) error {
+	p, err := c.provider()
+	if err != nil {
+		return err
+	}
+	found, _, err := c.kind.get(ctx, rt, p, f)
+	if err != nil {
+		return err
+	}
+	c.kind.inspect(ctx, rt, p, found, c.concerned(f))
+	c.keep(f, found)
+	return nil
+}
+
+// concerned reports which names matter to a member.
+func (c *controller) concerned(f Filter) map[Name]bool {
+	names := map[Name]bool{}
+	for _, n := range f.Names {
+		names[n] = true
+	}
+	if f.All {
+		for _, n := range c.known(f) {
+			names[n] = true
+		}
+	}
+	return names
+}
+
+// keep puts what was read in the place of what was known.
+func (c *controller) keep(f Filter, found map[Name]*entry) {
+	clear(c.unread)
+	if f.All {
+		clear(c.snap.records)
+		clear(c.snap.read)
+		c.snap.all = true
+	}
+	for _, n := range f.Names {
+		c.snap.put(n, &entry{})
+		c.snap.mark(n, good)
+	}
+	for n, e := range found {
+		c.snap.put(n, e)
+		if !f.All {
+			c.snap.mark(n, good)
+		}
+	}
+}
+
+// get asks a provider, and sorts what it returns by name.
+func (k *Kind) get(ctx context.Context, rt *Runtime, p Provider, f Filter) (found map[Name]*entry, order []Name, err error) {
+	defer engine.Caught("Get", &err)
+	found = map[Name]*entry{}
+	if k.has(Find) {
+		return found, f.Names, k.find(ctx, rt, p.(Finder), f, found)
+	}
+	given := f
+	given.Names = slices.Clone(f.Names)
+	n := 0
+	for rec, err := range p.Get(ctx, rt, given) {
+		n++
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		name, err := k.identify(rec)
+		if err != nil {
+			return nil, nil, fmt.Errorf("record %d of Get: %w", n, err)
+		}
+		if found[name] != nil {
+			found[name].err = fmt.Errorf("Get has returned %s twice", name)
+			continue
+		}
+		found[name] = &entry{record: rec.Clone()}
+		order = append(order, name)
+	}
+	return found, order, nil
+}
+
+func (k *Kind) find(ctx context.Context, rt *Runtime, p Finder, f Filter, found map[Name]*entry) error {
+	for _, n := range f.Names {
+		rec, ok, err := p.Find(ctx, rt, n)
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		got, err := k.identify(rec)
+		if err != nil {
+			return fmt.Errorf("what Find has returned for %s: %w", n, err)
+		}
+		if got != n {
+			return fmt.Errorf("Find has returned %s for %s", got, n)
+		}
+		found[n] = &entry{record: rec.Clone()}
+	}
+	return nil
+}
+
+var errNilRecord = errors.New("it is nil")
+
+// identify returns the name of a record.
+func (k *Kind) identify(rec Record) (Name, error) {
+	if rec == nil {
+		return Name{}, errNilRecord
+	}
+	for _, a := range k.names {
+		if v, ok := rec[a.Name]; !ok || v == nil {
+			return Name{}, fmt.Errorf("it has no %s, which is a namevar", a.Name)
+		}
+	}
+	return k.nameOf(rec), nil
+}

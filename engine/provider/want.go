@@ -1,0 +1,117 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// want is what a resource asks for. It is immutable.
+type want struct {
+	title  string
+	record Record // what is managed, as values of the attributes' types, with the namevars
+	name   Name
+}
+
+// wanted makes a want of the parameters of a resource. The error joins all that is
+// wrong with them.
+func (k *Kind) wanted(r *res) (*want, error) {
+	w := &want{title: r.Name(), record: Record{}}
+	var errs []error
+	for i := range k.attrs {
+		a := &k.attrs[i]
+		plain := r.given(a.Name)
+		if plain == nil {
+			continue
+		}
+		v, err := a.typ.Lift(k.def.Name+"."+a.Name, plain)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		w.record[a.Name] = v
+	}
+	errs = append(errs, k.namevars(w.title, w.record), k.missing(r, w.record))
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	w.name = k.nameOf(w.record)
+	return w, nil
+}
+
+// missing says which attributes must be given and are not.
+func (k *Kind) missing(r *res, given Record) error {
+	var errs []error
+	for i := range k.attrs {
+		a := &k.attrs[i]
+		_, ok := given[a.Name]
+		_, coming := r.Recv()[a.Name]
+		switch {
+		case ok || coming || a.optional || a.Role == Namevar || a.Role == ReadOnly || a == k.ensure:
+		case a.Role != Parameter && given[ensureKey] == absent:
+		default:
+			errs = append(errs, fmt.Errorf("%s is required: %s", a.Name, a.typ))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// nameOf returns the name of a record that has all namevars.
+func (k *Kind) nameOf(r Record) Name {
+	if len(k.names) == 1 {
+		return NameOf(text(r[k.names[0].Name]))
+	}
+	values := make([]string, len(k.names))
+	for i, a := range k.names {
+		values[i] = text(r[a.Name])
+	}
+	return NameOf(values...)
+}
+
+// nameRecord returns a record with nothing but the namevars of a name.
+func (k *Kind) nameRecord(n Name) Record {
+	r := Record{}
+	for i, v := range n.Values() {
+		a := k.names[i]
+		if clean, err := a.typ.CleanText(a.Name, v); err == nil {
+			r[a.Name] = clean
+		} else {
+			r[a.Name] = v
+		}
+	}
+	return r
+}
+
+// titleOf returns the title of a record that Get has returned.
+func (k *Kind) titleOf(r Record) string {
+	if t, ok := r[titleKey].(string); ok {
+		return t
+	}
+	return k.nameOf(r).String()
+}
+
+// titleKey is what a record of a type with several namevars has beside its
+// attributes.
+const titleKey = "title"
+
+// show makes a resource of a record.
+func (k *Kind) show(title string, rec Record) (engine.Res, error) {
+	shown := k.New()
+	shown.SetKind(k.def.Name)
+	shown.SetName(title)
+	r := resOf(shown)
+	for i := range k.attrs {
+		a := &k.attrs[i]
+		v := rec[a.Name]
+		if a == k.ensure && v == nil {
+			v = present
+		}
+		if err := schema.Set(r, a.Name, puppettype.Plain(v)); err != nil {
+			return nil, fmt.Errorf("%s[%s]: %s: %w", k.def.Name, title, a.Name, err)
+		}
+	}
+	return shown, nil
+}

@@ -1,0 +1,307 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// watch is what tells the members of changes, for as long as one of them listens: a
+// Watcher of the provider's, or a poll. Its goroutine is ended, and awaited, by the
+// subscriber that leaves last.
+type watch struct {
+	subs   int
+	cancel context.CancelFunc
+	news   *news
+	armed  chan struct{} // closed when no change goes unseen any more
+	ended  chan struct{} // closed when it has ended, with err
+	err    error
+}
+
+// subscription is one member's part of a watch.
+type subscription struct {
+	c     *controller
+	w     *watch
+	wake  <-chan struct{}
+	ended <-chan struct{}
+}
+
+func (s *subscription) err() error { return s.w.err }
+
+// subscribe begins to tell the member of changes. The watch is armed when it returns.
+func (c *controller) subscribe(ctx context.Context, m *member) (*subscription, error) {
+	w := c.watching()
+	s := &subscription{c: c, w: w, wake: m.wake, ended: w.ended}
+	select {
+	case <-w.armed:
+		return s, nil
+	case <-w.ended:
+		s.close()
+		return nil, w.err
+	case <-ctx.Done():
+		s.close()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// watching returns the watch, with one subscriber more.
+func (c *controller) watching() *watch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watch == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		c.watch = &watch{cancel: cancel, news: newNews(), armed: make(chan struct{}), ended: make(chan struct{})}
+		go c.runWatch(ctx, c.watch)
+	}
+	c.watch.subs++
+	return c.watch
+}
+
+// close takes one subscriber away. The last one ends the watch.
+func (s *subscription) close() {
+	s.c.mu.Lock()
+	s.w.subs--
+	last := s.w.subs == 0
+	if last && s.c.watch == s.w {
+		s.c.watch = nil
+	}
+	s.c.mu.Unlock()
+	if last {
+		s.w.cancel()
+		<-s.w.ended
+	}
+}
+
+// runWatch is the goroutine of a watch.
+func (c *controller) runWatch(ctx context.Context, w *watch) {
+	defer close(w.ended)
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.watch == w {
+			c.watch = nil // who subscribes from here on begins another one
+		}
+	}()
+	w.err = c.follow(ctx, w.news, func() { close(w.armed) })
+	if w.err == nil {
+		w.err = errors.New("the watch of its type has ended")
+	}
+}
+
+// follow watches, or polls, until the context ends or the provider fails.
+func (c *controller) follow(ctx context.Context, news *news, armed func()) (err error) {
+	p, err := c.kind.provider()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closer, ok := p.(Closer); ok {
+			err = errors.Join(err, guarded("Close", closer.Close))
+		}
+	}()
+	g, ctx := errgroup.WithContext(ctx)
+	once := sync.OnceFunc(armed)
+	g.Go(func() error { return c.report(ctx, news) })
+	g.Go(func() error {
+		if w, ok := p.(Watcher); ok {
+			err := guarded("Watch", func() error { return w.Watch(ctx, c.runtime(c.host), once, news.add) })
+			if err == nil && ctx.Err() == nil {
+				err = errors.New("the Watch of the provider has ended by itself")
+			}
+			return err
+		}
+		once()
+		return c.poll(ctx, p, news)
+	})
+	return g.Wait()
+}
+
+// poll says every now and then that all may have changed.
+func (c *controller) poll(ctx context.Context, p Provider, news *news) error {
+	every := c.kind.def.Poll
+	if every == 0 {
+		every = DefaultPoll
+	}
+	stamper, _ := p.(Stamper)
+	last, first := "", true
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(jitter(every)):
+		}
+		if stamper != nil {
+			stamp, err := c.stamp(ctx, stamper)
+			if err == nil && !first && stamp == last {
+				continue
+			}
+			last, first = stamp, err != nil
+		}
+		news.add()
+	}
+}
+
+func (c *controller) stamp(ctx context.Context, p Stamper) (stamp string, err error) {
+	defer engine.Caught("Stamp", &err)
+	if err := c.take(ctx); err != nil {
+		return "", err
+	}
+	defer c.give()
+	return p.Stamp(ctx, c.runtime(c.host))
+}
+
+// jitter shortens a time by up to a tenth, so that not all machines look at once.
+func jitter(d time.Duration) time.Duration { return d - rand.N(d/10+1) }
+
+// news is what may have changed and was not looked at yet. It is bounded by the names
+// there are.
+type news struct {
+	mu    sync.Mutex
+	all   bool
+	names map[Name]struct{}
+	c     chan struct{} // of capacity 1
+}
+
+func newNews() *news { return &news{c: make(chan struct{}, 1)} }
+
+const manyNames = 1024 // more than these are all
+
+// add is what a Watcher calls.
+func (n *news) add(names ...Name) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.names == nil {
+		n.names = map[Name]struct{}{}
+	}
+	for _, name := range names {
+		n.names[name] = struct{}{}
+	}
+	if n.all = n.all || len(names) == 0 || len(n.names) > manyNames; n.all {
+		clear(n.names)
+	}
+	n.nudge()
+}
+
+// nudge has the news looked at, even if there are none.
+func (n *news) nudge() {
+	select {
+	case n.c <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what there is, and forgets it.
+func (n *news) take() Filter {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f := Filter{All: n.all}
+	if !n.all {
+		f.Names = slices.Collect(maps.Keys(n.names))
+	}
+	n.all, n.names = false, nil
+	return f
+}
+
+// report reads what may have changed, and wakes whom it concerns. While the type is
+// unavailable it tries again when the pause is over.
+func (c *controller) report(ctx context.Context, n *news) error {
+	for {
+		retry, stop := c.retryTimer(ctx)
+		select {
+		case <-ctx.Done():
+			stop()
+			return nil
+		case <-n.c:
+		case <-retry:
+			n.add()
+		}
+		stop()
+		if err := c.take(ctx); err != nil {
+			return nil
+		}
+		c.digest(ctx, n.take())
+		c.give()
+	}
+}
+
+// retryTimer fires when the type may be asked again.
+func (c *controller) retryTimer(ctx context.Context) (<-chan time.Time, func()) {
+	if c.take(ctx) != nil {
+		return nil, func() {}
+	}
+	defer c.give()
+	if c.down.err == nil {
+		return nil, func() {}
+	}
+	t := time.NewTimer(time.Until(c.down.until))
+	return t.C, func() { t.Stop() }
+}
+
+// digest reads what may have changed, and wakes the members of which the record is
+// another one than before. It holds the turn.
+func (c *controller) digest(ctx context.Context, f Filter) {
+	names := c.known(f)
+	if len(names) == 0 {
+		return
+	}
+	before := make(map[Name]*entry, len(names))
+	for _, n := range names {
+		before[n] = c.snap.records[n]
+	}
+	f = Filter{All: true}
+	if c.kind.byNames() {
+		f = Filter{Names: names}
+	}
+	if !c.begun() {
+		defer c.finish(ctx)
+	}
+	if c.load(ctx, c.runtime(c.host), f) != nil {
+		return
+	}
+	for n, was := range before {
+		if was != nil && !was.equal(c.snap.peek(n)) {
+			c.changed(ctx, n)
+		}
+	}
+}
+
+// changed wakes the members of a name, unless it is what one of them has made it.
+func (c *controller) changed(ctx context.Context, n Name) {
+	for _, m := range c.named(n) {
+		if m.owed != nil {
+			if err := c.verdict(ctx, m, nil); err != nil {
+				c.accuse(m, err)
+			}
+			continue
+		}
+		c.snap.mark(n, fresh)
+		m.poke()
+	}
+}
+
+// known returns the names that the filter asks for, as far as there are members of
+// them of which something is known.
+func (c *controller) known(f Filter) []Name {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.All {
+		return slices.Collect(maps.Keys(c.index))
+	}
+	return slices.DeleteFunc(f.Names, func(n Name) bool { return len(c.index[n]) == 0 })
+}
+
+// equal reports whether nothing has changed from one reading to the next.
+func (e *entry) equal(o *entry) bool {
+	if e.err != nil || o.err != nil {
+		return e.err != nil && o.err != nil && e.err.Error() == o.err.Error()
+	}
+	return (e.record == nil) == (o.record == nil) && same(e.record, o.record)
+}
