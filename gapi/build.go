@@ -108,7 +108,7 @@ func newBuilder(reg *engine.Registry, d *Declared) *builder {
 	refused := d.Problems.Err() != nil
 	for _, p := range d.Problems {
 		b.found.Add(named(p))
-		if refused && p.Pos.Line > 0 {
+		if refused && p.Pos.Line > 0 && p.Resource == "" {
 			b.said[p.Pos] = true
 		}
 	}
@@ -224,9 +224,10 @@ func (b *builder) add(d schema.Diagnostic) {
 	}
 }
 
-// named names the resource in a finding without a position.
+// named names the resource in a finding without a position, or of which only the
+// line is known: others may be declared on the same one.
 func named(d schema.Diagnostic) schema.Diagnostic {
-	if d.Pos.IsZero() && d.Resource != "" && !strings.Contains(d.Message, d.Resource) {
+	if d.Pos.Col == 0 && d.Resource != "" && !strings.Contains(d.Message, d.Resource) {
 		d.Message = d.Resource + ": " + d.Message
 	}
 	return d

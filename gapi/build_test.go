@@ -267,6 +267,20 @@ func TestBuildProblems(t *testing.T) {
 	findings(t, registry(t, nil), d, want...)
 }
 
+// Where only lines are known, findings name their resources, and what a frontend has
+// said of one resource hides nothing of another one on the same line.
+func TestBuildLines(t *testing.T) {
+	line := schema.Pos{File: "site.pp", Line: 3}
+	var d gapi.Declared
+	for _, name := range []string{"a", "b"} {
+		v := &schema.Node{Kind: schema.NodeMap, Pos: line, Pairs: []schema.Pair{{Key: "x", Pos: line, Value: &schema.Node{Pos: line}}}}
+		d.Resources = append(d.Resources, gapi.Declaration{Kind: "plain", Name: name, Pos: line, Value: v})
+	}
+	d.Problems = schema.Diagnostics{{Pos: line, Resource: "Plain[a]", Message: "Plain[a]: y: it is bad"}}
+	findings(t, registry(t, nil), &d,
+		"site.pp:3: Plain[a]: y: it is bad", `site.pp:3: plain[a]: unknown key "x"`, `site.pp:3: plain[b]: unknown key "x"`)
+}
+
 // A graph is built exactly when its edges have no cycle, whatever their order, and
 // has all of them.
 func TestBuildEdges(t *testing.T) {

@@ -61,7 +61,8 @@ type Declared struct {
 	Edges     []EdgeDecl
 
 	// Problems are what the frontend found wrong and could read past. Build
-	// returns them with its own, of which it leaves out those at the same places.
+	// returns them with its own, of which it leaves out those at the same places,
+	// except for places of problems that name their Resource.
 	Problems schema.Diagnostics
 
 	// Partial says that something that belongs to the graph could not be read at

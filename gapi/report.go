@@ -88,7 +88,10 @@ func githubLine(d schema.Diagnostic) string {
 		at = append(at, "file="+githubValue.Replace(d.Pos.File))
 	}
 	if d.Pos.Line > 0 {
-		at = append(at, fmt.Sprintf("line=%d,col=%d", d.Pos.Line, d.Pos.Col))
+		at = append(at, fmt.Sprintf("line=%d", d.Pos.Line))
+	}
+	if d.Pos.Col > 0 {
+		at = append(at, fmt.Sprintf("col=%d", d.Pos.Col))
 	}
 	props := ""
 	if len(at) > 0 {

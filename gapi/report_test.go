@@ -18,6 +18,7 @@ var said = schema.Diagnostics{
 		{Pos: schema.Pos{File: "g.yaml", Line: 1, Col: 2}, Message: "here"},
 		{Message: "nowhere"},
 	}},
+	{Pos: schema.Pos{File: "site.pp", Line: 7}, Message: "a line"},
 	{Message: "from Go"},
 }
 
@@ -28,10 +29,12 @@ g.yaml: warning: two
 lines
     g.yaml:1:2: here
     nowhere
+site.pp:7: a line
 from Go
 `,
 		"github": `::error file=a%2Cb%3Ac.yaml,line=3,col=5::unknown key "<x>" at 100%25 (did you mean "y"?)
 ::warning file=g.yaml::two%0Alines%0A    g.yaml:1:2: here%0A    nowhere
+::error file=site.pp,line=7::a line
 ::error::from Go
 `,
 		"json": `[
@@ -60,6 +63,12 @@ from Go
         "message": "nowhere"
       }
     ]
+  },
+  {
+    "file": "site.pp",
+    "line": 7,
+    "severity": "error",
+    "message": "a line"
   },
   {
     "severity": "error",

@@ -20,6 +20,8 @@ func TestPosString(t *testing.T) {
 		"f":       {File: "f"},
 		"3:4":     {Line: 3, Col: 4},
 		"f:3:4":   {File: "f", Line: 3, Col: 4},
+		"f:3":     {File: "f", Line: 3},
+		"3":       {Line: 3},
 		"a b:1:1": {File: "a b", Line: 1, Col: 1},
 	} {
 		if got := p.String(); got != want || p.IsZero() != (want == "") {

@@ -1,6 +1,9 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Pos is a place in a source. The zero Pos is "nowhere".
 type Pos struct {
@@ -13,6 +16,8 @@ func (p Pos) String() string {
 	switch {
 	case p.Line == 0:
 		return p.File
+	case p.Col == 0:
+		return strings.TrimPrefix(fmt.Sprintf("%s:%d", p.File, p.Line), ":")
 	case p.File == "":
 		return fmt.Sprintf("%d:%d", p.Line, p.Col)
 	default:
