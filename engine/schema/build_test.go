@@ -367,6 +367,9 @@ func TestTyped(t *testing.T) {
 	if schema.KeyOf(th) == schema.KeyOf(&thing{Data: build(t, user()).New()}) || schema.KeyOf(th) != schema.KeyOf(&thing{Data: built.New()}) {
 		t.Error("KeyOf does not tell by the type")
 	}
+	if schema.KeyOf((*thing)(nil)).Data != nil {
+		t.Error("nil has a type")
+	}
 	if schema.KeyOf(&item{}) != schema.KeyOf(&item{Name: "x"}) || schema.KeyOf(&item{}) == schema.KeyOf(&common{}) {
 		t.Error("KeyOf does not tell by the Go type")
 	}

@@ -53,19 +53,28 @@ func TypeOf(v any) (*Type, error) {
 // what Params points to. It is settable where v is a pointer or a Typed, and invalid
 // where v is a nil pointer. All functions here find the Go side of a value by it.
 func Side(v any) (*Type, reflect.Value, error) {
-	rv := reflect.ValueOf(v)
-	isNil := rv.Kind() == reflect.Pointer && rv.IsNil()
-	if typed, ok := v.(Typed); ok && !isNil {
+	if typed, ok := typedOf(v); ok {
 		return typedSide(typed)
 	}
 	t, err := OfType(reflect.TypeOf(v))
 	if err != nil {
 		return nil, reflect.Value{}, err
 	}
+	rv := reflect.ValueOf(v)
 	for rv.Kind() == reflect.Pointer {
 		rv = rv.Elem()
 	}
 	return t, rv, nil
+}
+
+// typedOf returns v as a Typed, unless it is none or a nil pointer.
+func typedOf(v any) (Typed, bool) {
+	typed, ok := v.(Typed)
+	if !ok {
+		return nil, false
+	}
+	rv := reflect.ValueOf(v)
+	return typed, rv.Kind() != reflect.Pointer || !rv.IsNil()
 }
 
 func typedSide(v Typed) (*Type, reflect.Value, error) {
@@ -93,7 +102,7 @@ type TypeKey struct {
 // KeyOf returns the key of v, which is not nil.
 func KeyOf(v any) TypeKey {
 	k := TypeKey{Go: reflect.TypeOf(v)}
-	if typed, ok := v.(Typed); ok {
+	if typed, ok := typedOf(v); ok {
 		k.Data, _ = typed.Params()
 	}
 	return k
@@ -102,7 +111,7 @@ func KeyOf(v any) TypeKey {
 // Snapshot returns what v holds now: a Data with a copy for a Typed, the struct itself
 // for a pointer to one, and else v. Lists and maps are shared with v.
 func Snapshot(v any) any {
-	if _, typed := v.(Typed); typed {
+	if _, ok := typedOf(v); ok {
 		if t, rv, err := Side(v); err == nil && rv.IsValid() {
 			p := reflect.New(t.Go)
 			p.Elem().Set(rv)
