@@ -195,7 +195,7 @@ func (c *checker) attributeName(a *Attribute, subject, path string) {
 	case !word.MatchString(a.Name):
 		c.errorf(path, "%s: the name of an attribute is %s", subject, wordRule)
 	case a.Name != c.allow && slices.Contains(ReservedAttributes(), a.Name):
-		c.errorf(path, "%s: no attribute can have the name %s, every resource has one of that name", subject, a.Name)
+		c.errorf(path, "%s: no attribute can be called %s, that name is reserved", subject, a.Name)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,12 +34,7 @@ func (f Filter) Has(n Name) bool {
 	if f.All {
 		return true
 	}
-	for _, o := range f.Names {
-		if o == n {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.Names, n)
 }
 
 // Record is what is known of a thing, or wanted of it: values by attribute, as

@@ -1,0 +1,7 @@
+package provider
+
+type Dispatch struct {
+	Attribute string
+	To        map[string]string
+	Options   string
+}

@@ -1,0 +1,230 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// External is a provider of two commands, so that a type needs no Go. They are given
+// lines of JSON at their standard input, and answer with lines of JSON at their
+// standard output. What they write to standard error is logged as warnings.
+//
+// The get command is given one line,
+//
+//	{"type": "apt_key", "names": null}
+//
+// where names is null for all, or a list of names: of a type with one namevar its
+// values, else objects of the namevars. It writes a record a line: an object with the
+// attributes of one thing that exists. More than the names is allowed; what is not
+// written is absent.
+//
+// The set command is given a line for each change,
+//
+//	{"title": "x", "name": "x", "is": {"ensure": "present", "v": 1}, "should": {"ensure": "present", "v": 2}, "noop": false}
+//
+// where is null says that the thing is absent, and without is nothing is known of it. It
+// may write, at any time,
+//
+//	{"title": "x", "status": "updated", "message": "why"}      created, updated, deleted, unchanged, processed, failed
+//	{"title": "x", "attribute": "v", "from": 1, "to": 2}       what it has changed; before the status
+//	{"level": "notice", "title": "x", "message": "a word"}     debug, info, notice, warning, err; the title may be missing
+//
+// A change of which it has written no status is done if it ends with code 0, and has
+// failed else. With the feature noop_handler it must change nothing where noop is true.
+//
+// Values are as package puppettype reads them from text where JSON has no form for
+// them. Sensitive values are in the lines in clear, and nowhere else: neither in
+// arguments nor in the environment.
+type External struct {
+	Get, Set []string          // the commands, with their arguments; no shell
+	Env      map[string]string // what their environment has beside PATH
+	Timeout  time.Duration     // of each call; 0 for DefaultTimeout
+}
+
+// DefaultTimeout is how long a command of an External may run.
+const DefaultTimeout = 10 * time.Minute
+
+// Bounds of what a command of an External may write.
+const (
+	maxAnswer  = 64 << 20 // bytes in all
+	maxLine    = 1 << 20  // bytes of one line
+	maxRecords = 1 << 20
+	maxTail    = 1 << 10 // bytes of standard error that an error repeats
+)
+
+// New is the constructor of the provider.
+func (e *External) New() Provider { return &external{e} }
+
+// external is an External at work.
+type external struct{ *External }
+
+// Get runs the get command.
+func (x *external) Get(ctx context.Context, rt *Runtime, f Filter) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		c := x.exchange(rt, "get", x.External.Get)
+		out, err := c.run(ctx, c.question(f))
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		n := 0
+		for line := range c.lines(out) {
+			rec, err := c.record(line)
+			if n++; err == nil && n > maxRecords {
+				err = c.errorf("it has written more than %d records", maxRecords)
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Set runs the set command.
+func (x *external) Set(ctx context.Context, rt *Runtime, changes []Change) error {
+	c := x.exchange(rt, "set", x.External.Set)
+	for _, ch := range changes {
+		c.changes[ch.Title] = ch
+		c.learn(ch.Is.Record)
+		c.learn(ch.Should)
+	}
+	out, err := c.run(ctx, c.orders(changes))
+	var errs []error
+	for line := range c.lines(out) {
+		errs = append(errs, c.report(line))
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// exchange is one call of a command.
+type exchange struct {
+	*External
+	rt      *Runtime
+	what    string // get or set
+	argv    []string
+	changes map[string]Change
+	secrets secretTexts
+	guarded bool // a line may hold a secret that is not known yet
+}
+
+func (x *external) exchange(rt *Runtime, what string, argv []string) *exchange {
+	c := &exchange{External: x.External, rt: rt, what: what, argv: argv, changes: map[string]Change{}}
+	for i := range rt.Type.attrs {
+		c.guarded = c.guarded || rt.Type.attrs[i].secret()
+	}
+	return c
+}
+
+// learn keeps the secrets of a record out of messages.
+func (c *exchange) learn(r Record) {
+	for name, v := range r {
+		a := c.rt.Type.byName[name]
+		c.secrets.learn(v, a != nil && a.secret())
+	}
+}
+
+func (c *exchange) errorf(format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	return fmt.Errorf("the %s command of %s (%s): %s", c.what, c.rt.Type.Name(), c.argv[0], c.secrets.clean(text))
+}
+
+// run runs the command with lines at its standard input, and returns what it has
+// written, also beside an error.
+func (c *exchange) run(ctx context.Context, stdin []byte) ([]byte, error) {
+	timeout := c.Timeout
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, c.errorf("it has not ended within %s", timeout))
+	defer cancel()
+	res, err := c.rt.Host.Command(ctx, engine.Command{
+		Argv: slices.Clone(c.argv), Env: c.environment(), Stdin: stdin, MaxOutput: maxAnswer,
+		Stderr: func(line []byte) { c.warn(string(line)) },
+	})
+	switch {
+	case err != nil && res == nil:
+		return nil, c.errorf("%v", err)
+	case err != nil:
+		return res.Stdout, c.errorf("%v", err)
+	case res.Signal != "":
+		return res.Stdout, c.errorf("it was ended by %s%s", res.Signal, c.tail(res))
+	case res.ExitCode != 0:
+		return res.Stdout, c.errorf("it ended with code %d%s", res.ExitCode, c.tail(res))
+	case res.Truncated:
+		return res.Stdout, c.errorf("it has written more than %d bytes", maxAnswer)
+	}
+	return res.Stdout, nil
+}
+
+// environment returns what the command has; nil for nothing but PATH.
+func (c *exchange) environment() []string {
+	if len(c.Env) == 0 {
+		return nil
+	}
+	var env []string
+	if _, ok := c.Env["PATH"]; !ok {
+		env = []string{"PATH=" + searchPath}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		env = append(env, name+"="+c.Env[name])
+	}
+	return env
+}
+
+// searchPath is where commands are looked for.
+const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// warn logs a line of standard error.
+func (c *exchange) warn(line string) {
+	if c.guarded && c.what == "get" {
+		return // what is secret in it is not known; an error repeats nothing of it either
+	}
+	c.rt.Log.Warning(c.secrets.clean(shorten(line)))
+}
+
+// tail returns the end of what standard error had.
+func (c *exchange) tail(res *engine.Result) string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(res.Stderr[max(0, len(res.Stderr)-maxTail):]), "?"))
+	switch {
+	case text == "":
+		return ""
+	case c.guarded && c.what == "get":
+		return "; what it said is not shown, the type has sensitive attributes"
+	}
+	return ": " + text
+}
+
+// answer is one line that a command has written.
+type answer struct {
+	number int
+	text   []byte
+}
+
+// lines yields what is written, without empty lines.
+func (c *exchange) lines(out []byte) iter.Seq[answer] {
+	return func(yield func(answer) bool) {
+		n := 0
+		for line := range strings.Lines(string(out)) {
+			n++
+			if line = strings.TrimSpace(line); line != "" && !yield(answer{n, []byte(line)}) {
+				return
+			}
+		}
+	}
+}
+
+// bad is the error of a line.
+func (c *exchange) bad(line answer, problem string) error {
+	if c.guarded {
+		return c.errorf("line %d of its output: %s (it is not shown, the type has sensitive attributes)", line.number, problem)
+	}
+	return c.errorf("line %d of its output: %s: %s", line.number, problem, shorten(string(line.text)))
+}

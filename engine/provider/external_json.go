@@ -1,0 +1,302 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// question is the line for the get command.
+func (c *exchange) question(f Filter) []byte {
+	q := struct {
+		Type  string `json:"type"`
+		Names []any  `json:"names"`
+	}{Type: c.rt.Type.Name()}
+	if !f.All {
+		q.Names = make([]any, len(f.Names))
+		for i, n := range f.Names {
+			q.Names[i] = c.name(n)
+		}
+	}
+	return jsonLine(q)
+}
+
+// name returns a name as JSON has it.
+func (c *exchange) name(n Name) any {
+	rec := c.object(c.rt.Type.nameRecord(n))
+	if len(c.rt.Type.names) == 1 {
+		return rec[c.rt.Type.names[0].Name]
+	}
+	return rec
+}
+
+// orders are the lines for the set command.
+func (c *exchange) orders(changes []Change) []byte {
+	var b bytes.Buffer
+	for _, ch := range changes {
+		line := map[string]any{"title": ch.Title, "name": c.name(ch.Name), "should": c.object(ch.Should), "noop": ch.Noop}
+		switch ch.Is.Presence {
+		case Known:
+			line["is"] = c.object(ch.Is.Record)
+		case Absent:
+			line["is"] = nil
+		}
+		b.Write(jsonLine(line))
+	}
+	return b.Bytes()
+}
+
+// jsonLine writes what holds nothing that JSON can't, with the end of the line.
+func jsonLine(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return []byte("{}\n") // infinities, which no attribute can be given
+	}
+	return b.Bytes()
+}
+
+// object returns a record as JSON has it, secrets in clear.
+func (c *exchange) object(r Record) map[string]any {
+	out := make(map[string]any, len(r))
+	for name, v := range r {
+		out[name] = wire(v)
+	}
+	return out
+}
+
+// wire returns a value as JSON has it.
+func wire(v any) any {
+	if s, ok := v.(puppettype.Sensitive); ok {
+		return wire(s.Reveal())
+	}
+	return plainWire(puppettype.Plain(v))
+}
+
+func plainWire(v any) any {
+	switch v := v.(type) {
+	case schema.Secret:
+		return v.Reveal()
+	case time.Duration:
+		return puppettype.FormatTimespan(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = plainWire(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = plainWire(v[k])
+		}
+		return out
+	}
+	return v
+}
+
+// record reads a line of the get command. What does not fit its type is left as it
+// is, for the engine to say so.
+func (c *exchange) record(line answer) (Record, error) {
+	obj, err := c.parse(line)
+	if err != nil {
+		return nil, err
+	}
+	rec := make(Record, len(obj))
+	for name, v := range obj {
+		rec[name] = v
+		if a := c.rt.Type.byName[name]; a != nil {
+			rec[name] = a.fromWire(v)
+		}
+	}
+	return rec, nil
+}
+
+// fromWire is the inverse of wire.
+func (a *compiled) fromWire(v any) any {
+	if v == nil || a.typ.Accepts(v) {
+		return v
+	}
+	n, err := schema.NodeOf(v)
+	if err != nil {
+		return v
+	}
+	plain, found := schema.Value(a.typ.Lower(), n)
+	if found.Err() != nil {
+		return v
+	}
+	if lifted, err := a.typ.Lift(a.Name, plain); err == nil {
+		return lifted
+	}
+	return v
+}
+
+// parse reads a line as an object.
+func (c *exchange) parse(line answer) (map[string]any, error) {
+	if len(line.text) > maxLine {
+		return nil, c.bad(line, fmt.Sprintf("it is longer than %d bytes", maxLine))
+	}
+	dec := json.NewDecoder(bytes.NewReader(line.text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, c.bad(line, "it is no JSON")
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, c.bad(line, "it is more than one value")
+	}
+	obj, ok := v.(map[string]any)
+	if !ok {
+		return nil, c.bad(line, "it is no object")
+	}
+	if err := numbers(obj); err != nil {
+		return nil, c.bad(line, err.Error())
+	}
+	return obj, nil
+}
+
+// numbers puts numbers in place of their texts.
+func numbers(v any) (err error) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			if v[k], err = number(v[k]); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i := range v {
+			if v[i], err = number(v[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func number(v any) (any, error) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return v, numbers(v)
+	}
+	if i, err := n.Int64(); err == nil {
+		return i, nil
+	}
+	f, err := n.Float64()
+	if err != nil || !bytes.ContainsAny([]byte(n), ".eE") {
+		return nil, fmt.Errorf("the number %s is too large", shorten(n.String()))
+	}
+	return f, nil
+}
+
+// said is a line of the set command.
+type said struct {
+	title, status, attribute, level, message string
+	from, to                                 any
+}
+
+// report logs a line of the set command.
+func (c *exchange) report(line answer) error {
+	obj, err := c.parse(line)
+	if err != nil {
+		return err
+	}
+	var s said
+	for key, v := range obj {
+		if problem := s.put(key, v); problem != "" {
+			return c.bad(line, problem)
+		}
+	}
+	if problem := c.log(s); problem != "" {
+		return c.bad(line, problem)
+	}
+	return nil
+}
+
+// put takes a key, and says what is wrong with it.
+func (s *said) put(key string, v any) string {
+	texts := map[string]*string{"title": &s.title, "status": &s.status, "attribute": &s.attribute, "level": &s.level, "message": &s.message}
+	into := texts[key]
+	switch text, isText := v.(string); {
+	case key == "from":
+		s.from = v
+	case key == "to":
+		s.to = v
+	case into == nil:
+		return fmt.Sprintf("unknown key %q", shorten(key))
+	case !isText:
+		return key + " is no text"
+	default:
+		*into = text
+	}
+	return ""
+}
+
+// log tells the Logger, and says what is wrong.
+func (c *exchange) log(s said) string {
+	var opts []LogOption
+	if s.message != "" {
+		opts = append(opts, Message(c.secrets.clean(s.message)))
+	}
+	ways := 0
+	for _, word := range []string{s.status, s.attribute, s.level} {
+		if word != "" {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		return "it must have one of status, attribute and level"
+	case s.level != "":
+		return c.say(s)
+	case s.title == "":
+		return "it has no title"
+	case s.attribute != "":
+		c.rt.Log.AttributeChanged(s.attribute, s.from, s.to, append(opts, Of(s.title))...)
+		return ""
+	}
+	return c.mark(s, opts)
+}
+
+// mark gives a title its status.
+func (c *exchange) mark(s said, opts []LogOption) string {
+	log := c.rt.Log
+	switch s.status {
+	case "failed":
+		log.Failed(s.title, c.secrets.clean(s.message))
+	case "processed":
+		log.Processed(s.title, c.changes[s.title].Is.Record, c.changes[s.title].Should, opts...)
+	default:
+		act, ok := map[string]func(string, ...LogOption){
+			"created": log.Created, "updated": log.Updated, "deleted": log.Deleted, "unchanged": log.Unchanged,
+		}[s.status]
+		if !ok {
+			return "status must be created, updated, deleted, unchanged, processed or failed"
+		}
+		act(s.title, opts...)
+	}
+	return ""
+}
+
+// say logs a plain message.
+func (c *exchange) say(s said) string {
+	var opts []LogOption
+	if s.title != "" {
+		opts = []LogOption{Of(s.title)}
+	}
+	log := c.rt.Log
+	words := []string{"debug", "info", "notice", "warning", "err"}
+	i := slices.Index(words, s.level)
+	if i < 0 {
+		return "level must be debug, info, notice, warning or err"
+	}
+	[]func(string, ...LogOption){log.Debug, log.Info, log.Notice, log.Warning, log.Err}[i](c.secrets.clean(s.message), opts...)
+	return ""
+}
