@@ -299,7 +299,10 @@ func (l *Logger) refuse(c *logCall, title, problem string) error {
 // emit completes an event with what the call names, and gives it to the sink.
 func (l *Logger) emit(c *logCall, e Event) {
 	b := l.book
-	e.Type, e.Noop = b.opt.Type, b.opt.Noop
+	e.Type = b.opt.Type
+	if e.Phase != PhaseExecute && e.Phase != PhaseExecuted { // some commands run under noop too
+		e.Noop = b.opt.Noop
+	}
 	e.Titles, e.Named = c.titles, c.named
 	if e.Context == nil {
 		e.Context = l.contextOf(c)

@@ -11,17 +11,17 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// maxSecrets bounds how many texts a Logger keeps out of what is said; the oldest are
-// forgotten. What is secret in the graph the engine keeps out by itself.
-const maxSecrets = 256
+const (
+	secretHead    = 4 // bytes of a secret that are looked up at once
+	minSecretLine = 4 // a line of a secret of many lines is one from this length on
+)
 
-// minSecretLine is the length from which a line of a secret of many is one.
-const minSecretLine = 4
-
-// secretTexts are texts that must not be said.
+// secretTexts are texts that must not be said. It lives as long as one call of a
+// provider, and holds no more than that has to do with. The cost of a text that is
+// cleaned does not grow with their number.
 type secretTexts struct {
-	seen []string // as they came
-	list []string // the longest first, so that one that holds another goes as a whole
+	heads   map[string][]string // by the first bytes, at most secretHead; the longest first
+	lengths uint8               // which lengths the keys of heads have, as bits
 }
 
 // add keeps a secret out, as it is, trimmed, quoted, and each of its lines.
@@ -42,23 +42,61 @@ func (t *secretTexts) addForms(s string) {
 }
 
 func (t *secretTexts) addText(s string) {
-	if s == "" || slices.Contains(t.seen, s) {
+	if s == "" {
 		return
 	}
-	if len(t.seen) == maxSecrets {
-		t.seen = slices.Delete(t.seen, 0, 1)
-	}
-	t.seen = append(t.seen, s)
-	t.list = slices.SortedFunc(slices.Values(t.seen), func(a, b string) int {
+	n := min(len(s), secretHead)
+	list := t.heads[s[:n]]
+	at, found := slices.BinarySearchFunc(list, s, func(a, b string) int {
 		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
 	})
+	if found {
+		return
+	}
+	if t.heads == nil {
+		t.heads = map[string][]string{}
+	}
+	t.heads[s[:n]] = slices.Insert(list, at, s)
+	t.lengths |= 1 << n
 }
 
+// clean returns a text without the secrets.
 func (t *secretTexts) clean(s string) string {
-	for _, secret := range t.list {
-		s = strings.ReplaceAll(s, secret, schema.Redacted)
+	if len(t.heads) == 0 {
+		return s
 	}
-	return s
+	var out strings.Builder
+	from := 0
+	for i := 0; i < len(s); {
+		n := t.prefix(s[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		out.WriteString(s[from:i])
+		out.WriteString(schema.Redacted)
+		i += n
+		from = i
+	}
+	if from == 0 {
+		return s
+	}
+	return out.String() + s[from:]
+}
+
+// prefix returns the length of the longest secret with which s begins.
+func (t *secretTexts) prefix(s string) int {
+	for n := min(secretHead, len(s)); n > 0; n-- {
+		if t.lengths&(1<<n) == 0 {
+			continue
+		}
+		for _, secret := range t.heads[s[:n]] {
+			if strings.HasPrefix(s, secret) {
+				return len(secret)
+			}
+		}
+	}
+	return 0
 }
 
 // learn keeps out all text in v that is wrapped; with secret, all that there is.
@@ -89,6 +127,15 @@ func (t *secretTexts) learn(v any, secret bool) {
 			t.learn(x.Key, secret)
 			t.learn(x.Value, secret)
 		}
+	}
+}
+
+// learn keeps the sensitive values of a record out of all that is said.
+func (l *Logger) learn(rec Record) {
+	l.book.mu.Lock()
+	defer l.book.mu.Unlock()
+	for k, v := range rec {
+		l.book.secrets.learn(v, l.book.opt.Secret(k))
 	}
 }
 
