@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -17,39 +18,47 @@ func (l *Looker) List(ctx context.Context, kind string) iter.Seq2[Sight, error] 
 			yield(Sight{}, err)
 			return
 		}
-		on := x.list(ctx, yield)
-		if x.close(&err); err != nil && on {
-			yield(Sight{}, err)
-		}
+		x.closing(yield, func() (bool, error) { return x.list(ctx, yield) })
+	}
+}
+
+// closing calls what yields, cleans up also after a panic of whoever ranges, and
+// yields what has gone wrong if it may.
+func (x *looked) closing(yield func(Sight, error) bool, do func() (on bool, err error)) {
+	on, err := func() (on bool, err error) {
+		defer x.close(&err)
+		return do()
+	}()
+	if err != nil && on {
+		yield(Sight{}, err)
 	}
 }
 
 // list yields what is found, and reports whether more may be yielded. The sequence
 // of the resource is pulled, so that its panic is told from one of whoever ranges.
-func (x *looked) list(ctx context.Context, yield func(Sight, error) bool) (on bool) {
+func (x *looked) list(ctx context.Context, yield func(Sight, error) bool) (on bool, err error) {
+	if err := x.shared.begin(); err != nil {
+		return true, err
+	}
 	var p pull
-	err := x.shared.begin()
-	if err == nil {
-		err = protect("List", func() error { p.begin(x.res.(engine.Listable).List(ctx)); return nil })
+	if err := protect("List", func() error { p.begin(x.res.(engine.Listable).List(ctx)); return nil }); err != nil {
+		return true, err
 	}
-	if err != nil {
-		return yield(Sight{}, err)
-	}
-	for on = true; on && ctx.Err() == nil; {
+	defer func() { err = errors.Join(err, p.end()) }()
+	for ctx.Err() == nil {
 		res, err, more := p.next()
 		if !more {
-			break
+			return true, nil
 		}
 		var s Sight
 		if err == nil {
 			s, err = x.sight(nameOf(res), res)
 		}
-		on = yield(s, err)
+		if !yield(s, err) {
+			return false, nil
+		}
 	}
-	if err := p.end(); err != nil && on {
-		on = yield(Sight{}, err)
-	}
-	return on && ctx.Err() == nil
+	return false, nil
 }
 
 func nameOf(res engine.Res) (name string) {

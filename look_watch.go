@@ -21,10 +21,7 @@ func (l *Looker) Follow(ctx context.Context, t Target) iter.Seq2[Sight, error] {
 			yield(Sight{}, err)
 			return
 		}
-		on, err := x.follow(ctx, yield)
-		if x.close(&err); err != nil && on {
-			yield(Sight{}, err)
-		}
+		x.closing(yield, func() (bool, error) { return x.follow(ctx, yield) })
 	}
 }
 

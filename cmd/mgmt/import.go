@@ -27,7 +27,7 @@ error says what, and the graph has the rest.`,
 		Example: `  mgmt import file /etc/hosts /etc/resolv.conf > base.yaml
   mgmt plan --yaml base.yaml`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: completeThing,
+		ValidArgsFunction: a.completeThing,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0], args[1:]) },
 	}
 	f.log.flags(cmd)
@@ -35,7 +35,7 @@ error says what, and the graph has the rest.`,
 }
 
 func (f *importFlags) run(ctx context.Context, a *app, kind string, names []string) error {
-	look, err := f.look(kind, names)
+	look, err := f.look(a, kind, names)
 	if err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ func (f *importFlags) run(ctx context.Context, a *app, kind string, names []stri
 }
 
 // look says how to find what is to be imported.
-func (f *importFlags) look(kind string, names []string) (func(context.Context, *mgmt.Looker) sights, error) {
-	k, err := lookKind(kind)
+func (f *importFlags) look(a *app, kind string, names []string) (func(context.Context, *mgmt.Looker) sights, error) {
+	k, err := a.lookKind(kind)
 	switch {
 	case err != nil:
 		return nil, err

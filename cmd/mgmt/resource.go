@@ -53,7 +53,7 @@ done because of how it was called.`,
   mgmt resource file /etc/app.key content@- < key
   mgmt resource file /etc/motd --watch -o json
   mgmt resource file /etc/motd > motd; mgmt resource -f motd`,
-		ValidArgsFunction: f.complete,
+		ValidArgsFunction: a.completeResource,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	f.log.flags(cmd)
@@ -81,7 +81,7 @@ func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
 	if len(args) == 0 {
 		return f.kinds(a)
 	}
-	k, err := lookKind(args[0])
+	k, err := a.lookKind(args[0])
 	if err != nil {
 		return err
 	}
@@ -120,8 +120,8 @@ func (f *resourceFlags) check(args []string) error {
 }
 
 // lookKind returns a kind that can be looked at.
-func lookKind(name string) (engine.Kind, error) {
-	k, err := engine.DefaultRegistry().Kind(strings.ToLower(name))
+func (a *app) lookKind(name string) (engine.Kind, error) {
+	k, err := a.kinds().Kind(strings.ToLower(name))
 	if err != nil {
 		return k, fmt.Errorf("%w; mgmt resource lists the kinds that can be looked at", err)
 	}
@@ -188,7 +188,7 @@ func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
 	var targets []mgmt.Target
 	var wrong schema.Diagnostics
 	for _, d := range list {
-		k, err := lookKind(d.Kind)
+		k, err := a.lookKind(d.Kind)
 		if err == nil {
 			err = mayShow(k)
 		}

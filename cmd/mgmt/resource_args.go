@@ -136,7 +136,7 @@ func (r *argReader) text(f *schema.Field, text string) (*schema.Node, error) {
 // convert reads text by the type of a parameter, or has the kind do so.
 func (r *argReader) convert(f *schema.Field, text string) (n *schema.Node, err error) {
 	defer engine.Caught("FromText", &err)
-	res, err := engine.DefaultRegistry().New(r.kind.Name)
+	res, err := r.app.kinds().New(r.kind.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,17 +26,16 @@ type lookJSON struct {
 }
 
 // looks returns the kinds that can be looked at.
-func looks() ([]lookJSON, error) {
-	kinds, err := allKinds()
-	if err != nil {
-		return nil, err
-	}
+func (a *app) looks() ([]lookJSON, error) {
 	list := []lookJSON{}
-	for _, k := range kinds {
-		j := lookJSON{Kind: k.Name, Summary: firstSentence(kindText(k)),
-			Show: slices.Contains(k.Abilities, "readable"), List: slices.Contains(k.Abilities, "listable")}
-		if j.Show || j.List {
-			list = append(list, j)
+	for _, name := range a.kinds().Kinds() {
+		k, err := a.kinds().Kind(name)
+		if err != nil {
+			return nil, err
+		}
+		if k.Abilities.Readable || k.Abilities.Listable {
+			doc := cmp.Or(k.Doc, k.Type.Doc)
+			list = append(list, lookJSON{Kind: name, Summary: firstSentence(doc), Show: k.Abilities.Readable, List: k.Abilities.Listable})
 		}
 	}
 	return list, nil
@@ -42,7 +43,7 @@ func looks() ([]lookJSON, error) {
 
 // kinds lists the kinds that can be looked at.
 func (f *resourceFlags) kinds(a *app) error {
-	list, err := looks()
+	list, err := a.looks()
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (f *resourceFlags) kinds(a *app) error {
 		return writeJSON(a.out, list)
 	}
 	if f.output.word == "yaml" {
-		return fmt.Errorf("the kinds are listed as text or with -o json")
+		return errors.New("the kinds are listed as text, or with -o json")
 	}
 	width := 0
 	for _, k := range list {
@@ -79,12 +80,12 @@ const (
 	namesTime = 2 * time.Second
 )
 
-// complete offers kinds, then names, then parameters.
-func (f *resourceFlags) complete(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeResource offers kinds, then names, then parameters.
+func (a *app) completeResource(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) < 2 {
-		return completeThing(cmd, args, word)
+		return a.completeThing(cmd, args, word)
 	}
-	k, err := lookKind(args[0])
+	k, err := a.lookKind(args[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -134,33 +135,33 @@ func completeValue(f *schema.Field, key string) []cobra.Completion {
 
 // completeThing offers kinds that can be looked at, and then names: of things where
 // they can be listed, else of files.
-func completeThing(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) completeThing(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		list, _ := looks()
+		list, _ := a.looks()
 		words := make([]cobra.Completion, len(list))
 		for i, k := range list {
 			words[i] = cobra.CompletionWithDesc(k.Kind, k.Summary)
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
 	}
-	k, err := lookKind(args[0])
+	k, err := a.lookKind(args[0])
 	switch {
 	case err != nil:
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	case !k.Abilities.Listable:
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return namesLike(cmd.Context(), k, word, args[1:]), cobra.ShellCompDirectiveNoFileComp
+	return a.namesLike(cmd.Context(), k, word, args[1:]), cobra.ShellCompDirectiveNoFileComp
 }
 
 // namesLike returns names of things that begin with a word.
-func namesLike(ctx context.Context, k engine.Kind, word string, but []string) []cobra.Completion {
+func (a *app) namesLike(ctx context.Context, k engine.Kind, word string, but []string) []cobra.Completion {
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	ctx, cancel := context.WithTimeout(ctx, namesTime)
 	defer cancel()
-	l, err := mgmt.NewLooker(mgmt.Options{Program: "mgmt", Version: version()})
+	l, err := mgmt.NewLooker(mgmt.Options{Registry: a.kinds(), Program: "mgmt", Version: version()})
 	if err != nil {
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // lookOptions are those of looking and of setting.
-func (f *logFlags) lookOptions(p *presenter) mgmt.Options {
-	return mgmt.Options{Program: "mgmt", Version: version(), Logger: p.logger, Debug: f.debug}
+func (f *logFlags) lookOptions(a *app, p *presenter) mgmt.Options {
+	return mgmt.Options{Registry: a.kinds(), Program: "mgmt", Version: version(), Logger: p.logger, Debug: f.debug}
 }
 
 // sights are things as they are seen, or why they can't be.
@@ -33,7 +33,7 @@ type looking struct {
 func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Looker) sights, take func(mgmt.Sight) error) (err error) {
 	p := s.log.presenter(s.a)
 	defer p.close()
-	l, err := mgmt.NewLooker(s.log.lookOptions(p))
+	l, err := mgmt.NewLooker(s.log.lookOptions(s.a, p))
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (f *resourceFlags) set(ctx context.Context, a *app, targets []mgmt.Target) 
 func (f *resourceFlags) apply(ctx context.Context, a *app, targets []mgmt.Target) (mgmt.Outcome, error) {
 	p := f.log.presenter(a)
 	defer p.close()
-	o := f.log.lookOptions(p)
+	o := f.log.lookOptions(a, p)
 	if f.noop {
 		o.Noop = mgmt.NoopAll
 	}

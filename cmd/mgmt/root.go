@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine"
 	_ "github.com/reactivegraph/mgmt/resources"
 )
 
@@ -17,6 +18,16 @@ type app struct {
 	out, err io.Writer
 	exit     func(int) // ends the process at once
 	journal  string    // the socket of systemd's journal, when not where it always is
+
+	registry *engine.Registry // the kinds that are looked at; engine.DefaultRegistry when nil
+}
+
+// kinds returns the kinds that are looked at.
+func (a *app) kinds() *engine.Registry {
+	if a.registry != nil {
+		return a.registry
+	}
+	return engine.DefaultRegistry()
 }
 
 // The exit codes; see docs/reference/cli.md.

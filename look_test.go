@@ -1,0 +1,648 @@
+package mgmt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// cupboard is the world of the kind jar: what is on it, and what was done with it.
+type cupboard struct {
+	mu     sync.Mutex
+	jars   map[string]string
+	calls  []string
+	looked int                                 // by List
+	fault  func(method, name string) error     // may panic
+	events chan struct{}                       // wake the Watch
+	hold   func(ctx context.Context, _ string) // in Read
+}
+
+func (s *cupboard) did(method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, method)
+}
+
+func (s *cupboard) put(name, label string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if label == "" {
+		delete(s.jars, name)
+		return
+	}
+	s.jars[name] = label
+}
+
+func (s *cupboard) at(name string) (string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	label, ok := s.jars[name]
+	return label, ok
+}
+
+func (s *cupboard) wrong(method, name string) error {
+	if s.fault == nil {
+		return nil
+	}
+	return s.fault(method, name)
+}
+
+type jar struct {
+	traits.Base
+	cupboard *cupboard
+	init     *engine.Init
+
+	Label  string        `yaml:"label" mgmt:"required"`
+	Size   int           `yaml:"size"`
+	Weight int           `yaml:"weight" mgmt:"readonly"`
+	Pin    schema.Secret `yaml:"pin"`
+}
+
+func (j *jar) Default() engine.Res { return &jar{cupboard: j.cupboard, Size: 1} }
+func (j *jar) Validate() error {
+	if strings.Contains(j.Name(), "/") {
+		return errors.New("a jar has no slash in its name")
+	}
+	return j.cupboard.wrong("Validate", j.Name())
+}
+
+func (j *jar) Init(init *engine.Init) error {
+	j.init = init
+	if err := j.cupboard.wrong("Init", j.Name()); err != nil {
+		return err
+	}
+	j.cupboard.did("Init")
+	return nil
+}
+
+func (j *jar) Cleanup() error {
+	j.cupboard.did("Cleanup")
+	return j.cupboard.wrong("Cleanup", j.Name())
+}
+
+func (j *jar) Watch(ctx context.Context) error {
+	j.init.Running()
+	for {
+		select {
+		case <-j.cupboard.events:
+			if err := j.cupboard.wrong("Watch", j.Name()); err != nil {
+				return err
+			}
+			j.init.Event()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (j *jar) CheckApply(_ context.Context, apply bool) (bool, error) {
+	if err := j.cupboard.wrong("CheckApply", j.Name()); err != nil {
+		return false, err
+	}
+	is, _ := j.cupboard.at(j.Name())
+	if is == j.Label {
+		return true, nil
+	}
+	j.init.Change(engine.Change{Field: "label", From: is, To: j.Label})
+	if apply {
+		j.cupboard.put(j.Name(), j.Label)
+	}
+	return false, nil
+}
+
+func (j *jar) Cmp(o engine.Res) error { return engine.CmpFields(j, o) }
+
+func (j *jar) see(name, label string) *jar {
+	got := &jar{cupboard: j.cupboard, Label: label, Size: j.Size, Weight: len(label)}
+	got.SetKind("jar")
+	got.SetName(name)
+	return got
+}
+
+func (j *jar) Read(ctx context.Context) (engine.Res, error) {
+	j.cupboard.did("Read")
+	if j.cupboard.hold != nil {
+		j.cupboard.hold(ctx, j.Name())
+	}
+	if err := cmpOr(ctx.Err(), j.cupboard.wrong("Read", j.Name())); err != nil {
+		return nil, err
+	}
+	label, ok := j.cupboard.at(j.Name())
+	if !ok {
+		return nil, nil
+	}
+	return j.see(j.Name(), label), nil
+}
+
+func cmpOr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func (j *jar) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		defer j.cupboard.did("listed")
+		for _, name := range slices.Sorted(maps.Keys(j.cupboard.jars)) {
+			j.cupboard.looked++
+			if err := j.cupboard.wrong("List", name); err != nil {
+				if !yield(nil, err) {
+					return
+				}
+				continue
+			}
+			if !yield(j.see(name, j.cupboard.jars[name]), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (j *jar) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return "jar", func(context.Context, engine.Host) (engine.Shared, error) {
+		j.cupboard.did("open")
+		return j.cupboard, j.cupboard.wrong("open", "")
+	}
+}
+
+func (s *cupboard) Begin() { s.did("Begin") }
+func (s *cupboard) End()   { s.did("End") }
+func (s *cupboard) Close() error {
+	s.did("Close")
+	return nil
+}
+
+// jars returns a cupboard, and options with the kind jar, and deaf, which can't be looked
+// at.
+func jars(t *testing.T, labels map[string]string) (*cupboard, mgmt.Options) {
+	t.Helper()
+	s := &cupboard{jars: labels, events: make(chan struct{})}
+	if labels == nil {
+		s.jars = map[string]string{}
+	}
+	reg := engine.NewRegistry()
+	for name, make := range map[string]func() engine.Res{
+		"jar":  func() engine.Res { return &jar{cupboard: s} },
+		"deaf": func() engine.Res { return &deaf{} },
+	} {
+		if err := reg.Register(name, make); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, mgmt.Options{Registry: reg}
+}
+
+type deaf struct{ traits.Base }
+
+func (*deaf) Default() engine.Res                            { return &deaf{} }
+func (*deaf) Validate() error                                { return nil }
+func (*deaf) Init(*engine.Init) error                        { return nil }
+func (*deaf) Cleanup() error                                 { return nil }
+func (*deaf) Watch(context.Context) error                    { return nil }
+func (*deaf) CheckApply(context.Context, bool) (bool, error) { return true, nil }
+func (*deaf) Cmp(engine.Res) error                           { return nil }
+
+func looker(t *testing.T, o mgmt.Options) *mgmt.Looker {
+	t.Helper()
+	l, err := mgmt.NewLooker(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func target(kind, name string, params map[string]any) mgmt.Target {
+	v, err := schema.NodeOf(params)
+	if err != nil {
+		panic(err)
+	}
+	return mgmt.Target{Declaration: gapi.Declaration{Kind: kind, Name: name, Value: v}}
+}
+
+// seen writes what a sequence yields, one line for each.
+func seen(seq iter.Seq2[mgmt.Sight, error]) []string {
+	var list []string
+	for s, err := range seq {
+		list = append(list, sightText(s, err))
+	}
+	return list
+}
+
+func sightText(s mgmt.Sight, err error) string {
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	text := s.Kind + " " + s.Name
+	if s.Absent {
+		text += " absent"
+	}
+	for _, a := range s.Attrs {
+		text += fmt.Sprintf(" %s=%v", a.Key, a.Value)
+	}
+	return text
+}
+
+func same(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: %s", what, diff)
+	}
+}
+
+// TestLookRead: things are read one after the other in one transaction, each is
+// initialised and cleaned up, and what they share is opened once.
+func TestLookRead(t *testing.T) {
+	s, o := jars(t, map[string]string{"a": "plum", "b": "fig"})
+	l, err := mgmt.NewLooker(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := seen(l.Read(t.Context(), target("JAR", "a", nil), target("jar", "none", nil), target("jar", "b", map[string]any{"size": 5})))
+	same(t, "seen", got, []string{"jar a label=plum size=1 weight=4", "jar none absent", "jar b label=fig size=5 weight=3"})
+	same(t, "again", seen(l.Read(t.Context(), target("jar", "a", nil))), []string{"jar a label=plum size=1 weight=4"})
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	same(t, "calls", s.calls, strings.Fields("open Init Begin Read Cleanup Init Read Cleanup Init Read Cleanup End Init Begin Read Cleanup End Close"))
+}
+
+// TestLookReadFails: what is wrong with one thing is told and the next one is looked
+// at; a panic is an error, and whatever was initialised is cleaned up.
+func TestLookReadFails(t *testing.T) {
+	s, o := jars(t, map[string]string{"a": "plum"})
+	s.fault = func(method, name string) error {
+		switch name {
+		case "bad " + method:
+			return errors.New("broken")
+		case "mad " + method:
+			panic("boo")
+		}
+		return nil
+	}
+	l := looker(t, o)
+	for _, c := range []struct {
+		target mgmt.Target
+		want   string
+		usage  bool
+	}{
+		{target("jar", "bad Validate", nil), "jar[bad Validate]: broken", true},
+		{target("jar", "mad Validate", nil), "jar[mad Validate]: Validate panicked: boo", true},
+		{target("jar", "a/b", nil), "jar[a/b]: a jar has no slash in its name", true},
+		{target("jar", "a", map[string]any{"size": "many", "lable": 1}), `unknown key "lable" (did you mean "label"?)`, true},
+		{target("jar", "bad Init", nil), "broken", false},
+		{target("jar", "mad Init", nil), "Init panicked: boo", false},
+		{target("jar", "bad Read", nil), "jar[bad Read]: broken", false},
+		{target("jar", "mad Read", nil), "jar[mad Read]: Read panicked: boo", false},
+		{target("jar", "bad Cleanup", nil), "broken", false},
+		{target("jra", "a", nil), `unknown resource kind "jra" (did you mean "jar"?)`, false},
+	} {
+		s.calls = nil
+		got := seen(l.Read(t.Context(), c.target, target("jar", "a", nil)))
+		if len(got) != 2 || !strings.HasPrefix(got[0], "error: "+c.want) || got[1] != "jar a label=plum size=1 weight=4" {
+			t.Errorf("%q, want %s", got, c.want)
+		}
+		if n := count(s.calls, "Init") - count(s.calls, "Cleanup"); n != 0 {
+			t.Errorf("%s: %q", c.want, s.calls)
+		}
+		for _, err := range l.Read(t.Context(), c.target) {
+			if _, ok := errors.AsType[schema.Diagnostics](err); ok != c.usage {
+				t.Errorf("%v is a %T", err, err)
+			}
+		}
+	}
+	for _, err := range l.Read(t.Context(), target("deaf", "x", nil)) {
+		if !errors.Is(err, mgmt.ErrBlind) {
+			t.Error(err)
+		}
+	}
+	for _, err := range l.List(t.Context(), "deaf") {
+		if !errors.Is(err, mgmt.ErrBlind) {
+			t.Error(err)
+		}
+	}
+}
+
+func count(list []string, s string) (n int) {
+	for _, e := range list {
+		if e == s {
+			n++
+		}
+	}
+	return n
+}
+
+// TestLookReadEnds: the end of the context ends a look, and nothing more is yielded.
+func TestLookReadEnds(t *testing.T) {
+	s, o := jars(t, map[string]string{"a": "plum"})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s.hold = func(ctx context.Context, _ string) {
+		cancel()
+		<-ctx.Done()
+	}
+	same(t, "seen", seen(looker(t, o).Read(ctx, target("jar", "a", nil), target("jar", "b", nil))), nil)
+	same(t, "calls", s.calls, strings.Fields("open Init Begin Read Cleanup End"))
+}
+
+// TestLookList: what is found is yielded at once, and the search ends when nobody
+// wants more.
+func TestLookList(t *testing.T) {
+	many := map[string]string{}
+	for i := range 10_000 {
+		many[fmt.Sprintf("%05d", i)] = "x"
+	}
+	s, o := jars(t, many)
+	l := looker(t, o)
+	n := 0
+	for sight, err := range l.List(t.Context(), "jar") {
+		if err != nil || sight.Name != fmt.Sprintf("%05d", n) || s.looked != n+1 {
+			t.Fatalf("%s, %v after %d, of %d that were found", sight.Name, err, n, s.looked)
+		}
+		n++
+	}
+	if n != len(many) {
+		t.Errorf("%d", n)
+	}
+	same(t, "calls", s.calls, strings.Fields("open Init Begin listed Cleanup End"))
+	for range l.List(t.Context(), "jar") {
+		break
+	}
+	same(t, "calls", s.calls[6:], strings.Fields("Init Begin listed Cleanup End"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n = 0
+	for range l.List(ctx, "jar") {
+		n++
+		cancel()
+	}
+	if n != 1 {
+		t.Errorf("%d were listed after the end", n)
+	}
+}
+
+// TestLookListFails: an error about one thing does not hide the others; a panic ends
+// the search; what the caller does wrong is his own.
+func TestLookListFails(t *testing.T) {
+	s, o := jars(t, map[string]string{"a": "1", "b": "2", "c": "3"})
+	l := looker(t, o)
+	s.fault = func(method, name string) error {
+		if method == "List" && name == "b" {
+			return errors.New("broken")
+		}
+		return nil
+	}
+	same(t, "error", seen(l.List(t.Context(), "jar")), []string{"jar a label=1 size=1 weight=1", "error: broken", "jar c label=3 size=1 weight=1"})
+	s.fault = func(method, name string) error {
+		if method == "List" && name == "b" {
+			panic("boo")
+		}
+		return nil
+	}
+	same(t, "panic", seen(l.List(t.Context(), "jar")), []string{"jar a label=1 size=1 weight=1", "error: List panicked: boo"})
+	s.fault = nil
+	func() {
+		defer func() {
+			if p := recover(); p != "mine" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		for range l.List(t.Context(), "jar") {
+			panic("mine")
+		}
+	}()
+}
+
+// TestLookHidden: secrets are not among what is shown, by their type or because they
+// were given as such.
+func TestLookHidden(t *testing.T) {
+	_, o := jars(t, map[string]string{"a": "canary"})
+	tg := target("jar", "a", nil)
+	tg.Secret = []string{"label"}
+	for s, err := range looker(t, o).Read(t.Context(), tg) {
+		if err != nil || !s.Attrs[0].Hidden || s.Attrs[0].Value != nil {
+			t.Errorf("%+v, %v", s.Attrs, err)
+		}
+	}
+}
+
+// TestLookVarDir: without a state folder there is a temporary one, with one nothing is
+// made in it.
+func TestLookVarDir(t *testing.T) {
+	s, o := jars(t, map[string]string{"a": "plum"})
+	var dirs []string
+	s.fault = func(string, string) error { return nil }
+	reg, err := o.Registry.With("dir", func() engine.Res { return &dirJar{jar: jar{cupboard: s}, dirs: &dirs} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Registry = reg
+	for _, state := range []string{"", t.TempDir()} {
+		o.StateDir = state
+		l, err := mgmt.NewLooker(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen(l.Read(t.Context(), target("dir", "a", nil)))
+		if _, err := os.Stat(dirs[0]); (err == nil) != (state == "") || !strings.HasSuffix(dirs[0], "/vars/dir/a/sub") {
+			t.Errorf("%q: %v", dirs, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(dirs[0]); err == nil {
+			t.Error("it is still there")
+		}
+		dirs = nil
+	}
+}
+
+type dirJar struct {
+	jar
+	dirs *[]string
+}
+
+func (d *dirJar) Default() engine.Res { return &dirJar{jar: jar{cupboard: d.cupboard}, dirs: d.dirs} }
+func (d *dirJar) Read(context.Context) (engine.Res, error) {
+	dir, err := d.init.VarDir("sub")
+	*d.dirs = append(*d.dirs, dir)
+	return nil, err
+}
+
+// TestFollow: a thing is yielded once, and again when it is another one.
+func TestFollow(t *testing.T) {
+	s, o := jars(t, map[string]string{"a": "plum"})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var got []string
+	s.fault = func(method, name string) error {
+		if label, _ := s.at(name); method == "Read" && label == "bad" {
+			return errors.New("broken")
+		}
+		return nil
+	}
+	steps := []string{"fig", "bad", "fig", ""}
+	for sight, err := range looker(t, o).Follow(ctx, target("jar", "a", nil)) {
+		got = append(got, sightText(sight, err))
+		if len(steps) == 0 {
+			cancel()
+			continue
+		}
+		s.events <- struct{}{} // nothing has changed: nothing is yielded
+		s.put("a", steps[0])
+		steps = steps[1:]
+		s.events <- struct{}{}
+	}
+	same(t, "seen", got, []string{
+		"jar a label=plum size=1 weight=4", "jar a label=fig size=1 weight=3", "error: jar[a]: broken", "jar a label=fig size=1 weight=3", "jar a absent",
+	})
+	if n := count(s.calls, "Begin") - count(s.calls, "End"); n != 0 || s.calls[len(s.calls)-1] != "Cleanup" {
+		t.Errorf("%q", s.calls)
+	}
+}
+
+// TestFollowEnds: with the Watch, or when nobody wants more.
+func TestFollowEnds(t *testing.T) {
+	s, o := jars(t, map[string]string{"a": "plum"})
+	l := looker(t, o)
+	for want, fault := range map[string]func() error{
+		"error: jar[a]: its Watch has ended: broken":              func() error { return errors.New("broken") },
+		"error: jar[a]: its Watch has ended: Watch panicked: boo": func() error { panic("boo") },
+	} {
+		s.fault = func(method, _ string) error {
+			if method == "Watch" {
+				return fault()
+			}
+			return nil
+		}
+		var got []string
+		for sight, err := range l.Follow(t.Context(), target("jar", "a", nil)) {
+			if got = append(got, sightText(sight, err)); err == nil {
+				s.events <- struct{}{}
+			}
+		}
+		same(t, want, got, []string{"jar a label=plum size=1 weight=4", want})
+	}
+	s.fault = nil
+	for range l.Follow(t.Context(), target("jar", "a", nil)) {
+		break
+	}
+	if got := seen(l.Follow(t.Context(), target("jar", "a/b", nil))); len(got) != 1 || !strings.HasPrefix(got[0], "error: ") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestSet: what it says is what has become of the things.
+func TestSet(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  []mgmt.Target
+		noop mgmt.Noop
+		code int
+		then map[string]string
+	}{
+		{"changed", []mgmt.Target{target("jar", "a", map[string]any{"label": "fig"})}, mgmt.NoopOff, 2, map[string]string{"a": "fig"}},
+		{"in sync", []mgmt.Target{target("jar", "a", map[string]any{"label": "plum"})}, mgmt.NoopOff, 0, map[string]string{"a": "plum"}},
+		{"noop", []mgmt.Target{target("jar", "a", map[string]any{"label": "fig"})}, mgmt.NoopAll, 2, map[string]string{"a": "plum"}},
+		{"failed", []mgmt.Target{target("jar", "bad", map[string]any{"label": "x"})}, mgmt.NoopOff, 4, map[string]string{"a": "plum"}},
+		{"both", []mgmt.Target{target("jar", "bad", map[string]any{"label": "x"}), target("jar", "b", map[string]any{"label": "y"})}, mgmt.NoopOff, 6, map[string]string{"a": "plum", "b": "y"}},
+	} {
+		s, o := jars(t, map[string]string{"a": "plum"})
+		s.fault = func(method, name string) error {
+			if method == "CheckApply" && name == "bad" {
+				return errors.New("broken")
+			}
+			return nil
+		}
+		o.Noop = c.noop
+		e, err := mgmt.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := e.Set(t.Context(), c.set...)
+		if err != nil || out.ExitCode() != c.code {
+			t.Errorf("%s: %+v, %v", c.name, out, err)
+		}
+		if diff := cmp.Diff(c.then, s.jars); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		if _, err := e.Set(t.Context()); !errors.Is(err, mgmt.ErrUsed) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSetRefuses what is wrong, all of it and before anything is altered.
+func TestSetRefuses(t *testing.T) {
+	s, o := jars(t, nil)
+	e, err := mgmt.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.Set(t.Context(), target("jar", "a", map[string]any{"label": "x", "weight": 1}), target("jar", "b", nil), target("jar", "c", map[string]any{"label": "fine"}))
+	ds, ok := errors.AsType[schema.Diagnostics](err)
+	if !ok || len(ds) != 2 || len(s.jars) != 0 {
+		t.Errorf("%v, %v", err, s.jars)
+	}
+}
+
+// TestSetHides: what was given as a secret is in no change, though its type is plain.
+func TestSetHides(t *testing.T) {
+	_, o := jars(t, nil)
+	var said []string
+	o.Observer.Ran = func(r mgmt.Run) { said = append(said, fmt.Sprint(r.Changes)) }
+	e, err := mgmt.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tg := target("jar", "a", map[string]any{"label": "canary12"})
+	tg.Secret = []string{"label"}
+	if out, err := e.Set(t.Context(), tg); err != nil || !out.Changed {
+		t.Error(out, err)
+	}
+	if text := strings.Join(said, "\n"); strings.Contains(text, "canary") || !strings.Contains(text, "label") {
+		t.Error(text)
+	}
+}
+
+// TestSetEnds: a signal in between is an error.
+func TestSetEnds(t *testing.T) {
+	s, o := jars(t, nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	why := errors.New("enough")
+	s.fault = func(method, _ string) error {
+		if method == "CheckApply" {
+			cancel(why)
+			return errors.New("broken")
+		}
+		return nil
+	}
+	e, err := mgmt.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Set(ctx, target("jar", "a", map[string]any{"label": "x"})); !errors.Is(err, why) {
+		t.Error(err)
+	}
+}
