@@ -240,3 +240,208 @@ func TestTypeUnavailable(t *testing.T) {
 	}
 	wantCalls(t, s, "get all")
 }
+
+// stage runs a graph as a daemon, and tells when it has converged.
+type stage struct {
+	t     *testing.T
+	e     *mgmt.Engine
+	convs chan bool
+	mu    sync.Mutex
+	runs  []mgmt.Run
+}
+
+func daemon(t *testing.T, graph string, o mgmt.Options) *stage {
+	t.Helper()
+	st := &stage{t: t, convs: make(chan bool, 1000)}
+	o.Observer.Converged = func(yes bool, _ mgmt.Counts) { st.convs <- yes }
+	o.Observer.Ran = func(r mgmt.Run) {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		st.runs = append(st.runs, r)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	e, f := from(t, graph, o)
+	st.e = e
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx, f) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
+// settled waits until the graph has converged, once more if it has before.
+func (st *stage) settled() {
+	st.t.Helper()
+	for {
+		select {
+		case yes := <-st.convs:
+			if yes {
+				return
+			}
+		case <-time.After(20 * time.Second):
+			st.t.Fatal("the graph does not converge")
+		}
+	}
+}
+
+// ran returns how often CheckApply ran since the last call.
+func (st *stage) ran() int {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	n := len(st.runs)
+	st.runs = nil
+	return n
+}
+
+// forget forgets what the provider was asked.
+func (s *shelf) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = nil
+}
+
+// TestTypeWatched: a change from the outside is seen with one Get, wakes the resource
+// that it concerns and no other, and is repaired; one that concerns nobody wakes
+// nobody.
+func TestTypeWatched(t *testing.T) {
+	s := newShelf("x", "y", "other")
+	reg := withRec(t, rec(provider.SimpleGetFilter), func() provider.Provider { return alert{clerk{s}} })
+	st := daemon(t, "resources: {rec: [{name: x, a: '1'}, {name: y, a: '1'}]}", mgmt.Options{Registry: reg})
+	st.settled()
+	s.forget()
+	st.ran()
+
+	s.put("x", "2")
+	s.news <- []provider.Name{provider.NameOf("x")}
+	st.settled()
+	wantCalls(t, s, "get [x]", "set [x] noop=false", "get [x]")
+	if n := st.ran(); n != 1 {
+		t.Errorf("%d runs", n)
+	}
+
+	s.forget()
+	s.put("other", "2")
+	s.news <- []provider.Name{provider.NameOf("other")}
+	s.put("y", "3")
+	s.news <- nil
+	st.settled()
+	if n := st.ran(); n != 1 {
+		t.Errorf("%d runs, %v", n, s.log())
+	}
+	if s.get("y")["a"] != "1" {
+		t.Error("it was not repaired")
+	}
+}
+
+// TestTypeInitOnly: a change of what can be set at creation only is a failure that
+// names it, and Set is not called.
+func TestTypeInitOnly(t *testing.T) {
+	s := newShelf("x")
+	s.things["x"]["uid"] = int64(1)
+	reg := withRec(t, rec(0), func() provider.Provider { return clerk{s} })
+	var failed error
+	o := mgmt.Options{Registry: reg}
+	o.Observer.Ran = func(r mgmt.Run) { failed = errors.Join(failed, r.Err) }
+	rep, err := converge(t, "resources: {rec: [{name: x, uid: 2, a: '5'}, {name: z, uid: 3}]}", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.ExitCode() != 4 || failed == nil || !strings.Contains(failed.Error(), "uid can be set only when it is created: it is 1 and should be 2") {
+		t.Errorf("code %d, %v", rep.ExitCode(), failed)
+	}
+	if s.get("x")["a"] != "1" || s.get("z")["uid"] != int64(3) {
+		t.Errorf("%v", s.things)
+	}
+}
+
+// TestTypeRefused: what is wrong in a graph is refused with its position.
+func TestTypeRefused(t *testing.T) {
+	reg := withRec(t, rec(0), func() provider.Provider { return clerk{newShelf()} })
+	_, err := converge(t, `resources:
+  rec:
+  - {name: x, sum: abc}
+  - {name: y, n: five}
+  - {name: z, ensure: gone}
+  - {name: w, bogus: 1}
+  - {name: v}
+  - {name: v2}
+`, mgmt.Options{Registry: reg})
+	for _, want := range []string{"stdin:3:", "sum", "stdin:4:", "n must be", "stdin:5:", "ensure must be", "stdin:6:", `unknown key "bogus"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+}
+
+// fussy is a clerk with the optional methods.
+type fussy struct{ clerk }
+
+func (f fussy) Canonicalize(_ context.Context, _ *provider.Runtime, recs []provider.Record) ([]provider.Record, error) {
+	for _, r := range recs {
+		r["name"] = strings.ToUpper(r["name"].(string))
+		if r["a"] == "panic" {
+			panic("ouch")
+		}
+	}
+	return recs, nil
+}
+
+func (f fussy) Refresh(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
+	for _, ch := range changes {
+		rt.Log.Notice("refreshed", provider.Of(ch.Title))
+	}
+	return f.note("refresh %d", len(changes))
+}
+
+// TestTypeFussy: names are compared in canonical form, a panic fails its own resource,
+// a notification refreshes, and noop is asked of the handler.
+func TestTypeFussy(t *testing.T) {
+	s := newShelf("X")
+	reg := withRec(t, rec(provider.Canonicalize|provider.Refreshable|provider.NoopHandler), func() provider.Provider { return fussy{clerk{s}} })
+	rep, err := converge(t, `resources:
+  rec:
+  - {name: x, a: "1"}
+  - {name: y, a: panic}
+  - {name: n, a: "1", meta: {noop: true}}
+  print:
+  - {name: p, msg: hello, notify: ["rec[x]"]}
+`, mgmt.Options{Registry: reg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.ExitCode() != 6 {
+		t.Errorf("code %d", rep.ExitCode())
+	}
+	if s.get("N") != nil {
+		t.Error("it was set though it is noop")
+	}
+	calls := strings.Join(s.log(), "\n")
+	for _, want := range []string{"get all", "set [n] noop=true"} {
+		if !strings.Contains(calls, want) {
+			t.Errorf("%q is not in\n%s", want, calls)
+		}
+	}
+	if strings.Contains(calls, "noop=false") {
+		t.Error(calls)
+	}
+}
+
+// TestTypeRefreshed: a resource that is notified, and as it should be, is refreshed.
+func TestTypeRefreshed(t *testing.T) {
+	s := newShelf("X")
+	reg := withRec(t, rec(provider.Canonicalize|provider.Refreshable), func() provider.Provider { return fussy{clerk{s}} })
+	rep, err := converge(t, `resources:
+  rec: [{name: x, a: "1"}]
+  test: [{name: t, differs: 1, notify: ["rec[x]"]}]
+`, mgmt.Options{Registry: reg})
+	if err != nil || rep.ExitCode() != 0 {
+		t.Fatal(err, rep.ExitCode())
+	}
+	if calls := s.log(); !slices.Contains(calls, "refresh 1") {
+		t.Error(calls)
+	}
+}

@@ -283,6 +283,31 @@ func TestSharedLivesOncePerKey(t *testing.T) {
 	})
 }
 
+// TestSharedWaitsForWhatStarts: End is not called between one vertex and another that
+// was not heard of yet.
+func TestSharedWaitsForWhatStarts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{})
+		com := &commons{w: w}
+		a, b := &sharing{fake: fake{w: w}, key: "k", value: com}, &sharing{fake: fake{w: w}, key: "k", value: com}
+		b.watch = func(ctx context.Context, f *fake) error {
+			time.Sleep(time.Second)
+			f.init.Running()
+			<-ctx.Done()
+			return nil
+		}
+		rg.swap(newDecl(t).add("a", a).add("b", b))
+		rg.rest()
+		synctest.Wait()
+		rg.close()
+		log := slices.DeleteFunc(w.order(), func(s string) bool { return s != "begin" && s != "end" })
+		if want := []string{"begin", "end"}; !slices.Equal(log, want) {
+			t.Errorf("%v, want %v", log, want)
+		}
+	})
+}
+
 func TestSharedThatCannotBeOpened(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()

@@ -16,7 +16,7 @@ type shared struct {
 	val    engine.Shared
 	refs   int // vertices; guarded by Reactor.shareMu; with 0 it is being closed
 	closed chan struct{}
-	due    atomic.Int64 // vertices that are dirty or running
+	due    atomic.Int64 // vertices that are starting, dirty or running
 
 	lock  chan struct{} // of capacity 1; full while Begin or End runs
 	begun atomic.Bool   // changed under lock

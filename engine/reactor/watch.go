@@ -41,6 +41,7 @@ func (r *Reactor) startWatch(v *vertex) {
 	ctx := newWatchContext(r.ctx)
 	r.active++
 	r.m.Unready(v.slot)
+	r.setDue(v, true) // what was never heard of is not clean
 	v.watching, v.watchCtx, v.watchState = true, ctx, watchStarting
 	v.heard.Store(false)
 	v.startBy = r.now() + int64(r.opt.StartTimeout)
