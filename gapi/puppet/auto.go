@@ -1,0 +1,282 @@
+package puppet
+
+import (
+	"container/heap"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// auto is a rule of automatic relations: what a parameter names comes first, if it
+// is in the catalog. Those that our kinds ask for by themselves, known to the
+// engine, count only for the order of the manifest.
+type auto struct {
+	typ, attr string
+	target    string                // the type of what comes first
+	names     func(string) []string // the titles in a text; nil for the text itself
+	engine    bool
+}
+
+// autos are the rules of Puppet's types.
+var autos = []auto{
+	{typ: "file", attr: "path", target: "file", names: parents, engine: true},
+	{typ: "file", attr: "owner", target: "user", engine: true},
+	{typ: "file", attr: "group", target: "group", engine: true},
+	{typ: "file", attr: "target", target: "file"},
+	{typ: "exec", attr: "cwd", target: "file"},
+	{typ: "exec", attr: "command", target: "file", names: programs},
+	{typ: "exec", attr: "onlyif", target: "file", names: programs},
+	{typ: "exec", attr: "unless", target: "file", names: programs},
+	{typ: "exec", attr: "user", target: "user", engine: true},
+	{typ: "package", attr: "source", target: "file"},
+	{typ: "package", attr: "adminfile", target: "file"},
+	{typ: "package", attr: "responsefile", target: "file"},
+	{typ: "user", attr: "gid", target: "group"},
+	{typ: "user", attr: "groups", target: "group"},
+	{typ: "cron", attr: "user", target: "user"},
+	{typ: "ssh_authorized_key", attr: "user", target: "user"},
+}
+
+// parents returns the folders above a path, the nearest first.
+func parents(p string) (list []string) {
+	for p = path.Clean(p); path.IsAbs(p) && p != "/"; list = append(list, p) {
+		p = path.Dir(p)
+	}
+	return list
+}
+
+// program finds a program at the beginning of a line that is named by its path.
+var program = regexp.MustCompile(`(?m)^(?:(/\S+)|"(/[^"]+)")`)
+
+func programs(command string) (list []string) {
+	for _, m := range program.FindAllStringSubmatch(command, -1) {
+		list = append(list, m[1]+m[2])
+	}
+	return list
+}
+
+// automatic returns the relations that the rules give, the first one that is there
+// for each text.
+func (rs *relations) automatic() (soft []relation, known []relation) {
+	rules := map[string][]auto{}
+	for _, a := range autos {
+		rules[a.typ] = append(rules[a.typ], a)
+	}
+	for _, r := range rs.cat.resources {
+		for _, a := range rules[strings.ToLower(r.typ)] {
+			for _, first := range rs.wanted(r, a) {
+				e := relation{lastOf(first), firstOf(r), "automatic", r.at, false}
+				if a.engine {
+					known = append(known, e)
+				} else {
+					soft = append(soft, e)
+				}
+			}
+		}
+	}
+	return soft, known
+}
+
+// wanted returns what a rule finds for a resource.
+func (rs *relations) wanted(r *resource, a auto) (list []*resource) {
+	for _, text := range r.texts(a.attr) {
+		names := []string{text}
+		if a.names != nil {
+			names = a.names(text)
+		}
+		for _, name := range names {
+			first := rs.by[identOf(a.target, name)]
+			if first != nil && first != r {
+				list = append(list, first)
+				break
+			}
+		}
+	}
+	return list
+}
+
+// texts returns the texts of a parameter. The title stands for a path or a command
+// that is not given.
+func (r *resource) texts(attr string) (list []string) {
+	p := r.param(attr)
+	switch {
+	case p != nil && p.secret:
+		return nil
+	case p != nil:
+		for _, n := range asList(p.value) {
+			list = append(list, n.Text)
+		}
+		return list
+	case attr == "path" || attr == "command":
+		return []string{r.title}
+	default:
+		return nil
+	}
+}
+
+// maxSearched bounds what looking for cycles through automatic relations costs, in
+// edges followed. Relations beyond it are left out.
+const maxSearched = 1 << 24
+
+// order is the graph of a catalog by number.
+type order struct {
+	number map[vertex]int32
+	list   []vertex
+	out    [][]int32
+	budget int
+}
+
+func newOrder(edges []relation) *order {
+	o := &order{number: map[vertex]int32{}, budget: maxSearched}
+	for _, e := range edges {
+		o.add(e)
+	}
+	return o
+}
+
+func (o *order) of(v vertex) int32 {
+	n, ok := o.number[v]
+	if !ok {
+		n = int32(len(o.list))
+		o.number[v] = n
+		o.list = append(o.list, v)
+		o.out = append(o.out, nil)
+	}
+	return n
+}
+
+func (o *order) add(e relation) {
+	from, to := o.of(e.from), o.of(e.to)
+	o.out[from] = append(o.out[from], to)
+}
+
+// join adds the relations that close no cycle, and returns them.
+func (o *order) join(soft []relation) []relation {
+	if all := o.with(soft); all.sorted() != nil {
+		*o = *all
+		return soft
+	}
+	var kept []relation
+	for _, e := range soft {
+		if !o.leads(o.of(e.to), o.of(e.from)) {
+			o.add(e)
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// with returns a copy with more relations.
+func (o *order) with(more []relation) *order {
+	c := &order{number: make(map[vertex]int32, len(o.number)), list: slices.Clone(o.list), budget: o.budget}
+	for v, n := range o.number {
+		c.number[v] = n
+	}
+	for _, row := range o.out {
+		c.out = append(c.out, slices.Clone(row))
+	}
+	for _, e := range more {
+		c.add(e)
+	}
+	return c
+}
+
+// leads reports whether there is a path, or may be one: the budget is spent.
+func (o *order) leads(from, to int32) bool {
+	seen := map[int32]bool{from: true}
+	todo := []int32{from}
+	for len(todo) > 0 {
+		v := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if v == to {
+			return true
+		}
+		for _, next := range o.out[v] {
+			if o.budget--; o.budget < 0 {
+				return true
+			}
+			if !seen[next] {
+				seen[next] = true
+				todo = append(todo, next)
+			}
+		}
+	}
+	return false
+}
+
+// sorted returns the vertices in an order that fits all edges, and else that of the
+// catalog; nil if there is a cycle.
+func (o *order) sorted() []vertex {
+	before := make([]int, len(o.list))
+	for _, row := range o.out {
+		for _, to := range row {
+			before[to]++
+		}
+	}
+	ready := &queue{list: o.list}
+	for v, n := range before {
+		if n == 0 {
+			heap.Push(ready, int32(v))
+		}
+	}
+	sorted := make([]vertex, 0, len(o.list))
+	for ready.Len() > 0 {
+		v := heap.Pop(ready).(int32)
+		sorted = append(sorted, o.list[v])
+		for _, to := range o.out[v] {
+			if before[to]--; before[to] == 0 {
+				heap.Push(ready, to)
+			}
+		}
+	}
+	if len(sorted) < len(o.list) {
+		return nil
+	}
+	return sorted
+}
+
+// queue gives the vertex that stands first in the catalog.
+type queue struct {
+	list  []vertex
+	ready []int32
+}
+
+func (q *queue) Len() int      { return len(q.ready) }
+func (q *queue) Swap(i, j int) { q.ready[i], q.ready[j] = q.ready[j], q.ready[i] }
+func (q *queue) Less(i, j int) bool {
+	a, b := q.list[q.ready[i]], q.list[q.ready[j]]
+	if a.res.index != b.res.index {
+		return a.res.index < b.res.index
+	}
+	return a.side < b.side
+}
+func (q *queue) Push(x any) { q.ready = append(q.ready, x.(int32)) }
+func (q *queue) Pop() any {
+	last := q.ready[len(q.ready)-1]
+	q.ready = q.ready[:len(q.ready)-1]
+	return last
+}
+
+// inManifestOrder returns relations that put all resources into one row: the order
+// of the catalog, as far as the other relations allow.
+func (rs *relations) inManifestOrder(o *order, known []relation) []relation {
+	o.join(known)
+	for _, r := range rs.cat.resources {
+		if !r.container {
+			o.of(vertex{res: r})
+		}
+	}
+	var chain []relation
+	var last *resource
+	for _, v := range o.sorted() {
+		if v.side != itself {
+			continue
+		}
+		if last != nil {
+			chain = append(chain, relation{vertex{res: last}, v, "manifest order", v.res.at, false})
+		}
+		last = v.res
+	}
+	return chain
+}

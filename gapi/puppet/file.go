@@ -1,0 +1,258 @@
+package puppet
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+const noBelow = "mgmt has no such limit on what is below a folder"
+
+var fileType = &kindType{
+	name: "file", kind: "file", how: convert,
+	note: "a file without ensure, content and source has to be there, and be no folder",
+	attributes: append([]attribute{
+		{name: "path", how: convert, note: "one slash at the end with `ensure => directory`, none without"},
+		{name: "ensure", how: convert, to: "state, symlink", note: "`present` and `file`: state exists; `directory`: and a slash at the end of the path; `link`: symlink; `absent`; any other text is what a link points to"},
+		{name: "content", how: convert, to: "content", note: "the same; a checksum in the place of a content is refused"},
+		{name: "source", how: convert, to: "source", note: "a path or `file:///path` of this machine; `puppet:` and `http:` are refused. Of a folder it is copied with recurse only"},
+		{name: "target", how: convert, to: "source", note: "what a link points to"},
+		{name: "owner", how: same},
+		{name: "group", how: same},
+		{name: "mode", how: convert, to: "mode", note: "an octal one of a folder gets x where it has r"},
+		{name: "recurse", how: convert, to: "recurse", note: "with source or purge; without them owner, group and mode would be for everything below, which is refused"},
+		{name: "purge", how: convert, to: "purge", note: "needs force, since it removes folders too"},
+		{name: "force", how: convert, to: "force", do: boolTo("force")},
+		{name: "replace", how: refused, whole: true, note: "mgmt does not make a file and leave it alone then", do: onlyOf("mgmt does not make a file and leave it alone then", "true", "yes")},
+		{name: "recurselimit", how: refused, whole: true, note: noBelow},
+		{name: "max_files", how: refused, note: noBelow},
+		{name: "ignore", how: refused, whole: true, note: noBelow},
+		{name: "sourceselect", how: refused, note: "mgmt has one source", do: only("mgmt has one source", "first")},
+		{name: "links", how: ignored, note: "a link in the place of a file is followed; with force it is replaced"},
+		{name: "backup", how: refused, note: "mgmt keeps no copies; false is fine", do: only("mgmt keeps no copies of what it replaces", "false")},
+		{name: "checksum", how: ignored, note: "contents are compared"},
+		{name: "checksum_value", how: refused, note: "contents are compared with contents"},
+		{name: "source_permissions", how: refused, note: "a file gets no permissions from its source; ignore is fine", do: only("a file gets no permissions from its source", "ignore")},
+		{name: "validate_cmd", how: refused, whole: true, note: "mgmt does not ask a command before it puts a file in its place"},
+		{name: "validate_replacement", how: ignored, note: "it belongs to validate_cmd"},
+		{name: "show_diff", how: convert, note: "false makes the content a secret"},
+		{name: "selinux_ignore_defaults", how: ignored, note: "labels are left alone"},
+		{name: "staging_location", how: ignored, note: "a file is written beside its place"},
+		{name: "provider", how: ignored, note: "there is one"},
+	}, append(refusals("mgmt does not set labels of SELinux", "seluser", "selrole", "seltype", "selrange"),
+		refusals("it can only be read", "ctime", "mtime", "type")...)...),
+	finish: finishFile,
+}
+
+// file is what the parameters of a file say together.
+type file struct {
+	*translation
+	path   string
+	ensure string // present, directory, link, absent; empty when nothing says it
+	target *param
+}
+
+func finishFile(t *translation) {
+	f := &file{translation: t, path: t.title, target: t.param("target")}
+	if p := t.param("path"); p != nil {
+		if p.secret {
+			t.bad(p, "a path can't be a secret")
+			return
+		}
+		f.path, _ = t.scalar(p)
+	}
+	f.path = identOf("file", f.path).title
+	if !path.IsAbs(f.path) {
+		t.found.Add(t.finding(schema.Error, "path", "it must be absolute, not "+quote(f.path)))
+		t.out = true
+		return
+	}
+	f.readEnsure()
+	switch f.ensure {
+	case "absent":
+		f.put("state", textNode(f.at, "absent"))
+	case "directory":
+		f.directory()
+	case "link":
+		f.link()
+	default:
+		f.plain()
+	}
+	if f.path != f.title || strings.HasSuffix(f.name, "/") {
+		f.put("path", textNode(f.at, f.path))
+	}
+}
+
+// readEnsure finds out what is wanted.
+func (f *file) readEnsure() {
+	p := f.param("ensure")
+	switch text := f.text("ensure"); {
+	case p == nil && f.target != nil:
+		f.ensure = "link"
+	case p == nil && f.param("source") != nil && f.recurses():
+		f.ensure = "directory"
+	case p == nil:
+	case p.secret || !isScalar(p.value):
+		f.bad(p, "it must be text, not %s", describe(p.value))
+	case text == "present" || text == "file" || text == "true":
+		f.ensure = "present"
+	case text == "absent" || text == "directory" || text == "link":
+		f.ensure = text
+	case text == "false":
+		f.ensure = "absent"
+	default:
+		f.ensure, f.target = "link", p
+	}
+}
+
+// recurses reports whether the resource is about what is below it.
+func (f *file) recurses() bool {
+	p := f.param("recurse")
+	if p == nil {
+		return false
+	}
+	if f.text("recurse") == "remote" {
+		return true
+	}
+	yes, _ := f.boolean(p)
+	return yes
+}
+
+// plain is a file, or of what nothing but the owner, the group or the mode is said.
+func (f *file) plain() {
+	f.mode(false)
+	f.content()
+	if src := f.source(); src != "" {
+		f.set("source", textNode(f.at, src), f.param("source"))
+	}
+	if f.ensure != "" {
+		f.put("state", textNode(f.at, "exists"))
+	}
+	if f.recurses() {
+		f.refuse("recurse", "only a folder has something below it; say ensure => directory", false)
+	}
+}
+
+// contentSum is a checksum in the place of a content.
+var contentSum = regexp.MustCompile(`^\{(md5|sha\w+|mtime|ctime)\}[0-9a-f]+$`)
+
+func (f *file) content() {
+	p := f.param("content")
+	if p == nil {
+		return
+	}
+	text, ok := f.scalar(p)
+	switch {
+	case !ok:
+	case contentSum.MatchString(text):
+		f.refuse("content", "it is the checksum of a content that is somewhere else", true)
+	default:
+		hide := *p
+		if shown := f.param("show_diff"); shown != nil {
+			yes, _ := f.boolean(shown)
+			hide.secret = hide.secret || !yes
+		}
+		f.set("content", textNode(f.at, text), &hide)
+	}
+}
+
+// source returns the path of what is copied, without a slash at its end; empty for
+// none.
+func (f *file) source() string {
+	p := f.param("source")
+	if p == nil {
+		return ""
+	}
+	list, ok := f.scalars(p)
+	switch {
+	case !ok || len(list) == 0:
+		return ""
+	case len(list) > 1:
+		f.refuse("source", "mgmt has one source and not the first of several that is there", true)
+		return ""
+	}
+	src := list[0]
+	if u, err := url.Parse(src); err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {
+		src = u.Path
+	}
+	if !path.IsAbs(src) {
+		f.refuse("source", "a source is a file of this machine, not "+quote(src), true)
+		return ""
+	}
+	return identOf("file", src).title
+}
+
+func (f *file) link() {
+	if f.target == nil {
+		f.found.Add(f.finding(schema.Error, "target", "a link needs a target"))
+		f.out = true
+		return
+	}
+	if to, ok := f.scalar(f.target); ok {
+		f.put("symlink", boolNode(f.at, true))
+		f.set("source", textNode(f.at, to), f.target)
+	}
+}
+
+// directory is a folder, and what is below it.
+func (f *file) directory() {
+	f.path = strings.TrimRight(f.path, "/") + "/"
+	f.mode(true)
+	f.put("state", textNode(f.at, "exists"))
+	src, purge := f.source(), f.isTrue("purge")
+	if !f.recurses() {
+		return // a source would give only its permissions
+	}
+	switch {
+	case src == "" && !purge:
+		for _, attr := range []string{"owner", "group", "mode"} {
+			if f.param(attr) != nil {
+				f.refuse("recurse", "mgmt sets "+attr+" of the folder only, not of what is below it", false)
+				return
+			}
+		}
+		return
+	case src != "" && f.param("mode") != nil:
+		f.refuse("mode", "with recurse it is for the folder only; what is copied keeps the permissions of the source", false)
+	}
+	if src != "" {
+		f.set("source", textNode(f.at, strings.TrimRight(src, "/")+"/"), f.param("source"))
+	}
+	if purge && !f.isTrue("force") {
+		f.refuse("purge", "mgmt removes folders below, too; say force => true if that is meant", false)
+		if purge = false; src == "" {
+			return
+		}
+	}
+	f.put("recurse", boolNode(f.at, true))
+	if purge {
+		f.put("purge", boolNode(f.at, true))
+	}
+}
+
+// octal is a mode of which x can be added where r is.
+var octal = regexp.MustCompile(`^[0-7]{3,4}$`)
+
+func (f *file) mode(folder bool) {
+	p := f.param("mode")
+	if p == nil {
+		return
+	}
+	if p.value.Kind != schema.NodeString {
+		f.bad(p, "it must be text such as '0644', not %s", describe(p.value))
+		return
+	}
+	mode := p.value.Text
+	if bits, err := strconv.ParseUint(mode, 8, 32); err == nil && folder && octal.MatchString(mode) {
+		bits |= bits & 0o444 >> 2
+		mode = "0" + strconv.FormatUint(bits, 8)
+		if len(mode) < 4 {
+			mode = strings.Repeat("0", 4-len(mode)) + mode
+		}
+	}
+	f.set("mode", textNode(f.at, mode), p)
+}

@@ -1,0 +1,158 @@
+package puppet
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// Ordering says in what order resources run that nothing puts into one.
+type Ordering string
+
+// The orderings.
+const (
+	None     Ordering = "none"     // in any, many at once; so does the zero value
+	Manifest Ordering = "manifest" // one after the other, as in the manifest
+)
+
+// Defaults of Options.
+const (
+	DefaultMaxBytes = 64 << 20
+	DefaultSettle   = 25 * time.Millisecond
+)
+
+// Options of a Frontend. The zero value is good.
+type Options struct {
+	// Lenient leaves out what can't be expressed, with a warning for each. What is
+	// wrong in itself is an error all the same.
+	Lenient bool
+
+	// Tags limits what runs to the resources that have one of them; none for all.
+	Tags []string
+
+	// Ordering is for manifests that rely on the order in which they are written.
+	Ordering Ordering
+
+	// MaxBytes bounds the size of a catalog; 0 for DefaultMaxBytes.
+	MaxBytes int64
+
+	// Settle is how long nothing must have happened to the file before it is read
+	// again; 0 for DefaultSettle.
+	Settle time.Duration
+}
+
+// Frontend reads the catalog at one path; see the package comment.
+type Frontend struct {
+	path string
+	opts Options
+}
+
+var _ gapi.Frontend = (*Frontend)(nil)
+
+// New returns a frontend for a file, or "-" for standard input. It does not touch
+// the path yet.
+func New(path string, o Options) *Frontend {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.Settle == 0 {
+		o.Settle = DefaultSettle
+	}
+	return &Frontend{path, o}
+}
+
+// Graphs implements gapi.Frontend, by way of gapi.Follow.
+func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
+	return gapi.Follow(ctx, env, gapi.Input{
+		Path: f.path, Settle: f.opts.Settle,
+		Read: func(ctx context.Context, again bool) gapi.Reading { return f.read(ctx, env, again) },
+	})
+}
+
+// read reads the catalog once.
+func (f *Frontend) read(ctx context.Context, env gapi.Env, again bool) gapi.Reading {
+	name, src, err := f.source(ctx, env.Stdin, again)
+	r := gapi.Reading{Missing: errors.Is(err, fs.ErrNotExist) || err == nil && len(src) == 0}
+	if abs, bad := filepath.Abs(f.path); bad == nil && f.path != "-" {
+		r.Paths = []string{abs}
+	}
+	if err != nil {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err
+		}
+		r.State = "error " + err.Error()
+		bad := schema.Diagnostics{{Pos: schema.Pos{File: name}, Message: err.Error()}}
+		r.Result = func() (*gapi.Declared, error) { return nil, bad }
+		return r
+	}
+	sum := sha256.Sum256(src)
+	r.State = "read " + string(sum[:])
+	r.Result = func() (*gapi.Declared, error) { return Read(name, src, registry(env), f.opts) }
+	return r
+}
+
+// registry returns the kinds.
+func registry(env gapi.Env) *engine.Registry {
+	if env.Registry == nil {
+		return engine.NewRegistry()
+	}
+	return env.Registry
+}
+
+// source returns what the catalog is called in messages, and its text.
+func (f *Frontend) source(ctx context.Context, stdin io.Reader, again bool) (name string, src []byte, err error) {
+	if f.path == "-" {
+		if stdin == nil {
+			stdin = strings.NewReader("")
+		}
+		if file, ok := stdin.(*os.File); ok {
+			stdin = gapi.Patient(ctx, file)
+		}
+		src, err = f.all(stdin)
+		return "stdin", src, err
+	}
+	file, err := gapi.OpenInput(f.path)
+	if err != nil {
+		return f.path, nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = errors.New("it is a folder, and a catalog is one file")
+	case info.Mode().IsRegular():
+		src, err = f.all(file)
+	case again:
+		err = errors.New("it is no file")
+	default:
+		src, err = f.all(gapi.Patient(ctx, file))
+	}
+	return f.path, src, err
+}
+
+func (f *Frontend) all(r io.Reader) ([]byte, error) {
+	src, err := io.ReadAll(io.LimitReader(r, f.opts.MaxBytes+1))
+	if err == nil && int64(len(src)) > f.opts.MaxBytes {
+		err = fmt.Errorf("too big: a catalog may have %d bytes", f.opts.MaxBytes)
+	}
+	return src, err
+}
+
+// nameOf is what a graph without a name is called.
+func nameOf(path string) string {
+	base := filepath.Base(path)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}

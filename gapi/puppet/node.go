@@ -1,0 +1,96 @@
+package puppet
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Makers of nodes.
+
+func textNode(pos schema.Pos, s string) *schema.Node {
+	return &schema.Node{Kind: schema.NodeString, Pos: pos, Text: s}
+}
+
+func boolNode(pos schema.Pos, b bool) *schema.Node {
+	return &schema.Node{Kind: schema.NodeBool, Pos: pos, Text: strconv.FormatBool(b)}
+}
+
+func intNode(pos schema.Pos, i int) *schema.Node {
+	return &schema.Node{Kind: schema.NodeInt, Pos: pos, Text: strconv.Itoa(i)}
+}
+
+func textsNode(pos schema.Pos, texts []string) *schema.Node {
+	n := &schema.Node{Kind: schema.NodeList, Pos: pos}
+	for _, s := range texts {
+		n.Items = append(n.Items, textNode(pos, s))
+	}
+	return n
+}
+
+// isScalar reports whether a node is text, a number or a boolean.
+func isScalar(n *schema.Node) bool {
+	switch n.Kind {
+	case schema.NodeString, schema.NodeInt, schema.NodeFloat, schema.NodeBool:
+		return true
+	default:
+		return false
+	}
+}
+
+// asList returns the items of a list, or a value as the only one. Nothing is
+// none, and what is nothing in a list is left out, as Puppet does.
+func asList(n *schema.Node) []*schema.Node {
+	switch n.Kind {
+	case schema.NodeNull:
+		return nil
+	case schema.NodeList:
+		var all []*schema.Node
+		for _, item := range n.Items {
+			all = append(all, asList(item)...)
+		}
+		return all
+	default:
+		return []*schema.Node{n}
+	}
+}
+
+// describe names a value in a message.
+func describe(n *schema.Node) string {
+	switch n.Kind {
+	case schema.NodeNull:
+		return "nothing"
+	case schema.NodeList:
+		return "a list"
+	case schema.NodeMap:
+		return "a hash"
+	case schema.NodeString:
+		return "the text " + quote(n.Text)
+	default:
+		return shorten(n.Text)
+	}
+}
+
+func quote(s string) string { return strconv.Quote(shorten(s)) }
+
+// shorten cuts a text for a message.
+func shorten(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}
+
+// oneOf lists words for a message.
+func oneOf(words []string) string {
+	if len(words) == 1 {
+		return words[0]
+	}
+	return fmt.Sprintf("%s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+}

@@ -1,0 +1,161 @@
+package puppet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+var presence = map[string]string{"present": "exists", "absent": "absent"}
+
+var packageType = &kindType{
+	name: "package", kind: "pkg", how: convert,
+	attributes: append([]attribute{
+		{name: "name", how: same},
+		{name: "ensure", how: convert, to: "state", note: "`present` and `installed`: installed; `latest`: newest; `absent`: uninstalled; any other text is a version", do: packageEnsure},
+		{name: "provider", how: convert, note: "the package manager of the system is found by itself; others are refused", do: onlyOf("mgmt installs packages of the system only",
+			"apt", "aptitude", "dpkg", "dnf", "yum", "rpm", "zypper", "pacman", "apk")},
+		{name: "reinstall_on_refresh", how: refused, note: "a refresh installs nothing again", do: only("a refresh installs nothing again", "false")},
+		{name: "mark", how: refused, note: "mgmt does not hold packages", do: only("mgmt does not hold packages", "none")},
+		{name: "allow_virtual", how: ignored, note: "names are those that the package manager takes"},
+		{name: "allowcdrom", how: ignored, note: "never a question is asked"},
+		{name: "configfiles", how: refused, note: "configuration files are kept", do: only("configuration files are kept", "keep")},
+	}, refusals("mgmt installs packages of the repositories of the system, without options", "source", "install_options", "uninstall_options", "responsefile",
+		"adminfile", "flavor", "package_settings", "enable_only", "install_only", "command", "instance", "status", "category", "platform", "root", "vendor", "description")...),
+}
+
+func packageEnsure(t *translation, p *param) {
+	text, ok := t.scalar(p)
+	if !ok {
+		return
+	}
+	switch text {
+	case "present", "installed", "true":
+		text = "installed"
+	case "latest":
+		text = "newest"
+	case "absent":
+		text = "uninstalled"
+	case "purged", "disabled", "held":
+		t.refuse(p.name, "mgmt has no state "+text+" of a package", true)
+		return
+	}
+	t.set("state", textNode(t.at, text), p)
+}
+
+const notInit = "mgmt asks the service manager, not scripts"
+
+var serviceType = &kindType{
+	name: "service", kind: "svc", how: convert, refreshes: true,
+	attributes: append([]attribute{
+		{name: "name", how: same},
+		{name: "ensure", how: convert, to: "state", note: "`running` or `stopped`",
+			do: wordsTo("state", map[string]string{"running": "running", "true": "running", "stopped": "stopped", "false": "stopped"})},
+		{name: "enable", how: convert, to: "startup", note: "`true`: enabled; `false`: disabled; `mask`: masked",
+			do: wordsTo("startup", map[string]string{"true": "enabled", "false": "disabled", "mask": "masked"})},
+		{name: "hasstatus", how: ignored, note: "the service manager knows"},
+		{name: "hasrestart", how: ignored, note: "the service manager restarts"},
+		{name: "path", how: ignored, note: "the service manager knows"},
+		{name: "timeout", how: ignored, note: "the service manager has its own"},
+		{name: "provider", how: convert, note: "the service manager of the system is found by itself", do: onlyOf("mgmt uses the service manager of the system",
+			"systemd", "debian", "redhat", "openrc", "gentoo", "init", "service", "runit", "base")},
+	}, refusals(notInit, "restart", "start", "stop", "status", "pattern", "binary", "control", "manifest", "flags", "logonaccount", "logonpassword")...),
+}
+
+var userType = &kindType{
+	name: "user", kind: "user", how: convert,
+	attributes: append([]attribute{
+		{name: "name", how: same},
+		{name: "ensure", how: convert, to: "state", note: "`present`: exists; `absent`", do: wordsTo("state", presence)},
+		{name: "gid", how: convert, to: "gid, group", note: "a number is gid, a name is group", do: userGID},
+		{name: "groups", how: convert, to: "groups", note: "one or a list", do: textsTo("groups")},
+		{name: "home", how: rename, to: "homedir"},
+		{name: "allowdupe", how: rename, to: "allowduplicateuid"},
+		{name: "provider", how: ignored, note: "there is one for each system"},
+		{name: "forcelocal", how: ignored, note: "users are those of this machine"},
+	}, append(sames("uid", "shell", "comment", "password", "membership", "managehome", "system", "expiry",
+		"password_min_age", "password_max_age", "password_warn_days"),
+		refusals("mgmt has nothing of it", "purge_ssh_keys", "roles", "auths", "profiles", "keys", "project", "attributes", "salt", "iterations", "loginclass",
+			"role_membership", "auth_membership", "profile_membership", "key_membership", "attribute_membership", "ia_load_module")...)...),
+}
+
+func userGID(t *translation, p *param) {
+	text, ok := t.scalar(p)
+	if !ok {
+		return
+	}
+	if strings.Trim(text, "0123456789") == "" {
+		t.set("gid", p.value, p)
+	} else {
+		t.set("group", p.value, p)
+	}
+}
+
+// textsTo returns a conversion of a text or a list of texts to a list.
+func textsTo(key string) func(*translation, *param) {
+	return func(t *translation, p *param) {
+		if list, ok := t.scalars(p); ok {
+			t.set(key, textsNode(t.at, list), p)
+		}
+	}
+}
+
+var groupType = &kindType{
+	name: "group", kind: "group", how: convert,
+	attributes: append([]attribute{
+		{name: "name", how: same},
+		{name: "ensure", how: convert, to: "state", note: "`present`: exists; `absent`", do: wordsTo("state", presence)},
+		{name: "gid", how: same},
+		{name: "members", how: convert, to: "members", note: "one or a list", do: textsTo("members")},
+		{name: "provider", how: ignored, note: "there is one for each system"},
+		{name: "forcelocal", how: ignored, note: "groups are those of this machine"},
+	}, append(sames("system", "allowdupe", "auth_membership"),
+		refusals("mgmt has nothing of it", "attributes", "attribute_membership", "ia_load_module")...)...),
+}
+
+var hostType = &kindType{
+	name: "host", kind: "host", how: convert, note: "the kind has the names of Puppet's type",
+	attributes: append([]attribute{
+		{name: "name", how: same},
+		{name: "host_aliases", how: convert, to: "host_aliases", note: "one or a list", do: textsTo("host_aliases")},
+		{name: "provider", how: ignored, note: "there is one"},
+	}, sames("ensure", "ip", "comment", "target")...),
+}
+
+var cronType = &kindType{
+	name: "cron", kind: "crontab", how: convert, note: "the kind has the names of Puppet's type",
+	attributes: append([]attribute{
+		{name: "name", how: same},
+		{name: "command", how: same},
+		{name: "provider", how: ignored, note: "there is one"},
+	}, sames("ensure", "user", "minute", "hour", "weekday", "month", "monthday", "special", "environment", "target")...),
+}
+
+var notifyType = &kindType{
+	name: "notify", kind: "msg", how: convert, silent: true,
+	note: "a message is no change: it goes out once, again when it is another one, and nothing is refreshed by it",
+	attributes: []attribute{
+		{name: "name", how: ignored, note: "it is the message where there is no other one"},
+		{name: "message", how: rename, to: "body", note: "the title if it is not given"},
+		{name: "withpath", how: ignored, note: "a message is logged with its resource"},
+	},
+	finish: finishNotify,
+}
+
+var priorities = []string{"debug", "info", "notice", "warning", "err", "alert", "emerg", "crit"}
+
+func finishNotify(t *translation) {
+	if t.param("message") == nil {
+		t.put("body", textNode(t.at, cmp.Or(t.text("name"), t.title)))
+	}
+	level := "notice"
+	if p := t.param("loglevel"); p != nil {
+		level = p.value.Text
+	}
+	if level == "verbose" {
+		level = "info"
+	}
+	if slices.Contains(priorities, level) {
+		t.put("priority", textNode(t.at, level))
+	}
+}

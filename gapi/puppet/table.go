@@ -1,0 +1,110 @@
+package puppet
+
+// how says what becomes of an attribute.
+type how string
+
+const (
+	same     how = "same"    // it has the same name and value
+	rename   how = "rename"  // another name, the same value
+	convert  how = "convert" // another form; the note says which
+	byEngine how = "engine"  // the engine does it: an edge, a metaparameter
+	ignored  how = "ignored" // nothing follows from it; the note says why
+	refused  how = "refused" // it can't be expressed; the note says why
+)
+
+// attribute is one row of the table: what becomes of one attribute of a type.
+type attribute struct {
+	name string
+	how  how
+	to   string // the key of our kind; that of the attribute for same
+	note string // the rule, or the reason
+
+	// whole says, of a refused one, that the resource would do something else
+	// without it: lenient leaves the whole resource out.
+	whole bool
+
+	// do converts the value. Those without it are converted together, by the
+	// type's finish.
+	do func(*translation, *param)
+}
+
+// kindType is one type of Puppet and the kind that it becomes.
+type kindType struct {
+	name, kind string // kind is empty for a type that is refused or nothing
+	how        how    // of the type as a whole: convert, ignored or refused
+	note       string
+	refreshes  bool // Puppet refreshes it
+	silent     bool // its changes are none here: it notifies nobody
+	attributes []attribute
+	finish     func(*translation)
+}
+
+func (t *kindType) attribute(name string) *attribute {
+	for _, list := range [][]attribute{t.attributes, metaparameters} {
+		for i := range list {
+			if list[i].name == name {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
+// names returns the names of all attributes, for suggestions.
+func (t *kindType) names() (list []string) {
+	for _, attrs := range [][]attribute{t.attributes, metaparameters} {
+		for _, a := range attrs {
+			list = append(list, a.name)
+		}
+	}
+	return list
+}
+
+// types are the types of Puppet that we know, by their order in the reference.
+var types = []*kindType{
+	fileType, execType, packageType, serviceType, userType, groupType, hostType, cronType, notifyType,
+	{name: "anchor", kind: "noop", how: convert, refreshes: true, note: "a point in the graph that refreshes pass through"},
+	{name: "schedule", how: ignored, note: "it does nothing by itself; the metaparameter schedule, which uses it, is refused"},
+	{name: "filebucket", how: ignored, note: "it does nothing by itself; mgmt keeps no copies of what it replaces"},
+	{name: "resources", how: refused, note: "mgmt does not remove what no resource manages"},
+	{name: "tidy", how: refused, note: "mgmt has no kind that removes files by their age"},
+}
+
+var typeNamed = func() map[string]*kindType {
+	m := make(map[string]*kindType, len(types))
+	for _, t := range types {
+		m[t.name] = t
+	}
+	return m
+}()
+
+// metaparameters are what every type has.
+var metaparameters = []attribute{
+	{name: "before", how: byEngine, note: "an edge from this to those"},
+	{name: "require", how: byEngine, note: "an edge from those to this"},
+	{name: "notify", how: byEngine, note: "an edge from this to those, with refresh"},
+	{name: "subscribe", how: byEngine, note: "an edge from those to this, with refresh"},
+	{name: "noop", how: byEngine, to: "meta.noop", do: (*translation).noop},
+	{name: "alias", how: byEngine, note: "another name in references"},
+	{name: "tag", how: byEngine, note: "what `--tags` selects by"},
+	{name: "stage", how: byEngine, note: "the stage contains the class"},
+	{name: "loglevel", how: ignored, note: "mgmt has one level for changes; of notify it becomes the priority"},
+	{name: "audit", how: refused, note: "mgmt does not watch single attributes; meta drift: report does it for a whole resource"},
+	{name: "schedule", how: refused, whole: true, note: "mgmt has no times at which a resource may run"},
+}
+
+// sames returns rows of attributes that have the same name.
+func sames(names ...string) (list []attribute) {
+	for _, name := range names {
+		list = append(list, attribute{name: name, how: same})
+	}
+	return list
+}
+
+// refusals returns rows of attributes that are refused for one reason.
+func refusals(note string, names ...string) (list []attribute) {
+	for _, name := range names {
+		list = append(list, attribute{name: name, how: refused, note: note})
+	}
+	return list
+}

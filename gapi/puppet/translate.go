@@ -1,0 +1,441 @@
+package puppet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// translation turns one resource into a declaration.
+type translation struct {
+	*resource
+	typ     *kindType
+	kind    engine.Kind
+	lenient bool
+	found   *schema.Findings
+
+	name    string        // of the declaration
+	value   *schema.Node  // its parameters
+	meta    []schema.Pair // its metaparameters
+	recv    []gapi.RecvDecl
+	helpers []gapi.Declaration // that send it its secrets
+	out     bool               // it is left out
+}
+
+// outcome is what became of a resource.
+type outcome struct {
+	ref       schema.Ref
+	refreshes bool // a refresh does something to it
+	notifies  bool // its changes are changes here
+}
+
+// translator turns resources into declarations.
+type translator struct {
+	reg     *engine.Registry
+	opts    Options
+	found   *schema.Findings
+	kinds   map[string]kindFound
+	decls   []gapi.Declaration
+	outcome map[*resource]outcome
+}
+
+type kindFound struct {
+	kind engine.Kind
+	err  error
+}
+
+// find returns the kind of the registry with that name.
+func (tr *translator) find(name string) (engine.Kind, error) {
+	f, ok := tr.kinds[name]
+	if !ok {
+		f.kind, f.err = tr.reg.Kind(name)
+		tr.kinds[name] = f
+	}
+	return f.kind, f.err
+}
+
+// resource declares a resource, or a vertex that stands for one that does not run.
+func (tr *translator) resource(r *resource) {
+	if !tr.selected(r) {
+		tr.standIn(r)
+		return
+	}
+	name := strings.TrimPrefix(strings.ToLower(r.typ), "::")
+	typ := typeNamed[name]
+	if typ == nil {
+		typ = &kindType{name: name, kind: name, how: same}
+	}
+	t := &translation{resource: r, typ: typ, lenient: tr.opts.Lenient, found: tr.found, name: r.title}
+	t.value = &schema.Node{Kind: schema.NodeMap, Pos: r.at}
+	switch typ.how {
+	case ignored:
+		tr.standIn(r)
+		return
+	case refused:
+		t.refuse("", typ.note, true)
+	default:
+		t.kindFrom(tr)
+	}
+	if !t.out {
+		t.parameters()
+	}
+	if t.out {
+		tr.standIn(r)
+		return
+	}
+	tr.declare(t)
+}
+
+// kindFrom looks the kind up.
+func (t *translation) kindFrom(tr *translator) {
+	kind, err := tr.find(t.typ.kind)
+	switch {
+	case err == nil:
+		t.kind = kind
+		if t.typ.how == same {
+			t.typ.refreshes = kind.Abilities.Refreshable
+		}
+	case t.typ.how == same:
+		text := "unknown type: mgmt has no kind " + t.typ.name
+		if near := schema.Nearest(t.typ.name, tr.knownTypes()); near != "" {
+			text += " (did you mean " + near + "?)"
+		}
+		t.refuse("", text, true)
+	default:
+		t.refuse("", fmt.Sprintf("this program has no kind %s, which it would be", t.typ.kind), true)
+	}
+}
+
+func (tr *translator) knownTypes() []string {
+	list := tr.reg.Kinds()
+	for _, t := range types {
+		list = append(list, t.name)
+	}
+	return list
+}
+
+// parameters translates all parameters.
+func (t *translation) parameters() {
+	for i := range t.params {
+		p := &t.params[i]
+		a := t.typ.attribute(p.name)
+		switch {
+		case p.err != nil:
+			t.bad(p, "%v", p.err)
+		case a != nil:
+			t.row(a, p)
+		case t.typ.how == same: // a kind of the registry
+			t.copied(p)
+		default:
+			text := fmt.Sprintf("%s has no such attribute", t.typ.name)
+			if near := schema.Nearest(p.name, t.typ.names()); near != "" {
+				text += fmt.Sprintf(" (did you mean %q?)", near)
+			}
+			t.refuse(p.name, text, false)
+		}
+	}
+	if t.typ.finish != nil {
+		t.typ.finish(t)
+	}
+	if strings.HasPrefix(t.name, "$") {
+		t.metaparam("dollar", boolNode(t.at, true))
+	}
+}
+
+// row does what a row of the table says.
+func (t *translation) row(a *attribute, p *param) {
+	switch {
+	case a.do != nil:
+		a.do(t, p)
+	case a.how == same && a.name == "name":
+		t.naming(p)
+	case a.how == same:
+		t.set(a.name, p.value, p)
+	case a.how == rename:
+		t.set(a.to, p.value, p)
+	case a.how == refused:
+		t.refuse(a.name, a.note, a.whole)
+	}
+}
+
+// copied sets a parameter of a kind of the registry under its own name.
+func (t *translation) copied(p *param) {
+	if p.name == "name" {
+		t.naming(p)
+		return
+	}
+	t.set(p.name, p.value, p)
+}
+
+// naming takes the name from a parameter.
+func (t *translation) naming(p *param) {
+	switch {
+	case p.secret:
+		t.bad(p, "a name can't be a secret: it is shown everywhere")
+	case !isScalar(p.value):
+		t.bad(p, "it must be text, not %s", describe(p.value))
+	default:
+		t.name = p.value.Text
+	}
+}
+
+// set sets a parameter of our kind; from is where its value comes from, nil for a
+// default.
+func (t *translation) set(key string, v *schema.Node, from *param) {
+	attr, secret := key, false
+	if from != nil {
+		attr, secret = from.name, from.secret
+	}
+	f := t.kind.Type.Field(key)
+	switch {
+	case f == nil:
+		t.refuse(attr, fmt.Sprintf("the kind %s of this program has no %s", t.kind.Name, key), false)
+	case secret:
+		t.setSecret(f, v, from)
+	default:
+		t.put(key, v)
+	}
+}
+
+func (t *translation) put(key string, v *schema.Node) {
+	for i := range t.value.Pairs {
+		if t.value.Pairs[i].Key == key {
+			t.value.Pairs[i].Value = v
+			return
+		}
+	}
+	t.value.Pairs = append(t.value.Pairs, schema.Pair{Key: key, Pos: t.at, Value: v})
+}
+
+// setSecret sets a parameter to a secret: as such where the kind has a type for it,
+// else by sending it, so that the engine knows what not to show.
+func (t *translation) setSecret(f *schema.Field, v *schema.Node, from *param) {
+	n, err := schema.NodeOf(secretValue(v))
+	if err != nil {
+		t.bad(from, "it can't be a secret: %v", err)
+		return
+	}
+	place(n, t.at)
+	switch {
+	case f.Type.Secret:
+		t.put(f.Key, n)
+	case f.NoSecret || f.Role == schema.RoleIdentity:
+		t.refuse(from.name, "it is sensitive, and everybody on the machine could see it as "+f.Key+" of "+t.kind.Name, true)
+	case !t.kind.Abilities.Recvable:
+		t.refuse(from.name, "it is sensitive, and the kind "+t.kind.Name+" takes no secret for "+f.Key, true)
+	default:
+		t.send(f.Key, n)
+	}
+}
+
+// send lets a vertex of the kind value send a parameter.
+func (t *translation) send(key string, v *schema.Node) {
+	from := schema.Ref{Kind: "value", Name: t.ref() + " " + key}
+	t.helpers = append(t.helpers, gapi.Declaration{
+		Kind: from.Kind, Name: from.Name, Pos: t.at,
+		Value: &schema.Node{Kind: schema.NodeMap, Pos: t.at, Pairs: []schema.Pair{{Key: "any", Pos: t.at, Value: v}}},
+	})
+	from.Key = "any"
+	t.recv = append(t.recv, gapi.RecvDecl{Field: key, From: from, Pos: t.at})
+}
+
+// secretValue returns a value in which every text is a secret.
+func secretValue(n *schema.Node) any {
+	switch n.Kind {
+	case schema.NodeList:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = secretValue(item)
+		}
+		return list
+	case schema.NodeMap:
+		m := make(map[string]any, len(n.Pairs))
+		for _, p := range n.Pairs {
+			m[p.Key] = secretValue(p.Value)
+		}
+		return m
+	default:
+		return schema.NewSecret(n.Text)
+	}
+}
+
+// place says where a value stands.
+func place(n *schema.Node, at schema.Pos) {
+	n.Pos = at
+	for _, item := range n.Items {
+		place(item, at)
+	}
+	for i := range n.Pairs {
+		n.Pairs[i].Pos = at
+		place(n.Pairs[i].Value, at)
+	}
+}
+
+// metaparam sets a metaparameter.
+func (t *translation) metaparam(key string, v *schema.Node) {
+	t.meta = append(t.meta, schema.Pair{Key: key, Pos: t.at, Value: v})
+}
+
+func (t *translation) noop(p *param) {
+	if yes, ok := t.boolean(p); ok {
+		t.metaparam("noop", boolNode(t.at, yes))
+	}
+}
+
+// bad reports a value that nothing can be made of. It never shows a secret.
+func (t *translation) bad(p *param, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if p.secret {
+		text = "its value, which is sensitive, does not fit"
+	}
+	t.found.Add(t.finding(schema.Error, p.name, text))
+	t.out = true
+}
+
+// refuse reports what can't be expressed. With whole the resource would do
+// something else without it, so lenient leaves it out.
+func (t *translation) refuse(attr, reason string, whole bool) {
+	sev := schema.Error
+	if t.lenient {
+		sev = schema.Warning
+		if whole || attr == "" {
+			reason += "; the resource is left out"
+		} else {
+			reason += "; it is left out"
+		}
+	}
+	t.out = t.out || whole
+	t.found.Add(t.finding(sev, attr, reason))
+}
+
+// declare adds the declaration.
+func (tr *translator) declare(t *translation) {
+	d := gapi.Declaration{
+		Kind: t.typ.kind, Name: t.name, Pos: t.at, Value: t.value, Recv: t.recv,
+	}
+	if len(t.meta) > 0 {
+		d.Meta = &schema.Node{Kind: schema.NodeMap, Pos: t.at, Pairs: t.meta}
+	}
+	tr.decls = append(append(tr.decls, t.helpers...), d)
+	tr.outcome[t.resource] = outcome{schema.Ref{Kind: d.Kind, Name: d.Name}, t.typ.refreshes, !t.typ.silent}
+}
+
+// selected reports whether the tags that are asked for are among those of a
+// resource.
+func (tr *translator) selected(r *resource) bool {
+	return len(tr.opts.Tags) == 0 || slices.ContainsFunc(tr.opts.Tags, func(tag string) bool {
+		return slices.Contains(r.tags, strings.ToLower(tag))
+	})
+}
+
+// standIn declares a vertex that never runs, for the order that leads through it.
+func (tr *translator) standIn(r *resource) {
+	tr.outcome[r] = outcome{ref: tr.point(r.ref(), r.at, true)}
+}
+
+// point declares a vertex that does nothing. A hidden one does not even run.
+func (tr *translator) point(name string, at schema.Pos, hidden bool) schema.Ref {
+	meta := []schema.Pair{{Key: "autogroup", Pos: at, Value: boolNode(at, false)}}
+	if hidden {
+		meta = append(meta, schema.Pair{Key: "hidden", Pos: at, Value: boolNode(at, true)})
+	}
+	tr.decls = append(tr.decls, gapi.Declaration{
+		Kind: "noop", Name: name, Pos: at, Meta: &schema.Node{Kind: schema.NodeMap, Pos: at, Pairs: meta},
+	})
+	return schema.Ref{Kind: "noop", Name: name}
+}
+
+// Readers of values. Each reports a value that does not fit, and then returns
+// false.
+
+func (t *translation) boolean(p *param) (value, ok bool) {
+	switch strings.ToLower(p.value.Text) {
+	case "true", "yes":
+		return true, true
+	case "false", "no":
+		return false, true
+	}
+	t.bad(p, "it must be true or false, not %s", describe(p.value))
+	return false, false
+}
+
+// boolTo returns a conversion to true or false.
+func boolTo(key string) func(*translation, *param) {
+	return func(t *translation, p *param) {
+		if yes, ok := t.boolean(p); ok {
+			t.set(key, boolNode(t.at, yes), nil)
+		}
+	}
+}
+
+// isTrue reads a parameter that may be missing.
+func (t *translation) isTrue(name string) bool {
+	p := t.param(name)
+	if p == nil {
+		return false
+	}
+	yes, _ := t.boolean(p)
+	return yes
+}
+
+func (t *translation) scalar(p *param) (string, bool) {
+	if isScalar(p.value) {
+		return p.value.Text, true
+	}
+	t.bad(p, "it must be text, not %s", describe(p.value))
+	return "", false
+}
+
+// scalars reads a text or a list of texts.
+func (t *translation) scalars(p *param) (list []string, ok bool) {
+	for _, n := range asList(p.value) {
+		if !isScalar(n) {
+			t.bad(p, "it must be a list of texts, not %s", describe(n))
+			return nil, false
+		}
+		list = append(list, n.Text)
+	}
+	return list, true
+}
+
+// wordsTo returns a conversion of words to a value of our kind.
+func wordsTo(to string, meaning map[string]string) func(*translation, *param) {
+	return func(t *translation, p *param) {
+		text, ok := t.scalar(p)
+		if !ok {
+			return
+		}
+		if word, known := meaning[strings.ToLower(text)]; known {
+			t.set(to, textNode(t.at, word), p)
+			return
+		}
+		known := make([]string, 0, len(meaning))
+		for word := range meaning {
+			known = append(known, word)
+		}
+		slices.Sort(known)
+		t.bad(p, "it must be %s, not %s", oneOf(known), describe(p.value))
+	}
+}
+
+// only refuses all values but some, of which nothing follows.
+func only(reason string, harmless ...string) func(*translation, *param) {
+	return func(t *translation, p *param) {
+		if !isScalar(p.value) || !slices.Contains(harmless, strings.ToLower(p.value.Text)) {
+			t.refuse(p.name, reason, false)
+		}
+	}
+}
+
+// onlyOf is only, for what the resource would do something else without.
+func onlyOf(reason string, harmless ...string) func(*translation, *param) {
+	return func(t *translation, p *param) {
+		if !isScalar(p.value) || !slices.Contains(harmless, strings.ToLower(p.value.Text)) {
+			t.refuse(p.name, reason, true)
+		}
+	}
+}
