@@ -265,8 +265,9 @@ func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool
 	for i, ch := range changes {
 		given[i] = ch.clone()
 	}
+	log.learnAll(changes)
 	err := guarded("Set", func() error { return p.Set(ctx, rt, given) })
-	err = errors.Join(err, log.Broken())
+	err = log.cleanError(errors.Join(err, log.Broken()))
 	for i, j := range jobs {
 		j.end(false, outcome(log, j.Name(), err))
 		if key, altered := altered(changes[i], given[i]); altered && j.out.Err == nil && c.kind.strict == StrictError {
@@ -278,8 +279,13 @@ func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool
 // refresh calls Refresh for those that were notified.
 func (c *controller) refresh(ctx context.Context, p Provider, jobs []*job) {
 	rt, log := c.runtimeFor(jobs, false)
-	err := guarded("Refresh", func() error { return p.(Refresher).Refresh(ctx, rt, c.changes(jobs, false)) })
-	err = errors.Join(err, log.Broken())
+	given := c.changes(jobs, false)
+	for i := range given {
+		given[i] = given[i].clone()
+	}
+	log.learnAll(given)
+	err := guarded("Refresh", func() error { return p.(Refresher).Refresh(ctx, rt, given) })
+	err = log.cleanError(errors.Join(err, log.Broken()))
 	for _, j := range jobs {
 		j.end(false, outcome(log, j.Name(), err))
 		c.snap.mark(j.name, stale)

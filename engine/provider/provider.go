@@ -27,14 +27,31 @@ type Provider interface {
 type Filter struct {
 	All   bool
 	Names []Name
+
+	set map[Name]struct{} // of Names, where there are many; nil otherwise
+}
+
+const fewNames = 8 // so many are searched one by one
+
+// Only returns a filter that asks for the names.
+func Only(names ...Name) Filter {
+	f := Filter{Names: names}
+	if len(names) > fewNames {
+		f.set = make(map[Name]struct{}, len(names))
+		for _, n := range names {
+			f.set[n] = struct{}{}
+		}
+	}
+	return f
 }
 
 // Has reports whether the filter asks for the name.
 func (f Filter) Has(n Name) bool {
-	if f.All {
-		return true
+	if f.set != nil {
+		_, ok := f.set[n]
+		return ok
 	}
-	return slices.Contains(f.Names, n)
+	return f.All || slices.Contains(f.Names, n)
 }
 
 // Record is what is known of a thing, or wanted of it: values by attribute, as

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"errors"
 	"log/slog"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -23,4 +24,25 @@ func (k *Kind) logger(log *slog.Logger, titles []string, noop bool) *Logger {
 		Type: k.def.Name, Titles: titles, Noop: noop, Sink: SlogSink(log),
 		Secret: func(attribute string) bool { a := k.byName[attribute]; return a != nil && a.secret() },
 	})
+}
+
+// learnAll keeps the sensitive values of changes out of all that is said.
+func (l *Logger) learnAll(changes []Change) {
+	for _, c := range changes {
+		l.learn(c.Should)
+		l.learn(c.Is.Record)
+	}
+}
+
+// cleanError returns an error without the secrets that the Logger knows.
+func (l *Logger) cleanError(err error) error {
+	if err == nil {
+		return nil
+	}
+	l.book.mu.Lock()
+	defer l.book.mu.Unlock()
+	if text := err.Error(); l.book.cleanText(text) != text {
+		return errors.New(l.book.cleanText(text))
+	}
+	return err
 }

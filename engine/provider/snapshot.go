@@ -151,7 +151,7 @@ func (c *controller) filter(names []Name) Filter {
 			names = append(names, n)
 		}
 	}
-	return Filter{Names: names}
+	return Only(names...)
 }
 
 // load reads. An error makes the type unavailable.
@@ -236,7 +236,9 @@ func (k *Kind) get(ctx context.Context, rt *Runtime, p Provider, f Filter) (foun
 		return found, f.Names, k.find(ctx, rt, p.(Finder), f, found)
 	}
 	given := f
-	given.Names = slices.Clone(f.Names)
+	if !f.All {
+		given = Only(slices.Clone(f.Names)...)
+	}
 	n := 0
 	for rec, err := range p.Get(ctx, rt, given) {
 		n++

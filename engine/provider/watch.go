@@ -258,7 +258,7 @@ func (c *controller) digest(ctx context.Context, f Filter) {
 	}
 	f = Filter{All: true}
 	if c.kind.byNames() {
-		f = Filter{Names: names}
+		f = Only(names...)
 	}
 	if !c.begun() {
 		defer c.finish(ctx)
