@@ -18,8 +18,11 @@ func boolNode(pos schema.Pos, b bool) *schema.Node {
 	return &schema.Node{Kind: schema.NodeBool, Pos: pos, Text: strconv.FormatBool(b)}
 }
 
-func intNode(pos schema.Pos, i int) *schema.Node {
-	return &schema.Node{Kind: schema.NodeInt, Pos: pos, Text: strconv.Itoa(i)}
+func intNode(pos schema.Pos, i int) *schema.Node { return numberNode(pos, strconv.Itoa(i)) }
+
+// numberNode makes a node of digits.
+func numberNode(pos schema.Pos, digits string) *schema.Node {
+	return &schema.Node{Kind: schema.NodeInt, Pos: pos, Text: digits}
 }
 
 func textsNode(pos schema.Pos, texts []string) *schema.Node {

@@ -67,16 +67,30 @@ var userType = &kindType{
 	attributes: append([]attribute{
 		{name: "name", how: same},
 		{name: "ensure", how: convert, to: "state", note: "`present`: exists; `absent`", do: wordsTo("state", presence)},
+		{name: "uid", how: convert, to: "uid", note: "a number, or digits", do: numberTo("uid")},
 		{name: "gid", how: convert, to: "gid, group", note: "a number is gid, a name is group", do: userGID},
 		{name: "groups", how: convert, to: "groups", note: "one or a list", do: textsTo("groups")},
 		{name: "home", how: rename, to: "homedir"},
 		{name: "allowdupe", how: rename, to: "allowduplicateuid"},
 		{name: "provider", how: ignored, note: "there is one for each system"},
 		{name: "forcelocal", how: ignored, note: "users are those of this machine"},
-	}, append(sames("uid", "shell", "comment", "password", "membership", "managehome", "system", "expiry",
+	}, append(sames("shell", "comment", "password", "membership", "managehome", "system", "expiry",
 		"password_min_age", "password_max_age", "password_warn_days"),
 		refusals("mgmt has nothing of it", "purge_ssh_keys", "roles", "auths", "profiles", "keys", "project", "attributes", "salt", "iterations", "loginclass",
 			"role_membership", "auth_membership", "profile_membership", "key_membership", "attribute_membership", "ia_load_module")...)...),
+}
+
+func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+
+// numberTo returns a conversion of a number, which may be written as text.
+func numberTo(key string) func(*translation, *param) {
+	return func(t *translation, p *param) {
+		if text, ok := t.scalar(p); ok && isNumber(text) {
+			t.set(key, numberNode(t.at, text), p)
+		} else if ok {
+			t.bad(p, "it must be a number, not %s", describe(p.value))
+		}
+	}
 }
 
 func userGID(t *translation, p *param) {
@@ -84,8 +98,8 @@ func userGID(t *translation, p *param) {
 	if !ok {
 		return
 	}
-	if strings.Trim(text, "0123456789") == "" {
-		t.set("gid", p.value, p)
+	if isNumber(text) {
+		t.set("gid", numberNode(t.at, text), p)
 	} else {
 		t.set("group", p.value, p)
 	}
@@ -105,7 +119,7 @@ var groupType = &kindType{
 	attributes: append([]attribute{
 		{name: "name", how: same},
 		{name: "ensure", how: convert, to: "state", note: "`present`: exists; `absent`", do: wordsTo("state", presence)},
-		{name: "gid", how: same},
+		{name: "gid", how: convert, to: "gid", note: "a number, or digits", do: numberTo("gid")},
 		{name: "members", how: convert, to: "members", note: "one or a list", do: textsTo("members")},
 		{name: "provider", how: ignored, note: "there is one for each system"},
 		{name: "forcelocal", how: ignored, note: "groups are those of this machine"},

@@ -13,11 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
-	_ "github.com/reactivegraph/mgmt/resources"
 )
 
 // expected is what Puppet made of a sample.
@@ -129,7 +127,7 @@ var inOrder = regexp.MustCompile(`^/.*?/([A-Z][\w:]*\[.*\])$`)
 
 // compare returns the differences to what Puppet did, by what they are about.
 func compare(t *testing.T, file string, src []byte, want expected) map[string]string {
-	pairs, order, ds := puppet.Relations(file, src, engine.DefaultRegistry())
+	pairs, order, ds := puppet.Relations(file, src, kinds)
 	if len(ds) > 0 {
 		t.Errorf("%v", ds)
 	}
@@ -150,9 +148,9 @@ func compare(t *testing.T, file string, src []byte, want expected) map[string]st
 		}
 		note("order", list, order)
 	}
-	d, err := puppet.Read(file, src, engine.DefaultRegistry(), puppet.Options{Lenient: true})
+	d, err := puppet.Read(file, src, kinds, puppet.Options{Lenient: true})
 	must(t, err)
-	g, ds := gapi.Build(engine.DefaultRegistry(), d)
+	g, ds := gapi.Build(kinds, d)
 	note("graph", want.Cycle, g == nil)
 	if want.Cycle != strings.Contains(ds.Error(), "cycle: ") {
 		diffs["message"] = ds.Error()
