@@ -17,17 +17,13 @@ var errNamed = errors.New("needs a temporary name")
 // it gets the name only if nothing has it there. It returns errNamed where the
 // file system has no such files.
 func (n *New) create() (res Result, err error) {
-	here := "."
-	if n.Dir.fd == unix.AT_FDCWD {
-		here = n.Dir.Path("")
+	t := &temp{dir: n.Dir}
+	if t.fd, err = n.openUnnamed(); err != nil {
+		return res, err // and with a name it says why
 	}
-	fd, err := open(n.Dir.fd, here, unix.O_WRONLY|unix.O_TMPFILE, n.firstPerm(false))
-	if err != nil {
-		return res, errNamed // and with a name it says why
-	}
-	n.reach("temp")
-	res, err = n.fillAndName(fd)
-	if e := unix.Close(fd); err == nil {
+	defer t.drop()
+	res, err = n.fillAndName(t)
+	if e := t.close(); err == nil {
 		err = pathError("close", n.path(), e)
 	}
 	if err != nil {
@@ -39,28 +35,44 @@ func (n *New) create() (res Result, err error) {
 	return res, nil
 }
 
-// fillAndName writes an open file that has no name, and gives it its own. It
+// fillAndName writes a file that has no name, and gives it its own. It
 // looks at this file and not at what has the name by then.
-func (n *New) fillAndName(fd int) (res Result, err error) {
-	before, err := n.fillTemp(fd, nil)
-	n.reach("filled")
+func (n *New) fillAndName(t *temp) (res Result, err error) {
+	before, err := n.filled(t, nil)
 	if err == nil {
-		err = n.link(fd)
+		err = n.link(t.fd)
 	}
 	if err != nil {
 		return res, err
 	}
 	n.reach("named")
-	after, err := fstat(fd)
+	after, err := fstat(t.fd)
 	return resultOf(before, after), pathError("stat", n.path(), err)
+}
+
+// openUnnamed makes a file without a name. It has the final permissions at once:
+// nobody else can open it.
+func (n *New) openUnnamed() (int, error) {
+	if n.nameFirst {
+		return -1, errNamed
+	}
+	here, perm := ".", uint32(0o666)
+	if n.Dir.fd == unix.AT_FDCWD {
+		here = n.Dir.Path("")
+	}
+	if m := n.wantMode(); m >= 0 {
+		perm = uint32(m) & 0o777
+	}
+	fd, err := open(n.Dir.fd, here, unix.O_WRONLY|unix.O_TMPFILE, perm)
+	if err != nil {
+		return -1, errNamed
+	}
+	return fd, nil
 }
 
 // link gives the open file its name, if nothing has it.
 func (n *New) link(fd int) error {
-	err := n.linkFrom(fd, "", unix.AT_EMPTY_PATH)
-	if errors.Is(err, unix.ENOENT) { // or it takes a privilege, before Linux 6.10
-		err = n.linkFrom(unix.AT_FDCWD, procPath(fd), unix.AT_SYMLINK_FOLLOW)
-	}
+	err := linkFile(fd, n.Dir.fd, n.Dir.at(n.Name))
 	switch {
 	case errors.Is(err, unix.EEXIST):
 		return pathError("create", n.path(), ErrChanged)
@@ -70,12 +82,20 @@ func (n *New) link(fd int) error {
 	return nil
 }
 
-// procPath is the name that an open file without one has in the process.
+// linkFile gives a name to an open file that has none.
+func linkFile(fd, dirfd int, at string) error {
+	err := linkFrom(fd, "", dirfd, at, unix.AT_EMPTY_PATH)
+	if errors.Is(err, unix.ENOENT) { // or it takes a privilege, before Linux 6.10
+		err = linkFrom(unix.AT_FDCWD, procPath(fd), dirfd, at, unix.AT_SYMLINK_FOLLOW)
+	}
+	return err
+}
+
+// procPath is the name that an open file has in its process.
 func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-func (n *New) linkFrom(dirfd int, from string, flags int) error {
-	to := n.Dir.at(n.Name)
-	return retry(func() error { return unix.Linkat(dirfd, from, n.Dir.fd, to, flags) })
+func linkFrom(fromfd int, from string, dirfd int, at string, flags int) error {
+	return retry(func() error { return unix.Linkat(fromfd, from, dirfd, at, flags) })
 }
 
 // look compares what is there now with what was written.

@@ -11,10 +11,12 @@
 //     meanwhile: where the folder is renamed, or its path made to lead elsewhere,
 //     nothing is written or left behind anywhere else. Only the file that was
 //     looked at is replaced, and a new file replaces none (ErrChanged).
-//   - Whatever goes wrong, a panic included, the temporary file is removed. Only
-//     the death of the process leaves one, and the next write of the same file
+//   - Whatever goes wrong, a panic included, the temporary file is removed. It has
+//     no name before it is complete, where the file system has such files: so
+//     only the death of the process at that moment, or anywhere else in the write
+//     on other file systems, leaves one, and the next write of the same file
 //     removes that.
-//   - A temporary file is made with O_EXCL: a link or a file that someone else
+//   - A temporary file gets its name with O_EXCL or by a link: a link or a file that someone else
 //     has put in its place is never written to.
 //   - Where a file can't be replaced (it is a mount point, its folder is not
 //     writable, its owner or attributes could not be kept), it is written in

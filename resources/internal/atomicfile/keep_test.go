@@ -3,7 +3,6 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -76,7 +75,7 @@ func TestNewOwnerKeepsUmask(t *testing.T) {
 	asRoot(t)
 	for umask, want := range map[int]uint32{0o022: 0o644, 0o077: 0o600, 0o002: 0o664} {
 		old := unix.Umask(umask)
-		for name, write := range map[string]func(*New) (Result, error){"unnamed": (*New).Write, "named": (*New).writeHeld} {
+		for name, write := range map[string]func(*New) (Result, error){"unnamed": (*New).Write, "beside": (*New).writeHeld, "named": nameFirst} {
 			for _, owner := range [][2]int{{12, -1}, {-1, 34}, {12, 34}} {
 				n := text(t.TempDir(), "f", "x")
 				n.UID, n.GID = owner[0], owner[1]
@@ -118,12 +117,16 @@ func TestReplaceKeepsAttributes(t *testing.T) {
 	for name, value := range want {
 		must(t, unix.Setxattr(dir+"/f", name, []byte(value), 0))
 	}
-	write(t, over(t, dir, "f", "new"))
-	if got := attrs(t, dir+"/f"); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("attributes are %q, want %q", got, want)
-	}
-	if got := read(t, dir+"/f"); got != "new" {
-		t.Errorf("content is %q", got)
+	for way, nameFirst := range ways {
+		n := over(t, dir, "f", way)
+		n.nameFirst = nameFirst
+		write(t, n)
+		if got := attrs(t, dir+"/f"); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: attributes are %q, want %q", way, got, want)
+		}
+		if got := read(t, dir+"/f"); got != way {
+			t.Errorf("content is %q", got)
+		}
 	}
 }
 
@@ -244,35 +247,48 @@ func TestTempName(t *testing.T) {
 // write leaves nothing of it.
 func TestKilledWhileWriting(t *testing.T) {
 	const key = "MGMT_TEST_WRITE_IN"
-	if dir := os.Getenv(key); dir != "" {
-		n := over(t, dir, "f", "")
-		n.Fill = func(w io.Writer) error {
-			_, err := io.WriteString(w, "half of the new")
-			fmt.Println("writing")
-			time.Sleep(time.Hour) // until killed
-			return err
+	if where := os.Getenv(key); where != "" {
+		step, dir, _ := strings.Cut(where, ":")
+		n := over(t, dir, "f", "new")
+		n.nameFirst = step == "named"
+		n.reached = func(s string) {
+			if s == "filled" && step != "beside" || s == "beside" && step == "beside" {
+				fmt.Println("writing")
+				time.Sleep(time.Hour) // until killed
+			}
 		}
 		_, _ = n.Write()
 		return
 	}
-	dir := t.TempDir()
-	must(t, os.WriteFile(dir+"/f", []byte("old"), 0o644))
+	for step, left := range map[string]int{"unnamed": 0, "beside": 1, "named": 1} {
+		t.Run(step, func(t *testing.T) {
+			dir := t.TempDir()
+			must(t, os.WriteFile(dir+"/f", []byte("old"), 0o644))
+			killWhen(t, "writing", key+"="+step+":"+dir)
+			if got := names(t, dir); len(got) != 1+left || read(t, dir+"/f") != "old" {
+				t.Fatalf("after the kill there are %q", got)
+			}
+			write(t, over(t, dir, "f", "new"))
+			if got := names(t, dir); !slices.Equal(got, []string{"f"}) || read(t, dir+"/f") != "new" {
+				t.Errorf("left are %q", got)
+			}
+		})
+	}
+}
+
+// killWhen runs TestKilledWhileWriting in another process and kills it when it
+// says so.
+func killWhen(t *testing.T, says, env string) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhileWriting$")
-	cmd.Env = append(os.Environ(), key+"="+dir)
+	cmd.Env = append(os.Environ(), env)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
-	buf := make([]byte, 7)
-	if _, err := out.Read(buf); err != nil || string(buf) != "writing" {
+	buf := make([]byte, len(says))
+	if _, err := out.Read(buf); err != nil || string(buf) != says {
 		t.Fatalf("the child said %q, %v", buf, err)
 	}
 	must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	if got := names(t, dir); len(got) != 2 || read(t, dir+"/f") != "old" {
-		t.Fatalf("after the kill there are %q", got)
-	}
-	write(t, over(t, dir, "f", "new"))
-	if got := names(t, dir); !slices.Equal(got, []string{"f"}) || read(t, dir+"/f") != "new" {
-		t.Errorf("left are %q", got)
-	}
 }

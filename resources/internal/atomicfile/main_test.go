@@ -48,6 +48,9 @@ func text(dir, name, s string) *New {
 	}}
 }
 
+// ways are those in which a temporary file is made.
+var ways = map[string]bool{"without a name": false, "with a name": true}
+
 // over is text for a file that exists.
 func over(t testing.TB, dir, name, s string) *New {
 	t.Helper()
@@ -107,25 +110,27 @@ func TestWriteRemovesTempAfterAnyEnd(t *testing.T) {
 		"error": func(w io.Writer) error { _, _ = io.WriteString(w, "part"); return boom },
 		"panic": func(io.Writer) error { panic(boom) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			must(t, os.WriteFile(dir+"/f", []byte("old"), 0o644))
-			n := over(t, dir, "f", "")
-			n.Fill = fill
-			func() {
-				defer func() {
-					if r := recover(); r != nil && r != boom {
-						t.Errorf("panic with %v", r)
+		for way, nameFirst := range ways {
+			t.Run(name+" "+way, func(t *testing.T) {
+				dir := t.TempDir()
+				must(t, os.WriteFile(dir+"/f", []byte("old"), 0o644))
+				n := over(t, dir, "f", "")
+				n.Fill, n.nameFirst = fill, nameFirst
+				func() {
+					defer func() {
+						if r := recover(); r != nil && r != boom {
+							t.Errorf("panic with %v", r)
+						}
+					}()
+					if _, err := n.Write(); !errors.Is(err, boom) {
+						t.Errorf("error is %v", err)
 					}
 				}()
-				if _, err := n.Write(); !errors.Is(err, boom) {
-					t.Errorf("error is %v", err)
+				if got := names(t, dir); !slices.Equal(got, []string{"f"}) || read(t, dir+"/f") != "old" {
+					t.Errorf("left are %v", got)
 				}
-			}()
-			if got := names(t, dir); !slices.Equal(got, []string{"f"}) || read(t, dir+"/f") != "old" {
-				t.Errorf("left are %v", got)
-			}
-		})
+			})
+		}
 	}
 }
 

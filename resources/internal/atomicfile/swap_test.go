@@ -48,33 +48,36 @@ func noTemps(t *testing.T, root string) {
 // written elsewhere, and nothing is left behind.
 func TestReplaceStaysInItsFolder(t *testing.T) {
 	for name, swap := range swaps {
-		for _, step := range []string{"held", "temp", "filled", "named"} {
-			t.Run(name+" when "+step, func(t *testing.T) {
-				root := t.TempDir()
-				dir, outside := root+"/dir", root+"/outside"
-				must(t, os.Mkdir(dir, 0o755))
-				must(t, os.Mkdir(outside, 0o755))
-				must(t, os.WriteFile(dir+"/f", []byte("old"), 0o640))
-				must(t, os.WriteFile(outside+"/f", []byte("untouched"), 0o600))
-				n := over(t, dir, "f", "new")
-				now, steps := "", 0
-				n.reached = func(s string) {
-					if s == step {
-						now, steps = swap(t, dir, outside), steps+1
+		for _, step := range []string{"held", "temp", "filled", "beside", "named"} {
+			for way, nameFirst := range ways {
+				t.Run(name+" when "+step+" "+way, func(t *testing.T) {
+					root := t.TempDir()
+					dir, outside := root+"/dir", root+"/outside"
+					must(t, os.Mkdir(dir, 0o755))
+					must(t, os.Mkdir(outside, 0o755))
+					must(t, os.WriteFile(dir+"/f", []byte("old"), 0o640))
+					must(t, os.WriteFile(outside+"/f", []byte("untouched"), 0o600))
+					n := over(t, dir, "f", "new")
+					n.nameFirst = nameFirst
+					now, steps := "", 0
+					n.reached = func(s string) {
+						if s == step {
+							now, steps = swap(t, dir, outside), steps+1
+						}
 					}
-				}
-				res := write(t, n)
-				if steps != 1 {
-					t.Fatalf("the step came %d times", steps)
-				}
-				if got := read(t, now+"/f"); got != "new" || !res.Sure {
-					t.Errorf("the file is %q, %+v", got, res)
-				}
-				if got := read(t, outside+"/f"); got != "untouched" || len(names(t, outside)) != 1 {
-					t.Errorf("outside is %q, %v", got, names(t, outside))
-				}
-				noTemps(t, root)
-			})
+					res := write(t, n)
+					if steps != 1 {
+						t.Fatalf("the step came %d times", steps)
+					}
+					if got := read(t, now+"/f"); got != "new" || !res.Sure {
+						t.Errorf("the file is %q, %+v", got, res)
+					}
+					if got := read(t, outside+"/f"); got != "untouched" || len(names(t, outside)) != 1 {
+						t.Errorf("outside is %q, %v", got, names(t, outside))
+					}
+					noTemps(t, root)
+				})
+			}
 		}
 	}
 }
@@ -108,12 +111,18 @@ func TestReplaceRefusesAnotherFile(t *testing.T) {
 	}
 }
 
+func nameFirst(n *New) (Result, error) {
+	n.nameFirst = true
+	return n.Write()
+}
+
 // TestNewReplacesNothing: a file that has appeared at the path is not replaced
 // unseen, with and without files that have no name.
 func TestNewReplacesNothing(t *testing.T) {
 	for name, write := range map[string]func(*New) (Result, error){
 		"without a name": (*New).Write,
-		"with a name":    (*New).writeHeld,
+		"beside":         (*New).writeHeld,
+		"with a name":    nameFirst,
 	} {
 		for what, appear := range map[string]func(t *testing.T, dir, outside string){
 			"a file": func(t *testing.T, dir, _ string) { must(t, os.WriteFile(dir+"/f", []byte("theirs"), 0o600)) },

@@ -16,6 +16,32 @@ const (
 	tempSuffix = "~"
 )
 
+// temp is a temporary file that is being written.
+type temp struct {
+	dir  Dir
+	fd   int    // -1 when it is not open
+	name string // empty when it has none
+}
+
+// close closes the file, if it is open.
+func (t *temp) close() error {
+	if t.fd < 0 {
+		return nil
+	}
+	fd := t.fd
+	t.fd = -1
+	return unix.Close(fd)
+}
+
+// drop closes the file, and removes it if it has a name.
+func (t *temp) drop() {
+	_ = t.close()
+	if t.name != "" {
+		_ = t.dir.unlink(t.name, 0)
+		t.name = ""
+	}
+}
+
 // IsTemp reports whether a name is one that temporary files of this package
 // have.
 func IsTemp(name string) bool {

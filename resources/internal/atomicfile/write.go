@@ -25,7 +25,8 @@ type New struct {
 	// attempt was given up.
 	Fill func(io.Writer) error
 
-	reached func(step string) // told of each step, for tests; else nil
+	reached   func(step string) // told of each step, for tests; else nil
+	nameFirst bool              // as where no file can be without a name, for tests
 }
 
 func (n *New) reach(step string) {
@@ -117,43 +118,69 @@ func (n *New) replace() (res Result, err error) {
 	if err != nil {
 		return res, err
 	}
-	fd := -1
-	perm := n.firstPerm(len(attrs) > 0)
-	temp, err := n.Dir.makeTemp(n.Name, func(at string) (err error) {
-		fd, err = open(n.Dir.fd, at, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, perm)
-		return err
-	})
-	if err != nil {
-		return res, keep(err, unix.EACCES, unix.EPERM, unix.EROFS)
+	t := &temp{dir: n.Dir, fd: -1}
+	defer t.drop()
+	before, err := n.unnamed(t, attrs)
+	if errors.Is(err, errNamed) {
+		t.drop()
+		before, err = n.named(t, attrs)
 	}
-	defer func() {
-		if fd >= 0 {
-			_ = unix.Close(fd)
-		}
-		if temp != "" {
-			_ = n.Dir.unlink(temp, 0)
-		}
-	}()
-	n.reach("temp")
-	before, err := n.fillTemp(fd, attrs)
 	if err != nil {
 		return res, err
 	}
-	n.reach("filled")
-	err, fd = unix.Close(fd), -1
-	if err != nil {
+	if err := t.close(); err != nil {
 		return res, pathError("close", n.path(), err)
 	}
 	put := n.Dir.rename
 	if n.Old == nil {
 		put = n.Dir.give
 	}
-	if err := put(temp, n.Name); err != nil {
+	if err := put(t.name, n.Name); err != nil {
 		return res, keep(err, unix.EBUSY, unix.EXDEV, unix.EPERM, unix.EACCES)
 	}
-	temp = ""
+	t.name = ""
 	n.reach("named")
 	return n.look(before), nil
+}
+
+// unnamed makes the temporary file without a name, and gives it its own when it
+// is complete. It returns the Stat that it has then, or errNamed.
+func (n *New) unnamed(t *temp, attrs []attr) (st Stat, err error) {
+	if t.fd, err = n.openUnnamed(); err != nil {
+		return st, err
+	}
+	if st, err = n.filled(t, attrs); err != nil {
+		return st, err
+	}
+	name, err := n.Dir.makeTemp(n.Name, func(at string) error { return linkFile(t.fd, n.Dir.fd, at) })
+	if err != nil {
+		return st, errNamed
+	}
+	t.name = name
+	n.reach("beside")
+	return st, nil
+}
+
+// named makes the temporary file under its name.
+func (n *New) named(t *temp, attrs []attr) (Stat, error) {
+	perm := n.firstPerm(len(attrs) > 0)
+	name, err := n.Dir.makeTemp(n.Name, func(at string) (err error) {
+		t.fd, err = open(n.Dir.fd, at, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, perm)
+		return err
+	})
+	if err != nil {
+		return Stat{}, keep(err, unix.EACCES, unix.EPERM, unix.EROFS)
+	}
+	t.name = name
+	n.reach("beside")
+	return n.filled(t, attrs)
+}
+
+func (n *New) filled(t *temp, attrs []attr) (Stat, error) {
+	n.reach("temp")
+	st, err := n.fillTemp(t.fd, attrs)
+	n.reach("filled")
+	return st, err
 }
 
 // fillTemp gives the temporary file its content and attributes, and returns the
@@ -240,9 +267,10 @@ func (n *New) wantMode() int {
 	return n.Mode
 }
 
-// firstPerm returns the permissions to make the temporary file with: the final
-// ones if nobody can read through them who may not read the file. What has no
-// wanted ones gets those of any new file, and its owner makes no difference.
+// firstPerm returns the permissions to make a temporary file with that has a
+// name: the final ones if nobody can read through them who may not read the
+// file. What has no wanted ones gets those of any new file, and its owner makes
+// no difference.
 func (n *New) firstPerm(attrs bool) uint32 {
 	m := n.wantMode()
 	uid, gid := n.wantOwner()
