@@ -161,11 +161,15 @@ func (l *Logger) emitScope(s *scope, e Event) {
 	l.emit(&logCall{titles: s.Titles}, e)
 }
 
-// mark gives titles a status. A text is the words of a failure, or of an action.
+// mark gives titles a status, which ends a context without a body. A text is the words
+// of a failure, or of an action.
 func (b *logBook) mark(titles []string, s Status, text string) {
 	for _, t := range titles {
 		e := b.entries[t]
 		e.status, e.message = s, b.cleanText(text)
+		if e.scope != nil && !e.scope.body {
+			e.scope = nil
+		}
 	}
 }
 
