@@ -120,12 +120,32 @@ func (l *Looker) open(ctx context.Context, t Target) (*looked, error) {
 		err = ErrBlind
 	}
 	if err == nil {
-		err = protect("Validate", x.res.Validate)
+		err = x.validate(t)
 	}
 	if err != nil {
 		return nil, targetError(t, err)
 	}
 	return x, x.init(ctx)
+}
+
+// validate asks the resource. What must be given to be set need not be to look: it is
+// announced as something that will be received.
+func (x *looked) validate(t Target) error {
+	r, ok := x.res.(engine.RecvableRes)
+	if !ok {
+		return protect("Validate", x.res.Validate)
+	}
+	coming := map[string]*engine.Send{}
+	for _, f := range x.kind.Type.Fields {
+		if f.Role != schema.RoleIdentity && t.Value.Get(f.Key) == nil {
+			coming[f.Key] = &engine.Send{Res: schema.Ref{Kind: x.kind.Name, Name: t.Name}, Key: f.Key}
+		}
+	}
+	return protect("Validate", func() error {
+		r.SetRecv(coming)
+		defer r.SetRecv(nil)
+		return r.Validate()
+	})
 }
 
 // openBare makes a resource of which nothing is said, to list its kind.

@@ -433,6 +433,43 @@ func TestLookListFails(t *testing.T) {
 	}()
 }
 
+// TestLookLacks: what must be given to be set need not be to look.
+func TestLookLacks(t *testing.T) {
+	s, o := jars(t, map[string]string{"a": "plum"})
+	reg, err := o.Registry.With("strict", func() engine.Res { return &strictJar{jar: jar{cupboard: s}} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Registry = reg
+	got := seen(looker(t, o).Read(t.Context(), target("strict", "a", nil), target("strict", "a", map[string]any{"size": 0})))
+	same(t, "seen", got, []string{"strict a label=plum size=1 weight=4", "error: strict[a]: size is too small"})
+}
+
+// strictJar refuses what lacks a label that will not be received.
+type strictJar struct {
+	jar `yaml:",inline"`
+	traits.Recvable
+}
+
+func (j *strictJar) Default() engine.Res { return &strictJar{jar: jar{cupboard: j.cupboard, Size: 1}} }
+func (j *strictJar) Read(ctx context.Context) (engine.Res, error) {
+	if len(j.Recv()) > 0 {
+		return nil, errors.New("it is still told that it will receive")
+	}
+	got := &strictJar{jar: *j.see(j.Name(), "plum")}
+	return got, nil
+}
+
+func (j *strictJar) Validate() error {
+	if _, coming := j.Recv()["label"]; j.Label == "" && !coming {
+		return errors.New("label is required")
+	}
+	if j.Size < 1 {
+		return errors.New("size is too small")
+	}
+	return nil
+}
+
 // TestLookHidden: secrets are not among what is shown, by their type or because they
 // were given as such.
 func TestLookHidden(t *testing.T) {
