@@ -36,7 +36,6 @@ type bound struct {
 	Pin    provider.Opt[puppettype.Sensitive] `attr:"pin"`
 	Free   any                                `attr:"free"`
 	Force  provider.Opt[bool]                 `attr:"force"`
-	cache  int                                //nolint:unused // an author's own
 }
 
 var boundAttributes = []provider.Attribute{
@@ -237,7 +236,7 @@ func TestBindRefusals(t *testing.T) {
 		Words  []int                `attr:"words"`
 		Sizes  map[int]string       `attr:"sizes"`
 		Secret provider.Opt[string] `attr:"secret"`
-		pin    any                  `attr:"pin"` //nolint:unused // it is refused
+		pin    any                  `attr:"pin"`
 	}
 	_, err := provider.Bind(boundDefinition(), func() provider.TypedProvider[wrong] { return &typedThings[wrong]{} })
 	if err == nil {

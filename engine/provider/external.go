@@ -40,8 +40,8 @@ import (
 // A change of which it has written no status is done if it ends with code 0, and has
 // failed else. With the feature noop_handler it must change nothing where noop is true.
 //
-// Values are as package puppettype reads them from text where JSON has no form for
-// them. Sensitive values are in the lines in clear, and nowhere else: neither in
+// Where JSON has no form for a value it is text, as in a graph: a Timespan is 1h30m, a
+// Binary base64. Sensitive values are in the lines in clear, and nowhere else: neither in
 // arguments nor in the environment.
 type External struct {
 	Get, Set []string          // the commands, with their arguments; no shell
@@ -56,7 +56,7 @@ const DefaultTimeout = 10 * time.Minute
 const (
 	maxAnswer  = 64 << 20 // bytes in all
 	maxLine    = 1 << 20  // bytes of one line
-	maxRecords = 1 << 20
+	maxRecords = 1 << 18
 	maxTail    = 1 << 10 // bytes of standard error that an error repeats
 )
 

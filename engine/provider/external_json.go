@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
@@ -58,7 +61,7 @@ func jsonLine(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return []byte("{}\n") // infinities, which no attribute can be given
+		panic(err)
 	}
 	return b.Bytes()
 }
@@ -84,8 +87,10 @@ func plainWire(v any) any {
 	switch v := v.(type) {
 	case schema.Secret:
 		return v.Reveal()
+	case float64:
+		return floatWire(v)
 	case time.Duration:
-		return puppettype.FormatTimespan(v)
+		return schema.FormatDuration(v)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
@@ -99,7 +104,22 @@ func plainWire(v any) any {
 		}
 		return out
 	}
+	if _, err := json.Marshal(v); err != nil {
+		return fmt.Sprint(v)
+	}
 	return v
+}
+
+// floatWire writes a Float so that it is read as one; what is no number is text.
+func floatWire(f float64) any {
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	switch {
+	case math.IsInf(f, 0) || math.IsNaN(f):
+		return text
+	case !strings.ContainsAny(text, ".e"):
+		text += ".0"
+	}
+	return json.Number(text)
 }
 
 // record reads a line of the get command. What does not fit its type is left as it
@@ -121,8 +141,11 @@ func (c *exchange) record(line answer) (Record, error) {
 
 // fromWire is the inverse of wire.
 func (a *compiled) fromWire(v any) any {
-	if v == nil || a.typ.Accepts(v) {
+	switch {
+	case v == nil, a.typ.Accepts(v):
 		return v
+	case a.secret():
+		return a.secretOf(v)
 	}
 	n, err := schema.NodeOf(v)
 	if err != nil {
@@ -136,6 +159,18 @@ func (a *compiled) fromWire(v any) any {
 		return lifted
 	}
 	return v
+}
+
+// secretOf wraps a value of a sensitive attribute.
+func (a *compiled) secretOf(v any) any {
+	text, ok := v.(string)
+	if !ok {
+		return puppettype.NewSensitive(v)
+	}
+	if lifted, err := a.typ.Lift(a.Name, schema.NewSecret(text)); err == nil {
+		return lifted
+	}
+	return schema.NewSecret(text)
 }
 
 // parse reads a line as an object.
@@ -190,7 +225,7 @@ func number(v any) (any, error) {
 		return i, nil
 	}
 	f, err := n.Float64()
-	if err != nil || !bytes.ContainsAny([]byte(n), ".eE") {
+	if err != nil || !strings.ContainsAny(n.String(), ".eE") {
 		return nil, fmt.Errorf("the number %s is too large", shorten(n.String()))
 	}
 	return f, nil
