@@ -24,6 +24,7 @@ func (x *looked) handle() *engine.Init {
 	}
 	return &engine.Init{
 		Program: o.Program, Version: o.Version, Hostname: cmp.Or(o.Hostname, x.l.host.Facts().Hostname),
+		Noop:    true,
 		Running: wake, Event: wake,
 		Busy:    func() func() { return func() {} },
 		Refresh: func() bool { return false },

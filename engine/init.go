@@ -16,6 +16,11 @@ type Init struct {
 	Program, Version string // of the program that runs the engine
 	Hostname         string // of this machine; fixed for a generation of the graph
 
+	// Noop says that nothing is ever applied: CheckApply is called with apply false
+	// only, for as long as the handle is valid. Where it is false CheckApply may
+	// still be called with apply false first.
+	Noop bool
+
 	// Running is called in Watch, once, when the watches are armed: from here on
 	// no change goes unseen. Further calls do nothing. It never blocks.
 	Running func()

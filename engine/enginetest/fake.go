@@ -57,6 +57,9 @@ func WithWorld(w engine.World) Option { return func(f *Fake) { f.init.World = w 
 // WithShared gives the resource the thing it shares with others of its key.
 func WithShared(s engine.Shared) Option { return func(f *Fake) { f.init.Shared = s } }
 
+// WithNoop tells the resource that nothing is ever applied.
+func WithNoop() Option { return func(f *Fake) { f.init.Noop = true } }
+
 // WithVarDir keeps the resource's folder at dir, so that a second Fake of the
 // same kind and name finds it again. It is made when it is first asked for.
 func WithVarDir(dir string) Option { return func(f *Fake) { f.varDir = dir } }

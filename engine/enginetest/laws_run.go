@@ -45,31 +45,55 @@ func lawNoop(e *env) error {
 	if err := r.plan("at the start"); err != nil {
 		return err
 	}
+	if err := e.never(); err != nil {
+		return err
+	}
 	return e.eachDrift(func(r *rig, name string) error {
 		r.Drifts[name](r.t, r.dir)
 		return r.plan("after it")
 	})
 }
 
-// plan checks in a world that is not right.
-func (r *rig) plan(when string) error {
+// never looks with a resource that is told by its Init that nothing is ever applied.
+func (e *env) never() error {
+	told := *e
+	told.noop = true
+	r, err := told.rig()
+	if err != nil {
+		return err
+	}
+	_, err = r.look("with Init.Noop")
+	return errors.Join(err, r.close())
+}
+
+// look checks twice in a world that is not right, and returns what would change.
+func (r *rig) look(when string) ([]engine.Change, error) {
 	before := r.tree()
 	ok, noop, err := r.run(false)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", when, err)
+		return nil, fmt.Errorf("%s: %w", when, err)
 	case ok && !r.NoState:
-		return fmt.Errorf("%s: CheckApply(false) returned true, but the world is not as wanted", when)
+		return nil, fmt.Errorf("%s: CheckApply(false) returned true, but the world is not as wanted", when)
 	}
 	if err := before.same(r.tree()); err != nil {
-		return fmt.Errorf("%s: CheckApply(false): %w", when, err)
+		return nil, fmt.Errorf("%s: CheckApply(false): %w", when, err)
 	}
 	_, again, err := r.run(false)
 	if err != nil {
-		return fmt.Errorf("%s, a second time: %w", when, err)
+		return nil, fmt.Errorf("%s, a second time: %w", when, err)
 	}
 	if err := sameChanges(noop, again); err != nil {
-		return fmt.Errorf("%s: a second CheckApply(false) reports something else: %w", when, err)
+		return nil, fmt.Errorf("%s: a second CheckApply(false) reports something else: %w", when, err)
+	}
+	return noop, nil
+}
+
+// plan looks in a world that is not right, and applies.
+func (r *rig) plan(when string) error {
+	noop, err := r.look(when)
+	if err != nil {
+		return err
 	}
 	_, applied, err := r.run(true)
 	if err != nil {

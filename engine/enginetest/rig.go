@@ -21,6 +21,7 @@ type env struct {
 	Suite
 	t     *testing.T
 	scope *scope
+	noop  bool // the handles say that nothing is ever applied
 }
 
 // dir makes the world of one resource.
@@ -86,7 +87,11 @@ func (e *env) rigAt(dir string, host engine.Host) (*rig, error) {
 
 func (e *env) rigOf(res engine.Res, dir string, host engine.Host) (*rig, error) {
 	r := &rig{env: e, dir: dir, res: res}
-	r.fake = NewInit(e.scope, WithHost(host), WithVarDir(filepath.Join(filepath.Dir(dir), "var")))
+	options := []Option{WithHost(host), WithVarDir(filepath.Join(filepath.Dir(dir), "var"))}
+	if e.noop {
+		options = append(options, WithNoop())
+	}
+	r.fake = NewInit(e.scope, options...)
 	if e.Setup != nil {
 		e.Setup(e.t, dir, r.fake)
 	}

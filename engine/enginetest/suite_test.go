@@ -101,6 +101,7 @@ func TestBroken(t *testing.T) {
 		{"check hangs", "apply", "CheckApply did not return"},
 		{"cleanup fails", "init", "Cleanup: no"},
 		{"noop writes", "noop", "were altered"},
+		{"told noop writes", "noop", "with Init.Noop: CheckApply(false): "},
 		{"noop makes vardir", "noop", "were altered"},
 		{"reports at random", "noop", "reports something else"},
 		{"check panics", "apply", "panicked: check"},

@@ -232,6 +232,9 @@ func (r *toy) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		}
 		ok = false
 	}
+	if !apply && r.bug == "told noop writes" && r.init.Noop {
+		return ok, r.write(ctx)
+	}
 	if !apply && r.bug != "noop writes" && (r.bug != "noop refreshes" || !r.init.Refresh()) || ok && r.bug != "writes always" {
 		return ok, nil
 	}

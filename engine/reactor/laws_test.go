@@ -426,6 +426,71 @@ func TestLaw11ExplicitFalseWinsOverDefault(t *testing.T) {
 	})
 }
 
+// TestLaw11InitSaysNoop: the handle says that nothing is ever applied, whatever the
+// reason; and a vertex for which that changes gets another one.
+func TestLaw11InitSaysNoop(t *testing.T) {
+	yes, no := true, false
+	for _, tc := range []struct {
+		name  string
+		opt   reactor.Noop
+		noop  *bool
+		drift engine.Drift
+		want  bool
+	}{
+		{"nothing", 0, nil, "", false},
+		{"the flag", reactor.NoopAll, &no, "", true},
+		{"the default", reactor.NoopDefault, nil, "", true},
+		{"against the default", reactor.NoopDefault, &no, "", false},
+		{"the metaparameter", 0, &yes, "", true},
+		{"drift", 0, &no, engine.DriftReport, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newWorld()
+				rg := newRig(t, reactor.Options{Noop: tc.opt})
+				defer rg.close()
+				f := &fake{w: w, check: func(_ context.Context, f *fake, apply bool) (bool, error) {
+					if apply && f.init.Noop {
+						t.Error("applied, though the handle says that nothing is")
+					}
+					return !apply, nil
+				}}
+				f.MetaParams().Noop, f.MetaParams().Drift = tc.noop, tc.drift
+				rg.swap(newDecl(t).add("f", f))
+				rg.rest()
+				if f.init.Noop != tc.want || f.init.Child(&fake{}).Noop != tc.want {
+					t.Errorf("Noop is %t, of a child %t", f.init.Noop, f.init.Child(&fake{}).Noop)
+				}
+			})
+		})
+	}
+}
+
+func TestLaw11NoopChangesAtASwap(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{})
+		defer rg.close()
+		noop := []bool{false, true, true, false}
+		var got []bool
+		for i := range noop {
+			f := &lapping{fake: fake{w: w, check: func(_ context.Context, f *fake, apply bool) (bool, error) {
+				got = append(got, f.init.Noop)
+				if apply == f.init.Noop {
+					t.Errorf("in graph %d apply is %t", i, apply)
+				}
+				return true, nil
+			}}}
+			f.MetaParams().Noop = &noop[i]
+			rg.swap(newDecl(t).add("f", f))
+			synctest.Wait()
+		}
+		if want := []bool{false, true, false}; !slices.Equal(got, want) { // the third one goes on in place of the second
+			t.Errorf("Noop was %v, want %v", got, want)
+		}
+	})
+}
+
 func TestLaw12FailedConvergesThroughRetries(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()

@@ -133,6 +133,7 @@ func (v *vertex) newInit() *engine.Init {
 		Program:  o.Program,
 		Version:  o.Version,
 		Hostname: o.Hostname,
+		Noop:     v.noop,
 		Running:  v.sayRunning,
 		Event:    v.sayEvent,
 		Busy:     v.r.sayBusy,
