@@ -48,7 +48,9 @@ type AutoEdge interface {
 }
 
 // ResUID is one way to name what a resource is. A UID may have a method Hash()
-// string, equal for UIDs that match, so that it is looked up and not searched.
+// string, equal for UIDs that match, so that it is looked up and not searched. One
+// that somebody asks by may have a method Notifies() bool: then a change of what comes
+// first refreshes what comes after it.
 type ResUID interface {
 	fmt.Stringer
 	GetName() string

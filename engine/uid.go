@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/reactivegraph/mgmt/engine/schema"
+
 // BaseUID is what the UIDs of a kind embed: whose the UID is. It has no Hash, so
 // that a UID that brings an IFF of its own is not looked up by anything else.
 type BaseUID struct {
@@ -9,6 +11,9 @@ type BaseUID struct {
 	// Reversed says, of a UID that somebody asks by, that the one that matches
 	// comes before the one that asks. Nil means true.
 	Reversed *bool
+
+	// Notifying says, of a UID that somebody asks by, that the edge carries refresh.
+	Notifying bool
 }
 
 // UIDOf returns the base of a UID of this resource, or of one that it asks by.
@@ -26,11 +31,40 @@ func (u *BaseUID) String() string { return u.Kind + "[" + u.Name + "]" }
 // IsReversed reports whether what matches comes first.
 func (u *BaseUID) IsReversed() bool { return u.Reversed == nil || *u.Reversed }
 
+// Notifies reports whether the edge carries refresh.
+func (u *BaseUID) Notifies() bool { return u.Notifying }
+
 // IFF reports whether both are the base of the same resource. A kind that can be
 // asked for has a type of its own, with its own IFF.
 func (u *BaseUID) IFF(o ResUID) bool {
 	b, ok := o.(*BaseUID)
 	return ok && b.Kind == u.Kind && b.Name == u.Name
+}
+
+// NameUID is a resource by its kind and its name in the graph. Every resource has
+// the one of its own without saying so, and one that is an EdgeableRes may have more, as
+// other names for it.
+type NameUID struct {
+	BaseUID
+	ID string // kind[name]
+}
+
+// NameUIDOf returns what r asks by for the resource of that kind and name, or
+// what it is called as well.
+func NameUIDOf(r Res, kind, name string) *NameUID {
+	return &NameUID{BaseUID: UIDOf(r), ID: schema.Ref{Kind: kind, Name: name}.ID()}
+}
+
+// String returns kind[name].
+func (u *NameUID) String() string { return u.ID }
+
+// Hash is kind[name].
+func (u *NameUID) Hash() string { return u.ID }
+
+// IFF reports whether both are the same kind and name.
+func (u *NameUID) IFF(o ResUID) bool {
+	n, ok := o.(*NameUID)
+	return ok && n.ID == u.ID
 }
 
 // FileUID is a path: what a file, a folder or a link is, and what others need to

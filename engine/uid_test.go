@@ -13,6 +13,7 @@ func uids(thing string) []engine.ResUID {
 		&engine.FileUID{BaseUID: b, Path: thing}, &engine.UserUID{BaseUID: b, User: thing},
 		&engine.GroupUID{BaseUID: b, Group: thing}, &engine.PkgUID{BaseUID: b, Pkg: thing},
 		&engine.PkgFileUID{BaseUID: b, Path: thing}, &engine.SvcUID{BaseUID: b, Svc: thing},
+		&engine.NameUID{BaseUID: b, ID: "exec[" + thing + "]"},
 	}
 }
 
@@ -39,6 +40,19 @@ func TestUIDsMatch(t *testing.T) {
 	}
 	if (&engine.SvcUID{Svc: "x"}).IFF(&engine.SvcUID{Svc: "x", Session: true}) {
 		t.Error("a service of the session is one of the system")
+	}
+}
+
+func TestNameUID(t *testing.T) {
+	r := newThing()
+	r.SetKind("thing")
+	r.SetName("who")
+	u := engine.NameUIDOf(r, "exec", "a[b]")
+	if u.String() != "exec[a[b]]" || u.GetName() != "who" || u.Notifies() {
+		t.Errorf("%v of %s, notifies: %t", u, u.GetName(), u.Notifies())
+	}
+	if u.Notifying = true; !u.Notifies() {
+		t.Error("it does not notify")
 	}
 }
 

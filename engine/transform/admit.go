@@ -66,7 +66,7 @@ func explain(g *engine.Graph, wanted []wish, n *Notes) {
 		return
 	}
 	for _, w := range wanted {
-		n.Explain(EdgeAdded, func() string { return w.reason(g) }, g.ID(int(w.from)), g.ID(int(w.to)))
+		n.Explain(w.kind(), func() string { return w.reason(g) }, g.ID(int(w.from)), g.ID(int(w.to)))
 	}
 }
 

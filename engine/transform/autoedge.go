@@ -12,10 +12,12 @@ import (
 )
 
 // AutoEdge is the step that adds the edges that resources ask for: UIDs says what
-// a resource is, AutoEdges what it wants before (or after) itself. An automatic
-// edge carries no refresh, is marked as implied, and has the name "auto". What is
-// declared already is left as it is. A resource that is hidden or has autoedge:
-// false neither asks nor is found.
+// a resource is, AutoEdges what it wants before (or after) itself. Every resource is
+// found by an engine.NameUID too. An automatic edge is marked as implied, and has the
+// name "auto"; it carries refresh where the UID that was asked by says so. What is
+// declared already is left as it is, but for refresh that is asked for in the
+// same direction, which is added. A resource that is hidden or has autoedge: false
+// neither asks nor is found.
 func AutoEdge() Step {
 	return Step{Name: "autoedge", Apply: autoEdge}
 }
@@ -91,14 +93,34 @@ type wish struct {
 	from, to int32
 	uid      engine.ResUID // by which it was asked for
 	asker    int32
+	notify   bool // it carries refresh
+	declared bool // there is such an edge, but without refresh
 }
 
 func (w wish) edge() graph.Edge {
-	return graph.Edge{From: int(w.from), To: int(w.to), Name: autoName, Implied: true}
+	e := graph.Edge{From: int(w.from), To: int(w.to), Name: autoName, Implied: true, Notify: w.notify}
+	if w.declared {
+		e.Name = "" // the declared one keeps its own, or none
+	}
+	return e
 }
 
 // reason says why the edge is wanted.
-func (w wish) reason(g *engine.Graph) string { return g.ID(int(w.asker)) + " wants " + w.uid.String() }
+func (w wish) reason(g *engine.Graph) string {
+	why := g.ID(int(w.asker)) + " wants " + w.uid.String()
+	if w.notify {
+		why += ", with refresh"
+	}
+	return why
+}
+
+// kind is that of the note that the edge has been added.
+func (w wish) kind() string {
+	if w.declared {
+		return EdgeNotifies
+	}
+	return EdgeAdded
+}
 
 // asking is one run of AutoEdge up to the edges that are wanted.
 type asking struct {
@@ -111,13 +133,12 @@ type asking struct {
 	budget  int     // how many UIDs without a hash may still be compared
 }
 
-// edgeable returns the vertices that take part.
+// edgeable returns the vertices that ask, and notes which ones are found.
 func (a *asking) edgeable() (list []int32) {
 	for i, v := range a.g.All() {
-		if _, ok := v.Res.(engine.EdgeableRes); !ok {
-			continue
-		}
-		if m := v.Res.MetaParams(); m.AutoEdges() && !m.Hidden {
+		m := v.Res.MetaParams()
+		a.shelves.part[i] = m.AutoEdges() && !m.Hidden
+		if _, ok := v.Res.(engine.EdgeableRes); ok && a.shelves.part[i] {
 			list = append(list, int32(i))
 		}
 	}
@@ -208,9 +229,29 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	if u.IsReversed() {
 		w.from, w.to = o, v
 	}
-	again := slices.ContainsFunc(a.wanted[own:], func(x wish) bool { return x.from == w.from && x.to == w.to })
-	if _, declared := a.g.Link(int(w.from), int(w.to)); !declared && !again {
-		a.wanted = append(a.wanted, w)
+	if x, ok := u.(notifier); ok {
+		w.notify = x.Notifies()
 	}
+	a.want(w, own)
 	return true, nil
+}
+
+// notifier is a UID that says whether the edge carries refresh.
+type notifier interface{ Notifies() bool }
+
+// want notes a wish, unless the asker, whose wishes begin at own, has it already or
+// the edge is there.
+func (a *asking) want(w wish, own int) {
+	link, declared := a.g.Link(int(w.from), int(w.to))
+	if declared && (link.Notify || !w.notify) {
+		return
+	}
+	w.declared = declared
+	again := slices.IndexFunc(a.wanted[own:], func(x wish) bool { return x.from == w.from && x.to == w.to })
+	switch {
+	case again < 0:
+		a.wanted = append(a.wanted, w)
+	case w.notify:
+		a.wanted[own+again] = w
+	}
 }

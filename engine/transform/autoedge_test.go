@@ -1,12 +1,14 @@
 package transform_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/transform"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // What is wanted comes first, or after, as the UID says; what is declared already
@@ -45,6 +47,69 @@ func TestAutoEdgeSwitch(t *testing.T) {
 			same(t, fmt.Sprint(i, end), edges(out))
 		}
 	}
+}
+
+// mute is a resource that says nothing of itself.
+type mute struct{ traits.Base }
+
+func (*mute) Default() engine.Res                            { return &mute{} }
+func (*mute) Validate() error                                { return nil }
+func (*mute) Init(*engine.Init) error                        { return nil }
+func (*mute) Cleanup() error                                 { return nil }
+func (*mute) Watch(context.Context) error                    { return nil }
+func (*mute) CheckApply(context.Context, bool) (bool, error) { return true, nil }
+func (*mute) Cmp(engine.Res) error                           { return nil }
+
+// Every resource is found by its kind and name, also one that says nothing of
+// itself; not by itself, not when it takes no part, and before one that only calls
+// itself so.
+func TestAutoEdgeByName(t *testing.T) {
+	no := false
+	g := build(t, map[string]*thing{
+		"a": {wants: []string{"@m", "@a", "@off", "@nobody", "!@b"}},
+		"0": {is: []string{"@b", "@alias"}},
+		"c": {wants: []string{"@alias", "@b"}},
+	}, "a b c 0")
+	for _, name := range []string{"m", "off"} {
+		m := &mute{}
+		m.SetKind("thing")
+		m.SetName(name)
+		if name == "off" {
+			m.MetaParams().AutoEdge = &no
+		}
+		if _, err := g.Add(m.String(), &engine.Vertex{Res: m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, notes := run(t, transform.AutoEdge(), g)
+	same(t, "edges", edges(out), "a~b", "b~c", "0~c", "m~a")
+	same(t, "notes", notes, "autoedge: edge added: m -> a: a wants m", "autoedge: edge added: a -> b: a wants b",
+		"autoedge: edge added: 0 -> c: c wants alias", "autoedge: edge added: b -> c: c wants b")
+}
+
+// An edge carries refresh where a UID says so. One that is declared gets it too, in
+// the same direction only; the other direction is left out, as ever.
+func TestAutoEdgeRefresh(t *testing.T) {
+	g := build(t, map[string]*thing{
+		"a": {is: []string{"a"}},
+		"b": {wants: []string{"+a", "!+@c", "+@nobody"}},
+		"d": {wants: []string{"+@a", "@a", "@c", "+@c"}},
+		"e": {wants: []string{"+@a", "+@b", "+@f"}},
+		"f": {wants: []string{"@e"}},
+	}, "a b c d e f", "a e", "b!e", "e f")
+	out, notes := run(t, transform.AutoEdge(), g)
+	same(t, "edges", edges(out), "a~!b", "a~!d", "a!e", "b~!c", "b!e", "c~!d", "e f")
+	same(t, "notes", notes,
+		"autoedge: edge left out: f -> e: e wants f, with refresh, but e comes before f already",
+		"autoedge: edge added: a -> b: b wants a, with refresh",
+		"autoedge: edge added: b -> c: b wants c, with refresh",
+		"autoedge: edge added: a -> d: d wants a, with refresh",
+		"autoedge: edge added: c -> d: d wants c, with refresh",
+		"autoedge: edge notifies: a -> e: e wants a, with refresh")
+	if e, _ := out.Link(0, 4); e.Implied || e.Name != "" {
+		t.Errorf("the declared edge has become %+v", e)
+	}
+	same(t, "the graph that was given", edges(g), "a e", "b!e", "e f")
 }
 
 // An edge that would close a cycle is left out, with a line that says why: with a

@@ -18,8 +18,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// thing is a resource of the tests: is and wants are texts that others ask for, a
-// want that begins with "!" is for what comes after it.
+// thing is a resource of the tests: is and wants are texts that others ask for. A
+// want begins with "!" for what comes after it, then with "+" where it asks for
+// refresh, then with "@" for a thing by its name.
 type thing struct {
 	traits.Base
 	traits.Groupable
@@ -66,9 +67,12 @@ func (x *thing) GroupCmp(o engine.GroupableRes) error {
 func (x *thing) uid(text string) engine.ResUID {
 	before := !strings.HasPrefix(text, "!")
 	base := engine.BaseUID{Name: x.Name(), Kind: x.Kind(), Reversed: &before}
-	text = strings.TrimPrefix(text, "!")
+	text, base.Notifying = strings.CutPrefix(strings.TrimPrefix(text, "!"), "+")
 	if x.slow {
 		return &slowUID{base, text}
+	}
+	if name, ok := strings.CutPrefix(text, "@"); ok {
+		return &engine.NameUID{BaseUID: base, ID: "thing[" + name + "]"}
 	}
 	return &engine.FileUID{BaseUID: base, Path: text}
 }
@@ -175,13 +179,16 @@ func short(s string) string {
 	return strings.NewReplacer("thing[", "", "]", "", "file[", "").Replace(s)
 }
 
-// edges returns the edges of a graph: "a b", "a!b", and "a~b" for an automatic one.
+// edges returns the edges of a graph: "a b", "a!b", and "a~b" and "a~!b" for
+// automatic ones.
 func edges(g *engine.Graph) (list []string) {
 	for e := range g.Edges() {
 		between := " "
 		switch {
 		case e.Implied && e.Name == "auto" && !e.Notify:
 			between = "~"
+		case e.Implied && e.Name == "auto":
+			between = "~!"
 		case e.Notify:
 			between = "!"
 		}

@@ -4,11 +4,12 @@ import "strings"
 
 // What a note is about.
 const (
-	EdgeAdded   = "edge added"    // between the two vertices, the first comes first
-	EdgeLeftOut = "edge left out" // as EdgeAdded, but it would have closed a cycle, or was not looked at
-	Grouped     = "grouped"       // the first vertex owns the others
-	NotGrouped  = "not grouped"   // it stays alone, though its kind can be grouped
-	Skipped     = "skipped"       // what a resource says of itself could not be used
+	EdgeAdded    = "edge added"    // between the two vertices, the first comes first
+	EdgeNotifies = "edge notifies" // as EdgeAdded, but it was declared, and carries refresh now
+	EdgeLeftOut  = "edge left out" // as EdgeAdded, but it would have closed a cycle, or was not looked at
+	Grouped      = "grouped"       // the first vertex owns the others
+	NotGrouped   = "not grouped"   // it stays alone, though its kind can be grouped
+	Skipped      = "skipped"       // what a resource says of itself could not be used
 )
 
 // Note says one thing that a step has done, or has not.
@@ -22,7 +23,8 @@ type Note struct {
 // String returns the note as one line.
 func (n Note) String() string {
 	between := ", "
-	if n.Kind == EdgeAdded || n.Kind == EdgeLeftOut {
+	switch n.Kind {
+	case EdgeAdded, EdgeNotifies, EdgeLeftOut:
 		between = " -> "
 	}
 	return n.Step + ": " + n.Kind + ": " + strings.Join(n.Vertices, between) + ": " + n.Reason

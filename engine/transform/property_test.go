@@ -18,9 +18,40 @@ type drawn struct {
 	n      int
 	edges  [][2]int // from a lower to a higher number
 	notify []bool
-	wants  [][]int // by vertex: whom it wants, before itself if positive, else after
+	wants  [][]want // by vertex
 	keys   []string
 	metas  []int
+}
+
+// want is one wish of a vertex.
+type want struct {
+	of     int // before itself if positive, else after, counted from 1; 0 for nobody
+	notify bool
+	byName bool
+}
+
+func (w want) String() string {
+	text := ""
+	if w.of < 0 {
+		text = "!"
+	}
+	if w.notify {
+		text += "+"
+	}
+	if w.byName {
+		return fmt.Sprintf("%s@%02d", text, max(w.of, -w.of)-1)
+	}
+	return text + fmt.Sprint(max(w.of, -w.of))
+}
+
+func drawWant(n int) *rapid.Generator[want] {
+	return rapid.Custom(func(t *rapid.T) want {
+		return want{
+			of:     rapid.IntRange(-n, n).Draw(t, "of"),
+			notify: rapid.IntRange(0, 2).Draw(t, "refresh") == 0,
+			byName: rapid.Bool().Draw(t, "byName"),
+		}
+	})
 }
 
 func draw(t *rapid.T) drawn {
@@ -34,7 +65,7 @@ func draw(t *rapid.T) drawn {
 		}
 	}
 	for range d.n {
-		d.wants = append(d.wants, rapid.SliceOfN(rapid.IntRange(-d.n, d.n), 0, 3).Draw(t, "wants"))
+		d.wants = append(d.wants, rapid.SliceOfN(drawWant(d.n), 0, 3).Draw(t, "wants"))
 		d.keys = append(d.keys, rapid.SampledFrom([]string{"k", "k", "k", "l", ""}).Draw(t, "key"))
 		d.metas = append(d.metas, rapid.IntRange(0, 3).Draw(t, "meta"))
 	}
@@ -47,7 +78,7 @@ func (d drawn) build(t *rapid.T, order []int) *engine.Graph {
 	for _, i := range order {
 		x := &thing{is: []string{fmt.Sprint(i + 1)}, key: d.keys[i]}
 		for _, w := range d.wants[i] {
-			x.wants = append(x.wants, strings.Replace(fmt.Sprint(w), "-", "!", 1))
+			x.wants = append(x.wants, w.String())
 		}
 		x.SetKind("thing")
 		x.SetName(fmt.Sprintf("%02d", i))
@@ -132,19 +163,23 @@ func TestStepsKeepOrder(t *testing.T) {
 	})
 }
 
-// Every edge that is wanted is there, or closes a cycle; nothing else is there.
+// Every edge that is wanted is there, or closes a cycle; nothing else is there. It
+// carries refresh where somebody wants that, or has declared it.
 func TestAutoEdgeIsWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := draw(t)
 		g := d.build(t, d.plain())
 		out, notes := apply(t, g, transform.AutoEdge())
-		wanted := map[[2]int]bool{}
+		wanted, refresh := map[[2]int]bool{}, map[[2]int]bool{}
 		for i, list := range d.wants {
 			for _, w := range list {
-				if w > 0 && w-1 != i {
-					wanted[[2]int{w - 1, i}] = true
-				} else if w < 0 && -w-1 != i {
-					wanted[[2]int{i, -w - 1}] = true
+				e := [2]int{w.of - 1, i}
+				if w.of < 0 {
+					e = [2]int{i, -w.of - 1}
+				}
+				if w.of != 0 && e[0] != e[1] {
+					wanted[e] = true
+					refresh[e] = refresh[e] || w.notify
 				}
 			}
 		}
@@ -163,9 +198,14 @@ func TestAutoEdgeIsWhole(t *testing.T) {
 			}
 		}
 		for e := range out.Edges() {
+			ends := [2]int{e.From, e.To}
 			was, declared := g.Link(e.From, e.To)
-			if !declared && !wanted[[2]int{e.From, e.To}] || declared && was != e || !declared && (e.Notify || !e.Implied) {
-				t.Fatalf("%+v", e)
+			if !declared {
+				was = graph.Edge{From: e.From, To: e.To, Name: "auto", Implied: true}
+			}
+			was.Notify = was.Notify || refresh[ends]
+			if !declared && !wanted[ends] || was != e {
+				t.Fatalf("%+v, and not %+v", e, was)
 			}
 		}
 	})

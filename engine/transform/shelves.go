@@ -16,6 +16,7 @@ import (
 type shelves struct {
 	g    *engine.Graph
 	seed maphash.Seed
+	part []bool   // by vertex: whether it is found
 	list []*shelf // few: one for each type
 }
 
@@ -44,7 +45,9 @@ type hashed interface{ Hash() string }
 
 var hashType = reflect.TypeFor[hashed]()
 
-func newShelves(g *engine.Graph) *shelves { return &shelves{g: g, seed: maphash.MakeSeed()} }
+func newShelves(g *engine.Graph) *shelves {
+	return &shelves{g: g, seed: maphash.MakeSeed(), part: make([]bool, g.Len())}
+}
 
 // sum returns what a UID is looked up by, 0 for one without Hash.
 func (s *shelves) sum(u engine.ResUID) uint64 {
@@ -98,11 +101,27 @@ func (sh *shelf) label() {
 
 func (sh *shelf) row(sum uint64) *int32 { return &sh.rows[sum&uint64(len(sh.rows)-1)] }
 
+// named returns the vertex that a NameUID names by its id, other than the one that
+// asks and if it takes part; -1 for none. No resource has to say its id as a UID: the graph has them.
+func (s *shelves) named(u engine.ResUID, asker int32) int32 {
+	name, ok := u.(*engine.NameUID)
+	if !ok {
+		return -1
+	}
+	if i, ok := s.g.Index(name.ID); ok && int32(i) != asker && s.part[i] {
+		return int32(i)
+	}
+	return -1
+}
+
 // find returns the vertex that a UID names, other than the one that asks; -1 for
-// none. If there are several, it is the one with the lowest id, whatever the order
+// none. One that has the name as its id comes first. If there are several, it is the one with the lowest id, whatever the order
 // in which they were declared. What has to be compared is taken from the budget.
 func (s *shelves) find(u engine.ResUID, asker int32, budget *int) (int32, error) {
-	best := int32(-1)
+	best := s.named(u, asker)
+	if best >= 0 {
+		return best, nil
+	}
 	sh := s.of(reflect.TypeOf(u))
 	if sh == nil {
 		return best, nil
