@@ -2,6 +2,7 @@ package mgmt_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -100,6 +101,66 @@ func (*odd) Default() engine.Res                  { return &odd{} }
 func (*odd) AutoEdges() (engine.AutoEdge, error)  { return nil, errors.New("no idea") }
 func (x *odd) Cmp(engine.Res) error               { return nil }
 func (x *odd) GroupCmp(engine.GroupableRes) error { return nil }
+
+// bell has something to do once, and rings whoever has the name that it wants.
+type bell struct {
+	resources.NoopRes
+	traits.Edgeable
+	Wants string `yaml:"wants"`
+
+	init *engine.Init
+	rung bool
+}
+
+func (*bell) Default() engine.Res         { return &bell{} }
+func (x *bell) Init(i *engine.Init) error { x.init = i; return x.NoopRes.Init(i) }
+func (x *bell) Cmp(o engine.Res) error    { return engine.CmpFields(x, o) }
+func (*bell) GroupKey() string            { return "" }
+
+func (x *bell) AutoEdges() (engine.AutoEdge, error) {
+	u := engine.NameUIDOf(x, "test", x.Wants)
+	u.Reversed, u.Notifying = new(false), true
+	return &once{u}, nil
+}
+
+type once struct{ uid engine.ResUID }
+
+func (o *once) Test([]bool) bool { return false }
+func (o *once) Next() []engine.ResUID {
+	return []engine.ResUID{o.uid}
+}
+
+func (x *bell) CheckApply(_ context.Context, apply bool) (bool, error) {
+	if x.rung {
+		return true, nil
+	}
+	x.init.Change(engine.Change{Verb: engine.Ran})
+	x.rung = apply
+	return false, nil
+}
+
+// A resource is found by its kind and name, though it says nothing of itself, and
+// is refreshed along the automatic edge that asks for that.
+func TestAutomaticRefresh(t *testing.T) {
+	reg, err := engine.DefaultRegistry().With("bell", func() engine.Res { return &bell{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	refreshed := map[string]bool{}
+	o := mgmt.Options{Registry: reg}
+	o.Observer.Ran = func(r mgmt.Run) {
+		mu.Lock()
+		defer mu.Unlock()
+		refreshed[r.Resource] = refreshed[r.Resource] || r.Refreshed
+	}
+	g, log, _ := transformed(t, "resources: {test: [{name: told}, {name: other}], bell: [{name: a, wants: told}]}", o)
+	mu.Lock()
+	defer mu.Unlock()
+	if !refreshed["test[told]"] || refreshed["test[other]"] || g.EdgeCount() != 1 {
+		t.Errorf("%v, %d edges\n%s", refreshed, g.EdgeCount(), log)
+	}
+}
 
 // What a resource does wrong is a warning that names it, and the graph runs.
 func TestSkippedIsAWarning(t *testing.T) {

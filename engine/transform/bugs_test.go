@@ -102,6 +102,16 @@ func loners(t *testing.T, n int) *engine.Graph {
 	return g
 }
 
+// byName makes a graph in which each resource asks for another one by its name, and
+// for refresh.
+func byName(t *testing.T, n int) *engine.Graph {
+	things := map[string]*thing{}
+	for i := range n {
+		things[fmt.Sprint(i)] = &thing{wants: []string{fmt.Sprintf("+@%d", (i*7+3)%n)}}
+	}
+	return build(t, things, many("%d", n))
+}
+
 // TestBug35_StepsAreNearLinear: eight times as many vertices take about eight times
 // as long, and not sixty-four times.
 //
@@ -112,6 +122,7 @@ func TestBug35_StepsAreNearLinear(t *testing.T) {
 	for name, mk := range map[string]func(n int) *engine.Graph{
 		"a machine": func(n int) *engine.Graph { return machine(t, n) },
 		"loners":    func(n int) *engine.Graph { return loners(t, n) },
+		"by name":   func(n int) *engine.Graph { return byName(t, n) },
 	} {
 		best := func(n int) time.Duration {
 			g, least := mk(n), time.Hour
