@@ -445,3 +445,56 @@ func TestTypeRefreshed(t *testing.T) {
 		t.Error(calls)
 	}
 }
+
+// TestTypeRelations: the relations of a definition become edges, with refresh where it
+// says so, and none where an edge of the graph says the opposite.
+func TestTypeRelations(t *testing.T) {
+	d := rec(0)
+	d.Attributes = append(d.Attributes, provider.Attribute{Name: "deps", Type: "Optional[Array[String]]", Doc: "What it needs.", Role: provider.Parameter})
+	d.Require = []provider.Relation{{Kind: "noop", Titles: []string{"$deps", "always", "not there"}}}
+	d.Before = []provider.Relation{{Kind: "noop", Titles: []string{"after"}}}
+	d.Notify = []provider.Relation{{Kind: "test", Titles: []string{"told"}}}
+	d.Subscribe = []provider.Relation{{Kind: "file", Titles: []string{"/tmp/never"}}}
+	reg := withRec(t, d, func() provider.Provider { return clerk{newShelf("x")} })
+	var edges []string
+	o := mgmt.Options{Registry: reg, NoAutoGroup: true}
+	o.Observer.Loaded = func(g *engine.Graph) {
+		for _, e := range slices.Collect(g.Edges()) {
+			arrow := " -> "
+			if e.Notify {
+				arrow = " ~> "
+			}
+			edges = append(edges, g.ID(e.From)+arrow+g.ID(e.To))
+		}
+	}
+	_, err := converge(t, `resources:
+  noop: [{name: one}, {name: two}, {name: always}, {name: after, before: ["rec[x]"]}]
+  test: [{name: told}]
+  file: [{name: /tmp/never, state: undefined, meta: {noop: true}}]
+  rec: [{name: x, deps: [one, two]}]
+`, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(edges)
+	want := []string{"file[/tmp/never] ~> rec[x]", "noop[after] -> rec[x]", "noop[always] -> rec[x]", "noop[one] -> rec[x]", "noop[two] -> rec[x]", "rec[x] ~> test[told]"}
+	if !slices.Equal(edges, want) {
+		t.Errorf("%q\nwant\n%q", edges, want)
+	}
+}
+
+// TestTypeTwice: two resources that are about one thing are refused.
+func TestTypeTwice(t *testing.T) {
+	d := rec(0)
+	d.Attributes[1] = provider.Attribute{Name: "id", Type: "Integer", Doc: "Its number.", Role: provider.Namevar}
+	reg := withRec(t, d, func() provider.Provider { return clerk{newShelf()} })
+	_, err := converge(t, `resources:
+  rec:
+  - {name: first, id: 7}
+  - {name: second, id: 7}
+  - {name: third, id: 8}
+`, mgmt.Options{Registry: reg})
+	if err == nil || !strings.Contains(err.Error(), "stdin:4:") || !strings.Contains(err.Error(), "both are the rec 7") {
+		t.Error(err)
+	}
+}

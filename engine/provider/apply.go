@@ -248,7 +248,7 @@ func (c *controller) rehearse(ctx context.Context, p Provider, jobs []*job) {
 	var set []*job
 	for _, j := range jobs {
 		j.end(false, nil)
-		if j.noop() && len(j.diffs) > 0 && c.kind.has(NoopHandler) {
+		if j.init.Noop && len(j.diffs) > 0 && c.kind.has(NoopHandler) {
 			set = append(set, j)
 		}
 	}
@@ -347,10 +347,4 @@ func outcome(log *Logger, title string, err error) error {
 		return err
 	}
 	return nil
-}
-
-// noop reports whether nothing is ever applied.
-func (r *res) noop() bool {
-	n := r.MetaParams().Noop
-	return n != nil && *n
 }

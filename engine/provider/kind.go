@@ -143,6 +143,9 @@ func (k *Kind) fits(make func() Provider) (err error) {
 		return fmt.Errorf("the type %s: its constructor has made no provider", k.def.Name)
 	}
 	var errs []error
+	if c, ok := p.(Closer); ok {
+		errs = append(errs, c.Close())
+	}
 	for _, c := range []struct {
 		f    Features
 		ok   bool

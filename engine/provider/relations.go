@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // thingUID is the thing that a resource is about: two resources of one name are about
@@ -57,8 +58,8 @@ func (r *res) AutoEdges() (engine.AutoEdge, error) {
 		for _, rel := range part.relations {
 			for _, title := range r.titles(rel) {
 				base := engine.UIDOf(r)
-				base.Reversed = new(part.before)
-				uids = append(uids, asked(base, rel.Kind, title, part.notify))
+				base.Reversed, base.Notifying = new(part.before), part.notify
+				uids = append(uids, asked(base, rel.Kind, title))
 			}
 		}
 	}
@@ -106,40 +107,28 @@ func texts(v any) []string {
 	return nil
 }
 
-// notifying makes an edge that is asked for by a UID carry refresh.
-type notifying struct{ engine.ResUID }
-
-// Notifies returns true.
-func (notifying) Notifies() bool { return true }
-
 // aliases says what kinds of Puppet are called here.
 var aliases = map[string]string{"package": "pkg", "service": "svc", "notify": "print", "cron": "crontab"}
 
 // asked returns the UID by which a resource of a kind is asked for: by what it is
 // where the kind says so, else by its name.
-func asked(base engine.BaseUID, kind, title string, notify bool) engine.ResUID {
+func asked(base engine.BaseUID, kind, title string) engine.ResUID {
 	if k, ok := aliases[kind]; ok {
 		kind = k
 	}
-	var u engine.ResUID
 	switch kind {
 	case "file":
-		u = &engine.FileUID{BaseUID: base, Path: cleanPath(title)}
+		return &engine.FileUID{BaseUID: base, Path: cleanPath(title)}
 	case "user":
-		u = &engine.UserUID{BaseUID: base, User: title}
+		return &engine.UserUID{BaseUID: base, User: title}
 	case "group":
-		u = &engine.GroupUID{BaseUID: base, Group: title}
+		return &engine.GroupUID{BaseUID: base, Group: title}
 	case "pkg":
-		u = &engine.PkgUID{BaseUID: base, Pkg: title}
+		return &engine.PkgUID{BaseUID: base, Pkg: title}
 	case "svc":
-		u = &engine.SvcUID{BaseUID: base, Svc: strings.TrimSuffix(title, ".service")}
-	default:
-		u = &base
+		return &engine.SvcUID{BaseUID: base, Svc: strings.TrimSuffix(title, ".service")}
 	}
-	if notify {
-		return notifying{u}
-	}
-	return u
+	return &engine.NameUID{BaseUID: base, ID: schema.Ref{Kind: kind, Name: title}.ID()}
 }
 
 // cleanPath is a path as a FileUID has it.
