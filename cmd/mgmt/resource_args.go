@@ -99,11 +99,11 @@ func (r *argReader) read(arg string) (pair schema.Pair, secret bool, err error) 
 	case formFile:
 		pair.Value, err = r.secret(f, rest)
 	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", key, err)
-	}
 	return pair, secret, err
 }
+
+// about puts the parameter in front of an error.
+func about(f *schema.Field, err error) error { return fmt.Errorf("%s: %w", f.Key, err) }
 
 // field returns the parameter of a key, if it may be set and was not given before.
 func (r *argReader) field(key string) (*schema.Field, error) {
@@ -128,7 +128,7 @@ var errSecret = errors.New("it is a secret, which everybody can see in an argume
 // text reads PARAMETER=VALUE.
 func (r *argReader) text(f *schema.Field, text string) (*schema.Node, error) {
 	if mayBeSecret(f.Type) {
-		return nil, errSecret
+		return nil, about(f, errSecret)
 	}
 	return r.convert(f, text)
 }
@@ -149,7 +149,7 @@ func (r *argReader) convert(f *schema.Field, text string) (n *schema.Node, err e
 	}
 	switch f.Type.Kind {
 	case schema.KindList, schema.KindMap, schema.KindStruct:
-		return nil, fmt.Errorf("it must be %s: write it as JSON, %s:=%s", f.Type, f.Key, jsonSample[f.Type.Kind])
+		return nil, fmt.Errorf("%s must be %s: write it as JSON, %s:=%s", f.Key, f.Type, f.Key, jsonSample[f.Type.Kind])
 	}
 	return textNode(f.Type, text), nil
 }
@@ -181,22 +181,22 @@ func textNode(t *schema.Type, text string) *schema.Node {
 // json reads PARAMETER:=JSON and PARAMETER:=@FILE.
 func (r *argReader) json(f *schema.Field, text string) (*schema.Node, error) {
 	if path, ok := strings.CutPrefix(text, "@"); ok {
-		data, err := r.file(f.Key, path)
+		data, err := r.file(f, path)
 		if err != nil {
 			return nil, err
 		}
 		text = string(data)
 	} else if mayBeSecret(f.Type) {
-		return nil, fmt.Errorf("%w; JSON with secrets in it is written as %s:=@FILE", errSecret, f.Key)
+		return nil, about(f, fmt.Errorf("%w; JSON with secrets in it is written as %s:=@FILE", errSecret, f.Key))
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("it is no JSON (%w); text stands in double quotes there", err)
+		return nil, about(f, fmt.Errorf("it is no JSON (%w); text stands in double quotes there", err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("it is no JSON: something follows the value")
+		return nil, about(f, errors.New("it is no JSON: something follows the value"))
 	}
 	return jsonNode(v), nil
 }
@@ -231,35 +231,42 @@ func jsonNode(v any) *schema.Node {
 	}
 }
 
-// secret reads PARAMETER@FILE. Where the type is a secret, one line end at the end is
-// that of whoever wrote the file.
+// secret reads PARAMETER@FILE. Where the type is a secret, the text is it, without the
+// line end that whoever wrote the file has put at the end.
 func (r *argReader) secret(f *schema.Field, path string) (*schema.Node, error) {
-	data, err := r.file(f.Key, path)
+	data, err := r.file(f, path)
 	if err != nil {
 		return nil, err
 	}
 	if f.Type.Secret {
-		data = bytes.TrimSuffix(data, []byte("\n"))
+		return &schema.Node{Kind: schema.NodeString, Text: string(bytes.TrimSuffix(data, []byte("\n")))}, nil
 	}
 	n, err := r.convert(f, string(data))
-	if err != nil && len(data) > 0 {
-		err = errors.New(strings.ReplaceAll(err.Error(), string(data), schema.Redacted))
+	if err == nil {
+		_, wrong := schema.Value(f.Type, n)
+		err = wrong.Err()
 	}
-	return n, err
+	if err != nil { // it may repeat the text
+		return nil, about(f, fmt.Errorf("what is in the file is not %s", f.Type))
+	}
+	return n, nil
 }
 
 // file reads a file, or standard input once.
-func (r *argReader) file(key, path string) ([]byte, error) {
-	if path == "" {
-		return nil, errors.New("the name of the file is missing")
+func (r *argReader) file(f *schema.Field, path string) ([]byte, error) {
+	switch {
+	case path == "":
+		return nil, about(f, errors.New("the name of the file is missing"))
+	case path == "-" && r.stdin != "":
+		return nil, about(f, fmt.Errorf("standard input is read for %s already", r.stdin))
+	case path == "-":
+		r.stdin = f.Key
 	}
-	if path == "-" && r.stdin != "" {
-		return nil, fmt.Errorf("standard input is read for %s already", r.stdin)
+	data, err := readSource(r.app, path)
+	if err != nil {
+		return nil, about(f, err)
 	}
-	if path == "-" {
-		r.stdin = key
-	}
-	return readSource(r.app, path)
+	return data, nil
 }
 
 // mayBeSecret reports whether a value of a type is a secret or holds one.

@@ -75,13 +75,17 @@ func lookCode(err error) int {
 // end returns the error with which the program ends. What was asked wrongly outweighs
 // the rest.
 func (s *looking) end(err error) error {
-	if _, ok := errors.AsType[signalError](err); ok {
+	_, signalled := errors.AsType[signalError](err)
+	switch {
+	case signalled:
 		return withCode(s.code|exitFailed, fmt.Errorf("ended before all was seen: %w", err))
+	case err != nil:
+		return err
+	case s.code&exitUsage != 0:
+		return withCode(exitUsage, nil)
+	default:
+		return withCode(s.code, nil)
 	}
-	if err != nil || s.code&exitUsage == 0 {
-		return withCode(s.code, err)
-	}
-	return withCode(exitUsage, nil)
 }
 
 // show looks at things. code is what became of them before.
