@@ -21,7 +21,7 @@ var definitionKeys = []key{
 	{[]string{"title_patterns"}, (*decoder).patterns},
 	{[]string{"poll"}, func(d *decoder, n *schema.Node, path string) { d.def.Poll = d.duration(n, path) }},
 
-	{[]string{"provider"}, func(d *decoder, n *schema.Node, path string) { d.src.Provider = d.text(n, path) }},
+	{[]string{"provider"}, func(d *decoder, n *schema.Node, path string) { d.src.Provider, d.src.Pos = d.text(n, path), n.Pos }},
 	{[]string{"get"}, func(d *decoder, n *schema.Node, path string) { d.external().Get = d.argv(n, path) }},
 	{[]string{"set"}, func(d *decoder, n *schema.Node, path string) { d.external().Set = d.argv(n, path) }},
 	{[]string{"env"}, func(d *decoder, n *schema.Node, path string) { d.external().Env = d.env(n, path) }},

@@ -120,15 +120,21 @@ func nameOf(path string) string {
 
 // fail reports something that can't be read, at the place that asks for it.
 func (g *loading) fail(path string, from schema.Pos, err error) {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pe.Err
-	}
+	err = bare(err)
 	g.mark("error", path, err)
 	if from.IsZero() {
 		g.errs.Errorf(schema.Pos{File: path}, "%v", err)
 	} else {
 		g.errs.Errorf(from, "can't include %s: %v", path, err)
 	}
+}
+
+// bare returns an error without the path, which is shown as the place.
+func bare(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
 }
 
 // mark adds to the state.
@@ -233,27 +239,30 @@ func (g *loading) file(path string, from schema.Pos) {
 	if !g.first(path, from) {
 		return
 	}
-	f, err := gapi.OpenInput(path)
+	src, err := g.regular(path)
 	if err != nil {
 		g.missing = g.missing || errors.Is(err, fs.ErrNotExist)
 		g.fail(path, from, err)
 		return
 	}
+	g.source(path, filepath.Dir(path), src)
+}
+
+// regular reads a regular file: what was one a moment ago may be something else now.
+func (g *loading) regular(path string) ([]byte, error) {
+	f, err := gapi.OpenInput(path)
+	if err != nil {
+		return nil, err
+	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNoFile // it has taken the place of the file just now
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errNoFile
 	}
-	if err != nil {
-		g.fail(path, from, err)
-		return
-	}
-	src, err := g.readAll(f, info.Size())
-	if err != nil {
-		g.fail(path, from, err)
-		return
-	}
-	g.source(path, filepath.Dir(path), src)
+	return g.readAll(f, info.Size())
 }
 
 // first reports whether a file was not read before in this loading.

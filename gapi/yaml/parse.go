@@ -17,6 +17,8 @@ import (
 // There is no value without one of them.
 const maxMarks = 4 << 20
 
+const emptyGraph = `the file is empty, a graph needs at least "resources:"`
+
 // parse reads the one document of a source. The node is nil if there are
 // findings that leave nothing to look at.
 func parse(file string, src []byte) (*schema.Node, schema.Diagnostics) {
@@ -41,7 +43,7 @@ func compose(file string, src []byte) (root *yaml.Node, ds schema.Diagnostics) {
 	var doc, next yaml.Node
 	switch err := l.Load(&doc); {
 	case errors.Is(err, io.EOF), err == nil && isNothing(&doc):
-		return nil, one(schema.Pos{File: file}, "the file is empty, a graph needs at least \"resources:\"")
+		return nil, one(schema.Pos{File: file}, emptyGraph)
 	case err != nil:
 		return nil, schema.Diagnostics{syntaxError(file, src, err)}
 	}

@@ -1,0 +1,88 @@
+package provider
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Providers are the constructors of the Go providers that a file may name.
+type Providers map[string]func() Provider
+
+// Load registers the kinds that files define: each node is what one file says, a
+// definition or a list of them. Those that dispatch find the others of all files, and
+// what r has already. Everything that is wrong is returned; with an error among it, r
+// has some of the kinds and should not be used.
+func Load(r *engine.Registry, nodes []*schema.Node, ps Providers) schema.Diagnostics {
+	var found schema.Findings
+	var dispatchers []*file
+	for _, n := range definitionNodes(nodes) {
+		def, src, ds := DecodeDefinition(n)
+		found.Add(ds...)
+		f := &file{def, src}
+		switch {
+		case ds.Err() != nil:
+		case src.Dispatch != nil:
+			dispatchers = append(dispatchers, f)
+		default:
+			found.Add(f.register(r, ps)...)
+		}
+	}
+	for _, f := range dispatchers {
+		found.Add(f.dispatch(r)...)
+	}
+	return found.All()
+}
+
+// definitionNodes returns the nodes of single definitions.
+func definitionNodes(nodes []*schema.Node) []*schema.Node {
+	var out []*schema.Node
+	for _, n := range nodes {
+		if n != nil && n.Kind == schema.NodeList {
+			out = append(out, n.Items...)
+		} else {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// file is a definition with its source.
+type file struct {
+	def *Definition
+	src *Source
+}
+
+// register adds the kind.
+func (f *file) register(r *engine.Registry, ps Providers) schema.Diagnostics {
+	make := ps[f.src.Provider]
+	if f.src.External != nil {
+		make = f.src.External.New
+	}
+	if make == nil {
+		names := slices.Sorted(maps.Keys(ps))
+		known := "there are none here"
+		if len(names) > 0 {
+			known = "there are " + strings.Join(names, ", ")
+		}
+		return schema.Diagnostics{{Pos: f.src.Pos, Suggestion: schema.Nearest(f.src.Provider, names),
+			Message: fmt.Sprintf("%s: there is no Go provider %q: %s", f.def.Name, shorten(f.src.Provider), known)}}
+	}
+	kind, err := New(*f.def, make)
+	if err == nil {
+		err = r.Register(kind.Name(), kind.New)
+	}
+	return f.failed(err)
+}
+
+// failed returns an error as a finding about the definition.
+func (f *file) failed(err error) (ds schema.Diagnostics) {
+	if err != nil {
+		ds.Errorf(f.def.Pos, "%v", err)
+	}
+	return ds
+}

@@ -1,0 +1,54 @@
+package yaml
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Documents reads the files *.yaml, *.yml and *.json of a folder that are no graphs,
+// such as the definitions of types, in the order of their names. All that is wrong with
+// them is reported; the nodes are of those that could be read.
+func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, one(schema.Pos{File: dir}, "%v", bare(err))
+	}
+	g := &loading{loader: newFiles(dir, o, nil), ctx: context.Background(), left: o.maxBytes()}
+	var nodes []*schema.Node
+	var found schema.Findings
+	n := 0
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+			continue
+		}
+		n++
+		node, ds := g.document(filepath.Join(dir, name))
+		found.Add(ds...)
+		if node != nil {
+			nodes = append(nodes, node)
+		}
+	}
+	if n == 0 {
+		found.Errorf(schema.Pos{File: dir}, "the folder has no *.yaml, *.yml or *.json file")
+	}
+	return nodes, found.All()
+}
+
+// document reads one file.
+func (g *loading) document(path string) (*schema.Node, schema.Diagnostics) {
+	src, err := g.regular(path)
+	if err != nil {
+		return nil, one(schema.Pos{File: path}, "%v", bare(err))
+	}
+	n, ds := parse(path, src)
+	if n == nil && len(ds) == 1 && ds[0].Message == emptyGraph {
+		ds[0].Message = "the file is empty"
+	}
+	return n, ds
+}
