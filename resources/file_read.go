@@ -27,7 +27,7 @@ func fileFrom(dir atomicfile.Dir, name string, size int64) *fileBody {
 const fileKept = 8 << 20
 
 // Read returns the thing at the path as it is. Its content is left out where it
-// has more than 8 MiB.
+// has more than 8 MiB. What is no file, folder or link is an error.
 func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 	c := &fileRun{FileRes: r, ctx: ctx, path: r.filePath()}
 	got := &FileRes{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename}
@@ -47,6 +47,9 @@ func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !st.IsRegular() && !st.IsDir() && !st.IsLink() {
+		return nil, fmt.Errorf("%s is a %s, and neither a file, a folder nor a link", n, st.Kind())
 	}
 	got.State = FileExists
 	if st.IsDir() != r.isFolder() {
