@@ -16,6 +16,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
+	"github.com/reactivegraph/mgmt/gapi/puppet"
 )
 
 //go:generate go run . reference ../../docs/reference ../../examples
@@ -30,14 +31,14 @@ var (
 
 const generated = "<!-- Made by `mgmt reference`. Change what it is made from: run `make docs`. -->\n\n"
 
-func newReference() *cobra.Command {
+func newReference(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "reference FOLDER EXAMPLES",
 		Short:  "Write the reference in Markdown: the format, each kind with its example, and the command line",
 		Hidden: true,
 		Args:   cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pages, err := referencePages(cmd.Root(), os.DirFS(args[1]))
+			pages, err := a.referencePages(cmd.Root(), os.DirFS(args[1]))
 			if err != nil {
 				return err
 			}
@@ -73,8 +74,8 @@ func writePages(dir string, pages map[string]string) error {
 
 // referencePages returns the pages of the reference by their paths. The example of
 // a kind is the file KIND.yaml.
-func referencePages(root *cobra.Command, examples fs.FS) (map[string]string, error) {
-	kinds, err := allKinds()
+func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]string, error) {
+	kinds, err := a.allKinds()
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,8 @@ func referencePages(root *cobra.Command, examples fs.FS) (map[string]string, err
 			"{{meta}}", fieldTable(meta),
 			"{{kinds}}", strings.TrimSuffix(kindTable(kinds, "kinds/"), "\n"),
 		).Replace(yamlPage),
-		"kinds/README.md": generated + "# The kinds\n\n" + kindTable(kinds, ""),
+		"puppet-catalogs.md": generated + puppet.Page(),
+		"kinds/README.md":    generated + "# The kinds\n\n" + kindTable(kinds, ""),
 	}
 	for _, k := range kinds {
 		example, err := exampleOf(k.Name, examples)

@@ -137,12 +137,16 @@ var hostType = &kindType{
 }
 
 var cronType = &kindType{
-	name: "cron", kind: "crontab", how: convert, note: "the kind has the names of Puppet's type",
+	name: "cron", kind: "crontab", how: convert, note: "the kind has the names of Puppet's type, and takes over the jobs that Puppet has made",
 	attributes: append([]attribute{
-		{name: "name", how: same},
-		{name: "command", how: same},
+		{name: "name", how: convert, to: "job", note: "the title if it is not given"},
+		{name: "environment", how: convert, to: "environment", note: "one or a list", do: textsTo("environment")},
+		{name: "target", how: refused, whole: true, note: "mgmt edits the crontabs of users"},
 		{name: "provider", how: ignored, note: "there is one"},
-	}, sames("ensure", "user", "minute", "hour", "weekday", "month", "monthday", "special", "environment", "target")...),
+	}, sames("ensure", "command", "user", "minute", "hour", "weekday", "month", "monthday", "special")...),
+	finish: func(t *translation) {
+		t.set("job", textNode(t.at, cmp.Or(t.text("name"), t.title)), nil)
+	},
 }
 
 var notifyType = &kindType{
