@@ -159,19 +159,15 @@ type stream struct {
 // errEnough ends a command whose reader stops.
 var errEnough = errors.New("no more of it is read")
 
-// stream starts the command on a goroutine that has ended when lines is closed.
+// stream starts the command on a goroutine that has ended when lines is closed; it must
+// be read until then.
 func (c *Command) stream(ctx context.Context, args []string) *stream {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &stream{cancel: cancel, lines: make(chan string)}
 	go func() {
 		defer close(s.lines)
 		defer engine.Caught("Host.Command", &s.err)
-		s.err = c.run(ctx, args, func(line []byte) {
-			select {
-			case s.lines <- string(line):
-			case <-ctx.Done():
-			}
-		})
+		s.err = c.run(ctx, args, func(line []byte) { s.lines <- string(line) })
 	}()
 	return s
 }

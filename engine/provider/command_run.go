@@ -64,9 +64,9 @@ type execution struct {
 	stdout func([]byte)
 
 	cancel context.CancelCauseFunc
-	count  int   // bytes of standard output
-	over   error // there were too many
-	tail   stderrTail
+	count  int    // bytes of standard output
+	over   error  // there were too many
+	tail   string // of standard error, without secrets
 }
 
 // run runs the command. stdout is given the lines of standard output; nil logs them.
@@ -109,21 +109,15 @@ func (x *execution) check() error {
 		return x.err
 	}
 	for i, arg := range x.argv {
-		switch {
-		case strings.Contains(arg, schema.Redacted):
-			return x.refuse(i, "is made from a secret and does not hold it")
-		case x.log.holdsSecret(arg):
-			return x.refuse(i, "holds a secret")
+		if x.log.holdsSecret(arg) {
+			return fmt.Errorf("command %q: argument %d holds a secret, which other users could see: give it by SecretStdin or SecretEnv", x.program, i)
 		}
 	}
 	return nil
 }
 
-func (x *execution) refuse(i int, why string) error {
-	return fmt.Errorf("command %q: argument %d %s; other users can see arguments: give it by SecretStdin or SecretEnv", x.program, i, why)
-}
-
-// holdsSecret reports whether a text holds a secret that is long enough to be no accident.
+// holdsSecret reports whether a text holds a secret that is long enough to be no
+// accident, or what a Secret prints as.
 func (l *Logger) holdsSecret(s string) bool {
 	clean := l.clean(s)
 	found := strings.Count(clean, schema.Redacted)
@@ -160,8 +154,8 @@ func (x *execution) execute(ctx context.Context) error {
 		return &CommandNotFoundError{Program: x.program, Err: err}
 	case err != nil:
 		return err
-	case res.ExitCode != 0 || res.Signal != "":
-		return &ExitError{Argv: x.shown, Code: res.ExitCode, Signal: res.Signal, Stderr: x.tail.String()}
+	case res.ExitCode != 0:
+		return &ExitError{Argv: x.shown, Code: res.ExitCode, Signal: res.Signal, Stderr: strings.TrimSuffix(x.tail, "\n")}
 	}
 	return nil
 }
@@ -184,32 +178,14 @@ func (x *execution) out(line []byte) {
 // warn takes a line of standard error.
 func (x *execution) warn(line []byte) {
 	if !x.quiet {
-		x.tail.add(x.log.clean(string(line)))
+		x.tail += x.log.clean(string(line)) + "\n"
+		x.tail = x.tail[max(0, len(x.tail)-maxStderr):]
 		x.log.Warning(string(line))
 	}
 }
 
 // maxStderr bounds what an ExitError repeats of standard error, in bytes.
 const maxStderr = 4 << 10
-
-// stderrTail keeps the last lines.
-type stderrTail struct {
-	lines []string
-	size  int
-}
-
-func (t *stderrTail) add(line string) {
-	t.lines, t.size = append(t.lines, line), t.size+len(line)
-	for t.size > maxStderr && len(t.lines) > 1 {
-		t.size -= len(t.lines[0])
-		t.lines = t.lines[1:]
-	}
-}
-
-func (t *stderrTail) String() string {
-	s := strings.Join(t.lines, "\n")
-	return s[max(0, len(s)-maxStderr):]
-}
 
 // maxCommandLine bounds a command in a message, in bytes.
 const maxCommandLine = 1000

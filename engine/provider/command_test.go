@@ -85,7 +85,7 @@ func TestCommandIsLogged(t *testing.T) {
 	b := onMachine(t, provider.LogOptions{}, "t")
 	dir := t.TempDir()
 	say := script(t, filepath.Join(dir, "say"), "echo one; echo two >&2; exit $1\n")
-	err := b.Updating("t", func() error { return b.rt.Command(say).Run(t.Context(), "0", "x y") })
+	err := b.Updating("t", func() error { return b.rt.Command(say).Run(t.Context(), "0", "x y", "") })
 	if err != nil {
 		t.Error(err)
 	}
@@ -96,10 +96,10 @@ func TestCommandIsLogged(t *testing.T) {
 	slices.Sort(lines[2:4]) // the two streams have no order
 	want := []string{
 		`Debug: Apt_key[t]: Started updating`,
-		`Debug: Apt_key[t]: Executing 'DIR/say 0 "x y"'`,
+		`Debug: Apt_key[t]: Executing 'DIR/say 0 "x y" ""'`,
 		`Debug: Apt_key[t]: Updating: one`,
 		`Warning: Apt_key[t]: Updating: two`,
-		`Debug: Apt_key[t]: Successfully executed 'DIR/say 0 "x y"'`,
+		`Debug: Apt_key[t]: Successfully executed 'DIR/say 0 "x y" ""'`,
 		`Notice: Apt_key[t]: Successfully updated`,
 	}
 	if !slices.Equal(lines, want) {
@@ -262,6 +262,26 @@ func TestLinesStream(t *testing.T) {
 	})
 }
 
+// TestOutputIsOfItsContext holds that what a command says is said where it was started,
+// also while whoever reads its lines is in another context.
+func TestOutputIsOfItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newLogBench(provider.LogOptions{}, "t")
+		b.host.SetCommand(func(_ context.Context, c engine.Command) (*engine.Result, error) {
+			c.Stdout([]byte("line"))
+			time.Sleep(time.Second)
+			c.Stderr([]byte("careful"))
+			return &engine.Result{}, nil
+		})
+		for range b.rt.Command("list").Lines(t.Context()) {
+			_ = b.Updating("t", func() error { time.Sleep(2 * time.Second); return nil })
+		}
+		if !strings.Contains(b.spec(), "\nWarning: apt_key: careful\n") {
+			t.Errorf("logged:\n%s", b.spec())
+		}
+	})
+}
+
 // endless is a command that writes until it is told to end, and then takes its time.
 func endless(ended *bool) func(context.Context, engine.Command) (*engine.Result, error) {
 	return func(ctx context.Context, c engine.Command) (*engine.Result, error) {
@@ -325,6 +345,7 @@ func TestLinesEndWithContext(t *testing.T) {
 		b.host.SetCommand(endless(&ended))
 		cause := errors.New("the graph has changed")
 		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
 		var last error
 		for _, err := range b.rt.Command("yes").Lines(ctx) {
 			cancel(cause)
@@ -365,7 +386,12 @@ func TestCommandTimeout(t *testing.T) {
 // before that.
 func TestCommandMaxOutput(t *testing.T) {
 	b := newLogBench(provider.LogOptions{})
-	b.host.SetCommand(says(0, "12345", "12345", "1"))
+	b.host.SetCommand(func(_ context.Context, c engine.Command) (*engine.Result, error) {
+		for _, line := range []string{"12345", "12345", "1"} {
+			c.Stdout([]byte(line))
+		}
+		return &engine.Result{}, nil // it has ended before it could be killed
+	})
 	c := b.rt.Command("much")
 	lines, err := read(t, c.MaxOutput(12))
 	if len(lines) != 2 || err == nil || err.Error() != "'much' has written more than 12 bytes, and was killed" {
@@ -389,15 +415,16 @@ func TestCommandMaxOutput(t *testing.T) {
 func TestCommandIsImmutable(t *testing.T) {
 	b := newLogBench(provider.LogOptions{})
 	b.host.SetCommand(exits(0))
-	c := b.rt.Command("c").Env("A", "1")
-	_ = c.Env("B", "2").Run(t.Context())
+	c := b.rt.Command("c").Env("A", "1").Env("A", "2").Env("A", "3")
+	with := c.Env("B", "2")
 	_ = c.Env("C", "3").Stdin("in").Run(t.Context())
+	_ = with.Run(t.Context())
 	_ = c.Run(t.Context())
 	var got []string
 	for _, ran := range b.host.Commands() {
-		got = append(got, strings.Join(ran.Env[1:], " ")+"|"+string(ran.Stdin))
+		got = append(got, strings.Join(ran.Env[3:], " ")+"|"+string(ran.Stdin))
 	}
-	if !slices.Equal(got, []string{"A=1 B=2|", "A=1 C=3|in", "A=1|"}) {
+	if !slices.Equal(got, []string{"A=3 C=3|in", "A=3 B=2|", "A=3|"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -442,8 +469,9 @@ func TestSecretsInArguments(t *testing.T) {
 	if got := b.host.Commands()[0].Argv; !slices.Equal(got, []string{"set", "--online"}) {
 		t.Errorf("%q", got)
 	}
-	if strings.Contains(b.spec(), "online") {
-		t.Errorf("logged:\n%s", b.spec())
+	b.host.SetCommand(exits(2))
+	if err := c.Run(t.Context(), "--online"); strings.Contains(b.spec()+fmt.Sprintf("%+v", err), "online") {
+		t.Errorf("%v, logged:\n%s", err, b.spec())
 	}
 }
 

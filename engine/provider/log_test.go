@@ -130,7 +130,7 @@ Error: Apt_key[F1D2D2F9]: Updating failed: Something went wrong`)
 
 // TestSeedLongForm is its example without a block: the same lines.
 func TestSeedLongForm(t *testing.T) {
-	b := newLogBench(provider.LogOptions{}, "F1D2D2F9", "B")
+	b := newLogBench(provider.LogOptions{}, "F1D2D2F9", "B", "C")
 	key := provider.Of("F1D2D2F9")
 	if err := b.Updating("F1D2D2F9", nil); err != nil {
 		t.Error(err)
@@ -141,6 +141,11 @@ func TestSeedLongForm(t *testing.T) {
 	b.Updated("F1D2D2F9")
 	b.Notice("afterwards", key)
 	_ = b.Updating("B", nil)
+	_ = b.Deleting("C", nil)
+	b.Info("of both", provider.Of("B", "C"))
+	if e := b.events[len(b.events)-1]; e.Context != nil {
+		t.Errorf("they have no context in common, and this is said in %+v", e.Context)
+	}
 	b.Failed("B", "Something went wrong")
 	b.wantSpec(t, `
 Debug: Apt_key[F1D2D2F9]: Started updating
@@ -150,6 +155,8 @@ Info: apt_key: of the type
 Notice: Apt_key[F1D2D2F9]: Successfully updated
 Notice: Apt_key[F1D2D2F9]: afterwards
 Debug: Apt_key[B]: Started updating
+Debug: Apt_key[C]: Started deleting
+Info: Apt_key[B, C]: of both
 Error: Apt_key[B]: Updating failed: Something went wrong`)
 	b.wantStatus(t, "F1D2D2F9=updated", "B=failed")
 	b.wantBroken(t, "")
@@ -217,7 +224,7 @@ Notice: Apt_key[m]: Successfully created`)
 
 // TestRSAPIText pins the forms that the vectors do not have.
 func TestRSAPIText(t *testing.T) {
-	b := newLogBench(provider.LogOptions{Now: stepping(1500 * time.Millisecond)}, "a", "b", "c")
+	b := newLogBench(provider.LogOptions{Now: stepping(1500 * time.Millisecond)}, "a", "b", "c", "d", "e", "f")
 	rec := provider.Record{"z": nil, "list": []any{int64(1), 2.0, true}, "hash": map[string]any{"k": "#{x}"}, "big": 1e20}
 	b.Processed("a", nil, rec)
 	_ = b.Processing("b", nil, provider.Record{}, func() error { return errors.New("why") })
@@ -225,8 +232,11 @@ func TestRSAPIText(t *testing.T) {
 		b.Info("inner", provider.Of("c"))
 		b.AttributeChanged("l", []any{"x"}, nil)
 		b.Updated("c")
+		b.Failed("d", "bad")
 		return nil
 	})
+	_ = b.Updating("e", nil, provider.Also("f"))
+	b.Updated("e")
 	want := strings.TrimSpace(`
 notice: apt_key: Processed a from {} to {:big=>1e+20, :hash=>{"k"=>"\#{x}"}, :list=>[1, 2.0, true], :z=>nil}
 debug: apt_key[b]: Processing: Starting processing of b from {} to {}
@@ -235,7 +245,10 @@ debug: apt_key[c]: Updating: Start
 info: apt_key[c]: inner
 notice: apt_key[c]: Updating: c: attribute 'l' changed from '["x"]' to nil
 notice: apt_key[c]: Updating: Updated: c
-notice: apt_key[c]: Updating: Finished in 1.50 seconds`)
+err: apt_key[d]: bad
+notice: apt_key[c]: Updating: Finished in 1.50 seconds
+debug: apt_key[e, f]: Updating: Start
+notice: apt_key[e]: Updating: Finished in 1.50 seconds`)
 	want = strings.Replace(want, "1e+20", "1.0e+20", 1)
 	if got := b.text(provider.RSAPIText); got != want {
 		t.Errorf("logged:\n%s\nwant:\n%s", got, want)
@@ -367,12 +380,13 @@ func TestBrokenIsBounded(t *testing.T) {
 
 // TestContextsNest holds that after the inner context the outer one goes on.
 func TestContextsNest(t *testing.T) {
-	b := newLogBench(provider.LogOptions{}, "a", "b")
+	b := newLogBench(provider.LogOptions{}, "a", "b", "c")
 	_ = b.Creating("a", func() error {
 		b.Info("1")
 		_ = b.Deleting("b", func() error { b.Info("2"); return nil })
 		b.Info("3")
 		b.AttributeChanged("v", "x", "y")
+		b.AttributeChanged("v", "x", "y", provider.Of("c"))
 		return nil
 	})
 	b.Info("4")
@@ -384,6 +398,7 @@ Info: Apt_key[b]: Deleting: 2
 Notice: Apt_key[b]: Successfully deleted
 Info: Apt_key[a]: Creating: 3
 Notice: Apt_key[a]: Creating v: changed 'x' to 'y'
+Notice: Apt_key[c]: v: changed 'x' to 'y'
 Notice: Apt_key[a]: Successfully created
 Info: apt_key: 4`)
 }

@@ -113,7 +113,7 @@ func specChanges(e Event) (lines []string) {
 	}
 	from, _ := e.From.(Record)
 	for _, k := range slices.Sorted(maps.Keys(to)) {
-		if is, there := from[k]; !there || !equal(is, to[k]) {
+		if !equal(from[k], to[k]) {
 			lines = append(lines, specAttribute(e, k, from[k], to[k], ""))
 		}
 	}
