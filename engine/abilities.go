@@ -122,6 +122,9 @@ type Readable interface {
 // Listable can find all things of its kind on the machine.
 type Listable interface {
 	Res
+	// List yields each as a resource of the same kind, with its name. It runs after
+	// Init, on a resource without a name that was not validated. An error is about
+	// one of them, or is the last.
 	List(ctx context.Context) iter.Seq2[Res, error]
 }
 
