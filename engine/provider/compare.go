@@ -37,29 +37,33 @@ func (k *Kind) compare(ctx context.Context, rt *Runtime, p Provider, j *job, e *
 		j.is = State{Presence: Known, Record: e.record}
 	}
 	if k.ensure != nil {
-		if done := k.compareEnsure(j); done {
-			return nil
+		if done, err := k.compareEnsure(ctx, rt, p, j); done || err != nil {
+			return err
 		}
 	}
 	return k.compareEach(ctx, rt, p, j)
 }
 
 // compareEnsure compares whether it is there, and reports whether that is all.
-func (k *Kind) compareEnsure(j *job) (done bool) {
+func (k *Kind) compareEnsure(ctx context.Context, rt *Runtime, p Provider, j *job) (done bool, err error) {
 	there := j.is.Presence == Known
 	should, asked := j.should[ensureKey]
-	switch {
-	case !asked:
-		return !there
-	case (should == present) == there:
-		return !there
+	if !asked || !there && should == absent {
+		return !there, nil
+	}
+	if there && should == present {
+		in, err := k.inSync(ctx, rt, p, j, k.ensure, present, should)
+		if !in && err == nil { // an InSyncer says so
+			j.differs(ensureKey, engine.Change{Field: ensureKey, From: present, To: present})
+		}
+		return !in, err
 	}
 	verb := engine.Created
 	if there {
 		verb = engine.Deleted
 	}
 	j.differs(ensureKey, engine.Change{Verb: verb})
-	return true
+	return true, nil
 }
 
 // compareEach compares attribute by attribute, in the order of the definition.

@@ -63,7 +63,7 @@ const (
 
 // Relation asks for automatic edges to resources of one kind.
 type Relation struct {
-	Kind   string   // package, service and notify of Puppet are pkg, svc and print here
+	Kind   string   // package, service, notify and cron of Puppet are pkg, svc, msg and crontab here
 	Titles []string // constants, or $attribute for the titles that the attribute holds
 }
 

@@ -108,7 +108,7 @@ func texts(v any) []string {
 }
 
 // aliases says what kinds of Puppet are called here.
-var aliases = map[string]string{"package": "pkg", "service": "svc", "notify": "print", "cron": "crontab"}
+var aliases = map[string]string{"package": "pkg", "service": "svc", "notify": "msg", "cron": "crontab"}
 
 // asked returns the UID by which a resource of a kind is asked for: by what it is
 // where the kind says so, else by its name.

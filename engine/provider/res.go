@@ -171,7 +171,8 @@ func (r *res) Shared() (string, func(context.Context, engine.Host) (engine.Share
 // Sends returns the attributes that can be read.
 func (r *res) Sends() any { return r.kind.unsent() }
 
-// send publishes what the thing is.
+// send publishes what the thing is. A value that does not fit its type, which is
+// there only where the kind is not strict, is left out.
 func (r *res) send(is Record) error {
 	p := r.kind.unsent()
 	for _, f := range p.Type.Fields {
@@ -179,7 +180,7 @@ func (r *res) send(is Record) error {
 		if !ok || v == nil {
 			continue
 		}
-		if err := schema.Set(p, f.Key, puppettype.Plain(v)); err != nil {
+		if err := schema.Set(p, f.Key, puppettype.Plain(v)); err != nil && r.kind.strict == StrictError {
 			return fmt.Errorf("%s can't be sent: %w", f.Key, err)
 		}
 	}
