@@ -390,6 +390,7 @@ func TestContextsNest(t *testing.T) {
 		return nil
 	})
 	b.Info("4")
+	b.Info("5", provider.Of("a"))
 	b.wantSpec(t, `
 Debug: Apt_key[a]: Started creating
 Info: Apt_key[a]: Creating: 1
@@ -400,7 +401,8 @@ Info: Apt_key[a]: Creating: 3
 Notice: Apt_key[a]: Creating v: changed 'x' to 'y'
 Notice: Apt_key[c]: v: changed 'x' to 'y'
 Notice: Apt_key[a]: Successfully created
-Info: apt_key: 4`)
+Info: apt_key: 4
+Info: Apt_key[a]: 5`)
 }
 
 // TestContextOfSeveral holds that what is said of one of its titles stands.
