@@ -49,6 +49,7 @@ packages:
 # The reference, from the types, the verbs and their flags.
 docs:
 	$(GO) generate ./cmd/mgmt
+	$(GO) test ./integration -run TestDeviationsPageIsFresh -update
 
 check: lint test
 
