@@ -30,7 +30,7 @@ func TestFileLooksAgain(t *testing.T) {
 			f := begin(t, "file", r)
 			c := &fileRun{FileRes: r, ctx: context.Background(), apply: true, path: path, uid: -1, gid: -1}
 			opened := 0
-			body := fileText("ours")
+			body := &fileBody{size: int64(len("ours"))}
 			body.open = func() (io.ReadCloser, error) {
 				// When it is opened for the report, the look at the file is over.
 				if opened++; opened == 1 && before == "" || opened == 2 && before != "" {
@@ -53,5 +53,28 @@ func TestFileLooksAgain(t *testing.T) {
 				t.Errorf("what was reported is reported again: %v", f.Changes())
 			}
 		})
+	}
+}
+
+// TestFileTextShortcuts: a text is written and shown without being read, as it
+// would be if it were.
+func TestFileTextShortcuts(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "short": "hello\n", "long": strings.Repeat("x", fileChunk+1),
+		"too long": strings.Repeat("x", fileShown+1), "binary": "a\x00b", "no text": "a\xffb",
+	} {
+		quick, slow := fileText(text), fileText(text)
+		slow.exact = false
+		for what, b := range map[string]*fileBody{"quick": quick, "slow": slow} {
+			var out strings.Builder
+			if err := b.writeTo(t.Context(), &out); err != nil || out.String() != text {
+				t.Errorf("%s, %s: %d bytes were written, %v", name, what, out.Len(), err)
+			}
+		}
+		a, errA := quick.show(t.Context())
+		b, errB := slow.show(t.Context())
+		if a != b || errA != nil || errB != nil {
+			t.Errorf("%s: shown is %.50q, %v; as read it is %.50q, %v", name, a, errA, b, errB)
+		}
 	}
 }

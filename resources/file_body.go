@@ -24,11 +24,12 @@ const fileChunk = 64 << 10
 type fileBody struct {
 	size  int64
 	exact bool
+	text  string // all of it, where it is exact
 	open  func() (io.ReadCloser, error)
 }
 
 func fileText(s string) *fileBody {
-	return &fileBody{size: int64(len(s)), exact: true, open: func() (io.ReadCloser, error) {
+	return &fileBody{size: int64(len(s)), exact: true, text: s, open: func() (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(s)), nil
 	}}
 }
@@ -174,6 +175,10 @@ func (c *fileChain) Close() error {
 
 // writeTo copies the content, until the context ends.
 func (b *fileBody) writeTo(ctx context.Context, w io.Writer) error {
+	if b.exact && b.size <= fileChunk {
+		_, err := io.WriteString(w, b.text)
+		return err
+	}
 	in, err := b.open()
 	if err != nil {
 		return err
@@ -270,6 +275,9 @@ func fileShow(ctx context.Context, in io.Reader) (any, error) {
 }
 
 func (b *fileBody) show(ctx context.Context) (any, error) {
+	if b.exact && b.size <= fileShown && utf8.ValidString(b.text) && strings.IndexByte(b.text, 0) < 0 {
+		return b.text, nil
+	}
 	in, err := b.open()
 	if err != nil {
 		return nil, err
