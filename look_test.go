@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"os"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,203 +17,6 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/traits"
 )
-
-// cupboard is the world of the kind jar: what is on it, and what was done with it.
-type cupboard struct {
-	mu     sync.Mutex
-	jars   map[string]string
-	calls  []string
-	looked int                                 // by List
-	fault  func(method, name string) error     // may panic
-	events chan struct{}                       // wake the Watch
-	hold   func(ctx context.Context, _ string) // in Read
-}
-
-func (s *cupboard) did(method string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, method)
-}
-
-func (s *cupboard) put(name, label string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if label == "" {
-		delete(s.jars, name)
-		return
-	}
-	s.jars[name] = label
-}
-
-func (s *cupboard) at(name string) (string, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	label, ok := s.jars[name]
-	return label, ok
-}
-
-func (s *cupboard) wrong(method, name string) error {
-	if s.fault == nil {
-		return nil
-	}
-	return s.fault(method, name)
-}
-
-type jar struct {
-	traits.Base
-	cupboard *cupboard
-	init     *engine.Init
-
-	Label  string        `yaml:"label" mgmt:"required"`
-	Size   int           `yaml:"size"`
-	Weight int           `yaml:"weight" mgmt:"readonly"`
-	Pin    schema.Secret `yaml:"pin"`
-}
-
-func (j *jar) Default() engine.Res { return &jar{cupboard: j.cupboard, Size: 1} }
-func (j *jar) Validate() error {
-	if strings.Contains(j.Name(), "/") {
-		return errors.New("a jar has no slash in its name")
-	}
-	return j.cupboard.wrong("Validate", j.Name())
-}
-
-func (j *jar) Init(init *engine.Init) error {
-	j.init = init
-	if err := j.cupboard.wrong("Init", j.Name()); err != nil {
-		return err
-	}
-	j.cupboard.did("Init")
-	return nil
-}
-
-func (j *jar) Cleanup() error {
-	j.cupboard.did("Cleanup")
-	return j.cupboard.wrong("Cleanup", j.Name())
-}
-
-func (j *jar) Watch(ctx context.Context) error {
-	j.init.Running()
-	for {
-		select {
-		case <-j.cupboard.events:
-			if err := j.cupboard.wrong("Watch", j.Name()); err != nil {
-				return err
-			}
-			j.init.Event()
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-func (j *jar) CheckApply(_ context.Context, apply bool) (bool, error) {
-	if err := j.cupboard.wrong("CheckApply", j.Name()); err != nil {
-		return false, err
-	}
-	is, _ := j.cupboard.at(j.Name())
-	if is == j.Label {
-		return true, nil
-	}
-	j.init.Change(engine.Change{Field: "label", From: is, To: j.Label})
-	if apply {
-		j.cupboard.put(j.Name(), j.Label)
-	}
-	return false, nil
-}
-
-func (j *jar) Cmp(o engine.Res) error { return engine.CmpFields(j, o) }
-
-func (j *jar) see(name, label string) *jar {
-	got := &jar{cupboard: j.cupboard, Label: label, Size: j.Size, Weight: len(label)}
-	got.SetKind("jar")
-	got.SetName(name)
-	return got
-}
-
-func (j *jar) Read(ctx context.Context) (engine.Res, error) {
-	j.cupboard.did("Read")
-	if j.cupboard.hold != nil {
-		j.cupboard.hold(ctx, j.Name())
-	}
-	if err := cmpOr(ctx.Err(), j.cupboard.wrong("Read", j.Name())); err != nil {
-		return nil, err
-	}
-	label, ok := j.cupboard.at(j.Name())
-	if !ok {
-		return nil, nil
-	}
-	return j.see(j.Name(), label), nil
-}
-
-func cmpOr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-func (j *jar) List(ctx context.Context) iter.Seq2[engine.Res, error] {
-	return func(yield func(engine.Res, error) bool) {
-		defer j.cupboard.did("listed")
-		for _, name := range slices.Sorted(maps.Keys(j.cupboard.jars)) {
-			j.cupboard.looked++
-			if err := j.cupboard.wrong("List", name); err != nil {
-				if !yield(nil, err) {
-					return
-				}
-				continue
-			}
-			if !yield(j.see(name, j.cupboard.jars[name]), nil) {
-				return
-			}
-		}
-	}
-}
-
-func (j *jar) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return "jar", func(context.Context, engine.Host) (engine.Shared, error) {
-		j.cupboard.did("open")
-		return j.cupboard, j.cupboard.wrong("open", "")
-	}
-}
-
-func (s *cupboard) Begin() { s.did("Begin") }
-func (s *cupboard) End()   { s.did("End") }
-func (s *cupboard) Close() error {
-	s.did("Close")
-	return nil
-}
-
-// jars returns a cupboard, and options with the kind jar, and deaf, which can't be looked
-// at.
-func jars(t *testing.T, labels map[string]string) (*cupboard, mgmt.Options) {
-	t.Helper()
-	s := &cupboard{jars: labels, events: make(chan struct{})}
-	if labels == nil {
-		s.jars = map[string]string{}
-	}
-	reg := engine.NewRegistry()
-	for name, make := range map[string]func() engine.Res{
-		"jar":  func() engine.Res { return &jar{cupboard: s} },
-		"deaf": func() engine.Res { return &deaf{} },
-	} {
-		if err := reg.Register(name, make); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return s, mgmt.Options{Registry: reg}
-}
-
-type deaf struct{ traits.Base }
-
-func (*deaf) Default() engine.Res                            { return &deaf{} }
-func (*deaf) Validate() error                                { return nil }
-func (*deaf) Init(*engine.Init) error                        { return nil }
-func (*deaf) Cleanup() error                                 { return nil }
-func (*deaf) Watch(context.Context) error                    { return nil }
-func (*deaf) CheckApply(context.Context, bool) (bool, error) { return true, nil }
-func (*deaf) Cmp(engine.Res) error                           { return nil }
 
 func looker(t *testing.T, o mgmt.Options) *mgmt.Looker {
 	t.Helper()
@@ -253,14 +53,14 @@ func sightText(s mgmt.Sight, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	text := s.Kind + " " + s.Name
+	words := []string{s.Kind, s.Name}
 	if s.Absent {
-		text += " absent"
+		words = append(words, "absent")
 	}
 	for _, a := range s.Attrs {
-		text += fmt.Sprintf(" %s=%v", a.Key, a.Value)
+		words = append(words, fmt.Sprintf("%s=%v", a.Key, a.Value))
 	}
-	return text
+	return strings.Join(words, " ")
 }
 
 func same(t *testing.T, what string, got, want []string) {
@@ -586,100 +386,5 @@ func TestFollowEnds(t *testing.T) {
 	}
 	if got := seen(l.Follow(t.Context(), target("jar", "a/b", nil))); len(got) != 1 || !strings.HasPrefix(got[0], "error: ") {
 		t.Errorf("%q", got)
-	}
-}
-
-// TestSet: what it says is what has become of the things.
-func TestSet(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		set  []mgmt.Target
-		noop mgmt.Noop
-		code int
-		then map[string]string
-	}{
-		{"changed", []mgmt.Target{target("jar", "a", map[string]any{"label": "fig"})}, mgmt.NoopOff, 2, map[string]string{"a": "fig"}},
-		{"in sync", []mgmt.Target{target("jar", "a", map[string]any{"label": "plum"})}, mgmt.NoopOff, 0, map[string]string{"a": "plum"}},
-		{"noop", []mgmt.Target{target("jar", "a", map[string]any{"label": "fig"})}, mgmt.NoopAll, 2, map[string]string{"a": "plum"}},
-		{"failed", []mgmt.Target{target("jar", "bad", map[string]any{"label": "x"})}, mgmt.NoopOff, 4, map[string]string{"a": "plum"}},
-		{"both", []mgmt.Target{target("jar", "bad", map[string]any{"label": "x"}), target("jar", "b", map[string]any{"label": "y"})}, mgmt.NoopOff, 6, map[string]string{"a": "plum", "b": "y"}},
-	} {
-		s, o := jars(t, map[string]string{"a": "plum"})
-		s.fault = func(method, name string) error {
-			if method == "CheckApply" && name == "bad" {
-				return errors.New("broken")
-			}
-			return nil
-		}
-		o.Noop = c.noop
-		e, err := mgmt.New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := e.Set(t.Context(), c.set...)
-		if err != nil || out.ExitCode() != c.code {
-			t.Errorf("%s: %+v, %v", c.name, out, err)
-		}
-		if diff := cmp.Diff(c.then, s.jars); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
-		}
-		if _, err := e.Set(t.Context()); !errors.Is(err, mgmt.ErrUsed) {
-			t.Error(err)
-		}
-	}
-}
-
-// TestSetRefuses what is wrong, all of it and before anything is altered.
-func TestSetRefuses(t *testing.T) {
-	s, o := jars(t, nil)
-	e, err := mgmt.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = e.Set(t.Context(), target("jar", "a", map[string]any{"label": "x", "weight": 1}), target("jar", "b", nil), target("jar", "c", map[string]any{"label": "fine"}))
-	ds, ok := errors.AsType[schema.Diagnostics](err)
-	if !ok || len(ds) != 2 || len(s.jars) != 0 {
-		t.Errorf("%v, %v", err, s.jars)
-	}
-}
-
-// TestSetHides: what was given as a secret is in no change, though its type is plain.
-func TestSetHides(t *testing.T) {
-	_, o := jars(t, nil)
-	var said []string
-	o.Observer.Ran = func(r mgmt.Run) { said = append(said, fmt.Sprint(r.Changes)) }
-	e, err := mgmt.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tg := target("jar", "a", map[string]any{"label": "canary12"})
-	tg.Secret = []string{"label"}
-	if out, err := e.Set(t.Context(), tg); err != nil || !out.Changed {
-		t.Error(out, err)
-	}
-	if text := strings.Join(said, "\n"); strings.Contains(text, "canary") || !strings.Contains(text, "label") {
-		t.Error(text)
-	}
-}
-
-// TestSetEnds: a signal in between is an error.
-func TestSetEnds(t *testing.T) {
-	s, o := jars(t, nil)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	why := errors.New("enough")
-	s.fault = func(method, _ string) error {
-		if method == "CheckApply" {
-			cancel(why)
-			return errors.New("broken")
-		}
-		return nil
-	}
-	e, err := mgmt.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Set(ctx, target("jar", "a", map[string]any{"label": "x"})); !errors.Is(err, why) {
-		t.Error(err)
 	}
 }

@@ -1,9 +1,13 @@
 package gapi
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -94,14 +98,26 @@ func hasSecret(v any) bool {
 	}
 }
 
-// Values returns what of it can be set again, as the value of a Declaration. What is
-// hidden is missing.
-func (s Shown) Values() (*schema.Node, error) {
-	m := make(map[string]any, len(s.Attrs))
-	for _, a := range s.Attrs {
-		if !a.Hidden && !a.ReadOnly {
-			m[a.Key] = a.Value
-		}
+// NotationText returns the text of a plain value that has a notation in text, such as a
+// length of time, and whether it is one. A secret is redacted.
+func NotationText(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case time.Duration:
+		return schema.FormatDuration(v), true
+	case schema.Mode:
+		return string(v), true
+	case schema.Size, schema.Ref, schema.Secret:
+		return fmt.Sprint(v), true
+	default:
+		return "", false
 	}
-	return schema.NodeOf(m)
+}
+
+// FloatText writes a number so that it is not taken for a whole one.
+func FloatText(f float64) string {
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if strings.Trim(text, "-0123456789") == "" {
+		text += ".0"
+	}
+	return text
 }

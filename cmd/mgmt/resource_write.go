@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 	"unicode/utf8"
 
-	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/manifest"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -138,12 +136,6 @@ func plainJSON(v any) any {
 			return map[string]string{"base64": base64.StdEncoding.EncodeToString([]byte(v))}
 		}
 		return v
-	case time.Duration:
-		return schema.FormatDuration(v)
-	case schema.Mode:
-		return string(v)
-	case schema.Size, schema.Ref:
-		return fmt.Sprint(v)
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {
@@ -157,6 +149,9 @@ func plainJSON(v any) any {
 		}
 		return m
 	default:
+		if text, ok := gapi.NotationText(v); ok {
+			return text
+		}
 		return v
 	}
 }

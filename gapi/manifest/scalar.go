@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // scalarText writes a plain value that is neither a list nor a map. What has a
@@ -24,25 +23,13 @@ func scalarText(v any) string {
 	case uint64:
 		return strconv.FormatUint(v, 10)
 	case float64:
-		return floatText(v)
+		return gapi.FloatText(v)
 	case string:
 		return quote(v)
-	case time.Duration:
-		return quote(schema.FormatDuration(v))
-	case schema.Mode:
-		return quote(string(v))
 	default:
-		return quote(fmt.Sprint(v)) // Size, Ref; a Secret prints redacted
+		text, _ := gapi.NotationText(v)
+		return quote(text)
 	}
-}
-
-// floatText writes a number so that it is not taken for a whole one.
-func floatText(f float64) string {
-	text := strconv.FormatFloat(f, 'g', -1, 64)
-	if strings.Trim(text, "-0123456789") == "" {
-		text += ".0"
-	}
-	return text
 }
 
 // quote writes a text on one line.

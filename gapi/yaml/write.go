@@ -10,12 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -135,29 +133,17 @@ func node(v any) *yaml.Node {
 	case uint64:
 		return scalar("!!int", strconv.FormatUint(v, 10))
 	case float64:
-		return scalar("!!float", floatText(v))
+		return scalar("!!float", gapi.FloatText(v))
 	case string:
 		return textNode(v)
-	case time.Duration:
-		return textNode(schema.FormatDuration(v))
-	case schema.Mode:
-		return textNode(string(v))
 	case []any:
 		return listNode(v)
 	case map[string]any:
 		return mapNode(v)
 	default:
-		return textNode(fmt.Sprint(v)) // Size, Ref; a Secret prints redacted
+		text, _ := gapi.NotationText(v)
+		return textNode(text)
 	}
-}
-
-// floatText writes a number so that it is not taken for a whole one.
-func floatText(f float64) string {
-	text := strconv.FormatFloat(f, 'g', -1, 64)
-	if strings.Trim(text, "-0123456789") == "" {
-		text += ".0"
-	}
-	return text
 }
 
 func listNode(list []any) *yaml.Node {

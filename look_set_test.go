@@ -1,0 +1,109 @@
+package mgmt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// TestSet: what it says is what has become of the things.
+func TestSet(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  []mgmt.Target
+		noop mgmt.Noop
+		code int
+		then map[string]string
+	}{
+		{"changed", []mgmt.Target{target("jar", "a", map[string]any{"label": "fig"})}, mgmt.NoopOff, 2, map[string]string{"a": "fig"}},
+		{"in sync", []mgmt.Target{target("jar", "a", map[string]any{"label": "plum"})}, mgmt.NoopOff, 0, map[string]string{"a": "plum"}},
+		{"noop", []mgmt.Target{target("jar", "a", map[string]any{"label": "fig"})}, mgmt.NoopAll, 2, map[string]string{"a": "plum"}},
+		{"failed", []mgmt.Target{target("jar", "bad", map[string]any{"label": "x"})}, mgmt.NoopOff, 4, map[string]string{"a": "plum"}},
+		{"both", []mgmt.Target{target("jar", "bad", map[string]any{"label": "x"}), target("jar", "b", map[string]any{"label": "y"})}, mgmt.NoopOff, 6, map[string]string{"a": "plum", "b": "y"}},
+	} {
+		s, o := jars(t, map[string]string{"a": "plum"})
+		s.fault = func(method, name string) error {
+			if method == "CheckApply" && name == "bad" {
+				return errors.New("broken")
+			}
+			return nil
+		}
+		o.Noop = c.noop
+		e, err := mgmt.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := e.Set(t.Context(), c.set...)
+		if err != nil || out.ExitCode() != c.code {
+			t.Errorf("%s: %+v, %v", c.name, out, err)
+		}
+		if diff := cmp.Diff(c.then, s.jars); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		if _, err := e.Set(t.Context()); !errors.Is(err, mgmt.ErrUsed) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSetRefuses what is wrong, all of it and before anything is altered.
+func TestSetRefuses(t *testing.T) {
+	s, o := jars(t, nil)
+	e, err := mgmt.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.Set(t.Context(), target("jar", "a", map[string]any{"label": "x", "weight": 1}), target("jar", "b", nil), target("jar", "c", map[string]any{"label": "fine"}))
+	ds, ok := errors.AsType[schema.Diagnostics](err)
+	if !ok || len(ds) != 2 || len(s.jars) != 0 {
+		t.Errorf("%v, %v", err, s.jars)
+	}
+}
+
+// TestSetHides: what was given as a secret is in no change, though its type is plain.
+func TestSetHides(t *testing.T) {
+	_, o := jars(t, nil)
+	var said []string
+	o.Observer.Ran = func(r mgmt.Run) { said = append(said, fmt.Sprint(r.Changes)) }
+	e, err := mgmt.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tg := target("jar", "a", map[string]any{"label": "canary12"})
+	tg.Secret = []string{"label"}
+	if out, err := e.Set(t.Context(), tg); err != nil || !out.Changed {
+		t.Error(out, err)
+	}
+	if text := strings.Join(said, "\n"); strings.Contains(text, "canary") || !strings.Contains(text, "label") {
+		t.Error(text)
+	}
+}
+
+// TestSetEnds: a signal in between is an error.
+func TestSetEnds(t *testing.T) {
+	s, o := jars(t, nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	why := errors.New("enough")
+	s.fault = func(method, _ string) error {
+		if method == "CheckApply" {
+			cancel(why)
+			return errors.New("broken")
+		}
+		return nil
+	}
+	e, err := mgmt.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Set(ctx, target("jar", "a", map[string]any{"label": "x"})); !errors.Is(err, why) {
+		t.Error(err)
+	}
+}
