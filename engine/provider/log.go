@@ -89,6 +89,7 @@ type logBook struct {
 type logEntry struct {
 	status  Status
 	message string
+	cause   error  // that ended its context
 	logged  bool   // something was said of it
 	scope   *scope // its context, from its start to its end
 }
@@ -144,6 +145,21 @@ func (l *Logger) Status(title string) (Status, string) {
 		return Unmarked, ""
 	}
 	return e.status, e.message
+}
+
+// failure returns why a title has failed: the error that ended its context, so that
+// errors.As finds what it wraps, or the words of Failed.
+func (l *Logger) failure(title string) error {
+	l.book.mu.Lock()
+	defer l.book.mu.Unlock()
+	e := l.book.entries[title]
+	switch {
+	case e == nil || e.status != Failed:
+		return nil
+	case e.cause != nil:
+		return e.cause
+	}
+	return errors.New(e.message)
 }
 
 // Broken returns the rules that were broken, as *LogErrors joined; nil for none.

@@ -115,6 +115,9 @@ func (l *Logger) end(s *scope, err error) error {
 	e := Event{Level: levelOfEnd(s.Status), Phase: PhaseEnd, Duration: b.opt.Now().Sub(s.began)}
 	if err != nil {
 		b.mark(open, Failed, err.Error())
+		for _, t := range open {
+			b.entries[t].cause = err
+		}
 		e.Level, e.Phase, e.Err = slog.LevelError, PhaseAbort, err
 	} else {
 		b.mark(open, s.Status, "")
@@ -164,6 +167,9 @@ func (l *Logger) emitScope(s *scope, e Event) {
 // mark gives titles a status, which ends a context without a body. A text is the words
 // of a failure, or of an action.
 func (b *logBook) mark(titles []string, s Status, text string) {
+	if s == Failed && text == "" {
+		text = "the provider called it failed, and did not say why"
+	}
 	for _, t := range titles {
 		e := b.entries[t]
 		e.status, e.message = s, b.cleanText(text)

@@ -181,7 +181,7 @@ func TestLawSecretsAreCleaned(t *testing.T) {
 			b.AttributeChanged("password", nil, s, provider.Of("t"))
 		}
 		b.Info(text)
-		want := ""
+		var want strings.Builder
 		for i := 0; i < len(text); {
 			longest := 0
 			for _, s := range secrets {
@@ -190,15 +190,15 @@ func TestLawSecretsAreCleaned(t *testing.T) {
 				}
 			}
 			if longest == 0 {
-				want += text[i : i+1]
+				want.WriteByte(text[i])
 				i++
 			} else {
-				want += schema.Redacted
+				want.WriteString(schema.Redacted)
 				i += longest
 			}
 		}
-		if got := b.events[len(b.events)-1].Message; got != want {
-			t.Fatalf("%q, want %q", got, want)
+		if got := b.events[len(b.events)-1].Message; got != want.String() {
+			t.Fatalf("%q, want %q", got, want.String())
 		}
 	})
 }
