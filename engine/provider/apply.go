@@ -339,10 +339,10 @@ func altered(before, after Change) (string, bool) {
 // outcome says what has become of a title in a call that returned err: what was said
 // of it, else the error.
 func outcome(log *Logger, title string, err error) error {
-	status, message := log.Status(title)
+	status, _ := log.Status(title)
 	switch {
 	case status == Failed:
-		return errors.New(message)
+		return log.cleanError(log.failure(title))
 	case status == Unmarked:
 		return err
 	}

@@ -177,6 +177,35 @@ func TestCommandMissing(t *testing.T) {
 	}
 }
 
+// TestCommandMissingFailsItsOwn holds that in a Set it fails those that need it, with an
+// error that can be recognized, and nobody else.
+func TestCommandMissingFailsItsOwn(t *testing.T) {
+	s := newStock("x", "y")
+	s.set = func(rt *provider.Runtime, changes []provider.Change) error {
+		for _, ch := range changes {
+			_ = rt.Log.Updating(ch.Title, func() error {
+				if ch.Title == "x" {
+					return rt.Command("no-such-command-anywhere").Run(t.Context())
+				}
+				s.fulfil(ch)
+				return nil
+			})
+		}
+		return nil
+	}
+	c := newCrew(t, simple(provider.SimpleGetFilter), s.clerk, "x=2", "y=2")
+	defer c.end()
+	for _, f := range c.fakes {
+		f.Host().SetCommand(func(context.Context, engine.Command) (*engine.Result, error) {
+			return nil, fmt.Errorf("looked everywhere: %w", exec.ErrNotFound)
+		})
+	}
+	outs := c.run(true)
+	if _, ok := errors.AsType[*provider.CommandNotFoundError](outs[0].Err); !ok || outs[1].Err != nil {
+		t.Errorf("%v; %v", outs[0].Err, outs[1].Err)
+	}
+}
+
 // TestCommandUnderNoop holds that only what alters nothing runs.
 func TestCommandUnderNoop(t *testing.T) {
 	b := newLogBench(provider.LogOptions{Noop: true})
