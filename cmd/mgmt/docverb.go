@@ -25,7 +25,7 @@ sends.`,
   mgmt doc file
   mgmt doc exec -o json`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeKind,
+		ValidArgsFunction: a.completeKind,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return f.list(a)
@@ -34,6 +34,7 @@ sends.`,
 		},
 	}
 	choose(cmd, &f.output, "output", "o", "how to write it", "text", "json", "markdown")
+	a.typesFlag(cmd)
 	return cmd
 }
 
@@ -52,7 +53,7 @@ func newKindJSON(k derive.Kind) kindJSON {
 }
 
 func (f *docFlags) list(a *app) error {
-	kinds, err := allKinds()
+	kinds, err := a.allKinds()
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func kindTable(kinds []derive.Kind, dir string) string {
 func tableCell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 func (f *docFlags) page(a *app, name string) error {
-	k, err := kindNamed(name)
+	k, err := a.kindNamed(name)
 	if err != nil {
 		return err
 	}

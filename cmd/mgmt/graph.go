@@ -57,6 +57,7 @@ resource as its colour.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)
+	a.typesFlag(cmd)
 	f.steps.flags(cmd)
 	choose(cmd, &f.output, "output", "o", "how to draw it", "dot", "mermaid", "json", "svg")
 	choose(cmd, &f.direction, "direction", "", "where edges lead", "TB", "BT", "LR", "RL")
@@ -125,9 +126,9 @@ func (f *graphFlags) graph(ctx context.Context, a *app) (*engine.Graph, schema.D
 	if err != nil {
 		return nil, nil, err
 	}
-	g, ds := gapi.Build(engine.DefaultRegistry(), d)
+	g, ds := gapi.Build(a.kinds(), d)
 	if g == nil {
-		g = gapi.Sketch(engine.DefaultRegistry(), d)
+		g = gapi.Sketch(a.kinds(), d)
 	}
 	return g, ds, nil
 }

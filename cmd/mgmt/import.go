@@ -31,6 +31,7 @@ error says what, and the graph has the rest.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0], args[1:]) },
 	}
 	f.log.flags(cmd)
+	a.typesFlag(cmd)
 	return cmd
 }
 

@@ -67,7 +67,7 @@ overwritten.`,
 }
 
 func (a *app) init(path string, force bool) error {
-	text, err := graphSchema()
+	text, err := a.graphSchema()
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagno
 	if err != nil {
 		return nil, nil, err
 	}
-	g, ds := gapi.Build(engine.DefaultRegistry(), d)
+	g, ds := gapi.Build(a.kinds(), d)
 	return g, ds, nil
 }
 
@@ -97,7 +97,7 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := gapi.Env{Registry: engine.DefaultRegistry(), NoWatch: true, Stdin: a.in}
+	env := gapi.Env{Registry: a.kinds(), NoWatch: true, Stdin: a.in}
 	for d, err := range front.Graphs(ctx, env) {
 		return d, err
 	}

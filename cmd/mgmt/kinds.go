@@ -12,8 +12,8 @@ import (
 )
 
 // kindNamed returns all that is known of a kind.
-func kindNamed(name string) (derive.Kind, error) {
-	k, err := engine.DefaultRegistry().Kind(strings.ToLower(name))
+func (a *app) kindNamed(name string) (derive.Kind, error) {
+	k, err := a.kinds().Kind(strings.ToLower(name))
 	if err != nil {
 		return derive.Kind{}, err
 	}
@@ -21,11 +21,11 @@ func kindNamed(name string) (derive.Kind, error) {
 }
 
 // allKinds returns every kind, sorted by name.
-func allKinds() ([]derive.Kind, error) {
-	names := engine.DefaultRegistry().Kinds()
+func (a *app) allKinds() ([]derive.Kind, error) {
+	names := a.kinds().Kinds()
 	kinds := make([]derive.Kind, len(names))
 	for i, name := range names {
-		k, err := kindNamed(name)
+		k, err := a.kindNamed(name)
 		if err != nil {
 			return nil, err
 		}
@@ -35,8 +35,8 @@ func allKinds() ([]derive.Kind, error) {
 }
 
 // graphSchema returns the JSON Schema of a graph file.
-func graphSchema() ([]byte, error) {
-	kinds, err := allKinds()
+func (a *app) graphSchema() ([]byte, error) {
+	kinds, err := a.allKinds()
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +77,9 @@ func firstSentence(markdown string) string {
 }
 
 // completeKind offers the kinds to the shell.
-func completeKind(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) completeKind(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return engine.DefaultRegistry().Kinds(), cobra.ShellCompDirectiveNoFileComp
+	return a.kinds().Kinds(), cobra.ShellCompDirectiveNoFileComp
 }

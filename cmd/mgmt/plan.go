@@ -41,6 +41,7 @@ something failed or is blocked, and 6 for both.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)
+	a.typesFlag(cmd)
 	f.steps.flags(cmd)
 	f.state.prefixFlag(cmd)
 	fl := cmd.Flags()
@@ -66,7 +67,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	defer p.close()
 	e, err := mgmt.New(mgmt.Options{
 		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
-		Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: dir,
+		Registry: a.kinds(), Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: dir,
 		Logger: p.logger, Debug: f.debug, Stdin: a.in,
 		Observer: mgmt.Observer{Warned: p.warned},
 	})

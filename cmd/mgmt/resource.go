@@ -64,6 +64,7 @@ done because of how it was called.`,
 	fl.BoolVar(&f.watch, "watch", false, "show the thing again each time that it changes, until interrupted")
 	exclude(cmd, "watch", "noop")
 	exclude(cmd, "watch", "file")
+	a.typesFlag(cmd)
 	return cmd
 }
 

@@ -19,10 +19,11 @@ type app struct {
 	exit     func(int) // ends the process at once
 	journal  string    // the socket of systemd's journal, when not where it always is
 
-	registry *engine.Registry // the kinds that are looked at; engine.DefaultRegistry when nil
+	types    string           // a folder of types that are written as data
+	registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
 }
 
-// kinds returns the kinds that are looked at.
+// kinds returns the kinds that there are.
 func (a *app) kinds() *engine.Registry {
 	if a.registry != nil {
 		return a.registry
@@ -105,7 +106,7 @@ repairs it the moment it drifts.`,
 		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a),
 		newResource(a), newImport(a),
 		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a),
-		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(), newManpage(a), newExitCodes(),
+		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(a), newManpage(a), newExitCodes(),
 	)
 	return root
 }

@@ -54,6 +54,7 @@ the terminal that it was started on has gone does that end it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)
+	a.typesFlag(cmd)
 	f.steps.flags(cmd)
 	f.state.flags(cmd)
 	f.log.flags(cmd)
@@ -143,7 +144,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	reload := make(chan struct{}, 1)
 	opts := mgmt.Options{
 		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
-		Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: folder.dir,
+		Registry: a.kinds(), Program: "mgmt", Version: version(), Hostname: f.hostname, StateDir: folder.dir,
 		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
 		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Reload: reload, Strict: true,
 		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),

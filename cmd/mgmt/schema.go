@@ -7,7 +7,7 @@ import (
 )
 
 func newSchema(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "schema [KIND]",
 		Short: "Write the JSON Schema of a graph file, or of the parameters of one kind",
 		Long: `Schema writes the JSON Schema (draft 2020-12) of a graph file with all kinds of
@@ -18,9 +18,9 @@ it; the first line of a graph file names it:
 		Example: `  mgmt schema > mgmt.schema.json
   mgmt schema file`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeKind,
+		ValidArgsFunction: a.completeKind,
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := schemaOf(args)
+			text, err := a.schemaOf(args)
 			if err != nil {
 				return err
 			}
@@ -28,13 +28,15 @@ it; the first line of a graph file names it:
 			return err
 		},
 	}
+	a.typesFlag(cmd)
+	return cmd
 }
 
-func schemaOf(args []string) ([]byte, error) {
+func (a *app) schemaOf(args []string) ([]byte, error) {
 	if len(args) == 0 {
-		return graphSchema()
+		return a.graphSchema()
 	}
-	k, err := kindNamed(args[0])
+	k, err := a.kindNamed(args[0])
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ errors among them it ends with code 1.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)
+	a.typesFlag(cmd)
 	choose(cmd, &f.format, "format", "", "how to write the findings", "text", "json", "github")
 	return cmd
 }

@@ -220,7 +220,7 @@ func (d *decoder) timeout(n *schema.Node, path string) time.Duration {
 }
 
 func (d *decoder) dispatch(n *schema.Node, path string) {
-	disp := &Dispatch{}
+	disp := &Dispatch{Pos: n.Pos}
 	d.src.Dispatch = disp
 	d.fields(n, path+".", "dispatch", []key{
 		{[]string{"attribute"}, func(d *decoder, n *schema.Node, path string) { disp.Attribute = d.text(n, path) }},

@@ -200,3 +200,15 @@ func defMust(err error) {
 		panic(err)
 	}
 }
+
+// TestDeviationsAreInTheDocs holds that the page says where types as data depart from
+// Puppet.
+func TestDeviationsAreInTheDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/types-as-data.md")
+	defMust(err)
+	for _, d := range append(provider.DefinitionDeviations(), puppettype.Deviations()...) {
+		if !strings.Contains(string(page), "- "+d.Reason+"\n") {
+			t.Errorf("docs/types-as-data.md does not say: %s", d.Reason)
+		}
+	}
+}

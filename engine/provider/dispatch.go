@@ -1,20 +1,122 @@
 package provider
 
 import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Dispatch is a type whose resources are those of other types: an attribute says of
-// which.
+// Dispatch makes a type of several others: an attribute of a resource says which of
+// them it is. It is then a resource of that one, of the same name, with the attributes
+// that both types have and what is in the hash Options. An attribute that is given and
+// that the chosen type does not have is refused.
+//
+//	name: package
+//	attributes:
+//	  name: {type: String, docs: ..., kind: namevar}
+//	  ensure: {type: "Enum[present, absent]", docs: ..., default: present}
+//	  provider: {type: "Enum[apt, rpm]", docs: ..., kind: parameter}
+//	  options: {type: "Optional[Hash[String, Any]]", docs: ..., kind: parameter}
+//	dispatch: {attribute: provider, to: {apt: package_apt, rpm: package_rpm}, options: options}
+//
+// The others are types as data too. Values in Options are no secrets to the engine, even
+// where the attribute is sensitive: such an attribute should be one of the type itself.
+// Such a kind can't be listed, as its things are those of the others.
 type Dispatch struct {
 	Attribute string            // the attribute that chooses
 	To        map[string]string // kinds, by its values
-	Options   string            // the attribute, a Hash, whose entries are attributes of the chosen kind too; may be empty
+	Options   string            // an attribute that is a Hash; may be empty
+	Pos       schema.Pos
+}
+
+// dispatcher is a kind that dispatches. It is immutable.
+type dispatcher struct {
+	*Kind
+	by *Dispatch
+	to map[string]*Kind // by the values of the attribute
 }
 
 // dispatch adds the kind.
-func (f *file) dispatch(*engine.Registry) (ds schema.Diagnostics) {
-	ds.Errorf(f.def.Pos, "%s: dispatch is not there yet", f.def.Name)
-	return ds
+func (f *file) dispatch(r *engine.Registry) schema.Diagnostics {
+	d := &dispatcher{Kind: &Kind{def: *f.def}, by: f.src.Dispatch, to: map[string]*Kind{}}
+	err := d.compile()
+	if err == nil {
+		err = errors.Join(d.targets(r), d.check())
+	}
+	if err == nil {
+		err = r.Register(f.def.Name, d.New)
+	}
+	return failed(d.by.Pos, err)
+}
+
+// targets finds the kinds.
+func (d *dispatcher) targets(r *engine.Registry) error {
+	var errs []error
+	if len(d.by.To) == 0 {
+		errs = append(errs, fmt.Errorf("%s: dispatch has no kinds: to is a map from values of %q to kinds", d.def.Name, d.by.Attribute))
+	}
+	for _, value := range slices.Sorted(maps.Keys(d.by.To)) {
+		res, err := r.New(d.by.To[value])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: dispatch to %s: %w", d.def.Name, value, err))
+			continue
+		}
+		if _, again := res.(dispatching); again || resOf(res) == nil {
+			errs = append(errs, fmt.Errorf("%s: dispatch to %s: %s is no type of its own that is written as data", d.def.Name, value, d.by.To[value]))
+			continue
+		}
+		d.to[value] = resOf(res).kind
+	}
+	return errors.Join(errs...)
+}
+
+// check says what is wrong with the attributes.
+func (d *dispatcher) check() error {
+	var errs []error
+	errorf := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf(d.def.Name+": dispatch: "+format, args...))
+	}
+	by := d.byName[d.by.Attribute]
+	switch {
+	case by == nil:
+		errorf("there is no attribute %q that could choose", d.by.Attribute)
+	case by.Role != Parameter:
+		errorf("the attribute %q that chooses must be a parameter", d.by.Attribute)
+	case by.typ.Kind() != puppettype.KindEnum || !slices.Equal(by.typ.Words(), slices.Sorted(maps.Keys(d.by.To))):
+		errorf("%s must be an Enum of the keys of to, not %s", d.by.Attribute, by.typ)
+	}
+	if o := d.byName[d.by.Options]; d.by.Options != "" && (o == nil || o.Role != Parameter || !optionsType.Assignable(o.typ)) {
+		errorf("options must name an attribute that is a parameter and a Hash[String, Any], or an Optional of that, not %q", d.by.Options)
+	}
+	for i := range d.attrs {
+		a := &d.attrs[i]
+		has := func(k *Kind) bool { return k.byName[a.Name] != nil }
+		if !d.steers(a) && a.Role != Namevar && !slices.ContainsFunc(slices.Collect(maps.Values(d.to)), has) {
+			errorf("no kind has the attribute %q", a.Name)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+var optionsType = puppettype.MustParse("Optional[Hash[String, Any]]")
+
+// steers reports whether an attribute is about the choice, and not the thing.
+func (d *dispatcher) steers(a *compiled) bool {
+	return a.Name == d.by.Attribute || a.Name == d.by.Options
+}
+
+// New returns a new resource of the kind.
+func (d *dispatcher) New() engine.Res {
+	r := dispatched{res: res{kind: d.Kind, params: d.fresh()}, d: d}
+	for _, k := range d.to {
+		if !k.has(Refreshable) {
+			return &r
+		}
+	}
+	return &dispatchedRefreshable{dispatched: r}
 }

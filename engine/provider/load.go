@@ -76,13 +76,17 @@ func (f *file) register(r *engine.Registry, ps Providers) schema.Diagnostics {
 	if err == nil {
 		err = r.Register(kind.Name(), kind.New)
 	}
-	return f.failed(err)
+	return failed(f.def.Pos, err)
 }
 
-// failed returns an error as a finding about the definition.
-func (f *file) failed(err error) (ds schema.Diagnostics) {
-	if err != nil {
-		ds.Errorf(f.def.Pos, "%v", err)
+// failed returns an error as findings at a place, one for each that is joined in it.
+func failed(pos schema.Pos, err error) (ds schema.Diagnostics) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			ds = append(ds, failed(pos, err)...)
+		}
+	} else if err != nil {
+		ds.Errorf(pos, "%v", err)
 	}
 	return ds
 }

@@ -1,0 +1,274 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// dispatched is a resource of a dispatcher. What it does, the resource of the chosen
+// kind does, which it holds.
+type dispatched struct {
+	res
+	d     *dispatcher
+	inner *res // nil until Validate has made it
+}
+
+// dispatchedRefreshable is one of which all kinds act on notifications.
+type dispatchedRefreshable struct {
+	dispatched
+	traits.Refreshable
+}
+
+var (
+	_ engine.ClashingRes    = (*dispatched)(nil)
+	_ engine.Batcher        = (*dispatched)(nil)
+	_ engine.SharedRes      = (*dispatched)(nil)
+	_ engine.Readable       = (*dispatched)(nil)
+	_ engine.ReversibleRes  = (*dispatched)(nil)
+	_ engine.RefreshableRes = (*dispatchedRefreshable)(nil)
+)
+
+// dispatching is what both are.
+type dispatching interface{ outer() *dispatched }
+
+func (r *dispatched) outer() *dispatched { return r }
+
+// resource is the resource that the controller knows.
+func (r *dispatched) resource() *res {
+	if r.inner == nil {
+		return &r.res
+	}
+	return r.inner
+}
+
+// Default returns a resource with the defaults of the definition.
+func (r *dispatched) Default() engine.Res { return r.d.New() }
+
+// Validate chooses the kind, and validates the resource of it. One that is in a graph
+// stays what it is.
+func (r *dispatched) Validate() error {
+	if err := r.res.Validate(); err != nil {
+		return err
+	}
+	k := r.d.to[text(r.want.record[r.d.by.Attribute])]
+	if r.inner != nil && r.inner.kind != k {
+		return fmt.Errorf("%s can't be altered while the resource is in a graph", r.d.by.Attribute)
+	}
+	inner := resOf(k.New())
+	inner.SetKind(k.def.Name)
+	inner.SetName(r.Name())
+	inner.SetMetaParams(r.MetaParams())
+	inner.SetRecv(r.coming(k))
+	if err := errors.Join(r.pass(inner), r.passOptions(inner)); err != nil {
+		return err
+	}
+	if err := inner.Validate(); err != nil {
+		return fmt.Errorf("as a %s: %w", k.def.Name, err)
+	}
+	if r.inner == nil {
+		r.inner = inner
+		return nil
+	}
+	r.inner.params = inner.params
+	r.inner.SetRecv(inner.Recv())
+	return r.inner.Validate()
+}
+
+// coming is what is received for attributes of a kind.
+func (r *dispatched) coming(k *Kind) map[string]*engine.Send {
+	out := maps.Clone(r.Recv())
+	maps.DeleteFunc(out, func(key string, _ *engine.Send) bool { return k.byName[key] == nil })
+	return out
+}
+
+// pass gives the attributes that both have.
+func (r *dispatched) pass(inner *res) error {
+	var errs []error
+	for i := range r.kind.attrs {
+		a := &r.kind.attrs[i]
+		v := r.given(a.Name)
+		has := inner.kind.byName[a.Name] != nil
+		switch {
+		case v == nil || r.d.steers(a):
+		case has:
+			errs = append(errs, put(inner, a.Name, v))
+		case a.Role == Namevar: // the name says it
+		case a.HasDefault && equal(v, a.Default): // nobody has asked for it
+		default:
+			errs = append(errs, fmt.Errorf("%s: a %s does not have it, and this is one by its %s", a.Name, inner.kind.def.Name, r.d.by.Attribute))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// passOptions gives what is in the options.
+func (r *dispatched) passOptions(inner *res) error {
+	options, _ := r.given(r.d.by.Options).(map[string]any)
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		own := r.kind.byName[key]
+		switch {
+		case inner.kind.byName[key] == nil:
+			errs = append(errs, fmt.Errorf("%s.%s: a %s has no attribute of that name%s", r.d.by.Options, key, inner.kind.def.Name, inner.kind.near(key)))
+		case own != nil:
+			errs = append(errs, fmt.Errorf("%s.%s: it is an attribute of a %s, give it there", r.d.by.Options, key, r.kind.def.Name))
+		default:
+			errs = append(errs, put(inner, key, options[key]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func put(inner *res, key string, v any) error {
+	if err := schema.Set(inner, key, v); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+// Init gives the resource a handle on which it sends what this one does.
+func (r *dispatched) Init(init *engine.Init) error {
+	if r.inner == nil {
+		return errors.New("it was not validated")
+	}
+	c := *init
+	c.Send = func(v any) error {
+		out := r.kind.unsent()
+		for _, f := range out.Type.Fields {
+			if r.inner.kind.sends.Field(f.Key) == nil {
+				continue
+			}
+			value, err := schema.Get(v, f.Key)
+			if err == nil && value != nil {
+				err = schema.Set(out, f.Key, value)
+			}
+			if err != nil {
+				return fmt.Errorf("%s can't be sent: %w", f.Key, err)
+			}
+		}
+		return init.Send(out)
+	}
+	return r.inner.Init(&c)
+}
+
+// Cleanup is the resource's.
+func (r *dispatched) Cleanup() error { return r.inner.Cleanup() }
+
+// Watch is the resource's.
+func (r *dispatched) Watch(ctx context.Context) error { return r.inner.Watch(ctx) }
+
+// CheckApply is the resource's.
+func (r *dispatched) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	return r.inner.CheckApply(ctx, apply)
+}
+
+// GroupKey is the resource's: it is one of its kind.
+func (r *dispatched) GroupKey() string {
+	if r.inner == nil {
+		return ""
+	}
+	return r.inner.GroupKey()
+}
+
+// CheckApplyBatch is the resource's; others of the kind may be among the members.
+func (r *dispatched) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
+	return r.inner.CheckApplyBatch(ctx, apply, members)
+}
+
+// Cmp compares the parameters.
+func (r *dispatched) Cmp(o engine.Res) error {
+	other, ok := o.(dispatching)
+	if !ok || other.outer().d != r.d {
+		return fmt.Errorf("not a %s as this one, or one of another definition", r.kind.def.Name)
+	}
+	return engine.CmpFields(&r.res, &other.outer().res)
+}
+
+// Shared is the controller of the chosen kind.
+func (r *dispatched) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return r.resource().Shared()
+}
+
+// UIDs are the resource's.
+func (r *dispatched) UIDs() []engine.ResUID {
+	if r.inner == nil {
+		return nil
+	}
+	return r.inner.UIDs()
+}
+
+// Clashes refuses another one that is about the same thing.
+func (r *dispatched) Clashes(o engine.Res) error { return r.resource().Clashes(o) }
+
+// AutoEdges asks for what both definitions say.
+func (r *dispatched) AutoEdges() (engine.AutoEdge, error) {
+	var all asking
+	for _, part := range []*res{&r.res, r.resource()} {
+		e, err := part.AutoEdges()
+		if err != nil {
+			return nil, err
+		}
+		if a, ok := e.(*asking); ok {
+			all.uids = append(all.uids, a.uids...)
+		}
+		if r.inner == nil {
+			break
+		}
+	}
+	return &all, nil
+}
+
+// Read returns the thing as it is, as a resource of this kind.
+func (r *dispatched) Read(ctx context.Context) (engine.Res, error) {
+	shown, err := r.inner.Read(ctx)
+	if err != nil || shown == nil {
+		return nil, err
+	}
+	return r.shown(shown)
+}
+
+// shown returns a resource of the chosen kind as one of this.
+func (r *dispatched) shown(of engine.Res) (engine.Res, error) {
+	out := r.d.New()
+	out.SetKind(r.Kind())
+	out.SetName(r.Name())
+	from := resOf(of)
+	for i := range r.kind.attrs {
+		a := &r.kind.attrs[i]
+		v := r.given(a.Name)
+		if from.kind.byName[a.Name] != nil {
+			v = from.given(a.Name)
+		}
+		if err := schema.Set(out, a.Name, v); err != nil {
+			return nil, fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
+	return out, nil
+}
+
+// Reversed undoes what the resource does.
+func (r *dispatched) Reversed(before engine.Res) (engine.Res, error) {
+	if r.inner == nil {
+		if err := r.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	if d, ok := before.(dispatching); ok {
+		if err := d.outer().Validate(); err != nil {
+			return nil, err
+		}
+		before = d.outer().inner
+	}
+	undo, err := r.inner.Reversed(before)
+	if err != nil {
+		return nil, err
+	}
+	return r.shown(undo)
+}
