@@ -86,13 +86,15 @@ func (n *New) link(fd int) error {
 func linkFile(fd, dirfd int, at string) error {
 	err := linkFrom(fd, "", dirfd, at, unix.AT_EMPTY_PATH)
 	if errors.Is(err, unix.ENOENT) { // or it takes a privilege, before Linux 6.10
-		err = linkFrom(unix.AT_FDCWD, procPath(fd), dirfd, at, unix.AT_SYMLINK_FOLLOW)
+		return linkByProc(fd, dirfd, at)
 	}
 	return err
 }
 
-// procPath is the name that an open file has in its process.
-func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+// linkByProc is linkFile for everybody, where /proc is mounted.
+func linkByProc(fd, dirfd int, at string) error {
+	return linkFrom(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), dirfd, at, unix.AT_SYMLINK_FOLLOW)
+}
 
 func linkFrom(fromfd int, from string, dirfd int, at string, flags int) error {
 	return retry(func() error { return unix.Linkat(fromfd, from, dirfd, at, flags) })

@@ -112,7 +112,7 @@ func TestLinkWays(t *testing.T) {
 		t.Skip("this file system has no files without a name")
 	}
 	defer unix.Close(fd)
-	must(t, linkFrom(unix.AT_FDCWD, procPath(fd), unix.AT_FDCWD, dir+"/f", unix.AT_SYMLINK_FOLLOW))
+	must(t, linkByProc(fd, unix.AT_FDCWD, dir+"/f"))
 	if err := n.link(fd); !errors.Is(err, ErrChanged) {
 		t.Errorf("over another file: %v", err)
 	}
