@@ -23,7 +23,7 @@ func LogDeviations() []puppettype.Deviation {
 			Reason: "The compiler asks for a title where something has become of one."},
 		{File: file, Case: `"raise"`, Puppet: `raised: `,
 			Reason: "A panic is logged before it goes on, and the title has failed; Puppet's library says nothing of it."},
-		{File: file, Puppet: "undefined method `?'?call' for nil",
+		{File: file, Puppet: "undefined method [`']call' for nil|no block given",
 			Reason: "A context without a function is the long form of the specification: it ends with an action; Puppet's library fails by accident."},
 		{File: file, Puppet: `(processing|processed) only accepts a single resource title`, Reason: manyTitles},
 		{File: file, Puppet: `attribute_changed only accepts a single resource title`, Unseen: true, Reason: manyTitles},

@@ -370,5 +370,17 @@ func logValue(raw json.RawMessage) any {
 	case "sensitive":
 		return puppettype.NewSensitive(logValue(tagged.Value))
 	}
+	var list []json.RawMessage
+	var hash map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(raw, &list) == nil && list != nil:
+		out := make([]any, len(list))
+		for i, x := range list {
+			out[i] = logValue(x)
+		}
+		return out
+	case json.Unmarshal(raw, &hash) == nil && hash != nil:
+		return map[string]any(logRecord(raw))
+	}
 	return logDecode[any](raw)
 }
