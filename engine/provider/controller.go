@@ -3,7 +3,6 @@ package provider
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -286,9 +285,4 @@ func (c *controller) warn(what string, err error) {
 // runtime returns what the provider is given for a call about nothing in particular.
 func (c *controller) runtime(host engine.Host) *Runtime {
 	return &Runtime{Type: c.kind, Host: host, Log: c.kind.logger(c.log(), nil, false), slog: c.log()}
-}
-
-// failf names the type.
-func (k *Kind) failf(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", k.def.Name, fmt.Errorf(format, args...))
 }

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -76,6 +75,3 @@ func same(a, b Record) bool {
 	}
 	return true
 }
-
-// identical is same for records that may hold anything, and never says so wrongly.
-func identical(a, b Record) bool { return reflect.DeepEqual(a, b) }
