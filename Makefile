@@ -13,6 +13,9 @@ GO      ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.buildVersion=$(VERSION)
 
+# Puppet, with the types that its sample manifests use.
+PUPPET := puppet $(addprefix puppet-module-puppetlabs-,cron-core host-core mount-core)
+
 .PHONY: help build run test race lint bench soak packages docs check tools clean
 
 build:
@@ -53,10 +56,12 @@ docs:
 
 check: lint test
 
-# What the tests need beside Go: buses of their own; in CI also what draws.
+# What the tests need beside Go: buses of their own, and the puppet that catalogs
+# are compared with; in CI also what draws.
 tools:
 	@$(GO) mod download
 	@command -v dbus-daemon >/dev/null || .ci/install dbus-daemon
+	@test -d /usr/share/puppet/modules/mount_core || .ci/install $(PUPPET) || test "$$CI" != true
 	@test "$$CI" != true || command -v dot >/dev/null || .ci/install graphviz
 
 help:

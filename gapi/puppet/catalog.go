@@ -32,6 +32,7 @@ type resource struct {
 	index      int     // among the resources
 	container  bool
 	parents    []*resource // the containers that it is in
+	holds      bool        // it is one with something in it
 }
 
 // param is one parameter of a resource.

@@ -60,7 +60,7 @@ func finishFile(t *translation) {
 	f := &file{translation: t, path: t.title, target: t.param("target")}
 	if p := t.param("path"); p != nil {
 		if p.secret {
-			t.bad(p, "a path can't be a secret")
+			t.refuse(p.name, "a path can't be a secret: it is shown everywhere", true)
 			return
 		}
 		f.path, _ = t.scalar(p)
@@ -180,7 +180,11 @@ func (f *file) source() string {
 		src = u.Path
 	}
 	if !path.IsAbs(src) {
-		f.refuse("source", "a source is a file of this machine, not "+quote(src), true)
+		reason := "a source is a file of this machine"
+		if !p.secret {
+			reason += ", not " + quote(src)
+		}
+		f.refuse("source", reason, true)
 		return ""
 	}
 	return identOf("file", src).title

@@ -56,7 +56,7 @@ func parseJSON(file string, src []byte, found *schema.Findings) *schema.Node {
 		err = p.end()
 	}
 	if err != nil {
-		found.Errorf(p.pos(p.errorAt(err)), "this is no catalog: %s", plainJSON(err))
+		found.Errorf(p.pos(p.here()), "this is no catalog: %s", plainJSON(err))
 		return nil
 	}
 	return n
@@ -95,12 +95,13 @@ func (p *parser) end() error {
 
 func (p *parser) offset() int { return p.base + int(p.dec.InputOffset()) }
 
-// errorAt returns where an error is.
-func (p *parser) errorAt(err error) int {
-	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return min(p.base+max(int(e.Offset)-1, 0), len(p.src))
+// here returns where the next token begins.
+func (p *parser) here() int {
+	at := min(p.offset(), len(p.src))
+	for at < len(p.src) && strings.IndexByte(" \t\r\n,:", p.src[at]) >= 0 {
+		at++
 	}
-	return min(p.offset(), len(p.src))
+	return at
 }
 
 // plainJSON says what is wrong without words of the library.
@@ -121,11 +122,8 @@ func (p *parser) pos(at int) schema.Pos {
 
 // next returns the next token and where it begins.
 func (p *parser) next() (json.Token, schema.Pos, error) {
-	at := p.offset()
+	at := p.here()
 	tok, err := p.dec.Token()
-	for at < len(p.src) && strings.IndexByte(" \t\r\n,:", p.src[at]) >= 0 {
-		at++
-	}
 	return tok, p.pos(at), err
 }
 

@@ -56,7 +56,7 @@ type relations struct {
 // anchor is what is known of a container that has two vertices.
 type anchor struct {
 	in, out bool // a refresh comes to it; one goes out from it
-	filled  bool // something with vertices is in it
+	hollow  bool // there is a way through it past all resources, by an empty container
 }
 
 // relate looks all references up and makes the edges of the catalog, those of
@@ -77,8 +77,8 @@ func relate(cat *catalog, x *index) *relations {
 		rs.within(r)
 	}
 	for _, r := range cat.resources {
-		if a := rs.anchors[r]; a != nil && !a.filled {
-			rs.edges = append(rs.edges, relation{vertex{r, start}, vertex{r, end}, contained, r.at, a.in && a.out})
+		if a := rs.anchors[r]; a != nil && a.hollow {
+			rs.edges = append(rs.edges, relation{vertex{r, start}, vertex{r, end}, contained, r.at, false})
 		}
 	}
 	return rs
@@ -106,6 +106,7 @@ func (rs *relations) contain() {
 			continue
 		}
 		target.parents = append(target.parents, source)
+		source.holds = true
 	}
 	rs.refuseLoops()
 }
@@ -257,14 +258,28 @@ const contained = "contained" // the word of an edge between a container and wha
 
 // within makes the edges between a resource and the containers that it is in.
 func (rs *relations) within(r *resource) {
+	if r.container && !r.holds {
+		rs.hollow(r)
+	}
 	if r.container && rs.anchors[r] == nil {
 		return
 	}
 	for _, p := range rs.anchored(r) {
 		a := rs.anchors[p]
-		a.filled = true
 		rs.edges = append(rs.edges,
 			relation{vertex{p, start}, firstOf(r), contained, r.at, a.in},
 			relation{lastOf(r), vertex{p, end}, contained, r.at, a.out})
+	}
+}
+
+// hollow notes what a container with nothing in it does: order, but no refresh,
+// goes straight through it, and so through those that it is in.
+func (rs *relations) hollow(r *resource) {
+	if a := rs.anchors[r]; a != nil {
+		a.hollow = true
+		return
+	}
+	for _, p := range rs.anchored(r) {
+		rs.anchors[p].hollow = true
 	}
 }

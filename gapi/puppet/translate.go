@@ -175,7 +175,7 @@ func (t *translation) copied(p *param) {
 func (t *translation) naming(p *param) {
 	switch {
 	case p.secret:
-		t.bad(p, "a name can't be a secret: it is shown everywhere")
+		t.refuse(p.name, "a name can't be a secret: it is shown everywhere", true)
 	case !isScalar(p.value):
 		t.bad(p, "it must be text, not %s", describe(p.value))
 	default:
@@ -296,7 +296,8 @@ func (t *translation) bad(p *param, format string, args ...any) {
 	t.out = true
 }
 
-// refuse reports what can't be expressed. With whole the resource would do
+// refuse reports what can't be expressed. The reason must not hold a value that may
+// be a secret. With whole the resource would do
 // something else without it, so lenient leaves it out.
 func (t *translation) refuse(attr, reason string, whole bool) {
 	sev := schema.Error
