@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -90,16 +91,24 @@ func (j *jar) Cleanup() error {
 	return j.cupboard.wrong("Cleanup", j.Name())
 }
 
+var errQuiet = errors.New("end without a word")
+
 func (j *jar) Watch(ctx context.Context) error {
 	j.init.Running()
 	for {
 		select {
 		case <-j.cupboard.events:
-			if err := j.cupboard.wrong("Watch", j.Name()); err != nil {
+			if err := j.cupboard.wrong("Watch", j.Name()); errors.Is(err, errQuiet) {
+				return nil
+			} else if err != nil {
 				return err
 			}
 			j.init.Event()
 		case <-ctx.Done():
+			for range 1000 { // it takes its time
+				runtime.Gosched()
+			}
+			j.cupboard.did("unwatched")
 			return nil
 		}
 	}

@@ -70,18 +70,12 @@ func nameOf(res engine.Res) (name string) {
 type pull struct {
 	pull func() (engine.Res, error, bool)
 	stop func()
-	over bool
 }
 
 func (p *pull) begin(seq iter.Seq2[engine.Res, error]) { p.pull, p.stop = iter.Pull2(seq) }
 
 func (p *pull) next() (res engine.Res, err error, more bool) {
-	if p.over {
-		return nil, nil, false
-	}
-	bad := protect("List", func() error { res, err, more = p.pull(); return nil })
-	if bad != nil {
-		p.over = true
+	if bad := protect("List", func() error { res, err, more = p.pull(); return nil }); bad != nil {
 		return nil, bad, true
 	}
 	return res, err, more

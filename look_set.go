@@ -43,7 +43,7 @@ func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 	o.ConvergedExit, o.ConvergedTimeout, o.NoWatch, o.Strict, o.Reload = true, 0, true, true, nil
 	var changed atomic.Bool
 	o.Observer.Ran = tee(o.Observer.Ran, func(r Run) {
-		if r.Changed && !r.Noop {
+		if r.Changed {
 			changed.Store(true)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -353,7 +354,7 @@ func TestFollow(t *testing.T) {
 	same(t, "seen", got, []string{
 		"jar a label=plum size=1 weight=4", "jar a label=fig size=1 weight=3", "error: jar[a]: broken", "jar a label=fig size=1 weight=3", "jar a absent",
 	})
-	if n := count(s.calls, "Begin") - count(s.calls, "End"); n != 0 || s.calls[len(s.calls)-1] != "Cleanup" {
+	if n := count(s.calls, "Begin") - count(s.calls, "End"); n != 0 || !slices.Equal(s.calls[len(s.calls)-2:], []string{"unwatched", "Cleanup"}) {
 		t.Errorf("%q", s.calls)
 	}
 }
@@ -365,6 +366,7 @@ func TestFollowEnds(t *testing.T) {
 	for want, fault := range map[string]func() error{
 		"error: jar[a]: its Watch has ended: broken":              func() error { return errors.New("broken") },
 		"error: jar[a]: its Watch has ended: Watch panicked: boo": func() error { panic("boo") },
+		"error: jar[a]: its Watch has ended: it gives no reason":  func() error { return errQuiet },
 	} {
 		s.fault = func(method, _ string) error {
 			if method == "Watch" {

@@ -114,10 +114,7 @@ func (f *resourceFlags) follow(ctx context.Context, a *app, t mgmt.Target) error
 	s := &looking{log: &f.log, a: a, quiet: true}
 	err := s.each(ctx,
 		func(ctx context.Context, l *mgmt.Looker) sights { return l.Follow(ctx, t) },
-		func(sight mgmt.Sight) error {
-			s.code = 0
-			return writeAgain(f.output.word, a.out, sight.Shown)
-		})
+		func(sight mgmt.Sight) error { return writeAgain(f.output.word, a.out, sight.Shown) })
 	if _, ok := errors.AsType[signalError](err); ok {
 		return nil // that is how it ends
 	}

@@ -262,6 +262,25 @@ func TestResourceShow(t *testing.T) {
 	}
 	c.bad = "a"
 	resourceSays(t, reg, "", 4, b, "mgmt: it is broken\n", "resource", "coin")
+	c.value = map[string]coin{"r": {Text: "\xff<", Map: map[string]string{"k": "\xfe"}}}
+	resourceSays(t, reg, "", 0, `{
+  "kind": "coin",
+  "name": "r",
+  "parameters": {
+    "text": {
+      "base64": "/zw="
+    },
+    "map": {
+      "k": {
+        "base64": "/g=="
+      }
+    }
+  },
+  "read_only": {
+    "size": "2"
+  }
+}
+`, "", "resource", "coin", "r", "-o", "json")
 	c.value = nil
 	resourceSays(t, reg, "", 0, "[]\n", "", "resource", "coin", "-o", "json")
 }
@@ -472,6 +491,31 @@ func TestResourceNobodyReads(t *testing.T) {
 	}
 }
 
+// TestLookingEnds: the code of what was asked wrongly is not mixed with others.
+func TestLookingEnds(t *testing.T) {
+	bad := errors.New("bad")
+	for _, c := range []struct {
+		code int
+		err  error
+		want int
+	}{
+		{0, nil, 0}, {exitChange, nil, 2}, {exitFailed, nil, 4}, {exitChange | exitFailed, nil, 6}, {exitUsage, nil, 1}, {exitUsage | exitFailed, nil, 1},
+		{exitChange, signalError{os.Interrupt}, 6},
+	} {
+		err := (&looking{code: c.code}).end(c.err)
+		got := 0
+		if e, ok := errors.AsType[*codeError](err); ok {
+			got = e.code
+		}
+		if got != c.want {
+			t.Errorf("%d and %v give %d, want %d", c.code, c.err, got, c.want)
+		}
+	}
+	if err := (&looking{}).end(bad); !errors.Is(err, bad) {
+		t.Error(err)
+	}
+}
+
 type fullWriter struct{}
 
 func (fullWriter) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
@@ -508,7 +552,7 @@ func TestResourceCompletion(t *testing.T) {
 		":4\n":                         {"resource", "deaf", ""},
 		"metal=gold\nmetal=iron\n:4\n": {"resource", "coin", "x", "metal="},
 		"on=true\non=false\n:4\n":      {"resource", "coin", "x", "on="},
-		"two\n:4\n":                    {"import", "coin", "one", "t"},
+		"once\ntwo\n:4\n":              {"import", "coin", "one", ""},
 		"word=\n:6\n":                  {"resource", "talker", "x", ""},
 		"text=\tSome text.\ncount=\nratio=\non=\nmode=\nlist:=\nmap:=\nmaybe=\npin@\npins@\n:6\n": {"resource", "coin", "x", "metal=gold", ""},
 	} {

@@ -2,7 +2,6 @@ package yaml
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
@@ -113,13 +111,8 @@ func scalar(tag, text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}
 }
 
-// textNode returns a text; what is no UTF-8 is in base64.
-func textNode(s string) *yaml.Node {
-	if !utf8.ValidString(s) {
-		return scalar("!!binary", base64.StdEncoding.EncodeToString([]byte(s)))
-	}
-	return scalar("!!str", s)
-}
+// textNode returns a text; one that is no UTF-8 the library writes in base64.
+func textNode(s string) *yaml.Node { return scalar("!!str", s) }
 
 // node returns a plain value. What has a notation in text is text.
 func node(v any) *yaml.Node {
