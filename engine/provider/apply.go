@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -43,17 +45,22 @@ func (c *controller) checkApply(ctx context.Context, apply bool, rs []*res) []en
 	if err := c.take(ctx); err != nil {
 		endAll(jobs, err)
 	} else {
-		c.work(ctx, apply, jobs)
-		if !c.begun() {
-			c.finish(ctx)
-		}
-		c.give()
+		c.transact(ctx, apply, jobs)
 	}
 	outs := make([]engine.Outcome, len(jobs))
 	for i, j := range jobs {
 		outs[i] = j.out
 	}
 	return outs
+}
+
+// transact does the work, and gives the turn back.
+func (c *controller) transact(ctx context.Context, apply bool, jobs []*job) {
+	defer c.give()
+	c.work(ctx, apply, jobs)
+	if !c.begun() {
+		c.finish(ctx)
+	}
 }
 
 func endAll(jobs []*job, err error) {
@@ -120,16 +127,24 @@ func (c *controller) prepare(ctx context.Context, rt *Runtime, p Provider, jobs 
 		c.admit(raw, c.kind.canonical(ctx, rt, p, raw))
 	}
 	for _, j := range jobs {
-		wrong := c.absolve(j.m)
-		switch {
-		case j.m.bad != nil:
-			j.end(false, j.m.bad)
-		case wrong != nil:
-			j.end(false, wrong)
-		default:
-			j.name, j.should = j.m.canon.name, j.m.canon.record
+		if err := c.objection(j.m); err != nil {
+			j.end(false, err)
+			continue
 		}
+		j.name, j.should = j.m.canon.name, j.m.canon.record
 	}
+}
+
+// objection says why nothing can be done with a member.
+func (c *controller) objection(m *member) error {
+	wrong := c.absolve(m)
+	if m.bad != nil {
+		return m.bad
+	}
+	if title, ok := c.rival(m); ok {
+		return fmt.Errorf("%s[%s] is the %s %s too: only one resource can be about it", c.kind.def.Name, title, c.kind.def.Name, m.canon.name)
+	}
+	return wrong
 }
 
 // form is the canonical form of what a member wants, or why there is none.
@@ -229,18 +244,26 @@ func (c *controller) alter(ctx context.Context, p Provider, jobs []*job) {
 	}
 	for _, j := range jobs {
 		if j.out.Err == nil {
-			j.out.Err = j.send(c.seen(j))
+			j.m.sent = c.seen(j)
+			j.out.Err = j.send(j.m.sent)
 		}
 		j.out.OK = false
 	}
 }
 
-// seen is what a thing is after it was altered: what was read, or what was asked for.
+// seen is what a thing is after it was altered: what was read, or what it was, with what
+// was asked for.
 func (c *controller) seen(j *job) Record {
 	if c.snap.has(j.name) {
 		return c.snap.peek(j.name).record
 	}
-	return j.should
+	if j.should[ensureKey] == absent {
+		return nil
+	}
+	rec := Record{}
+	maps.Copy(rec, j.is.Record)
+	maps.Copy(rec, j.should)
+	return rec
 }
 
 // rehearse has a provider with a noop handler say what it would do.
@@ -274,6 +297,15 @@ func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool
 			j.end(false, fmt.Errorf("Set has altered what it was given: %s", key))
 		}
 	}
+	c.hear("Set", jobs, err)
+}
+
+// hear says an error of a call with which none of its resources fails, because all of
+// them were done before.
+func (c *controller) hear(method string, jobs []*job, err error) {
+	if err != nil && !slices.ContainsFunc(jobs, func(j *job) bool { return j.out.Err == err }) {
+		c.warn("a call has failed after it has done all", fmt.Errorf("%s: %w", method, err))
+	}
 }
 
 // refresh calls Refresh for those that were notified.
@@ -290,6 +322,7 @@ func (c *controller) refresh(ctx context.Context, p Provider, jobs []*job) {
 		j.end(false, outcome(log, j.Name(), err))
 		c.snap.mark(j.name, stale)
 	}
+	c.hear("Refresh", jobs, err)
 }
 
 func guarded(method string, f func() error) (err error) {

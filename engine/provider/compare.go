@@ -36,6 +36,10 @@ func (k *Kind) compare(ctx context.Context, rt *Runtime, p Provider, j *job, e *
 	if e.record != nil {
 		j.is = State{Presence: Known, Record: e.record}
 	}
+	if k.has(CustomInSync) {
+		rt.Log.learn(j.is.Record)
+		rt.Log.learn(j.should)
+	}
 	if k.ensure != nil {
 		if done, err := k.compareEnsure(ctx, rt, p, j); done || err != nil {
 			return err
@@ -104,7 +108,7 @@ func (k *Kind) inSync(ctx context.Context, rt *Runtime, p Provider, j *job, a *c
 	})
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("comparing %s: %w", a.Name, err)
+		return false, rt.Log.cleanError(fmt.Errorf("comparing %s: %w", a.Name, err))
 	case ans == Default:
 		return equal(is, should), nil
 	case ans == OutOfSync && why != "":

@@ -53,6 +53,7 @@ type member struct {
 	canon *want  // in canonical form; nil until it was made
 	bad   error  // why it could not be made
 	owed  Record // what Set said to have brought about, not yet seen; nil for nothing
+	sent  Record // what was sent of it then
 }
 
 func open(k *Kind, h engine.Host) *controller {
@@ -99,14 +100,43 @@ func (c *controller) unindex(m *member) {
 	} else {
 		delete(c.index, n)
 	}
+	c.pokeRivals(m)
 }
 
-// rewant notes that a member wants something else than before.
+// rivals reports whether two members are two resources, and not one before and after a
+// change of the graph.
+func (m *member) rivals(o *member) bool { return m.want.title != o.want.title }
+
+// rival returns the title of another resource that is about the same thing.
+func (c *controller) rival(m *member) (title string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range c.index[m.canon.name] {
+		if m.rivals(o) {
+			return o.want.title, true
+		}
+	}
+	return "", false
+}
+
+// pokeRivals has those look that have, or had, the thing in common with a member.
+func (c *controller) pokeRivals(m *member) {
+	for _, o := range c.index[m.canon.name] {
+		if m.rivals(o) {
+			o.poke()
+		}
+	}
+}
+
+// rewant notes that a member wants something else than before. What it wanted before
+// is not looked at any more.
 func (c *controller) rewant(m *member, w *want) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unindex(m)
-	m.want, m.canon, m.bad = w, nil, nil
+	delete(c.unread, m)
+	delete(c.debts, m)
+	m.want, m.canon, m.bad, m.owed = w, nil, nil, nil
 	c.raw[m] = struct{}{}
 }
 
@@ -131,6 +161,10 @@ func (c *controller) admit(ms []*member, forms []form) {
 		delete(c.raw, m)
 		c.unread[m] = struct{}{}
 		c.index[m.canon.name] = append(c.index[m.canon.name], m)
+		c.pokeRivals(m)
+		if c.snap.read[m.canon.name] == fresh { // it was read for another one
+			delete(c.snap.read, m.canon.name)
+		}
 	}
 }
 
@@ -196,12 +230,13 @@ func (c *controller) Begin() { c.setBegun(true) }
 
 // End ends it: what is owed is looked at, and the provider closed.
 func (c *controller) End() {
-	defer c.setBegun(false)
 	ctx := c.alive()
 	if c.take(ctx) != nil {
+		c.setBegun(false)
 		return
 	}
 	defer c.give()
+	c.setBegun(false) // before the turn is given back: whoever takes it next ends what it begins
 	c.finish(ctx)
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -129,10 +128,14 @@ func (k *Kind) checkCanonical(ctx context.Context, rt *Runtime, p Canonicalizer,
 		in[i] = e.record
 	}
 	out, err := k.canonicalize(ctx, rt, p, in)
-	if err != nil {
-		for _, e := range list {
-			e.err = errors.Join(e.err, err)
+	if err != nil && len(list) > 1 {
+		for i := range list { // so that each has its own error
+			k.checkCanonical(ctx, rt, p, list[i:i+1])
 		}
+		return
+	}
+	if err != nil {
+		list[0].err = errors.Join(list[0].err, err)
 		return
 	}
 	for i, e := range list {
@@ -161,13 +164,19 @@ func (k *Kind) canonicalize(ctx context.Context, rt *Runtime, p Canonicalizer, i
 	if len(in) == 0 {
 		return nil, nil
 	}
-	defer engine.Caught("Canonicalize", &err)
 	given := make([]Record, len(in))
 	for i, r := range in {
 		given[i] = r.Clone()
+		rt.Log.learn(r)
 	}
-	if out, err = p.Canonicalize(ctx, rt, given); err != nil {
-		return nil, fmt.Errorf("canonicalize: %w", err)
+	err = guarded("Canonicalize", func() (err error) {
+		if out, err = p.Canonicalize(ctx, rt, given); err != nil {
+			return fmt.Errorf("canonicalize: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, rt.Log.cleanError(err)
 	}
 	if len(out) != len(in) {
 		return nil, fmt.Errorf("canonicalize has returned %d records for %d", len(out), len(in))

@@ -24,6 +24,7 @@ type Kind struct {
 	strict Strict
 	blank  reflect.Value // a pointer to parameters that hold the defaults
 	make   func() Provider
+	key    string // no other kind of the process has it, even of the same name
 }
 
 // Strict says what to do about a record of Get that breaks the definition in a way
@@ -62,6 +63,7 @@ func New(def Definition, make func() Provider, opts ...Option) (*Kind, error) {
 	for _, o := range opts {
 		o(k)
 	}
+	k.key = fmt.Sprintf("provider %s %p", def.Name, k)
 	return k, k.fits(make)
 }
 

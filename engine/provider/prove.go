@@ -14,6 +14,7 @@ func (c *controller) prove(ctx context.Context, jobs []*job) {
 	for _, j := range jobs {
 		c.snap.mark(j.name, stale)
 		delete(c.debts, j.m)
+		j.m.owed = nil
 		if j.out.Err == nil && !c.kind.has(Unverified) {
 			j.m.owed = j.should
 			c.debts[j.m] = struct{}{}
@@ -41,8 +42,21 @@ func (c *controller) settle(ctx context.Context) {
 	for _, m := range slices.Collect(maps.Keys(c.debts)) {
 		if err := c.verdict(ctx, m, err); err != nil {
 			c.accuse(m, err)
+		} else if !c.kind.sendsSame(m.sent, c.snap.peek(m.canon.name).record) {
+			c.snap.mark(m.canon.name, fresh)
+			m.poke() // it was told to others as it was guessed
 		}
 	}
+}
+
+// sendsSame reports whether two records are the same for those who receive them.
+func (k *Kind) sendsSame(a, b Record) bool {
+	for _, f := range k.sends.Fields {
+		if !equal(a[f.Key], b[f.Key]) {
+			return false
+		}
+	}
+	return true
 }
 
 // verdict says in what a thing still differs from what Set said to have brought

@@ -141,7 +141,7 @@ func (r *res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // GroupKey is the kind: all that is due is done at once.
-func (r *res) GroupKey() string { return r.kind.def.Name }
+func (r *res) GroupKey() string { return r.kind.key }
 
 // CheckApplyBatch checks and applies many in one call of the provider.
 func (r *res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
@@ -163,7 +163,7 @@ func (r *res) Cmp(o engine.Res) error {
 
 // Shared is the controller of the kind.
 func (r *res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return "provider " + r.kind.def.Name, func(_ context.Context, h engine.Host) (engine.Shared, error) {
+	return r.kind.key, func(_ context.Context, h engine.Host) (engine.Shared, error) {
 		return open(r.kind, h), nil
 	}
 }

@@ -47,6 +47,18 @@ func (s *snapshot) forget(index map[Name][]*member) {
 	}
 }
 
+// doubt has what may have changed be read again by whoever needs it: that may be one
+// who was not heard of yet.
+func (s *snapshot) doubt(f Filter) {
+	if f.All {
+		s.all = false
+		clear(s.read)
+	}
+	for _, n := range f.Names {
+		s.mark(n, stale)
+	}
+}
+
 // has reports whether the name need not be read.
 func (s *snapshot) has(n Name) bool {
 	switch s.read[n] {
@@ -190,6 +202,9 @@ func (c *controller) fetch(ctx context.Context, rt *Runtime, f Filter) error {
 		return err
 	}
 	c.kind.inspect(ctx, rt, p, found, c.concerned(f))
+	if err := context.Cause(ctx); err != nil {
+		return err // what was found to be wrong may be so because of that
+	}
 	c.keep(f, found)
 	return nil
 }
@@ -215,10 +230,13 @@ func (c *controller) keep(f Filter, found map[Name]*entry) {
 		clear(c.snap.records)
 		clear(c.snap.read)
 		c.snap.all = true
+		f.Names = c.known(f)
 	}
 	for _, n := range f.Names {
 		c.snap.put(n, &entry{})
-		c.snap.mark(n, good)
+		if !f.All {
+			c.snap.mark(n, good)
+		}
 	}
 	for n, e := range found {
 		c.snap.put(n, e)

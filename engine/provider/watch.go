@@ -227,9 +227,14 @@ func (c *controller) report(ctx context.Context, n *news) error {
 		if err := c.take(ctx); err != nil {
 			return nil
 		}
-		c.digest(ctx, n.take())
-		c.give()
+		c.digestAll(ctx, n)
 	}
+}
+
+// digestAll digests what there is, and gives the turn back.
+func (c *controller) digestAll(ctx context.Context, n *news) {
+	defer c.give()
+	c.digest(ctx, n.take())
 }
 
 // retryTimer fires when the type may be asked again.
@@ -248,8 +253,14 @@ func (c *controller) retryTimer(ctx context.Context) (<-chan time.Time, func()) 
 // digest reads what may have changed, and wakes the members of which the record is
 // another one than before. It holds the turn.
 func (c *controller) digest(ctx context.Context, f Filter) {
+	if c.begun() {
+		c.snap.doubt(f)
+	}
 	names := c.known(f)
 	if len(names) == 0 {
+		if f.All && c.down.over() {
+			c.down = outage{} // nobody waits for its end
+		}
 		return
 	}
 	before := make(map[Name]*entry, len(names))
