@@ -49,7 +49,7 @@ func DecodeDefinition(n *schema.Node) (*Definition, *Source, schema.Diagnostics)
 	d.source(n)
 	allow := ""
 	if d.src.Dispatch != nil {
-		allow = d.src.Dispatch.Attribute
+		allow = "provider" // the usual name of what chooses
 	}
 	for _, f := range d.def.check(d.at, allow) {
 		if !d.known(f.Path) {

@@ -17,7 +17,7 @@ import (
 type dispatched struct {
 	res
 	d     *dispatcher
-	inner *res // nil until Validate has made it
+	inner *res // from Init on
 }
 
 // dispatchedRefreshable is one of which all kinds act on notifications.
@@ -40,12 +40,15 @@ type dispatching interface{ outer() *dispatched }
 
 func (r *dispatched) outer() *dispatched { return r }
 
-// resource is the resource that the controller knows.
+// resource is the resource of the chosen kind, or itself if there is none.
 func (r *dispatched) resource() *res {
-	if r.inner == nil {
-		return &r.res
+	if r.inner != nil {
+		return r.inner
 	}
-	return r.inner
+	if inner, err := r.choose(); err == nil {
+		return inner
+	}
+	return &r.res
 }
 
 // Default returns a resource with the defaults of the definition.
@@ -54,30 +57,45 @@ func (r *dispatched) Default() engine.Res { return r.d.New() }
 // Validate chooses the kind, and validates the resource of it. One that is in a graph
 // stays what it is.
 func (r *dispatched) Validate() error {
-	if err := r.res.Validate(); err != nil {
-		return err
+	inner, err := r.choose()
+	if err == nil && r.inner != nil && r.inner.kind != inner.kind {
+		err = fmt.Errorf("%s can't be altered while the resource is in a graph", r.d.by.Attribute)
 	}
-	k := r.d.to[text(r.want.record[r.d.by.Attribute])]
-	if r.inner != nil && r.inner.kind != k {
-		return fmt.Errorf("%s can't be altered while the resource is in a graph", r.d.by.Attribute)
+	return err
+}
+
+// choose makes the resource of the chosen kind. It is valid.
+func (r *dispatched) choose() (*res, error) {
+	w, err := r.kind.wanted(&r.res)
+	if err != nil {
+		return nil, err
 	}
+	k := r.d.to[text(w.record[r.d.by.Attribute])]
 	inner := resOf(k.New())
 	inner.SetKind(k.def.Name)
 	inner.SetName(r.Name())
 	inner.SetMetaParams(r.MetaParams())
 	inner.SetRecv(r.coming(k))
 	if err := errors.Join(r.pass(inner), r.passOptions(inner)); err != nil {
-		return err
+		return nil, err
 	}
 	if err := inner.Validate(); err != nil {
-		return fmt.Errorf("as a %s: %w", k.def.Name, err)
+		return nil, fmt.Errorf("as a %s: %w", k.def.Name, err)
 	}
-	if r.inner == nil {
-		r.inner = inner
+	return inner, nil
+}
+
+// renew gives the resource what was received since. It is called while the engine lets no
+// other method of the resource run that could see it change.
+func (r *dispatched) renew() error {
+	if len(r.Recv()) == 0 {
 		return nil
 	}
+	inner, err := r.choose()
+	if err != nil || schema.Equal(inner, r.inner) {
+		return err
+	}
 	r.inner.params = inner.params
-	r.inner.SetRecv(inner.Recv())
 	return r.inner.Validate()
 }
 
@@ -134,9 +152,9 @@ func put(inner *res, key string, v any) error {
 }
 
 // Init gives the resource a handle on which it sends what this one does.
-func (r *dispatched) Init(init *engine.Init) error {
-	if r.inner == nil {
-		return errors.New("it was not validated")
+func (r *dispatched) Init(init *engine.Init) (err error) {
+	if r.inner, err = r.choose(); err != nil {
+		return err
 	}
 	c := *init
 	c.Send = func(v any) error {
@@ -162,24 +180,42 @@ func (r *dispatched) Init(init *engine.Init) error {
 func (r *dispatched) Cleanup() error { return r.inner.Cleanup() }
 
 // Watch is the resource's.
-func (r *dispatched) Watch(ctx context.Context) error { return r.inner.Watch(ctx) }
+func (r *dispatched) Watch(ctx context.Context) error {
+	if err := r.renew(); err != nil {
+		return err
+	}
+	return r.inner.Watch(ctx)
+}
 
 // CheckApply is the resource's.
 func (r *dispatched) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	if err := r.renew(); err != nil {
+		return false, err
+	}
 	return r.inner.CheckApply(ctx, apply)
 }
 
 // GroupKey is the resource's: it is one of its kind.
-func (r *dispatched) GroupKey() string {
-	if r.inner == nil {
-		return ""
+func (r *dispatched) GroupKey() string { return r.resource().GroupKey() }
+
+// CheckApplyBatch does each kind's at once.
+func (r *dispatched) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
+	for i, m := range members {
+		if err := m.(dispatching).outer().renew(); err != nil {
+			return r.apart(ctx, apply, members, i, err)
+		}
 	}
-	return r.inner.GroupKey()
+	return r.inner.CheckApplyBatch(ctx, apply, members)
 }
 
-// CheckApplyBatch is the resource's; others of the kind may be among the members.
-func (r *dispatched) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
-	return r.inner.CheckApplyBatch(ctx, apply, members)
+// apart does the batch without the member that can't take part.
+func (r *dispatched) apart(ctx context.Context, apply bool, members []engine.Res, i int, err error) []engine.Outcome {
+	rest := slices.Delete(slices.Clone(members), i, i+1)
+	var out []engine.Outcome
+	if len(rest) > 0 {
+		out = rest[0].(dispatching).outer().CheckApplyBatch(ctx, apply, rest)
+	}
+	return slices.Insert(out, i, engine.Outcome{Err: err})
 }
 
 // Cmp compares the parameters.
@@ -197,29 +233,27 @@ func (r *dispatched) Shared() (string, func(context.Context, engine.Host) (engin
 }
 
 // UIDs are the resource's.
-func (r *dispatched) UIDs() []engine.ResUID {
-	if r.inner == nil {
-		return nil
-	}
-	return r.inner.UIDs()
-}
+func (r *dispatched) UIDs() []engine.ResUID { return r.resource().UIDs() }
 
 // Clashes refuses another one that is about the same thing.
 func (r *dispatched) Clashes(o engine.Res) error { return r.resource().Clashes(o) }
 
 // AutoEdges asks for what both definitions say.
 func (r *dispatched) AutoEdges() (engine.AutoEdge, error) {
+	w, err := r.kind.wanted(&r.res)
+	if err != nil {
+		return nil, err
+	}
+	own := r.res
+	own.want = w
 	var all asking
-	for _, part := range []*res{&r.res, r.resource()} {
+	for _, part := range []*res{&own, r.resource()} {
 		e, err := part.AutoEdges()
 		if err != nil {
 			return nil, err
 		}
-		if a, ok := e.(*asking); ok {
+		if a, ok := e.(*asking); ok && a != nil {
 			all.uids = append(all.uids, a.uids...)
-		}
-		if r.inner == nil {
-			break
 		}
 	}
 	return &all, nil
@@ -255,18 +289,16 @@ func (r *dispatched) shown(of engine.Res) (engine.Res, error) {
 
 // Reversed undoes what the resource does.
 func (r *dispatched) Reversed(before engine.Res) (engine.Res, error) {
-	if r.inner == nil {
-		if err := r.Validate(); err != nil {
-			return nil, err
-		}
+	inner, err := r.choose()
+	if err != nil {
+		return nil, err
 	}
 	if d, ok := before.(dispatching); ok {
-		if err := d.outer().Validate(); err != nil {
+		if before, err = d.outer().choose(); err != nil {
 			return nil, err
 		}
-		before = d.outer().inner
 	}
-	undo, err := r.inner.Reversed(before)
+	undo, err := inner.Reversed(before)
 	if err != nil {
 		return nil, err
 	}
