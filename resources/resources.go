@@ -10,12 +10,17 @@ import (
 // itself in engine.DefaultRegistry from the init function of its own file.
 func Kinds() []string {
 	return []string{
+		"apt_key",
+		"crontab",
 		"exec",
 		"file",
+		"host",
+		"ini_setting",
 		"msg",
 		"noop",
 		"password",
 		"print",
+		"ssh_authorized_key",
 		"test",
 		"timer",
 		"value",

@@ -1,0 +1,212 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/resources/internal/keyring"
+)
+
+func init() { registerProvided(aptKeyKind(newAptKeys)) }
+
+func aptKeyKind(make func() provider.Provider) (*provider.Kind, error) {
+	return provider.New(aptKeyDefinition(), make)
+}
+
+func aptKeyDefinition() provider.Definition {
+	parameter := func(name, typ, doc string) provider.Attribute {
+		return provider.Attribute{Name: name, Type: typ, Role: provider.Parameter, Doc: doc}
+	}
+	told := func(name, typ, doc string) provider.Attribute {
+		return provider.Attribute{Name: name, Type: typ, Role: provider.ReadOnly, Doc: doc}
+	}
+	return provider.Definition{
+		Name: "apt_key",
+		Doc: `A public key that apt checks packages with, in one of its keyring folders.
+
+The folders are ` + "`/etc/apt/keyrings` and `/usr/share/keyrings`, whose files a source names with `signed-by`" + `, and
+` + "`/etc/apt/trusted.gpg.d`" + `, whose keys may sign any source; apt-key itself is gone. A key is one file of its own in
+` + "`/etc/apt/keyrings`" + `, named by its fingerprint, unless ` + "`keyring`" + ` says which file it shall be in: one that ends in
+` + "`.asc`" + ` is written as text. Without keyring a key that is in any of the files is present, and an absent one is taken out of all of
+them; other keys of a file stay as they are, byte for byte.
+
+The id is compared with the fingerprint of the key itself, whatever the source says. What comes from the net needs all 40 digits
+of it. Of a source with several keys only the wanted one is taken. gpg is needed to look at keys.
+
+The title is the id, or ` + "`6F6B15509CF8E59E6E469F327F438280EF8D349F in /etc/apt/keyrings/puppet.gpg`" + `.`,
+		Attributes: []provider.Attribute{
+			{Name: "id", Type: `Variant[Pattern[/\A(0x)?[0-9a-fA-F]{8}\z/], Pattern[/\A(0x)?[0-9a-fA-F]{16}\z/], Pattern[/\A(0x)?[0-9a-fA-F]{40}\z/]]`,
+				Role: provider.Namevar, Doc: "The fingerprint of the key, or the last 16 or 8 digits of it."},
+			{Name: "keyring", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\.(gpg|asc)\z/]]`, Role: provider.Namevar, Doc: "The file; empty for any of those in the folders of apt."},
+			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the key is there."},
+			parameter("content", "Optional[String[1]]", "The key as text, with its BEGIN and END lines."),
+			parameter("source", `Optional[Pattern[/\A(https?:\/)?\/[^\s]+\z/]]`, "A file with the key, or its address on the net."),
+			parameter("server", `Optional[Pattern[/\A(hkps?:\/\/|https?:\/\/)?[A-Za-z0-9.:\[\]-]+\z/]]`, "The key server to ask, such as keyserver.ubuntu.com: by https, unless it begins with hkp:// or http://."),
+			told("fingerprint", "Optional[String]", "All digits of the key's fingerprint."),
+			told("file", "Optional[String]", "The first of the files that it was found in."),
+			told("type", "Optional[String]", "The algorithm: rsa, dsa, ecc, elgamal or other."),
+			told("size", "Optional[Integer]", "The size in bits."),
+			told("created", "Optional[String]", "Date the key was created, in ISO format."),
+			told("expiry", "Optional[String]", "Date until which it is valid, in ISO format; nothing for ever."),
+			told("expired", "Optional[Boolean]", "Whether that is over."),
+			told("revoked", "Optional[Boolean]", "Whether its owner has revoked it."),
+		},
+		TitlePatterns: []provider.TitlePattern{
+			{Pattern: `\A(?<id>(0x)?[0-9a-fA-F]+) in (?<keyring>\/.*)\z`},
+			{Pattern: `\A(?<id>(0x)?[0-9a-fA-F]+)(?<keyring>)\z`},
+			{Pattern: `\A(?<keyring>)`, Doc: "Any other text, with id beside it."},
+		},
+		Require: []provider.Relation{
+			{Kind: "file", Titles: []string{"$source"}},
+			{Kind: "package", Titles: []string{"apt", "gnupg", "gpg"}},
+		},
+		Features: provider.Canonicalize | provider.SimpleGetFilter,
+	}
+}
+
+// aptKeyName is what a Name of a key holds.
+type aptKeyName struct{ id, keyring string }
+
+func aptKeyNameOf(n provider.Name) aptKeyName {
+	v := n.Values()
+	return aptKeyName{v[0], v[1]}
+}
+
+func (n aptKeyName) record() provider.Record {
+	title := n.id
+	if n.keyring != "" {
+		title += " in " + n.keyring
+	}
+	return provider.Record{"title": title, "id": n.id, "keyring": n.keyring}
+}
+
+// Canonicalize writes ids in upper case and without 0x.
+func (*aptKeys) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
+	for _, r := range records {
+		r["id"] = keyring.Canonical(str(r, "id"))
+	}
+	return records, nil
+}
+
+// held is a key in a file.
+type held struct {
+	file string
+	key  keyring.Key
+}
+
+// Get reads each file once, and asks gpg once for all keys that were found.
+func (a *aptKeys) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
+	return func(yield func(provider.Record, error) bool) {
+		found, errs := a.gather(rt, f)
+		facts, err := a.facts(ctx, rt, found)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for n, err := range errs {
+			if !yield(n.record(), err) {
+				return
+			}
+		}
+		for _, n := range found {
+			if !yield(n.full(facts), nil) {
+				return
+			}
+		}
+	}
+}
+
+// sighting is a key that was found, by the name by which it was asked for.
+type sighting struct {
+	aptKeyName
+	held
+}
+
+// gather looks for what the filter asks for. The errors are those of single names.
+func (a *aptKeys) gather(rt *provider.Runtime, f provider.Filter) ([]sighting, map[aptKeyName]error) {
+	var found []sighting
+	if f.All {
+		for _, h := range a.held(rt) {
+			if h.key.Fingerprint != "" {
+				found = append(found, sighting{aptKeyName{h.key.Fingerprint, h.file}, h})
+			}
+		}
+		return eachOnce(found), nil
+	}
+	errs := map[aptKeyName]error{}
+	var all []held
+	for _, name := range f.Names {
+		n := aptKeyNameOf(name)
+		among, err := all, error(nil)
+		switch {
+		case n.keyring != "":
+			among, err = readRing(n.keyring)
+		case all == nil:
+			all = a.held(rt)
+			among = all
+		}
+		s, ok, err2 := n.among(among)
+		switch {
+		case err != nil:
+			errs[n] = err
+		case err2 != nil:
+			errs[n] = err2
+		case ok:
+			found = append(found, s)
+		}
+	}
+	return found, errs
+}
+
+// eachOnce leaves each key out that is a second time in its file.
+func eachOnce(list []sighting) []sighting {
+	seen := map[aptKeyName]bool{}
+	var out []sighting
+	for _, s := range list {
+		if !seen[s.aptKeyName] {
+			out = append(out, s)
+		}
+		seen[s.aptKeyName] = true
+	}
+	return out
+}
+
+// among finds the key of the name. Two keys can have the same short id, by accident or
+// on purpose.
+func (n aptKeyName) among(list []held) (s sighting, ok bool, err error) {
+	for _, h := range list {
+		switch {
+		case !h.key.Is(n.id):
+		case !ok:
+			s, ok = sighting{n, h}, true
+		case s.key.Fingerprint != h.key.Fingerprint:
+			return s, false, fmt.Errorf("two keys have the id %s, %s in %s and %s in %s: give all 40 digits", n.id, s.key.Fingerprint, s.file, h.key.Fingerprint, h.file)
+		}
+	}
+	return s, ok, nil
+}
+
+// full is the record of a key.
+func (s sighting) full(facts map[string]keyring.Facts) provider.Record {
+	r := s.record()
+	r["ensure"], r["fingerprint"], r["file"] = present, s.key.Fingerprint, s.file
+	f, ok := facts[s.key.Fingerprint]
+	if !ok {
+		return r // gpg does not know its sort
+	}
+	r["type"], r["size"], r["created"] = f.Type, int64(f.Size), f.Created.Format(time.DateOnly)
+	r["expired"], r["revoked"] = f.Expired, f.Revoked
+	if !f.Expires.IsZero() {
+		r["expiry"] = f.Expires.Format(time.DateOnly)
+	}
+	return r
+}
+
+// Watch watches the folders.
+func (a *aptKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
+	return watchPaths(ctx, rt, a.folders, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)
+}

@@ -1,0 +1,188 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/resources/internal/keyring"
+)
+
+// aptKeys is the provider of apt_key.
+type aptKeys struct {
+	folders []string // where keyrings are; new ones are made in the first
+	gpg     string   // the program
+	client  *http.Client
+}
+
+func newAptKeys() provider.Provider {
+	return &aptKeys{
+		folders: []string{"/etc/apt/keyrings", "/etc/apt/trusted.gpg.d", "/usr/share/keyrings"},
+		gpg:     "gpg", client: keyClient(),
+	}
+}
+
+// held returns all keys of all files in the folders. Of files that are no keyrings it
+// warns.
+func (a *aptKeys) held(rt *provider.Runtime) []held {
+	all := []held{}
+	for _, folder := range a.folders {
+		entries, _ := os.ReadDir(folder) // a missing one has no keys
+		for _, e := range entries {
+			if ext := filepath.Ext(e.Name()); ext != ".gpg" && ext != ".asc" {
+				continue
+			}
+			list, err := readRing(filepath.Join(folder, e.Name()))
+			if err != nil {
+				rt.Log.Warning(fmt.Sprintf("%s is left out: %v", filepath.Join(folder, e.Name()), err))
+			}
+			all = append(all, list...)
+		}
+	}
+	return all
+}
+
+// readRing returns the keys of a file; a missing one has none.
+func readRing(path string) ([]held, error) {
+	t, err := textAt(path, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	ring, err := keyring.Read([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var list []held
+	for _, k := range ring {
+		list = append(list, held{path, k})
+	}
+	return list, nil
+}
+
+// facts asks gpg about keys, by fingerprint. It is given a home of its own, which is
+// removed again: otherwise it would make one for us.
+func (a *aptKeys) facts(ctx context.Context, rt *provider.Runtime, found []sighting) (map[string]keyring.Facts, error) {
+	if len(found) == 0 {
+		return nil, nil
+	}
+	home, err := os.MkdirTemp("", "mgmt-gpg-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(home)
+	raw := map[string][]byte{}
+	for _, s := range found {
+		raw[s.key.Fingerprint] = s.key.Raw
+	}
+	var in, out strings.Builder
+	for _, fingerprint := range slices.Sorted(maps.Keys(raw)) {
+		in.Write(raw[fingerprint])
+	}
+	gpg := rt.Command(a.gpg).ReadOnly().Quiet().MaxOutput(maxText).Stdin(in.String())
+	for line, err := range gpg.Lines(ctx, "--homedir", home, "--no-options", "--no-keyring", "--no-autostart", "--batch",
+		"--with-colons", "--fixed-list-mode", "--show-keys") {
+		if err != nil {
+			return nil, err
+		}
+		out.WriteString(line + "\n")
+	}
+	return keyring.ParseFacts(out.String())
+}
+
+// Set makes each change on its own.
+func (a *aptKeys) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
+	for _, c := range changes {
+		refused := refusals{}
+		refused.try(c, func() error {
+			if c.Should["ensure"] == absent {
+				return a.remove(rt, aptKeyNameOf(c.Name))
+			}
+			return a.add(ctx, aptKeyNameOf(c.Name), c.Should)
+		})
+		refused.tell(rt.Log, []provider.Change{c}, nil)
+	}
+	return nil
+}
+
+// remove takes a key out of its file, or of all files.
+func (a *aptKeys) remove(rt *provider.Runtime, n aptKeyName) error {
+	files := []string{n.keyring}
+	if n.keyring == "" {
+		files = nil
+		for _, h := range a.held(rt) {
+			if h.key.Is(n.id) {
+				files = append(files, h.file)
+			}
+		}
+		files = slices.Compact(files)
+	}
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, editRing(f, func(r keyring.Ring) keyring.Ring { return r.Without(n.id) }))
+	}
+	return errors.Join(errs...)
+}
+
+// add puts a key into its file.
+func (a *aptKeys) add(ctx context.Context, n aptKeyName, should provider.Record) error {
+	key, err := a.obtain(ctx, n.id, should)
+	if err != nil {
+		return err
+	}
+	path := n.keyring
+	if path == "" {
+		if path, err = a.place(key); err != nil {
+			return err
+		}
+	}
+	return editRing(path, func(r keyring.Ring) keyring.Ring { return append(r.Without(n.id), key) })
+}
+
+// place is the file of a key of which none is said. Its folder is made if need be.
+func (a *aptKeys) place(key keyring.Key) (string, error) {
+	err := os.Mkdir(a.folders[0], 0o755)
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	return filepath.Join(a.folders[0], key.Fingerprint+".gpg"), nil
+}
+
+// editRing replaces what is in a file. One that holds no key any more is removed, since
+// apt does not like it.
+func editRing(path string, change func(keyring.Ring) keyring.Ring) error {
+	t, err := textAt(path, 0o644)
+	if err != nil {
+		return err
+	}
+	empty := false
+	err = t.edit(func(old string) (string, error) {
+		ring, err := keyring.Read([]byte(old))
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
+		}
+		next := change(ring)
+		if empty = len(next) == 0; empty || sameRing(ring, next) {
+			return old, nil
+		}
+		return string(next.Bytes(filepath.Ext(path) == ".asc")), nil
+	})
+	if err != nil || !empty {
+		return err
+	}
+	return t.dir.Remove(t.name, false)
+}
+
+func sameRing(a, b keyring.Ring) bool {
+	return string(a.Bytes(false)) == string(b.Bytes(false))
+}

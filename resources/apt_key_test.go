@@ -1,0 +1,204 @@
+package resources
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/resources/internal/keyring"
+)
+
+const (
+	aptKeyA   = "9E694A0A6AB6DA43DA678CA6C01A8E626F088CD3"
+	aptKeyB   = "6BF72A2ADC8D83237D5833F8925A69BA112EC624"
+	aptKeyOld = "69F39DA968C83EA47A26B5CA3DE427A2D5455EEE"
+)
+
+// keyData is a file with keys.
+func keyData(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("internal/keyring/testdata/" + name)
+	must(t, err)
+	return string(data)
+}
+
+// keyOf is one key of a file, in binary or as text.
+func keyOf(t *testing.T, name, id string, armored bool) string {
+	t.Helper()
+	r, err := keyring.Read([]byte(keyData(t, name)))
+	must(t, err)
+	return string(r.Find(id).Bytes(armored))
+}
+
+func aptKeysAt(dir string) *aptKeys {
+	return &aptKeys{folders: []string{dir + "/keyrings", dir + "/trusted"}, gpg: "gpg", client: keyClient()}
+}
+
+func aptKindAt(t *testing.T) (*provider.Kind, *place) {
+	t.Helper()
+	var at place
+	k, _ := kindOf(t, aptKeyDefinition(), func() provider.Provider { return aptKeysAt(strings.TrimSuffix(at.path("x"), "/x")) })
+	return k, &at
+}
+
+func TestAptKeyEdits(t *testing.T) {
+	k, at := aptKindAt(t)
+	a, b, ab, old := keyOf(t, "ab.gpg", aptKeyA, false), keyOf(t, "ab.gpg", aptKeyB, false), keyData(t, "ab.gpg"), keyData(t, "old.asc")
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/key.gpg":
+			_, _ = w.Write([]byte(ab))
+		case "/away":
+			http.Redirect(w, r, "/key.gpg", http.StatusFound)
+		case "/pks/lookup":
+			if r.URL.Query().Get("search") == "0x"+aptKeyA && r.URL.Query().Get("op") == "get" {
+				_, _ = w.Write([]byte(keyData(t, "a.asc")))
+			}
+		case "/html":
+			_, _ = w.Write([]byte("<html>"))
+		case "/much":
+			_, _ = w.Write(make([]byte, maxKey+1))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(web.Close)
+	type m = map[string]any
+	own := "keyrings/" + aptKeyA + ".gpg"
+	from := func(source string) m { return m{"source": source} }
+	runEdits(t, k, func(t *testing.T, dir string) {
+		at.set(dir)
+		lay(t, dir+"/a.asc", keyData(t, "a.asc"))
+		lay(t, dir+"/ab.gpg", ab)
+		lay(t, dir+"/trusted/readme", "")
+	}, []edit{
+		{"from a file", aptKeyA, from("$DIR/ab.gpg"), own, "-", a, ""},
+		{"from text", aptKeyA, m{"content": keyData(t, "a.asc")}, own, "-", a, ""},
+		{"a short id", "0x6f088cd3", from("$DIR/a.asc"), own, "-", a, ""},
+		{"from the net", aptKeyA, from(web.URL + "/key.gpg"), own, "-", a, ""},
+		{"from elsewhere on the net", aptKeyA, from(web.URL + "/away"), own, "-", a, ""},
+		{"from a server", aptKeyA, m{"server": web.URL}, own, "-", a, ""},
+		{"into a file", aptKeyB + " in $DIR/trusted/x.gpg", from("$DIR/ab.gpg"), "trusted/x.gpg", a, ab, ""},
+		{"into a file of text", aptKeyA + " in $DIR/trusted/x.asc", from("$DIR/ab.gpg"), "trusted/x.asc", "-", keyData(t, "a.asc"), ""},
+		{"any title", "the key", m{"id": aptKeyA, "source": "$DIR/ab.gpg"}, own, "-", a, ""},
+		{"it is somewhere", aptKeyA, from("$DIR/no"), "trusted/x.gpg", ab, ab, ""},
+		{"gone, with others left", aptKeyA, m{"ensure": "absent"}, "trusted/x.gpg", ab, b, ""},
+
+		{"no source", aptKeyA, nil, "trusted/x.gpg", b, "", "one of content, source and server"},
+		{"two sources", aptKeyA, m{"source": "$DIR/a.asc", "content": "x"}, "trusted/x.gpg", b, "", "one of content, source and server"},
+		{"another key", aptKeyOld, from("$DIR/a.asc"), "trusted/x.gpg", b, "", "but " + aptKeyA},
+		{"no key", aptKeyA, from(web.URL + "/html"), "trusted/x.gpg", b, "", "BEGIN PGP"},
+		{"not there", aptKeyA, from(web.URL + "/none"), "trusted/x.gpg", b, "", "404"},
+		{"too much", aptKeyA, from(web.URL + "/much"), "trusted/x.gpg", b, "", "more than 4 MiB"},
+		{"no file", aptKeyA, from("$DIR/no"), "trusted/x.gpg", b, "", "does not exist"},
+		{"a short id from the net", "6f088cd3", from(web.URL + "/key.gpg"), "trusted/x.gpg", b, "", "all 40 digits"},
+		{"a scheme", aptKeyA, from("ftp://x/y"), "trusted/x.gpg", b, "", "source"},
+		{"no id", "6f088cd", nil, "trusted/x.gpg", b, "", "id"},
+		{"a line behind the id", "the key", m{"id": aptKeyA + "\n"}, "trusted/x.gpg", b, "", "id"},
+		{"a file that apt does not read", aptKeyA + " in $DIR/trusted/x", from("$DIR/a.asc"), "trusted/x.gpg", b, "", "keyring"},
+		{"no keyring", aptKeyA + " in $DIR/trusted/x.gpg", from("$DIR/a.asc"), "trusted/x.gpg", "what?", "", "BEGIN PGP"},
+		{"the keyring is a folder", aptKeyA + " in $DIR/trusted/x.gpg", from("$DIR/a.asc"), "trusted/x.gpg/y", old, "", "not a plain file"},
+	}, enginetest.WithHost(realHost(t)))
+}
+
+// A file without any key left is removed.
+func TestAptKeyLastOne(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir+"/trusted/a.asc", keyData(t, "a.asc"))
+	lay(t, dir+"/keyrings/a.gpg", keyOf(t, "ab.gpg", aptKeyA, false))
+	k, at := aptKindAt(t)
+	at.set(dir)
+	r := filled(t, k, aptKeyA, map[string]any{"ensure": "absent"})
+	f := begin(t, k.Name(), r, enginetest.WithHost(realHost(t)))
+	want(t, f, r, "deleted")
+	want(t, f, r, "")
+	for _, folder := range []string{"/trusted", "/keyrings"} {
+		if left, err := os.ReadDir(dir + folder); len(left) != 0 || err != nil {
+			t.Errorf("in %s there is %v, %v", folder, left, err)
+		}
+	}
+}
+
+func aptRecords(t *testing.T, p *aptKeys, f provider.Filter) (got, errs []string) {
+	t.Helper()
+	rt := &provider.Runtime{Host: realHost(t), Log: provider.NewLogger(provider.LogOptions{})}
+	for r, err := range p.Get(t.Context(), rt, f) {
+		if err != nil {
+			errs = append(errs, err.Error())
+			continue
+		}
+		got = append(got, strings.Join([]string{str(r, "title"), str(r, "type"), str(r, "created"), str(r, "expiry")}, "|"))
+		if r["expired"] != (str(r, "fingerprint") == aptKeyOld) || r["revoked"] != false || r["size"] == int64(0) {
+			t.Errorf("got %v", r)
+		}
+	}
+	slices.Sort(got)
+	return got, errs
+}
+
+func TestAptKeyGet(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))
+	lay(t, dir+"/trusted/old.asc", keyData(t, "old.asc"))
+	lay(t, dir+"/trusted/readme", "no key")
+	lay(t, dir+"/trusted/bad.gpg", "no key")
+	got, errs := aptRecords(t, aptKeysAt(dir), provider.Filter{All: true})
+	want := []string{
+		aptKeyOld + " in " + dir + "/trusted/old.asc|rsa|2026-11-21|2026-11-21",
+		aptKeyB + " in " + dir + "/keyrings/ab.gpg|ecc|2026-11-21|",
+		aptKeyA + " in " + dir + "/keyrings/ab.gpg|ecc|2026-11-21|",
+	}
+	if !slices.Equal(got, want) || errs != nil {
+		t.Errorf("got %q, %q", got, errs)
+	}
+	some := provider.Filter{Names: []provider.Name{
+		provider.NameOf("6F088CD3", ""), provider.NameOf(aptKeyOld, ""), provider.NameOf(aptKeyOld, dir+"/keyrings/ab.gpg"),
+		provider.NameOf("00000000", ""), provider.NameOf(aptKeyB, dir+"/trusted/bad.gpg"), provider.NameOf(aptKeyB, dir+"/none.gpg"),
+	}}
+	got, errs = aptRecords(t, aptKeysAt(dir), some)
+	if want := []string{aptKeyOld + "|rsa|2026-11-21|2026-11-21", "6F088CD3|ecc|2026-11-21|"}; !slices.Equal(got, want) || len(errs) != 1 || !strings.Contains(errs[0], "bad.gpg") {
+		t.Errorf("got %q, %q", got, errs)
+	}
+}
+
+// Without gpg nothing can be said of a key; where there is none, it is not needed.
+func TestAptKeyWithoutGPG(t *testing.T) {
+	dir := t.TempDir()
+	p := aptKeysAt(dir)
+	p.gpg = dir + "/gpg"
+	all := provider.Filter{All: true}
+	if got, errs := aptRecords(t, p, all); len(got)+len(errs) != 0 {
+		t.Errorf("got %q, %q", got, errs)
+	}
+	lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))
+	if got, errs := aptRecords(t, p, all); len(got) != 0 || len(errs) != 1 || !strings.Contains(errs[0], "install it") {
+		t.Errorf("got %q, %q", got, errs)
+	}
+}
+
+func TestAptKeyAmbiguous(t *testing.T) {
+	list := []held{{"x", keyring.Key{Fingerprint: aptKeyA}}, {"y", keyring.Key{Fingerprint: aptKeyB[:32] + aptKeyA[32:]}}}
+	if _, _, err := (aptKeyName{id: aptKeyA[32:]}).among(list); err == nil || !strings.Contains(err.Error(), "all 40 digits") {
+		t.Errorf("got %v", err)
+	}
+	if s, ok, err := (aptKeyName{id: aptKeyA}).among(append(list, list...)); !ok || err != nil || s.file != "x" {
+		t.Errorf("got %v, %t, %v", s, ok, err)
+	}
+}
+
+func TestKeyServers(t *testing.T) {
+	q := "/pks/lookup?op=get&options=mr&search=0xAB"
+	for server, want := range map[string]string{
+		"keys.example.com": "https://keys.example.com" + q, "hkps://a:8443": "https://a:8443" + q, "hkp://a": "http://a:11371" + q,
+		"hkp://a:80": "http://a:80" + q, "http://a": "http://a" + q, "https://a": "https://a" + q,
+	} {
+		if got := lookup(server, "AB"); got != want {
+			t.Errorf("%s: %s", server, got)
+		}
+	}
+}

@@ -1,0 +1,373 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/resources/internal/crontab"
+)
+
+func init() { registerProvided(crontabKind(newCrontabs)) }
+
+func crontabKind(make func() provider.Provider) (*provider.Kind, error) {
+	return provider.New(crontabDefinition(), make)
+}
+
+func crontabDefinition() provider.Definition {
+	attributes := []provider.Attribute{
+		{Name: "job", Type: `Pattern[/\A[^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?\z/]`, Role: provider.Namevar, Doc: "What the job is called: the comment above it."},
+		{Name: "user", Type: `Pattern[/\A[^\s:\/-][^\s:\/]*\z/, /\A\z/]`, Role: provider.Namevar, Doc: "Whose crontab it is in; empty for the user that mgmt runs as."},
+		{Name: "target", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\z/]]`, Role: provider.Namevar, Doc: "A file to edit in place of asking the crontab command, as in a chroot; it has no column for the user."},
+		{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the job is there."},
+		{Name: "command", Type: `Optional[Pattern[/\A[^\s[:cntrl:]][^\n\r]*\z/]]`, Doc: "What is run. As in any crontab, % begins its input, and \\% is a percent sign. It is needed to add a job."},
+		{Name: "special", Type: "Optional[Enum['', " + strings.Join(crontab.Specials(), ", ") + ", annually, midnight]]", Doc: "A word for when to run it, in place of the times; empty for none."},
+	}
+	for _, f := range crontab.Fields() {
+		attributes = append(attributes, provider.Attribute{
+			Name: f.Name, Type: timeType, Doc: fmt.Sprintf("The %s: a number from %d to %d, a range, */n, a name where there are some, several of them, or * for any.", f.Name, f.Min, f.Max),
+		})
+	}
+	attributes = append(attributes, provider.Attribute{
+		Name: "environment", Type: `Optional[Array[Pattern[/\A[A-Za-z_][A-Za-z0-9_]*[ \t]*=[^\n\r]*\z/]]]`,
+		Doc: "Settings above the job, NAME=value. They hold for all that stands below, too: that is how cron works.",
+	})
+	return provider.Definition{
+		Name: "crontab",
+		Doc: `A job in a user's crontab, as the ` + "`crontab`" + ` command shows it.
+
+A job is known by the comment above it, ` + "`# mgmt name: backup`" + `. One that Puppet has made has ` + "`# Puppet Name: backup`" + `, and is taken
+over as it is: the comment is replaced when something else of it is altered. All other lines stay as they are, byte for byte.
+
+Times that are not given are left alone, and are * for a job that is made. Different ways of writing the same time are the same:
+` + "`sun`, `0` and `7`" + `, or ` + "`30,0` and `[0, 30]`" + `; ` + "`absent`" + ` is Puppet's word for *.
+
+The title is ` + "`backup of alice`" + `, or the name of a job of the user that mgmt runs as, and may end in ` + "`in /path/of/crontab`" + `.`,
+		Attributes: attributes,
+		TitlePatterns: []provider.TitlePattern{
+			{Pattern: `\A(?<job>.+) of (?<user>[^\s:\/-][^\s:\/]*) in (?<target>\/.*)\z`},
+			{Pattern: `\A(?<job>.+) in (?<target>\/.*)(?<user>)\z`},
+			{Pattern: `\A(?<job>.+) of (?<user>[^\s:\/-][^\s:\/]*)(?<target>)\z`},
+			{Pattern: `\A(?<job>.+)(?<user>)(?<target>)\z`},
+		},
+		Require:  []provider.Relation{{Kind: "user", Titles: []string{"$user"}}, {Kind: "file", Titles: []string{"$target"}}, {Kind: "package", Titles: []string{"cron"}}},
+		Features: provider.Canonicalize | provider.SimpleGetFilter,
+	}
+}
+
+const timeType = `Optional[Variant[Integer[0, 59], Pattern[/\A[0-9A-Za-z*,\/ -]+\z/], Array[Variant[Integer[0, 59], Pattern[/\A[0-9A-Za-z*,\/ -]+\z/]], 1]]]`
+
+// crontabSpools are where the crontabs lie. They are watched, and tell who has one;
+// they are read and written by the command only.
+func crontabSpools() []string { return []string{"/var/spool/cron/crontabs", "/var/spool/cron"} }
+
+// crontabs is the provider of crontab.
+type crontabs struct {
+	program string
+	spools  []string
+	self    string // the user that we are
+}
+
+func newCrontabs() provider.Provider {
+	return &crontabs{program: "crontab", spools: crontabSpools(), self: whoami()}
+}
+
+// table is a crontab: that of a user, or a file.
+type table struct{ user, target string }
+
+// crontabName is what a Name of a job holds.
+type crontabName struct {
+	job string
+	table
+}
+
+func crontabNameOf(n provider.Name) crontabName {
+	v := n.Values()
+	return crontabName{v[0], table{v[1], v[2]}}
+}
+
+func (n crontabName) record() provider.Record {
+	title := n.job + " of " + n.user
+	if n.target != "" {
+		title += " in " + n.target
+	}
+	return provider.Record{"title": title, "job": n.job, "user": n.user, "target": n.target}
+}
+
+// Canonicalize says who the user is, and gives times their one form.
+func (c *crontabs) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
+	for _, r := range records {
+		if str(r, "user") == "" {
+			r["user"] = c.self
+		}
+		if err := canonicalTimes(r); err != nil {
+			return nil, err
+		}
+		if err := canonicalEnvironment(r); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+func canonicalTimes(r provider.Record) error {
+	if s := str(r, "special"); s != "" {
+		special, err := crontab.Special(s)
+		if err != nil {
+			return err
+		}
+		r["special"] = special
+	}
+	for _, f := range crontab.Fields() {
+		if !manages(r, f.Name) {
+			continue
+		}
+		if str(r, "special") != "" {
+			return fmt.Errorf("%s and special exclude each other", f.Name)
+		}
+		list := strs(r, f.Name)
+		if list == nil {
+			list = []string{fmt.Sprint(r[f.Name])}
+		}
+		text, err := f.Canonical(strings.Join(list, ","))
+		if err != nil {
+			return err
+		}
+		r[f.Name] = text
+	}
+	return nil
+}
+
+func canonicalEnvironment(r provider.Record) error {
+	if !manages(r, "environment") {
+		return nil
+	}
+	list := strs(r, "environment")
+	for i := range list {
+		var err error
+		if list[i], err = crontab.Setting(list[i]); err != nil {
+			return err
+		}
+	}
+	r["environment"] = array(list)
+	return nil
+}
+
+// Get asks for each crontab once.
+func (c *crontabs) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
+	return func(yield func(provider.Record, error) bool) {
+		if f.All {
+			c.all(ctx, rt, yield)
+			return
+		}
+		files := map[table]*crontab.File{}
+		for _, name := range f.Names {
+			n := crontabNameOf(name)
+			if files[n.table] == nil {
+				file, err := c.load(ctx, rt, n.table)
+				if err != nil {
+					if !yield(n.record(), err) {
+						return
+					}
+					continue
+				}
+				files[n.table] = file
+			}
+			if r, ok := findJob(files[n.table], n); ok && !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// all yields the jobs of all crontabs.
+func (c *crontabs) all(ctx context.Context, rt *provider.Runtime, yield func(provider.Record, error) bool) {
+	for _, u := range c.users() {
+		file, err := c.load(ctx, rt, table{user: u})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		seen := map[string]bool{}
+		for _, j := range file.Jobs() {
+			r, _ := findJob(file, crontabName{j.Name, table{user: u}})
+			if !seen[j.Name] && !yield(r, nil) {
+				return
+			}
+			seen[j.Name] = true
+		}
+	}
+}
+
+// users are those who have a crontab, as far as we may know: we at least.
+func (c *crontabs) users() []string {
+	users := []string{c.self}
+	for _, spool := range c.spools {
+		entries, err := os.ReadDir(spool)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), "tmp.") && !strings.HasPrefix(e.Name(), ".") {
+				users = append(users, e.Name())
+			}
+		}
+	}
+	slices.Sort(users)
+	return slices.Compact(users)
+}
+
+// args are those of the command for the crontab of a user. Who is not root may not name
+// even himself.
+func (c *crontabs) args(user string, more ...string) []string {
+	if user == c.self {
+		return more
+	}
+	return append([]string{"-u", user}, more...)
+}
+
+// load reads a crontab. A missing one is empty.
+func (c *crontabs) load(ctx context.Context, rt *provider.Runtime, of table) (*crontab.File, error) {
+	if of.target == "" {
+		return c.ask(ctx, rt, of.user)
+	}
+	t, err := textAt(of.target, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	return crontab.Parse(text), nil
+}
+
+// ask has the command read a crontab, with all its bytes.
+func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (*crontab.File, error) {
+	res, err := rt.Host.Command(ctx, engine.Command{Argv: append([]string{c.program}, c.args(user, "-l")...), MaxOutput: maxText})
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, &provider.CommandNotFoundError{Program: c.program, Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	said := strings.TrimSpace(string(res.Stderr))
+	switch {
+	case res.ExitCode != 0 && strings.Contains(said, "no crontab for"):
+		return &crontab.File{}, nil
+	case res.ExitCode != 0:
+		return nil, fmt.Errorf("the crontab of %s can't be read: %s -l has ended with %d: %s", user, c.program, res.ExitCode, said)
+	case res.Truncated:
+		return nil, fmt.Errorf("the crontab of %s is not read: %w", user, errTooLarge)
+	}
+	return crontab.Parse(string(res.Stdout)), nil
+}
+
+// findJob returns the record of a name.
+func findJob(f *crontab.File, n crontabName) (provider.Record, bool) {
+	var found []provider.Record
+	for _, j := range f.Find(n.job) {
+		r := n.record()
+		r["ensure"], r["command"], r["special"], r["environment"] = present, j.Command, j.Special, array(j.Environment)
+		for i, field := range crontab.Fields() {
+			if j.Special == "" {
+				r[field.Name] = j.Times[i]
+			}
+		}
+		found = append(found, r)
+	}
+	if len(found) == 0 {
+		return nil, false
+	}
+	return common(found), true
+}
+
+// Set replaces each crontab once.
+func (c *crontabs) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
+	for of, group := range groups(changes, func(ch provider.Change) table { return crontabNameOf(ch.Name).table }) {
+		if of.target != "" {
+			t, err := textAt(of.target, 0o600)
+			editAll(rt.Log, t, err, group, crontab.Parse, putJob)
+			continue
+		}
+		refused := refusals{}
+		err := c.edit(ctx, rt, of.user, group, refused)
+		refused.tell(rt.Log, group, err)
+	}
+	return nil
+}
+
+// edit has the command replace a crontab.
+func (c *crontabs) edit(ctx context.Context, rt *provider.Runtime, user string, group []provider.Change, refused refusals) error {
+	f, err := c.ask(ctx, rt, user)
+	if err != nil {
+		return err
+	}
+	old := f.String()
+	for _, ch := range group {
+		refused.try(ch, func() error { return putJob(f, ch) })
+	}
+	if f.String() == old {
+		return nil
+	}
+	return rt.Command(c.program).Stdin(f.String()).Run(ctx, c.args(user, "-")...)
+}
+
+// putJob makes one change.
+func putJob(f *crontab.File, c provider.Change) error {
+	n := crontabNameOf(c.Name)
+	if c.Should["ensure"] == absent {
+		f.Remove(n.job)
+		return nil
+	}
+	var j crontab.Job
+	if found := f.Find(n.job); len(found) > 0 {
+		j = found[0]
+	}
+	j.Name = n.job
+	if manages(c.Should, "command") {
+		j.Command = str(c.Should, "command")
+	}
+	if manages(c.Should, "environment") {
+		j.Environment = strs(c.Should, "environment")
+	}
+	if manages(c.Should, "special") {
+		j.Special = str(c.Should, "special")
+	}
+	timesOf(&j, c.Should)
+	return f.Put(j)
+}
+
+// timesOf gives a job the times that it shall have. A time ends what was special.
+func timesOf(j *crontab.Job, should provider.Record) {
+	if str(should, "special") != "" {
+		j.Times = [5]string{}
+		return
+	}
+	for i, f := range crontab.Fields() {
+		if manages(should, f.Name) {
+			j.Special, j.Times[i] = "", str(should, f.Name)
+		}
+	}
+	if j.Special != "" {
+		return
+	}
+	for i := range j.Times {
+		if j.Times[i] == "" {
+			j.Times[i] = crontab.Every
+		}
+	}
+}
+
+// Watch watches the folders of the crontabs.
+func (c *crontabs) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
+	return watchPaths(ctx, rt, c.spools, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)
+}

@@ -1,0 +1,303 @@
+package resources
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/resources/internal/hostsfile"
+)
+
+func init() { registerProvided(hostKind(hostsPath)) }
+
+const hostsPath = "/etc/hosts"
+
+// hostKind is the kind host, whose lines are in this file if nothing else is said.
+func hostKind(file string) (*provider.Kind, error) {
+	return provider.New(hostDefinition(), func() provider.Provider { return &hosts{file: file} })
+}
+
+func hostDefinition() provider.Definition {
+	return provider.Definition{
+		Name: "host",
+		Doc: `A line of ` + "`/etc/hosts`" + `: a name of a machine, and its address.
+
+A name can have one line of each family of addresses. The family follows from ` + "`ip`" + `; without that (to remove a name) both
+are meant, unless the title, or ` + "`family`" + `, says one. If a name stands in the file more often than that, the first line is made
+right and the others are removed.
+
+All other lines stay as they are, byte for byte: comments, blank lines, and what is no entry. The file is replaced at once.
+The title is the name of the host, or ` + "`db ipv6`, or `db in /chroot/etc/hosts`, or `db ipv6 in /chroot/etc/hosts`" + `. Names are
+compared, and written, in lower case.`,
+		Attributes: []provider.Attribute{
+			{Name: "hostname", Type: "Pattern[" + hostNamePattern + "]", Role: provider.Namevar, Doc: "The name: the first one of the line."},
+			{Name: "family", Type: "Enum['', ipv4, ipv6]", Role: provider.Namevar, Doc: "Of which family the address is; empty for that of ip, or else for both."},
+			{Name: "target", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\z/]]`, Role: provider.Namevar, Doc: "The file; empty for /etc/hosts."},
+			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the line is there."},
+			{Name: "ip", Type: `Optional[Pattern[/\A[0-9]{1,3}(\.[0-9]{1,3}){3}\z/, /\A[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[0-9A-Za-z._-]+)?\z/]]`,
+				Doc: "The address, of IPv4 or IPv6. It is needed to make a line."},
+			{Name: "host_aliases", Type: "Optional[Array[Pattern[" + hostNamePattern + "]]]", Doc: "The other names of the line, in their order."},
+			{Name: "comment", Type: `Optional[Pattern[/\A([^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?)?\z/]]`, Doc: "What stands behind the # of the line."},
+		},
+		TitlePatterns: []provider.TitlePattern{
+			{Pattern: `\A(?<hostname>\S+) (?<family>ipv[46]) in (?<target>\/.*)\z`},
+			{Pattern: `\A(?<hostname>\S+) in (?<target>\/.*)(?<family>)\z`},
+			{Pattern: `\A(?<hostname>\S+) (?<family>ipv[46])(?<target>)\z`},
+			{Pattern: `\A(?<hostname>\S+)(?<family>)(?<target>)\z`},
+			{Pattern: `\A(?<family>)(?<target>)`, Doc: "Any other text, with hostname beside it."},
+		},
+		Require:  []provider.Relation{{Kind: "file", Titles: []string{"$target", hostsPath}}},
+		Features: provider.Canonicalize | provider.SimpleGetFilter,
+	}
+}
+
+// hostNamePattern is what hostsfile takes for a name: printable ASCII less blanks and #.
+const hostNamePattern = `/\A[!-"$-~]+\z/`
+
+// hosts is the provider of host.
+type hosts struct{ file string }
+
+// hostName is what a Name of a host holds.
+type hostName struct{ host, family, target string }
+
+func hostNameOf(n provider.Name) hostName {
+	v := n.Values()
+	return hostName{v[0], v[1], v[2]}
+}
+
+// fam is the family as hostsfile has it.
+func (n hostName) fam() hostsfile.Family {
+	switch n.family {
+	case "ipv4":
+		return hostsfile.IPv4
+	case "ipv6":
+		return hostsfile.IPv6
+	}
+	return hostsfile.Any
+}
+
+func (n hostName) title() string {
+	t := n.host
+	if n.family != "" {
+		t += " " + n.family
+	}
+	if n.target != "" {
+		t += " in " + n.target
+	}
+	return t
+}
+
+func (n hostName) record() provider.Record {
+	return provider.Record{"title": n.title(), "hostname": n.host, "family": n.family, "target": n.target}
+}
+
+// path is the file of a target.
+func (h *hosts) path(target string) string { return cmp.Or(target, h.file) }
+
+// Canonicalize writes names in lower case, addresses in their short form, and finds
+// out the family.
+func (h *hosts) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
+	for _, r := range records {
+		if err := h.canonicalize(r); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+func (h *hosts) canonicalize(r provider.Record) error {
+	r["hostname"] = strings.ToLower(str(r, "hostname"))
+	if manages(r, "host_aliases") {
+		list := strs(r, "host_aliases")
+		for i := range list {
+			list[i] = strings.ToLower(list[i])
+		}
+		r["host_aliases"] = array(list)
+	}
+	if str(r, "target") == h.file {
+		r["target"] = ""
+	}
+	if !manages(r, "ip") {
+		return nil
+	}
+	ip, err := netip.ParseAddr(str(r, "ip"))
+	if err != nil {
+		return fmt.Errorf("ip: %q is no address", str(r, "ip"))
+	}
+	family := familyOf(hostsfile.Entry{IP: ip})
+	if is := str(r, "family"); is != "" && is != family {
+		return fmt.Errorf("ip: %s is an address of %s, and family is %s", ip, family, is)
+	}
+	r["ip"], r["family"] = ip.String(), family
+	return nil
+}
+
+func familyOf(e hostsfile.Entry) string {
+	if e.Family() == hostsfile.IPv4 {
+		return "ipv4"
+	}
+	return "ipv6"
+}
+
+// Get reads each file once.
+func (h *hosts) Get(ctx context.Context, _ *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
+	return func(yield func(provider.Record, error) bool) {
+		if f.All {
+			h.all(yield)
+			return
+		}
+		files := map[string]*hostsfile.File{}
+		for _, name := range f.Names {
+			n := hostNameOf(name)
+			file, err := h.load(files, n.target)
+			if err == nil {
+				err = context.Cause(ctx)
+			}
+			if err != nil {
+				if !yield(n.record(), err) {
+					return
+				}
+				continue
+			}
+			if r, ok := h.find(file, n); ok && !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// all yields all lines of the usual file.
+func (h *hosts) all(yield func(provider.Record, error) bool) {
+	file, err := h.load(map[string]*hostsfile.File{}, "")
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	seen := map[hostName]bool{}
+	for _, e := range file.Entries() {
+		n := hostName{strings.ToLower(e.Name), familyOf(e), ""}
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		if r, ok := h.find(file, n); ok && !yield(r, nil) {
+			return
+		}
+	}
+}
+
+func (h *hosts) load(files map[string]*hostsfile.File, target string) (*hostsfile.File, error) {
+	if f := files[target]; f != nil {
+		return f, nil
+	}
+	t, err := textAt(h.path(target), 0o644)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	files[target] = hostsfile.Parse(text)
+	return files[target], nil
+}
+
+// find returns the record of a name.
+func (h *hosts) find(f *hostsfile.File, n hostName) (provider.Record, bool) {
+	var found []provider.Record
+	for _, e := range f.Find(n.host, n.fam()) {
+		r := n.record()
+		r["ensure"], r["ip"], r["comment"] = present, e.IP.String(), e.Comment
+		aliases := slices.Clone(e.Aliases)
+		for i := range aliases {
+			aliases[i] = strings.ToLower(aliases[i])
+		}
+		r["host_aliases"] = array(aliases)
+		found = append(found, r)
+	}
+	if len(found) == 0 {
+		return nil, false
+	}
+	r := common(found)
+	if n.family == "" {
+		r["ip"] = nil // of which family it is, is not known
+	}
+	return r, true
+}
+
+// Set edits each file once.
+func (h *hosts) Set(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
+	for target, group := range groups(changes, func(c provider.Change) string { return hostNameOf(c.Name).target }) {
+		t, err := textAt(h.path(target), 0o644)
+		editAll(rt.Log, t, err, group, hostsfile.Parse, h.put)
+	}
+	return nil
+}
+
+// put makes one change.
+func (h *hosts) put(f *hostsfile.File, c provider.Change) error {
+	n := hostNameOf(c.Name)
+	if c.Should["ensure"] == absent {
+		f.Remove(n.host, n.fam())
+		return nil
+	}
+	var e hostsfile.Entry
+	for i, found := range f.Find(n.host, n.fam()) {
+		if i == 0 {
+			e = found
+		}
+		if found.Family() != e.Family() {
+			return errors.New("the name has addresses of both families: say by ip or family which line is meant")
+		}
+	}
+	e.Name = n.host
+	if manages(c.Should, "ip") {
+		ip, err := netip.ParseAddr(str(c.Should, "ip"))
+		if err != nil {
+			return err
+		}
+		e.IP = ip
+	}
+	if manages(c.Should, "host_aliases") {
+		e.Aliases = strs(c.Should, "host_aliases")
+	}
+	if manages(c.Should, "comment") {
+		e.Comment = str(c.Should, "comment")
+	}
+	return f.Put(n.fam(), e)
+}
+
+// Watch watches the usual file, and looks at all others every now and then.
+func (h *hosts) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
+	return watchPaths(ctx, rt, []string{h.file}, engine.WatchOptions{}, time.Minute, armed, changed)
+}
+
+// watchPaths is the Watch of a provider whose things are mostly in these places: what
+// is elsewhere is looked at each time that every is over.
+func watchPaths(ctx context.Context, rt *provider.Runtime, paths []string, o engine.WatchOptions, every time.Duration, armed func(), changed func(...provider.Name)) error {
+	sub, err := rt.Host.Watch(ctx, paths, o)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	armed()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-sub.C():
+		case <-tick.C:
+		}
+		changed()
+	}
+}

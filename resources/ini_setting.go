@@ -1,0 +1,172 @@
+package resources
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/resources/internal/inifile"
+)
+
+func init() { registerProvided(iniKind()) }
+
+func iniKind() (*provider.Kind, error) {
+	return provider.New(iniDefinition(), func() provider.Provider { return iniSettings{} })
+}
+
+func iniDefinition() provider.Definition {
+	return provider.Definition{
+		Name: "ini_setting",
+		Doc: `One setting in a file of sections, as many programs have them, whatever else is in the file.
+
+All other lines stay as they are, byte for byte. A new setting goes below the line that has it commented out, else to the end of its
+section; a section that is missing is added at the end of the file. The file is replaced at once, and made if it is missing,
+readable by everyone (unless ` + "`secret`" + ` is set); a ` + "`file`" + ` resource says what its mode is. If the setting stands in its section
+several times, the last one counts, and is the one that is left when it is altered.
+
+The title is any text where path, section and setting are given, or ` + "`/etc/app.ini [main] port`" + `. A value is one line: it is
+written as it is, without quotes.`,
+		Attributes: []provider.Attribute{
+			{Name: "path", Type: `Pattern[/\A\/[^\n]*\z/]`, Role: provider.Namevar, Doc: "The file."},
+			{Name: "section", Type: `Pattern[/\A[^\n\r]*\z/]`, Role: provider.Namevar, Doc: "The section; empty for what stands before the first one."},
+			{Name: "setting", Type: `Pattern[/\A[^\n\r]+\z/]`, Role: provider.Namevar, Doc: "The name of the setting."},
+			{Name: "key_val_separator", Type: "String", Role: provider.Namevar, Doc: "What stands between the setting and its value; empty for = with a blank on each side. Blanks around it may differ in the file."},
+			{Name: "section_prefix", Type: "String", Role: provider.Namevar, Doc: "What stands before the name of a section; empty for [ (and none, if there is a suffix)."},
+			{Name: "section_suffix", Type: "String", Role: provider.Namevar, Doc: "What stands behind the name of a section; empty for ] (and none, if there is a prefix)."},
+			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the setting is there."},
+			{Name: "value", Type: `Optional[Pattern[/\A[^\n\r]*\z/]]`, Doc: "The value. What is received into it from a secret is shown nowhere."},
+			{Name: "secret", Type: `Optional[String]`, Sensitive: true, Doc: "The value, in place of value, if it must not be shown."},
+			{Name: "indent", Type: `Pattern[/\A[ \t]*\z/]`, Role: provider.Parameter, Default: "", HasDefault: true, Doc: "Blanks before a setting that is added."},
+		},
+		TitlePatterns: []provider.TitlePattern{
+			{Pattern: `\A(?<path>\/.*?) \[(?<section>.*)\] (?<setting>[^\]]+) with "(?<key_val_separator>.*)" "(?<section_prefix>.*)" "(?<section_suffix>.*)"\z`},
+			{Pattern: `\A(?<path>\/.*?) \[(?<section>.*)\] (?<setting>[^\]]+)(?<key_val_separator>)(?<section_prefix>)(?<section_suffix>)\z`},
+			{Pattern: `\A(?<key_val_separator>)(?<section_prefix>)(?<section_suffix>)`, Doc: "Any other text, with path, section and setting beside it."},
+		},
+		Require:  []provider.Relation{{Kind: "file", Titles: []string{"$path"}}},
+		Features: provider.Find,
+	}
+}
+
+// iniSettings is the provider of ini_setting.
+type iniSettings struct{}
+
+// iniName is what a Name of an ini_setting holds.
+type iniName struct{ path, section, setting, separator, prefix, suffix string }
+
+func iniNameOf(n provider.Name) iniName {
+	v := n.Values()
+	return iniName{v[0], v[1], v[2], v[3], v[4], v[5]}
+}
+
+// style is the dialect that the name says.
+func (n iniName) style() inifile.Style {
+	s := inifile.Style{Separator: cmp.Or(n.separator, inifile.Usual.Separator), Prefix: n.prefix, Suffix: n.suffix}
+	if n.prefix == "" && n.suffix == "" {
+		s.Prefix, s.Suffix = inifile.Usual.Prefix, inifile.Usual.Suffix
+	}
+	return s
+}
+
+func (n iniName) record() provider.Record {
+	title := fmt.Sprintf("%s [%s] %s", n.path, n.section, n.setting)
+	if n.separator+n.prefix+n.suffix != "" {
+		title += fmt.Sprintf(` with "%s" "%s" "%s"`, n.separator, n.prefix, n.suffix)
+	}
+	return provider.Record{"title": title, "path": n.path, "section": n.section, "setting": n.setting,
+		"key_val_separator": n.separator, "section_prefix": n.prefix, "section_suffix": n.suffix}
+}
+
+// Get is not called: settings can't be listed.
+func (iniSettings) Get(context.Context, *provider.Runtime, provider.Filter) iter.Seq2[provider.Record, error] {
+	return func(func(provider.Record, error) bool) {}
+}
+
+// Find reads one setting. Where it is there several times with values that differ, it
+// has none.
+func (iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.Name) (provider.Record, bool, error) {
+	n := iniNameOf(name)
+	t, err := textAt(n.path, 0o644)
+	if err != nil {
+		return nil, false, err
+	}
+	text, _, err := t.read()
+	if err != nil {
+		return nil, false, err
+	}
+	values := inifile.Parse(text, n.style()).Values(n.section, n.setting)
+	if len(values) == 0 {
+		return nil, false, nil
+	}
+	var found []provider.Record
+	for _, v := range values {
+		r := n.record()
+		r["ensure"], r["value"], r["secret"] = present, v, v
+		found = append(found, r)
+	}
+	return common(found), true, nil
+}
+
+// Set edits each file once for each dialect.
+func (iniSettings) Set(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
+	type file struct {
+		path  string
+		style inifile.Style
+	}
+	for _, group := range groups(changes, func(c provider.Change) file {
+		n := iniNameOf(c.Name)
+		s := n.style()
+		s.Indent = str(c.Should, "indent")
+		return file{n.path, s}
+	}) {
+		n := iniNameOf(group[0].Name)
+		style := n.style()
+		style.Indent = str(group[0].Should, "indent")
+		t, err := textAt(n.path, iniMode(group))
+		parse := func(text string) *inifile.File { return inifile.Parse(text, style) }
+		editAll(rt.Log, t, err, group, parse, iniPut)
+	}
+	return nil
+}
+
+// iniMode is the mode of a file that is made.
+func iniMode(changes []provider.Change) int {
+	for _, c := range changes {
+		if manages(c.Should, "secret") {
+			return 0o600
+		}
+	}
+	return 0o644
+}
+
+// iniPut makes one change.
+func iniPut(f *inifile.File, c provider.Change) error {
+	n := iniNameOf(c.Name)
+	if c.Should["ensure"] == absent {
+		f.Remove(n.section, n.setting)
+		return nil
+	}
+	value, err := iniValue(f, n, c.Should)
+	if err != nil {
+		return err
+	}
+	return f.Set(inifile.Setting{Section: n.section, Name: n.setting, Value: value})
+}
+
+// iniValue is the value that a setting shall have.
+func iniValue(f *inifile.File, n iniName, should provider.Record) (string, error) {
+	switch {
+	case manages(should, "value") && manages(should, "secret"):
+		return "", fmt.Errorf("value and secret exclude each other")
+	case manages(should, "secret"):
+		return reveal(should["secret"]), nil
+	case manages(should, "value"):
+		return str(should, "value"), nil
+	}
+	if values := f.Values(n.section, n.setting); len(values) > 0 {
+		return values[len(values)-1], nil
+	}
+	return "", nil
+}

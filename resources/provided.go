@@ -1,0 +1,155 @@
+package resources
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// registerProvided makes a kind of a definition and registers it.
+func registerProvided(k *provider.Kind, err error) {
+	if err != nil {
+		panic(err) // a mistake in the definition, found by any test
+	}
+	engine.RegisterResource(k.Name(), k.New)
+}
+
+// The words that many definitions have.
+const (
+	present    = "present"
+	absent     = "absent"
+	ensureType = "Enum[present, absent]"
+)
+
+// str returns the text that a record holds; nothing where there is none.
+func str(r provider.Record, key string) string {
+	s, _ := r[key].(string)
+	return s
+}
+
+// strs returns the texts that a record holds.
+func strs(r provider.Record, key string) []string {
+	switch v := r[key].(type) {
+	case []string:
+		return slices.Clone(v)
+	case []any:
+		var out []string
+		for _, e := range v {
+			out = append(out, fmt.Sprint(e))
+		}
+		return out
+	}
+	return nil
+}
+
+// array is texts as a record has them.
+func array(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// manages reports whether a record has a value for an attribute.
+func manages(r provider.Record, key string) bool { return r[key] != nil }
+
+// reveal returns the text of a value that may be wrapped because it is a secret.
+func reveal(v any) string {
+	switch v := puppettype.Plain(v).(type) {
+	case schema.Secret:
+		return v.Reveal()
+	case string:
+		return v
+	}
+	return ""
+}
+
+// common is what all records of one thing agree in: an attribute in which two of them
+// differ has no value. So a thing that stands twice in a file, in two ways, is not as
+// anybody wants it.
+func common(records []provider.Record) provider.Record {
+	first := records[0]
+	for _, r := range records[1:] {
+		for key, v := range r {
+			if !schema.Equal(first[key], v) {
+				first[key] = nil
+			}
+		}
+	}
+	return first
+}
+
+// groups sorts changes by a key, in the order in which the keys come first.
+func groups[K comparable](changes []provider.Change, by func(provider.Change) K) iter.Seq2[K, []provider.Change] {
+	var order []K
+	sorted := map[K][]provider.Change{}
+	for _, c := range changes {
+		key := by(c)
+		if sorted[key] == nil {
+			order = append(order, key)
+		}
+		sorted[key] = append(sorted[key], c)
+	}
+	return func(yield func(K, []provider.Change) bool) {
+		for _, key := range order {
+			if !yield(key, sorted[key]) {
+				return
+			}
+		}
+	}
+}
+
+// refusals are the changes that could not be made, by title. Those of the others are
+// made all the same.
+type refusals map[string]error
+
+// try makes one change.
+func (r refusals) try(c provider.Change, make func() error) {
+	if err := make(); err != nil {
+		r[c.Title] = err
+	}
+}
+
+// tell says what has become of each change: err is what has kept all of them from
+// being made.
+func (r refusals) tell(log *provider.Logger, changes []provider.Change, err error) {
+	for _, c := range changes {
+		why := r[c.Title]
+		if why == nil {
+			why = err
+		}
+		switch {
+		case why != nil:
+			log.Failed(c.Title, why.Error())
+		case c.Should["ensure"] == absent:
+			log.Deleted(c.Title)
+		case c.Is.Presence == provider.Absent:
+			log.Created(c.Title)
+		default:
+			log.Updated(c.Title)
+		}
+	}
+}
+
+// editAll makes changes in one text. parse gives what make changes and what is written
+// then.
+func editAll[F fmt.Stringer](log *provider.Logger, t textFile, err error, changes []provider.Change, parse func(string) F, make func(F, provider.Change) error) {
+	refused := refusals{}
+	if err == nil {
+		err = t.edit(func(old string) (string, error) {
+			clear(refused)
+			f := parse(old)
+			for _, c := range changes {
+				refused.try(c, func() error { return make(f, c) })
+			}
+			return f.String(), nil
+		})
+	}
+	refused.tell(log, changes, err)
+}

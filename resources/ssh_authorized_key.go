@@ -1,0 +1,234 @@
+package resources
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/resources/internal/authkeys"
+)
+
+func init() { registerProvided(sshKeyKind(accounts{passwdPath})) }
+
+func sshKeyKind(a accounts) (*provider.Kind, error) {
+	return provider.New(sshKeyDefinition(), func() provider.Provider { return &sshKeys{accounts: a, self: whoami()} })
+}
+
+func sshKeyDefinition() provider.Definition {
+	types := authkeys.Types()
+	for i, t := range types {
+		types[i] = "'" + t + "'"
+	}
+	types = append(types, "rsa", "dsa", "dss", "ed25519", "'ed25519-sk'", "'ecdsa-sk'")
+	return provider.Definition{
+		Name: "ssh_authorized_key",
+		Doc: `A public key with which a user may log in by SSH: a line of his ` + "`~/.ssh/authorized_keys`" + `.
+
+A key is known by its comment, the text at the end of the line. All other lines stay as they are, byte for byte; if the comment
+stands there more often than once, the first line is made right and the others are removed. A key that is not of the type that
+is said is refused, as is one that is cut off.
+
+The file is made with the mode 0600, its folder with 0700, both of the user's. Neither is touched if it is a link, or belongs to
+somebody else: a user can't have us read or write a file for him that is not his.
+
+The title is ` + "`alice@laptop for bob`" + `, or the comment alone, and may end in ` + "`in /path/of/the/file`" + `.`,
+		Attributes: []provider.Attribute{
+			{Name: "comment", Type: `Pattern[/\A[^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?\z/]`, Role: provider.Namevar, Doc: "What the key is called: the comment behind it."},
+			{Name: "user", Type: `Pattern[/\A[^\s:\/]*\z/]`, Role: provider.Namevar, Doc: "Who may log in with it; empty for the user that mgmt runs as."},
+			{Name: "target", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\z/]]`, Role: provider.Namevar, Doc: "The file; empty for the user's ~/.ssh/authorized_keys."},
+			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the key is there."},
+			{Name: "type", Type: "Optional[Enum[" + strings.Join(types, ", ") + "]]", Doc: "Of which type the key is. It is needed to add one."},
+			{Name: "key", Type: `Optional[Pattern[/\A[A-Za-z0-9+\/]+={0,2}\z/]]`, Doc: "The key in base64, as it stands in the .pub file. It is needed to add one."},
+			{Name: "options", Type: `Optional[Array[Pattern[/\A[^\n\r]+\z/]]]`, Doc: "What the key may be used for, one by one: no-pty, or command=\"/bin/x\"."},
+		},
+		TitlePatterns: []provider.TitlePattern{
+			{Pattern: `\A(?<comment>.+) for (?<user>[^\s:\/]+) in (?<target>\/.*)\z`},
+			{Pattern: `\A(?<comment>.+) for (?<user>[^\s:\/]+)(?<target>)\z`},
+			{Pattern: `\A(?<comment>.+) in (?<target>\/.*)(?<user>)\z`},
+			{Pattern: `\A(?<comment>.+)(?<user>)(?<target>)\z`},
+		},
+		Require:  []provider.Relation{{Kind: "user", Titles: []string{"$user"}}, {Kind: "file", Titles: []string{"$target"}}},
+		Features: provider.Canonicalize | provider.SimpleGetFilter,
+	}
+}
+
+// sshKeys is the provider of ssh_authorized_key.
+type sshKeys struct {
+	accounts accounts
+	self     string // the user that we are
+}
+
+// sshKeyName is what a Name of a key holds.
+type sshKeyName struct{ comment, user, target string }
+
+func sshKeyNameOf(n provider.Name) sshKeyName {
+	v := n.Values()
+	return sshKeyName{v[0], v[1], v[2]}
+}
+
+func (n sshKeyName) record() provider.Record {
+	title := n.comment + " for " + n.user
+	if n.target != "" {
+		title += " in " + n.target
+	}
+	return provider.Record{"title": title, "comment": n.comment, "user": n.user, "target": n.target}
+}
+
+// Canonicalize says who the user is, and writes types in full.
+func (s *sshKeys) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
+	for _, r := range records {
+		r["user"] = cmp.Or(str(r, "user"), s.self)
+		if manages(r, "type") {
+			r["type"] = authkeys.TypeOf(str(r, "type"))
+		}
+	}
+	return records, nil
+}
+
+// keyFile is where the keys of one user are.
+type keyFile struct{ user, target string }
+
+// Get reads each file once.
+func (s *sshKeys) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
+	return func(yield func(provider.Record, error) bool) {
+		if f.All {
+			s.all(ctx, rt, yield)
+			return
+		}
+		files := map[keyFile]*authkeys.File{}
+		for _, name := range f.Names {
+			n := sshKeyNameOf(name)
+			at := keyFile{n.user, n.target}
+			if files[at] == nil {
+				file, err := s.load(at)
+				if err != nil {
+					if !yield(n.record(), err) {
+						return
+					}
+					continue
+				}
+				files[at] = file
+			}
+			if r, ok := findKey(files[at], n); ok && !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// all yields the keys of all users that the machine itself knows. Of files that can't
+// be read it warns.
+func (s *sshKeys) all(ctx context.Context, rt *provider.Runtime, yield func(provider.Record, error) bool) {
+	users, err := s.accounts.all()
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	for _, u := range users {
+		if ctx.Err() != nil {
+			yield(nil, context.Cause(ctx))
+			return
+		}
+		file, err := s.load(keyFile{user: u.name})
+		if err != nil {
+			rt.Log.Warning(fmt.Sprintf("the keys of %s are left out: %v", u.name, err))
+			continue
+		}
+		seen := map[string]bool{}
+		for _, k := range file.Keys() {
+			r, _ := findKey(file, sshKeyName{comment: k.Name, user: u.name})
+			if !seen[k.Name] && !yield(r, nil) {
+				return
+			}
+			seen[k.Name] = true
+		}
+	}
+}
+
+// load reads a file. That there is no such user is no error: he has no keys.
+func (s *sshKeys) load(at keyFile) (*authkeys.File, error) {
+	u, err := s.accounts.find(at.user)
+	if isUnknownUser(err) {
+		return &authkeys.File{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir, err := openKeys(u, at.target, false)
+	if err != nil || dir == nil {
+		return &authkeys.File{}, err
+	}
+	defer dir.close()
+	text, _, err := dir.file.read()
+	if err != nil {
+		return nil, err
+	}
+	return authkeys.Parse(text), nil
+}
+
+// findKey returns the record of a name.
+func findKey(f *authkeys.File, n sshKeyName) (provider.Record, bool) {
+	var found []provider.Record
+	for _, k := range f.Find(n.comment) {
+		r := n.record()
+		r["ensure"], r["type"], r["key"], r["options"] = present, k.Type, k.Key, array(k.Options)
+		found = append(found, r)
+	}
+	if len(found) == 0 {
+		return nil, false
+	}
+	return common(found), true
+}
+
+// Set edits each file once.
+func (s *sshKeys) Set(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
+	for at, group := range groups(changes, func(c provider.Change) keyFile {
+		n := sshKeyNameOf(c.Name)
+		return keyFile{n.user, n.target}
+	}) {
+		s.edit(rt, at, group)
+	}
+	return nil
+}
+
+func (s *sshKeys) edit(rt *provider.Runtime, at keyFile, group []provider.Change) {
+	u, err := s.accounts.find(at.user)
+	if err != nil {
+		refusals{}.tell(rt.Log, group, err)
+		return
+	}
+	dir, err := openKeys(u, at.target, true)
+	if err != nil {
+		refusals{}.tell(rt.Log, group, err)
+		return
+	}
+	defer dir.close()
+	editAll(rt.Log, dir.file, nil, group, authkeys.Parse, putKey)
+}
+
+// putKey makes one change.
+func putKey(f *authkeys.File, c provider.Change) error {
+	n := sshKeyNameOf(c.Name)
+	if c.Should["ensure"] == absent {
+		f.Remove(n.comment)
+		return nil
+	}
+	var k authkeys.Key
+	if found := f.Find(n.comment); len(found) > 0 {
+		k = found[0]
+	}
+	k.Name = n.comment
+	if manages(c.Should, "type") {
+		k.Type = str(c.Should, "type")
+	}
+	if manages(c.Should, "key") {
+		k.Key = str(c.Should, "key")
+	}
+	if manages(c.Should, "options") {
+		k.Options = strs(c.Should, "options")
+	}
+	return f.Put(k)
+}
