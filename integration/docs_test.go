@@ -103,9 +103,13 @@ func TestGraphsInTheDocs(t *testing.T) {
 	}
 }
 
-// TestRunsInTheDocs runs every graph of the pages that is followed by a text with
-// the command and what it says: its lines come in that order, and the last one
-// may be an exit code. Each runs in a folder of its own instead of /tmp/mgmt-meta.
+// inputs are the files that a graph of the pages is put into, by its language.
+var inputs = map[string]string{"yaml": "graph.yaml", "json": "catalog.json"}
+
+// TestRunsInTheDocs runs every graph of the pages, and every catalog, that is
+// followed by a text with the command and what it says: its lines come in that
+// order, and the last one may be an exit code. Each runs in a folder of its own
+// instead of /tmp/mgmt-meta.
 func TestRunsInTheDocs(t *testing.T) {
 	bin, err := program()
 	if err != nil {
@@ -117,7 +121,8 @@ func TestRunsInTheDocs(t *testing.T) {
 		for i, b := range list[:max(0, len(list)-1)] {
 			next := list[i+1]
 			command, want, ok := strings.Cut(strings.TrimPrefix(next.text, "$ mgmt "), "\n")
-			if b.lang != "yaml" || next.lang != "text" || !ok || !strings.HasPrefix(next.text, "$ mgmt run ") {
+			file := inputs[b.lang]
+			if file == "" || next.lang != "text" || !ok || !strings.HasPrefix(next.text, "$ mgmt ") || !strings.Contains(command, " "+file) {
 				continue
 			}
 			n++
@@ -126,11 +131,11 @@ func TestRunsInTheDocs(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				moved := strings.NewReplacer("/tmp/mgmt-meta", filepath.Join(dir, "meta"))
-				if err := os.WriteFile(filepath.Join(dir, "graph.yaml"), []byte(moved.Replace(b.text)), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(moved.Replace(b.text)), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "mgmt"), append(strings.Fields(command), "--prefix", "state")...)
-				cmd.Dir = dir
+				cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "mgmt"), strings.Fields(command)...)
+				cmd.Dir, cmd.Env = dir, append(os.Environ(), "MGMT_PREFIX="+filepath.Join(dir, "state"))
 				out, err := cmd.CombinedOutput()
 				if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 					t.Fatal(err)
