@@ -227,10 +227,10 @@ func TestBug24_DistinctSemaphoresAtOnce(t *testing.T) {
 				t.Errorf("%d ran %d times in ten seconds", i, n)
 			}
 		}
+		rg.close()
 		if w.most > 6 {
 			t.Errorf("%d at once, although each takes two of six", w.most)
 		}
-		rg.close()
 	})
 }
 
