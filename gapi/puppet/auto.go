@@ -2,6 +2,7 @@ package puppet
 
 import (
 	"container/heap"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -169,10 +170,7 @@ func (o *order) join(soft []relation) []relation {
 
 // with returns a copy with more relations.
 func (o *order) with(more []relation) *order {
-	c := &order{number: make(map[vertex]int32, len(o.number)), list: slices.Clone(o.list), budget: o.budget}
-	for v, n := range o.number {
-		c.number[v] = n
-	}
+	c := &order{number: maps.Clone(o.number), list: slices.Clone(o.list), budget: o.budget}
 	for _, row := range o.out {
 		c.out = append(c.out, slices.Clone(row))
 	}

@@ -221,7 +221,7 @@ func (f *file) directory() {
 		}
 		return
 	case src != "" && f.param("mode") != nil:
-		f.refuse("mode", "with recurse it is for the folder only; what is copied keeps the permissions of the source", false)
+		f.refuse("mode", "with recurse it is for the folder only; what is copied keeps the permissions of the source", true)
 	}
 	if src != "" {
 		f.set("source", textNode(f.at, strings.TrimRight(src, "/")+"/"), f.param("source"))

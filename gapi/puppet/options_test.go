@@ -37,6 +37,10 @@ func TestLenient(t *testing.T) {
 	if diff := cmp.Diff([]string{"file[/a] -> noop[Mount[/m]] (before)", "noop[Mount[/m]] -> thing[t] (notify)"}, edges(d)); diff != "" {
 		t.Error(diff)
 	}
+	d = read(t, source([]string{entry(1, "Thing", "t", `{"sieze": 1}`), entry(2, "File", "/x", `{"source": "puppet:///x"}`)}), puppet.Options{Lenient: true})
+	if diff := cmp.Diff([]string{"noop[Thing[t]]" + left, "noop[File[/x]]" + left}, said(t, d)[:2]); diff != "" {
+		t.Error(diff)
+	}
 	d = read(t, source([]string{entry(1, "Exec", "x", `{"tries": 0}`)}), puppet.Options{Lenient: true})
 	if g, ds := gapi.Build(kinds, d); g != nil || !strings.Contains(ds.Error(), "site.pp:1: Exec[x]: tries: ") {
 		t.Error(ds)

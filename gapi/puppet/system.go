@@ -20,7 +20,7 @@ var packageType = &kindType{
 		{name: "allow_virtual", how: ignored, note: "names are those that the package manager takes"},
 		{name: "allowcdrom", how: ignored, note: "never a question is asked"},
 		{name: "configfiles", how: refused, note: "configuration files are kept", do: only("configuration files are kept", "keep")},
-	}, refusals("mgmt installs packages of the repositories of the system, without options", "source", "install_options", "uninstall_options", "responsefile",
+	}, breaking("mgmt installs packages of the repositories of the system, without options", "source", "install_options", "uninstall_options", "responsefile",
 		"adminfile", "flavor", "package_settings", "enable_only", "install_only", "command", "instance", "status", "category", "platform", "root", "vendor", "description")...),
 }
 
@@ -59,7 +59,7 @@ var serviceType = &kindType{
 		{name: "timeout", how: ignored, note: "the service manager has its own"},
 		{name: "provider", how: convert, note: "the service manager of the system is found by itself", do: onlyOf("mgmt uses the service manager of the system",
 			"systemd", "debian", "redhat", "openrc", "gentoo", "init", "service", "runit", "base")},
-	}, refusals(notInit, "restart", "start", "stop", "status", "pattern", "binary", "control", "manifest", "flags", "logonaccount", "logonpassword")...),
+	}, breaking(notInit, "restart", "start", "stop", "status", "pattern", "binary", "control", "manifest", "flags", "logonaccount", "logonpassword")...),
 }
 
 var userType = &kindType{

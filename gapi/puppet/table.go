@@ -101,10 +101,21 @@ func sames(names ...string) (list []attribute) {
 	return list
 }
 
-// refusals returns rows of attributes that are refused for one reason.
+// refusals returns rows of attributes that are refused for one reason, and without
+// which the resource still makes sense.
 func refusals(note string, names ...string) (list []attribute) {
 	for _, name := range names {
 		list = append(list, attribute{name: name, how: refused, note: note})
+	}
+	return list
+}
+
+// breaking returns rows of attributes that are refused for one reason, and without
+// which the resource would do something else.
+func breaking(note string, names ...string) []attribute {
+	list := refusals(note, names...)
+	for i := range list {
+		list[i].whole = true
 	}
 	return list
 }

@@ -192,8 +192,8 @@ func (t *translation) set(key string, v *schema.Node, from *param) {
 	}
 	f := t.kind.Type.Field(key)
 	switch {
-	case f == nil:
-		t.refuse(attr, fmt.Sprintf("the kind %s of this program has no %s", t.kind.Name, key), false)
+	case f == nil: // of a type that is no row of ours, we don't know what it is for
+		t.refuse(attr, fmt.Sprintf("the kind %s of this program has no %s", t.kind.Name, key), t.typ.how == same)
 	case secret:
 		t.setSecret(f, v, from)
 	default:
@@ -309,7 +309,8 @@ func (t *translation) refuse(attr, reason string, whole bool) {
 			reason += "; it is left out"
 		}
 	}
-	t.out = t.out || whole
+	// Where it is an error, the rest is declared for what else may be wrong with it.
+	t.out = t.out || whole && (t.lenient || attr == "")
 	t.found.Add(t.finding(sev, attr, reason))
 }
 

@@ -64,17 +64,17 @@ func text(n *schema.Node) string {
 
 // shown writes a declaration on one line.
 func shown(d gapi.Declaration) string {
-	s := fmt.Sprintf("%s[%s]", d.Kind, d.Name)
+	parts := []string{fmt.Sprintf("%s[%s]", d.Kind, d.Name)}
 	if d.Value != nil && len(d.Value.Pairs) > 0 {
-		s += " " + text(d.Value)
+		parts = append(parts, text(d.Value))
 	}
 	if d.Meta != nil {
-		s += " meta " + text(d.Meta)
+		parts = append(parts, "meta "+text(d.Meta))
 	}
 	for _, r := range d.Recv {
-		s += fmt.Sprintf(" %s <- %s", r.Field, r.From)
+		parts = append(parts, fmt.Sprintf("%s <- %s", r.Field, r.From))
 	}
-	return s
+	return strings.Join(parts, " ")
 }
 
 // said writes what became of a catalog: the declarations, and the findings with what
@@ -127,11 +127,11 @@ func TestTranslate(t *testing.T) {
 		{"File", "/x", `{"ensure": "directory", "recurse": true, "purge": true}`, []string{
 			`file[/x] {state: "exists", path: "/x/"}`,
 			`site.pp:3: File[/x]: purge: mgmt removes folders below, too; say force => true if that is meant`}},
-		{"File", "/x", `{"source": "puppet:///modules/m/x"}`, []string{"noop[File[/x]]" + left,
+		{"File", "/x", `{"source": "puppet:///modules/m/x"}`, []string{"file[/x]",
 			`site.pp:3: File[/x]: source: a source is a file of this machine, not "puppet:///modules/m/x"`}},
-		{"File", "/x", `{"source": ["/a", "/b"]}`, []string{"noop[File[/x]]" + left,
+		{"File", "/x", `{"source": ["/a", "/b"]}`, []string{"file[/x]",
 			`site.pp:3: File[/x]: source: mgmt has one source and not the first of several that is there`}},
-		{"File", "/x", `{"content": "{md5}d41d8cd98f00b204e9800998ecf8427e"}`, []string{"noop[File[/x]]" + left,
+		{"File", "/x", `{"content": "{md5}d41d8cd98f00b204e9800998ecf8427e"}`, []string{"file[/x]",
 			`site.pp:3: File[/x]: content: it is the checksum of a content that is somewhere else`}},
 		{"File", "/x", `{"mode": 420, "seltype": "t", "force": 3, "replace": false, "bakcup": 1}`, []string{"noop[File[/x]]" + left,
 			`site.pp:3: File[/x]: seltype: mgmt does not set labels of SELinux`,
