@@ -124,11 +124,11 @@ func quote(s string) string { return strconv.Quote(s) }
 // line returns a whole line of the log.
 func (s style) line(at time.Time, level slog.Level, text string) string {
 	if !s.short {
-		return at.UTC().Format("2006-01-02T15:04:05.000Z ") + level.String() + " " + text + "\n"
+		return at.UTC().Format("2006-01-02T15:04:05.000Z ") + levelWord(level) + " " + text + "\n"
 	}
 	word := ""
 	if level != slog.LevelInfo {
-		word = s.paint(levelColor(level), level.String()) + " "
+		word = s.paint(levelColor(level), levelWord(level)) + " "
 	}
 	return s.dim(at.Format(time.TimeOnly)) + " " + word + text + "\n"
 }
@@ -142,6 +142,15 @@ const (
 	yellow = "33"
 	blue   = "34"
 )
+
+// levelWord returns a level as text. What is between information and warning is what a
+// provider calls a notice.
+func levelWord(l slog.Level) string {
+	if l > slog.LevelInfo && l < slog.LevelWarn {
+		return "NOTICE"
+	}
+	return l.String()
+}
 
 func levelColor(l slog.Level) string {
 	switch {

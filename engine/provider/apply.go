@@ -286,7 +286,7 @@ func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool
 	rt, log := c.runtimeFor(jobs, noop)
 	given := make([]Change, len(changes))
 	for i, ch := range changes {
-		given[i] = ch.clone()
+		given[i] = ch.Clone()
 	}
 	log.learnAll(changes)
 	err := guarded("Set", func() error { return p.Set(ctx, rt, given) })
@@ -313,7 +313,7 @@ func (c *controller) refresh(ctx context.Context, p Provider, jobs []*job) {
 	rt, log := c.runtimeFor(jobs, false)
 	given := c.changes(jobs, false)
 	for i := range given {
-		given[i] = given[i].clone()
+		given[i] = given[i].Clone()
 	}
 	log.learnAll(given)
 	err := guarded("Refresh", func() error { return p.(Refresher).Refresh(ctx, rt, given) })
@@ -336,8 +336,26 @@ func (c *controller) runtimeFor(jobs []*job, noop bool) (*Runtime, *Logger) {
 	for i, j := range jobs {
 		titles[i] = j.Name()
 	}
-	log := c.kind.logger(c.log(), titles, noop)
+	log := c.kind.logger(c.sink(jobs), titles, noop)
 	return &Runtime{Type: c.kind, Noop: noop, Host: jobs[0].init.Host, Log: log, slog: c.log()}, log
+}
+
+// sink logs what is about one resource in the log of that one, and all else in that of
+// the first.
+func (c *controller) sink(jobs []*job) func(Event) {
+	of := make(map[string]*job, len(jobs))
+	for _, j := range jobs {
+		of[j.Name()] = j
+	}
+	return func(e Event) {
+		to := jobs[0]
+		if len(e.Titles) == 1 && of[e.Titles[0]] != nil {
+			to = of[e.Titles[0]]
+		}
+		if to.init.Log != nil {
+			SlogSink(to.init.Log)(e)
+		}
+	}
 }
 
 func (c *controller) changes(jobs []*job, noop bool) []Change {
@@ -348,7 +366,8 @@ func (c *controller) changes(jobs []*job, noop bool) []Change {
 	return out
 }
 
-func (ch Change) clone() Change {
+// Clone returns a copy that shares nothing with the change.
+func (ch Change) Clone() Change {
 	ch.Should = ch.Should.Clone()
 	if ch.Is.Record != nil {
 		ch.Is.Record = ch.Is.Record.Clone()

@@ -319,5 +319,5 @@ func (c *controller) warn(what string, err error) {
 
 // runtime returns what the provider is given for a call about nothing in particular.
 func (c *controller) runtime(host engine.Host) *Runtime {
-	return &Runtime{Type: c.kind, Host: host, Log: c.kind.logger(c.log(), nil, false), slog: c.log()}
+	return &Runtime{Type: c.kind, Host: host, Log: c.kind.logger(SlogSink(c.log()), nil, false), slog: c.log()}
 }

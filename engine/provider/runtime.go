@@ -19,11 +19,17 @@ type Runtime struct {
 }
 
 // logger makes the Logger of a call. titles are those of a Set, nil for other calls.
-func (k *Kind) logger(log *slog.Logger, titles []string, noop bool) *Logger {
+func (k *Kind) logger(sink func(Event), titles []string, noop bool) *Logger {
 	return NewLogger(LogOptions{
-		Type: k.def.Name, Titles: titles, Noop: noop, Sink: SlogSink(log),
-		Secret: func(attribute string) bool { a := k.byName[attribute]; return a != nil && a.secret() },
+		Type: k.def.Name, Titles: titles, Noop: noop, Sink: sink,
+		Secret: k.hides,
 	})
+}
+
+// hides reports whether the values of an attribute must not be shown.
+func (k *Kind) hides(attribute string) bool {
+	a := k.byName[attribute]
+	return a != nil && a.secret()
 }
 
 // learnAll keeps the sensitive values of changes out of all that is said.
