@@ -31,8 +31,8 @@ type ShownAttr struct {
 
 // Show returns what there is to show of a resource, in the order in which its kind
 // has the parameters. base is another resource of the kind, with its defaults. Left
-// out are the name, and what is empty and by default so: all else, decoded into
-// base, gives res again. hidden are parameters that are not shown though their type
+// out are the name, what is empty and by default so, and what can't be read back and is
+// empty: all else, decoded into base, gives res again as far as it can be seen. hidden are parameters that are not shown though their type
 // is plain. res may be nil: then there is nothing of that name. It alters nothing
 // and keeps nothing of its arguments.
 func Show(k engine.Kind, name string, base, res engine.Res, hidden []string) (s Shown, err error) {
@@ -42,12 +42,15 @@ func Show(k engine.Kind, name string, base, res engine.Res, hidden []string) (s 
 		s.Absent = true
 		return s, nil
 	}
-	values, err := shownValues(base, res)
+	values, changed, err := shownValues(base, res)
 	if err != nil {
 		return s, err
 	}
 	for _, f := range k.Type.Fields {
 		v, ok := values[f.Key]
+		if other, is := changed[f.Key]; is && f.Role != schema.RoleParam && f.Role != schema.RoleWriteOnly {
+			v, ok = other, true
+		}
 		if !ok || f.Key == "name" || f.Role == schema.RoleIdentity && v == any(name) {
 			continue
 		}
@@ -70,18 +73,14 @@ func IsNoRes(r engine.Res) bool {
 }
 
 // shownValues returns what is not empty, and what is not by default so.
-func shownValues(base, res engine.Res) (map[string]any, error) {
+func shownValues(base, res engine.Res) (values, changed map[string]any, err error) {
 	all, err := schema.Encode(res)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	values, _ := all.(map[string]any)
-	changed, err := schema.EncodeChanged(res, base)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(values, changed)
-	return values, nil
+	values, _ = all.(map[string]any)
+	changed, err = schema.EncodeChanged(res, base)
+	return values, changed, err
 }
 
 // hasSecret reports whether there is a secret in a plain value.

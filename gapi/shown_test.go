@@ -19,9 +19,11 @@ type tag struct {
 	Path  string        `yaml:"path" mgmt:"identity"`
 	Count int           `yaml:"count"`
 	Key   schema.Secret `yaml:"key"`
+	Force bool          `yaml:"force" mgmt:"param"`
+	Old   *string       `yaml:"old"`
 }
 
-func (*tag) Default() engine.Res                            { return &tag{Count: 3} }
+func (*tag) Default() engine.Res                            { return &tag{Count: 3, Force: true, Old: new("o")} }
 func (*tag) Validate() error                                { return nil }
 func (*tag) Init(*engine.Init) error                        { return nil }
 func (*tag) Cleanup() error                                 { return nil }
@@ -29,8 +31,8 @@ func (*tag) Watch(context.Context) error                    { return nil }
 func (*tag) CheckApply(context.Context, bool) (bool, error) { return true, nil }
 func (*tag) Cmp(engine.Res) error                           { return nil }
 
-// TestShow: the name is not shown a second time, what is not by default so is, and no
-// secret.
+// TestShow: the name is not shown a second time, what is not by default so is unless it
+// can't be read, and no secret.
 func TestShow(t *testing.T) {
 	reg := engine.NewRegistry()
 	if err := reg.Register("tag", func() engine.Res { return &tag{} }); err != nil {
@@ -45,9 +47,9 @@ func TestShow(t *testing.T) {
 		hidden []string
 		want   []gapi.ShownAttr
 	}{
-		{&tag{Name_: "x", Path: "x", Count: 3}, nil, []gapi.ShownAttr{{Key: "count", Value: int64(3)}}},
-		{&tag{Name_: "y", Path: "z"}, nil, []gapi.ShownAttr{{Key: "path", Value: "z"}, {Key: "count", Value: int64(0)}}},
-		{&tag{Count: 3, Key: schema.NewSecret("canary")}, []string{"count"}, []gapi.ShownAttr{{Key: "count", Hidden: true}, {Key: "key", Hidden: true}}},
+		{&tag{Name_: "x", Path: "x", Count: 3, Old: new("o")}, nil, []gapi.ShownAttr{{Key: "count", Value: int64(3)}, {Key: "old", Value: "o"}}},
+		{&tag{Name_: "y", Path: "z", Force: true}, nil, []gapi.ShownAttr{{Key: "path", Value: "z"}, {Key: "count", Value: int64(0)}, {Key: "force", Value: true}, {Key: "old"}}},
+		{&tag{Count: 3, Old: new("o"), Key: schema.NewSecret("canary")}, []string{"count"}, []gapi.ShownAttr{{Key: "count", Hidden: true}, {Key: "key", Hidden: true}, {Key: "old", Value: "o"}}},
 		{nil, nil, nil},
 		{(*tag)(nil), nil, nil},
 	} {

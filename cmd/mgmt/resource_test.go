@@ -247,8 +247,8 @@ func TestResourceShow(t *testing.T) {
 	resourceSays(t, reg, "", 0, "{\n  \"kind\": \"coin\",\n  \"name\": \"c\",\n  \"absent\": true\n}\n", "", "resource", "coin", "c", "-o", "json")
 	resourceSays(t, reg, "", 0, `resources:
   coin:
-  # pin of the next one is secret
-  # size of the next one can only be read
+  # secret, and left out of the next one: pin
+  # read-only, and left out of the next one: size
   - name: a
     text: it's
     maybe: 0
@@ -524,18 +524,18 @@ func TestImport(t *testing.T) {
 	c, reg := mint(t, map[string]coin{"$a": {Text: "x"}, "b": {Pin: schema.NewSecret("canary")}})
 	want := `resources:
   coin:
-  # size of the next one can only be read
+  # read-only, and left out of the next one: size
   - name: $a
     text: x
     meta:
       dollar: true
-  # pin of the next one is secret
+  # secret, and left out of the next one: pin
   - name: b
 `
 	resourceSays(t, reg, "", 0, want, "", "import", "coin")
-	resourceSays(t, reg, "", 0, "  # coin \"c\" is absent\nresources:\n  coin:\n  # pin of the next one is secret\n  - name: b\n", "", "import", "coin", "c", "b")
+	resourceSays(t, reg, "", 0, "  # coin \"c\" is absent\nresources:\n  coin:\n  # secret, and left out of the next one: pin\n  - name: b\n", "", "import", "coin", "c", "b")
 	c.bad = "$a"
-	resourceSays(t, reg, "", 4, "resources:\n  coin:\n  # pin of the next one is secret\n  - name: b\n", "it is broken", "import", "coin")
+	resourceSays(t, reg, "", 4, "resources:\n  coin:\n  # secret, and left out of the next one: pin\n  - name: b\n", "it is broken", "import", "coin")
 	resourceSays(t, reg, "", 1, "", "name one", "import", "talker")
 	resourceSays(t, reg, "", 1, "", "can't be looked at", "import", "heap", "x")
 	resourceSays(t, reg, "", 1, "", "nothing to look at", "import", "deaf")

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -151,6 +152,24 @@ func setText(should map[string]any, fails bool) string {
 // run says what we do.
 func (v cliVector) run(t *testing.T) string {
 	t.Helper()
+	r, reg := v.kind(t)
+	code, out, errs := withKinds(t, reg, "", append([]string{"resource"}, v.Args...)...)
+	t.Logf("code %d\n%s%s", code, out, errs)
+	switch {
+	case r.should != nil:
+		return "set " + setText(r.should, code == exitFailed)
+	case code == exitUsage:
+		return "refused"
+	case code == exitFailed:
+		return "failed"
+	default:
+		return "shown\n" + out
+	}
+}
+
+// kind returns the type with its provider.
+func (v cliVector) kind(t *testing.T) (*recorder, *engine.Registry) {
+	t.Helper()
 	r := &recorder{fails: v.Provider.Set == "raise", dead: v.Provider.Get == "raise", things: map[string]provider.Record{}}
 	k, err := provider.New(*definition(t, v.Type), func() provider.Provider { return r })
 	if err != nil {
@@ -163,17 +182,30 @@ func (v cliVector) run(t *testing.T) string {
 	if err := reg.Register(k.Name(), k.New); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errs := withKinds(t, reg, "", append([]string{"resource"}, v.Args...)...)
-	t.Logf("code %d\n%s%s", code, out, errs)
-	switch {
-	case r.should != nil:
-		return "set " + setText(r.should, code == exitFailed)
-	case code == exitUsage:
-		return "refused"
-	case code == exitFailed:
-		return "failed"
-	default:
-		return "shown\n" + out
+	return r, reg
+}
+
+// TestImportedTypesShowNoChange: planning a graph of what there is of a type that is
+// data shows no change.
+func TestImportedTypesShowNoChange(t *testing.T) {
+	vectors, err := readCliVectors("testdata/puppet/lifecycle_cli.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range vectors {
+		if v.Provider.Get == "raise" {
+			continue
+		}
+		_, reg := v.kind(t)
+		code, graph, errs := withKinds(t, reg, "", "import", "rec")
+		e, err := mgmt.New(mgmt.Options{Registry: reg, Stdin: strings.NewReader(graph)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := e.Plan(t.Context(), yaml.New("-", yaml.Options{}))
+		if err != nil || code != 0 || plan.Report.ExitCode() != 0 || len(plan.Steps) != len(v.Provider.Instances) {
+			t.Errorf("%s: %d, %s, %+v, %v in\n%s", v.ID, code, errs, plan, err, graph)
+		}
 	}
 }
 

@@ -70,16 +70,23 @@ func notes(s gapi.Shown) string {
 	if s.Absent {
 		return fmt.Sprintf("  # %s %s is absent\n", s.Kind, strconv.Quote(s.Name))
 	}
-	var b strings.Builder
+	var secret, readOnly []string
 	for _, a := range s.Attrs {
 		switch {
 		case a.Hidden:
-			fmt.Fprintf(&b, "  # %s of the next one is secret\n", a.Key)
+			secret = append(secret, a.Key)
 		case a.ReadOnly:
-			fmt.Fprintf(&b, "  # %s of the next one can only be read\n", a.Key)
+			readOnly = append(readOnly, a.Key)
 		}
 	}
-	return b.String()
+	text := ""
+	if len(secret) > 0 {
+		text = "  # secret, and left out of the next one: " + strings.Join(secret, ", ") + "\n"
+	}
+	if len(readOnly) > 0 {
+		text += "  # read-only, and left out of the next one: " + strings.Join(readOnly, ", ") + "\n"
+	}
+	return text
 }
 
 // itemText writes a graph with one resource.

@@ -33,7 +33,7 @@ func TestWriter(t *testing.T) {
 	got := written(t,
 		gapi.Shown{Kind: "file", Name: "/x", Attrs: []gapi.ShownAttr{
 			{Key: "content", Value: "a\nb\n"}, {Key: "mode", Value: schema.Mode("0644")}, {Key: "wait", Value: 90 * time.Second},
-			{Key: "sum", Value: "abc", ReadOnly: true}, {Key: "pass", Hidden: true},
+			{Key: "sum", Value: "abc", ReadOnly: true}, {Key: "when", ReadOnly: true}, {Key: "pass", Hidden: true},
 		}},
 		gapi.Shown{Kind: "file", Name: "gone", Absent: true},
 		gapi.Shown{Kind: "file", Name: "$y"},
@@ -41,8 +41,8 @@ func TestWriter(t *testing.T) {
 	)
 	want := `resources:
   file:
-  # sum of the next one can only be read
-  # pass of the next one is secret
+  # secret, and left out of the next one: pass
+  # read-only, and left out of the next one: sum, when
   - name: /x
     content: |
       a
