@@ -206,6 +206,9 @@ func (s sighting) full(facts map[string]keyring.Facts) provider.Record {
 	return r
 }
 
+// Files says in which file the key is, if one is said.
+func (a *aptKeys) Files(wanted provider.Record) []string { return elsewhere(str(wanted, "keyring")) }
+
 // Watch watches the folders.
 func (a *aptKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
 	return watchPaths(ctx, rt, a.folders, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)

@@ -367,6 +367,9 @@ func timesOf(j *crontab.Job, should provider.Record) {
 	}
 }
 
+// Files says in which file the job is, if it is in none of the folders that Watch sees.
+func (c *crontabs) Files(wanted provider.Record) []string { return elsewhere(str(wanted, "target")) }
+
 // Watch watches the folders of the crontabs.
 func (c *crontabs) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
 	return watchPaths(ctx, rt, c.spools, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)

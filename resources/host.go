@@ -275,9 +275,22 @@ func (h *hosts) put(f *hostsfile.File, c provider.Change) error {
 	return f.Put(n.fam(), e)
 }
 
+// Files says in which file the line is.
+func (h *hosts) Files(wanted provider.Record) []string {
+	return []string{h.path(str(wanted, "target"))}
+}
+
 // Watch watches the usual file, and looks at all others every now and then.
 func (h *hosts) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
 	return watchPaths(ctx, rt, []string{h.file}, engine.WatchOptions{}, time.Minute, armed, changed)
+}
+
+// elsewhere is a path, if there is one.
+func elsewhere(path string) []string {
+	if path == "" {
+		return nil
+	}
+	return []string{path}
 }
 
 // watchPaths is the Watch of a provider whose things are mostly in these places: what

@@ -46,7 +46,7 @@ written as it is, without quotes.`,
 			{Pattern: `\A(?<key_val_separator>)(?<section_prefix>)(?<section_suffix>)`, Doc: "Any other text, with path, section and setting beside it."},
 		},
 		Require:  []provider.Relation{{Kind: "file", Titles: []string{"$path"}}},
-		Features: provider.Find,
+		Features: provider.Find | provider.CustomInSync,
 	}
 }
 
@@ -103,10 +103,22 @@ func (iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.Na
 	var found []provider.Record
 	for _, v := range values {
 		r := n.record()
-		r["ensure"], r["value"], r["secret"] = present, v, v
+		r["ensure"], r["value"] = present, v
 		found = append(found, r)
 	}
 	return common(found), true, nil
+}
+
+// InSync compares a secret with the value, of which nobody knows whether it is one:
+// where all values were secrets, none would be shown.
+func (iniSettings) InSync(_ context.Context, _ *provider.Runtime, _ provider.Name, attribute string, is, should provider.Record) (provider.Answer, string, error) {
+	switch {
+	case attribute != "secret":
+		return provider.Default, "", nil
+	case is["value"] == reveal(should["secret"]):
+		return provider.InSync, "", nil
+	}
+	return provider.OutOfSync, "", nil
 }
 
 // Set edits each file once for each dialect.
@@ -130,6 +142,9 @@ func (iniSettings) Set(_ context.Context, rt *provider.Runtime, changes []provid
 	}
 	return nil
 }
+
+// Files says in which file the setting is.
+func (iniSettings) Files(wanted provider.Record) []string { return []string{str(wanted, "path")} }
 
 // iniMode is the mode of a file that is made.
 func iniMode(changes []provider.Change) int {

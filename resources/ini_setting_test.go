@@ -71,6 +71,14 @@ func TestIniSettingSecret(t *testing.T) {
 	wantFile(t, dir+"/a.ini", "[main]\nkey = hidden-text\n")
 }
 
+// What is no secret is shown.
+func TestIniSettingShows(t *testing.T) {
+	dir := t.TempDir()
+	lay(t, dir+"/a.ini", "[main]\nkey = old\n")
+	r := filled(t, iniKindHere(t), dir+"/a.ini [main] key", map[string]any{"value": "new"})
+	want(t, begin(t, "ini_setting", r), r, `value: "old" -> "new"`)
+}
+
 // Several settings of one file are written at once, and one that is refused does not
 // hinder the others.
 func TestIniSettingsTogether(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/provider"
@@ -207,6 +208,19 @@ func (s *sshKeys) edit(rt *provider.Runtime, at keyFile, group []provider.Change
 	}
 	defer dir.close()
 	editAll(rt.Log, dir.file, nil, group, authkeys.Parse, putKey)
+}
+
+// Files says in which file the key is. Who does not exist has none: the file of users is
+// watched for him.
+func (s *sshKeys) Files(wanted provider.Record) []string {
+	if target := str(wanted, "target"); target != "" {
+		return []string{target}
+	}
+	u, err := s.accounts.find(cmp.Or(str(wanted, "user"), s.self))
+	if err != nil {
+		return []string{s.accounts.passwd}
+	}
+	return []string{filepath.Join(u.home, sshFolder, sshFile)}
 }
 
 // putKey makes one change.
