@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -65,6 +67,53 @@ func TestFollow(t *testing.T) {
 		at++
 	}
 	t.Fatalf("the sequence ended at step %d", at)
+}
+
+// waker is a host on which the test says when a file has changed.
+type waker struct {
+	engine.Host
+	c chan struct{}
+}
+
+func (w waker) Watch(context.Context, []string, engine.WatchOptions) (engine.Subscription, error) {
+	return w, nil
+}
+func (w waker) C() <-chan struct{}  { return w.c }
+func (w waker) Cause() engine.Cause { return engine.Cause{} }
+func (w waker) Close()              {}
+
+// TestPatience: a file that is gone or empty for a moment only, as while an editor or
+// a shell writes it anew, is no error.
+func TestPatience(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.json")
+	for name, away := range map[string]func(){
+		"gone":  func() { must(t, os.Remove(path)) },
+		"empty": func() { write(t, path, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			write(t, path, catalogOf("one"))
+			synctest.Test(t, func(t *testing.T) {
+				w := waker{c: make(chan struct{}, 1)}
+				var got []string
+				for d, err := range puppet.New(path, puppet.Options{}).Graphs(t.Context(), gapi.Env{Host: w, Registry: kinds}) {
+					must(t, err)
+					got = append(got, d.Resources[0].Name)
+					if len(got) == 2 {
+						break
+					}
+					away()
+					w.c <- struct{}{}
+					time.AfterFunc(4*puppet.DefaultSettle, func() {
+						write(t, path, catalogOf("two"))
+						w.c <- struct{}{}
+					})
+				}
+				if strings.Join(got, " ") != "one two" {
+					t.Error(got)
+				}
+			})
+		})
+	}
 }
 
 // one returns what a frontend yields once.

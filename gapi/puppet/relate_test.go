@@ -64,6 +64,11 @@ func TestRelations(t *testing.T) {
 			[]string{"noop[end of Class[c]] ~> thing[x] (notify)", "thing[y] -> noop[start of D[d]] (require)",
 				"noop[start of Class[c]] -> noop[start of D[d]] (contained)", "noop[end of D[d]] ~> noop[end of Class[c]] (contained)",
 				"noop[start of D[d]] -> thing[a] (contained)", "thing[a] ~> noop[end of D[d]] (contained)"}},
+		{"into nested containers", []string{container("Class", "c", ""), container("D", "d", `{"require": "Thing[x]"}`), thing("a", ""), thing("x", `{"notify": "Class[c]"}`)},
+			[]string{"Class[c] > D[d]", "D[d] > Thing[a]"},
+			[]string{"thing[x] -> noop[start of D[d]] (require)", "thing[x] ~> noop[start of Class[c]] (notify)",
+				"noop[start of Class[c]] ~> noop[start of D[d]] (contained)", "noop[end of D[d]] -> noop[end of Class[c]] (contained)",
+				"noop[start of D[d]] ~> thing[a] (contained)", "thing[a] -> noop[end of D[d]] (contained)"}},
 		{"through an empty one", []string{container("Class", "c", `{"notify": "Thing[b]"}`), container("Class", "e", ""), thing("a", `{"notify": "Class[c]"}`), thing("b", "")}, []string{"Class[c] > Class[e]"},
 			[]string{"noop[end of Class[c]] ~> thing[b] (notify)", "thing[a] ~> noop[start of Class[c]] (notify)", "noop[start of Class[c]] -> noop[end of Class[c]] (contained)"}},
 		{"contained twice", []string{container("Class", "c", ""), container("Class", "d", `{"before": "Thing[x]"}`), container("Class", "e", ""), thing("a", ""), thing("x", "")},
@@ -94,6 +99,20 @@ func TestRelations(t *testing.T) {
 				t.Error(ds)
 			}
 		})
+	}
+}
+
+// TestAnchors: the vertices of a container run only where a refresh goes through them.
+func TestAnchors(t *testing.T) {
+	d := read(t, source([]string{container("Class", "a", `{"notify": "Class[b]"}`), container("Class", "b", ""), container("Class", "c", `{"require": "Class[b]"}`)}), puppet.Options{})
+	const hidden = " meta {autogroup: false, hidden: true}"
+	const runs = " meta {autogroup: false}"
+	want := []string{
+		"noop[start of Class[a]]" + hidden, "noop[end of Class[a]]" + runs, "noop[start of Class[b]]" + runs,
+		"noop[end of Class[b]]" + hidden, "noop[start of Class[c]]" + hidden, "noop[end of Class[c]]" + hidden,
+	}
+	if diff := cmp.Diff(want, said(t, d)); diff != "" {
+		t.Error(diff)
 	}
 }
 
