@@ -272,3 +272,101 @@ func mustWrite(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+const relatedTypes = `
+- name: part
+  docs: A thing.
+  attributes: {name: {type: String, docs: x, kind: namevar}, m: {type: String, docs: x}, where: {type: "Optional[String]", docs: x}}
+  autobefore: {exec: $m}
+  features: [refresh]
+  provider: x
+- name: whole
+  docs: Some part.
+  attributes:
+    name: {type: String, docs: x, kind: namevar}
+    m: {type: String, docs: x}
+    extra: {type: String, docs: x, default: usual}
+    sort: {type: "Enum[a, b]", docs: x, kind: parameter}
+  autorequire: {svc: $extra}
+  dispatch: {attribute: sort, to: {a: part, b: plain}}
+- name: wholly
+  docs: Some part.
+  attributes: {name: {type: String, docs: x, kind: namevar}, m: {type: String, docs: x}, sort: {type: "Enum[a]", docs: x, kind: parameter}}
+  dispatch: {attribute: sort, to: {a: part}}
+- name: plain
+  docs: A thing.
+  attributes: {name: {type: String, docs: x, kind: namevar}, extra: {type: String, docs: x}}
+  provider: x
+`
+
+// refresher is a packer that can be notified.
+type refresher struct{ packer }
+
+func (refresher) Refresh(context.Context, *provider.Runtime, []provider.Change) error { return nil }
+
+// dispatchedRes makes a valid resource.
+func dispatchedRes(t *testing.T, reg *engine.Registry, kind string, values map[string]any) (engine.Res, error) {
+	t.Helper()
+	r, err := reg.New(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetName("n")
+	for key, v := range values {
+		if err := schema.Set(r, key, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r, r.Validate()
+}
+
+// TestDispatchRelations: the relations of both types count; a default that the chosen
+// kind lacks is nobody's wish; a kind acts on notifications if all that it stands for do.
+func TestDispatchRelations(t *testing.T) {
+	reg, ds := loadTypes(t, relatedTypes, provider.Providers{"x": func() provider.Provider { return refresher{packer{clerk{newShelf()}}} }})
+	if len(ds) > 0 {
+		t.Fatal(ds)
+	}
+	r, err := dispatchedRes(t, reg, "whole", map[string]any{"sort": "a", "m": "run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edges, err := r.(engine.EdgeableRes).AutoEdges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(edges.Next()); !strings.Contains(got, "usual") || !strings.Contains(got, "exec[run]") {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(r.(engine.EdgeableRes).UIDs()); got != "[part[n]]" {
+		t.Error(got)
+	}
+	if _, err := dispatchedRes(t, reg, "whole", map[string]any{"sort": "a", "m": "run", "extra": "other"}); err == nil || !strings.Contains(err.Error(), "extra: a part does not have it") {
+		t.Error(err)
+	}
+	if _, ok := r.(engine.RefreshableRes); ok {
+		t.Error("whole can be notified, and plain can't")
+	}
+	r, err = dispatchedRes(t, reg, "wholly", map[string]any{"sort": "a", "m": "run"})
+	if _, ok := r.(engine.RefreshableRes); !ok || err != nil {
+		t.Error("wholly can't be notified, and part can", err)
+	}
+	if r, err = reg.New("wholly"); err != nil {
+		t.Fatal(err)
+	}
+	r.SetName("n")
+	_ = schema.Set(r, "sort", "a")
+	r.(engine.RecvableRes).SetRecv(map[string]*engine.Send{"m": {Key: "x"}})
+	if err := r.Validate(); err != nil {
+		t.Errorf("what is to come is missed: %v", err)
+	}
+	_, ds = loadTypes(t, relatedTypes+`
+- name: twice
+  docs: x
+  attributes: {name: {type: String, docs: x, kind: namevar}, sort: {type: "Enum[a]", docs: x, kind: parameter}}
+  dispatch: {attribute: sort, to: {a: wholly}}
+`, provider.Providers{"x": func() provider.Provider { return refresher{packer{clerk{newShelf()}}} }})
+	if ds.Err() == nil || !strings.Contains(ds.Error(), "wholly is no type of its own") {
+		t.Error(ds)
+	}
+}

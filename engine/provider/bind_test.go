@@ -238,6 +238,7 @@ func TestBindRefusals(t *testing.T) {
 		Secret provider.Opt[string] `attr:"secret"`
 		pin    any                  `attr:"pin"`
 	}
+	_ = wrong{}.pin
 	_, err := provider.Bind(boundDefinition(), func() provider.TypedProvider[wrong] { return &typedThings[wrong]{} })
 	if err == nil {
 		t.Fatal("no error")

@@ -230,7 +230,7 @@ func TestExternalSet(t *testing.T) {
 	var changes []provider.Change
 	for _, title := range titles {
 		changes = append(changes, provider.Change{Title: title, Name: provider.NameOf(title), Noop: title == "a",
-			Should: provider.Record{"id": title, "span": 90 * time.Second}})
+			Should: provider.Record{"id": title, "span": 90 * time.Second, "f": 2.0}})
 	}
 	changes[0].Is = provider.State{Presence: provider.Known, Record: provider.Record{"n": int64(1)}}
 	changes[1].Is.Presence = provider.Absent
@@ -250,7 +250,7 @@ func TestExternalSet(t *testing.T) {
 	if len(lines) != 8 || !strings.Contains(lines[0], `"is":{"n":1},"name":"a","noop":true`) || !strings.Contains(lines[1], `"is":null`) || strings.Contains(lines[2], `"is"`) {
 		t.Error(lines)
 	}
-	if !strings.Contains(lines[2], `"span":"1m30s"`) {
+	if !strings.Contains(lines[2], `"f":2.0,`) || !strings.Contains(lines[2], `"span":"1m30s"`) {
 		t.Error(lines[2])
 	}
 }
