@@ -1,0 +1,104 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Backend is one way to do what a module does.
+type Backend struct {
+	Name   string
+	Module string
+	Doc    string
+
+	// When says on which machines the backend can be chosen: empty for all.
+	When Match
+	// Unless says on which it cannot, whatever When says.
+	Unless Match
+	// Needs are the programs that must be there; "dnf|yum" is one of two.
+	Needs []string
+	// Priority decides between backends that can both be chosen: the highest.
+	Priority int
+	// Watch says how a change made behind our back is seen.
+	Watch WatchMode
+
+	// Functions are those that it has. One that begins with an underscore is its own
+	// business.
+	Functions []Function
+	// Open makes it ready to be called on a machine. It must not change the machine.
+	Open func(ctx context.Context, env Env) (Caller, error)
+
+	err error // what is wrong with the Go types of a native one
+}
+
+// Env is what a backend has of the machine. It is given to Open.
+type Env struct {
+	Host  engine.Host // commands, watches, buses
+	Facts Facts
+	Log   *slog.Logger
+}
+
+// Caller calls the functions of a backend. If it is an io.Closer, it is closed with its Module. If it
+// is a Watcher, it says itself what to watch.
+type Caller interface {
+	// Call calls a function with arguments by name: those of VarArgs as one list
+	// under the name of that parameter, those of KwArgs beside the others. It may keep args. It returns a
+	// plain value, as schema.EncodeAll gives it. It may be called concurrently.
+	Call(ctx context.Context, function string, args map[string]any) (any, error)
+}
+
+// Watcher is a backend that tells of changes made behind our back.
+type Watcher interface {
+	// Watch subscribes to what may change the given things, or to everything if
+	// there are none. It is armed when it returns.
+	Watch(ctx context.Context, names []string) (engine.Subscription, error)
+}
+
+// WatchMode says how changes made behind our back are seen.
+type WatchMode uint8
+
+// The ways of seeing changes.
+const (
+	WatchPoll   WatchMode = iota // not at all: whoever wants to know asks now and then
+	WatchFiles                   // by the files of its database
+	WatchSignal                  // a daemon tells
+)
+
+var watchModes = []string{"poll", "files", "signal"}
+
+// String returns the word for the mode.
+func (w WatchMode) String() string { return wordOf(watchModes, int(w)) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (w WatchMode) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (w *WatchMode) UnmarshalText(text []byte) error {
+	return readWord(watchModes, string(text), "way to watch", w)
+}
+
+// Validate returns all that is wrong with the backend itself: it is the fault of
+// who wrote it. What differs from the interface is no such fault.
+func (b *Backend) Validate() error {
+	errs := []error{b.err}
+	if b.Name == "" || b.Module == "" {
+		errs = append(errs, errors.New("it needs a name and a module"))
+	}
+	if b.Open == nil {
+		errs = append(errs, errors.New("it has no Open"))
+	}
+	for i, f := range b.Functions {
+		if find(b.Functions[:i], f.Name) != nil {
+			errs = append(errs, fmt.Errorf("function %s is there twice", f.Name))
+		}
+		errs = append(errs, f.validate()...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("backend %s of %s: %w", b.Name, b.Module, err)
+	}
+	return nil
+}

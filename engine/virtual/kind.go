@@ -1,0 +1,118 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Resource is a resource of a virtual kind.
+type Resource interface {
+	engine.Res
+	// Provider is the name of the backend that the user asked for, or empty.
+	Provider() string
+	// Needs returns the functions that the resource may call, as it is declared.
+	Needs() []string
+}
+
+// Kind is what all resources of a virtual kind have in common: its interface,
+// and the choice of the backend. It is safe for concurrent use.
+type Kind struct {
+	catalog *Catalog
+	module  string
+	system  func() System
+
+	mu     sync.Mutex
+	chosen map[string]*Backend // by what was asked for: the last choice
+}
+
+// RegisterKind registers the kind of a module. make gets the Kind and makes an empty resource. It fails if the
+// module has no interface in the catalog. system says what the machine is; it is asked whenever a graph is loaded.
+func RegisterKind(r *engine.Registry, c *Catalog, module string, system func() System, make func(*Kind) Resource) error {
+	k, err := NewKind(c, module, system)
+	if err != nil {
+		return fmt.Errorf("kind %s: a virtual kind needs an interface: %w", module, err)
+	}
+	return r.Register(module, func() engine.Res { return make(k) })
+}
+
+// NewKind returns the Kind of a module, whose interface must be declared.
+func NewKind(c *Catalog, module string, system func() System) (*Kind, error) {
+	if _, err := c.Interface(module); err != nil {
+		return nil, err
+	}
+	return &Kind{catalog: c, module: module, system: system, chosen: map[string]*Backend{}}, nil
+}
+
+// Check is called by the Validate of a resource: its error says that no backend
+// can be used, or which of the needed functions are not implemented, not
+// supported or mismatched by the one that will be.
+func (k *Kind) Check(r Resource) error {
+	i, sel, err := k.catalog.Select(k.module, k.system(), r.Provider())
+	if err != nil {
+		return err
+	}
+	verdicts := map[string]*Verdict{}
+	for _, v := range Check(i, sel.Backend, k.system().Facts) {
+		verdicts[v.Function] = &v
+	}
+	return needs(i, sel.Backend, verdicts, r.Needs())
+}
+
+// Key is the key of the Shared in which resources that ask for a backend, or for
+// none, keep their Module.
+func (k *Kind) Key(provider string) string { return k.module + ":" + provider }
+
+// Open chooses the backend for the facts of env and binds it. A choice between equals is warned
+// about. changed says that another backend was chosen when this was last asked.
+func (k *Kind) Open(ctx context.Context, env Env, provider string, options ...Option) (m *Module, changed bool, err error) {
+	s := k.system()
+	if env.Facts == nil {
+		env.Facts = s.Facts
+	}
+	s.Facts = env.Facts
+	i, sel, err := k.catalog.Select(k.module, s, provider)
+	if err != nil {
+		return nil, false, err
+	}
+	if env.Log == nil {
+		env.Log = slog.New(slog.DiscardHandler)
+	}
+	if len(sel.Ambiguous) > 0 {
+		env.Log.Warn("several backends suit this machine; the first by name is used", "event", "ambiguous_backend", "module", k.module, "backend", sel.Backend.Name, "others", sel.Ambiguous)
+	}
+	m, err = Bind(ctx, i, sel.Backend, env, options...)
+	if err != nil {
+		return nil, false, err
+	}
+	return m, k.changed(provider, sel.Backend, env.Log), nil
+}
+
+// changed keeps the choice and reports whether it is another one than before.
+func (k *Kind) changed(provider string, b *Backend, log *slog.Logger) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before := k.chosen[provider]
+	k.chosen[provider] = b
+	if before == nil || before == b {
+		return false
+	}
+	log.Info("another backend is used from now on", "event", "backend_changed", "module", k.module, "backend", b.Name, "before", before.Name)
+	return true
+}
+
+// Stale reports whether another backend than that of m, or none, would be chosen
+// for the facts: m should be closed and opened anew, and what it knows forgotten.
+func (k *Kind) Stale(m *Module, facts Facts, provider string) bool {
+	s := k.system()
+	s.Facts = facts
+	_, sel, err := k.catalog.Select(k.module, s, provider)
+	if err != nil {
+		return !errors.As(err, new(*UnknownModuleError))
+	}
+	return sel.Backend != m.Backend
+}

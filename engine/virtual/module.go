@@ -1,0 +1,128 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Module is an interface that is bound to one backend. Close it after use.
+type Module struct {
+	Interface *Interface
+	Backend   *Backend
+
+	verdicts []Verdict
+	byName   map[string]*Verdict
+	caller   Caller
+	log      *slog.Logger
+	lax      bool
+}
+
+// Option is a choice of Bind.
+type Option func(*Module)
+
+// Lax has results that do not fit their shape pass as they are, with a warning.
+func Lax() Option { return func(m *Module) { m.lax = true } }
+
+// Bind checks the backend against the interface for the facts of env, opens it,
+// and returns a module with every function of both. env.Log gets the warnings of calls, and
+// now one for each contradiction.
+func Bind(ctx context.Context, i *Interface, b *Backend, env Env, options ...Option) (*Module, error) {
+	if env.Log == nil {
+		env.Log = slog.New(slog.DiscardHandler)
+	}
+	m := &Module{Interface: i, Backend: b, verdicts: Check(i, b, env.Facts), byName: map[string]*Verdict{}}
+	m.log = env.Log.With("module", i.Module, "backend", b.Name)
+	for _, o := range options {
+		o(m)
+	}
+	for n := range m.verdicts {
+		v := &m.verdicts[n]
+		m.byName[v.Function] = v
+		if v.Contradicts {
+			m.log.Warn("the backend has a function that is not applicable here; it is not called", "event", "contradiction", "function", v.Function)
+		}
+	}
+	caller, err := b.Open(ctx, env)
+	if err != nil {
+		return nil, &CallError{FunctionError{i.Module, "open", b.Name}, err}
+	}
+	m.caller = caller
+	return m, nil
+}
+
+// Close ends the backend.
+func (m *Module) Close() error {
+	if c, ok := m.caller.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// Functions returns the names of all functions that can be called, sorted.
+func (m *Module) Functions() []string {
+	var names []string
+	for _, v := range m.verdicts {
+		names = append(names, v.Function)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Verdicts says of each function what a call of it does, in the order of Check.
+func (m *Module) Verdicts() []Verdict { return m.verdicts }
+
+// Watch subscribes to what may change the given things, or to everything if
+// there are none. Where the backend cannot see changes it returns nil and no
+// error: poll.
+func (m *Module) Watch(ctx context.Context, names []string) (engine.Subscription, error) {
+	w, ok := m.caller.(Watcher)
+	if !ok {
+		return nil, nil
+	}
+	return w.Watch(ctx, names)
+}
+
+// Needs returns an error for each of the functions that a call of would be one,
+// or nil. Not applicable is no error: what asks for it has nothing to do here.
+func (m *Module) Needs(functions ...string) error {
+	return needs(m.Interface, m.Backend, m.byName, functions)
+}
+
+func needs(i *Interface, b *Backend, verdicts map[string]*Verdict, functions []string) error {
+	var errs []error
+	for _, f := range functions {
+		errs = append(errs, refusal(i, b, verdicts[f], f))
+	}
+	return errors.Join(errs...)
+}
+
+// refusal returns the error that a call of a function is, whatever its arguments,
+// or nil.
+func refusal(i *Interface, b *Backend, v *Verdict, function string) error {
+	at := FunctionError{i.Module, function, b.Name}
+	switch {
+	case v == nil:
+		return &UnknownFunctionError{at, nearestFunction(i, b, function)}
+	case v.Status == NotImplemented:
+		return &NotImplementedError{at}
+	case v.Status == NotSupported:
+		return &NotSupportedError{at, v.want.Supported}
+	case v.Status == SignatureMismatch:
+		return &SignatureMismatchError{at, v.want.Signature(), v.have.Signature(), v.Differences}
+	}
+	return nil
+}
+
+func nearestFunction(i *Interface, b *Backend, name string) string {
+	var names []string
+	for _, f := range slices.Concat(i.Functions, b.Functions) {
+		names = append(names, f.Name)
+	}
+	return schema.Nearest(name, names)
+}

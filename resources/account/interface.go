@@ -1,0 +1,190 @@
+// Package account is the virtual modules user and group: what can be asked of the
+// databases of users and groups, and the backends that do it. How a backend is written
+// stands in engine/virtual.
+//
+// # Rules for backends
+//
+//   - A call changes what was given, and nothing else. What is so already is no error.
+//   - Only the accounts of this machine's own files count: those of a directory service are neither
+//     listed nor changed.
+//   - A password is a hash, is given to no tool as an argument, and is in no result but as a Secret.
+//   - A name that is not CheckName is refused before a tool is run.
+package account
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// NameArgs is one user or group.
+type NameArgs struct {
+	Name string `yaml:"name" mgmt:"required" doc:"The name."`
+}
+
+// RenameArgs are those of rename.
+type RenameArgs struct {
+	Name    string `yaml:"name" mgmt:"required" doc:"The name."`
+	NewName string `yaml:"new_name" mgmt:"required" doc:"The name from now on."`
+}
+
+// Attributes are what can be said of a user. One that is not given stays as it
+// is, or gets what the system gives by itself.
+type Attributes struct {
+	UID      *int           `yaml:"uid" mgmt:"min=0" doc:"The number."`
+	GID      *int           `yaml:"gid" mgmt:"min=0" doc:"The number of the primary group."`
+	Groups   *[]string      `yaml:"groups" doc:"The names of the other groups; exactly these."`
+	Append   bool           `yaml:"append" doc:"With groups: at least these."`
+	Home     *string        `yaml:"home" doc:"The home folder; it is not moved."`
+	Shell    *string        `yaml:"shell" doc:"The login shell."`
+	FullName *string        `yaml:"fullname" doc:"What stands for people: the comment of the account."`
+	Password *schema.Secret `yaml:"password" doc:"The hash of the password; ! and * for none that fits."`
+	Expires  *string        `yaml:"expires" doc:"The day after which nobody can log in, such as 2030-12-31; empty for never."`
+	Unique   bool           `yaml:"unique" doc:"Refuse a number that another one has."`
+}
+
+// AddArgs are those of add.
+type AddArgs struct {
+	Name       string `yaml:"name" mgmt:"required" doc:"The name."`
+	Attributes `yaml:",inline"`
+	System     bool `yaml:"system" doc:"It is an account of the system: its number comes from another range."`
+	CreateHome bool `yaml:"createhome" doc:"Make the home folder."`
+	UserGroup  bool `yaml:"usergroup" doc:"Make a group of the same name, as the primary one, if gid is not given."`
+}
+
+// Default returns the defaults.
+func (AddArgs) Default() AddArgs {
+	return AddArgs{Attributes: Attributes{Unique: true}, UserGroup: true}
+}
+
+// ChangeArgs are those of change.
+type ChangeArgs struct {
+	Name       string `yaml:"name" mgmt:"required" doc:"The name."`
+	Attributes `yaml:",inline"`
+}
+
+// Default returns the defaults.
+func (ChangeArgs) Default() ChangeArgs { return ChangeArgs{Attributes: Attributes{Unique: true}} }
+
+// DeleteArgs are those of delete.
+type DeleteArgs struct {
+	Name   string `yaml:"name" mgmt:"required" doc:"The name."`
+	Remove bool   `yaml:"remove" doc:"Remove the home folder and the mail, too."`
+	Force  bool   `yaml:"force" doc:"Even if the user is logged in, or has processes."`
+}
+
+// UserInfo is what is known of a user.
+type UserInfo struct {
+	Name     string         `yaml:"name" doc:"The name."`
+	UID      int            `yaml:"uid" doc:"The number."`
+	GID      int            `yaml:"gid" doc:"The number of the primary group."`
+	Groups   []string       `yaml:"groups" doc:"The names of the other groups, sorted."`
+	Home     string         `yaml:"home" doc:"The home folder."`
+	Shell    string         `yaml:"shell" doc:"The login shell."`
+	FullName string         `yaml:"fullname" doc:"The comment of the account, up to its first comma."`
+	Password *schema.Secret `yaml:"password" doc:"The hash of the password, where it can be read."`
+	Expires  *string        `yaml:"expires" doc:"The day after which nobody can log in; empty for never."`
+}
+
+// The functions of the module user. What elsewhere is chuid, chgid, chgroups,
+// chhome, chshell and chfullname is change with one of its arguments.
+var (
+	AddUser      = virtual.Declare[AddArgs, virtual.Nothing]("add", "Make a user.")
+	ChangeUser   = virtual.Declare[ChangeArgs, virtual.Nothing]("change", "Change a user, as one step.")
+	DeleteUser   = virtual.Declare[DeleteArgs, virtual.Nothing]("delete", "Remove a user. One that is not there is no error.")
+	RenameUser   = virtual.Declare[RenameArgs, virtual.Nothing]("rename", "Give a user another name.")
+	DescribeUser = virtual.Declare[NameArgs, UserInfo]("info", "What is known of a user.", virtual.OrNotFound(nil))
+	GetUsers     = virtual.Declare[virtual.Nothing, []UserInfo]("getent", "All users, in the order of the database. Each database is read once.")
+	ListUsers    = virtual.Declare[virtual.Nothing, []string]("list_users", "The names of all users, sorted.")
+	ListGroups   = virtual.Declare[NameArgs, []string]("list_groups", "The names of all groups that a user is in, the primary one among them, sorted.")
+)
+
+// UserInterface is the module user.
+var UserInterface = &virtual.Interface{
+	Module: "user",
+	Doc:    "Users of the machine.",
+	Functions: []virtual.Function{
+		AddUser.Function(), ChangeUser.Function(), DeleteUser.Function(), RenameUser.Function(),
+		DescribeUser.Function(), GetUsers.Function(), ListUsers.Function(), ListGroups.Function(),
+	},
+}
+
+// AddGroupArgs are those of add.
+type AddGroupArgs struct {
+	Name   string `yaml:"name" mgmt:"required" doc:"The name."`
+	GID    *int   `yaml:"gid" mgmt:"min=0" doc:"The number."`
+	System bool   `yaml:"system" doc:"It is a group of the system: its number comes from another range."`
+	Unique bool   `yaml:"unique" doc:"Refuse a number that another one has."`
+}
+
+// Default returns the defaults.
+func (AddGroupArgs) Default() AddGroupArgs { return AddGroupArgs{Unique: true} }
+
+// ChangeGroupArgs are those of change.
+type ChangeGroupArgs struct {
+	Name   string `yaml:"name" mgmt:"required" doc:"The name."`
+	GID    int    `yaml:"gid" mgmt:"required,min=0" doc:"The number."`
+	Unique bool   `yaml:"unique" doc:"Refuse a number that another one has."`
+}
+
+// Default returns the defaults.
+func (ChangeGroupArgs) Default() ChangeGroupArgs { return ChangeGroupArgs{Unique: true} }
+
+// MemberArgs is a group and one user.
+type MemberArgs struct {
+	Name     string `yaml:"name" mgmt:"required" doc:"The name of the group."`
+	Username string `yaml:"username" mgmt:"required" doc:"The name of the user."`
+}
+
+// MembersArgs is a group and users.
+type MembersArgs struct {
+	Name    string   `yaml:"name" mgmt:"required" doc:"The name of the group."`
+	Members []string `yaml:"members" mgmt:"required" doc:"The names of the users; exactly these."`
+}
+
+// GroupInfo is what is known of a group.
+type GroupInfo struct {
+	Name    string   `yaml:"name" doc:"The name."`
+	GID     int      `yaml:"gid" doc:"The number."`
+	Members []string `yaml:"members" doc:"The names of the users that have it beside their primary group, sorted."`
+}
+
+// The functions of the module group.
+var (
+	AddGroup      = virtual.Declare[AddGroupArgs, virtual.Nothing]("add", "Make a group.")
+	ChangeGroup   = virtual.Declare[ChangeGroupArgs, virtual.Nothing]("change", "Give a group another number.")
+	DeleteGroup   = virtual.Declare[NameArgs, virtual.Nothing]("delete", "Remove a group. One that is not there is no error; the primary group of a user is.")
+	DescribeGroup = virtual.Declare[NameArgs, GroupInfo]("info", "What is known of a group.", virtual.OrNotFound(nil))
+	GetGroups     = virtual.Declare[virtual.Nothing, []GroupInfo]("getent", "All groups, in the order of the database. Each database is read once.")
+	AddMember     = virtual.Declare[MemberArgs, virtual.Nothing]("adduser", "Put a user into a group.")
+	RemoveMember  = virtual.Declare[MemberArgs, virtual.Nothing]("deluser", "Take a user out of a group.")
+	SetMembers    = virtual.Declare[MembersArgs, virtual.Nothing]("members", "Have exactly these users in a group.")
+)
+
+// GroupInterface is the module group.
+var GroupInterface = &virtual.Interface{
+	Module: "group",
+	Doc:    "Groups of the machine.",
+	Functions: []virtual.Function{
+		AddGroup.Function(), ChangeGroup.Function(), DeleteGroup.Function(), DescribeGroup.Function(), GetGroups.Function(),
+		AddMember.Function(), RemoveMember.Function(), SetMembers.Function(),
+	},
+}
+
+func init() {
+	virtual.Register(UserInterface)
+	virtual.Register(GroupInterface)
+}
+
+var nameRule = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?$`)
+
+// CheckName refuses what is no name of a user or a group: what could be an option,
+// a path or a number, or has characters that a database cannot hold.
+func CheckName(name string) error {
+	if !nameRule.MatchString(name) {
+		return fmt.Errorf("%q is no name of a user or a group", name)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+// Package pkg is the virtual module pkg: what can be asked of a package manager, and
+// the backends that do it. How a backend is written stands in engine/virtual.
+//
+// # Rules for backends
+//
+//   - No call asks a question, or waits for one. Each waits for a lock that somebody else
+//     holds, as long as its context lasts.
+//   - Install, Remove, Purge and Upgrade are one transaction of the package manager: all or
+//     nothing, as far as that one can. What they return is what has changed, also
+//     beside what was asked for (dependencies).
+//   - A name that is not CheckName is refused before a tool is run.
+//   - A version is written as the package manager writes it, with epoch and revision;
+//     two are compared by VersionCmp only.
+package pkg
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// Change is what happened to one package. Old is empty if it was not installed
+// before, New if it is not now.
+type Change struct {
+	Old string `yaml:"old" doc:"The version before; empty for none."`
+	New string `yaml:"new" doc:"The version now; empty for none."`
+}
+
+// NamesArgs are the packages that a call is about.
+type NamesArgs struct {
+	Names []string `yaml:"names" arg:"varargs" doc:"Names of packages; none for all."`
+}
+
+// InstallArgs are those of Install.
+type InstallArgs struct {
+	Pkgs       map[string]string `yaml:"pkgs" mgmt:"required,min=1" doc:"Names of packages, and the version wanted of each; empty for the newest if the package is not installed, any if it is."`
+	Refresh    bool              `yaml:"refresh" doc:"Fetch the lists of packages first."`
+	Downgrade  bool              `yaml:"downgrade" doc:"Allow a version that is older than the installed one."`
+	Recommends bool              `yaml:"recommends" doc:"Install what the packages recommend, too."`
+}
+
+// RemoveArgs are those of Remove and Purge.
+type RemoveArgs struct {
+	Names []string `yaml:"names" mgmt:"required,min=1" doc:"Names of packages. One that is not installed is no error."`
+}
+
+// UpgradeArgs are those of Upgrade.
+type UpgradeArgs struct {
+	Names   []string `yaml:"names" doc:"Names of packages; none for all that are installed."`
+	Refresh bool     `yaml:"refresh" doc:"Fetch the lists of packages first."`
+}
+
+// RefreshArgs are those of ListUpgrades.
+type RefreshArgs struct {
+	Refresh bool `yaml:"refresh" doc:"Fetch the lists of packages first."`
+}
+
+// Refreshed is what RefreshDB returns. That each repository was fetched may be an
+// extra.
+type Refreshed struct {
+	Fetched bool `yaml:"fetched" doc:"The lists are as new as the repositories have them."`
+}
+
+// CompareArgs are those of VersionCmp.
+type CompareArgs struct {
+	A string `yaml:"a" mgmt:"required" doc:"A version."`
+	B string `yaml:"b" mgmt:"required" doc:"A version."`
+}
+
+// Info is what is known of an installed package.
+type Info struct {
+	Name    string  `yaml:"name" doc:"Its name."`
+	Version string  `yaml:"version" doc:"The installed version."`
+	Arch    string  `yaml:"arch" doc:"The architecture, in the words of the package manager."`
+	Summary *string `yaml:"summary" doc:"What it is, in one line."`
+	Source  *string `yaml:"source" doc:"The source package."`
+}
+
+// PathsArgs are those of Owner.
+type PathsArgs struct {
+	Paths []string `yaml:"paths" arg:"varargs" doc:"Absolute paths."`
+}
+
+// NameArgs is one package.
+type NameArgs struct {
+	Name string `yaml:"name" mgmt:"required" doc:"The name of a package."`
+}
+
+// RepoArgs is one repository.
+type RepoArgs struct {
+	Repo string `yaml:"repo" mgmt:"required" doc:"The name of a repository, as list_repos gives it."`
+}
+
+// Repo is what is known of a repository.
+type Repo struct {
+	Name    string `yaml:"name" doc:"What it is called."`
+	URL     string `yaml:"url" doc:"Where it is."`
+	Enabled bool   `yaml:"enabled" doc:"It is used."`
+}
+
+// The functions.
+var (
+	ListInstalled = virtual.Declare[NamesArgs, map[string]string]("list_installed",
+		"The installed packages and their versions; of several the newest. Those that were asked about and are not installed are not in it.")
+	LatestVersion = virtual.Declare[NamesArgs, map[string]string]("latest_version",
+		"The newest version that can be installed, of packages installed or not. Those that no repository has are not in it.")
+	ListUpgrades = virtual.Declare[RefreshArgs, map[string]string]("list_upgrades",
+		"The installed packages of which a newer version can be installed, and that version.")
+	RefreshDB = virtual.Declare[virtual.Nothing, Refreshed]("refresh_db", "Fetch the lists of packages.")
+	Install   = virtual.Declare[InstallArgs, map[string]Change]("install",
+		"Install packages, or other versions of them.")
+	Remove  = virtual.Declare[RemoveArgs, map[string]Change]("remove", "Remove packages; what the administrator configured may stay.")
+	Purge   = virtual.Declare[RemoveArgs, map[string]Change]("purge", "Remove packages with their configuration.")
+	Upgrade = virtual.Declare[UpgradeArgs, map[string]Change]("upgrade",
+		"Install the newest versions of packages that are installed.")
+	VersionCmp = virtual.Declare[CompareArgs, int]("version_cmp",
+		"Compare two versions by the rules of the package manager: -1 if a is older than b, 0 if they are the same, 1 if it is newer.")
+	InfoInstalled = virtual.Declare[NamesArgs, map[string]Info]("info_installed", "What is known of installed packages, by name.")
+	Owner         = virtual.Declare[PathsArgs, map[string]string]("owner", "The package that each path belongs to. Those that no package has are not in it.")
+	FileList      = virtual.Declare[NamesArgs, map[string][]string]("file_list", "The paths of the files of installed packages, by name.")
+
+	Hold      = virtual.Declare[RemoveArgs, virtual.Nothing]("hold", "Keep packages at the version that they have.")
+	Unhold    = virtual.Declare[RemoveArgs, virtual.Nothing]("unhold", "End what hold began.")
+	ListRepos = virtual.Declare[virtual.Nothing, map[string]Repo]("list_repos", "The repositories.")
+	GetRepo   = virtual.Declare[RepoArgs, Repo]("get_repo", "One repository.", virtual.OrNotFound(nil))
+	DelRepo   = virtual.Declare[RepoArgs, virtual.Nothing]("del_repo", "Use a repository no more.")
+
+	ListHolds  = virtual.Declare[virtual.Nothing, []string]("list_holds", "The packages that hold keeps.", virtual.AsExtra)
+	Autoremove = virtual.Declare[virtual.Nothing, map[string]Change]("autoremove", "Remove what was installed as a dependency and is none any more.", virtual.AsExtra)
+)
+
+// Interface is the module. Its core is what all package managers have, then what
+// half of them have; few have the extras.
+var Interface = &virtual.Interface{
+	Module: "pkg",
+	Doc:    "Packages of the operating system.",
+	Functions: []virtual.Function{
+		ListInstalled.Function(), LatestVersion.Function(), ListUpgrades.Function(), RefreshDB.Function(),
+		Install.Function(), Remove.Function(), Purge.Function(), Upgrade.Function(),
+		VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(),
+		Hold.Function(), Unhold.Function(), ListRepos.Function(), GetRepo.Function(), DelRepo.Function(),
+		ListHolds.Function(), Autoremove.Function(),
+	},
+}
+
+func init() { virtual.Register(Interface) }
+
+var (
+	nameRule    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:@-]*$`)
+	versionRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:~^-]*$`)
+)
+
+// CheckName refuses what is no name of a package: what could be an option or a
+// path, or has characters that no package manager allows.
+func CheckName(name string) error {
+	if !nameRule.MatchString(name) {
+		return fmt.Errorf("%q is no name of a package", name)
+	}
+	return nil
+}
+
+// CheckVersion refuses what is no version of a package.
+func CheckVersion(version string) error {
+	if !versionRule.MatchString(version) {
+		return fmt.Errorf("%q is no version of a package", version)
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+// Package svc is the virtual module svc: what can be asked of a service manager, and
+// the backends that do it. How a backend is written stands in engine/virtual.
+//
+// # Rules for backends
+//
+//   - A call that changes a state returns when the state is reached, or with the reason for which
+//     it is not: of a start that failed, with the last lines of the service's log if there are some.
+//   - What is so already is done: starting what runs is no error and does nothing.
+//   - Running and enabled are two things; no call changes both.
+//   - A name that is not CheckName is refused before a tool is run.
+package svc
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// UnitArgs is one service. A backend without services of users has its own struct
+// without the session.
+type UnitArgs struct {
+	Name    string `yaml:"name" mgmt:"required" doc:"The name of the service."`
+	Session bool   `yaml:"session" doc:"The service is one of the user's own session, and not of the machine."`
+}
+
+// AllArgs are those of the calls about all services.
+type AllArgs struct {
+	Session bool `yaml:"session" doc:"Those of the user's own session, and not of the machine."`
+}
+
+// Info is what is known of a service, in one call.
+type Info struct {
+	Name      string  `yaml:"name" doc:"The name of the service."`
+	Running   bool    `yaml:"running" doc:"It runs. A service that ends by design and has run counts as running if the manager says so."`
+	Enabled   bool    `yaml:"enabled" doc:"It is started at boot. One that has no say in that counts as not enabled."`
+	Masked    *bool   `yaml:"masked" doc:"It cannot be started at all."`
+	Failed    *bool   `yaml:"failed" doc:"It does not run because it failed."`
+	Detail    *string `yaml:"detail" doc:"What the manager says of its state, in its words."`
+	PID       *int    `yaml:"pid" doc:"Its main process."`
+	CanReload *bool   `yaml:"can_reload" doc:"It can be told to read its configuration again."`
+}
+
+// The functions.
+var (
+	Describe = virtual.Declare[UnitArgs, Info]("info", "What is known of a service, in one call.", virtual.OrNotFound(nil))
+	Start    = virtual.Declare[UnitArgs, virtual.Nothing]("start", "Start a service.")
+	Stop     = virtual.Declare[UnitArgs, virtual.Nothing]("stop", "Stop a service.")
+	Restart  = virtual.Declare[UnitArgs, virtual.Nothing]("restart", "Stop a service if it runs, and start it.")
+	Reload   = virtual.Declare[UnitArgs, virtual.Nothing]("reload", "Have a service read its configuration again; restart it if it cannot.")
+	Status   = virtual.Declare[UnitArgs, bool]("status", "Whether a service runs.")
+
+	Enable   = virtual.Declare[UnitArgs, virtual.Nothing]("enable", "Have a service started at boot.")
+	Disable  = virtual.Declare[UnitArgs, virtual.Nothing]("disable", "Have a service not started at boot.")
+	Enabled  = virtual.Declare[UnitArgs, bool]("enabled", "Whether a service is started at boot.")
+	Disabled = virtual.Declare[UnitArgs, bool]("disabled", "Whether a service that is there is not started at boot.")
+
+	Available   = virtual.Declare[UnitArgs, bool]("available", "Whether a service is there.")
+	Missing     = virtual.Declare[UnitArgs, bool]("missing", "Whether a service is not there.")
+	GetAll      = virtual.Declare[AllArgs, []string]("get_all", "The names of all services, sorted.")
+	GetEnabled  = virtual.Declare[AllArgs, []string]("get_enabled", "The names of those that are started at boot, sorted.")
+	GetDisabled = virtual.Declare[AllArgs, []string]("get_disabled", "The names of those that are not started at boot, sorted.")
+
+	Mask   = virtual.Declare[UnitArgs, virtual.Nothing]("mask", "Have a service not be startable at all.", virtual.AsExtra)
+	Unmask = virtual.Declare[UnitArgs, virtual.Nothing]("unmask", "End what mask began.", virtual.AsExtra)
+	Masked = virtual.Declare[UnitArgs, bool]("masked", "Whether a service cannot be started at all.", virtual.AsExtra)
+)
+
+// Interface is the module. All service managers have its core; the extras are those of one.
+var Interface = &virtual.Interface{
+	Module: "svc",
+	Doc:    "Services of the machine.",
+	Functions: []virtual.Function{
+		Describe.Function(), Start.Function(), Stop.Function(), Restart.Function(), Reload.Function(), Status.Function(),
+		Enable.Function(), Disable.Function(), Enabled.Function(), Disabled.Function(),
+		Available.Function(), Missing.Function(), GetAll.Function(), GetEnabled.Function(), GetDisabled.Function(),
+		Mask.Function(), Unmask.Function(), Masked.Function(),
+	},
+}
+
+func init() { virtual.Register(Interface) }
+
+var nameRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:@\\-]*$`)
+
+// CheckName refuses what is no name of a service: what could be an option or a
+// path, or has characters that no service manager allows.
+func CheckName(name string) error {
+	if !nameRule.MatchString(name) || len(name) > 255 {
+		return fmt.Errorf("%q is no name of a service", name)
+	}
+	return nil
+}
