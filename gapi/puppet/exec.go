@@ -18,7 +18,7 @@ var execType = &kindType{
 	note: "without a condition it runs once when mgmt starts, as it does once in each run of Puppet",
 	attributes: []attribute{
 		{name: "command", how: convert, to: "cmd, args, shell", note: "a list is run as it is; a text that a shell would do something with is run by `/bin/sh`, as Ruby does, any other one is split into words"},
-		{name: "provider", how: convert, note: "`posix`, or `shell`, which always runs `/bin/sh`", do: onlyOf("mgmt runs commands as posix and shell do", "posix", "shell")},
+		{name: "provider", how: convert, note: "`posix`, or `shell`, which always runs `/bin/sh`", do: except(true, "mgmt runs commands as posix and shell do", "posix", "shell")},
 		{name: "path", how: convert, to: "env.PATH", note: "a list is joined by colons"},
 		{name: "environment", how: convert, to: "env", note: "NAME=value, one or a list"},
 		{name: "cwd", how: convert, to: "cwd, ifcwd, nifcwd", note: "the same for the conditions"},

@@ -13,13 +13,13 @@ var packageType = &kindType{
 	attributes: append([]attribute{
 		{name: "name", how: same},
 		{name: "ensure", how: convert, to: "state", note: "`present` and `installed`: installed; `latest`: newest; `absent`: uninstalled; any other text is a version", do: packageEnsure},
-		{name: "provider", how: convert, note: "the package manager of the system is found by itself; others are refused", do: onlyOf("mgmt installs packages of the system only",
+		{name: "provider", how: convert, note: "the package manager of the system is found by itself; others are refused", do: except(true, "mgmt installs packages of the system only",
 			"apt", "aptitude", "dpkg", "dnf", "yum", "rpm", "zypper", "pacman", "apk")},
-		{name: "reinstall_on_refresh", how: refused, note: "a refresh installs nothing again", do: only("a refresh installs nothing again", "false")},
-		{name: "mark", how: refused, note: "mgmt does not hold packages", do: only("mgmt does not hold packages", "none")},
+		{name: "reinstall_on_refresh", how: refused, note: "a refresh installs nothing again", do: except(false, "a refresh installs nothing again", "false")},
+		{name: "mark", how: refused, note: "mgmt does not hold packages", do: except(false, "mgmt does not hold packages", "none")},
 		{name: "allow_virtual", how: ignored, note: "names are those that the package manager takes"},
 		{name: "allowcdrom", how: ignored, note: "never a question is asked"},
-		{name: "configfiles", how: refused, note: "configuration files are kept", do: only("configuration files are kept", "keep")},
+		{name: "configfiles", how: refused, note: "configuration files are kept", do: except(false, "configuration files are kept", "keep")},
 	}, breaking("mgmt installs packages of the repositories of the system, without options", "source", "install_options", "uninstall_options", "responsefile",
 		"adminfile", "flavor", "package_settings", "enable_only", "install_only", "command", "instance", "status", "category", "platform", "root", "vendor", "description")...),
 }
@@ -57,7 +57,7 @@ var serviceType = &kindType{
 		{name: "hasrestart", how: ignored, note: "the service manager restarts"},
 		{name: "path", how: ignored, note: "the service manager knows"},
 		{name: "timeout", how: ignored, note: "the service manager has its own"},
-		{name: "provider", how: convert, note: "the service manager of the system is found by itself", do: onlyOf("mgmt uses the service manager of the system",
+		{name: "provider", how: convert, note: "the service manager of the system is found by itself", do: except(true, "mgmt uses the service manager of the system",
 			"systemd", "debian", "redhat", "openrc", "gentoo", "init", "service", "runit", "base")},
 	}, breaking(notInit, "restart", "start", "stop", "status", "pattern", "binary", "control", "manifest", "flags", "logonaccount", "logonpassword")...),
 }
@@ -146,6 +146,18 @@ var cronType = &kindType{
 	}, sames("ensure", "command", "user", "minute", "hour", "weekday", "month", "monthday", "special")...),
 	finish: func(t *translation) {
 		t.set("job", textNode(t.at, cmp.Or(t.text("name"), t.title)), nil)
+	},
+}
+
+var sshKeyType = &kindType{
+	name: "ssh_authorized_key", kind: "ssh_authorized_key", how: convert, note: "the kind has the names of Puppet's type",
+	attributes: append([]attribute{
+		{name: "name", how: convert, to: "comment", note: "the title if it is not given"},
+		{name: "options", how: convert, to: "options", note: "one or a list", do: textsTo("options")},
+		{name: "provider", how: ignored, note: "there is one"},
+	}, sames("ensure", "user", "key", "type", "target")...),
+	finish: func(t *translation) {
+		t.set("comment", textNode(t.at, cmp.Or(t.text("name"), t.title)), nil)
 	},
 }
 

@@ -1,0 +1,89 @@
+package puppet
+
+import (
+	"slices"
+	"strings"
+)
+
+// Readers of values. Each reports a value that does not fit, and then returns
+// false.
+
+func (t *translation) boolean(p *param) (value, ok bool) {
+	switch strings.ToLower(p.value.Text) {
+	case "true", "yes":
+		return true, true
+	case "false", "no":
+		return false, true
+	}
+	t.bad(p, "it must be true or false, not %s", describe(p.value))
+	return false, false
+}
+
+// boolTo returns a conversion to true or false.
+func boolTo(key string) func(*translation, *param) {
+	return func(t *translation, p *param) {
+		if yes, ok := t.boolean(p); ok {
+			t.set(key, boolNode(t.at, yes), nil)
+		}
+	}
+}
+
+// isTrue reads a parameter that may be missing.
+func (t *translation) isTrue(name string) bool {
+	p := t.param(name)
+	if p == nil {
+		return false
+	}
+	yes, _ := t.boolean(p)
+	return yes
+}
+
+func (t *translation) scalar(p *param) (string, bool) {
+	if isScalar(p.value) {
+		return p.value.Text, true
+	}
+	t.bad(p, "it must be text, not %s", describe(p.value))
+	return "", false
+}
+
+// scalars reads a text or a list of texts.
+func (t *translation) scalars(p *param) (list []string, ok bool) {
+	for _, n := range asList(p.value) {
+		if !isScalar(n) {
+			t.bad(p, "it must be a list of texts, not %s", describe(n))
+			return nil, false
+		}
+		list = append(list, n.Text)
+	}
+	return list, true
+}
+
+// wordsTo returns a conversion of words to a value of our kind.
+func wordsTo(to string, meaning map[string]string) func(*translation, *param) {
+	return func(t *translation, p *param) {
+		text, ok := t.scalar(p)
+		if !ok {
+			return
+		}
+		if word, known := meaning[strings.ToLower(text)]; known {
+			t.set(to, textNode(t.at, word), p)
+			return
+		}
+		known := make([]string, 0, len(meaning))
+		for word := range meaning {
+			known = append(known, word)
+		}
+		slices.Sort(known)
+		t.bad(p, "it must be %s, not %s", oneOf(known), describe(p.value))
+	}
+}
+
+// except refuses all values but some, of which nothing follows; whole is as in an
+// attribute.
+func except(whole bool, reason string, harmless ...string) func(*translation, *param) {
+	return func(t *translation, p *param) {
+		if !isScalar(p.value) || !slices.Contains(harmless, strings.ToLower(p.value.Text)) {
+			t.refuse(p.name, reason, whole)
+		}
+	}
+}
