@@ -63,7 +63,8 @@ The title is ` + "`backup of alice`" + `, or the name of a job of the user that 
 	}
 }
 
-const timeType = `Optional[Variant[Integer[0, 59], Pattern[/\A[0-9A-Za-z*,\/ -]+\z/], Array[Variant[Integer[0, 59], Pattern[/\A[0-9A-Za-z*,\/ -]+\z/]], 1]]]`
+// timeType is a number, a text, or several. What a text must be, Canonicalize says.
+const timeType = "Optional[Variant[Integer[0, 59], String[1], Array[Variant[Integer[0, 59], String[1]], 1]]]"
 
 // crontabSpools are where the crontabs lie. They are watched, and tell who has one;
 // they are read and written by the command only.

@@ -136,7 +136,9 @@ func (h *hosts) canonicalize(r provider.Record) error {
 	if is := str(r, "family"); is != "" && is != family {
 		return fmt.Errorf("ip: %s is an address of %s, and family is %s", ip, family, is)
 	}
-	r["ip"], r["family"] = ip.String(), family
+	if r["ip"] = ip.String(); r["title"] == nil { // what Get returned has one, and the family that was asked for
+		r["family"] = family
+	}
 	return nil
 }
 
@@ -226,11 +228,7 @@ func (h *hosts) find(f *hostsfile.File, n hostName) (provider.Record, bool) {
 	if len(found) == 0 {
 		return nil, false
 	}
-	r := common(found)
-	if n.family == "" {
-		r["ip"] = nil // of which family it is, is not known
-	}
-	return r, true
+	return common(found), true
 }
 
 // Set edits each file once.

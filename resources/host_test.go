@@ -69,8 +69,12 @@ func TestHostGet(t *testing.T) {
 		t.Errorf("got %q, %v", titles, errs)
 	}
 	some, errs := records(t, p, provider.NameOf("db", "", ""), provider.NameOf("none", "", ""), provider.NameOf("a", "", dir), provider.NameOf("b", "", dir+"/missing"))
-	if len(some) != 1 || str(some[0], "title") != "db" || len(errs) != 1 {
+	if len(some) != 1 || str(some[0], "title") != "db" || str(some[0], "ip") != "10.0.0.5" || len(errs) != 1 {
 		t.Errorf("got %v, %v", some, errs)
+	}
+	both, _ := records(t, p, provider.NameOf("localhost", "", ""))
+	if len(both) != 1 || both[0]["ip"] != nil {
+		t.Errorf("of two families: %v", both)
 	}
 	if !slices.Equal(strs(all[1], "host_aliases"), []string{"ip6-localhost"}) || all[1]["comment"] != "six" {
 		t.Errorf("got %v", all[1])
