@@ -16,7 +16,7 @@ import (
 func (r *FileRes) Clashes(other engine.Res) error {
 	o, ok := other.(*FileRes)
 	if !ok {
-		return fmt.Errorf("a %s is no file", other.Kind())
+		return r.partClash(other)
 	}
 	if a, b := r.wants(), o.wants(); a != b && a != "" && b != "" {
 		return fmt.Errorf("one wants %s, the other one %s", b, a)

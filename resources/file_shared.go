@@ -26,6 +26,7 @@ const fileFlushDelay = time.Second
 // It lives longer than any file, and keeps none of them alive.
 type fileShared struct {
 	fileIDs
+	fileLocks
 
 	mu      sync.Mutex
 	managed map[string]int              // how many resources have this path

@@ -16,6 +16,7 @@ func Kinds() []string {
 		"file",
 		"host",
 		"ini_setting",
+		"line",
 		"msg",
 		"noop",
 		"password",

@@ -1,0 +1,282 @@
+package textlines
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Edit says what shall be in a text, or not.
+type Edit struct {
+	Absent bool
+	Lines  []string // without their ends, each without a newline
+
+	// Match finds the line that Lines, which is one line then, replaces: the last one
+	// that matches, or with All each. With Absent all that match are removed, and
+	// Lines has no meaning.
+	Match *regexp.Regexp
+	All   bool
+
+	// Begin and End are the lines around a block; both or none. All between them is
+	// Lines then.
+	Begin, End string
+
+	// Where lines go that are not there yet: above the first line that matches, or
+	// below the last one; to the end where none does, or neither is given.
+	Above, Below *regexp.Regexp
+}
+
+// Result is what an Edit makes of a text.
+type Result struct {
+	Text    string
+	Removed []string // lines that are replaced or removed, without their ends
+	Changed bool
+}
+
+// Errors of a block that can't be told from the rest.
+var (
+	errNoEnd   = errors.New("a block begins and does not end")
+	errNoBegin = errors.New("a block ends and does not begin")
+)
+
+// Apply returns what the edit makes of a text. A text in which the marks of a block
+// stand alone is an error.
+func (e *Edit) Apply(text string) (Result, error) {
+	t := parse(text)
+	var err error
+	switch {
+	case e.Begin != "":
+		err = e.block(t)
+	case e.Absent:
+		e.remove(t)
+	case e.Match != nil:
+		e.replace(t)
+	case !t.has(e.Lines):
+		e.add(t, e.Lines)
+	}
+	return Result{Text: t.String(), Removed: t.removed, Changed: t.changed}, err
+}
+
+// Find returns the lines of the text that the edit is about, as they are now: those of
+// the block, the last line that matches, or Lines. It returns false if they are not
+// there.
+func (e *Edit) Find(text string) ([]string, bool, error) {
+	t := parse(text)
+	if e.Begin != "" {
+		spans, err := t.blocks(e.Begin, e.End)
+		if err != nil || len(spans) == 0 {
+			return nil, false, err
+		}
+		return t.bodies(spans[0].from+1, spans[0].to-1), true, nil
+	}
+	if e.Match != nil {
+		if at := t.matches(e.Match); len(at) > 0 {
+			return []string{t.lines[at[len(at)-1]].body}, true, nil
+		}
+	}
+	if len(e.Lines) == 0 || !t.has(e.Lines) {
+		return nil, false, nil
+	}
+	return e.Lines, true, nil
+}
+
+// remove takes away all lines that match, or all places where Lines stands.
+func (e *Edit) remove(t *text) {
+	if e.Match != nil {
+		for _, i := range slices.Backward(t.matches(e.Match)) {
+			t.splice(i, i+1, nil)
+		}
+		slices.Reverse(t.removed)
+		return
+	}
+	for i := 0; i+len(e.Lines) <= len(t.lines); {
+		if !t.hasAt(i, e.Lines) {
+			i++
+			continue
+		}
+		t.splice(i, i+len(e.Lines), nil)
+	}
+}
+
+// replace makes the line out of what matches. A line that does not match itself has
+// taken the place of one that did, once it is there.
+func (e *Edit) replace(t *text) {
+	at := t.matches(e.Match)
+	there := t.has(e.Lines)
+	switch {
+	case len(at) == 0 && !there:
+		e.add(t, e.Lines)
+		return
+	case e.All:
+	case len(at) > 0 && (!there || e.Match.MatchString(e.Lines[0])):
+		at = at[len(at)-1:]
+	default:
+		return
+	}
+	for _, i := range at {
+		if t.lines[i].body != e.Lines[0] {
+			t.splice(i, i+1, e.Lines)
+		}
+	}
+}
+
+// block makes the first block right, and removes further ones.
+func (e *Edit) block(t *text) error {
+	spans, err := t.blocks(e.Begin, e.End)
+	if err != nil {
+		return err
+	}
+	for i, s := range slices.Backward(spans) {
+		switch {
+		case i > 0 || e.Absent:
+			t.splice(s.from, s.to, nil)
+		case !slices.Equal(t.bodies(s.from+1, s.to-1), e.Lines):
+			t.splice(s.from+1, s.to-1, e.Lines)
+		}
+	}
+	if len(spans) == 0 && !e.Absent {
+		e.add(t, slices.Concat([]string{e.Begin}, e.Lines, []string{e.End}))
+	}
+	return nil
+}
+
+// add puts lines where they belong.
+func (e *Edit) add(t *text, lines []string) {
+	at := len(t.lines)
+	switch {
+	case e.Above != nil:
+		if found := t.matches(e.Above); len(found) > 0 {
+			at = found[0]
+		}
+	case e.Below != nil:
+		if found := t.matches(e.Below); len(found) > 0 {
+			at = found[len(found)-1] + 1
+		}
+	}
+	t.splice(at, at, lines)
+}
+
+// text is a text in lines.
+type text struct {
+	lines   []line
+	eol     string // of new lines
+	open    bool   // the last line has no end in the text
+	removed []string
+	changed bool
+}
+
+type line struct{ body, end string }
+
+func parse(s string) *text {
+	t := &text{eol: "\n"}
+	for l := range strings.SplitAfterSeq(s, "\n") {
+		if l == "" {
+			continue
+		}
+		body := strings.TrimSuffix(l, "\n")
+		if body != l {
+			body = strings.TrimSuffix(body, "\r")
+		}
+		t.lines = append(t.lines, line{body, l[len(body):]})
+	}
+	if n := len(t.lines); n > 0 {
+		if t.lines[0].end == "\r\n" {
+			t.eol = "\r\n"
+		}
+		if t.open = t.lines[n-1].end == ""; t.open {
+			t.lines[n-1].end = t.eol
+		}
+	}
+	return t
+}
+
+func (t *text) String() string {
+	var b strings.Builder
+	for i, l := range t.lines {
+		b.WriteString(l.body)
+		if !t.open || i < len(t.lines)-1 || l.body == "" { // an empty line is only its end
+			b.WriteString(l.end)
+		}
+	}
+	return b.String()
+}
+
+// splice puts lines in the place of some; the new ones end as the first of those.
+func (t *text) splice(from, to int, lines []string) {
+	end := t.eol
+	if from < to {
+		end = t.lines[from].end
+	}
+	t.removed = append(t.removed, t.bodies(from, to)...)
+	added := make([]line, len(lines))
+	for i, l := range lines {
+		added[i] = line{l, end}
+	}
+	t.lines = slices.Replace(t.lines, from, to, added...)
+	t.changed = true
+}
+
+func (t *text) bodies(from, to int) []string {
+	var out []string
+	for _, l := range t.lines[from:to] {
+		out = append(out, l.body)
+	}
+	return out
+}
+
+func (t *text) matches(re *regexp.Regexp) []int {
+	var at []int
+	for i, l := range t.lines {
+		if re.MatchString(l.body) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+func (t *text) has(lines []string) bool {
+	for i := range t.lines {
+		if t.hasAt(i, lines) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *text) hasAt(i int, lines []string) bool {
+	if i+len(lines) > len(t.lines) {
+		return false
+	}
+	for j, l := range lines {
+		if t.lines[i+j].body != l {
+			return false
+		}
+	}
+	return true
+}
+
+// span is a block with the lines around it: from the first up to before to.
+type span struct{ from, to int }
+
+func (t *text) blocks(begin, end string) ([]span, error) {
+	var spans []span
+	from := -1
+	for i, l := range t.lines {
+		switch {
+		case l.body == begin && from >= 0:
+			return nil, fmt.Errorf("line %d: %w", from+1, errNoEnd)
+		case l.body == begin:
+			from = i
+		case l.body == end && from < 0:
+			return nil, fmt.Errorf("line %d: %w", i+1, errNoBegin)
+		case l.body == end:
+			spans, from = append(spans, span{from, i + 1}), -1
+		}
+	}
+	if from >= 0 {
+		return nil, fmt.Errorf("line %d: %w", from+1, errNoEnd)
+	}
+	return spans, nil
+}

@@ -1,0 +1,181 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Read returns what stands in the file in the place that the line is about: the block,
+// the last line that matches, or the content if it is there.
+func (r *LineRes) Read(ctx context.Context) (engine.Res, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	got := &LineRes{
+		File: r.File, State: FileAbsent, Match: r.Match, AllMatches: r.AllMatches, Marker: r.Marker,
+		Above: r.Above, Below: r.Below, Create: r.Create,
+	}
+	got.SetKind(r.Kind())
+	got.SetName(r.Name())
+	e, err := r.edit()
+	if err != nil {
+		return nil, err
+	}
+	t, err := textAt(r.File, 0)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	found, ok, err := e.Find(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s, %w", r.File, err)
+	case ok:
+		got.State, got.Content = FileExists, strings.Join(found, "\n")
+	}
+	if r.Match == "" && r.Marker == "" {
+		got.Content = r.Content // as it is written, whether it is there or not
+	}
+	return got, nil
+}
+
+// Reversed returns what undoes it: the line that was replaced comes back, what was
+// added goes. Where removed lines stood is not kept.
+func (r *LineRes) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &LineRes{File: r.File, Marker: r.Marker, Content: r.Content}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	was, ok := before.(*LineRes)
+	if !ok && before != nil {
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	}
+	there := was != nil && was.State == FileExists
+	switch {
+	case r.absent() && !there:
+		undo.State, undo.Match = FileAbsent, r.Match // as it is
+		if r.Match != "" {
+			undo.Content = ""
+		}
+	case r.absent():
+		return nil, errors.New("where the lines stood that it removes is not kept")
+	case r.AllMatches && there:
+		return nil, errors.New("the lines that all become the same one are not kept")
+	case !there:
+		undo.State = FileAbsent
+	case r.Match != "" && r.Content != was.Content:
+		undo.State, undo.Content, undo.Match = FileExists, was.Content, "^"+regexp.QuoteMeta(strings.Join(r.list(), ""))+"$"
+	default:
+		undo.State, undo.Content = FileExists, was.Content
+	}
+	return undo, nil
+}
+
+// UIDs names the file that it is in.
+func (r *LineRes) UIDs() []engine.ResUID {
+	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.File)}}
+}
+
+// AutoEdges wants the file of that name, the nearest managed folder above it, and the
+// package that has it.
+func (r *LineRes) AutoEdges() (engine.AutoEdge, error) {
+	w := newWants(r)
+	w.ask = append(w.ask, engine.NameUIDOf(r, "file", r.File))
+	w.above(r.File)
+	w.installed(r.File)
+	return w, nil
+}
+
+// Clashes says what this line and something else in the same file want differently.
+// Lines that can be told apart do not clash.
+func (r *LineRes) Clashes(other engine.Res) error {
+	o, ok := other.(*LineRes)
+	if !ok {
+		return writesClash(r, other)
+	}
+	if r.Recv()["content"] != nil || o.Recv()["content"] != nil || r.Marker != o.Marker {
+		return nil
+	}
+	opposite, same := r.absent() != o.absent(), r.Content == o.Content
+	switch {
+	case opposite && (r.Marker != "" || r.Match == o.Match && (same || r.Match != "")):
+		return errors.New("one wants it there, the other one wants it gone")
+	case r.Marker != "" && !same:
+		return fmt.Errorf("they want different contents in the block %q", r.Marker)
+	case r.Match != "" && r.Match == o.Match && !same:
+		return errors.New("they want different lines in the place of the one that matches")
+	case opposite && (r.removes(o) || o.removes(r)):
+		return errors.New("one removes what the other one wants there")
+	}
+	return nil
+}
+
+// removes reports whether it removes, by match, a line that the other one wants.
+func (r *LineRes) removes(o *LineRes) bool {
+	if !r.absent() || r.Match == "" {
+		return false
+	}
+	e, err := r.edit()
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(o.list(), e.Match.MatchString)
+}
+
+// Doc describes the kind.
+func (*LineRes) Doc() string {
+	return `A line in a file, some lines, or a block between two marks, whatever else is in the file.
+
+    line:
+    - name: forwarding
+      file: /etc/app.conf
+      content: forward = yes
+      match: ^#?\s*forward\s*=
+    - name: hosts of the lab
+      file: /etc/hosts
+      marker: "# {mark} the lab"
+      content: |
+        192.0.2.1 one
+        192.0.2.2 two
+
+All other bytes of the file stay as they are, ends of lines among them: new lines end as the others do, and a file without an
+end of its last line has none afterwards either. The file is replaced at once, with its owner, mode and attributes. If it is
+a link of root's or our own, the file behind it is edited. Files of more than 16 MiB are not edited.
+
+The content is there if its lines stand one after the other somewhere in the file, blanks included. If they do not, they are added: where
+` + "`above` or `below`" + ` say, else at the end. Where they stand is not looked at again. ` + "`state: absent`" + ` removes them
+wherever they stand.
+
+## In the place of another line
+
+With ` + "`match`" + ` the last line that matches is replaced by the content, which is one line then; if none matches, the content is added. If the
+content does not match itself, it is enough that it is there. With ` + "`all_matches: true`" + ` each line that matches is replaced.
+With ` + "`state: absent`" + ` all lines that match are removed. The notation is that of RE2, for one line without its end; a match may be a part of
+the line, unless ` + "`^` and `$`" + ` are given.
+
+## A block
+
+With ` + "`marker`" + ` the content is all that stands between two lines, which are the marker with BEGIN and END in the place of {mark}. So it can
+be altered later, and be removed whatever is in it. A block that is there twice is left once. One mark without the other is an
+error: nobody knows what is between them then.
+
+## Beside others
+
+Several lines may be in one file, and a ` + "`file`" + ` resource may say its owner and mode, but not its content: that is an error of the graph, as are
+two lines that undo each other. Automatic edges let it come after the file resource of that name, the folder and the package of the file.
+
+A content that was received from a secret is never shown, and what is replaced in that file neither; a file that is made for it can
+be read by its owner only.
+
+With the metaparameter ` + "`reverse: true`" + ` an added line is removed when it leaves the graph, and a replaced one comes back. Removed lines do not
+come back: where they stood is not kept.`
+}
