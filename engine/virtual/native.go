@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -268,13 +269,10 @@ func (f *Fn[A, R]) args(named map[string]any) Args {
 	args := Args{Named: map[string]any{}}
 	for _, p := range f.function.Params {
 		v, there := named[p.Name]
-		switch {
-		case !there, p.Kind == Positional && p.Optional && schema.Equal(v, p.Default), p.Kind == KeywordOnly && p.Optional && schema.Equal(v, p.Default):
+		switch further, _ := v.(map[string]any); {
+		case !there, p.named() && p.Optional && schema.Equal(v, p.Default):
 		case p.Kind == KwArgs:
-			further, _ := v.(map[string]any)
-			for name, value := range further {
-				args.Named[name] = value
-			}
+			maps.Copy(args.Named, further)
 		default:
 			args.Named[p.Name] = v
 		}
