@@ -191,6 +191,38 @@ func TestAptKeyAmbiguous(t *testing.T) {
 	}
 }
 
+// What gpg is given for a home is removed again.
+func TestAptKeyLeavesNothing(t *testing.T) {
+	dir, temp := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))
+	if got, _ := aptRecords(t, aptKeysAt(dir), provider.Filter{All: true}); len(got) != 2 {
+		t.Errorf("got %q", got)
+	}
+	if left, err := os.ReadDir(temp); len(left) != 0 || err != nil {
+		t.Errorf("left is %v, %v", left, err)
+	}
+}
+
+// Who begins with https does not end with http.
+func TestKeyRedirects(t *testing.T) {
+	to := func(address string) *http.Request {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		must(t, err)
+		return r
+	}
+	check := keyClient().CheckRedirect
+	for _, c := range []struct {
+		from, to string
+		via      int
+		ok       bool
+	}{{"http://a", "http://b", 1, true}, {"http://a", "https://b", 1, true}, {"https://a", "https://b", 1, true}, {"https://a", "http://b", 1, false}, {"http://a", "http://b", 5, false}} {
+		if err := check(to(c.to), slices.Repeat([]*http.Request{to(c.from)}, c.via)); (err == nil) != c.ok {
+			t.Errorf("from %s to %s: %v", c.from, c.to, err)
+		}
+	}
+}
+
 func TestKeyServers(t *testing.T) {
 	q := "/pks/lookup?op=get&options=mr&search=0xAB"
 	for server, want := range map[string]string{

@@ -1,12 +1,14 @@
 package resources
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/provider"
 )
@@ -15,7 +17,10 @@ import (
 const fakeCrontab = `#!/bin/sh
 cd "$(dirname "$0")/spool" || exit 1
 user=me
-if [ "$1" = -u ]; then user=$2; shift 2; fi
+if [ "$1" = -u ]; then
+	user=$2; shift 2
+	if [ $user = me ]; then echo "must be privileged to use -u" >&2; exit 1; fi
+fi
 case $user in
 nobody) echo "crontab: user $user unknown" >&2; exit 1;;
 esac
@@ -99,16 +104,33 @@ func TestCrontabList(t *testing.T) {
 	}
 }
 
-// Without the command its jobs can't be read; it is looked for each time.
+// Without the command its jobs can't be read.
 func TestCrontabMissing(t *testing.T) {
 	dir := t.TempDir()
 	k, at := crontabKindAt(t)
 	at.set(dir)
 	r := filled(t, k, "backup", map[string]any{"command": "x"})
-	f := begin(t, k.Name(), r, enginetest.WithHost(realHost(t)))
+	begin(t, k.Name(), r, enginetest.WithHost(realHost(t)))
 	_, err := r.CheckApply(t.Context(), true)
 	if _, ok := errors.AsType[*provider.CommandNotFoundError](err); !ok {
 		t.Errorf("got %v", err)
 	}
-	_ = f
+}
+
+// A crontab of which not all was said is not replaced.
+func TestCrontabCut(t *testing.T) {
+	k, at := crontabKindAt(t)
+	dir := t.TempDir()
+	at.set(dir)
+	r := filled(t, k, "backup", map[string]any{"command": "x"})
+	f := begin(t, k.Name(), r)
+	f.Host().SetCommand(func(_ context.Context, c engine.Command) (*engine.Result, error) {
+		if c.Argv[1] != "-l" {
+			t.Errorf("called was %q", c.Argv)
+		}
+		return &engine.Result{Stdout: []byte("# a"), Truncated: true}, nil
+	})
+	if got := verbs(t, f, r, true); !strings.Contains(got, "larger than") {
+		t.Errorf("got %s", got)
+	}
 }

@@ -131,7 +131,7 @@ func render(k Key) (string, error) {
 	if len(k.Options) > 0 {
 		text = strings.Join(k.Options, ",") + " " + text
 	}
-	if got, ok := parseLine(text); ok && got.Equal(k) && !strings.ContainsAny(text, "\r\n") {
+	if got, ok := parseLine(text); ok && got.Equal(k) {
 		return text, nil
 	}
 	if k.Name == "" || !plain(k.Name) || strings.Trim(k.Name, blanks) != k.Name {

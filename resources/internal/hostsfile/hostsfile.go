@@ -220,7 +220,7 @@ func render(e Entry) (string, error) {
 	if e.Comment != "" {
 		b.WriteString("\t# " + e.Comment)
 	}
-	if got, ok := parseLine(b.String()); ok && got.Equal(e) && !strings.ContainsAny(b.String(), "\r\n") {
+	if got, ok := parseLine(b.String()); ok && got.Equal(e) {
 		return b.String(), nil
 	}
 	return "", why(e)
