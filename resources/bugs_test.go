@@ -32,7 +32,7 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 		"timer": &TimerRes{Interval: time.Hour}, "password": &PasswordRes{Length: 8},
 		"file": &FileRes{Path: filepath.Join(dir, "file"), Content: new("x")},
 		"exec": &ExecRes{Cmd: "true", WatchCmd: "sleep 1000", WatchFiles: []string{in}, Creates: filepath.Join(dir, "made")},
-		"line": &LineRes{File: filepath.Join(dir, "lines"), Content: "x"},
+		"line": &LineRes{File: filepath.Join(dir, "lines"), Content: "x"}, "sysctl": sysctlAt(dir, "a.b", "1"),
 	}
 	maps.Copy(all, provided(t, dir))
 	for kind, r := range all {

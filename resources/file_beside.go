@@ -110,10 +110,18 @@ func (r *FileRes) partClash(other engine.Res) error {
 	return nil
 }
 
-// writesClash is the Clashes of a kind that writes the whole content of a file.
+// partWriter is a kind that edits only a part of a file.
+type partWriter interface{ writesPart() }
+
+// writesClash says why a resource that writes a file, or a part of it, and one of
+// another kind for the same file clash.
 func writesClash(r, other engine.Res) error {
 	if f, ok := other.(*FileRes); ok {
 		return f.partClash(r)
+	}
+	_, one := r.(partWriter)
+	if _, both := other.(partWriter); one && both {
+		return nil
 	}
 	return fmt.Errorf("a %s and a %s both write the content", r.Kind(), other.Kind())
 }

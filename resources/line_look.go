@@ -119,6 +119,8 @@ func (r *LineRes) Clashes(other engine.Res) error {
 	return nil
 }
 
+func (*LineRes) writesPart() {}
+
 // removes reports whether it removes, by match, a line that the other one wants.
 func (r *LineRes) removes(o *LineRes) bool {
 	if !r.absent() || r.Match == "" {

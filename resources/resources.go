@@ -22,6 +22,7 @@ func Kinds() []string {
 		"password",
 		"print",
 		"ssh_authorized_key",
+		"sysctl",
 		"test",
 		"timer",
 		"value",

@@ -1,0 +1,417 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/textlines"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("sysctl", func() engine.Res { return &SysctlRes{} })
+}
+
+var (
+	_ engine.RecvableRes    = (*SysctlRes)(nil)
+	_ engine.ClashingRes    = (*SysctlRes)(nil)
+	_ engine.Readable       = (*SysctlRes)(nil)
+	_ engine.Listable       = (*SysctlRes)(nil)
+	_ engine.SharedRes      = (*SysctlRes)(nil)
+	_ engine.OverlappingRes = (*SysctlRes)(nil)
+	_ engine.DescribedRes   = (*SysctlRes)(nil)
+)
+
+// The file in which values are kept for the next boot, and how often the running ones
+// are looked at: the kernel tells nobody of their changes.
+const (
+	sysctlFile = "/etc/sysctl.d/99-mgmt.conf"
+	sysctlPoll = 10 * time.Second
+)
+
+// SysctlRes is a parameter of the kernel: the value that it has, and the one that it
+// gets at the next boot.
+type SysctlRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+
+	Key     string `yaml:"key" lang:"key" mgmt:"identity" doc:"Name of the parameter, its parts parted by dots or by slashes; the name if absent."`
+	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether it has a value of ours; exists if nothing is said. With absent it is taken out of the file, and the running value is left."`
+	Value   string `yaml:"value" lang:"value" doc:"The value. Several numbers are parted by blanks, of which it does not matter how many there are."`
+	Runtime bool   `yaml:"runtime" lang:"runtime" doc:"Set it now."`
+	Persist bool   `yaml:"persist" lang:"persist" doc:"Keep it for the next boot."`
+
+	Path          string `yaml:"path" lang:"path" mgmt:"param" doc:"Absolute path of the file that keeps it, which ends in .conf; /etc/sysctl.d/99-mgmt.conf if absent."`
+	IgnoreMissing bool   `yaml:"ignore_missing" lang:"ignore_missing" mgmt:"param" doc:"It is no error that the running kernel does not have the parameter, as when its module is not loaded yet."`
+
+	init *engine.Init
+	file managed
+	seen *sysctlSeen
+
+	root string        // below which /proc/sys and the default of path are, for tests; else empty
+	poll time.Duration // in place of sysctlPoll, for tests; else 0
+}
+
+// sysctlSeen is the running value that was looked at last, by Watch or CheckApply.
+type sysctlSeen struct {
+	mu    sync.Mutex
+	value string
+	known bool
+}
+
+// set remembers a value, and reports whether it is another one than before.
+func (s *sysctlSeen) set(value string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	other := !s.known || s.value != value
+	s.value, s.known = value, true
+	return other
+}
+
+// Default returns a parameter that is set now and at the next boot.
+func (r *SysctlRes) Default() engine.Res { return &SysctlRes{Runtime: true, Persist: true} }
+
+func (r *SysctlRes) absent() bool { return r.State == FileAbsent }
+
+// runs reports whether the running value is managed.
+func (r *SysctlRes) runs() bool { return r.Runtime && !r.absent() }
+
+// key returns the name with slashes, as it is a path. As elsewhere, the separator is
+// the one that comes first, and the other one stands for it within a part: eth0/1 in a
+// name with dots is eth0.1.
+func (r *SysctlRes) key() string {
+	key := r.Key
+	if key == "" {
+		key = r.Name()
+	}
+	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '.' {
+		key = swapSeparators(key)
+	}
+	return key
+}
+
+// swapSeparators turns the one notation of a name into the other one.
+func swapSeparators(key string) string {
+	return strings.Map(func(c rune) rune {
+		switch c {
+		case '.':
+			return '/'
+		case '/':
+			return '.'
+		}
+		return c
+	}, key)
+}
+
+func (r *SysctlRes) filePath() string {
+	if r.Path != "" {
+		return r.Path
+	}
+	return r.root + sysctlFile
+}
+
+// oneValue is a value without the blanks that make no difference.
+func oneValue(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Validate checks the parameters and how they go together.
+func (r *SysctlRes) Validate() error {
+	errs := []error{checkSysctlKey(r.key())}
+	if !slices.Contains([]string{"", FileExists, FileAbsent}, r.State) {
+		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", r.State))
+	}
+	if r.Path != "" {
+		errs = append(errs, plainPath("path", r.Path))
+	}
+	given := r.Value != "" || r.Recv()["value"] != nil
+	return errors.Join(append(errs, broken([]rule{
+		{!r.absent() && !given, "value is missing"},
+		{r.absent() && given, "state is absent: a value makes no sense"},
+		{r.Value != "" && oneValue(r.Value) == "", "value is blank"},
+		{strings.ContainsFunc(strings.ReplaceAll(r.Value, "\t", " "), unicode.IsControl), "value has to be one line"},
+		{!r.Runtime && !r.Persist && !r.absent(), "runtime and persist are both false: nothing is left to be done"},
+		{r.absent() && !r.Persist, "state is absent and persist false: nothing is left to be done"},
+		{r.Path != "" && !strings.HasSuffix(r.Path, ".conf"), "path has to end in .conf: other files are not read at the boot"},
+	})...)...)
+}
+
+func checkSysctlKey(key string) error {
+	for part := range strings.SplitSeq(key, "/") {
+		switch {
+		case part == "" || part == "." || part == "..":
+			return fmt.Errorf("key: %q is no name of a parameter", key)
+		case strings.ContainsFunc(part, func(c rune) bool { return c <= ' ' || c > '~' }) || strings.ContainsAny(part, "=#;*?[]\\\"'"):
+			return fmt.Errorf("key: %q has a character in it that no parameter has", key)
+		}
+	}
+	if strings.HasPrefix(key, "-") {
+		return fmt.Errorf("key: %q begins with a dash", key)
+	}
+	if len(key) > fileMaxPath/2 || !strings.Contains(key, "/") {
+		return fmt.Errorf("key: %.100q has to have two parts or more", key)
+	}
+	return nil
+}
+
+// edit returns what is to be done with the text of the file.
+func (r *SysctlRes) edit() *textlines.Edit {
+	key := r.key()
+	dotted := swapSeparators(key)
+	return &textlines.Edit{
+		Absent: r.absent(),
+		Lines:  []string{dotted + " = " + oneValue(r.Value)},
+		Match:  regexp.MustCompile(`^\s*-?\s*(?:` + regexp.QuoteMeta(key) + `|` + regexp.QuoteMeta(dotted) + `)\s*=`),
+	}
+}
+
+// saved returns the value that a text of a file gives; the last one counts.
+func (r *SysctlRes) saved(text string) (string, bool) {
+	e := r.edit()
+	e.Lines = nil
+	found, ok, _ := e.Find(text) // only blocks give errors
+	if !ok {
+		return "", false
+	}
+	_, value, _ := strings.Cut(found[0], "=")
+	return oneValue(value), true
+}
+
+// Init keeps the handle, and tells the files of the graph which one is managed.
+func (r *SysctlRes) Init(init *engine.Init) error {
+	r.init, r.file, r.seen = init, managed{}, &sysctlSeen{}
+	if r.Persist && !r.absent() {
+		r.file.tell(filesOf(init), r.filePath())
+	}
+	return nil
+}
+
+// Cleanup takes back what Init has told.
+func (r *SysctlRes) Cleanup() error {
+	r.file.tell(filesOf(r.init), "")
+	return nil
+}
+
+// Shared is what all files have in common.
+func (*SysctlRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return withFiles()
+}
+
+// Watch waits for changes of the file, and looks at the running value every now and
+// then.
+func (r *SysctlRes) Watch(ctx context.Context) error {
+	var kept <-chan struct{}
+	if r.Persist {
+		sub, err := r.init.Host.Watch(ctx, []string{r.filePath()}, engine.WatchOptions{})
+		if err != nil {
+			return err
+		}
+		defer sub.Close()
+		kept = sub.C()
+	}
+	var look <-chan time.Time
+	if r.runs() {
+		every := r.poll
+		if every == 0 {
+			every = sysctlPoll
+		}
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		look = tick.C
+		r.look()
+	}
+	r.init.Running()
+	for {
+		select {
+		case <-kept:
+			r.init.Event()
+		case <-look:
+			if r.look() {
+				r.init.Event()
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// look reports whether the running value is another one than it was when it was looked
+// at last, by whomever.
+func (r *SysctlRes) look() bool {
+	value, err := r.running()
+	if err != nil {
+		value = err.Error()
+	}
+	return r.seen.set(value)
+}
+
+// CheckApply makes the running value right, and then the file.
+func (r *SysctlRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	now, err := r.runningChange()
+	if err != nil {
+		return false, err
+	}
+	t, err := textAt(r.filePath(), 0o644)
+	if err != nil {
+		return false, err
+	}
+	at := t.dir.Path(t.name)
+	if apply {
+		defer filesOf(r.init).lock(at)()
+	}
+	then, err := r.savedChange(t)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range []*engine.Change{now, then} {
+		if c != nil {
+			r.init.Change(*c)
+		}
+	}
+	switch {
+	case now == nil && then == nil:
+		return true, nil
+	case !apply && then != nil:
+		return false, parentOf(r.init, at)
+	case !apply:
+		return false, nil
+	}
+	if now != nil {
+		if err := r.set(); err != nil {
+			return false, err
+		}
+	}
+	if then == nil {
+		return false, nil
+	}
+	err = t.edit(r.keep)
+	filesOf(r.init).wroteAt(at, r.init)
+	return false, explainParent(r.init, at, err)
+}
+
+// keep makes the text of the file right.
+func (r *SysctlRes) keep(old string) (string, error) {
+	if value, ok := r.saved(old); ok && !r.absent() && value == oneValue(r.Value) {
+		return old, nil
+	}
+	got, err := r.edit().Apply(old)
+	return got.Text, err
+}
+
+// savedChange says what the file does not have as it should.
+func (r *SysctlRes) savedChange(t textFile) (*engine.Change, error) {
+	if !r.Persist {
+		return nil, nil
+	}
+	text, _, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	is, ok := r.saved(text)
+	c := &engine.Change{Field: "persist"}
+	if ok {
+		c.From = is
+	}
+	if !r.absent() {
+		c.To = oneValue(r.Value)
+	}
+	if c.From == c.To {
+		return nil, nil
+	}
+	if tainted(r.init, "value", "Value") {
+		c.From, c.To = fileHide(c.From), fileHide(c.To)
+	}
+	return c, nil
+}
+
+// runningChange says that the running value is not the wanted one.
+func (r *SysctlRes) runningChange() (*engine.Change, error) {
+	if !r.runs() {
+		return nil, nil
+	}
+	is, err := r.running()
+	switch {
+	case isMissing(err) && r.IgnoreMissing:
+		return nil, nil
+	case isMissing(err):
+		return nil, fmt.Errorf("the kernel has no parameter %s (ignore_missing: true allows that)", swapSeparators(r.key()))
+	case err != nil:
+		return nil, err
+	}
+	r.seen.set(is)
+	if is == oneValue(r.Value) {
+		return nil, nil
+	}
+	return &engine.Change{Field: "value", From: is, To: oneValue(r.Value)}, nil
+}
+
+// Cmp compares the parameters.
+func (r *SysctlRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// sysctlUID is a parameter of the kernel.
+type sysctlUID struct {
+	engine.BaseUID
+	key string
+}
+
+// String returns sysctl[key].
+func (u *sysctlUID) String() string { return "sysctl[" + swapSeparators(u.key) + "]" }
+
+// Hash is the key.
+func (u *sysctlUID) Hash() string { return u.key }
+
+// IFF reports whether both are the same parameter.
+func (u *sysctlUID) IFF(o engine.ResUID) bool {
+	k, ok := o.(*sysctlUID)
+	return ok && k.key == u.key
+}
+
+// UIDs names the parameter, and the file that it is in.
+func (r *SysctlRes) UIDs() []engine.ResUID {
+	uids := []engine.ResUID{&sysctlUID{BaseUID: engine.UIDOf(r), key: r.key()}}
+	if r.Persist {
+		uids = append(uids, &engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.filePath())})
+	}
+	return uids
+}
+
+// AutoEdges wants the file of that name, and the nearest managed folder above it.
+func (r *SysctlRes) AutoEdges() (engine.AutoEdge, error) {
+	w := newWants(r)
+	if r.Persist {
+		w.ask = append(w.ask, engine.NameUIDOf(r, "file", r.filePath()))
+		w.above(r.filePath())
+	}
+	return w, nil
+}
+
+// Clashes says that another one wants another value, or that another kind writes the
+// file.
+func (r *SysctlRes) Clashes(other engine.Res) error {
+	o, ok := other.(*SysctlRes)
+	switch {
+	case !ok:
+		return writesClash(r, other)
+	case r.key() != o.key() || r.Recv()["value"] != nil || o.Recv()["value"] != nil:
+		return nil
+	case r.absent() != o.absent() && r.filePath() == o.filePath():
+		return errors.New("one wants it in the file, the other one wants it gone")
+	case !r.absent() && !o.absent() && oneValue(r.Value) != oneValue(o.Value):
+		return errors.New("they want different values")
+	}
+	return nil
+}
+
+func (*SysctlRes) writesPart() {}

@@ -1,0 +1,208 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// maxSysctl is how much of a value is read: the kernel has no longer ones.
+const maxSysctl = 64 << 10
+
+// open opens the parameters of the kernel as a tree of files.
+func (r *SysctlRes) open() (*os.Root, error) { return os.OpenRoot(r.root + "/proc/sys") }
+
+// running returns the value that the kernel has.
+func (r *SysctlRes) running() (string, error) {
+	root, err := r.open()
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	return readSysctl(root.FS(), r.key())
+}
+
+func readSysctl(tree fs.FS, key string) (string, error) {
+	f, err := tree.Open(key)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSysctl))
+	return oneValue(string(data)), err
+}
+
+// set gives the value to the kernel, and looks at what it has made of it.
+func (r *SysctlRes) set() error {
+	root, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(r.key(), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	want := oneValue(r.Value)
+	_, err = f.WriteString(want + "\n") // in one call: each one is a value to the kernel
+	err = errors.Join(err, f.Close())
+	switch {
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
+		return fmt.Errorf("the kernel refuses the value: %w", err)
+	case err != nil:
+		return err
+	}
+	is, err := readSysctl(root.FS(), r.key())
+	if err != nil {
+		return err
+	}
+	r.seen.set(is)
+	switch {
+	case is == want:
+		return nil
+	case tainted(r.init, "value", "Value"):
+		return errors.New("the kernel has made another value of it")
+	}
+	return fmt.Errorf("the kernel has made %q of it", is)
+}
+
+// Read returns the running value, and whether the file keeps the same one. A parameter
+// that the kernel does not have, and the file neither, is absent.
+func (r *SysctlRes) Read(ctx context.Context) (engine.Res, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t, err := textAt(r.filePath(), 0)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	now, err := r.running()
+	if err != nil && !isMissing(err) {
+		return nil, err
+	}
+	got := r.like(r.Name())
+	got.Key, got.Path, got.IgnoreMissing = r.Key, r.Path, r.IgnoreMissing
+	got.show(now, err == nil, text)
+	if !r.runs() && got.State == FileExists { // it is about the file alone
+		is, ok := r.saved(text)
+		got.Runtime = false
+		if got.Value, got.Persist = is, ok; !ok {
+			got.State, got.Value = FileAbsent, ""
+		}
+	}
+	return got, nil
+}
+
+func (r *SysctlRes) like(name string) *SysctlRes {
+	got := &SysctlRes{root: r.root, poll: r.poll}
+	got.SetKind(r.Kind())
+	got.SetName(name)
+	return got
+}
+
+// show fills in what is: the running value, if there is one, and what a text of the
+// file says.
+func (r *SysctlRes) show(now string, running bool, text string) {
+	saved, kept := r.saved(text)
+	r.State, r.Runtime, r.Persist = FileExists, running, kept && (!running || saved == now)
+	switch {
+	case running:
+		r.Value = now
+	case kept:
+		r.Value = saved
+	default:
+		r.State = FileAbsent
+	}
+}
+
+// List yields all parameters of the running kernel that have a value which can be
+// read.
+func (r *SysctlRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		if err := r.list(ctx, func(got *SysctlRes) bool { return yield(got, nil) }); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (r *SysctlRes) list(ctx context.Context, yield func(*SysctlRes) bool) error {
+	t, err := textAt(r.filePath(), 0)
+	if err != nil {
+		return err
+	}
+	text, _, err := t.read()
+	if err != nil {
+		return err
+	}
+	root, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	tree := root.FS()
+	return fs.WalkDir(tree, ".", func(key string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil || d.IsDir() || checkSysctlKey(key) != nil {
+			return ignoreGone(err)
+		}
+		if info, err := d.Info(); err != nil || info.Mode()&0o200 == 0 {
+			return ignoreGone(err) // nobody can set it
+		}
+		value, err := readSysctl(tree, key)
+		if err != nil || value == "" {
+			return nil // only to be written, or it has none
+		}
+		got := r.like(swapSeparators(key))
+		got.show(value, true, text)
+		if !yield(got) {
+			return fs.SkipAll
+		}
+		return nil
+	})
+}
+
+// ignoreGone leaves out what has gone while the tree was walked, or is not for us.
+func ignoreGone(err error) error {
+	if isMissing(err) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
+}
+
+// Doc describes the kind.
+func (*SysctlRes) Doc() string {
+	return `A parameter of the kernel: the value that it has now, and the one that it gets at the next boot.
+
+The name is ` + "`net.ipv4.ip_forward` or `net/ipv4/ip_forward`" + `. What comes first, a dot or a slash, parts it; in a name with dots a slash stands for a
+dot within a part, as in ` + "`net.ipv4.conf.eth0/1.forwarding`" + `.
+
+    sysctl:
+    - name: net.ipv4.ip_forward
+      value: 1
+    - name: net.ipv4.ip_local_port_range
+      value: 20000 40000
+      persist: false
+
+With ` + "`runtime`" + ` the running kernel gets the value. One that it refuses, or makes another one of, is an error. The kernel tells nobody when a value
+changes: it is looked at every ten seconds.
+
+With ` + "`persist`" + ` the value stands in a file, ` + "`/etc/sysctl.d/99-mgmt.conf`" + ` if no other one is given, which is watched. Other
+lines of that file stay as they are. A file that is read later at the boot, such as /etc/sysctl.conf, may say something else; it is not
+looked at. ` + "`state: absent`" + ` takes the parameter out of the file; the kernel goes on with the value that it has.
+
+Without any parameter but the name, ` + "`mgmt resource sysctl`" + ` lists what can be set.`
+}

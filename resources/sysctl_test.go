@@ -1,0 +1,230 @@
+package resources
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// layProc makes a tree like that of the kernel.
+func layProc(t *testing.T, dir string) {
+	t.Helper()
+	lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "0\n")
+	lay(t, dir+"/proc/sys/net/ipv4/range", "1\t2\n")
+	lay(t, dir+"/proc/sys/net/conf/eth0.1/up", "1\n")
+	must(t, os.MkdirAll(dir+"/etc/sysctl.d", 0o700))
+}
+
+func sysctlAt(dir, key, value string) *SysctlRes {
+	return &SysctlRes{Key: key, Value: value, Runtime: true, Persist: true, root: dir, poll: 5 * time.Millisecond}
+}
+
+func TestSysctlSuite(t *testing.T) {
+	enginetest.Run(t, enginetest.Suite{
+		Kind: "sysctl", Prepare: layProc, Received: []string{"value"},
+		New: func(_ *testing.T, dir string) engine.Res { return sysctlAt(dir, "net.ipv4.ip_forward", "1") },
+		Drifts: map[string]func(*testing.T, string){
+			"running": writeInto("proc/sys/net/ipv4/ip_forward", "0\n"),
+			"kept":    writeInto("etc/sysctl.d/99-mgmt.conf", "net.ipv4.ip_forward=0\n"),
+			"removed": func(t *testing.T, dir string) { must(t, os.Remove(dir+sysctlFile)) },
+		},
+	})
+}
+
+func TestSysctlParameters(t *testing.T) {
+	for name, c := range map[string]struct {
+		file string // before; - for none
+		make func(*SysctlRes)
+		what string
+		now  string // of ip_forward
+		want string // the file after
+	}{
+		"both":             {"-", nil, `value: "0" -> "1" persist: (none) -> "1"`, "1\n", "net.ipv4.ip_forward = 1\n"},
+		"beside others":    {"# mine\na.b = 1", nil, `value: "0" -> "1" persist: (none) -> "1"`, "1\n", "# mine\na.b = 1\nnet.ipv4.ip_forward = 1"},
+		"as written":       {"net/ipv4/ip_forward=1\n", nil, `value: "0" -> "1"`, "1\n", "net/ipv4/ip_forward=1\n"},
+		"the last one":     {"net.ipv4.ip_forward=1\n-net.ipv4.ip_forward = 0\n", nil, `value: "0" -> "1" persist: "0" -> "1"`, "1\n", "net.ipv4.ip_forward=1\nnet.ipv4.ip_forward = 1\n"},
+		"another's name":   {"net.ipv4.ip_forwards = 7\n#net.ipv4.ip_forward = 7\n", func(r *SysctlRes) { r.Runtime = false }, `persist: (none) -> "1"`, "0\n", "net.ipv4.ip_forwards = 7\n#net.ipv4.ip_forward = 7\nnet.ipv4.ip_forward = 1\n"},
+		"now only":         {"a.b=1", func(r *SysctlRes) { r.Persist = false }, `value: "0" -> "1"`, "1\n", "a.b=1"},
+		"absent":           {"a.b=1\nnet.ipv4.ip_forward=1\n", func(r *SysctlRes) { r.State, r.Value = FileAbsent, "" }, `persist: "1" -> (none)`, "0\n", "a.b=1\n"},
+		"slashes":          {"-", func(r *SysctlRes) { r.Key = "net/ipv4/ip_forward" }, `value: "0" -> "1" persist: (none) -> "1"`, "1\n", "net.ipv4.ip_forward = 1\n"},
+		"the name":         {"-", func(r *SysctlRes) { r.Key = ""; r.SetName("net.ipv4.ip_forward") }, `value: "0" -> "1" persist: (none) -> "1"`, "1\n", "net.ipv4.ip_forward = 1\n"},
+		"blanks":           {"net.ipv4.range = 1   2\n", func(r *SysctlRes) { r.Key, r.Value = "net.ipv4.range", " 1 2" }, "", "0\n", "net.ipv4.range = 1   2\n"},
+		"a dot in a part":  {"-", func(r *SysctlRes) { r.Key, r.Value, r.Persist = "net.conf.eth0/1.up", "1", false }, "", "0\n", "-"},
+		"missing":          {"-", func(r *SysctlRes) { r.Key = "net.none" }, "error: the kernel has no parameter net.none (ignore_missing: true allows that)", "0\n", "-"},
+		"missing, ignored": {"-", func(r *SysctlRes) { r.Key, r.IgnoreMissing = "net.none", true }, `persist: (none) -> "1"`, "0\n", "net.none = 1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			layProc(t, dir)
+			if c.file != "-" {
+				lay(t, dir+sysctlFile, c.file)
+			}
+			r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
+			if c.make != nil {
+				c.make(r)
+			}
+			f := begin(t, "sysctl", r)
+			want(t, f, r, c.what)
+			wantFile(t, dir+"/proc/sys/net/ipv4/ip_forward", c.now)
+			if c.want != "-" {
+				wantFile(t, dir+sysctlFile, c.want)
+			}
+			if !strings.HasPrefix(c.what, "error") {
+				want(t, f, r, "")
+			}
+		})
+	}
+}
+
+func TestSysctlRefuses(t *testing.T) {
+	at := func(make func(*SysctlRes)) *SysctlRes {
+		r := sysctlAt("", "a.b", "1")
+		make(r)
+		return r
+	}
+	for text, r := range map[string]*SysctlRes{
+		`"a//b" is no name`:             at(func(r *SysctlRes) { r.Key = "a..b" }),
+		`"//.b" is no name`:             at(func(r *SysctlRes) { r.Key = "../b" }),
+		`"a/../../etc/x" is no name`:    at(func(r *SysctlRes) { r.Key = "a/../../etc/x" }),
+		`"/a/b" is no name`:             at(func(r *SysctlRes) { r.Key = "/a/b" }),
+		`begins with a dash`:            at(func(r *SysctlRes) { r.Key = "-a.b" }),
+		`has a character in it`:         at(func(r *SysctlRes) { r.Key = "a.b\nc" }),
+		`"a/b=1" has a character`:       at(func(r *SysctlRes) { r.Key = "a.b=1" }),
+		`has to have two parts`:         at(func(r *SysctlRes) { r.Key = "ab" }),
+		`value is missing`:              at(func(r *SysctlRes) { r.Value = "" }),
+		`value is blank`:                at(func(r *SysctlRes) { r.Value = " " }),
+		`value has to be one line`:      at(func(r *SysctlRes) { r.Value = "1\nx.y=2" }),
+		`state is "off"`:                at(func(r *SysctlRes) { r.State = "off" }),
+		`a value makes no sense`:        at(func(r *SysctlRes) { r.State = FileAbsent }),
+		`runtime and persist are both`:  at(func(r *SysctlRes) { r.Runtime, r.Persist = false, false }),
+		`state is absent and persist`:   at(func(r *SysctlRes) { r.State, r.Persist = FileAbsent, false }),
+		`path has to end in .conf`:      at(func(r *SysctlRes) { r.Path = "/etc/sysctl.d/x" }),
+		`path "x.conf" is not absolute`: at(func(r *SysctlRes) { r.Path = "x.conf" }),
+	} {
+		if err := r.Validate(); !strings.Contains(errText(err), text) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A value that the kernel does not take as it is, is an error, and not kept.
+func TestSysctlRefusedByTheKernel(t *testing.T) {
+	dir := t.TempDir()
+	layProc(t, dir)
+	at := dir + "/proc/sys/net/ipv4/ip_forward"
+	must(t, os.Remove(at))
+	must(t, os.Symlink("../../../../outside", at))
+	lay(t, dir+"/outside", "0")
+	r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
+	if got := verbs(t, begin(t, "sysctl", r), r, true); !strings.Contains(got, "escapes") {
+		t.Errorf("it says %q", got)
+	}
+	must(t, os.Remove(at))
+	must(t, os.Symlink("/dev/full", at))
+	if got := verbs(t, begin(t, "sysctl", r), r, true); !strings.HasPrefix(got, "error") {
+		t.Errorf("it says %q", got)
+	}
+	if _, err := os.Stat(dir + sysctlFile); err == nil {
+		t.Error("what the kernel does not have is kept")
+	}
+	wantFile(t, dir+"/outside", "0")
+}
+
+// A change is seen also where the value is the one that was wrong the last time.
+func TestSysctlSeesEachChange(t *testing.T) {
+	dir := t.TempDir()
+	layProc(t, dir)
+	r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
+	f := begin(t, "sysctl", r)
+	watching(t, f, r)
+	for range 5 {
+		verbs(t, f, r, true)
+		lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "0\n")
+		f.WaitEvent(t)
+	}
+}
+
+func TestSysctlLists(t *testing.T) {
+	dir := t.TempDir()
+	layProc(t, dir)
+	lay(t, dir+"/proc/sys/kernel/version", "7")
+	must(t, os.Chmod(dir+"/proc/sys/kernel/version", 0o444))
+	lay(t, dir+"/proc/sys/kernel/empty", "")
+	lay(t, dir+sysctlFile, "net.ipv4.ip_forward = 0\nnet.ipv4.range = 3\n")
+	r := sysctlAt(dir, "", "")
+	r.SetKind("sysctl")
+	must(t, r.Init(enginetest.NewInit(t).Init()))
+	var got []string
+	for res, err := range r.List(t.Context()) {
+		must(t, err)
+		s := res.(*SysctlRes)
+		must(t, s.Validate())
+		got = append(got, fmt.Sprintf("%s=%s %t", s.Name(), s.Value, s.Persist))
+		f := begin(t, "sysctl", s)
+		want(t, f, s, "")
+	}
+	const all = "net.conf.eth0/1.up=1 false, net.ipv4.ip_forward=0 true, net.ipv4.range=1 2 false"
+	if strings.Join(got, ", ") != all {
+		t.Errorf("listed are %q", got)
+	}
+	for range r.List(t.Context()) {
+		break
+	}
+}
+
+func TestSysctlReads(t *testing.T) {
+	dir := t.TempDir()
+	layProc(t, dir)
+	lay(t, dir+sysctlFile, "net.none = 4\nnet.ipv4.range = 1 2")
+	for key, want := range map[string]string{
+		"net.ipv4.range": "exists 1 2 true true", "net.none": "exists 4 false true", "net.nothing": "absent  false false",
+	} {
+		r := sysctlAt(dir, key, "1")
+		begin(t, "sysctl", r)
+		res, err := r.Read(t.Context())
+		must(t, err)
+		s := res.(*SysctlRes)
+		if got := fmt.Sprint(s.State, " ", s.Value, " ", s.Runtime, " ", s.Persist); got != want {
+			t.Errorf("%s: %s", key, got)
+		}
+	}
+}
+
+func TestSysctlClashes(t *testing.T) {
+	r := sysctlAt("", "a.b", "1 2")
+	gone := sysctlAt("", "a.b", "")
+	gone.State = FileAbsent
+	x := "x"
+	file, line := &FileRes{Path: sysctlFile, Content: &x}, &LineRes{File: sysctlFile, Content: "x"}
+	for _, c := range []struct {
+		o    engine.Res
+		want string
+	}{
+		{sysctlAt("", "a/b", "1  2"), ""},
+		{sysctlAt("", "a.c", "1"), ""},
+		{sysctlAt("", "a/b", "2"), "they want different values"},
+		{gone, "one wants it in the file, the other one wants it gone"},
+		{line, ""},
+		{file, "the file has a content of its own, and the sysctl writes one too"},
+	} {
+		c.o.SetKind("other")
+		r.SetKind("sysctl")
+		if got := errText(r.Clashes(c.o)); got != c.want {
+			t.Errorf("%s: %q", c.o, got)
+		}
+		if got := errText(c.o.(engine.ClashingRes).Clashes(r)); got != c.want {
+			t.Errorf("%s, the other way: %q", c.o, got)
+		}
+	}
+	got := sysctlAt("", "a.b", "2")
+	got.SetRecv(map[string]*engine.Send{"value": {Res: schema.Ref{Kind: "value", Name: "v"}}})
+	if err := r.Clashes(got); err != nil {
+		t.Error(err)
+	}
+}
