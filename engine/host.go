@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Host is one resource's handle on what the machine gives to all of them: the
@@ -92,8 +94,39 @@ type Result struct {
 	Truncated bool   // there was more output than was kept
 }
 
-// Facts are what is known of the machine without asking it again.
+// Facts are what is known of the machine: read from its files when it is asked for,
+// never from a network or by running a program. What is not known is empty.
 type Facts struct {
-	Hostname, OS, Arch string
-	CPUs               int
+	Hostname  string   `yaml:"hostname" doc:"The name of the machine, as the kernel has it."`
+	FQDN      string   `yaml:"fqdn" doc:"The name with its domain, from /etc/hosts; the hostname if that does not say."`
+	Addresses []string `yaml:"addresses" doc:"The IP addresses of its links, but for those that reach no further than the link, sorted."`
+
+	OS             string `yaml:"os" doc:"The name of the distribution: Debian, Ubuntu, Fedora, RedHat, Alpine, SUSE ..."`
+	OSFamily       string `yaml:"os_family" doc:"The distribution that it comes from, whose tools it has: Debian, RedHat, Alpine, Arch, Suse ..."`
+	OSRelease      string `yaml:"osrelease" doc:"The version of the distribution; rolling where there are none."`
+	OSMajorRelease int    `yaml:"osmajorrelease" doc:"The first number of the version; 0 where there is none."`
+	OSFinger       string `yaml:"osfinger" doc:"Name and version, as far as releases differ: Debian-12, Ubuntu-24.04, Arch."`
+	OSArch         string `yaml:"osarch" doc:"The architecture, in the words of the packages: amd64 on Debian, x86_64 elsewhere."`
+
+	Kernel        string `yaml:"kernel" doc:"The name of the kernel: Linux."`
+	KernelRelease string `yaml:"kernelrelease" doc:"The version of the kernel."`
+	Arch          string `yaml:"arch" doc:"The architecture, in the words of Go: amd64, arm64 ..."`
+	Init          string `yaml:"init" doc:"What runs as the first process: systemd, openrc, sysv, runit, s6, busybox; unknown else."`
+	SystemdBooted bool   `yaml:"systemd_booted" doc:"The machine was booted with systemd."`
+	Virtual       string `yaml:"virtual" doc:"What it runs in: physical for nothing, a container (docker, podman, lxc, systemd-nspawn ...) or a machine (kvm, vmware ...)."`
+
+	CPUs   int         `yaml:"cpus" doc:"The number of processors that can be used."`
+	Memory schema.Size `yaml:"memory" doc:"How much memory there is."`
+	Roles  []string    `yaml:"roles" doc:"What the machine is for, as its user says."`
+}
+
+// Map returns the facts by name, as plain values.
+func (f Facts) Map() map[string]any {
+	v, err := schema.EncodeAll(&f)
+	if err != nil {
+		panic(err) // a programmer's error, which any test shows
+	}
+	m := v.(map[string]any)
+	m["memory"] = int64(f.Memory)
+	return m
 }

@@ -27,10 +27,11 @@ type FakeHost struct {
 
 var _ engine.Host = (*FakeHost)(nil)
 
-// NewHost returns a machine that is called host and has one CPU, no commands
-// and no bus.
+// NewHost returns a Debian 12 with systemd that is called host and has one CPU,
+// no commands and no bus.
 func NewHost() *FakeHost {
-	return &FakeHost{facts: engine.Facts{Hostname: "host", OS: "linux", Arch: "amd64", CPUs: 1}}
+	return &FakeHost{facts: engine.Facts{Hostname: "host", FQDN: "host", OS: "Debian", OSFamily: "Debian", OSRelease: "12", OSMajorRelease: 12, OSFinger: "Debian-12",
+		OSArch: "amd64", Kernel: "Linux", Arch: "amd64", Init: "systemd", SystemdBooted: true, Virtual: "physical", CPUs: 1}}
 }
 
 // Watch implements engine.Host. It refuses a path that is not absolute. The

@@ -61,4 +61,11 @@
 // with the first Watch. Two others carry the watcher's errors and the changes of
 // mounts to it. Nothing else runs, except one goroutine per connected bus and those of running
 // commands. Close ends them all.
+//
+// # Laws of the facts
+//
+//   - They are read from files and from the kernel, in less than 20 ms: no program is run, and no
+//     network asked.
+//   - A fact is what its files say: the parsers are functions of a root folder, and no link leads out of that.
+//   - They are read again only when one of FactPaths has changed, or the hostname.
 package host

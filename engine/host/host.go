@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"runtime"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -20,6 +20,8 @@ type Options struct {
 	// BusAddresses are the addresses of buses that are not where the environment
 	// or the system says.
 	BusAddresses map[engine.BusKind]string
+	// Roles are what the machine is for, as its user says: the fact roles.
+	Roles []string
 
 	open func() (watcher, error)
 }
@@ -31,7 +33,8 @@ type Host struct {
 	cancel context.CancelCauseFunc
 	unbind func() bool // from the context of New
 	log    *slog.Logger
-	facts  engine.Facts
+	roles  []string
+	facts  factCache
 
 	hub      *hub
 	commands commands
@@ -52,20 +55,15 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if o.open == nil {
 		o.open = openInotify
 	}
-	hostname, err := os.Hostname()
-	if err != nil {
+	if _, err := os.Hostname(); err != nil {
 		return nil, err
 	}
-	h := &Host{log: o.Logger, hub: newHub(o.Logger, o.open, o.PollInterval)}
-	h.facts = engine.Facts{Hostname: hostname, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	h := &Host{log: o.Logger, hub: newHub(o.Logger, o.open, o.PollInterval), roles: slices.Clone(o.Roles)}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.buses = newBuses(h, o)
 	h.unbind = context.AfterFunc(ctx, h.hub.end)
 	return h, nil
 }
-
-// Facts returns what was known of the machine when New was called.
-func (h *Host) Facts() engine.Facts { return h.facts }
 
 // Watch implements engine.Host. The paths are cleaned; the subscription is closed
 // when ctx ends, and its channel is never closed.

@@ -1,0 +1,258 @@
+package host
+
+import (
+	"bytes"
+	"cmp"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// factFiles are the files and folders whose change may change a fact.
+var factFiles = []string{
+	"/etc/os-release", "/usr/lib/os-release", "/etc/hostname", "/etc/hosts", "/run/systemd/system", "/run/openrc", "/run/runit",
+}
+
+// FactPaths returns the paths to watch for changes of facts. What the kernel does
+// not tell of (a new address, a hostname that was only set) is seen at the next wake-up, or by poll.
+func FactPaths() []string { return slices.Clone(factFiles) }
+
+// machine is what is known of a machine beside its files.
+type machine struct {
+	hostname  string
+	addresses []netip.Addr
+	cpus      int
+	arch      string // in Go's words
+	roles     []string
+}
+
+// ReadFacts reads the facts of the machine whose files are below a root, "/" for
+// this one. A link that leads out of the root is not followed. What is below another root has no
+// addresses and no processors; its hostname is that of its /etc/hostname. roles is what the user says of the machine.
+func ReadFacts(root string, roles []string) (engine.Facts, error) {
+	m := machine{arch: runtime.GOARCH, roles: roles}
+	if root == "/" {
+		hostname, err := os.Hostname()
+		if err != nil {
+			return engine.Facts{}, err
+		}
+		m.hostname, m.addresses, m.cpus = hostname, localAddresses(), runtime.NumCPU()
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return engine.Facts{}, err
+	}
+	defer dir.Close()
+	return factsOf(files{dir}, m), nil
+}
+
+// files are those below a root.
+type files struct{ root *os.Root }
+
+// text reads the beginning of a file; nothing if it cannot be read.
+func (f files) text(path string) string {
+	file, err := f.root.Open(strings.TrimPrefix(path, "/"))
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	buf := make([]byte, 64<<10)
+	n, _ := file.Read(buf)
+	return string(bytes.TrimRight(buf[:n], "\x00\n\t "))
+}
+
+// first returns the text of the first file that has one.
+func (f files) first(paths ...string) string {
+	for _, p := range paths {
+		if text := f.text(p); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func (f files) exists(path string) bool {
+	_, err := f.root.Stat(strings.TrimPrefix(path, "/"))
+	return err == nil
+}
+
+// link returns the last element of what a link points to.
+func (f files) link(path string) string {
+	target, err := f.root.Readlink(strings.TrimPrefix(path, "/"))
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(target)
+}
+
+// factsOf puts the facts together.
+func factsOf(f files, m machine) engine.Facts {
+	out := engine.Facts{
+		Hostname:      cmp.Or(m.hostname, f.text("/etc/hostname")),
+		Addresses:     addresses(m.addresses),
+		Kernel:        cmp.Or(f.text("/proc/sys/kernel/ostype"), "Linux"),
+		KernelRelease: f.text("/proc/sys/kernel/osrelease"),
+		Arch:          m.arch,
+		SystemdBooted: f.exists("/run/systemd/system"),
+		Virtual:       virtual(f),
+		CPUs:          m.cpus,
+		Memory:        memory(f.text("/proc/meminfo")),
+		Roles:         slices.Clone(m.roles),
+	}
+	out.Init = initSystem(f, out.SystemdBooted)
+	out.FQDN = fqdn(out.Hostname, f.text("/etc/hosts"))
+	d := distributionOf(parseOSRelease(f.first("/etc/os-release", "/usr/lib/os-release")))
+	out.OS, out.OSFamily, out.OSRelease, out.OSMajorRelease, out.OSFinger = d.name, d.family, d.release, d.major, d.finger
+	out.OSArch = packageArch(d.family, m.arch)
+	return out
+}
+
+// addresses returns those that reach further than a link, as text.
+func addresses(all []netip.Addr) []string {
+	out := []string{}
+	for _, a := range all {
+		if a = a.Unmap().WithZone(""); a.IsGlobalUnicast() {
+			out = append(out, a.String())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// memory reads MemTotal.
+func memory(meminfo string) schema.Size {
+	for line := range strings.Lines(meminfo) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" {
+			if n, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+				return schema.Size(n * 1024)
+			}
+		}
+	}
+	return 0
+}
+
+// fqdn finds the first name with a domain on the line of /etc/hosts that has the
+// hostname.
+func fqdn(hostname, hosts string) string {
+	if strings.Contains(hostname, ".") {
+		return hostname
+	}
+	for line := range strings.Lines(hosts) {
+		line, _, _ = strings.Cut(line, "#")
+		names := strings.Fields(line)
+		if len(names) < 2 || hostname == "" {
+			continue
+		}
+		for _, n := range names[1:] {
+			if strings.HasPrefix(n, hostname+".") && n != hostname+"." {
+				return strings.TrimSuffix(n, ".")
+			}
+		}
+	}
+	return hostname
+}
+
+// packageArch returns what the packages of a family call an architecture of Go.
+func packageArch(family, arch string) string {
+	if family == "Debian" {
+		return cmp.Or(map[string]string{"386": "i386", "arm": "armhf", "ppc64le": "ppc64el", "mips64le": "mips64el"}[arch], arch)
+	}
+	return cmp.Or(map[string]string{"amd64": "x86_64", "arm64": "aarch64", "386": "i686", "arm": "armv7l", "loong64": "loongarch64"}[arch], arch)
+}
+
+// initSystem says what runs as the first process. The folders that a service
+// manager makes tell more than the name of the process.
+func initSystem(f files, systemd bool) string {
+	switch {
+	case systemd:
+		return "systemd"
+	case f.exists("/run/openrc/softlevel"):
+		return "openrc"
+	}
+	comm := f.text("/proc/1/comm")
+	switch {
+	case comm == "runit" || comm == "runit-init" || f.exists("/run/runit"):
+		return "runit"
+	case comm == "openrc-init":
+		return "openrc"
+	case comm == "s6-svscan":
+		return "s6"
+	case f.link("/proc/1/exe") == "busybox", f.link("/sbin/init") == "busybox" && comm == "init":
+		return "busybox"
+	case comm == "init" && f.exists("/etc/init.d"):
+		return "sysv"
+	}
+	return "unknown"
+}
+
+// virtual says what the machine runs in. A container says so by itself; else the
+// firmware tells who made the machine.
+func virtual(f files) string {
+	if c := f.text("/run/systemd/container"); c != "" {
+		return c
+	}
+	if c := environ(f.text("/proc/1/environ"), "container"); c != "" {
+		return c
+	}
+	for _, c := range []struct{ file, name string }{{"/.dockerenv", "docker"}, {"/run/.containerenv", "podman"}} {
+		if f.exists(c.file) {
+			return c.name
+		}
+	}
+	if strings.Contains(strings.ToLower(f.text("/proc/sys/kernel/osrelease")), "microsoft") {
+		return "wsl"
+	}
+	return hypervisor(f)
+}
+
+// makers are what the firmware of virtual machines says, in the order in which they
+// are looked for.
+var makers = []struct{ says, name string }{
+	{"kvm", "kvm"}, {"openstack", "kvm"}, {"kubevirt", "kvm"}, {"amazon ec2", "amazon"}, {"qemu", "qemu"}, {"vmware", "vmware"},
+	{"innotek", "oracle"}, {"virtualbox", "oracle"}, {"oracle", "oracle"}, {"xen", "xen"}, {"bochs", "bochs"}, {"parallels", "parallels"},
+	{"bhyve", "bhyve"}, {"hyper-v", "microsoft"}, {"microsoft corporation virtual", "microsoft"}, {"google", "google"}, {"apple virtualization", "apple"},
+}
+
+func hypervisor(f files) string {
+	if t := f.text("/sys/hypervisor/type"); t != "" {
+		return t
+	}
+	const dmi = "/sys/class/dmi/id/"
+	said := strings.ToLower(f.text(dmi+"sys_vendor") + " " + f.text(dmi+"product_name") + " " + f.text(dmi+"bios_vendor"))
+	for _, m := range makers {
+		if strings.Contains(said, m.says) {
+			return m.name
+		}
+	}
+	if slices.Contains(strings.Fields(firstLine(f.text("/proc/cpuinfo"), "flags")), "hypervisor") {
+		return "vm"
+	}
+	return "physical"
+}
+
+// firstLine returns what stands behind the colon of the first line of a key.
+func firstLine(text, key string) string {
+	for line := range strings.Lines(text) {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {
+			return v
+		}
+	}
+	return ""
+}
+
+// environ returns a variable of an environment as the kernel shows it.
+func environ(text, name string) string {
+	for v := range strings.SplitSeq(text, "\x00") {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
