@@ -57,6 +57,7 @@ func (c *controller) checkApply(ctx context.Context, apply bool, rs []*res) []en
 // transact does the work, and gives the turn back.
 func (c *controller) transact(ctx context.Context, apply bool, jobs []*job) {
 	defer c.give()
+	c.watched()
 	c.work(ctx, apply, jobs)
 	if !c.begun() {
 		c.finish(ctx)
@@ -119,8 +120,8 @@ func namesOf(jobs []*job) []Name {
 // others that were never due, so that they can be read with them.
 func (c *controller) prepare(ctx context.Context, rt *Runtime, p Provider, jobs []*job) {
 	for _, j := range jobs {
-		if j.m.want != j.want {
-			c.rewant(j.m, j.want)
+		if w := j.want(); w != nil && w != j.m.want {
+			c.rewant(j.m, w)
 		}
 	}
 	if raw := c.newcomers(); len(raw) > 0 {

@@ -66,7 +66,7 @@ func open(k *Kind, h engine.Host) *controller {
 
 // join makes the resource a member, from its Init on.
 func (c *controller) join(r *res) *member {
-	m := &member{of: r, init: r.init, want: r.want, wake: make(chan struct{}, 1)}
+	m := &member{of: r, init: r.init, want: r.want(), wake: make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.members) == 0 {
@@ -162,9 +162,7 @@ func (c *controller) admit(ms []*member, forms []form) {
 		c.unread[m] = struct{}{}
 		c.index[m.canon.name] = append(c.index[m.canon.name], m)
 		c.pokeRivals(m)
-		if c.snap.read[m.canon.name] == fresh { // it was read for another one
-			delete(c.snap.read, m.canon.name)
-		}
+		c.snap.spoil(m.canon.name)
 	}
 }
 

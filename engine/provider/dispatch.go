@@ -112,7 +112,7 @@ func (d *dispatcher) steers(a *compiled) bool {
 
 // New returns a new resource of the kind.
 func (d *dispatcher) New() engine.Res {
-	r := dispatched{res: res{kind: d.Kind, params: d.fresh()}, d: d}
+	r := dispatched{res: res{kind: d.Kind, params: d.fresh(), memo: d.remember()}, d: d}
 	for _, k := range d.to {
 		if !k.has(Refreshable) {
 			return &r

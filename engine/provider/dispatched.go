@@ -240,14 +240,11 @@ func (r *dispatched) Clashes(o engine.Res) error { return r.resource().Clashes(o
 
 // AutoEdges asks for what both definitions say.
 func (r *dispatched) AutoEdges() (engine.AutoEdge, error) {
-	w, err := r.kind.wanted(&r.res)
-	if err != nil {
+	if _, err := r.memo(&r.res); err != nil {
 		return nil, err
 	}
-	own := r.res
-	own.want = w
 	var all asking
-	for _, part := range []*res{&own, r.resource()} {
+	for _, part := range []*res{&r.res, r.resource()} {
 		e, err := part.AutoEdges()
 		if err != nil {
 			return nil, err

@@ -259,6 +259,57 @@ func TestNothingIsLeftToASuccessor(t *testing.T) {
 	})
 }
 
+// TestALookIsANewOne: who looks at a thing sees it as it is, and not as it was when its
+// resource was woken.
+func TestALookIsANewOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStock("x")
+		news, mk := s.newsstand()
+		c := newCrew(t, simple(provider.SimpleGetFilter), mk, "x=1")
+		defer c.end()
+		defer c.watch()()
+		synctest.Wait()
+		wantOuts(t, c.run(true), "ok")
+		s.put("x", "2")
+		news <- nil
+		synctest.Wait()
+		s.put("x", "3")
+		r, err := c.res[0].(engine.Readable).Read(t.Context())
+		must(t, err)
+		if a, _ := schema.Get(r, "a"); a != "3" {
+			t.Errorf("a is %v", a)
+		}
+	})
+}
+
+// TestAWatchThatEnded: what it has read for those that it woke is not good any more when
+// another one begins: what has happened between them nobody has seen.
+func TestAWatchThatEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStock("x", "y")
+		news, mk := s.newsstand()
+		c := newCrew(t, simple(provider.SimpleGetFilter), mk, "x=1", "y=1")
+		defer c.end()
+		stop := c.watch()
+		synctest.Wait()
+		wantOuts(t, c.run(true), "ok", "ok")
+		s.put("x", "2")
+		news <- nil
+		synctest.Wait()
+		stop()
+		s.put("x", "1")
+		wantOuts(t, c.run(false)[:1], "ok")
+		s.put("x", "2")
+		defer c.watch()()
+		synctest.Wait()
+		news <- nil
+		synctest.Wait()
+		s.took()
+		wantOuts(t, c.run(false)[:1], "changed")
+		wantLog(t, s, "get y") // and not x, which was read for it
+	})
+}
+
 // TestACancelledReading: what was read while the context ended is nobody's.
 func TestACancelledReading(t *testing.T) {
 	s := newStock("X", "Y")

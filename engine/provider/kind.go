@@ -13,18 +13,18 @@ import (
 
 // Kind is a type that was checked and has a provider. It is immutable.
 type Kind struct {
-	def    Definition
-	attrs  []compiled
-	byName map[string]*compiled
-	names  []*compiled // the namevars
-	ensure *compiled   // nil where things can't be absent
-	titles []titlePattern
-	params *schema.Type // of a resource's parameters
-	sends  *schema.Type // of what a resource sends
-	strict Strict
-	blank  reflect.Value // a pointer to parameters that hold the defaults
-	make   func() Provider
-	key    string // no other kind of the process has it, even of the same name
+	def     Definition
+	attrs   []compiled
+	byName  map[string]*compiled
+	names   []*compiled // the namevars
+	ensure  *compiled   // nil where things can't be absent
+	titles  []titlePattern
+	params  *schema.Type // of a resource's parameters
+	sends   *schema.Type // of what a resource sends
+	strict  Strict
+	presets []preset
+	make    func() Provider
+	key     string // no other kind of the process has it, even of the same name
 }
 
 // Strict says what to do about a record of Get that breaks the definition in a way
@@ -100,17 +100,25 @@ const (
 	absent    = "absent"
 )
 
-// defaults makes the parameters of a resource of which none is given.
+// defaults finds out what the parameters of a resource hold of which none is given.
 func (k *Kind) defaults() error {
-	k.blank = reflect.New(k.params.Go)
-	to := schema.Data{Type: k.params, Value: k.blank.Interface()}
+	to := schema.Data{Type: k.params, Value: reflect.New(k.params.Go).Interface()}
 	for i := range k.attrs {
 		a := &k.attrs[i]
 		if !a.HasDefault || a.Default == nil {
 			continue
 		}
-		if err := schema.Set(to, a.Name, puppettype.Plain(clone(a.Default))); err != nil {
+		plain := puppettype.Plain(clone(a.Default))
+		if err := schema.Set(to, a.Name, plain); err != nil {
 			return fmt.Errorf("the default of %s: %w", a.Name, err)
+		}
+		f := k.params.Field(a.Name)
+		held := reflect.ValueOf(to.Value).Elem().FieldByIndex(f.Index).Elem()
+		switch held.Kind() {
+		case reflect.Bool, reflect.Int64, reflect.Float64, reflect.String:
+			k.presets = append(k.presets, preset{f, plain, held, true})
+		default:
+			k.presets = append(k.presets, preset{f, plain, held, false})
 		}
 	}
 	return nil
@@ -190,7 +198,7 @@ func (k *Kind) Type(attribute string) *puppettype.Type {
 
 // New returns a new resource of the kind, as Registry.Register needs it.
 func (k *Kind) New() engine.Res {
-	r := res{kind: k, params: k.fresh()}
+	r := res{kind: k, params: k.fresh(), memo: k.remember()}
 	switch {
 	case k.has(Find) && k.has(Refreshable):
 		return &refreshable{res: r}
@@ -202,12 +210,35 @@ func (k *Kind) New() engine.Res {
 	return &listable{r}
 }
 
-// fresh returns a pointer to parameters that hold the defaults. What they point to is
-// common to all, and never written through.
+// fresh returns a pointer to parameters that hold the defaults, which are nobody
+// else's.
 func (k *Kind) fresh() any {
 	p := reflect.New(k.params.Go)
-	p.Elem().Set(k.blank.Elem())
+	for _, d := range k.presets {
+		to := p.Elem().FieldByIndex(d.field.Index)
+		if d.flat {
+			to.Set(reflect.New(to.Type().Elem()))
+			to.Elem().Set(d.value)
+		} else {
+			must(schema.Set(schema.Data{Type: k.params, Value: p.Interface()}, d.field.Key, d.plain))
+		}
+	}
 	return p.Interface()
+}
+
+// must is for what was tried while the kind was made.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// preset is the default of a field.
+type preset struct {
+	field *schema.Field
+	plain any
+	value reflect.Value // what the field points to
+	flat  bool          // value can be copied as it is
 }
 
 // unsent returns what is sent, with nothing in it.

@@ -19,14 +19,15 @@ func (c *controller) look(ctx context.Context, r *res) (State, Name, error) {
 	if err != nil {
 		return State{}, Name{}, err
 	}
-	canon := c.kind.canonical(ctx, rt, p, []*member{{want: r.want}})[0]
+	canon := c.kind.canonical(ctx, rt, p, []*member{{want: r.want()}})[0]
 	if canon.err != nil {
 		return State{}, Name{}, canon.err
 	}
 	name := canon.want.name
-	if r.m.canon == nil && r.m.want == r.want { // it was not checked, but its Watch tells of what is seen here
+	if r.m.canon == nil && r.m.want == r.want() { // it was not checked, but its Watch tells of what is seen here
 		c.admit([]*member{r.m}, []form{canon})
 	}
+	c.snap.spoil(name)
 	if err := c.read(ctx, rt, []Name{name}); err != nil {
 		return State{}, Name{}, err
 	}

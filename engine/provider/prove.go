@@ -43,7 +43,7 @@ func (c *controller) settle(ctx context.Context) {
 		if err := c.verdict(ctx, m, err); err != nil {
 			c.accuse(m, err)
 		} else if !c.kind.sendsSame(m.sent, c.snap.peek(m.canon.name).record) {
-			c.snap.mark(m.canon.name, fresh)
+			c.freshen(ctx, m.canon.name)
 			m.poke() // it was told to others as it was guessed
 		}
 	}

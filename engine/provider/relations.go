@@ -29,25 +29,30 @@ func (u *thingUID) IFF(o engine.ResUID) bool {
 
 // UIDs says which thing it is about.
 func (r *res) UIDs() []engine.ResUID {
-	if r.want == nil {
+	w := r.want()
+	if w == nil {
 		return nil
 	}
-	return []engine.ResUID{&thingUID{engine.UIDOf(r), r.want.name}}
+	return []engine.ResUID{&thingUID{engine.UIDOf(r), w.name}}
 }
 
 // Clashes refuses two resources that are about the same thing.
 func (r *res) Clashes(o engine.Res) error {
 	other := resOf(o)
-	if other == nil || r.want == nil || other.want == nil || other.want.name != r.want.name {
+	if other == nil {
 		return nil
 	}
-	return fmt.Errorf("both are the %s %s", r.kind.def.Name, r.want.name)
+	a, b := r.want(), other.want()
+	if a == nil || b == nil || a.name != b.name {
+		return nil
+	}
+	return fmt.Errorf("both are the %s %s", r.kind.def.Name, a.name)
 }
 
 // AutoEdges asks for what the definition says.
 func (r *res) AutoEdges() (engine.AutoEdge, error) {
 	var uids []engine.ResUID
-	if r.want == nil {
+	if r.want() == nil {
 		return nil, nil
 	}
 	d := &r.kind.def
@@ -84,7 +89,7 @@ func (r *res) titles(rel Relation) []string {
 			out = append(out, t)
 			continue
 		}
-		out = append(out, texts(r.want.record[name])...)
+		out = append(out, texts(r.want().record[name])...)
 	}
 	return out
 }

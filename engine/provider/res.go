@@ -22,7 +22,7 @@ type res struct {
 	kind   *Kind
 	params any // a pointer to the parameters, of the Go type kind.params.Go
 
-	want *want // what Validate has made of the parameters
+	memo func(*res) (*want, error) // see remember; never nil
 	init *engine.Init
 	ctl  *controller
 	own  bool // the controller is this resource's alone
@@ -82,11 +82,14 @@ func (r *res) Default() engine.Res { return r.kind.New() }
 
 // Validate checks the values against their types, and finds the namevars.
 func (r *res) Validate() error {
-	w, err := r.kind.wanted(r)
-	if err == nil {
-		r.want = w
-	}
+	_, err := r.memo(r)
 	return err
+}
+
+// want returns what the parameters ask for, nil where they are not valid.
+func (r *res) want() *want {
+	w, _ := r.memo(r)
+	return w
 }
 
 // Init joins the controller.

@@ -17,6 +17,7 @@ type snapshot struct {
 	records map[Name]*entry
 	all     bool             // in this transaction all were read
 	read    map[Name]reading // what is different about some
+	by      *watch           // whose fresh records these are
 }
 
 // reading says how good the record of a name is.
@@ -77,6 +78,13 @@ func (s *snapshot) use(n Name) *entry {
 		s.read[n] = good
 	}
 	return s.peek(n)
+}
+
+// spoil has a record read again that was read for somebody else, who was woken by it.
+func (s *snapshot) spoil(n Name) {
+	if s.read[n] == fresh {
+		delete(s.read, n)
+	}
 }
 
 // peek returns what was known last.

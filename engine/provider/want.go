@@ -3,6 +3,7 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
@@ -14,6 +15,27 @@ type want struct {
 	title  string
 	record Record // what is managed, as values of the attributes' types, with the namevars
 	name   Name
+}
+
+// remember returns a function that makes a want of the parameters of one resource,
+// anew only where one of them is another one than the last time: what it remembers
+// follows from the parameters alone, so it does not matter who asks. Parameters are
+// never written through, so their pointers tell.
+func (k *Kind) remember() func(*res) (*want, error) {
+	var last *want
+	var of any
+	var coming int
+	return func(r *res) (*want, error) {
+		now := reflect.ValueOf(r.params).Elem().Interface()
+		if last != nil && last.title == r.Name() && coming == len(r.Recv()) && of == now {
+			return last, nil
+		}
+		w, err := k.wanted(r)
+		if err == nil {
+			last, of, coming = w, now, len(r.Recv())
+		}
+		return w, err
+	}
 }
 
 // wanted makes a want of the parameters of a resource. The error joins all that is

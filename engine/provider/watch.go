@@ -73,9 +73,11 @@ func (s *subscription) close() {
 	if last && s.c.watch == s.w {
 		s.c.watch = nil
 	}
+	if last {
+		s.w.cancel() // before another one can begin
+	}
 	s.c.mu.Unlock()
 	if last {
-		s.w.cancel()
 		<-s.w.ended
 	}
 }
@@ -293,9 +295,29 @@ func (c *controller) changed(ctx context.Context, n Name) {
 			}
 			continue
 		}
-		c.snap.mark(n, fresh)
+		c.freshen(ctx, n)
 		m.poke()
 	}
+}
+
+// freshen keeps a record for who is woken now, if somebody sees what happens to it
+// until then.
+func (c *controller) freshen(ctx context.Context, n Name) {
+	if c.watched() && ctx.Err() == nil {
+		c.snap.mark(n, fresh)
+	}
+}
+
+// watched reports whether a watch runs. What another one has read for those that it
+// woke is forgotten: nobody has seen what has changed since.
+func (c *controller) watched() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.snap.by != c.watch {
+		c.snap.by = c.watch
+		maps.DeleteFunc(c.snap.read, func(_ Name, r reading) bool { return r == fresh })
+	}
+	return c.watch != nil
 }
 
 // known returns the names that the filter asks for, as far as there are members of
