@@ -187,26 +187,33 @@ func TestFactsOfThisMachine(t *testing.T) {
 	}
 }
 
-// TestFactCache: facts are read again when, and only when, something has changed.
-func TestFactCache(t *testing.T) {
-	var c factCache
+// TestFactReader: facts are read again when, and only when, something has changed.
+func TestFactReader(t *testing.T) {
 	reads := 0
-	read := func() (engine.Facts, error) {
+	c := &FactReader{read: func() (engine.Facts, error) {
 		reads++
 		return engine.Facts{Roles: []string{"web"}, Memory: schema.Size(reads)}, nil
-	}
-	first := c.get(read)
+	}}
+	first := c.Facts()
 	first.Roles[0] = "spoiled"
-	if second := c.get(read); reads != 1 || second.Roles[0] != "web" {
+	if second := c.Facts(); reads != 1 || second.Roles[0] != "web" {
 		t.Errorf("%d reads, roles %v", reads, second.Roles)
 	}
 	c.sigs[0].size++ // as if the file were another one
-	if c.get(read); reads != 2 {
+	if c.Facts(); reads != 2 {
 		t.Errorf("%d reads after a change", reads)
 	}
 	c.hostname += "x"
-	if c.get(read); reads != 3 {
+	if c.Facts(); reads != 3 {
 		t.Errorf("%d reads after a change of the hostname", reads)
+	}
+}
+
+func TestHasProgram(t *testing.T) {
+	for name, want := range map[string]bool{"sh": true, "there is no such program": false} {
+		if HasProgram(name) != want {
+			t.Errorf("%q: %v", name, !want)
+		}
 	}
 }
 

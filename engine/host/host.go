@@ -33,8 +33,7 @@ type Host struct {
 	cancel context.CancelCauseFunc
 	unbind func() bool // from the context of New
 	log    *slog.Logger
-	roles  []string
-	facts  factCache
+	facts  FactReader
 
 	hub      *hub
 	commands commands
@@ -58,7 +57,8 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if _, err := os.Hostname(); err != nil {
 		return nil, err
 	}
-	h := &Host{log: o.Logger, hub: newHub(o.Logger, o.open, o.PollInterval), roles: slices.Clone(o.Roles)}
+	h := &Host{log: o.Logger, hub: newHub(o.Logger, o.open, o.PollInterval)}
+	h.facts.Roles = slices.Clone(o.Roles)
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.buses = newBuses(h, o)
 	h.unbind = context.AfterFunc(ctx, h.hub.end)
