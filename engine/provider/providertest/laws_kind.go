@@ -1,0 +1,93 @@
+package providertest
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// worlds are those of the suite of the kind: there the constructor of the kind makes
+// providers of the world in which a resource was made last.
+type worlds struct {
+	mu   sync.Mutex
+	make map[string]func() provider.Provider
+	now  string
+}
+
+func (ws *worlds) add(dir string, make func() provider.Provider) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.make[dir], ws.now = make, dir
+}
+
+func (ws *worlds) enter(dir string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.now = dir
+}
+
+func (ws *worlds) provider() provider.Provider {
+	ws.mu.Lock()
+	make := ws.make[ws.now]
+	ws.mu.Unlock()
+	return make()
+}
+
+// kind is the suite of the kind that is made of the provider.
+func (s Suite) kind(t *testing.T) enginetest.Suite {
+	t.Helper()
+	ws := &worlds{make: map[string]func() provider.Provider{}}
+	ws.add("", s.New(t, t.TempDir()))
+	kind, err := provider.New(s.Definition, ws.provider)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := engine.NewRegistry()
+	if err := reg.Register(kind.Name(), kind.New); err != nil {
+		t.Fatal(err)
+	}
+	out := enginetest.Suite{
+		Kind: kind.Name(), Registry: reg, Drifts: s.Drifts, NoState: len(s.Drifts) == 0, Host: s.Host, Timeout: s.Timeout,
+		Prepare: func(t *testing.T, dir string) { ws.add(dir, s.New(t, dir)) },
+		New: func(t *testing.T, dir string) engine.Res {
+			ws.enter(dir)
+			return s.must(t, kind, s.Thing(dir))
+		},
+		Variants: s.variants(),
+	}
+	if s.Commands != nil {
+		out.Setup = func(t *testing.T, dir string, f *enginetest.Fake) { f.Host().SetCommand(s.Commands(t, dir)) }
+	}
+	if s.Engine != nil {
+		s.Engine(&out)
+	}
+	return out
+}
+
+func (s Suite) must(t *testing.T, k *provider.Kind, th Thing) engine.Res {
+	t.Helper()
+	r, err := resourceOf(k, th)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// variants makes those of the suite of the kind of Updates.
+func (s Suite) variants() map[string]func(engine.Res) {
+	out := map[string]func(engine.Res){}
+	for name, values := range s.Updates {
+		out[name] = func(r engine.Res) {
+			for key, v := range values {
+				if err := schema.Set(r, key, v); err != nil {
+					panic(err)
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,453 @@
+package providertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// lawCreate: what was made is as it was wanted, in this transaction and the next one.
+func lawCreate(e *env) error {
+	_, err := e.withThing()
+	return err
+}
+
+// lawUpdate: each of Updates is brought about, and after it Thing again.
+func lawUpdate(e *env) error {
+	for _, name := range slices.Sorted(maps.Keys(e.Updates)) {
+		w, err := e.withThing()
+		if err != nil {
+			return err
+		}
+		for _, th := range []Thing{w.Thing(w.dir).with(e.Updates[name]), w.Thing(w.dir)} {
+			if err := w.bring(th); err != nil {
+				return fmt.Errorf("update %q: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// absentable reports whether things can be absent.
+func (e *env) absentable() bool {
+	return slices.ContainsFunc(e.Definition.Attributes, func(a provider.Attribute) bool { return a.Name == "ensure" })
+}
+
+// lawDelete: what must be absent is absent then; to delete what is absent is no error,
+// and alters nothing that can be seen.
+func lawDelete(e *env) error {
+	if !e.absentable() {
+		return nil
+	}
+	w, err := e.withThing()
+	if err != nil {
+		return err
+	}
+	th := w.Thing(w.dir)
+	if err := w.bring(th.gone()); err != nil {
+		return err
+	}
+	before, err := w.all()
+	if err != nil {
+		return err
+	}
+	if err := w.bring(th.gone()); err != nil {
+		return fmt.Errorf("a second time: %w", err)
+	}
+	after, err := w.all()
+	if err != nil {
+		return err
+	}
+	return before.same(after)
+}
+
+// lawUnknown: Set does not need to be told what is.
+func lawUnknown(e *env) error {
+	w, err := e.world()
+	if err != nil {
+		return err
+	}
+	list := []Thing{w.Thing(w.dir), w.Thing(w.dir)}
+	for _, name := range slices.Sorted(maps.Keys(e.Updates)) {
+		list = append(list, w.Thing(w.dir).with(e.Updates[name]))
+	}
+	if e.absentable() {
+		list = append(list, w.Thing(w.dir).gone(), w.Thing(w.dir).gone())
+	}
+	for i, th := range list {
+		changes, err := w.changes(th)
+		if err != nil {
+			return err
+		}
+		changes[0].Is = provider.State{Presence: provider.Unknown}
+		if err := w.fulfil(changes); err != nil {
+			return fmt.Errorf("change %d, without what is: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// lawForeign: what is done to Thing is done to nothing else.
+func lawForeign(e *env) error {
+	w, err := e.world()
+	if err != nil {
+		return err
+	}
+	th := w.Thing(w.dir)
+	if others := w.things()[1:]; len(others) > 0 {
+		if err := w.bring(others...); err != nil {
+			return err
+		}
+	}
+	a, err := w.wanted(th)
+	if err != nil {
+		return err
+	}
+	before, err := w.all()
+	if err != nil {
+		return err
+	}
+	list := []Thing{th}
+	for _, name := range slices.Sorted(maps.Keys(e.Updates)) {
+		list = append(list, th.with(e.Updates[name]))
+	}
+	if e.absentable() {
+		list = append(list, th.gone())
+	}
+	for i, th := range list {
+		if err := w.bring(th); err != nil {
+			return err
+		}
+		after, err := w.all()
+		if err != nil {
+			return err
+		}
+		delete(before, a.name)
+		delete(after, a.name)
+		if err := before.same(after); err != nil {
+			return fmt.Errorf("change %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// lawBatch: many things are made, and removed, in one Set.
+func lawBatch(e *env) error {
+	w, err := e.world()
+	if err != nil {
+		return err
+	}
+	list := w.things()
+	if err := w.bring(list...); err != nil {
+		return err
+	}
+	if !e.absentable() {
+		return nil
+	}
+	for i := range list {
+		list[i] = list[i].gone()
+	}
+	return w.bring(list...)
+}
+
+// lawPartial: where one of many can't be done, it has failed, and what was called done
+// is done.
+func lawPartial(e *env) error {
+	for _, name := range slices.Sorted(maps.Keys(e.Invalid)) {
+		w, err := e.world()
+		if err != nil {
+			return err
+		}
+		if err := w.partial(w.Thing(w.dir).with(e.Invalid[name])); err != nil {
+			return fmt.Errorf("with the invalid %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (w *world) partial(bad Thing) error {
+	others := w.things()[1:]
+	if _, err := w.wanted(bad); err != nil || len(others) == 0 {
+		return nil // it never gets so far
+	}
+	changes, err := w.changes(append([]Thing{bad}, others...)...)
+	if err != nil {
+		return err
+	}
+	asks := asksOf(changes)
+	v, err := w.set(w.t.Context(), changes)
+	if err != nil {
+		return err
+	}
+	if v.of(bad.Title) == nil {
+		return fmt.Errorf("%s has not failed", bad.Title)
+	}
+	for _, a := range asks[1:] {
+		if v.of(a.title) != nil {
+			continue
+		}
+		if err := w.asWanted(a); err != nil {
+			return fmt.Errorf("called done: %w", err)
+		}
+	}
+	return nil
+}
+
+// lawInvalid: what is invalid is refused, and nothing is altered.
+func lawInvalid(e *env) error {
+	for _, name := range slices.Sorted(maps.Keys(e.Invalid)) {
+		w, err := e.withThing()
+		if err != nil {
+			return err
+		}
+		if err := w.refuse(w.Thing(w.dir).with(e.Invalid[name])); err != nil {
+			return fmt.Errorf("invalid %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (w *world) refuse(bad Thing) error {
+	before := w.tree()
+	changes, err := w.changes(bad)
+	if err != nil {
+		return w.untouched(before)
+	}
+	v, err := w.set(w.t.Context(), changes)
+	if err == nil && v.of(bad.Title) == nil {
+		err = errors.New("it was taken")
+	}
+	return errors.Join(err, w.untouched(before))
+}
+
+// lawInput: what Set is given stays as it is: the changes, and what they hold.
+func lawInput(e *env) error {
+	w, err := e.withThing()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Updates)) {
+		changes, err := w.changes(append([]Thing{w.Thing(w.dir).with(e.Updates[name])}, w.things()[1:]...)...)
+		if err != nil {
+			return err
+		}
+		if _, err := w.set(w.t.Context(), changes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lawNoop: under noop Set alters nothing, whatever is to be done, and fails nothing.
+func lawNoop(e *env) error {
+	if !e.has(provider.NoopHandler) {
+		return nil
+	}
+	w, err := e.world()
+	if err != nil {
+		return err
+	}
+	if err := w.rehearse(w.things()...); err != nil {
+		return fmt.Errorf("making: %w", err)
+	}
+	if err := w.bring(w.Thing(w.dir)); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Updates)) {
+		if err := w.rehearse(w.Thing(w.dir).with(e.Updates[name])); err != nil {
+			return fmt.Errorf("update %q: %w", name, err)
+		}
+	}
+	if e.absentable() {
+		return w.rehearse(w.Thing(w.dir).gone())
+	}
+	return nil
+}
+
+func (w *world) rehearse(list ...Thing) error {
+	changes, err := w.changes(list...)
+	if err != nil {
+		return err
+	}
+	for i := range changes {
+		changes[i].Noop = true
+	}
+	before := w.tree()
+	v, err := w.set(w.t.Context(), changes)
+	return errors.Join(err, v.all(), w.untouched(before))
+}
+
+// lawSecond: another provider object sees what the first one has done, before that is
+// closed.
+func lawSecond(e *env) error {
+	w, err := e.world()
+	if err != nil {
+		return err
+	}
+	changes, err := w.changes(w.things()...)
+	if err != nil {
+		return err
+	}
+	asks := asksOf(changes)
+	v, err := w.set(w.t.Context(), changes)
+	if err := errors.Join(err, v.all()); err != nil {
+		return err
+	}
+	second := &world{env: e, dir: w.dir, make: w.make, kind: w.kind, host: w.host, p: w.make()}
+	for _, a := range asks {
+		if err := second.asWanted(a); err != nil {
+			return errors.Join(fmt.Errorf("another provider object: %w", err), second.end())
+		}
+	}
+	return second.end()
+}
+
+// lawCancelled: under a context that has ended every method returns soon. A Set then
+// fails, or has done it.
+func lawCancelled(e *env) error {
+	w, err := e.world()
+	if err != nil {
+		return err
+	}
+	changes, err := w.changes(w.Thing(w.dir))
+	if err != nil {
+		return err
+	}
+	asks := asksOf(changes)
+	ctx, cancel := context.WithCancel(w.t.Context())
+	cancel()
+	if !e.has(provider.Find) {
+		if err := w.within("Get", func() error { _, err := w.get(ctx, provider.Filter{All: true}); return ignore(err) }); err != nil {
+			return err
+		}
+	}
+	var v verdict
+	err = w.within("Set", func() (err error) { v, err = w.set(ctx, changes); return err })
+	if err != nil || v.of(asks[0].title) != nil {
+		return err
+	}
+	if err := w.next(); err != nil {
+		return err
+	}
+	if err := w.asWanted(asks[0]); err != nil {
+		return fmt.Errorf("Set under a context that has ended has reported success: %w", err)
+	}
+	return nil
+}
+
+func ignore(error) error { return nil }
+
+// within calls f, and waits no longer than Timeout for it.
+func (w *world) within(what string, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- guard(f) }()
+	timer := time.NewTimer(w.Timeout)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		w.lost = true
+		return fmt.Errorf("%s did not return within %s", what, w.Timeout)
+	}
+}
+
+// lawSecret: values of sensitive attributes are in no event and no error, and in no
+// argument or environment of a command.
+func lawSecret(e *env) error {
+	w, err := e.world()
+	if err != nil {
+		return err
+	}
+	list := w.variants()
+	if e.absentable() {
+		list = append(list, w.Thing(w.dir).gone())
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Invalid)) {
+		list = append(list, w.Thing(w.dir).with(e.Invalid[name]))
+	}
+	var errs []error
+	for _, th := range list {
+		changes, err := w.changes(th)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		v, err := w.set(w.t.Context(), changes)
+		errs = append(errs, err, v.all())
+	}
+	text := fmt.Sprintln(w.said(), errors.Join(errs...), w.ran())
+	for _, th := range list {
+		for key, v := range th.Values {
+			if s := w.secret(key, v); len(s) >= shortSecret && strings.Contains(text, s) {
+				return fmt.Errorf("a value of %s, which is sensitive, is in an event, an error or a command", key)
+			}
+		}
+	}
+	return nil
+}
+
+// shortSecret is the length from which a text is looked for: shorter ones are found by
+// chance.
+const shortSecret = 4
+
+// ran returns the arguments and environments of the commands of a FakeHost.
+func (w *world) ran() string {
+	host, fake := w.host.(*enginetest.FakeHost)
+	if !fake {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range host.Commands() {
+		fmt.Fprintln(&b, c.Argv, c.Env)
+	}
+	return b.String()
+}
+
+// secret returns the text of a value that must not be said; nothing where it may be.
+func (w *world) secret(key string, v any) string {
+	t := w.kind.Type(key)
+	if t == nil || t.Accepts(nil) && t.Elem() != nil {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != puppettype.KindSensitive {
+		return ""
+	}
+	if s, ok := v.(schema.Secret); ok {
+		return s.Reveal()
+	}
+	return fmt.Sprint(v)
+}
+
+// lawRefresh: Refresh succeeds, and leaves Thing as it is.
+func lawRefresh(e *env) error {
+	if !e.has(provider.Refreshable) {
+		return nil
+	}
+	w, err := e.withThing()
+	if err != nil {
+		return err
+	}
+	changes, err := w.changes(w.Thing(w.dir))
+	if err != nil {
+		return err
+	}
+	asks := asksOf(changes)
+	rt := w.runtime(changes)
+	if err := w.p.(provider.Refresher).Refresh(w.t.Context(), rt, changes); err != nil {
+		return err
+	}
+	if err := rt.Log.Broken(); err != nil {
+		return err
+	}
+	return w.asWanted(asks[0])
+}

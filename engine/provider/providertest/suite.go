@@ -1,0 +1,142 @@
+package providertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/provider"
+)
+
+// Values are those of a resource, by attribute, as a graph has them: text, numbers,
+// lists, maps, schema.Secret.
+type Values map[string]any
+
+// Thing is what a resource asks for.
+type Thing struct {
+	Title  string
+	Values Values
+}
+
+// Suite says how to make providers of one type, and what can be asked of them. All but
+// the first three fields may be left out.
+type Suite struct {
+	Definition provider.Definition
+
+	// New makes a world below dir, a fresh folder, and returns the constructor of
+	// the providers of that world.
+	New func(t *testing.T, dir string) func() provider.Provider
+
+	// Thing is one that is not there in the world of New, and can be made. The
+	// more attributes it has values for, the more is checked.
+	Thing func(dir string) Thing
+
+	// Others are more that are not there and can be made, beside Thing.
+	Others func(dir string) []Thing
+	// Updates are values that Thing can be given after it was made, in place of its
+	// own.
+	Updates map[string]Values
+	// Invalid are values, in place of Thing's own, that are refused: by the type, by
+	// Canonicalize, or by Set, which then alters nothing.
+	Invalid map[string]Values
+	// Drifts are the ways in which the outside may change Thing after it was made.
+	Drifts map[string]func(t *testing.T, dir string)
+
+	// Commands answers the commands of a world, which have no other machine. If it
+	// is nil there are none.
+	Commands func(t *testing.T, dir string) func(context.Context, engine.Command) (*engine.Result, error)
+	// Host makes a real machine instead, for one law; what it leaves to Cleanup of
+	// the given TB is done before remains are counted.
+	Host func(t testing.TB) engine.Host
+
+	// Engine alters the suite of the kind before it runs, say to set ReadIgnores.
+	Engine func(s *enginetest.Suite)
+
+	// Timeout is how long anything may take that has to come soon;
+	// enginetest.Patience when 0.
+	Timeout time.Duration
+}
+
+// law is one check of the suite. The error says how the law is broken.
+type law struct {
+	name  string
+	check func(*env) error
+}
+
+var laws = []law{
+	{"suite", lawSuite},
+	{"empty", lawEmpty},
+	{"records", lawRecords},
+	{"stops", lawStops},
+	{"filter", lawFilter},
+	{"find", lawFind},
+	{"canonicalize", lawCanonicalize},
+	{"create", lawCreate},
+	{"update", lawUpdate},
+	{"delete", lawDelete},
+	{"unknown", lawUnknown},
+	{"foreign", lawForeign},
+	{"batch", lawBatch},
+	{"partial", lawPartial},
+	{"invalid", lawInvalid},
+	{"input", lawInput},
+	{"noop", lawNoop},
+	{"second", lawSecond},
+	{"cancelled", lawCancelled},
+	{"secret", lawSecret},
+	{"refresh", lawRefresh},
+	{"watch", lawWatch},
+	{"stamp", lawStamp},
+	{"close", lawClose},
+}
+
+// Run checks every law as a subtest of its own name, and then, as kind, the laws of
+// package enginetest on the kind that is made of the provider.
+func Run(t *testing.T, s Suite) {
+	t.Helper()
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) {
+			if err := l.run(t, s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Run("kind", func(t *testing.T) { enginetest.Run(t, s.kind(t)) })
+}
+
+// run checks one law, in worlds of its own.
+func (l law) run(t *testing.T, s Suite) error {
+	if s.Timeout == 0 {
+		s.Timeout = enginetest.Patience
+	}
+	e := &env{Suite: s, t: t}
+	return guard(func() error { return l.check(e) })
+}
+
+// guard calls f and turns a panic into an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// lawSuite: the suite is complete, and the definition is one that can be used.
+func lawSuite(e *env) error {
+	if e.New == nil || e.Thing == nil {
+		return errors.New("the suite needs Definition, New and Thing")
+	}
+	w, err := e.world()
+	if err != nil {
+		return err
+	}
+	_, err = w.wanted(e.Thing(w.dir))
+	return err
+}
