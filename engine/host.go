@@ -62,12 +62,17 @@ const (
 type Bus interface {
 	// Call calls a method (interface.Member) and returns the body of the reply.
 	Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error)
-	// Signals wakes up when a signal that fits arrives, and after a reconnect.
-	Signals(ctx context.Context, m BusMatch) (Subscription, error)
+	// Signals wakes up when a signal arrives that fits any of the matches, and after
+	// a reconnect.
+	Signals(ctx context.Context, m ...BusMatch) (Subscription, error)
 }
 
 // BusMatch selects signals; empty fields match everything.
-type BusMatch struct{ Sender, Path, Interface, Member string }
+type BusMatch struct {
+	Sender, Path, Interface, Member string
+	Arg0                            string // the first argument, if that is text
+	Resync                          bool   // what fits says that other signals may have been lost
+}
 
 // Command is a program to run. It runs in a process group of its own.
 type Command struct {

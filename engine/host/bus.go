@@ -211,34 +211,44 @@ func (b *bus) Call(ctx context.Context, dest, path, method string, args ...any) 
 // a well-known name cannot be told from each other here, so a wake-up may also
 // come for another sender's signal that fits otherwise and that somebody in this
 // process has asked for.
-func (b *bus) Signals(ctx context.Context, m engine.BusMatch) (engine.Subscription, error) {
+func (b *bus) Signals(ctx context.Context, matches ...engine.BusMatch) (engine.Subscription, error) {
 	conn, err := b.now()
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMatch(m); err != nil {
-		return nil, b.fail("subscribing to signals", err)
+	s := newSub(func(s *sub) {
+		for _, m := range matches {
+			b.drop(m, s)
+		}
+	})
+	for _, m := range matches {
+		if err := b.subscribe(ctx, conn, m, s); err != nil {
+			s.Close()
+			return nil, b.fail("subscribing to signals", err)
+		}
 	}
-	s := newSub(func(s *sub) { b.drop(m, s) })
+	s.bind(ctx)
+	return s, nil
+}
+
+// subscribe has s woken by the signals that fit, and waits until the bus knows it.
+func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch, s *sub) error {
+	if err := checkMatch(m); err != nil {
+		return err
+	}
 	r, made := b.rules.add(m, s)
 	if made && !b.spawn(func() {
 		r.err = addMatch(b.ctx, conn, m)
 		close(r.ready)
 	}) {
-		return nil, ErrClosed
+		return ErrClosed
 	}
 	select {
 	case <-r.ready:
-		err = r.err
+		return r.err
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	if err != nil {
-		s.Close()
-		return nil, b.fail("subscribing to signals", err)
-	}
-	s.bind(ctx)
-	return s, nil
 }
 
 // drop takes out a closed subscription.

@@ -145,6 +145,44 @@ func TestBusSignals(t *testing.T) {
 	}
 }
 
+// One subscription to several matches; what fits one of them may say that others
+// were lost.
+func TestBusSignalsOfSeveralMatches(t *testing.T) {
+	d := newDaemon(t)
+	_, b := d.host(t)
+	p := d.peer(t)
+	s, err := b.Signals(t.Context(), engine.BusMatch{Path: "/a"}, engine.BusMatch{Path: "/b"},
+		engine.BusMatch{Path: "/c", Arg0: "mine", Resync: true})
+	must(t, err)
+	end := signals(t, b, engine.BusMatch{Path: "/end"})
+	must(t, p.Emit("/a", iface+".X"))
+	must(t, p.Emit("/b", iface+".X"))
+	must(t, p.Emit("/c", iface+".X", "other"))
+	must(t, p.Emit("/end", iface+".End"))
+	woken(t, end)
+	if c := drain(s); c.Merged != 2 || c.Path != "/a" || c.Resync {
+		t.Errorf("%+v", c)
+	}
+	must(t, p.Emit("/a", iface+".X"))
+	must(t, p.Emit("/c", iface+".X", "mine"))
+	must(t, p.Emit("/end", iface+".End"))
+	woken(t, end)
+	if c := drain(s); c.Merged != 2 || c.Path != "/a" || !c.Resync {
+		t.Errorf("%+v", c)
+	}
+	s.Close()
+	end.Close()
+	if rs := &b.(*bus).rules; len(rs.all)+len(rs.byPath) != 0 {
+		t.Errorf("left: %v, %v", rs.all, rs.byPath)
+	}
+	if _, err := b.Signals(t.Context(), engine.BusMatch{Path: "/a"}, engine.BusMatch{Path: "no path"}); err == nil {
+		t.Error("what the bus refuses was accepted")
+	}
+	if rs := &b.(*bus).rules; len(rs.all) != 0 {
+		t.Errorf("left after a refusal: %v", rs.all)
+	}
+}
+
 func TestBusRulesAreShared(t *testing.T) {
 	d := newDaemon(t)
 	_, b := d.host(t)

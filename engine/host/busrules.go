@@ -72,7 +72,8 @@ func (rs *rules) deliver(iface, name string, s *dbus.Signal) {
 	c := change{source: "dbus", path: string(s.Path)}
 	for _, path := range []string{c.path, ""} {
 		for r := range rs.byPath[path] {
-			if fits(r.match, iface, name, s.Sender) {
+			if fits(r.match, iface, name, s) {
+				c.lost = r.match.Resync
 				wakeAll(r.subs, c)
 			}
 		}
@@ -122,11 +123,21 @@ func removeMatch(conn *dbus.Conn, m engine.BusMatch) {
 }
 
 // fits reports whether a signal on the path of the rule fits it.
-func fits(m engine.BusMatch, iface, name, sender string) bool {
+func fits(m engine.BusMatch, iface, name string, s *dbus.Signal) bool {
 	unique := strings.HasPrefix(m.Sender, ":") || m.Sender == "org.freedesktop.DBus"
 	return (m.Interface == "" || m.Interface == iface) &&
 		(m.Member == "" || m.Member == name) &&
-		(!unique || m.Sender == sender)
+		(!unique || m.Sender == s.Sender) &&
+		(m.Arg0 == "" || arg0(s) == m.Arg0)
+}
+
+// arg0 returns the first argument of a signal, if it is text.
+func arg0(s *dbus.Signal) string {
+	if len(s.Body) == 0 {
+		return ""
+	}
+	text, _ := s.Body[0].(string)
+	return text
 }
 
 // ruleOf writes the rule for the bus.
@@ -144,7 +155,7 @@ func ruleOf(m engine.BusMatch) string {
 type field struct{ key, value string }
 
 func fieldsOf(m engine.BusMatch) []field {
-	return []field{{"sender", m.Sender}, {"path", m.Path}, {"interface", m.Interface}, {"member", m.Member}}
+	return []field{{"sender", m.Sender}, {"path", m.Path}, {"interface", m.Interface}, {"member", m.Member}, {"arg0", m.Arg0}}
 }
 
 // checkMatch refuses what would be another rule than it says.

@@ -39,9 +39,19 @@ func TestRulesFit(t *testing.T) {
 		{engine.BusMatch{Sender: ":1.2"}, false},
 		{engine.BusMatch{Sender: "well.known"}, true}, // the bus knows who that is
 		{engine.BusMatch{Sender: "org.freedesktop.DBus"}, false},
+		{engine.BusMatch{Arg0: "a.b"}, true},
+		{engine.BusMatch{Arg0: "a.c"}, false},
 	} {
-		if got := fits(c.m, "i.f", "M", ":1.1"); got != c.fits {
+		if got := fits(c.m, "i.f", "M", &dbus.Signal{Sender: ":1.1", Body: []any{"a.b", 1}}); got != c.fits {
 			t.Errorf("%+v: %v", c.m, got)
+		}
+	}
+}
+
+func TestArg0IsText(t *testing.T) {
+	for _, body := range [][]any{nil, {1}, {"x"}} {
+		if fits(engine.BusMatch{Arg0: "1"}, "i.f", "M", &dbus.Signal{Body: body}) {
+			t.Errorf("%v fits", body)
 		}
 	}
 }

@@ -56,8 +56,8 @@ func (b vertexBus) Call(ctx context.Context, dest, path, method string, args ...
 }
 
 // Signals implements engine.Bus.
-func (b vertexBus) Signals(ctx context.Context, m engine.BusMatch) (engine.Subscription, error) {
-	sub, err := b.Bus.Signals(ctx, m)
+func (b vertexBus) Signals(ctx context.Context, m ...engine.BusMatch) (engine.Subscription, error) {
+	sub, err := b.Bus.Signals(ctx, m...)
 	return b.v.subscribed(sub), err
 }
 
