@@ -7,13 +7,14 @@ import (
 	"iter"
 
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/inifile"
 )
 
 func init() { registerProvided(iniKind()) }
 
 func iniKind() (*provider.Kind, error) {
-	return provider.New(iniDefinition(), func() provider.Provider { return iniSettings{} })
+	return provider.New(iniDefinition(), func() provider.Provider { return iniSettings{seen: map[iniFile]iniSeen{}} })
 }
 
 func iniDefinition() provider.Definition {
@@ -50,8 +51,20 @@ written as it is, without quotes.`,
 	}
 }
 
-// iniSettings is the provider of ini_setting.
-type iniSettings struct{}
+// iniSettings is the provider of ini_setting. In its short life it reads each file
+// once for each state in which it finds it. The zero value reads each time.
+type iniSettings struct{ seen map[iniFile]iniSeen }
+
+// iniFile is a file as a dialect reads it.
+type iniFile struct {
+	path  string
+	style inifile.Style
+}
+
+type iniSeen struct {
+	stat atomicfile.Stat
+	text *inifile.File
+}
 
 // iniName is what a Name of an ini_setting holds.
 type iniName struct{ path, section, setting, separator, prefix, suffix string }
@@ -86,17 +99,13 @@ func (iniSettings) Get(context.Context, *provider.Runtime, provider.Filter) iter
 
 // Find reads one setting. Where it is there several times with values that differ, it
 // has none.
-func (iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.Name) (provider.Record, bool, error) {
+func (i iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.Name) (provider.Record, bool, error) {
 	n := iniNameOf(name)
-	t, err := textAt(n.path, 0o644)
+	file, err := i.load(iniFile{n.path, n.style()})
 	if err != nil {
 		return nil, false, err
 	}
-	text, _, err := t.read()
-	if err != nil {
-		return nil, false, err
-	}
-	values := inifile.Parse(text, n.style()).Values(n.section, n.setting)
+	values := file.Values(n.section, n.setting)
 	if len(values) == 0 {
 		return nil, false, nil
 	}
@@ -107,6 +116,26 @@ func (iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.Na
 		found = append(found, r)
 	}
 	return common(found), true, nil
+}
+
+// load reads a file, unless it is as it was.
+func (i iniSettings) load(of iniFile) (*inifile.File, error) {
+	t, err := textAt(of.path, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := t.dir.Lstat(t.name); err == nil && i.seen[of].stat == st {
+		return i.seen[of].text, nil
+	}
+	text, st, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	file := inifile.Parse(text, of.style)
+	if st != nil && i.seen != nil {
+		i.seen[of] = iniSeen{*st, file}
+	}
+	return file, nil
 }
 
 // InSync compares a secret with the value, of which nobody knows whether it is one:
@@ -122,22 +151,16 @@ func (iniSettings) InSync(_ context.Context, _ *provider.Runtime, _ provider.Nam
 }
 
 // Set edits each file once for each dialect.
-func (iniSettings) Set(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
-	type file struct {
-		path  string
-		style inifile.Style
-	}
-	for _, group := range groups(changes, func(c provider.Change) file {
+func (i iniSettings) Set(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
+	clear(i.seen) // two writes may fall into one tick of the file's clock
+	for of, group := range groups(changes, func(c provider.Change) iniFile {
 		n := iniNameOf(c.Name)
 		s := n.style()
 		s.Indent = str(c.Should, "indent")
-		return file{n.path, s}
+		return iniFile{n.path, s}
 	}) {
-		n := iniNameOf(group[0].Name)
-		style := n.style()
-		style.Indent = str(group[0].Should, "indent")
-		t, err := textAt(n.path, iniMode(group))
-		parse := func(text string) *inifile.File { return inifile.Parse(text, style) }
+		t, err := textAt(of.path, iniMode(group))
+		parse := func(text string) *inifile.File { return inifile.Parse(text, of.style) }
 		editAll(rt.Log, t, err, group, parse, iniPut)
 	}
 	return nil

@@ -99,3 +99,27 @@ func TestIniSettingsTogether(t *testing.T) {
 		}
 	}
 }
+
+// One object of the provider reads a file once for each state that it is in.
+func TestIniSettingReadsOnce(t *testing.T) {
+	dir := t.TempDir()
+	i := iniSettings{seen: map[iniFile]iniSeen{}}
+	find := func() any {
+		r, _, err := i.Find(t.Context(), nil, provider.NameOf(dir+"/a.ini", "s", "k", "", "", ""))
+		must(t, err)
+		return r["value"]
+	}
+	lay(t, dir+"/a.ini", "[s]\nk = 1\n")
+	of := iniFile{dir + "/a.ini", iniName{}.style()}
+	if got := find(); got != "1" {
+		t.Errorf("got %v", got)
+	}
+	first := i.seen[of].text
+	if got := find(); got != "1" || i.seen[of].text != first {
+		t.Errorf("got %v, read again", got)
+	}
+	lay(t, dir+"/a.ini", "[s]\nk = 22\n")
+	if got := find(); got != "22" {
+		t.Errorf("got %v", got)
+	}
+}

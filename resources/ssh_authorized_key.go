@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/resources/internal/authkeys"
 )
@@ -221,6 +224,40 @@ func (s *sshKeys) Files(wanted provider.Record) []string {
 		return []string{s.accounts.passwd}
 	}
 	return []string{filepath.Join(u.home, sshFolder, sshFile)}
+}
+
+// Watch watches the files of all users that the machine itself knows, and looks at
+// those elsewhere every now and then. A new user is seen in the file of users.
+func (s *sshKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
+	for ctx.Err() == nil {
+		paths := s.paths()
+		again, stop := context.WithCancel(ctx)
+		err := watchPaths(again, rt, paths, engine.WatchOptions{}, time.Minute, armed, func(...provider.Name) {
+			changed()
+			if !slices.Equal(paths, s.paths()) {
+				stop() // and begin again with the others
+			}
+		})
+		stop()
+		if err != nil {
+			return err
+		}
+		armed = func() { changed() } // what has changed meanwhile was not seen
+	}
+	return nil
+}
+
+// paths are the files of all users, and the one that says who they are.
+func (s *sshKeys) paths() []string {
+	paths := []string{s.accounts.passwd}
+	users, _ := s.accounts.all() // what can't be read now is read when it changes
+	for _, u := range users {
+		if filepath.IsAbs(u.home) {
+			paths = append(paths, filepath.Join(u.home, sshFolder, sshFile))
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // putKey makes one change.
