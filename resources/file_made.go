@@ -1,0 +1,226 @@
+package resources
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+)
+
+// madeFile is a whole file that a kind beside file makes, as the kind file would: compared,
+// replaced at once, with its owner and mode. Differences of its content are reported as
+// those of the parameter checksum.
+type madeFile struct {
+	path         string
+	owner, group string
+	mode         schema.Mode
+	secret       bool // the content must not be shown
+}
+
+// run returns a run of the kind file that makes it, and where the file is.
+func (m madeFile) run(ctx context.Context, init *engine.Init, apply bool) (*fileRun, fileNode, error) {
+	own := *init
+	own.Recv = func() map[string]*engine.Send { return nil }
+	own.Change = func(c engine.Change) {
+		switch c.Field {
+		case "state":
+			c.Field = ""
+		case "content":
+			c.Field = "checksum"
+		}
+		init.Change(c)
+	}
+	res := &FileRes{Path: m.path, State: FileExists, Owner: m.owner, Group: m.group, Mode: m.mode, init: &own}
+	c := &fileRun{FileRes: res, ctx: ctx, apply: apply, path: m.path, secret: m.secret, started: time.Now()}
+	if m.secret {
+		c.shared().keepSecret(m.path)
+	}
+	if err := c.owners(); err != nil {
+		return nil, fileNode{}, err
+	}
+	n, err := c.follow(c.node())
+	if err != nil {
+		return nil, n, err
+	}
+	if st, err := n.dir.Lstat(n.name); err == nil && !st.IsRegular() {
+		return nil, n, fmt.Errorf("%s is a %s and not a file; it is not replaced", n, st.Kind())
+	}
+	return c, n, nil
+}
+
+// checkApply makes the file one with this content.
+func (m madeFile) checkApply(ctx context.Context, init *engine.Init, apply bool, body *fileBody) (bool, error) {
+	c, n, err := m.run(ctx, init, apply)
+	if err != nil {
+		return false, err
+	}
+	err = c.file(n, fileWant{body: body, mode: m.mode})
+	return !c.changed && err == nil, err
+}
+
+// key is what the file depends on beside its content.
+func (m madeFile) key() string { return fmt.Sprintf("%q %q %q %q", m.path, m.owner, m.group, m.mode) }
+
+// validate checks what says where the file is, and whose.
+func (m madeFile) validate() []error {
+	return []error{plainPath("path", m.path), m.mode.Validate()}
+}
+
+// checksum is the notation of a SHA-256.
+func checksum(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
+
+// read looks at the file as it is; checksum is empty where there is none.
+func (m madeFile) read(ctx context.Context) (got madeFile, sum string, err error) {
+	got = madeFile{path: m.path}
+	f, st, err := atomicfile.Open(m.path)
+	if isMissing(err) {
+		return got, "", nil
+	}
+	if err != nil {
+		return got, "", err
+	}
+	defer f.Close()
+	got.owner, got.group = fileUserName(st.UID, m.owner), fileGroupName(st.GID, m.group)
+	got.mode = schema.Mode(fileOctal(st.Perm()))
+	if want, err := filePerm(m.mode, st.Perm(), false); err == nil && want == int(st.Perm()) {
+		got.mode = m.mode // in the same notation
+	}
+	h := sha256.New()
+	if err := copyUntil(ctx, h, f); err != nil {
+		return got, "", err
+	}
+	return got, checksum(h.Sum(nil)), nil
+}
+
+// copyUntil copies until the end, or until the context ends.
+func copyUntil(ctx context.Context, w io.Writer, r io.Reader) error {
+	_, err := io.Copy(w, readerUntil{ctx, r})
+	return err
+}
+
+// readerUntil reads until the context ends.
+type readerUntil struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r readerUntil) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.Reader.Read(p)
+}
+
+// piped is a content that a func writes, each time that it is opened. The func runs on a
+// goroutine, which has ended when the content is closed.
+func piped(write func(io.Writer) error) *fileBody {
+	return &fileBody{open: func() (io.ReadCloser, error) {
+		r, w := io.Pipe()
+		p := &pipe{r, make(chan struct{})}
+		go func() {
+			defer close(p.ended)
+			w.CloseWithError(guarded(func() error { return write(w) }))
+		}()
+		return p, nil
+	}}
+}
+
+func guarded(f func() error) (err error) {
+	defer engine.Caught("CheckApply", &err)
+	return f()
+}
+
+type pipe struct {
+	*io.PipeReader
+	ended chan struct{}
+}
+
+func (p *pipe) Close() error {
+	err := p.PipeReader.Close()
+	<-p.ended
+	return err
+}
+
+// lookedAt is what tells whether inputs have changed since: a digest of what they are
+// called and of what a look at each has told. The zero value is of none.
+type lookedAt struct {
+	sum     [sha256.Size]byte
+	settled bool // a change from now on will show
+}
+
+// looker makes a lookedAt.
+type looker struct {
+	files   *fileShared
+	started time.Time
+	text    strings.Builder
+	settled bool
+}
+
+func newLooker(init *engine.Init) *looker {
+	return &looker{files: filesOf(init), started: time.Now(), settled: true}
+}
+
+func (l *looker) add(p string, st atomicfile.Stat) {
+	st.Links = 0
+	fmt.Fprintf(&l.text, "%q %v\n", p, st)
+	l.settled = l.settled && st.Settled(l.files.clock(st.Dev, p), l.started)
+}
+
+func (l *looker) end() lookedAt {
+	return lookedAt{sha256.Sum256([]byte(l.text.String())), l.settled}
+}
+
+// madeSeen is what a run has found right: its inputs, and the file that they make.
+type madeSeen struct {
+	ok  bool
+	key string
+	in  lookedAt
+	out lookedAt
+}
+
+// lookOut looks at the file.
+func (m madeFile) lookOut(init *engine.Init) (lookedAt, error) {
+	st, err := atomicfile.Follow(m.path)
+	if err != nil {
+		return lookedAt{}, err
+	}
+	l := newLooker(init)
+	l.add(m.path, st)
+	return l.end(), nil
+}
+
+// derive makes the file of inputs, unless an earlier run has found it right and nothing
+// has changed since. look looks at all inputs.
+func (m madeFile) derive(ctx context.Context, init *engine.Init, apply bool, seen *madeSeen, key string, look func() (lookedAt, error), body *fileBody) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	key += m.key()
+	in, err := look()
+	if err != nil {
+		return false, err
+	}
+	if out, err := m.lookOut(init); err == nil && seen.ok && seen.key == key && seen.in == in && seen.out == out {
+		return true, nil
+	}
+	*seen = madeSeen{}
+	ok, err := m.checkApply(ctx, init, apply, body)
+	if err != nil || !ok && !apply {
+		return false, err
+	}
+	again, err := look()
+	if err != nil {
+		return false, err
+	}
+	if out, err := m.lookOut(init); err == nil && again == in && in.settled && out.settled {
+		*seen = madeSeen{ok: true, key: key, in: in, out: out}
+	}
+	return ok, nil
+}

@@ -1,0 +1,224 @@
+package resources
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("gzip", func() engine.Res { return &GzipRes{} })
+}
+
+var (
+	_ engine.RecvableRes    = (*GzipRes)(nil)
+	_ engine.ClashingRes    = (*GzipRes)(nil)
+	_ engine.Readable       = (*GzipRes)(nil)
+	_ engine.SharedRes      = (*GzipRes)(nil)
+	_ engine.OverlappingRes = (*GzipRes)(nil)
+	_ engine.DescribedRes   = (*GzipRes)(nil)
+)
+
+// GzipRes is a file that is another one, or a text, compressed.
+type GzipRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+
+	Path    string  `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the compressed file; the name if absent."`
+	Input   string  `yaml:"input" lang:"input" mgmt:"param" doc:"Absolute path of the file to compress."`
+	Content *string `yaml:"content" lang:"content" mgmt:"param" doc:"The text to compress, in place of a file."`
+	Level   int     `yaml:"level" lang:"level" mgmt:"param,min=-2,max=9" doc:"How hard to compress, from 1 (fast) to 9 (small); 0 for not at all, -1 for the usual, -2 for Huffman coding only."`
+
+	Owner    string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns it."`
+	Group    string      `yaml:"group" lang:"group" doc:"Name or number of the group that it belongs to."`
+	Mode     schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions, octal or symbolic, as of a file."`
+	Checksum string      `yaml:"checksum" lang:"checksum" mgmt:"readonly" doc:"The SHA-256 of the compressed file."`
+
+	init *engine.Init
+	file managed
+	seen *madeSeen
+}
+
+// Default returns one that is compressed as usual.
+func (r *GzipRes) Default() engine.Res { return &GzipRes{Level: gzip.DefaultCompression} }
+
+func (r *GzipRes) made() madeFile {
+	p := r.Path
+	if p == "" {
+		p = r.Name()
+	}
+	return madeFile{path: p, owner: r.Owner, group: r.Group, mode: r.Mode}
+}
+
+// Validate checks the parameters.
+func (r *GzipRes) Validate() error {
+	m := r.made()
+	errs := m.validate()
+	content := r.Content != nil || r.Recv()["content"] != nil
+	if r.Input != "" {
+		errs = append(errs, plainPath("input", r.Input))
+	}
+	return errors.Join(append(errs, broken([]rule{
+		{r.Input != "" && content, "input and content exclude each other"},
+		{r.Input == "" && !content, "input or content is missing: what to compress"},
+		{r.Input != "" && path.Clean(r.Input) == path.Clean(m.path), "input is the path itself"},
+		{r.Level < gzip.HuffmanOnly || r.Level > gzip.BestCompression, fmt.Sprintf("level is %d, it must be from -2 to 9", r.Level)},
+	})...)...)
+}
+
+// Init keeps the handle, and tells the files of the graph that this one is managed.
+func (r *GzipRes) Init(init *engine.Init) error {
+	r.init, r.file, r.seen = init, managed{}, &madeSeen{}
+	r.file.tell(filesOf(init), r.made().path)
+	return nil
+}
+
+// Cleanup takes back what Init has told.
+func (r *GzipRes) Cleanup() error {
+	r.file.tell(filesOf(r.init), "")
+	return nil
+}
+
+// Shared is what all files have in common.
+func (*GzipRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return withFiles()
+}
+
+// Watch waits for changes of both files.
+func (r *GzipRes) Watch(ctx context.Context) error {
+	paths := []string{r.made().path}
+	if r.Input != "" {
+		paths = append(paths, r.Input)
+	}
+	return watchAll(ctx, r.init, paths, engine.WatchOptions{})
+}
+
+// CheckApply compresses, and compares that with what is there.
+func (r *GzipRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	m := r.made()
+	m.secret = tainted(r.init, "content", "Content")
+	key := fmt.Sprint(r.Level)
+	if r.Input != "" {
+		m.secret = m.secret || filesOf(r.init).holdsSecret([]string{r.Input}) || isCredential([]string{r.Input})
+	} else {
+		key += " " + *r.Content
+	}
+	return m.derive(ctx, r.init, apply, r.seen, key, r.look, piped(func(w io.Writer) error { return r.compress(ctx, w) }))
+}
+
+func (r *GzipRes) look() (lookedAt, error) {
+	l := newLooker(r.init)
+	if r.Input != "" {
+		st, err := atomicfile.Follow(r.Input)
+		if err != nil {
+			return lookedAt{}, fmt.Errorf("input: %w", err)
+		}
+		l.add(r.Input, st)
+	}
+	return l.end(), nil
+}
+
+// compress writes the compressed content. The same content gives the same bytes.
+func (r *GzipRes) compress(ctx context.Context, w io.Writer) error {
+	z, err := gzip.NewWriterLevel(w, r.Level)
+	if err != nil {
+		return err
+	}
+	in, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := copyUntil(ctx, z, in); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+func (r *GzipRes) open() (io.ReadCloser, error) {
+	if r.Input == "" {
+		return io.NopCloser(strings.NewReader(*r.Content)), nil
+	}
+	f, _, err := atomicfile.Open(r.Input)
+	if err != nil {
+		return nil, fmt.Errorf("input: %w", err)
+	}
+	return f, nil
+}
+
+// Read returns the compressed file as it is; nil if there is none.
+func (r *GzipRes) Read(ctx context.Context) (engine.Res, error) {
+	m, sum, err := r.made().read(ctx)
+	if err != nil || sum == "" {
+		return nil, err
+	}
+	got := &GzipRes{
+		Path: r.Path, Input: r.Input, Content: r.Content, Level: r.Level,
+		Owner: m.owner, Group: m.group, Mode: m.mode, Checksum: sum,
+	}
+	got.SetKind(r.Kind())
+	got.SetName(r.Name())
+	return got, nil
+}
+
+// Cmp compares the parameters.
+func (r *GzipRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// UIDs names the compressed file.
+func (r *GzipRes) UIDs() []engine.ResUID {
+	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.made().path)}}
+}
+
+// AutoEdges wants the input, the nearest managed folder above the path, the owner and
+// the group.
+func (r *GzipRes) AutoEdges() (engine.AutoEdge, error) {
+	w := newWants(r)
+	w.above(r.made().path)
+	if r.Input != "" {
+		w.path(r.Input)
+	}
+	w.account(r.Owner, r.Group)
+	return w, nil
+}
+
+// Clashes says that another one writes the file, too.
+func (r *GzipRes) Clashes(other engine.Res) error {
+	o, ok := other.(*GzipRes)
+	if !ok {
+		return writesClash(r, other)
+	}
+	if engine.CmpFields(r, o) != nil {
+		return errors.New("they want different contents, owners or modes")
+	}
+	return nil
+}
+
+// Doc describes the kind.
+func (*GzipRes) Doc() string {
+	return `A file that is another one, or a text, compressed by gzip.
+
+    gzip:
+    - name: /srv/www/app.js.gz
+      input: /srv/www/app.js
+      level: 9
+
+It is made anew whenever the input, or the file itself, is altered. Nothing but the content counts: the compressed file holds no name and no
+time, so the same input gives the same bytes, and what is there is right if it has those bytes. A new version of mgmt may compress otherwise, and
+then makes the file anew, once.
+
+The file is replaced at once, so a reader sees the old one or the new one. Its owner and mode are those of the file that is replaced, unless
+they are given. An input that is made by another resource, such as a ` + "`tar`" + `, comes first by itself.
+
+What was received from a secret, or copied from a file that holds one, is not shown, and the file that is made of it can be read by its owner only.`
+}

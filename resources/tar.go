@@ -1,0 +1,208 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/archive"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("tar", func() engine.Res { return &TarRes{} })
+}
+
+var (
+	_ engine.RecvableRes    = (*TarRes)(nil)
+	_ engine.ClashingRes    = (*TarRes)(nil)
+	_ engine.Readable       = (*TarRes)(nil)
+	_ engine.SharedRes      = (*TarRes)(nil)
+	_ engine.OverlappingRes = (*TarRes)(nil)
+	_ engine.DescribedRes   = (*TarRes)(nil)
+)
+
+// TarRes is an archive of files and folders.
+type TarRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+
+	Path   string   `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the archive; the name if absent."`
+	Inputs []string `yaml:"inputs" lang:"inputs" mgmt:"param" doc:"Absolute paths of files and folders. Of a folder whose path ends in a slash what is in it is packed; else the folder itself, with its name."`
+	Format string   `yaml:"format" lang:"format" mgmt:"param,enum=auto|ustar|pax|gnu|0|2|4|8" doc:"Notation of the headers; auto, or 0, for ustar where that is enough and else pax. The numbers are those that mgmt has for ustar (2), pax (4) and gnu (8)."`
+
+	Owner    string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns the archive."`
+	Group    string      `yaml:"group" lang:"group" doc:"Name or number of the group that the archive belongs to."`
+	Mode     schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions of the archive, octal or symbolic, as of a file."`
+	Checksum string      `yaml:"checksum" lang:"checksum" mgmt:"readonly" doc:"The SHA-256 of the archive."`
+
+	init *engine.Init
+	file managed
+	seen *madeSeen
+}
+
+// Default returns an archive whose headers are as simple as they can be.
+func (r *TarRes) Default() engine.Res { return &TarRes{Format: "auto"} }
+
+func (r *TarRes) made() madeFile {
+	p := r.Path
+	if p == "" {
+		p = r.Name()
+	}
+	return madeFile{path: p, owner: r.Owner, group: r.Group, mode: r.Mode}
+}
+
+// Validate checks the parameters.
+func (r *TarRes) Validate() error {
+	m := r.made()
+	errs := m.validate()
+	for i, in := range r.Inputs {
+		what := fmt.Sprintf("inputs[%d]", i)
+		errs = append(errs, plainPath(what, strings.TrimSuffix(in, "/")))
+		if p := path.Clean(m.path); p == path.Clean(in) || strings.HasPrefix(p, path.Clean(in)+"/") {
+			errs = append(errs, fmt.Errorf("%s: the archive would be in itself", what))
+		}
+	}
+	if _, ok := archive.Formats[r.Format]; !ok {
+		errs = append(errs, fmt.Errorf("format is %q, it must be auto, ustar, pax or gnu", r.Format))
+	}
+	if len(r.Inputs) == 0 && r.Recv()["inputs"] == nil {
+		errs = append(errs, errors.New("inputs is missing: what to pack"))
+	}
+	return errors.Join(errs...)
+}
+
+// Init keeps the handle, and tells the files of the graph that this one is managed.
+func (r *TarRes) Init(init *engine.Init) error {
+	r.init, r.file, r.seen = init, managed{}, &madeSeen{}
+	r.file.tell(filesOf(init), r.made().path)
+	return nil
+}
+
+// Cleanup takes back what Init has told.
+func (r *TarRes) Cleanup() error {
+	r.file.tell(filesOf(r.init), "")
+	return nil
+}
+
+// Shared is what all files have in common.
+func (*TarRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return withFiles()
+}
+
+// Watch waits for changes of the archive, and of everything that is packed.
+func (r *TarRes) Watch(ctx context.Context) error {
+	paths := []string{r.made().path}
+	for _, in := range r.Inputs {
+		paths = append(paths, path.Clean(in))
+	}
+	return watchAll(ctx, r.init, paths, engine.WatchOptions{Recurse: true})
+}
+
+// CheckApply packs, and compares that with what is there.
+func (r *TarRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	m := r.made()
+	m.secret = tainted(r.init, "inputs", "Inputs") || filesOf(r.init).holdsSecret(r.below()) || isCredential(r.Inputs)
+	var entries []archive.Entry
+	look := func() (in lookedAt, err error) {
+		l := newLooker(r.init)
+		if entries, err = archive.Walk(ctx, r.Inputs); err != nil {
+			return in, err
+		}
+		for _, e := range entries {
+			l.add(e.Name+" "+e.Path, e.Stat)
+		}
+		return l.end(), nil
+	}
+	pack := piped(func(w io.Writer) error { return archive.Pack(ctx, w, archive.Formats[r.Format], entries) })
+	return m.derive(ctx, r.init, apply, r.seen, r.Format, look, pack)
+}
+
+// below returns the inputs, folders as paths that end in a slash: what is below them is
+// packed.
+func (r *TarRes) below() []string {
+	list := slices.Clone(r.Inputs)
+	for _, in := range r.Inputs {
+		if !strings.HasSuffix(in, "/") {
+			list = append(list, in+"/")
+		}
+	}
+	return list
+}
+
+// Read returns the archive as it is; nil if there is none.
+func (r *TarRes) Read(ctx context.Context) (engine.Res, error) {
+	m, sum, err := r.made().read(ctx)
+	if err != nil || sum == "" {
+		return nil, err
+	}
+	got := &TarRes{
+		Path: r.Path, Inputs: slices.Clone(r.Inputs), Format: r.Format,
+		Owner: m.owner, Group: m.group, Mode: m.mode, Checksum: sum,
+	}
+	got.SetKind(r.Kind())
+	got.SetName(r.Name())
+	return got, nil
+}
+
+// Cmp compares the parameters.
+func (r *TarRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// UIDs names the archive.
+func (r *TarRes) UIDs() []engine.ResUID {
+	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.made().path)}}
+}
+
+// AutoEdges wants the inputs, the nearest managed folder above the path, the owner and
+// the group.
+func (r *TarRes) AutoEdges() (engine.AutoEdge, error) {
+	w := newWants(r)
+	w.above(r.made().path)
+	for _, in := range r.Inputs {
+		w.path(in)
+	}
+	w.account(r.Owner, r.Group)
+	return w, nil
+}
+
+// Clashes says that another one writes the file, too.
+func (r *TarRes) Clashes(other engine.Res) error {
+	o, ok := other.(*TarRes)
+	if !ok {
+		return writesClash(r, other)
+	}
+	if engine.CmpFields(r, o) != nil {
+		return errors.New("they want different contents, owners or modes")
+	}
+	return nil
+}
+
+// Doc describes the kind.
+func (*TarRes) Doc() string {
+	return `An archive of files and folders, made by tar.
+
+    tar:
+    - name: /var/backups/app.tar
+      inputs:
+      - /etc/app.conf     # app.conf
+      - /srv/app          # app/ and all that is in it
+      - /srv/more/        # what is in it, without a folder around
+
+It is made anew whenever something that is packed, or the archive itself, is altered. The same files give the same bytes, and what is there is right if it
+has those. What is packed of each file is its name, content, mode, time of change (in seconds), and the numbers of its owner and group;
+links are packed as links. Sockets, pipes and devices are left out. Two inputs that give one name are an error.
+
+An input that is a link stands for what is behind it. The archive can't be in a folder that it packs. It is not compressed: a ` + "`gzip`" + ` resource
+whose input it is does that, and comes after it by itself.
+
+The file is replaced at once, so a reader sees the old one or the new one. Its owner and mode are those of the file that is replaced, unless they are given.
+An archive of a file that holds a secret of the graph can be read by its owner only, unless a mode is given.`
+}
