@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,22 +141,23 @@ func (a *aptKeys) add(ctx context.Context, n aptKeyName, should provider.Record)
 	if err != nil {
 		return err
 	}
-	path := n.keyring
-	if path == "" {
-		if path, err = a.place(key); err != nil {
-			return err
-		}
+	path := cmp.Or(n.keyring, filepath.Join(a.folders[0], key.Fingerprint+".gpg"))
+	if err := a.makeFolder(filepath.Dir(path)); err != nil {
+		return err
 	}
 	return editRing(path, func(r keyring.Ring) keyring.Ring { return append(r.Without(n.id), key) })
 }
 
-// place is the file of a key of which none is said. Its folder is made if need be.
-func (a *aptKeys) place(key keyring.Key) (string, error) {
-	err := os.Mkdir(a.folders[0], 0o755)
-	if err != nil && !errors.Is(err, os.ErrExist) {
-		return "", err
+// makeFolder makes one of the folders of apt that is missing; others are not ours to
+// make.
+func (a *aptKeys) makeFolder(path string) error {
+	if !slices.Contains(a.folders, path) {
+		return nil
 	}
-	return filepath.Join(a.folders[0], key.Fingerprint+".gpg"), nil
+	if err := os.Mkdir(path, 0o755); !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // editRing replaces what is in a file. One that holds no key any more is removed, since
