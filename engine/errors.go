@@ -30,6 +30,19 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("%s panicked: %v", e.Method, e.Value) }
 
+// BusError is what the other side of a message bus has answered instead of a reply.
+type BusError struct {
+	Name    string // org.freedesktop.DBus.Error.ServiceUnknown ...
+	Message string // for people
+}
+
+func (e *BusError) Error() string {
+	if e.Message == "" {
+		return e.Name
+	}
+	return e.Message
+}
+
 // AbandonedError says that the engine stopped waiting for methods that ignored
 // the end of their context, and that they still run.
 type AbandonedError struct {

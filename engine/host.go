@@ -60,7 +60,8 @@ const (
 
 // Bus is a shared connection to a message bus.
 type Bus interface {
-	// Call calls a method (interface.Member) and returns the body of the reply.
+	// Call calls a method (interface.Member) and returns the body of the reply. What
+	// the other side answers instead of one is a *BusError.
 	Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error)
 	// Signals wakes up when a signal arrives that fits any of the matches, and after
 	// a reconnect.

@@ -202,9 +202,22 @@ func (b *bus) Call(ctx context.Context, dest, path, method string, args ...any) 
 	}
 	call := conn.Object(dest, dbus.ObjectPath(path)).CallWithContext(ctx, method, 0, args...)
 	if call.Err != nil {
-		return nil, b.fail(method, call.Err)
+		return nil, b.fail(method, answered(call.Err))
 	}
 	return call.Body, nil
+}
+
+// answered makes an error of the other side one of the engine.
+func answered(err error) error {
+	var remote dbus.Error
+	if !errors.As(err, &remote) {
+		return err
+	}
+	e := &engine.BusError{Name: remote.Name}
+	if len(remote.Body) > 0 {
+		e.Message, _ = remote.Body[0].(string)
+	}
+	return e
 }
 
 // Signals subscribes to the signals that fit. Those of a sender that is named by

@@ -97,8 +97,8 @@ func TestBusCall(t *testing.T) {
 	if err != nil || again != b {
 		t.Errorf("another connection: %v", err)
 	}
-	var remote dbus.Error
-	if _, err := b.Call(t.Context(), "org.example.None", "/", "a.b.C", "s3cr3t"); !errors.As(err, &remote) {
+	_, err = b.Call(t.Context(), "org.example.None", "/", "a.b.C", "s3cr3t")
+	if e, ok := errors.AsType[*engine.BusError](err); !ok || e.Name != "org.freedesktop.DBus.Error.ServiceUnknown" || e.Message == "" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := b.Call(t.Context(), "org.example.None", "no path", "a.b.C"); err == nil {
