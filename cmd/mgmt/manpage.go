@@ -45,6 +45,9 @@ func manpage(root *cobra.Command, at time.Time) string {
 	for _, cmd := range root.Commands() {
 		if cmd.IsAvailableCommand() && cmd.Name() != "help" {
 			manVerb(&b, cmd)
+			for _, part := range cmd.Commands() {
+				manVerb(&b, part)
+			}
 		}
 	}
 	b.WriteString(".SH EXIT STATUS\n")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 )
 
@@ -27,6 +28,8 @@ var (
 	yamlPage string
 	//go:embed reference/cli.md
 	cliPage string
+	//go:embed reference/interfaces.md
+	interfacesHead string
 )
 
 const generated = "<!-- Made by `mgmt reference`. Change what it is made from: run `make docs`. -->\n\n"
@@ -90,6 +93,7 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 			"{{kinds}}", strings.TrimSuffix(kindTable(kinds, "kinds/"), "\n"),
 		).Replace(yamlPage),
 		"puppet-catalogs.md": generated + puppet.Page(),
+		"interfaces.md":      generated + interfacesPage(virtual.DefaultCatalog()),
 		"kinds/README.md":    generated + "# The kinds\n\n" + kindTable(kinds, ""),
 	}
 	for _, k := range kinds {
@@ -100,6 +104,18 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 		pages["kinds/"+k.Name+".md"] = generated + derive.Markdown(k) + example
 	}
 	return pages, nil
+}
+
+// interfacesPage is the page of the virtual modules: what each can do, and which
+// backend does it.
+func interfacesPage(c *virtual.Catalog) string {
+	parts := []string{interfacesHead}
+	for _, module := range c.Modules() {
+		if i, err := c.Interface(module); err == nil {
+			parts = append(parts, virtual.Page(i, c.Backends(module)))
+		}
+	}
+	return strings.Join(parts, "\n")
 }
 
 // exampleOf returns the part of a kind's page that shows its example; nothing if
@@ -139,12 +155,13 @@ func defaultCell(f *schema.Field) string {
 	}
 }
 
-// verbPages returns a section for each verb.
+// verbPages returns a section for each verb, and for each below it.
 func verbPages(root *cobra.Command) string {
 	var b strings.Builder
 	for _, cmd := range root.Commands() {
 		if cmd.IsAvailableCommand() && cmd.Name() != "help" {
 			verbPage(&b, cmd)
+			b.WriteString(verbPages(cmd))
 		}
 	}
 	return b.String()

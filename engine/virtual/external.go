@@ -157,6 +157,12 @@ func addFields(t *schema.Type, fields any, optional bool) error {
 	return nil
 }
 
+// question is what a program is asked.
+type question struct {
+	Function string `json:"function"`
+	Args     any    `json:"args"`
+}
+
 // program is a backend that is run for each call.
 type program struct {
 	argv []string
@@ -164,7 +170,7 @@ type program struct {
 }
 
 func (p *program) Call(ctx context.Context, function string, args map[string]any) (any, error) {
-	in, err := json.Marshal(map[string]any{"function": function, "args": reveal(args)})
+	in, err := json.Marshal(question{function, reveal(args)})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// echoBackend describes a backend of the module group that is a program.
+const echoBackend = `name: echo
+module: group
+doc: Says what it was asked.
+command: [/bin/sh, -c, '%s', echo]
+functions:
+- name: info
+  params: [{name: name, type: string}, {name: colour, default: red}]
+- name: getent
+- name: add
+  params: [{name: name, type: string}]
+- name: adduser
+  params: [{name: group}, {name: name}]
+- name: shout
+  params: [{name: word, type: string}, {name: loud, type: int, default: 3}]
+`
+
+// programs makes a folder with one backend, which runs a shell script.
+func programs(t *testing.T, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	text := strings.ReplaceAll(echoBackend, "%s", strings.ReplaceAll(script, "'", "''"))
+	if err := os.WriteFile(filepath.Join(dir, "echo.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// say is a script that answers by function.
+const say = `in=$(cat); case $in in
+*'"info"'*gone*) echo '{"not_found": true}';;
+*'"info"'*) echo '{"result": {"name": "wheel", "gid": 10, "members": ["a", "b"], "passwd": "x"}}';;
+*'"getent"'*) echo '{"result": [{"name": "wheel"}]}';;
+*'"add"'*fail*) echo '{"error": "the disk is full"}';;
+*'"add"'*crash*) echo oops >&2; exit 3;;
+*'"add"'*) echo '{"result": null}';;
+*'"shout"'*) echo "$in" | sed 's/.*"args"/{"result"/; s/}}$/}}/';;
+esac`
+
+func TestCallVerb(t *testing.T) {
+	dir := programs(t, say)
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		out  string // the output is this
+		errs string // the errors have this in them
+	}{
+		{"a record", []string{"group.info", "wheel"}, 0, "gid: 10\nmembers:\n  - a\n  - b\nname: wheel\n", ""},
+		{"by name", []string{"group.info", "name=wheel"}, 0, "gid: 10\nmembers:\n  - a\n  - b\nname: wheel\n", ""},
+		{"not there", []string{"group.info", "gone"}, exitFailed, "", "group.info: it is not there"},
+		{"nothing to say", []string{"group.add", "x"}, 0, "", ""},
+		{"it failed", []string{"group.add", "fail"}, exitFailed, "", "group.add: the disk is full"},
+		{"it crashed", []string{"group.add", "crash"}, exitFailed, "", "ended with code 3: oops"},
+		{"a wrong result", []string{"group.getent"}, exitFailed, "", "[0].gid: it is not there"},
+		{"a wrong result that may pass", []string{"group.getent", "--lax"}, 0, "-\n  name: wheel\n", "does not allow"},
+		{"an argument that it lacks", []string{"group.add", "x", "gid=5"}, exitUsage, "", "the backend echo has no gid"},
+		{"an unknown argument", []string{"group.add", "x", "gidd=5"}, exitUsage, "", "did you mean gid?"},
+		{"a wrong argument", []string{"group.add", "x", "gid=five"}, exitUsage, "", "gid: "},
+		{"no argument", []string{"group.add"}, exitUsage, "", "name is required"},
+		{"twice", []string{"group.add", "name=a", "name=b"}, exitUsage, "", "name is given twice"},
+		{"its own argument", []string{"group.info", "wheel", "extra.colour=blue"}, 0, "gid: 10\nmembers:\n  - a\n  - b\nname: wheel\n", ""},
+		{"a mismatch", []string{"group.adduser", "wheel", "jo"}, exitFailed, "", "it requires group"},
+		{"a function that it lacks", []string{"group.delete", "wheel"}, exitFailed, "", "group.delete is not implemented by the backend echo"},
+		{"a function of its own", []string{"group.shout", "word=hey"}, 0, "word: hey\n", "deprecated"},
+		{"deprecated, quietly", []string{"group.shout", "word=hey", "--quiet"}, 0, "word: hey\n", "deprecated"},
+		{"an unknown function", []string{"group.inf", "x"}, exitUsage, "", "did you mean group.info?"},
+		{"an unknown module", []string{"grup.info", "x"}, exitUsage, "", `did you mean "group"?`},
+		{"no function", []string{"group"}, exitUsage, "", "write MODULE.FUNCTION"},
+		{"no JSON", []string{"group.add", "name:={"}, exitUsage, "", "it is no JSON"},
+		{"an unknown backend", []string{"group.add", "x", "--provider", "other"}, exitFailed, "", "there is no such backend"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := []string{"call", "--backends", dir, "--provider", "echo"}
+			out, errs, code := verb(t, append(args, c.args...)...)
+			if code != c.code || out != c.out || !strings.Contains(errs, c.errs) || c.errs == "" && errs != "" {
+				t.Errorf("code %d, want %d\n%s, want\n%s\nerrors: %s, want %s", code, c.code, out, c.out, errs, c.errs)
+			}
+		})
+	}
+}
+
+func TestCallEnvelope(t *testing.T) {
+	out, errs, code := verb(t, "call", "--backends", programs(t, say), "--provider", "echo", "group.info", "wheel", "-o", "json")
+	var r resultJSON
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 {
+		t.Fatalf("%v, %s", err, errs)
+	}
+	if r.Backend != "echo" || !r.Found || r.Extra["passwd"] != "x" || len(r.Common.(map[string]any)) != 3 || r.Status.String() != "implemented" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestCallSecret: what comes from a file is passed on and shown nowhere else.
+func TestCallSecret(t *testing.T) {
+	dir := programs(t, `in=$(cat); case $in in *hunter2*) echo '{"result": "passed"}';; *) echo '{"error": "no secret"}';; esac`)
+	out, errs, code := verbWith(t, "hunter2\n", "call", "--debug", "--backends", dir, "--provider", "echo", "group.shout", "word@-")
+	if code != 0 || out != "passed\n" || strings.Contains(errs, "hunter2") {
+		t.Errorf("code %d, %q, %s", code, out, errs)
+	}
+}
+
+func TestInterfaceVerbs(t *testing.T) {
+	dir := programs(t, say)
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		want []string // parts of what is written
+	}{
+		{"list", []string{"list", "--backends", dir}, 0, []string{"Groups of the machine.", "echo"}},
+		{"show", []string{"show", "group"}, 0, []string{"adduser(name, username)", "Put a user into a group."}},
+		{"show one", []string{"show", "pkg.install"}, 0, []string{"install(pkgs, refresh=False, downgrade=False, recommends=False)", "    pkgs: Names of packages"}},
+		{"show what is not there", []string{"show", "pkg.instal"}, exitUsage, []string{`did you mean "install"?`}},
+		{"check", []string{"check", "group", "echo", "--backends", dir}, exitFailed, []string{"add      implemented", "it has no parameter gid", "delete   not_implemented", "adduser  signature_mismatch", "shout    deprecated"}},
+		{"check what is not there", []string{"check", "group", "ecco", "--backends", dir}, exitUsage, []string{`did you mean "echo"?`}},
+		{"matrix", []string{"matrix", "group", "--backends", dir}, 0, []string{"| echo | ", "| adduser | mismatch |", "yes, without gid, system, unique", "Deprecated functions of echo"}},
+		{"generate", []string{"generate", "group", "--from", "echo", "--backends", dir}, 0, []string{"info(name, colour='red')\ngetent()\nadd(name)\n"}},
+		{"generate from nothing", []string{"generate", "group"}, exitUsage, []string{"--from BACKEND"}},
+		{"an unknown verb", []string{"lisst"}, exitUsage, []string{"lisst"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, errs, code := verb(t, append([]string{"interface"}, c.args...)...)
+			if code != c.code {
+				t.Errorf("code %d, want %d: %s", code, c.code, errs)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out+errs, want) {
+					t.Errorf("no %q in\n%s%s", want, out, errs)
+				}
+			}
+		})
+	}
+	for _, args := range [][]string{{"list"}, {"show", "svc"}, {"check", "group", "echo", "--backends", dir}, {"generate", "group", "--from", "echo", "--backends", dir}} {
+		out, _, _ := verb(t, append(append([]string{"interface"}, args...), "-o", "json")...)
+		var list []map[string]any
+		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) == 0 {
+			t.Errorf("%v: %v %s", args, err, out)
+		}
+	}
+}
+
+// TestBrokenBackends: a description that is wrong is refused with its place.
+func TestBrokenBackends(t *testing.T) {
+	dir := t.TempDir()
+	text := "name: x\nmodule: group\ncommand: [sh]\nwach: poll\nfunctions:\n- name: info\n  params: [{name: a, type: strin}]\n"
+	if err := os.WriteFile(filepath.Join(dir, "x.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := verb(t, "interface", "list", "--backends", dir)
+	if code != exitUsage || !strings.Contains(errs, "x.yaml:4:1") || !strings.Contains(errs, `no type "strin"`) {
+		t.Errorf("code %d: %s", code, errs)
+	}
+}
