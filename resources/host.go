@@ -282,33 +282,3 @@ func (h *hosts) Files(wanted provider.Record) []string {
 func (h *hosts) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
 	return watchPaths(ctx, rt, []string{h.file}, engine.WatchOptions{}, time.Minute, armed, changed)
 }
-
-// elsewhere is a path, if there is one.
-func elsewhere(path string) []string {
-	if path == "" {
-		return nil
-	}
-	return []string{path}
-}
-
-// watchPaths is the Watch of a provider whose things are mostly in these places: what
-// is elsewhere is looked at each time that every is over.
-func watchPaths(ctx context.Context, rt *provider.Runtime, paths []string, o engine.WatchOptions, every time.Duration, armed func(), changed func(...provider.Name)) error {
-	sub, err := rt.Host.Watch(ctx, paths, o)
-	if err != nil {
-		return err
-	}
-	defer sub.Close()
-	armed()
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-sub.C():
-		case <-tick.C:
-		}
-		changed()
-	}
-}

@@ -1,9 +1,11 @@
 package resources
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
@@ -152,4 +154,34 @@ func editAll[F fmt.Stringer](log *provider.Logger, t textFile, err error, change
 		})
 	}
 	refused.tell(log, changes, err)
+}
+
+// elsewhere is a path, if there is one.
+func elsewhere(path string) []string {
+	if path == "" {
+		return nil
+	}
+	return []string{path}
+}
+
+// watchPaths is the Watch of a provider whose things are mostly in these places: what
+// is elsewhere is looked at each time that every is over.
+func watchPaths(ctx context.Context, rt *provider.Runtime, paths []string, o engine.WatchOptions, every time.Duration, armed func(), changed func(...provider.Name)) error {
+	sub, err := rt.Host.Watch(ctx, paths, o)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	armed()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-sub.C():
+		case <-tick.C:
+		}
+		changed()
+	}
 }
