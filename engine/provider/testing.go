@@ -11,6 +11,10 @@ import (
 // This file is for tests of providers, above all for package providertest: it does
 // one by one what the controller does.
 
+// WithPoll sets how often things are read to see changes, whatever the definition says,
+// and however short that is.
+func WithPoll(every Interval) Option { return func(k *Kind) { k.def.Poll = every } }
+
 // Runtime returns what a provider is given for a call. What it says goes to the sink,
 // without the secrets of the changes. changes are those of a Set or Refresh, nil for
 // every other call.

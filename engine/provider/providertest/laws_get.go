@@ -60,8 +60,8 @@ func lawRecords(e *env) error {
 	return w.untouched(before)
 }
 
-// same returns an error if something differs.
-func (f found) same(o found) error {
+// within returns an error if something is gone, or another one.
+func (f found) within(o found) error {
 	for n, rec := range f {
 		if o[n] == nil {
 			return fmt.Errorf("%s is gone", n)
@@ -69,6 +69,14 @@ func (f found) same(o found) error {
 		if key, differs := differ(rec, o[n]); differs {
 			return fmt.Errorf("%s of %s is another one", key, n)
 		}
+	}
+	return nil
+}
+
+// same returns an error if something differs.
+func (f found) same(o found) error {
+	if err := f.within(o); err != nil {
+		return err
 	}
 	for n := range o {
 		if f[n] == nil {

@@ -3,6 +3,7 @@ package providertest
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
@@ -37,12 +38,15 @@ func (ws *worlds) provider() provider.Provider {
 	return make()
 }
 
+// soon is how often a provider without a Watch is asked in the suite of its kind.
+const soon = 20 * time.Millisecond
+
 // kind is the suite of the kind that is made of the provider.
 func (s Suite) kind(t *testing.T) enginetest.Suite {
 	t.Helper()
 	ws := &worlds{make: map[string]func() provider.Provider{}}
 	ws.add("", s.New(t, t.TempDir()))
-	kind, err := provider.New(s.Definition, ws.provider)
+	kind, err := provider.New(s.Definition, ws.provider, provider.WithPoll(soon))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func lawUnknown(e *env) error {
 	return nil
 }
 
-// lawForeign: what is done to Thing is done to nothing else.
+// lawForeign: what is done to Thing is done to nothing else that was there.
 func lawForeign(e *env) error {
 	w, err := e.world()
 	if err != nil {
@@ -132,8 +132,7 @@ func lawForeign(e *env) error {
 			return err
 		}
 		delete(before, a.name)
-		delete(after, a.name)
-		if err := before.same(after); err != nil {
+		if err := before.within(after); err != nil {
 			return fmt.Errorf("change %d: %w", i+1, err)
 		}
 	}

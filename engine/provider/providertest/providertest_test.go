@@ -15,10 +15,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func withStamp(p *toy) provider.Provider { return stamping{p} }
 func withFind(p *toy) provider.Provider  { return finding{p} }
 
-// TestGood: a provider that keeps the laws passes, with a Watch, a stamp, or by name.
+// TestGood: a provider that keeps the laws passes, with a Watch, a stamp, without either,
+// or by name.
 func TestGood(t *testing.T) {
 	t.Run("watch", func(t *testing.T) { Run(t, toySuite("", plain, features)) })
 	t.Run("stamp", func(t *testing.T) { Run(t, toySuite("", withStamp, provider.Canonicalize)) })
+	t.Run("poll", func(t *testing.T) {
+		s := toySuite("", func(p *toy) provider.Provider { return polled{p} }, 0)
+		s.Thing = func(string) Thing { return Thing{"milk", Values{"a": "two bottles"}} }
+		Run(t, s)
+	})
 	t.Run("find", func(t *testing.T) { Run(t, toySuite("", withFind, provider.Find|provider.Canonicalize)) })
 }
 

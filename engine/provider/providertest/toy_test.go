@@ -354,6 +354,17 @@ func (p stamping) Stamp(context.Context, *provider.Runtime) (string, error) {
 	return b.String(), err
 }
 
+// polled is a toy without anything that may be left out.
+type polled struct{ toy *toy }
+
+func (p polled) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
+	return p.toy.Get(ctx, rt, f)
+}
+
+func (p polled) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
+	return p.toy.Set(ctx, rt, changes)
+}
+
 // finding is a toy whose things can't be listed.
 type finding struct{ *toy }
 

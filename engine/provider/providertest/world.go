@@ -218,11 +218,11 @@ func (w *world) canonical(ctx context.Context, all found) error {
 		return nil
 	}
 	for n, rec := range all {
-		again, _, err := w.kind.Canonical(ctx, w.runtime(nil), w.p, rec)
-		if err != nil {
-			return fmt.Errorf("what was read of %s: %w", n, err)
+		again, err := w.p.(provider.Canonicalizer).Canonicalize(ctx, w.runtime(nil), []provider.Record{rec.Clone()})
+		if err != nil || len(again) != 1 {
+			return fmt.Errorf("what was read of %s: Canonicalize has returned %d records, %v", n, len(again), err)
 		}
-		if key, differs := differ(rec, again); differs {
+		if key, differs := differ(rec, again[0]); differs {
 			return fmt.Errorf("Get has returned a value of %s of %s that is not canonical", key, n)
 		}
 	}
