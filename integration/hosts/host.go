@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,12 +29,16 @@ const bootTime = 2 * time.Minute
 // noRights are what root may not do in a machine, because it would be done to this one.
 const noRights = "-audit_read,-block_suspend,-bpf,-checkpoint_restore,-ipc_lock,-mac_admin,-mac_override,-perfmon,-sys_module,-sys_pacct,-sys_rawio,-sys_time,-syslog,-wake_alarm"
 
-// Host is a machine that has booted. Its methods end the test that booted it when they
-// fail; those that return an error do not.
+// Host is a machine that has booted, as one test sees it. Its methods end that test when
+// they fail; those that return an error do not.
 type Host struct {
 	Name string
+	t    testing.TB
+	*machine
+}
 
-	t       testing.TB
+// machine is what all that see a machine have in common.
+type machine struct {
 	dir     string // where its layers are mounted, for its own processes only
 	starter *exec.Cmd
 	ended   chan struct{} // closed when no process of the machine is left
@@ -51,7 +54,7 @@ func (tree *Tree) Boot(t testing.TB, name string) *Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &Host{Name: name, t: t, dir: t.TempDir(), ended: make(chan struct{})}
+	h := &Host{name, t, &machine{dir: t.TempDir(), ended: make(chan struct{})}}
 	args := []string{"--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "sh", "-euc", layers + boot, "sh", h.dir, tree.dir, name}
 	h.starter = exec.Command("unshare", append(args, groups.procs()...)...)
 	h.starter.Stdout, h.starter.Stderr = &h.console, &h.console
@@ -73,22 +76,22 @@ func (tree *Tree) Boot(t testing.TB, name string) *Host {
 
 // own starts the machine and waits for its end. The thread that starts a process with
 // a Pdeathsig has to last as long as the process.
-func (h *Host) own(started chan<- error) {
+func (m *machine) own(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer close(h.ended)
-	err := h.starter.Start()
+	defer close(m.ended)
+	err := m.starter.Start()
 	started <- err
 	if err == nil {
-		_ = h.starter.Wait() // it is killed, or powered off
+		_ = m.starter.Wait() // it is killed, or powered off
 	}
 }
 
-func (h *Host) kill() {
-	if h.starter.Process != nil {
-		_ = h.starter.Process.Kill()
+func (m *machine) kill() {
+	if m.starter.Process != nil {
+		_ = m.starter.Process.Kill()
 	}
-	<-h.ended
+	<-m.ended
 }
 
 // waitBooted waits until the machine has booted, and notes its process 1.
@@ -112,11 +115,11 @@ func (h *Host) waitBooted() {
 }
 
 // findInit returns the process 1 of the machine, 0 if there is none yet.
-func (h *Host) findInit() int { return onlyChild(h.nspawn()) }
+func (m *machine) findInit() int { return onlyChild(m.nspawn()) }
 
 // nspawn returns the process that holds the machine, 0 if there is none yet: unshare has
 // the script, which has it.
-func (h *Host) nspawn() int { return onlyChild(onlyChild(h.starter.Process.Pid)) }
+func (m *machine) nspawn() int { return onlyChild(onlyChild(m.starter.Process.Pid)) }
 
 // onlyChild returns the process that another one has started, 0 if there is none.
 func onlyChild(pid int) int {
@@ -124,6 +127,12 @@ func onlyChild(pid int) int {
 	child, _, _ := strings.Cut(string(text), " ")
 	n, _ := strconv.Atoi(child)
 	return n
+}
+
+// For returns the same machine for a part of the test, which is ended in place of the whole
+// when something fails. The two must not be used at a time.
+func (h *Host) For(t testing.TB) *Host {
+	return &Host{h.Name, t, h.machine}
 }
 
 // Command returns a command that runs in the machine as root, with nothing of the
@@ -228,20 +237,26 @@ func (h *Host) Journal(args ...string) string {
 // Reboot boots the machine anew, on what it has written, and returns when it has booted.
 func (h *Host) Reboot() {
 	h.t.Helper()
-	_, _ = h.Try("systemctl", "reboot") // may itself be ended by it
+	h.isolate("reboot.target")
 	h.waitBooted()
 }
 
 // Stop stops the machine as its power button does. What it has written is gone.
 func (h *Host) Stop() {
 	h.t.Helper()
-	_, _ = h.Try("systemctl", "poweroff")
+	h.isolate("poweroff.target")
 	select {
 	case <-h.ended:
 	case <-time.After(bootTime):
 		h.t.Fatalf("%s does not stop in %v", h.Name, bootTime)
 	}
 	if code := h.starter.ProcessState.ExitCode(); code != 0 {
-		h.t.Fatal(errors.New(h.Name+" stopped with "+strconv.Itoa(code)), string(lastLines(h.console.Bytes(), 20)))
+		h.t.Fatalf("%s stopped with %d:\n%s", h.Name, code, lastLines(h.console.Bytes(), 20))
 	}
+}
+
+// isolate has systemd stop all that is not part of a target. The verb reboot would ask
+// logind first, and wait for it if the bus has been restarted, which logind does not notice.
+func (h *Host) isolate(target string) {
+	_, _ = h.Try("systemctl", "--no-block", "--job-mode=replace-irreversibly", "start", target) // may itself be ended by it
 }

@@ -1,0 +1,73 @@
+package machines
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/integration/hosts"
+)
+
+// patience is for what takes milliseconds, on a machine that is busy with other tests.
+const patience = 30 * time.Second
+
+// packages are what the tests need in a machine. One list for all of them: then one tree
+// is enough.
+var packages = []string{"gpg", "openssh-client"}
+
+var packageDir string // made by TestMain
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "mgmt-machines-")
+	if err != nil {
+		panic(err)
+	}
+	packageDir = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// deb builds the program's package, once.
+var deb = sync.OnceValues(func() (string, error) {
+	cmd := exec.Command("../../packaging/build", packageDir, "v1.2.3")
+	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("packaging/build: %w\n%s", err, out)
+	}
+	found, err := filepath.Glob(filepath.Join(packageDir, "*.deb"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("packaging/build made %q: %w", found, err)
+	}
+	return found[0], nil
+})
+
+// boot boots a machine in which mgmt is installed, and not started.
+func boot(t *testing.T, name string) *hosts.Host {
+	t.Helper()
+	tree := hosts.Base(t, packages...)
+	path, err := deb()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := tree.Boot(t, name)
+	h.Install(path)
+	return h
+}
+
+// settle waits until the daemon has converged, and all is as wanted.
+func settle(h *hosts.Host) {
+	h.Run("mgmt", "status", "--wait", "converged", "--timeout", "1m", "--exit-code")
+}
