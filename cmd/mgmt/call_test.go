@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
 // echoBackend describes a backend of the module group that is a program.
@@ -160,5 +163,42 @@ func TestBrokenBackends(t *testing.T) {
 	_, errs, code := verb(t, "interface", "list", "--backends", dir)
 	if code != exitUsage || !strings.Contains(errs, "x.yaml:4:1") || !strings.Contains(errs, `no type "strin"`) {
 		t.Errorf("code %d: %s", code, errs)
+	}
+}
+
+// TestModules: every backend of the program is of a module, and what is wrong with an
+// interface would be found when it is declared.
+func TestModules(t *testing.T) {
+	c := virtual.DefaultCatalog()
+	if orphans := c.Orphans(); len(orphans) > 0 {
+		t.Errorf("backends without a module: %v", orphans)
+	}
+	for _, want := range []string{"group", "pkg", "svc", "user"} {
+		if i, err := c.Interface(want); err != nil || i.Validate() != nil {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	for _, module := range c.Modules() {
+		i, err := c.Interface(module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range c.Backends(module) {
+			if b.Doc == "" || b.Validate() != nil {
+				t.Errorf("%s/%s: no doc, or %v", module, b.Name, b.Validate())
+			}
+			for _, v := range virtual.Check(i, b, nil) {
+				if v.Status == virtual.Deprecated || v.Status == virtual.SignatureMismatch {
+					t.Errorf("%s.%s of %s is %s", module, v.Function, b.Name, v.Status)
+				}
+			}
+		}
+		facts, err := host.ReadFacts("/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range i.Lint(facts.Map()) {
+			t.Errorf("%s: %s", module, f)
+		}
 	}
 }

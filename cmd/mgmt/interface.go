@@ -60,8 +60,9 @@ func (m *modules) load() schema.Diagnostics {
 		if wrong.Err() != nil {
 			continue
 		}
-		if err := own.Add(b); err != nil {
-			ds.Errorf(n.Pos, "%v", err)
+		_, err := own.Interface(b.Module)
+		if err = errors.Join(err, own.Add(b)); err != nil {
+			ds.Errorf(n.Pos, "backend %s: %v", b.Name, err)
 		}
 	}
 	m.catalog = own

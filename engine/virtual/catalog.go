@@ -25,10 +25,24 @@ var defaultCatalog = NewCatalog()
 // another one.
 func DefaultCatalog() *Catalog { return defaultCatalog }
 
-// Register adds an interface and backends of it to the default catalog. It is
-// meant for init functions, and panics where Declare or Add return an error.
+// Register adds an interface and its backends to the default catalog. It is meant
+// for init functions, and panics where Declare or Add return an error. A backend
+// without a Module gets that of the
+// interface; what else is to be said of it may be set by init functions that run
+// later.
 func Register(i *Interface, backends ...*Backend) {
+	for _, b := range backends {
+		b.Module = cmp.Or(b.Module, i.Module)
+	}
 	if err := errors.Join(defaultCatalog.Declare(i), defaultCatalog.Add(backends...)); err != nil {
+		panic(err)
+	}
+}
+
+// RegisterBackend adds backends, of modules that need not be registered yet, to
+// the default catalog. It panics where Add returns an error.
+func RegisterBackend(backends ...*Backend) {
+	if err := defaultCatalog.Add(backends...); err != nil {
 		panic(err)
 	}
 }
@@ -52,7 +66,8 @@ func (c *Catalog) Declare(i *Interface) error {
 	return nil
 }
 
-// Add adds backends, in any order, of modules that are declared.
+// Add adds backends, in any order. Their modules may be declared later: until then
+// nobody can choose them.
 func (c *Catalog) Add(backends ...*Backend) error {
 	var errs []error
 	for _, b := range backends {
@@ -64,9 +79,6 @@ func (c *Catalog) Add(backends ...*Backend) error {
 func (c *Catalog) add(b *Backend) error {
 	if err := b.Validate(); err != nil {
 		return err
-	}
-	if _, err := c.Interface(b.Module); err != nil {
-		return fmt.Errorf("backend %s: %w", b.Name, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,6 +114,22 @@ func (c *Catalog) Backends(module string) []*Backend {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return slices.Clone(c.backends[module])
+}
+
+// Orphans returns the backends whose modules are not declared, as MODULE/NAME,
+// sorted: a test of a program says that there are none.
+func (c *Catalog) Orphans() (names []string) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for module, backends := range c.backends {
+		for _, b := range backends {
+			if c.interfaces[module] == nil {
+				names = append(names, module+"/"+b.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Select chooses a backend for a module. See the function of this name.

@@ -52,9 +52,12 @@
 //		virtual.Func("remove", (*apt).remove))
 //
 //	func init() {
-//		Apt.Module, Apt.Watch = "pkg", virtual.WatchFiles
+//		Apt.Watch, Apt.Doc = virtual.WatchFiles, "apt and dpkg."
 //		Apt.When, Apt.Needs = virtual.Match{"os_family": {"Debian"}}, []string{"apt-get", "dpkg-query"}
 //	}
+//
+// Beside the interface stands func init() { virtual.Register(Interface, Apt, Dnf) }. A backend in another package sets
+// its Module and calls RegisterBackend. make docs brings the page of the modules up to date.
 //
 // Whatever a backend gives beside the declared keys of a record comes apart as extra:
 // embed the declared struct with yaml:",inline" and add fields, or return a map. What

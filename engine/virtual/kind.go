@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
 )
 
 // Resource is a resource of a virtual kind.
@@ -30,8 +31,10 @@ type Kind struct {
 	chosen map[string]*Backend // by what was asked for: the last choice
 }
 
-// RegisterKind registers the kind of a module. make gets the Kind and makes an empty resource. It fails if the
-// module has no interface in the catalog. system says what the machine is; it is asked whenever a graph is loaded.
+// RegisterKind registers the kind of a module. make gets the Kind and makes an
+// empty resource. It fails if the
+// module has no interface in the catalog. system says what the machine is; it is
+// asked whenever a graph is loaded.
 func RegisterKind(r *engine.Registry, c *Catalog, module string, system func() System, make func(*Kind) Resource) error {
 	k, err := NewKind(c, module, system)
 	if err != nil {
@@ -52,12 +55,13 @@ func NewKind(c *Catalog, module string, system func() System) (*Kind, error) {
 // can be used, or which of the needed functions are not implemented, not
 // supported or mismatched by the one that will be.
 func (k *Kind) Check(r Resource) error {
-	i, sel, err := k.catalog.Select(k.module, k.system(), r.Provider())
+	s := k.system()
+	i, sel, err := k.catalog.Select(k.module, s, r.Provider())
 	if err != nil {
 		return err
 	}
 	verdicts := map[string]*Verdict{}
-	for _, v := range Check(i, sel.Backend, k.system().Facts) {
+	for _, v := range Check(i, sel.Backend, s.Facts) {
 		verdicts[v.Function] = &v
 	}
 	return needs(i, sel.Backend, verdicts, r.Needs())
@@ -67,7 +71,8 @@ func (k *Kind) Check(r Resource) error {
 // none, keep their Module.
 func (k *Kind) Key(provider string) string { return k.module + ":" + provider }
 
-// Open chooses the backend for the facts of env and binds it. A choice between equals is warned
+// Open chooses the backend for the facts of env and binds it. A choice between
+// equals is warned
 // about. changed says that another backend was chosen when this was last asked.
 func (k *Kind) Open(ctx context.Context, env Env, provider string, options ...Option) (m *Module, changed bool, err error) {
 	s := k.system()
@@ -90,6 +95,13 @@ func (k *Kind) Open(ctx context.Context, env Env, provider string, options ...Op
 		return nil, false, err
 	}
 	return m, k.changed(provider, sel.Backend, env.Log), nil
+}
+
+// Watch subscribes to what may change the choice: the files that facts come from.
+// Whoever is woken asks
+// Stale with the facts of the host as they are then.
+func (k *Kind) Watch(ctx context.Context, h engine.Host) (engine.Subscription, error) {
+	return h.Watch(ctx, host.FactPaths(), engine.WatchOptions{})
 }
 
 // changed keeps the choice and reports whether it is another one than before.
