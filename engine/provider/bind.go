@@ -87,7 +87,7 @@ func Bind[T any](d Definition, make func() TypedProvider[T]) (func() Provider, e
 	if err := supports(&d, make); err != nil {
 		return nil, err
 	}
-	return func() Provider { return dress(&typed[T]{b, make()}) }, nil
+	return func() Provider { return &typed[T]{b, make()} }, nil
 }
 
 // supports checks that the provider can do what the features say.
@@ -119,56 +119,8 @@ type typed[T any] struct {
 	p TypedProvider[T]
 }
 
-// dress adds the methods that are found by themselves, if the author's provider has
-// them.
-func dress[T any](t *typed[T]) Provider {
-	w, watches := t.p.(Watcher)
-	s, stamps := t.p.(Stamper)
-	c, closes := t.p.(Closer)
-	switch {
-	case watches && stamps && closes:
-		return struct {
-			*typed[T]
-			Watcher
-			Stamper
-			Closer
-		}{t, w, s, c}
-	case watches && stamps:
-		return struct {
-			*typed[T]
-			Watcher
-			Stamper
-		}{t, w, s}
-	case watches && closes:
-		return struct {
-			*typed[T]
-			Watcher
-			Closer
-		}{t, w, c}
-	case stamps && closes:
-		return struct {
-			*typed[T]
-			Stamper
-			Closer
-		}{t, s, c}
-	case watches:
-		return struct {
-			*typed[T]
-			Watcher
-		}{t, w}
-	case stamps:
-		return struct {
-			*typed[T]
-			Stamper
-		}{t, s}
-	case closes:
-		return struct {
-			*typed[T]
-			Closer
-		}{t, c}
-	}
-	return t
-}
+// unwrap returns the author's provider, whose optional methods count as this one's.
+func (t *typed[T]) unwrap() any { return t.p }
 
 // Get yields what the provider does, as records.
 func (t *typed[T]) Get(ctx context.Context, rt *Runtime, f Filter) iter.Seq2[Record, error] {

@@ -314,7 +314,8 @@ func TestBindExtras(t *testing.T) {
 	if err := b.(provider.Refresher).Refresh(t.Context(), run, []provider.Change{{Title: "x"}}); err != nil || len(p.changes) != 1 {
 		t.Error(err)
 	}
-	if err := b.(provider.Closer).Close(); err == nil || err.Error() != "closed" {
+	closer, _ := provider.As[provider.Closer](b)
+	if err := closer.Close(); err == nil || err.Error() != "closed" {
 		t.Error(err)
 	}
 }
@@ -374,9 +375,9 @@ func TestBindDress(t *testing.T) {
 		}{base(), watching{}, stamping{}, closing{}},
 	} {
 		b := bind(t, p, boundDefinition())
-		w, watches := b.(provider.Watcher)
-		s, stamps := b.(provider.Stamper)
-		c, closes := b.(provider.Closer)
+		w, watches := provider.As[provider.Watcher](b)
+		s, stamps := provider.As[provider.Stamper](b)
+		c, closes := provider.As[provider.Closer](b)
 		if got := fmt.Sprint(watches, stamps, closes); got != fmt.Sprint(i&1 != 0, i&2 != 0, i&4 != 0) {
 			t.Errorf("%d: %s", i, got)
 		}

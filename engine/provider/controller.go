@@ -274,7 +274,7 @@ func (c *controller) hangUp() (err error) {
 	c.mu.Unlock()
 	p := c.prov
 	c.prov = nil
-	if closer, ok := p.(Closer); ok {
+	if closer, ok := As[Closer](p); ok {
 		defer engine.Caught("Close", &err)
 		return closer.Close()
 	}

@@ -730,3 +730,94 @@ func TestSends(t *testing.T) {
 		t.Errorf("the secret is sent as a %T", m["secret"])
 	}
 }
+
+// located is a clerk whose things are in files.
+type located struct {
+	clerk
+	dir string
+}
+
+func (l located) Files(wanted provider.Record) []string {
+	return []string{l.dir + "/" + wanted["name"].(string)}
+}
+
+// TestLocator: a change of the file that a thing is in is seen at once, and concerns its
+// resource alone.
+func TestLocator(t *testing.T) {
+	s := newStock("x", "y")
+	d := simple(provider.SimpleGetFilter)
+	c := newCrew(t, d, func() provider.Provider { return s.hire(located{clerk{s}, "/things"}) }, "x=1", "y=1")
+	defer c.end()
+	defer c.watch()()
+	for _, f := range c.fakes {
+		f.WaitRunning(t)
+	}
+	wantOuts(t, c.run(true), "ok", "ok")
+	s.took()
+	s.put("x", "2")
+	s.put("y", "2") // which no file tells
+	c.fakes[0].Host().Touch("/things/x")
+	c.fakes[0].WaitEvent(t)
+	if got := c.woken(); got != nil {
+		t.Errorf("woken too: %v", got)
+	}
+	wantLog(t, s, "get x")
+}
+
+// TestWrongThings: an error about one thing fails its resource alone.
+func TestWrongThings(t *testing.T) {
+	s := newStock("x", "y")
+	bad := func() provider.Provider { return s.hire(spoiled{clerk{s}}) }
+	c := newCrew(t, simple(0), bad, "x=1", "y=1")
+	wantOuts(t, c.run(true), "x is damaged", "ok")
+	wantOuts(t, c.run(true), "x is damaged", "ok") // and nobody waits for a pause to be over
+	c.end()
+	c = newCrew(t, simple(provider.Find), bad, "x=1", "y=1")
+	defer c.end()
+	wantOuts(t, c.run(true), "x is damaged", "ok")
+}
+
+// spoiled is a clerk that can't read the thing x.
+type spoiled struct{ clerk }
+
+func (s spoiled) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
+	return func(yield func(provider.Record, error) bool) {
+		for rec, err := range s.clerk.Get(ctx, rt, f) {
+			if err == nil && rec["name"] == "x" {
+				err = errors.New("x is damaged")
+			}
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s spoiled) Find(_ context.Context, _ *provider.Runtime, n provider.Name) (provider.Record, bool, error) {
+	if n == provider.NameOf("x") {
+		return nil, false, errors.New("x is damaged")
+	}
+	return s.things[n.String()], true, nil
+}
+
+// TestAGetThatHangs: it is ended after a while, and that is an outage.
+func TestAGetThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStock("x")
+		c := newCrew(t, simple(provider.Find), func() provider.Provider { return s.hire(stuck{clerk{s}}) }, "x=1")
+		defer c.end()
+		begin := time.Now()
+		wantOuts(t, c.run(true), "reading has not ended after 5m0s")
+		if d := time.Since(begin); d != 5*time.Minute {
+			t.Errorf("after %s", d)
+		}
+	})
+}
+
+// stuck is a clerk that finds nothing before its context ends.
+type stuck struct{ clerk }
+
+func (s stuck) Find(ctx context.Context, _ *provider.Runtime, _ provider.Name) (provider.Record, bool, error) {
+	<-ctx.Done()
+	return nil, false, context.Cause(ctx)
+}

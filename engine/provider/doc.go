@@ -49,6 +49,8 @@
 //   - An init_only attribute that differs fails the resource; Set is not called.
 //   - Under noop Set is called only if the definition has noop_handler, with
 //     Change.Noop, and then it must alter nothing.
+//   - An error that Get yields with a record, and one of Find, fails the resources of that
+//     name. Reading ends after 5 minutes, with an error.
 //   - A Get that fails makes the type unavailable: all its resources fail with that
 //     error, and Get is called again after a pause that grows, from a second to five
 //     minutes. The first one that succeeds wakes them.

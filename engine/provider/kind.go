@@ -153,7 +153,7 @@ func (k *Kind) fits(make func() Provider) (err error) {
 		return fmt.Errorf("the type %s: its constructor has made no provider", k.def.Name)
 	}
 	var errs []error
-	if c, ok := p.(Closer); ok {
+	if c, ok := As[Closer](p); ok {
 		errs = append(errs, c.Close())
 	}
 	for _, c := range []struct {

@@ -14,8 +14,9 @@ import (
 // blocks longer than the context lives.
 type Provider interface {
 	// Get yields what exists: all that the filter asks for, and perhaps more. What
-	// it asks for and Get does not yield is absent. A yielded error ends it, and
-	// makes the type unavailable.
+	// it asks for and Get does not yield is absent. A yielded error without a record
+	// ends it, and makes the type unavailable; one with a record that has the namevars
+	// fails the resources of that name alone.
 	Get(ctx context.Context, rt *Runtime, f Filter) iter.Seq2[Record, error]
 	// Set brings the things about, in the order that it likes, and says by rt.Log
 	// what has become of each. The error is about those of which it has said
@@ -150,6 +151,13 @@ type Watcher interface {
 	Watch(ctx context.Context, rt *Runtime, armed func(), changed func(...Name)) error
 }
 
+// Locator says in which files a thing is, from what is wanted of it: a change of one of
+// them is seen at once, beside whatever Watch or the poll see. It only computes; it is
+// called beside all other calls, on an object of its own. Paths are absolute.
+type Locator interface {
+	Files(wanted Record) []string
+}
+
 // Stamper gives a text that is another one after each change, and is cheap: where a
 // poll finds the same one again it does not Get.
 type Stamper interface {
@@ -165,3 +173,14 @@ type Interval = time.Duration
 // DefaultPoll is how often things are read where neither the definition nor the
 // provider says better.
 const DefaultPoll Interval = time.Minute
+
+// As returns the optional methods T of a provider, or of what it wraps.
+func As[T any](p Provider) (t T, ok bool) {
+	if t, ok = p.(T); ok {
+		return t, true
+	}
+	if w, wraps := p.(interface{ unwrap() any }); wraps {
+		t, ok = w.unwrap().(T)
+	}
+	return t, ok
+}

@@ -120,9 +120,16 @@ func (r *res) Watch(ctx context.Context) error {
 		return err
 	}
 	defer sub.close()
+	touched, release, err := sub.locate(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer release()
 	r.init.Running()
 	for {
 		select {
+		case <-touched:
+			sub.touched(r.m)
 		case <-sub.wake:
 			r.init.Event()
 		case <-sub.ended:

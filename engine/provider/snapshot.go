@@ -174,12 +174,19 @@ func (c *controller) filter(names []Name) Filter {
 	return Only(names...)
 }
 
+// readLimit is how long reading may take.
+const readLimit = 5 * time.Minute
+
+var errReadLimit = fmt.Errorf("reading has not ended after %s", readLimit)
+
 // load reads. An error makes the type unavailable.
 func (c *controller) load(ctx context.Context, rt *Runtime, f Filter) error {
 	if !c.down.over() {
 		return c.down.err
 	}
-	err := c.fetch(ctx, rt, f)
+	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReadLimit)
+	defer cancel()
+	err := c.fetch(limited, rt, f)
 	switch {
 	case err != nil && ctx.Err() != nil:
 	case err != nil:
@@ -268,11 +275,16 @@ func (k *Kind) get(ctx context.Context, rt *Runtime, p Provider, f Filter) (foun
 	n := 0
 	for rec, err := range p.Get(ctx, rt, given) {
 		n++
-		if err == nil {
-			err = context.Cause(ctx)
+		if cause := context.Cause(ctx); cause != nil {
+			err, rec = cause, nil
 		}
 		if err != nil {
-			return nil, nil, err
+			name, unnamed := k.identify(rec)
+			if unnamed != nil {
+				return nil, nil, err
+			}
+			found[name] = &entry{err: err}
+			continue
 		}
 		name, err := k.identify(rec)
 		if err != nil {
@@ -291,11 +303,12 @@ func (k *Kind) get(ctx context.Context, rt *Runtime, p Provider, f Filter) (foun
 func (k *Kind) find(ctx context.Context, rt *Runtime, p Finder, f Filter, found map[Name]*entry) error {
 	for _, n := range f.Names {
 		rec, ok, err := p.Find(ctx, rt, n)
-		if err == nil {
-			err = context.Cause(ctx)
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
 		}
 		if err != nil {
-			return err
+			found[n] = &entry{err: err}
+			continue
 		}
 		if !ok {
 			continue

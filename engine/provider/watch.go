@@ -24,6 +24,7 @@ type watch struct {
 	armed  chan struct{} // closed when no change goes unseen any more
 	ended  chan struct{} // closed when it has ended, with err
 	err    error
+	files  func(Record) []string // of the provider, if it is a Locator; set before armed is closed
 }
 
 // subscription is one member's part of a watch.
@@ -50,6 +51,35 @@ func (c *controller) subscribe(ctx context.Context, m *member) (*subscription, e
 		s.close()
 		return nil, context.Cause(ctx)
 	}
+}
+
+// locate watches the files that the member is about. A nil channel is of one that is in
+// none.
+func (s *subscription) locate(ctx context.Context, r *res) (<-chan struct{}, func(), error) {
+	if s.w.files == nil {
+		return nil, func() {}, nil
+	}
+	paths := s.w.files(r.want().record.Clone())
+	if len(paths) == 0 {
+		return nil, func() {}, nil
+	}
+	sub, err := r.init.Host.Watch(ctx, paths, engine.WatchOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return sub.C(), sub.Close, nil
+}
+
+// touched says that a file of the member has changed.
+func (s *subscription) touched(m *member) {
+	s.c.mu.Lock()
+	canon := m.canon
+	s.c.mu.Unlock()
+	if canon == nil {
+		s.w.news.add()
+		return
+	}
+	s.w.news.add(canon.name)
 }
 
 // watching returns the watch, with one subscriber more.
@@ -92,28 +122,32 @@ func (c *controller) runWatch(ctx context.Context, w *watch) {
 			c.watch = nil // who subscribes from here on begins another one
 		}
 	}()
-	w.err = c.follow(ctx, w.news, func() { close(w.armed) })
+	w.err = c.follow(ctx, w)
 	if w.err == nil {
 		w.err = errors.New("the watch of its type has ended")
 	}
 }
 
 // follow watches, or polls, until the context ends or the provider fails.
-func (c *controller) follow(ctx context.Context, news *news, armed func()) (err error) {
+func (c *controller) follow(ctx context.Context, w *watch) (err error) {
 	p, err := c.kind.provider()
 	if err != nil {
 		return err
 	}
+	if l, ok := As[Locator](p); ok {
+		w.files = l.Files
+	}
+	news := w.news
 	defer func() {
-		if closer, ok := p.(Closer); ok {
+		if closer, ok := As[Closer](p); ok {
 			err = errors.Join(err, guarded("Close", closer.Close))
 		}
 	}()
 	g, ctx := errgroup.WithContext(ctx)
-	once := sync.OnceFunc(armed)
+	once := sync.OnceFunc(func() { close(w.armed) })
 	g.Go(func() error { return c.report(ctx, news) })
 	g.Go(func() error {
-		if w, ok := p.(Watcher); ok {
+		if w, ok := As[Watcher](p); ok {
 			err := guarded("Watch", func() error { return w.Watch(ctx, c.runtime(c.host), once, news.add) })
 			if err == nil && ctx.Err() == nil {
 				err = errors.New("the Watch of the provider has ended by itself")
@@ -132,7 +166,7 @@ func (c *controller) poll(ctx context.Context, p Provider, news *news) error {
 	if every == 0 {
 		every = DefaultPoll
 	}
-	stamper, _ := p.(Stamper)
+	stamper, _ := As[Stamper](p)
 	last, first := "", true
 	for {
 		select {

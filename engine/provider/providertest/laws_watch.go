@@ -27,7 +27,7 @@ type patrol struct {
 // patrol starts a Watch, and waits until it is armed.
 func (w *world) patrol() (*patrol, error) {
 	p := w.make()
-	watcher, ok := p.(provider.Watcher)
+	watcher, ok := provider.As[provider.Watcher](p)
 	if !ok {
 		return nil, nil
 	}
@@ -78,7 +78,7 @@ func (pt *patrol) end() error {
 	if n := pt.calls.Load(); n > 1 {
 		err = errors.Join(err, fmt.Errorf("Watch called armed %d times", n))
 	}
-	if c, ok := pt.p.(provider.Closer); ok {
+	if c, ok := provider.As[provider.Closer](pt.p); ok {
 		err = errors.Join(err, c.Close())
 	}
 	return err
@@ -163,7 +163,7 @@ func lawStamp(e *env) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := w.p.(provider.Stamper); !ok {
+	if _, ok := provider.As[provider.Stamper](w.p); !ok {
 		return nil
 	}
 	stamps := map[string]string{}
@@ -199,14 +199,16 @@ func lawStamp(e *env) error {
 
 // stamp asks twice, of two provider objects.
 func (w *world) stamp() (string, error) {
-	a, err := w.p.(provider.Stamper).Stamp(w.t.Context(), w.runtime(nil))
+	s, _ := provider.As[provider.Stamper](w.p)
+	a, err := s.Stamp(w.t.Context(), w.runtime(nil))
 	if err != nil {
 		return "", err
 	}
 	if err := w.next(); err != nil {
 		return "", err
 	}
-	b, err := w.p.(provider.Stamper).Stamp(w.t.Context(), w.runtime(nil))
+	s, _ = provider.As[provider.Stamper](w.p)
+	b, err := s.Stamp(w.t.Context(), w.runtime(nil))
 	if err == nil && a != b {
 		err = errors.New("the stamp has changed, and nothing else")
 	}
@@ -224,7 +226,7 @@ func lawClose(e *env) error {
 	}
 	defer func() { w.p = nil }()
 	for _, use := range []bool{false, true} {
-		p, ok := w.make().(provider.Closer)
+		p, ok := provider.As[provider.Closer](w.make())
 		if !ok {
 			return nil
 		}
