@@ -4,7 +4,9 @@
 // # Rules for backends
 //
 //   - No call asks a question, or waits for one. Each waits for a lock that somebody else
-//     holds, as long as its context lasts.
+//     holds, for two minutes at most; then it is a *LockedError.
+//   - What nothing but another look at the repositories can mend is an *UnknownError or an
+//     *UnreachableError.
 //   - Install, Remove, Purge and Upgrade are one transaction of the package manager: all or
 //     nothing, as far as that one can. What they return is what has changed, also
 //     beside what was asked for (dependencies).
@@ -16,6 +18,7 @@ package pkg
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
@@ -37,8 +40,12 @@ type InstallArgs struct {
 	Pkgs       map[string]string `yaml:"pkgs" mgmt:"required,min=1" doc:"Names of packages, and the version wanted of each; empty for the newest if the package is not installed, any if it is."`
 	Refresh    bool              `yaml:"refresh" doc:"Fetch the lists of packages first."`
 	Downgrade  bool              `yaml:"downgrade" doc:"Allow a version that is older than the installed one."`
-	Recommends bool              `yaml:"recommends" doc:"Install what the packages recommend, too."`
+	Recommends bool              `yaml:"recommends" doc:"Install what the packages recommend, too, where the package manager knows such a thing."`
+	Untrusted  bool              `yaml:"untrusted" doc:"Allow packages that nobody has signed."`
 }
+
+// Default returns what package managers do by themselves.
+func (InstallArgs) Default() InstallArgs { return InstallArgs{Recommends: true} }
 
 // RemoveArgs are those of Remove and Purge.
 type RemoveArgs struct {
@@ -120,12 +127,17 @@ var (
 	Owner         = virtual.Declare[PathsArgs, map[string]string]("owner", "The package that each path belongs to. Those that no package has are not in it.")
 	FileList      = virtual.Declare[NamesArgs, map[string][]string]("file_list", "The paths of the files of installed packages, by name.")
 
+	Provided = virtual.Declare[NamesArgs, map[string][]string]("provided",
+		"The installed packages that provide each of the names, as a package or as a virtual one. Those that nothing provides are not in it.")
+
 	Hold      = virtual.Declare[RemoveArgs, virtual.Nothing]("hold", "Keep packages at the version that they have.")
 	Unhold    = virtual.Declare[RemoveArgs, virtual.Nothing]("unhold", "End what hold began.")
 	ListRepos = virtual.Declare[virtual.Nothing, map[string]Repo]("list_repos", "The repositories.")
 	GetRepo   = virtual.Declare[RepoArgs, Repo]("get_repo", "One repository.", virtual.OrNotFound(nil))
 	DelRepo   = virtual.Declare[RepoArgs, virtual.Nothing]("del_repo", "Use a repository no more.")
 
+	ListRemoved = virtual.Declare[NamesArgs, map[string]string]("list_removed",
+		"The packages that were removed and left their configuration behind, and their versions.", virtual.AsExtra)
 	ListHolds  = virtual.Declare[virtual.Nothing, []string]("list_holds", "The packages that hold keeps.", virtual.AsExtra)
 	Autoremove = virtual.Declare[virtual.Nothing, map[string]Change]("autoremove", "Remove what was installed as a dependency and is none any more.", virtual.AsExtra)
 )
@@ -138,13 +150,13 @@ var Interface = &virtual.Interface{
 	Functions: []virtual.Function{
 		ListInstalled.Function(), LatestVersion.Function(), ListUpgrades.Function(), RefreshDB.Function(),
 		Install.Function(), Remove.Function(), Purge.Function(), Upgrade.Function(),
-		VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(),
+		VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(), Provided.Function(),
 		Hold.Function(), Unhold.Function(), ListRepos.Function(), GetRepo.Function(), DelRepo.Function(),
-		ListHolds.Function(), Autoremove.Function(),
+		ListRemoved.Function(), ListHolds.Function(), Autoremove.Function(),
 	},
 }
 
-func init() { virtual.Register(Interface) }
+func init() { virtual.Register(Interface, Apt) }
 
 var (
 	nameRule    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:@-]*$`)
@@ -164,6 +176,16 @@ func CheckName(name string) error {
 func CheckVersion(version string) error {
 	if !versionRule.MatchString(version) {
 		return fmt.Errorf("%q is no version of a package", version)
+	}
+	return nil
+}
+
+// checkPaths refuses what is no absolute path of one line.
+func checkPaths(paths []string) error {
+	for _, p := range paths {
+		if !strings.HasPrefix(p, "/") || strings.ContainsAny(p, "\n\x00*?[\\") {
+			return fmt.Errorf("%q is no absolute path, or has characters that a package manager would read as a pattern", p)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,56 @@
+package pkg
+
+import (
+	"fmt"
+	"strings"
+)
+
+// UnknownError says that no repository, as far as the lists of packages go, has
+// these packages or the versions of them that are wanted. Nothing was altered.
+type UnknownError struct {
+	Names []string // sorted
+	Text  string   // what the package manager says, in one line; or empty
+}
+
+func (e *UnknownError) Error() string {
+	text := "no repository has " + strings.Join(e.Names, ", ")
+	if e.Text != "" {
+		text += ": " + e.Text
+	}
+	return text
+}
+
+// UnreachableError says that a repository could not be reached, or does not have any
+// more what the lists of packages say.
+type UnreachableError struct{ Text string }
+
+func (e *UnreachableError) Error() string { return "a repository cannot be reached: " + e.Text }
+
+// LockedError says that another program used the package manager all the time that it
+// was waited for.
+type LockedError struct {
+	Tool   string
+	Holder string // who, as far as the package manager says; or empty
+}
+
+func (e *LockedError) Error() string {
+	who := e.Holder
+	if who == "" {
+		who = "another program"
+	}
+	return fmt.Sprintf("%s is locked by %s, for longer than %s", e.Tool, who, lockWait)
+}
+
+// ToolError says that a tool has failed for another reason.
+type ToolError struct {
+	Tool string
+	Exit int
+	Text string // what it complains about, in one line
+}
+
+func (e *ToolError) Error() string {
+	if e.Text == "" {
+		return fmt.Sprintf("%s ended with exit status %d and said nothing", e.Tool, e.Exit)
+	}
+	return fmt.Sprintf("%s: %s", e.Tool, e.Text)
+}

@@ -1,0 +1,236 @@
+package pkg
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+const (
+	// lockWait is how long another program that uses the package manager is waited for,
+	// and lockPoll how often it is tried whether that has ended.
+	lockWait = 2 * time.Minute
+	lockPoll = time.Second
+
+	// maxOutput is how much of what a tool prints is read: the lists of all files of a large machine.
+	maxOutput = 64 << 20
+
+	// grace is what a tool has to put its database in order when it must end.
+	grace = 5 * time.Second
+)
+
+// baseEnv is the environment of all tools.
+var baseEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "HOME=/root"}
+
+// tools runs the tools of one package manager.
+type tools struct {
+	host engine.Host
+	env  []string // beside baseEnv
+
+	// judge returns what a result that is a failure means: one of the errors of this
+	// package; nil for a *ToolError with what complaint returns. A *LockedError is tried
+	// again until lockWait is over.
+	judge func(*engine.Result) error
+}
+
+// ask runs a tool that alters nothing, and returns its result whatever the exit
+// status is.
+func (t *tools) ask(ctx context.Context, argv ...string) (*engine.Result, error) {
+	r, err := t.host.Command(ctx, engine.Command{Argv: argv, Env: slices.Concat(baseEnv, t.env), MaxOutput: maxOutput, Grace: grace})
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Truncated:
+		return nil, fmt.Errorf("%s printed more than %d bytes", argv[0], maxOutput)
+	}
+	return r, nil
+}
+
+// lines runs a tool that alters nothing, and returns the lines that it prints. ok are the
+// exit statuses beside 0 that are no failure.
+func (t *tools) lines(ctx context.Context, ok []int, argv ...string) ([]string, error) {
+	r, err := t.ask(ctx, argv...)
+	if err != nil {
+		return nil, err
+	}
+	if r.ExitCode != 0 && !slices.Contains(ok, r.ExitCode) {
+		return nil, t.failure(argv[0], r)
+	}
+	return linesOf(r.Stdout), nil
+}
+
+func linesOf(out []byte) []string {
+	text := strings.TrimRight(string(out), "\n")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// change runs a tool that may alter something, and waits for its locks. ok are the
+// exit statuses beside 0 that are no failure.
+func (t *tools) change(ctx context.Context, ok []int, argv ...string) error {
+	for since := time.Now(); ; {
+		r, err := t.ask(ctx, argv...)
+		if err != nil || r.ExitCode == 0 || slices.Contains(ok, r.ExitCode) {
+			return err
+		}
+		err = t.failure(argv[0], r)
+		if _, locked := errors.AsType[*LockedError](err); !locked || time.Since(since) >= lockWait {
+			return err
+		}
+		if err := sleep(ctx, lockPoll); err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t *tools) failure(tool string, r *engine.Result) error {
+	if err := t.judge(r); err != nil {
+		return err
+	}
+	if r.Signal != "" {
+		return &ToolError{tool, r.ExitCode, "it was ended by " + r.Signal}
+	}
+	return &ToolError{tool, r.ExitCode, complaint(r, "E: ", "dpkg: error", "ERROR: ", "error: ", "Error: ", "Problem: ", " Problem: ", "nothing provides ", " : Depends: ", " : Conflicts: ")}
+}
+
+// maxComplaint is how many lines of a tool an error has.
+const maxComplaint = 6
+
+// complaint returns the lines that begin with one of the words, or have it in them if it
+// begins with a blank, or else the last ones
+// that were printed to the standard error, or else to the standard output: as one line.
+func complaint(r *engine.Result, words ...string) string {
+	var said []string
+	for _, line := range linesOf(append(bytes.Clone(r.Stderr), r.Stdout...)) {
+		if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(line, w) || w[0] == ' ' && strings.Contains(line, w) }) && !slices.Contains(said, line) {
+			said = append(said, strings.TrimSpace(line))
+		}
+	}
+	for _, out := range [][]byte{r.Stderr, r.Stdout} {
+		if len(said) == 0 {
+			said = linesOf(bytes.TrimSpace(out))
+			said = said[max(0, len(said)-maxComplaint):]
+		}
+	}
+	return strings.ToValidUTF8(strings.Join(said[:min(len(said), maxComplaint)], "; "), "?")
+}
+
+// has reports whether a tool has printed one of the texts.
+func has(r *engine.Result, texts ...string) bool {
+	return slices.ContainsFunc(texts, func(s string) bool {
+		return bytes.Contains(r.Stderr, []byte(s)) || bytes.Contains(r.Stdout, []byte(s))
+	})
+}
+
+// between returns what stands between two texts in what a tool has printed, each time.
+func between(r *engine.Result, before, after string) (found []string) {
+	for _, line := range append(linesOf(r.Stderr), linesOf(r.Stdout)...) {
+		if _, rest, ok := strings.Cut(line, before); ok {
+			if s, _, ok := strings.Cut(rest, after); ok || after == "" {
+				found = append(found, strings.TrimSpace(s))
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// checkNames refuses what is no name of a package.
+func checkNames(names []string) error {
+	var errs []error
+	for _, n := range names {
+		errs = append(errs, CheckName(n))
+	}
+	return errors.Join(errs...)
+}
+
+// checkVersions refuses what is no version of a package.
+func checkVersions(pkgs map[string]string) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(pkgs)) {
+		if v := pkgs[name]; v != "" {
+			errs = append(errs, CheckVersion(v))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// with returns the names, each with its version behind a separator where one is wanted.
+func with(separator string, pkgs map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(pkgs)) {
+		if v := pkgs[name]; v != "" {
+			name += separator + v
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// only returns the part of a table that is about the names; all of it if there are none.
+func only[V any](all map[string]V, names []string) map[string]V {
+	if len(names) == 0 {
+		return all
+	}
+	out := map[string]V{}
+	for _, n := range names {
+		if v, ok := all[n]; ok {
+			out[n] = v
+		}
+	}
+	return out
+}
+
+// differences returns what has become of the installed packages.
+func differences(before, after map[string]string) map[string]Change {
+	out := map[string]Change{}
+	for name, v := range after {
+		if before[name] != v {
+			out[name] = Change{Old: before[name], New: v}
+		}
+	}
+	for name, v := range before {
+		if _, still := after[name]; !still {
+			out[name] = Change{Old: v}
+		}
+	}
+	return out
+}
+
+// database reads what is installed.
+type database interface {
+	installed(ctx context.Context) (map[string]string, error)
+}
+
+// during runs do and returns what has changed meanwhile.
+func during(ctx context.Context, db database, do func() error) (map[string]Change, error) {
+	before, err := db.installed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := do(); err != nil {
+		return nil, err
+	}
+	after, err := db.installed(ctx)
+	return differences(before, after), err
+}
