@@ -245,7 +245,12 @@ func (p *toy) change(rt *provider.Runtime, c provider.Change) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(p.path(name), data, 0o600)
+	return replace(p.path(name), data)
+}
+
+// replace writes a file at once: a poll may read it at any time.
+func replace(path string, data []byte) error {
+	return errors.Join(os.WriteFile(path+".new", data, 0o600), os.Rename(path+".new", path))
 }
 
 func secret(r provider.Record) string {
@@ -404,7 +409,7 @@ func toySuite(b bug, wrap func(*toy) provider.Provider, f provider.Features) Sui
 				}
 			},
 			"other": func(t *testing.T, dir string) {
-				if err := os.WriteFile(dir+"/milk.note", []byte(`{"A":"none"}`), 0o600); err != nil {
+				if err := replace(dir+"/milk.note", []byte(`{"A":"none"}`)); err != nil {
 					t.Error(err)
 				}
 			},
