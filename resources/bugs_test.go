@@ -33,7 +33,8 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 		"file": &FileRes{Path: filepath.Join(dir, "file"), Content: new("x")},
 		"exec": &ExecRes{Cmd: "true", WatchCmd: "sleep 1000", WatchFiles: []string{in}, Creates: filepath.Join(dir, "made")},
 		"line": &LineRes{File: filepath.Join(dir, "lines"), Content: "x"}, "sysctl": sysctlAt(dir, "a.b", "1"),
-		"gzip": &GzipRes{Path: filepath.Join(dir, "gz"), Input: in}, "tar": &TarRes{Path: filepath.Join(dir, "tar"), Inputs: []string{in}},
+		"download": &DownloadRes{Path: filepath.Join(dir, "load"), URL: "http://127.0.0.1/"},
+		"gzip":     &GzipRes{Path: filepath.Join(dir, "gz"), Input: in}, "tar": &TarRes{Path: filepath.Join(dir, "tar"), Inputs: []string{in}},
 	}
 	maps.Copy(all, provided(t, dir))
 	for kind, r := range all {

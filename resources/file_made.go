@@ -76,8 +76,13 @@ func (m madeFile) validate() []error {
 // checksum is the notation of a SHA-256.
 func checksum(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
 
-// read looks at the file as it is; checksum is empty where there is none.
+// read looks at the file as it is; the SHA-256 is empty where there is none.
 func (m madeFile) read(ctx context.Context) (got madeFile, sum string, err error) {
+	return m.readWith(ctx, &digest{Hash: sha256.New(), name: "sha256"})
+}
+
+// readWith is read with another checksum.
+func (m madeFile) readWith(ctx context.Context, d *digest) (got madeFile, sum string, err error) {
 	got = madeFile{path: m.path}
 	f, st, err := atomicfile.Open(m.path)
 	if isMissing(err) {
@@ -92,11 +97,10 @@ func (m madeFile) read(ctx context.Context) (got madeFile, sum string, err error
 	if want, err := filePerm(m.mode, st.Perm(), false); err == nil && want == int(st.Perm()) {
 		got.mode = m.mode // in the same notation
 	}
-	h := sha256.New()
-	if err := copyUntil(ctx, h, f); err != nil {
+	if err := copyUntil(ctx, d, f); err != nil {
 		return got, "", err
 	}
-	return got, checksum(h.Sum(nil)), nil
+	return got, d.String(), nil
 }
 
 // copyUntil copies until the end, or until the context ends.

@@ -12,6 +12,7 @@ func Kinds() []string {
 	return []string{
 		"apt_key",
 		"crontab",
+		"download",
 		"exec",
 		"file",
 		"gzip",

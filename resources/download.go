@@ -1,0 +1,264 @@
+package resources
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("download", func() engine.Res { return &DownloadRes{} })
+}
+
+var (
+	_ engine.RefreshableRes = (*DownloadRes)(nil)
+	_ engine.SendableRes    = (*DownloadRes)(nil)
+	_ engine.RecvableRes    = (*DownloadRes)(nil)
+	_ engine.ClashingRes    = (*DownloadRes)(nil)
+	_ engine.Readable       = (*DownloadRes)(nil)
+	_ engine.SharedRes      = (*DownloadRes)(nil)
+	_ engine.OverlappingRes = (*DownloadRes)(nil)
+	_ engine.DescribedRes   = (*DownloadRes)(nil)
+)
+
+// DownloadRes is a file that comes from a server.
+type DownloadRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Refreshable
+	traits.Sendable
+
+	Path     string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the file; the name if absent."`
+	URL      string `yaml:"url" lang:"url" mgmt:"param,required" doc:"Where it comes from: http, https or file."`
+	Checksum string `yaml:"checksum" lang:"checksum" doc:"What the content must have: sha256: or sha512: and the digits."`
+
+	Owner string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns it."`
+	Group string      `yaml:"group" lang:"group" doc:"Name or number of the group that it belongs to."`
+	Mode  schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions, octal or symbolic, as of a file."`
+
+	Headers   map[string]schema.Secret `yaml:"headers" lang:"headers" mgmt:"writeonly" doc:"Headers of the request, such as Authorization. They are not sent to another host that the server refers to."`
+	Timeout   time.Duration            `yaml:"timeout" lang:"timeout" mgmt:"param" doc:"How long all of it may take; 0 for as long as it takes."`
+	MaxSize   schema.Size              `yaml:"max_size" lang:"max_size" mgmt:"param" doc:"The largest content that is taken; 0 for any."`
+	Redirects int                      `yaml:"redirects" lang:"redirects" mgmt:"param,min=0,max=100" doc:"How often the server may refer to another place, one after the other."`
+
+	init *engine.Init
+	file managed
+	seen *downloadSeen
+}
+
+// DownloadSends is what a download sends.
+type DownloadSends struct {
+	Path     string `yaml:"path" lang:"path" doc:"Where the file is."`
+	Checksum string `yaml:"checksum" lang:"checksum" doc:"The checksum of its content: the SHA-256, unless another one is asked for."`
+}
+
+// Default returns a download of not more than a gigabyte in ten minutes.
+func (r *DownloadRes) Default() engine.Res {
+	return &DownloadRes{Timeout: 10 * time.Minute, MaxSize: 1 << 30, Redirects: 10}
+}
+
+func (r *DownloadRes) made() madeFile {
+	return madeFile{path: cmp.Or(r.Path, r.Name()), owner: r.Owner, group: r.Group, mode: r.Mode}
+}
+
+// source returns the path that a file URL has; empty for others.
+func (r *DownloadRes) source() string {
+	if u, err := url.Parse(r.URL); err == nil && u.Scheme == "file" {
+		return u.Path
+	}
+	return ""
+}
+
+// Validate checks the parameters. No error shows the address or a header: there may be
+// a secret in it.
+func (r *DownloadRes) Validate() error {
+	errs := r.made().validate()
+	if r.URL != "" || r.Recv()["url"] == nil {
+		errs = append(errs, r.validateURL())
+	}
+	if r.Checksum != "" {
+		_, err := newDigest(r.Checksum)
+		errs = append(errs, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		errs = append(errs, validateHeader(name, r.Headers[name].Reveal()))
+	}
+	return errors.Join(append(errs, broken([]rule{
+		{r.Timeout < 0, "timeout must not be negative"},
+		{r.MaxSize < 0, "max_size must not be negative"},
+		{r.Redirects < 0, "redirects must not be negative"},
+	})...)...)
+}
+
+func (r *DownloadRes) validateURL() error {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return errors.New("url is no address")
+	}
+	switch {
+	case r.URL == "":
+		return errors.New("url is missing")
+	case u.User != nil:
+		return errors.New("url has a user or a password in it: give a header Authorization for that")
+	case u.Scheme == "file" && (u.Host != "" && u.Host != "localhost" || plainPath("url", u.Path) != nil):
+		return errors.New("url has to be file:// and an absolute path of a file")
+	case u.Scheme == "file" && path.Clean(u.Path) == path.Clean(r.made().path):
+		return errors.New("url is the path itself")
+	case u.Scheme == "file":
+		return nil
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return errors.New("url has to begin with http://, https:// or file:///")
+	}
+	return nil
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_|~-]+$")
+
+// ownHeaders are those that the request has anyway.
+var ownHeaders = []string{"host", "range", "content-length", "transfer-encoding", "connection", "if-none-match", "if-modified-since"}
+
+func validateHeader(name, value string) error {
+	switch {
+	case !headerName.MatchString(name):
+		return fmt.Errorf("headers: %q is no name of a header", name)
+	case slices.Contains(ownHeaders, strings.ToLower(name)):
+		return fmt.Errorf("headers: %s is not for you to give", name)
+	case strings.ContainsFunc(value, unicode.IsControl):
+		return fmt.Errorf("headers: the value of %s has a control character in it", name)
+	}
+	return nil
+}
+
+// Init keeps the handle, and tells the files of the graph that this one is managed.
+func (r *DownloadRes) Init(init *engine.Init) error {
+	r.init, r.file, r.seen = init, managed{}, &downloadSeen{}
+	r.file.tell(filesOf(init), r.made().path)
+	return nil
+}
+
+// Cleanup takes back what Init has told.
+func (r *DownloadRes) Cleanup() error {
+	r.file.tell(filesOf(r.init), "")
+	return nil
+}
+
+// Shared is what all files have in common.
+func (*DownloadRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return withFiles()
+}
+
+// Watch waits for changes of the file, and of the one that it is copied from. A server
+// tells nobody: poll asks it.
+func (r *DownloadRes) Watch(ctx context.Context) error {
+	paths := []string{r.made().path}
+	if p := r.source(); p != "" {
+		paths = append(paths, p)
+	}
+	return watchAll(ctx, r.init, paths, engine.WatchOptions{})
+}
+
+// Cmp compares the parameters.
+func (r *DownloadRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// Sends returns the type of what is sent.
+func (*DownloadRes) Sends() any { return &DownloadSends{} }
+
+// Read returns the file as it is; nil if there is none.
+func (r *DownloadRes) Read(ctx context.Context) (engine.Res, error) {
+	m := r.made()
+	d, err := newDigest(r.Checksum)
+	if err != nil {
+		return nil, err
+	}
+	is, sum, err := m.readWith(ctx, d)
+	if err != nil || sum == "" {
+		return nil, err
+	}
+	got := &DownloadRes{
+		Path: r.Path, URL: r.URL, Checksum: sum, Owner: is.owner, Group: is.group, Mode: is.mode,
+		Timeout: r.Timeout, MaxSize: r.MaxSize, Redirects: r.Redirects,
+	}
+	got.SetKind(r.Kind())
+	got.SetName(r.Name())
+	return got, nil
+}
+
+// UIDs names the file.
+func (r *DownloadRes) UIDs() []engine.ResUID {
+	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.made().path)}}
+}
+
+// AutoEdges wants the nearest managed folder above the path, the file that it is copied
+// from, the owner and the group.
+func (r *DownloadRes) AutoEdges() (engine.AutoEdge, error) {
+	w := newWants(r)
+	w.above(r.made().path)
+	if p := r.source(); p != "" {
+		w.path(p)
+	}
+	w.account(r.Owner, r.Group)
+	return w, nil
+}
+
+// Clashes says that another one writes the file, too.
+func (r *DownloadRes) Clashes(other engine.Res) error {
+	o, ok := other.(*DownloadRes)
+	if !ok {
+		return writesClash(r, other)
+	}
+	if engine.CmpFields(r, o) != nil {
+		return errors.New("they want different contents, owners or modes")
+	}
+	return nil
+}
+
+// Doc describes the kind.
+func (*DownloadRes) Doc() string {
+	return `A file that comes from a server by http or https, or from another place of the machine.
+
+    download:
+    - name: /opt/app.tar.gz
+      url: https://example.com/app-1.2.tar.gz
+      checksum: sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
+      mode: "0644"
+
+The content is fetched into a private folder first, and its checksum is compared. Only what is complete and right takes the place of the file, at
+once: a reader sees the old one or the new one. A server that can't be reached, that answers with anything but the content, or that
+sends too much, is an error, after which the file is as it was; ` + "`retry`" + ` says how often that is tried again. Nothing goes on where it was broken
+off.
+
+## With a checksum
+
+A file that has it is right, and the server is not asked. MD5 and SHA-1 are refused: others could make a content that has the
+same one.
+
+## Without a checksum
+
+The file is right if it is as it came from this address, and the server still has the same one. It is asked each time that the file is looked at: at the
+start, when the file was altered, and as often as the metaparameter ` + "`poll`" + ` says. That costs one short answer where the server gives an ETag or a time of change
+with the content, which is remembered. If it gives neither it is not asked, and a notification has the content fetched anew, as it always does. What is to
+come is unknown to a plan, which asks the server but fetches nothing.
+
+## The request
+
+` + "`headers`" + ` are secrets, and are shown nowhere. They are sent to the host of the address only, and not to others that it refers to. From https nobody is
+referred to http. Proxies are those of the environment of mgmt: HTTP_PROXY, HTTPS_PROXY and NO_PROXY. What the server compresses for the way is not
+unpacked: none is asked for.
+
+The path and the checksum are sent, for others to receive; with ` + "`sha256`" + ` unless another one was given.`
+}

@@ -1,0 +1,325 @@
+package resources
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+)
+
+// digest is a checksum that is being made, and the one that is wanted.
+type digest struct {
+	hash.Hash
+	name string
+	want string // in lower case; empty for any
+}
+
+// newDigest returns the digest of a checksum; SHA-256 for the empty one.
+func newDigest(checksum string) (*digest, error) {
+	name, digits, _ := strings.Cut(strings.ToLower(checksum), ":")
+	d := &digest{name: name, want: strings.ToLower(checksum)}
+	switch name {
+	case "", "sha256":
+		d.Hash, d.name = sha256.New(), "sha256"
+	case "sha512":
+		d.Hash = sha512.New()
+	case "md5", "sha1":
+		return nil, fmt.Errorf("checksum: %s can be forged, give sha256 or sha512", name)
+	default:
+		return nil, errors.New("checksum has to begin with sha256 or sha512 and a colon")
+	}
+	if b, err := hex.DecodeString(digits); checksum != "" && (err != nil || len(b) != d.Size()) {
+		return nil, fmt.Errorf("checksum: a %s has %d digits, from 0 to f", name, 2*d.Size())
+	}
+	return d, nil
+}
+
+func (d *digest) String() string { return d.name + ":" + hex.EncodeToString(d.Sum(nil)) }
+
+// downloadSeen is the checksum of a file that was looked at, as long as it is that file.
+type downloadSeen struct {
+	stat atomicfile.Stat
+	sum  string
+}
+
+// downloadRecord is what is remembered of a content that came without a checksum.
+type downloadRecord struct {
+	From         string `json:"from"` // digest of the address
+	Sum          string `json:"sum"`
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"last_modified,omitempty"`
+}
+
+const recordFile = "download"
+
+// asks reports whether the server can be asked if it still has the same content.
+func (d *downloadRecord) asks() bool { return d != nil && d.ETag+d.LastModified != "" }
+
+func addressSum(url string) string {
+	sum := sha256.Sum256([]byte(url))
+	return checksum(sum[:])
+}
+
+// record returns what is remembered of the content with this checksum from the address;
+// nil for nothing.
+func (r *DownloadRes) record(sum string) (*downloadRecord, error) {
+	data, err := readPrivate(r.init, recordFile)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	var rec downloadRecord
+	if json.Unmarshal(data, &rec) != nil || rec.From != addressSum(r.URL) || rec.Sum != sum {
+		return nil, nil // damaged, or of something else: as if there were none
+	}
+	return &rec, nil
+}
+
+// downloadRun is one CheckApply.
+type downloadRun struct {
+	*fileRun
+	r    *DownloadRes
+	node fileNode
+	stat *atomicfile.Stat // of the file; nil if there is none
+	sum  string           // of the file
+}
+
+// CheckApply compares the file with what it shall be, and fetches it.
+func (r *DownloadRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	c, n, err := r.made().run(ctx, r.init, apply)
+	if err != nil {
+		return false, err
+	}
+	d := &downloadRun{fileRun: c, r: r, node: n}
+	if err := d.look(); err != nil {
+		return false, err
+	}
+	if err := d.run(); err != nil {
+		return false, ended(ctx, err)
+	}
+	if d.changed && (!apply && r.Checksum == "") {
+		return false, nil // what is to come is not known
+	}
+	sum := d.sum
+	if d.changed && !apply {
+		sum = strings.ToLower(r.Checksum)
+	}
+	return !d.changed, r.init.Send(&DownloadSends{Path: c.path, Checksum: sum})
+}
+
+// within bounds the time that all of it may take.
+func (r *DownloadRes) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.Timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("it took longer than %s, the timeout", r.Timeout))
+}
+
+// ended is err, or if that is so, why the context has ended.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// look looks at the file that is there. One that has not changed is not read again.
+func (d *downloadRun) look() error {
+	st, err := d.node.dir.Lstat(d.node.name)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.stat = &st
+	sum, err := newDigest(d.r.Checksum)
+	if err != nil {
+		return err
+	}
+	if d.r.seen.stat == st && strings.HasPrefix(d.r.seen.sum, sum.name+":") {
+		d.sum = d.r.seen.sum
+		return nil
+	}
+	f, now, err := d.node.dir.Open(d.node.name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := copyUntil(d.ctx, sum, f); err != nil {
+		return err
+	}
+	d.stat, d.sum = &now, sum.String()
+	d.remember(now)
+	return nil
+}
+
+// remember keeps the checksum of the file, if a change of it will show.
+func (d *downloadRun) remember(st atomicfile.Stat) {
+	*d.r.seen = downloadSeen{}
+	if d.settled(d.node.String(), st) {
+		*d.r.seen = downloadSeen{st, d.sum}
+	}
+}
+
+// run makes the content right, or else only owner and mode.
+func (d *downloadRun) run() error {
+	change, answer, err := d.differs()
+	if answer != nil {
+		defer answer.body.Close()
+	}
+	if err != nil {
+		return err
+	}
+	if change == nil {
+		return d.attrs(d.node, *d.stat, fileWant{mode: d.r.Mode}, false)
+	}
+	if err := d.report(*change); err != nil {
+		return err
+	}
+	if !d.apply {
+		return d.parent(d.node)
+	}
+	if answer == nil {
+		if answer, err = d.r.fetch(d.ctx, nil); err != nil {
+			return err
+		}
+		defer answer.body.Close()
+	}
+	return d.take(answer)
+}
+
+// differs says how the content is not as it should be, nil if it is. It asks the server
+// if that takes it; then the answer holds the content.
+func (d *downloadRun) differs() (*engine.Change, *answer, error) {
+	r := d.r
+	change := &engine.Change{Field: "checksum", To: engine.Unknown}
+	if d.stat != nil {
+		change.From = d.sum
+	}
+	if r.Checksum != "" {
+		change.To = strings.ToLower(r.Checksum)
+		if change.From == change.To {
+			return nil, nil, nil
+		}
+		return change, nil, nil
+	}
+	rec, err := r.record(d.sum)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case d.stat == nil || rec == nil:
+		return change, nil, nil
+	case r.init.Refresh():
+		return &engine.Change{Verb: engine.Refreshed}, nil, nil
+	case !rec.asks():
+		return nil, nil, nil
+	}
+	a, err := r.fetch(d.ctx, rec)
+	if err != nil || a == nil { // nil: the server has the same one
+		return nil, nil, err
+	}
+	return change, a, nil
+}
+
+// report reports what is to be changed.
+func (d *downloadRun) report(change engine.Change) error {
+	if d.stat != nil {
+		d.changed = true
+		d.r.init.Change(change)
+		_, err := d.reportAttrs(d.node, *d.stat, d.r.Mode)
+		return err
+	}
+	mode, err := d.newMode(fileWant{mode: d.r.Mode})
+	if err != nil {
+		return err
+	}
+	d.change(d.node, "state", nil, FileExists, engine.Created)
+	d.r.init.Change(change)
+	d.reportNewAttrs(d.node, mode)
+	return nil
+}
+
+// take fetches the content into the folder of the resource, and puts it into its place
+// if it is right.
+func (d *downloadRun) take(a *answer) error {
+	r := d.r
+	dir, err := r.init.VarDir("")
+	if err != nil {
+		return err
+	}
+	staged := filepath.Join(dir, "content")
+	if err := os.RemoveAll(staged); err != nil { // left by a killed process
+		return err
+	}
+	defer func() { _ = os.RemoveAll(staged) }()
+	sum, size, err := r.stage(d.ctx, staged, a)
+	if err != nil {
+		return err
+	}
+	d.quiet = true // it was reported
+	body := fileFrom(atomicfile.At(dir), "content", size)
+	if err := d.file(d.node, fileWant{body: body, mode: r.Mode}); err != nil {
+		return err
+	}
+	d.sum, d.started = sum, time.Now()
+	if st, err := d.node.dir.Lstat(d.node.name); err == nil {
+		d.remember(st)
+	}
+	if r.Checksum != "" {
+		return nil
+	}
+	data, err := json.Marshal(downloadRecord{From: addressSum(r.URL), Sum: sum, ETag: a.etag, LastModified: a.modified})
+	if err != nil {
+		return err
+	}
+	return writePrivate(r.init, recordFile, data, false)
+}
+
+// stage writes what the server sends into a new file, and compares its checksum.
+func (r *DownloadRes) stage(ctx context.Context, at string, a *answer) (sum string, size int64, err error) {
+	d, err := newDigest(r.Checksum)
+	if err != nil {
+		return "", 0, err
+	}
+	f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateMode)
+	if err != nil {
+		return "", 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	in := io.Reader(a.body)
+	if r.MaxSize > 0 {
+		in = io.LimitReader(in, int64(r.MaxSize)+1)
+	}
+	size, err = io.Copy(io.MultiWriter(f, d), readerUntil{ctx, in})
+	sum = d.String()
+	switch {
+	case err != nil:
+		return "", size, err
+	case r.MaxSize > 0 && size > int64(r.MaxSize):
+		return "", size, r.tooLarge()
+	case d.want != "" && sum != d.want:
+		return "", size, fmt.Errorf("what came has the checksum %s and not %s; the file is left as it was", sum, d.want)
+	}
+	return sum, size, nil
+}
+
+func (r *DownloadRes) tooLarge() error {
+	return fmt.Errorf("the content has more than %s, which is max_size", r.MaxSize)
+}
