@@ -10,8 +10,24 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Providers are the constructors of the Go providers that a file may name.
+// Providers are the constructors of the Go providers that a file may name, beside those
+// of the kinds that are there: `provider: host` is that of the kind host.
 type Providers map[string]func() Provider
+
+// with returns these and those of the kinds of a registry that are made of data, by
+// the names of the kinds.
+func (ps Providers) with(r *engine.Registry) Providers {
+	all := Providers{}
+	for _, name := range r.Kinds() {
+		if res, err := r.New(name); err == nil {
+			if made := resOf(res); made != nil && made.kind.make != nil {
+				all[name] = made.kind.make
+			}
+		}
+	}
+	maps.Copy(all, ps)
+	return all
+}
 
 // Load registers the kinds that files define: each node is what one file says, a
 // definition or a list of them. Those that dispatch find the others of all files, and
@@ -59,6 +75,7 @@ type file struct {
 
 // register adds the kind.
 func (f *file) register(r *engine.Registry, ps Providers) schema.Diagnostics {
+	ps = ps.with(r)
 	make := ps[f.src.Provider]
 	if f.src.External != nil {
 		make = f.src.External.New
