@@ -86,6 +86,25 @@ func (u *FileUID) IFF(o ResUID) bool {
 	return ok && f.Path == u.Path
 }
 
+// MountUID is a file system by its mount point: who uses a path below it asks by it,
+// beside the FileUID of each folder. Path is as in FileUID.
+type MountUID struct {
+	BaseUID
+	Path string
+}
+
+// String returns mount[path].
+func (u *MountUID) String() string { return "mount[" + u.Path + "]" }
+
+// Hash is the path.
+func (u *MountUID) Hash() string { return u.Path }
+
+// IFF reports whether both are the same path.
+func (u *MountUID) IFF(o ResUID) bool {
+	f, ok := o.(*MountUID)
+	return ok && f.Path == u.Path
+}
+
 // UserUID is a user, by name or by number. A user resource has one of each.
 type UserUID struct {
 	BaseUID

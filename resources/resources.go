@@ -19,6 +19,7 @@ func Kinds() []string {
 		"host",
 		"ini_setting",
 		"line",
+		"mount",
 		"msg",
 		"noop",
 		"password",

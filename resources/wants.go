@@ -10,10 +10,11 @@ import (
 // wants is what a resource asks for when automatic edges are made: things that
 // are there or not, and paths. A path that nobody manages is asked for again as
 // the folder that it is in, and so on up, so what comes first is the nearest one
-// of the graph.
+// of the graph. At each of them it is asked for what is mounted there, too.
 type wants struct {
 	ask    []engine.ResUID   // the next question: at first the things, then the paths
 	paths  []*engine.FileUID // those for which nothing was found yet; each is asked by again, one folder up
+	mounts []engine.MountUID // of the same paths, made again for each question
 	things int32             // how many of them stand in ask
 	begun  bool
 
@@ -73,18 +74,24 @@ func (w *wants) Next() []engine.ResUID {
 		w.ask = w.ask[:0]
 	}
 	w.begun, w.things = true, int32(len(w.ask))
+	w.mounts = make([]engine.MountUID, len(w.paths)) // one that was found is kept
 	for _, u := range w.paths {
 		w.ask = append(w.ask, u)
+	}
+	for i, u := range w.paths {
+		w.mounts[i] = engine.MountUID{BaseUID: w.base(), Path: u.Path}
+		w.ask = append(w.ask, &w.mounts[i])
 	}
 	return w.ask
 }
 
-// Test goes on with the folders of the paths that were not found. Only a UID that
+// Test goes on with the folders of the paths at which nothing was found. Only a UID that
 // was found is kept by who asked for it, so the others are used again.
 func (w *wants) Test(found []bool) bool {
-	up := w.paths[:0]
+	up, n := w.paths[:0], len(w.paths)
+	was := func(at int) bool { return at < len(found) && found[at] }
 	for i, u := range w.paths {
-		if at := int(w.things) + i; u.Path != "/" && (at >= len(found) || !found[at]) {
+		if at := int(w.things) + i; u.Path != "/" && !was(at) && !was(at+n) {
 			u.Path = above(u.Path)
 			up = append(up, u)
 		}

@@ -1,0 +1,247 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("mount", func() engine.Res { return &MountRes{} })
+}
+
+var (
+	_ engine.ClashingRes    = (*MountRes)(nil)
+	_ engine.RecvableRes    = (*MountRes)(nil)
+	_ engine.ReversibleRes  = (*MountRes)(nil)
+	_ engine.Readable       = (*MountRes)(nil)
+	_ engine.Listable       = (*MountRes)(nil)
+	_ engine.SharedRes      = (*MountRes)(nil)
+	_ engine.OverlappingRes = (*MountRes)(nil)
+	_ engine.DescribedRes   = (*MountRes)(nil)
+)
+
+// States of a mount.
+const (
+	MountExists    = "exists"
+	MountUnmounted = "unmounted"
+	MountAbsent    = "absent"
+)
+
+// fstab is the table of what is mounted at boot.
+const fstab = "/etc/fstab"
+
+// MountRes is a file system at a folder: whether it is mounted there now, and whether
+// it will be at the next boot.
+type MountRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Reversible
+
+	Path   string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the mount point, which has to exist; the name if absent."`
+	State  string `yaml:"state" lang:"state" mgmt:"enum=exists|unmounted|absent" doc:"Whether it is mounted and in the table (exists, which is what nothing means), only in the table (unmounted), or neither (absent)."`
+	Device string `yaml:"device" lang:"device" doc:"What is mounted: a device, a file, UUID= or LABEL= and what follows, a server and its folder, a folder for bind, a word for file systems without a device."`
+	Type   string `yaml:"type" lang:"type" doc:"Kind of file system, such as ext4, nfs or tmpfs; found out if absent."`
+
+	Options []string `yaml:"options" lang:"options" doc:"Options, one each; those of the kernel if absent. If only they differ, it is remounted."`
+	Freq    int      `yaml:"freq" lang:"freq" mgmt:"min=0" doc:"Whether dump saves it."`
+	PassNo  int      `yaml:"passno" lang:"passno" mgmt:"min=0" doc:"In which pass it is checked at boot: 1 for the root, 2 for others, 0 for never."`
+
+	Persist bool   `yaml:"persist" lang:"persist" mgmt:"param" doc:"Keep a line in the table, so that it is mounted at boot too. Otherwise the table is left alone."`
+	Fstab   string `yaml:"fstab" lang:"fstab" mgmt:"param" doc:"Absolute path of the table; /etc/fstab if absent."`
+	Lazy    bool   `yaml:"lazy" lang:"lazy" mgmt:"param" doc:"What is in use is taken away from the path at once, and unmounted when it is used no more. Otherwise that it is in use is an error."`
+
+	init *engine.Init
+	file managed
+}
+
+// Default returns a mount that is kept over the next boot.
+func (r *MountRes) Default() engine.Res { return &MountRes{Persist: true} }
+
+// given is the path as it is written.
+func (r *MountRes) given() string {
+	if r.Path == "" {
+		return r.Name()
+	}
+	return r.Path
+}
+
+func (r *MountRes) path() string { return filepath.Clean(r.given()) }
+
+func (r *MountRes) table() string {
+	if r.Fstab == "" {
+		return fstab
+	}
+	return r.Fstab
+}
+
+func (r *MountRes) state() string {
+	if r.State == "" {
+		return MountExists
+	}
+	return r.State
+}
+
+// listed reports whether it has to be in the table.
+func (r *MountRes) listed() bool { return r.Persist && r.state() != MountAbsent }
+
+// line is the one that it has in the table.
+func (r *MountRes) line() mounttab.Line {
+	kind := r.Type
+	switch {
+	case kind == "" && mounttab.Binds(r.Options):
+		kind = "none"
+	case kind == "":
+		kind = "auto"
+	}
+	return mounttab.Line{
+		Device: r.Device, Point: r.path(), Type: kind, Options: mounttab.Plain(r.Options), Freq: r.Freq, PassNo: r.PassNo,
+	}
+}
+
+// Validate checks the parameters and how they go together.
+func (r *MountRes) Validate() error {
+	var errs []error
+	errs = append(errs, mountPoint(r.given()))
+	if r.Fstab != "" {
+		errs = append(errs, plainPath("fstab", r.Fstab))
+	}
+	if !slices.Contains([]string{MountExists, MountUnmounted, MountAbsent}, r.state()) {
+		errs = append(errs, fmt.Errorf("state is %q, it must be exists, unmounted or absent", r.State))
+	}
+	errs = append(errs, mountWord("device", r.Device), mountWord("type", r.Type))
+	for _, o := range r.Options {
+		errs = append(errs, mountOption(o))
+	}
+	needed := r.state() == MountExists || r.listed()
+	return errors.Join(append(errs, broken([]rule{
+		{needed && r.Device == "" && r.Recv()["device"] == nil, "device is missing"},
+		{r.Device == "auto" || strings.HasPrefix(r.Device, "/") && filepath.Clean(r.Device) == r.path(), "device is the mount point itself, or no device"},
+		{strings.ContainsAny(r.Type, ", /"), "type has to be one word"},
+		{slices.Contains(r.Options, "remount") || slices.Contains(r.Options, "move"), "options say how it is mounted, and not what to do: remount and move are none"},
+		{r.Freq < 0 || r.PassNo < 0, "freq and passno must not be negative"},
+		{mounttab.Binds(r.Options) && r.Device != "" && !filepath.IsAbs(r.Device), "device has to be an absolute path, to bind it"},
+		{r.state() == MountUnmounted && slices.Contains(r.Options, "x-systemd.automount"), "state is unmounted, and x-systemd.automount mounts it when it is used"},
+		{taintedRecv(r.Recv()), "a secret is received: everyone can read the table and what is mounted. Some file systems take the name of a file that has it, as an option"},
+		{r.path() == "/" && r.state() != MountExists, "path is /: the root can't be unmounted"},
+	})...)...)
+}
+
+// mountPoint refuses what is no path of a folder.
+func mountPoint(p string) error {
+	if err := fileCheckPath("path", p); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(p, unicode.IsControl) {
+		return fmt.Errorf("path %q has a control character in it", p)
+	}
+	return nil
+}
+
+// mountWord refuses what would be an option of the command, or break the table.
+func mountWord(what, s string) error {
+	switch {
+	case strings.HasPrefix(s, "-"):
+		return fmt.Errorf("%s %q begins with a dash", what, s)
+	case strings.HasPrefix(s, "#"):
+		return fmt.Errorf("%s %q begins with a number sign, as a comment", what, s)
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return fmt.Errorf("%s %q has a control character in it", what, s)
+	}
+	return nil
+}
+
+func mountOption(o string) error {
+	switch {
+	case o == "":
+		return errors.New("options has an empty one")
+	case len(mounttab.SplitOptions(o)) != 1 || strings.HasSuffix(o, ",") || strings.HasPrefix(o, ","):
+		return fmt.Errorf("options: %q is several; write each by itself", o)
+	case strings.Count(o, `"`)%2 == 1:
+		return fmt.Errorf("options: %q has a quote that is not closed", o)
+	}
+	return mountWord("options:", o)
+}
+
+func taintedRecv(got map[string]*engine.Send) bool {
+	for _, s := range got {
+		if s != nil && s.Secret {
+			return true
+		}
+	}
+	return false
+}
+
+// Init keeps the handle, and tells the files of the graph that the table is managed.
+func (r *MountRes) Init(init *engine.Init) error {
+	r.init, r.file = init, managed{}
+	if r.listed() {
+		r.file.tell(filesOf(init), r.table())
+	}
+	return nil
+}
+
+// Cleanup takes back what Init has told.
+func (r *MountRes) Cleanup() error {
+	r.file.tell(filesOf(r.init), "")
+	return nil
+}
+
+// Shared is what all files have in common.
+func (*MountRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return withFiles()
+}
+
+// Watch waits for changes of the table, and of what is mounted at the path.
+func (r *MountRes) Watch(ctx context.Context) error {
+	point, err := mountReal(r.path())
+	if err != nil {
+		return err
+	}
+	f, err := mounttab.Follow(point)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var listed <-chan struct{}
+	if r.Persist {
+		sub, err := r.init.Host.Watch(ctx, []string{r.table()}, engine.WatchOptions{})
+		if err != nil {
+			return err
+		}
+		defer sub.Close()
+		listed = sub.C()
+	}
+	r.init.Running()
+	for {
+		select {
+		case <-listed:
+		case <-f.C():
+		case <-ctx.Done():
+			return nil
+		}
+		r.init.Event()
+	}
+}
+
+// Cmp compares the parameters.
+func (r *MountRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// mountReal is the path as the kernel has it, without links above the mount point.
+func mountReal(p string) (string, error) {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(p))
+	if isMissing(err) {
+		return p, nil
+	}
+	return filepath.Join(dir, filepath.Base(p)), err
+}

@@ -1,0 +1,54 @@
+package resources
+
+// Doc describes the kind.
+func (*MountRes) Doc() string { return mountDoc }
+
+const mountDoc = `A file system that is mounted at a folder, now and at the next boot.
+
+    mount:
+    - name: /srv/data
+      device: UUID=0f3a8c2e-5d0b-4a40-9d39-2b6f3c1d7a11
+      type: ext4
+      options: [noatime, nodev]
+      passno: 2
+    - name: /srv/www/cache
+      device: tmpfs
+      type: tmpfs
+      options: [size=64m, mode=0750]
+    - name: /srv/old
+      state: absent
+
+It is looked at what the kernel has mounted, not at what a table says. What is mounted by something else in between is unmounted, what was
+unmounted is mounted again, and where only options differ it is remounted, without a moment in which it is not there.
+
+## States
+
+| state | mounted now | in the table |
+| --- | --- | --- |
+| ` + "`exists`" + ` | yes | yes |
+| ` + "`unmounted`" + ` | no | yes |
+| ` + "`absent`" + ` | no | no |
+
+With ` + "`persist: false`" + ` the table is left alone. All that is in the table besides stays as it is written. The mount point has to
+exist; the folder comes first if the graph has it, and so do the mount above it, what is mounted if it has a path, and the package that has
+the command for the type. Files below the mount point come after it.
+
+## Options
+
+Flags as ` + "`ro`, `noexec` or `noatime`" + ` are as the options say, also if they say nothing: then they are off. Of the others those
+count that the kernel shows, as ` + "`size=64m`" + `; those of which it shows nothing are handed over when the line in the table changes.
+Words for who mounts, as ` + "`noauto`, `nofail` or `x-systemd.automount`" + `, are only kept in the table. An option that a file system
+refuses is an error, and what it is mounted with stays.
+
+Options can be read by everyone, so a secret is not taken: a file system that needs one takes the name of a file.
+
+## Where systemd runs
+
+It makes a unit of each line in /etc/fstab. It is told when one was changed, and does the mounting, after all that the unit needs: a check
+of the file system, a network, another mount. If that fails, the error has the last lines of its log. If it can't be reached, that is an error, which is
+retried as ` + "`retry`" + ` says. With ` + "`persist: false`" + `, another table, or no systemd, the commands mount and umount are used.
+
+## In use
+
+What is in use can't be unmounted, and that is an error. With ` + "`lazy: true`" + ` it is taken away from the path at once; who has files open in
+it keeps them.`

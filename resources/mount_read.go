@@ -1,0 +1,182 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
+)
+
+// Read returns what is mounted at the path, and what the table says of it.
+func (r *MountRes) Read(ctx context.Context) (engine.Res, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	l, err := r.look()
+	if err != nil {
+		return nil, err
+	}
+	got := &MountRes{Path: r.Path, Persist: r.Persist, Fstab: r.Fstab, Lazy: r.Lazy}
+	got.SetKind(r.Kind())
+	got.SetName(r.Name())
+	line := r.line()
+	if l.listed {
+		line = l.line
+	}
+	got.State = r.stateOf(l)
+	if got.State != MountAbsent {
+		got.fill(line, l.now)
+	}
+	if l.listed {
+		got.Freq, got.PassNo = l.line.Freq, l.line.PassNo
+	} else {
+		got.Persist = false
+	}
+	return got, nil
+}
+
+// stateOf says how it is, in the words of the parameter.
+func (r *MountRes) stateOf(l mountLook) string {
+	switch {
+	case l.now != nil:
+		return MountExists
+	case l.listed, !r.Persist && r.state() != MountAbsent:
+		return MountUnmounted
+	}
+	return MountAbsent
+}
+
+// fill writes down what a line says, but for what is mounted otherwise.
+func (r *MountRes) fill(l mounttab.Line, m *mounttab.Mount) {
+	r.Device, r.Type, r.Options = l.Device, l.Type, l.Options
+	if m == nil {
+		return
+	}
+	if !sameMounted(l, *m) {
+		r.Device, r.Type, r.Options = m.Source, m.Type, mountShown(*m)
+	} else if len(mounttab.Differ(l.Options, *m)) > 0 {
+		r.Options = mountShown(*m)
+	}
+}
+
+// mountApi are the file systems by which the kernel shows itself: they are listed only
+// if the table has them.
+var mountAPI = []string{
+	"autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
+	"fusectl", "hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tracefs",
+}
+
+// List returns all that is mounted or in the table.
+func (r *MountRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		points, err := r.points()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, p := range points {
+			one := &MountRes{Persist: true, Fstab: r.Fstab}
+			one.SetKind(r.Kind())
+			one.SetName(p)
+			if got, err := one.Read(ctx); !yield(got, err) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+func (r *MountRes) points() (points []string, err error) {
+	t, err := textAt(r.table(), 0)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range mounttab.Parse(text).Lines() {
+		if filepath.IsAbs(l.Point) {
+			points = append(points, path.Clean(l.Point))
+		}
+	}
+	all, err := mounttab.ReadMounts()
+	for _, m := range all {
+		if !slices.Contains(mountAPI, m.Type) {
+			points = append(points, m.Point)
+		}
+	}
+	slices.Sort(points)
+	return slices.Compact(points), err
+}
+
+// Reversed returns what brings back what was there before.
+func (r *MountRes) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &MountRes{Path: r.Path, Persist: r.Persist, Fstab: r.Fstab, Lazy: r.Lazy, State: MountAbsent}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	if before == nil {
+		return undo, nil
+	}
+	was, ok := before.(*MountRes)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	case was.State == MountExists && r.Persist && !was.Persist:
+		return nil, errors.New("it was mounted without a line in the table, and how is not kept")
+	case was.State == "" || was.State == MountAbsent:
+		return undo, nil
+	}
+	undo.State, undo.Device, undo.Type, undo.Options = was.State, was.Device, was.Type, was.Options
+	undo.Freq, undo.PassNo = was.Freq, was.PassNo
+	return undo, nil
+}
+
+// UIDs names the mount by its path, and the table that it is in.
+func (r *MountRes) UIDs() []engine.ResUID {
+	uids := []engine.ResUID{&engine.MountUID{BaseUID: engine.UIDOf(r), Path: r.path()}}
+	if r.Persist {
+		uids = append(uids, &engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.table())})
+	}
+	return uids
+}
+
+// AutoEdges wants the mount point, or else the nearest managed folder or mount above
+// it, what is mounted if that has a path, and the package that knows how.
+func (r *MountRes) AutoEdges() (engine.AutoEdge, error) {
+	if r.state() == MountAbsent {
+		return nil, nil
+	}
+	w := newWants(r)
+	w.path(r.path())
+	w.path(r.Device)
+	if r.Type != "" {
+		w.installed("/sbin/mount." + r.Type)
+		w.installed("/usr/sbin/mount." + r.Type)
+	}
+	return w, nil
+}
+
+// writesPart says that it edits only its line of the table.
+func (*MountRes) writesPart() {}
+
+// Clashes says what two mounts want differently of one path.
+func (r *MountRes) Clashes(other engine.Res) error {
+	o, ok := other.(*MountRes)
+	switch {
+	case !ok:
+		return writesClash(r, other)
+	case r.path() != o.path():
+		return nil
+	case r.state() != o.state():
+		return fmt.Errorf("one wants it %s, the other one %s", r.state(), o.state())
+	case r.state() != MountAbsent && !r.line().Equal(o.line()) && r.Recv() == nil && o.Recv() == nil:
+		return errors.New("they want different things mounted, or with different options")
+	}
+	return nil
+}

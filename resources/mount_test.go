@@ -1,0 +1,473 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+)
+
+// mountAt makes a mount of a file system in memory, below a folder of the test.
+func mountAt(dir string) *MountRes {
+	return &MountRes{
+		Path: dir + "/m", Device: "mem", Type: "tmpfs", Options: []string{"size=64k", "mode=0750", "noexec"},
+		Persist: true, Fstab: dir + "/fstab",
+	}
+}
+
+func layMount(t *testing.T, dir string) {
+	t.Helper()
+	must(t, os.MkdirAll(dir+"/m", 0o755))
+	must(t, os.MkdirAll(dir+"/other", 0o755))
+	t.Cleanup(func() {
+		for unix.Unmount(dir+"/m", unix.MNT_DETACH) == nil {
+		}
+	})
+}
+
+// mountTree is what is below dir, and what is mounted there.
+func mountTree(t testing.TB, dir string) enginetest.Tree {
+	all, err := mounttab.ReadMounts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := enginetest.Tree{}
+	for i, m := range all {
+		if strings.HasPrefix(m.Point, dir) {
+			tree[fmt.Sprintf("%s #%d", m.Point, i)] = fmt.Sprint(m)
+		}
+	}
+	for path, what := range enginetest.Snapshot(t, dir) {
+		if path != dir+"/m" { // of what is mounted, whose times are its own
+			tree[path] = what
+		}
+	}
+	return tree
+}
+
+func mountedAt(t *testing.T, dir string) string {
+	t.Helper()
+	all, err := mounttab.ReadMounts()
+	must(t, err)
+	m := mounttab.At(all, dir+"/m")
+	if m == nil {
+		return "nothing"
+	}
+	return m.Source + " " + m.Type + " " + strings.Join(mountShown(*m), ",")
+}
+
+func sh(t *testing.T, argv ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v: %s", argv, err, out)
+	}
+}
+
+func TestMountSuite(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	enginetest.Run(t, enginetest.Suite{
+		Kind: "mount", Prepare: layMount, Snapshot: mountTree,
+		Host: func(t testing.TB) engine.Host { return newHost(t) },
+		New:  func(_ *testing.T, dir string) engine.Res { return mountAt(dir) },
+		Drifts: map[string]func(*testing.T, string){
+			"unmounted": func(t *testing.T, dir string) { sh(t, "umount", dir+"/m") },
+			"remounted": func(t *testing.T, dir string) { sh(t, "mount", "-o", "remount,ro,size=128k", dir+"/m") },
+			"exec":      func(t *testing.T, dir string) { sh(t, "mount", "-o", "remount,exec", dir+"/m") },
+			"over it":   func(t *testing.T, dir string) { sh(t, "mount", "-t", "tmpfs", "else", dir+"/m") },
+			"bound":     func(t *testing.T, dir string) { sh(t, "mount", "--bind", dir+"/other", dir+"/m") },
+			"no table":  func(t *testing.T, dir string) { must(t, os.Remove(dir+"/fstab")) },
+			"a line":    writeInto("fstab", "x /x ext4 defaults 0 0\n"),
+			"two lines": func(t *testing.T, dir string) {
+				line := mountAt(dir).line().String() + "\n"
+				writeInto("fstab", line+line)(t, dir)
+			},
+			"options in the table": func(t *testing.T, dir string) {
+				writeInto("fstab", "mem "+dir+"/m tmpfs size=1k 0 0")(t, dir)
+			},
+		},
+		Variants: map[string]func(engine.Res){
+			"unmounted": func(r engine.Res) { r.(*MountRes).State = MountUnmounted },
+			"absent": func(r engine.Res) {
+				*r.(*MountRes) = MountRes{Base: r.(*MountRes).Base, Path: r.(*MountRes).Path, State: MountAbsent}
+			},
+		},
+	})
+}
+
+func TestMountStates(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	const line = "mem M tmpfs size=64k,mode=0750,noexec 0 0"
+	for name, c := range map[string]struct {
+		before string // what is mounted: options
+		table  string // before; M is the mount point
+		make   func(*MountRes)
+		says   string
+		now    string
+		after  string // the table
+	}{
+		"from nothing": {"", "# mine", nil, `state created persist: (none) -> LINE`,
+			"mem tmpfs noexec,size=64k,mode=750", "# mine\n" + line + "\n"},
+		"not kept": {"", "# mine", func(r *MountRes) { r.Persist = false }, `state created`, "mem tmpfs noexec,size=64k,mode=750", "# mine"},
+		"as it is written": {"size=64k,mode=0750,noexec", "mem  M  tmpfs  defaults,size=64k,mode=0750,noexec\n", nil, "",
+			"mem tmpfs noexec,size=64k,mode=750", "mem  M  tmpfs  defaults,size=64k,mode=0750,noexec\n"},
+		"unmounted": {"size=8k", line, func(r *MountRes) { r.State = MountUnmounted }, `state deleted`, "nothing", line},
+		"absent": {"size=8k", "#\n" + line + "\nx y z\n" + line, func(r *MountRes) { *r = MountRes{Path: r.Path, State: MountAbsent, Persist: true, Fstab: r.Fstab} },
+			`state deleted persist: LINE -> (none)`, "nothing", "#\nx y z\n"},
+		"fewer options": {"size=64k,mode=0750,noexec,nosuid,noatime,ro", line, nil,
+			`options: "ro,nosuid,noexec,noatime,size=64k,mode=750" -> "size=64k,mode=0750,noexec"`, "mem tmpfs noexec,size=64k,mode=750", line},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			layMount(t, dir)
+			put(t, dir+"/fstab", strings.ReplaceAll(c.table, "M", dir+"/m"))
+			if c.before != "" {
+				sh(t, "mount", "-t", "tmpfs", "-o", c.before, "mem", dir+"/m")
+			}
+			r := mountAt(dir)
+			if c.make != nil {
+				c.make(r)
+			}
+			f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+			plain := func(s string) string {
+				s = regexp.MustCompile(`"mem [^"]*"?\.\.\. \(\d+ bytes\)`).ReplaceAllString(s, "LINE")
+				return strings.NewReplacer(`state: "unmounted" -> "exists"`, "state created", `state: "exists" -> "unmounted"`, "state deleted",
+					`state: "exists" -> "absent"`, "state deleted").Replace(s)
+			}
+			if got := plain(verbs(t, f, r, false)); got != c.says {
+				t.Errorf("looking: %s\nwanted:  %s", got, c.says)
+			}
+			if got := plain(verbs(t, f, r, true)); got != c.says {
+				t.Errorf("applying: %s\nwanted:   %s", got, c.says)
+			}
+			if got := mountedAt(t, dir); got != c.now {
+				t.Errorf("mounted is %s, not %s", got, c.now)
+			}
+			wantFile(t, dir+"/fstab", strings.ReplaceAll(c.after, "M", dir+"/m"))
+			want(t, f, r, "")
+		})
+	}
+}
+
+// TestMountBind: a folder in a second place, read-only there, and a file over a file.
+func TestMountBind(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	dir := t.TempDir()
+	layMount(t, dir)
+	r := &MountRes{Path: dir + "/m", Device: dir + "/other", Options: []string{"bind", "ro"}, Persist: true, Fstab: dir + "/fstab"}
+	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+	for _, drift := range []func(){
+		func() {},
+		func() { sh(t, "umount", dir+"/m") },
+		func() { sh(t, "mount", "-o", "remount,bind,rw", dir+"/m") },
+		func() { sh(t, "mount", "-t", "tmpfs", "else", dir+"/m") },
+	} {
+		drift()
+		if got := verbs(t, f, r, true); got == "" || strings.HasPrefix(got, "error") {
+			t.Errorf("it says %q", got)
+		}
+		want(t, f, r, "")
+		if err := os.WriteFile(dir+"/m/x", nil, 0o600); !errors.Is(err, syscall.EROFS) {
+			t.Errorf("it can be written: %v", err)
+		}
+		must(t, os.WriteFile(dir+"/other/x", nil, 0o600))
+	}
+}
+
+// TestMountBusy: what is in use stays, is an error that says so, and goes with lazy.
+func TestMountBusy(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	dir := t.TempDir()
+	layMount(t, dir)
+	sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m")
+	open, err := os.Create(dir + "/m/open")
+	must(t, err)
+	defer open.Close()
+	r := &MountRes{Path: dir + "/m", State: MountAbsent, Persist: true, Fstab: dir + "/fstab"}
+	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+	if got := verbs(t, f, r, true); !strings.Contains(got, "busy") || !strings.Contains(got, "lazy: true") {
+		t.Errorf("it says %s", got)
+	}
+	if got := mountedAt(t, dir); got != "mem tmpfs " {
+		t.Errorf("mounted is %s", got)
+	}
+	r.Lazy = true
+	verbs(t, f, r, true)
+	want(t, f, r, "")
+}
+
+// TestMountFails: what a command says is in the error, and what was there is told.
+func TestMountFails(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	for name, c := range map[string]struct {
+		make func(*MountRes)
+		says string
+	}{
+		"no mount point": {func(r *MountRes) { r.Path += "/none/x" }, "does not exist: a folder of that path has to come first"},
+		"a wrong type":   {func(r *MountRes) { r.Type = "none-such" }, "fs type"},
+		"a wrong device": {func(r *MountRes) { r.Type, r.Device = "ext4", "/dev/none-such" }, "/dev/none-such"},
+		"a wrong option": {func(r *MountRes) { r.Options = []string{"size=everything"} }, "mount: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			layMount(t, dir)
+			r := mountAt(dir)
+			c.make(r)
+			f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+			if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: ") || !strings.Contains(got, c.says) {
+				t.Errorf("it says %s", got)
+			}
+		})
+	}
+}
+
+// TestMountRefused: an option that is refused is an error each time, and no fight that
+// seems to be won.
+func TestMountRefused(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	dir := t.TempDir()
+	layMount(t, dir)
+	r := mountAt(dir)
+	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+	verbs(t, f, r, true)
+	must(t, os.WriteFile(dir+"/m/big", make([]byte, 40<<10), 0o600))
+	r.Options = []string{"size=4k"}
+	for range 2 {
+		if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: mount: ") {
+			t.Errorf("it says %s", got)
+		}
+	}
+}
+
+func TestMountValidate(t *testing.T) {
+	for says, r := range map[string]*MountRes{
+		"device is missing":     {Path: "/m", Persist: true},
+		"is not absolute":       {Path: "m", Device: "x"},
+		"has .. in it":          {Path: "/m/../x", Device: "x"},
+		"control character":     {Path: "/m\n", Device: "x"},
+		"begins with a dash":    {Path: "/m", Device: "-o"},
+		"number sign":           {Path: "/m", Device: "#x"},
+		`device "a\nb" has a`:   {Path: "/m", Device: "a\nb"},
+		"is several":            {Path: "/m", Device: "x", Options: []string{"a,b"}},
+		"quote":                 {Path: "/m", Device: "x", Options: []string{`a="b`}},
+		"remount and move":      {Path: "/m", Device: "x", Options: []string{"remount"}},
+		"has an empty one":      {Path: "/m", Device: "x", Options: []string{""}},
+		"one word":              {Path: "/m", Device: "x", Type: "a b"},
+		"negative":              {Path: "/m", Device: "x", PassNo: -1},
+		"the root":              {Path: "/", State: MountAbsent},
+		"absolute path, to":     {Path: "/m", Device: "x", Options: []string{"bind"}},
+		"mounts it when":        {Path: "/m", Device: "x", State: MountUnmounted, Options: []string{"x-systemd.automount"}},
+		"exists, unmounted or":  {Path: "/m", Device: "x", State: "mounted"},
+		"mount point itself":    {Path: "/m", Device: "/m/"},
+		"ends in a slash":       {Path: "/m", Device: "x", Fstab: "/etc/"},
+		"begins with a dash\nt": {Path: "/m", Device: "-o", Type: "--bind"},
+	} {
+		says, _, _ = strings.Cut(says, "\n")
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v, and not %q", r, err, says)
+		}
+	}
+	all := &MountRes{Path: "m\n", Device: "-x", State: "no", Options: []string{"a,b"}, Freq: -1}
+	if n := strings.Count(all.Validate().Error(), "\n"); n < 4 {
+		t.Errorf("only %d of all errors", n+1)
+	}
+	secret := mountAt("/d")
+	secret.SetRecv(map[string]*engine.Send{"options[0]": {Secret: true}})
+	if err := secret.Validate(); err == nil || !strings.Contains(err.Error(), "secret") {
+		t.Errorf("a secret is taken: %v", err)
+	}
+}
+
+// TestMountEdges: the folder comes before the mount, which comes before what is below
+// it, wherever that is; and the nearest mount counts.
+func TestMountEdges(t *testing.T) {
+	asks := func(r engine.EdgeableRes, there ...string) (all []string) {
+		e, err := r.AutoEdges()
+		must(t, err)
+		for e != nil {
+			next := e.Next()
+			found := make([]bool, len(next))
+			for i, u := range next {
+				if found[i] = slices.Contains(there, u.String()); found[i] {
+					all = append(all, u.String())
+				}
+			}
+			if len(next) == 0 || !e.Test(found) {
+				return all
+			}
+		}
+		return nil
+	}
+	for _, c := range []struct {
+		r           engine.EdgeableRes
+		there, want []string
+	}{
+		{&FileRes{Path: "/m/a/b"}, []string{"mount[/m]", "mount[/]"}, []string{"mount[/m]"}},
+		{&FileRes{Path: "/m/a"}, []string{"mount[/m]", "file[/m]"}, []string{"file[/m]", "mount[/m]"}},
+		{&FileRes{Path: "/m/a/b"}, []string{"mount[/m]", "file[/m/a]"}, []string{"file[/m/a]"}},
+		{&FileRes{Path: "/m/"}, []string{"mount[/m]"}, nil},
+		{&ExecRes{Cmd: "ls", Cwd: "/m"}, []string{"mount[/m]"}, []string{"mount[/m]"}},
+		{&MountRes{Path: "/m/n", Device: "/dev/d"}, []string{"file[/m/n]", "file[/dev/d]"}, []string{"file[/m/n]", "file[/dev/d]"}},
+		{&MountRes{Path: "/m/n", Device: "x", Type: "nfs"}, []string{"mount[/m]", "pkg with /sbin/mount.nfs"}, []string{"pkg with /sbin/mount.nfs", "mount[/m]"}},
+		{&MountRes{Path: "/m/n", State: MountAbsent}, []string{"mount[/m]"}, nil},
+	} {
+		if got := asks(c.r, c.there...); !slices.Equal(got, c.want) {
+			t.Errorf("%+v finds %v, and not %v", c.r, got, c.want)
+		}
+	}
+}
+
+func TestMountClashes(t *testing.T) {
+	a := mountAt("/d")
+	for want, change := range map[string]func(*MountRes){
+		"":                 func(*MountRes) {},
+		"different things": func(r *MountRes) { r.Device = "other" },
+		"with different":   func(r *MountRes) { r.Options = nil },
+		"one wants it":     func(r *MountRes) { r.State = MountUnmounted },
+	} {
+		b := mountAt("/d")
+		change(b)
+		if err := a.Clashes(b); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	other := mountAt("/e")
+	other.Fstab = a.Fstab
+	if err := errors.Join(a.Clashes(other), a.Clashes(&LineRes{})); err != nil {
+		t.Error(err)
+	}
+	if err := a.Clashes(&FileRes{Path: "/d/fstab", Content: new("x")}); err == nil {
+		t.Error("a file writes all of the table")
+	}
+}
+
+// TestMountList: what is mounted and what is in the table is found once each.
+func TestMountList(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	dir := t.TempDir()
+	layMount(t, dir)
+	put(t, dir+"/fstab", "mem "+dir+"/m tmpfs noexec 0 2\nx\\040y /not\\040here auto defaults\nswap none swap sw\n")
+	sh(t, "mount", "-t", "tmpfs", "-o", "noexec", "mem", dir+"/m")
+	r := &MountRes{Fstab: dir + "/fstab"}
+	begin := enginetest.NewInit(t)
+	r.SetKind("mount")
+	must(t, r.Init(begin.Init()))
+	found := map[string]*MountRes{}
+	for one, err := range r.List(t.Context()) {
+		must(t, err)
+		if found[one.Name()] != nil {
+			t.Errorf("%s twice", one)
+		}
+		found[one.Name()] = one.(*MountRes)
+	}
+	if m := found[dir+"/m"]; m == nil || m.State != MountExists || m.Device != "mem" || m.PassNo != 2 || !m.Persist || !slices.Equal(m.Options, []string{"noexec"}) {
+		t.Errorf("found is %+v", m)
+	}
+	if m := found["/not here"]; m == nil || m.State != MountUnmounted || m.Device != "x y" || m.Options != nil {
+		t.Errorf("found is %+v", m)
+	}
+	if m := found["/"]; m == nil || m.Persist || found["none"] != nil || found["/proc"] != nil {
+		t.Errorf("found are %v", found)
+	}
+	if _, err := schema.Encode(found["/"]); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMountOthers: what happens to other mounts wakes nobody.
+func TestMountOthers(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	dir := t.TempDir()
+	layMount(t, dir)
+	r := mountAt(dir)
+	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+	verbs(t, f, r, true)
+	watching(t, f, r)
+	sh(t, "mount", "-t", "tmpfs", "x", dir+"/other")
+	sh(t, "umount", dir+"/other")
+	n := f.EventCount()
+	sh(t, "umount", dir+"/m")
+	f.WaitEvent(t)
+	if n > 0 {
+		t.Errorf("%d events for another mount", n)
+	}
+}
+
+// TestMountByUnit: where systemd runs, it is told of the table, and mounts; what it says
+// of a failure is in the error, and so is that it can't be reached.
+func TestMountByUnit(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	for _, p := range []string{"/run", "/etc"} { // of this namespace only
+		sh(t, "mount", "-t", "tmpfs", "mem", p)
+	}
+	must(t, os.MkdirAll(systemd1.Booted, 0o755))
+	dir := t.TempDir()
+	layMount(t, dir)
+	r := mountAt(dir)
+	r.Fstab = ""
+	host := enginetest.NewHost()
+	f := begin(t, "mount", r, enginetest.WithHost(host))
+	host.SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
+		if c.Argv[0] == "journalctl" {
+			return &engine.Result{Stdout: []byte("the disk is on fire\n")}, nil
+		}
+		return newHost(t).Command(ctx, c)
+	})
+	if got := verbs(t, f, r, true); !strings.Contains(got, "systemd can't be reached") {
+		t.Errorf("without a bus it says %s", got)
+	}
+	unit := systemd1.UnitOf(dir+"/m", ".mount")
+	bus := newFakeSystemd()
+	host.SetBus(bus.open)
+	bus.started[unit] = func() bool { return false }
+	if got := verbs(t, f, r, true); !strings.Contains(got, unit+" is failed") || !strings.Contains(got, "the disk is on fire") {
+		t.Errorf("of a unit that fails it says %s", got)
+	}
+	bus.calls = nil
+	must(t, os.Remove("/etc/fstab"))
+	bus.started[unit] = func() bool { sh(t, "mount", "--target", dir+"/m", "--fstab", "/etc/fstab"); return true }
+	if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") {
+		t.Errorf("it says %s", got)
+	}
+	if got := strings.Join(bus.calls, " "); got != "Reload Subscribe StartUnit "+unit {
+		t.Errorf("called was %s", got)
+	}
+	want(t, f, r, "")
+	bus.calls, r.Options = nil, append(r.Options, "nodev")
+	verbs(t, f, r, true)
+	want(t, f, r, "")
+	if got := strings.Join(bus.calls, " "); got != "Reload" {
+		t.Errorf("for other options called was %s", got)
+	}
+}
