@@ -8,6 +8,7 @@
 //   - What is so already is done: starting what runs is no error and does nothing.
 //   - Running and enabled are two things; no call changes both.
 //   - A name that is not CheckName is refused before a tool is run.
+//   - Watch takes what Watched gives.
 package svc
 
 import (
@@ -78,7 +79,12 @@ var Interface = &virtual.Interface{
 	},
 }
 
-func init() { virtual.Register(Interface) }
+// Backends returns a new one of each backend of this package.
+func Backends() []*virtual.Backend {
+	return []*virtual.Backend{systemdBackend(), openrcBackend(), sysvBackend(), runitBackend()}
+}
+
+func init() { virtual.Register(Interface, Backends()...) }
 
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:@\\-]*$`)
 

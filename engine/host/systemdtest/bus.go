@@ -1,0 +1,88 @@
+package systemdtest
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Bus is a message bus: a dbus-daemon with a socket of its own.
+type Bus struct {
+	tb     testing.TB
+	socket string
+	cmd    *exec.Cmd
+}
+
+// config is of a bus on which everybody may do everything, and that starts nothing.
+const config = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>session</type>
+  <listen>unix:path=%s</listen>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+  <limit name="max_match_rules_per_connection">50000</limit>
+</busconfig>
+`
+
+// NewBus starts a bus, which ends with the test. Where there is no dbus-daemon the test is
+// skipped, or fails in CI.
+func NewBus(tb testing.TB) *Bus {
+	tb.Helper()
+	if _, err := exec.LookPath("dbus-daemon"); err != nil {
+		if os.Getenv("CI") == "true" {
+			tb.Fatal("dbus-daemon is not installed")
+		}
+		tb.Skip("dbus-daemon is not installed")
+	}
+	dir, err := os.MkdirTemp("", "bus") // a socket's path must be short
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b := &Bus{tb: tb, socket: filepath.Join(dir, "bus")}
+	if err := os.WriteFile(b.socket+".conf", fmt.Appendf(nil, config, b.socket), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		b.Stop()
+		os.RemoveAll(dir)
+	})
+	b.Start()
+	return b
+}
+
+// Address is where the bus is, also after a restart.
+func (b *Bus) Address() string { return "unix:path=" + b.socket }
+
+// Start starts the bus again after Stop.
+func (b *Bus) Start() {
+	b.tb.Helper()
+	b.cmd = exec.Command("dbus-daemon", "--config-file="+b.socket+".conf", "--nofork", "--nopidfile", "--print-address")
+	out, err := b.cmd.StdoutPipe()
+	if err == nil {
+		err = b.cmd.Start()
+	}
+	if err == nil {
+		_, err = bufio.NewReader(out).ReadString('\n') // it listens
+	}
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+}
+
+// Stop ends the bus, as if it had crashed.
+func (b *Bus) Stop() {
+	if b.cmd == nil {
+		return
+	}
+	_ = b.cmd.Process.Kill()
+	_ = b.cmd.Wait() // killed
+	b.cmd = nil
+	os.Remove(b.socket)
+}

@@ -1,0 +1,219 @@
+package systemdtest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/godbus/dbus/v5"
+)
+
+const (
+	name       = "org.freedesktop.systemd1"
+	root       = "/org/freedesktop/systemd1"
+	iface      = name + ".Manager"
+	properties = "org.freedesktop.DBus.Properties"
+)
+
+// Unit is one unit. Fields without a value have that of a service that is stopped and disabled.
+type Unit struct {
+	Active string // active, inactive, failed, activating ...
+	Sub    string
+	File   string // enabled, disabled, static, masked ...
+	Type   string // simple, oneshot ...
+	Alias  string // the name under which its object is, if that is another one
+
+	Refuses  string        // starting it leads to failed, with this as its Result
+	Ends     bool          // starting it leads to inactive, as of a oneshot
+	Skipped  bool          // a condition does not hold: starting it leads nowhere
+	NoReload bool          // its reload fails
+	Hold     chan struct{} // a job of it ends when this is closed; at once when nil
+	Stale    bool          // its file has changed since it was read
+
+	job    uint32
+	load   string // loaded or masked
+	result string
+	reload string
+}
+
+// Manager is the one that has the name of systemd on a bus. Its methods may be called
+// from any goroutine.
+type Manager struct {
+	tb  testing.TB
+	bus *Bus
+
+	mu          sync.Mutex
+	conn        *dbus.Conn
+	units       map[string]*Unit
+	subscribers map[string]bool
+	jobs        uint32
+	calls       []string
+	onCall      func(method, unit string)
+	work        sync.WaitGroup // jobs
+}
+
+// NewManager starts a manager without units. It ends with the test.
+func NewManager(tb testing.TB, bus *Bus) *Manager {
+	tb.Helper()
+	m := &Manager{tb: tb, bus: bus, units: map[string]*Unit{}}
+	m.Start()
+	tb.Cleanup(m.Stop)
+	return m
+}
+
+// Start connects to the bus and takes the name; nobody has subscribed.
+func (m *Manager) Start() {
+	m.tb.Helper()
+	conn, err := dbus.Connect(m.bus.Address())
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	m.mu.Lock()
+	m.conn, m.subscribers = conn, map[string]bool{}
+	m.mu.Unlock()
+	err = conn.ExportMethodTable(m.methods(), root, iface)
+	if err == nil {
+		err = conn.ExportSubtreeMethodTable(map[string]any{"Get": m.get}, root+"/unit", properties)
+	}
+	if err == nil {
+		_, err = conn.RequestName(name, dbus.NameFlagDoNotQueue)
+	}
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+}
+
+// Stop gives the name up. Units stay as they are.
+func (m *Manager) Stop() {
+	m.mu.Lock()
+	conn := m.conn
+	m.conn = nil
+	m.mu.Unlock()
+	if conn != nil {
+		conn.Close()
+	}
+	m.work.Wait()
+}
+
+// Add adds a unit, or replaces it, and says so as a reload does.
+func (m *Manager) Add(unit string, u Unit) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u.Active, u.Sub = or(u.Active, "inactive"), or(u.Sub, "dead")
+	u.File, u.Type = or(u.File, "disabled"), or(u.Type, "simple")
+	u.load, u.result, u.reload = loadOf(u.File), "success", "success"
+	m.units[unit] = &u
+	m.emit(root, iface+".Reloading", false)
+}
+
+// Remove takes a unit away.
+func (m *Manager) Remove(unit string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.units, unit)
+	m.emit(root, iface+".Reloading", false)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func loadOf(file string) string {
+	if strings.HasPrefix(file, "masked") {
+		return "masked"
+	}
+	return "loaded"
+}
+
+// Set changes a unit from outside, and sends its signal and that of unit files.
+func (m *Manager) Set(unit string, change func(*Unit)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.units[unit]
+	file := u.File
+	change(u)
+	m.changed(unit, u)
+	if u.File != file {
+		u.load = loadOf(u.File)
+		m.emit(root, iface+".UnitFilesChanged")
+	}
+}
+
+// Unit returns a unit as it is now.
+func (m *Manager) Unit(unit string) Unit {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if u := m.units[unit]; u != nil {
+		return *u
+	}
+	return Unit{}
+}
+
+// Twitch sends the signal of a unit though nothing has changed.
+func (m *Manager) Twitch(unit string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changed(unit, m.units[unit])
+}
+
+// Calls returns the calls that alter something, in order: the method and the unit.
+func (m *Manager) Calls() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.calls)
+}
+
+// OnCall has f called at each call that alters something. f must not call m.
+func (m *Manager) OnCall(f func(method, unit string)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.onCall = f
+}
+
+// noted notes a call. The lock is held.
+func (m *Manager) noted(method, unit string) {
+	m.calls = append(m.calls, strings.TrimSpace(method+" "+unit))
+	if m.onCall != nil {
+		m.onCall(method, unit)
+	}
+}
+
+// emit sends a signal if anybody wants signals. The lock is held.
+func (m *Manager) emit(path, signal string, args ...any) {
+	if m.conn != nil && len(m.subscribers) > 0 {
+		_ = m.conn.Emit(dbus.ObjectPath(path), signal, args...) // a bus that is gone is what is tested
+	}
+}
+
+func (m *Manager) changed(unit string, u *Unit) {
+	m.emit(string(path(or(u.Alias, unit))), properties+".PropertiesChanged", name+".Unit", map[string]dbus.Variant{}, []string{})
+}
+
+// path is the object of a unit.
+func path(unit string) dbus.ObjectPath {
+	var b strings.Builder
+	for i, c := range []byte(unit) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' && c <= '9' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return dbus.ObjectPath(root + "/unit/" + b.String())
+}
+
+// at returns the unit of an object. The lock is held.
+func (m *Manager) at(p dbus.ObjectPath) *Unit {
+	for _, unit := range slices.Sorted(maps.Keys(m.units)) {
+		if path(unit) == p {
+			return m.units[unit]
+		}
+	}
+	return nil
+}

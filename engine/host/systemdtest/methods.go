@@ -1,0 +1,207 @@
+package systemdtest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// row is what ListUnitsByNames says of a unit.
+type row struct {
+	Name, Description, Load, Active, Sub, Following string
+
+	Path    dbus.ObjectPath
+	Job     uint32
+	JobType string
+	JobPath dbus.ObjectPath
+}
+
+// change is what is said of a link that was altered.
+type change struct{ Type, Path, Source string }
+
+func (m *Manager) methods() map[string]any {
+	return map[string]any{
+		"Subscribe": m.subscribe, "Reload": m.doReload,
+		"ListUnitsByNames": m.list, "GetUnitFileState": m.fileState, "ListUnitFiles": m.files,
+		"StartUnit": m.job("StartUnit", started), "StopUnit": m.job("StopUnit", stopped),
+		"RestartUnit": m.job("RestartUnit", started), "ReloadOrTryRestartUnit": m.job("ReloadOrTryRestartUnit", reloaded),
+		"EnableUnitFiles": m.enable,
+		"DisableUnitFiles": func(units []string, _ bool) ([]change, *dbus.Error) {
+			return m.link("DisableUnitFiles", units, "disabled")
+		},
+		"MaskUnitFiles": func(units []string, _, _ bool) ([]change, *dbus.Error) {
+			return m.link("MaskUnitFiles", units, "masked")
+		},
+		"UnmaskUnitFiles": func(units []string, _ bool) ([]change, *dbus.Error) {
+			return m.link("UnmaskUnitFiles", units, "disabled")
+		},
+	}
+}
+
+func failed(kind, format string, args ...any) *dbus.Error {
+	return dbus.NewError(name+"."+kind, []any{fmt.Sprintf(format, args...)})
+}
+
+func (m *Manager) subscribe(sender dbus.Sender) *dbus.Error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.subscribers[string(sender)] {
+		return failed("AlreadySubscribed", "Client is already subscribed.")
+	}
+	m.subscribers[string(sender)] = true
+	return nil
+}
+
+func (m *Manager) doReload() *dbus.Error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.noted("Reload", "")
+	for _, u := range m.units {
+		u.load, u.Stale = loadOf(u.File), false
+	}
+	m.emit(root, iface+".Reloading", true)
+	m.emit(root, iface+".Reloading", false)
+	return nil
+}
+
+func (m *Manager) list(names []string) ([]row, *dbus.Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var rows []row
+	for _, n := range names {
+		r := row{Name: n, Load: "not-found", Active: "inactive", Sub: "dead", Path: path(n), JobPath: "/"}
+		if u := m.units[n]; u != nil {
+			r.Load, r.Active, r.Sub, r.Job, r.Path = u.load, u.Active, u.Sub, u.job, path(or(u.Alias, n))
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+func (m *Manager) fileState(unit string) (string, *dbus.Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.units[unit]
+	if u == nil {
+		return "", dbus.NewError("org.freedesktop.DBus.Error.FileNotFound", []any{"No such file or directory"})
+	}
+	return u.File, nil
+}
+
+func (m *Manager) files() ([]struct{ Path, State string }, *dbus.Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []struct{ Path, State string }
+	for _, unit := range slices.Sorted(maps.Keys(m.units)) {
+		all = append(all, struct{ Path, State string }{"/lib/systemd/system/" + unit, m.units[unit].File})
+	}
+	return all, nil
+}
+
+// get is Properties.Get of a unit.
+func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus.Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, _ := msg.Headers[dbus.FieldPath].Value().(dbus.ObjectPath)
+	u := m.at(p)
+	if u == nil {
+		return dbus.Variant{}, failed("NoSuchUnit", "Unit not found.")
+	}
+	values := map[string]any{
+		"NeedDaemonReload": u.Stale, "ConditionResult": !u.Skipped, "Type": u.Type, "Result": u.result, "ReloadResult": u.reload,
+	}
+	v, ok := values[property]
+	if !ok {
+		return dbus.Variant{}, dbus.NewError("org.freedesktop.DBus.Error.UnknownProperty", []any{"Unknown property " + property})
+	}
+	return dbus.MakeVariant(v), nil
+}
+
+func (m *Manager) enable(units []string, _, _ bool) (bool, []change, *dbus.Error) {
+	changes, err := m.link("EnableUnitFiles", units, "enabled")
+	return true, changes, err
+}
+
+// link alters what the files of units say.
+func (m *Manager) link(method string, units []string, file string) ([]change, *dbus.Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	changes := []change{}
+	for _, unit := range units {
+		m.noted(method, unit)
+		u := m.units[unit]
+		switch {
+		case u == nil && file == "masked":
+			u = &Unit{Active: "inactive", Sub: "dead", Type: "simple", load: "not-found", result: "success", reload: "success"}
+			m.units[unit] = u
+		case u == nil:
+			return nil, dbus.NewError("org.freedesktop.DBus.Error.FileNotFound", []any{"Unit file " + unit + " does not exist."})
+		}
+		if u.File != file {
+			u.File = file
+			changes = append(changes, change{"symlink", "/etc/systemd/system/" + unit, ""})
+		}
+	}
+	m.emit(root, iface+".UnitFilesChanged")
+	return changes, nil
+}
+
+// job returns a method that makes a job, which does something to a unit.
+func (m *Manager) job(method string, do func(*Unit)) any {
+	return func(unit, _ string) (dbus.ObjectPath, *dbus.Error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.noted(method, unit)
+		u := m.units[unit]
+		switch {
+		case u == nil:
+			return "", failed("NoSuchUnit", "Unit %s not found.", unit)
+		case u.load == "masked" && method != "StopUnit":
+			return "", failed("UnitMasked", "Unit %s is masked.", unit)
+		}
+		m.jobs++
+		id := m.jobs
+		u.job = id
+		m.changed(unit, u)
+		m.work.Go(func() { m.end(unit, id, u.Hold, do) })
+		return dbus.ObjectPath(fmt.Sprintf("%s/job/%d", root, id)), nil
+	}
+}
+
+// end ends a job.
+func (m *Manager) end(unit string, id uint32, hold chan struct{}, do func(*Unit)) {
+	if hold != nil {
+		<-hold
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.units[unit]
+	if u == nil || u.job != id {
+		return // removed, or replaced by another job
+	}
+	do(u)
+	u.job = 0
+	m.changed(unit, u)
+	m.emit(root, iface+".JobRemoved", id, dbus.ObjectPath(fmt.Sprintf("%s/job/%d", root, id)), unit, "done")
+}
+
+func started(u *Unit) {
+	switch {
+	case u.Refuses != "":
+		u.Active, u.Sub, u.result = "failed", "failed", u.Refuses
+	case u.Ends, u.Skipped:
+		u.Active, u.Sub = "inactive", "dead"
+	default:
+		u.Active, u.Sub, u.result = "active", "running", "success"
+	}
+}
+
+func stopped(u *Unit) { u.Active, u.Sub = "inactive", "dead" }
+
+func reloaded(u *Unit) {
+	if u.NoReload {
+		u.reload = "exit-code"
+	}
+}

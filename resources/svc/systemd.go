@@ -1,0 +1,228 @@
+package svc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// systemdBackend asks systemd over its bus: the manager of the machine, or that of the
+// user's session.
+func systemdBackend() *virtual.Backend {
+	b := virtual.Native("systemd", newSystemd,
+		virtual.Func("info", (*systemd).info),
+		virtual.Func("start", (*systemd).start),
+		virtual.Func("stop", (*systemd).stop),
+		virtual.Func("restart", (*systemd).restart),
+		virtual.Func("reload", (*systemd).reload),
+		virtual.Func("status", (*systemd).status),
+		virtual.Func("enable", (*systemd).enable),
+		virtual.Func("disable", (*systemd).disable),
+		virtual.Func("enabled", (*systemd).enabled),
+		virtual.Func("disabled", (*systemd).disabled),
+		virtual.Func("available", (*systemd).available),
+		virtual.Func("missing", (*systemd).missing),
+		virtual.Func("get_all", (*systemd).getAll),
+		virtual.Func("get_enabled", (*systemd).getEnabled),
+		virtual.Func("get_disabled", (*systemd).getDisabled),
+		virtual.Func("mask", (*systemd).mask),
+		virtual.Func("unmask", (*systemd).unmask),
+		virtual.Func("masked", (*systemd).masked))
+	b.Module, b.Doc, b.Watch = "svc", "systemd, over D-Bus.", virtual.WatchSignal
+	b.When, b.Priority = virtual.Match{"systemd_booted": {true}}, 10
+	return b
+}
+
+// systemd keeps nothing but the way to the machine: the connection is that of all.
+type systemd struct{ host engine.Host }
+
+func newSystemd(_ context.Context, env virtual.Env) (*systemd, error) {
+	return &systemd{env.Host}, nil
+}
+
+// unitInfo is Info, and what only systemd says.
+type unitInfo struct {
+	Info `yaml:",inline"`
+	Unit string `yaml:"unit" doc:"The name of the unit."`
+	Load string `yaml:"load" doc:"Whether its file could be read."`
+	File string `yaml:"file" doc:"What its file says of the start at boot: enabled, disabled, static ..."`
+}
+
+func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err error) {
+	m, u, err := s.look(ctx, args)
+	if err != nil {
+		return i, err
+	}
+	if u.missing() {
+		return i, virtual.ErrNotFound
+	}
+	file, err := m.fileState(ctx, u.name)
+	if err != nil {
+		return i, err
+	}
+	detail := u.active + " (" + u.sub + ")"
+	i.Info = Info{
+		Name: args.Name, Running: u.running(), Enabled: startsAtBoot(file),
+		Masked: new(u.load == "masked" || masks(file)), Failed: new(u.active == "failed"), Detail: &detail,
+	}
+	i.Unit, i.Load, i.File = u.name, u.load, file
+	return i, nil
+}
+
+// look connects to the manager and asks it for a unit.
+func (s *systemd) look(ctx context.Context, args UnitArgs) (*manager, unit, error) {
+	if err := CheckName(args.Name); err != nil {
+		return nil, unit{}, err
+	}
+	m, err := s.manager(ctx, args.Session)
+	if err != nil {
+		return nil, unit{}, err
+	}
+	u, err := m.unit(ctx, UnitName(args.Name))
+	return m, u, err
+}
+
+func (s *systemd) status(ctx context.Context, args UnitArgs) (bool, error) {
+	_, u, err := s.look(ctx, args)
+	return u.running(), err
+}
+
+func (s *systemd) available(ctx context.Context, args UnitArgs) (bool, error) {
+	_, u, err := s.look(ctx, args)
+	return err == nil && !u.missing(), err
+}
+
+func (s *systemd) missing(ctx context.Context, args UnitArgs) (bool, error) {
+	_, u, err := s.look(ctx, args)
+	return err == nil && u.missing(), err
+}
+
+func (s *systemd) enabled(ctx context.Context, args UnitArgs) (bool, error) {
+	i, err := s.info(ctx, args)
+	return i.Enabled, absent(err)
+}
+
+func (s *systemd) disabled(ctx context.Context, args UnitArgs) (bool, error) {
+	i, err := s.info(ctx, args)
+	return err == nil && !i.Enabled, absent(err)
+}
+
+func (s *systemd) masked(ctx context.Context, args UnitArgs) (bool, error) {
+	i, err := s.info(ctx, args)
+	return i.Masked != nil && *i.Masked, absent(err)
+}
+
+// absent leaves out the error about a service that is not there, where that is no
+// error.
+func absent(err error) error {
+	if errors.Is(err, virtual.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// startsAtBoot reports whether the state of a unit file means that the unit is
+// started at boot.
+func startsAtBoot(file string) bool { return file == "enabled" || file == "alias" }
+
+func masks(file string) bool { return file == "masked" || file == "masked-runtime" }
+
+func (s *systemd) getAll(ctx context.Context, args AllArgs) ([]string, error) {
+	return s.list(ctx, args, func(string) bool { return true })
+}
+
+func (s *systemd) getEnabled(ctx context.Context, args AllArgs) ([]string, error) {
+	return s.list(ctx, args, startsAtBoot)
+}
+
+func (s *systemd) getDisabled(ctx context.Context, args AllArgs) ([]string, error) {
+	return s.list(ctx, args, func(file string) bool { return !startsAtBoot(file) })
+}
+
+// list returns the names of all services whose unit file is in a state. A template is no
+// service.
+func (s *systemd) list(ctx context.Context, args AllArgs, which func(string) bool) ([]string, error) {
+	m, err := s.manager(ctx, args.Session)
+	if err != nil {
+		return nil, err
+	}
+	body, err := m.call(ctx, "ListUnitFiles")
+	if err != nil {
+		return nil, err
+	}
+	rows, _ := first(body).([][]any)
+	names := []string{}
+	for _, row := range rows {
+		path, file := text(row, 0), text(row, 1)
+		name, service := strings.CutSuffix(path[strings.LastIndexByte(path, '/')+1:], ".service")
+		if service && !strings.HasSuffix(name, "@") && which(file) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func (s *systemd) enable(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args)
+	switch {
+	case err != nil || i.Enabled:
+		return virtual.Nothing{}, notThere(args.Name, err)
+	case *i.Masked:
+		return virtual.Nothing{}, fmt.Errorf("%s is masked", i.Unit)
+	case slices.Contains([]string{"static", "generated", "transient", "indirect"}, i.File):
+		return virtual.Nothing{}, fmt.Errorf("%s cannot be enabled: its unit file is %s, so it does not say when the unit is to be started", i.Unit, i.File)
+	}
+	return s.files(ctx, args, "EnableUnitFiles", false, false)
+}
+
+func (s *systemd) disable(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args)
+	if err != nil || !i.Enabled {
+		return virtual.Nothing{}, absent(err)
+	}
+	return s.files(ctx, args, "DisableUnitFiles", false)
+}
+
+func (s *systemd) mask(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args)
+	if err = absent(err); err != nil || i.Masked != nil && *i.Masked {
+		return virtual.Nothing{}, err
+	}
+	return s.files(ctx, args, "MaskUnitFiles", false, false)
+}
+
+func (s *systemd) unmask(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args)
+	if err != nil || !*i.Masked {
+		return virtual.Nothing{}, absent(err)
+	}
+	return s.files(ctx, args, "UnmaskUnitFiles", i.File == "masked-runtime")
+}
+
+// files calls a method that alters links to unit files, and has the manager read them
+// again.
+func (s *systemd) files(ctx context.Context, args UnitArgs, method string, flags ...any) (virtual.Nothing, error) {
+	m, err := s.manager(ctx, args.Session)
+	if err != nil {
+		return virtual.Nothing{}, err
+	}
+	if _, err := m.call(ctx, method, append([]any{[]string{UnitName(args.Name)}}, flags...)...); err != nil {
+		return virtual.Nothing{}, err
+	}
+	_, err = m.call(ctx, "Reload")
+	return virtual.Nothing{}, err
+}
+
+// notThere says of a service that is not there that it is not.
+func notThere(name string, err error) error {
+	if errors.Is(err, virtual.ErrNotFound) {
+		return fmt.Errorf("there is no service %s: %w", name, err)
+	}
+	return err
+}
