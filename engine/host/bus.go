@@ -249,16 +249,16 @@ func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch,
 	if err := checkMatch(m); err != nil {
 		return err
 	}
-	r, made := b.rules.add(m, s)
+	a, made := b.rules.add(m, s)
 	if made && !b.spawn(func() {
-		r.err = addMatch(b.ctx, conn, m)
-		close(r.ready)
+		a.err = addMatch(b.ctx, conn, a.match)
+		close(a.ready)
 	}) {
 		return ErrClosed
 	}
 	select {
-	case <-r.ready:
-		return r.err
+	case <-a.ready:
+		return a.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -266,11 +266,12 @@ func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch,
 
 // drop takes out a closed subscription.
 func (b *bus) drop(m engine.BusMatch, s *sub) {
-	if last := b.rules.remove(m, s); !last {
+	a := b.rules.remove(m, s)
+	if a == nil {
 		return
 	}
 	if conn, err := b.now(); err == nil {
-		removeMatch(conn, m)
+		removeMatch(conn, a.match)
 	}
 }
 

@@ -13,56 +13,111 @@ import (
 // A rules is what the bus is asked to send us, each once however many
 // subscriptions need it. A signal only sets bits: nothing of it is kept, nothing
 // queues, and no goroutine is started.
+//
+// A bus allows a connection only so many rules (512 is common). So where many rules differ
+// by their path alone, the bus is asked for some of them, and for the rest at once, by one rule
+// without a path: then it sends more than is needed, which here wakes nobody.
 type rules struct {
 	mu     sync.Mutex
 	all    map[engine.BusMatch]*rule
 	byPath map[string]map[*rule]struct{} // "" for those of any path
+	asked  map[engine.BusMatch]*asked    // what the bus was asked for
+	paths  map[engine.BusMatch]int       // of asked those with a path, by what they are without it
 }
+
+// maxPaths is how many rules that differ by their path alone the bus is asked for.
+const maxPaths = 200
 
 type rule struct {
 	match engine.BusMatch
 	subs  map[*sub]struct{}
+	asked *asked
+}
+
+// asked is a rule that the bus has, for one of ours or for many.
+type asked struct {
+	match engine.BusMatch
+	users int
 	ready chan struct{} // closed when the bus knows it
 	err   error         // why it does not; after ready
 }
 
-// add notes that s needs the rule, and reports whether it was made for it.
-func (rs *rules) add(m engine.BusMatch, s *sub) (r *rule, made bool) {
+// add notes that s needs the rule, and returns what the bus has to know for it; made
+// reports whether it does not yet, and has to be told.
+func (rs *rules) add(m engine.BusMatch, s *sub) (a *asked, made bool) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if r = rs.all[m]; r == nil {
+	r := rs.all[m]
+	if r == nil {
 		if rs.all == nil {
 			rs.all = make(map[engine.BusMatch]*rule)
 			rs.byPath = make(map[string]map[*rule]struct{})
+			rs.asked = make(map[engine.BusMatch]*asked)
+			rs.paths = make(map[engine.BusMatch]int)
 		}
-		r = &rule{match: m, subs: make(map[*sub]struct{}), ready: make(chan struct{})}
+		r = &rule{match: m, subs: make(map[*sub]struct{})}
+		r.asked, made = rs.ask(m)
 		rs.all[m] = r
 		if rs.byPath[m.Path] == nil {
 			rs.byPath[m.Path] = make(map[*rule]struct{})
 		}
 		rs.byPath[m.Path][r] = struct{}{}
-		made = true
 	}
 	r.subs[s] = struct{}{}
-	return r, made
+	return r.asked, made
 }
 
-// remove notes that s needs the rule no more, and reports whether nobody does.
-func (rs *rules) remove(m engine.BusMatch, s *sub) (last bool) {
+// ask returns what the bus is asked for a rule, and whether that is new.
+func (rs *rules) ask(m engine.BusMatch) (a *asked, made bool) {
+	wide := m
+	wide.Path = ""
+	if m.Path != "" && (rs.asked[wide] != nil || rs.paths[wide] >= maxPaths) {
+		m = wide
+	}
+	if a = rs.asked[m]; a == nil {
+		a, made = &asked{match: m, ready: make(chan struct{})}, true
+		rs.asked[m] = a
+		if m.Path != "" {
+			rs.paths[wide]++
+		}
+	}
+	a.users++
+	return a, made
+}
+
+// remove notes that s needs the rule no more. It returns what the bus has to be told
+// to forget, nil for nothing.
+func (rs *rules) remove(m engine.BusMatch, s *sub) (unasked *asked) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	r := rs.all[m]
 	if r == nil {
-		return false
+		return nil
 	}
 	if delete(r.subs, s); len(r.subs) > 0 {
-		return false
+		return nil
 	}
 	delete(rs.all, m)
 	if delete(rs.byPath[m.Path], r); len(rs.byPath[m.Path]) == 0 {
 		delete(rs.byPath, m.Path)
 	}
-	return true
+	return rs.unask(r.asked)
+}
+
+// unask gives back what ask has returned; nil if others need it.
+func (rs *rules) unask(a *asked) *asked {
+	if a.users--; a.users > 0 {
+		return nil
+	}
+	delete(rs.asked, a.match)
+	if a.match.Path != "" {
+		wide := a.match
+		wide.Path = ""
+		if rs.paths[wide]--; rs.paths[wide] == 0 {
+			delete(rs.paths, wide)
+		}
+	}
+	return a
 }
 
 // deliver wakes the subscriptions that a signal fits.
@@ -98,8 +153,8 @@ func wakeAll(subs map[*sub]struct{}, c change) {
 // restore makes all rules known to a new connection.
 func (rs *rules) restore(ctx context.Context, conn *dbus.Conn) error {
 	rs.mu.Lock()
-	matches := make([]engine.BusMatch, 0, len(rs.all))
-	for m := range rs.all {
+	matches := make([]engine.BusMatch, 0, len(rs.asked))
+	for m := range rs.asked {
 		matches = append(matches, m)
 	}
 	rs.mu.Unlock()

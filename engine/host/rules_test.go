@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,6 +49,42 @@ func TestRulesFit(t *testing.T) {
 	}
 }
 
+// Of many rules that differ by their path the bus gets one for the rest.
+func TestRulesAreNotTooMany(t *testing.T) {
+	var rs rules
+	of := func(i int) engine.BusMatch { return engine.BusMatch{Member: "M", Path: fmt.Sprint("/p", i)} }
+	const n = 3 * maxPaths
+	subs := make([]*sub, n)
+	told := 0
+	for i := range subs {
+		subs[i] = newSub(func(*sub) {})
+		if _, made := rs.add(of(i), subs[i]); made {
+			told++
+		}
+	}
+	if told != maxPaths+1 || len(rs.asked) != told {
+		t.Errorf("the bus was told %d rules, and has %d", told, len(rs.asked))
+	}
+	for _, i := range []int{0, maxPaths - 1, maxPaths, n - 1} {
+		rs.deliver("i.f", "M", &dbus.Signal{Path: dbus.ObjectPath(of(i).Path)})
+		rs.deliver("i.f", "N", &dbus.Signal{Path: dbus.ObjectPath(of(i).Path)})
+		for k, s := range subs {
+			if c := drain(s); (c.Merged == 1) != (k == i) || c.Merged > 1 {
+				t.Fatalf("a signal for %d woke %d: %+v", i, k, c)
+			}
+		}
+	}
+	untold := 0
+	for i, s := range subs {
+		if rs.remove(of(i), s) != nil {
+			untold++
+		}
+	}
+	if untold != told || len(rs.all)+len(rs.byPath)+len(rs.asked)+len(rs.paths) != 0 {
+		t.Errorf("%d rules were taken back of %d; left: %+v", untold, told, rs.asked)
+	}
+}
+
 func TestArg0IsText(t *testing.T) {
 	for _, body := range [][]any{nil, {1}, {"x"}} {
 		if fits(engine.BusMatch{Arg0: "1"}, "i.f", "M", &dbus.Signal{Body: body}) {
@@ -74,7 +111,7 @@ func TestRulesCountTheirSubscriptions(t *testing.T) {
 	if c := drain(a); !c.Resync {
 		t.Errorf("%+v", c)
 	}
-	if rs.remove(m, a) || !rs.remove(m, b) || rs.remove(m, b) || len(rs.byPath) != 0 {
+	if rs.remove(m, a) != nil || rs.remove(m, b) == nil || rs.remove(m, b) != nil || len(rs.byPath) != 0 {
 		t.Error("the last one takes the rule along, once")
 	}
 }
