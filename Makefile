@@ -1,6 +1,7 @@
 # make run     builds mgmt and shows it at work in a temporary folder
 # make test    every test, from a fresh checkout
 # make build   bin/mgmt, one static file
+# make integration  tests on machines that they boot, as root on Debian; a part of make test
 # make check   all that CI runs: lint and test
 # make lint    gofmt, go vet, go fix and staticcheck, which all print nothing
 # make race    every test under the race detector
@@ -16,7 +17,11 @@ LDFLAGS := -s -w -X main.buildVersion=$(VERSION)
 # Puppet, with the types that its sample manifests use.
 PUPPET := puppet $(addprefix puppet-module-puppetlabs-,cron-core host-core mount-core)
 
-.PHONY: help build run test race lint bench soak packages docs check tools clean
+# What boots a machine for a test.
+MACHINE := dpkg-dev mmdebstrap systemd-container
+BOOTED  := ./integration/hosts ./integration/machines
+
+.PHONY: help build run test integration race lint bench soak packages docs check tools clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
@@ -26,7 +31,13 @@ run: build
 
 test: tools
 	$(GO) test -race ./graph/... ./engine/...
-	$(GO) test ./...
+	$(GO) test $$($(GO) list ./... | grep -v $(BOOTED:.%=-e %$$))
+	@$(MAKE) --no-print-directory integration
+
+# Where no machine can boot, the tests say what is missing and are skipped; in CI they fail.
+integration:
+	@{ command -v systemd-nspawn && command -v mmdebstrap && command -v dpkg-scanpackages; } >/dev/null || .ci/install $(MACHINE) || test "$$CI" != true
+	$(GO) test -v -count=1 -timeout 20m $(BOOTED)
 
 race:
 	$(GO) test -race ./...

@@ -148,7 +148,7 @@ func (h *Host) Command(ctx context.Context, name string, args ...string) *exec.C
 
 // Try runs a command in the machine and returns all that it writes.
 func (h *Host) Try(name string, args ...string) (string, error) {
-	out, err := h.Command(h.t.Context(), name, args...).CombinedOutput()
+	out, err := h.Command(context.Background(), name, args...).CombinedOutput() // it ends with the machine
 	return string(out), err
 }
 

@@ -28,7 +28,7 @@ var always = []string{"cron", "dbus", "iproute2", "libpam-systemd", "procps", "s
 var hooks = []string{
 	`systemctl --root="$1" mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer systemd-tmpfiles-clean.timer e2scrub_all.timer console-getty.service`,
 	`rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*`,
-	`rm -f "$1"/etc/hostname "$1"/etc/resolv.conf; echo 127.0.0.1 localhost >"$1"/etc/hosts`,
+	`rm -f "$1"/etc/hostname "$1"/etc/resolv.conf; echo 127.0.0.1 localhost >"$1"/etc/hosts; : >"$1"/etc/crontab`,
 	`touch -r "$1"/usr "$1"/etc/.updated "$1"/var/.updated`,
 }
 

@@ -161,7 +161,7 @@ func reboot(s service) {
 // purge: the service stops, and its state goes.
 func purge(s service) {
 	s.Run("dpkg", "--purge", "mgmt")
-	if !s.Holds("! pgrep -x mgmt; ! test -e /var/lib/mgmt; ! test -e /etc/mgmt/graph.yaml; ! systemctl cat mgmt; test -e /etc/kept") {
+	if !s.Holds("! pgrep -x mgmt && ! test -e /var/lib/mgmt && ! test -e /etc/mgmt/graph.yaml && ! systemctl cat mgmt && test -e /etc/kept") {
 		s.t.Errorf("left: %s", s.Sh("ls -d /var/lib/mgmt /etc/mgmt/* /etc/systemd/system/*mgmt* || true; pgrep -lx mgmt || true"))
 	}
 }

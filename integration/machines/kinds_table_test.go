@@ -1,0 +1,145 @@
+package machines
+
+// kindCase is one kind of resource on a real machine. Its scripts are run by sh -eu in
+// the machine, as root. (There "! a; b" goes on when a ends well: write "! a && b".)
+type kindCase struct {
+	kind, name string
+	setup      string // makes what the kind needs and does not make itself
+	have       params // the resource
+	gone       params // the resource with which it is removed; nil if that is not a thing
+	right      string // ends well where the machine is as have says
+	absent     string // ends well where it is as gone says
+	drifts     []string
+}
+
+// params are the parameters of a resource.
+type params map[string]any
+
+// kindCases has one entry for each kind. A drift is made with the tools that people have;
+// it may be made several times, and after other ones.
+var kindCases = []kindCase{{
+	kind:   "file",
+	name:   "/etc/app.conf",
+	have:   params{"content": "port = 80\n", "mode": "0640", "owner": "daemon", "group": "mail"},
+	gone:   params{"state": "absent"},
+	right:  `test "$(cat /etc/app.conf)" = "port = 80"; test "$(stat -c %a:%U:%G /etc/app.conf)" = 640:daemon:mail`,
+	absent: `! test -e /etc/app.conf`,
+	drifts: []string{
+		`echo "port = 81" >/etc/app.conf`,
+		`echo more >>/etc/app.conf`,
+		`rm -f /etc/app.conf`,
+		`chmod 0777 /etc/app.conf`,
+		`chown root:root /etc/app.conf`,
+		`sed -i s/80/8080/ /etc/app.conf`,
+		`mv /etc/app.conf /etc/app.old`,
+		`truncate -s 0 /etc/app.conf`,
+	},
+}, {
+	kind:   "exec",
+	name:   "index",
+	have:   params{"cmd": "/usr/bin/touch /var/lib/index", "creates": "/var/lib/index", "watchfiles": []string{"/var/lib/index"}},
+	right:  `test -e /var/lib/index`,
+	drifts: []string{`rm -f /var/lib/index`},
+}, {
+	kind:   "host",
+	name:   "db",
+	have:   params{"ip": "192.0.2.5", "host_aliases": []string{"db.example.com"}},
+	gone:   params{"ensure": "absent"},
+	right:  `test "$(getent hosts 192.0.2.5 | tr -s " ")" = "192.0.2.5 db db.example.com"`,
+	absent: `! getent hosts db && getent hosts localhost`,
+	drifts: []string{
+		`sed -i /192.0.2.5/d /etc/hosts`,
+		`sed -i s/192.0.2.5/192.0.2.6/ /etc/hosts`,
+		`sed -i "s/ db.example.com//; s/\tdb.example.com//" /etc/hosts`,
+		`echo 127.0.0.1 localhost >/etc/hosts`,
+		`rm -f /etc/hosts`,
+	},
+}, {
+	kind:   "crontab",
+	name:   "backup",
+	setup:  `useradd --create-home alice`,
+	have:   params{"user": "alice", "command": "/bin/true", "minute": 5, "hour": []int{2, 14}},
+	gone:   params{"user": "alice", "ensure": "absent"},
+	right:  `crontab -u alice -l | grep -qx "5 2,14 \* \* \* /bin/true"`,
+	absent: `! crontab -u alice -l | grep -q /bin/true`,
+	drifts: []string{
+		`crontab -u alice -r`,
+		`echo "1 1 * * * /bin/false" | crontab -u alice -`,
+		`crontab -u alice -l | sed "s/^5 /6 /" | crontab -u alice -`,
+		`su alice -c "crontab -r"`,
+		`rm -f /var/spool/cron/crontabs/alice`,
+	},
+}, {
+	kind:   "ssh_authorized_key",
+	name:   "laptop",
+	setup:  `useradd --create-home bob`,
+	have:   params{"user": "bob", "type": "ssh-ed25519", "key": "AAAAC3NzaC1lZDI1NTE5AAAAIO6GETXd7xt9QLRqKWCfMA5HdBsS4xeU87ctbVKTluNz", "options": []string{"no-pty"}},
+	gone:   params{"user": "bob", "ensure": "absent"},
+	right:  `grep -qx "no-pty ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO6GETXd7xt9QLRqKWCfMA5HdBsS4xeU87ctbVKTluNz laptop" ~bob/.ssh/authorized_keys; su bob -c "ssh-keygen -lf ~/.ssh/authorized_keys"`,
+	absent: `! grep -q laptop ~bob/.ssh/authorized_keys`,
+	drifts: []string{
+		`rm -rf ~bob/.ssh`,
+		`su bob -c "rm -f ~/.ssh/authorized_keys"`,
+		`sed -i s/no-pty/no-x11-forwarding/ ~bob/.ssh/authorized_keys`,
+		`su bob -c "mkdir -p ~/.ssh; echo >~/.ssh/authorized_keys"`,
+	},
+}, {
+	kind:   "ini_setting",
+	name:   "/etc/app.ini [main] port",
+	setup:  `printf "[main]\n# kept\nport = 1\nother = 2\n" >/etc/app.ini`,
+	have:   params{"value": "8080"},
+	gone:   params{"ensure": "absent"},
+	right:  `grep -qx "port *= *8080" /etc/app.ini`,
+	absent: `! grep -q port /etc/app.ini && grep -qx "# kept" /etc/app.ini && grep -qx "other = 2" /etc/app.ini`,
+	drifts: []string{
+		`sed -i s/8080/80/ /etc/app.ini`,
+		`sed -i /port/d /etc/app.ini`,
+		`echo port = 9 >>/etc/app.ini`,
+	},
+}, {
+	kind:   "apt_key",
+	name:   "9E694A0A6AB6DA43DA678CA6C01A8E626F088CD3",
+	have:   params{"content": aptKey},
+	gone:   params{"ensure": "absent"},
+	right:  `gpg --batch --show-keys --with-colons /etc/apt/keyrings/* | grep -q ^fpr:.*9E694A0A6AB6DA43DA678CA6C01A8E626F088CD3`,
+	absent: `! ls /etc/apt/keyrings | grep -i 6F088CD3`,
+	drifts: []string{
+		`rm -f /etc/apt/keyrings/*`,
+		`mv /etc/apt/keyrings/* /root`,
+	},
+}, {
+	kind:   "line",
+	name:   "forwarding",
+	setup:  `printf "# forward = no\nlast" >/etc/line.conf`,
+	have:   params{"file": "/etc/line.conf", "content": "forward = yes", "match": "^#? *forward *="},
+	gone:   params{"file": "/etc/line.conf", "content": "forward = yes", "state": "absent"},
+	right:  `test "$(grep -c "^forward = yes$" /etc/line.conf)" = 1`,
+	absent: `! grep -q forward /etc/line.conf && grep -qx last /etc/line.conf`,
+	drifts: []string{
+		`sed -i s/yes/no/ /etc/line.conf`,
+		`sed -i /forward/d /etc/line.conf`,
+	},
+}, {
+	kind:   "sysctl",
+	name:   "net.ipv4.ip_forward",
+	have:   params{"value": 1},
+	gone:   params{"state": "absent"},
+	right:  `test "$(sysctl -n net.ipv4.ip_forward)" = 1; grep -qx "net.ipv4.ip_forward *= *1" /etc/sysctl.d/99-mgmt.conf`,
+	absent: `! grep -q ip_forward /etc/sysctl.d/99-mgmt.conf`,
+	drifts: []string{
+		`sysctl -w net.ipv4.ip_forward=0`,
+		`sed -i /ip_forward/d /etc/sysctl.d/99-mgmt.conf`,
+		`rm -f /etc/sysctl.d/99-mgmt.conf`,
+	},
+}}
+
+// aptKey is a key that nobody signs with.
+const aptKey = `-----BEGIN PGP PUBLIC KEY BLOCK-----
+
+mDMEawFshBYJKwYBBAHaRw8BAQdA7oYRNd3vG31AtGopYJ8wDkd0GxLjF5Tzty1t
+UpOW43m0FlRlc3QgYSA8YUBleGFtcGxlLmNvbT6IkAQTFggAOBYhBJ5pSgpqttpD
+2meMpsAajmJvCIzTBQJrAWyEAhsDBQsJCAcCBhUKCQgLAgQWAgMBAh4BAheAAAoJ
+EMAajmJvCIzTJDABANTQShrmuU3g3eZesLB+XZvyh2aMZ5mGp2p0+E6/SrmYAP9k
+qeCfXjxrFHksyCM76YqZeOSW2HpCjXMthKBm2jt6Aw==
+=rkBH
+-----END PGP PUBLIC KEY BLOCK-----`

@@ -1,0 +1,177 @@
+package machines
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/integration/hosts"
+)
+
+const (
+	graphPath = "/etc/mgmt/graph.yaml"
+	driftRuns = 100 // of TestKinds/random
+)
+
+// id is how the program names the resource.
+func (c kindCase) id() string { return c.kind + "[" + c.name + "]" }
+
+// told is a file in the machine that gets a line at each refresh.
+func (c kindCase) told() string { return "/run/told-" + c.kind }
+
+// graph is what a graph file says.
+type graph map[string][]params
+
+// add adds a resource with parameters of its own and others.
+func (g graph) add(kind, name string, parts ...params) {
+	all := params{"name": name}
+	for _, p := range parts {
+		maps.Copy(all, p)
+	}
+	g[kind] = append(g[kind], all)
+}
+
+// addNotifying adds the resource, which notifies a command.
+func (g graph) addNotifying(c kindCase) {
+	g.add("exec", "tell "+c.kind, params{"shell": "/bin/sh", "refreshonly": true, "cmd": "echo >>" + c.told()})
+	g.add(c.kind, c.name, c.have, params{"notify": []string{"exec[tell " + c.kind + "]"}})
+}
+
+// put writes the graph where the service reads it. JSON is YAML.
+func (g graph) put(t *testing.T, h *hosts.Host) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"resources": g})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Put(graphPath, string(text))
+}
+
+// one is the graph of one resource.
+func one(c kindCase, p params) graph {
+	g := graph{}
+	g.add(c.kind, c.name, p)
+	return g
+}
+
+// once runs the program until it has converged, and returns its exit code.
+func once(t *testing.T, h *hosts.Host, flags ...string) int {
+	t.Helper()
+	out, err := h.Try("mgmt", append([]string{"run", "--yaml", graphPath, "--tmp-prefix", "--converged-exit", "--max-runtime", "1m"}, flags...)...)
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err == nil:
+		return 0
+	case ok && exit.ExitCode() == 2:
+		return 2
+	}
+	t.Fatalf("mgmt run %q: %v\n%s", flags, err, out)
+	return -1
+}
+
+// TestKinds has a machine in which each kind is made from nothing and removed again, and then
+// the daemon repairs what drifts, for all kinds at once.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	h := boot(t, "kinds")
+	all := graph{}
+	for _, c := range kindCases {
+		h.Sh(c.setup)
+		all.addNotifying(c)
+	}
+	for _, c := range kindCases {
+		t.Run("once/"+c.kind, func(t *testing.T) { c.testOnce(t, h.For(t)) })
+	}
+	if t.Failed() {
+		return
+	}
+	all.put(t, h)
+	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--fight off\n") // nobody drifts a hundred times in a minute
+	h.Run("systemctl", "start", "mgmt")
+	settle(h)
+	for _, c := range kindCases {
+		t.Run("drift/"+c.kind, func(t *testing.T) { c.testDrifts(t, h.For(t)) })
+	}
+	t.Run("random", func(t *testing.T) { testRandomDrifts(t, h.For(t)) })
+}
+
+// testOnce: noop leaves no trace and says that it would do something; a run makes the
+// thing, after which there is nothing to do; the same for its removal.
+func (c kindCase) testOnce(t *testing.T, h *hosts.Host) {
+	c.testState(t, h, c.have, c.right)
+	if c.gone != nil {
+		c.testState(t, h, c.gone, c.absent)
+	}
+}
+
+func (c kindCase) testState(t *testing.T, h *hosts.Host, p params, holds string) {
+	t.Helper()
+	one(c, p).put(t, h)
+	if h.Holds(holds) {
+		t.Fatalf("before anything is done it holds: %s", holds)
+	}
+	except := []string{"/var/log/journal"}
+	before := h.Snapshot(except...)
+	if code := once(t, h, "--noop"); code != 2 {
+		t.Errorf("noop ends with %d", code)
+	}
+	if diff := before.Diff(h.Snapshot(except...)); diff != "" || h.Holds(holds) {
+		t.Errorf("noop has done something:\n%s", diff)
+	}
+	if code := once(t, h); code != 0 {
+		t.Errorf("the run ends with %d", code)
+	}
+	h.Sh(holds)
+	before = h.Snapshot(except...)
+	if code := once(t, h, "--noop"); code != 0 && c.kind != "exec" {
+		t.Errorf("after the run there is something to do")
+	}
+	once(t, h)
+	if diff := before.Diff(h.Snapshot(except...)); diff != "" {
+		t.Errorf("a second run does something:\n%s", diff)
+	}
+}
+
+// testDrifts: the daemon repairs each drift, and says so to those who want to know.
+func (c kindCase) testDrifts(t *testing.T, h *hosts.Host) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(h.Journal("-u", "mgmt", "-n", "20"), h.Run("mgmt", "status"))
+		}
+	})
+	for _, drift := range c.drifts {
+		before := c.refreshes(h)
+		h.Sh(drift)
+		took := h.Eventually(c.id()+" is repaired after: "+drift, patience, func() bool {
+			return c.refreshes(h) > before && h.Holds(c.right)
+		})
+		t.Logf("%7.1f ms after: %s", took.Seconds()*1000, drift)
+	}
+}
+
+// refreshes counts how often the resource has notified.
+func (c kindCase) refreshes(h *hosts.Host) int {
+	return strings.Count(h.Sh("cat "+c.told()+" 2>/dev/null || true"), "\n")
+}
+
+// testRandomDrifts: whatever order drifts come in, and however fast, all is right in the end.
+func testRandomDrifts(t *testing.T, h *hosts.Host) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	var script strings.Builder
+	for range driftRuns {
+		c := kindCases[r.IntN(len(kindCases))]
+		drift := c.drifts[r.IntN(len(c.drifts))]
+		fmt.Fprintf(&script, "(%s) || true\nsleep 0.0%d\n", drift, r.IntN(5)) // what it drifts may be gone
+	}
+	h.Sh(script.String())
+	for _, c := range kindCases {
+		h.Eventually(fmt.Sprintf("%s is right (seed %d) after\n%s", c.id(), seed, &script), patience, func() bool { return h.Holds(c.right) })
+	}
+	settle(h) // nothing has failed, and nothing goes on
+}
