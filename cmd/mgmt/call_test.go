@@ -69,7 +69,7 @@ func TestCallVerb(t *testing.T) {
 		{"a wrong result that may pass", []string{"group.getent", "--lax"}, 0, "-\n  name: wheel\n", "does not allow"},
 		{"an argument that it lacks", []string{"group.add", "x", "gid=5"}, exitUsage, "", "the backend echo has no gid"},
 		{"an unknown argument", []string{"group.add", "x", "gidd=5"}, exitUsage, "", "did you mean gid?"},
-		{"a wrong argument", []string{"group.add", "x", "gid=five"}, exitUsage, "", "gid: "},
+		{"a wrong argument", []string{"group.add", "x", "gid=five"}, exitUsage, "", "gid: the value must be a whole number"},
 		{"no argument", []string{"group.add"}, exitUsage, "", "name is required"},
 		{"twice", []string{"group.add", "name=a", "name=b"}, exitUsage, "", "name is given twice"},
 		{"its own argument", []string{"group.info", "wheel", "extra.colour=blue"}, 0, "gid: 10\nmembers:\n  - a\n  - b\nname: wheel\n", ""},
@@ -123,7 +123,7 @@ func TestInterfaceVerbs(t *testing.T) {
 	}{
 		{"list", []string{"list", "--backends", dir}, 0, []string{"Groups of the machine.", "echo"}},
 		{"show", []string{"show", "group"}, 0, []string{"adduser(name, username)", "Put a user into a group."}},
-		{"show one", []string{"show", "pkg.install"}, 0, []string{"install(pkgs, refresh=False, downgrade=False, recommends=False)", "    pkgs: Names of packages"}},
+		{"show one", []string{"show", "group.adduser"}, 0, []string{"adduser(name, username)", "    username: The name of the user. (text)"}},
 		{"show what is not there", []string{"show", "pkg.instal"}, exitUsage, []string{`did you mean "install"?`}},
 		{"check", []string{"check", "group", "echo", "--backends", dir}, exitFailed, []string{"add      implemented", "it has no parameter gid", "delete   not_implemented", "adduser  signature_mismatch", "shout    deprecated"}},
 		{"check what is not there", []string{"check", "group", "ecco", "--backends", dir}, exitUsage, []string{`did you mean "echo"?`}},

@@ -239,20 +239,15 @@ func (b *binder) set(p *Param, value any) {
 	b.given[p.Name] = value
 }
 
-// check adds what is wrong with a value. Null is the same as nothing where nothing
-// has no other default.
+// check adds what is wrong with a value, under the name of its parameter.
 func (b *binder) check(name string, t *schema.Type, value any) {
 	if t == nil {
 		return
 	}
-	for _, d := range schema.Check(t, value) {
+	one := &schema.Type{Kind: schema.KindStruct, Fields: []*schema.Field{{Key: name, Type: t}}}
+	for _, d := range schema.Check(one, map[string]any{name: value}) {
 		if d.Severity == schema.Error {
-			b.fail("%s", argument(name, d))
+			b.fail("%s", d)
 		}
 	}
-}
-
-func argument(name string, d schema.Diagnostic) string {
-	d.Path = join(name, d.Path)
-	return d.String()
 }

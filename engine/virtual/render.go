@@ -54,6 +54,9 @@ func literal(v any) string {
 	case string:
 		return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`).Replace(v) + "'"
 	case schema.Secret:
+		if v.Reveal() == "" {
+			return literal("")
+		}
 		return literal(schema.Redacted)
 	case []any:
 		items := make([]string, len(v))

@@ -1,0 +1,272 @@
+package virtual_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// lampRes is a resource of a virtual kind: a lamp that is on, or off.
+type lampRes struct {
+	traits.Base
+	kind *virtual.Kind
+
+	Backend string `yaml:"provider" mgmt:"param"`
+	On      bool   `yaml:"on"`
+	Dim     bool   `yaml:"dim"`
+
+	init   *engine.Init
+	module *virtual.Module
+	opened int
+}
+
+func (r *lampRes) Provider() string { return r.Backend }
+
+func (r *lampRes) Needs() []string {
+	if r.Dim {
+		return []string{"info", "on", "off", "dim"}
+	}
+	return []string{"info", "on", "off"}
+}
+
+func (r *lampRes) Default() engine.Res          { return &lampRes{kind: r.kind} }
+func (r *lampRes) Validate() error              { return r.kind.Check(r) }
+func (r *lampRes) Cmp(o engine.Res) error       { return engine.CmpFields(r, o) }
+func (r *lampRes) Cleanup() error               { return r.module.Close() }
+func (r *lampRes) Watch(context.Context) error  { return errors.New("not used") }
+func (r *lampRes) Init(init *engine.Init) error { r.init = init; return nil }
+
+// CheckApply converges without a change where the backend need not do anything.
+func (r *lampRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	res, err := r.module.Call(ctx, "dim", virtual.Args{Named: map[string]any{"name": r.Name()}})
+	return err == nil && res.Status == virtual.NotApplicable, err
+}
+
+// lamps returns a registry with the kind lamp on a machine with those facts and
+// programs.
+func lamps(t *testing.T, facts virtual.Facts, programs string, backends ...*virtual.Backend) (*engine.Registry, *virtual.Kind) {
+	t.Helper()
+	c, r := virtual.NewCatalog(), engine.NewRegistry()
+	if err := errors.Join(c.Declare(lampInterface), c.Add(backends...)); err != nil {
+		t.Fatal(err)
+	}
+	system := func() virtual.System {
+		return virtual.System{Facts: facts, Has: func(p string) bool { return strings.Contains(programs, p) }}
+	}
+	var kind *virtual.Kind
+	err := virtual.RegisterKind(r, c, "lamp", system, func(k *virtual.Kind) virtual.Resource {
+		kind = k
+		return &lampRes{kind: k}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.New("lamp"); err != nil {
+		t.Fatal(err)
+	}
+	return r, kind
+}
+
+// TestKindNeedsAnInterface: without one there is no virtual kind.
+func TestKindNeedsAnInterface(t *testing.T) {
+	r := engine.NewRegistry()
+	err := virtual.RegisterKind(r, virtual.NewCatalog(), "lamp", nil, func(*virtual.Kind) virtual.Resource { return &lampRes{} })
+	if !isType[*virtual.UnknownModuleError](err) || r.Has("lamp") {
+		t.Errorf("%v, registered: %v", err, r.Has("lamp"))
+	}
+}
+
+// TestLoad: what a resource needs and the backend lacks is an error of Validate,
+// thus of loading a graph.
+func TestLoad(t *testing.T) {
+	facts := virtual.Facts{"kernel": "Linux"}
+	bare := virtual.Native("bare", newWire, virtual.Func("off", (*wire).off))
+	bare.Module, bare.Priority = "lamp", -1
+	r, _ := lamps(t, facts, "wire", wireBackend(), bare)
+	validate := func(set func(*lampRes)) error {
+		res, err := r.New("lamp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		set(res.(*lampRes))
+		return res.Validate()
+	}
+	if err := validate(func(*lampRes) {}); err != nil {
+		t.Error(err)
+	}
+	if err := validate(func(l *lampRes) { l.Dim = true }); !isType[*virtual.NotSupportedError](err) || !strings.Contains(err.Error(), "lamp.dim is not supported by the backend wire") {
+		t.Errorf("dim: %v", err)
+	}
+	err := validate(func(l *lampRes) { l.Backend = "bare" })
+	if !isType[*virtual.NotImplementedError](err) || !strings.Contains(err.Error(), "lamp.info") || !strings.Contains(err.Error(), "lamp.on") {
+		t.Errorf("not all that is missing is said: %v", err)
+	}
+	if err := validate(func(l *lampRes) { l.Backend = "gas" }); !isType[*virtual.NoBackendError](err) || !strings.Contains(err.Error(), "only bare, wire") {
+		t.Errorf("an unknown backend: %v", err)
+	}
+}
+
+// TestRefused: where no backend suits, the error says why of each.
+func TestRefused(t *testing.T) {
+	mains, gas := wireBackend(), wireBackend()
+	mains.Name, mains.Needs = "mains", []string{"fuse|switch"}
+	gas.Name, gas.When, gas.Unless = "gas", nil, virtual.Match{"kernel": {"Linux"}}
+	r, _ := lamps(t, virtual.Facts{"kernel": "Linux"}, "", wireBackend(), mains, gas)
+	res, err := r.New("lamp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = res.Validate()
+	const want = "no backend of lamp can be used here: gas: it is not for machines where kernel is Linux (here kernel is Linux); " +
+		"mains: there is no program fuse or switch; wire: there is no program wire"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want\n%s", err, want)
+	}
+	r, _ = lamps(t, virtual.Facts{}, "wire", wireBackend())
+	if res, err = r.New("lamp"); err != nil {
+		t.Fatal(err)
+	}
+	if err = res.Validate(); err == nil || !strings.Contains(err.Error(), "it is for machines where kernel is Linux (here kernel is not known)") {
+		t.Error(err)
+	}
+}
+
+// TestNotApplicable: a resource that needs what makes no sense here has nothing to
+// do, and says so.
+func TestNotApplicable(t *testing.T) {
+	i := &virtual.Interface{Module: "lamp", Functions: []virtual.Function{{Name: "dim", NotApplicable: virtual.Match{"virtual": {"docker"}}}}}
+	c := virtual.NewCatalog()
+	b := virtual.Native("none", newWire)
+	b.Module = "lamp"
+	if err := errors.Join(c.Declare(i), c.Add(b)); err != nil {
+		t.Fatal(err)
+	}
+	facts := virtual.Facts{"virtual": "docker"}
+	k, err := virtual.NewKind(c, "lamp", func() virtual.System { return virtual.System{Facts: facts} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &events{}
+	m, _, err := k.Open(t.Context(), virtual.Env{Log: slog.New(log)}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Needs("dim"); err != nil {
+		t.Error(err)
+	}
+	if ok, err := (&lampRes{module: m}).CheckApply(t.Context(), true); !ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+	log.expect(t, []string{"debug:not_applicable:dim"})
+}
+
+// TestChange: a change of the files of facts wakes, and then another backend is
+// chosen.
+func TestChange(t *testing.T) {
+	other := wireBackend()
+	other.Name, other.When = "other", virtual.Match{"kernel": {"BSD"}}
+	_, kind := lamps(t, virtual.Facts{"kernel": "Linux"}, "wire", wireBackend(), other)
+	host := enginetest.NewHost()
+	sub, err := kind.Watch(t.Context(), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	if host.Touch("/etc/os-release") != 1 || host.Touch("/etc/passwd") != 0 {
+		t.Error("not the files of facts are watched")
+	}
+	m, _, err := kind.Open(t.Context(), virtual.Env{Host: host}, "")
+	if err != nil || m.Backend.Name != "wire" {
+		t.Fatal(m, err)
+	}
+	if !kind.Stale(m, virtual.Facts{"kernel": "BSD"}, "") || !kind.Stale(m, virtual.Facts{}, "") || kind.Stale(m, virtual.Facts{"kernel": "BSD"}, "wire") {
+		t.Error("Stale does not follow the facts and what was asked for")
+	}
+	if kind.Key("") == kind.Key("wire") {
+		t.Error("what was asked for shares with what was chosen")
+	}
+}
+
+func TestCatalog(t *testing.T) {
+	c := virtual.NewCatalog()
+	b := wireBackend()
+	if err := c.Add(b); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Orphans(); len(got) != 1 || got[0] != "lamp/wire" {
+		t.Errorf("orphans %v", got)
+	}
+	if _, _, err := c.Select("lamp", virtual.System{}, ""); !isType[*virtual.UnknownModuleError](err) {
+		t.Errorf("chosen before it is declared: %v", err)
+	}
+	if err := c.Declare(lampInterface); err != nil || len(c.Orphans()) != 0 {
+		t.Errorf("%v, %v", err, c.Orphans())
+	}
+	if c.Declare(lampInterface) == nil || c.Add(wireBackend()) == nil {
+		t.Error("the same again is added")
+	}
+	if _, err := c.Interface("lmp"); err == nil || !strings.Contains(err.Error(), `did you mean "lamp"?`) {
+		t.Error(err)
+	}
+	if err := c.Add(&virtual.Backend{}); err == nil {
+		t.Error("a backend without anything is added")
+	}
+	for _, bad := range []virtual.Interface{
+		{Module: "Lamp"},
+		{Module: "lamp", Functions: []virtual.Function{{Name: "_f"}}},
+		{Module: "lamp", Functions: []virtual.Function{{Name: "f"}, {Name: "f"}}},
+		{Module: "lamp", Functions: []virtual.Function{{Name: "f", AliasOf: "g"}}},
+		{Module: "lamp", Functions: []virtual.Function{{Name: "f", Default: "x", Returns: lampDesc.Function().Returns}}},
+	} {
+		if bad.Validate() == nil {
+			t.Errorf("%+v is valid", bad)
+		}
+	}
+}
+
+// TestLint: rules on facts that are not there, or that fail only by case or type.
+func TestLint(t *testing.T) {
+	i := &virtual.Interface{Module: "m", Functions: []virtual.Function{
+		{Name: "f", Supported: virtual.Match{"os_family": {"debian"}, "osmajor": {int64(12)}}},
+		{Name: "g", NotApplicable: virtual.Match{"osmajorrelease": {"12"}}},
+		{Name: "h", Supported: virtual.Match{"os_family": {"RedHat", "Debian"}}},
+	}}
+	facts := virtual.Facts{"os_family": "Debian", "osmajorrelease": int64(12)}
+	var got []string
+	for _, f := range i.Lint(facts) {
+		got = append(got, f.String())
+	}
+	const want = `function f: supported: os_family is "Debian" here and not "debian": values are compared exactly
+function f: supported: there is no fact "osmajor"
+function g: not_applicable: osmajorrelease is 12 here and not "12": values are compared exactly`
+	if strings.Join(got, "\n") != want {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+	b := &virtual.Backend{Name: "b", When: virtual.Match{"osfamily": {"Debian"}}}
+	if got := b.Lint(facts); len(got) != 1 || !strings.Contains(got[0].String(), `did you mean "os_family"?`) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestPage(t *testing.T) {
+	page := virtual.Page(lampInterface, []*virtual.Backend{wireBackend()})
+	for _, want := range []string{
+		"| `on(name, bright=100)` |  | Switch a lamp on. |",
+		"| dim | – |", "| on | yes, without bright |", "| info | yes |",
+		"| wire | kernel is Linux | wire | files |", "Few backends have it.",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	if !strings.Contains(virtual.Page(lampInterface, nil), "no backend yet") {
+		t.Error("a module without a backend")
+	}
+}
