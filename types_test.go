@@ -26,7 +26,6 @@ type shelf struct {
 	fail   func(call string) error
 	lazy   bool                 // Set changes nothing
 	news   chan []provider.Name // for Watch
-	made   int
 }
 
 func newShelf(names ...string) *shelf {

@@ -21,7 +21,7 @@ func TestCatalogTableFitsKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range strings.Split(r.To, ", ") {
+		for key := range strings.SplitSeq(r.To, ", ") {
 			key, _, _ = strings.Cut(key, ".")
 			if key != "meta" && k.Type.Field(key) == nil {
 				t.Errorf("%s.%s becomes %s, and the kind %s has none", r.Type, r.Attribute, key, r.Kind)

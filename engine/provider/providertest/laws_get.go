@@ -188,7 +188,7 @@ func lawFind(e *env) error {
 		return err
 	}
 	if is, err := w.find(a.name); err != nil || is == nil {
-		return errors.Join(err, errors.New("Find does not find what was made"))
+		return errors.Join(err, errors.New("its Find does not find what was made"))
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func lawCanonicalize(e *env) error {
 		return err
 	}
 	if len(many) != len(each) {
-		return fmt.Errorf("Canonicalize has returned %d records for %d", len(many), len(each))
+		return fmt.Errorf("its Canonicalize has returned %d records for %d", len(many), len(each))
 	}
 	for i, rec := range many {
 		if key, differs := differ(rec, each[i]); differs {

@@ -338,7 +338,7 @@ func lawCancelled(e *env) error {
 		return err
 	}
 	if err := w.asWanted(asks[0]); err != nil {
-		return fmt.Errorf("Set under a context that has ended has reported success: %w", err)
+		return fmt.Errorf("its Set under a context that has ended has reported success: %w", err)
 	}
 	return nil
 }

@@ -42,9 +42,9 @@ func (w *world) patrol() (*patrol, error) {
 	case <-pt.armed:
 		return pt, nil
 	case err := <-pt.done:
-		return nil, errors.Join(errors.New("Watch ended before its context did"), err)
+		return nil, errors.Join(errors.New("its Watch ended before its context did"), err)
 	case <-timer.C:
-		return nil, errors.Join(errors.New("Watch did not call armed"), pt.end())
+		return nil, errors.Join(errors.New("its Watch did not call armed"), pt.end())
 	}
 }
 
@@ -70,13 +70,13 @@ func (pt *patrol) end() error {
 	select {
 	case err = <-pt.done:
 	case <-timer.C:
-		return errors.New("Watch did not end with its context")
+		return errors.New("its Watch did not end with its context")
 	}
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
 	if n := pt.calls.Load(); n > 1 {
-		err = errors.Join(err, fmt.Errorf("Watch called armed %d times", n))
+		err = errors.Join(err, fmt.Errorf("its Watch called armed %d times", n))
 	}
 	if c, ok := provider.As[provider.Closer](pt.p); ok {
 		err = errors.Join(err, c.Close())
@@ -96,9 +96,9 @@ func (pt *patrol) sees(n provider.Name) error {
 			}
 		case err := <-pt.done:
 			pt.done <- err
-			return errors.Join(errors.New("Watch ended before its context did"), err)
+			return errors.Join(errors.New("its Watch ended before its context did"), err)
 		case <-timer.C:
-			return errors.New("Watch did not tell of it")
+			return errors.New("its Watch did not tell of it")
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (w *world) truthful(changes []provider.Change, v verdict) error {
 		case status == provider.Created && (gone || c.Is.Presence == provider.Known),
 			status == provider.Deleted && !gone,
 			status == provider.Updated && (gone || c.Is.Presence == provider.Absent):
-			errs = append(errs, fmt.Errorf("Set has called %s %s, which it is not", c.Title, status))
+			errs = append(errs, fmt.Errorf("its Set has called %s %s, which it is not", c.Title, status))
 		}
 	}
 	return errors.Join(errs...)

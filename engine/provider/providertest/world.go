@@ -201,13 +201,13 @@ func (w *world) get(ctx context.Context, f provider.Filter) (found, error) {
 		case err != nil:
 			return nil, err
 		case twice:
-			return nil, fmt.Errorf("Get has returned %s twice", n)
+			return nil, fmt.Errorf("its Get has returned %s twice", n)
 		case is != nil:
 			all[n] = is
 		}
 	}
 	if !slices.Equal(names, f.Names) {
-		return nil, errors.New("Get has altered the names that it was given")
+		return nil, errors.New("its Get has altered the names that it was given")
 	}
 	return all, w.canonical(ctx, all)
 }
@@ -223,7 +223,7 @@ func (w *world) canonical(ctx context.Context, all found) error {
 			return fmt.Errorf("what was read of %s: Canonicalize has returned %d records, %v", n, len(again), err)
 		}
 		if key, differs := differ(rec, again[0]); differs {
-			return fmt.Errorf("Get has returned a value of %s of %s that is not canonical", key, n)
+			return fmt.Errorf("its Get has returned a value of %s of %s that is not canonical", key, n)
 		}
 	}
 	return nil
@@ -289,7 +289,7 @@ func (w *world) find(n provider.Name) (provider.Record, error) {
 		return nil, err
 	}
 	if got != n {
-		return nil, fmt.Errorf("Find has returned %s for %s", got, n)
+		return nil, fmt.Errorf("its Find has returned %s for %s", got, n)
 	}
 	return is, w.canonical(w.t.Context(), found{n: is})
 }
