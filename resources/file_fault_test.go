@@ -27,13 +27,23 @@ const namespaceKey = "MGMT_TEST_NAMESPACE"
 // by the other one.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
-	if os.Getenv(namespaceKey) != "" {
+	return inNamespaces(t, 0)
+}
+
+// inNamespaces does the same with more namespaces of its own: unix.CLONE_NEWUTS for
+// instance.
+func inNamespaces(t *testing.T, more uintptr) bool {
+	t.Helper()
+	if outer := os.Getenv(namespaceKey); outer != "" {
+		if more != 0 && outer == namespaces(t, more) {
+			t.Fatal("it would alter the machine: the namespaces are not its own")
+		}
 		must(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 		return true
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
-	cmd.Env = append(os.Environ(), namespaceKey+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	cmd.Env = append(os.Environ(), namespaceKey+"="+namespaces(t, more))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | more}
 	if os.Geteuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
@@ -48,6 +58,20 @@ func inNamespace(t *testing.T) bool {
 		t.Errorf("in a namespace of its own: %v\n%s", err, out)
 	}
 	return false
+}
+
+// namespaces names those namespaces of this process that the flags stand for.
+func namespaces(t *testing.T, flags uintptr) string {
+	t.Helper()
+	text := "mnt"
+	for flag, name := range map[uintptr]string{unix.CLONE_NEWUTS: "uts", unix.CLONE_NEWNET: "net"} {
+		if flags&flag != 0 {
+			link, err := os.Readlink("/proc/self/ns/" + name)
+			must(t, err)
+			text += " " + link
+		}
+	}
+	return text
 }
 
 func mount(t *testing.T, source, target, kind string, flags uintptr, data string) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
+	"github.com/reactivegraph/mgmt/resources/internal/procfile"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -208,7 +209,7 @@ func (r *MountRes) Watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := mounttab.Follow(point)
+	f, err := procfile.Follow(mounttab.MountInfo, mounttab.Print(point))
 	if err != nil {
 		return err
 	}

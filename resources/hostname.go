@@ -1,0 +1,238 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/procfile"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("hostname", func() engine.Res { return &HostnameRes{} })
+}
+
+var (
+	_ engine.ClashingRes    = (*HostnameRes)(nil)
+	_ engine.RecvableRes    = (*HostnameRes)(nil)
+	_ engine.ReversibleRes  = (*HostnameRes)(nil)
+	_ engine.Readable       = (*HostnameRes)(nil)
+	_ engine.Listable       = (*HostnameRes)(nil)
+	_ engine.SharedRes      = (*HostnameRes)(nil)
+	_ engine.OverlappingRes = (*HostnameRes)(nil)
+	_ engine.DescribedRes   = (*HostnameRes)(nil)
+)
+
+// Where the names are: of the next boot, for people, and of the running kernel.
+const (
+	hostnameFile   = "/etc/hostname"
+	hostnamePretty = "/etc/machine-info"
+	hostnameKernel = "/proc/sys/kernel/hostname"
+)
+
+// hostnameMax is how many bytes the kernel takes.
+const hostnameMax = 64
+
+// HostnameRes is the name of the machine: now, at the next boot, and for people.
+type HostnameRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Reversible
+
+	Hostname          string  `yaml:"hostname" lang:"hostname" mgmt:"identity" doc:"The name, now and at the next boot; the name of the resource if absent."`
+	StaticHostname    *string `yaml:"static_hostname" lang:"static_hostname" doc:"Another name for the next boot; empty for none, so that the network may give one."`
+	TransientHostname string  `yaml:"transient_hostname" lang:"transient_hostname" doc:"Another name for now."`
+	PrettyHostname    *string `yaml:"pretty_hostname" lang:"pretty_hostname" doc:"A name for people, with all the letters they like; empty for none. If absent, it is left as it is."`
+
+	init *engine.Init
+	file managed
+}
+
+// Default returns an empty resource.
+func (r *HostnameRes) Default() engine.Res { return &HostnameRes{} }
+
+func (r *HostnameRes) hostname() string {
+	if r.Hostname == "" {
+		return r.Name()
+	}
+	return r.Hostname
+}
+
+// wants returns the names that the machine should have; pretty is nil for any.
+func (r *HostnameRes) wants() hostnames {
+	w := hostnames{static: r.hostname(), transient: r.hostname(), pretty: r.PrettyHostname}
+	if r.StaticHostname != nil {
+		w.static = *r.StaticHostname
+	}
+	if r.TransientHostname != "" {
+		w.transient = r.TransientHostname
+	}
+	return w
+}
+
+// Validate checks the names.
+func (r *HostnameRes) Validate() error {
+	errs := []error{checkHostname("hostname", r.hostname())}
+	if s := r.StaticHostname; s != nil && *s != "" {
+		errs = append(errs, checkHostname("static_hostname", *s))
+	}
+	if r.TransientHostname != "" {
+		errs = append(errs, checkHostname("transient_hostname", r.TransientHostname))
+	}
+	if p := r.PrettyHostname; p != nil {
+		errs = append(errs, checkPretty(*p))
+	}
+	for key, s := range r.Recv() {
+		if s != nil && s.Secret {
+			errs = append(errs, fmt.Errorf("%s: a secret is received, and everyone can read the name of a machine", key))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkHostname refuses what the kernel or programs do not take: parts of letters,
+// digits and dashes, parted by dots.
+func checkHostname(what, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%s is empty", what)
+	case len(name) > hostnameMax:
+		return fmt.Errorf("%s %.70q has %d bytes, and the kernel takes %d", what, name, len(name), hostnameMax)
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		switch {
+		case part == "":
+			return fmt.Errorf("%s %q has a dot where a part of the name is missing", what, name)
+		case len(part) > 63:
+			return fmt.Errorf("%s %q has a part of %d bytes, more than 63", what, name, len(part))
+		case part[0] == '-' || part[len(part)-1] == '-':
+			return fmt.Errorf("%s %q has a part that begins or ends with a dash", what, name)
+		}
+		if i := strings.IndexFunc(part, func(c rune) bool { return c > '~' || c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }); i >= 0 {
+			c, _ := utf8.DecodeRuneInString(part[i:])
+			return fmt.Errorf("%s %q has %q in it; it takes letters, digits, dashes and dots", what, name, c)
+		}
+	}
+	return nil
+}
+
+func checkPretty(name string) error {
+	switch {
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("pretty_hostname %.100q has something in it that can't be printed", name)
+	case strings.TrimSpace(name) != name:
+		return fmt.Errorf("pretty_hostname %.100q begins or ends with a blank", name)
+	case len(name) > 4096:
+		return fmt.Errorf("pretty_hostname has %d bytes, more than 4096", len(name))
+	}
+	return nil
+}
+
+// Init keeps the handle, and tells the files of the graph that this one is managed.
+func (r *HostnameRes) Init(init *engine.Init) error {
+	r.init, r.file = init, managed{}
+	if r.wants().static != "" {
+		r.file.tell(filesOf(init), hostnameFile)
+	}
+	return nil
+}
+
+// Cleanup takes back what Init has told.
+func (r *HostnameRes) Cleanup() error {
+	r.file.tell(filesOf(r.init), "")
+	return nil
+}
+
+// Shared is what all files have in common.
+func (*HostnameRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return withFiles()
+}
+
+// Watch waits for changes of the files, and of the name that the kernel has. Whoever
+// alters a name, hostnamed too, alters one of them.
+func (r *HostnameRes) Watch(ctx context.Context) error {
+	paths := []string{hostnameFile}
+	if r.PrettyHostname != nil {
+		paths = append(paths, hostnamePretty)
+	}
+	sub, err := r.init.Host.Watch(ctx, paths, engine.WatchOptions{})
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	f, err := procfile.Follow(hostnameKernel, kernelHostname)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r.init.Running()
+	for {
+		select {
+		case <-sub.C():
+		case <-f.C():
+		case <-ctx.Done():
+			return nil
+		}
+		r.init.Event()
+	}
+}
+
+// Cmp compares the parameters.
+func (r *HostnameRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// Doc describes the kind.
+func (*HostnameRes) Doc() string {
+	return `The name of the machine: the one that it has now, the one that it gets at the next boot, and one for people.
+
+    hostname:
+    - name: web1.example.com
+      pretty_hostname: The web server under the stairs
+
+There are three names. The one of the running kernel (transient) is what ` + "`hostname`" + ` shows. The one in /etc/hostname
+(static) becomes that of the kernel at the next boot. The one for people (pretty) is in /etc/machine-info. ` + "`hostname`" + ` is the
+first two of them, unless ` + "`static_hostname` or `transient_hostname`" + ` says otherwise.
+
+Where systemd runs the names are set by its service hostnamed, so that all who listen to it hear of them. What it refuses, as it does with a
+transient name beside another static one, or can't do since it or the bus is not there, is done by this program itself: the files are written and the
+kernel is told. It is looked at the files and the kernel themselves, so a change is seen whoever makes it.
+
+No other file is altered: a line in /etc/hosts is of the kind ` + "`host`" + `.`
+}
+
+// UIDs names the file that holds the name.
+func (r *HostnameRes) UIDs() []engine.ResUID {
+	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: hostnameFile}}
+}
+
+// AutoEdges wants the nearest managed folder above the file, and what is mounted there.
+func (r *HostnameRes) AutoEdges() (engine.AutoEdge, error) {
+	w := newWants(r)
+	w.above(hostnameFile)
+	return w, nil
+}
+
+// Clashes says what two names want differently: a machine has one.
+func (r *HostnameRes) Clashes(other engine.Res) error {
+	o, ok := other.(*HostnameRes)
+	if !ok {
+		return writesClash(r, other)
+	}
+	if len(r.Recv())+len(o.Recv()) > 0 {
+		return nil
+	}
+	a, b := r.wants(), o.wants()
+	switch {
+	case a.static != b.static || a.transient != b.transient:
+		return errors.New("they want different names of the one machine")
+	case a.pretty != nil && b.pretty != nil && *a.pretty != *b.pretty:
+		return errors.New("they want different pretty names of the one machine")
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+)
+
+// hostnames are the names of a machine.
+type hostnames struct {
+	static, transient string
+	pretty            *string
+}
+
+// lookHostnames returns the names that the machine has.
+func lookHostnames() (h hostnames, err error) {
+	if h.transient, err = kernelHostname(); err != nil {
+		return h, err
+	}
+	text, err := readText(hostnameFile)
+	if err != nil {
+		return h, err
+	}
+	h.static = staticOf(text)
+	if text, err = readText(hostnamePretty); err != nil {
+		return h, err
+	}
+	h.pretty = new(prettyOf(text))
+	return h, nil
+}
+
+func kernelHostname() (string, error) {
+	var u unix.Utsname
+	err := unix.Uname(&u)
+	return unix.ByteSliceToString(u.Nodename[:]), err
+}
+
+func readText(path string) (string, error) {
+	t, err := textAt(path, 0)
+	if err != nil {
+		return "", err
+	}
+	text, _, err := t.read()
+	return text, err
+}
+
+// staticOf returns the name in a text as that of /etc/hostname: the first line that is
+// no comment.
+func staticOf(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return line
+		}
+	}
+	return ""
+}
+
+const prettyKey = "PRETTY_HOSTNAME="
+
+// prettyOf returns the name in a text as that of /etc/machine-info, which is written as
+// a shell would read it. The last line counts.
+func prettyOf(text string) (name string) {
+	for line := range strings.Lines(text) {
+		value, ok := strings.CutPrefix(strings.TrimSpace(line), prettyKey)
+		if !ok {
+			continue
+		}
+		if words, err := splitWords(value); err == nil {
+			name = strings.Join(words, " ")
+		}
+	}
+	return name
+}
+
+// withPretty returns the text with that name, or without any if it is empty.
+func withPretty(text, name string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimSpace(line), prettyKey) {
+			b.WriteString(line)
+		}
+	}
+	if name == "" {
+		return b.String()
+	}
+	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
+		b.WriteByte('\n')
+	}
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(name)
+	return b.String() + prettyKey + `"` + quoted + "\"\n"
+}
+
+// hostnameStep is one of the names, where it is not as wanted.
+type hostnameStep struct {
+	field, from, to string
+	method          string // of hostnamed
+	set             func(r *HostnameRes, name string) error
+}
+
+// steps returns what is not as wanted.
+func (r *HostnameRes) steps() (steps []hostnameStep, err error) {
+	has, err := lookHostnames()
+	if err != nil {
+		return nil, err
+	}
+	want := r.wants()
+	main := func(own bool, field string) string {
+		if own {
+			return field
+		}
+		return "hostname"
+	}
+	if has.static != want.static {
+		field := main(r.StaticHostname != nil || has.transient != want.transient, "static_hostname")
+		steps = append(steps, hostnameStep{field, has.static, want.static, "SetStaticHostname", setStatic})
+	}
+	if has.transient != want.transient {
+		field := main(r.TransientHostname != "", "transient_hostname")
+		steps = append(steps, hostnameStep{field, has.transient, want.transient, "SetHostname", setTransient})
+	}
+	if want.pretty != nil && *has.pretty != *want.pretty {
+		steps = append(steps, hostnameStep{"pretty_hostname", *has.pretty, *want.pretty, "SetPrettyHostname", setPretty})
+	}
+	return steps, nil
+}
+
+// CheckApply gives the machine its names: by hostnamed where that is, and then by
+// ourselves what is still missing.
+func (r *HostnameRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	if err := context.Cause(ctx); err != nil {
+		return false, err
+	}
+	steps, err := r.steps()
+	if err != nil || len(steps) == 0 {
+		return err == nil, err
+	}
+	for _, s := range steps {
+		r.init.Change(engine.Change{Field: s.field, From: s.from, To: s.to})
+	}
+	if !apply {
+		return false, nil
+	}
+	if systemd1.Running() {
+		r.ask(ctx, steps)
+		if steps, err = r.steps(); err != nil {
+			return false, err
+		}
+	}
+	for _, s := range steps {
+		if err := s.set(r, s.to); err != nil {
+			return false, fmt.Errorf("%s: %w", s.field, err)
+		}
+	}
+	return false, nil
+}
+
+// hostnamedPatience is how long hostnamed may take, which has to be started first.
+const hostnamedPatience = 10 * time.Second
+
+// ask has hostnamed set the names. What comes of it is seen in the files.
+func (r *HostnameRes) ask(ctx context.Context, steps []hostnameStep) {
+	ctx, cancel := context.WithTimeout(ctx, hostnamedPatience)
+	defer cancel()
+	bus, err := r.init.Host.Bus(ctx, engine.SystemBus)
+	for _, s := range steps {
+		if err != nil {
+			break
+		}
+		_, err = bus.Call(ctx, "org.freedesktop.hostname1", "/org/freedesktop/hostname1", "org.freedesktop.hostname1."+s.method, s.to, false)
+	}
+	if err != nil {
+		r.init.Log.Info("the name is set without hostnamed", "error", err)
+	}
+}
+
+// setStatic writes the name for the next boot, or takes the file away.
+func setStatic(r *HostnameRes, name string) error {
+	if name == "" {
+		err := os.Remove(hostnameFile)
+		if isMissing(err) {
+			return nil
+		}
+		return err
+	}
+	return r.write(hostnameFile, func(string) string { return name + "\n" })
+}
+
+func setTransient(_ *HostnameRes, name string) error { return unix.Sethostname([]byte(name)) }
+
+func setPretty(r *HostnameRes, name string) error {
+	return r.write(hostnamePretty, func(old string) string { return withPretty(old, name) })
+}
+
+func (r *HostnameRes) write(path string, change func(string) string) error {
+	defer filesOf(r.init).lock(path)()
+	t, err := textAt(filepath.Clean(path), 0o644)
+	if err != nil {
+		return err
+	}
+	err = t.edit(func(old string) (string, error) { return change(old), nil })
+	filesOf(r.init).wroteAt(path, r.init)
+	return err
+}
+
+// Read returns the names that the machine has. Those that are as the main one are left
+// out, unless the resource has them.
+func (r *HostnameRes) Read(ctx context.Context) (engine.Res, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	has, err := lookHostnames()
+	if err != nil {
+		return nil, err
+	}
+	got := &HostnameRes{Hostname: has.transient}
+	got.SetKind(r.Kind())
+	got.SetName(r.Name())
+	if r.TransientHostname != "" && has.static != "" {
+		got.Hostname, got.TransientHostname = has.static, has.transient
+	}
+	if r.StaticHostname != nil || has.static != got.Hostname {
+		got.StaticHostname = new(has.static)
+	}
+	if r.PrettyHostname != nil || *has.pretty != "" {
+		got.PrettyHostname = has.pretty
+	}
+	return got, nil
+}
+
+// List returns the one that there is, under its name.
+func (r *HostnameRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		got, err := r.Read(ctx)
+		if err == nil {
+			got.SetName(got.(*HostnameRes).Hostname)
+		}
+		yield(got, err)
+	}
+}
+
+// Reversed returns what gives the machine the names that it had.
+func (r *HostnameRes) Reversed(before engine.Res) (engine.Res, error) {
+	was, ok := before.(*HostnameRes)
+	if !ok {
+		return nil, fmt.Errorf("%s: what the name was is not known", r)
+	}
+	undo := &HostnameRes{Hostname: was.Hostname, StaticHostname: was.StaticHostname, TransientHostname: was.TransientHostname}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	if r.PrettyHostname != nil {
+		undo.PrettyHostname = new("")
+		if was.PrettyHostname != nil {
+			undo.PrettyHostname = was.PrettyHostname
+		}
+	}
+	return undo, nil
+}

@@ -1,0 +1,224 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+)
+
+// inMachine runs a test where the name, /etc and /run are its own.
+func inMachine(t *testing.T) bool {
+	t.Helper()
+	if !inNamespaces(t, unix.CLONE_NEWUTS) {
+		return false
+	}
+	for _, p := range []string{"/etc", "/run"} {
+		sh(t, "mount", "-t", "tmpfs", "mem", p)
+	}
+	return true
+}
+
+// nameMachine gives the machine of the test its names.
+func nameMachine(t *testing.T, static, transient, pretty string) {
+	t.Helper()
+	for path, text := range map[string]string{hostnameFile: static, hostnamePretty: pretty} {
+		must(t, os.RemoveAll(path))
+		if text != "" {
+			put(t, path, text)
+		}
+	}
+	must(t, unix.Sethostname([]byte(transient)))
+}
+
+// machineNames are all names of the machine.
+func machineNames(t testing.TB) string {
+	name, err := kernelHostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	static, _ := os.ReadFile(hostnameFile)
+	pretty, _ := os.ReadFile(hostnamePretty)
+	return string(static) + "|" + name + "|" + string(pretty)
+}
+
+func TestHostnameSuite(t *testing.T) {
+	if !inMachine(t) {
+		return
+	}
+	enginetest.Run(t, enginetest.Suite{
+		Kind:    "hostname",
+		Prepare: func(t *testing.T, _ string) { nameMachine(t, "old\n", "older", "CHASSIS=vm\n") },
+		New: func(*testing.T, string) engine.Res {
+			return &HostnameRes{Hostname: "web1.example.com", PrettyHostname: new("Ada's \"web\"")}
+		},
+		Host: func(t testing.TB) engine.Host { return newHost(t) },
+		Snapshot: func(t testing.TB, dir string) enginetest.Tree {
+			tree := enginetest.Snapshot(t, "/etc")
+			tree["the kernel"] = machineNames(t)
+			return tree
+		},
+		Drifts: map[string]func(*testing.T, string){
+			"kernel":  func(t *testing.T, _ string) { must(t, unix.Sethostname([]byte("drift"))) },
+			"static":  func(t *testing.T, _ string) { put(t, hostnameFile, "drift\n") },
+			"removed": func(t *testing.T, _ string) { must(t, os.Remove(hostnameFile)) },
+			"pretty":  func(t *testing.T, _ string) { put(t, hostnamePretty, prettyKey+"drift\n") },
+		},
+		Variants: map[string]func(engine.Res){
+			"none":      func(r engine.Res) { r.(*HostnameRes).StaticHostname = new("") },
+			"transient": func(r engine.Res) { r.(*HostnameRes).TransientHostname = "other" },
+		},
+	})
+}
+
+func TestHostnameNames(t *testing.T) {
+	if !inMachine(t) {
+		return
+	}
+	for name, c := range map[string]struct {
+		r          *HostnameRes
+		says, want string
+	}{
+		"both":      {&HostnameRes{Hostname: "a"}, `static_hostname: "old" -> "a" hostname: "older" -> "a"`, "a\n|a|# mine\nPRETTY_HOSTNAME=x y"},
+		"static":    {&HostnameRes{Hostname: "older"}, `hostname: "old" -> "older"`, "older\n|older|# mine\nPRETTY_HOSTNAME=x y"},
+		"two":       {&HostnameRes{Hostname: "old", TransientHostname: "older"}, "", "# a comment\n old \n|older|# mine\nPRETTY_HOSTNAME=x y"},
+		"none":      {&HostnameRes{Hostname: "older", StaticHostname: new("")}, `static_hostname: "old" -> ""`, "|older|# mine\nPRETTY_HOSTNAME=x y"},
+		"pretty":    {&HostnameRes{Hostname: "old", TransientHostname: "older", PrettyHostname: new("$x `\"\\ ü")}, `pretty_hostname: "x y" -> "$x ` + "`" + `\"\\ ü"`, "# a comment\n old \n|older|# mine\nPRETTY_HOSTNAME=\"\\$x \\`\\\"\\\\ ü\"\n"},
+		"no pretty": {&HostnameRes{Hostname: "old", TransientHostname: "older", PrettyHostname: new("")}, `pretty_hostname: "x y" -> ""`, "# a comment\n old \n|older|# mine\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nameMachine(t, "# a comment\n old \n", "older", "# mine\nPRETTY_HOSTNAME='x y'")
+			c.want = strings.Replace(c.want, "=x y", "='x y'", 1)
+			f := begin(t, "hostname", c.r)
+			want(t, f, c.r, c.says)
+			if got := machineNames(t); got != c.want {
+				t.Errorf("the names are %q, and not %q", got, c.want)
+			}
+			want(t, f, c.r, "")
+		})
+	}
+}
+
+// fakeHostnamed sets names as it is told to.
+type fakeHostnamed struct {
+	engine.Bus
+	fail   error
+	refuse string // the method that has no effect
+	calls  []string
+}
+
+func (b *fakeHostnamed) Call(_ context.Context, dest, _, method string, args ...any) ([]any, error) {
+	name := strings.TrimPrefix(method, dest+".")
+	b.calls = append(b.calls, name)
+	switch {
+	case b.fail != nil:
+		return nil, b.fail
+	case name == b.refuse:
+	case name == "SetHostname":
+		return nil, unix.Sethostname([]byte(args[0].(string)))
+	case name == "SetStaticHostname":
+		return nil, os.WriteFile(hostnameFile, []byte(args[0].(string)+"\n"), 0o644)
+	}
+	return nil, nil
+}
+
+// TestHostnamed: hostnamed is asked where systemd runs; what it does not do, and when it
+// is not there, is done without it.
+func TestHostnamed(t *testing.T) {
+	if !inMachine(t) {
+		return
+	}
+	for name, c := range map[string]struct {
+		bus   *fakeHostnamed
+		boot  bool
+		calls string
+	}{
+		"no systemd":  {&fakeHostnamed{}, false, ""},
+		"it does it":  {&fakeHostnamed{}, true, "SetStaticHostname SetHostname"},
+		"it refuses":  {&fakeHostnamed{refuse: "SetHostname"}, true, "SetStaticHostname SetHostname"},
+		"it is gone":  {&fakeHostnamed{fail: &engine.BusError{Name: "org.freedesktop.DBus.Error.ServiceUnknown"}}, true, "SetStaticHostname"},
+		"bus is gone": {nil, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nameMachine(t, "old\n", "older", "")
+			must(t, os.RemoveAll(systemd1.Booted))
+			if c.boot {
+				must(t, os.MkdirAll(systemd1.Booted, 0o755))
+			}
+			r := &HostnameRes{Hostname: "new"}
+			f := begin(t, "hostname", r)
+			f.Host().SetBus(func(context.Context, engine.BusKind) (engine.Bus, error) {
+				if c.bus == nil {
+					return nil, errors.New("the bus is gone")
+				}
+				return c.bus, nil
+			})
+			want(t, f, r, `static_hostname: "old" -> "new" hostname: "older" -> "new"`)
+			if got := machineNames(t); got != "new\n|new|" {
+				t.Errorf("the names are %q", got)
+			}
+			if c.bus != nil && strings.Join(c.bus.calls, " ") != c.calls {
+				t.Errorf("called was %v", c.bus.calls)
+			}
+		})
+	}
+}
+
+func TestHostnameValidate(t *testing.T) {
+	for name, says := range map[string]string{
+		"":                       "is empty",
+		"a..b":                   "is missing",
+		".a":                     "is missing",
+		"-o":                     "dash",
+		"a-.b":                   "dash",
+		"a b":                    `' '`,
+		"a\nb":                   `'\n'`,
+		"../x":                   "is missing",
+		"a/b":                    `'/'`,
+		"ü":                      `'ü'`,
+		strings.Repeat("a", 65):  "65 bytes",
+		strings.Repeat("a", 64):  "64 bytes, more than 63",
+		"a_b":                    `'_'`,
+		strings.Repeat("a.", 33): "66 bytes",
+	} {
+		r := &HostnameRes{Hostname: name}
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	all := &HostnameRes{Hostname: "-", StaticHostname: new("a b"), TransientHostname: "c d", PrettyHostname: new(" \n")}
+	all.SetRecv(map[string]*engine.Send{"hostname": {Secret: true}})
+	if err := all.Validate(); err == nil || strings.Count(err.Error(), "\n") != 4 {
+		t.Errorf("not all at once: %v", err)
+	}
+	for _, name := range []string{"a", "a-1.B", "1", strings.Repeat("a", 63)} {
+		if err := (&HostnameRes{Hostname: name}).Validate(); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestHostnameClashes(t *testing.T) {
+	a := &HostnameRes{Hostname: "a", PrettyHostname: new("x")}
+	for _, c := range []struct {
+		o    engine.Res
+		says string
+	}{
+		{&HostnameRes{Hostname: "a"}, ""},
+		{&HostnameRes{Hostname: "b"}, "different names"},
+		{&HostnameRes{Hostname: "a", PrettyHostname: new("y")}, "different pretty"},
+		{&FileRes{Path: hostnameFile, Content: new("a\n")}, "content"},
+		{&FileRes{Path: hostnameFile, Mode: "0644"}, ""},
+	} {
+		if err := a.Clashes(c.o); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v", c.o, err)
+		}
+	}
+}
