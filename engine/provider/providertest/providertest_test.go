@@ -90,7 +90,7 @@ func TestBroken(t *testing.T) {
 		{"armed twice", "watch", "armed 2 times"},
 		{"watch ends", "watch", "ended before its context did"},
 		{"watch hangs", "watch", "did not end with its context"},
-		{"watch is deaf", "watch", `drift "deleted": Watch did not tell of it`},
+		{"watch is deaf", "watch", `drift "deleted": its Watch did not tell of it`},
 		{"watch names another", "watch", "did not tell of it"},
 		{"stamp is always the same", "stamp", "after a Set the stamp is the one of at the start"},
 		{"stamp is always new", "stamp", "and nothing else"},
