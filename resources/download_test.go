@@ -115,7 +115,7 @@ func TestDownloadFileSuite(t *testing.T) {
 	drifts := downloadDrifts()
 	drifts["source"] = change("from")
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "download", Setup: folder, Prepare: writeInto("from", "text"),
+		Kind: "download", Setup: folder, Host: realHost, Prepare: writeInto("from", "text"),
 		New: func(_ *testing.T, dir string) engine.Res {
 			r := downloadAt(dir, "file://"+dir+"/from")
 			r.Mode = "0640"

@@ -42,7 +42,7 @@ func TestLineSuite(t *testing.T) {
 
 func TestLineBlockSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "line", Received: []string{"content"},
+		Kind: "line", Received: []string{"content"}, Host: realHost,
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &LineRes{File: dir + "/f", Content: "1\n2", Marker: "# {mark} it", Create: true}
 		},

@@ -263,12 +263,15 @@ func (r *SysctlRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	t, err := textAt(r.filePath(), 0o644)
-	if err != nil {
-		return false, err
+	var t textFile
+	at := ""
+	if r.Persist {
+		if t, err = textAt(r.filePath(), 0o644); err != nil {
+			return false, err
+		}
+		at = t.dir.Path(t.name)
 	}
-	at := t.dir.Path(t.name)
-	if apply {
+	if apply && r.Persist {
 		defer filesOf(r.init).lock(at)()
 	}
 	then, err := r.savedChange(t)

@@ -27,7 +27,7 @@ func sysctlAt(dir, key, value string) *SysctlRes {
 
 func TestSysctlSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "sysctl", Prepare: layProc, Received: []string{"value"},
+		Kind: "sysctl", Prepare: layProc, Host: realHost, Received: []string{"value"},
 		New: func(_ *testing.T, dir string) engine.Res { return sysctlAt(dir, "net.ipv4.ip_forward", "1") },
 		Drifts: map[string]func(*testing.T, string){
 			"running": writeInto("proc/sys/net/ipv4/ip_forward", "0\n"),
@@ -134,6 +134,36 @@ func TestSysctlRefusedByTheKernel(t *testing.T) {
 		t.Error("what the kernel does not have is kept")
 	}
 	wantFile(t, dir+"/outside", "0")
+}
+
+// What CheckApply has looked at counts, too: a value that was wrong, right and wrong again
+// between two looks of Watch is seen.
+func TestSysctlLooksOfBothCount(t *testing.T) {
+	dir := t.TempDir()
+	layProc(t, dir)
+	r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
+	f := begin(t, "sysctl", r)
+	r.look()
+	lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "1\n")
+	verbs(t, f, r, true)
+	lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "0\n")
+	if !r.look() {
+		t.Error("the change is not seen")
+	}
+}
+
+// A file that is not managed is not looked at.
+func TestSysctlLeavesTheFileAlone(t *testing.T) {
+	dir := t.TempDir()
+	layProc(t, dir)
+	must(t, os.MkdirAll(dir+sysctlFile, 0o700)) // a folder
+	r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
+	f := begin(t, "sysctl", r)
+	if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error") {
+		t.Errorf("it says %q", got)
+	}
+	r.Persist = false
+	want(t, f, r, `value: "0" -> "1"`)
 }
 
 // A change is seen also where the value is the one that was wrong the last time.

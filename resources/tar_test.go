@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
@@ -33,7 +34,7 @@ func madeDrifts(out, in string) map[string]func(*testing.T, string) {
 
 func TestTarSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "tar", Prepare: layInputs,
+		Kind: "tar", Prepare: layInputs, Host: realHost,
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &TarRes{Path: dir + "/a.tar", Inputs: []string{dir + "/in", dir + "/in/sub/b"}, Format: "auto", Mode: "0640"}
 		},
@@ -127,6 +128,28 @@ func TestMadeFileIsCheap(t *testing.T) {
 	ok, err := m.derive(t.Context(), r.init, true, r.seen, "9", r.look, body)
 	if runs > 0 || !ok || err != nil {
 		t.Errorf("%d runs, %t, %v", runs, ok, err)
+	}
+}
+
+// Who closes a content that is written meanwhile waits for the end of that.
+func TestPipedEnds(t *testing.T) {
+	ended := false
+	body := piped(func(w io.Writer) error {
+		for {
+			if _, err := w.Write([]byte("x")); err != nil {
+				time.Sleep(20 * time.Millisecond) // what it has to clean up
+				ended = true
+				return err
+			}
+		}
+	})
+	in, err := body.open()
+	must(t, err)
+	_, err = in.Read(make([]byte, 1))
+	must(t, err)
+	must(t, in.Close())
+	if !ended {
+		t.Error("it is still written")
 	}
 }
 
