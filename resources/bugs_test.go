@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
 // The tests named TestBugNN are those of docs/development/bugs.md.
@@ -36,7 +37,8 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 		"download": &DownloadRes{Path: filepath.Join(dir, "load"), URL: "http://127.0.0.1/"},
 		"gzip":     &GzipRes{Path: filepath.Join(dir, "gz"), Input: in}, "tar": &TarRes{Path: filepath.Join(dir, "tar"), Inputs: []string{in}},
 	}
-	all["mount"], all["hostname"] = mountAt(dir), &HostnameRes{Hostname: "a"}
+	all["mount"] = mountAt(dir)
+	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
 	maps.Copy(all, provided(t, dir))
 	for kind, r := range all {
 		t.Run(kind, func(t *testing.T) {

@@ -1,0 +1,270 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// The states of a service, and whether it is started at boot.
+const (
+	svcRunning  = "running"
+	svcStopped  = "stopped"
+	svcEnabled  = "enabled"
+	svcDisabled = "disabled"
+	svcMasked   = "masked"
+)
+
+func init() {
+	system := virtual.LocalSystem((&host.FactReader{}).Facts)
+	err := virtual.RegisterKind(engine.DefaultRegistry(), virtual.DefaultCatalog(), "svc", system, newSvc)
+	if err != nil {
+		panic(err) // a mistake in the interface, found by any test
+	}
+}
+
+func newSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{kind: k} }
+
+var (
+	_ virtual.Resource      = (*SvcRes)(nil)
+	_ engine.EdgeableRes    = (*SvcRes)(nil)
+	_ engine.ClashingRes    = (*SvcRes)(nil)
+	_ engine.RefreshableRes = (*SvcRes)(nil)
+	_ engine.RecvableRes    = (*SvcRes)(nil)
+	_ engine.ReversibleRes  = (*SvcRes)(nil)
+	_ engine.Readable       = (*SvcRes)(nil)
+	_ engine.Listable       = (*SvcRes)(nil)
+	_ engine.OverlappingRes = (*SvcRes)(nil)
+	_ engine.DescribedRes   = (*SvcRes)(nil)
+)
+
+// SvcRes is a service: whether it runs, and whether it is started at boot. Its name is
+// that of the service.
+type SvcRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Refreshable
+	traits.Reversible
+
+	State   string `yaml:"state" lang:"state" mgmt:"enum=running|stopped" doc:"Whether it runs; if nothing is said, it is left as it is."`
+	Startup string `yaml:"startup" lang:"startup" mgmt:"enum=enabled|disabled|masked" doc:"Whether it is started at boot. A masked one cannot be started at all. If nothing is said, that is left as it is."`
+	Session bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
+
+	kind *virtual.Kind
+	init *engine.Init
+	seen *svcSeen
+}
+
+// Default returns a service of which nothing is said.
+func (r *SvcRes) Default() engine.Res { return &SvcRes{kind: r.kind} }
+
+// Provider names no backend: the one of the machine is used.
+func (r *SvcRes) Provider() string { return "" }
+
+// Needs returns what has to be called for such a resource.
+func (r *SvcRes) Needs() []string {
+	need := []string{svc.Describe.Name()}
+	switch r.State {
+	case svcRunning:
+		need = append(need, svc.Start.Name())
+	case svcStopped:
+		need = append(need, svc.Stop.Name())
+	}
+	switch r.Startup {
+	case svcEnabled:
+		need = append(need, svc.Enable.Name())
+	case svcDisabled:
+		need = append(need, svc.Disable.Name())
+	case svcMasked:
+		need = append(need, svc.Mask.Name())
+	}
+	return need
+}
+
+// Validate checks the name and the parameters, and that a backend can do what is wanted.
+func (r *SvcRes) Validate() error {
+	errs := []error{svc.CheckName(r.Name())}
+	if !slices.Contains([]string{"", svcRunning, svcStopped}, r.State) {
+		errs = append(errs, fmt.Errorf("state is %q, it must be running or stopped", r.State))
+	}
+	if !slices.Contains([]string{"", svcEnabled, svcDisabled, svcMasked}, r.Startup) {
+		errs = append(errs, fmt.Errorf("startup is %q, it must be enabled, disabled or masked", r.Startup))
+	}
+	if r.State == svcRunning && r.Startup == svcMasked {
+		errs = append(errs, errors.New("startup is masked and state is running: a masked service cannot be started"))
+	}
+	k, err := r.virtual()
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	return k.Check(r)
+}
+
+// virtual returns what all services have in common. A resource that was not made by a
+// registry takes that of the default one.
+func (r *SvcRes) virtual() (*virtual.Kind, error) {
+	if r.kind != nil {
+		return r.kind, nil
+	}
+	made, err := engine.DefaultRegistry().New("svc")
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := made.(*SvcRes); ok {
+		return s.kind, nil
+	}
+	return nil, fmt.Errorf("the kind svc of the default registry is a %T", made)
+}
+
+// Init keeps the handle.
+func (r *SvcRes) Init(init *engine.Init) error {
+	r.init, r.seen = init, newSvcSeen()
+	return nil
+}
+
+// Cleanup has nothing to release: who opens the module closes it.
+func (r *SvcRes) Cleanup() error { return nil }
+
+// Cmp compares the parameters.
+func (r *SvcRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// open opens the module. Backends keep nothing, so that costs little.
+func (r *SvcRes) open(ctx context.Context) (*virtual.Module, error) {
+	k, err := r.virtual()
+	if err != nil {
+		return nil, err
+	}
+	m, _, err := k.Open(ctx, virtual.Env{Host: r.init.Host, Log: r.init.Log}, r.Provider())
+	return m, err
+}
+
+func (r *SvcRes) args() svc.UnitArgs { return svc.UnitArgs{Name: r.Name(), Session: r.Session} }
+
+// look asks for the service; nil if it is not there.
+func (r *SvcRes) look(ctx context.Context, m *virtual.Module) (*svc.Info, error) {
+	info, result, err := svc.Describe.Call(ctx, m, r.args())
+	if err != nil || !result.Found {
+		return nil, err
+	}
+	return &info, nil
+}
+
+// Read returns the service as it is.
+func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
+	m, err := r.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	info, err := r.look(ctx, m)
+	if err != nil || info == nil {
+		return nil, err
+	}
+	return r.as(r.Name(), info), nil
+}
+
+// as makes a resource of what is known of a service.
+func (r *SvcRes) as(name string, info *svc.Info) engine.Res {
+	is := &SvcRes{State: svcState(info), Startup: svcStartup(info), Session: r.Session, kind: r.kind}
+	is.SetKind(r.Kind())
+	is.SetName(name)
+	return is
+}
+
+func svcState(info *svc.Info) string {
+	if info != nil && info.Running {
+		return svcRunning
+	}
+	return svcStopped
+}
+
+func svcStartup(info *svc.Info) string {
+	switch {
+	case info != nil && info.Masked != nil && *info.Masked:
+		return svcMasked
+	case info != nil && info.Enabled:
+		return svcEnabled
+	}
+	return svcDisabled
+}
+
+// List yields all services of the machine, or of the session.
+func (r *SvcRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		m, err := r.open(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer m.Close()
+		names, _, err := svc.GetAll.Call(ctx, m, svc.AllArgs{Session: r.Session})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, name := range names {
+			info, result, err := svc.Describe.Call(ctx, m, svc.UnitArgs{Name: name, Session: r.Session})
+			switch {
+			case err != nil:
+				if !yield(nil, err) {
+					return
+				}
+			case result.Found && !yield(r.as(name, &info), nil):
+				return
+			}
+		}
+	}
+}
+
+// Reversed returns what brings back the state before, as far as this resource manages
+// it. A service that was not there is stopped, and not started at boot.
+func (r *SvcRes) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &SvcRes{Session: r.Session, kind: r.kind}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	was, _ := before.(*SvcRes)
+	if before == nil {
+		was = &SvcRes{State: svcStopped, Startup: svcDisabled}
+	}
+	if was == nil {
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	}
+	if r.State != "" {
+		undo.State = was.State
+	}
+	if r.Startup != "" {
+		undo.Startup = was.Startup
+	}
+	if undo.State == svcRunning && undo.Startup == svcMasked {
+		undo.State = "" // it ran before it was masked, and cannot be started now
+	}
+	return undo, nil
+}
+
+// Doc describes the kind.
+func (r *SvcRes) Doc() string {
+	return `Keeps a service running or stopped, and has it started at boot or not.
+
+The service manager of the machine is found by itself: systemd, which is asked over D-Bus, OpenRC, runit, or the scripts in
+` + "`/etc/init.d`" + `. The name is that of the service, such as ` + "`nginx`" + `; with systemd it may also be that of another unit,
+such as ` + "`backup.timer`" + `. What a manager can't do, such as masking without systemd, is an error when the graph is loaded.
+
+A service that stops, fails or is disabled is put right at once with systemd and runit, which tell of it. OpenRC
+tells of what was done by its own tools; scripts tell of nothing, so they are asked every ten seconds.
+
+A service is running when its manager says so and it is done with starting. One that does not come up is a failure, with
+the reason and the last lines of its log. A notification has it reload its configuration, or restarts it if it can't; if it does
+not run, a notification does nothing. A changed unit file is read anew before that.
+
+A service that is not there counts as stopped and disabled; that it should run or be enabled is a failure then.`
+}

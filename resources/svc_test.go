@@ -1,0 +1,390 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// svcOn returns a registry whose svc takes the machine for what the facts say.
+func svcOn(t testing.TB, facts virtual.Facts) *engine.Registry {
+	t.Helper()
+	reg := engine.NewRegistry()
+	system := func() virtual.System {
+		return virtual.System{Facts: facts, Has: func(string) bool { return true }}
+	}
+	if err := virtual.RegisterKind(reg, virtual.DefaultCatalog(), "svc", system, newSvc); err != nil {
+		t.Fatal(err)
+	}
+	return reg
+}
+
+var withSystemd = virtual.Facts{"systemd_booted": true, "init": "systemd"}
+
+// svcOf makes a resource of a registry.
+func svcOf(t testing.TB, reg *engine.Registry, name string, want SvcRes) *SvcRes {
+	t.Helper()
+	res, err := reg.New("svc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := res.(*SvcRes)
+	r.State, r.Startup, r.Session = want.State, want.Startup, want.Session
+	r.SetName(name)
+	return r
+}
+
+// busHost is a host whose buses are one of the test, and which has no commands.
+type busHost struct {
+	*host.Host
+}
+
+func (busHost) Command(context.Context, engine.Command) (*engine.Result, error) {
+	return nil, errors.New("there are no commands")
+}
+
+func hostOn(t testing.TB, bus *systemdtest.Bus) engine.Host {
+	t.Helper()
+	h, err := host.New(context.Background(), host.Options{BusAddresses: map[engine.BusKind]string{
+		engine.SystemBus: bus.Address(), engine.SessionBus: bus.Address(),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return busHost{h}
+}
+
+// svcUnits gives each folder of the suite a unit of its own.
+type svcUnits struct {
+	*systemdtest.Manager
+	first systemdtest.Unit
+	mu    sync.Mutex
+	there map[string]bool
+}
+
+func (u *svcUnits) name(dir string) string {
+	h := fnv.New64()
+	h.Write([]byte(dir))
+	return fmt.Sprintf("suite-%x", h.Sum64())
+}
+
+// unit returns the unit of a folder, and makes it the first time.
+func (u *svcUnits) unit(dir string) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	name := u.name(dir) + ".service"
+	if !u.there[dir] {
+		u.there[dir] = true
+		u.Add(name, u.first)
+	}
+	return name
+}
+
+func (u *svcUnits) set(change func(*systemdtest.Unit)) func(*testing.T, string) {
+	return func(_ *testing.T, dir string) { u.Set(u.unit(dir), change) }
+}
+
+// snapshot tells the state of the unit, and what was called.
+func (u *svcUnits) snapshot(t testing.TB, dir string) enginetest.Tree {
+	tree := enginetest.Snapshot(t, dir)
+	name := u.unit(dir)
+	unit, calls := u.Unit(name), 0
+	for _, c := range u.Calls() {
+		if strings.HasSuffix(c, " "+name) {
+			calls++
+		}
+	}
+	tree[dir+"/"+name] = fmt.Sprint(unit.Active, unit.File, calls)
+	return tree
+}
+
+func TestSvcSuite(t *testing.T) {
+	reg := svcOn(t, withSystemd)
+	for name, c := range map[string]struct {
+		first  systemdtest.Unit
+		want   SvcRes
+		drifts map[string]func(*systemdtest.Unit)
+	}{
+		"up": {systemdtest.Unit{}, SvcRes{State: "running", Startup: "enabled"}, map[string]func(*systemdtest.Unit){
+			"stopped":  func(u *systemdtest.Unit) { u.Active = "inactive" },
+			"failed":   func(u *systemdtest.Unit) { u.Active = "failed" },
+			"disabled": func(u *systemdtest.Unit) { u.File = "disabled" },
+			"masked":   func(u *systemdtest.Unit) { u.File = "masked" },
+			"both":     func(u *systemdtest.Unit) { u.File, u.Active = "masked", "inactive" },
+		}},
+		"down": {systemdtest.Unit{Active: "active", File: "enabled"}, SvcRes{State: "stopped", Startup: "disabled"}, map[string]func(*systemdtest.Unit){
+			"started": func(u *systemdtest.Unit) { u.Active = "active" },
+			"enabled": func(u *systemdtest.Unit) { u.File = "enabled" },
+			"masked":  func(u *systemdtest.Unit) { u.File = "masked" },
+		}},
+		"masked": {systemdtest.Unit{Active: "active", File: "enabled"}, SvcRes{State: "stopped", Startup: "masked", Session: true}, map[string]func(*systemdtest.Unit){
+			"unmasked": func(u *systemdtest.Unit) { u.File = "disabled" },
+			"started":  func(u *systemdtest.Unit) { u.Active = "active" },
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bus := systemdtest.NewBus(t)
+			units := &svcUnits{Manager: systemdtest.NewManager(t, bus), first: c.first, there: map[string]bool{}}
+			drifts := map[string]func(*testing.T, string){}
+			for drift, change := range c.drifts {
+				drifts[drift] = units.set(change)
+			}
+			enginetest.Run(t, enginetest.Suite{
+				Kind: "svc", Registry: reg, Drifts: drifts, Snapshot: units.snapshot,
+				Prepare: func(_ *testing.T, dir string) { units.unit(dir) },
+				New: func(t *testing.T, dir string) engine.Res {
+					return svcOf(t, reg, units.name(dir), c.want)
+				},
+				Host: func(tb testing.TB) engine.Host { return hostOn(tb, bus) },
+			})
+		})
+	}
+}
+
+// svcRig is a service on a systemd of the test.
+type svcRig struct {
+	*systemdtest.Manager
+	bus  *systemdtest.Bus
+	res  *SvcRes
+	fake *enginetest.Fake
+}
+
+func newSvcRig(t *testing.T, want SvcRes) *svcRig {
+	t.Helper()
+	bus := systemdtest.NewBus(t)
+	r := &svcRig{Manager: systemdtest.NewManager(t, bus), bus: bus}
+	r.res = svcOf(t, svcOn(t, withSystemd), "web", want)
+	r.fake = begin(t, "svc", r.res, enginetest.WithHost(hostOn(t, bus)))
+	return r
+}
+
+func TestSvcThatIsNotThere(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running", Startup: "enabled"})
+	want(t, r.fake, r.res, "error: there is no service web; is the package installed that brings it?")
+	if got, err := r.res.Read(t.Context()); got != nil || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	watching(t, r.fake, r.res)
+	r.Add("web.service", systemdtest.Unit{}) // a package was installed
+	r.fake.WaitEvent(t)
+	if got := verbs(t, r.fake, r.res, true); got != `startup: "disabled" -> "enabled" state: "stopped" -> "running"` {
+		t.Error(got)
+	}
+	down := newSvcRig(t, SvcRes{State: "stopped", Startup: "disabled"})
+	want(t, down.fake, down.res, "")
+}
+
+func TestSvcRefresh(t *testing.T) {
+	r := newSvcRig(t, SvcRes{})
+	r.Add("web.service", systemdtest.Unit{})
+	r.fake.SetRefresh(true)
+	want(t, r.fake, r.res, "") // it does not run
+	r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "active" })
+	want(t, r.fake, r.res, "refreshed")
+	if got := r.Calls(); len(got) != 1 || got[0] != "ReloadOrTryRestartUnit web.service" {
+		t.Error(got)
+	}
+	r.Set("web.service", func(u *systemdtest.Unit) { u.NoReload = true })
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "error: svc.reload: reload web.service") {
+		t.Error(got)
+	}
+}
+
+// What CheckApply does itself is no event: a service that cannot be started is tried
+// once for each reason to try, and not for ever.
+func TestSvcFailureIsNoEvent(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running"})
+	r.Add("web.service", systemdtest.Unit{Refuses: "exit-code"})
+	watching(t, r.fake, r.res)
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is failed (failed), exit-code") {
+		t.Fatal(got)
+	}
+	r.Twitch("web.service")
+	r.Add("other.service", systemdtest.Unit{}) // a reload, which everybody is told of
+	r.quiet(t)
+	r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "inactive" }) // as reset-failed does
+	r.fake.WaitEvent(t)
+}
+
+// quiet fails if an event comes although nothing has happened.
+func (r *svcRig) quiet(t *testing.T) {
+	t.Helper()
+	select {
+	case <-r.fake.Events():
+		t.Error("an event for nothing")
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
+// After a restart of the manager, or of the bus, it is subscribed again, and nothing
+// that happened meanwhile is lost.
+func TestSvcRestarts(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running"})
+	r.Add("web.service", systemdtest.Unit{Active: "active"})
+	watching(t, r.fake, r.res)
+	want(t, r.fake, r.res, "")
+	stop := func() { r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "inactive" }) }
+	repaired := func() {
+		t.Helper()
+		for deadline := time.Now().Add(enginetest.Patience); r.Unit("web.service").Active != "active"; {
+			if time.Now().After(deadline) {
+				t.Fatal("it was not repaired")
+			}
+			select {
+			case <-r.fake.Events():
+				verbs(t, r.fake, r.res, true)
+			case <-time.After(time.Second):
+			}
+		}
+	}
+	for range 2 {
+		r.Stop()
+		stop() // unseen
+		r.Start()
+		repaired()
+		stop() // seen, if it is subscribed
+		repaired()
+	}
+	r.bus.Stop()
+	r.Stop()
+	stop()
+	r.bus.Start()
+	r.Start()
+	repaired()
+	stop()
+	repaired()
+}
+
+func TestSvcValidate(t *testing.T) {
+	systemd, openrc := svcOn(t, withSystemd), svcOn(t, virtual.Facts{"init": "openrc"})
+	none := svcOn(t, virtual.Facts{"init": "s6"})
+	for _, c := range []struct {
+		reg  *engine.Registry
+		name string
+		res  SvcRes
+		want string
+	}{
+		{systemd, "web", SvcRes{State: "running", Startup: "enabled"}, ""},
+		{systemd, "web", SvcRes{}, ""},
+		{openrc, "web", SvcRes{State: "stopped", Startup: "disabled"}, ""},
+		{openrc, "web", SvcRes{Startup: "masked"}, "svc.mask is not supported by the backend openrc"},
+		{none, "web", SvcRes{State: "running"}, "no backend of svc can be used here: openrc: it is for machines where init is openrc (here init is s6)"},
+		{systemd, "-o", SvcRes{}, `"-o" is no name of a service`},
+		{systemd, "../x", SvcRes{}, `"../x" is no name of a service`},
+		{systemd, "a\nb", SvcRes{}, `"a\nb" is no name of a service`},
+		{systemd, "web", SvcRes{State: "up"}, `state is "up", it must be running or stopped`},
+		{systemd, "web", SvcRes{Startup: "on"}, `startup is "on", it must be enabled, disabled or masked`},
+		{systemd, "web", SvcRes{State: "running", Startup: "masked"}, "a masked service cannot be started"},
+	} {
+		err := svcOf(t, c.reg, c.name, c.res).Validate()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %+v: %v", c.name, c.res, err)
+		}
+	}
+}
+
+func TestSvcList(t *testing.T) {
+	r := newSvcRig(t, SvcRes{})
+	r.Add("web.service", systemdtest.Unit{Active: "active", File: "enabled"})
+	r.Add("off.service", systemdtest.Unit{File: "masked"})
+	var got []string
+	for res, err := range r.res.List(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := res.(*SvcRes)
+		got = append(got, fmt.Sprintf("%s %s %s", s, s.State, s.Startup))
+	}
+	if want := "svc[off] stopped masked; svc[web] running enabled"; strings.Join(got, "; ") != want {
+		t.Error(got)
+	}
+}
+
+func TestSvcReversed(t *testing.T) {
+	reg := svcOn(t, withSystemd)
+	for _, c := range []struct{ res, was, want SvcRes }{
+		{SvcRes{State: "running"}, SvcRes{State: "stopped", Startup: "enabled"}, SvcRes{State: "stopped"}},
+		{SvcRes{Startup: "masked"}, SvcRes{State: "running", Startup: "enabled"}, SvcRes{Startup: "enabled"}},
+		{SvcRes{State: "stopped", Startup: "enabled"}, SvcRes{State: "running", Startup: "masked"}, SvcRes{Startup: "masked"}},
+	} {
+		undo, err := svcOf(t, reg, "web", c.res).Reversed(svcOf(t, reg, "web", c.was))
+		if err != nil || engine.CmpFields(undo, svcOf(t, reg, "web", c.want)) != nil || undo.Validate() != nil {
+			t.Errorf("%+v after %+v: %+v, %v", c.res, c.was, undo, err)
+		}
+	}
+	undo, err := svcOf(t, reg, "web", SvcRes{State: "running", Startup: "enabled"}).Reversed(nil)
+	if err != nil || engine.CmpFields(undo, svcOf(t, reg, "web", SvcRes{State: "stopped", Startup: "disabled"})) != nil {
+		t.Errorf("%+v, %v", undo, err)
+	}
+	if _, err := svcOf(t, reg, "web", SvcRes{}).Reversed(&NoopRes{}); err == nil {
+		t.Error("it goes back to a noop")
+	}
+}
+
+func TestSvcClashes(t *testing.T) {
+	reg := svcOn(t, withSystemd)
+	a := svcOf(t, reg, "web", SvcRes{State: "running"})
+	for _, c := range []struct {
+		other  SvcRes
+		clash  bool
+		reason string
+	}{
+		{SvcRes{Startup: "enabled"}, false, "each has one part"}, {SvcRes{State: "running"}, false, "the same"}, {SvcRes{State: "stopped"}, true, "not the same"},
+	} {
+		if err := a.Clashes(svcOf(t, reg, "web.service", c.other)); (err != nil) != c.clash {
+			t.Errorf("%s: %v", c.reason, err)
+		}
+	}
+}
+
+// Where nobody tells of changes, services are looked at now and then.
+func TestSvcPolls(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	res := svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "web", SvcRes{State: "running"})
+	f := begin(t, "svc", res)
+	running := true
+	var mu sync.Mutex
+	f.Host().SetCommand(func(_ context.Context, c engine.Command) (*engine.Result, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case c.Argv[0] == "ls":
+			return &engine.Result{Stdout: []byte("/etc/init.d:\nweb\n")}, nil
+		case running:
+			return &engine.Result{}, nil
+		}
+		return &engine.Result{ExitCode: 3}, nil
+	})
+	want(t, f, res, "")
+	m, err := res.open(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if differs, moved := res.differs(ctx, m); differs || moved {
+		t.Error("nothing has happened")
+	}
+	mu.Lock()
+	running = false
+	mu.Unlock()
+	if differs, _ := res.differs(ctx, m); !differs {
+		t.Error("it has stopped")
+	}
+}
