@@ -40,8 +40,8 @@ applicable.`,
 	return cmd
 }
 
-// backend returns a module and one of its backends, chosen here if it is not named. One that is named need
-// not suit the machine.
+// backend returns a module and one of its backends, chosen here if it is not named.
+// One that is named need not suit the machine.
 func (m *modules) backend(module, name string) (*virtual.Interface, *virtual.Backend, error) {
 	if name == "" {
 		i, sel, err := m.catalog.Select(module, m.system(), "")

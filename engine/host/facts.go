@@ -21,7 +21,8 @@ var factFiles = []string{
 }
 
 // FactPaths returns the paths to watch for changes of facts. What the kernel does
-// not tell of (a new address, a hostname that was only set) is seen at the next wake-up, or by poll.
+// not tell of (a new address, a hostname that was only set) is seen at the next
+// wake-up, or by poll.
 func FactPaths() []string { return slices.Clone(factFiles) }
 
 // machine is what is known of a machine beside its files.
@@ -34,8 +35,9 @@ type machine struct {
 }
 
 // ReadFacts reads the facts of the machine whose files are below a root, "/" for
-// this one. A link that leads out of the root is not followed. What is below another root has no
-// addresses and no processors; its hostname is that of its /etc/hostname. roles is what the user says of the machine.
+// this one. A link that leads out of the root is not followed. What is below another
+// root has no addresses and no processors; its hostname is that of its
+// /etc/hostname. roles is what the user says of the machine.
 func ReadFacts(root string, roles []string) (engine.Facts, error) {
 	m := machine{arch: runtime.GOARCH, roles: roles}
 	if root == "/" {

@@ -29,8 +29,8 @@ var distributions = map[string]struct{ name, family string }{
 	"gentoo": {"Gentoo", "Gentoo"}, "void": {"Void", "Void"}, "slackware": {"Slackware", "Slackware"}, "nixos": {"NixOS", "NixOS"},
 }
 
-// parseOSRelease reads the assignments of an os-release file: those of a shell, without expansion. What is no
-// assignment is left out; of two the last counts.
+// parseOSRelease reads the assignments of an os-release file: those of a shell,
+// without expansion. What is no assignment is left out; of two the last counts.
 func parseOSRelease(text string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -63,8 +63,8 @@ func unquote(s string) string {
 }
 
 // distributionOf names the distribution that an os-release file describes. One that
-// we do not know has the name that it gives itself, and the family of the first in ID_LIKE that
-// we know; one without relatives is a family of its own.
+// we do not know has the name that it gives itself, and the family of the first in
+// ID_LIKE that we know; one without relatives is a family of its own.
 func distributionOf(r map[string]string) distribution {
 	id := strings.ToLower(r["ID"])
 	known, ok := distributions[id]

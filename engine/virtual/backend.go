@@ -42,12 +42,13 @@ type Env struct {
 	Log   *slog.Logger
 }
 
-// Caller calls the functions of a backend. If it is an io.Closer, it is closed with its Module. If it
-// is a Watcher, it says itself what to watch.
+// Caller calls the functions of a backend. If it is an io.Closer, it is closed with
+// its Module. If it is a Watcher, it says itself what to watch.
 type Caller interface {
 	// Call calls a function with arguments by name: those of VarArgs as one list
-	// under the name of that parameter, those of KwArgs beside the others. It may keep args. It returns a
-	// plain value, as schema.EncodeAll gives it. It may be called concurrently.
+	// under the name of that parameter, those of KwArgs beside the others. It may
+	// keep args. It returns a plain value, as schema.EncodeAll gives it. It may be
+	// called concurrently.
 	Call(ctx context.Context, function string, args map[string]any) (any, error)
 }
 

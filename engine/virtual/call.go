@@ -28,10 +28,10 @@ type Result struct {
 }
 
 // Call calls a function of the module. The error is one of the types of this
-// package: that of a status, *BadArgumentsError or *UnsupportedArgumentError before anything was
-// done, *ReturnShapeError, or *CallError with what the backend says.
+// package: that of a status, *BadArgumentsError or *UnsupportedArgumentError before
+// anything was done, *ReturnShapeError, or *CallError with what the backend says.
 func (m *Module) Call(ctx context.Context, function string, args Args) (*Result, error) {
-	v := m.byName[function]
+	v := m.plan.byName[function]
 	if err := refusal(m.Interface, m.Backend, v, function); err != nil {
 		return nil, err
 	}

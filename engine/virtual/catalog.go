@@ -27,9 +27,8 @@ func DefaultCatalog() *Catalog { return defaultCatalog }
 
 // Register adds an interface and its backends to the default catalog. It is meant
 // for init functions, and panics where Declare or Add return an error. A backend
-// without a Module gets that of the
-// interface; what else is to be said of it may be set by init functions that run
-// later.
+// without a Module gets that of the interface; what else is to be said of it may be
+// set by init functions that run later.
 func Register(i *Interface, backends ...*Backend) {
 	for _, b := range backends {
 		b.Module = cmp.Or(b.Module, i.Module)

@@ -2,15 +2,16 @@
 // call; its backends, such as apt and dnf, are what does it. An Interface says once
 // what can be called, with which parameters, and what comes back at least. Whatever
 // backend is in use, the module has exactly these functions: what a backend lacks
-// answers in its place, what it has otherwise is adapted or refused, and what comes back is checked.
+// answers in its place, what it has otherwise is adapted or refused, and what comes
+// back is checked.
 //
 // # Words
 //
-// A module is a name, such as pkg, and an Interface. A Backend is something that does it:
-// a Go value (Native), or a program with a description of its functions (External). Binding checks
-// a backend against the interface for the facts of one machine, and gives a Module, which
-// can be called. A Catalog holds the interfaces and backends of a program. A function's
-// Status says what a call of it does:
+// A module is a name, such as pkg, and an Interface. A Backend is something that
+// does it: a Go value (Native), or a program with a description of its functions
+// (External). Binding checks a backend against the interface for the facts of one
+// machine, and gives a Module, which can be called. A Catalog holds the interfaces
+// and backends of a program. A function's Status says what a call of it does:
 //
 //	implemented         the backend does it
 //	not_implemented     the backend lacks it and should have it; a call is a *NotImplementedError
@@ -31,10 +32,11 @@
 //	var Install = virtual.Declare[InstallArgs, map[string]Change]("install", "Install packages.")
 //	var Interface = &virtual.Interface{Module: "pkg", Functions: []virtual.Function{Install.Function(), ...}}
 //
-// A parameter that is not required is optional, and its default is what Default() of the struct
-// returns, if the struct has such a method, else the zero value. The tag arg:"varargs" makes a list take all
-// further arguments by position, arg:"kwargs" a map[string]any all further ones by name, arg:"kwonly" a
-// parameter that has no position. In a result a pointer is an optional key.
+// A parameter that is not required is optional, and its default is what Default() of
+// the struct returns, if the struct has such a method, else the zero value. The tag
+// arg:"varargs" makes a list take all further arguments by position, arg:"kwargs" a
+// map[string]any all further ones by name, arg:"kwonly" a parameter that has no
+// position. In a result a pointer is an optional key.
 //
 // # How a backend is written
 //
@@ -56,45 +58,56 @@
 //		Apt.When, Apt.Needs = virtual.Match{"os_family": {"Debian"}}, []string{"apt-get", "dpkg-query"}
 //	}
 //
-// Beside the interface stands func init() { virtual.Register(Interface, Apt, Dnf) }. A backend in another package sets
-// its Module and calls RegisterBackend. make docs brings the page of the modules up to date.
+// Beside the interface stands func init() { virtual.Register(Interface, Apt, Dnf) }.
+// A backend in another package sets its Module and calls RegisterBackend. make docs
+// brings the page of the modules up to date.
 //
-// Whatever a backend gives beside the declared keys of a record comes apart as extra:
-// embed the declared struct with yaml:",inline" and add fields, or return a map. What
-// is not there is ErrNotFound, where the function declares a result for that. All that a backend does on the machine it
-// does through Env.Host, so that recorded answers of its tools can test it; it keeps no
-// state that a second process would miss. A type that has Close() error is closed with its Module.
-// The test of this package named TestToy is a whole one.
+// Whatever a backend gives beside the declared keys of a record comes apart as
+// extra: embed the declared struct with yaml:",inline" and add fields, or return a
+// map. What is not there is ErrNotFound, where the function declares a result for
+// that. All that a backend does on the machine it does through Env.Host, so that
+// recorded answers of its tools can test it; it keeps no state that a second process
+// would miss. A type that has Close() error is closed with its Module. The test of
+// this package named TestToy is a whole one.
 //
 // # How a kind is written
 //
-// A kind whose resources need a module is registered with RegisterKind, which refuses
-// one without an interface. Its resource says which backend the user asked for and which functions it needs
-// (Resource); its Validate calls Kind.Check, so what cannot work is an error when the
-// graph is loaded; its Shared opens the Module (Kind.Open); its CheckApply
-// calls the declared functions with their own types:
+// A kind whose resources need a module is registered with RegisterKind, which
+// refuses one without an interface. Its resource says which backend the user asked
+// for and which functions it needs (Resource); its Validate calls Kind.Check, so
+// what cannot work is an error when the graph is loaded; its Shared opens the Module
+// (Kind.Open); its CheckApply calls the declared functions with their own types:
 //
 //	changes, result, err := pkg.Install.Call(ctx, module, pkg.InstallArgs{Pkgs: want})
 //
 // # Laws
 //
-//   - Every declared function, and every function of the backend whose name does not begin with an underscore, can be
-//     called, and has one Status. It depends on the interface, the backend's description and the facts alone.
-//   - not_applicable is asked first, then what the backend has, then supported. A backend
-//     that has what is not applicable is a contradiction: warned about when it is bound, and not called.
-//   - A rule on facts matches if any of its facts has any of the listed values, exactly: neither case nor type is
-//     converted. Rules that match for no known fact, or only but for case, are warned about by Lint.
-//   - A backend is called by name, with every parameter of the interface that it knows: what the caller left out
-//     has the interface's default, so that no default of a backend leaks.
-//   - What a backend does not know is refused if the caller gave it, and left out if he did not. What the interface does not know
-//     reaches a backend only through Args.Extra.
-//   - A result is checked against the declared shape before anybody sees it: strictly, or (Lax) with a warning.
-//     Keys that are not declared are Extra, wherever in the result they are, and are never read by the engine.
-//   - A value that the module makes up (a default, an answer for not found) is a fresh one at each call.
+//   - Every declared function, and every function of the backend whose name does not
+//     begin with an underscore, can be called, and has one Status. It depends on the
+//     interface, the backend's description and the facts alone.
+//   - not_applicable is asked first, then what the backend has, then supported. A
+//     backend that has what is not applicable is a contradiction: warned about when
+//     it is bound, and not called.
+//   - A rule on facts matches if any of its facts has any of the listed values,
+//     exactly: neither case nor type is converted. Rules that match for no known
+//     fact, or only but for case, are warned about by Lint.
+//   - A backend is called by name, with every parameter of the interface that it
+//     knows: what the caller left out has the interface's default, so that no
+//     default of a backend leaks.
+//   - What a backend does not know is refused if the caller gave it, and left out if
+//     he did not. What the interface does not know reaches a backend only through
+//     Args.Extra.
+//   - A result is checked against the declared shape before anybody sees it:
+//     strictly, or (Lax) with a warning. Keys that are not declared are Extra,
+//     wherever in the result they are, and are never read by the engine.
+//   - A value that the module makes up (a default, an answer for not found) is a
+//     fresh one at each call.
 //   - A mismatch disables one function and no other. Binding twice is binding once.
 //   - A warning about a deprecated function cannot be switched off.
-//   - The same input gives the same choice, the same interface (Generate) and the same text, always.
+//   - The same input gives the same choice, the same interface (Generate) and the
+//     same text, always.
 //
-// An Interface and a Backend are data; they are not altered once they are in a Catalog. A Module is safe
-// for concurrent use if its backend is. Nothing here starts a goroutine.
+// An Interface and a Backend are data; they are not altered once they are in a
+// Catalog. A Module is safe for concurrent use if its backend is. Nothing here
+// starts a goroutine.
 package virtual

@@ -49,9 +49,9 @@ type describedParam struct {
 // External reads the description of a backend that is a program, as a frontend has
 // read it from a file. For each call the program is run: it gets one JSON value as
 // its input, {"function": "install", "args": {"pkgs": {"git": ""}}}, and writes one,
-// {"result": ...}, {"error": "what went wrong"} or {"not_found": true}. What it writes to its standard error is part
-// of the error if it fails. It is looked up in PATH, and never gets an argument or an
-// environment that depends on the call.
+// {"result": ...}, {"error": "what went wrong"} or {"not_found": true}. What it
+// writes to its standard error is part of the error if it fails. It is looked up in
+// PATH, and never gets an argument or an environment that depends on the call.
 func External(n *schema.Node) (*Backend, schema.Diagnostics) {
 	var d descriptor
 	ds := schema.Decode(n, &d)
@@ -102,8 +102,9 @@ var shapeKinds = map[string]schema.Kind{
 	"list": schema.KindList, "list_of": schema.KindList, "map": schema.KindMap, "map_of": schema.KindMap, "record": schema.KindStruct,
 }
 
-// ParseShape reads a type in the notation of descriptions: a word (any, bool, int, float, string, list, map), or a
-// map with type, and of (of list_of and map_of), or fields and optional (of record). Nil is anything, and gives nil.
+// ParseShape reads a type in the notation of descriptions: a word (any, bool, int,
+// float, string, list, map), or a map with type, and of (of list_of and map_of), or
+// fields and optional (of record). Nil is anything, and gives nil.
 func ParseShape(v any) (*schema.Type, error) {
 	switch v := v.(type) {
 	case nil:
@@ -244,7 +245,8 @@ func FromJSON(v any) (any, error) {
 	return v, nil
 }
 
-// reveal returns a copy of a plain value for a program: secrets in clear, and what JSON has no notation for as text.
+// reveal returns a copy of a plain value for a program: secrets in clear, and what
+// JSON has no notation for as text.
 func reveal(v any) any {
 	switch v := v.(type) {
 	case schema.Secret:

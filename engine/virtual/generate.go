@@ -7,9 +7,10 @@ import (
 )
 
 // Generate makes an interface of what backends have in common: of one, all its
-// functions with their signatures; of more, the functions of all with the parameters that
-// all have, as the first one has them. The order is that of the first; aliases are left out unless asked for, and
-// then the order is by name. It is a draft: whole backends make bad interfaces.
+// functions with their signatures; of more, the functions of all with the parameters
+// that all have, as the first one has them. The order is that of the first; aliases
+// are left out unless asked for, and then the order is by name. It is a draft: whole
+// backends make bad interfaces.
 func Generate(module string, aliases bool, first *Backend, others ...*Backend) *Interface {
 	i := &Interface{Module: module}
 	for _, f := range first.Functions {

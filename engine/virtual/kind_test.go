@@ -24,7 +24,6 @@ type lampRes struct {
 
 	init   *engine.Init
 	module *virtual.Module
-	opened int
 }
 
 func (r *lampRes) Provider() string { return r.Backend }

@@ -16,11 +16,35 @@ type Module struct {
 	Interface *Interface
 	Backend   *Backend
 
+	plan   *plan
+	caller Caller
+	log    *slog.Logger
+	lax    bool
+}
+
+// plan is what a check has said of each function. Modules share it; it is not
+// altered.
+type plan struct {
 	verdicts []Verdict
 	byName   map[string]*Verdict
-	caller   Caller
-	log      *slog.Logger
-	lax      bool
+}
+
+func newPlan(i *Interface, b *Backend, facts Facts) *plan {
+	p := &plan{verdicts: Check(i, b, facts), byName: map[string]*Verdict{}}
+	for n := range p.verdicts {
+		v := &p.verdicts[n]
+		p.byName[v.Function] = v
+	}
+	return p
+}
+
+// warn tells of contradictions.
+func (p *plan) warn(log *slog.Logger) {
+	for _, v := range p.verdicts {
+		if v.Contradicts {
+			log.Warn("the backend has a function that is not applicable here; it is not called", "event", "contradiction", "function", v.Function)
+		}
+	}
 }
 
 // Option is a choice of Bind.
@@ -30,29 +54,28 @@ type Option func(*Module)
 func Lax() Option { return func(m *Module) { m.lax = true } }
 
 // Bind checks the backend against the interface for the facts of env, opens it,
-// and returns a module with every function of both. env.Log gets the warnings of calls, and
-// now one for each contradiction.
+// and returns a module with every function of both. env.Log gets the warnings of
+// calls, and now one for each contradiction.
 func Bind(ctx context.Context, i *Interface, b *Backend, env Env, options ...Option) (*Module, error) {
+	m, err := bind(ctx, i, b, newPlan(i, b, env.Facts), env, options)
+	if err == nil {
+		m.plan.warn(m.log)
+	}
+	return m, err
+}
+
+func bind(ctx context.Context, i *Interface, b *Backend, p *plan, env Env, options []Option) (*Module, error) {
 	if env.Log == nil {
 		env.Log = slog.New(slog.DiscardHandler)
-	}
-	m := &Module{Interface: i, Backend: b, verdicts: Check(i, b, env.Facts), byName: map[string]*Verdict{}}
-	m.log = env.Log.With("module", i.Module, "backend", b.Name)
-	for _, o := range options {
-		o(m)
-	}
-	for n := range m.verdicts {
-		v := &m.verdicts[n]
-		m.byName[v.Function] = v
-		if v.Contradicts {
-			m.log.Warn("the backend has a function that is not applicable here; it is not called", "event", "contradiction", "function", v.Function)
-		}
 	}
 	caller, err := b.Open(ctx, env)
 	if err != nil {
 		return nil, &CallError{FunctionError{i.Module, "open", b.Name}, err}
 	}
-	m.caller = caller
+	m := &Module{Interface: i, Backend: b, plan: p, caller: caller, log: env.Log.With("module", i.Module, "backend", b.Name)}
+	for _, o := range options {
+		o(m)
+	}
 	return m, nil
 }
 
@@ -67,7 +90,7 @@ func (m *Module) Close() error {
 // Functions returns the names of all functions that can be called, sorted.
 func (m *Module) Functions() []string {
 	var names []string
-	for _, v := range m.verdicts {
+	for _, v := range m.plan.verdicts {
 		names = append(names, v.Function)
 	}
 	slices.Sort(names)
@@ -75,7 +98,7 @@ func (m *Module) Functions() []string {
 }
 
 // Verdicts says of each function what a call of it does, in the order of Check.
-func (m *Module) Verdicts() []Verdict { return m.verdicts }
+func (m *Module) Verdicts() []Verdict { return slices.Clone(m.plan.verdicts) }
 
 // Watch subscribes to what may change the given things, or to everything if
 // there are none. Where the backend cannot see changes it returns nil and no
@@ -91,7 +114,7 @@ func (m *Module) Watch(ctx context.Context, names []string) (engine.Subscription
 // Needs returns an error for each of the functions that a call of would be one,
 // or nil. Not applicable is no error: what asks for it has nothing to do here.
 func (m *Module) Needs(functions ...string) error {
-	return needs(m.Interface, m.Backend, m.byName, functions)
+	return needs(m.Interface, m.Backend, m.plan.byName, functions)
 }
 
 func needs(i *Interface, b *Backend, verdicts map[string]*Verdict, functions []string) error {

@@ -22,9 +22,9 @@ type Method[B any] struct {
 	call     func(b B, ctx context.Context, args map[string]any) (any, error)
 }
 
-// Func says that a method is the function of a name. A is a struct, whose fields
-// are the parameters (see the package comment), R what it returns. What is wrong with A is told by
-// the Validate of the backend.
+// Func says that a method is the function of a name. A is a struct, whose fields are
+// the parameters (see the package comment), R what it returns. What is wrong with A
+// is told by the Validate of the backend.
 func Func[B, A, R any](name string, method func(b B, ctx context.Context, args A) (R, error)) Method[B] {
 	f, err := describe[A, R](name)
 	return Method[B]{f, err, func(b B, ctx context.Context, args map[string]any) (any, error) {

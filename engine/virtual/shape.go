@@ -10,9 +10,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// split checks a plain value against a shape, and parts what is declared from what is not: extra holds the
-// undeclared keys of records, at the paths of those records (a record in a map gives a map of
-// extras under its key). The error names each part that is wrong. t nil is anything.
+// split checks a plain value against a shape, and parts what is declared from what
+// is not: extra holds the undeclared keys of records, at the paths of those records
+// (a record in a map gives a map of extras under its key). The error names each part
+// that is wrong. t nil is anything.
 func split(t *schema.Type, v any) (common any, extra map[string]any, err error) {
 	var s splitter
 	common, more := s.value(t, v, "")
