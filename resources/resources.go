@@ -17,6 +17,7 @@ func Kinds() []string {
 		"file",
 		"gzip",
 		"host",
+		"hostname",
 		"ini_setting",
 		"line",
 		"mount",
