@@ -292,9 +292,10 @@ func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool
 	log.learnAll(changes)
 	err := guarded("Set", func() error { return p.Set(ctx, rt, given) })
 	err = log.cleanError(errors.Join(err, log.Broken()))
+	after := byTitle(given)
 	for i, j := range jobs {
 		j.end(false, outcome(log, j.Name(), err))
-		if key, altered := altered(changes[i], given[i]); altered && j.out.Err == nil && c.kind.strict == StrictError {
+		if key, altered := altered(changes[i], after[j.Name()]); altered && j.out.Err == nil && c.kind.strict == StrictError {
 			j.end(false, fmt.Errorf("Set has altered what it was given: %s", key))
 		}
 	}
@@ -387,6 +388,15 @@ func altered(before, after Change) (string, bool) {
 		return "what is", true
 	}
 	return "", false
+}
+
+// byTitle sorts changes: a provider may have put them into another order.
+func byTitle(changes []Change) map[string]Change {
+	out := make(map[string]Change, len(changes))
+	for _, c := range changes {
+		out[c.Title] = c
+	}
+	return out
 }
 
 // outcome says what has become of a title in a call that returned err: what was said

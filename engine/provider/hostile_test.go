@@ -310,6 +310,54 @@ func TestAWatchThatEnded(t *testing.T) {
 	})
 }
 
+// TestNewsThatWereReadAlready: a change that was read with others, for whoever, wakes its
+// own resource, though it is no news any more when the news of it come.
+func TestNewsThatWereReadAlready(t *testing.T) {
+	for _, how := range []string{"for the watch", "for another resource", "for a look"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStock("x", "y")
+				news, mk := s.newsstand()
+				c := newCrew(t, simple(0), mk, "x=1", "y=1")
+				defer c.end()
+				defer c.watch()()
+				synctest.Wait()
+				wantOuts(t, c.run(true), "ok", "ok")
+				s.put("y", "2")
+				switch how {
+				case "for the watch":
+					news <- []provider.Name{provider.NameOf("x")}
+				case "for another resource":
+					c.sh.Begin()
+					wantOuts(t, c.check(true, c.res[0]), "ok")
+					c.sh.End()
+				case "for a look":
+					_, err := c.res[1].(engine.Readable).Read(t.Context())
+					must(t, err)
+				}
+				news <- []provider.Name{provider.NameOf("y")}
+				synctest.Wait()
+				if got := c.woken(); !slices.Equal(got, []string{"y"}) {
+					t.Errorf("woken: %v", got)
+				}
+			})
+		})
+	}
+}
+
+// TestSetMaySort: the order of the changes is the provider's.
+func TestSetMaySort(t *testing.T) {
+	s := newStock("x", "y")
+	s.set = func(_ *provider.Runtime, changes []provider.Change) error {
+		slices.Reverse(changes)
+		s.fulfil(changes...)
+		return nil
+	}
+	c := newCrew(t, simple(provider.SimpleGetFilter), s.clerk, "x=2", "y=2")
+	defer c.end()
+	wantOuts(t, c.run(true), "changed", "changed")
+}
+
 // TestACancelledReading: what was read while the context ended is nobody's.
 func TestACancelledReading(t *testing.T) {
 	s := newStock("X", "Y")

@@ -28,8 +28,10 @@ func (c *controller) look(ctx context.Context, r *res) (State, Name, error) {
 		c.admit([]*member{r.m}, []form{canon})
 	}
 	c.snap.spoil(name)
-	if err := c.read(ctx, rt, []Name{name}); err != nil {
-		return State{}, Name{}, err
+	if !c.snap.has(name) {
+		if err := c.load(ctx, rt, c.filter([]Name{name}), nil); err != nil {
+			return State{}, Name{}, err
+		}
 	}
 	e := c.snap.peek(name)
 	if e.err == nil && e.record != nil {

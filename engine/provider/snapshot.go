@@ -149,11 +149,11 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // read makes the names good. Where they can be read by name, others that were never
 // read are read with them.
 func (c *controller) read(ctx context.Context, rt *Runtime, names []Name) error {
-	names = slices.DeleteFunc(slices.Clone(names), c.snap.has)
-	if len(names) == 0 {
+	missing := slices.DeleteFunc(slices.Clone(names), c.snap.has)
+	if len(missing) == 0 {
 		return nil
 	}
-	return c.load(ctx, rt, c.filter(names))
+	return c.load(ctx, rt, c.filter(missing), names)
 }
 
 // filter says what is to be read so that the names are good.
@@ -179,11 +179,14 @@ const readLimit = 5 * time.Minute
 
 var errReadLimit = fmt.Errorf("reading has not ended after %s", readLimit)
 
-// load reads. An error makes the type unavailable.
-func (c *controller) load(ctx context.Context, rt *Runtime, f Filter) error {
+// load reads. Members of which the record is another one than before are woken, unless
+// they have one of the names that are due, and see it now. An error makes the type
+// unavailable.
+func (c *controller) load(ctx context.Context, rt *Runtime, f Filter, due []Name) error {
 	if !c.down.over() {
 		return c.down.err
 	}
+	before := c.before(f, due)
 	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReadLimit)
 	defer cancel()
 	err := c.fetch(limited, rt, f)
@@ -200,7 +203,34 @@ func (c *controller) load(ctx context.Context, rt *Runtime, f Filter) error {
 		c.down = outage{}
 		c.wakeAll()
 	}
+	if err == nil {
+		c.tell(ctx, before)
+	}
 	return err
+}
+
+// before returns what is known of the names that are about to be read, but for those
+// that are due.
+func (c *controller) before(f Filter, due []Name) map[Name]*entry {
+	before := map[Name]*entry{}
+	for _, n := range c.known(Filter{All: f.All, Names: slices.Clone(f.Names)}) {
+		if was := c.snap.records[n]; was != nil {
+			before[n] = was
+		}
+	}
+	for _, n := range due {
+		delete(before, n)
+	}
+	return before
+}
+
+// tell wakes the members of which the record is another one than before.
+func (c *controller) tell(ctx context.Context, before map[Name]*entry) {
+	for n, was := range before {
+		if !was.equal(c.snap.peek(n)) {
+			c.changed(ctx, n)
+		}
+	}
 }
 
 // byNames reports whether a few things can be read.

@@ -84,8 +84,9 @@ func (k *Kind) Differing(ctx context.Context, rt *Runtime, p Provider, n Name, w
 // Altered returns an error if a provider has altered its changes, of which before are
 // copies.
 func Altered(before, after []Change) error {
+	given := byTitle(after)
 	for i := range before {
-		if what, yes := altered(before[i], after[i]); yes {
+		if what, yes := altered(before[i], given[before[i].Title]); yes {
 			return fmt.Errorf("what was given for %q was altered: %s", before[i].Title, what)
 		}
 	}

@@ -299,10 +299,6 @@ func (c *controller) digest(ctx context.Context, f Filter) {
 		}
 		return
 	}
-	before := make(map[Name]*entry, len(names))
-	for _, n := range names {
-		before[n] = c.snap.records[n]
-	}
 	f = Filter{All: true}
 	if c.kind.byNames() {
 		f = Only(names...)
@@ -310,14 +306,7 @@ func (c *controller) digest(ctx context.Context, f Filter) {
 	if !c.begun() {
 		defer c.finish(ctx)
 	}
-	if c.load(ctx, c.runtime(c.host), f) != nil {
-		return
-	}
-	for n, was := range before {
-		if was != nil && !was.equal(c.snap.peek(n)) {
-			c.changed(ctx, n)
-		}
-	}
+	_ = c.load(ctx, c.runtime(c.host), f, nil) // an error is that of all who look
 }
 
 // changed wakes the members of a name, unless it is what one of them has made it.
