@@ -52,7 +52,7 @@ func NewLooker(o Options) (*Looker, error) {
 	}
 	o = e.opt
 	// The host ends with Close, after what uses it.
-	h, err := host.New(context.Background(), host.Options{Logger: o.Logger})
+	h, err := host.New(context.Background(), host.Options{Logger: o.Logger, Roles: o.Roles})
 	if err != nil {
 		return nil, err
 	}

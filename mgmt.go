@@ -54,7 +54,8 @@ const (
 // Options configure an Engine. The zero value is usable.
 type Options struct {
 	Program, Version string
-	Hostname         string // of this machine; asked of the system when empty
+	Hostname         string   // of this machine; asked of the system when empty
+	Roles            []string // what the machine is for, as its user says: the fact roles
 
 	Registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
 	World    engine.World     // in memory when nil

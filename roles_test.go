@@ -1,0 +1,58 @@
+package mgmt_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// roleRes tells of the roles that its host has.
+type roleRes struct {
+	traits.Base
+	init *engine.Init
+	tell chan<- []string
+}
+
+func (r *roleRes) Default() engine.Res          { return &roleRes{tell: r.tell} }
+func (r *roleRes) Validate() error              { return nil }
+func (r *roleRes) Init(init *engine.Init) error { r.init = init; return nil }
+func (r *roleRes) Cleanup() error               { return nil }
+func (r *roleRes) Cmp(engine.Res) error         { return nil }
+
+func (r *roleRes) Watch(ctx context.Context) error {
+	r.init.Running()
+	<-ctx.Done()
+	return nil
+}
+
+func (r *roleRes) CheckApply(context.Context, bool) (bool, error) {
+	r.tell <- r.init.Host.Facts().Roles
+	return true, nil
+}
+
+// TestRoles: the roles of the options are a fact for every resource.
+func TestRoles(t *testing.T) {
+	told := make(chan []string, 1)
+	reg := engine.NewRegistry()
+	if err := reg.Register("role", func() engine.Res { return &roleRes{tell: told} }); err != nil {
+		t.Fatal(err)
+	}
+	e, err := mgmt.New(mgmt.Options{Registry: reg, Roles: []string{"web"}, ConvergedExit: true, ConvergedTimeout: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &gapi.Declared{Name: "roles", Resources: []gapi.Declaration{static.Declare("role", "it", &roleRes{tell: told})}}
+	if err := e.Run(t.Context(), static.New(d)); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-told; !slices.Equal(got, []string{"web"}) {
+		t.Errorf("roles %v", got)
+	}
+}
