@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,17 +64,26 @@ func dumpPointer(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	dumpValue(b, v.Elem(), seen)
 }
 
+// dumpMap goes through the keys in their order: what a pointer points to is shown where
+// it is met first.
 func dumpMap(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
-	var entries []string
+	values := map[string]reflect.Value{}
 	for it := v.MapRange(); it.Next(); {
-		var e strings.Builder
-		dumpValue(&e, it.Key(), seen)
-		e.WriteString(":")
-		dumpValue(&e, it.Value(), seen)
-		entries = append(entries, e.String())
+		values[dumpKey(it.Key())] = it.Value()
 	}
-	slices.Sort(entries)
-	fmt.Fprintf(b, "%s nil=%t %q", v.Type(), v.IsNil(), entries)
+	fmt.Fprintf(b, "%s nil=%t [", v.Type(), v.IsNil())
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(b, "%q:", key)
+		dumpValue(b, values[key], seen)
+		b.WriteString(" ")
+	}
+	b.WriteString("]")
+}
+
+func dumpKey(v reflect.Value) string {
+	var b strings.Builder
+	dumpValue(&b, v, map[uintptr]bool{})
+	return b.String()
 }
 
 // mutate gives a field another value of its type, and reports whether it could.

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -106,6 +107,22 @@ func TestDump(t *testing.T) {
 		e := fresh()
 		if alter(e); dump(e) == want {
 			t.Errorf("%s: it is not seen", name)
+		}
+	}
+}
+
+// What two entries of a map point to is shown the same each time.
+func TestDumpOfSharedPointers(t *testing.T) {
+	type thing struct{ N int }
+	shared := &thing{1}
+	m := map[string]*thing{}
+	for i := range 20 {
+		m[fmt.Sprint(i)] = shared
+	}
+	want := dump(m)
+	for range 50 {
+		if got := dump(m); got != want {
+			t.Fatalf("first\n%s\nthen\n%s", want, got)
 		}
 	}
 }
