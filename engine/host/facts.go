@@ -16,14 +16,13 @@ import (
 )
 
 // factFiles are the files and folders whose change may change a fact.
-var factFiles = []string{
+var factFiles = [...]string{
 	"/etc/os-release", "/usr/lib/os-release", "/etc/hostname", "/etc/hosts", "/run/systemd/system", "/run/openrc", "/run/runit",
 }
 
-// FactPaths returns the paths to watch for changes of facts. What the kernel does
-// not tell of (a new address, a hostname that was only set) is seen at the next
-// wake-up, or by poll.
-func FactPaths() []string { return slices.Clone(factFiles) }
+// FactPaths returns the paths to watch for changes of the facts of this machine;
+// see FactReader.Paths.
+func FactPaths() []string { return slices.Clone(factFiles[:]) }
 
 // machine is what is known of a machine beside its files.
 type machine struct {

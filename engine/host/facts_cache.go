@@ -1,54 +1,67 @@
 package host
 
 import (
+	"cmp"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// A FactReader keeps the facts of this machine as long as the files that they come
-// from, and the hostname, are the same. The zero value is ready. It is safe for
-// concurrent use.
+// A FactReader keeps the facts of a machine as long as the files that they come
+// from, and the hostname, are the same. The zero value is ready, and of this
+// machine. It is safe for concurrent use.
 type FactReader struct {
-	Roles []string // what the user says of the machine; set before the first use
+	Root  string   // where the files of the machine are; "/" when empty
+	Roles []string // what the user says of the machine
 
-	read func() (engine.Facts, error) // ReadFacts of / when nil
-
-	mu       sync.Mutex
-	known    bool
-	sigs     []sig
-	hostname string
-	facts    engine.Facts
+	mu    sync.Mutex
+	state factState // of what is known; its zero value is nothing
+	facts engine.Facts
 }
+
+// factState changes when a fact may have changed.
+type factState struct {
+	known    bool
+	hostname string
+	sigs     [len(factFiles)]sig
+}
+
+// Paths returns the paths to watch for changes of facts. What the kernel does not
+// tell of (a new address, a hostname that was only set) is seen at the next
+// wake-up, or by poll.
+func (r *FactReader) Paths() []string {
+	paths := make([]string, len(factFiles))
+	for i, path := range factFiles {
+		paths[i] = filepath.Join(r.root(), path)
+	}
+	return paths
+}
+
+func (r *FactReader) root() string { return cmp.Or(r.Root, "/") }
 
 // Facts returns the facts of the machine as they are now, except for addresses,
 // memory and processors, which are as they were when a file that facts come from
-// last changed. Nobody else has what it returns.
+// last changed. If they cannot be read they are as they were before. Nobody else
+// has what it returns.
 func (r *FactReader) Facts() engine.Facts {
-	sigs := make([]sig, len(factFiles))
-	for i, path := range factFiles {
-		sigs[i] = sigOf(path)
+	now := factState{known: true}
+	for i, path := range r.Paths() {
+		now.sigs[i] = sigOf(path)
 	}
-	hostname, _ := os.Hostname()
+	now.hostname, _ = os.Hostname()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.known || hostname != r.hostname || !slices.Equal(sigs, r.sigs) {
-		if f, err := r.fresh(); err == nil {
-			r.facts, r.known, r.sigs, r.hostname = f, true, sigs, hostname
+	if r.state != now {
+		if f, err := ReadFacts(r.root(), r.Roles); err == nil {
+			r.facts, r.state = f, now
 		}
 	}
 	out := r.facts
 	out.Addresses, out.Roles = slices.Clone(out.Addresses), slices.Clone(out.Roles)
 	return out
-}
-
-func (r *FactReader) fresh() (engine.Facts, error) {
-	if r.read != nil {
-		return r.read()
-	}
-	return ReadFacts("/", r.Roles)
 }
 
 // Facts implements engine.Host; see FactReader.

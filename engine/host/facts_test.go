@@ -14,7 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // TestDistributions: the facts that an os-release file gives, in the form in which
@@ -187,25 +186,48 @@ func TestFactsOfThisMachine(t *testing.T) {
 	}
 }
 
-// TestFactReader: facts are read again when, and only when, something has changed.
+// TestFactReader: facts are read again when, and only when, something has changed
+// that they come from; and whoever watches that is woken.
 func TestFactReader(t *testing.T) {
-	reads := 0
-	c := &FactReader{read: func() (engine.Facts, error) {
-		reads++
-		return engine.Facts{Roles: []string{"web"}, Memory: schema.Size(reads)}, nil
-	}}
-	first := c.Facts()
+	root := rootWith(t, map[string]string{"etc/os-release": "ID=debian\nVERSION_ID=12\n", "proc/meminfo": "MemTotal: 1 kB\n"})
+	put := func(path, text string) {
+		if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &FactReader{Root: root, Roles: []string{"web"}}
+	h, err := New(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	sub, err := h.Watch(t.Context(), r.Paths(), engine.WatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	first := r.Facts()
 	first.Roles[0] = "spoiled"
-	if second := c.Facts(); reads != 1 || second.Roles[0] != "web" {
-		t.Errorf("%d reads, roles %v", reads, second.Roles)
+	put("proc/meminfo", "MemTotal: 2 kB\n")
+	if f := r.Facts(); f.OS != "Debian" || f.Roles[0] != "web" || f.Memory != 1024 {
+		t.Errorf("nothing has changed that counts: %+v", f)
 	}
-	c.sigs[0].size++ // as if the file were another one
-	if c.Facts(); reads != 2 {
-		t.Errorf("%d reads after a change", reads)
+	put("etc/os-release", "ID=alpine\nVERSION_ID=3.20.1\n")
+	<-sub.C()
+	if f := r.Facts(); f.OS != "Alpine" || f.OSFinger != "Alpine-3" || f.Memory != 2048 {
+		t.Errorf("after a change: %+v", f)
 	}
-	c.hostname += "x"
-	if c.Facts(); reads != 3 {
-		t.Errorf("%d reads after a change of the hostname", reads)
+	if err := os.MkdirAll(filepath.Join(root, "run/systemd/system"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for r.Facts().Init != "systemd" { // the wake-up of the write before may still come
+		<-sub.C()
+	}
+	if err := os.RemoveAll(root); err != nil {
+		t.Fatal(err)
+	}
+	if f := r.Facts(); f.OS != "Alpine" {
+		t.Errorf("they cannot be read, and are forgotten: %+v", f)
 	}
 }
 

@@ -217,3 +217,10 @@ func (m *Manager) at(p dbus.ObjectPath) *Unit {
 	}
 	return nil
 }
+
+// Subscribers returns how many connections have asked for signals.
+func (m *Manager) Subscribers() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.subscribers)
+}
