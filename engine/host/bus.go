@@ -19,6 +19,7 @@ const (
 	dialPatience = 10 * time.Second // for one try to connect
 	firstRetry   = 100 * time.Millisecond
 	lastRetry    = 30 * time.Second
+	maxCalls     = 64 // that wait for an answer at once; a bus refuses more than 128 of a connection
 )
 
 // A bus is the one connection of a process to a message bus. It is made when it
@@ -30,7 +31,8 @@ type bus struct {
 	ctx     context.Context   // ends with the Host
 	spawn   func(func()) bool // on a goroutine that the Host waits for
 
-	dialing sync.Mutex // held by who connects for the first time
+	dialing sync.Mutex    // held by who connects for the first time
+	calls   chan struct{} // of capacity maxCalls: one for each call that waits for its answer
 
 	mu    sync.Mutex
 	conn  *dbus.Conn // nil while there is none
@@ -66,7 +68,7 @@ func newBuses(h *Host, o Options) map[engine.BusKind]*bus {
 		if a := o.BusAddresses[kind]; a != "" {
 			find = func() (string, error) { return a, nil }
 		}
-		m[kind] = &bus{kind: kind, address: find, log: o.Logger.With("bus", kind), ctx: h.ctx, spawn: h.commands.spawn}
+		m[kind] = &bus{kind: kind, address: find, log: o.Logger.With("bus", kind), ctx: h.ctx, spawn: h.commands.spawn, calls: make(chan struct{}, maxCalls)}
 	}
 	return m
 }
@@ -192,7 +194,14 @@ func (b *bus) now() (*dbus.Conn, error) {
 	return b.conn, nil
 }
 
+// Call implements engine.Bus. It waits where too many others wait for an answer.
 func (b *bus) Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error) {
+	select {
+	case b.calls <- struct{}{}:
+		defer func() { <-b.calls }()
+	case <-ctx.Done():
+		return nil, b.fail(method, context.Cause(ctx))
+	}
 	conn, err := b.now()
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,6 +109,46 @@ func TestBusCall(t *testing.T) {
 	cancel()
 	if _, err := b.Call(ctx, "org.freedesktop.DBus", "/", "org.freedesktop.DBus.ListNames"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A bus refuses calls of who has too many without an answer: so those wait for each
+// other.
+func TestBusCallsAreNotTooMany(t *testing.T) {
+	d := newDaemon(t)
+	_, b := d.host(t)
+	p := d.peer(t)
+	var now, most atomic.Int32
+	hold := make(chan struct{})
+	ask := func() *dbus.Error {
+		most.Store(max(most.Load(), now.Add(1)))
+		<-hold
+		now.Add(-1)
+		return nil
+	}
+	must(t, p.ExportMethodTable(map[string]any{"Ask": ask}, "/", iface))
+	const n = 3 * maxCalls
+	errs := make(chan error, n)
+	for range n {
+		go func() {
+			_, err := b.Call(t.Context(), p.Names()[0], "/", iface+".Ask")
+			errs <- err
+		}()
+	}
+	for now.Load() < maxCalls {
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Call(ctx, p.Names()[0], "/", iface+".Ask"); !errors.Is(err, context.Canceled) {
+		t.Errorf("one that waits for others does not end with its context: %v", err)
+	}
+	close(hold)
+	for range n {
+		must(t, <-errs)
+	}
+	if m := most.Load(); m > maxCalls {
+		t.Errorf("%d calls at once", m)
 	}
 }
 
