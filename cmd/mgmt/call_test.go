@@ -129,6 +129,8 @@ func TestInterfaceVerbs(t *testing.T) {
 		{"check what is not there", []string{"check", "group", "ecco", "--backends", dir}, exitUsage, []string{`did you mean "echo"?`}},
 		{"matrix", []string{"matrix", "group", "--backends", dir}, 0, []string{"| echo | ", "| adduser | mismatch |", "yes, without gid, system, unique", "Deprecated functions of echo"}},
 		{"generate", []string{"generate", "group", "--from", "echo", "--backends", dir}, 0, []string{"info(name, colour='red')\ngetent()\nadd(name)\n"}},
+		{"generate by the backend alone", []string{"generate", "--from", "echo", "--backends", dir}, 0, []string{"getent()"}},
+		{"generate by no backend", []string{"generate", "--from", "ecco", "--backends", dir}, exitUsage, []string{`did you mean "echo"?`}},
 		{"generate from nothing", []string{"generate", "group"}, exitUsage, []string{"--from BACKEND"}},
 		{"an unknown verb", []string{"lisst"}, exitUsage, []string{"lisst"}},
 	} {

@@ -151,15 +151,17 @@ func newInterfaceGenerate(a *app) *cobra.Command {
 	var from []string
 	var aliases bool
 	cmd := &cobra.Command{
-		Use:   "generate MODULE --from BACKEND",
+		Use:   "generate [MODULE] --from BACKEND",
 		Short: "Draft an interface from the functions of a backend, or from what several have in common",
-		Long: `Generate writes the signatures of all functions of a backend. Of several backends it writes the
-functions that all have, with the parameters that all have: that is what an interface should begin with.`,
-		Example:           `  mgmt interface generate pkg --from apt --from dnf --from apk`,
-		Args:              cobra.ExactArgs(1),
+		Long: `Generate writes the signatures of all functions of a backend. Of several backends it
+writes the functions that all have, with the parameters that all have: that is what an
+interface should begin with. The module is needed where several have a backend of that name.`,
+		Example: `  mgmt interface generate --from apt
+  mgmt interface generate pkg --from apt --from dnf --from apk`,
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: m.complete,
 		RunE: func(_ *cobra.Command, args []string) error {
-			i, err := m.generate(args[0], from, aliases)
+			i, err := m.generate(append(args, "")[0], from, aliases)
 			if err != nil {
 				return err
 			}
@@ -189,6 +191,12 @@ func (m *modules) generate(module string, from []string, aliases bool) (*virtual
 	if len(from) == 0 {
 		return nil, errors.New("name a backend: --from BACKEND")
 	}
+	if module == "" {
+		var err error
+		if module, err = m.moduleOf(from[0]); err != nil {
+			return nil, err
+		}
+	}
 	var all []*virtual.Backend
 	for _, name := range from {
 		_, b, err := m.backend(module, cmp.Or(name, "-"))
@@ -198,4 +206,23 @@ func (m *modules) generate(module string, from []string, aliases bool) (*virtual
 		all = append(all, b)
 	}
 	return virtual.Generate(module, aliases, all[0], all[1:]...), nil
+}
+
+// moduleOf returns the one module that has a backend of a name.
+func (m *modules) moduleOf(backend string) (string, error) {
+	var found, others []string
+	for _, module := range m.catalog.Modules() {
+		for _, b := range m.catalog.Backends(module) {
+			if others = append(others, b.Name); b.Name == backend {
+				found = append(found, module)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("there is no backend %s%s", backend, meant(backend, others))
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("the modules %s have a backend %s: name one of them", orList(found), backend)
 }
