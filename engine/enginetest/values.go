@@ -22,6 +22,14 @@ func dump(v any) string {
 // opaque are the types of what a resource points to and cannot alter.
 var opaque = []reflect.Type{reflect.TypeFor[*engine.Init](), reflect.TypeFor[*schema.Type]()}
 
+// opaqueNames are those of packages that this one cannot import: what all resources of a
+// virtual kind have in common remembers choices.
+var opaqueNames = []string{"*virtual.Kind"}
+
+func isOpaque(t reflect.Type) bool {
+	return slices.Contains(opaque, t) || slices.Contains(opaqueNames, t.String())
+}
+
 func dumpValue(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	switch v.Kind() {
 	case reflect.Invalid:
@@ -55,7 +63,7 @@ func dumpValue(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 }
 
 func dumpPointer(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
-	if v.IsNil() || slices.Contains(opaque, v.Type()) || seen[v.Pointer()] {
+	if v.IsNil() || isOpaque(v.Type()) || seen[v.Pointer()] {
 		fmt.Fprintf(b, "%s nil=%t", v.Type(), v.IsNil())
 		return
 	}
