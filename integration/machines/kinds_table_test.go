@@ -131,6 +131,88 @@ var kindCases = []kindCase{{
 		`sed -i /ip_forward/d /etc/sysctl.d/99-mgmt.conf`,
 		`rm -f /etc/sysctl.d/99-mgmt.conf`,
 	},
+}, {
+	kind:   "mount",
+	name:   "/srv/cache",
+	setup:  `mkdir -p /srv/cache`,
+	have:   params{"device": "tmpfs", "type": "tmpfs", "options": []string{"size=1m", "mode=0750", "nodev"}},
+	gone:   params{"state": "absent"},
+	right:  `test "$(findmnt -no FSTYPE /srv/cache)" = tmpfs; findmnt -no OPTIONS /srv/cache | grep nodev.*size=1024k; grep -q "^tmpfs.*/srv/cache.*size=1m" /etc/fstab`,
+	absent: `! findmnt /srv/cache && ! grep -q /srv/cache /etc/fstab && test -d /srv/cache`,
+	drifts: []string{
+		`umount /srv/cache`,
+		`mount -o remount,size=2m /srv/cache`,
+		`mount -o remount,dev /srv/cache`,
+		`systemctl --no-block stop srv-cache.mount`,
+		`sed -i /cache/d /etc/fstab`,
+		`umount -l /srv/cache; : >/etc/fstab`,
+	},
+}, {
+	kind:  "tar",
+	name:  "/srv/site.tar",
+	setup: `mkdir -p /srv/site; echo hello >/srv/site/index.html`,
+	have:  params{"inputs": []string{"/srv/site"}, "mode": "0600"},
+	right: `test "$(tar -xOf /srv/site.tar site/index.html)" = "$(cat /srv/site/index.html)"; test "$(stat -c %a /srv/site.tar)" = 600`,
+	drifts: []string{
+		`rm -f /srv/site.tar`,
+		`echo broken >/srv/site.tar`,
+		`date +%N >/srv/site/index.html`,
+		`chmod 0644 /srv/site.tar`,
+	},
+}, {
+	kind:  "gzip",
+	name:  "/srv/page.gz",
+	setup: `echo hello >/srv/page`,
+	have:  params{"input": "/srv/page"},
+	right: `gzip -dc /srv/page.gz | cmp - /srv/page`,
+	drifts: []string{
+		`rm -f /srv/page.gz`,
+		`gzip -d -f /srv/page.gz`,
+		`date +%N >/srv/page`,
+	},
+}, {
+	kind: "download",
+	name: "/srv/app",
+	setup: `mkdir -p /srv/www; echo one >/srv/www/app
+		systemd-run --quiet --unit=www busybox httpd -f -p 127.0.0.1:8000 -h /srv/www
+		until busybox wget -q -O /dev/null http://127.0.0.1:8000/app; do sleep 0.02; done`,
+	have:  params{"url": "http://127.0.0.1:8000/app", "checksum": "sha256:2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806", "mode": "0640"},
+	right: `test "$(cat /srv/app)" = one; test "$(stat -c %a /srv/app)" = 640`,
+	drifts: []string{
+		`rm -f /srv/app`,
+		`echo two >/srv/app`,
+		`chmod 0777 /srv/app`,
+	},
+}, {
+	kind: "svc",
+	name: "web",
+	setup: `mkdir -p /srv/web; echo here >/srv/web/index.html
+		printf "[Service]\nExecStart=busybox httpd -f -p 127.0.0.1:8001 -h /srv/web\n[Install]\nWantedBy=multi-user.target\n" >/etc/systemd/system/web.service
+		systemctl daemon-reload`,
+	have:   params{"state": "running", "startup": "enabled"},
+	gone:   params{"state": "stopped", "startup": "disabled"},
+	right:  `systemctl is-enabled web; test "$(busybox wget -q -O - http://127.0.0.1:8001/)" = here`,
+	absent: `! systemctl is-active web && ! systemctl is-enabled web`,
+	drifts: []string{
+		`systemctl stop web`,
+		`systemctl disable web`,
+		`systemctl kill -s KILL web`,
+		`systemctl disable --now web`,
+		`systemctl mask --runtime --now web`,
+		`rm -f /etc/systemd/system/multi-user.target.wants/web.service; systemctl daemon-reload`, // which tells of it
+	},
+}, {
+	kind:  "hostname",
+	name:  "renamed",
+	have:  params{"pretty_hostname": "A Machine"},
+	right: `test "$(hostname) $(cat /etc/hostname) $(hostnamectl --pretty)" = "renamed renamed A Machine"`,
+	drifts: []string{
+		`hostname other`,
+		`hostnamectl set-hostname other`,
+		`hostnamectl set-hostname --pretty Other`,
+		`echo other >/etc/hostname`,
+		`rm -f /etc/machine-info`,
+	},
 }}
 
 // aptKey is a key that nobody signs with.

@@ -19,7 +19,7 @@ const patience = 30 * time.Second
 
 // packages are what the tests need in a machine. One list for all of them: then one tree
 // is enough.
-var packages = []string{"gpg", "openssh-client"}
+var packages = []string{"busybox", "gpg", "openssh-client"}
 
 var packageDir string // made by TestMain
 
