@@ -39,6 +39,7 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	}
 	all["mount"], all["hostname"] = mountAt(dir), &HostnameRes{Hostname: "a"}
 	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
+	all["cron"] = &CronRes{State: FileAbsent, root: dir}
 	maps.Copy(all, provided(t, dir))
 	for kind, r := range all {
 		t.Run(kind, func(t *testing.T) {

@@ -63,15 +63,18 @@ func inNamespaces(t *testing.T, more uintptr) bool {
 // namespaces names those namespaces of this process that the flags stand for.
 func namespaces(t *testing.T, flags uintptr) string {
 	t.Helper()
-	text := "mnt"
-	for flag, name := range map[uintptr]string{unix.CLONE_NEWUTS: "uts", unix.CLONE_NEWNET: "net"} {
-		if flags&flag != 0 {
-			link, err := os.Readlink("/proc/self/ns/" + name)
+	links := []string{"mnt"}
+	for _, n := range []struct {
+		flag uintptr
+		name string
+	}{{unix.CLONE_NEWUTS, "uts"}, {unix.CLONE_NEWNET, "net"}} {
+		if flags&n.flag != 0 {
+			link, err := os.Readlink("/proc/self/ns/" + n.name)
 			must(t, err)
-			text += " " + link
+			links = append(links, link)
 		}
 	}
-	return text
+	return strings.Join(links, " ")
 }
 
 func mount(t *testing.T, source, target, kind string, flags uintptr, data string) {

@@ -11,6 +11,7 @@ import (
 func Kinds() []string {
 	return []string{
 		"apt_key",
+		"cron",
 		"crontab",
 		"download",
 		"exec",

@@ -16,13 +16,14 @@ type fakeSystemd struct {
 	started map[string]func() bool // what starting a unit does; false for a failure
 	active  map[string]string      // by unit; inactive if absent
 	enabled map[string]bool
+	stale   map[string]bool        // whether its file is another one than was read
 	loaded  func(unit string) bool // whether it has a file
 	down    error                  // what each call fails with; nil for none
 	wakes   []chan struct{}
 }
 
 func newFakeSystemd() *fakeSystemd {
-	return &fakeSystemd{started: map[string]func() bool{}, active: map[string]string{}, enabled: map[string]bool{}}
+	return &fakeSystemd{started: map[string]func() bool{}, active: map[string]string{}, enabled: map[string]bool{}, stale: map[string]bool{}}
 }
 
 func (s *fakeSystemd) open(context.Context, engine.BusKind) (engine.Bus, error) { return s, nil }
@@ -72,6 +73,8 @@ func (s *fakeSystemd) do(name, unit string) {
 		}
 	case "StopUnit":
 		delete(s.active, unit)
+	case "Reload":
+		clear(s.stale)
 	case "EnableUnitFiles", "DisableUnitFiles":
 		s.enabled[unit] = name == "EnableUnitFiles"
 	default:
@@ -83,6 +86,9 @@ func (s *fakeSystemd) do(name, unit string) {
 func (s *fakeSystemd) get(object, key string) ([]any, error) {
 	if object == "1" {
 		return nil, &engine.BusError{Name: "org.freedesktop.DBus.Error.UnknownObject"}
+	}
+	if key == "NeedDaemonReload" {
+		return []any{variant{s.stale[object]}}, nil
 	}
 	v := "loaded"
 	switch {

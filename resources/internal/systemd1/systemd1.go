@@ -178,6 +178,7 @@ type State struct {
 	Active string // active, inactive, failed, activating, ...
 	Sub    string // the same in the words of its type: waiting, mounted, ...
 	Path   string // its object
+	Stale  bool   // its files are others than those that were read; see Reload
 }
 
 // State returns how a unit is, loading it if it is not yet.
@@ -194,7 +195,9 @@ func (m *Manager) State(ctx context.Context, unit string) (State, error) {
 		v, gerr := m.get(ctx, s.Path, unitIface, key)
 		*to, err = v, errors.Join(err, gerr)
 	}
-	return s, err
+	stale, gerr := m.get(ctx, s.Path, unitIface, "NeedDaemonReload")
+	s.Stale = stale == "true"
+	return s, errors.Join(err, gerr)
 }
 
 // FileState returns enabled, disabled, static, masked and so on; empty for a unit that
@@ -246,9 +249,7 @@ func (m *Manager) Follow(ctx context.Context, unit string, files engine.Subscrip
 		case <-s.C():
 			// Another manager, or another connection: neither knows that we listen.
 			if s.Cause().Resync {
-				if err := m.subscribe(ctx); err != nil && ctx.Err() == nil {
-					return err
-				}
+				_ = m.subscribe(ctx) // while there is no manager, nobody can; it says when it comes
 			}
 		case <-ctx.Done():
 			return nil
@@ -286,7 +287,7 @@ func escape(unit string) string {
 	return b.String()
 }
 
-// get returns a property that is text.
+// get returns a property as text.
 func (m *Manager) get(ctx context.Context, path, iface, key string) (string, error) {
 	body, err := m.bus.Call(ctx, name, path, properties+".Get", iface, key)
 	if err != nil {
@@ -295,8 +296,8 @@ func (m *Manager) get(ctx context.Context, path, iface, key string) (string, err
 	return text(body)
 }
 
-// text returns the one value of a reply, which is text or a path, plain or in a
-// variant.
+// text returns the one value of a reply, which is text, a path, or true or false, plain
+// or in a variant.
 func text(body []any) (string, error) {
 	if len(body) != 1 {
 		return "", fmt.Errorf("a reply of %d values, and not of one", len(body))
@@ -306,7 +307,7 @@ func text(body []any) (string, error) {
 		v = w.Value()
 	}
 	switch v.(type) {
-	case nil, bool, []any:
+	case nil, []any:
 		return "", fmt.Errorf("a reply of type %T, and not text", v)
 	}
 	return fmt.Sprint(v), nil

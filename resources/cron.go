@@ -1,0 +1,258 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("cron", func() engine.Res { return &CronRes{} })
+}
+
+var (
+	_ engine.ClashingRes    = (*CronRes)(nil)
+	_ engine.RecvableRes    = (*CronRes)(nil)
+	_ engine.RefreshableRes = (*CronRes)(nil)
+	_ engine.SharedRes      = (*CronRes)(nil)
+	_ engine.OverlappingRes = (*CronRes)(nil)
+	_ engine.DescribedRes   = (*CronRes)(nil)
+)
+
+// What happens to a timer at boot.
+const (
+	CronEnabled  = "enabled"
+	CronDisabled = "disabled"
+)
+
+// cronTriggers are what a timer can count from.
+var cronTriggers = []string{
+	"OnCalendar", "OnActiveSec", "OnBootSec", "OnStartupSec", "OnUnitActiveSec", "OnUnitInactiveSec",
+}
+
+// CronRes is a timer of systemd, that starts a unit at times.
+type CronRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Refreshable
+
+	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether there is the timer, and runs; exists if nothing is said."`
+	Unit    string `yaml:"unit" lang:"unit" doc:"The unit that it starts; if absent, the service of its own name."`
+	Trigger string `yaml:"trigger" lang:"trigger" mgmt:"enum=OnCalendar|OnActiveSec|OnBootSec|OnStartupSec|OnUnitActiveSec|OnUnitInactiveSec" doc:"What time is about: dates and times of day, or how long after the timer, the machine, the manager or the unit has started, or the unit has stopped."`
+	Time    string `yaml:"time" lang:"time" doc:"When: as in Mon..Fri 02:30 for OnCalendar, and 15min for the others."`
+	Startup string `yaml:"startup" lang:"startup" mgmt:"enum=enabled|disabled" doc:"Whether it is started at boot; enabled if nothing is said."`
+	Session bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is one of the user that the program runs as, and not of the machine."`
+
+	Accuracy          time.Duration `yaml:"accuracysec" lang:"accuracysec" doc:"How much later it may come, to save power; a minute if absent."`
+	RandomizedDelay   time.Duration `yaml:"randomizeddelaysec" lang:"randomizeddelaysec" doc:"How much later it comes at most, by chance."`
+	Persistent        bool          `yaml:"persistent" lang:"persistent" doc:"What was missed while the machine was off is made up for at the next start. Only for OnCalendar."`
+	WakeSystem        bool          `yaml:"wakesystem" lang:"wakesystem" doc:"Wake the machine up if it sleeps."`
+	RemainAfterElapse bool          `yaml:"remainafterelapse" lang:"remainafterelapse" doc:"The timer stays loaded when its last time is over."`
+	Description       string        `yaml:"description" lang:"description" doc:"What it is for, in one line."`
+
+	init *engine.Init
+	file managed
+
+	root string // below which the files are, for tests; else empty
+}
+
+// Default returns a timer that stays.
+func (r *CronRes) Default() engine.Res { return &CronRes{RemainAfterElapse: true} }
+
+func (r *CronRes) absent() bool { return r.State == FileAbsent }
+
+func (r *CronRes) enabled() bool { return r.Startup != CronDisabled }
+
+// timer is the name of the unit that it is.
+func (r *CronRes) timer() string { return strings.TrimSuffix(r.Name(), ".timer") + ".timer" }
+
+// starts is the name of the unit that it starts.
+func (r *CronRes) starts() string {
+	if r.Unit != "" {
+		return r.Unit
+	}
+	return strings.TrimSuffix(r.timer(), ".timer") + ".service"
+}
+
+// dir is the folder of the unit files that are ours to write.
+func (r *CronRes) dir() (string, error) {
+	if !r.Session {
+		return r.root + "/etc/systemd/system", nil
+	}
+	config, err := os.UserConfigDir()
+	return filepath.Join(r.root+config, "systemd/user"), err
+}
+
+// Validate checks the parameters and how they go together.
+func (r *CronRes) Validate() error {
+	errs := []error{}
+	if err := systemd1.CheckUnit(r.timer(), ".timer"); err != nil {
+		errs = append(errs, fmt.Errorf("the name: %w", err))
+	}
+	if r.Unit != "" {
+		if err := systemd1.CheckUnit(r.Unit); err != nil {
+			errs = append(errs, fmt.Errorf("unit: %w", err))
+		}
+	}
+	for _, e := range []struct {
+		key, value string
+		of         []string
+	}{
+		{"state", r.State, []string{"", FileExists, FileAbsent}},
+		{"startup", r.Startup, []string{"", CronEnabled, CronDisabled}},
+		{"trigger", r.Trigger, append([]string{""}, cronTriggers...)},
+	} {
+		if !slices.Contains(e.of, e.value) {
+			errs = append(errs, fmt.Errorf("%s is %q, it must be one of %s", e.key, e.value, strings.Join(e.of[1:], ", ")))
+		}
+	}
+	errs = append(errs, cronLine("time", r.Time), cronLine("description", r.Description))
+	_, err := r.dir()
+	received := r.Recv()
+	return errors.Join(append(append(errs, err), broken([]rule{
+		{!r.absent() && r.Trigger == "" && received["trigger"] == nil, "trigger is missing"},
+		{!r.absent() && r.Time == "" && received["time"] == nil, "time is missing"},
+		{r.Persistent && r.Trigger != "" && r.Trigger != "OnCalendar", "persistent is only for OnCalendar"},
+		{r.Accuracy < 0 || r.RandomizedDelay < 0, "accuracysec and randomizeddelaysec must not be negative"},
+		{r.starts() == r.timer(), "unit is the timer itself"},
+		{taintedRecv(received), "a secret is received: everyone can read the file of a timer"},
+	})...)...)
+}
+
+// cronLine refuses what would be more than a value in a unit file.
+func cronLine(what, s string) error {
+	switch {
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return fmt.Errorf("%s %q has a control character in it", what, s)
+	case strings.HasSuffix(s, `\`):
+		return fmt.Errorf("%s %q ends in a backslash, which would join it to the next line", what, s)
+	case strings.TrimSpace(s) != s:
+		return fmt.Errorf("%s %q begins or ends with a blank", what, s)
+	}
+	return nil
+}
+
+// Init keeps the handle, and tells the files of the graph that this one is managed.
+func (r *CronRes) Init(init *engine.Init) error {
+	r.init, r.file = init, managed{}
+	dir, err := r.dir()
+	if err == nil && !r.absent() {
+		r.file.tell(filesOf(init), filepath.Join(dir, r.timer()))
+	}
+	return err
+}
+
+// Cleanup takes back what Init has told.
+func (r *CronRes) Cleanup() error {
+	r.file.tell(filesOf(r.init), "")
+	return nil
+}
+
+// Shared is what all files have in common.
+func (*CronRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return withFiles()
+}
+
+// Watch waits for changes of the file, of the link that enables it, and of the state
+// that the manager says it has.
+func (r *CronRes) Watch(ctx context.Context) error {
+	dir, err := r.dir()
+	if err != nil {
+		return err
+	}
+	paths := []string{filepath.Join(dir, r.timer()), filepath.Join(dir, "timers.target.wants", r.timer())}
+	m, err := systemd1.Open(ctx, r.init.Host, r.Session)
+	if err != nil {
+		if r.absent() && !systemd1.Running() {
+			return watchAll(ctx, r.init, paths, engine.WatchOptions{})
+		}
+		return err
+	}
+	files, err := r.init.Host.Watch(ctx, paths, engine.WatchOptions{})
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	return m.Follow(ctx, r.timer(), files, r.init.Running, r.init.Event)
+}
+
+// Cmp compares the parameters.
+func (r *CronRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// UIDs names the file of the timer.
+func (r *CronRes) UIDs() []engine.ResUID {
+	dir, err := r.dir()
+	if err != nil {
+		return nil
+	}
+	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: filepath.Join(dir, r.timer())}}
+}
+
+// AutoEdges wants the file of the unit that it starts, or else the nearest managed
+// folder above it, and the package that has that file.
+func (r *CronRes) AutoEdges() (engine.AutoEdge, error) {
+	dir, err := r.dir()
+	if err != nil || r.absent() {
+		return nil, err
+	}
+	w := newWants(r)
+	w.path(filepath.Join(dir, r.starts()))
+	if !r.Session {
+		w.installed("/lib/systemd/system/" + r.starts())
+		w.installed("/usr/lib/systemd/system/" + r.starts())
+	}
+	return w, nil
+}
+
+// Clashes says what two timers of one name want differently.
+func (r *CronRes) Clashes(other engine.Res) error {
+	o, ok := other.(*CronRes)
+	switch {
+	case !ok:
+		return writesClash(r, other)
+	case r.absent() != o.absent():
+		return errors.New("one wants it there, the other one wants it gone")
+	case r.absent() || len(r.Recv())+len(o.Recv()) > 0:
+		return nil
+	case !slices.Equal(r.settings(), o.settings()) || r.enabled() != o.enabled():
+		return errors.New("they want different timers")
+	}
+	return nil
+}
+
+// Doc describes the kind.
+func (*CronRes) Doc() string {
+	return `A timer of systemd: it starts a unit at times.
+
+    cron:
+    - name: backup
+      trigger: OnCalendar
+      time: Mon..Fri 02:30
+      randomizeddelaysec: 10m
+      persistent: true
+    - name: cleanup
+      unit: systemd-tmpfiles-clean.service
+      trigger: OnUnitActiveSec
+      time: 6h
+
+It writes the file of the timer (/etc/systemd/system/backup.timer), has systemd read it, starts the timer, and has it started at boot unless
+` + "`startup: disabled`" + ` says otherwise. What it starts is a unit that is there already, or is made by a ` + "`file`" + `, which then comes
+first, as does the package that has it. With ` + "`state: absent`" + ` the timer is stopped and its file removed; the unit that it started stays.
+
+A file that says the same in other words is left as it is. A timer that was stopped, disabled, or edited with systemctl or an editor is put right
+again. A notification starts the timer anew, so that times that count from its start do so.
+
+systemd has to be there: that it can't be reached is an error. For the jobs of the program cron there is the kind ` + "`crontab`" + `.`
+}

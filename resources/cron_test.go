@@ -1,0 +1,255 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+)
+
+const cronDir = "/etc/systemd/system/"
+
+func cronAt(dir string) *CronRes {
+	return &CronRes{
+		Trigger: "OnCalendar", Time: "Mon..Fri 02:30", Description: "100 % safe", Persistent: true,
+		RandomizedDelay: 90 * time.Second, RemainAfterElapse: true, root: dir,
+	}
+}
+
+// systemdOf gives a resource a manager, that has the units below a folder.
+func systemdOf(f *enginetest.Fake, dir string) *fakeSystemd {
+	s := newFakeSystemd()
+	s.loaded = func(unit string) bool {
+		_, err := os.Stat(dir + cronDir + unit)
+		return err == nil
+	}
+	f.Host().SetBus(s.open)
+	return s
+}
+
+func TestCronSuite(t *testing.T) {
+	managers := map[string]*fakeSystemd{}
+	file := func(dir string) string { return dir + cronDir + "suite.timer" }
+	replace := func(old, text string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			data, err := os.ReadFile(file(dir))
+			must(t, err)
+			must(t, os.WriteFile(file(dir), []byte(strings.Replace(string(data), old, text, 1)), 0o644))
+			managers[dir].alter(func() { managers[dir].stale["suite.timer"] = true })
+		}
+	}
+	alter := func(f func(*fakeSystemd)) func(*testing.T, string) {
+		return func(_ *testing.T, dir string) { managers[dir].alter(func() { f(managers[dir]) }) }
+	}
+	enginetest.Run(t, enginetest.Suite{
+		Kind:    "cron",
+		Prepare: func(t *testing.T, dir string) { must(t, os.MkdirAll(dir+cronDir, 0o755)) },
+		New:     func(_ *testing.T, dir string) engine.Res { return cronAt(dir) },
+		Setup: func(_ *testing.T, dir string, f *enginetest.Fake) {
+			if managers[dir] == nil {
+				managers[dir] = systemdOf(f, dir)
+			}
+			f.Host().SetBus(managers[dir].open)
+		},
+		Snapshot: func(t testing.TB, dir string) enginetest.Tree {
+			tree := enginetest.Snapshot(t, dir)
+			m := managers[dir]
+			if m == nil {
+				m = newFakeSystemd()
+			}
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			tree["manager"] = fmt.Sprint(m.active, m.enabled, m.stale)
+			return tree
+		},
+		Drifts: map[string]func(*testing.T, string){
+			"stopped":  alter(func(s *fakeSystemd) { delete(s.active, "suite.timer") }),
+			"disabled": alter(func(s *fakeSystemd) { s.enabled["suite.timer"] = false }),
+			"not read": alter(func(s *fakeSystemd) { s.stale["suite.timer"] = true }),
+			"removed":  func(t *testing.T, dir string) { must(t, os.Remove(file(dir))) },
+			"edited":   replace("02:30", "03:30"),
+			"more":     replace("[Timer]", "[Timer]\nOnBootSec=5"),
+			"twice":    replace("[Timer]", "[Timer]\nOnCalendar=daily"),
+			"less":     replace("Persistent=true\n", ""),
+		},
+		Variants: map[string]func(engine.Res){
+			"absent":   func(r engine.Res) { r.(*CronRes).State = FileAbsent },
+			"disabled": func(r engine.Res) { r.(*CronRes).Startup = CronDisabled },
+		},
+	})
+}
+
+func TestCronFile(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(dir+cronDir, 0o755))
+	r := cronAt(dir)
+	r.SetName("job")
+	r.Accuracy, r.WakeSystem, r.RemainAfterElapse, r.Unit = 1500*time.Microsecond, true, false, "other.target"
+	f := begin(t, "cron", r)
+	s := systemdOf(f, dir)
+	want(t, f, r, `state created startup: "disabled" -> "enabled"`)
+	wantFile(t, dir+cronDir+"job.timer", `# The resource cron[job], which undoes other changes.
+
+[Unit]
+Description=100 %% safe
+
+[Timer]
+OnCalendar=Mon..Fri 02:30
+Unit=other.target
+AccuracySec=1.5ms
+RandomizedDelaySec=1m30s
+Persistent=true
+WakeSystem=true
+RemainAfterElapse=false
+
+[Install]
+WantedBy=timers.target
+`)
+	if got := strings.Join(s.calls, ", "); got != "Reload, EnableUnitFiles job.timer, Reload, Subscribe, StartUnit job.timer" {
+		t.Errorf("called was %s", got)
+	}
+	want(t, f, r, "")
+
+	// The same in other words is left.
+	text, err := os.ReadFile(dir + cronDir + "job.timer")
+	must(t, err)
+	same := "; mine\n" + strings.Replace(string(text), "OnCalendar=Mon..Fri 02:30", "OnCalendar = Mon..Fri\\\n02:30", 1)
+	put(t, dir+cronDir+"job.timer", same)
+	want(t, f, r, "")
+	wantFile(t, dir+cronDir+"job.timer", same)
+
+	// New times are read and need no new start.
+	s.calls = nil
+	r.Trigger, r.Time, r.Persistent = "OnBootSec", "5min", false
+	want(t, f, r, `time: (none) -> "5min" trigger: "OnCalendar=Mon..Fri 02:30, Persistent=true" -> (none)`)
+	if got := strings.Join(s.calls, ", "); got != "Reload" {
+		t.Errorf("called was %s", got)
+	}
+
+	// A notification starts it anew.
+	s.calls = nil
+	f.SetRefresh(true)
+	want(t, f, r, "refreshed")
+	if got := strings.Join(s.calls, ", "); got != "Subscribe, RestartUnit job.timer" {
+		t.Errorf("called was %s", got)
+	}
+	f.SetRefresh(false)
+
+	s.calls = nil
+	r.State = FileAbsent
+	want(t, f, r, `state deleted`)
+	if got := strings.Join(s.calls, ", "); got != "Subscribe, StopUnit job.timer, DisableUnitFiles job.timer, Reload" {
+		t.Errorf("called was %s", got)
+	}
+	want(t, f, r, "")
+}
+
+// TestCronFaults: what goes wrong is said, and tried again from where it was.
+func TestCronFaults(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(dir+cronDir, 0o755))
+	r := cronAt(dir)
+	r.SetName("job")
+	f := begin(t, "cron", r)
+	if got := verbs(t, f, r, true); !strings.Contains(got, "error: systemd can't be reached") {
+		t.Errorf("without a bus it says %s", got)
+	}
+	if err := r.Watch(t.Context()); err == nil {
+		t.Error("it watches without a bus")
+	}
+	s := systemdOf(f, dir)
+	f.Host().SetCommand(func(context.Context, engine.Command) (*engine.Result, error) {
+		return &engine.Result{Stdout: []byte("Timer unit lacks value setting.\n")}, nil
+	})
+	s.started["job.timer"] = func() bool { return false }
+	if got := verbs(t, f, r, true); !strings.Contains(got, "job.timer is failed") || !strings.Contains(got, "lacks value") {
+		t.Errorf("it says %s", got)
+	}
+	s.down = errors.New("the connection was lost")
+	if got := verbs(t, f, r, true); !strings.Contains(got, "error: the connection was lost") {
+		t.Errorf("it says %s", got)
+	}
+	s.down, s.started = nil, nil
+	if got := verbs(t, f, r, true); !strings.HasPrefix(got, `state: "failed" -> "exists"`) {
+		t.Errorf("it says %s", got)
+	}
+	want(t, f, r, "")
+}
+
+// TestCronAbsentWithout: where there is no systemd there is no timer either.
+func TestCronAbsentWithout(t *testing.T) {
+	dir := t.TempDir()
+	r := &CronRes{State: FileAbsent, root: dir}
+	r.SetName("job")
+	f := begin(t, "cron", r)
+	want(t, f, r, "")
+	lay(t, dir+cronDir+"job.timer", "x")
+	want(t, f, r, `state deleted`)
+	want(t, f, r, "")
+}
+
+func TestCronValidate(t *testing.T) {
+	for says, change := range map[string]func(*CronRes){
+		"no unit: its name begins":   func(r *CronRes) { r.SetName("-o") },
+		"begins with a .":            func(r *CronRes) { r.SetName("../x") },
+		"'/'":                        func(r *CronRes) { r.SetName("a/../x") },
+		`'\n'`:                       func(r *CronRes) { r.SetName("a\nb") },
+		"unit: \"x\" is no unit":     func(r *CronRes) { r.Unit = "x" },
+		"the timer itself":           func(r *CronRes) { r.Unit = "it.timer" },
+		"control character":          func(r *CronRes) { r.Time = "daily\nUnit=x" },
+		"backslash":                  func(r *CronRes) { r.Description = `x\` },
+		"blank":                      func(r *CronRes) { r.Time = " daily" },
+		"trigger is missing":         func(r *CronRes) { r.Trigger = "" },
+		"time is missing":            func(r *CronRes) { r.Time = "" },
+		"trigger is \"Often\"":       func(r *CronRes) { r.Trigger = "Often" },
+		"only for OnCalendar":        func(r *CronRes) { r.Trigger = "OnBootSec" },
+		"negative":                   func(r *CronRes) { r.Accuracy = -1 },
+		"a secret is received":       func(r *CronRes) { r.SetRecv(map[string]*engine.Send{"time": {Secret: true}}) },
+		"startup is \"sometimes\", ": func(r *CronRes) { r.Startup = "sometimes" },
+		"state is \"running\", it":   func(r *CronRes) { r.State = "running" },
+	} {
+		r := cronAt("")
+		r.SetKind("cron")
+		r.SetName("it")
+		change(r)
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", says, err)
+		}
+	}
+	all := &CronRes{State: "x", Startup: "y", Trigger: "z", Time: "\n", Unit: "-", Accuracy: -1}
+	all.SetName("/")
+	if n := strings.Count(all.Validate().Error(), "\n"); n < 6 {
+		t.Errorf("only %d of all errors", n+1)
+	}
+}
+
+func TestCronEdges(t *testing.T) {
+	r := cronAt("")
+	r.SetKind("cron")
+	r.SetName("job")
+	want := "pkg with /lib/systemd/system/job.service pkg with /usr/lib/systemd/system/job.service file[/etc/systemd/system/job.service]"
+	if got := strings.Join(asked(t, r, "file[/etc/systemd/system/job.service]"), " "); got != want {
+		t.Errorf("it wants %s", got)
+	}
+	if got := r.UIDs()[0].String(); got != "file[/etc/systemd/system/job.timer]" {
+		t.Errorf("it is %s", got)
+	}
+	other := cronAt("")
+	other.SetName("job")
+	if err := r.Clashes(other); err != nil {
+		t.Errorf("the same twice: %v", err)
+	}
+	other.Time = "daily"
+	if err := r.Clashes(other); err == nil {
+		t.Error("two timers of one name")
+	}
+	if err := r.Clashes(&FileRes{Path: "/etc/systemd/system/job.timer", Content: new("x")}); err == nil {
+		t.Error("a file has the content too")
+	}
+}
