@@ -40,6 +40,7 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	all["mount"], all["hostname"] = mountAt(dir), &HostnameRes{Hostname: "a"}
 	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
 	all["cron"] = &CronRes{State: FileAbsent, root: dir}
+	all["user"], all["group"] = &UserRes{Root: dir}, &GroupRes{Root: dir}
 	maps.Copy(all, provided(t, dir))
 	for kind, r := range all {
 		t.Run(kind, func(t *testing.T) {

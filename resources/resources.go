@@ -16,6 +16,7 @@ func Kinds() []string {
 		"download",
 		"exec",
 		"file",
+		"group",
 		"gzip",
 		"host",
 		"hostname",
@@ -32,6 +33,7 @@ func Kinds() []string {
 		"tar",
 		"test",
 		"timer",
+		"user",
 		"value",
 	}
 }

@@ -5,29 +5,40 @@
 // # Rules for backends
 //
 //   - A call changes what was given, and nothing else. What is so already is no error.
-//   - Only the accounts of this machine's own files count: those of a directory service are neither
-//     listed nor changed.
-//   - A password is a hash, is given to no tool as an argument, and is in no result but as a Secret.
-//   - A name that is not CheckName is refused before a tool is run.
+//   - Only the accounts of this machine's own files count: those of a directory
+//     service are neither listed nor changed. Each question reads each file once.
+//   - A password is a hash, is given to no tool as an argument, and is in no result
+//     but as a Secret.
+//   - A name that is not CheckName, and any value that a database cannot hold, is
+//     refused before a tool is run.
 package account
 
 import (
-	"fmt"
-	"regexp"
-
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
+// Where says whose databases are meant.
+type Where struct {
+	Root string `yaml:"root" doc:"The folder in which the system is whose databases are meant, as of an image; empty for this machine."`
+}
+
+// AllArgs are those of the calls about all users or groups.
+type AllArgs struct {
+	Where `yaml:",inline"`
+}
+
 // NameArgs is one user or group.
 type NameArgs struct {
-	Name string `yaml:"name" mgmt:"required" doc:"The name."`
+	Name  string `yaml:"name" mgmt:"required" doc:"The name."`
+	Where `yaml:",inline"`
 }
 
 // RenameArgs are those of rename.
 type RenameArgs struct {
 	Name    string `yaml:"name" mgmt:"required" doc:"The name."`
 	NewName string `yaml:"new_name" mgmt:"required" doc:"The name from now on."`
+	Where   `yaml:",inline"`
 }
 
 // Attributes are what can be said of a user. One that is not given stays as it
@@ -35,13 +46,17 @@ type RenameArgs struct {
 type Attributes struct {
 	UID      *int           `yaml:"uid" mgmt:"min=0" doc:"The number."`
 	GID      *int           `yaml:"gid" mgmt:"min=0" doc:"The number of the primary group."`
+	Group    *string        `yaml:"group" doc:"The name of the primary group, in place of its number."`
 	Groups   *[]string      `yaml:"groups" doc:"The names of the other groups; exactly these."`
 	Append   bool           `yaml:"append" doc:"With groups: at least these."`
 	Home     *string        `yaml:"home" doc:"The home folder; it is not moved."`
 	Shell    *string        `yaml:"shell" doc:"The login shell."`
-	FullName *string        `yaml:"fullname" doc:"What stands for people: the comment of the account."`
+	Comment  *string        `yaml:"comment" doc:"What stands for people: the full name, and what else, parted by commas."`
 	Password *schema.Secret `yaml:"password" doc:"The hash of the password; ! and * for none that fits."`
 	Expires  *string        `yaml:"expires" doc:"The day after which nobody can log in, such as 2030-12-31; empty for never."`
+	MinAge   *int           `yaml:"min_age" mgmt:"min=0" doc:"How many days a password has to be kept."`
+	MaxAge   *int           `yaml:"max_age" mgmt:"min=0" doc:"After how many days a password has to be changed."`
+	WarnDays *int           `yaml:"warn_days" mgmt:"min=0" doc:"How many days before that it is warned of."`
 	Unique   bool           `yaml:"unique" doc:"Refuse a number that another one has."`
 }
 
@@ -49,9 +64,10 @@ type Attributes struct {
 type AddArgs struct {
 	Name       string `yaml:"name" mgmt:"required" doc:"The name."`
 	Attributes `yaml:",inline"`
+	Where      `yaml:",inline"`
 	System     bool `yaml:"system" doc:"It is an account of the system: its number comes from another range."`
 	CreateHome bool `yaml:"createhome" doc:"Make the home folder."`
-	UserGroup  bool `yaml:"usergroup" doc:"Make a group of the same name, as the primary one, if gid is not given."`
+	UserGroup  bool `yaml:"usergroup" doc:"Have a group of the same name as the primary one, if none is given; it is made if it is not there."`
 }
 
 // Default returns the defaults.
@@ -63,6 +79,7 @@ func (AddArgs) Default() AddArgs {
 type ChangeArgs struct {
 	Name       string `yaml:"name" mgmt:"required" doc:"The name."`
 	Attributes `yaml:",inline"`
+	Where      `yaml:",inline"`
 }
 
 // Default returns the defaults.
@@ -73,6 +90,7 @@ type DeleteArgs struct {
 	Name   string `yaml:"name" mgmt:"required" doc:"The name."`
 	Remove bool   `yaml:"remove" doc:"Remove the home folder and the mail, too."`
 	Force  bool   `yaml:"force" doc:"Even if the user is logged in, or has processes."`
+	Where  `yaml:",inline"`
 }
 
 // UserInfo is what is known of a user.
@@ -80,12 +98,16 @@ type UserInfo struct {
 	Name     string         `yaml:"name" doc:"The name."`
 	UID      int            `yaml:"uid" doc:"The number."`
 	GID      int            `yaml:"gid" doc:"The number of the primary group."`
+	Group    *string        `yaml:"group" doc:"The name of the primary group, if there is one of that number."`
 	Groups   []string       `yaml:"groups" doc:"The names of the other groups, sorted."`
 	Home     string         `yaml:"home" doc:"The home folder."`
 	Shell    string         `yaml:"shell" doc:"The login shell."`
-	FullName string         `yaml:"fullname" doc:"The comment of the account, up to its first comma."`
+	Comment  string         `yaml:"comment" doc:"The full name, and what else stands for people."`
 	Password *schema.Secret `yaml:"password" doc:"The hash of the password, where it can be read."`
 	Expires  *string        `yaml:"expires" doc:"The day after which nobody can log in; empty for never."`
+	MinAge   *int           `yaml:"min_age" doc:"How many days a password has to be kept."`
+	MaxAge   *int           `yaml:"max_age" doc:"After how many days a password has to be changed."`
+	WarnDays *int           `yaml:"warn_days" doc:"How many days before that it is warned of."`
 }
 
 // The functions of the module user. What elsewhere is chuid, chgid, chgroups,
@@ -96,8 +118,8 @@ var (
 	DeleteUser   = virtual.Declare[DeleteArgs, virtual.Nothing]("delete", "Remove a user. One that is not there is no error.")
 	RenameUser   = virtual.Declare[RenameArgs, virtual.Nothing]("rename", "Give a user another name.")
 	DescribeUser = virtual.Declare[NameArgs, UserInfo]("info", "What is known of a user.", virtual.OrNotFound(nil))
-	GetUsers     = virtual.Declare[virtual.Nothing, []UserInfo]("getent", "All users, in the order of the database. Each database is read once.")
-	ListUsers    = virtual.Declare[virtual.Nothing, []string]("list_users", "The names of all users, sorted.")
+	GetUsers     = virtual.Declare[AllArgs, []UserInfo]("getent", "All users, in the order of the database. Each database is read once.")
+	ListUsers    = virtual.Declare[AllArgs, []string]("list_users", "The names of all users, sorted.")
 	ListGroups   = virtual.Declare[NameArgs, []string]("list_groups", "The names of all groups that a user is in, the primary one among them, sorted.")
 )
 
@@ -117,6 +139,7 @@ type AddGroupArgs struct {
 	GID    *int   `yaml:"gid" mgmt:"min=0" doc:"The number."`
 	System bool   `yaml:"system" doc:"It is a group of the system: its number comes from another range."`
 	Unique bool   `yaml:"unique" doc:"Refuse a number that another one has."`
+	Where  `yaml:",inline"`
 }
 
 // Default returns the defaults.
@@ -127,6 +150,7 @@ type ChangeGroupArgs struct {
 	Name   string `yaml:"name" mgmt:"required" doc:"The name."`
 	GID    int    `yaml:"gid" mgmt:"required,min=0" doc:"The number."`
 	Unique bool   `yaml:"unique" doc:"Refuse a number that another one has."`
+	Where  `yaml:",inline"`
 }
 
 // Default returns the defaults.
@@ -136,12 +160,14 @@ func (ChangeGroupArgs) Default() ChangeGroupArgs { return ChangeGroupArgs{Unique
 type MemberArgs struct {
 	Name     string `yaml:"name" mgmt:"required" doc:"The name of the group."`
 	Username string `yaml:"username" mgmt:"required" doc:"The name of the user."`
+	Where    `yaml:",inline"`
 }
 
 // MembersArgs is a group and users.
 type MembersArgs struct {
 	Name    string   `yaml:"name" mgmt:"required" doc:"The name of the group."`
 	Members []string `yaml:"members" mgmt:"required" doc:"The names of the users; exactly these."`
+	Where   `yaml:",inline"`
 }
 
 // GroupInfo is what is known of a group.
@@ -157,7 +183,7 @@ var (
 	ChangeGroup   = virtual.Declare[ChangeGroupArgs, virtual.Nothing]("change", "Give a group another number.")
 	DeleteGroup   = virtual.Declare[NameArgs, virtual.Nothing]("delete", "Remove a group. One that is not there is no error; the primary group of a user is.")
 	DescribeGroup = virtual.Declare[NameArgs, GroupInfo]("info", "What is known of a group.", virtual.OrNotFound(nil))
-	GetGroups     = virtual.Declare[virtual.Nothing, []GroupInfo]("getent", "All groups, in the order of the database. Each database is read once.")
+	GetGroups     = virtual.Declare[AllArgs, []GroupInfo]("getent", "All groups, in the order of the database. Each database is read once.")
 	AddMember     = virtual.Declare[MemberArgs, virtual.Nothing]("adduser", "Put a user into a group.")
 	RemoveMember  = virtual.Declare[MemberArgs, virtual.Nothing]("deluser", "Take a user out of a group.")
 	SetMembers    = virtual.Declare[MembersArgs, virtual.Nothing]("members", "Have exactly these users in a group.")
@@ -173,18 +199,17 @@ var GroupInterface = &virtual.Interface{
 	},
 }
 
-func init() {
-	virtual.Register(UserInterface)
-	virtual.Register(GroupInterface)
+// UserBackends returns a new one of each backend of the module user.
+func UserBackends() []*virtual.Backend {
+	return []*virtual.Backend{shadowUsers(), busyboxUsers(), filesUsers()}
 }
 
-var nameRule = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?$`)
+// GroupBackends returns a new one of each backend of the module group.
+func GroupBackends() []*virtual.Backend {
+	return []*virtual.Backend{shadowGroups(), busyboxGroups(), filesGroups()}
+}
 
-// CheckName refuses what is no name of a user or a group: what could be an option,
-// a path or a number, or has characters that a database cannot hold.
-func CheckName(name string) error {
-	if !nameRule.MatchString(name) {
-		return fmt.Errorf("%q is no name of a user or a group", name)
-	}
-	return nil
+func init() {
+	virtual.Register(UserInterface, UserBackends()...)
+	virtual.Register(GroupInterface, GroupBackends()...)
 }

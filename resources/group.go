@@ -1,0 +1,374 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	registerAccounts("group", func(k *virtual.Kind) virtual.Resource { return &GroupRes{accountBase: accountBase{kind: k}} })
+}
+
+var (
+	_ virtual.Resource      = (*GroupRes)(nil)
+	_ engine.Batcher        = (*GroupRes)(nil)
+	_ engine.EdgeableRes    = (*GroupRes)(nil)
+	_ engine.ClashingRes    = (*GroupRes)(nil)
+	_ engine.RecvableRes    = (*GroupRes)(nil)
+	_ engine.SendableRes    = (*GroupRes)(nil)
+	_ engine.ReversibleRes  = (*GroupRes)(nil)
+	_ engine.Readable       = (*GroupRes)(nil)
+	_ engine.Listable       = (*GroupRes)(nil)
+	_ engine.OverlappingRes = (*GroupRes)(nil)
+	_ engine.DescribedRes   = (*GroupRes)(nil)
+)
+
+// GroupRes is a group of users. Its name is that of the group.
+type GroupRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Reversible
+	traits.Sendable
+	accountBase
+
+	State   string   `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether there is such a group."`
+	GID     *int     `yaml:"gid" lang:"gid" mgmt:"min=0,max=4294967294" doc:"The number; for a new group a free one if absent."`
+	Members []string `yaml:"members" lang:"members" doc:"The names of users that are in it, beside those whose primary group it is."`
+
+	AllMembers   bool   `yaml:"auth_membership" lang:"auth_membership" mgmt:"param" doc:"The members are all; otherwise there may be more."`
+	System       bool   `yaml:"system" lang:"system" mgmt:"param" doc:"A new group is one of the system: its number comes from another range."`
+	AllowDup     bool   `yaml:"allowdupe" lang:"allowdupe" mgmt:"param" doc:"Allow a gid that another group has."`
+	Root         string `yaml:"root" lang:"root" mgmt:"param" doc:"The folder in which the system is whose group it is, as of an image; that of this machine if absent."`
+	ProviderName string `yaml:"provider" lang:"provider" mgmt:"param" doc:"What does it: shadow, busybox or files; with root files, and else what the machine has, if absent."`
+}
+
+// GroupSends is what a group sends.
+type GroupSends struct {
+	GID int `yaml:"gid" lang:"gid" doc:"The number."`
+}
+
+// Default returns a group that is there.
+func (r *GroupRes) Default() engine.Res {
+	return &GroupRes{State: FileExists, accountBase: accountBase{kind: r.kind}}
+}
+
+// Provider names the backend that is used.
+func (r *GroupRes) Provider() string { return accountProvider(r.ProviderName, r.Root) }
+
+func (r *GroupRes) absent() bool { return r.State == FileAbsent }
+
+func (r *GroupRes) where() userdb.Where { return userdb.Where{Root: accountRoot(r.Root)} }
+
+// Needs returns what has to be called for such a group.
+func (r *GroupRes) Needs() []string {
+	need := []string{userdb.GetGroups.Name()}
+	switch {
+	case r.absent():
+		return append(need, userdb.DeleteGroup.Name())
+	case r.GID != nil:
+		need = append(need, userdb.ChangeGroup.Name())
+	}
+	if len(r.Members) > 0 || r.AllMembers {
+		need = append(need, userdb.SetMembers.Name())
+	}
+	return append(need, userdb.AddGroup.Name())
+}
+
+// Validate checks the parameters, and that a backend can do what is wanted.
+func (r *GroupRes) Validate() error {
+	errs := accountRules(r.Name(), r.State, r.Root)
+	for _, m := range r.Members {
+		if err := userdb.CheckName(m); err != nil {
+			errs = append(errs, fmt.Errorf("members: %w", err))
+		}
+	}
+	if r.AllowDup && r.GID == nil {
+		errs = append(errs, errors.New("allowdupe makes sense with gid only"))
+	}
+	return r.validate("group", r, errs)
+}
+
+// Cmp compares the parameters.
+func (r *GroupRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// Sends returns the type of what is sent.
+func (r *GroupRes) Sends() any { return &GroupSends{} }
+
+// Watch tells of each change of the databases.
+func (r *GroupRes) Watch(ctx context.Context) error {
+	return r.watch(ctx, "group", r.Provider(), r.Root)
+}
+
+// Read returns the group as it is; nil if there is none.
+func (r *GroupRes) Read(ctx context.Context) (engine.Res, error) {
+	m, err := r.open(ctx, "group", r.Provider())
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	info, result, err := userdb.DescribeGroup.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
+	if err != nil || !result.Found {
+		return nil, err
+	}
+	return r.as(&info), nil
+}
+
+// List yields all groups of the databases.
+func (r *GroupRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		m, err := r.open(ctx, "group", r.Provider())
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer m.Close()
+		all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for i := range all {
+			if !yield(r.as(&all[i]), nil) {
+				return
+			}
+		}
+	}
+}
+
+// as makes a resource of what is known of a group.
+func (r *GroupRes) as(info *userdb.GroupInfo) engine.Res {
+	is := &GroupRes{
+		State: FileExists, GID: &info.GID, Members: info.Members, AllMembers: true,
+		Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{kind: r.kind},
+	}
+	is.SetKind(r.Kind())
+	is.SetName(info.Name)
+	return is
+}
+
+// Reversed returns what brings back the group as it was, as far as this resource
+// manages it.
+func (r *GroupRes) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &GroupRes{State: FileAbsent, Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{kind: r.kind}}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	was, ok := before.(*GroupRes)
+	switch {
+	case before == nil:
+		return undo, nil
+	case !ok:
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	}
+	undo.State = FileExists
+	if r.GID != nil || r.absent() {
+		undo.GID, undo.AllowDup = was.GID, was.GID != nil && (r.AllowDup || r.absent())
+	}
+	if len(r.Members) > 0 || r.AllMembers || r.absent() {
+		undo.Members, undo.AllMembers = was.Members, true
+	}
+	return undo, nil
+}
+
+// UIDs names the group, and its number if it is said. One of another system is nothing
+// that others could mean.
+func (r *GroupRes) UIDs() []engine.ResUID {
+	if accountRoot(r.Root) != "" {
+		return nil
+	}
+	uids := []engine.ResUID{&engine.GroupUID{BaseUID: engine.UIDOf(r), Group: r.Name()}}
+	if r.GID != nil {
+		uids = append(uids, &engine.GroupUID{BaseUID: engine.UIDOf(r), Group: strconv.Itoa(*r.GID)})
+	}
+	return uids
+}
+
+// Clashes refuses two groups that want one number.
+func (r *GroupRes) Clashes(other engine.Res) error {
+	o, ok := other.(*GroupRes)
+	if !ok || r.absent() || o.absent() || r.GID == nil || o.GID == nil || *r.GID != *o.GID || r.AllowDup || o.AllowDup {
+		return nil
+	}
+	return fmt.Errorf("both want the number %d", *r.GID)
+}
+
+// AutoEdges wants, of another system, the folder that its databases are in, and the users
+// that are to be members.
+func (r *GroupRes) AutoEdges() (engine.AutoEdge, error) {
+	w := newWants(r)
+	if accountRoot(r.Root) != "" {
+		w.path(accountRoot(r.Root) + "/etc")
+		return w, nil
+	}
+	if !r.absent() {
+		for _, m := range r.Members {
+			w.account(m, "")
+		}
+	}
+	return w, nil
+}
+
+// GroupKey is the same for groups of one system: they are checked with one look at its
+// databases.
+func (r *GroupRes) GroupKey() string { return r.Provider() + "\x00" + accountRoot(r.Root) }
+
+// CheckApply compares the group with what is wanted, and makes it so.
+func (r *GroupRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	o := r.CheckApplyBatch(ctx, apply, []engine.Res{r})[0]
+	return o.OK, o.Err
+}
+
+func lookGroups(ctx context.Context, m *virtual.Module, where userdb.Where) (map[string]*userdb.GroupInfo, error) {
+	all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: where})
+	if err != nil {
+		return nil, err
+	}
+	named := make(map[string]*userdb.GroupInfo, len(all))
+	for i := range all {
+		named[all[i].Name] = &all[i]
+	}
+	return named, nil
+}
+
+// CheckApplyBatch checks groups of one system with one look, and makes each of them
+// right.
+func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
+	m, err := r.open(ctx, "group", r.Provider())
+	if err != nil {
+		return failAll(len(members), err)
+	}
+	defer m.Close()
+	named, err := lookGroups(ctx, m, r.where())
+	if err != nil {
+		return failAll(len(members), err)
+	}
+	out, altered := make([]engine.Outcome, len(members)), false
+	for i, member := range members {
+		g := member.(*GroupRes)
+		out[i].OK, out[i].Err = g.checkApply(ctx, m, named[g.Name()], apply)
+		altered = altered || apply && !out[i].OK
+	}
+	if altered {
+		named, err = lookGroups(ctx, m, r.where())
+	}
+	for i, member := range members {
+		if g := member.(*GroupRes); out[i].Err == nil && (out[i].OK || apply) && !g.absent() {
+			out[i] = g.sent(out[i], named[g.Name()], err)
+		}
+	}
+	return out
+}
+
+// sent sends what is known of the group; err is why it is not.
+func (r *GroupRes) sent(o engine.Outcome, info *userdb.GroupInfo, err error) engine.Outcome {
+	switch {
+	case err != nil:
+	case info == nil:
+		err = errors.New("the group was made, and is not in the database: is it written by another program?")
+	default:
+		err = r.init.Send(&GroupSends{info.GID})
+	}
+	if err != nil {
+		return engine.Outcome{Err: err}
+	}
+	return o
+}
+
+// checkApply makes one group right, which is as info says; nil for not there.
+func (r *GroupRes) checkApply(ctx context.Context, m *virtual.Module, info *userdb.GroupInfo, apply bool) (bool, error) {
+	switch {
+	case r.absent() && info == nil:
+		return true, nil
+	case r.absent():
+		r.init.Change(engine.Change{Verb: engine.Deleted})
+		if !apply {
+			return false, nil
+		}
+		_, _, err := userdb.DeleteGroup.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
+		return false, err
+	case info == nil:
+		r.init.Change(engine.Change{Verb: engine.Created})
+		if !apply {
+			return false, nil
+		}
+		return false, r.add(ctx, m)
+	}
+	return r.change(ctx, m, info, apply)
+}
+
+// add makes the group with its members.
+func (r *GroupRes) add(ctx context.Context, m *virtual.Module) error {
+	_, _, err := userdb.AddGroup.Call(ctx, m, userdb.AddGroupArgs{Name: r.Name(), GID: r.GID, System: r.System, Unique: !r.AllowDup, Where: r.where()})
+	if err == nil && len(r.Members) > 0 {
+		err = r.setMembers(ctx, m, r.Members)
+	}
+	return err
+}
+
+func (r *GroupRes) setMembers(ctx context.Context, m *virtual.Module, members []string) error {
+	_, _, err := userdb.SetMembers.Call(ctx, m, userdb.MembersArgs{Name: r.Name(), Members: members, Where: r.where()})
+	return err
+}
+
+func (r *GroupRes) change(ctx context.Context, m *virtual.Module, info *userdb.GroupInfo, apply bool) (bool, error) {
+	number := r.GID != nil && *r.GID != info.GID
+	if number {
+		r.init.Change(engine.Change{Field: "gid", From: int64(info.GID), To: int64(*r.GID)})
+	}
+	members, who := r.wanted(info)
+	if who {
+		r.init.Change(engine.Change{Field: "members", From: texts(info.Members), To: texts(members)})
+	}
+	if !number && !who || !apply {
+		return !number && !who, nil
+	}
+	if number {
+		args := userdb.ChangeGroupArgs{Name: r.Name(), GID: *r.GID, Unique: !r.AllowDup, Where: r.where()}
+		if _, _, err := userdb.ChangeGroup.Call(ctx, m, args); err != nil {
+			return false, err
+		}
+	}
+	if who {
+		return false, r.setMembers(ctx, m, members)
+	}
+	return false, nil
+}
+
+// wanted returns who is to be in the group, and whether that differs.
+func (r *GroupRes) wanted(info *userdb.GroupInfo) ([]string, bool) {
+	if r.Members == nil {
+		return nil, false
+	}
+	want := r.Members
+	if !r.AllMembers {
+		want = slices.Concat(want, info.Members)
+	}
+	want = slices.Compact(slices.Sorted(slices.Values(want)))
+	return want, !slices.Equal(want, info.Members)
+}
+
+// Doc describes the kind.
+func (r *GroupRes) Doc() string {
+	return `Keeps a group of users there, or away: its number, and who is in it.
+
+What is not said is left as it is; a new group gets a free number. The tools of the system do it, shadow-utils or those of
+busybox; with ` + "`root`" + `, or where there are no tools, the databases are edited under their lock, and what is not about the group
+stays byte for byte. They are watched, and read once for all groups that are looked at together. Groups of a directory
+service are neither seen nor changed.
+
+The primary group of a user can't be removed: that is a failure which names the user. Say who is in a group either here or with
+` + "`groups`" + ` of the users, and not in two different ways at both. Names that could be options or paths are refused.
+
+A group comes before the users that are in it, if they say so, and after those that it names as members; files come after
+their groups. It sends its number.`
+}

@@ -1,0 +1,168 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// What groups and expiry may say.
+const (
+	groupsInclusive = "inclusive"
+	groupsMinimum   = "minimum"
+	expiryNever     = "never"
+	expiryAbsent    = "absent" // the same, as Puppet says it
+)
+
+func init() {
+	registerAccounts("user", func(k *virtual.Kind) virtual.Resource { return &UserRes{accountBase: accountBase{kind: k}} })
+}
+
+var (
+	_ virtual.Resource      = (*UserRes)(nil)
+	_ engine.Batcher        = (*UserRes)(nil)
+	_ engine.EdgeableRes    = (*UserRes)(nil)
+	_ engine.ClashingRes    = (*UserRes)(nil)
+	_ engine.RecvableRes    = (*UserRes)(nil)
+	_ engine.SendableRes    = (*UserRes)(nil)
+	_ engine.ReversibleRes  = (*UserRes)(nil)
+	_ engine.Readable       = (*UserRes)(nil)
+	_ engine.Listable       = (*UserRes)(nil)
+	_ engine.OverlappingRes = (*UserRes)(nil)
+	_ engine.DescribedRes   = (*UserRes)(nil)
+)
+
+// UserRes is a user of the machine. Its name is that of the user.
+type UserRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Reversible
+	traits.Sendable
+	accountBase
+
+	State    string        `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether there is such a user."`
+	UID      *int          `yaml:"uid" lang:"uid" mgmt:"min=0,max=4294967294" doc:"The number; for a new user a free one if absent."`
+	GID      *int          `yaml:"gid" lang:"gid" mgmt:"min=0,max=4294967294" doc:"The number of the primary group, which has to be there."`
+	Group    string        `yaml:"group" lang:"group" mgmt:"nosecret=password" doc:"The name of the primary group, in place of its number. Without both a new user gets a group of the same name."`
+	Groups   []string      `yaml:"groups" lang:"groups" mgmt:"nosecret=password" doc:"The names of the other groups that the user is in."`
+	HomeDir  string        `yaml:"homedir" lang:"homedir" mgmt:"nosecret=password" doc:"Absolute path of the home folder. When it changes, what is in the old one stays there."`
+	Shell    string        `yaml:"shell" lang:"shell" mgmt:"nosecret=password" doc:"Absolute path of the login shell."`
+	Comment  *string       `yaml:"comment" lang:"comment" mgmt:"nosecret=password" doc:"The full name, and what else stands for people."`
+	Password schema.Secret `yaml:"password" lang:"password" doc:"The hash of the password, as openssl passwd -6 makes it, and never the password itself; ! or * for none that fits."`
+	Expiry   string        `yaml:"expiry" lang:"expiry" mgmt:"nosecret=password" doc:"The day after which nobody can log in, such as 2030-12-31; never, or absent, for none."`
+	MinAge   *int          `yaml:"password_min_age" lang:"password_min_age" mgmt:"min=0" doc:"How many days a password has to be kept."`
+	MaxAge   *int          `yaml:"password_max_age" lang:"password_max_age" mgmt:"min=0" doc:"After how many days a password has to be changed."`
+	WarnDays *int          `yaml:"password_warn_days" lang:"password_warn_days" mgmt:"min=0" doc:"How many days before that it is warned of."`
+
+	Membership   string `yaml:"membership" lang:"membership" mgmt:"param,enum=inclusive|minimum" doc:"Whether groups are all groups but the primary one (inclusive), or those that the user is in at least (minimum)."`
+	ManageHome   bool   `yaml:"managehome" lang:"managehome" mgmt:"param" doc:"Make the home folder together with the user, and remove it together with the user."`
+	System       bool   `yaml:"system" lang:"system" mgmt:"param" doc:"A new user is one of the system: the number comes from another range."`
+	AllowDup     bool   `yaml:"allowduplicateuid" lang:"allowduplicateuid" mgmt:"param" doc:"Allow a uid that another user has."`
+	Root         string `yaml:"root" lang:"root" mgmt:"param" doc:"The folder in which the system is whose user it is, as of an image; that of this machine if absent."`
+	ProviderName string `yaml:"provider" lang:"provider" mgmt:"param" doc:"What does it: shadow, busybox or files; with root files, and else what the machine has, if absent."`
+}
+
+// UserSends is what a user sends.
+type UserSends struct {
+	UID   int    `yaml:"uid" lang:"uid" doc:"The number."`
+	GID   int    `yaml:"gid" lang:"gid" doc:"The number of the primary group."`
+	Home  string `yaml:"homedir" lang:"homedir" doc:"The home folder."`
+	Shell string `yaml:"shell" lang:"shell" doc:"The login shell."`
+}
+
+// Default returns a user who is there.
+func (r *UserRes) Default() engine.Res {
+	return &UserRes{State: FileExists, Membership: groupsMinimum, accountBase: accountBase{kind: r.kind}}
+}
+
+// Provider names the backend that is used.
+func (r *UserRes) Provider() string { return accountProvider(r.ProviderName, r.Root) }
+
+func (r *UserRes) absent() bool { return r.State == FileAbsent }
+
+func (r *UserRes) where() userdb.Where { return userdb.Where{Root: accountRoot(r.Root)} }
+
+// inclusive reports whether the user is to be in no other groups.
+func (r *UserRes) inclusive() bool { return r.Membership == groupsInclusive }
+
+// Needs returns what has to be called for such a user.
+func (r *UserRes) Needs() []string {
+	if r.absent() {
+		return []string{userdb.GetUsers.Name(), userdb.DeleteUser.Name()}
+	}
+	return []string{userdb.GetUsers.Name(), userdb.AddUser.Name(), userdb.ChangeUser.Name()}
+}
+
+// Validate checks the parameters, and that a backend can do what is wanted.
+func (r *UserRes) Validate() error {
+	errs := accountRules(r.Name(), r.State, r.Root)
+	check := func(field, text string, rule func(string) error) {
+		if text == "" {
+			return
+		}
+		if err := rule(text); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", field, err))
+		}
+	}
+	check("group", r.Group, userdb.CheckName)
+	check("homedir", r.HomeDir, userdb.CheckPath)
+	check("shell", r.Shell, userdb.CheckPath)
+	check("password", r.Password.Reveal(), userdb.CheckHash)
+	if r.Comment != nil {
+		check("comment", *r.Comment, userdb.CheckText)
+	}
+	if r.Expiry != expiryNever && r.Expiry != expiryAbsent {
+		check("expiry", r.Expiry, userdb.CheckDay)
+	}
+	for _, g := range r.Groups {
+		if err := userdb.CheckName(g); err != nil {
+			errs = append(errs, fmt.Errorf("groups: %w", err))
+		}
+	}
+	if !slices.Contains([]string{"", groupsInclusive, groupsMinimum}, r.Membership) {
+		errs = append(errs, fmt.Errorf("membership is %q, it must be inclusive or minimum", r.Membership))
+	}
+	errs = append(errs, broken([]rule{
+		{r.GID != nil && r.Group != "", "gid and group are both given: one of them says which group it is"},
+		{r.AllowDup && r.UID == nil, "allowduplicateuid makes sense with uid only"},
+	})...)
+	return r.validate("user", r, errs)
+}
+
+// Cmp compares the parameters.
+func (r *UserRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// Sends returns the type of what is sent.
+func (r *UserRes) Sends() any { return &UserSends{} }
+
+// Watch tells of each change of the databases.
+func (r *UserRes) Watch(ctx context.Context) error {
+	return r.watch(ctx, "user", r.Provider(), r.Root)
+}
+
+// Doc describes the kind.
+func (r *UserRes) Doc() string {
+	return `Keeps a user there, or away: number, groups, home, shell, password, comment and expiry.
+
+What is not said is left as it is; a new user gets what the system gives. The tools of the system do it, shadow-utils or those of
+busybox; with ` + "`root`" + `, or where there are no tools, the databases ` + "`passwd`, `group`, `shadow` and `gshadow`" + ` are edited
+under their lock, and what is not about the user stays byte for byte. They are watched, and read once for all users that are looked at
+together. Users of a directory service are neither seen nor changed.
+
+The password is given as a hash. A password itself is refused, so that it never stands readable in a database; the hash is in no
+argument list, log or difference. To log nobody in use ` + "`!`" + `.
+
+A user who has running processes can't be removed, or get another number: that is a failure which names one of them. A
+home folder is made and removed with ` + "`managehome`" + ` only, and at no other time. Names that could be options or paths are refused.
+
+A user comes after his groups and after the folder that his home is in, and files come after their owners. It
+sends its numbers, home and shell.`
+}

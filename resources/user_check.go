@@ -1,0 +1,313 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	userdb "github.com/reactivegraph/mgmt/resources/account"
+)
+
+// GroupKey is the same for users of one system: they are checked with one look at its
+// databases.
+func (r *UserRes) GroupKey() string { return r.Provider() + "\x00" + accountRoot(r.Root) }
+
+// CheckApply compares the user with what is wanted, and makes it so.
+func (r *UserRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	o := r.CheckApplyBatch(ctx, apply, []engine.Res{r})[0]
+	return o.OK, o.Err
+}
+
+// users is what was seen in one look.
+type users struct {
+	module *virtual.Module
+	where  userdb.Where
+	named  map[string]*userdb.UserInfo
+	groups map[string]int // the numbers by name; nil until one is asked for
+}
+
+// look reads the databases, each once.
+func (u *users) look(ctx context.Context) error {
+	all, _, err := userdb.GetUsers.Call(ctx, u.module, userdb.AllArgs{Where: u.where})
+	if err != nil {
+		return err
+	}
+	u.named = make(map[string]*userdb.UserInfo, len(all))
+	for i := range all {
+		u.named[all[i].Name] = &all[i]
+	}
+	return nil
+}
+
+// CheckApplyBatch checks users of one system with one look, and makes each of them right.
+func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
+	m, err := r.open(ctx, "user", r.Provider())
+	if err != nil {
+		return failAll(len(members), err)
+	}
+	defer m.Close()
+	seen := &users{module: m, where: r.where()}
+	if err := seen.look(ctx); err != nil {
+		return failAll(len(members), err)
+	}
+	out, altered := make([]engine.Outcome, len(members)), false
+	for i, member := range members {
+		out[i].OK, out[i].Err = member.(*UserRes).checkApply(ctx, seen, apply)
+		altered = altered || apply && !out[i].OK
+	}
+	if altered {
+		err = seen.look(ctx)
+	}
+	for i, member := range members {
+		if u := member.(*UserRes); out[i].Err == nil && (out[i].OK || apply) && !u.absent() {
+			out[i] = u.sent(out[i], seen.named[u.Name()], err)
+		}
+	}
+	return out
+}
+
+// sent sends what is known of the user; err is why it is not.
+func (r *UserRes) sent(o engine.Outcome, info *userdb.UserInfo, err error) engine.Outcome {
+	switch {
+	case err != nil:
+	case info == nil:
+		err = errors.New("the user was made, and is not in the database: is it made unwritable, or written by another program?")
+	default:
+		err = r.init.Send(&UserSends{info.UID, info.GID, info.Home, info.Shell})
+	}
+	if err != nil {
+		return engine.Outcome{Err: err}
+	}
+	return o
+}
+
+// checkApply makes one user right, of whom seen tells how he is.
+func (r *UserRes) checkApply(ctx context.Context, seen *users, apply bool) (bool, error) {
+	info := seen.named[r.Name()]
+	switch {
+	case r.absent() && info == nil:
+		return true, nil
+	case r.absent():
+		r.init.Change(engine.Change{Verb: engine.Deleted})
+		if !apply {
+			return false, nil
+		}
+		_, _, err := userdb.DeleteUser.Call(ctx, seen.module, userdb.DeleteArgs{Name: r.Name(), Remove: r.ManageHome, Where: r.where()})
+		return false, err
+	case info == nil:
+		r.init.Change(engine.Change{Verb: engine.Created})
+		if !apply {
+			return false, nil
+		}
+		_, _, err := userdb.AddUser.Call(ctx, seen.module, r.addArgs())
+		return false, err
+	}
+	return r.change(ctx, seen, info, apply)
+}
+
+func (r *UserRes) change(ctx context.Context, seen *users, info *userdb.UserInfo, apply bool) (bool, error) {
+	d, err := r.differs(ctx, seen, info)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range d.changes {
+		r.init.Change(c)
+	}
+	if len(d.changes) == 0 || !apply {
+		return len(d.changes) == 0, nil
+	}
+	_, _, err = userdb.ChangeUser.Call(ctx, seen.module, userdb.ChangeArgs{Name: r.Name(), Attributes: d.to, Where: r.where()})
+	return false, err
+}
+
+// addArgs are those that make the user with all that is wanted.
+func (r *UserRes) addArgs() userdb.AddArgs {
+	args := userdb.AddArgs{
+		Name: r.Name(), System: r.System, CreateHome: r.ManageHome, UserGroup: true, Where: r.where(),
+		Attributes: userdb.Attributes{
+			UID: r.UID, GID: r.GID, Group: given(r.Group), Home: given(r.HomeDir), Shell: given(r.Shell), Comment: r.Comment,
+			Expires: r.expires(), MinAge: r.MinAge, MaxAge: r.MaxAge, WarnDays: r.WarnDays, Unique: !r.AllowDup,
+		},
+	}
+	if len(r.Groups) > 0 {
+		args.Groups = &r.Groups
+	}
+	if !r.Password.IsZero() {
+		args.Password = &r.Password
+	}
+	return args
+}
+
+// given is a text if it is not empty.
+func given(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// expires is the day as backends have it: empty for never, nil if nothing is said.
+func (r *UserRes) expires() *string {
+	switch r.Expiry {
+	case "":
+		return nil
+	case expiryNever, expiryAbsent:
+		return new("")
+	}
+	return &r.Expiry
+}
+
+// userDiff is what differs, and what has to be set.
+type userDiff struct {
+	changes []engine.Change
+	to      userdb.Attributes
+}
+
+func (d *userDiff) add(field string, from, to any) {
+	d.changes = append(d.changes, engine.Change{Field: field, From: from, To: to})
+}
+
+// differs compares all that is said.
+func (r *UserRes) differs(ctx context.Context, seen *users, info *userdb.UserInfo) (*userDiff, error) {
+	d := &userDiff{to: userdb.Attributes{Unique: !r.AllowDup}}
+	if r.UID != nil && *r.UID != info.UID {
+		d.add("uid", int64(info.UID), int64(*r.UID))
+		d.to.UID = r.UID
+	}
+	if err := r.primaryDiffers(ctx, seen, info, d); err != nil {
+		return nil, err
+	}
+	r.groupsDiffer(info, d)
+	for _, t := range []struct {
+		field, is string
+		want      *string
+		to        **string
+	}{
+		{"homedir", info.Home, given(r.HomeDir), &d.to.Home},
+		{"shell", info.Shell, given(r.Shell), &d.to.Shell},
+		{"comment", info.Comment, r.Comment, &d.to.Comment},
+	} {
+		if t.want != nil && *t.want != t.is {
+			d.add(t.field, t.is, *t.want)
+			*t.to = t.want
+		}
+	}
+	return d, r.secretsDiffer(info, d)
+}
+
+// primaryDiffers compares the primary group. Two groups may have one number, so another
+// name alone is no difference.
+func (r *UserRes) primaryDiffers(ctx context.Context, seen *users, info *userdb.UserInfo, d *userDiff) error {
+	switch {
+	case r.GID != nil && *r.GID != info.GID:
+		d.add("gid", int64(info.GID), int64(*r.GID))
+		d.to.GID = r.GID
+	case r.Group != "" && (info.Group == nil || *info.Group != r.Group):
+		gid, ok, err := seen.gid(ctx, r)
+		if err != nil || ok && gid == info.GID {
+			return err
+		}
+		var from any
+		if info.Group != nil {
+			from = *info.Group
+		}
+		d.add("group", from, r.Group)
+		d.to.Group = &r.Group
+	}
+	return nil
+}
+
+// gid looks up the number of the primary group that is wanted.
+func (u *users) gid(ctx context.Context, r *UserRes) (int, bool, error) {
+	if u.groups == nil {
+		m, err := r.open(ctx, "group", r.Provider())
+		if err != nil {
+			return 0, false, err
+		}
+		defer m.Close()
+		all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: u.where})
+		if err != nil {
+			return 0, false, err
+		}
+		u.groups = make(map[string]int, len(all))
+		for _, g := range all {
+			u.groups[g.Name] = g.GID
+		}
+	}
+	gid, ok := u.groups[r.Group]
+	return gid, ok, nil
+}
+
+// groupsDiffer compares the other groups.
+func (r *UserRes) groupsDiffer(info *userdb.UserInfo, d *userDiff) {
+	if r.Groups == nil || len(r.Groups) == 0 && !r.inclusive() {
+		return
+	}
+	want := slices.Sorted(slices.Values(r.Groups))
+	want = slices.Compact(want)
+	if !r.inclusive() {
+		missing := slices.DeleteFunc(slices.Clone(want), func(g string) bool {
+			return slices.Contains(info.Groups, g) || info.Group != nil && *info.Group == g
+		})
+		if len(missing) == 0 {
+			return
+		}
+		d.to.Groups, d.to.Append = &missing, true
+		want = slices.Sorted(slices.Values(slices.Concat(info.Groups, missing)))
+	} else if slices.Equal(want, info.Groups) {
+		return
+	} else {
+		d.to.Groups = &want
+	}
+	d.add("groups", texts(info.Groups), texts(want))
+}
+
+// secretsDiffer compares what shadow has, which only root can read.
+func (r *UserRes) secretsDiffer(info *userdb.UserInfo, d *userDiff) error {
+	expires := r.expires()
+	managed := !r.Password.IsZero() || expires != nil || r.MinAge != nil || r.MaxAge != nil || r.WarnDays != nil
+	if !managed {
+		return nil
+	}
+	if info.Password == nil || info.Expires == nil {
+		return fmt.Errorf("the password of %s, and what belongs to it, can't be read: that takes root", r.Name())
+	}
+	if !r.Password.IsZero() && !r.Password.Equal(*info.Password) {
+		d.add("password", *info.Password, r.Password)
+		d.to.Password = &r.Password
+	}
+	if expires != nil && *expires != *info.Expires {
+		d.add("expiry", expiryText(*info.Expires), expiryText(*expires))
+		d.to.Expires = expires
+	}
+	for _, n := range []struct {
+		field    string
+		is, want *int
+		to       **int
+	}{
+		{"password_min_age", info.MinAge, r.MinAge, &d.to.MinAge},
+		{"password_max_age", info.MaxAge, r.MaxAge, &d.to.MaxAge},
+		{"password_warn_days", info.WarnDays, r.WarnDays, &d.to.WarnDays},
+	} {
+		if n.want == nil || n.is != nil && *n.is == *n.want {
+			continue
+		}
+		var from any
+		if n.is != nil {
+			from = int64(*n.is)
+		}
+		d.add(n.field, from, int64(*n.want))
+		*n.to = n.want
+	}
+	return nil
+}
+
+func expiryText(day string) string {
+	if day == "" {
+		return expiryNever
+	}
+	return day
+}

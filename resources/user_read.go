@@ -1,0 +1,199 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/reactivegraph/mgmt/engine"
+	userdb "github.com/reactivegraph/mgmt/resources/account"
+)
+
+// Read returns the user as he is; nil if there is none.
+func (r *UserRes) Read(ctx context.Context) (engine.Res, error) {
+	m, err := r.open(ctx, "user", r.Provider())
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	info, result, err := userdb.DescribeUser.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
+	if err != nil || !result.Found {
+		return nil, err
+	}
+	return r.as(&info), nil
+}
+
+// List yields all users of the databases.
+func (r *UserRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		m, err := r.open(ctx, "user", r.Provider())
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer m.Close()
+		all, _, err := userdb.GetUsers.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for i := range all {
+			if !yield(r.as(&all[i]), nil) {
+				return
+			}
+		}
+	}
+}
+
+// as makes a resource of what is known of a user. The primary group is shown as this
+// resource names it.
+func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
+	is := &UserRes{
+		State: FileExists, UID: &info.UID, GID: &info.GID, Groups: info.Groups, HomeDir: info.Home, Shell: info.Shell,
+		Comment: &info.Comment, MinAge: info.MinAge, MaxAge: info.MaxAge, WarnDays: info.WarnDays, Membership: groupsInclusive,
+		Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{kind: r.kind},
+	}
+	if info.Group != nil && r.GID == nil {
+		is.Group, is.GID = *info.Group, nil
+	}
+	if info.Password != nil {
+		is.Password = *info.Password
+	}
+	switch {
+	case info.Expires == nil:
+	case *info.Expires != "":
+		is.Expiry = *info.Expires
+	case r.Expiry == expiryAbsent:
+		is.Expiry = expiryAbsent
+	case r.Expiry != "":
+		is.Expiry = expiryNever
+	}
+	is.SetKind(r.Kind())
+	is.SetName(info.Name)
+	return is
+}
+
+// Reversed returns what brings back the user as he was, as far as this resource manages
+// him. One who was not there is removed; his home, in which there may be others' work
+// by now, is left.
+func (r *UserRes) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &UserRes{State: FileAbsent, Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{kind: r.kind}}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	was, ok := before.(*UserRes)
+	switch {
+	case before == nil:
+		return undo, nil
+	case !ok:
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	case r.absent() && r.ManageHome:
+		return nil, errors.New("a home folder is not kept, so it can't be brought back")
+	}
+	undo.State, undo.Membership = FileExists, groupsInclusive
+	r.goBack(undo, was)
+	return undo, nil
+}
+
+// goBack fills undo with what was there: all of it, if the user was removed.
+func (r *UserRes) goBack(undo, was *UserRes) {
+	if r.absent() {
+		undo.UID, undo.GID, undo.Group, undo.Groups = was.UID, was.GID, was.Group, was.Groups
+		undo.HomeDir, undo.Shell, undo.Comment, undo.Password, undo.Expiry = was.HomeDir, was.Shell, was.Comment, was.Password, was.Expiry
+		undo.MinAge, undo.MaxAge, undo.WarnDays = was.MinAge, was.MaxAge, was.WarnDays
+		undo.AllowDup = was.UID != nil
+		return
+	}
+	if r.UID != nil {
+		undo.UID, undo.AllowDup = was.UID, r.AllowDup
+	}
+	if r.GID != nil || r.Group != "" {
+		undo.GID, undo.Group = was.GID, was.Group
+	}
+	if len(r.Groups) > 0 || r.inclusive() {
+		undo.Groups = was.Groups
+	}
+	if r.HomeDir != "" {
+		undo.HomeDir = was.HomeDir
+	}
+	if r.Shell != "" {
+		undo.Shell = was.Shell
+	}
+	if r.Comment != nil {
+		undo.Comment = was.Comment
+	}
+	if !r.Password.IsZero() {
+		undo.Password = was.Password
+	}
+	if r.Expiry != "" {
+		undo.Expiry = was.Expiry
+	}
+	if r.MinAge != nil {
+		undo.MinAge = was.MinAge
+	}
+	if r.MaxAge != nil {
+		undo.MaxAge = was.MaxAge
+	}
+	if r.WarnDays != nil {
+		undo.WarnDays = was.WarnDays
+	}
+}
+
+// UIDs names the user, and his number if it is said. One of another system is nothing
+// that others could mean.
+func (r *UserRes) UIDs() []engine.ResUID {
+	if accountRoot(r.Root) != "" {
+		return nil
+	}
+	uids := []engine.ResUID{&engine.UserUID{BaseUID: engine.UIDOf(r), User: r.Name()}}
+	if r.UID != nil {
+		uids = append(uids, &engine.UserUID{BaseUID: engine.UIDOf(r), User: strconv.Itoa(*r.UID)})
+	}
+	return uids
+}
+
+// Clashes refuses two users that want one number.
+func (r *UserRes) Clashes(other engine.Res) error {
+	o, ok := other.(*UserRes)
+	if !ok || r.absent() || o.absent() || r.UID == nil || o.UID == nil || *r.UID != *o.UID || r.AllowDup || o.AllowDup {
+		return nil
+	}
+	return fmt.Errorf("both want the number %d", *r.UID)
+}
+
+// AutoEdges wants the groups, the folder that the home is in, and the package that brings
+// the shell. A user who is to go has to go before his groups do.
+func (r *UserRes) AutoEdges() (engine.AutoEdge, error) {
+	w := newWants(r)
+	if accountRoot(r.Root) != "" {
+		w.path(accountRoot(r.Root) + "/etc")
+		return w, nil
+	}
+	base := w.base()
+	if r.absent() {
+		base.Reversed = new(false)
+	}
+	group := func(name string) { w.ask = append(w.ask, &engine.GroupUID{BaseUID: base, Group: name}) }
+	switch {
+	case r.GID != nil:
+		group(strconv.Itoa(*r.GID))
+	case r.Group != "":
+		group(r.Group)
+	default:
+		group(r.Name())
+	}
+	for _, g := range r.Groups {
+		group(g)
+	}
+	if r.absent() {
+		return w, nil
+	}
+	if r.HomeDir != "" {
+		w.above(r.HomeDir)
+	}
+	if r.Shell != "" {
+		w.installed(r.Shell)
+	}
+	return w, nil
+}

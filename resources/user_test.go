@@ -1,0 +1,352 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+const hashOfA, hashOfB = "$6$salt$hashofa", "$6$salt$hashofb"
+
+// accountsBelow makes the databases of a small system.
+func accountsBelow(t *testing.T, dir string) {
+	t.Helper()
+	etc := filepath.Join(dir, "etc")
+	must(t, os.MkdirAll(etc, 0o755))
+	for name, f := range map[string]struct {
+		text string
+		mode os.FileMode
+	}{
+		"passwd": {"root:x:0:0:root:/root:/bin/sh\n# a note\nbot:x:900:900::/:/bin/false\n+nis::::::\n", 0o644},
+		"group":  {"root:x:0:\nbot:x:900:\nweb:x:800:bot\nextra:x:801:\n", 0o644},
+		"shadow": {"root:*:19000:0:99999:7:::\nbot:!:19000::::::\n", 0o640},
+	} {
+		must(t, os.WriteFile(filepath.Join(etc, name), []byte(f.text), f.mode))
+	}
+}
+
+// editFile makes a drift: an edit of a database by hand.
+func editFile(name, old, to string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		path := filepath.Join(dir, "etc", name)
+		text, err := os.ReadFile(path)
+		must(t, err)
+		changed := strings.Replace(string(text), old, to, 1)
+		if changed == string(text) {
+			t.Fatalf("%s has no %q:\n%s", path, old, text)
+		}
+		must(t, os.WriteFile(path, []byte(changed), 0o640))
+	}
+}
+
+func anna(dir string) *UserRes {
+	r := &UserRes{
+		State: FileExists, UID: new(1500), Group: "web", Groups: []string{"extra"}, Membership: groupsInclusive,
+		HomeDir: "/home/anna", Shell: "/bin/sh", Comment: new("Anna A, 1"), Password: schema.NewSecret(hashOfA), Expiry: "2031-02-03",
+		MinAge: new(1), MaxAge: new(90), WarnDays: new(5), Root: dir,
+	}
+	r.SetName("anna")
+	return r
+}
+
+func TestUserSuite(t *testing.T) {
+	enginetest.Run(t, enginetest.Suite{
+		Kind: "user", Prepare: accountsBelow,
+		New: func(_ *testing.T, dir string) engine.Res { return anna(dir) },
+		Drifts: map[string]func(*testing.T, string){
+			"uid":      editFile("passwd", ":1500:", ":1501:"),
+			"gid":      editFile("passwd", ":800:", ":900:"),
+			"home":     editFile("passwd", "/home/anna", "/srv/anna"),
+			"shell":    editFile("passwd", "/home/anna:/bin/sh", "/home/anna:/bin/bash"),
+			"comment":  editFile("passwd", "Anna A", "Anna B"),
+			"groups":   editFile("group", "extra:x:801:anna", "extra:x:801:"),
+			"more":     editFile("group", "bot:x:900:", "bot:x:900:anna"),
+			"password": editFile("shadow", hashOfA, hashOfB),
+			"locked":   editFile("shadow", hashOfA, "!"+hashOfA),
+			"expiry":   editFile("shadow", ":22313:", "::"),
+			"max age":  editFile("shadow", ":1:90:5:", ":1:99999:5:"),
+			"removed": func(t *testing.T, dir string) {
+				must(t, os.Remove(filepath.Join(dir, "etc/passwd")))
+			},
+			"shadow removed": func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, "etc/shadow"))) },
+		},
+		Variants: map[string]func(engine.Res){
+			"other uid": func(r engine.Res) { r.(*UserRes).UID = new(1502) },
+			"absent":    func(r engine.Res) { r.(*UserRes).State = FileAbsent },
+		},
+	})
+}
+
+func TestGroupSuite(t *testing.T) {
+	enginetest.Run(t, enginetest.Suite{
+		Kind: "group", Prepare: accountsBelow,
+		New: func(_ *testing.T, dir string) engine.Res {
+			r := &GroupRes{State: FileExists, GID: new(700), Members: []string{"bot", "root"}, AllMembers: true, Root: dir}
+			r.SetName("staff")
+			return r
+		},
+		Drifts: map[string]func(*testing.T, string){
+			"gid":     editFile("group", ":700:", ":701:"),
+			"less":    editFile("group", "bot,root", "bot"),
+			"more":    editFile("group", "bot,root", "bot,root,other"),
+			"removed": editFile("group", "staff:x:700:bot,root\n", ""),
+		},
+	})
+}
+
+// TestUserMinimum: the groups are those that the user is in at least; the primary one
+// counts.
+func TestUserMinimum(t *testing.T) {
+	dir := t.TempDir()
+	accountsBelow(t, dir)
+	r := &UserRes{Groups: []string{"extra", "bot"}, Root: dir}
+	r.SetName("bot")
+	f := begin(t, "user", r)
+	want(t, f, r, "groups: [web] -> [extra web]")
+	if got := text(t, dir, "group"); !strings.Contains(got, "web:x:800:bot\nextra:x:801:bot\n") || !strings.Contains(got, "bot:x:900:\n") {
+		t.Errorf("the groups are\n%s", got)
+	}
+	want(t, f, r, "")
+	if s, ok := f.Sent().(*UserSends); !ok || s.UID != 900 || s.Shell != "/bin/false" {
+		t.Errorf("sent %#v", f.Sent())
+	}
+}
+
+func text(t *testing.T, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "etc", name))
+	must(t, err)
+	return string(data)
+}
+
+// TestUserLeavesOthersAlone: what is not about the user stays, byte for byte, and modes
+// with it.
+func TestUserLeavesOthersAlone(t *testing.T) {
+	dir := t.TempDir()
+	accountsBelow(t, dir)
+	before := text(t, dir, "passwd")
+	r := anna(dir)
+	r.ManageHome = true
+	must(t, os.MkdirAll(filepath.Join(dir, "etc/skel/.config"), 0o755))
+	put(t, filepath.Join(dir, "etc/skel/.config/x"), "content")
+	if os.Geteuid() != 0 {
+		r.UID, r.Group = new(os.Getuid()), "" // a home is given to its user
+	}
+	f := begin(t, "user", r)
+	want(t, f, r, "created")
+	if data, err := os.ReadFile(filepath.Join(dir, "home/anna/.config/x")); err != nil || string(data) != "content" {
+		t.Errorf("the home: %q, %v", data, err)
+	}
+	if st, err := os.Stat(filepath.Join(dir, "etc/shadow")); err != nil || st.Mode().Perm() != 0o640 {
+		t.Errorf("shadow: %v, %v", st.Mode(), err)
+	}
+	line, _, _ := strings.Cut(text(t, dir, "passwd")[strings.Index(text(t, dir, "passwd"), "anna:"):], "\n")
+	if got := strings.Replace(text(t, dir, "passwd"), line+"\n", "", 1); got != before || !strings.HasSuffix(text(t, dir, "passwd"), line+"\n+nis::::::\n") {
+		t.Errorf("passwd is\n%s", text(t, dir, "passwd"))
+	}
+	r.State = FileAbsent
+	want(t, f, r, "deleted")
+	if got := text(t, dir, "passwd"); got != before {
+		t.Errorf("after the removal passwd is\n%s", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "home/anna")); !os.IsNotExist(err) {
+		t.Errorf("the home is there: %v", err)
+	}
+}
+
+// TestUserRefusals: what could be an option, a path, or a line of its own is refused when
+// the graph is loaded, and so is a password where a hash should be, which is not shown.
+func TestUserRefusals(t *testing.T) {
+	for name, change := range map[string]func(*UserRes){
+		"option":  func(r *UserRes) { r.SetName("-o") },
+		"path":    func(r *UserRes) { r.SetName("../x") },
+		"colon":   func(r *UserRes) { r.SetName("a:b") },
+		"line":    func(r *UserRes) { r.SetName("a\nroot") },
+		"group":   func(r *UserRes) { r.Group = "-G" },
+		"groups":  func(r *UserRes) { r.Groups = []string{"ok", "a,b"} },
+		"home":    func(r *UserRes) { r.HomeDir = "home" },
+		"up":      func(r *UserRes) { r.HomeDir = "/home/../etc" },
+		"shell":   func(r *UserRes) { r.Shell = "/bin/sh:x" },
+		"comment": func(r *UserRes) { r.Comment = new("a\nroot::0:0:::") },
+		"hash":    func(r *UserRes) { r.Password = schema.NewSecret("plain text") },
+		"hash:":   func(r *UserRes) { r.Password = schema.NewSecret("$6$a$b:0:0") },
+		"expiry":  func(r *UserRes) { r.Expiry = "tomorrow" },
+		"both":    func(r *UserRes) { r.GID, r.Group = new(1), "web" },
+		"dup":     func(r *UserRes) { r.AllowDup, r.UID = true, nil },
+		"root":    func(r *UserRes) { r.Root = "image" },
+		"state":   func(r *UserRes) { r.State = "here" },
+		"backend": func(r *UserRes) { r.ProviderName = "ldap" },
+	} {
+		r := anna("/image")
+		change(r)
+		err := r.Validate()
+		if err == nil {
+			t.Errorf("%s passes", name)
+		} else if strings.Contains(err.Error(), "plain text") {
+			t.Errorf("%s: a password is shown: %v", name, err)
+		}
+	}
+	for _, hash := range []string{"!", "*", "!!", "!$6$a$b", "$y$j9T$abc$def", "_abcdefghijklmnopqrs"} {
+		r := anna("/image")
+		r.Password = schema.NewSecret(hash)
+		must(t, r.Validate())
+	}
+}
+
+// TestUserFailsAlone: in a batch what fails is one user, with the reason, and all others
+// go on.
+func TestUserFailsAlone(t *testing.T) {
+	dir := t.TempDir()
+	accountsBelow(t, dir)
+	bad, good := anna(dir), anna(dir)
+	bad.SetName("bad")
+	bad.Groups = []string{"nothere"}
+	f, g := begin(t, "user", bad), begin(t, "user", good)
+	out := bad.CheckApplyBatch(t.Context(), true, []engine.Res{bad, good})
+	if out[0].Err == nil || !strings.Contains(out[0].Err.Error(), "there is no group nothere") || out[1].Err != nil {
+		t.Errorf("the outcomes are %v", out)
+	}
+	if len(f.Changes()) != 1 || len(g.Changes()) != 1 || strings.Contains(text(t, dir, "passwd"), "bad") {
+		t.Errorf("changes %v, %v; passwd\n%s", f.Changes(), g.Changes(), text(t, dir, "passwd"))
+	}
+}
+
+// TestUserClashes: a graph that says two things of one number is refused, unless it may
+// be one of two.
+func TestUserClashes(t *testing.T) {
+	a, b := anna(""), anna("")
+	b.SetName("berta")
+	if err := a.Clashes(b); err == nil || !strings.Contains(err.Error(), "1500") {
+		t.Errorf("two users of one number: %v", err)
+	}
+	b.AllowDup = true
+	must(t, a.Clashes(b))
+	b.AllowDup, b.State = false, FileAbsent
+	must(t, a.Clashes(b))
+}
+
+// TestUserEdges: a user comes after his groups and above his home, and before the groups
+// go if he goes.
+func TestUserEdges(t *testing.T) {
+	r := anna("")
+	r.SetKind("user")
+	got := strings.Join(asked(t, r), " ")
+	if got != "group[web] group[extra] pkg with /bin/sh file[/home] file[/]" {
+		t.Errorf("asked for %s", got)
+	}
+	var uids []string
+	for _, u := range r.UIDs() {
+		uids = append(uids, u.String())
+	}
+	if got := strings.Join(uids, " "); got != "user[anna] user[1500]" {
+		t.Errorf("it is %s", got)
+	}
+	r.State = FileAbsent
+	edges, err := r.AutoEdges()
+	must(t, err)
+	for _, u := range edges.Next() {
+		if u.IsReversed() {
+			t.Errorf("%s goes before the user", u)
+		}
+	}
+	if inImage := anna("/image"); inImage.UIDs() != nil {
+		t.Error("a user of an image is one of this machine")
+	}
+}
+
+// TestUsersAreOneReading: a thousand users that are looked at together are one reading of
+// each database.
+func TestUsersAreOneReading(t *testing.T) {
+	dir := t.TempDir()
+	members := thousandUsers(t, dir)
+	opened := countOpens(t, filepath.Join(dir, "etc"))
+	for i, o := range members[0].(engine.Batcher).CheckApplyBatch(t.Context(), false, members) {
+		if !o.OK || o.Err != nil {
+			t.Fatalf("user %d: %v", i, o)
+		}
+	}
+	for name, n := range opened() {
+		if n != 1 {
+			t.Errorf("%s was read %d times", name, n)
+		}
+	}
+}
+
+// thousandUsers makes the databases of a system with a thousand users, who are as they
+// should be, and their resources.
+func thousandUsers(tb testing.TB, dir string) (members []engine.Res) {
+	tb.Helper()
+	var passwd, group, shadow strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&passwd, "u%d:x:%d:%d:User %d:/home/u%d:/bin/sh\n", i, 2000+i, 2000+i, i, i)
+		fmt.Fprintf(&group, "u%d:x:%d:\n", i, 2000+i)
+		fmt.Fprintf(&shadow, "u%d:%s:19000:0:99999:7:::\n", i, hashOfA)
+		r := &UserRes{UID: new(2000 + i), Group: fmt.Sprint("u", i), HomeDir: fmt.Sprint("/home/u", i), Password: schema.NewSecret(hashOfA), Root: dir}
+		r.SetKind("user")
+		r.SetName(fmt.Sprint("u", i))
+		if err := r.Init(enginetest.NewInit(tb).Init()); err != nil {
+			tb.Fatal(err)
+		}
+		members = append(members, r)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "etc"), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	for name, b := range map[string]*strings.Builder{"passwd": &passwd, "group": &group, "shadow": &shadow} {
+		if err := os.WriteFile(filepath.Join(dir, "etc", name), []byte(b.String()), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return members
+}
+
+// countOpens counts how often each file of a folder is opened from now on.
+func countOpens(t *testing.T, dir string) func() map[string]int {
+	t.Helper()
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	must(t, err)
+	t.Cleanup(func() { unix.Close(fd) })
+	_, err = unix.InotifyAddWatch(fd, dir, unix.IN_OPEN)
+	must(t, err)
+	return func() map[string]int {
+		counts := map[string]int{}
+		buf := make([]byte, 64<<10)
+		n, err := unix.Read(fd, buf)
+		must(t, err)
+		for at := 0; at < n; {
+			size := int(buf[at+12]) | int(buf[at+13])<<8
+			name := strings.TrimRight(string(buf[at+unix.SizeofInotifyEvent:at+unix.SizeofInotifyEvent+size]), "\x00")
+			if name != "" {
+				counts[name]++
+			}
+			at += unix.SizeofInotifyEvent + size
+		}
+		if counts["passwd"] == 0 {
+			t.Errorf("nothing was counted: %v", counts)
+		}
+		return counts
+	}
+}
+
+// BenchmarkUsers checks a thousand users that are right.
+func BenchmarkUsers(b *testing.B) {
+	members := thousandUsers(b, b.TempDir())
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, o := range members[0].(engine.Batcher).CheckApplyBatch(context.Background(), false, members) {
+			if !o.OK {
+				b.Fatal(o)
+			}
+		}
+	}
+}
