@@ -122,7 +122,7 @@ func TestTypesRefused(t *testing.T) {
 	code, out := b.mgmt(t, "doc")
 	for _, want := range []string{
 		"a.yaml:4:16: file.name: the type `Strin` is not recognised", `did you mean "String"?`,
-		`b.json:2:88: b: there is no Go provider "keys": there are none here`, "c.yaml:", `d.yaml:1:1: kind "file" is registered already`,
+		`b.json:2:88: b: there is no Go provider "keys": there are apt_key`, "c.yaml:", `d.yaml:1:1: kind "file" is registered already`,
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
