@@ -168,6 +168,20 @@ func TestBrokenBackends(t *testing.T) {
 	}
 }
 
+// TestLintedBackends: a description with a rule on a fact that there is not, or on one
+// of another case, is warned about.
+func TestLintedBackends(t *testing.T) {
+	dir := t.TempDir()
+	text := "name: x\nmodule: group\ncommand: [sh]\nwhen: {osfamily: [Debian], kernel: [linux]}\n"
+	if err := os.WriteFile(filepath.Join(dir, "x.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := verb(t, "interface", "list", "--backends", dir)
+	if code != 0 || !strings.Contains(errs, `did you mean "os_family"?`) || !strings.Contains(errs, `kernel is "Linux" here and not "linux"`) {
+		t.Errorf("code %d: %s", code, errs)
+	}
+}
+
 // TestModules: every backend of the program is of a module, and what is wrong with an
 // interface would be found when it is declared.
 func TestModules(t *testing.T) {

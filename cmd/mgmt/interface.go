@@ -64,6 +64,9 @@ func (m *modules) load() schema.Diagnostics {
 		if err = errors.Join(err, own.Add(b)); err != nil {
 			ds.Errorf(n.Pos, "backend %s: %v", b.Name, err)
 		}
+		for _, f := range b.Lint(m.system().Facts) {
+			ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Pos: n.Pos, Message: f.String()})
+		}
 	}
 	m.catalog = own
 	return ds

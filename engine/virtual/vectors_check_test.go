@@ -1,0 +1,255 @@
+package virtual_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// TestCheckerVectors: interfaces, backends and facts, what is then said of each function,
+// and what calls give.
+func TestCheckerVectors(t *testing.T) {
+	for _, group := range []string{"presence", "supported", "not_applicable", "signature", "returns"} {
+		for _, s := range scenarios(t, group) {
+			t.Run(s.ID, func(t *testing.T) {
+				var b vectorBackend
+				if err := json.Unmarshal(s.Backend, &b); err != nil {
+					t.Fatal(err)
+				}
+				for range max(1, s.Times) {
+					s.check(t, b)
+				}
+			})
+		}
+	}
+}
+
+func (s *scenario) check(t *testing.T, b vectorBackend) {
+	t.Helper()
+	i := s.Interface.declared(t)
+	backend, calls := b.backend(t, i)
+	log := &events{}
+	env := virtual.Env{Facts: plainOf(t, s.Facts).(map[string]any), Log: slog.New(log)}
+	var options []virtual.Option
+	if s.Config.ReturnCheck == "lax" {
+		options = append(options, virtual.Lax())
+	}
+	m, err := virtual.Bind(t.Context(), i, backend, env, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.expect(t, s.LoadLog)
+	want := map[string]string{}
+	if err := json.Unmarshal(s.Expect.Functions, &want); err != nil {
+		t.Fatal(err)
+	}
+	if got := statusesOf(m.Verdicts()); !reflect.DeepEqual(got, want) {
+		t.Errorf("statuses %v, want %v", got, want)
+	}
+	if s.Exports != nil && !slices.Equal(m.Functions(), s.Exports) {
+		t.Errorf("functions %v, want %v", m.Functions(), s.Exports)
+	}
+	for n, c := range s.Calls {
+		c.run(t, n, m, calls, log)
+	}
+	s.resource(t, m)
+}
+
+// resource is the rule for a resource that uses functions: one that is not
+// applicable is satisfied, any other that cannot be called is an error at load.
+func (s *scenario) resource(t *testing.T, m *virtual.Module) {
+	t.Helper()
+	if s.Resource == nil {
+		return
+	}
+	if err := m.Needs(s.Resource.Uses...); err != nil {
+		t.Error(err)
+	}
+	for _, fn := range s.Resource.Uses {
+		r, err := m.Call(t.Context(), fn, virtual.Args{Positional: []any{"x"}})
+		if err != nil || strings.ReplaceAll(r.Status.String(), "_", " ") != s.Resource.Status {
+			t.Errorf("%s: %+v, %v", fn, r, err)
+		}
+	}
+}
+
+func statusesOf(verdicts []virtual.Verdict) map[string]string {
+	got := map[string]string{}
+	for _, v := range verdicts {
+		got[v.Function] = v.Status.String()
+	}
+	return got
+}
+
+func (c *vectorCall) run(t *testing.T, n int, m *virtual.Module, s *said, log *events) {
+	t.Helper()
+	s.passed = nil
+	args := virtual.Args{Positional: plainOf(t, c.Args).([]any), Named: plainOf(t, c.Kwargs).(map[string]any)}
+	r, err := m.Call(t.Context(), c.Fn, args)
+	if got := errorWord(err); got != c.Expect.Error {
+		t.Fatalf("call %d of %s: error %q (%v), want %q", n, c.Fn, got, err, c.Expect.Error)
+	}
+	for _, word := range c.Expect.ErrorNames {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("call %d of %s: %q does not name %s", n, c.Fn, err, word)
+		}
+	}
+	if c.Expect.Error != "" && c.Expect.Error != "return_shape" && s.passed != nil {
+		t.Errorf("call %d of %s reached the backend: %v", n, c.Fn, s.passed)
+	}
+	if c.Expect.Log != nil {
+		log.expect(t, c.Expect.Log)
+	}
+	log.take()
+	if c.Expect.Passed != nil && !reflect.DeepEqual(s.passed, plainOf(t, c.Expect.Passed)) {
+		t.Errorf("call %d of %s: passed %v, want %v", n, c.Fn, s.passed, c.Expect.Passed)
+	}
+	if err != nil {
+		return
+	}
+	want := plainOf(t, c.Expect.Value)
+	if want == "backend" {
+		want = itself(m.Interface, c.Fn)
+	}
+	if c.Expect.Value != nil && !reflect.DeepEqual(r.Common, want) {
+		t.Errorf("call %d of %s: value %#v, want %#v", n, c.Fn, r.Common, want)
+	}
+	if c.Expect.Extra != nil && !reflect.DeepEqual(r.Extra, plainOf(t, c.Expect.Extra)) {
+		t.Errorf("call %d of %s: extra %v, want %v", n, c.Fn, r.Extra, c.Expect.Extra)
+	}
+	if want := c.Expect.Found == nil || *c.Expect.Found; r.Found != want {
+		t.Errorf("call %d of %s: found %v", n, c.Fn, r.Found)
+	}
+	spoil(r.Common)
+}
+
+// spoil alters a value, as a careless caller may.
+func spoil(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		v["spoiled"] = true
+	case []any:
+		if cap(v) > 0 {
+			_ = append(v[:0], "spoiled")
+		}
+	}
+}
+
+func errorWord(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case isType[*virtual.NotImplementedError](err):
+		return "not_implemented"
+	case isType[*virtual.NotSupportedError](err):
+		return "not_supported"
+	case isType[*virtual.BadArgumentsError](err):
+		return "bad_arguments"
+	case isType[*virtual.UnsupportedArgumentError](err):
+		return "unsupported_argument"
+	case isType[*virtual.SignatureMismatchError](err):
+		return "signature_mismatch"
+	case isType[*virtual.ReturnShapeError](err):
+		return "return_shape"
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+// TestSelectionVectors: which of several backends is chosen.
+func TestSelectionVectors(t *testing.T) {
+	for _, s := range scenarios(t, "selection") {
+		t.Run(s.ID, func(t *testing.T) {
+			catalog := virtual.NewCatalog()
+			module := s.Candidates[0].Module
+			if err := catalog.Declare(&virtual.Interface{Module: module}); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range s.Candidates {
+				b := &virtual.Backend{Name: c.Name, Module: c.Module, When: plainRule(t, c.When), Needs: c.Needs, Priority: c.Priority,
+					Open: func(context.Context, virtual.Env) (virtual.Caller, error) { return &said{}, nil }}
+				if err := catalog.Add(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			has := func(program string) bool { return slices.Contains(s.Have, program) }
+			kind, err := virtual.NewKind(catalog, module, func() virtual.System { return virtual.System{Has: has} })
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := &events{}
+			open := func(facts map[string]any) (*virtual.Module, bool) {
+				env := virtual.Env{Facts: plainOf(t, facts).(map[string]any), Log: slog.New(log)}
+				m, changed, err := kind.Open(t.Context(), env, s.Config.Providers[module])
+				if err != nil {
+					t.Fatal(err)
+				}
+				return m, changed
+			}
+			m, changed := open(s.Facts)
+			if m.Backend.Name != s.Expect.Backend || changed {
+				t.Errorf("chosen %s, changed %v", m.Backend.Name, changed)
+			}
+			log.expect(t, s.Expect.Log)
+			after := s.Expect.After
+			if after == nil {
+				return
+			}
+			if kind.Stale(m, plainOf(t, s.Facts).(map[string]any), "") || !kind.Stale(m, plainOf(t, after.Facts).(map[string]any), "") {
+				t.Error("Stale does not tell when to choose again")
+			}
+			m, changed = open(after.Facts)
+			if m.Backend.Name != after.Backend || !changed {
+				t.Errorf("then chosen %s, changed %v", m.Backend.Name, changed)
+			}
+			log.expect(t, []string{"info:" + after.Event})
+		})
+	}
+}
+
+// TestGeneratorVectors: interfaces that are made from backends.
+func TestGeneratorVectors(t *testing.T) {
+	for _, s := range scenarios(t, "generator") {
+		t.Run(s.ID, func(t *testing.T) {
+			first, _ := s.Reference.backend(t, nil)
+			var others []*virtual.Backend
+			if s.Second != nil {
+				second, _ := s.Second.backend(t, nil)
+				others = append(others, second)
+			}
+			i := virtual.Generate("pkg", s.Options.Aliases, first, others...)
+			var want, got []string
+			if err := json.Unmarshal(s.Expect.Functions, &want); err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range i.Functions {
+				got = append(got, f.Name)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("functions %v, want %v", got, want)
+			}
+			for name, text := range s.Expect.Signatures {
+				if got := i.Function(name).Signature(); got != text {
+					t.Errorf("%s%s, want %s", name, got, text)
+				}
+			}
+			if s.Expect.CheckSelf != nil {
+				if got := statusesOf(virtual.Check(i, first, nil)); !reflect.DeepEqual(got, s.Expect.CheckSelf) {
+					t.Errorf("checked on itself: %v", got)
+				}
+			}
+			if err := i.Validate(); err != nil {
+				t.Error(err)
+			}
+			if again := virtual.Generate("pkg", s.Options.Aliases, first, others...); !reflect.DeepEqual(i, again) {
+				t.Error("it is not stable")
+			}
+		})
+	}
+}
