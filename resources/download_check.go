@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -165,17 +164,11 @@ func (d *downloadRun) look() error {
 	if err := copyUntil(d.ctx, sum, f); err != nil {
 		return err
 	}
-	d.stat, d.sum = &now, sum.String()
-	d.remember(now)
-	return nil
-}
-
-// remember keeps the checksum of the file, if a change of it will show.
-func (d *downloadRun) remember(st atomicfile.Stat) {
-	*d.r.seen = downloadSeen{}
-	if d.settled(d.node.String(), st) {
-		*d.r.seen = downloadSeen{st, d.sum}
+	d.stat, d.sum, *d.r.seen = &now, sum.String(), downloadSeen{}
+	if d.settled(d.node.String(), now) {
+		*d.r.seen = downloadSeen{now, d.sum}
 	}
+	return nil
 }
 
 // run makes the content right, or else only owner and mode.
@@ -278,10 +271,7 @@ func (d *downloadRun) take(a *answer) error {
 	if err := d.file(d.node, fileWant{body: body, mode: r.Mode}); err != nil {
 		return err
 	}
-	d.sum, d.started = sum, time.Now()
-	if st, err := d.node.dir.Lstat(d.node.name); err == nil {
-		d.remember(st)
-	}
+	d.sum, *r.seen = sum, downloadSeen{} // what is there by now is read the next time
 	if r.Checksum != "" {
 		return nil
 	}

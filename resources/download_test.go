@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
 // site is a server on the loopback that counts what it is asked.
@@ -138,6 +139,9 @@ func TestDownloadWithChecksum(t *testing.T) {
 	want(t, f, r, "")
 	if sent := f.Sent().(*DownloadSends); *sent != (DownloadSends{r.Path, helloSum}) {
 		t.Errorf("sent is %+v", sent)
+	}
+	if atomicfile.ClockOf(dir) == atomicfile.ClockFine && r.seen.sum != helloSum {
+		t.Error("what was found right is not remembered")
 	}
 	s.set("other\n", "")
 	lay(t, r.Path, "local")

@@ -101,6 +101,9 @@ func (r *FileRes) partClash(other engine.Res) error {
 	if _, ok := other.(engine.ClashingRes); !ok {
 		return fmt.Errorf("a %s is no file", other.Kind())
 	}
+	if t, ok := other.(*TarRes); ok && t.Extract != "" {
+		return t.folderClash(r)
+	}
 	switch wants := r.wants(); {
 	case wants != "" && wants != "a file":
 		return fmt.Errorf("the file wants %s, and the %s writes a file", wants, other.Kind())

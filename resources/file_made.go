@@ -201,30 +201,26 @@ func (m madeFile) lookOut(init *engine.Init) (lookedAt, error) {
 }
 
 // derive makes the file of inputs, unless an earlier run has found it right and nothing
-// has changed since. look looks at all inputs.
+// has changed since. look looks at all inputs. Only what was looked at before it was
+// compared is remembered, so no change is taken for what was right: after a file was
+// written it is compared once more.
 func (m madeFile) derive(ctx context.Context, init *engine.Init, apply bool, seen *madeSeen, key string, look func() (lookedAt, error), body *fileBody) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	key += m.key()
 	in, err := look()
 	if err != nil {
 		return false, err
 	}
-	if out, err := m.lookOut(init); err == nil && seen.ok && seen.key == key && seen.in == in && seen.out == out {
+	now := madeSeen{ok: true, key: key + m.key(), in: in}
+	now.out, err = m.lookOut(init)
+	if err == nil && *seen == now {
 		return true, nil
 	}
 	*seen = madeSeen{}
 	ok, err := m.checkApply(ctx, init, apply, body)
-	if err != nil || !ok && !apply {
-		return false, err
+	if ok && in.settled && now.out.settled {
+		*seen = now
 	}
-	again, err := look()
-	if err != nil {
-		return false, err
-	}
-	if out, err := m.lookOut(init); err == nil && again == in && in.settled && out.settled {
-		*seen = madeSeen{ok: true, key: key, in: in, out: out}
-	}
-	return ok, nil
+	return ok, err
 }

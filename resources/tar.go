@@ -28,29 +28,36 @@ var (
 	_ engine.DescribedRes   = (*TarRes)(nil)
 )
 
-// TarRes is an archive of files and folders.
+// TarRes is an archive of files and folders, or a folder in which there is what an archive
+// has.
 type TarRes struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
 	traits.Recvable
 
-	Path   string   `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the archive; the name if absent."`
+	Path   string   `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the archive, or, ending in a slash, of the folder to unpack into; the name if absent."`
 	Inputs []string `yaml:"inputs" lang:"inputs" mgmt:"param" doc:"Absolute paths of files and folders. Of a folder whose path ends in a slash what is in it is packed; else the folder itself, with its name."`
 	Format string   `yaml:"format" lang:"format" mgmt:"param,enum=auto|ustar|pax|gnu|0|2|4|8" doc:"Notation of the headers; auto, or 0, for ustar where that is enough and else pax. The numbers are those that mgmt has for ustar (2), pax (4) and gnu (8)."`
 
-	Owner    string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns the archive."`
-	Group    string      `yaml:"group" lang:"group" doc:"Name or number of the group that the archive belongs to."`
-	Mode     schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions of the archive, octal or symbolic, as of a file."`
-	Checksum string      `yaml:"checksum" lang:"checksum" mgmt:"readonly" doc:"The SHA-256 of the archive."`
+	Extract string      `yaml:"extract" lang:"extract" mgmt:"param" doc:"Absolute path of an archive to unpack into the folder of path; it may be compressed by gzip."`
+	MaxSize schema.Size `yaml:"max_size" lang:"max_size" mgmt:"param" doc:"The most that is unpacked; 0 for any."`
 
-	init *engine.Init
-	file managed
-	seen *madeSeen
+	Owner string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns the archive, or everything that is unpacked."`
+	Group string      `yaml:"group" lang:"group" doc:"Name or number of the group that the archive belongs to, or everything that is unpacked."`
+	Mode  schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions of the archive, octal or symbolic, as of a file."`
+
+	Checksum string `yaml:"checksum" lang:"checksum" mgmt:"readonly" doc:"The SHA-256 of the archive."`
+	Entries  int    `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"How many things are in the folder as they are in the archive that is unpacked."`
+
+	init     *engine.Init
+	file     managed
+	seen     *madeSeen
+	unpacked *[]string // the names of what was found right; for seen
 }
 
 // Default returns an archive whose headers are as simple as they can be.
-func (r *TarRes) Default() engine.Res { return &TarRes{Format: "auto"} }
+func (r *TarRes) Default() engine.Res { return &TarRes{Format: "auto", MaxSize: 1 << 30} }
 
 func (r *TarRes) made() madeFile {
 	p := r.Path
@@ -62,6 +69,9 @@ func (r *TarRes) made() madeFile {
 
 // Validate checks the parameters.
 func (r *TarRes) Validate() error {
+	if r.Extract != "" {
+		return r.validateExtract()
+	}
 	m := r.made()
 	errs := m.validate()
 	for i, in := range r.Inputs {
@@ -75,14 +85,14 @@ func (r *TarRes) Validate() error {
 		errs = append(errs, fmt.Errorf("format is %q, it must be auto, ustar, pax or gnu", r.Format))
 	}
 	if len(r.Inputs) == 0 && r.Recv()["inputs"] == nil {
-		errs = append(errs, errors.New("inputs is missing: what to pack"))
+		errs = append(errs, errors.New("inputs is missing: what to pack, or else extract"))
 	}
 	return errors.Join(errs...)
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *TarRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, managed{}, &madeSeen{}
+	r.init, r.file, r.seen, r.unpacked = init, managed{}, &madeSeen{}, new([]string)
 	r.file.tell(filesOf(init), r.made().path)
 	return nil
 }
@@ -98,17 +108,23 @@ func (*TarRes) Shared() (string, func(context.Context, engine.Host) (engine.Shar
 	return withFiles()
 }
 
-// Watch waits for changes of the archive, and of everything that is packed.
+// Watch waits for changes of the archive, and of everything that is packed or unpacked.
 func (r *TarRes) Watch(ctx context.Context) error {
-	paths := []string{r.made().path}
+	paths := []string{path.Clean(r.made().path)}
+	if r.Extract != "" {
+		paths = append(paths, r.Extract)
+	}
 	for _, in := range r.Inputs {
 		paths = append(paths, path.Clean(in))
 	}
 	return watchAll(ctx, r.init, paths, engine.WatchOptions{Recurse: true})
 }
 
-// CheckApply packs, and compares that with what is there.
+// CheckApply packs, or unpacks, and compares that with what is there.
 func (r *TarRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	if r.Extract != "" {
+		return r.unpack(ctx, apply)
+	}
 	m := r.made()
 	m.secret = tainted(r.init, "inputs", "Inputs") || filesOf(r.init).holdsSecret(r.below()) || isCredential(r.Inputs)
 	var entries []archive.Entry
@@ -138,14 +154,17 @@ func (r *TarRes) below() []string {
 	return list
 }
 
-// Read returns the archive as it is; nil if there is none.
+// Read returns the archive, or the folder, as it is; nil if there is none.
 func (r *TarRes) Read(ctx context.Context) (engine.Res, error) {
+	if r.Extract != "" {
+		return r.readUnpacked(ctx)
+	}
 	m, sum, err := r.made().read(ctx)
 	if err != nil || sum == "" {
 		return nil, err
 	}
 	got := &TarRes{
-		Path: r.Path, Inputs: slices.Clone(r.Inputs), Format: r.Format,
+		Path: r.Path, Inputs: slices.Clone(r.Inputs), Format: r.Format, MaxSize: r.MaxSize,
 		Owner: m.owner, Group: m.group, Mode: m.mode, Checksum: sum,
 	}
 	got.SetKind(r.Kind())
@@ -161,13 +180,17 @@ func (r *TarRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.made().path)}}
 }
 
-// AutoEdges wants the inputs, the nearest managed folder above the path, the owner and
+// AutoEdges wants the inputs or the archive that is unpacked, the nearest managed folder above the path, the owner and
 // the group.
 func (r *TarRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
 	w.above(r.made().path)
 	for _, in := range r.Inputs {
 		w.path(in)
+	}
+	if r.Extract != "" {
+		w.path(r.Extract)
+		w.ask = append(w.ask, engine.NameUIDOf(r, "file", r.made().path)) // the folder
 	}
 	w.account(r.Owner, r.Group)
 	return w, nil
@@ -176,6 +199,9 @@ func (r *TarRes) AutoEdges() (engine.AutoEdge, error) {
 // Clashes says that another one writes the file, too.
 func (r *TarRes) Clashes(other engine.Res) error {
 	o, ok := other.(*TarRes)
+	if !ok && r.Extract != "" {
+		return r.folderClash(other)
+	}
 	if !ok {
 		return writesClash(r, other)
 	}
@@ -187,7 +213,7 @@ func (r *TarRes) Clashes(other engine.Res) error {
 
 // Doc describes the kind.
 func (*TarRes) Doc() string {
-	return `An archive of files and folders, made by tar.
+	return `An archive of files and folders, as tar makes them; or what is in such an archive, unpacked into a folder.
 
     tar:
     - name: /var/backups/app.tar
@@ -204,5 +230,18 @@ An input that is a link stands for what is behind it. The archive can't be in a 
 whose input it is does that, and comes after it by itself.
 
 The file is replaced at once, so a reader sees the old one or the new one. Its owner and mode are those of the file that is replaced, unless they are given.
-An archive of a file that holds a secret of the graph can be read by its owner only, unless a mode is given.`
+An archive of a file that holds a secret of the graph can be read by its owner only, unless a mode is given.
+
+## Unpacked
+
+    tar:
+    - name: /opt/app/
+      extract: /var/cache/app.tar.gz
+
+With ` + "`extract`" + ` the path is a folder, in which everything is as it is in the archive: contents, permissions and links, and owner and group where they
+are given (those of the archive are not taken). It is repaired when it is altered, and follows another archive; what is not in the archive is left alone. Times are not looked
+at. The folder is made if it is missing, but not those above it.
+
+Archives are not trusted. One with a name or a link that leads out of the folder, with hard links, devices or pipes, with one name twice or with more than
+` + "`max_size`" + ` in it is refused, and nothing is altered. Links that are in the folder already are not followed. Setuid, setgid and sticky bits are left out.`
 }

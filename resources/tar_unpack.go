@@ -1,0 +1,188 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/archive"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+)
+
+// validateExtract is Validate for what unpacks an archive.
+func (r *TarRes) validateExtract() error {
+	p := r.made().path
+	errs := []error{plainPath("extract", r.Extract), plainPath("path", strings.TrimRight(p, "/"))}
+	return errors.Join(append(errs, broken([]rule{
+		{!strings.HasSuffix(p, "/"), "path has to end in a slash: with extract it is a folder"},
+		{len(r.Inputs) > 0, "inputs and extract exclude each other"},
+		{r.Mode != "", "mode makes no sense with extract: the archive says the permissions"},
+		{r.MaxSize < 0, "max_size must not be negative"},
+		{strings.HasPrefix(path.Clean(r.Extract), path.Clean(p)+"/"), "the archive is in the folder that it is unpacked into"},
+	})...)...)
+}
+
+// unpacking says where the archive goes.
+func (r *TarRes) unpacking() (*archive.Unpacking, error) {
+	files := filesOf(r.init)
+	uid, err := files.uid(r.Owner)
+	gid, gerr := files.gid(r.Group)
+	return &archive.Unpacking{To: path.Clean(r.made().path), UID: uid, GID: gid, MaxSize: int64(r.MaxSize)}, errors.Join(err, gerr)
+}
+
+// found compares the folder with the archive.
+func (r *TarRes) found(ctx context.Context, u *archive.Unpacking) (archive.Found, error) {
+	f, _, err := atomicfile.Open(r.Extract)
+	if err != nil {
+		return archive.Found{}, fmt.Errorf("extract: %w", err)
+	}
+	defer f.Close()
+	found, err := u.Check(ctx, f)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", r.Extract, err)
+	}
+	return found, err
+}
+
+// unpack makes the folder hold what the archive has. As elsewhere, only what was looked
+// at before it was compared is remembered.
+func (r *TarRes) unpack(ctx context.Context, apply bool) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	u, err := r.unpacking()
+	if err != nil {
+		return false, err
+	}
+	in, err := r.lookExtract()
+	if err != nil {
+		return false, err
+	}
+	names := *r.unpacked
+	now := madeSeen{ok: true, key: fmt.Sprint(*u, r.Extract), in: in, out: r.lookUnpacked(u, names)}
+	if *r.seen == now {
+		return true, nil
+	}
+	*r.seen = madeSeen{}
+	_, err = atomicfile.Follow(u.To)
+	missing := isMissing(err)
+	found, err := r.found(ctx, u)
+	if err != nil {
+		return false, err
+	}
+	*r.unpacked = found.Names
+	if len(found.Differ) == 0 && !missing {
+		if slices.Equal(names, found.Names) && in.settled && now.out.settled {
+			*r.seen = now
+		}
+		return true, nil
+	}
+	r.reportUnpacked(found, missing)
+	if !apply {
+		return false, parentOf(r.init, u.To)
+	}
+	return false, r.make(ctx, u, missing, found.Differ)
+}
+
+func (r *TarRes) reportUnpacked(found archive.Found, missing bool) {
+	if missing {
+		r.init.Change(engine.Change{Verb: engine.Created})
+	}
+	if n := len(found.Names); len(found.Differ) > 0 {
+		r.init.Change(engine.Change{Field: "entries", From: n - len(found.Differ), To: n})
+	}
+}
+
+func (r *TarRes) make(ctx context.Context, u *archive.Unpacking, missing bool, differ map[string]bool) error {
+	if missing {
+		dir, name := path.Split(u.To)
+		if err := atomicfile.At(dir).Mkdir(name, folderFresh); err != nil && !errors.Is(err, unix.EEXIST) {
+			return explainParent(r.init, u.To, err)
+		}
+	}
+	f, _, err := atomicfile.Open(r.Extract)
+	if err != nil {
+		return fmt.Errorf("extract: %w", err)
+	}
+	defer f.Close()
+	defer filesOf(r.init).wroteAt(u.To+"/.", r.init)
+	if err := u.Make(ctx, f, differ); err != nil {
+		return fmt.Errorf("%s: %w", r.Extract, err)
+	}
+	return nil
+}
+
+func (r *TarRes) lookExtract() (lookedAt, error) {
+	st, err := atomicfile.Follow(r.Extract)
+	if err != nil {
+		return lookedAt{}, fmt.Errorf("extract: %w", err)
+	}
+	l := newLooker(r.init)
+	l.add(r.Extract, st)
+	return l.end(), nil
+}
+
+// lookUnpacked looks at what an archive has, in the folder. What is missing there is
+// never settled.
+func (r *TarRes) lookUnpacked(u *archive.Unpacking, names []string) lookedAt {
+	l := newLooker(r.init)
+	dir := atomicfile.At(u.To)
+	for _, name := range names {
+		st, err := dir.Lstat(name)
+		if err != nil {
+			return lookedAt{}
+		}
+		l.add(dir.Path(name), st)
+	}
+	return l.end()
+}
+
+// readUnpacked returns how much of the archive is in the folder; nil if there is no
+// folder.
+func (r *TarRes) readUnpacked(ctx context.Context) (engine.Res, error) {
+	u, err := r.unpacking()
+	if err != nil {
+		return nil, err
+	}
+	st, err := atomicfile.Follow(u.To)
+	if isMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.found(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	got := &TarRes{
+		Path: r.Path, Inputs: slices.Clone(r.Inputs), Format: r.Format, Extract: r.Extract, MaxSize: r.MaxSize,
+		Owner: fileUserName(st.UID, r.Owner), Group: fileGroupName(st.GID, r.Group), Entries: len(found.Names) - len(found.Differ),
+	}
+	if len(found.Differ) == 0 { // it is theirs as far as that was asked for
+		got.Owner, got.Group = r.Owner, r.Group
+	}
+	got.SetKind(r.Kind())
+	got.SetName(r.Name())
+	return got, nil
+}
+
+// folderClash says what a file resource wants in the place of the folder.
+func (r *TarRes) folderClash(other engine.Res) error {
+	f, ok := other.(*FileRes)
+	switch {
+	case !ok:
+		return fmt.Errorf("a %s writes a file, and the tar unpacks into a folder", other.Kind())
+	case f.wants() != "" && !f.isFolder():
+		return fmt.Errorf("the file wants %s, and the tar a folder", f.wants())
+	case f.Purge:
+		return errors.New("the file purges what the tar unpacks")
+	}
+	return nil
+}
