@@ -129,23 +129,23 @@ func TestUnpackRefuses(t *testing.T) {
 		heads []tar.Header
 		says  string
 	}{
-		"up":                 {[]tar.Header{reg("../x")}, "outside of the folder"},
-		"up inside":          {[]tar.Header{reg("a/../../x")}, "outside of the folder"},
-		"up and back":        {[]tar.Header{reg("a/../x")}, "outside of the folder"},
-		"absolute":           {[]tar.Header{reg("/x")}, "outside of the folder"},
-		"absolute target":    {[]tar.Header{link("l", "/etc")}, "leads out of the folder"},
-		"target up":          {[]tar.Header{link("l", "..")}, "leads out of the folder"},
-		"target up inside":   {[]tar.Header{link("a/l", "../../x")}, "leads out of the folder"},
-		"target down and up": {[]tar.Header{link("l", "."), link("m", "l/../x")}, "leads out of the folder"},
+		"up":                  {[]tar.Header{reg("../x")}, "outside of the folder"},
+		"up inside":           {[]tar.Header{reg("a/../../x")}, "outside of the folder"},
+		"up and back":         {[]tar.Header{reg("a/../x")}, "outside of the folder"},
+		"absolute":            {[]tar.Header{reg("/x")}, "outside of the folder"},
+		"absolute target":     {[]tar.Header{link("l", "/etc")}, "leads out of the folder"},
+		"target up":           {[]tar.Header{link("l", "..")}, "leads out of the folder"},
+		"target up inside":    {[]tar.Header{link("a/l", "../../x")}, "leads out of the folder"},
+		"target down and up":  {[]tar.Header{link("l", "."), link("m", "l/../x")}, "leads out of the folder"},
 		"down and up, deeper": {[]tar.Header{{Name: "d", Typeflag: tar.TypeDir}, link("d/l", "."), link("d/m", "l/../../x")}, "leads out of the folder"},
 		"down and up inside":  {[]tar.Header{{Name: "d", Typeflag: tar.TypeDir}, link("d/m", "l/../x")}, "leads out of the folder"},
-		"through a link":     {[]tar.Header{{Name: "d", Typeflag: tar.TypeDir}, link("l", "d"), reg("l/x")}, "not a directory"},
-		"hard link":          {[]tar.Header{reg("a"), {Name: "h", Linkname: "a", Typeflag: tar.TypeLink}}, "neither a file"},
-		"device":             {[]tar.Header{{Name: "d", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 3}}, "neither a file"},
-		"pipe":               {[]tar.Header{{Name: "p", Typeflag: tar.TypeFifo}}, "neither a file"},
-		"twice":              {[]tar.Header{reg("a"), reg("./a")}, "twice"},
-		"in the way":         {[]tar.Header{reg("there")}, "a folder is in its place"},
-		"no name":            {[]tar.Header{reg(".")}, "a name that no file has"},
+		"through a link":      {[]tar.Header{{Name: "d", Typeflag: tar.TypeDir}, link("l", "d"), reg("l/x")}, "not a directory"},
+		"hard link":           {[]tar.Header{reg("a"), {Name: "h", Linkname: "a", Typeflag: tar.TypeLink}}, "neither a file"},
+		"device":              {[]tar.Header{{Name: "d", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 3}}, "neither a file"},
+		"pipe":                {[]tar.Header{{Name: "p", Typeflag: tar.TypeFifo}}, "neither a file"},
+		"twice":               {[]tar.Header{reg("a"), reg("./a")}, "twice"},
+		"in the way":          {[]tar.Header{reg("there")}, "a folder is in its place"},
+		"no name":             {[]tar.Header{reg(".")}, "a name that no file has"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
