@@ -37,6 +37,7 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 		"download": &DownloadRes{Path: filepath.Join(dir, "load"), URL: "http://127.0.0.1/"},
 		"gzip":     &GzipRes{Path: filepath.Join(dir, "gz"), Input: in}, "tar": &TarRes{Path: filepath.Join(dir, "tar"), Inputs: []string{in}},
 	}
+	all["pkg"] = pkgOf(t)
 	all["mount"], all["hostname"] = mountAt(dir), &HostnameRes{Hostname: "a"}
 	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
 	all["cron"] = &CronRes{State: FileAbsent, root: dir}

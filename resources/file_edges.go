@@ -12,7 +12,7 @@ func (r *FileRes) UIDs() []engine.ResUID {
 }
 
 // AutoEdges wants the nearest managed folder above the path, what the content
-// comes from, the owner and the group, and the package that has the path.
+// comes from, the owner and the group, and the package that has the path, or its folder in /etc.
 func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
 	p := r.filePath()
 	w := newWants(r)
@@ -25,5 +25,6 @@ func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
 	}
 	w.account(r.Owner, r.Group)
 	w.installed(p)
+	w.configured(p)
 	return w, nil
 }

@@ -26,6 +26,7 @@ func Kinds() []string {
 		"msg",
 		"noop",
 		"password",
+		"pkg",
 		"print",
 		"ssh_authorized_key",
 		"svc",

@@ -1,0 +1,267 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// The states of a package; any other word is a version.
+const (
+	pkgInstalled   = "installed"
+	pkgUninstalled = "uninstalled"
+	pkgNewest      = "newest"
+)
+
+func init() {
+	system := virtual.LocalSystem((&host.FactReader{}).Facts)
+	err := virtual.RegisterKind(engine.DefaultRegistry(), virtual.DefaultCatalog(), "pkg", system, newPkg)
+	if err != nil {
+		panic(err) // a mistake in the interface, found by any test
+	}
+}
+
+func newPkg(k *virtual.Kind) virtual.Resource { return &PkgRes{kind: k} }
+
+var (
+	_ virtual.Resource      = (*PkgRes)(nil)
+	_ engine.Batcher        = (*PkgRes)(nil)
+	_ engine.EdgeableRes    = (*PkgRes)(nil)
+	_ engine.RecvableRes    = (*PkgRes)(nil)
+	_ engine.ReversibleRes  = (*PkgRes)(nil)
+	_ engine.Readable       = (*PkgRes)(nil)
+	_ engine.Listable       = (*PkgRes)(nil)
+	_ engine.SharedRes      = (*PkgRes)(nil)
+	_ engine.OverlappingRes = (*PkgRes)(nil)
+	_ engine.DescribedRes   = (*PkgRes)(nil)
+)
+
+// PkgRes is a package of the operating system: whether it is installed, and in which
+// version. Its name is that of the package.
+type PkgRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Reversible
+
+	State   string `yaml:"state" lang:"state" doc:"What it should be: installed, in whatever version; uninstalled; newest, the newest version that the repositories have; or a version, as the package manager writes it."`
+	Version string `yaml:"version" lang:"version" mgmt:"readonly" doc:"The version that is installed."`
+
+	Purge          bool   `yaml:"purge" lang:"purge" mgmt:"param" doc:"With uninstalled: remove its configuration, too. Not every package manager can."`
+	Recommends     bool   `yaml:"recommends" lang:"recommends" mgmt:"param" doc:"Install what it recommends, too, where the package manager knows such a thing."`
+	AllowDowngrade bool   `yaml:"allowdowngrade" lang:"allowdowngrade" mgmt:"param" doc:"With a version: allow one that is older than what is installed."`
+	AllowUntrusted bool   `yaml:"allowuntrusted" lang:"allowuntrusted" mgmt:"param" doc:"Allow a package that nobody has signed."`
+	Backend        string `yaml:"provider" lang:"provider" mgmt:"param" doc:"The package manager: apt, dnf, zypper, apk or pacman; that of the machine if absent."`
+
+	kind *virtual.Kind
+	init *engine.Init
+	seen *pkgSeen
+}
+
+// Default returns a package that is installed with what it recommends.
+func (r *PkgRes) Default() engine.Res {
+	return &PkgRes{State: pkgInstalled, Recommends: true, kind: r.kind}
+}
+
+// Provider names the backend that was asked for.
+func (r *PkgRes) Provider() string { return r.Backend }
+
+func (r *PkgRes) state() string {
+	if r.State == "" {
+		return pkgInstalled
+	}
+	return r.State
+}
+
+// pinned reports whether a version is wanted.
+func (r *PkgRes) pinned() bool {
+	return !slices.Contains([]string{pkgInstalled, pkgUninstalled, pkgNewest}, r.state())
+}
+
+// Needs returns what has to be called for such a package.
+func (r *PkgRes) Needs() []string {
+	need := []string{pkg.ListInstalled.Name()}
+	switch {
+	case r.state() == pkgUninstalled && r.Purge:
+		return append(need, pkg.Purge.Name())
+	case r.state() == pkgUninstalled:
+		return append(need, pkg.Remove.Name())
+	case r.state() == pkgNewest:
+		need = append(need, pkg.LatestVersion.Name(), pkg.Upgrade.Name(), pkg.VersionCmp.Name())
+	case r.pinned():
+		need = append(need, pkg.VersionCmp.Name())
+	default:
+		need = append(need, pkg.Provided.Name())
+	}
+	return append(need, pkg.Install.Name(), pkg.RefreshDB.Name())
+}
+
+// Validate checks the name and the parameters, and that a backend can do what is wanted.
+func (r *PkgRes) Validate() error {
+	errs := []error{pkg.CheckName(r.Name())}
+	if r.pinned() {
+		if err := pkg.CheckVersion(r.State); err != nil {
+			errs = append(errs, fmt.Errorf("state is %q, it must be installed, uninstalled, newest or a version", r.State))
+		}
+	}
+	if r.Purge && r.state() != pkgUninstalled {
+		errs = append(errs, errors.New("purge makes sense with state uninstalled only"))
+	}
+	k, err := r.virtual()
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	return k.Check(r)
+}
+
+// virtual returns what all packages have in common. A resource that was not made by a
+// registry takes that of the default one.
+func (r *PkgRes) virtual() (*virtual.Kind, error) {
+	if r.kind != nil {
+		return r.kind, nil
+	}
+	made, err := engine.DefaultRegistry().New("pkg")
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := made.(*PkgRes); ok {
+		return p.kind, nil
+	}
+	return nil, fmt.Errorf("the kind pkg of the default registry is a %T", made)
+}
+
+// Init keeps the handle.
+func (r *PkgRes) Init(init *engine.Init) error {
+	r.init, r.seen = init, newPkgSeen()
+	return nil
+}
+
+// Cleanup has nothing to release: who opens the module closes it.
+func (r *PkgRes) Cleanup() error { return nil }
+
+// Cmp compares the parameters.
+func (r *PkgRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// open opens the module. Backends keep nothing, so that costs little.
+func (r *PkgRes) open(ctx context.Context) (*virtual.Module, error) {
+	k, err := r.virtual()
+	if err != nil {
+		return nil, err
+	}
+	m, _, err := k.Open(ctx, virtual.Env{Host: r.init.Host, Log: r.init.Log}, r.Backend)
+	return m, err
+}
+
+// CheckApply is a batch of one.
+func (r *PkgRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	out := r.CheckApplyBatch(ctx, apply, []engine.Res{r})[0]
+	return out.OK, out.Err
+}
+
+// GroupKey is the same for all packages of one package manager.
+func (r *PkgRes) GroupKey() string { return "pkg:" + r.Backend }
+
+// Read returns the package as it is: the state that is wanted if it has that, else the
+// version that is installed; nil if none is.
+func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
+	m, err := r.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	b := newPkgBatch(m, []engine.Res{r})
+	if err := b.look(ctx); err != nil {
+		return nil, err
+	}
+	p := b.members[0]
+	switch {
+	case p.step == pkgNothing && p.err == nil:
+		return r.as(r.Name(), r.state(), p.was), nil
+	case p.was == "":
+		return nil, nil
+	}
+	return r.as(r.Name(), p.was, p.was), nil
+}
+
+// as makes a resource of a package that is installed.
+func (r *PkgRes) as(name, state, version string) engine.Res {
+	is := &PkgRes{State: state, Version: version, Recommends: true, Backend: r.Backend, kind: r.kind}
+	is.SetKind(r.Kind())
+	is.SetName(name)
+	return is
+}
+
+// List yields all packages that are installed.
+func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		m, err := r.open(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer m.Close()
+		all, _, err := pkg.ListInstalled.Call(ctx, m, pkg.NamesArgs{})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if !yield(r.as(name, pkgInstalled, all[name]), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Reversed returns what brings back the version before; none if there was none.
+func (r *PkgRes) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &PkgRes{State: pkgUninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, Backend: r.Backend, kind: r.kind}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	if before == nil {
+		return undo, nil
+	}
+	was, ok := before.(*PkgRes)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	case was.state() == pkgUninstalled:
+	case r.state() == pkgInstalled || was.Version == "":
+		undo.State = pkgInstalled // it was, and is left as it is
+	default:
+		undo.State, undo.AllowDowngrade = was.Version, true
+	}
+	return undo, nil
+}
+
+// Doc describes the kind.
+func (r *PkgRes) Doc() string {
+	return `Keeps a package of the operating system installed, in whatever version, the newest or a given one, or uninstalled.
+
+The package manager of the machine is found by itself: apt, dnf, zypper, apk or pacman. What it can't do, such as to purge with
+dnf, is an error when the graph is loaded. Never is a question asked: configuration files that somebody has
+altered stay as they are, and services are not restarted by needrestart.
+
+All packages that are due at one time are one transaction. If that fails, those that it did not bring are tried in
+smaller ones, so one that cannot be installed keeps no other from being so; what counts is what the database says afterwards.
+
+If another program uses the package manager, it is waited for, for two minutes. The lists of packages are fetched
+if a package, a version or a file is not in the repositories as they were known, once for each transaction; for ` + "`newest`" + ` also
+once a day. To look alters nothing and fetches nothing, so a plan tells the newest version as far as it is known.
+
+The database of the package manager is watched, so a package that somebody removes comes back at once. New versions in
+the repositories are seen when something else changes, or with the metaparameter ` + "`poll`" + `.
+
+` + "`installed`" + ` is also true of a virtual package that an installed one provides. Versions are compared by the rules of
+the package manager.`
+}

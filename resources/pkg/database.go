@@ -1,0 +1,53 @@
+package pkg
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// databases are the files of each package manager that change with what is installed.
+var databases = map[string][]string{
+	"apt": {dpkgStatus},
+}
+
+// Stamp returns a text that is another one whenever the database of a backend has been
+// altered; empty if that can't be told.
+func Stamp(backend string) string {
+	var s strings.Builder
+	for _, path := range databases[backend] {
+		if st, err := os.Stat(path); err == nil {
+			fmt.Fprintf(&s, "%s %d %d;", path, st.Size(), st.ModTime().UnixNano())
+		}
+	}
+	return s.String()
+}
+
+const dpkgInfo = "/var/lib/dpkg/info/"
+
+// KnownFiles returns the paths of the files of an installed package, without folders, where a
+// glance at a file tells them; else none. It runs no tool and touches nothing.
+func KnownFiles(name string) []string {
+	if CheckName(name) != nil {
+		return nil
+	}
+	lists, _ := filepath.Glob(dpkgInfo + name + ":*.list")
+	for _, file := range append(lists, dpkgInfo+name+".list") {
+		if text, err := os.ReadFile(file); err == nil {
+			return filesOf(linesOf(text))
+		}
+	}
+	return nil
+}
+
+// filesOf leaves out the folders: each stands right before something in it, or is of no interest.
+func filesOf(paths []string) (files []string) {
+	for i, p := range paths {
+		folder := i+1 < len(paths) && strings.HasPrefix(paths[i+1], p+"/")
+		if !folder && strings.HasPrefix(p, "/") && p != "/." {
+			files = append(files, p)
+		}
+	}
+	return files
+}

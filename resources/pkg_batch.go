@@ -1,0 +1,295 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/pkg"
+)
+
+// pkgStep is what has to be done with a package.
+type pkgStep int
+
+const (
+	pkgNothing pkgStep = iota
+	pkgInstall
+	pkgUpgrade
+	pkgRemove
+	pkgPurge
+)
+
+// pkgMember is one package of a batch.
+type pkgMember struct {
+	*PkgRes
+
+	was  string   // the version that is installed; empty for none
+	by   []string // the installed packages that provide it, if it is not installed itself
+	step pkgStep
+	to   string // the state that it gets, as it is shown
+
+	changed bool // a change was told
+	err     error
+}
+
+// pkgBatch is one call of CheckApplyBatch.
+type pkgBatch struct {
+	m       *virtual.Module
+	members []*pkgMember
+
+	fetched bool  // the lists were fetched
+	offline error // why they could not be
+}
+
+func newPkgBatch(m *virtual.Module, members []engine.Res) *pkgBatch {
+	b := &pkgBatch{m: m}
+	for _, r := range members {
+		b.members = append(b.members, &pkgMember{PkgRes: r.(*PkgRes)})
+	}
+	return b
+}
+
+// CheckApplyBatch looks at all packages at once, tells what differs, and brings what is
+// wanted in as few transactions as can be.
+func (r *PkgRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
+	for i, m := range members {
+		seen := m.(*PkgRes).seen
+		if err := seen.lock(ctx); err != nil {
+			for _, held := range members[:i] {
+				held.(*PkgRes).seen.unlock()
+			}
+			return pkgFailed(len(members), err)
+		}
+	}
+	defer func() {
+		for _, m := range members {
+			m.(*PkgRes).seen.unlock()
+		}
+	}()
+	m, err := r.open(ctx)
+	if err != nil {
+		return pkgFailed(len(members), err)
+	}
+	defer m.Close()
+	b := newPkgBatch(m, members)
+	if err := b.checkApply(ctx, apply); err != nil {
+		return pkgFailed(len(members), err)
+	}
+	return b.outcomes()
+}
+
+func pkgFailed(n int, err error) []engine.Outcome {
+	return slices.Repeat([]engine.Outcome{{Err: err}}, n)
+}
+
+func (b *pkgBatch) outcomes() []engine.Outcome {
+	out := make([]engine.Outcome, len(b.members))
+	for i, p := range b.members {
+		out[i] = engine.Outcome{OK: !p.changed && p.err == nil, Err: p.err}
+	}
+	return out
+}
+
+func (b *pkgBatch) checkApply(ctx context.Context, apply bool) error {
+	if apply {
+		b.renew(ctx)
+	}
+	if err := b.see(ctx); err != nil {
+		return err
+	}
+	for _, p := range b.members {
+		p.tell()
+	}
+	if apply && slices.ContainsFunc(b.members, (*pkgMember).todo) {
+		b.apply(ctx)
+	}
+	return nil
+}
+
+// todo reports whether something has to be done and can be.
+func (p *pkgMember) todo() bool { return p.step != pkgNothing && p.err == nil }
+
+// renew fetches the lists if they are too old to know what is the newest. That they
+// cannot be fetched is no failure: what is known has to do.
+func (b *pkgBatch) renew(ctx context.Context) {
+	for _, p := range b.members {
+		lists, ok := p.init.Shared.(*pkgLists)
+		if p.state() == pkgNewest && ok && lists.due() {
+			b.fetch(ctx)
+			if b.offline != nil {
+				p.init.Log.Warn("the lists of packages could not be fetched; what is the newest is told by those that are there", "event", "stale_lists", "err", b.offline)
+			}
+			return
+		}
+	}
+}
+
+// fetch fetches the lists, once for a batch.
+func (b *pkgBatch) fetch(ctx context.Context) {
+	if !b.fetched {
+		b.fetched = true
+		_, _, b.offline = pkg.RefreshDB.Call(ctx, b.m, virtual.Nothing{})
+	}
+}
+
+// see is look, which Watch is to know of. The stamp is taken first: a change that is made
+// meanwhile is one that was not seen.
+func (b *pkgBatch) see(ctx context.Context) error {
+	stamp := pkg.Stamp(b.m.Backend.Name)
+	if err := b.look(ctx); err != nil {
+		return err
+	}
+	for _, p := range b.members {
+		p.seen.stamp = stamp
+	}
+	return nil
+}
+
+// look finds out what is there, and what has to be done.
+func (b *pkgBatch) look(ctx context.Context) error {
+	is, err := b.read(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range b.members {
+		p.was, p.by = is.installed[p.Name()], is.provided[p.Name()]
+		p.step, p.to, p.err = pkgNothing, p.state(), nil
+		if p.err = b.judge(ctx, p, is); p.err != nil {
+			p.step = pkgNothing
+		}
+	}
+	return nil
+}
+
+// pkgFacts is what is known of the packages of a batch, by name.
+type pkgFacts struct {
+	installed map[string]string
+	provided  map[string][]string // of those that should be installed and are not
+	newest    map[string]string   // of those that should be the newest
+	left      map[string]string   // of those whose configuration should be gone
+}
+
+// names returns the names of those for which which is true.
+func (b *pkgBatch) names(which func(*pkgMember) bool) (names []string) {
+	for _, p := range b.members {
+		if which(p) {
+			names = append(names, p.Name())
+		}
+	}
+	return names
+}
+
+// read asks once for all.
+func (b *pkgBatch) read(ctx context.Context) (is pkgFacts, err error) {
+	all := pkg.NamesArgs{Names: b.names(func(*pkgMember) bool { return true })}
+	if is.installed, _, err = pkg.ListInstalled.Call(ctx, b.m, all); err != nil {
+		return is, err
+	}
+	virtually := b.names(func(p *pkgMember) bool { return p.state() == pkgInstalled && is.installed[p.Name()] == "" })
+	if len(virtually) > 0 {
+		if is.provided, _, err = pkg.Provided.Call(ctx, b.m, pkg.NamesArgs{Names: virtually}); err != nil {
+			return is, err
+		}
+	}
+	newest := b.names(func(p *pkgMember) bool { return p.state() == pkgNewest })
+	if len(newest) > 0 {
+		if is.newest, _, err = pkg.LatestVersion.Call(ctx, b.m, pkg.NamesArgs{Names: newest}); err != nil {
+			return is, err
+		}
+	}
+	purged := b.names(func(p *pkgMember) bool { return p.Purge && is.installed[p.Name()] == "" })
+	if len(purged) > 0 && b.m.Needs(pkg.ListRemoved.Name()) == nil {
+		is.left, _, err = pkg.ListRemoved.Call(ctx, b.m, pkg.NamesArgs{Names: purged})
+	}
+	return is, err
+}
+
+// judge says what has to be done with a package.
+func (b *pkgBatch) judge(ctx context.Context, p *pkgMember, is pkgFacts) error {
+	switch name := p.Name(); {
+	case p.state() == pkgUninstalled && p.was == "" && is.left[name] == "":
+	case p.state() == pkgUninstalled && p.Purge:
+		p.step = pkgPurge
+	case p.state() == pkgUninstalled:
+		p.step = pkgRemove
+	case p.was == "" && len(p.by) == 0:
+		p.step = pkgInstall
+		if v := is.newest[name]; v != "" {
+			p.to = v
+		}
+	case p.state() == pkgNewest && is.newest[name] != "":
+		p.to = is.newest[name]
+		order, err := b.compare(ctx, p.was, p.to)
+		if order < 0 {
+			p.step = pkgUpgrade
+		}
+		return err
+	case p.pinned():
+		return b.judgeVersion(ctx, p)
+	}
+	return nil
+}
+
+func (b *pkgBatch) judgeVersion(ctx context.Context, p *pkgMember) error {
+	order, err := b.compare(ctx, p.was, p.State)
+	switch {
+	case err != nil:
+		return err
+	case order > 0 && !p.AllowDowngrade:
+		return fmt.Errorf("version %s is installed, which is newer than %s (allowdowngrade: true allows to go back)", p.was, p.State)
+	case order != 0:
+		p.step = pkgInstall
+	}
+	return nil
+}
+
+func (b *pkgBatch) compare(ctx context.Context, x, y string) (int, error) {
+	if x == y {
+		return 0, nil
+	}
+	order, _, err := pkg.VersionCmp.Call(ctx, b.m, pkg.CompareArgs{A: x, B: y})
+	return order, err
+}
+
+// tell reports what differs.
+func (p *pkgMember) tell() {
+	if p.step == pkgNothing {
+		return
+	}
+	p.changed = true
+	if p.step == pkgPurge && p.was == "" {
+		p.init.Change(engine.Change{Field: "purge", From: false, To: true})
+		return
+	}
+	from := p.was
+	if from == "" {
+		from = pkgUninstalled
+	}
+	p.init.Change(engine.Change{Field: "state", From: from, To: p.to})
+}
+
+// apply does it, and looks again: what counts is what is there then.
+func (b *pkgBatch) apply(ctx context.Context) {
+	for _, t := range b.transactions() {
+		t.run(ctx, t.members)
+	}
+	failed := make([]error, len(b.members))
+	for i, p := range b.members {
+		failed[i] = p.err
+	}
+	err := b.see(ctx)
+	for i, p := range b.members {
+		switch {
+		case err != nil:
+			p.err = errors.Join(failed[i], err)
+		case p.step == pkgNothing && p.err == nil:
+		case failed[i] != nil:
+			p.err = failed[i]
+		case p.err == nil:
+			p.err = fmt.Errorf("%s has ended without an error, but the package is not %s now", b.m.Backend.Name, p.to)
+		}
+	}
+}

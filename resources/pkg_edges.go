@@ -1,0 +1,49 @@
+package resources
+
+import (
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/pkg"
+)
+
+// pkgPaths are where packages have, by custom, what is named like them; %s is the name.
+var pkgPaths = []string{
+	"/bin/%s", "/sbin/%s", "/usr/bin/%s", "/usr/sbin/%s", "/etc/%s", "/etc/%s.conf", "/etc/default/%s", "/etc/sysconfig/%s",
+	"/etc/conf.d/%s", "/etc/init.d/%s", "/etc/sv/%s", "/lib/systemd/system/%s.service", "/usr/lib/systemd/system/%s.service",
+}
+
+// UIDs names the package and, if it is to be there, its files: those that packages have
+// by custom, and those that the database has, if it is installed.
+func (r *PkgRes) UIDs() []engine.ResUID {
+	plain, _, _ := strings.Cut(r.Name(), ":")
+	uids := []engine.ResUID{&engine.PkgUID{BaseUID: engine.UIDOf(r), Pkg: plain}}
+	if r.state() == pkgUninstalled {
+		return uids
+	}
+	seen := map[string]bool{}
+	add := func(p string) {
+		if !seen[p] {
+			seen[p] = true
+			uids = append(uids, &engine.PkgFileUID{BaseUID: engine.UIDOf(r), Path: p})
+		}
+	}
+	for _, form := range pkgPaths {
+		add(strings.Replace(form, "%s", plain, 1))
+	}
+	for _, p := range pkg.KnownFiles(r.Name()) {
+		add(p)
+	}
+	return uids
+}
+
+// AutoEdges wants nothing: those that need a package ask for it.
+func (r *PkgRes) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
+
+// configured asks for the package that brings the folder of /etc that a path is below.
+func (w *wants) configured(p string) {
+	rest, ok := strings.CutPrefix(p, "/etc/")
+	if name, _, below := strings.Cut(rest, "/"); ok && below {
+		w.installed("/etc/" + name)
+	}
+}

@@ -1,0 +1,344 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/pkg"
+)
+
+func TestPkgSuite(t *testing.T) {
+	registry, kind := toyPkg(t)
+	write := func(name, version string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(version), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	gone := func(t *testing.T, dir string) {
+		if err := os.Remove(filepath.Join(dir, "git")); err != nil {
+			t.Error(err)
+		}
+	}
+	setup := func(_ *testing.T, dir string, f *enginetest.Fake) {
+		tool := newToyTool(dir)
+		tool.lists = tool.repo
+		f.Host().SetCommand(tool.command)
+	}
+	for state, s := range map[string]struct {
+		prepare map[string]string
+		drifts  map[string]func(*testing.T, string)
+	}{
+		"installed":   {nil, map[string]func(*testing.T, string){"removed": gone}},
+		"newest":      {map[string]string{"git": "1"}, map[string]func(*testing.T, string){"removed": gone, "older": write("git", "1")}},
+		"1":           {nil, map[string]func(*testing.T, string){"removed": gone, "older": write("git", "0")}},
+		"uninstalled": {map[string]string{"git": "1"}, map[string]func(*testing.T, string){"installed": write("git", "2")}},
+	} {
+		t.Run(state, func(t *testing.T) {
+			suite := enginetest.Suite{
+				Kind: "pkg", Registry: registry, Setup: setup, Drifts: s.drifts,
+				Prepare: func(t *testing.T, dir string) {
+					for name, version := range s.prepare {
+						write(name, version)(t, dir)
+					}
+				},
+				New: func(*testing.T, string) engine.Res {
+					r := &PkgRes{State: state, Recommends: true, kind: kind}
+					r.SetName("git")
+					return r
+				},
+				ReadIgnores: []string{"recommends"},
+			}
+			enginetest.Run(t, suite)
+		})
+	}
+}
+
+func TestPkgValidate(t *testing.T) {
+	_, kind := toyPkg(t)
+	for _, c := range []struct {
+		name string
+		res  PkgRes
+		err  string
+	}{
+		{"git", PkgRes{}, ""},
+		{"git", PkgRes{State: "1:2.0~rc1-3+b1"}, ""},
+		{"-o", PkgRes{}, `"-o" is no name of a package`},
+		{"../x", PkgRes{}, `"../x" is no name of a package`},
+		{"a\nb", PkgRes{}, `"a\nb" is no name of a package`},
+		{"git", PkgRes{State: "-1"}, `state is "-1", it must be installed, uninstalled, newest or a version`},
+		{"git", PkgRes{State: "1 --force"}, `state is "1 --force", it must be installed, uninstalled, newest or a version`},
+		{"git", PkgRes{Purge: true}, "purge makes sense with state uninstalled only"},
+		{"git", PkgRes{State: "uninstalled", Purge: true}, "pkg.purge is not implemented by the backend toy"},
+		{"git", PkgRes{Backend: "none"}, "no backend of pkg can be used here: none: there is no such backend, only poor, toy"},
+		{"git", PkgRes{Backend: "poor", State: "uninstalled"}, "pkg.remove is not implemented by the backend poor"},
+	} {
+		c.res.kind = kind
+		c.res.SetName(c.name)
+		err := c.res.Validate()
+		if c.err == "" && err != nil || c.err != "" && (err == nil || err.Error() != c.err) {
+			t.Errorf("%q %+v: %v, want %q", c.name, c.res.State, err, c.err)
+		}
+	}
+}
+
+// Many packages are one transaction, after one look.
+func TestPkgBatch(t *testing.T) {
+	var words, want, names []string
+	for i := range 20 {
+		words = append(words, fmt.Sprintf("p%02d", i))
+		want = append(want, fmt.Sprintf(`p%02d [state: "uninstalled" -> "installed"] false`, i))
+	}
+	b := newPkgBench(t, words...)
+	for _, w := range words {
+		b.tool.repo[w] = []string{"1"}
+		names = append(names, w)
+	}
+	b.want(t, false, want...)
+	b.wantCalls(t)
+	b.want(t, true, want...)
+	all := "install " + strings.Join(names, " ")
+	b.wantCalls(t, all, "refresh", all)
+	if err := os.Remove(filepath.Join(b.tool.dir, "p07")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		want[i] = words[i] + " [] true"
+	}
+	want[7] = `p07 [state: "uninstalled" -> "installed"] false`
+	b.want(t, true, want...)
+	b.wantCalls(t, "install p07")
+}
+
+// One that no repository has keeps no other from being installed, nor does one that
+// fails.
+func TestPkgOneFails(t *testing.T) {
+	b := newPkgBench(t, "git", "nope", "real", "bad", "old=9", "a", "c")
+	b.tool.repo["bad"], b.tool.repo["a"], b.tool.repo["c"] = []string{"1"}, []string{"1"}, []string{"1"}
+	b.tool.fail = map[string]string{"bad": "its script ended with 1"}
+	b.want(t, true,
+		`git [state: "uninstalled" -> "installed"] false`,
+		`nope [state: "uninstalled" -> "installed"] false pkg.install: no repository has nope`,
+		`real [state: "uninstalled" -> "installed"] false`,
+		`bad [state: "uninstalled" -> "installed"] false pkg.install: toy: its script ended with 1`,
+		`old [state: "uninstalled" -> "9"] false pkg.install: no repository has old`,
+		`a [state: "uninstalled" -> "installed"] false`,
+		`c [state: "uninstalled" -> "installed"] false`,
+	)
+	if n := slices.IndexFunc(b.tool.calls, func(c string) bool { return c == "refresh" }); n != 1 || slices.Contains(b.tool.calls[2:], "refresh") {
+		t.Errorf("the lists are fetched once, after the first failure: %q", b.tool.calls)
+	}
+	b.want(t, true, "git [] true",
+		`nope [state: "uninstalled" -> "installed"] false pkg.install: no repository has nope`, "real [] true",
+		`bad [state: "uninstalled" -> "installed"] false pkg.install: toy: its script ended with 1`,
+		`old [state: "uninstalled" -> "9"] false pkg.install: no repository has old`, "a [] true", "c [] true")
+}
+
+// States that exclude each other need transactions of their own; what goes, goes
+// first.
+func TestPkgStates(t *testing.T) {
+	b := newPkgBench(t, "git=newest", "real=uninstalled", "old=1", "x=uninstalled", "y=newest")
+	b.tool.lists = b.tool.repo
+	b.tool.repo["y"] = []string{"1", "3"}
+	b.put(t, "git", "1")
+	b.put(t, "real", "1")
+	b.put(t, "old", "0")
+	b.want(t, true,
+		`git [state: "1" -> "2"] false`,
+		`real [state: "1" -> "uninstalled"] false`,
+		`old [state: "0" -> "1"] false`,
+		`x [] true`,
+		`y [state: "uninstalled" -> "3"] false`,
+	)
+	b.wantCalls(t, "remove real", "install git", "install old=1 y")
+}
+
+func TestPkgDowngrade(t *testing.T) {
+	b := newPkgBench(t, "git=1")
+	b.tool.lists = b.tool.repo
+	b.put(t, "git", "2")
+	b.want(t, true, "git [] false version 2 is installed, which is newer than 1 (allowdowngrade: true allows to go back)")
+	b.wantCalls(t)
+	b.res[0].(*PkgRes).AllowDowngrade = true
+	b.want(t, true, `git [state: "2" -> "1"] false`)
+	b.want(t, true, "git [] true")
+}
+
+// A virtual package is installed if one is that provides it.
+func TestPkgVirtual(t *testing.T) {
+	b := newPkgBench(t, "virtual")
+	b.put(t, "real", "1")
+	b.want(t, true, "virtual [] true")
+	b.wantCalls(t)
+}
+
+// Without the mirror it is told why, once, and nothing is tried in halves.
+func TestPkgOffline(t *testing.T) {
+	b := newPkgBench(t, "git", "real")
+	b.tool.mirror = errors.New("no route to mirror.example.com")
+	got := b.run(t.Context(), true)
+	for i, name := range []string{"git", "real"} {
+		if !strings.Contains(got[i], "no repository has "+name) && !strings.Contains(got[i], "no repository has git") ||
+			!strings.Contains(got[i], "a repository cannot be reached: no route to mirror.example.com") {
+			t.Errorf("%s", got[i])
+		}
+	}
+	if n := len(slices.DeleteFunc(b.tool.calls, func(c string) bool { return c != "refresh" })); n != 1 {
+		t.Errorf("the lists were fetched %d times", n)
+	}
+}
+
+// A lock is everybody's error at once.
+func TestPkgLocked(t *testing.T) {
+	b := newPkgBench(t, "git", "real")
+	b.tool.lists, b.tool.locked = b.tool.repo, "process 7 (unattended-upgr)"
+	const why = `pkg.install: toy is locked by process 7 (unattended-upgr), for longer than 2m0s`
+	b.want(t, true, `git [state: "uninstalled" -> "installed"] false `+why, `real [state: "uninstalled" -> "installed"] false `+why)
+	b.wantCalls(t, "install git real")
+}
+
+// For the newest the lists are fetched by the first apply, and once a day.
+func TestPkgNewestFetches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPkgBench(t, "git=newest", "real=newest")
+		b.put(t, "git", "1")
+		b.put(t, "real", "1")
+		lists := &pkgLists{}
+		for _, f := range b.fakes {
+			f.Init().Shared = lists
+		}
+		b.want(t, false, "git [] true", "real [] true")
+		b.want(t, true, `git [state: "1" -> "2"] false`, "real [] true")
+		b.wantCalls(t, "refresh", "install git")
+		b.want(t, true, "git [] true", "real [] true")
+		b.wantCalls(t)
+		b.tool.repo["git"] = []string{"1", "2", "3"}
+		time.Sleep(pkgListsAge)
+		b.want(t, true, `git [state: "2" -> "3"] false`, "real [] true")
+		b.wantCalls(t, "refresh", "install git")
+		b.tool.mirror = errors.New("gone")
+		time.Sleep(pkgListsAge)
+		b.want(t, true, "git [] true", "real [] true")
+		b.wantCalls(t, "refresh")
+		if logs := b.fakes[0].Logs(); len(logs) != 1 || !strings.Contains(logs[0], "could not be fetched") {
+			t.Errorf("the log is %q", logs)
+		}
+	})
+}
+
+func TestPkgList(t *testing.T) {
+	b := newPkgBench(t, "git")
+	b.put(t, "git", "1")
+	b.put(t, "real", "2")
+	var got []string
+	for r, err := range b.res[0].(*PkgRes).List(t.Context()) {
+		p := r.(*PkgRes)
+		got = append(got, fmt.Sprint(p, p.State, p.Version, err))
+	}
+	if want := []string{"pkg[git]installed1<nil>", "pkg[real]installed2<nil>"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestPkgReversed(t *testing.T) {
+	for _, c := range []struct {
+		state, version, was, back string
+		down                      bool
+	}{
+		{"installed", "", "", "uninstalled", false},
+		{"installed", "1", "installed", "installed", false},
+		{"newest", "1", "1", "1", true},
+		{"uninstalled", "1", "1", "1", true},
+		{"uninstalled", "", "uninstalled", "uninstalled", false},
+	} {
+		var before engine.Res
+		if c.was != "" {
+			before = &PkgRes{State: c.was, Version: c.version}
+		}
+		got, err := (&PkgRes{State: c.state}).Reversed(before)
+		if p := got.(*PkgRes); err != nil || p.State != c.back || p.AllowDowngrade != c.down {
+			t.Errorf("%+v: %+v, %v", c, p, err)
+		}
+	}
+}
+
+// Edges: a service after its package; a file below its folder in /etc after it, too.
+func TestPkgEdges(t *testing.T) {
+	r := &PkgRes{}
+	r.SetKind("pkg")
+	r.SetName("nginx:amd64")
+	has := func(uids []engine.ResUID, u engine.ResUID) bool {
+		return slices.ContainsFunc(uids, func(o engine.ResUID) bool { return o.IFF(u) })
+	}
+	for _, path := range []string{"/usr/sbin/nginx", "/etc/nginx", "/lib/systemd/system/nginx.service"} {
+		u := &engine.PkgFileUID{Path: path}
+		if !has(r.UIDs(), u) {
+			t.Errorf("it does not have %s", path)
+		}
+		r.State = "uninstalled"
+		if has(r.UIDs(), u) {
+			t.Errorf("it has %s, and should be gone", path)
+		}
+		r.State = ""
+	}
+	if !has(r.UIDs(), &engine.PkgUID{Pkg: "nginx"}) {
+		t.Error("it is not named by its name")
+	}
+	f := &FileRes{Path: "/etc/nginx/conf.d/a.conf"}
+	edges, err := f.AutoEdges()
+	if err != nil || !has(edges.Next(), &engine.PkgFileUID{Path: "/etc/nginx"}) {
+		t.Errorf("a file does not ask for the package of its folder: %v", err)
+	}
+}
+
+// TestPkgCancelled: while somebody else runs, it can be cancelled.
+func TestPkgCancelled(t *testing.T) {
+	b := newPkgBench(t, "git", "real")
+	second := b.res[1].(*PkgRes)
+	if err := second.seen.lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, o := range b.res[0].(*PkgRes).CheckApplyBatch(ctx, true, b.res) {
+		if !errors.Is(o.Err, context.Canceled) {
+			t.Errorf("%v", o.Err)
+		}
+	}
+	second.seen.unlock()
+	b.tool.lists = b.tool.repo
+	b.want(t, true, `git [state: "uninstalled" -> "installed"] false`, `real [state: "uninstalled" -> "installed"] false`)
+}
+
+var _ virtual.Watcher = (*toy)(nil)
+
+// pkgOf is a package named git of a machine that has apt.
+func pkgOf(t testing.TB) *PkgRes {
+	t.Helper()
+	c := virtual.NewCatalog()
+	if err := errors.Join(c.Declare(pkg.Interface), c.Add(pkg.Apt)); err != nil {
+		t.Fatal(err)
+	}
+	system := func() virtual.System {
+		return virtual.System{Facts: virtual.Facts{"os_family": "Debian"}, Has: func(string) bool { return true }}
+	}
+	kind, err := virtual.NewKind(c, "pkg", system)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &PkgRes{State: pkgInstalled, kind: kind}
+	r.SetName("git")
+	return r
+}

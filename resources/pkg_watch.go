@@ -1,0 +1,103 @@
+package resources
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/pkg"
+)
+
+// pkgSeen is how the database was when CheckApply has looked last. While that runs Watch
+// waits, and compares then: so what CheckApply does itself is no event, not even if it fails,
+// and a package that cannot be installed is not tried again and again.
+type pkgSeen struct {
+	held  chan struct{} // of capacity 1; full while CheckApply runs or Watch compares
+	stamp string        // of pkg.Stamp; empty if it is not known
+}
+
+func newPkgSeen() *pkgSeen { return &pkgSeen{held: make(chan struct{}, 1)} }
+
+func (s *pkgSeen) lock(ctx context.Context) error {
+	select {
+	case s.held <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *pkgSeen) unlock() { <-s.held }
+
+// differs reports whether the database is another one than CheckApply has seen.
+func (s *pkgSeen) differs(ctx context.Context, backend string) bool {
+	if s.lock(ctx) != nil {
+		return false
+	}
+	defer s.unlock()
+	return s.stamp == "" || s.stamp != pkg.Stamp(backend)
+}
+
+// Watch tells of changes of the database that somebody else has made.
+func (r *PkgRes) Watch(ctx context.Context) error {
+	m, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	sub, err := m.Watch(ctx, []string{r.Name()})
+	switch {
+	case err != nil:
+		return err
+	case sub == nil:
+		return idle(ctx, r.init)
+	}
+	defer sub.Close()
+	r.init.Running()
+	for {
+		select {
+		case <-sub.C():
+			if sub.Cause().Resync || r.seen.differs(ctx, m.Backend.Name) {
+				r.init.Event()
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pkgListsAge is how old the lists of packages may be for what should be the newest.
+const pkgListsAge = 24 * time.Hour
+
+// pkgLists is what all packages of one package manager have in common: when the lists
+// were fetched last, by us.
+type pkgLists struct {
+	mu      sync.Mutex
+	fetched time.Time
+}
+
+// Shared is what packages of one package manager have in common.
+func (r *PkgRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return "pkg:" + r.Backend, func(context.Context, engine.Host) (engine.Shared, error) { return &pkgLists{}, nil }
+}
+
+// due reports whether they are too old, and takes it that they are fetched now.
+func (l *pkgLists) due() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.fetched.IsZero() && time.Since(l.fetched) < pkgListsAge {
+		return false
+	}
+	l.fetched = time.Now()
+	return true
+}
+
+// Begin does nothing.
+func (*pkgLists) Begin() {}
+
+// End does nothing.
+func (*pkgLists) End() {}
+
+// Close has nothing to release.
+func (*pkgLists) Close() error { return nil }
