@@ -46,6 +46,7 @@ var notBusybox = virtual.Match{"os_family": {"Debian"}}
 type busybox struct {
 	files
 	tool
+	root string // where the tools work, for tests; else empty
 }
 
 func newBusybox(ctx context.Context, env virtual.Env) (*busybox, error) {
@@ -53,10 +54,11 @@ func newBusybox(ctx context.Context, env virtual.Env) (*busybox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &busybox{*f, tool{env.Host}}, nil
+	return &busybox{*f, tool{env.Host}, ""}, nil
 }
 
 func (b *busybox) asks() reader { return b.reader }
+func (b *busybox) where() Where { return Where{b.root} }
 
 // The arguments are those of the interface without a root, which the tools know nothing
 // of.
@@ -94,7 +96,7 @@ func (b *busybox) add(ctx context.Context, args busyboxAddArgs) (none virtual.No
 	if err := checkAttributes(args.Name, args.Attributes); err != nil {
 		return none, err
 	}
-	now, err := load("")
+	now, err := load(b.root)
 	if err != nil {
 		return none, err
 	}
@@ -115,7 +117,7 @@ func (b *busybox) add(ctx context.Context, args busyboxAddArgs) (none virtual.No
 		}
 		rest.UID = nil
 	}
-	return b.change(ctx, ChangeArgs{Name: args.Name, Attributes: rest})
+	return b.change(ctx, ChangeArgs{Name: args.Name, Attributes: rest, Where: b.where()})
 }
 
 // primary returns the name of the primary group of a new user; empty for one of his own,
@@ -158,7 +160,7 @@ func adduser(args busyboxAddArgs, group string) []string {
 }
 
 func (b *busybox) remove(ctx context.Context, args busyboxDeleteArgs) (none virtual.Nothing, err error) {
-	now, err := loadFor("", args.Name)
+	now, err := loadFor(b.root, args.Name)
 	if err != nil {
 		return none, err
 	}
@@ -167,7 +169,7 @@ func (b *busybox) remove(ctx context.Context, args busyboxDeleteArgs) (none virt
 		return none, nil
 	}
 	if !args.Force {
-		if err := b.idle("", u); err != nil { // the tool does not ask
+		if err := b.idle(b.root, u); err != nil { // the tool does not ask
 			return none, err
 		}
 	}
@@ -179,7 +181,7 @@ func (b *busybox) remove(ctx context.Context, args busyboxDeleteArgs) (none virt
 }
 
 func (b *busybox) addGroup(ctx context.Context, args busyboxGroupArgs) (none virtual.Nothing, err error) {
-	now, err := loadFor("", args.Name)
+	now, err := loadFor(b.root, args.Name)
 	if err != nil {
 		return none, err
 	}
@@ -188,9 +190,9 @@ func (b *busybox) addGroup(ctx context.Context, args busyboxGroupArgs) (none vir
 	case ok && (args.GID == nil || *args.GID == g.GID):
 		return none, nil
 	case ok:
-		return b.changeGroup(ctx, ChangeGroupArgs{Name: args.Name, GID: *args.GID, Unique: args.Unique})
+		return b.changeGroup(ctx, ChangeGroupArgs{Name: args.Name, GID: *args.GID, Unique: args.Unique, Where: b.where()})
 	case args.GID != nil && !args.Unique: // the tool refuses that
-		return b.files.addGroup(ctx, AddGroupArgs{Name: args.Name, GID: args.GID, System: args.System})
+		return b.files.addGroup(ctx, AddGroupArgs{Name: args.Name, GID: args.GID, System: args.System, Where: b.where()})
 	}
 	argv := []string{"addgroup"}
 	if args.System {
@@ -203,7 +205,7 @@ func (b *busybox) addGroup(ctx context.Context, args busyboxGroupArgs) (none vir
 }
 
 func (b *busybox) removeGroup(ctx context.Context, args busyboxNameArgs) (none virtual.Nothing, err error) {
-	now, err := loadFor("", args.Name)
+	now, err := loadFor(b.root, args.Name)
 	if err != nil {
 		return none, err
 	}
@@ -214,14 +216,14 @@ func (b *busybox) removeGroup(ctx context.Context, args busyboxNameArgs) (none v
 }
 
 func (b *busybox) addMember(ctx context.Context, args busyboxMemberArgs) (none virtual.Nothing, err error) {
-	if is, err := inGroupOf(MemberArgs{Name: args.Name, Username: args.Username}); err != nil || is {
+	if is, err := inGroupOf(MemberArgs{Name: args.Name, Username: args.Username, Where: b.where()}); err != nil || is {
 		return none, err
 	}
 	return none, b.run(ctx, "", "addgroup", args.Username, args.Name)
 }
 
 func (b *busybox) removeMember(ctx context.Context, args busyboxMemberArgs) (none virtual.Nothing, err error) {
-	if is, err := inGroupOf(MemberArgs{Name: args.Name, Username: args.Username}); err != nil || !is {
+	if is, err := inGroupOf(MemberArgs{Name: args.Name, Username: args.Username, Where: b.where()}); err != nil || !is {
 		return none, err
 	}
 	return none, b.run(ctx, "", "delgroup", args.Username, args.Name)

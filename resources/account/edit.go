@@ -1,11 +1,10 @@
 package account
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,7 +101,7 @@ func (e editor) newShadow(s *state, args AddArgs) []string {
 	row[0], row[shadowHash], row[shadowChanged] = args.Name, "!", strconv.Itoa(e.today())
 	if !args.System {
 		d := readDefs(s.root)
-		row[shadowMin], row[shadowMax], row[shadowWarn] = d.text("PASS_MIN_DAYS", "0"), d.text("PASS_MAX_DAYS", "99999"), d.text("PASS_WARN_AGE", "7")
+		row[shadowMin], row[shadowMax], row[shadowWarn] = d["PASS_MIN_DAYS"], d["PASS_MAX_DAYS"], d["PASS_WARN_AGE"]
 	}
 	return row
 }
@@ -345,17 +344,8 @@ func (s *state) setGID(args ChangeGroupArgs) error {
 	return nil
 }
 
-func (s *state) hasUID(uid int) bool { return s.has(s.passwd(), passwdUID, uid) }
-func (s *state) hasGID(gid int) bool { return s.has(s.group(), groupGID, gid) }
-
-func (s *state) has(t *table, field, want int) bool {
-	for fields := range t.rows() {
-		if n, ok := number(fields, field); ok && n == want {
-			return true
-		}
-	}
-	return false
-}
+func (s *state) hasUID(uid int) bool { return numbers(s.passwd(), passwdUID)[uid] }
+func (s *state) hasGID(gid int) bool { return numbers(s.group(), groupGID)[gid] }
 
 // freeUID returns the number of a new user.
 func (s *state) freeUID(args AddArgs) (int, error) {
@@ -365,9 +355,22 @@ func (s *state) freeUID(args AddArgs) (int, error) {
 		}
 		return *args.UID, nil
 	}
-	return s.free("UID", args.System, func(n int) bool {
-		return s.hasUID(n) || args.UserGroup && args.GID == nil && args.Group == nil && s.hasGID(n)
-	})
+	taken := numbers(s.passwd(), passwdUID)
+	if args.UserGroup && args.GID == nil && args.Group == nil {
+		maps.Copy(taken, numbers(s.group(), groupGID))
+	}
+	return s.free("UID", args.System, taken)
+}
+
+// numbers are those of a database.
+func numbers(t *table, field int) map[int]bool {
+	all := map[int]bool{}
+	for fields := range t.rows() {
+		if n, ok := number(fields, field); ok {
+			all[n] = true
+		}
+	}
+	return all
 }
 
 // freeGID returns the number of a new group.
@@ -378,27 +381,38 @@ func (s *state) freeGID(args AddGroupArgs) (int, error) {
 		}
 		return *args.GID, nil
 	}
-	return s.free("GID", args.System, s.hasGID)
+	return s.free("GID", args.System, numbers(s.group(), groupGID))
 }
 
-// free returns a number that is not taken: the lowest one of the range, for the system the
-// highest.
-func (s *state) free(what string, system bool, taken func(int) bool) (int, error) {
+// free returns a number that is not taken: the one after the last, so that nobody gets
+// what a removed user has left; for the system the one before the first. If there is none
+// any one will do.
+func (s *state) free(what string, system bool, taken map[int]bool) (int, error) {
 	d := readDefs(s.root)
 	low, high, step := d.number(what+"_MIN", 1000), d.number(what+"_MAX", 60000), 1
 	if system {
 		low, high, step = d.number("SYS_"+what+"_MIN", 100), d.number("SYS_"+what+"_MAX", 999), -1
 	}
-	first := low
+	within := func(n int) bool { return n >= low && n <= high }
+	next := low
 	if system {
-		first = high
+		next = high
 	}
-	for n := first; n >= low && n <= high; n += step {
-		if !taken(n) {
-			return n, nil
+	first := next
+	for n := range taken {
+		if within(n) && (n-next)*step >= 0 {
+			next = n + step
 		}
 	}
-	return 0, errors.New("all numbers from " + strconv.Itoa(low) + " to " + strconv.Itoa(high) + " are taken")
+	for n := first; !within(next) && within(n); n += step {
+		if !taken[n] {
+			next = n
+		}
+	}
+	if !within(next) {
+		return 0, fmt.Errorf("all numbers from %d to %d are taken", low, high)
+	}
+	return next, nil
 }
 
 // defs are the settings in login.defs.
@@ -421,8 +435,6 @@ func readDefs(root string) defs {
 	}
 	return d
 }
-
-func (d defs) text(key, otherwise string) string { return cmp.Or(d[key], otherwise) }
 
 func (d defs) number(key string, otherwise int) int {
 	n, err := strconv.ParseUint(d[key], 0, 31)
