@@ -25,13 +25,15 @@ const (
 
 func init() {
 	system := virtual.LocalSystem((&host.FactReader{}).Facts)
-	err := virtual.RegisterKind(engine.DefaultRegistry(), virtual.DefaultCatalog(), "svc", system, newSvc)
+	err := virtual.RegisterKind(engine.DefaultRegistry(), virtual.DefaultCatalog(), "svc", system, NewSvc)
 	if err != nil {
 		panic(err) // a mistake in the interface, found by any test
 	}
 }
 
-func newSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{kind: k} }
+// NewSvc returns a service whose backends are those of a Kind of the module svc. Who has no
+// other than those of the program declares a SvcRes.
+func NewSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{kind: k} }
 
 var (
 	_ virtual.Resource      = (*SvcRes)(nil)

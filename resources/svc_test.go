@@ -24,7 +24,7 @@ func svcOn(t testing.TB, facts virtual.Facts) *engine.Registry {
 	system := func() virtual.System {
 		return virtual.System{Facts: facts, Has: func(string) bool { return true }}
 	}
-	if err := virtual.RegisterKind(reg, virtual.DefaultCatalog(), "svc", system, newSvc); err != nil {
+	if err := virtual.RegisterKind(reg, virtual.DefaultCatalog(), "svc", system, NewSvc); err != nil {
 		t.Fatal(err)
 	}
 	return reg

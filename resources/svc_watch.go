@@ -59,7 +59,12 @@ func (s *svcSeen) forget() { s.any = false }
 
 // Watch tells of each state that CheckApply has not seen.
 func (r *SvcRes) Watch(ctx context.Context) error {
-	m, err := r.open(ctx)
+	var m *virtual.Module
+	var err error
+	aside(func() {
+		defer engine.Caught("Watch", &err)
+		m, err = r.open(ctx)
+	})
 	if err != nil {
 		return err
 	}
@@ -85,8 +90,23 @@ func (r *SvcRes) Watch(ctx context.Context) error {
 	return nil
 }
 
-func (r *SvcRes) subscribe(ctx context.Context, m *virtual.Module) (engine.Subscription, error) {
-	return m.Watch(ctx, []string{svc.Watched(r.Name(), r.Session)})
+func (r *SvcRes) subscribe(ctx context.Context, m *virtual.Module) (sub engine.Subscription, err error) {
+	aside(func() {
+		defer engine.Caught("Watch", &err)
+		sub, err = m.Watch(ctx, []string{svc.Watched(r.Name(), r.Session)})
+	})
+	return sub, err
+}
+
+// aside runs f on a goroutine of its own and waits for it. A Watch waits for as long as
+// the graph lasts, and the stack that a call has made grow would stay as large.
+func aside(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
 }
 
 // again subscribes anew. A manager that is being restarted may be away for a while; the
@@ -139,7 +159,12 @@ func (r *SvcRes) differs(ctx context.Context, m *virtual.Module) (differs, moved
 		return false, false
 	}
 	defer r.seen.unlock()
-	info, err := r.look(ctx, m)
+	var info *svc.Info
+	var err error
+	aside(func() {
+		defer engine.Caught("Watch", &err)
+		info, err = r.look(ctx, m)
+	})
 	now := svcLookOf(info)
 	if err != nil || !r.seen.any {
 		return true, false
