@@ -238,13 +238,18 @@ func (b *bus) Signals(ctx context.Context, matches ...engine.BusMatch) (engine.S
 	if err != nil {
 		return nil, err
 	}
+	needs := make([]*rule, 0, len(matches))
 	s := newSub(func(s *sub) {
-		for _, m := range matches {
-			b.drop(m, s)
+		for _, r := range needs {
+			b.drop(r, s)
 		}
 	})
 	for _, m := range matches {
-		if err := b.subscribe(ctx, conn, m, s); err != nil {
+		r, err := b.subscribe(ctx, conn, m, s)
+		if r != nil {
+			needs = append(needs, r)
+		}
+		if err != nil {
 			s.Close()
 			return nil, b.fail("subscribing to signals", err)
 		}
@@ -253,29 +258,30 @@ func (b *bus) Signals(ctx context.Context, matches ...engine.BusMatch) (engine.S
 	return s, nil
 }
 
-// subscribe has s woken by the signals that fit, and waits until the bus knows it.
-func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch, s *sub) error {
+// subscribe has s woken by the signals that fit, and waits until the bus knows it. The
+// rule is nil if s was not added to one.
+func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch, s *sub) (*rule, error) {
 	if err := checkMatch(m); err != nil {
-		return err
+		return nil, err
 	}
-	a, made := b.rules.add(m, s)
+	r, made := b.rules.add(m, s)
 	if made && !b.spawn(func() {
-		a.err = addMatch(b.ctx, conn, a.match)
-		close(a.ready)
+		r.asked.err = addMatch(b.ctx, conn, r.asked.match)
+		close(r.asked.ready)
 	}) {
-		return ErrClosed
+		return r, ErrClosed
 	}
 	select {
-	case <-a.ready:
-		return a.err
+	case <-r.asked.ready:
+		return r, r.asked.err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return r, context.Cause(ctx)
 	}
 }
 
 // drop takes out a closed subscription.
-func (b *bus) drop(m engine.BusMatch, s *sub) {
-	a := b.rules.remove(m, s)
+func (b *bus) drop(r *rule, s *sub) {
+	a := b.rules.remove(r, s)
 	if a == nil {
 		return
 	}

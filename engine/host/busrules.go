@@ -42,13 +42,12 @@ type asked struct {
 	err   error         // why it does not; after ready
 }
 
-// add notes that s needs the rule, and returns what the bus has to know for it; made
-// reports whether it does not yet, and has to be told.
-func (rs *rules) add(m engine.BusMatch, s *sub) (a *asked, made bool) {
+// add notes that s needs the rule, and returns it; made reports whether the bus does not
+// know yet what it has to know for it, and has to be told.
+func (rs *rules) add(m engine.BusMatch, s *sub) (r *rule, made bool) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	r := rs.all[m]
-	if r == nil {
+	if r = rs.all[m]; r == nil {
 		if rs.all == nil {
 			rs.all = make(map[engine.BusMatch]*rule)
 			rs.byPath = make(map[string]map[*rule]struct{})
@@ -64,7 +63,7 @@ func (rs *rules) add(m engine.BusMatch, s *sub) (a *asked, made bool) {
 		rs.byPath[m.Path][r] = struct{}{}
 	}
 	r.subs[s] = struct{}{}
-	return r.asked, made
+	return r, made
 }
 
 // ask returns what the bus is asked for a rule, and whether that is new.
@@ -87,19 +86,19 @@ func (rs *rules) ask(m engine.BusMatch) (a *asked, made bool) {
 
 // remove notes that s needs the rule no more. It returns what the bus has to be told
 // to forget, nil for nothing.
-func (rs *rules) remove(m engine.BusMatch, s *sub) (unasked *asked) {
+func (rs *rules) remove(r *rule, s *sub) (unasked *asked) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	r := rs.all[m]
-	if r == nil {
+	if _, needed := r.subs[s]; !needed {
 		return nil
 	}
 	if delete(r.subs, s); len(r.subs) > 0 {
 		return nil
 	}
-	delete(rs.all, m)
-	if delete(rs.byPath[m.Path], r); len(rs.byPath[m.Path]) == 0 {
-		delete(rs.byPath, m.Path)
+	path := r.match.Path
+	delete(rs.all, r.match)
+	if delete(rs.byPath[path], r); len(rs.byPath[path]) == 0 {
+		delete(rs.byPath, path)
 	}
 	return rs.unask(r.asked)
 }

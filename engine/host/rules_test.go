@@ -54,13 +54,15 @@ func TestRulesAreNotTooMany(t *testing.T) {
 	var rs rules
 	of := func(i int) engine.BusMatch { return engine.BusMatch{Member: "M", Path: fmt.Sprint("/p", i)} }
 	const n = 3 * maxPaths
-	subs := make([]*sub, n)
+	subs, rules := make([]*sub, n), make([]*rule, n)
 	told := 0
 	for i := range subs {
 		subs[i] = newSub(func(*sub) {})
-		if _, made := rs.add(of(i), subs[i]); made {
+		r, made := rs.add(of(i), subs[i])
+		if made {
 			told++
 		}
+		rules[i] = r
 	}
 	if told != maxPaths+1 || len(rs.asked) != told {
 		t.Errorf("the bus was told %d rules, and has %d", told, len(rs.asked))
@@ -76,7 +78,7 @@ func TestRulesAreNotTooMany(t *testing.T) {
 	}
 	untold := 0
 	for i, s := range subs {
-		if rs.remove(of(i), s) != nil {
+		if rs.remove(rules[i], s) != nil {
 			untold++
 		}
 	}
@@ -111,7 +113,7 @@ func TestRulesCountTheirSubscriptions(t *testing.T) {
 	if c := drain(a); !c.Resync {
 		t.Errorf("%+v", c)
 	}
-	if rs.remove(m, a) != nil || rs.remove(m, b) == nil || rs.remove(m, b) != nil || len(rs.byPath) != 0 {
+	if rs.remove(one, a) != nil || rs.remove(one, b) == nil || rs.remove(one, b) != nil || len(rs.byPath) != 0 {
 		t.Error("the last one takes the rule along, once")
 	}
 }
