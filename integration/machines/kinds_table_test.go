@@ -1,5 +1,7 @@
 package machines
 
+import "github.com/reactivegraph/mgmt/integration/hosts"
+
 // kindCase is one kind of resource on a real machine. Its scripts are run by sh -eu in
 // the machine, as root. (There "! a; b" goes on when a ends well: write "! a && b".)
 type kindCase struct {
@@ -213,7 +215,75 @@ var kindCases = []kindCase{{
 		`echo other >/etc/hostname`,
 		`rm -f /etc/machine-info`,
 	},
+}, {
+	kind:   "user",
+	name:   "carol",
+	have:   params{"uid": 4001, "groups": []string{"audio", "games"}, "membership": "inclusive", "shell": "/bin/sh", "comment": "Carol", "managehome": true, "password": "$6$salt$hash"},
+	gone:   params{"state": "absent", "managehome": true},
+	right:  `test "$(getent passwd carol | cut -d: -f1-3,5-)" = "carol:x:4001:Carol:/home/carol:/bin/sh"; test "$(id -Gn carol | tr " " "\n" | sort | tr "\n" " ")" = "audio carol games "; getent shadow carol | grep -qF ":\$6\$salt\$hash:"; test -d /home/carol`,
+	absent: `! id carol && ! getent shadow carol && ! test -e /home/carol`,
+	drifts: []string{
+		`usermod -s /usr/sbin/nologin carol`,
+		`usermod -aG mail carol`,
+		`gpasswd -d carol audio`,
+		`chfn -f Somebody carol`,
+		`passwd -d carol`,
+		`usermod -u 4002 carol`,
+		`userdel carol`,
+		`sed -i /^carol:/d /etc/passwd`,
+	},
+}, {
+	kind:   "group",
+	name:   "team",
+	have:   params{"gid": 4100, "members": []string{"daemon"}, "auth_membership": true},
+	gone:   params{"state": "absent"},
+	right:  `test "$(getent group team)" = team:x:4100:daemon`,
+	absent: `! getent group team`,
+	drifts: []string{
+		`groupdel team`,
+		`gpasswd -d daemon team`,
+		`gpasswd -a games team`,
+		`groupmod -g 4101 team`,
+	},
+}, {
+	kind:   "cron",
+	name:   "nightly",
+	setup:  `printf "[Service]\nType=oneshot\nExecStart=/bin/true\n" >/etc/systemd/system/nightly.service; systemctl daemon-reload`,
+	have:   params{"trigger": "OnCalendar", "time": "*-*-* 03:00:00", "persistent": true},
+	gone:   params{"state": "absent"},
+	right:  `systemctl is-active nightly.timer; systemctl is-enabled nightly.timer; systemctl show -P TimersCalendar nightly.timer | grep 03:00:00; test "$(systemctl show -P Persistent nightly.timer)" = yes`,
+	absent: `! systemctl cat nightly.timer && ! systemctl is-active nightly.timer && systemctl cat nightly.service`,
+	drifts: []string{
+		`systemctl stop nightly.timer`,
+		`systemctl disable nightly.timer`,
+		`sed -i s/03:00/04:00/ /etc/systemd/system/nightly.timer`,
+		`sed -i s/03:00/05:00/ /etc/systemd/system/nightly.timer; systemctl daemon-reload`,
+		`rm -f /etc/systemd/system/nightly.timer`,
+		`rm -f /etc/systemd/system/nightly.timer; systemctl daemon-reload`,
+	},
+}, {
+	kind:   "pkg",
+	name:   "tiny",
+	have:   params{"state": "1.0", "allowdowngrade": true},
+	gone:   params{"state": "uninstalled"},
+	right:  `test "$(dpkg-query -W -f "\${Version} \${db:Status-Status}" tiny)" = "1.0 installed"; test "$(cat /usr/share/tiny)" = one`,
+	absent: `! test -e /usr/share/tiny && ! dpkg-query -W tiny`,
+	drifts: []string{
+		`apt-get -qq remove tiny`,
+		`dpkg --purge tiny`,
+		`apt-get -qq install tiny=2.0`,
+	},
 }}
+
+// repository is what apt can install in the machine.
+var repository = []hosts.Package{
+	{Name: "tiny", Version: "1.0", Files: map[string]string{"/usr/share/tiny": "one"}},
+	{Name: "tiny", Version: "2.0", Files: map[string]string{"/usr/share/tiny": "two"}},
+	{Name: "tinyweb", Version: "1.0", Files: map[string]string{
+		"/usr/lib/systemd/system/tinyweb.service": "[Service]\nEnvironmentFile=/etc/tinyweb/env\n" +
+			"ExecStart=busybox httpd -f -p 127.0.0.1:${PORT} -h /srv/tinyweb\n[Install]\nWantedBy=multi-user.target\n",
+	}},
+}
 
 // aptKey is a key that nobody signs with.
 const aptKey = `-----BEGIN PGP PUBLIC KEY BLOCK-----

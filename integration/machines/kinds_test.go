@@ -83,6 +83,7 @@ func once(t *testing.T, h *hosts.Host, flags ...string) int {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	h := boot(t, "kinds")
+	h.AddRepository(hosts.Repository(t, repository...))
 	all := graph{}
 	for _, c := range kindCases {
 		h.Sh(c.setup)
