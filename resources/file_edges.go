@@ -12,7 +12,8 @@ func (r *FileRes) UIDs() []engine.ResUID {
 }
 
 // AutoEdges wants the nearest managed folder above the path, what the content
-// comes from, the owner and the group, and the package that has the path, or its folder in /etc.
+// comes from, the owner and the group, and the package that has the path, or its folder in /etc;
+// and to come before the service that it configures.
 func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
 	p := r.filePath()
 	w := newWants(r)
@@ -26,5 +27,6 @@ func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
 	w.account(r.Owner, r.Group)
 	w.installed(p)
 	w.configured(p)
+	w.configures(p)
 	return w, nil
 }

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/svc"
@@ -62,4 +63,43 @@ func (r *SvcRes) AutoEdges() (engine.AutoEdge, error) {
 	exact("/etc/" + name + ".conf")
 	w.installed("/etc/init.d/" + name)
 	return w, nil
+}
+
+// configures asks for the service of which a path is the configuration, so that the service
+// comes after it: what is below the folder in /etc that has the name of the service, or beside
+// its unit file.
+func (w *wants) configures(p string) {
+	after := false
+	ask := func(name string, session bool) {
+		u := &engine.SvcUID{BaseUID: w.base(), Svc: svc.BaseName(name), Session: session}
+		u.Reversed = &after
+		w.ask = append(w.ask, u)
+	}
+	for _, dir := range svcFolders {
+		if unit, ok := addition(p, dir); ok {
+			ask(unit, false)
+			return
+		}
+	}
+	for _, dir := range svcUserFolders {
+		if unit, ok := addition(p, dir); ok {
+			ask(unit, true)
+			return
+		}
+	}
+	rest, ok := strings.CutPrefix(p, "/etc/")
+	if name, _, below := strings.Cut(rest, "/"); ok && below && svc.CheckName(name) == nil {
+		ask(name, false)
+	}
+}
+
+// addition returns the unit to whose file a path in a folder beside it adds something.
+func addition(p, dir string) (unit string, ok bool) {
+	rest, ok := strings.CutPrefix(p, dir)
+	if !ok {
+		return "", false
+	}
+	folder, _, ok := strings.Cut(rest, "/")
+	unit, is := strings.CutSuffix(folder, ".d")
+	return unit, ok && is && svc.CheckName(unit) == nil
 }

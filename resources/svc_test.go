@@ -388,3 +388,65 @@ func TestSvcPolls(t *testing.T) {
 		t.Error("it has stopped")
 	}
 }
+
+// asked returns what a resource asks for first, each as text.
+func svcAsks(t *testing.T, r engine.EdgeableRes) []engine.ResUID {
+	t.Helper()
+	e, err := r.AutoEdges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Next()
+}
+
+// A service comes after its package, its unit file and its configuration.
+func TestSvcEdges(t *testing.T) {
+	reg := svcOn(t, withSystemd)
+	web := svcOf(t, reg, "nginx.service", SvcRes{})
+	web.SetKind("svc")
+	asks := func(r engine.EdgeableRes, want engine.ResUID) (found, before bool) {
+		for _, u := range svcAsks(t, r) {
+			if fmt.Sprintf("%T", u) == fmt.Sprintf("%T", want) && want.IFF(u) {
+				return true, u.IsReversed()
+			}
+		}
+		return false, false
+	}
+	for _, want := range []engine.ResUID{
+		&engine.PkgUID{Pkg: "nginx"}, &engine.FileUID{Path: "/etc/nginx"}, &engine.FileUID{Path: "/etc/nginx.conf"},
+		&engine.FileUID{Path: "/etc/systemd/system/nginx.service"}, &engine.FileUID{Path: "/etc/default/nginx"},
+		&engine.PkgFileUID{Path: "/usr/lib/systemd/system/nginx.service"}, &engine.PkgFileUID{Path: "/etc/init.d/nginx"},
+	} {
+		if found, before := asks(web, want); !found || !before {
+			t.Errorf("%s: %t, %t", want, found, before)
+		}
+	}
+	for p, want := range map[string]engine.ResUID{
+		"/etc/nginx/conf.d/a.conf": web.UIDs()[0],
+		"/etc/nginx/":              web.UIDs()[0],
+		"/etc/nginx":               nil,
+		"/srv/nginx/x":             nil,
+		"/etc/systemd/system/nginx.service.d/x.conf":    web.UIDs()[0],
+		"/lib/systemd/system/nginx.service.d/x.conf":    web.UIDs()[0],
+		"/etc/systemd/system/nginx.service":             nil,
+		"/etc/systemd/user/nginx.service.d/x.conf":      &engine.SvcUID{Svc: "nginx", Session: true},
+		"/etc/systemd/system/multi-user.target.wants/x": nil,
+	} {
+		f := &FileRes{Path: p}
+		f.SetKind("file")
+		if want == nil {
+			if found, _ := asks(f, web.UIDs()[0]); found {
+				t.Errorf("%s is taken for a part of the service", p)
+			}
+		} else if found, before := asks(f, want); !found || before {
+			t.Errorf("%s: asked %t, the service first %t", p, found, before)
+		}
+	}
+	user := svcOf(t, reg, "sync", SvcRes{Session: true})
+	if found, _ := asks(user, &engine.FileUID{Path: "/etc/systemd/user/sync.service"}); !found {
+		t.Error("the unit file of a session")
+	}
+	if user.UIDs()[0].IFF(svcOf(t, reg, "sync", SvcRes{}).UIDs()[0]) {
+		t.Error("a service of the session is not one of the machine")
+	}
+}
