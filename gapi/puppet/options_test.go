@@ -16,24 +16,24 @@ const left = ` meta {autogroup: false, hidden: true}`
 // resource where it would do something else without it; what is wrong is an error.
 func TestLenient(t *testing.T) {
 	src := source([]string{
-		entry(1, "File", "/a", `{"ensure": "file", "backup": "main", "before": "Mount[/m]"}`),
+		entry(1, "File", "/a", `{"ensure": "file", "backup": "main", "before": "Zone[/m]"}`),
 		entry(2, "File", "/b", `{"ensure": "file", "replace": false, "backup": "main"}`),
-		entry(3, "Mount", "/m", `{"notify": "Thing[t]"}`),
+		entry(3, "Zone", "/m", `{"notify": "Thing[t]"}`),
 		entry(4, "Thing", "t", ""),
 	})
 	want := []string{
-		`file[/a] {state: "exists"}`, "noop[File[/b]]" + left, "noop[Mount[/m]]" + left, "thing[t]",
+		`file[/a] {state: "exists"}`, "noop[File[/b]]" + left, "noop[Zone[/m]]" + left, "thing[t]",
 		"site.pp:1: warning: File[/a]: backup: mgmt keeps no copies of what it replaces; it is left out",
 		"site.pp:2: warning: File[/b]: replace: mgmt does not make a file and leave it alone then; the resource is left out",
 		"site.pp:2: warning: File[/b]: backup: mgmt keeps no copies of what it replaces; it is left out",
-		"site.pp:3: warning: Mount[/m]: unknown type: mgmt has no kind mount; the resource is left out",
+		"site.pp:3: warning: Zone[/m]: unknown type: mgmt has no kind zone; the resource is left out",
 	}
 	d := read(t, src, puppet.Options{Lenient: true})
 	if diff := cmp.Diff(want, said(t, d)); diff != "" {
 		t.Error(diff)
 	}
 	// Order leads through what is left out, a refresh does not come from it.
-	if diff := cmp.Diff([]string{"file[/a] -> noop[Mount[/m]] (before)", "noop[Mount[/m]] -> thing[t] (notify)"}, edges(d)); diff != "" {
+	if diff := cmp.Diff([]string{"file[/a] -> noop[Zone[/m]] (before)", "noop[Zone[/m]] -> thing[t] (notify)"}, edges(d)); diff != "" {
 		t.Error(diff)
 	}
 	d = read(t, source([]string{entry(1, "Thing", "t", `{"sieze": 1}`), entry(2, "File", "/x", `{"source": "puppet:///x"}`)}), puppet.Options{Lenient: true})

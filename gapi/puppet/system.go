@@ -149,6 +149,44 @@ var cronType = &kindType{
 	},
 }
 
+var mountType = &kindType{
+	name: "mount", kind: "mount", how: convert,
+	attributes: []attribute{
+		{name: "name", how: rename, to: "path"},
+		{name: "ensure", how: convert, to: "state", note: "`mounted`: exists; `unmounted`; `absent`", do: wordsTo("state", mounted)},
+		{name: "device", how: same},
+		{name: "fstype", how: rename, to: "type"},
+		{name: "options", how: convert, to: "options", note: "a text with commas between, or a list", do: mountOptions},
+		{name: "dump", how: convert, to: "freq", note: "a number, or digits", do: numberTo("freq")},
+		{name: "pass", how: convert, to: "passno", note: "a number, or digits", do: numberTo("passno")},
+		{name: "target", how: rename, to: "fstab"},
+		{name: "atboot", how: refused, note: "the option noauto says that"},
+		{name: "blockdevice", how: ignored, note: "it is found out"},
+		{name: "remounts", how: ignored, note: "it is found out"},
+		{name: "provider", how: ignored, note: "there is one"},
+	},
+}
+
+// mounted says what the words of ensure are; those that leave it open whether it is
+// mounted now are refused.
+var mounted = map[string]string{"mounted": "exists", "unmounted": "unmounted", "absent": "absent"}
+
+func mountOptions(t *translation, p *param) {
+	list, ok := t.scalars(p)
+	if !ok {
+		return
+	}
+	var all []string
+	for _, text := range list {
+		for option := range strings.SplitSeq(text, ",") {
+			if option = strings.TrimSpace(option); option != "" {
+				all = append(all, option)
+			}
+		}
+	}
+	t.set("options", textsNode(t.at, all), p)
+}
+
 var sshKeyType = &kindType{
 	name: "ssh_authorized_key", kind: "ssh_authorized_key", how: convert, note: "the kind has the names of Puppet's type",
 	attributes: append([]attribute{
