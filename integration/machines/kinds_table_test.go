@@ -279,10 +279,6 @@ var kindCases = []kindCase{{
 var repository = []hosts.Package{
 	{Name: "tiny", Version: "1.0", Files: map[string]string{"/usr/share/tiny": "one"}},
 	{Name: "tiny", Version: "2.0", Files: map[string]string{"/usr/share/tiny": "two"}},
-	{Name: "tinyweb", Version: "1.0", Files: map[string]string{
-		"/usr/lib/systemd/system/tinyweb.service": "[Service]\nEnvironmentFile=/etc/tinyweb/env\n" +
-			"ExecStart=busybox httpd -f -p 127.0.0.1:${PORT} -h /srv/tinyweb\n[Install]\nWantedBy=multi-user.target\n",
-	}},
 }
 
 // aptKey is a key that nobody signs with.
