@@ -28,6 +28,7 @@ var (
 	_ engine.ReversibleRes  = (*GroupRes)(nil)
 	_ engine.Readable       = (*GroupRes)(nil)
 	_ engine.Listable       = (*GroupRes)(nil)
+	_ engine.SharedRes      = (*GroupRes)(nil)
 	_ engine.OverlappingRes = (*GroupRes)(nil)
 	_ engine.DescribedRes   = (*GroupRes)(nil)
 )
@@ -228,16 +229,25 @@ func (r *GroupRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return o.OK, o.Err
 }
 
-func lookGroups(ctx context.Context, m *virtual.Module, where userdb.Where) (map[string]*userdb.GroupInfo, error) {
-	all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: where})
-	if err != nil {
-		return nil, err
-	}
-	named := make(map[string]*userdb.GroupInfo, len(all))
-	for i := range all {
-		named[all[i].Name] = &all[i]
-	}
-	return named, nil
+// Shared is what groups of one system have in common.
+func (r *GroupRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return withAccounts[userdb.GroupInfo](r.GroupKey())
+}
+
+// look reads the databases, each once at most.
+func (r *GroupRes) look(ctx context.Context, m *virtual.Module) (map[string]*userdb.GroupInfo, error) {
+	shared, _ := r.init.Shared.(*accountsSeen[userdb.GroupInfo])
+	return shared.look(accountRoot(r.Root), func() (map[string]*userdb.GroupInfo, error) {
+		all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+		if err != nil {
+			return nil, err
+		}
+		named := make(map[string]*userdb.GroupInfo, len(all))
+		for i := range all {
+			named[all[i].Name] = &all[i]
+		}
+		return named, nil
+	})
 }
 
 // CheckApplyBatch checks groups of one system with one look, and makes each of them
@@ -248,7 +258,7 @@ func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []en
 		return failAll(len(members), err)
 	}
 	defer m.Close()
-	named, err := lookGroups(ctx, m, r.where())
+	named, err := r.look(ctx, m)
 	if err != nil {
 		return failAll(len(members), err)
 	}
@@ -259,7 +269,7 @@ func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []en
 		altered = altered || apply && !out[i].OK
 	}
 	if altered {
-		named, err = lookGroups(ctx, m, r.where())
+		named, err = r.look(ctx, m)
 	}
 	for i, member := range members {
 		if g := member.(*GroupRes); out[i].Err == nil && (out[i].OK || apply) && !g.absent() {

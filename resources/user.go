@@ -34,6 +34,7 @@ var (
 	_ engine.ReversibleRes  = (*UserRes)(nil)
 	_ engine.Readable       = (*UserRes)(nil)
 	_ engine.Listable       = (*UserRes)(nil)
+	_ engine.SharedRes      = (*UserRes)(nil)
 	_ engine.OverlappingRes = (*UserRes)(nil)
 	_ engine.DescribedRes   = (*UserRes)(nil)
 )

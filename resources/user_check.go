@@ -21,25 +21,34 @@ func (r *UserRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return o.OK, o.Err
 }
 
+// Shared is what users of one system have in common.
+func (r *UserRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return withAccounts[userdb.UserInfo](r.GroupKey())
+}
+
 // users is what was seen in one look.
 type users struct {
 	module *virtual.Module
 	where  userdb.Where
+	shared *accountsSeen[userdb.UserInfo]
 	named  map[string]*userdb.UserInfo
 	groups map[string]int // the numbers by name; nil until one is asked for
 }
 
-// look reads the databases, each once.
-func (u *users) look(ctx context.Context) error {
-	all, _, err := userdb.GetUsers.Call(ctx, u.module, userdb.AllArgs{Where: u.where})
-	if err != nil {
-		return err
-	}
-	u.named = make(map[string]*userdb.UserInfo, len(all))
-	for i := range all {
-		u.named[all[i].Name] = &all[i]
-	}
-	return nil
+// look reads the databases, each once at most.
+func (u *users) look(ctx context.Context) (err error) {
+	u.named, err = u.shared.look(u.where.Root, func() (map[string]*userdb.UserInfo, error) {
+		all, _, err := userdb.GetUsers.Call(ctx, u.module, userdb.AllArgs{Where: u.where})
+		if err != nil {
+			return nil, err
+		}
+		named := make(map[string]*userdb.UserInfo, len(all))
+		for i := range all {
+			named[all[i].Name] = &all[i]
+		}
+		return named, nil
+	})
+	return err
 }
 
 // CheckApplyBatch checks users of one system with one look, and makes each of them right.
@@ -49,7 +58,8 @@ func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []eng
 		return failAll(len(members), err)
 	}
 	defer m.Close()
-	seen := &users{module: m, where: r.where()}
+	shared, _ := r.init.Shared.(*accountsSeen[userdb.UserInfo])
+	seen := &users{module: m, where: r.where(), shared: shared}
 	if err := seen.look(ctx); err != nil {
 		return failAll(len(members), err)
 	}

@@ -282,6 +282,27 @@ func TestUsersAreOneReading(t *testing.T) {
 	}
 }
 
+// TestUsersSeeDrift: what users have in common is read anew as soon as a database is
+// another one, also if it has kept its size.
+func TestUsersSeeDrift(t *testing.T) {
+	dir := t.TempDir()
+	accountsBelow(t, dir)
+	_, open := (&UserRes{Root: dir}).Shared()
+	shared, err := open(t.Context(), nil)
+	must(t, err)
+	r := anna(dir)
+	f := begin(t, "user", r, enginetest.WithShared(shared))
+	want(t, f, r, "created")
+	for range 20 {
+		want(t, f, r, "")
+		editFile("passwd", ":1500:", ":1501:")(t, dir)
+		want(t, f, r, "uid: 1501 -> 1500")
+		editFile("shadow", hashOfA, hashOfB)(t, dir)
+		want(t, f, r, "password: (secret) -> (secret)")
+	}
+	must(t, shared.Close())
+}
+
 // thousandUsers makes the databases of a system with a thousand users, who are as they
 // should be, and their resources.
 func thousandUsers(tb testing.TB, dir string) (members []engine.Res) {

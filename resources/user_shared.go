@@ -1,0 +1,56 @@
+package resources
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	userdb "github.com/reactivegraph/mgmt/resources/account"
+)
+
+// accountsSeen is what users, or groups, of one system were seen to be last, for as long as
+// their databases stay as they were. Those that become ready one after the other so
+// need no reading of their own. It is safe for concurrent use.
+type accountsSeen[T any] struct {
+	mu    sync.Mutex
+	print userdb.Print // taken before the databases were read
+	named map[string]*T
+}
+
+// withAccounts opens what all users, or groups, of a key have in common.
+func withAccounts[T any](key string) (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return key, func(context.Context, engine.Host) (engine.Shared, error) { return &accountsSeen[T]{}, nil }
+}
+
+// Begin has nothing to do.
+func (*accountsSeen[T]) Begin() {}
+
+// End forgets: nobody asks until something happens.
+func (s *accountsSeen[T]) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.print, s.named = userdb.Print{}, nil
+}
+
+// Close has nothing to release.
+func (*accountsSeen[T]) Close() error { return nil }
+
+// look returns what is there, read if it is not known any more. Nobody alters it. Without a
+// receiver it is always read.
+func (s *accountsSeen[T]) look(root string, read func() (map[string]*T, error)) (map[string]*T, error) {
+	if s == nil {
+		return read()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := userdb.PrintOf(root, time.Now())
+	if s.print.Same(now) {
+		return s.named, nil
+	}
+	named, err := read()
+	if s.print, s.named = now, named; err != nil {
+		s.print = userdb.Print{}
+	}
+	return named, err
+}
