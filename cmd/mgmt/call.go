@@ -265,7 +265,10 @@ func callValue(a *app, t *schema.Type, name, form, rest string) (v any, err erro
 		if t == nil || t.Kind == schema.KindString {
 			return schema.NewSecret(text), nil
 		}
-		return callText(t, text)
+		if v, err = callText(t, text); err != nil { // it may repeat the text
+			return nil, fmt.Errorf("what is in the file is not %s", t)
+		}
+		return v, nil
 	}
 	if t != nil && t.Secret {
 		return nil, errSecret

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,7 +24,9 @@ type modules struct {
 	roles    []string
 }
 
-func newModules(a *app) *modules { return &modules{app: a, catalog: virtual.DefaultCatalog()} }
+func newModules(a *app) *modules {
+	return &modules{app: a, catalog: cmp.Or(a.catalog, virtual.DefaultCatalog())}
+}
 
 // backendsFlag adds the flag that names a folder of descriptions. What they describe
 // are backends before the verb runs.

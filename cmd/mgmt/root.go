@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 	_ "github.com/reactivegraph/mgmt/resources"
 )
 
@@ -21,6 +22,7 @@ type app struct {
 
 	types    string           // a folder of types that are written as data
 	registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
+	catalog  *virtual.Catalog // the virtual modules; virtual.DefaultCatalog when nil
 }
 
 // kinds returns the kinds that there are.
