@@ -14,17 +14,21 @@ import (
 // runitBackend runs sv. A service is a folder; it is supervised if it is linked into the
 // folder that runsvdir watches, and enabled if it has no file named down then.
 func runitBackend() *virtual.Backend {
-	b := virtual.Native("runit", newRunit, append(asking[*runit](),
+	b := virtual.Native("runit", newRunit, runitMethods()...)
+	b.Module, b.Doc, b.Watch = "svc", "runit, by sv.", virtual.WatchFiles
+	b.When = virtual.Match{"init": {"runit"}}
+	b.Needs = []string{"sv", "ls", "ln", "touch", "rm", "test"}
+	return b
+}
+
+func runitMethods() []virtual.Method[*runit] {
+	return append(asking[*runit](),
 		deed("start", (*runit).start),
 		deed("stop", (*runit).stop),
 		deed("restart", (*runit).restart),
 		deed("reload", (*runit).reload),
 		deed("enable", (*runit).enable),
-		deed("disable", (*runit).disable))...)
-	b.Module, b.Doc, b.Watch = "svc", "runit, by sv.", virtual.WatchFiles
-	b.When = virtual.Match{"init": {"runit"}}
-	b.Needs = []string{"sv", "ls", "ln", "touch", "rm", "test"}
-	return b
+		deed("disable", (*runit).disable))
 }
 
 type runit struct {
@@ -194,7 +198,46 @@ func (r *runit) restart(ctx context.Context, name string, now Info) error {
 	if !now.Running {
 		return r.start(ctx, name, now)
 	}
-	return r.sv(ctx, "restart", name)
+	if err := r.sv(ctx, "restart", name); err != nil {
+		return err
+	}
+	return r.up(ctx, name, process(*now.Detail))
+}
+
+// process returns the part of a status that names the process.
+func process(status string) string {
+	_, rest, _ := strings.Cut(status, "(pid ")
+	pid, _, _ := strings.Cut(rest, ")")
+	return pid
+}
+
+// up waits until a service runs that is wanted up, as another process than the one
+// before. sv does not wait for that where the one before was just started; and one that has run for
+// less than a second is started again only after one.
+func (r *runit) up(ctx context.Context, name, before string) error {
+	sub, err := r.host.Watch(ctx, []string{r.folder(name) + "/supervise/status"}, engine.WatchOptions{})
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	for {
+		said, err := r.run(ctx, "sv", "status", r.link(name))
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(said.text, "run:"):
+			if process(said.text) != before {
+				return nil
+			}
+		case !strings.Contains(said.text, "want up") && !strings.Contains(said.text, "normally up"):
+			return said.failed()
+		}
+		select {
+		case <-sub.C():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 func (r *runit) reload(ctx context.Context, name string, now Info) error {
