@@ -288,7 +288,7 @@ func (a *apt) refresh(ctx context.Context, want bool) error {
 }
 
 func (a *apt) install(ctx context.Context, args InstallArgs) (map[string]Change, error) {
-	names := slices.Sorted(maps.Keys(args.Pkgs))
+	names := sortedKeys(args.Pkgs)
 	if err := errors.Join(checkApt(names), checkVersions(args.Pkgs)); err != nil {
 		return nil, err
 	}
@@ -435,7 +435,7 @@ func (a *apt) fileList(ctx context.Context, args NamesArgs) (map[string][]string
 		return nil, err
 	}
 	out := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for _, name := range sortedKeys(all) {
 		lines, err := a.lines(ctx, nil, "dpkg-query", "-L", "--", name)
 		if err != nil {
 			return nil, err

@@ -9,7 +9,11 @@ import (
 
 // databases are the files of each package manager that change with what is installed.
 var databases = map[string][]string{
-	"apt": {dpkgStatus},
+	"apk":    apkFiles,
+	"apt":    {dpkgStatus},
+	"dnf":    rpmFiles,
+	"pacman": {pacmanLocal},
+	"zypper": rpmFiles,
 }
 
 // Stamp returns a text that is another one whenever the database of a backend has been

@@ -156,7 +156,7 @@ var Interface = &virtual.Interface{
 	},
 }
 
-func init() { virtual.Register(Interface, Apt) }
+func init() { virtual.Register(Interface, Apk, Apt, Dnf, Pacman, Zypper) }
 
 var (
 	nameRule    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:@-]*$`)

@@ -110,7 +110,7 @@ func (t *tools) failure(tool string, r *engine.Result) error {
 	if r.Signal != "" {
 		return &ToolError{tool, r.ExitCode, "it was ended by " + r.Signal}
 	}
-	return &ToolError{tool, r.ExitCode, complaint(r, "E: ", "dpkg: error", "ERROR: ", "error: ", "Error: ", "Problem: ", " Problem: ", "nothing provides ", " : Depends: ", " : Conflicts: ")}
+	return &ToolError{tool, r.ExitCode, complaint(r, "E: ", "dpkg: error", "ERROR: ", "error: ", "Error: ", "Problem: ", " Problem: ", " - nothing provides ", " - package ", ":: unable to satisfy ", " : Depends: ", " : Conflicts: ")}
 }
 
 // maxComplaint is how many lines of a tool an error has.
@@ -142,11 +142,14 @@ func has(r *engine.Result, texts ...string) bool {
 	})
 }
 
-// between returns what stands between two texts in what a tool has printed, each time.
+// between returns what stands between two texts on a line that a tool has printed, each
+// time; up to the end of the line if the second is empty.
 func between(r *engine.Result, before, after string) (found []string) {
 	for _, line := range append(linesOf(r.Stderr), linesOf(r.Stdout)...) {
 		if _, rest, ok := strings.Cut(line, before); ok {
-			if s, _, ok := strings.Cut(rest, after); ok || after == "" {
+			if after == "" {
+				found = append(found, strings.TrimSpace(rest))
+			} else if s, _, ok := strings.Cut(rest, after); ok {
 				found = append(found, strings.TrimSpace(s))
 			}
 		}
@@ -233,4 +236,18 @@ func during(ctx context.Context, db database, do func() error) (map[string]Chang
 	}
 	after, err := db.installed(ctx)
 	return differences(before, after), err
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// there returns those of the names that are installed, sorted.
+func (t *tools) there(ctx context.Context, db database, names []string) ([]string, error) {
+	if err := checkNames(names); err != nil {
+		return nil, err
+	}
+	all, err := db.installed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return sortedKeys(only(all, names)), nil
 }
