@@ -156,7 +156,7 @@ func (r *rpm) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, word := range strings.Fields(strings.Join(lines, " ")) {
+	for word := range strings.FieldsSeq(strings.Join(lines, " ")) {
 		if n, err := strconv.Atoi(word); err != nil || n != 0 {
 			return n, err
 		}
