@@ -167,7 +167,7 @@ func (r *HostnameRes) Watch(ctx context.Context) error {
 		return err
 	}
 	defer sub.Close()
-	f, err := procfile.Follow(hostnameKernel, kernelHostname)
+	f, err := procfile.Follow(hostnameKernel)
 	if err != nil {
 		return err
 	}

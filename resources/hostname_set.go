@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,9 +152,14 @@ func (r *HostnameRes) CheckApply(ctx context.Context, apply bool) (bool, error) 
 	}
 	if systemd1.Running() {
 		r.ask(ctx, steps)
-		if steps, err = r.steps(); err != nil {
+		left, err := r.steps()
+		if err != nil {
 			return false, err
 		}
+		// What others have altered meanwhile was not announced, and is the next run's.
+		steps = slices.DeleteFunc(steps, func(s hostnameStep) bool {
+			return !slices.ContainsFunc(left, func(l hostnameStep) bool { return l.method == s.method })
+		})
 	}
 	for _, s := range steps {
 		if err := s.set(r, s.to); err != nil {

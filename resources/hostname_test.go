@@ -171,6 +171,27 @@ func TestHostnamed(t *testing.T) {
 	}
 }
 
+// TestHostnameTwice: the same drift is told again, though it was repaired in between so
+// soon that both look alike.
+func TestHostnameTwice(t *testing.T) {
+	if !inMachine(t) {
+		return
+	}
+	nameMachine(t, "a\n", "a", "")
+	r := &HostnameRes{Hostname: "a"}
+	f := begin(t, "hostname", r)
+	watching(t, f, r)
+	for range 5 {
+		must(t, unix.Sethostname([]byte("b")))
+		f.WaitEvent(t)
+		must(t, unix.Sethostname([]byte("a")))
+		must(t, unix.Sethostname([]byte("b")))
+		f.WaitEvent(t)
+		must(t, unix.Sethostname([]byte("a")))
+		f.WaitEvent(t)
+	}
+}
+
 func TestHostnameValidate(t *testing.T) {
 	for name, says := range map[string]string{
 		"":                       "is empty",

@@ -203,13 +203,9 @@ func (*MountRes) Shared() (string, func(context.Context, engine.Host) (engine.Sh
 	return withFiles()
 }
 
-// Watch waits for changes of the table, and of what is mounted at the path.
+// Watch waits for changes of the table, and of what is mounted.
 func (r *MountRes) Watch(ctx context.Context) error {
-	point, err := mountReal(r.path())
-	if err != nil {
-		return err
-	}
-	f, err := procfile.Follow(mounttab.MountInfo, mounttab.Print(point))
+	f, err := procfile.Follow(mounttab.MountInfo)
 	if err != nil {
 		return err
 	}

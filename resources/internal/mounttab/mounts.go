@@ -104,18 +104,3 @@ func escape(s string) string {
 	}
 	return b.String()
 }
-
-// Print returns a function that returns a text that differs whenever what is mounted at
-// a point does.
-func Print(point string) func() (string, error) {
-	return func() (string, error) {
-		all, err := ReadMounts()
-		var b strings.Builder
-		for _, m := range all {
-			if m.Point == point {
-				fmt.Fprintln(&b, m)
-			}
-		}
-		return b.String(), err
-	}
-}

@@ -1,11 +1,14 @@
-// Package procfile waits for changes of the files below /proc that tell of them: a
-// reader of such a file is woken by the kernel whenever what is in it changes, as
-// poll(2) says. /proc/self/mountinfo and /proc/sys/kernel/hostname are some.
+// Package procfile waits for changes of which the kernel tells by a file: of what is in
+// some files below /proc, whose readers are woken as poll(2) says
+// (/proc/self/mountinfo and /proc/sys/kernel/hostname are such), and of what a socket
+// announces. It is only heard that something has changed; what that is, is looked at. So
+// it does not matter if some of it was lost.
 //
 // # Laws
 //
-//   - What differs from what Follow has seen is told. What has changed back before
-//     anybody could look is not.
+//   - Each change after Follow has returned is told, also one that looks like the state
+//     before it: who looks and repairs in between must hear of the same drift twice. So
+//     nothing is compared here.
 //   - Nothing queues: many changes are one wake-up.
 //   - Each Follower has one goroutine, which has ended when Close returns.
 package procfile
@@ -24,17 +27,14 @@ const pause = 20 * time.Millisecond
 // Follower tells of changes. It is made by Follow.
 type Follower struct {
 	file *os.File
-	look func() (string, error)
-	last string
-	wake chan struct{} // of capacity 1
+	take func(fd uintptr) // what announces the changes; nil for nothing
+	wake chan struct{}    // of capacity 1
 	stop chan struct{}
 	done chan struct{}
 }
 
-// Follow begins to follow a file. After each change of it look is called, and returns
-// a text that differs whenever that matters; an error matters too. It is called on the
-// goroutine of Follow first, and then on that of the Follower.
-func Follow(path string, look func() (string, error)) (*Follower, error) {
+// Follow begins to follow a file.
+func Follow(path string) (*Follower, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -43,16 +43,19 @@ func Follow(path string, look func() (string, error)) (*Follower, error) {
 		_ = file.Close()
 		return nil, fmt.Errorf("%s does not tell of its changes: %w", path, err)
 	}
+	return FollowFile(file, nil)
+}
+
+// FollowFile follows a file that is open, and closes it at the end, or when it fails.
+// Before each wake-up take is called, which must not block: it takes all that makes the
+// file readable.
+func FollowFile(file *os.File, take func(fd uintptr)) (*Follower, error) {
 	conn, err := file.SyscallConn()
 	if err != nil {
 		_ = file.Close()
 		return nil, err
 	}
-	f := &Follower{file: file, look: look, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
-	if f.last, err = look(); err != nil {
-		_ = file.Close()
-		return nil, err
-	}
+	f := &Follower{file: file, take: take, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	go f.run(conn)
 	return f, nil
 }
@@ -67,16 +70,17 @@ func (f *Follower) Close() {
 	<-f.done
 }
 
-// run looks, and then waits for the kernel.
+// run waits for the kernel, again and again. At the start there may be a wake-up for
+// nothing.
 func (f *Follower) run(conn syscall.RawConn) {
 	defer close(f.done)
-	_ = conn.Read(func(uintptr) (done bool) {
-		if now, err := f.look(); err != nil || now != f.last {
-			f.last = now
-			select {
-			case f.wake <- struct{}{}:
-			default:
-			}
+	_ = conn.Read(func(fd uintptr) (done bool) {
+		if f.take != nil {
+			f.take(fd)
+		}
+		select {
+		case f.wake <- struct{}{}:
+		default:
 		}
 		select {
 		case <-f.stop:
