@@ -74,6 +74,7 @@ tools:
 	@command -v dbus-daemon >/dev/null || .ci/install dbus-daemon
 	@test -d /usr/share/puppet/modules/mount_core || .ci/install $(PUPPET) || test "$$CI" != true
 	@test "$$CI" != true || command -v dot >/dev/null || .ci/install graphviz
+	@test "$$CI" != true || command -v runsvdir >/dev/null || .ci/install runit
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
