@@ -191,9 +191,10 @@ var kindCases = []kindCase{{
 	setup: `mkdir -p /srv/web; echo here >/srv/web/index.html
 		printf "[Service]\nExecStart=busybox httpd -f -p 127.0.0.1:8001 -h /srv/web\n[Install]\nWantedBy=multi-user.target\n" >/etc/systemd/system/web.service
 		systemctl daemon-reload`,
-	have:   params{"state": "running", "startup": "enabled"},
-	gone:   params{"state": "stopped", "startup": "disabled"},
-	right:  `systemctl is-enabled web; test "$(busybox wget -q -O - http://127.0.0.1:8001/)" = here`,
+	have: params{"state": "running", "startup": "enabled"},
+	gone: params{"state": "stopped", "startup": "disabled"},
+	right: `systemctl is-enabled web # it is active some time before it listens
+		for i in 1 2 3 4 5 6 7 8 9; do test "$(busybox wget -q -O - http://127.0.0.1:8001/)" = here && exit; sleep 0.1; done; false`,
 	absent: `! systemctl is-active web && ! systemctl is-enabled web`,
 	drifts: []string{
 		`systemctl stop web`,
