@@ -42,6 +42,7 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
 	all["cron"] = &CronRes{State: FileAbsent, root: dir}
 	all["user"], all["group"] = &UserRes{Root: dir}, &GroupRes{Root: dir}
+	all["net"] = &NetRes{Interface: "lo"}
 	maps.Copy(all, provided(t, dir))
 	for kind, r := range all {
 		t.Run(kind, func(t *testing.T) {

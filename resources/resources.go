@@ -24,6 +24,7 @@ func Kinds() []string {
 		"line",
 		"mount",
 		"msg",
+		"net",
 		"noop",
 		"password",
 		"pkg",

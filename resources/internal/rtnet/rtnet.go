@@ -1,0 +1,314 @@
+// Package rtnet reads and alters a network interface of the running kernel by netlink:
+// its state, its addresses, and the routes by it in the main table.
+//
+// # Laws
+//
+//   - What Plan says Apply does, and nothing else; after it Look shows what was wanted.
+//   - Addresses of the link that the kernel makes are not there for this package, nor
+//     are routes that no person has made.
+//   - What the kernel tells of changes is not read for what it says: it is a reason to
+//     look. So that some of it was lost is only one more.
+package rtnet
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// State is what an interface is like.
+type State struct {
+	Up     bool
+	MTU    int
+	Addrs  []netip.Prefix
+	Routes []Route
+}
+
+// Route is a route by the interface.
+type Route struct {
+	To     netip.Prefix
+	Via    netip.Addr // zero for none
+	Metric int
+}
+
+// String returns it as the command ip shows it.
+func (r Route) String() string {
+	text := r.To.String()
+	if r.IsDefault() {
+		text = "default"
+	}
+	if r.Via.IsValid() {
+		text += " via " + r.Via.String()
+	}
+	if r.Metric != 0 && r.Metric != metric6 {
+		text += fmt.Sprint(" metric ", r.Metric)
+	}
+	return text
+}
+
+// IsDefault reports whether it is for all that has no other route.
+func (r Route) IsDefault() bool { return r.To.Bits() == 0 }
+
+// metric6 is what the kernel makes of no metric with IPv6.
+const metric6 = 1024
+
+// Default returns the route for all that has no other one.
+func Default(via string) (Route, error) {
+	gw, err := netip.ParseAddr(via)
+	if err != nil {
+		return Route{}, fmt.Errorf("%q is no address", via)
+	}
+	return newRoute(netip.PrefixFrom(gw, 0).Masked(), gw, 0)
+}
+
+// ParseRoute returns the route that is written so; without via the network is reached
+// directly.
+func ParseRoute(to, via string, metric int) (Route, error) {
+	p, err := netip.ParsePrefix(to)
+	if err != nil {
+		return Route{}, fmt.Errorf("to: %q is no network, as 198.51.100.0/24", to)
+	}
+	if p != p.Masked() {
+		return Route{}, fmt.Errorf("to: %s is an address in the network %s", to, p.Masked())
+	}
+	if via == "" {
+		return newRoute(p, netip.Addr{}, metric)
+	}
+	gw, err := netip.ParseAddr(via)
+	if err != nil {
+		return Route{}, fmt.Errorf("via: %q is no address", via)
+	}
+	return newRoute(p, gw, metric)
+}
+
+func newRoute(to netip.Prefix, via netip.Addr, metric int) (Route, error) {
+	switch {
+	case via.IsValid() && (via.Is4() != to.Addr().Is4() || via.Is4In6()):
+		return Route{}, fmt.Errorf("the network %s and the address %s are of different families", to, via)
+	case via.IsValid() && (via.IsUnspecified() || via.IsMulticast() || via.Zone() != ""):
+		return Route{}, fmt.Errorf("%s is no address of a machine", via)
+	case metric < 0:
+		return Route{}, fmt.Errorf("metric: %d is negative", metric)
+	case metric == 0 && to.Addr().Is6():
+		metric = metric6
+	}
+	return Route{To: to, Via: via, Metric: metric}, nil
+}
+
+// Look returns what an interface is like now. The lists are sorted.
+func Look(name string) (State, error) {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return State{}, missing(name, err)
+	}
+	s := State{Up: link.Attrs().Flags&net.FlagUp != 0, MTU: link.Attrs().MTU}
+	addrs, err := netlink.AddrList(link, netlink.FAMILY_ALL)
+	if err != nil {
+		return s, fmt.Errorf("addresses of %s: %w", name, err)
+	}
+	for _, a := range addrs {
+		if p, ok := prefix(a.IPNet); ok && !(p.Addr().Is6() && p.Addr().IsLinkLocalUnicast()) {
+			s.Addrs = append(s.Addrs, p)
+		}
+	}
+	slices.SortFunc(s.Addrs, netip.Prefix.Compare)
+	if s.Routes, err = routes(link); err != nil {
+		return s, fmt.Errorf("routes by %s: %w", name, err)
+	}
+	return s, nil
+}
+
+func missing(name string, err error) error {
+	if _, ok := errors.AsType[netlink.LinkNotFoundError](err); ok {
+		return fmt.Errorf("there is no interface %s", name)
+	}
+	return fmt.Errorf("interface %s: %w", name, err)
+}
+
+// routes returns those that a person has made.
+func routes(link netlink.Link) (list []Route, err error) {
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		all, err := netlink.RouteList(link, family)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range all {
+			if r.Type == unix.RTN_UNICAST && (r.Protocol == unix.RTPROT_BOOT || r.Protocol == unix.RTPROT_STATIC) {
+				list = append(list, routeOf(r, family))
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Route) int { return strings.Compare(a.String(), b.String()) })
+	return list, nil
+}
+
+func routeOf(r netlink.Route, family int) Route {
+	to, ok := prefix(r.Dst)
+	if !ok {
+		any := netip.IPv4Unspecified()
+		if family == netlink.FAMILY_V6 {
+			any = netip.IPv6Unspecified()
+		}
+		to = netip.PrefixFrom(any, 0)
+	}
+	via, _ := netip.AddrFromSlice(r.Gw)
+	return Route{To: to, Via: via.Unmap(), Metric: r.Priority}
+}
+
+func prefix(n *net.IPNet) (netip.Prefix, bool) {
+	if n == nil {
+		return netip.Prefix{}, false
+	}
+	a, ok := netip.AddrFromSlice(n.IP)
+	bits, _ := n.Mask.Size()
+	return netip.PrefixFrom(a.Unmap(), bits), ok
+}
+
+func ipNet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
+
+// Plan is what is to be altered.
+type Plan struct {
+	State, MTU           bool // to what is wanted
+	AddAddrs, DelAddrs   []netip.Prefix
+	AddRoutes, DelRoutes []Route
+}
+
+// Empty reports whether there is nothing to be altered.
+func (p Plan) Empty() bool {
+	return !p.State && !p.MTU && len(p.AddAddrs)+len(p.DelAddrs)+len(p.AddRoutes)+len(p.DelRoutes) == 0
+}
+
+// Differ returns what has to be altered so that an interface is as wanted. With purge
+// what is too much goes: addresses if some are wanted, and those routes for which ours
+// returns true. An MTU of 0 is any.
+func Differ(has, want State, purge bool, ours func(Route) bool) Plan {
+	p := Plan{
+		State: has.Up != want.Up, MTU: want.MTU != 0 && has.MTU != want.MTU,
+		AddAddrs: without(want.Addrs, has.Addrs), AddRoutes: without(want.Routes, has.Routes),
+	}
+	if purge && len(want.Addrs) > 0 {
+		p.DelAddrs = without(has.Addrs, want.Addrs)
+	}
+	if purge {
+		p.DelRoutes = slices.DeleteFunc(without(has.Routes, want.Routes), func(r Route) bool { return !ours(r) })
+	}
+	return p
+}
+
+func without[T comparable](list, others []T) (rest []T) {
+	for _, x := range list {
+		if !slices.Contains(others, x) {
+			rest = append(rest, x)
+		}
+	}
+	return rest
+}
+
+// Apply alters an interface. Addresses are removed before others are added, since with
+// the first one of a network all others of it go.
+func Apply(name string, want State, p Plan) error {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return missing(name, err)
+	}
+	if p.MTU {
+		if err := netlink.LinkSetMTU(link, want.MTU); err != nil {
+			return fmt.Errorf("mtu %d of %s: %w", want.MTU, name, err)
+		}
+	}
+	if p.State {
+		set := netlink.LinkSetDown
+		if want.Up {
+			set = netlink.LinkSetUp
+		}
+		if err := set(link); err != nil {
+			return fmt.Errorf("state of %s: %w", name, err)
+		}
+	}
+	for _, r := range p.DelRoutes {
+		if err := netlink.RouteDel(route(link, r)); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("route %s by %s: %w", r, name, err)
+		}
+	}
+	for _, a := range p.DelAddrs {
+		if err := netlink.AddrDel(link, &netlink.Addr{IPNet: ipNet(a)}); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+			return fmt.Errorf("address %s of %s: %w", a, name, err)
+		}
+	}
+	return addAll(link, want)
+}
+
+// addAll adds what is missing, of which more may be missing than before.
+func addAll(link netlink.Link, want State) error {
+	name := link.Attrs().Name
+	for _, a := range want.Addrs {
+		if err := netlink.AddrAdd(link, &netlink.Addr{IPNet: ipNet(a)}); err != nil && !errors.Is(err, unix.EEXIST) {
+			return fmt.Errorf("address %s of %s: %w", a, name, err)
+		}
+	}
+	has, err := routes(link)
+	for _, r := range without(want.Routes, has) {
+		if rerr := netlink.RouteAdd(route(link, r)); rerr != nil && !errors.Is(rerr, unix.EEXIST) {
+			err = errors.Join(err, fmt.Errorf("route %s by %s: %w", r, name, rerr))
+		}
+	}
+	return err
+}
+
+func route(link netlink.Link, r Route) *netlink.Route {
+	n := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: ipNet(r.To), Priority: r.Metric, Protocol: unix.RTPROT_STATIC}
+	if r.Via.IsValid() {
+		n.Gw = r.Via.AsSlice()
+	} else {
+		n.Scope = netlink.SCOPE_LINK
+	}
+	return n
+}
+
+// Names returns all interfaces.
+func Names() (names []string, err error) {
+	links, err := netlink.LinkList()
+	for _, l := range links {
+		names = append(names, l.Attrs().Name)
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// groups are what the kernel tells of: links, addresses and routes.
+const groups = 1<<(unix.RTNLGRP_LINK-1) | 1<<(unix.RTNLGRP_IPV4_IFADDR-1) | 1<<(unix.RTNLGRP_IPV6_IFADDR-1) |
+	1<<(unix.RTNLGRP_IPV4_ROUTE-1) | 1<<(unix.RTNLGRP_IPV6_ROUTE-1)
+
+// Listen returns a socket that is readable when the kernel tells of a change; Take reads
+// what it tells. The caller closes it.
+func Listen() (*os.File, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, fmt.Errorf("netlink: %w", err)
+	}
+	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: groups}); err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("netlink: %w", err)
+	}
+	return os.NewFile(uintptr(fd), "netlink"), nil
+}
+
+// Take reads all that the kernel tells, to no other end than that it can tell more. An
+// error is that too much was told, which is all the same, or that there is no more.
+func Take(fd uintptr) {
+	var buf [16 << 10]byte
+	for {
+		if _, _, err := unix.Recvfrom(int(fd), buf[:], 0); err != nil && !errors.Is(err, unix.ENOBUFS) && !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/procfile"
+	"github.com/reactivegraph/mgmt/resources/internal/rtnet"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("net", func() engine.Res { return &NetRes{} })
+}
+
+var (
+	_ engine.ClashingRes    = (*NetRes)(nil)
+	_ engine.RecvableRes    = (*NetRes)(nil)
+	_ engine.Readable       = (*NetRes)(nil)
+	_ engine.Listable       = (*NetRes)(nil)
+	_ engine.OverlappingRes = (*NetRes)(nil)
+	_ engine.DescribedRes   = (*NetRes)(nil)
+)
+
+// States of a link.
+const (
+	NetUp   = "up"
+	NetDown = "down"
+)
+
+// NetRes is a network interface of the running kernel: whether it is up, its addresses,
+// and the routes by it.
+type NetRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+
+	Interface string     `yaml:"interface" lang:"interface" mgmt:"identity" doc:"Name of the interface, which has to be there; the name if absent."`
+	State     string     `yaml:"state" lang:"state" mgmt:"enum=up|down" doc:"Whether it is up; up if nothing is said."`
+	MTU       int        `yaml:"mtu" lang:"mtu" mgmt:"min=0,max=65536" doc:"How many bytes a packet has at most; left as it is if absent."`
+	Addrs     []string   `yaml:"addrs" lang:"addrs" doc:"Addresses, each with the length of its network, as in 192.0.2.5/24. Left as they are if absent."`
+	Gateway   string     `yaml:"gateway" lang:"gateway" doc:"Address to which goes what has no other route. Left as it is if absent."`
+	Routes    []NetRoute `yaml:"routes" lang:"routes" doc:"Routes by this interface. Left as they are if absent."`
+	Purge     bool       `yaml:"purge" lang:"purge" mgmt:"param" doc:"Remove what is not listed of a list that is given: addresses, but for those of the link that the kernel makes, and routes that a person has made."`
+
+	init *engine.Init
+}
+
+// NetRoute is a way to a network.
+type NetRoute struct {
+	To     string `yaml:"to" lang:"to" mgmt:"required" doc:"The network, as in 198.51.100.0/24."`
+	Via    string `yaml:"via" lang:"via" doc:"Address of the next machine; if absent, the network is reached directly."`
+	Metric int    `yaml:"metric" lang:"metric" mgmt:"min=0" doc:"Of several routes the one with the lowest is taken."`
+}
+
+// Default returns an interface that has what is listed and nothing else.
+func (r *NetRes) Default() engine.Res { return &NetRes{Purge: true} }
+
+func (r *NetRes) link() string {
+	if r.Interface == "" {
+		return r.Name()
+	}
+	return r.Interface
+}
+
+func (r *NetRes) up() bool { return r.State != NetDown }
+
+// Validate checks the parameters and how they go together.
+func (r *NetRes) Validate() error {
+	errs := []error{checkLink(r.link())}
+	_, err := r.want()
+	errs = append(errs, err)
+	return errors.Join(append(errs, broken([]rule{
+		{!slices.Contains([]string{"", NetUp, NetDown}, r.State), fmt.Sprintf("state is %q, it must be up or down", r.State)},
+		{r.MTU < 0 || r.MTU > 65536, fmt.Sprintf("mtu is %d, it must be from 0 to 65536", r.MTU)},
+		{!r.up() && (r.Gateway != "" || len(r.Routes) > 0), "state is down: there are no routes by it then"},
+		{taintedRecv(r.Recv()), "a secret is received: everyone can see addresses and routes"},
+	})...)...)
+}
+
+// checkLink refuses what the kernel takes for no name of an interface.
+func checkLink(name string) error {
+	switch {
+	case name == "" || name == "." || name == ".." || len(name) > 15:
+		return fmt.Errorf("interface %.50q is no name of one: it has from 1 to 15 bytes", name)
+	case strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' || c == '/' || c == ':' }) || name[0] == '-':
+		return fmt.Errorf("interface %q is no name of one: there is something else than letters, digits and . - _ in it", name)
+	}
+	return nil
+}
+
+// want returns what the link should be like. The error has all that is wrong.
+func (r *NetRes) want() (w rtnet.State, err error) {
+	var errs []error
+	w.Up, w.MTU = r.up(), r.MTU
+	for i, a := range r.Addrs {
+		p, err := netip.ParsePrefix(a)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("addrs[%d]: %q is no address with a length, as 192.0.2.5/24", i, a))
+		case p.Addr().IsUnspecified() || p.Addr().IsMulticast() || p.Addr().Is4In6():
+			errs = append(errs, fmt.Errorf("addrs[%d]: %s is no address that an interface can have", i, a))
+		case slices.Contains(w.Addrs, p):
+			errs = append(errs, fmt.Errorf("addrs[%d]: %s is there twice", i, a))
+		default:
+			w.Addrs = append(w.Addrs, p)
+		}
+	}
+	add := func(what string, route rtnet.Route, err error) {
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+		case slices.Contains(w.Routes, route):
+			errs = append(errs, fmt.Errorf("%s is there twice", what))
+		default:
+			w.Routes = append(w.Routes, route)
+		}
+	}
+	if r.Gateway != "" {
+		route, err := rtnet.Default(r.Gateway)
+		add("gateway", route, err)
+	}
+	for i, one := range r.Routes {
+		route, err := rtnet.ParseRoute(one.To, one.Via, one.Metric)
+		add(fmt.Sprintf("routes[%d]", i), route, err)
+	}
+	return w, errors.Join(errs...)
+}
+
+// Init keeps the handle.
+func (r *NetRes) Init(init *engine.Init) error {
+	r.init = init
+	return nil
+}
+
+// Cleanup has nothing to release.
+func (*NetRes) Cleanup() error { return nil }
+
+// Watch waits for what the kernel tells of links, addresses and routes. Where it tells
+// more than can be heard, it is looked at, as always.
+func (r *NetRes) Watch(ctx context.Context) error {
+	socket, err := rtnet.Listen()
+	if err != nil {
+		return err
+	}
+	f, err := procfile.FollowFile(socket, rtnet.Take)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r.init.Running()
+	for {
+		select {
+		case <-f.C():
+			r.init.Event()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Cmp compares the parameters.
+func (r *NetRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// UIDs is the name of the interface, under which it is found whatever the resource is
+// called.
+func (r *NetRes) UIDs() []engine.ResUID {
+	return []engine.ResUID{engine.NameUIDOf(r, "net", r.link())}
+}
+
+// AutoEdges wants nothing.
+func (*NetRes) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
+
+// Clashes says what two resources want differently of one interface.
+func (r *NetRes) Clashes(other engine.Res) error {
+	o, ok := other.(*NetRes)
+	if !ok || r.link() != o.link() || len(r.Recv())+len(o.Recv()) > 0 {
+		return nil
+	}
+	switch {
+	case r.up() != o.up():
+		return errors.New("one wants it up, the other one down")
+	case r.MTU != 0 && o.MTU != 0 && r.MTU != o.MTU:
+		return errors.New("they want different sizes of packets")
+	case len(r.Addrs) > 0 && len(o.Addrs) > 0 && (r.Purge || o.Purge) && !slices.Equal(r.Addrs, o.Addrs):
+		return errors.New("one purges the addresses of the other one")
+	case r.Gateway != "" && o.Gateway != "" && r.Gateway != o.Gateway:
+		return errors.New("they want different gateways")
+	}
+	return nil
+}
+
+// Doc describes the kind.
+func (*NetRes) Doc() string {
+	return `A network interface of the running kernel: whether it is up, its addresses, and the routes by it.
+
+    net:
+    - name: eth1
+      addrs: [192.0.2.5/24, "2001:db8::5/64"]
+      gateway: 192.0.2.1
+      routes:
+      - {to: 198.51.100.0/24, via: 192.0.2.9}
+    - name: eth2
+      state: down
+
+The interface has to be there. What is not given is left as it is; a list that is given is all that there is, unless ` + "`purge: false`" + ` says
+that there may be more. Never removed are the address of the link that the kernel makes for IPv6, and routes that the kernel, a protocol or
+DHCP has made.
+
+The kernel tells of each change, which is repaired within milliseconds. Should it tell more than can be heard, nothing is lost: what counts is what is
+there, and not what was told. Nothing is written down for the next boot: that is what this program does when it starts, or what the
+files of networkd or ifupdown are for, as resources of the kind ` + "`file`" + `. Forwarding is of the kind ` + "`sysctl`" + `.`
+}

@@ -1,0 +1,224 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/rtnet"
+)
+
+// layLinks makes two links that are tied together, a0 and a1, where there are no others.
+func layLinks(t *testing.T, _ string) {
+	t.Helper()
+	if old, err := netlink.LinkByName("a0"); err == nil {
+		must(t, netlink.LinkDel(old))
+	}
+	must(t, netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "a0"}, PeerName: "a1"}))
+	other, err := netlink.LinkByName("a1")
+	must(t, err)
+	must(t, netlink.LinkSetUp(other))
+}
+
+func link(t *testing.T) netlink.Link {
+	t.Helper()
+	l, err := netlink.LinkByName("a0")
+	must(t, err)
+	return l
+}
+
+func addr(t *testing.T, text string) *netlink.Addr {
+	t.Helper()
+	a, err := netlink.ParseAddr(text)
+	must(t, err)
+	return a
+}
+
+func route(t *testing.T, to, via string) *netlink.Route {
+	t.Helper()
+	_, dst, err := net.ParseCIDR(to)
+	must(t, err)
+	return &netlink.Route{LinkIndex: link(t).Attrs().Index, Dst: dst, Gw: net.ParseIP(via), Protocol: unix.RTPROT_STATIC}
+}
+
+func netRes() *NetRes {
+	return &NetRes{
+		Interface: "a0", State: NetUp, MTU: 1400, Addrs: []string{"192.0.2.5/24", "10.1.0.1/32"}, Gateway: "192.0.2.1",
+		Routes: []NetRoute{{To: "198.51.100.0/24", Via: "192.0.2.9"}, {To: "203.0.113.0/24", Metric: 7}}, Purge: true,
+	}
+}
+
+func TestNetSuite(t *testing.T) {
+	if !inNamespaces(t, unix.CLONE_NEWNET) {
+		return
+	}
+	enginetest.Run(t, enginetest.Suite{
+		Kind: "net", Prepare: layLinks,
+		New: func(*testing.T, string) engine.Res { return netRes() },
+		Snapshot: func(t testing.TB, dir string) enginetest.Tree {
+			s, err := rtnet.Look("a0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return enginetest.Tree{"a0": fmt.Sprint(s.MTU, " ", describe(s))}
+		},
+		Drifts: map[string]func(*testing.T, string){
+			"down":       func(t *testing.T, _ string) { must(t, netlink.LinkSetDown(link(t))) },
+			"mtu":        func(t *testing.T, _ string) { must(t, netlink.LinkSetMTU(link(t), 1300)) },
+			"no address": func(t *testing.T, _ string) { must(t, netlink.AddrDel(link(t), addr(t, "192.0.2.5/24"))) },
+			"one more":   func(t *testing.T, _ string) { must(t, netlink.AddrAdd(link(t), addr(t, "192.0.2.6/24"))) },
+			"one of six": func(t *testing.T, _ string) { must(t, netlink.AddrAdd(link(t), addr(t, "2001:db8::5/64"))) },
+			"no route":   func(t *testing.T, _ string) { must(t, netlink.RouteDel(route(t, "198.51.100.0/24", "192.0.2.9"))) },
+			"a route":    func(t *testing.T, _ string) { must(t, netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.9"))) },
+			"gateway":    func(t *testing.T, _ string) { must(t, netlink.RouteReplace(route(t, "0.0.0.0/0", "192.0.2.77"))) },
+		},
+		Variants: map[string]func(engine.Res){
+			"down":  func(r engine.Res) { r.(*NetRes).State, r.(*NetRes).Gateway, r.(*NetRes).Routes = NetDown, "", nil },
+			"other": func(r engine.Res) { r.(*NetRes).Addrs[0] = "192.0.2.4/24" },
+		},
+	})
+}
+
+func describe(s rtnet.State) string {
+	var words []string
+	for _, a := range s.Addrs {
+		words = append(words, a.String())
+	}
+	for _, r := range s.Routes {
+		words = append(words, r.String())
+	}
+	return strings.Join(append(words, map[bool]string{true: "up", false: "down"}[s.Up]), ", ")
+}
+
+func TestNetParameters(t *testing.T) {
+	if !inNamespaces(t, unix.CLONE_NEWNET) {
+		return
+	}
+	for name, c := range map[string]struct {
+		r          *NetRes
+		says, want string
+	}{
+		"up only":  {&NetRes{Purge: true}, `state: "down" -> "up"`, "192.0.2.4/24, 192.0.2.8/24, up"},
+		"down":     {&NetRes{State: NetDown}, "", "192.0.2.4/24, 192.0.2.8/24, down"},
+		"one less": {&NetRes{State: NetDown, Addrs: []string{"192.0.2.8/24"}, Purge: true}, `addrs: "192.0.2.4/24" -> (none)`, "192.0.2.8/24, down"},
+		"more": {&NetRes{State: NetDown, Addrs: []string{"2001:db8::1/64"}}, `addrs: (none) -> "2001:db8::1/64"`,
+			"192.0.2.4/24, 192.0.2.8/24, 2001:db8::1/64, down"},
+		"gateways": {
+			&NetRes{Addrs: []string{"192.0.2.8/24", "2001:db8::1/64"}, Gateway: "2001:db8::2", Routes: []NetRoute{{To: "198.51.100.0/24", Via: "192.0.2.1"}}},
+			`state: "down" -> "up" addrs: (none) -> "2001:db8::1/64" gateway: (none) -> "default via 2001:db8::2" routes: (none) -> "198.51.100.0/24 via 192.0.2.1"`,
+			"192.0.2.4/24, 192.0.2.8/24, 2001:db8::1/64, 198.51.100.0/24 via 192.0.2.1, default via 2001:db8::2, up",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			layLinks(t, "")
+			must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.AddrAdd(link(t), addr(t, "192.0.2.8/24"))))
+			c.r.SetName("a0")
+			f := begin(t, "net", c.r)
+			want(t, f, c.r, c.says)
+			s, err := rtnet.Look("a0")
+			must(t, err)
+			if got := describe(s); got != c.want {
+				t.Errorf("it is %s\nand not %s", got, c.want)
+			}
+			want(t, f, c.r, "")
+		})
+	}
+}
+
+// TestNetOverflow: however much is told at once, the Watch goes on, and hears of what
+// comes after.
+func TestNetOverflow(t *testing.T) {
+	if !inNamespaces(t, unix.CLONE_NEWNET) {
+		return
+	}
+	layLinks(t, "")
+	r := netRes()
+	f := begin(t, "net", r)
+	if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") {
+		t.Fatal(got)
+	}
+	watching(t, f, r)
+	lo, err := netlink.LinkByName("lo")
+	must(t, err)
+	for range 5000 {
+		must(t, netlink.LinkSetMTU(lo, 1300))
+		must(t, netlink.LinkSetMTU(lo, 1301))
+	}
+	must(t, netlink.LinkSetDown(link(t)))
+	f.WaitEvent(t)
+	verbs(t, f, r, true)
+	want(t, f, r, "")
+}
+
+// TestNetGone: an interface that is not there is an error, and its coming is an event.
+func TestNetGone(t *testing.T) {
+	if !inNamespaces(t, unix.CLONE_NEWNET) {
+		return
+	}
+	r := &NetRes{Interface: "a0"}
+	f := begin(t, "net", r)
+	watching(t, f, r)
+	if got := verbs(t, f, r, true); got != "error: there is no interface a0" {
+		t.Errorf("it says %s", got)
+	}
+	layLinks(t, "")
+	f.WaitEvent(t)
+	want(t, f, r, `state: "down" -> "up"`)
+	r.Gateway = "192.0.2.1" // which no address reaches
+	if got := verbs(t, f, r, true); !strings.Contains(got, "error: route default via 192.0.2.1 by a0: ") {
+		t.Errorf("it says %s", got)
+	}
+	var names []string
+	for one, err := range r.List(context.Background()) {
+		must(t, err)
+		names = append(names, one.Name()+" "+one.(*NetRes).State)
+	}
+	if !slices.Equal(names, []string{"a0 up", "a1 up", "lo down"}) {
+		t.Errorf("there are %v", names)
+	}
+}
+
+func TestNetValidate(t *testing.T) {
+	for says, r := range map[string]*NetRes{
+		"from 1 to 15 bytes":                    {Interface: strings.Repeat("a", 16)},
+		"`../x`":                                {Interface: "../x"},
+		"`-o`":                                  {Interface: "-o"},
+		"`a\\nb`":                               {Interface: "a\nb"},
+		"no address with a length":              {Addrs: []string{"192.0.2.5"}},
+		"addrs[1]: 192.0.2.5/24 is there twice": {Addrs: []string{"192.0.2.5/24", "192.0.2.5/24"}},
+		"that an interface can have":            {Addrs: []string{"224.0.0.1/4"}},
+		"gateway: \"x\" is no address":          {Gateway: "x"},
+		"gateway: 0.0.0.0 is no address":        {Gateway: "0.0.0.0"},
+		"address in the network 10.0.0.0/8":     {Routes: []NetRoute{{To: "10.1.0.0/8"}}},
+		"different families":                    {Routes: []NetRoute{{To: "10.0.0.0/8", Via: "2001:db8::1"}}},
+		"routes[1] is there twice":              {Routes: []NetRoute{{To: "10.0.0.0/8"}, {To: "10.0.0.0/8"}}},
+		"routes[0] is there twice":              {Gateway: "192.0.2.1", Routes: []NetRoute{{To: "0.0.0.0/0", Via: "192.0.2.1"}}},
+		"no routes by it":                       {State: NetDown, Gateway: "192.0.2.1"},
+		"it must be up or down":                 {State: "sideways"},
+		"mtu is -1":                             {MTU: -1},
+		"negative":                              {Routes: []NetRoute{{To: "10.0.0.0/8", Metric: -1}}},
+		"addrs[1]: \"y\"":                       {Addrs: []string{"x", "y"}},
+	} {
+		if r.Interface == "" {
+			r.Interface = "eth0"
+		}
+		says = strings.ReplaceAll(says, "`", `"`)
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", says, err)
+		}
+	}
+	p := netip.MustParsePrefix("0.0.0.0/0")
+	if r, err := rtnet.Default("192.0.2.1"); err != nil || r.To != p || !r.IsDefault() {
+		t.Errorf("%v, %v", r, err)
+	}
+}
