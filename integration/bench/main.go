@@ -50,7 +50,7 @@ type bench struct {
 }
 
 func rows() []row {
-	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), swapRows(), memoryRows(), programRows(), largeRows(), daemonRows(), typeRows(), serviceRows(), userRows())
+	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), swapRows(), memoryRows(), programRows(), largeRows(), daemonRows(), typeRows(), serviceRows(), userRows(), packageRows())
 }
 
 func main() {

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/pkg"
+)
+
+const packages = 20
+
+// packageTime is what a transaction of the package manager takes that is made up.
+const packageTime = 100 * time.Millisecond
+
+// packageRows are about the package manager. What is due while a transaction runs is one
+// transaction together; the package whose watch is armed first does not wait for that.
+func packageRows() []row {
+	return []row{
+		{"20 packages installed", "a graph of them handed to Run, to converged; the calls of a package manager that is made up, of 100 ms each", "two transactions at most", packagesInstalled},
+	}
+}
+
+// shelf is a package manager that counts what it is asked.
+type shelf struct {
+	mu             sync.Mutex
+	installed      map[string]string
+	looks, changes int
+}
+
+func (s *shelf) list(context.Context, pkg.NamesArgs) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks++
+	return maps.Clone(s.installed), nil
+}
+
+func (s *shelf) provided(context.Context, pkg.NamesArgs) (map[string][]string, error) {
+	return map[string][]string{}, nil
+}
+
+func (s *shelf) refresh(context.Context, virtual.Nothing) (pkg.Refreshed, error) {
+	return pkg.Refreshed{Fetched: true}, nil
+}
+
+func (s *shelf) install(_ context.Context, args pkg.InstallArgs) (map[string]pkg.Change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changes++
+	time.Sleep(packageTime)
+	changes := map[string]pkg.Change{}
+	for name := range args.Pkgs {
+		s.installed[name] = "1"
+		changes[name] = pkg.Change{New: "1"}
+	}
+	return changes, nil
+}
+
+func packagesInstalled(*bench) result {
+	s := &shelf{installed: map[string]string{}}
+	name := fmt.Sprintf("shelf%p", s) // of each run
+	b := virtual.Native(name, func(context.Context, virtual.Env) (*shelf, error) { return s, nil },
+		virtual.Func("list_installed", (*shelf).list), virtual.Func("provided", (*shelf).provided),
+		virtual.Func("refresh_db", (*shelf).refresh), virtual.Func("install", (*shelf).install))
+	b.Module = "pkg"
+	must(virtual.DefaultCatalog().Add(b))
+	var decls []gapi.Declaration
+	for i := range packages {
+		r := (&resources.PkgRes{}).Default().(*resources.PkgRes)
+		r.Backend = name
+		decls = append(decls, static.Declare("pkg", fmt.Sprintf("p%d", i), r))
+	}
+	begin := time.Now()
+	run := start(static.New(&gapi.Declared{Name: "bench", Resources: decls}), mgmt.Options{})
+	took := run.rest().Sub(begin)
+	run.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return result{
+		Figure: fmt.Sprintf("%s; %d transactions, %d looks", round(took), s.changes, s.looks),
+		OK:     s.changes <= 2 && len(s.installed) == packages,
+	}
+}
