@@ -19,9 +19,9 @@ import (
 // Release is the Debian that machines run. Its systemd knows Type=notify-reload.
 const Release = "trixie"
 
-// always are the packages of every tree: an init with its bus, and the tools that tests
-// look and drift with.
-var always = []string{"cron", "dbus", "iproute2", "libpam-systemd", "procps", "systemd", "systemd-sysv"}
+// always are the packages of every tree: an init with its bus, and what tests need now. As
+// long as none of them asks for more, one tree is enough for all.
+var always = []string{"busybox", "cron", "dbus", "gpg", "iproute2", "libpam-systemd", "openssh-client", "procps", "systemd", "systemd-sysv"}
 
 // hooks are run in a tree when its packages are there. What would write by itself at
 // some time is masked, and nothing is left to do at the first boot.

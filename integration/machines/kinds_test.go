@@ -131,7 +131,7 @@ func (c kindCase) testState(t *testing.T, h *hosts.Host, p params, holds string)
 	if code := once(t, h); code != 0 {
 		t.Errorf("the run ends with %d", code)
 	}
-	h.Sh(holds)
+	h.Eventually("it holds: "+holds, patience, func() bool { return h.Holds(holds) }) // a service may take a moment to answer
 	before = h.Snapshot(except...)
 	if code := once(t, h, "--noop"); code != 0 && c.kind != "exec" {
 		t.Errorf("after the run there is something to do")
@@ -144,7 +144,7 @@ func (c kindCase) testState(t *testing.T, h *hosts.Host, p params, holds string)
 
 // testDrifts: the daemon repairs each drift, and says so to those who want to know.
 func (c kindCase) testDrifts(t *testing.T, h *hosts.Host) {
-	explain(t, h, c)
+	explain(t, h, c.right, c.id())
 	for _, drift := range c.drifts {
 		before := c.refreshes(h)
 		_, _ = h.Try("sh", "-euc", drift) // it may be repaired before it is over
@@ -155,15 +155,17 @@ func (c kindCase) testDrifts(t *testing.T, h *hosts.Host) {
 	}
 }
 
-// explain has the test, if it fails, show what the daemon says of these.
-func explain(t *testing.T, h *hosts.Host, cases ...kindCase) {
+// explain has the test, if it fails, show what a script does, line by line, and what the
+// daemon says of these resources.
+func explain(t *testing.T, h *hosts.Host, script string, ids ...string) {
 	t.Cleanup(func() {
 		if !t.Failed() {
 			return
 		}
-		t.Log(h.Run("mgmt", "status"))
-		for _, c := range cases {
-			t.Log(h.Journal("-u", "mgmt", "-n", "20", "MGMT_RESOURCE="+c.id()), h.Run("mgmt", "why", c.id()))
+		out, err := h.Try("sh", "-euxc", script)
+		t.Log(h.Run("mgmt", "status"), out, err)
+		for _, id := range ids {
+			t.Log(h.Journal("-u", "mgmt", "-n", "20", "MGMT_RESOURCE="+id), h.Run("mgmt", "why", id))
 		}
 	})
 }
@@ -188,7 +190,7 @@ func testRandomDrifts(t *testing.T, h *hosts.Host) {
 	for _, c := range kindCases {
 		t.Run(c.kind, func(t *testing.T) {
 			h := h.For(t)
-			explain(t, h, c)
+			explain(t, h, c.right, c.id())
 			h.Eventually(c.id()+" is right after\n"+made[c.id()], patience, func() bool { return h.Holds(c.right) })
 		})
 	}

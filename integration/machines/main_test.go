@@ -17,10 +17,6 @@ import (
 // patience is for what takes milliseconds, on a machine that is busy with other tests.
 const patience = 30 * time.Second
 
-// packages are what the tests need in a machine. One list for all of them: then one tree
-// is enough.
-var packages = []string{"busybox", "gpg", "openssh-client"}
-
 var packageDir string // made by TestMain
 
 func TestMain(m *testing.M) {
@@ -57,7 +53,7 @@ var deb = sync.OnceValues(func() (string, error) {
 // boot boots a machine in which mgmt is installed, and not started.
 func boot(t *testing.T, name string) *hosts.Host {
 	t.Helper()
-	tree := hosts.Base(t, packages...)
+	tree := hosts.Base(t)
 	path, err := deb()
 	if err != nil {
 		t.Fatal(err)

@@ -55,6 +55,7 @@ func TestWebServer(t *testing.T) {
 	h.Eventually("the page is served", patience, func() bool { return h.Holds(served) })
 	h.Run("systemctl", "enable", "--now", "mgmt")
 	settle(h)
+	explain(t, h, served, "svc[tinyweb]", "file[/etc/tinyweb/env]")
 	for _, drift := range []string{
 		`systemctl stop tinyweb`,
 		`systemctl kill -s KILL tinyweb`,
