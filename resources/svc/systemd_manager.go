@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -156,26 +155,8 @@ func (s *systemd) Watch(ctx context.Context, list []string) (engine.Subscription
 			return nil, err
 		}
 		matches = append(matches, changed(u.path))
-		if own := unitPath(u.name); own != u.path {
-			matches = append(matches, changed(own))
-		}
 	}
 	return m.signals(ctx, matches...)
-}
-
-// unitPath returns the path of the object of a unit.
-func unitPath(name string) string {
-	var b strings.Builder
-	b.WriteString(managerPath + "/unit/")
-	for i, c := range []byte(name) {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if letter || i > 0 && c >= '0' && c <= '9' {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "_%02x", c)
-		}
-	}
-	return b.String()
 }
 
 // first returns the first of the values of a reply.

@@ -380,16 +380,6 @@ func TestSystemdWithoutBus(t *testing.T) {
 	}
 }
 
-func TestUnitPath(t *testing.T) {
-	for name, want := range map[string]string{
-		"web.service": "web_2eservice", "a-b@1.service": "a_2db_401_2eservice", "9p.mount": "_39p_2emount",
-	} {
-		if got := unitPath(name); got != managerPath+"/unit/"+want {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-}
-
 func TestNames(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"web": {"web.service", "web"}, "web.service": {"web.service", "web"}, "a.timer": {"a.timer", "a.timer"},
