@@ -74,9 +74,9 @@ func TestTableEnds(t *testing.T) {
 			t.Errorf("%q became %q, not %q", text, got, want)
 		}
 	}
-	table := parseTable("a:1\nb:2\na:3\n")
+	table := parseTable("a:1\nb:2\na:3\nab:4\na b\n")
 	table.rename("b", "c")
-	if table.remove("a"); table.String() != "c:2\n" {
+	if table.remove("a"); table.String() != "c:2\nab:4\na b\n" {
 		t.Errorf("it is %q", table)
 	}
 }
