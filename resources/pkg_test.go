@@ -195,9 +195,7 @@ func TestPkgOffline(t *testing.T) {
 			t.Errorf("%s", got[i])
 		}
 	}
-	if n := len(slices.DeleteFunc(b.tool.calls, func(c string) bool { return c != "refresh" })); n != 1 {
-		t.Errorf("the lists were fetched %d times", n)
-	}
+	b.wantCalls(t, "install git real", "refresh", "install git real", "install real")
 }
 
 // A lock is everybody's error at once.
@@ -323,6 +321,23 @@ func TestPkgCancelled(t *testing.T) {
 }
 
 var _ virtual.Watcher = (*toy)(nil)
+
+// What CheckApply has seen is no event; anything else is.
+func TestPkgSeen(t *testing.T) {
+	s := newPkgSeen()
+	if !s.differs(t.Context(), "toy") {
+		t.Error("nothing was seen yet")
+	}
+	s.stamp = "of another time"
+	if !s.differs(t.Context(), "apt") {
+		t.Error("the database is another one")
+	}
+	if now := pkg.Stamp("apt"); now != "" { // there is dpkg
+		if s.stamp = now; s.differs(t.Context(), "apt") {
+			t.Error("the database is the same")
+		}
+	}
+}
 
 // pkgOf is a package named git of a machine that has apt.
 func pkgOf(t testing.TB) *PkgRes {
