@@ -124,6 +124,10 @@ WantedBy=timers.target
 	want(t, f, r, "")
 	wantFile(t, dir+cronDir+"job.timer", same)
 
+	// One time more is a difference.
+	put(t, dir+cronDir+"job.timer", strings.Replace(same, "[Timer]", "[Timer]\nOnCalendar=daily", 1))
+	want(t, f, r, `time: "daily and Mon..Fri 02:30" -> "Mon..Fri 02:30"`)
+
 	// New times are read and need no new start.
 	s.calls = nil
 	r.Trigger, r.Time, r.Persistent = "OnBootSec", "5min", false
