@@ -11,7 +11,7 @@ import (
 func programRows() []row {
 	return []row{
 		{"mgmt run of one file", "the process is started, to its end after converging", "50ms", runOne},
-		{"size of the binary", "", "15 MB", binarySize},
+		{"size of the binary", "", "20 MB; 15 MB before it had packages and services", binarySize},
 	}
 }
 
@@ -40,5 +40,5 @@ func binarySize(b *bench) result {
 	st, err := os.Stat(b.binary)
 	must(err)
 	mb := float64(st.Size()) / 1e6
-	return result{Figure: fmt.Sprintf("%.1f MB", mb), OK: mb < 15}
+	return result{Figure: fmt.Sprintf("%.1f MB", mb), OK: mb < 20}
 }
