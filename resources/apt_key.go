@@ -11,7 +11,9 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/keyring"
 )
 
-func init() { registerProvided(aptKeyKind(newAptKeys)) }
+func init() {
+	registerProvided("apt_key", func() (*provider.Kind, error) { return aptKeyKind(newAptKeys) })
+}
 
 func aptKeyKind(make func() provider.Provider) (*provider.Kind, error) {
 	return provider.New(aptKeyDefinition(), make)

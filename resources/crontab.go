@@ -16,7 +16,9 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/crontab"
 )
 
-func init() { registerProvided(crontabKind(newCrontabs)) }
+func init() {
+	registerProvided("crontab", func() (*provider.Kind, error) { return crontabKind(newCrontabs) })
+}
 
 func crontabKind(make func() provider.Provider) (*provider.Kind, error) {
 	return provider.New(crontabDefinition(), make)

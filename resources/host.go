@@ -16,7 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/hostsfile"
 )
 
-func init() { registerProvided(hostKind(hostsPath)) }
+func init() { registerProvided("host", func() (*provider.Kind, error) { return hostKind(hostsPath) }) }
 
 const hostsPath = "/etc/hosts"
 

@@ -11,7 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/inifile"
 )
 
-func init() { registerProvided(iniKind()) }
+func init() { registerProvided("ini_setting", iniKind) }
 
 func iniKind() (*provider.Kind, error) {
 	return provider.New(iniDefinition(), func() provider.Provider { return iniSettings{seen: map[iniFile]iniSeen{}} })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -13,12 +14,17 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// registerProvided makes a kind of a definition and registers it.
-func registerProvided(k *provider.Kind, err error) {
-	if err != nil {
-		panic(err) // a mistake in the definition, found by any test
-	}
-	engine.RegisterResource(k.Name(), k.New)
+// registerProvided registers a kind that is made of a definition when it is first
+// asked for: most programs use few of them.
+func registerProvided(name string, make func() (*provider.Kind, error)) {
+	kind := sync.OnceValue(func() *provider.Kind {
+		k, err := make()
+		if err != nil {
+			panic(err) // a mistake in the definition, found by any test
+		}
+		return k
+	})
+	engine.RegisterResource(name, func() engine.Res { return kind().New() })
 }
 
 // The words that many definitions have.

@@ -15,7 +15,9 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/authkeys"
 )
 
-func init() { registerProvided(sshKeyKind(accounts{passwdPath})) }
+func init() {
+	registerProvided("ssh_authorized_key", func() (*provider.Kind, error) { return sshKeyKind(accounts{passwdPath}) })
+}
 
 func sshKeyKind(a accounts) (*provider.Kind, error) {
 	return provider.New(sshKeyDefinition(), func() provider.Provider { return &sshKeys{accounts: a, self: whoami()} })
