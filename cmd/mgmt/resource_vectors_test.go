@@ -31,9 +31,12 @@ type cliVector struct {
 	Provider struct {
 		Instances []map[string]any `json:"instances"`
 		Get, Set  string
+
+		Canonicalize string `json:"canonicalize"`
 	} `json:"provider"`
-	Args   []string `json:"args"`
-	Expect struct {
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	Expect  struct {
 		Exit   int       `json:"exit"`
 		Stdout string    `json:"stdout"`
 		Calls  []cliCall `json:"calls"`
@@ -57,6 +60,7 @@ var cliDeviations = map[string]string{
 	"cli-no-args":             "Without a kind, those are listed that there are.",
 	"cli-types":               "Without a kind, those are listed that there are.",
 	"cli-mandatory":           "What must be given is said before anything is looked at.",
+	"canon-cli-title":         "A thing is shown under the name by which it was asked for.",
 	"cli-fail-flag-set-raise": "What fails is told by the exit code, without being asked.",
 }
 
@@ -72,7 +76,17 @@ func TestResourceVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range vectors {
+	if !others {
+		folder = "../../engine/provider/testdata"
+	}
+	more, err := readCliVectors(filepath.Join(folder, "puppet", "lifecycle_canonicalize.json"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, v := range append(vectors, more...) {
+		if v.Command != "puppet resource" {
+			continue // a run, which package integration tests
+		}
 		t.Run(v.ID, func(t *testing.T) {
 			puppet, ours := v.puppet(), v.run(t)
 			reason, deviates := cliDeviations[v.ID]
@@ -171,7 +185,12 @@ func (v cliVector) run(t *testing.T) string {
 func (v cliVector) kind(t *testing.T) (*recorder, *engine.Registry) {
 	t.Helper()
 	r := &recorder{fails: v.Provider.Set == "raise", dead: v.Provider.Get == "raise", things: map[string]provider.Record{}}
-	k, err := provider.New(*definition(t, v.Type), func() provider.Provider { return r })
+	k, err := provider.New(*definition(t, v.Type), func() provider.Provider {
+		if v.Provider.Canonicalize != "" {
+			return canonical{r, v.Provider.Canonicalize}
+		}
+		return r
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,4 +339,24 @@ func (r *recorder) Set(_ context.Context, _ *provider.Runtime, changes []provide
 		}
 	}
 	return nil
+}
+
+// canonical is a provider that brings values into one form.
+type canonical struct {
+	provider.Provider
+	how string
+}
+
+func (c canonical) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
+	for _, r := range records {
+		name, _ := r["name"].(string)
+		mail, mailed := r["mail"].(string)
+		switch {
+		case c.how == "upcase_name":
+			r["name"] = strings.ToUpper(name)
+		case c.how == "downcase_mail" && mailed:
+			r["mail"] = strings.ToLower(mail)
+		}
+	}
+	return records, nil
 }
