@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -496,30 +495,5 @@ func TestTypeTwice(t *testing.T) {
 `, mgmt.Options{Registry: reg})
 	if err == nil || !strings.Contains(err.Error(), "stdin:4:") || !strings.Contains(err.Error(), "both are the rec 7") {
 		t.Error(err)
-	}
-}
-
-// TestTypeLogsWhereItBelongs: what a provider says of one resource of a batch is in the
-// log of that one.
-func TestTypeLogsWhereItBelongs(t *testing.T) {
-	var log syncBuffer
-	s := newShelf("x", "y", "z")
-	reg := withRec(t, rec(0), func() provider.Provider { return clerk{s} })
-	_, err := converge(t, "resources: {rec: [{name: x, ensure: absent}, {name: y, ensure: absent}, {name: z, ensure: absent}]}",
-		mgmt.Options{Registry: reg, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for line := range strings.Lines(log.String()) {
-		if _, title, ok := strings.Cut(line, " title="); ok {
-			n++
-			if !strings.Contains(line, "rec["+title[:1]+"]") {
-				t.Errorf("it is in another log: %s", line)
-			}
-		}
-	}
-	if n != 3 {
-		t.Errorf("%d lines in\n%s", n, log.String())
 	}
 }

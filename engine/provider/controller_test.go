@@ -821,3 +821,25 @@ func (s stuck) Find(ctx context.Context, _ *provider.Runtime, _ provider.Name) (
 	<-ctx.Done()
 	return nil, false, context.Cause(ctx)
 }
+
+// TestLogsWhereTheyBelong: what a provider says of one resource of a batch is in the log
+// of that one.
+func TestLogsWhereTheyBelong(t *testing.T) {
+	s := newStock("x", "y", "z")
+	s.set = func(rt *provider.Runtime, changes []provider.Change) error {
+		for _, ch := range changes {
+			rt.Log.Updated(ch.Title)
+		}
+		s.fulfil(changes...)
+		return nil
+	}
+	c := newCrew(t, simple(0), s.clerk, "x=2", "y=2", "z=2")
+	defer c.end()
+	wantOuts(t, c.run(true), "changed", "changed", "changed")
+	for i, f := range c.fakes {
+		logs := strings.Join(f.Logs(), "\n")
+		if name := c.res[i].Name(); !strings.Contains(logs, "title="+name) || strings.Count(logs, "title=") != 1 {
+			t.Errorf("the log of %s is\n%s", name, logs)
+		}
+	}
+}

@@ -42,6 +42,22 @@ type fileRes struct {
 
 func (*fileRes) Default() engine.Res { return &fileRes{} }
 
+type mountRes struct {
+	traits.Base
+	inert `yaml:"-"`
+
+	Path    string   `yaml:"path" mgmt:"identity"`
+	State   string   `yaml:"state"`
+	Device  string   `yaml:"device"`
+	Type    string   `yaml:"type"`
+	Options []string `yaml:"options"`
+	Freq    int      `yaml:"freq"`
+	PassNo  int      `yaml:"passno"`
+	Fstab   string   `yaml:"fstab" mgmt:"param"`
+}
+
+func (*mountRes) Default() engine.Res { return &mountRes{} }
+
 type execRes struct {
 	traits.Base
 	traits.Recvable
@@ -151,7 +167,7 @@ var kinds = func() *engine.Registry {
 	for kind, make := range map[string]func() engine.Res{
 		"file": (&fileRes{}).Default, "exec": (&execRes{}).Default, "msg": (&msgRes{}).Default,
 		"noop": (&noopRes{}).Default, "value": (&valueRes{}).Default, "user": (&userRes{}).Default,
-		"svc": (&svcRes{}).Default, "thing": (&thingRes{}).Default,
+		"svc": (&svcRes{}).Default, "mount": (&mountRes{}).Default, "thing": (&thingRes{}).Default,
 	} {
 		if err := reg.Register(kind, make); err != nil {
 			panic(err)
