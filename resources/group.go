@@ -15,7 +15,9 @@ import (
 )
 
 func init() {
-	registerAccounts("group", func(k *virtual.Kind) virtual.Resource { return &GroupRes{accountBase: accountBase{kind: k}} })
+	registerVirtual("group", func(k *virtual.Kind) virtual.Resource {
+		return &GroupRes{accountBase: accountBase{virtualBase{kind: k}}}
+	})
 }
 
 var (
@@ -61,7 +63,7 @@ type GroupSends struct {
 
 // Default returns a group that is there.
 func (r *GroupRes) Default() engine.Res {
-	return &GroupRes{State: FileExists, accountBase: accountBase{kind: r.kind}}
+	return &GroupRes{State: FileExists, accountBase: accountBase{virtualBase{kind: r.kind}}}
 }
 
 // Provider names the backend that is used.
@@ -151,7 +153,7 @@ func (r *GroupRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 func (r *GroupRes) as(info *userdb.GroupInfo) engine.Res {
 	is := &GroupRes{
 		State: FileExists, GID: &info.GID, Members: info.Members, AllMembers: true,
-		Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{kind: r.kind},
+		Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{virtualBase{kind: r.kind}},
 	}
 	is.SetKind(r.Kind())
 	is.SetName(info.Name)
@@ -161,7 +163,7 @@ func (r *GroupRes) as(info *userdb.GroupInfo) engine.Res {
 // Reversed returns what brings back the group as it was, as far as this resource
 // manages it.
 func (r *GroupRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &GroupRes{State: FileAbsent, Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{kind: r.kind}}
+	undo := &GroupRes{State: FileAbsent, Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{virtualBase{kind: r.kind}}}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	was, ok := before.(*GroupRes)

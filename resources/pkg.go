@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/traits"
@@ -23,14 +22,10 @@ const (
 )
 
 func init() {
-	system := virtual.LocalSystem((&host.FactReader{}).Facts)
-	err := virtual.RegisterKind(engine.DefaultRegistry(), virtual.DefaultCatalog(), "pkg", system, newPkg)
-	if err != nil {
-		panic(err) // a mistake in the interface, found by any test
-	}
+	registerVirtual("pkg", newPkg)
 }
 
-func newPkg(k *virtual.Kind) virtual.Resource { return &PkgRes{kind: k} }
+func newPkg(k *virtual.Kind) virtual.Resource { return &PkgRes{virtualBase: virtualBase{kind: k}} }
 
 var (
 	_ virtual.Resource      = (*PkgRes)(nil)
@@ -63,14 +58,13 @@ type PkgRes struct {
 	AllowUntrusted bool   `yaml:"allowuntrusted" lang:"allowuntrusted" mgmt:"param" doc:"Allow a package that nobody has signed."`
 	Backend        string `yaml:"provider" lang:"provider" mgmt:"param" doc:"The package manager: apt, dnf, zypper, apk or pacman; that of the machine if absent."`
 
-	kind *virtual.Kind
-	init *engine.Init
+	virtualBase
 	seen *pkgSeen
 }
 
 // Default returns a package that is installed with what it recommends.
 func (r *PkgRes) Default() engine.Res {
-	return &PkgRes{State: pkgInstalled, Recommends: true, kind: r.kind}
+	return &PkgRes{State: pkgInstalled, Recommends: true, virtualBase: virtualBase{kind: r.kind}}
 }
 
 // Provider names the backend that was asked for.
@@ -117,27 +111,11 @@ func (r *PkgRes) Validate() error {
 	if r.Purge && r.state() != pkgUninstalled {
 		errs = append(errs, errors.New("purge makes sense with state uninstalled only"))
 	}
-	k, err := r.virtual()
+	k, err := r.virtualKind("pkg")
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
 	return k.Check(r)
-}
-
-// virtual returns what all packages have in common. A resource that was not made by a
-// registry takes that of the default one.
-func (r *PkgRes) virtual() (*virtual.Kind, error) {
-	if r.kind != nil {
-		return r.kind, nil
-	}
-	made, err := engine.DefaultRegistry().New("pkg")
-	if err != nil {
-		return nil, err
-	}
-	if p, ok := made.(*PkgRes); ok {
-		return p.kind, nil
-	}
-	return nil, fmt.Errorf("the kind pkg of the default registry is a %T", made)
 }
 
 // Init keeps the handle.
@@ -146,21 +124,8 @@ func (r *PkgRes) Init(init *engine.Init) error {
 	return nil
 }
 
-// Cleanup has nothing to release: who opens the module closes it.
-func (r *PkgRes) Cleanup() error { return nil }
-
 // Cmp compares the parameters.
 func (r *PkgRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
-
-// open opens the module. Backends keep nothing, so that costs little.
-func (r *PkgRes) open(ctx context.Context) (*virtual.Module, error) {
-	k, err := r.virtual()
-	if err != nil {
-		return nil, err
-	}
-	m, _, err := k.Open(ctx, virtual.Env{Host: r.init.Host, Log: r.init.Log}, r.Backend)
-	return m, err
-}
 
 // CheckApply is a batch of one.
 func (r *PkgRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
@@ -174,7 +139,7 @@ func (r *PkgRes) GroupKey() string { return "pkg:" + r.Backend }
 // Read returns the package as it is: the state that is wanted if it has that, else the
 // version that is installed; nil if none is.
 func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
-	m, err := r.open(ctx)
+	m, err := r.open(ctx, "pkg", r.Backend)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +160,7 @@ func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
 
 // as makes a resource of a package that is installed.
 func (r *PkgRes) as(name, state, version string) engine.Res {
-	is := &PkgRes{State: state, Version: version, Recommends: true, Backend: r.Backend, kind: r.kind}
+	is := &PkgRes{State: state, Version: version, Recommends: true, Backend: r.Backend, virtualBase: virtualBase{kind: r.kind}}
 	is.SetKind(r.Kind())
 	is.SetName(name)
 	return is
@@ -204,7 +169,7 @@ func (r *PkgRes) as(name, state, version string) engine.Res {
 // List yields all packages that are installed.
 func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		m, err := r.open(ctx)
+		m, err := r.open(ctx, "pkg", r.Backend)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -225,7 +190,7 @@ func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 
 // Reversed returns what brings back the version before; none if there was none.
 func (r *PkgRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &PkgRes{State: pkgUninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, Backend: r.Backend, kind: r.kind}
+	undo := &PkgRes{State: pkgUninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, Backend: r.Backend, virtualBase: virtualBase{kind: r.kind}}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	if before == nil {

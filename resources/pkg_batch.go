@@ -69,7 +69,7 @@ func (r *PkgRes) CheckApplyBatch(ctx context.Context, apply bool, members []engi
 			m.(*PkgRes).seen.unlock()
 		}
 	}()
-	m, err := r.open(ctx)
+	m, err := r.open(ctx, "pkg", r.Backend)
 	if err != nil {
 		return pkgFailed(len(members), err)
 	}

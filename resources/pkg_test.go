@@ -55,7 +55,7 @@ func TestPkgSuite(t *testing.T) {
 					}
 				},
 				New: func(*testing.T, string) engine.Res {
-					r := &PkgRes{State: state, Recommends: true, kind: kind}
+					r := &PkgRes{State: state, Recommends: true, virtualBase: virtualBase{kind: kind}}
 					r.SetName("git")
 					return r
 				},
@@ -353,7 +353,7 @@ func pkgOf(t testing.TB) *PkgRes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &PkgRes{State: pkgInstalled, kind: kind}
+	r := &PkgRes{State: pkgInstalled, virtualBase: virtualBase{kind: kind}}
 	r.SetName("git")
 	return r
 }

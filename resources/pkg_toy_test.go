@@ -245,7 +245,7 @@ func newPkgBench(t testing.TB, words ...string) *pkgBench {
 	b.host.SetCommand(b.tool.command)
 	for _, w := range words {
 		name, state, _ := strings.Cut(w, "=")
-		r := &PkgRes{State: state, Recommends: true, kind: kind}
+		r := &PkgRes{State: state, Recommends: true, virtualBase: virtualBase{kind: kind}}
 		r.SetKind("pkg")
 		r.SetName(name)
 		if err := r.Validate(); err != nil {

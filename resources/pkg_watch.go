@@ -41,7 +41,7 @@ func (s *pkgSeen) differs(ctx context.Context, backend string) bool {
 
 // Watch tells of changes of the database that somebody else has made.
 func (r *PkgRes) Watch(ctx context.Context) error {
-	m, err := r.open(ctx)
+	m, err := r.open(ctx, "pkg", r.Backend)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/svc"
 	"github.com/reactivegraph/mgmt/traits"
@@ -24,16 +23,12 @@ const (
 )
 
 func init() {
-	system := virtual.LocalSystem((&host.FactReader{}).Facts)
-	err := virtual.RegisterKind(engine.DefaultRegistry(), virtual.DefaultCatalog(), "svc", system, NewSvc)
-	if err != nil {
-		panic(err) // a mistake in the interface, found by any test
-	}
+	registerVirtual("svc", NewSvc)
 }
 
 // NewSvc returns a service whose backends are those of a Kind of the module svc. Who has no
 // other than those of the program declares a SvcRes.
-func NewSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{kind: k} }
+func NewSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{virtualBase: virtualBase{kind: k}} }
 
 var (
 	_ virtual.Resource      = (*SvcRes)(nil)
@@ -62,13 +57,12 @@ type SvcRes struct {
 	Startup string `yaml:"startup" lang:"startup" mgmt:"enum=enabled|disabled|masked" doc:"Whether it is started at boot. A masked one cannot be started at all. If nothing is said, that is left as it is."`
 	Session bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
 
-	kind *virtual.Kind
-	init *engine.Init
+	virtualBase
 	seen *svcSeen
 }
 
 // Default returns a service of which nothing is said.
-func (r *SvcRes) Default() engine.Res { return &SvcRes{kind: r.kind} }
+func (r *SvcRes) Default() engine.Res { return &SvcRes{virtualBase: virtualBase{kind: r.kind}} }
 
 // Provider names no backend: the one of the machine is used.
 func (r *SvcRes) Provider() string { return "" }
@@ -105,27 +99,11 @@ func (r *SvcRes) Validate() error {
 	if r.State == svcRunning && r.Startup == svcMasked {
 		errs = append(errs, errors.New("startup is masked and state is running: a masked service cannot be started"))
 	}
-	k, err := r.virtual()
+	k, err := r.virtualKind("svc")
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
 	return k.Check(r)
-}
-
-// virtual returns what all services have in common. A resource that was not made by a
-// registry takes that of the default one.
-func (r *SvcRes) virtual() (*virtual.Kind, error) {
-	if r.kind != nil {
-		return r.kind, nil
-	}
-	made, err := engine.DefaultRegistry().New("svc")
-	if err != nil {
-		return nil, err
-	}
-	if s, ok := made.(*SvcRes); ok {
-		return s.kind, nil
-	}
-	return nil, fmt.Errorf("the kind svc of the default registry is a %T", made)
 }
 
 // Init keeps the handle.
@@ -134,21 +112,8 @@ func (r *SvcRes) Init(init *engine.Init) error {
 	return nil
 }
 
-// Cleanup has nothing to release: who opens the module closes it.
-func (r *SvcRes) Cleanup() error { return nil }
-
 // Cmp compares the parameters.
 func (r *SvcRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
-
-// open opens the module. Backends keep nothing, so that costs little.
-func (r *SvcRes) open(ctx context.Context) (*virtual.Module, error) {
-	k, err := r.virtual()
-	if err != nil {
-		return nil, err
-	}
-	m, _, err := k.Open(ctx, virtual.Env{Host: r.init.Host, Log: r.init.Log}, r.Provider())
-	return m, err
-}
 
 func (r *SvcRes) args() svc.UnitArgs { return svc.UnitArgs{Name: r.Name(), Session: r.Session} }
 
@@ -163,7 +128,7 @@ func (r *SvcRes) look(ctx context.Context, m *virtual.Module) (*svc.Info, error)
 
 // Read returns the service as it is.
 func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
-	m, err := r.open(ctx)
+	m, err := r.open(ctx, "svc", r.Provider())
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +142,7 @@ func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
 
 // as makes a resource of what is known of a service.
 func (r *SvcRes) as(name string, info *svc.Info) engine.Res {
-	is := &SvcRes{State: svcState(info), Startup: svcStartup(info), Session: r.Session, kind: r.kind}
+	is := &SvcRes{State: svcState(info), Startup: svcStartup(info), Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
 	is.SetKind(r.Kind())
 	is.SetName(name)
 	return is
@@ -203,7 +168,7 @@ func svcStartup(info *svc.Info) string {
 // List yields all services of the machine, or of the session.
 func (r *SvcRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		m, err := r.open(ctx)
+		m, err := r.open(ctx, "svc", r.Provider())
 		if err != nil {
 			yield(nil, err)
 			return
@@ -231,7 +196,7 @@ func (r *SvcRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 // Reversed returns what brings back the state before, as far as this resource manages
 // it. A service that was not there is stopped, and not started at boot.
 func (r *SvcRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &SvcRes{Session: r.Session, kind: r.kind}
+	undo := &SvcRes{Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	was, _ := before.(*SvcRes)

@@ -22,7 +22,7 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	defer r.seen.unlock()
-	m, err := r.open(ctx)
+	m, err := r.open(ctx, "svc", r.Provider())
 	if err != nil {
 		return false, err
 	}

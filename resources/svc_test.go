@@ -373,7 +373,7 @@ func TestSvcPolls(t *testing.T) {
 		return &engine.Result{ExitCode: 3}, nil
 	})
 	want(t, f, res, "")
-	m, err := res.open(ctx)
+	m, err := res.open(ctx, "svc", res.Provider())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (r *SvcRes) Watch(ctx context.Context) error {
 	var err error
 	aside(func() {
 		defer engine.Caught("Watch", &err)
-		m, err = r.open(ctx)
+		m, err = r.open(ctx, "svc", r.Provider())
 	})
 	if err != nil {
 		return err

@@ -21,7 +21,9 @@ const (
 )
 
 func init() {
-	registerAccounts("user", func(k *virtual.Kind) virtual.Resource { return &UserRes{accountBase: accountBase{kind: k}} })
+	registerVirtual("user", func(k *virtual.Kind) virtual.Resource {
+		return &UserRes{accountBase: accountBase{virtualBase{kind: k}}}
+	})
 }
 
 var (
@@ -81,7 +83,7 @@ type UserSends struct {
 
 // Default returns a user who is there.
 func (r *UserRes) Default() engine.Res {
-	return &UserRes{State: FileExists, Membership: groupsMinimum, accountBase: accountBase{kind: r.kind}}
+	return &UserRes{State: FileExists, Membership: groupsMinimum, accountBase: accountBase{virtualBase{kind: r.kind}}}
 }
 
 // Provider names the backend that is used.

@@ -53,7 +53,7 @@ func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
 	is := &UserRes{
 		State: FileExists, UID: &info.UID, GID: &info.GID, Groups: info.Groups, HomeDir: info.Home, Shell: info.Shell,
 		Comment: &info.Comment, MinAge: info.MinAge, MaxAge: info.MaxAge, WarnDays: info.WarnDays, Membership: groupsInclusive,
-		Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{kind: r.kind},
+		Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{virtualBase{kind: r.kind}},
 	}
 	if info.Group != nil && r.GID == nil {
 		is.Group, is.GID = *info.Group, nil
@@ -79,7 +79,7 @@ func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
 // him. One who was not there is removed; his home, in which there may be others' work
 // by now, is left.
 func (r *UserRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &UserRes{State: FileAbsent, Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{kind: r.kind}}
+	undo := &UserRes{State: FileAbsent, Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{virtualBase{kind: r.kind}}}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	was, ok := before.(*UserRes)
