@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,10 +21,13 @@ type signals struct {
 	told      chan string
 	abandoned chan struct{}
 	exited    chan int
+	arrived   chan os.Signal // each one sent, when it is in every listener's queue
 }
 
 func listen(t *testing.T, a *app, reload bool) (*signals, func()) {
-	s := &signals{t: t, told: make(chan string), abandoned: make(chan struct{}), exited: make(chan int)}
+	s := &signals{t: t, told: make(chan string), abandoned: make(chan struct{}), exited: make(chan int), arrived: make(chan os.Signal, 1)}
+	signal.Notify(s.arrived, heard()...)
+	t.Cleanup(func() { signal.Stop(s.arrived) })
 	a.exit = func(code int) { s.exited <- code }
 	hooks := signalHooks{
 		tell:    func(sig os.Signal, what string) { s.told <- sig.String() + ": " + what },
@@ -37,10 +41,21 @@ func listen(t *testing.T, a *app, reload bool) (*signals, func()) {
 	return s, stop
 }
 
+// send sends a signal and waits until it has arrived: any thread may take it, so
+// that without this the next one could overtake it, and one that comes when nobody
+// listens any more ends the tests.
 func (s *signals) send(sig syscall.Signal, want string) {
 	s.t.Helper()
 	if err := syscall.Kill(os.Getpid(), sig); err != nil {
 		s.t.Fatal(err)
+	}
+	select {
+	case got := <-s.arrived:
+		if got != sig {
+			s.t.Fatalf("%v arrived, %v was sent", got, sig)
+		}
+	case <-time.After(20 * time.Second):
+		s.t.Fatalf("%v has not arrived", sig)
 	}
 	if want == "" {
 		return
