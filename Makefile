@@ -12,7 +12,7 @@
 
 GO      ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X main.buildVersion=$(VERSION)
+LDFLAGS := -s -w -X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)
 
 # Puppet, with the types that its sample manifests use.
 PUPPET := puppet $(addprefix puppet-module-puppetlabs-,cron-core host-core mount-core)
@@ -62,7 +62,7 @@ packages:
 
 # The reference, from the types, the verbs and their flags.
 docs:
-	$(GO) generate ./cmd/mgmt
+	$(GO) generate ./cmd
 	$(GO) test ./integration -run TestDeviationsPageIsFresh -update
 
 check: lint test

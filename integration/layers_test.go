@@ -108,7 +108,7 @@ var onlyIn = []struct {
 	{"google.golang.org/grpc", []string{"engine/plugin", "engine/plugin/*"}},
 	{"go.yaml.in/yaml", []string{"gapi/yaml"}},
 	{"gopkg.in/yaml", []string{"gapi/yaml"}},
-	{"github.com/spf13/cobra", []string{"cmd/mgmt"}},
+	{"github.com/spf13/cobra", []string{"cmd"}},
 	{"github.com/prometheus", []string{"engine/metrics"}},
 }
 
@@ -278,7 +278,7 @@ func TestContractIsSmall(t *testing.T) {
 func TestRulesAreReported(t *testing.T) {
 	table, err := parseTable("text\n\n| layer | packages |\n| --- | --- |\n| 0 | graph, engine/schema |\n" +
 		"| 1 | engine, graph/graphtest |\n| 2 | traits, engine/host, engine/world/*, engine/journal, engine/reactor/internal/sched |\n" +
-		"| 3 | engine/reactor, engine/enginetest, gapi |\n| 4 | resources, resources/*, gapi/* |\n| 5 | . |\n| 6 | `cmd/mgmt` |\n\n| 9 | x |\n")
+		"| 3 | engine/reactor, engine/enginetest, gapi |\n| 4 | resources, resources/*, gapi/* |\n| 5 | . |\n| 6 | `cmd` |\n\n| 9 | x |\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestRulesAreReported(t *testing.T) {
 		want string
 	}{
 		{"down", pkg{ImportPath: "engine", Imports: []string{"graph", "@fmt"}}, ""},
-		{"down by far", pkg{ImportPath: "cmd/mgmt", Imports: []string{".", "graph", "@github.com/spf13/cobra"}}, ""},
+		{"down by far", pkg{ImportPath: "cmd", Imports: []string{".", "graph", "@github.com/spf13/cobra"}}, ""},
 		{"up", pkg{ImportPath: "engine", Imports: []string{"traits"}}, "engine (layer 1) imports traits (layer 2): imports only go down"},
 		{"up in a test", pkg{ImportPath: "engine/host", TestImports: []string{"engine/enginetest"}}, "imports only go down"},
 		{"a helper in an external test", pkg{ImportPath: "graph", XTestImports: []string{"graph", "graph/graphtest", "engine/enginetest"}}, ""},

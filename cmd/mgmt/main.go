@@ -1,14 +1,8 @@
 // Command mgmt keeps a machine in the state that a graph of resources describes,
-// and repairs it the moment it drifts. `mgmt help` lists its verbs, each of which
-// is in a file of its own here.
+// and repairs it the moment it drifts. `mgmt help` lists its verbs; they are in
+// package cmd.
 package main
 
-import (
-	"context"
-	"os"
-)
+import "github.com/reactivegraph/mgmt/cmd"
 
-func main() {
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, exit: os.Exit}
-	os.Exit(a.main(context.Background(), os.Args[1:]))
-}
+func main() { cmd.Main() }

@@ -1,0 +1,292 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+type callFlags struct {
+	*modules
+	log      logFlags
+	output   choice
+	provider string
+	lax      bool
+}
+
+func newCall(a *app) *cobra.Command {
+	f := &callFlags{modules: newModules(a)}
+	cmd := &cobra.Command{
+		Use:   "call MODULE.FUNCTION [VALUE...] [PARAMETER=VALUE...]",
+		Short: "Call a function of a virtual module on this machine",
+		Long: `Call calls a function of a virtual module, with the backend that suits this machine. It does what
+the function says at once, also where that changes the machine.
+
+An argument is given by its place, or in one of these forms:
+
+  refresh=true       text, read by the type of the parameter
+  pkgs:='{"git":""}' JSON
+  password@FILE      what is in a file; @- is standard input. What is a secret is given only so.
+  extra.NAME=VALUE   for a parameter that only the backend has; := and @ work too
+
+It writes what the interface declares; with -o json or yaml also what only this backend says (extra).
+It ends with code 1 if it was called wrongly, and with 4 if the backend lacks the function, or failed, or
+what was asked about is not there.`,
+		Example: `  mgmt call pkg.list_installed
+  mgmt call pkg.install pkgs:='{"git": ""}' refresh=true
+  mgmt call svc.status cron -o json
+  mgmt call pkg.owner /usr/bin/git`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: f.completeFunction,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
+	}
+	f.log.flags(cmd)
+	choose(cmd, &f.output, "output", "o", "how to write the result", "text", "json", "yaml")
+	cmd.Flags().StringVar(&f.provider, "provider", "", "use this `backend`, and not the one that suits the machine")
+	cmd.Flags().BoolVar(&f.lax, "lax", false, "only warn about results that do not fit the interface")
+	roleFlag(cmd, &f.roles)
+	f.backendsFlag(cmd)
+	return cmd
+}
+
+// completeFunction offers the functions to the shell.
+func (f *callFlags) completeFunction(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []string
+	if len(args) == 0 {
+		for _, module := range f.catalog.Modules() {
+			fs, _ := f.functions(module)
+			for _, fn := range fs {
+				names = append(names, module+"."+fn.Name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (f *callFlags) run(ctx context.Context, args []string) (err error) {
+	module, function, ok := strings.Cut(args[0], ".")
+	if !ok {
+		return fmt.Errorf("%q is no function: write MODULE.FUNCTION; mgmt interface list shows the modules", args[0])
+	}
+	p := f.log.presenter(f.app)
+	defer p.close()
+	r, err := f.call(ctx, p.logger, module, function, args[1:])
+	if err != nil {
+		return withCode(callCode(err), err)
+	}
+	if err := f.write(module, function, r); err != nil {
+		return err
+	}
+	if !r.Found {
+		return withCode(exitFailed, fmt.Errorf("%s.%s: it is not there", module, function))
+	}
+	return nil
+}
+
+func (f *callFlags) call(ctx context.Context, log *slog.Logger, module, function string, args []string) (_ *virtual.Result, err error) {
+	system := f.system()
+	i, sel, err := f.catalog.Select(module, system, f.provider)
+	if err != nil {
+		return nil, err
+	}
+	given, err := readCallArgs(f.app, i.Function(function), args)
+	if err != nil {
+		return nil, err
+	}
+	h, err := host.New(ctx, host.Options{Logger: log, Roles: f.roles})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	var options []virtual.Option
+	if f.lax {
+		options = append(options, virtual.Lax())
+	}
+	m, err := virtual.Bind(ctx, i, sel.Backend, virtual.Env{Host: h, Facts: system.Facts, Log: log}, options...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	return m.Call(ctx, function, given)
+}
+
+// callCode is the exit code of an error of a call: was it called wrongly, or can
+// it not be done?
+func callCode(err error) int {
+	for _, cannot := range []any{
+		new(*virtual.NotImplementedError), new(*virtual.NotSupportedError), new(*virtual.SignatureMismatchError),
+		new(*virtual.NoBackendError), new(*virtual.ReturnShapeError), new(*virtual.CallError),
+	} {
+		if errors.As(err, cannot) {
+			return exitFailed
+		}
+	}
+	return exitUsage
+}
+
+// resultJSON is the result of a call in JSON.
+type resultJSON struct {
+	Module   string         `json:"module"`
+	Function string         `json:"function"`
+	Backend  string         `json:"backend"`
+	Status   virtual.Status `json:"status"`
+	Found    bool           `json:"found"`
+	Common   any            `json:"common"`
+	Extra    map[string]any `json:"extra"`
+}
+
+func (f *callFlags) write(module, function string, r *virtual.Result) error {
+	switch f.output.word {
+	case "json":
+		return writeJSON(f.app.out, resultJSON{module, function, r.Backend, r.Status, r.Found, r.Common, r.Extra})
+	case "yaml":
+		return writeYAML(f.app.out, map[string]any{
+			"module": module, "function": function, "backend": r.Backend, "status": r.Status.String(),
+			"found": r.Found, "common": r.Common, "extra": r.Extra,
+		})
+	}
+	if r.Common == nil || !r.Found {
+		return nil
+	}
+	if s, ok := r.Common.(string); ok {
+		_, err := fmt.Fprintln(f.app.out, visible(s))
+		return err
+	}
+	var b strings.Builder
+	if err := writeYAML(&b, r.Common); err != nil {
+		return err
+	}
+	_, err := io.WriteString(f.app.out, strings.TrimPrefix(b.String(), " "))
+	return err
+}
+
+// readCallArgs reads the arguments of a call. function is nil if the interface
+// does not have it: then texts are texts.
+func readCallArgs(a *app, function *virtual.Function, args []string) (virtual.Args, error) {
+	out := virtual.Args{Named: map[string]any{}, Extra: map[string]any{}}
+	var errs []error
+	for _, arg := range args {
+		key, form, rest := splitArg(arg)
+		if form == "" || !isParamName(key) {
+			v, err := callText(placeParam(function, len(out.Positional)), arg)
+			out.Positional = append(out.Positional, v)
+			errs = append(errs, err)
+			continue
+		}
+		into := out.Named
+		name, extra := strings.CutPrefix(key, "extra.")
+		if extra {
+			into = out.Extra
+		}
+		v, err := callValue(a, namedParam(function, name, extra), name, form, rest)
+		if _, twice := into[name]; twice {
+			err = errors.Join(err, fmt.Errorf("%s is given twice", name))
+		}
+		into[name] = v
+		errs = append(errs, err)
+	}
+	return out, errors.Join(errs...)
+}
+
+// isParamName tells a parameter from a value that has = or @ in it, such as a path
+// or an address.
+func isParamName(key string) bool {
+	name := strings.TrimPrefix(key, "extra.")
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// placeParam returns the type of the argument at a place.
+func placeParam(f *virtual.Function, n int) *schema.Type {
+	if f == nil {
+		return nil
+	}
+	for _, p := range f.Params {
+		switch {
+		case p.Kind == virtual.VarArgs && p.Type != nil:
+			return p.Type.Elem
+		case p.Kind == virtual.Positional && n == 0:
+			return p.Type
+		}
+		n--
+	}
+	return nil
+}
+
+func namedParam(f *virtual.Function, name string, extra bool) *schema.Type {
+	if f == nil || extra {
+		return nil
+	}
+	for _, p := range f.Params {
+		if p.Name == name {
+			return p.Type
+		}
+	}
+	return nil
+}
+
+// callText reads a text by a type.
+func callText(t *schema.Type, text string) (any, error) {
+	if t == nil {
+		return text, nil
+	}
+	if t.Secret {
+		return nil, errSecret
+	}
+	v, ds := schema.Value(t, textNode(t, text))
+	return v, ds.Err()
+}
+
+func callValue(a *app, t *schema.Type, name, form, rest string) (v any, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+	}()
+	switch form {
+	case formText:
+		return callText(t, rest)
+	case formFile:
+		data, err := readAll(a, rest)
+		if err != nil {
+			return nil, err
+		}
+		text := strings.TrimSuffix(string(data), "\n")
+		if t == nil || t.Kind == schema.KindString {
+			return schema.NewSecret(text), nil
+		}
+		if v, err = callText(t, text); err != nil { // it may repeat the text
+			return nil, fmt.Errorf("what is in the file is not %s", t)
+		}
+		return v, nil
+	}
+	if t != nil && t.Secret {
+		return nil, errSecret
+	}
+	d := json.NewDecoder(strings.NewReader(rest))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("it is no JSON (%w); text stands in double quotes there", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it is no JSON: something follows the value")
+	}
+	return virtual.FromJSON(v)
+}
+
+func readAll(a *app, path string) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(a.in)
+	}
+	return os.ReadFile(path)
+}

@@ -1,0 +1,310 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// echoBackend describes a backend of the module group that is a program.
+const echoBackend = `name: echo
+module: group
+doc: Says what it was asked.
+command: [/bin/sh, -c, '%s', echo]
+functions:
+- name: info
+  params: [{name: name, type: string}, {name: colour, default: red}]
+- name: getent
+- name: add
+  params: [{name: name, type: string}]
+- name: sum
+  params: [{name: numbers, kind: varargs}]
+- name: adduser
+  params: [{name: group}, {name: name}]
+- name: shout
+  params: [{name: word, type: string}, {name: loud, type: int, default: 3}]
+`
+
+// programs makes a folder with one backend, which runs a shell script.
+func programs(t *testing.T, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	text := strings.ReplaceAll(echoBackend, "%s", strings.ReplaceAll(script, "'", "''"))
+	if err := os.WriteFile(filepath.Join(dir, "echo.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// say is a script that answers by function.
+const say = `in=$(cat); case $in in
+*'"info"'*gone*) echo '{"not_found": true}';;
+*'"info"'*) echo '{"result": {"name": "wheel", "gid": 10, "members": ["a", "b"], "passwd": "x"}}';;
+*'"getent"'*) echo '{"result": [{"name": "wheel"}]}';;
+*'"add"'*fail*) echo '{"error": "the disk is full"}';;
+*'"add"'*crash*) echo oops >&2; exit 3;;
+*'"add"'*) echo '{"result": null}';;
+*'"sum"'*'[1,2,3]'*) echo '{"result": 6}';;
+*'"sum"'*) echo '{"result": "many"}';;
+*'"shout"'*) echo "$in" | sed 's/.*"args"/{"result"/; s/}}$/}}/';;
+esac`
+
+type groupName struct {
+	Name string `yaml:"name" mgmt:"required" doc:"The name of the group."`
+}
+
+type groupAdd struct {
+	Name   string        `yaml:"name" mgmt:"required"`
+	GID    *int          `yaml:"gid" mgmt:"min=0"`
+	System bool          `yaml:"system"`
+	Pass   schema.Secret `yaml:"pass"`
+}
+
+type groupMember struct {
+	Name     string `yaml:"name" mgmt:"required" doc:"The name of the group."`
+	Username string `yaml:"username" mgmt:"required" doc:"The name of the user."`
+}
+
+type groupInfo struct {
+	Name    string   `yaml:"name"`
+	GID     int      `yaml:"gid"`
+	Members []string `yaml:"members"`
+}
+
+type groupNumbers struct {
+	Numbers []int `yaml:"numbers" arg:"varargs"`
+}
+
+// groups is a catalog with one module, which no backend of the program does.
+func groups(t *testing.T) *virtual.Catalog {
+	t.Helper()
+	c := virtual.NewCatalog()
+	err := c.Declare(&virtual.Interface{Module: "group", Doc: "Groups of the machine.", Functions: []virtual.Function{
+		virtual.Declare[groupAdd, virtual.Nothing]("add", "Make a group.").Function(),
+		virtual.Declare[groupName, virtual.Nothing]("delete", "Remove a group.").Function(),
+		virtual.Declare[groupName, groupInfo]("info", "What is known of a group.", virtual.OrNotFound(nil)).Function(),
+		virtual.Declare[virtual.Nothing, []groupInfo]("getent", "All groups.").Function(),
+		virtual.Declare[groupMember, virtual.Nothing]("adduser", "Put a user into a group.").Function(),
+		virtual.Declare[groupNumbers, int]("sum", "Add numbers.").Function(),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// askGroups runs the program with the module of groups.
+func askGroups(t *testing.T, stdin string, args ...string) (out, errs string, code int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	a := &app{in: strings.NewReader(stdin), out: &o, err: &e, catalog: groups(t)}
+	code = a.main(t.Context(), args)
+	return o.String(), e.String(), code
+}
+
+func TestCallVerb(t *testing.T) {
+	dir := programs(t, say)
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		out  string // the output is this
+		errs string // the errors have this in them
+	}{
+		{"a record", []string{"group.info", "wheel"}, 0, "gid: 10\nmembers:\n  - a\n  - b\nname: wheel\n", ""},
+		{"by name", []string{"group.info", "name=wheel"}, 0, "gid: 10\nmembers:\n  - a\n  - b\nname: wheel\n", ""},
+		{"not there", []string{"group.info", "gone"}, exitFailed, "", "group.info: it is not there"},
+		{"nothing to say", []string{"group.add", "x"}, 0, "", ""},
+		{"it failed", []string{"group.add", "fail"}, exitFailed, "", "group.add: the disk is full"},
+		{"it crashed", []string{"group.add", "crash"}, exitFailed, "", "ended with code 3: oops"},
+		{"a wrong result", []string{"group.getent"}, exitFailed, "", "[0].gid: it is not there"},
+		{"a wrong result that may pass", []string{"group.getent", "--lax"}, 0, "-\n  name: wheel\n", "does not allow"},
+		{"an argument that it lacks", []string{"group.add", "x", "gid=5"}, exitUsage, "", "the backend echo has no gid"},
+		{"an unknown argument", []string{"group.add", "x", "gidd=5"}, exitUsage, "", "did you mean gid?"},
+		{"a wrong argument", []string{"group.add", "x", "gid=five"}, exitUsage, "", "gid: the value must be a whole number"},
+		{"no argument", []string{"group.add"}, exitUsage, "", "name is required"},
+		{"twice", []string{"group.add", "name=a", "name=b"}, exitUsage, "", "name is given twice"},
+		{"its own argument", []string{"group.info", "wheel", "extra.colour=blue"}, 0, "gid: 10\nmembers:\n  - a\n  - b\nname: wheel\n", ""},
+		{"a mismatch", []string{"group.adduser", "wheel", "jo"}, exitFailed, "", "it requires group"},
+		{"a function that it lacks", []string{"group.delete", "wheel"}, exitFailed, "", "group.delete is not implemented by the backend echo"},
+		{"a function of its own", []string{"group.shout", "word=hey"}, 0, "word: hey\n", "deprecated"},
+		{"deprecated, quietly", []string{"group.shout", "word=hey", "--quiet"}, 0, "word: hey\n", "deprecated"},
+		{"an unknown function", []string{"group.inf", "x"}, exitUsage, "", "did you mean group.info?"},
+		{"an unknown module", []string{"grup.info", "x"}, exitUsage, "", `did you mean "group"?`},
+		{"no function", []string{"group"}, exitUsage, "", "write MODULE.FUNCTION"},
+		{"no JSON", []string{"group.add", "name:={"}, exitUsage, "", "it is no JSON"},
+		{"numbers by place", []string{"group.sum", "1", "2", "3"}, 0, "6\n", ""},
+		{"a text for a number", []string{"group.sum", "1", "two"}, exitUsage, "", "whole number"},
+		{"a result of another type", []string{"group.sum"}, exitFailed, "", "does not allow"},
+		{"a secret in an argument", []string{"group.add", "x", "pass=hunter2"}, exitUsage, "", "PARAMETER@FILE"},
+		{"a secret in JSON", []string{"group.add", "x", `pass:="hunter2"`}, exitUsage, "", "PARAMETER@FILE"},
+		{"an unknown backend", []string{"group.add", "x", "--provider", "other"}, exitFailed, "", "there is no such backend"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := []string{"call", "--backends", dir, "--provider", "echo"}
+			out, errs, code := askGroups(t, "", append(args, c.args...)...)
+			if code != c.code || out != c.out || !strings.Contains(errs, c.errs) || c.errs == "" && errs != "" {
+				t.Errorf("code %d, want %d\n%s, want\n%s\nerrors: %s, want %s", code, c.code, out, c.out, errs, c.errs)
+			}
+		})
+	}
+}
+
+func TestCallEnvelope(t *testing.T) {
+	out, errs, code := askGroups(t, "", "call", "--backends", programs(t, say), "--provider", "echo", "group.info", "wheel", "-o", "json")
+	var r resultJSON
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 {
+		t.Fatalf("%v, %s", err, errs)
+	}
+	if r.Backend != "echo" || !r.Found || r.Extra["passwd"] != "x" || len(r.Common.(map[string]any)) != 3 || r.Status.String() != "implemented" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestCallSecret: what comes from a file is passed on and shown nowhere else.
+func TestCallSecret(t *testing.T) {
+	dir := programs(t, `in=$(cat); case $in in *hunter2*) echo '{"result": "passed"}';; *) echo '{"error": "no secret"}';; esac`)
+	out, errs, code := askGroups(t, "hunter2\n", "call", "--debug", "--backends", dir, "--provider", "echo", "group.shout", "word@-")
+	if code != 0 || out != "passed\n" || strings.Contains(errs, "hunter2") {
+		t.Errorf("code %d, %q, %s", code, out, errs)
+	}
+}
+
+// TestCallFile: what is wrong with what comes from a file is said without showing it.
+func TestCallFile(t *testing.T) {
+	dir := programs(t, say)
+	for stdin, want := range map[string]string{"hunter2\n": "gid: what is in the file is not a whole number", "-1": "gid: what is in the file is not", "5": "the backend echo has no gid"} {
+		out, errs, code := askGroups(t, stdin, "call", "--backends", dir, "--provider", "echo", "group.add", "x", "gid@-")
+		if code != exitUsage || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "hunter2") {
+			t.Errorf("%q: code %d, %s", stdin, code, errs)
+		}
+	}
+	if _, errs, code := askGroups(t, "", "call", "--backends", dir, "--provider", "echo", "group.add", "name@"+dir+"/none"); code != exitUsage || !strings.Contains(errs, "name: open") {
+		t.Errorf("code %d, %s", code, errs)
+	}
+}
+
+func TestInterfaceVerbs(t *testing.T) {
+	dir := programs(t, say)
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		want []string // parts of what is written
+	}{
+		{"list", []string{"list", "--backends", dir}, 0, []string{"Groups of the machine.", "echo"}},
+		{"show", []string{"show", "group"}, 0, []string{"adduser(name, username)", "Put a user into a group."}},
+		{"show one", []string{"show", "group.adduser"}, 0, []string{"adduser(name, username)", "    username: The name of the user. (text)"}},
+		{"show what is not there", []string{"show", "group.aduser"}, exitUsage, []string{`did you mean "adduser"?`}},
+		{"check", []string{"check", "group", "echo", "--backends", dir}, exitFailed, []string{"add      implemented", "it has no parameter gid", "delete   not_implemented", "adduser  signature_mismatch", "shout    deprecated"}},
+		{"check what is not there", []string{"check", "group", "ecco", "--backends", dir}, exitUsage, []string{`did you mean "echo"?`}},
+		{"matrix", []string{"matrix", "group", "--backends", dir}, 0, []string{"| echo | ", "| adduser | mismatch |", "yes, without gid, system, pass", "Deprecated functions of echo"}},
+		{"generate", []string{"generate", "group", "--from", "echo", "--backends", dir}, 0, []string{"info(name, colour='red')\ngetent()\nadd(name)\n"}},
+		{"generate by the backend alone", []string{"generate", "--from", "echo", "--backends", dir}, 0, []string{"getent()"}},
+		{"generate by no backend", []string{"generate", "--from", "ecco", "--backends", dir}, exitUsage, []string{`did you mean "echo"?`}},
+		{"generate from nothing", []string{"generate", "group"}, exitUsage, []string{"--from BACKEND"}},
+		{"an unknown verb", []string{"lisst"}, exitUsage, []string{"lisst"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, errs, code := askGroups(t, "", append([]string{"interface"}, c.args...)...)
+			if code != c.code {
+				t.Errorf("code %d, want %d: %s", code, c.code, errs)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out+errs, want) {
+					t.Errorf("no %q in\n%s%s", want, out, errs)
+				}
+			}
+		})
+	}
+	for _, args := range [][]string{{"list"}, {"show", "group"}, {"check", "group", "echo", "--backends", dir}, {"generate", "group", "--from", "echo", "--backends", dir}} {
+		out, _, _ := askGroups(t, "", append(append([]string{"interface"}, args...), "-o", "json")...)
+		var list []map[string]any
+		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) == 0 {
+			t.Errorf("%v: %v %s", args, err, out)
+		}
+	}
+}
+
+// TestBrokenBackends: a description that is wrong is refused with its place.
+func TestBrokenBackends(t *testing.T) {
+	dir := t.TempDir()
+	text := "name: x\nmodule: group\ncommand: [sh]\nwach: poll\nfunctions:\n- name: info\n  params: [{name: a, type: strin}]\n"
+	if err := os.WriteFile(filepath.Join(dir, "x.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := askGroups(t, "", "interface", "list", "--backends", dir)
+	if code != exitUsage || !strings.Contains(errs, "x.yaml:4:1") || !strings.Contains(errs, `no type "strin"`) {
+		t.Errorf("code %d: %s", code, errs)
+	}
+}
+
+// TestLostBackends: a backend of a module that there is not is an error.
+func TestLostBackends(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x.yaml"), []byte("name: x\nmodule: grup\ncommand: [sh]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := askGroups(t, "", "interface", "list", "--backends", dir)
+	if code != exitUsage || !strings.Contains(errs, `did you mean "group"?`) {
+		t.Errorf("code %d: %s", code, errs)
+	}
+}
+
+// TestLintedBackends: a description with a rule on a fact that there is not, or on one
+// of another case, is warned about.
+func TestLintedBackends(t *testing.T) {
+	dir := t.TempDir()
+	text := "name: x\nmodule: group\ncommand: [sh]\nwhen: {osfamily: [Debian], kernel: [linux]}\n"
+	if err := os.WriteFile(filepath.Join(dir, "x.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := askGroups(t, "", "interface", "list", "--backends", dir)
+	if code != 0 || !strings.Contains(errs, `did you mean "os_family"?`) || !strings.Contains(errs, `kernel is "Linux" here and not "linux"`) {
+		t.Errorf("code %d: %s", code, errs)
+	}
+}
+
+// TestModules: every backend of the program is of a module, and what is wrong with an
+// interface would be found when it is declared.
+func TestModules(t *testing.T) {
+	c := virtual.DefaultCatalog()
+	if orphans := c.Orphans(); len(orphans) > 0 {
+		t.Errorf("backends without a module: %v", orphans)
+	}
+	for _, want := range []string{"group", "pkg", "svc", "user"} {
+		if i, err := c.Interface(want); err != nil || i.Validate() != nil {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	for _, module := range c.Modules() {
+		i, err := c.Interface(module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range c.Backends(module) {
+			if b.Doc == "" || b.Validate() != nil {
+				t.Errorf("%s/%s: no doc, or %v", module, b.Name, b.Validate())
+			}
+			for _, v := range virtual.Check(i, b, nil) {
+				if v.Status == virtual.Deprecated || v.Status == virtual.SignatureMismatch {
+					t.Errorf("%s.%s of %s is %s", module, v.Function, b.Name, v.Status)
+				}
+			}
+		}
+		facts, err := host.ReadFacts("/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range i.Lint(facts.Map()) {
+			t.Errorf("%s: %s", module, f)
+		}
+	}
+}

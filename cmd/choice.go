@@ -1,0 +1,63 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// choice is a flag that takes one of a few words.
+type choice struct {
+	word  string
+	words []string
+}
+
+// choose adds a flag that takes one of some words, the first of them by default.
+func choose(cmd *cobra.Command, c *choice, name, short, usage string, words ...string) {
+	*c = choice{words[0], words}
+	cmd.Flags().VarP(c, name, short, usage+": "+orList(words))
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (c *choice) String() string { return c.word }
+
+func (c *choice) Type() string { return "word" }
+
+func (c *choice) Set(word string) error {
+	if !slices.Contains(c.words, word) {
+		return fmt.Errorf("write %s%s", orList(c.words), meant(word, c.words))
+	}
+	c.word = word
+	return nil
+}
+
+// orList joins words as a sentence does.
+func orList(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// meant asks whether one of some words was meant, or returns "": the one that is
+// spelled much like it, else the first that begins with it.
+func meant(word string, words []string) string {
+	near := schema.Nearest(word, words)
+	if near == "" && word != "" {
+		for _, w := range slices.Sorted(slices.Values(words)) {
+			if strings.HasPrefix(w, strings.ToLower(word)) {
+				near = w
+				break
+			}
+		}
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", near)
+}

@@ -1,0 +1,221 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+// socketFlag names the socket of the API.
+type socketFlag struct{ path string }
+
+func (f *socketFlag) flag(cmd *cobra.Command) {
+	placeFlag(cmd, &f.path, "socket", "the `path` of the daemon's socket (default "+socketName+" in the folder of --prefix, $RUNTIME_DIRECTORY, /run/mgmt for root, $XDG_RUNTIME_DIR/mgmt, or the state folder)")
+	_ = cmd.MarkFlagFilename("socket", "sock")
+}
+
+const (
+	socketName = "mgmt.sock"
+	systemRun  = "/run/mgmt"
+)
+
+// places returns where a daemon with this state folder has its socket, the first
+// choice first. Who names a state folder has the socket there.
+func (f *socketFlag) places(s *state) []string {
+	if f.path != "" {
+		return []string{f.path}
+	}
+	var dirs []string
+	run, _, _ := strings.Cut(os.Getenv("RUNTIME_DIRECTORY"), ":")
+	user := os.Getenv("XDG_RUNTIME_DIR")
+	switch {
+	case s.prefix != "" || os.Getenv("MGMT_PREFIX") != "":
+	case run != "":
+		dirs = append(dirs, run)
+	case os.Getenv("STATE_DIRECTORY") != "":
+	case os.Geteuid() == 0:
+		dirs = append(dirs, systemRun)
+	case filepath.IsAbs(user):
+		dirs = append(dirs, filepath.Join(user, "mgmt"))
+	}
+	if dir, err := s.path(); err == nil {
+		dirs = append(dirs, dir)
+	}
+	for i, dir := range dirs {
+		dirs[i] = filepath.Join(dir, socketName)
+	}
+	return dirs
+}
+
+// listen makes the socket in the first place where that is possible. Without one
+// the run goes on, unless it was named, or a daemon answers there.
+// Where the machine does not even let us write to the state folder, the last of the
+// places, there is a warning about that already.
+func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*control.Listener, error) {
+	if s.temp && f.path == "" {
+		return nil, nil // for a while, beside others
+	}
+	var last error
+	for _, path := range f.places(s) {
+		l, err := listenAt(ctx, path)
+		if err == nil {
+			return l, nil
+		}
+		if _, busy := errors.AsType[*control.BusyError](err); busy || f.path != "" {
+			return nil, err
+		}
+		last = err
+	}
+	level := slog.LevelWarn
+	if denied(last) {
+		level = slog.LevelInfo
+	}
+	log.Log(ctx, level, "there is no socket: status, why, pause and the like cannot reach this daemon; name another place with --socket", "error", last)
+	return nil, nil
+}
+
+func listenAt(ctx context.Context, path string) (*control.Listener, error) {
+	mode := fs.FileMode(0o700)
+	if filepath.Dir(path) == systemRun {
+		mode = 0o755 // the socket itself says who may
+	}
+	if err := os.MkdirAll(filepath.Dir(path), mode); err != nil {
+		return nil, fmt.Errorf("the socket %s: %w", path, err)
+	}
+	return control.Listen(ctx, path)
+}
+
+// desk is where a daemon answers questions, and what it has to tell. A nil desk
+// does neither.
+type desk struct {
+	rec      *control.Recorder
+	listener *control.Listener // nil where there is no socket
+	opt      control.Options
+}
+
+// openDesk makes the socket, so that one that is in use is an error before
+// anything is altered. Close it.
+func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, log *slog.Logger) (*desk, error) {
+	l, err := f.socket.listen(ctx, &f.state, log)
+	if err != nil {
+		return nil, err
+	}
+	if l == nil && folder.dir == "" {
+		return nil, nil // nobody could ever ask
+	}
+	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l}
+	d.opt = control.Options{Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir}
+	return d, nil
+}
+
+func (d *desk) close() {
+	if d != nil && d.listener != nil {
+		_ = d.listener.Close() // the socket that could not be removed is replaced by the next
+	}
+}
+
+// observe adds the recording to what happens.
+func (d *desk) observe(o mgmt.Observer) mgmt.Observer {
+	if d == nil {
+		return o
+	}
+	o.Swapped = before(o.Swapped, d.rec.Swapped)
+	o.Ran = before(o.Ran, d.rec.Ran)
+	o.Converged = before2(o.Converged, d.rec.Converged)
+	o.Paused = before2(o.Paused, d.rec.Paused)
+	o.Held = before2(o.Held, d.rec.Held)
+	o.Loaded = before(o.Loaded, d.rec.Loaded)
+	o.Refused = before(o.Refused, d.rec.Refused)
+	return o
+}
+
+// beside returns what answers and records beside an engine.
+func (d *desk) beside(metrics http.Handler) func(context.Context, *mgmt.Engine) {
+	if d == nil {
+		return nil
+	}
+	return func(ctx context.Context, e *mgmt.Engine) {
+		d.opt.Engine, d.opt.History, d.opt.Metrics = e, e.History(), metrics
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		wg.Go(func() { d.rec.Run(ctx, d.opt.History) })
+		if d.listener == nil {
+			return
+		}
+		s, err := control.NewServer(d.opt)
+		if err == nil {
+			d.opt.Logger.Debug("questions are answered", "socket", d.listener.Path())
+			err = s.Serve(ctx, d.listener)
+		}
+		if err != nil {
+			d.opt.Logger.Error("questions are no longer answered", "error", err)
+		}
+	}
+}
+
+// remote is how a verb reaches the daemon.
+type remote struct {
+	socket socketFlag
+	state  state
+	output choice
+}
+
+func (d *remote) flags(cmd *cobra.Command) {
+	d.reach(cmd)
+	choose(cmd, &d.output, "output", "o", "how to write it", "text", "json")
+}
+
+// reach adds the flags that say where the daemon is.
+func (d *remote) reach(cmd *cobra.Command) {
+	d.socket.flag(cmd)
+	d.state.prefixFlag(cmd)
+}
+
+// client asks the daemon on the first socket that answers: where one of ours would
+// have it, and where the machine's own has it.
+func (d *remote) client() *control.Client {
+	places := d.socket.places(&d.state)
+	if system := filepath.Join(systemRun, socketName); len(places) > 0 && d.socket.path == "" && d.state.prefix == "" && os.Getenv("MGMT_PREFIX") == "" && !slices.Contains(places, system) {
+		places = append(places, system)
+	}
+	return control.NewClient(places...)
+}
+
+// explained adds to an error what to do where no daemon answers.
+func explained(err error) error {
+	none, ok := errors.AsType[*control.NoDaemonError](err)
+	switch {
+	case ok && errors.Is(none, fs.ErrPermission):
+		return fmt.Errorf("%w; it answers root, the user that it runs as, and the group that its socket has", none)
+	case ok:
+		return fmt.Errorf("%w, start one with: mgmt run --yaml FILE; or name its socket with --socket", none)
+	}
+	return err
+}
+
+// completeResource completes the name of a resource by asking the daemon.
+func (d *remote) completeResource(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionWait)
+	defer cancel()
+	names, err := d.client().Names(ctx, word)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,68 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// What is larger is not compared line by line, only told.
+const (
+	maxDiffBytes = 1 << 20
+	maxDiffLines = 2000 // of the output
+)
+
+// comparable reports why two texts are not compared line by line, or "".
+func incomparable(from, to string) string {
+	switch {
+	case len(from) > maxDiffBytes || len(to) > maxDiffBytes:
+		return "too large to show"
+	case isBinary(from) || isBinary(to):
+		return "not text"
+	default:
+		return ""
+	}
+}
+
+func isBinary(s string) bool { return strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s) }
+
+// unified returns the difference of two texts as lines of a unified diff, without
+// the file names, or a line that says why there is none.
+func unified(from, to string) []string {
+	if why := incomparable(from, to); why != "" {
+		return []string{fmt.Sprintf("(%d bytes -> %d bytes, %s)", len(from), len(to), why)}
+	}
+	text := udiff.Unified("", "", from, to)
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) > 2 {
+		lines = lines[2:] // --- and +++
+	}
+	if n := len(lines) - maxDiffLines; n > 0 {
+		lines = append(lines[:maxDiffLines:maxDiffLines], fmt.Sprintf("(%d more lines)", n))
+	}
+	return lines
+}
+
+// lineCounts says how many lines come and go between two texts.
+func lineCounts(from, to string) string {
+	if why := incomparable(from, to); why != "" {
+		return fmt.Sprintf("%d bytes -> %d bytes", len(from), len(to))
+	}
+	added, removed := 0, 0
+	for _, e := range udiff.Lines(from, to) {
+		added += lines(e.New)
+		removed += lines(from[e.Start:e.End])
+	}
+	return fmt.Sprintf("+%d -%d lines", added, removed)
+}
+
+// lines counts the lines of a text, of which the last one may have no end.
+func lines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,29 @@
+// Package cmd is the program mgmt: its verbs, each in a file of its own, over the
+// engine as package mgmt puts it together. `mgmt help` lists them.
+//
+// Command mgmt is nothing but a call of [Main]. A program with more kinds imports
+// them beside it:
+//
+//	package main
+//
+//	import (
+//		"github.com/reactivegraph/mgmt/cmd"
+//
+//		_ "example.com/marker" // registers its kind
+//	)
+//
+//	func main() { cmd.Main() }
+package cmd
+
+import (
+	"context"
+	"os"
+)
+
+// Main runs the program with the arguments, the standard streams and the signals of
+// the process, and ends the process with the exit code of the verb; it does not
+// return.
+func Main() {
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, exit: os.Exit}
+	os.Exit(a.main(context.Background(), os.Args[1:]))
+}

@@ -1,0 +1,134 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/schema/derive"
+)
+
+type docFlags struct{ output choice }
+
+func newDoc(a *app) *cobra.Command {
+	f := &docFlags{}
+	cmd := &cobra.Command{
+		Use:   "doc [KIND]",
+		Short: "Show what kinds of resources there are, and what one of them can do",
+		Long: `Doc lists the kinds of resources. With one of them as an argument it shows its
+page: what it does, its parameters with their types and defaults, and what it
+sends.`,
+		Example: `  mgmt doc
+  mgmt doc file
+  mgmt doc exec -o json`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeKind,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return f.list(a)
+			}
+			return f.page(a, args[0])
+		},
+	}
+	choose(cmd, &f.output, "output", "o", "how to write it", "text", "json", "markdown")
+	a.typesFlag(cmd)
+	return cmd
+}
+
+// kindJSON is a kind in JSON.
+type kindJSON struct {
+	Kind      string          `json:"kind"`
+	Summary   string          `json:"summary"`
+	Abilities []string        `json:"abilities"`
+	Doc       string          `json:"doc,omitempty"`    // Markdown; of one kind only
+	Schema    json.RawMessage `json:"schema,omitempty"` // JSON Schema of the parameters; of one kind only
+	Sends     json.RawMessage `json:"sends,omitempty"`  // JSON Schema of what it sends; of one kind only
+}
+
+func newKindJSON(k derive.Kind) kindJSON {
+	return kindJSON{Kind: k.Name, Summary: firstSentence(kindText(k)), Abilities: k.Abilities}
+}
+
+func (f *docFlags) list(a *app) error {
+	kinds, err := a.allKinds()
+	if err != nil {
+		return err
+	}
+	switch f.output.word {
+	case "json":
+		list := make([]kindJSON, len(kinds))
+		for i, k := range kinds {
+			list[i] = newKindJSON(k)
+		}
+		return writeJSON(a.out, list)
+	case "markdown":
+		_, err = io.WriteString(a.out, kindTable(kinds, "kinds/"))
+		return err
+	}
+	width := 0
+	for _, k := range kinds {
+		width = max(width, len(k.Name))
+	}
+	columns := 0
+	if width := terminalWidth(a.out); width != nil {
+		columns = width()
+	}
+	for _, k := range kinds {
+		fmt.Fprintln(a.out, cut(fmt.Sprintf("%-*s  %s", width, k.Name, firstSentence(kindText(k))), columns))
+	}
+	return nil
+}
+
+// kindTable lists kinds with links to their pages in a folder.
+func kindTable(kinds []derive.Kind, dir string) string {
+	var b strings.Builder
+	b.WriteString("| kind | what it does |\n| --- | --- |\n")
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "| [%s](%s%s.md) | %s |\n", k.Name, dir, k.Name, tableCell(firstSentence(kindText(k))))
+	}
+	return b.String()
+}
+
+func tableCell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+func (f *docFlags) page(a *app, name string) error {
+	k, err := a.kindNamed(name)
+	if err != nil {
+		return err
+	}
+	switch f.output.word {
+	case "json":
+		return writeKindJSON(a.out, k)
+	case "markdown":
+		_, err = io.WriteString(a.out, derive.Markdown(k))
+	default:
+		_, err = io.WriteString(a.out, derive.Text(k, pageWidth(a.out)))
+	}
+	return err
+}
+
+func writeKindJSON(w io.Writer, k derive.Kind) error {
+	doc := newKindJSON(k)
+	doc.Doc = kindText(k)
+	var err error
+	if doc.Schema, err = derive.KindSchema(k); err != nil {
+		return err
+	}
+	if k.Sends != nil {
+		if doc.Sends, err = derive.JSONSchema(k.Sends); err != nil {
+			return err
+		}
+	}
+	return writeJSON(w, doc)
+}
+
+// pageWidth is how wide a page for w may be.
+func pageWidth(w io.Writer) int {
+	if width := terminalWidth(w); width != nil {
+		return min(width(), 100)
+	}
+	return 80
+}

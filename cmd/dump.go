@@ -1,0 +1,154 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+)
+
+// dumper writes down what everything waits for: into a file of the state folder, and
+// in short into the log. A dump has names and errors of resources but none of their
+// values, and functions but not their arguments.
+type dumper struct {
+	dir    string // the state folder; empty for none
+	engine func(context.Context) (string, error)
+	log    func(texts func() []string, attrs ...slog.Attr)
+}
+
+// Bounds of dumps.
+const (
+	dumpsKept     = 5
+	dumpWait      = 2 * time.Second // for the engine's loop
+	maxDumpEngine = 4 << 20         // bytes
+	maxDumpStacks = 4 << 20
+	maxDumpLines  = 200 // of each part, in the log
+)
+
+// dumperOf returns what makes dumps of an engine.
+func dumperOf(e *mgmt.Engine, dir string, p *presenter) *dumper {
+	return &dumper{dir: dir, engine: e.Dump, log: func(texts func() []string, attrs ...slog.Attr) {
+		p.say(slog.LevelWarn, texts, "dump", attrs...)
+	}}
+}
+
+// onQuit makes a dump at each SIGQUIT, after which everything goes on. The returned
+// function stops listening.
+func (d *dumper) onQuit(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGQUIT)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-ch:
+				d.dump(ctx, "SIGQUIT", false)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(ch)
+		cancel()
+		wg.Wait()
+	}
+}
+
+// stalled makes a dump of a loop that hangs.
+func (d *dumper) stalled(ctx context.Context) {
+	d.dump(ctx, "the scheduler has not gone around for three quarters of the watchdog's time", true)
+}
+
+// dump makes a dump. With stacks, those of the goroutines are in the log too, not
+// only in the file.
+func (d *dumper) dump(ctx context.Context, reason string, stacks bool) {
+	at := time.Now()
+	engine, routines := d.ofEngine(ctx), ofGoroutines()
+	head := fmt.Sprintf("mgmt %s, pid %d, %s: %s", version(), os.Getpid(), at.UTC().Format(time.RFC3339Nano), reason)
+	path, err := d.write(at, head+"\n\n"+engine+"\n"+routines)
+	lines := []string{"dump: " + reason}
+	lines = append(lines, firstLines(engine, maxDumpLines)...)
+	if stacks || err != nil {
+		lines = append(lines, firstLines(routines, maxDumpLines)...)
+	}
+	attrs := []slog.Attr{slog.String("reason", reason), slog.Any("waiting", lines[1:])}
+	switch {
+	case err != nil:
+		lines = append(lines, "the dump was not written: "+err.Error())
+		attrs = append(attrs, slog.String("error", err.Error()))
+	case path != "":
+		lines = append(lines, "the whole dump is in "+path)
+		attrs = append(attrs, slog.String("file", path))
+	}
+	d.log(func() []string { return lines }, attrs...)
+}
+
+// ofEngine is what each resource that is not settled waits for.
+func (d *dumper) ofEngine(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, dumpWait)
+	defer cancel()
+	text, err := d.engine(ctx)
+	if err != nil {
+		return fmt.Sprintf("the scheduler does not answer: %v\n", err)
+	}
+	return clip(text, maxDumpEngine)
+}
+
+// ofGoroutines is the stacks of all goroutines, those that are alike as one.
+func ofGoroutines() string {
+	var b bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
+		return err.Error() + "\n"
+	}
+	return clip(b.String(), maxDumpStacks)
+}
+
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + fmt.Sprintf("\n(%d more bytes)\n", len(text)-most)
+}
+
+func firstLines(text string, most int) []string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) > most {
+		lines = append(slices.Clip(lines[:most]), fmt.Sprintf("(%d more lines)", len(lines)-most))
+	}
+	return lines
+}
+
+// write writes a dump and removes all but the newest.
+func (d *dumper) write(at time.Time, text string) (string, error) {
+	if d.dir == "" {
+		return "", nil
+	}
+	path := filepath.Join(d.dir, "dump-"+at.UTC().Format("20060102T150405.000000000")+".txt")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	old, _ := fs.Glob(os.DirFS(d.dir), "dump-*.txt") // sorted, the oldest first
+	for _, name := range old[:max(0, len(old)-dumpsKept)] {
+		_ = os.Remove(filepath.Join(d.dir, name))
+	}
+	return path, err
+}

@@ -1,0 +1,93 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+type eventsFlags struct {
+	remote
+	color    choice
+	since    uint64
+	resource string
+	outcomes []string
+}
+
+func newEvents(a *app) *cobra.Command {
+	f := &eventsFlags{}
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Show what happens as it happens",
+		Long: `Events shows what the running daemon changes, what fails, which graphs take effect,
+and so on, as it happens, until the daemon ends. Each event has a number (with -o
+json it is the id); with --since it begins after that one, with what has happened
+meanwhile, also before a restart of the daemon.`,
+		Example: `  mgmt events
+  mgmt events --outcome changed,failed
+  mgmt events -o json --since 4711`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var after *uint64
+			if cmd.Flags().Changed("since") {
+				after = &f.since
+			}
+			return f.run(cmd.Context(), a, after)
+		},
+	}
+	f.flags(cmd)
+	fl := cmd.Flags()
+	fl.Uint64Var(&f.since, "since", 0, "begin after the event with this `id`; 0 for the oldest that is kept")
+	fl.StringVar(&f.resource, "resource", "", "only events of this `resource`")
+	outcomeFlag(cmd, &f.outcomes)
+	colorFlag(cmd, &f.color)
+	_ = cmd.RegisterFlagCompletionFunc("resource", f.completeResource)
+	return cmd
+}
+
+// outcomeFlag adds a flag that takes words for events.
+func outcomeFlag(cmd *cobra.Command, list *[]string) {
+	var words []string
+	for _, o := range control.Outcomes() {
+		words = append(words, string(o))
+	}
+	cmd.Flags().StringSliceVar(list, "outcome", nil, "only events of these `kinds`: "+orList(words))
+	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func outcomesOf(words []string) []control.Outcome {
+	var list []control.Outcome
+	for _, w := range words {
+		list = append(list, control.Outcome(w))
+	}
+	return list
+}
+
+func (f *eventsFlags) run(ctx context.Context, a *app, after *uint64) error {
+	s, last := styleOf(f.color, a), uint64(0)
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	q := control.Query{Resource: f.resource, Outcomes: outcomesOf(f.outcomes)}
+	for e, err := range f.client().Events(ctx, q, after) {
+		switch {
+		case errors.Is(err, control.ErrEnded) && last > 0:
+			return fmt.Errorf("%w; to go on later: mgmt events --since %d", err, last)
+		case err != nil:
+			return explained(err)
+		case f.output.word == "json":
+			err = enc.Encode(e)
+		default:
+			_, err = fmt.Fprintln(a.out, eventText(e, s))
+		}
+		if err != nil {
+			return err
+		}
+		last = max(last, e.ID)
+	}
+	return nil
+}

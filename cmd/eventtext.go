@@ -1,0 +1,214 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+)
+
+// styleOf returns how to write to standard output.
+func styleOf(c choice, a *app) style {
+	return style{color: colored(c, a.out), short: terminalWidth(a.out) != nil}
+}
+
+// moment writes a time: for people in their zone, for programs in one that is
+// always the same.
+func (s style) moment(at time.Time) string {
+	if s.short {
+		return at.Local().Format("Jan _2 15:04:05")
+	}
+	return at.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// eventText is an event on one line.
+func eventText(e *control.Event, s style) string {
+	return s.dim(s.moment(e.At)) + " " + whatHappened(e, s)
+}
+
+func whatHappened(e *control.Event, s style) string {
+	who := "everything"
+	if e.Resource != "" {
+		who = s.name(visible(e.Resource))
+	}
+	switch e.Outcome {
+	case control.Started:
+		return fmt.Sprintf("the daemon was started (pid %d, %s)", e.PID, visible(e.Version))
+	case control.Stopped:
+		return "the daemon was stopped"
+	case control.Graph:
+		return graphText(e)
+	case control.Refused:
+		return s.paint(red, "a graph was refused") + ": " + visible(e.Error)
+	case control.Converged:
+		return s.paint(green, "converged") + ": " + countWords(e.Counts)
+	case control.Paused:
+		return who + " " + pauseText(e.Pause, s) + byText(e)
+	case control.Held:
+		return who + " " + heldText(e.Held, s)
+	case control.Resumed:
+		return who + " goes on" + byText(e)
+	case control.Dropped:
+		return droppedText(e)
+	default:
+		return who + " " + runText(e, s) + shortChanges(e) + shortCauses(e)
+	}
+}
+
+func graphText(e *control.Event) string {
+	if e.Graph == nil {
+		return "another graph took effect"
+	}
+	return swapText(reactor.Swap{
+		Name: e.Graph.Name, Generation: e.Generation, Added: e.Graph.Added,
+		Changed: e.Graph.Changed, Removed: e.Graph.Removed, Kept: e.Graph.Kept,
+	})
+}
+
+func byText(e *control.Event) string {
+	if e.By == "" {
+		return ""
+	}
+	return " (by " + visible(e.By) + ")"
+}
+
+func droppedText(e *control.Event) string {
+	if e.Dropped == 0 {
+		return "some events are missing here"
+	}
+	return fmt.Sprintf("%d events are missing here", e.Dropped)
+}
+
+// runText says how a run ended.
+func runText(e *control.Event, s style) string {
+	text := s.paint(outcomeColor(e.Outcome), outcomeText(e.Outcome))
+	if e.Class != "" && e.Outcome == control.Changed {
+		text += " (" + e.Class + ")"
+	}
+	if e.Until != "" {
+		text += " until " + visible(e.Until) + " has run"
+	}
+	if e.Error != "" {
+		text += ": " + visible(e.Error) + retryText(e.RetryIn)
+	}
+	return text
+}
+
+func outcomeText(o control.Outcome) string {
+	switch o {
+	case control.WouldChange:
+		return "would change"
+	case control.Recovered:
+		return "is ok again"
+	case control.OK:
+		return "was ok"
+	case control.Unknown:
+		return "is unknown"
+	default:
+		return string(o)
+	}
+}
+
+func outcomeColor(o control.Outcome) string {
+	switch o {
+	case control.Failed:
+		return red
+	case control.Changed, control.Recovered, control.OK:
+		return green
+	default:
+		return yellow
+	}
+}
+
+// changeOf turns a change back into what it was.
+func changeOf(c *control.Change) engine.Change {
+	out := engine.Change{Field: c.Field, Verb: c.Verb, From: c.From, To: c.To}
+	if c.Unknown {
+		out.To = engine.Unknown
+	}
+	for _, side := range []struct {
+		to *any
+		n  int
+	}{{&out.From, c.FromBytes}, {&out.To, c.ToBytes}} {
+		if side.n > 0 {
+			*side.to = unkept(side.n)
+		}
+	}
+	return out
+}
+
+// unkept stands for a text of which only the length was kept.
+type unkept int
+
+func (n unkept) String() string { return fmt.Sprintf("(%d bytes)", int(n)) }
+
+func shortChanges(e *control.Event) string {
+	var parts []string
+	for i := range e.Changes {
+		parts = append(parts, changeLine(changeOf(&e.Changes[i])))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+func shortCauses(e *control.Event) string {
+	var parts []string
+	for i := range e.Triggers {
+		parts = append(parts, causeText(&e.Triggers[i], e))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; because " + strings.Join(parts, ", and ")
+}
+
+// causeText says what has asked for a run.
+func causeText(t *control.Trigger, e *control.Event) string {
+	from := visible(t.From)
+	text := string(t.Cause)
+	switch reactor.Cause(t.Cause) {
+	case reactor.CauseGraph:
+		text = fmt.Sprintf("the graph is new to it (generation %d)", e.Generation)
+	case reactor.CauseEvent:
+		text = "of an event" + sourceText(t)
+	case reactor.CausePoll:
+		text = "it is polled"
+	case reactor.CauseRefresh:
+		text = from + " has changed, which notifies it"
+	case reactor.CauseValue:
+		text = from + " has sent another value for " + visible(t.Field)
+	case reactor.CauseRetry:
+		text = "it had failed and was tried again"
+	case reactor.CauseWatch:
+		text = "its watch was started again"
+	case reactor.CauseSweep:
+		text = "it is looked at from time to time"
+	case reactor.CauseResume:
+		text = "it was let go on"
+	case reactor.CauseAbove:
+		text = from + " above it came out differently"
+	}
+	if t.Merged > 1 {
+		text += fmt.Sprintf(" (%d times)", t.Merged)
+	}
+	if t.Resync {
+		text += " (events may have been lost)"
+	}
+	return text
+}
+
+func sourceText(t *control.Trigger) string {
+	switch {
+	case t.Source == "":
+		return ""
+	case t.Path == "":
+		return " from " + visible(t.Source)
+	default:
+		return " from " + visible(t.Source) + ": " + visible(t.Path)
+	}
+}

@@ -1,0 +1,112 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+type factsFlags struct {
+	output choice
+	roles  []string
+}
+
+func newFacts(a *app) *cobra.Command {
+	f := &factsFlags{}
+	cmd := &cobra.Command{
+		Use:   "facts [NAME...]",
+		Short: "Show what is known of this machine",
+		Long: `Facts shows what is known of this machine, all of it or what is named. With one name
+only the value is shown. Nothing is asked of a network, and no program is run.
+
+` + factTable(),
+		Example: `  mgmt facts
+  mgmt facts os_family
+  mgmt facts os osrelease -o json`,
+		ValidArgs: factNames(),
+		RunE:      func(_ *cobra.Command, args []string) error { return f.run(a, args) },
+	}
+	choose(cmd, &f.output, "output", "o", "how to write them", "text", "json", "yaml")
+	roleFlag(cmd, &f.roles)
+	return cmd
+}
+
+// roleFlag adds the flag for what the machine is for.
+func roleFlag(cmd *cobra.Command, roles *[]string) {
+	cmd.Flags().StringArrayVar(roles, "role", nil, "what the machine is for: a `word` of the fact roles; may be repeated")
+}
+
+// factType is the type of the facts.
+func factType() *schema.Type {
+	t, err := schema.Of(&engine.Facts{})
+	if err != nil {
+		panic(err) // a programmer's error, which any test shows
+	}
+	return t
+}
+
+func factNames() []string { return factType().Keys() }
+
+// factTable lists the facts in the order in which they are declared.
+func factTable() string {
+	var lines []string
+	for _, f := range factType().Fields {
+		lines = append(lines, fmt.Sprintf("  %-15s %s", f.Key, f.Doc))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (f *factsFlags) run(a *app, names []string) error {
+	for _, name := range names {
+		if !slices.Contains(factNames(), name) {
+			return fmt.Errorf("there is no fact %q%s", name, meant(name, factNames()))
+		}
+	}
+	facts, err := host.ReadFacts("/", f.roles)
+	if err != nil {
+		return err
+	}
+	all := facts.Map()
+	if len(names) == 0 {
+		names = factNames()
+	}
+	chosen := map[string]any{}
+	for _, name := range names {
+		chosen[name] = all[name]
+	}
+	switch f.output.word {
+	case "json":
+		return writeJSON(a.out, chosen)
+	case "yaml":
+		return writeYAML(a.out, chosen)
+	}
+	for _, name := range names {
+		text := factText(all[name])
+		if len(names) > 1 {
+			text = fmt.Sprintf("%-15s %s", name+":", text)
+		}
+		if _, err := fmt.Fprintln(a.out, strings.TrimRight(visible(text), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// factText writes a fact on one line.
+func factText(v any) string {
+	list, ok := v.([]any)
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	items := make([]string, len(list))
+	for i, item := range list {
+		items[i] = fmt.Sprint(item)
+	}
+	return strings.Join(items, ", ")
+}

@@ -1,0 +1,42 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSeconds(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"5": 5 * time.Second, "0": 0, "1500ms": 1500 * time.Millisecond, "1h30m": 90 * time.Minute,
+	} {
+		var s seconds
+		if err := s.Set(text); err != nil || time.Duration(s) != want {
+			t.Errorf("%q is %s, %v", text, time.Duration(s), err)
+		}
+	}
+	for _, text := range []string{"", "-1", "-5s", "soon", "5 s", "99999999999999999999", "1e3"} {
+		var s seconds
+		if err := s.Set(text); err == nil || !strings.Contains(err.Error(), "write 5s") {
+			t.Errorf("%q is %s, %v", text, time.Duration(s), err)
+		}
+	}
+}
+
+func TestOrList(t *testing.T) {
+	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
+		if got := orList(words); got != want {
+			t.Errorf("%q is %q", words, got)
+		}
+	}
+}
+
+func TestColored(t *testing.T) {
+	var buf bytes.Buffer
+	for word, want := range map[string]bool{"always": true, "never": false, "auto": false} {
+		if colored(choice{word: word}, &buf) != want {
+			t.Errorf("--color=%s off a terminal is %t", word, !want)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+type fmtFlags struct {
+	write, diff, list, check bool
+}
+
+func newFmt(a *app) *cobra.Command {
+	f := &fmtFlags{}
+	cmd := &cobra.Command{
+		Use:   "fmt [FILE | FOLDER | -]...",
+		Short: "Bring graph files to their usual form",
+		Long: `Fmt writes graph files in their usual form: two spaces for each level, lists as far
+in as their key, one blank line where there were several. Comments, also those in
+one column at the ends of lines, the order of keys and what a file says stay. The result goes to standard output; a folder
+stands for its *.yaml and *.yml files, and - or nothing for standard input.`,
+		Example: `  mgmt fmt -w graph.yaml
+  mgmt fmt --check .        # ends with code 2 when a file is not in its usual form`,
+		RunE: func(_ *cobra.Command, args []string) error { return f.run(a, args) },
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.write, "write", "w", false, "write the result to the file")
+	fl.BoolVarP(&f.diff, "diff", "d", false, "show the difference")
+	fl.BoolVarP(&f.list, "list", "l", false, "list the files that are not in their usual form")
+	fl.BoolVar(&f.check, "check", false, "as --list, and end with code 2 if there is one")
+	exclude(cmd, "write", "check")
+	return cmd
+}
+
+func (f *fmtFlags) run(a *app, args []string) error {
+	if len(args) == 0 {
+		if terminalWidth(fileOf(a.in)) != nil {
+			return errors.New("name the files to format, or - for standard input")
+		}
+		args = []string{"-"}
+	}
+	paths, err := graphFiles(args)
+	if err != nil {
+		return err
+	}
+	changed, bad := false, false
+	for _, path := range paths {
+		diff, err := f.one(a, path)
+		if err != nil {
+			bad = true
+			printError(a.err, path, err)
+		}
+		changed = changed || diff
+	}
+	switch {
+	case bad:
+		return withCode(exitUsage, nil)
+	case changed && f.check:
+		return withCode(exitChange, nil)
+	default:
+		return nil
+	}
+}
+
+// fileOf lets terminalWidth look at an input.
+func fileOf(r io.Reader) io.Writer {
+	f, _ := r.(*os.File)
+	return f
+}
+
+// graphFiles replaces the folders among some paths by the graph files in them.
+func graphFiles(args []string) ([]string, error) {
+	var paths []string
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if arg == "-" || err == nil && !info.IsDir() {
+			paths = append(paths, arg)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		entries, err := os.ReadDir(arg)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if ext := filepath.Ext(e.Name()); !e.IsDir() && slices.Contains([]string{".yaml", ".yml"}, ext) {
+				paths = append(paths, filepath.Join(arg, e.Name()))
+			}
+		}
+	}
+	return paths, nil
+}
+
+// one formats one file, and reports whether it was not in its usual form.
+func (f *fmtFlags) one(a *app, path string) (bool, error) {
+	src, err := readInput(a, path)
+	if err != nil {
+		return false, err
+	}
+	out, err := yaml.Format(src)
+	if err != nil {
+		return false, err
+	}
+	changed := !bytes.Equal(src, out)
+	if changed && (f.list || f.check) {
+		fmt.Fprintln(a.out, path)
+	}
+	if changed && f.diff {
+		fmt.Fprint(a.out, udiff.Unified(path, path, string(src), string(out)))
+	}
+	switch {
+	case f.write && path != "-":
+		if !changed {
+			return false, nil
+		}
+		return changed, writeFile(path, out)
+	case f.list, f.check, f.diff:
+		return changed, nil
+	}
+	_, err = a.out.Write(out)
+	return changed, err
+}
+
+func readInput(a *app, path string) ([]byte, error) {
+	in := a.in
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	src, err := io.ReadAll(io.LimitReader(in, yaml.DefaultMaxBytes+1))
+	if err == nil && len(src) > yaml.DefaultMaxBytes {
+		err = fmt.Errorf("it has more than %d bytes", yaml.DefaultMaxBytes)
+	}
+	return src, err
+}
+
+// printError prints what is wrong with one file; findings have its name.
+func printError(w io.Writer, path string, err error) {
+	ds, ok := errors.AsType[schema.Diagnostics](err)
+	if !ok {
+		fmt.Fprintf(w, "mgmt: %s: %s\n", visible(path), visible(err.Error()))
+		return
+	}
+	for _, d := range ds {
+		if d.Pos.File == "" {
+			d.Pos.File = path
+		}
+		fmt.Fprintln(w, visible(d.String()))
+	}
+}

@@ -1,0 +1,231 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/transform"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+type graphFlags struct {
+	input     input
+	steps     transforms
+	output    choice
+	direction choice
+	reduce    bool
+	declared  bool
+	explain   bool
+	live      bool
+	remote    remote
+	out       string
+}
+
+func newGraph(a *app) *cobra.Command {
+	f := &graphFlags{}
+	cmd := &cobra.Command{
+		Use:   "graph --yaml FILE",
+		Short: "Draw a graph",
+		Long: `Graph draws the graph as it runs, with automatic edges and groups: an edge that
+refreshes is thick, one that nobody has declared, because a value is received or
+one resource needs another one, is dashed. It draws a broken graph too, as it is
+declared and with the cycle that it has, says what is wrong on standard error, and
+then ends with code 1. The form svg needs the program dot of Graphviz; json is
+what Cytoscape reads.
+
+With --explain it draws nothing, but says which edges were added and why, which
+were left out, and what runs as a group: a line for each, or with -o json a list.
+
+With --live it draws the graph that the running daemon has, with the state of each
+resource as its colour.`,
+		Example: `  mgmt graph --yaml graph.yaml | dot -Tsvg > graph.svg
+  mgmt graph --yaml graph.yaml --explain
+  mgmt graph --yaml graph.yaml -o svg --out graph.svg
+  mgmt graph --yaml graph.yaml -o mermaid --reduce
+  mgmt graph --live -o svg --out now.svg`,
+		Args: graphArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	f.input.flags(cmd)
+	a.typesFlag(cmd)
+	f.steps.flags(cmd)
+	choose(cmd, &f.output, "output", "o", "how to draw it", "dot", "mermaid", "json", "svg")
+	choose(cmd, &f.direction, "direction", "", "where edges lead", "TB", "BT", "LR", "RL")
+	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "leave out the edges that only repeat what a longer path says")
+	cmd.Flags().BoolVar(&f.declared, "declared", false, "the graph as it is declared, without automatic edges and groups")
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "say what automatic edges and groups there are, and why")
+	cmd.Flags().BoolVar(&f.live, "live", false, "draw what the running daemon has, with states")
+	f.remote.reach(cmd)
+	exclude(cmd, "declared", "explain", "live")
+	cmd.Flags().StringVar(&f.out, "out", "", "write to this `file` instead of standard output")
+	return cmd
+}
+
+func (f *graphFlags) run(ctx context.Context, a *app) error {
+	if f.live {
+		drawing, err := f.drawLive(ctx)
+		if err != nil {
+			return err
+		}
+		return f.put(a, drawing)
+	}
+	g, ds, err := f.graph(ctx, a)
+	if err != nil {
+		return err
+	}
+	printDiagnostics(a.err, ds)
+	if g == nil {
+		return withCode(exitUsage, nil)
+	}
+	notes := &transform.Notes{All: f.explain}
+	if !f.declared && ds.Err() == nil {
+		if g, err = transform.Run(ctx, g, f.steps.steps(), notes); err != nil {
+			return err
+		}
+	}
+	var buf bytes.Buffer
+	if f.explain {
+		err = f.writeNotes(&buf, g.Name, notes.List)
+	} else {
+		err = f.draw(ctx, &buf, g)
+	}
+	if err == nil {
+		err = f.put(a, buf.Bytes())
+	}
+	if err == nil && ds.Err() != nil {
+		err = withCode(exitUsage, nil)
+	}
+	return err
+}
+
+// put writes what was drawn to where it is wanted.
+func (f *graphFlags) put(a *app, drawing []byte) error {
+	if f.out == "" || f.out == "-" {
+		_, err := a.out.Write(drawing)
+		return err
+	}
+	return writeFile(f.out, drawing)
+}
+
+// graph returns the graph as far as it can be drawn, and what is wrong with it.
+func (f *graphFlags) graph(ctx context.Context, a *app) (*engine.Graph, schema.Diagnostics, error) {
+	d, err := f.input.declared(ctx, a)
+	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
+		return nil, ds, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	g, ds := gapi.Build(a.kinds(), d)
+	if g == nil {
+		g = gapi.Sketch(a.kinds(), d)
+	}
+	return g, ds, nil
+}
+
+func (f *graphFlags) draw(ctx context.Context, w io.Writer, g *engine.Graph) error {
+	o := drawOptions(g)
+	o.Reduce, o.Direction = f.reduce, f.direction.word
+	switch f.output.word {
+	case "mermaid":
+		return g.WriteMermaid(w, o)
+	case "json":
+		return g.WriteCytoscape(w, o)
+	case "svg":
+		return drawSVG(ctx, w, g, o)
+	default:
+		return g.WriteDOT(w, o)
+	}
+}
+
+// notesJSON is what --explain says in JSON.
+type notesJSON struct {
+	Graph string           `json:"graph"`
+	Notes []transform.Note `json:"notes"`
+}
+
+// writeNotes says what the transforms have done.
+func (f *graphFlags) writeNotes(w io.Writer, name string, notes []transform.Note) error {
+	switch f.output.word {
+	case "json":
+		return writeJSON(w, notesJSON{name, append([]transform.Note{}, notes...)})
+	case "dot": // the default
+	default:
+		return fmt.Errorf("--explain draws nothing, it has no form %s: leave -o out, or write -o json", f.output.word)
+	}
+	if len(notes) == 0 {
+		_, err := io.WriteString(w, "there are no automatic edges and no groups\n")
+		return err
+	}
+	for _, n := range notes {
+		if _, err := io.WriteString(w, visible(n.String())+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawOptions gives each resource its kind as a class, for style sheets, and the
+// owner of a group a label with its members.
+func drawOptions(g *engine.Graph) graph.DrawOptions {
+	return graph.DrawOptions{Style: func(i int) graph.Style {
+		kind, _, _ := strings.Cut(g.ID(i), "[")
+		s := graph.Style{Classes: []string{"kind-" + kind}}
+		if members := g.Value(i).Group; len(members) > 0 {
+			s.Label = groupLabel(g.ID(i), members)
+			s.Classes = append(s.Classes, "group")
+		}
+		return s
+	}}
+}
+
+const maxLabelled = 5 // members in a label
+
+// groupLabel names the members of a group below its owner.
+func groupLabel(owner string, members []*engine.Vertex) string {
+	label := owner
+	for k, m := range members {
+		if k == maxLabelled {
+			return label + fmt.Sprintf("\n+ %d more", len(members)-k)
+		}
+		label += "\n+ " + m.Res.String()
+	}
+	return label
+}
+
+func drawSVG(ctx context.Context, w io.Writer, g *engine.Graph, o graph.DrawOptions) error {
+	var in bytes.Buffer
+	if err := g.WriteDOT(&in, o); err != nil {
+		return err
+	}
+	drawing, err := svgOf(ctx, in.Bytes())
+	if err == nil {
+		_, err = w.Write(drawing)
+	}
+	return err
+}
+
+// svgOf has Graphviz draw what is in its language.
+func svgOf(ctx context.Context, dot []byte) ([]byte, error) {
+	path, err := exec.LookPath("dot")
+	if err != nil {
+		return nil, errors.New("svg needs the program dot of Graphviz, which is not installed; -o dot and -o mermaid need nothing")
+	}
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, "-Tsvg")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(dot), &out, &errs
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", path, err, visible(errs.String()))
+	}
+	return out.Bytes(), nil
+}

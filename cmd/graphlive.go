@@ -1,0 +1,27 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+// drawLive returns a drawing of the graph that the daemon runs.
+func (f *graphFlags) drawLive(ctx context.Context) ([]byte, error) {
+	if f.input.yaml != "" || f.input.catalog != "" {
+		return nil, errors.New("--live draws the graph that the daemon runs, leave --yaml and --puppet-catalog out")
+	}
+	q := control.GraphQuery{Format: f.output.word, Direction: f.direction.word, Reduce: f.reduce}
+	if q.Format == "svg" {
+		q.Format = "dot"
+	}
+	drawing, err := f.remote.client().Graph(ctx, q)
+	if err != nil {
+		return nil, explained(err)
+	}
+	if f.output.word == "svg" {
+		return svgOf(ctx, drawing)
+	}
+	return drawing, nil
+}

@@ -1,0 +1,114 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	firstFile  = "graph.yaml"
+	schemaFile = "mgmt.schema.json"
+)
+
+const firstGraph = `# yaml-language-server: $schema=` + schemaFile + `
+#
+# A first graph: a folder, a file in it, and a command that runs when the file
+# was changed. See what it would do, then have it done and kept so:
+#
+#     mgmt plan --yaml %[1]s
+#     mgmt run --yaml %[1]s
+
+graph: first
+resources:
+  file:
+  - name: /tmp/mgmt-first/ # a path that ends in a slash is a folder
+  - name: /tmp/mgmt-first/greeting.txt
+    content: |
+      hello, world
+    mode: "0644"
+    depend: ["file[/tmp/mgmt-first/]"]
+    notify: ["exec[count]"] # a change of it has the command run
+
+  exec:
+  - name: count
+    shell: /bin/sh
+    cmd: wc -c < greeting.txt > size.txt
+    cwd: /tmp/mgmt-first
+    refreshonly: true # it runs for nothing else
+`
+
+func newInit(a *app) *cobra.Command {
+	force := false
+	cmd := &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Write a first graph, and the schema with which editors complete it",
+		Long: `Init writes a first graph to a file, ` + firstFile + ` if none is named, and beside it
+` + schemaFile + ` for editors. A folder that is missing is made. What is there already is not
+overwritten.`,
+		Example: `  mgmt init
+  mgmt init web/graph.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path := firstFile
+			if len(args) == 1 {
+				path = args[0]
+			}
+			return a.init(path, force)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite what is there")
+	return cmd
+}
+
+func (a *app) init(path string, force bool) error {
+	text, err := a.graphSchema()
+	if err != nil {
+		return err
+	}
+	files := []newFile{
+		{path, fmt.Appendf(nil, firstGraph, path)},
+		{filepath.Join(filepath.Dir(path), schemaFile), text},
+	}
+	if !force {
+		if err := mayWrite(files); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := writeFile(f.path, f.content); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.out, f.path)
+	}
+	return nil
+}
+
+type newFile struct {
+	path    string
+	content []byte
+}
+
+// mayWrite returns an error if something else is where the files are to be.
+func mayWrite(files []newFile) error {
+	var errs []error
+	for _, f := range files {
+		was, err := os.ReadFile(f.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && bytes.Equal(was, f.content):
+		case err != nil:
+			errs = append(errs, err)
+		default:
+			errs = append(errs, fmt.Errorf("%s is there already, use --force to overwrite it", f.path))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,302 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// modules is what the verbs interface and call have in common.
+type modules struct {
+	app      *app
+	catalog  *virtual.Catalog
+	backends string // a folder of backends that are programs
+	roles    []string
+}
+
+func newModules(a *app) *modules {
+	return &modules{app: a, catalog: cmp.Or(a.catalog, virtual.DefaultCatalog())}
+}
+
+// backendsFlag adds the flag that names a folder of descriptions. What they describe
+// are backends before the verb runs.
+func (m *modules) backendsFlag(cmd *cobra.Command) {
+	placeFlag(cmd, &m.backends, "backends", "a `folder` of descriptions of programs: they are backends too")
+	_ = cmd.MarkFlagDirname("backends")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ds := m.load()
+		printDiagnostics(m.app.err, ds)
+		if ds.Err() != nil {
+			return withCode(exitUsage, nil)
+		}
+		return run(cmd, args)
+	}
+}
+
+// load makes a catalog of its own with the backends of the folder.
+func (m *modules) load() schema.Diagnostics {
+	if m.backends == "" {
+		return nil
+	}
+	nodes, ds := yaml.Documents(m.backends, yaml.Options{})
+	own := virtual.NewCatalog()
+	for _, name := range m.catalog.Modules() {
+		i, err := m.catalog.Interface(name)
+		if err = errors.Join(err, own.Declare(i), own.Add(m.catalog.Backends(name)...)); err != nil {
+			ds.Errorf(schema.Pos{}, "%v", err)
+		}
+	}
+	for _, n := range nodes {
+		b, wrong := virtual.External(n)
+		ds = append(ds, wrong...)
+		if wrong.Err() != nil {
+			continue
+		}
+		_, err := own.Interface(b.Module)
+		if err = errors.Join(err, own.Add(b)); err != nil {
+			ds.Errorf(n.Pos, "backend %s: %v", b.Name, err)
+		}
+		for _, f := range b.Lint(m.system().Facts) {
+			ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Pos: n.Pos, Message: f.String()})
+		}
+	}
+	m.catalog = own
+	return ds
+}
+
+// system is what this machine is.
+func (m *modules) system() virtual.System {
+	return virtual.LocalSystem((&host.FactReader{Roles: m.roles}).Facts)()
+}
+
+// complete offers the modules to the shell.
+func (m *modules) complete(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return m.catalog.Modules(), cobra.ShellCompDirectiveNoFileComp
+}
+
+func newInterface(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "interface",
+		Short: "Show the virtual modules, their functions and their backends",
+		Long: `A virtual module, such as pkg, is what is called whatever machine it is: its interface says
+which functions it has. Backends, such as apt and dnf, do them; one is chosen by the facts and the
+programs of the machine.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newInterfaceList(a), newInterfaceShow(a), newInterfaceCheck(a), newInterfaceMatrix(a), newInterfaceGenerate(a))
+	return cmd
+}
+
+// moduleJSON is a module in JSON.
+type moduleJSON struct {
+	Module   string        `json:"module"`
+	Doc      string        `json:"doc"`
+	Backends []backendJSON `json:"backends"`
+	Chosen   string        `json:"chosen,omitempty"` // on this machine
+	Refused  string        `json:"refused,omitempty"`
+}
+
+type backendJSON struct {
+	Backend  string            `json:"backend"`
+	Doc      string            `json:"doc,omitempty"`
+	When     virtual.Match     `json:"when,omitempty"`
+	Unless   virtual.Match     `json:"unless,omitempty"`
+	Needs    []string          `json:"needs,omitempty"`
+	Priority int               `json:"priority,omitempty"`
+	Watch    virtual.WatchMode `json:"watch"`
+}
+
+func newInterfaceList(a *app) *cobra.Command {
+	m := newModules(a)
+	var output choice
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the modules, their backends, and which one is chosen on this machine",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			list := m.list()
+			if output.word == "json" {
+				return writeJSON(a.out, list)
+			}
+			tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+			for _, l := range list {
+				fmt.Fprintf(tw, "%s\t%s\t%s\n", l.Module, l.choice(), l.Doc)
+			}
+			return tw.Flush()
+		},
+	}
+	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	m.backendsFlag(cmd)
+	return cmd
+}
+
+// choice says which backend is chosen, and which others there are.
+func (l *moduleJSON) choice() string {
+	var others []string
+	for _, b := range l.Backends {
+		if b.Backend != l.Chosen {
+			others = append(others, b.Backend)
+		}
+	}
+	text := l.Chosen
+	if text == "" {
+		text = "none"
+	}
+	if len(others) > 0 {
+		text += " (not " + strings.Join(others, ", ") + ")"
+	}
+	return text
+}
+
+func (m *modules) list() []moduleJSON {
+	all := []moduleJSON{}
+	system := m.system()
+	for _, name := range m.catalog.Modules() {
+		i, sel, err := m.catalog.Select(name, system, "")
+		l := moduleJSON{Module: name, Doc: i.Doc, Backends: []backendJSON{}}
+		for _, b := range m.catalog.Backends(name) {
+			l.Backends = append(l.Backends, backendJSON{b.Name, b.Doc, b.When, b.Unless, b.Needs, b.Priority, b.Watch})
+		}
+		if err != nil {
+			l.Refused = err.Error()
+		} else {
+			l.Chosen = sel.Backend.Name
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// functionJSON is a function in JSON.
+type functionJSON struct {
+	Function  string           `json:"function"`
+	Signature string           `json:"signature"`
+	Doc       string           `json:"doc,omitempty"`
+	Returns   string           `json:"returns,omitempty"`
+	Params    []paramJSON      `json:"params"`
+	Extra     bool             `json:"extra,omitempty"`
+	Status    *virtual.Status  `json:"status,omitempty"`
+	Differs   []differenceJSON `json:"differences,omitempty"`
+}
+
+type paramJSON struct {
+	Name     string            `json:"name"`
+	Kind     virtual.ParamKind `json:"kind"`
+	Type     string            `json:"type,omitempty"`
+	Doc      string            `json:"doc,omitempty"`
+	Optional bool              `json:"optional,omitempty"`
+	Default  any               `json:"default,omitempty"`
+}
+
+type differenceJSON struct {
+	Kind     string `json:"kind"`
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
+}
+
+func newFunctionJSON(f *virtual.Function) functionJSON {
+	j := functionJSON{Function: f.Name, Signature: f.Signature(), Doc: f.Doc, Extra: f.Extra, Params: []paramJSON{}}
+	if f.Returns != nil {
+		j.Returns = f.Returns.String()
+	}
+	for _, p := range f.Params {
+		q := paramJSON{Name: p.Name, Kind: p.Kind, Doc: p.Doc, Optional: p.Optional, Default: p.Default}
+		if p.Type != nil {
+			q.Type = p.Type.String()
+		}
+		j.Params = append(j.Params, q)
+	}
+	return j
+}
+
+func newInterfaceShow(a *app) *cobra.Command {
+	m := newModules(a)
+	var output choice
+	cmd := &cobra.Command{
+		Use:   "show MODULE[.FUNCTION]",
+		Short: "Show the functions of a module, or one of them",
+		Example: `  mgmt interface show pkg
+  mgmt interface show pkg.install`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: m.complete,
+		RunE: func(_ *cobra.Command, args []string) error {
+			fs, err := m.functions(args[0])
+			if err != nil {
+				return err
+			}
+			if output.word == "json" {
+				list := []functionJSON{}
+				for i := range fs {
+					list = append(list, newFunctionJSON(&fs[i]))
+				}
+				return writeJSON(a.out, list)
+			}
+			_, err = fmt.Fprint(a.out, functionsText(fs))
+			return err
+		},
+	}
+	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	return cmd
+}
+
+// functions returns those of a module, or the one that is named.
+func (m *modules) functions(name string) ([]virtual.Function, error) {
+	module, function, one := strings.Cut(name, ".")
+	i, err := m.catalog.Interface(module)
+	if err != nil || !one {
+		if err != nil {
+			return nil, err
+		}
+		return i.Functions, nil
+	}
+	at := slices.IndexFunc(i.Functions, func(f virtual.Function) bool { return f.Name == function })
+	if at < 0 {
+		var names []string
+		for _, f := range i.Functions {
+			names = append(names, f.Name)
+		}
+		return nil, fmt.Errorf("there is no function %s.%s%s", module, function, meant(function, names))
+	}
+	return i.Functions[at : at+1], nil
+}
+
+// functionsText describes functions; of a single one the parameters too.
+func functionsText(fs []virtual.Function) string {
+	var b strings.Builder
+	for i := range fs {
+		f := &fs[i]
+		fmt.Fprintf(&b, "%s%s\n    %s\n", f.Name, f.Signature(), f.Doc)
+		if len(fs) > 1 {
+			continue
+		}
+		for _, p := range f.Params {
+			fmt.Fprintf(&b, "    %s: %s%s\n", p.Name, p.Doc, typeText(p.Type))
+		}
+		if f.Returns != nil {
+			fmt.Fprintf(&b, "    Returns %s.\n", f.Returns)
+		}
+	}
+	return b.String()
+}
+
+func typeText(t *schema.Type) string {
+	if t == nil {
+		return ""
+	}
+	return " (" + t.String() + ")"
+}

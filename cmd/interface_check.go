@@ -1,0 +1,228 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+func newInterfaceCheck(a *app) *cobra.Command {
+	m := newModules(a)
+	var output choice
+	cmd := &cobra.Command{
+		Use:   "check MODULE [BACKEND]",
+		Short: "Check what a backend makes of each function of a module",
+		Long: `Check says of each function what a call of it does with a backend on this machine, and in what the
+backend's function differs from the declared one. Without a backend the chosen one is checked.
+
+It ends with code 4 if a function cannot be called because of its parameters, or is there and not
+applicable.`,
+		Example: `  mgmt interface check pkg
+  mgmt interface check pkg mine --backends ./backends`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: m.complete,
+		RunE: func(_ *cobra.Command, args []string) error {
+			i, b, err := m.backend(append(args, "")[0], append(args, "")[1])
+			if err != nil {
+				return withCode(callCode(err), err)
+			}
+			return m.check(i, b, output.word)
+		},
+	}
+	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	m.backendsFlag(cmd)
+	return cmd
+}
+
+// backend returns a module and one of its backends, chosen here if it is not named.
+// One that is named need not suit the machine.
+func (m *modules) backend(module, name string) (*virtual.Interface, *virtual.Backend, error) {
+	if name == "" {
+		i, sel, err := m.catalog.Select(module, m.system(), "")
+		if err != nil {
+			return nil, nil, err
+		}
+		return i, sel.Backend, nil
+	}
+	i, err := m.catalog.Interface(module)
+	if err != nil {
+		return nil, nil, err
+	}
+	var names []string
+	for _, b := range m.catalog.Backends(module) {
+		if names = append(names, b.Name); b.Name == name {
+			return i, b, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("there is no backend %s of %s%s", name, module, meant(name, names))
+}
+
+func (m *modules) check(i *virtual.Interface, b *virtual.Backend, output string) error {
+	system := m.system()
+	verdicts := virtual.Check(i, b, system.Facts)
+	for _, f := range append(i.Lint(system.Facts), b.Lint(system.Facts)...) {
+		fmt.Fprintln(m.app.err, "warning: "+f.String())
+	}
+	var err error
+	if output == "json" {
+		err = writeJSON(m.app.out, verdictsJSON(i, b, verdicts))
+	} else {
+		err = m.checkText(verdicts)
+	}
+	if err == nil && slices.ContainsFunc(verdicts, func(v virtual.Verdict) bool { return v.Status == virtual.SignatureMismatch || v.Contradicts }) {
+		err = withCode(exitFailed, nil)
+	}
+	return err
+}
+
+func (m *modules) checkText(verdicts []virtual.Verdict) error {
+	tw := tabwriter.NewWriter(m.app.out, 0, 0, 2, ' ', 0)
+	for _, v := range verdicts {
+		fmt.Fprintf(tw, "%s\t%s\n", v.Function, v.Status)
+		if v.Contradicts {
+			fmt.Fprintf(tw, "\t  the backend has it although it is not applicable here\n")
+		}
+		for _, d := range v.Differences {
+			if d.Severity() > virtual.SeverityOK {
+				fmt.Fprintf(tw, "\t  %s\n", d)
+			}
+		}
+	}
+	return tw.Flush()
+}
+
+func verdictsJSON(i *virtual.Interface, b *virtual.Backend, verdicts []virtual.Verdict) []functionJSON {
+	list := []functionJSON{}
+	for _, v := range verdicts {
+		f := i.Function(v.Function)
+		if f == nil {
+			own := virtual.Interface{Functions: b.Functions}
+			f = own.Function(v.Function)
+		}
+		j := newFunctionJSON(f)
+		j.Status = &v.Status
+		for _, d := range v.Differences {
+			j.Differs = append(j.Differs, differenceJSON{d.Kind.String(), d.Severity().String(), d.String()})
+		}
+		list = append(list, j)
+	}
+	return list
+}
+
+func newInterfaceMatrix(a *app) *cobra.Command {
+	m := newModules(a)
+	cmd := &cobra.Command{
+		Use:               "matrix [MODULE]",
+		Short:             "Write which backend has which function, in Markdown",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: m.complete,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = m.catalog.Modules()
+			}
+			for n, module := range args {
+				i, err := m.catalog.Interface(module)
+				if err != nil {
+					return err
+				}
+				if n > 0 {
+					fmt.Fprintln(a.out)
+				}
+				if _, err := fmt.Fprint(a.out, virtual.Page(i, m.catalog.Backends(module))); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	m.backendsFlag(cmd)
+	return cmd
+}
+
+func newInterfaceGenerate(a *app) *cobra.Command {
+	m := newModules(a)
+	var output choice
+	var from []string
+	var aliases bool
+	cmd := &cobra.Command{
+		Use:   "generate [MODULE] --from BACKEND",
+		Short: "Draft an interface from the functions of a backend, or from what several have in common",
+		Long: `Generate writes the signatures of all functions of a backend. Of several backends it
+writes the functions that all have, with the parameters that all have: that is what an
+interface should begin with. The module is needed where several have a backend of that name.`,
+		Example: `  mgmt interface generate --from apt
+  mgmt interface generate pkg --from apt --from dnf --from apk`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: m.complete,
+		RunE: func(_ *cobra.Command, args []string) error {
+			i, err := m.generate(append(args, "")[0], from, aliases)
+			if err != nil {
+				return err
+			}
+			if output.word == "json" {
+				list := []functionJSON{}
+				for n := range i.Functions {
+					list = append(list, newFunctionJSON(&i.Functions[n]))
+				}
+				return writeJSON(a.out, list)
+			}
+			for _, f := range i.Functions {
+				if _, err := fmt.Fprintf(a.out, "%s%s\n", f.Name, f.Signature()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	cmd.Flags().StringArrayVar(&from, "from", nil, "the `backend`; may be repeated")
+	cmd.Flags().BoolVar(&aliases, "aliases", false, "other names of functions too")
+	m.backendsFlag(cmd)
+	return cmd
+}
+
+func (m *modules) generate(module string, from []string, aliases bool) (*virtual.Interface, error) {
+	if len(from) == 0 {
+		return nil, errors.New("name a backend: --from BACKEND")
+	}
+	if module == "" {
+		var err error
+		if module, err = m.moduleOf(from[0]); err != nil {
+			return nil, err
+		}
+	}
+	var all []*virtual.Backend
+	for _, name := range from {
+		_, b, err := m.backend(module, cmp.Or(name, "-"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return virtual.Generate(module, aliases, all[0], all[1:]...), nil
+}
+
+// moduleOf returns the one module that has a backend of a name.
+func (m *modules) moduleOf(backend string) (string, error) {
+	var found, others []string
+	for _, module := range m.catalog.Modules() {
+		for _, b := range m.catalog.Backends(module) {
+			if others = append(others, b.Name); b.Name == backend {
+				found = append(found, module)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("there is no backend %s%s", backend, meant(backend, others))
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("the modules %s have a backend %s: name one of them", orList(found), backend)
+}

@@ -1,0 +1,70 @@
+package cmd
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// writeJSON writes one indented document. The names of its fields are part of
+// the command line: docs/reference/cli.md lists them.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// planDoc is a plan in JSON.
+type planDoc struct {
+	Graph     string     `json:"graph"`
+	Summary   summary    `json:"summary"`
+	Resources []stepJSON `json:"resources"`
+}
+
+// stepJSON is what would be done with one resource.
+type stepJSON struct {
+	Resource  string       `json:"resource"`
+	State     engine.State `json:"state"`
+	Changes   []changeJSON `json:"changes,omitempty"`
+	Because   []string     `json:"because,omitempty"`    // these would refresh it
+	Until     string       `json:"until,omitempty"`      // with unknown
+	BlockedBy string       `json:"blocked_by,omitempty"` // with blocked
+	Error     string       `json:"error,omitempty"`      // with failed
+}
+
+func planJSON(p *mgmt.Plan) planDoc {
+	doc := planDoc{Graph: p.Graph, Summary: summaryOf(p), Resources: make([]stepJSON, len(p.Steps))}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		j := stepJSON{Resource: s.Resource, State: s.State, Changes: changesJSON(s.Changes), Because: s.Because, Until: s.Until, BlockedBy: s.BlockedBy}
+		if s.Err != nil {
+			j.Error = s.Err.Error()
+		}
+		doc.Resources[i] = j
+	}
+	return doc
+}
+
+// changeJSON is a change in JSON. From and To have the types that the field has
+// in a graph; absent means none. Unknown is there in place of To.
+type changeJSON struct {
+	Field   string      `json:"field,omitempty"` // path of the parameter; absent for the thing as a whole
+	Verb    engine.Verb `json:"verb,omitempty"`  // created, deleted, refreshed or ran; absent where the values say it
+	From    any         `json:"from,omitempty"`
+	To      any         `json:"to,omitempty"`
+	Unknown bool        `json:"unknown,omitempty"`
+}
+
+func changesJSON(cs []engine.Change) []changeJSON {
+	list := make([]changeJSON, len(cs))
+	for i, c := range cs {
+		list[i] = changeJSON{Field: c.Field, Verb: c.Verb, From: c.From, To: c.To}
+		if c.To == any(engine.Unknown) {
+			list[i].To, list[i].Unknown = nil, true
+		}
+	}
+	return list
+}

@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/derive"
+)
+
+// kindNamed returns all that is known of a kind.
+func (a *app) kindNamed(name string) (derive.Kind, error) {
+	k, err := a.kinds().Kind(strings.ToLower(name))
+	if err != nil {
+		return derive.Kind{}, err
+	}
+	return derive.Kind{Name: k.Name, Doc: k.Doc, Type: k.Type, Sends: k.Abilities.Sends, Abilities: k.Abilities.Names()}, nil
+}
+
+// allKinds returns every kind, sorted by name.
+func (a *app) allKinds() ([]derive.Kind, error) {
+	names := a.kinds().Kinds()
+	kinds := make([]derive.Kind, len(names))
+	for i, name := range names {
+		k, err := a.kindNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		kinds[i] = k
+	}
+	return kinds, nil
+}
+
+// graphSchema returns the JSON Schema of a graph file.
+func (a *app) graphSchema() ([]byte, error) {
+	kinds, err := a.allKinds()
+	if err != nil {
+		return nil, err
+	}
+	meta, err := metaType()
+	if err != nil {
+		return nil, err
+	}
+	return derive.GraphSchema(kinds, meta)
+}
+
+func metaType() (*schema.Type, error) {
+	t, err := schema.Of(engine.DefaultMetaParams().Outright())
+	if err != nil {
+		return nil, fmt.Errorf("the metaparameters: %w", err)
+	}
+	return t, nil
+}
+
+// kindText returns the documentation of a kind, in Markdown.
+func kindText(k derive.Kind) string {
+	if k.Doc != "" || k.Type == nil {
+		return k.Doc
+	}
+	return k.Type.Doc
+}
+
+// firstSentence returns the first sentence of Markdown as plain text on one
+// line.
+func firstSentence(markdown string) string {
+	text, _, _ := strings.Cut(strings.TrimSpace(markdown), "\n\n")
+	text = strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "`", "")
+	for i := range text {
+		if strings.HasPrefix(text[i:], ". ") {
+			return text[:i+1]
+		}
+	}
+	return text
+}
+
+// completeKind offers the kinds to the shell.
+func (a *app) completeKind(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.kinds().Kinds(), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,91 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockState takes a state folder for this process, until the file is closed or the
+// process ends, however it ends. Where nothing can be written, a lock that is there
+// is taken all the same, and the file is nil where there is none: nobody else can
+// make one either. That the pid can't be noted, as on a full disk, does no harm.
+func lockState(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if denied(err) {
+		f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+		if denied(err) || errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the state folder cannot be locked, name another one with --prefix: %w", err)
+	}
+	if err := takeLock(f); err != nil {
+		defer f.Close()
+		return nil, lockError(dir, f, err)
+	}
+	_ = writePID(f)
+	return f, nil
+}
+
+// How long a lock is waited for whose owner is dead, and how often it is tried.
+const (
+	orphanWait  = time.Second
+	orphanEvery = 5 * time.Millisecond
+)
+
+// takeLock takes the lock, at once or not at all. Only where the process that it
+// belongs to is dead, it waits a little: killed while it started a command, it has
+// left the lock to that one, which lets go of it as soon as it runs.
+func takeLock(f *os.File) error {
+	for end := time.Now().Add(orphanWait); ; time.Sleep(orphanEvery) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || !isDead(readPID(f)) || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// isDead reports whether there is no such process.
+func isDead(pid string) bool {
+	n, err := strconv.Atoi(pid)
+	return err == nil && n > 0 && errors.Is(unix.Kill(n, 0), unix.ESRCH)
+}
+
+func lockError(dir string, f *os.File, err error) error {
+	if !errors.Is(err, unix.EWOULDBLOCK) {
+		return fmt.Errorf("the state folder %s cannot be locked: %w", dir, err)
+	}
+	who := "another mgmt"
+	if pid := readPID(f); pid != "" {
+		who += " (pid " + pid + ")"
+	}
+	return fmt.Errorf("%s runs with the state folder %s, name another one with --prefix", who, dir)
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
+	return err
+}
+
+func readPID(f *os.File) string {
+	buf, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
+	pid := strings.TrimSpace(string(buf))
+	if err != nil || pid == "" || strings.Trim(pid, "0123456789") != "" {
+		return ""
+	}
+	return pid
+}

@@ -1,0 +1,116 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+// What the daemon tells at once; see docs/api.md.
+const (
+	mostEvents = 1000
+	mostRuns   = 100
+)
+
+// checkCount checks -n.
+func checkCount(n, most int) error {
+	if n < 1 || n > most {
+		return fmt.Errorf("-n %d: write a number from 1 to %d", n, most)
+	}
+	return nil
+}
+
+type logVerb struct {
+	remote
+	color        choice
+	resource     string
+	outcomes     []string
+	since, until string
+	n            int
+}
+
+func newLog(a *app) *cobra.Command {
+	f := &logVerb{}
+	cmd := &cobra.Command{
+		Use:   "log",
+		Short: "Show what has happened",
+		Long: `Log asks the running daemon for its history, the newest events last: what it has
+changed and why, what failed, and which graphs took effect, also before its last
+start. A run with nothing to do is not in it.
+
+A time is a duration before now (2h), a date (2026-01-02), or a moment
+(2026-01-02T15:04:05).`,
+		Example: `  mgmt log --since 2h
+  mgmt log --resource file[/etc/motd] -n 5
+  mgmt log --outcome failed -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	f.flags(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.resource, "resource", "", "only events of this `resource`")
+	outcomeFlag(cmd, &f.outcomes)
+	fl.StringVar(&f.since, "since", "", "only events from this `time` on")
+	fl.StringVar(&f.until, "until", "", "only events before this `time`")
+	fl.IntVarP(&f.n, "number", "n", 100, fmt.Sprintf("how many events to show, at most %d", mostEvents))
+	colorFlag(cmd, &f.color)
+	_ = cmd.RegisterFlagCompletionFunc("resource", f.completeResource)
+	return cmd
+}
+
+// when reads a time that a flag gives.
+func when(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return at, nil
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateTime} {
+		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--%s=%s is no time, write 2h, 2026-01-02 or 2026-01-02T15:04:05", flag, text)
+}
+
+func (f *logVerb) run(ctx context.Context, a *app) error {
+	if err := checkCount(f.n, mostEvents); err != nil {
+		return err
+	}
+	now := time.Now()
+	since, err := when("since", f.since, now)
+	if err != nil {
+		return err
+	}
+	until, err := when("until", f.until, now)
+	if err != nil {
+		return err
+	}
+	list, err := f.client().Log(ctx, control.Query{
+		Resource: f.resource, Outcomes: outcomesOf(f.outcomes), Since: since, Until: until, Limit: f.n,
+	})
+	if err != nil {
+		return explained(err)
+	}
+	if f.output.word == "json" {
+		return writeJSON(a.out, list)
+	}
+	s := styleOf(f.color, a)
+	for _, e := range list.Events {
+		if _, err := fmt.Fprintln(a.out, eventText(e, s)); err != nil {
+			return err
+		}
+	}
+	if list.More {
+		fmt.Fprintf(a.err, "there are older ones: -n %d shows more\n", min(10*f.n, mostEvents))
+	}
+	return nil
+}

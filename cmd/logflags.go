@@ -1,0 +1,125 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// logFlags say how the program tells what it does. All of that goes to standard
+// error.
+type logFlags struct {
+	format choice
+	color  choice
+	debug  bool
+	quiet  bool
+}
+
+func (f *logFlags) flags(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	choose(cmd, &f.format, "log-format", "", "how to log to standard error", "text", "json")
+	fl.BoolVar(&f.debug, "debug", false, "log much more")
+	fl.BoolVar(&f.quiet, "quiet", false, "log only warnings and errors")
+	colorFlag(cmd, &f.color)
+	exclude(cmd, "debug", "quiet")
+}
+
+func colorFlag(cmd *cobra.Command, c *choice) {
+	choose(cmd, c, "color", "", "whether to write in colour; auto does on a terminal, unless NO_COLOR is set", "auto", "always", "never")
+}
+
+// colored says whether to write to w in colour.
+func colored(c choice, w io.Writer) bool {
+	switch c.word {
+	case "always":
+		return true
+	case "never":
+		return false
+	default:
+		return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminalWidth(w) != nil
+	}
+}
+
+// terminalWidth returns a function that asks for the width of the terminal that
+// w is, or nil.
+func terminalWidth(w io.Writer) func() int {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return nil
+	}
+	return func() int {
+		width, _, err := term.GetSize(int(file.Fd()))
+		if err != nil || width < 1 {
+			return 80
+		}
+		return width
+	}
+}
+
+func (f *logFlags) level() slog.Level {
+	switch {
+	case f.debug:
+		return slog.LevelDebug
+	case f.quiet:
+		return slog.LevelWarn
+	default:
+		return slog.LevelInfo
+	}
+}
+
+// presenter returns what shows a run. Close it.
+func (f *logFlags) presenter(a *app) *presenter {
+	p := &presenter{began: time.Now(), level: f.level(), troubled: map[string]bool{}}
+	if f.format.word == "json" {
+		p.json = true
+		p.screen = newScreen(a.err, nil)
+		p.logger = slog.New(slog.NewJSONHandler(p.screen, &slog.HandlerOptions{Level: p.level}))
+		return p
+	}
+	width := terminalWidth(a.err)
+	p.screen = newScreen(a.err, width)
+	if isJournal(a.err) {
+		if j, err := openJournal(cmp.Or(a.journal, journalSocket)); err == nil {
+			p.journal = j
+			p.logger = slog.New(&journalHandler{lineHandler{level: p.level}, j})
+			return p
+		}
+	}
+	p.style = style{color: colored(f.color, a.err), short: width != nil}
+	p.logger = slog.New(&lineHandler{screen: p.screen, style: p.style, level: p.level})
+	return p
+}
+
+// end returns the error with which the program ends. In JSON it is logged.
+func (f *logFlags) end(a *app, code int, err error) error {
+	if f.format.word != "json" {
+		return withCode(code, err)
+	}
+	slog.New(slog.NewJSONHandler(a.err, nil)).Error("ended", "error", err.Error())
+	return withCode(code, nil)
+}
+
+// diagnose returns the error with which the program ends when a graph can't be
+// used: its findings are printed one on each line, as they are.
+func (f *logFlags) diagnose(a *app, err error) error {
+	ds, ok := errors.AsType[schema.Diagnostics](err)
+	if !ok {
+		return f.end(a, exitUsage, err)
+	}
+	if f.format.word == "json" {
+		log := slog.New(slog.NewJSONHandler(a.err, nil))
+		log.LogAttrs(context.Background(), slog.LevelError, "graph refused", diagnosticsAttr(ds))
+	} else {
+		printDiagnostics(a.err, ds)
+	}
+	return withCode(exitUsage, nil)
+}

@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// newManpage is what packaging/build makes the manual page with.
+func newManpage(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    "manpage",
+		Short:  "Write the manual page, dated by $SOURCE_DATE_EPOCH",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			at := time.Now()
+			if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+				seconds, err := strconv.ParseInt(epoch, 10, 64)
+				if err != nil {
+					return fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
+				}
+				at = time.Unix(seconds, 0)
+			}
+			_, err := fmt.Fprint(a.out, manpage(cmd.Root(), at))
+			return err
+		},
+	}
+}
+
+// manpage returns the page in the language of man(7).
+func manpage(root *cobra.Command, at time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH MGMT 1 %s \"mgmt %s\"\n", at.UTC().Format(time.DateOnly), roff(version()))
+	fmt.Fprintf(&b, ".SH NAME\nmgmt \\- %s\n", roff(lowerFirst(root.Short)))
+	b.WriteString(".SH SYNOPSIS\n.B mgmt\n.I VERB\n.RI [ FLAG .\\|.\\|.]\n")
+	b.WriteString(".SH DESCRIPTION\n")
+	roffText(&b, root.Long)
+	b.WriteString(".SH VERBS\n")
+	for _, cmd := range root.Commands() {
+		if cmd.IsAvailableCommand() && cmd.Name() != "help" {
+			manVerb(&b, cmd)
+			for _, part := range cmd.Commands() {
+				manVerb(&b, part)
+			}
+		}
+	}
+	b.WriteString(".SH EXIT STATUS\n")
+	roffText(&b, exitCodes)
+	b.WriteString(".SH EXAMPLES\n")
+	roffText(&b, root.Example)
+	b.WriteString(".SH FILES\n.TP\n.I /etc/mgmt/graph.yaml\nthe graph of the service\n.TP\n.I /var/lib/mgmt\nits state\n" +
+		".SH SEE ALSO\n.BR systemctl (1),\n.BR journalctl (1)\n")
+	return b.String()
+}
+
+func manVerb(b *strings.Builder, cmd *cobra.Command) {
+	fmt.Fprintf(b, ".SS %s\n", roff(cmd.UseLine()))
+	roffText(b, cmd.Short+".")
+	if cmd.Long != "" {
+		roffText(b, cmd.Long)
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		arg, usage := pflag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		fmt.Fprintf(b, ".TP\n\\fB%s\\fR", roff(name))
+		if arg != "" && f.Value.Type() != "bool" {
+			fmt.Fprintf(b, " \\fI%s\\fR", roff(arg))
+		}
+		b.WriteString("\n" + roff(usage) + "\n")
+	})
+}
+
+// roffText writes paragraphs; those that are indented keep their lines.
+func roffText(b *strings.Builder, text string) {
+	for p := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
+		if strings.HasPrefix(p, " ") {
+			b.WriteString(".PP\n.nf\n" + roff(p) + "\n.fi\n")
+		} else {
+			b.WriteString(".PP\n" + roff(p) + "\n")
+		}
+	}
+}
+
+// roff escapes what is special: backslashes, hyphens, and what begins a line with a
+// dot or an apostrophe.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			lines[i] = `\&` + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

@@ -1,0 +1,160 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/metrics"
+)
+
+// defaultMetrics is where --prometheus serves, as in mgmt.
+const defaultMetrics = "127.0.0.1:9233"
+
+// metricsFlags say who can read the metrics.
+type metricsFlags struct {
+	addr     string
+	remote   bool
+	textfile string
+}
+
+func (f *metricsFlags) flags(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.addr, "prometheus", "", "serve metrics for Prometheus at this `address`; without one at "+defaultMetrics)
+	fl.Lookup("prometheus").NoOptDefVal = defaultMetrics
+	fl.BoolVar(&f.remote, "prometheus-remote", false, "let --prometheus take an address that other machines can reach")
+	fl.StringVar(&f.textfile, "metrics-textfile", "", "write metrics to this `file` every 15 s and at the end, for the textfile collector of node_exporter")
+	_ = cmd.MarkFlagFilename("metrics-textfile", "prom")
+}
+
+// exports are the metrics of a run, and who reads them.
+type exports struct {
+	*metrics.Metrics
+	listener net.Listener // nil for none
+	textfile string
+	ended    atomic.Pointer[mgmt.Counts] // how the graph stood when Run ended
+}
+
+const textfileEvery = 15 * time.Second
+
+// open takes the address, so that one that is taken is an error before anything is
+// altered. Close it.
+func (f *metricsFlags) open() (*exports, error) {
+	x := &exports{Metrics: metrics.New(metrics.Options{Version: version()}), textfile: f.textfile}
+	if f.textfile != "" {
+		if err := metrics.CheckTextfile(f.textfile); err != nil {
+			return nil, fmt.Errorf("--metrics-textfile: %w", err)
+		}
+		if err := x.WriteTextfile(f.textfile); err != nil {
+			return nil, fmt.Errorf("--metrics-textfile: %w", err)
+		}
+	}
+	if f.addr == "" {
+		return x, nil
+	}
+	addr, err := net.ResolveTCPAddr("tcp", f.addr)
+	if err != nil {
+		return nil, fmt.Errorf("--prometheus: %w", err)
+	}
+	if !addr.IP.IsLoopback() && !f.remote {
+		return nil, fmt.Errorf("--prometheus: other machines could read the metrics at %s: add --prometheus-remote if they may, or use %s", f.addr, defaultMetrics)
+	}
+	if x.listener, err = net.ListenTCP("tcp", addr); err != nil {
+		return nil, fmt.Errorf("--prometheus: %w", err)
+	}
+	return x, nil
+}
+
+func (x *exports) close() {
+	if x.listener != nil {
+		_ = x.listener.Close()
+	}
+}
+
+// observe adds the counting to what happens.
+func (x *exports) observe(o mgmt.Observer) mgmt.Observer {
+	o.Swapped = before(o.Swapped, x.Swapped)
+	o.Ran = before(o.Ran, x.Ran)
+	o.Paused = before2(o.Paused, x.Paused)
+	o.Held = before2(o.Held, x.Held)
+	o.Converged = before2(o.Converged, x.Converged)
+	o.Refused = before(o.Refused, func(error) { x.Refused() })
+	return o
+}
+
+// start serves the metrics of an engine until the returned function is called, which
+// is after Run: then the textfile says how the graph stood at the end.
+func (x *exports) start(ctx context.Context, e *mgmt.Engine, log *slog.Logger) (stop func()) {
+	x.SetSource(func(ctx context.Context) (metrics.Sample, error) { return x.sample(ctx, e) })
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	server := &http.Server{
+		Handler: x.serve(), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	if x.listener != nil {
+		log.Info("metrics are served", "address", x.listener.Addr().String())
+		wg.Go(func() {
+			if err := server.Serve(x.listener); !errors.Is(err, http.ErrServerClosed) {
+				log.Error("metrics are no longer served", "error", err)
+			}
+		})
+	}
+	if x.textfile != "" {
+		wg.Go(func() { x.keepTextfile(life, log) })
+	}
+	return func() {
+		counts := e.Report().Counts
+		x.ended.Store(&counts)
+		end()
+		_ = server.Close()
+		wg.Wait()
+	}
+}
+
+func (x *exports) serve() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", x.Handler())
+	return mux
+}
+
+// keepTextfile writes the textfile from time to time, and once more at the end.
+// What goes wrong is logged when it begins.
+func (x *exports) keepTextfile(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(textfileEvery)
+	defer tick.Stop()
+	well := true
+	for more := true; more; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			more = false
+		}
+		err := x.WriteTextfile(x.textfile)
+		if err != nil && well {
+			log.Warn("the textfile for node_exporter", "error", err)
+		}
+		well = err == nil
+	}
+}
+
+// sample says how the graph of an engine stands, or stood at the end.
+func (x *exports) sample(ctx context.Context, e *mgmt.Engine) (s metrics.Sample, err error) {
+	if c := x.ended.Load(); c != nil {
+		s.Counts = *c
+	} else if s.Counts, err = e.Counts(ctx); err != nil {
+		return s, err
+	}
+	h := e.HostStats()
+	s.Resyncs, s.Subscriptions, s.Watches, s.Polled = h.Resyncs, h.Subscriptions, h.Watches, h.Polled
+	return s, nil
+}

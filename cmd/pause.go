@@ -1,0 +1,69 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+type pauseFlags struct {
+	remote
+	span   seconds
+	reason string
+}
+
+func newPause(a *app) *cobra.Command {
+	f := &pauseFlags{}
+	cmd := &cobra.Command{
+		Use:   "pause [RESOURCE] --for TIME",
+		Short: "Leave a resource, or everything, alone for a while",
+		Long: `Pause tells the running daemon to leave a resource alone, or without one
+everything: it is watched, but neither checked nor repaired, and what depends on it
+waits once it has drifted. A pause ends by itself, lasts over restarts of the
+daemon, and stands in status. A later one takes the place of an earlier one.`,
+		Example: `  mgmt pause file[/etc/motd] --for 2h --reason "moving the disks"
+  mgmt pause --for 30m`,
+		Args:              resourceArg(0),
+		ValidArgsFunction: f.completeResource,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
+	}
+	f.flags(cmd)
+	cmd.Flags().Var(&f.span, "for", "how long")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "a `text` for status and the history")
+	return cmd
+}
+
+func (f *pauseFlags) run(ctx context.Context, a *app, args []string) error {
+	if f.span == 0 {
+		return errors.New("say how long, as in --for 2h")
+	}
+	if d := time.Duration(f.span); d > control.MaxPause {
+		return fmt.Errorf("--for=%s is too long, %s is the most, which is ten years", d, control.MaxPause)
+	}
+	req := control.PauseRequest{For: time.Duration(f.span).Seconds(), Reason: f.reason}
+	if len(args) > 0 {
+		req.Resource = args[0]
+	}
+	done, err := f.client().Pause(ctx, req)
+	if err != nil {
+		return unknown(err, req.Resource)
+	}
+	if f.output.word == "json" {
+		return writeJSON(a.out, done)
+	}
+	_, err = fmt.Fprintf(a.out, "%s until %s\n", doneText(done, "paused"), styleOf(choice{}, a).moment(done.Until))
+	return err
+}
+
+// doneText says to what something was done.
+func doneText(d *control.Done, what string) string {
+	if d.Resource == "" {
+		return "everything is " + what
+	}
+	return visible(d.Resource) + " is " + what
+}

@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"os"
+	"syscall"
+	"testing"
+)
+
+// TestBrokenPipes: a reader of the log that has gone ends the program, a client of
+// the socket does not.
+func TestBrokenPipes(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer out.Close()
+	cancelled := 0
+	l := &listening{
+		signalHooks: signalHooks{tell: func(os.Signal, string) {}},
+		cancel:      func(error) { cancelled++ },
+		outputs:     (&app{out: out, err: out}).outputs(),
+	}
+	l.take(syscall.SIGPIPE)
+	if cancelled != 0 {
+		t.Error("a client that has gone ends the program")
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.take(syscall.SIGPIPE)
+	if cancelled != 1 {
+		t.Error("nobody reads, and it goes on")
+	}
+}

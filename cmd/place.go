@@ -1,0 +1,33 @@
+package cmd
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+// place is a flag that names a file or a folder. It may be left out, but not be empty: a
+// script's variable that is not set must not mean another place.
+type place struct{ path *string }
+
+// placeFlag adds such a flag.
+func placeFlag(cmd *cobra.Command, path *string, name, usage string) {
+	cmd.Flags().Var(place{path}, name, usage)
+}
+
+func (p place) String() string {
+	if p.path == nil { // the library asks a zero value
+		return ""
+	}
+	return *p.path
+}
+
+func (p place) Type() string { return "string" }
+
+func (p place) Set(path string) error {
+	if path == "" {
+		return errors.New("it is empty, name a place or leave the flag out")
+	}
+	*p.path = path
+	return nil
+}

@@ -1,0 +1,42 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestChecksFlags: what can be seen to be wrong in the flags is told by the verb, before it asks a
+// daemon, reads a graph or makes a folder.
+func TestChecksFlags(t *testing.T) {
+	prefix := filepath.Join(t.TempDir(), "p")
+	t.Setenv("MGMT_PREFIX", prefix) // of a flag that would be taken as left out
+	for args, want := range map[string]string{
+		"run --yaml=":                     `invalid argument "" for "--yaml" flag: it is empty`,
+		"plan --yaml=":                    `for "--yaml" flag: it is empty`,
+		"run --yaml x --prefix=":          `for "--prefix" flag: it is empty`,
+		"run --yaml x --socket=":          `for "--socket" flag: it is empty`,
+		"status --prefix=":                `for "--prefix" flag: it is empty, name a place or leave the flag out`,
+		"pause --for 1h --socket=":        `for "--socket" flag: it is empty`,
+		"status --state bogus":            "--state=bogus: write ",
+		"status --state ok,faild":         `(did you mean "failed"?)`,
+		"status --dump --state ok":        "--dump",
+		"log -n -1":                       "-n -1: write a number from 1 to 1000",
+		"log -n 1001":                     "-n 1001: write a number from 1 to 1000",
+		"why a[b] -n 0":                   "-n 0: write a number from 1 to 100",
+		"pause --for 1000000h":            "--for=1000000h0m0s is too long, 87600h0m0s is the most, which is ten years",
+		"pause file[/a] --for 87600h0m1s": "is too long",
+	} {
+		var out, errs bytes.Buffer
+		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
+		code := a.main(t.Context(), strings.Fields(args))
+		if code != exitUsage || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "no daemon") || out.Len() > 0 {
+			t.Errorf("mgmt %s: code %d, %q, want %q", args, code, errs.String(), want)
+		}
+	}
+	if _, err := os.Stat(prefix); err == nil {
+		t.Error("a folder was made")
+	}
+}

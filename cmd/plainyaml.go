@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// writeYAML writes a plain value as YAML. Texts that could be read as something else
+// stand in double quotes; a secret is redacted.
+func writeYAML(w io.Writer, v any) error {
+	var b strings.Builder
+	yamlBlock(&b, v, "")
+	_, err := io.WriteString(w, strings.TrimPrefix(b.String(), "\n"))
+	return err
+}
+
+// yamlBlock writes what stands behind a key or a dash: a scalar on the same line, or
+// a block below it.
+func yamlBlock(b *strings.Builder, v any, indent string) {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			b.WriteString(" {}\n")
+			return
+		}
+		b.WriteString("\n")
+		for _, key := range sortedKeys(v) {
+			yamlEntry(b, key, v[key], indent)
+		}
+	case []any:
+		if len(v) == 0 {
+			b.WriteString(" []\n")
+			return
+		}
+		b.WriteString("\n")
+		for _, item := range v {
+			b.WriteString(indent + "-")
+			yamlBlock(b, item, indent+"  ")
+		}
+	default:
+		b.WriteString(" " + yamlScalar(v) + "\n")
+	}
+}
+
+func yamlEntry(b *strings.Builder, key string, v any, indent string) {
+	b.WriteString(indent + yamlText(key) + ":")
+	yamlBlock(b, v, indent+"  ")
+}
+
+func yamlScalar(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return yamlText(v)
+	case bool, int64, uint64, float64:
+		return fmt.Sprint(v)
+	case schema.Secret:
+		return yamlText(schema.Redacted)
+	}
+	return yamlText(fmt.Sprint(v))
+}
+
+// plainText is text that needs no quotes.
+var (
+	plainText  = regexp.MustCompile(`^[A-Za-z/_][A-Za-z0-9/_.+@ -]*$`)
+	yamlOthers = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+)
+
+func yamlText(s string) string {
+	if plainText.MatchString(s) && !strings.HasSuffix(s, " ") && !slices.Contains(yamlOthers, strings.ToLower(s)) {
+		return s
+	}
+	quoted, err := json.Marshal(s)
+	if err != nil {
+		return `""`
+	}
+	return string(quoted)
+}

@@ -1,0 +1,242 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+type planFlags struct {
+	input    input
+	steps    transforms
+	state    state
+	output   choice
+	color    choice
+	hostname string
+	roles    []string
+	debug    bool
+	all      bool
+}
+
+func newPlan(a *app) *cobra.Command {
+	f := &planFlags{}
+	cmd := &cobra.Command{
+		Use:   "plan --yaml FILE",
+		Short: "Say what run would change, and change nothing",
+		Long: `Plan looks at the machine and says what run would do: each change with the value
+that is there and the one that is wanted, texts line by line, and the refreshes
+that would follow. What can't be told before something else has run is unknown.
+Nothing is touched, not even the state folder, from which plan reads what run has
+remembered there.
+
+It ends with code 0 when nothing would change, 2 when something would, 4 when
+something failed or is blocked, and 6 for both.`,
+		Example: `  mgmt plan --yaml graph.yaml
+  mgmt plan --yaml graph.yaml -o json | jq '.resources[] | select(.state == "would-change")'`,
+		Args: graphArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	f.input.flags(cmd)
+	a.typesFlag(cmd)
+	f.steps.flags(cmd)
+	f.state.prefixFlag(cmd)
+	fl := cmd.Flags()
+	choose(cmd, &f.output, "output", "o", "how to write the plan", "text", "json")
+	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
+	roleFlag(cmd, &f.roles)
+	fl.BoolVar(&f.all, "all", false, "show also the resources that are as wanted")
+	fl.BoolVar(&f.debug, "debug", false, "log much more")
+	colorFlag(cmd, &f.color)
+	return cmd
+}
+
+func (f *planFlags) run(ctx context.Context, a *app) error {
+	front, err := f.input.frontend()
+	if err != nil {
+		return err
+	}
+	dir, err := f.state.path()
+	if err != nil {
+		return err
+	}
+	log := &logFlags{debug: f.debug, color: f.color} // what print says belongs to a plan
+	p := log.presenter(a)
+	defer p.close()
+	e, err := mgmt.New(mgmt.Options{
+		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
+		Registry: a.kinds(), Program: "mgmt", Version: version(), Hostname: f.hostname, Roles: f.roles, StateDir: dir,
+		Logger: p.logger, Debug: f.debug, Stdin: a.in,
+		Observer: mgmt.Observer{Warned: p.warned},
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon})
+	defer stop()
+	plan, err := e.Plan(ctx, front)
+	p.close()
+	if err != nil {
+		return log.diagnose(a, err)
+	}
+	if f.output.word == "json" {
+		err = writeJSON(a.out, planJSON(plan))
+	} else {
+		err = f.write(a, plan)
+	}
+	if err != nil {
+		return err
+	}
+	return withCode(plan.Report.ExitCode(), nil)
+}
+
+func (f *planFlags) write(a *app, plan *mgmt.Plan) error {
+	w := &planWriter{style: style{color: colored(f.color, a.out)}}
+	for i := range plan.Steps {
+		if s := &plan.Steps[i]; f.all || s.State != engine.StateOK {
+			w.step(s)
+		}
+	}
+	if w.Len() > 0 {
+		w.WriteString("\n")
+	}
+	w.WriteString("plan: " + summaryOf(plan).text() + "\n")
+	_, err := a.out.Write([]byte(w.String()))
+	return err
+}
+
+// planWriter writes the steps of a plan for people.
+type planWriter struct {
+	strings.Builder
+	style style
+}
+
+func (w *planWriter) step(s *mgmt.Step) {
+	head := func(color, what string) {
+		fmt.Fprintf(w, "%s %s\n", w.style.name(visible(s.Resource)), w.style.paint(color, what))
+	}
+	switch s.State {
+	case engine.StateOK:
+		head(green, "is ok")
+	case engine.StateUnknown:
+		head(yellow, "is unknown until "+visible(s.Until)+" has run")
+	case engine.StateFailed:
+		head(red, "failed: "+visible(errorText(s.Err)))
+	case engine.StateBlocked:
+		head(red, "is blocked by "+visible(s.BlockedBy))
+	case engine.StateWouldChange:
+		switch {
+		case onlyRefreshes(s):
+			head(yellow, "would refresh"+because(s))
+			return
+		case len(s.Changes) == 0:
+			head(yellow, "would change")
+		default:
+			head(yellow, "would change:")
+		}
+	default:
+		head(yellow, "is "+s.State.String())
+	}
+	for _, c := range s.Changes {
+		w.change(s, c)
+	}
+}
+
+// because says why a resource would refresh.
+func because(s *mgmt.Step) string {
+	if len(s.Because) == 0 {
+		return ""
+	}
+	return ": because " + visible(strings.Join(s.Because, ", ")) + " would change"
+}
+
+func (w *planWriter) change(s *mgmt.Step, c engine.Change) {
+	from, to, ok := texts(c)
+	switch {
+	case c.Verb == engine.Refreshed:
+		fmt.Fprintf(w, "  %s\n", w.style.paint(yellow, "would refresh"+because(s)))
+	case !ok:
+		fmt.Fprintf(w, "  %s\n", w.style.paint(yellow, visible(c.String())))
+	default:
+		fmt.Fprintf(w, "  %s\n", w.style.paint(yellow, visible(c.Field)+": "+lineCounts(from, to)))
+		w.diff(from, to)
+	}
+}
+
+func (w *planWriter) diff(from, to string) {
+	for _, line := range unified(from, to) {
+		text := strings.ReplaceAll(visible(line), "\n", "")
+		switch {
+		case strings.HasPrefix(line, "+"):
+			text = w.style.paint(green, text)
+		case strings.HasPrefix(line, "-"):
+			text = w.style.paint(red, text)
+		case strings.HasPrefix(line, "@@"):
+			text = w.style.dim(text)
+		}
+		w.WriteString("    " + text + "\n")
+	}
+}
+
+// onlyRefreshes reports whether a step does nothing but act on a notification.
+func onlyRefreshes(s *mgmt.Step) bool {
+	for _, c := range s.Changes {
+		if c.Verb != engine.Refreshed {
+			return false
+		}
+	}
+	return len(s.Changes) > 0
+}
+
+// summary counts the steps of a plan by what they would do.
+type summary struct {
+	Change  int `json:"change"`
+	Refresh int `json:"refresh"`
+	Unknown int `json:"unknown"`
+	Failed  int `json:"failed"`
+	Blocked int `json:"blocked"`
+	OK      int `json:"ok"`
+}
+
+func summaryOf(p *mgmt.Plan) summary {
+	var s summary
+	for i := range p.Steps {
+		switch st := &p.Steps[i]; st.State {
+		case engine.StateWouldChange:
+			if onlyRefreshes(st) {
+				s.Refresh++
+			} else {
+				s.Change++
+			}
+		case engine.StateUnknown:
+			s.Unknown++
+		case engine.StateFailed:
+			s.Failed++
+		case engine.StateOK:
+			s.OK++
+		default:
+			s.Blocked++
+		}
+	}
+	return s
+}
+
+func (s summary) text() string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{s.Change, "to change"}, {s.Refresh, "to refresh"}, {s.Unknown, "unknown"}, {s.Failed, "failed"}, {s.Blocked, "blocked"}, {s.OK, "ok"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
+		}
+	}
+	if len(parts) == 0 {
+		return "no resources"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,284 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// presenter shows a run on standard error: as lines for people, with one live
+// line of counts below them on a terminal, or as JSON. Secrets are gone from
+// whatever it is told.
+type presenter struct {
+	logger  *slog.Logger
+	screen  *screen
+	journal *journal // what is said goes there, where standard error is the journal
+	style   style
+	json    bool
+	level   slog.Level
+	began   time.Time
+
+	troubled map[string]bool // resources that have failed; only Ran touches it
+	resting  atomic.Bool     // the graph has converged
+	stop     func()          // ends the live line
+	once     sync.Once
+}
+
+func (p *presenter) observer() mgmt.Observer {
+	return mgmt.Observer{Swapped: p.swapped, Ran: p.ran, Converged: p.converged, Lingers: p.lingers, Refused: p.refused, Warned: p.warned}
+}
+
+// say writes one thing that happened: lines for people, or a record with a
+// constant message for programs.
+func (p *presenter) say(level slog.Level, texts func() []string, msg string, attrs ...slog.Attr) {
+	switch {
+	case level < p.level:
+	case p.json:
+		p.logger.LogAttrs(context.Background(), level, msg, attrs...)
+	case p.journal != nil:
+		p.journal.send(level, strings.Join(texts(), "\n"), msg, attrs)
+	default:
+		now, lines := time.Now(), ""
+		for _, text := range texts() {
+			lines += p.style.line(now, level, text)
+		}
+		p.screen.print(lines)
+	}
+}
+
+// one makes a text that is always one line.
+func one(text string) func() []string { return func() []string { return []string{text} } }
+
+func (p *presenter) swapped(s mgmt.Swap) {
+	p.say(slog.LevelInfo, one(swapText(s)), "graph in effect",
+		slog.String("graph", s.Name), slog.Int("generation", s.Generation),
+		slog.Int("added", s.Added), slog.Int("changed", s.Changed), slog.Int("removed", s.Removed), slog.Int("kept", s.Kept))
+}
+
+func swapText(s mgmt.Swap) string {
+	text := fmt.Sprintf("graph %s, generation %d: ", visible(s.Name), s.Generation)
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{s.Added, "added"}, {s.Changed, "changed"}, {s.Removed, "removed"}, {s.Kept, "kept"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
+		}
+	}
+	if len(parts) == 0 {
+		return text + "no resources"
+	}
+	return text + strings.Join(parts, ", ")
+}
+
+func (p *presenter) ran(r mgmt.Run) {
+	if r.State == engine.StateFailed {
+		p.troubled[r.Resource] = true
+		p.say(slog.LevelError, one(p.failedText(r)), "failed", runAttrs(r)...)
+		return
+	}
+	if p.troubled[r.Resource] {
+		delete(p.troubled, r.Resource)
+		p.say(slog.LevelInfo, one(p.who(r)+" no longer fails"), "recovered", slog.String("resource", r.Resource))
+	}
+	level, msg := slog.LevelInfo, "changed"
+	switch {
+	case r.State == engine.StateUnknown:
+		p.say(level, one(p.who(r)+" is unknown until "+visible(r.Until)+" has run"), "unknown", runAttrs(r)...)
+		return
+	case r.State == engine.StateWouldChange:
+		msg = "would change"
+	case !r.Changed && len(r.Changes) == 0:
+		level, msg = slog.LevelDebug, "ok"
+	}
+	if level >= p.level {
+		p.say(level, func() []string { return p.changeLines(r, msg) }, msg, runAttrs(r)...)
+	}
+}
+
+func (p *presenter) who(r mgmt.Run) string { return p.style.name(visible(r.Resource)) }
+
+func (p *presenter) failedText(r mgmt.Run) string {
+	text := p.who(r) + " " + p.style.paint(red, "failed") + ": " + visible(errorText(r.Err))
+	if r.Retry {
+		text += fmt.Sprintf(" (trying again in %s)", r.RetryIn.Round(time.Millisecond))
+	}
+	return text
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return "for no known reason"
+	}
+	return err.Error()
+}
+
+// changeLines says what has changed, a line for each change, or one with just
+// the verb.
+func (p *presenter) changeLines(r mgmt.Run, verb string) []string {
+	color, head := green, p.who(r)
+	if r.Noop {
+		color = yellow
+	}
+	if len(r.Changes) == 0 {
+		return []string{head + " " + p.style.paint(color, verb)}
+	}
+	if r.Noop {
+		head += " would change:"
+	}
+	lines := make([]string, len(r.Changes))
+	for i, c := range r.Changes {
+		lines[i] = head + " " + p.style.paint(color, changeLine(c))
+	}
+	return lines
+}
+
+func (p *presenter) converged(yes bool, c mgmt.Counts) {
+	p.resting.Store(yes)
+	if !yes {
+		p.say(slog.LevelDebug, one("something has happened"), "not converged")
+		return
+	}
+	p.screen.show(countsText(c))
+	since := time.Since(p.began)
+	level, color := outcome(c)
+	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(color, "converged"), countsText(c), roundTime(since))
+	p.say(level, one(text), "converged", slog.Any("counts", countsJSON(c)), slog.Float64("seconds", since.Seconds()))
+}
+
+// outcome is how loudly to tell of counts: a warning where something failed or is
+// blocked.
+func outcome(c mgmt.Counts) (level slog.Level, color string) {
+	if c[engine.StateFailed]+c[engine.StateBlocked] > 0 {
+		return slog.LevelWarn, yellow
+	}
+	return slog.LevelInfo, green
+}
+
+func roundTime(d time.Duration) time.Duration {
+	switch {
+	case d > time.Minute:
+		return d.Round(time.Second)
+	case d > time.Second:
+		return d.Round(10 * time.Millisecond)
+	default:
+		return d.Round(100 * time.Microsecond)
+	}
+}
+
+func (p *presenter) refused(err error) {
+	text := p.style.paint(red, "graph refused") + ", the last good one goes on: "
+	ds, ok := errors.AsType[schema.Diagnostics](err)
+	if !ok {
+		p.say(slog.LevelError, one(text+visible(err.Error())), "graph refused", slog.String("error", err.Error()))
+		return
+	}
+	p.say(slog.LevelError, func() []string {
+		return append([]string{text + findings(ds)}, diagnosticLines(ds)...)
+	}, "graph refused", diagnosticsAttr(ds))
+}
+
+func (p *presenter) warned(ds schema.Diagnostics) {
+	p.say(slog.LevelWarn, func() []string { return diagnosticLines(ds) }, "graph warning", diagnosticsAttr(ds))
+}
+
+const liveEvery = 100 * time.Millisecond
+
+// follow keeps the live line up to date until close.
+func (p *presenter) follow(ctx context.Context, e *mgmt.Engine) {
+	if p.screen.width == nil || p.level > slog.LevelInfo {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	p.stop = func() {
+		cancel()
+		wg.Wait()
+	}
+	wg.Go(func() { p.live(ctx, e) })
+}
+
+func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
+	tick := time.NewTicker(liveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if p.resting.Load() {
+			continue // the line says how
+		}
+		c, err := e.Counts(ctx)
+		if err != nil {
+			return
+		}
+		p.screen.show(countsText(c))
+	}
+}
+
+// close writes what is left, and takes the live line away. It may be called more
+// than once.
+func (p *presenter) close() {
+	p.once.Do(func() {
+		if p.stop != nil {
+			p.stop()
+		}
+		p.screen.close()
+		if p.journal != nil {
+			p.journal.close()
+		}
+	})
+}
+
+// signalled says what a signal has led to.
+func (p *presenter) signalled(sig os.Signal, what string) {
+	p.say(slog.LevelWarn, one(sig.String()+": "+what), "signal", slog.String("signal", sig.String()), slog.String("effect", what))
+}
+
+// reloading says that the graph is read again because somebody asked for it.
+func (p *presenter) reloading() {
+	p.say(slog.LevelInfo, one("hangup: reading the graph again"), "reloading")
+}
+
+// maxNamed is how many resources a line names.
+const maxNamed = 5
+
+// lingers says for whom the end waits.
+func (p *presenter) lingers(resources []string) {
+	names := strings.Join(resources[:min(maxNamed, len(resources))], ", ")
+	if more := len(resources) - maxNamed; more > 0 {
+		names += " and " + plural(more, "other")
+	}
+	text := "still waiting for " + visible(names) + "; once more to stop waiting"
+	p.say(slog.LevelWarn, one(text), "still waiting", slog.Any("resources", resources))
+}
+
+// ended says how things stood when a signal has ended the run. Other ends say so
+// themselves.
+func (p *presenter) ended(why error, r mgmt.Report) {
+	sig, ok := errors.AsType[signalError](why)
+	if !ok {
+		return
+	}
+	how := "not converged"
+	if r.Converged {
+		how = "converged"
+	}
+	level, _ := outcome(r.Counts)
+	text := fmt.Sprintf("%s: ended after %s, %s: %s", sig.Signal, roundTime(time.Since(p.began)), how, countsText(r.Counts))
+	p.say(level, one(text), "stopped", slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),
+		slog.Any("counts", countsJSON(r.Counts)), slog.Float64("seconds", time.Since(p.began).Seconds()))
+}

@@ -1,0 +1,206 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/manifest"
+)
+
+type resourceFlags struct {
+	log    logFlags
+	output choice
+	file   string
+	noop   bool
+	watch  bool
+}
+
+func newResource(a *app) *cobra.Command {
+	f := &resourceFlags{}
+	cmd := &cobra.Command{
+		Use:   "resource [KIND [NAME [PARAMETER=VALUE...]]]",
+		Short: "Look at things of this machine one by one, and set them",
+		Long: `Resource shows a thing as it is now, or all things of a kind, and sets one, without
+a graph. Without arguments it lists the kinds that can be looked at so.
+
+A parameter is given in one of these forms:
+
+  mode=0644          text, read by the type of the parameter; after = it may be empty
+  list:='["a"]'      JSON, for lists, maps and null
+  list:=@FILE        JSON from a file
+  password@FILE      what is in a file; @- is standard input. It is a secret: it is
+                     shown nowhere. What is a secret by its type is given only so.
+
+What is set is made so once and not kept so; no state is kept. Then it is looked at
+again and shown. The text that is shown can be set again with -f.
+
+It ends with code 0 when something was shown or was as wanted, 2 when something was
+changed (with --noop: would be), 4 when something failed, and 1 when nothing could be
+done because of how it was called.`,
+		Example: `  mgmt resource                               # what can be looked at
+  mgmt resource file /etc/motd
+  mgmt resource file /etc/motd mode=0644 owner=root --noop
+  mgmt resource file /etc/app.key content@- < key
+  mgmt resource file /etc/motd --watch -o json
+  mgmt resource file /etc/motd > motd; mgmt resource -f motd`,
+		ValidArgsFunction: a.completeResource,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
+	}
+	f.log.flags(cmd)
+	fl := cmd.Flags()
+	choose(cmd, &f.output, "output", "o", "how to write what is seen", "text", "json", "yaml")
+	fl.VarP(place{&f.file}, "file", "f", "set what the text in this `file` says, or - for standard input")
+	fl.BoolVar(&f.noop, "noop", false, "alter nothing, only say what would be changed")
+	fl.BoolVar(&f.watch, "watch", false, "show the thing again each time that it changes, until interrupted")
+	exclude(cmd, "watch", "noop")
+	exclude(cmd, "watch", "file")
+	a.typesFlag(cmd)
+	return cmd
+}
+
+func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
+	if err := f.check(args); err != nil {
+		return err
+	}
+	if f.file != "" {
+		targets, err := f.read(a, args)
+		if err != nil {
+			return f.log.diagnose(a, err)
+		}
+		return f.set(ctx, a, targets)
+	}
+	if len(args) == 0 {
+		return f.kinds(a)
+	}
+	k, err := a.lookKind(args[0])
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if err := mayList(k); err != nil {
+			return err
+		}
+		return f.list(ctx, a, k)
+	}
+	if err := mayShow(k); err != nil {
+		return err
+	}
+	t, err := readTarget(a, k, args[1], args[2:])
+	switch {
+	case err != nil:
+		return err
+	case f.watch:
+		return f.follow(ctx, a, t)
+	case len(args) > 2:
+		return f.set(ctx, a, []mgmt.Target{t})
+	}
+	return f.show(ctx, a, []mgmt.Target{t}, 0)
+}
+
+// check refuses flags that mean nothing with so many arguments.
+func (f *resourceFlags) check(args []string) error {
+	switch {
+	case f.watch && len(args) < 2:
+		return errors.New("--watch needs a kind and the name of one thing")
+	case f.watch && len(args) > 2:
+		return errors.New("--watch only looks: set the parameters first, then watch")
+	case f.noop && f.file == "" && len(args) < 3:
+		return errors.New("--noop says what setting something would change, and nothing is to be set: name a kind, a thing and its parameters")
+	}
+	return nil
+}
+
+// lookKind returns a kind that can be looked at.
+func (a *app) lookKind(name string) (engine.Kind, error) {
+	k, err := a.kinds().Kind(strings.ToLower(name))
+	if err != nil {
+		return k, fmt.Errorf("%w; mgmt resource lists the kinds that can be looked at", err)
+	}
+	if !k.Abilities.Readable && !k.Abilities.Listable {
+		return k, fmt.Errorf("of the kind %s there is nothing to look at: put it into a graph, and mgmt plan says what it would do; "+
+			"mgmt resource lists the kinds that can be looked at", k.Name)
+	}
+	return k, nil
+}
+
+// mayShow refuses a kind of which not one thing can be looked at.
+func mayShow(k engine.Kind) error {
+	if k.Abilities.Readable {
+		return nil
+	}
+	return fmt.Errorf("of the kind %s, one thing alone can't be looked at: mgmt resource %s lists all", k.Name, k.Name)
+}
+
+// mayList refuses a kind whose things can't be found.
+func mayList(k engine.Kind) error {
+	if k.Abilities.Listable {
+		return nil
+	}
+	return fmt.Errorf("not all things of the kind %s can be listed: name one, as in mgmt resource %s NAME", k.Name, k.Name)
+}
+
+// maxText is how much is read of a file with what to set.
+const maxText = 64 << 20
+
+// readSource reads a file, or standard input if it is -.
+func readSource(a *app, path string) ([]byte, error) {
+	in := a.in
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxText+1))
+	if err == nil && len(text) > maxText {
+		err = fmt.Errorf("%s has more than %s", path, schema.Size(maxText))
+	}
+	return text, err
+}
+
+// read reads what the text of -f says.
+func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
+	if len(args) > 1 {
+		return nil, fmt.Errorf("unexpected argument %q: with -f, the text says what to set", args[1])
+	}
+	text, err := readSource(a, f.file)
+	if err != nil {
+		return nil, err
+	}
+	list, err := manifest.Parse(f.file, string(text))
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s sets nothing", f.file)
+	}
+	var targets []mgmt.Target
+	var wrong schema.Diagnostics
+	for _, d := range list {
+		k, err := a.lookKind(d.Kind)
+		if err == nil {
+			err = mayShow(k)
+		}
+		switch {
+		case err != nil:
+			wrong.Errorf(d.KindPos, "%v", err)
+		case len(args) > 0 && !strings.EqualFold(args[0], k.Name):
+			wrong.Errorf(d.KindPos, "this is a %s, not a %s", k.Name, args[0])
+		}
+		targets = append(targets, mgmt.Target{Declaration: dollar(d)})
+	}
+	slices.SortStableFunc(targets, func(x, y mgmt.Target) int { return strings.Compare(x.Kind, y.Kind) })
+	return targets, wrong.Err()
+}

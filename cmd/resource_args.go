@@ -1,0 +1,276 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// readTarget reads a name and parameters as they stand on a command line, and says all
+// that is wrong with them at once.
+func readTarget(a *app, k engine.Kind, name string, args []string) (mgmt.Target, error) {
+	t := mgmt.Target{Declaration: gapi.Declaration{Kind: k.Name, Name: name, Value: &schema.Node{Kind: schema.NodeMap}}}
+	if name == "" {
+		return t, fmt.Errorf("the name of the %s is empty", k.Name)
+	}
+	r := &argReader{app: a, kind: k, given: map[string]bool{}}
+	var errs []error
+	for _, arg := range args {
+		pair, secret, err := r.read(arg)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		t.Value.Pairs = append(t.Value.Pairs, pair)
+		if secret {
+			t.Secret = append(t.Secret, pair.Key)
+		}
+	}
+	t.Declaration = dollar(t.Declaration)
+	return t, errors.Join(errs...)
+}
+
+// dollar allows a name that begins with a dollar sign: here it is no forgotten variable
+// of a graph.
+func dollar(d gapi.Declaration) gapi.Declaration {
+	if strings.HasPrefix(d.Name, "$") {
+		yes := &schema.Node{Kind: schema.NodeBool, Text: "true"}
+		d.Meta = &schema.Node{Kind: schema.NodeMap, Pairs: []schema.Pair{{Key: "dollar", Value: yes}}}
+	}
+	return d
+}
+
+// argReader reads parameters of one kind.
+type argReader struct {
+	app   *app
+	kind  engine.Kind
+	given map[string]bool
+	stdin string // the parameter that standard input is for
+}
+
+// The forms of a parameter.
+const (
+	formText = "="
+	formJSON = ":="
+	formFile = "@"
+)
+
+// splitArg splits a parameter at its first mark.
+func splitArg(arg string) (key, form, rest string) {
+	i := strings.IndexAny(arg, "=@")
+	switch {
+	case i < 0:
+		return arg, "", ""
+	case arg[i] == '@':
+		return arg[:i], formFile, arg[i+1:]
+	case i > 0 && arg[i-1] == ':':
+		return arg[:i-1], formJSON, arg[i+1:]
+	default:
+		return arg[:i], formText, arg[i+1:]
+	}
+}
+
+// read reads one parameter, and says whether it must not be shown.
+func (r *argReader) read(arg string) (pair schema.Pair, secret bool, err error) {
+	key, form, rest := splitArg(arg)
+	if form == "" || key == "" {
+		return pair, false, fmt.Errorf("%q is no parameter: write PARAMETER=VALUE, PARAMETER:=JSON or PARAMETER@FILE", arg)
+	}
+	f, err := r.field(key)
+	if err != nil {
+		return pair, false, err
+	}
+	pair.Key, secret = key, form == formFile
+	switch form {
+	case formText:
+		pair.Value, err = r.text(f, rest)
+	case formJSON:
+		pair.Value, err = r.json(f, rest)
+	case formFile:
+		pair.Value, err = r.secret(f, rest)
+	}
+	return pair, secret, err
+}
+
+// about puts the parameter in front of an error.
+func about(f *schema.Field, err error) error { return fmt.Errorf("%s: %w", f.Key, err) }
+
+// field returns the parameter of a key, if it may be set and was not given before.
+func (r *argReader) field(key string) (*schema.Field, error) {
+	f := r.kind.Type.Field(key)
+	switch {
+	case key == "name":
+		return nil, errors.New("the name stands before the parameters")
+	case f == nil || f.Key != key:
+		keys := r.kind.Type.Keys()
+		return nil, fmt.Errorf("the kind %s has no parameter %q%s; mgmt doc %s has them", r.kind.Name, key, meant(key, keys), r.kind.Name)
+	case f.Role == schema.RoleReadOnly:
+		return nil, fmt.Errorf("%s can only be read, not set", key)
+	case r.given[key]:
+		return nil, fmt.Errorf("%s is given twice; a list is written as JSON, %s:='[...]'", key, key)
+	}
+	r.given[key] = true
+	return f, nil
+}
+
+var errSecret = errors.New("it is a secret, which everybody can see in an argument: write PARAMETER@FILE, or PARAMETER@- for standard input")
+
+// text reads PARAMETER=VALUE.
+func (r *argReader) text(f *schema.Field, text string) (*schema.Node, error) {
+	if mayBeSecret(f.Type) {
+		return nil, about(f, errSecret)
+	}
+	return r.convert(f, text)
+}
+
+// convert reads text by the type of a parameter, or has the kind do so.
+func (r *argReader) convert(f *schema.Field, text string) (n *schema.Node, err error) {
+	defer engine.Caught("FromText", &err)
+	res, err := r.app.kinds().New(r.kind.Name)
+	if err != nil {
+		return nil, err
+	}
+	if own, ok := res.(engine.TextRes); ok {
+		v, err := own.FromText(f.Key, text)
+		if err != nil {
+			return nil, err
+		}
+		return schema.NodeOf(v)
+	}
+	switch f.Type.Kind {
+	case schema.KindList, schema.KindMap, schema.KindStruct:
+		return nil, fmt.Errorf("%s must be %s: write it as JSON, %s:=%s", f.Key, f.Type, f.Key, jsonSample[f.Type.Kind])
+	}
+	return textNode(f.Type, text), nil
+}
+
+var jsonSample = map[schema.Kind]string{schema.KindList: `'["a", "b"]'`, schema.KindMap: `'{"key": "value"}'`, schema.KindStruct: `'{"key": "value"}'`}
+
+// textNode returns a text as the node that YAML would make of it for that type: a
+// number where one is wanted and it is one.
+func textNode(t *schema.Type, text string) *schema.Node {
+	n := &schema.Node{Kind: schema.NodeString, Text: text}
+	trimmed := strings.TrimSpace(text)
+	switch t.Kind {
+	case schema.KindBool:
+		if text == "true" || text == "false" {
+			n.Kind = schema.NodeBool
+		}
+	case schema.KindInt, schema.KindFloat:
+		if _, err := strconv.ParseInt(trimmed, 0, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+			n.Kind, n.Text = schema.NodeInt, trimmed
+		} else if _, err := strconv.ParseFloat(trimmed, 64); err == nil {
+			n.Kind, n.Text = schema.NodeFloat, trimmed
+		}
+	case schema.KindDuration, schema.KindSize:
+		n.Text = trimmed
+	}
+	return n
+}
+
+// json reads PARAMETER:=JSON and PARAMETER:=@FILE.
+func (r *argReader) json(f *schema.Field, text string) (*schema.Node, error) {
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		data, err := r.file(f, path)
+		if err != nil {
+			return nil, err
+		}
+		text = string(data)
+	} else if mayBeSecret(f.Type) {
+		return nil, about(f, fmt.Errorf("%w; JSON with secrets in it is written as %s:=@FILE", errSecret, f.Key))
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, about(f, fmt.Errorf("it is no JSON (%w); text stands in double quotes there", err))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, about(f, errors.New("it is no JSON: something follows the value"))
+	}
+	return jsonNode(v), nil
+}
+
+// jsonNode returns a value of JSON as a frontend would read it.
+func jsonNode(v any) *schema.Node {
+	switch v := v.(type) {
+	case bool:
+		return &schema.Node{Kind: schema.NodeBool, Text: strconv.FormatBool(v)}
+	case json.Number:
+		kind := schema.NodeInt
+		if strings.ContainsAny(v.String(), ".eE") {
+			kind = schema.NodeFloat
+		}
+		return &schema.Node{Kind: kind, Text: v.String()}
+	case string:
+		return &schema.Node{Kind: schema.NodeString, Text: v}
+	case []any:
+		n := &schema.Node{Kind: schema.NodeList}
+		for _, item := range v {
+			n.Items = append(n.Items, jsonNode(item))
+		}
+		return n
+	case map[string]any:
+		n := &schema.Node{Kind: schema.NodeMap}
+		for _, key := range sortedKeys(v) {
+			n.Pairs = append(n.Pairs, schema.Pair{Key: key, Value: jsonNode(v[key])})
+		}
+		return n
+	default:
+		return &schema.Node{}
+	}
+}
+
+// secret reads PARAMETER@FILE. Where the type is a secret, the text is it, without the
+// line end that whoever wrote the file has put at the end.
+func (r *argReader) secret(f *schema.Field, path string) (*schema.Node, error) {
+	data, err := r.file(f, path)
+	if err != nil {
+		return nil, err
+	}
+	if f.Type.Secret {
+		return &schema.Node{Kind: schema.NodeString, Text: string(bytes.TrimSuffix(data, []byte("\n")))}, nil
+	}
+	n, err := r.convert(f, string(data))
+	if err == nil {
+		_, wrong := schema.Value(f.Type, n)
+		err = wrong.Err()
+	}
+	if err != nil { // it may repeat the text
+		return nil, about(f, fmt.Errorf("what is in the file is not %s", f.Type))
+	}
+	return n, nil
+}
+
+// file reads a file, or standard input once.
+func (r *argReader) file(f *schema.Field, path string) ([]byte, error) {
+	switch {
+	case path == "":
+		return nil, about(f, errors.New("the name of the file is missing"))
+	case path == "-" && r.stdin != "":
+		return nil, about(f, fmt.Errorf("standard input is read for %s already", r.stdin))
+	case path == "-":
+		r.stdin = f.Key
+	}
+	data, err := readSource(r.app, path)
+	if err != nil {
+		return nil, about(f, err)
+	}
+	return data, nil
+}
+
+// mayBeSecret reports whether a value of a type is a secret or holds one.
+func mayBeSecret(t *schema.Type) bool {
+	return t != nil && (t.Secret || mayBeSecret(t.Elem) ||
+		slices.ContainsFunc(t.Fields, func(f *schema.Field) bool { return mayBeSecret(f.Type) }))
+}

@@ -1,0 +1,179 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// lookJSON is a kind that can be looked at, in JSON.
+type lookJSON struct {
+	Kind    string `json:"kind"`
+	Summary string `json:"summary"`
+	Show    bool   `json:"show"` // one of it, by its name
+	List    bool   `json:"list"` // all that there are
+}
+
+// looks returns the kinds that can be looked at.
+func (a *app) looks() ([]lookJSON, error) {
+	list := []lookJSON{}
+	for _, name := range a.kinds().Kinds() {
+		k, err := a.kinds().Kind(name)
+		if err != nil {
+			return nil, err
+		}
+		if k.Abilities.Readable || k.Abilities.Listable {
+			doc := cmp.Or(k.Doc, k.Type.Doc)
+			list = append(list, lookJSON{Kind: name, Summary: firstSentence(doc), Show: k.Abilities.Readable, List: k.Abilities.Listable})
+		}
+	}
+	return list, nil
+}
+
+// kinds lists the kinds that can be looked at.
+func (f *resourceFlags) kinds(a *app) error {
+	list, err := a.looks()
+	if err != nil {
+		return err
+	}
+	if f.output.word == "json" {
+		return writeJSON(a.out, list)
+	}
+	if f.output.word == "yaml" {
+		return errors.New("the kinds are listed as text, or with -o json")
+	}
+	width := 0
+	for _, k := range list {
+		width = max(width, len(k.Kind))
+	}
+	for _, k := range list {
+		how := "show"
+		switch {
+		case k.Show && k.List:
+			how = "show, list"
+		case k.List:
+			how = "list"
+		}
+		if _, err := fmt.Fprintf(a.out, "%-*s  %-10s  %s\n", width, k.Kind, how, k.Summary); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+// What the shell is offered of names: it waits for them.
+const (
+	mostNames = 1000
+	namesTime = 2 * time.Second
+)
+
+// completeResource offers kinds, then names, then parameters.
+func (a *app) completeResource(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) < 2 {
+		return a.completeThing(cmd, args, word)
+	}
+	k, err := a.lookKind(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if key, form, _ := splitArg(word); form == formText {
+		return completeValue(k.Type.Field(key), key), cobra.ShellCompDirectiveNoFileComp
+	} else if form != "" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var list []cobra.Completion
+	for _, field := range k.Type.Fields {
+		given := slices.ContainsFunc(args[2:], func(arg string) bool { key, _, _ := splitArg(arg); return key == field.Key })
+		if given || field.Key == "name" || field.Role == schema.RoleReadOnly {
+			continue
+		}
+		list = append(list, cobra.CompletionWithDesc(field.Key+markOf(field.Type), firstSentence(field.Doc)))
+	}
+	return list, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// markOf returns what stands between a parameter of a type and its value.
+func markOf(t *schema.Type) string {
+	switch {
+	case mayBeSecret(t):
+		return formFile
+	case t.Kind == schema.KindList, t.Kind == schema.KindMap, t.Kind == schema.KindStruct:
+		return formJSON
+	default:
+		return formText
+	}
+}
+
+// completeValue offers the values of a parameter that has few.
+func completeValue(f *schema.Field, key string) []cobra.Completion {
+	if f == nil {
+		return nil
+	}
+	words := f.Type.Enum
+	if f.Type.Kind == schema.KindBool {
+		words = []string{"true", "false"}
+	}
+	list := make([]cobra.Completion, len(words))
+	for i, w := range words {
+		list[i] = key + formText + w
+	}
+	return list
+}
+
+// completeThing offers kinds that can be looked at, and then names: of things where
+// they can be listed, else of files.
+func (a *app) completeThing(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		list, _ := a.looks()
+		words := make([]cobra.Completion, len(list))
+		for i, k := range list {
+			words[i] = cobra.CompletionWithDesc(k.Kind, k.Summary)
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+	k, err := a.lookKind(args[0])
+	switch {
+	case err != nil:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	case !k.Abilities.Listable:
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return a.namesLike(cmd.Context(), k, word, args[1:]), cobra.ShellCompDirectiveNoFileComp
+}
+
+// namesLike returns names of things that begin with a word.
+func (a *app) namesLike(ctx context.Context, k engine.Kind, word string, but []string) []cobra.Completion {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, namesTime)
+	defer cancel()
+	l, err := mgmt.NewLooker(mgmt.Options{Registry: a.kinds(), Program: "mgmt", Version: version()})
+	if err != nil {
+		return nil
+	}
+	defer l.Close()
+	var names []cobra.Completion
+	for s, err := range l.List(ctx, k.Name) {
+		if err == nil && strings.HasPrefix(s.Name, word) && !slices.Contains(but, s.Name) {
+			names = append(names, s.Name)
+		}
+		if len(names) == mostNames {
+			break
+		}
+	}
+	return names
+}

@@ -1,0 +1,152 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// lookOptions are those of looking and of setting.
+func (f *logFlags) lookOptions(a *app, p *presenter) mgmt.Options {
+	return mgmt.Options{Registry: a.kinds(), Program: "mgmt", Version: version(), Logger: p.logger, Debug: f.debug}
+}
+
+// sights are things as they are seen, or why they can't be.
+type sights = iter.Seq2[mgmt.Sight, error]
+
+// looking is one look of a verb.
+type looking struct {
+	log   *logFlags
+	a     *app
+	code  int  // so far
+	quiet bool // a signal is how it ends
+}
+
+// each looks and takes what is seen, until it is over or a signal comes. It returns
+// the context's end as an error, and what take returns.
+func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Looker) sights, take func(mgmt.Sight) error) (err error) {
+	p := s.log.presenter(s.a)
+	defer p.close()
+	l, err := mgmt.NewLooker(s.log.lookOptions(s.a, p))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	hooks := signalHooks{tell: p.signalled, abandon: l.Abandon}
+	if s.quiet {
+		hooks.tell = func(os.Signal, string) {}
+	}
+	ctx, stop := s.a.onSignals(ctx, hooks)
+	defer stop()
+	for sight, err := range look(ctx, l) {
+		if err != nil {
+			s.failed(err)
+		} else if err := take(sight); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// failed says why something could not be seen.
+func (s *looking) failed(err error) {
+	s.code |= lookCode(err)
+	if e := s.log.diagnose(s.a, err); e.Error() != "" {
+		fmt.Fprintln(s.a.err, "mgmt: "+visible(e.Error()))
+	}
+}
+
+// lookCode tells what was asked wrongly from what has failed.
+func lookCode(err error) int {
+	_, diagnosed := errors.AsType[schema.Diagnostics](err)
+	_, unknown := errors.AsType[*engine.UnknownKindError](err)
+	if diagnosed || unknown || errors.Is(err, mgmt.ErrBlind) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// end returns the error with which the program ends. What was asked wrongly outweighs
+// the rest.
+func (s *looking) end(err error) error {
+	_, signalled := errors.AsType[signalError](err)
+	switch {
+	case signalled:
+		return withCode(s.code|exitFailed, fmt.Errorf("ended before all was seen: %w", err))
+	case err != nil:
+		return err
+	case s.code&exitUsage != 0:
+		return withCode(exitUsage, nil)
+	default:
+		return withCode(s.code, nil)
+	}
+}
+
+// show looks at things. code is what became of them before.
+func (f *resourceFlags) show(ctx context.Context, a *app, targets []mgmt.Target, code int) error {
+	return f.write(ctx, &looking{log: &f.log, a: a, code: code}, len(targets) > 1, func(ctx context.Context, l *mgmt.Looker) sights {
+		return l.Read(ctx, targets...)
+	})
+}
+
+// list shows all things of a kind.
+func (f *resourceFlags) list(ctx context.Context, a *app, k engine.Kind) error {
+	return f.write(ctx, &looking{log: &f.log, a: a}, true, func(ctx context.Context, l *mgmt.Looker) sights {
+		return l.List(ctx, k.Name)
+	})
+}
+
+// write writes what is seen, each thing as soon as it is.
+func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, look func(context.Context, *mgmt.Looker) sights) error {
+	out := newSightWriter(f.output.word, s.a.out, many)
+	err := s.each(ctx, look, func(sight mgmt.Sight) error { return out.add(sight.Shown) })
+	return s.end(errors.Join(err, out.close()))
+}
+
+// follow shows a thing each time that it changes.
+func (f *resourceFlags) follow(ctx context.Context, a *app, t mgmt.Target) error {
+	s := &looking{log: &f.log, a: a, quiet: true}
+	err := s.each(ctx,
+		func(ctx context.Context, l *mgmt.Looker) sights { return l.Follow(ctx, t) },
+		func(sight mgmt.Sight) error { return writeAgain(f.output.word, a.out, sight.Shown) })
+	if _, ok := errors.AsType[signalError](err); ok {
+		return nil // that is how it ends
+	}
+	return s.end(err)
+}
+
+// set makes things as they are wanted, and shows them.
+func (f *resourceFlags) set(ctx context.Context, a *app, targets []mgmt.Target) error {
+	out, err := f.apply(ctx, a, targets)
+	switch {
+	case err == nil:
+		return f.show(ctx, a, targets, out.ExitCode())
+	case lookCode(err) == exitFailed:
+		return f.log.end(a, out.ExitCode()|exitFailed, err)
+	default:
+		return f.log.diagnose(a, err)
+	}
+}
+
+func (f *resourceFlags) apply(ctx context.Context, a *app, targets []mgmt.Target) (mgmt.Outcome, error) {
+	p := f.log.presenter(a)
+	defer p.close()
+	o := f.log.lookOptions(a, p)
+	if f.noop {
+		o.Noop = mgmt.NoopAll
+	}
+	o.Observer = mgmt.Observer{Ran: p.ran, Warned: p.warned, Lingers: p.lingers}
+	e, err := mgmt.New(o)
+	if err != nil {
+		return mgmt.Outcome{}, err
+	}
+	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon})
+	defer stop()
+	return e.Set(ctx, targets...)
+}

@@ -1,0 +1,362 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// cliVector is a call of puppet resource and what it did.
+type cliVector struct {
+	ID       string          `json:"id"`
+	Type     json.RawMessage `json:"type"`
+	Provider struct {
+		Instances []map[string]any `json:"instances"`
+		Get, Set  string
+
+		Canonicalize string `json:"canonicalize"`
+	} `json:"provider"`
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	Expect  struct {
+		Exit   int       `json:"exit"`
+		Stdout string    `json:"stdout"`
+		Calls  []cliCall `json:"calls"`
+	} `json:"expect"`
+}
+
+type cliCall struct {
+	Call    string `json:"call"`
+	Changes []struct {
+		Should map[string]any `json:"should"`
+	} `json:"changes"`
+}
+
+// cliDeviations are the cases in which this program does otherwise, on purpose; the
+// page on this verb has them too.
+var cliDeviations = map[string]string{
+	"cli-list":                "Things are shown as they are found: with thousands of them, the first is seen at once.",
+	"cli-empty-value":         "a= is the empty text.",
+	"cli-to-yaml":             "It is -o yaml, and what it writes is a graph.",
+	"cli-to-yaml-one":         "It is -o yaml, and what it writes is a graph.",
+	"cli-no-args":             "Without a kind, those are listed that there are.",
+	"cli-types":               "Without a kind, those are listed that there are.",
+	"cli-mandatory":           "What must be given is said before anything is looked at.",
+	"canon-cli-title":         "A thing is shown under the name by which it was asked for.",
+	"cli-fail-flag-set-raise": "What fails is told by the exit code, without being asked.",
+}
+
+// TestResourceVectors runs every case: what is shown, set and refused. Exit codes are
+// our own; that a set fails is in the outcome. VECTORS names a folder that holds
+// puppet/ with other cases of the same form.
+func TestResourceVectors(t *testing.T) {
+	folder, others := os.LookupEnv("VECTORS")
+	if !others {
+		folder = "testdata"
+	}
+	vectors, err := readCliVectors(filepath.Join(folder, "puppet", "lifecycle_cli.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !others {
+		folder = "../engine/provider/testdata"
+	}
+	more, err := readCliVectors(filepath.Join(folder, "puppet", "lifecycle_canonicalize.json"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, v := range append(vectors, more...) {
+		if v.Command != "puppet resource" {
+			continue // a run, which package integration tests
+		}
+		t.Run(v.ID, func(t *testing.T) {
+			puppet, ours := v.puppet(), v.run(t)
+			reason, deviates := cliDeviations[v.ID]
+			switch {
+			case puppet == ours && deviates && !others:
+				t.Errorf("it matches, and is said to deviate: %s", reason)
+			case puppet != ours && deviates:
+				t.Logf("deviates: %s", reason)
+			case puppet != ours:
+				t.Errorf("puppet:\n%s\nours:\n%s", puppet, ours)
+			}
+		})
+	}
+}
+
+// TestResourceVectorsMustBeThere holds that nothing passes for want of cases.
+func TestResourceVectorsMustBeThere(t *testing.T) {
+	for _, text := range []string{`{"count": 0, "vectors": []}`, `{"count": 2, "vectors": [{}]}`, `{`} {
+		path := filepath.Join(t.TempDir(), "v.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readCliVectors(path); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
+}
+
+func readCliVectors(path string) ([]cliVector, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Count   int         `json:"count"`
+		Vectors []cliVector `json:"vectors"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	if len(file.Vectors) == 0 || file.Count != len(file.Vectors) {
+		return nil, fmt.Errorf("%s: holds %d cases and says %d", path, len(file.Vectors), file.Count)
+	}
+	return file.Vectors, nil
+}
+
+var (
+	manifestText = regexp.MustCompile(`(?ms)^\w+ \{ '.*`)
+	lateBlanks   = regexp.MustCompile(`(?m) +$`)
+)
+
+// puppet says what Puppet did, in the words of run.
+func (v cliVector) puppet() string {
+	for _, c := range v.Expect.Calls {
+		if c.Call == "set" {
+			return "set " + setText(c.Changes[0].Should, v.Provider.Set == "raise")
+		}
+	}
+	switch {
+	case v.Expect.Exit == 0:
+		return "shown\n" + lateBlanks.ReplaceAllString(manifestText.FindString(v.Expect.Stdout), "")
+	case len(v.Expect.Calls) > 0:
+		return "failed"
+	default:
+		return "refused"
+	}
+}
+
+func setText(should map[string]any, fails bool) string {
+	text, _ := json.Marshal(should)
+	if fails {
+		return string(text) + ", failed"
+	}
+	return string(text)
+}
+
+// run says what we do.
+func (v cliVector) run(t *testing.T) string {
+	t.Helper()
+	r, reg := v.kind(t)
+	code, out, errs := withKinds(t, reg, "", append([]string{"resource"}, v.Args...)...)
+	t.Logf("code %d\n%s%s", code, out, errs)
+	switch {
+	case r.should != nil:
+		return "set " + setText(r.should, code == exitFailed)
+	case code == exitUsage:
+		return "refused"
+	case code == exitFailed:
+		return "failed"
+	default:
+		return "shown\n" + out
+	}
+}
+
+// kind returns the type with its provider.
+func (v cliVector) kind(t *testing.T) (*recorder, *engine.Registry) {
+	t.Helper()
+	r := &recorder{fails: v.Provider.Set == "raise", dead: v.Provider.Get == "raise", things: map[string]provider.Record{}}
+	k, err := provider.New(*definition(t, v.Type), func() provider.Provider {
+		if v.Provider.Canonicalize != "" {
+			return canonical{r, v.Provider.Canonicalize}
+		}
+		return r
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, is := range v.Provider.Instances {
+		r.put(k.Definition(), is)
+	}
+	reg := engine.NewRegistry()
+	if err := reg.Register(k.Name(), k.New); err != nil {
+		t.Fatal(err)
+	}
+	return r, reg
+}
+
+// TestImportedTypesShowNoChange: planning a graph of what there is of a type that is
+// data shows no change.
+func TestImportedTypesShowNoChange(t *testing.T) {
+	vectors, err := readCliVectors("testdata/puppet/lifecycle_cli.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range vectors {
+		if v.Provider.Get == "raise" {
+			continue
+		}
+		_, reg := v.kind(t)
+		code, graph, errs := withKinds(t, reg, "", "import", "rec")
+		e, err := mgmt.New(mgmt.Options{Registry: reg, Stdin: strings.NewReader(graph)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := e.Plan(t.Context(), yaml.New("-", yaml.Options{}))
+		if err != nil || code != 0 || plan.Report.ExitCode() != 0 || len(plan.Steps) != len(v.Provider.Instances) {
+			t.Errorf("%s: %d, %s, %+v, %v in\n%s", v.ID, code, errs, plan, err, graph)
+		}
+	}
+}
+
+// withKinds runs the program with other kinds.
+func withKinds(t *testing.T, reg *engine.Registry, in string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	a := &app{in: strings.NewReader(in), out: &o, err: &e, exit: func(int) { panic("exit") }, registry: reg}
+	code = a.main(t.Context(), args)
+	return code, o.String(), e.String()
+}
+
+// definition reads a definition with its attributes in order.
+func definition(t *testing.T, text json.RawMessage) *provider.Definition {
+	t.Helper()
+	graph := fmt.Sprintf(`{"resources": {"x": [%s]}}`, text)
+	env := gapi.Env{NoWatch: true, Stdin: strings.NewReader(graph)}
+	for d, err := range yaml.New("-", yaml.Options{}).Graphs(t.Context(), env) {
+		if err != nil || len(d.Resources) != 1 {
+			t.Fatal(err)
+		}
+		n := *d.Resources[0].Value
+		n.Pairs = append(slices.Clip(n.Pairs),
+			schema.Pair{Key: "name", Value: &schema.Node{Kind: schema.NodeString, Text: d.Resources[0].Name}},
+			schema.Pair{Key: "provider", Value: &schema.Node{Kind: schema.NodeString, Text: "go"}})
+		def, _, ds := provider.DecodeDefinition(&n)
+		if err := ds.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return def
+	}
+	t.Fatal("no definition")
+	return nil
+}
+
+// recorder is a provider that keeps its things in memory.
+type recorder struct {
+	mu          sync.Mutex
+	names       []string
+	things      map[string]provider.Record
+	should      map[string]any // of the last change
+	fails, dead bool
+}
+
+func (r *recorder) put(d provider.Definition, is map[string]any) {
+	rec := provider.Record{}
+	if title, ok := is["title"]; ok {
+		rec["title"] = title
+	}
+	var name []string
+	for _, a := range d.Attributes {
+		if v, ok := is[a.Name]; ok {
+			rec[a.Name] = whole(v)
+		}
+		if a.Role == provider.Namevar {
+			name = append(name, fmt.Sprint(is[a.Name]))
+		}
+	}
+	key := provider.NameOf(name...).String()
+	r.names = append(r.names, key)
+	r.things[key] = rec
+}
+
+// whole makes numbers of JSON whole ones.
+func whole(v any) any {
+	switch v := v.(type) {
+	case float64:
+		return int64(v)
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = whole(v[k])
+		}
+	}
+	return v
+}
+
+func (r *recorder) Get(context.Context, *provider.Runtime, provider.Filter) iter.Seq2[provider.Record, error] {
+	return func(yield func(provider.Record, error) bool) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.dead {
+			yield(nil, errors.New("get failed"))
+			return
+		}
+		for _, name := range r.names {
+			if rec, ok := r.things[name]; ok && !yield(rec.Clone(), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r *recorder) Set(_ context.Context, _ *provider.Runtime, changes []provider.Change) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range changes {
+		r.should = maps.Clone(c.Should)
+		switch {
+		case r.fails:
+			return errors.New("set failed")
+		case c.Should["ensure"] == "absent":
+			delete(r.things, c.Name.String())
+		default:
+			rec := provider.Record{}
+			maps.Copy(rec, r.things[c.Name.String()])
+			maps.Copy(rec, c.Should)
+			r.things[c.Name.String()] = rec
+		}
+	}
+	return nil
+}
+
+// canonical is a provider that brings values into one form.
+type canonical struct {
+	provider.Provider
+	how string
+}
+
+func (c canonical) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
+	for _, r := range records {
+		name, _ := r["name"].(string)
+		mail, mailed := r["mail"].(string)
+		switch {
+		case c.how == "upcase_name":
+			r["name"] = strings.ToUpper(name)
+		case c.how == "downcase_mail" && mailed:
+			r["mail"] = strings.ToLower(mail)
+		}
+	}
+	return records, nil
+}

@@ -1,0 +1,157 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/manifest"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// sightWriter writes things as they are seen, one after the other.
+type sightWriter struct {
+	add   func(gapi.Shown) error
+	close func() error // after the last one
+}
+
+// newSightWriter returns the writer of a form. many says that there may be more than
+// one thing: then JSON is a list.
+func newSightWriter(form string, w io.Writer, many bool) sightWriter {
+	switch form {
+	case "json":
+		return jsonWriter(w, many)
+	case "yaml":
+		y := yaml.NewWriter(w)
+		return sightWriter{y.Add, y.Close}
+	default:
+		return sightWriter{func(s gapi.Shown) error { return manifest.Write(w, s) }, func() error { return nil }}
+	}
+}
+
+// writeAgain writes one thing of which others were written before and will be: JSON on
+// one line, YAML as a document of its own.
+func writeAgain(form string, w io.Writer, s gapi.Shown) error {
+	switch form {
+	case "json":
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(newSightJSON(s))
+	case "yaml":
+		if _, err := io.WriteString(w, "---\n"); err != nil {
+			return err
+		}
+	}
+	out := newSightWriter(form, w, false)
+	if err := out.add(s); err != nil {
+		return err
+	}
+	return out.close()
+}
+
+// jsonWriter writes one document, or a list whose elements come when they are there.
+func jsonWriter(w io.Writer, many bool) sightWriter {
+	if !many {
+		return sightWriter{func(s gapi.Shown) error { return writeJSON(w, newSightJSON(s)) }, func() error { return nil }}
+	}
+	before := "[\n  "
+	add := func(s gapi.Shown) error {
+		var buf bytes.Buffer
+		if err := writeJSON(&buf, newSightJSON(s)); err != nil {
+			return err
+		}
+		text := bytes.ReplaceAll(bytes.TrimSuffix(buf.Bytes(), []byte("\n")), []byte("\n"), []byte("\n  "))
+		_, err := fmt.Fprintf(w, "%s%s", before, text)
+		before = ",\n  "
+		return err
+	}
+	end := func() error {
+		text := "\n]\n"
+		if before[0] == '[' {
+			text = "[]\n"
+		}
+		_, err := io.WriteString(w, text)
+		return err
+	}
+	return sightWriter{add, end}
+}
+
+// sightJSON is a thing in JSON.
+type sightJSON struct {
+	Kind       string      `json:"kind"`
+	Name       string      `json:"name"`
+	Absent     bool        `json:"absent,omitempty"`     // there is no such thing
+	Parameters orderedJSON `json:"parameters,omitempty"` // in the order of the kind
+	ReadOnly   orderedJSON `json:"read_only,omitempty"`
+	Secret     []string    `json:"secret,omitempty"` // parameters that are not shown
+}
+
+func newSightJSON(s gapi.Shown) sightJSON {
+	j := sightJSON{Kind: s.Kind, Name: s.Name, Absent: s.Absent}
+	for _, a := range s.Attrs {
+		switch {
+		case a.Hidden:
+			j.Secret = append(j.Secret, a.Key)
+		case a.ReadOnly:
+			j.ReadOnly = append(j.ReadOnly, a)
+		default:
+			j.Parameters = append(j.Parameters, a)
+		}
+	}
+	return j
+}
+
+// orderedJSON is an object whose keys keep their order.
+type orderedJSON []gapi.ShownAttr
+
+// MarshalJSON writes the object.
+func (o orderedJSON) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	for i, a := range o {
+		buf.WriteByte("{,"[min(i, 1)])
+		if err := enc.Encode(a.Key); err != nil {
+			return nil, err
+		}
+		buf.WriteByte(':')
+		if err := enc.Encode(plainJSON(a.Value)); err != nil {
+			return nil, err
+		}
+	}
+	buf.WriteByte('}')
+	return buf.Bytes(), nil
+}
+
+// plainJSON returns a plain value in the types of a graph. Text that is no UTF-8 is an
+// object with the key base64.
+func plainJSON(v any) any {
+	switch v := v.(type) {
+	case string:
+		if !utf8.ValidString(v) {
+			return map[string]string{"base64": base64.StdEncoding.EncodeToString([]byte(v))}
+		}
+		return v
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = plainJSON(v[i])
+		}
+		return list
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for key, x := range v {
+			m[key] = plainJSON(x)
+		}
+		return m
+	default:
+		if text, ok := gapi.NotationText(v); ok {
+			return text
+		}
+		return v
+	}
+}

@@ -1,0 +1,46 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+type resumeFlags struct{ remote }
+
+func newResume(a *app) *cobra.Command {
+	f := &resumeFlags{}
+	cmd := &cobra.Command{
+		Use:   "resume [RESOURCE]",
+		Short: "End a pause, and let go what a brake holds",
+		Long: `Resume ends the pause of a resource, and lets it go on if a brake holds it. Without
+a resource it ends every pause and lets everything go on, and a change budget
+begins anew.`,
+		Example: `  mgmt resume file[/etc/motd]
+  mgmt resume`,
+		Args:              resourceArg(0),
+		ValidArgsFunction: f.completeResource,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
+	}
+	f.flags(cmd)
+	return cmd
+}
+
+func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
+	var req control.ResumeRequest
+	if len(args) > 0 {
+		req.Resource = args[0]
+	}
+	done, err := f.client().Resume(ctx, req)
+	if err != nil {
+		return unknown(err, req.Resource)
+	}
+	if f.output.word == "json" {
+		return writeJSON(a.out, done)
+	}
+	_, err = fmt.Fprintln(a.out, doneText(done, "resumed"))
+	return err
+}

@@ -1,0 +1,114 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	_ "github.com/reactivegraph/mgmt/resources"
+)
+
+// app is one invocation of the program.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	exit     func(int) // ends the process at once
+	journal  string    // the socket of systemd's journal, when not where it always is
+
+	types    string           // a folder of types that are written as data
+	registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
+	catalog  *virtual.Catalog // the virtual modules; virtual.DefaultCatalog when nil
+}
+
+// kinds returns the kinds that there are.
+func (a *app) kinds() *engine.Registry {
+	if a.registry != nil {
+		return a.registry
+	}
+	return engine.DefaultRegistry()
+}
+
+// The exit codes; see docs/reference/cli.md.
+const (
+	exitOK     = 0
+	exitUsage  = 1
+	exitChange = 2
+	exitFailed = 4
+	exitTime   = 5
+)
+
+// codeError is an error with an exit code of its own. An empty message is not
+// printed.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e *codeError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *codeError) Unwrap() error { return e.err }
+
+// withCode returns an error that ends the program with a code, nil for exitOK.
+func withCode(code int, err error) error {
+	if code == exitOK && err == nil {
+		return nil
+	}
+	return &codeError{code, err}
+}
+
+// main runs the program and returns its exit code.
+func (a *app) main(ctx context.Context, args []string) int {
+	root := newRoot(a)
+	root.SetArgs(args)
+	err := unknownVerb(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
+	if err == nil {
+		return exitOK
+	}
+	if msg := err.Error(); msg != "" {
+		fmt.Fprintln(a.err, "mgmt: "+msg)
+	}
+	if e, ok := errors.AsType[*codeError](err); ok {
+		return e.code
+	}
+	return exitUsage
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mgmt",
+		Short: "Keep a machine in the state that a graph of resources describes",
+		Long: `mgmt keeps a machine in the state that a graph of resources describes, and
+repairs it the moment it drifts.`,
+		Example: `  mgmt init                       # write a first graph
+  mgmt plan --yaml graph.yaml     # what would change?
+  mgmt run --yaml graph.yaml      # make it so, and keep it so
+  mgmt status                     # how does it stand?`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(
+		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a),
+		newResource(a), newImport(a), newInterface(a), newCall(a), newFacts(a),
+		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a),
+		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(a), newManpage(a), newExitCodes(),
+	)
+	return root
+}

@@ -1,0 +1,252 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	input   input
+	steps   transforms
+	state   state
+	log     logFlags
+	brakes  brakeFlags
+	metrics metricsFlags
+	socket  socketFlag
+
+	hostname   string
+	roles      []string
+	noop       string
+	noWatch    bool
+	parallel   int
+	sema       int
+	quiet      seconds
+	exit       bool
+	statusFile string
+	graphviz   string
+	maxRuntime seconds
+}
+
+func newRun(a *app) *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run --yaml FILE",
+		Short: "Bring the machine to a graph, and keep it there",
+		Long: `Run reads a graph, brings the machine to it, watches it, repairs what drifts at
+once, and follows edits of the graph. It ends at SIGINT or SIGTERM: the first one
+waits for what is running, the second one does not, the third one exits at once.
+At SIGHUP it reads the graph again, changed or not, also with --no-watch; only when
+the terminal that it was started on has gone does that end it.`,
+		Example: `  mgmt run --yaml graph.yaml
+  mgmt run --yaml graph.yaml --converged-exit --converged-timeout 2s
+  generate | mgmt run --yaml - --noop`,
+		Args: graphArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	f.input.flags(cmd)
+	a.typesFlag(cmd)
+	f.steps.flags(cmd)
+	f.state.flags(cmd)
+	f.log.flags(cmd)
+	f.brakes.flags(cmd)
+	f.metrics.flags(cmd)
+	f.socket.flag(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
+	roleFlag(cmd, &f.roles)
+	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; the `policy` is all (without a value), or default: then a resource's own noop: false wins")
+	fl.Lookup("noop").NoOptDefVal = "all"
+	fl.BoolVar(&f.noWatch, "no-watch", false, "do not follow edits of the graph")
+	fl.IntVar(&f.parallel, "parallel", 0, "how many resources to run at once (default 8 for each core)")
+	fl.IntVar(&f.sema, "sema", 0, "a semaphore over all resources: at most this many run at once, whatever they wait for")
+	fl.Var(&f.quiet, "converged-timeout", "how long nothing must have happened for the graph to be called converged")
+	fl.BoolVar(&f.exit, "converged-exit", false, "exit when the graph has converged")
+	fl.StringVar(&f.statusFile, "converged-status-file", "", "append true or false to this `file` whenever the graph has converged, or no longer is")
+	fl.StringVar(&f.graphviz, "graphviz", "", "draw each graph that takes effect to this `file`, in the language of Graphviz")
+	fl.Var(&f.maxRuntime, "max-runtime", "exit after this time, with code 5")
+	return cmd
+}
+
+func (f *runFlags) noopPolicy() (mgmt.Noop, error) {
+	switch f.noop {
+	case "", "false":
+		return mgmt.NoopOff, nil
+	case "all", "true":
+		return mgmt.NoopAll, nil
+	case "default":
+		return mgmt.NoopDefault, nil
+	default:
+		return 0, fmt.Errorf("--noop=%s: write --noop=all, which is --noop alone, or --noop=default", f.noop)
+	}
+}
+
+// checkNumbers refuses numbers that nothing can be, by the names of their flags.
+func (f *runFlags) checkNumbers() error {
+	switch {
+	case f.sema < 0:
+		return fmt.Errorf("--sema=%d: write how many may run at once, 0 for no limit", f.sema)
+	case f.parallel < 0:
+		return fmt.Errorf("--parallel=%d: write how many to run at once, 0 for the default", f.parallel)
+	}
+	return nil
+}
+
+func (f *runFlags) run(ctx context.Context, a *app) (err error) {
+	if err := f.checkNumbers(); err != nil {
+		return err
+	}
+	front, err := f.input.frontend()
+	if err != nil {
+		return err
+	}
+	noop, err := f.noopPolicy()
+	if err != nil {
+		return err
+	}
+	folder, err := f.state.open()
+	if err != nil {
+		return err
+	}
+	defer folder.close()
+	p := f.log.presenter(a)
+	defer p.close()
+	folder.tell(p.logger)
+	status, err := openStatusFile(f.statusFile)
+	if err != nil {
+		return err
+	}
+	defer status.close(&err)
+	exports, err := f.metrics.open()
+	if err != nil {
+		return err
+	}
+	defer exports.close()
+	desk, err := f.openDesk(ctx, folder, p.logger)
+	if err != nil {
+		return err
+	}
+	defer desk.close()
+	svc := newService(p.logger)
+	observer := status.observe(p.observer())
+	if f.graphviz != "" {
+		observer.Loaded = func(g *engine.Graph) { f.drawTo(p, g) }
+	}
+	trim := newTrimmer()
+	reload := make(chan struct{}, 1)
+	opts := mgmt.Options{
+		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
+		Registry: a.kinds(), Program: "mgmt", Version: version(), Hostname: f.hostname, Roles: f.roles, StateDir: folder.dir,
+		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
+		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Reload: reload, Strict: true,
+		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),
+		Observer: trim.observe(desk.observe(exports.observe(svc.observe(observer)))),
+		Beside:   desk.beside(exports.Handler()),
+	}
+	f.brakes.set(&opts)
+	svc.set(&opts)
+	e, err := mgmt.New(opts)
+	if err != nil {
+		return err
+	}
+	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon, reload: func() {
+		p.reloading()
+		svc.reloading()
+		ask(reload)
+	}})
+	defer stop()
+	dumper := dumperOf(e, folder.dir, p)
+	defer dumper.onQuit(ctx)()
+	defer svc.start(ctx, e.Counts, dumper.stalled)()
+	defer exports.start(ctx, e, p.logger)()
+	defer trim.start(ctx)()
+	p.follow(ctx, e)
+	err = e.Run(ctx, front)
+	p.ended(context.Cause(ctx), e.Report())
+	p.close()
+	return f.result(a, e.Report(), err)
+}
+
+// ask leaves a question in a channel of capacity one, unless there is one.
+func ask(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// drawTo draws the graph that took effect for --graphviz.
+func (f *runFlags) drawTo(p *presenter, g *engine.Graph) {
+	var buf bytes.Buffer
+	err := g.WriteDOT(&buf, drawOptions(g))
+	if err == nil {
+		err = writeFile(f.graphviz, buf.Bytes())
+	}
+	if err != nil {
+		p.logger.Warn("the graph was not drawn", "error", err)
+	}
+}
+
+// result turns the end of the engine into that of the program.
+func (f *runFlags) result(a *app, r mgmt.Report, err error) error {
+	if err == nil {
+		return withCode(r.ExitCode(), nil)
+	}
+	if _, ok := errors.AsType[*mgmt.MaxRuntimeError](err); ok {
+		return f.log.end(a, exitTime, err)
+	}
+	if _, ok := errors.AsType[*engine.AbandonedError](err); ok {
+		return f.log.end(a, r.ExitCode()|exitFailed, err)
+	}
+	return f.log.diagnose(a, err)
+}
+
+// statusFile gets a line whenever the graph converges, or does not any more.
+type statusFile struct {
+	f   *os.File
+	err error
+}
+
+func openStatusFile(path string) (*statusFile, error) {
+	if path == "" {
+		return &statusFile{}, nil
+	}
+	f, err := os.OpenFile(filepath.Clean(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("--converged-status-file: %w", err)
+	}
+	return &statusFile{f: f}, nil
+}
+
+func (s *statusFile) observe(o mgmt.Observer) mgmt.Observer {
+	if s.f == nil {
+		return o
+	}
+	next := o.Converged
+	o.Converged = func(yes bool, c mgmt.Counts) {
+		next(yes, c)
+		if _, err := fmt.Fprintln(s.f, yes); err != nil && s.err == nil {
+			s.err = fmt.Errorf("--converged-status-file: %w", err)
+		}
+	}
+	return o
+}
+
+func (s *statusFile) close(err *error) {
+	if s.f == nil {
+		return
+	}
+	if e := errors.Join(s.err, s.f.Close()); e != nil && *err == nil {
+		*err = e
+	}
+}

@@ -1,0 +1,171 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// screen writes lines, and on a terminal keeps one more below them that is
+// rewritten in place. It is safe for concurrent use, and nobody waits for whom it
+// writes to: a goroutine does that, from start to close, and what is too much for
+// it is dropped and counted.
+type screen struct {
+	w     io.Writer
+	width func() int // of the terminal in columns; nil when it is none
+
+	wake chan struct{}
+	stop chan struct{}
+	done chan struct{} // closed when all is written
+
+	mu      sync.Mutex
+	pending []byte
+	dropped int // lines
+	live    string
+	shown   string // the live line as it was written
+}
+
+const (
+	eraseLine  = "\r\x1b[K"
+	maxPending = 4 << 20
+	lastWait   = time.Second // how long close waits for a writer that hangs
+)
+
+// newScreen starts a screen.
+func newScreen(w io.Writer, width func() int) *screen {
+	s := &screen{w: w, width: width, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	go s.write()
+	return s
+}
+
+// print writes whole lines above the live one.
+func (s *screen) print(text string) {
+	s.mu.Lock()
+	if len(s.pending)+len(text) > maxPending {
+		s.dropped += lines(text)
+	} else {
+		s.pending = append(s.pending, text...)
+	}
+	s.mu.Unlock()
+	s.notice()
+}
+
+// Write implements io.Writer, for lines.
+func (s *screen) Write(line []byte) (int, error) {
+	s.print(string(line))
+	return len(line), nil
+}
+
+// show replaces the live line; an empty text takes it away. Off a terminal it
+// does nothing.
+func (s *screen) show(text string) {
+	if s.width == nil {
+		return
+	}
+	text = cut(text, s.width()-1)
+	s.mu.Lock()
+	s.live = text
+	s.mu.Unlock()
+	s.notice()
+}
+
+func (s *screen) notice() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close takes the live line away and waits until all is written, but not for
+// ever.
+func (s *screen) close() {
+	s.show("")
+	close(s.stop)
+	select {
+	case <-s.done:
+	case <-time.After(lastWait):
+	}
+}
+
+func (s *screen) write() {
+	defer close(s.done)
+	for {
+		select {
+		case <-s.wake:
+			_, _ = s.w.Write(s.take())
+		case <-s.stop:
+			_, _ = s.w.Write(s.take())
+			return
+		}
+	}
+}
+
+// take returns what has to be written now.
+func (s *screen) take() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.pending
+	s.pending = nil
+	if s.dropped > 0 {
+		out = fmt.Appendf(out, "%d lines were dropped: they came faster than they could be written\n", s.dropped)
+		s.dropped = 0
+	}
+	if len(out) == 0 && s.live == s.shown {
+		return nil
+	}
+	if s.shown != "" {
+		out = append([]byte(eraseLine), out...)
+	}
+	s.shown = s.live
+	return append(out, s.live...)
+}
+
+// cut shortens a text without escapes to a number of columns.
+func cut(text string, columns int) string {
+	if columns < 1 || utf8.RuneCountInString(text) <= columns {
+		return text
+	}
+	return string([]rune(text)[:columns])
+}
+
+// visible returns a text on lines that a terminal shows as they are: control
+// characters are written as Go writes them, new lines are indented.
+func visible(text string) string {
+	text = strings.TrimRight(text, "\n")
+	if !strings.ContainsFunc(text, isControl) && utf8.ValidString(text) {
+		return strings.ReplaceAll(text, "\n", "\n    ")
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == '\n':
+			b.WriteString("\n    ")
+		case isControl(r):
+			q := quote(string(r))
+			b.WriteString(q[1 : len(q)-1])
+		case r == utf8.RuneError:
+			b.WriteString(invalid(text[i:]))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// isControl reports whether a character may do something to a terminal, or is
+// not to be seen.
+func isControl(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
+}
+
+func invalid(text string) string {
+	if _, n := utf8.DecodeRuneInString(text); n == 3 {
+		return string(utf8.RuneError)
+	}
+	q := quote(text[:1])
+	return q[1 : len(q)-1]
+}

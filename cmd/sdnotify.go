@@ -1,0 +1,316 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// service tells systemd how this process stands, in its protocol sd_notify: see
+// docs/systemd.md for what is told when. One that nobody listens to does nothing.
+//
+// Its methods may be called from any goroutine. Those that the engine's loop calls
+// (beat, stir) never block; the others may wait for systemd, but not longer than
+// notifyWait.
+type service struct {
+	addr     *net.UnixAddr // nil when nobody listens
+	watchdog time.Duration // systemd ends us when it hears nothing for so long; 0 for never
+	log      *slog.Logger
+
+	beats chan struct{} // the loop has gone around
+	stirs chan struct{} // the counts may have changed
+
+	mu      sync.Mutex // held while sending, so that what is told is in order
+	stage   stage
+	began   time.Time
+	refused string // what was wrong with the newest graph; empty for nothing
+	text    string // the status as it was told
+	failed  bool   // telling has failed, which is logged once
+}
+
+// stage is how far the service is, in the eyes of systemd.
+type stage int
+
+const (
+	stageStarting stage = iota
+	stageReady
+	stageReloading
+	stageStopping
+)
+
+const (
+	notifyWait  = time.Second      // for systemd to take what it is told
+	statusEvery = time.Second      // at most so often the status is told
+	defaultBeat = 10 * time.Second // how often the loop shows that it is alive, without a watchdog
+	startLimit  = 10 * time.Minute // a start that takes longer is given up by systemd
+)
+
+// newService reads what systemd has put into the environment, and takes it out of
+// there: no child of ours speaks for us. A watchdog's time that is none is told, and there
+// is no watchdog then.
+func newService(log *slog.Logger) *service {
+	s := &service{log: log, beats: make(chan struct{}, 1), stirs: make(chan struct{}, 1), began: time.Now()}
+	if name := os.Getenv("NOTIFY_SOCKET"); name != "" {
+		s.addr = &net.UnixAddr{Name: name, Net: "unixgram"}
+	}
+	watchdog, err := daemon.SdWatchdogEnabled(true)
+	if err != nil {
+		log.Warn("there is no watchdog: what systemd says of it makes no sense", "error", err)
+		watchdog = 0
+	}
+	if s.addr != nil {
+		s.watchdog = watchdog
+	}
+	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"} {
+		_ = os.Unsetenv(name) // fails only for a name that is none
+	}
+	return s
+}
+
+// set has the engine's loop show that it goes around.
+func (s *service) set(o *mgmt.Options) {
+	if s.addr != nil {
+		o.Beat, o.BeatEvery = s.beat, s.beatEvery()
+	}
+}
+
+// beatEvery is how often the loop has to call beat.
+func (s *service) beatEvery() time.Duration {
+	if s.watchdog > 0 {
+		return s.watchdog / 4
+	}
+	return defaultBeat
+}
+
+// observe adds what systemd is told to what happens.
+func (s *service) observe(o mgmt.Observer) mgmt.Observer {
+	if s.addr == nil {
+		return o
+	}
+	o.Swapped = before(o.Swapped, func(mgmt.Swap) { s.stir() })
+	o.Ran = before(o.Ran, func(mgmt.Run) { s.stir() })
+	o.Loaded = before(o.Loaded, func(*engine.Graph) { s.loaded() })
+	o.Refused = before(o.Refused, s.refuse)
+	o.Converged = before2(o.Converged, func(bool, mgmt.Counts) { s.stir() })
+	return o
+}
+
+// before returns a function that calls both, one of which may be nil.
+func before[T any](first, then func(T)) func(T) {
+	if first == nil {
+		return then
+	}
+	return func(v T) {
+		first(v)
+		then(v)
+	}
+}
+
+// before2 is before for functions of two values.
+func before2[T, U any](first, then func(T, U)) func(T, U) {
+	if first == nil {
+		return then
+	}
+	return func(v T, w U) {
+		first(v, w)
+		then(v, w)
+	}
+}
+
+// beat is called by the engine's loop to show that it goes around.
+func (s *service) beat() { ask(s.beats) }
+
+// stir says that the counts may have changed.
+func (s *service) stir() { ask(s.stirs) }
+
+// loaded says that a graph has taken effect: the first one ends the start, one
+// during a reload ends that.
+func (s *service) loaded() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = ""
+	s.ready()
+}
+
+// refuse says that a graph could not be used and the last good one goes on. It ends
+// a reload too: there is no other way to say in this protocol that one has failed.
+func (s *service) refuse(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = "graph refused"
+	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
+		s.refused += " (" + findings(ds) + ")"
+	}
+	if s.stage == stageStarting {
+		s.send("STATUS=" + s.line("")) // there is no good one yet
+		return
+	}
+	s.ready()
+}
+
+// ready tells of the end of a start or of a reload, with mu held.
+func (s *service) ready() {
+	if s.stage == stageStopping {
+		return
+	}
+	assignments := []string{"STATUS=" + s.line(cmp.Or(s.text, "graph in effect"))}
+	if s.stage != stageReady {
+		assignments = append(assignments, daemon.SdNotifyReady)
+	}
+	s.stage = stageReady
+	s.send(assignments...)
+	s.stir()
+}
+
+// reloading tells of the begin of a reload. Before the first graph there is none in
+// the eyes of systemd, nor is there one at the end.
+func (s *service) reloading() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stage == stageReady || s.stage == stageReloading {
+		s.stage = stageReloading
+		s.send(daemon.SdNotifyReloading, strings.TrimSpace(daemon.SdNotifyMonotonicUsec()), "STATUS=reloading the graph")
+	}
+}
+
+// stopping tells of the begin of the end.
+func (s *service) stopping() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stage == stageStopping {
+		return
+	}
+	s.stage = stageStopping
+	s.send(daemon.SdNotifyStopping, "STATUS=stopping")
+}
+
+// counted tells how the graph stands.
+func (s *service) counted(c mgmt.Counts) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text := countsText(c); text != s.text && s.stage == stageReady {
+		s.text = text
+		s.send("STATUS=" + s.line(text))
+	}
+}
+
+// alive tells that the loop goes around: what the watchdog waits for, and before
+// the service is ready, that its start may take longer.
+func (s *service) alive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stage == stageStarting && time.Since(s.began) < startLimit:
+		longer := max(3*defaultBeat, 3*s.beatEvery())
+		s.send("EXTEND_TIMEOUT_USEC=" + strconv.FormatInt(longer.Microseconds(), 10))
+	case s.stage != stageStarting && s.watchdog > 0:
+		s.send(daemon.SdNotifyWatchdog)
+	}
+}
+
+// isStopping reports whether the end has begun.
+func (s *service) isStopping() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stage == stageStopping
+}
+
+// line is the status in one line.
+func (s *service) line(counts string) string {
+	switch {
+	case s.refused == "":
+		return counts
+	case counts == "":
+		return s.refused
+	default:
+		return s.refused + ", the last good one goes on: " + counts
+	}
+}
+
+// send tells systemd, with mu held. What goes wrong is logged once: the engine does
+// not depend on it.
+func (s *service) send(assignments ...string) {
+	if s.addr == nil {
+		return
+	}
+	err := datagram(s.addr, strings.Join(assignments, "\n"))
+	if err != nil && !s.failed {
+		s.failed = true
+		s.log.Warn("systemd cannot be told how the service stands", "error", err)
+	}
+}
+
+func datagram(addr *net.UnixAddr, text string) error {
+	conn, err := net.DialUnix(addr.Net, nil, addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetWriteDeadline(time.Now().Add(notifyWait)); err != nil {
+		return err
+	}
+	if _, err := conn.Write([]byte(text)); err != nil {
+		return fmt.Errorf("write to %s: %w", addr.Name, err)
+	}
+	return nil
+}
+
+// start tells of the end of ctx, keeps the status up to date and the watchdog fed,
+// until the returned function is called, which says that the service stops. Stalled
+// is called when the loop has not gone around for three quarters of the time that
+// systemd waits.
+func (s *service) start(ctx context.Context, counts func(context.Context) (mgmt.Counts, error), stalled func(context.Context)) (stop func()) {
+	if s.addr == nil {
+		return func() {}
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { s.tellCounts(life, counts) })
+	wg.Go(func() { s.watch(life, stalled) })
+	wg.Go(func() {
+		select {
+		case <-ctx.Done():
+			s.stopping()
+		case <-life.Done():
+		}
+	})
+	return func() {
+		s.stopping()
+		end()
+		wg.Wait()
+	}
+}
+
+// tellCounts tells how the graph stands when that may have changed, but not more
+// often than statusEvery.
+func (s *service) tellCounts(ctx context.Context, counts func(context.Context) (mgmt.Counts, error)) {
+	for {
+		select {
+		case <-s.stirs:
+		case <-ctx.Done():
+			return
+		}
+		if c, err := counts(ctx); err == nil {
+			s.counted(c)
+		}
+		select {
+		case <-time.After(statusEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}

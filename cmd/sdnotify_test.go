@@ -1,0 +1,337 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// mailboxSocket is a datagram socket that keeps what it gets until somebody looks: it
+// has no goroutine and no deadline, so it is usable in a bubble of synctest.
+type mailboxSocket struct {
+	t    *testing.T
+	fd   int
+	path string
+	buf  [1 << 18]byte
+}
+
+func newMailboxSocket(t *testing.T) *mailboxSocket {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	path := filepath.Join(t.TempDir(), "s")
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err != nil {
+		t.Fatal(err)
+	}
+	return &mailboxSocket{t: t, fd: fd, path: path}
+}
+
+// next returns the next datagram and the descriptors that came with it.
+func (m *mailboxSocket) next() (text string, fds []int, ok bool) {
+	oob := make([]byte, 128)
+	n, oobn, _, _, err := unix.Recvmsg(m.fd, m.buf[:], oob, unix.MSG_DONTWAIT)
+	if errors.Is(err, unix.EAGAIN) {
+		return "", nil, false
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if oobn > 0 {
+		messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+		if err == nil {
+			fds, err = unix.ParseUnixRights(&messages[0])
+		}
+		if err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	return string(m.buf[:n]), fds, true
+}
+
+// all returns the datagrams that have come.
+func (m *mailboxSocket) all() []string {
+	var list []string
+	for {
+		text, _, ok := m.next()
+		if !ok {
+			return list
+		}
+		list = append(list, text)
+	}
+}
+
+// newTestService returns a service as systemd would start it, and what it tells.
+func newTestService(t *testing.T, watchdog time.Duration) (*service, *mailboxSocket) {
+	t.Helper()
+	m := newMailboxSocket(t)
+	t.Setenv("NOTIFY_SOCKET", m.path)
+	if watchdog > 0 {
+		t.Setenv("WATCHDOG_USEC", strconv.FormatInt(watchdog.Microseconds(), 10))
+		t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
+	}
+	s := newService(slog.New(slog.DiscardHandler))
+	return s, m
+}
+
+func tally(ok, failed int) (c mgmt.Counts) {
+	c[engine.StateOK], c[engine.StateFailed] = ok, failed
+	return c
+}
+
+func expect(t *testing.T, m *mailboxSocket, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, m.all()); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+func TestServiceTells(t *testing.T) {
+	s, m := newTestService(t, 0)
+	told := 0
+	o := s.observe(mgmt.Observer{Loaded: func(*engine.Graph) { told++ }})
+	s.reloading() // there is nothing yet that could be read again
+	o.Refused(errors.New("x"))
+	expect(t, m, "STATUS=graph refused")
+	o.Loaded(nil)
+	expect(t, m, "STATUS=graph in effect\nREADY=1")
+	s.counted(tally(2, 0))
+	s.counted(tally(2, 0))
+	expect(t, m, "STATUS=2 ok")
+	o.Loaded(nil) // an edit of the file is no reload
+	expect(t, m, "STATUS=2 ok")
+	o.Refused(schema.Diagnostics{{Message: "secret\nREADY=1"}})
+	s.counted(tally(1, 1))
+	expect(t, m,
+		"STATUS=graph refused (1 error), the last good one goes on: 2 ok",
+		"STATUS=graph refused (1 error), the last good one goes on: 1 ok, 1 failed")
+	s.stopping()
+	s.stopping()
+	o.Loaded(nil)
+	s.reloading()
+	s.counted(tally(9, 0))
+	expect(t, m, "STOPPING=1\nSTATUS=stopping")
+	if told != 3 {
+		t.Errorf("the observer before it was called %d times", told)
+	}
+}
+
+// TestServiceReloads: a reload ends whether its graph is taken or refused, and begins
+// with its time in the same datagram: systemd waits for ever for one without.
+func TestServiceReloads(t *testing.T) {
+	s, m := newTestService(t, 0)
+	s.loaded()
+	for name, end := range map[string]func(){
+		"taken":   s.loaded,
+		"refused": func() { s.refuse(errors.New("x")) },
+	} {
+		m.all()
+		before := monotonic(t)
+		s.reloading()
+		after := monotonic(t)
+		end()
+		list := m.all()
+		if len(list) != 2 || !slices.Contains(strings.Split(list[1], "\n"), daemon.SdNotifyReady) {
+			t.Fatalf("%s: told %q", name, list)
+		}
+		lines := strings.Split(list[0], "\n")
+		if len(lines) != 3 || lines[0] != daemon.SdNotifyReloading {
+			t.Fatalf("%s: told %q", name, list[0])
+		}
+		usec, err := strconv.ParseInt(strings.TrimPrefix(lines[1], "MONOTONIC_USEC="), 10, 64)
+		if err != nil || usec < before || usec > after {
+			t.Errorf("%s: %q is not from %d to %d: %v", name, lines[1], before, after, err)
+		}
+	}
+}
+
+func monotonic(t *testing.T) int64 {
+	t.Helper()
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		t.Fatal(err)
+	}
+	return ts.Nano() / 1000
+}
+
+// TestServiceAlone: where nobody listens nothing is done, and no child hears of it.
+func TestServiceAlone(t *testing.T) {
+	t.Setenv("NOTIFY_SOCKET", "")
+	t.Setenv("WATCHDOG_USEC", "1000000")
+	s := newService(slog.New(slog.DiscardHandler))
+	var o mgmt.Options
+	s.set(&o)
+	if o.Beat != nil || s.observe(mgmt.Observer{}).Ran != nil {
+		t.Error("it listens to the engine")
+	}
+	s.loaded()
+	s.start(t.Context(), nil, nil)()
+
+	_, _ = newTestService(t, time.Second)
+	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"} {
+		if v, there := os.LookupEnv(name); there {
+			t.Errorf("%s=%s is left for children", name, v)
+		}
+	}
+}
+
+// TestServiceBadWatchdog: a time that is none is worth a warning, and no reason not to run.
+func TestServiceBadWatchdog(t *testing.T) {
+	for _, text := range []string{"soon", "-5", "0"} {
+		m := newMailboxSocket(t)
+		t.Setenv("NOTIFY_SOCKET", m.path)
+		t.Setenv("WATCHDOG_USEC", text)
+		var log bytes.Buffer
+		s := newService(slog.New(slog.NewTextHandler(&log, nil)))
+		s.loaded()
+		if list := m.all(); s.watchdog != 0 || len(list) != 1 || !strings.Contains(list[0], daemon.SdNotifyReady) ||
+			strings.Count(log.String(), "there is no watchdog") != 1 {
+			t.Errorf("%s: %s, told %q, said %q", text, s.watchdog, list, log.String())
+		}
+		if v, there := os.LookupEnv("WATCHDOG_USEC"); there {
+			t.Errorf("%s is left for children", v)
+		}
+	}
+}
+
+// TestServiceWithoutListener: that systemd has gone is said once, and disturbs nothing.
+func TestServiceWithoutListener(t *testing.T) {
+	s, m := newTestService(t, 0)
+	if err := os.Remove(m.path); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
+	s.loaded()
+	s.reloading()
+	s.stopping()
+	if n := strings.Count(log.String(), "\n"); n != 1 {
+		t.Errorf("%d lines:\n%s", n, log.String())
+	}
+}
+
+// TestStatusIsThrottled: a thousand runs make one status a second.
+func TestStatusIsThrottled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m := newTestService(t, 0)
+		s.loaded()
+		m.all()
+		n := 0
+		stop := s.start(t.Context(), func(context.Context) (mgmt.Counts, error) { n++; return tally(n, 0), nil }, nil)
+		o := s.observe(mgmt.Observer{})
+		for range 2500 {
+			o.Ran(mgmt.Run{})
+			time.Sleep(time.Millisecond)
+		}
+		synctest.Wait()
+		if n != 3 {
+			t.Errorf("asked %d times in 2.5 s", n)
+		}
+		expect(t, m, "STATUS=1 ok", "STATUS=2 ok", "STATUS=3 ok")
+		stop()
+	})
+}
+
+func TestWatchdog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m := newTestService(t, 40*time.Second)
+		var stalls atomic.Int32
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		stop := s.start(ctx, func(context.Context) (mgmt.Counts, error) { return mgmt.Counts{}, errors.New("x") }, func(context.Context) { stalls.Add(1) })
+		var o mgmt.Options
+		s.set(&o)
+		beat := func(times int) {
+			for range times {
+				o.Beat()
+				time.Sleep(o.BeatEvery)
+			}
+			synctest.Wait()
+		}
+		beat(2)
+		expect(t, m, "EXTEND_TIMEOUT_USEC=30000000", "EXTEND_TIMEOUT_USEC=30000000")
+		s.loaded()
+		m.all()
+		beat(3)
+		expect(t, m, "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1")
+
+		// the loop hangs: no timer speaks for it
+		time.Sleep(19 * time.Second) // with the 10 s after the last beat one less than three quarters
+		synctest.Wait()
+		if stalls.Load() != 0 {
+			t.Error("stalled too early")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if stalls.Load() != 1 {
+			t.Error("stalled too late for a dump")
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		expect(t, m)
+		if stalls.Load() != 1 {
+			t.Errorf("stalled %d times", stalls.Load())
+		}
+
+		// it goes on, and hangs again
+		beat(1)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		expect(t, m, "WATCHDOG=1")
+		if stalls.Load() != 2 {
+			t.Errorf("stalled %d times", stalls.Load())
+		}
+
+		// the loop has ended: the end has a time limit of its own
+		beat(1)
+		m.all()
+		cancel()
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		list := m.all()
+		if n := len(list); n < 5 || n > 6 || list[0] != "STOPPING=1\nSTATUS=stopping" || list[n-1] != "WATCHDOG=1" {
+			t.Errorf("told at the end: %q", list)
+		}
+		stop()
+		expect(t, m)
+		if stalls.Load() != 2 {
+			t.Error("what stops is no stall")
+		}
+	})
+}
+
+// TestSlowStart: a start may take long, but not for ever, and has no watchdog yet.
+func TestSlowStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m := newTestService(t, 40*time.Second)
+		n := 0
+		for time.Since(s.began) < 2*startLimit {
+			s.alive()
+			n += len(m.all())
+			time.Sleep(s.beatEvery())
+		}
+		if n != int(startLimit/s.beatEvery()) {
+			t.Errorf("%d times more time", n)
+		}
+	})
+}

@@ -1,0 +1,31 @@
+package cmd
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// seconds is a flag that takes a duration, or a bare integer of seconds.
+type seconds time.Duration
+
+func (s *seconds) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return time.Duration(*s).String()
+}
+
+func (s *seconds) Type() string { return "duration" }
+
+func (s *seconds) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if n, e := strconv.ParseInt(text, 10, 32); e == nil {
+		d, err = time.Duration(n)*time.Second, nil
+	}
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is no duration, write 5s, 2m30s or a number of seconds", text)
+	}
+	*s = seconds(d)
+	return nil
+}

@@ -1,0 +1,147 @@
+package cmd
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// signalHooks are what a verb does at signals.
+type signalHooks struct {
+	tell    func(os.Signal, string) // an ending, and what it leads to
+	abandon func()                  // wait no longer
+	reload  func()                  // at SIGHUP; nil where that ends the program like the others
+}
+
+// signalError is why a context ended.
+type signalError struct{ os.Signal }
+
+func (e signalError) Error() string { return "signal " + e.String() }
+
+// heard are the signals that the program listens to. A terminal that is closed sends
+// SIGHUP, and a reader of the log that has gone SIGPIPE; what was started with
+// nohup ignores them, and goes on doing so.
+func heard() []os.Signal {
+	list := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE} {
+		if !signal.Ignored(sig) {
+			list = append(list, sig)
+		}
+	}
+	return list
+}
+
+// onSignals returns a context that ends at the first signal, with a signalError.
+// The second one abandons, the third one ends the process at once. SIGHUP reloads
+// where there is a hook for it, unless it means that the terminal has gone. The
+// returned function stops listening.
+func (a *app) onSignals(ctx context.Context, hooks signalHooks) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l := &listening{signalHooks: hooks, cancel: cancel, exit: a.exit, terminals: a.terminals(), outputs: a.outputs(), done: make(chan struct{})}
+	ch := make(chan os.Signal, 3)
+	signal.Notify(ch, heard()...)
+	var wg sync.WaitGroup
+	wg.Go(func() { l.listen(ch) })
+	return ctx, func() {
+		signal.Stop(ch)
+		close(l.done)
+		wg.Wait()
+		l.abandoning.Wait()
+		cancel(nil)
+	}
+}
+
+// listening is the goroutine of onSignals.
+type listening struct {
+	signalHooks
+	cancel     context.CancelCauseFunc
+	exit       func(int)
+	terminals  []int // file descriptors
+	outputs    []int // also those
+	done       chan struct{}
+	abandoning sync.WaitGroup // the third signal does not wait for it
+	endings    int            // so far
+}
+
+func (l *listening) listen(ch <-chan os.Signal) {
+	for {
+		select {
+		case sig := <-ch:
+			l.take(sig)
+		case <-l.done:
+			return
+		}
+	}
+}
+
+func (l *listening) take(sig os.Signal) {
+	switch {
+	case sig == syscall.SIGHUP && l.reload != nil && !l.hungUp():
+		if l.endings == 0 {
+			l.reload()
+		}
+		return
+	case sig == syscall.SIGPIPE && l.endings > 0:
+		return // each line that nobody reads sends one; it is no impatience
+	case sig == syscall.SIGPIPE && !l.unread():
+		return // a client of ours has gone, as clients do
+	}
+	switch l.endings++; l.endings {
+	case 1:
+		l.tell(sig, "stopping; once more to stop waiting")
+		l.cancel(signalError{sig})
+	case 2:
+		l.tell(sig, "not waiting any longer; once more to exit at once")
+		l.abandoning.Go(l.abandon)
+	default:
+		l.exit(128 + int(sig.(syscall.Signal)))
+	}
+}
+
+// hungUp reports whether a terminal that was there has gone.
+func (l *listening) hungUp() bool {
+	for _, fd := range l.terminals {
+		if !term.IsTerminal(fd) {
+			return true
+		}
+	}
+	return false
+}
+
+// unread reports whether nobody reads what the program writes any more.
+func (l *listening) unread() bool {
+	for _, fd := range l.outputs {
+		poll := []unix.PollFd{{Fd: int32(fd)}}
+		if n, err := unix.Poll(poll, 0); err == nil && n > 0 && poll[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// outputs returns the descriptors to which the program writes.
+func (a *app) outputs() []int {
+	var list []int
+	for _, s := range []any{a.out, a.err} {
+		if f, ok := s.(*os.File); ok {
+			list = append(list, int(f.Fd()))
+		}
+	}
+	return list
+}
+
+// terminals returns the descriptors of the program that are terminals.
+func (a *app) terminals() []int {
+	var list []int
+	for _, s := range []any{a.in, a.out, a.err} {
+		if f, ok := s.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			list = append(list, int(f.Fd()))
+		}
+	}
+	return list
+}

@@ -1,0 +1,147 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// signals listens for a test and notes what it is told.
+type signals struct {
+	t         *testing.T
+	ctx       context.Context
+	told      chan string
+	abandoned chan struct{}
+	exited    chan int
+	arrived   chan os.Signal // each one sent, when it is in every listener's queue
+}
+
+func listen(t *testing.T, a *app, reload bool) (*signals, func()) {
+	s := &signals{t: t, told: make(chan string), abandoned: make(chan struct{}), exited: make(chan int), arrived: make(chan os.Signal, 1)}
+	signal.Notify(s.arrived, heard()...)
+	t.Cleanup(func() { signal.Stop(s.arrived) })
+	a.exit = func(code int) { s.exited <- code }
+	hooks := signalHooks{
+		tell:    func(sig os.Signal, what string) { s.told <- sig.String() + ": " + what },
+		abandon: func() { s.abandoned <- struct{}{}; <-s.abandoned },
+	}
+	if reload {
+		hooks.reload = func() { s.told <- "reload" }
+	}
+	ctx, stop := a.onSignals(t.Context(), hooks)
+	s.ctx = ctx
+	return s, stop
+}
+
+// send sends a signal and waits until it has arrived: any thread may take it, so
+// that without this the next one could overtake it, and one that comes when nobody
+// listens any more ends the tests.
+func (s *signals) send(sig syscall.Signal, want string) {
+	s.t.Helper()
+	if err := syscall.Kill(os.Getpid(), sig); err != nil {
+		s.t.Fatal(err)
+	}
+	select {
+	case got := <-s.arrived:
+		if got != sig {
+			s.t.Fatalf("%v arrived, %v was sent", got, sig)
+		}
+	case <-time.After(20 * time.Second):
+		s.t.Fatalf("%v has not arrived", sig)
+	}
+	if want == "" {
+		return
+	}
+	select {
+	case got := <-s.told:
+		if !strings.HasPrefix(got, want) {
+			s.t.Fatalf("told %q, want %q", got, want)
+		}
+	case <-time.After(20 * time.Second):
+		s.t.Fatalf("told nothing, want %q", want)
+	}
+}
+
+// TestSignals: the first ends the context, the second abandons, the third exits
+// even while abandoning goes on.
+func TestSignals(t *testing.T) {
+	s, stop := listen(t, &app{}, false)
+	s.send(syscall.SIGTERM, "terminated: stopping")
+	<-s.ctx.Done()
+	if sig, ok := errors.AsType[signalError](context.Cause(s.ctx)); !ok || sig.Signal != syscall.SIGTERM {
+		t.Errorf("the cause is %v", context.Cause(s.ctx))
+	}
+	s.send(syscall.SIGINT, "interrupt: not waiting")
+	<-s.abandoned
+	s.send(syscall.SIGINT, "")
+	if code := <-s.exited; code != 130 {
+		t.Errorf("the code is %d", code)
+	}
+	s.abandoned <- struct{}{}
+	stop()
+}
+
+// TestHangup: SIGHUP reloads where that has a sense, is no ending and no
+// impatience; elsewhere it ends.
+func TestHangup(t *testing.T) {
+	s, stop := listen(t, &app{}, true)
+	s.send(syscall.SIGHUP, "reload")
+	s.send(syscall.SIGHUP, "reload")
+	if s.ctx.Err() != nil {
+		t.Error("it has ended the context")
+	}
+	s.send(syscall.SIGINT, "interrupt: stopping")
+	s.send(syscall.SIGHUP, "")
+	s.send(syscall.SIGINT, "interrupt: not waiting")
+	<-s.abandoned
+	s.abandoned <- struct{}{}
+	stop()
+
+	s, stop = listen(t, &app{}, false)
+	s.send(syscall.SIGHUP, "hangup: stopping")
+	<-s.ctx.Done()
+	stop()
+}
+
+// TestHangupOfTheTerminal: when the terminal goes, SIGHUP ends.
+func TestHangupOfTheTerminal(t *testing.T) {
+	far, near := terminalPair(t)
+	s, stop := listen(t, &app{err: near}, true)
+	defer stop()
+	s.send(syscall.SIGHUP, "reload")
+	if err := far.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.send(syscall.SIGHUP, "hangup: stopping")
+	<-s.ctx.Done()
+}
+
+// terminalPair opens a pseudo terminal; near is what a program sees of it.
+func terminalPair(t *testing.T) (far, near *os.File) {
+	t.Helper()
+	far, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(int(far.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(far.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = near.Close() })
+	return far, near
+}

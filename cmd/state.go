@@ -1,0 +1,140 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// state says where the program keeps what must last.
+type state struct {
+	prefix string
+	temp   bool
+}
+
+func (s *state) flags(cmd *cobra.Command) {
+	s.prefixFlag(cmd)
+	cmd.Flags().BoolVar(&s.temp, "tmp-prefix", false, "keep state in a temporary folder and remove it at the end")
+	exclude(cmd, "prefix", "tmp-prefix")
+}
+
+func (s *state) prefixFlag(cmd *cobra.Command) {
+	placeFlag(cmd, &s.prefix, "prefix", "the `folder` with the state (default $MGMT_PREFIX, $STATE_DIRECTORY, /var/lib/mgmt for root, else $XDG_STATE_HOME/mgmt)")
+}
+
+// stateFolder is the state folder as a run has it.
+type stateFolder struct {
+	dir   string // empty for a temporary one
+	lost  error  // why it is a temporary one although another was wanted
+	owner int    // the user to whom it belongs, when that is neither this one nor root; else -1
+	lock  *os.File
+}
+
+// open decides where state is kept. The folder is made where it is missing, and
+// taken for this process alone until close, or until the process ends, however it
+// does. Where a folder can't be had because the machine does not let us, a
+// temporary one has to do, and lost says why: who repairs a machine whose disk is
+// full must not be stopped by that disk. The error is about a folder that is
+// named wrongly, in use, or open to everybody.
+func (s *state) open() (*stateFolder, error) {
+	f := &stateFolder{owner: -1}
+	if s.temp {
+		return f, nil
+	}
+	dir, err := s.path()
+	if err != nil {
+		return nil, err
+	}
+	switch err := os.MkdirAll(dir, 0o700); {
+	case err != nil && (denied(err) || errors.Is(err, fs.ErrNotExist)): // where all above is there, as in /proc, it takes no folders
+		f.lost = err
+		return f, nil
+	case err != nil:
+		return nil, fmt.Errorf("the state folder cannot be made, name another one with --prefix: %w", err)
+	}
+	f.dir = dir
+	if err := f.inspect(); err != nil {
+		return nil, err
+	}
+	f.lock, err = lockState(dir)
+	return f, err
+}
+
+// denied reports whether an error tells of the machine, and not of a path that is
+// wrong.
+func denied(err error) bool {
+	return slices.ContainsFunc([]error{
+		fs.ErrPermission, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.EMFILE, unix.ENFILE,
+		unix.ESTALE, unix.ENOTCONN, unix.ENODEV, unix.ETIMEDOUT, // of a mount whose other end has gone
+	}, func(e error) bool { return errors.Is(err, e) })
+}
+
+// inspect refuses a folder in which everybody can put what mgmt then believes.
+func (f *stateFolder) inspect() error {
+	info, err := os.Stat(f.dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o002 != 0 {
+		return fmt.Errorf("everybody can write to the state folder %s (mode %04o), and so decide what mgmt believes to have done; "+
+			"mend it with: chmod o-w %s; or name another one with --prefix", f.dir, info.Mode().Perm(), f.dir)
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if owner := int(st.Uid); ok && owner != 0 && owner != os.Geteuid() {
+		f.owner = owner
+	}
+	return nil
+}
+
+// tell logs, once and as warnings, what is not as it should be.
+func (f *stateFolder) tell(log *slog.Logger) {
+	if f.lost != nil {
+		log.Warn("THERE IS NO STATE FOLDER: it cannot be made, and what would be kept there (passwords, refreshes that are pending, pauses, the history) is lost when the program ends; "+
+			"mend that, or name another one with --prefix", "error", f.lost)
+	}
+	if f.owner >= 0 {
+		log.Warn("the state folder belongs to another user, who can decide what mgmt believes to have done", "path", f.dir, "uid", f.owner)
+	}
+}
+
+// close lets go of the folder.
+func (f *stateFolder) close() {
+	if f.lock != nil {
+		_ = f.lock.Close() // nothing was written to it that matters
+	}
+}
+
+// path returns the folder, there or not.
+func (s *state) path() (string, error) {
+	dir := cmp.Or(s.prefix, os.Getenv("MGMT_PREFIX"), os.Getenv("STATE_DIRECTORY"))
+	if dir == "" {
+		var err error
+		if dir, err = defaultDir(); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Abs(dir)
+}
+
+func defaultDir() (string, error) {
+	if os.Geteuid() == 0 {
+		return "/var/lib/mgmt", nil
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "mgmt"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", errors.New("there is no home folder to keep state in, use --prefix or --tmp-prefix")
+	}
+	return filepath.Join(home, ".local", "state", "mgmt"), nil
+}

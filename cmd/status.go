@@ -1,0 +1,387 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+// Times of the verbs that ask a daemon.
+const (
+	completionWait = 300 * time.Millisecond
+	retryEvery     = 50 * time.Millisecond // while there is no daemon yet
+	watchEvery     = time.Second
+	oneWait        = 30 * time.Second // of one request that waits
+)
+
+type statusFlags struct {
+	remote
+	color    choice
+	all      bool
+	states   []string
+	watch    bool
+	wait     string
+	timeout  seconds
+	exitCode bool
+	dump     bool
+}
+
+func newStatus(a *app) *cobra.Command {
+	f := &statusFlags{timeout: seconds(time.Minute)}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say how the running daemon and its resources stand",
+		Long: `Status asks the running daemon how many resources are in which state, and names
+each one that is not ok: with its error and when it is tried again, with what
+blocks it, or with who has paused it and until when.
+
+With --wait=converged it waits until the graph has come to rest, also for a daemon
+that is only starting, and ends with code 5 if that takes too long. With --exit-code
+it ends as run does: 0 all is as wanted, 2 something would change or is held, 4
+something failed or is blocked, 6 both.
+
+With --dump it writes what each resource that is not settled does or waits for, for
+somebody who wonders why nothing happens.`,
+		Example: `  mgmt status
+  mgmt status --watch
+  mgmt status --wait converged --timeout 5m --exit-code
+  mgmt status -o json --all | jq '.resources[] | select(.changes > 0)'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	f.flags(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.all, "all", false, "name also the resources that are ok, and all of many")
+	fl.StringSliceVar(&f.states, "state", nil, "name the resources in these `states`")
+	fl.BoolVar(&f.watch, "watch", false, "go on showing it; off a terminal whenever it has changed")
+	fl.StringVar(&f.wait, "wait", "", "wait for this `state` of the graph: converged")
+	fl.Var(&f.timeout, "timeout", "how long to wait")
+	fl.BoolVar(&f.exitCode, "exit-code", false, "say by the exit code how the resources stand")
+	fl.BoolVar(&f.dump, "dump", false, "write what each resource that is not settled does or waits for")
+	colorFlag(cmd, &f.color)
+	_ = cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"converged"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateWords(), cobra.ShellCompDirectiveNoFileComp))
+	exclude(cmd, "watch", "wait")
+	exclude(cmd, "watch", "exit-code")
+	exclude(cmd, "all", "state")
+	for _, other := range []string{"all", "state", "watch", "wait", "exit-code"} {
+		exclude(cmd, "dump", other)
+	}
+	return cmd
+}
+
+func stateWords() []string {
+	var list []string
+	for s := range engine.State(engine.NumStates) {
+		list = append(list, s.String())
+	}
+	return list
+}
+
+func (f *statusFlags) run(ctx context.Context, a *app) error {
+	if f.wait != "" && f.wait != "converged" {
+		return fmt.Errorf("--wait=%s: write --wait=converged", f.wait)
+	}
+	for _, word := range f.states {
+		if !slices.Contains(stateWords(), word) {
+			return fmt.Errorf("--state=%s: write %s%s", word, orList(stateWords()), meant(word, stateWords()))
+		}
+	}
+	if f.dump {
+		return explained(f.writeDump(ctx, a))
+	}
+	if f.watch {
+		return explained(f.follow(ctx, a))
+	}
+	st, err := f.ask(ctx)
+	if err != nil {
+		return explained(err)
+	}
+	if err := f.write(a, st); err != nil {
+		return err
+	}
+	switch {
+	case f.wait != "" && !st.Converged:
+		return withCode(exitTime, fmt.Errorf("not converged after %s", time.Duration(f.timeout)))
+	case f.exitCode:
+		return withCode(st.Code(), nil)
+	default:
+		return nil
+	}
+}
+
+// writeDump writes the daemon's own words.
+func (f *statusFlags) writeDump(ctx context.Context, a *app) error {
+	if f.output.word == "json" {
+		return errors.New("--dump is text for people: leave -o json out")
+	}
+	dump, err := f.client().Dump(ctx)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(dump) {
+		if _, err := fmt.Fprintln(a.out, visible(strings.TrimSuffix(line, "\n"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *statusFlags) query() control.StatusQuery {
+	return control.StatusQuery{States: f.states, All: f.all}
+}
+
+// ask asks once, or until the graph has converged or the time is over.
+func (f *statusFlags) ask(ctx context.Context) (*control.Status, error) {
+	c, q := f.client(), f.query()
+	if f.wait == "" {
+		return c.Status(ctx, q)
+	}
+	for end := time.Now().Add(time.Duration(f.timeout)); ; {
+		left := time.Until(end)
+		q.Wait = min(max(left, 0), oneWait)
+		st, err := c.Status(ctx, q)
+		if err == nil && (st.Converged || left <= 0) {
+			return st, nil
+		}
+		if err != nil && (left <= 0 || !isStarting(err)) {
+			return nil, err
+		}
+		select {
+		case <-time.After(min(retryEvery, max(left, 0))):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// isStarting reports whether a daemon may answer later: there is none, or it has
+// just come or gone.
+func isStarting(err error) bool {
+	if e, ok := errors.AsType[*control.Error](err); ok {
+		return e.Status == http.StatusServiceUnavailable
+	}
+	_, none := errors.AsType[*control.NoDaemonError](err)
+	return none
+}
+
+func (f *statusFlags) write(a *app, st *control.Status) error {
+	if f.output.word == "json" {
+		return writeJSON(a.out, st)
+	}
+	_, err := a.out.Write([]byte(f.text(st, styleOf(f.color, a), time.Now())))
+	return err
+}
+
+// follow shows the status again and again: on a terminal in place, elsewhere as
+// often as it says something else.
+func (f *statusFlags) follow(ctx context.Context, a *app) error {
+	c, tty := f.client(), terminalWidth(a.out) != nil
+	last := ""
+	for {
+		st, err := c.Status(ctx, f.query())
+		if err != nil {
+			return err
+		}
+		var buf bytes.Buffer
+		if err := f.write(&app{out: &buf}, st); err != nil {
+			return err
+		}
+		switch said := unhurried(st); {
+		case tty && f.output.word == "text":
+			_, err = a.out.Write([]byte(redrawn(f.text(st, styleOf(f.color, a), time.Now()), a)))
+		case said != last:
+			_, err = a.out.Write(buf.Bytes())
+			last = said
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-time.After(watchEvery):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// unhurried is what a status says, but for what time alone changes.
+func unhurried(st *control.Status) string {
+	var b strings.Builder
+	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused)
+	for _, r := range st.Resources {
+		fmt.Fprint(&b, r.Resource, r.State, r.Error, r.BlockedBy, r.Until, r.Pause != nil)
+	}
+	return b.String()
+}
+
+// redrawn returns what puts a text in the place of the one before on a terminal.
+func redrawn(text string, a *app) string {
+	width, height := 80, 24
+	if f, ok := a.out.(interface{ Fd() uintptr }); ok {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil {
+			width, height = w, h
+		}
+	}
+	list := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(list) >= height && height > 1 {
+		list = append(list[:height-2:height-2], fmt.Sprintf("(%d more lines)", len(list)-height+2))
+	}
+	var b strings.Builder
+	b.WriteString("\x1b[H")
+	for _, line := range list {
+		if !strings.Contains(line, "\x1b") {
+			line = cut(line, width)
+		}
+		b.WriteString(line + eraseRest + "\n")
+	}
+	b.WriteString("\x1b[J")
+	return b.String()
+}
+
+const eraseRest = "\x1b[K"
+
+// maxShown is how many resources are named unless all are asked for.
+const maxShown = 50
+
+// text is a status for people.
+func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
+	var b strings.Builder
+	name := visible(st.Graph)
+	if st.Generation == 0 {
+		name = "no graph yet"
+	}
+	fmt.Fprintf(&b, "%s, generation %d: %s\n", s.name(name), st.Generation, countWords(st.Counts))
+	fmt.Fprintf(&b, "%s; mgmt %s, pid %d, up %s\n", restText(st, s, now), visible(st.Version.Version), st.PID, roundTime(now.Sub(st.Started)))
+	if st.Refused != "" {
+		fmt.Fprintf(&b, "%s: %s\n", s.paint(red, "the newest graph was refused, the last good one goes on"), visible(st.Refused))
+	}
+	shown, more := 0, 0
+	var all *control.Pause
+	for i := range st.Resources {
+		r := &st.Resources[i]
+		switch {
+		case r.Pause != nil && r.Pause.All && r.State == engine.StatePaused.String() && !f.all:
+			all = r.Pause
+		case shown == maxShown && !f.all:
+			more++
+		default:
+			shown++
+			b.WriteString(s.name(visible(r.Resource)) + " " + standText(r, s) + "\n")
+		}
+	}
+	if all != nil {
+		b.WriteString("everything " + pauseText(all, s) + "\n")
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "and %d more, which --all names\n", more)
+	}
+	return b.String()
+}
+
+func restText(st *control.Status, s style, now time.Time) string {
+	since := roundTime(now.Sub(st.Since))
+	if st.Converged {
+		return fmt.Sprintf("%s for %s", s.paint(green, "converged"), since)
+	}
+	return fmt.Sprintf("%s for %s", s.paint(yellow, "not converged"), since)
+}
+
+// countWords counts the resources by state, in the order of the states.
+func countWords(counts map[string]int) string {
+	var parts []string
+	for _, word := range stateWords() {
+		if n := counts[word]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, word))
+		}
+	}
+	if len(parts) == 0 {
+		return "no resources"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// standText says how one resource stands, and whether it is paused beside that.
+func standText(r *control.Resource, s style) string {
+	switch {
+	case r.Pause == nil:
+		return stateText(r, s)
+	case r.State == engine.StatePaused.String():
+		return pauseText(r.Pause, s)
+	default:
+		return stateText(r, s) + "; " + pauseText(r.Pause, s)
+	}
+}
+
+func stateText(r *control.Resource, s style) string {
+	if r.Held != nil {
+		return heldText(r.Held, s)
+	}
+	text := s.paint(stateColor(r.State), r.State)
+	switch {
+	case r.Error != "":
+		text += ": " + visible(r.Error) + retryText(r.RetryIn)
+	case r.BlockedBy != "" && r.State == engine.StateBlocked.String():
+		text += " by " + visible(r.BlockedBy)
+	case r.BlockedBy != "":
+		text += " for " + visible(r.BlockedBy)
+	case r.WaitsFor != "":
+		text += " for " + visible(r.WaitsFor)
+	case r.Until != "":
+		text += " until " + visible(r.Until) + " has run"
+	}
+	return text
+}
+
+func retryText(in float64) string {
+	if in == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (trying again in %s)", roundTime(spanOf(in)))
+}
+
+// spanOf turns seconds into a span of time.
+func spanOf(sec float64) time.Duration { return time.Duration(sec * float64(time.Second)) }
+
+func pauseText(p *control.Pause, s style) string {
+	text := s.paint(yellow, "paused") + " until "
+	if p.Until.IsZero() {
+		text += "it is resumed"
+	} else {
+		text += s.moment(p.Until)
+	}
+	if p.Reason != "" {
+		text += ": " + visible(p.Reason)
+	}
+	return text
+}
+
+func heldText(h *control.Brake, s style) string {
+	text := fmt.Sprintf("%s by the brake %s: %s", s.paint(yellow, "held"), h.Brake, visible(h.Reason))
+	if h.For > 0 {
+		return text + fmt.Sprintf(" (goes on in %s)", roundTime(spanOf(h.For)))
+	}
+	return text + " (goes on after mgmt resume)"
+}
+
+func stateColor(word string) string {
+	switch word {
+	case "ok":
+		return green
+	case "failed", "blocked":
+		return red
+	default:
+		return yellow
+	}
+}

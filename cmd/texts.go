@@ -1,0 +1,140 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// changeLine is a change on one line: texts of several lines are counted, not
+// shown.
+func changeLine(c engine.Change) string {
+	if from, to, ok := texts(c); ok {
+		return visible(c.Field) + ": " + lineCounts(from, to)
+	}
+	return visible(c.String())
+}
+
+// texts returns both sides of a change if they are texts best compared line by
+// line.
+func texts(c engine.Change) (from, to string, ok bool) {
+	from, a := c.From.(string)
+	to, b := c.To.(string)
+	ok = c.Verb == engine.Updated && (a || c.From == nil) && (b || c.To == nil)
+	return from, to, ok && (manyLines(from) || manyLines(to))
+}
+
+func manyLines(s string) bool { return strings.Contains(strings.TrimSuffix(s, "\n"), "\n") }
+
+// countsText is the number of resources in each state, those of interest first.
+func countsText(c mgmt.Counts) string {
+	var parts []string
+	for s, n := range c {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, engine.State(s)))
+		}
+	}
+	if len(parts) == 0 {
+		return "no resources"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func countsJSON(c mgmt.Counts) map[string]int {
+	out := map[string]int{}
+	for s, n := range c {
+		if n > 0 {
+			out[engine.State(s).String()] = n
+		}
+	}
+	return out
+}
+
+func printDiagnostics(w io.Writer, ds schema.Diagnostics) {
+	for _, line := range diagnosticLines(ds) {
+		fmt.Fprintln(w, line)
+	}
+}
+
+func diagnosticLines(ds schema.Diagnostics) []string {
+	lines := make([]string, len(ds))
+	for i, d := range ds {
+		d.Message += wayOut(d)
+		lines[i] = visible(d.String())
+	}
+	return lines
+}
+
+// wayOut says where to look up what exists, for a finding that does not guess what
+// was meant.
+func wayOut(d schema.Diagnostic) string {
+	switch kind, _, _ := strings.Cut(d.Resource, "["); {
+	case d.Suggestion != "":
+	case strings.HasPrefix(d.Message, "unknown resource kind "):
+		return "; mgmt doc lists the kinds"
+	case strings.HasPrefix(d.Message, "unknown key ") && kind != "":
+		return "; mgmt doc " + kind + " has the keys"
+	}
+	return ""
+}
+
+func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
+	list := make([]string, len(ds))
+	for i, d := range ds {
+		list[i] = d.String()
+	}
+	return slog.Any("diagnostics", list)
+}
+
+func runAttrs(r mgmt.Run) []slog.Attr {
+	attrs := []slog.Attr{
+		slog.String("resource", r.Resource),
+		slog.String("state", r.State.String()),
+		slog.Float64("seconds", r.Duration.Seconds()),
+	}
+	if r.Changed {
+		attrs = append(attrs, slog.String("class", r.Class.String()))
+	}
+	if len(r.Changes) > 0 {
+		attrs = append(attrs, slog.Any("changes", shortened(changesJSON(r.Changes))))
+	}
+	if r.Err != nil {
+		attrs = append(attrs, slog.String("error", r.Err.Error()))
+	}
+	if r.Until != "" {
+		attrs = append(attrs, slog.String("until", r.Until))
+	}
+	if r.Refreshed {
+		attrs = append(attrs, slog.Bool("refreshed", true))
+	}
+	if r.Noop {
+		attrs = append(attrs, slog.Bool("noop", true))
+	}
+	if r.Retry {
+		attrs = append(attrs, slog.Int("attempt", r.Attempt), slog.Float64("retry_in_seconds", r.RetryIn.Seconds()))
+	}
+	return attrs
+}
+
+// maxLogged is how much of a text is logged.
+const maxLogged = 1024
+
+// shortened cuts long texts in changes, which are whole in a plan.
+func shortened(cs []changeJSON) []changeJSON {
+	for i := range cs {
+		cs[i].From, cs[i].To = shorten(cs[i].From), shorten(cs[i].To)
+	}
+	return cs
+}
+
+func shorten(v any) any {
+	if s, ok := v.(string); ok && len(s) > maxLogged {
+		return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:maxLogged], ""), len(s))
+	}
+	return v
+}

@@ -1,0 +1,68 @@
+package cmd
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+)
+
+// trimAfter is how long a graph that has converged is left alone before its
+// memory is tidied.
+const trimAfter = 5 * time.Second
+
+// trimmer gives back to the system, once for each graph, what bringing it about has
+// taken and keeping it does not need.
+type trimmer struct {
+	graph chan struct{} // a graph has converged for the first time
+	fresh bool          // of the loop
+	free  func()
+}
+
+func newTrimmer() *trimmer {
+	return &trimmer{graph: make(chan struct{}, 1), free: debug.FreeOSMemory}
+}
+
+func (t *trimmer) observe(o mgmt.Observer) mgmt.Observer {
+	swapped, converged := o.Swapped, o.Converged
+	o.Swapped = func(s mgmt.Swap) {
+		t.fresh = true
+		swapped(s)
+	}
+	o.Converged = func(yes bool, c mgmt.Counts) {
+		if yes && t.fresh {
+			t.fresh = false
+			ask(t.graph)
+		}
+		converged(yes, c)
+	}
+	return o
+}
+
+// start begins to wait for graphs; the returned function ends that.
+func (t *trimmer) start(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { t.run(ctx) })
+	return func() { cancel(); wg.Wait() }
+}
+
+func (t *trimmer) run(ctx context.Context) {
+	for {
+		select {
+		case <-t.graph:
+		case <-ctx.Done():
+			return
+		}
+		wait := time.NewTimer(trimAfter)
+		select {
+		case <-wait.C:
+			t.free()
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		}
+	}
+}

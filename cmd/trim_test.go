@@ -1,0 +1,40 @@
+package cmd
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+)
+
+// TestTrimmer: memory is tidied once for each graph, when it has been at rest for a
+// while, and not at the end of a run that is over before.
+func TestTrimmer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		tr := newTrimmer()
+		tr.free = func() { n++ }
+		o := tr.observe(mgmt.Observer{Swapped: func(mgmt.Swap) {}, Converged: func(bool, mgmt.Counts) {}})
+		stop := tr.start(t.Context())
+		for range 3 {
+			o.Swapped(mgmt.Swap{})
+			for range 5 { // drift, repaired
+				o.Converged(true, mgmt.Counts{})
+				o.Converged(false, mgmt.Counts{})
+				time.Sleep(time.Minute)
+			}
+		}
+		synctest.Wait()
+		if n != 3 {
+			t.Errorf("tidied %d times for 3 graphs", n)
+		}
+		o.Swapped(mgmt.Swap{})
+		o.Converged(true, mgmt.Counts{})
+		time.Sleep(trimAfter / 2)
+		stop()
+		if n != 3 {
+			t.Error("tidied at the end")
+		}
+	})
+}

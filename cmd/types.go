@@ -1,0 +1,51 @@
+package cmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// typesFlag adds the flag that names a folder of definitions. They are kinds before
+// the verb runs, and before its arguments are completed.
+func (a *app) typesFlag(cmd *cobra.Command) {
+	placeFlag(cmd, &a.types, "types", "a `folder` of types that are written as data: they are kinds too")
+	_ = cmd.MarkFlagDirname("types")
+	next := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		ds := a.loadTypes()
+		printDiagnostics(a.err, ds)
+		switch {
+		case ds.Err() != nil:
+			return withCode(exitUsage, nil)
+		case next != nil:
+			return next(cmd, args)
+		}
+		return nil
+	}
+	if complete := cmd.ValidArgsFunction; complete != nil {
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			a.loadTypes() // what is wrong with them is said when the verb runs
+			return complete(cmd, args, word)
+		}
+	}
+}
+
+// loadTypes adds the kinds of the folder to those that there are, and returns what is
+// wrong with them. With an error among that, none is added.
+func (a *app) loadTypes() schema.Diagnostics {
+	if a.types == "" {
+		return nil
+	}
+	nodes, ds := yaml.Documents(a.types, yaml.Options{})
+	kinds := a.kinds().Clone()
+	var found schema.Findings
+	found.Add(ds...)
+	found.Add(provider.Load(kinds, nodes, nil)...)
+	if found.Errors() == 0 {
+		a.registry = kinds
+	}
+	return found.All()
+}

@@ -1,0 +1,90 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const exitCodes = `  0  all is as wanted; also after a signal
+  1  bad usage, or a graph that does not load
+  2  something would change (plan, run --noop, fmt --check), or was changed (resource)
+  4  some resources failed or are blocked
+  5  ended by --max-runtime
+  6  both 2 and 4
+`
+
+// newExitCodes is a page of help, not a verb.
+func newExitCodes() *cobra.Command {
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "The codes with which the program ends",
+		Long:  "The codes with which the program ends:\n\n" + exitCodes,
+	}
+}
+
+// flagError says what was perhaps meant by an unknown flag.
+func flagError(cmd *cobra.Command, err error) error {
+	bad, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	name := bad.GetSpecifiedName()
+	if short := bad.GetSpecifiedShortnames(); short != "" {
+		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	}
+	if near := meant(name, names); near != "" {
+		return fmt.Errorf("unknown flag --%s%s", name, strings.Replace(near, `"`, `"--`, 1))
+	}
+	return fmt.Errorf("unknown flag --%s; see %s --help", name, cmd.CommandPath())
+}
+
+// exclude lets only one of some flags be given.
+func exclude(cmd *cobra.Command, names ...string) {
+	cmd.MarkFlagsMutuallyExclusive(names...) // for completion
+	next := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		var given []string
+		for _, name := range names {
+			if cmd.Flags().Changed(name) {
+				given = append(given, "--"+name)
+			}
+		}
+		if len(given) > 1 {
+			return fmt.Errorf("%s exclude each other", strings.Join(given, " and "))
+		}
+		if next != nil {
+			return next(cmd, args)
+		}
+		return nil
+	}
+}
+
+// unknownVerb returns an error if the arguments begin with a verb that is none.
+func unknownVerb(root *cobra.Command, args []string) error {
+	root.InitDefaultHelpCmd()
+	if _, _, err := root.Find(args); err == nil {
+		return nil
+	}
+	word := args[slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })]
+	if word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd {
+		return nil // asked by the shell; the library adds these when it runs
+	}
+	var verbs []string
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden {
+			verbs = append(verbs, cmd.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q%s; see mgmt --help", word, meant(word, verbs))
+}

@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+// TestUnknownVerb: what was perhaps meant is asked for, by the spelling first and
+// then by the beginning.
+func TestUnknownVerb(t *testing.T) {
+	for args, want := range map[string]string{
+		"pln":            `unknown command "pln" (did you mean "plan"?); see mgmt --help`,
+		"pln --yaml x":   `unknown command "pln" (did you mean "plan"?); see mgmt --help`,
+		"rnu":            `unknown command "rnu" (did you mean "run"?); see mgmt --help`,
+		"Plan":           `unknown command "Plan" (did you mean "plan"?); see mgmt --help`,
+		"val":            `unknown command "val" (did you mean "validate"?); see mgmt --help`,
+		"schem":          `unknown command "schem" (did you mean "schema"?); see mgmt --help`,
+		"ref":            `unknown command "ref"; see mgmt --help`, // reference is hidden
+		"frobnicate":     `unknown command "frobnicate"; see mgmt --help`,
+		"run --yml x":    `unknown flag --yml (did you mean "--yaml"?)`,
+		"run --tmp":      `unknown flag --tmp (did you mean "--tmp-prefix"?)`,
+		"validate --for": `unknown flag --for (did you mean "--format"?)`,
+		"fmt --chekc":    `unknown flag --chekc (did you mean "--check"?)`,
+		"--versoin":      `unknown flag --versoin`,
+	} {
+		var out, errs bytes.Buffer
+		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
+		code := a.main(t.Context(), strings.Fields(args))
+		if got := strings.TrimSpace(errs.String()); code != exitUsage || !strings.HasPrefix(got, "mgmt: "+want) || out.Len() > 0 {
+			t.Errorf("mgmt %s: code %d, %q on standard output, and %q", args, code, out.String(), got)
+		}
+	}
+}
+
+// TestUsageSays: what is wrong with an invocation is said in the words of the
+// command line.
+func TestUsageSays(t *testing.T) {
+	for args, want := range map[string]string{
+		"graph --yaml x --live --explain": "--explain and --live exclude each other",
+		"graph --explain --declared":      "--declared and --explain exclude each other",
+		"status --dump --wait converged":  "--dump and --wait exclude each other",
+		"run --prefix a --tmp-prefix":     "--prefix and --tmp-prefix exclude each other",
+		"fmt --write --check x":           "--write and --check exclude each other",
+		"run --noop default --yaml x":     `unexpected argument "default"; a value of --noop is written with =, as in --noop=default`,
+		"run --prometheus :9 --yaml x":    `unexpected argument ":9"; a value of --prometheus is written with =, as in --prometheus=:9`,
+		"run --noop=default y":            `unexpected argument "y", a graph is named by --yaml or --puppet-catalog`,
+		"run --converged-exit y":          `unexpected argument "y", a graph is named by --yaml or --puppet-catalog`,
+		"run --yaml x --noop=some":        "--noop=some: write --noop=all, which is --noop alone, or --noop=default",
+		"run --yaml x --sema=-1":          "--sema=-1: write how many may run at once, 0 for no limit",
+		"run --yaml x --parallel=-1":      "--parallel=-1: write how many to run at once, 0 for the default",
+	} {
+		var out, errs bytes.Buffer
+		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
+		code := a.main(t.Context(), strings.Fields(args))
+		if got := strings.TrimSpace(errs.String()); code != exitUsage || !strings.HasPrefix(got, "mgmt: "+want) || out.Len() > 0 {
+			t.Errorf("mgmt %s: code %d, %q on standard output, and %q", args, code, out.String(), got)
+		}
+	}
+}
+
+// TestExplained: what to do depends on why nobody answers.
+func TestExplained(t *testing.T) {
+	for want, err := range map[string]error{
+		"the group that its socket has": fs.ErrPermission,
+		"start one with: mgmt run":      fs.ErrNotExist,
+	} {
+		none := &control.NoDaemonError{Paths: []string{"/s"}, Err: err}
+		if got := explained(none); !strings.Contains(got.Error(), want) || !errors.Is(got, none) {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
+
+// TestUnknownResource: how a resource is written is said where the daemon has
+// nothing better.
+func TestUnknownResource(t *testing.T) {
+	for _, c := range []struct {
+		word, hint string
+		status     int
+		told       bool
+	}{
+		{"greeting", "", http.StatusNotFound, true},
+		{"greeting", "did you mean more", http.StatusNotFound, false},
+		{"greeting", "", http.StatusForbidden, false},
+		{"file[greeting]", "", http.StatusNotFound, false},
+	} {
+		err := unknown(&control.Error{Status: c.status, Text: "no", Hint: c.hint}, c.word)
+		if told := strings.Contains(err.Error(), "is written 'kind[name]'"); told != c.told {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestKnownVerbs: whatever there is, is found.
+func TestKnownVerbs(t *testing.T) {
+	for _, args := range []string{"", "--help", "help", "help run", "run --help", "version", "help exit-codes", "completion bash", "__complete pl"} {
+		var out, errs bytes.Buffer
+		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
+		if code := a.main(t.Context(), strings.Fields(args)); code != exitOK || out.Len() == 0 || strings.Contains(errs.String(), "unknown") {
+			t.Errorf("mgmt %s: code %d, %q", args, code, errs.String())
+		}
+	}
+}

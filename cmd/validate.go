@@ -1,0 +1,82 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+type validateFlags struct {
+	input  input
+	format choice
+}
+
+func newValidate(a *app) *cobra.Command {
+	f := &validateFlags{}
+	cmd := &cobra.Command{
+		Use:   "validate --yaml FILE",
+		Short: "Say everything that is wrong with a graph",
+		Long: `Validate reads a graph and says everything that is wrong with it, all at once and
+each with its place. It touches nothing. The findings go to standard output; with
+errors among them it ends with code 1.`,
+		Example: `  mgmt validate --yaml graph.yaml
+  mgmt validate --yaml graph.yaml --format=github   # in a workflow
+  generate | mgmt validate --yaml - --format=json`,
+		Args: graphArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	f.input.flags(cmd)
+	a.typesFlag(cmd)
+	choose(cmd, &f.format, "format", "", "how to write the findings", "text", "json", "github")
+	return cmd
+}
+
+func (f *validateFlags) run(ctx context.Context, a *app) error {
+	g, ds, err := f.input.build(ctx, a)
+	if err != nil {
+		return err
+	}
+	if err := f.write(a, ds); err != nil {
+		return err
+	}
+	if g == nil {
+		return withCode(exitUsage, errors.New(findings(ds)))
+	}
+	if f.format.word == "text" {
+		fmt.Fprintf(a.out, "ok: %s, %s\n", plural(g.Len(), "resource"), plural(g.EdgeCount(), "edge"))
+	}
+	return nil
+}
+
+func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
+	if f.format.word == "text" {
+		printDiagnostics(a.out, ds)
+		return nil
+	}
+	return gapi.WriteDiagnostics(a.out, f.format.word, ds)
+}
+
+// findings counts findings in words.
+func findings(ds schema.Diagnostics) string {
+	var n [2]int
+	for _, d := range ds {
+		n[d.Severity] += max(1, d.More)
+	}
+	text := plural(n[schema.Error], "error")
+	if n := n[schema.Warning]; n > 0 {
+		text += ", " + plural(n, "warning")
+	}
+	return text
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

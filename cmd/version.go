@@ -1,0 +1,52 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// buildVersion is set by the linker, for a program that is no released module.
+var buildVersion string
+
+// version returns the version of this program.
+func version() string {
+	if buildVersion != "" {
+		return buildVersion
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return cmp.Or(info.Main.Version, "unknown")
+}
+
+// versionJSON is the version in JSON.
+type versionJSON struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func newVersion(a *app) *cobra.Command {
+	var output choice
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Say which version this is",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := versionJSON{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			if output.word == "json" {
+				return writeJSON(a.out, v)
+			}
+			_, err := fmt.Fprintf(a.out, "mgmt %s %s %s/%s\n", v.Version, v.Go, v.OS, v.Arch)
+			return err
+		},
+	}
+	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	return cmd
+}

@@ -1,0 +1,154 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+type whyFlags struct {
+	remote
+	color choice
+	n     int
+}
+
+func newWhy(a *app) *cobra.Command {
+	f := &whyFlags{}
+	cmd := &cobra.Command{
+		Use:   "why RESOURCE",
+		Short: "Say what has led to the last runs of a resource, and what they changed",
+		Long: `Why asks the running daemon for the last runs of a resource, the newest first: what
+each one changed, and what had asked for it. That is an event (of which file or
+bus, and how many of them came together), another resource that notifies it or has
+sent it a value, with what had led to that in turn, a new graph, time, or somebody
+who let it go on.
+
+A change is intended where the graph asks for something new, corrective where the
+world has changed, and cascade where another resource has caused it.`,
+		Example: `  mgmt why file[/etc/motd]
+  mgmt why exec[restart] -n 10
+  mgmt why file[/etc/motd] -o json`,
+		Args:              resourceArg(1),
+		ValidArgsFunction: f.completeResource,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0]) },
+	}
+	f.flags(cmd)
+	cmd.Flags().IntVarP(&f.n, "number", "n", 3, "how many runs to show")
+	colorFlag(cmd, &f.color)
+	return cmd
+}
+
+// resourceArg wants one resource, or with least 0 at most one.
+func resourceArg(least int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("no resource is given, write: %s kind[name]", cmd.CommandPath())
+		case len(args) > 1:
+			return fmt.Errorf("unexpected argument %q, one resource is all", args[1])
+		case len(args) == 1 && args[0] == "":
+			return fmt.Errorf("the name of the resource is empty, write: %s kind[name]", cmd.CommandPath()) // of a script's unset variable: not everything is meant
+		default:
+			return nil
+		}
+	}
+}
+
+// unknown adds to the daemon's error about a resource how one is written, where
+// the word is not so and nothing like it is in the graph.
+func unknown(err error, word string) error {
+	e, ok := errors.AsType[*control.Error](err)
+	if _, bad := schema.ParseRef(word); ok && bad != nil && e.Status == http.StatusNotFound && e.Hint == "" {
+		return fmt.Errorf("%w; a resource is written 'kind[name]', and mgmt status --all lists them", err)
+	}
+	return explained(err)
+}
+
+func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
+	if err := checkCount(f.n, mostRuns); err != nil {
+		return err
+	}
+	why, err := f.client().Why(ctx, resource, f.n)
+	if err != nil {
+		return unknown(err, resource)
+	}
+	if f.output.word == "json" {
+		return writeJSON(a.out, why)
+	}
+	w := &whyWriter{style: styleOf(f.color, a)}
+	w.all(why)
+	_, err = a.out.Write([]byte(w.String()))
+	return err
+}
+
+// whyWriter writes runs and their causes for people.
+type whyWriter struct {
+	strings.Builder
+	style style
+}
+
+func (w *whyWriter) line(depth int, text string) {
+	w.WriteString(strings.Repeat("  ", depth) + text + "\n")
+}
+
+func (w *whyWriter) all(why *control.Why) {
+	head := w.style.name(visible(why.Resource)) + " is no longer in the graph"
+	if why.Status != nil {
+		head = w.style.name(visible(why.Resource)) + " " + standText(why.Status, w.style)
+	}
+	if why.Member != "" {
+		head += ", and runs for " + visible(why.Member)
+	}
+	w.line(0, head)
+	if len(why.Runs) == 0 {
+		w.line(0, "no run of it is known: it has not run yet, or long ago with nothing to do")
+	}
+	for _, e := range why.Runs {
+		w.line(0, "")
+		w.event(0, e)
+	}
+}
+
+// event writes one event, what it changed, and what had led to it.
+func (w *whyWriter) event(depth int, e *control.Event) {
+	if e.Run == 0 {
+		w.line(depth, eventText(e, w.style))
+		return
+	}
+	text := w.style.dim(w.style.moment(e.At)) + " " + w.style.name(visible(e.Resource)) + " " + runText(e, w.style)
+	if e.Seconds > 0 {
+		text += w.style.dim(" in " + roundTime(spanOf(e.Seconds)).String())
+	}
+	w.line(depth, text)
+	for i := range e.Changes {
+		w.change(depth+1, &e.Changes[i])
+	}
+	for i := range e.Triggers {
+		t := &e.Triggers[i]
+		w.line(depth+1, "because "+causeText(t, e))
+		if t.By != nil {
+			w.event(depth+2, t.By)
+		}
+	}
+}
+
+func (w *whyWriter) change(depth int, c *control.Change) {
+	change := changeOf(c)
+	w.line(depth, w.style.paint(yellow, changeLine(change)))
+	from, to, ok := texts(change)
+	if !ok {
+		return
+	}
+	diff := &planWriter{style: w.style}
+	diff.diff(from, to)
+	for line := range strings.Lines(diff.String()) {
+		w.WriteString(strings.Repeat("  ", depth) + line)
+	}
+}
