@@ -1,11 +1,15 @@
 package mounttab
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // MountInfo is where the kernel says what is mounted in our namespace.
@@ -23,13 +27,66 @@ type Mount struct {
 	Super   []string // those of the file system, which all its mounts share
 }
 
-// ReadMounts returns all that is mounted, the later ones after the earlier ones.
+// Reader reads what is mounted, and knows whether that has changed since. It is made by
+// Open, and is for one goroutine.
+type Reader struct{ file *os.File }
+
+// Open begins to follow what is mounted.
+func Open() (*Reader, error) {
+	// Not by os.Open, which has Go's poller wait for the file too: who hears of a change
+	// first takes it from the other.
+	fd, err := unix.Open(MountInfo, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: MountInfo, Err: err}
+	}
+	return &Reader{os.NewFile(uintptr(fd), MountInfo)}, nil
+}
+
+// Close ends it.
+func (r *Reader) Close() error { return r.file.Close() }
+
+// readTries is how often it is read at most, where something is mounted all the time.
+const readTries = 10
+
+// Read returns all that is mounted at one moment, the later ones after the earlier ones.
+// The kernel gives the list in parts, between which it may change: then it is read anew.
+// Changed is about the time since.
+func (r *Reader) Read() ([]Mount, error) {
+	for tries := 1; ; tries++ {
+		if _, err := r.file.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(r.file)
+		if err != nil {
+			return nil, err
+		}
+		if changed, err := r.Changed(); err != nil {
+			return nil, err
+		} else if !changed || tries == readTries {
+			return ParseMounts(string(data))
+		}
+	}
+}
+
+// Changed reports whether something was mounted, unmounted or remounted since it was last
+// asked, or since Open.
+func (r *Reader) Changed() (bool, error) {
+	poll := []unix.PollFd{{Fd: int32(r.file.Fd()), Events: unix.POLLPRI}}
+	for {
+		if _, err := unix.Poll(poll, 0); !errors.Is(err, unix.EINTR) {
+			return poll[0].Revents&(unix.POLLPRI|unix.POLLERR) != 0, err
+		}
+	}
+}
+
+// ReadMounts returns all that is mounted at one moment.
 func ReadMounts() ([]Mount, error) {
-	data, err := os.ReadFile(MountInfo)
+	r, err := Open()
 	if err != nil {
 		return nil, err
 	}
-	return ParseMounts(string(data))
+	defer r.Close()
+	return r.Read()
 }
 
 // ParseMounts reads a text as that of MountInfo.
@@ -59,6 +116,17 @@ func parseMount(line string) (Mount, bool) {
 		ID: id, Device: a[2], Root: Unescape(a[3]), Point: Unescape(a[4]), Options: SplitOptions(a[5]),
 		Type: Unescape(b[0]), Source: Unescape(b[1]), Super: SplitOptions(Unescape(b[2])),
 	}, err == nil
+}
+
+// Below returns the points of all that is mounted below a point, which cannot be
+// unmounted before them.
+func Below(all []Mount, point string) (points []string) {
+	for _, m := range all {
+		if strings.HasPrefix(m.Point, strings.TrimSuffix(point, "/")+"/") && m.Point != point {
+			points = append(points, m.Point)
+		}
+	}
+	return points
 }
 
 // At returns what is mounted at a point: what was mounted there last hides the others.

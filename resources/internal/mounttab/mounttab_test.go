@@ -1,6 +1,8 @@
 package mounttab
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -141,6 +143,60 @@ func TestDiffer(t *testing.T) {
 	sealed.Type = "iso9660"
 	if got := Differ(nil, sealed); got != nil {
 		t.Errorf("of a disc: %v", got)
+	}
+}
+
+func TestSameOptions(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"", "defaults", true}, {"ro,noexec", "noexec,ro", true}, {"size=1k,x-a=b", "x-a=b,size=1k", true},
+		{"ro", "rw", false}, {"ro,rw", "rw,ro", false}, {"user,exec", "exec,user", false}, {"size=1k,size=2k", "size=2k,size=1k", false},
+		{"noatime,relatime", "relatime,noatime", false}, {"ro", "ro,ro", false},
+	} {
+		if got := SameOptions(SplitOptions(c.a), SplitOptions(c.b)); got != c.same {
+			t.Errorf("%q and %q: %t", c.a, c.b, got)
+		}
+	}
+}
+
+func TestBelow(t *testing.T) {
+	all := []Mount{{Point: "/"}, {Point: "/a"}, {Point: "/a/b"}, {Point: "/ab"}, {Point: "/a/b/c"}}
+	if got := Below(all, "/a"); !slices.Equal(got, []string{"/a/b", "/a/b/c"}) {
+		t.Errorf("below /a is %v", got)
+	}
+	if got := Below(all, "/"); len(got) != 4 {
+		t.Errorf("below / is %v", got)
+	}
+}
+
+// TestHolders: who has a file open or mapped, or works in a folder.
+func TestHolders(t *testing.T) {
+	all, err := ReadMounts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := os.Getpid()
+	is := func(h Holder) bool { return h.PID == pid && h.Command != "" }
+	if m := At(all, "/proc"); m == nil || slices.ContainsFunc(Holders("/proc", Mount{ID: -1, Point: "/none"}), is) {
+		t.Error("we use what is not there")
+	} else if open, err := os.Open("/proc/self/status"); err != nil || !slices.ContainsFunc(Holders("/proc", *m), is) {
+		t.Errorf("that we have a file open is not seen: %v", err)
+	} else {
+		_ = open.Close()
+	}
+	proc := t.TempDir()
+	if err := os.Mkdir(proc+"/7", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"comm": "a thing\n", "maps": "00-01 r--p 00000000 fd:2a 99   /m/lib.so\n"} {
+		if err := os.WriteFile(proc+"/7/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := fmt.Sprint(Holders(proc, Mount{Device: "253:42", Point: "/m"}), Holders(proc, Mount{Device: "253:42", Point: "/n"}), Holders(proc, Mount{Device: "8:1", Point: "/m"})); got != "[a thing (process 7)] [] []" {
+		t.Errorf("who has mapped a file: %s", got)
 	}
 }
 

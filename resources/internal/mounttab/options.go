@@ -1,6 +1,7 @@
 package mounttab
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,6 +81,25 @@ func Differ(want []string, m Mount) (fix []string) {
 		}
 	}
 	return fix
+}
+
+// SameOptions reports whether two lists ask for the same. Their order makes no difference
+// but where one option undoes another one.
+func SameOptions(a, b []string) bool {
+	a, b = Plain(a), Plain(b)
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))) &&
+		maps.Equal(wantedFlags(a), wantedFlags(b)) && wantedTime(a) == wantedTime(b) && maps.Equal(wantedValues(a), wantedValues(b))
+}
+
+// wantedValues returns the value of each option that has one; later ones win.
+func wantedValues(want []string) map[string]string {
+	values := map[string]string{}
+	for _, o := range want {
+		if key, value, ok := strings.Cut(o, "="); ok {
+			values[key] = value
+		}
+	}
+	return values
 }
 
 // Binds reports whether the options make a folder appear in a second place.

@@ -18,7 +18,7 @@ type Line struct {
 
 // Equal reports whether both say the same.
 func (l Line) Equal(o Line) bool {
-	return l.Device == o.Device && l.Point == o.Point && l.Type == o.Type && slices.Equal(Plain(l.Options), Plain(o.Options)) &&
+	return l.Device == o.Device && l.Point == o.Point && l.Type == o.Type && SameOptions(l.Options, o.Options) &&
 		l.Freq == o.Freq && l.PassNo == o.PassNo
 }
 
