@@ -86,7 +86,8 @@ type cronLook struct {
 	there   bool // the file
 	has     []cronSetting
 	enabled bool
-	state   systemd1.State
+	state   systemd1.Unit
+	stale   bool // the manager has read another file than is there
 }
 
 func (r *CronRes) look(ctx context.Context, m *systemd1.Manager, file textFile) (l cronLook, err error) {
@@ -103,12 +104,15 @@ func (r *CronRes) look(ctx context.Context, m *systemd1.Manager, file textFile) 
 		return l, err
 	}
 	l.enabled = fileState == "enabled"
-	l.state, err = m.State(ctx, r.timer())
-	return l, err
+	if l.state, err = m.Unit(ctx, r.timer()); err != nil {
+		return l, err
+	}
+	l.stale = m.Stale(ctx, l.state)
+	return l, nil
 }
 
 // running reports whether the timer is loaded and waits, or runs what it starts.
-func (l cronLook) running() bool { return l.state.Active == "active" || l.state.Active == "reloading" }
+func (l cronLook) running() bool { return l.state.Running() }
 
 // CheckApply makes the file, the manager's view of it, and the state of the timer right.
 func (r *CronRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
@@ -156,11 +160,11 @@ func (r *CronRes) report(l cronLook) (todo cronTodo) {
 	} else {
 		todo.write = r.reportFile(l.has)
 	}
-	todo.reload = todo.write || l.state.Stale
+	todo.reload = todo.write || l.stale
 	switch {
 	case l.there && !running:
 		r.init.Change(engine.Change{Field: "state", From: l.state.Active, To: FileExists})
-	case l.state.Stale && !todo.write:
+	case l.stale && !todo.write:
 		r.init.Change(engine.Change{Field: "state", From: "read before it was changed", To: FileExists})
 	}
 	todo.start = !running
@@ -235,7 +239,7 @@ func (r *CronRes) make(ctx context.Context, m *systemd1.Manager, file textFile, 
 			continue
 		}
 		if err := s.do(); err != nil {
-			return systemd1.Explain(ctx, r.init.Host, r.timer(), err)
+			return err
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ RemainAfterElapse=false
 [Install]
 WantedBy=timers.target
 `)
-	if got := strings.Join(s.calls, ", "); got != "Reload, EnableUnitFiles job.timer, Reload, Subscribe, StartUnit job.timer" {
+	if got := strings.Join(s.calls, ", "); got != "Reload, EnableUnitFiles job.timer, Reload, ResetFailedUnit job.timer, Subscribe, StartUnit job.timer" {
 		t.Errorf("called was %s", got)
 	}
 	want(t, f, r, "")
@@ -140,7 +140,7 @@ WantedBy=timers.target
 	s.calls = nil
 	f.SetRefresh(true)
 	want(t, f, r, "refreshed")
-	if got := strings.Join(s.calls, ", "); got != "Subscribe, RestartUnit job.timer" {
+	if got := strings.Join(s.calls, ", "); got != "ResetFailedUnit job.timer, Subscribe, RestartUnit job.timer" {
 		t.Errorf("called was %s", got)
 	}
 	f.SetRefresh(false)
@@ -172,7 +172,7 @@ func TestCronFaults(t *testing.T) {
 		return &engine.Result{Stdout: []byte("Timer unit lacks value setting.\n")}, nil
 	})
 	s.started["job.timer"] = func() bool { return false }
-	if got := verbs(t, f, r, true); !strings.Contains(got, "job.timer is failed") || !strings.Contains(got, "lacks value") {
+	if got := verbs(t, f, r, true); !strings.Contains(got, "start job.timer: it is failed") || !strings.Contains(got, "lacks value") {
 		t.Errorf("it says %s", got)
 	}
 	s.down = errors.New("the connection was lost")

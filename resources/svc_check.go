@@ -73,6 +73,8 @@ func (r *SvcRes) steps(info *svc.Info) []svcStep {
 	}
 	state := svcState(info)
 	switch {
+	case r.State == svcRunning && state != svcRunning && r.init.Refresh():
+		add("state", state, svcRunning, svc.Restart) // for what it reads is new, however often it has crashed
 	case r.State == svcRunning && state != svcRunning:
 		add("state", state, svcRunning, svc.Start)
 	case r.State == svcStopped && state != svcStopped:

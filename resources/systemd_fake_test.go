@@ -51,8 +51,8 @@ func (s *fakeSystemd) Call(_ context.Context, _, object, method string, args ...
 		unit = strings.Join(a, " ")
 	}
 	switch name {
-	case "LoadUnit":
-		return []any{"/org/freedesktop/systemd1/unit/" + unit}, nil
+	case "ListUnitsByNames":
+		return []any{[][]any{{unit, "", s.load(unit), s.state(unit), "", "", "/org/freedesktop/systemd1/unit/" + unit, 0, "", "/"}}}, nil
 	case "GetUnitFileState":
 		if s.loaded != nil && !s.loaded(unit) {
 			return nil, &engine.BusError{Name: "org.freedesktop.DBus.Error.FileNotFound", Message: "No such file or directory"}
@@ -83,23 +83,26 @@ func (s *fakeSystemd) do(name, unit string) {
 	s.tell()
 }
 
-func (s *fakeSystemd) get(object, key string) ([]any, error) {
-	if object == "1" {
-		return nil, &engine.BusError{Name: "org.freedesktop.DBus.Error.UnknownObject"}
+func (s *fakeSystemd) load(unit string) string {
+	if s.loaded != nil && !s.loaded(unit) {
+		return "not-found"
 	}
-	if key == "NeedDaemonReload" {
-		return []any{variant{s.stale[object]}}, nil
+	return "loaded"
+}
+
+func (s *fakeSystemd) state(unit string) string {
+	if active := s.active[unit]; active != "" {
+		return active
 	}
-	v := "loaded"
-	switch {
-	case key == "LoadState" && s.loaded != nil && !s.loaded(object):
-		v = "not-found"
-	case key != "LoadState":
-		if v = s.active[object]; v == "" {
-			v = "inactive"
-		}
+	return "inactive"
+}
+
+// get knows one property: what it has is no service.
+func (s *fakeSystemd) get(unit, key string) ([]any, error) {
+	if key != "NeedDaemonReload" {
+		return nil, &engine.BusError{Name: "org.freedesktop.DBus.Error.UnknownProperty"}
 	}
-	return []any{variant{v}}, nil
+	return []any{variant{s.stale[unit]}}, nil
 }
 
 // alter changes something from outside, as systemctl does.

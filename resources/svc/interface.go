@@ -13,7 +13,9 @@ package svc
 
 import (
 	"fmt"
+	"path"
 	"regexp"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
@@ -89,10 +91,16 @@ func init() { virtual.Register(Interface, Backends()...) }
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:@\\-]*$`)
 
 // CheckName refuses what is no name of a service: what could be an option or a
-// path, or has characters that no service manager allows.
+// path, or has characters that no service manager allows, and a template without an instance.
 func CheckName(name string) error {
-	if !nameRule.MatchString(name) || len(name) > 255 {
+	unit := UnitName(name)
+	switch {
+	case len(unit) > 255:
+		return fmt.Errorf("%.50q... is too long for the name of a service", name)
+	case !nameRule.MatchString(name):
 		return fmt.Errorf("%q is no name of a service", name)
+	case strings.HasSuffix(strings.TrimSuffix(unit, path.Ext(unit)), "@"):
+		return fmt.Errorf("%q is a template: a service has an instance behind the @", name)
 	}
 	return nil
 }

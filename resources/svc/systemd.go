@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
 // systemdBackend asks systemd over its bus: the manager of the machine, or that of the
@@ -45,6 +47,10 @@ func newSystemd(_ context.Context, env virtual.Env) (*systemd, error) {
 	return &systemd{env.Host}, nil
 }
 
+func (s *systemd) manager(ctx context.Context, session bool) (*systemd1.Manager, error) {
+	return systemd1.Open(ctx, s.host, session)
+}
+
 // unitInfo is Info, and what only systemd says.
 type unitInfo struct {
 	Info `yaml:",inline"`
@@ -58,48 +64,47 @@ func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err erro
 	if err != nil {
 		return i, err
 	}
-	if u.missing() {
+	if u.Missing() {
 		return i, virtual.ErrNotFound
 	}
-	file, err := m.fileState(ctx, u.name)
+	file, err := m.FileState(ctx, u.Name)
 	if err != nil {
 		return i, err
 	}
-	detail := u.active + " (" + u.sub + ")"
 	i.Info = Info{
-		Name: args.Name, Running: u.running(), Enabled: startsAtBoot(file),
-		Masked: new(u.load == "masked" || masks(file)), Failed: new(u.active == "failed"), Detail: &detail,
+		Name: args.Name, Running: u.Running(), Enabled: startsAtBoot(file),
+		Masked: new(u.Load == "masked" || masks(file)), Failed: new(u.Active == "failed"), Detail: new(u.String()),
 	}
-	i.Unit, i.Load, i.File = u.name, u.load, file
+	i.Unit, i.Load, i.File = u.Name, u.Load, file
 	return i, nil
 }
 
 // look connects to the manager and asks it for a unit.
-func (s *systemd) look(ctx context.Context, args UnitArgs) (*manager, unit, error) {
+func (s *systemd) look(ctx context.Context, args UnitArgs) (*systemd1.Manager, systemd1.Unit, error) {
 	if err := CheckName(args.Name); err != nil {
-		return nil, unit{}, err
+		return nil, systemd1.Unit{}, err
 	}
 	m, err := s.manager(ctx, args.Session)
 	if err != nil {
-		return nil, unit{}, err
+		return nil, systemd1.Unit{}, err
 	}
-	u, err := m.unit(ctx, UnitName(args.Name))
+	u, err := m.Unit(ctx, UnitName(args.Name))
 	return m, u, err
 }
 
 func (s *systemd) status(ctx context.Context, args UnitArgs) (bool, error) {
 	_, u, err := s.look(ctx, args)
-	return u.running(), err
+	return u.Running(), err
 }
 
 func (s *systemd) available(ctx context.Context, args UnitArgs) (bool, error) {
 	_, u, err := s.look(ctx, args)
-	return err == nil && !u.missing(), err
+	return err == nil && !u.Missing(), err
 }
 
 func (s *systemd) missing(ctx context.Context, args UnitArgs) (bool, error) {
 	_, u, err := s.look(ctx, args)
-	return err == nil && u.missing(), err
+	return err == nil && u.Missing(), err
 }
 
 func (s *systemd) enabled(ctx context.Context, args UnitArgs) (bool, error) {
@@ -151,16 +156,14 @@ func (s *systemd) list(ctx context.Context, args AllArgs, which func(string) boo
 	if err != nil {
 		return nil, err
 	}
-	body, err := m.call(ctx, "ListUnitFiles")
+	files, err := m.Files(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows, _ := first(body).([][]any)
 	names := []string{}
-	for _, row := range rows {
-		path, file := text(row, 0), text(row, 1)
-		name, service := strings.CutSuffix(path[strings.LastIndexByte(path, '/')+1:], ".service")
-		if service && !strings.HasSuffix(name, "@") && which(file) {
+	for _, f := range files {
+		name, service := strings.CutSuffix(path.Base(f.Path), ".service")
+		if service && !strings.HasSuffix(name, "@") && which(f.State) {
 			names = append(names, name)
 		}
 	}
@@ -178,7 +181,7 @@ func (s *systemd) enable(ctx context.Context, args UnitArgs) (virtual.Nothing, e
 	case slices.Contains([]string{"static", "generated", "transient", "indirect"}, i.File):
 		return virtual.Nothing{}, fmt.Errorf("%s cannot be enabled: its unit file is %s, so it does not say when the unit is to be started", i.Unit, i.File)
 	}
-	return s.files(ctx, args, "EnableUnitFiles", false, false)
+	return s.files(ctx, args, (*systemd1.Manager).Enable)
 }
 
 func (s *systemd) disable(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
@@ -186,7 +189,7 @@ func (s *systemd) disable(ctx context.Context, args UnitArgs) (virtual.Nothing, 
 	if err != nil || !i.Enabled {
 		return virtual.Nothing{}, absent(err)
 	}
-	return s.files(ctx, args, "DisableUnitFiles", false)
+	return s.files(ctx, args, (*systemd1.Manager).Disable)
 }
 
 func (s *systemd) mask(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
@@ -194,7 +197,7 @@ func (s *systemd) mask(ctx context.Context, args UnitArgs) (virtual.Nothing, err
 	if err = absent(err); err != nil || i.Masked != nil && *i.Masked {
 		return virtual.Nothing{}, err
 	}
-	return s.files(ctx, args, "MaskUnitFiles", false, false)
+	return s.files(ctx, args, (*systemd1.Manager).Mask)
 }
 
 func (s *systemd) unmask(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
@@ -202,21 +205,54 @@ func (s *systemd) unmask(ctx context.Context, args UnitArgs) (virtual.Nothing, e
 	if err != nil || !*i.Masked {
 		return virtual.Nothing{}, absent(err)
 	}
-	return s.files(ctx, args, "UnmaskUnitFiles", i.File == "masked-runtime")
+	return s.files(ctx, args, func(m *systemd1.Manager, ctx context.Context, units ...string) error {
+		return m.Unmask(ctx, i.File == "masked-runtime", units...)
+	})
 }
 
-// files calls a method that alters links to unit files, and has the manager read them
-// again.
-func (s *systemd) files(ctx context.Context, args UnitArgs, method string, flags ...any) (virtual.Nothing, error) {
+// files alters links to a unit file, and has the manager read them again.
+func (s *systemd) files(ctx context.Context, args UnitArgs, alter func(*systemd1.Manager, context.Context, ...string) error) (none virtual.Nothing, err error) {
 	m, err := s.manager(ctx, args.Session)
 	if err != nil {
-		return virtual.Nothing{}, err
+		return none, err
 	}
-	if _, err := m.call(ctx, method, append([]any{[]string{UnitName(args.Name)}}, flags...)...); err != nil {
-		return virtual.Nothing{}, err
+	if err := alter(m, ctx, UnitName(args.Name)); err != nil {
+		return none, err
 	}
-	_, err = m.call(ctx, "Reload")
-	return virtual.Nothing{}, err
+	return none, m.Reload(ctx)
+}
+
+func (s *systemd) start(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	return s.do(ctx, args, (*systemd1.Manager).Start)
+}
+
+func (s *systemd) stop(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	return s.do(ctx, args, (*systemd1.Manager).Stop)
+}
+
+func (s *systemd) restart(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	return s.do(ctx, args, (*systemd1.Manager).Restart)
+}
+
+// reload does nothing with a unit that does not run.
+func (s *systemd) reload(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	return s.do(ctx, args, (*systemd1.Manager).ReloadUnit)
+}
+
+// do has the manager do something with a unit.
+func (s *systemd) do(ctx context.Context, args UnitArgs, act func(*systemd1.Manager, context.Context, string) error) (none virtual.Nothing, err error) {
+	if err := CheckName(args.Name); err != nil {
+		return none, err
+	}
+	m, err := s.manager(ctx, args.Session)
+	if err != nil {
+		return none, err
+	}
+	err = act(m, ctx, UnitName(args.Name))
+	if errors.Is(err, systemd1.ErrMissing) {
+		err = notThere(args.Name, virtual.ErrNotFound)
+	}
+	return none, err
 }
 
 // notThere says of a service that is not there that it is not.
@@ -225,4 +261,20 @@ func notThere(name string, err error) error {
 		return fmt.Errorf("there is no service %s: %w", name, err)
 	}
 	return err
+}
+
+// Watch implements virtual.Watcher. After a Resync it has to be called again.
+func (s *systemd) Watch(ctx context.Context, list []string) (engine.Subscription, error) {
+	names, session, err := watched(list)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.manager(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		names[i] = UnitName(name)
+	}
+	return m.Signals(ctx, names...)
 }

@@ -16,6 +16,9 @@ type NameArgs struct {
 	Name string `yaml:"name" mgmt:"required" doc:"The name of the service."`
 }
 
+// logLines is how much is shown of what a program has said.
+const logLines = 10
+
 // tool runs the programs of a service manager.
 type tool struct{ host engine.Host }
 

@@ -33,9 +33,14 @@ type Unit struct {
 	Hold     chan struct{} // a job of it ends when this is closed; at once when nil
 	Stale    bool          // its file has changed since it was read
 
+	Result string // why it has failed: exit-code, signal, start-limit-hit ...
+	Code   int32  // how its process ended: 1 exited, 2 killed, 3 dumped core
+	Status int32  // with which exit status, or by which signal
+	Limit  int    // so often it can be started until ResetFailedUnit; 0 for no limit
+
+	starts int
 	job    uint32
 	load   string // loaded or masked
-	result string
 	reload string
 }
 
@@ -104,7 +109,7 @@ func (m *Manager) Add(unit string, u Unit) {
 	defer m.mu.Unlock()
 	u.Active, u.Sub = or(u.Active, "inactive"), or(u.Sub, "dead")
 	u.File, u.Type = or(u.File, "disabled"), or(u.Type, "simple")
-	u.load, u.result, u.reload = loadOf(u.File), "success", "success"
+	u.load, u.Result, u.reload = loadOf(u.File), or(u.Result, "success"), "success"
 	m.units[unit] = &u
 	m.emit(root, iface+".Reloading", false)
 }
@@ -174,6 +179,13 @@ func (m *Manager) OnCall(f func(method, unit string)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.onCall = f
+}
+
+// Forget empties the list of Calls.
+func (m *Manager) Forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls = nil
 }
 
 // noted notes a call. The lock is held.

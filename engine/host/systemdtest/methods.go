@@ -23,7 +23,7 @@ type change struct{ Type, Path, Source string }
 
 func (m *Manager) methods() map[string]any {
 	return map[string]any{
-		"Subscribe": m.subscribe, "Reload": m.doReload,
+		"Subscribe": m.subscribe, "Reload": m.doReload, "ResetFailedUnit": m.resetFailed,
 		"ListUnitsByNames": m.list, "GetUnitFileState": m.fileState, "ListUnitFiles": m.files,
 		"StartUnit": m.job("StartUnit", started), "StopUnit": m.job("StopUnit", stopped),
 		"RestartUnit": m.job("RestartUnit", started), "ReloadOrTryRestartUnit": m.job("ReloadOrTryRestartUnit", reloaded),
@@ -63,6 +63,22 @@ func (m *Manager) doReload() *dbus.Error {
 	}
 	m.emit(root, iface+".Reloading", true)
 	m.emit(root, iface+".Reloading", false)
+	return nil
+}
+
+// resetFailed is not noted: it alters nothing but the limit on starts.
+func (m *Manager) resetFailed(unit string) *dbus.Error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.units[unit]
+	if u == nil {
+		return failed("NoSuchUnit", "Unit %s not loaded.", unit)
+	}
+	if u.Active == "failed" {
+		u.Active, u.Sub, u.Result = "inactive", "dead", "success"
+		m.changed(unit, u)
+	}
+	u.starts = 0
 	return nil
 }
 
@@ -110,7 +126,8 @@ func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus
 		return dbus.Variant{}, failed("NoSuchUnit", "Unit not found.")
 	}
 	values := map[string]any{
-		"NeedDaemonReload": u.Stale, "ConditionResult": !u.Skipped, "Type": u.Type, "Result": u.result, "ReloadResult": u.reload,
+		"NeedDaemonReload": u.Stale, "ConditionResult": !u.Skipped, "Type": u.Type, "Result": u.Result, "ReloadResult": u.reload,
+		"ExecMainCode": u.Code, "ExecMainStatus": u.Status, "NRestarts": uint32(0),
 	}
 	v, ok := values[property]
 	if !ok {
@@ -134,7 +151,7 @@ func (m *Manager) link(method string, units []string, file string) ([]change, *d
 		u := m.units[unit]
 		switch {
 		case u == nil && file == "masked":
-			u = &Unit{Active: "inactive", Sub: "dead", Type: "simple", load: "not-found", result: "success", reload: "success"}
+			u = &Unit{Active: "inactive", Sub: "dead", Type: "simple", load: "not-found", Result: "success", reload: "success"}
 			m.units[unit] = u
 		case u == nil:
 			return nil, dbus.NewError("org.freedesktop.DBus.Error.FileNotFound", []any{"Unit file " + unit + " does not exist."})
@@ -188,13 +205,16 @@ func (m *Manager) end(unit string, id uint32, hold chan struct{}, do func(*Unit)
 }
 
 func started(u *Unit) {
+	u.starts++
 	switch {
+	case u.Limit > 0 && u.starts > u.Limit:
+		u.Active, u.Sub, u.Result = "failed", "failed", "start-limit-hit"
 	case u.Refuses != "":
-		u.Active, u.Sub, u.result = "failed", "failed", u.Refuses
+		u.Active, u.Sub, u.Result = "failed", "failed", u.Refuses
 	case u.Ends, u.Skipped:
 		u.Active, u.Sub = "inactive", "dead"
 	default:
-		u.Active, u.Sub, u.result = "active", "running", "success"
+		u.Active, u.Sub, u.Result = "active", "running", "success"
 	}
 }
 

@@ -3,12 +3,18 @@ package systemd1
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,13 +27,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s is %s, and not %s", path, got, want)
 		}
 	}
-	if got := escape("a-1.timer"); got != "a_2d1_2etimer" {
-		t.Errorf("escaped is %s", got)
-	}
-	if got := escape("1a"); got != "_31a" {
-		t.Errorf("escaped is %s", got)
-	}
-	for _, bad := range []string{"", "x", ".timer", "-x.timer", "a b.timer", "a/b.timer", "a\n.timer", "ü.timer", "x.service", strings.Repeat("a", 250) + ".timer"} {
+	for _, bad := range []string{"", "x", ".timer", "-x.timer", "a b.timer", "a/b.timer", "a\n.timer", "ü.timer", "x.service", "x@.timer", strings.Repeat("a", 250) + ".timer"} {
 		if err := CheckUnit(bad, ".timer"); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
@@ -36,6 +36,181 @@ func TestNames(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// busHost is a host whose commands are made up.
+type busHost struct {
+	engine.Host
+	command func(argv []string) string // what it prints; nil for a failure
+}
+
+func (h busHost) Command(_ context.Context, c engine.Command) (*engine.Result, error) {
+	if h.command == nil {
+		return nil, errors.New("there are no commands")
+	}
+	return &engine.Result{Stdout: []byte(h.command(c.Argv))}, nil
+}
+
+// open returns a manager on a bus of the test's own.
+func open(t *testing.T, command func([]string) string) (*systemdtest.Manager, *Manager) {
+	t.Helper()
+	bus := systemdtest.NewBus(t)
+	h, err := host.New(t.Context(), host.Options{BusAddresses: map[engine.BusKind]string{engine.SystemBus: bus.Address(), engine.SessionBus: bus.Address()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	fake := systemdtest.NewManager(t, bus)
+	m, err := Open(t.Context(), busHost{h, command}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fake, m
+}
+
+// TestLimit: systemd's limit on starts holds for what crashes, and for nothing else. With a
+// reason to, even that is tried.
+func TestLimit(t *testing.T) {
+	const code, killed, dumped = 1, 2, 3
+	fake, m := open(t, nil)
+	for _, c := range []struct {
+		name    string
+		ended   systemdtest.Unit // how it is each time before it is started
+		refused bool
+	}{
+		{"stopped", systemdtest.Unit{Active: "inactive", Result: "success"}, false},
+		{"killed", systemdtest.Unit{Active: "failed", Result: "signal", Code: killed, Status: 9}, false},
+		{"terminated", systemdtest.Unit{Active: "failed", Result: "signal", Code: killed, Status: 15}, false},
+		{"restarted by hand", systemdtest.Unit{Active: "failed", Result: "start-limit-hit"}, false},
+		{"killed too often", systemdtest.Unit{Active: "failed", Result: "start-limit-hit", Code: killed, Status: 9}, false},
+		{"no service", systemdtest.Unit{Active: "failed", Result: "success"}, false},
+		{"segmentation fault", systemdtest.Unit{Active: "failed", Result: "signal", Code: killed, Status: 11}, true},
+		{"core", systemdtest.Unit{Active: "failed", Result: "core-dump", Code: dumped, Status: 9}, true},
+		{"exit", systemdtest.Unit{Active: "failed", Result: "exit-code", Code: code, Status: 1}, true},
+		{"exit too often", systemdtest.Unit{Active: "failed", Result: "start-limit-hit", Code: code, Status: 9}, true},
+		{"watchdog", systemdtest.Unit{Active: "failed", Result: "watchdog"}, true},
+		{"starts again by itself", systemdtest.Unit{Active: "activating", Result: "exit-code", Code: code, Status: 1}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const unit, limit = "x.service", 3
+			fake.Add(unit, systemdtest.Unit{Limit: limit})
+			ends := func() {
+				fake.Set(unit, func(u *systemdtest.Unit) {
+					u.Active, u.Result, u.Code, u.Status = c.ended.Active, c.ended.Result, c.ended.Code, c.ended.Status
+				})
+			}
+			var err error
+			for i := 0; i <= limit && err == nil; i++ {
+				ends()
+				err = m.Start(t.Context(), unit)
+			}
+			if refused := err != nil && strings.Contains(err.Error(), "start-limit-hit"); refused != c.refused || !refused && err != nil {
+				t.Fatalf("%v", err)
+			}
+			ends()
+			if err := m.Restart(t.Context(), unit); err != nil {
+				t.Errorf("restart: %v", err)
+			}
+			for range limit + 1 {
+				if err := m.ReloadUnit(t.Context(), unit); err != nil {
+					t.Errorf("reload: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// TestWhy: the error of a unit that does not start has the reason, and the end of its log
+// as far as that is of use.
+func TestWhy(t *testing.T) {
+	said, synced := strings.Repeat("0123456789\n", 500)+"the last words", 0
+	fake, m := open(t, func(argv []string) string {
+		if slices.Contains(argv, "--sync") {
+			synced++
+			return ""
+		}
+		if !slices.Contains(argv, "--unit=x.service") || synced == 0 {
+			return "of another one"
+		}
+		return said
+	})
+	fake.Add("x.service", systemdtest.Unit{Refuses: "exit-code", Status: 203})
+	err := m.Start(t.Context(), "x.service")
+	const begin = "start x.service: it is failed (failed), exit-code 203; its log ends with:\n...34567"
+	if err == nil || !strings.HasPrefix(err.Error(), begin[:len(begin)-5]) || !strings.HasSuffix(err.Error(), "the last words") || len(err.Error()) > maxLog+100 {
+		t.Errorf("%v", err)
+	}
+	said = ""
+	if err := m.Start(t.Context(), "x.service"); err == nil || strings.Contains(err.Error(), "log") {
+		t.Errorf("without a log: %v", err)
+	}
+}
+
+// TestMany: what is done to the files of many units is one call, and nothing is read again by itself.
+func TestMany(t *testing.T) {
+	fake, m := open(t, nil)
+	for _, u := range []string{"a.service", "b.service"} {
+		fake.Add(u, systemdtest.Unit{})
+	}
+	ctx := t.Context()
+	if err := errors.Join(m.Enable(ctx, "a.service", "b.service"), m.Mask(ctx, "a.service"), m.Unmask(ctx, false, "a.service"), m.Disable(ctx, "b.service")); err != nil {
+		t.Fatal(err)
+	}
+	want := "EnableUnitFiles a.service,EnableUnitFiles b.service,MaskUnitFiles a.service,UnmaskUnitFiles a.service,DisableUnitFiles b.service"
+	if got := strings.Join(fake.Calls(), ","); got != want {
+		t.Error(got)
+	}
+	files, err := m.Files(ctx)
+	if err != nil || len(files) != 2 || files[0] != (File{"/lib/systemd/system/a.service", "disabled"}) {
+		t.Errorf("%v, %v", files, err)
+	}
+	if state, err := m.FileState(ctx, "none.service"); state != "" || err != nil {
+		t.Errorf("%q, %v", state, err)
+	}
+}
+
+// TestFollow: each change is told, also after another manager has come.
+func TestFollow(t *testing.T) {
+	fake, m := open(t, nil)
+	fake.Add("x.timer", systemdtest.Unit{})
+	ctx, cancel := context.WithCancel(t.Context())
+	armed, events, done := make(chan struct{}), make(chan struct{}, 100), make(chan error, 1)
+	go func() {
+		done <- m.Follow(ctx, "x.timer", noFiles{}, func() { close(armed) }, func() { events <- struct{}{} })
+	}()
+	event := func(after string) {
+		t.Helper()
+		select {
+		case <-events:
+		case <-time.After(enginetest.Patience):
+			t.Fatalf("no event after %s", after)
+		}
+	}
+	<-armed
+	fake.Twitch("x.timer")
+	event("a change")
+	fake.Stop()
+	fake.Start()
+	for fake.Subscribers() == 0 {
+		event("a restart")
+	}
+	fake.Twitch("x.timer")
+	event("a change of the new one")
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// noFiles is a subscription of files that nobody changes.
+type noFiles struct{}
+
+func (noFiles) C() <-chan struct{}  { return nil }
+func (noFiles) Cause() engine.Cause { return engine.Cause{} }
+func (noFiles) Close()              {}
 
 // script is a bus that answers with what it is told to, call after call.
 type script struct {
@@ -62,29 +237,42 @@ func (s *script) C() <-chan struct{}  { return s.wake }
 func (s *script) Cause() engine.Cause { return engine.Cause{} }
 func (s *script) Close()              {}
 
-// TestJob: it is waited for until the job is no more, and then the unit has to be where
-// it was to go. A lost connection is no end of a job.
+// unitWith is what is said of a unit with a job.
+func unitWith(job int) [][]any {
+	return [][]any{{"x.timer", "", "loaded", "active", "waiting", "", "/unit", job, "", "/"}}
+}
+
+// TestJob: it is waited for until the unit has no such job any more. A lost connection is
+// no end of a job, and neither is an answer that nobody understands.
 func TestJob(t *testing.T) {
-	gone := &engine.BusError{Name: "org.freedesktop.DBus.Error.UnknownObject"}
 	again := &engine.BusError{Name: name + ".AlreadySubscribed"}
 	for says, answers := range map[string][]any{
-		"":                          {again, "/job/1", "running", gone, "/unit", "x", "x", "x", false},
+		"":                          {again, "/job/1", unitWith(1), unitWith(2)},
 		"refused":                   {again, &engine.BusError{Name: "x", Message: "refused"}},
-		"the connection was lost":   {again, "/job/1", "running", errors.New("the connection was lost")},
+		"the connection was lost":   {again, "/job/1", unitWith(1), errors.New("the connection was lost")},
 		"a reply of type <nil>, an": {again, any(nil)},
+		`says "/job" where`:         {again, "/job"},
+		"cannot be understood":      {again, "/job/1", "x"},
 	} {
 		s := &script{answers: answers, wake: make(chan struct{}, 1)}
 		s.wake <- struct{}{}
-		m := &Manager{s}
-		err := m.job(t.Context(), "StartUnit", "x.timer", "x")
-		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+		m := &Manager{bus: s}
+		u, err := m.job(t.Context(), "x.timer", "StartUnit")
+		if says == "" && (err != nil || u.String() != "active (waiting)") || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%q: %v after %v", says, err, s.asked)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := &script{answers: []any{again, "/job/1", "running"}}
-	if err := (&Manager{s}).Start(ctx, "x.timer"); !errors.Is(err, context.Canceled) {
+	s := &script{answers: []any{again, "/job/1", unitWith(1)}}
+	if _, err := (&Manager{bus: s}).job(ctx, "x.timer", "StartUnit"); !errors.Is(err, context.Canceled) {
 		t.Errorf("under an ended context: %v", err)
+	}
+}
+
+// TestAway: where there is no bus the error says what was wanted of it.
+func TestAway(t *testing.T) {
+	if _, err := Open(t.Context(), enginetest.NewHost(), false); err == nil || !strings.Contains(fmt.Sprint(err), "systemd can't be reached") {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,155 @@
+package systemd1
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrMissing is the error about a unit that is not there.
+var ErrMissing = errors.New("there is no such unit")
+
+// Start starts a unit, with what it needs, and returns when it is active.
+func (m *Manager) Start(ctx context.Context, unit string) error {
+	return m.do(ctx, unit, act{word: "start", method: "StartUnit", already: (*Unit).Running, done: (*Unit).Running})
+}
+
+// Restart starts a unit anew.
+func (m *Manager) Restart(ctx context.Context, unit string) error {
+	return m.do(ctx, unit, act{word: "restart", method: "RestartUnit", already: never, done: (*Unit).Running, fresh: true})
+}
+
+// ReloadUnit has a unit read its configuration again, or restarts it if it cannot do that. With
+// one that does not run it does nothing.
+func (m *Manager) ReloadUnit(ctx context.Context, unit string) error {
+	return m.do(ctx, unit, act{word: "reload", method: "ReloadOrTryRestartUnit", already: (*Unit).Stopped, done: (*Unit).Running, fresh: true})
+}
+
+// Stop stops a unit and returns when it is not active any more. One that is not there is
+// stopped.
+func (m *Manager) Stop(ctx context.Context, unit string) error {
+	u, err := m.Unit(ctx, unit)
+	stop := act{word: "stop", method: "StopUnit", already: (*Unit).Stopped, done: (*Unit).Stopped}
+	if err != nil || stop.begun(&u) {
+		return err
+	}
+	return m.reach(ctx, u, stop)
+}
+
+// act is something that is done with a unit.
+type act struct {
+	word, method string
+	already      func(*Unit) bool // there is nothing to do
+	done         func(*Unit) bool // it has succeeded
+	fresh        bool             // there is a reason to try even what has crashed again and again
+}
+
+func never(*Unit) bool { return false }
+
+// begun reports whether there is nothing to begin: all is as it should be, and nothing is being done that
+// would change that.
+func (a act) begun(u *Unit) bool { return u.job == "0" && a.already(u) }
+
+// do does what needs a unit that can be started.
+func (m *Manager) do(ctx context.Context, unit string, a act) error {
+	u, err := m.Unit(ctx, unit)
+	switch {
+	case err != nil:
+		return err
+	case u.Missing():
+		return fmt.Errorf("%s %s: %w", a.word, unit, ErrMissing)
+	case a.begun(&u):
+		return nil
+	case u.Load == "masked":
+		return fmt.Errorf("%s is masked, so it cannot be started", unit)
+	}
+	if m.Stale(ctx, u) {
+		if err := m.Reload(ctx); err != nil {
+			return err
+		}
+	}
+	if a.fresh || m.pardoned(ctx, u) {
+		// If that fails the job is tried as things are, and says itself what is wrong.
+		_, _ = m.call(ctx, "ResetFailedUnit", unit)
+	}
+	return m.reach(ctx, u, a)
+}
+
+// byOthers are the signals by which others end a process.
+var byOthers = []string{"1", "2", "9", "15"} // HUP, INT, KILL, TERM
+
+// pardoned reports whether the unit does not run though it has not failed by itself, so that the
+// starts that were are not held against it. Neither who stops a service nor who kills it makes
+// it a crash.
+func (m *Manager) pardoned(ctx context.Context, u Unit) bool {
+	if u.Active != "failed" {
+		return u.Active == "inactive"
+	}
+	service := func(key string) string { return m.property(ctx, u, "Service", key) }
+	switch result := service("Result"); result {
+	case "", "success": // it is no service, or what has failed is not the service
+		return true
+	case "signal", "start-limit-hit":
+		const killed = "2" // CLD_KILLED
+		status := service("ExecMainStatus")
+		if service("ExecMainCode") == killed && slices.Contains(byOthers, status) {
+			return true
+		}
+		return result != "signal" && status == "0" && service("NRestarts") == "0"
+	}
+	return false
+}
+
+// reach runs a job to its end, after which the unit has to be where it was to go.
+func (m *Manager) reach(ctx context.Context, u Unit, a act) error {
+	after, err := m.job(ctx, u.Name, a.method)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", a.word, u.Name, err)
+	}
+	if a.done(&after) && (a.word != "reload" || m.property(ctx, after, "Service", "ReloadResult") != "exit-code") {
+		return nil
+	}
+	return m.why(ctx, after, a.word)
+}
+
+// job has the manager do something, waits until it is done, and returns what has
+// become of the unit. That the job has ended is seen by the unit, which has no such job any
+// more: a signal only says when to look.
+func (m *Manager) job(ctx context.Context, unit, method string) (u Unit, err error) {
+	sub, err := m.signals(ctx, own("JobRemoved"))
+	if err != nil {
+		return u, err
+	}
+	defer sub.Close()
+	body, err := m.call(ctx, method, unit, "replace")
+	if err != nil {
+		return u, err
+	}
+	path, err := text(body)
+	if err != nil {
+		return u, err
+	}
+	number := path[strings.LastIndexByte(path, '/')+1:]
+	if _, err := strconv.ParseUint(number, 10, 32); err != nil {
+		return u, fmt.Errorf("systemd says %q where it should name a job", path)
+	}
+	for {
+		u, err = m.Unit(ctx, unit)
+		if err != nil || u.job != number {
+			return u, err
+		}
+		select {
+		case <-sub.C():
+		case <-ctx.Done():
+			return u, context.Cause(ctx)
+		}
+		if sub.Cause().Resync {
+			if err := m.subscribe(ctx); err != nil {
+				return u, err
+			}
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package systemd1
+
+import (
+	"context"
+	"fmt"
+)
+
+// Unit is what the manager says of a unit.
+type Unit struct {
+	Name   string // the one that was asked for, which may be an alias
+	Load   string // loaded, not-found, masked ...
+	Active string // active, inactive, failed, activating ...
+	Sub    string // the same in the words of its type: waiting, mounted ...
+	Path   string // its object; that of the unit of which the name is an alias
+
+	job string // the number of what is being done with it; 0 for nothing
+}
+
+// Missing reports whether there is no such unit.
+func (u *Unit) Missing() bool { return u.Load == "not-found" }
+
+// Running reports whether the unit does what it is for.
+func (u *Unit) Running() bool {
+	return u.Active == "active" || u.Active == "reloading" || u.Active == "refreshing"
+}
+
+// Stopped reports whether nothing of the unit is there any more.
+func (u *Unit) Stopped() bool { return u.Active == "inactive" || u.Active == "failed" }
+
+// String tells how the unit is.
+func (u *Unit) String() string { return u.Active + " (" + u.Sub + ")" }
+
+// Unit asks for one unit. One that is not there is said to be Missing.
+func (m *Manager) Unit(ctx context.Context, unit string) (Unit, error) {
+	body, err := m.call(ctx, "ListUnitsByNames", []string{unit})
+	if err != nil {
+		return Unit{}, err
+	}
+	rows := rowsOf(body)
+	if len(rows) != 1 || len(rows[0]) < 8 {
+		return Unit{}, fmt.Errorf("systemd says of %s what cannot be understood: %v", unit, body)
+	}
+	row := rows[0]
+	return Unit{unit, fmt.Sprint(row[2]), fmt.Sprint(row[3]), fmt.Sprint(row[4]), fmt.Sprint(row[6]), fmt.Sprint(row[7])}, nil
+}
+
+// rowsOf returns the records of a reply that is a list of them.
+func rowsOf(body []any) [][]any {
+	if len(body) != 1 {
+		return nil
+	}
+	rows, _ := body[0].([][]any)
+	return rows
+}
+
+// Stale reports whether the files of a unit are others than those that were read.
+func (m *Manager) Stale(ctx context.Context, u Unit) bool {
+	return m.property(ctx, u, "Unit", "NeedDaemonReload") == "true"
+}
+
+// property returns a property of a unit; empty if it cannot be had, as one of services is of a
+// timer.
+func (m *Manager) property(ctx context.Context, u Unit, of, key string) string {
+	body, err := m.bus.Call(ctx, name, u.Path, properties+".Get", name+"."+of, key)
+	if err != nil {
+		return ""
+	}
+	v, err := text(body)
+	if err != nil {
+		return ""
+	}
+	return v
+}
+
+// noFile are the errors that say that a unit has no file.
+var noFile = []string{"org.freedesktop.DBus.Error.FileNotFound", name + ".NoSuchUnit"}
+
+// FileState returns enabled, disabled, static, masked and so on; empty for a unit that
+// has no file.
+func (m *Manager) FileState(ctx context.Context, unit string) (string, error) {
+	body, err := m.call(ctx, "GetUnitFileState", unit)
+	if isError(err, noFile...) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return text(body)
+}
+
+// File is a unit file, by its path, and its FileState.
+type File struct{ Path, State string }
+
+// Files returns all unit files, those of templates too.
+func (m *Manager) Files(ctx context.Context) ([]File, error) {
+	body, err := m.call(ctx, "ListUnitFiles")
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, row := range rowsOf(body) {
+		if len(row) == 2 {
+			files = append(files, File{fmt.Sprint(row[0]), fmt.Sprint(row[1])})
+		}
+	}
+	return files, nil
+}
