@@ -158,6 +158,15 @@ type CollectableRes interface {
 	Collects() bool
 }
 
+// VirtualRes is done by one of several backends, which the metaparameter backend can
+// name; see engine/virtual.
+type VirtualRes interface {
+	Res
+	// Backends returns the names of all that are known, sorted, whether or not this
+	// machine can have them.
+	Backends() []string
+}
+
 // DescribedRes documents its kind.
 type DescribedRes interface {
 	Res
@@ -179,6 +188,7 @@ type Abilities struct {
 	Shared      bool         `json:"shared"`
 	Overlapping bool         `json:"overlapping"`
 	Collectable bool         `json:"collectable"`
+	Virtual     bool         `json:"virtual"`
 	Sends       *schema.Type `json:"-"` // nil when it sends nothing
 }
 
@@ -196,6 +206,7 @@ func AbilitiesOf(r Res) (Abilities, error) {
 	_, a.Readable = r.(Readable)
 	_, a.Listable = r.(Listable)
 	_, a.Shared = r.(SharedRes)
+	_, a.Virtual = r.(VirtualRes)
 	if o, ok := r.(OverlappingRes); ok {
 		a.Overlapping = o.Overlaps()
 	}
@@ -228,7 +239,7 @@ func (a Abilities) Names() []string {
 		{a.Refreshable, "refreshable"}, {a.Sends != nil, "sendable"}, {a.Recvable, "recvable"},
 		{a.Edgeable, "edgeable"}, {a.Clashing, "clashing"}, {a.Groupable, "groupable"}, {a.Batcher, "batcher"},
 		{a.Reversible, "reversible"}, {a.Readable, "readable"}, {a.Listable, "listable"},
-		{a.Shared, "shared"}, {a.Overlapping, "overlapping"}, {a.Collectable, "collectable"},
+		{a.Shared, "shared"}, {a.Overlapping, "overlapping"}, {a.Collectable, "collectable"}, {a.Virtual, "virtual"},
 	} {
 		if e.has {
 			names = append(names, e.name)

@@ -275,6 +275,7 @@ func TestMetaParamsCmp(t *testing.T) {
 		"poll":       func(m *engine.MetaParams) { m.Poll = time.Second },
 		"sema":       func(m *engine.MetaParams) { m.Sema = []string{"a"} },
 		"hidden":     func(m *engine.MetaParams) { m.Hidden = true },
+		"backend":    func(m *engine.MetaParams) { m.Backend = "apt" },
 		"dollar":     func(m *engine.MetaParams) { m.Dollar = true },
 	} {
 		a, b := engine.DefaultMetaParams(), engine.DefaultMetaParams()
@@ -298,7 +299,7 @@ func TestMetaParamsCmp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(typ.Keys()); n != 21 {
+	if n := len(typ.Keys()); n != 22 {
 		t.Errorf("there are %d metaparameters: add the new one here", n)
 	}
 }

@@ -22,6 +22,9 @@ type Host interface {
 	// killed with all its descendants, and the context's cause is the error.
 	Command(ctx context.Context, c Command) (*Result, error)
 	Facts() Facts
+	// WatchFacts subscribes to changes of facts. It is armed when it returns: once
+	// it has woken, Facts says what is true now.
+	WatchFacts(ctx context.Context) (Subscription, error)
 }
 
 // WatchOptions steer Host.Watch.

@@ -33,6 +33,7 @@ type MetaParams struct {
 	AutoEdge   *bool         `yaml:"autoedge" doc:"Take part in automatic edges."`
 	AutoGroup  *bool         `yaml:"autogroup" doc:"Allow to be run as a member of a group."`
 	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"What to do when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
+	Backend    string        `yaml:"backend" doc:"What does it, of a kind that several backends do, such as apt of pkg; what suits the machine if absent."`
 	Export     []string      `yaml:"export" doc:"For which hosts to publish the resource; * for all."`
 	Hidden     bool          `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool          `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
@@ -202,7 +203,7 @@ func (m *MetaParams) Equal(o *MetaParams) bool {
 		m.Retry == o.Retry && m.RetryReset == o.RetryReset && m.Delay == o.Delay && m.DelayMax == o.DelayMax &&
 			m.Timeout == o.Timeout && m.Poll == o.Poll && m.Settle == o.Settle && m.Limit == o.Limit && m.Burst == o.Burst &&
 			m.Reset == o.Reset && m.Rewatch == o.Rewatch && m.Realize == o.Realize && m.Reverse == o.Reverse &&
-			m.Drift == o.Drift && m.Hidden == o.Hidden && m.Dollar == o.Dollar &&
+			m.Drift == o.Drift && m.Backend == o.Backend && m.Hidden == o.Hidden && m.Dollar == o.Dollar &&
 			equalPointers(m.Noop, o.Noop) && equalPointers(m.AutoEdge, o.AutoEdge) && equalPointers(m.AutoGroup, o.AutoGroup) &&
 			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Export, o.Export)
 }

@@ -50,13 +50,11 @@ func (h *FakeHost) Watch(ctx context.Context, paths []string, o engine.WatchOpti
 	if h.watchErr != nil {
 		return nil, h.watchErr
 	}
-	s := &sub{host: h, options: o, wake: make(chan struct{}, 1)}
+	s := &sub{options: o}
 	for _, p := range paths {
 		s.paths = append(s.paths, filepath.Clean(p))
 	}
-	h.subs = append(h.subs, s)
-	s.stop = context.AfterFunc(ctx, s.Close)
-	return s, nil
+	return h.subscribe(ctx, s), nil
 }
 
 // FailWatch has the next calls of Watch return err; nil for none.
@@ -91,13 +89,15 @@ func (h *FakeHost) wake(c engine.Cause, which func(*sub) bool) int {
 	return n
 }
 
-// Subscriptions returns the paths of the subscriptions that are open.
+// Subscriptions returns the paths of the subscriptions to paths that are open.
 func (h *FakeHost) Subscriptions() [][]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var all [][]string
 	for _, s := range h.subs {
-		all = append(all, s.paths)
+		if !s.facts {
+			all = append(all, s.paths)
+		}
 	}
 	return all
 }
@@ -152,11 +152,31 @@ func (h *FakeHost) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, e
 	return open(ctx, which)
 }
 
-// SetFacts replaces the facts.
-func (h *FakeHost) SetFacts(f engine.Facts) {
+// SetFacts replaces the facts, and wakes who watches them. It returns how many those
+// were.
+func (h *FakeHost) SetFacts(f engine.Facts) int {
+	h.mu.Lock()
+	h.facts = f
+	h.mu.Unlock()
+	return h.wake(engine.Cause{Source: "facts"}, func(s *sub) bool { return s.facts })
+}
+
+// WatchFacts implements engine.Host. The subscription is closed when the context ends.
+func (h *FakeHost) WatchFacts(ctx context.Context) (engine.Subscription, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.facts = f
+	return h.subscribe(ctx, &sub{facts: true}), nil
+}
+
+// subscribe adds a subscription. The lock is held.
+func (h *FakeHost) subscribe(ctx context.Context, s *sub) *sub {
+	s.host, s.wake = h, make(chan struct{}, 1)
+	h.subs = append(h.subs, s)
+	s.stop = context.AfterFunc(ctx, s.Close)
+	return s
 }
 
 // Facts implements engine.Host.
@@ -171,6 +191,7 @@ type sub struct {
 	host    *FakeHost
 	paths   []string
 	options engine.WatchOptions
+	facts   bool // to changes of facts, and not of paths
 	wake    chan struct{}
 	cause   engine.Cause
 	stop    func() bool

@@ -59,13 +59,16 @@
 //
 // One goroutine owns the watches and everything that is known of them; it starts
 // with the first Watch. Two others carry the watcher's errors and the changes of
-// mounts to it. Nothing else runs, except one goroutine per connected bus and those of running
-// commands. Close ends them all.
+// mounts to it. Nothing else runs, except one goroutine per connected bus, those of running
+// commands, and two while somebody watches facts. Close ends them all.
 //
 // # Laws of the facts
 //
 //   - They are read from files and from the kernel, in less than 20 ms: no program is run, and no
 //     network asked.
 //   - A fact is what its files say: the parsers are functions of a root folder, and no link leads out of that.
-//   - They are read again only when one of FactPaths has changed, or the hostname.
+//   - They are read again only when one of FactPaths has changed, or the hostname; addresses,
+//     while somebody watches facts, only when the kernel tells of a change.
+//   - Whoever watches facts is woken after a change of one, whatever it comes from; a write
+//     that changes none wakes nobody. What the kernel could not tell counts as a change.
 package host

@@ -29,9 +29,8 @@ type factState struct {
 	sigs     [len(factFiles)]sig
 }
 
-// Paths returns the paths to watch for changes of facts. What the kernel does not
-// tell of (a new address, a hostname that was only set) is seen at the next
-// wake-up, or by poll.
+// Paths returns the paths to watch for changes of facts. Changes of what only the
+// kernel knows, addresses and the hostname, are told by Host.WatchFacts.
 func (r *FactReader) Paths() []string {
 	paths := make([]string, len(factFiles))
 	for i, path := range factFiles {
@@ -46,7 +45,10 @@ func (r *FactReader) root() string { return cmp.Or(r.Root, "/") }
 // memory and processors, which are as they were when a file that facts come from
 // last changed. If they cannot be read they are as they were before. Nobody else
 // has what it returns.
-func (r *FactReader) Facts() engine.Facts {
+func (r *FactReader) Facts() engine.Facts { return r.read(false) }
+
+// read returns the facts, with the addresses as they are now if that is asked for.
+func (r *FactReader) read(addressesToo bool) engine.Facts {
 	now := factState{known: true}
 	for i, path := range r.Paths() {
 		now.sigs[i] = sigOf(path)
@@ -59,13 +61,17 @@ func (r *FactReader) Facts() engine.Facts {
 			r.facts, r.state = f, now
 		}
 	}
+	if addressesToo && r.root() == "/" {
+		r.facts.Addresses = addresses(localAddresses())
+	}
 	out := r.facts
 	out.Addresses, out.Roles = slices.Clone(out.Addresses), slices.Clone(out.Roles)
 	return out
 }
 
-// Facts implements engine.Host; see FactReader.
-func (h *Host) Facts() engine.Facts { return h.facts.Facts() }
+// Facts implements engine.Host. While facts are watched the kernel tells of new
+// addresses; else it is asked for them each time.
+func (h *Host) Facts() engine.Facts { return h.facts.read(!h.feed.on.Load()) }
 
 // HasProgram reports whether a command whose Env is nil would find a program of
 // this name.

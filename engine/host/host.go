@@ -34,6 +34,7 @@ type Host struct {
 	unbind func() bool // from the context of New
 	log    *slog.Logger
 	facts  FactReader
+	feed   factFeed
 
 	hub      *hub
 	commands commands
@@ -58,7 +59,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{log: o.Logger, hub: newHub(o.Logger, o.open, o.PollInterval)}
-	h.facts.Roles = slices.Clone(o.Roles)
+	h.facts.Roles, h.feed.host = slices.Clone(o.Roles), h
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.buses = newBuses(h, o)
 	h.unbind = context.AfterFunc(ctx, h.hub.end)
@@ -80,6 +81,7 @@ func (h *Host) Close() error {
 	h.KillAll()
 	h.hub.end()
 	<-h.hub.done
+	h.feed.runs.Wait()
 	h.commands.all.Wait()
 	return nil
 }

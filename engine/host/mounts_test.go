@@ -19,7 +19,11 @@ const namespaceKey = "MGMT_TEST_NAMESPACE"
 // inNamespace runs the test that calls it once more, in a process of its own
 // that may mount without the machine seeing it: it returns true there, and false
 // where the test has been run by the other one.
-func inNamespace(t *testing.T) bool {
+func inNamespace(t *testing.T) bool { return inNamespaces(t, 0) }
+
+// inNamespaces does the same with more namespaces of its own: unix.CLONE_NEWUTS for the
+// hostname, unix.CLONE_NEWNET for links.
+func inNamespaces(t *testing.T, more uintptr) bool {
 	t.Helper()
 	if os.Getenv(namespaceKey) != "" {
 		must(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
@@ -27,7 +31,7 @@ func inNamespace(t *testing.T) bool {
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
 	cmd.Env = append(os.Environ(), namespaceKey+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | more}
 	if os.Geteuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}

@@ -44,6 +44,12 @@ func (h *vertexHost) Command(ctx context.Context, c engine.Command) (*engine.Res
 // Facts implements engine.Host.
 func (h *vertexHost) Facts() engine.Facts { return h.r.opt.Host.Facts() }
 
+// WatchFacts implements engine.Host.
+func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error) {
+	sub, err := h.r.opt.Host.WatchFacts(ctx)
+	return (*vertex)(h).subscribed(sub), err
+}
+
 type vertexBus struct {
 	engine.Bus
 	v *vertex

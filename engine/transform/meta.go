@@ -35,7 +35,7 @@ func MetaRules() []MetaRule { return slices.Clone(metaRules[:]) }
 // metaKey is what members must have in common.
 type metaKey [equalRules]any
 
-const equalRules = 9
+const equalRules = 10
 
 var metaRules = [...]MetaRule{
 	{Key: "noop", Rule: RuleEqual, Why: "a group looks or alters as a whole",
@@ -87,6 +87,8 @@ var metaRules = [...]MetaRule{
 			}
 			return m.Drift
 		}},
+	{Key: "backend", Rule: RuleEqual, Why: "one backend does what a group does",
+		equal: func(m *engine.MetaParams) any { return m.Backend }},
 	{Key: "export", Rule: RuleAlone, Why: "it is published as one resource",
 		alone: func(m *engine.MetaParams) bool { return len(m.Export) > 0 }},
 	{Key: "hidden", Rule: RuleAlone, Why: "it never runs",

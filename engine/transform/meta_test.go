@@ -57,6 +57,7 @@ func TestMetaRules(t *testing.T) {
 		{"realize", transform.RuleAlone, meta{Realize: true}, meta{}, meta{}},
 		{"reverse", transform.RuleAlone, meta{Reverse: true}, meta{}, meta{}},
 		{"autoedge", transform.RuleOwner, meta{AutoEdge: &no}, meta{}, meta{AutoEdge: &no}},
+		{"backend", transform.RuleEqual, meta{Backend: "a"}, meta{}, meta{}},
 		{"autogroup", transform.RuleAlone, meta{AutoGroup: &no}, meta{}, meta{}},
 		{"drift", transform.RuleEqual, meta{Drift: engine.DriftReport}, meta{}, meta{}},
 		{"export", transform.RuleAlone, meta{Export: []string{"*"}}, meta{}, meta{}},

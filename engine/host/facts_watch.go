@@ -1,0 +1,135 @@
+package host
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// WatchFacts implements engine.Host. Files, the hostname of the kernel and the addresses of
+// its links are followed as long as somebody watches; who watches is woken when a
+// fact is another one than before, and not by each write.
+func (h *Host) WatchFacts(ctx context.Context) (engine.Subscription, error) {
+	return h.feed.watch(ctx)
+}
+
+// A factFeed wakes those who watch facts.
+type factFeed struct {
+	host *Host
+	on   atomic.Bool    // somebody watches: what the kernel tells is known
+	runs sync.WaitGroup // what follows
+
+	mu   sync.Mutex
+	subs map[*factSub]struct{}
+	last engine.Facts // as they were told
+	end  func()       // ends what follows; nil while nobody watches
+}
+
+func (f *factFeed) watch(ctx context.Context) (engine.Subscription, error) {
+	for _, c := range []context.Context{ctx, f.host.ctx} {
+		if c.Err() != nil {
+			return nil, context.Cause(c)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.start(); err != nil {
+		return nil, err
+	}
+	s := &factSub{feed: f, wake: make(chan struct{}, 1)}
+	f.subs[s] = struct{}{}
+	s.stop = context.AfterFunc(ctx, s.Close)
+	return s, nil
+}
+
+// start follows all that facts come from, unless that is done already. The lock is
+// held.
+func (f *factFeed) start() error {
+	if f.end != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(f.host.ctx)
+	files, err := f.host.Watch(ctx, FactPaths(), engine.WatchOptions{})
+	if err != nil {
+		cancel()
+		return err
+	}
+	kernel, err := openKernelFacts()
+	if err != nil {
+		f.host.log.Warn("what the kernel tells of its name and addresses can't be followed; it is seen when another fact changes", "event", "facts_unwatched", "err", err)
+	} else {
+		context.AfterFunc(ctx, kernel.close)
+		f.runs.Go(func() { kernel.follow(f.look) })
+	}
+	f.runs.Go(func() {
+		for {
+			select {
+			case <-files.C():
+				f.look()
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	f.end, f.subs, f.last = cancel, map[*factSub]struct{}{}, f.host.facts.read(true)
+	f.on.Store(true)
+	return nil
+}
+
+// look reads the facts, and wakes everybody if one has changed.
+func (f *factFeed) look() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.host.facts.read(true)
+	if reflect.DeepEqual(now, f.last) {
+		return
+	}
+	f.last = now
+	for s := range f.subs {
+		s.merged++
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// factSub is one who watches facts. What it has is guarded by the lock of the feed.
+type factSub struct {
+	feed   *factFeed
+	wake   chan struct{}
+	merged int
+	stop   func() bool // from its context
+}
+
+// C implements engine.Subscription.
+func (s *factSub) C() <-chan struct{} { return s.wake }
+
+// Cause implements engine.Subscription.
+func (s *factSub) Cause() engine.Cause {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	c := engine.Cause{Source: "facts", Merged: s.merged}
+	s.merged = 0
+	return c
+}
+
+// Close implements engine.Subscription. The last one ends what follows.
+func (s *factSub) Close() {
+	f := s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s.stop()
+	if _, open := f.subs[s]; !open {
+		return
+	}
+	delete(f.subs, s)
+	if len(f.subs) == 0 {
+		f.on.Store(false)
+		f.end()
+		f.end = nil
+	}
+}
