@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -69,6 +70,46 @@ func TestBatchRunsReadyMembersInOneCall(t *testing.T) {
 		}
 		if w.count("late") != 1 || w.count("alone") != 1 {
 			t.Error("single members run by CheckApply")
+		}
+	})
+}
+
+// TestBatchWaitsForStartingMembers: twenty packages of a new graph are one
+// transaction, however long each Watch takes to start; one that never does fails,
+// and keeps the others no longer.
+func TestBatchWaitsForStartingMembers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{StartTimeout: 10 * time.Second})
+		defer rg.close()
+		d := func(starts map[string]time.Duration) *decl {
+			d := newDecl(t)
+			for _, n := range slices.Sorted(maps.Keys(starts)) {
+				d.add(n, &batched{group: "g", batch: allOK, fake: fake{w: w, watch: func(ctx context.Context, f *fake) error {
+					select {
+					case <-time.After(starts[n]):
+						f.init.Running()
+						<-ctx.Done()
+					case <-ctx.Done():
+					}
+					return nil
+				}}})
+			}
+			return d
+		}
+		rg.swap(d(map[string]time.Duration{"a": 0, "b": time.Second, "c": 2 * time.Second}))
+		rg.rest()
+		if got := only(w.order(), "batch "); !slices.Equal(got, []string{"batch [a b c] true"}) {
+			t.Errorf("batches %q", got)
+		}
+		start := time.Now()
+		rg.swap(d(map[string]time.Duration{"a": 0, "b": 0, "c": 0, "d": 0, "mute": time.Hour}))
+		rg.rest()
+		if w.count("d") != 1 || w.count("mute") != 0 {
+			t.Errorf("d ran %d times, mute %d times", w.count("d"), w.count("mute"))
+		}
+		if took := time.Since(start); took < 10*time.Second || took > 20*time.Second {
+			t.Errorf("it took %s beside a Watch that says nothing", took)
 		}
 	})
 }

@@ -31,8 +31,10 @@
 //	         take turns with single vertices. Nothing starves.
 //
 // A batch is one run of several vertices of one key, none of which is above
-// another. Of one key there is one run at a time: what becomes ready meanwhile
-// gathers for the next. It takes one slot until its last member is done.
+// another. Of one key there is one run at a time, and none while a member is
+// starting: what becomes ready meanwhile gathers for the next, so that twenty
+// packages of a new graph are one transaction. A Watch that says nothing fails, and
+// keeps the others no longer. A batch takes one slot until its last member is done.
 //
 // # How it works
 //

@@ -172,6 +172,8 @@ func (m *Machine) leave(v Vertex) {
 	x := &m.vs[v]
 	m.inPhase[x.phase]--
 	switch x.phase {
+	case phaseStarting:
+		m.awaitStart(v, -1)
 	case phaseDue:
 		m.unqueue(v)
 	case phaseParked:
@@ -186,6 +188,8 @@ func (m *Machine) enter(v Vertex) {
 	x := &m.vs[v]
 	m.inPhase[x.phase]++
 	switch x.phase {
+	case phaseStarting:
+		m.awaitStart(v, 1)
 	case phaseDue:
 		m.enqueue(v)
 	case phaseClean:

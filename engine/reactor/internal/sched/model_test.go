@@ -73,7 +73,20 @@ func (m *model) candidate(v int) bool {
 
 func (m *model) startable(v int) bool {
 	x := &m.vs[v]
-	return m.candidate(v) && len(m.obstacles(v)) == 0 && (x.key < 0 || m.busy[x.key] == 0)
+	return m.candidate(v) && len(m.obstacles(v)) == 0 && m.keyOpen(x.key)
+}
+
+// keyOpen reports whether no member of the key runs or is starting.
+func (m *model) keyOpen(key int32) bool {
+	if key < 0 {
+		return true
+	}
+	for _, x := range m.vs {
+		if x.present && x.key == key && !x.heard && !x.running && !x.failed {
+			return false
+		}
+	}
+	return m.busy[key] == 0
 }
 
 func (m *model) slotFree() bool { return m.parallel <= 0 || m.used < m.parallel }
@@ -291,7 +304,7 @@ func (m *model) compare(s *sched.Machine, looked bool) error {
 			pending++
 		} else if m.candidate(v) && len(m.obstacles(v)) == 0 {
 			stirring++
-		} else if m.candidate(v) && x.key >= 0 && m.busy[x.key] > 0 {
+		} else if m.candidate(v) && !m.keyOpen(x.key) {
 			looked = false // v itself may not have been looked at
 		}
 	}
@@ -331,8 +344,7 @@ func (m *model) compareState(s *sched.Machine, v int, state engine.State, looked
 	if blocked && (!slices.Contains(obstacles, int(root)) || !m.blocks(int(root))) {
 		return fmt.Errorf("%d: blocked by %d, which blocks nothing", v, root)
 	}
-	free := m.vs[v].key < 0 || m.busy[m.vs[v].key] == 0
-	if looked && free && m.candidate(v) && len(obstacles) > 0 && !waits {
+	if looked && m.keyOpen(m.vs[v].key) && m.candidate(v) && len(obstacles) > 0 && !waits {
 		return fmt.Errorf("%d has no witness of %v", v, obstacles)
 	}
 	return nil

@@ -4,11 +4,16 @@ import "slices"
 
 // batch is what the machine knows of a batch key.
 type batch struct {
-	due    Vertex // first of the Due vertices of the key
-	next   int32  // the key after this one in the queue of keys
-	busy   int32  // members that run; while there are some, the key starts no others
-	queued bool
+	due      Vertex // first of the Due vertices of the key
+	next     int32  // the key after this one in the queue of keys
+	busy     int32  // members that run
+	starting int32  // members whose Watch is starting
+	queued   bool
 }
+
+// shut reports whether the key starts nothing now: what becomes due meanwhile
+// gathers for its next run.
+func (b *batch) shut() bool { return b.busy > 0 || b.starting > 0 }
 
 // keyQueue is the queue of keys with Due vertices, oldest first.
 type keyQueue struct{ first, last int32 }
@@ -43,7 +48,7 @@ func (m *Machine) unqueue(v Vertex) {
 // offer puts key k into the queue of keys if it has something to start.
 func (m *Machine) offer(k int32) {
 	b := &m.keys[k]
-	if b.queued || b.busy > 0 || b.due == none {
+	if b.queued || b.shut() || b.due == none {
 		return
 	}
 	b.queued, b.next = true, none
@@ -53,6 +58,18 @@ func (m *Machine) offer(k int32) {
 		m.keys[m.dueKs.last].next = k
 	}
 	m.dueKs.last = k
+}
+
+// awaitStart counts v among those of its key that are starting, or, with -1, no
+// more.
+func (m *Machine) awaitStart(v Vertex, by int32) {
+	k := m.keyOf(v)
+	if k == none {
+		return
+	}
+	if m.keys[k].starting += by; m.keys[k].starting == 0 {
+		m.offer(k)
+	}
 }
 
 // takeKey returns the oldest key of the queue of keys, none if there is none.
@@ -104,11 +121,12 @@ func (m *Machine) startOne() bool {
 	return false
 }
 
-// startBatch starts all vertices of the oldest key that may start.
+// startBatch starts all vertices of the oldest key that may start. A key that was
+// shut since it was queued is offered again when it opens.
 func (m *Machine) startBatch() bool {
 	for k := m.takeKey(); k != none; k = m.takeKey() {
 		b := &m.keys[k]
-		for b.due != none {
+		for b.due != none && b.starting == 0 {
 			if m.tryStart(b.due, k) {
 				b.busy++
 			}

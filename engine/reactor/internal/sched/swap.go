@@ -103,6 +103,11 @@ func (m *Machine) setKeys(batches []int32) {
 	m.keys = keys
 	m.dueKs = keyQueue{first: none, last: none}
 	m.key = filled(len(m.vs), batches)
+	for v, k := range m.key {
+		if k != none && m.vs[v].phase == phaseStarting {
+			m.keys[k].starting++
+		}
+	}
 	m.ranAs = filled(len(m.vs), m.ranAs)
 }
 
