@@ -152,6 +152,14 @@ type OverlappingRes interface {
 	Overlaps() bool
 }
 
+// UnwatchedRes promises that nothing but its parameters and notifications decides
+// what its CheckApply does: there is nothing outside that a Watch could tell of.
+// So its Watch is never called; it counts as having said Running from the start.
+type UnwatchedRes interface {
+	Res
+	WatchesNothing() bool // the same for all resources of the kind, at all times
+}
+
 // CollectableRes can be collected from what other hosts export.
 type CollectableRes interface {
 	Res
@@ -187,6 +195,7 @@ type Abilities struct {
 	Listable    bool         `json:"listable"`
 	Shared      bool         `json:"shared"`
 	Overlapping bool         `json:"overlapping"`
+	Unwatched   bool         `json:"unwatched"`
 	Collectable bool         `json:"collectable"`
 	Virtual     bool         `json:"virtual"`
 	Sends       *schema.Type `json:"-"` // nil when it sends nothing
@@ -209,6 +218,9 @@ func AbilitiesOf(r Res) (Abilities, error) {
 	_, a.Virtual = r.(VirtualRes)
 	if o, ok := r.(OverlappingRes); ok {
 		a.Overlapping = o.Overlaps()
+	}
+	if u, ok := r.(UnwatchedRes); ok {
+		a.Unwatched = u.WatchesNothing()
 	}
 	if c, ok := r.(CollectableRes); ok {
 		a.Collectable = c.Collects()
@@ -239,7 +251,7 @@ func (a Abilities) Names() []string {
 		{a.Refreshable, "refreshable"}, {a.Sends != nil, "sendable"}, {a.Recvable, "recvable"},
 		{a.Edgeable, "edgeable"}, {a.Clashing, "clashing"}, {a.Groupable, "groupable"}, {a.Batcher, "batcher"},
 		{a.Reversible, "reversible"}, {a.Readable, "readable"}, {a.Listable, "listable"},
-		{a.Shared, "shared"}, {a.Overlapping, "overlapping"}, {a.Collectable, "collectable"}, {a.Virtual, "virtual"},
+		{a.Shared, "shared"}, {a.Overlapping, "overlapping"}, {a.Unwatched, "unwatched"}, {a.Collectable, "collectable"}, {a.Virtual, "virtual"},
 	} {
 		if e.has {
 			names = append(names, e.name)

@@ -29,6 +29,7 @@ type thing struct {
 	traits.Edgeable
 	traits.Groupable
 	traits.Overlapping
+	traits.Unwatched
 	traits.Collectable
 
 	Size   int           `yaml:"size"`
@@ -146,7 +147,7 @@ func TestAbilities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"refreshable", "sendable", "recvable", "edgeable", "groupable", "overlapping", "collectable"}
+	want := []string{"refreshable", "sendable", "recvable", "edgeable", "groupable", "overlapping", "unwatched", "collectable"}
 	if got := a.Names(); !slices.Equal(got, want) {
 		t.Errorf("abilities %v, want %v", got, want)
 	}

@@ -25,6 +25,7 @@ var (
 	_ engine.RefreshableRes = (*MsgRes)(nil)
 	_ engine.RecvableRes    = (*MsgRes)(nil)
 	_ engine.OverlappingRes = (*MsgRes)(nil)
+	_ engine.UnwatchedRes   = (*MsgRes)(nil)
 	_ engine.DescribedRes   = (*MsgRes)(nil)
 )
 
@@ -35,6 +36,7 @@ type MsgRes struct {
 	traits.Recvable
 	traits.Refreshable
 	traits.Overlapping
+	traits.Unwatched
 
 	init    *engine.Init
 	sent    *message // the last one that went out everywhere; nil for none
@@ -96,9 +98,6 @@ func (x *MsgRes) Init(init *engine.Init) error {
 
 // Cleanup has nothing to release.
 func (x *MsgRes) Cleanup() error { return nil }
-
-// Watch waits for its end.
-func (x *MsgRes) Watch(ctx context.Context) error { return idle(ctx, x.init) }
 
 // CheckApply sends a message that has not gone out yet. What goes only into our
 // own log alters nothing, so it is no change and goes out under noop too.

@@ -17,6 +17,7 @@ var (
 	_ engine.RefreshableRes = (*NoopRes)(nil)
 	_ engine.GroupableRes   = (*NoopRes)(nil)
 	_ engine.OverlappingRes = (*NoopRes)(nil)
+	_ engine.UnwatchedRes   = (*NoopRes)(nil)
 	_ engine.DescribedRes   = (*NoopRes)(nil)
 )
 
@@ -27,6 +28,7 @@ type NoopRes struct {
 	traits.Groupable
 	traits.Refreshable
 	traits.Overlapping
+	traits.Unwatched
 
 	init *engine.Init
 
@@ -47,9 +49,6 @@ func (x *NoopRes) Init(init *engine.Init) error {
 
 // Cleanup cleans up the members.
 func (x *NoopRes) Cleanup() error { return x.CleanupGroup() }
-
-// Watch waits for its end.
-func (x *NoopRes) Watch(ctx context.Context) error { return idle(ctx, x.init) }
 
 // CheckApply finds everything right, unless a notification passes through.
 func (x *NoopRes) CheckApply(ctx context.Context, apply bool) (bool, error) {

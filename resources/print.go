@@ -20,6 +20,7 @@ var (
 	_ engine.RecvableRes    = (*PrintRes)(nil)
 	_ engine.GroupableRes   = (*PrintRes)(nil)
 	_ engine.OverlappingRes = (*PrintRes)(nil)
+	_ engine.UnwatchedRes   = (*PrintRes)(nil)
 	_ engine.DescribedRes   = (*PrintRes)(nil)
 )
 
@@ -31,6 +32,7 @@ type PrintRes struct {
 	traits.Recvable
 	traits.Refreshable
 	traits.Overlapping
+	traits.Unwatched
 
 	init    *engine.Init
 	printed *string // the last message that was printed; nil for none
@@ -53,9 +55,6 @@ func (x *PrintRes) Init(init *engine.Init) error {
 
 // Cleanup cleans up the members.
 func (x *PrintRes) Cleanup() error { return x.CleanupGroup() }
-
-// Watch waits for its end.
-func (x *PrintRes) Watch(ctx context.Context) error { return idle(ctx, x.init) }
 
 // CheckApply prints what is due. A message alters nothing, so it is printed by who
 // looks, and is no change; only acting on a notification is one, and that is for

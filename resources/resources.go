@@ -40,7 +40,8 @@ func Kinds() []string {
 	}
 }
 
-// idle is the Watch of a kind that has nothing to watch.
+// idle is the Watch of a resource that by its parameters has nothing to watch. A
+// kind that never has is traits.Unwatched.
 func idle(ctx context.Context, init *engine.Init) error {
 	init.Running()
 	<-ctx.Done()

@@ -16,6 +16,7 @@ var (
 	_ engine.RecvableRes    = (*ValueRes)(nil)
 	_ engine.SendableRes    = (*ValueRes)(nil)
 	_ engine.OverlappingRes = (*ValueRes)(nil)
+	_ engine.UnwatchedRes   = (*ValueRes)(nil)
 	_ engine.DescribedRes   = (*ValueRes)(nil)
 )
 
@@ -25,6 +26,7 @@ type ValueRes struct {
 	traits.Recvable
 	traits.Sendable
 	traits.Overlapping
+	traits.Unwatched
 
 	init *engine.Init
 
@@ -50,9 +52,6 @@ func (x *ValueRes) Init(init *engine.Init) error {
 
 // Cleanup has nothing to release.
 func (x *ValueRes) Cleanup() error { return nil }
-
-// Watch waits for its end; a new received value comes without it.
-func (x *ValueRes) Watch(ctx context.Context) error { return idle(ctx, x.init) }
 
 // CheckApply sends the value. Nothing on the machine can differ from it.
 func (x *ValueRes) CheckApply(context.Context, bool) (bool, error) {

@@ -4,7 +4,11 @@
 // decoded; the engine sets kind, name and metaparameters afterwards.
 package traits
 
-import "github.com/reactivegraph/mgmt/engine"
+import (
+	"context"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
 
 // Base is what every resource embeds: kind, name, metaparameters and String.
 type Base struct {
@@ -80,6 +84,19 @@ type Overlapping struct{}
 
 // Overlaps returns true.
 func (Overlapping) Overlaps() bool { return true }
+
+// Unwatched states the promise of engine.UnwatchedRes, and is the Watch of a
+// resource that makes it.
+type Unwatched struct{}
+
+// WatchesNothing returns true.
+func (Unwatched) WatchesNothing() bool { return true }
+
+// Watch waits for its end. The engine does not call it.
+func (Unwatched) Watch(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
 
 // Collectable marks a resource as one that can be collected from other hosts.
 type Collectable struct{}

@@ -3,6 +3,7 @@ package traits_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/traits"
@@ -65,6 +66,23 @@ func TestDefaultsOfTheOthers(t *testing.T) {
 		t.Error("Sends")
 	case !a.Overlaps() || !a.Collects():
 		t.Error("marks")
+	}
+}
+
+// TestUnwatched: it says so, and its Watch ends with the context.
+func TestUnwatched(t *testing.T) {
+	var u traits.Unwatched
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- u.Watch(ctx) }()
+	select {
+	case err := <-done:
+		t.Fatalf("Watch ended before its context: %v", err)
+	case <-time.After(10 * time.Millisecond):
+	}
+	cancel()
+	if err := <-done; err != nil || !u.WatchesNothing() {
+		t.Errorf("Watch ended with %v", err)
 	}
 }
 

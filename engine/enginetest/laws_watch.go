@@ -21,6 +21,36 @@ func receive[T any](ch <-chan T, d time.Duration) (v T, ok bool) {
 	}
 }
 
+// lawUnwatched: a kind that says it has nothing to watch has none of the drifts
+// that its Watch would have to see, and that Watch subscribes to nothing, and is
+// silent until its context ends. That all else goes without it is in the other laws:
+// none of them waits for a Running that such a kind need not say.
+func lawUnwatched(e *env) error {
+	r, err := e.rig()
+	if err != nil || !r.unwatched {
+		return err
+	}
+	if len(e.Drifts) > 0 {
+		return errors.New("the kind says that it has nothing to watch, but there is something to see: the suite has drifts")
+	}
+	if err := r.watch(); err != nil {
+		return err
+	}
+	timer := time.NewTimer(quietTime)
+	defer timer.Stop()
+	select {
+	case <-r.fake.Events():
+		return errors.New("the kind says that it has nothing to watch, but its Watch told of an event")
+	case err := <-r.done:
+		return r.early(err)
+	case <-timer.C:
+	}
+	if h, ok := r.fake.Init().Host.(*FakeHost); ok && len(h.Subscriptions()) > 0 {
+		return fmt.Errorf("the kind says that it has nothing to watch, but its Watch subscribes to %v", h.Subscriptions())
+	}
+	return r.unwatch()
+}
+
 // lawWatch: Watch says Running once, and then sees each drift, again and again.
 func lawWatch(e *env) error {
 	r, err := e.rig()

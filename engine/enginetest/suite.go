@@ -93,6 +93,7 @@ var laws = []law{
 	{"send", lawSend},
 	{"batch", lawBatch},
 	{"cancelled", lawCancelled},
+	{"unwatched", lawUnwatched},
 	{"watch", lawWatch},
 	{"armed", lawArmed},
 	{"restart", lawRestart},

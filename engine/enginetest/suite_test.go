@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -161,6 +162,91 @@ func TestBroken(t *testing.T) {
 				t.Fatalf("the law %s does not see it", c.law)
 			}
 			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v\n-- does not say %q", err, c.want)
+			}
+		})
+	}
+}
+
+// inert has nothing to watch, or only says so.
+type inert struct {
+	traits.Base
+	traits.Overlapping
+	traits.Unwatched
+
+	init  *engine.Init
+	watch func(context.Context, *engine.Init) error // nil for that of the trait
+}
+
+func (*inert) Default() engine.Res                            { return &inert{} }
+func (*inert) Validate() error                                { return nil }
+func (r *inert) Init(i *engine.Init) error                    { r.init = i; return nil }
+func (*inert) Cleanup() error                                 { return nil }
+func (*inert) CheckApply(context.Context, bool) (bool, error) { return true, nil }
+func (r *inert) Cmp(o engine.Res) error                       { return engine.CmpFields(r, o) }
+
+func (r *inert) Watch(ctx context.Context) error {
+	if r.watch != nil {
+		return r.watch(ctx, r.init)
+	}
+	return r.Unwatched.Watch(ctx)
+}
+
+func inertSuite(watch func(context.Context, *engine.Init) error) Suite {
+	reg := engine.NewRegistry()
+	if err := reg.Register("inert", func() engine.Res { return &inert{watch: watch} }); err != nil {
+		panic(err)
+	}
+	return Suite{
+		Kind: "inert", Registry: reg, NoState: true, Timeout: 150 * time.Millisecond,
+		New: func(*testing.T, string) engine.Res { return &inert{watch: watch} },
+	}
+}
+
+// TestGoodUnwatched: a kind that has nothing to watch passes, whether its Watch says
+// Running or not.
+func TestGoodUnwatched(t *testing.T) {
+	Run(t, inertSuite(nil))
+	Run(t, inertSuite(func(ctx context.Context, i *engine.Init) error {
+		i.Running()
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+}
+
+// TestBrokenUnwatched: who has something to watch after all is found out.
+func TestBrokenUnwatched(t *testing.T) {
+	drifts := map[string]func(*testing.T, string){"something": func(*testing.T, string) {}}
+	for name, c := range map[string]struct {
+		watch  func(context.Context, *engine.Init) error
+		drifts map[string]func(*testing.T, string)
+		want   string
+	}{
+		"drifts": {drifts: drifts, want: "has drifts"},
+		"events": {watch: func(ctx context.Context, i *engine.Init) error {
+			i.Running()
+			i.Event()
+			<-ctx.Done()
+			return nil
+		}, want: "told of an event"},
+		"subscribes": {watch: func(ctx context.Context, i *engine.Init) error {
+			s, err := i.Host.Watch(ctx, []string{"/x"}, engine.WatchOptions{})
+			if err == nil {
+				defer s.Close()
+				<-ctx.Done()
+			}
+			return err
+		}, want: "subscribes to"},
+		"returns": {watch: func(context.Context, *engine.Init) error { return nil }, want: "before its context did"},
+		"never ends": {watch: func(_ context.Context, i *engine.Init) error {
+			time.Sleep(time.Second)
+			return nil
+		}, want: "did not end within"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := inertSuite(c.watch)
+			s.Drifts = c.drifts
+			if err := lawNamed(t, "unwatched").run(t, s); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v\n-- does not say %q", err, c.want)
 			}
 		})

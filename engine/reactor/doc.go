@@ -10,7 +10,8 @@
 // stands at most once whatever happens to it, so nothing queues without bound
 // and nothing that a resource calls ever blocks. The goroutines are:
 //
-//   - one for the Watch of each vertex that is not polled or hidden,
+//   - one for the Watch of each vertex that has something to watch and is not
+//     polled or hidden,
 //   - one for each CheckApply, or batch of them, that runs at once; it takes the
 //     next run when there is one; when the graph is at rest one is left,
 //   - one for the Swap that is going on,

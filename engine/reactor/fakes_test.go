@@ -116,6 +116,8 @@ func (f *fake) Cmp(o engine.Res) error {
 		other = &o.fake
 	case *sender:
 		other = &o.fake
+	case *still:
+		other = &o.fake
 	}
 	if f.Want != other.Want || f.Free != other.Free || fmt.Sprint(f.Env) != fmt.Sprint(other.Env) {
 		return errors.New("want differs")

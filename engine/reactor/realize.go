@@ -83,7 +83,7 @@ func (r *Reactor) rewatchFailed() {
 		}
 		r.setRetries(v, 0)
 		v.byGraph, v.watchTries = true, 0
-		if v.watchState == watchRunning || v.polled() {
+		if v.watchState == watchRunning || v.unwatched() {
 			r.event(v)
 		} else {
 			r.startWatch(v)

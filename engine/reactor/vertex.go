@@ -199,8 +199,10 @@ func (r *Reactor) varBase(id, kind, name string) (string, error) {
 	return filepath.Join(r.opt.StateDir, "vars", engine.FileName(kind), engine.FileName(name)), nil
 }
 
-// polled reports whether the vertex is looked at without a Watch of its own.
-func (v *vertex) polled() bool { return v.meta.Poll > 0 || v.meta.Hidden || v.r.opt.Once }
+// unwatched reports whether the vertex has no Watch: it is ready from the start.
+func (v *vertex) unwatched() bool {
+	return v.abil.Unwatched || v.meta.Poll > 0 || v.meta.Hidden || v.r.opt.Once
+}
 
 // protect calls f and turns a panic in it into an error.
 func protect(method string, f func() error) (err error) {

@@ -20,7 +20,7 @@ func (r *Reactor) open(v *vertex) {
 		r.tryAssign(v)
 	case v.refused != nil:
 		r.fail(v, v.refused, false, 0)
-	case v.polled() || v.missing() != nil:
+	case v.unwatched() || v.missing() != nil:
 		r.ready(v) // a receiver's Watch starts when it has its values
 	default:
 		r.startWatch(v)
