@@ -191,7 +191,7 @@ func TestPkgOffline(t *testing.T) {
 	got := b.run(t.Context(), true)
 	for i, name := range []string{"git", "real"} {
 		if !strings.Contains(got[i], "no repository has "+name) && !strings.Contains(got[i], "no repository has git") ||
-			!strings.Contains(got[i], "a repository cannot be reached: no route to mirror.example.com") {
+			!strings.Contains(got[i], "and the network is up): no route to mirror.example.com") {
 			t.Errorf("%s", got[i])
 		}
 	}

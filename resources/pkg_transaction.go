@@ -97,7 +97,7 @@ func (t *pkgTransaction) run(ctx context.Context, members []*pkgMember) {
 		err = errors.Join(err, t.offline)
 	}
 	_, locked := errors.AsType[*pkg.LockedError](err)
-	if len(members) == 1 || locked || unreachable && t.offline != nil || ctx.Err() != nil {
+	if len(members) == 1 || locked || unreachable && unknown == nil && t.offline != nil || ctx.Err() != nil {
 		pkgFail(members, err)
 		return
 	}

@@ -184,7 +184,7 @@ func (a *apk) away(ctx context.Context, wanted []string, flags ...string) (map[s
 }
 
 func (a *apk) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
-	if err := checkNames(args.Names); err != nil {
+	if err := present(ctx, a.listInstalled, args.Names); err != nil {
 		return nil, err
 	}
 	if err := a.refresh(ctx, args.Refresh); err != nil {

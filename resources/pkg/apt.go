@@ -225,7 +225,22 @@ func (a *apt) latestVersion(ctx context.Context, args NamesArgs) (map[string]str
 		return a.available(ctx)
 	}
 	lines, err := a.lines(ctx, nil, append([]string{"apt-cache", "policy", "--"}, args.Names...)...)
-	return candidates(lines), err
+	return a.asked(candidates(lines), args.Names), err
+}
+
+// asked returns the part of a table that is about the names. apt-cache takes a name that it does not know for a
+// pattern, and leaves out the architecture if it is that of the machine.
+func (a *apt) asked(all map[string]string, names []string) map[string]string {
+	out := map[string]string{}
+	for _, n := range names {
+		plain, arch, _ := strings.Cut(n, ":")
+		if v, ok := all[n]; ok {
+			out[n] = v
+		} else if v, ok := all[plain]; ok && (arch == a.arch || arch == "all") {
+			out[n] = v
+		}
+	}
+	return out
 }
 
 // candidates reads what apt-cache policy prints: a package that it does not know at all
@@ -310,8 +325,8 @@ func (a *apt) install(ctx context.Context, args InstallArgs) (map[string]Change,
 	})
 }
 
-// known refuses names that apt has never heard of: apt-get would read those with a dot
-// or a plus as patterns.
+// known refuses names that apt has never heard of: apt-get and apt-mark would read those with
+// a dot or a plus as patterns.
 func (a *apt) known(ctx context.Context, names []string) error {
 	lines, err := a.lines(ctx, nil, append([]string{"apt-cache", "policy", "--"}, names...)...)
 	if err != nil {
@@ -356,7 +371,7 @@ func (a *apt) autoremove(ctx context.Context, _ virtual.Nothing) (map[string]Cha
 }
 
 func (a *apt) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
-	if err := checkApt(args.Names); err != nil {
+	if err := present(ctx, a.listInstalled, args.Names); err != nil {
 		return nil, err
 	}
 	if err := a.refresh(ctx, args.Refresh); err != nil {
@@ -447,6 +462,9 @@ func (a *apt) fileList(ctx context.Context, args NamesArgs) (map[string][]string
 
 func (a *apt) mark(ctx context.Context, verb string, names []string) (virtual.Nothing, error) {
 	if err := checkApt(names); err != nil {
+		return virtual.Nothing{}, err
+	}
+	if err := a.known(ctx, names); err != nil {
 		return virtual.Nothing{}, err
 	}
 	return virtual.Nothing{}, a.change(ctx, nil, append([]string{"apt-mark", verb, "--"}, names...)...)

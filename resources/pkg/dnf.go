@@ -47,13 +47,14 @@ func judgeDnf(r *engine.Result) error {
 		}
 		return e
 	}
+	var errs []error
 	if names := unknownNames(r, [2]string{"Unable to find a match: ", ""}, [2]string{"No match for argument: ", ""}); len(names) > 0 {
-		return &UnknownError{plainNames(names), ""}
+		errs = append(errs, &UnknownError{plainNames(names), ""}) // perhaps because of what follows
 	}
-	if has(r, "Failed to download metadata", "Error downloading packages", "Cannot download", "No more mirrors to try", "Cache-only enabled but no cache") {
-		return &UnreachableError{complaint(r, "Error: ", "Errors during downloading", "  - ")}
+	if has(r, "Failed to download metadata", "Errors during downloading metadata", "Error downloading packages", "Cannot download", "No more mirrors to try", "Cache-only enabled but no cache") {
+		errs = append(errs, &UnreachableError{complaint(r, "Error: Failed", "Errors during downloading", "  - ")})
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 var behindName = regexp.MustCompile(`-[0-9].*$`)
@@ -66,15 +67,16 @@ func plainNames(specs []string) []string {
 	return specs
 }
 
-// run is a dnf that changes something.
+// run is a dnf that changes something. It is not told to be quiet: then it would not say why a
+// repository cannot be reached.
 func (d *dnf) run(ctx context.Context, args ...string) error {
-	return d.change(ctx, nil, append([]string{"dnf", "-y", "-q", "--color=never", "--setopt=exit_on_lock=True"}, args...)...)
+	return d.change(ctx, nil, append([]string{"dnf", "-y", "--setopt=color=never", "--setopt=exit_on_lock=True"}, args...)...)
 }
 
 // query asks about packages in the repositories, as they are known: nothing is fetched.
 // Without lists there are none.
 func (d *dnf) query(ctx context.Context, args ...string) (map[string]string, error) {
-	argv := append([]string{"dnf", "-q", "-C", "--color=never", "repoquery", "--qf", `%{name} %{epoch}:%{version}-%{release}`}, args...)
+	argv := append([]string{"dnf", "-q", "-C", "--setopt=color=never", "repoquery", "--qf", `%{name} %{epoch}:%{version}-%{release}` + "\n"}, args...)
 	lines, err := d.lines(ctx, nil, argv...)
 	if _, none := errors.AsType[*UnreachableError](err); none {
 		return map[string]string{}, nil
@@ -92,7 +94,8 @@ func (d *dnf) latestVersion(ctx context.Context, args NamesArgs) (map[string]str
 	if err := checkNames(args.Names); err != nil {
 		return nil, err
 	}
-	return d.query(ctx, append([]string{"--latest-limit=1"}, args.Names...)...)
+	all, err := d.query(ctx, append([]string{"--latest-limit=1"}, args.Names...)...)
+	return only(all, args.Names), err
 }
 
 func (d *dnf) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]string, error) {
@@ -126,6 +129,9 @@ func (d *dnf) install(ctx context.Context, args InstallArgs) (map[string]Change,
 	if args.Untrusted {
 		argv = append(argv, "--nogpgcheck")
 	}
+	if err := errors.Join(literal(ctx, d.latestVersion, sortedKeys(args.Pkgs)), d.forward(ctx, args)); err != nil {
+		return nil, err
+	}
 	return during(ctx, d, func() error { return d.run(ctx, append(append(argv, "install"), with("-", args.Pkgs)...)...) })
 }
 
@@ -149,7 +155,7 @@ func (d *dnf) autoremove(ctx context.Context, _ virtual.Nothing) (map[string]Cha
 }
 
 func (d *dnf) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
-	if err := checkNames(args.Names); err != nil {
+	if err := present(ctx, d.listInstalled, args.Names); err != nil {
 		return nil, err
 	}
 	if err := d.refresh(ctx, args.Refresh); err != nil {

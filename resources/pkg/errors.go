@@ -24,7 +24,16 @@ func (e *UnknownError) Error() string {
 // more what the lists of packages say.
 type UnreachableError struct{ Text string }
 
-func (e *UnreachableError) Error() string { return "a repository cannot be reached: " + e.Text }
+func (e *UnreachableError) Error() string {
+	return "a repository cannot be reached (see whether its address is right and the network is up): " + e.Text
+}
+
+// AbsentError says that packages are not installed that have to be.
+type AbsentError struct{ Names []string }
+
+func (e *AbsentError) Error() string {
+	return "not installed: " + strings.Join(e.Names, ", ")
+}
 
 // LockedError says that another program used the package manager all the time that it
 // was waited for.

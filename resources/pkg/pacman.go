@@ -184,7 +184,7 @@ func (p *pacman) away(ctx context.Context, flag string, wanted []string) (map[st
 }
 
 func (p *pacman) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
-	if err := checkNames(args.Names); err != nil {
+	if err := present(ctx, p.listInstalled, args.Names); err != nil {
 		return nil, err
 	}
 	if err := p.refresh(ctx, args.Refresh); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,9 @@ func (r *rpm) infos(ctx context.Context, names []string) (map[string]Info, error
 		if len(f) != 5 || f[0] == "gpg-pubkey" {
 			continue // package x is not installed
 		}
+		if len(names) > 0 && !slices.Contains(names, f[0]) {
+			continue // rpm was given a name with a version, which is none
+		}
 		out[f[0]] = Info{Name: f[0], Version: evr(f[1]), Arch: f[2], Source: &f[3], Summary: &f[4]}
 	}
 	return out, nil
@@ -75,6 +79,25 @@ func (r *rpm) listInstalled(ctx context.Context, args NamesArgs) (map[string]str
 
 func (r *rpm) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Info, error) {
 	return r.infos(ctx, args.Names)
+}
+
+// longName is a name that the tools above rpm may take for a shorter one with a version or an architecture.
+var longName = regexp.MustCompile(`-[0-9]|[.:]`)
+
+// literal refuses names that no repository has as they are, though it has what a tool would take them for.
+func literal(ctx context.Context, latest func(context.Context, NamesArgs) (map[string]string, error), names []string) error {
+	long := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !longName.MatchString(n) })
+	if len(long) == 0 {
+		return nil
+	}
+	known, err := latest(ctx, NamesArgs{long})
+	if err != nil {
+		return err
+	}
+	if unknown := slices.DeleteFunc(long, func(n string) bool { return known[n] != "" }); len(unknown) > 0 {
+		return &UnknownError{Names: unknown}
+	}
+	return nil
 }
 
 func (r *rpm) provided(ctx context.Context, args NamesArgs) (map[string][]string, error) {
@@ -162,6 +185,32 @@ func (r *rpm) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 		}
 	}
 	return 0, nil
+}
+
+// forward refuses versions that are older than what is installed, of which dnf makes a downgrade, and zypper
+// nothing at all.
+func (r *rpm) forward(ctx context.Context, args InstallArgs) error {
+	pinned := slices.DeleteFunc(sortedKeys(args.Pkgs), func(n string) bool { return args.Pkgs[n] == "" })
+	if args.Downgrade || len(pinned) == 0 {
+		return nil
+	}
+	have, err := r.listInstalled(ctx, NamesArgs{pinned})
+	if err != nil {
+		return err
+	}
+	for _, name := range pinned {
+		if have[name] == "" {
+			continue
+		}
+		order, err := r.versionCmp(ctx, CompareArgs{A: args.Pkgs[name], B: have[name]})
+		if err != nil {
+			return err
+		}
+		if order < 0 {
+			return fmt.Errorf("%s is installed in version %s, and %s would be a downgrade, which is not allowed", name, have[name], args.Pkgs[name])
+		}
+	}
+	return nil
 }
 
 // splitEVR returns epoch, version and release; the epoch is 0 if there is none, the release empty.

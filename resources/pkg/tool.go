@@ -110,7 +110,7 @@ func (t *tools) failure(tool string, r *engine.Result) error {
 	if r.Signal != "" {
 		return &ToolError{tool, r.ExitCode, "it was ended by " + r.Signal}
 	}
-	return &ToolError{tool, r.ExitCode, complaint(r, "E: ", "dpkg: error", "ERROR: ", "error: ", "Error: ", "Problem: ", " Problem: ", " - nothing provides ", " - package ", ":: unable to satisfy ", " : Depends: ", " : Conflicts: ")}
+	return &ToolError{tool, r.ExitCode, complaint(r, "E: ", "dpkg: error", "ERROR: ", "error: ", "Error: ", "Problem: ", " Problem: ", " - nothing provides ", " - package ", ":: unable to satisfy ", " : Depends: ", " : Conflicts: ", " exists in filesystem")}
 }
 
 // maxComplaint is how many lines of a tool an error has.
@@ -132,7 +132,16 @@ func complaint(r *engine.Result, words ...string) string {
 			said = said[max(0, len(said)-maxComplaint):]
 		}
 	}
-	return strings.ToValidUTF8(strings.Join(said[:min(len(said), maxComplaint)], "; "), "?")
+	if rest := slices.DeleteFunc(slices.Clone(said), heading); len(rest) > 0 {
+		said = rest
+	}
+	text := strings.ReplaceAll(strings.Join(said[:min(len(said), maxComplaint)], "; "), ":; ", ": ")
+	return strings.ToValidUTF8(text, "?")
+}
+
+// heading reports whether a line says nothing but that others follow.
+func heading(line string) bool {
+	return line == "Error:" || strings.HasPrefix(line, "E: The following information ")
 }
 
 // has reports whether a tool has printed one of the texts.
@@ -239,6 +248,23 @@ func during(ctx context.Context, db database, do func() error) (map[string]Chang
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// present refuses names of packages that are not installed, which a tool may read as
+// something else: a pattern, a group, what is to be installed.
+func present(ctx context.Context, list func(context.Context, NamesArgs) (map[string]string, error), names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	have, err := list(ctx, NamesArgs{names})
+	if err != nil {
+		return err
+	}
+	absent := slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(n string) bool { return have[n] != "" })
+	if len(absent) > 0 {
+		return &AbsentError{slices.Compact(absent)}
+	}
+	return nil
+}
 
 // there returns those of the names that are installed, sorted.
 func (t *tools) there(ctx context.Context, db database, names []string) ([]string, error) {

@@ -62,7 +62,7 @@ func judgeZypper(r *engine.Result) error {
 		return &UnknownError{names, ""}
 	}
 	if has(r, "Could not refresh the repositories", "Some of the repositories have not been refreshed", "Failed to download", "is invalid.", "Download (curl) error", "File './") {
-		return &UnreachableError{complaint(r, "Problem retrieving", "Repository '", "[", "File '")}
+		return &UnreachableError{complaint(r, "Problem retrieving", "[", "File '", "Download (curl) error", " Error message: ", "Error message: ")}
 	}
 	return nil
 }
@@ -110,7 +110,8 @@ func (z *zypper) latestVersion(ctx context.Context, args NamesArgs) (map[string]
 	if err := checkNames(args.Names); err != nil {
 		return nil, err
 	}
-	return z.search(ctx, []int{zypperUnknown}, append([]string{"search", "--details", "--match-exact", "--type", "package"}, args.Names...)...)
+	all, err := z.search(ctx, []int{zypperUnknown}, append([]string{"search", "--details", "--match-exact", "--type", "package"}, args.Names...)...)
+	return only(all, args.Names), err
 }
 
 func (z *zypper) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]string, error) {
@@ -151,6 +152,9 @@ func (z *zypper) install(ctx context.Context, args InstallArgs) (map[string]Chan
 	if args.Untrusted {
 		global = append(global, "--no-gpg-checks")
 	}
+	if err := errors.Join(literal(ctx, z.latestVersion, sortedKeys(args.Pkgs)), z.forward(ctx, args)); err != nil {
+		return nil, err
+	}
 	return during(ctx, z, func() error { return z.run(ctx, global, append(argv, with("=", args.Pkgs)...)...) })
 }
 
@@ -163,7 +167,7 @@ func (z *zypper) remove(ctx context.Context, args RemoveArgs) (map[string]Change
 }
 
 func (z *zypper) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
-	if err := checkNames(args.Names); err != nil {
+	if err := present(ctx, z.listInstalled, args.Names); err != nil {
 		return nil, err
 	}
 	if err := z.refresh(ctx, args.Refresh); err != nil {
