@@ -12,7 +12,8 @@ import (
 // svcStep is one change, and the calls that make it.
 type svcStep struct {
 	change engine.Change
-	calls  []*virtual.Fn[svc.UnitArgs, virtual.Nothing]
+	boot   []*virtual.Fn[svc.BootArgs, virtual.Nothing] // about what happens at boot
+	act    *virtual.Fn[svc.UnitArgs, virtual.Nothing]   // about now; nil for nothing
 }
 
 // CheckApply compares the service with what is wanted, and makes it so. Startup comes
@@ -22,7 +23,7 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	defer r.seen.unlock()
-	m, err := r.open(ctx, "svc", r.Provider())
+	m, err := r.openFor(ctx, "svc", r)
 	if err != nil {
 		return false, err
 	}
@@ -53,10 +54,30 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 
 func (r *SvcRes) take(ctx context.Context, m *virtual.Module, steps []svcStep) error {
 	for _, s := range steps {
-		for _, call := range s.calls {
-			if _, _, err := call.Call(ctx, m, r.args()); err != nil {
-				return err
-			}
+		if err := r.boot(ctx, m, s.boot); err != nil {
+			return err
+		}
+		if s.act == nil {
+			continue
+		}
+		if _, _, err := s.act.Call(ctx, m, r.args()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// boot calls what alters what happens at boot. A manager that has to be told of that is told
+// when nobody else alters something any more.
+func (r *SvcRes) boot(ctx context.Context, m *virtual.Module, calls []*virtual.Fn[svc.BootArgs, virtual.Nothing]) error {
+	shared, later := r.init.Shared.(*svcShared)
+	later = later && m.Needs(svc.Reread.Name()) == nil
+	for _, call := range calls {
+		if _, _, err := call.Call(ctx, m, svc.BootArgs{UnitArgs: r.args(), Later: later}); err != nil {
+			return err
+		}
+		if later {
+			shared.later(r.init)
 		}
 	}
 	return nil
@@ -65,29 +86,29 @@ func (r *SvcRes) take(ctx context.Context, m *virtual.Module, steps []svcStep) e
 // steps returns what has to be done.
 func (r *SvcRes) steps(info *svc.Info) []svcStep {
 	var steps []svcStep
-	add := func(field, from, to string, calls ...*virtual.Fn[svc.UnitArgs, virtual.Nothing]) {
-		steps = append(steps, svcStep{engine.Change{Field: field, From: from, To: to}, calls})
+	add := func(from, to string, act *virtual.Fn[svc.UnitArgs, virtual.Nothing]) {
+		steps = append(steps, svcStep{change: engine.Change{Field: "state", From: from, To: to}, act: act})
 	}
 	if from := svcStartup(info); r.Startup != "" && from != r.Startup {
-		add("startup", from, r.Startup, svcBoot(from, r.Startup)...)
+		steps = append(steps, svcStep{change: engine.Change{Field: "startup", From: from, To: r.Startup}, boot: svcBoot(from, r.Startup)})
 	}
 	state := svcState(info)
 	switch {
 	case r.State == svcRunning && state != svcRunning && r.init.Refresh():
-		add("state", state, svcRunning, svc.Restart) // for what it reads is new, however often it has crashed
+		add(state, svcRunning, svc.Restart) // for what it reads is new, however often it has crashed
 	case r.State == svcRunning && state != svcRunning:
-		add("state", state, svcRunning, svc.Start)
+		add(state, svcRunning, svc.Start)
 	case r.State == svcStopped && state != svcStopped:
-		add("state", state, svcStopped, svc.Stop)
+		add(state, svcStopped, svc.Stop)
 	case state == svcRunning && r.init.Refresh():
-		steps = append(steps, svcStep{engine.Change{Verb: engine.Refreshed}, []*virtual.Fn[svc.UnitArgs, virtual.Nothing]{svc.Reload}})
+		steps = append(steps, svcStep{change: engine.Change{Verb: engine.Refreshed}, act: svc.Reload})
 	}
 	return steps
 }
 
 // svcBoot returns the calls that change what happens at boot. What comes to light when a
 // service is unmasked may be either, so the call after that is made in any case.
-func svcBoot(from, to string) (calls []*virtual.Fn[svc.UnitArgs, virtual.Nothing]) {
+func svcBoot(from, to string) (calls []*virtual.Fn[svc.BootArgs, virtual.Nothing]) {
 	if to == svcMasked {
 		return append(calls, svc.Mask)
 	}

@@ -27,6 +27,12 @@ type UnitArgs struct {
 	Session bool   `yaml:"session" doc:"The service is one of the user's own session, and not of the machine."`
 }
 
+// BootArgs are those of the calls about what happens at boot.
+type BootArgs struct {
+	UnitArgs `yaml:",inline"`
+	Later    bool `yaml:"later" doc:"The manager need not know of it before reread, which serves many services at once."`
+}
+
 // AllArgs are those of the calls about all services.
 type AllArgs struct {
 	Session bool `yaml:"session" doc:"Those of the user's own session, and not of the machine."`
@@ -53,8 +59,8 @@ var (
 	Reload   = virtual.Declare[UnitArgs, virtual.Nothing]("reload", "Have a service read its configuration again; restart it if it cannot.")
 	Status   = virtual.Declare[UnitArgs, bool]("status", "Whether a service runs.")
 
-	Enable   = virtual.Declare[UnitArgs, virtual.Nothing]("enable", "Have a service started at boot.")
-	Disable  = virtual.Declare[UnitArgs, virtual.Nothing]("disable", "Have a service not started at boot.")
+	Enable   = virtual.Declare[BootArgs, virtual.Nothing]("enable", "Have a service started at boot.")
+	Disable  = virtual.Declare[BootArgs, virtual.Nothing]("disable", "Have a service not started at boot.")
 	Enabled  = virtual.Declare[UnitArgs, bool]("enabled", "Whether a service is started at boot.")
 	Disabled = virtual.Declare[UnitArgs, bool]("disabled", "Whether a service that is there is not started at boot.")
 
@@ -64,9 +70,10 @@ var (
 	GetEnabled  = virtual.Declare[AllArgs, []string]("get_enabled", "The names of those that are started at boot, sorted.")
 	GetDisabled = virtual.Declare[AllArgs, []string]("get_disabled", "The names of those that are not started at boot, sorted.")
 
-	Mask   = virtual.Declare[UnitArgs, virtual.Nothing]("mask", "Have a service not be startable at all.", virtual.AsExtra)
-	Unmask = virtual.Declare[UnitArgs, virtual.Nothing]("unmask", "End what mask began.", virtual.AsExtra)
+	Mask   = virtual.Declare[BootArgs, virtual.Nothing]("mask", "Have a service not be startable at all.", virtual.AsExtra)
+	Unmask = virtual.Declare[BootArgs, virtual.Nothing]("unmask", "End what mask began.", virtual.AsExtra)
 	Masked = virtual.Declare[UnitArgs, bool]("masked", "Whether a service cannot be started at all.", virtual.AsExtra)
+	Reread = virtual.Declare[AllArgs, virtual.Nothing]("reread", "Have the manager take note of what was altered later.", virtual.AsExtra)
 )
 
 // Interface is the module. All service managers have its core; the extras are those of one.
@@ -77,7 +84,7 @@ var Interface = &virtual.Interface{
 		Describe.Function(), Start.Function(), Stop.Function(), Restart.Function(), Reload.Function(), Status.Function(),
 		Enable.Function(), Disable.Function(), Enabled.Function(), Disabled.Function(),
 		Available.Function(), Missing.Function(), GetAll.Function(), GetEnabled.Function(), GetDisabled.Function(),
-		Mask.Function(), Unmask.Function(), Masked.Function(),
+		Mask.Function(), Unmask.Function(), Masked.Function(), Reread.Function(),
 	},
 }
 

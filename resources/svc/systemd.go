@@ -34,7 +34,8 @@ func systemdBackend() *virtual.Backend {
 		virtual.Func("get_disabled", (*systemd).getDisabled),
 		virtual.Func("mask", (*systemd).mask),
 		virtual.Func("unmask", (*systemd).unmask),
-		virtual.Func("masked", (*systemd).masked))
+		virtual.Func("masked", (*systemd).masked),
+		virtual.Func("reread", (*systemd).reread))
 	b.Module, b.Doc, b.Watch = "svc", "systemd, over D-Bus.", virtual.WatchSignal
 	b.When, b.Priority = virtual.Match{"systemd_booted": {true}}, 10
 	return b
@@ -73,7 +74,7 @@ func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err erro
 	}
 	i.Info = Info{
 		Name: args.Name, Running: u.Running(), Enabled: startsAtBoot(file),
-		Masked: new(u.Load == "masked" || masks(file)), Failed: new(u.Active == "failed"), Detail: new(u.String()),
+		Masked: new(masks(file)), Failed: new(u.Active == "failed"), Detail: new(u.String()),
 	}
 	i.Unit, i.Load, i.File = u.Name, u.Load, file
 	return i, nil
@@ -171,8 +172,8 @@ func (s *systemd) list(ctx context.Context, args AllArgs, which func(string) boo
 	return slices.Compact(names), nil
 }
 
-func (s *systemd) enable(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
-	i, err := s.info(ctx, args)
+func (s *systemd) enable(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args.UnitArgs)
 	switch {
 	case err != nil || i.Enabled:
 		return virtual.Nothing{}, notThere(args.Name, err)
@@ -184,24 +185,24 @@ func (s *systemd) enable(ctx context.Context, args UnitArgs) (virtual.Nothing, e
 	return s.files(ctx, args, (*systemd1.Manager).Enable)
 }
 
-func (s *systemd) disable(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
-	i, err := s.info(ctx, args)
+func (s *systemd) disable(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args.UnitArgs)
 	if err != nil || !i.Enabled {
 		return virtual.Nothing{}, absent(err)
 	}
 	return s.files(ctx, args, (*systemd1.Manager).Disable)
 }
 
-func (s *systemd) mask(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
-	i, err := s.info(ctx, args)
+func (s *systemd) mask(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args.UnitArgs)
 	if err = absent(err); err != nil || i.Masked != nil && *i.Masked {
 		return virtual.Nothing{}, err
 	}
 	return s.files(ctx, args, (*systemd1.Manager).Mask)
 }
 
-func (s *systemd) unmask(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
-	i, err := s.info(ctx, args)
+func (s *systemd) unmask(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args.UnitArgs)
 	if err != nil || !*i.Masked {
 		return virtual.Nothing{}, absent(err)
 	}
@@ -210,13 +211,21 @@ func (s *systemd) unmask(ctx context.Context, args UnitArgs) (virtual.Nothing, e
 	})
 }
 
-// files alters links to a unit file, and has the manager read them again.
-func (s *systemd) files(ctx context.Context, args UnitArgs, alter func(*systemd1.Manager, context.Context, ...string) error) (none virtual.Nothing, err error) {
+// files alters links to a unit file, and has the manager read them again, if not later.
+func (s *systemd) files(ctx context.Context, args BootArgs, alter func(*systemd1.Manager, context.Context, ...string) error) (none virtual.Nothing, err error) {
 	m, err := s.manager(ctx, args.Session)
 	if err != nil {
 		return none, err
 	}
-	if err := alter(m, ctx, UnitName(args.Name)); err != nil {
+	if err := alter(m, ctx, UnitName(args.Name)); err != nil || args.Later {
+		return none, err
+	}
+	return none, m.Reload(ctx)
+}
+
+func (s *systemd) reread(ctx context.Context, args AllArgs) (none virtual.Nothing, err error) {
+	m, err := s.manager(ctx, args.Session)
+	if err != nil {
 		return none, err
 	}
 	return none, m.Reload(ctx)

@@ -41,6 +41,10 @@ func (m *machine) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, er
 
 func (m *machine) Facts() engine.Facts { return m.FakeHost.Facts() }
 
+func (m *machine) WatchFacts(ctx context.Context) (engine.Subscription, error) {
+	return m.FakeHost.WatchFacts(ctx)
+}
+
 func (m *machine) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
 	return m.Host.Watch(ctx, paths, o)
 }

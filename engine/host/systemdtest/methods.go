@@ -126,7 +126,7 @@ func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus
 		return dbus.Variant{}, failed("NoSuchUnit", "Unit not found.")
 	}
 	values := map[string]any{
-		"NeedDaemonReload": u.Stale, "ConditionResult": !u.Skipped, "Type": u.Type, "Result": u.Result, "ReloadResult": u.reload,
+		"NeedDaemonReload": u.Stale || u.load != "not-found" && u.load != loadOf(u.File), "ConditionResult": !u.Skipped, "Type": u.Type, "Result": u.Result, "ReloadResult": u.reload,
 		"ExecMainCode": u.Code, "ExecMainStatus": u.Status, "NRestarts": uint32(0),
 	}
 	v, ok := values[property]

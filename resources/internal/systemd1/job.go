@@ -63,19 +63,33 @@ func (m *Manager) do(ctx context.Context, unit string, a act) error {
 		return fmt.Errorf("%s %s: %w", a.word, unit, ErrMissing)
 	case a.begun(&u):
 		return nil
-	case u.Load == "masked":
-		return fmt.Errorf("%s is masked, so it cannot be started", unit)
 	}
-	if m.Stale(ctx, u) {
-		if err := m.Reload(ctx); err != nil {
-			return err
-		}
+	if u, err = m.current(ctx, u); err != nil {
+		return err
+	}
+	if u.Load == "masked" {
+		return fmt.Errorf("%s is masked, so it cannot be started", unit)
 	}
 	if a.fresh || m.pardoned(ctx, u) {
 		// If that fails the job is tried as things are, and says itself what is wrong.
 		_, _ = m.call(ctx, "ResetFailedUnit", unit)
 	}
 	return m.reach(ctx, u, a)
+}
+
+// current has the files of a unit read that are others than those that were. What was masked
+// may not be any more, also because somebody else had them read just now.
+func (m *Manager) current(ctx context.Context, u Unit) (Unit, error) {
+	stale := m.Stale(ctx, u)
+	if stale {
+		if err := m.Reload(ctx); err != nil {
+			return u, err
+		}
+	}
+	if stale || u.Load == "masked" {
+		return m.Unit(ctx, u.Name)
+	}
+	return u, nil
 }
 
 // byOthers are the signals by which others end a process.

@@ -1,0 +1,91 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+	"weak"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/svc"
+)
+
+var _ engine.SharedRes = (*SvcRes)(nil)
+
+// svcRereadTime is how long a manager may take to read all its files.
+const svcRereadTime = 2 * time.Minute
+
+// svcShared is what services of one manager have in common: that it has to be told of what
+// was altered for the next boot. It is told once for many services, when none of them has anything to do any more.
+// What comes before a start is told at once, by the start.
+type svcShared struct {
+	reread func(context.Context) error
+
+	mu  sync.Mutex
+	due bool
+	by  weak.Pointer[engine.Init] // of who altered something last
+}
+
+// Shared is what services of one manager have in common.
+func (r *SvcRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	like := &SvcRes{Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
+	provider := r.Backend()
+	return fmt.Sprintf("svc:%s:%t", provider, r.Session), func(_ context.Context, h engine.Host) (engine.Shared, error) {
+		like.init = &engine.Init{Host: h}
+		return &svcShared{reread: func(ctx context.Context) error {
+			m, err := like.open(ctx, "svc", provider)
+			if err != nil {
+				return err
+			}
+			defer m.Close()
+			_, _, err = svc.Reread.Call(ctx, m, svc.AllArgs{Session: like.Session})
+			return err
+		}}, nil
+	}
+}
+
+// later notes that something was altered.
+func (s *svcShared) later(by *engine.Init) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due, s.by = true, weak.Make(by)
+}
+
+// Begin has nothing to do.
+func (s *svcShared) Begin() {}
+
+// End tells the manager. If that fails, the next End does.
+func (s *svcShared) End() {
+	if err := s.tell(); err != nil {
+		s.mu.Lock()
+		by := s.by.Value()
+		s.mu.Unlock()
+		if by != nil {
+			by.Logf("what was altered for the next boot: %v", err)
+		}
+	}
+}
+
+// Close tells the manager what it has not been told.
+func (s *svcShared) Close() error { return s.tell() }
+
+// tell tells the manager, if there is something to tell.
+func (s *svcShared) tell() error {
+	s.mu.Lock()
+	due := s.due
+	s.due = false
+	s.mu.Unlock()
+	if !due {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), svcRereadTime)
+	defer cancel()
+	err := s.reread(ctx)
+	if err != nil {
+		s.mu.Lock()
+		s.due = true
+		s.mu.Unlock()
+	}
+	return err
+}
