@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -64,6 +65,7 @@ type MountRes struct {
 
 	init *engine.Init
 	file managed
+	held chan string // from CheckApply to Watch: a path at which what should go is in use
 }
 
 // Default returns a mount that is kept over the next boot.
@@ -128,6 +130,7 @@ func (r *MountRes) Validate() error {
 	return errors.Join(append(errs, broken([]rule{
 		{needed && r.Device == "" && r.Recv()["device"] == nil, "device is missing"},
 		{r.Device == "auto" || strings.HasPrefix(r.Device, "/") && filepath.Clean(r.Device) == r.path(), "device is the mount point itself, or no device"},
+		{r.Type == "swap", "type is swap: that is not mounted at a folder, and is not for this kind"},
 		{strings.ContainsAny(r.Type, ", /"), "type has to be one word"},
 		{slices.Contains(r.Options, "remount") || slices.Contains(r.Options, "move"), "options say how it is mounted, and not what to do: remount and move are none"},
 		{r.Freq < 0 || r.PassNo < 0, "freq and passno must not be negative"},
@@ -185,7 +188,7 @@ func taintedRecv(got map[string]*engine.Send) bool {
 
 // Init keeps the handle, and tells the files of the graph that the table is managed.
 func (r *MountRes) Init(init *engine.Init) error {
-	r.init, r.file = init, managed{}
+	r.init, r.file, r.held = init, managed{}, make(chan string, 1)
 	if r.listed() {
 		r.file.tell(filesOf(init), r.table())
 	}
@@ -203,7 +206,8 @@ func (*MountRes) Shared() (string, func(context.Context, engine.Host) (engine.Sh
 	return withFiles()
 }
 
-// Watch waits for changes of the table, and of what is mounted.
+// Watch waits for changes of the table, and of what is mounted. That nobody uses any more
+// what should be unmounted is told by none: only then it is looked each second.
 func (r *MountRes) Watch(ctx context.Context) error {
 	f, err := procfile.Follow(mounttab.MountInfo)
 	if err != nil {
@@ -220,10 +224,20 @@ func (r *MountRes) Watch(ctx context.Context) error {
 		listed = sub.C()
 	}
 	r.init.Running()
+	var held string
+	var look <-chan time.Time
 	for {
 		select {
 		case <-listed:
 		case <-f.C():
+		case held = <-r.held:
+			look = time.After(busyLook)
+			continue
+		case <-look:
+			if look = nil; inUse(held) {
+				look = time.After(busyLook)
+				continue
+			}
 		case <-ctx.Done():
 			return nil
 		}

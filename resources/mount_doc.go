@@ -31,14 +31,18 @@ unmounted is mounted again, and where only options differ it is remounted, witho
 
 With ` + "`persist: false`" + ` the table is left alone. All that is in the table besides stays as it is written. The mount point has to
 exist; the folder comes first if the graph has it, and so do the mount above it, what is mounted if it has a path, and the package that has
-the command for the type. Files below the mount point come after it.
+the command for the type. Files below the mount point come after it. What is to be absent goes before the mount and the folder above it do.
+Swap areas are not mounted at a folder, and are not for this kind.
+
+What others mount, unmount or write to the table while it is being repaired is met at once: it is looked again after each step.
 
 ## Options
 
 Flags as ` + "`ro`, `noexec` or `noatime`" + ` are as the options say, also if they say nothing: then they are off. Of the others those
 count that the kernel shows, as ` + "`size=64m`" + `; those of which it shows nothing are handed over when the line in the table changes.
 Words for who mounts, as ` + "`noauto`, `nofail` or `x-systemd.automount`" + `, are only kept in the table. An option that a file system
-refuses is an error, and what it is mounted with stays.
+refuses is an error, and what it is mounted with stays. In which order they stand makes no difference, but where one undoes another one, as
+` + "`exec`" + ` after ` + "`user`" + ` does.
 
 Options can be read by everyone, so a secret is not taken: a file system that needs one takes the name of a file.
 
@@ -46,9 +50,10 @@ Options can be read by everyone, so a secret is not taken: a file system that ne
 
 It makes a unit of each line in /etc/fstab. It is told when one was changed, and does the mounting, after all that the unit needs: a check
 of the file system, a network, another mount. If that fails, the error has the last lines of its log. If it can't be reached, that is an error, which is
-retried as ` + "`retry`" + ` says. With ` + "`persist: false`" + `, another table, or no systemd, the commands mount and umount are used.
+retried as ` + "`retry`" + ` says. With ` + "`x-systemd.automount`" + ` it is mounted at once, and not when it is used first. With ` + "`persist: false`" + `, another table, or no systemd, the commands mount and umount are used.
 
 ## In use
 
-What is in use can't be unmounted, and that is an error. With ` + "`lazy: true`" + ` it is taken away from the path at once; who has files open in
+What is in use can't be unmounted. That is an error which names the processes that use it, and what is mounted below it; as soon as nobody
+does any more, it is unmounted. With ` + "`lazy: true`" + ` it is taken away from the path at once; who has files open in
 it keeps them.`

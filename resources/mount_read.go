@@ -18,7 +18,12 @@ func (r *MountRes) Read(ctx context.Context) (engine.Res, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	l, err := r.look()
+	m, err := mounttab.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	l, err := r.look(m)
 	if err != nil {
 		return nil, err
 	}
@@ -147,12 +152,15 @@ func (r *MountRes) UIDs() []engine.ResUID {
 }
 
 // AutoEdges wants the mount point, or else the nearest managed folder or mount above
-// it, what is mounted if that has a path, and the package that knows how.
+// it, what is mounted if that has a path, and the package that knows how. What is to go has
+// to go before what is above it.
 func (r *MountRes) AutoEdges() (engine.AutoEdge, error) {
-	if r.state() == MountAbsent {
-		return nil, nil
-	}
 	w := newWants(r)
+	if r.state() == MountAbsent {
+		w.pkg.Reversed = new(false)
+		w.path(r.path())
+		return w, nil
+	}
 	w.path(r.path())
 	w.path(r.Device)
 	if r.Type != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -131,6 +132,8 @@ func TestMountStates(t *testing.T) {
 		"unmounted": {"size=8k", line, func(r *MountRes) { r.State = MountUnmounted }, `state deleted`, "nothing", line},
 		"absent": {"size=8k", "#\n" + line + "\nx y z\n" + line, func(r *MountRes) { *r = MountRes{Path: r.Path, State: MountAbsent, Persist: true, Fstab: r.Fstab} },
 			`state deleted persist: LINE -> (none)`, "nothing", "#\nx y z\n"},
+		"another order": {"size=64k,mode=0750,noexec", "mem M tmpfs mode=0750,noexec,size=64k 0 0", nil, "",
+			"mem tmpfs noexec,size=64k,mode=750", "mem M tmpfs mode=0750,noexec,size=64k 0 0"},
 		"fewer options": {"size=64k,mode=0750,noexec,nosuid,noatime,ro", line, nil,
 			`options: "ro,nosuid,noexec,noatime,size=64k,mode=750" -> "size=64k,mode=0750,noexec"`, "mem tmpfs noexec,size=64k,mode=750", line},
 	} {
@@ -206,8 +209,9 @@ func TestMountBusy(t *testing.T) {
 	defer open.Close()
 	r := &MountRes{Path: dir + "/m", State: MountAbsent, Persist: true, Fstab: dir + "/fstab"}
 	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
-	if got := verbs(t, f, r, true); !strings.Contains(got, "busy") || !strings.Contains(got, "lazy: true") {
-		t.Errorf("it says %s", got)
+	me := fmt.Sprintf("used by %s (process %d)", filepath.Base(os.Args[0]), os.Getpid())
+	if got := verbs(t, f, r, true); !strings.Contains(got, "busy") || !strings.Contains(got, me) || !strings.Contains(got, "lazy: true") {
+		t.Errorf("it says %s, without %s", got, me)
 	}
 	if got := mountedAt(t, dir); got != "mem tmpfs " {
 		t.Errorf("mounted is %s", got)
@@ -215,6 +219,105 @@ func TestMountBusy(t *testing.T) {
 	r.Lazy = true
 	verbs(t, f, r, true)
 	want(t, f, r, "")
+}
+
+// TestMountBusyUntil: what is in use is unmounted as soon as nobody uses it any more, which
+// nobody tells; and what is mounted below it is named.
+func TestMountBusyUntil(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	dir := t.TempDir()
+	layMount(t, dir)
+	sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m")
+	must(t, os.Mkdir(dir+"/m/below", 0o755))
+	sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m/below")
+	open, err := os.Open(dir + "/m")
+	must(t, err)
+	r := &MountRes{Path: dir + "/m", State: MountAbsent, Persist: true, Fstab: dir + "/fstab"}
+	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+	watching(t, f, r)
+	if got := verbs(t, f, r, true); !strings.Contains(got, "mounted below it: "+dir+"/m/below") {
+		t.Errorf("it says %s", got)
+	}
+	sh(t, "umount", dir+"/m/below")
+	f.WaitEvent(t) // of that
+	if got := verbs(t, f, r, true); !strings.Contains(got, "busy") || strings.Contains(got, "below it") {
+		t.Errorf("it says %s", got)
+	}
+	must(t, open.Close())
+	eventually(t, "unmounted", func() bool {
+		select {
+		case <-f.Events():
+			verbs(t, f, r, true)
+		default:
+		}
+		return mountedAt(t, dir) == "nothing"
+	})
+	want(t, f, r, "")
+}
+
+// TestMountInBetween: what others do between any two steps is no error, and in the end all
+// is right.
+func TestMountInBetween(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	begins := map[string]func(t *testing.T, dir string){
+		"nothing":       func(*testing.T, string) {},
+		"another":       func(t *testing.T, dir string) { sh(t, "mount", "-t", "tmpfs", "else", dir+"/m") },
+		"other options": func(t *testing.T, dir string) { sh(t, "mount", "-t", "tmpfs", "-o", "ro", "mem", dir+"/m") },
+	}
+	drifts := map[string]func(t *testing.T, dir string){
+		"unmounted": func(_ *testing.T, dir string) { _ = unix.Unmount(dir+"/m", unix.MNT_DETACH) },
+		"mounted":   func(t *testing.T, dir string) { must(t, unix.Mount("else", dir+"/m", "tmpfs", 0, "")) },
+		"remounted": func(_ *testing.T, dir string) { _ = unix.Mount("", dir+"/m", "", unix.MS_REMOUNT|unix.MS_RDONLY, "") },
+		"by another": func(t *testing.T, dir string) {
+			must(t, unix.Mount("mem", dir+"/m", "tmpfs", unix.MS_NOEXEC, "size=64k,mode=0750"))
+		},
+		"no table": func(_ *testing.T, dir string) { _ = os.Remove(dir + "/fstab") },
+		"a table":  writeInto("fstab", "x M tmpfs ro 0 0\n"),
+	}
+	for begun, begins := range begins {
+		for what, drift := range drifts {
+			for moment := range 6 { // before and after each command
+				dir := t.TempDir()
+				layMount(t, dir)
+				begins(t, dir)
+				host, at := enginetest.NewHost(), 0
+				pass := func() {
+					if at == moment {
+						drift(t, dir)
+					}
+					at++
+				}
+				host.SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
+					pass()
+					defer pass()
+					return newHost(t).Command(ctx, c)
+				})
+				r := mountAt(dir)
+				f := begin(t, "mount", r, enginetest.WithHost(host))
+				if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") {
+					t.Errorf("from %s, %s at %d: %s", begun, what, moment, got)
+				}
+				if at > moment+1 { // else it came after all was done
+					want(t, f, r, "")
+				}
+			}
+		}
+	}
+}
+
+// TestMountForUse: what systemd has put there to mount the wanted when it is used is no
+// other mount.
+func TestMountForUse(t *testing.T) {
+	auto := &mounttab.Mount{Type: "autofs"}
+	for want, r := range map[bool]*MountRes{true: mountAt("/d"), false: {State: MountAbsent}} {
+		if r.waitsForUse(auto) != want || r.waitsForUse(&mounttab.Mount{Type: "ext4"}) {
+			t.Errorf("%s: %t", r.State, !want)
+		}
+	}
 }
 
 // TestMountFails: what a command says is in the error, and what was there is told.
@@ -277,6 +380,7 @@ func TestMountValidate(t *testing.T) {
 		"quote":                 {Path: "/m", Device: "x", Options: []string{`a="b`}},
 		"remount and move":      {Path: "/m", Device: "x", Options: []string{"remount"}},
 		"has an empty one":      {Path: "/m", Device: "x", Options: []string{""}},
+		"type is swap":          {Path: "/m", Device: "x", Type: "swap"},
 		"one word":              {Path: "/m", Device: "x", Type: "a b"},
 		"negative":              {Path: "/m", Device: "x", PassNo: -1},
 		"the root":              {Path: "/", State: MountAbsent},
@@ -334,7 +438,7 @@ func TestMountEdges(t *testing.T) {
 		{&ExecRes{Cmd: "ls", Cwd: "/m"}, []string{"mount[/m]"}, []string{"mount[/m]"}},
 		{&MountRes{Path: "/m/n", Device: "/dev/d"}, []string{"file[/m/n]", "file[/dev/d]"}, []string{"file[/m/n]", "file[/dev/d]"}},
 		{&MountRes{Path: "/m/n", Device: "x", Type: "nfs"}, []string{"mount[/m]", "pkg with /sbin/mount.nfs"}, []string{"pkg with /sbin/mount.nfs", "mount[/m]"}},
-		{&MountRes{Path: "/m/n", State: MountAbsent}, []string{"mount[/m]"}, nil},
+		{&MountRes{Path: "/m/n", State: MountAbsent}, []string{"mount[/m]", "mount[/]"}, []string{"mount[/m]"}},
 	} {
 		if got := asks(c.r, c.there...); !slices.Equal(got, c.want) {
 			t.Errorf("%+v finds %v, and not %v", c.r, got, c.want)
@@ -458,7 +562,7 @@ func TestMountByUnit(t *testing.T) {
 	bus := newFakeSystemd()
 	host.SetBus(bus.open)
 	bus.started[unit] = func() bool { return false }
-	if got := verbs(t, f, r, true); !strings.Contains(got, unit+" is failed") || !strings.Contains(got, "the disk is on fire") {
+	if got := verbs(t, f, r, true); !strings.Contains(got, "start "+unit+": it is failed") || !strings.Contains(got, "the disk is on fire") {
 		t.Errorf("of a unit that fails it says %s", got)
 	}
 	bus.calls = nil
@@ -467,14 +571,35 @@ func TestMountByUnit(t *testing.T) {
 	if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") {
 		t.Errorf("it says %s", got)
 	}
-	if got := strings.Join(bus.calls, " "); got != "Reload Subscribe StartUnit "+unit {
+	called := func() string {
+		return strings.Join(slices.DeleteFunc(bus.calls, func(c string) bool {
+			return strings.HasPrefix(c, "Subscribe") || strings.HasPrefix(c, "ResetFailedUnit")
+		}), " ")
+	}
+	if got := called(); got != "Reload StartUnit "+unit {
 		t.Errorf("called was %s", got)
+	}
+	want(t, f, r, "")
+	// A line that somebody else has written is no unit before systemd has read it.
+	sh(t, "umount", dir+"/m")
+	bus.calls, bus.active = nil, map[string]string{}
+	bus.loaded = func(string) bool { return slices.Contains(bus.calls, "Reload") }
+	verbs(t, f, r, true)
+	want(t, f, r, "")
+	if got := called(); got != "Reload StartUnit "+unit {
+		t.Errorf("for a table that was not read called was %s", got)
+	}
+	// systemd believes for a while that what was unmounted is mounted.
+	sh(t, "umount", dir+"/m")
+	bus.calls, bus.loaded = nil, nil
+	if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") || bus.calls != nil {
+		t.Errorf("it says %s and calls %s", got, bus.calls)
 	}
 	want(t, f, r, "")
 	bus.calls, r.Options = nil, append(r.Options, "nodev")
 	verbs(t, f, r, true)
 	want(t, f, r, "")
-	if got := strings.Join(bus.calls, " "); got != "Reload" {
+	if got := called(); got != "Reload" {
 		t.Errorf("for other options called was %s", got)
 	}
 }

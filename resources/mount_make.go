@@ -1,0 +1,213 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+)
+
+// mountRounds is how often it is looked again at most. From nothing there are three rounds.
+const mountRounds = 9
+
+// make does what has to be done, one thing at a time, and looks again after each. So what
+// others mount, unmount or write meanwhile is met by another round: only what failed while
+// nobody changed anything is an error. l is what m has read last.
+func (r *MountRes) make(ctx context.Context, m *mounttab.Reader, l mountLook, todo mountTodo) error {
+	told := todo
+	var failed error
+	for range mountRounds {
+		failed = r.step(ctx, m, l, todo)
+		if failed != nil && (ctx.Err() != nil || !r.disturbed(m, l)) {
+			return failed
+		}
+		var err error
+		if l, err = r.look(m); err != nil {
+			return err
+		}
+		if todo = r.todo(l); todo == (mountTodo{}) {
+			return nil
+		}
+		r.report(l, mountTodo{remount: todo.remount && !told.remount, table: todo.table && !told.table})
+		told.remount, told.table = told.remount || todo.remount, told.table || todo.table
+	}
+	if failed == nil {
+		failed = r.wrong(l)
+	}
+	return failed
+}
+
+// step does the first of what has to be done.
+func (r *MountRes) step(ctx context.Context, m *mounttab.Reader, l mountLook, todo mountTodo) error {
+	switch {
+	case todo.unmount:
+		return r.unmount(ctx, l)
+	case todo.remount:
+		if err := r.remount(ctx, l); err != nil || !todo.table {
+			return err
+		}
+		return r.write(ctx) // it remembers what was given
+	case todo.table:
+		return r.write(ctx)
+	}
+	return r.mount(ctx, m)
+}
+
+// disturbed reports whether the world is another one than it was: then what failed says
+// nothing of how it is now.
+func (r *MountRes) disturbed(m *mounttab.Reader, was mountLook) bool {
+	changed, err := m.Changed()
+	if err != nil || changed {
+		return err == nil
+	}
+	l, err := r.look(m)
+	return err == nil && (l.listed != was.listed || l.lines != was.lines || !l.line.Equal(was.line))
+}
+
+// wrong says what is not as it should be, though all was done without an error: what some
+// file systems refuse, no command tells.
+func (r *MountRes) wrong(l mountLook) error {
+	switch {
+	case l.now == nil && r.state() == MountExists:
+		return fmt.Errorf("nothing is mounted at %s, though that was done without an error", r.path())
+	case l.now != nil && !l.same:
+		return fmt.Errorf("mounted at %s is %s (%s), and not %s", r.path(), l.now.Source, l.now.Type, r.Device)
+	case len(l.fix) > 0:
+		return fmt.Errorf("%s does not take the options %s", r.path(), strings.Join(l.fix, ","))
+	}
+	return fmt.Errorf("%s or its line in %s is changed again and again by another program", r.path(), r.table())
+}
+
+// unmount takes away what is on top.
+func (r *MountRes) unmount(ctx context.Context, l mountLook) error {
+	argv := []string{"umount", "--", l.real}
+	if r.Lazy {
+		argv = []string{"umount", "-l", "--", l.real}
+	}
+	err := r.run(ctx, argv...)
+	if err != nil && strings.Contains(err.Error(), "busy") {
+		err = r.busy(l, err)
+	}
+	return err
+}
+
+// remount alters the options. Flags that are not named are cleared by that, but for
+// those of times, so what differs is named too.
+func (r *MountRes) remount(ctx context.Context, l mountLook) error {
+	options := []string{"remount"}
+	if mounttab.Binds(r.Options) {
+		options = append(options, "bind")
+	}
+	for _, o := range slices.Concat(mounttab.ForKernel(r.Options), l.fix) {
+		if !slices.Contains(options, o) {
+			options = append(options, o)
+		}
+	}
+	return r.run(ctx, "mount", "-o", strings.Join(options, ","), "--", l.now.Source, l.real)
+}
+
+// write edits the table, and tells systemd, which makes units of it.
+func (r *MountRes) write(ctx context.Context) error {
+	defer filesOf(r.init).lock(r.table())()
+	t, err := textAt(r.table(), 0o644)
+	if err != nil {
+		return err
+	}
+	err = t.edit(func(old string) (string, error) {
+		table := mounttab.Parse(old)
+		if r.listed() {
+			table.Set(r.line())
+		} else {
+			table.Remove(r.path())
+		}
+		return table.String(), nil
+	})
+	if err != nil {
+		return err
+	}
+	filesOf(r.init).wroteAt(r.table(), r.init)
+	if !r.byUnit() {
+		return nil
+	}
+	m, err := systemd1.Open(ctx, r.init.Host, false)
+	if err != nil {
+		return err
+	}
+	return m.Reload(ctx)
+}
+
+// byUnit reports whether systemd has a unit of it, made of the line in the table.
+func (r *MountRes) byUnit() bool { return r.Persist && r.table() == fstab && systemd1.Running() }
+
+// mount mounts it. Where there is a unit of it systemd does that, after all that the unit
+// needs: a check of the file system, a network. If much is mounted and unmounted, systemd
+// takes note of it a second late, and believes that what is gone is there: then it is left to
+// the command.
+func (r *MountRes) mount(ctx context.Context, m *mounttab.Reader) error {
+	if r.byUnit() {
+		if err := r.start(ctx); err != nil {
+			return err
+		}
+		if l, err := r.look(m); err != nil || l.now != nil {
+			return err
+		}
+	}
+	l := r.line()
+	argv := []string{"mount"}
+	if l.Type != "auto" && l.Type != "none" {
+		argv = append(argv, "-t", l.Type)
+	}
+	if len(l.Options) > 0 {
+		argv = append(argv, "-o", strings.Join(l.Options, ","))
+	}
+	return r.run(ctx, append(argv, "--", l.Device, l.Point)...)
+}
+
+// start has systemd mount it. A table that another one has written is read first.
+func (r *MountRes) start(ctx context.Context) error {
+	m, err := systemd1.Open(ctx, r.init.Host, false)
+	if err != nil {
+		return err
+	}
+	unit := systemd1.UnitOf(r.path(), ".mount")
+	err = m.Start(ctx, unit)
+	if !errors.Is(err, systemd1.ErrMissing) {
+		return err
+	}
+	if err := m.Reload(ctx); err != nil {
+		return err
+	}
+	return m.Start(ctx, unit)
+}
+
+// run runs a command, whose last words are the error.
+func (r *MountRes) run(ctx context.Context, argv ...string) error {
+	res, err := r.init.Host.Command(ctx, engine.Command{Argv: argv})
+	if err != nil {
+		return err
+	}
+	if res.ExitCode != 0 {
+		return fmt.Errorf("%s: %s", argv[0], strings.TrimPrefix(lastWords(res), argv[0]+": "))
+	}
+	return nil
+}
+
+// lastWords is what a command said when it failed, in one line.
+func lastWords(res *engine.Result) string {
+	said := strings.Join(strings.Fields(string(res.Output)), " ")
+	if len(said) > 500 {
+		said = "..." + said[len(said)-500:]
+	}
+	switch {
+	case said != "":
+		return said
+	case res.Signal != "":
+		return "ended by " + res.Signal
+	}
+	return fmt.Sprintf("exit code %d", res.ExitCode)
+}
