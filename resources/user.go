@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -56,7 +57,7 @@ type UserRes struct {
 	GID      *int          `yaml:"gid" lang:"gid" mgmt:"min=0,max=4294967294" doc:"The number of the primary group, which has to be there."`
 	Group    string        `yaml:"group" lang:"group" mgmt:"nosecret=password" doc:"The name of the primary group, in place of its number. Without both a new user gets a group of the same name."`
 	Groups   []string      `yaml:"groups" lang:"groups" mgmt:"nosecret=password" doc:"The names of the other groups that the user is in."`
-	HomeDir  string        `yaml:"homedir" lang:"homedir" mgmt:"nosecret=password" doc:"Absolute path of the home folder. When it changes, what is in the old one stays there."`
+	HomeDir  string        `yaml:"homedir" lang:"homedir" mgmt:"nosecret=password" doc:"Absolute path of the home folder. When it changes the folder is moved along with managehome, and else stays where it is."`
 	Shell    string        `yaml:"shell" lang:"shell" mgmt:"nosecret=password" doc:"Absolute path of the login shell."`
 	Comment  *string       `yaml:"comment" lang:"comment" mgmt:"nosecret=password" doc:"The full name, and what else stands for people."`
 	Password schema.Secret `yaml:"password" lang:"password" doc:"The hash of the password, as openssl passwd -6 makes it, and never the password itself; ! or * for none that fits."`
@@ -65,12 +66,11 @@ type UserRes struct {
 	MaxAge   *int          `yaml:"password_max_age" lang:"password_max_age" mgmt:"min=0" doc:"After how many days a password has to be changed."`
 	WarnDays *int          `yaml:"password_warn_days" lang:"password_warn_days" mgmt:"min=0" doc:"How many days before that it is warned of."`
 
-	Membership   string `yaml:"membership" lang:"membership" mgmt:"param,enum=inclusive|minimum" doc:"Whether groups are all groups but the primary one (inclusive), or those that the user is in at least (minimum)."`
-	ManageHome   bool   `yaml:"managehome" lang:"managehome" mgmt:"param" doc:"Make the home folder together with the user, and remove it together with the user."`
-	System       bool   `yaml:"system" lang:"system" mgmt:"param" doc:"A new user is one of the system: the number comes from another range."`
-	AllowDup     bool   `yaml:"allowduplicateuid" lang:"allowduplicateuid" mgmt:"param" doc:"Allow a uid that another user has."`
-	Root         string `yaml:"root" lang:"root" mgmt:"param" doc:"The folder in which the system is whose user it is, as of an image; that of this machine if absent."`
-	ProviderName string `yaml:"provider" lang:"provider" mgmt:"param" doc:"What does it: shadow, busybox or files; with root files, and else what the machine has, if absent."`
+	Membership string `yaml:"membership" lang:"membership" mgmt:"param,enum=inclusive|minimum" doc:"Whether groups are all groups but the primary one (inclusive), or those that the user is in at least (minimum)."`
+	ManageHome bool   `yaml:"managehome" lang:"managehome" mgmt:"param" doc:"Keep the home folder there: made if it is missing, moved when its path changes, removed together with the user."`
+	System     bool   `yaml:"system" lang:"system" mgmt:"param" doc:"A new user is one of the system: the number comes from another range."`
+	AllowDup   bool   `yaml:"allowduplicateuid" lang:"allowduplicateuid" mgmt:"param" doc:"Allow a uid that another user has."`
+	Root       string `yaml:"root" lang:"root" mgmt:"param" doc:"The folder in which the system is whose user it is, as of an image; that of this machine if absent."`
 }
 
 // UserSends is what a user sends.
@@ -86,8 +86,11 @@ func (r *UserRes) Default() engine.Res {
 	return &UserRes{State: FileExists, Membership: groupsMinimum, accountBase: accountBase{virtualBase{kind: r.kind}}}
 }
 
-// Provider names the backend that is used.
-func (r *UserRes) Provider() string { return accountProvider(r.ProviderName, r.Root) }
+// Backends returns the names of all that can do it.
+func (r *UserRes) Backends() []string { return r.backends("user") }
+
+// Backend names the one that is used.
+func (r *UserRes) Backend() string { return accountBackend(r.MetaParams().Backend, r.Root) }
 
 func (r *UserRes) absent() bool { return r.State == FileAbsent }
 
@@ -99,9 +102,9 @@ func (r *UserRes) inclusive() bool { return r.Membership == groupsInclusive }
 // Needs returns what has to be called for such a user.
 func (r *UserRes) Needs() []string {
 	if r.absent() {
-		return []string{userdb.GetUsers.Name(), userdb.DeleteUser.Name()}
+		return accountNeeds(r.Root, userdb.GetUsers.Name(), userdb.DeleteUser.Name())
 	}
-	return []string{userdb.GetUsers.Name(), userdb.AddUser.Name(), userdb.ChangeUser.Name()}
+	return accountNeeds(r.Root, userdb.GetUsers.Name(), userdb.AddUser.Name(), userdb.ChangeUser.Name())
 }
 
 // Validate checks the parameters, and that a backend can do what is wanted.
@@ -137,7 +140,7 @@ func (r *UserRes) Validate() error {
 		{r.GID != nil && r.Group != "", "gid and group are both given: one of them says which group it is"},
 		{r.AllowDup && r.UID == nil, "allowduplicateuid makes sense with uid only"},
 	})...)
-	return r.validate("user", r, errs)
+	return r.check("user", r, errs)
 }
 
 // Cmp compares the parameters.
@@ -146,9 +149,28 @@ func (r *UserRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 // Sends returns the type of what is sent.
 func (r *UserRes) Sends() any { return &UserSends{} }
 
-// Watch tells of each change of the databases.
+// Watch tells of each change of the databases, and of the home folder if that is managed.
 func (r *UserRes) Watch(ctx context.Context) error {
-	return r.watch(ctx, "user", r.Provider(), r.Root)
+	if !r.ManageHome || r.absent() {
+		return r.follow(ctx, "user", r, r.Root)
+	}
+	home := r.HomeDir
+	if home == "" {
+		home = r.homeNow(ctx)
+	}
+	return r.follow(ctx, "user", r, r.Root, filepath.Join("/", accountRoot(r.Root), home))
+}
+
+// homeNow is the home folder that the user has, or that a new one is likely to get.
+func (r *UserRes) homeNow(ctx context.Context) string {
+	if m, err := r.open(ctx, "user", r.Backend()); err == nil {
+		defer m.Close()
+		info, result, err := userdb.DescribeUser.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
+		if err == nil && result.Found && info.Home != "" {
+			return info.Home
+		}
+	}
+	return "/home/" + r.Name()
 }
 
 // Doc describes the kind.
@@ -163,8 +185,13 @@ together. Users of a directory service are neither seen nor changed.
 The password is given as a hash. A password itself is refused, so that it never stands readable in a database; the hash is in no
 argument list, log or difference. To log nobody in use ` + "`!`" + `.
 
-A user who has running processes can't be removed, or get another number: that is a failure which names one of them. A
-home folder is made and removed with ` + "`managehome`" + ` only, and at no other time. Names that could be options or paths are refused.
+A user who has running processes can't be removed, or get another number or home: that is a failure which names one of them. With
+another number, what he owns in his home is his as before. Names that could be options or paths are refused.
+
+With ` + "`managehome`" + ` the home folder is there as long as the user is: it is made from ` + "`/etc/skel`" + ` whenever it is missing,
+and removed together with the user. If ` + "`homedir`" + ` changes, the old folder is moved, with all that is in it, but only if it is the
+user's own and nobody else's home, and nothing is at the new path. What is there already is taken as it is. A folder that belongs to
+somebody else is neither moved nor removed. Without ` + "`managehome`" + ` no folder is touched, and ` + "`homedir`" + ` is only what the database says.
 
 A user comes after his groups and after the folder that his home is in, and files come after their owners. It
 sends its numbers, home and shell.`

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -13,7 +15,7 @@ import (
 
 // GroupKey is the same for users of one system: they are checked with one look at its
 // databases.
-func (r *UserRes) GroupKey() string { return r.Provider() + "\x00" + accountRoot(r.Root) }
+func (r *UserRes) GroupKey() string { return r.Backend() + "\x00" + accountRoot(r.Root) }
 
 // CheckApply compares the user with what is wanted, and makes it so.
 func (r *UserRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
@@ -53,7 +55,7 @@ func (u *users) look(ctx context.Context) (err error) {
 
 // CheckApplyBatch checks users of one system with one look, and makes each of them right.
 func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
-	m, err := r.open(ctx, "user", r.Provider())
+	m, err := r.open(ctx, "user", r.Backend())
 	if err != nil {
 		return failAll(len(members), err)
 	}
@@ -97,6 +99,9 @@ func (r *UserRes) sent(o engine.Outcome, info *userdb.UserInfo, err error) engin
 // checkApply makes one user right, of whom seen tells how he is.
 func (r *UserRes) checkApply(ctx context.Context, seen *users, apply bool) (bool, error) {
 	info := seen.named[r.Name()]
+	if err := seen.module.Needs(r.Needs()...); err != nil {
+		return false, err // it can't do that since the facts have changed
+	}
 	switch {
 	case r.absent() && info == nil:
 		return true, nil
@@ -129,7 +134,9 @@ func (r *UserRes) change(ctx context.Context, seen *users, info *userdb.UserInfo
 	if len(d.changes) == 0 || !apply {
 		return len(d.changes) == 0, nil
 	}
-	_, _, err = userdb.ChangeUser.Call(ctx, seen.module, userdb.ChangeArgs{Name: r.Name(), Attributes: d.to, Where: r.where()})
+	_, _, err = userdb.ChangeUser.Call(ctx, seen.module, userdb.ChangeArgs{
+		Name: r.Name(), Attributes: d.to, Where: r.where(), MoveHome: d.home, CreateHome: d.home,
+	})
 	return false, err
 }
 
@@ -174,6 +181,7 @@ func (r *UserRes) expires() *string {
 type userDiff struct {
 	changes []engine.Change
 	to      userdb.Attributes
+	home    bool // the home folder has to be made, or moved
 }
 
 func (d *userDiff) add(field string, from, to any) {
@@ -205,7 +213,27 @@ func (r *UserRes) differs(ctx context.Context, seen *users, info *userdb.UserInf
 			*t.to = t.want
 		}
 	}
+	if err := r.homeDiffers(info, d); err != nil {
+		return nil, err
+	}
 	return d, r.secretsDiffer(info, d)
+}
+
+// homeDiffers looks whether the home folder that is managed is there. One that is to be
+// elsewhere is seen to when that is set.
+func (r *UserRes) homeDiffers(info *userdb.UserInfo, d *userDiff) error {
+	if !r.ManageHome {
+		return nil
+	}
+	if d.home = d.to.Home != nil; d.home {
+		return nil
+	}
+	_, err := os.Lstat(filepath.Join("/", accountRoot(r.Root), info.Home))
+	if isMissing(err) {
+		d.add("homedir", nil, info.Home)
+		d.home, err = true, nil
+	}
+	return err
 }
 
 // primaryDiffers compares the primary group. Two groups may have one number, so another
@@ -233,7 +261,7 @@ func (r *UserRes) primaryDiffers(ctx context.Context, seen *users, info *userdb.
 // gid looks up the number of the primary group that is wanted.
 func (u *users) gid(ctx context.Context, r *UserRes) (int, bool, error) {
 	if u.groups == nil {
-		m, err := r.open(ctx, "group", r.Provider())
+		m, err := r.open(ctx, "group", accountBackend("", r.Root))
 		if err != nil {
 			return 0, false, err
 		}

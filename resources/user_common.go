@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -20,27 +19,34 @@ func (b *accountBase) Init(init *engine.Init) error {
 	return nil
 }
 
-// watch tells of each change of the databases.
-func (b *accountBase) watch(ctx context.Context, module, provider, root string) error {
-	m, err := b.open(ctx, module, provider)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	sub, err := m.Watch(ctx, []string{accountRoot(root)})
-	if err != nil {
-		return err
-	}
-	defer sub.Close()
-	b.init.Running()
-	for {
-		select {
-		case <-sub.C():
-			b.init.Event()
-		case <-ctx.Done():
-			return nil
+// follow tells of each change of the databases, and of paths that come or go.
+func (b *accountBase) follow(ctx context.Context, module string, r virtual.Resource, root string, paths ...string) error {
+	return b.watch(ctx, module, r, func(ctx context.Context, c *chosen) error {
+		sub, err := c.Watch(ctx, []string{accountRoot(root)})
+		if err != nil {
+			return err
 		}
-	}
+		var there <-chan struct{}
+		if len(paths) > 0 {
+			s, err := b.init.Host.Watch(ctx, paths, engine.WatchOptions{})
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			there = s.C()
+		}
+		b.init.Running()
+		if sub == nil {
+			return c.poll(ctx, b.init.Event)
+		}
+		defer sub.Close()
+		for {
+			if err := wait(ctx, c, sub.C(), there); err != nil {
+				return err
+			}
+			b.init.Event()
+		}
+	})
 }
 
 // accountRoot is the root as backends take it: empty for this machine.
@@ -51,13 +57,25 @@ func accountRoot(root string) string {
 	return filepath.Clean(root)
 }
 
-// accountProvider is the backend that is asked for: that of files, if it is about another
+// accountBackend is the backend that is asked for: that of files, if it is about another
 // system than this one and nothing else is said.
-func accountProvider(provider, root string) string {
-	if provider == "" && accountRoot(root) != "" {
+func accountBackend(backend, root string) string {
+	if backend == "" && accountRoot(root) != "" {
 		return "files"
 	}
-	return provider
+	return backend
+}
+
+// accountNeeds adds to functions that they have to know of another system, if it is about
+// one.
+func accountNeeds(root string, functions ...string) []string {
+	if accountRoot(root) == "" {
+		return functions
+	}
+	for i := range functions {
+		functions[i] += ".root"
+	}
+	return functions
 }
 
 // accountRules are those of the parameters that users and groups have in common.
@@ -70,15 +88,6 @@ func accountRules(name, state, root string) []error {
 		errs = append(errs, fmt.Errorf("root: %q is not absolute", root))
 	}
 	return errs
-}
-
-// validate checks that a backend can do what is wanted, if nothing else is wrong.
-func (b *accountBase) validate(module string, r virtual.Resource, errs []error) error {
-	k, err := b.virtualKind(module)
-	if err := errors.Join(append(errs, err)...); err != nil {
-		return err
-	}
-	return k.Check(r)
 }
 
 // texts are names as a Change has them.

@@ -51,7 +51,7 @@ func must(t *testing.T, err error) {
 
 func content(t *testing.T, root, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(root, "etc", name))
+	data, err := os.ReadFile(filepath.Join("/", root, "etc", name))
 	must(t, err)
 	return string(data)
 }
@@ -95,8 +95,19 @@ func (m modules) getent(t *testing.T, root string) string {
 	return out.String()
 }
 
-// story is what every backend that can work on an image has to make of it.
-func story(t *testing.T, m modules, root string) {
+// storyEnd is what the databases say after the story. The last user and his days are as the
+// system gives them.
+func storyEnd(last string) string {
+	return "root 0 0 root [] /root /bin/sh root *  0 99999 7\n" +
+		"bot 900 900 bot [web] / /bin/false  !  - - -\n" +
+		"berta 1500 1500 anna [extra staff web] /home/anna /bin/false  " + someHash + "  1 90 5\n" + last +
+		"root 0 []\nbot 900 []\nweb 800 [berta bot]\nextra 801 [berta]\nstaff 701 [berta]\nanna 1500 []\n"
+}
+
+const lastOfDefs = "extra 1501 801 extra [] /e /bin/sh  !  - 365 -\n"
+
+// story is what every backend has to make of an image.
+func story(t *testing.T, m modules, root, last string) {
 	ctx, at := t.Context(), Where{root}
 	step := func(what string, err error, reason string) {
 		t.Helper()
@@ -144,11 +155,7 @@ func story(t *testing.T, m modules, root string) {
 	_, _, err = RenameUser.Call(ctx, m.user, RenameArgs{Name: "anna", NewName: "berta", Where: at})
 	step("another name", err, "")
 
-	want := sortedLines("root 0 0 root [] /root /bin/sh root *  0 99999 7\n" +
-		"bot 900 900 bot [web] / /bin/false  !  - - -\n" +
-		"berta 1500 1500 anna [extra staff web] /home/anna /bin/false  " + someHash + "  1 90 5\n" +
-		"extra 1501 801 extra [] /e /bin/sh  !  - 365 -\n" +
-		"root 0 []\nbot 900 []\nweb 800 [berta bot]\nextra 801 [berta]\nstaff 701 [berta]\nanna 1500 []\n")
+	want := sortedLines(storyEnd(last))
 	got := sortedLines(m.getent(t, root))
 	if got != want {
 		t.Errorf("the databases say\n%swant\n%s", got, want)
@@ -173,7 +180,7 @@ func TestFiles(t *testing.T) {
 	host.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) {
 		return nil, errors.New("no tool is needed")
 	})
-	story(t, bind(t, host, filesUsers(), filesGroups()), image(t))
+	story(t, bind(t, host, filesUsers(), filesGroups()), image(t), lastOfDefs)
 }
 
 // asRoot ends a test that gives files to others, where that cannot be.
@@ -205,14 +212,14 @@ func TestShadow(t *testing.T) {
 			}
 		}
 	}
-	story(t, bind(t, host, shadowUsers(), shadowGroups()), root)
+	story(t, bind(t, host, shadowUsers(), shadowGroups()), root, lastOfDefs)
 }
 
 func runReal(ctx context.Context, c engine.Command) (*engine.Result, error) {
 	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.Stdin), &stdout, &stderr
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.Env = append([]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, c.Env...)
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
 		return nil, err
@@ -325,8 +332,8 @@ func TestBusybox(t *testing.T) {
 	must(t, second(b.addGroup(t.Context(), busyboxGroupArgs{Name: "ops", GID: new(55), Unique: true})))
 	must(t, second(b.removeGroup(t.Context(), busyboxNameArgs{"nothere"})))
 	must(t, second(b.remove(t.Context(), busyboxDeleteArgs{Name: "bot", Remove: true})))
-	want := "[adduser -D -u 1500 -h /home/anna -s /bin/sh -g Anna anna] [addgroup -S daemon] [adduser -D -S -H -G daemon daemon] " +
-		"[addgroup anna web] [delgroup anna extra] [addgroup -g 55 ops] [deluser --remove-home bot]"
+	want := "[adduser -D -u 1500 -h /home/anna -s /bin/sh -g Anna anna] [addgroup -S daemon] [adduser -D -S -H -g  -G daemon daemon] " +
+		"[addgroup anna web] [delgroup anna extra] [addgroup -g 55 ops] [deluser bot]"
 	if got := ran(host); got != want {
 		t.Errorf("it ran\n%s, not\n%s", got, want)
 	}

@@ -100,6 +100,9 @@ func (b *busybox) add(ctx context.Context, args busyboxAddArgs) (none virtual.No
 	if err != nil {
 		return none, err
 	}
+	if args.UID != nil && !args.Unique && now.hasUID(*args.UID) { // the tool refuses that
+		return b.files.add(ctx, AddArgs{args.Name, args.Attributes, b.where(), args.System, args.CreateHome, args.UserGroup})
+	}
 	rest := args.Attributes
 	if _, ok := now.userNamed(args.Name); !ok {
 		group, err := b.primary(now, args)
@@ -112,7 +115,7 @@ func (b *busybox) add(ctx context.Context, args busyboxAddArgs) (none virtual.No
 			}
 			group = args.Name
 		}
-		if err := b.run(ctx, "", adduser(args, group)...); err != nil {
+		if err := b.adduser(ctx, args, group); err != nil {
 			return none, err
 		}
 		rest.UID = nil
@@ -140,6 +143,17 @@ func (b *busybox) primary(now *state, args busyboxAddArgs) (string, error) {
 	return "", nil
 }
 
+// adduser runs the tool. It makes who has a primary group one of its members, too.
+func (b *busybox) adduser(ctx context.Context, args busyboxAddArgs, group string) error {
+	if err := b.run(ctx, "", adduser(args, group)...); err != nil || group == "" {
+		return err
+	}
+	return b.edit(ctx, b.root, func(s *state) error {
+		s.setMember(group, args.Name, false)
+		return nil
+	})
+}
+
 // adduser returns the command that makes a user without a password.
 func adduser(args busyboxAddArgs, group string) []string {
 	argv := []string{"adduser", "-D"}
@@ -152,7 +166,11 @@ func adduser(args busyboxAddArgs, group string) []string {
 	numberOption(&argv, "-u", args.UID)
 	option(&argv, "-h", args.Home)
 	option(&argv, "-s", args.Shell)
-	option(&argv, "-g", args.Comment)
+	comment := args.Comment
+	if comment == nil { // else it would be one that the tool makes up
+		comment = new("")
+	}
+	option(&argv, "-g", comment)
 	if group != "" {
 		argv = append(argv, "-G", group)
 	}
@@ -173,11 +191,12 @@ func (b *busybox) remove(ctx context.Context, args busyboxDeleteArgs) (none virt
 			return none, err
 		}
 	}
-	argv := []string{"deluser"}
 	if args.Remove {
-		argv = append(argv, "--remove-home")
+		if err := removeHome(b.root, u); err != nil {
+			return none, err
+		}
 	}
-	return none, b.run(ctx, "", append(argv, args.Name)...)
+	return none, b.run(ctx, "", "deluser", args.Name)
 }
 
 func (b *busybox) addGroup(ctx context.Context, args busyboxGroupArgs) (none virtual.Nothing, err error) {

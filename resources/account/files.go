@@ -99,22 +99,36 @@ func (f *files) change(ctx context.Context, args ChangeArgs) (none virtual.Nothi
 	if err := checkAttributes(args.Name, args.Attributes); err != nil {
 		return none, err
 	}
-	return none, f.edit(ctx, args.Root, func(s *state) error {
-		if u, ok := s.userNamed(args.Name); ok && args.UID != nil && *args.UID != u.UID {
-			if err := f.idle(args.Root, u); err != nil {
+	var after UserInfo
+	err = f.edit(ctx, args.Root, func(s *state) error {
+		was, _ := s.userNamed(args.Name)
+		if err := f.setUser(s, args.Name, args.Attributes); err != nil {
+			return err
+		}
+		after, _ = s.userNamed(args.Name)
+		if after.UID != was.UID || after.Home != was.Home {
+			if err := f.idle(args.Root, was); err != nil {
 				return err
 			}
 		}
-		return f.setUser(s, args.Name, args.Attributes)
+		if args.MoveHome && after.Home != was.Home && s.movable(was, after.Home) {
+			if err := moveHome(args.Root, was.Home, after.Home); err != nil {
+				return err
+			}
+		}
+		return giveHome(args.Root, was, after)
 	})
+	if err == nil && args.CreateHome {
+		err = makeHome(args.Root, after)
+	}
+	return none, err
 }
 
 func (f *files) remove(ctx context.Context, args DeleteArgs) (none virtual.Nothing, err error) {
 	if err := CheckName(args.Name); err != nil {
 		return none, err
 	}
-	var gone *UserInfo
-	err = f.edit(ctx, args.Root, func(s *state) error {
+	return none, f.edit(ctx, args.Root, func(s *state) error {
 		u, ok := s.userNamed(args.Name)
 		if !ok {
 			return nil
@@ -124,22 +138,24 @@ func (f *files) remove(ctx context.Context, args DeleteArgs) (none virtual.Nothi
 				return err
 			}
 		}
+		if args.Remove {
+			if err := removeHome(args.Root, u); err != nil {
+				return err
+			}
+		}
 		s.removeUser(u)
-		gone = &u
 		return nil
 	})
-	if err == nil && gone != nil && args.Remove {
-		err = removeHome(args.Root, *gone)
-	}
-	return none, err
 }
 
 // idle refuses a user of this machine that has processes.
-func (f *files) idle(root string, u UserInfo) error {
+func (f *files) idle(root string, u UserInfo) error { return idle(f.proc, root, u) }
+
+func idle(proc, root string, u UserInfo) error {
 	if root != "" {
 		return nil
 	}
-	pid, err := processOf(f.proc, u.UID)
+	pid, err := processOf(proc, u.UID)
 	if err == nil && pid != 0 {
 		err = fmt.Errorf("the user %s is in use: process %d runs as %d", u.Name, pid, u.UID)
 	}

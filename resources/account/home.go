@@ -41,7 +41,7 @@ func makeHome(root string, u UserInfo) error {
 	if err := r.MkdirAll(path.Dir(home), 0o755); err != nil {
 		return err
 	}
-	if err := r.Mkdir(home, 0o700); err != nil {
+	if err := r.Mkdir(home, 0o700); err != nil { // nobody else gets in before it is complete
 		return err
 	}
 	if err := copySkeleton(r, home, u); err != nil {
@@ -97,28 +97,115 @@ func copyFile(r *os.Root, from, to string, perm fs.FileMode) error {
 	return r.WriteFile(to, data, perm)
 }
 
-// removeHome removes the home folder of a user who is gone, if it was his.
+// ownHome looks at the home folder of a user; nil if there is none, or it is not his own.
+func ownHome(r *os.Root, u UserInfo) (fs.FileInfo, error) {
+	home := inside(u.Home)
+	if strings.Count(home, "/") < 1 { // not / and not /home
+		return nil, nil
+	}
+	st, err := r.Lstat(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil || !st.IsDir() || ownerOf(st) != u.UID {
+		return nil, err
+	}
+	return st, nil
+}
+
+// ownerOf returns whose a file is.
+func ownerOf(st fs.FileInfo) int { return int(st.Sys().(*syscall.Stat_t).Uid) }
+
+// movable reports whether the home of a user can be moved: it is his own folder, nobody
+// else's home, and there is nothing at the new path, which is not within the old one.
+func (s *state) movable(u UserInfo, to string) bool {
+	for fields := range s.passwd().rows() {
+		if len(fields) == passwdFields && fields[0] != u.Name && path.Clean(fields[passwdHome]) == path.Clean(u.Home) {
+			return false
+		}
+	}
+	r, err := openSystem(s.root)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	if st, err := ownHome(r, u); err != nil || st == nil || strings.HasPrefix(inside(to)+"/", inside(u.Home)+"/") {
+		return false
+	}
+	_, err = r.Lstat(inside(to))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// moveHome moves a home folder within its file system.
+func moveHome(root, from, to string) error {
+	r, err := openSystem(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.MkdirAll(path.Dir(inside(to)), 0o755); err != nil {
+		return err
+	}
+	return r.Rename(inside(from), inside(to))
+}
+
+// giveHome gives what is the user's in his home to the numbers that he has from now on.
+func giveHome(root string, was, now UserInfo) error {
+	if was.UID == now.UID && was.GID == now.GID {
+		return nil
+	}
+	r, err := openSystem(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	u := now
+	u.UID = was.UID
+	st, err := ownHome(r, u)
+	if err != nil || st == nil {
+		return err
+	}
+	home := inside(now.Home)
+	err = fs.WalkDir(r.FS(), home, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == home {
+			return err
+		}
+		return give(r, p, was, now)
+	})
+	if err != nil {
+		return fmt.Errorf("the home of %s: %w", now.Name, err)
+	}
+	return give(r, home, was, now) // last: until then it is known what is still to be given
+}
+
+// give gives one file to the new numbers, as far as it had the old ones.
+func give(r *os.Root, p string, was, now UserInfo) error {
+	st, err := r.Lstat(p)
+	if err != nil {
+		return err
+	}
+	uid, gid := -1, -1
+	sys := st.Sys().(*syscall.Stat_t)
+	if int(sys.Uid) == was.UID {
+		uid = now.UID
+	}
+	if int(sys.Gid) == was.GID {
+		gid = now.GID
+	}
+	return r.Lchown(p, uid, gid)
+}
+
+// removeHome removes the home folder of a user, if it is his own.
 func removeHome(root string, u UserInfo) error {
 	r, err := openSystem(root)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	home := inside(u.Home)
-	if strings.Count(home, "/") < 1 { // not / and not /home
-		return nil
-	}
-	st, err := r.Lstat(home)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if st, err := ownHome(r, u); err != nil || st == nil {
 		return err
 	}
-	if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != u.UID {
-		return fmt.Errorf("the home %s of %s is another one's, and is left as it is", u.Home, u.Name)
-	}
-	return r.RemoveAll(home)
+	return r.RemoveAll(inside(u.Home))
 }
 
 // processOf returns a process that runs as a user; 0 if there is none.

@@ -9,6 +9,9 @@
 //     service are neither listed nor changed. Each question reads each file once.
 //   - A password is a hash, is given to no tool as an argument, and is in no result
 //     but as a Secret.
+//   - A home that is moved, removed or given to another number goes first, and what the
+//     databases say of it follows: whatever comes in between is found by the next look.
+//     One that belongs to somebody else is left alone.
 //   - A name that is not CheckName, and any value that a database cannot hold, is
 //     refused before a tool is run.
 package account
@@ -49,7 +52,7 @@ type Attributes struct {
 	Group    *string        `yaml:"group" doc:"The name of the primary group, in place of its number."`
 	Groups   *[]string      `yaml:"groups" doc:"The names of the other groups; exactly these."`
 	Append   bool           `yaml:"append" doc:"With groups: at least these."`
-	Home     *string        `yaml:"home" doc:"The home folder; it is not moved."`
+	Home     *string        `yaml:"home" doc:"The home folder."`
 	Shell    *string        `yaml:"shell" doc:"The login shell."`
 	Comment  *string        `yaml:"comment" doc:"What stands for people: the full name, and what else, parted by commas."`
 	Password *schema.Secret `yaml:"password" doc:"The hash of the password; ! and * for none that fits."`
@@ -80,6 +83,8 @@ type ChangeArgs struct {
 	Name       string `yaml:"name" mgmt:"required" doc:"The name."`
 	Attributes `yaml:",inline"`
 	Where      `yaml:",inline"`
+	MoveHome   bool `yaml:"movehome" doc:"With home: move the old home folder there, if it is the user's own and nothing is there yet."`
+	CreateHome bool `yaml:"createhome" doc:"Make the home folder, if it is not there in the end."`
 }
 
 // Default returns the defaults.

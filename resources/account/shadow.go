@@ -104,7 +104,7 @@ func (s *shadow) add(ctx context.Context, args AddArgs) (none virtual.Nothing, e
 		return none, err
 	}
 	if _, ok := now.userNamed(args.Name); ok {
-		return s.change(ctx, ChangeArgs{args.Name, args.Attributes, args.Where})
+		return s.change(ctx, ChangeArgs{Name: args.Name, Attributes: args.Attributes, Where: args.Where, CreateHome: args.CreateHome})
 	}
 	argv := in(args.Root, "--root", "useradd")
 	if args.System {
@@ -160,7 +160,14 @@ func (s *shadow) change(ctx context.Context, args ChangeArgs) (none virtual.Noth
 	if err := checkAttributes(args.Name, args.Attributes); err != nil {
 		return none, err
 	}
+	now, err := load(args.Root)
+	if err != nil {
+		return none, err
+	}
 	options := userOptions(args.Attributes)
+	if u, ok := now.userNamed(args.Name); ok && args.MoveHome && args.Home != nil && *args.Home != u.Home && now.movable(u, *args.Home) {
+		options = append(options, "--move-home")
+	}
 	for i, o := range options {
 		if o == "--home-dir" { // as usermod calls it
 			options[i] = "--home"
@@ -176,7 +183,23 @@ func (s *shadow) change(ctx context.Context, args ChangeArgs) (none virtual.Noth
 			return none, err
 		}
 	}
-	return none, s.setSecrets(ctx, args.Root, args.Name, args.Attributes)
+	if err := s.setSecrets(ctx, args.Root, args.Name, args.Attributes); err != nil || !args.CreateHome {
+		return none, err
+	}
+	return none, createHome(args.Root, args.Name)
+}
+
+// createHome makes the home folder of a user who is there, as the tools do only for a new one.
+func createHome(root, name string) error {
+	s, err := load(root)
+	if err != nil {
+		return err
+	}
+	u, ok := s.userNamed(name)
+	if !ok {
+		return virtual.ErrNotFound
+	}
+	return makeHome(root, u)
 }
 
 // setSecrets sets the hash of the password, which reaches chpasswd by its standard input,
@@ -203,8 +226,14 @@ func (s *shadow) remove(ctx context.Context, args DeleteArgs) (none virtual.Noth
 	if err != nil {
 		return none, err
 	}
-	if _, ok := now.userNamed(args.Name); !ok {
+	u, ok := now.userNamed(args.Name)
+	if !ok {
 		return none, nil
+	}
+	if args.Remove {
+		if err := s.removeHome(args, u); err != nil {
+			return none, err
+		}
 	}
 	argv := in(args.Root, "--root", "userdel")
 	if args.Remove {
@@ -214,6 +243,17 @@ func (s *shadow) remove(ctx context.Context, args DeleteArgs) (none virtual.Noth
 		argv = append(argv, "--force")
 	}
 	return none, s.run(ctx, "", append(argv, args.Name)...)
+}
+
+// removeHome removes the home before the user: userdel does it the other way round, and
+// with the user it is forgotten whose the rest of it is.
+func (s *shadow) removeHome(args DeleteArgs, u UserInfo) error {
+	if !args.Force {
+		if err := idle("/proc", args.Root, u); err != nil {
+			return err
+		}
+	}
+	return removeHome(args.Root, u)
 }
 
 func (s *shadow) rename(ctx context.Context, args RenameArgs) (none virtual.Nothing, err error) {
