@@ -21,6 +21,7 @@ func init() {
 var (
 	_ engine.ClashingRes    = (*NetRes)(nil)
 	_ engine.RecvableRes    = (*NetRes)(nil)
+	_ engine.ReversibleRes  = (*NetRes)(nil)
 	_ engine.Readable       = (*NetRes)(nil)
 	_ engine.Listable       = (*NetRes)(nil)
 	_ engine.OverlappingRes = (*NetRes)(nil)
@@ -40,6 +41,7 @@ type NetRes struct {
 	traits.Edgeable
 	traits.Overlapping
 	traits.Recvable
+	traits.Reversible
 
 	Interface string     `yaml:"interface" lang:"interface" mgmt:"identity" doc:"Name of the interface, which has to be there; the name if absent."`
 	State     string     `yaml:"state" lang:"state" mgmt:"enum=up|down" doc:"Whether it is up; up if nothing is said."`
@@ -50,6 +52,7 @@ type NetRes struct {
 	Purge     bool       `yaml:"purge" lang:"purge" mgmt:"param" doc:"Remove what is not listed of a list that is given: addresses, but for those of the link that the kernel makes, and routes that a person has made."`
 
 	init *engine.Init
+	gone rtnet.State // addresses and routes that must not be there; see Reversed
 }
 
 // NetRoute is a way to a network.
@@ -57,6 +60,7 @@ type NetRoute struct {
 	To     string `yaml:"to" lang:"to" mgmt:"required" doc:"The network, as in 198.51.100.0/24."`
 	Via    string `yaml:"via" lang:"via" doc:"Address of the next machine; if absent, the network is reached directly."`
 	Metric int    `yaml:"metric" lang:"metric" mgmt:"min=0" doc:"Of several routes the one with the lowest is taken."`
+	OnLink bool   `yaml:"onlink" lang:"onlink" doc:"The next machine is at this link, though no address of the interface says so."`
 }
 
 // Default returns an interface that has what is listed and nothing else.
@@ -127,7 +131,7 @@ func (r *NetRes) want() (w rtnet.State, err error) {
 		add("gateway", route, err)
 	}
 	for i, one := range r.Routes {
-		route, err := rtnet.ParseRoute(one.To, one.Via, one.Metric)
+		route, err := rtnet.ParseRoute(one.To, one.Via, one.Metric, one.OnLink)
 		add(fmt.Sprintf("routes[%d]", i), route, err)
 	}
 	return w, errors.Join(errs...)
@@ -206,6 +210,7 @@ func (*NetRes) Doc() string {
       gateway: 192.0.2.1
       routes:
       - {to: 198.51.100.0/24, via: 192.0.2.9}
+      - {to: 203.0.113.0/24, via: 10.0.0.1, onlink: true}
     - name: eth2
       state: down
 
@@ -214,6 +219,9 @@ that there may be more. Never removed are the address of the link that the kerne
 DHCP has made.
 
 The kernel tells of each change, which is repaired within milliseconds. Should it tell more than can be heard, nothing is lost: what counts is what is
-there, and not what was told. Nothing is written down for the next boot: that is what this program does when it starts, or what the
-files of networkd or ifupdown are for, as resources of the kind ` + "`file`" + `. Forwarding is of the kind ` + "`sysctl`" + `.`
+there, and not what was told. A route that another interface has already, with the same metric, is an error. Nothing is written down for the next boot: that is what this program does when it starts, or what the
+files of networkd or ifupdown are for, as resources of the kind ` + "`file`" + `. Forwarding is of the kind ` + "`sysctl`" + `.
+
+With the metaparameter ` + "`reverse: true`" + ` the interface gets back the state, the size of packets, the addresses and the routes that it had, as far as they are
+given here; what others have added since stays.`
 }

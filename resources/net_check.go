@@ -35,7 +35,7 @@ func (r *NetRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	plan := rtnet.Differ(has, want, r.Purge, r.ours)
+	plan := r.plan(has, want)
 	if plan.Empty() {
 		return true, nil
 	}
@@ -49,10 +49,16 @@ func (r *NetRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if has, err = rtnet.Look(r.link()); err != nil {
 		return false, err
 	}
-	if plan = rtnet.Differ(has, want, r.Purge, r.ours); !plan.Empty() {
-		return false, fmt.Errorf("%s does not take what it was given: it still differs in %+v", r.link(), plan)
+	if plan = r.plan(has, want); !plan.Empty() {
+		return false, fmt.Errorf("%s does not take all that it was given: %s", r.link(), plan)
 	}
 	return false, nil
+}
+
+func (r *NetRes) plan(has, want rtnet.State) rtnet.Plan {
+	p := rtnet.Differ(has, want, r.Purge, r.ours)
+	p.Gone(has, want, r.gone)
+	return p
 }
 
 // report reports what is to be changed.
@@ -64,7 +70,11 @@ func (r *NetRes) report(has, want rtnet.State, plan rtnet.Plan) {
 	if plan.MTU {
 		r.init.Change(engine.Change{Field: "mtu", From: has.MTU, To: want.MTU})
 	}
-	netChange(r.init, "addrs", plan.DelAddrs, plan.AddAddrs)
+	var less []goneAddr
+	for _, a := range plan.DelAddrs {
+		less = append(less, goneAddr{a, slices.Contains(has.Bare, a)})
+	}
+	netChange(r.init, "addrs", less, plan.AddAddrs)
 	for _, c := range []struct {
 		field  string
 		others func(rtnet.Route) bool
@@ -77,21 +87,36 @@ func (r *NetRes) report(has, want rtnet.State, plan rtnet.Plan) {
 	}
 }
 
+// goneAddr is an address that goes.
+type goneAddr struct {
+	netip.Prefix
+	bare bool // it comes back, with the route to its network
+}
+
+func (a goneAddr) String() string {
+	if a.bare {
+		return a.Prefix.String() + " without a route to its network"
+	}
+	return a.Prefix.String()
+}
+
 // netChange reports what goes and what comes.
-func netChange[T fmt.Stringer](init *engine.Init, field string, less, more []T) {
-	text := func(list []T) any {
-		if len(list) == 0 {
-			return nil
-		}
-		var words []string
-		for _, x := range list {
-			words = append(words, x.String())
-		}
-		return strings.Join(words, ", ")
-	}
+func netChange[L, M fmt.Stringer](init *engine.Init, field string, less []L, more []M) {
 	if len(less)+len(more) > 0 {
-		init.Change(engine.Change{Field: field, From: text(less), To: text(more)})
+		init.Change(engine.Change{Field: field, From: joined(less), To: joined(more)})
 	}
+}
+
+// joined returns a list as text; nil for none.
+func joined[T fmt.Stringer](list []T) any {
+	if len(list) == 0 {
+		return nil
+	}
+	var words []string
+	for _, x := range list {
+		words = append(words, x.String())
+	}
+	return strings.Join(words, ", ")
 }
 
 // Read returns what the interface is like.
@@ -117,13 +142,50 @@ func (r *NetRes) Read(ctx context.Context) (engine.Res, error) {
 			got.Gateway = route.Via.String()
 			continue
 		}
-		one := NetRoute{To: route.To.String(), Metric: route.Metric}
+		one := NetRoute{To: route.To.String(), Metric: route.Metric, OnLink: route.OnLink}
 		if route.Via.IsValid() {
 			one.Via = route.Via.String()
 		}
 		got.Routes = append(got.Routes, one)
 	}
 	return got.ordered(r), nil
+}
+
+// Reversed returns what gives the interface back what it had, as far as this resource
+// may have altered it. What others have added since stays.
+func (r *NetRes) Reversed(before engine.Res) (engine.Res, error) {
+	was, ok := before.(*NetRes)
+	if !ok {
+		return nil, fmt.Errorf("%s: what the interface was like is not known", r)
+	}
+	undo := &NetRes{Interface: r.Interface, State: was.State}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	if r.MTU != 0 {
+		undo.MTU = was.MTU
+	}
+	if len(r.Addrs) > 0 {
+		undo.Addrs = was.Addrs
+	}
+	if was.up() { // else there were none, and go with the state
+		undo.Gateway, undo.Routes = r.routesOf(was)
+	}
+	mine, err := r.want()
+	undo.gone = rtnet.State{Addrs: mine.Addrs, Routes: mine.Routes}
+	return undo, err
+}
+
+// routesOf returns those of another one that this one may have altered.
+func (r *NetRes) routesOf(was *NetRes) (gateway string, routes []NetRoute) {
+	if r.Gateway != "" || len(r.Routes) > 0 {
+		gateway = was.Gateway
+	}
+	for _, one := range was.Routes {
+		if p, err := rtnet.ParseRoute(one.To, one.Via, one.Metric, one.OnLink); err == nil && r.ours(p) {
+			routes = append(routes, one)
+		}
+	}
+	return gateway, routes
 }
 
 // ordered returns it with its lists as another one has them, if they say the same.

@@ -51,6 +51,12 @@ func route(t *testing.T, to, via string) *netlink.Route {
 	return &netlink.Route{LinkIndex: link(t).Attrs().Index, Dst: dst, Gw: net.ParseIP(via), Protocol: unix.RTPROT_STATIC}
 }
 
+// by is the same route as somebody else makes it.
+func by(protocol int, r *netlink.Route) *netlink.Route {
+	r.Protocol = netlink.RouteProtocol(protocol)
+	return r
+}
+
 func netRes() *NetRes {
 	return &NetRes{
 		Interface: "a0", State: NetUp, MTU: 1400, Addrs: []string{"192.0.2.5/24", "10.1.0.1/32"}, Gateway: "192.0.2.1",
@@ -70,7 +76,7 @@ func TestNetSuite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return enginetest.Tree{"a0": fmt.Sprint(s.MTU, " ", describe(s))}
+			return enginetest.Tree{"a0": fmt.Sprint(s.MTU, " ", describe(s), s.Bare)}
 		},
 		Drifts: map[string]func(*testing.T, string){
 			"down":       func(t *testing.T, _ string) { must(t, netlink.LinkSetDown(link(t))) },
@@ -81,6 +87,19 @@ func TestNetSuite(t *testing.T) {
 			"no route":   func(t *testing.T, _ string) { must(t, netlink.RouteDel(route(t, "198.51.100.0/24", "192.0.2.9"))) },
 			"a route":    func(t *testing.T, _ string) { must(t, netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.9"))) },
 			"gateway":    func(t *testing.T, _ string) { must(t, netlink.RouteReplace(route(t, "0.0.0.0/0", "192.0.2.77"))) },
+			"no way to the network": func(t *testing.T, _ string) {
+				_, dst, err := net.ParseCIDR("192.0.2.0/24")
+				must(t, err)
+				must(t, netlink.RouteDel(&netlink.Route{LinkIndex: link(t).Attrs().Index, Dst: dst, Scope: netlink.SCOPE_LINK}))
+			},
+			"another's": func(t *testing.T, _ string) {
+				must(t, netlink.RouteReplace(by(unix.RTPROT_BOOT, route(t, "0.0.0.0/0", "192.0.2.77"))))
+			},
+			"another's, direct": func(t *testing.T, _ string) {
+				direct := by(unix.RTPROT_BOOT, route(t, "198.18.0.0/15", ""))
+				direct.Scope = netlink.SCOPE_LINK
+				must(t, netlink.RouteAdd(direct))
+			},
 		},
 		Variants: map[string]func(engine.Res){
 			"down":  func(r engine.Res) { r.(*NetRes).State, r.(*NetRes).Gateway, r.(*NetRes).Routes = NetDown, "", nil },
@@ -98,6 +117,107 @@ func describe(s rtnet.State) string {
 		words = append(words, r.String())
 	}
 	return strings.Join(append(words, map[bool]string{true: "up", false: "down"}[s.Up]), ", ")
+}
+
+// TestNetReversed: what the resource may have altered is as it was, and what others have
+// added since stays.
+func TestNetReversed(t *testing.T) {
+	if !inNamespaces(t, unix.CLONE_NEWNET) {
+		return
+	}
+	for name, c := range map[string]struct {
+		r          *NetRes
+		was, since func()
+		want       string
+	}{
+		"from nothing": {netRes(), func() { must(t, netlink.LinkSetDown(link(t))) }, func() {}, "1500 down"},
+		"up":           {netRes(), func() {}, func() {}, "1500 up"},
+		"other addresses": {netRes(), func() {
+			must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.AddrAdd(link(t), addr(t, "192.0.2.5/24"))))
+		}, func() {}, "1500 192.0.2.4/24, 192.0.2.5/24, up"},
+		"another gateway": {netRes(), func() {
+			must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.RouteAdd(route(t, "0.0.0.0/0", "192.0.2.7")), netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7"))))
+		}, func() {}, "1500 192.0.2.4/24, 198.18.0.0/15 via 192.0.2.7, default via 192.0.2.7, up"},
+		"down, and more since": {netRes(), func() { must(t, netlink.LinkSetDown(link(t))) }, func() {
+			must(t, netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7")))
+		}, "1500 down"},
+		"more since": {&NetRes{Addrs: []string{"192.0.2.5/24"}, Gateway: "192.0.2.1"}, func() {}, func() {
+			must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.6/24")), netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7")), netlink.LinkSetMTU(link(t), 1300)))
+		}, "1300 192.0.2.6/24, 198.18.0.0/15 via 192.0.2.7, up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			layLinks(t, "")
+			must(t, netlink.LinkSetUp(link(t)))
+			c.was()
+			c.r.SetName("a0")
+			f := begin(t, "net", c.r)
+			before, err := c.r.Read(t.Context())
+			must(t, err)
+			verbs(t, f, c.r, true)
+			c.since()
+			undo, err := c.r.Reversed(before)
+			must(t, err)
+			uf := begin(t, "net", undo)
+			if got := verbs(t, uf, undo, false); got == "" || got != verbs(t, uf, undo, true) {
+				t.Errorf("looking says %q", got)
+			}
+			want(t, uf, undo, "")
+			s, err := rtnet.Look("a0")
+			must(t, err)
+			if got := fmt.Sprint(s.MTU, " ", describe(s)); got != c.want {
+				t.Errorf("it is %s\nand not %s", got, c.want)
+			}
+		})
+	}
+	if _, err := netRes().Reversed(nil); err == nil {
+		t.Error("it goes back to what is not known")
+	}
+}
+
+// TestNetRoutes: routes whose next machine no address reaches, and those that are in the
+// way.
+func TestNetRoutes(t *testing.T) {
+	if !inNamespaces(t, unix.CLONE_NEWNET) {
+		return
+	}
+	layLinks(t, "")
+	r := &NetRes{Addrs: []string{"192.0.2.5/32"}, Gateway: "10.9.9.9", Routes: []NetRoute{
+		{To: "198.51.100.0/24", Via: "10.8.8.8", OnLink: true},
+		{To: "10.9.9.0/24"}, // through which the gateway is reached
+		{To: "2001:db8:1::/48", Via: "2001:db8::9", OnLink: true},
+	}}
+	r.SetName("a0")
+	f := begin(t, "net", r)
+	if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") {
+		t.Fatal(got)
+	}
+	want(t, f, r, "")
+	s, err := rtnet.Look("a0")
+	must(t, err)
+	const all = "192.0.2.5/32, 10.9.9.0/24, 198.51.100.0/24 via 10.8.8.8 onlink, 2001:db8:1::/48 via 2001:db8::9 onlink, default via 10.9.9.9, up"
+	if got := describe(s); got != all {
+		t.Errorf("it is %s", got)
+	}
+
+	// One that is in the place of ours goes, though nothing is purged.
+	must(t, netlink.RouteReplace(by(unix.RTPROT_BOOT, route(t, "0.0.0.0/0", "10.9.9.8"))))
+	want(t, f, r, `gateway: "default via 10.9.9.8" -> "default via 10.9.9.9"`)
+	want(t, f, r, "")
+
+	// Another interface keeps its own, and that is said.
+	must(t, netlink.RouteDel(route(t, "0.0.0.0/0", "10.9.9.9")))
+	other, err := netlink.LinkByName("a1")
+	must(t, err)
+	must(t, netlink.AddrAdd(other, addr(t, "10.7.7.1/24")))
+	theirs := route(t, "0.0.0.0/0", "10.7.7.7")
+	theirs.LinkIndex = other.Attrs().Index
+	must(t, netlink.RouteAdd(theirs))
+	if got := verbs(t, f, r, true); !strings.Contains(got, "missing are the routes [default via 10.9.9.9], which another interface may have") {
+		t.Errorf("it says %s", got)
+	}
+	if s, err := rtnet.Look("a1"); err != nil || describe(s) != "10.7.7.1/24, default via 10.7.7.7, up" {
+		t.Errorf("the other one is %s, %v", describe(s), err)
+	}
 }
 
 func TestNetParameters(t *testing.T) {
@@ -148,12 +268,26 @@ func TestNetOverflow(t *testing.T) {
 		t.Fatal(got)
 	}
 	watching(t, f, r)
+	deaf, err := rtnet.Listen() // as that of the Watch, and not read
+	must(t, err)
+	defer deaf.Close()
 	lo, err := netlink.LinkByName("lo")
 	must(t, err)
 	for range 5000 {
 		must(t, netlink.LinkSetMTU(lo, 1300))
 		must(t, netlink.LinkSetMTU(lo, 1301))
 	}
+	raw, err := deaf.SyscallConn()
+	must(t, err)
+	must(t, raw.Control(func(fd uintptr) {
+		if _, _, err := unix.Recvfrom(int(fd), make([]byte, 1), 0); !errors.Is(err, unix.ENOBUFS) {
+			t.Errorf("the kernel has told all of it: %v", err)
+		}
+		rtnet.Take(fd)
+		if _, _, err := unix.Recvfrom(int(fd), make([]byte, 1), 0); !errors.Is(err, unix.EAGAIN) {
+			t.Errorf("something is left: %v", err)
+		}
+	}))
 	must(t, netlink.LinkSetDown(link(t)))
 	f.WaitEvent(t)
 	verbs(t, f, r, true)
@@ -206,6 +340,7 @@ func TestNetValidate(t *testing.T) {
 		"no routes by it":                       {State: NetDown, Gateway: "192.0.2.1"},
 		"it must be up or down":                 {State: "sideways"},
 		"mtu is -1":                             {MTU: -1},
+		"onlink is about the address via":       {Routes: []NetRoute{{To: "10.0.0.0/8", OnLink: true}}},
 		"negative":                              {Routes: []NetRoute{{To: "10.0.0.0/8", Metric: -1}}},
 		"addrs[1]: \"y\"":                       {Addrs: []string{"x", "y"}},
 	} {

@@ -217,6 +217,34 @@ var kindCases = []kindCase{{
 		`rm -f /etc/machine-info`,
 	},
 }, {
+	kind:  "net",
+	name:  "lan0",
+	setup: `ip link add lan0 type veth peer name lan1; ip link set lan1 up`,
+	have: params{
+		"mtu": 1400, "addrs": []string{"192.0.2.5/24", "2001:db8::5/64"}, "gateway": "192.0.2.1",
+		"routes": []params{{"to": "198.51.100.0/24", "via": "192.0.2.9"}, {"to": "203.0.113.0/24", "via": "10.9.9.9", "onlink": true, "metric": 7}},
+	},
+	gone: params{"state": "down"},
+	right: `ip -o link show lan0 | grep "<.*[<,]UP[,>].* mtu 1400 "; test "$(ip -o addr show dev lan0 scope global | awk "{print \$4}" | sort | tr "\n" " ")" = "192.0.2.5/24 2001:db8::5/64 "
+		test "$(ip route show dev lan0 proto static | sed "s/ *$//")" = "default via 192.0.2.1
+198.51.100.0/24 via 192.0.2.9
+203.0.113.0/24 via 10.9.9.9 metric 7 onlink"; test -z "$(ip route show dev lan0 proto boot)"`,
+	absent: `! ip -o link show lan0 | grep "<.*[<,]UP[,>]" && ip link show lan0`,
+	drifts: []string{
+		`ip link set lan0 down`,
+		`ip link set lan0 mtu 1300`,
+		`ip addr flush dev lan0`,
+		`ip addr del 192.0.2.5/24 dev lan0`,
+		`ip addr add 192.0.2.6/24 dev lan0`,
+		`ip -6 addr replace 2001:db8::6/64 dev lan0`,
+		`ip -6 addr del 2001:db8::5/64 dev lan0`,
+		`ip route del default`,
+		`ip route replace default via 192.0.2.7 dev lan0`,
+		`ip route add 198.18.0.0/15 via 192.0.2.7`,
+		`ip route flush dev lan0`,
+		`ip link del lan0; ip link add lan0 type veth peer name lan1; ip link set lan1 up`,
+	},
+}, {
 	kind:   "user",
 	name:   "carol",
 	have:   params{"uid": 4001, "groups": []string{"audio", "games"}, "membership": "inclusive", "shell": "/bin/sh", "comment": "Carol", "managehome": true, "password": "$6$salt$hash"},

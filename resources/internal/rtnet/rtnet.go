@@ -29,6 +29,10 @@ type State struct {
 	MTU    int
 	Addrs  []netip.Prefix
 	Routes []Route
+
+	// Bare are those addresses of IPv4 to whose network the kernel has no route by the
+	// interface, though it makes one with the address: somebody has removed that.
+	Bare []netip.Prefix
 }
 
 // Route is a route by the interface.
@@ -36,6 +40,7 @@ type Route struct {
 	To     netip.Prefix
 	Via    netip.Addr // zero for none
 	Metric int
+	OnLink bool // Via is at the link, though no address says so
 }
 
 // String returns it as the command ip shows it.
@@ -46,6 +51,9 @@ func (r Route) String() string {
 	}
 	if r.Via.IsValid() {
 		text += " via " + r.Via.String()
+	}
+	if r.OnLink {
+		text += " onlink"
 	}
 	if r.Metric != 0 && r.Metric != metric6 {
 		text += fmt.Sprint(" metric ", r.Metric)
@@ -65,12 +73,12 @@ func Default(via string) (Route, error) {
 	if err != nil {
 		return Route{}, fmt.Errorf("%q is no address", via)
 	}
-	return newRoute(netip.PrefixFrom(gw, 0).Masked(), gw, 0)
+	return newRoute(Route{To: netip.PrefixFrom(gw, 0).Masked(), Via: gw})
 }
 
 // ParseRoute returns the route that is written so; without via the network is reached
 // directly.
-func ParseRoute(to, via string, metric int) (Route, error) {
+func ParseRoute(to, via string, metric int, onLink bool) (Route, error) {
 	p, err := netip.ParsePrefix(to)
 	if err != nil {
 		return Route{}, fmt.Errorf("to: %q is no network, as 198.51.100.0/24", to)
@@ -79,27 +87,31 @@ func ParseRoute(to, via string, metric int) (Route, error) {
 		return Route{}, fmt.Errorf("to: %s is an address in the network %s", to, p.Masked())
 	}
 	if via == "" {
-		return newRoute(p, netip.Addr{}, metric)
+		return newRoute(Route{To: p, Metric: metric, OnLink: onLink})
 	}
 	gw, err := netip.ParseAddr(via)
 	if err != nil {
 		return Route{}, fmt.Errorf("via: %q is no address", via)
 	}
-	return newRoute(p, gw, metric)
+	return newRoute(Route{To: p, Via: gw, Metric: metric, OnLink: onLink})
 }
 
-func newRoute(to netip.Prefix, via netip.Addr, metric int) (Route, error) {
+// newRoute checks a route, and makes it as the kernel shows it.
+func newRoute(r Route) (Route, error) {
+	to, via := r.To, r.Via
 	switch {
+	case r.OnLink && !via.IsValid():
+		return Route{}, errors.New("onlink is about the address via, which is missing")
 	case via.IsValid() && (via.Is4() != to.Addr().Is4() || via.Is4In6()):
 		return Route{}, fmt.Errorf("the network %s and the address %s are of different families", to, via)
 	case via.IsValid() && (via.IsUnspecified() || via.IsMulticast() || via.Zone() != ""):
 		return Route{}, fmt.Errorf("%s is no address of a machine", via)
-	case metric < 0:
-		return Route{}, fmt.Errorf("metric: %d is negative", metric)
-	case metric == 0 && to.Addr().Is6():
-		metric = metric6
+	case r.Metric < 0:
+		return Route{}, fmt.Errorf("metric: %d is negative", r.Metric)
+	case r.Metric == 0 && to.Addr().Is6():
+		r.Metric = metric6
 	}
-	return Route{To: to, Via: via, Metric: metric}, nil
+	return r, nil
 }
 
 // Look returns what an interface is like now. The lists are sorted.
@@ -109,20 +121,45 @@ func Look(name string) (State, error) {
 		return State{}, missing(name, err)
 	}
 	s := State{Up: link.Attrs().Flags&net.FlagUp != 0, MTU: link.Attrs().MTU}
-	addrs, err := netlink.AddrList(link, netlink.FAMILY_ALL)
-	if err != nil {
+	if err := s.addresses(link); err != nil {
 		return s, fmt.Errorf("addresses of %s: %w", name, err)
 	}
-	for _, a := range addrs {
-		if p, ok := prefix(a.IPNet); ok && !(p.Addr().Is6() && p.Addr().IsLinkLocalUnicast()) {
-			s.Addrs = append(s.Addrs, p)
-		}
-	}
-	slices.SortFunc(s.Addrs, netip.Prefix.Compare)
 	if s.Routes, err = routes(link); err != nil {
 		return s, fmt.Errorf("routes by %s: %w", name, err)
 	}
 	return s, nil
+}
+
+func (s *State) addresses(link netlink.Link) error {
+	addrs, err := netlink.AddrList(link, netlink.FAMILY_ALL)
+	if err != nil {
+		return err
+	}
+	all, err := netlink.RouteList(link, netlink.FAMILY_V4)
+	if err != nil {
+		return err
+	}
+	for _, a := range addrs {
+		p, ok := prefix(a.IPNet)
+		if !ok || p.Addr().Is6() && p.Addr().IsLinkLocalUnicast() {
+			continue
+		}
+		s.Addrs = append(s.Addrs, p)
+		led := slices.ContainsFunc(all, func(r netlink.Route) bool { to, ok := prefix(r.Dst); return ok && to == p.Masked() })
+		if s.Up && leads(link, a) && !led {
+			s.Bare = append(s.Bare, p)
+		}
+	}
+	slices.SortFunc(s.Addrs, netip.Prefix.Compare)
+	return nil
+}
+
+// leads reports whether the kernel makes a route in the main table with the address.
+func leads(link netlink.Link, a netlink.Addr) bool {
+	l := link.Attrs()
+	ones, bits := a.Mask.Size()
+	return bits == 32 && ones < 32 && l.MasterIndex == 0 && l.Flags&net.FlagLoopback == 0 &&
+		a.Flags&unix.IFA_F_NOPREFIXROUTE == 0 && (a.Peer == nil || a.Peer.IP.Equal(a.IP))
 }
 
 func missing(name string, err error) error {
@@ -159,7 +196,7 @@ func routeOf(r netlink.Route, family int) Route {
 		to = netip.PrefixFrom(any, 0)
 	}
 	via, _ := netip.AddrFromSlice(r.Gw)
-	return Route{To: to, Via: via.Unmap(), Metric: r.Priority}
+	return Route{To: to, Via: via.Unmap(), Metric: r.Priority, OnLink: r.Flags&int(netlink.FLAG_ONLINK) != 0}
 }
 
 func prefix(n *net.IPNet) (netip.Prefix, bool) {
@@ -187,9 +224,31 @@ func (p Plan) Empty() bool {
 	return !p.State && !p.MTU && len(p.AddAddrs)+len(p.DelAddrs)+len(p.AddRoutes)+len(p.DelRoutes) == 0
 }
 
+// String says what is left of it, for an error.
+func (p Plan) String() string {
+	var words []string
+	for _, s := range []struct {
+		is   bool
+		text string
+	}{
+		{p.State, "its state"},
+		{p.MTU, "its mtu"},
+		{len(p.AddAddrs) > 0, fmt.Sprint("missing are the addresses ", p.AddAddrs)},
+		{len(p.DelAddrs) > 0, fmt.Sprint("too many are the addresses ", p.DelAddrs)},
+		{len(p.AddRoutes) > 0, fmt.Sprint("missing are the routes ", p.AddRoutes, ", which another interface may have: then give another metric")},
+		{len(p.DelRoutes) > 0, fmt.Sprint("too many are the routes ", p.DelRoutes)},
+	} {
+		if s.is {
+			words = append(words, s.text)
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
 // Differ returns what has to be altered so that an interface is as wanted. With purge
 // what is too much goes: addresses if some are wanted, and those routes for which ours
-// returns true. An MTU of 0 is any.
+// returns true. A route in the place of a wanted one goes in any case, and a bare
+// address is made anew. An MTU of 0 is any.
 func Differ(has, want State, purge bool, ours func(Route) bool) Plan {
 	p := Plan{
 		State: has.Up != want.Up, MTU: want.MTU != 0 && has.MTU != want.MTU,
@@ -198,11 +257,18 @@ func Differ(has, want State, purge bool, ours func(Route) bool) Plan {
 	if purge && len(want.Addrs) > 0 {
 		p.DelAddrs = without(has.Addrs, want.Addrs)
 	}
-	if purge {
-		p.DelRoutes = slices.DeleteFunc(without(has.Routes, want.Routes), func(r Route) bool { return !ours(r) })
+	if bare := common(want.Addrs, has.Bare); want.Up {
+		p.DelAddrs, p.AddAddrs = append(p.DelAddrs, bare...), append(p.AddAddrs, bare...)
 	}
+	p.DelRoutes = slices.DeleteFunc(without(has.Routes, want.Routes), func(r Route) bool {
+		return !(purge && ours(r)) && !slices.ContainsFunc(want.Routes, r.inPlaceOf)
+	})
 	return p
 }
+
+// inPlaceOf reports whether two routes are to the same network with the same metric, of
+// which the kernel has one.
+func (r Route) inPlaceOf(o Route) bool { return r.To == o.To && r.Metric == o.Metric }
 
 func without[T comparable](list, others []T) (rest []T) {
 	for _, x := range list {
@@ -213,29 +279,32 @@ func without[T comparable](list, others []T) (rest []T) {
 	return rest
 }
 
-// Apply alters an interface. Addresses are removed before others are added, since with
-// the first one of a network all others of it go.
+// Gone adds to the plan that what an interface has of gone goes, unless it is wanted.
+func (p *Plan) Gone(has, want, gone State) {
+	addrs, routes := without(gone.Addrs, want.Addrs), without(gone.Routes, want.Routes)
+	p.DelAddrs = append(p.DelAddrs, common(addrs, without(has.Addrs, p.DelAddrs))...)
+	p.DelRoutes = append(p.DelRoutes, common(routes, without(has.Routes, p.DelRoutes))...)
+}
+
+func common[T comparable](list, others []T) []T { return without(list, without(list, others)) }
+
+// Apply alters an interface. Addresses are removed before others are added: with the first
+// one of a network the kernel may take the others of it along, and the routes through it.
+// Those that are to stay come back.
 func Apply(name string, want State, p Plan) error {
+	has, err := Look(name)
+	if err != nil {
+		return err
+	}
 	link, err := netlink.LinkByName(name)
 	if err != nil {
 		return missing(name, err)
 	}
-	if p.MTU {
-		if err := netlink.LinkSetMTU(link, want.MTU); err != nil {
-			return fmt.Errorf("mtu %d of %s: %w", want.MTU, name, err)
-		}
-	}
-	if p.State {
-		set := netlink.LinkSetDown
-		if want.Up {
-			set = netlink.LinkSetUp
-		}
-		if err := set(link); err != nil {
-			return fmt.Errorf("state of %s: %w", name, err)
-		}
+	if err := setLink(link, want, p); err != nil {
+		return err
 	}
 	for _, r := range p.DelRoutes {
-		if err := netlink.RouteDel(route(link, r)); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := netlink.RouteDel(anyRoute(link, r)); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("route %s by %s: %w", r, name, err)
 		}
 	}
@@ -244,7 +313,32 @@ func Apply(name string, want State, p Plan) error {
 			return fmt.Errorf("address %s of %s: %w", a, name, err)
 		}
 	}
+	if len(p.DelAddrs) > 0 {
+		want.Addrs = slices.Concat(want.Addrs, without(without(has.Addrs, p.DelAddrs), want.Addrs))
+	}
+	if len(p.DelAddrs) > 0 && want.Up {
+		want.Routes = slices.Concat(want.Routes, without(without(has.Routes, p.DelRoutes), want.Routes))
+	}
 	return addAll(link, want)
+}
+
+func setLink(link netlink.Link, want State, p Plan) error {
+	if p.MTU {
+		if err := netlink.LinkSetMTU(link, want.MTU); err != nil {
+			return fmt.Errorf("mtu %d of %s: %w", want.MTU, link.Attrs().Name, err)
+		}
+	}
+	if !p.State {
+		return nil
+	}
+	set := netlink.LinkSetDown
+	if want.Up {
+		set = netlink.LinkSetUp
+	}
+	if err := set(link); err != nil {
+		return fmt.Errorf("state of %s: %w", link.Attrs().Name, err)
+	}
+	return nil
 }
 
 // addAll adds what is missing, of which more may be missing than before.
@@ -256,7 +350,10 @@ func addAll(link netlink.Link, want State) error {
 		}
 	}
 	has, err := routes(link)
-	for _, r := range without(want.Routes, has) {
+	missing := without(want.Routes, has)
+	// What is reached directly comes first: the next machine of another route may be there.
+	slices.SortStableFunc(missing, func(a, b Route) int { return a.Via.Compare(b.Via) })
+	for _, r := range missing {
 		if rerr := netlink.RouteAdd(route(link, r)); rerr != nil && !errors.Is(rerr, unix.EEXIST) {
 			err = errors.Join(err, fmt.Errorf("route %s by %s: %w", r, name, rerr))
 		}
@@ -266,11 +363,21 @@ func addAll(link netlink.Link, want State) error {
 
 func route(link netlink.Link, r Route) *netlink.Route {
 	n := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: ipNet(r.To), Priority: r.Metric, Protocol: unix.RTPROT_STATIC}
+	if r.OnLink {
+		n.Flags = int(netlink.FLAG_ONLINK)
+	}
 	if r.Via.IsValid() {
 		n.Gw = r.Via.AsSlice()
 	} else {
 		n.Scope = netlink.SCOPE_LINK
 	}
+	return n
+}
+
+// anyRoute returns what stands for such a route whoever has made it.
+func anyRoute(link netlink.Link, r Route) *netlink.Route {
+	n := route(link, r)
+	n.Protocol, n.Scope = unix.RTPROT_UNSPEC, netlink.SCOPE_NOWHERE
 	return n
 }
 
