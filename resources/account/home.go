@@ -136,16 +136,26 @@ func (s *state) movable(u UserInfo, to string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// moveHome moves a home folder within its file system.
-func moveHome(root, from, to string) error {
+// makeAbove makes the folder that a home is to be in.
+func makeAbove(root, home string) error {
 	r, err := openSystem(root)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	if err := r.MkdirAll(path.Dir(inside(to)), 0o755); err != nil {
+	return r.MkdirAll(path.Dir(inside(home)), 0o755)
+}
+
+// moveHome moves a home folder within its file system.
+func moveHome(root, from, to string) error {
+	if err := makeAbove(root, to); err != nil {
 		return err
 	}
+	r, err := openSystem(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
 	return r.Rename(inside(from), inside(to))
 }
 

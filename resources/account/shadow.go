@@ -3,6 +3,8 @@ package account
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,6 +168,9 @@ func (s *shadow) change(ctx context.Context, args ChangeArgs) (none virtual.Noth
 	}
 	options := userOptions(args.Attributes)
 	if u, ok := now.userNamed(args.Name); ok && args.MoveHome && args.Home != nil && *args.Home != u.Home && now.movable(u, *args.Home) {
+		if err := makeAbove(args.Root, *args.Home); err != nil {
+			return none, err
+		}
 		options = append(options, "--move-home")
 	}
 	for i, o := range options {
@@ -230,14 +235,15 @@ func (s *shadow) remove(ctx context.Context, args DeleteArgs) (none virtual.Noth
 	if !ok {
 		return none, nil
 	}
-	if args.Remove {
-		if err := s.removeHome(args, u); err != nil {
-			return none, err
-		}
-	}
 	argv := in(args.Root, "--root", "userdel")
 	if args.Remove {
-		argv = append(argv, "--remove")
+		left, err := s.removeHome(args, u)
+		if err != nil {
+			return none, err
+		}
+		if !left { // the mail; it refuses that where another one's home is at the path
+			argv = append(argv, "--remove")
+		}
 	}
 	if args.Force {
 		argv = append(argv, "--force")
@@ -246,14 +252,19 @@ func (s *shadow) remove(ctx context.Context, args DeleteArgs) (none virtual.Noth
 }
 
 // removeHome removes the home before the user: userdel does it the other way round, and
-// with the user it is forgotten whose the rest of it is.
-func (s *shadow) removeHome(args DeleteArgs, u UserInfo) error {
+// with the user it is forgotten whose the rest of it is. It reports whether something of
+// another one is left at the path.
+func (s *shadow) removeHome(args DeleteArgs, u UserInfo) (left bool, err error) {
 	if !args.Force {
 		if err := idle("/proc", args.Root, u); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return removeHome(args.Root, u)
+	if err := removeHome(args.Root, u); err != nil {
+		return false, err
+	}
+	_, err = os.Lstat(filepath.Join("/", args.Root, u.Home))
+	return err == nil, nil
 }
 
 func (s *shadow) rename(ctx context.Context, args RenameArgs) (none virtual.Nothing, err error) {
