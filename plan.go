@@ -26,6 +26,9 @@ type Step struct {
 	// BlockedBy is the resource that keeps this one from being looked at, with
 	// StateBlocked.
 	BlockedBy string
+	// Left is set on what is not in the graph any more: Run would bring back what was
+	// there before its first change.
+	Left bool
 }
 
 // Plan looks at the first graph of the frontend and says what Run would do. It
@@ -72,7 +75,7 @@ func (c *collector) steps(g *engine.Graph, statuses []Status) []Step {
 		if !ok {
 			run = Run{Resource: st.Resource, State: st.State, Err: st.Err, Until: st.Until, Noop: true}
 		}
-		s := Step{Run: run, Because: c.causes(g, i, run)}
+		s := Step{Run: run, Because: c.causes(g, i, run), Left: g.Value(i).Once}
 		if s.State == engine.StateBlocked {
 			s.BlockedBy = st.BlockedBy
 		}

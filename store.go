@@ -17,6 +17,15 @@ const journalFile = "journal.db"
 // by that disk.
 func (s *session) openStore() (engine.Store, error) {
 	o := &s.e.opt
+	if o.readOnly && o.StateDir != "" && o.Store == nil {
+		s.keepHistory(journal.NewHistory(journal.HistoryOptions{}))
+		m, err := Remembered(o.StateDir)
+		if err != nil {
+			o.Logger.Warn("what earlier runs remember is not known: neither what would be undone, nor refreshes that are pending", slog.Any("error", err))
+			m = journal.NewMemory()
+		}
+		return m, nil
+	}
 	if o.StateDir == "" || o.readOnly || o.Store != nil {
 		s.keepHistory(journal.NewHistory(journal.HistoryOptions{}))
 		if o.Store != nil {
@@ -41,6 +50,12 @@ func (s *session) openStore() (engine.Store, error) {
 	default:
 		return nil, err
 	}
+}
+
+// Remembered returns a copy of what the runs with a state folder remember, of one that
+// goes on too. It alters nothing. The error says why that can't be read.
+func Remembered(stateDir string) (engine.Store, error) {
+	return journal.Peek(filepath.Join(stateDir, journalFile))
 }
 
 // withoutRoom takes the error of a journal's Close. That the disk was full at the end

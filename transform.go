@@ -49,13 +49,8 @@ func (s *session) logGroups(ctx context.Context, g *engine.Graph) {
 // steps returns the steps that each graph goes through, in order.
 func (s *session) steps(noop bool) []transform.Step {
 	o := &s.e.opt
-	var steps []transform.Step
-	if !o.NoAutoEdges {
-		steps = append(steps, transform.AutoEdge())
-	}
-	steps = append(steps, transform.Reverse(transform.Undoing{Store: s.store, Registry: o.Registry, Noop: noop}))
-	if !o.NoAutoGroup {
-		steps = append(steps, transform.AutoGroup())
-	}
-	return steps
+	return transform.Steps(transform.Options{
+		NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup,
+		Undoing: transform.Undoing{Store: s.store, Registry: o.Registry, Noop: noop},
+	})
 }

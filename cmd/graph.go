@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
@@ -44,7 +45,8 @@ then ends with code 1. The form svg needs the program dot of Graphviz; json is
 what Cytoscape reads.
 
 With --explain it draws nothing, but says which edges were added and why, which
-were left out, and what runs as a group: a line for each, or with -o json a list.
+were left out, what runs as a group, and what has left the graph that ran here and
+would be undone: a line for each, or with -o json a list.
 
 With --live it draws the graph that the running daemon has, with the state of each
 resource as its colour.`,
@@ -63,7 +65,7 @@ resource as its colour.`,
 	choose(cmd, &f.direction, "direction", "", "where edges lead", "TB", "BT", "LR", "RL")
 	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "leave out the edges that only repeat what a longer path says")
 	cmd.Flags().BoolVar(&f.declared, "declared", false, "the graph as it is declared, without automatic edges and groups")
-	cmd.Flags().BoolVar(&f.explain, "explain", false, "say what automatic edges and groups there are, and why")
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "say what automatic edges, reversals and groups there are, and why")
 	cmd.Flags().BoolVar(&f.live, "live", false, "draw what the running daemon has, with states")
 	f.remote.reach(cmd)
 	exclude(cmd, "declared", "explain", "live")
@@ -89,7 +91,11 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 	}
 	notes := &transform.Notes{All: f.explain}
 	if !f.declared && ds.Err() == nil {
-		if g, err = transform.Run(ctx, g, f.steps.steps(), notes); err != nil {
+		o := f.steps.options()
+		if o.Undoing, err = f.undoing(a); err != nil {
+			return err
+		}
+		if g, err = transform.Run(ctx, g, transform.Steps(o), notes); err != nil {
 			return err
 		}
 	}
@@ -106,6 +112,24 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 		err = withCode(exitUsage, nil)
 	}
 	return err
+}
+
+// undoing returns what has left the graph that ran here. Only who wants to have it
+// explained hears of it: a drawing is of the graph in the file.
+func (f *graphFlags) undoing(a *app) (transform.Undoing, error) {
+	if !f.explain {
+		return transform.Undoing{}, nil
+	}
+	dir, err := f.remote.state.path()
+	if err != nil {
+		return transform.Undoing{}, err
+	}
+	store, err := mgmt.Remembered(dir)
+	if err != nil {
+		fmt.Fprintf(a.err, "mgmt: what would be undone is not known: %v\n", err)
+		return transform.Undoing{}, nil
+	}
+	return transform.Undoing{Store: store, Registry: a.kinds()}, nil
 }
 
 // put writes what was drawn to where it is wanted.

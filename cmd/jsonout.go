@@ -33,13 +33,14 @@ type stepJSON struct {
 	Until     string       `json:"until,omitempty"`      // with unknown
 	BlockedBy string       `json:"blocked_by,omitempty"` // with blocked
 	Error     string       `json:"error,omitempty"`      // with failed
+	Left      bool         `json:"left,omitempty"`       // it has left the graph, and would be undone
 }
 
 func planJSON(p *mgmt.Plan) planDoc {
 	doc := planDoc{Graph: p.Graph, Summary: summaryOf(p), Resources: make([]stepJSON, len(p.Steps))}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		j := stepJSON{Resource: s.Resource, State: s.State, Changes: changesJSON(s.Changes), Because: s.Because, Until: s.Until, BlockedBy: s.BlockedBy}
+		j := stepJSON{Resource: s.Resource, State: s.State, Changes: changesJSON(s.Changes), Because: s.Because, Until: s.Until, BlockedBy: s.BlockedBy, Left: s.Left}
 		if s.Err != nil {
 			j.Error = s.Err.Error()
 		}

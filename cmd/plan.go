@@ -117,7 +117,11 @@ type planWriter struct {
 
 func (w *planWriter) step(s *mgmt.Step) {
 	head := func(color, what string) {
-		fmt.Fprintf(w, "%s %s\n", w.style.name(visible(s.Resource)), w.style.paint(color, what))
+		left := ""
+		if s.Left {
+			left = ", which has left the graph,"
+		}
+		fmt.Fprintf(w, "%s%s %s\n", w.style.name(visible(s.Resource)), left, w.style.paint(color, what))
 	}
 	switch s.State {
 	case engine.StateOK:

@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine/transform"
@@ -16,9 +14,7 @@ func (t *transforms) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&t.noGroup, "no-autogroup", false, "without groups: every resource runs by itself")
 }
 
-// steps returns the steps, in order.
-func (t *transforms) steps() []transform.Step {
-	return slices.DeleteFunc(transform.Default(), func(s transform.Step) bool {
-		return t.noEdges && s.Name == "autoedge" || t.noGroup && s.Name == "autogroup"
-	})
+// options returns what they say, and nothing to undo.
+func (t *transforms) options() transform.Options {
+	return transform.Options{NoAutoEdges: t.noEdges, NoAutoGroup: t.noGroup}
 }

@@ -17,9 +17,29 @@ type Step struct {
 	Apply func(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error)
 }
 
-// Default returns the steps that every graph goes through, in order. A running
-// engine has Reverse between them, which needs what was kept.
-func Default() []Step { return []Step{AutoEdge(), AutoGroup()} }
+// Options says which steps a graph goes through.
+type Options struct {
+	NoAutoEdges, NoAutoGroup bool
+	Undoing                  Undoing // of nothing if it has no Store
+}
+
+// Steps returns the steps, in order.
+func Steps(o Options) []Step {
+	var steps []Step
+	if !o.NoAutoEdges {
+		steps = append(steps, AutoEdge())
+	}
+	if o.Undoing.Store != nil {
+		steps = append(steps, Reverse(o.Undoing))
+	}
+	if !o.NoAutoGroup {
+		steps = append(steps, AutoGroup())
+	}
+	return steps
+}
+
+// Default returns the steps of a graph before which nothing has run.
+func Default() []Step { return Steps(Options{}) }
 
 // Run applies the steps, one after the other. The graph must have no cycle. The
 // notes may be nil.

@@ -1,0 +1,70 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+)
+
+// peekTries is how often Peek begins again while the owner goes on writing.
+const peekTries = 20
+
+// Peek returns a copy of the records of the journal in path, as of one moment; what
+// is committed to the copy is forgotten. A file that is not there has none. It takes
+// no lock, waits for nobody and alters nothing, so it serves who wants to know what a
+// running process remembers. The error says that the file can't be read, is damaged,
+// or does not stand still for the time that it takes to read it.
+//
+// bbolt never writes to a page that the newest tree uses. So what was read is whole
+// if the newest tree is the same before and after; else it is read again.
+func Peek(path string) (*Memory, error) {
+	f, err := os.Open(path)
+	if isAbsent(err) {
+		return NewMemory(), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	defer f.Close()
+	if isEmpty(f) {
+		return NewMemory(), nil
+	}
+	for range peekTries {
+		var m *Memory
+		if m, err = peek(f); !errors.Is(err, errMoved) {
+			return m, err
+		}
+	}
+	return nil, fmt.Errorf("journal: %s: %w", path, err)
+}
+
+var errMoved = errors.New("it changes faster than it can be read; try again")
+
+func peek(f *os.File) (*Memory, error) {
+	m := NewMemory()
+	before, _ := readMeta(f) // check says what is wrong with it
+	_, err := check(f, math.MaxInt64, func(bucket, key, stored []byte) error {
+		table, ok := strings.CutPrefix(string(bucket), tablePrefix)
+		if !ok {
+			return nil
+		}
+		value, ok := unseal(bucket, key, stored)
+		if !ok {
+			return damaged("the record %q of %q has changed", key, bucket)
+		}
+		if m.tables[table] == nil {
+			m.tables[table] = map[string][]byte{}
+		}
+		m.tables[table][string(key)] = append([]byte{}, value...)
+		return nil
+	})
+	if after, again := readMeta(f); again == nil && after.txid != before.txid {
+		return nil, errMoved
+	}
+	if err != nil {
+		return nil, fmt.Errorf("journal: %s: %w", f.Name(), err)
+	}
+	return m, nil
+}
