@@ -1,0 +1,216 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/client"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("docker_container", func() engine.Res { return &ContainerRes{} })
+}
+
+var (
+	_ engine.EdgeableRes    = (*ContainerRes)(nil)
+	_ engine.RecvableRes    = (*ContainerRes)(nil)
+	_ engine.RefreshableRes = (*ContainerRes)(nil)
+	_ engine.SendableRes    = (*ContainerRes)(nil)
+	_ engine.ReversibleRes  = (*ContainerRes)(nil)
+	_ engine.Readable       = (*ContainerRes)(nil)
+	_ engine.Listable       = (*ContainerRes)(nil)
+	_ engine.OverlappingRes = (*ContainerRes)(nil)
+	_ engine.DescribedRes   = (*ContainerRes)(nil)
+)
+
+// The states of a container. Paused is only one to be found in.
+const (
+	Running = "running"
+	Stopped = "stopped"
+	Removed = "removed"
+
+	paused = "paused"
+)
+
+// When an image is pulled.
+const (
+	PullMissing = "missing"
+	PullAlways  = "always"
+	PullNever   = "never"
+)
+
+// Label is on each container that this kind has made. Others are never replaced
+// without force.
+const Label = "io.github.reactivegraph.mgmt"
+
+// ContainerRes is a container. Its name is that of the container.
+type ContainerRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Refreshable
+	traits.Reversible
+	traits.Sendable
+
+	State       string                       `yaml:"state" lang:"state" mgmt:"enum=running|stopped|removed" doc:"Whether it runs, is there but does not run, or is not there; running if nothing is said."`
+	Image       string                       `yaml:"image" lang:"image" doc:"The image that it is made of: NAME, NAME:TAG or NAME@sha256:DIGEST. Needed unless it is removed."`
+	Pull        string                       `yaml:"pull" lang:"pull" mgmt:"param,enum=missing|always|never" doc:"When the image is pulled: if the daemon does not have it (which is what nothing means), each time that a container is made, or never."`
+	Entrypoint  []string                     `yaml:"entrypoint" lang:"entrypoint" doc:"The program that runs in it; that of the image if absent."`
+	Cmd         []string                     `yaml:"cmd" lang:"cmd" doc:"The arguments of the entrypoint, or the command where there is none. Those of the image if absent, or none if entrypoint is given."`
+	Env         []string                     `yaml:"env" lang:"env" doc:"Variables, as NAME=VALUE, beside those of the image."`
+	SecretEnv   map[string]schema.Secret     `yaml:"secret_env" lang:"secret_env" doc:"More variables, by name, whose values are shown nowhere by mgmt. Whoever may speak with the daemon can see them."`
+	User        string                       `yaml:"user" lang:"user" doc:"Who runs it: USER, or USER:GROUP, by name or number; that of the image if absent."`
+	Workdir     string                       `yaml:"workdir" lang:"workdir" doc:"The folder that it starts in; that of the image if absent."`
+	Hostname    string                       `yaml:"hostname" lang:"hostname" doc:"The name of its machine as it sees it; docker makes one if absent."`
+	Ports       map[string]map[string]string `yaml:"ports" lang:"ports" doc:"What is published: protocol (tcp, udp, sctp), then port of the container, then where: PORT or IP:PORT of this machine, empty for any port that is free."`
+	Volumes     []string                     `yaml:"volumes" lang:"volumes" doc:"What is mounted: SOURCE:TARGET or SOURCE:TARGET:ro; the source is an absolute path, which has to be there, or the name of a volume, which is made."`
+	Networks    []string                     `yaml:"networks" lang:"networks" doc:"The networks that it is in, or host, or none, alone; the bridge of docker if absent."`
+	Labels      map[string]string            `yaml:"labels" lang:"labels" doc:"Labels beside those of the image."`
+	Restart     string                       `yaml:"restart" lang:"restart" doc:"What the daemon does if it ends: no, always, unless-stopped, on-failure or on-failure:TIMES; no if absent."`
+	Memory      schema.Size                  `yaml:"memory" lang:"memory" doc:"How much memory it may use, at least 6MiB; without a limit if absent."`
+	StopTimeout time.Duration                `yaml:"stop_timeout" lang:"stop_timeout" mgmt:"min=0s" doc:"How long it may take to end before it is killed, in whole seconds; 10 seconds if absent."`
+	Force       bool                         `yaml:"force" lang:"force" mgmt:"param" doc:"Replace also a container that mgmt has not made."`
+
+	Place `yaml:",inline"`
+
+	init   *engine.Init
+	daemon *daemon
+	wait   time.Duration // for the daemon to answer, in tests; else 0
+}
+
+// ContainerSends is what a container sends.
+type ContainerSends struct {
+	ID      string `yaml:"id" doc:"Its ID; empty if it is removed."`
+	Image   string `yaml:"image" doc:"The ID of the image that it was made of."`
+	Address string `yaml:"address" doc:"Its address in the first network that it has one in; empty if it does not run."`
+}
+
+// Default returns a container that runs.
+func (r *ContainerRes) Default() engine.Res { return &ContainerRes{State: Running, Pull: PullMissing} }
+
+// Sends says what is sent.
+func (*ContainerRes) Sends() any { return &ContainerSends{} }
+
+func (r *ContainerRes) removed() bool { return r.State == Removed }
+
+// state is the state that is wanted.
+func (r *ContainerRes) state() string {
+	if r.State == "" {
+		return Running
+	}
+	return r.State
+}
+
+// Init keeps the handle and finds the way to the daemon.
+func (r *ContainerRes) Init(init *engine.Init) (err error) {
+	r.init = init
+	r.daemon, err = r.open(r.wait)
+	return err
+}
+
+// Cleanup closes what is still open to the daemon.
+func (r *ContainerRes) Cleanup() error { return r.daemon.Close() }
+
+// Watch waits for what happens to the container, to images and to networks.
+func (r *ContainerRes) Watch(ctx context.Context) error {
+	return r.daemon.watch(ctx, r.init, ofContainer(r.Name()), events.ContainerEventType, events.ImageEventType, events.NetworkEventType)
+}
+
+// Cmp compares the parameters.
+func (r *ContainerRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// Read returns the container as it is; nil if there is none.
+func (r *ContainerRes) Read(ctx context.Context) (engine.Res, error) {
+	return r.read(ctx, r.Name())
+}
+
+// read makes a resource of what the daemon tells of a container. What is as in the image is
+// left out. Only variables that env names are shown.
+func (r *ContainerRes) read(ctx context.Context, name string) (engine.Res, error) {
+	c, err := r.daemon.container(ctx, name)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	img, err := r.daemon.imageByID(ctx, c.Image)
+	if err != nil {
+		return nil, err
+	}
+	is := r.as(specOf(c), specOfImage(img))
+	is.State, is.Image, is.Place = stateOf(c), c.Config.Image, r.Place
+	if is.State == paused {
+		is.State = Stopped
+	}
+	is.SetKind(r.Kind())
+	is.SetName(name)
+	return is, nil
+}
+
+// List yields all containers.
+func (r *ContainerRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		names, err := r.names(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, name := range names {
+			is, err := r.read(ctx, name)
+			if (is != nil || err != nil) && !yield(is, err) {
+				return
+			}
+		}
+	}
+}
+
+func (r *ContainerRes) names(ctx context.Context) ([]string, error) {
+	all, err := get(ctx, r.daemon, func(ctx context.Context) (client.ContainerListResult, error) {
+		return r.daemon.ContainerList(ctx, client.ContainerListOptions{All: true})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if all == nil {
+		return nil, errNoDaemon
+	}
+	var names []string
+	for _, c := range all.Items {
+		for _, n := range c.Names {
+			if n = strings.TrimPrefix(n, "/"); !strings.Contains(n, "/") { // a slash is in the names of links
+				names = append(names, n)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Reversed removes a container that was not there, and gives one that was the state
+// back that it had. What was replaced or removed is gone.
+func (r *ContainerRes) Reversed(before engine.Res) (engine.Res, error) {
+	undo := *r
+	undo.Base, undo.init, undo.daemon = traits.Base{}, nil, nil
+	undo.State = Removed
+	if was, ok := before.(*ContainerRes); ok && was != nil {
+		if r.removed() {
+			return nil, errors.New("a container that is removed can't be brought back: what was in it is gone")
+		}
+		undo.State = was.State
+		if was.Image != r.Image {
+			return nil, fmt.Errorf("it was a container of %s: what was in it is gone once it is replaced", was.Image)
+		}
+	}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	return &undo, nil
+}

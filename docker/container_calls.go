@@ -1,0 +1,194 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+)
+
+// container looks for a container; nil if there is none. A name that is the beginning of
+// an ID finds that, which is not meant.
+func (d *daemon) container(ctx context.Context, name string) (*container.InspectResponse, error) {
+	c, err := get(ctx, d, func(ctx context.Context) (client.ContainerInspectResult, error) {
+		return d.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
+	})
+	if err != nil || c == nil || strings.TrimPrefix(c.Container.Name, "/") != name {
+		return nil, err
+	}
+	is := &c.Container
+	if is.Config == nil || is.HostConfig == nil || is.State == nil {
+		return nil, fmt.Errorf("what the docker daemon at %s tells of the container %s is not all", d.DaemonHost(), name)
+	}
+	return is, nil
+}
+
+func (d *daemon) imageByID(ctx context.Context, id string) (*client.ImageInspectResult, error) {
+	return get(ctx, d, func(ctx context.Context) (client.ImageInspectResult, error) {
+		return d.ImageInspect(ctx, id)
+	})
+}
+
+// stateOf is the state of a container in our words.
+func stateOf(c *container.InspectResponse) string {
+	switch {
+	case c.State.Paused:
+		return paused
+	case c.State.Running:
+		return Running
+	}
+	return Stopped
+}
+
+// create makes a container of a name, which does not run yet.
+func (d *daemon) create(ctx context.Context, name string, r *ContainerRes, want *spec) (id string, err error) {
+	options := client.ContainerCreateOptions{Name: name, Config: r.config(want), HostConfig: want.hostConfig()}
+	if len(r.Networks) > 0 {
+		options.HostConfig.NetworkMode = container.NetworkMode(r.Networks[0])
+	}
+	err = d.ask(ctx, 0, func(ctx context.Context) error {
+		c, err := d.ContainerCreate(ctx, options)
+		id = c.ID
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, n := range r.Networks[min(1, len(r.Networks)):] { // older daemons take one only
+		if err := d.connect(ctx, id, n); err != nil {
+			return id, err
+		}
+	}
+	return id, nil
+}
+
+// config is what the container is asked to be. What the image says is not said again.
+func (r *ContainerRes) config(want *spec) *container.Config {
+	c := &container.Config{
+		Image: r.Image, Entrypoint: r.Entrypoint, Cmd: r.Cmd, User: r.User, WorkingDir: r.Workdir, Hostname: r.Hostname,
+		Labels: dict(r.Labels, map[string]string{Label: "made"}), ExposedPorts: network.PortSet{},
+	}
+	for name, value := range r.variables() {
+		c.Env = append(c.Env, name+"="+value)
+	}
+	slices.Sort(c.Env)
+	if r.StopTimeout > 0 {
+		c.StopTimeout = new(int(r.StopTimeout / time.Second))
+	}
+	for port := range want.portMap() {
+		c.ExposedPorts[port] = struct{}{}
+	}
+	return c
+}
+
+func (s *spec) hostConfig() *container.HostConfig {
+	return &container.HostConfig{
+		Binds: s.volumes, PortBindings: s.portMap(), RestartPolicy: restartPolicyOf(s.restart),
+		Resources: container.Resources{Memory: int64(s.memory)},
+	}
+}
+
+// portMap are the ports as the API has them.
+func (s *spec) portMap() network.PortMap {
+	all := network.PortMap{}
+	for proto, ports := range s.ports {
+		for p, at := range ports {
+			n, _ := strconv.ParseUint(p, 10, 16)
+			port, ok := network.PortFrom(uint16(n), network.IPProtocol(proto))
+			ip, hostPort, err := parseAddress(at)
+			if ok && err == nil {
+				all[port] = append(all[port], network.PortBinding{HostIP: ip, HostPort: hostPort})
+			}
+		}
+	}
+	return all
+}
+
+func (d *daemon) connect(ctx context.Context, id, name string) error {
+	return d.ask(ctx, 0, func(ctx context.Context) error {
+		_, err := d.NetworkConnect(ctx, name, client.NetworkConnectOptions{Container: id})
+		return err
+	})
+}
+
+func (d *daemon) disconnect(ctx context.Context, id, name string) error {
+	return d.ask(ctx, 0, func(ctx context.Context) error {
+		_, err := d.NetworkDisconnect(ctx, name, client.NetworkDisconnectOptions{Container: id})
+		return err
+	})
+}
+
+// update alters what can be altered in a container that runs.
+func (d *daemon) update(ctx context.Context, id string, want *spec) error {
+	policy := restartPolicyOf(want.restart)
+	options := client.ContainerUpdateOptions{RestartPolicy: &policy}
+	if want.memory > 0 { // the limit with swap is twice that, as where it is made
+		options.Resources = &container.Resources{Memory: int64(want.memory), MemorySwap: 2 * int64(want.memory)}
+	}
+	return d.ask(ctx, 0, func(ctx context.Context) error {
+		_, err := d.ContainerUpdate(ctx, id, options)
+		return err
+	})
+}
+
+func (d *daemon) start(ctx context.Context, id string) error {
+	return d.ask(ctx, 0, func(ctx context.Context) error {
+		_, err := d.ContainerStart(ctx, id, client.ContainerStartOptions{})
+		return err
+	})
+}
+
+func (d *daemon) unpause(ctx context.Context, id string) error {
+	return d.ask(ctx, 0, func(ctx context.Context) error {
+		_, err := d.ContainerUnpause(ctx, id, client.ContainerUnpauseOptions{})
+		return err
+	})
+}
+
+// grace is how long a container may take to stop.
+func grace(c *container.InspectResponse) time.Duration {
+	if c.Config.StopTimeout != nil {
+		return time.Duration(*c.Config.StopTimeout) * time.Second
+	}
+	return 10 * time.Second
+}
+
+func (d *daemon) stop(ctx context.Context, c *container.InspectResponse) error {
+	return d.ask(ctx, grace(c), func(ctx context.Context) error {
+		_, err := d.ContainerStop(ctx, c.ID, client.ContainerStopOptions{})
+		return err
+	})
+}
+
+func (d *daemon) restart(ctx context.Context, c *container.InspectResponse) error {
+	return d.ask(ctx, grace(c), func(ctx context.Context) error {
+		_, err := d.ContainerRestart(ctx, c.ID, client.ContainerRestartOptions{})
+		return err
+	})
+}
+
+// remove stops a container, and removes it. Its volumes stay.
+func (d *daemon) remove(ctx context.Context, c *container.InspectResponse) error {
+	if c.State.Running {
+		if err := d.stop(ctx, c); err != nil {
+			return err
+		}
+	}
+	return d.ask(ctx, 0, func(ctx context.Context) error {
+		_, err := found(d.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true}))
+		return err
+	})
+}
+
+func (d *daemon) rename(ctx context.Context, id, name string) error {
+	return d.ask(ctx, 0, func(ctx context.Context) error {
+		_, err := d.ContainerRename(ctx, id, client.ContainerRenameOptions{NewName: name})
+		return err
+	})
+}

@@ -1,0 +1,312 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/distribution/reference"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// run is one CheckApply.
+type run struct {
+	*ContainerRes
+	ref   reference.Named            // of the image
+	image *client.ImageInspectResult // nil if it has to be pulled
+	is    *container.InspectResponse // nil if it is not there
+	diffs []difference
+	pull  bool // the image is to be pulled first
+}
+
+// CheckApply has the container as it is wanted.
+func (r *ContainerRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	is, err := r.daemon.container(ctx, r.Name())
+	if err != nil {
+		return false, err
+	}
+	if r.removed() {
+		return r.remove(ctx, is, apply)
+	}
+	c := &run{ContainerRes: r, is: is}
+	if err := c.look(ctx); err != nil {
+		return false, err
+	}
+	if c.report() {
+		return true, r.send(c.is)
+	}
+	if !apply {
+		return false, nil
+	}
+	if err := c.apply(ctx); err != nil {
+		return false, err
+	}
+	now, err := r.began(ctx)
+	if err != nil {
+		return false, err
+	}
+	return false, r.send(now)
+}
+
+// remove has the container removed.
+func (r *ContainerRes) remove(ctx context.Context, is *container.InspectResponse, apply bool) (bool, error) {
+	if is == nil {
+		return true, r.send(nil)
+	}
+	r.init.Change(engine.Change{Field: "state", From: stateOf(is), To: Removed, Verb: engine.Deleted})
+	if !apply {
+		return false, nil
+	}
+	if err := r.daemon.remove(ctx, is); err != nil {
+		return false, err
+	}
+	return false, r.send(nil)
+}
+
+// look looks at the image, and at what differs.
+func (c *run) look(ctx context.Context) (err error) {
+	if c.ref, err = parseImage("image", c.Image); err != nil {
+		return err
+	}
+	if c.image, err = c.daemon.image(ctx, c.ref); err != nil {
+		return err
+	}
+	c.pull = c.image == nil || c.Pull == PullAlways && c.is == nil
+	if c.image == nil && c.Pull == PullNever {
+		return fmt.Errorf("the daemon has no image %s, and pull is never: load it before (docker load, docker pull), or by a docker_image", c.Image)
+	}
+	if c.is == nil {
+		return nil
+	}
+	if err := c.compare(ctx); err != nil {
+		return err
+	}
+	if c.is.State.Restarting && c.state() == Running && !c.replaces() {
+		return fmt.Errorf("it ends again and again, the last time with exit code %d, and docker starts it again: docker logs %s tells more", c.is.State.ExitCode, c.Name())
+	}
+	c.pull = c.pull || c.Pull == PullAlways && c.replaces()
+	if c.replaces() && !c.Force && c.is.Config.Labels[Label] == "" {
+		return fmt.Errorf("there is a container %s that mgmt has not made, and it differs in %s: with force: true it is replaced, and what is in it is lost", c.Name(), c.differing())
+	}
+	return nil
+}
+
+// compare finds what differs. Where the image has to be pulled first, all but that is
+// compared with the image that the container was made of.
+func (c *run) compare(ctx context.Context) error {
+	image := c.image
+	if image == nil {
+		var err error
+		if image, err = c.daemon.imageByID(ctx, c.is.Image); err != nil {
+			return err
+		}
+	}
+	is := specOf(c.is)
+	base := specOfImage(image)
+	if image == nil { // not even that one is there any more
+		base = is
+	}
+	c.diffs = c.differences(is, c.want(base))
+	if c.image == nil {
+		c.diffs = append(c.diffs, difference{field: "image", from: is.image, to: engine.Unknown})
+	}
+	return nil
+}
+
+// replaces reports whether something differs that can't be altered in place.
+func (c *run) replaces() bool {
+	return slices.ContainsFunc(c.diffs, func(d difference) bool { return !d.live })
+}
+
+// differing names what differs.
+func (c *run) differing() string {
+	var fields []string
+	for _, d := range c.diffs {
+		fields = append(fields, d.field)
+	}
+	return strings.Join(fields, ", ")
+}
+
+// report reports what is to be done, and whether that is nothing.
+func (c *run) report() (ok bool) {
+	if c.is == nil {
+		c.init.Change(engine.Change{Field: "state", To: c.state(), Verb: engine.Created})
+		return false
+	}
+	for _, d := range c.diffs {
+		c.init.Change(engine.Change{Field: d.field, From: d.from, To: d.to})
+	}
+	moves := stateOf(c.is) != c.state()
+	if moves {
+		c.init.Change(engine.Change{Field: "state", From: stateOf(c.is), To: c.state()})
+	}
+	if len(c.diffs) == 0 && !moves {
+		if !c.refreshes() {
+			return true
+		}
+		c.init.Change(engine.Change{Verb: engine.Refreshed})
+	}
+	return false
+}
+
+// refreshes reports whether a container that runs is to be restarted because of a
+// notification.
+func (c *run) refreshes() bool { return c.init.Refresh() && c.state() == Running }
+
+// apply does what was reported.
+func (c *run) apply(ctx context.Context) error {
+	if c.pull {
+		image, err := c.daemon.pull(ctx, c.init, c.ref, login{})
+		if err != nil {
+			return err
+		}
+		c.image = image
+	}
+	if c.is == nil {
+		id, err := c.daemon.create(ctx, c.Name(), c.ContainerRes, c.want(specOfImage(c.image)))
+		if err != nil {
+			return c.undo(ctx, id, err)
+		}
+		return c.begin(ctx, id)
+	}
+	want := c.want(specOfImage(c.image))
+	c.diffs = c.differences(specOf(c.is), want) // the image may be another one now
+	if c.replaces() {
+		return c.replace(ctx, want)
+	}
+	if err := c.alter(ctx, want); err != nil {
+		return err
+	}
+	return c.move(ctx)
+}
+
+// undo removes a container that could not be made in full.
+func (c *run) undo(ctx context.Context, id string, err error) error {
+	if id == "" {
+		return fmt.Errorf("it can't be made: %w", err)
+	}
+	left := &container.InspectResponse{ID: id, Config: &container.Config{}, State: &container.State{}}
+	return errors.Join(fmt.Errorf("it can't be made: %w", err), c.daemon.remove(context.WithoutCancel(ctx), left))
+}
+
+func (c *run) begin(ctx context.Context, id string) error {
+	if c.state() != Running {
+		return nil
+	}
+	return c.daemon.start(ctx, id)
+}
+
+// replace makes the new container beside the old one, then puts it in its place. Where that
+// can't be made, the old one has noticed nothing.
+func (c *run) replace(ctx context.Context, want *spec) error {
+	beside := c.Name() + ".mgmt-new"
+	left, err := c.daemon.container(ctx, beside)
+	if err != nil {
+		return err
+	}
+	if left != nil && left.Config.Labels[Label] != "" { // of one that was killed meanwhile
+		if err := c.daemon.remove(ctx, left); err != nil {
+			return err
+		}
+	}
+	id, err := c.daemon.create(ctx, beside, c.ContainerRes, want)
+	if err != nil {
+		return c.undo(ctx, id, err)
+	}
+	if err := c.daemon.remove(ctx, c.is); err != nil {
+		return c.undo(ctx, id, err)
+	}
+	if err := c.daemon.rename(ctx, id, c.Name()); err != nil {
+		return err
+	}
+	return c.begin(ctx, id)
+}
+
+// alter alters in place what can be altered so.
+func (c *run) alter(ctx context.Context, want *spec) error {
+	for _, d := range c.diffs {
+		if d.field != "networks" {
+			if err := c.daemon.update(ctx, c.is.ID, want); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	is := specOf(c.is)
+	for _, n := range want.networks {
+		if !slices.Contains(is.networks, n) {
+			if err := c.daemon.connect(ctx, c.is.ID, n); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range is.networks {
+		if !slices.Contains(want.networks, n) {
+			if err := c.daemon.disconnect(ctx, c.is.ID, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// move starts the container, or stops it.
+func (c *run) move(ctx context.Context) error {
+	switch from := stateOf(c.is); {
+	case c.state() == Stopped && from != Stopped:
+		return c.daemon.stop(ctx, c.is)
+	case c.state() == Stopped:
+		return nil
+	case from == Stopped:
+		return c.daemon.start(ctx, c.is.ID)
+	case from == paused:
+		if err := c.daemon.unpause(ctx, c.is.ID); err != nil {
+			return err
+		}
+	}
+	if c.refreshes() {
+		return c.daemon.restart(ctx, c.is)
+	}
+	return nil
+}
+
+// began looks at what was made. A container that has ended at once is an error.
+func (r *ContainerRes) began(ctx context.Context) (*container.InspectResponse, error) {
+	now, err := r.daemon.container(ctx, r.Name())
+	switch {
+	case err != nil:
+		return nil, err
+	case now == nil:
+		return nil, errors.New("it was made, and is not there: somebody removes it")
+	case r.state() == Running && !now.State.Running:
+		return nil, fmt.Errorf("it was started, and has ended at once with exit code %d: docker logs %s tells more", now.State.ExitCode, r.Name())
+	}
+	return now, nil
+}
+
+// send sends what is known of a container; nil for one that is removed.
+func (r *ContainerRes) send(c *container.InspectResponse) error {
+	if c == nil {
+		return r.init.Send(&ContainerSends{})
+	}
+	s := &ContainerSends{ID: c.ID, Image: c.Image}
+	if c.State.Running && c.NetworkSettings != nil {
+		s.Address = r.address(c)
+	}
+	return r.init.Send(s)
+}
+
+// address is the one in the first of the networks, as they are listed, else as they are sorted.
+func (r *ContainerRes) address(c *container.InspectResponse) string {
+	for _, n := range slices.Concat(r.Networks, networksOf(c)) {
+		if e := c.NetworkSettings.Networks[n]; e != nil && e.IPAddress.IsValid() {
+			return e.IPAddress.String()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,122 @@
+package docker
+
+import (
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/distribution/reference"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// ImageUID is an image of a daemon, by its reference in full.
+type ImageUID struct {
+	engine.BaseUID
+	Host string // of the Place; empty for the default one
+	Ref  string // such as docker.io/library/nginx:latest
+}
+
+// String returns docker_image[reference].
+func (u *ImageUID) String() string { return "docker_image[" + u.Ref + "]" }
+
+// Hash is the host and the reference.
+func (u *ImageUID) Hash() string { return u.Host + " " + u.Ref }
+
+// IFF reports whether both are the same image of the same daemon.
+func (u *ImageUID) IFF(o engine.ResUID) bool {
+	i, ok := o.(*ImageUID)
+	return ok && i.Hash() == u.Hash()
+}
+
+func imageUID(r engine.Res, host, image string) []engine.ResUID {
+	ref, err := parseImage("", image)
+	if err != nil {
+		return nil
+	}
+	return []engine.ResUID{&ImageUID{BaseUID: engine.UIDOf(r), Host: host, Ref: reference.TagNameOnly(ref).String()}}
+}
+
+// UIDs names the image.
+func (r *ImageRes) UIDs() []engine.ResUID { return imageUID(r, r.Host, r.Name()) }
+
+// AutoEdges wants the daemon.
+func (r *ImageRes) AutoEdges() (engine.AutoEdge, error) {
+	return &wants{of: r, ask: theDaemon(r, r.Host)}, nil
+}
+
+// Clashes refuses two resources that want one image to be there and not.
+func (r *ImageRes) Clashes(other engine.Res) error {
+	if o, ok := other.(*ImageRes); ok && o.absent() != r.absent() {
+		return errors.New("one wants the image to be there, the other one to be absent")
+	}
+	return nil
+}
+
+// UIDs has nothing to add to the kind and the name.
+func (r *ContainerRes) UIDs() []engine.ResUID { return nil }
+
+// AutoEdges wants the image, the daemon, and what is mounted or the nearest folder above it. The
+// image comes after a container that is removed, so that both can go.
+func (r *ContainerRes) AutoEdges() (engine.AutoEdge, error) {
+	w := &wants{of: r, ask: theDaemon(r, r.Host)}
+	for _, u := range imageUID(r, r.Host, r.Image) {
+		u.(*ImageUID).Reversed = new(!r.removed())
+		w.ask = append(w.ask, u)
+	}
+	for _, v := range r.Volumes {
+		if b, err := parseBind(v); err == nil && b.path() != "" && !r.removed() {
+			w.paths = append(w.paths, b.path())
+		}
+	}
+	return w, nil
+}
+
+// daemonPackages are those that bring a docker daemon, whose service is docker.
+var daemonPackages = []string{"docker.io", "docker-ce", "docker", "moby-engine"}
+
+// theDaemon asks for the service and the packages of the daemon of this machine.
+func theDaemon(r engine.Res, host string) []engine.ResUID {
+	if strings.HasPrefix(host, "tcp:") {
+		return nil
+	}
+	ask := []engine.ResUID{&engine.SvcUID{BaseUID: engine.UIDOf(r), Svc: "docker"}}
+	for _, p := range daemonPackages {
+		ask = append(ask, &engine.PkgUID{BaseUID: engine.UIDOf(r), Pkg: p})
+	}
+	return ask
+}
+
+// wants asks once for some things, and for each path until it is found, or else for
+// the folder above it.
+type wants struct {
+	of     engine.Res
+	ask    []engine.ResUID // empty after the first time
+	paths  []string
+	things int // how many things were asked for the last time
+}
+
+// Next asks for all that is still wanted.
+func (w *wants) Next() []engine.ResUID {
+	all := w.ask
+	w.things, w.ask = len(all), nil
+	for _, p := range w.paths {
+		all = append(all,
+			&engine.FileUID{BaseUID: engine.UIDOf(w.of), Path: p},
+			&engine.MountUID{BaseUID: engine.UIDOf(w.of), Path: p})
+	}
+	return all
+}
+
+// Test goes on above the paths that were not found.
+func (w *wants) Test(found []bool) bool {
+	var up []string
+	for i, p := range w.paths {
+		at := w.things + 2*i
+		if p != "/" && (at+1 >= len(found) || !found[at] && !found[at+1]) {
+			up = append(up, path.Dir(p))
+		}
+	}
+	w.paths = up
+	return len(up) > 0
+}

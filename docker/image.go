@@ -1,0 +1,214 @@
+package docker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/distribution/reference"
+	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/client"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("docker_image", func() engine.Res { return &ImageRes{} })
+}
+
+var (
+	_ engine.ClashingRes    = (*ImageRes)(nil)
+	_ engine.RecvableRes    = (*ImageRes)(nil)
+	_ engine.RefreshableRes = (*ImageRes)(nil)
+	_ engine.SendableRes    = (*ImageRes)(nil)
+	_ engine.ReversibleRes  = (*ImageRes)(nil)
+	_ engine.Readable       = (*ImageRes)(nil)
+	_ engine.Listable       = (*ImageRes)(nil)
+	_ engine.OverlappingRes = (*ImageRes)(nil)
+	_ engine.DescribedRes   = (*ImageRes)(nil)
+)
+
+// The states of an image.
+const (
+	ImageExists = "exists"
+	ImageAbsent = "absent"
+)
+
+// ImageRes is an image that the daemon has, or has not. Its name is the reference.
+type ImageRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Refreshable
+	traits.Reversible
+	traits.Sendable
+
+	State    string        `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether the daemon has it; exists if nothing is said."`
+	Username string        `yaml:"username" lang:"username" mgmt:"param" doc:"Who to be at the registry that it is pulled from."`
+	Password schema.Secret `yaml:"password" lang:"password" mgmt:"param" doc:"The password, or a token, for that."`
+	Force    bool          `yaml:"force" lang:"force" mgmt:"param" doc:"With state absent: remove it also if a stopped container was made of it."`
+
+	Place `yaml:",inline"`
+
+	init   *engine.Init
+	daemon *daemon
+	wait   time.Duration // for the daemon to answer, in tests; else 0
+}
+
+// ImageSends is what an image sends.
+type ImageSends struct {
+	ID     string `yaml:"id" doc:"Its ID, sha256:..."`
+	Digest string `yaml:"digest" doc:"NAME@sha256:..., by which the registry has it; empty for an image that was made here."`
+}
+
+// Default returns an image that is wanted.
+func (r *ImageRes) Default() engine.Res { return &ImageRes{State: ImageExists} }
+
+// Sends says what is sent.
+func (*ImageRes) Sends() any { return &ImageSends{} }
+
+func (r *ImageRes) absent() bool { return r.State == ImageAbsent }
+
+// Validate checks the reference and the parameters.
+func (r *ImageRes) Validate() error {
+	_, err := parseImage("the name", r.Name())
+	errs := []error{err, r.Place.check()}
+	if !slices.Contains([]string{"", ImageExists, ImageAbsent}, r.State) {
+		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", r.State))
+	}
+	if given := !r.Password.IsZero() || r.Recv()["password"] != nil; (r.Username != "") != given {
+		errs = append(errs, errors.New("username and password need each other"))
+	}
+	if r.Force && !r.absent() {
+		errs = append(errs, errors.New("force is only for state absent"))
+	}
+	return errors.Join(errs...)
+}
+
+// Init keeps the handle and finds the way to the daemon.
+func (r *ImageRes) Init(init *engine.Init) (err error) {
+	r.init = init
+	r.daemon, err = r.open(r.wait)
+	return err
+}
+
+// Cleanup closes what is still open to the daemon.
+func (r *ImageRes) Cleanup() error { return r.daemon.Close() }
+
+// Watch waits for whatever happens to images.
+func (r *ImageRes) Watch(ctx context.Context) error {
+	return r.daemon.watch(ctx, r.init, func(events.Message) bool { return true }, events.ImageEventType)
+}
+
+// Cmp compares the parameters.
+func (r *ImageRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+
+// CheckApply pulls the image, or removes it.
+func (r *ImageRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	ref, err := parseImage("the name", r.Name())
+	if err != nil {
+		return false, err
+	}
+	is, err := r.daemon.image(ctx, ref)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case r.absent() == (is == nil) && !(r.init.Refresh() && is != nil):
+		return true, r.send(ref, is)
+	case r.absent():
+		r.init.Change(engine.Change{Field: "state", From: ImageExists, To: ImageAbsent, Verb: engine.Deleted})
+	case is == nil:
+		r.init.Change(engine.Change{Field: "state", To: ImageExists, Verb: engine.Created})
+	default:
+		r.init.Change(engine.Change{Verb: engine.Refreshed})
+	}
+	if !apply {
+		return false, nil
+	}
+	if r.absent() {
+		err = r.daemon.removeImage(ctx, ref, r.Force)
+	} else {
+		is, err = r.daemon.pull(ctx, r.init, ref, login{r.Username, r.Password})
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, r.send(ref, is)
+}
+
+func (r *ImageRes) send(ref reference.Named, is *client.ImageInspectResult) error {
+	sends := &ImageSends{}
+	if is != nil && !r.absent() {
+		sends.ID = is.ID
+		for _, d := range is.RepoDigests {
+			if named, err := reference.ParseNormalizedNamed(d); err == nil && named.Name() == ref.Name() {
+				sends.Digest = d
+			}
+		}
+	}
+	return r.init.Send(sends)
+}
+
+// Read returns the image; nil if the daemon does not have it.
+func (r *ImageRes) Read(ctx context.Context) (engine.Res, error) {
+	ref, err := parseImage("the name", r.Name())
+	if err != nil {
+		return nil, err
+	}
+	is, err := r.daemon.image(ctx, ref)
+	if err != nil || is == nil {
+		return nil, err
+	}
+	return r.as(r.Name()), nil
+}
+
+// as makes an image that is there.
+func (r *ImageRes) as(name string) engine.Res {
+	is := &ImageRes{State: ImageExists, Place: r.Place}
+	is.SetKind(r.Kind())
+	is.SetName(name)
+	return is
+}
+
+// List yields all images that have a name.
+func (r *ImageRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		all, err := get(ctx, r.daemon, func(ctx context.Context) (client.ImageListResult, error) {
+			return r.daemon.ImageList(ctx, client.ImageListOptions{})
+		})
+		if err != nil || all == nil {
+			yield(nil, cmp.Or(err, errNoDaemon))
+			return
+		}
+		var names []string
+		for _, i := range all.Items {
+			names = append(names, i.RepoTags...)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if !strings.Contains(name, "<none>") && !yield(r.as(name), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Reversed removes an image that was not there, and brings back one that was.
+func (r *ImageRes) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &ImageRes{State: ImageAbsent, Place: r.Place}
+	if before != nil {
+		undo = &ImageRes{State: ImageExists, Username: r.Username, Password: r.Password, Place: r.Place}
+	}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	return undo, nil
+}

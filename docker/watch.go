@@ -1,0 +1,155 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/client"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// The times between two tries to reach a daemon that is not there.
+const (
+	firstTry = 200 * time.Millisecond
+	lastTry  = 10 * time.Second
+)
+
+// watch tells of what happens at the daemon to things of these types, as far as they
+// concern the resource, until the context ends. The first try to reach the daemon comes before
+// Running; if it is not there, it is waited for.
+func (d *daemon) watch(ctx context.Context, init *engine.Init, concerns func(events.Message) bool, types ...events.Type) error {
+	appears, stop, err := d.appears(ctx, init.Host)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	running, pause := false, firstTry
+	for ctx.Err() == nil {
+		s, err := d.stream(ctx, types)
+		if !running {
+			init.Running()
+		} else if err == nil {
+			init.Event() // it is back: what happened meanwhile nobody has told
+		}
+		running = true
+		if err == nil {
+			pause = firstTry
+			err = s.follow(ctx, init, concerns)
+			s.close()
+			init.Event() // it is gone
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		init.Log.Debug("waiting for the docker daemon", "error", err)
+		pause = wait(ctx, appears, pause)
+	}
+	return nil
+}
+
+// wait waits for the next try, and returns how long to wait the next time.
+func wait(ctx context.Context, appears <-chan struct{}, pause time.Duration) time.Duration {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-appears:
+		return firstTry
+	case <-timer.C:
+		return min(2*pause, lastTry)
+	case <-ctx.Done():
+		return pause
+	}
+}
+
+// appears wakes when the socket of the daemon comes or goes. It never does for a
+// daemon that has none here.
+func (d *daemon) appears(ctx context.Context, h engine.Host) (<-chan struct{}, func(), error) {
+	path := d.socket()
+	if path == "" {
+		return nil, func() {}, nil
+	}
+	sub, err := h.Watch(ctx, []string{path}, engine.WatchOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return sub.C(), sub.Close, nil
+}
+
+// stream is an open stream of events.
+type stream struct {
+	client.EventsResult
+	end context.CancelFunc
+}
+
+// stream opens one, from now on, by the daemon's own clock: it may answer before it
+// listens, so what happens in between is told later.
+func (d *daemon) stream(ctx context.Context, types []events.Type) (*stream, error) {
+	info, err := get(ctx, d, func(ctx context.Context) (client.SystemInfoResult, error) {
+		return d.Info(ctx, client.InfoOptions{})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if info == nil {
+		return nil, errors.New("what answers is no docker daemon")
+	}
+	filters := client.Filters{}
+	for _, t := range types {
+		filters.Add("type", string(t))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	late := time.AfterFunc(d.patience, cancel)
+	s := &stream{d.Events(ctx, client.EventsListOptions{Since: info.Info.SystemTime, Filters: filters}), cancel}
+	if !late.Stop() {
+		s.close()
+		return nil, errors.New("no stream of events has come")
+	}
+	return s, nil
+}
+
+// close ends a stream and waits until nothing of it runs any more.
+func (s *stream) close() {
+	s.end()
+	for range s.Err { // closed by who writes it
+	}
+}
+
+// follow tells of events until the stream ends.
+func (s *stream) follow(ctx context.Context, init *engine.Init, concerns func(events.Message) bool) error {
+	for {
+		select {
+		case m := <-s.Messages:
+			if concerns(m) {
+				init.Event()
+			}
+		case err := <-s.Err:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// idle are the events of a container after which it is as it was.
+var idle = []string{"exec_", "health_status", "attach", "detach", "top", "resize", "export", "copy", "archive-path", "extract-to-dir"}
+
+// ofContainer reports whether an event may concern the container of a name: it is about
+// that, or about an image, or about a network.
+func ofContainer(name string) func(events.Message) bool {
+	return func(m events.Message) bool {
+		if m.Type != events.ContainerEventType {
+			return true
+		}
+		for _, p := range idle {
+			if strings.HasPrefix(string(m.Action), p) {
+				return false
+			}
+		}
+		at := m.Actor.Attributes
+		return at["name"] == name || at["oldName"] == "/"+name || at["oldName"] == name
+	}
+}
