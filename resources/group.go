@@ -49,11 +49,10 @@ type GroupRes struct {
 	GID     *int     `yaml:"gid" lang:"gid" mgmt:"min=0,max=4294967294" doc:"The number; for a new group a free one if absent."`
 	Members []string `yaml:"members" lang:"members" doc:"The names of users that are in it, beside those whose primary group it is."`
 
-	AllMembers   bool   `yaml:"auth_membership" lang:"auth_membership" mgmt:"param" doc:"The members are all; otherwise there may be more."`
-	System       bool   `yaml:"system" lang:"system" mgmt:"param" doc:"A new group is one of the system: its number comes from another range."`
-	AllowDup     bool   `yaml:"allowdupe" lang:"allowdupe" mgmt:"param" doc:"Allow a gid that another group has."`
-	Root         string `yaml:"root" lang:"root" mgmt:"param" doc:"The folder in which the system is whose group it is, as of an image; that of this machine if absent."`
-	ProviderName string `yaml:"provider" lang:"provider" mgmt:"param" doc:"What does it: shadow, busybox or files; with root files, and else what the machine has, if absent."`
+	AllMembers bool   `yaml:"auth_membership" lang:"auth_membership" mgmt:"param" doc:"The members are all; otherwise there may be more."`
+	System     bool   `yaml:"system" lang:"system" mgmt:"param" doc:"A new group is one of the system: its number comes from another range."`
+	AllowDup   bool   `yaml:"allowdupe" lang:"allowdupe" mgmt:"param" doc:"Allow a gid that another group has."`
+	Root       string `yaml:"root" lang:"root" mgmt:"param" doc:"The folder in which the system is whose group it is, as of an image; that of this machine if absent."`
 }
 
 // GroupSends is what a group sends.
@@ -66,8 +65,11 @@ func (r *GroupRes) Default() engine.Res {
 	return &GroupRes{State: FileExists, accountBase: accountBase{virtualBase{kind: r.kind}}}
 }
 
-// Provider names the backend that is used.
-func (r *GroupRes) Provider() string { return accountProvider(r.ProviderName, r.Root) }
+// Backends returns the names of all that can do it.
+func (r *GroupRes) Backends() []string { return r.backends("group") }
+
+// Backend names the one that is used.
+func (r *GroupRes) Backend() string { return accountBackend(r.MetaParams().Backend, r.Root) }
 
 func (r *GroupRes) absent() bool { return r.State == FileAbsent }
 
@@ -78,14 +80,14 @@ func (r *GroupRes) Needs() []string {
 	need := []string{userdb.GetGroups.Name()}
 	switch {
 	case r.absent():
-		return append(need, userdb.DeleteGroup.Name())
+		return accountNeeds(r.Root, append(need, userdb.DeleteGroup.Name())...)
 	case r.GID != nil:
 		need = append(need, userdb.ChangeGroup.Name())
 	}
 	if len(r.Members) > 0 || r.AllMembers {
 		need = append(need, userdb.SetMembers.Name())
 	}
-	return append(need, userdb.AddGroup.Name())
+	return accountNeeds(r.Root, append(need, userdb.AddGroup.Name())...)
 }
 
 // Validate checks the parameters, and that a backend can do what is wanted.
@@ -99,7 +101,7 @@ func (r *GroupRes) Validate() error {
 	if r.AllowDup && r.GID == nil {
 		errs = append(errs, errors.New("allowdupe makes sense with gid only"))
 	}
-	return r.validate("group", r, errs)
+	return r.check("group", r, errs)
 }
 
 // Cmp compares the parameters.
@@ -110,12 +112,12 @@ func (r *GroupRes) Sends() any { return &GroupSends{} }
 
 // Watch tells of each change of the databases.
 func (r *GroupRes) Watch(ctx context.Context) error {
-	return r.watch(ctx, "group", r.Provider(), r.Root)
+	return r.follow(ctx, "group", r, r.Root)
 }
 
 // Read returns the group as it is; nil if there is none.
 func (r *GroupRes) Read(ctx context.Context) (engine.Res, error) {
-	m, err := r.open(ctx, "group", r.Provider())
+	m, err := r.open(ctx, "group", r.Backend())
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +132,7 @@ func (r *GroupRes) Read(ctx context.Context) (engine.Res, error) {
 // List yields all groups of the databases.
 func (r *GroupRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		m, err := r.open(ctx, "group", r.Provider())
+		m, err := r.open(ctx, "group", r.Backend())
 		if err != nil {
 			yield(nil, err)
 			return
@@ -153,19 +155,21 @@ func (r *GroupRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 func (r *GroupRes) as(info *userdb.GroupInfo) engine.Res {
 	is := &GroupRes{
 		State: FileExists, GID: &info.GID, Members: info.Members, AllMembers: true,
-		Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{virtualBase{kind: r.kind}},
+		Root: r.Root, accountBase: accountBase{virtualBase{kind: r.kind}},
 	}
 	is.SetKind(r.Kind())
 	is.SetName(info.Name)
+	is.MetaParams().Backend = r.MetaParams().Backend
 	return is
 }
 
 // Reversed returns what brings back the group as it was, as far as this resource
 // manages it.
 func (r *GroupRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &GroupRes{State: FileAbsent, Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{virtualBase{kind: r.kind}}}
+	undo := &GroupRes{State: FileAbsent, Root: r.Root, accountBase: accountBase{virtualBase{kind: r.kind}}}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
+	undo.MetaParams().Backend = r.MetaParams().Backend
 	was, ok := before.(*GroupRes)
 	switch {
 	case before == nil:
@@ -223,7 +227,7 @@ func (r *GroupRes) AutoEdges() (engine.AutoEdge, error) {
 
 // GroupKey is the same for groups of one system: they are checked with one look at its
 // databases.
-func (r *GroupRes) GroupKey() string { return r.Provider() + "\x00" + accountRoot(r.Root) }
+func (r *GroupRes) GroupKey() string { return r.Backend() + "\x00" + accountRoot(r.Root) }
 
 // CheckApply compares the group with what is wanted, and makes it so.
 func (r *GroupRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
@@ -255,7 +259,7 @@ func (r *GroupRes) look(ctx context.Context, m *virtual.Module) (map[string]*use
 // CheckApplyBatch checks groups of one system with one look, and makes each of them
 // right.
 func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
-	m, err := r.open(ctx, "group", r.Provider())
+	m, err := r.open(ctx, "group", r.Backend())
 	if err != nil {
 		return failAll(len(members), err)
 	}
@@ -298,6 +302,9 @@ func (r *GroupRes) sent(o engine.Outcome, info *userdb.GroupInfo, err error) eng
 
 // checkApply makes one group right, which is as info says; nil for not there.
 func (r *GroupRes) checkApply(ctx context.Context, m *virtual.Module, info *userdb.GroupInfo, apply bool) (bool, error) {
+	if err := m.Needs(r.Needs()...); err != nil {
+		return false, err // it can't do that since the facts have changed
+	}
 	switch {
 	case r.absent() && info == nil:
 		return true, nil

@@ -52,11 +52,10 @@ type PkgRes struct {
 	State   string `yaml:"state" lang:"state" doc:"What it should be: installed, in whatever version; uninstalled; newest, the newest version that the repositories have; or a version, as the package manager writes it."`
 	Version string `yaml:"version" lang:"version" mgmt:"readonly" doc:"The version that is installed."`
 
-	Purge          bool   `yaml:"purge" lang:"purge" mgmt:"param" doc:"With uninstalled: remove its configuration, too. Not every package manager can."`
-	Recommends     bool   `yaml:"recommends" lang:"recommends" mgmt:"param" doc:"Install what it recommends, too, where the package manager knows such a thing."`
-	AllowDowngrade bool   `yaml:"allowdowngrade" lang:"allowdowngrade" mgmt:"param" doc:"With a version: allow one that is older than what is installed."`
-	AllowUntrusted bool   `yaml:"allowuntrusted" lang:"allowuntrusted" mgmt:"param" doc:"Allow a package that nobody has signed."`
-	Backend        string `yaml:"provider" lang:"provider" mgmt:"param" doc:"The package manager: apt, dnf, zypper, apk or pacman; that of the machine if absent."`
+	Purge          bool `yaml:"purge" lang:"purge" mgmt:"param" doc:"With uninstalled: remove its configuration, too. Not every package manager can."`
+	Recommends     bool `yaml:"recommends" lang:"recommends" mgmt:"param" doc:"Install what it recommends, too, where the package manager knows such a thing."`
+	AllowDowngrade bool `yaml:"allowdowngrade" lang:"allowdowngrade" mgmt:"param" doc:"With a version: allow one that is older than what is installed."`
+	AllowUntrusted bool `yaml:"allowuntrusted" lang:"allowuntrusted" mgmt:"param" doc:"Allow a package that nobody has signed."`
 
 	virtualBase
 	seen *pkgSeen
@@ -67,8 +66,11 @@ func (r *PkgRes) Default() engine.Res {
 	return &PkgRes{State: pkgInstalled, Recommends: true, virtualBase: virtualBase{kind: r.kind}}
 }
 
-// Provider names the backend that was asked for.
-func (r *PkgRes) Provider() string { return r.Backend }
+// Backends returns the names of the package managers that are known.
+func (r *PkgRes) Backends() []string { return r.backends("pkg") }
+
+// Backend names the package manager that was asked for.
+func (r *PkgRes) Backend() string { return r.MetaParams().Backend }
 
 func (r *PkgRes) state() string {
 	if r.State == "" {
@@ -111,11 +113,7 @@ func (r *PkgRes) Validate() error {
 	if r.Purge && r.state() != pkgUninstalled {
 		errs = append(errs, errors.New("purge makes sense with state uninstalled only"))
 	}
-	k, err := r.virtualKind("pkg")
-	if err := errors.Join(append(errs, err)...); err != nil {
-		return err
-	}
-	return k.Check(r)
+	return r.check("pkg", r, errs)
 }
 
 // Init keeps the handle.
@@ -134,12 +132,12 @@ func (r *PkgRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // GroupKey is the same for all packages of one package manager.
-func (r *PkgRes) GroupKey() string { return "pkg:" + r.Backend }
+func (r *PkgRes) GroupKey() string { return "pkg:" + r.Backend() }
 
 // Read returns the package as it is: the state that is wanted if it has that, else the
 // version that is installed; nil if none is.
 func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
-	m, err := r.open(ctx, "pkg", r.Backend)
+	m, err := r.open(ctx, "pkg", r.Backend())
 	if err != nil {
 		return nil, err
 	}
@@ -160,16 +158,17 @@ func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
 
 // as makes a resource of a package that is installed.
 func (r *PkgRes) as(name, state, version string) engine.Res {
-	is := &PkgRes{State: state, Version: version, Recommends: true, Backend: r.Backend, virtualBase: virtualBase{kind: r.kind}}
+	is := &PkgRes{State: state, Version: version, Recommends: true, virtualBase: virtualBase{kind: r.kind}}
 	is.SetKind(r.Kind())
 	is.SetName(name)
+	is.MetaParams().Backend = r.Backend()
 	return is
 }
 
 // List yields all packages that are installed.
 func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		m, err := r.open(ctx, "pkg", r.Backend)
+		m, err := r.open(ctx, "pkg", r.Backend())
 		if err != nil {
 			yield(nil, err)
 			return
@@ -190,9 +189,10 @@ func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 
 // Reversed returns what brings back the version before; none if there was none.
 func (r *PkgRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &PkgRes{State: pkgUninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, Backend: r.Backend, virtualBase: virtualBase{kind: r.kind}}
+	undo := &PkgRes{State: pkgUninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, virtualBase: virtualBase{kind: r.kind}}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
+	undo.MetaParams().Backend = r.Backend()
 	if before == nil {
 		return undo, nil
 	}
@@ -213,7 +213,8 @@ func (r *PkgRes) Reversed(before engine.Res) (engine.Res, error) {
 func (r *PkgRes) Doc() string {
 	return `Keeps a package of the operating system installed, in whatever version, the newest or a given one, or uninstalled.
 
-The package manager of the machine is found by itself: apt, dnf, zypper, apk or pacman. What it can't do, such as to purge with
+The package manager of the machine is found by itself: apt, dnf, zypper, apk or pacman; the metaparameter ` + "`backend`" + `
+names another one. What it can't do, such as to purge with
 dnf, is an error when the graph is loaded. Never is a question asked: configuration files that somebody has
 altered stay as they are, and services are not restarted by needrestart.
 

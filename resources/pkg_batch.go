@@ -69,7 +69,7 @@ func (r *PkgRes) CheckApplyBatch(ctx context.Context, apply bool, members []engi
 			m.(*PkgRes).seen.unlock()
 		}
 	}()
-	m, err := r.open(ctx, "pkg", r.Backend)
+	m, err := r.open(ctx, "pkg", r.Backend())
 	if err != nil {
 		return pkgFailed(len(members), err)
 	}
@@ -117,7 +117,7 @@ func (p *pkgMember) todo() bool { return p.step != pkgNothing && p.err == nil }
 func (b *pkgBatch) renew(ctx context.Context) {
 	for _, p := range b.members {
 		lists, ok := p.init.Shared.(*pkgLists)
-		if p.state() == pkgNewest && ok && lists.due() {
+		if p.state() == pkgNewest && ok && lists.due(b.m.Backend.Name) {
 			b.fetch(ctx)
 			if b.offline != nil {
 				p.init.Log.Warn("the lists of packages could not be fetched; what is the newest is told by those that are there", "event", "stale_lists", "err", b.offline)
@@ -157,7 +157,11 @@ func (b *pkgBatch) look(ctx context.Context) error {
 	for _, p := range b.members {
 		p.was, p.by = is.installed[p.Name()], is.provided[p.Name()]
 		p.step, p.to, p.err = pkgNothing, p.state(), nil
-		if p.err = b.judge(ctx, p, is); p.err != nil {
+		p.err = b.m.Needs(p.Needs()...) // what it can't do since the facts have changed
+		if p.err == nil {
+			p.err = b.judge(ctx, p, is)
+		}
+		if p.err != nil {
 			p.step = pkgNothing
 		}
 	}

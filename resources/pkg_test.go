@@ -82,8 +82,8 @@ func TestPkgValidate(t *testing.T) {
 		{"git", PkgRes{State: "1 --force"}, `state is "1 --force", it must be installed, uninstalled, newest or a version`},
 		{"git", PkgRes{Purge: true}, "purge makes sense with state uninstalled only"},
 		{"git", PkgRes{State: "uninstalled", Purge: true}, "pkg.purge is not implemented by the backend toy"},
-		{"git", PkgRes{Backend: "none"}, "no backend of pkg can be used here: none: there is no such backend, only poor, toy"},
-		{"git", PkgRes{Backend: "poor", State: "uninstalled"}, "pkg.remove is not implemented by the backend poor"},
+		{"git", pkgBy("none", PkgRes{}), "no backend of pkg can be used here: none: there is no such backend, only poor, toy"},
+		{"git", pkgBy("poor", PkgRes{State: "uninstalled"}), "pkg.remove is not implemented by the backend poor"},
 	} {
 		c.res.kind = kind
 		c.res.SetName(c.name)
@@ -92,6 +92,12 @@ func TestPkgValidate(t *testing.T) {
 			t.Errorf("%q %+v: %v, want %q", c.name, c.res.State, err, c.err)
 		}
 	}
+}
+
+// pkgBy is a package that a backend is asked for.
+func pkgBy(backend string, r PkgRes) PkgRes {
+	r.MetaParams().Backend = backend
+	return r
 }
 
 // Many packages are one transaction, after one look.

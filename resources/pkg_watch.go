@@ -40,29 +40,24 @@ func (s *pkgSeen) differs(ctx context.Context, backend string) bool {
 }
 
 // Watch tells of changes of the database that somebody else has made.
-func (r *PkgRes) Watch(ctx context.Context) error {
-	m, err := r.open(ctx, "pkg", r.Backend)
+func (r *PkgRes) Watch(ctx context.Context) error { return r.watch(ctx, "pkg", r, r.follow) }
+
+func (r *PkgRes) follow(ctx context.Context, c *chosen) error {
+	sub, err := c.Watch(ctx, []string{r.Name()})
 	if err != nil {
 		return err
 	}
-	defer m.Close()
-	sub, err := m.Watch(ctx, []string{r.Name()})
-	switch {
-	case err != nil:
-		return err
-	case sub == nil:
-		return idle(ctx, r.init)
+	r.init.Running()
+	if sub == nil {
+		return c.poll(ctx, r.init.Event)
 	}
 	defer sub.Close()
-	r.init.Running()
 	for {
-		select {
-		case <-sub.C():
-			if sub.Cause().Resync || r.seen.differs(ctx, m.Backend.Name) {
-				r.init.Event()
-			}
-		case <-ctx.Done():
-			return nil
+		if err := wait(ctx, c, sub.C(), nil); err != nil {
+			return err
+		}
+		if sub.Cause().Resync || r.seen.differs(ctx, c.Module.Backend.Name) {
+			r.init.Event()
 		}
 	}
 }
@@ -71,25 +66,27 @@ func (r *PkgRes) Watch(ctx context.Context) error {
 const pkgListsAge = 24 * time.Hour
 
 // pkgLists is what all packages of one package manager have in common: when the lists
-// were fetched last, by us.
+// were fetched last, by us and by that one.
 type pkgLists struct {
 	mu      sync.Mutex
+	by      string
 	fetched time.Time
 }
 
 // Shared is what packages of one package manager have in common.
 func (r *PkgRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return "pkg:" + r.Backend, func(context.Context, engine.Host) (engine.Shared, error) { return &pkgLists{}, nil }
+	return r.GroupKey(), func(context.Context, engine.Host) (engine.Shared, error) { return &pkgLists{}, nil }
 }
 
-// due reports whether they are too old, and takes it that they are fetched now.
-func (l *pkgLists) due() bool {
+// due reports whether those of a package manager are too old, and takes it that they are
+// fetched now.
+func (l *pkgLists) due(by string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.fetched.IsZero() && time.Since(l.fetched) < pkgListsAge {
+	if l.by == by && time.Since(l.fetched) < pkgListsAge {
 		return false
 	}
-	l.fetched = time.Now()
+	l.by, l.fetched = by, time.Now()
 	return true
 }
 

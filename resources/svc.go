@@ -23,12 +23,10 @@ const (
 )
 
 func init() {
-	registerVirtual("svc", NewSvc)
+	registerVirtual("svc", newSvc)
 }
 
-// NewSvc returns a service whose backends are those of a Kind of the module svc. Who has no
-// other than those of the program declares a SvcRes.
-func NewSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{virtualBase: virtualBase{kind: k}} }
+func newSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{virtualBase: virtualBase{kind: k}} }
 
 var (
 	_ virtual.Resource      = (*SvcRes)(nil)
@@ -64,8 +62,11 @@ type SvcRes struct {
 // Default returns a service of which nothing is said.
 func (r *SvcRes) Default() engine.Res { return &SvcRes{virtualBase: virtualBase{kind: r.kind}} }
 
-// Provider names no backend: the one of the machine is used.
-func (r *SvcRes) Provider() string { return "" }
+// Backends returns the names of the service managers that are known.
+func (r *SvcRes) Backends() []string { return r.backends("svc") }
+
+// Backend names the service manager that was asked for.
+func (r *SvcRes) Backend() string { return r.MetaParams().Backend }
 
 // Needs returns what has to be called for such a resource.
 func (r *SvcRes) Needs() []string {
@@ -84,6 +85,9 @@ func (r *SvcRes) Needs() []string {
 	case svcMasked:
 		need = append(need, svc.Mask.Name())
 	}
+	if r.Session {
+		need = append(need, svc.Describe.Param("session"))
+	}
 	return need
 }
 
@@ -99,11 +103,7 @@ func (r *SvcRes) Validate() error {
 	if r.State == svcRunning && r.Startup == svcMasked {
 		errs = append(errs, errors.New("startup is masked and state is running: a masked service cannot be started"))
 	}
-	k, err := r.virtualKind("svc")
-	if err := errors.Join(append(errs, err)...); err != nil {
-		return err
-	}
-	return k.Check(r)
+	return r.check("svc", r, errs)
 }
 
 // Init keeps the handle.
@@ -128,7 +128,7 @@ func (r *SvcRes) look(ctx context.Context, m *virtual.Module) (*svc.Info, error)
 
 // Read returns the service as it is.
 func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
-	m, err := r.open(ctx, "svc", r.Provider())
+	m, err := r.open(ctx, "svc", r.Backend())
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +145,7 @@ func (r *SvcRes) as(name string, info *svc.Info) engine.Res {
 	is := &SvcRes{State: svcState(info), Startup: svcStartup(info), Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
 	is.SetKind(r.Kind())
 	is.SetName(name)
+	is.MetaParams().Backend = r.Backend()
 	return is
 }
 
@@ -168,7 +169,7 @@ func svcStartup(info *svc.Info) string {
 // List yields all services of the machine, or of the session.
 func (r *SvcRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		m, err := r.open(ctx, "svc", r.Provider())
+		m, err := r.open(ctx, "svc", r.Backend())
 		if err != nil {
 			yield(nil, err)
 			return
@@ -199,6 +200,7 @@ func (r *SvcRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &SvcRes{Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
+	undo.MetaParams().Backend = r.Backend()
 	was, _ := before.(*SvcRes)
 	if before == nil {
 		was = &SvcRes{State: svcStopped, Startup: svcDisabled}
@@ -223,7 +225,7 @@ func (r *SvcRes) Doc() string {
 	return `Keeps a service running or stopped, and has it started at boot or not.
 
 The service manager of the machine is found by itself: systemd, which is asked over D-Bus, OpenRC, runit, or the scripts in
-` + "`/etc/init.d`" + `. The name is that of the service, such as ` + "`nginx`" + `; with systemd it may also be that of another unit,
+` + "`/etc/init.d`" + `; the metaparameter ` + "`backend`" + ` names another one. The name is that of the service, such as ` + "`nginx`" + `; with systemd it may also be that of another unit,
 such as ` + "`backup.timer`" + `. What a manager can't do, such as masking without systemd, is an error when the graph is loaded.
 
 A service that stops, fails or is disabled is put right at once with systemd and runit, which tell of it. OpenRC

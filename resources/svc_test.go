@@ -24,7 +24,7 @@ func svcOn(t testing.TB, facts virtual.Facts) *engine.Registry {
 	system := func() virtual.System {
 		return virtual.System{Facts: facts, Has: func(string) bool { return true }}
 	}
-	if err := virtual.RegisterKind(reg, virtual.DefaultCatalog(), "svc", system, NewSvc); err != nil {
+	if err := virtual.RegisterKind(reg, virtual.DefaultCatalog(), "svc", system, newSvc); err != nil {
 		t.Fatal(err)
 	}
 	return reg
@@ -45,10 +45,12 @@ func svcOf(t testing.TB, reg *engine.Registry, name string, want SvcRes) *SvcRes
 	return r
 }
 
-// busHost is a host whose buses are one of the test, and which has no commands.
+// busHost is a host with systemd whose buses are one of the test, and which has no commands.
 type busHost struct {
 	*host.Host
 }
+
+func (busHost) Facts() engine.Facts { return engine.Facts{Init: "systemd", SystemdBooted: true} }
 
 func (busHost) Command(context.Context, engine.Command) (*engine.Result, error) {
 	return nil, errors.New("there are no commands")
@@ -359,6 +361,7 @@ func TestSvcPolls(t *testing.T) {
 	defer cancel()
 	res := svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "web", SvcRes{State: "running"})
 	f := begin(t, "svc", res)
+	f.Host().SetFacts(engine.Facts{Init: "sysv"})
 	running := true
 	var mu sync.Mutex
 	f.Host().SetCommand(func(_ context.Context, c engine.Command) (*engine.Result, error) {
@@ -373,7 +376,7 @@ func TestSvcPolls(t *testing.T) {
 		return &engine.Result{ExitCode: 3}, nil
 	})
 	want(t, f, res, "")
-	m, err := res.open(ctx, "svc", res.Provider())
+	m, err := res.open(ctx, "svc", res.Backend())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,6 @@ import (
 	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
-// svcPoll is how often a service is looked at whose manager tells of nothing.
-const svcPoll = 10 * time.Second
-
 // A manager that is away may come back: so often it is tried again, after this time or
 // when it tells.
 const (
@@ -58,28 +55,27 @@ func (s *svcSeen) known(info *svc.Info) { s.any, s.last = true, svcLookOf(info) 
 func (s *svcSeen) forget() { s.any = false }
 
 // Watch tells of each state that CheckApply has not seen.
-func (r *SvcRes) Watch(ctx context.Context) error {
-	var m *virtual.Module
-	var err error
-	aside(func() {
-		defer engine.Caught("Watch", &err)
-		m, err = r.open(ctx, "svc", r.Provider())
-	})
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	sub, err := r.subscribe(ctx, m)
+func (r *SvcRes) Watch(ctx context.Context) error { return r.watch(ctx, "svc", r, r.followAll) }
+
+func (r *SvcRes) followAll(ctx context.Context, c *chosen) error {
+	sub, err := r.subscribe(ctx, c.Module)
 	if err != nil {
 		return err
 	}
 	r.init.Running()
 	if sub == nil {
-		return r.poll(ctx, m)
+		return c.poll(ctx, func() {
+			if differs, _ := r.differs(ctx, c.Module); differs {
+				r.init.Event()
+			}
+		})
 	}
 	defer func() { sub.Close() }()
-	for r.follow(ctx, m, sub) {
-		next, err := r.again(ctx, m, sub)
+	for {
+		if err := r.follow(ctx, c, sub); err != nil {
+			return err
+		}
+		next, err := r.again(ctx, c.Module, sub)
 		if err != nil {
 			return err
 		}
@@ -87,7 +83,6 @@ func (r *SvcRes) Watch(ctx context.Context) error {
 		sub = next
 		r.init.Event()
 	}
-	return nil
 }
 
 func (r *SvcRes) subscribe(ctx context.Context, m *virtual.Module) (sub engine.Subscription, err error) {
@@ -96,17 +91,6 @@ func (r *SvcRes) subscribe(ctx context.Context, m *virtual.Module) (sub engine.S
 		sub, err = m.Watch(ctx, []string{svc.Watched(r.Name(), r.Session)})
 	})
 	return sub, err
-}
-
-// aside runs f on a goroutine of its own and waits for it. A Watch waits for as long as
-// the graph lasts, and the stack that a call has made grow would stay as large.
-func aside(f func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	<-done
 }
 
 // again subscribes anew. A manager that is being restarted may be away for a while; the
@@ -129,25 +113,23 @@ func (r *SvcRes) again(ctx context.Context, m *virtual.Module, old engine.Subscr
 	return nil, err
 }
 
-// follow waits for wake-ups. It returns true when the subscription has to be made
+// follow waits for wake-ups. It returns nil when the subscription has to be made
 // anew: signals may have been lost, or the service has come or gone, and with it perhaps the
-// unit that it is a name of. It returns false at the end of the context.
-func (r *SvcRes) follow(ctx context.Context, m *virtual.Module, sub engine.Subscription) bool {
+// unit that it is a name of. Else it returns what wait does.
+func (r *SvcRes) follow(ctx context.Context, c *chosen, sub engine.Subscription) error {
 	for {
-		select {
-		case <-sub.C():
-		case <-ctx.Done():
-			return false
+		if err := wait(ctx, c, sub.C(), nil); err != nil {
+			return err
 		}
 		if sub.Cause().Resync {
-			return true
+			return nil
 		}
-		differs, moved := r.differs(ctx, m)
+		differs, moved := r.differs(ctx, c.Module)
 		if differs {
 			r.init.Event()
 		}
 		if moved {
-			return true
+			return nil
 		}
 	}
 }
@@ -170,21 +152,4 @@ func (r *SvcRes) differs(ctx context.Context, m *virtual.Module) (differs, moved
 		return true, false
 	}
 	return now != r.seen.last, now.there != r.seen.last.there
-}
-
-// poll looks now and then.
-func (r *SvcRes) poll(ctx context.Context, m *virtual.Module) error {
-	r.init.Running()
-	tick := time.NewTicker(svcPoll)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-		if differs, _ := r.differs(ctx, m); differs {
-			r.init.Event()
-		}
-	}
 }

@@ -13,7 +13,7 @@ import (
 
 // Read returns the user as he is; nil if there is none.
 func (r *UserRes) Read(ctx context.Context) (engine.Res, error) {
-	m, err := r.open(ctx, "user", r.Provider())
+	m, err := r.open(ctx, "user", r.Backend())
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (r *UserRes) Read(ctx context.Context) (engine.Res, error) {
 // List yields all users of the databases.
 func (r *UserRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		m, err := r.open(ctx, "user", r.Provider())
+		m, err := r.open(ctx, "user", r.Backend())
 		if err != nil {
 			yield(nil, err)
 			return
@@ -53,7 +53,7 @@ func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
 	is := &UserRes{
 		State: FileExists, UID: &info.UID, GID: &info.GID, Groups: info.Groups, HomeDir: info.Home, Shell: info.Shell,
 		Comment: &info.Comment, MinAge: info.MinAge, MaxAge: info.MaxAge, WarnDays: info.WarnDays, Membership: groupsInclusive,
-		Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{virtualBase{kind: r.kind}},
+		Root: r.Root, accountBase: accountBase{virtualBase{kind: r.kind}},
 	}
 	if info.Group != nil && r.GID == nil {
 		is.Group, is.GID = *info.Group, nil
@@ -79,7 +79,7 @@ func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
 // him. One who was not there is removed; his home, in which there may be others' work
 // by now, is left.
 func (r *UserRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &UserRes{State: FileAbsent, Root: r.Root, ProviderName: r.ProviderName, accountBase: accountBase{virtualBase{kind: r.kind}}}
+	undo := &UserRes{State: FileAbsent, Root: r.Root, accountBase: accountBase{virtualBase{kind: r.kind}}}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	was, ok := before.(*UserRes)

@@ -185,7 +185,7 @@ func TestUserRefusals(t *testing.T) {
 		"dup":     func(r *UserRes) { r.AllowDup, r.UID = true, nil },
 		"root":    func(r *UserRes) { r.Root = "image" },
 		"state":   func(r *UserRes) { r.State = "here" },
-		"backend": func(r *UserRes) { r.ProviderName = "ldap" },
+		"backend": func(r *UserRes) { r.MetaParams().Backend = "ldap" },
 	} {
 		r := anna("/image")
 		change(r)

@@ -2,7 +2,9 @@ package resources
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
@@ -13,7 +15,7 @@ import (
 func registerVirtual(module string, empty func(*virtual.Kind) virtual.Resource) {
 	system := virtual.LocalSystem((&host.FactReader{}).Facts)
 	if err := virtual.RegisterKind(engine.DefaultRegistry(), virtual.DefaultCatalog(), module, system, empty); err != nil {
-		panic(err) // a mistake in the interface, found by any test
+		panic(err) // a mistake in the program, found by any test
 	}
 }
 
@@ -26,8 +28,8 @@ type virtualBase struct {
 // Cleanup has nothing to release: who opens the module closes it.
 func (b *virtualBase) Cleanup() error { return nil }
 
-// base is asked of a resource that a registry has made.
-func (b *virtualBase) base() *virtualBase { return b }
+// VirtualKind is what the resource was made with; nil if it was not made by a registry.
+func (b *virtualBase) VirtualKind() *virtual.Kind { return b.kind }
 
 // virtualKind returns what all of a module have in common. A resource that was not made
 // by a registry takes that of the default one.
@@ -39,18 +41,157 @@ func (b *virtualBase) virtualKind(module string) (*virtual.Kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r, ok := made.(interface{ base() *virtualBase }); ok {
-		return r.base().kind, nil
+	if r, ok := made.(virtual.Resource); ok && r.VirtualKind() != nil {
+		return r.VirtualKind(), nil
 	}
 	return nil, fmt.Errorf("the kind %s of the default registry is a %T", module, made)
 }
 
+// backends returns the names of all backends of a module.
+func (b *virtualBase) backends(module string) []string {
+	if k, err := b.virtualKind(module); err == nil {
+		return k.Backends()
+	}
+	return nil
+}
+
+// check is the end of a Validate: it says what is wrong, or, where nothing is, what the
+// backend can't do.
+func (b *virtualBase) check(module string, r virtual.Resource, errs []error) error {
+	k, err := b.virtualKind(module)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	return k.Check(r)
+}
+
+func (b *virtualBase) env() virtual.Env { return virtual.Env{Host: b.init.Host, Log: b.init.Log} }
+
 // open opens a module. Backends keep nothing, so that costs little.
-func (b *virtualBase) open(ctx context.Context, module, provider string) (*virtual.Module, error) {
+func (b *virtualBase) open(ctx context.Context, module, backend string) (*virtual.Module, error) {
 	k, err := b.virtualKind(module)
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := k.Open(ctx, virtual.Env{Host: b.init.Host, Log: b.init.Log}, provider)
-	return m, err
+	return k.Open(ctx, b.env(), backend)
+}
+
+// openFor opens a module for what a resource needs. What could not work from the start was
+// an error when the graph was loaded; what cannot since the facts have changed is one here,
+// before anything is done.
+func (b *virtualBase) openFor(ctx context.Context, module string, r virtual.Resource) (*virtual.Module, error) {
+	m, err := b.open(ctx, module, r.Backend())
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Needs(r.Needs()...); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// errChosenAnew says that a Watch has to begin anew, with another backend.
+var errChosenAnew = errors.New("another backend is used from now on")
+
+// chosen is the module that a Watch has open.
+type chosen struct {
+	*virtual.Module
+	base  *virtualBase
+	kind  *virtual.Kind
+	want  string
+	facts engine.Subscription
+}
+
+// watch is the Watch of a resource of a module: follow is called with the module, and again with
+// another one when the facts have changed so that this is not the right one any more.
+// It returns what ends wait, or why it has failed. Where no backend can be used now,
+// CheckApply says why, and the facts are waited for.
+func (b *virtualBase) watch(ctx context.Context, module string, r virtual.Resource, follow func(context.Context, *chosen) error) error {
+	k, err := b.virtualKind(module)
+	if err != nil {
+		return err
+	}
+	facts, err := b.init.Host.WatchFacts(ctx)
+	if err != nil {
+		return err
+	}
+	defer facts.Close()
+	for {
+		err := b.watchOne(ctx, &chosen{base: b, kind: k, want: r.Backend(), facts: facts}, follow)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case !errors.Is(err, errChosenAnew):
+			return err
+		}
+		b.init.Event()
+	}
+}
+
+func (b *virtualBase) watchOne(ctx context.Context, c *chosen, follow func(context.Context, *chosen) error) (err error) {
+	aside(func() {
+		defer engine.Caught("Watch", &err)
+		c.Module, err = c.kind.Open(ctx, b.env(), c.want)
+	})
+	if _, none := errors.AsType[*virtual.NoBackendError](err); none {
+		b.init.Running()
+		b.init.Event()
+		return wait[struct{}](ctx, c, nil, nil)
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return follow(ctx, c)
+}
+
+// wait waits for a wake-up of either channel, and returns nil after one; errChosenAnew if
+// another backend is to be used from now on; and why ctx has ended, if it has.
+func wait[T any](ctx context.Context, c *chosen, wake, or <-chan T) error {
+	for {
+		select {
+		case <-wake:
+			return nil
+		case <-or:
+			return nil
+		case <-c.facts.C():
+			c.facts.Cause()
+			if c.stale() {
+				return errChosenAnew
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (c *chosen) stale() (stale bool) {
+	aside(func() { stale = c.Module == nil || c.kind.Stale(c.Module, c.base.env(), c.want) })
+	return stale
+}
+
+// virtualPoll is how often a thing is looked at whose backend sees no changes.
+const virtualPoll = 10 * time.Second
+
+// poll has look called now and then, until wait would end.
+func (c *chosen) poll(ctx context.Context, look func()) error {
+	tick := time.NewTicker(virtualPoll)
+	defer tick.Stop()
+	for {
+		if err := wait(ctx, c, tick.C, nil); err != nil {
+			return err
+		}
+		look()
+	}
+}
+
+// aside runs f on a goroutine of its own and waits for it. A Watch waits for as long as
+// the graph lasts, and the stack that a call has made grow would stay as large.
+func aside(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
 }

@@ -44,7 +44,7 @@ func BenchmarkOpen(b *testing.B) {
 	k := benchKind(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := k.Open(context.Background(), virtual.Env{}, ""); err != nil {
+		if _, err := k.Open(context.Background(), virtual.Env{}, ""); err != nil {
 			b.Fatal(err)
 		}
 	}

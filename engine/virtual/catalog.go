@@ -97,6 +97,25 @@ func (c *Catalog) Modules() []string {
 	return slices.Sorted(maps.Keys(c.interfaces))
 }
 
+// known returns nil if an interface is declared for a module, else an
+// *UnknownModuleError.
+func (c *Catalog) known(module string) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if _, ok := c.interfaces[module]; ok {
+		return nil
+	}
+	return &UnknownModuleError{module, schema.Nearest(module, slices.Collect(maps.Keys(c.interfaces)))}
+}
+
+// Clone returns a catalog with the same interfaces and backends, to which others can be
+// added.
+func (c *Catalog) Clone() *Catalog {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return &Catalog{interfaces: maps.Clone(c.interfaces), backends: maps.Clone(c.backends)} // add does not alter a list
+}
+
 // Interface returns the interface of a module. The error is an
 // *UnknownModuleError.
 func (c *Catalog) Interface(module string) (*Interface, error) {

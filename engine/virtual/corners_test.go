@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -169,12 +170,12 @@ func TestChangedOnce(t *testing.T) {
 	other.Name, other.When = "other", virtual.Match{"kernel": {"BSD"}}
 	_, kind := lamps(t, virtual.Facts{}, "wire", wireBackend(), other)
 	var got []bool
+	log := &events{}
 	for _, kernel := range []string{"Linux", "BSD", "BSD", "Linux", "Linux"} {
-		_, changed, err := kind.Open(t.Context(), virtual.Env{Facts: virtual.Facts{"kernel": kernel}}, "")
-		if err != nil {
+		if _, err := kind.Open(t.Context(), virtual.Env{Facts: virtual.Facts{"kernel": kernel}, Log: slog.New(log)}, ""); err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, changed)
+		got = append(got, slices.Contains(log.take(), "info:backend_changed"))
 	}
 	if want := []bool{false, true, false, true, false}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)

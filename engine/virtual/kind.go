@@ -2,23 +2,25 @@ package virtual
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Resource is a resource of a virtual kind.
 type Resource interface {
-	engine.Res
-	// Provider is the name of the backend that the user asked for, or empty.
-	Provider() string
-	// Needs returns the functions that the resource may call, as it is declared.
+	engine.VirtualRes
+	// VirtualKind is what it was made with.
+	VirtualKind() *Kind
+	// Backend is the name of the backend that is asked for: by the metaparameter, or by
+	// what else is declared; empty for what suits the machine.
+	Backend() string
+	// Needs returns the functions that the resource may call, as it is declared, and the
+	// parameters that it may give beside those that every backend has: start, start.session.
 	Needs() []string
 }
 
@@ -28,6 +30,7 @@ type Kind struct {
 	catalog *Catalog
 	module  string
 	system  func() System
+	make    func(*Kind) Resource // of RegisterKind; else nil
 
 	mu     sync.Mutex
 	chosen map[string]*Backend // by what was asked for: the last choice
@@ -48,15 +51,53 @@ func RegisterKind(r *engine.Registry, c *Catalog, module string, system func() S
 	if err != nil {
 		return fmt.Errorf("kind %s: a virtual kind needs an interface: %w", module, err)
 	}
+	k.make = make
 	return r.Register(module, func() engine.Res { return make(k) })
+}
+
+// Rebind returns a registry with the kinds of r, in which those that RegisterKind has
+// registered choose among the backends of c, on the machine that system describes. So a
+// program that knows more backends, or more of the machine, says so for itself alone.
+func Rebind(r *engine.Registry, c *Catalog, system func() System) (*engine.Registry, error) {
+	for _, module := range c.Modules() {
+		if !r.Has(module) {
+			continue
+		}
+		made, err := r.New(module)
+		if err != nil {
+			return nil, err
+		}
+		v, ok := made.(Resource)
+		if !ok || v.VirtualKind() == nil || v.VirtualKind().make == nil {
+			continue
+		}
+		make := v.VirtualKind().make
+		k, err := NewKind(c, module, system)
+		if err != nil {
+			return nil, err
+		}
+		k.make = make
+		if r, err = r.With(module, func() engine.Res { return make(k) }); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // NewKind returns the Kind of a module, whose interface must be declared.
 func NewKind(c *Catalog, module string, system func() System) (*Kind, error) {
-	if _, err := c.Interface(module); err != nil {
+	if err := c.known(module); err != nil {
 		return nil, err
 	}
 	return &Kind{catalog: c, module: module, system: system, chosen: map[string]*Backend{}, plans: map[*Backend]known{}}, nil
+}
+
+// Backends returns the names of all backends, sorted, whatever this machine is.
+func (k *Kind) Backends() (names []string) {
+	for _, b := range k.catalog.Backends(k.module) {
+		names = append(names, b.Name)
+	}
+	return names
 }
 
 // Check is called by the Validate of a resource: its error says that no backend
@@ -64,7 +105,7 @@ func NewKind(c *Catalog, module string, system func() System) (*Kind, error) {
 // supported or mismatched by the one that will be.
 func (k *Kind) Check(r Resource) error {
 	s := k.system()
-	i, sel, err := k.catalog.Select(k.module, s, r.Provider())
+	i, sel, err := k.catalog.Select(k.module, s, r.Backend())
 	if err != nil {
 		return err
 	}
@@ -84,43 +125,48 @@ func (k *Kind) planOf(i *Interface, b *Backend, facts Facts) *plan {
 	return p
 }
 
-// Key is the key of the Shared in which resources that ask for a backend, or for
-// none, keep their Module.
-func (k *Kind) Key(provider string) string { return k.module + ":" + provider }
-
-// Open chooses the backend for the facts of env and binds it. A choice between
-// equals is warned about. changed says that another backend was chosen when this was
-// last asked.
-func (k *Kind) Open(ctx context.Context, env Env, provider string, options ...Option) (m *Module, changed bool, err error) {
-	s := k.system()
-	if env.Facts == nil {
-		env.Facts = s.Facts
-	}
-	s.Facts = env.Facts
-	i, sel, err := k.catalog.Select(k.module, s, provider)
+// Open chooses the backend for the facts of env, those of its Host if it has no others,
+// and binds it. want is what Resource.Backend returns. A choice between equals is warned about, and
+// another choice than the last one is told.
+func (k *Kind) Open(ctx context.Context, env Env, want string, options ...Option) (*Module, error) {
+	s := k.on(&env)
+	i, sel, err := k.catalog.Select(k.module, s, want)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if env.Log == nil {
 		env.Log = slog.New(slog.DiscardHandler)
 	}
-	p := k.planOf(i, sel.Backend, s.Facts)
-	m, err = bind(ctx, i, sel.Backend, p, env, options)
+	m, err := bind(ctx, i, sel.Backend, k.planOf(i, sel.Backend, s.Facts), env, options)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return m, k.choose(m, sel, provider, env.Log), nil
+	k.choose(m, sel, want, env.Log)
+	return m, nil
 }
 
-// choose keeps the choice, tells of it if it is a new one, and reports whether it
-// is another one than before.
-func (k *Kind) choose(m *Module, sel *Selection, provider string, log *slog.Logger) (changed bool) {
+// on returns the machine with the facts of env, which are filled in.
+func (k *Kind) on(env *Env) System {
+	s := k.system()
+	switch {
+	case env.Facts != nil:
+	case env.Host != nil:
+		env.Facts = env.Host.Facts().Map()
+	default:
+		env.Facts = s.Facts
+	}
+	s.Facts = env.Facts
+	return s
+}
+
+// choose keeps the choice, and tells of it if it is a new one.
+func (k *Kind) choose(m *Module, sel *Selection, want string, log *slog.Logger) {
 	k.mu.Lock()
-	before := k.chosen[provider]
-	k.chosen[provider] = sel.Backend
+	before := k.chosen[want]
+	k.chosen[want] = sel.Backend
 	k.mu.Unlock()
 	if before == sel.Backend {
-		return false
+		return
 	}
 	if len(sel.Ambiguous) > 0 {
 		log.Warn("several backends suit this machine; the first by name is used", "event", "ambiguous_backend", "module", k.module, "backend", sel.Backend.Name, "others", sel.Ambiguous)
@@ -129,23 +175,14 @@ func (k *Kind) choose(m *Module, sel *Selection, provider string, log *slog.Logg
 	if before != nil {
 		log.Info("another backend is used from now on", "event", "backend_changed", "module", k.module, "backend", sel.Backend.Name, "before", before.Name)
 	}
-	return before != nil
 }
 
-// Watch subscribes to what may change the choice: the files that facts come from.
-// Whoever is woken asks Stale with the facts of the host as they are then.
-func (k *Kind) Watch(ctx context.Context, h engine.Host) (engine.Subscription, error) {
-	return h.Watch(ctx, host.FactPaths(), engine.WatchOptions{})
-}
-
-// Stale reports whether another backend than that of m, or none, would be chosen
-// for the facts: m should be closed and opened anew, and what it knows forgotten.
-func (k *Kind) Stale(m *Module, facts Facts, provider string) bool {
-	s := k.system()
-	s.Facts = facts
-	_, sel, err := k.catalog.Select(k.module, s, provider)
-	if err != nil {
-		return !errors.As(err, new(*UnknownModuleError))
-	}
-	return sel.Backend != m.Backend
+// Stale reports whether something else would be opened now than m, which was opened with
+// env.Host and want: another backend or none, or the same one with functions that now do something
+// else. Then m should be closed and opened anew, and what it knows forgotten. Whoever
+// has a module open for long asks this whenever Host.WatchFacts wakes.
+func (k *Kind) Stale(m *Module, env Env, want string) bool {
+	s := k.on(&env)
+	i, sel, err := k.catalog.Select(k.module, s, want)
+	return err != nil || sel.Backend != m.Backend || !k.planOf(i, sel.Backend, s.Facts).same(m.plan)
 }

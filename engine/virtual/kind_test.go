@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,19 +19,24 @@ type lampRes struct {
 	traits.Base
 	kind *virtual.Kind
 
-	Backend string `yaml:"provider" mgmt:"param"`
-	On      bool   `yaml:"on"`
-	Dim     bool   `yaml:"dim"`
+	On    bool `yaml:"on"`
+	Dim   bool `yaml:"dim"`
+	Color bool `yaml:"color"`
 
 	init   *engine.Init
 	module *virtual.Module
 }
 
-func (r *lampRes) Provider() string { return r.Backend }
+func (r *lampRes) VirtualKind() *virtual.Kind { return r.kind }
+func (r *lampRes) Backends() []string         { return r.kind.Backends() }
+func (r *lampRes) Backend() string            { return r.MetaParams().Backend }
 
 func (r *lampRes) Needs() []string {
-	if r.Dim {
+	switch {
+	case r.Dim:
 		return []string{"info", "on", "off", "dim"}
+	case r.Color:
+		return []string{"info", "on.color"}
 	}
 	return []string{"info", "on", "off"}
 }
@@ -103,11 +109,14 @@ func TestLoad(t *testing.T) {
 	if err := validate(func(l *lampRes) { l.Dim = true }); !isType[*virtual.NotSupportedError](err) || !strings.Contains(err.Error(), "lamp.dim is not supported by the backend wire") {
 		t.Errorf("dim: %v", err)
 	}
-	err := validate(func(l *lampRes) { l.Backend = "bare" })
+	err := validate(func(l *lampRes) { l.MetaParams().Backend = "bare" })
 	if !isType[*virtual.NotImplementedError](err) || !strings.Contains(err.Error(), "lamp.info") || !strings.Contains(err.Error(), "lamp.on") {
 		t.Errorf("not all that is missing is said: %v", err)
 	}
-	if err := validate(func(l *lampRes) { l.Backend = "gas" }); !isType[*virtual.NoBackendError](err) || !strings.Contains(err.Error(), "only bare, wire") {
+	if err := validate(func(l *lampRes) { l.Color = true }); !isType[*virtual.UnsupportedArgumentError](err) || !strings.Contains(err.Error(), "lamp.on: the backend wire has no color") {
+		t.Errorf("a parameter: %v", err)
+	}
+	if err := validate(func(l *lampRes) { l.MetaParams().Backend = "gas" }); !isType[*virtual.NoBackendError](err) || !strings.Contains(err.Error(), "only bare, wire") {
 		t.Errorf("an unknown backend: %v", err)
 	}
 }
@@ -153,7 +162,7 @@ func TestNotApplicable(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &events{}
-	m, _, err := k.Open(t.Context(), virtual.Env{Log: slog.New(log)}, "")
+	m, err := k.Open(t.Context(), virtual.Env{Log: slog.New(log)}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,30 +175,121 @@ func TestNotApplicable(t *testing.T) {
 	log.expect(t, []string{"debug:not_applicable:dim"})
 }
 
-// TestChange: a change of the files of facts wakes, and then another backend is
-// chosen.
+// TestChange: when the facts of the host have changed so that another backend, or none, or one that
+// does something else, would be opened, what is open is stale.
 func TestChange(t *testing.T) {
 	other := wireBackend()
 	other.Name, other.When = "other", virtual.Match{"kernel": {"BSD"}}
-	_, kind := lamps(t, virtual.Facts{"kernel": "Linux"}, "wire", wireBackend(), other)
+	_, kind := lamps(t, nil, "wire", wireBackend(), other)
 	host := enginetest.NewHost()
-	sub, err := kind.Watch(t.Context(), host)
+	on := func(kernel, kind string) engine.Facts {
+		f := host.Facts()
+		f.Kernel, f.Virtual = kernel, kind
+		return f
+	}
+	host.SetFacts(on("Linux", "physical"))
+	env := virtual.Env{Host: host}
+	sub, err := host.WatchFacts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	if host.Touch("/etc/os-release") != 1 || host.Touch("/etc/passwd") != 0 {
-		t.Error("not the files of facts are watched")
-	}
-	m, _, err := kind.Open(t.Context(), virtual.Env{Host: host}, "")
+	m, err := kind.Open(t.Context(), env, "")
 	if err != nil || m.Backend.Name != "wire" {
 		t.Fatal(m, err)
 	}
-	if !kind.Stale(m, virtual.Facts{"kernel": "BSD"}, "") || !kind.Stale(m, virtual.Facts{}, "") || kind.Stale(m, virtual.Facts{"kernel": "BSD"}, "wire") {
-		t.Error("Stale does not follow the facts and what was asked for")
+	for _, c := range []struct {
+		facts        engine.Facts
+		stale, asked bool // without a choice of the user, and with
+	}{
+		{on("Linux", "kvm"), false, false},
+		{on("BSD", "physical"), true, false},
+		{on("Plan 9", "physical"), true, false},
+		{on("Linux", "physical"), false, false},
+	} {
+		if host.SetFacts(c.facts) != 1 {
+			t.Error("a change of facts wakes nobody")
+		}
+		if kind.Stale(m, env, "") != c.stale || kind.Stale(m, env, "wire") != c.asked {
+			t.Errorf("on %s, %s: stale %v", c.facts.Kernel, c.facts.Virtual, !c.stale)
+		}
 	}
-	if kind.Key("") == kind.Key("wire") {
-		t.Error("what was asked for shares with what was chosen")
+}
+
+// TestChangeOfAFunction: the same backend is stale when a function of it does something else.
+func TestChangeOfAFunction(t *testing.T) {
+	i := &virtual.Interface{Module: "lamp", Functions: []virtual.Function{{Name: "dim", NotApplicable: virtual.Match{"roles": {"cellar"}}}}}
+	b, c := virtual.Native("none", newWire), virtual.NewCatalog()
+	b.Module = "lamp"
+	if err := errors.Join(c.Declare(i), c.Add(b)); err != nil {
+		t.Fatal(err)
+	}
+	k, err := virtual.NewKind(c, "lamp", func() virtual.System { return virtual.System{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := enginetest.NewHost()
+	env := virtual.Env{Host: host}
+	m, err := k.Open(t.Context(), env, "")
+	if err != nil || !isType[*virtual.NotImplementedError](m.Needs("dim")) {
+		t.Fatal(m, err)
+	}
+	facts := host.Facts()
+	facts.Roles = []string{"cellar"}
+	if host.SetFacts(facts); !k.Stale(m, env, "") {
+		t.Error("it makes no sense any more, and that is not seen")
+	}
+	if m, err = k.Open(t.Context(), env, ""); err != nil || m.Needs("dim") != nil {
+		t.Errorf("%v, %v", err, m.Needs("dim"))
+	}
+}
+
+// TestRebind: a program with more backends, or that knows more of its machine, says so for
+// itself: the registry that it began with, and kinds of others, stay as they are.
+func TestRebind(t *testing.T) {
+	r, _ := lamps(t, virtual.Facts{"kernel": "Linux"}, "wire", wireBackend())
+	if err := r.Register("plain", func() engine.Res { return &lampRes{} }); err != nil {
+		t.Fatal(err)
+	}
+	mine := wireBackend()
+	mine.Name, mine.When, mine.Priority = "mine", virtual.Match{"roles": {"cellar"}}, 1
+	c := virtual.NewCatalog()
+	if err := errors.Join(c.Declare(lampInterface), c.Declare(&virtual.Interface{Module: "plain"}), c.Declare(&virtual.Interface{Module: "none"})); err != nil {
+		t.Fatal(err)
+	}
+	more := c.Clone()
+	if err := errors.Join(more.Add(wireBackend(), mine), c.Add(wireBackend())); err != nil {
+		t.Fatal(err)
+	}
+	system := func() virtual.System {
+		return virtual.System{Facts: virtual.Facts{"roles": []any{"cellar"}}, Has: func(string) bool { return true }}
+	}
+	bound, err := virtual.Rebind(r, more, system)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(r *engine.Registry) []string {
+		res, err := r.New("lamp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Validate(); err != nil {
+			t.Error(err)
+		}
+		return res.(engine.VirtualRes).Backends()
+	}
+	if got := names(bound); !slices.Equal(got, []string{"mine", "wire"}) {
+		t.Errorf("bound are %v", got)
+	}
+	if got := names(r); !slices.Equal(got, []string{"wire"}) || len(c.Backends("lamp")) != 1 {
+		t.Errorf("the first registry has %v", got)
+	}
+	if !bound.Has("plain") || bound.Has("none") {
+		t.Error("other kinds came or went")
+	}
+	again, err := virtual.Rebind(bound, more, system)
+	if err != nil || !slices.Equal(names(again), []string{"mine", "wire"}) {
+		t.Errorf("bound twice: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -36,6 +37,13 @@ func newPlan(i *Interface, b *Backend, facts Facts) *plan {
 		p.byName[v.Function] = v
 	}
 	return p
+}
+
+// same reports whether calls do the same by both.
+func (p *plan) same(o *plan) bool {
+	return p == o || slices.EqualFunc(p.verdicts, o.verdicts, func(a, b Verdict) bool {
+		return a.Function == b.Function && a.Status == b.Status
+	})
 }
 
 // warn tells of contradictions.
@@ -112,17 +120,29 @@ func (m *Module) Watch(ctx context.Context, names []string) (engine.Subscription
 }
 
 // Needs returns an error for each of the functions that a call of would be one,
-// or nil. Not applicable is no error: what asks for it has nothing to do here.
+// or nil. Not applicable is no error: what asks for it has nothing to do here. FUNCTION.PARAMETER
+// is an error too where the backend would not take that parameter.
 func (m *Module) Needs(functions ...string) error {
 	return needs(m.Interface, m.Backend, m.plan.byName, functions)
 }
 
 func needs(i *Interface, b *Backend, verdicts map[string]*Verdict, functions []string) error {
 	var errs []error
-	for _, f := range functions {
-		errs = append(errs, refusal(i, b, verdicts[f], f))
+	for _, need := range functions {
+		f, param, with := strings.Cut(need, ".")
+		v := verdicts[f]
+		err := refusal(i, b, v, f)
+		if err == nil && with && !v.takes(param) {
+			err = &UnsupportedArgumentError{FunctionError{i.Module, f, b.Name}, []string{param}}
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// takes reports whether the backend takes a parameter, if it is asked at all.
+func (v *Verdict) takes(param string) bool {
+	return v.Status == NotApplicable || v.have.param(param) != nil || v.have.rest(KwArgs) != nil
 }
 
 // refusal returns the error that a call of a function is, whatever its arguments,

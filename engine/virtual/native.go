@@ -234,6 +234,9 @@ func AsExtra(f *Function) { f.Extra = true }
 // Name returns the name of the function.
 func (f *Fn[A, R]) Name() string { return f.function.Name }
 
+// Param returns how Resource.Needs writes that a call may give a parameter.
+func (f *Fn[A, R]) Param(name string) string { return f.Name() + "." + name }
+
 // Function returns the declaration for an Interface. It panics if the types are
 // wrong, as any test of the program shows.
 func (f *Fn[A, R]) Function() Function {

@@ -74,7 +74,7 @@ func packagesInstalled(*bench) result {
 	var decls []gapi.Declaration
 	for i := range packages {
 		r := (&resources.PkgRes{}).Default().(*resources.PkgRes)
-		r.Backend = name
+		r.MetaParams().Backend = name
 		decls = append(decls, static.Declare("pkg", fmt.Sprintf("p%d", i), r))
 	}
 	begin := time.Now()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
-	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources"
@@ -56,15 +55,10 @@ func fakeSystemd(t *fakeTest) *systemdtest.Manager {
 func serviceName(i int) string { return fmt.Sprintf("bench-%03d", i) }
 
 func serviceGraph(n int) gapi.Frontend {
-	system := func() virtual.System {
-		return virtual.System{Facts: virtual.Facts{"systemd_booted": true}}
-	}
-	kind, err := virtual.NewKind(virtual.DefaultCatalog(), "svc", system)
-	must(err)
 	decls := make([]gapi.Declaration, n)
 	for i := range decls {
-		r := resources.NewSvc(kind).(*resources.SvcRes)
-		r.State, r.Startup = "running", "enabled"
+		r := &resources.SvcRes{State: "running", Startup: "enabled"}
+		r.MetaParams().Backend = "systemd"
 		decls[i] = static.Declare("svc", serviceName(i), r)
 	}
 	return graphOf(decls)

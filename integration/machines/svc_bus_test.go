@@ -10,7 +10,6 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
-	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources"
@@ -24,15 +23,10 @@ const soon = 100 * time.Millisecond
 // returns when it has converged.
 func engineOn(t *testing.T, want resources.SvcRes, units ...string) {
 	t.Helper()
-	system := func() virtual.System { return virtual.System{Facts: virtual.Facts{"systemd_booted": true}} }
-	kind, err := virtual.NewKind(virtual.DefaultCatalog(), "svc", system)
-	if err != nil {
-		t.Fatal(err)
-	}
 	g := &gapi.Declared{Name: "services"}
 	for _, unit := range units {
-		r := resources.NewSvc(kind).(*resources.SvcRes)
-		r.State, r.Startup = want.State, want.Startup
+		r := &resources.SvcRes{State: want.State, Startup: want.Startup}
+		r.MetaParams().Backend = "systemd"
 		g.Resources = append(g.Resources, static.Declare("svc", unit, r))
 	}
 	converged, done := make(chan struct{}, 100), make(chan error, 1)
