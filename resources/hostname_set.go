@@ -169,8 +169,9 @@ func (r *HostnameRes) CheckApply(ctx context.Context, apply bool) (bool, error) 
 	return false, nil
 }
 
-// hostnamedPatience is how long hostnamed may take, which has to be started first.
-const hostnamedPatience = 10 * time.Second
+// hostnamedPatience is how long hostnamed may take, which has to be started first. Who
+// calls it while it ends, as it does when it is idle, may wait for ever.
+const hostnamedPatience = 5 * time.Second
 
 // ask has hostnamed set the names. What comes of it is seen in the files.
 func (r *HostnameRes) ask(ctx context.Context, steps []hostnameStep) {
