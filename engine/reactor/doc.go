@@ -12,6 +12,7 @@
 //
 //   - one for the Watch of each vertex that has something to watch and is not
 //     polled or hidden,
+//   - a few for what Watches have done elsewhere, as long as they wait for it,
 //   - one for each CheckApply, or batch of them, that runs at once; it takes the
 //     next run when there is one; when the graph is at rest one is left,
 //   - one for the Swap that is going on,

@@ -12,17 +12,12 @@ type vertexHost vertex
 
 var _ engine.Host = (*vertexHost)(nil)
 
-// Watch implements engine.Host. It subscribes on a goroutine that ends with it:
-// the caller is a Watch that then waits for as long as the graph lasts, and a
-// stack that has grown does not shrink.
+// Watch implements engine.Host. It subscribes as an errand.
 func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (sub engine.Subscription, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	h.r.errands.run(func() {
 		defer engine.Caught("Host.Watch", &err)
 		sub, err = h.r.opt.Host.Watch(ctx, paths, o)
-	}()
-	<-done
+	})
 	return (*vertex)(h).subscribed(sub), err
 }
 

@@ -41,6 +41,7 @@ type Reactor struct {
 	kinds      map[schema.TypeKey]*abilities // of Swap
 	values     sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares
 	semas      semaphores
+	errands    errands
 	purse      purse // of the change budget
 	secrets    guard // what no vertex may say
 	seed       maphash.Seed
