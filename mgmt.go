@@ -283,6 +283,16 @@ func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
 	return r.Statuses(ctx)
 }
 
+// AbsentPauses returns the pauses of resources that are not in the graph, while Run is
+// going on.
+func (e *Engine) AbsentPauses(ctx context.Context) ([]Pause, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.AbsentPauses(ctx)
+}
+
 // Pause leaves a resource, or with an empty name everything, alone for a while;
 // see reactor.Reactor.Pause. Callable while Run is going on.
 func (e *Engine) Pause(ctx context.Context, p Pause) error {

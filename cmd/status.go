@@ -284,6 +284,9 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	if all != nil {
 		b.WriteString("everything " + pauseText(all, s) + "\n")
 	}
+	for _, p := range st.Absent {
+		b.WriteString(s.name(visible(p.Resource)) + ", which is not in the graph, " + pauseText(p.Pause, s) + "\n")
+	}
 	if more > 0 {
 		fmt.Fprintf(&b, "and %d more, which --all names\n", more)
 	}

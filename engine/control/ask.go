@@ -59,12 +59,20 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return s.status(list, func(st *reactor.Status) bool {
+	absent, err := s.opt.Engine.AbsentPauses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := s.status(list, func(st *reactor.Status) bool {
 		if len(states) > 0 {
 			return slices.Contains(states, st.State.String())
 		}
 		return all || st.State != engine.StateOK
-	}), nil
+	})
+	for i := range absent {
+		out.Absent = append(out.Absent, AbsentPause{absent[i].Resource, pauseOf(&absent[i])})
+	}
+	return out, nil
 }
 
 // awaitRest waits until the graph has converged, but no longer than that.

@@ -16,6 +16,8 @@ type Engine interface {
 	Status(ctx context.Context, resource string) (reactor.Status, error)
 	// Statuses returns the state of every vertex, in the order of the graph.
 	Statuses(context.Context) ([]reactor.Status, error)
+	// AbsentPauses returns the pauses of resources that are not in the graph.
+	AbsentPauses(context.Context) ([]reactor.Pause, error)
 	// Counts returns the number of vertices by state.
 	Counts(context.Context) (reactor.Counts, error)
 	// Pause leaves a vertex, or every one, alone for a while.

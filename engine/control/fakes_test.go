@@ -82,6 +82,10 @@ func (f *fakeEngine) Status(ctx context.Context, id string) (reactor.Status, err
 	return reactor.Status{}, &reactor.UnknownResourceError{Resource: id}
 }
 
+func (f *fakeEngine) AbsentPauses(ctx context.Context) ([]reactor.Pause, error) {
+	return nil, f.ready(ctx)
+}
+
 func (f *fakeEngine) Counts(ctx context.Context) (c reactor.Counts, err error) {
 	list, err := f.Statuses(ctx)
 	for _, s := range list {

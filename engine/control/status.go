@@ -27,6 +27,7 @@ type Status struct {
 	Refused   string         `json:"refused,omitempty"` // why a newer graph is not in effect
 	Counts    map[string]int `json:"counts"`            // vertices by state
 	Resources []Resource     `json:"resources"`         // those asked for
+	Absent    []AbsentPause  `json:"absent,omitempty"`  // paused, and not in the graph
 }
 
 // Resource is how one vertex stands.
@@ -48,6 +49,13 @@ type Pause struct {
 	All    bool      `json:"all,omitempty"`  // everything is paused, not only this
 	Until  time.Time `json:"until,omitzero"` // absent for until it is resumed
 	Reason string    `json:"reason,omitempty"`
+}
+
+// AbsentPause is the pause of a resource that is not in the graph. It holds again
+// when that comes back.
+type AbsentPause struct {
+	Resource string `json:"resource"`
+	Pause    *Pause `json:"pause"`
 }
 
 // Brake says what keeps a vertex from being altered.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -73,6 +74,20 @@ func (r *Reactor) known(ctx context.Context, id string) error {
 		return &UnknownResourceError{id}
 	}
 	return nil
+}
+
+// AbsentPauses returns the pauses of resources that are not in the graph, by name:
+// they hold again when such a resource comes back, so somebody should see them.
+// Callable from any goroutine.
+func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
+	err = r.do(ctx, func() {
+		for _, id := range slices.Sorted(maps.Keys(r.pauses)) {
+			if id != "" && r.named(id) == nil {
+				list = append(list, *r.pauses[id])
+			}
+		}
+	})
+	return list, err
 }
 
 func (r *Reactor) keepPause(ctx context.Context, p Pause, left time.Duration) error {
