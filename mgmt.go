@@ -12,6 +12,7 @@
 package mgmt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -58,6 +60,7 @@ type Options struct {
 	Roles            []string // what the machine is for, as its user says: the fact roles
 
 	Registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
+	Backends *virtual.Catalog // what the virtual kinds choose from; virtual.DefaultCatalog when nil
 	World    engine.World     // in memory when nil
 	Store    engine.Store     // a journal in StateDir when nil, in memory if there is none
 
@@ -199,6 +202,9 @@ func New(o Options) (*Engine, error) {
 	if o.Registry == nil {
 		o.Registry = engine.DefaultRegistry()
 	}
+	if err := o.bindKinds(); err != nil {
+		return nil, fmt.Errorf("mgmt: %w", err)
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -209,6 +215,16 @@ func New(o Options) (*Engine, error) {
 		o.Program = "mgmt"
 	}
 	return &Engine{opt: o, ready: make(chan struct{}), grace: timeGrace}, nil
+}
+
+// bindKinds has virtual kinds choose among the backends, and by the roles.
+func (o *Options) bindKinds() (err error) {
+	if o.Backends == nil && len(o.Roles) == 0 {
+		return nil
+	}
+	from := cmp.Or(o.Backends, virtual.DefaultCatalog())
+	o.Registry, err = virtual.Rebind(o.Registry, from, virtual.LocalSystem((&host.FactReader{Roles: o.Roles}).Facts))
+	return err
 }
 
 // ErrUsed is the error of a second Run, Plan or Set.

@@ -18,15 +18,15 @@ import (
 )
 
 type callFlags struct {
-	*modules
-	log      logFlags
-	output   choice
-	provider string
-	lax      bool
+	modules
+	log     logFlags
+	output  choice
+	backend string
+	lax     bool
 }
 
 func newCall(a *app) *cobra.Command {
-	f := &callFlags{modules: newModules(a)}
+	f := &callFlags{modules: modules{a}}
 	cmd := &cobra.Command{
 		Use:   "call MODULE.FUNCTION [VALUE...] [PARAMETER=VALUE...]",
 		Short: "Call a function of a virtual module on this machine",
@@ -53,10 +53,9 @@ what was asked about is not there.`,
 	}
 	f.log.flags(cmd)
 	choose(cmd, &f.output, "output", "o", "how to write the result", "text", "json", "yaml")
-	cmd.Flags().StringVar(&f.provider, "provider", "", "use this `backend`, and not the one that suits the machine")
+	cmd.Flags().StringVar(&f.backend, "backend", "", "use the backend of this `name`, and not the one that suits the machine")
 	cmd.Flags().BoolVar(&f.lax, "lax", false, "only warn about results that do not fit the interface")
-	roleFlag(cmd, &f.roles)
-	f.backendsFlag(cmd)
+	a.machineFlags(cmd)
 	return cmd
 }
 
@@ -64,7 +63,7 @@ what was asked about is not there.`,
 func (f *callFlags) completeFunction(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []string
 	if len(args) == 0 {
-		for _, module := range f.catalog.Modules() {
+		for _, module := range f.modules.modules().Modules() {
 			fs, _ := f.functions(module)
 			for _, fn := range fs {
 				names = append(names, module+"."+fn.Name)
@@ -95,8 +94,8 @@ func (f *callFlags) run(ctx context.Context, args []string) (err error) {
 }
 
 func (f *callFlags) call(ctx context.Context, log *slog.Logger, module, function string, args []string) (_ *virtual.Result, err error) {
-	system := f.system()
-	i, sel, err := f.catalog.Select(module, system, f.provider)
+	system := f.machine()
+	i, sel, err := f.modules.modules().Select(module, system, f.backend)
 	if err != nil {
 		return nil, err
 	}

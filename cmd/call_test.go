@@ -145,10 +145,10 @@ func TestCallVerb(t *testing.T) {
 		{"a result of another type", []string{"group.sum"}, exitFailed, "", "does not allow"},
 		{"a secret in an argument", []string{"group.add", "x", "pass=hunter2"}, exitUsage, "", "PARAMETER@FILE"},
 		{"a secret in JSON", []string{"group.add", "x", `pass:="hunter2"`}, exitUsage, "", "PARAMETER@FILE"},
-		{"an unknown backend", []string{"group.add", "x", "--provider", "other"}, exitFailed, "", "there is no such backend"},
+		{"an unknown backend", []string{"group.add", "x", "--backend", "other"}, exitFailed, "", "there is no such backend"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			args := []string{"call", "--backends", dir, "--provider", "echo"}
+			args := []string{"call", "--backends", dir, "--backend", "echo"}
 			out, errs, code := askGroups(t, "", append(args, c.args...)...)
 			if code != c.code || out != c.out || !strings.Contains(errs, c.errs) || c.errs == "" && errs != "" {
 				t.Errorf("code %d, want %d\n%s, want\n%s\nerrors: %s, want %s", code, c.code, out, c.out, errs, c.errs)
@@ -158,7 +158,7 @@ func TestCallVerb(t *testing.T) {
 }
 
 func TestCallEnvelope(t *testing.T) {
-	out, errs, code := askGroups(t, "", "call", "--backends", programs(t, say), "--provider", "echo", "group.info", "wheel", "-o", "json")
+	out, errs, code := askGroups(t, "", "call", "--backends", programs(t, say), "--backend", "echo", "group.info", "wheel", "-o", "json")
 	var r resultJSON
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 {
 		t.Fatalf("%v, %s", err, errs)
@@ -171,7 +171,7 @@ func TestCallEnvelope(t *testing.T) {
 // TestCallSecret: what comes from a file is passed on and shown nowhere else.
 func TestCallSecret(t *testing.T) {
 	dir := programs(t, `in=$(cat); case $in in *hunter2*) echo '{"result": "passed"}';; *) echo '{"error": "no secret"}';; esac`)
-	out, errs, code := askGroups(t, "hunter2\n", "call", "--debug", "--backends", dir, "--provider", "echo", "group.shout", "word@-")
+	out, errs, code := askGroups(t, "hunter2\n", "call", "--debug", "--backends", dir, "--backend", "echo", "group.shout", "word@-")
 	if code != 0 || out != "passed\n" || strings.Contains(errs, "hunter2") {
 		t.Errorf("code %d, %q, %s", code, out, errs)
 	}
@@ -181,12 +181,12 @@ func TestCallSecret(t *testing.T) {
 func TestCallFile(t *testing.T) {
 	dir := programs(t, say)
 	for stdin, want := range map[string]string{"hunter2\n": "gid: what is in the file is not a whole number", "-1": "gid: what is in the file is not", "5": "the backend echo has no gid"} {
-		out, errs, code := askGroups(t, stdin, "call", "--backends", dir, "--provider", "echo", "group.add", "x", "gid@-")
+		out, errs, code := askGroups(t, stdin, "call", "--backends", dir, "--backend", "echo", "group.add", "x", "gid@-")
 		if code != exitUsage || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "hunter2") {
 			t.Errorf("%q: code %d, %s", stdin, code, errs)
 		}
 	}
-	if _, errs, code := askGroups(t, "", "call", "--backends", dir, "--provider", "echo", "group.add", "name@"+dir+"/none"); code != exitUsage || !strings.Contains(errs, "name: open") {
+	if _, errs, code := askGroups(t, "", "call", "--backends", dir, "--backend", "echo", "group.add", "name@"+dir+"/none"); code != exitUsage || !strings.Contains(errs, "name: open") {
 		t.Errorf("code %d, %s", code, errs)
 	}
 }

@@ -60,6 +60,7 @@ resource as its colour.`,
 	}
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
+	a.machineFlags(cmd)
 	f.steps.flags(cmd)
 	choose(cmd, &f.output, "output", "o", "how to draw it", "dot", "mermaid", "json", "svg")
 	choose(cmd, &f.direction, "direction", "", "where edges lead", "TB", "BT", "LR", "RL")

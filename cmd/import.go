@@ -32,6 +32,7 @@ error says what, and the graph has the rest.`,
 	}
 	f.log.flags(cmd)
 	a.typesFlag(cmd)
+	a.machineFlags(cmd)
 	return cmd
 }
 

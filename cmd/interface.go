@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,82 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
-	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // modules is what the verbs interface and call have in common.
-type modules struct {
-	app      *app
-	catalog  *virtual.Catalog
-	backends string // a folder of backends that are programs
-	roles    []string
-}
+type modules struct{ *app }
 
-func newModules(a *app) *modules {
-	return &modules{app: a, catalog: cmp.Or(a.catalog, virtual.DefaultCatalog())}
-}
-
-// backendsFlag adds the flag that names a folder of descriptions. What they describe
-// are backends before the verb runs.
-func (m *modules) backendsFlag(cmd *cobra.Command) {
-	placeFlag(cmd, &m.backends, "backends", "a `folder` of descriptions of programs: they are backends too")
-	_ = cmd.MarkFlagDirname("backends")
-	run := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		ds := m.load()
-		printDiagnostics(m.app.err, ds)
-		if ds.Err() != nil {
-			return withCode(exitUsage, nil)
-		}
-		return run(cmd, args)
-	}
-}
-
-// load makes a catalog of its own with the backends of the folder.
-func (m *modules) load() schema.Diagnostics {
-	if m.backends == "" {
-		return nil
-	}
-	nodes, ds := yaml.Documents(m.backends, yaml.Options{})
-	own := virtual.NewCatalog()
-	for _, name := range m.catalog.Modules() {
-		i, err := m.catalog.Interface(name)
-		if err = errors.Join(err, own.Declare(i), own.Add(m.catalog.Backends(name)...)); err != nil {
-			ds.Errorf(schema.Pos{}, "%v", err)
-		}
-	}
-	for _, n := range nodes {
-		b, wrong := virtual.External(n)
-		ds = append(ds, wrong...)
-		if wrong.Err() != nil {
-			continue
-		}
-		_, err := own.Interface(b.Module)
-		if err = errors.Join(err, own.Add(b)); err != nil {
-			ds.Errorf(n.Pos, "backend %s: %v", b.Name, err)
-		}
-		for _, f := range b.Lint(m.system().Facts) {
-			ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Pos: n.Pos, Message: f.String()})
-		}
-	}
-	m.catalog = own
-	return ds
-}
-
-// system is what this machine is.
-func (m *modules) system() virtual.System {
-	return virtual.LocalSystem((&host.FactReader{Roles: m.roles}).Facts)()
-}
+// machine is what this machine is.
+func (m modules) machine() virtual.System { return m.system()() }
 
 // complete offers the modules to the shell.
-func (m *modules) complete(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (m modules) complete(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return m.catalog.Modules(), cobra.ShellCompDirectiveNoFileComp
+	return m.modules().Modules(), cobra.ShellCompDirectiveNoFileComp
 }
 
 func newInterface(a *app) *cobra.Command {
@@ -122,7 +60,7 @@ type backendJSON struct {
 }
 
 func newInterfaceList(a *app) *cobra.Command {
-	m := newModules(a)
+	m := modules{a}
 	var output choice
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -141,7 +79,7 @@ func newInterfaceList(a *app) *cobra.Command {
 		},
 	}
 	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
-	m.backendsFlag(cmd)
+	a.machineFlags(cmd)
 	return cmd
 }
 
@@ -163,13 +101,13 @@ func (l *moduleJSON) choice() string {
 	return text
 }
 
-func (m *modules) list() []moduleJSON {
+func (m modules) list() []moduleJSON {
 	all := []moduleJSON{}
-	system := m.system()
-	for _, name := range m.catalog.Modules() {
-		i, sel, err := m.catalog.Select(name, system, "")
+	system := m.machine()
+	for _, name := range m.modules().Modules() {
+		i, sel, err := m.modules().Select(name, system, "")
 		l := moduleJSON{Module: name, Doc: i.Doc, Backends: []backendJSON{}}
-		for _, b := range m.catalog.Backends(name) {
+		for _, b := range m.modules().Backends(name) {
 			l.Backends = append(l.Backends, backendJSON{b.Name, b.Doc, b.When, b.Unless, b.Needs, b.Priority, b.Watch})
 		}
 		if err != nil {
@@ -225,7 +163,7 @@ func newFunctionJSON(f *virtual.Function) functionJSON {
 }
 
 func newInterfaceShow(a *app) *cobra.Command {
-	m := newModules(a)
+	m := modules{a}
 	var output choice
 	cmd := &cobra.Command{
 		Use:   "show MODULE[.FUNCTION]",
@@ -255,9 +193,9 @@ func newInterfaceShow(a *app) *cobra.Command {
 }
 
 // functions returns those of a module, or the one that is named.
-func (m *modules) functions(name string) ([]virtual.Function, error) {
+func (m modules) functions(name string) ([]virtual.Function, error) {
 	module, function, one := strings.Cut(name, ".")
-	i, err := m.catalog.Interface(module)
+	i, err := m.modules().Interface(module)
 	if err != nil || !one {
 		if err != nil {
 			return nil, err

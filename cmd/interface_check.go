@@ -13,7 +13,7 @@ import (
 )
 
 func newInterfaceCheck(a *app) *cobra.Command {
-	m := newModules(a)
+	m := modules{a}
 	var output choice
 	cmd := &cobra.Command{
 		Use:   "check MODULE [BACKEND]",
@@ -36,26 +36,26 @@ applicable.`,
 		},
 	}
 	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
-	m.backendsFlag(cmd)
+	a.machineFlags(cmd)
 	return cmd
 }
 
 // backend returns a module and one of its backends, chosen here if it is not named.
 // One that is named need not suit the machine.
-func (m *modules) backend(module, name string) (*virtual.Interface, *virtual.Backend, error) {
+func (m modules) backend(module, name string) (*virtual.Interface, *virtual.Backend, error) {
 	if name == "" {
-		i, sel, err := m.catalog.Select(module, m.system(), "")
+		i, sel, err := m.modules().Select(module, m.machine(), "")
 		if err != nil {
 			return nil, nil, err
 		}
 		return i, sel.Backend, nil
 	}
-	i, err := m.catalog.Interface(module)
+	i, err := m.modules().Interface(module)
 	if err != nil {
 		return nil, nil, err
 	}
 	var names []string
-	for _, b := range m.catalog.Backends(module) {
+	for _, b := range m.modules().Backends(module) {
 		if names = append(names, b.Name); b.Name == name {
 			return i, b, nil
 		}
@@ -63,8 +63,8 @@ func (m *modules) backend(module, name string) (*virtual.Interface, *virtual.Bac
 	return nil, nil, fmt.Errorf("there is no backend %s of %s%s", name, module, meant(name, names))
 }
 
-func (m *modules) check(i *virtual.Interface, b *virtual.Backend, output string) error {
-	system := m.system()
+func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) error {
+	system := m.machine()
 	verdicts := virtual.Check(i, b, system.Facts)
 	for _, f := range append(i.Lint(system.Facts), b.Lint(system.Facts)...) {
 		fmt.Fprintln(m.app.err, "warning: "+f.String())
@@ -81,7 +81,7 @@ func (m *modules) check(i *virtual.Interface, b *virtual.Backend, output string)
 	return err
 }
 
-func (m *modules) checkText(verdicts []virtual.Verdict) error {
+func (m modules) checkText(verdicts []virtual.Verdict) error {
 	tw := tabwriter.NewWriter(m.app.out, 0, 0, 2, ' ', 0)
 	for _, v := range verdicts {
 		fmt.Fprintf(tw, "%s\t%s\n", v.Function, v.Status)
@@ -116,7 +116,7 @@ func verdictsJSON(i *virtual.Interface, b *virtual.Backend, verdicts []virtual.V
 }
 
 func newInterfaceMatrix(a *app) *cobra.Command {
-	m := newModules(a)
+	m := modules{a}
 	cmd := &cobra.Command{
 		Use:               "matrix [MODULE]",
 		Short:             "Write which backend has which function, in Markdown",
@@ -124,29 +124,29 @@ func newInterfaceMatrix(a *app) *cobra.Command {
 		ValidArgsFunction: m.complete,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				args = m.catalog.Modules()
+				args = m.modules().Modules()
 			}
 			for n, module := range args {
-				i, err := m.catalog.Interface(module)
+				i, err := m.modules().Interface(module)
 				if err != nil {
 					return err
 				}
 				if n > 0 {
 					fmt.Fprintln(a.out)
 				}
-				if _, err := fmt.Fprint(a.out, virtual.Page(i, m.catalog.Backends(module))); err != nil {
+				if _, err := fmt.Fprint(a.out, virtual.Page(i, m.modules().Backends(module))); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
-	m.backendsFlag(cmd)
+	a.machineFlags(cmd)
 	return cmd
 }
 
 func newInterfaceGenerate(a *app) *cobra.Command {
-	m := newModules(a)
+	m := modules{a}
 	var output choice
 	var from []string
 	var aliases bool
@@ -183,11 +183,11 @@ interface should begin with. The module is needed where several have a backend o
 	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
 	cmd.Flags().StringArrayVar(&from, "from", nil, "the `backend`; may be repeated")
 	cmd.Flags().BoolVar(&aliases, "aliases", false, "other names of functions too")
-	m.backendsFlag(cmd)
+	a.machineFlags(cmd)
 	return cmd
 }
 
-func (m *modules) generate(module string, from []string, aliases bool) (*virtual.Interface, error) {
+func (m modules) generate(module string, from []string, aliases bool) (*virtual.Interface, error) {
 	if len(from) == 0 {
 		return nil, errors.New("name a backend: --from BACKEND")
 	}
@@ -209,10 +209,10 @@ func (m *modules) generate(module string, from []string, aliases bool) (*virtual
 }
 
 // moduleOf returns the one module that has a backend of a name.
-func (m *modules) moduleOf(backend string) (string, error) {
+func (m modules) moduleOf(backend string) (string, error) {
 	var found, others []string
-	for _, module := range m.catalog.Modules() {
-		for _, b := range m.catalog.Backends(module) {
+	for _, module := range m.modules().Modules() {
+		for _, b := range m.modules().Backends(module) {
 			if others = append(others, b.Name); b.Name == backend {
 				found = append(found, module)
 			}

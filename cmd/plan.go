@@ -18,7 +18,6 @@ type planFlags struct {
 	output   choice
 	color    choice
 	hostname string
-	roles    []string
 	debug    bool
 	all      bool
 }
@@ -43,12 +42,12 @@ something failed or is blocked, and 6 for both.`,
 	}
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
+	a.machineFlags(cmd)
 	f.steps.flags(cmd)
 	f.state.prefixFlag(cmd)
 	fl := cmd.Flags()
 	choose(cmd, &f.output, "output", "o", "how to write the plan", "text", "json")
 	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
-	roleFlag(cmd, &f.roles)
 	fl.BoolVar(&f.all, "all", false, "show also the resources that are as wanted")
 	fl.BoolVar(&f.debug, "debug", false, "log much more")
 	colorFlag(cmd, &f.color)
@@ -69,7 +68,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	defer p.close()
 	e, err := mgmt.New(mgmt.Options{
 		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
-		Registry: a.kinds(), Program: "mgmt", Version: version(), Hostname: f.hostname, Roles: f.roles, StateDir: dir,
+		Registry: a.kinds(), Program: "mgmt", Version: version(), Hostname: f.hostname, Roles: a.roles, Backends: a.catalog, StateDir: dir,
 		Logger: p.logger, Debug: f.debug, Stdin: a.in,
 		Observer: mgmt.Observer{Warned: p.warned},
 	})

@@ -65,6 +65,7 @@ done because of how it was called.`,
 	exclude(cmd, "watch", "noop")
 	exclude(cmd, "watch", "file")
 	a.typesFlag(cmd)
+	a.machineFlags(cmd)
 	return cmd
 }
 

@@ -22,6 +22,8 @@ type app struct {
 
 	types    string           // a folder of types that are written as data
 	registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
+	roles    []string         // what the machine is for
+	backends string           // a folder of descriptions of backends that are programs
 	catalog  *virtual.Catalog // the virtual modules; virtual.DefaultCatalog when nil
 }
 

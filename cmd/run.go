@@ -26,7 +26,6 @@ type runFlags struct {
 	socket  socketFlag
 
 	hostname   string
-	roles      []string
 	noop       string
 	noWatch    bool
 	parallel   int
@@ -56,6 +55,7 @@ the terminal that it was started on has gone does that end it.`,
 	}
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
+	a.machineFlags(cmd)
 	f.steps.flags(cmd)
 	f.state.flags(cmd)
 	f.log.flags(cmd)
@@ -64,7 +64,6 @@ the terminal that it was started on has gone does that end it.`,
 	f.socket.flag(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
-	roleFlag(cmd, &f.roles)
 	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; the `policy` is all (without a value), or default: then a resource's own noop: false wins")
 	fl.Lookup("noop").NoOptDefVal = "all"
 	fl.BoolVar(&f.noWatch, "no-watch", false, "do not follow edits of the graph")
@@ -146,7 +145,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	reload := make(chan struct{}, 1)
 	opts := mgmt.Options{
 		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
-		Registry: a.kinds(), Program: "mgmt", Version: version(), Hostname: f.hostname, Roles: f.roles, StateDir: folder.dir,
+		Registry: a.kinds(), Program: "mgmt", Version: version(), Hostname: f.hostname, Roles: a.roles, Backends: a.catalog, StateDir: folder.dir,
 		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
 		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Reload: reload, Strict: true,
 		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),

@@ -13,24 +13,7 @@ import (
 func (a *app) typesFlag(cmd *cobra.Command) {
 	placeFlag(cmd, &a.types, "types", "a `folder` of types that are written as data: they are kinds too")
 	_ = cmd.MarkFlagDirname("types")
-	next := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		ds := a.loadTypes()
-		printDiagnostics(a.err, ds)
-		switch {
-		case ds.Err() != nil:
-			return withCode(exitUsage, nil)
-		case next != nil:
-			return next(cmd, args)
-		}
-		return nil
-	}
-	if complete := cmd.ValidArgsFunction; complete != nil {
-		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			a.loadTypes() // what is wrong with them is said when the verb runs
-			return complete(cmd, args, word)
-		}
-	}
+	a.before(cmd, a.loadTypes)
 }
 
 // loadTypes adds the kinds of the folder to those that there are, and returns what is

@@ -32,6 +32,7 @@ errors among them it ends with code 1.`,
 	}
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
+	a.machineFlags(cmd)
 	choose(cmd, &f.format, "format", "", "how to write the findings", "text", "json", "github")
 	return cmd
 }

@@ -74,9 +74,10 @@
 //
 // A kind whose resources need a module is registered with RegisterKind, which
 // refuses one without an interface. Its resource says which backend the user asked
-// for and which functions it needs (Resource); its Validate calls Kind.Check, so
-// what cannot work is an error when the graph is loaded; its Shared opens the Module
-// (Kind.Open); its CheckApply calls the declared functions with their own types:
+// for (the metaparameter backend) and which functions it needs (Resource); its
+// Validate calls Kind.Check, so what cannot work is an error when the graph is loaded; its
+// Watch and CheckApply open the Module (Kind.Open), and its Watch asks Kind.Stale when
+// Host.WatchFacts wakes. It calls the declared functions with their own types:
 //
 //	changes, result, err := pkg.Install.Call(ctx, module, pkg.InstallArgs{Pkgs: want})
 //

@@ -1,0 +1,99 @@
+package cmd
+
+import (
+	"cmp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// machineFlags adds the flags that say what the program does not know of the machine by itself:
+// what it is for, and the backends that are programs. They count before the verb
+// runs, and before its arguments are completed.
+func (a *app) machineFlags(cmd *cobra.Command) {
+	roleFlag(cmd, &a.roles)
+	placeFlag(cmd, &a.backends, "backends", "a `folder` of descriptions of programs: they are backends too")
+	_ = cmd.MarkFlagDirname("backends")
+	a.before(cmd, a.bindMachine)
+}
+
+// before has load called before a verb runs, which does not if that finds an error, and
+// before its arguments are completed, where nobody wants to read of errors.
+func (a *app) before(cmd *cobra.Command, load func() schema.Diagnostics) {
+	next := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		ds := load()
+		printDiagnostics(a.err, ds)
+		switch {
+		case ds.Err() != nil:
+			return withCode(exitUsage, nil)
+		case next != nil:
+			return next(cmd, args)
+		}
+		return nil
+	}
+	if complete := cmd.ValidArgsFunction; complete != nil {
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			load()
+			return complete(cmd, args, word)
+		}
+	}
+}
+
+// modules returns the virtual modules and their backends.
+func (a *app) modules() *virtual.Catalog { return cmp.Or(a.catalog, virtual.DefaultCatalog()) }
+
+// system is what this machine is.
+func (a *app) system() func() virtual.System {
+	return virtual.LocalSystem((&host.FactReader{Roles: a.roles}).Facts)
+}
+
+// bindMachine has the kinds choose among all backends, and by the roles.
+func (a *app) bindMachine() schema.Diagnostics {
+	if a.backends == "" && len(a.roles) == 0 {
+		return nil
+	}
+	c, ds := a.allBackends()
+	if ds.Err() != nil {
+		return ds
+	}
+	kinds, err := virtual.Rebind(a.kinds(), c, a.system())
+	if err != nil {
+		ds.Errorf(schema.Pos{}, "%v", err)
+		return ds
+	}
+	a.catalog, a.registry = c, kinds
+	return ds
+}
+
+// allBackends returns a catalog of its own, with the backends of the folder too.
+func (a *app) allBackends() (*virtual.Catalog, schema.Diagnostics) {
+	c := a.modules().Clone()
+	if a.backends == "" {
+		return c, nil
+	}
+	nodes, ds := yaml.Documents(a.backends, yaml.Options{})
+	facts := a.system()().Facts
+	for _, n := range nodes {
+		b, wrong := virtual.External(n)
+		ds = append(ds, wrong...)
+		if wrong.Err() != nil {
+			continue
+		}
+		_, err := c.Interface(b.Module)
+		if err == nil {
+			err = c.Add(b)
+		}
+		if err != nil {
+			ds.Errorf(n.Pos, "backend %s: %v", b.Name, err)
+		}
+		for _, f := range b.Lint(facts) {
+			ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Pos: n.Pos, Message: f.String()})
+		}
+	}
+	return c, ds
+}
