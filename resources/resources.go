@@ -26,6 +26,7 @@ func Kinds() []string {
 		"msg",
 		"net",
 		"noop",
+		"nspawn",
 		"password",
 		"pkg",
 		"print",

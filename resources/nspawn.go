@@ -1,0 +1,250 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func init() {
+	engine.RegisterResource("nspawn", func() engine.Res { return &NspawnRes{} })
+}
+
+var (
+	_ engine.ClashingRes    = (*NspawnRes)(nil)
+	_ engine.RecvableRes    = (*NspawnRes)(nil)
+	_ engine.RefreshableRes = (*NspawnRes)(nil)
+	_ engine.SendableRes    = (*NspawnRes)(nil)
+	_ engine.ReversibleRes  = (*NspawnRes)(nil)
+	_ engine.Readable       = (*NspawnRes)(nil)
+	_ engine.Listable       = (*NspawnRes)(nil)
+	_ engine.SharedRes      = (*NspawnRes)(nil)
+	_ engine.OverlappingRes = (*NspawnRes)(nil)
+	_ engine.DescribedRes   = (*NspawnRes)(nil)
+)
+
+// nspawnAbsent is the state of a container of which nothing is left. The others are
+// those of a service.
+const nspawnAbsent = "absent"
+
+// NspawnRes is a container of systemd-nspawn, as machinectl starts it: the instance of
+// the unit systemd-nspawn@.service that has its name. What can be done by the kinds svc and
+// file they do, as its children.
+type NspawnRes struct {
+	traits.Base
+	traits.Edgeable
+	traits.Overlapping
+	traits.Recvable
+	traits.Refreshable
+	traits.Reversible
+	traits.Sendable
+
+	State    string  `yaml:"state" lang:"state" mgmt:"enum=running|stopped|absent" doc:"Whether it runs (which is what nothing means), or is not even there: neither settings nor an image."`
+	Startup  string  `yaml:"startup" lang:"startup" mgmt:"enum=enabled|disabled|masked" doc:"Whether it is started at boot. A masked one cannot be started at all. If nothing is said, that is left as it is."`
+	Settings *string `yaml:"settings" lang:"settings" doc:"What is in its .nspawn file: network, folders to bind, capabilities. If it changes, a container that runs is restarted. Empty for no such file; absent leaves the file alone."`
+	Force    bool    `yaml:"force" lang:"force" mgmt:"param" doc:"With state absent: remove the image, with all that is in it."`
+
+	init *engine.Init
+	file managed
+	kids traits.Children
+	held []engine.Res // what kids has
+	seen *nspawnSeen
+
+	kind *virtual.Kind            // of the service; nil for that of the default registry
+	root func(name string) string // below which the files are, for tests; else nil
+}
+
+// NspawnSends is what a container sends.
+type NspawnSends struct {
+	Leader int `yaml:"leader" doc:"The number of its first process, as this machine counts; 0 if it does not run."`
+}
+
+// Default returns a container that runs.
+func (r *NspawnRes) Default() engine.Res {
+	return &NspawnRes{State: svcRunning, kind: r.kind, root: r.root}
+}
+
+// Sends says what is sent.
+func (*NspawnRes) Sends() any { return &NspawnSends{} }
+
+func (r *NspawnRes) state() string {
+	if r.State == "" {
+		return svcRunning
+	}
+	return r.State
+}
+
+func (r *NspawnRes) absent() bool { return r.State == nspawnAbsent }
+
+// unit is the name of its unit. Machines have no letters that would be escaped.
+func (r *NspawnRes) unit() string { return "systemd-nspawn@" + r.Name() + ".service" }
+
+// settingsGiven reports whether it is said what its settings are.
+func (r *NspawnRes) settingsGiven() bool { return r.Settings != nil || r.Recv()["settings"] != nil }
+
+// hasSettings reports whether the file of its settings is managed.
+func (r *NspawnRes) hasSettings() bool { return r.absent() || r.settingsGiven() }
+
+// settings is what the file has to say; empty for no file.
+func (r *NspawnRes) settings() string {
+	if r.absent() || r.Settings == nil {
+		return ""
+	}
+	return *r.Settings
+}
+
+// nspawnFolder is where the settings of containers are.
+const nspawnFolder = "/etc/systemd/nspawn/"
+
+func (r *NspawnRes) settingsPath() string { return r.at(nspawnFolder + r.Name() + ".nspawn") }
+
+// at is where a path is.
+func (r *NspawnRes) at(path string) string {
+	if r.root == nil {
+		return path
+	}
+	return r.root(r.Name()) + path
+}
+
+// Validate checks the name and the parameters, and that there is a systemd for it.
+func (r *NspawnRes) Validate() error {
+	errs := []error{checkHostname("the name", r.Name())}
+	if !slices.Contains([]string{svcRunning, svcStopped, nspawnAbsent}, r.state()) {
+		errs = append(errs, fmt.Errorf("state is %q, it must be running, stopped or absent", r.State))
+	}
+	errs = append(append(errs, checkNspawn(r.settings())), broken([]rule{
+		{r.Force && !r.absent(), "force is only for state absent"},
+		{r.absent() && r.settingsGiven(), "settings are given, and state is absent"},
+		{r.absent() && r.Startup != "" && r.Startup != svcDisabled, "startup is " + r.Startup + ", and state is absent"},
+	})...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return traits.ValidateChildren(r.children()...)
+}
+
+// nspawnSections are those of the file of settings.
+var nspawnSections = []string{"Exec", "Files", "Network"}
+
+// checkNspawn refuses what systemd-nspawn would leave out with no more than a warning.
+func checkNspawn(text string) error {
+	section, joined := "", false
+	for i, line := range strings.Split(text, "\n") {
+		bad := func(format string, args ...any) error {
+			return fmt.Errorf("settings: line %d: %s", i+1, fmt.Sprintf(format, args...))
+		}
+		was := joined
+		joined = strings.HasSuffix(line, `\`)
+		line = strings.TrimSpace(line)
+		_, _, assigns := strings.Cut(line, "=")
+		switch {
+		case strings.ContainsFunc(strings.ReplaceAll(line, "\t", " "), unicode.IsControl):
+			return bad("there is a control character in it")
+		case was || line == "" || line[0] == '#' || line[0] == ';':
+		case line[0] == '[':
+			section = strings.TrimSuffix(line[1:], "]")
+			if line[len(line)-1] != ']' || !slices.Contains(nspawnSections, section) && !strings.HasPrefix(section, "X-") {
+				return bad("it is none of the sections [%s]", strings.Join(nspawnSections, "], ["))
+			}
+		case !assigns || line[0] == '=':
+			return bad("it is neither a section nor KEY=VALUE")
+		case section == "":
+			return bad("it stands before the first section")
+		}
+	}
+	return nil
+}
+
+// children are what it is made of: the file of its settings, and its unit, which comes
+// last.
+func (r *NspawnRes) children() (list []engine.Res) {
+	if text := r.settings(); text != "" {
+		mode := schema.Mode("0644")
+		if taintedRecv(r.Recv()) {
+			mode = "0600"
+		}
+		list = append(list, traits.Child("file", r.at(nspawnFolder), &FileRes{}),
+			traits.Child("file", r.settingsPath(), &FileRes{Content: &text, Mode: mode}))
+	} else if r.hasSettings() {
+		list = append(list, traits.Child("file", r.settingsPath(), &FileRes{State: FileAbsent}))
+	}
+	return append(list, r.service())
+}
+
+// service is its unit.
+func (r *NspawnRes) service() *SvcRes {
+	s := &SvcRes{State: r.state(), Startup: r.Startup, virtualBase: virtualBase{kind: r.kind}}
+	if r.absent() {
+		s.State, s.Startup = svcStopped, svcDisabled
+	}
+	traits.Child("svc", r.unit(), s)
+	return s
+}
+
+// Init initialises the children, and tells the files of the graph of the settings.
+func (r *NspawnRes) Init(init *engine.Init) error {
+	r.init, r.file, r.seen = init, managed{}, newNspawnSeen()
+	if err := r.begin(r.children()); err != nil {
+		return err
+	}
+	if r.settings() != "" {
+		r.file.tell(filesOf(init), r.settingsPath())
+	}
+	return nil
+}
+
+// begin initialises children. What is received into settings is the content of the file.
+func (r *NspawnRes) begin(list []engine.Res) error {
+	if err := r.kids.Init(r.init, list...); err != nil {
+		r.held = nil
+		return err
+	}
+	r.held = list
+	if len(list) < 3 {
+		return nil
+	}
+	r.kids.Handle(1).Recv = func() map[string]*engine.Send {
+		if s := r.init.Recv()["settings"]; s != nil {
+			return map[string]*engine.Send{"content": s}
+		}
+		return nil
+	}
+	return nil
+}
+
+// follow puts others in the place of the children, if what they should be has been
+// received since.
+func (r *NspawnRes) follow() error {
+	want := r.children()
+	if slices.EqualFunc(r.held, want, func(a, b engine.Res) bool {
+		return a.String() == b.String() && a.Cmp(b) == nil
+	}) {
+		return nil
+	}
+	if err := r.kids.Cleanup(); err != nil {
+		return err
+	}
+	return r.begin(want)
+}
+
+// Cleanup cleans up the children.
+func (r *NspawnRes) Cleanup() error {
+	r.file.tell(filesOf(r.init), "")
+	return r.kids.Cleanup()
+}
+
+// Shared is what all files have in common.
+func (*NspawnRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return withFiles()
+}
+
+// Cmp compares the parameters: the children follow from them.
+func (r *NspawnRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }

@@ -1,0 +1,277 @@
+package resources
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// nspawnFrom says where systemd-nspawn is to be had.
+const nspawnFrom = "install the package systemd-container (where systemd is one package, that)"
+
+// nspawnImages are the folders in which the unit looks for an image.
+var nspawnImages = []string{"/etc/machines/", "/run/machines/", "/var/lib/machines/", "/usr/local/lib/machines/", "/usr/lib/machines/"}
+
+// nspawnImage are what an image may be called, beside its name.
+var nspawnImage = []string{"", ".raw", ".v", ".raw.v"}
+
+// nspawnLook is what was found.
+type nspawnLook struct {
+	unit     *SvcRes        // nil if there is no such unit, since systemd-nspawn is not installed
+	machine  *nspawnMachine // that runs, whoever has started it; nil for none
+	image    string         // its path; empty if there is none
+	settings string         // the text of the file; empty for none
+}
+
+// running reports whether the unit runs.
+func (l nspawnLook) running() bool { return l.unit != nil && l.unit.State == svcRunning }
+
+// state says whether it runs, whoever has started it.
+func (l nspawnLook) state() string {
+	if l.running() || l.machine != nil {
+		return svcRunning
+	}
+	return svcStopped
+}
+
+// startup says what happens at boot.
+func (l nspawnLook) startup() string {
+	if l.unit == nil {
+		return svcDisabled
+	}
+	return l.unit.Startup
+}
+
+// nothing reports whether nothing is left of it.
+func (l nspawnLook) nothing() bool {
+	return l.state() == svcStopped && l.image == "" && l.settings == "" && l.startup() == svcDisabled
+}
+
+// look looks at all of it.
+func (r *NspawnRes) look(ctx context.Context) (l nspawnLook, err error) {
+	if l.unit, err = r.lookUnit(ctx); err != nil {
+		return l, err
+	}
+	if l.unit != nil { // a machined that has outlived its package answers nothing
+		if l.machine, err = r.machine(ctx); err != nil {
+			return l, err
+		}
+	}
+	if l.image, err = r.image(); err != nil {
+		return l, err
+	}
+	l.settings, err = readText(r.settingsPath())
+	return l, err
+}
+
+// lookUnit has the service look at itself.
+func (r *NspawnRes) lookUnit(ctx context.Context) (*SvcRes, error) {
+	s := r.service()
+	if err := s.Init(r.init.Child(s)); err != nil {
+		return nil, err
+	}
+	got, err := s.Read(ctx)
+	unit, _ := got.(*SvcRes)
+	return unit, errors.Join(err, s.Cleanup())
+}
+
+func (r *NspawnRes) machine(ctx context.Context) (*nspawnMachine, error) {
+	m, err := openMachined(ctx, r.init.Host)
+	if err != nil {
+		return nil, err
+	}
+	return m.machine(ctx, r.Name())
+}
+
+// image returns the path of the image.
+func (r *NspawnRes) image() (string, error) {
+	for _, dir := range nspawnImages {
+		for _, suffix := range nspawnImage {
+			path := r.at(dir + r.Name() + suffix)
+			if _, err := os.Stat(path); err == nil || !isMissing(err) {
+				return path, err
+			}
+		}
+	}
+	return "", nil
+}
+
+// CheckApply has the settings, the unit and what is started at boot as they are
+// wanted.
+func (r *NspawnRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	if err := r.seen.lock(ctx); err != nil {
+		return false, err
+	}
+	defer r.seen.unlock()
+	r.seen.any = false
+	if err := r.follow(); err != nil {
+		return false, err
+	}
+	l, err := r.look(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := r.possible(l); err != nil {
+		r.seen.known(l.machine) // only if something else happens it is tried again
+		return false, err
+	}
+	ok, err := r.checkApply(ctx, l, apply)
+	now := l.machine
+	if apply && !ok && l.unit != nil {
+		var lerr error
+		now, lerr = r.machine(ctx)
+		err = errors.Join(err, lerr)
+	}
+	r.seen.known(now) // what was done here is no event
+	if err != nil || !ok && !apply {
+		return ok, err
+	}
+	return ok, r.send(now)
+}
+
+func (r *NspawnRes) send(m *nspawnMachine) error {
+	sends := &NspawnSends{}
+	if m != nil {
+		sends.Leader = m.leader
+	}
+	return r.init.Send(sends)
+}
+
+// possible refuses what can't be done, or must not be without being asked for.
+func (r *NspawnRes) possible(l nspawnLook) error {
+	starts := r.state() == svcRunning && !l.running()
+	switch {
+	case l.machine != nil && l.machine.unit != r.unit():
+		return fmt.Errorf("a machine named %s runs that %s has not started: it belongs to %s. End it there, or by machinectl terminate", r.Name(), r.unit(), l.machine.unit)
+	case l.unit == nil && (starts || r.Startup == svcEnabled):
+		return fmt.Errorf("there is no systemd-nspawn: %s", nspawnFrom)
+	case starts && l.image == "" && !r.altered():
+		return fmt.Errorf("there is no image of %s: a folder %s, or a file with .raw behind that, has to come first", r.Name(), r.imagePath())
+	case r.absent() && l.image != "" && !r.Force:
+		return fmt.Errorf("the image %s is there: with force: true it is removed with all that is in it; with state: stopped it stays", l.image)
+	}
+	return nil
+}
+
+// imagePath is where the image is expected, if it is a folder.
+func (r *NspawnRes) imagePath() string { return r.at("/var/lib/machines/" + r.Name()) }
+
+// altered reports whether somebody has another file for the unit, or has added to it: that
+// may name another image.
+func (r *NspawnRes) altered() bool {
+	for _, dir := range []string{"/etc/systemd/system/", "/run/systemd/system/"} {
+		for _, name := range []string{nspawnUnit, r.unit()} {
+			for _, suffix := range []string{"", ".d"} {
+				if _, err := os.Lstat(r.at(dir + name + suffix)); err == nil {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (r *NspawnRes) checkApply(ctx context.Context, l nspawnLook, apply bool) (bool, error) {
+	if restart := r.outdated(l) || r.init.Refresh(); restart {
+		h := r.kids.Handle(len(r.held) - 1)
+		h.Refresh = func() bool { return true }
+		defer func() { h.Refresh = func() bool { return false } }()
+	}
+	ok, err := r.kids.CheckApply(ctx, false)
+	if err != nil {
+		return false, err
+	}
+	remove := r.absent() && l.image != ""
+	if remove {
+		r.init.Change(engine.Change{Field: "state", From: "an image: " + l.image, To: nspawnAbsent, Verb: engine.Deleted})
+	}
+	if ok && !remove || !apply {
+		return ok && !remove, nil
+	}
+	return false, r.make(ctx, l, remove)
+}
+
+// make does what was reported.
+func (r *NspawnRes) make(ctx context.Context, l nspawnLook, remove bool) error {
+	if err := r.note(l); err != nil {
+		return err
+	}
+	if !l.running() && l.machine == nil {
+		// A systemd-nspawn that was killed leaves this mounted, and its successor refuses to
+		// start once. Where nothing is mounted there is nothing to do.
+		_ = unix.Unmount(r.at("/run/systemd/nspawn/unix-export/"+r.Name()), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+	}
+	if err := r.kids.Apply(ctx); err != nil {
+		return err
+	}
+	if remove {
+		m, err := openMachined(ctx, r.init.Host)
+		if err == nil {
+			err = m.removeImage(ctx, r.Name())
+		}
+		if err != nil {
+			return fmt.Errorf("%s is not removed: %w", l.image, err)
+		}
+	}
+	return r.noteNew(ctx)
+}
+
+// nspawnNote is the file in which it is noted with which settings a container was
+// started.
+const nspawnNote = "started"
+
+// outdated reports whether a container runs with other settings than it should. With which
+// ones it was started is known if it was done here; else they are taken for those of
+// the file.
+func (r *NspawnRes) outdated(l nspawnLook) bool {
+	if !r.hasSettings() || !l.running() || r.state() != svcRunning {
+		return false
+	}
+	has := l.settings
+	if noted, err := readPrivate(r.init, nspawnNote); err == nil {
+		if run, digest, ok := strings.Cut(string(noted), "\n"); ok && run != "" && run == l.machine.run() {
+			return digest != nspawnDigest(r.settings())
+		}
+	}
+	return has != r.settings()
+}
+
+// note notes with what settings a container runs, before they are altered: what ends
+// us before it is restarted leaves that to be found.
+func (r *NspawnRes) note(l nspawnLook) error {
+	if !r.hasSettings() || !l.running() || l.settings == r.settings() {
+		return nil
+	}
+	digest := nspawnDigest(l.settings)
+	if !r.outdated(l) {
+		digest = nspawnDigest(r.settings())
+	}
+	return r.write(l.machine, digest)
+}
+
+// noteNew notes what was started.
+func (r *NspawnRes) noteNew(ctx context.Context) error {
+	if !r.hasSettings() || r.state() != svcRunning {
+		return nil
+	}
+	m, err := r.machine(ctx)
+	if err != nil || m == nil {
+		return err
+	}
+	return r.write(m, nspawnDigest(r.settings()))
+}
+
+func (r *NspawnRes) write(m *nspawnMachine, digest string) error {
+	return writePrivate(r.init, nspawnNote, []byte(m.run()+"\n"+digest), true)
+}
+
+func nspawnDigest(settings string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(settings)))
+}

@@ -1,0 +1,88 @@
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/svc"
+)
+
+// UIDs names the unit, and the file of the settings if it is managed.
+func (r *NspawnRes) UIDs() []engine.ResUID {
+	list := []engine.ResUID{&engine.SvcUID{BaseUID: engine.UIDOf(r), Svc: svc.BaseName(r.unit())}}
+	if r.hasSettings() {
+		list = append(list, &engine.FileUID{BaseUID: engine.UIDOf(r), Path: r.settingsPath()})
+	}
+	return list
+}
+
+// nspawnUnit is the file of the unit.
+const nspawnUnit = "systemd-nspawn@.service"
+
+// AutoEdges wants the image, or the nearest managed folder above it, the settings, what is
+// added to the unit, what is bound into the container, and the package that has
+// systemd-nspawn. Who has it absent wants to come before what takes the image away.
+func (r *NspawnRes) AutoEdges() (engine.AutoEdge, error) {
+	w := newWants(r)
+	if r.absent() {
+		base := w.base()
+		base.Reversed = new(false)
+		w.ask = append(w.ask, &engine.FileUID{BaseUID: base, Path: r.imagePath()}, &engine.MountUID{BaseUID: base, Path: r.imagePath()})
+		return w, nil
+	}
+	w.path(r.imagePath())
+	w.path(r.imagePath() + ".raw")
+	if r.hasSettings() {
+		w.above(r.settingsPath())
+	} else {
+		w.path(r.settingsPath())
+	}
+	for _, p := range boundInto(r.settings()) {
+		w.path(p)
+	}
+	for _, dir := range svcFolders {
+		for _, name := range []string{nspawnUnit, nspawnUnit + ".d", r.unit(), r.unit() + ".d"} {
+			w.ask = append(w.ask, &engine.FileUID{BaseUID: w.base(), Path: dir + name})
+		}
+		w.installed(dir + nspawnUnit)
+	}
+	w.ask = append(w.ask, &engine.PkgUID{BaseUID: w.base(), Pkg: "systemd-container"})
+	return w, nil
+}
+
+// boundInto returns the paths that settings bind into a container.
+func boundInto(settings string) (paths []string) {
+	for line := range strings.Lines(settings) {
+		key, value, _ := strings.Cut(line, "=")
+		if key = strings.TrimSpace(key); key != "Bind" && key != "BindReadOnly" {
+			continue
+		}
+		from, _, _ := strings.Cut(strings.TrimSpace(value), ":")
+		from = strings.TrimLeft(from, "-+")
+		if path.IsAbs(from) {
+			paths = append(paths, path.Clean(from))
+		}
+	}
+	return paths
+}
+
+// Clashes says what two resources want differently of the unit or the settings.
+func (r *NspawnRes) Clashes(other engine.Res) error {
+	s, ok := other.(*SvcRes)
+	if !ok {
+		return writesClash(r, other)
+	}
+	want := r.service()
+	switch {
+	case len(r.Recv())+len(s.Recv()) > 0:
+		return nil
+	case s.State != "" && s.State != want.State:
+		return fmt.Errorf("one wants the container %s to be %s, the other one %s", r.Name(), want.State, s.State)
+	case s.Startup != "" && want.Startup != "" && s.Startup != want.Startup:
+		return errors.New("one wants it to be " + want.Startup + " at boot, the other one " + s.Startup)
+	}
+	return nil
+}

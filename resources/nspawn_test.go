@@ -1,0 +1,681 @@
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// nspawnKind returns the Kind of services on a machine that systemd runs.
+func nspawnKind(t testing.TB, facts virtual.Facts) *virtual.Kind {
+	t.Helper()
+	k, err := virtual.NewKind(virtual.DefaultCatalog(), "svc", func() virtual.System {
+		return virtual.System{Facts: facts, Has: func(string) bool { return true }}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// nspawnWorld is a bus with a systemd and a machined, and a folder for each container.
+type nspawnWorld struct {
+	*systemdtest.Manager
+	*systemdtest.Machined
+	bus  *systemdtest.Bus
+	kind *virtual.Kind
+
+	mu    sync.Mutex
+	first systemdtest.Unit
+	roots map[string]string // by name
+}
+
+func newNspawnWorld(t *testing.T) *nspawnWorld {
+	t.Helper()
+	w := &nspawnWorld{bus: systemdtest.NewBus(t), kind: nspawnKind(t, withSystemd), roots: map[string]string{}}
+	w.Manager = systemdtest.NewManager(t, w.bus)
+	w.Machined = systemdtest.NewMachined(t, w.Manager, w.removeImage)
+	return w
+}
+
+func (w *nspawnWorld) removeImage(name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return os.RemoveAll(w.roots[name] + "/var/lib/machines/" + name)
+}
+
+func nspawnUnitOf(name string) string { return "systemd-nspawn@" + name + ".service" }
+
+// prepare makes what the package and an image bring.
+func (w *nspawnWorld) prepare(t testing.TB, name, root string) {
+	t.Helper()
+	for _, dir := range []string{nspawnFolder, "/var/lib/machines/" + name} {
+		if err := os.MkdirAll(root+dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.mu.Lock()
+	w.roots[name] = root
+	w.mu.Unlock()
+	w.Image(name)
+	w.Manager.Add(nspawnUnitOf(name), w.first)
+}
+
+func (w *nspawnWorld) rootOf(name string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.roots[name]
+}
+
+func (w *nspawnWorld) res(name string, want NspawnRes) *NspawnRes {
+	r := &NspawnRes{State: want.State, Startup: want.Startup, Settings: want.Settings, Force: want.Force, root: w.rootOf, kind: w.kind}
+	r.SetKind("nspawn")
+	r.SetName(name)
+	return r
+}
+
+func (w *nspawnWorld) set(name string, change func(*systemdtest.Unit)) {
+	w.Manager.Set(nspawnUnitOf(name), change)
+}
+
+// snapshot tells the state of the unit beside that of the folder, and what was called.
+func (w *nspawnWorld) snapshot(t testing.TB, dir string) enginetest.Tree {
+	tree := enginetest.Snapshot(t, dir)
+	unit, calls := nspawnUnitOf(nspawnName(dir)), 0
+	for _, c := range w.Calls() {
+		if strings.HasSuffix(c, " "+unit) {
+			calls++
+		}
+	}
+	u := w.Unit(unit)
+	tree[dir+"/"+unit] = fmt.Sprint(u.Active, u.File, calls)
+	return tree
+}
+
+// nspawnName is the name of the container of a folder.
+func nspawnName(dir string) string { return "box-" + (&svcUnits{}).name(dir)[len("suite-"):] }
+
+const nspawnText = "[Network]\nVirtualEthernet=no\n"
+
+func TestNspawnSuite(t *testing.T) {
+	write := func(text string) func(*testing.T, *nspawnWorld, string) {
+		return func(t *testing.T, _ *nspawnWorld, dir string) {
+			path := dir + nspawnFolder + nspawnName(dir) + ".nspawn"
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	unit := func(change func(*systemdtest.Unit)) func(*testing.T, *nspawnWorld, string) {
+		return func(_ *testing.T, w *nspawnWorld, dir string) { w.set(nspawnName(dir), change) }
+	}
+	stopped := unit(func(u *systemdtest.Unit) { u.Active = "inactive" })
+	enabled := unit(func(u *systemdtest.Unit) { u.File = "enabled" })
+	for name, c := range map[string]struct {
+		first  systemdtest.Unit
+		want   NspawnRes
+		drifts map[string]func(*testing.T, *nspawnWorld, string)
+	}{
+		"up": {systemdtest.Unit{}, NspawnRes{State: "running", Startup: "enabled", Settings: new(nspawnText)}, map[string]func(*testing.T, *nspawnWorld, string){
+			"stopped":  stopped,
+			"failed":   unit(func(u *systemdtest.Unit) { u.Active = "failed" }),
+			"disabled": unit(func(u *systemdtest.Unit) { u.File = "disabled" }),
+			"settings": write("[Exec]\nBoot=no\n"),
+			"no settings": func(t *testing.T, _ *nspawnWorld, dir string) {
+				if err := os.RemoveAll(dir + nspawnFolder); err != nil {
+					t.Error(err)
+				}
+			},
+		}},
+		"down": {systemdtest.Unit{Active: "active", File: "enabled"}, NspawnRes{State: "stopped", Startup: "disabled", Settings: new("")}, map[string]func(*testing.T, *nspawnWorld, string){
+			"started":  unit(func(u *systemdtest.Unit) { u.Active = "active" }),
+			"enabled":  enabled,
+			"settings": write(nspawnText),
+		}},
+		"only the state": {systemdtest.Unit{}, NspawnRes{State: "running"}, map[string]func(*testing.T, *nspawnWorld, string){"stopped": stopped}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newNspawnWorld(t)
+			w.first = c.first
+			reg := engine.DefaultRegistry().Without("nspawn")
+			if err := reg.Register("nspawn", func() engine.Res { return &NspawnRes{kind: w.kind, root: w.rootOf} }); err != nil {
+				t.Fatal(err)
+			}
+			drifts := map[string]func(*testing.T, string){}
+			for drift, do := range c.drifts {
+				drifts[drift] = func(t *testing.T, dir string) { do(t, w, dir) }
+			}
+			enginetest.Run(t, enginetest.Suite{
+				Kind: "nspawn", Registry: reg, Drifts: drifts, Snapshot: w.snapshot, Received: []string{"settings"},
+				Prepare: func(t *testing.T, dir string) { w.prepare(t, nspawnName(dir), dir) },
+				New:     func(_ *testing.T, dir string) engine.Res { return w.res(nspawnName(dir), c.want) },
+				Host:    func(tb testing.TB) engine.Host { return hostOn(tb, w.bus) },
+			})
+		})
+	}
+}
+
+// nspawnRig is one container.
+type nspawnRig struct {
+	*nspawnWorld
+	root  string
+	res   *NspawnRes
+	fake  *enginetest.Fake
+	calls int // those that called has returned
+}
+
+func newNspawnRig(t *testing.T, want NspawnRes) *nspawnRig {
+	t.Helper()
+	r := &nspawnRig{nspawnWorld: newNspawnWorld(t), root: t.TempDir()}
+	r.prepare(t, "web", r.root)
+	r.begin(t, want, enginetest.WithVarDir(t.TempDir()))
+	return r
+}
+
+func (r *nspawnRig) begin(t *testing.T, want NspawnRes, o ...enginetest.Option) {
+	t.Helper()
+	r.res = r.nspawnWorld.res("web", want)
+	r.fake = begin(t, "nspawn", r.res, append(o, enginetest.WithHost(hostOn(t, r.bus)))...)
+}
+
+// called returns the calls that alter something and were made since it was called.
+func (r *nspawnRig) called() string {
+	all := r.Calls()
+	text := strings.ReplaceAll(strings.Join(all[r.calls:], ", "), " "+nspawnUnitOf("web"), "")
+	r.calls = len(all)
+	return text
+}
+
+func (r *nspawnRig) quiet(t *testing.T) {
+	t.Helper()
+	select {
+	case <-r.fake.Events():
+		t.Error("an event for nothing")
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
+func (r *nspawnRig) settings() string { return r.root + nspawnFolder + "web.nspawn" }
+
+// put writes the settings, at once.
+func (r *nspawnRig) put(t *testing.T, text string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "new")
+	if err := errors.Join(os.WriteFile(path, []byte(text), 0o644), os.Rename(path, r.settings())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A container is started with its settings, and restarted when they change; never for
+// settings with which it runs.
+func TestNspawnSettings(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "web.nspawn].state created") || !strings.HasSuffix(got, `.state: "stopped" -> "running"`) {
+		t.Fatal(got)
+	}
+	if got := r.called(); got != "StartUnit" {
+		t.Error(got)
+	}
+	restarts := func(why, want string) {
+		t.Helper()
+		if got := verbs(t, r.fake, r.res, true); got == "" || strings.HasPrefix(got, "error") {
+			t.Errorf("%s: %s", why, got)
+		}
+		if got := r.called(); got != want {
+			t.Errorf("%s: %s", why, got)
+		}
+		if text, err := os.ReadFile(r.settings()); string(text) != *r.res.Settings {
+			t.Errorf("%s: %s, %v", why, text, err)
+		}
+		if got := verbs(t, r.fake, r.res, true); got != "" || r.called() != "" {
+			t.Errorf("after %s: %s", why, got)
+		}
+	}
+	r.put(t, "[Exec]\n")
+	restarts("the file was altered", "")
+	r.put(t, "[Exec]\n")
+	r.set("web", func(u *systemdtest.Unit) { u.Active = "inactive" })
+	restarts("altered and stopped", "StartUnit")
+	r.res.Settings = new("[Exec]\nBoot=no\n")
+	restarts("others are wanted", "ReloadOrTryRestartUnit")
+	r.res.Settings = new("")
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "state deleted") || !strings.HasSuffix(got, "refreshed") {
+		t.Error(got)
+	}
+}
+
+// What ends us between the settings and the restart leaves something to do.
+func TestNspawnSettingsAfterACrash(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
+	verbs(t, r.fake, r.res, true)
+	r.called()
+	r.res.Settings = new("[Exec]\nBoot=no\n")
+	noted := ""
+	r.OnCall(func(method, _ string) {
+		text, err := os.ReadFile(filepath.Join(r.fake.VarDir(), nspawnNote))
+		if err != nil {
+			t.Errorf("at %s: %v", method, err)
+		}
+		noted = string(text)
+	})
+	verbs(t, r.fake, r.res, true)
+	if !strings.HasSuffix(noted, nspawnDigest(nspawnText)) {
+		t.Fatalf("when it is restarted, %q is noted", noted)
+	}
+	// As it was before the restart: the file is new, the container and the note are old.
+	m, err := r.res.machine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.res.write(m, nspawnDigest(nspawnText)); err != nil {
+		t.Fatal(err)
+	}
+	r.called()
+	if got := verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, "refreshed") || r.called() != "ReloadOrTryRestartUnit" {
+		t.Error(got)
+	}
+	if got := verbs(t, r.fake, r.res, true); got != "" {
+		t.Error(got)
+	}
+}
+
+// One that somebody else has started runs with what the file said.
+func TestNspawnThatRunsAlready(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
+	r.put(t, nspawnText)
+	r.set("web", func(u *systemdtest.Unit) { u.Active = "active" })
+	want(t, r.fake, r.res, "")
+	r.put(t, "[Exec]\n")
+	if got := verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, "refreshed") || r.called() != "ReloadOrTryRestartUnit" {
+		t.Error(got)
+	}
+	alone := newNspawnRig(t, NspawnRes{})
+	alone.set("web", func(u *systemdtest.Unit) { u.Active = "active" })
+	alone.put(t, nspawnText)
+	want(t, alone.fake, alone.res, "")
+	if entries, err := os.ReadDir(alone.fake.VarDir()); len(entries) > 0 {
+		t.Errorf("noted of settings that are not managed: %v, %v", entries, err)
+	}
+	alone.fake.SetRefresh(true)
+	want(t, alone.fake, alone.res, "svc[systemd-nspawn@web.service] refreshed")
+}
+
+func TestNspawnRefuses(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{State: "running"})
+	image := r.root + "/var/lib/machines/web"
+	if err := os.Remove(image); err != nil {
+		t.Fatal(err)
+	}
+	says := func(want string) {
+		t.Helper()
+		for _, apply := range []bool{false, true} {
+			if got := verbs(t, r.fake, r.res, apply); !strings.Contains(got, want) || want == "" && got != "" {
+				t.Errorf("%t: %q, and not %q", apply, got, want)
+			}
+		}
+		if got := r.called(); want != "" && got != "" {
+			t.Errorf("it has called %s", got)
+		}
+	}
+	says("there is no image of web: a folder " + image)
+	dropIn := r.root + "/etc/systemd/system/systemd-nspawn@web.service.d"
+	if err := os.MkdirAll(dropIn, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, `"stopped" -> "running"`) || r.called() != "StartUnit" {
+		t.Errorf("with --directory in it, perhaps: %s", got)
+	}
+	r.set("web", func(u *systemdtest.Unit) { u.Active = "inactive" })
+	if err := os.RemoveAll(r.root + "/etc/systemd/system"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(image+".raw", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.Other("web", "machine-web.scope")
+	says("a machine named web runs that systemd-nspawn@web.service has not started: it belongs to machine-web.scope")
+	r.Other("web", "")
+	r.Manager.Remove(nspawnUnitOf("web"))
+	says("there is no systemd-nspawn: install the package systemd-container")
+	r.Manager.Add(nspawnUnitOf("web"), systemdtest.Unit{Refuses: "exit-code"})
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is failed (failed), exit-code") {
+		t.Error(got)
+	}
+}
+
+// A failure is tried again when something has happened, and not for ever; a machined that
+// comes and goes is nothing.
+func TestNspawnWatch(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{State: "running"})
+	watching(t, r.fake, r.res)
+	want(t, r.fake, r.res, `svc[systemd-nspawn@web.service].state: "stopped" -> "running"`)
+	verbs(t, r.fake, r.res, true)
+	r.Machined.Twitch("web")
+	r.Manager.Twitch(nspawnUnitOf("web"))
+	r.Machined.Twitch("other")
+	r.quiet(t)
+	r.set("web", func(u *systemdtest.Unit) { u.Active = "failed" })
+	r.fake.WaitEvent(t)
+	verbs(t, r.fake, r.res, true)
+	r.put(t, nspawnText) // whoever manages it
+	r.fake.WaitEvent(t)
+	want(t, r.fake, r.res, "")
+
+	r.set("web", func(u *systemdtest.Unit) { u.Active = "inactive" })
+	r.fake.WaitEvent(t)
+	r.Other("web", "machine-web.scope")
+	r.fake.WaitEvent(t)
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it belongs to machine-web.scope") {
+		t.Error(got)
+	}
+	r.Machined.Twitch("web")
+	r.quiet(t)
+	r.Other("web", "")
+	r.fake.WaitEvent(t)
+	if got := verbs(t, r.fake, r.res, true); got == "" {
+		t.Error("it is not started")
+	}
+
+	r.Machined.Stop()
+	r.quiet(t)
+	want(t, r.fake, r.res, "")
+	asked := r.Asked()
+	r.Machined.Start()
+	r.quiet(t)
+	if now := r.Asked(); now != asked {
+		t.Errorf("machined was asked %d times because it was there", now-asked)
+	}
+}
+
+// After the bus was away nothing that happened meanwhile is lost.
+func TestNspawnBusRestart(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{State: "running"})
+	watching(t, r.fake, r.res)
+	verbs(t, r.fake, r.res, true)
+	repaired := func() {
+		t.Helper()
+		for deadline := time.Now().Add(enginetest.Patience); r.Unit(nspawnUnitOf("web")).Active != "active"; {
+			if time.Now().After(deadline) {
+				t.Fatal("it was not repaired")
+			}
+			select {
+			case <-r.fake.Events():
+				verbs(t, r.fake, r.res, true)
+			case <-time.After(time.Second):
+			}
+		}
+	}
+	r.bus.Stop()
+	r.Manager.Stop()
+	r.Machined.Stop()
+	r.set("web", func(u *systemdtest.Unit) { u.Active = "inactive" })
+	r.bus.Start()
+	r.Manager.Start()
+	r.Machined.Start()
+	repaired()
+	r.set("web", func(u *systemdtest.Unit) { u.Active = "inactive" })
+	repaired()
+}
+
+func TestNspawnAbsent(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{State: "absent"})
+	r.put(t, nspawnText)
+	r.set("web", func(u *systemdtest.Unit) { u.Active, u.File = "active", "enabled" })
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "with force: true it is removed") {
+		t.Error(got)
+	}
+	if got := r.called(); got != "" {
+		t.Errorf("refused, it has called %s", got)
+	}
+	r.res.Force = true
+	got := verbs(t, r.fake, r.res, true)
+	for _, part := range []string{"web.nspawn].state deleted", `"enabled" -> "disabled"`, `"running" -> "stopped"`, "state deleted"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is not in %s", part, got)
+		}
+	}
+	if left, err := filepath.Glob(r.root + "/*/*/*/*"); len(left) > 0 || err != nil {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	want(t, r.fake, r.res, "")
+	if got, err := r.res.Read(t.Context()); got != nil || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	r.Manager.Remove(nspawnUnitOf("web"))
+	r.Machined.Stop()
+	want(t, r.fake, r.res, "") // nor is anything to be done where nothing is installed
+}
+
+func TestNspawnSends(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{State: "running"})
+	verbs(t, r.fake, r.res, true)
+	if got, ok := r.fake.Sent().(*NspawnSends); !ok || got.Leader != 1001 {
+		t.Errorf("%+v", r.fake.Sent())
+	}
+	r.res.State = "stopped"
+	verbs(t, r.fake, r.res, true)
+	if got, ok := r.fake.Sent().(*NspawnSends); !ok || got.Leader != 0 {
+		t.Errorf("%+v", r.fake.Sent())
+	}
+}
+
+// TestNspawnReceives: others than Init has known of are made when a value comes; a secret
+// is for root alone.
+func TestNspawnReceives(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{State: "running"})
+	watching(t, r.fake, r.res)
+	r.fake.SetRecv(map[string]*engine.Send{"settings": {Secret: true}})
+	r.res.SetRecv(map[string]*engine.Send{"settings": {Secret: true}})
+	r.res.Settings = new("[Exec]\nEnvironment=KEY=hidden\n")
+	got := verbs(t, r.fake, r.res, true)
+	if strings.Contains(got+strings.Join(r.fake.Logs(), ""), "hidden") || strings.HasPrefix(got, "error") {
+		t.Error(got)
+	}
+	if st, err := os.Stat(r.settings()); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", st.Mode(), err)
+	}
+}
+
+func TestNspawnList(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{})
+	r.prepare(t, "db", t.TempDir())
+	r.Image("not a name")
+	r.Manager.Add(nspawnUnitOf("by-hand"), systemdtest.Unit{}) // as all that a template is for
+	r.Other("by-hand", "machine-by.scope")
+	r.Other("virtual", "vm-x.scope")
+	r.set("db", func(u *systemdtest.Unit) { u.Active, u.File = "active", "enabled" })
+	r.put(t, nspawnText)
+	var list []string
+	for got, err := range r.res.List(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := got.(*NspawnRes)
+		text := n.Name() + " " + n.State + " " + n.Startup
+		if n.Settings != nil {
+			text += " " + *n.Settings
+		}
+		list = append(list, text)
+	}
+	if got := strings.Join(list, "; "); got != "by-hand running disabled; db running enabled; web stopped disabled "+nspawnText {
+		t.Error(got)
+	}
+	r.Machined.Stop()
+	for _, err := range r.res.List(t.Context()) {
+		if err == nil || !strings.Contains(err.Error(), "systemd-machined is not there; install the package systemd-container") {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNspawnReversed(t *testing.T) {
+	w := newNspawnWorld(t)
+	text := new(nspawnText)
+	for _, c := range []struct{ want, was, undo NspawnRes }{
+		{NspawnRes{State: "running"}, NspawnRes{State: "stopped", Startup: "enabled", Settings: text}, NspawnRes{State: "stopped"}},
+		{NspawnRes{State: "running", Startup: "enabled", Settings: new("x")}, NspawnRes{State: "stopped", Startup: "disabled"}, NspawnRes{State: "stopped", Startup: "disabled", Settings: new("")}},
+		{NspawnRes{State: "absent"}, NspawnRes{State: "running", Startup: "enabled", Settings: text}, NspawnRes{State: "running", Startup: "enabled", Settings: text}},
+		{NspawnRes{State: "stopped", Startup: "disabled"}, NspawnRes{State: "running", Startup: "masked"}, NspawnRes{State: "stopped", Startup: "masked"}},
+	} {
+		got, err := w.res("web", c.want).Reversed(w.res("web", c.was))
+		if err != nil || engine.CmpFields(got, w.res("web", c.undo)) != nil {
+			t.Errorf("%+v: %+v, %v", c.want, got, err)
+		}
+	}
+	if got, err := w.res("web", NspawnRes{State: "running"}).Reversed(nil); err != nil || got.(*NspawnRes).State != "stopped" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := w.res("web", NspawnRes{State: "absent", Force: true}).Reversed(w.res("web", NspawnRes{})); err == nil {
+		t.Error("an image comes back")
+	}
+	if _, err := w.res("web", NspawnRes{}).Reversed(&NoopRes{}); err == nil {
+		t.Error("a container goes back to a noop")
+	}
+}
+
+func TestNspawnValidate(t *testing.T) {
+	systemd, none := nspawnKind(t, withSystemd), nspawnKind(t, virtual.Facts{"init": "s6"})
+	set := func(text string) NspawnRes { return NspawnRes{Settings: &text} }
+	for _, c := range []struct {
+		kind *virtual.Kind
+		name string
+		res  NspawnRes
+		want string
+	}{
+		{systemd, "web", NspawnRes{}, ""},
+		{systemd, "web-1.example", NspawnRes{State: "stopped", Startup: "masked"}, ""},
+		{systemd, "a.socket", set("# x\n[Exec]\nParameters=a \\\n  b\n; y\n[X-mine]\nz=1\n"), ""},
+		{systemd, "web", NspawnRes{State: "absent", Startup: "disabled", Force: true}, ""},
+		{none, "web", NspawnRes{}, "no backend of svc can be used here"},
+		{systemd, "-o", NspawnRes{}, "begins or ends with a dash"},
+		{systemd, "../x", NspawnRes{}, "a dot where a part of the name is missing"},
+		{systemd, "a/b", NspawnRes{}, `has '/' in it`},
+		{systemd, "a\nb", NspawnRes{}, `has '\n' in it`},
+		{systemd, ".host", NspawnRes{}, "a dot where a part"},
+		{systemd, "a@b", NspawnRes{}, `has '@' in it`},
+		{systemd, "a_b", NspawnRes{}, `has '_' in it`},
+		{systemd, strings.Repeat("a", 65), NspawnRes{}, "65 bytes"},
+		{systemd, "", NspawnRes{}, "the name is empty"},
+		{systemd, "web", NspawnRes{State: "up"}, `state is "up", it must be running, stopped or absent`},
+		{systemd, "web", NspawnRes{Startup: "on"}, `startup is "on"`},
+		{systemd, "web", NspawnRes{State: "running", Startup: "masked"}, "a masked service cannot be started"},
+		{systemd, "web", NspawnRes{Force: true}, "force is only for state absent"},
+		{systemd, "web", NspawnRes{State: "absent", Startup: "enabled"}, "startup is enabled, and state is absent"},
+		{systemd, "web", NspawnRes{State: "absent", Settings: new("")}, "settings are given, and state is absent"},
+		{systemd, "web", set("a=b\n"), "settings: line 1: it stands before the first section"},
+		{systemd, "web", set("[Exec]\n[File]\n"), "settings: line 2: it is none of the sections [Exec], [Files], [Network]"},
+		{systemd, "web", set("[Exec\n"), "settings: line 1: it is none of the sections"},
+		{systemd, "web", set("[Exec]\nBoot\n"), "settings: line 2: it is neither a section nor KEY=VALUE"},
+		{systemd, "web", set("[Exec]\n=x\n"), "settings: line 2: it is neither"},
+		{systemd, "web", set("[Exec]\nA=\x00\n"), "settings: line 2: there is a control character in it"},
+	} {
+		c.res.kind = c.kind
+		c.res.SetKind("nspawn")
+		c.res.SetName(c.name)
+		err := c.res.Validate()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%q %+v: %v", c.name, c.res, err)
+		}
+	}
+}
+
+// What comes before a container, and what after it.
+func TestNspawnEdges(t *testing.T) {
+	bound := "[Files]\nBind=+/srv/data:/data:rbind\nBindReadOnly = -/srv/www\nInaccessible=/srv/none\nBind=\n"
+	box := &NspawnRes{Settings: &bound}
+	for _, c := range []struct {
+		what, before string
+		res          engine.Res
+		is           *NspawnRes
+		after        bool // the container comes first
+	}{
+		{"a folder", "/var/lib/machines/web/", &FileRes{}, box, false},
+		{"a folder above", "/var/lib/machines/", &FileRes{}, box, false},
+		{"an archive", "/var/lib/machines/web/", &TarRes{Extract: "/x.tar"}, box, false},
+		{"a raw image", "/var/lib/machines/web.raw", &DownloadRes{}, box, false},
+		{"a mount", "/var/lib/machines", &MountRes{}, box, false},
+		{"the folder of settings", "/etc/systemd/nspawn/", &FileRes{}, box, false},
+		{"settings", "/etc/systemd/nspawn/web.nspawn", &FileRes{}, &NspawnRes{}, false},
+		{"what is bound", "/srv/data/", &FileRes{}, box, false},
+		{"what is bound to be read", "/srv/www/", &FileRes{}, box, false},
+		{"an addition", "/etc/systemd/system/systemd-nspawn@web.service.d/x.conf", &FileRes{}, box, false},
+		{"an addition to all", "/etc/systemd/system/systemd-nspawn@.service.d/", &FileRes{}, box, false},
+		{"the package", "systemd-container", &PkgRes{}, box, false},
+		{"what takes the image away", "/var/lib/machines/web", &FileRes{State: "absent"}, &NspawnRes{State: "absent"}, true},
+	} {
+		c.is.SetKind("nspawn")
+		c.is.SetName("web")
+		c.res.SetKind(kindNameOf(c.res))
+		c.res.SetName(c.before)
+		if first, found := nspawnMeets(t, c.is, c.res); !found || first != c.after {
+			t.Errorf("%s: found %t, the container first %t", c.what, found, first)
+		}
+	}
+	other := &FileRes{}
+	other.SetKind("file")
+	other.SetName("/srv/none/")
+	if _, found := nspawnMeets(t, box, other); found {
+		t.Error("it wants what it does not bind")
+	}
+}
+
+func kindNameOf(r engine.Res) string {
+	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", r), "*resources."), "Res"))
+}
+
+// nspawnMeets asks as automatic edges do, in both directions.
+func nspawnMeets(t *testing.T, box *NspawnRes, other engine.Res) (first, found bool) {
+	t.Helper()
+	for _, pair := range [][2]engine.Res{{box, other}, {other, box}} {
+		asks, err := pair[0].(engine.EdgeableRes).AutoEdges()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for asks != nil {
+			list := asks.Next()
+			hits := make([]bool, len(list))
+			for _, ask := range list {
+				for _, is := range pair[1].(engine.EdgeableRes).UIDs() {
+					if ask.IFF(is) {
+						return (pair[0] == engine.Res(box)) != ask.IsReversed(), true
+					}
+				}
+			}
+			if !asks.Test(hits) {
+				break
+			}
+		}
+	}
+	return false, false
+}
+
+func TestNspawnClashes(t *testing.T) {
+	box := &NspawnRes{State: "running", Startup: "enabled", Settings: new("")}
+	box.SetKind("nspawn")
+	box.SetName("web")
+	for want, other := range map[string]engine.Res{
+		"":                      &SvcRes{State: "running"},
+		"the other one stopped": &SvcRes{State: "stopped"},
+		"the other one masked":  &SvcRes{Startup: "masked"},
+		"the nspawn writes one": &FileRes{Content: new("x")},
+	} {
+		other.SetKind(kindNameOf(other))
+		if err := box.Clashes(other); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	uids := fmt.Sprint(box.UIDs())
+	if uids != "[svc[systemd-nspawn@web] file[/etc/systemd/nspawn/web.nspawn]]" {
+		t.Error(uids)
+	}
+}

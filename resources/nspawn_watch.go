@@ -1,0 +1,115 @@
+package resources
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// nspawnSeen is what CheckApply has seen last of the machine, as svcSeen is of a service:
+// what it does itself is no event.
+type nspawnSeen struct {
+	held chan struct{} // of capacity 1; full while CheckApply runs or Watch looks
+	any  bool          // CheckApply has looked
+	run  string        // of the machine
+}
+
+func newNspawnSeen() *nspawnSeen { return &nspawnSeen{held: make(chan struct{}, 1)} }
+
+func (s *nspawnSeen) lock(ctx context.Context) error {
+	select {
+	case s.held <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *nspawnSeen) unlock() { <-s.held }
+
+// known notes what was seen. The lock is held.
+func (s *nspawnSeen) known(m *nspawnMachine) { s.any, s.run = true, m.run() }
+
+// Watch waits for what the unit's manager and machined tell, and for changes of the settings
+// and of the image. It has the Watch of the service do its part.
+func (r *NspawnRes) Watch(ctx context.Context) error {
+	unit, handle, err := r.watched(ctx)
+	if err != nil {
+		return err
+	}
+	armed := make(chan struct{})
+	handle.Running, handle.Event = sync.OnceFunc(func() { close(armed) }), r.init.Event
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		defer engine.Caught("Watch", &err)
+		return unit.Watch(ctx)
+	})
+	g.Go(func() (err error) {
+		defer engine.Caught("Watch", &err)
+		return r.watchRest(ctx, armed)
+	})
+	return g.Wait()
+}
+
+// watched returns the service, which CheckApply uses too.
+func (r *NspawnRes) watched(ctx context.Context) (engine.Res, *engine.Init, error) {
+	if err := r.seen.lock(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer r.seen.unlock()
+	if err := r.follow(); err != nil {
+		return nil, nil, err
+	}
+	last := len(r.held) - 1
+	return r.held[last], r.kids.Handle(last), nil
+}
+
+// watchRest watches all but the unit.
+func (r *NspawnRes) watchRest(ctx context.Context, armed <-chan struct{}) error {
+	m, err := openMachined(ctx, r.init.Host)
+	if err != nil {
+		return err
+	}
+	machines, err := m.changes(ctx, r.Name())
+	if err != nil {
+		return err
+	}
+	defer machines.Close()
+	files, err := r.init.Host.Watch(ctx, []string{r.settingsPath(), r.imagePath(), r.imagePath() + ".raw"}, engine.WatchOptions{})
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	select {
+	case <-armed:
+		r.init.Running()
+	case <-ctx.Done():
+		return nil
+	}
+	for {
+		select {
+		case <-files.C():
+			r.init.Event()
+		case <-machines.C():
+			if machines.Cause().Resync || r.differs(ctx, m) {
+				r.init.Event()
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// differs reports whether the machine is not the one that CheckApply has seen, or can't be
+// looked at.
+func (r *NspawnRes) differs(ctx context.Context, m *machined) bool {
+	if r.seen.lock(ctx) != nil {
+		return false
+	}
+	defer r.seen.unlock()
+	now, err := m.machine(ctx, r.Name())
+	return err != nil || !r.seen.any || now.run() != r.seen.run
+}
