@@ -44,10 +44,12 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return len(steps) == 0, nil
 	}
 	err = r.take(ctx, m, steps)
-	if info, lerr := r.look(ctx, m); lerr == nil {
-		r.seen.known(info) // what we have done ourselves is no event
-	} else {
+	now, lerr := r.look(ctx, m)
+	lost := r.State == svcRunning && svcState(info) == svcRunning && svcState(now) != svcRunning
+	if lerr != nil || lost { // somebody else has stopped it meanwhile
 		r.seen.forget()
+	} else {
+		r.seen.known(now) // what we have done ourselves is no event
 	}
 	return false, err
 }

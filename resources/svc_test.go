@@ -208,6 +208,30 @@ func TestSvcRefresh(t *testing.T) {
 	}
 }
 
+// A service that somebody else stops while it is notified is started again.
+func TestSvcIsStoppedMeanwhile(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running"})
+	hold := make(chan struct{})
+	r.Add("web.service", systemdtest.Unit{Active: "active", Hold: hold})
+	watching(t, r.fake, r.res)
+	r.OnCall(func(string, string) {
+		go func() {
+			r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "inactive" })
+			close(hold)
+		}()
+	})
+	r.fake.SetRefresh(true)
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is inactive (dead)") {
+		t.Fatal(got)
+	}
+	r.OnCall(nil)
+	r.fake.WaitEvent(t)
+	r.fake.SetRefresh(false)
+	if got := verbs(t, r.fake, r.res, true); got != `state: "stopped" -> "running"` {
+		t.Error(got)
+	}
+}
+
 // What CheckApply does itself is no event: a service that cannot be started is tried
 // once for each reason to try, and not for ever.
 func TestSvcFailureIsNoEvent(t *testing.T) {
