@@ -147,6 +147,7 @@ type svcRes struct {
 }
 
 func (*svcRes) Default() engine.Res { return &svcRes{} }
+func (*svcRes) Backends() []string  { return []string{"runit", "systemd", "sysv"} }
 
 // thingRes stands for a kind of some module.
 type thingRes struct {

@@ -13,8 +13,10 @@ var packageType = &kindType{
 	attributes: append([]attribute{
 		{name: "name", how: same},
 		{name: "ensure", how: convert, to: "state", note: "`present` and `installed`: installed; `latest`: newest; `absent`: uninstalled; any other text is a version", do: packageEnsure},
-		{name: "provider", how: convert, note: "the package manager of the system is found by itself; others are refused", do: except(true, "mgmt installs packages of the system only",
-			"apt", "aptitude", "dpkg", "dnf", "yum", "rpm", "zypper", "pacman", "apk")},
+		{name: "provider", how: convert, to: "meta.backend", note: "`apt`, `aptitude` and `dpkg`: apt; `dnf` and `yum`: dnf; `zypper`, `pacman`, `apk`; with `rpm` the package manager of the system; others are refused",
+			do: backendBy("mgmt installs packages of the system only", map[string]string{
+				"apt": "apt", "aptitude": "apt", "dpkg": "apt", "dnf": "dnf", "yum": "dnf", "rpm": "", "zypper": "zypper", "pacman": "pacman", "apk": "apk",
+			})},
 		{name: "reinstall_on_refresh", how: refused, note: "a refresh installs nothing again", do: except(false, "a refresh installs nothing again", "false")},
 		{name: "mark", how: refused, note: "mgmt does not hold packages", do: except(false, "mgmt does not hold packages", "none")},
 		{name: "allow_virtual", how: ignored, note: "names are those that the package manager takes"},
@@ -57,8 +59,10 @@ var serviceType = &kindType{
 		{name: "hasrestart", how: ignored, note: "the service manager restarts"},
 		{name: "path", how: ignored, note: "the service manager knows"},
 		{name: "timeout", how: ignored, note: "the service manager has its own"},
-		{name: "provider", how: convert, note: "the service manager of the system is found by itself", do: except(true, "mgmt uses the service manager of the system",
-			"systemd", "debian", "redhat", "openrc", "gentoo", "init", "service", "runit", "base")},
+		{name: "provider", how: convert, to: "meta.backend", note: "`systemd`; `openrc` and `gentoo`: openrc; `runit`; `init`, `debian` and `redhat`: sysv; with `service` and `base` the service manager of the system; others are refused",
+			do: backendBy("mgmt uses the service manager of the system", map[string]string{
+				"systemd": "systemd", "openrc": "openrc", "gentoo": "openrc", "runit": "runit", "init": "sysv", "debian": "sysv", "redhat": "sysv", "service": "", "base": "",
+			})},
 	}, breaking(notInit, "restart", "start", "stop", "status", "pattern", "binary", "control", "manifest", "flags", "logonaccount", "logonpassword")...),
 }
 
@@ -72,7 +76,7 @@ var userType = &kindType{
 		{name: "groups", how: convert, to: "groups", note: "one or a list", do: textsTo("groups")},
 		{name: "home", how: rename, to: "homedir"},
 		{name: "allowdupe", how: rename, to: "allowduplicateuid"},
-		{name: "provider", how: ignored, note: "there is one for each system"},
+		{name: "provider", how: convert, to: "meta.backend", note: "`useradd`: shadow; others are refused", do: backendBy("mgmt has the users of the databases of the machine", map[string]string{"useradd": "shadow"})},
 		{name: "forcelocal", how: ignored, note: "users are those of this machine"},
 	}, append(sames("shell", "comment", "password", "membership", "managehome", "system", "expiry",
 		"password_min_age", "password_max_age", "password_warn_days"),
@@ -121,7 +125,7 @@ var groupType = &kindType{
 		{name: "ensure", how: convert, to: "state", note: "`present`: exists; `absent`", do: wordsTo("state", presence)},
 		{name: "gid", how: convert, to: "gid", note: "a number, or digits", do: numberTo("gid")},
 		{name: "members", how: convert, to: "members", note: "one or a list", do: textsTo("members")},
-		{name: "provider", how: ignored, note: "there is one for each system"},
+		{name: "provider", how: convert, to: "meta.backend", note: "`groupadd`: shadow; others are refused", do: backendBy("mgmt has the groups of the databases of the machine", map[string]string{"groupadd": "shadow"})},
 		{name: "forcelocal", how: ignored, note: "groups are those of this machine"},
 	}, append(sames("system", "allowdupe", "auth_membership"),
 		refusals("mgmt has nothing of it", "attributes", "attribute_membership", "ia_load_module")...)...),

@@ -78,6 +78,23 @@ func wordsTo(to string, meaning map[string]string) func(*translation, *param) {
 	}
 }
 
+// backendBy returns a conversion of provider to the metaparameter backend; an empty one leaves
+// the choice to the machine. Any other provider is refused, for a reason.
+func backendBy(reason string, backends map[string]string) func(*translation, *param) {
+	return func(t *translation, p *param) {
+		backend, known := "", false
+		if isScalar(p.value) {
+			backend, known = backends[strings.ToLower(p.value.Text)]
+		}
+		switch {
+		case !known:
+			t.refuse(p.name, reason, true)
+		case backend != "" && t.kind.Abilities.Virtual: // else there is one way for all
+			t.metaparam("backend", textNode(t.at, backend))
+		}
+	}
+}
+
 // except refuses all values but some, of which nothing follows; whole is as in an
 // attribute.
 func except(whole bool, reason string, harmless ...string) func(*translation, *param) {
