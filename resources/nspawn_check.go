@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
 // nspawnFrom says where systemd-nspawn is to be had.
@@ -179,11 +180,9 @@ func (r *NspawnRes) altered() bool {
 }
 
 func (r *NspawnRes) checkApply(ctx context.Context, l nspawnLook, apply bool) (bool, error) {
-	if restart := r.outdated(l) || r.init.Refresh(); restart {
-		h := r.kids.Handle(len(r.held) - 1)
-		h.Refresh = func() bool { return true }
-		defer func() { h.Refresh = func() bool { return false } }()
-	}
+	restart := r.outdated(l) || r.init.Refresh()
+	h := r.kids.Handle(len(r.held) - 1)
+	h.Refresh = func() bool { return restart || r.overtaken(ctx, l) }
 	ok, err := r.kids.CheckApply(ctx, false)
 	if err != nil {
 		return false, err
@@ -198,6 +197,34 @@ func (r *NspawnRes) checkApply(ctx context.Context, l nspawnLook, apply bool) (b
 	return false, r.make(ctx, l, remove)
 }
 
+// rewrites reports whether the settings are written before it is started.
+func (r *NspawnRes) rewrites(l nspawnLook) bool {
+	return r.hasSettings() && r.state() == svcRunning && l.settings != r.settings()
+}
+
+// overtaken reports whether, while the settings are altered, somebody else has started it,
+// with whatever they were.
+func (r *NspawnRes) overtaken(ctx context.Context, l nspawnLook) bool {
+	if !r.rewrites(l) {
+		return false
+	}
+	m, err := r.machine(ctx)
+	return err != nil || m != nil && m.run() != l.machine.run()
+}
+
+// halt stops what is on its way up or down: it may have read the settings already.
+func (r *NspawnRes) halt(ctx context.Context) error {
+	s := r.service()
+	s.init = r.init.Child(s)
+	m, err := s.open(ctx, "svc", "")
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	_, _, err = svc.Stop.Call(ctx, m, s.args())
+	return err
+}
+
 // make does what was reported.
 func (r *NspawnRes) make(ctx context.Context, l nspawnLook, remove bool) error {
 	if err := r.note(l); err != nil {
@@ -207,6 +234,11 @@ func (r *NspawnRes) make(ctx context.Context, l nspawnLook, remove bool) error {
 		// A systemd-nspawn that was killed leaves this mounted, and its successor refuses to
 		// start once. Where nothing is mounted there is nothing to do.
 		_ = unix.Unmount(r.at("/run/systemd/nspawn/unix-export/"+r.Name()), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+	}
+	if r.rewrites(l) && !l.running() {
+		if err := r.halt(ctx); err != nil {
+			return err
+		}
 	}
 	if err := r.kids.Apply(ctx); err != nil {
 		return err
@@ -220,7 +252,7 @@ func (r *NspawnRes) make(ctx context.Context, l nspawnLook, remove bool) error {
 			return fmt.Errorf("%s is not removed: %w", l.image, err)
 		}
 	}
-	return r.noteNew(ctx)
+	return r.noteNew(ctx, l)
 }
 
 // nspawnNote is the file in which it is noted with which settings a container was
@@ -256,16 +288,21 @@ func (r *NspawnRes) note(l nspawnLook) error {
 	return r.write(l.machine, digest)
 }
 
-// noteNew notes what was started.
-func (r *NspawnRes) noteNew(ctx context.Context) error {
+// noteNew notes what was started, with what the file says by now: somebody may have altered
+// it before it was read.
+func (r *NspawnRes) noteNew(ctx context.Context, l nspawnLook) error {
 	if !r.hasSettings() || r.state() != svcRunning {
 		return nil
 	}
 	m, err := r.machine(ctx)
-	if err != nil || m == nil {
+	if err != nil || m == nil || m.run() == l.machine.run() {
 		return err
 	}
-	return r.write(m, nspawnDigest(r.settings()))
+	has, err := readText(r.settingsPath())
+	if err != nil {
+		return err
+	}
+	return r.write(m, nspawnDigest(has))
 }
 
 func (r *NspawnRes) write(m *nspawnMachine, digest string) error {
