@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/integration/hosts"
 	"github.com/reactivegraph/mgmt/resources/pkg"
@@ -93,7 +94,14 @@ func onMachine(h *hosts.Host) pkgtest.Command {
 	}
 }
 
-// bindOn returns a backend of which the tools are run on a machine.
+// onHost is a host whose commands are run on a machine, and nothing else.
+func onHost(h *hosts.Host) engine.Host {
+	host := enginetest.NewHost()
+	host.SetCommand(onMachine(h))
+	return host
+}
+
+// bind returns a backend of which the tools are run on a machine.
 func (d distribution) bind(t *testing.T, host engine.Host) *virtual.Module {
 	t.Helper()
 	m, err := virtual.Bind(t.Context(), pkg.Interface, d.backend, virtual.Env{Host: host, Facts: d.facts})
@@ -108,8 +116,18 @@ func TestPackageManagers(t *testing.T) {
 	for _, d := range distributions {
 		t.Run(d.backend.Name, func(t *testing.T) {
 			t.Parallel()
+			path, err := deb()
+			if err != nil {
+				t.Fatal(err)
+			}
 			h := d.boot(t)
-			d.testTranscripts(t, h)
+			h.Install(path)
+			if d.testTranscripts(t, h); *update {
+				return
+			}
+			t.Run("lock", func(t *testing.T) { d.testLock(t, h.For(t)) })
+			t.Run("once", func(t *testing.T) { d.testOnce(t, h.For(t)) })
+			t.Run("daemon", func(t *testing.T) { d.testDaemon(t, h.For(t)) })
 		})
 	}
 }

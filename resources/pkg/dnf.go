@@ -40,10 +40,12 @@ func newDnf(_ context.Context, env virtual.Env) (*dnf, error) {
 }
 
 func judgeDnf(r *engine.Result) error {
-	if has(r, "Failed to obtain the transaction lock", "Waiting for process with pid", "Failed to obtain the metadata lock", "Failed to obtain rpm transaction lock", "can't create transaction lock") {
+	if has(r, " already locked by ", "Failed to obtain the transaction lock", "Waiting for process with pid", "Failed to obtain the metadata lock", "Failed to obtain rpm transaction lock", "can't create transaction lock") {
 		e := &LockedError{Tool: "dnf"}
-		if who := between(r, "process with pid ", " "); len(who) > 0 {
-			e.Holder = "process " + who[0]
+		for _, words := range [][2]string{{"process with pid ", " "}, {" already locked by ", ""}} {
+			if who := between(r, words[0], words[1]); len(who) > 0 {
+				e.Holder = "process " + who[0]
+			}
 		}
 		return e
 	}

@@ -117,11 +117,13 @@ func (t *tools) asked(ctx context.Context, argv ...string) ([]string, error) {
 
 // each asks about one after the other. Those about which nothing is said are left out.
 func each(names []string, check func(string) error, ask func(string) ([]string, error)) (map[string][]string, error) {
-	out := map[string][]string{}
 	for _, name := range names {
 		if err := check(name); err != nil {
 			return nil, err
 		}
+	}
+	out := map[string][]string{}
+	for _, name := range names {
 		lines, err := ask(name)
 		if err != nil {
 			return nil, err

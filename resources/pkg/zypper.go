@@ -47,7 +47,7 @@ const (
 var zypperFine = []int{100, 101, 102, 103, 106}
 
 func judgeZypper(r *engine.Result) error {
-	if r.ExitCode == zypperLocked {
+	if r.ExitCode == zypperLocked || has(r, "can't create transaction lock") {
 		e := &LockedError{Tool: "zypper"}
 		if who := between(r, "application with pid ", " "); len(who) > 0 {
 			e.Holder = "process " + who[0]
