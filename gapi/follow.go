@@ -31,7 +31,7 @@ type Input struct {
 
 // Reading is what was read once.
 type Reading struct {
-	Result  func() (*Declared, error) // what is yielded
+	Result  func() (*Declared, error) // what is yielded; called once at most, and then let go
 	State   string                    // equal states, equal graphs
 	Paths   []string                  // what to watch, absolute; what is missing too
 	Missing bool                      // a file is gone or empty, as some editors leave it for a moment
@@ -105,6 +105,7 @@ func (in *Input) follow(ctx context.Context, w *watcher, yield func(*Declared, e
 			if !yield(d, bad) || last == nil && bad != nil {
 				return false
 			}
+			now.Result = nil // it may hold all that was read, for as long as nothing changes
 			last = &now
 		}
 		if err != nil {

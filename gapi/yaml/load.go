@@ -18,7 +18,8 @@ import (
 )
 
 // loader reads a graph again and again. It keeps what the files said, so that a
-// file that is the same is not parsed anew.
+// file that is the same is not parsed anew: until the graph has been told where
+// there is one file, because that is told again only when it has changed.
 type loader struct {
 	root  string
 	max   int64
@@ -73,8 +74,11 @@ func (g *loading) reading() gapi.Reading {
 	return gapi.Reading{Result: g.result, State: string(g.state), Paths: g.watch, Missing: g.missing}
 }
 
-// result joins what the files say.
+// result joins what the files say. It is called once.
 func (g *loading) result() (*gapi.Declared, error) {
+	if len(g.parts) == 1 {
+		g.loader.cache = nil
+	}
 	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Partial: g.errs.Errors() > 0}
 	var found schema.Findings
 	found.Add(g.errs.All()...)
