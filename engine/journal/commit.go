@@ -20,8 +20,8 @@ const (
 	maxTable = 1 << 10
 	maxValue = 16 << 20 // bytes of one Commit
 
-	keepBuffer = 1 << 20 // bytes of a buffer that stays for the next group
-	keepItems  = 1 << 14
+	keepBuffer = 64 << 10 // bytes of a buffer that stays for the next group
+	keepItems  = 1 << 10
 	maxGroup   = 8 << 20 // bytes that are committed together, unless one Commit alone has more
 )
 
