@@ -74,7 +74,7 @@ type ContainerRes struct {
 	Workdir     string                       `yaml:"workdir" lang:"workdir" doc:"The folder that it starts in; that of the image if absent."`
 	Hostname    string                       `yaml:"hostname" lang:"hostname" doc:"The name of its machine as it sees it; docker makes one if absent."`
 	Ports       map[string]map[string]string `yaml:"ports" lang:"ports" doc:"What is published: protocol (tcp, udp, sctp), then port of the container, then where: PORT or IP:PORT of this machine, empty for any port that is free."`
-	Volumes     []string                     `yaml:"volumes" lang:"volumes" doc:"What is mounted: SOURCE:TARGET or SOURCE:TARGET:ro; the source is an absolute path, which has to be there, or the name of a volume, which is made."`
+	Volumes     []string                     `yaml:"volumes" lang:"volumes" doc:"What is mounted: SOURCE:TARGET or SOURCE:TARGET:ro; the source is an absolute path, where docker makes a folder if there is nothing, or the name of a volume, which is made."`
 	Networks    []string                     `yaml:"networks" lang:"networks" doc:"The networks that it is in, or host, or none, alone; the bridge of docker if absent."`
 	Labels      map[string]string            `yaml:"labels" lang:"labels" doc:"Labels beside those of the image."`
 	Restart     string                       `yaml:"restart" lang:"restart" doc:"What the daemon does if it ends: no, always, unless-stopped, on-failure or on-failure:TIMES; no if absent."`
@@ -86,6 +86,7 @@ type ContainerRes struct {
 
 	init   *engine.Init
 	daemon *daemon
+	tries  *tries
 	wait   time.Duration // for the daemon to answer, in tests; else 0
 }
 
@@ -114,7 +115,7 @@ func (r *ContainerRes) state() string {
 
 // Init keeps the handle and finds the way to the daemon.
 func (r *ContainerRes) Init(init *engine.Init) (err error) {
-	r.init = init
+	r.init, r.tries = init, newTries()
 	r.daemon, err = r.open(r.wait)
 	return err
 }
@@ -124,7 +125,10 @@ func (r *ContainerRes) Cleanup() error { return r.daemon.Close() }
 
 // Watch waits for what happens to the container, to images and to networks.
 func (r *ContainerRes) Watch(ctx context.Context) error {
-	return r.daemon.watch(ctx, r.init, ofContainer(r.Name()), events.ContainerEventType, events.ImageEventType, events.NetworkEventType)
+	return r.daemon.watch(ctx, watcher{
+		init: r.init, types: []events.Type{events.ContainerEventType, events.ImageEventType, events.NetworkEventType},
+		tell: r.tell(ctx), over: r.tries.over,
+	})
 }
 
 // Cmp compares the parameters.
@@ -199,7 +203,7 @@ func (r *ContainerRes) names(ctx context.Context) ([]string, error) {
 // back that it had. What was replaced or removed is gone.
 func (r *ContainerRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := *r
-	undo.Base, undo.init, undo.daemon = traits.Base{}, nil, nil
+	undo.Base, undo.init, undo.daemon, undo.tries = traits.Base{}, nil, nil, nil
 	undo.State = Removed
 	if was, ok := before.(*ContainerRes); ok && was != nil {
 		if r.removed() {

@@ -48,6 +48,11 @@ func stateOf(c *container.InspectResponse) string {
 
 // create makes a container of a name, which does not run yet.
 func (d *daemon) create(ctx context.Context, name string, r *ContainerRes, want *spec) (id string, err error) {
+	for _, n := range r.Networks { // some daemons notice at the start only
+		if err := d.hasNetwork(ctx, n); err != nil {
+			return "", err
+		}
+	}
 	options := client.ContainerCreateOptions{Name: name, Config: r.config(want), HostConfig: want.hostConfig()}
 	if len(r.Networks) > 0 {
 		options.HostConfig.NetworkMode = container.NetworkMode(r.Networks[0])
@@ -108,6 +113,16 @@ func (s *spec) portMap() network.PortMap {
 		}
 	}
 	return all
+}
+
+func (d *daemon) hasNetwork(ctx context.Context, name string) error {
+	n, err := get(ctx, d, func(ctx context.Context) (client.NetworkInspectResult, error) {
+		return d.NetworkInspect(ctx, name, client.NetworkInspectOptions{})
+	})
+	if err == nil && n == nil {
+		err = fmt.Errorf("there is no network %s: make it (docker network create %s)", name, name)
+	}
+	return err
 }
 
 func (d *daemon) connect(ctx context.Context, id, name string) error {

@@ -25,7 +25,19 @@ type run struct {
 }
 
 // CheckApply has the container as it is wanted.
-func (r *ContainerRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *ContainerRes) CheckApply(ctx context.Context, apply bool) (ok bool, err error) {
+	r.tries.begin()
+	defer func() {
+		left := ""
+		if err != nil {
+			left = r.print(context.WithoutCancel(ctx))
+		}
+		r.tries.end(left)
+	}()
+	return r.checkApply(ctx, apply)
+}
+
+func (r *ContainerRes) checkApply(ctx context.Context, apply bool) (bool, error) {
 	is, err := r.daemon.container(ctx, r.Name())
 	if err != nil {
 		return false, err
@@ -190,6 +202,7 @@ func (c *run) undo(ctx context.Context, id string, err error) error {
 	if id == "" {
 		return fmt.Errorf("it can't be made: %w", err)
 	}
+	c.tries.undo(id)
 	left := &container.InspectResponse{ID: id, Config: &container.Config{}, State: &container.State{}}
 	return errors.Join(fmt.Errorf("it can't be made: %w", err), c.daemon.remove(context.WithoutCancel(ctx), left))
 }

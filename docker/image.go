@@ -105,7 +105,10 @@ func (r *ImageRes) Cleanup() error { return r.daemon.Close() }
 
 // Watch waits for whatever happens to images.
 func (r *ImageRes) Watch(ctx context.Context) error {
-	return r.daemon.watch(ctx, r.init, func(events.Message) bool { return true }, events.ImageEventType)
+	return r.daemon.watch(ctx, watcher{
+		init: r.init, types: []events.Type{events.ImageEventType},
+		tell: func(*events.Message) { r.init.Event() },
+	})
 }
 
 // Cmp compares the parameters.

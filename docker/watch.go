@@ -18,10 +18,18 @@ const (
 	lastTry  = 10 * time.Second
 )
 
-// watch tells of what happens at the daemon to things of these types, as far as they
-// concern the resource, until the context ends. The first try to reach the daemon comes before
-// Running; if it is not there, it is waited for.
-func (d *daemon) watch(ctx context.Context, init *engine.Init, concerns func(events.Message) bool, types ...events.Type) error {
+// watcher is what a resource does with events.
+type watcher struct {
+	init  *engine.Init
+	types []events.Type
+	tell  func(*events.Message) // of each event, and with nil of each token in over
+	over  <-chan struct{}       // nil for none
+}
+
+// watch tells of what happens at the daemon, until the context ends. The first try to reach the
+// daemon comes before Running; if it is not there, it is waited for.
+func (d *daemon) watch(ctx context.Context, w watcher) error {
+	init := w.init
 	appears, stop, err := d.appears(ctx, init.Host)
 	if err != nil {
 		return err
@@ -29,7 +37,7 @@ func (d *daemon) watch(ctx context.Context, init *engine.Init, concerns func(eve
 	defer stop()
 	running, pause := false, firstTry
 	for ctx.Err() == nil {
-		s, err := d.stream(ctx, types)
+		s, err := d.stream(ctx, w.types)
 		if !running {
 			init.Running()
 		} else if err == nil {
@@ -38,7 +46,7 @@ func (d *daemon) watch(ctx context.Context, init *engine.Init, concerns func(eve
 		running = true
 		if err == nil {
 			pause = firstTry
-			err = s.follow(ctx, init, concerns)
+			err = s.follow(ctx, w)
 			s.close()
 			init.Event() // it is gone
 		}
@@ -119,13 +127,13 @@ func (s *stream) close() {
 }
 
 // follow tells of events until the stream ends.
-func (s *stream) follow(ctx context.Context, init *engine.Init, concerns func(events.Message) bool) error {
+func (s *stream) follow(ctx context.Context, w watcher) error {
 	for {
 		select {
 		case m := <-s.Messages:
-			if concerns(m) {
-				init.Event()
-			}
+			w.tell(&m)
+		case <-w.over:
+			w.tell(nil)
 		case err := <-s.Err:
 			return err
 		case <-ctx.Done():
@@ -137,19 +145,17 @@ func (s *stream) follow(ctx context.Context, init *engine.Init, concerns func(ev
 // idle are the events of a container after which it is as it was.
 var idle = []string{"exec_", "health_status", "attach", "detach", "top", "resize", "export", "copy", "archive-path", "extract-to-dir"}
 
-// ofContainer reports whether an event may concern the container of a name: it is about
-// that, or about an image, or about a network.
-func ofContainer(name string) func(events.Message) bool {
-	return func(m events.Message) bool {
-		if m.Type != events.ContainerEventType {
-			return true
-		}
-		for _, p := range idle {
-			if strings.HasPrefix(string(m.Action), p) {
-				return false
-			}
-		}
-		at := m.Actor.Attributes
-		return at["name"] == name || at["oldName"] == "/"+name || at["oldName"] == name
+// concerns reports whether an event may be about the container of a name: about itself, or
+// about an image, or about a network.
+func concerns(name string, m *events.Message) bool {
+	if m.Type != events.ContainerEventType {
+		return true
 	}
+	for _, p := range idle {
+		if strings.HasPrefix(string(m.Action), p) {
+			return false
+		}
+	}
+	at := m.Actor.Attributes
+	return at["name"] == name || strings.TrimPrefix(at["oldName"], "/") == name
 }

@@ -1,0 +1,113 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/events"
+)
+
+// tries is what the Watch of a container knows of its CheckApply. A try that fails makes
+// events too: a container that ends as soon as it is started tells of its start and of its end. If those
+// led to the next try, it would be started as often as the machine can.
+type tries struct {
+	mu      sync.Mutex
+	running bool
+	left    string        // how the last try left the container, if that has failed; else empty
+	undone  string        // the ID of the container that it had made and has removed again
+	over    chan struct{} // of capacity 1: a try has ended
+}
+
+func newTries() *tries { return &tries{over: make(chan struct{}, 1)} }
+
+func (t *tries) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.running, t.undone = true, ""
+}
+
+// end ends a try; left is empty if it has succeeded.
+func (t *tries) end(left string) {
+	t.mu.Lock()
+	t.running, t.left = false, left
+	t.mu.Unlock()
+	select {
+	case t.over <- struct{}{}:
+	default:
+	}
+}
+
+// undo notes that the try removes what it has made.
+func (t *tries) undo(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.undone = id
+}
+
+// made reports whether an event may come of a CheckApply that alters the container. That
+// one is removed or renamed does not, but for what was undone.
+func (t *tries) made(m *events.Message) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch m.Type {
+	case events.ContainerEventType:
+		return m.Actor.ID == t.undone || m.Action != events.ActionDestroy && m.Action != events.ActionRename
+	case events.NetworkEventType:
+		return m.Action == events.ActionConnect || m.Action == events.ActionDisconnect
+	}
+	return false
+}
+
+func (t *tries) state() (running bool, left string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.running, t.left
+}
+
+// tell returns what Watch calls for each event, and with nil at the end of each try. What comes
+// during a try waits for its end. Then it is no event if the container is as a failed
+// try has left it.
+func (r *ContainerRes) tell(ctx context.Context) func(*events.Message) {
+	late, sure := false, false // an event waits, and it is not only about what a try alters
+	return func(m *events.Message) {
+		if m != nil {
+			if !concerns(r.Name(), m) {
+				return
+			}
+			late, sure = true, sure || !r.tries.made(m)
+		}
+		running, left := r.tries.state()
+		if !late || running {
+			return
+		}
+		if sure || left == "" || left != r.print(ctx) {
+			r.init.Event()
+		}
+		late, sure = false, false
+	}
+}
+
+// print is how the container looks, without what is another one at each start.
+func (r *ContainerRes) print(ctx context.Context) string {
+	c, err := r.daemon.container(ctx, r.Name())
+	if err != nil {
+		return ""
+	}
+	return printOf(c)
+}
+
+// printOf is the print of a container; that of one that runs is never that of a failure.
+func printOf(c *container.InspectResponse) string {
+	if c == nil {
+		return "none"
+	}
+	if c.State.Running && !c.State.Restarting {
+		return ""
+	}
+	return fmt.Sprint(c.ID, c.State.Status, c.State.ExitCode, c.HostConfig.RestartPolicy, c.HostConfig.Memory,
+		slices.Sorted(maps.Keys(c.NetworkSettings.Networks)))
+}
