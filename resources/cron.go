@@ -24,6 +24,9 @@ var (
 	_ engine.ClashingRes    = (*CronRes)(nil)
 	_ engine.RecvableRes    = (*CronRes)(nil)
 	_ engine.RefreshableRes = (*CronRes)(nil)
+	_ engine.ReversibleRes  = (*CronRes)(nil)
+	_ engine.Readable       = (*CronRes)(nil)
+	_ engine.Listable       = (*CronRes)(nil)
 	_ engine.SharedRes      = (*CronRes)(nil)
 	_ engine.OverlappingRes = (*CronRes)(nil)
 	_ engine.DescribedRes   = (*CronRes)(nil)
@@ -47,6 +50,7 @@ type CronRes struct {
 	traits.Overlapping
 	traits.Recvable
 	traits.Refreshable
+	traits.Reversible
 
 	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether there is the timer, and runs; exists if nothing is said."`
 	Unit    string `yaml:"unit" lang:"unit" doc:"The unit that it starts; if absent, the service of its own name."`
@@ -61,6 +65,8 @@ type CronRes struct {
 	WakeSystem        bool          `yaml:"wakesystem" lang:"wakesystem" doc:"Wake the machine up if it sleeps."`
 	RemainAfterElapse bool          `yaml:"remainafterelapse" lang:"remainafterelapse" doc:"The timer stays loaded when its last time is over."`
 	Description       string        `yaml:"description" lang:"description" doc:"What it is for, in one line."`
+
+	Others []string `yaml:"others" lang:"others" mgmt:"readonly" doc:"What there is of the timer beside that, such as a second time."`
 
 	init *engine.Init
 	file managed
@@ -253,6 +259,9 @@ first, as does the package that has it. With ` + "`state: absent`" + ` the timer
 
 A file that says the same in other words is left as it is. A timer that was stopped, disabled, or edited with systemctl or an editor is put right
 again. A notification starts the timer anew, so that times that count from its start do so.
+
+With the metaparameter ` + "`reverse: true`" + ` the timer is removed when it leaves the graph, or is what it was before, as far as the parameters can say that.
+Listed are the timers whose file is in the folder that is written, and not those that packages bring.
 
 systemd has to be there: that it can't be reached is an error. For the jobs of the program cron there is the kind ` + "`crontab`" + `.`
 }

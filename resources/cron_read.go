@@ -1,0 +1,200 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+)
+
+// Read returns the timer as its file and the manager say it is; nil if there is neither a
+// file nor a timer.
+func (r *CronRes) Read(ctx context.Context) (engine.Res, error) {
+	dir, err := r.dir()
+	if err != nil {
+		return nil, err
+	}
+	file, err := textAt(filepath.Join(dir, r.timer()), 0o644)
+	if err != nil {
+		return nil, err
+	}
+	m, merr := systemd1.Open(ctx, r.init.Host, r.Session)
+	l, err := r.look(ctx, m, file)
+	switch {
+	case err != nil:
+		return nil, err
+	case !l.there && !l.running() && !l.enabled:
+		return nil, nil
+	case merr != nil:
+		return nil, merr
+	}
+	got := &CronRes{State: FileExists, Session: r.Session, Startup: CronDisabled, RemainAfterElapse: true, root: r.root}
+	got.SetKind(r.Kind())
+	got.SetName(r.Name())
+	if l.enabled {
+		got.Startup = CronEnabled
+	}
+	got.read(l.has)
+	if !l.running() {
+		got.Others = append(got.Others, "the timer does not run")
+	}
+	return got.inWordsOf(r), nil
+}
+
+// inWordsOf returns it with what means the same written as in another one.
+func (r *CronRes) inWordsOf(as *CronRes) *CronRes {
+	if as.State == "" {
+		r.State = ""
+	}
+	if r.enabled() == as.enabled() {
+		r.Startup = as.Startup
+	}
+	if r.starts() == as.starts() {
+		r.Unit = as.Unit
+	}
+	return r
+}
+
+// read fills in what a file says. What the parameters cannot say is in Others.
+func (r *CronRes) read(has []cronSetting) {
+	for i, s := range has {
+		again := slices.ContainsFunc(has[:i], func(o cronSetting) bool { return o.section == s.section && o.key == s.key })
+		if again || !r.readOne(s) {
+			r.Others = append(r.Others, s.key+"="+s.value)
+		}
+	}
+}
+
+func (r *CronRes) readOne(s cronSetting) (ok bool) {
+	switch key := s.section + "/" + s.key; {
+	case key == "Unit/Description":
+		r.Description = strings.ReplaceAll(s.value, "%%", "%")
+		return strings.ReplaceAll(r.Description, "%", "%%") == s.value // else there is a specifier in it
+	case key == "Install/WantedBy":
+		return s.value == "timers.target"
+	case s.section != "Timer":
+	case slices.Contains(cronTriggers, s.key) && r.Trigger == "":
+		r.Trigger, r.Time = s.key, s.value
+		return true
+	case s.key == "Unit":
+		r.Unit = s.value
+		return true
+	case s.key == "AccuracySec":
+		r.Accuracy, ok = cronSpan(s.value)
+	case s.key == "RandomizedDelaySec":
+		r.RandomizedDelay, ok = cronSpan(s.value)
+	case s.key == "Persistent":
+		r.Persistent, ok = cronBool(s.value)
+	case s.key == "WakeSystem":
+		r.WakeSystem, ok = cronBool(s.value)
+	case s.key == "RemainAfterElapse":
+		r.RemainAfterElapse, ok = cronBool(s.value)
+	}
+	return ok
+}
+
+// cronBool reads a yes or no as systemd does.
+func cronBool(s string) (value, ok bool) {
+	switch strings.ToLower(s) {
+	case "1", "yes", "y", "true", "t", "on":
+		return true, true
+	case "0", "no", "n", "false", "f", "off":
+		return false, true
+	}
+	return false, false
+}
+
+// cronUnits are the units of time that systemd knows; a number without one is of seconds.
+var cronUnits = map[string]time.Duration{
+	"": time.Second, "us": time.Microsecond, "usec": time.Microsecond, "µs": time.Microsecond, "μs": time.Microsecond,
+	"ms": time.Millisecond, "msec": time.Millisecond,
+	"s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second,
+	"m": time.Minute, "min": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+	"h": time.Hour, "hr": time.Hour, "hour": time.Hour, "hours": time.Hour,
+	"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
+	"w": 7 * 24 * time.Hour, "week": 7 * 24 * time.Hour, "weeks": 7 * 24 * time.Hour,
+	"M": 2629800 * time.Second, "month": 2629800 * time.Second, "months": 2629800 * time.Second,
+	"y": 31557600 * time.Second, "year": 31557600 * time.Second, "years": 31557600 * time.Second,
+}
+
+// cronSpan reads a span of time as systemd does: 1min 30s, 1.5h, 90.
+func cronSpan(s string) (d time.Duration, ok bool) {
+	rest := strings.TrimSpace(s)
+	for rest != "" {
+		n := len(rest) - len(strings.TrimLeft(rest, "0123456789."))
+		number, err := strconv.ParseFloat(rest[:n], 64)
+		rest = strings.TrimLeft(rest[n:], " \t")
+		u := strings.IndexAny(rest, "0123456789. \t")
+		if u < 0 {
+			u = len(rest)
+		}
+		unit, known := cronUnits[rest[:u]]
+		if err != nil || !known || number*float64(unit) > float64(1<<62) {
+			return 0, false
+		}
+		d += time.Duration(number * float64(unit))
+		rest, ok = strings.TrimLeft(rest[u:], " \t"), true
+	}
+	return d, ok && d >= 0
+}
+
+// List yields the timers whose file is in the folder that is ours to write. Those that
+// packages bring are not among them.
+func (r *CronRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		dir, err := r.dir()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil && !isMissing(err) {
+			yield(nil, err)
+			return
+		}
+		for _, e := range entries {
+			name, ok := strings.CutSuffix(e.Name(), ".timer")
+			if !ok || !e.Type().IsRegular() || systemd1.CheckUnit(e.Name(), ".timer") != nil {
+				continue
+			}
+			one := &CronRes{Session: r.Session, init: r.init, root: r.root}
+			one.SetKind(r.Kind())
+			one.SetName(name)
+			got, err := one.Read(ctx)
+			if err == nil && got == nil {
+				continue // gone meanwhile
+			}
+			if !yield(got, err) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// Reversed returns the timer that there was, or its removal.
+func (r *CronRes) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &CronRes{State: FileAbsent, Session: r.Session, RemainAfterElapse: true, root: r.root}
+	was, ok := before.(*CronRes)
+	switch {
+	case before == nil:
+	case !ok:
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	case len(was.Others) > 0:
+		return nil, errors.New("the timer that there was has something that no parameter says: " + strings.Join(was.Others, ", "))
+	default:
+		copied := *was
+		undo = &copied
+	}
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	return undo, nil
+}

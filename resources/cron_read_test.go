@@ -1,0 +1,108 @@
+package resources
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// readCron returns what Read shows of a file with this text, whose timer runs.
+func readCron(t *testing.T, text string) (r, got *CronRes) {
+	t.Helper()
+	dir := t.TempDir()
+	lay(t, dir+cronDir+"job.timer", text)
+	r = &CronRes{Trigger: "OnCalendar", Time: "daily", RemainAfterElapse: true, root: dir}
+	r.SetName("job")
+	f := begin(t, "cron", r)
+	s := systemdOf(f, dir)
+	s.active["job.timer"] = "active"
+	res, err := r.Read(t.Context())
+	must(t, err)
+	return r, res.(*CronRes)
+}
+
+func TestCronReads(t *testing.T) {
+	for text, want := range map[string]string{
+		"[Timer]\nOnCalendar=daily": "OnCalendar daily job.service 0s 0s false false true []",
+		"[Timer]\nOnBootSec = 5min\nUnit=x.target\nAccuracySec=1min 30s\nRandomizedDelaySec=2\nPersistent=yes\nWakeSystem=1\nRemainAfterElapse=off": "OnBootSec 5min x.target 1m30s 2s true true false []",
+		"[Timer]\nOnCalendar=a\nOnCalendar=b": "OnCalendar a job.service 0s 0s false false true [OnCalendar=b]",
+		"[Timer]\nOnCalendar=a\nOnBootSec=5":  "OnCalendar a job.service 0s 0s false false true [OnBootSec=5]",
+		"[Timer]\nAccuracySec=often\n[Unit]\nDocumentation=x\nDescription=%n\n[Install]\nWantedBy=a.target": "  job.service 0s 0s false false true [AccuracySec=often Documentation=x Description=%n WantedBy=a.target]",
+	} {
+		_, c := readCron(t, text)
+		if got := fmt.Sprint(c.Trigger, " ", c.Time, " ", c.starts(), " ", c.Accuracy, " ", c.RandomizedDelay, " ", c.Persistent, " ", c.WakeSystem, " ", c.RemainAfterElapse, " ", c.Others); got != want {
+			t.Errorf("%q is read as\n%s", text, got)
+		}
+	}
+}
+
+// What there was is written again, unless the parameters cannot say it.
+func TestCronReversed(t *testing.T) {
+	const old = "[Unit]\nDescription=100 %% mine\n[Timer]\nOnBootSec=5min\nAccuracySec=1min 30s\n"
+	r, was := readCron(t, old)
+	f := begin(t, "cron", r)
+	s := systemdOf(f, r.root)
+	s.active["job.timer"] = "active"
+	verbs(t, f, r, true)
+	undo, err := r.Reversed(was)
+	must(t, err)
+	uf := begin(t, "cron", undo)
+	uf.Host().SetBus(s.open)
+	if got := verbs(t, uf, undo, true); !strings.Contains(got, `startup: "enabled" -> "disabled"`) {
+		t.Error(got)
+	}
+	wantFile(t, r.root+cronDir+"job.timer", "# The resource cron[job], which undoes other changes.\n\n[Unit]\nDescription=100 %% mine\n\n[Timer]\nOnBootSec=5min\nUnit=job.service\nAccuracySec=1m30s\n\n[Install]\nWantedBy=timers.target\n")
+	if s.enabled["job.timer"] {
+		t.Error("it is still enabled")
+	}
+	r, was = readCron(t, old+"OnCalendar=daily\n")
+	if _, err := r.Reversed(was); err == nil || !strings.Contains(err.Error(), "OnCalendar=daily") {
+		t.Errorf("it can be brought back: %v", err)
+	}
+	if undo, err := r.Reversed(nil); err != nil || undo.(*CronRes).State != FileAbsent {
+		t.Errorf("%v, %v", undo, err)
+	}
+}
+
+func TestCronLists(t *testing.T) {
+	r, _ := readCron(t, "[Timer]\nOnCalendar=daily\n")
+	dir := r.root + cronDir
+	lay(t, dir+"late.timer", "[Timer]\nOnBootSec=1\n")
+	lay(t, dir+"late.service", "")
+	lay(t, dir+"-x.timer", "[Timer]\n")
+	must(t, os.Symlink("/dev/null", dir+"masked.timer"))
+	var all []string
+	for res, err := range r.List(t.Context()) {
+		must(t, err)
+		c := res.(*CronRes)
+		all = append(all, fmt.Sprint(c.Name(), " ", c.Trigger, c.Others))
+		must(t, c.Validate())
+	}
+	if got := strings.Join(all, ", "); got != "job OnCalendar[], late OnBootSec[the timer does not run]" {
+		t.Errorf("listed are %s", got)
+	}
+	for range r.List(t.Context()) {
+		break
+	}
+}
+
+func TestCronSpan(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"90": 90 * time.Second, "1min 30s": 90 * time.Second, "1m30s": 90 * time.Second, "1.5h": 90 * time.Minute, "2d": 48 * time.Hour,
+		"1M": 2629800 * time.Second, "5ms 7us": 5007 * time.Microsecond, " 1 hour ": time.Hour, "1.5ms": 1500 * time.Microsecond,
+	} {
+		if got, ok := cronSpan(text); !ok || got != want {
+			t.Errorf("%q is %v, %t", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "x", "1 x", "1..2", "-1", "999999999999y", "infinity", "1min x"} {
+		if got, ok := cronSpan(text); ok {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+	if cronUnits["month"] != cronUnits["M"] || cronUnits["m"] != time.Minute {
+		t.Error("a month is no minute")
+	}
+}
