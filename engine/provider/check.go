@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
@@ -133,7 +134,9 @@ func (c *checker) subject() string {
 }
 
 // word is what names are made of.
-var word = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+var word = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+})
 
 const wordRule = "a lower case letter, and then at most 63 lower case letters, digits and _"
 
@@ -141,7 +144,7 @@ func (c *checker) kind() {
 	switch {
 	case c.Name == "":
 		c.errorf("name", "the type has no name")
-	case !word.MatchString(c.Name):
+	case !word().MatchString(c.Name):
 		c.errorf("name", "the type %q has a name that is none: it is %s", shorten(c.Name), wordRule)
 	}
 	if c.Doc == "" {
@@ -192,7 +195,7 @@ func (c *checker) attributeName(a *Attribute, subject, path string) {
 	switch {
 	case a.Name == "":
 		c.errorf(path, "%s has an attribute without a name", c.subject())
-	case !word.MatchString(a.Name):
+	case !word().MatchString(a.Name):
 		c.errorf(path, "%s: the name of an attribute is %s", subject, wordRule)
 	case a.Name != c.allow && slices.Contains(ReservedAttributes(), a.Name):
 		c.errorf(path, "%s: no attribute can be called %s, that name is reserved", subject, a.Name)
@@ -315,7 +318,7 @@ func first(list []string, otherwise string) string {
 func (c *checker) relations(how string, list []Relation) {
 	for _, r := range list {
 		path := how + "." + r.Kind
-		if !word.MatchString(r.Kind) {
+		if !word().MatchString(r.Kind) {
 			c.errorf(path, "%s: %s names the kind %q: a kind is %s", c.subject(), how, shorten(r.Kind), wordRule)
 		}
 		for _, title := range r.Titles {

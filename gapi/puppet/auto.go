@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // auto is a rule of automatic relations: what a parameter names comes first, if it
@@ -45,10 +46,12 @@ func parents(p string) (list []string) {
 }
 
 // program finds a program at the beginning of a line that is named by its path.
-var program = regexp.MustCompile(`(?m)^(?:(/\S+)|"(/[^"]+)")`)
+var program = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:(/\S+)|"(/[^"]+)")`)
+})
 
 func programs(command string) (list []string) {
-	for _, m := range program.FindAllStringSubmatch(command, -1) {
+	for _, m := range program().FindAllStringSubmatch(command, -1) {
 		list = append(list, m[1]+m[2])
 	}
 	return list

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -65,11 +66,13 @@ func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 
 // meta is what Ruby gives a command to a shell for: a sign that means something
 // there, or a word at the beginning that only a shell knows.
-var meta = regexp.MustCompile("[*?{}\\[\\]<>()~&|\\\\$;'`\"\n#=%]" +
-	`|^\s*(!|\.|:|break|case|continue|do|done|elif|else|esac|eval|exec|exit|export|fi|for|if|in|readonly|return|set|shift|then|times|trap|unset|until|while)(\s|$)`)
+var meta = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("[*?{}\\[\\]<>()~&|\\\\$;'`\"\n#=%]" +
+		`|^\s*(!|\.|:|break|case|continue|do|done|elif|else|esac|eval|exec|exit|export|fi|for|if|in|readonly|return|set|shift|then|times|trap|unset|until|while)(\s|$)`)
+})
 
 // plain reports whether a command needs no shell.
-func (l line) plain() bool { return l.argv == nil && !meta.MatchString(l.text) }
+func (l line) plain() bool { return l.argv == nil && !meta().MatchString(l.text) }
 
 const shell = "/bin/sh"
 
@@ -162,7 +165,7 @@ func (e *execution) wrapped(script string) (string, bool) {
 	before := script
 	if p := e.param("umask"); p != nil {
 		mask, ok := e.scalar(p)
-		if ok && !octalMask.MatchString(mask) {
+		if ok && !octalMask().MatchString(mask) {
 			e.bad(p, "it must be octal, such as 022, not %s", describe(p.value))
 		}
 		script = "umask " + mask + "\n" + script
@@ -173,7 +176,9 @@ func (e *execution) wrapped(script string) (string, bool) {
 	return script, script != before
 }
 
-var octalMask = regexp.MustCompile(`^0?[0-7]{1,4}$`)
+var octalMask = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^0?[0-7]{1,4}$`)
+})
 
 // returns returns the codes that are success, nil where it is 0 alone.
 func (e *execution) returns() []string {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -138,7 +139,9 @@ func (f *file) plain() {
 }
 
 // contentSum is a checksum in the place of a content.
-var contentSum = regexp.MustCompile(`^\{(md5|sha\w+|mtime|ctime)\}[0-9a-f]+$`)
+var contentSum = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\{(md5|sha\w+|mtime|ctime)\}[0-9a-f]+$`)
+})
 
 func (f *file) content() {
 	p := f.param("content")
@@ -148,7 +151,7 @@ func (f *file) content() {
 	text, ok := f.scalar(p)
 	switch {
 	case !ok:
-	case contentSum.MatchString(text):
+	case contentSum().MatchString(text):
 		f.refuse("content", "it is the checksum of a content that is somewhere else", true)
 	default:
 		hide := *p
@@ -239,7 +242,9 @@ func (f *file) directory() {
 }
 
 // octal is a mode of which x can be added where r is.
-var octal = regexp.MustCompile(`^[0-7]{3,4}$`)
+var octal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-7]{3,4}$`)
+})
 
 func (f *file) mode(folder bool) {
 	p := f.param("mode")
@@ -251,7 +256,7 @@ func (f *file) mode(folder bool) {
 		return
 	}
 	mode := p.value.Text
-	if bits, err := strconv.ParseUint(mode, 8, 32); err == nil && folder && octal.MatchString(mode) {
+	if bits, err := strconv.ParseUint(mode, 8, 32); err == nil && folder && octal().MatchString(mode) {
 		bits |= bits & 0o444 >> 2
 		mode = "0" + strconv.FormatUint(bits, 8)
 		if len(mode) < 4 {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -21,7 +22,9 @@ const (
 
 // catalogStart finds the brace that a line begins with: what Puppet prints before
 // the catalog are lines of a log.
-var catalogStart = regexp.MustCompile(`(?m)^[ \t]*\{`)
+var catalogStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t]*\{`)
+})
 
 // parser turns JSON into a tree with positions.
 type parser struct {
@@ -68,7 +71,7 @@ func (p *parser) start() (int, error) {
 		return 0, errors.New("there is no catalog, nothing at all was read")
 	}
 	at := bytes.IndexByte(p.src, '{')
-	if loc := catalogStart.FindIndex(p.src); loc != nil {
+	if loc := catalogStart().FindIndex(p.src); loc != nil {
 		at = loc[1] - 1
 	}
 	if at < 0 {

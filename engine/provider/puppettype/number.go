@@ -5,16 +5,19 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // numeric is what Puppet takes for a number: a sign, then hexadecimal, octal or
 // decimal digits, then a fraction and an exponent; blanks around.
-var numeric = regexp.MustCompile(`\A[ \t]*([-+]?)[ \t]*(?:0[xX]([0-9A-Fa-f]+)|([0-9]+)((?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))[ \t]*\z`)
+var numeric = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A[ \t]*([-+]?)[ \t]*(?:0[xX]([0-9A-Fa-f]+)|([0-9]+)((?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))[ \t]*\z`)
+})
 
 // parseNumber reads a number as Puppet does: an int64, a *big.Int or a float64. A
 // leading 0 makes whole digits octal.
 func parseNumber(s string) (any, bool) {
-	m := numeric.FindStringSubmatch(s)
+	m := numeric().FindStringSubmatch(s)
 	if m == nil {
 		return nil, false
 	}
