@@ -96,10 +96,11 @@ func (r *ContainerRes) want(image *spec) *spec {
 // kind adds.
 func (r *ContainerRes) as(is, image *spec) *ContainerRes {
 	res := &ContainerRes{Pull: PullMissing, Hostname: is.hostname, Ports: is.ports, Volumes: is.volumes, Memory: is.memory, StopTimeout: is.stop}
-	if !slices.Equal(is.entrypoint, image.entrypoint) {
-		res.Entrypoint, res.Cmd = is.entrypoint, is.cmd
-	} else if !slices.Equal(is.cmd, image.cmd) {
+	if !slices.Equal(is.entrypoint, image.entrypoint) || !slices.Equal(is.cmd, image.cmd) {
 		res.Cmd = is.cmd
+	}
+	if !slices.Equal(is.entrypoint, image.entrypoint) || len(is.cmd) < min(1, len(image.cmd)) { // only that has no cmd
+		res.Entrypoint = is.entrypoint
 	}
 	res.User, res.Workdir, res.Restart = unless(is.user, image.user), unless(is.workdir, image.workdir), unless(is.restart, image.restart)
 	if !slices.Equal(is.networks, image.networks) {
