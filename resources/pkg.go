@@ -32,6 +32,7 @@ var (
 	_ engine.Batcher        = (*PkgRes)(nil)
 	_ engine.EdgeableRes    = (*PkgRes)(nil)
 	_ engine.RecvableRes    = (*PkgRes)(nil)
+	_ engine.SendableRes    = (*PkgRes)(nil)
 	_ engine.ReversibleRes  = (*PkgRes)(nil)
 	_ engine.Readable       = (*PkgRes)(nil)
 	_ engine.Listable       = (*PkgRes)(nil)
@@ -48,6 +49,7 @@ type PkgRes struct {
 	traits.Overlapping
 	traits.Recvable
 	traits.Reversible
+	traits.Sendable
 
 	State   string `yaml:"state" lang:"state" doc:"What it should be: installed, in whatever version; uninstalled; newest, the newest version that the repositories have; or a version, as the package manager writes it."`
 	Version string `yaml:"version" lang:"version" mgmt:"readonly" doc:"The version that is installed."`
@@ -60,6 +62,14 @@ type PkgRes struct {
 	virtualBase
 	seen *pkgSeen
 }
+
+// PkgSends is what a package sends when it is as wanted.
+type PkgSends struct {
+	Version string `yaml:"version" lang:"version" doc:"The version that is installed; empty if it is not, or another package provides it."`
+}
+
+// Sends returns the shape of what it sends.
+func (*PkgRes) Sends() any { return &PkgSends{} }
 
 // Default returns a package that is installed with what it recommends.
 func (r *PkgRes) Default() engine.Res {

@@ -106,6 +106,11 @@ func (b *pkgBatch) checkApply(ctx context.Context, apply bool) error {
 	if apply && slices.ContainsFunc(b.members, (*pkgMember).todo) {
 		b.apply(ctx)
 	}
+	for _, p := range b.members {
+		if p.step == pkgNothing && p.err == nil {
+			p.err = p.init.Send(&PkgSends{p.was})
+		}
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -304,6 +305,29 @@ func TestPkgEdges(t *testing.T) {
 	edges, err := f.AutoEdges()
 	if err != nil || !has(edges.Next(), &engine.PkgFileUID{Path: "/etc/nginx"}) {
 		t.Errorf("a file does not ask for the package of its folder: %v", err)
+	}
+}
+
+// A package sends its version when it is as wanted, and not before: neither when that is only checked,
+// nor when it has failed.
+func TestPkgSends(t *testing.T) {
+	b := newPkgBench(t, "git", "nope", "virtual", "old=uninstalled")
+	b.tool.lists = b.tool.repo
+	b.put(t, "real", "1")
+	for _, step := range []struct {
+		apply bool
+		want  []any
+	}{
+		{false, []any{nil, nil, &PkgSends{}, &PkgSends{}}},
+		{true, []any{&PkgSends{"2"}, nil, &PkgSends{}, &PkgSends{}}},
+		{false, []any{&PkgSends{"2"}, nil, &PkgSends{}, &PkgSends{}}},
+	} {
+		b.run(t.Context(), step.apply)
+		for i, f := range b.fakes {
+			if got := f.Sent(); !reflect.DeepEqual(got, step.want[i]) {
+				t.Errorf("with apply %t, %s sent %v, want %v", step.apply, b.res[i], got, step.want[i])
+			}
+		}
 	}
 }
 
