@@ -1,6 +1,8 @@
 package gapi_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -13,6 +15,14 @@ type several struct{ plain }
 
 func (*several) Default() engine.Res { return &several{} }
 func (*several) Backends() []string  { return []string{"apk", "apt"} }
+
+// Validate says of an unknown one what was said already.
+func (s *several) Validate() error {
+	if b := s.MetaParams().Backend; b != "" && !slices.Contains(s.Backends(), b) {
+		return errors.New("it is said twice")
+	}
+	return nil
+}
 
 // The metaparameter backend names one that there is, of a kind that has some; else the
 // finding has the place of the name, and those that there are.

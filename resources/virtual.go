@@ -135,7 +135,6 @@ func (b *virtualBase) watchOne(ctx context.Context, c *chosen, follow func(conte
 	})
 	if _, none := errors.AsType[*virtual.NoBackendError](err); none {
 		b.init.Running()
-		b.init.Event()
 		return wait[struct{}](ctx, c, nil, nil)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,12 +45,14 @@ func TestFactsAreEvents(t *testing.T) {
 	must(t, unix.Mount(etc, "/etc", "", unix.MS_BIND, ""))
 	h := newHost(t, Options{})
 	sub := watchFacts(t, h)
-	for i, name := range []string{"one", "two", "three"} {
+	for _, name := range []string{"one", "two", "three"} {
 		must(t, unix.Sethostname([]byte(name)))
 		until(t, sub, "the hostname "+name, func() bool { return h.Facts().Hostname == name })
-		address := [4]byte{192, 0, 2, byte(i + 1)}
-		setAddress(t, address)
-		until(t, sub, "an address", func() bool { return slices.Equal(h.Facts().Addresses, []string{"192.0.2." + string(rune('1'+i))}) })
+	}
+	for n := range 3 {
+		n := byte(n + 1)
+		setAddress(t, [4]byte{192, 0, 2, n})
+		until(t, sub, "an address", func() bool { return slices.Equal(h.Facts().Addresses, []string{fmt.Sprint("192.0.2.", n)}) })
 	}
 	must(t, os.WriteFile(filepath.Join(etc, "os-release"), []byte("ID=alpine\nVERSION_ID=3.20\n"), 0o644))
 	until(t, sub, "the distribution", func() bool { return h.Facts().OS == "Alpine" })
@@ -57,6 +60,22 @@ func TestFactsAreEvents(t *testing.T) {
 	until(t, sub, "the domain", func() bool { return h.Facts().FQDN == "three.example.org" })
 	if c := sub.Cause(); c.Source != "facts" {
 		t.Errorf("the cause is %+v", c)
+	}
+}
+
+// TestFactsAfterAFlood: more addresses than the kernel keeps messages of, and then one more.
+func TestFactsAfterAFlood(t *testing.T) {
+	if !inNamespaces(t, unix.CLONE_NEWNET) {
+		return
+	}
+	h := newHost(t, Options{})
+	sub := watchFacts(t, h)
+	for i := range 3 {
+		for n := range 1500 {
+			setAddress(t, [4]byte{192, 0, byte(2 + n%2), byte(i)})
+		}
+		want := []string{fmt.Sprint("192.0.3.", i)}
+		until(t, sub, "the last address", func() bool { return slices.Equal(h.Facts().Addresses, want) })
 	}
 }
 

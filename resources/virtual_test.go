@@ -1,0 +1,136 @@
+package resources
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// onMachine returns a registry whose virtual kinds take the machine for what the facts say,
+// with those programs; every program if there are none.
+func onMachine(t testing.TB, facts virtual.Facts, programs ...string) *engine.Registry {
+	t.Helper()
+	has := func(p string) bool {
+		return len(programs) == 0 || strings.Contains(" "+strings.Join(programs, " ")+" ", " "+p+" ")
+	}
+	r, err := virtual.Rebind(engine.DefaultRegistry(), virtual.DefaultCatalog(), func() virtual.System { return virtual.System{Facts: facts, Has: has} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// loaded makes a valid resource, or fails the test unless Validate says something with want in it.
+func loaded[R engine.Res](t testing.TB, reg *engine.Registry, kind string, set func(R), want string) R {
+	t.Helper()
+	res, err := reg.New(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.SetName("it")
+	r := res.(R)
+	set(r)
+	switch err := r.Validate(); {
+	case want == "" && err != nil:
+		t.Errorf("%s: %v", kind, err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("%s: %v, want %s", kind, err, want)
+	}
+	return r
+}
+
+// TestLoadRefuses: what a backend lacks is an error when the graph is loaded, of every virtual
+// kind: a function that it should have, one that none must have, a parameter.
+func TestLoadRefuses(t *testing.T) {
+	by := func(r engine.Res, backend string) { r.MetaParams().Backend = backend }
+	debian := onMachine(t, virtual.Facts{"os_family": "Debian", "kernel": "Linux", "init": "systemd", "systemd_booted": true})
+	runit := onMachine(t, virtual.Facts{"kernel": "Linux", "init": "runit"})
+	alpine := onMachine(t, virtual.Facts{"os_family": "Alpine", "kernel": "Linux", "init": "openrc"}, "busybox", "adduser", "deluser", "addgroup", "delgroup", "rc-service", "rc-update", "apk")
+	loaded(t, debian, "pkg", func(r *PkgRes) { r.State = "newest" }, "")
+	loaded(t, debian, "pkg", func(r *PkgRes) { r.State, r.Purge = "uninstalled", true }, "")
+	loaded(t, debian, "pkg", func(r *PkgRes) { r.State, r.Purge = "uninstalled", true; by(r, "dnf") }, "pkg.purge is not implemented by the backend dnf")
+	loaded(t, debian, "svc", func(r *SvcRes) { r.Startup = "masked" }, "")
+	loaded(t, debian, "svc", func(r *SvcRes) { r.State, r.Session = "running", true }, "")
+	loaded(t, runit, "svc", func(r *SvcRes) { r.State = "running" }, "")
+	loaded(t, runit, "svc", func(r *SvcRes) { r.Startup = "masked" }, "svc.mask is not supported by the backend runit on this machine")
+	loaded(t, alpine, "svc", func(r *SvcRes) { r.State, r.Session = "running", true }, "the backend openrc has no session")
+	loaded(t, alpine, "user", func(r *UserRes) { r.Expiry = "2030-01-01" }, "")
+	loaded(t, alpine, "user", func(r *UserRes) { r.Root = "/image"; by(r, "busybox") }, "user.add: the backend busybox has no root")
+	loaded(t, alpine, "user", func(r *UserRes) { r.Root = "/image" }, "")
+	loaded(t, alpine, "group", func(r *GroupRes) { r.Root = "/image"; by(r, "busybox") }, "group.add: the backend busybox has no root")
+	loaded(t, alpine, "group", func(r *GroupRes) { by(r, "shadow") }, "no backend of group can be used here: shadow: there is no program groupadd")
+	loaded(t, runit, "pkg", func(*PkgRes) {}, "no backend of pkg can be used here: apk: it is for machines where os_family is Alpine (here os_family is not known); apt: ")
+}
+
+// watchedBy is a resource whose backend follows the facts, on a host of the test.
+func watchedBy(t *testing.T, facts engine.Facts, want SvcRes) (*SvcRes, *enginetest.Fake, *enginetest.FakeHost) {
+	t.Helper()
+	host := enginetest.NewHost()
+	host.SetFacts(facts)
+	host.SetCommand(func(_ context.Context, c engine.Command) (*engine.Result, error) {
+		if c.Argv[0] == "ls" {
+			return &engine.Result{Stdout: []byte("/etc/init.d:\nit\n")}, nil
+		}
+		return &engine.Result{}, nil
+	})
+	r := loaded(t, onMachine(t, facts.Map()), "svc", func(r *SvcRes) { r.State, r.Startup = want.State, want.Startup }, "")
+	f := enginetest.NewInit(t, enginetest.WithHost(host))
+	if err := r.Init(f.Init()); err != nil {
+		t.Fatal(err)
+	}
+	return r, f, host
+}
+
+// TestChosenAnew: when the facts change so that another backend is the right one, the Watch
+// goes on with that one and has the service looked at; if it can't do what is wanted, or there is none,
+// that is the failure, before anything is done, until the facts change again.
+func TestChosenAnew(t *testing.T) {
+	sysv, openrc := engine.Facts{Init: "sysv"}, engine.Facts{Init: "openrc"}
+	r, f, host := watchedBy(t, sysv, SvcRes{State: svcRunning})
+	watching(t, f, r)
+	want(t, f, r, "")
+	looked := func(tool string) bool {
+		for _, c := range host.Commands() {
+			if c.Argv[0] == tool {
+				return true
+			}
+		}
+		return false
+	}
+	if !looked("service") || looked("rc-service") {
+		t.Fatalf("commands %v", host.Commands())
+	}
+	host.SetFacts(engine.Facts{Init: "sysv", Hostname: "other"}) // nothing that counts
+	host.SetFacts(openrc)
+	f.WaitEvent(t)
+	want(t, f, r, "")
+	if !looked("rc-service") {
+		t.Errorf("the first backend is asked still: %v", host.Commands())
+	}
+	host.SetFacts(engine.Facts{Init: "s6"})
+	f.WaitEvent(t)
+	if got := verbs(t, f, r, true); !strings.Contains(got, "error: no backend of svc can be used here: openrc: it is for machines where init is openrc (here init is s6)") {
+		t.Error(got)
+	}
+	host.SetFacts(sysv)
+	f.WaitEvent(t)
+	want(t, f, r, "")
+}
+
+// TestNeedsAnew: what the backend of now can't do is the failure, though the one of then could.
+func TestNeedsAnew(t *testing.T) {
+	r, f, host := watchedBy(t, engine.Facts{SystemdBooted: true, Init: "systemd"}, SvcRes{Startup: svcMasked})
+	host.SetFacts(engine.Facts{Init: "runit"})
+	if got := verbs(t, f, r, true); got != "error: svc.mask is not supported by the backend runit on this machine" {
+		t.Error(got)
+	}
+	for _, c := range host.Commands() {
+		if c.Argv[0] != "test" { // opening looks where services are
+			t.Errorf("it did something before: %v", c.Argv)
+		}
+	}
+}
