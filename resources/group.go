@@ -240,22 +240,6 @@ func (r *GroupRes) Shared() (string, func(context.Context, engine.Host) (engine.
 	return withAccounts[userdb.GroupInfo](r.GroupKey())
 }
 
-// look reads the databases, each once at most.
-func (r *GroupRes) look(ctx context.Context, m *virtual.Module) (map[string]*userdb.GroupInfo, error) {
-	shared, _ := r.init.Shared.(*accountsSeen[userdb.GroupInfo])
-	return shared.look(accountRoot(r.Root), func() (map[string]*userdb.GroupInfo, error) {
-		all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
-		if err != nil {
-			return nil, err
-		}
-		named := make(map[string]*userdb.GroupInfo, len(all))
-		for i := range all {
-			named[all[i].Name] = &all[i]
-		}
-		return named, nil
-	})
-}
-
 // CheckApplyBatch checks groups of one system with one look, and makes each of them
 // right.
 func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
@@ -264,41 +248,21 @@ func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []en
 		return failAll(len(members), err)
 	}
 	defer m.Close()
-	named, err := r.look(ctx, m)
-	if err != nil {
-		return failAll(len(members), err)
+	a := accountBatch[userdb.GroupInfo]{
+		root: accountRoot(r.Root), shared: r.init.Shared, name: func(g *userdb.GroupInfo) string { return g.Name },
+		all: func(ctx context.Context) ([]userdb.GroupInfo, error) {
+			all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+			return all, err
+		},
+		check: func(ctx context.Context, one engine.Res, info *userdb.GroupInfo, apply bool) (bool, error) {
+			return one.(*GroupRes).checkApply(ctx, m, info, apply)
+		},
 	}
-	out, altered := make([]engine.Outcome, len(members)), false
-	for i, member := range members {
-		g := member.(*GroupRes)
-		out[i].OK, out[i].Err = g.checkApply(ctx, m, named[g.Name()], apply)
-		altered = altered || apply && !out[i].OK
-	}
-	if altered {
-		named, err = r.look(ctx, m)
-	}
-	for i, member := range members {
-		if g := member.(*GroupRes); out[i].Err == nil && (out[i].OK || apply) && !g.absent() {
-			out[i] = g.sent(out[i], named[g.Name()], err)
-		}
-	}
-	return out
+	return a.checkApply(ctx, apply, members)
 }
 
-// sent sends what is known of the group; err is why it is not.
-func (r *GroupRes) sent(o engine.Outcome, info *userdb.GroupInfo, err error) engine.Outcome {
-	switch {
-	case err != nil:
-	case info == nil:
-		err = errors.New("the group was made, and is not in the database: is it written by another program?")
-	default:
-		err = r.init.Send(&GroupSends{info.GID})
-	}
-	if err != nil {
-		return engine.Outcome{Err: err}
-	}
-	return o
-}
+// send sends what is known of the group.
+func (r *GroupRes) send(info *userdb.GroupInfo) error { return r.init.Send(&GroupSends{info.GID}) }
 
 // checkApply makes one group right, which is as info says; nil for not there.
 func (r *GroupRes) checkApply(ctx context.Context, m *virtual.Module, info *userdb.GroupInfo, apply bool) (bool, error) {

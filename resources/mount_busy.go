@@ -11,21 +11,25 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
 )
 
-// holdersShown is how many of those who use a mount an error names.
-const holdersShown = 5
+// holdersShown is how many of those who use a mount an error names, and busyTries how often
+// it is tried again if there are none.
+const (
+	holdersShown = 5
+	busyTries    = 6
+)
 
 // busyLook is how often it is looked whether a mount is still in use.
 const busyLook = time.Second
 
 // busy says who uses what could not be unmounted, and has Watch wait until nobody does.
-func (r *MountRes) busy(l mountLook, err error) error {
+func (r *MountRes) busy(l mountLook, by []mounttab.Holder, err error) error {
 	select {
 	case r.held <- l.real:
 	default:
 	}
 	var why []string
-	if holders := mounttab.Holders("/proc", *l.now); len(holders) > 0 {
-		why = append(why, "used by "+shortened(holders, mounttab.Holder.String))
+	if len(by) > 0 {
+		why = append(why, "used by "+shortened(by, mounttab.Holder.String))
 	}
 	if len(l.below) > 0 {
 		why = append(why, "mounted below it: "+shortened(l.below, func(s string) string { return s }))

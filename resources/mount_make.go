@@ -6,14 +6,21 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
-// mountRounds is how often it is looked again at most. From nothing there are three rounds.
-const mountRounds = 9
+// mountRounds is how often it is looked again at most: from nothing there are three rounds.
+// From round mountPatience on there is a pause before each, twice as long as the one
+// before: systemd, when it is stopping a unit, goes on unmounting for a while.
+const (
+	mountRounds   = 12
+	mountPatience = 4
+	mountPause    = 5 * time.Millisecond
+)
 
 // make does what has to be done, one thing at a time, and looks again after each. So what
 // others mount, unmount or write meanwhile is met by another round: only what failed while
@@ -21,9 +28,12 @@ const mountRounds = 9
 func (r *MountRes) make(ctx context.Context, m *mounttab.Reader, l mountLook, todo mountTodo) error {
 	told := todo
 	var failed error
-	for range mountRounds {
+	for round := range mountRounds {
+		if err := pause(ctx, mountPauses(round)); err != nil {
+			return err
+		}
 		failed = r.step(ctx, m, l, todo)
-		if failed != nil && (ctx.Err() != nil || !r.disturbed(m, l)) {
+		if failed != nil && (ctx.Err() != nil || !r.disturbed(m, l, failed)) {
 			return failed
 		}
 		var err error
@@ -40,6 +50,14 @@ func (r *MountRes) make(ctx context.Context, m *mounttab.Reader, l mountLook, to
 		failed = r.wrong(l)
 	}
 	return failed
+}
+
+// mountPauses is how long it is waited before a round.
+func mountPauses(round int) time.Duration {
+	if round < mountPatience {
+		return 0
+	}
+	return mountPause << (round - mountPatience)
 }
 
 // step does the first of what has to be done.
@@ -60,7 +78,10 @@ func (r *MountRes) step(ctx context.Context, m *mounttab.Reader, l mountLook, to
 
 // disturbed reports whether the world is another one than it was: then what failed says
 // nothing of how it is now.
-func (r *MountRes) disturbed(m *mounttab.Reader, was mountLook) bool {
+func (r *MountRes) disturbed(m *mounttab.Reader, was mountLook, failed error) bool {
+	if _, ok := errors.AsType[stoppedError](failed); ok {
+		return true
+	}
 	changed, err := m.Changed()
 	if err != nil || changed {
 		return err == nil
@@ -83,17 +104,26 @@ func (r *MountRes) wrong(l mountLook) error {
 	return fmt.Errorf("%s or its line in %s is changed again and again by another program", r.path(), r.table())
 }
 
-// unmount takes away what is on top.
+// unmount takes away what is on top. Who looks at it or mounts something else there uses it for
+// a moment only, so that it is busy is an error only if it lasts.
 func (r *MountRes) unmount(ctx context.Context, l mountLook) error {
 	argv := []string{"umount", "--", l.real}
 	if r.Lazy {
 		argv = []string{"umount", "-l", "--", l.real}
 	}
-	err := r.run(ctx, argv...)
-	if err != nil && strings.Contains(err.Error(), "busy") {
-		err = r.busy(l, err)
+	for tries := 0; ; tries++ {
+		err := r.run(ctx, argv...)
+		if err == nil || !strings.Contains(err.Error(), "busy") {
+			return err
+		}
+		by := mounttab.Holders("/proc", *l.now)
+		if len(l.below) > 0 || tries == busyTries {
+			return r.busy(l, by, err)
+		}
+		if err := pause(ctx, mountPause<<tries); err != nil {
+			return err
+		}
 	}
-	return err
 }
 
 // remount alters the options. Flags that are not named are cleared by that, but for
@@ -176,14 +206,23 @@ func (r *MountRes) start(ctx context.Context) error {
 	}
 	unit := systemd1.UnitOf(r.path(), ".mount")
 	err = m.Start(ctx, unit)
-	if !errors.Is(err, systemd1.ErrMissing) {
-		return err
+	if errors.Is(err, systemd1.ErrMissing) {
+		if err := m.Reload(ctx); err != nil {
+			return err
+		}
+		err = m.Start(ctx, unit)
 	}
-	if err := m.Reload(ctx); err != nil {
-		return err
+	if err == nil {
+		return nil
 	}
-	return m.Start(ctx, unit)
+	if u, uerr := m.Unit(ctx, unit); uerr == nil && !u.Missing() && u.Active != "failed" {
+		return stoppedError{err}
+	}
+	return err
 }
+
+// stoppedError is about a unit that has not failed: others have stopped it meanwhile.
+type stoppedError struct{ error }
 
 // run runs a command, whose last words are the error.
 func (r *MountRes) run(ctx context.Context, argv ...string) error {

@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,29 +27,10 @@ func (r *UserRes) Shared() (string, func(context.Context, engine.Host) (engine.S
 	return withAccounts[userdb.UserInfo](r.GroupKey())
 }
 
-// users is what was seen in one look.
+// users is what users that are looked at together share.
 type users struct {
 	module *virtual.Module
-	where  userdb.Where
-	shared *accountsSeen[userdb.UserInfo]
-	named  map[string]*userdb.UserInfo
 	groups map[string]int // the numbers by name; nil until one is asked for
-}
-
-// look reads the databases, each once at most.
-func (u *users) look(ctx context.Context) (err error) {
-	u.named, err = u.shared.look(u.where.Root, func() (map[string]*userdb.UserInfo, error) {
-		all, _, err := userdb.GetUsers.Call(ctx, u.module, userdb.AllArgs{Where: u.where})
-		if err != nil {
-			return nil, err
-		}
-		named := make(map[string]*userdb.UserInfo, len(all))
-		for i := range all {
-			named[all[i].Name] = &all[i]
-		}
-		return named, nil
-	})
-	return err
 }
 
 // CheckApplyBatch checks users of one system with one look, and makes each of them right.
@@ -60,45 +40,28 @@ func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []eng
 		return failAll(len(members), err)
 	}
 	defer m.Close()
-	shared, _ := r.init.Shared.(*accountsSeen[userdb.UserInfo])
-	seen := &users{module: m, where: r.where(), shared: shared}
-	if err := seen.look(ctx); err != nil {
-		return failAll(len(members), err)
+	seen := &users{module: m}
+	a := accountBatch[userdb.UserInfo]{
+		root: accountRoot(r.Root), shared: r.init.Shared, name: func(u *userdb.UserInfo) string { return u.Name },
+		all: func(ctx context.Context) ([]userdb.UserInfo, error) {
+			seen.groups = nil
+			all, _, err := userdb.GetUsers.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+			return all, err
+		},
+		check: func(ctx context.Context, one engine.Res, info *userdb.UserInfo, apply bool) (bool, error) {
+			return one.(*UserRes).checkApply(ctx, seen, info, apply)
+		},
 	}
-	out, altered := make([]engine.Outcome, len(members)), false
-	for i, member := range members {
-		out[i].OK, out[i].Err = member.(*UserRes).checkApply(ctx, seen, apply)
-		altered = altered || apply && !out[i].OK
-	}
-	if altered {
-		err = seen.look(ctx)
-	}
-	for i, member := range members {
-		if u := member.(*UserRes); out[i].Err == nil && (out[i].OK || apply) && !u.absent() {
-			out[i] = u.sent(out[i], seen.named[u.Name()], err)
-		}
-	}
-	return out
+	return a.checkApply(ctx, apply, members)
 }
 
-// sent sends what is known of the user; err is why it is not.
-func (r *UserRes) sent(o engine.Outcome, info *userdb.UserInfo, err error) engine.Outcome {
-	switch {
-	case err != nil:
-	case info == nil:
-		err = errors.New("the user was made, and is not in the database: is it made unwritable, or written by another program?")
-	default:
-		err = r.init.Send(&UserSends{info.UID, info.GID, info.Home, info.Shell})
-	}
-	if err != nil {
-		return engine.Outcome{Err: err}
-	}
-	return o
+// send sends what is known of the user.
+func (r *UserRes) send(info *userdb.UserInfo) error {
+	return r.init.Send(&UserSends{info.UID, info.GID, info.Home, info.Shell})
 }
 
-// checkApply makes one user right, of whom seen tells how he is.
-func (r *UserRes) checkApply(ctx context.Context, seen *users, apply bool) (bool, error) {
-	info := seen.named[r.Name()]
+// checkApply makes one user right, who is as info says; nil for not there.
+func (r *UserRes) checkApply(ctx context.Context, seen *users, info *userdb.UserInfo, apply bool) (bool, error) {
 	if err := seen.module.Needs(r.Needs()...); err != nil {
 		return false, err // it can't do that since the facts have changed
 	}
@@ -266,7 +229,7 @@ func (u *users) gid(ctx context.Context, r *UserRes) (int, bool, error) {
 			return 0, false, err
 		}
 		defer m.Close()
-		all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: u.where})
+		all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
 		if err != nil {
 			return 0, false, err
 		}

@@ -22,20 +22,25 @@ func PrintOf(root string, now time.Time) (p Print) {
 	if err != nil {
 		return Print{}
 	}
+	p.known = true
 	dir, clock := atomicfile.At(etc), atomicfile.ClockOf(etc)
 	for i, name := range fileNames {
 		st, err := dir.Lstat(name)
 		switch {
 		case errors.Is(err, unix.ENOENT):
 			continue
-		case err != nil, !st.Settled(clock, now):
+		case err != nil:
 			return Print{}
 		}
 		p.stats[i] = st
+		p.known = p.known && st.Settled(clock, now)
 	}
-	p.known = true
 	return p
 }
 
+// Differs reports whether something was written between two looks, as far as that can be
+// told: what the tools write is always another file.
+func (p Print) Differs(o Print) bool { return p.stats != o.stats }
+
 // Same reports whether what was read after one look is what is there at the other one.
-func (p Print) Same(o Print) bool { return p.known && p == o }
+func (p Print) Same(o Print) bool { return p.known && p.stats == o.stats }

@@ -1,0 +1,112 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	userdb "github.com/reactivegraph/mgmt/resources/account"
+)
+
+// accountTries is how often a user or group is looked at, and made right, at most, while
+// others change the databases.
+const accountTries = 5
+
+// errGone is about one who was made and is not there: somebody has removed him at once.
+var errGone = errors.New("it was made, and is not in the database: is that written by another program, again and again?")
+
+// inAccounts is a user, or a group, in a batch.
+type inAccounts[T any] interface {
+	Name() string
+	absent() bool
+	send(info *T) error
+}
+
+// accountBatch is what one look at all users, or groups, of a system has shown.
+type accountBatch[T any] struct {
+	root   string
+	shared engine.Shared // an accountsSeen, or nil
+	all    func(context.Context) ([]T, error)
+	name   func(*T) string
+	check  func(ctx context.Context, one engine.Res, info *T, apply bool) (bool, error) // info is nil for not there
+
+	print userdb.Print // of the databases, before they were looked at
+	named map[string]*T
+}
+
+// look reads the databases, each once at most.
+func (a *accountBatch[T]) look(ctx context.Context) (err error) {
+	a.print = userdb.PrintOf(a.root, time.Now())
+	shared, _ := a.shared.(*accountsSeen[T])
+	a.named, err = shared.look(a.root, func() (map[string]*T, error) {
+		all, err := a.all(ctx)
+		named := make(map[string]*T, len(all))
+		for i := range all {
+			named[a.name(&all[i])] = &all[i]
+		}
+		return named, err
+	})
+	return err
+}
+
+// checkApply checks all members with one look, makes each of them right, and has those send
+// that are there then.
+func (a *accountBatch[T]) checkApply(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
+	if err := a.look(ctx); err != nil {
+		return failAll(len(members), err)
+	}
+	out, altered := make([]engine.Outcome, len(members)), false
+	for i, m := range members {
+		out[i] = a.settle(ctx, m, apply)
+		altered = altered || apply && !out[i].OK
+	}
+	var err error
+	if altered {
+		err = a.look(ctx)
+	}
+	for i, m := range members {
+		if out[i].Err != nil || !out[i].OK && !apply || m.(inAccounts[T]).absent() {
+			continue
+		}
+		failed := err
+		if failed == nil {
+			failed = a.sent(ctx, m, apply)
+		}
+		if failed != nil {
+			out[i] = engine.Outcome{Err: failed}
+		}
+	}
+	return out
+}
+
+// settle makes one right. What failed while others changed the databases says nothing of
+// how they are now: then it is looked again.
+func (a *accountBatch[T]) settle(ctx context.Context, one engine.Res, apply bool) (o engine.Outcome) {
+	for range accountTries {
+		o.OK, o.Err = a.check(ctx, one, a.named[one.Name()], apply)
+		if o.Err == nil || ctx.Err() != nil || !a.print.Differs(userdb.PrintOf(a.root, time.Now())) {
+			return o
+		}
+		if err := a.look(ctx); err != nil {
+			return engine.Outcome{Err: err}
+		}
+	}
+	return o
+}
+
+// sent has one send what is known of it. If others have removed it again, it is made again.
+func (a *accountBatch[T]) sent(ctx context.Context, one engine.Res, apply bool) error {
+	for range accountTries {
+		if info := a.named[one.Name()]; info != nil {
+			return one.(inAccounts[T]).send(info)
+		}
+		if o := a.settle(ctx, one, apply); o.Err != nil {
+			return o.Err
+		}
+		if err := a.look(ctx); err != nil {
+			return err
+		}
+	}
+	return errGone
+}
