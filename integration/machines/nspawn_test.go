@@ -129,6 +129,9 @@ func nspawnOnce(t *testing.T, h *hosts.Host) {
 	if !h.Holds(nspawnCase.right) {
 		t.Errorf("it is not right:\n%s", h.Sh("machinectl; systemctl status --no-pager systemd-nspawn@web || true"))
 	}
+	if one, all := h.Run("mgmt", "resource", "nspawn", "web"), h.Run("mgmt", "resource", "nspawn"); !strings.Contains(one, "running") || !strings.Contains(all, "full") || !strings.Contains(all, "web") {
+		t.Errorf("looked at:\n%s\n%s", one, all)
+	}
 	before = h.Snapshot(except...)
 	if code := once(t, h, "--noop"); code != 0 {
 		t.Error("after the run there is something to do")
