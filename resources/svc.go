@@ -109,6 +109,11 @@ func (r *SvcRes) Validate() error {
 // Init keeps the handle.
 func (r *SvcRes) Init(init *engine.Init) error {
 	r.init, r.seen = init, newSvcSeen()
+	if shared, ok := init.Shared.(*svcShared); ok {
+		with := *init
+		with.Host = svcHost{init.Host, &shared.turn}
+		r.init = &with
+	}
 	return nil
 }
 

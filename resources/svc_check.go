@@ -45,8 +45,9 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	err = r.take(ctx, m, steps)
 	now, lerr := r.look(ctx, m)
-	lost := r.State == svcRunning && svcState(info) == svcRunning && svcState(now) != svcRunning
-	if lerr != nil || lost { // somebody else has stopped it meanwhile
+	// Somebody else has stopped it meanwhile, or it did not last.
+	lost := svcState(now) != svcRunning && r.State == svcRunning && (err == nil || svcState(info) == svcRunning)
+	if lerr != nil || lost {
 		r.seen.forget()
 	} else {
 		r.seen.known(now) // what we have done ourselves is no event

@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
@@ -21,28 +22,46 @@ const svcRereadTime = 2 * time.Minute
 // What comes before a start is told at once, by the start.
 type svcShared struct {
 	reread func(context.Context) error
+	turn   systemd1.Turn
 
 	mu  sync.Mutex
 	due bool
 	by  weak.Pointer[engine.Init] // of who altered something last
 }
 
+// svcHost is the host of a service that shares something: those that have the manager read its files
+// again at the same time have it read them once.
+type svcHost struct {
+	engine.Host
+	turn *systemd1.Turn
+}
+
+var _ systemd1.Sharing = svcHost{}
+
+// Turn implements systemd1.Sharing.
+func (h svcHost) Turn() *systemd1.Turn { return h.turn }
+
 // Shared is what services of one manager have in common.
 func (r *SvcRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	like := &SvcRes{Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
 	provider := r.Backend()
 	return fmt.Sprintf("svc:%s:%t", provider, r.Session), func(_ context.Context, h engine.Host) (engine.Shared, error) {
-		like.init = &engine.Init{Host: h}
-		return &svcShared{reread: func(ctx context.Context) error {
-			m, err := like.open(ctx, "svc", provider)
-			if err != nil {
-				return err
-			}
-			defer m.Close()
-			_, _, err = svc.Reread.Call(ctx, m, svc.AllArgs{Session: like.Session})
-			return err
-		}}, nil
+		s := &svcShared{}
+		like.init = &engine.Init{Host: svcHost{h, &s.turn}}
+		s.reread = func(ctx context.Context) error { return like.rereads(ctx, provider) }
+		return s, nil
 	}
+}
+
+// rereads has the manager read its files.
+func (r *SvcRes) rereads(ctx context.Context, provider string) error {
+	m, err := r.open(ctx, "svc", provider)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	_, _, err = svc.Reread.Call(ctx, m, svc.AllArgs{Session: r.Session})
+	return err
 }
 
 // later notes that something was altered.

@@ -21,7 +21,7 @@ const Release = "trixie"
 
 // always are the packages of every tree: an init with its bus, and what tests need now. As
 // long as none of them asks for more, one tree is enough for all.
-var always = []string{"busybox", "cron", "dbus", "gpg", "iproute2", "libpam-systemd", "openssh-client", "procps", "systemd", "systemd-sysv"}
+var always = []string{"busybox", "cron", "dbus", "dbus-user-session", "gpg", "iproute2", "libpam-systemd", "openssh-client", "procps", "systemd", "systemd-sysv"}
 
 // hooks are run in a tree when its packages are there. What would write by itself at
 // some time is masked, and nothing is left to do at the first boot.

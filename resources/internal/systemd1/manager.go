@@ -33,6 +33,7 @@ type Manager struct {
 	bus     engine.Bus
 	host    engine.Host
 	session bool
+	turn    *Turn
 }
 
 // Open returns the manager of the machine, or of the user's session. The error says
@@ -46,7 +47,11 @@ func Open(ctx context.Context, host engine.Host, session bool) (*Manager, error)
 	if err != nil {
 		return nil, fmt.Errorf("systemd can't be reached: %w", err)
 	}
-	return &Manager{bus, host, session}, nil
+	m := &Manager{bus: bus, host: host, session: session, turn: &Turn{}}
+	if s, ok := host.(Sharing); ok {
+		m.turn = s.Turn()
+	}
+	return m, nil
 }
 
 func (m *Manager) call(ctx context.Context, method string, args ...any) ([]any, error) {
@@ -55,8 +60,10 @@ func (m *Manager) call(ctx context.Context, method string, args ...any) ([]any, 
 
 // Reload reads all unit files again. Everybody who watches a unit is woken by it.
 func (m *Manager) Reload(ctx context.Context) error {
-	_, err := m.call(ctx, "Reload")
-	return err
+	return m.turn.take(ctx, func() error {
+		_, err := m.call(ctx, "Reload")
+		return err
+	})
 }
 
 // Enable has units started at boot. Systemd starts them then, and takes them for a part of what
