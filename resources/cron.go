@@ -124,7 +124,7 @@ func (r *CronRes) Validate() error {
 			errs = append(errs, fmt.Errorf("%s is %q, it must be one of %s", e.key, e.value, strings.Join(e.of[1:], ", ")))
 		}
 	}
-	errs = append(errs, cronLine("time", r.Time), cronLine("description", r.Description))
+	errs = append(errs, cronLine("time", r.Time), cronLine("description", r.Description), checkCronTime(r.Trigger, r.Time))
 	_, err := r.dir()
 	received := r.Recv()
 	return errors.Join(append(append(errs, err), broken([]rule{

@@ -1,0 +1,208 @@
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// checkCronTime refuses a time that systemd would not understand: it would take the timer for
+// one without a time, and not start it.
+func checkCronTime(trigger, text string) error {
+	switch {
+	case text == "" || trigger == "":
+		return nil
+	case trigger == "OnCalendar":
+		if err := checkCalendar(text); err != nil {
+			return fmt.Errorf("time %q: %w (systemd-analyze calendar shows what a time means)", text, err)
+		}
+	default:
+		if _, ok := cronSpan(text); !ok {
+			return fmt.Errorf("time %q is no span of time, as 15min or 1h 30s", text)
+		}
+	}
+	return nil
+}
+
+var (
+	calendarWords = []string{"minutely", "hourly", "daily", "monthly", "weekly", "yearly", "annually", "quarterly", "semiannually"}
+	calendarDays  = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+	calendarEpoch = regexp.MustCompile(`^@[0-9]+$`)
+	calendarZone  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)+$`)
+)
+
+// checkCalendar reads an event of a calendar: days of the week, a date, a time of day and a
+// zone, of which each may be missing.
+func checkCalendar(text string) error {
+	words := strings.Fields(text)
+	if n := len(words); n > 1 && isZone(words[n-1]) {
+		words = words[:n-1]
+	}
+	if len(words) == 1 && slices.Contains(calendarWords, strings.ToLower(words[0])) {
+		return nil
+	}
+	if len(words) > 0 && words[0][0] >= 'A' { // a letter
+		if err := checkDays(words[0]); err != nil {
+			return err
+		}
+		words = words[1:]
+	}
+	if len(words) == 1 && calendarEpoch.MatchString(words[0]) {
+		return nil
+	}
+	if len(words) > 0 && strings.ContainsAny(words[0], "-~") {
+		if err := checkDate(words[0]); err != nil {
+			return err
+		}
+		words = words[1:]
+	}
+	if len(words) > 0 && strings.Contains(words[0], ":") {
+		if err := checkParts(strings.Split(words[0], ":"), calendarTime); err != nil {
+			return err
+		}
+		words = words[1:]
+	}
+	if len(words) > 0 {
+		return fmt.Errorf("%q is not understood; it is written as Mon..Fri 2026-*-01 02:30:00 Europe/Berlin", words[0])
+	}
+	return nil
+}
+
+// isZone reports whether a word is a time zone. Of one with a slash it is not asked whether
+// there is such a one: a package may bring it.
+func isZone(word string) bool {
+	if word == "UTC" || calendarZone.MatchString(word) {
+		return true
+	}
+	_, err := time.LoadLocation(word)
+	return err == nil && word[0] >= 'A'
+}
+
+// checkDays reads days of the week and ranges of them.
+func checkDays(text string) error {
+	for one := range strings.SplitSeq(strings.TrimSuffix(text, ","), ",") {
+		from, to, ranged := strings.Cut(one, "..")
+		if !ranged {
+			from, to, ranged = strings.Cut(one, "-")
+		}
+		a, b := dayOf(from), dayOf(to)
+		switch {
+		case a < 0 || ranged && b < 0:
+			return fmt.Errorf("%q is no day of the week", one)
+		case ranged && a > b:
+			return fmt.Errorf("%q goes backwards; a week begins with Monday", one)
+		}
+	}
+	return nil
+}
+
+func dayOf(name string) int {
+	return slices.IndexFunc(calendarDays, func(day string) bool {
+		return strings.EqualFold(name, day) || strings.EqualFold(name, day[:3])
+	})
+}
+
+// calendarPart is a part of a date or a time: its name, and the values that it has.
+type calendarPart struct {
+	name   string
+	lo, hi float64
+}
+
+var (
+	calendarTime = []calendarPart{{"hour", 0, 23}, {"minute", 0, 59}, {"second", 0, 59.999999}}
+	calendarDate = []calendarPart{{"year", 1970, 2199}, {"month", 1, 12}, {"day", 1, 31}}
+)
+
+// checkDate reads [year-]month-day, with ~ in the place of the last dash for days that are
+// counted from the end of the month.
+func checkDate(text string) error {
+	if i := strings.LastIndexByte(text, '~'); i >= 0 {
+		text = text[:i] + "-" + text[i+1:]
+	}
+	parts := strings.Split(text, "-")
+	if len(parts) == 2 {
+		return checkParts(parts, calendarDate[1:])
+	}
+	if len(parts) != 3 {
+		return fmt.Errorf("%q is no date", text)
+	}
+	return checkParts(parts, calendarDate)
+}
+
+func checkParts(parts []string, of []calendarPart) error {
+	if len(parts) < 2 || len(parts) > len(of) {
+		return fmt.Errorf("%q is no time of day", strings.Join(parts, ":"))
+	}
+	for i, text := range parts {
+		if text == "*" {
+			continue
+		}
+		for one := range strings.SplitSeq(text, ",") {
+			if err := of[i].check(one); err != nil {
+				return fmt.Errorf("%s %q: %w", of[i].name, text, err)
+			}
+		}
+	}
+	return nil
+}
+
+// check reads a value, a range, or one of them with a step.
+func (p calendarPart) check(text string) error {
+	text, step, stepped := strings.Cut(text, "/")
+	from, to, ranged := strings.Cut(text, "..")
+	a, err := p.number(from)
+	if err != nil {
+		return err
+	}
+	b := a
+	if ranged {
+		b, err = p.number(to)
+	}
+	switch {
+	case err != nil:
+		return err
+	case a > b:
+		return errors.New("it goes backwards")
+	case !stepped:
+		return nil
+	}
+	every, err := p.digits(step)
+	switch {
+	case err != nil || every == 0:
+		return fmt.Errorf("%q is no step", step)
+	case !ranged && a+every > p.hi:
+		return fmt.Errorf("a step of %s from %s leads beyond %v", step, from, p.hi)
+	}
+	return nil
+}
+
+func (p calendarPart) digits(s string) (float64, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || strings.Trim(s, "0123456789.") != "" || p.name != "second" && strings.Contains(s, ".") {
+		return 0, fmt.Errorf("%q is no number", s)
+	}
+	return n, nil
+}
+
+func (p calendarPart) number(s string) (float64, error) {
+	n, err := p.digits(s)
+	if err != nil {
+		return 0, err
+	}
+	if p.name == "year" { // of two digits: 1970 to 2069
+		switch {
+		case n < 70:
+			n += 2000
+		case n < 100:
+			n += 1900
+		}
+	}
+	if n < p.lo || n > p.hi {
+		return 0, fmt.Errorf("%s is not from %v to %v", s, p.lo, p.hi)
+	}
+	return n, nil
+}
