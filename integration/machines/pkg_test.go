@@ -104,6 +104,52 @@ func (d distribution) testOnce(t *testing.T, h *hosts.Host) {
 	c.testOnce(t, h)
 }
 
+// storyGraph names no edge: what is written comes after the package whose file it is or whose version it tells.
+const storyGraph = `
+resources:
+  file:
+  - {name: /etc/tiny/tiny.conf, content: "mine\n", meta: {retry: -1, delay: 200}}
+  - {name: /run/version, recv: {content: "pkg[tiny].version"}}
+  exec:
+  - {name: tell, shell: /bin/sh, cmd: "echo >>/run/told", refreshonly: true}
+  pkg:
+  - {name: tiny, notify: ["exec[tell]"]}
+`
+
+// testStory: a configuration file comes after its package, which is not asked whether it may replace it, sends its
+// version and notifies; the verbs that look tell the package; and with meta reverse it goes again.
+func (d distribution) testStory(t *testing.T, h *hosts.Host) {
+	p := packageCases[d.backend.Name]
+	p.reset(h)
+	h.Sh("rm -rf /etc/tiny /run/version /run/told")
+	h.Put(graphPath, storyGraph)
+	if code := once(t, h); code != 0 {
+		t.Fatalf("the run ends with %d", code)
+	}
+	h.Sh(`test "$(cat /etc/tiny/tiny.conf)" = mine; test "$(wc -l </run/told)" = 1; ` + p.holds("tiny"))
+	version := h.Get("/run/version")
+	if !strings.HasPrefix(version, "2.0") {
+		t.Errorf("the version that was sent is %q", version)
+	}
+	for look, want := range map[string]string{
+		"mgmt resource pkg tiny":                  version,
+		"mgmt import pkg":                         "name: tiny",
+		"mgmt call pkg.list_installed":            "tiny: \"" + version,
+		"mgmt call pkg.owner /etc/tiny/tiny.conf": ": tiny",
+	} {
+		if out := h.Sh(look); !strings.Contains(out, want) {
+			t.Errorf("%s says\n%s\nwithout %q", look, out, want)
+		}
+	}
+	h.Put(graphPath, "resources: {pkg: [{name: gxx, meta: {reverse: true}}]}\n")
+	h.Run("systemctl", "start", "mgmt")
+	settle(h)
+	h.Sh(p.holds("gxx"))
+	h.Put(graphPath, "resources: {pkg: [{name: tiny}]}\n")
+	h.Eventually("what has left the graph is undone", patience, func() bool { return h.Holds("! " + p.holds("gxx")) })
+	h.Run("systemctl", "stop", "mgmt")
+}
+
 // testDaemon: many packages are one transaction, and what somebody installs or removes is undone at once.
 func (d distribution) testDaemon(t *testing.T, h *hosts.Host) {
 	p := packageCases[d.backend.Name]
@@ -143,7 +189,7 @@ func (d distribution) testDaemon(t *testing.T, h *hosts.Host) {
 
 // testRandom: a hundred packages are removed, ten at a time, some while others are repaired.
 func (d distribution) testRandom(t *testing.T, h *hosts.Host, right string) {
-	if d.backend != pkg.Apt {
+	if d.backend != pkg.Apt() {
 		return // the others are slower, and the program does the same
 	}
 	r := rand.New(rand.NewPCG(rand.Uint64(), 0))

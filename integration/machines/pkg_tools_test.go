@@ -33,10 +33,10 @@ type distribution struct {
 }
 
 var distributions = []distribution{
-	{pkg.Apt, virtual.Facts{"os_family": "Debian", "osarch": "amd64"}, "ID=debian\n", ""},
-	{pkg.Dnf, virtual.Facts{"os_family": "RedHat"}, "ID=fedora\n", "rpm"},
-	{pkg.Pacman, virtual.Facts{"os_family": "Arch"}, "ID=arch\n", "pacman"},
-	{pkg.Zypper, virtual.Facts{"os_family": "Suse"}, "ID=opensuse-leap\n", "rpm"},
+	{pkg.Apt(), virtual.Facts{"os_family": "Debian", "osarch": "amd64"}, "ID=debian\n", ""},
+	{pkg.Dnf(), virtual.Facts{"os_family": "RedHat"}, "ID=fedora\n", "rpm"},
+	{pkg.Pacman(), virtual.Facts{"os_family": "Arch"}, "ID=arch\n", "pacman"},
+	{pkg.Zypper(), virtual.Facts{"os_family": "Suse"}, "ID=opensuse-leap\n", "rpm"},
 }
 
 // debs are what repositories.sh makes for the other package managers.
@@ -104,7 +104,7 @@ func onHost(h *hosts.Host) engine.Host {
 // bind returns a backend of which the tools are run on a machine.
 func (d distribution) bind(t *testing.T, host engine.Host) *virtual.Module {
 	t.Helper()
-	m, err := virtual.Bind(t.Context(), pkg.Interface, d.backend, virtual.Env{Host: host, Facts: d.facts})
+	m, err := virtual.Bind(t.Context(), pkg.Interface(), d.backend, virtual.Env{Host: host, Facts: d.facts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +127,8 @@ func TestPackageManagers(t *testing.T) {
 			}
 			t.Run("lock", func(t *testing.T) { d.testLock(t, h.For(t)) })
 			t.Run("once", func(t *testing.T) { d.testOnce(t, h.For(t)) })
+			t.Run("versions", func(t *testing.T) { d.testVersions(t, h.For(t)) })
+			t.Run("story", func(t *testing.T) { d.testStory(t, h.For(t)) })
 			t.Run("daemon", func(t *testing.T) { d.testDaemon(t, h.For(t)) })
 		})
 	}
