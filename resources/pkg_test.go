@@ -373,7 +373,7 @@ func TestPkgSeen(t *testing.T) {
 func pkgOf(t testing.TB) *PkgRes {
 	t.Helper()
 	c := virtual.NewCatalog()
-	if err := errors.Join(c.Declare(pkg.Interface), c.Add(pkg.Apt)); err != nil {
+	if err := errors.Join(c.Declare(pkg.Interface()), c.Add(pkg.Apt())); err != nil {
 		t.Fatal(err)
 	}
 	system := func() virtual.System {

@@ -211,7 +211,7 @@ func toyPkg(t testing.TB) (*engine.Registry, *virtual.Kind) {
 		virtual.Func("list_installed", (*toy).listInstalled))
 	backend.Module, poor.Module, backend.Priority = "pkg", "pkg", 1
 	c := virtual.NewCatalog()
-	if err := c.Declare(pkg.Interface); err != nil {
+	if err := c.Declare(pkg.Interface()); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Add(backend, poor); err != nil {

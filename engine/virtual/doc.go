@@ -30,7 +30,10 @@
 //		Refresh bool              `doc:"Fetch the lists first."`
 //	}
 //	var Install = virtual.Declare[InstallArgs, map[string]Change]("install", "Install packages.")
-//	var Interface = &virtual.Interface{Module: "pkg", Functions: []virtual.Function{Install.Function(), ...}}
+//
+//	func Interface() *virtual.Interface {
+//		return &virtual.Interface{Module: "pkg", Functions: []virtual.Function{Install.Function(), ...}}
+//	}
 //
 // A parameter that is not required is optional, and its default is what Default() of
 // the struct returns, if the struct has such a method, else the zero value. The tag
@@ -49,16 +52,23 @@
 //
 //	func (a *apt) install(ctx context.Context, args pkg.InstallArgs) (map[string]pkg.Change, error)
 //
-//	var Apt = virtual.Native("apt", newApt, // func(context.Context, virtual.Env) (*apt, error)
-//		virtual.Func("install", (*apt).install),
-//		virtual.Func("remove", (*apt).remove))
+//	var Apt = sync.OnceValue(func() *virtual.Backend {
+//		b := virtual.Native("apt", newApt, // func(context.Context, virtual.Env) (*apt, error)
+//			virtual.Func("install", (*apt).install),
+//			virtual.Func("remove", (*apt).remove))
+//		b.Watch, b.Doc = virtual.WatchFiles, "apt and dpkg."
+//		b.When, b.Needs = virtual.Match{"os_family": {"Debian"}}, []string{"apt-get", "dpkg-query"}
+//		return b
+//	})
+//
+// Beside the interface stands what is done when somebody first asks about the module:
 //
 //	func init() {
-//		Apt.Watch, Apt.Doc = virtual.WatchFiles, "apt and dpkg."
-//		Apt.When, Apt.Needs = virtual.Match{"os_family": {"Debian"}}, []string{"apt-get", "dpkg-query"}
+//		virtual.Register("pkg", func() (*virtual.Interface, []*virtual.Backend) {
+//			return Interface(), []*virtual.Backend{Apt(), Dnf()}
+//		})
 //	}
 //
-// Beside the interface stands func init() { virtual.Register(Interface, Apt, Dnf) }.
 // A backend in another package sets its Module and calls RegisterBackend. make docs
 // brings the page of the modules up to date.
 //

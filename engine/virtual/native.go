@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -201,21 +202,27 @@ func plainResult[R any](r R) (any, error) {
 	return schema.EncodeAll(&r)
 }
 
-// Fn is a declared function with its Go types: the arguments A, the result R.
+// Fn is a declared function with its Go types: the arguments A, the result R. It is
+// safe for concurrent use.
 type Fn[A, R any] struct {
-	function Function
-	err      error
+	name     string
+	function func() Function // reads the types when it is first asked for
 }
 
-// Declare declares a function of an interface. What is wrong with the types is
-// told when the interface is put into a Catalog. Further rules are set by change.
+// Declare declares a function of an interface. Further rules are set by change. The types
+// are read when they are needed: most programs need few of all functions.
 func Declare[A, R any](name, doc string, change ...func(*Function)) *Fn[A, R] {
-	f, err := describe[A, R](name)
-	f.Doc = doc
-	for _, c := range change {
-		c(&f)
-	}
-	return &Fn[A, R]{f, err}
+	return &Fn[A, R]{name, sync.OnceValue(func() Function {
+		f, err := describe[A, R](name)
+		if err != nil {
+			panic(err)
+		}
+		f.Doc = doc
+		for _, c := range change {
+			c(&f)
+		}
+		return f
+	})}
 }
 
 // OrNotFound declares that a call about a thing that is not there gives value; nil
@@ -232,19 +239,14 @@ func OrNotFound(value any) func(*Function) {
 func AsExtra(f *Function) { f.Extra = true }
 
 // Name returns the name of the function.
-func (f *Fn[A, R]) Name() string { return f.function.Name }
+func (f *Fn[A, R]) Name() string { return f.name }
 
 // Param returns how Resource.Needs writes that a call may give a parameter.
 func (f *Fn[A, R]) Param(name string) string { return f.Name() + "." + name }
 
 // Function returns the declaration for an Interface. It panics if the types are
 // wrong, as any test of the program shows.
-func (f *Fn[A, R]) Function() Function {
-	if f.err != nil {
-		panic(f.err)
-	}
-	return f.function
-}
+func (f *Fn[A, R]) Function() Function { return f.function() }
 
 // Call calls the function of a module. The result is not nil where the error is:
 // it holds the extras, and whether the thing was found; if it was not, the value is zero.
@@ -254,7 +256,7 @@ func (f *Fn[A, R]) Call(ctx context.Context, m *Module, args A) (value R, _ *Res
 		return value, nil, err
 	}
 	named, _ := given.(map[string]any)
-	r, err := m.Call(ctx, f.function.Name, f.args(named))
+	r, err := m.Call(ctx, f.name, f.args(named))
 	if err != nil || !r.Found || r.Common == nil {
 		return value, r, err
 	}
@@ -270,7 +272,7 @@ func (f *Fn[A, R]) Call(ctx context.Context, m *Module, args A) (value R, _ *Res
 // parameter that the backend in use lacks is refused only if it was given.
 func (f *Fn[A, R]) args(named map[string]any) Args {
 	args := Args{Named: map[string]any{}}
-	for _, p := range f.function.Params {
+	for _, p := range f.function().Params {
 		v, there := named[p.Name]
 		switch further, _ := v.(map[string]any); {
 		case !there, p.named() && p.Optional && schema.Equal(v, p.Default):

@@ -62,9 +62,9 @@ type modules struct{ user, group *virtual.Module }
 func bind(t *testing.T, h engine.Host, user, group *virtual.Backend) modules {
 	t.Helper()
 	env := virtual.Env{Host: h, Facts: virtual.Facts{"kernel": "Linux"}}
-	u, err := virtual.Bind(t.Context(), UserInterface, user, env)
+	u, err := virtual.Bind(t.Context(), UserInterface(), user, env)
 	must(t, err)
-	g, err := virtual.Bind(t.Context(), GroupInterface, group, env)
+	g, err := virtual.Bind(t.Context(), GroupInterface(), group, env)
 	must(t, err)
 	return modules{u, g}
 }

@@ -129,13 +129,15 @@ var (
 )
 
 // UserInterface is the module user.
-var UserInterface = &virtual.Interface{
-	Module: "user",
-	Doc:    "Users of the machine.",
-	Functions: []virtual.Function{
-		AddUser.Function(), ChangeUser.Function(), DeleteUser.Function(), RenameUser.Function(),
-		DescribeUser.Function(), GetUsers.Function(), ListUsers.Function(), ListGroups.Function(),
-	},
+func UserInterface() *virtual.Interface {
+	return &virtual.Interface{
+		Module: "user",
+		Doc:    "Users of the machine.",
+		Functions: []virtual.Function{
+			AddUser.Function(), ChangeUser.Function(), DeleteUser.Function(), RenameUser.Function(),
+			DescribeUser.Function(), GetUsers.Function(), ListUsers.Function(), ListGroups.Function(),
+		},
+	}
 }
 
 // AddGroupArgs are those of add.
@@ -195,13 +197,15 @@ var (
 )
 
 // GroupInterface is the module group.
-var GroupInterface = &virtual.Interface{
-	Module: "group",
-	Doc:    "Groups of the machine.",
-	Functions: []virtual.Function{
-		AddGroup.Function(), ChangeGroup.Function(), DeleteGroup.Function(), DescribeGroup.Function(), GetGroups.Function(),
-		AddMember.Function(), RemoveMember.Function(), SetMembers.Function(),
-	},
+func GroupInterface() *virtual.Interface {
+	return &virtual.Interface{
+		Module: "group",
+		Doc:    "Groups of the machine.",
+		Functions: []virtual.Function{
+			AddGroup.Function(), ChangeGroup.Function(), DeleteGroup.Function(), DescribeGroup.Function(), GetGroups.Function(),
+			AddMember.Function(), RemoveMember.Function(), SetMembers.Function(),
+		},
+	}
 }
 
 // UserBackends returns a new one of each backend of the module user.
@@ -215,6 +219,6 @@ func GroupBackends() []*virtual.Backend {
 }
 
 func init() {
-	virtual.Register(UserInterface, UserBackends()...)
-	virtual.Register(GroupInterface, GroupBackends()...)
+	virtual.Register("user", func() (*virtual.Interface, []*virtual.Backend) { return UserInterface(), UserBackends() })
+	virtual.Register("group", func() (*virtual.Interface, []*virtual.Backend) { return GroupInterface(), GroupBackends() })
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -13,24 +14,24 @@ import (
 
 // Apk is the backend for Alpine. A version that is wanted is kept in its world, so that
 // no upgrade replaces it; it knows no recommended packages.
-var Apk = virtual.Native("apk", newApk,
-	virtual.Func("list_installed", (*apk).listInstalled),
-	virtual.Func("latest_version", (*apk).latestVersion),
-	virtual.Func("list_upgrades", (*apk).listUpgrades),
-	virtual.Func("refresh_db", (*apk).refreshDB),
-	virtual.Func("install", (*apk).install),
-	virtual.Func("remove", (*apk).remove),
-	virtual.Func("purge", (*apk).purge),
-	virtual.Func("upgrade", (*apk).upgrade),
-	virtual.Func("version_cmp", (*apk).versionCmp),
-	virtual.Func("owner", (*apk).owner),
-	virtual.Func("file_list", (*apk).fileList),
-	virtual.Func("provided", (*apk).provided))
-
-func init() {
-	Apk.Module, Apk.Watch, Apk.Doc = "pkg", virtual.WatchFiles, "Alpine, with apk."
-	Apk.When, Apk.Needs = virtual.Match{"os_family": {"Alpine"}}, []string{"apk"}
-}
+var Apk = sync.OnceValue(func() *virtual.Backend {
+	b := virtual.Native("apk", newApk,
+		virtual.Func("list_installed", (*apk).listInstalled),
+		virtual.Func("latest_version", (*apk).latestVersion),
+		virtual.Func("list_upgrades", (*apk).listUpgrades),
+		virtual.Func("refresh_db", (*apk).refreshDB),
+		virtual.Func("install", (*apk).install),
+		virtual.Func("remove", (*apk).remove),
+		virtual.Func("purge", (*apk).purge),
+		virtual.Func("upgrade", (*apk).upgrade),
+		virtual.Func("version_cmp", (*apk).versionCmp),
+		virtual.Func("owner", (*apk).owner),
+		virtual.Func("file_list", (*apk).fileList),
+		virtual.Func("provided", (*apk).provided))
+	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Alpine, with apk."
+	b.When, b.Needs = virtual.Match{"os_family": {"Alpine"}}, []string{"apk"}
+	return b
+})
 
 // apkFiles are the database of apk, where it is and where it is going to be.
 var apkFiles = []string{"/lib/apk/db/installed", "/usr/lib/apk/db/installed"}

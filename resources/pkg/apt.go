@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -15,30 +16,30 @@ import (
 
 // Apt is the backend for Debian and what comes from it: apt-get changes,
 // dpkg-query and apt-cache look.
-var Apt = virtual.Native("apt", newApt,
-	virtual.Func("list_installed", (*apt).listInstalled),
-	virtual.Func("latest_version", (*apt).latestVersion),
-	virtual.Func("list_upgrades", (*apt).listUpgrades),
-	virtual.Func("refresh_db", (*apt).refreshDB),
-	virtual.Func("install", (*apt).install),
-	virtual.Func("remove", (*apt).remove),
-	virtual.Func("purge", (*apt).purge),
-	virtual.Func("upgrade", (*apt).upgrade),
-	virtual.Func("version_cmp", (*apt).versionCmp),
-	virtual.Func("info_installed", (*apt).infoInstalled),
-	virtual.Func("owner", (*apt).owner),
-	virtual.Func("file_list", (*apt).fileList),
-	virtual.Func("provided", (*apt).provided),
-	virtual.Func("hold", (*apt).hold),
-	virtual.Func("unhold", (*apt).unhold),
-	virtual.Func("list_holds", (*apt).listHolds),
-	virtual.Func("list_removed", (*apt).listRemoved),
-	virtual.Func("autoremove", (*apt).autoremove))
-
-func init() {
-	Apt.Module, Apt.Watch, Apt.Doc = "pkg", virtual.WatchFiles, "Debian, Ubuntu and what comes from them, with apt-get and dpkg-query."
-	Apt.When, Apt.Needs = virtual.Match{"os_family": {"Debian"}}, []string{"apt-get", "apt-cache", "apt-mark", "dpkg-query", "dpkg"}
-}
+var Apt = sync.OnceValue(func() *virtual.Backend {
+	b := virtual.Native("apt", newApt,
+		virtual.Func("list_installed", (*apt).listInstalled),
+		virtual.Func("latest_version", (*apt).latestVersion),
+		virtual.Func("list_upgrades", (*apt).listUpgrades),
+		virtual.Func("refresh_db", (*apt).refreshDB),
+		virtual.Func("install", (*apt).install),
+		virtual.Func("remove", (*apt).remove),
+		virtual.Func("purge", (*apt).purge),
+		virtual.Func("upgrade", (*apt).upgrade),
+		virtual.Func("version_cmp", (*apt).versionCmp),
+		virtual.Func("info_installed", (*apt).infoInstalled),
+		virtual.Func("owner", (*apt).owner),
+		virtual.Func("file_list", (*apt).fileList),
+		virtual.Func("provided", (*apt).provided),
+		virtual.Func("hold", (*apt).hold),
+		virtual.Func("unhold", (*apt).unhold),
+		virtual.Func("list_holds", (*apt).listHolds),
+		virtual.Func("list_removed", (*apt).listRemoved),
+		virtual.Func("autoremove", (*apt).autoremove))
+	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Debian, Ubuntu and what comes from them, with apt-get and dpkg-query."
+	b.When, b.Needs = virtual.Match{"os_family": {"Debian"}}, []string{"apt-get", "apt-cache", "apt-mark", "dpkg-query", "dpkg"}
+	return b
+})
 
 // dpkgStatus is the database of what is installed. It is written anew with each change.
 const dpkgStatus = "/var/lib/dpkg/status"

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -13,25 +14,25 @@ import (
 
 // Dnf is the backend for Fedora, Red Hat and what comes from them. Its purge is
 // missing: rpm keeps what somebody has altered, always.
-var Dnf = virtual.Native("dnf", newDnf,
-	virtual.Func("list_installed", (*dnf).listInstalled),
-	virtual.Func("latest_version", (*dnf).latestVersion),
-	virtual.Func("list_upgrades", (*dnf).listUpgrades),
-	virtual.Func("refresh_db", (*dnf).refreshDB),
-	virtual.Func("install", (*dnf).install),
-	virtual.Func("remove", (*dnf).remove),
-	virtual.Func("upgrade", (*dnf).upgrade),
-	virtual.Func("version_cmp", (*dnf).versionCmp),
-	virtual.Func("info_installed", (*dnf).infoInstalled),
-	virtual.Func("owner", (*dnf).owner),
-	virtual.Func("file_list", (*dnf).fileList),
-	virtual.Func("provided", (*dnf).provided),
-	virtual.Func("autoremove", (*dnf).autoremove))
-
-func init() {
-	Dnf.Module, Dnf.Watch, Dnf.Doc = "pkg", virtual.WatchFiles, "Fedora, Red Hat and what comes from them, with dnf and rpm."
-	Dnf.When, Dnf.Needs = virtual.Match{"os_family": {"RedHat"}}, []string{"dnf", "rpm"}
-}
+var Dnf = sync.OnceValue(func() *virtual.Backend {
+	b := virtual.Native("dnf", newDnf,
+		virtual.Func("list_installed", (*dnf).listInstalled),
+		virtual.Func("latest_version", (*dnf).latestVersion),
+		virtual.Func("list_upgrades", (*dnf).listUpgrades),
+		virtual.Func("refresh_db", (*dnf).refreshDB),
+		virtual.Func("install", (*dnf).install),
+		virtual.Func("remove", (*dnf).remove),
+		virtual.Func("upgrade", (*dnf).upgrade),
+		virtual.Func("version_cmp", (*dnf).versionCmp),
+		virtual.Func("info_installed", (*dnf).infoInstalled),
+		virtual.Func("owner", (*dnf).owner),
+		virtual.Func("file_list", (*dnf).fileList),
+		virtual.Func("provided", (*dnf).provided),
+		virtual.Func("autoremove", (*dnf).autoremove))
+	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Fedora, Red Hat and what comes from them, with dnf and rpm."
+	b.When, b.Needs = virtual.Match{"os_family": {"RedHat"}}, []string{"dnf", "rpm"}
+	return b
+})
 
 type dnf struct{ rpm }
 

@@ -144,19 +144,25 @@ var (
 
 // Interface is the module. Its core is what all package managers have, then what
 // half of them have; few have the extras.
-var Interface = &virtual.Interface{
-	Module: "pkg",
-	Doc:    "Packages of the operating system.",
-	Functions: []virtual.Function{
-		ListInstalled.Function(), LatestVersion.Function(), ListUpgrades.Function(), RefreshDB.Function(),
-		Install.Function(), Remove.Function(), Purge.Function(), Upgrade.Function(),
-		VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(), Provided.Function(),
-		Hold.Function(), Unhold.Function(), ListRepos.Function(), GetRepo.Function(), DelRepo.Function(),
-		ListRemoved.Function(), ListHolds.Function(), Autoremove.Function(),
-	},
+func Interface() *virtual.Interface {
+	return &virtual.Interface{
+		Module: "pkg",
+		Doc:    "Packages of the operating system.",
+		Functions: []virtual.Function{
+			ListInstalled.Function(), LatestVersion.Function(), ListUpgrades.Function(), RefreshDB.Function(),
+			Install.Function(), Remove.Function(), Purge.Function(), Upgrade.Function(),
+			VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(), Provided.Function(),
+			Hold.Function(), Unhold.Function(), ListRepos.Function(), GetRepo.Function(), DelRepo.Function(),
+			ListRemoved.Function(), ListHolds.Function(), Autoremove.Function(),
+		},
+	}
 }
 
-func init() { virtual.Register(Interface, Apk, Apt, Dnf, Pacman, Zypper) }
+func init() {
+	virtual.Register("pkg", func() (*virtual.Interface, []*virtual.Backend) {
+		return Interface(), []*virtual.Backend{Apk(), Apt(), Dnf(), Pacman(), Zypper()}
+	})
+}
 
 var (
 	nameRule    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:@-]*$`)

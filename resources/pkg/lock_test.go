@@ -64,7 +64,7 @@ func TestLocks(t *testing.T) {
 // To wait for a lock can be cancelled.
 func TestLockCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := bind(t, Apt, nil, locked("apt", time.Now().Add(time.Hour)))
+		m := bind(t, Apt(), nil, locked("apt", time.Now().Add(time.Hour)))
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		if _, _, err := RefreshDB.Call(ctx, m, virtual.Nothing{}); !errors.Is(err, context.DeadlineExceeded) {
@@ -86,7 +86,7 @@ func TestEnvironment(t *testing.T) {
 			if len(c.Stdin) > 0 || !slices.Contains(c.Env, "LC_ALL=C") || c.Grace != grace {
 				t.Errorf("%s: %+v", b.backend.Name, c)
 			}
-			if b.backend == Apt && !slices.Contains(c.Env, "DEBIAN_FRONTEND=noninteractive") {
+			if b.backend == Apt() && !slices.Contains(c.Env, "DEBIAN_FRONTEND=noninteractive") {
 				t.Errorf("%q", c.Env)
 			}
 		}
@@ -103,10 +103,10 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range databases[b.backend.Name] {
-			if b.backend == Pacman {
+			if b.backend == Pacman() {
 				file += "/tiny-1.0-1"
 			}
-			if h.Touch(file) != 1 || h.Touch(file+"-shm") != 0 && b.backend != Pacman {
+			if h.Touch(file) != 1 || h.Touch(file+"-shm") != 0 && b.backend != Pacman() {
 				t.Errorf("%s: %s", b.backend.Name, file)
 			}
 		}

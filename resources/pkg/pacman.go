@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -12,24 +13,24 @@ import (
 
 // Pacman is the backend for Arch and what comes from it. It installs a version only if
 // the repositories have just that one, and it knows no recommended packages.
-var Pacman = virtual.Native("pacman", newPacman,
-	virtual.Func("list_installed", (*pacman).listInstalled),
-	virtual.Func("latest_version", (*pacman).latestVersion),
-	virtual.Func("list_upgrades", (*pacman).listUpgrades),
-	virtual.Func("refresh_db", (*pacman).refreshDB),
-	virtual.Func("install", (*pacman).install),
-	virtual.Func("remove", (*pacman).remove),
-	virtual.Func("purge", (*pacman).purge),
-	virtual.Func("upgrade", (*pacman).upgrade),
-	virtual.Func("version_cmp", (*pacman).versionCmp),
-	virtual.Func("owner", (*pacman).owner),
-	virtual.Func("file_list", (*pacman).fileList),
-	virtual.Func("provided", (*pacman).provided))
-
-func init() {
-	Pacman.Module, Pacman.Watch, Pacman.Doc = "pkg", virtual.WatchFiles, "Arch and what comes from it, with pacman."
-	Pacman.When, Pacman.Needs = virtual.Match{"os_family": {"Arch"}}, []string{"pacman", "vercmp"}
-}
+var Pacman = sync.OnceValue(func() *virtual.Backend {
+	b := virtual.Native("pacman", newPacman,
+		virtual.Func("list_installed", (*pacman).listInstalled),
+		virtual.Func("latest_version", (*pacman).latestVersion),
+		virtual.Func("list_upgrades", (*pacman).listUpgrades),
+		virtual.Func("refresh_db", (*pacman).refreshDB),
+		virtual.Func("install", (*pacman).install),
+		virtual.Func("remove", (*pacman).remove),
+		virtual.Func("purge", (*pacman).purge),
+		virtual.Func("upgrade", (*pacman).upgrade),
+		virtual.Func("version_cmp", (*pacman).versionCmp),
+		virtual.Func("owner", (*pacman).owner),
+		virtual.Func("file_list", (*pacman).fileList),
+		virtual.Func("provided", (*pacman).provided))
+	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Arch and what comes from it, with pacman."
+	b.When, b.Needs = virtual.Match{"os_family": {"Arch"}}, []string{"pacman", "vercmp"}
+	return b
+})
 
 // pacmanLocal has a folder for each package that is installed.
 const pacmanLocal = "/var/lib/pacman/local"

@@ -15,11 +15,11 @@ var backends = []struct {
 	backend *virtual.Backend
 	facts   virtual.Facts
 }{
-	{Apk, virtual.Facts{"os_family": "Alpine"}},
-	{Apt, virtual.Facts{"os_family": "Debian", "osarch": "amd64"}},
-	{Dnf, virtual.Facts{"os_family": "RedHat"}},
-	{Pacman, virtual.Facts{"os_family": "Arch"}},
-	{Zypper, virtual.Facts{"os_family": "Suse"}},
+	{Apk(), virtual.Facts{"os_family": "Alpine"}},
+	{Apt(), virtual.Facts{"os_family": "Debian", "osarch": "amd64"}},
+	{Dnf(), virtual.Facts{"os_family": "RedHat"}},
+	{Pacman(), virtual.Facts{"os_family": "Arch"}},
+	{Zypper(), virtual.Facts{"os_family": "Suse"}},
 }
 
 // TestTranscripts: each backend runs the commands of its transcripts, and understands what they print. Those
@@ -42,7 +42,7 @@ func TestTranscripts(t *testing.T) {
 
 func bind(t *testing.T, b *virtual.Backend, facts virtual.Facts, host engine.Host) *virtual.Module {
 	t.Helper()
-	m, err := virtual.Bind(t.Context(), Interface, b, virtual.Env{Host: host, Facts: facts})
+	m, err := virtual.Bind(t.Context(), Interface(), b, virtual.Env{Host: host, Facts: facts})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -11,24 +12,24 @@ import (
 
 // Zypper is the backend for openSUSE and SUSE Linux Enterprise. Its purge is missing:
 // rpm keeps what somebody has altered, always.
-var Zypper = virtual.Native("zypper", newZypper,
-	virtual.Func("list_installed", (*zypper).listInstalled),
-	virtual.Func("latest_version", (*zypper).latestVersion),
-	virtual.Func("list_upgrades", (*zypper).listUpgrades),
-	virtual.Func("refresh_db", (*zypper).refreshDB),
-	virtual.Func("install", (*zypper).install),
-	virtual.Func("remove", (*zypper).remove),
-	virtual.Func("upgrade", (*zypper).upgrade),
-	virtual.Func("version_cmp", (*zypper).versionCmp),
-	virtual.Func("info_installed", (*zypper).infoInstalled),
-	virtual.Func("owner", (*zypper).owner),
-	virtual.Func("file_list", (*zypper).fileList),
-	virtual.Func("provided", (*zypper).provided))
-
-func init() {
-	Zypper.Module, Zypper.Watch, Zypper.Doc = "pkg", virtual.WatchFiles, "openSUSE and SUSE Linux Enterprise, with zypper and rpm."
-	Zypper.When, Zypper.Needs = virtual.Match{"os_family": {"Suse"}}, []string{"zypper", "rpm"}
-}
+var Zypper = sync.OnceValue(func() *virtual.Backend {
+	b := virtual.Native("zypper", newZypper,
+		virtual.Func("list_installed", (*zypper).listInstalled),
+		virtual.Func("latest_version", (*zypper).latestVersion),
+		virtual.Func("list_upgrades", (*zypper).listUpgrades),
+		virtual.Func("refresh_db", (*zypper).refreshDB),
+		virtual.Func("install", (*zypper).install),
+		virtual.Func("remove", (*zypper).remove),
+		virtual.Func("upgrade", (*zypper).upgrade),
+		virtual.Func("version_cmp", (*zypper).versionCmp),
+		virtual.Func("info_installed", (*zypper).infoInstalled),
+		virtual.Func("owner", (*zypper).owner),
+		virtual.Func("file_list", (*zypper).fileList),
+		virtual.Func("provided", (*zypper).provided))
+	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "openSUSE and SUSE Linux Enterprise, with zypper and rpm."
+	b.When, b.Needs = virtual.Match{"os_family": {"Suse"}}, []string{"zypper", "rpm"}
+	return b
+})
 
 type zypper struct{ rpm }
 

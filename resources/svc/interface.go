@@ -77,15 +77,17 @@ var (
 )
 
 // Interface is the module. All service managers have its core; the extras are those of one.
-var Interface = &virtual.Interface{
-	Module: "svc",
-	Doc:    "Services of the machine.",
-	Functions: []virtual.Function{
-		Describe.Function(), Start.Function(), Stop.Function(), Restart.Function(), Reload.Function(), Status.Function(),
-		Enable.Function(), Disable.Function(), Enabled.Function(), Disabled.Function(),
-		Available.Function(), Missing.Function(), GetAll.Function(), GetEnabled.Function(), GetDisabled.Function(),
-		Mask.Function(), Unmask.Function(), Masked.Function(), Reread.Function(),
-	},
+func Interface() *virtual.Interface {
+	return &virtual.Interface{
+		Module: "svc",
+		Doc:    "Services of the machine.",
+		Functions: []virtual.Function{
+			Describe.Function(), Start.Function(), Stop.Function(), Restart.Function(), Reload.Function(), Status.Function(),
+			Enable.Function(), Disable.Function(), Enabled.Function(), Disabled.Function(),
+			Available.Function(), Missing.Function(), GetAll.Function(), GetEnabled.Function(), GetDisabled.Function(),
+			Mask.Function(), Unmask.Function(), Masked.Function(), Reread.Function(),
+		},
+	}
 }
 
 // Backends returns a new one of each backend of this package.
@@ -93,7 +95,9 @@ func Backends() []*virtual.Backend {
 	return []*virtual.Backend{systemdBackend(), openrcBackend(), sysvBackend(), runitBackend()}
 }
 
-func init() { virtual.Register(Interface, Backends()...) }
+func init() {
+	virtual.Register("svc", func() (*virtual.Interface, []*virtual.Backend) { return Interface(), Backends() })
+}
 
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:@\\-]*$`)
 

@@ -71,7 +71,7 @@ func newRig(t *testing.T) *rig {
 // bind opens a backend on a host.
 func bind(t *testing.T, b *virtual.Backend, h engine.Host) *virtual.Module {
 	t.Helper()
-	m, err := virtual.Bind(t.Context(), Interface, b, virtual.Env{Host: h})
+	m, err := virtual.Bind(t.Context(), Interface(), b, virtual.Env{Host: h})
 	if err != nil {
 		t.Fatal(err)
 	}
