@@ -1,6 +1,7 @@
 # make run     builds mgmt and shows it at work in a temporary folder
 # make test    every test, from a fresh checkout
 # make build   bin/mgmt, one static file
+# make docker  bin/mgmt-docker: mgmt with the kinds of docker, from a module of its own
 # make integration  tests on machines that they boot, as root on Debian; a part of make test
 # make check   all that CI runs: lint and test
 # make lint    gofmt, go vet, go fix and staticcheck, which all print nothing
@@ -21,10 +22,13 @@ PUPPET := puppet $(addprefix puppet-module-puppetlabs-,cron-core host-core mount
 MACHINE := dpkg-dev mmdebstrap systemd-container
 BOOTED  := ./integration/hosts ./integration/machines
 
-.PHONY: help build run test integration race lint bench soak packages docs check tools clean
+.PHONY: help build docker run test integration race lint bench soak packages docs check tools clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
+
+docker:
+	CGO_ENABLED=0 $(GO) -C docker build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/mgmt-docker ./mgmt-docker
 
 run: build
 	@.ci/demo bin/mgmt
@@ -32,6 +36,7 @@ run: build
 test: tools
 	$(GO) test -race ./graph/... ./engine/...
 	$(GO) test $$($(GO) list ./... | grep -v $(BOOTED:.%=-e %$$))
+	$(GO) -C docker test -race ./...
 	@$(MAKE) --no-print-directory integration
 
 # Where no machine can boot, the tests say what is missing and are skipped; in CI they fail.
@@ -48,6 +53,9 @@ lint:
 	@$(GO) vet ./...
 	@out=$$($(GO) fix -diff ./... 2>&1); test -z "$$out" || { echo "$$out"; exit 1; }
 	@$(GO) tool staticcheck ./...
+	@$(GO) -C docker vet ./...
+	@out=$$($(GO) -C docker fix -diff ./... 2>&1); test -z "$$out" || { echo "$$out"; exit 1; }
+	@staticcheck=$$($(GO) tool -n staticcheck) && cd docker && "$$staticcheck" ./...
 
 # The table of what things cost, as ratios to a floor measured in the same run.
 # To keep it: make bench BENCH='-markdown docs/benchmarks.md'
@@ -64,17 +72,20 @@ packages:
 docs:
 	$(GO) generate ./cmd
 	$(GO) test ./integration -run TestDeviationsPageIsFresh -update
+	$(GO) -C docker test . -run TestReferenceIsFresh -update
 
 check: lint test
 
 # What the tests need beside Go: buses of their own, and the puppet that catalogs
-# are compared with; in CI also what draws.
+# are compared with; in CI also what draws, and a docker daemon.
 tools:
 	@$(GO) mod download
+	@$(GO) -C docker mod download
 	@command -v dbus-daemon >/dev/null || .ci/install dbus-daemon
 	@test -d /usr/share/puppet/modules/mount_core || .ci/install $(PUPPET) || test "$$CI" != true
 	@test "$$CI" != true || command -v dot >/dev/null || .ci/install graphviz
 	@test "$$CI" != true || command -v runsvdir >/dev/null || .ci/install runit
+	@test "$$CI" != true || command -v dockerd >/dev/null || .ci/install docker.io
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile

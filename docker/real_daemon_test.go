@@ -33,21 +33,21 @@ type realDaemon struct {
 // needs says what the machine lacks for it. In CI that is a failure.
 func needs(t *testing.T) {
 	t.Helper()
-	missing := ""
+	var missing strings.Builder
 	for _, program := range []string{"unshare", "dockerd", "containerd", "runc"} {
 		if _, err := exec.LookPath(program); err != nil {
-			missing += " " + program
+			missing.WriteString(" " + program)
 		}
 	}
 	if os.Getuid() != 0 {
-		missing += " root"
+		missing.WriteString(" root")
 	}
 	switch {
-	case missing == "":
+	case missing.String() == "":
 	case os.Getenv("CI") == "true":
-		t.Fatalf("missing:%s (apt-get install docker.io)", missing)
+		t.Fatalf("missing:%s (apt-get install docker.io)", missing.String())
 	default:
-		t.Skipf("missing:%s (as root on Debian: apt-get install docker.io)", missing)
+		t.Skipf("missing:%s (as root on Debian: apt-get install docker.io)", missing.String())
 	}
 }
 

@@ -25,11 +25,12 @@ import (
 
 // graphOf is a graph with one container, web.
 func graphOf(d *realDaemon, lines ...string) string {
-	text := "graph: docker\nresources:\n  docker_container:\n  - name: web\n    image: test/sleeper:1\n    host: " + d.host() + "\n    pull: never\n"
+	var text strings.Builder
+	text.WriteString("graph: docker\nresources:\n  docker_container:\n  - name: web\n    image: test/sleeper:1\n    host: " + d.host() + "\n    pull: never\n")
 	for _, l := range lines {
-		text += "    " + l + "\n"
+		text.WriteString("    " + l + "\n")
 	}
-	return text
+	return text.String()
 }
 
 // webLines say most of what a container can be asked for.
