@@ -45,9 +45,10 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	err = r.take(ctx, m, steps)
 	now, lerr := r.look(ctx, m)
-	// Somebody else has stopped it meanwhile, or it did not last.
+	// Somebody else has stopped or disabled it meanwhile, or it did not last.
 	lost := svcState(now) != svcRunning && r.State == svcRunning && (err == nil || svcState(info) == svcRunning)
-	if lerr != nil || lost {
+	disabled := r.Startup != "" && svcStartup(info) == r.Startup && svcStartup(now) != r.Startup
+	if lerr != nil || lost || disabled {
 		r.seen.forget()
 	} else {
 		r.seen.known(now) // what we have done ourselves is no event

@@ -232,6 +232,30 @@ func TestSvcIsStoppedMeanwhile(t *testing.T) {
 	}
 }
 
+// One that somebody else disables while it is notified is enabled again.
+func TestSvcIsDisabledMeanwhile(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running", Startup: "enabled"})
+	hold := make(chan struct{})
+	r.Add("web.service", systemdtest.Unit{Active: "active", File: "enabled", Hold: hold})
+	watching(t, r.fake, r.res)
+	r.OnCall(func(string, string) {
+		go func() {
+			r.Set("web.service", func(u *systemdtest.Unit) { u.File = "disabled" })
+			close(hold)
+		}()
+	})
+	r.fake.SetRefresh(true)
+	if got := verbs(t, r.fake, r.res, true); got != "refreshed" {
+		t.Fatal(got)
+	}
+	r.OnCall(nil)
+	r.fake.WaitEvent(t)
+	r.fake.SetRefresh(false)
+	if got := verbs(t, r.fake, r.res, true); got != `startup: "disabled" -> "enabled"` {
+		t.Error(got)
+	}
+}
+
 // What CheckApply does itself is no event: a service that cannot be started is tried
 // once for each reason to try, and not for ever.
 func TestSvcFailureIsNoEvent(t *testing.T) {
