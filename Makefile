@@ -84,7 +84,7 @@ tools:
 	@command -v dbus-daemon >/dev/null || .ci/install dbus-daemon
 	@test -d /usr/share/puppet/modules/mount_core || .ci/install $(PUPPET) || test "$$CI" != true
 	@test "$$CI" != true || command -v dot >/dev/null || .ci/install graphviz
-	@test "$$CI" != true || command -v runsvdir >/dev/null || .ci/install runit
+	@test "$$CI" != true || { command -v runsvdir && command -v rc-service && command -v insserv; } >/dev/null || .ci/install runit openrc insserv
 	@test "$$CI" != true || command -v dockerd >/dev/null || .ci/install docker.io
 
 help:

@@ -156,7 +156,15 @@ func (o *openrc) disable(ctx context.Context, name string, now Info) error {
 	if !now.Enabled {
 		return nil
 	}
-	_, err := o.must(ctx, "rc-update", "--all", "del", name)
+	// It fails for each runlevel in which the service was not.
+	r, err := o.run(ctx, "rc-update", "--all", "del", name)
+	if err != nil || r.code == 0 {
+		return err
+	}
+	_, enabled, err := o.all(ctx)
+	if err == nil && slices.Contains(enabled, name) {
+		err = r.failed()
+	}
 	return err
 }
 
