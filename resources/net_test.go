@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/vishvananda/netlink"
@@ -94,6 +95,9 @@ func TestNetSuite(t *testing.T) {
 			},
 			"another's": func(t *testing.T, _ string) {
 				must(t, netlink.RouteReplace(by(unix.RTPROT_BOOT, route(t, "0.0.0.0/0", "192.0.2.77"))))
+			},
+			"another's, of any scope": func(t *testing.T, _ string) {
+				must(t, netlink.RouteAdd(by(unix.RTPROT_BOOT, route(t, "198.18.0.0/15", ""))))
 			},
 			"another's, direct": func(t *testing.T, _ string) {
 				direct := by(unix.RTPROT_BOOT, route(t, "198.18.0.0/15", ""))
@@ -199,10 +203,16 @@ func TestNetRoutes(t *testing.T) {
 		t.Errorf("it is %s", got)
 	}
 
-	// One that is in the place of ours goes, though nothing is purged.
+	// One that is in the place of ours goes, though nothing is purged, and one beside it stays.
+	second := route(t, "0.0.0.0/0", "10.9.9.7")
+	second.Priority = 9
+	must(t, netlink.RouteAdd(second))
+	want(t, f, r, "")
 	must(t, netlink.RouteReplace(by(unix.RTPROT_BOOT, route(t, "0.0.0.0/0", "10.9.9.8"))))
 	want(t, f, r, `gateway: "default via 10.9.9.8" -> "default via 10.9.9.9"`)
 	want(t, f, r, "")
+
+	must(t, netlink.RouteDel(second))
 
 	// Another interface keeps its own, and that is said.
 	must(t, netlink.RouteDel(route(t, "0.0.0.0/0", "10.9.9.9")))
@@ -255,6 +265,27 @@ func TestNetParameters(t *testing.T) {
 	}
 }
 
+// deafSocket is as that of a Watch, and nobody reads it.
+func deafSocket(t *testing.T) syscall.RawConn {
+	t.Helper()
+	socket, err := rtnet.Listen()
+	must(t, err)
+	t.Cleanup(func() { must(t, socket.Close()) })
+	raw, err := socket.SyscallConn()
+	must(t, err)
+	return raw
+}
+
+// recv returns what reading says after f.
+func recv(t *testing.T, raw syscall.RawConn, f func(fd uintptr)) (err error) {
+	t.Helper()
+	must(t, raw.Control(func(fd uintptr) {
+		f(fd)
+		_, _, err = unix.Recvfrom(int(fd), make([]byte, 1), 0)
+	}))
+	return err
+}
+
 // TestNetOverflow: however much is told at once, the Watch goes on, and hears of what
 // comes after.
 func TestNetOverflow(t *testing.T) {
@@ -268,26 +299,19 @@ func TestNetOverflow(t *testing.T) {
 		t.Fatal(got)
 	}
 	watching(t, f, r)
-	deaf, err := rtnet.Listen() // as that of the Watch, and not read
-	must(t, err)
-	defer deaf.Close()
+	lost, taken := deafSocket(t), deafSocket(t)
 	lo, err := netlink.LinkByName("lo")
 	must(t, err)
 	for range 5000 {
 		must(t, netlink.LinkSetMTU(lo, 1300))
 		must(t, netlink.LinkSetMTU(lo, 1301))
 	}
-	raw, err := deaf.SyscallConn()
-	must(t, err)
-	must(t, raw.Control(func(fd uintptr) {
-		if _, _, err := unix.Recvfrom(int(fd), make([]byte, 1), 0); !errors.Is(err, unix.ENOBUFS) {
-			t.Errorf("the kernel has told all of it: %v", err)
-		}
-		rtnet.Take(fd)
-		if _, _, err := unix.Recvfrom(int(fd), make([]byte, 1), 0); !errors.Is(err, unix.EAGAIN) {
-			t.Errorf("something is left: %v", err)
-		}
-	}))
+	if err := recv(t, lost, func(uintptr) {}); !errors.Is(err, unix.ENOBUFS) {
+		t.Errorf("the kernel has told all of it: %v", err)
+	}
+	if err := recv(t, taken, rtnet.Take); !errors.Is(err, unix.EAGAIN) {
+		t.Errorf("something is left: %v", err)
+	}
 	must(t, netlink.LinkSetDown(link(t)))
 	f.WaitEvent(t)
 	verbs(t, f, r, true)
