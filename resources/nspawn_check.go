@@ -278,14 +278,10 @@ func (r *NspawnRes) outdated(l nspawnLook) bool {
 // note notes with what settings a container runs, before they are altered: what ends
 // us before it is restarted leaves that to be found.
 func (r *NspawnRes) note(l nspawnLook) error {
-	if !r.hasSettings() || !l.running() || l.settings == r.settings() {
+	if !r.rewrites(l) || !r.outdated(l) {
 		return nil
 	}
-	digest := nspawnDigest(l.settings)
-	if !r.outdated(l) {
-		digest = nspawnDigest(r.settings())
-	}
-	return r.write(l.machine, digest)
+	return r.write(l.machine, nspawnDigest(l.settings))
 }
 
 // noteNew notes what was started, with what the file says by now: somebody may have altered

@@ -125,9 +125,6 @@ func (m *machined) names(ctx context.Context) ([]string, error) {
 // removeImage removes an image with all that is in it, and its settings.
 func (m *machined) removeImage(ctx context.Context, name string) error {
 	_, err := m.call(ctx, "RemoveImage", name)
-	if busErrorIs(err, machinedName+".NoSuchImage") {
-		return nil
-	}
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -289,6 +290,37 @@ func TestNspawnSettingsAfterACrash(t *testing.T) {
 	}
 }
 
+// While its settings are written it may be started with the old ones, by somebody else; or
+// they are altered before it reads them.
+func TestNspawnSettingsOvertaken(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
+	verbs(t, r.fake, r.res, true)
+	r.called()
+	r.put(t, "[Exec]\n")
+	r.fake.OnChange(func(engine.Change) { r.Again("web") })
+	if got := verbs(t, r.fake, r.res, true); got == "" || r.called() != "ReloadOrTryRestartUnit" {
+		t.Error(got)
+	}
+	r.fake.OnChange(nil)
+
+	r.set("web", func(u *systemdtest.Unit) { u.Active = "inactive" })
+	r.OnCall(func(string, string) { r.put(t, "[Exec]\n") })
+	if got := verbs(t, r.fake, r.res, true); got == "" || r.called() != "StartUnit" {
+		t.Error(got)
+	}
+	r.OnCall(nil)
+	if got := verbs(t, r.fake, r.res, true); got == "" || r.called() != "ReloadOrTryRestartUnit" {
+		t.Error(got)
+	}
+	want(t, r.fake, r.res, "")
+
+	r.put(t, "[Exec]\n")
+	r.set("web", func(u *systemdtest.Unit) { u.Active = "activating" }) // it has read them, perhaps
+	if got := verbs(t, r.fake, r.res, true); got == "" || r.called() != "StopUnit, StartUnit" {
+		t.Error(got)
+	}
+}
+
 // One that somebody else has started runs with what the file said.
 func TestNspawnThatRunsAlready(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
@@ -296,8 +328,18 @@ func TestNspawnThatRunsAlready(t *testing.T) {
 	r.set("web", func(u *systemdtest.Unit) { u.Active = "active" })
 	want(t, r.fake, r.res, "")
 	r.put(t, "[Exec]\n")
+	noted := ""
+	r.OnCall(func(string, string) {
+		text, err := readPrivate(r.fake.Init(), nspawnNote)
+		if noted = string(text); err != nil {
+			t.Error(err)
+		}
+	})
 	if got := verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, "refreshed") || r.called() != "ReloadOrTryRestartUnit" {
 		t.Error(got)
+	}
+	if !strings.HasSuffix(noted, nspawnDigest("[Exec]\n")) {
+		t.Errorf("when it is restarted, %q is noted", noted)
 	}
 	alone := newNspawnRig(t, NspawnRes{})
 	alone.set("web", func(u *systemdtest.Unit) { u.Active = "active" })
@@ -344,9 +386,9 @@ func TestNspawnRefuses(t *testing.T) {
 	}
 	r.Other("web", "machine-web.scope")
 	says("a machine named web runs that systemd-nspawn@web.service has not started: it belongs to machine-web.scope")
-	r.Other("web", "")
-	r.Manager.Remove(nspawnUnitOf("web"))
+	r.Manager.Remove(nspawnUnitOf("web")) // and a machined that has outlived its package is not asked
 	says("there is no systemd-nspawn: install the package systemd-container")
+	r.Other("web", "")
 	r.Manager.Add(nspawnUnitOf("web"), systemdtest.Unit{Refuses: "exit-code"})
 	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is failed (failed), exit-code") {
 		t.Error(got)
@@ -357,7 +399,28 @@ func TestNspawnRefuses(t *testing.T) {
 // comes and goes is nothing.
 func TestNspawnWatch(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{State: "running"})
+	image := r.root + "/var/lib/machines/web"
+	if err := os.Remove(image); err != nil {
+		t.Fatal(err)
+	}
 	watching(t, r.fake, r.res)
+	for _, name := range []string{image, image + ".raw"} {
+		if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "there is no image") {
+			t.Error(got)
+		}
+		if err := os.Mkdir(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r.fake.WaitEvent(t)
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		r.fake.WaitEvent(t)
+	}
+	if err := os.Mkdir(image, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.fake.WaitEvent(t)
 	want(t, r.fake, r.res, `svc[systemd-nspawn@web.service].state: "stopped" -> "running"`)
 	verbs(t, r.fake, r.res, true)
 	r.Machined.Twitch("web")
@@ -395,6 +458,19 @@ func TestNspawnWatch(t *testing.T) {
 	if now := r.Asked(); now != asked {
 		t.Errorf("machined was asked %d times because it was there", now-asked)
 	}
+}
+
+// A Watch that begins again, because other values have come, waits for what CheckApply does
+// by these.
+func TestNspawnWatchAgain(t *testing.T) {
+	r := newNspawnRig(t, NspawnRes{State: "stopped"})
+	watching(t, r.fake, r.res)()
+	r.fake.Restart()
+	r.res.State = "running"
+	watching(t, r.fake, r.res)
+	want(t, r.fake, r.res, `svc[systemd-nspawn@web.service].state: "stopped" -> "running"`)
+	r.Manager.Twitch(nspawnUnitOf("web"))
+	r.quiet(t)
 }
 
 // After the bus was away nothing that happened meanwhile is lost.
@@ -451,6 +527,11 @@ func TestNspawnAbsent(t *testing.T) {
 	if got, err := r.res.Read(t.Context()); got != nil || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
+	r.put(t, nspawnText)
+	if got, err := r.res.Read(t.Context()); got == nil || err != nil {
+		t.Errorf("one that has only settings is %v, %v", got, err)
+	}
+	verbs(t, r.fake, r.res, true)
 	r.Manager.Remove(nspawnUnitOf("web"))
 	r.Machined.Stop()
 	want(t, r.fake, r.res, "") // nor is anything to be done where nothing is installed
@@ -486,12 +567,29 @@ func TestNspawnReceives(t *testing.T) {
 	}
 }
 
+// A folder that is purged knows of the settings.
+func TestNspawnIsManaged(t *testing.T) {
+	w, files := newNspawnWorld(t), newFileShared()
+	w.prepare(t, "web", t.TempDir())
+	r := w.res("web", NspawnRes{Settings: new(nspawnText)})
+	t.Cleanup(func() {
+		if len(files.managed) != 0 {
+			t.Errorf("after Cleanup %v is managed", files.managed)
+		}
+	})
+	begin(t, "nspawn", r, enginetest.WithHost(hostOn(t, w.bus)), enginetest.WithShared(files))
+	if files.managed[r.settingsPath()] != 1 {
+		t.Errorf("managed is %v", files.managed)
+	}
+}
+
 func TestNspawnList(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{})
 	r.prepare(t, "db", t.TempDir())
 	r.Image("not a name")
 	r.Manager.Add(nspawnUnitOf("by-hand"), systemdtest.Unit{}) // as all that a template is for
 	r.Other("by-hand", "machine-by.scope")
+	r.Manager.Add(nspawnUnitOf("virtual"), systemdtest.Unit{})
 	r.Other("virtual", "vm-x.scope")
 	r.set("db", func(u *systemdtest.Unit) { u.Active, u.File = "active", "enabled" })
 	r.put(t, nspawnText)
@@ -621,6 +719,10 @@ func TestNspawnEdges(t *testing.T) {
 			t.Errorf("%s: found %t, the container first %t", c.what, found, first)
 		}
 	}
+	asks, err := box.AutoEdges()
+	if text := fmt.Sprint(asks.Next()); err != nil || !strings.Contains(text, "pkg with /usr/lib/systemd/system/systemd-nspawn@.service") {
+		t.Errorf("%s, %v", text, err)
+	}
 	other := &FileRes{}
 	other.SetKind("file")
 	other.SetName("/srv/none/")
@@ -645,10 +747,8 @@ func nspawnMeets(t *testing.T, box *NspawnRes, other engine.Res) (first, found b
 			list := asks.Next()
 			hits := make([]bool, len(list))
 			for _, ask := range list {
-				for _, is := range pair[1].(engine.EdgeableRes).UIDs() {
-					if ask.IFF(is) {
-						return (pair[0] == engine.Res(box)) != ask.IsReversed(), true
-					}
+				if slices.ContainsFunc(pair[1].(engine.EdgeableRes).UIDs(), ask.IFF) {
+					return (pair[0] == engine.Res(box)) != ask.IsReversed(), true
 				}
 			}
 			if !asks.Test(hits) {
@@ -673,6 +773,10 @@ func TestNspawnClashes(t *testing.T) {
 		if err := box.Clashes(other); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", want, err)
 		}
+	}
+	box.SetRecv(map[string]*engine.Send{"state": {}})
+	if err := box.Clashes(&SvcRes{State: "stopped"}); err != nil {
+		t.Errorf("what is not known yet clashes: %v", err)
 	}
 	uids := fmt.Sprint(box.UIDs())
 	if uids != "[svc[systemd-nspawn@web] file[/etc/systemd/nspawn/web.nspawn]]" {

@@ -94,7 +94,7 @@ func (r *NspawnRes) watchRest(ctx context.Context, armed <-chan struct{}) error 
 		case <-files.C():
 			r.init.Event()
 		case <-machines.C():
-			if machines.Cause().Resync || r.differs(ctx, m) {
+			if r.differs(ctx, m) { // also after a loss of the bus
 				r.init.Event()
 			}
 		case <-ctx.Done():

@@ -2,6 +2,7 @@ package machines
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -82,9 +83,7 @@ func nspawnGraph(have params) graph {
 	g.add("file", "/var/lib/machines/web/", params{})
 	g.add("file", "/etc/web.conf", params{"content": "one\n", "notify": []string{"nspawn[web]"}})
 	g.addNotifying(nspawnCase)
-	for k, v := range have {
-		g["nspawn"][0][k] = v
-	}
+	maps.Copy(g["nspawn"][0], have)
 	return g
 }
 

@@ -30,6 +30,7 @@ type Machined struct {
 	conn   *dbus.Conn
 	others map[string]string // machines that have other units, which are the values
 	images map[string]bool
+	again  map[string]int // how often one was started anew unseen
 	asked  int
 }
 
@@ -37,7 +38,7 @@ type Machined struct {
 // remove is called where an image is to be removed.
 func NewMachined(tb testing.TB, manager *Manager, remove func(image string) error) *Machined {
 	tb.Helper()
-	m := &Machined{tb: tb, manager: manager, onRemove: remove, others: map[string]string{}, images: map[string]bool{}}
+	m := &Machined{tb: tb, manager: manager, onRemove: remove, others: map[string]string{}, images: map[string]bool{}, again: map[string]int{}}
 	m.Start()
 	tb.Cleanup(m.Stop)
 	return m
@@ -96,6 +97,13 @@ func (m *Machined) Other(name, unit string) {
 	}
 	m.others[name] = unit
 	m.emit("MachineNew", name)
+}
+
+// Again has a machine be one that was started anew, as by systemctl restart, and tells nobody.
+func (m *Machined) Again(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.again[name]++
 }
 
 // Twitch sends the signal that a machine has come, whether or not it has.
@@ -177,10 +185,10 @@ func (m *Machined) listMachines() ([]struct {
 
 // image is what is said of an image.
 type image struct {
-	Name, Type                string
-	ReadOnly                  bool
+	Name, Type               string
+	ReadOnly                 bool
 	Created, Modified, Usage uint64
-	Path                      dbus.ObjectPath
+	Path                     dbus.ObjectPath
 }
 
 func (m *Machined) listImages() ([]image, *dbus.Error) {
@@ -215,7 +223,7 @@ func (m *Machined) property(msg dbus.Message, _, property string) (dbus.Variant,
 		if machineObject(name) != p {
 			continue
 		}
-		starts := m.starts(unit)
+		starts := m.starts(unit) + m.again[name]
 		switch property {
 		case "Unit":
 			return dbus.MakeVariant(unit), nil
