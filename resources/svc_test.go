@@ -256,6 +256,17 @@ func TestSvcIsDisabledMeanwhile(t *testing.T) {
 	}
 }
 
+// A service that ends as soon as it has been started is looked at again.
+func TestSvcDoesNotLast(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running"})
+	r.Add("web.service", systemdtest.Unit{Dies: true})
+	watching(t, r.fake, r.res)
+	if got := verbs(t, r.fake, r.res, true); got != `state: "stopped" -> "running"` {
+		t.Fatal(got)
+	}
+	r.fake.WaitEvent(t)
+}
+
 // What CheckApply does itself is no event: a service that cannot be started is tried
 // once for each reason to try, and not for ever.
 func TestSvcFailureIsNoEvent(t *testing.T) {
@@ -338,6 +349,9 @@ func TestSvcValidate(t *testing.T) {
 		{systemd, "-o", SvcRes{}, `"-o" is no name of a service`},
 		{systemd, "../x", SvcRes{}, `"../x" is no name of a service`},
 		{systemd, "a\nb", SvcRes{}, `"a\nb" is no name of a service`},
+		{systemd, "", SvcRes{}, `"" is no name of a service`},
+		{systemd, "getty@", SvcRes{}, `"getty@" is a template`},
+		{systemd, strings.Repeat("a", 300), SvcRes{}, "is too long for the name of a service"},
 		{systemd, "web", SvcRes{State: "up"}, `state is "up", it must be running or stopped`},
 		{systemd, "web", SvcRes{Startup: "on"}, `startup is "on", it must be enabled, disabled or masked`},
 		{systemd, "web", SvcRes{State: "running", Startup: "masked"}, "a masked service cannot be started"},

@@ -133,7 +133,7 @@ func TestToolsRefuseNames(t *testing.T) {
 		m := bind(t, b, host)
 		opened := len(host.Commands())
 		for _, f := range m.Functions() {
-			for _, name := range []string{"-o", "--help", "../x", "a/b", "a\nb", "a b", "", "$(id)", "a;b"} {
+			for _, name := range []string{"-o", "--help", "../x", "a/b", "a\nb", "a b", "", "$(id)", "a;b", "a@", strings.Repeat("a", 300)} {
 				if _, err := m.Call(t.Context(), f, virtual.Args{Named: map[string]any{"name": name}}); err == nil {
 					t.Errorf("%s: %s of %q", b.Name, f, name)
 				}

@@ -28,6 +28,7 @@ type Unit struct {
 
 	Refuses  string        // starting it leads to failed, with this as its Result
 	Ends     bool          // starting it leads to inactive, as of a oneshot
+	Dies     bool          // it has failed as soon as somebody has seen it run
 	Skipped  bool          // a condition does not hold: starting it leads nowhere
 	NoReload bool          // its reload fails
 	Hold     chan struct{} // a job of it ends when this is closed; at once when nil

@@ -90,6 +90,10 @@ func (m *Manager) list(names []string) ([]row, *dbus.Error) {
 		r := row{Name: n, Load: "not-found", Active: "inactive", Sub: "dead", Path: path(n), JobPath: "/"}
 		if u := m.units[n]; u != nil {
 			r.Load, r.Active, r.Sub, r.Job, r.Path = u.load, u.Active, u.Sub, u.job, path(or(u.Alias, n))
+			if u.Dies && u.Active == "active" && u.job == 0 {
+				u.Active, u.Sub, u.Result, u.Code, u.Status = "failed", "failed", "exit-code", 1, 1
+				m.changed(n, u)
+			}
 		}
 		rows = append(rows, r)
 	}

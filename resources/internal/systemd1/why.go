@@ -61,6 +61,3 @@ func (m *Manager) log(ctx context.Context, unit string) string {
 	}
 	return lines
 }
-
-// Explain returns err: what a call returns says by itself why it failed.
-func Explain(_ context.Context, _ engine.Host, _ string, err error) error { return err }
