@@ -37,6 +37,7 @@ type fakeDaemon struct {
 	n          int // of things that were made
 	images     map[string]*image.InspectResponse
 	containers map[string]*container.InspectResponse // by name
+	ids        map[string]string                     // of the last container of each name
 	registry   map[string]bool                       // what can be pulled
 	streams    map[chan events.Message]bool
 	calls      []string
@@ -70,6 +71,7 @@ func (d *fakeDaemon) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.images, d.containers = map[string]*image.InspectResponse{}, map[string]*container.InspectResponse{}
+	d.ids = map[string]string{}
 	d.registry = map[string]bool{"docker.io/library/sleeper:2": true, "docker.io/library/web:latest": true}
 	d.streams, d.calls, d.fault, d.ends, d.password = map[chan events.Message]bool{}, nil, nil, map[string]bool{}, ""
 	d.addImage("docker.io/library/sleeper:1")
@@ -163,7 +165,7 @@ func asJSON(v any) string {
 
 // tell tells of an event. The lock is held.
 func (d *fakeDaemon) tell(kind events.Type, action, name string) {
-	m := events.Message{Type: kind, Action: events.Action(action), Actor: events.Actor{ID: name, Attributes: map[string]string{"name": name}}}
+	m := events.Message{Type: kind, Action: events.Action(action), Actor: events.Actor{ID: d.ids[name], Attributes: map[string]string{"name": name}}}
 	for s := range d.streams {
 		s <- m // large enough for every test
 	}
@@ -233,6 +235,10 @@ func refuse(w http.ResponseWriter, code int, text string) {
 }
 
 func (d *fakeDaemon) serveEvents(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("since") == "" {
+		refuse(w, http.StatusBadRequest, "from now on may be too late")
+		return
+	}
 	var filters map[string]map[string]bool
 	_ = json.Unmarshal([]byte(r.URL.Query().Get("filters")), &filters)
 	s := make(chan events.Message, 1000)
@@ -350,7 +356,7 @@ func (d *fakeDaemon) create(w http.ResponseWriter, r *http.Request) {
 		State: &container.State{Status: container.StateCreated}, NetworkSettings: &container.NetworkSettings{Networks: map[string]*network.EndpointSettings{}},
 	}
 	inherit(c, i)
-	d.containers[name] = c
+	d.containers[name], d.ids[name] = c, c.ID
 	d.tell(events.ContainerEventType, "create", name)
 	answer(w, http.StatusCreated, container.CreateResponse{ID: c.ID})
 }
@@ -425,7 +431,7 @@ func (d *fakeDaemon) serveContainer(w http.ResponseWriter, r *http.Request, id, 
 		delete(d.containers, name)
 		name = r.URL.Query().Get("name")
 		c.Name = "/" + name
-		d.containers[name] = c
+		d.containers[name], d.ids[name] = c, c.ID
 	}
 	d.tell(events.ContainerEventType, verb, name)
 	if verb != "update" {

@@ -417,3 +417,59 @@ func TestSends(t *testing.T) {
 		t.Errorf("sent %+v of one that is gone", got)
 	}
 }
+
+// TestUndoneIsNoEvent: what a try has made and removed again is no reason for the next one; that
+// somebody removes another container of the name is.
+func TestUndoneIsNoEvent(t *testing.T) {
+	d := newFakeDaemon(t)
+	res := web(d)
+	res.Networks = []string{"front", "back"}
+	r := start(t, res, "docker_container")
+	r.watch()
+	d.fail(func(w http.ResponseWriter, _ *http.Request, path string) bool {
+		if path == "/networks/back/connect" {
+			refuse(w, http.StatusForbidden, "not that one")
+		}
+		return path == "/networks/back/connect"
+	})
+	r.fails("not that one")
+	before := r.fake.EventCount()
+	d.locked(func() { d.tell(events.ImageEventType, "tag", "web") }) // is told after the others
+	r.fake.WaitEvent(t)
+	if n := r.fake.EventCount() - before; n != 1 {
+		t.Errorf("%d events, and not one", n)
+	}
+	d.locked(func() {
+		d.ids["web"] = "another"
+		d.tell(events.ContainerEventType, "destroy", "web")
+	})
+	r.fake.WaitEvent(t)
+}
+
+// TestPullAlwaysOfAnother: what takes the place of a container is made of the newest image.
+func TestPullAlwaysOfAnother(t *testing.T) {
+	d := newFakeDaemon(t)
+	start(t, web(d), "docker_container").must()
+	d.registry["docker.io/library/sleeper:1"] = true
+	res := web(d)
+	res.Pull, res.Env = PullAlways, []string{"A=1"}
+	r := start(t, res, "docker_container")
+	d.called()
+	r.must()
+	if calls := d.called(); calls[0] != "post /images/create" {
+		t.Errorf("it begins with %v", calls)
+	}
+}
+
+// TestSocketIsWaitedFor: the next try comes as soon as the socket does, however long the
+// pause has become.
+func TestSocketIsWaitedFor(t *testing.T) {
+	appears := make(chan struct{}, 1)
+	appears <- struct{}{}
+	if next := wait(t.Context(), appears, time.Hour); next != firstTry {
+		t.Errorf("the next pause is %s", next)
+	}
+	if next := wait(t.Context(), nil, lastTry/1000); next != 2*lastTry/1000 {
+		t.Errorf("the next pause is %s", next)
+	}
+}
