@@ -23,7 +23,8 @@ type Host interface {
 	Command(ctx context.Context, c Command) (*Result, error)
 	Facts() Facts
 	// WatchFacts subscribes to changes of facts. It is armed when it returns: once
-	// it has woken, Facts says what is true now.
+	// it has woken, Facts says what is true now. It lasts until it is closed, also
+	// beyond ctx: many have one for as long as they live.
 	WatchFacts(ctx context.Context) (Subscription, error)
 }
 

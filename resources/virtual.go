@@ -107,17 +107,13 @@ type chosen struct {
 // It returns what ends wait, or why it has failed. Where no backend can be used now,
 // CheckApply says why, and the facts are waited for.
 func (b *virtualBase) watch(ctx context.Context, module string, r virtual.Resource, follow func(context.Context, *chosen) error) error {
-	k, err := b.virtualKind(module)
-	if err != nil {
+	c := &chosen{base: b, want: r.Backend()}
+	if err := c.begin(ctx, module); err != nil {
 		return err
 	}
-	facts, err := b.init.Host.WatchFacts(ctx)
-	if err != nil {
-		return err
-	}
-	defer facts.Close()
+	defer c.facts.Close()
 	for {
-		err := b.watchOne(ctx, &chosen{base: b, kind: k, want: r.Backend(), facts: facts}, follow)
+		err := c.watch(ctx, follow)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -128,13 +124,25 @@ func (b *virtualBase) watch(ctx context.Context, module string, r virtual.Resour
 	}
 }
 
-func (b *virtualBase) watchOne(ctx context.Context, c *chosen, follow func(context.Context, *chosen) error) (err error) {
+// begin subscribes to the facts.
+func (c *chosen) begin(ctx context.Context, module string) (err error) {
 	aside(func() {
 		defer engine.Caught("Watch", &err)
-		c.Module, err = c.kind.Open(ctx, b.env(), c.want)
+		if c.kind, err = c.base.virtualKind(module); err == nil {
+			c.facts, err = c.base.init.Host.WatchFacts(ctx)
+		}
+	})
+	return err
+}
+
+// watch opens the module for the facts of now, and follows it.
+func (c *chosen) watch(ctx context.Context, follow func(context.Context, *chosen) error) (err error) {
+	aside(func() {
+		defer engine.Caught("Watch", &err)
+		c.Module, err = c.kind.Open(ctx, c.base.env(), c.want)
 	})
 	if _, none := errors.AsType[*virtual.NoBackendError](err); none {
-		b.init.Running()
+		c.base.init.Running()
 		return wait[struct{}](ctx, c, nil, nil)
 	}
 	if err != nil {

@@ -54,7 +54,8 @@ func (h *FakeHost) Watch(ctx context.Context, paths []string, o engine.WatchOpti
 	for _, p := range paths {
 		s.paths = append(s.paths, filepath.Clean(p))
 	}
-	return h.subscribe(ctx, s), nil
+	h.subscribe(s).stop = context.AfterFunc(ctx, s.Close)
+	return s, nil
 }
 
 // FailWatch has the next calls of Watch return err; nil for none.
@@ -161,21 +162,20 @@ func (h *FakeHost) SetFacts(f engine.Facts) int {
 	return h.wake(engine.Cause{Source: "facts"}, func(s *sub) bool { return s.facts })
 }
 
-// WatchFacts implements engine.Host. The subscription is closed when the context ends.
+// WatchFacts implements engine.Host.
 func (h *FakeHost) WatchFacts(ctx context.Context) (engine.Subscription, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.subscribe(ctx, &sub{facts: true}), nil
+	return h.subscribe(&sub{facts: true}), nil
 }
 
 // subscribe adds a subscription. The lock is held.
-func (h *FakeHost) subscribe(ctx context.Context, s *sub) *sub {
-	s.host, s.wake = h, make(chan struct{}, 1)
+func (h *FakeHost) subscribe(s *sub) *sub {
+	s.host, s.wake, s.stop = h, make(chan struct{}, 1), func() bool { return true }
 	h.subs = append(h.subs, s)
-	s.stop = context.AfterFunc(ctx, s.Close)
 	return s
 }
 

@@ -41,7 +41,6 @@ func (f *factFeed) watch(ctx context.Context) (engine.Subscription, error) {
 	}
 	s := &factSub{feed: f, wake: make(chan struct{}, 1)}
 	f.subs[s] = struct{}{}
-	s.stop = context.AfterFunc(ctx, s.Close)
 	return s, nil
 }
 
@@ -102,7 +101,6 @@ type factSub struct {
 	feed   *factFeed
 	wake   chan struct{}
 	merged int
-	stop   func() bool // from its context
 }
 
 // C implements engine.Subscription.
@@ -122,7 +120,6 @@ func (s *factSub) Close() {
 	f := s.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s.stop()
 	if _, open := f.subs[s]; !open {
 		return
 	}
