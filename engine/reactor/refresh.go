@@ -107,21 +107,29 @@ func (r *Reactor) commit(ctx context.Context, v *vertex, writes []engine.Write) 
 	return r.scribe.commit(ctx, writes)
 }
 
-// finish makes durable how runs ended that may alter and did not fail: the
-// refreshes that they acted on are cleared, and their intents become pending
-// refreshes. A failure keeps the intent, so that the next success counts as a
-// change. It runs in the run's goroutine; the loop does not touch the vertex's
-// intent and job meanwhile.
+// finish writes down how runs ended that may alter and did not fail: the refreshes
+// that they acted on are cleared, and their intents become pending refreshes. A
+// failure keeps the intent, so that the next success counts as a change. It runs in
+// the run's goroutine; the loop does not touch the vertex's intent and job meanwhile.
+//
+// What is only an intent that becomes refreshes nobody waits for: after a crash the
+// intent says the same. It is written before, or together with, what is committed
+// later, so also with the end of a refresh that it has led to.
 func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
-	var writes []engine.Write
+	var over, owed []engine.Write
 	for _, v := range vs {
-		writes = r.outcomes(v, writes)
+		over = r.cleared(v, over)
+		owed = r.owes(v, owed)
 	}
-	if len(writes) == 0 {
+	switch {
+	case len(over) > 0:
+		if err := r.commit(context.WithoutCancel(ctx), vs[0], append(over, owed...)); err != nil {
+			return fmt.Errorf("cannot record the change: %w", err)
+		}
+	case len(owed) > 0:
+		r.scribe.noteAll(owed...)
+	default:
 		return nil
-	}
-	if err := r.commit(context.WithoutCancel(ctx), vs[0], writes); err != nil {
-		return fmt.Errorf("cannot record the change: %w", err)
 	}
 	for _, v := range vs {
 		r.undoing.settled(v)
@@ -129,12 +137,17 @@ func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
 	return nil
 }
 
-// outcomes adds what has to be written of a run of v that did not fail.
-func (r *Reactor) outcomes(v *vertex, writes []engine.Write) []engine.Write {
+// cleared adds what is over with a run of v that did not fail.
+func (r *Reactor) cleared(v *vertex, writes []engine.Write) []engine.Write {
 	writes = append(writes, r.undoing.over(v)...)
 	for _, p := range v.job.pending {
 		writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(v.id)})
 	}
+	return writes
+}
+
+// owes adds what the intent of v becomes when its run did not fail.
+func (r *Reactor) owes(v *vertex, writes []engine.Write) []engine.Write {
 	if !v.intent {
 		return writes
 	}

@@ -2,6 +2,7 @@ package reactor_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,6 +88,7 @@ func TestLaw7RefreshesThatWaitDoNotPileUp(t *testing.T) {
 					ev <- struct{}{}
 					synctest.Wait()
 				}
+				time.Sleep(time.Minute) // what nobody waits for is written down too
 				if n := rg.store.size(); n != c.most {
 					t.Errorf("%d records after ten changes, want %d", n, c.most)
 				}
@@ -161,6 +163,41 @@ func TestLaw7RefreshWhileTheTargetActsOnTheOneBefore(t *testing.T) {
 		synctest.Wait()
 		if refreshed != 2 || rg.store.size() != 0 {
 			t.Errorf("refreshed %d times, %d records left", refreshed, rg.store.size())
+		}
+	})
+}
+
+// TestLaw7WhatIsOwedGoesWithTheEnd: nobody waits until the intent of a source has
+// become a refresh; but the end of that refresh is not in the store before it, so
+// that a crash leads to no second one.
+func TestLaw7WhatIsOwedGoesWithTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{})
+		defer rg.close()
+		ev := make(chan struct{})
+		var during []int
+		dst := &fake{w: w, check: func(_ context.Context, f *fake, _ bool) (bool, error) {
+			if f.init.Refresh() {
+				during = append(during, rg.store.size())
+			}
+			return !f.init.Refresh(), nil
+		}}
+		rg.swap(newDecl(t).add("src", changer(w, ev)).add("dst", dst).edges("src!dst"))
+		rg.rest()
+		start := time.Now()
+		for range 3 {
+			ev <- struct{}{}
+			synctest.Wait()
+			if n := rg.store.size(); n != 0 {
+				t.Errorf("%d records when all is done", n)
+			}
+		}
+		if !slices.Equal(during, []int{1, 1, 1}) {
+			t.Errorf("while it acts there are %v records, want one each time: the intent", during)
+		}
+		if d := time.Since(start); d != 0 {
+			t.Errorf("it took %s: a timer wrote it down", d)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package reactor
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -15,23 +14,27 @@ const scribeEvery = time.Second
 
 // scribe is the reactor's way to its store. What a run waits for is committed at
 // once by commit; what is good to have after a restart and nothing waits for is
-// noted, and committed a little later: a later note of a key replaces an earlier
-// one, so there are at most as many as there are keys. One goroutine writes notes;
-// it is there only while there are some.
+// noted, and committed with the next commit or a little later: a later note of a key
+// replaces an earlier one, so there are at most as many as there are keys. One
+// goroutine writes notes that no commit takes along; it is there only while there
+// are some.
+//
+// What is noted at one time is written at one time, and before, or together with,
+// whatever is committed later.
 //
 // What the store refuses is tried again, and given up at the end.
 //
 // A key has one writer at a time: a commit takes the place of the notes of its
-// keys, and waits for those that are being written.
+// keys, and waits while a note of one of them, or one that it would take along, is
+// being written.
 type scribe struct {
 	store engine.Store
 	log   *slog.Logger
 
 	mu      sync.Mutex
 	notes   map[noteKey][]byte
-	writing map[noteKey][]byte // by the goroutine, at this moment
-	wrote   chan struct{}      // closed when it has; nil if it is not writing
-	active  bool               // the goroutine is there
+	writing map[noteKey]*flight // the notes that are being written at this moment
+	active  bool                // the goroutine is there
 	ended   bool
 	refused bool // the last try, and that was said
 
@@ -43,51 +46,171 @@ type scribe struct {
 
 type noteKey struct{ table, key string }
 
+// flight is notes on their way into the store, in one call of Commit.
+type flight struct {
+	notes map[noteKey][]byte // those that are written
+	old   map[noteKey][]byte // those in whose place the commit itself stands
+	done  chan struct{}      // closed when they have arrived, or have not
+}
+
 func newScribe(o *Options) *scribe {
-	s := &scribe{store: o.Store, log: o.Logger, hurry: make(chan struct{})}
+	s := &scribe{store: o.Store, log: o.Logger, hurry: make(chan struct{}), writing: map[noteKey]*flight{}}
 	s.ctx, s.cut = context.WithCancel(context.Background())
 	return s
 }
 
-// commit writes at once, and waits for it.
+// commit writes at once, and waits for it. It takes all notes along; what is refused
+// with them is tried without.
 func (s *scribe) commit(ctx context.Context, writes []engine.Write) error {
-	if wrote := s.supersede(writes); wrote != nil {
-		select {
-		case <-wrote:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	f, err := s.takeOff(ctx, writes)
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		return s.store.Commit(ctx, writes)
+	}
+	err = s.store.Commit(ctx, f.with(writes))
+	if err != nil && ctx.Err() == nil && len(f.notes) > 0 {
+		s.land(f, err)
+		if f, err = s.alone(ctx, writes); err == nil {
+			err = s.store.Commit(ctx, writes)
 		}
 	}
-	return s.store.Commit(ctx, writes)
+	if f != nil {
+		s.land(f, err)
+	}
+	return err
 }
 
-// supersede drops the notes of the keys that are about to be written. It returns
-// what to wait for where one of them is being written.
-func (s *scribe) supersede(writes []engine.Write) (wrote <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.notes) == 0 && s.wrote == nil {
+// with returns the writes of a commit and the notes that go with them.
+func (f *flight) with(writes []engine.Write) []engine.Write {
+	all := make([]engine.Write, 0, len(writes)+len(f.notes))
+	all = append(all, writes...)
+	for k, v := range f.notes {
+		all = append(all, engine.Write{Table: k.table, Key: k.key, Value: v})
+	}
+	return all
+}
+
+// takeOff takes all notes, those of the keys of the given writes apart. It waits
+// while one of them, or of these keys, is being written. It returns nil where there
+// are none.
+func (s *scribe) takeOff(ctx context.Context, writes []engine.Write) (*flight, error) {
+	return s.await(ctx, func() (*flight, *flight) {
+		if f := s.underway(writes); f != nil || len(s.notes) == 0 {
+			return nil, f
+		}
+		for k := range s.notes {
+			if f := s.writing[k]; f != nil {
+				return nil, f
+			}
+		}
+		f := s.replace(writes)
+		f.notes, s.notes = s.notes, nil
+		for k := range f.notes {
+			s.writing[k] = f
+		}
+		return f, nil
+	})
+}
+
+// alone takes only the notes in whose place the given writes stand.
+func (s *scribe) alone(ctx context.Context, writes []engine.Write) (*flight, error) {
+	return s.await(ctx, func() (*flight, *flight) {
+		if f := s.underway(writes); f != nil {
+			return nil, f
+		}
+		return s.replace(writes), nil
+	})
+}
+
+// await calls try, with the lock held, until it returns no flight to wait for.
+func (s *scribe) await(ctx context.Context, try func() (taken, wait *flight)) (*flight, error) {
+	for {
+		s.mu.Lock()
+		taken, wait := try()
+		s.mu.Unlock()
+		if wait == nil {
+			return taken, nil
+		}
+		select {
+		case <-wait.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// underway returns the flight that has a note of a key of the writes.
+func (s *scribe) underway(writes []engine.Write) *flight {
+	if len(s.writing) == 0 {
 		return nil
 	}
 	for i := range writes {
-		k := noteKey{writes[i].Table, writes[i].Key}
-		delete(s.notes, k)
-		if _, under := s.writing[k]; under {
-			delete(s.writing, k) // it is not tried again
-			wrote = s.wrote
+		if f := s.writing[noteKey{writes[i].Table, writes[i].Key}]; f != nil {
+			return f
 		}
 	}
-	return wrote
+	return nil
+}
+
+// replace begins a flight with the notes in whose place the writes stand.
+func (s *scribe) replace(writes []engine.Write) *flight {
+	f := &flight{done: make(chan struct{})}
+	for i := range writes {
+		k := noteKey{writes[i].Table, writes[i].Key}
+		if v, noted := s.notes[k]; noted {
+			if f.old == nil {
+				f.old = map[noteKey][]byte{}
+			}
+			f.old[k] = v
+			delete(s.notes, k)
+		}
+	}
+	return f
+}
+
+// land ends a flight. What did not arrive is noted again, unless there is a later
+// note of its key.
+func (s *scribe) land(f *flight, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range f.notes {
+		delete(s.writing, k)
+	}
+	close(f.done)
+	if err == nil {
+		return
+	}
+	for _, list := range []map[noteKey][]byte{f.notes, f.old} {
+		for k, v := range list {
+			if _, later := s.notes[k]; !later {
+				s.add(k, v)
+			}
+		}
+	}
 }
 
 // note has a record written, or deleted where value is nil. It never blocks.
 func (s *scribe) note(table, key string, value []byte) {
+	s.noteAll(engine.Write{Table: table, Key: key, Value: value})
+}
+
+// noteAll is note for several that belong together.
+func (s *scribe) noteAll(writes ...engine.Write) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for i := range writes {
+		s.add(noteKey{writes[i].Table, writes[i].Key}, writes[i].Value)
+	}
+}
+
+// add notes something, with the lock held.
+func (s *scribe) add(k noteKey, value []byte) {
 	if s.notes == nil {
 		s.notes = map[noteKey][]byte{}
 	}
-	s.notes[noteKey{table, key}] = value
+	s.notes[k] = value
 	if !s.active && !s.ended {
 		s.active = true
 		s.wg.Go(s.run)
@@ -109,43 +232,25 @@ func (s *scribe) run() {
 	}
 }
 
-// write commits what has been noted. It returns false if there was nothing.
+// write commits what has been noted. It returns false if the goroutine has to end:
+// there is nothing left, or nothing that the store takes any more.
 func (s *scribe) write() bool {
-	s.mu.Lock()
-	if len(s.notes) == 0 {
-		s.active = false
-		s.mu.Unlock()
-		return false
+	f, err := s.takeOff(s.ctx, nil)
+	if f != nil {
+		err = s.store.Commit(s.ctx, f.with(nil))
+		s.land(f, err)
 	}
-	notes, wrote := s.notes, make(chan struct{})
-	writes := make([]engine.Write, 0, len(notes))
-	for k, v := range notes {
-		writes = append(writes, engine.Write{Table: k.table, Key: k.key, Value: v})
-	}
-	s.notes, s.writing, s.wrote = nil, notes, wrote
-	s.mu.Unlock()
-	err := s.store.Commit(s.ctx, writes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writing, s.wrote = nil, nil
-	close(wrote)
 	if err != nil && !s.refused {
-		s.log.Warn("what should survive a restart cannot be written down; it is tried again", slog.Int("records", len(writes)), slog.Any("error", err))
+		s.log.Warn("what should survive a restart cannot be written down; it is tried again", slog.Int("records", len(s.notes)), slog.Any("error", err))
 	}
 	s.refused = err != nil
-	if err == nil || s.ended {
-		return true
+	if len(s.notes) == 0 || err != nil && s.ended {
+		s.active = false
+		return false
 	}
-	s.keep(notes)
 	return true
-}
-
-// keep takes back notes that could not be written, but for those that have been
-// superseded.
-func (s *scribe) keep(notes map[noteKey][]byte) {
-	later := s.notes
-	s.notes = notes
-	maps.Copy(s.notes, later)
 }
 
 // end writes what is left, and waits for it, after quit only a little.
