@@ -61,6 +61,18 @@ func TestLocks(t *testing.T) {
 	}
 }
 
+// The lock of rpm is one of those above it, and so is what older versions of dnf say.
+func TestLockOfRpm(t *testing.T) {
+	for _, text := range []string{"error: can't create transaction lock on /var/lib/rpm/.rpm.lock (Resource temporarily unavailable)\n", "Failed to obtain the transaction lock (logged in as: root).\n"} {
+		for name, judge := range map[string]func(*engine.Result) error{"dnf": judgeDnf, "zypper": judgeZypper} {
+			_, locked := errors.AsType[*LockedError](judge(&engine.Result{ExitCode: 1, Stderr: []byte(text)}))
+			if want := name == "dnf" || strings.Contains(text, "rpm.lock"); locked != want {
+				t.Errorf("%s takes %q for a lock: %t", name, text, locked)
+			}
+		}
+	}
+}
+
 // To wait for a lock can be cancelled.
 func TestLockCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
