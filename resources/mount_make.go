@@ -15,11 +15,14 @@ import (
 
 // mountRounds is how often it is looked again at most: from nothing there are three rounds.
 // From round mountPatience on there is a pause before each, twice as long as the one
-// before: systemd, when it is stopping a unit, goes on unmounting for a while.
+// before, up to mountPauseMax: systemd, when it is stopping a unit, goes on unmounting for a
+// while. Options that were not taken are tried mountAsked times.
 const (
-	mountRounds   = 12
+	mountRounds   = 24
 	mountPatience = 4
+	mountAsked    = 3
 	mountPause    = 5 * time.Millisecond
+	mountPauseMax = 320 * time.Millisecond
 )
 
 // make does what has to be done, one thing at a time, and looks again after each. So what
@@ -28,6 +31,7 @@ const (
 func (r *MountRes) make(ctx context.Context, m *mounttab.Reader, l mountLook, todo mountTodo) error {
 	told := todo
 	var failed error
+	asked := 0
 	for round := range mountRounds {
 		if err := pause(ctx, mountPauses(round)); err != nil {
 			return err
@@ -36,12 +40,18 @@ func (r *MountRes) make(ctx context.Context, m *mounttab.Reader, l mountLook, to
 		if failed != nil && (ctx.Err() != nil || !r.disturbed(m, l, failed)) {
 			return failed
 		}
+		did := todo
 		var err error
 		if l, err = r.look(m); err != nil {
 			return err
 		}
 		if todo = r.todo(l); todo == (mountTodo{}) {
 			return nil
+		}
+		if asked++; !did.remount || len(l.fix) == 0 {
+			asked = 0
+		} else if asked == mountAsked {
+			return r.wrong(l)
 		}
 		r.report(l, mountTodo{remount: todo.remount && !told.remount, table: todo.table && !told.table})
 		told.remount, told.table = told.remount || todo.remount, told.table || todo.table
@@ -57,7 +67,7 @@ func mountPauses(round int) time.Duration {
 	if round < mountPatience {
 		return 0
 	}
-	return mountPause << (round - mountPatience)
+	return min(mountPause<<(round-mountPatience), mountPauseMax)
 }
 
 // step does the first of what has to be done.
@@ -215,7 +225,10 @@ func (r *MountRes) start(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if u, uerr := m.Unit(ctx, unit); uerr == nil && !u.Missing() && u.Active != "failed" {
+	// Who stops a unit that is being mounted has it end by a signal, which is a failure a moment
+	// later.
+	u, uerr := m.Unit(ctx, unit)
+	if strings.Contains(err.Error(), "it is deactivating") || uerr == nil && !u.Missing() && u.Active != "failed" {
 		return stoppedError{err}
 	}
 	return err

@@ -148,6 +148,11 @@ var kindCases = []kindCase{{
 		`systemctl --no-block stop srv-cache.mount`,
 		`sed -i /cache/d /etc/fstab`,
 		`umount -l /srv/cache; : >/etc/fstab`,
+		`mount -t tmpfs else /srv/cache`,
+		`mount --bind /var /srv/cache`,
+		`sed -i s/size=1m/size=3m/ /etc/fstab; systemctl daemon-reload`,
+		`umount /srv/cache; umount /srv/cache`,
+		`rm -f /etc/fstab; umount /srv/cache; systemctl daemon-reload`,
 	},
 }, {
 	kind:  "tar",
@@ -247,9 +252,9 @@ var kindCases = []kindCase{{
 }, {
 	kind:   "user",
 	name:   "carol",
-	have:   params{"uid": 4001, "groups": []string{"audio", "games"}, "membership": "inclusive", "shell": "/bin/sh", "comment": "Carol", "managehome": true, "password": "$6$salt$hash"},
+	have:   params{"uid": 4001, "groups": []string{"audio", "games"}, "membership": "inclusive", "shell": "/bin/sh", "comment": "Carol", "homedir": "/home/carol", "managehome": true, "password": "$6$salt$hash", "expiry": "2038-01-19"},
 	gone:   params{"state": "absent", "managehome": true},
-	right:  `test "$(getent passwd carol | cut -d: -f1-3,5-)" = "carol:x:4001:Carol:/home/carol:/bin/sh"; test "$(id -Gn carol | tr " " "\n" | sort | tr "\n" " ")" = "audio carol games "; getent shadow carol | grep -qF ":\$6\$salt\$hash:"; test -d /home/carol`,
+	right:  `test "$(getent passwd carol | cut -d: -f1-3,5-)" = "carol:x:4001:Carol:/home/carol:/bin/sh"; test "$(id -Gn carol | tr " " "\n" | sort | tr "\n" " ")" = "audio carol games "; getent shadow carol | grep -qF ":\$6\$salt\$hash:"; test "$(getent shadow carol | cut -d: -f8)" = 24855; test -d /home/carol`,
 	absent: `! id carol && ! getent shadow carol && ! test -e /home/carol`,
 	drifts: []string{
 		`usermod -s /usr/sbin/nologin carol`,
@@ -259,6 +264,13 @@ var kindCases = []kindCase{{
 		`passwd -d carol`,
 		`usermod -u 4002 carol`,
 		`userdel carol`,
+		`userdel -r carol`,
+		`rm -rf /home/carol`,
+		`usermod -d /srv/carol carol`,
+		`usermod -d /srv/carol -m carol`,
+		`chage -E -1 carol`,
+		`chage -E 2020-01-01 carol`,
+		`usermod -L carol`,
 		`sed -i /^carol:/d /etc/passwd`,
 	},
 }, {
@@ -273,6 +285,8 @@ var kindCases = []kindCase{{
 		`gpasswd -d daemon team`,
 		`gpasswd -a games team`,
 		`groupmod -g 4101 team`,
+		`sed -i "s/^team:x:4100:.*/team:x:4100:games,mail/" /etc/group`,
+		`useradd -M -g team dave; groupmod -g 4102 team; userdel dave`,
 	},
 }, {
 	kind:   "cron",
