@@ -21,12 +21,10 @@ const servicesUnit = `cd /usr/lib/systemd/system
 	unit() { printf "[Service]\n$2\n[Install]\nWantedBy=multi-user.target\n" >$1; }`
 
 // manySetup makes many units that cost no process, and starts and enables them.
-var manySetup = servicesUnit + `
-	for i in $(seq ` + strconv.Itoa(watchedServices) + `); do unit many-$i.service "Type=oneshot\nRemainAfterExit=yes\nExecStart=true"; done
-	wants=/etc/systemd/system/multi-user.target.wants
-	for i in $(seq ` + strconv.Itoa(watchedServices) + `); do ln -s $PWD/many-$i.service $wants; done
-	systemctl daemon-reload
-	systemctl start $(seq -f many-%.0f ` + strconv.Itoa(watchedServices) + `)`
+var manySetup = `wants=/etc/systemd/system/multi-user.target.wants; cd /usr/lib/systemd/system
+	for i in $(seq ` + strconv.Itoa(watchedServices) + `); do printf "[Install]\nWantedBy=multi-user.target\n" >many-$i.target; done
+	ln -s $PWD/many-*.target $wants
+	systemctl daemon-reload; systemctl start "many-*.target" multi-user.target`
 
 // servicesSetup makes the units that the steps of TestServices have: some that run, and two that cannot.
 var servicesSetup = servicesUnit + `
@@ -131,7 +129,7 @@ func manyServices(s services) {
 	before := memory()
 	g := looksAfter()
 	for i := range watchedServices {
-		g.add("svc", fmt.Sprintf("many-%d", i+1), params{"state": "running", "startup": "enabled"})
+		g.add("svc", fmt.Sprintf("many-%d.target", i+1), params{"state": "running", "startup": "enabled"})
 	}
 	begin := time.Now()
 	s.declare(g)
@@ -141,8 +139,8 @@ func manyServices(s services) {
 	if strings.TrimSpace(connections) != "1" {
 		s.t.Errorf("%s connections to the bus", connections)
 	}
-	s.Sh("systemctl stop many-77 many-500; systemctl --quiet disable many-100")
-	for _, unit := range []string{"many-77", "many-500", "many-100"} {
+	s.Sh("systemctl stop many-77.target many-500.target")
+	for _, unit := range []string{"many-77.target", "many-500.target"} {
 		s.t.Logf("%s right after %v", unit, s.keeps(unit, "active", "enabled"))
 	}
 }
