@@ -432,8 +432,8 @@ func TestUndoneIsNoEvent(t *testing.T) {
 		}
 		return path == "/networks/back/connect"
 	})
-	r.fails("not that one")
 	before := r.fake.EventCount()
+	r.fails("not that one")
 	d.locked(func() { d.tell(events.ImageEventType, "tag", "web") }) // is told after the others
 	r.fake.WaitEvent(t)
 	if n := r.fake.EventCount() - before; n != 1 {
@@ -471,5 +471,28 @@ func TestSocketIsWaitedFor(t *testing.T) {
 	}
 	if next := wait(t.Context(), nil, lastTry/1000); next != 2*lastTry/1000 {
 		t.Errorf("the next pause is %s", next)
+	}
+}
+
+// TestNotified: a notification restarts a container that runs, once, and no other.
+func TestNotified(t *testing.T) {
+	d := newFakeDaemon(t)
+	r := start(t, web(d), "docker_container")
+	r.must()
+	d.called()
+	r.fake.SetRefresh(true)
+	r.must()
+	if calls := d.called(); len(calls) != 1 || !strings.HasSuffix(calls[0], "/restart") {
+		t.Errorf("%v", calls)
+	}
+	res := web(d)
+	res.State = Stopped
+	r = start(t, res, "docker_container")
+	r.must()
+	d.called()
+	r.fake.SetRefresh(true)
+	r.must()
+	if calls := d.called(); len(calls) != 0 {
+		t.Errorf("%v", calls)
 	}
 }
