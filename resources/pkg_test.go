@@ -205,6 +205,17 @@ func TestPkgOffline(t *testing.T) {
 	b.wantCalls(t, "install git real", "refresh", "install git real", "install real")
 }
 
+// One that is perhaps in a repository that cannot be reached keeps no other from being installed.
+func TestPkgHalfOffline(t *testing.T) {
+	b := newPkgBench(t, "git", "nope")
+	b.tool.lists, b.tool.mirror = b.tool.repo, errors.New("no route")
+	got := b.run(t.Context(), true)
+	if got[0] != `git [state: "uninstalled" -> "installed"] false` || !strings.Contains(got[1], "no repository has nope") || !strings.Contains(got[1], "the other half") {
+		t.Errorf("%q", got)
+	}
+	b.wantCalls(t, "install git nope", "refresh", "install git nope", "install git")
+}
+
 // A lock is everybody's error at once.
 func TestPkgLocked(t *testing.T) {
 	b := newPkgBench(t, "git", "real")

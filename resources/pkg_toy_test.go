@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -94,6 +95,9 @@ func (t *toyTool) install(args []string) error {
 			version = known[len(known)-1]
 		}
 		if !slices.Contains(known, version) {
+			if t.mirror != nil && t.lists != nil {
+				return fmt.Errorf("half %s", name)
+			}
 			return fmt.Errorf("unknown %s", name)
 		}
 		if why, bad := t.fail[name]; bad {
@@ -123,6 +127,8 @@ func (t *toy) run(ctx context.Context, argv ...string) (string, error) {
 	switch what, text, _ := strings.Cut(string(r.Stderr), " "); what {
 	case "unknown":
 		return "", &pkg.UnknownError{Names: []string{text}}
+	case "half": // of the repositories is out of reach
+		return "", errors.Join(&pkg.UnknownError{Names: []string{text}}, &pkg.UnreachableError{Text: "the other half"})
 	case "unreachable":
 		return "", &pkg.UnreachableError{Text: text}
 	case "locked":
