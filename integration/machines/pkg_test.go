@@ -155,11 +155,12 @@ func (d distribution) testDaemon(t *testing.T, h *hosts.Host) {
 	p := packageCases[d.backend.Name]
 	g := graph{}
 	g.add("pkg", "gxx", params{"state": "uninstalled"}, params{"meta": retried})
-	right := "! " + p.holds("gxx")
+	var right strings.Builder
+	right.WriteString("! " + p.holds("gxx"))
 	var ids []string
 	for _, name := range append(manyPackages(), "tiny") {
 		g.add("pkg", name, params{"meta": retried})
-		right += " && " + p.holds(name)
+		right.WriteString(" && " + p.holds(name))
 		ids = append(ids, "pkg["+name+"]")
 	}
 	g.put(t, h)
@@ -168,8 +169,8 @@ func (d distribution) testDaemon(t *testing.T, h *hosts.Host) {
 	before := p.count(h)
 	h.Run("systemctl", "start", "mgmt")
 	settle(h)
-	explain(t, h, right, ids[0], ids[len(ids)-1])
-	h.Eventually("all are installed", patience, func() bool { return h.Holds(right) })
+	explain(t, h, right.String(), ids[0], ids[len(ids)-1])
+	h.Eventually("all are installed", patience, func() bool { return h.Holds(right.String()) })
 	if n := p.count(h) - before; n != 1 {
 		t.Errorf("%d packages were %d transactions", len(ids), n)
 	}
@@ -179,10 +180,10 @@ func (d distribution) testDaemon(t *testing.T, h *hosts.Host) {
 	}
 	for _, drift := range drifts {
 		h.Sh(drift)
-		took := h.Eventually("it is right after: "+drift, patience, func() bool { return h.Holds(right) })
+		took := h.Eventually("it is right after: "+drift, patience, func() bool { return h.Holds(right.String()) })
 		t.Logf("%7.1f ms after: %s", took.Seconds()*1000, drift)
 	}
-	d.testRandom(t, h, right)
+	d.testRandom(t, h, right.String())
 	settle(h)
 	h.Run("systemctl", "stop", "mgmt")
 }
