@@ -64,7 +64,7 @@ func TestPeekIsOneMoment(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			v := []byte(fmt.Sprint(i))
+			v := fmt.Append(nil, i)
 			_ = j.Commit(context.WithoutCancel(ctx), []engine.Write{
 				{Table: "a", Key: "n", Value: v}, {Table: fmt.Sprintf("pad%d", i%7), Key: "x", Value: make([]byte, 5000*(i%11))}, {Table: "z", Key: "n", Value: v},
 			})
