@@ -203,11 +203,11 @@ func (r *DownloadRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.made().path)}}
 }
 
-// AutoEdges wants the nearest managed folder above the path, the file that it is copied
-// from, the owner and the group.
+// AutoEdges wants the file that it is copied from, the owner, the group, and what every
+// file wants.
 func (r *DownloadRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
-	w.above(r.made().path)
+	w.written(r.made().path)
 	if p := r.source(); p != "" {
 		w.path(p)
 	}

@@ -17,16 +17,13 @@ func (r *FileRes) UIDs() []engine.ResUID {
 func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
 	p := r.filePath()
 	w := newWants(r)
-	w.above(p)
+	w.account(r.Owner, r.Group)
+	w.written(p)
 	if r.Source != "" && !r.Symlink {
 		w.path(r.Source)
 	}
 	for _, f := range r.Fragments {
 		w.path(f)
 	}
-	w.account(r.Owner, r.Group)
-	w.installed(p)
-	w.configured(p)
-	w.configures(p)
 	return w, nil
 }

@@ -180,11 +180,10 @@ func (r *GzipRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.made().path)}}
 }
 
-// AutoEdges wants the input, the nearest managed folder above the path, the owner and
-// the group.
+// AutoEdges wants the input, the owner, the group, and what every file wants.
 func (r *GzipRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
-	w.above(r.made().path)
+	w.written(r.made().path)
 	if r.Input != "" {
 		w.path(r.Input)
 	}

@@ -85,13 +85,11 @@ func (r *LineRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.File)}}
 }
 
-// AutoEdges wants the file of that name, the nearest managed folder above it, and the
-// package that has it.
+// AutoEdges wants the file of that name, and what every file wants.
 func (r *LineRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
 	w.ask = append(w.ask, engine.NameUIDOf(r, "file", r.File))
-	w.above(r.File)
-	w.installed(r.File)
+	w.written(r.File)
 	return w, nil
 }
 

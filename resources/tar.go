@@ -180,11 +180,10 @@ func (r *TarRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.made().path)}}
 }
 
-// AutoEdges wants the inputs or the archive that is unpacked, the nearest managed folder above the path, the owner and
-// the group.
+// AutoEdges wants the inputs or the archive that is unpacked, the owner, the group, and what every file wants.
 func (r *TarRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
-	w.above(r.made().path)
+	w.written(r.made().path)
 	for _, in := range r.Inputs {
 		w.path(in)
 	}

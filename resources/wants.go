@@ -68,6 +68,16 @@ func (w *wants) installed(p string) {
 	w.ask = append(w.ask, u)
 }
 
+// written asks for what everything that writes a file at p wants: the nearest managed
+// folder above it and the package that has it, or its folder in /etc, before; and after, the
+// service that it configures. It is called once at most.
+func (w *wants) written(p string) {
+	w.above(p)
+	w.installed(p)
+	w.configured(p)
+	w.configures(p)
+}
+
 // Next asks for the things once, and for the paths as far up as they have come.
 func (w *wants) Next() []engine.ResUID {
 	if w.begun {
