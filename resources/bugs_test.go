@@ -43,10 +43,18 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	all["cron"] = &CronRes{State: FileAbsent, root: dir}
 	all["user"], all["group"] = &UserRes{Root: dir}, &GroupRes{Root: dir}
 	all["net"] = &NetRes{Interface: "lo"}
+	containers := newNspawnWorld(t)
+	containers.prepare(t, "box", t.TempDir())
+	all["nspawn"] = containers.res("box", NspawnRes{State: "running"})
+	hosts := map[string]engine.Host{"nspawn": hostOn(t, containers.bus)}
 	maps.Copy(all, provided(t, dir))
 	for kind, r := range all {
 		t.Run(kind, func(t *testing.T) {
-			f := begin(t, kind, r, enginetest.WithHost(newHost(t)))
+			h := hosts[kind]
+			if h == nil {
+				h = newHost(t)
+			}
+			f := begin(t, kind, r, enginetest.WithHost(h))
 			for range 5 {
 				f.Restart()
 				ctx, cancel := context.WithCancel(t.Context())
