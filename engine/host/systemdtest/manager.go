@@ -1,6 +1,7 @@
 package systemdtest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +34,7 @@ type Unit struct {
 	NoReload bool          // its reload fails
 	Hold     chan struct{} // a job of it ends when this is closed; at once when nil
 	Stale    bool          // its file has changed since it was read
+	DropIns  []string      // the paths of what was read beside its file
 
 	Result string // why it has failed: exit-code, signal, start-limit-hit ...
 	Code   int32  // how its process ended: 1 exited, 2 killed, 3 dumped core
@@ -108,9 +110,9 @@ func (m *Manager) Stop() {
 func (m *Manager) Add(unit string, u Unit) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	u.Active, u.Sub = or(u.Active, "inactive"), or(u.Sub, "dead")
-	u.File, u.Type = or(u.File, "disabled"), or(u.Type, "simple")
-	u.load, u.Result, u.reload = loadOf(u.File), or(u.Result, "success"), "success"
+	u.Active, u.Sub = cmp.Or(u.Active, "inactive"), cmp.Or(u.Sub, "dead")
+	u.File, u.Type = cmp.Or(u.File, "disabled"), cmp.Or(u.Type, "simple")
+	u.load, u.Result, u.reload = loadOf(u.File), cmp.Or(u.Result, "success"), "success"
 	m.units[unit] = &u
 	m.emit(root, iface+".Reloading", false)
 }
@@ -121,13 +123,6 @@ func (m *Manager) Remove(unit string) {
 	defer m.mu.Unlock()
 	delete(m.units, unit)
 	m.emit(root, iface+".Reloading", false)
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 func loadOf(file string) string {
@@ -205,7 +200,7 @@ func (m *Manager) emit(path, signal string, args ...any) {
 }
 
 func (m *Manager) changed(unit string, u *Unit) {
-	m.emit(string(path(or(u.Alias, unit))), properties+".PropertiesChanged", name+".Unit", map[string]dbus.Variant{}, []string{})
+	m.emit(string(path(cmp.Or(u.Alias, unit))), properties+".PropertiesChanged", name+".Unit", map[string]dbus.Variant{}, []string{})
 }
 
 // path is the object of a unit.

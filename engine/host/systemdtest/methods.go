@@ -1,6 +1,7 @@
 package systemdtest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,10 +28,8 @@ func (m *Manager) methods() map[string]any {
 		"ListUnitsByNames": m.list, "GetUnitFileState": m.fileState, "ListUnitFiles": m.files,
 		"StartUnit": m.job("StartUnit", started), "StopUnit": m.job("StopUnit", stopped),
 		"RestartUnit": m.job("RestartUnit", started), "ReloadOrTryRestartUnit": m.job("ReloadOrTryRestartUnit", reloaded),
-		"EnableUnitFiles": m.enable,
-		"DisableUnitFiles": func(units []string, _ bool) ([]change, *dbus.Error) {
-			return m.link("DisableUnitFiles", units, "disabled")
-		},
+		"EnableUnitFiles":  m.enable,
+		"DisableUnitFiles": m.disable,
 		"MaskUnitFiles": func(units []string, _, _ bool) ([]change, *dbus.Error) {
 			return m.link("MaskUnitFiles", units, "masked")
 		},
@@ -89,7 +88,7 @@ func (m *Manager) list(names []string) ([]row, *dbus.Error) {
 	for _, n := range names {
 		r := row{Name: n, Load: "not-found", Active: "inactive", Sub: "dead", Path: path(n), JobPath: "/"}
 		if u := m.units[n]; u != nil {
-			r.Load, r.Active, r.Sub, r.Job, r.Path = u.load, u.Active, u.Sub, u.job, path(or(u.Alias, n))
+			r.Load, r.Active, r.Sub, r.Job, r.Path = u.load, u.Active, u.Sub, u.job, path(cmp.Or(u.Alias, n))
 			if u.Dies && u.Active == "active" && u.job == 0 {
 				u.Active, u.Sub, u.Result, u.Code, u.Status = "failed", "failed", "exit-code", 1, 1
 				m.changed(n, u)
@@ -131,7 +130,7 @@ func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus
 	}
 	values := map[string]any{
 		"NeedDaemonReload": u.Stale || u.load != "not-found" && u.load != loadOf(u.File), "ConditionResult": !u.Skipped, "Type": u.Type, "Result": u.Result, "ReloadResult": u.reload,
-		"ExecMainCode": u.Code, "ExecMainStatus": u.Status, "NRestarts": uint32(0),
+		"DropInPaths": append([]string{}, u.DropIns...), "ExecMainCode": u.Code, "ExecMainStatus": u.Status, "NRestarts": uint32(0),
 	}
 	v, ok := values[property]
 	if !ok {
@@ -143,6 +142,18 @@ func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus
 func (m *Manager) enable(units []string, _, _ bool) (bool, []change, *dbus.Error) {
 	changes, err := m.link("EnableUnitFiles", units, "enabled")
 	return true, changes, err
+}
+
+// disable takes back what is for ever, or what is until the next boot; the other of the two stays.
+func (m *Manager) disable(units []string, runtime bool) ([]change, *dbus.Error) {
+	m.mu.Lock()
+	other := "enabled-runtime"
+	if runtime {
+		other = "enabled"
+	}
+	of := slices.DeleteFunc(slices.Clone(units), func(n string) bool { return m.units[n] != nil && m.units[n].File == other })
+	m.mu.Unlock()
+	return m.link("DisableUnitFiles", of, "disabled")
 }
 
 // link alters what the files of units say.
