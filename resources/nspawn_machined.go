@@ -2,12 +2,12 @@ package resources
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
 // The bus names of systemd-machined, which knows what machines run.
@@ -50,16 +50,10 @@ func openMachined(ctx context.Context, host engine.Host) (*machined, error) {
 // call calls a method, for which machined is started.
 func (m *machined) call(ctx context.Context, method string, args ...any) ([]any, error) {
 	body, err := m.bus.Call(ctx, machinedName, machinedPath, machinedIface+"."+method, args...)
-	if busErrorIs(err, "org.freedesktop.DBus.Error.ServiceUnknown") {
+	if systemd1.IsError(err, "org.freedesktop.DBus.Error.ServiceUnknown") {
 		err = fmt.Errorf("systemd-machined is not there; %s: %w", nspawnFrom, err)
 	}
 	return body, err
-}
-
-// busErrorIs reports whether the other side has answered one of these errors.
-func busErrorIs(err error, names ...string) bool {
-	e, ok := errors.AsType[*engine.BusError](err)
-	return ok && slices.Contains(names, e.Name)
 }
 
 // machine returns the one of a name; nil if none runs.
@@ -74,7 +68,7 @@ func (m *machined) machine(ctx context.Context, name string) (*nspawnMachine, er
 			return found, nil
 		}
 	}
-	if busErrorIs(err, machinedName+".NoSuchMachine", "org.freedesktop.DBus.Error.UnknownObject") {
+	if systemd1.IsError(err, machinedName+".NoSuchMachine", "org.freedesktop.DBus.Error.UnknownObject") {
 		return nil, nil
 	}
 	return nil, err

@@ -12,23 +12,12 @@ import (
 // nspawnSeen is what CheckApply has seen last of the machine, as svcSeen is of a service:
 // what it does itself is no event.
 type nspawnSeen struct {
-	held chan struct{} // of capacity 1; full while CheckApply runs or Watch looks
-	any  bool          // CheckApply has looked
-	run  string        // of the machine
+	oneLooks        // CheckApply, or Watch
+	any      bool   // CheckApply has looked
+	run      string // of the machine
 }
 
-func newNspawnSeen() *nspawnSeen { return &nspawnSeen{held: make(chan struct{}, 1)} }
-
-func (s *nspawnSeen) lock(ctx context.Context) error {
-	select {
-	case s.held <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (s *nspawnSeen) unlock() { <-s.held }
+func newNspawnSeen() *nspawnSeen { return &nspawnSeen{oneLooks: newOneLooks()} }
 
 // known notes what was seen. The lock is held.
 func (s *nspawnSeen) known(m *nspawnMachine) { s.any, s.run = true, m.run() }

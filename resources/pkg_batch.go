@@ -61,7 +61,7 @@ func (r *PkgRes) CheckApplyBatch(ctx context.Context, apply bool, members []engi
 			for _, held := range members[:i] {
 				held.(*PkgRes).seen.unlock()
 			}
-			return pkgFailed(len(members), err)
+			return failAll(len(members), err)
 		}
 	}
 	defer func() {
@@ -71,18 +71,14 @@ func (r *PkgRes) CheckApplyBatch(ctx context.Context, apply bool, members []engi
 	}()
 	m, err := r.open(ctx, "pkg", r.Backend())
 	if err != nil {
-		return pkgFailed(len(members), err)
+		return failAll(len(members), err)
 	}
 	defer m.Close()
 	b := newPkgBatch(m, members)
 	if err := b.checkApply(ctx, apply); err != nil {
-		return pkgFailed(len(members), err)
+		return failAll(len(members), err)
 	}
 	return b.outcomes()
-}
-
-func pkgFailed(n int, err error) []engine.Outcome {
-	return slices.Repeat([]engine.Outcome{{Err: err}}, n)
 }
 
 func (b *pkgBatch) outcomes() []engine.Outcome {

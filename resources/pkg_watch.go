@@ -13,22 +13,11 @@ import (
 // waits, and compares then: so what CheckApply does itself is no event, not even if it fails,
 // and a package that cannot be installed is not tried again and again.
 type pkgSeen struct {
-	held  chan struct{} // of capacity 1; full while CheckApply runs or Watch compares
-	stamp string        // of pkg.Stamp; empty if it is not known
+	oneLooks        // CheckApply, or Watch
+	stamp    string // of pkg.Stamp; empty if it is not known
 }
 
-func newPkgSeen() *pkgSeen { return &pkgSeen{held: make(chan struct{}, 1)} }
-
-func (s *pkgSeen) lock(ctx context.Context) error {
-	select {
-	case s.held <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (s *pkgSeen) unlock() { <-s.held }
+func newPkgSeen() *pkgSeen { return &pkgSeen{oneLooks: newOneLooks()} }
 
 // differs reports whether the database is another one than CheckApply has seen.
 func (s *pkgSeen) differs(ctx context.Context, backend string) bool {

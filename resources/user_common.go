@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -101,9 +102,5 @@ func texts(list []string) any {
 
 // failAll is the outcome of a batch in which nothing could be done.
 func failAll(n int, err error) []engine.Outcome {
-	out := make([]engine.Outcome, n)
-	for i := range out {
-		out[i].Err = err
-	}
-	return out
+	return slices.Repeat([]engine.Outcome{{Err: err}}, n)
 }

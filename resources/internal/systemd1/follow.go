@@ -11,7 +11,7 @@ import (
 // connection too.
 func (m *Manager) subscribe(ctx context.Context) error {
 	_, err := m.call(ctx, "Subscribe")
-	if isError(err, name+".AlreadySubscribed") {
+	if IsError(err, name+".AlreadySubscribed") {
 		return nil
 	}
 	return err

@@ -79,6 +79,12 @@ func (m *Manager) Disable(ctx context.Context, units ...string) error {
 	return err
 }
 
+// DisableRuntime takes back what has units started until the next boot only.
+func (m *Manager) DisableRuntime(ctx context.Context, units ...string) error {
+	_, err := m.call(ctx, "DisableUnitFiles", units, true)
+	return err
+}
+
 // Mask has units not be startable at all.
 func (m *Manager) Mask(ctx context.Context, units ...string) error {
 	_, err := m.call(ctx, "MaskUnitFiles", units, false, false)
@@ -91,8 +97,8 @@ func (m *Manager) Unmask(ctx context.Context, runtime bool, units ...string) err
 	return err
 }
 
-// isError reports whether the other side answered one of these errors.
-func isError(err error, names ...string) bool {
+// IsError reports whether the other side of a call over the bus answered one of these errors.
+func IsError(err error, names ...string) bool {
 	e, ok := errors.AsType[*engine.BusError](err)
 	return ok && slices.Contains(names, e.Name)
 }

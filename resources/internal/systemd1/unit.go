@@ -58,6 +58,24 @@ func (m *Manager) Stale(ctx context.Context, u Unit) bool {
 	return m.property(ctx, u, "Unit", "NeedDaemonReload") == "true"
 }
 
+// DropIns returns the paths of the files that were read beside that of a unit, in the order in which
+// they hold.
+func (m *Manager) DropIns(ctx context.Context, u Unit) ([]string, error) {
+	const key = "DropInPaths"
+	body, err := m.bus.Call(ctx, name, u.Path, properties+".Get", name+".Unit", key)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) == 1 {
+		if v, ok := body[0].(interface{ Value() any }); ok {
+			if paths, ok := v.Value().([]string); ok {
+				return paths, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("systemd says of the %s of %s what cannot be understood: %v", key, u.Name, body)
+}
+
 // property returns a property of a unit; empty if it cannot be had, as one of services is of a
 // timer.
 func (m *Manager) property(ctx context.Context, u Unit, of, key string) string {
@@ -79,7 +97,7 @@ var noFile = []string{"org.freedesktop.DBus.Error.FileNotFound", name + ".NoSuch
 // has no file.
 func (m *Manager) FileState(ctx context.Context, unit string) (string, error) {
 	body, err := m.call(ctx, "GetUnitFileState", unit)
-	if isError(err, noFile...) {
+	if IsError(err, noFile...) {
 		return "", nil
 	}
 	if err != nil {
