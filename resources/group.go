@@ -159,7 +159,6 @@ func (r *GroupRes) as(info *userdb.GroupInfo) engine.Res {
 	}
 	is.SetKind(r.Kind())
 	is.SetName(info.Name)
-	is.MetaParams().Backend = r.MetaParams().Backend
 	return is
 }
 
@@ -169,7 +168,6 @@ func (r *GroupRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &GroupRes{State: FileAbsent, Root: r.Root, accountBase: accountBase{virtualBase{kind: r.kind}}}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
-	undo.MetaParams().Backend = r.MetaParams().Backend
 	was, ok := before.(*GroupRes)
 	switch {
 	case before == nil:

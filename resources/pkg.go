@@ -171,7 +171,6 @@ func (r *PkgRes) as(name, state, version string) engine.Res {
 	is := &PkgRes{State: state, Version: version, Recommends: true, virtualBase: virtualBase{kind: r.kind}}
 	is.SetKind(r.Kind())
 	is.SetName(name)
-	is.MetaParams().Backend = r.Backend()
 	return is
 }
 
@@ -202,7 +201,6 @@ func (r *PkgRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &PkgRes{State: pkgUninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, virtualBase: virtualBase{kind: r.kind}}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
-	undo.MetaParams().Backend = r.Backend()
 	if before == nil {
 		return undo, nil
 	}
