@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,8 @@ import (
 
 const (
 	graphPath = "/etc/mgmt/graph.yaml"
-	driftRuns = 100 // of TestKinds/random
+	driftRuns = 100 // of each kind, in TestKinds/random
+	driftFew  = 5   // of one that has a hundred in a test of its own
 )
 
 // id is how the program names the resource.
@@ -181,13 +183,25 @@ func (c kindCase) refreshes(h *hosts.Host) int {
 	return strings.Count(h.Sh("cat "+c.told()+" 2>/dev/null || true"), "\n")
 }
 
+// driftedElsewhere are the kinds of which a test of their own makes a hundred drifts:
+// TestPackageManagers, TestServices, TestAccountsAndMounts.
+var driftedElsewhere = []string{"pkg", "svc", "user", "group", "mount"}
+
 // testRandomDrifts: whatever order drifts come in, and however fast, all is right in the end.
 func testRandomDrifts(t *testing.T, h *hosts.Host) {
 	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	var turns []kindCase
+	for _, c := range kindCases {
+		n := driftRuns
+		if slices.Contains(driftedElsewhere, c.kind) {
+			n = driftFew
+		}
+		turns = append(turns, slices.Repeat([]kindCase{c}, n)...)
+	}
+	r.Shuffle(len(turns), func(i, j int) { turns[i], turns[j] = turns[j], turns[i] })
 	made := map[string]string{} // of each resource
 	var script strings.Builder
-	for range driftRuns {
-		c := kindCases[r.IntN(len(kindCases))]
+	for _, c := range turns {
 		drift := c.drifts[r.IntN(len(c.drifts))]
 		fmt.Fprintf(&script, "(%s) || true\nsleep 0.0%d\n", drift, r.IntN(5)) // what it drifts may be gone
 		made[c.id()] += drift + "\n"
