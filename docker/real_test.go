@@ -281,11 +281,11 @@ func realRandom(d *realDaemon, program string) {
 	d.t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	begin := time.Now()
-	for range 25 {
+	for range 100 {
 		_ = all[names[rnd.IntN(len(names))]]() // may fail, as the container is just being repaired
 	}
 	d.await("it is right in the end", d.right)
-	d.t.Logf("25 drifts, right after %s", time.Since(begin).Round(time.Millisecond))
+	d.t.Logf("100 drifts, right after %s", time.Since(begin).Round(time.Millisecond))
 	r.end()
 }
 

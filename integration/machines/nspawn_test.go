@@ -59,8 +59,8 @@ var nspawnCase = kindCase{
 	},
 }
 
-// nspawnRuns is how many drifts there are in a row. A container takes longer than a file.
-const nspawnRuns = 16
+// nspawnRuns is how many drifts there are in a row.
+const nspawnRuns = 100
 
 // bootContainers boots a machine that can have containers.
 func bootContainers(t *testing.T) *hosts.Host {
