@@ -70,6 +70,7 @@ type CronRes struct {
 
 	init *engine.Init
 	file managed
+	seen *cronSeen
 
 	root string // below which the files are, for tests; else empty
 }
@@ -152,7 +153,7 @@ func cronLine(what, s string) error {
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *CronRes) Init(init *engine.Init) error {
-	r.init, r.file = init, managed{}
+	r.init, r.file, r.seen = init, managed{}, newCronSeen()
 	dir, err := r.dir()
 	if err == nil && !r.absent() {
 		r.file.tell(filesOf(init), filepath.Join(dir, r.timer()))
@@ -169,29 +170,6 @@ func (r *CronRes) Cleanup() error {
 // Shared is what all files have in common.
 func (*CronRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return withFiles()
-}
-
-// Watch waits for changes of the file, of the link that enables it, and of the state
-// that the manager says it has.
-func (r *CronRes) Watch(ctx context.Context) error {
-	dir, err := r.dir()
-	if err != nil {
-		return err
-	}
-	paths := []string{filepath.Join(dir, r.timer()), filepath.Join(dir, "timers.target.wants", r.timer())}
-	m, err := systemd1.Open(ctx, r.init.Host, r.Session)
-	if err != nil {
-		if r.absent() && !systemd1.Running() {
-			return watchAll(ctx, r.init, paths, engine.WatchOptions{})
-		}
-		return err
-	}
-	files, err := r.init.Host.Watch(ctx, paths, engine.WatchOptions{})
-	if err != nil {
-		return err
-	}
-	defer files.Close()
-	return m.Follow(ctx, r.timer(), files, r.init.Running, r.init.Event)
 }
 
 // Cmp compares the parameters.
@@ -257,8 +235,13 @@ It writes the file of the timer (/etc/systemd/system/backup.timer), has systemd 
 ` + "`startup: disabled`" + ` says otherwise. What it starts is a unit that is there already, or is made by a ` + "`file`" + `, which then comes
 first, as does the package that has it. With ` + "`state: absent`" + ` the timer is stopped and its file removed; the unit that it started stays.
 
-A file that says the same in other words is left as it is. A timer that was stopped, disabled, or edited with systemctl or an editor is put right
-again. A notification starts the timer anew, so that times that count from its start do so.
+A file that says the same in other words is left as it is. A timer that was stopped or disabled, or whose file was edited, is put right
+again. A link in the place of the file, as ` + "`systemctl link`" + ` makes it, is replaced or removed, and what it leads to is left alone. A notification
+starts the timer anew, so that times that count from its start do so.
+
+Two things that somebody else has done are not undone, and the timer fails until a person does: a timer that is masked, and a file beside that of the
+timer (/etc/systemd/system/backup.timer.d/override.conf, as ` + "`systemctl edit`" + ` makes it) that says something that a parameter says, such as a time. The
+error names the file. What no parameter says may be in such a file, and what is for all timers (timer.d) is not looked at.
 
 With the metaparameter ` + "`reverse: true`" + ` the timer is removed when it leaves the graph, or is what it was before, as far as the parameters can say that.
 Listed are the timers whose file is in the folder that is written, and not those that packages bring.

@@ -81,109 +81,95 @@ func cronSettings(text string) (list []cronSetting) {
 	return list
 }
 
-// cronLook is what was found.
-type cronLook struct {
-	there   bool // the file
-	has     []cronSetting
-	enabled bool
-	state   systemd1.Unit
-	stale   bool // the manager has read another file than is there
-}
-
-func (r *CronRes) look(ctx context.Context, m *systemd1.Manager, file textFile) (l cronLook, err error) {
-	text, st, err := file.read()
-	if err != nil {
-		return l, err
-	}
-	l.there, l.has = st != nil, cronSettings(text)
-	if m == nil {
-		return l, nil
-	}
-	fileState, err := m.FileState(ctx, r.timer())
-	if err != nil {
-		return l, err
-	}
-	l.enabled = fileState == "enabled"
-	if l.state, err = m.Unit(ctx, r.timer()); err != nil {
-		return l, err
-	}
-	l.stale = m.Stale(ctx, l.state)
-	return l, nil
-}
-
-// running reports whether the timer is loaded and waits, or runs what it starts.
-func (l cronLook) running() bool { return l.state.Running() }
-
 // CheckApply makes the file, the manager's view of it, and the state of the timer right.
 func (r *CronRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}
-	dir, err := r.dir()
-	if err != nil {
+	if err := r.seen.lock(ctx); err != nil {
 		return false, err
 	}
-	file, err := textAt(filepath.Join(dir, r.timer()), 0o644)
-	if err != nil {
-		return false, err
-	}
+	defer r.seen.unlock()
+	r.seen.any = false
 	m, err := systemd1.Open(ctx, r.init.Host, r.Session)
 	if err != nil && (!r.absent() || systemd1.Running()) {
 		return false, err
 	}
-	l, err := r.look(ctx, m, file)
+	l, err := r.look(ctx, m, r.starts())
 	if err != nil {
 		return false, err
 	}
-	if r.absent() {
-		return r.remove(ctx, m, l, file, apply)
+	r.seen.any, r.seen.last = true, l
+	if err := r.obstacle(l); err != nil {
+		return false, err
 	}
-	todo := r.report(l)
-	if todo == (cronTodo{}) {
-		return true, nil
+	changes, todo := r.compare(l)
+	changes, todo = r.refreshed(changes, todo)
+	for _, c := range changes {
+		r.init.Change(c)
 	}
-	if !apply {
-		return false, nil
+	if todo == (cronTodo{}) || !apply {
+		return todo == (cronTodo{}), nil
 	}
-	return false, r.make(ctx, m, file, todo)
+	return false, r.settled(ctx, m, l, r.make(ctx, m, todo))
 }
 
 // cronTodo is what has to be done, in this order.
-type cronTodo struct{ write, reload, enable, disable, start, restart bool }
+type cronTodo struct{ stop, disable, remove, write, reload, enable, start, restart bool }
 
-// report reports what is to be changed, and returns it.
-func (r *CronRes) report(l cronLook) (todo cronTodo) {
-	running := l.running()
-	if !l.there {
-		r.init.Change(engine.Change{Field: "state", From: FileAbsent, To: FileExists, Verb: engine.Created})
-		todo.write = true
-	} else {
-		todo.write = r.reportFile(l.has)
-	}
-	todo.reload = todo.write || l.stale
-	switch {
-	case l.there && !running:
-		r.init.Change(engine.Change{Field: "state", From: l.state.Active, To: FileExists})
-	case l.stale && !todo.write:
-		r.init.Change(engine.Change{Field: "state", From: "read before it was changed", To: FileExists})
-	}
-	todo.start = !running
-	if r.enabled() != l.enabled {
-		todo.enable, todo.disable = r.enabled(), !r.enabled()
-		names := map[bool]string{true: CronEnabled, false: CronDisabled}
-		r.init.Change(engine.Change{Field: "startup", From: names[l.enabled], To: names[r.enabled()]})
-	}
-	if r.init.Refresh() && !todo.start {
-		if todo == (cronTodo{}) {
-			r.init.Change(engine.Change{Verb: engine.Refreshed})
+// compare returns what differs from what is wanted, and what has to be done.
+func (r *CronRes) compare(l cronLook) (changes []engine.Change, todo cronTodo) {
+	if r.absent() {
+		if l.gone() {
+			return nil, todo
 		}
-		todo.restart = true
+		c := engine.Change{Field: "state", From: FileExists, To: FileAbsent, Verb: engine.Deleted}
+		return append(changes, c), cronTodo{stop: l.running, disable: l.enabled(), remove: l.there && !l.masked(), reload: true}
 	}
-	return todo
+	switch {
+	case !l.there:
+		changes = append(changes, engine.Change{Field: "state", From: FileAbsent, To: FileExists, Verb: engine.Created})
+	case l.link != "":
+		changes = append(changes, engine.Change{Field: "state", From: "a link to " + l.link, To: FileExists})
+	default:
+		changes = r.compareFile(cronSettings(l.text))
+	}
+	todo.write, todo.remove = len(changes) > 0, l.link != ""
+	todo.reload, todo.start = todo.write || l.stale, !l.running
+	switch {
+	case l.there && l.link == "" && !l.running:
+		changes = append(changes, engine.Change{Field: "state", From: l.active, To: FileExists})
+	case l.stale && !todo.write:
+		changes = append(changes, engine.Change{Field: "state", From: "read before it was changed", To: FileExists})
+	}
+	from, to := CronDisabled, CronDisabled
+	if l.enabled() {
+		from = l.startup
+	}
+	if r.enabled() {
+		to = CronEnabled
+	}
+	if from != to {
+		todo.enable, todo.disable, todo.reload = r.enabled(), !r.enabled(), true
+		changes = append(changes, engine.Change{Field: "startup", From: from, To: to})
+	}
+	return changes, todo
 }
 
-// reportFile reports what the file says otherwise than wanted.
-func (r *CronRes) reportFile(has []cronSetting) (differs bool) {
+// refreshed adds what a notification is about: the timer is started anew.
+func (r *CronRes) refreshed(changes []engine.Change, todo cronTodo) ([]engine.Change, cronTodo) {
+	if r.absent() || todo.start || !r.init.Refresh() {
+		return changes, todo
+	}
+	if todo == (cronTodo{}) {
+		changes = append(changes, engine.Change{Verb: engine.Refreshed})
+	}
+	todo.restart = true
+	return changes, todo
+}
+
+// compareFile returns what the file says otherwise than wanted.
+func (r *CronRes) compareFile(has []cronSetting) (changes []engine.Change) {
 	want := r.settings()
 	same := func(a cronSetting) func(cronSetting) bool {
 		return func(b cronSetting) bool { return a.section == b.section && a.key == b.key }
@@ -202,8 +188,7 @@ func (r *CronRes) reportFile(has []cronSetting) (differs bool) {
 		if len(values) > 0 {
 			c.From = strings.Join(values, " and ")
 		}
-		differs = true
-		r.init.Change(c)
+		changes = append(changes, c)
 	}
 	var more []string
 	for _, h := range has {
@@ -212,26 +197,23 @@ func (r *CronRes) reportFile(has []cronSetting) (differs bool) {
 		}
 	}
 	if len(more) > 0 {
-		r.init.Change(engine.Change{Field: "trigger", From: strings.Join(more, ", ")})
+		changes = append(changes, engine.Change{Field: "trigger", From: strings.Join(more, ", ")})
 	}
-	return differs || len(more) > 0
+	return changes
 }
 
-func (r *CronRes) make(ctx context.Context, m *systemd1.Manager, file textFile, todo cronTodo) error {
-	if todo.write {
-		if err := r.edit(file); err != nil {
-			return err
-		}
-	}
+// make does what has to be done. A timer that runs takes its new times from what is read.
+func (r *CronRes) make(ctx context.Context, m *systemd1.Manager, todo cronTodo) error {
 	for _, s := range []struct {
 		due bool
 		do  func() error
 	}{
-		// A timer that runs takes its new times from what is read.
-		{todo.reload, func() error { return m.Reload(ctx) }},
+		{todo.stop, func() error { return m.Stop(ctx, r.timer()) }},
+		{todo.disable, func() error { return r.disable(ctx, m) }},
+		{todo.remove, r.removeFile},
+		{todo.write, r.edit},
 		{todo.enable, func() error { return m.Enable(ctx, r.timer()) }},
-		{todo.disable, func() error { return m.Disable(ctx, r.timer()) }},
-		{todo.enable || todo.disable, func() error { return m.Reload(ctx) }},
+		{todo.reload && m != nil, func() error { return m.Reload(ctx) }},
 		{todo.start, func() error { return m.Start(ctx, r.timer()) }},
 		{todo.restart, func() error { return m.Restart(ctx, r.timer()) }},
 	} {
@@ -245,7 +227,45 @@ func (r *CronRes) make(ctx context.Context, m *systemd1.Manager, file textFile, 
 	return nil
 }
 
-func (r *CronRes) edit(file textFile) error {
+// disable has the timer not started at boot, and not until then either: it may be enabled in
+// both ways, of which the manager tells one.
+func (r *CronRes) disable(ctx context.Context, m *systemd1.Manager) error {
+	for range 2 {
+		startup, err := m.FileState(ctx, r.timer())
+		switch {
+		case err != nil:
+			return err
+		case startup == "enabled":
+			err = m.Disable(ctx, r.timer())
+		case startup == "enabled-runtime":
+			err = m.DisableRuntime(ctx, r.timer())
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeFile removes the file, or the link in its place.
+func (r *CronRes) removeFile() error {
+	file, err := r.textFile()
+	if err != nil {
+		return err
+	}
+	if err := file.dir.Remove(file.name, false); err != nil && !isMissing(err) {
+		return err
+	}
+	return nil
+}
+
+func (r *CronRes) edit() error {
+	file, err := r.textFile()
+	if err != nil {
+		return err
+	}
 	path := file.dir.Path(file.name)
 	defer filesOf(r.init).lock(path)()
 	if r.Session {
@@ -253,36 +273,7 @@ func (r *CronRes) edit(file textFile) error {
 			return err
 		}
 	}
-	err := file.edit(func(string) (string, error) { return r.text(), nil })
+	err = file.edit(func(string) (string, error) { return r.text(), nil })
 	filesOf(r.init).wroteAt(path, r.init)
 	return explainParent(r.init, path, err)
-}
-
-// remove stops the timer and removes its file.
-func (r *CronRes) remove(ctx context.Context, m *systemd1.Manager, l cronLook, file textFile, apply bool) (bool, error) {
-	running := l.running()
-	if !l.there && !running && !l.enabled {
-		return true, nil
-	}
-	r.init.Change(engine.Change{Field: "state", From: FileExists, To: FileAbsent, Verb: engine.Deleted})
-	if !apply {
-		return false, nil
-	}
-	if running {
-		if err := m.Stop(ctx, r.timer()); err != nil {
-			return false, err
-		}
-	}
-	if l.enabled {
-		if err := m.Disable(ctx, r.timer()); err != nil {
-			return false, err
-		}
-	}
-	if err := file.dir.Remove(file.name, false); err != nil && !isMissing(err) {
-		return false, err
-	}
-	if m == nil {
-		return false, nil
-	}
-	return false, m.Reload(ctx)
 }

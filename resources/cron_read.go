@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,20 +18,12 @@ import (
 // Read returns the timer as its file and the manager say it is; nil if there is neither a
 // file nor a timer.
 func (r *CronRes) Read(ctx context.Context) (engine.Res, error) {
-	dir, err := r.dir()
-	if err != nil {
-		return nil, err
-	}
-	file, err := textAt(filepath.Join(dir, r.timer()), 0o644)
-	if err != nil {
-		return nil, err
-	}
 	m, merr := systemd1.Open(ctx, r.init.Host, r.Session)
-	l, err := r.look(ctx, m, file)
+	l, err := r.look(ctx, m, r.starts())
 	switch {
 	case err != nil:
 		return nil, err
-	case !l.there && !l.running() && !l.enabled:
+	case l.gone():
 		return nil, nil
 	case merr != nil:
 		return nil, merr
@@ -40,12 +31,22 @@ func (r *CronRes) Read(ctx context.Context) (engine.Res, error) {
 	got := &CronRes{State: FileExists, Session: r.Session, Startup: CronDisabled, RemainAfterElapse: true, root: r.root}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
-	if l.enabled {
+	if l.startup == CronEnabled {
 		got.Startup = CronEnabled
 	}
-	got.read(l.has)
-	if !l.running() {
-		got.Others = append(got.Others, "the timer does not run")
+	got.read(cronSettings(l.text))
+	for _, o := range []struct {
+		is   bool
+		what string
+	}{
+		{l.link != "", "a link to " + l.link},
+		{l.dropIns != "", l.dropIns},
+		{l.enabled() && l.startup != CronEnabled, "enabled until the next boot"},
+		{!l.running, "the timer does not run"},
+	} {
+		if o.is {
+			got.Others = append(got.Others, o.what)
+		}
 	}
 	return got.inWordsOf(r), nil
 }

@@ -114,7 +114,7 @@ RemainAfterElapse=false
 [Install]
 WantedBy=timers.target
 `)
-	if got := strings.Join(s.calls, ", "); got != "Reload, EnableUnitFiles job.timer, Reload, ResetFailedUnit job.timer, Subscribe, StartUnit job.timer" {
+	if got := strings.Join(s.calls, ", "); got != "EnableUnitFiles job.timer, Reload, ResetFailedUnit job.timer, Subscribe, StartUnit job.timer" {
 		t.Errorf("called was %s", got)
 	}
 	want(t, f, r, "")

@@ -97,8 +97,11 @@ func (s *fakeSystemd) state(unit string) string {
 	return "inactive"
 }
 
-// get knows one property: what it has is no service.
+// get knows two properties: what it has is no service.
 func (s *fakeSystemd) get(unit, key string) ([]any, error) {
+	if key == "DropInPaths" {
+		return []any{variant{[]string{}}}, nil
+	}
 	if key != "NeedDaemonReload" {
 		return nil, &engine.BusError{Name: "org.freedesktop.DBus.Error.UnknownProperty"}
 	}

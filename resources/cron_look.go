@@ -1,0 +1,222 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+)
+
+// cronLook is what was found, as far as it matters. Two of them are compared.
+type cronLook struct {
+	there   bool   // the file, or a link instead of it
+	text    string // what the file says
+	link    string // where the link leads; empty for a file
+	startup string // what the manager says of the start at boot: enabled, enabled-runtime ...
+	active  string // active, inactive, failed ...
+	running bool   // the timer is loaded and waits, or runs what it starts
+	stale   bool   // the manager has read other files than are there
+	unit    string // what the timer starts
+	load    string // whether the manager knows that: loaded, not-found, masked ...
+	dropIns string // what drop-ins say that is the timer's own to say, and which they are
+}
+
+// devNull is where the link leads that masks a unit.
+const devNull = "/dev/null"
+
+func (l cronLook) masked() bool { return l.link == devNull }
+
+// enabled reports whether the timer is started at the next boot, or is so until then.
+func (l cronLook) enabled() bool { return l.startup == "enabled" || l.startup == "enabled-runtime" }
+
+// gone reports whether there is nothing of the timer. One that is masked is not there.
+func (l cronLook) gone() bool { return (!l.there || l.masked()) && !l.running && !l.enabled() }
+
+// file is the file of the timer. A link in its place is not followed: what it leads to
+// belongs to somebody else.
+func (r *CronRes) textFile() (textFile, error) {
+	dir, err := r.dir()
+	return textFile{dir: atomicfile.At(dir), name: r.timer(), mode: 0o644, uid: -1, gid: -1}, err
+}
+
+// readFile looks at the file.
+func (l *cronLook) readFile(file textFile) error {
+	st, err := file.dir.Lstat(file.name)
+	switch {
+	case isMissing(err):
+		return nil
+	case err != nil:
+		return err
+	case st.IsLink():
+		l.there = true
+		l.link, err = file.dir.Readlink(file.name)
+		return err
+	}
+	text, was, err := file.read()
+	l.there, l.text = was != nil, text
+	return err
+}
+
+// look looks at the file and asks the manager, if there is one. It does not read the parameters,
+// for it is called by Watch too: unit is what the timer starts.
+func (r *CronRes) look(ctx context.Context, m *systemd1.Manager, unit string) (l cronLook, err error) {
+	file, err := r.textFile()
+	if err == nil {
+		err = l.readFile(file)
+	}
+	if err != nil || m == nil {
+		return l, err
+	}
+	if l.startup, err = m.FileState(ctx, r.timer()); err != nil {
+		return l, err
+	}
+	timer, err := m.Unit(ctx, r.timer())
+	if err != nil {
+		return l, err
+	}
+	l.active, l.running, l.stale = timer.Active, timer.Running(), m.Stale(ctx, timer)
+	if l.dropIns, err = r.dropIns(ctx, m, timer); err != nil {
+		return l, err
+	}
+	started, err := m.Unit(ctx, unit)
+	l.unit, l.load = unit, started.Load
+	return l, err
+}
+
+// dropIns returns what the drop-ins of the timer say that a parameter says. Those that are for
+// more than one timer are the ways of the machine, and not looked at.
+func (r *CronRes) dropIns(ctx context.Context, m *systemd1.Manager, timer systemd1.Unit) (string, error) {
+	paths, err := m.DropIns(ctx, timer)
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	for _, path := range paths {
+		if filepath.Base(filepath.Dir(path)) != r.timer()+".d" {
+			continue
+		}
+		file, err := textAt(path, 0)
+		if err != nil {
+			return "", err
+		}
+		text, _, err := file.read()
+		if err != nil {
+			return "", err
+		}
+		for _, s := range cronSettings(text) {
+			if s.isParameter() {
+				all = append(all, fmt.Sprintf("%s=%s in %s", s.key, s.value, path))
+			}
+		}
+	}
+	return strings.Join(all, ", "), nil
+}
+
+// cronKeys are the settings in the section Timer that parameters say, beside cronTriggers.
+var cronKeys = []string{"Unit", "AccuracySec", "RandomizedDelaySec", "Persistent", "WakeSystem", "RemainAfterElapse"}
+
+// isParameter reports whether a parameter says this.
+func (s cronSetting) isParameter() bool {
+	if s.section == "Unit" {
+		return s.key == "Description"
+	}
+	return s.section == "Timer" && (slices.Contains(cronTriggers, s.key) || slices.Contains(cronKeys, s.key))
+}
+
+// obstacle returns what only a person can remove; nil for nothing.
+func (r *CronRes) obstacle(l cronLook) error {
+	systemctl := "systemctl"
+	if r.Session {
+		systemctl = "systemctl --user"
+	}
+	switch {
+	case r.absent():
+	case l.masked():
+		return fmt.Errorf("%s is masked: there is a link to %s instead of its file; %s unmask %[1]s ends that", r.timer(), devNull, systemctl)
+	case l.dropIns != "":
+		return fmt.Errorf("%s has drop-ins that say what is this resource's to say: %s; %s revert %[1]s removes what %[3]s edit has made", r.timer(), l.dropIns, systemctl)
+	}
+	return nil
+}
+
+// cronSeen is what CheckApply has seen last. While it runs Watch waits, and compares then: so
+// what CheckApply does itself is no event, not even if it fails, and a timer that cannot be
+// started is not started again and again.
+type cronSeen struct {
+	oneLooks
+	any  bool // last is what there was
+	last cronLook
+}
+
+func newCronSeen() *cronSeen { return &cronSeen{oneLooks: newOneLooks()} }
+
+// Watch waits for changes of the file, of its drop-ins, of the link that enables it, and of what the
+// manager says, and tells of each that CheckApply has not seen.
+func (r *CronRes) Watch(ctx context.Context) error {
+	dir, err := r.dir()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, r.timer())
+	paths, entries := []string{file, file + ".d", filepath.Join(dir, "timers.target.wants", r.timer())}, engine.WatchOptions{Contents: true}
+	m, err := systemd1.Open(ctx, r.init.Host, r.Session)
+	if err != nil {
+		if r.absent() && !systemd1.Running() {
+			return watchAll(ctx, r.init, paths, entries)
+		}
+		return err
+	}
+	files, err := r.init.Host.Watch(ctx, paths, entries)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	return m.Follow(ctx, r.timer(), files, r.init.Running, func() {
+		if r.differs(ctx, m) {
+			r.init.Event()
+		}
+	})
+}
+
+// differs reports whether something is not as CheckApply has seen it, or cannot be looked at.
+func (r *CronRes) differs(ctx context.Context, m *systemd1.Manager) bool {
+	if r.seen.lock(ctx) != nil {
+		return false
+	}
+	defer r.seen.unlock()
+	if !r.seen.any {
+		return true
+	}
+	now, err := r.look(ctx, m, r.seen.last.unit)
+	return err != nil || now != r.seen.last
+}
+
+// settled notes how it is after changes were made, and returns what is wrong with that though no
+// call has failed. Somebody else may have altered something meanwhile: that is an event. But what is
+// as it was after all that was done would be so the next time too.
+func (r *CronRes) settled(ctx context.Context, m *systemd1.Manager, was cronLook, err error) error {
+	now, lerr := r.look(ctx, m, r.starts())
+	if lerr != nil {
+		r.seen.any = false
+		return errors.Join(err, lerr)
+	}
+	_, todo := r.compare(now)
+	left := err == nil && todo != cronTodo{}
+	lost := was.running && !now.running && !r.absent()
+	r.seen.any, r.seen.last = !lost && (!left || now == was), now
+	switch {
+	case err != nil:
+		return err
+	case r.obstacle(now) != nil:
+		return r.obstacle(now)
+	case left && now == was:
+		return fmt.Errorf("systemd has done all that it was asked for, and %s is as it was", r.timer())
+	}
+	return nil
+}

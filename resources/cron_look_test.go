@@ -1,0 +1,296 @@
+package resources
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
+)
+
+// cronRig is a timer on a systemd of the test, whose files are in a folder of the test.
+type cronRig struct {
+	*systemdtest.Manager
+	res  *CronRes
+	fake *enginetest.Fake
+	dir  string // of unit files
+}
+
+func newCronRig(t *testing.T, timer systemdtest.Unit) *cronRig {
+	t.Helper()
+	root := t.TempDir()
+	bus := systemdtest.NewBus(t)
+	r := &cronRig{Manager: systemdtest.NewManager(t, bus), dir: root + cronDir}
+	must(t, os.MkdirAll(r.dir, 0o755))
+	r.Add("job.timer", timer)
+	r.res = cronAt(root)
+	r.res.SetName("job")
+	r.fake = begin(t, "cron", r.res, enginetest.WithHost(hostOn(t, bus)))
+	return r
+}
+
+// settle brings the events of what has been done to an end: none of them may lead to another one.
+func (r *cronRig) settle(t *testing.T) {
+	t.Helper()
+	for range 3 {
+		select {
+		case <-r.fake.Events():
+			verbs(t, r.fake, r.res, true)
+		case <-time.After(100 * time.Millisecond):
+			return
+		}
+	}
+	t.Errorf("it does not come to rest: %s", strings.Join(r.Calls(), ", "))
+}
+
+// What CheckApply does itself is no event: a timer that cannot be started is tried once for
+// each reason to try. That what it starts is there now is one.
+func TestCronFailureIsNoEvent(t *testing.T) {
+	r := newCronRig(t, systemdtest.Unit{Refuses: "resources"})
+	watching(t, r.fake, r.res)
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "start job.timer: it is failed") {
+		t.Fatal(got)
+	}
+	r.settle(t)
+	r.Forget()
+	r.Twitch("job.timer")
+	r.Add("other.service", systemdtest.Unit{}) // a reload, which everybody is told of
+	select {
+	case <-r.fake.Events():
+		t.Error("an event for nothing")
+	case <-time.After(100 * time.Millisecond):
+	}
+	r.Add("job.service", systemdtest.Unit{})
+	r.fake.WaitEvent(t)
+	r.Set("job.timer", func(u *systemdtest.Unit) { u.Refuses = "" })
+	if got := verbs(t, r.fake, r.res, true); got != `state: "failed" -> "exists"` {
+		t.Error(got)
+	}
+	r.settle(t)
+	want(t, r.fake, r.res, "")
+}
+
+// What others do is an event, also while CheckApply is at work.
+func TestCronEvents(t *testing.T) {
+	r := newCronRig(t, systemdtest.Unit{})
+	watching(t, r.fake, r.res)
+	verbs(t, r.fake, r.res, true)
+	r.settle(t)
+	for name, alter := range map[string]func(){
+		"stopped":  func() { r.Set("job.timer", func(u *systemdtest.Unit) { u.Active = "inactive" }) },
+		"disabled": func() { r.Set("job.timer", func(u *systemdtest.Unit) { u.File = "disabled" }) },
+		"edited":   func() { put(t, r.dir+"job.timer", "[Timer]\n") },
+		"a drop-in that is not read": func() {
+			r.Set("job.timer", func(u *systemdtest.Unit) { u.Stale = true })
+		},
+	} {
+		alter()
+		r.fake.WaitEvent(t)
+		if got := verbs(t, r.fake, r.res, true); got == "" || strings.HasPrefix(got, "error") {
+			t.Errorf("%s: %s", name, got)
+		}
+		r.settle(t)
+		want(t, r.fake, r.res, "")
+	}
+	hold := make(chan struct{})
+	r.Set("job.timer", func(u *systemdtest.Unit) { u.Hold = hold })
+	r.OnCall(func(method, _ string) {
+		if method == "RestartUnit" {
+			go func() {
+				r.Set("job.timer", func(u *systemdtest.Unit) { u.File = "disabled" })
+				close(hold)
+			}()
+		}
+	})
+	r.fake.SetRefresh(true)
+	verbs(t, r.fake, r.res, true)
+	r.fake.SetRefresh(false)
+	r.OnCall(nil)
+	r.fake.WaitEvent(t)
+	if got := verbs(t, r.fake, r.res, true); got != `startup: "disabled" -> "enabled"` {
+		t.Error(got)
+	}
+}
+
+// oddSystemd is one that answers some calls otherwise.
+type oddSystemd struct {
+	*fakeSystemd
+	answer func(method string) []any // nil for the usual answer
+}
+
+func (s oddSystemd) Call(ctx context.Context, to, object, method string, args ...any) ([]any, error) {
+	if a := s.answer(method[strings.LastIndexByte(method, '.')+1:]); a != nil {
+		return a, nil
+	}
+	return s.fakeSystemd.Call(ctx, to, object, method, args...)
+}
+
+// oddly returns a timer that runs and whose file is right, on such a systemd.
+func oddly(t *testing.T, answer func(method string) []any) (*CronRes, *enginetest.Fake) {
+	t.Helper()
+	r := cronAt(t.TempDir())
+	f := begin(t, "cron", r)
+	lay(t, r.root+cronDir+"it.timer", r.text())
+	s := newFakeSystemd()
+	s.active["it.timer"] = "active"
+	f.Host().SetBus(func(context.Context, engine.BusKind) (engine.Bus, error) { return oddSystemd{s, answer}, nil })
+	return r, f
+}
+
+// A systemd that says yes and does nothing is asked once.
+func TestCronWithoutEffect(t *testing.T) {
+	r, f := oddly(t, func(method string) []any {
+		if method == "EnableUnitFiles" {
+			return []any{true, nil}
+		}
+		return nil
+	})
+	if got := verbs(t, f, r, true); got != "error: systemd has done all that it was asked for, and it.timer is as it was" {
+		t.Error(got)
+	}
+	if !r.seen.any {
+		t.Error("the next signal leads to the same again")
+	}
+}
+
+// A timer may be enabled in both ways, of which systemd tells the one that stays.
+func TestCronEnabledTwice(t *testing.T) {
+	disabled := 0
+	r, f := oddly(t, func(method string) []any {
+		switch method {
+		case "DisableUnitFiles":
+			disabled++
+			return []any{nil}
+		case "GetUnitFileState":
+			return []any{[]string{"enabled", "enabled-runtime", "disabled"}[min(disabled, 2)]}
+		}
+		return nil
+	})
+	r.Startup = CronDisabled
+	if got := verbs(t, f, r, true); got != `startup: "enabled" -> "disabled"` || disabled != 2 {
+		t.Errorf("%s, by %d calls", got, disabled)
+	}
+	want(t, f, r, "")
+}
+
+// A drop-in that says what a parameter says is named, and not removed. What no parameter says
+// may be in one, and what is for all timers is not looked at.
+func TestCronDropIns(t *testing.T) {
+	r := newCronRig(t, systemdtest.Unit{})
+	watching(t, r.fake, r.res)
+	verbs(t, r.fake, r.res, true)
+	r.settle(t)
+	lay(t, r.dir+"timer.d/all.conf", "[Timer]\nAccuracySec=1us\n")
+	lay(t, r.dir+"job.timer.d/more.conf", "[Unit]\nAfter=x.service\n[Timer]\nFixedRandomDelay=yes\n")
+	override := r.dir + "job.timer.d/override.conf"
+	lay(t, override, "[Install]\nWantedBy=x.target\n")
+	r.Set("job.timer", func(u *systemdtest.Unit) {
+		u.DropIns = []string{r.dir + "timer.d/all.conf", r.dir + "job.timer.d/more.conf", override}
+	})
+	r.settle(t)
+	want(t, r.fake, r.res, "")
+	lay(t, override, "[Unit]\nDescription=x\n[Timer]\nOnCalendar=\nOnCalendar=07:00\n") // and systemd says nothing
+	r.fake.WaitEvent(t)
+	want(t, r.fake, r.res, "error: job.timer has drop-ins that say what is this resource's to say: Description=x in "+override+
+		", OnCalendar= in "+override+", OnCalendar=07:00 in "+override+"; systemctl revert job.timer removes what systemctl edit has made")
+	r.settle(t)
+	if got, err := r.res.Read(t.Context()); err != nil || len(got.(*CronRes).Others) != 1 || !strings.Contains(got.(*CronRes).Others[0], "07:00") {
+		t.Errorf("read is %v, %v", got, err)
+	}
+	if _, err := os.Stat(override); err != nil {
+		t.Error(err)
+	}
+	must(t, os.Remove(override)) // as revert does, which reads the files again then
+	r.Set("job.timer", func(u *systemdtest.Unit) { u.DropIns = nil })
+	r.fake.WaitEvent(t)
+	want(t, r.fake, r.res, "")
+
+	// One that comes into effect by what is done now is found then.
+	lay(t, override, "[Timer]\nPersistent=no\n")
+	r.Set("job.timer", func(u *systemdtest.Unit) { u.DropIns, u.Active = []string{override}, "inactive" })
+	r.fake.WaitEvent(t)
+	r.Set("job.timer", func(u *systemdtest.Unit) { u.DropIns, u.Stale = nil, true })
+	r.fake.OnChange(func(engine.Change) {
+		r.Set("job.timer", func(u *systemdtest.Unit) { u.DropIns = []string{override} })
+	})
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "Persistent=no in ") {
+		t.Error(got)
+	}
+	r.fake.OnChange(nil)
+	r.settle(t)
+	r.res.State = FileAbsent
+	want(t, r.fake, r.res, "state deleted")
+}
+
+// A masked timer says so; and it is not there.
+func TestCronMasked(t *testing.T) {
+	r := newCronRig(t, systemdtest.Unit{File: "masked", Active: "active"})
+	mask := r.dir + "job.timer"
+	must(t, os.Symlink("/dev/null", mask))
+	watching(t, r.fake, r.res)
+	want(t, r.fake, r.res, "error: job.timer is masked: there is a link to /dev/null instead of its file; systemctl unmask job.timer ends that")
+	r.settle(t)
+	r.res.State = FileAbsent
+	want(t, r.fake, r.res, "state deleted")
+	want(t, r.fake, r.res, "")
+	if got := r.Calls(); !slices.Equal(got, []string{"StopUnit job.timer", "Reload"}) {
+		t.Error(got)
+	}
+	if to, err := os.Readlink(mask); to != "/dev/null" {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+	if got, err := r.res.Read(t.Context()); got != nil || err != nil {
+		t.Errorf("read is %v, %v", got, err)
+	}
+}
+
+// What a link leads to is somebody else's, whether the timer is wanted or not.
+func TestCronLinked(t *testing.T) {
+	const theirs = "[Timer]\nOnBootSec=1\n"
+	for _, state := range []string{FileExists, FileAbsent} {
+		r := newCronRig(t, systemdtest.Unit{File: "linked"})
+		target, link := t.TempDir()+"/job.timer", r.dir+"job.timer"
+		put(t, target, theirs)
+		must(t, os.Symlink(target, link))
+		if got, err := r.res.Read(t.Context()); err != nil || !strings.Contains(strings.Join(got.(*CronRes).Others, "|"), "a link to "+target+"|") {
+			t.Errorf("read is %v, %v", got, err)
+		}
+		r.res.State = state
+		if state == FileAbsent {
+			want(t, r.fake, r.res, "state deleted")
+			if _, err := os.Lstat(link); !os.IsNotExist(err) {
+				t.Errorf("the link is left: %v", err)
+			}
+		} else {
+			want(t, r.fake, r.res, `state: "a link to `+target+`" -> "exists" startup: "disabled" -> "enabled"`)
+			wantFile(t, link, r.res.text())
+			if st, err := os.Lstat(link); err != nil || !st.Mode().IsRegular() {
+				t.Errorf("%v, %v", st, err)
+			}
+		}
+		want(t, r.fake, r.res, "")
+		wantFile(t, target, theirs)
+	}
+}
+
+// What is enabled until the next boot is not disabled, and will not be enabled.
+func TestCronEnabledUntilBoot(t *testing.T) {
+	for startup, call := range map[string]string{CronDisabled: "DisableUnitFiles job.timer", CronEnabled: "EnableUnitFiles job.timer"} {
+		r := newCronRig(t, systemdtest.Unit{File: "enabled-runtime", Active: "active"})
+		put(t, r.dir+"job.timer", r.res.text())
+		if got, err := r.res.Read(t.Context()); err != nil || !slices.Contains(got.(*CronRes).Others, "enabled until the next boot") {
+			t.Errorf("read is %v, %v", got, err)
+		}
+		r.res.Startup = startup
+		want(t, r.fake, r.res, `startup: "enabled-runtime" -> "`+startup+`"`)
+		if r.Unit("job.timer").File != startup || r.Calls()[0] != call {
+			t.Errorf("it is %s after %v", r.Unit("job.timer").File, r.Calls())
+		}
+		want(t, r.fake, r.res, "")
+	}
+}
