@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"cmp"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -50,6 +52,14 @@ func (a *app) modules() *virtual.Catalog { return cmp.Or(a.catalog, virtual.Defa
 // system is what this machine is.
 func (a *app) system() func() virtual.System {
 	return virtual.LocalSystem((&host.FactReader{Roles: a.roles}).Facts)
+}
+
+// options are what every verb tells the engine: the kinds, what is known of the machine,
+// and where messages go.
+func (a *app) options(log *slog.Logger) mgmt.Options {
+	return mgmt.Options{
+		Registry: a.kinds(), Roles: a.roles, Backends: a.catalog, Program: "mgmt", Version: version(), Logger: log, Stdin: a.in,
+	}
 }
 
 // bindMachine has the kinds choose among all backends, and by the roles.

@@ -66,12 +66,11 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	log := &logFlags{debug: f.debug, color: f.color} // what print says belongs to a plan
 	p := log.presenter(a)
 	defer p.close()
-	e, err := mgmt.New(mgmt.Options{
-		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
-		Registry: a.kinds(), Program: "mgmt", Version: version(), Hostname: f.hostname, Roles: a.roles, Backends: a.catalog, StateDir: dir,
-		Logger: p.logger, Debug: f.debug, Stdin: a.in,
-		Observer: mgmt.Observer{Warned: p.warned},
-	})
+	opts := a.options(p.logger)
+	f.steps.set(&opts)
+	opts.Hostname, opts.StateDir, opts.Debug = f.hostname, dir, f.debug
+	opts.Observer.Warned = p.warned
+	e, err := mgmt.New(opts)
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (a *app) namesLike(ctx context.Context, k engine.Kind, word string, but []s
 	}
 	ctx, cancel := context.WithTimeout(ctx, namesTime)
 	defer cancel()
-	l, err := mgmt.NewLooker(mgmt.Options{Registry: a.kinds(), Roles: a.roles, Backends: a.catalog, Program: "mgmt", Version: version()})
+	l, err := mgmt.NewLooker(a.options(nil))
 	if err != nil {
 		return nil
 	}

@@ -14,7 +14,9 @@ import (
 
 // lookOptions are those of looking and of setting.
 func (f *logFlags) lookOptions(a *app, p *presenter) mgmt.Options {
-	return mgmt.Options{Registry: a.kinds(), Roles: a.roles, Backends: a.catalog, Program: "mgmt", Version: version(), Logger: p.logger, Debug: f.debug}
+	o := a.options(p.logger)
+	o.Debug = f.debug
+	return o
 }
 
 // sights are things as they are seen, or why they can't be.

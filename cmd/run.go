@@ -101,6 +101,15 @@ func (f *runFlags) checkNumbers() error {
 	return nil
 }
 
+// set fills in what the flags say by themselves.
+func (f *runFlags) set(o *mgmt.Options) {
+	f.steps.set(o)
+	f.brakes.set(o)
+	o.Hostname, o.Debug, o.NoWatch, o.Strict = f.hostname, f.log.debug, f.noWatch, true
+	o.Parallel, o.Sema = f.parallel, f.sema
+	o.ConvergedTimeout, o.ConvergedExit, o.MaxRuntime = time.Duration(f.quiet), f.exit, time.Duration(f.maxRuntime)
+}
+
 func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err := f.checkNumbers(); err != nil {
 		return err
@@ -143,17 +152,12 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	trim := newTrimmer()
 	reload := make(chan struct{}, 1)
-	opts := mgmt.Options{
-		NoAutoEdges: f.steps.noEdges, NoAutoGroup: f.steps.noGroup,
-		Registry: a.kinds(), Program: "mgmt", Version: version(), Hostname: f.hostname, Roles: a.roles, Backends: a.catalog, StateDir: folder.dir,
-		Logger: p.logger, Debug: f.log.debug, Stdin: a.in,
-		Noop: noop, Parallel: f.parallel, Sema: f.sema, NoWatch: f.noWatch, Reload: reload, Strict: true,
-		ConvergedTimeout: time.Duration(f.quiet), ConvergedExit: f.exit, MaxRuntime: time.Duration(f.maxRuntime),
-		Observer: trim.observe(desk.observe(exports.observe(svc.observe(observer)))),
-		Beside:   desk.beside(exports.Handler()),
-	}
-	f.brakes.set(&opts)
+	opts := a.options(p.logger)
+	f.set(&opts)
 	svc.set(&opts)
+	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
+	opts.Observer = trim.observe(desk.observe(exports.observe(svc.observe(observer))))
+	opts.Beside = desk.beside(exports.Handler())
 	e, err := mgmt.New(opts)
 	if err != nil {
 		return err

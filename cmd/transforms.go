@@ -3,6 +3,7 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine/transform"
 )
 
@@ -13,6 +14,9 @@ func (t *transforms) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&t.noEdges, "no-autoedges", false, "without automatic edges: only what is declared comes first")
 	cmd.Flags().BoolVar(&t.noGroup, "no-autogroup", false, "without groups: every resource runs by itself")
 }
+
+// set tells the engine.
+func (t *transforms) set(o *mgmt.Options) { o.NoAutoEdges, o.NoAutoGroup = t.noEdges, t.noGroup }
 
 // options returns what they say, and nothing to undo.
 func (t *transforms) options() transform.Options {
