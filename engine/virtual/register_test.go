@@ -37,8 +37,15 @@ func TestRegister(t *testing.T) {
 	if i, err := c.Interface("put_off"); err != nil || i.Module != "put_off" {
 		t.Error(i, err)
 	}
+	late := wireBackend()
+	late.Name, late.Module = "late", "put_off"
+	virtual.RegisterBackend(late)
+	if n, m := len(c.Backends("put_off")), len(clone.Backends("put_off")); n != 2 || m != 2 {
+		t.Errorf("%d backends with one that another package has registered, %d in the clone", n, m)
+	}
 	for name, wrong := range map[string]func(){
-		"twice": func() { virtual.Register("put_off", nil) },
+		"a backend twice": func() { virtual.RegisterBackend(late) },
+		"twice":           func() { virtual.Register("put_off", nil) },
 		"by another name": func() {
 			virtual.Register("other_name", func() (*virtual.Interface, []*virtual.Backend) {
 				return &virtual.Interface{Module: "its_name"}, nil
