@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -48,6 +49,16 @@ func (r *cronRig) settle(t *testing.T) {
 	t.Errorf("it does not come to rest: %s", strings.Join(r.Calls(), ", "))
 }
 
+// quiet fails if an event comes although nothing has happened.
+func (r *cronRig) quiet(t *testing.T) {
+	t.Helper()
+	select {
+	case <-r.fake.Events():
+		t.Error("an event for nothing")
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
 // What CheckApply does itself is no event: a timer that cannot be started is tried once for
 // each reason to try. That what it starts is there now is one.
 func TestCronFailureIsNoEvent(t *testing.T) {
@@ -56,15 +67,10 @@ func TestCronFailureIsNoEvent(t *testing.T) {
 	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "start job.timer: it is failed") {
 		t.Fatal(got)
 	}
-	r.settle(t)
-	r.Forget()
+	r.quiet(t)
 	r.Twitch("job.timer")
 	r.Add("other.service", systemdtest.Unit{}) // a reload, which everybody is told of
-	select {
-	case <-r.fake.Events():
-		t.Error("an event for nothing")
-	case <-time.After(100 * time.Millisecond):
-	}
+	r.quiet(t)
 	r.Add("job.service", systemdtest.Unit{})
 	r.fake.WaitEvent(t)
 	r.Set("job.timer", func(u *systemdtest.Unit) { u.Refuses = "" })
@@ -120,18 +126,18 @@ func TestCronEvents(t *testing.T) {
 // oddSystemd is one that answers some calls otherwise.
 type oddSystemd struct {
 	*fakeSystemd
-	answer func(method string) []any // nil for the usual answer
+	answer func(method string) ([]any, error) // nothing for the usual answer
 }
 
 func (s oddSystemd) Call(ctx context.Context, to, object, method string, args ...any) ([]any, error) {
-	if a := s.answer(method[strings.LastIndexByte(method, '.')+1:]); a != nil {
-		return a, nil
+	if a, err := s.answer(method[strings.LastIndexByte(method, '.')+1:]); a != nil || err != nil {
+		return a, err
 	}
 	return s.fakeSystemd.Call(ctx, to, object, method, args...)
 }
 
 // oddly returns a timer that runs and whose file is right, on such a systemd.
-func oddly(t *testing.T, answer func(method string) []any) (*CronRes, *enginetest.Fake) {
+func oddly(t *testing.T, answer func(method string) ([]any, error)) (*CronRes, *enginetest.Fake, *fakeSystemd) {
 	t.Helper()
 	r := cronAt(t.TempDir())
 	f := begin(t, "cron", r)
@@ -139,16 +145,16 @@ func oddly(t *testing.T, answer func(method string) []any) (*CronRes, *enginetes
 	s := newFakeSystemd()
 	s.active["it.timer"] = "active"
 	f.Host().SetBus(func(context.Context, engine.BusKind) (engine.Bus, error) { return oddSystemd{s, answer}, nil })
-	return r, f
+	return r, f, s
 }
 
 // A systemd that says yes and does nothing is asked once.
 func TestCronWithoutEffect(t *testing.T) {
-	r, f := oddly(t, func(method string) []any {
+	r, f, _ := oddly(t, func(method string) ([]any, error) {
 		if method == "EnableUnitFiles" {
-			return []any{true, nil}
+			return []any{true, nil}, nil
 		}
-		return nil
+		return nil, nil
 	})
 	if got := verbs(t, f, r, true); got != "error: systemd has done all that it was asked for, and it.timer is as it was" {
 		t.Error(got)
@@ -158,18 +164,40 @@ func TestCronWithoutEffect(t *testing.T) {
 	}
 }
 
+// A timer that somebody else stops while something fails is looked at again.
+func TestCronIsStoppedMeanwhile(t *testing.T) {
+	stop := func() {}
+	r, f, s := oddly(t, func(method string) ([]any, error) {
+		if method == "EnableUnitFiles" {
+			stop()
+			return nil, errors.New("no")
+		}
+		return nil, nil
+	})
+	if got := verbs(t, f, r, true); got != "error: no" {
+		t.Error(got)
+	}
+	if !r.seen.any {
+		t.Error("the next signal leads to the same again")
+	}
+	stop = func() { s.alter(func() { delete(s.active, "it.timer") }) }
+	if got := verbs(t, f, r, true); got != "error: no" || r.seen.any {
+		t.Errorf("%s, and it is known that it is stopped: %t", got, r.seen.any)
+	}
+}
+
 // A timer may be enabled in both ways, of which systemd tells the one that stays.
 func TestCronEnabledTwice(t *testing.T) {
 	disabled := 0
-	r, f := oddly(t, func(method string) []any {
+	r, f, _ := oddly(t, func(method string) ([]any, error) {
 		switch method {
 		case "DisableUnitFiles":
 			disabled++
-			return []any{nil}
+			return []any{nil}, nil
 		case "GetUnitFileState":
-			return []any{[]string{"enabled", "enabled-runtime", "disabled"}[min(disabled, 2)]}
+			return []any{[]string{"enabled", "enabled-runtime", "disabled"}[min(disabled, 2)]}, nil
 		}
-		return nil
+		return nil, nil
 	})
 	r.Startup = CronDisabled
 	if got := verbs(t, f, r, true); got != `startup: "enabled" -> "disabled"` || disabled != 2 {

@@ -204,5 +204,8 @@ With ` + "`persist`" + ` the value stands in a file, ` + "`/etc/sysctl.d/99-mgmt
 lines of that file stay as they are. A file that is read later at the boot, such as /etc/sysctl.conf, may say something else; it is not
 looked at. ` + "`state: absent`" + ` takes the parameter out of the file; the kernel goes on with the value that it has.
 
+There is no ` + "`reverse`" + `: the kernel and the file have often said different things before, or the file nothing, and a resource says one value for
+both. To go back, say the old value; ` + "`state: absent`" + ` takes the line out of the file.
+
 Without any parameter but the name, ` + "`mgmt resource sysctl`" + ` lists what can be set.`
 }
