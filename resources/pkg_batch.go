@@ -121,7 +121,7 @@ func (b *pkgBatch) renew(ctx context.Context) {
 		if p.state() == pkgNewest && ok && lists.due(b.m.Backend.Name) {
 			b.fetch(ctx)
 			if b.offline != nil {
-				p.init.Log.Warn("the lists of packages could not be fetched; what is the newest is told by those that are there", "event", "stale_lists", "err", b.offline)
+				p.init.Log.Warn("the lists of packages could not be fetched; what is the newest is told by those that are there", "event", "stale_lists", "error", b.offline)
 			}
 			return
 		}

@@ -80,7 +80,7 @@ func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err 
 		return nil, &ReturnShapeError{at, err}
 	}
 	if err != nil {
-		m.log.Warn("the backend returned what its interface does not allow", "event", "return_shape", "function", at.Function, "err", err)
+		m.log.Warn("the backend returned what its interface does not allow", "event", "return_shape", "function", at.Function, "error", err)
 		common, extra = value, nil
 	}
 	r.Common = common
