@@ -119,14 +119,12 @@ type cronTodo struct{ stop, disable, remove, write, reload, enable, start, resta
 
 // compare returns what differs from what is wanted, and what has to be done.
 func (r *CronRes) compare(l cronLook) (changes []engine.Change, todo cronTodo) {
-	if r.absent() {
-		if l.gone() {
-			return nil, todo
-		}
+	switch {
+	case r.absent() && l.gone():
+		return nil, todo
+	case r.absent():
 		c := engine.Change{Field: "state", From: FileExists, To: FileAbsent, Verb: engine.Deleted}
 		return append(changes, c), cronTodo{stop: l.running, disable: l.enabled(), remove: l.there && !l.masked(), reload: true}
-	}
-	switch {
 	case !l.there:
 		changes = append(changes, engine.Change{Field: "state", From: FileAbsent, To: FileExists, Verb: engine.Created})
 	case l.link != "":
@@ -142,6 +140,16 @@ func (r *CronRes) compare(l cronLook) (changes []engine.Change, todo cronTodo) {
 	case l.stale && !todo.write:
 		changes = append(changes, engine.Change{Field: "state", From: "read before it was changed", To: FileExists})
 	}
+	if c := r.compareStartup(l); c != nil {
+		changes = append(changes, *c)
+		todo.enable, todo.disable, todo.reload = r.enabled(), !r.enabled(), true
+	}
+	return changes, todo
+}
+
+// compareStartup returns how the start at boot differs; nil for not at all. What is enabled until
+// then is neither enabled nor disabled.
+func (r *CronRes) compareStartup(l cronLook) *engine.Change {
 	from, to := CronDisabled, CronDisabled
 	if l.enabled() {
 		from = l.startup
@@ -149,11 +157,10 @@ func (r *CronRes) compare(l cronLook) (changes []engine.Change, todo cronTodo) {
 	if r.enabled() {
 		to = CronEnabled
 	}
-	if from != to {
-		todo.enable, todo.disable, todo.reload = r.enabled(), !r.enabled(), true
-		changes = append(changes, engine.Change{Field: "startup", From: from, To: to})
+	if from == to {
+		return nil
 	}
-	return changes, todo
+	return &engine.Change{Field: "startup", From: from, To: to}
 }
 
 // refreshed adds what a notification is about: the timer is started anew.

@@ -38,7 +38,7 @@ func (l cronLook) enabled() bool { return l.startup == "enabled" || l.startup ==
 // gone reports whether there is nothing of the timer. One that is masked is not there.
 func (l cronLook) gone() bool { return (!l.there || l.masked()) && !l.running && !l.enabled() }
 
-// file is the file of the timer. A link in its place is not followed: what it leads to
+// textFile is the file of the timer. A link in its place is not followed: what it leads to
 // belongs to somebody else.
 func (r *CronRes) textFile() (textFile, error) {
 	dir, err := r.dir()
