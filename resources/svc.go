@@ -110,9 +110,7 @@ func (r *SvcRes) Validate() error {
 func (r *SvcRes) Init(init *engine.Init) error {
 	r.init, r.seen = init, newSvcSeen()
 	if shared, ok := init.Shared.(*svcShared); ok {
-		with := *init
-		with.Host = svcHost{init.Host, &shared.turn}
-		r.init = &with
+		r.host = svcHost{init.Host, &shared.turn}
 	}
 	return nil
 }

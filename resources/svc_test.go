@@ -443,13 +443,14 @@ func TestSvcPolls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	if differs, moved := res.differs(ctx, m); differs || moved {
+	c := &chosen{Module: m, kind: res.kind}
+	if differs, moved := res.differs(ctx, c); differs || moved {
 		t.Error("nothing has happened")
 	}
 	mu.Lock()
 	running = false
 	mu.Unlock()
-	if differs, _ := res.differs(ctx, m); !differs {
+	if differs, _ := res.differs(ctx, c); !differs {
 		t.Error("it has stopped")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
@@ -55,97 +54,96 @@ func (s *svcSeen) known(info *svc.Info) { s.any, s.last = true, svcLookOf(info) 
 func (s *svcSeen) forget() { s.any = false }
 
 // Watch tells of each state that CheckApply has not seen.
-func (r *SvcRes) Watch(ctx context.Context) error { return r.watch(ctx, "svc", r, r.followAll) }
+func (r *SvcRes) Watch(ctx context.Context) error { return r.watch(ctx, "svc", r, r.follow) }
 
-func (r *SvcRes) followAll(ctx context.Context, c *chosen) error {
-	sub, err := r.subscribe(ctx, c.Module)
-	if err != nil {
+// follow follows the service by what the manager tells, or asks it now and then.
+func (r *SvcRes) follow(ctx context.Context, c *chosen) error {
+	if err := r.subscribe(ctx, c); err != nil {
 		return err
 	}
 	r.init.Running()
-	if sub == nil {
-		return c.poll(ctx, func() {
-			if differs, _ := r.differs(ctx, c.Module); differs {
-				r.init.Event()
-			}
-		})
+	if c.sub == nil {
+		return c.poll(ctx, func() { r.compare(ctx, c) })
 	}
-	defer func() { sub.Close() }()
 	for {
-		if err := r.follow(ctx, c, sub); err != nil {
+		if err := wait(ctx, c, c.sub.C(), nil); err != nil {
 			return err
 		}
-		next, err := r.again(ctx, c.Module, sub)
-		if err != nil {
+		if err := r.woken(ctx, c); err != nil {
 			return err
 		}
-		sub.Close()
-		sub = next
-		r.init.Event()
 	}
 }
 
-func (r *SvcRes) subscribe(ctx context.Context, m *virtual.Module) (sub engine.Subscription, err error) {
-	aside(func() {
+// subscribe subscribes to what the manager tells of the service; c.sub is nil where it
+// tells nothing. If it fails, the subscription is the one before.
+func (r *SvcRes) subscribe(ctx context.Context, c *chosen) (err error) {
+	c.kind.Aside(func() {
 		defer engine.Caught("Watch", &err)
-		sub, err = m.Watch(ctx, []string{svc.Watched(r.Name(), r.Session)})
+		var sub engine.Subscription
+		if sub, err = c.Watch(ctx, []string{svc.Watched(r.Name(), r.Session)}); err == nil {
+			c.subscribed(sub)
+		}
 	})
-	return sub, err
+	return err
+}
+
+// woken looks at what the manager has told. The subscription is made anew when signals may
+// have been lost, or the service has come or gone.
+func (r *SvcRes) woken(ctx context.Context, c *chosen) error {
+	if !c.sub.Cause().Resync && !r.compare(ctx, c) {
+		return nil
+	}
+	if err := r.again(ctx, c); err != nil {
+		return err
+	}
+	r.init.Event()
+	return nil
 }
 
 // again subscribes anew. A manager that is being restarted may be away for a while; the
 // old subscription tells when it is back.
-func (r *SvcRes) again(ctx context.Context, m *virtual.Module, old engine.Subscription) (sub engine.Subscription, err error) {
+func (r *SvcRes) again(ctx context.Context, c *chosen) (err error) {
 	pause := time.NewTimer(svcPause)
 	defer pause.Stop()
 	for range svcTries {
-		if sub, err = r.subscribe(ctx, m); err == nil {
-			return sub, nil
+		if err = r.subscribe(ctx, c); err == nil {
+			return nil
 		}
 		pause.Reset(svcPause)
 		select {
-		case <-old.C():
+		case <-c.sub.C():
 		case <-pause.C:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
-	return nil, err
+	return err
 }
 
-// follow waits for wake-ups. It returns nil when the subscription has to be made
-// anew: signals may have been lost, or the service has come or gone, and with it perhaps the
-// unit that it is a name of. Else it returns what wait does.
-func (r *SvcRes) follow(ctx context.Context, c *chosen, sub engine.Subscription) error {
-	for {
-		if err := wait(ctx, c, sub.C(), nil); err != nil {
-			return err
-		}
-		if sub.Cause().Resync {
-			return nil
-		}
-		differs, moved := r.differs(ctx, c.Module)
-		if differs {
-			r.init.Event()
-		}
-		if moved {
-			return nil
-		}
+// compare tells of the service if it is not as CheckApply has seen it, or cannot be
+// looked at. It reports whether the subscription has to be made anew: the service has come or
+// gone, and with it perhaps the unit that it is a name of.
+func (r *SvcRes) compare(ctx context.Context, c *chosen) (moved bool) {
+	differs, moved := r.differs(ctx, c)
+	if differs {
+		r.init.Event()
 	}
+	return moved
 }
 
 // differs reports whether the service is not as CheckApply has seen it, or cannot be
 // looked at; and whether it has come or gone.
-func (r *SvcRes) differs(ctx context.Context, m *virtual.Module) (differs, moved bool) {
+func (r *SvcRes) differs(ctx context.Context, c *chosen) (differs, moved bool) {
 	if r.seen.lock(ctx) != nil {
 		return false, false
 	}
 	defer r.seen.unlock()
 	var info *svc.Info
 	var err error
-	aside(func() {
+	c.kind.Aside(func() {
 		defer engine.Caught("Watch", &err)
-		info, err = r.look(ctx, m)
+		info, err = r.look(ctx, c.Module)
 	})
 	now := svcLookOf(info)
 	if err != nil || !r.seen.any {

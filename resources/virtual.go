@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ func registerVirtual(module string, empty func(*virtual.Kind) virtual.Resource) 
 type virtualBase struct {
 	kind *virtual.Kind
 	init *engine.Init
+	host engine.Host // what backends get; that of init if nil
 }
 
 // Cleanup has nothing to release: who opens the module closes it.
@@ -65,7 +67,9 @@ func (b *virtualBase) check(module string, r virtual.Resource, errs []error) err
 	return k.Check(r)
 }
 
-func (b *virtualBase) env() virtual.Env { return virtual.Env{Host: b.init.Host, Log: b.init.Log} }
+func (b *virtualBase) env() virtual.Env {
+	return virtual.Env{Host: cmp.Or(b.host, b.init.Host), Log: b.init.Log}
+}
 
 // open opens a module. Backends keep nothing, so that costs little.
 func (b *virtualBase) open(ctx context.Context, module, backend string) (*virtual.Module, error) {
@@ -100,56 +104,89 @@ type chosen struct {
 	kind  *virtual.Kind
 	want  string
 	facts engine.Subscription
+	sub   engine.Subscription // of subscribed
 }
 
 // watch is the Watch of a resource of a module: follow is called with the module, and again with
 // another one when the facts have changed so that this is not the right one any more.
 // It returns what ends wait, or why it has failed. Where no backend can be used now,
 // CheckApply says why, and the facts are waited for.
+//
+// It waits for as long as the graph lasts, below few and small calls: what can grow a stack
+// is done aside.
 func (b *virtualBase) watch(ctx context.Context, module string, r virtual.Resource, follow func(context.Context, *chosen) error) error {
 	c := &chosen{base: b, want: r.Backend()}
-	if err := c.begin(ctx, module); err != nil {
-		return err
-	}
-	defer c.facts.Close()
-	for {
-		err := c.watch(ctx, follow)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case !errors.Is(err, errChosenAnew):
-			return err
+	defer c.end()
+	err := c.begin(ctx, module)
+	for err == nil {
+		if c.Module == nil {
+			err = wait[struct{}](ctx, c, nil, nil)
+		} else {
+			err = follow(ctx, c)
 		}
-		b.init.Event()
-	}
-}
-
-// begin subscribes to the facts.
-func (c *chosen) begin(ctx context.Context, module string) (err error) {
-	aside(func() {
-		defer engine.Caught("Watch", &err)
-		if c.kind, err = c.base.virtualKind(module); err == nil {
-			c.facts, err = c.base.init.Host.WatchFacts(ctx)
+		if ctx.Err() == nil && errors.Is(err, errChosenAnew) {
+			err = c.open(ctx)
+			b.init.Event() // after it: what changes from here on is another event
 		}
-	})
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
 	return err
 }
 
-// watch opens the module for the facts of now, and follows it.
-func (c *chosen) watch(ctx context.Context, follow func(context.Context, *chosen) error) (err error) {
-	aside(func() {
+// begin subscribes to the facts, and opens the module for those of now.
+func (c *chosen) begin(ctx context.Context, module string) (err error) {
+	if c.kind, err = c.base.virtualKind(module); err != nil {
+		return err
+	}
+	c.kind.Aside(func() {
+		defer engine.Caught("Watch", &err)
+		c.facts, err = c.base.init.Host.WatchFacts(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	return c.open(ctx)
+}
+
+// open opens the module for the facts of now; there is none after it where no backend can be used.
+func (c *chosen) open(ctx context.Context) (err error) {
+	c.shut()
+	c.kind.Aside(func() {
 		defer engine.Caught("Watch", &err)
 		c.Module, err = c.kind.Open(ctx, c.base.env(), c.want)
 	})
 	if _, none := errors.AsType[*virtual.NoBackendError](err); none {
 		c.base.init.Running()
-		return wait[struct{}](ctx, c, nil, nil)
+		return nil
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// subscribed keeps a subscription until there is another one or the module is closed.
+func (c *chosen) subscribed(sub engine.Subscription) {
+	if c.sub != nil {
+		c.sub.Close()
 	}
-	defer c.Close()
-	return follow(ctx, c)
+	c.sub = sub
+}
+
+// shut closes the module, if one is open.
+func (c *chosen) shut() {
+	c.subscribed(nil)
+	if c.Module != nil {
+		c.Close()
+		c.Module = nil
+	}
+}
+
+// end lets go of all.
+func (c *chosen) end() {
+	c.shut()
+	if c.facts != nil {
+		c.facts.Close()
+	}
 }
 
 // wait waits for a wake-up of either channel, and returns nil after one; errChosenAnew if
@@ -173,7 +210,7 @@ func wait[T any](ctx context.Context, c *chosen, wake, or <-chan T) error {
 }
 
 func (c *chosen) stale() (stale bool) {
-	aside(func() { stale = c.Module == nil || c.kind.Stale(c.Module, c.base.env(), c.want) })
+	c.kind.Aside(func() { stale = c.Module == nil || c.kind.Stale(c.Module, c.base.env(), c.want) })
 	return stale
 }
 
@@ -190,15 +227,4 @@ func (c *chosen) poll(ctx context.Context, look func()) error {
 		}
 		look()
 	}
-}
-
-// aside runs f on a goroutine of its own and waits for it. A Watch waits for as long as
-// the graph lasts, and the stack that a call has made grow would stay as large.
-func aside(f func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	<-done
 }

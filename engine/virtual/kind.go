@@ -31,6 +31,7 @@ type Kind struct {
 	module  string
 	system  func() System
 	make    func(*Kind) Resource // of RegisterKind; else nil
+	asides  chan struct{}        // of capacity asidesAtOnce: one for each Aside that runs
 
 	mu     sync.Mutex
 	chosen map[string]*Backend // by what was asked for: the last choice
@@ -89,7 +90,7 @@ func NewKind(c *Catalog, module string, system func() System) (*Kind, error) {
 	if err := c.known(module); err != nil {
 		return nil, err
 	}
-	return &Kind{catalog: c, module: module, system: system, chosen: map[string]*Backend{}, plans: map[*Backend]known{}}, nil
+	return &Kind{catalog: c, module: module, system: system, chosen: map[string]*Backend{}, plans: map[*Backend]known{}, asides: make(chan struct{}, asidesAtOnce)}, nil
 }
 
 // Backends returns the names of all backends, sorted, whatever this machine is.
@@ -185,4 +186,22 @@ func (k *Kind) Stale(m *Module, env Env, want string) bool {
 	s := k.on(&env)
 	i, sel, err := k.catalog.Select(k.module, s, want)
 	return err != nil || sel.Backend != m.Backend || !k.planOf(i, sel.Backend, s.Facts).same(m.plan)
+}
+
+// asidesAtOnce is how many calls of Aside run at the same time.
+const asidesAtOnce = 64
+
+// Aside runs f on a goroutine of its own and waits for it; f must not panic, and must not call
+// Aside. A Watch waits for as long as the graph lasts, and the stack that a call has made grow
+// would stay as large. Others wait while many run: what the runtime keeps of a
+// goroutine that has ended is never given back either.
+func (k *Kind) Aside(f func()) {
+	k.asides <- struct{}{}
+	done := make(chan struct{})
+	go func() {
+		defer func() { <-k.asides }()
+		defer close(done)
+		f()
+	}()
+	<-done
 }

@@ -1,0 +1,43 @@
+package virtual
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// TestAside: however many ask, few run at the same time; each caller waits for its own, and
+// all are run.
+func TestAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &Kind{asides: make(chan struct{}, asidesAtOnce)}
+		var mu sync.Mutex
+		var running, ended, back int
+		count := func(n *int, by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			*n += by
+		}
+		open := make(chan struct{})
+		for range 3 * asidesAtOnce {
+			go func() {
+				k.Aside(func() {
+					count(&running, 1)
+					<-open
+					count(&running, -1)
+					count(&ended, 1)
+				})
+				count(&back, 1)
+			}()
+		}
+		synctest.Wait()
+		if running != asidesAtOnce || back != 0 {
+			t.Errorf("%d run and %d callers go on, before one has ended", running, back)
+		}
+		close(open)
+		synctest.Wait()
+		if running != 0 || ended != 3*asidesAtOnce || back != ended {
+			t.Errorf("%d run, %d have ended, %d callers go on", running, ended, back)
+		}
+	})
+}
