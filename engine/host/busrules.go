@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,9 +21,9 @@ import (
 type rules struct {
 	mu     sync.Mutex
 	all    map[engine.BusMatch]*rule
-	byPath map[string]map[*rule]struct{} // "" for those of any path
-	asked  map[engine.BusMatch]*asked    // what the bus was asked for
-	paths  map[engine.BusMatch]int       // of asked those with a path, by what they are without it
+	byPath map[string][]*rule         // "" for those of any path
+	asked  map[engine.BusMatch]*asked // what the bus was asked for
+	paths  map[engine.BusMatch]int    // of asked those with a path, by what they are without it
 }
 
 // maxPaths is how many rules that differ by their path alone the bus is asked for.
@@ -50,17 +51,14 @@ func (rs *rules) add(m engine.BusMatch, s *sub) (r *rule, made bool) {
 	if r = rs.all[m]; r == nil {
 		if rs.all == nil {
 			rs.all = make(map[engine.BusMatch]*rule)
-			rs.byPath = make(map[string]map[*rule]struct{})
+			rs.byPath = make(map[string][]*rule)
 			rs.asked = make(map[engine.BusMatch]*asked)
 			rs.paths = make(map[engine.BusMatch]int)
 		}
 		r = &rule{match: m, subs: make(map[*sub]struct{})}
 		r.asked, made = rs.ask(m)
 		rs.all[m] = r
-		if rs.byPath[m.Path] == nil {
-			rs.byPath[m.Path] = make(map[*rule]struct{})
-		}
-		rs.byPath[m.Path][r] = struct{}{}
+		rs.byPath[m.Path] = append(rs.byPath[m.Path], r)
 	}
 	r.subs[s] = struct{}{}
 	return r, made
@@ -97,7 +95,8 @@ func (rs *rules) remove(r *rule, s *sub) (unasked *asked) {
 	}
 	path := r.match.Path
 	delete(rs.all, r.match)
-	if delete(rs.byPath[path], r); len(rs.byPath[path]) == 0 {
+	rest := slices.DeleteFunc(rs.byPath[path], func(o *rule) bool { return o == r })
+	if rs.byPath[path] = rest; len(rest) == 0 {
 		delete(rs.byPath, path)
 	}
 	return rs.unask(r.asked)
@@ -125,7 +124,7 @@ func (rs *rules) deliver(iface, name string, s *dbus.Signal) {
 	defer rs.mu.Unlock()
 	c := change{source: "dbus", path: string(s.Path)}
 	for _, path := range []string{c.path, ""} {
-		for r := range rs.byPath[path] {
+		for _, r := range rs.byPath[path] {
 			if fits(r.match, iface, name, s) {
 				c.lost = r.match.Resync
 				wakeAll(r.subs, c)
