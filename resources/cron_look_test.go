@@ -186,6 +186,32 @@ func TestCronIsStoppedMeanwhile(t *testing.T) {
 	}
 }
 
+// What could not be looked at is looked at again, also if all is then as it was before.
+func TestCronCannotLook(t *testing.T) {
+	r := newCronRig(t, systemdtest.Unit{})
+	verbs(t, r.fake, r.res, true)
+	file := r.dir + "job.timer"
+	must(t, os.Remove(file))
+	must(t, os.Mkdir(file, 0o755))
+	if got := verbs(t, r.fake, r.res, true); !strings.HasPrefix(got, "error: ") || r.res.seen.any {
+		t.Errorf("%s, and it is known how it is: %t", got, r.res.seen.any)
+	}
+
+	var res *CronRes
+	var f *enginetest.Fake
+	var s *fakeSystemd
+	res, f, s = oddly(t, func(method string) ([]any, error) {
+		if method == "EnableUnitFiles" {
+			s.alter(func() { s.down = errors.New("the connection was lost") })
+			return []any{true, nil}, nil
+		}
+		return nil, nil
+	})
+	if got := verbs(t, f, res, true); !strings.Contains(got, "the connection was lost") || res.seen.any {
+		t.Errorf("%s, and it is known how it is: %t", got, res.seen.any)
+	}
+}
+
 // A timer may be enabled in both ways, of which systemd tells the one that stays.
 func TestCronEnabledTwice(t *testing.T) {
 	disabled := 0
