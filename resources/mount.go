@@ -59,7 +59,7 @@ type MountRes struct {
 	Freq    int      `yaml:"freq" lang:"freq" mgmt:"min=0" doc:"Whether dump saves it."`
 	PassNo  int      `yaml:"passno" lang:"passno" mgmt:"min=0" doc:"In which pass it is checked at boot: 1 for the root, 2 for others, 0 for never."`
 
-	Persist bool   `yaml:"persist" lang:"persist" mgmt:"param" doc:"Keep a line in the table, so that it is mounted at boot too. Otherwise the table is left alone."`
+	Persist bool   `yaml:"persist" lang:"persist" doc:"Keep a line in the table, so that it is mounted at boot too. Otherwise the table is left alone."`
 	Fstab   string `yaml:"fstab" lang:"fstab" mgmt:"param" doc:"Absolute path of the table; /etc/fstab if absent."`
 	Lazy    bool   `yaml:"lazy" lang:"lazy" mgmt:"param" doc:"What is in use is taken away from the path at once, and unmounted when it is used no more. Otherwise that it is in use is an error."`
 

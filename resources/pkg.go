@@ -116,7 +116,9 @@ func (r *PkgRes) Needs() []string {
 func (r *PkgRes) Validate() error {
 	errs := []error{pkg.CheckName(r.Name())}
 	if r.pinned() {
-		if err := pkg.CheckVersion(r.State); err != nil {
+		if ours, ok := pkgWords[r.State]; ok {
+			errs = append(errs, fmt.Errorf("state is %q, which is no version: write %s", r.State, ours))
+		} else if err := pkg.CheckVersion(r.State); err != nil {
 			errs = append(errs, fmt.Errorf("state is %q, it must be installed, uninstalled, newest or a version", r.State))
 		}
 	}
@@ -125,6 +127,9 @@ func (r *PkgRes) Validate() error {
 	}
 	return r.check("pkg", r, errs)
 }
+
+// pkgWords are the words that other tools have for the states.
+var pkgWords = map[string]string{"present": pkgInstalled, "latest": pkgNewest, "absent": pkgUninstalled, "removed": pkgUninstalled, "purged": pkgUninstalled}
 
 // Init keeps the handle.
 func (r *PkgRes) Init(init *engine.Init) error {

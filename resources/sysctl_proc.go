@@ -137,6 +137,10 @@ func (r *SysctlRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
+// sysctlCounter can be set, and the kernel goes on counting from there: nobody wants to
+// keep it as it is.
+const sysctlCounter = "kernel/ns_last_pid"
+
 func (r *SysctlRes) list(ctx context.Context, yield func(*SysctlRes) bool) error {
 	t, err := textAt(r.filePath(), 0)
 	if err != nil {
@@ -156,7 +160,7 @@ func (r *SysctlRes) list(ctx context.Context, yield func(*SysctlRes) bool) error
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err != nil || d.IsDir() || checkSysctlKey(key) != nil {
+		if err != nil || d.IsDir() || checkSysctlKey(key) != nil || key == sysctlCounter {
 			return ignoreGone(err)
 		}
 		if info, err := d.Info(); err != nil || info.Mode()&0o200 == 0 {

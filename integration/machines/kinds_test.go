@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/integration/hosts"
+	_ "github.com/reactivegraph/mgmt/resources"
 )
 
 const (
@@ -105,7 +107,50 @@ func TestKinds(t *testing.T) {
 		t.Run("drift/"+c.kind, func(t *testing.T) { c.testDrifts(t, h.For(t)) })
 	}
 	t.Run("random", func(t *testing.T) { testRandomDrifts(t, h.For(t)) })
+	for _, c := range kindCases {
+		if c.kind != "exec" && c.kind != "line" { // the one is nothing that is there, the other has more than a name
+			t.Run("look/"+c.kind, func(t *testing.T) { c.testLook(t, h.For(t)) })
+		}
+	}
 }
+
+// tried are the kinds that do not stand in the table, and what tries them.
+var tried = map[string]string{
+	"nspawn": "TestNspawn",
+	"noop":   "nothing of a machine", "print": "the same", "msg": "the same", "value": "the same", "test": "the same", "timer": "the same", "password": "the same",
+}
+
+// TestEveryKind: who adds a kind tries it on a machine.
+func TestEveryKind(t *testing.T) {
+	for _, kind := range engine.DefaultRegistry().Kinds() {
+		there := slices.ContainsFunc(kindCases, func(c kindCase) bool { return c.kind == kind })
+		if _, elsewhere := tried[kind]; there == elsewhere {
+			t.Errorf("%s: in the table %t, elsewhere %t", kind, there, elsewhere)
+		}
+	}
+}
+
+// testLook: the thing can be looked at; and a graph that is made of what is there, of this and
+// of all that can be found, has nothing to do.
+func (c kindCase) testLook(t *testing.T, h *hosts.Host) {
+	if out := h.Run("mgmt", "resource", c.kind, c.name); !strings.Contains(out, c.name) {
+		t.Errorf("it is shown as\n%s", out)
+	}
+	if slices.Contains(madeOf, c.kind) {
+		return
+	}
+	h.Sh(fmt.Sprintf("mgmt import %s '%s' >/root/one.yaml && mgmt plan --yaml /root/one.yaml --prefix /root/empty", c.kind, c.name))
+	if slices.Contains(listed, c.kind) {
+		h.Sh(fmt.Sprintf("mgmt import %s >/root/all.yaml && grep -q . /root/all.yaml && mgmt plan --yaml /root/all.yaml --prefix /root/empty", c.kind))
+	}
+}
+
+// madeOf are the kinds of what is made of something that nobody can tell from it.
+var madeOf = []string{"tar", "gzip", "download"}
+
+// listed are the kinds of which all can be found. (Of the mounts some are what nspawn has made in
+// ways that no line of a table can say.)
+var listed = []string{"apt_key", "cron", "crontab", "group", "host", "hostname", "net", "pkg", "ssh_authorized_key", "svc", "sysctl", "user"}
 
 // testOnce: noop leaves no trace and says that it would do something; a run makes the
 // thing, after which there is nothing to do; the same for its removal.
