@@ -212,7 +212,7 @@ func checkUnpacked(t *testing.T, dpkg, deb string) {
 		t.Errorf("an installation starts the service, or an upgrade by mgmt itself waits for itself (%v)", err)
 	}
 	if size := fileSize(t, mgmt); size > 20<<20 {
-		t.Errorf("the program has %d bytes, more than 20 MB", size)
+		t.Errorf("the program has %d bytes, more than 20 MiB", size)
 	}
 	page := output(t, "sh", "-c", "zcat '"+filepath.Join(root, "usr/share/man/man1/mgmt.1.gz")+"'")
 	for _, want := range []string{`.TH MGMT 1 2023-11-14 "mgmt v1.2.3\-4\-gabcdef"`, ".SS mgmt run", `\fB\-\-prometheus\-remote\fR`, ".SH EXIT STATUS"} {

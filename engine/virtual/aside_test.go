@@ -41,3 +41,18 @@ func TestAside(t *testing.T) {
 		}
 	})
 }
+
+// TestAsidePanics: what goes wrong aside is a failure of who asked, and costs no room.
+func TestAsidePanics(t *testing.T) {
+	k := &Kind{asides: make(chan struct{}, 1)}
+	for range 3 {
+		func() {
+			defer func() {
+				if p := recover(); p != "broken" {
+					t.Errorf("recovered %v", p)
+				}
+			}()
+			k.Aside(func() { panic("broken") })
+		}()
+	}
+}

@@ -120,5 +120,5 @@
 //
 // An Interface and a Backend are data; they are not altered once they are in a
 // Catalog. A Module is safe for concurrent use if its backend is. Nothing here
-// starts a goroutine.
+// starts a goroutine but Kind.Aside, which waits for its end.
 package virtual

@@ -191,17 +191,20 @@ func (k *Kind) Stale(m *Module, env Env, want string) bool {
 // asidesAtOnce is how many calls of Aside run at the same time.
 const asidesAtOnce = 64
 
-// Aside runs f on a goroutine of its own and waits for it; f must not panic, and must not call
-// Aside. A Watch waits for as long as the graph lasts, and the stack that a call has made grow
+// Aside runs f on a goroutine of its own and waits for it; a panic of f is one of the caller's, and f
+// must not call Aside. A Watch waits for as long as the graph lasts, and the stack that a call has made grow
 // would stay as large. Others wait while many run: what the runtime keeps of a
 // goroutine that has ended is never given back either.
 func (k *Kind) Aside(f func()) {
 	k.asides <- struct{}{}
-	done := make(chan struct{})
+	panicked := make(chan any)
 	go func() {
-		defer func() { <-k.asides }()
-		defer close(done)
+		defer func() { panicked <- recover() }()
 		f()
 	}()
-	<-done
+	p := <-panicked
+	<-k.asides
+	if p != nil {
+		panic(p)
+	}
 }
