@@ -170,6 +170,9 @@ func mountShown(m mounttab.Mount) (list []string) {
 			list = append(list, o)
 		}
 	}
+	if !slices.Contains(m.Options, "relatime") && !slices.Contains(m.Options, "noatime") {
+		list = append(list, "strictatime") // of which the kernel shows nothing
+	}
 	return list
 }
 

@@ -603,3 +603,14 @@ func TestMountByUnit(t *testing.T) {
 		t.Errorf("for other options called was %s", got)
 	}
 }
+
+// TestMountShown: the options of a mount, written in a line, say the same.
+func TestMountShown(t *testing.T) {
+	for shown, want := range map[string]string{"rw,nosuid,relatime": "nosuid", "ro,noatime": "ro,noatime", "rw,nodev": "nodev,strictatime"} {
+		m := mounttab.Mount{Options: strings.Split(shown, ","), Super: []string{"rw"}}
+		got := mountShown(m)
+		if strings.Join(got, ",") != want || len(mounttab.Differ(got, m)) != 0 {
+			t.Errorf("%s is shown as %v, which differs in %v", shown, got, mounttab.Differ(got, m))
+		}
+	}
+}

@@ -148,9 +148,8 @@ func (c kindCase) testLook(t *testing.T, h *hosts.Host) {
 // madeOf are the kinds of what is made of something that nobody can tell from it.
 var madeOf = []string{"tar", "gzip", "download"}
 
-// listed are the kinds of which all can be found. (Of the mounts some are what nspawn has made in
-// ways that no line of a table can say.)
-var listed = []string{"apt_key", "cron", "crontab", "group", "host", "hostname", "net", "pkg", "ssh_authorized_key", "svc", "sysctl", "user"}
+// listed are the kinds of which all can be found.
+var listed = []string{"apt_key", "cron", "crontab", "group", "host", "hostname", "mount", "net", "pkg", "ssh_authorized_key", "svc", "sysctl", "user"}
 
 // testOnce: noop leaves no trace and says that it would do something; a run makes the
 // thing, after which there is nothing to do; the same for its removal.
