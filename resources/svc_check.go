@@ -40,6 +40,9 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	for _, s := range steps {
 		r.init.Change(s.change)
 	}
+	if len(steps) == 0 {
+		r.seen.vain = 0
+	}
 	if len(steps) == 0 || !apply {
 		return len(steps) == 0, nil
 	}
@@ -48,12 +51,27 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	// Somebody else has stopped or disabled it meanwhile, or it did not last.
 	lost := svcState(now) != svcRunning && r.State == svcRunning && (err == nil || svcState(info) == svcRunning)
 	disabled := r.Startup != "" && svcStartup(info) == r.Startup && svcStartup(now) != r.Startup
-	if lerr != nil || lost || disabled {
+	if lerr != nil || lost || disabled || err == nil && r.overtaken(now) {
 		r.seen.forget()
 	} else {
 		r.seen.known(now) // what we have done ourselves is no event
 	}
 	return false, err
+}
+
+// svcVain is how often in a row a service is looked at again that is not as it was just
+// made: somebody else has changed it since, or, as a unit that can't be enabled by itself, it does
+// not become so at all.
+const svcVain = 3
+
+// overtaken reports whether to look again, since it is not as it was just made.
+func (r *SvcRes) overtaken(now *svc.Info) bool {
+	if (r.State == "" || svcState(now) == r.State) && (r.Startup == "" || svcStartup(now) == r.Startup) {
+		r.seen.vain = 0
+		return false
+	}
+	r.seen.vain++
+	return r.seen.vain <= svcVain
 }
 
 func (r *SvcRes) take(ctx context.Context, m *virtual.Module, steps []svcStep) error {

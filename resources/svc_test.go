@@ -267,6 +267,31 @@ func TestSvcDoesNotLast(t *testing.T) {
 	r.fake.WaitEvent(t)
 }
 
+// One that somebody else unmasks while it is being masked and stopped is masked again.
+func TestSvcIsUnmaskedMeanwhile(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "stopped", Startup: "masked"})
+	hold := make(chan struct{})
+	r.Add("web.service", systemdtest.Unit{Active: "active", File: "enabled", Hold: hold})
+	watching(t, r.fake, r.res)
+	r.OnCall(func(method, _ string) {
+		if method != "StopUnit" {
+			return
+		}
+		go func() {
+			r.Set("web.service", func(u *systemdtest.Unit) { u.File = "enabled" })
+			close(hold)
+		}()
+	})
+	if _, err := r.res.CheckApply(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	r.OnCall(nil)
+	r.fake.WaitEvent(t)
+	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, `startup: "enabled" -> "masked"`) {
+		t.Error(got)
+	}
+}
+
 // What CheckApply does itself is no event: a service that cannot be started is tried
 // once for each reason to try, and not for ever.
 func TestSvcFailureIsNoEvent(t *testing.T) {

@@ -22,6 +22,7 @@ type svcSeen struct {
 	held chan struct{} // of capacity 1; full while CheckApply runs or Watch looks
 	any  bool          // CheckApply has looked
 	last svcLook
+	vain int // how often in a row a change had no effect
 }
 
 // svcLook is what matters of a service.
