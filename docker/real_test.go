@@ -39,6 +39,10 @@ var webLines = []string{
 	"volumes: [data:/data]", "networks: [front, back]", "labels: {a: b}", "restart: unless-stopped", "memory: 64MiB", "stop_timeout: 3",
 }
 
+// driftedLines are those of a container that others change meanwhile: what they do in the middle
+// of a repair may make it fail, and it is tried again.
+var driftedLines = append(slices.Clone(webLines), "meta: {retry: -1, delay: 200}")
+
 // engineRun is one engine at work on a graph file.
 type engineRun struct {
 	d    *realDaemon
@@ -257,7 +261,7 @@ func realNoop(d *realDaemon, _ string) {
 // realDrifts: from nothing, and then from each drift, it becomes right.
 func realDrifts(d *realDaemon, program string) {
 	begin := time.Now()
-	d.run(graphOf(d, webLines...), false)
+	d.run(graphOf(d, driftedLines...), false)
 	d.await("it is made", d.right)
 	d.t.Logf("made after %s", time.Since(begin).Round(time.Millisecond))
 	all := drifts(d, program)
@@ -273,7 +277,7 @@ func realDrifts(d *realDaemon, program string) {
 
 // realRandom: many drifts, without a wait between them, end right.
 func realRandom(d *realDaemon, program string) {
-	r := d.run(graphOf(d, webLines...), false)
+	r := d.run(graphOf(d, driftedLines...), false)
 	d.await("it is right", d.right)
 	all := drifts(d, program)
 	names := []string{"kill", "pause", "remove", "memory", "policy", "network", "another network", "image"}
