@@ -28,8 +28,8 @@ func (r *Reactor) settle() {
 	if r.endAllShared() {
 		return
 	}
-	r.converged = true
-	r.opt.Listener.converged(true, r.m.Counts())
+	r.converged, r.atRest = true, r.m.Counts()
+	r.opt.Listener.converged(true, r.atRest)
 }
 
 // lookAgain makes the loop turn once more after d.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -532,6 +533,33 @@ func TestEventsAreNeverLost(t *testing.T) {
 		}
 		if len(w.overlap) > 0 {
 			t.Errorf("overlaps %v", w.overlap)
+		}
+	})
+}
+
+// TestFinalWhileLookedAtAgain: what would change, or has failed, is not forgotten because an
+// event has it looked at again at the very end.
+func TestFinalWhileLookedAtAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{})
+		var slow atomic.Bool
+		f := &fake{w: w, check: func(ctx context.Context, _ *fake, _ bool) (bool, error) {
+			if slow.Load() {
+				<-ctx.Done()
+			}
+			return false, errors.New("broken")
+		}}
+		rg.swap(newDecl(t).add("a", f))
+		if c := rg.rest(); c[engine.StateFailed] != 1 {
+			t.Fatalf("at rest %v", c)
+		}
+		slow.Store(true)
+		f.init.Event()
+		synctest.Wait()
+		rg.close()
+		if c, rested := rg.r.Final(); c[engine.StateFailed] != 1 || !rested {
+			t.Errorf("in the end %v, at rest %t", c, rested)
 		}
 	})
 }

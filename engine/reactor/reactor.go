@@ -81,6 +81,7 @@ type Reactor struct {
 	expecting  bool
 	stirred    int64
 	converged  bool
+	atRest     Counts // while converged: how it stood when it came to rest, which is still so
 	final      Counts // how the graph stood when the context of Run ended,
 	rested     bool   // and whether it had converged
 	looking    bool
@@ -141,12 +142,16 @@ func (r *Reactor) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		r.turn(ctx)
 	}
-	r.final, r.rested = r.m.Counts(), r.converged
+	r.final, r.rested = r.atRest, r.converged
+	if !r.converged {
+		r.final = r.m.Counts()
+	}
 	return r.stop()
 }
 
 // Final returns how the graph stood when the context of Run ended: the number of
-// vertices by state, and whether it had converged. It is valid after Run.
+// vertices by state, and whether it had converged. What is looked at again then, after it
+// had converged, counts as it was. It is valid after Run.
 func (r *Reactor) Final() (Counts, bool) { return r.final, r.rested }
 
 // turn waits for one thing to happen, does what it asks for, and starts what can
