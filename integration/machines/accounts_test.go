@@ -2,7 +2,6 @@ package machines
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,13 +39,14 @@ func TestAccountsAndMounts(t *testing.T) {
 // until all is right again: how long that took is what the machine prints.
 func testHundreds(t *testing.T, h *hosts.Host, cases []kindCase) {
 	var script strings.Builder
+	r := draws(t)
 	for _, c := range cases {
 		explain(t, h, c.right, c.id())
 		fmt.Fprintf(&script, "(\nright() { (%s) >/dev/null 2>&1; }\n", c.right)
 		for range driftRuns {
-			drift := c.drifts[rand.IntN(len(c.drifts))]
+			drift := c.drifts[r.IntN(len(c.drifts))]
 			fmt.Fprintf(&script, "(%s) >/dev/null 2>&1 || true\n", drift)
-			if rand.IntN(4) == 0 {
+			if r.IntN(4) == 0 {
 				continue // the next one comes at once
 			}
 			fmt.Fprintf(&script, `begun=$(date +%%s%%N); n=0

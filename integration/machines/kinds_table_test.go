@@ -149,7 +149,7 @@ var kindCases = []kindCase{{
 		`sed -i /cache/d /etc/fstab`,
 		`umount -l /srv/cache; : >/etc/fstab`,
 		`mount -t tmpfs else /srv/cache`,
-		`mount --bind /var /srv/cache`,
+		`mount --bind /opt /srv/cache`, // what is mounted on it then is mounted at /opt, too
 		`sed -i s/size=1m/size=3m/ /etc/fstab; systemctl daemon-reload`,
 		`umount /srv/cache; umount /srv/cache`,
 		`rm -f /etc/fstab; umount /srv/cache; systemctl daemon-reload`,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os/exec"
 	"slices"
 	"strings"
@@ -233,7 +232,7 @@ var driftedElsewhere = []string{"pkg", "svc", "user", "group", "mount"}
 
 // testRandomDrifts: whatever order drifts come in, and however fast, all is right in the end.
 func testRandomDrifts(t *testing.T, h *hosts.Host) {
-	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	r := draws(t)
 	var turns []kindCase
 	for _, c := range kindCases {
 		n := driftRuns

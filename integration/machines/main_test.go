@@ -2,9 +2,11 @@ package machines
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -61,6 +63,22 @@ func boot(t *testing.T, name string) *hosts.Host {
 	h := tree.Boot(t, name)
 	h.Install(path)
 	return h
+}
+
+// draws returns what a test draws its random numbers from: others each time, but where
+// MGMT_SEED says which, as in CI, so that a change is judged by the drifts of the one before.
+func draws(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("MGMT_SEED"); text != "" {
+		given, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal("MGMT_SEED: ", err)
+		}
+		seed = given
+	}
+	t.Logf("MGMT_SEED=%d draws the same", seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // settle waits until the daemon has converged, and all is as wanted.

@@ -3,7 +3,6 @@ package machines
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -184,9 +183,10 @@ func nspawnNotified(t *testing.T, h *hosts.Host) {
 func nspawnRandom(t *testing.T, h *hosts.Host) {
 	explain(t, h, nspawnCase.right, nspawnCase.id())
 	var script strings.Builder
+	r := draws(t)
 	for range nspawnRuns {
-		drift := nspawnCase.drifts[rand.IntN(len(nspawnCase.drifts))]
-		fmt.Fprintf(&script, "(%s) || true\nsleep 0.0%d\n", drift, rand.IntN(10))
+		drift := nspawnCase.drifts[r.IntN(len(nspawnCase.drifts))]
+		fmt.Fprintf(&script, "(%s) || true\nsleep 0.0%d\n", drift, r.IntN(10))
 	}
 	start := time.Now()
 	h.Sh(script.String())

@@ -2,7 +2,6 @@ package machines
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -193,7 +192,7 @@ func (d distribution) testRandom(t *testing.T, h *hosts.Host, right string) {
 	if d.backend.Name != "apt" {
 		return // the others are slower, and the program does the same
 	}
-	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	r := draws(t)
 	var script strings.Builder
 	for range 10 {
 		names := manyPackages()

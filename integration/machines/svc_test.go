@@ -2,7 +2,6 @@ package machines
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -310,8 +309,9 @@ func randomServices(s services) {
 		"systemctl --no-reload unmask off", "systemctl --no-reload unmask off; systemctl enable --now off", "systemctl unmask off; systemctl start off",
 	}
 	var script strings.Builder
+	r := draws(s.t)
 	for range driftRuns {
-		fmt.Fprintf(&script, "{ %s; } 2>&1 || true\nsleep 0.0%d\n", drifts[rand.IntN(len(drifts))], rand.IntN(6))
+		fmt.Fprintf(&script, "{ %s; } 2>&1 || true\nsleep 0.0%d\n", drifts[r.IntN(len(drifts))], r.IntN(6))
 	}
 	s.Sh(script.String())
 	s.t.Logf("right %v after the last of %d drifts", s.keeps("web", "active", "enabled")+s.keeps("off", "inactive", "masked"), driftRuns)

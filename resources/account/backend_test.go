@@ -256,6 +256,40 @@ func TestShadowSpeaks(t *testing.T) {
 	}
 }
 
+// TestOwnGroupGoesMeanwhile: userdel, which another one runs, has removed the user and not
+// yet the group of the same name when useradd looks that up.
+func TestOwnGroupGoesMeanwhile(t *testing.T) {
+	root := image(t)
+	replace := func(name, from, to string) {
+		must(t, os.WriteFile(filepath.Join(root, "etc", name), []byte(strings.Replace(content(t, root, name), from, to, 1)), 0o640))
+	}
+	replace("passwd", "bot:x:900:900::/:/bin/false\n", "")
+	host := enginetest.NewHost()
+	host.SetCommand(func(_ context.Context, c engine.Command) (*engine.Result, error) {
+		switch c.Argv[0] {
+		case "useradd":
+			replace("group", "bot:x:900:\n", "")
+			replace("passwd", "root:", "bot:x:901:900::/:/bin/false\nroot:")
+		case "groupadd":
+			replace("group", "root:", "bot:x:900:\nroot:")
+		}
+		return &engine.Result{}, nil
+	})
+	m := bind(t, host, shadowUsers(), shadowGroups())
+	for range 2 { // for the second time it stays
+		must(t, fails(AddUser.Call(t.Context(), m.user, AddArgs{Name: "bot", Attributes: Attributes{Unique: true}, UserGroup: true, Where: Where{root}})))
+		replace("passwd", "bot:x:901:900::/:/bin/false\n", "")
+		host.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) {
+			replace("passwd", "root:", "bot:x:901:900::/:/bin/false\nroot:")
+			return &engine.Result{}, nil
+		})
+	}
+	add := "[useradd --root " + root + " --no-create-home --no-user-group --gid bot bot]"
+	if got, want := ran(host), add+" [groupadd --root "+root+" --gid 900 bot] "+add; got != want {
+		t.Errorf("it ran\n%s, not\n%s", got, want)
+	}
+}
+
 // ran are the commands that were run.
 func ran(h *enginetest.FakeHost) string {
 	var all []string

@@ -123,7 +123,28 @@ func (s *shadow) add(ctx context.Context, args AddArgs) (none virtual.Nothing, e
 	if err := s.run(ctx, "", append(argv, args.Name)...); err != nil {
 		return none, err
 	}
+	if there && args.UserGroup {
+		if err := s.keepGroup(ctx, args.Root, args.Name); err != nil {
+			return none, err
+		}
+	}
 	return none, s.setSecrets(ctx, args.Root, args.Name, args.Attributes)
+}
+
+// keepGroup makes the group of the name of a new user if it went while the user was made:
+// userdel writes the users before the groups, and useradd takes the number of a group
+// before it waits for the lock that userdel holds.
+func (s *shadow) keepGroup(ctx context.Context, root, name string) error {
+	now, err := load(root)
+	if err != nil {
+		return err
+	}
+	u, ok := now.userNamed(name)
+	if _, kept := now.memberships().named[u.GID]; !ok || kept {
+		return nil
+	}
+	argv := append(in(root, "--root", "groupadd"), gidOptions(&u.GID, true)...)
+	return s.run(ctx, "", append(argv, name)...)
 }
 
 // ownGroup returns the options for the group of the name of a new user.
