@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -74,11 +75,25 @@ func (r *res) AutoEdges() (engine.AutoEdge, error) {
 	return &asking{uids: uids}, nil
 }
 
-// asking asks for all at once.
+// asking asks for all at once, and for each file that has to come before and is not
+// in the graph again as the folder that it is in, and so on up.
 type asking struct{ uids []engine.ResUID }
 
-func (a *asking) Next() []engine.ResUID { u := a.uids; a.uids = nil; return u }
-func (a *asking) Test([]bool) bool      { return false }
+// Next gives what is to be asked for now.
+func (a *asking) Next() []engine.ResUID { return a.uids }
+
+// Test goes on with the folders of the files that were not found.
+func (a *asking) Test(found []bool) bool {
+	var up []engine.ResUID
+	for i, u := range a.uids {
+		f, ok := u.(*engine.FileUID)
+		if ok && !(i < len(found) && found[i]) && f.IsReversed() && !f.Notifying && path.IsAbs(f.Path) && f.Path != "/" {
+			up = append(up, &engine.FileUID{BaseUID: f.BaseUID, Path: path.Dir(f.Path)})
+		}
+	}
+	a.uids = up
+	return len(up) > 0
+}
 
 // titles returns the titles that a relation names.
 func (r *res) titles(rel Relation) []string {
@@ -123,7 +138,7 @@ func asked(base engine.BaseUID, kind, title string) engine.ResUID {
 	}
 	switch kind {
 	case "file":
-		return &engine.FileUID{BaseUID: base, Path: cleanPath(title)}
+		return &engine.FileUID{BaseUID: base, Path: path.Clean(title)}
 	case "user":
 		return &engine.UserUID{BaseUID: base, User: title}
 	case "group":
@@ -134,12 +149,4 @@ func asked(base engine.BaseUID, kind, title string) engine.ResUID {
 		return &engine.SvcUID{BaseUID: base, Svc: strings.TrimSuffix(title, ".service")}
 	}
 	return &engine.NameUID{BaseUID: base, ID: schema.Ref{Kind: kind, Name: title}.ID()}
-}
-
-// cleanPath is a path as a FileUID has it.
-func cleanPath(p string) string {
-	if p == "/" {
-		return p
-	}
-	return strings.TrimRight(p, "/")
 }
