@@ -62,6 +62,9 @@ func (b *builder) decode(it *item, res engine.Res) {
 			b.add(guessKey(d))
 		}
 	}
+	if c := it.Value.Get("comment"); !it.info.commented && c != nil && (c.Kind == schema.NodeList || c.Kind == schema.NodeMap) {
+		b.add(schema.Diagnostic{Pos: c.Pos, Resource: it.id, Path: "comment", Message: "a comment must be text"})
+	}
 	for _, key := range it.info.readOnly {
 		if n := value.Get(key); n != nil {
 			b.add(schema.Diagnostic{Pos: n.Pos, Resource: it.id, Path: key, Message: key + " can only be read, not set"})

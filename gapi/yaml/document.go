@@ -80,7 +80,7 @@ func (p *part) document(root *schema.Node) {
 		case "graph":
 			p.name = p.text(v, "graph")
 		case "comment":
-			p.comment = v.Text
+			p.comment = p.remark(v)
 		case "noop":
 			p.noop = p.boolean(v, "noop")
 		case "include":
@@ -113,12 +113,20 @@ func (p *part) text(n *schema.Node, what string) string {
 	return ""
 }
 
-func (p *part) boolean(n *schema.Node, what string) bool {
-	if n.Kind != schema.NodeBool {
-		p.errorf(n.Pos, "%s must be true or false, not %s", what, describe(n))
-		return false
+// remark reads a comment, which may be nothing.
+func (p *part) remark(n *schema.Node) string {
+	if n.Kind == schema.NodeNull {
+		return ""
 	}
-	return n.Text[0] == 't' || n.Text[0] == 'T'
+	return p.text(n, "a comment")
+}
+
+// boolean reads what a boolean parameter may be: yes and no, too.
+func (p *part) boolean(n *schema.Node, what string) (yes bool) {
+	if schema.Decode(n, &yes).Err() != nil {
+		p.errorf(n.Pos, "%s must be true or false, not %s", what, describe(n))
+	}
+	return yes
 }
 
 // listOf returns the items of a list; null is an empty one.

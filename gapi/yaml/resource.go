@@ -123,20 +123,22 @@ func (p *part) edgeList(n *schema.Node) {
 			p.errorf(item.Pos, "an edge is a map with from and to, not %s", describe(item))
 			continue
 		}
-		if e, ok := p.edge(item); ok {
+		if e := p.edge(item); !e.From.IsZero() && !e.To.IsZero() {
 			p.edges = append(p.edges, e)
 		}
 	}
 }
 
-func (p *part) edge(n *schema.Node) (e gapi.EdgeDecl, ok bool) {
-	e.Pos = n.Pos
-	before := p.found.Errors()
+// edge reads an edge. An end that can't be read is zero; whatever else is wrong
+// with it, the ends can be looked for.
+func (p *part) edge(n *schema.Node) gapi.EdgeDecl {
+	e := gapi.EdgeDecl{Pos: n.Pos}
 	for _, pair := range n.Pairs {
 		switch pair.Key {
 		case "name":
 			e.Name = p.text(pair.Value, "the name of an edge")
 		case "comment":
+			p.remark(pair.Value)
 		case "from":
 			e.From, e.FromPos = p.end(pair.Value), pair.Value.Pos
 		case "to":
@@ -152,10 +154,11 @@ func (p *part) edge(n *schema.Node) (e gapi.EdgeDecl, ok bool) {
 			p.errorf(n.Pos, "the edge has no %q, write %s: {kind: K, name: N}", key, key)
 		}
 	}
-	return e, p.found.Errors() == before
+	return e
 }
 
-// end reads one end of an edge: {kind: K, name: N}, or a reference.
+// end reads one end of an edge: {kind: K, name: N}, or a reference. It is zero if
+// that has no kind or no name.
 func (p *part) end(n *schema.Node) schema.Ref {
 	if n.Kind != schema.NodeMap {
 		r, _ := p.ref(n, false)
@@ -176,6 +179,9 @@ func (p *part) end(n *schema.Node) schema.Ref {
 		if v := n.Get(key); v == nil || v.Kind == schema.NodeString && v.Text == "" {
 			p.errorf(n.Pos, "the end of an edge needs a kind and a name, %s is missing", key)
 		}
+	}
+	if r.Kind == "" || r.Name == "" {
+		return schema.Ref{}
 	}
 	return r
 }

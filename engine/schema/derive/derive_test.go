@@ -205,6 +205,8 @@ func TestGraphSchemaJudges(t *testing.T) {
 		`{"edges": [{"from": {"kind": "a", "name": "b"}}]}`:                                                                false,
 		`{"edges": [{"from": {"kind": "a"}, "to": {"kind": "a", "name": "c"}}]}`:                                           false,
 		`{"grpah": "g"}`: false,
+		`{"noop": true, "comment": null, "include": "base.yaml"}`:                               true,
+		`{"resources": {"thing": [{"name": ""}]}}`:                                              false,
 		`{"resources": {"thing": [{"name": "x", "notify": "needy[a]"}]}}`:                       true,
 		`{"resources": {"thing": [{"name": "x", "notify": "needy"}]}}`:                          false,
 		`{"edges": [{"from": "a[b]", "to": {"kind": "a", "name": "c"}, "comment": "because"}]}`: true,

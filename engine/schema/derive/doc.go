@@ -24,6 +24,7 @@
 // Decode accepts, and the schema refuses:
 //
 //   - yes, no, on, off, y and n for a boolean, as YAML 1.1 has them;
+//   - capital letters in a kind, in a whole graph;
 //   - a negative zero where a duration or a size must not be negative ("-0s");
 //   - what a type with its own UnmarshalYAML makes of other shapes.
 package derive

@@ -50,7 +50,8 @@ func graphRule(resources *rule, defs rules) *rule {
 		Properties: rules{
 			{"graph", &rule{Description: "The name of the graph.", Type: textTypes}},
 			{"comment", commentRule()},
-			{"include", &rule{Description: "Other graph files, relative to this one.", Type: []string{"array", "null"}, Items: &rule{Type: "string"}}},
+			{"noop", &rule{Description: "Whether every resource only looks and reports.", Type: "boolean"}},
+			{"include", &rule{Description: "Other graph files, relative to this one.", Type: []string{"array", "string", "null"}, MinLength: new(int64(1)), Items: &rule{Type: "string", MinLength: new(int64(1))}}},
 			{"resources", resources},
 			{"edges", &rule{Description: "What runs before what.", Type: []string{"array", "null"}, Items: &rule{Ref: "#/$defs/edge"}}},
 		},
@@ -60,7 +61,14 @@ func graphRule(resources *rule, defs rules) *rule {
 }
 
 func commentRule() *rule {
-	return &rule{Description: "Free text; it has no effect.", Type: textTypes}
+	r := &rule{Description: "Free text; it has no effect.", Type: textTypes}
+	r.orNull()
+	return r
+}
+
+// nameRule is for names, which are text that is not empty.
+func nameRule(doc string) *rule {
+	return &rule{Description: doc, Type: textTypes, MinLength: new(int64(1))}
 }
 
 // referencesRule is for before, depend, notify and listen: a list of references, or
@@ -75,7 +83,7 @@ func edgeRule() *rule {
 			Description: doc,
 			Type:        []string{"object", "string"}, // the text is a reference
 			Pattern:     patternRefOnly,
-			Properties:  rules{{"kind", &rule{Type: "string"}}, {"name", &rule{Type: textTypes}}},
+			Properties:  rules{{"kind", nameRule("")}, {"name", nameRule("")}},
 			Additional:  false,
 			Required:    []string{"kind", "name"},
 		}
@@ -101,7 +109,7 @@ func kindRule(k Kind) *rule {
 	r.Title, r.Description, r.Type = k.Name, k.doc(), "object"
 	links := func(doc string) *rule { return &rule{Description: doc, Ref: "#/$defs/references"} }
 	common := rules{
-		{"name", &rule{Description: "The name of the resource, unique within its kind.", Type: textTypes}},
+		{"name", nameRule("The name of the resource, unique within its kind.")},
 		{"comment", commentRule()},
 		{"meta", &rule{Description: "How the engine runs the resource.", Ref: "#/$defs/meta"}},
 		{"recv", &rule{
