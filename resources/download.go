@@ -28,6 +28,7 @@ var (
 	_ engine.SendableRes    = (*DownloadRes)(nil)
 	_ engine.RecvableRes    = (*DownloadRes)(nil)
 	_ engine.ClashingRes    = (*DownloadRes)(nil)
+	_ engine.ReversibleRes  = (*DownloadRes)(nil)
 	_ engine.Readable       = (*DownloadRes)(nil)
 	_ engine.SharedRes      = (*DownloadRes)(nil)
 	_ engine.OverlappingRes = (*DownloadRes)(nil)
@@ -41,6 +42,7 @@ type DownloadRes struct {
 	traits.Overlapping
 	traits.Recvable
 	traits.Refreshable
+	traits.Reversible
 	traits.Sendable
 
 	Path     string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the file; the name if absent."`
@@ -55,6 +57,8 @@ type DownloadRes struct {
 	Timeout   time.Duration            `yaml:"timeout" lang:"timeout" mgmt:"param" doc:"How long all of it may take; 0 for as long as it takes."`
 	MaxSize   schema.Size              `yaml:"max_size" lang:"max_size" mgmt:"param" doc:"The largest content that is taken; 0 for any."`
 	Redirects int                      `yaml:"redirects" lang:"redirects" mgmt:"param,min=0,max=100" doc:"How often the server may refer to another place, one after the other."`
+
+	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"What is in the file, if that is not more than 8 MiB. It is not shown."`
 
 	init *engine.Init
 	file managed
@@ -191,11 +195,23 @@ func (r *DownloadRes) Read(ctx context.Context) (engine.Res, error) {
 	}
 	got := &DownloadRes{
 		Path: r.Path, URL: r.URL, Checksum: sum, Owner: is.owner, Group: is.group, Mode: is.mode,
-		Timeout: r.Timeout, MaxSize: r.MaxSize, Redirects: r.Redirects,
+		Timeout: r.Timeout, MaxSize: r.MaxSize, Redirects: r.Redirects, Holds: is.holds,
 	}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
 	return got, nil
+}
+
+// Reversed returns what brings back the file that there was, or removes ours.
+func (r *DownloadRes) Reversed(before engine.Res) (engine.Res, error) {
+	if before == nil {
+		return r.made().reversed(r, nil)
+	}
+	was, ok := before.(*DownloadRes)
+	if !ok {
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	}
+	return r.made().reversed(r, &madeFile{owner: was.Owner, group: was.Group, mode: was.Mode, holds: was.Holds})
 }
 
 // UIDs names the file.
@@ -259,6 +275,10 @@ come is unknown to a plan, which asks the server but fetches nothing.
 ` + "`headers`" + ` are secrets, and are shown nowhere. They are sent to the host of the address only, and not to others that it refers to. From https nobody is
 referred to http. Proxies are those of the environment of mgmt: HTTP_PROXY, HTTPS_PROXY and NO_PROXY. What the server compresses for the way is not
 unpacked: none is asked for.
+
+With the metaparameter ` + "`reverse: true`" + ` the file that there was comes back when the resource leaves the graph, with what it had of owner, group and mode as far
+as they were managed; one that was not there is removed. A file of more than 8 MiB is not kept, and so can't come back: that is said before it is
+replaced.
 
 The path and the checksum are sent, for others to receive; with ` + "`sha256`" + ` unless another one was given.`
 }

@@ -54,6 +54,7 @@ type FileRes struct {
 
 	init *engine.Init
 	undo *fileUndo // takes back what another one made; nil for a file as declared
+	sums bool      // a change never shows a content, but its checksum
 	told string    // the path that the other files know of
 	seen fileSeen
 }

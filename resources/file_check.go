@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path"
@@ -256,10 +257,23 @@ func (c *fileRun) change(n fileNode, field string, from, to any, verb engine.Ver
 	if n.rel != "" {
 		field = fmt.Sprintf("entries[%q].%s", n.rel, field)
 	}
-	if c.secret && field == "content" {
+	switch {
+	case field != "content":
+	case c.secret:
 		from, to = fileHide(from), fileHide(to)
+	case c.sums:
+		from, to = fileSum(from), fileSum(to)
 	}
 	c.init.Change(engine.Change{Field: field, From: from, To: to, Verb: verb})
+}
+
+// fileSum returns a content as fileShow shows a long one.
+func fileSum(v any) any {
+	s, ok := v.(string)
+	if !ok || s == "" || strings.HasPrefix(s, "(") && strings.Contains(s, " bytes, sha256:") {
+		return v
+	}
+	return fmt.Sprintf("(%d bytes, sha256:%x)", len(s), sha256.Sum256([]byte(s)))
 }
 
 func fileHide(v any) any {

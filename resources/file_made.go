@@ -22,6 +22,8 @@ type madeFile struct {
 	owner, group string
 	mode         schema.Mode
 	secret       bool // the content must not be shown
+
+	holds *schema.Secret // the content that was read, if it has not more than fileKept
 }
 
 // run returns a run of the kind file that makes it, and where the file is.
@@ -37,7 +39,7 @@ func (m madeFile) run(ctx context.Context, init *engine.Init, apply bool) (*file
 		}
 		init.Change(c)
 	}
-	res := &FileRes{Path: m.path, State: FileExists, Owner: m.owner, Group: m.group, Mode: m.mode, init: &own}
+	res := &FileRes{Path: m.path, State: FileExists, Owner: m.owner, Group: m.group, Mode: m.mode, init: &own, sums: true}
 	c := &fileRun{FileRes: res, ctx: ctx, apply: apply, path: m.path, secret: m.secret, started: time.Now()}
 	if m.secret {
 		c.shared().keepSecret(m.path)
@@ -97,10 +99,41 @@ func (m madeFile) readWith(ctx context.Context, d *digest) (got madeFile, sum st
 	if want, err := filePerm(m.mode, st.Perm(), false); err == nil && want == int(st.Perm()) {
 		got.mode = m.mode // in the same notation
 	}
-	if err := copyUntil(ctx, d, f); err != nil {
+	var kept strings.Builder
+	w := io.Writer(d)
+	if st.Size <= fileKept {
+		w = io.MultiWriter(d, &kept)
+	}
+	if err := copyUntil(ctx, w, f); err != nil {
 		return got, "", err
 	}
+	if st.Size <= fileKept {
+		got.holds = new(schema.NewSecret(kept.String()))
+	}
 	return got, d.String(), nil
+}
+
+// reversed returns what brings back what was there before a resource made the file, as
+// the kind file would: was is what read has shown, nil if there was none. No change of it
+// shows a content.
+func (m madeFile) reversed(r engine.Res, was *madeFile) (engine.Res, error) {
+	made := &FileRes{Path: m.path, State: FileExists, Content: new(""), Owner: m.owner, Group: m.group, Mode: m.mode}
+	var before engine.Res
+	if was != nil {
+		file := &FileRes{Path: m.path, State: FileExists, Owner: was.owner, Group: was.group, Mode: was.mode}
+		if was.holds != nil {
+			file.Content = new(was.holds.Reveal())
+		}
+		before = file
+	}
+	undo, err := made.Reversed(before)
+	if err != nil {
+		return nil, err
+	}
+	undo.(*FileRes).sums = true
+	undo.SetKind(r.Kind())
+	undo.SetName(r.Name())
+	return undo, nil
 }
 
 // copyUntil copies until the end, or until the context ends.

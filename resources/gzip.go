@@ -22,6 +22,7 @@ func init() {
 var (
 	_ engine.RecvableRes    = (*GzipRes)(nil)
 	_ engine.ClashingRes    = (*GzipRes)(nil)
+	_ engine.ReversibleRes  = (*GzipRes)(nil)
 	_ engine.Readable       = (*GzipRes)(nil)
 	_ engine.SharedRes      = (*GzipRes)(nil)
 	_ engine.OverlappingRes = (*GzipRes)(nil)
@@ -34,6 +35,7 @@ type GzipRes struct {
 	traits.Edgeable
 	traits.Overlapping
 	traits.Recvable
+	traits.Reversible
 
 	Path    string  `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the compressed file; the name if absent."`
 	Input   string  `yaml:"input" lang:"input" mgmt:"param" doc:"Absolute path of the file to compress."`
@@ -44,6 +46,8 @@ type GzipRes struct {
 	Group    string      `yaml:"group" lang:"group" doc:"Name or number of the group that it belongs to."`
 	Mode     schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions, octal or symbolic, as of a file."`
 	Checksum string      `yaml:"checksum" lang:"checksum" mgmt:"readonly" doc:"The SHA-256 of the compressed file."`
+
+	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"What is in the file, if that is not more than 8 MiB. It is not shown."`
 
 	init *engine.Init
 	file managed
@@ -165,11 +169,23 @@ func (r *GzipRes) Read(ctx context.Context) (engine.Res, error) {
 	}
 	got := &GzipRes{
 		Path: r.Path, Input: r.Input, Content: r.Content, Level: r.Level,
-		Owner: m.owner, Group: m.group, Mode: m.mode, Checksum: sum,
+		Owner: m.owner, Group: m.group, Mode: m.mode, Checksum: sum, Holds: m.holds,
 	}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
 	return got, nil
+}
+
+// Reversed returns what brings back the file that there was, or removes ours.
+func (r *GzipRes) Reversed(before engine.Res) (engine.Res, error) {
+	if before == nil {
+		return r.made().reversed(r, nil)
+	}
+	was, ok := before.(*GzipRes)
+	if !ok {
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	}
+	return r.made().reversed(r, &madeFile{owner: was.Owner, group: was.Group, mode: was.Mode, holds: was.Holds})
 }
 
 // Cmp compares the parameters.
@@ -218,6 +234,9 @@ then makes the file anew, once.
 
 The file is replaced at once, so a reader sees the old one or the new one. Its owner and mode are those of the file that is replaced, unless
 they are given. An input that is made by another resource, such as a ` + "`tar`" + `, comes first by itself.
+
+With the metaparameter ` + "`reverse: true`" + ` the file that there was comes back when the resource leaves the graph, and one that was not there is removed. A file
+of more than 8 MiB is not kept, and so can't come back: that is said before it is replaced.
 
 What was received from a secret, or copied from a file that holds one, is not shown, and the file that is made of it can be read by its owner only.`
 }

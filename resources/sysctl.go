@@ -24,6 +24,7 @@ func init() {
 var (
 	_ engine.RecvableRes    = (*SysctlRes)(nil)
 	_ engine.ClashingRes    = (*SysctlRes)(nil)
+	_ engine.ReversibleRes  = (*SysctlRes)(nil)
 	_ engine.Readable       = (*SysctlRes)(nil)
 	_ engine.Listable       = (*SysctlRes)(nil)
 	_ engine.SharedRes      = (*SysctlRes)(nil)
@@ -45,6 +46,7 @@ type SysctlRes struct {
 	traits.Edgeable
 	traits.Overlapping
 	traits.Recvable
+	traits.Reversible
 
 	Key     string `yaml:"key" lang:"key" mgmt:"identity" doc:"Name of the parameter, its parts parted by dots or by slashes; the name if absent."`
 	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether it has a value of ours; exists if nothing is said. With absent it is taken out of the file, and the running value is left."`
@@ -54,10 +56,12 @@ type SysctlRes struct {
 
 	Path          string `yaml:"path" lang:"path" mgmt:"param" doc:"Absolute path of the file that keeps it, which ends in .conf; /etc/sysctl.d/99-mgmt.conf if absent."`
 	IgnoreMissing bool   `yaml:"ignore_missing" lang:"ignore_missing" mgmt:"param" doc:"It is no error that the running kernel does not have the parameter, as when its module is not loaded yet."`
+	Line          string `yaml:"line" lang:"line" mgmt:"readonly" doc:"The line of the file that it stands in."`
 
 	init *engine.Init
 	file managed
 	seen *sysctlSeen
+	undo *sysctlUndo // nil but for what undoes another one
 
 	root string        // below which /proc/sys and the default of path are, for tests; else empty
 	poll time.Duration // in place of sysctlPoll, for tests; else 0
@@ -80,7 +84,9 @@ func (s *sysctlSeen) set(value string) bool {
 }
 
 // Default returns a parameter that is set now and at the next boot.
-func (r *SysctlRes) Default() engine.Res { return &SysctlRes{Runtime: true, Persist: true} }
+func (r *SysctlRes) Default() engine.Res {
+	return &SysctlRes{Runtime: true, Persist: true, root: r.root, poll: r.poll}
+}
 
 func (r *SysctlRes) absent() bool { return r.State == FileAbsent }
 
@@ -126,6 +132,9 @@ func oneValue(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Validate checks the parameters and how they go together.
 func (r *SysctlRes) Validate() error {
+	if r.undo != nil {
+		return checkSysctlKey(r.key())
+	}
 	errs := []error{checkSysctlKey(r.key())}
 	if !slices.Contains([]string{"", FileExists, FileAbsent}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", r.State))
@@ -163,33 +172,51 @@ func checkSysctlKey(key string) error {
 	return nil
 }
 
+// line returns the line that the file shall have; empty for none.
+func (r *SysctlRes) line() string {
+	switch {
+	case r.undo != nil:
+		return r.undo.line
+	case r.absent():
+		return ""
+	}
+	return swapSeparators(r.key()) + " = " + oneValue(r.Value)
+}
+
+// sysctlValue returns what a line gives as the value.
+func sysctlValue(line string) string {
+	_, value, _ := strings.Cut(line, "=")
+	return oneValue(value)
+}
+
 // edit returns what is to be done with the text of the file.
 func (r *SysctlRes) edit() *textlines.Edit {
 	key := r.key()
 	dotted := swapSeparators(key)
+	line := r.line()
 	return &textlines.Edit{
-		Absent: r.absent(),
-		Lines:  []string{dotted + " = " + oneValue(r.Value)},
+		Absent: line == "",
+		Lines:  []string{line},
 		Match:  regexp.MustCompile(`^\s*-?\s*(?:` + regexp.QuoteMeta(key) + `|` + regexp.QuoteMeta(dotted) + `)\s*=`),
 	}
 }
 
-// saved returns the value that a text of a file gives; the last one counts.
-func (r *SysctlRes) saved(text string) (string, bool) {
+// saved returns the line in a text of a file that gives the value, the last one; empty
+// for none.
+func (r *SysctlRes) saved(text string) string {
 	e := r.edit()
 	e.Lines = nil
 	found, ok, _ := e.Find(text) // only blocks give errors
 	if !ok {
-		return "", false
+		return ""
 	}
-	_, value, _ := strings.Cut(found[0], "=")
-	return oneValue(value), true
+	return found[0]
 }
 
 // Init keeps the handle, and tells the files of the graph which one is managed.
 func (r *SysctlRes) Init(init *engine.Init) error {
 	r.init, r.file, r.seen = init, managed{}, &sysctlSeen{}
-	if r.Persist && !r.absent() {
+	if r.Persist && r.line() != "" {
 		r.file.tell(filesOf(init), r.filePath())
 	}
 	return nil
@@ -306,7 +333,8 @@ func (r *SysctlRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 
 // keep makes the text of the file right.
 func (r *SysctlRes) keep(old string) (string, error) {
-	if value, ok := r.saved(old); ok && !r.absent() && value == oneValue(r.Value) {
+	is, line := r.saved(old), r.line()
+	if is != "" && line != "" && sysctlValue(is) == sysctlValue(line) {
 		return old, nil
 	}
 	got, err := r.edit().Apply(old)
@@ -322,13 +350,12 @@ func (r *SysctlRes) savedChange(t textFile) (*engine.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	is, ok := r.saved(text)
 	c := &engine.Change{Field: "persist"}
-	if ok {
-		c.From = is
+	if is := r.saved(text); is != "" {
+		c.From = sysctlValue(is)
 	}
-	if !r.absent() {
-		c.To = oneValue(r.Value)
+	if line := r.line(); line != "" {
+		c.To = sysctlValue(line)
 	}
 	if c.From == c.To {
 		return nil, nil

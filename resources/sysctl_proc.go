@@ -96,10 +96,9 @@ func (r *SysctlRes) Read(ctx context.Context) (engine.Res, error) {
 	got.Key, got.Path, got.IgnoreMissing = r.Key, r.Path, r.IgnoreMissing
 	got.show(now, err == nil, text)
 	if !r.runs() && got.State == FileExists { // it is about the file alone
-		is, ok := r.saved(text)
-		got.Runtime = false
-		if got.Value, got.Persist = is, ok; !ok {
-			got.State, got.Value = FileAbsent, ""
+		got.Runtime, got.Persist, got.Value = false, got.Line != "", sysctlValue(got.Line)
+		if !got.Persist {
+			got.State = FileAbsent
 		}
 	}
 	return got, nil
@@ -115,16 +114,34 @@ func (r *SysctlRes) like(name string) *SysctlRes {
 // show fills in what is: the running value, if there is one, and what a text of the
 // file says.
 func (r *SysctlRes) show(now string, running bool, text string) {
-	saved, kept := r.saved(text)
-	r.State, r.Runtime, r.Persist = FileExists, running, kept && (!running || saved == now)
+	r.Line = r.saved(text)
+	saved := sysctlValue(r.Line)
+	r.State, r.Runtime, r.Persist = FileExists, running, r.Line != "" && (!running || saved == now)
 	switch {
 	case running:
 		r.Value = now
-	case kept:
+	case r.Line != "":
 		r.Value = saved
 	default:
 		r.State = FileAbsent
 	}
+}
+
+// sysctlUndo says what the file had before.
+type sysctlUndo struct{ line string } // empty for none
+
+// Reversed returns what gives the kernel and the file what each of them had, as far as
+// this one has managed it.
+func (r *SysctlRes) Reversed(before engine.Res) (engine.Res, error) {
+	was, ok := before.(*SysctlRes)
+	if !ok {
+		return nil, fmt.Errorf("%s: what it was before is not known", r)
+	}
+	undo := r.like(r.Name())
+	undo.Key, undo.Path, undo.IgnoreMissing = r.Key, r.Path, true
+	undo.State, undo.Value, undo.undo = FileExists, was.Value, &sysctlUndo{was.Line}
+	undo.Runtime, undo.Persist = r.runs() && was.Runtime, r.Persist
+	return undo, nil
 }
 
 // List yields all parameters of the running kernel that have a value which can be
@@ -208,8 +225,8 @@ With ` + "`persist`" + ` the value stands in a file, ` + "`/etc/sysctl.d/99-mgmt
 lines of that file stay as they are. A file that is read later at the boot, such as /etc/sysctl.conf, may say something else; it is not
 looked at. ` + "`state: absent`" + ` takes the parameter out of the file; the kernel goes on with the value that it has.
 
-There is no ` + "`reverse`" + `: the kernel and the file have often said different things before, or the file nothing, and a resource says one value for
-both. To go back, say the old value; ` + "`state: absent`" + ` takes the line out of the file.
+With the metaparameter ` + "`reverse: true`" + ` the kernel gets back the value that it had when the resource leaves the graph, and the file the line that it had, or
+none; each as far as the resource managed it.
 
 Without any parameter but the name, ` + "`mgmt resource sysctl`" + ` lists what can be set.`
 }

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -26,9 +27,15 @@ func sysctlAt(dir, key, value string) *SysctlRes {
 }
 
 func TestSysctlSuite(t *testing.T) {
+	root := "/nowhere" // of the law that runs, for what is made by the registry
+	reg := engine.DefaultRegistry().Without("sysctl")
+	must(t, reg.Register("sysctl", func() engine.Res { return &SysctlRes{root: root} }))
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "sysctl", Prepare: layProc, Host: realHost, Received: []string{"value"},
-		New: func(_ *testing.T, dir string) engine.Res { return sysctlAt(dir, "net.ipv4.ip_forward", "1") },
+		Kind: "sysctl", Registry: reg, Prepare: layProc, Host: realHost, Received: []string{"value"},
+		New: func(_ *testing.T, dir string) engine.Res {
+			root = dir
+			return sysctlAt(dir, "net.ipv4.ip_forward", "1")
+		},
 		Drifts: map[string]func(*testing.T, string){
 			"running": writeInto("proc/sys/net/ipv4/ip_forward", "0\n"),
 			"kept":    writeInto("etc/sysctl.d/99-mgmt.conf", "net.ipv4.ip_forward=0\n"),
@@ -223,6 +230,86 @@ func TestSysctlReads(t *testing.T) {
 		if got := fmt.Sprint(s.State, " ", s.Value, " ", s.Runtime, " ", s.Persist); got != want {
 			t.Errorf("%s: %s", key, got)
 		}
+	}
+}
+
+// Kernel and file get back what each of them had, as far as it was managed.
+func TestSysctlReversed(t *testing.T) {
+	for name, c := range map[string]struct {
+		file  string // before
+		make  func(*SysctlRes)
+		after string // the file when it is undone, if others have written it since
+		ends  string // the file then, if it is not what it was before
+		now   string // the running value then; "0" if empty
+	}{
+		"both":                  {file: "a.b = 1\n"},
+		"another value kept":    {file: "a.b = 1\nnet.ipv4.ip_forward=2\nc.d = 1\n"},
+		"as it was written":     {file: "-net/ipv4/ip_forward\t=  2\n"},
+		"the same value":        {file: "net/ipv4/ip_forward=1\n"},
+		"the running one alone": {file: "net.ipv4.ip_forward = 2\n", make: func(r *SysctlRes) { r.Persist = false }},
+		"the file alone":        {file: "a.b = 1\n", make: func(r *SysctlRes) { r.Runtime = false }, now: "7"},
+		"taken out":             {file: "a.b=1\nnet.ipv4.ip_forward=2\n", make: func(r *SysctlRes) { r.State, r.Value = FileAbsent, "" }, now: "7"},
+		"others' lines stay":    {file: "a.b = 1\n", after: "net.ipv4.ip_forward = 1\ne.f = 1\n", ends: "e.f = 1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			layProc(t, dir)
+			at := dir + "/proc/sys/net/ipv4/ip_forward"
+			lay(t, dir+sysctlFile, c.file)
+			r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
+			if c.make != nil {
+				c.make(r)
+			}
+			f := begin(t, "sysctl", r)
+			was, err := r.Read(t.Context())
+			must(t, err)
+			verbs(t, f, r, true)
+			if c.now != "" {
+				lay(t, at, c.now+"\n") // by others
+			}
+			if c.after != "" {
+				lay(t, dir+sysctlFile, c.after)
+			}
+			undo, err := r.Reversed(was)
+			must(t, err)
+			f = begin(t, "sysctl", undo)
+			if looked, applied := verbs(t, f, undo, false), verbs(t, f, undo, true); looked != applied {
+				t.Errorf("looking it said %q, applying %q", looked, applied)
+			}
+			want(t, f, undo, "")
+			wantFile(t, dir+sysctlFile, cmp.Or(c.ends, c.file))
+			wantFile(t, at, cmp.Or(c.now, "0")+"\n")
+		})
+	}
+}
+
+// A parameter that came with a module goes with it.
+func TestSysctlReversedWithoutTheParameter(t *testing.T) {
+	dir := t.TempDir()
+	layProc(t, dir)
+	for _, before := range []bool{true, false} { // whether it was there before
+		r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
+		r.IgnoreMissing = true
+		at := dir + "/proc/sys/net/ipv4/ip_forward"
+		if before {
+			lay(t, at, "0\n")
+		}
+		f := begin(t, "sysctl", r)
+		was, err := r.Read(t.Context())
+		must(t, err)
+		verbs(t, f, r, true)
+		undo, err := r.Reversed(was)
+		must(t, err)
+		if before {
+			must(t, os.Remove(at))
+		} else {
+			lay(t, at, "1\n")
+		}
+		want(t, begin(t, "sysctl", undo), undo, `persist: "1" -> (none)`)
+		must(t, os.RemoveAll(at))
+	}
+	if _, err := sysctlAt(dir, "a.b", "1").Reversed(nil); err == nil {
+		t.Error("nobody knows what it was")
 	}
 }
 

@@ -22,6 +22,7 @@ func init() {
 var (
 	_ engine.RecvableRes    = (*TarRes)(nil)
 	_ engine.ClashingRes    = (*TarRes)(nil)
+	_ engine.ReversibleRes  = (*TarRes)(nil)
 	_ engine.Readable       = (*TarRes)(nil)
 	_ engine.SharedRes      = (*TarRes)(nil)
 	_ engine.OverlappingRes = (*TarRes)(nil)
@@ -35,6 +36,7 @@ type TarRes struct {
 	traits.Edgeable
 	traits.Overlapping
 	traits.Recvable
+	traits.Reversible
 
 	Path   string   `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the archive, or, ending in a slash, of the folder to unpack into; the name if absent."`
 	Inputs []string `yaml:"inputs" lang:"inputs" mgmt:"param" doc:"Absolute paths of files and folders. Of a folder whose path ends in a slash what is in it is packed; else the folder itself, with its name."`
@@ -49,6 +51,8 @@ type TarRes struct {
 
 	Checksum string `yaml:"checksum" lang:"checksum" mgmt:"readonly" doc:"The SHA-256 of the archive."`
 	Entries  int    `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"How many things are in the folder as they are in the archive that is unpacked."`
+
+	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"What is in the file, if that is not more than 8 MiB. It is not shown."`
 
 	init     *engine.Init
 	file     managed
@@ -165,11 +169,26 @@ func (r *TarRes) Read(ctx context.Context) (engine.Res, error) {
 	}
 	got := &TarRes{
 		Path: r.Path, Inputs: slices.Clone(r.Inputs), Format: r.Format, MaxSize: r.MaxSize,
-		Owner: m.owner, Group: m.group, Mode: m.mode, Checksum: sum,
+		Owner: m.owner, Group: m.group, Mode: m.mode, Checksum: sum, Holds: m.holds,
 	}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
 	return got, nil
+}
+
+// Reversed returns what brings back the file that there was, or removes ours.
+func (r *TarRes) Reversed(before engine.Res) (engine.Res, error) {
+	if r.Extract != "" {
+		return nil, errors.New("what an archive has replaced in the folder is not kept, so it can't be brought back")
+	}
+	if before == nil {
+		return r.made().reversed(r, nil)
+	}
+	was, ok := before.(*TarRes)
+	if !ok {
+		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
+	}
+	return r.made().reversed(r, &madeFile{owner: was.Owner, group: was.Group, mode: was.Mode, holds: was.Holds})
 }
 
 // Cmp compares the parameters.
@@ -231,6 +250,9 @@ whose input it is does that, and comes after it by itself.
 The file is replaced at once, so a reader sees the old one or the new one. Its owner and mode are those of the file that is replaced, unless they are given.
 An archive of a file that holds a secret of the graph can be read by its owner only, unless a mode is given.
 
+With the metaparameter ` + "`reverse: true`" + ` the file that there was comes back when the resource leaves the graph, and one that was not there is removed. A file
+of more than 8 MiB is not kept, and so can't come back: that is said before it is replaced.
+
 ## Unpacked
 
     tar:
@@ -242,5 +264,7 @@ are given (those of the archive are not taken). It is repaired when it is altere
 at. The folder is made if it is missing, but not those above it.
 
 Archives are not trusted. One with a name or a link that leads out of the folder, with hard links, devices or pipes, with one name twice or with more than
-` + "`max_size`" + ` in it is refused, and nothing is altered. Links that are in the folder already are not followed. Setuid, setgid and sticky bits are left out.`
+` + "`max_size`" + ` in it is refused, and nothing is altered. Links that are in the folder already are not followed. Setuid, setgid and sticky bits are left out.
+
+What is unpacked can't be undone: the folder holds what an archive has replaced no more. ` + "`reverse: true`" + ` is answered by a warning.`
 }

@@ -1,0 +1,98 @@
+package resources
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// makers are the kinds that make a whole file: dir/f.
+func makers(t *testing.T, dir string) map[string]engine.Res {
+	s := newSite(t)
+	lay(t, dir+"/in/a", "one\n")
+	d := downloadAt(dir, s.URL)
+	d.Mode = "0640"
+	return map[string]engine.Res{
+		"download": d,
+		"tar":      &TarRes{Path: dir + "/f", Inputs: []string{dir + "/in"}, Format: "auto", Mode: "0640"},
+		"gzip":     &GzipRes{Path: dir + "/f", Content: new("new"), Level: -1, Mode: "0640"},
+	}
+}
+
+// What was there before comes back, and is shown by nobody.
+func TestMadeReversed(t *testing.T) {
+	const secret = "nobody shall see this"
+	for name, c := range map[string]struct {
+		before, after []string // what is there before, and what others do before it is undone
+		ends          string   // what is there then; as before if empty
+	}{
+		"nothing":      {},
+		"a text":       {before: []string{"f=" + secret}},
+		"an empty one": {before: []string{"f="}},
+		"bytes":        {before: []string{"f=\xff\x00\xfe"}},
+		"a link":       {before: []string{"g=" + secret, "f -> g"}},
+		"gone already": {after: []string{"-f"}},
+		"gone, too":    {before: []string{"f=" + secret}, after: []string{"-f"}},
+		"a folder now": {after: []string{"-f", "f/", "f/x=1"}, ends: "left"},
+	} {
+		for kind := range makers(t, t.TempDir()) {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				dir := t.TempDir()
+				r := makers(t, dir)[kind]
+				grow(t, dir, c.before...)
+				was := have(t, dir)
+				f := begin(t, kind, r)
+				before, err := r.(engine.Readable).Read(t.Context())
+				must(t, err)
+				changes := verbs(t, f, r, true)
+				undo, err := undoOf(t, r, before)
+				must(t, err)
+				if undo.String() != r.String() {
+					t.Errorf("what undoes it is %s", undo)
+				}
+				alterTree(t, dir, c.after...)
+				if c.ends != "" {
+					was = have(t, dir)
+				}
+				f = begin(t, kind, undo)
+				looked := verbs(t, f, undo, false)
+				if applied := verbs(t, f, undo, true); looked != applied || strings.HasPrefix(applied, "error") {
+					t.Errorf("looking it said %q, applying %q", looked, applied)
+				}
+				want(t, f, undo, "")
+				if got := have(t, dir); got != was {
+					t.Errorf("after it is undone there is\n%s\nand not\n%s", got, was)
+				}
+				if strings.Contains(changes+looked, secret) {
+					t.Errorf("a content is shown: %s %s", changes, looked)
+				}
+			})
+		}
+	}
+}
+
+// What can't come back is refused before anything is altered.
+func TestMadeReversedRefuses(t *testing.T) {
+	dir := t.TempDir()
+	all := makers(t, dir)
+	lay(t, dir+"/f", "")
+	must(t, os.Truncate(dir+"/f", fileKept+1))
+	for kind, r := range all {
+		begin(t, kind, r)
+		before, err := r.(engine.Readable).Read(t.Context())
+		must(t, err)
+		if _, err := undoOf(t, r, before); !strings.Contains(errText(err), "it has more than 8MiB") {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if _, err := r.(engine.ReversibleRes).Reversed(&NoopRes{}); err == nil {
+			t.Errorf("a %s goes back to a noop", kind)
+		}
+	}
+	tar := &TarRes{Path: dir + "/to/", Format: "auto", Extract: dir + "/a.tar"}
+	tar.SetKind("tar")
+	if _, err := undoOf(t, tar, nil); !strings.Contains(errText(err), "is not kept") {
+		t.Error(err)
+	}
+}
