@@ -91,7 +91,8 @@ type Command struct {
 	Stdout, Stderr func(line []byte) // called for each line as it comes, without its end; line is valid during the call
 	MaxOutput      int               // bytes of each captured stream to keep; 1 MiB when 0
 
-	Grace time.Duration // between SIGTERM and SIGKILL at the end of the context; 0 for SIGKILL at once
+	Signal string        // what asks it to end, by its name, when the context ends; SIGTERM when empty
+	Grace  time.Duration // between that and SIGKILL; 0 for SIGKILL at once
 }
 
 // Result is how a command ended.

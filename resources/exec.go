@@ -52,19 +52,21 @@ type ExecRes struct {
 	User    string            `yaml:"user" lang:"user" doc:"The user, by name or number, to run all commands as." mgmt:"param"`
 	Group   string            `yaml:"group" lang:"group" doc:"The group, by name or number, to run all commands as." mgmt:"param"`
 	Timeout time.Duration     `yaml:"timeout" lang:"timeout" doc:"How long a command (except watchcmd) may take before it is killed and has failed; 0 for no limit, a bare integer is seconds." mgmt:"param,unit=s,nowatch"`
-	Grace   time.Duration     `yaml:"grace" lang:"grace" doc:"How long a command that has to end may go on after SIGTERM before it and all its descendants are killed." mgmt:"param,unit=s"`
+	Sig     string            `yaml:"sig" lang:"sig" doc:"The signal that asks a command to end; SIGTERM when absent." mgmt:"param,enum=SIGTERM|SIGINT|SIGHUP|SIGQUIT|SIGUSR1|SIGUSR2|SIGKILL"`
+	Grace   time.Duration     `yaml:"grace" lang:"grace" doc:"How long a command that has to end may go on after that signal before it and all its descendants are killed." mgmt:"param,unit=s"`
 
 	RefreshOnly bool `yaml:"refreshonly" lang:"refreshonly" doc:"Run only when notified." mgmt:"param,nowatch"`
 
-	Creates  string   `yaml:"creates" lang:"creates" doc:"Do not run if this path exists. It is watched, and must exist after a run." mgmt:"param"`
-	IfCmd    string   `yaml:"ifcmd" lang:"ifcmd" doc:"Run only if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch,nosecret=env"`
-	IfCwd    string   `yaml:"ifcwd" lang:"ifcwd" doc:"The folder to run ifcmd in." mgmt:"param,nowatch"`
-	IfShell  string   `yaml:"ifshell" lang:"ifshell" doc:"A shell that runs ifcmd." mgmt:"param,nowatch,nosecret=env"`
-	IfEquals *string  `yaml:"ifequals" lang:"ifequals" doc:"Do not run if ifcmd ends with exit status 0 and prints exactly this; one final newline does not count." mgmt:"param,nowatch"`
-	NIfCmd   string   `yaml:"nifcmd" lang:"nifcmd" doc:"Do not run if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch,nosecret=env"`
-	NIfCwd   string   `yaml:"nifcwd" lang:"nifcwd" doc:"The folder to run nifcmd in." mgmt:"param,nowatch"`
-	NIfShell string   `yaml:"nifshell" lang:"nifshell" doc:"A shell that runs nifcmd." mgmt:"param,nowatch,nosecret=env"`
-	Mtimes   []string `yaml:"mtimes" lang:"mtimes" doc:"Files that must exist. They are watched, and when the modification time of one is not what it was at the last successful run, the command runs whatever the other conditions say." mgmt:"param"`
+	Creates        string   `yaml:"creates" lang:"creates" doc:"Do not run if this path exists. It is watched, and must exist after a run." mgmt:"param"`
+	IfCmd          string   `yaml:"ifcmd" lang:"ifcmd" doc:"Run only if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch,nosecret=env"`
+	IfCwd          string   `yaml:"ifcwd" lang:"ifcwd" doc:"The folder to run ifcmd in." mgmt:"param,nowatch"`
+	IfShell        string   `yaml:"ifshell" lang:"ifshell" doc:"A shell that runs ifcmd." mgmt:"param,nowatch,nosecret=env"`
+	IfEquals       *string  `yaml:"ifequals" lang:"ifequals" doc:"Do not run if ifcmd ends with exit status 0 and prints exactly this, to both its outputs together or to the standard one; one final newline does not count." mgmt:"param,nowatch"`
+	IfEqualsStdout *string  `yaml:"ifequals_stdout" lang:"ifequals_stdout" doc:"As ifequals, but what ifcmd prints to its standard error does not count." mgmt:"param,nowatch"`
+	NIfCmd         string   `yaml:"nifcmd" lang:"nifcmd" doc:"Do not run if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch,nosecret=env"`
+	NIfCwd         string   `yaml:"nifcwd" lang:"nifcwd" doc:"The folder to run nifcmd in." mgmt:"param,nowatch"`
+	NIfShell       string   `yaml:"nifshell" lang:"nifshell" doc:"A shell that runs nifcmd." mgmt:"param,nowatch,nosecret=env"`
+	Mtimes         []string `yaml:"mtimes" lang:"mtimes" doc:"Files that must exist. They are watched, and when the modification time of one is not what it was at the last successful run, the command runs whatever the other conditions say." mgmt:"param"`
 
 	DoneCmd   string `yaml:"donecmd" lang:"donecmd" doc:"A command to run after a successful run; if it fails, the run has failed." mgmt:"param,nowatch,nosecret=env"`
 	DoneCwd   string `yaml:"donecwd" lang:"donecwd" doc:"The folder to run donecmd in." mgmt:"param,nowatch"`
@@ -74,6 +76,10 @@ type ExecRes struct {
 	WatchCwd   string   `yaml:"watchcwd" lang:"watchcwd" doc:"The folder to run watchcmd in." mgmt:"param"`
 	WatchShell string   `yaml:"watchshell" lang:"watchshell" doc:"A shell that runs watchcmd." mgmt:"param,nosecret=env"`
 	WatchFiles []string `yaml:"watchfiles" lang:"watchfiles" doc:"Paths to watch; each change is an event. Of a folder, what is in it is watched too, but not what is further below." mgmt:"param"`
+
+	SendOutput *string `yaml:"send_output" lang:"send_output" doc:"What is sent as output as long as there was no run from which to send." mgmt:"param,nowatch"`
+	SendStdout *string `yaml:"send_stdout" lang:"send_stdout" doc:"As send_output, for stdout." mgmt:"param,nowatch"`
+	SendStderr *string `yaml:"send_stderr" lang:"send_stderr" doc:"As send_output, for stderr." mgmt:"param,nowatch"`
 }
 
 // ExecSends is what an exec sends: what its last successful run has printed.
@@ -150,6 +156,9 @@ func (x *ExecRes) validateRest() []error {
 	}
 	if x.IfEquals != nil && x.IfCmd == "" {
 		errs = append(errs, errors.New("ifequals needs an ifcmd"))
+	}
+	if x.IfEqualsStdout != nil && x.IfCmd == "" {
+		errs = append(errs, errors.New("ifequals_stdout needs an ifcmd"))
 	}
 	return errs
 }

@@ -125,10 +125,13 @@ func (x *ExecRes) askIf(ctx context.Context) (bool, error) {
 	if err != nil || res.ExitCode != 0 {
 		return false, err
 	}
-	if x.IfEquals == nil {
-		return true, nil
+	if want := x.IfEquals; want != nil && (printed(res.Output, *want) || printed(res.Stdout, *want)) {
+		return false, nil
 	}
-	return !printed(res.Output, *x.IfEquals) && !printed(res.Stdout, *x.IfEquals), nil
+	if want := x.IfEqualsStdout; want != nil && printed(res.Stdout, *want) {
+		return false, nil
+	}
+	return true, nil
 }
 
 // printed reports whether out is want, give or take one final newline.

@@ -22,8 +22,8 @@ What the graph manages of what the commands need comes first by itself: the prog
 are watched or that an argument names, the user and the group.
 
 A command has a process group of its own and a clean environment: ` + "`PATH`" + `, and what ` + "`env`" + ` says. When it has to end (a
-timeout, the end of the program, a change of the graph), it gets SIGTERM, and after ` + "`grace`" + ` it is killed with all that it
-has started.
+timeout, the end of the program, a change of the graph), it gets the signal ` + "`sig`" + `, and after ` + "`grace`" + ` it is killed with all
+that it has started.
 
 ` + "`cmd` reads `stdin`" + ` from its standard input, and nothing without it.
 
@@ -34,7 +34,7 @@ into a part of one is refused. What a command that receives a secret prints is n
 
 ## When it is run
 
-The conditions are ` + "`creates`, `ifcmd`, `ifequals` and `nifcmd`" + `. They are asked each time the resource is looked at, all of them
+The conditions are ` + "`creates`, `ifcmd`, `ifequals`, `ifequals_stdout` and `nifcmd`" + `. They are asked each time the resource is looked at, all of them
 have to allow the run, and nothing is run once they say that nothing is to be done. They are run under noop too, so they
 should only look. ` + "`creates`" + ` has to exist after the run; if it does not, the run has failed.
 
@@ -57,5 +57,6 @@ failed. A run that failed is due again.
 
 The output of the last successful run: ` + "`output`, `stdout` and `stderr`" + `, up to 1 MiB each. It is kept in a file that only the
 program's user can read, so it is sent also when nothing had to run, and after a restart. An exec that has never run has
-nothing to send, and under noop neither has one that would run: who receives from it is unknown until it has.`
+nothing to send, and under noop neither has one that would run: who receives from it is unknown until it has. Where its
+conditions may never let it run, ` + "`send_output`, `send_stdout` and `send_stderr`" + ` are what it sends until they do.`
 }

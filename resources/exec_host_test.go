@@ -161,6 +161,16 @@ func TestExecHostCancelled(t *testing.T) {
 	gone(t, child)
 }
 
+// A command is asked to end by the signal that it was given.
+func TestExecHostSignal(t *testing.T) {
+	r := &ExecRes{Cmd: "trap 'exit 0' TERM; trap 'echo interrupted >&2; exit 5' INT; while :; do sleep 0.02; done", Sig: "SIGINT",
+		Timeout: 300 * time.Millisecond, Grace: time.Minute}
+	f := real(t, r)
+	if got := verbs(t, f, r, true); got != "error: cmd: still running after 300ms (timeout), killed: interrupted" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // The process of watchcmd, and what it has started, ends with Watch, however
 // often that is started.
 func TestExecHostWatchCmd(t *testing.T) {

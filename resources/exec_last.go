@@ -57,12 +57,26 @@ func (x *ExecRes) saveLast(last *execLast) error {
 }
 
 // send sends what the last run has printed. An exec that has never run, because
-// its conditions never let it, has nothing to send.
+// its conditions never let it, has nothing to send but what it was given for that.
 func (x *ExecRes) send(last *execLast) error {
 	if last == nil {
-		return nil
+		return x.sendGiven()
 	}
 	return x.init.Send(&ExecSends{
 		Output: string(last.Output), Stdout: string(last.Stdout), Stderr: string(last.Stderr),
 	})
+}
+
+// sendGiven sends what is given to be sent before the first run. What is not given is empty.
+func (x *ExecRes) sendGiven() error {
+	if x.SendOutput == nil && x.SendStdout == nil && x.SendStderr == nil {
+		return nil
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	return x.init.Send(&ExecSends{Output: text(x.SendOutput), Stdout: text(x.SendStdout), Stderr: text(x.SendStderr)})
 }

@@ -93,7 +93,7 @@ func (x *ExecRes) hostCommand(c execCommand) (engine.Command, error) {
 	}
 	return engine.Command{
 		Argv: argv, Dir: c.cwd, Env: x.environ(), Stdin: []byte(c.stdin),
-		User: x.User, Group: x.Group, Grace: x.Grace,
+		User: x.User, Group: x.Group, Signal: x.Sig, Grace: x.Grace,
 	}, nil
 }
 

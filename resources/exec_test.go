@@ -44,7 +44,7 @@ func (s *shell) run(_ context.Context, c engine.Command) (*engine.Result, error)
 		}
 	}
 	out := []byte("out of " + c.Argv[0] + "\n")
-	return &engine.Result{ExitCode: s.status[c.Argv[0]], Stdout: out, Output: out}, nil
+	return &engine.Result{ExitCode: s.status[c.Argv[0]], Stdout: out, Output: append([]byte("noise\n"), out...)}, nil
 }
 
 // took returns what was run since the last call.
@@ -201,6 +201,11 @@ func TestExecConditions(t *testing.T) {
 		{"equal with newline", ExecRes{IfCmd: "if", IfEquals: out("out of if\n")}, nil, false, "if"},
 		{"not equal", ExecRes{IfCmd: "if", IfEquals: out("")}, nil, true, "if"},
 		{"equal but failed", ExecRes{IfCmd: "if", IfEquals: out("out of if")}, map[string]int{"if": 1}, false, "if"},
+		{"equal, both outputs", ExecRes{IfCmd: "if", IfEquals: out("noise\nout of if")}, nil, false, "if"},
+		{"stdout equal", ExecRes{IfCmd: "if", IfEqualsStdout: out("out of if")}, nil, false, "if"},
+		{"both outputs are not stdout", ExecRes{IfCmd: "if", IfEqualsStdout: out("noise\nout of if")}, nil, true, "if"},
+		{"stdout not equal", ExecRes{IfCmd: "if", IfEqualsStdout: out("")}, nil, true, "if"},
+		{"stdout equal but failed", ExecRes{IfCmd: "if", IfEqualsStdout: out("out of if")}, map[string]int{"if": 1}, false, "if"},
 		{"creates forbids before ifcmd is asked", ExecRes{IfCmd: "if", Creates: "/"}, nil, false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -741,6 +746,38 @@ func TestExecNeverRunSendsNothing(t *testing.T) {
 	}
 }
 
+// What is given to be sent is sent until there was a run, and then no more.
+func TestExecSendsWhatIsGiven(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "it")
+	r := &ExecRes{Cmd: "touch " + path, IfCmd: "if", SendOutput: new("all"), SendStderr: new("err")}
+	s, f := newExec(t, r)
+	s.status["if"] = 1
+	given := &ExecSends{Output: "all", Stderr: "err"}
+	for _, apply := range []bool{false, true} {
+		if verbs(t, f, r, apply); !reflect.DeepEqual(f.Sent(), given) {
+			t.Errorf("apply %t: sent %+v", apply, f.Sent())
+		}
+	}
+	s.status["if"] = 0
+	want(t, f, r, "ran")
+	real := &ExecSends{Output: "noise\nout of touch\n", Stdout: "out of touch\n"}
+	if !reflect.DeepEqual(f.Sent(), real) {
+		t.Errorf("after a run: %+v", f.Sent())
+	}
+	s.status["if"] = 1
+	want(t, f, r, "")
+	if !reflect.DeepEqual(f.Sent(), real) {
+		t.Errorf("afterwards: %+v", f.Sent())
+	}
+
+	// Of one that would run, nobody knows yet.
+	r = &ExecRes{Cmd: "one", SendOutput: new("all")}
+	_, f = newExec(t, r)
+	if verbs(t, f, r, false); f.Sent() != nil {
+		t.Errorf("sent %v before it ran", f.Sent())
+	}
+}
+
 func TestExecKeptIsDamaged(t *testing.T) {
 	for _, text := range []string{"", "{", "[]", "null-ish"} {
 		r := &ExecRes{Cmd: "one"}
@@ -820,6 +857,7 @@ func TestExecValidate(t *testing.T) {
 		"timeout is -1s, it must":       {Cmd: "a", Timeout: -time.Second},
 		"grace is -1s, it must":         {Cmd: "a", Grace: -time.Second},
 		"ifequals needs an ifcmd":       {Cmd: "a", IfEquals: &empty},
+		"ifequals_stdout needs an ifcm": {Cmd: "a", IfEqualsStdout: &empty},
 		"the folder \"x\" of cmd is no": {Cmd: "a", Cwd: "x"},
 	} {
 		err := r.Validate()

@@ -247,7 +247,7 @@ func (r *run) exit(ctx context.Context) (panicked any, err error) {
 	case <-ctx.Done():
 		if !r.proc.over() {
 			err = context.Cause(ctx)
-			r.proc.end(r.c.Grace, r.host.ctx.Done())
+			r.proc.end(unix.SignalNum(r.c.Signal), r.c.Grace, r.host.ctx.Done())
 		}
 	case <-r.host.ctx.Done():
 		if !r.proc.over() {

@@ -393,6 +393,32 @@ func TestGraceIsGivenAndEnds(t *testing.T) {
 	}
 }
 
+// What is to end gets the signal that it was promised, and no other one.
+func TestSignalOfTheEnd(t *testing.T) {
+	h := newHost(t, Options{})
+	for signal, script := range map[string]string{
+		"":        `trap 'echo bye; exit 7' TERM; trap '' INT USR1; `,
+		"SIGINT":  `trap 'echo bye; exit 7' INT; trap '' TERM USR1; `,
+		"SIGUSR1": `trap 'echo bye; exit 7' USR1; trap '' TERM INT; `,
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := sh(script + `echo $$; while :; do sleep 0.02; done`)
+		c.Signal, c.Grace = signal, time.Minute
+		s := start(t, ctx, h, c)
+		cancel()
+		_ = s.wait(t)
+		gone(t, s.pids)
+		if s.res.ExitCode != 7 || !strings.HasSuffix(string(s.res.Stdout), "bye\n") {
+			t.Errorf("%q: %+v", signal, s.res)
+		}
+	}
+	c := sh("true")
+	c.Signal = "SIGNOT"
+	if _, err := h.Command(t.Context(), c); err == nil || err.Error() != `command "`+c.Argv[0]+`": there is no signal SIGNOT` {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestKillAllAndClose(t *testing.T) {
 	for name, end := range map[string]func(h *Host){
 		"KillAll": (*Host).KillAll,

@@ -43,13 +43,13 @@ func (p *process) over() bool {
 	}
 }
 
-// end asks the process and its descendants to end, and kills what is left of them
+// end asks the process and its descendants by a signal to end, and kills what is left of them
 // after the grace, or when hurry says so.
-func (p *process) end(grace time.Duration, hurry <-chan struct{}) {
+func (p *process) end(sig syscall.Signal, grace time.Duration, hurry <-chan struct{}) {
 	var known []proc
 	if grace > 0 {
 		known = p.descendants(nil)
-		p.signal(known, unix.SIGTERM)
+		p.signal(known, sig)
 		late := time.NewTimer(grace)
 		defer late.Stop()
 		p.await(known, late.C, hurry)

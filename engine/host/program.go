@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/reactivegraph/mgmt/engine"
 )
 
@@ -49,6 +51,12 @@ func prepare(c *engine.Command) (*os.ProcAttr, string, error) {
 		return nil, "", problem(c, err, "cannot run in %s: %v", c.Dir, errnoOf(err))
 	} else if !st.IsDir() {
 		return nil, "", problem(c, syscall.ENOTDIR, "cannot run in %s: not a directory", c.Dir)
+	}
+	if c.Signal == "" {
+		c.Signal = "SIGTERM"
+	}
+	if unix.SignalNum(c.Signal) == 0 {
+		return nil, "", problem(c, syscall.EINVAL, "there is no signal %s", c.Signal)
 	}
 	path, err := findProgram(c)
 	if err != nil {
