@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -40,6 +41,33 @@ type Env struct {
 	Host  engine.Host // commands, watches, buses
 	Facts Facts
 	Log   *slog.Logger
+	// Told is what Log was told of deprecated functions; nil to have it told at each call.
+	Told *Told
+}
+
+// Told remembers of which functions a log was told that they are deprecated, so that it
+// is told once. Whoever owns the log owns it: a Kind has one for all modules that it opens.
+// The zero value was told nothing. It is safe for concurrent use.
+type Told struct {
+	mu   sync.Mutex
+	what map[string]bool
+}
+
+// first reports whether it was not told so before, and remembers it. Nil remembers nothing.
+func (t *Told) first(what string) bool {
+	if t == nil {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.what[what] {
+		return false
+	}
+	if t.what == nil {
+		t.what = map[string]bool{}
+	}
+	t.what[what] = true
+	return true
 }
 
 // Caller calls the functions of a backend. If it is an io.Closer, it is closed with

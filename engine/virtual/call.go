@@ -25,6 +25,16 @@ type Result struct {
 	Backend string
 	Status  Status // Implemented, NotApplicable or Deprecated
 	Found   bool   // the thing that was asked about is there
+
+	// Warnings are what the caller should know although the call has worked: each call
+	// has its own, whatever the log was told before.
+	Warnings []Warning
+}
+
+// Warning is one.
+type Warning struct {
+	Event string // deprecated, or, with Lax, return_shape
+	Text  string
 }
 
 // Call calls a function of the module. The error is one of the types of this
@@ -47,10 +57,22 @@ func (m *Module) Call(ctx context.Context, function string, args Args) (*Result,
 		return nil, err
 	}
 	if v.Status == Deprecated {
-		m.log.Warn("the function is deprecated: the interface of the module does not have it", "event", "deprecated", "function", function)
+		m.deprecated(at, v, r)
 	}
 	value, err := m.ask(ctx, function, passed)
 	return m.result(at, v, r, value, err)
+}
+
+// deprecated warns about a function, the log only if it was not told before.
+func (m *Module) deprecated(at FunctionError, v *Verdict, r *Result) {
+	why := "the interface of the module does not have it"
+	if v.want != nil {
+		why = v.want.Deprecated
+	}
+	r.Warnings = append(r.Warnings, Warning{Deprecated.String(), fmt.Sprintf("%s is deprecated: %s", at.name(), why)})
+	if m.told.first(m.Backend.Name + " " + at.name()) {
+		m.log.Warn("the function is deprecated; this is told once", "event", Deprecated.String(), "function", at.Function, "reason", why)
+	}
 }
 
 // ask calls the backend. A panic of it is an error.
@@ -68,7 +90,7 @@ func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err 
 		return nil, &CallError{at, err}
 	}
 	switch {
-	case v.want == nil: // deprecated: nobody said what it returns
+	case v.want == nil: // nobody said what it returns
 		r.Common = value
 		return r, nil
 	case v.want.NotFound != nil && schema.Equal(value, v.want.NotFound):
@@ -81,6 +103,7 @@ func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err 
 	}
 	if err != nil {
 		m.log.Warn("the backend returned what its interface does not allow", "event", "return_shape", "function", at.Function, "error", err)
+		r.Warnings = append(r.Warnings, Warning{"return_shape", (&ReturnShapeError{at, err}).Error()})
 		common, extra = value, nil
 	}
 	r.Common = common

@@ -17,7 +17,7 @@
 //	not_implemented     the backend lacks it and should have it; a call is a *NotImplementedError
 //	not_supported       the backend lacks it, and on this machine it need not have it; a *NotSupportedError
 //	not_applicable      it makes no sense here; a call answers the default and tells the log so, at debug level
-//	deprecated          the backend has it and the interface does not; it works, with a warning at each call
+//	deprecated          the backend has it and the interface does not, or says that it will go; it works, and each result has a warning
 //	signature_mismatch  the backend has it with parameters that cannot be adapted; a *SignatureMismatchError
 //
 // # How an interface is written
@@ -114,7 +114,8 @@
 //   - A value that the module makes up (a default, an answer for not found) is a
 //     fresh one at each call.
 //   - A mismatch disables one function and no other. Binding twice is binding once.
-//   - A warning about a deprecated function cannot be switched off.
+//   - A warning about a deprecated function cannot be switched off: it is in the result of
+//     each call, and in the log, where a Told has it there only once.
 //   - The same input gives the same choice, the same interface (Generate) and the
 //     same text, always.
 //

@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -33,6 +34,7 @@ type Kind struct {
 	make    func(*Kind) Resource // of RegisterKind; else nil
 	asides  chan struct{}        // of capacity asidesAtOnce: one for each Aside that runs
 
+	told   Told
 	mu     sync.Mutex
 	chosen map[string]*Backend // by what was asked for: the last choice
 	plans  map[*Backend]known  // what was checked last
@@ -128,7 +130,8 @@ func (k *Kind) planOf(i *Interface, b *Backend, facts Facts) *plan {
 
 // Open chooses the backend for the facts of env, those of its Host if it has no others,
 // and binds it. want is what Resource.Backend returns. A choice between equals is warned about, and
-// another choice than the last one is told.
+// another choice than the last one is told. What is deprecated is logged once for all that the
+// Kind opens, unless env has a Told of its own.
 func (k *Kind) Open(ctx context.Context, env Env, want string, options ...Option) (*Module, error) {
 	s := k.on(&env)
 	i, sel, err := k.catalog.Select(k.module, s, want)
@@ -138,6 +141,7 @@ func (k *Kind) Open(ctx context.Context, env Env, want string, options ...Option
 	if env.Log == nil {
 		env.Log = slog.New(slog.DiscardHandler)
 	}
+	env.Told = cmp.Or(env.Told, &k.told)
 	m, err := bind(ctx, i, sel.Backend, k.planOf(i, sel.Backend, s.Facts), env, options)
 	if err != nil {
 		return nil, err

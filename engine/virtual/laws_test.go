@@ -70,6 +70,7 @@ func anyInterface(t *rapid.T) *virtual.Interface {
 	for n := range i.Functions {
 		f := &i.Functions[n]
 		f.Supported, f.NotApplicable, f.Extra = anyRule(t, "supported"), anyRule(t, "not applicable"), rapid.Bool().Draw(t, "extra")
+		f.Deprecated = rapid.SampledFrom([]string{"", "call another one"}).Draw(t, "deprecated")
 	}
 	return i
 }
@@ -116,10 +117,12 @@ func ruleStatus(want, have *virtual.Function, facts virtual.Facts) virtual.Statu
 		return virtual.Deprecated
 	case want.NotApplicable.Holds(facts):
 		return virtual.NotApplicable
-	case have == nil && (want.Extra || want.Supported != nil && !want.Supported.Holds(facts)):
+	case have == nil && (want.Extra || want.Deprecated != "" || want.Supported != nil && !want.Supported.Holds(facts)):
 		return virtual.NotSupported
 	case have == nil:
 		return virtual.NotImplemented
+	case callable(want, have) && want.Deprecated != "":
+		return virtual.Deprecated
 	case callable(want, have):
 		return virtual.Implemented
 	}

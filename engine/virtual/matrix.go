@@ -36,6 +36,9 @@ func (f *Function) notes() string {
 	if f.Extra {
 		notes += " Few backends have it."
 	}
+	if f.Deprecated != "" {
+		notes += " Deprecated: " + f.Deprecated + "."
+	}
 	if len(f.Supported) > 0 {
 		notes += " Only where " + f.Supported.String() + "."
 	}
@@ -69,7 +72,7 @@ func cell(text string) string {
 }
 
 // marks are what the matrix shows for a status; the others are their own words.
-var marks = map[Status]string{Implemented: "yes", NotImplemented: "no", NotSupported: "–", NotApplicable: "not applicable", SignatureMismatch: "mismatch"}
+var marks = map[Status]string{Implemented: "yes", NotImplemented: "no", NotSupported: "–", NotApplicable: "not applicable", SignatureMismatch: "mismatch", Deprecated: "deprecated"}
 
 // Matrix writes which backend has which function, as a table in Markdown. Each
 // backend is checked on a machine for which it is made.
@@ -116,7 +119,7 @@ func (v *Verdict) mark() string {
 func deprecatedOf(verdicts []Verdict) string {
 	var names []string
 	for _, v := range verdicts {
-		if v.Status == Deprecated {
+		if v.Status == Deprecated && v.want == nil {
 			names = append(names, v.Function)
 		}
 	}

@@ -20,6 +20,7 @@ type Module struct {
 	plan   *plan
 	caller Caller
 	log    *slog.Logger
+	told   *Told
 	lax    bool
 }
 
@@ -80,7 +81,7 @@ func bind(ctx context.Context, i *Interface, b *Backend, p *plan, env Env, optio
 	if err != nil {
 		return nil, &CallError{FunctionError{i.Module, "open", b.Name}, err}
 	}
-	m := &Module{Interface: i, Backend: b, plan: p, caller: caller, log: env.Log.With("module", i.Module, "backend", b.Name)}
+	m := &Module{Interface: i, Backend: b, plan: p, caller: caller, log: env.Log.With("module", i.Module, "backend", b.Name), told: env.Told}
 	for _, o := range options {
 		o(m)
 	}

@@ -71,9 +71,11 @@ func judge(want, have *Function, facts Facts) Verdict {
 		v.Status, v.Contradicts = NotApplicable, have != nil
 	case have != nil && slices.ContainsFunc(v.Differences, fatal):
 		v.Status = SignatureMismatch
+	case have != nil && want.Deprecated != "":
+		v.Status = Deprecated
 	case have != nil:
 		v.Status = Implemented
-	case want.Extra, want.Supported != nil && !want.Supported.Holds(facts):
+	case want.Extra, want.Deprecated != "", want.Supported != nil && !want.Supported.Holds(facts):
 		v.Status = NotSupported
 	default:
 		v.Status = NotImplemented

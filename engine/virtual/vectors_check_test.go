@@ -106,6 +106,9 @@ func (c *vectorCall) run(t *testing.T, n int, m *virtual.Module, s *said, log *e
 	}
 	if c.Expect.Log != nil {
 		log.expect(t, c.Expect.Log)
+		if r != nil && !slices.Equal(warningsOf(r, c.Fn), slices.DeleteFunc(c.Expect.Log, notWarning)) {
+			t.Errorf("call %d of %s: its result warns of %v", n, c.Fn, r.Warnings)
+		}
 	}
 	log.take()
 	if c.Expect.Passed != nil && !reflect.DeepEqual(s.passed, plainOf(t, c.Expect.Passed)) {
@@ -129,6 +132,16 @@ func (c *vectorCall) run(t *testing.T, n int, m *virtual.Module, s *said, log *e
 	}
 	spoil(r.Common)
 }
+
+// warningsOf writes the warnings of a result as a case does.
+func warningsOf(r *virtual.Result, fn string) (all []string) {
+	for _, w := range r.Warnings {
+		all = append(all, "warning:"+w.Event+":"+fn)
+	}
+	return all
+}
+
+func notWarning(line string) bool { return !strings.HasPrefix(line, "warning:") }
 
 // spoil alters a value, as a careless caller may.
 func spoil(v any) {

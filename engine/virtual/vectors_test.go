@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -258,7 +259,10 @@ func scenarios(t *testing.T, group string) []scenario {
 }
 
 // events is a log handler that keeps level:event:function.
-type events struct{ all []string }
+type events struct {
+	mu  sync.Mutex
+	all []string
+}
 
 func (e *events) Enabled(context.Context, slog.Level) bool { return true }
 func (e *events) WithAttrs([]slog.Attr) slog.Handler       { return e }
@@ -277,12 +281,16 @@ func (e *events) Handle(_ context.Context, r slog.Record) error {
 			return true
 		})
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.all = append(e.all, strings.Join(parts, ":"))
 	return nil
 }
 
 // take returns what was logged, and forgets it.
 func (e *events) take() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	all := e.all
 	e.all = nil
 	return all
