@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type Looker struct {
 
 // Target is a thing to look at, or to set.
 type Target struct {
-	gapi.Declaration          // Res, Recv and the references are of no use here
+	gapi.Declaration          // Res, Recv and the references are of no use here; of Meta, a look knows backend
 	Secret           []string // parameters that must not be shown, though their type is plain
 }
 
@@ -148,9 +149,10 @@ func (x *looked) validate(t Target) error {
 	})
 }
 
-// openBare makes a resource of which nothing is said, to list its kind.
-func (l *Looker) openBare(ctx context.Context, kind string) (*looked, error) {
-	x, err := l.make(Target{Declaration: gapi.Declaration{Kind: kind}})
+// openBare makes a resource without a name, to list its kind.
+func (l *Looker) openBare(ctx context.Context, t Target) (*looked, error) {
+	t.Name = ""
+	x, err := l.make(t)
 	if err == nil && !x.kind.Abilities.Listable {
 		err = ErrBlind
 	}
@@ -197,7 +199,27 @@ func (l *Looker) make(t Target) (x *looked, err error) {
 	x.res.SetKind(name)
 	x.res.SetName(t.Name)
 	x.res.SetMetaParams(meta)
-	return x, nil
+	return x, x.choose(t)
+}
+
+// choose has the backend do it that the target names.
+func (x *looked) choose(t Target) error {
+	named := t.Meta.Get("backend")
+	if named == nil {
+		return nil
+	}
+	if d := gapi.RefuseBackend(x.res, named.Text); d != nil {
+		d.Pos, d.Path = cmp.Or(named.Pos, t.Pos), "meta.backend"
+		if t.Name != "" {
+			d.Resource = t.id()
+		}
+		if d.Pos.IsZero() && t.Name != "" {
+			d.Message = t.id() + ": " + d.Message
+		}
+		return schema.Diagnostics{*d}
+	}
+	x.res.MetaParams().Backend = named.Text
+	return nil
 }
 
 // valueOf returns the value to decode: with the name, where the kind has a field for
@@ -258,5 +280,6 @@ func (x *looked) sight(name string, res engine.Res) (s Sight, err error) {
 		s.Res = res
 	}
 	s.Shown, err = gapi.Show(x.kind, name, x.base, s.Res, x.hidden)
+	s.Shown.Backend = x.res.MetaParams().Backend
 	return s, err
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// List yields all things of a kind as they are found. An error that it yields is
-// about one of them, or is the last.
-func (l *Looker) List(ctx context.Context, kind string) iter.Seq2[Sight, error] {
+// List yields all things of the kind of a target as they are found: its parameters and its
+// backend steer the search. An error that it yields is about one of them, or is the last.
+func (l *Looker) List(ctx context.Context, t Target) iter.Seq2[Sight, error] {
 	return func(yield func(Sight, error) bool) {
 		defer l.rest()
-		x, err := l.openBare(ctx, kind)
+		x, err := l.openBare(ctx, t)
 		if err != nil {
 			yield(Sight{}, err)
 			return

@@ -137,7 +137,7 @@ func TestLookReadFails(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, err := range l.List(t.Context(), "deaf") {
+	for _, err := range l.List(t.Context(), target("deaf", "", nil)) {
 		if !errors.Is(err, mgmt.ErrBlind) {
 			t.Error(err)
 		}
@@ -176,7 +176,7 @@ func TestLookList(t *testing.T) {
 	s, o := jars(t, many)
 	l := looker(t, o)
 	n := 0
-	for sight, err := range l.List(t.Context(), "jar") {
+	for sight, err := range l.List(t.Context(), target("jar", "", nil)) {
 		if err != nil || sight.Name != fmt.Sprintf("%05d", n) || s.looked != n+1 {
 			t.Fatalf("%s, %v after %d, of %d that were found", sight.Name, err, n, s.looked)
 		}
@@ -186,14 +186,14 @@ func TestLookList(t *testing.T) {
 		t.Errorf("%d", n)
 	}
 	same(t, "calls", s.calls, strings.Fields("open Init Begin listed Cleanup End"))
-	for range l.List(t.Context(), "jar") {
+	for range l.List(t.Context(), target("jar", "", nil)) {
 		break
 	}
 	same(t, "calls", s.calls[6:], strings.Fields("Init Begin listed Cleanup End"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n = 0
-	for range l.List(ctx, "jar") {
+	for range l.List(ctx, target("jar", "", nil)) {
 		n++
 		cancel()
 	}
@@ -213,14 +213,14 @@ func TestLookListFails(t *testing.T) {
 		}
 		return nil
 	}
-	same(t, "error", seen(l.List(t.Context(), "jar")), []string{"jar a label=1 size=1 weight=1", "error: broken", "jar c label=3 size=1 weight=1"})
+	same(t, "error", seen(l.List(t.Context(), target("jar", "", nil))), []string{"jar a label=1 size=1 weight=1", "error: broken", "jar c label=3 size=1 weight=1"})
 	s.fault = func(method, name string) error {
 		if method == "List" && name == "b" {
 			panic("boo")
 		}
 		return nil
 	}
-	same(t, "panic", seen(l.List(t.Context(), "jar")), []string{"jar a label=1 size=1 weight=1", "error: List panicked: boo"})
+	same(t, "panic", seen(l.List(t.Context(), target("jar", "", nil))), []string{"jar a label=1 size=1 weight=1", "error: List panicked: boo"})
 	s.fault = nil
 	func() {
 		defer func() {
@@ -228,7 +228,7 @@ func TestLookListFails(t *testing.T) {
 				t.Errorf("recovered %v", p)
 			}
 		}()
-		for range l.List(t.Context(), "jar") {
+		for range l.List(t.Context(), target("jar", "", nil)) {
 			panic("mine")
 		}
 	}()

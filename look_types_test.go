@@ -16,7 +16,7 @@ func TestLookTypes(t *testing.T) {
 	l := looker(t, mgmt.Options{Registry: reg})
 	same(t, "read", seen(l.Read(t.Context(), target("rec", "a", nil), target("rec", "b", nil), target("rec", "c", nil))),
 		[]string{"rec a ensure=present a=1", "rec b ensure=present a=1", "rec c ensure=absent"})
-	same(t, "list", seen(l.List(t.Context(), "rec")), []string{"rec a ensure=present a=1", "rec b ensure=present a=1"})
+	same(t, "list", seen(l.List(t.Context(), target("rec", "", nil))), []string{"rec a ensure=present a=1", "rec b ensure=present a=1"})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var got []string

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,7 +54,7 @@ what was asked about is not there.`,
 	}
 	f.log.flags(cmd)
 	choose(cmd, &f.output, "output", "o", "how to write the result", "text", "json", "yaml")
-	cmd.Flags().StringVar(&f.backend, "backend", "", "use the backend of this `name`, and not the one that suits the machine")
+	a.backendFlag(cmd, &f.backend, f.backends)
 	cmd.Flags().BoolVar(&f.lax, "lax", false, "only warn about results that do not fit the interface")
 	a.machineFlags(cmd)
 	return cmd
@@ -71,6 +72,23 @@ func (f *callFlags) completeFunction(_ *cobra.Command, args []string, _ string) 
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// backends returns the names of the backends of the module whose function is called, or of all modules.
+func (m modules) backends(args []string) []string {
+	modules := m.modules().Modules()
+	if len(args) > 0 {
+		module, _, _ := strings.Cut(args[0], ".")
+		modules = []string{module}
+	}
+	var names []string
+	for _, module := range modules {
+		for _, b := range m.modules().Backends(module) {
+			names = append(names, b.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (f *callFlags) run(ctx context.Context, args []string) (err error) {
@@ -95,6 +113,11 @@ func (f *callFlags) run(ctx context.Context, args []string) (err error) {
 
 func (f *callFlags) call(ctx context.Context, log *slog.Logger, module, function string, args []string) (_ *virtual.Result, err error) {
 	system := f.machine()
+	if f.backend != "" {
+		if _, _, err := f.modules.backend(module, f.backend); err != nil {
+			return nil, err // nobody knows that one
+		}
+	}
 	i, sel, err := f.modules.modules().Select(module, system, f.backend)
 	if err != nil {
 		return nil, err
@@ -143,17 +166,25 @@ type resultJSON struct {
 	Found    bool           `json:"found"`
 	Common   any            `json:"common"`
 	Extra    map[string]any `json:"extra"`
+	Warnings []warningJSON  `json:"warnings,omitempty"`
+}
+
+// warningJSON is one of the warnings of a result.
+type warningJSON struct {
+	Event string `json:"event"`
+	Text  string `json:"text"`
 }
 
 func (f *callFlags) write(module, function string, r *virtual.Result) error {
 	switch f.output.word {
 	case "json":
-		return writeJSON(f.app.out, resultJSON{module, function, r.Backend, r.Status, r.Found, r.Common, r.Extra})
+		out := resultJSON{module, function, r.Backend, r.Status, r.Found, r.Common, r.Extra, nil}
+		for _, w := range r.Warnings {
+			out.Warnings = append(out.Warnings, warningJSON(w))
+		}
+		return writeJSON(f.app.out, out)
 	case "yaml":
-		return writeYAML(f.app.out, map[string]any{
-			"module": module, "function": function, "backend": r.Backend, "status": r.Status.String(),
-			"found": r.Found, "common": r.Common, "extra": r.Extra,
-		})
+		return f.writeYAML(module, function, r)
 	}
 	if r.Common == nil || !r.Found {
 		return nil
@@ -168,6 +199,21 @@ func (f *callFlags) write(module, function string, r *virtual.Result) error {
 	}
 	_, err := io.WriteString(f.app.out, strings.TrimPrefix(b.String(), " "))
 	return err
+}
+
+func (f *callFlags) writeYAML(module, function string, r *virtual.Result) error {
+	out := map[string]any{
+		"module": module, "function": function, "backend": r.Backend, "status": r.Status.String(),
+		"found": r.Found, "common": r.Common, "extra": r.Extra,
+	}
+	var warnings []any
+	for _, w := range r.Warnings {
+		warnings = append(warnings, map[string]any{"event": w.Event, "text": w.Text})
+	}
+	if len(warnings) > 0 {
+		out["warnings"] = warnings
+	}
+	return writeYAML(f.app.out, out)
 }
 
 // readCallArgs reads the arguments of a call. function is nil if the interface

@@ -145,7 +145,7 @@ func TestCallVerb(t *testing.T) {
 		{"a result of another type", []string{"group.sum"}, exitFailed, "", "does not allow"},
 		{"a secret in an argument", []string{"group.add", "x", "pass=hunter2"}, exitUsage, "", "PARAMETER@FILE"},
 		{"a secret in JSON", []string{"group.add", "x", `pass:="hunter2"`}, exitUsage, "", "PARAMETER@FILE"},
-		{"an unknown backend", []string{"group.add", "x", "--backend", "other"}, exitFailed, "", "there is no such backend"},
+		{"an unknown backend", []string{"group.add", "x", "--backend", "other"}, exitUsage, "", "there is no backend other of group, only echo"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := []string{"call", "--backends", dir, "--backend", "echo"}
@@ -165,6 +165,23 @@ func TestCallEnvelope(t *testing.T) {
 	}
 	if r.Backend != "echo" || !r.Found || r.Extra["passwd"] != "x" || len(r.Common.(map[string]any)) != 3 || r.Status.String() != "implemented" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestCallWarnings: what a deprecated function gives says that it is, beside the one line of the log.
+func TestCallWarnings(t *testing.T) {
+	dir := programs(t, say)
+	for _, c := range []struct{ output, want string }{
+		{"json", `"text": "group.shout is deprecated: the interface of the module does not have it"`},
+		{"yaml", `text: "group.shout is deprecated: the interface of the module does not have it"`},
+	} {
+		out, errs, code := askGroups(t, "", "call", "--backends", dir, "--backend", "echo", "group.shout", "word=hey", "-o", c.output)
+		if code != 0 || !strings.Contains(out, c.want) || strings.Count(errs, "WARN") != 1 {
+			t.Errorf("code %d\n%s\n%s", code, out, errs)
+		}
+	}
+	if out, _, _ := askGroups(t, "", "call", "--backends", dir, "--backend", "echo", "group.info", "wheel", "-o", "json"); strings.Contains(out, "warnings") {
+		t.Error(out)
 	}
 }
 

@@ -11,7 +11,10 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-type importFlags struct{ log logFlags }
+type importFlags struct {
+	log     logFlags
+	backend string
+}
 
 func newImport(a *app) *cobra.Command {
 	f := &importFlags{}
@@ -20,7 +23,8 @@ func newImport(a *app) *cobra.Command {
 		Short: "Write a graph of things as they are on this machine",
 		Long: `Import looks at the things of a kind, or at those that are named, and writes a graph
 in which each is declared as it is now. Planning that graph shows no change. What can
-only be read, and what is secret, is left out; a comment says so.
+only be read, and what is secret, is left out; a comment says so. Of a kind that several
+backends do, --backend names the one that looks; the graph asks for it, too.
 
 It ends with code 0 when all was written, 4 when something could not be seen: standard
 error says what, and the graph has the rest.`,
@@ -31,6 +35,7 @@ error says what, and the graph has the rest.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0], args[1:]) },
 	}
 	f.log.flags(cmd)
+	a.backendFlag(cmd, &f.backend, a.backendsOf)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
 	return cmd
@@ -60,7 +65,7 @@ func (f *importFlags) look(a *app, kind string, names []string) (func(context.Co
 		if err := mayList(k); err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, l *mgmt.Looker) sights { return l.List(ctx, k.Name) }, nil
+		return func(ctx context.Context, l *mgmt.Looker) sights { return l.List(ctx, anyOf(k.Name, f.backend)) }, nil
 	}
 	if err := mayShow(k); err != nil {
 		return nil, err
@@ -72,7 +77,7 @@ func (f *importFlags) look(a *app, kind string, names []string) (func(context.Co
 			return nil, fmt.Errorf("the name %q is empty or given twice", name)
 		}
 		seen[name] = true
-		targets = append(targets, mgmt.Target{Declaration: gapi.Declaration{Kind: k.Name, Name: name}})
+		targets = append(targets, mgmt.Target{Declaration: asked(gapi.Declaration{Kind: k.Name, Name: name}, f.backend)})
 	}
 	return func(ctx context.Context, l *mgmt.Looker) sights { return l.Read(ctx, targets...) }, nil
 }

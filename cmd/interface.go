@@ -128,6 +128,7 @@ type functionJSON struct {
 	Returns   string           `json:"returns,omitempty"`
 	Params    []paramJSON      `json:"params"`
 	Extra     bool             `json:"extra,omitempty"`
+	Leaves    string           `json:"deprecated,omitempty"` // why, and what to call instead
 	Status    *virtual.Status  `json:"status,omitempty"`
 	Differs   []differenceJSON `json:"differences,omitempty"`
 }
@@ -148,7 +149,7 @@ type differenceJSON struct {
 }
 
 func newFunctionJSON(f *virtual.Function) functionJSON {
-	j := functionJSON{Function: f.Name, Signature: f.Signature(), Doc: f.Doc, Extra: f.Extra, Params: []paramJSON{}}
+	j := functionJSON{Function: f.Name, Signature: f.Signature(), Doc: f.Doc, Extra: f.Extra, Leaves: f.Deprecated, Params: []paramJSON{}}
 	if f.Returns != nil {
 		j.Returns = f.Returns.String()
 	}
@@ -219,6 +220,9 @@ func functionsText(fs []virtual.Function) string {
 	for i := range fs {
 		f := &fs[i]
 		fmt.Fprintf(&b, "%s%s\n    %s\n", f.Name, f.Signature(), f.Doc)
+		if f.Deprecated != "" {
+			fmt.Fprintf(&b, "    Deprecated: %s.\n", f.Deprecated)
+		}
 		if len(fs) > 1 {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ applicable.`,
 		Example: `  mgmt interface check pkg
   mgmt interface check pkg mine --backends ./backends`,
 		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: m.complete,
+		ValidArgsFunction: m.completeCheck,
 		RunE: func(_ *cobra.Command, args []string) error {
 			i, b, err := m.backend(append(args, "")[0], append(args, "")[1])
 			if err != nil {
@@ -38,6 +39,14 @@ applicable.`,
 	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
 	a.machineFlags(cmd)
 	return cmd
+}
+
+// completeCheck offers modules, then the backends of the one that is named.
+func (m modules) completeCheck(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return m.backends(args), cobra.ShellCompDirectiveNoFileComp
+	}
+	return m.complete(cmd, args, word)
 }
 
 // backend returns a module and one of its backends, chosen here if it is not named.
@@ -60,7 +69,7 @@ func (m modules) backend(module, name string) (*virtual.Interface, *virtual.Back
 			return i, b, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("there is no backend %s of %s%s", name, module, meant(name, names))
+	return nil, nil, fmt.Errorf("there is no backend %s of %s, only %s%s", name, module, strings.Join(names, ", "), meant(name, names))
 }
 
 func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) error {
@@ -182,6 +191,7 @@ interface should begin with. The module is needed where several have a backend o
 	}
 	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
 	cmd.Flags().StringArrayVar(&from, "from", nil, "the `backend`; may be repeated")
+	a.completeBackend(cmd, "from", m.backends)
 	cmd.Flags().BoolVar(&aliases, "aliases", false, "other names of functions too")
 	a.machineFlags(cmd)
 	return cmd

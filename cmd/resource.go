@@ -18,11 +18,12 @@ import (
 )
 
 type resourceFlags struct {
-	log    logFlags
-	output choice
-	file   string
-	noop   bool
-	watch  bool
+	log     logFlags
+	output  choice
+	file    string
+	backend string
+	noop    bool
+	watch   bool
 }
 
 func newResource(a *app) *cobra.Command {
@@ -41,6 +42,9 @@ A parameter is given in one of these forms:
   password@FILE      what is in a file; @- is standard input. It is a secret: it is
                      shown nowhere. What is a secret by its type is given only so.
 
+Of a kind that several backends do, such as svc, --backend names one, whatever suits
+the machine: mgmt interface list has them.
+
 What is set is made so once and not kept so; no state is kept. Then it is looked at
 again and shown. The text that is shown can be set again with -f.
 
@@ -52,6 +56,7 @@ done because of how it was called.`,
   mgmt resource file /etc/motd mode=0644 owner=root --noop
   mgmt resource file /etc/app.key content@- < key
   mgmt resource file /etc/motd --watch -o json
+  mgmt resource user app --backend files
   mgmt resource file /etc/motd > motd; mgmt resource -f motd`,
 		ValidArgsFunction: a.completeResource,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
@@ -64,6 +69,7 @@ done because of how it was called.`,
 	fl.BoolVar(&f.watch, "watch", false, "show the thing again each time that it changes, until interrupted")
 	exclude(cmd, "watch", "noop")
 	exclude(cmd, "watch", "file")
+	a.backendFlag(cmd, &f.backend, a.backendsOf)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
 	return cmd
@@ -97,6 +103,7 @@ func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	t, err := readTarget(a, k, args[1], args[2:])
+	t.Declaration = asked(t.Declaration, f.backend)
 	switch {
 	case err != nil:
 		return err
@@ -111,6 +118,8 @@ func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
 // check refuses flags that mean nothing with so many arguments.
 func (f *resourceFlags) check(args []string) error {
 	switch {
+	case f.backend != "" && f.file == "" && len(args) == 0:
+		return errors.New("--backend needs a kind that backends do: mgmt interface list has them")
 	case f.watch && len(args) < 2:
 		return errors.New("--watch needs a kind and the name of one thing")
 	case f.watch && len(args) > 2:
@@ -200,7 +209,7 @@ func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
 		case len(args) > 0 && !strings.EqualFold(args[0], k.Name):
 			wrong.Errorf(d.KindPos, "this is a %s, not a %s", k.Name, args[0])
 		}
-		targets = append(targets, mgmt.Target{Declaration: dollar(d)})
+		targets = append(targets, mgmt.Target{Declaration: asked(dollar(d), f.backend)})
 	}
 	slices.SortStableFunc(targets, func(x, y mgmt.Target) int { return strings.Compare(x.Kind, y.Kind) })
 	return targets, wrong.Err()

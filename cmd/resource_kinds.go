@@ -151,11 +151,12 @@ func (a *app) completeThing(cmd *cobra.Command, args []string, word string) ([]c
 	case !k.Abilities.Listable:
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return a.namesLike(cmd.Context(), k, word, args[1:]), cobra.ShellCompDirectiveNoFileComp
+	return a.namesLike(cmd, k, word, args[1:]), cobra.ShellCompDirectiveNoFileComp
 }
 
 // namesLike returns names of things that begin with a word.
-func (a *app) namesLike(ctx context.Context, k engine.Kind, word string, but []string) []cobra.Completion {
+func (a *app) namesLike(cmd *cobra.Command, k engine.Kind, word string, but []string) []cobra.Completion {
+	ctx := cmd.Context()
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -167,7 +168,8 @@ func (a *app) namesLike(ctx context.Context, k engine.Kind, word string, but []s
 	}
 	defer l.Close()
 	var names []cobra.Completion
-	for s, err := range l.List(ctx, k.Name) {
+	backend, _ := cmd.Flags().GetString("backend")
+	for s, err := range l.List(ctx, anyOf(k.Name, backend)) {
 		if err == nil && strings.HasPrefix(s.Name, word) && !slices.Contains(but, s.Name) {
 			names = append(names, s.Name)
 		}

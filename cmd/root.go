@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +43,7 @@ const (
 	exitChange = 2
 	exitFailed = 4
 	exitTime   = 5
+	exitPipe   = 128 + int(syscall.SIGPIPE) // as the shell says of who was ended by that
 )
 
 // codeError is an error with an exit code of its own. An empty message is not
@@ -76,8 +78,11 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitOK
+	case a.leftAlone(err):
+		return exitPipe
 	}
 	if msg := err.Error(); msg != "" {
 		fmt.Fprintln(a.err, "mgmt: "+msg)

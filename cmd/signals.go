@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -88,12 +90,14 @@ func (l *listening) take(sig os.Signal) {
 		return
 	case sig == syscall.SIGPIPE && l.endings > 0:
 		return // each line that nobody reads sends one; it is no impatience
-	case sig == syscall.SIGPIPE && !l.unread():
+	case sig == syscall.SIGPIPE && !unread(l.outputs...):
 		return // a client of ours has gone, as clients do
 	}
 	switch l.endings++; l.endings {
 	case 1:
-		l.tell(sig, "stopping; once more to stop waiting")
+		if sig != syscall.SIGPIPE || l.reload != nil { // who has read enough of an answer needs no word
+			l.tell(sig, "stopping; once more to stop waiting")
+		}
 		l.cancel(signalError{sig})
 	case 2:
 		l.tell(sig, "not waiting any longer; once more to exit at once")
@@ -113,9 +117,9 @@ func (l *listening) hungUp() bool {
 	return false
 }
 
-// unread reports whether nobody reads what the program writes any more.
-func (l *listening) unread() bool {
-	for _, fd := range l.outputs {
+// unread reports whether nobody reads any more what is written to one of these.
+func unread(fds ...int) bool {
+	for _, fd := range fds {
 		poll := []unix.PollFd{{Fd: int32(fd)}}
 		if n, err := unix.Poll(poll, 0); err == nil && n > 0 && poll[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
 			return true
@@ -125,14 +129,20 @@ func (l *listening) unread() bool {
 }
 
 // outputs returns the descriptors to which the program writes.
-func (a *app) outputs() []int {
-	var list []int
-	for _, s := range []any{a.out, a.err} {
-		if f, ok := s.(*os.File); ok {
-			list = append(list, int(f.Fd()))
-		}
+func (a *app) outputs() []int { return append(descriptor(a.out), descriptor(a.err)...) }
+
+// descriptor returns that of a stream, if it has one.
+func descriptor(w io.Writer) []int {
+	if f, ok := w.(*os.File); ok {
+		return []int{int(f.Fd())}
 	}
-	return list
+	return nil
+}
+
+// leftAlone reports whether an error is nothing but that the reader of the answer
+// has gone, as head does when it has enough.
+func (a *app) leftAlone(err error) bool {
+	return errors.Is(err, syscall.EPIPE) && unread(descriptor(a.out)...)
 }
 
 // terminals returns the descriptors of the program that are terminals.

@@ -8,23 +8,35 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// checkBackend refuses the metaparameter backend where there is nothing to choose, and
-// where it names what nobody knows. Whether the machine has it is asked by Validate.
-func (b *builder) checkBackend(it *item) {
-	name := it.res.MetaParams().Backend
+// RefuseBackend says why the metaparameter backend of a resource can't be name: there is nothing
+// to choose, or nobody knows such a backend. It returns nil where it can be, and where name is
+// empty; whether this machine has it is asked by Validate.
+func RefuseBackend(r engine.Res, name string) *schema.Diagnostic {
 	if name == "" {
-		return
+		return nil
 	}
-	d := schema.Diagnostic{Pos: posOf(it.Meta.At("backend"), it.Pos), Path: "backend"}
-	v, virtual := it.res.(engine.VirtualRes)
+	d := &schema.Diagnostic{Path: "backend"}
+	v, virtual := r.(engine.VirtualRes)
 	if !virtual {
-		d.Message = "backend: nothing is to be chosen, the kind " + it.kind + " is always done in one way"
-	} else if known := v.Backends(); !slices.Contains(known, name) {
-		d.Message = "backend: " + it.kind + " has no backend " + quote(name) + ", only " + strings.Join(known, ", ")
-		d.Suggestion = schema.Nearest(name, known)
-	} else {
+		d.Message = "backend: nothing is to be chosen, the kind " + r.Kind() + " is always done in one way"
+		return d
+	}
+	known := v.Backends()
+	if slices.Contains(known, name) {
+		return nil
+	}
+	d.Message = "backend: " + r.Kind() + " has no backend " + quote(name) + ", only " + strings.Join(known, ", ")
+	d.Suggestion = schema.Nearest(name, known)
+	return d
+}
+
+// checkBackend refuses a metaparameter that can't be, at its place.
+func (b *builder) checkBackend(it *item) {
+	d := RefuseBackend(it.res, it.res.MetaParams().Backend)
+	if d == nil {
 		return
 	}
+	d.Pos = posOf(it.Meta.At("backend"), it.Pos)
 	it.bad = true
-	b.addMeta(it, d)
+	b.addMeta(it, *d)
 }

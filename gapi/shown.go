@@ -17,7 +17,8 @@ import (
 // manifest and package yaml write.
 type Shown struct {
 	Kind, Name string
-	Absent     bool // there is no such thing, and nothing to say of it
+	Backend    string // the metaparameter with which it was looked at, if it has one
+	Absent     bool   // there is no such thing, and nothing to say of it
 	Attrs      []ShownAttr
 }
 

@@ -78,6 +78,9 @@ func (r *GroupRes) where() userdb.Where { return userdb.Where{Root: accountRoot(
 // Needs returns what has to be called for such a group.
 func (r *GroupRes) Needs() []string {
 	need := []string{userdb.GetGroups.Name()}
+	if coming(r, "state") {
+		return accountNeeds(r.Root, need...)
+	}
 	switch {
 	case r.absent():
 		return accountNeeds(r.Root, append(need, userdb.DeleteGroup.Name())...)

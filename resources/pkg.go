@@ -97,6 +97,9 @@ func (r *PkgRes) pinned() bool {
 // Needs returns what has to be called for such a package.
 func (r *PkgRes) Needs() []string {
 	need := []string{pkg.ListInstalled.Name()}
+	if coming(r, "state") {
+		return need
+	}
 	switch {
 	case r.state() == pkgUninstalled && r.Purge:
 		return append(need, pkg.Purge.Name())
@@ -158,12 +161,14 @@ func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
 	}
 	defer m.Close()
 	b := newPkgBatch(m, []engine.Res{r})
-	if err := b.look(ctx); err != nil {
+	is, err := b.read(ctx)
+	if err != nil {
 		return nil, err
 	}
 	p := b.members[0]
-	switch {
-	case p.step == pkgNothing && p.err == nil:
+	p.note(is)
+	switch err := b.judge(ctx, p, is); {
+	case p.step == pkgNothing && err == nil:
 		return r.as(r.Name(), r.state(), p.was), nil
 	case p.was == "":
 		return nil, nil

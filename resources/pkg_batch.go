@@ -156,8 +156,7 @@ func (b *pkgBatch) look(ctx context.Context) error {
 		return err
 	}
 	for _, p := range b.members {
-		p.was, p.by = is.installed[p.Name()], is.provided[p.Name()]
-		p.step, p.to, p.err = pkgNothing, p.state(), nil
+		p.note(is)
 		p.err = b.m.Needs(p.Needs()...) // what it can't do since the facts have changed
 		if p.err == nil {
 			p.err = b.judge(ctx, p, is)
@@ -167,6 +166,12 @@ func (b *pkgBatch) look(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// note takes what is known of the package; nothing is to be done so far.
+func (p *pkgMember) note(is pkgFacts) {
+	p.was, p.by = is.installed[p.Name()], is.provided[p.Name()]
+	p.step, p.to, p.err = pkgNothing, p.state(), nil
 }
 
 // pkgFacts is what is known of the packages of a batch, by name.
@@ -194,7 +199,7 @@ func (b *pkgBatch) read(ctx context.Context) (is pkgFacts, err error) {
 		return is, err
 	}
 	virtually := b.names(func(p *pkgMember) bool { return p.state() == pkgInstalled && is.installed[p.Name()] == "" })
-	if len(virtually) > 0 {
+	if len(virtually) > 0 && b.m.Needs(pkg.Provided.Name()) == nil {
 		if is.provided, _, err = pkg.Provided.Call(ctx, b.m, pkg.NamesArgs{Names: virtually}); err != nil {
 			return is, err
 		}

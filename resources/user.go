@@ -101,6 +101,9 @@ func (r *UserRes) inclusive() bool { return r.Membership == groupsInclusive }
 
 // Needs returns what has to be called for such a user.
 func (r *UserRes) Needs() []string {
+	if coming(r, "state") {
+		return accountNeeds(r.Root, userdb.GetUsers.Name())
+	}
 	if r.absent() {
 		return accountNeeds(r.Root, userdb.GetUsers.Name(), userdb.DeleteUser.Name())
 	}

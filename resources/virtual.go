@@ -49,6 +49,10 @@ func (b *virtualBase) virtualKind(module string) (*virtual.Kind, error) {
 	return nil, fmt.Errorf("the kind %s of the default registry is a %T", module, made)
 }
 
+// coming reports whether a parameter is one that others send: nobody knows yet what it will be, or, when
+// a thing is only looked at, what it should be. So of what it decides nothing can be needed.
+func coming(r engine.RecvableRes, key string) bool { return r.Recv()[key] != nil }
+
 // backends returns the names of all backends of a module.
 func (b *virtualBase) backends(module string) []string {
 	if k, err := b.virtualKind(module); err == nil {

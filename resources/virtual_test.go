@@ -63,6 +63,19 @@ func TestLoadRefuses(t *testing.T) {
 	loaded(t, alpine, "user", func(r *UserRes) { r.Root = "/image" }, "")
 	loaded(t, alpine, "group", func(r *GroupRes) { r.Root = "/image"; by(r, "busybox") }, "group.add: the backend busybox has no root")
 	loaded(t, alpine, "group", func(r *GroupRes) { by(r, "shadow") }, "no backend of group can be used here: shadow: there is no program groupadd")
+	// What is only looked at, or will be received, needs no more than to look.
+	bare := virtual.Native("bare", func(context.Context, virtual.Env) (*toy, error) { return &toy{}, nil }, virtual.Func("list_installed", (*toy).listInstalled))
+	bare.Module = "pkg"
+	more := virtual.DefaultCatalog().Clone()
+	if err := more.Add(bare); err != nil {
+		t.Fatal(err)
+	}
+	toys, err := virtual.Rebind(engine.DefaultRegistry(), more, func() virtual.System { return virtual.System{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded(t, toys, "pkg", func(*PkgRes) {}, "pkg.install is not implemented by the backend bare")
+	loaded(t, toys, "pkg", func(r *PkgRes) { r.SetRecv(map[string]*engine.Send{"state": {}}) }, "")
 	loaded(t, runit, "pkg", func(*PkgRes) {}, "no backend of pkg can be used here: apk: it is for machines where os_family is Alpine (here os_family is not known); apt: ")
 }
 

@@ -97,8 +97,8 @@ func itemText(s gapi.Shown) (string, error) {
 			item.Content = append(item.Content, textNode(a.Key), node(a.Value))
 		}
 	}
-	if strings.HasPrefix(s.Name, "$") {
-		item.Content = append(item.Content, textNode("meta"), mapping("dollar", scalar("!!bool", "true")))
+	if meta := metaOf(s); len(meta) > 0 {
+		item.Content = append(item.Content, textNode("meta"), &yaml.Node{Kind: yaml.MappingNode, Content: meta})
 	}
 	list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}
 	var buf bytes.Buffer
@@ -108,6 +108,17 @@ func itemText(s gapi.Shown) (string, error) {
 	}
 	err = errors.Join(d.Dump(mapping("resources", mapping(s.Kind, list))), d.Close())
 	return buf.String(), err
+}
+
+// metaOf returns the metaparameters that give the same resource again.
+func metaOf(s gapi.Shown) (meta []*yaml.Node) {
+	if s.Backend != "" {
+		meta = append(meta, textNode("backend"), textNode(s.Backend))
+	}
+	if strings.HasPrefix(s.Name, "$") {
+		meta = append(meta, textNode("dollar"), scalar("!!bool", "true"))
+	}
+	return meta
 }
 
 func mapping(key string, value *yaml.Node) *yaml.Node {

@@ -37,6 +37,7 @@ func TestWriter(t *testing.T) {
 		}},
 		gapi.Shown{Kind: "file", Name: "gone", Absent: true},
 		gapi.Shown{Kind: "file", Name: "$y"},
+		gapi.Shown{Kind: "file", Name: "$z", Backend: "b"},
 		gapi.Shown{Kind: "exec", Name: "true", Attrs: []gapi.ShownAttr{{Key: "any", Value: []any{int64(1), map[string]any{"b": nil, "a": 1.0}, []any{}}}}},
 	)
 	want := `resources:
@@ -52,6 +53,10 @@ func TestWriter(t *testing.T) {
   # file "gone" is absent
   - name: $y
     meta:
+      dollar: true
+  - name: $z
+    meta:
+      backend: b
       dollar: true
   exec:
   - name: 'true'

@@ -1,0 +1,66 @@
+package cmd
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// backendFlag adds the flag that has a thing done by the backend of a name. names offers
+// those that there are to the shell.
+func (a *app) backendFlag(cmd *cobra.Command, backend *string, names func(args []string) []string) {
+	cmd.Flags().StringVar(backend, "backend", "", "use the backend of this `name`, and not the one that suits the machine")
+	a.completeBackend(cmd, "backend", names)
+}
+
+// completeBackend offers backends for a flag.
+func (a *app) completeBackend(cmd *cobra.Command, flag string, names func(args []string) []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		a.bindMachine()
+		return names(args), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// backendsOf returns the names of the backends of the kind that stands first, or of all
+// kinds if none does.
+func (a *app) backendsOf(args []string) []string {
+	kinds := a.kinds().Kinds()
+	if len(args) > 0 {
+		kinds = args[:1]
+	}
+	var names []string
+	for _, kind := range kinds {
+		if r, err := a.kinds().New(kind); err == nil {
+			if v, ok := r.(engine.VirtualRes); ok {
+				names = append(names, v.Backends()...)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// anyOf is the target of all things of a kind, as a backend sees them.
+func anyOf(kind, backend string) mgmt.Target {
+	return mgmt.Target{Declaration: asked(gapi.Declaration{Kind: kind}, backend)}
+}
+
+// asked has a declaration done by the backend of a name, if there is one.
+func asked(d gapi.Declaration, backend string) gapi.Declaration {
+	if backend == "" {
+		return d
+	}
+	meta := &schema.Node{Kind: schema.NodeMap}
+	if d.Meta != nil {
+		meta.Pairs = slices.Clip(d.Meta.Pairs)
+	}
+	named := &schema.Node{Kind: schema.NodeString, Text: backend}
+	meta.Pairs = append(meta.Pairs, schema.Pair{Key: "backend", Value: named})
+	d.Meta = meta
+	return d
+}
