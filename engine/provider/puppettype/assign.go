@@ -41,7 +41,7 @@ func (t *Type) takes(o *Type) bool {
 	case KindNotUndef:
 		return !o.mayBeUndef() && (t.elem == nil || t.elem.assignable(o))
 	case KindInit:
-		return t.elem == nil && bare[KindRichData].assignable(o) || t.elem != nil && t.elem.assignable(o)
+		return t.makes(o)
 	case KindScalarData:
 		return scalarData.has(o.kind)
 	case KindScalar:
@@ -87,6 +87,27 @@ func (t *Type) takesSame(o *Type) bool {
 		return len(t.words) <= len(o.words) && slices.Equal(t.words, o.words[:len(t.words)])
 	}
 	return t.isBare()
+}
+
+// makes reports whether an Init makes its type of every value of o.
+func (t *Type) makes(o *Type) bool {
+	switch {
+	case t.elem == nil:
+		return bare[KindRichData].assignable(o)
+	case t.elem.assignable(o):
+		return true
+	case o.value != nil:
+		return t.initAccepts(*o.value)
+	}
+	switch t.elem.kind {
+	case KindString:
+		return t.elem.isBare()
+	case KindInteger, KindFloat, KindNumeric:
+		return kinds(KindBoolean, KindInteger, KindFloat, KindNumeric, KindTimestamp, KindTimespan).has(o.kind)
+	case KindBoolean:
+		return kinds(KindInteger, KindFloat, KindNumeric).has(o.kind)
+	}
+	return false
 }
 
 func (t *Type) orAny() *Type {

@@ -159,6 +159,11 @@ func (p *parser) boolean(e expr) *Type {
 	return nil
 }
 
+// isValue reports whether e is a word that stands for a value, not for itself.
+func (e expr) isValue() bool {
+	return e.kind == tokName && slices.Contains([]string{"true", "false", "default", "undef"}, e.text)
+}
+
 // isDefault reports whether e is the word for "no bound".
 func (e expr) isDefault() bool { return e.kind == tokName && e.text == "default" && !e.index }
 
@@ -248,7 +253,7 @@ func (p *parser) enum(e expr) *Type {
 		p.fail(e.at, false, "", "Enum takes at least one word; write 'true' in quotes where it is one")
 	}
 	for _, a := range args {
-		if a.kind == tokType || a.kind == tokName && slices.Contains([]string{"true", "false", "default", "undef"}, a.text) {
+		if a.kind == tokType || a.isValue() {
 			p.fail(a.at, false, "", "Enum takes words; write '%s' in quotes", a.text)
 		}
 	}
@@ -256,7 +261,7 @@ func (p *parser) enum(e expr) *Type {
 }
 
 func (p *parser) compile(e expr) *Regexp {
-	if e.kind != tokRegexp && e.kind != tokString && e.kind != tokName {
+	if e.kind != tokRegexp && e.kind != tokString && e.kind != tokName || e.isValue() {
 		p.fail(e.at, false, "", "%s is not a regular expression", p.source(e))
 	}
 	re, err := NewRegexp(e.text)
@@ -305,7 +310,7 @@ func (p *parser) variant(e expr) *Type { return variantOf(p.typesOf(e.args)...) 
 // literalOrType reads the content of an Optional or a NotUndef, where a word is the
 // type of that one string.
 func (p *parser) literalOrType(e expr) *Type {
-	if len(e.args) == 1 && !e.args[0].index && (e.args[0].kind == tokString || e.args[0].kind == tokName) {
+	if len(e.args) == 1 && !e.args[0].index && !e.args[0].isValue() && (e.args[0].kind == tokString || e.args[0].kind == tokName) {
 		k, _ := e.typeKind()
 		return wrap(k, newLiteral(e.args[0].text))
 	}

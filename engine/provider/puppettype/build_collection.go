@@ -90,7 +90,7 @@ func (p *parser) memberOf(kv pair) Member {
 		m.Optional = k == KindOptional
 		key = key.args[0]
 	}
-	if key.kind != tokName && key.kind != tokString || key.text == "" || key.index {
+	if key.kind != tokName && key.kind != tokString || key.text == "" || key.index || key.isValue() {
 		p.fail(key.at, false, "", "%s is not a key: it is a word, Optional[word] or NotUndef[word]", p.source(key))
 	}
 	m.Key = key.text

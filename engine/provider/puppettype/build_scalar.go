@@ -35,7 +35,11 @@ func (p *parser) timestamp(e expr) *Type {
 	return ranged(&Type{kind: KindTimestamp, times: spanOf(p, e, time.Time.Compare, p.moment)})
 }
 
+// moment reads '2020-01-31T12:30:00 UTC', or a number of seconds since 1970.
 func (p *parser) moment(e expr) time.Time {
+	if e.kind == tokInt || e.kind == tokFloat {
+		return time.Unix(0, 0).UTC().Add(time.Duration(p.duration(e)))
+	}
 	at, err := ParseTimestamp(p.textOf(e, "a time"))
 	return resultOf(p, e, at, err)
 }

@@ -90,7 +90,7 @@ func TestInfer(t *testing.T) {
 		{[]any{"a", "b", "a", "c"}, "Array[Enum['a', 'b', 'c'], 4, 4]"},
 		{[]any{uint64(1 << 63), 1}, "Array[Integer, 2, 2]"},
 		{[]any{1, 1.5}, "Array[Numeric, 2, 2]"},
-		{[]any{true, false}, "Array[Boolean, 2, 2]"},
+		{[]any{true, false}, "Array[ScalarData, 2, 2]"},
 		{[]any{1, []any{}}, "Array[Data, 2, 2]"},
 		{[]any{1, puppettype.Default{}}, "Array[RichData, 2, 2]"},
 		{[]any{1, puppettype.Symbol("s")}, "Array[Any, 2, 2]"},

@@ -71,12 +71,20 @@ func inferOne(v any) *Type {
 		return &Type{kind: KindRuntime, words: []string{"ruby", "Symbol"}}
 	}
 	if inner, ok := revealed(v); ok {
-		return wrap(KindSensitive, Infer(inner).general())
+		return wrap(KindSensitive, inferSecret(Infer(inner)))
 	}
 	if k := kindOf(v); k != KindRuntime {
 		return bare[k]
 	}
 	return &Type{kind: KindRuntime, words: []string{"go", fmt.Sprintf("%T", v)}}
+}
+
+// inferSecret is what shows of the type of a secret.
+func inferSecret(t *Type) *Type {
+	if t.Equal(emptyArray) || t.Equal(emptyHash) {
+		return t
+	}
+	return t.general()
 }
 
 func inferBig(n *big.Int) *Type {
@@ -221,10 +229,13 @@ func Common(t, o *Type) *Type {
 
 // optionalCommon is Common where t is Undef or Optional.
 func optionalCommon(t, o *Type) *Type {
-	if t.elem == nil {
-		return newOptional(o)
+	if t.elem != nil {
+		o = Common(t.elem, o)
 	}
-	return newOptional(Common(t.elem, o))
+	if o.mayBeUndef() {
+		return o
+	}
+	return newOptional(o)
 }
 
 // commonOfKind joins two types of one kind, texts, or collections of one sort; nil where it
@@ -258,7 +269,7 @@ func commonOfKind(t, o *Type) *Type {
 		if t.words[0] == o.words[0] {
 			return &Type{kind: KindResource, words: t.words[:1]}
 		}
-	case KindInit, KindNotUndef, KindStruct:
+	case KindBoolean, KindInit, KindNotUndef, KindStruct:
 		return nil
 	}
 	return bare[t.kind]

@@ -1,8 +1,6 @@
 package puppettype
 
-import (
-	"strings"
-)
+import "slices"
 
 const (
 	// MaxText bounds the text of a type, in bytes.
@@ -35,12 +33,14 @@ func MustParse(text string) *Type {
 	return t
 }
 
-// parser reads expressions, one token ahead.
+// parser reads expressions of Puppet's language, one token ahead, and keeps of them
+// what a type can be.
 type parser struct {
 	scanner
 	tok   token
 	last  int // where the token before ends
 	depth int
+	odd   *Error // the first place that makes an expression no type
 }
 
 // expr is an expression as it is written: a token, the list in brackets behind a
@@ -62,22 +62,45 @@ func (p *parser) parse() *Type {
 	if p.tok.kind == tokEnd {
 		p.fail(p.tok.at, false, "", "it is empty; Any takes every value")
 	}
-	e := p.expression()
-	switch p.tok.kind {
-	case tokEnd:
-	case ',':
-		p.fail(p.tok.at, false, "", "a list is no type; Variant[...] takes one of several")
-	case '[':
-		p.fail(p.tok.at, false, "", "no blank may stand before [")
-	case tokName, tokType, tokString, tokInt, tokFloat, tokRegexp, '{', '(', '$':
-		p.fail(p.tok.at, false, "", "one type is enough")
-	default:
-		p.unexpected()
+	e := p.argument()
+	for p.tok.kind != tokEnd {
+		p.another()
+	}
+	if p.odd != nil {
+		panic(p.odd)
 	}
 	return p.typeOf(e)
 }
 
-func (p *parser) advance() { p.last, p.tok = p.tok.end, p.next() }
+// later is fail for what is no type and yet an expression: what is wrong with the
+// text behind it comes first.
+func (p *parser) later(at int, format string, args ...any) {
+	if p.odd == nil {
+		p.odd = p.finding(at, false, "", format, args...)
+	}
+}
+
+// another reads what stands behind the type.
+func (p *parser) another() {
+	switch p.tok.kind {
+	case ',':
+		p.later(p.tok.at, "a list is no type; Variant[...] takes one of several")
+		p.advance()
+	case ';':
+		p.later(p.tok.at, "one type is enough")
+		p.advance()
+	case '[':
+		p.later(p.tok.at, "no blank may stand before [")
+	default:
+		p.later(p.tok.at, "one type is enough")
+	}
+	p.argument()
+}
+
+func (p *parser) advance() {
+	p.behind = p.tok.kind
+	p.last, p.tok = p.tok.end, p.next()
+}
 
 // unexpected fails at the token in hand.
 func (p *parser) unexpected() {
@@ -94,23 +117,81 @@ func (p *parser) expect(k tokenKind) {
 	p.advance()
 }
 
-// expression reads one operand; an operator behind it makes it no type.
+// is reports whether the token in hand is one of the words or operators.
+func (p *parser) is(k tokenKind, texts ...string) bool {
+	return p.tok.kind == k && slices.Contains(texts, p.tok.text)
+}
+
+// argument reads an expression or a pair, which is a hash of one.
+func (p *parser) argument() expr {
+	e := p.expression()
+	if p.tok.kind != tokArrow {
+		return e
+	}
+	p.advance()
+	h := expr{token: e.token, pairs: []pair{{e, p.expression()}}}
+	h.kind, h.end = '{', p.last
+	return h
+}
+
+// expression reads one operand; what is behind it makes it no type.
 func (p *parser) expression() expr {
 	if p.depth++; p.depth > maxDepth {
 		p.fail(p.tok.at, false, "", "it nests deeper than %d levels", maxDepth)
 	}
 	e := p.operand()
-	p.depth--
-	if p.tok.kind == tokRegexp || strings.ContainsRune("+-*%<>.?", rune(p.tok.kind)) || p.tok.kind == tokInt && p.tok.text[0] == '-' {
-		p.fail(e.at, false, "", "a type is not calculated")
+	for p.more(e) {
 	}
+	p.depth--
 	return e
+}
+
+// more reads what calculates with e, if anything does.
+func (p *parser) more(e expr) bool {
+	switch {
+	case p.tok.kind == '[' && !p.tok.spaced:
+		p.later(e.at, "%s takes no more parameters", p.source(e))
+		p.list(1)
+	case p.tok.kind == '(' && !p.tok.spaced:
+		p.later(e.at, "a type is not called")
+		p.between('(', ')')
+	case p.tok.kind == '{':
+		p.later(p.tok.at, "a type is followed by [, not by {")
+		p.hash()
+	case p.tok.kind == '?':
+		p.later(e.at, "a type is not chosen")
+		p.selector()
+	case p.tok.kind == '.':
+		p.later(e.at, "a type is not called")
+		if p.advance(); p.tok.kind != tokName && p.tok.kind != tokType {
+			p.unexpected()
+		}
+		p.advance()
+	case p.tok.kind == tokOperator || p.is(tokName, "and", "or", "in"):
+		p.later(e.at, "a type is not calculated; Variant[...] takes one of several")
+		p.advance()
+		p.operand()
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *parser) selector() {
+	if p.advance(); p.tok.kind == '{' {
+		p.hash()
+		return
+	}
+	p.expression()
+	p.expect(tokArrow)
+	p.expression()
 }
 
 func (p *parser) operand() expr {
 	e := expr{token: p.tok}
 	switch p.tok.kind {
 	case tokName, tokType:
+		p.keyword()
 		p.advance()
 		if p.tok.kind == '[' && !p.tok.spaced {
 			e.index = true
@@ -118,7 +199,12 @@ func (p *parser) operand() expr {
 		}
 	case tokString, tokInt, tokFloat, tokRegexp:
 		p.advance()
-	case '(', '!', '-', '$':
+	case '(':
+		p.later(e.at, "a type is not put in parentheses")
+		p.advance()
+		p.argument()
+		p.expect(')')
+	case '!', '@', '$', tokOperator:
 		p.prefixed()
 	case '[':
 		e.args = p.list(0)
@@ -131,40 +217,80 @@ func (p *parser) operand() expr {
 	return e
 }
 
-// prefixed reads what is an expression and never a type: (x), !x, -x, $x.
-func (p *parser) prefixed() {
-	mark := p.tok.kind
-	p.advance()
-	p.expression()
-	if mark == '(' {
-		p.expect(')')
+// keyword refuses the words that begin or join statements of Puppet's language.
+func (p *parser) keyword() {
+	switch {
+	case p.is(tokName, "and", "or", "in", "elsif", "else", "inherits"):
+		p.unexpected()
+	case p.is(tokName, "case", "class", "define", "function", "if", "node", "type", "unless"):
+		p.advance()
+		p.unexpected()
+	case p.is(tokName, "attr", "private"):
+		p.later(p.tok.at, "%s is a reserved word; write '%s' in quotes", p.tok.text, p.tok.text)
 	}
 }
 
-// list reads [a, b] with no fewer than least elements.
+// prefixed reads what is an expression and never a type: !x, -x, *x, $x, @x.
+func (p *parser) prefixed() {
+	if p.tok.kind == tokOperator && !p.is(tokOperator, "-", "*") {
+		p.unexpected()
+	}
+	mark := p.tok.kind
+	p.later(p.tok.at, "%s is no part of a type", p.tok.text)
+	p.advance()
+	if mark == '$' && (p.tok.kind != tokName || p.tok.spaced) {
+		p.unexpected()
+	}
+	p.operand()
+}
+
+// between reads a list of arguments in parentheses.
+func (p *parser) between(open, end tokenKind) {
+	p.expect(open)
+	for p.tok.kind != end {
+		p.argument()
+		if p.tok.kind != ',' {
+			break
+		}
+		p.advance()
+	}
+	p.expect(end)
+}
+
+// list reads [a, b] with no fewer than least elements. Pairs that follow one another
+// are one hash.
 func (p *parser) list(least int) []expr {
 	p.expect('[')
 	if least == 0 && p.tok.kind == ']' {
 		p.advance()
 		return nil
 	}
-	args := []expr{p.expression()}
+	args := []expr{p.argument()}
+	paired := args[0].isPair()
 	for p.tok.kind == ',' {
 		p.advance()
 		if p.tok.kind == ']' {
 			break
 		}
-		args = append(args, p.expression())
+		a := p.argument()
+		if last := &args[len(args)-1]; paired && a.isPair() {
+			last.pairs, last.end = append(last.pairs, a.pairs...), a.end
+			continue
+		}
+		args, paired = append(args, a), a.isPair()
 	}
 	p.expect(']')
 	return args
 }
 
+// isPair reports whether e is a pair without braces.
+func (e expr) isPair() bool { return e.kind == '{' && e.text != "{" }
+
 func (p *parser) hash() []pair {
 	p.expect('{')
 	var pairs []pair
 	for p.tok.kind != '}' {
-		key := p.expression()
+		key := p.hashKey()
 		p.expect(tokArrow)
 		pairs = append(pairs, pair{key, p.expression()})
 		if p.tok.kind != ',' {
@@ -174,4 +300,14 @@ func (p *parser) hash() []pair {
 	}
 	p.expect('}')
 	return pairs
+}
+
+// hashKey reads an expression; some keywords are plain words in its place.
+func (p *parser) hashKey() expr {
+	if !p.is(tokName, "type", "function") {
+		return p.expression()
+	}
+	e := expr{token: p.tok}
+	p.advance()
+	return e
 }

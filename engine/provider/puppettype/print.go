@@ -1,6 +1,7 @@
 package puppettype
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -260,11 +261,25 @@ func formatFloat(f float64) string {
 	return s
 }
 
-// quote writes a string as a Puppet literal.
+// quote writes a string as a Puppet literal: in single quotes, unless it has control
+// characters.
 func quote(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\'' || r == '\\' || r == 0x7f }) {
-		return "'" + s + "'"
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' }) {
+		return quoteDouble(s)
 	}
+	var b strings.Builder
+	b.WriteByte('\'')
+	for i := range len(s) {
+		if s[i] == '\'' || s[i] == '\\' && (i+1 == len(s) || s[i+1] == '\'' || s[i+1] == '\\') {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+	b.WriteByte('\'')
+	return b.String()
+}
+
+func quoteDouble(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i := range len(s) {
@@ -286,10 +301,10 @@ func writeEscaped(b *strings.Builder, c byte) {
 	case '\t':
 		b.WriteString(`\t`)
 	default:
-		if c >= ' ' && c != 0x7f {
+		if c >= ' ' {
 			b.WriteByte(c)
 			return
 		}
-		b.WriteString(`\u{` + strconv.FormatUint(uint64(c), 16) + `}`)
+		fmt.Fprintf(b, `\u{%X}`, c)
 	}
 }

@@ -20,6 +20,7 @@ const (
 	tokFloat
 	tokRegexp
 	tokArrow
+	tokOperator // between two operands, or before one
 )
 
 // token is a word of a type's text.
@@ -36,16 +37,21 @@ type token struct {
 // scanner cuts a text into tokens. Failures are panics with *Error, which Parse
 // catches.
 type scanner struct {
-	text string
-	pos  int
+	text   string
+	pos    int
+	behind tokenKind // of the token before: behind an operand / divides and - subtracts
 }
 
 // fail ends the parsing with a finding at a place of the text.
 func (s *scanner) fail(at int, syntax bool, suggestion, format string, args ...any) {
+	panic(s.finding(at, syntax, suggestion, format, args...))
+}
+
+func (s *scanner) finding(at int, syntax bool, suggestion, format string, args ...any) *Error {
 	before := s.text[:min(at, len(s.text))]
 	line := strings.Count(before, "\n")
 	col := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
-	panic(&Error{Text: shorten(s.text), Syntax: syntax, Message: fmt.Sprintf(format, args...), Suggestion: suggestion, Line: line + 1, Col: col + 1})
+	return &Error{Text: shorten(s.text), Syntax: syntax, Message: fmt.Sprintf(format, args...), Suggestion: suggestion, Line: line + 1, Col: col + 1}
 }
 
 func (s *scanner) rest() string { return s.text[s.pos:] }
@@ -57,21 +63,22 @@ func (s *scanner) blank() {
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 			s.pos++
 		case c == '#':
-			s.skipPast("\n", len(s.text))
+			s.skipPast(1, "\n", len(s.text))
 		case strings.HasPrefix(s.rest(), "/*"):
-			s.skipPast("*/", -1)
+			s.skipPast(2, "*/", -1)
 		default:
 			return
 		}
 	}
 }
 
-// skipPast goes behind the next mark; without one it goes to otherwise, or fails.
-func (s *scanner) skipPast(mark string, otherwise int) {
-	i := strings.Index(s.text[s.pos+1:], mark)
+// skipPast goes behind the next mark, n bytes ahead or more; without one it goes to
+// otherwise, or fails.
+func (s *scanner) skipPast(n int, mark string, otherwise int) {
+	i := strings.Index(s.text[s.pos+n:], mark)
 	switch {
 	case i >= 0:
-		s.pos += 1 + i + len(mark)
+		s.pos += n + i + len(mark)
 	case otherwise < 0:
 		s.fail(s.pos, true, "", "the comment has no end")
 	default:
@@ -96,42 +103,83 @@ func (s *scanner) read(t *token) {
 	switch c := s.text[s.pos]; {
 	case isLetter(c) || c == '_' || strings.HasPrefix(s.rest(), "::"):
 		s.word(t)
-	case isDigit(c) || c == '-' && s.pos+1 < len(s.text) && isDigit(s.text[s.pos+1]):
+	case isDigit(c) || c == '-' && !s.divides() && s.pos+1 < len(s.text) && isDigit(s.text[s.pos+1]):
 		s.number(t)
 	case c == '\'' || c == '"':
 		s.quoted(t, c)
-	case c == '/':
+	case c == '/' && !s.divides():
 		s.regexp(t)
 	case strings.HasPrefix(s.rest(), "=>"):
 		t.kind, t.text = tokArrow, "=>"
 		s.pos += 2
 	default:
-		r, size := utf8.DecodeRuneInString(s.rest())
-		t.kind, t.text = tokenKind(r), s.text[s.pos:s.pos+size]
-		s.pos += size
+		s.mark(t)
 	}
+}
+
+// divides reports whether the token before is an operand.
+func (s *scanner) divides() bool {
+	switch s.behind {
+	case tokName, tokType, tokString, tokInt, tokFloat, tokRegexp, ']', ')':
+		return true
+	}
+	return false
+}
+
+// operators are those of Puppet's language, long ones first.
+var operators = []string{"==", "!=", "=~", "!~", "<=", ">=", "<<", ">>", "->", "~>", "<-", "<~", "+=", "-=", "+", "-", "*", "/", "%", "<", ">", "="}
+
+// mark reads an operator, or a character of punctuation.
+func (s *scanner) mark(t *token) {
+	for _, op := range operators {
+		if strings.HasPrefix(s.rest(), op) {
+			t.kind, t.text = tokOperator, op
+			s.pos += len(op)
+			return
+		}
+	}
+	r, size := utf8.DecodeRuneInString(s.rest())
+	t.kind, t.text = tokenKind(r), s.text[s.pos:s.pos+size]
+	s.pos += size
 }
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' }
+func isUpper(c byte) bool  { return 'A' <= c && c <= 'Z' }
 
-// word reads a name; the first letter of its last part says of what.
+// word reads a name, in parts with :: between; the first letter says whether of a type.
+// Other names may have dashes inside.
 func (s *scanner) word(t *token) {
 	start := s.pos
-	for s.pos < len(s.text) {
-		if strings.HasPrefix(s.rest(), "::") {
-			s.pos += 2
-		} else if isWord(s.text[s.pos]) {
-			s.pos++
-		} else {
-			break
-		}
+	first := strings.TrimPrefix(s.rest(), "::")
+	ofType := first != "" && isUpper(first[0])
+	for s.part(ofType) {
+	}
+	switch {
+	case ofType && strings.HasPrefix(s.rest(), "::"):
+		s.fail(s.pos+1, true, "", "a name of a type goes on in capitals behind ::")
+	case s.pos == start:
+		s.fail(s.pos+2, true, "", "there is no name behind ::")
 	}
 	t.kind, t.text = tokName, s.text[start:s.pos]
-	if first := strings.TrimPrefix(t.text, "::"); first != "" && 'A' <= first[0] && first[0] <= 'Z' {
+	if ofType {
 		t.kind = tokType
 	}
+}
+
+// part reads one part of a name, with the :: before it.
+func (s *scanner) part(ofType bool) bool {
+	rest := strings.TrimPrefix(s.rest(), "::")
+	if rest == "" || isUpper(rest[0]) != ofType || !isLetter(rest[0]) && (ofType || rest[0] != '_') {
+		return false
+	}
+	n := 1
+	for n < len(rest) && (isWord(rest[n]) || !ofType && rest[n] == '-') {
+		n++
+	}
+	s.pos = len(s.text) - len(rest) + len(strings.TrimRight(rest[:n], "-"))
+	return true
 }
 
 func (s *scanner) number(t *token) {
@@ -152,7 +200,12 @@ func (s *scanner) number(t *token) {
 		ok = false
 	}
 	if !ok {
-		s.fail(start, true, "", "%s is no number of 64 bits", shorten(t.text))
+		digits := strings.TrimPrefix(t.text, "-")
+		at := s.pos - len(digits)
+		if digits[0] != '0' {
+			at++
+		}
+		s.fail(at, true, "", "%s is no number of 64 bits", shorten(t.text))
 	}
 }
 
@@ -182,7 +235,7 @@ func (s *scanner) quoted(t *token, mark byte) {
 		}
 	}
 	if s.pos >= len(s.text) {
-		s.fail(start, true, "", "the string has no end")
+		s.fail(start+1, true, "", "the string has no end")
 	}
 	s.pos++
 	t.kind, t.text = tokString, b.String()
@@ -231,8 +284,8 @@ func (s *scanner) unicode(b *strings.Builder) {
 func (s *scanner) regexp(t *token) {
 	start := s.pos
 	var b strings.Builder
-	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '/' && s.text[s.pos] != '\n'; s.pos++ {
-		if s.text[s.pos] == '\\' && s.pos+1 < len(s.text) && s.text[s.pos+1] != '\n' {
+	for s.pos++; s.pos < len(s.text) && s.text[s.pos] != '/'; s.pos++ {
+		if s.text[s.pos] == '\\' && s.pos+1 < len(s.text) {
 			s.pos++
 			if s.text[s.pos] != '/' {
 				b.WriteByte('\\')
@@ -240,7 +293,7 @@ func (s *scanner) regexp(t *token) {
 		}
 		b.WriteByte(s.text[s.pos])
 	}
-	if s.pos >= len(s.text) || s.text[s.pos] != '/' {
+	if s.pos >= len(s.text) {
 		s.fail(start, true, "", "the regular expression has no end")
 	}
 	s.pos++

@@ -5,23 +5,27 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-var timestampLayouts = []string{
-	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05 MST", "2006-01-02T15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05",
-	"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
-}
-
-// ParseTimestamp reads 2020-01-31, 2020-01-31T12:30:00.000 UTC and the like; a time
-// without a zone is in UTC, and of names of zones only UTC is known.
-func ParseTimestamp(s string) (time.Time, error) {
-	if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
-		return at.UTC(), nil
+// timestampLayouts are a date, with a time, with a zone behind a blank or without.
+var timestampLayouts = sync.OnceValue(func() []string {
+	var layouts []string
+	for _, clock := range []string{"T15:4:5", " 15:4:5", "T15:4", " 15:4", ""} {
+		for _, zone := range []string{"", "Z0700", " Z0700", "Z07:00", " Z07:00"} {
+			layouts = append(layouts, "2006-1-2"+clock+zone)
+		}
 	}
+	return layouts
+})
+
+// ParseTimestamp reads 2020-01-31, 2020-01-31T12:30:00.000 UTC, 2020-01-31 12:30:00
+// +0100 and the like; a time without a zone is in UTC, and of names of zones only UTC is known.
+func ParseTimestamp(s string) (time.Time, error) {
 	plain := strings.TrimSuffix(s, " UTC")
-	for _, layout := range timestampLayouts {
-		if at, err := time.Parse(layout, plain); err == nil && !strings.Contains(layout, "MST") {
+	for _, layout := range timestampLayouts() {
+		if at, err := time.Parse(layout, plain); err == nil {
 			return at.UTC(), nil
 		}
 	}
