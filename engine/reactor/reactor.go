@@ -130,6 +130,9 @@ func (r *Reactor) Run(ctx context.Context) error {
 	defer r.alarms.timer.Stop()
 	defer r.scribe.end(func(c <-chan struct{}) bool { return r.waitOrQuit(c, nil) })
 	if err := r.recall(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop before anything was started
+		}
 		return err
 	}
 	if r.opt.Beat != nil {

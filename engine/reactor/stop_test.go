@@ -3,6 +3,7 @@ package reactor_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -237,4 +238,31 @@ func TestAskedWhileStopping(t *testing.T) {
 			t.Errorf("after the end: %v", err)
 		}
 	})
+}
+
+// goneStore gives nothing once it was told to stop.
+type goneStore struct{ memStore }
+
+func (*goneStore) Records(ctx context.Context, _ string) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		if ctx.Err() != nil {
+			yield(engine.Record{}, ctx.Err())
+		}
+	}
+}
+
+// Who is told to stop before anything was started has not failed.
+func TestStoppedBeforeTheStart(t *testing.T) {
+	r, err := reactor.New(reactor.Options{Host: nullHost{}, World: nullWorld{}, Store: &goneStore{}, StateDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := r.Run(ctx); err != nil {
+		t.Errorf("Run returned %v", err)
+	}
+	if err := r.Swap(t.Context(), newDecl(t).g); !errors.Is(err, reactor.ErrStopped) {
+		t.Errorf("Swap returned %v", err)
+	}
 }
