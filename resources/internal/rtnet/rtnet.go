@@ -20,8 +20,12 @@ import (
 	"strings"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
+
+// The kernel says in words what it refuses, if it is asked to: the errors have them.
+func init() { nl.EnableErrorMessageReporting = true }
 
 // State is what an interface is like.
 type State struct {
@@ -131,11 +135,11 @@ func Look(name string) (State, error) {
 }
 
 func (s *State) addresses(link netlink.Link) error {
-	addrs, err := netlink.AddrList(link, netlink.FAMILY_ALL)
+	addrs, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(link, netlink.FAMILY_ALL) })
 	if err != nil {
 		return err
 	}
-	all, err := netlink.RouteList(link, netlink.FAMILY_V4)
+	all, err := routeList(link, netlink.FAMILY_V4)
 	if err != nil {
 		return err
 	}
@@ -152,6 +156,25 @@ func (s *State) addresses(link netlink.Link) error {
 	}
 	slices.SortFunc(s.Addrs, netip.Prefix.Compare)
 	return nil
+}
+
+// dumpTries is how often a list is asked for at most, where all the time something changes.
+const dumpTries = 20
+
+// dump returns a list of the kernel as it was at one moment: the kernel gives a long one in
+// parts, and says if something has changed between them. Then it is asked for anew. At last
+// it is taken as it is: what has changed is a reason to look again.
+func dump[T any](list func() ([]T, error)) (all []T, err error) {
+	for range dumpTries {
+		if all, err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+func routeList(link netlink.Link, family int) ([]netlink.Route, error) {
+	return dump(func() ([]netlink.Route, error) { return netlink.RouteList(link, family) })
 }
 
 // leads reports whether the kernel makes a route in the main table with the address.
@@ -172,7 +195,7 @@ func missing(name string, err error) error {
 // routes returns those that a person has made.
 func routes(link netlink.Link) (list []Route, err error) {
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		all, err := netlink.RouteList(link, family)
+		all, err := routeList(link, family)
 		if err != nil {
 			return nil, err
 		}
@@ -307,7 +330,7 @@ func anyRoute(link netlink.Link, r Route) *netlink.Route {
 
 // Names returns all interfaces.
 func Names() (names []string, err error) {
-	links, err := netlink.LinkList()
+	links, err := dump(netlink.LinkList)
 	for _, l := range links {
 		names = append(names, l.Attrs().Name)
 	}
