@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"os"
 	"syscall"
 	"testing"
@@ -31,5 +32,26 @@ func TestBrokenPipes(t *testing.T) {
 	l.take(syscall.SIGPIPE)
 	if cancelled != 1 {
 		t.Error("nobody reads, and it goes on")
+	}
+}
+
+// TestReadersThatHaveEnough: who has read the first lines of an answer and gone, as
+// head does, is told nothing. Seen failing without leftAlone, and with a word for each
+// signal.
+func TestReadersThatHaveEnough(t *testing.T) {
+	for _, verb := range [][]string{{"facts"}, {"doc", "file"}, {"resource", "user"}, {"import", "group"}} {
+		in, out, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var said bytes.Buffer
+		code := (&app{in: &bytes.Buffer{}, out: out, err: &said}).main(t.Context(), verb)
+		if code != exitPipe || said.Len() > 0 {
+			t.Errorf("%v ended with %d, and said %q", verb, code, &said)
+		}
+		_ = out.Close()
 	}
 }
