@@ -111,12 +111,19 @@ var onlyIn = []struct {
 	{"github.com/prometheus", []string{"engine/metrics"}},
 }
 
+// testOnly are libraries that only tests may import, to see whether what we write is
+// right. They are heavy, so no program carries them.
+var testOnly = []string{"github.com/prometheus"}
+
 func matches(p string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		dir, all := strings.CutSuffix(pattern, "/*")
 		return p == pattern || all && strings.HasPrefix(p, dir+"/")
 	})
 }
+
+// within reports whether a package is a library, or of it.
+func within(pkg, library string) bool { return pkg == library || strings.HasPrefix(pkg, library+"/") }
 
 // violations returns a line for each import that breaks a rule.
 func violations(table []row, pkgs []pkg) []string {
@@ -137,6 +144,7 @@ func violations(table []row, pkgs []pkg) []string {
 			}
 		}
 		found = append(found, breaksSideways(p)...)
+		found = append(found, carries(p)...)
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
@@ -146,7 +154,7 @@ func violations(table []row, pkgs []pkg) []string {
 func breaks(table []row, from string, layer int, imp string) []string {
 	if library, outside := strings.CutPrefix(imp, "@"); outside {
 		for _, o := range onlyIn {
-			if (library == o.library || strings.HasPrefix(library, o.library+"/")) && !matches(from, o.pkgs) {
+			if within(library, o.library) && !matches(from, o.pkgs) {
 				return []string{fmt.Sprintf("%s imports %s: only %s may", from, library, strings.Join(o.pkgs, ", "))}
 			}
 		}
@@ -175,6 +183,18 @@ func breaksSideways(p pkg) []string {
 			if matches(imp, rule.to) && !matches(imp, rule.from) {
 				found = append(found, fmt.Sprintf("%s depends on %s: %s", p.ImportPath, imp, rule.why))
 			}
+		}
+	}
+	return found
+}
+
+// carries tells of what a package takes into programs and must not.
+func carries(p pkg) []string {
+	var found []string
+	for _, imp := range slices.Concat(p.Imports, p.Deps) {
+		library, outside := strings.CutPrefix(imp, "@")
+		if outside && slices.ContainsFunc(testOnly, func(l string) bool { return within(library, l) }) {
+			found = append(found, fmt.Sprintf("%s depends on %s: only tests may", p.ImportPath, library))
 		}
 	}
 	return found
@@ -277,7 +297,7 @@ func TestContractIsSmall(t *testing.T) {
 func TestRulesAreReported(t *testing.T) {
 	table, err := parseTable("text\n\n| layer | packages |\n| --- | --- |\n| 0 | graph, engine/schema |\n" +
 		"| 1 | engine, graph/graphtest |\n| 2 | traits, engine/host, engine/world/*, engine/journal, engine/reactor/internal/sched |\n" +
-		"| 3 | engine/reactor, engine/enginetest, gapi |\n| 4 | resources, resources/*, gapi/* |\n| 5 | . |\n| 6 | `cmd` |\n\n| 9 | x |\n")
+		"| 3 | engine/reactor, engine/enginetest, gapi |\n| 4 | resources, resources/*, gapi/*, engine/metrics |\n| 5 | . |\n| 6 | `cmd` |\n\n| 9 | x |\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,6 +328,9 @@ func TestRulesAreReported(t *testing.T) {
 		{"fsnotify where it belongs", pkg{ImportPath: "engine/host", Imports: []string{"@github.com/fsnotify/fsnotify"}}, ""},
 		{"godbus of a version", pkg{ImportPath: "resources", Imports: []string{"@github.com/godbus/dbus/v5"}}, "only engine/host, engine/host/systemdtest may"},
 		{"yaml in a part", pkg{ImportPath: "gapi", Imports: []string{"@go.yaml.in/yaml/v4/plugin"}}, "only gapi/yaml may"},
+		{"a library of tests", pkg{ImportPath: "engine/metrics", TestImports: []string{"@github.com/prometheus/common/expfmt"}}, ""},
+		{"a library of tests elsewhere", pkg{ImportPath: "gapi", XTestImports: []string{"@github.com/prometheus/common/expfmt"}}, "only engine/metrics may"},
+		{"a library of tests in a program", pkg{ImportPath: "cmd", Deps: []string{"@github.com/prometheus/common/model"}}, "only tests may"},
 		{"a like name", pkg{ImportPath: "gapi", Imports: []string{"@github.com/godbus/dbusx"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

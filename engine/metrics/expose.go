@@ -1,18 +1,40 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Handler returns what serves the metrics, those of the process and of Go too.
+// maxScrapes is how many scrapes of a handler are answered at once. More are told to
+// come again.
+const maxScrapes = 4
+
+// contentType says which format a scraper is given, whatever it asks for.
+const contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+// Handler returns what serves the metrics, those of the process and of Go too. It
+// answers any method and path.
 func (m *Metrics) Handler() http.Handler {
-	all := prometheus.Gatherers{m.own, m.process}
-	return promhttp.HandlerFor(all, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4})
+	slots := make(chan struct{}, maxScrapes)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		default:
+			http.Error(w, fmt.Sprintf("%d others are being told the metrics: try again later", maxScrapes), http.StatusServiceUnavailable)
+			return
+		}
+		text := write(slices.Concat(m.families(r.Context()), processFamilies("/proc"), goFamilies()))
+		w.Header().Set("Content-Type", contentType)
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+		_, _ = w.Write(text) // who has gone needs no answer
+	})
 }
 
 // CheckTextfile says what is wrong with the name of a textfile: the collector of
@@ -25,11 +47,36 @@ func CheckTextfile(path string) error {
 }
 
 // WriteTextfile replaces a file for the textfile collector of node_exporter, in one
-// step. Metrics of the process and of Go are not in it: node_exporter has those of
-// its own by the same names.
+// step. It may wait for the Source. Metrics of the process and of Go are not in the
+// file: node_exporter has those of its own by the same names.
 func (m *Metrics) WriteTextfile(path string) error {
-	if err := prometheus.WriteToTextfile(path, m.own); err != nil {
+	if err := replace(path, write(m.families(context.Background()))); err != nil {
 		return fmt.Errorf("the metrics were not written: %w", err)
 	}
 	return nil
+}
+
+// replace writes a file that everybody may read. It is not synced: what a crash of the
+// machine takes from it is of no use after it.
+func replace(path string, text []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // node_exporter does not read that name
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
 }

@@ -3,13 +3,13 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
+	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -31,46 +31,30 @@ type Options struct {
 	Source Source
 }
 
-// Source says how things stand. It is called by whoever scrapes, on several
-// goroutines, and may wait until ctx ends. An error means that the loop did not
-// answer, and that the Sample is not to be used.
-type Source func(ctx context.Context) (Sample, error)
-
-// Sample is how things stand at one moment.
-type Sample struct {
-	Counts reactor.Counts // vertices by state
-
-	Resyncs       int64 // how often file events were lost, and everything was looked at again
-	Subscriptions int64 // to files
-	Watches       int64 // folders that the kernel watches
-	Polled        int64 // folders that are polled because it does not
-}
-
 // Metrics counts. Its methods may be called from any goroutine unless they say
 // otherwise.
 type Metrics struct {
 	now     func() time.Time
-	own     *prometheus.Registry // what is named mgmt_
-	process *prometheus.Registry // of the process and of Go
+	version string
+	source  atomic.Pointer[Source]
 
-	runs, changes, errors, refreshes *prometheus.CounterVec
-	duration                         *prometheus.HistogramVec
-	latency                          prometheus.Histogram
-	swaps, refused                   prometheus.Counter
-	generation, converged, rested    prometheus.Gauge
-	paused                           prometheus.Gauge
-	holds                            *prometheus.CounterVec
+	// kinds is what was counted, by kind. The map is never altered: a new kind makes
+	// another one, on the reactor's loop.
+	kinds   atomic.Pointer[map[string]*kindMetrics]
+	latency histogram
 
-	kinds  map[string]*kindMetrics // owned by the reactor's loop
-	source atomic.Pointer[Source]
+	swaps, refused, generation atomic.Int64
+	holds                      [len(brakes)]atomic.Int64
+	converged, paused          atomic.Bool
+	rested                     atomic.Int64 // ms since 1970, 0 for never
 }
 
-// kindMetrics is what is counted of one kind: the series, looked up once.
+// kindMetrics is what is counted of one kind.
 type kindMetrics struct {
-	runs              [numOutcomes]prometheus.Counter
-	changes           [numClasses]prometheus.Counter
-	errors, refreshes prometheus.Counter
-	duration          prometheus.Observer
+	runs              [numOutcomes]atomic.Int64
+	changes           [numClasses]atomic.Int64
+	errors, refreshes atomic.Int64
+	duration          histogram
 }
 
 // outcome is how a run ended.
@@ -83,62 +67,34 @@ const (
 	outcomeUnknown
 	outcomeHeld
 	outcomeFailed
-	numOutcomes = iota
 
-	numClasses = int(reactor.Corrective) + 1
+	numOutcomes = iota
+	numClasses  = int(reactor.Corrective) + 1
 )
 
-var outcomeWords = [numOutcomes]string{"ok", "changed", "would-change", "unknown", "held", "failed"}
+var (
+	outcomeWords = [numOutcomes]string{"ok", "changed", "would-change", "unknown", "held", "failed"}
+	brakes       = [...]string{reactor.BrakeBudget, reactor.BrakeFight}
+)
+
+const ms = time.Millisecond
+
+var (
+	durationBounds = []time.Duration{ms / 10, ms, 10 * ms, 100 * ms, time.Second, 10 * time.Second, time.Minute, 10 * time.Minute}
+	latencyBounds  = []time.Duration{ms / 100, ms / 10, ms, 10 * ms, 100 * ms, time.Second, 10 * time.Second, time.Minute}
+)
 
 // New returns a Metrics that has counted nothing.
 func New(o Options) *Metrics {
-	m := &Metrics{now: o.Now, own: prometheus.NewRegistry(), process: prometheus.NewRegistry(), kinds: map[string]*kindMetrics{}}
+	m := &Metrics{now: o.Now, version: cmp.Or(o.Version, "unknown"), latency: newHistogram(latencyBounds)}
 	if m.now == nil {
 		m.now = time.Now
 	}
 	if o.Source != nil {
 		m.source.Store(&o.Source)
 	}
-	m.makeRuns()
-	m.makeGraph()
-	build := gauge("build_info", "Always 1; the labels say which build this is.", "version", "goversion")
-	build.WithLabelValues(cmp.Or(o.Version, "unknown"), runtime.Version()).Set(1)
-	m.own.MustRegister(build, &sampler{m: m})
-	m.process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.kinds.Store(&map[string]*kindMetrics{})
 	return m
-}
-
-// SetSource replaces the Source.
-func (m *Metrics) SetSource(s Source) { m.source.Store(&s) }
-
-func (m *Metrics) makeRuns() {
-	m.runs = counters("runs_total", "Runs of resources that ended, by what came out; what failed without a run is only an error.", "kind", "outcome")
-	m.changes = counters("changes_total", "Runs that changed something, by why: intended, cascade or corrective.", "kind", "class")
-	m.errors = counters("errors_total", "Failures of resources: runs, and what failed without one, as a watch or a value that was refused.", "kind")
-	m.refreshes = counters("refreshes_total", "Runs that answered a notification.", "kind")
-	m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: prefix + "run_duration_seconds", Help: "How long runs took.", Buckets: []float64{1e-4, 1e-3, 0.01, 0.1, 1, 10, 60, 600},
-	}, []string{"kind"})
-	m.latency = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: prefix + "event_latency_seconds", Help: "From an event to the start of the run that answers it.",
-		Buckets: []float64{1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 60},
-	})
-	m.own.MustRegister(m.runs, m.changes, m.errors, m.refreshes, m.duration, m.latency)
-}
-
-func (m *Metrics) makeGraph() {
-	one := func(name, help string) prometheus.Gauge { return gauge(name, help).WithLabelValues() }
-	m.swaps = counters("graphs_total", "Graphs that took effect.").WithLabelValues()
-	m.refused = counters("graphs_refused_total", "Graphs that could not be used; the last good one went on.").WithLabelValues()
-	m.generation = one("graph_generation", "Number of the graph in effect, 0 before the first one.")
-	m.converged = one("converged", "Whether the graph is at rest: 1 or 0.")
-	m.rested = one("last_converged_timestamp_seconds", "When the graph last came to rest, 0 for never.")
-	m.paused = one("paused", "Whether an operator has paused everything: 1 or 0.")
-	m.holds = counters("holds_total", "How often a brake took hold of a resource.", "brake")
-	for _, brake := range []string{reactor.BrakeBudget, reactor.BrakeFight} {
-		m.holds.WithLabelValues(brake)
-	}
-	m.own.MustRegister(m.swaps, m.refused, m.generation, m.converged, m.rested, m.paused, m.holds)
 }
 
 // Listener returns what a reactor has to tell. Its functions are called on the loop
@@ -149,35 +105,36 @@ func (m *Metrics) Listener() reactor.Listener {
 
 // Swapped counts a graph that took effect.
 func (m *Metrics) Swapped(s reactor.Swap) {
-	m.swaps.Inc()
-	m.generation.Set(float64(s.Generation))
+	m.swaps.Add(1)
+	m.generation.Store(int64(s.Generation))
 }
 
 // Refused counts a graph that could not be used.
-func (m *Metrics) Refused() { m.refused.Inc() }
+func (m *Metrics) Refused() { m.refused.Add(1) }
 
 // Converged notes that the graph came to rest, or that something has happened.
 func (m *Metrics) Converged(yes bool, _ reactor.Counts) {
-	if !yes {
-		m.converged.Set(0)
-		return
+	m.converged.Store(yes)
+	if yes {
+		m.rested.Store(m.now().UnixMilli())
 	}
-	m.converged.Set(1)
-	m.rested.Set(float64(m.now().UnixMilli()) / 1000)
 }
 
 // Paused notes the begin of a pause, or its end. Those of one resource show in
 // mgmt_resources.
 func (m *Metrics) Paused(p reactor.Pause, on bool) {
 	if p.Resource == "" {
-		m.paused.Set(truth(on))
+		m.paused.Store(on)
 	}
 }
 
 // Held counts that a brake took hold of a resource.
 func (m *Metrics) Held(_ string, h *reactor.Held) {
-	if h != nil {
-		m.holds.WithLabelValues(h.Brake).Inc()
+	if h == nil {
+		return
+	}
+	if i := slices.Index(brakes[:], h.Brake); i >= 0 {
+		m.holds[i].Add(1)
 	}
 }
 
@@ -185,12 +142,12 @@ func (m *Metrics) Held(_ string, h *reactor.Held) {
 // goroutine, the loop.
 func (m *Metrics) Ran(r reactor.Run) {
 	kind, _, _ := strings.Cut(r.Resource, "[")
-	k := m.kinds[kind]
+	k := (*m.kinds.Load())[kind]
 	if k == nil {
 		k = m.kind(kind)
 	}
 	if r.State == engine.StateFailed {
-		k.errors.Inc()
+		k.errors.Add(1)
 	}
 	if r.Duration > 0 { // else CheckApply was not called
 		m.ran(k, &r)
@@ -198,16 +155,16 @@ func (m *Metrics) Ran(r reactor.Run) {
 }
 
 func (m *Metrics) ran(k *kindMetrics, r *reactor.Run) {
-	k.runs[outcomeOf(r)].Inc()
-	k.duration.Observe(r.Duration.Seconds())
+	k.runs[outcomeOf(r)].Add(1)
+	k.duration.observe(r.Duration)
 	if answersEvent(r) {
-		m.latency.Observe(r.Waited.Seconds())
+		m.latency.observe(r.Waited)
 	}
 	if r.Changed && int(r.Class) < numClasses {
-		k.changes[r.Class].Inc()
+		k.changes[r.Class].Add(1)
 	}
 	if r.Refreshed {
-		k.refreshes.Inc()
+		k.refreshes.Add(1)
 	}
 }
 
@@ -234,35 +191,61 @@ func outcomeOf(r *reactor.Run) outcome {
 	}
 }
 
-// kind returns the series of a kind that is new.
+// kind makes place for a kind that is new. It is called on the loop.
 func (m *Metrics) kind(name string) *kindMetrics {
-	if len(m.kinds) >= MaxKinds && name != OtherKinds {
-		if k := m.kinds[OtherKinds]; k != nil {
+	kinds := *m.kinds.Load()
+	if len(kinds) >= MaxKinds || !utf8.ValidString(name) { // the format is UTF-8
+		name = OtherKinds
+		if k := kinds[name]; k != nil {
 			return k
 		}
-		return m.kind(OtherKinds)
 	}
-	k := &kindMetrics{
-		errors:    m.errors.WithLabelValues(name),
-		refreshes: m.refreshes.WithLabelValues(name),
-		duration:  m.duration.WithLabelValues(name),
-	}
-	for i, word := range outcomeWords {
-		k.runs[i] = m.runs.WithLabelValues(name, word)
-	}
-	for i := range k.changes {
-		k.changes[i] = m.changes.WithLabelValues(name, reactor.Class(i).String())
-	}
-	m.kinds[strings.Clone(name)] = k
+	k := &kindMetrics{duration: newHistogram(durationBounds)}
+	kinds = maps.Clone(kinds)
+	kinds[strings.Clone(name)] = k
+	m.kinds.Store(&kinds)
 	return k
 }
 
-const prefix = "mgmt_"
-
-func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels)
+// families tells all that is named mgmt_.
+func (m *Metrics) families(ctx context.Context) []*family {
+	return slices.Concat(m.graphFamilies(), m.runFamilies(), m.sampleFamilies(ctx))
 }
 
-func counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+func (m *Metrics) graphFamilies() []*family {
+	holds := counter("mgmt_holds_total", "How often a brake took hold of a resource.")
+	for i, brake := range brakes {
+		holds.count(&m.holds[i], "brake", brake)
+	}
+	return []*family{
+		holds,
+		gauge("mgmt_build_info", "Always 1; the labels say which build this is.").add(1, "goversion", runtime.Version(), "version", m.version),
+		counter("mgmt_graphs_total", "Graphs that took effect.").count(&m.swaps),
+		counter("mgmt_graphs_refused_total", "Graphs that could not be used; the last good one went on.").count(&m.refused),
+		gauge("mgmt_graph_generation", "Number of the graph in effect, 0 before the first one.").count(&m.generation),
+		gauge("mgmt_converged", "Whether the graph is at rest: 1 or 0.").add(truth(m.converged.Load())),
+		gauge("mgmt_last_converged_timestamp_seconds", "When the graph last came to rest, 0 for never.").add(float64(m.rested.Load()) / 1000),
+		gauge("mgmt_paused", "Whether an operator has paused everything: 1 or 0.").add(truth(m.paused.Load())),
+	}
+}
+
+func (m *Metrics) runFamilies() []*family {
+	runs := counter("mgmt_runs_total", "Runs of resources that ended, by what came out; what failed without a run is only an error.")
+	changes := counter("mgmt_changes_total", "Runs that changed something, by why: intended, cascade or corrective.")
+	errs := counter("mgmt_errors_total", "Failures of resources: runs, and what failed without one, as a watch or a value that was refused.")
+	refreshes := counter("mgmt_refreshes_total", "Runs that answered a notification.")
+	duration := &family{name: "mgmt_run_duration_seconds", help: "How long runs took.", typ: "histogram"}
+	latency := &family{name: "mgmt_event_latency_seconds", help: "From an event to the start of the run that answers it.", typ: "histogram"}
+	for kind, k := range *m.kinds.Load() {
+		for i, word := range outcomeWords {
+			runs.count(&k.runs[i], "kind", kind, "outcome", word)
+		}
+		for i := range k.changes {
+			changes.count(&k.changes[i], "class", reactor.Class(i).String(), "kind", kind)
+		}
+		errs.count(&k.errors, "kind", kind)
+		refreshes.count(&k.refreshes, "kind", kind)
+		duration.addPoints(k.duration.points(), "kind", kind)
+	}
+	return []*family{runs, changes, errs, refreshes, duration, latency.addPoints(m.latency.points())}
 }

@@ -11,9 +11,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
@@ -83,22 +85,27 @@ func TestExposition(t *testing.T) {
 	got := text(t, used())
 	i := strings.Index(got, `goversion="`) + len(`goversion="`)
 	got = got[:i] + "go0" + got[i+strings.Index(got[i:], `"`):]
-	const golden = "testdata/exposition.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Error(diff)
-	}
+	golden(t, "testdata/exposition.txt", []byte(got))
 	problems, err := promlint.New(strings.NewReader(got)).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
+	}
+}
+
+// golden compares a text with a file, or writes it with -update.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -138,6 +145,16 @@ func TestNoRun(t *testing.T) {
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("%s is missing in:\n%s", want, got)
+		}
+	}
+}
+
+// TestNothing: of what there is nothing to say, nothing is said, and no zero either.
+func TestNothing(t *testing.T) {
+	got := text(t, metrics.New(metrics.Options{}))
+	for _, name := range []string{"mgmt_runs_total", "mgmt_run_duration_seconds", "mgmt_responding", "mgmt_resources"} {
+		if strings.Contains(got, name) {
+			t.Errorf("%s is in:\n%s", name, got)
 		}
 	}
 }
@@ -184,23 +201,168 @@ func TestLoopThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// TestHandler: what a scraper is told is of one format, whole and without fault, and
+// has the names that it always had.
 func TestHandler(t *testing.T) {
 	server := httptest.NewServer(used().Handler())
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()
-	resp, err := http.Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatal(resp.Status, err)
-	}
-	for _, want := range []string{"mgmt_runs_total{", "go_goroutines ", "process_resident_memory_bytes "} {
-		if !bytes.Contains(body, []byte(want)) {
-			t.Errorf("%s is missing", want)
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" || resp.ContentLength <= 0 {
+			t.Fatal(resp, err)
+		}
+		if method == http.MethodGet {
+			checkNames(t, body)
+		}
+	}
+}
+
+// checkNames compares the metrics that a page has with testdata/names.txt.
+func checkNames(t *testing.T, page []byte) {
+	t.Helper()
+	problems, err := promlint.New(bytes.NewReader(page)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	var got []byte
+	for line := range bytes.Lines(page) {
+		if name, ok := bytes.CutPrefix(line, []byte("# TYPE ")); ok {
+			got = append(got, name...)
+		}
+	}
+	golden(t, "testdata/names.txt", got)
+}
+
+// TestManyScrapes: those that are too many are told so, and the others are answered.
+func TestManyScrapes(t *testing.T) {
+	asked, answer, codes := make(chan bool), make(chan bool), make(chan int)
+	handler := metrics.New(metrics.Options{Source: func(context.Context) (metrics.Sample, error) {
+		asked <- true
+		<-answer
+		return metrics.Sample{}, nil
+	}}).Handler()
+	scrape := func() (refused int) {
+		go func() {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+			codes <- w.Code
+		}()
+		select {
+		case <-asked:
+			return 0
+		case code := <-codes:
+			return code
+		}
+	}
+	for n := range 10 {
+		want := 0
+		if n >= 4 {
+			want = http.StatusServiceUnavailable
+		}
+		if got := scrape(); got != want {
+			t.Fatalf("scrape %d: %d, want %d", n, got, want)
+		}
+	}
+	for n := range 8 {
+		answer <- true
+		if code := <-codes; code != http.StatusOK {
+			t.Errorf("%d is told %d", n, code)
+		}
+		if n < 4 && scrape() != 0 {
+			t.Fatal("nobody is let in for one who has gone")
+		}
+	}
+}
+
+// TestScrapeWhileCounting: what is told while it is counted, and while kinds are new,
+// never goes down, and adds up.
+func TestScrapeWhileCounting(t *testing.T) {
+	m := metrics.New(metrics.Options{})
+	stop, done := make(chan bool), make(chan bool)
+	var runs int
+	go func() {
+		defer close(done)
+		for ; ; runs++ {
+			select {
+			case <-stop:
+				return
+			default:
+				m.Ran(reactor.Run{Resource: fmt.Sprintf("kind%d[x]", runs%50), State: engine.StateOK, Duration: time.Duration(runs%7) * time.Second, Changed: true,
+					Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}}})
+				m.Converged(runs%2 == 0, reactor.Counts{})
+				m.Held("x", &reactor.Held{Brake: reactor.BrakeFight})
+			}
+		}
+	}()
+	last := map[string]float64{}
+	for range 50 {
+		last = checkCounts(t, last, text(t, m))
+	}
+	close(stop)
+	<-done
+	if end := checkCounts(t, last, text(t, m)); end["mgmt_holds_total{brake=\"fight\"}"] != float64(runs) {
+		t.Errorf("%v of %d were counted", end["mgmt_holds_total{brake=\"fight\"}"], runs)
+	}
+}
+
+// checkCounts reads a page, of which nothing that counts may be less than it was, and
+// in which the last bucket is the count.
+func checkCounts(t *testing.T, last map[string]float64, page string) map[string]float64 {
+	t.Helper()
+	now := map[string]float64{}
+	for line := range strings.Lines(page) {
+		if i := strings.LastIndexByte(line, ' '); !strings.HasPrefix(line, "#") {
+			v, err := strconv.ParseFloat(strings.TrimSpace(line[i:]), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now[line[:i]] = v
+		}
+	}
+	for name, v := range now {
+		if name != "mgmt_converged" && v < last[name] {
+			t.Errorf("%s is %v and was %v", name, v, last[name])
+		}
+		if rest, ok := strings.CutPrefix(name, "mgmt_run_duration_seconds_bucket"); ok && strings.Contains(rest, `le="+Inf"`) {
+			if n := now["mgmt_run_duration_seconds_count"+strings.Replace(rest, `,le="+Inf"`, "", 1)]; n != v {
+				t.Errorf("%s is %v, and the count %v", name, v, n)
+			}
+		}
+	}
+	return now
+}
+
+// TestStrangeNames: a text that the format has no place for is told as another one,
+// and what no brake is known by is no brake.
+func TestStrangeNames(t *testing.T) {
+	m := metrics.New(metrics.Options{Version: "a\"b\\c\nd"})
+	for _, resource := range []string{"k\xff[x]", "\xff", "k\xfe[x]", "a\"b[x]", ""} {
+		for range 2 {
+			m.Ran(reactor.Run{Resource: resource, Duration: 1})
+		}
+	}
+	m.Held("x", &reactor.Held{Brake: "hand"})
+	got := text(t, m)
+	for _, want := range []string{
+		`version="a\"b\\c\nd"}`, `mgmt_runs_total{kind="other",outcome="ok"} 6`, `mgmt_runs_total{kind="a\"b",outcome="ok"} 2`,
+		`mgmt_runs_total{kind="",outcome="ok"} 2`, `mgmt_holds_total{brake="budget"} 0`, `mgmt_holds_total{brake="fight"} 0`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is missing in:\n%s", want, got)
+		}
+	}
+	if !utf8.ValidString(got) || strings.Contains(got, "hand") {
+		t.Error(got)
 	}
 }
 
@@ -224,6 +386,15 @@ func TestTextfile(t *testing.T) {
 	}
 	if err := used().WriteTextfile(filepath.Join(dir, "none", "x.prom")); err == nil {
 		t.Error("a folder that is not there: no error")
+	}
+	if err := os.Mkdir(filepath.Join(dir, "dir.prom"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := used().WriteTextfile(filepath.Join(dir, "dir.prom")); err == nil {
+		t.Error("a folder in its place: no error")
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 2 {
+		t.Errorf("left behind after an error: %v, %v", list, err)
 	}
 	if metrics.CheckTextfile("a.prom") != nil || metrics.CheckTextfile("a.txt") == nil {
 		t.Error("names")

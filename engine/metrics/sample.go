@@ -4,42 +4,61 @@ import (
 	"context"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 // sampleWait is how long a scrape waits for the loop.
 const sampleWait = time.Second
 
-// sampler shows a Sample: it asks for one at each scrape.
-type sampler struct{ m *Metrics }
+// Source says how things stand. It is called by whoever scrapes, on several
+// goroutines, and may wait until ctx ends. An error means that the loop did not
+// answer, and that the Sample is not to be used.
+type Source func(ctx context.Context) (Sample, error)
 
-func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(prefix+name, help, labels, nil)
+// Sample is how things stand at one moment.
+type Sample struct {
+	Counts reactor.Counts // vertices by state
+
+	Resyncs       int64 // how often file events were lost, and everything was looked at again
+	Subscriptions int64 // to files
+	Watches       int64 // folders that the kernel watches
+	Polled        int64 // folders that are polled because it does not
 }
 
-var (
-	descResponding = describe("responding", "Whether the scheduler answered this scrape: 1 or 0.")
-	descResources  = describe("resources", "Resources of the graph by state.", "state")
-)
+// SetSource replaces the Source.
+func (m *Metrics) SetSource(s Source) { m.source.Store(&s) }
 
-// readings are what a Sample says beside its counts.
-var readings = []struct {
-	desc *prometheus.Desc
-	kind prometheus.ValueType
-	of   func(*Sample) float64
-}{
-	{describe("waiting", "Resources that have something to do and wait: for one above them, for settle or limit, or for a free slot."), prometheus.GaugeValue,
-		func(s *Sample) float64 { return float64(s.Counts[engine.StateWaiting]) }},
-	{describe("watch_resyncs_total", "How often file events were lost and everything was looked at again."), prometheus.CounterValue,
-		func(s *Sample) float64 { return float64(s.Resyncs) }},
-	{describe("watch_subscriptions", "Subscriptions of resources to files."), prometheus.GaugeValue,
-		func(s *Sample) float64 { return float64(s.Subscriptions) }},
-	{describe("watched_directories", "Folders that the kernel watches for the engine."), prometheus.GaugeValue,
-		func(s *Sample) float64 { return float64(s.Watches) }},
-	{describe("polled_directories", "Folders that are polled because the kernel does not watch them."), prometheus.GaugeValue,
-		func(s *Sample) float64 { return float64(s.Polled) }},
+// sampleFamilies asks the Source, and tells what it says.
+func (m *Metrics) sampleFamilies(ctx context.Context) []*family {
+	source := m.source.Load()
+	if source == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sampleWait)
+	defer cancel()
+	s, err := (*source)(ctx)
+	responding := gauge("mgmt_responding", "Whether the scheduler answered this scrape: 1 or 0.").add(truth(err == nil))
+	if err != nil {
+		return []*family{responding}
+	}
+	return append(s.families(), responding)
+}
+
+func (s *Sample) families() []*family {
+	resources := gauge("mgmt_resources", "Resources of the graph by state.")
+	for state, n := range s.Counts {
+		resources.add(float64(n), "state", engine.State(state).String())
+	}
+	return []*family{
+		resources,
+		gauge("mgmt_waiting", "Resources that have something to do and wait: for one above them, for settle or limit, or for a free slot.").
+			add(float64(s.Counts[engine.StateWaiting])),
+		counter("mgmt_watch_resyncs_total", "How often file events were lost and everything was looked at again.").add(float64(s.Resyncs)),
+		gauge("mgmt_watch_subscriptions", "Subscriptions of resources to files.").add(float64(s.Subscriptions)),
+		gauge("mgmt_watched_directories", "Folders that the kernel watches for the engine.").add(float64(s.Watches)),
+		gauge("mgmt_polled_directories", "Folders that are polled because the kernel does not watch them.").add(float64(s.Polled)),
+	}
 }
 
 func truth(b bool) float64 {
@@ -47,34 +66,4 @@ func truth(b bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// Describe implements prometheus.Collector.
-func (s *sampler) Describe(ch chan<- *prometheus.Desc) {
-	ch <- descResponding
-	ch <- descResources
-	for _, r := range readings {
-		ch <- r.desc
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (s *sampler) Collect(ch chan<- prometheus.Metric) {
-	source := s.m.source.Load()
-	if source == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), sampleWait)
-	defer cancel()
-	sample, err := (*source)(ctx)
-	ch <- prometheus.MustNewConstMetric(descResponding, prometheus.GaugeValue, truth(err == nil))
-	if err != nil {
-		return
-	}
-	for state, n := range sample.Counts {
-		ch <- prometheus.MustNewConstMetric(descResources, prometheus.GaugeValue, float64(n), engine.State(state).String())
-	}
-	for _, r := range readings {
-		ch <- prometheus.MustNewConstMetric(r.desc, r.kind, r.of(&sample))
-	}
 }
