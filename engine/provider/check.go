@@ -224,13 +224,15 @@ func (a *Attribute) parse() (*puppettype.Type, *puppettype.Error) {
 }
 
 var (
-	ensureType   = puppettype.MustParse("Enum[present, absent]")
-	optionalType = puppettype.MustParse("Optional[Enum[present, absent]]")
-	namevarType  = puppettype.MustParse("Variant[String, Integer]")
+	ensureTypes = []*puppettype.Type{
+		puppettype.MustParse("Enum[present, absent]"), puppettype.MustParse("Optional[Enum[present, absent]]"),
+		puppettype.MustParse("Variant[Undef, Enum[present, absent]]"), puppettype.MustParse("Variant[Enum[present, absent], Undef]"),
+	}
+	namevarType = puppettype.MustParse("Variant[String, Integer]")
 )
 
 func (c *checker) ensure(a *Attribute, t *puppettype.Type, subject, path string) {
-	if !t.Equal(ensureType) && !t.Equal(optionalType) {
+	if !slices.ContainsFunc(ensureTypes, t.Equal) {
 		c.errorf(path+".type", "%s must be of the type Enum[present, absent] or Optional[Enum[present, absent]]", subject)
 	}
 	if a.Role != Property {
