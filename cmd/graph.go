@@ -87,7 +87,7 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	printDiagnostics(a.err, ds)
-	if g == nil {
+	if g == nil || f.explain && ds.Err() != nil { // what is wrong can be drawn, but has no edges of its own yet
 		return withCode(exitUsage, nil)
 	}
 	notes := &transform.Notes{All: f.explain}

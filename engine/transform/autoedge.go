@@ -107,7 +107,11 @@ func (w wish) edge() graph.Edge {
 
 // reason says why the edge is wanted.
 func (w wish) reason(g *engine.Graph) string {
-	why := g.ID(int(w.asker)) + " wants " + w.uid.String()
+	wants := " wants "
+	if w.from == w.asker {
+		wants = " wants to come before "
+	}
+	why := g.ID(int(w.asker)) + wants + w.uid.String()
 	if w.notify {
 		why += ", with refresh"
 	}

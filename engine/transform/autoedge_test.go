@@ -21,7 +21,7 @@ func TestAutoEdge(t *testing.T) {
 	}, "a b c", "a!c")
 	out, notes := run(t, transform.AutoEdge(), g)
 	same(t, "edges", edges(out), "a~b", "a!c", "b~c")
-	same(t, "notes", notes, "autoedge: edge added: a -> b: b wants x", "autoedge: edge added: b -> c: b wants z")
+	same(t, "notes", notes, "autoedge: edge added: a -> b: b wants x", "autoedge: edge added: b -> c: b wants to come before z")
 	same(t, "the graph that was given", edges(g), "a!c")
 }
 
@@ -83,7 +83,7 @@ func TestAutoEdgeByName(t *testing.T) {
 	}
 	out, notes := run(t, transform.AutoEdge(), g)
 	same(t, "edges", edges(out), "a~b", "b~c", "0~c", "m~a")
-	same(t, "notes", notes, "autoedge: edge added: m -> a: a wants m", "autoedge: edge added: a -> b: a wants b",
+	same(t, "notes", notes, "autoedge: edge added: m -> a: a wants m", "autoedge: edge added: a -> b: a wants to come before b",
 		"autoedge: edge added: 0 -> c: c wants alias", "autoedge: edge added: b -> c: c wants b")
 }
 
@@ -102,7 +102,7 @@ func TestAutoEdgeRefresh(t *testing.T) {
 	same(t, "notes", notes,
 		"autoedge: edge left out: f -> e: e wants f, with refresh, but e comes before f already",
 		"autoedge: edge added: a -> b: b wants a, with refresh",
-		"autoedge: edge added: b -> c: b wants c, with refresh",
+		"autoedge: edge added: b -> c: b wants to come before c, with refresh",
 		"autoedge: edge added: a -> d: d wants a, with refresh",
 		"autoedge: edge added: c -> d: d wants c, with refresh",
 		"autoedge: edge notifies: a -> e: e wants a, with refresh")
