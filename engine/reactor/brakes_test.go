@@ -289,6 +289,26 @@ func TestFightEnds(t *testing.T) {
 	})
 }
 
+// TestFightInSteps: who writes what he wants in two steps is seen half way now and
+// then, which is no other fight. Seen failing with every other value ending the count.
+func TestFightInSteps(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rg := newRig(t, reactor.Options{Fight: testFight()})
+		defer rg.close()
+		n := 0
+		f, tick := drifting(newWorld(), func() any { n++; return []any{"", "theirs"}[n%2] })
+		defer close(tick)
+		rg.swap(newDecl(t).add("a", f))
+		for range 12 {
+			tick <- struct{}{}
+			synctest.Wait()
+		}
+		if s := rg.state("a"); s.State != engine.StateHeld || s.Changed > 6 {
+			t.Errorf("it is %s, and was corrected %d times", s.State, s.Changed)
+		}
+	})
+}
+
 // TestNoFight: other values, slow corrections, and what only runs are none.
 func TestNoFight(t *testing.T) {
 	bubble(t, func(t *testing.T) {

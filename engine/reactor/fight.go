@@ -15,8 +15,8 @@ import (
 )
 
 // Fight says when a resource counts as fought over: its correction against the
-// same other value Times times in a row, all Within a time. It is then left alone
-// for Pause, and for twice as long each time that it goes on as before, up to
+// same other value Times times Within a time, whatever it was corrected against in
+// between. It is then left alone for Pause, and for twice as long each time that it goes on as before, up to
 // PauseMax. What ran or was refreshed is no correction. The zero value is never.
 type Fight struct {
 	Times    int
@@ -65,11 +65,21 @@ func (f Fight) validate() error {
 
 // fight is what is known of the corrections of one vertex.
 type fight struct {
-	print  uint64  // of what it was corrected from
-	at     []int64 // of the last corrections, the oldest first; at most Times
-	pauses int     // how often it was left alone since
-	until  int64   // while it is left alone
+	recent  []correction // the last ones, the oldest first; at most fightMemory for each of Times
+	against uint64       // the print of what it was left alone for
+	pauses  int          // how often it was left alone since
+	until   int64        // while it is left alone
 }
+
+// correction is one of a vertex.
+type correction struct {
+	print uint64 // of what it was corrected from
+	at    int64
+}
+
+// fightMemory bounds how many corrections from other values may lie between those
+// that are counted: who writes a file in two steps is seen half way, too.
+const fightMemory = 4
 
 // corrected looks whether v is fought over, after a run that has corrected it.
 func (r *Reactor) corrected(v *vertex, run *Run) {
@@ -77,20 +87,39 @@ func (r *Reactor) corrected(v *vertex, run *Run) {
 	if o.Times == 0 || !run.Changed || run.Class != Corrective || !corrects(run.Changes) {
 		return
 	}
-	now, print := r.now(), r.fingerprint(run.Changes)
 	f := v.fight
-	if f == nil || f.print != print || now-f.at[len(f.at)-1] > int64(o.Within)+f.rest(o) {
-		v.fight = &fight{print: print, at: []int64{now}}
-		return
+	if f == nil {
+		f = &fight{}
+		v.fight = f
 	}
-	f.at = append(f.at, now)
-	if extra := len(f.at) - o.Times; extra > 0 {
-		f.at = f.at[extra:]
-	}
+	last := correction{r.fingerprint(run.Changes), r.now()}
+	f.note(last, o)
 	// After a pause the first correction tells that the other side has not given up.
-	if f.pauses > 0 || len(f.at) == o.Times && now-f.at[0] <= int64(o.Within) {
+	if f.pauses > 0 && f.against == last.print || f.times(last.print) >= o.Times {
+		f.against = last.print
 		r.breakOff(v, run)
 	}
+}
+
+// note adds a correction, and forgets those that are too old, or too many.
+func (f *fight) note(c correction, o Fight) {
+	if f.pauses > 0 && c.at-f.until > int64(o.Within) {
+		f.pauses = 0
+	}
+	f.recent = append(slices.DeleteFunc(f.recent, func(e correction) bool { return c.at-e.at > int64(o.Within) }), c)
+	if extra := len(f.recent) - fightMemory*o.Times; extra > 0 {
+		f.recent = slices.Delete(f.recent, 0, extra)
+	}
+}
+
+// times is how often it was corrected from the same values.
+func (f *fight) times(print uint64) (n int) {
+	for _, e := range f.recent {
+		if e.print == print {
+			n++
+		}
+	}
+	return n
 }
 
 // corrects reports whether there was another value in the place of the right one.
@@ -98,14 +127,6 @@ func corrects(cs []engine.Change) bool {
 	return slices.ContainsFunc(cs, func(c engine.Change) bool {
 		return c.Verb != engine.Ran && c.Verb != engine.Refreshed
 	})
-}
-
-// rest is how long it was left alone the last time.
-func (f *fight) rest(o Fight) int64 {
-	if f.pauses == 0 {
-		return 0
-	}
-	return int64(o.pause(f.pauses - 1))
 }
 
 // pause is how long to leave a vertex alone for the nth time, from 0.
@@ -125,7 +146,7 @@ func (r *Reactor) breakOff(v *vertex, run *Run) {
 	f.until = r.now() + int64(d)
 	reason := "something else keeps undoing it: it is " + seen(run.Changes)
 	r.log.Warn("fought over, left alone for a while", slog.String("resource", v.id),
-		slog.String("seen", reason), slog.Int("corrections", len(f.at)), slog.Duration("for", d))
+		slog.String("seen", reason), slog.Int("corrections", f.times(f.against)), slog.Duration("for", d))
 	r.hold(v, &Held{Brake: BrakeFight, Reason: reason, For: d})
 	until := f.until
 	r.after(d, nil, func() {
