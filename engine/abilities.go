@@ -138,7 +138,9 @@ type TextRes interface {
 	FromText(key, text string) (any, error)
 }
 
-// SharedRes has something in common with all of its key; see Shared.
+// SharedRes has something in common with all of its key; see Shared. The context that open gets holds for
+// as long as what it opens: it ends when the engine is told to end, before the last End and Close are called, or
+// after Close. So what takes long in End goes by it.
 type SharedRes interface {
 	Res
 	Shared() (key string, open func(context.Context, Host) (Shared, error))

@@ -36,7 +36,7 @@ func (r *PkgRes) follow(ctx context.Context, c *chosen) error {
 	if err != nil {
 		return err
 	}
-	r.init.Running()
+	c.armed()
 	if sub == nil {
 		return c.poll(ctx, r.init.Event)
 	}

@@ -14,13 +14,18 @@ import (
 
 var _ engine.SharedRes = (*SvcRes)(nil)
 
-// svcRereadTime is how long a manager may take to read all its files.
-const svcRereadTime = 2 * time.Minute
+// A manager may take so long to read all its files, and so long when mgmt ends: what it is not told then it
+// finds at the next boot, or when somebody else has it read them.
+const (
+	svcRereadTime = 2 * time.Minute
+	svcCloseTime  = 5 * time.Second
+)
 
 // svcShared is what services of one manager have in common: that it has to be told of what
 // was altered for the next boot. It is told once for many services, when none of them has anything to do any more.
 // What comes before a start is told at once, by the start.
 type svcShared struct {
+	life   context.Context // of open: it ends when mgmt does
 	reread func(context.Context) error
 	turn   systemd1.Turn
 
@@ -45,8 +50,8 @@ func (h svcHost) Turn() *systemd1.Turn { return h.turn }
 func (r *SvcRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	like := &SvcRes{Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
 	provider := r.Backend()
-	return fmt.Sprintf("svc:%s:%t", provider, r.Session), func(_ context.Context, h engine.Host) (engine.Shared, error) {
-		s := &svcShared{}
+	return fmt.Sprintf("svc:%s:%t", provider, r.Session), func(ctx context.Context, h engine.Host) (engine.Shared, error) {
+		s := &svcShared{life: ctx}
 		like.init = &engine.Init{Host: svcHost{h, &s.turn}}
 		s.reread = func(ctx context.Context) error { return like.rereads(ctx, provider) }
 		return s, nil
@@ -74,9 +79,9 @@ func (s *svcShared) later(by *engine.Init) {
 // Begin has nothing to do.
 func (s *svcShared) Begin() {}
 
-// End tells the manager. If that fails, the next End does.
+// End tells the manager. If that fails, the next End does, or Close.
 func (s *svcShared) End() {
-	if err := s.tell(); err != nil {
+	if err := s.tell(s.life, svcRereadTime); err != nil && s.life.Err() == nil {
 		s.mu.Lock()
 		by := s.by.Value()
 		s.mu.Unlock()
@@ -87,10 +92,13 @@ func (s *svcShared) End() {
 }
 
 // Close tells the manager what it has not been told.
-func (s *svcShared) Close() error { return s.tell() }
+func (s *svcShared) Close() error { return s.tell(context.WithoutCancel(s.life), svcCloseTime) }
 
-// tell tells the manager, if there is something to tell.
-func (s *svcShared) tell() error {
+// tell tells the manager, if there is something to tell and ctx has not ended.
+func (s *svcShared) tell(ctx context.Context, most time.Duration) error {
+	if ctx.Err() != nil {
+		return nil
+	}
 	s.mu.Lock()
 	due := s.due
 	s.due = false
@@ -98,7 +106,7 @@ func (s *svcShared) tell() error {
 	if !due {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), svcRereadTime)
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	err := s.reread(ctx)
 	if err != nil {

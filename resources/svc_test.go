@@ -292,6 +292,39 @@ func TestSvcIsUnmaskedMeanwhile(t *testing.T) {
 	}
 }
 
+// What has no effect is tried again so often, and no more, until somebody else changes something.
+func TestSvcInVain(t *testing.T) {
+	r := newSvcRig(t, SvcRes{Startup: "enabled"})
+	r.Add("web.service", systemdtest.Unit{Fixed: true})
+	watching(t, r.fake, r.res)
+	const change = `startup: "disabled" -> "enabled"`
+	if got := verbs(t, r.fake, r.res, true); got != change {
+		t.Fatal(got)
+	}
+	const most = svcVain + 1
+	for runs := 1; ; runs++ {
+		patience := 100 * time.Millisecond
+		if runs < most {
+			patience = enginetest.Patience
+		}
+		select {
+		case <-r.fake.Events():
+			verbs(t, r.fake, r.res, true)
+		case <-time.After(patience):
+			if runs < most {
+				t.Errorf("it was tried %d times and no more", runs)
+			}
+			r.Set("web.service", func(u *systemdtest.Unit) { u.File = "static" })
+			r.Set("web.service", func(u *systemdtest.Unit) { u.File, u.Active = "disabled", "active" })
+			r.fake.WaitEvent(t)
+			return
+		}
+		if runs > most { // one more event may have been on its way
+			t.Fatalf("it is tried for the %d. time", runs)
+		}
+	}
+}
+
 // What CheckApply does itself is no event: a service that cannot be started is tried
 // once for each reason to try, and not for ever.
 func TestSvcFailureIsNoEvent(t *testing.T) {

@@ -62,7 +62,7 @@ func (r *SvcRes) follow(ctx context.Context, c *chosen) error {
 	if err := r.subscribe(ctx, c); err != nil {
 		return err
 	}
-	r.init.Running()
+	c.armed()
 	if c.sub == nil {
 		return c.poll(ctx, func() { r.compare(ctx, c) })
 	}

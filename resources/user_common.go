@@ -36,7 +36,7 @@ func (b *accountBase) follow(ctx context.Context, module string, r virtual.Resou
 			defer s.Close()
 			there = s.C()
 		}
-		b.init.Running()
+		c.armed()
 		if sub == nil {
 			return c.poll(ctx, b.init.Event)
 		}

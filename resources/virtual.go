@@ -109,10 +109,11 @@ type chosen struct {
 	want  string
 	facts engine.Subscription
 	sub   engine.Subscription // of subscribed
+	heard bool                // armed was called
 }
 
 // watch is the Watch of a resource of a module: follow is called with the module, and again with
-// another one when the facts have changed so that this is not the right one any more.
+// another one when the facts have changed so that this is not the right one any more. It calls armed.
 // It returns what ends wait, or why it has failed. Where no backend can be used now,
 // CheckApply says why, and the facts are waited for.
 //
@@ -130,7 +131,6 @@ func (b *virtualBase) watch(ctx context.Context, module string, r virtual.Resour
 		}
 		if ctx.Err() == nil && errors.Is(err, errChosenAnew) {
 			err = c.open(ctx)
-			b.init.Event() // after it: what changes from here on is another event
 		}
 	}
 	if ctx.Err() != nil {
@@ -162,10 +162,21 @@ func (c *chosen) open(ctx context.Context) (err error) {
 		c.Module, err = c.kind.Open(ctx, c.base.env(), c.want)
 	})
 	if _, none := errors.AsType[*virtual.NoBackendError](err); none {
-		c.base.init.Running()
+		c.armed()
 		return nil
 	}
 	return err
+}
+
+// armed is called by what follows a module, once nothing goes unseen any more: it says Running, and after
+// another choice that the thing has to be looked at, since nobody has seen what was meanwhile.
+func (c *chosen) armed() {
+	if c.heard {
+		c.base.init.Event()
+		return
+	}
+	c.heard = true
+	c.base.init.Running()
 }
 
 // subscribed keeps a subscription until there is another one or the module is closed.

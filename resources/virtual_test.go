@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,6 +133,27 @@ func TestChosenAnew(t *testing.T) {
 	host.SetFacts(sysv)
 	f.WaitEvent(t)
 	want(t, f, r, "")
+}
+
+// TestChosenAnewUnseen: the event of another choice comes when that backend is followed already, so that
+// what changes after the look that it leads to is another event. Running is said once.
+func TestChosenAnewUnseen(t *testing.T) {
+	r, f, host := watchedBy(t, engine.Facts{Init: "sysv"}, SvcRes{State: svcRunning})
+	event, followed := r.init.Event, make(chan bool, 10)
+	r.init.Event = func() {
+		followed <- slices.ContainsFunc(host.Subscriptions(), func(paths []string) bool { return slices.Contains(paths, "/etc/init.d/it") })
+		event()
+	}
+	watching(t, f, r)
+	want(t, f, r, "")
+	host.SetFacts(engine.Facts{Init: "openrc"})
+	f.WaitEvent(t)
+	if !<-followed || len(followed) > 0 {
+		t.Error("the service is looked at before the other backend is followed, or twice")
+	}
+	if n := f.RunningCount(); n != 1 {
+		t.Errorf("Running was said %d times", n)
+	}
 }
 
 // TestNeedsAnew: what the backend of now can't do is the failure, though the one of then could.

@@ -14,7 +14,8 @@ import (
 type shared struct {
 	key    string
 	val    engine.Shared
-	refs   int // vertices; guarded by Reactor.shareMu; with 0 it is being closed
+	over   func() // ends the context that it was opened with
+	refs   int    // vertices; guarded by Reactor.shareMu; with 0 it is being closed
 	closed chan struct{}
 	due    atomic.Int64 // vertices that are starting, dirty or running
 
@@ -132,15 +133,33 @@ func (r *Reactor) shareOf(ctx context.Context, sr engine.SharedRes) (s *shared, 
 	if s, err := r.joinShared(ctx, key); s != nil || err != nil {
 		return s, err
 	}
-	val, err := open(ctx, r.opt.Host)
+	val, over, err := r.openOne(ctx, open)
 	if err != nil {
 		return nil, err
 	}
-	s = &shared{key: key, val: val, refs: 1, closed: make(chan struct{}), lock: make(chan struct{}, 1)}
+	s = &shared{key: key, val: val, over: over, refs: 1, closed: make(chan struct{}), lock: make(chan struct{}, 1)}
 	r.shareMu.Lock()
 	defer r.shareMu.Unlock()
 	r.sharing[key] = s
 	return s, nil
+}
+
+// openOne opens a value with a context that ends with ctx while it is opened, and from then on when
+// Run is told to end, or by over.
+func (r *Reactor) openOne(ctx context.Context, open func(context.Context, engine.Host) (engine.Shared, error)) (val engine.Shared, over func(), err error) {
+	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer func() {
+		if over == nil {
+			end(nil)
+		}
+	}()
+	opened := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	val, err = open(life, r.opt.Host)
+	if opened(); err != nil {
+		return nil, nil, err
+	}
+	told := context.AfterFunc(r.ctx, func() { end(context.Cause(r.ctx)) })
+	return val, func() { told(); end(nil) }, nil
 }
 
 // joinShared returns what is open for the key, if it is, and waits while it is
@@ -177,6 +196,7 @@ func (r *Reactor) leaveShared(s *shared) error {
 		return nil
 	}
 	err := errors.Join(s.end(func() bool { return true }), protect("Close", s.val.Close))
+	s.over()
 	r.shareMu.Lock()
 	defer r.shareMu.Unlock()
 	delete(r.sharing, s.key)

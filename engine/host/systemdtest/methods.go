@@ -171,7 +171,7 @@ func (m *Manager) link(method string, units []string, file string) ([]change, *d
 		case u == nil:
 			return nil, dbus.NewError("org.freedesktop.DBus.Error.FileNotFound", []any{"Unit file " + unit + " does not exist."})
 		}
-		if u.File != file {
+		if u.File != file && !u.Fixed {
 			u.File = file
 			changes = append(changes, change{"symlink", "/etc/systemd/system/" + unit, ""})
 		}
