@@ -65,7 +65,7 @@ type MountRes struct {
 
 	init *engine.Init
 	file managed
-	held chan string // from CheckApply to Watch: a path at which what should go is in use
+	held chan heldMount // from CheckApply to Watch: what should go and is in use
 }
 
 // Default returns a mount that is kept over the next boot.
@@ -188,7 +188,7 @@ func taintedRecv(got map[string]*engine.Send) bool {
 
 // Init keeps the handle, and tells the files of the graph that the table is managed.
 func (r *MountRes) Init(init *engine.Init) error {
-	r.init, r.file, r.held = init, managed{}, make(chan string, 1)
+	r.init, r.file, r.held = init, managed{}, make(chan heldMount, 1)
 	if r.listed() {
 		r.file.tell(filesOf(init), r.table())
 	}
@@ -224,7 +224,7 @@ func (r *MountRes) Watch(ctx context.Context) error {
 		listed = sub.C()
 	}
 	r.init.Running()
-	var held string
+	var held heldMount
 	var look <-chan time.Time
 	for {
 		select {
@@ -234,7 +234,7 @@ func (r *MountRes) Watch(ctx context.Context) error {
 			look = time.After(busyLook)
 			continue
 		case <-look:
-			if look = nil; inUse(held) {
+			if look = nil; held.inUse() {
 				look = time.After(busyLook)
 				continue
 			}

@@ -21,15 +21,24 @@ const (
 // busyLook is how often it is looked whether a mount is still in use.
 const busyLook = time.Second
 
+// heldMount is what could not be unmounted.
+type heldMount struct {
+	mounttab.Mount
+	copies []mounttab.Mount // in shared subtrees, which are unmounted with it
+}
+
 // busy says who uses what could not be unmounted, and has Watch wait until nobody does.
-func (r *MountRes) busy(l mountLook, by []mounttab.Holder, err error) error {
+func (r *MountRes) busy(l mountLook, err error) error {
+	held := heldMount{*l.now, mounttab.Copies("/proc", l.all, *l.now)}
 	select {
-	case r.held <- l.real:
+	case r.held <- held:
 	default:
 	}
 	var why []string
-	if len(by) > 0 {
+	if by := mounttab.Holders("/proc", held.Mount, held.copies...); len(by) > 0 {
 		why = append(why, "used by "+shortened(by, mounttab.Holder.String))
+	} else if len(held.copies) > 0 {
+		why = append(why, "it is mounted and perhaps used at "+shortened(held.copies, func(m mounttab.Mount) string { return m.Point })+", too")
 	}
 	if len(l.below) > 0 {
 		why = append(why, "mounted below it: "+shortened(l.below, func(s string) string { return s }))
@@ -50,8 +59,11 @@ func shortened[T any](all []T, name func(T) string) string {
 	return strings.Join(names, ", ")
 }
 
-// inUse reports whether what is mounted at a point, which should be no more, is in use. It
-// asks the kernel to unmount it if it is not used until it is asked for the second time.
-func inUse(point string) bool {
-	return errors.Is(unix.Unmount(point, unix.MNT_EXPIRE|unix.UMOUNT_NOFOLLOW), unix.EBUSY)
+// inUse reports whether it, or one of its copies, is in use. It asks the kernel to unmount
+// it if it is not used until it is asked for the second time.
+func (h heldMount) inUse() bool {
+	if errors.Is(unix.Unmount(h.Point, unix.MNT_EXPIRE|unix.UMOUNT_NOFOLLOW), unix.EBUSY) {
+		return true
+	}
+	return len(h.copies) > 0 && len(mounttab.Holders("/proc", h.Mount, h.copies...)) > 0 // of copies the kernel says nothing
 }

@@ -23,6 +23,7 @@ type mountLook struct {
 	lines  int // how many lines of the table are about it
 
 	below []string // the points of what is mounted below
+	all   []mounttab.Mount
 
 	same bool     // what is mounted is what is wanted, but for options
 	fix  []string // the options that the mount has otherwise
@@ -43,7 +44,7 @@ func (r *MountRes) look(m *mounttab.Reader) (mountLook, error) {
 		l.now = nil
 	}
 	if l.now != nil {
-		l.below = mounttab.Below(all, l.real)
+		l.all, l.below = all, mounttab.Below(all, l.real)
 		l.same = sameMounted(r.line(), *l.now)
 		l.fix = mounttab.Differ(r.Options, *l.now)
 	}

@@ -126,9 +126,8 @@ func (r *MountRes) unmount(ctx context.Context, l mountLook) error {
 		if err == nil || !strings.Contains(err.Error(), "busy") {
 			return err
 		}
-		by := mounttab.Holders("/proc", *l.now)
 		if len(l.below) > 0 || tries == busyTries {
-			return r.busy(l, by, err)
+			return r.busy(l, err)
 		}
 		if err := pause(ctx, mountPause<<tries); err != nil {
 			return err

@@ -221,6 +221,81 @@ func TestMountBusy(t *testing.T) {
 	want(t, f, r, "")
 }
 
+// TestMountBusyElsewhere: what is mounted in a shared tree is so in all its copies, and in use
+// if one of them is.
+func TestMountBusyElsewhere(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	for name, use := range map[string]func(t *testing.T, dir string) (by string, end func()){
+		"at another place": func(t *testing.T, dir string) (string, func()) {
+			open, err := os.Create(dir + "/copy/m/open")
+			must(t, err)
+			by := fmt.Sprintf("used by %s (process %d) at %s/copy/m;", filepath.Base(os.Args[0]), os.Getpid(), dir)
+			return by, func() { must(t, open.Close()) }
+		},
+		"in another namespace": func(t *testing.T, dir string) (string, func()) {
+			cmd := exec.CommandContext(t.Context(), "sleep", "1000")
+			cmd.Dir, cmd.SysProcAttr = dir+"/tree/m", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+			must(t, cmd.Start())
+			by := fmt.Sprintf("used by sleep (process %d) in a mount namespace of its own;", cmd.Process.Pid)
+			return by, func() { must(t, cmd.Process.Kill()); _ = cmd.Wait() }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			layMount(t, dir)
+			for _, p := range []string{"/tree", "/copy"} {
+				must(t, os.Mkdir(dir+p, 0o755))
+				t.Cleanup(func() { _ = unix.Unmount(dir+p, unix.MNT_DETACH) })
+			}
+			sh(t, "mount", "-t", "tmpfs", "tree", dir+"/tree")
+			sh(t, "mount", "--make-shared", dir+"/tree")
+			sh(t, "mount", "--bind", dir+"/tree", dir+"/copy")
+			must(t, errors.Join(os.Mkdir(dir+"/tree/m", 0o755), os.Mkdir(dir+"/tree/alike", 0o755)))
+			sh(t, "mount", "-t", "tmpfs", "mem", dir+"/tree/m")
+			sh(t, "mount", "--bind", dir+"/tree/m", dir+"/tree/alike") // which is no copy
+			alike, err := os.Create(dir + "/tree/alike/open")
+			must(t, err)
+			defer alike.Close()
+			by, end := use(t, dir)
+			r := &MountRes{Path: dir + "/tree/m", State: MountUnmounted}
+			f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+			if got := verbs(t, f, r, true); !strings.Contains(got, "busy") || !strings.Contains(got, by) {
+				t.Errorf("it says %s, without %s", got, by)
+			}
+			held := <-r.held
+			if !held.inUse() {
+				t.Error("it is in use, and not for Watch")
+			}
+			r.held <- held
+			watching(t, f, r)
+			end()
+			eventually(t, "unmounted", func() bool {
+				select {
+				case <-f.Events():
+					verbs(t, f, r, true)
+				default:
+				}
+				return mountsAt(t, dir+"/tree/m") == 0
+			})
+			want(t, f, r, "")
+		})
+	}
+}
+
+func mountsAt(t *testing.T, point string) (n int) {
+	t.Helper()
+	all, err := mounttab.ReadMounts()
+	must(t, err)
+	for _, m := range all {
+		if m.Point == point {
+			n++
+		}
+	}
+	return n
+}
+
 // TestMountBusyUntil: what is in use is unmounted as soon as nobody uses it any more, which
 // nobody tells; and what is mounted below it is named.
 func TestMountBusyUntil(t *testing.T) {

@@ -3,7 +3,9 @@ package mounttab
 import (
 	"bufio"
 	"fmt"
+	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,31 +18,90 @@ import (
 type Holder struct {
 	PID     int
 	Command string
+	Where   string // it uses a copy of the mount; empty for the mount itself
 }
 
 // String names the command and the process.
-func (h Holder) String() string { return fmt.Sprintf("%s (process %d)", h.Command, h.PID) }
+func (h Holder) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s (process %d) %s", h.Command, h.PID, h.Where))
+}
 
-// Holders returns the processes that use a mount: as the folder that they work in, as
-// their root or program, or by a file that is open or mapped. proc is /proc. Who ends
-// meanwhile, and whom we may not look at, is left out.
-func Holders(proc string, m Mount) (all []Holder) {
-	entries, err := os.ReadDir(proc)
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		dir := filepath.Join(proc, e.Name())
-		if holds(dir, m) {
-			comm, _ := os.ReadFile(filepath.Join(dir, "comm"))
-			all = append(all, Holder{pid, strings.TrimSpace(string(comm))})
+// Holders returns the processes that use a mount, or one of its copies: as the folder that
+// they work in, as their root or program, or by a file that is open or mapped. proc is
+// /proc. Who ends meanwhile, and whom we may not look at, is left out.
+func Holders(proc string, m Mount, copies ...Mount) (all []Holder) {
+	for pid, dir := range processes(proc) {
+		comm, _ := os.ReadFile(filepath.Join(dir, "comm"))
+		h := Holder{PID: pid, Command: strings.TrimSpace(string(comm))}
+		is := func(m Mount) bool { return holds(dir, m) }
+		if at := slices.IndexFunc(copies, is); is(m) {
+			all = append(all, h)
+		} else if at >= 0 {
+			if h.Where = "at " + copies[at].Point; copies[at].Point == m.Point {
+				h.Where = "in a mount namespace of its own"
+			}
+			all = append(all, h)
 		}
 	}
 	return all
+}
+
+// processes yields the numbers and folders of all processes.
+func processes(proc string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		entries, _ := os.ReadDir(proc)
+		for _, e := range entries {
+			if pid, err := strconv.Atoi(e.Name()); err == nil && !yield(pid, filepath.Join(proc, e.Name())) {
+				return
+			}
+		}
+	}
+}
+
+// Copies returns the copies of a mount in shared subtrees, also in the namespaces of other
+// processes: what is mounted on one place of such a tree is so in all, and unmounted only
+// if nobody uses any of them. all is what is mounted in our namespace.
+func Copies(proc string, all []Mount, m Mount) (copies []Mount) {
+	on := byID(all, m.Parent)
+	if on == nil || on.Group == 0 {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, dir := range processes(proc) {
+		ns, err := os.Readlink(filepath.Join(dir, "ns/mnt"))
+		if err != nil || seen[ns] {
+			continue
+		}
+		seen[ns] = true
+		text, _ := os.ReadFile(filepath.Join(dir, "mountinfo"))
+		theirs, _ := ParseMounts(string(text))
+		for _, c := range theirs {
+			if c.ID != m.ID && c.Device == m.Device && c.Root == m.Root && along(*on, m, byID(theirs, c.Parent), c) {
+				copies = append(copies, c)
+			}
+		}
+	}
+	return copies
+}
+
+// along reports whether what is mounted on one mount of a group is so on another one, and
+// these two are at the same place there.
+func along(on, m Mount, other *Mount, c Mount) bool {
+	return other != nil && (other.Group == on.Group || other.Master == on.Group) && m.place(on) == c.place(*other)
+}
+
+// place is the folder in the file system of the mount that it is mounted on.
+func (m Mount) place(on Mount) string {
+	return path.Join(on.Root, strings.TrimPrefix(m.Point, strings.TrimSuffix(on.Point, "/")))
+}
+
+func byID(all []Mount, id int) *Mount {
+	for i := range all {
+		if all[i].ID == id {
+			return &all[i]
+		}
+	}
+	return nil
 }
 
 func holds(dir string, m Mount) bool {

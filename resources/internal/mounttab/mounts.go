@@ -18,6 +18,7 @@ const MountInfo = "/proc/self/mountinfo"
 // Mount is something that is mounted.
 type Mount struct {
 	ID      int
+	Parent  int    // what it is mounted on
 	Device  string // major:minor
 	Root    string // the folder of the file system that is mounted
 	Point   string
@@ -25,6 +26,10 @@ type Mount struct {
 	Source  string   // what was named as the device
 	Options []string // those of the mount
 	Super   []string // those of the file system, which all its mounts share
+
+	// Group and Master are of shared subtrees: what is mounted on one mount of a group is so
+	// on all of it, and on those whose master the group is. 0 for none.
+	Group, Master int
 }
 
 // Reader reads what is mounted, and knows whether that has changed since. It is made by
@@ -112,10 +117,21 @@ func parseMount(line string) (Mount, bool) {
 		return Mount{}, false
 	}
 	id, err := strconv.Atoi(a[0])
-	return Mount{
-		ID: id, Device: a[2], Root: Unescape(a[3]), Point: Unescape(a[4]), Options: SplitOptions(a[5]),
+	parent, perr := strconv.Atoi(a[1])
+	m := Mount{
+		ID: id, Parent: parent, Device: a[2], Root: Unescape(a[3]), Point: Unescape(a[4]), Options: SplitOptions(a[5]),
 		Type: Unescape(b[0]), Source: Unescape(b[1]), Super: SplitOptions(Unescape(b[2])),
-	}, err == nil
+	}
+	for _, tag := range a[6:] {
+		name, n, _ := strings.Cut(tag, ":")
+		switch name {
+		case "shared":
+			m.Group, _ = strconv.Atoi(n)
+		case "master":
+			m.Master, _ = strconv.Atoi(n)
+		}
+	}
+	return m, err == nil && perr == nil
 }
 
 // Below returns the points of all that is mounted below a point, which cannot be
