@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,11 +77,15 @@ func (r *UserRes) checkApply(ctx context.Context, seen *users, info *userdb.User
 		_, _, err := userdb.DeleteUser.Call(ctx, seen.module, userdb.DeleteArgs{Name: r.Name(), Remove: r.ManageHome, Where: r.where()})
 		return false, err
 	case info == nil:
+		args := r.addArgs()
+		if err := seen.canSet(ctx, r, &args.Attributes, apply); err != nil {
+			return false, err
+		}
 		r.init.Change(engine.Change{Verb: engine.Created})
 		if !apply {
 			return false, nil
 		}
-		_, _, err := userdb.AddUser.Call(ctx, seen.module, r.addArgs())
+		_, _, err := userdb.AddUser.Call(ctx, seen.module, args)
 		return false, err
 	}
 	return r.change(ctx, seen, info, apply)
@@ -88,6 +93,9 @@ func (r *UserRes) checkApply(ctx context.Context, seen *users, info *userdb.User
 
 func (r *UserRes) change(ctx context.Context, seen *users, info *userdb.UserInfo, apply bool) (bool, error) {
 	d, err := r.differs(ctx, seen, info)
+	if err == nil {
+		err = seen.canSet(ctx, r, &d.to, apply)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -223,23 +231,59 @@ func (r *UserRes) primaryDiffers(ctx context.Context, seen *users, info *userdb.
 
 // gid looks up the number of the primary group that is wanted.
 func (u *users) gid(ctx context.Context, r *UserRes) (int, bool, error) {
-	if u.groups == nil {
-		m, err := r.open(ctx, "group", accountBackend("", r.Root))
-		if err != nil {
-			return 0, false, err
-		}
-		defer m.Close()
-		all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
-		if err != nil {
-			return 0, false, err
-		}
-		u.groups = make(map[string]int, len(all))
-		for _, g := range all {
-			u.groups[g.Name] = g.GID
-		}
+	if err := u.readGroups(ctx, r); err != nil {
+		return 0, false, err
 	}
 	gid, ok := u.groups[r.Group]
 	return gid, ok, nil
+}
+
+// readGroups reads the groups, once.
+func (u *users) readGroups(ctx context.Context, r *UserRes) error {
+	if u.groups != nil {
+		return nil
+	}
+	m, err := r.open(ctx, "group", accountBackend("", r.Root))
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+	if err != nil {
+		return err
+	}
+	u.groups = make(map[string]int, len(all))
+	for _, g := range all {
+		u.groups[g.Name] = g.GID
+	}
+	return nil
+}
+
+// canSet says, when it is only looked, which groups are missing that the tool would not do
+// without: so what is said before is what would become of it.
+func (u *users) canSet(ctx context.Context, r *UserRes, to *userdb.Attributes, apply bool) error {
+	var names []string
+	if to.Groups != nil {
+		names = *to.Groups
+	}
+	if to.Group != nil {
+		names = append(slices.Clone(names), *to.Group)
+	}
+	if apply || len(names) == 0 && to.GID == nil {
+		return nil
+	}
+	if err := u.readGroups(ctx, r); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, ok := u.groups[name]; !ok {
+			return fmt.Errorf("there is no group %s", name)
+		}
+	}
+	if to.GID != nil && !slices.Contains(slices.Collect(maps.Values(u.groups)), *to.GID) {
+		return fmt.Errorf("there is no group with the number %d", *to.GID)
+	}
+	return nil
 }
 
 // groupsDiffer compares the other groups.

@@ -122,6 +122,36 @@ func TestUserMinimum(t *testing.T) {
 	}
 }
 
+// TestUserMissingGroup: what would fail for want of a group fails when it is looked, too,
+// and with an error that names the group.
+func TestUserMissingGroup(t *testing.T) {
+	for says, r := range map[string]*UserRes{
+		"no group nobody":               {Group: "nobody"},
+		"no group nobody ":              {Groups: []string{"web", "nobody"}},
+		"no group with the number 4711": {GID: new(4711)},
+	} {
+		for _, name := range []string{"new", "bot"} {
+			dir := t.TempDir()
+			accountsBelow(t, dir)
+			one := *r
+			one.Root = dir
+			one.SetName(name)
+			f := begin(t, "user", &one)
+			looked := verbs(t, f, &one, false)
+			if !strings.HasPrefix(looked, "error: ") || !strings.Contains(looked, strings.TrimSpace(says)) {
+				t.Errorf("%s: looking it says %s, without %s", name, looked, says)
+			}
+			if got := verbs(t, f, &one, true); !strings.HasPrefix(got, "error: ") {
+				t.Errorf("%s: applying it says %s", name, got)
+			}
+			editFile("group", "web:x:800:", "nobody:x:4711:\nweb:x:800:")(t, dir)
+			if got := verbs(t, f, &one, false); got == "" || strings.HasPrefix(got, "error") {
+				t.Errorf("%s: with the group it says %s", name, got)
+			}
+		}
+	}
+}
+
 func text(t *testing.T, dir, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "etc", name))
