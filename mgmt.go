@@ -299,6 +299,16 @@ func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
 	return r.Statuses(ctx)
 }
 
+// Realizing returns the resources that a new graph waits for, which have to be brought
+// about before they leave, while Run is on.
+func (e *Engine) Realizing(ctx context.Context) ([]string, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Realizing(ctx)
+}
+
 // AbsentPauses returns the pauses of resources that are not in the graph, while Run is
 // going on.
 func (e *Engine) AbsentPauses(ctx context.Context) ([]Pause, error) {

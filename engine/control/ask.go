@@ -63,12 +63,17 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	awaits, err := s.opt.Engine.Realizing(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := s.status(list, func(st *reactor.Status) bool {
 		if len(states) > 0 {
 			return slices.Contains(states, st.State.String())
 		}
 		return all || st.State != engine.StateOK
 	})
+	out.Awaits = awaits
 	for i := range absent {
 		out.Absent = append(out.Absent, AbsentPause{absent[i].Resource, pauseOf(&absent[i])})
 	}

@@ -18,6 +18,8 @@ type Engine interface {
 	Statuses(context.Context) ([]reactor.Status, error)
 	// AbsentPauses returns the pauses of resources that are not in the graph.
 	AbsentPauses(context.Context) ([]reactor.Pause, error)
+	// Realizing returns the resources that a new graph waits for.
+	Realizing(context.Context) ([]string, error)
 	// Counts returns the number of vertices by state.
 	Counts(context.Context) (reactor.Counts, error)
 	// Pause leaves a vertex, or every one, alone for a while.

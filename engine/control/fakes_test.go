@@ -41,7 +41,8 @@ type fakeEngine struct {
 	mu      sync.Mutex
 	list    []reactor.Status
 	err     error
-	hang    bool // answer nothing before the end of the context
+	hang    bool     // answer nothing before the end of the context
+	awaits  []string // what a new graph waits for
 	paused  []reactor.Pause
 	resumed []string
 	asked   []string  // whose Status was asked for; "*" for all
@@ -84,6 +85,10 @@ func (f *fakeEngine) Status(ctx context.Context, id string) (reactor.Status, err
 
 func (f *fakeEngine) AbsentPauses(ctx context.Context) ([]reactor.Pause, error) {
 	return nil, f.ready(ctx)
+}
+
+func (f *fakeEngine) Realizing(ctx context.Context) ([]string, error) {
+	return f.awaits, f.ready(ctx)
 }
 
 func (f *fakeEngine) Counts(ctx context.Context) (c reactor.Counts, err error) {

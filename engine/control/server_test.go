@@ -65,7 +65,11 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s: %+v", target, s)
 		}
 	}
+	r.engine.awaits = []string{"exec[backup]"}
 	s := into[Status](t, r, "/v1/status")
+	if strings.Join(s.Awaits, " ") != "exec[backup]" {
+		t.Errorf("a new graph waits for %v", s.Awaits)
+	}
 	if v := s.Resources[0]; v.Error != "exit status 3" || v.RetryIn != 1.5 || v.Pause == nil || v.Pause.All || v.Pause.Reason != "lunch" {
 		t.Errorf("%+v", v)
 	}

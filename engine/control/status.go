@@ -25,6 +25,7 @@ type Status struct {
 	Converged bool           `json:"converged"`
 	Since     time.Time      `json:"since"`             // when Converged became that
 	Refused   string         `json:"refused,omitempty"` // why a newer graph is not in effect
+	Awaits    []string       `json:"awaits,omitempty"`  // what has to be brought about before a newer graph takes effect
 	Counts    map[string]int `json:"counts"`            // vertices by state
 	Resources []Resource     `json:"resources"`         // those asked for
 	Absent    []AbsentPause  `json:"absent,omitempty"`  // paused, and not in the graph

@@ -327,6 +327,9 @@ func TestRealizeEndsWithRun(t *testing.T) {
 		never := &fake{w: w, watch: func(ctx context.Context, _ *fake) error { <-ctx.Done(); return nil }}
 		never.MetaParams().Realize = true
 		rg.swap(newDecl(t).add("a", never).add("b", &fake{w: w}))
+		if ids, err := rg.r.Realizing(t.Context()); err != nil || len(ids) > 0 {
+			t.Errorf("no swap waits for %v, %v", ids, err)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := rg.r.Swap(ctx, newDecl(t).g); !errors.Is(err, context.DeadlineExceeded) {
@@ -338,6 +341,9 @@ func TestRealizeEndsWithRun(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- rg.r.Swap(t.Context(), newDecl(t).g) }()
 		synctest.Wait()
+		if ids, err := rg.r.Realizing(t.Context()); err != nil || len(ids) != 1 || ids[0] != "fake[a]" {
+			t.Errorf("the swap waits for %v, %v", ids, err)
+		}
 		rg.close()
 		if err := <-done; !errors.Is(err, reactor.ErrStopped) {
 			t.Errorf("the swap: %v", err)

@@ -44,6 +44,22 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 	return err
 }
 
+// Realizing returns the vertices that a new graph waits for, which have to be brought
+// about before they leave; none if no graph waits. Callable from any goroutine.
+func (r *Reactor) Realizing(ctx context.Context) (ids []string, err error) {
+	err = r.ask(ctx, func() {
+		if r.realizing == nil {
+			return
+		}
+		for _, v := range r.realizing.list {
+			if r.unrealized(v) {
+				ids = append(ids, v.id)
+			}
+		}
+	})
+	return ids, err
+}
+
 // unrealized reports whether v is on its way to be brought about for the first
 // time.
 func (r *Reactor) unrealized(v *vertex) bool {
