@@ -145,10 +145,13 @@ func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
 
 // as makes a resource of what is known of a service.
 func (r *SvcRes) as(name string, info *svc.Info) engine.Res {
-	is := &SvcRes{State: svcState(info), Startup: svcStartup(info), Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
+	is := &SvcRes{State: svcState(info), Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
 	is.SetKind(r.Kind())
 	is.SetName(name)
 	is.MetaParams().Backend = r.Backend()
+	if now := svcStartup(info); slices.Contains([]string{svcEnabled, svcDisabled, svcMasked}, now) {
+		is.Startup = now // of anything else nothing can be said
+	}
 	return is
 }
 
@@ -159,8 +162,19 @@ func svcState(info *svc.Info) string {
 	return svcStopped
 }
 
+// What is so until the next boot only is none of the things that can be wanted.
+const (
+	svcPassing       = "enabled until the next boot"
+	svcPassingMasked = "masked until the next boot"
+)
+
 func svcStartup(info *svc.Info) string {
+	passing := info != nil && info.Passing != nil && *info.Passing
 	switch {
+	case passing && info.Masked != nil && *info.Masked:
+		return svcPassingMasked
+	case passing:
+		return svcPassing
 	case info != nil && info.Masked != nil && *info.Masked:
 		return svcMasked
 	case info != nil && info.Enabled:
@@ -237,6 +251,9 @@ tells of what was done by its own tools; scripts tell of nothing, so they are as
 A service is running when its manager says so and it is done with starting. One that does not come up is a failure, with
 the reason and the last lines of its log. A notification has it reload its configuration, or restarts it if it can't; if it does
 not run, a notification does nothing. A changed unit file is read anew before that.
+
+What is enabled or masked with --runtime, so until the next boot only, is neither enabled nor disabled nor masked: what is wanted holds each time
+that the machine boots.
 
 A service that is not there counts as stopped and disabled; that it should run or be enabled is a failure then.`
 }

@@ -134,7 +134,7 @@ func svcBoot(from, to string) (calls []*virtual.Fn[svc.BootArgs, virtual.Nothing
 	if to == svcMasked {
 		return append(calls, svc.Mask)
 	}
-	if from == svcMasked {
+	if from == svcMasked || from == svcPassingMasked {
 		calls = append(calls, svc.Unmask)
 	}
 	if to == svcEnabled {

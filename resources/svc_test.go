@@ -127,6 +127,7 @@ func TestSvcSuite(t *testing.T) {
 			"stopped":  func(u *systemdtest.Unit) { u.Active = "inactive" },
 			"failed":   func(u *systemdtest.Unit) { u.Active = "failed" },
 			"disabled": func(u *systemdtest.Unit) { u.File = "disabled" },
+			"passing":  func(u *systemdtest.Unit) { u.File = "enabled-runtime" },
 			"masked":   func(u *systemdtest.Unit) { u.File = "masked" },
 			"both":     func(u *systemdtest.Unit) { u.File, u.Active = "masked", "inactive" },
 		}},
@@ -289,6 +290,26 @@ func TestSvcIsUnmaskedMeanwhile(t *testing.T) {
 	r.fake.WaitEvent(t)
 	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, `startup: "enabled" -> "masked"`) {
 		t.Error(got)
+	}
+}
+
+// What is enabled or masked until the next boot only is not what is wanted, whatever that is, and nothing that
+// can be wanted again.
+func TestSvcUntilTheNextBoot(t *testing.T) {
+	for file, from := range map[string]string{"enabled-runtime": "enabled until the next boot", "masked-runtime": "masked until the next boot"} {
+		for _, to := range []string{svcEnabled, svcDisabled, svcMasked} {
+			r := newSvcRig(t, SvcRes{Startup: to})
+			r.Add("web.service", systemdtest.Unit{File: file})
+			want(t, r.fake, r.res, fmt.Sprintf("startup: %q -> %q", from, to))
+			want(t, r.fake, r.res, "")
+			if u := r.Unit("web.service"); u.File != to {
+				t.Errorf("from %s to %s it is %s", file, to, u.File)
+			}
+			r.Set("web.service", func(u *systemdtest.Unit) { u.File = file })
+			if is, err := r.res.Read(t.Context()); err != nil || is.(*SvcRes).Startup != "" {
+				t.Errorf("%+v, %v", is, err)
+			}
+		}
 	}
 }
 

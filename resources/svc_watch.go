@@ -26,14 +26,14 @@ type svcSeen struct {
 }
 
 // svcLook is what matters of a service.
-type svcLook struct{ there, running, enabled, masked, failed bool }
+type svcLook struct{ there, running, enabled, masked, passing, failed bool }
 
 func svcLookOf(info *svc.Info) svcLook {
 	if info == nil {
 		return svcLook{}
 	}
 	is := func(b *bool) bool { return b != nil && *b }
-	return svcLook{true, info.Running, info.Enabled, is(info.Masked), is(info.Failed)}
+	return svcLook{true, info.Running, info.Enabled, is(info.Masked), is(info.Passing), is(info.Failed)}
 }
 
 func newSvcSeen() *svcSeen { return &svcSeen{held: make(chan struct{}, 1)} }

@@ -206,6 +206,7 @@ var kindCases = []kindCase{{
 		`systemctl disable web`,
 		`systemctl kill -s KILL web`,
 		`systemctl disable --now web`,
+		`systemctl disable web; systemctl enable --runtime web`, // which is so until the next boot only
 		`systemctl mask --runtime --now web`,
 		`rm -f /etc/systemd/system/multi-user.target.wants/web.service; systemctl daemon-reload`, // which tells of it
 	},

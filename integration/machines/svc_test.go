@@ -192,7 +192,7 @@ func (s services) drift(script string) {
 // startupDrifts: what systemctl changes of what happens at boot is put right.
 func startupDrifts(s services) {
 	s.declare(looksAfter())
-	for _, drift := range []string{"disable web", "mask web", "mask --runtime --now web", "disable --now web", "stop web"} {
+	for _, drift := range []string{"disable web", "mask web", "mask --runtime --now web", "disable web; systemctl enable --runtime web", "disable --now web", "stop web"} {
 		s.drift("systemctl " + drift)
 		s.t.Logf("%v after: systemctl %s", s.keeps("web", "active", "enabled"), drift)
 	}

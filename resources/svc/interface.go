@@ -44,6 +44,7 @@ type Info struct {
 	Running   bool    `yaml:"running" doc:"It runs. A service that ends by design and has run counts as running if the manager says so."`
 	Enabled   bool    `yaml:"enabled" doc:"It is started at boot. One that has no say in that counts as not enabled."`
 	Masked    *bool   `yaml:"masked" doc:"It cannot be started at all."`
+	Passing   *bool   `yaml:"passing" doc:"That it is started by what is reached at boot, or masked, is so until the next boot only. One that would be enabled then counts as not enabled."`
 	Failed    *bool   `yaml:"failed" doc:"It does not run because it failed."`
 	Detail    *string `yaml:"detail" doc:"What the manager says of its state, in its words."`
 	PID       *int    `yaml:"pid" doc:"Its main process."`

@@ -74,7 +74,7 @@ func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err erro
 	}
 	i.Info = Info{
 		Name: args.Name, Running: u.Running(), Enabled: startsAtBoot(file),
-		Masked: new(masks(file)), Failed: new(u.Active == "failed"), Detail: new(u.String()),
+		Masked: new(masks(file)), Passing: new(file == runtimeEnabled || file == runtimeMasked), Failed: new(u.Active == "failed"), Detail: new(u.String()),
 	}
 	i.Unit, i.Load, i.File = u.Name, u.Load, file
 	return i, nil
@@ -132,11 +132,17 @@ func absent(err error) error {
 	return err
 }
 
+// What a unit file says that is so until the next boot.
+const (
+	runtimeEnabled = "enabled-runtime"
+	runtimeMasked  = "masked-runtime"
+)
+
 // startsAtBoot reports whether the state of a unit file means that the unit is
-// started at boot.
+// started at boot, each time.
 func startsAtBoot(file string) bool { return file == "enabled" || file == "alias" }
 
-func masks(file string) bool { return file == "masked" || file == "masked-runtime" }
+func masks(file string) bool { return file == "masked" || file == runtimeMasked }
 
 func (s *systemd) getAll(ctx context.Context, args AllArgs) ([]string, error) {
 	return s.list(ctx, args, func(string) bool { return true })
@@ -187,15 +193,15 @@ func (s *systemd) enable(ctx context.Context, args BootArgs) (virtual.Nothing, e
 
 func (s *systemd) disable(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
 	i, err := s.info(ctx, args.UnitArgs)
-	if err != nil || !i.Enabled {
+	if err != nil || !i.Enabled && i.File != runtimeEnabled {
 		return virtual.Nothing{}, absent(err)
 	}
-	return s.files(ctx, args, (*systemd1.Manager).Disable)
+	return s.files(ctx, args, takeBack(i.File, runtimeEnabled, (*systemd1.Manager).Disable, (*systemd1.Manager).DisableRuntime))
 }
 
 func (s *systemd) mask(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
 	i, err := s.info(ctx, args.UnitArgs)
-	if err = absent(err); err != nil || i.Masked != nil && *i.Masked {
+	if err = absent(err); err != nil || i.File == "masked" {
 		return virtual.Nothing{}, err
 	}
 	return s.files(ctx, args, (*systemd1.Manager).Mask)
@@ -206,18 +212,36 @@ func (s *systemd) unmask(ctx context.Context, args BootArgs) (virtual.Nothing, e
 	if err != nil || !*i.Masked {
 		return virtual.Nothing{}, absent(err)
 	}
-	return s.files(ctx, args, func(m *systemd1.Manager, ctx context.Context, units ...string) error {
-		return m.Unmask(ctx, i.File == "masked-runtime", units...)
-	})
+	return s.files(ctx, args, takeBack(i.File, runtimeMasked, (*systemd1.Manager).Unmask, (*systemd1.Manager).UnmaskRuntime))
+}
+
+// alter is a method that alters links to the files of units.
+type alter func(m *systemd1.Manager, ctx context.Context, units ...string) error
+
+// takeBack takes back what is for ever, and what is till the next boot, which may be beside it; passing is
+// what the file says if there is only that.
+func takeBack(file, passing string, forever, tillBoot alter) alter {
+	return func(m *systemd1.Manager, ctx context.Context, units ...string) error {
+		if file != passing {
+			if err := forever(m, ctx, units...); err != nil {
+				return err
+			}
+			left, err := m.FileState(ctx, units[0])
+			if err != nil || left != passing {
+				return err
+			}
+		}
+		return tillBoot(m, ctx, units...)
+	}
 }
 
 // files alters links to a unit file, and has the manager read them again, if not later.
-func (s *systemd) files(ctx context.Context, args BootArgs, alter func(*systemd1.Manager, context.Context, ...string) error) (none virtual.Nothing, err error) {
+func (s *systemd) files(ctx context.Context, args BootArgs, change alter) (none virtual.Nothing, err error) {
 	m, err := s.manager(ctx, args.Session)
 	if err != nil {
 		return none, err
 	}
-	if err := alter(m, ctx, UnitName(args.Name)); err != nil || args.Later {
+	if err := change(m, ctx, UnitName(args.Name)); err != nil || args.Later {
 		return none, err
 	}
 	return none, m.Reload(ctx)

@@ -198,6 +198,38 @@ func TestSystemdActs(t *testing.T) {
 	}
 }
 
+// What is so until the next boot only is neither what is wanted nor nothing: it is made so for good, or taken
+// back, also where it is beside what is for ever.
+func TestSystemdUntilTheNextBoot(t *testing.T) {
+	for _, c := range []struct {
+		unit     systemdtest.Unit
+		function string
+		file     string
+		calls    string
+	}{
+		{systemdtest.Unit{File: "enabled-runtime"}, "enable", "enabled", "EnableUnitFiles"},
+		{systemdtest.Unit{File: "enabled-runtime"}, "disable", "disabled", "DisableUnitFiles"},
+		{systemdtest.Unit{File: "enabled", Below: "enabled-runtime"}, "disable", "disabled", "DisableUnitFiles,DisableUnitFiles"},
+		{systemdtest.Unit{File: "masked-runtime"}, "mask", "masked", "MaskUnitFiles"},
+		{systemdtest.Unit{File: "masked-runtime"}, "unmask", "disabled", "UnmaskUnitFiles"},
+		{systemdtest.Unit{File: "masked", Below: "masked-runtime"}, "unmask", "disabled", "UnmaskUnitFiles,UnmaskUnitFiles"},
+	} {
+		r := newRig(t)
+		r.Add("web.service", c.unit)
+		info, _, err := Describe.Call(t.Context(), r.module, UnitArgs{Name: "web"})
+		if passing := strings.HasSuffix(c.unit.File, "-runtime"); err != nil || *info.Passing != passing || info.Enabled != (c.unit.File == "enabled") {
+			t.Errorf("%s: %+v, %v", c.unit.File, info, err)
+		}
+		if err := do(t, r.module, "web", c.function); err != nil {
+			t.Errorf("%s: %s: %v", c.unit.File, c.function, err)
+		}
+		calls := strings.ReplaceAll(strings.Join(r.Calls(), ","), " web.service", "")
+		if u := r.Unit("web.service"); u.File != c.file || calls != c.calls+",Reload" {
+			t.Errorf("%s, %s: %s by %s, want %+v", c.unit.File, c.function, u.File, calls, c)
+		}
+	}
+}
+
 // A unit that does not come to what was asked for says why.
 func TestSystemdFailures(t *testing.T) {
 	r := newRig(t)

@@ -33,6 +33,7 @@ type Unit struct {
 	Skipped  bool          // a condition does not hold: starting it leads nowhere
 	NoReload bool          // its reload fails
 	Hold     chan struct{} // a job of it ends when this is closed; at once when nil
+	Below    string        // enabled-runtime or masked-runtime: what its file says, too, when what is for ever was taken back
 	Fixed    bool          // what its file says stays, whatever is called
 	Stale    bool          // its file has changed since it was read
 	DropIns  []string      // the paths of what was read beside its file

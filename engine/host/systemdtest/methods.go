@@ -33,8 +33,8 @@ func (m *Manager) methods() map[string]any {
 		"MaskUnitFiles": func(units []string, _, _ bool) ([]change, *dbus.Error) {
 			return m.link("MaskUnitFiles", units, "masked")
 		},
-		"UnmaskUnitFiles": func(units []string, _ bool) ([]change, *dbus.Error) {
-			return m.link("UnmaskUnitFiles", units, "disabled")
+		"UnmaskUnitFiles": func(units []string, runtime bool) ([]change, *dbus.Error) {
+			return m.takeBack("UnmaskUnitFiles", units, runtime, "masked")
 		},
 	}
 }
@@ -144,16 +144,35 @@ func (m *Manager) enable(units []string, _, _ bool) (bool, []change, *dbus.Error
 	return true, changes, err
 }
 
-// disable takes back what is for ever, or what is until the next boot; the other of the two stays.
 func (m *Manager) disable(units []string, runtime bool) ([]change, *dbus.Error) {
+	return m.takeBack("DisableUnitFiles", units, runtime, "enabled")
+}
+
+// takeBack takes back what is for ever, or what is until the next boot; the other of the two stays.
+func (m *Manager) takeBack(method string, units []string, runtime bool, word string) ([]change, *dbus.Error) {
 	m.mu.Lock()
-	other := "enabled-runtime"
+	other := word + "-runtime"
 	if runtime {
-		other = "enabled"
+		other = word
 	}
-	of := slices.DeleteFunc(slices.Clone(units), func(n string) bool { return m.units[n] != nil && m.units[n].File == other })
+	var of, below []string
+	for _, n := range units {
+		switch u := m.units[n]; {
+		case u != nil && u.File == other:
+		case u != nil && u.Below != "" && !runtime:
+			below = append(below, n)
+		default:
+			of = append(of, n)
+		}
+	}
 	m.mu.Unlock()
-	return m.link("DisableUnitFiles", of, "disabled")
+	changes, err := m.link(method, of, "disabled")
+	if err == nil && len(below) > 0 {
+		var more []change
+		more, err = m.link(method, below, word+"-runtime")
+		changes = append(changes, more...)
+	}
+	return changes, err
 }
 
 // link alters what the files of units say.

@@ -67,7 +67,7 @@ func (m *Manager) Reload(ctx context.Context) error {
 }
 
 // Enable has units started at boot. Systemd starts them then, and takes them for a part of what
-// wants them, only after Reload. The same goes for the other three.
+// wants them, only after Reload. The same goes for the others.
 func (m *Manager) Enable(ctx context.Context, units ...string) error {
 	_, err := m.call(ctx, "EnableUnitFiles", units, false, false)
 	return err
@@ -91,9 +91,15 @@ func (m *Manager) Mask(ctx context.Context, units ...string) error {
 	return err
 }
 
-// Unmask ends what Mask began; runtime is for what is masked until the next boot.
-func (m *Manager) Unmask(ctx context.Context, runtime bool, units ...string) error {
-	_, err := m.call(ctx, "UnmaskUnitFiles", units, runtime)
+// Unmask ends what Mask began.
+func (m *Manager) Unmask(ctx context.Context, units ...string) error {
+	_, err := m.call(ctx, "UnmaskUnitFiles", units, false)
+	return err
+}
+
+// UnmaskRuntime ends what is masked until the next boot only.
+func (m *Manager) UnmaskRuntime(ctx context.Context, units ...string) error {
+	_, err := m.call(ctx, "UnmaskUnitFiles", units, true)
 	return err
 }
 

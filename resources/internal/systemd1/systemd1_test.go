@@ -155,7 +155,7 @@ func TestMany(t *testing.T) {
 		fake.Add(u, systemdtest.Unit{})
 	}
 	ctx := t.Context()
-	if err := errors.Join(m.Enable(ctx, "a.service", "b.service"), m.Mask(ctx, "a.service"), m.Unmask(ctx, false, "a.service"), m.Disable(ctx, "b.service")); err != nil {
+	if err := errors.Join(m.Enable(ctx, "a.service", "b.service"), m.Mask(ctx, "a.service"), m.Unmask(ctx, "a.service"), m.Disable(ctx, "b.service")); err != nil {
 		t.Fatal(err)
 	}
 	want := "EnableUnitFiles a.service,EnableUnitFiles b.service,MaskUnitFiles a.service,UnmaskUnitFiles a.service,DisableUnitFiles b.service"
