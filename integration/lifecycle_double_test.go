@@ -109,6 +109,8 @@ func (d *double) setOne(rt *provider.Runtime, c provider.Change) error {
 		panic("set failed fatally")
 	case "raise_in_context":
 		_ = rt.Log.Updating(c.Title, func() error { return errors.New("set failed") })
+	case "err":
+		rt.Log.Err("an error", provider.Of(c.Title))
 	case "failed_action":
 		rt.Log.Failed(c.Title, "it failed")
 	case "processed":
@@ -163,8 +165,12 @@ func (d *double) is(c provider.Change) any {
 type canonicalDouble struct{ *double }
 
 func (d canonicalDouble) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
+	form, ok := canonicalForms[d.vector.Provider.Canonicalize]
+	if !ok {
+		return nil, fmt.Errorf("there is no canonical form %q here", d.vector.Provider.Canonicalize)
+	}
 	for _, r := range records {
-		if err := canonicalForms[d.vector.Provider.Canonicalize](r); err != nil {
+		if err := form(r); err != nil {
 			return nil, err
 		}
 	}
@@ -212,6 +218,10 @@ func (d insyncDouble) InSync(_ context.Context, _ *provider.Runtime, _ provider.
 		return provider.InSync, "", nil
 	case "false":
 		return provider.OutOfSync, "", nil
+	case "array", "message":
+		return provider.OutOfSync, "because", nil
+	case "raise":
+		return 0, "", errors.New("insync failed")
 	case "string":
 		return 0, "", errors.New("it answers with a text")
 	}
