@@ -243,7 +243,8 @@ func (u *users) readGroups(ctx context.Context, r *UserRes) error {
 	if u.groups != nil {
 		return nil
 	}
-	m, err := r.open(ctx, "group", accountBackend("", r.Root))
+	groups := virtualBase{init: r.init, host: r.host} // of another kind than the user
+	m, err := groups.open(ctx, "group", accountBackend("", r.Root))
 	if err != nil {
 		return err
 	}

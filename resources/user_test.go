@@ -49,12 +49,23 @@ func editFile(name, old, to string) func(*testing.T, string) {
 	}
 }
 
-func anna(dir string) *UserRes {
-	r := &UserRes{
+// madeUser returns a user as the engine makes one.
+func madeUser(tb testing.TB, as UserRes) *UserRes {
+	tb.Helper()
+	made, err := engine.DefaultRegistry().New("user")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	as.accountBase = made.(*UserRes).accountBase
+	return &as
+}
+
+func anna(tb testing.TB, dir string) *UserRes {
+	r := madeUser(tb, UserRes{
 		State: FileExists, UID: new(1500), Group: "web", Groups: []string{"extra"}, Membership: groupsInclusive,
 		HomeDir: "/home/anna", Shell: "/bin/sh", Comment: new("Anna A, 1"), Password: schema.NewSecret(hashOfA), Expiry: "2031-02-03",
 		MinAge: new(1), MaxAge: new(90), WarnDays: new(5), Root: dir,
-	}
+	})
 	r.SetName("anna")
 	return r
 }
@@ -62,7 +73,7 @@ func anna(dir string) *UserRes {
 func TestUserSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "user", Prepare: accountsBelow,
-		New: func(_ *testing.T, dir string) engine.Res { return anna(dir) },
+		New: func(t *testing.T, dir string) engine.Res { return anna(t, dir) },
 		Drifts: map[string]func(*testing.T, string){
 			"uid":      editFile("passwd", ":1500:", ":1501:"),
 			"gid":      editFile("passwd", ":800:", ":900:"),
@@ -133,19 +144,19 @@ func TestUserMissingGroup(t *testing.T) {
 		for _, name := range []string{"new", "bot"} {
 			dir := t.TempDir()
 			accountsBelow(t, dir)
-			one := *r
+			one := madeUser(t, *r)
 			one.Root = dir
 			one.SetName(name)
-			f := begin(t, "user", &one)
-			looked := verbs(t, f, &one, false)
+			f := begin(t, "user", one)
+			looked := verbs(t, f, one, false)
 			if !strings.HasPrefix(looked, "error: ") || !strings.Contains(looked, strings.TrimSpace(says)) {
 				t.Errorf("%s: looking it says %s, without %s", name, looked, says)
 			}
-			if got := verbs(t, f, &one, true); !strings.HasPrefix(got, "error: ") {
+			if got := verbs(t, f, one, true); !strings.HasPrefix(got, "error: ") {
 				t.Errorf("%s: applying it says %s", name, got)
 			}
 			editFile("group", "web:x:800:", "nobody:x:4711:\nweb:x:800:")(t, dir)
-			if got := verbs(t, f, &one, false); got == "" || strings.HasPrefix(got, "error") {
+			if got := verbs(t, f, one, false); got == "" || strings.HasPrefix(got, "error") {
 				t.Errorf("%s: with the group it says %s", name, got)
 			}
 		}
@@ -165,7 +176,7 @@ func TestUserLeavesOthersAlone(t *testing.T) {
 	dir := t.TempDir()
 	accountsBelow(t, dir)
 	before := text(t, dir, "passwd")
-	r := anna(dir)
+	r := anna(t, dir)
 	r.ManageHome = true
 	must(t, os.MkdirAll(filepath.Join(dir, "etc/skel/.config"), 0o755))
 	put(t, filepath.Join(dir, "etc/skel/.config/x"), "content")
@@ -217,7 +228,7 @@ func TestUserRefusals(t *testing.T) {
 		"state":   func(r *UserRes) { r.State = "here" },
 		"backend": func(r *UserRes) { r.MetaParams().Backend = "ldap" },
 	} {
-		r := anna("/image")
+		r := anna(t, "/image")
 		change(r)
 		err := r.Validate()
 		if err == nil {
@@ -227,7 +238,7 @@ func TestUserRefusals(t *testing.T) {
 		}
 	}
 	for _, hash := range []string{"!", "*", "!!", "!$6$a$b", "$y$j9T$abc$def", "_abcdefghijklmnopqrs"} {
-		r := anna("/image")
+		r := anna(t, "/image")
 		r.Password = schema.NewSecret(hash)
 		must(t, r.Validate())
 	}
@@ -238,7 +249,7 @@ func TestUserRefusals(t *testing.T) {
 func TestUserFailsAlone(t *testing.T) {
 	dir := t.TempDir()
 	accountsBelow(t, dir)
-	bad, good := anna(dir), anna(dir)
+	bad, good := anna(t, dir), anna(t, dir)
 	bad.SetName("bad")
 	bad.Groups = []string{"nothere"}
 	f, g := begin(t, "user", bad), begin(t, "user", good)
@@ -254,7 +265,7 @@ func TestUserFailsAlone(t *testing.T) {
 // TestUserClashes: a graph that says two things of one number is refused, unless it may
 // be one of two.
 func TestUserClashes(t *testing.T) {
-	a, b := anna(""), anna("")
+	a, b := anna(t, ""), anna(t, "")
 	b.SetName("berta")
 	if err := a.Clashes(b); err == nil || !strings.Contains(err.Error(), "1500") {
 		t.Errorf("two users of one number: %v", err)
@@ -268,7 +279,7 @@ func TestUserClashes(t *testing.T) {
 // TestUserEdges: a user comes after his groups and above his home, and before the groups
 // go if he goes.
 func TestUserEdges(t *testing.T) {
-	r := anna("")
+	r := anna(t, "")
 	r.SetKind("user")
 	got := strings.Join(asked(t, r), " ")
 	if got != "group[web] group[extra] pkg with /bin/sh file[/home] file[/]" {
@@ -289,7 +300,7 @@ func TestUserEdges(t *testing.T) {
 			t.Errorf("%s goes before the user", u)
 		}
 	}
-	if inImage := anna("/image"); inImage.UIDs() != nil {
+	if inImage := anna(t, "/image"); inImage.UIDs() != nil {
 		t.Error("a user of an image is one of this machine")
 	}
 }
@@ -320,7 +331,7 @@ func TestUsersSeeDrift(t *testing.T) {
 	_, open := (&UserRes{Root: dir}).Shared()
 	shared, err := open(t.Context(), nil)
 	must(t, err)
-	r := anna(dir)
+	r := anna(t, dir)
 	f := begin(t, "user", r, enginetest.WithShared(shared))
 	want(t, f, r, "created")
 	for range 20 {
