@@ -27,10 +27,10 @@ type Method[B any] struct {
 // the parameters (see the package comment), R what it returns. What is wrong with A
 // is told by the Validate of the backend.
 func Func[B, A, R any](name string, method func(b B, ctx context.Context, args A) (R, error)) Method[B] {
-	f, err := describe[A, R](name)
+	f, err := describe(name, defaultsOf[A](), reflect.TypeFor[R]())
 	return Method[B]{f, err, func(b B, ctx context.Context, args map[string]any) (any, error) {
-		a, err := decodeArgs[A](&f, args)
-		if err != nil {
+		a := defaultsOf[A]()
+		if err := decodeArgs(&f, args, &a); err != nil {
 			return nil, err
 		}
 		r, err := method(b, ctx, a)
@@ -99,22 +99,23 @@ func (n *native[B]) Close() error {
 	return nil
 }
 
-// describe reads the parameters and the result of a function from Go types.
-func describe[A, R any](name string) (Function, error) {
+// describe reads the parameters and the result of a function from Go types: args is
+// the struct of its arguments, with the defaults in it. Like what it calls it has no
+// type parameters: those of a hundred functions would be a hundred copies.
+func describe(name string, args any, result reflect.Type) (Function, error) {
 	f := Function{Name: name}
-	params, err := paramsOf[A]()
+	params, err := paramsOf(args)
 	if err != nil {
 		return f, fmt.Errorf("function %s: its arguments: %w", name, err)
 	}
 	f.Params = params
-	if f.Returns, err = returnsOf[R](); err != nil {
+	if f.Returns, err = returnsOf(result); err != nil {
 		return f, fmt.Errorf("function %s: its result: %w", name, err)
 	}
 	return f, nil
 }
 
-func returnsOf[R any]() (*schema.Type, error) {
-	rt := reflect.TypeFor[R]()
+func returnsOf(rt reflect.Type) (*schema.Type, error) {
 	if rt == reflect.TypeFor[Nothing]() || rt == reflect.TypeFor[any]() {
 		return nil, nil
 	}
@@ -122,17 +123,16 @@ func returnsOf[R any]() (*schema.Type, error) {
 }
 
 // paramsOf reads a struct as parameters.
-func paramsOf[A any]() ([]Param, error) {
-	rt := reflect.TypeFor[A]()
-	if rt.Kind() != reflect.Struct {
+func paramsOf(args any) ([]Param, error) {
+	rt := reflect.TypeOf(args)
+	if rt == nil || rt.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%s is no struct", rt)
 	}
 	t, err := schema.OfType(rt)
 	if err != nil {
 		return nil, err
 	}
-	base := defaultsOf[A]()
-	all, err := schema.EncodeAll(&base)
+	all, err := schema.EncodeAll(args)
 	if err != nil {
 		return nil, err
 	}
@@ -160,15 +160,14 @@ func defaultsOf[A any]() (a A) {
 	return a
 }
 
-// decodeArgs fills a struct with arguments by name.
-func decodeArgs[A any](f *Function, args map[string]any) (A, error) {
-	a := defaultsOf[A]()
+// decodeArgs fills a struct, to which to points, with arguments by name.
+func decodeArgs(f *Function, args map[string]any, to any) error {
 	n, err := schema.NodeOf(grouped(f, args))
 	if err != nil {
-		return a, err
+		return err
 	}
-	ds := schema.Decode(n, &a)
-	return a, ds.Err()
+	ds := schema.Decode(n, to)
+	return ds.Err()
 }
 
 // grouped moves the arguments for KwArgs below the name of that parameter.
@@ -213,7 +212,7 @@ type Fn[A, R any] struct {
 // are read when they are needed: most programs need few of all functions.
 func Declare[A, R any](name, doc string, change ...func(*Function)) *Fn[A, R] {
 	return &Fn[A, R]{name, sync.OnceValue(func() Function {
-		f, err := describe[A, R](name)
+		f, err := describe(name, defaultsOf[A](), reflect.TypeFor[R]())
 		if err != nil {
 			panic(err)
 		}
@@ -251,28 +250,34 @@ func (f *Fn[A, R]) Function() Function { return f.function() }
 // Call calls the function of a module. The result is not nil where the error is:
 // it holds the extras, and whether the thing was found; if it was not, the value is zero.
 func (f *Fn[A, R]) Call(ctx context.Context, m *Module, args A) (value R, _ *Result, err error) {
-	given, err := schema.EncodeAll(&args)
+	r, err := call(ctx, m, f.function(), args, &value)
+	return value, r, err
+}
+
+// call calls a declared function, and puts what it returns into what to points to.
+func call(ctx context.Context, m *Module, f Function, args, to any) (*Result, error) {
+	given, err := schema.EncodeAll(args)
 	if err != nil {
-		return value, nil, err
+		return nil, err
 	}
 	named, _ := given.(map[string]any)
-	r, err := m.Call(ctx, f.name, f.args(named))
+	r, err := m.Call(ctx, f.Name, f.given(named))
 	if err != nil || !r.Found || r.Common == nil {
-		return value, r, err
+		return r, err
 	}
 	n, err := schema.NodeOf(r.Common)
 	if err != nil {
-		return value, nil, err
+		return nil, err
 	}
-	ds := schema.Decode(n, &value)
-	return value, r, ds.Err()
+	ds := schema.Decode(n, to)
+	return r, ds.Err()
 }
 
-// args leaves out what has its default, which the module passes itself: so a
+// given leaves out what has its default, which the module passes itself: so a
 // parameter that the backend in use lacks is refused only if it was given.
-func (f *Fn[A, R]) args(named map[string]any) Args {
+func (f *Function) given(named map[string]any) Args {
 	args := Args{Named: map[string]any{}}
-	for _, p := range f.function().Params {
+	for _, p := range f.Params {
 		v, there := named[p.Name]
 		switch further, _ := v.(map[string]any); {
 		case !there, p.named() && p.Optional && schema.Equal(v, p.Default):
