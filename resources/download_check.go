@@ -183,17 +183,17 @@ func (d *downloadRun) run() error {
 	if change == nil {
 		return d.attrs(d.node, *d.stat, fileWant{mode: d.r.Mode}, false)
 	}
+	if answer == nil { // also when it is only looked: what the server does not have can't come
+		if answer, err = d.r.fetch(d.ctx, nil); err != nil {
+			return err
+		}
+		defer answer.body.Close()
+	}
 	if err := d.report(*change); err != nil {
 		return err
 	}
 	if !d.apply {
 		return d.parent(d.node)
-	}
-	if answer == nil {
-		if answer, err = d.r.fetch(d.ctx, nil); err != nil {
-			return err
-		}
-		defer answer.body.Close()
 	}
 	return d.take(answer)
 }

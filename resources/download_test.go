@@ -133,10 +133,13 @@ func TestDownloadWithChecksum(t *testing.T) {
 	r.Checksum = strings.ToUpper(helloSum[:10]) + helloSum[10:]
 	f := begin(t, "download", r)
 	want(t, f, r, `created checksum: (none) -> "`+helloSum[:59]+`... (73 bytes)`)
-	if got := s.were(); got != "/x" {
+	if got := s.were(); got != "/x, /x" { // looking, and applying
 		t.Errorf("it was asked %q", got)
 	}
 	want(t, f, r, "")
+	if got := s.were(); got != "" {
+		t.Errorf("it was asked %q", got)
+	}
 	if sent := f.Sent().(*DownloadSends); *sent != (DownloadSends{r.Path, helloSum}) {
 		t.Errorf("sent is %+v", sent)
 	}
@@ -252,6 +255,10 @@ func TestDownloadFails(t *testing.T) {
 			}
 			f := begin(t, "download", r)
 			before := enginetest.Snapshot(t, dir)
+			inBody := strings.HasSuffix(at, "/cut") || strings.HasSuffix(at, "/stream") // which looking does not take
+			if looked := verbs(t, f, r, false); strings.Contains(looked, says) == inBody {
+				t.Errorf("looking it says %q", looked)
+			}
 			got := verbs(t, f, r, true)
 			if !strings.Contains(got, says) || strings.Contains(got, "?k") {
 				t.Errorf("it says %q", got)
