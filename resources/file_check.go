@@ -318,7 +318,7 @@ func (c *fileRun) noParent(n fileNode, err error) error {
 	}
 	parent := path.Dir(n.String())
 	if hasParent(n) {
-		return fmt.Errorf("%s: its parent folder was removed and made again meanwhile", n)
+		return fmt.Errorf("%s can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)", n)
 	}
 	for dir := parent; ; dir = path.Dir(dir) {
 		st, serr := atomicfile.Follow(dir)

@@ -58,7 +58,7 @@ func TestFileWithinFolderMadeAnew(t *testing.T) {
 	}
 	calls = 0
 	never := func() error { calls++; return &os.PathError{Op: "create", Path: "x", Err: unix.ENOENT} }
-	wanted := c.Path + ": its parent folder was removed and made again meanwhile"
+	wanted := c.Path + " can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)"
 	if err := c.within(n, never); err == nil || err.Error() != wanted || calls != 2 {
 		t.Errorf("after %d calls: %v", calls, err)
 	}
@@ -67,4 +67,11 @@ func TestFileWithinFolderMadeAnew(t *testing.T) {
 	if err := c.within(n, func() error { calls++; return full }); err != full || calls != 1 {
 		t.Errorf("after %d calls: %v", calls, err)
 	}
+}
+
+// A file system such as /proc says of what can't be made in it that it is missing.
+func TestFileInFolderThatTakesNothing(t *testing.T) {
+	r := &FileRes{Path: "/proc/mgmt-new-file", Content: new("x")}
+	f := begin(t, "file", r)
+	want(t, f, r, "error: "+r.Path+" can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)")
 }
