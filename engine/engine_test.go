@@ -351,6 +351,15 @@ func TestChangeString(t *testing.T) {
 	if len([]rune(long)) > 120 || !strings.Contains(long, "(1002 bytes)") {
 		t.Errorf("a long value prints as %s", long)
 	}
+	as, bs := strings.Repeat("a", 100), strings.Repeat("b", 100)
+	got := engine.Change{Field: "f", From: as + "OLD" + bs, To: as + "NEW"}.String()
+	if want := `f: ...` + as[:20] + `OLD` + bs[:37] + `... (205 bytes) -> ...` + as[:20] + `NEW" (105 bytes)`; got != want {
+		t.Errorf("two long values print as\n%s, want\n%s", got, want)
+	}
+	got = engine.Change{Field: "f", From: as[:50], To: as + "x"}.String()
+	if want := `f: "` + as[:50] + `" -> ...` + as[:60] + `... (103 bytes)`; got != want {
+		t.Errorf("a long value prints as\n%s, want\n%s", got, want)
+	}
 }
 
 func TestFileName(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -85,7 +86,8 @@ type Change struct {
 	Verb     Verb
 }
 
-// String returns a short text on one line, without long values.
+// String returns a short text on one line. Of long values there is a part of it, the
+// one in which they differ.
 func (c Change) String() string {
 	switch {
 	case c.Field == "" && c.Verb != Updated:
@@ -93,26 +95,56 @@ func (c Change) String() string {
 	case c.Verb != Updated:
 		return fmt.Sprintf("%s %s", c.Field, c.Verb)
 	default:
-		return fmt.Sprintf("%s: %s -> %s", c.Field, short(c.From), short(c.To))
+		from, to := []rune(word(c.From)), []rune(word(c.To))
+		skip := alike(from, to)
+		return fmt.Sprintf("%s: %s -> %s", c.Field, short(from, skip), short(to, skip))
 	}
 }
 
-const shortLen = 60
-
-func short(v any) string {
-	s, ok := v.(string)
-	switch {
+// word is a value as a Change shows it.
+func word(v any) string {
+	switch s, ok := v.(string); {
 	case v == nil:
 		return "(none)"
-	case !ok:
-		s = fmt.Sprint(v)
+	case ok:
+		return strconv.Quote(s)
 	default:
-		s = fmt.Sprintf("%q", s)
+		return fmt.Sprint(v)
 	}
-	if r := []rune(s); len(r) > shortLen {
-		s = fmt.Sprintf("%s... (%d bytes)", string(r[:shortLen]), len(s))
+}
+
+const (
+	shortLen = 60 // of a value that is shown
+	leadLen  = 20 // of what is alike, before the first difference
+)
+
+// alike returns how much of the beginning of two values need not be shown: so much
+// that their first difference is.
+func alike(a, b []rune) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
 	}
-	return s
+	if n <= shortLen/2 || len(a) <= shortLen && len(b) <= shortLen {
+		return 0
+	}
+	return n - leadLen
+}
+
+// short returns a part of a long value, without its beginning.
+func short(r []rune, skip int) string {
+	if len(r) <= shortLen {
+		return string(r)
+	}
+	part, size := r[skip:], len(string(r))
+	before, after := "", ""
+	if skip > 0 {
+		before = "..."
+	}
+	if len(part) > shortLen {
+		part, after = part[:shortLen], "..."
+	}
+	return fmt.Sprintf("%s%s%s (%d bytes)", before, string(part), after, size)
 }
 
 // CmpFields compares the parameters of two resources of one kind by their
