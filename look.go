@@ -192,13 +192,13 @@ func (l *Looker) make(t Target) (x *looked, err error) {
 	if err != nil {
 		return nil, err
 	}
-	meta := x.res.MetaParams() // decoding may overwrite the whole struct
+	meta := *x.res.MetaParams() // decoding may overwrite the whole struct
 	if err := lacking(x.kind.Type, t.Value, schema.Decode(valueOf(x.kind.Type, t), x.res)).Err(); err != nil {
 		return nil, err
 	}
 	x.res.SetKind(name)
 	x.res.SetName(t.Name)
-	x.res.SetMetaParams(meta)
+	*x.res.MetaParams() = meta
 	return x, x.choose(t)
 }
 

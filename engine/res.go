@@ -147,6 +147,14 @@ func short(r []rune, skip int) string {
 	return fmt.Sprintf("%s%s%s (%d bytes)", before, string(part), after, size)
 }
 
+// otherType is the type of b, which is that of a where both are of one.
+func otherType(a, b Res, t *schema.Type) (*schema.Type, error) {
+	if schema.KeyOf(a) == schema.KeyOf(b) {
+		return t, nil
+	}
+	return schema.TypeOf(b)
+}
+
 // CmpFields compares the parameters of two resources of one kind by their
 // schema, and returns an error that names the first difference, or nil. It is
 // the Cmp of most kinds.
@@ -161,7 +169,7 @@ func CmpFields(a, b Res) error {
 	if reflect.TypeOf(a) != reflect.TypeOf(b) {
 		return fmt.Errorf("a %T is not a %T", b, a)
 	}
-	if other, err := schema.TypeOf(b); err != nil || !t.Equal(other) {
+	if other, err := otherType(a, b, t); err != nil || !t.Equal(other) {
 		return fmt.Errorf("the type %s is another one", a.Kind())
 	}
 	for _, d := range schema.Diff(t, a, b) {

@@ -40,12 +40,12 @@ func (b *builder) fill(it *item) (err error) {
 			return err
 		}
 	}
-	meta := res.MetaParams() // decoding may overwrite the whole struct
-	b.decode(it, res)
-	b.decodeMeta(it, meta)
+	meta := *res.MetaParams()
+	b.decode(it, res) // which may overwrite the whole struct
 	res.SetKind(it.kind)
 	res.SetName(it.name)
-	res.SetMetaParams(meta)
+	*res.MetaParams() = meta
+	b.decodeMeta(it, res.MetaParams())
 	it.res = res
 	return nil
 }

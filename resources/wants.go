@@ -14,13 +14,14 @@ import (
 type wants struct {
 	ask    []engine.ResUID   // the next question: at first the things, then the paths
 	paths  []*engine.FileUID // those for which nothing was found yet; each is asked by again, one folder up
-	mounts []engine.MountUID // of the same paths, made again for each question
+	mounts []engine.MountUID // of the same paths, others for each question
 	things int32             // how many of them stand in ask
 	begun  bool
 
 	// Room for what most of them ask for: there is one of each file of a graph.
-	asks   [2]engine.ResUID
+	asks   [4]engine.ResUID
 	folder [1]*engine.FileUID
+	mount  [1]engine.MountUID
 	pkg    engine.PkgFileUID // the first one; whatever it asks for, its base is that of all
 	parent engine.FileUID
 }
@@ -84,7 +85,9 @@ func (w *wants) Next() []engine.ResUID {
 		w.ask = w.ask[:0]
 	}
 	w.begun, w.things = true, int32(len(w.ask))
-	w.mounts = make([]engine.MountUID, len(w.paths)) // one that was found is kept
+	if w.mounts = w.mount[:]; len(w.paths) > 1 {
+		w.mounts = make([]engine.MountUID, len(w.paths)) // one that is found is kept, and the next question comes
+	}
 	for _, u := range w.paths {
 		w.ask = append(w.ask, u)
 	}

@@ -13,7 +13,7 @@ import (
 // Base is what every resource embeds: kind, name, metaparameters and String.
 type Base struct {
 	kind, name string
-	meta       *engine.MetaParams
+	meta       engine.MetaParams // not a pointer: there is one of each of a million
 }
 
 // Kind returns the kind.
@@ -29,15 +29,15 @@ func (b *Base) Name() string { return b.name }
 func (b *Base) SetName(name string) { b.name = name }
 
 // MetaParams returns the metaparameters, the defaults if none were set.
-func (b *Base) MetaParams() *engine.MetaParams {
-	if b.meta == nil {
-		b.meta = engine.DefaultMetaParams()
-	}
-	return b.meta
-}
+func (b *Base) MetaParams() *engine.MetaParams { return &b.meta }
 
-// SetMetaParams replaces the metaparameters.
-func (b *Base) SetMetaParams(m *engine.MetaParams) { b.meta = m }
+// SetMetaParams replaces the metaparameters by a copy of m; by the defaults if it is nil.
+func (b *Base) SetMetaParams(m *engine.MetaParams) {
+	if m == nil {
+		m = &engine.MetaParams{}
+	}
+	b.meta = *m
+}
 
 // String returns kind[name].
 func (b *Base) String() string { return b.kind + "[" + b.name + "]" }

@@ -41,8 +41,12 @@ func TestBase(t *testing.T) {
 	}
 	m := &engine.MetaParams{Retry: 3}
 	a.SetMetaParams(m)
-	if a.MetaParams() != m {
-		t.Error("SetMetaParams")
+	m.Retry = 4
+	if a.MetaParams().Retry != 3 {
+		t.Error("SetMetaParams does not keep a copy of its own")
+	}
+	if a.SetMetaParams(nil); !a.MetaParams().Equal(engine.DefaultMetaParams()) {
+		t.Error("nil is not the defaults")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -107,14 +108,14 @@ func (s *swap) match(order []int) error {
 	s.r.values.RLock()
 	defer s.r.values.RUnlock()
 	s.all = make([]*vertex, s.g.Len())
-	s.keepMost()
+	s.kept = s.keepMost()
 	for _, i := range order {
-		id, v := s.g.ID(i), s.all[i]
-		if v == nil {
-			var err error
-			if v, err = s.r.keepOrMake(id, s.g.Value(i)); err != nil {
-				return err
-			}
+		if s.all[i] != nil {
+			continue
+		}
+		v, err := s.r.keepOrMake(s.g.ID(i), s.g.Value(i))
+		if err != nil {
+			return err
 		}
 		if v.slot >= 0 { // it has one already
 			s.kept++
@@ -134,26 +135,31 @@ func (s *swap) named(id string) *vertex {
 	return nil
 }
 
-// keepMost finds those that receive nothing and may go on, on all processors: in a
-// large graph that is nearly all that a Swap has to do.
-func (s *swap) keepMost() {
+// keepMost finds those that receive nothing and may go on, on all processors, and counts
+// them: in a large graph that is nearly all that a Swap has to do.
+func (s *swap) keepMost() int {
 	const chunk = 2000
+	var kept atomic.Int64
 	var wg sync.WaitGroup
 	for from := 0; from < len(s.all); from += chunk {
 		wg.Go(func() {
+			found := int64(0)
 			old := from // where the next one stands in the old graph, as a rule
 			for i := from; i < min(from+chunk, len(s.all)); i++ {
 				decl, id := s.g.Value(i), s.g.ID(i)
 				if at, ok := s.oldIndex(id, old); ok {
 					old = at + 1
 					if v := s.r.byIndex[at]; len(decl.Recv) == 0 && v.same(decl) {
-						s.all[i] = v
+						s.all[i], decl.Res = v, v.res // the other one is not kept in memory
+						found++
 					}
 				}
 			}
+			kept.Add(found)
 		})
 	}
 	wg.Wait()
+	return int(kept.Load())
 }
 
 // oldIndex returns the index of an id in the old graph, which is looked for at a

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -45,6 +47,26 @@ func TestSwapIdenticalRunsNothing(t *testing.T) {
 			t.Errorf("swap %+v", s)
 		}
 	})
+}
+
+// TestSwapKeepsOneOfEach: of a resource that is declared anew, just the same, only the one
+// that runs is kept in memory.
+func TestSwapKeepsOneOfEach(t *testing.T) {
+	w := newWorld()
+	rg := newRig(t, reactor.Options{})
+	defer rg.close()
+	swap := func() weak.Pointer[fake] {
+		res := &fake{w: w, Want: "x"}
+		rg.swap(newDecl(t).add("a", res))
+		return weak.Make(res)
+	}
+	first := swap()
+	rg.rest()
+	second := swap()
+	runtime.GC()
+	if first.Value() == nil || second.Value() != nil {
+		t.Errorf("the one that runs %v, the same declared anew %v", first.Value(), second.Value())
+	}
 }
 
 func TestSwapTouchesOnlyWhatChanged(t *testing.T) {

@@ -24,8 +24,7 @@ func (d Difference) String() string { return fmt.Sprintf("%s: %v -> %v", d.Path,
 // cannot be encoded differs from everything. Two structs are compared without
 // encoding what is equal in them.
 func Diff(t *Type, a, b any) []Difference {
-	_, av, _ := Side(a) // what has none is seen by plain
-	_, bv, _ := Side(b)
+	av, bv := sideOf(a), sideOf(b) // what has none is seen by plain
 	if t.Kind == KindStruct && av.IsValid() && bv.IsValid() && av.Type() == t.Go && bv.Type() == t.Go {
 		return diffStruct(t, av, bv)
 	}

@@ -60,11 +60,25 @@ func Side(v any) (*Type, reflect.Value, error) {
 	if err != nil {
 		return nil, reflect.Value{}, err
 	}
+	return t, pointee(v), nil
+}
+
+// pointee returns v without its pointers.
+func pointee(v any) reflect.Value {
 	rv := reflect.ValueOf(v)
 	for rv.Kind() == reflect.Pointer {
 		rv = rv.Elem()
 	}
-	return t, rv, nil
+	return rv
+}
+
+// sideOf is Side where the type is known; invalid where v has none.
+func sideOf(v any) reflect.Value {
+	if typed, ok := typedOf(v); ok {
+		_, rv, _ := typedSide(typed)
+		return rv
+	}
+	return pointee(v)
 }
 
 // typedOf returns v as a Typed, unless it is none or a nil pointer.
