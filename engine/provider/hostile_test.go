@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
@@ -691,4 +694,34 @@ func TestSendsWhatWasMade(t *testing.T) {
 			t.Errorf("%v, %v", m, err)
 		}
 	})
+}
+
+// TestAStructKeepsWhatItHolds: a key of a Struct that is not given is missing in what is
+// wanted, and not empty; one that must be there may be null.
+func TestAStructKeepsWhatItHolds(t *testing.T) {
+	k := kindOf(t, `{"name": "rec", "docs": "x", "provider": "go", "attributes": {
+		"name": {"type": "String", "docs": "x", "kind": "namevar"},
+		"h": {"docs": "x", "type": "Struct[{a => Integer, Optional[b] => String, Optional[l] => Array[Integer], c => Optional[Struct[{d => Boolean, Optional[e] => Boolean}]], NotUndef[u] => Optional[String]}]"}}}`)
+	for _, h := range []map[string]any{
+		{"a": int64(1), "u": nil},
+		{"a": int64(0), "b": "", "l": []any{}, "u": ""},
+		{"a": int64(1), "c": map[string]any{"d": false}, "u": "x"},
+		{"a": int64(1), "c": map[string]any{"d": false, "e": false}, "l": []any{int64(0)}, "u": nil},
+	} {
+		plain := maps.Clone(h)
+		n, err := schema.NodeOf(map[string]any{"h": plain})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := k.New()
+		r.SetKind("rec")
+		r.SetName("x")
+		if ds := schema.Decode(n, r); ds.Err() != nil {
+			t.Fatal(ds)
+		}
+		got, err := k.Wanted(r)
+		if diff := cmp.Diff(provider.Record{"name": "x", "h": h}, got); diff != "" || err != nil {
+			t.Errorf("%v: %v %s", h, err, diff)
+		}
+	}
 }

@@ -102,8 +102,15 @@ func (t *Type) lowerCollection() *schema.Type {
 	}
 	st := &schema.Type{Kind: schema.KindStruct}
 	for _, m := range t.members {
-		st.Fields = append(st.Fields, &schema.Field{Key: m.Key, Type: m.Type.lower(), Required: !m.Optional})
+		st.Fields = append(st.Fields, &schema.Field{Key: m.Key, Type: m.lower(), Required: !m.Optional})
 	}
+	return st
+}
+
+// lower returns the type of a key; one that may be missing is not its zero value then.
+func (m Member) lower() *schema.Type {
+	st := m.Type.lower()
+	st.Optional = st.Optional || m.Optional
 	return st
 }
 
@@ -190,6 +197,11 @@ func (t *Type) liftHash(m map[string]any) any {
 			elem = member.Type
 		}
 		out[key] = elem.lift(settle(v))
+	}
+	for _, m := range t.members {
+		if _, ok := out[m.Key]; !ok && !m.Optional && m.Type.mayBeUndef() {
+			out[m.Key] = nil // a plain struct does not hold what is null
+		}
 	}
 	return out
 }

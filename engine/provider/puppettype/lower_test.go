@@ -52,7 +52,7 @@ func TestLower(t *testing.T) {
 	for _, f := range st.Fields {
 		got = append(got, f.Required, f.Type.Optional)
 	}
-	if diff := cmp.Diff([]bool{true, false, false, false, false, true}, got); diff != "" {
+	if diff := cmp.Diff([]bool{true, false, false, true, false, true}, got); diff != "" {
 		t.Error(diff)
 	}
 }
