@@ -12,13 +12,16 @@ func (r *FileRes) UIDs() []engine.ResUID {
 }
 
 // AutoEdges wants the nearest managed folder above the path, what the content
-// comes from, the owner and the group, and the package that has the path, or its folder in /etc;
+// comes from, and what it names if it is that of a unit, the owner and the group, and the package that has the path, or its folder in /etc;
 // and to come before the service that it configures.
 func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
 	p := r.filePath()
 	w := newWants(r)
 	w.account(r.Owner, r.Group)
 	w.written(p)
+	if r.Content != nil {
+		w.unitFile(p, *r.Content)
+	}
 	if r.Source != "" && !r.Symlink {
 		w.path(r.Source)
 	}

@@ -13,14 +13,14 @@ var pkgPaths = []string{
 	"/etc/conf.d/%s", "/etc/init.d/%s", "/etc/sv/%s", "/lib/systemd/system/%s.service", "/usr/lib/systemd/system/%s.service",
 }
 
-// UIDs names the package and, if it is to be there, its files: those that packages have
-// by custom, and those that the database has, if it is installed.
+// UIDs names the package and its files, those that packages have by custom, and those that the database has, if
+// it is installed. For one that is to go nobody waits.
 func (r *PkgRes) UIDs() []engine.ResUID {
+	if r.state() == pkgUninstalled {
+		return nil
+	}
 	plain, _, _ := strings.Cut(r.Name(), ":")
 	uids := []engine.ResUID{&engine.PkgUID{BaseUID: engine.UIDOf(r), Pkg: plain}}
-	if r.state() == pkgUninstalled {
-		return uids
-	}
 	seen := map[string]bool{}
 	add := func(p string) {
 		if !seen[p] {
@@ -37,8 +37,17 @@ func (r *PkgRes) UIDs() []engine.ResUID {
 	return uids
 }
 
-// AutoEdges wants nothing: those that need a package ask for it.
-func (r *PkgRes) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
+// AutoEdges wants nothing: those that need a package ask for it. One that is to go wants that the service of its name
+// is stopped before.
+func (r *PkgRes) AutoEdges() (engine.AutoEdge, error) {
+	if r.state() != pkgUninstalled {
+		return nil, nil
+	}
+	plain, _, _ := strings.Cut(r.Name(), ":")
+	w := newWants(r)
+	w.stopped(plain)
+	return w, nil
+}
 
 // configured asks for the package that brings the folder of /etc that a path is below.
 func (w *wants) configured(p string) {

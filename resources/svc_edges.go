@@ -2,6 +2,8 @@ package resources
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -39,7 +41,8 @@ var (
 var svcConfigs = []string{"/etc/init.d/", "/etc/conf.d/", "/etc/default/", "/etc/sysconfig/", "/etc/sv/", "/etc/"}
 
 // AutoEdges wants the unit file, the script and the folder of the configuration, the
-// package of the same name, and the packages that have those files.
+// package of the same name, and the packages that have those files; and the user and the group of the
+// same name, if it may run. What its unit file names that file wants: see unitFile.
 func (r *SvcRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
 	name, unit := svc.BaseName(r.Name()), svc.UnitName(r.Name())
@@ -56,6 +59,10 @@ func (r *SvcRes) AutoEdges() (engine.AutoEdge, error) {
 	}
 	if r.Session {
 		return w, nil
+	}
+	if r.State != svcStopped { // what is stopped does not care, or is so that they can go
+		plain, _, _ := strings.Cut(name, "@")
+		w.account(plain, plain)
 	}
 	for _, dir := range svcConfigs {
 		exact(dir + name)
@@ -91,6 +98,58 @@ func (w *wants) configures(p string) {
 	if name, _, below := strings.Cut(rest, "/"); ok && below && svc.CheckName(name) == nil {
 		ask(name, false)
 	}
+}
+
+// stopped asks for the service of a name, so that what it runs by goes after it was stopped.
+func (w *wants) stopped(name string) {
+	if svc.CheckName(name) == nil {
+		w.ask = append(w.ask, &engine.SvcUID{BaseUID: w.base(), Svc: svc.BaseName(name)})
+	}
+}
+
+// unitFile asks for what the file of a unit names, if p is one or an addition to one: whom it runs as, where, what it
+// runs, and what it reads. So all that is there before the service, which comes after the file.
+func (w *wants) unitFile(p, content string) {
+	if !isUnitFile(p) {
+		return
+	}
+	for line := range strings.Lines(strings.ReplaceAll(content, "\\\n", " ")) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		words := strings.Fields(value)
+		if len(words) == 0 || strings.Contains(words[0], "%") {
+			continue // which systemd fills in
+		}
+		switch strings.TrimSpace(key) {
+		case "User", "SocketUser":
+			w.account(words[0], "")
+		case "Group", "SocketGroup":
+			w.account("", words[0])
+		case "SupplementaryGroups":
+			for _, group := range words {
+				w.account("", group)
+			}
+		case "ExecStart", "ExecStartPre", "ExecStartPost", "ExecReload", "ExecStop", "ExecStopPost", "ExecCondition":
+			program := strings.TrimLeft(words[0], "-@:+!|")
+			w.path(program)
+			if path.IsAbs(program) {
+				w.installed(program)
+			}
+		case "EnvironmentFile", "WorkingDirectory", "RootDirectory":
+			w.path(strings.TrimPrefix(words[0], "-"))
+		}
+	}
+}
+
+// isUnitFile reports whether a path is that of a unit file, or of an addition to one.
+func isUnitFile(p string) bool {
+	for _, dir := range slices.Concat(svcFolders, svcUserFolders) {
+		rest, ok := strings.CutPrefix(p, dir)
+		folder, _, below := strings.Cut(rest, "/")
+		if ok && path.Ext(rest) != "" && (!below || strings.HasSuffix(folder, ".d")) {
+			return true
+		}
+	}
+	return false
 }
 
 // addition returns the unit to whose file a path in a folder beside it adds something.

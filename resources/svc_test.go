@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -561,6 +562,7 @@ func TestSvcEdges(t *testing.T) {
 		&engine.PkgUID{Pkg: "nginx"}, &engine.FileUID{Path: "/etc/nginx"}, &engine.FileUID{Path: "/etc/nginx.conf"},
 		&engine.FileUID{Path: "/etc/systemd/system/nginx.service"}, &engine.FileUID{Path: "/etc/default/nginx"},
 		&engine.PkgFileUID{Path: "/usr/lib/systemd/system/nginx.service"}, &engine.PkgFileUID{Path: "/etc/init.d/nginx"},
+		&engine.UserUID{User: "nginx"}, &engine.GroupUID{Group: "nginx"},
 	} {
 		if found, before := asks(web, want); !found || !before {
 			t.Errorf("%s: %t, %t", want, found, before)
@@ -587,11 +589,78 @@ func TestSvcEdges(t *testing.T) {
 			t.Errorf("%s: asked %t, the service first %t", p, found, before)
 		}
 	}
+	for _, r := range []*SvcRes{svcOf(t, reg, "nginx", SvcRes{State: "stopped"}), svcOf(t, reg, "nginx", SvcRes{Session: true})} {
+		if found, _ := asks(r, &engine.UserUID{User: "nginx"}); found {
+			t.Errorf("%+v waits for a user", r)
+		}
+	}
+	if found, _ := asks(svcOf(t, reg, "app@1", SvcRes{}), &engine.UserUID{User: "app"}); !found {
+		t.Error("an instance does not ask for the user of its template")
+	}
+	gone := pkgOf(t)
+	gone.SetName("nginx:amd64")
+	if gone.State = "uninstalled"; len(gone.UIDs()) > 0 {
+		t.Errorf("somebody waits until it is gone: %v", gone.UIDs())
+	}
+	if found, before := asks(gone, web.UIDs()[0]); !found || !before {
+		t.Errorf("a package that goes does not wait until its service has stopped: %t, %t", found, before)
+	}
 	user := svcOf(t, reg, "sync", SvcRes{Session: true})
 	if found, _ := asks(user, &engine.FileUID{Path: "/etc/systemd/user/sync.service"}); !found {
 		t.Error("the unit file of a session")
 	}
 	if user.UIDs()[0].IFF(svcOf(t, reg, "sync", SvcRes{}).UIDs()[0]) {
 		t.Error("a service of the session is not one of the machine")
+	}
+}
+
+// TestUnitFileEdges: a unit file comes after whom and what it names, so the service does, too.
+func TestUnitFileEdges(t *testing.T) {
+	const unit = `# User=comment
+[Service]
+User = app
+Group=staff
+SupplementaryGroups=video audio
+EnvironmentFile=-/etc/app.env
+WorkingDirectory=-/srv/app
+ExecStartPre=-+/usr/bin/prepare --user=root
+ExecStart=/opt/app/bin/app \
+  --root /x
+ExecReload=/bin/kill -HUP $MAINPID
+ExecStart=@%h/bin/x x
+ExecStop=stop-by-name
+User=%i
+Environment=User=none
+WorkingDirectory=~
+`
+	want := []string{
+		"pkg with /etc/systemd/system/x.service", "pkg with /etc/systemd", "user[app]", "group[staff]", "group[video]", "group[audio]",
+		"pkg with /usr/bin/prepare", "pkg with /opt/app/bin/app", "pkg with /bin/kill",
+		"file[/etc/systemd/system]", "file[/etc/app.env]", "file[/srv/app]", "file[/usr/bin/prepare]", "file[/opt/app/bin/app]", "file[/bin/kill]",
+	}
+	ask := func(p, content string) (all []string) {
+		f := &FileRes{Path: p, Content: &content}
+		f.SetKind("file")
+		for _, u := range svcAsks(t, f) {
+			switch u.(type) {
+			case *engine.MountUID, *engine.SvcUID:
+			default:
+				all = append(all, u.String())
+			}
+		}
+		return all
+	}
+	if got := ask("/etc/systemd/system/x.service", unit); !slices.Equal(got, want) {
+		t.Errorf("it asks for\n%q, want\n%q", got, want)
+	}
+	for _, p := range []string{"/lib/systemd/system/x.service.d/a.conf", "/etc/systemd/user/x.socket", "/usr/lib/systemd/system/a@.service", "/etc/systemd/system/a@.service.d/b.conf"} {
+		if !slices.Contains(ask(p, "[Service]\nUser=app\n"), "user[app]") {
+			t.Errorf("%s is no unit file", p)
+		}
+	}
+	for _, p := range []string{"/etc/app/x.service", "/etc/systemd/system/x", "/etc/systemd/system/multi-user.target.wants/x.service", "/etc/systemd/system.conf"} {
+		if slices.Contains(ask(p, "[Service]\nUser=app\n"), "user[app]") {
+			t.Errorf("%s is taken for a unit file", p)
+		}
 	}
 }

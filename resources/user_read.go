@@ -11,7 +11,7 @@ import (
 	userdb "github.com/reactivegraph/mgmt/resources/account"
 )
 
-// Read returns the user as he is; nil if there is none.
+// Read returns the user as he is; one who is not there is absent.
 func (r *UserRes) Read(ctx context.Context) (engine.Res, error) {
 	m, err := r.open(ctx, "user", r.Backend())
 	if err != nil {
@@ -19,10 +19,22 @@ func (r *UserRes) Read(ctx context.Context) (engine.Res, error) {
 	}
 	defer m.Close()
 	info, result, err := userdb.DescribeUser.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
-	if err != nil || !result.Found {
+	if err != nil {
 		return nil, err
 	}
+	if !result.Found {
+		return r.like(r.Name(), FileAbsent), nil
+	}
 	return r.as(&info), nil
+}
+
+// like returns another user of the same system, of whom nothing else is known.
+func (r *UserRes) like(name, state string) *UserRes {
+	is := r.Default().(*UserRes)
+	is.State, is.Root = state, r.Root
+	is.SetKind(r.Kind())
+	is.SetName(name)
+	return is
 }
 
 // List yields all users of the databases.
@@ -50,11 +62,10 @@ func (r *UserRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 // as makes a resource of what is known of a user. The primary group is shown as this
 // resource names it.
 func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
-	is := &UserRes{
-		State: FileExists, UID: &info.UID, GID: &info.GID, Groups: info.Groups, HomeDir: info.Home, Shell: info.Shell,
-		Comment: &info.Comment, MinAge: info.MinAge, MaxAge: info.MaxAge, WarnDays: info.WarnDays, Membership: groupsInclusive,
-		Root: r.Root, accountBase: accountBase{virtualBase{kind: r.kind}},
-	}
+	is := r.like(info.Name, FileExists)
+	is.UID, is.GID, is.Groups, is.Membership = &info.UID, &info.GID, info.Groups, groupsInclusive
+	is.HomeDir, is.Shell, is.Comment = info.Home, info.Shell, &info.Comment
+	is.MinAge, is.MaxAge, is.WarnDays = info.MinAge, info.MaxAge, info.WarnDays
 	if info.Group != nil && r.GID == nil {
 		is.Group, is.GID = *info.Group, nil
 	}
@@ -70,8 +81,6 @@ func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
 	case r.Expiry != "":
 		is.Expiry = expiryNever
 	}
-	is.SetKind(r.Kind())
-	is.SetName(info.Name)
 	return is
 }
 
@@ -79,12 +88,10 @@ func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
 // him. One who was not there is removed; his home, in which there may be others' work
 // by now, is left.
 func (r *UserRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &UserRes{State: FileAbsent, Root: r.Root, accountBase: accountBase{virtualBase{kind: r.kind}}}
-	undo.SetKind(r.Kind())
-	undo.SetName(r.Name())
+	undo := r.like(r.Name(), FileAbsent)
 	was, ok := before.(*UserRes)
 	switch {
-	case before == nil:
+	case before == nil, ok && was.absent():
 		return undo, nil
 	case !ok:
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
@@ -163,7 +170,7 @@ func (r *UserRes) Clashes(other engine.Res) error {
 }
 
 // AutoEdges wants the groups, the folder that the home is in, and the package that brings
-// the shell. A user who is to go has to go before his groups do.
+// the shell. A user who is to go has to go before his groups do, and after the service of his name has stopped.
 func (r *UserRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
 	if accountRoot(r.Root) != "" {
@@ -187,6 +194,7 @@ func (r *UserRes) AutoEdges() (engine.AutoEdge, error) {
 		group(g)
 	}
 	if r.absent() {
+		w.stopped(r.Name())
 		return w, nil
 	}
 	if r.HomeDir != "" {

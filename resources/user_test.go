@@ -133,6 +133,25 @@ func TestUserMinimum(t *testing.T) {
 	}
 }
 
+// TestAccountsAbsent: what is not there is shown as absent, which is right.
+func TestAccountsAbsent(t *testing.T) {
+	dir := t.TempDir()
+	accountsBelow(t, dir)
+	for kind, r := range map[string]engine.Readable{"user": madeUser(t, UserRes{Root: dir}), "group": &GroupRes{Root: dir}} {
+		r.SetName("nobody")
+		begin(t, kind, r)
+		got, err := r.Read(t.Context())
+		must(t, err)
+		want(t, begin(t, kind, got), got, "")
+		if fields, err := schema.Get(got, "state"); err != nil || fields != FileAbsent {
+			t.Errorf("a %s is %v, %v", kind, fields, err)
+		}
+		undo, err := undoOf(t, r, got)
+		must(t, err)
+		want(t, begin(t, kind, undo), undo, "")
+	}
+}
+
 // TestUserMissingGroup: what would fail for want of a group fails when it is looked, too,
 // and with an error that names the group.
 func TestUserMissingGroup(t *testing.T) {
@@ -277,7 +296,7 @@ func TestUserClashes(t *testing.T) {
 }
 
 // TestUserEdges: a user comes after his groups and above his home, and before the groups
-// go if he goes.
+// go if he goes, when his service has stopped.
 func TestUserEdges(t *testing.T) {
 	r := anna(t, "")
 	r.SetKind("user")
@@ -296,8 +315,8 @@ func TestUserEdges(t *testing.T) {
 	edges, err := r.AutoEdges()
 	must(t, err)
 	for _, u := range edges.Next() {
-		if u.IsReversed() {
-			t.Errorf("%s goes before the user", u)
+		if _, service := u.(*engine.SvcUID); service != u.IsReversed() {
+			t.Errorf("%s goes before the user: %t", u, u.IsReversed())
 		}
 	}
 	if inImage := anna(t, "/image"); inImage.UIDs() != nil {
