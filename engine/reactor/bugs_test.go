@@ -194,7 +194,7 @@ func TestBug03_WatchRestartWaitsForTheRun(t *testing.T) {
 // keeps neither a pause, nor a swap, nor the end from coming. It spins, so this
 // takes real time.
 //
-// Seen failing with: run.go, runOne: attend called again and again while it fails
+// Seen failing with: run.go, attend: attend called again and again while it fails
 // and retry is -1.
 func TestBug04_EndlessRetryCanBeStopped(t *testing.T) {
 	w := newWorld()
@@ -240,7 +240,7 @@ func TestBug04_EndlessRetryCanBeStopped(t *testing.T) {
 // TestBug05_NoWaitHoldsASwapOrTheEnd: whatever a vertex waits for an hour for, it
 // can be replaced, and the engine can end, at once.
 //
-// Seen failing with: run.go, runOne: a sleep of v.meta.Delay after a failure;
+// Seen failing with: run.go, attend: a sleep of v.meta.Delay after a failure;
 // watch.go, watch: the same; sema.go, acquire: ctx.Done not looked at; pace.go,
 // putOff: a sleep in place of Defer.
 func TestBug05_NoWaitHoldsASwapOrTheEnd(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -72,12 +73,6 @@ func (r *Reactor) skip(v *vertex) bool {
 
 // begin starts what the machine decided.
 func (r *Reactor) begin(slots []int32) {
-	if len(slots) == 1 {
-		if v := r.bySlot[slots[0]]; !r.skip(v) && !r.putOff(v) {
-			r.assignWork(task{ctx: r.enter(v), v: v})
-		}
-		return
-	}
 	members := make([]*vertex, 0, len(slots))
 	for _, s := range slots {
 		if v := r.bySlot[s]; !r.skip(v) && !r.putOff(v) {
@@ -87,7 +82,7 @@ func (r *Reactor) begin(slots []int32) {
 	if len(members) == 0 {
 		return
 	}
-	r.assignWork(task{ctx: r.enter(members...), batch: members})
+	r.assignWork(task{ctx: r.enter(members...), vs: members})
 }
 
 // enter prepares the vertices for one run and returns its context.
@@ -180,49 +175,44 @@ func (c runContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-func (r *Reactor) runOne(ctx context.Context, v *vertex) {
-	defer r.mail.post(v, mailRan)
+// run runs one vertex, or several of one key in one call, and posts the end of each.
+func (r *Reactor) run(t task) {
 	start := r.now()
-	release, err := r.semas.acquire(ctx, v)
-	if err != nil {
-		v.out = outcome{err: err}
-		return
+	outs := r.attend(t.ctx, t.vs)
+	took := time.Duration(r.now() - start)
+	for i, v := range t.vs {
+		v.out = outcome{ok: outs[i].OK, err: outs[i].Err, took: took}
+		r.mail.post(v, mailRan)
 	}
-	defer release()
-	ok := false
-	if err = cmp.Or(v.job.broken, v.shared.begin(ctx)); err == nil {
-		ok, err = r.attend(ctx, v)
-	}
-	v.out = outcome{ok: ok, err: err, took: time.Duration(r.now() - start)}
 }
 
-// attend checks v and makes it right. It is asked first if anything has to be done
-// before it is altered: see prepare. A pending refresh is over only by
-// CheckApply(true), whatever the check says.
-func (r *Reactor) attend(ctx context.Context, v *vertex) (ok bool, err error) {
-	ctx, cancel := withTimeout(ctx, v.meta.Timeout)
+// attend checks vertices and makes them right, once their semaphores are free. They are
+// asked first if anything has to be done before one is altered: see prepare. A pending
+// refresh is over only by CheckApply(true), whatever the check says.
+func (r *Reactor) attend(ctx context.Context, vs []*vertex) []engine.Outcome {
+	release, err := r.semas.acquire(ctx, vs...)
+	if err != nil {
+		return failAll(len(vs), err)
+	}
+	defer release()
+	for _, v := range vs {
+		if err := cmp.Or(v.job.broken, v.shared.begin(ctx)); err != nil {
+			return failAll(len(vs), err)
+		}
+	}
+	ctx, cancel := withTimeout(ctx, vs[0].meta.Timeout)
 	defer cancel()
-	if !v.job.apply {
-		return v.checkApply(ctx, false)
+	if !vs[0].job.apply {
+		return check(ctx, false, vs)
 	}
-	if r.asksFirst(v) {
-		if ok, err = v.checkApply(ctx, false); err != nil {
-			return false, err
-		}
-		if ok && !v.refresh.Load() {
-			return true, r.finish(ctx, v)
-		}
-		if err := r.prepare(ctx, v)[0]; err != nil {
-			return false, err
-		}
+	outs, todo := make([]engine.Outcome, len(vs)), vs
+	if slices.ContainsFunc(vs, r.asksFirst) {
+		outs = check(ctx, false, vs)
+		todo = r.prepareSome(ctx, vs, outs)
 	}
-	if ok, err = v.checkApply(ctx, true); err != nil {
-		return false, err
-	}
-	if ok {
-		r.untake(v)
-	}
-	return ok, r.finish(ctx, v)
+	applied := check(ctx, true, todo)
+	r.finishSome(ctx, vs, outs, todo, applied)
+	return outs
 }
 
 // asksFirst reports whether v is asked by CheckApply(false) before it is altered.
@@ -269,17 +259,32 @@ func withTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("%w after %s", errTimeout, d))
 }
 
-// checkApply calls the resource's method. What an earlier call of the same run
-// reported is dropped.
-func (v *vertex) checkApply(ctx context.Context, apply bool) (ok bool, err error) {
-	v.mu.Lock()
-	v.changes, v.sent = nil, nil
-	v.mu.Unlock()
-	err = protect("CheckApply", func() (err error) {
-		ok, err = v.res.CheckApply(ctx, apply)
-		return err
-	})
-	return ok && err == nil, explain(ctx, err)
+// check calls CheckApply of one vertex, or CheckApplyBatch of the first of several. What an
+// earlier call of the same run reported is dropped.
+func check(ctx context.Context, apply bool, vs []*vertex) []engine.Outcome {
+	for _, v := range vs {
+		v.mu.Lock()
+		v.changes, v.sent = nil, nil
+		v.mu.Unlock()
+	}
+	var outs []engine.Outcome
+	switch len(vs) {
+	case 0:
+		return nil
+	case 1:
+		outs = make([]engine.Outcome, 1)
+		outs[0].Err = protect("CheckApply", func() (err error) {
+			outs[0].OK, err = vs[0].res.CheckApply(ctx, apply)
+			return err
+		})
+	default:
+		outs = checkBatch(ctx, apply, vs)
+	}
+	for i := range outs {
+		outs[i].Err = explain(ctx, outs[i].Err)
+		outs[i].OK = outs[i].OK && outs[i].Err == nil
+	}
+	return outs
 }
 
 // explain says in an error that the time was over, where it was.

@@ -10,17 +10,8 @@ type worker struct{ tasks chan task }
 
 // task is one run: of one vertex, or of a batch.
 type task struct {
-	ctx   context.Context
-	v     *vertex
-	batch []*vertex // with v nil
-}
-
-// lead returns the vertex whose end frees the worker.
-func (t task) lead() *vertex {
-	if t.v != nil {
-		return t.v
-	}
-	return t.batch[0]
+	ctx context.Context
+	vs  []*vertex // at least one; the end of the first frees the worker
 }
 
 // assignWork gives a task to an idle worker, or to a new one.
@@ -32,7 +23,7 @@ func (r *Reactor) assignWork(t task) {
 		w = &worker{tasks: make(chan task, 1)}
 		r.workers.Go(func() { r.work(w) })
 	}
-	t.lead().worker = w
+	t.vs[0].worker = w
 	w.tasks <- t
 }
 
@@ -40,11 +31,7 @@ func (r *Reactor) assignWork(t task) {
 // give the worker its next task before it has come back here.
 func (r *Reactor) work(w *worker) {
 	for t := range w.tasks {
-		if t.v != nil {
-			r.runOne(t.ctx, t.v)
-		} else {
-			r.runBatch(t.ctx, t.batch)
-		}
+		r.run(t)
 	}
 }
 
