@@ -15,8 +15,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
-// Read returns the timer as its file and the manager say it is; nil if there is neither a
-// file nor a timer.
+// Read returns the timer as its file and the manager say it is; absent if there is neither
+// a file nor a timer.
 func (r *CronRes) Read(ctx context.Context) (engine.Res, error) {
 	m, merr := systemd1.Open(ctx, r.init.Host, r.Session)
 	l, err := r.look(ctx, m, r.starts())
@@ -24,14 +24,12 @@ func (r *CronRes) Read(ctx context.Context) (engine.Res, error) {
 	case err != nil:
 		return nil, err
 	case l.gone():
-		return nil, nil
+		return r.like(FileAbsent), nil
 	case merr != nil:
 		return nil, merr
 	}
-	got := &CronRes{State: FileExists, Session: r.Session, Startup: CronDisabled, RemainAfterElapse: true, root: r.root}
-	got.SetKind(r.Kind())
-	got.SetName(r.Name())
-	if l.startup == CronEnabled {
+	got := r.like(FileExists)
+	if got.Startup = CronDisabled; l.startup == CronEnabled {
 		got.Startup = CronEnabled
 	}
 	got.read(cronSettings(l.text))
@@ -49,6 +47,14 @@ func (r *CronRes) Read(ctx context.Context) (engine.Res, error) {
 		}
 	}
 	return got.inWordsOf(r), nil
+}
+
+// like returns a timer of this name, of which nothing else is known.
+func (r *CronRes) like(state string) *CronRes {
+	got := &CronRes{State: state, Session: r.Session, RemainAfterElapse: true, root: r.root}
+	got.SetKind(r.Kind())
+	got.SetName(r.Name())
+	return got
 }
 
 // inWordsOf returns it with what means the same written as in another one.
@@ -171,7 +177,7 @@ func (r *CronRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			one.SetKind(r.Kind())
 			one.SetName(name)
 			got, err := one.Read(ctx)
-			if err == nil && got == nil {
+			if err == nil && got.(*CronRes).absent() {
 				continue // gone meanwhile
 			}
 			if !yield(got, err) || ctx.Err() != nil {
@@ -183,19 +189,18 @@ func (r *CronRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 
 // Reversed returns the timer that there was, or its removal.
 func (r *CronRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &CronRes{State: FileAbsent, Session: r.Session, RemainAfterElapse: true, root: r.root}
 	was, ok := before.(*CronRes)
 	switch {
 	case before == nil:
+		return r.like(FileAbsent), nil
 	case !ok:
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	case len(was.Others) > 0:
 		return nil, errors.New("the timer that there was has something that no parameter says: " + strings.Join(was.Others, ", "))
-	default:
-		copied := *was
-		undo = &copied
 	}
+	undo := *was
+	undo.root = r.root
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
-	return undo, nil
+	return &undo, nil
 }

@@ -118,7 +118,7 @@ func (r *GroupRes) Watch(ctx context.Context) error {
 	return r.follow(ctx, "group", r, r.Root)
 }
 
-// Read returns the group as it is; nil if there is none.
+// Read returns the group as it is; one that is not there is absent.
 func (r *GroupRes) Read(ctx context.Context) (engine.Res, error) {
 	m, err := r.open(ctx, "group", r.Backend())
 	if err != nil {
@@ -126,10 +126,22 @@ func (r *GroupRes) Read(ctx context.Context) (engine.Res, error) {
 	}
 	defer m.Close()
 	info, result, err := userdb.DescribeGroup.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
-	if err != nil || !result.Found {
+	if err != nil {
 		return nil, err
 	}
+	if !result.Found {
+		return r.like(r.Name(), FileAbsent), nil
+	}
 	return r.as(&info), nil
+}
+
+// like returns another group of the same system, of which nothing else is known.
+func (r *GroupRes) like(name, state string) *GroupRes {
+	is := r.Default().(*GroupRes)
+	is.State, is.Root = state, r.Root
+	is.SetKind(r.Kind())
+	is.SetName(name)
+	return is
 }
 
 // List yields all groups of the databases.
@@ -156,24 +168,18 @@ func (r *GroupRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 
 // as makes a resource of what is known of a group.
 func (r *GroupRes) as(info *userdb.GroupInfo) engine.Res {
-	is := &GroupRes{
-		State: FileExists, GID: &info.GID, Members: info.Members, AllMembers: true,
-		Root: r.Root, accountBase: accountBase{virtualBase{kind: r.kind}},
-	}
-	is.SetKind(r.Kind())
-	is.SetName(info.Name)
+	is := r.like(info.Name, FileExists)
+	is.GID, is.Members, is.AllMembers = &info.GID, info.Members, true
 	return is
 }
 
 // Reversed returns what brings back the group as it was, as far as this resource
 // manages it.
 func (r *GroupRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &GroupRes{State: FileAbsent, Root: r.Root, accountBase: accountBase{virtualBase{kind: r.kind}}}
-	undo.SetKind(r.Kind())
-	undo.SetName(r.Name())
+	undo := r.like(r.Name(), FileAbsent)
 	was, ok := before.(*GroupRes)
 	switch {
-	case before == nil:
+	case before == nil, ok && was.absent():
 		return undo, nil
 	case !ok:
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())

@@ -96,8 +96,8 @@ func (r *SysctlRes) Read(ctx context.Context) (engine.Res, error) {
 	got.Key, got.Path, got.IgnoreMissing = r.Key, r.Path, r.IgnoreMissing
 	got.show(now, err == nil, text)
 	if !r.runs() && got.State == FileExists { // it is about the file alone
-		got.Runtime, got.Persist, got.Value = false, got.Line != "", sysctlValue(got.Line)
-		if !got.Persist {
+		got.Runtime, got.Persist, got.Value = false, true, sysctlValue(got.Line)
+		if got.Line == "" {
 			got.State = FileAbsent
 		}
 	}
@@ -123,7 +123,7 @@ func (r *SysctlRes) show(now string, running bool, text string) {
 	case r.Line != "":
 		r.Value = saved
 	default:
-		r.State = FileAbsent
+		r.State, r.Persist = FileAbsent, true // not in the file
 	}
 }
 

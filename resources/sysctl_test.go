@@ -220,13 +220,14 @@ func TestSysctlReads(t *testing.T) {
 	layProc(t, dir)
 	lay(t, dir+sysctlFile, "net.none = 4\nnet.ipv4.range = 1 2")
 	for key, want := range map[string]string{
-		"net.ipv4.range": "exists 1 2 true true", "net.none": "exists 4 false true", "net.nothing": "absent  false false",
+		"net.ipv4.range": "exists 1 2 true true", "net.none": "exists 4 false true", "net.nothing": "absent  false true",
 	} {
 		r := sysctlAt(dir, key, "1")
 		begin(t, "sysctl", r)
 		res, err := r.Read(t.Context())
 		must(t, err)
 		s := res.(*SysctlRes)
+		must(t, s.Validate())
 		if got := fmt.Sprint(s.State, " ", s.Value, " ", s.Runtime, " ", s.Persist); got != want {
 			t.Errorf("%s: %s", key, got)
 		}

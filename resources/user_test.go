@@ -137,7 +137,10 @@ func TestUserMinimum(t *testing.T) {
 func TestAccountsAbsent(t *testing.T) {
 	dir := t.TempDir()
 	accountsBelow(t, dir)
-	for kind, r := range map[string]engine.Readable{"user": madeUser(t, UserRes{Root: dir}), "group": &GroupRes{Root: dir}} {
+	for kind, r := range map[string]engine.Readable{
+		"user":  madeUser(t, UserRes{State: FileExists, Membership: groupsMinimum, Root: dir}),
+		"group": &GroupRes{State: FileExists, Root: dir},
+	} {
 		r.SetName("nobody")
 		begin(t, kind, r)
 		got, err := r.Read(t.Context())
