@@ -45,6 +45,8 @@ type FileRes struct {
 	Group string      `yaml:"group" lang:"group" doc:"Name or number of the group that it belongs to."`
 	Mode  schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions, octal or symbolic. A symbolic mode of a new file starts from 0644, of a new folder from 0755."`
 
+	SELinux string `yaml:"selinux" lang:"selinux" doc:"The SELinux label of the path itself, such as system_u:object_r:etc_t:s0; absent leaves it to the system."`
+
 	Recurse bool `yaml:"recurse" lang:"recurse" mgmt:"param" doc:"Of a folder: copy and watch all that is below, make missing parents, and remove it with what is in it."`
 	Force   bool `yaml:"force" lang:"force" mgmt:"param" doc:"Replace a folder by a file, a link by a folder, and so on."`
 	Purge   bool `yaml:"purge" lang:"purge" mgmt:"param" doc:"Of a folder, with recurse: remove everything below that neither comes from source nor is another file of the graph."`
@@ -56,6 +58,7 @@ type FileRes struct {
 	undo *fileUndo // takes back what another one made; nil for a file as declared
 	sums bool      // a change never shows a content, but its checksum
 	told string    // the path that the other files know of
+	attr string    // where the label is, for tests; else atomicfile.SELinux
 	seen fileSeen
 }
 
@@ -130,6 +133,9 @@ func (r *FileRes) Validate() error {
 	}
 	if !slices.Contains([]string{"", FileExists, FileAbsent, FileUndefined}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists, absent or undefined", r.State))
+	}
+	if strings.ContainsAny(r.SELinux, "\x00\n\t ") {
+		errs = append(errs, fmt.Errorf("selinux: %q is no label, write one such as system_u:object_r:etc_t:s0", r.SELinux))
 	}
 	folder, absent := r.isFolder(), r.State == FileAbsent
 	for _, rule := range []struct {

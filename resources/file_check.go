@@ -45,6 +45,7 @@ type fileRun struct {
 	look     *fileLook // at the path, from before anything was done; nil for none
 	managed  map[string]bool
 	same     map[string]fileSame // what this run found equal
+	relabel  bool                // the label of the path differs, as reportAttrs has told
 }
 
 // fileNode is a name in a folder; rel is its path below the folder that is

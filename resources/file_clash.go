@@ -32,6 +32,8 @@ func (r *FileRes) Clashes(other engine.Res) error {
 		return errors.New("they want different groups")
 	case differ(r.given("mode", string(r.Mode)), o.given("mode", string(o.Mode)), r.bothModes):
 		return errors.New("they want different modes")
+	case differ(r.given("selinux", r.SELinux), o.given("selinux", o.SELinux), never):
+		return errors.New("they want different SELinux labels")
 	}
 	return nil
 }
@@ -40,6 +42,8 @@ func (r *FileRes) Clashes(other engine.Res) error {
 func differ(a, b string, same func(a, b string) bool) bool {
 	return a != "" && b != "" && a != b && !same(a, b)
 }
+
+func never(string, string) bool { return false }
 
 // sameAccount reports whether two different words may be one account: a name and a
 // number, of which it is not looked up here who that is.

@@ -106,6 +106,9 @@ func (c *fileRun) reportNewAttrs(n fileNode, mode int) {
 	if mode >= 0 {
 		c.change(n, "mode", nil, fileOctal(uint32(mode)), engine.Updated)
 	}
+	if l := c.label(n); l.Value != "" {
+		c.change(n, "selinux", nil, l.Value, engine.Updated)
+	}
 }
 
 // newMode returns the permissions of a file that is made, -1 for what the system
@@ -130,7 +133,7 @@ func (c *fileRun) writeNew(n fileNode, w fileWant) error {
 }
 
 func (c *fileRun) write(n fileNode, w fileWant, f *atomicfile.New) (atomicfile.Result, error) {
-	f.Dir, f.Name, f.Size = n.dir, n.name, -1
+	f.Dir, f.Name, f.Size, f.Label = n.dir, n.name, -1, c.label(n)
 	if w.body != nil {
 		f.Size = w.body.size
 		f.Fill = func(out io.Writer) error { return w.body.writeTo(c.ctx, out) }
@@ -220,7 +223,7 @@ func (c *fileRun) attrs(n fileNode, st atomicfile.Stat, w fileWant, sure bool) e
 		return err
 	}
 	uid, gid, mode := c.altered(st, mode)
-	if uid < 0 && gid < 0 && mode < 0 {
+	if uid < 0 && gid < 0 && mode < 0 && !c.relabel {
 		if sure {
 			c.found(n, st, w)
 		}
@@ -230,6 +233,9 @@ func (c *fileRun) attrs(n fileNode, st atomicfile.Stat, w fileWant, sure bool) e
 		return nil
 	}
 	now, err := n.dir.SetAttrs(n.name, st, mode, uid, gid)
+	if err == nil && c.relabel {
+		now, err = n.dir.SetLabel(n.name, st, c.label(n))
+	}
 	if err != nil {
 		return err
 	}
@@ -253,7 +259,7 @@ func (c *fileRun) altered(st atomicfile.Stat, mode int) (uid, gid, perm int) {
 	return uid, gid, perm
 }
 
-// reportAttrs reports differences of owner, group and mode, and returns the
+// reportAttrs reports differences of owner, group, mode and label, and returns the
 // wanted permissions, -1 for none.
 func (c *fileRun) reportAttrs(n fileNode, st atomicfile.Stat, m schema.Mode) (int, error) {
 	want, err := filePerm(m, st.Perm(), st.IsDir())
@@ -270,7 +276,7 @@ func (c *fileRun) reportAttrs(n fileNode, st atomicfile.Stat, m schema.Mode) (in
 	if perm >= 0 {
 		c.change(n, "mode", fileOctal(st.Perm()), fileOctal(uint32(perm)), engine.Updated)
 	}
-	return want, nil
+	return want, c.reportLabel(n)
 }
 
 // found keeps that a file has its content.

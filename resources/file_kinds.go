@@ -99,7 +99,7 @@ func (c *fileRun) linkOwner(n fileNode, st atomicfile.Stat) error {
 		return err
 	}
 	uid, gid, _ := c.altered(st, -1)
-	if uid < 0 && gid < 0 {
+	if uid < 0 && gid < 0 && !c.relabel {
 		c.remember(n, st, nil)
 		return nil
 	}
@@ -107,6 +107,9 @@ func (c *fileRun) linkOwner(n fileNode, st atomicfile.Stat) error {
 		return nil
 	}
 	_, err := n.dir.SetAttrs(n.name, st, -1, uid, gid)
+	if err == nil && c.relabel {
+		_, err = n.dir.SetLabel(n.name, st, c.label(n))
+	}
 	return err
 }
 
@@ -124,6 +127,9 @@ func (c *fileRun) makeLink(n fileNode, old atomicfile.Stat, target string) error
 		gid = int(old.GID)
 	}
 	err := c.within(n, func() error { return n.dir.Symlink(n.name, target, uid, gid) })
+	if err == nil {
+		err = c.labelNew(n)
+	}
 	if err != nil {
 		return err
 	}
@@ -231,6 +237,9 @@ func (c *fileRun) makeFolder(n fileNode, perm int) error {
 	c.wrote(n, st)
 	if uid, gid, m := c.altered(st, perm); uid >= 0 || gid >= 0 || m >= 0 {
 		_, err = n.dir.SetAttrs(n.name, st, m, uid, gid)
+	}
+	if err == nil {
+		err = c.labelNew(n)
 	}
 	return err
 }

@@ -58,6 +58,9 @@ func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 			got.Path += "/"
 		}
 	}
+	if got.SELinux, err = n.dir.Label(n.name, r.labelAttr()); err != nil {
+		return nil, err
+	}
 	got.Owner, got.Group = fileUserName(st.UID, r.Owner), fileGroupName(st.GID, r.Group)
 	switch {
 	case st.IsLink():

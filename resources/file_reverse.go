@@ -82,6 +82,9 @@ func (r *FileRes) goBack(undo, was *FileRes, replaced bool) {
 	if replaced || r.Mode != "" {
 		undo.Mode = was.Mode
 	}
+	if replaced || r.SELinux != "" {
+		undo.SELinux, undo.attr = was.SELinux, r.attr
+	}
 }
 
 // fileUndo says what a resource has made that undoes itself now.

@@ -19,6 +19,7 @@ type New struct {
 
 	Mode     int   // permissions; -1 for those of Old, or else 0666 less the umask
 	UID, GID int   // -1 for those of Old, or else what the system gives
+	Label    Label // none for that of Old, or else what the system gives
 	Size     int64 // of what Fill writes; -1 when not known
 
 	// Fill writes the content. It may be called a second time, after a first
@@ -204,6 +205,11 @@ func (n *New) fillTemp(fd int, attrs []attr) (Stat, error) {
 		}
 		altered = altered || a
 	}
+	labelled, err := n.label(fd)
+	if err != nil {
+		return st, err
+	}
+	altered = altered || labelled
 	if m := n.wantMode(); m >= 0 && (altered || uint32(m) != st.Perm()) {
 		if err := unix.Fchmod(fd, uint32(m)); err != nil {
 			return st, pathError("chmod", n.path(), err)
@@ -309,6 +315,9 @@ func (n *New) inPlace(why error) (res Result, err error) {
 		if err := unix.Fchmod(fd, uint32(n.Mode)); err != nil {
 			return res, pathError("chmod", n.path(), err)
 		}
+	}
+	if _, err := n.label(fd); err != nil {
+		return res, err
 	}
 	if err := n.reserve(fd, st); err != nil {
 		return res, err
