@@ -143,7 +143,7 @@ func (c *exchange) run(ctx context.Context, stdin []byte) ([]byte, error) {
 	if timeout <= 0 {
 		timeout = DefaultTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, c.errorf("it has not ended within %s", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it has not ended within %s", timeout))
 	defer cancel()
 	res, err := c.rt.Host.Command(ctx, engine.Command{
 		Argv: slices.Clone(c.argv), Env: c.environment(), Stdin: stdin, MaxOutput: maxAnswer,

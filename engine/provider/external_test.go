@@ -289,7 +289,7 @@ func TestExternalTimeout(t *testing.T) {
 		})
 		start := time.Now()
 		err := r.prov.Set(t.Context(), r.rt, []provider.Change{{Title: "x"}})
-		if err == nil || !strings.Contains(err.Error(), "it has not ended within 1m") || time.Since(start) != time.Minute {
+		if err == nil || strings.Count(err.Error(), "the set command of ") != 1 || !strings.HasSuffix(err.Error(), ": it has not ended within 1m0s") || time.Since(start) != time.Minute {
 			t.Error(err, time.Since(start))
 		}
 		if s, _ := r.rt.Log.Status("x"); s != provider.Updated {

@@ -725,3 +725,25 @@ func TestAStructKeepsWhatItHolds(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsWrongIsSaidOnce: a value that does not fit is not missing as well.
+func TestWhatIsWrongIsSaidOnce(t *testing.T) {
+	k := kindOf(t, `{"name": "rec", "docs": "x", "provider": "go", "attributes": {
+		"name": {"type": "Pattern[/\\A[a-z]+\\z/]", "docs": "x", "kind": "namevar"},
+		"v": {"type": "Pattern[/\\A[0-9]+\\z/]", "docs": "x"}}}`)
+	n, err := schema.NodeOf(map[string]any{"name": "A1", "v": "z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := k.New()
+	r.SetKind("rec")
+	r.SetName("A1")
+	if ds := schema.Decode(n, r); ds.Err() != nil {
+		t.Fatal(ds)
+	}
+	err = engine.Res(r).Validate()
+	want := "rec.name expects a match for Pattern[/\\A[a-z]+\\z/], got 'A1'\nrec.v expects a match for Pattern[/\\A[0-9]+\\z/], got 'z'"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}

@@ -166,7 +166,12 @@ func (k *Kind) fits(make func() Provider) (err error) {
 		{Find, is[Finder](p), "Find"},
 		{Refreshable, is[Refresher](p), "Refresh"},
 	} {
-		if k.has(c.f) && !c.ok {
+		_, commands := p.(*external)
+		switch {
+		case !k.has(c.f) || c.ok:
+		case commands:
+			errs = append(errs, fmt.Errorf("the type %s has the feature %s, which commands can't have, only a provider in Go", k.def.Name, c.f))
+		default:
 			errs = append(errs, fmt.Errorf("the type %s has the feature %s, but its provider %T has no method %s", k.def.Name, c.f, p, c.what))
 		}
 	}

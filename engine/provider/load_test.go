@@ -27,3 +27,14 @@ func TestLoadNamesAKind(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadCommandsCannot: what commands have no form for is said in words of files.
+func TestLoadCommandsCannot(t *testing.T) {
+	node, err := jsonNode("types.json", `{"name": "rec", "docs": "x", "features": ["find", "simple_get_filter", "noop_handler", "unverified"],
+		"attributes": {"name": {"type": "String", "docs": "n", "kind": "namevar"}}, "get": ["a"], "set": ["b"]}`)
+	must(t, err)
+	err = provider.Load(engine.NewRegistry(), []*schema.Node{node}, nil).Err()
+	if err == nil || err.Error() != "types.json:1:1: the type rec has the feature find, which commands can't have, only a provider in Go" {
+		t.Error(err)
+	}
+}

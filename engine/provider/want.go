@@ -51,8 +51,7 @@ func (k *Kind) wanted(r *res) (*want, error) {
 		}
 		v, err := a.typ.Lift(k.def.Name+"."+a.Name, plain)
 		if err != nil {
-			errs = append(errs, err)
-			continue
+			errs, v = append(errs, err), plain // given, so it is not missing too
 		}
 		w.record[a.Name] = v
 	}
