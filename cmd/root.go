@@ -103,6 +103,7 @@ repairs it the moment it drifts.`,
   mgmt plan --yaml graph.yaml     # what would change?
   mgmt run --yaml graph.yaml      # make it so, and keep it so
   mgmt status                     # how does it stand?`,
+		Version:           currentVersion().String(), // the flag --version, as many expect it
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -111,6 +112,7 @@ repairs it the moment it drifts.`,
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(
 		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a),
 		newResource(a), newImport(a), newInterface(a), newCall(a), newFacts(a),

@@ -32,6 +32,15 @@ type versionJSON struct {
 	Arch    string `json:"arch"`
 }
 
+func currentVersion() versionJSON {
+	return versionJSON{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+}
+
+// String is the line that the verb and the flag of the same name write.
+func (v versionJSON) String() string {
+	return fmt.Sprintf("mgmt %s %s %s/%s", v.Version, v.Go, v.OS, v.Arch)
+}
+
 func newVersion(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
@@ -39,11 +48,11 @@ func newVersion(a *app) *cobra.Command {
 		Short: "Say which version this is",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := versionJSON{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			v := currentVersion()
 			if output.word == "json" {
 				return writeJSON(a.out, v)
 			}
-			_, err := fmt.Fprintf(a.out, "mgmt %s %s %s/%s\n", v.Version, v.Go, v.OS, v.Arch)
+			_, err := fmt.Fprintln(a.out, v)
 			return err
 		},
 	}
