@@ -27,6 +27,7 @@ func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics
 	for _, it := range b.items {
 		it.info = b.kindOf(it)
 	}
+	b.kindsNamed()
 	b.each((*builder).make)
 	for _, it := range b.items {
 		b.wire(it)

@@ -57,6 +57,7 @@ type Declared struct {
 	Comment   string
 	Pos       schema.Pos // of the graph as a whole
 	Noop      bool       // every resource only looks and reports
+	Kinds     []KindDecl // that it names, where that may be done without a resource
 	Resources []Declaration
 	Edges     []EdgeDecl
 
@@ -69,6 +70,12 @@ type Declared struct {
 	// all, as Problems tell. References to what is not there are then no
 	// findings.
 	Partial bool
+}
+
+// KindDecl is a kind that is named, whether there is a resource of it or not.
+type KindDecl struct {
+	Kind string
+	Pos  schema.Pos
 }
 
 // Declaration is one resource as it was declared.

@@ -2,6 +2,7 @@ package gapi
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -65,11 +66,7 @@ func (b *builder) kindOf(it *item) *kindInfo {
 	if it.Res != nil {
 		return b.goKindOf(it)
 	}
-	e, ok := b.kinds[it.kind]
-	if !ok {
-		e = b.findKind(it.kind)
-		b.kinds[it.kind] = e
-	}
+	e := b.entry(it.kind)
 	at := kindAt{it.kind, it.KindPos}
 	if e.info == nil && (it.KindPos.IsZero() || !b.reported[at]) {
 		b.reported[at] = true
@@ -78,6 +75,29 @@ func (b *builder) kindOf(it *item) *kindInfo {
 		b.add(d)
 	}
 	return e.info
+}
+
+// kindsNamed reports kinds that can't be used and of which there is no resource.
+func (b *builder) kindsNamed() {
+	for _, k := range b.d.Kinds {
+		at := kindAt{strings.ToLower(k.Kind), k.Pos}
+		if e := b.entry(at.kind); e.info == nil && !b.reported[at] {
+			b.reported[at] = true
+			d := e.why
+			d.Pos = k.Pos
+			b.add(d)
+		}
+	}
+}
+
+// entry finds out about a kind once.
+func (b *builder) entry(kind string) kindEntry {
+	e, ok := b.kinds[kind]
+	if !ok {
+		e = b.findKind(kind)
+		b.kinds[kind] = e
+	}
+	return e
 }
 
 func (b *builder) findKind(kind string) kindEntry {

@@ -15,6 +15,7 @@ type part struct {
 	comment   string
 	noop      bool
 	includes  []include
+	kinds     []gapi.KindDecl
 	resources []gapi.Declaration
 	edges     []gapi.EdgeDecl
 
@@ -86,7 +87,7 @@ func (p *part) document(root *schema.Node) {
 		case "include":
 			p.includeList(v)
 		case "resources":
-			p.kinds(v)
+			p.kindMap(v)
 		case "edges":
 			p.edgeList(v)
 		default:
@@ -167,8 +168,9 @@ func (p *part) includeList(n *schema.Node) {
 	}
 }
 
-func (p *part) kinds(n *schema.Node) {
+func (p *part) kindMap(n *schema.Node) {
 	for _, pair := range p.mapOf(n, "resources must be a map from kinds to lists of resources") {
+		p.kinds = append(p.kinds, gapi.KindDecl{Kind: pair.Key, Pos: pair.Pos})
 		items := p.listOf(pair.Value, pair.Key+" must be a list of resources, each beginning with \"- name:\"")
 		p.resources = slices.Grow(p.resources, len(items))
 		for _, item := range items {

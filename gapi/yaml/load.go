@@ -90,6 +90,7 @@ func (g *loading) result() (*gapi.Declared, error) {
 	for _, p := range g.parts {
 		d.Partial = d.Partial || p.unreadable
 		found.Add(p.problems...)
+		d.Kinds = append(d.Kinds, p.kinds...)
 		d.Resources = append(d.Resources, p.resources...)
 		d.Edges = append(d.Edges, p.edges...)
 		d.Noop = d.Noop || p.noop

@@ -42,6 +42,8 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 		"edges: ~":                        true,
 		"edges: {}":                       false,
 		"resources: {noop: ~}":            true,
+		"resources: {bogus: []}":          false,
+		"resources: {bogus: ~}":           false,
 		"resources: {noop: {name: a}}":    false,
 		"resources: {noop: [{name: 5}]}":  true,
 		"resources: {noop: [{name: ''}]}": false,
