@@ -42,7 +42,7 @@ type TarRes struct {
 	Inputs []string `yaml:"inputs" lang:"inputs" mgmt:"param" doc:"Absolute paths of files and folders. Of a folder whose path ends in a slash what is in it is packed; else the folder itself, with its name."`
 	Format string   `yaml:"format" lang:"format" mgmt:"param,enum=auto|ustar|pax|gnu|0|2|4|8" doc:"Notation of the headers; auto, or 0, for ustar where that is enough and else pax. The numbers are those that mgmt has for ustar (2), pax (4) and gnu (8)."`
 
-	Extract string      `yaml:"extract" lang:"extract" mgmt:"param" doc:"Absolute path of an archive to unpack into the folder of path; it may be compressed by gzip."`
+	Extract string      `yaml:"extract" lang:"extract" mgmt:"param" doc:"Absolute path of an archive to unpack into the folder of path; it may be compressed by gzip or bzip2."`
 	MaxSize schema.Size `yaml:"max_size" lang:"max_size" mgmt:"param" doc:"The most that is unpacked; 0 for any."`
 
 	Owner string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns the archive, or everything that is unpacked."`

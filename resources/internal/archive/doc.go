@@ -13,7 +13,7 @@
 //   - What is unpacked is below the folder that is given, whatever the archive says: no
 //     name and no link leads out of it, and no link that is there is followed.
 //   - Only files, folders and symbolic links are unpacked, without setuid, setgid and
-//     sticky bits. An archive with anything else in it is refused as a whole, before
+//     sticky bits; what git notes about an archive is passed over. An archive with anything else in it is refused as a whole, before
 //     anything is altered, as is one that is too large or has a name twice.
 //   - What is in the folder and not in the archive is left alone.
 package archive

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -42,7 +43,7 @@ type item struct {
 
 func (i item) isDir() bool { return i.head.Typeflag == tar.TypeDir }
 
-// Check compares the folder with an archive, which may be compressed by gzip. Nothing is
+// Check compares the folder with an archive, which may be compressed by gzip or bzip2. Nothing is
 // altered. The error says also what of the archive can't be unpacked, and what is in the
 // way.
 func (u *Unpacking) Check(ctx context.Context, in io.Reader) (Found, error) {
@@ -97,6 +98,9 @@ func (u *Unpacking) each(ctx context.Context, in io.Reader, do func(item, io.Rea
 		if err != nil {
 			return err
 		}
+		if h.Typeflag == tar.TypeXGlobalHeader { // of git: what it says is about no name
+			continue
+		}
 		i, err := itemOf(h)
 		switch size += h.Size; {
 		case err != nil:
@@ -117,11 +121,27 @@ func (u *Unpacking) each(ctx context.Context, in io.Reader, do func(item, io.Rea
 	}
 }
 
-// decompress undoes gzip, if that is what it begins with.
+// unknown are the first bytes of what tar archives are compressed by, and taken for, and we
+// do not read.
+var unknown = map[string]string{
+	"\xfd7zXZ\x00": "an archive that is compressed by xz", "\x28\xb5\x2f\xfd": "an archive that is compressed by zstd",
+	"PK\x03\x04": "a zip archive", "7z\xbc\xaf": "a 7z archive", "LZIP": "an archive that is compressed by lzip",
+}
+
+// decompress undoes gzip or bzip2, if that is what it begins with.
 func decompress(in io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(in)
-	if head, err := b.Peek(2); err == nil && bytes.Equal(head, []byte{0x1f, 0x8b}) {
+	head, _ := b.Peek(6)
+	for first, what := range unknown {
+		if bytes.HasPrefix(head, []byte(first)) {
+			return nil, fmt.Errorf("it is %s, and only gzip and bzip2 are known", what)
+		}
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		return gzip.NewReader(b)
+	case bytes.HasPrefix(head, []byte("BZh")):
+		return bzip2.NewReader(b), nil
 	}
 	return b, nil
 }
@@ -152,7 +172,7 @@ func itemOf(h *tar.Header) (item, error) {
 		i.name = ""
 	}
 	switch h.Typeflag {
-	case tar.TypeReg:
+	case tar.TypeReg, tar.TypeGNUSparse:
 		if i.name == "" {
 			return i, errName
 		}

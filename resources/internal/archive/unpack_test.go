@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io/fs"
 	"maps"
@@ -102,8 +103,11 @@ func crafted(t *testing.T, heads ...tar.Header) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, h := range heads {
-		if h.Mode == 0 {
+		switch h.Mode {
+		case 0:
 			h.Mode = 0o755
+		case -1:
+			h.Mode = 0
 		}
 		if h.Typeflag == tar.TypeReg {
 			h.Size = 4
@@ -163,6 +167,55 @@ func TestUnpackRefuses(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What the tar of GNU makes of a megabyte of nothing and the line hi, with -S, compressed by
+// gzip; and of a file h with the line hello, with -j.
+const (
+	sparse = "H4sIAAAAAAACA+3QSwqDUAwF0Iy7ircErU830hV01o4EP/v34aj0owNpoXDOJCEJBO54jq+rii7ntRbPtWge+jKv27prI13iB+Zxug4pxdD309bd3v5QOvlDIvlNOgceNK/L2/0UAAAAAAAAAAAA/J8FljRNNAAoAAA="
+	bzip   = "QlpoOTFBWSZTWYuwwQAAAHD7hMmQAERAAE2AAADiRJ4AAACACCAAVDSAEY0EY0ElTyQ0aNBhBf6kndCCOICRtvEnLTIngkgYLMPdmgku2EFwko1Nw5YO2E1sVBjctI0IjiIgOi7kinChIRdhggA="
+)
+
+// Archives as programs make them that a person has: git with its notes, sparse files, bzip2.
+func TestUnpackOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"git": {crafted(t, tar.Header{Typeflag: tar.TypeXGlobalHeader, Mode: -1, PAXRecords: map[string]string{"comment": "a commit"}},
+			tar.Header{Name: "a", Typeflag: tar.TypeReg}), "evil"},
+		"sparse": {decoded(t, sparse), string(make([]byte, 1<<20)) + "hi\n"},
+		"bzip2":  {decoded(t, bzip), "hello\n"},
+	} {
+		to := t.TempDir()
+		u := unpacking(to)
+		u.MaxSize = 2 << 20
+		differ, err := unpack(t, u, c.data)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got, err := os.ReadFile(to + "/" + differ); err != nil || string(got) != c.want {
+			t.Errorf("%s: of %q came %d bytes, %v", name, differ, len(got), err)
+		}
+	}
+	u := unpacking(t.TempDir())
+	if _, err := unpack(t, u, decoded(t, sparse)); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+		t.Errorf("what is sparse has no size: %v", err)
+	}
+	for first, what := range unknown {
+		_, err := unpack(t, u, []byte(first+"xxxxxxxx"))
+		if err == nil || !strings.Contains(err.Error(), what+", and only gzip and bzip2 are known") {
+			t.Errorf("%q: %v", first, err)
+		}
+	}
+}
+
+func decoded(t *testing.T, text string) []byte {
+	t.Helper()
+	data, err := base64.StdEncoding.DecodeString(text)
+	must(t, err)
+	return data
 }
 
 func TestUnpackLimits(t *testing.T) {
