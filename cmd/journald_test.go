@@ -275,7 +275,7 @@ func TestJournalThatHangs(t *testing.T) {
 	for i := range 3 * maxEntries {
 		j.send(slog.LevelInfo, strconv.Itoa(i), "x", nil)
 	}
-	if took := time.Since(begin); took > 2*time.Second {
+	if took := time.Since(begin); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}
 	dropped, got := "", 0

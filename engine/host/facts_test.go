@@ -172,11 +172,15 @@ func TestPackageArch(t *testing.T) {
 
 // TestFactsOfThisMachine: what every machine has, quickly.
 func TestFactsOfThisMachine(t *testing.T) {
-	start := time.Now()
-	f, err := ReadFacts("/", nil)
-	took := time.Since(start)
-	if err != nil {
-		t.Fatal(err)
+	var f engine.Facts
+	took := time.Hour
+	for range 5 { // others may use the machine meanwhile
+		start := time.Now()
+		var err error
+		if f, err = ReadFacts("/", nil); err != nil {
+			t.Fatal(err)
+		}
+		took = min(took, time.Since(start))
 	}
 	t.Logf("%v: %+v", took, f)
 	if f.Hostname == "" || f.Kernel == "" || f.CPUs < 1 || f.Memory <= 0 || f.OSArch == "" || f.Init == "" || f.Virtual == "" {
