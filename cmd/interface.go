@@ -231,9 +231,24 @@ func functionsText(fs []virtual.Function) string {
 		}
 		if f.Returns != nil {
 			fmt.Fprintf(&b, "    Returns %s.\n", f.Returns)
+			keysText(&b, f.Returns)
 		}
 	}
 	return b.String()
+}
+
+// keysText describes the keys of a result that is a record, or has records in it.
+func keysText(b *strings.Builder, t *schema.Type) {
+	for t.Elem != nil {
+		t = t.Elem
+	}
+	for _, f := range t.Fields {
+		if f.Type.Optional {
+			fmt.Fprintf(b, "    %s: %s (%s, or missing)\n", f.Key, f.Doc, f.Type)
+		} else {
+			fmt.Fprintf(b, "    %s: %s%s\n", f.Key, f.Doc, typeText(f.Type))
+		}
+	}
 }
 
 func typeText(t *schema.Type) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -143,7 +144,7 @@ func newInterfaceMatrix(a *app) *cobra.Command {
 				if n > 0 {
 					fmt.Fprintln(a.out)
 				}
-				if _, err := fmt.Fprint(a.out, virtual.Page(i, m.modules().Backends(module))); err != nil {
+				if _, err := fmt.Fprint(a.out, virtual.Page(i, m.modules().Backends(module), m.kind(module))); err != nil {
 					return err
 				}
 			}
@@ -152,6 +153,15 @@ func newInterfaceMatrix(a *app) *cobra.Command {
 	}
 	a.machineFlags(cmd)
 	return cmd
+}
+
+// kind returns a resource of the kind that a module has; nil if it has none.
+func (a *app) kind(module string) engine.Res {
+	r, err := a.kinds().New(module)
+	if err != nil {
+		return nil
+	}
+	return r
 }
 
 func newInterfaceGenerate(a *app) *cobra.Command {

@@ -93,7 +93,7 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 			"{{kinds}}", strings.TrimSuffix(kindTable(kinds, "kinds/"), "\n"),
 		).Replace(yamlPage),
 		"puppet-catalogs.md": generated + puppet.Page(),
-		"interfaces.md":      generated + interfacesPage(virtual.DefaultCatalog()),
+		"interfaces.md":      generated + a.interfacesPage(virtual.DefaultCatalog()),
 		"kinds/README.md":    generated + "# The kinds\n\n" + kindTable(kinds, ""),
 	}
 	for _, k := range kinds {
@@ -108,11 +108,11 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 
 // interfacesPage is the page of the virtual modules: what each can do, and which
 // backend does it.
-func interfacesPage(c *virtual.Catalog) string {
+func (a *app) interfacesPage(c *virtual.Catalog) string {
 	parts := []string{interfacesHead}
 	for _, module := range c.Modules() {
 		if i, err := c.Interface(module); err == nil {
-			parts = append(parts, virtual.Page(i, c.Backends(module)))
+			parts = append(parts, virtual.Page(i, c.Backends(module), a.kind(module)))
 		}
 	}
 	return strings.Join(parts, "\n")

@@ -91,7 +91,7 @@ func TestDeclaredDeprecated(t *testing.T) {
 	}
 	f.Name = "f"
 	i := &virtual.Interface{Module: "m", Functions: []virtual.Function{f}}
-	page := virtual.Page(i, []*virtual.Backend{backendOf([]virtual.Function{{Name: "f"}}, nil)})
+	page := virtual.Page(i, []*virtual.Backend{backendOf([]virtual.Function{{Name: "f"}}, nil)}, nil)
 	if !strings.Contains(page, "Deprecated: call g.") || !strings.Contains(page, "| f | deprecated |") || strings.Contains(page, "Deprecated functions of") {
 		t.Error(page)
 	}

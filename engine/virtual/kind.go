@@ -25,6 +25,19 @@ type Resource interface {
 	Needs() []string
 }
 
+// UsingRes is a Resource that says, for the docs, what is needed by what is declared: who writes a
+// backend reads there which functions it should begin with.
+type UsingRes interface {
+	Resource
+	Uses() []Use
+}
+
+// Use is a way to declare a resource, and what Needs returns then.
+type Use struct {
+	Declared  string
+	Functions []string
+}
+
 // Kind is what all resources of a virtual kind have in common: its interface,
 // and the choice of the backend. It is safe for concurrent use.
 type Kind struct {

@@ -354,18 +354,28 @@ function g: not_applicable: osmajorrelease is 12 here and not "12": values are c
 	}
 }
 
+// lampUses is a lamp that says what it needs.
+type lampUses struct{ lampRes }
+
+func (*lampUses) Uses() []virtual.Use {
+	return []virtual.Use{
+		{Declared: "dim: true", Functions: (&lampRes{Dim: true}).Needs()}, {Declared: "color: true", Functions: (&lampRes{Color: true}).Needs()},
+	}
+}
+
 func TestPage(t *testing.T) {
-	page := virtual.Page(lampInterface, []*virtual.Backend{wireBackend()})
+	page := virtual.Page(lampInterface, []*virtual.Backend{wireBackend()}, &lampUses{})
 	for _, want := range []string{
 		"| `on(name, bright=100)` |  | Switch a lamp on. |",
 		"| dim | – |", "| on | yes, without bright |", "| info | yes |",
+		"| `dim: true` | `info`, `on`, `off`, `dim` |", "| `color: true` | `info`, `on` with `color` |",
 		"| wire | kernel is Linux | wire | files |", "Few backends have it.",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
 	}
-	if !strings.Contains(virtual.Page(lampInterface, nil), "no backend yet") {
+	if !strings.Contains(virtual.Page(lampInterface, nil, &lampRes{}), "no backend yet") {
 		t.Error("a module without a backend")
 	}
 }

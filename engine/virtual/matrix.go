@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 )
 
-// Page writes a module as a part of a reference, in Markdown: its functions, its
-// backends, and which backend has which function.
-func Page(i *Interface, backends []*Backend) string {
+// Page writes a module as a part of a reference, in Markdown: its functions, what a resource of
+// its kind needs, if that says so, its backends, and which backend has which function.
+func Page(i *Interface, backends []*Backend, kind engine.Res) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n\n", i.Module, i.Doc)
 	b.WriteString("| function | returns | what it does |\n| --- | --- | --- |\n")
@@ -18,6 +20,9 @@ func Page(i *Interface, backends []*Backend) string {
 		fmt.Fprintf(&b, "| `%s%s` | %s | %s |\n", f.Name, f.Signature(), cell(returnsText(f)), cell(f.Doc+f.notes()))
 	}
 	b.WriteString("\n")
+	if r, ok := kind.(UsingRes); ok {
+		b.WriteString(usesTable(r.Uses()))
+	}
 	if len(backends) == 0 {
 		b.WriteString("It has no backend yet.\n")
 		return b.String()
@@ -28,6 +33,24 @@ func Page(i *Interface, backends []*Backend) string {
 	}
 	b.WriteString("\n" + Matrix(i, backends))
 	return b.String()
+}
+
+// usesTable says what a resource needs by how it is declared. A function with a point is one that has to know
+// the parameter behind it.
+func usesTable(uses []Use) string {
+	var b strings.Builder
+	b.WriteString("| a resource with | needs |\n| --- | --- |\n")
+	for _, u := range uses {
+		words := make([]string, len(u.Functions))
+		for i, need := range u.Functions {
+			f, param, with := strings.Cut(need, ".")
+			if words[i] = "`" + f + "`"; with {
+				words[i] += " with `" + param + "`"
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s |\n", u.Declared, strings.Join(words, ", "))
+	}
+	return b.String() + "\n"
 }
 
 // notes says what is special about the function.
@@ -52,7 +75,29 @@ func returnsText(f *Function) string {
 	if f.Returns == nil {
 		return ""
 	}
-	return derive.TypeName(f.Returns)
+	return shapeText(f.Returns)
+}
+
+// shapeText writes a type with the keys of its records; those with a question mark may be missing.
+func shapeText(t *schema.Type) string {
+	switch t.Kind {
+	case schema.KindList:
+		return "list of " + shapeText(t.Elem)
+	case schema.KindMap:
+		return "map of " + shapeText(t.Elem)
+	case schema.KindStruct:
+		keys := make([]string, len(t.Fields))
+		for i, f := range t.Fields {
+			if keys[i] = f.Key; f.Type.Optional {
+				keys[i] += "?"
+			}
+			if kind := f.Type.Kind; kind != schema.KindString {
+				keys[i] += ": " + shapeText(f.Type)
+			}
+		}
+		return "{" + strings.Join(keys, ", ") + "}"
+	}
+	return derive.TypeName(t)
 }
 
 // where says on which machines the backend can be chosen.

@@ -34,6 +34,8 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("unhold", (*apt).unhold),
 		virtual.Func("list_holds", (*apt).listHolds),
 		virtual.Func("list_removed", (*apt).listRemoved),
+		virtual.Func("list_repos", (*apt).listRepos),
+		virtual.Func("get_repo", (*apt).getRepo),
 		virtual.Func("autoremove", (*apt).autoremove))
 	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Debian, Ubuntu and what comes from them, with apt-get and dpkg-query."
 	b.When, b.Needs = virtual.Match{"os_family": {"Debian"}}, []string{"apt-get", "apt-cache", "apt-mark", "dpkg-query", "dpkg"}
