@@ -540,7 +540,7 @@ func TestImport(t *testing.T) {
 	resourceSays(t, reg, "", 1, "", "can't be looked at", "import", "heap", "x")
 	resourceSays(t, reg, "", 1, "", "nothing to look at", "import", "deaf")
 	resourceSays(t, reg, "", 1, "", "given twice", "import", "coin", "b", "b")
-	resourceSays(t, reg, "", 1, "", "at least 1", "import")
+	resourceSays(t, reg, "", 1, "", "an argument is missing", "import")
 }
 
 func TestResourceCompletion(t *testing.T) {

@@ -119,5 +119,6 @@ repairs it the moment it drifts.`,
 		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a),
 		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(a), newManpage(a), newExitCodes(),
 	)
+	sayArgs(root)
 	return root
 }

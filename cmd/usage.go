@@ -88,3 +88,32 @@ func unknownVerb(root *cobra.Command, args []string) error {
 	}
 	return fmt.Errorf("unknown command %q%s; see mgmt --help", word, meant(word, verbs))
 }
+
+// sayArgs makes the verbs below cmd say which arguments they take, where the library
+// only counts them.
+func sayArgs(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		sayArgs(c)
+	}
+	check := cmd.Args
+	if check == nil || !cmd.Runnable() {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		if err == nil || !slices.ContainsFunc(countings, func(w string) bool { return strings.HasPrefix(err.Error(), w) }) {
+			return err
+		}
+		use := strings.TrimSuffix(cmd.UseLine(), " [flags]")
+		switch {
+		case cmd.HasSubCommands():
+			return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())
+		case len(args) == 0:
+			return fmt.Errorf("an argument is missing, write: %s", use)
+		}
+		return fmt.Errorf("unexpected argument %q, write: %s", args[len(args)-1], use)
+	}
+}
+
+// countings are how the library begins to say that there are too many or too few.
+var countings = []string{"accepts ", "requires ", "unknown command "}
