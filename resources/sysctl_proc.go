@@ -9,8 +9,6 @@ import (
 	"iter"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/reactivegraph/mgmt/engine"
 )
 
@@ -53,12 +51,8 @@ func (r *SysctlRes) set() error {
 	}
 	want := oneValue(r.Value)
 	_, err = f.WriteString(want + "\n") // in one call: each one is a value to the kernel
-	err = errors.Join(err, f.Close())
-	switch {
-	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
+	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("the kernel refuses the value: %w", err)
-	case err != nil:
-		return err
 	}
 	is, err := readSysctl(root.FS(), r.key())
 	if err != nil {
