@@ -3,6 +3,8 @@ package puppet
 import (
 	"path"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -14,6 +16,8 @@ type auto struct {
 	typ, attr string
 	target    string                // the type of what comes first
 	names     func(string) []string // the titles in a text; nil for the text itself
+	all       bool                  // of the titles all that are there come first, not the nearest
+	number    string                // the parameter of what comes first that a number stands for
 	engine    bool
 }
 
@@ -23,6 +27,7 @@ var autos = []auto{
 	{typ: "file", attr: "owner", target: "user", engine: true},
 	{typ: "file", attr: "group", target: "group", engine: true},
 	{typ: "file", attr: "target", target: "file"},
+	{typ: "file", attr: "path", target: "mount", names: mounts, all: true}, // what Puppet has as before of a mount
 	{typ: "exec", attr: "cwd", target: "file"},
 	{typ: "exec", attr: "command", target: "file", names: programs},
 	{typ: "exec", attr: "onlyif", target: "file", names: programs},
@@ -31,9 +36,10 @@ var autos = []auto{
 	{typ: "package", attr: "source", target: "file"},
 	{typ: "package", attr: "adminfile", target: "file"},
 	{typ: "package", attr: "responsefile", target: "file"},
-	{typ: "user", attr: "gid", target: "group"},
+	{typ: "user", attr: "gid", target: "group", number: "gid"},
 	{typ: "user", attr: "groups", target: "group"},
 	{typ: "cron", attr: "user", target: "user"},
+	{typ: "mount", attr: "name", target: "mount", names: parents, all: true},
 	{typ: "ssh_authorized_key", attr: "user", target: "user"},
 }
 
@@ -43,6 +49,11 @@ func parents(p string) (list []string) {
 		p = path.Dir(p)
 	}
 	return list
+}
+
+// mounts returns the places above a path where something else can be mounted.
+func mounts(p string) []string {
+	return slices.DeleteFunc(parents(p), func(dir string) bool { return dir == "/" })
 }
 
 // program finds a program at the beginning of a line that is named by its path.
@@ -87,9 +98,12 @@ func (rs *relations) wanted(r *resource, a auto) (list []*resource) {
 			names = a.names(text)
 		}
 		for _, name := range names {
-			first := rs.by[identOf(a.target, name)]
-			if first != nil && first != r {
-				list = append(list, first)
+			first := rs.first(a, name)
+			if first == nil || first == r {
+				continue
+			}
+			list = append(list, first)
+			if !a.all {
 				break
 			}
 		}
@@ -97,8 +111,22 @@ func (rs *relations) wanted(r *resource, a auto) (list []*resource) {
 	return list
 }
 
-// texts returns the texts of a parameter. The title stands for a path or a command
-// that is not given.
+// first returns the resource that a rule means by a name, nil if it is not there.
+func (rs *relations) first(a auto, name string) *resource {
+	if _, err := strconv.ParseUint(name, 10, 32); err != nil || a.number == "" {
+		return rs.by[identOf(a.target, name)]
+	}
+	i := slices.IndexFunc(rs.cat.resources, func(r *resource) bool {
+		return strings.EqualFold(r.typ, a.target) && slices.Contains(r.texts(a.number), name)
+	})
+	if i < 0 {
+		return nil
+	}
+	return rs.cat.resources[i]
+}
+
+// texts returns the texts of a parameter. The title stands for a path, a name or a
+// command that is not given.
 func (r *resource) texts(attr string) (list []string) {
 	p := r.param(attr)
 	switch {
@@ -109,7 +137,7 @@ func (r *resource) texts(attr string) (list []string) {
 			list = append(list, n.Text)
 		}
 		return list
-	case attr == "path" || attr == "command":
+	case attr == "path" || attr == "name" || attr == "command":
 		return []string{r.title}
 	default:
 		return nil

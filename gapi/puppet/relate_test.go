@@ -243,3 +243,30 @@ func TestContainment(t *testing.T) {
 		}
 	})
 }
+
+// TestAutomaticOfMountsAndNumbers: as Puppet has it, a mount comes after all of those
+// above it and before the files below it, and a user after the group that its number
+// stands for.
+func TestAutomaticOfMountsAndNumbers(t *testing.T) {
+	src := source([]string{
+		entry(1, "Mount", "/", ""), entry(2, "Mount", "/srv", ""), entry(3, "Mount", "data", `{"name": "/srv/app/data"}`),
+		entry(4, "File", "/srv", ""), entry(5, "File", "/srv/app/data/x/y", ""), entry(6, "File", "/srvx", ""),
+		entry(7, "Group", "staff", `{"gid": 50}`), entry(8, "Group", "60", `{"gid": "61"}`),
+		entry(9, "User", "a", `{"gid": 50}`), entry(10, "User", "b", `{"gid": "61"}`), entry(11, "User", "c", `{"gid": 60}`), entry(12, "User", "d", `{"gid": "staff"}`),
+	})
+	pairs, _, ds := puppet.Relations("c.json", []byte(src), kinds)
+	var got []string
+	for _, p := range pairs {
+		got = append(got, p.Source+" -> "+p.Target)
+	}
+	want := []string{
+		"File[/srv] -> File[/srv/app/data/x/y]",
+		"Group[60] -> User[b]", "Group[staff] -> User[a]", "Group[staff] -> User[d]",
+		"Mount[/] -> Mount[/srv]", "Mount[/] -> Mount[data]",
+		"Mount[/srv] -> File[/srv/app/data/x/y]", "Mount[/srv] -> Mount[data]",
+		"Mount[data] -> File[/srv/app/data/x/y]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(ds) > 0 {
+		t.Error(diff, ds)
+	}
+}

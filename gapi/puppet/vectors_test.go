@@ -1,6 +1,7 @@
 package puppet_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,11 +26,11 @@ type expected struct {
 	Order []string `json:"evaluation_order"`
 }
 
-// deviation is an outcome that is not Puppet's, and why.
-type deviation struct{ sample, what, reason string }
+// deviation is an outcome that is not Puppet's of a catalog that has a text, and why.
+type deviation struct{ has, what, reason string }
 
 var deviations = []deviation{
-	{"05-virtual-exported-tags", "order", "resources { purge } makes a resource of each host that the machine has; it is refused here"},
+	{`"Resources[`, "order", "resources { purge } makes a resource of each host that the machine has; it is refused here"},
 }
 
 // vectorFolder is where the samples are: a folder that VECTORS names holds
@@ -91,7 +92,7 @@ func TestVectors(t *testing.T) {
 				src, err := os.ReadFile(file)
 				must(t, err)
 				for what, diff := range compare(t, file, src, want) {
-					i := slices.IndexFunc(deviations, func(d deviation) bool { return d.sample == name && d.what == what })
+					i := slices.IndexFunc(deviations, func(d deviation) bool { return d.what == what && bytes.Contains(src, []byte(d.has)) })
 					if i < 0 {
 						t.Errorf("%s: %s", what, diff)
 						continue
