@@ -1,23 +1,29 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime/debug"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // The tables of a Store that keep what undoes resources with the metaparameter
-// reverse. Both have the id as key, and are written together: a run of the
+// reverse. All have the id as key, and are written together: a run of the
 // reactor writes them before the first change, step reverse of package transform
 // reads them when the id has left the graph, and the reactor deletes them when
 // the reversal has succeeded. The table of the images is read only then, because
-// they may be large.
+// they may be large. Wanted is written again before the first change that wants
+// something else than the one before.
 const (
 	TableReversal = "reversal" // Reversal
 	TableImage    = "image"    // Image
+	TableWanted   = "wanted"   // Wanted
 )
 
 // MaxImage is how many bytes an image may take in a Store, which has a limit for
@@ -45,6 +51,95 @@ type Image struct {
 	Meta     map[string]any // the metaparameters that are not the defaults
 	Was      map[string]any // what Read showed; nil for nothing
 	Secret   []string       // parameters that must not be shown, though their type is plain
+}
+
+// Wanted is what a resource has wanted of the thing since its first change, over
+// all edits of the graph: what it has managed once is brought back, too.
+type Wanted struct {
+	Thing  string   // tells which thing it is, by the parameters that identify it
+	Print  string   // tells what was wanted last
+	Fields []string // the parameters that were given at any time, sorted
+
+	Declared map[string]any // those of last; nil where they are those of the image
+	Secret   []string       // of these, those that must not be shown, though their type is plain
+}
+
+// WantedOf says what a resource wants, and has wanted before, nil for the first time.
+// It neither keeps nor alters what it is given.
+func WantedOf(res Res, secret []string, before *Wanted) (*Wanted, error) {
+	declared, err := whole(res)
+	if err != nil {
+		return nil, fmt.Errorf("what %s wants: %w", res, err)
+	}
+	t, err := schema.TypeOf(res)
+	if err != nil {
+		return nil, err
+	}
+	thing := map[string]any{}
+	for _, f := range t.Fields {
+		if v, ok := declared[f.Key]; ok && f.Role == schema.RoleIdentity {
+			thing[f.Key] = v
+		}
+	}
+	w := &Wanted{Fields: slices.Sorted(maps.Keys(declared)), Secret: secret}
+	if before != nil {
+		w.Declared = declared
+		w.Fields = union(before.Fields, w.Fields)
+		w.Secret = union(before.Secret, secret)
+	}
+	if w.Thing, err = digest(thing); err != nil {
+		return nil, err
+	}
+	w.Print, err = digest(declared)
+	return w, err
+}
+
+func union(a, b []string) []string {
+	list := slices.Concat(a, b)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func digest(v map[string]any) (string, error) {
+	b, err := MarshalPlain(v)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16]), err
+}
+
+// Write returns what keeps it.
+func (w *Wanted) Write(id string) (Write, error) {
+	b, err := MarshalPlain(map[string]any{
+		"thing": w.Thing, "print": w.Print, "fields": listOf(w.Fields), "declared": anyMap(w.Declared), "secret": listOf(w.Secret),
+	})
+	return Write{Table: TableWanted, Key: id, Value: b}, err
+}
+
+// DecodeWanted reads a record of TableWanted.
+func DecodeWanted(rec Record) (*Wanted, error) {
+	m, err := readMap(rec)
+	if err != nil {
+		return nil, err
+	}
+	w := &Wanted{Fields: texts(m["fields"]), Secret: texts(m["secret"])}
+	w.Thing, _ = m["thing"].(string)
+	w.Print, _ = m["print"].(string)
+	w.Declared, _ = m["declared"].(map[string]any)
+	return w, nil
+}
+
+// Later has the image undo what was wanted later, too: the last value of each
+// parameter, and those that were wanted in between.
+func (img *Image) Later(w *Wanted) {
+	if w.Declared == nil {
+		return
+	}
+	for _, f := range w.Fields {
+		if v, ok := img.Was[f]; ok && img.Declared[f] == nil {
+			img.Declared[f] = v
+		}
+	}
+	maps.Copy(img.Declared, w.Declared)
+	img.Secret = union(img.Secret, w.Secret)
 }
 
 // Take makes the image of a resource. was is what Read showed, nil for nothing.
@@ -205,9 +300,9 @@ func (e *ImageSizeError) Error() string {
 	return fmt.Sprintf("what was there takes %s, and not more than %s are kept", schema.Size(e.Size), schema.Size(MaxImage))
 }
 
-// ForgetReversal returns what deletes a reversal and its image.
+// ForgetReversal returns what deletes a reversal and all that belongs to it.
 func ForgetReversal(id string) []Write {
-	return []Write{{Table: TableReversal, Key: id}, {Table: TableImage, Key: id}}
+	return []Write{{Table: TableReversal, Key: id}, {Table: TableImage, Key: id}, {Table: TableWanted, Key: id}}
 }
 
 // DecodeReversal reads a record of TableReversal.

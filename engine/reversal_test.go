@@ -147,6 +147,47 @@ func TestUndoAbsent(t *testing.T) {
 }
 
 // TestUndoRefuses: whatever goes wrong is an error, and says what.
+// TestLater: what was wanted later, at last or in between, is undone as what was wanted
+// at first is.
+func TestLater(t *testing.T) {
+	was := newNote("was")
+	was.Level, was.Count = "high", new(1)
+	first, between, last := newNote("first"), newNote("between"), newNote("last")
+	between.Count = new(5)
+	last.Key = schema.NewSecret("canary")
+	img, err := engine.Take(first, was, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w *engine.Wanted
+	for i, r := range []*note{first, between, last} {
+		secret := [][]string{nil, {"count"}, {"text"}}[i]
+		before := w
+		if w, err = engine.WantedOf(r, secret, before); err != nil {
+			t.Fatal(err)
+		}
+		rec, err := w.Write("note[n[1]]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := engine.DecodeWanted(engine.Record{Key: rec.Key, Value: rec.Value})
+		if err != nil || !reflect.DeepEqual(read, w) {
+			t.Errorf("%+v becomes %+v, %v", w, read, err)
+		}
+		if before != nil && (w.Print == before.Print || w.Thing != before.Thing) {
+			t.Errorf("%s and the one before are told from each other by %q and %q", r.Text, w.Print, before.Print)
+		}
+		w = read
+	}
+	img.Later(w)
+	if d := img.Declared; d["text"] != "last" || d["count"] != int64(1) || d["key"] == nil || d["level"] != nil {
+		t.Errorf("undone is what wants %v", d)
+	}
+	if !slices.Equal(img.Secret, []string{"count", "text"}) {
+		t.Errorf("hidden are %v", img.Secret)
+	}
+}
+
 func TestUndoRefuses(t *testing.T) {
 	other := engine.NewRegistry()
 	for name, c := range map[string]struct {
@@ -221,6 +262,9 @@ func TestReversalDamaged(t *testing.T) {
 	} {
 		if rev, err := engine.DecodeReversal(engine.Record{Key: "note[x]", Value: data}); err == nil || !strings.Contains(err.Error(), "note[x]") {
 			t.Errorf("%s: %v, %v", name, rev, err)
+		}
+		if w, err := engine.DecodeWanted(engine.Record{Key: "note[x]", Value: data}); name != "another id" && (err == nil || !strings.Contains(err.Error(), "note[x]")) {
+			t.Errorf("%s: %v, %v", name, w, err)
 		}
 		if img, err := engine.DecodeImage(engine.Record{Key: "note[x]", Value: data}); err == nil || !strings.Contains(err.Error(), "note[x]") {
 			t.Errorf("%s: %v, %v", name, img, err)

@@ -73,11 +73,22 @@ func (r *LineRes) Reversed(before engine.Res) (engine.Res, error) {
 	case !there:
 		undo.State = FileAbsent
 	case r.Match != "" && r.Content != was.Content:
-		undo.State, undo.Content, undo.Match = FileExists, was.Content, "^"+regexp.QuoteMeta(strings.Join(r.list(), ""))+"$"
+		undo.State, undo.Content, undo.Match = FileExists, was.Content, r.own()
 	default:
 		undo.State, undo.Content = FileExists, was.Content
 	}
 	return undo, nil
+}
+
+// own returns what matches the line that it has put in the place of another one: its
+// match, if that goes on matching, so that an edit of the graph that was not made yet does
+// no harm; else the line itself.
+func (r *LineRes) own() string {
+	line := strings.Join(r.list(), "")
+	if re, err := regexp.Compile(r.Match); err == nil && re.MatchString(line) {
+		return r.Match
+	}
+	return "^" + regexp.QuoteMeta(line) + "$"
 }
 
 // UIDs names the file that it is in.

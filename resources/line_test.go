@@ -319,3 +319,19 @@ func TestLineReversed(t *testing.T) {
 		})
 	}
 }
+
+// TestLineGoesBack: what comes back takes the place of whatever matches now, so that it
+// does not matter which edit of the graph was made last. Seen failing with own
+// returning the line itself.
+func TestLineGoesBack(t *testing.T) {
+	was := &LineRes{File: "/f", State: FileExists, Content: "b=2"}
+	for match, want := range map[string]string{"^b=": "^b=", "^#b=": `^b=3\.1$`} {
+		undo, err := (&LineRes{File: "/f", Content: "b=3.1", Match: match}).Reversed(was)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u := undo.(*LineRes); u.Match != want || u.Content != "b=2" || u.State != FileExists {
+			t.Errorf("of match %s there is %+v", match, u)
+		}
+	}
+}

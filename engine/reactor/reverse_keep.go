@@ -21,7 +21,17 @@ type undoing struct {
 	store engine.Store
 
 	mu   sync.Mutex
-	kept map[string]bool // whether it can be undone
+	kept map[string]kept
+}
+
+// kept is what is known of something that is kept.
+type kept struct {
+	can    bool           // it can be undone
+	wanted *engine.Wanted // without what was declared; nil where later edits are not followed
+
+	// Who was seen last to want just that, and with which values received.
+	by   engine.Res
+	with *map[string]*engine.Send
 }
 
 // recall reads for which ids an earlier process has kept something. What can't be
@@ -29,13 +39,22 @@ type undoing struct {
 func (u *undoing) recall(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.kept = map[string]bool{}
+	u.kept = map[string]kept{}
 	for rec, err := range u.store.Records(ctx, engine.TableReversal) {
 		if err != nil {
 			return fmt.Errorf("what was kept for reverse: %w", err)
 		}
 		rev, err := engine.DecodeReversal(rec)
-		u.kept[rec.Key] = err != nil || rev.Why == ""
+		u.kept[rec.Key] = kept{can: err != nil || rev.Why == ""}
+	}
+	for rec, err := range u.store.Records(ctx, engine.TableWanted) {
+		if err != nil {
+			return fmt.Errorf("what was kept for reverse: %w", err)
+		}
+		if w, err := engine.DecodeWanted(rec); err == nil && u.kept[rec.Key].can {
+			w.Declared = nil
+			u.kept[rec.Key] = kept{can: true, wanted: w}
+		}
 	}
 	return nil
 }
@@ -47,15 +66,73 @@ func (u *undoing) has(id string) bool {
 	return ok
 }
 
-// wants reports whether something has to be kept before v is altered.
+// wants reports whether something has to be kept before v is altered: what is there
+// before the first change, and what it wants where that is not what it wanted before.
+// It is called by the run of v.
 func (u *undoing) wants(v *vertex) bool {
-	return v.meta.Reverse && v.abil.Reversible && v.abil.Readable && !u.has(v.id)
+	if !v.meta.Reverse || !v.abil.Reversible || !v.abil.Readable {
+		return false
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	k, ok := u.kept[v.id]
+	received := v.received.Load()
+	switch {
+	case !ok:
+		return true
+	case k.wanted == nil || k.by == v.res && k.with == received:
+		return false
+	}
+	if w, err := engine.WantedOf(v.res, nil, nil); err == nil && w.Print != k.wanted.Print {
+		return true
+	}
+	k.by, k.with = v.res, received
+	u.kept[v.id] = k
+	return false
 }
 
-// keep makes durable what is there now, and where v stands in its graph. What
-// can't be undone is kept as that, so that nobody takes our own work for what was
-// there before.
+// keep makes durable what has to be kept before v is altered.
 func (u *undoing) keep(ctx context.Context, v *vertex) error {
+	u.mu.Lock()
+	k, ok := u.kept[v.id]
+	u.mu.Unlock()
+	if ok {
+		return u.follow(ctx, v, k)
+	}
+	return u.first(ctx, v)
+}
+
+// follow makes durable what v wants now, beside what it wanted before.
+func (u *undoing) follow(ctx context.Context, v *vertex, k kept) error {
+	w, err := engine.WantedOf(v.res, v.secretFields(), k.wanted)
+	var write engine.Write
+	if err == nil {
+		write, err = w.Write(v.id)
+	}
+	switch {
+	case err == nil && w.Thing != k.wanted.Thing:
+		v.r.log.Warn("it is about another thing than before: when it leaves the graph, what it did to the first one is undone, and nothing else",
+			slog.String("resource", v.id))
+		w = nil
+	case err == nil:
+		err = v.r.commit(ctx, v, []engine.Write{write})
+	}
+	if err != nil {
+		return fmt.Errorf("what it wants now cannot be recorded for reverse, so nothing was changed: %w", err)
+	}
+	if w != nil {
+		w.Declared = nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.kept[v.id] = kept{can: true, wanted: w}
+	return nil
+}
+
+// first makes durable what is there now, what v wants, and where it stands in its
+// graph. What can't be undone is kept as that, so that nobody takes our own work for
+// what was there before.
+func (u *undoing) first(ctx context.Context, v *vertex) error {
 	rev := &engine.Reversal{Kind: v.res.Kind(), Name: v.res.Name()}
 	rev.After, rev.Before = v.job.stand.neighbours(u)
 	var was engine.Res
@@ -66,7 +143,7 @@ func (u *undoing) keep(ctx context.Context, v *vertex) error {
 	if err != nil {
 		return fmt.Errorf("cannot look at what is there before the first change, so nothing was changed: %w", err)
 	}
-	writes, err := image(v, rev, was)
+	writes, w, err := image(v, rev, was)
 	if err != nil {
 		rev.Why = v.cleanText(err.Error())
 		v.r.log.Warn("this can't be undone when it leaves the graph, though reverse: true asks for it",
@@ -80,15 +157,24 @@ func (u *undoing) keep(ctx context.Context, v *vertex) error {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.kept[v.id] = rev.Why == ""
+	u.kept[v.id] = kept{can: rev.Why == "", wanted: w}
 	return nil
 }
 
 // image returns what has to be written, after undoing it in thought.
-func image(v *vertex, rev *engine.Reversal, was engine.Res) ([]engine.Write, error) {
-	img, err := engine.Take(v.res, was, v.secretFields())
+func image(v *vertex, rev *engine.Reversal, was engine.Res) ([]engine.Write, *engine.Wanted, error) {
+	secret := v.secretFields()
+	img, err := engine.Take(v.res, was, secret)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	w, err := engine.WantedOf(v.res, secret, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	first, err := w.Write(v.id)
+	if err != nil {
+		return nil, nil, err
 	}
 	empty := func(kind string) (engine.Res, error) {
 		res := v.res.Default()
@@ -98,9 +184,13 @@ func image(v *vertex, rev *engine.Reversal, was engine.Res) ([]engine.Write, err
 		return res, nil
 	}
 	if _, err := img.Undo(empty, rev, false); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return rev.Writes(img)
+	writes, err := rev.Writes(img)
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(writes, first), w, nil
 }
 
 // secretFields returns the parameters that must not be shown though their type
@@ -170,7 +260,7 @@ func (u *undoing) prune(ctx context.Context, g *engine.Graph) error {
 	var writes []engine.Write
 	u.mu.Lock()
 	for _, id := range slices.Sorted(maps.Keys(u.kept)) {
-		if _, ok := g.Index(id); !ok && !u.kept[id] {
+		if _, ok := g.Index(id); !ok && !u.kept[id].can {
 			writes = append(writes, engine.ForgetReversal(id)...)
 		}
 	}

@@ -88,6 +88,7 @@ func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string
 // each by its index.
 func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*engine.Reversal, n *Notes) map[int]*engine.Reversal {
 	added := map[int]*engine.Reversal{}
+	later := o.later(ctx, left, n)
 	seen := 0
 	for rec, err := range o.Store.Records(ctx, engine.TableImage) {
 		if err != nil {
@@ -99,7 +100,7 @@ func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*engi
 			continue
 		}
 		seen++
-		v, err := o.undo(rec, rev)
+		v, err := o.undo(rec, rev, later[rec.Key])
 		if err != nil {
 			n.Tell(NotReversed, err.Error(), rec.Key)
 			continue
@@ -115,10 +116,35 @@ func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*engi
 	return added
 }
 
-func (o Undoing) undo(rec engine.Record, rev *engine.Reversal) (*engine.Vertex, error) {
+// later returns what was wanted after the first change by those that have left, where
+// it was something else.
+func (o Undoing) later(ctx context.Context, left map[string]*engine.Reversal, n *Notes) map[string]*engine.Wanted {
+	list := map[string]*engine.Wanted{}
+	for rec, err := range o.Store.Records(ctx, engine.TableWanted) {
+		if err != nil {
+			n.Tell(NotReversed, noRecords+err.Error())
+			return nil
+		}
+		if left[rec.Key] == nil {
+			continue
+		}
+		w, err := engine.DecodeWanted(rec)
+		if err != nil {
+			n.Tell(NotReversed, err.Error()+"; what it wanted at first is undone", rec.Key)
+			continue
+		}
+		list[rec.Key] = w
+	}
+	return list
+}
+
+func (o Undoing) undo(rec engine.Record, rev *engine.Reversal, later *engine.Wanted) (*engine.Vertex, error) {
 	img, err := engine.DecodeImage(rec)
 	if err != nil {
 		return nil, err
+	}
+	if later != nil {
+		img.Later(later)
 	}
 	res, err := img.Undo(o.Registry.New, rev, o.Noop)
 	if err != nil {
