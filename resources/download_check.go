@@ -301,7 +301,7 @@ func (r *DownloadRes) stage(ctx context.Context, at string, a *answer) (sum stri
 	sum = d.String()
 	switch {
 	case err != nil:
-		return "", size, err
+		return "", size, fmt.Errorf("after %d bytes: %w", size, err)
 	case r.MaxSize > 0 && size > int64(r.MaxSize):
 		return "", size, r.tooLarge()
 	case d.want != "" && sum != d.want:

@@ -236,7 +236,7 @@ func TestDownloadFails(t *testing.T) {
 	s.serve["/none"] = http.NotFound
 	s.serve["/slow"] = func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }
 	for at, says := range map[string]string{
-		s.URL + "/cut":      "unexpected EOF",
+		s.URL + "/cut":      "after 4 bytes: unexpected EOF",
 		s.URL + "/big":      "the content has more than 1MiB, which is max_size",
 		s.URL + "/stream":   "the content has more than 1MiB, which is max_size",
 		s.URL + "/loop":     host + ": it refers to another place more than 2 times",
