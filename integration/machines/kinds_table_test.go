@@ -253,13 +253,15 @@ var kindCases = []kindCase{{
 }, {
 	kind:   "user",
 	name:   "carol",
-	have:   params{"uid": 4001, "groups": []string{"audio", "games"}, "membership": "inclusive", "shell": "/bin/sh", "comment": "Carol", "homedir": "/home/carol", "managehome": true, "password": "$6$salt$hash", "expiry": "2038-01-19"},
+	have:   params{"uid": 4001, "group": "users", "groups": []string{"audio", "games"}, "membership": "inclusive", "shell": "/bin/sh", "comment": "Carol", "homedir": "/home/carol", "managehome": true, "password": "$6$salt$hash", "expiry": "2038-01-19"},
 	gone:   params{"state": "absent", "managehome": true},
-	right:  `test "$(getent passwd carol | cut -d: -f1-3,5-)" = "carol:x:4001:Carol:/home/carol:/bin/sh"; test "$(id -Gn carol | tr " " "\n" | sort | tr "\n" " ")" = "audio carol games "; getent shadow carol | grep -qF ":\$6\$salt\$hash:"; test "$(getent shadow carol | cut -d: -f8)" = 24855; test -d /home/carol`,
+	right:  `test "$(getent passwd carol)" = "carol:x:4001:100:Carol:/home/carol:/bin/sh"; test "$(id -Gn carol | tr " " "\n" | sort | tr "\n" " ")" = "audio games users "; getent shadow carol | grep -qF ":\$6\$salt\$hash:"; test "$(getent shadow carol | cut -d: -f8)" = 24855; test -d /home/carol`,
 	absent: `! id carol && ! getent shadow carol && ! test -e /home/carol`,
 	drifts: []string{
 		`usermod -s /usr/sbin/nologin carol`,
 		`usermod -aG mail carol`,
+		`usermod -g mail carol`,
+		`usermod -g $(id -g daemon) -G mail,users carol`,
 		`gpasswd -d carol audio`,
 		`chfn -f Somebody carol`,
 		`passwd -d carol`,
