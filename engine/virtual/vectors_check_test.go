@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -180,12 +181,12 @@ func TestSelectionVectors(t *testing.T) {
 	for _, s := range scenarios(t, "selection") {
 		t.Run(s.ID, func(t *testing.T) {
 			catalog := virtual.NewCatalog()
-			module := s.Candidates[0].Module
+			module := s.module()
 			if err := catalog.Declare(&virtual.Interface{Module: module}); err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range s.Candidates {
-				b := &virtual.Backend{Name: c.Name, Module: c.Module, When: plainRule(t, c.When), Needs: c.Needs, Priority: c.Priority,
+				b := &virtual.Backend{Name: c.Name, Module: c.Module, When: plainRule(t, c.When), Unless: plainRule(t, c.Unless), Needs: c.Needs, Priority: c.Priority,
 					Open: func(context.Context, virtual.Env) (virtual.Caller, error) { return &said{}, nil }}
 				if err := catalog.Add(b); err != nil {
 					t.Fatal(err)
@@ -200,30 +201,50 @@ func TestSelectionVectors(t *testing.T) {
 			env := func(facts map[string]any) virtual.Env {
 				return virtual.Env{Facts: plainOf(t, facts).(map[string]any), Log: slog.New(log)}
 			}
-			open := func(facts map[string]any) *virtual.Module {
-				m, err := kind.Open(t.Context(), env(facts), s.Config.Providers[module])
-				if err != nil {
-					t.Fatal(err)
-				}
-				return m
-			}
-			m := open(s.Facts)
-			if m.Backend.Name != s.Expect.Backend {
-				t.Errorf("chosen %s", m.Backend.Name)
-			}
-			log.expect(t, s.Expect.Log)
-			after := s.Expect.After
-			if after == nil {
-				return
-			}
-			if kind.Stale(m, env(s.Facts), "") || !kind.Stale(m, env(after.Facts), "") {
-				t.Error("Stale does not tell when to choose again")
-			}
-			if m = open(after.Facts); m.Backend.Name != after.Backend {
-				t.Errorf("then chosen %s", m.Backend.Name)
-			}
-			log.expect(t, []string{"info:" + after.Event})
+			s.choose(t, kind, env, log)
 		})
+	}
+}
+
+// module is the one that the candidates are for.
+func (s *scenario) module() string {
+	for _, c := range s.Candidates {
+		return c.Module
+	}
+	return "pkg"
+}
+
+// choose opens the module for the facts, and again when they have changed.
+func (s *scenario) choose(t *testing.T, kind *virtual.Kind, env func(map[string]any) virtual.Env, log *events) {
+	t.Helper()
+	want := s.Config.Providers[s.module()]
+	open := func(facts map[string]any, backend string) *virtual.Module {
+		m, err := kind.Open(t.Context(), env(facts), want)
+		switch {
+		case err == nil && m.Backend.Name != backend:
+			t.Errorf("chosen %s, want %q", m.Backend.Name, backend)
+		case err != nil && (backend != "" || !isType[*virtual.NoBackendError](err)):
+			t.Error(err)
+		case err != nil:
+			for _, word := range slices.Concat(s.Expect.Names, slices.Collect(maps.Keys(s.Expect.Refused))) {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%q does not name %s", err, word)
+				}
+			}
+		}
+		return m
+	}
+	m := open(s.Facts, s.Expect.Backend)
+	log.expect(t, s.Expect.Log)
+	after := s.Expect.After
+	if after == nil || m == nil {
+		return
+	}
+	if kind.Stale(m, env(s.Facts), "") || !kind.Stale(m, env(after.Facts), "") {
+		t.Error("Stale does not tell when to choose again")
+	}
+	if open(after.Facts, after.Backend); after.Event != "" {
+		log.expect(t, []string{"info:" + after.Event})
 	}
 }
 

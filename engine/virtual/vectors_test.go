@@ -22,7 +22,11 @@ import (
 // environment names by VECTORS, or in the copy beside this test. None is a failure.
 func vectorFile(t *testing.T, name string, into any) {
 	t.Helper()
-	dir := filepath.Join(cmp.Or(os.Getenv("VECTORS"), "testdata"), "salt")
+	readVectors(t, filepath.Join(cmp.Or(os.Getenv("VECTORS"), "testdata"), "salt"), name, into)
+}
+
+func readVectors(t *testing.T, dir, name string, into any) {
+	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +220,10 @@ type scenario struct {
 	}
 	Expect struct {
 		Functions json.RawMessage
-		Backend   string
+		Backend   string // empty where none can be chosen
+		Error     string
+		Names     []string       `json:"error_names"`
+		Refused   map[string]any // the backends that the error names
 		Log       []string
 		After     *struct {
 			Facts          map[string]any
@@ -242,20 +249,23 @@ type scenario struct {
 
 type vectorCandidate struct {
 	Name, Module string
-	When         map[string][]any
+	When, Unless map[string][]any
 	Needs        []string
 	Priority     int
 }
 
-// scenarios returns those of a group; there must be some.
+// scenarios returns those of a group, of which there must be some, and those that we have added.
 func scenarios(t *testing.T, group string) []scenario {
 	t.Helper()
-	var file struct{ Scenarios []scenario }
-	vectorFile(t, "checker-"+group+".json", &file)
-	if len(file.Scenarios) == 0 {
+	var given, more struct{ Scenarios []scenario }
+	vectorFile(t, "checker-"+group+".json", &given)
+	if len(given.Scenarios) == 0 {
 		t.Fatalf("no scenario of %s", group)
 	}
-	return file.Scenarios
+	if group != "generator" {
+		readVectors(t, filepath.Join("testdata", "more"), "checker-"+group+".json", &more)
+	}
+	return slices.Concat(given.Scenarios, more.Scenarios)
 }
 
 // events is a log handler that keeps level:event:function.
