@@ -377,19 +377,23 @@ func TestLaw11Noop(t *testing.T) {
 		no := false
 		forced := &fake{w: w, check: never(false)}
 		forced.MetaParams().Noop = &no
+		reported := &fake{w: w, check: never(false)}
+		reported.MetaParams().Drift = engine.DriftReport
 		rg.swap(newDecl(t).add("a", &fake{w: w, check: never(false)}).
 			add("refreshed", &fake{w: w, check: never(true)}).
 			add("twice", &fake{w: w, check: never(true)}).
 			add("plain", &fake{w: w, check: never(true)}).
 			add("errs", errs).add("below", &fake{w: w}).add("lone", &fake{w: w, check: always(false, errors.New("bad"))}).
 			add("forced", forced).add("perhaps", &fake{w: w, check: never(true)}).add("after", &fake{w: w, check: never(true)}).
-			edges("a!refreshed", "refreshed!twice", "a>plain", "a>errs", "errs>below", "errs!perhaps", "perhaps!after"))
+			add("reported", reported).add("never", &fake{w: w, check: never(true)}).
+			edges("reported!never", "a!refreshed", "refreshed!twice", "a>plain", "a>errs", "errs>below", "errs!perhaps", "perhaps!after"))
 		rg.rest()
 		for name, want := range map[string]engine.State{
 			"a": engine.StateWouldChange, "refreshed": engine.StateWouldChange, "twice": engine.StateWouldChange,
 			"plain": engine.StateOK, "errs": engine.StateUnknown, "below": engine.StateOK,
 			"lone": engine.StateFailed, "forced": engine.StateWouldChange,
 			"perhaps": engine.StateUnknown, "after": engine.StateUnknown,
+			"reported": engine.StateWouldChange, "never": engine.StateOK, // a drift that is only reported refreshes nobody
 		} {
 			if s := rg.state(name); s.State != want {
 				t.Errorf("%s is %s, want %s", name, s.State, want)

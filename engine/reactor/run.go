@@ -135,10 +135,11 @@ func (v *vertex) endRun() {
 }
 
 // wouldRefresh reports whether a source of v that may not be altered would
-// change, and so would refresh it.
+// change, and so would refresh it. One whose drift is reported never does.
 func (r *Reactor) wouldRefresh(v *vertex) bool {
 	for e := range r.graph.InEdges(int(v.index)) {
-		if e.Notify && r.byIndex[e.From].last == engine.StateWouldChange {
+		from := r.byIndex[e.From]
+		if e.Notify && from.last == engine.StateWouldChange && from.meta.Drift != engine.DriftReport {
 			return true
 		}
 	}
@@ -152,7 +153,7 @@ func (r *Reactor) mayRefresh(v *vertex) string {
 		return ""
 	}
 	for e := range r.graph.InEdges(int(v.index)) {
-		if from := r.byIndex[e.From]; e.Notify && from.last == engine.StateUnknown {
+		if from := r.byIndex[e.From]; e.Notify && from.last == engine.StateUnknown && from.meta.Drift != engine.DriftReport {
 			return from.id
 		}
 	}
