@@ -57,7 +57,8 @@ type Init struct {
 
 	// VarDir returns the folder kept for this kind and name below the state
 	// folder, joined with the given relative path, and makes it where the engine
-	// may alter the machine. It is removed when the name leaves the graph.
+	// may alter the machine. It is removed when the name leaves the graph that
+	// runs; what the first graph after a start has not, keeps it.
 	VarDir func(string) (string, error)
 
 	Debug bool                          // whether to log more
