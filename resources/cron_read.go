@@ -139,13 +139,14 @@ func cronSpan(s string) (d time.Duration, ok bool) {
 	for rest != "" {
 		n := len(rest) - len(strings.TrimLeft(rest, "0123456789."))
 		number, err := strconv.ParseFloat(rest[:n], 64)
+		whole := !strings.HasSuffix(rest[:n], ".")
 		rest = strings.TrimLeft(rest[n:], " \t")
 		u := strings.IndexAny(rest, "0123456789. \t")
 		if u < 0 {
 			u = len(rest)
 		}
 		unit, known := cronUnits[rest[:u]]
-		if err != nil || !known || number*float64(unit) > float64(1<<62) {
+		if err != nil || !whole || !known || number*float64(unit) > float64(1<<62) {
 			return 0, false
 		}
 		d += time.Duration(number * float64(unit))

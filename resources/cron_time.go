@@ -29,7 +29,7 @@ func checkCronTime(trigger, text string) error {
 }
 
 var (
-	calendarWords = []string{"minutely", "hourly", "daily", "monthly", "weekly", "yearly", "annually", "quarterly", "semiannually"}
+	calendarWords = []string{"minutely", "hourly", "daily", "monthly", "weekly", "yearly", "annually", "quarterly", "semiannually", "semi-annually", "biannually", "bi-annually"}
 	calendarDays  = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 	calendarEpoch = regexp.MustCompile(`^@[0-9]+$`)
 	calendarZone  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)+$`)
@@ -75,11 +75,11 @@ func checkCalendar(text string) error {
 // isZone reports whether a word is a time zone. Of one with a slash it is not asked whether
 // there is such a one: a package may bring it.
 func isZone(word string) bool {
-	if word == "UTC" || calendarZone.MatchString(word) {
+	if strings.EqualFold(word, "UTC") || calendarZone.MatchString(word) {
 		return true
 	}
 	_, err := time.LoadLocation(word)
-	return err == nil && word[0] >= 'A'
+	return err == nil && word[0] >= 'A' && word != "Local" // which is Go's own
 }
 
 // checkDays reads days of the week and ranges of them.
