@@ -112,7 +112,6 @@ repairs it the moment it drifts.`,
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
-	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(
 		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a),
 		newResource(a), newImport(a), newInterface(a), newCall(a), newFacts(a),
