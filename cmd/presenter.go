@@ -35,7 +35,7 @@ type presenter struct {
 }
 
 func (p *presenter) observer() mgmt.Observer {
-	return mgmt.Observer{Swapped: p.swapped, Ran: p.ran, Converged: p.converged, Lingers: p.lingers, Refused: p.refused, Warned: p.warned}
+	return mgmt.Observer{Swapped: p.swapped, Ran: p.ran, Converged: p.converged, Lingers: p.lingers, Refused: p.refused, Warned: p.warned, Paused: p.paused}
 }
 
 // say writes one thing that happened: lines for people, or a record with a
@@ -142,6 +142,26 @@ func (p *presenter) changeLines(r mgmt.Run, verb string) []string {
 		lines[i] = head + " " + p.style.paint(color, changeLine(c))
 	}
 	return lines
+}
+
+// paused says that somebody has something left alone, and when that is over: who reads
+// the log later shall not wonder why nothing was repaired.
+func (p *presenter) paused(pause mgmt.Pause, on bool) {
+	who := "everything"
+	var attrs []slog.Attr
+	if pause.Resource != "" {
+		who = visible(pause.Resource)
+		attrs = append(attrs, slog.String("resource", pause.Resource))
+	}
+	if !on {
+		p.say(slog.LevelInfo, one(p.style.name(who)+" goes on"), "resumed", attrs...)
+		return
+	}
+	if !pause.Until.IsZero() {
+		attrs = append(attrs, slog.Time("until", pause.Until))
+	}
+	text := p.style.name(who) + " is " + p.style.paint(yellow, "paused") + " " + visible(pause.String())
+	p.say(slog.LevelWarn, one(text), "paused", append(attrs, slog.String("reason", pause.Reason))...)
 }
 
 func (p *presenter) converged(yes bool, c mgmt.Counts) {

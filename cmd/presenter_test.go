@@ -93,6 +93,12 @@ func TestWhatIsShown(t *testing.T) {
 			p.ended(signalError{syscall.SIGINT}, mgmt.Report{Counts: counts(engine.StateFailed, 3)})
 		}, "INFO terminated: ended after 1h0m0s, converged: 3 ok\nWARN interrupt: ended after 1h0m0s, not converged: 3 failed\n"},
 		{"reload", func(p *presenter) { p.reloading() }, "INFO hangup: reading the graph again\n"},
+		{"pauses", func(p *presenter) {
+			p.paused(mgmt.Pause{Resource: "exec[a]", Until: time.Unix(0, 0).UTC(), Reason: "disks"}, true)
+			p.paused(mgmt.Pause{}, true)
+			p.paused(mgmt.Pause{Resource: "exec[a]"}, false)
+			p.paused(mgmt.Pause{}, false)
+		}, "WARN exec[a] is paused until 1970-01-01T00:00:00Z: disks\nWARN everything is paused until it is resumed\nINFO exec[a] goes on\nINFO everything goes on\n"},
 		{"refused", func(p *presenter) { p.refused(finding); p.refused(errors.New("it is gone")) },
 			"ERROR graph refused, the last good one goes on: 1 error\n" +
 				"ERROR g.yaml:3:5: unknown key \"contnt\" (did you mean \"content\"?)\n" +
