@@ -85,7 +85,9 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) 
 	} else {
 		err = m.checkText(verdicts)
 	}
-	if err == nil && slices.ContainsFunc(verdicts, func(v virtual.Verdict) bool { return v.Status == virtual.SignatureMismatch || v.Contradicts }) {
+	if err == nil && slices.ContainsFunc(verdicts, func(v virtual.Verdict) bool {
+		return v.Status == virtual.SignatureMismatch || v.Contradicts || len(v.Lacks()) > 0
+	}) {
 		err = withCode(exitFailed, nil)
 	}
 	return err

@@ -127,7 +127,7 @@ type Facts struct {
 	Virtual       string `yaml:"virtual" doc:"What it runs in: physical for nothing, a container (docker, podman, lxc, systemd-nspawn ...) or a machine (kvm, vmware ...)."`
 
 	CPUs   int         `yaml:"cpus" doc:"The number of processors that can be used."`
-	Memory schema.Size `yaml:"memory" doc:"How much memory there is."`
+	Memory schema.Size `yaml:"memory" doc:"How much memory there is, in bytes."`
 	Roles  []string    `yaml:"roles" doc:"What the machine is for, as its user says."`
 }
 

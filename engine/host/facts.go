@@ -139,25 +139,35 @@ func memory(meminfo string) schema.Size {
 	return 0
 }
 
-// fqdn finds the first name with a domain on the line of /etc/hosts that has the
-// hostname.
+// fqdn finds the name with a domain in /etc/hosts: on the first line that has the hostname the name that begins
+// with it, else the first of that line, as a resolver says; and where no line has the hostname, the first name
+// that begins with it.
 func fqdn(hostname, hosts string) string {
-	if strings.Contains(hostname, ".") {
+	if strings.Contains(hostname, ".") || hostname == "" {
 		return hostname
 	}
+	begins := func(name string) bool { return strings.HasPrefix(name, hostname+".") && name != hostname+"." }
+	var anywhere, onLine string
 	for line := range strings.Lines(hosts) {
 		line, _, _ = strings.Cut(line, "#")
 		names := strings.Fields(line)
-		if len(names) < 2 || hostname == "" {
+		if len(names) < 2 {
 			continue
 		}
-		for _, n := range names[1:] {
-			if strings.HasPrefix(n, hostname+".") && n != hostname+"." {
-				return strings.TrimSuffix(n, ".")
+		names = names[1:]
+		full := ""
+		if i := slices.IndexFunc(names, begins); i >= 0 {
+			full = names[i]
+		}
+		anywhere = cmp.Or(anywhere, full)
+		if onLine == "" && slices.Contains(names, hostname) {
+			onLine = full
+			if full == "" && strings.Contains(names[0], ".") && !strings.HasPrefix(names[0], "localhost.") {
+				onLine = names[0]
 			}
 		}
 	}
-	return hostname
+	return strings.TrimSuffix(cmp.Or(onLine, anywhere, hostname), ".")
 }
 
 // packageArch returns what the packages of a family call an architecture of Go.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -217,5 +218,31 @@ func TestOwnDefaults(t *testing.T) {
 	}
 	if _, err := m.Call(t.Context(), "f", virtual.Args{Positional: []any{"x"}, Extra: map[string]any{"own": int64(7)}}); err != nil || got != 7 {
 		t.Errorf("%d, %v", got, err)
+	}
+}
+
+// TestLacks: where each call must give what the backend does not have each is refused, and so is who needs the
+// function; where it makes no sense anyway, nobody is.
+func TestLacks(t *testing.T) {
+	want := virtual.Function{Params: []virtual.Param{{Name: "a"}, {Name: "root"}, {Name: "b", Optional: true}}}
+	have := virtual.Function{Name: "f", Params: []virtual.Param{{Name: "a"}}}
+	m := one(t, want, &have, nil, nil)
+	if v := m.Verdicts()[0]; v.Status != virtual.Implemented || !slices.Equal(v.Lacks(), []string{"root"}) {
+		t.Errorf("%+v", v)
+	}
+	_, err := m.Call(t.Context(), "f", virtual.Args{Positional: []any{"x", "/r"}})
+	for _, err := range []error{err, m.Needs("f")} {
+		if !isType[*virtual.UnsupportedArgumentError](err) || err.Error() != "m.f: the backend b has no root" {
+			t.Error(err)
+		}
+	}
+	want.Name = "f"
+	page := virtual.Matrix(&virtual.Interface{Module: "m", Functions: []virtual.Function{want}}, []*virtual.Backend{backendOf([]virtual.Function{have}, nil)})
+	if !strings.Contains(page, "| f | refused, without root, b |") {
+		t.Error(page)
+	}
+	want.NotApplicable = virtual.Match{"os": {"x"}}
+	if err := one(t, want, &have, nil, virtual.Facts{"os": "x"}).Needs("f"); err != nil {
+		t.Error(err)
 	}
 }

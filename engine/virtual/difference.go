@@ -25,7 +25,7 @@ type DifferenceKind uint8
 // The kinds of difference.
 const (
 	Renamed        DifferenceKind = iota // a required parameter has another name, or another meaning
-	Missing                              // the backend has no such parameter: giving it is refused
+	Missing                              // the backend has no such parameter: giving it is refused, and so is each call that must
 	ExtraRequired                        // the backend requires one that the interface does not have
 	VarArgsDiffer                        // only one of them takes further arguments by position
 	TypeDiffers                          // the backend takes other values
@@ -61,14 +61,8 @@ var severities = [...]Severity{
 	Swallowed: SeverityOK, ExtraOptional: SeverityOK, KwArgsDiffer: SeverityOK,
 }
 
-// Severity says what follows. A missing parameter that every call must give
-// makes calls impossible.
-func (d Difference) Severity() Severity {
-	if d.Kind == Missing && d.required {
-		return SeverityError
-	}
-	return severities[d.Kind]
-}
+// Severity says what follows.
+func (d Difference) Severity() Severity { return severities[d.Kind] }
 
 // String says it in words.
 func (d Difference) String() string {
@@ -76,7 +70,11 @@ func (d Difference) String() string {
 	case Renamed:
 		return fmt.Sprintf("%s is called %s", d.Param, d.To)
 	case Missing:
-		return fmt.Sprintf("it has no parameter %s", d.Param)
+		text := fmt.Sprintf("it has no parameter %s", d.Param)
+		if d.required {
+			text += ", which each call must give: so each is refused"
+		}
+		return text
 	case ExtraRequired:
 		return fmt.Sprintf("it requires %s", d.Param)
 	case VarArgsDiffer:

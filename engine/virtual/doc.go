@@ -106,7 +106,7 @@
 //     knows: what the caller left out has the interface's default, so that no
 //     default of a backend leaks.
 //   - What a backend does not know is refused if the caller gave it, and left out if
-//     he did not. What the interface does not know reaches a backend only through
+//     he did not. If each call must give it each is refused, and who Needs the function. What the interface does not know reaches a backend only through
 //     Args.Extra.
 //   - A result is checked against the declared shape before anybody sees it:
 //     strictly, or (Lax) with a warning. Keys that are not declared are Extra,

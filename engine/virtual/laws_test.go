@@ -129,14 +129,12 @@ func ruleStatus(want, have *virtual.Function, facts virtual.Facts) virtual.Statu
 	return virtual.SignatureMismatch
 }
 
-// callable says whether a call of all required parameters by name can be passed on.
+// callable says whether a call can be adapted, though it may be refused for a parameter that the backend lacks.
 func callable(want, have *virtual.Function) bool {
 	takes := map[string]bool{}
-	any := false
 	var varargs [2]bool
 	for _, p := range have.Params {
 		takes[p.Name] = p.Kind == virtual.Positional || p.Kind == virtual.KeywordOnly
-		any = any || p.Kind == virtual.KwArgs
 		varargs[0] = varargs[0] || p.Kind == virtual.VarArgs
 	}
 	gives := map[string]bool{}
@@ -155,9 +153,8 @@ func callable(want, have *virtual.Function) bool {
 		if !required[p.Name] || takes[p.Name] {
 			continue
 		}
-		renamed := p.Kind == virtual.Positional && n < len(have.Params) && have.Params[n].Kind == virtual.Positional && !gives[have.Params[n].Name]
-		if renamed || !any {
-			return false
+		if p.Kind == virtual.Positional && n < len(have.Params) && have.Params[n].Kind == virtual.Positional && !gives[have.Params[n].Name] {
+			return false // it is called otherwise there
 		}
 	}
 	return varargs[0] == varargs[1]

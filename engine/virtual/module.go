@@ -133,6 +133,9 @@ func needs(i *Interface, b *Backend, verdicts map[string]*Verdict, functions []s
 		f, param, with := strings.Cut(need, ".")
 		v := verdicts[f]
 		err := refusal(i, b, v, f)
+		if err == nil && len(v.Lacks()) > 0 {
+			err = &UnsupportedArgumentError{FunctionError{i.Module, f, b.Name}, v.Lacks()}
+		}
 		if err == nil && with && !v.takes(param) {
 			err = &UnsupportedArgumentError{FunctionError{i.Module, f, b.Name}, []string{param}}
 		}

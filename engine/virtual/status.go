@@ -41,6 +41,17 @@ type Verdict struct {
 	want, have *Function
 }
 
+// Lacks returns the parameters that each call must give and the backend does not have: so each
+// call is an *UnsupportedArgumentError.
+func (v *Verdict) Lacks() (params []string) {
+	for _, d := range v.Differences {
+		if d.Kind == Missing && d.required && v.Status != NotApplicable {
+			params = append(params, d.Param)
+		}
+	}
+	return params
+}
+
 // Check says of each function what a call of it does on a machine with those
 // facts: first those of the interface, then those that only the backend has, each in the
 // order of declaration.

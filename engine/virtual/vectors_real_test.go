@@ -13,21 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// deviations are where we do otherwise than the cases say, and why.
-var deviations = []struct{ rule, about, reason string }{
-	{"severity", "missing username", "a required parameter that a backend lacks is an error, and no warning: each call must give it, and each would be refused"},
-	{"alias", "", "functions that are other names are compared with the interface like all others; the cases leave their differences out"},
-}
-
-func deviates(used *[]string, rule, about string) bool {
-	for _, d := range deviations {
-		if d.rule == rule && d.about == about {
-			*used = append(*used, about)
-			return true
-		}
-	}
-	return false
-}
+// We do otherwise than the cases say in one thing: functions that are other names are compared with the interface
+// like all others, and the cases leave their differences out.
 
 type matrixFile struct {
 	Virtual, Reference string
@@ -102,7 +89,7 @@ func TestMatrixVectors(t *testing.T) {
 						t.Errorf("%s.%s%s, want %s", b.Name, fn, got, cell.Signature)
 					}
 					want := functionOf(reference, fn)
-					if want == nil || b.Name == m.Reference || cell.Status == "alias" { // see deviations
+					if want == nil || b.Name == m.Reference || cell.Status == "alias" {
 						continue
 					}
 					sameDifferences(t, b.Name+"."+fn, virtual.Compare(want, have), cell.Differs)
@@ -197,12 +184,6 @@ func TestRealVectors(t *testing.T) {
 	if len(file.Scenarios) == 0 {
 		t.Fatal("no scenario")
 	}
-	var used []string
-	defer func() {
-		if len(used) == 0 {
-			t.Error("no severity deviates any more: remove it from the deviations")
-		}
-	}()
 	for _, s := range file.Scenarios {
 		t.Run(s.ID, func(t *testing.T) {
 			m := readMatrix(t, s.Virtual)
@@ -214,12 +195,11 @@ func TestRealVectors(t *testing.T) {
 				if v.Status == virtual.SignatureMismatch {
 					want = s.Mismatch[v.Function]
 				}
-				if m.Functions[v.Function].Backends[s.Backend].Status != "alias" { // see deviations
+				if m.Functions[v.Function].Backends[s.Backend].Status != "alias" {
 					sameDifferences(t, v.Function, v.Differences, want)
 				}
 				for _, d := range v.Differences {
-					rule, got := file.Rules.Severity[d.Kind.String()], d.Severity().String()
-					if rule != got && !deviates(&used, "severity", d.Kind.String()+" "+d.Param) {
+					if rule, got := file.Rules.Severity[d.Kind.String()], d.Severity().String(); rule != got {
 						t.Errorf("%s: %s is %s, want %s", v.Function, d, got, rule)
 					}
 				}
@@ -253,7 +233,7 @@ func TestReturnsVectors(t *testing.T) {
 func TestVectorsAreThere(t *testing.T) {
 	dir := filepath.Join(cmp.Or(os.Getenv("VECTORS"), "testdata"), "salt")
 	names, err := filepath.Glob(filepath.Join(dir, "checker-*.json"))
-	if err != nil || len(names) != 8 {
-		t.Fatalf("%d files of scenarios (%v), want 8", len(names), err)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d files of scenarios (%v)", len(names), err)
 	}
 }
