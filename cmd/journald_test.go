@@ -299,7 +299,7 @@ func TestJournalThatHangs(t *testing.T) {
 		j.send(slog.LevelInfo, "x", "x", nil)
 	}
 	begin = time.Now()
-	j.close() // nobody reads
+	j.close()                                          // nobody reads
 	if took := time.Since(begin); took > 10*lastWait { // the machine may be busy
 		t.Errorf("the end took %s", took)
 	}
