@@ -146,24 +146,11 @@ func (r *GroupRes) like(name, state string) *GroupRes {
 
 // List yields all groups of the databases.
 func (r *GroupRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
-	return func(yield func(engine.Res, error) bool) {
-		m, err := r.open(ctx, "group", r.Backend())
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer m.Close()
+	open := func() (*virtual.Module, error) { return r.open(ctx, "group", r.Backend()) }
+	return accountsOf(open, r.as, func(m *virtual.Module) ([]userdb.GroupInfo, error) {
 		all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for i := range all {
-			if !yield(r.as(&all[i]), nil) {
-				return
-			}
-		}
-	}
+		return all, err
+	})
 }
 
 // as makes a resource of what is known of a group.

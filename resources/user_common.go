@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 
@@ -48,6 +49,28 @@ func (b *accountBase) follow(ctx context.Context, module string, r virtual.Resou
 			b.init.Event()
 		}
 	})
+}
+
+// accountsOf yields all users, or groups, that a module tells of.
+func accountsOf[T any](open func() (*virtual.Module, error), as func(*T) engine.Res, all func(*virtual.Module) ([]T, error)) iter.Seq2[engine.Res, error] {
+	return func(yield func(engine.Res, error) bool) {
+		m, err := open()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer m.Close()
+		list, err := all(m)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for i := range list {
+			if !yield(as(&list[i]), nil) {
+				return
+			}
+		}
+	}
 }
 
 // accountRoot is the root as backends take it: empty for this machine.

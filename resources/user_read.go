@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 	userdb "github.com/reactivegraph/mgmt/resources/account"
 )
 
@@ -39,24 +40,11 @@ func (r *UserRes) like(name, state string) *UserRes {
 
 // List yields all users of the databases.
 func (r *UserRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
-	return func(yield func(engine.Res, error) bool) {
-		m, err := r.open(ctx, "user", r.Backend())
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer m.Close()
+	open := func() (*virtual.Module, error) { return r.open(ctx, "user", r.Backend()) }
+	return accountsOf(open, r.as, func(m *virtual.Module) ([]userdb.UserInfo, error) {
 		all, _, err := userdb.GetUsers.Call(ctx, m, userdb.AllArgs{Where: r.where()})
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for i := range all {
-			if !yield(r.as(&all[i]), nil) {
-				return
-			}
-		}
-	}
+		return all, err
+	})
 }
 
 // as makes a resource of what is known of a user. The primary group is shown as this
