@@ -161,13 +161,28 @@ func TestExecHostCancelled(t *testing.T) {
 	gone(t, child)
 }
 
-// A command is asked to end by the signal that it was given.
+// A command is asked to end by the signal that it was given, and by no other one.
 func TestExecHostSignal(t *testing.T) {
-	r := &ExecRes{Cmd: "trap 'exit 0' TERM; trap 'echo interrupted >&2; exit 5' INT; while :; do sleep 0.02; done", Sig: "SIGINT",
-		Timeout: 300 * time.Millisecond, Grace: time.Minute}
-	f := real(t, r)
-	if got := verbs(t, f, r, true); got != "error: cmd: still running after 300ms (timeout), killed: interrupted" {
-		t.Errorf("got %q", got)
+	dir := t.TempDir()
+	r := &ExecRes{
+		Cmd: "trap '' TERM; trap 'echo it > signal; exit 5' INT; echo $$ > pid; while :; do sleep 0.02; done",
+		Cwd: dir, Sig: "SIGINT", Grace: time.Minute,
+	}
+	real(t, r)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.CheckApply(ctx, true)
+		done <- err
+	}()
+	pid := pidIn(t, filepath.Join(dir, "pid"))
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	gone(t, pid)
+	if _, err := os.Stat(filepath.Join(dir, "signal")); err != nil {
+		t.Error("it was not told by SIGINT")
 	}
 }
 
