@@ -106,11 +106,14 @@ func digest(v map[string]any) (string, error) {
 	return hex.EncodeToString(sum[:16]), err
 }
 
-// Write returns what keeps it.
+// Write returns what keeps it. The error is an *ImageSizeError if it is too large.
 func (w *Wanted) Write(id string) (Write, error) {
 	b, err := MarshalPlain(map[string]any{
 		"thing": w.Thing, "print": w.Print, "fields": listOf(w.Fields), "declared": anyMap(w.Declared), "secret": listOf(w.Secret),
 	})
+	if err == nil && len(b) > MaxImage {
+		err = &ImageSizeError{Size: len(b)}
+	}
 	return Write{Table: TableWanted, Key: id, Value: b}, err
 }
 
@@ -293,11 +296,11 @@ func (r *Reversal) Writes(img *Image) ([]Write, error) {
 	}, nil
 }
 
-// ImageSizeError says that what was there takes more than MaxImage.
+// ImageSizeError says that what was there, or what is wanted, takes more than MaxImage.
 type ImageSizeError struct{ Size int }
 
 func (e *ImageSizeError) Error() string {
-	return fmt.Sprintf("what was there takes %s, and not more than %s are kept", schema.Size(e.Size), schema.Size(MaxImage))
+	return fmt.Sprintf("what has to be kept takes %s, and not more than %s are kept", schema.Size(e.Size), schema.Size(MaxImage))
 }
 
 // ForgetReversal returns what deletes a reversal and all that belongs to it.

@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -102,31 +103,41 @@ func (u *undoing) keep(ctx context.Context, v *vertex) error {
 	return u.first(ctx, v)
 }
 
-// follow makes durable what v wants now, beside what it wanted before.
+// follow makes durable what v wants now, beside what it wanted before. Where that can't
+// be kept, what it wanted up to now is undone, and a warning says so.
 func (u *undoing) follow(ctx context.Context, v *vertex, k kept) error {
-	w, err := engine.WantedOf(v.res, v.secretFields(), k.wanted)
-	var write engine.Write
-	if err == nil {
-		write, err = w.Write(v.id)
-	}
-	switch {
-	case err == nil && w.Thing != k.wanted.Thing:
-		v.r.log.Warn("it is about another thing than before: when it leaves the graph, what it did to the first one is undone, and nothing else",
-			slog.String("resource", v.id))
-		w = nil
-	case err == nil:
-		err = v.r.commit(ctx, v, []engine.Write{write})
-	}
+	w, write, err := later(v, k.wanted)
 	if err != nil {
+		v.r.log.Warn("what it does from now on can't be undone when it leaves the graph, though reverse: true asks for it",
+			slog.String("resource", v.id), slog.String("reason", v.cleanText(err.Error())))
+		u.put(v.id, kept{can: true})
+		return nil
+	}
+	if err := v.r.commit(ctx, v, []engine.Write{write}); err != nil {
 		return fmt.Errorf("what it wants now cannot be recorded for reverse, so nothing was changed: %w", err)
 	}
-	if w != nil {
-		w.Declared = nil
+	w.Declared = nil
+	u.put(v.id, kept{can: true, wanted: w})
+	return nil
+}
+
+// later returns what v wants now, and what keeps it.
+func later(v *vertex, before *engine.Wanted) (*engine.Wanted, engine.Write, error) {
+	w, err := engine.WantedOf(v.res, v.secretFields(), before)
+	if err != nil {
+		return nil, engine.Write{}, err
 	}
+	if w.Thing != before.Thing {
+		return nil, engine.Write{}, errors.New("it is about another thing than before")
+	}
+	write, err := w.Write(v.id)
+	return w, write, err
+}
+
+func (u *undoing) put(id string, k kept) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.kept[v.id] = kept{can: true, wanted: w}
-	return nil
+	u.kept[id] = k
 }
 
 // first makes durable what is there now, what v wants, and where it stands in its
@@ -155,9 +166,7 @@ func (u *undoing) first(ctx context.Context, v *vertex) error {
 	if err := v.r.commit(ctx, v, writes); err != nil {
 		return fmt.Errorf("what is there before the first change cannot be recorded, so nothing was changed: %w", err)
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.kept[v.id] = kept{can: rev.Why == "", wanted: w}
+	u.put(v.id, kept{can: rev.Why == "", wanted: w})
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -325,6 +326,26 @@ func TestWantedIsFirst(t *testing.T) {
 				t.Errorf("%s was received, it is %s, and kept is %v", text, has, rg.store.wanted(t, "a"))
 			}
 			s = &sender{fake{w: newWorld(), check: s.check}}
+		}
+	})
+}
+
+// TestWantedTooLarge: what can't be kept of an edit is made all the same, and said.
+func TestWantedTooLarge(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := newShelf("a=old")
+		var log bytes.Buffer
+		rg := newRig(t, reactor.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		defer rg.close()
+		for _, text := range []string{"new", strings.Repeat("x", engine.MaxImage), "small"} {
+			rg.swap(m.cells(t, "a="+text))
+			rg.rest()
+			if has, _ := m.get("a"); has != text {
+				t.Errorf("it is %.10s..., want %.10s...", has, text)
+			}
+		}
+		if n := strings.Count(log.String(), "from now on can't be undone"); n != 1 || rg.store.wanted(t, "a") != nil {
+			t.Errorf("%d warnings, and kept is %.10v", n, rg.store.wanted(t, "a"))
 		}
 	})
 }
