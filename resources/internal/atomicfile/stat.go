@@ -81,7 +81,7 @@ func pathError(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fs.PathError{Op: op, Path: path, Err: err}
+	return &fs.PathError{Op: op, Path: path, Err: whyNot(path, err)}
 }
 
 func fstat(fd int) (Stat, error) {
