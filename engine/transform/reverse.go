@@ -88,7 +88,10 @@ func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string
 // each by its index.
 func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*engine.Reversal, n *Notes) map[int]*engine.Reversal {
 	added := map[int]*engine.Reversal{}
-	later := o.later(ctx, left, n)
+	later, ok := o.later(ctx, left, n)
+	if !ok {
+		return nil
+	}
 	seen := 0
 	for rec, err := range o.Store.Records(ctx, engine.TableImage) {
 		if err != nil {
@@ -116,26 +119,27 @@ func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*engi
 	return added
 }
 
-// later returns what was wanted after the first change by those that have left, where
-// it was something else.
-func (o Undoing) later(ctx context.Context, left map[string]*engine.Reversal, n *Notes) map[string]*engine.Wanted {
-	list := map[string]*engine.Wanted{}
+// later returns what was wanted after the first change by those that have left. Those
+// of which it can't be read are taken out of left.
+func (o Undoing) later(ctx context.Context, left map[string]*engine.Reversal, n *Notes) (list map[string]*engine.Wanted, ok bool) {
+	list = map[string]*engine.Wanted{}
 	for rec, err := range o.Store.Records(ctx, engine.TableWanted) {
 		if err != nil {
 			n.Tell(NotReversed, noRecords+err.Error())
-			return nil
+			return nil, false
 		}
 		if left[rec.Key] == nil {
 			continue
 		}
 		w, err := engine.DecodeWanted(rec)
 		if err != nil {
-			n.Tell(NotReversed, err.Error()+"; what it wanted at first is undone", rec.Key)
+			n.Tell(NotReversed, err.Error(), rec.Key)
+			delete(left, rec.Key)
 			continue
 		}
 		list[rec.Key] = w
 	}
-	return list
+	return list, true
 }
 
 func (o Undoing) undo(rec engine.Record, rev *engine.Reversal, later *engine.Wanted) (*engine.Vertex, error) {
