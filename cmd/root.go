@@ -119,5 +119,6 @@ repairs it the moment it drifts.`,
 		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(a), newManpage(a), newExitCodes(),
 	)
 	sayArgs(root)
+	helpArgs(root)
 	return root
 }

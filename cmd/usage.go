@@ -80,6 +80,11 @@ func unknownVerb(root *cobra.Command, args []string) error {
 	if word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd {
 		return nil // asked by the shell; the library adds these when it runs
 	}
+	return noVerb(root, word)
+}
+
+// noVerb is the error of a word that is no verb.
+func noVerb(root *cobra.Command, word string) error {
 	var verbs []string
 	for _, cmd := range root.Commands() {
 		if !cmd.Hidden {
@@ -87,6 +92,24 @@ func unknownVerb(root *cobra.Command, args []string) error {
 		}
 	}
 	return fmt.Errorf("unknown command %q%s; see mgmt --help", word, meant(word, verbs))
+}
+
+// helpArgs makes help for a verb that is none an error.
+func helpArgs(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return
+	}
+	help.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		if _, _, err := root.Find(args); err != nil {
+			return noVerb(root, args[0])
+		}
+		return nil
+	}
 }
 
 // sayArgs makes the verbs below cmd say which arguments they take, where the library

@@ -51,6 +51,7 @@ func TestUsageSays(t *testing.T) {
 		"run --prometheus :9 --yaml x":    `unexpected argument ":9"; a value of --prometheus is written with =, as in --prometheus=:9`,
 		"run --noop=default y":            `unexpected argument "y", a graph is named by --yaml or --puppet-catalog`,
 		"run --converged-exit y":          `unexpected argument "y", a graph is named by --yaml or --puppet-catalog`,
+		"help pln":                        `unknown command "pln" (did you mean "plan"?); see mgmt --help`,
 		"doc a b":                         `unexpected argument "b", write: mgmt doc [KIND]`,
 		"interface x":                     `unknown command "x"; see mgmt interface --help`,
 		"version x":                       `unexpected argument "x", write: mgmt version`,
