@@ -1,6 +1,9 @@
 package puppet
 
 import (
+	"encoding/json"
+
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -16,6 +19,10 @@ func (t *translation) setSecret(f *schema.Field, v *schema.Node, from *param) {
 	place(n, t.at)
 	switch {
 	case f.Type.Secret:
+		if text, ok := inJSON(f.Type, v); ok {
+			n = text
+			place(n, t.at)
+		}
 		t.put(f.Key, n)
 	case f.NoSecret || f.Role == schema.RoleIdentity:
 		t.refuse(from.name, "it is sensitive, and everybody on the machine could see it as "+f.Key+" of "+t.kind.Name, true)
@@ -24,6 +31,24 @@ func (t *translation) setSecret(f *schema.Field, v *schema.Node, from *param) {
 	default:
 		t.send(f.Key, n)
 	}
+}
+
+// inJSON returns a list or a map as the text of a secret, where the type, one of data,
+// takes it.
+func inJSON(st *schema.Type, v *schema.Node) (*schema.Node, bool) {
+	if isScalar(v) {
+		return nil, false
+	}
+	plain, _ := schema.Value(&schema.Type{Kind: schema.KindAny}, v)
+	if ty, err := puppettype.Parse(st.Name); err != nil || !ty.Accepts(puppettype.NewSensitive(plain)) {
+		return nil, false
+	}
+	text, err := json.Marshal(plain)
+	if err != nil {
+		return nil, false
+	}
+	n, err := schema.NodeOf(schema.NewSecret(string(text)))
+	return n, err == nil
 }
 
 // send lets a vertex of the kind value send a parameter.

@@ -2,6 +2,7 @@ package puppettype
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -132,7 +133,7 @@ func (t *Type) AsSensitive() *Type {
 
 // Lift returns a plain value of t.Lower() as a value of t, checked: text becomes a
 // Timestamp, and so on. A secret that is to hold more than text is read as
-// CleanText does. The error is a *Mismatch.
+// CleanText does, or as JSON. The error is a *Mismatch.
 func (t *Type) Lift(subject string, v any) (any, error) {
 	v = t.lift(settle(v))
 	return v, t.Check(subject, v)
@@ -251,5 +252,38 @@ func (t *Type) liftSecret(s schema.Secret) any {
 	if v, err := t.elem.cleanText("", settle(t.elem.lift(s.Reveal()))); err == nil {
 		return NewSensitive(v)
 	}
+	if v, ok := readJSON(s.Reveal()); ok {
+		if v = t.elem.lift(v); t.elem.Accepts(v) {
+			return NewSensitive(v)
+		}
+	}
 	return s
+}
+
+// readJSON reads a value that is written as JSON.
+func readJSON(text string) (any, bool) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil || dec.More() {
+		return nil, false
+	}
+	return counted(v), true
+}
+
+// counted makes a number of each that JSON has.
+func counted(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, ok := parseNumber(v.String()); ok {
+			return n
+		}
+	case []any:
+		return apply(v, counted)
+	case map[string]any:
+		for key := range v {
+			v[key] = counted(v[key])
+		}
+	}
+	return v
 }

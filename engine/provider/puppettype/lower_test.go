@@ -131,6 +131,26 @@ func TestLiftSecrets(t *testing.T) {
 	if _, err := puppettype.MustParse("Sensitive[Integer[1, 9]]").Lift("k.a", schema.NewSecret("77")); err == nil {
 		t.Error("77 is lifted")
 	}
+	for text, plain := range map[string]string{
+		"Sensitive[Array[String]]":                             `["a","b c"]`,
+		"Sensitive[Array[Integer]]":                            `[1,2]`,
+		"Sensitive[Hash[String, Variant[Integer,String]]]":     `{"a":1,"b":"x"}`,
+		"Sensitive[Struct[{a => Float, b => Array[Boolean]}]]": `{"a":1.5,"b":[true]}`,
+	} {
+		v, err := puppettype.MustParse(text).Lift("k.a", schema.NewSecret(plain))
+		if _, ok := v.(puppettype.Sensitive); err != nil || !ok {
+			t.Errorf("%s: %v, %v", text, v, err)
+		}
+		if got, ok := puppettype.Plain(v).(schema.Secret); !ok || got.Reveal() != plain {
+			t.Errorf("%s: the way back", text)
+		}
+	}
+	for _, wrong := range []string{"[1]", "{}", `["a"`, `["a"] x`, ""} {
+		_, err := puppettype.MustParse("Sensitive[Array[String]]").Lift("k.a", schema.NewSecret(wrong))
+		if err == nil || err.Error() != "k.a expects a Sensitive[Array[String]] value, got Sensitive[String]" {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
 	v, err = puppettype.MustParse("Optional[Sensitive[String[1]]]").Lift("k.a", schema.NewSecret("x"))
 	if s, ok := v.(schema.Secret); err != nil || !ok || s.Reveal() != "x" {
 		t.Errorf("%v, %v", v, err)

@@ -2,6 +2,7 @@ package puppettype
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"time"
@@ -51,7 +52,7 @@ func plainMap(m Map) any {
 	return out
 }
 
-// plainText is a plain value as text.
+// plainText is a plain value as text: JSON for a list and a map.
 func plainText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -60,8 +61,29 @@ func plainText(v any) string {
 		return v
 	case schema.Secret:
 		return v.Reveal()
+	case []any, map[string]any:
+		if text, err := json.Marshal(uncovered(v)); err == nil {
+			return string(text)
+		}
 	}
 	return fmt.Sprint(v)
+}
+
+// uncovered is a plain value with its secrets in clear.
+func uncovered(v any) any {
+	switch v := v.(type) {
+	case schema.Secret:
+		return v.Reveal()
+	case []any:
+		return apply(v, uncovered)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			out[key] = uncovered(item)
+		}
+		return out
+	}
+	return v
 }
 
 // plainStringer keeps what schema knows, and writes the rest.
