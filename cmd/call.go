@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -93,12 +92,12 @@ func (m modules) backends(args []string) []string {
 
 func (f *callFlags) run(ctx context.Context, args []string) (err error) {
 	module, function, ok := strings.Cut(args[0], ".")
-	if !ok {
+	if !ok || module == "" || function == "" {
 		return fmt.Errorf("%q is no function: write MODULE.FUNCTION; mgmt interface list shows the modules", args[0])
 	}
 	p := f.log.presenter(f.app)
 	defer p.close()
-	r, err := f.call(ctx, p.logger, module, function, args[1:])
+	r, err := f.call(ctx, p, module, function, args[1:])
 	if err != nil {
 		return withCode(callCode(err), err)
 	}
@@ -111,7 +110,8 @@ func (f *callFlags) run(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
-func (f *callFlags) call(ctx context.Context, log *slog.Logger, module, function string, args []string) (_ *virtual.Result, err error) {
+// call makes the call. A signal ends it, and the programs that the backend has started.
+func (f *callFlags) call(ctx context.Context, p *presenter, module, function string, args []string) (_ *virtual.Result, err error) {
 	system := f.machine()
 	if f.backend != "" {
 		if _, _, err := f.modules.backend(module, f.backend); err != nil {
@@ -126,16 +126,18 @@ func (f *callFlags) call(ctx context.Context, log *slog.Logger, module, function
 	if err != nil {
 		return nil, err
 	}
-	h, err := host.New(ctx, host.Options{Logger: log, Roles: f.roles})
+	h, err := host.New(ctx, host.Options{Logger: p.logger, Roles: f.roles})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
+	ctx, stop := f.app.onSignals(ctx, signalHooks{tell: p.signalled, abandon: h.KillAll})
+	defer stop()
 	var options []virtual.Option
 	if f.lax {
 		options = append(options, virtual.Lax())
 	}
-	m, err := virtual.Bind(ctx, i, sel.Backend, virtual.Env{Host: h, Facts: system.Facts, Log: log}, options...)
+	m, err := virtual.Bind(ctx, i, sel.Backend, virtual.Env{Host: h, Facts: system.Facts, Log: p.logger}, options...)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
+	"slices"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -110,12 +112,22 @@ func (w *WatchMode) UnmarshalText(text []byte) error {
 	return readWord(watchModes, string(text), "way to watch", w)
 }
 
+var (
+	backendRule  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	functionRule = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
 // Validate returns all that is wrong with the backend itself: it is the fault of
 // who wrote it. What differs from the interface is no such fault.
 func (b *Backend) Validate() error {
 	errs := []error{b.err}
 	if b.Name == "" || b.Module == "" {
 		errs = append(errs, errors.New("it needs a name and a module"))
+	} else if !backendRule.MatchString(b.Name) {
+		errs = append(errs, errors.New("its name has to be one word of letters, digits, _, . and -"))
+	}
+	if slices.Contains(b.Needs, "") {
+		errs = append(errs, errors.New("a program that it needs has no name"))
 	}
 	if b.Open == nil {
 		errs = append(errs, errors.New("it has no Open"))
@@ -123,6 +135,9 @@ func (b *Backend) Validate() error {
 	for i, f := range b.Functions {
 		if find(b.Functions[:i], f.Name) != nil {
 			errs = append(errs, fmt.Errorf("function %s is there twice", f.Name))
+		}
+		if !functionRule.MatchString(f.Name) {
+			errs = append(errs, fmt.Errorf("function %q: a function is a word of letters, digits and _", f.Name))
 		}
 		errs = append(errs, f.validate()...)
 	}

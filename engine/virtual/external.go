@@ -25,7 +25,7 @@ type descriptor struct {
 	Unless    map[string][]any `yaml:"unless" doc:"The facts of machines that it is not for."`
 	Needs     []string         `yaml:"needs" doc:"Programs that must be there; a|b is one of two."`
 	Priority  int              `yaml:"priority" doc:"The backend with the highest is chosen."`
-	Watch     WatchMode        `yaml:"watch" doc:"poll: whoever wants to know asks."`
+	Watch     WatchMode        `yaml:"watch" doc:"poll, the only way: whoever wants to know asks."`
 	Command   []string         `yaml:"command" doc:"The program that is called, and its first arguments." mgmt:"required,min=1"`
 	Functions []described      `yaml:"functions" doc:"What it can do."`
 }
@@ -65,6 +65,9 @@ func External(n *schema.Node) (*Backend, schema.Diagnostics) {
 	}
 	b.Open = func(_ context.Context, env Env) (Caller, error) {
 		return &program{d.Command, env.Host}, nil
+	}
+	if d.Watch != WatchPoll {
+		ds.Errorf(n.At("watch").Pos, "a program cannot tell of changes: it is asked now and then, watch is poll")
 	}
 	if ds.Err() == nil {
 		if err := b.Validate(); err != nil {

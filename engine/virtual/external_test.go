@@ -16,7 +16,7 @@ import (
 // description is one that is right.
 func description() map[string]any {
 	return map[string]any{
-		"name": "prog", "module": "m", "command": []any{"prog", "serve"}, "needs": []any{"a|b"}, "watch": "files", "priority": int64(3),
+		"name": "prog", "module": "m", "command": []any{"prog", "serve"}, "needs": []any{"a|b"}, "watch": "poll", "priority": int64(3),
 		"when": map[string]any{"os": []any{"Debian"}}, "unless": map[string]any{"init": []any{"systemd"}},
 		"functions": []any{
 			map[string]any{"name": "f", "params": []any{
@@ -49,7 +49,7 @@ func TestExternal(t *testing.T) {
 	if got := b.Functions[0].Signature(); got != "(a, b=[1], c=None, n=None, **more)" {
 		t.Error(got)
 	}
-	if b.Watch != virtual.WatchFiles || b.Priority != 3 || !b.When.Holds(virtual.Facts{"os": "Debian"}) || len(b.Needs) != 2 || b.Needs[0] != "prog" {
+	if b.Watch != virtual.WatchPoll || b.Priority != 3 || !b.When.Holds(virtual.Facts{"os": "Debian"}) || len(b.Needs) != 2 || b.Needs[0] != "prog" {
 		t.Errorf("%+v", b)
 	}
 	host := enginetest.NewHost()
@@ -132,6 +132,12 @@ func TestBadDescriptions(t *testing.T) {
 		{"command", func(d, _, _ map[string]any) { delete(d, "command") }},
 		{"command", func(d, _, _ map[string]any) { d["command"] = []any{} }},
 		{"watch", func(d, _, _ map[string]any) { d["watch"] = "stare" }},
+		{"cannot tell of changes", func(d, _, _ map[string]any) { d["watch"] = "files" }},
+		{"its name has to be one word", func(d, _, _ map[string]any) { d["name"] = "../x" }},
+		{"its name has to be one word", func(d, _, _ map[string]any) { d["name"] = "a b" }},
+		{"a program that it needs has no name", func(d, _, _ map[string]any) { d["needs"] = []any{""} }},
+		{"a function is a word", func(_, f, _ map[string]any) { f["name"] = "f g" }},
+		{"parameter \"a\" is text, and its default is 5", func(_, _, p map[string]any) { p["default"] = int64(5) }},
 		{"colour", func(d, _, _ map[string]any) { d["colour"] = "red" }},
 		{"no type", func(_, _, p map[string]any) { p["type"] = "strin" }},
 		{"a type is a word or a map", func(_, _, p map[string]any) { p["type"] = int64(1) }},

@@ -134,6 +134,14 @@ func (f *Function) rest(kind ParamKind) *Param {
 
 func (p *Param) named() bool { return p.Kind == Positional || p.Kind == KeywordOnly }
 
+// fits reports whether a value may be passed; null may where it means that nothing is said.
+func (p *Param) fits(v any) bool {
+	if _, source := v.(Source); source || v == nil || p.Type == nil {
+		return true
+	}
+	return schema.Check(p.Type, v).Err() == nil
+}
+
 func (p *Param) required() bool { return p.named() && !p.Optional }
 
 var nameRule = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -179,6 +187,8 @@ func (f *Function) validate() (errs []error) {
 			bad("stands behind one of a later kind")
 		case !p.named() && slices.ContainsFunc(before, func(o Param) bool { return o.Kind == p.Kind }):
 			bad("is the second of its kind")
+		case p.Optional && !p.fits(p.Default):
+			bad(fmt.Sprintf("is %s, and its default is %s", p.Type, literal(p.Default)))
 		case p.Kind == Positional && !p.Optional && slices.ContainsFunc(before, func(o Param) bool { return o.Optional }):
 			bad("is required and stands behind an optional one")
 		}
