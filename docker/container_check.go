@@ -42,6 +42,9 @@ func (r *ContainerRes) checkApply(ctx context.Context, apply bool) (bool, error)
 	if err != nil {
 		return false, err
 	}
+	if is != nil {
+		r.tries.alters(is.ID)
+	}
 	if r.removed() {
 		return r.remove(ctx, is, apply)
 	}
@@ -181,6 +184,7 @@ func (c *run) apply(ctx context.Context) error {
 	}
 	if c.is == nil {
 		id, err := c.daemon.create(ctx, c.Name(), c.ContainerRes, c.want(specOfImage(c.image)))
+		c.tries.alters(id)
 		if err != nil {
 			return c.undo(ctx, id, err)
 		}
@@ -228,6 +232,7 @@ func (c *run) replace(ctx context.Context, want *spec) error {
 		}
 	}
 	id, err := c.daemon.create(ctx, beside, c.ContainerRes, want)
+	c.tries.alters(id)
 	if err != nil {
 		return c.undo(ctx, id, err)
 	}

@@ -334,6 +334,33 @@ func TestEventDuringTry(t *testing.T) {
 	r.must()
 }
 
+// TestAnotherDuringTry: a container that somebody else makes while ours is made takes the name
+// away from it. That is told, though it is as the try has left it.
+func TestAnotherDuringTry(t *testing.T) {
+	d := newFakeDaemon(t)
+	r := start(t, web(d), "docker_container")
+	r.must()
+	another := *d.containers["web"]
+	another.ID = strings.Repeat("a", 64)
+	d.drop("web")
+	r = start(t, web(d), "docker_container")
+	r.watch()
+	var once atomic.Bool
+	d.fail(func(_ http.ResponseWriter, _ *http.Request, path string) bool {
+		if path == "/containers/create" && once.CompareAndSwap(false, true) {
+			d.locked(func() {
+				another.State = &container.State{Status: container.StateCreated}
+				d.containers["web"], d.ids["web"] = &another, another.ID
+				d.tell(events.ContainerEventType, "create", "web")
+			})
+		}
+		return false
+	})
+	r.fails("the name is in use")
+	r.fake.WaitEvent(t)
+	r.must()
+}
+
 // TestOthersAreLeft: a container that somebody else has made is not replaced without force, nor
 // touched at all.
 func TestOthersAreLeft(t *testing.T) {

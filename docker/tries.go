@@ -18,6 +18,7 @@ type tries struct {
 	mu      sync.Mutex
 	running bool
 	left    string        // how the last try left the container, if that has failed; else empty
+	altered []string      // the IDs of the containers that it has found, or made
 	undone  string        // the ID of the container that it had made and has removed again
 	over    chan struct{} // of capacity 1: a try has ended
 }
@@ -27,7 +28,27 @@ func newTries() *tries { return &tries{over: make(chan struct{}, 1)} }
 func (t *tries) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.running, t.undone = true, ""
+	t.running, t.altered, t.undone = true, nil, ""
+}
+
+// alters notes a container that the try has found, or made: what is told of it may come of
+// the try.
+func (t *tries) alters(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.altered = append(t.altered, id)
+}
+
+// altersAll reports whether the try has altered, or may have, all of these.
+func (t *tries) altersAll(ids map[string]bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id := range ids {
+		if !slices.Contains(t.altered, id) {
+			return false
+		}
+	}
+	return true
 }
 
 // end ends a try; left is empty if it has succeeded.
@@ -48,8 +69,8 @@ func (t *tries) undo(id string) {
 	t.undone = id
 }
 
-// made reports whether an event may come of a CheckApply that alters the container. That
-// one is removed or renamed does not, but for what was undone.
+// made reports whether an event may come of a CheckApply that alters the container that it is
+// about. That one is removed or renamed does not, but for what was undone.
 func (t *tries) made(m *events.Message) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,21 +94,25 @@ func (t *tries) state() (running bool, left string) {
 // try has left it.
 func (r *ContainerRes) tell(ctx context.Context) func(*events.Message) {
 	late, sure := false, false // an event waits, and it is not only about what a try alters
+	about := map[string]bool{} // the containers that those which wait, and are not sure, are about
 	return func(m *events.Message) {
 		if m != nil {
 			if !concerns(r.Name(), m) {
 				return
 			}
-			late, sure = true, sure || !r.tries.made(m)
+			if late, sure = true, sure || !r.tries.made(m); !sure && m.Type == events.ContainerEventType {
+				about[m.Actor.ID] = true // of one that is made just now the try may not know yet
+			}
 		}
 		running, left := r.tries.state()
 		if !late || running {
 			return
 		}
-		if sure || left == "" || left != r.print(ctx) {
+		if sure || left == "" || !r.tries.altersAll(about) || left != r.print(ctx) {
 			r.init.Event()
 		}
 		late, sure = false, false
+		clear(about)
 	}
 }
 
