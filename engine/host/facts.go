@@ -105,13 +105,23 @@ func factsOf(f files, m machine) engine.Facts {
 		Virtual:       virtual(f),
 		CPUs:          m.cpus,
 		Memory:        memory(f.text("/proc/meminfo")),
-		Roles:         slices.Clone(m.roles),
+		Roles:         words(m.roles),
 	}
 	out.Init = initSystem(f, out.SystemdBooted)
 	out.FQDN = fqdn(out.Hostname, f.text("/etc/hosts"))
 	d := distributionOf(parseOSRelease(f.first("/etc/os-release", "/usr/lib/os-release")))
 	out.OS, out.OSFamily, out.OSRelease, out.OSMajorRelease, out.OSFinger = d.name, d.family, d.release, d.major, d.finger
 	out.OSArch = packageArch(d.family, m.arch)
+	return out
+}
+
+// words returns those that are not empty, each once, as they come.
+func words(all []string) (out []string) {
+	for _, w := range all {
+		if w = strings.TrimSpace(w); w != "" && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
 	return out
 }
 
