@@ -122,15 +122,16 @@ func TestDispatchRefuses(t *testing.T) {
 	x, y := newShelf(), newShelf()
 	reg := packs(t, x, y)
 	for graph, want := range map[string]string{
-		"{name: r, provider: wy, x: 5}":                               "x: a rec_y does not have it, and this is one by its provider",
-		"{name: r, provider: wy, options: {x: 5}}":                    "options.x: a rec_y has no attribute of that name",
-		"{name: r, provider: ex, options: {a: b}}":                    "options.a: it is an attribute of a pack, give it there",
-		"{name: r, provider: ex, options: {provider: b}}":             "options.provider: a rec_x has no attribute of that name",
-		"{name: r, provider: wy, options: {y: seven}}":                "y: ",
-		"{name: r, provider: zz}":                                     "must be one of ex, wy",
-		"{name: r}":                                                   "provider is required",
-		"{name: r, provider: wy, x: 5, options: {z: 1, name: s}}":     "options.z: a rec_y has no attribute of that name",
-		"{name: r, provider: ex}], rec_x: [{name: r, ensure: absent}": "both are the rec_x r",
+		"{name: r, provider: wy, x: 5}":                                 "x: a rec_y does not have it, and this is one by its provider",
+		"{name: r, provider: wy, options: {x: 5}}":                      "options.x: a rec_y has no attribute of that name",
+		"{name: r, provider: ex, options: {a: b}}":                      "options.a: it is an attribute of a pack, give it there",
+		"{name: r, provider: ex, options: {provider: b}}":               "options.provider: a rec_x has no attribute of that name",
+		"{name: r, provider: wy, options: {y: seven}}":                  "y: ",
+		"{name: r, provider: zz}":                                       "must be one of ex, wy",
+		"{name: r}":                                                     "provider is required",
+		`{name: r, recv: {provider: "rec_x[s].a"}}], rec_x: [{name: s}`: "provider must be given here: it chooses between ex, wy",
+		"{name: r, provider: wy, x: 5, options: {z: 1, name: s}}":       "options.z: a rec_y has no attribute of that name",
+		"{name: r, provider: ex}], rec_x: [{name: r, ensure: absent}":   "both are the rec_x r",
 	} {
 		_, err := converge(t, "resources: {pack: ["+graph+"]}", mgmt.Options{Registry: reg})
 		if err == nil || !strings.Contains(err.Error(), want) {

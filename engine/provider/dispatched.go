@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -71,6 +72,9 @@ func (r *dispatched) choose() (*res, error) {
 		return nil, err
 	}
 	k := r.d.to[text(w.record[r.d.by.Attribute])]
+	if k == nil { // it is announced as coming, and is needed before anything comes
+		return nil, fmt.Errorf("%s must be given here: it chooses between %s", r.d.by.Attribute, strings.Join(slices.Sorted(maps.Keys(r.d.by.To)), ", "))
+	}
 	inner := resOf(k.New())
 	inner.SetKind(k.def.Name)
 	inner.SetName(r.Name())
