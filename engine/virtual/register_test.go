@@ -55,7 +55,7 @@ func TestRegister(t *testing.T) {
 			virtual.Register("other_"+name, func() (*virtual.Interface, []*virtual.Backend) {
 				return &virtual.Interface{Module: "its_name"}, nil
 			})
-			c.Backends("other_"+name)
+			c.Backends("other_" + name)
 		},
 	} {
 		if !panics(wrong) {
