@@ -312,8 +312,8 @@ func TestModules(t *testing.T) {
 				t.Errorf("%s/%s: no doc, or %v", module, b.Name, b.Validate())
 			}
 			for _, v := range virtual.Check(i, b, nil) {
-				if v.Status == virtual.Deprecated || v.Status == virtual.SignatureMismatch {
-					t.Errorf("%s.%s of %s is %s", module, v.Function, b.Name, v.Status)
+				if v.Status == virtual.Deprecated || v.Status == virtual.SignatureMismatch || v.Misfit() != "" || len(v.Lacks()) > 0 {
+					t.Errorf("%s.%s of %s is %s: %v", module, v.Function, b.Name, v.Status, v.Differences)
 				}
 			}
 		}

@@ -86,7 +86,7 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) 
 		err = m.checkText(verdicts)
 	}
 	if err == nil && slices.ContainsFunc(verdicts, func(v virtual.Verdict) bool {
-		return v.Status == virtual.SignatureMismatch || v.Contradicts || len(v.Lacks()) > 0
+		return v.Status == virtual.SignatureMismatch || v.Contradicts || len(v.Lacks()) > 0 || v.Misfit() != ""
 	}) {
 		err = withCode(exitFailed, nil)
 	}

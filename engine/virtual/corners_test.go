@@ -246,3 +246,39 @@ func TestLacks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMisfit: what a backend says that it returns is compared with what is declared when it is bound: a function whose
+// results would all be refused is none that a graph can need. More keys, and what is not known, are all right.
+func TestMisfit(t *testing.T) {
+	record := map[string]any{"type": "record", "fields": map[string]any{"name": "string", "gid": "int"}, "optional": map[string]any{"shell": "string"}}
+	fields := func(more map[string]any) map[string]any { return map[string]any{"type": "record", "fields": more} }
+	of := func(kind string, v any) map[string]any { return map[string]any{"type": kind, "of": v} }
+	for _, c := range []struct {
+		want, have any
+		why        string
+	}{
+		{record, record, ""},
+		{record, fields(map[string]any{"name": "string", "gid": "int", "more": "bool"}), ""},
+		{record, fields(map[string]any{"name": "string"}), "the result has no key gid"},
+		{of("map_of", record), of("map_of", fields(map[string]any{"name": "string", "gid": "string"})), "*.gid is text, and not"},
+		{of("list_of", record), of("list_of", fields(map[string]any{"name": "string", "gid": "int", "shell": "bool"})), "[].shell is true or false"},
+		{"map", "bool", "the result is true or false, and not a map"},
+		{"float", "int", ""},
+		{"int", "float", "and not a whole number"},
+		{nil, "bool", ""},
+		{"bool", nil, ""},
+		{"any", "int", ""},
+		{"list", of("list_of", "int"), ""},
+		{of("list_of", "int"), "list", ""},
+	} {
+		have := virtual.Function{Name: "f", Returns: shape(t, c.have)}
+		m := one(t, virtual.Function{Returns: shape(t, c.want)}, &have, nil, nil)
+		v := m.Verdicts()[0]
+		if got := v.Misfit(); !strings.Contains(got, c.why) || (got == "") != (c.why == "") || v.Status != virtual.Implemented {
+			t.Errorf("%v for %v: %q, %s", c.have, c.want, got, v.Status)
+		}
+		if err := m.Needs("f"); isType[*virtual.ReturnShapeError](err) != (c.why != "") {
+			t.Errorf("%v for %v: %v", c.have, c.want, err)
+		}
+	}
+}

@@ -34,9 +34,10 @@ const (
 	Swallowed                            // the backend has no such parameter, but takes any by name
 	ExtraOptional                        // the backend has one more, which only Args.Extra reaches
 	KwArgsDiffer                         // only one of them takes further arguments by name
+	ReturnsDiffer                        // what the backend says that it returns is not of the declared shape: each result is refused
 )
 
-var differenceKinds = []string{"renamed", "missing", "extra_required", "varargs", "type", "default", "order", "swallowed", "extra_optional", "kwargs"}
+var differenceKinds = []string{"renamed", "missing", "extra_required", "varargs", "type", "default", "order", "swallowed", "extra_optional", "kwargs", "returns"}
 
 // String returns the word for the kind.
 func (k DifferenceKind) String() string { return wordOf(differenceKinds, int(k)) }
@@ -58,7 +59,7 @@ func (s Severity) String() string { return wordOf([]string{"ok", "adapt", "warn"
 var severities = [...]Severity{
 	Renamed: SeverityError, Missing: SeverityWarn, ExtraRequired: SeverityError, VarArgsDiffer: SeverityError, TypeDiffers: SeverityError,
 	DefaultDiffers: SeverityAdapt, OrderDiffers: SeverityAdapt,
-	Swallowed: SeverityOK, ExtraOptional: SeverityOK, KwArgsDiffer: SeverityOK,
+	Swallowed: SeverityOK, ExtraOptional: SeverityOK, KwArgsDiffer: SeverityOK, ReturnsDiffer: SeverityWarn,
 }
 
 // Severity says what follows.
@@ -85,6 +86,8 @@ func (d Difference) String() string {
 		return "its parameters have another order"
 	case Swallowed:
 		return fmt.Sprintf("%s is one of those that it takes by name, known or not", d.Param)
+	case ReturnsDiffer:
+		return "what it returns is refused: " + d.Have
 	case ExtraOptional:
 		return fmt.Sprintf("%s is its own", d.Param)
 	case KwArgsDiffer:
@@ -125,6 +128,9 @@ func Compare(want, have *Function) []Difference {
 	}
 	if !sameOrder(want, have) {
 		all = append(all, Difference{Kind: OrderDiffers})
+	}
+	if why := misfit(have.Returns, want.Returns, ""); why != "" {
+		all = append(all, Difference{Kind: ReturnsDiffer, Have: why})
 	}
 	return all
 }

@@ -149,7 +149,7 @@ func Matrix(i *Interface, backends []*Backend) string {
 // mark is the status, and what the backend lacks of the parameters.
 func (v *Verdict) mark() string {
 	text := marks[v.Status]
-	if len(v.Lacks()) > 0 && v.Status == Implemented {
+	if (len(v.Lacks()) > 0 || v.Misfit() != "") && v.Status == Implemented {
 		text = "refused"
 	}
 	var without []string

@@ -133,11 +133,16 @@ func needs(i *Interface, b *Backend, verdicts map[string]*Verdict, functions []s
 		f, param, with := strings.Cut(need, ".")
 		v := verdicts[f]
 		err := refusal(i, b, v, f)
-		if err == nil && len(v.Lacks()) > 0 {
-			err = &UnsupportedArgumentError{FunctionError{i.Module, f, b.Name}, v.Lacks()}
+		at := FunctionError{i.Module, f, b.Name}
+		switch {
+		case err != nil:
+		case len(v.Lacks()) > 0:
+			err = &UnsupportedArgumentError{at, v.Lacks()}
+		case v.Misfit() != "":
+			err = &ReturnShapeError{at, errors.New(v.Misfit())}
 		}
 		if err == nil && with && !v.takes(param) {
-			err = &UnsupportedArgumentError{FunctionError{i.Module, f, b.Name}, []string{param}}
+			err = &UnsupportedArgumentError{at, []string{param}}
 		}
 		errs = append(errs, err)
 	}

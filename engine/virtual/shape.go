@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,39 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
+
+// misfit says why no value of a type is of a shape, or nothing: what is not known of either is no reason. A record
+// may have more keys than declared.
+func misfit(have, want *schema.Type, path string) string {
+	say := func(format string, args ...any) string {
+		return cmp.Or(path, "the result") + " " + fmt.Sprintf(format, args...)
+	}
+	switch {
+	case have == nil || want == nil || have.Kind == schema.KindAny || want.Kind == schema.KindAny:
+		return ""
+	case have.Kind == schema.KindInt && want.Kind == schema.KindFloat:
+		return ""
+	case have.Kind != want.Kind:
+		return say("is %s, and not %s", have, want)
+	case want.Kind == schema.KindList:
+		return misfit(have.Elem, want.Elem, path+"[]")
+	case want.Kind == schema.KindMap:
+		return misfit(have.Elem, want.Elem, join(path, "*"))
+	}
+	for _, f := range want.Fields {
+		g := have.Field(f.Key)
+		if g == nil || g.Key != f.Key {
+			if !f.Type.Optional {
+				return say("has no key %s, which should be %s", f.Key, f.Type)
+			}
+			continue
+		}
+		if why := misfit(g.Type, f.Type, join(path, f.Key)); why != "" {
+			return why
+		}
+	}
+	return ""
+}
 
 // split checks a plain value against a shape, and parts what is declared from what
 // is not: extra holds the undeclared keys of records, at the paths of those records

@@ -52,6 +52,16 @@ func (v *Verdict) Lacks() (params []string) {
 	return params
 }
 
+// Misfit says why each result would be refused; empty where it need not be.
+func (v *Verdict) Misfit() string {
+	for _, d := range v.Differences {
+		if d.Kind == ReturnsDiffer && v.Status != NotApplicable {
+			return d.Have
+		}
+	}
+	return ""
+}
+
 // Check says of each function what a call of it does on a machine with those
 // facts: first those of the interface, then those that only the backend has, each in the
 // order of declaration.
