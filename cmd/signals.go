@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -74,9 +75,35 @@ func (l *listening) listen(ch <-chan os.Signal) {
 	for {
 		select {
 		case sig := <-ch:
+			var more []os.Signal
+			if l.endings == 0 {
+				more = others(ch, sig)
+			}
 			l.take(sig)
+			for _, sig := range more {
+				l.take(sig)
+			}
 		case <-l.done:
 			return
+		}
+	}
+}
+
+// echo is how long after a signal the same one is no second one: timeout(1) and the
+// like send theirs to the program and then to its process group, it too.
+const echo = time.Millisecond
+
+// others waits that long, and returns what came meanwhile but the same signal again.
+func others(ch <-chan os.Signal, sig os.Signal) (list []os.Signal) {
+	time.Sleep(echo)
+	for {
+		select {
+		case next := <-ch:
+			if next != sig {
+				list = append(list, next)
+			}
+		default:
+			return list
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -87,6 +88,17 @@ func TestSignals(t *testing.T) {
 	}
 	s.abandoned <- struct{}{}
 	stop()
+}
+
+// What sends a signal to the program and to its group has sent one.
+func TestSignalSentTwice(t *testing.T) {
+	ch := make(chan os.Signal, 3)
+	ch <- syscall.SIGTERM
+	ch <- syscall.SIGINT
+	ch <- syscall.SIGTERM
+	if got := others(ch, syscall.SIGTERM); !slices.Equal(got, []os.Signal{syscall.SIGINT}) {
+		t.Errorf("beside SIGTERM came %v", got)
+	}
 }
 
 // TestHangup: SIGHUP reloads where that has a sense, is no ending and no
