@@ -769,12 +769,12 @@ func (v *lifeVector) instance(title string) map[string]any {
 func (v *lifeVector) getsTwice() bool {
 	seen := map[string]bool{}
 	return slices.ContainsFunc(v.Provider.Instances, func(is map[string]any) bool {
-		name := ""
+		var name strings.Builder
 		for _, n := range v.namevars() {
-			name += asJSON(is[n])
+			name.WriteString(asJSON(is[n]))
 		}
-		before := seen[name]
-		seen[name] = true
+		before := seen[name.String()]
+		seen[name.String()] = true
 		return before
 	})
 }
