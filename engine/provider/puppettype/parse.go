@@ -241,7 +241,7 @@ func (p *parser) prefixed() {
 	if mark == '$' && (p.tok.kind != tokName || p.tok.spaced) {
 		p.unexpected()
 	}
-	p.operand()
+	p.expression()
 }
 
 // between reads a list of arguments in parentheses.

@@ -99,6 +99,7 @@ func TestParseIsBounded(t *testing.T) {
 	for name, text := range map[string]string{
 		"deep":         strings.Repeat("Array[", 1000),
 		"deep, closed": strings.Repeat("Optional[", 100) + "Any" + strings.Repeat("]", 100),
+		"marks":        strings.Repeat("!", 1000),
 		"long":         "Enum[" + strings.Repeat("'aaaaaaaa',", 10000) + "b]",
 		"repeats":      "Pattern[/" + strings.Repeat("(abcdefgh){1000}", 100) + "/]",
 		"steps":        "Pattern[/" + strings.Repeat("(a|b){1000}", 8) + "/]",
