@@ -54,6 +54,6 @@ retried as ` + "`retry`" + ` says. With ` + "`x-systemd.automount`" + ` it is mo
 
 ## In use
 
-What is in use can't be unmounted. That is an error which names the processes that use it, and what is mounted below it; as soon as nobody
-does any more, it is unmounted. With ` + "`lazy: true`" + ` it is taken away from the path at once; who has files open in
+What is in use can't be unmounted. That is an error which names the processes that use it, also by one of its copies in a shared tree or in
+another mount namespace, and what is mounted below it; as soon as nobody does any more, it is unmounted. With ` + "`lazy: true`" + ` it is taken away from the path at once; who has files open in
 it keeps them.`
