@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -121,7 +122,7 @@ func (r *PkgRes) Validate() error {
 	if r.pinned() {
 		if ours, ok := pkgWords[r.State]; ok {
 			errs = append(errs, fmt.Errorf("state is %q, which is no version: write %s", r.State, ours))
-		} else if err := pkg.CheckVersion(r.State); err != nil {
+		} else if pkg.CheckVersion(r.State) != nil || !strings.ContainsAny(r.State, "0123456789") {
 			errs = append(errs, fmt.Errorf("state is %q, it must be installed, uninstalled, newest or a version", r.State))
 		}
 	}

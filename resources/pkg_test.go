@@ -81,6 +81,8 @@ func TestPkgValidate(t *testing.T) {
 		{"a\nb", PkgRes{}, `"a\nb" is no name of a package`},
 		{"git", PkgRes{State: "-1"}, `state is "-1", it must be installed, uninstalled, newest or a version`},
 		{"git", PkgRes{State: "1 --force"}, `state is "1 --force", it must be installed, uninstalled, newest or a version`},
+		{"git", PkgRes{State: "instaled"}, `state is "instaled", it must be installed, uninstalled, newest or a version`},
+		{"git", PkgRes{State: "yes"}, `state is "yes", it must be installed, uninstalled, newest or a version`},
 		{"git", PkgRes{State: "absent"}, `state is "absent", which is no version: write uninstalled`},
 		{"git", PkgRes{Purge: true}, "purge makes sense with state uninstalled only"},
 		{"git", PkgRes{State: "uninstalled", Purge: true}, "pkg.purge is not implemented by the backend toy"},
