@@ -24,6 +24,7 @@ import (
 // the process, and ends the process with the exit code of the verb; it does not
 // return.
 func Main() {
+	keepInherited()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, exit: os.Exit}
 	os.Exit(a.main(context.Background(), os.Args[1:]))
 }
