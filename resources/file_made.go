@@ -120,6 +120,9 @@ func (m madeFile) reversed(r engine.Res, was *madeFile) (engine.Res, error) {
 	made := &FileRes{Path: m.path, State: FileExists, Content: new(""), Owner: m.owner, Group: m.group, Mode: m.mode}
 	var before engine.Res
 	if was != nil {
+		if was.path != m.path {
+			return nil, fmt.Errorf("what was kept is of %s, and not of %s", was.path, m.path)
+		}
 		file := &FileRes{Path: m.path, State: FileExists, Owner: was.owner, Group: was.group, Mode: was.mode}
 		if was.holds != nil {
 			file.Content = new(was.holds.Reveal())

@@ -86,6 +86,10 @@ func TestMadeReversedRefuses(t *testing.T) {
 		if _, err := undoOf(t, r, before); !strings.Contains(errText(err), "it has more than 8MiB") {
 			t.Errorf("%s: %v", kind, err)
 		}
+		other := makers(t, t.TempDir())[kind]
+		if _, err := other.(engine.ReversibleRes).Reversed(before); !strings.Contains(errText(err), "what was kept is of "+dir+"/f") {
+			t.Errorf("%s, at another path: %v", kind, err)
+		}
 		if _, err := r.(engine.ReversibleRes).Reversed(&NoopRes{}); err == nil {
 			t.Errorf("a %s goes back to a noop", kind)
 		}

@@ -128,7 +128,7 @@ type sysctlUndo struct{ line string } // empty for none
 // this one has managed it.
 func (r *SysctlRes) Reversed(before engine.Res) (engine.Res, error) {
 	was, ok := before.(*SysctlRes)
-	if !ok {
+	if !ok || was.key() != r.key() || was.Path != r.Path {
 		return nil, fmt.Errorf("%s: what it was before is not known", r)
 	}
 	undo := r.like(r.Name())

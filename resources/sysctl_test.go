@@ -311,8 +311,10 @@ func TestSysctlReversedWithoutTheParameter(t *testing.T) {
 		want(t, begin(t, "sysctl", undo), undo, `persist: "1" -> (none)`)
 		must(t, os.RemoveAll(at))
 	}
-	if _, err := sysctlAt(dir, "a.b", "1").Reversed(nil); err == nil {
-		t.Error("nobody knows what it was")
+	for _, before := range []engine.Res{nil, sysctlAt(dir, "a.c", "1"), &SysctlRes{Key: "a.b", Path: "/other.conf"}} {
+		if _, err := sysctlAt(dir, "a.b", "1").Reversed(before); err == nil {
+			t.Errorf("nobody knows what it was, and not %v", before)
+		}
 	}
 }
 

@@ -188,7 +188,7 @@ func (r *TarRes) Reversed(before engine.Res) (engine.Res, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
-	return r.made().reversed(r, &madeFile{owner: was.Owner, group: was.Group, mode: was.Mode, holds: was.Holds})
+	return r.made().reversed(r, &madeFile{path: was.made().path, owner: was.Owner, group: was.Group, mode: was.Mode, holds: was.Holds})
 }
 
 // Cmp compares the parameters.
