@@ -123,14 +123,12 @@ func (p *part) edgeList(n *schema.Node) {
 			p.errorf(item.Pos, "an edge is a map with from and to, not %s", describe(item))
 			continue
 		}
-		if e := p.edge(item); !e.From.IsZero() && !e.To.IsZero() {
-			p.edges = append(p.edges, e)
-		}
+		p.edges = append(p.edges, p.edge(item))
 	}
 }
 
-// edge reads an edge. An end that can't be read is zero; whatever else is wrong
-// with it, the ends can be looked for.
+// edge reads an edge. Whatever is wrong with it, the ends that can be read are looked
+// for; one that can't be is zero, and nothing more is said at its place.
 func (p *part) edge(n *schema.Node) gapi.EdgeDecl {
 	e := gapi.EdgeDecl{Pos: n.Pos}
 	for _, pair := range n.Pairs {
