@@ -492,13 +492,16 @@ func noopOf(c lifeCall) string {
 	return ""
 }
 
+// wholeThing is what Puppet's library calls a type without properties in its events.
+const wholeThing = "rsapi_custom_insync_trigger"
+
 // outcomes are the resources of which there is something to tell.
 func outcomes(list []lifeResource) map[string]any {
 	out := map[string]any{}
 	for _, r := range list {
 		var events []string
 		for _, e := range r.Events {
-			if e.Status != "failure" && e.Property != "message" && e.Property != "" {
+			if e.Status != "failure" && e.Property != "message" && e.Property != "" && e.Property != wholeThing {
 				events = append(events, fmt.Sprintf("%s: %s to %s, %s", e.Property, plainText(e.Previous), plainText(e.Desired), e.Status))
 			}
 		}

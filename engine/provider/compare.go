@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,20 @@ func (k *Kind) compare(ctx context.Context, rt *Runtime, p Provider, j *job, e *
 			return err
 		}
 	}
+	if k.blank && k.has(CustomInSync) {
+		return k.compareWhole(ctx, rt, p, j)
+	}
 	return k.compareEach(ctx, rt, p, j)
+}
+
+// compareWhole asks the provider whether a thing of a type without properties is as it
+// should be: nothing else can tell. One that is not there is not.
+func (k *Kind) compareWhole(ctx context.Context, rt *Runtime, p Provider, j *job) error {
+	in, err := k.inSync(ctx, rt, p, j, &compiled{}, j.is.Presence == Known, true)
+	if !in && err == nil {
+		j.differs("", engine.Change{Verb: engine.Ran})
+	}
+	return err
 }
 
 // compareEnsure compares whether it is there, and reports whether that is all.
@@ -108,11 +122,11 @@ func (k *Kind) inSync(ctx context.Context, rt *Runtime, p Provider, j *job, a *c
 	})
 	switch {
 	case err != nil:
-		return false, rt.Log.cleanError(fmt.Errorf("comparing %s: %w", a.Name, err))
+		return false, rt.Log.cleanError(fmt.Errorf("comparing %s: %w", cmp.Or(a.Name, j.name.String()), err))
 	case ans == Default:
 		return equal(is, should), nil
 	case ans == OutOfSync && why != "":
-		rt.Log.Debug(a.Name + ": " + why)
+		rt.Log.Debug(cmp.Or(a.Name, j.name.String()) + ": " + why)
 	}
 	return ans == InSync, nil
 }

@@ -747,3 +747,58 @@ func TestWhatIsWrongIsSaidOnce(t *testing.T) {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 }
+
+// whole is a provider of a type without properties, that compares by itself: what is set is
+// in sync, unless Set does nothing.
+type whole struct {
+	asked *[]string
+	set   *int
+	lazy  bool
+}
+
+func (w whole) Get(context.Context, *provider.Runtime, provider.Filter) iter.Seq2[provider.Record, error] {
+	return func(yield func(provider.Record, error) bool) { yield(provider.Record{"name": "x"}, nil) }
+}
+
+func (w whole) Set(_ context.Context, _ *provider.Runtime, changes []provider.Change) error {
+	if !w.lazy {
+		*w.set += len(changes)
+	}
+	return nil
+}
+
+func (w whole) InSync(_ context.Context, _ *provider.Runtime, _ provider.Name, attribute string, _, should provider.Record) (provider.Answer, string, error) {
+	*w.asked = append(*w.asked, attribute+":"+fmt.Sprint(should["how"]))
+	if *w.set > 0 {
+		return provider.InSync, "", nil
+	}
+	return provider.OutOfSync, "nothing was set", nil
+}
+
+// TestATypeWithoutProperties: with custom_insync the provider is asked about the whole.
+func TestATypeWithoutProperties(t *testing.T) {
+	for _, lazy := range []bool{false, true} {
+		var asked []string
+		set := 0
+		def := provider.Definition{Name: "rec", Doc: "x", Features: provider.CustomInSync, Attributes: []provider.Attribute{
+			{Name: "name", Type: "String", Doc: "x", Role: provider.Namevar}, {Name: "how", Type: "Optional[String]", Doc: "x", Role: provider.Parameter}}}
+		k, err := provider.New(def, func() provider.Provider { return whole{asked: &asked, set: &set, lazy: lazy} })
+		must(t, err)
+		r := k.New()
+		r.SetKind("rec")
+		r.SetName("x")
+		must(t, schema.Set(r.(schema.Typed), "how", "gently"))
+		must(t, r.Validate())
+		f := enginetest.NewInit(t)
+		must(t, r.Init(f.Init()))
+		_, err = r.CheckApply(t.Context(), true)
+		ok, later := r.CheckApply(t.Context(), true) // what Set has not brought about is found out when it is read again
+		must(t, r.Cleanup())
+		switch {
+		case lazy && !strings.Contains(fmt.Sprint(err, later), "Set reported success, but it is not in sync"):
+			t.Error(err, later)
+		case !lazy && (err != nil || later != nil || !ok || set != 1 || asked[0] != ":gently"):
+			t.Error(err, later, ok, set, asked)
+		}
+	}
+}

@@ -18,6 +18,7 @@ type Kind struct {
 	byName  map[string]*compiled
 	names   []*compiled // the namevars
 	ensure  *compiled   // nil where things can't be absent
+	blank   bool        // there is nothing to compare: no property
 	titles  []titlePattern
 	params  *schema.Type // of a resource's parameters
 	sends   *schema.Type // of what a resource sends
@@ -72,10 +73,11 @@ func (k *Kind) compile() (err error) {
 	if k.attrs, err = k.def.compile(); err != nil {
 		return err
 	}
-	k.byName = make(map[string]*compiled, len(k.attrs))
+	k.byName, k.blank = make(map[string]*compiled, len(k.attrs)), true
 	for i := range k.attrs {
 		a := &k.attrs[i]
 		k.byName[a.Name] = a
+		k.blank = k.blank && a.Role != Property && a.Role != InitOnly
 		if a.Role == Namevar {
 			k.names = append(k.names, a)
 		}

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -84,7 +85,10 @@ func (c *controller) verdict(ctx context.Context, m *member, err error) error {
 		return nil
 	}
 	a := c.kind.byName[j.diffs[0]]
-	if a == c.kind.ensure {
+	switch {
+	case c.kind.blank:
+		return errors.New("Set reported success, but it is not in sync")
+	case a == c.kind.ensure:
 		return fmt.Errorf("Set reported success, but it is not %s", text(should[ensureKey]))
 	}
 	return fmt.Errorf("Set reported success, but %s is %s and not %s", a.Name, a.shown(e.record[a.Name]), a.shown(should[a.Name]))

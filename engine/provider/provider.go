@@ -133,7 +133,8 @@ const (
 )
 
 // InSyncer compares values of an attribute of a thing that exists; feature
-// custom_insync. The text says what differs, for OutOfSync; it may be empty.
+// custom_insync. The text says what differs, for OutOfSync; it may be empty. Of a type
+// without properties it compares the whole thing; the attribute is empty then.
 type InSyncer interface {
 	InSync(ctx context.Context, rt *Runtime, name Name, attribute string, is, should Record) (Answer, string, error)
 }

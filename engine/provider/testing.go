@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -78,7 +79,7 @@ func (k *Kind) Differing(ctx context.Context, rt *Runtime, p Provider, n Name, w
 	if len(j.diffs) == 0 {
 		return "", nil
 	}
-	return j.diffs[0], nil
+	return cmp.Or(j.diffs[0], k.def.Name), nil
 }
 
 // Altered returns an error if a provider has altered its changes, of which before are
