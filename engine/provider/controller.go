@@ -66,7 +66,8 @@ func open(k *Kind, h engine.Host) *controller {
 
 // join makes the resource a member, from its Init on.
 func (c *controller) join(r *res) *member {
-	m := &member{of: r, init: r.init, want: r.want(), wake: make(chan struct{}, 1)}
+	want, _ := r.looks() // what is wrong with it is said when it is used
+	m := &member{of: r, init: r.init, want: want, wake: make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.members) == 0 {

@@ -802,3 +802,26 @@ func TestATypeWithoutProperties(t *testing.T) {
 		}
 	}
 }
+
+// TestLookingNeedsTheNameOnly: a thing can be looked at though what must be given to set it
+// is not; without a name there is an error, not a panic.
+func TestLookingNeedsTheNameOnly(t *testing.T) {
+	s := newStock("x")
+	d := simple(0)
+	d.Attributes = append(d.Attributes, provider.Attribute{Name: "must", Type: "String", Doc: "It must be given."})
+	d.TitlePatterns = []provider.TitlePattern{{Pattern: `^(?<name>[a-z]+)$`, Doc: "x"}}
+	k, err := provider.New(d, s.clerk)
+	must(t, err)
+	for title, want := range map[string]string{"x": "", "y": "", "Y": "is missing: the title"} {
+		r := k.New()
+		r.SetKind("rec")
+		r.SetName(title)
+		f := enginetest.NewInit(t)
+		must(t, r.Init(f.Init()))
+		got, err := r.(engine.Readable).Read(t.Context())
+		must(t, r.Cleanup())
+		if want == "" && (got == nil || err != nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, %v", title, got, err)
+		}
+	}
+}

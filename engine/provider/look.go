@@ -19,12 +19,20 @@ func (c *controller) look(ctx context.Context, r *res) (State, Name, error) {
 	if err != nil {
 		return State{}, Name{}, err
 	}
-	canon := c.kind.canonical(ctx, rt, p, []*member{{want: r.want()}})[0]
+	asked := r.want()
+	if asked == nil {
+		asked = r.m.want
+	}
+	if asked == nil {
+		_, err := r.looks()
+		return State{}, Name{}, err
+	}
+	canon := c.kind.canonical(ctx, rt, p, []*member{{want: asked}})[0]
 	if canon.err != nil {
 		return State{}, Name{}, canon.err
 	}
 	name := canon.want.name
-	if r.m.canon == nil && r.m.want == r.want() { // it was not checked, but its Watch tells of what is seen here
+	if r.m.canon == nil && r.m.want == asked { // it was not checked, but its Watch tells of what is seen here
 		c.admit([]*member{r.m}, []form{canon})
 	}
 	c.snap.spoil(name)

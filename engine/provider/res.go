@@ -92,6 +92,15 @@ func (r *res) want() *want {
 	return w
 }
 
+// looks returns what the parameters ask for, though some may be missing that setting
+// needs. The error says why not even the name is known.
+func (r *res) looks() (*want, error) {
+	if w := r.want(); w != nil {
+		return w, nil
+	}
+	return r.kind.looked(r)
+}
+
 // Init joins the controller.
 func (r *res) Init(init *engine.Init) error {
 	r.init = init

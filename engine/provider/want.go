@@ -41,6 +41,27 @@ func (k *Kind) remember() func(*res) (*want, error) {
 // wanted makes a want of the parameters of a resource. The error joins all that is
 // wrong with them.
 func (k *Kind) wanted(r *res) (*want, error) {
+	w, err := k.asked(r)
+	if err := errors.Join(err, k.missing(r, w.record)); err != nil {
+		return nil, err
+	}
+	w.name = k.nameOf(w.record)
+	return w, nil
+}
+
+// looked makes the want of one who only looks, and need not say all that must be given
+// to be set.
+func (k *Kind) looked(r *res) (*want, error) {
+	w, err := k.asked(r)
+	if err != nil {
+		return nil, err
+	}
+	w.name = k.nameOf(w.record)
+	return w, nil
+}
+
+// asked is what the parameters say, with the namevars, also beside an error.
+func (k *Kind) asked(r *res) (*want, error) {
 	w := &want{title: r.Name(), record: Record{}}
 	var errs []error
 	for i := range k.attrs {
@@ -55,12 +76,8 @@ func (k *Kind) wanted(r *res) (*want, error) {
 		}
 		w.record[a.Name] = v
 	}
-	errs = append(errs, k.namevars(w.title, w.record), k.missing(r, w.record))
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	w.name = k.nameOf(w.record)
-	return w, nil
+	errs = append(errs, k.namevars(w.title, w.record))
+	return w, errors.Join(errs...)
 }
 
 // missing says which attributes must be given and are not.

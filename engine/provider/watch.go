@@ -59,7 +59,11 @@ func (s *subscription) locate(ctx context.Context, r *res) (<-chan struct{}, fun
 	if s.w.files == nil {
 		return nil, func() {}, nil
 	}
-	paths := s.w.files(r.want().record.Clone())
+	w, err := r.looks()
+	if err != nil {
+		return nil, nil, err
+	}
+	paths := s.w.files(w.record.Clone())
 	if len(paths) == 0 {
 		return nil, func() {}, nil
 	}
