@@ -50,7 +50,9 @@ type AutoEdge interface {
 // ResUID is one way to name what a resource is. A UID may have a method Hash()
 // string, equal for UIDs that match, so that it is looked up and not searched. One
 // that somebody asks by may have a method Notifies() bool: then a change of what comes
-// first refreshes what comes after it.
+// first refreshes what comes after it. And it may have a method Among() (ResUID, string):
+// then all are meant that have a UID of the type of the first and with a Hash that begins
+// with the second, and not only one that matches.
 type ResUID interface {
 	fmt.Stringer
 	GetName() string

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/reactivegraph/mgmt/engine/schema"
+import (
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
 
 // BaseUID is what the UIDs of a kind embed: whose the UID is. It has no Hash, so
 // that a UID that brings an IFF of its own is not looked up by anything else.
@@ -84,6 +88,28 @@ func (u *FileUID) Hash() string { return u.Path }
 func (u *FileUID) IFF(o ResUID) bool {
 	f, ok := o.(*FileUID)
 	return ok && f.Path == u.Path
+}
+
+// BelowUID is all files below a folder: who reads a folder with what is in it asks by it.
+// No resource is one. Path is as in FileUID.
+type BelowUID struct {
+	BaseUID
+	Path string
+}
+
+// String returns files below path.
+func (u *BelowUID) String() string { return "files below " + u.Path }
+
+// Among says that what is a FileUID below the path is meant, all of it.
+func (u *BelowUID) Among() (ResUID, string) {
+	return (*FileUID)(nil), strings.TrimSuffix(u.Path, "/") + "/"
+}
+
+// IFF reports whether the other one is a file below the folder.
+func (u *BelowUID) IFF(o ResUID) bool {
+	f, ok := o.(*FileUID)
+	_, dir := u.Among()
+	return ok && strings.HasPrefix(f.Path, dir)
 }
 
 // MountUID is a file system by its mount point: who uses a path below it asks by it,

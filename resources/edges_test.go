@@ -51,8 +51,9 @@ func TestFileEdges(t *testing.T) {
 		{
 			&FileRes{Path: "/a", Fragments: []string{"/f/", "/g"}, Owner: "ada", Group: "7"},
 			[]string{"file[/]", "file[/f]", "file[/g]"},
-			[]string{"user[ada]", "group[7]", "pkg with /a", "file[/]", "file[/f]", "file[/g]"},
+			[]string{"user[ada]", "group[7]", "pkg with /a", "files below /f", "file[/]", "file[/f]", "file[/g]"},
 		},
+		{&FileRes{Path: "/a/", Source: "/s/x/", Recurse: true}, nil, []string{"pkg with /a", "files below /s/x", "file[/]", "file[/s/x]", "file[/s]", "file[/]"}},
 	} {
 		if got := asked(t, c.r, c.there...); !slices.Equal(got, c.want) {
 			t.Errorf("%+v wants %v, not %v", c.r.Path, got, c.want)

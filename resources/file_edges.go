@@ -2,6 +2,7 @@ package resources
 
 import (
 	"path"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -23,10 +24,14 @@ func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
 		w.unitFile(p, *r.Content)
 	}
 	if r.Source != "" && !r.Symlink {
-		w.path(r.Source)
+		if w.path(r.Source); r.isFolder() {
+			w.below(r.Source)
+		}
 	}
 	for _, f := range r.Fragments {
-		w.path(f)
+		if w.path(f); strings.HasSuffix(f, "/") {
+			w.below(f)
+		}
 	}
 	return w, nil
 }

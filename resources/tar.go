@@ -205,6 +205,7 @@ func (r *TarRes) AutoEdges() (engine.AutoEdge, error) {
 	w.written(r.made().path)
 	for _, in := range r.Inputs {
 		w.path(in)
+		w.below(in)
 	}
 	if r.Extract != "" {
 		w.path(r.Extract)

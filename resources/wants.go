@@ -41,6 +41,13 @@ func (w *wants) path(p string) {
 	}
 }
 
+// below asks for all files below a folder that is read.
+func (w *wants) below(p string) {
+	if path.IsAbs(p) {
+		w.ask = append(w.ask, &engine.BelowUID{BaseUID: w.base(), Path: path.Clean(p)})
+	}
+}
+
 // above asks for the nearest managed folder above a path. It is called once at most.
 func (w *wants) above(p string) {
 	if p = path.Clean(p); path.IsAbs(p) && p != "/" {

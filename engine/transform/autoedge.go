@@ -131,10 +131,11 @@ type asking struct {
 	g       *engine.Graph
 	n       *Notes
 	shelves *shelves
-	things  []thing // what the vertices are
-	wanted  []wish  // in the order of askers; each pair once for each asker
-	found   []bool  // for Test, made once
-	budget  int     // how many UIDs without a hash may still be compared
+	things  []thing          // what the vertices are
+	wanted  []wish           // in the order of askers; each pair once for each asker
+	found   []bool           // for Test, made once
+	budget  int              // how many UIDs without a hash may still be compared
+	mine    map[[2]int32]int // where the wish for each edge stands among those of an asker who has many
 }
 
 // edgeable returns the vertices that ask, and notes which ones are found.
@@ -181,6 +182,7 @@ func (a *asking) skip(v int32, err error) { a.n.Tell(Skipped, err.Error(), a.g.I
 // ask adds what a vertex wants, all of it or, if it does something wrong, nothing.
 func (a *asking) ask(v int32) {
 	before := len(a.wanted)
+	a.mine = nil
 	err := guarded("AutoEdges", func() error { return a.listen(v, before) })
 	if err != nil {
 		a.wanted = a.wanted[:before]
@@ -220,15 +222,28 @@ func (a *asking) listen(v int32, own int) error {
 
 var errNilUID = errors.New("AutoEdges gives a UID that is nil")
 
-// look looks one UID up, and notes the edge that it leads to.
+// look looks one UID up, and notes the edges that it leads to.
 func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	if u == nil {
 		return false, errNilUID
+	}
+	if many, ok := u.(among); ok {
+		all := a.shelves.all(many, v)
+		for _, o := range all {
+			a.link(v, u, o, own)
+		}
+		return len(all) > 0, nil
 	}
 	o, err := a.shelves.find(u, v, &a.budget)
 	if o < 0 || err != nil {
 		return false, err
 	}
+	a.link(v, u, o, own)
+	return true, nil
+}
+
+// link notes the edge between v, which asks by a UID, and a vertex that is meant.
+func (a *asking) link(v int32, u engine.ResUID, o int32, own int) {
 	w := wish{from: v, to: o, uid: u, asker: v}
 	if u.IsReversed() {
 		w.from, w.to = o, v
@@ -237,7 +252,6 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 		w.notify = x.Notifies()
 	}
 	a.want(w, own)
-	return true, nil
 }
 
 // notifier is a UID that says whether the edge carries refresh.
@@ -251,11 +265,37 @@ func (a *asking) want(w wish, own int) {
 		return
 	}
 	w.declared = declared
-	again := slices.IndexFunc(a.wanted[own:], func(x wish) bool { return x.from == w.from && x.to == w.to })
+	at := a.wish(w.from, w.to, own)
 	switch {
-	case again < 0:
+	case at < 0:
 		a.wanted = append(a.wanted, w)
+		if a.mine != nil {
+			a.mine[[2]int32{w.from, w.to}] = len(a.wanted) - 1
+		}
 	case w.notify:
-		a.wanted[own+again] = w
+		a.wanted[at] = w
 	}
+}
+
+// wishesMany is from when on the wishes of one asker are looked up.
+const wishesMany = 32
+
+// wish returns where the wish of the asker for an edge stands, -1 for nowhere.
+func (a *asking) wish(from, to int32, own int) int {
+	if a.mine == nil && len(a.wanted)-own > wishesMany {
+		a.mine = map[[2]int32]int{}
+		for i, w := range a.wanted[own:] {
+			a.mine[[2]int32{w.from, w.to}] = own + i
+		}
+	}
+	if a.mine != nil {
+		if at, ok := a.mine[[2]int32{from, to}]; ok {
+			return at
+		}
+		return -1
+	}
+	if at := slices.IndexFunc(a.wanted[own:], func(w wish) bool { return w.from == from && w.to == to }); at >= 0 {
+		return own + at
+	}
+	return -1
 }

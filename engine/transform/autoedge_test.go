@@ -25,6 +25,31 @@ func TestAutoEdge(t *testing.T) {
 	same(t, "the graph that was given", edges(g), "a!c")
 }
 
+// Who asks for all below a folder gets all of them, once each, and nothing beside it.
+func TestAutoEdgeBelow(t *testing.T) {
+	g := build(t, map[string]*thing{
+		"a": {is: []string{"/d/a", "/d/x/a"}}, "b": {is: []string{"/d/x/y/b"}}, "c": {is: []string{"/d.old"}}, "d": {is: []string{"/d"}},
+		"e": {is: []string{"/dd/e"}}, "f": {is: []string{"/d!"}}, "r": {is: []string{"/d/copy"}, wants: []string{"/d/*", "/nobody/*"}},
+		"s": {wants: []string{"!+/d/x/*"}}, "t": {wants: []string{"//*"}, is: []string{"x"}},
+	}, "a b c d e f r s t")
+	out, _ := run(t, transform.AutoEdge(), g)
+	same(t, "edges", edges(out), "a~r", "a~t", "b~r", "b~t", "c~t", "d~t", "e~t", "f~t", "r~t", "s~!a", "s~!b")
+}
+
+// One that reads a folder of many costs no more than they do.
+func TestAutoEdgeBelowMany(t *testing.T) {
+	const n = 20_000
+	things, names := map[string]*thing{"reader": {wants: []string{"/d/*", "/d/*"}}}, []string{"reader"}
+	for i := range n {
+		name := fmt.Sprint("n", i)
+		things[name], names = &thing{is: []string{"/d/" + name}}, append(names, name)
+	}
+	out, notes := run(t, transform.AutoEdge(), build(t, things, strings.Join(names, " ")))
+	if out.EdgeCount() != n || len(notes) != n {
+		t.Errorf("%d edges, %d notes", out.EdgeCount(), len(notes))
+	}
+}
+
 // Without anything to do the graph is the same one.
 func TestAutoEdgeNothing(t *testing.T) {
 	g := build(t, nil, "a b", "a b")

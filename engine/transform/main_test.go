@@ -74,6 +74,9 @@ func (x *thing) uid(text string) engine.ResUID {
 	if name, ok := strings.CutPrefix(text, "@"); ok {
 		return &engine.NameUID{BaseUID: base, ID: "thing[" + name + "]"}
 	}
+	if dir, ok := strings.CutSuffix(text, "/*"); ok {
+		return &engine.BelowUID{BaseUID: base, Path: dir}
+	}
 	return &engine.FileUID{BaseUID: base, Path: text}
 }
 

@@ -5,6 +5,9 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"reflect"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -30,7 +33,8 @@ var errTooMany = errors.New("too many UIDs without a method Hash to compare, giv
 type shelf struct {
 	typ    reflect.Type
 	things []thing
-	rows   []int32 // by the end of the sum: the thing put there last, from 1; nil for UIDs without Hash
+	rows   []int32         // by the end of the sum: the thing put there last, from 1; nil for UIDs without Hash
+	sorted func() []*thing // by their hashes, made when it is first called; nil with rows
 }
 
 // thing is one UID of one vertex.
@@ -97,7 +101,20 @@ func (sh *shelf) label() {
 		row := sh.row(sh.things[i].sum)
 		sh.things[i].next, *row = *row, int32(i+1)
 	}
+	sh.sorted = sync.OnceValue(sh.sort)
 }
+
+// sort returns the things in the order of their hashes.
+func (sh *shelf) sort() []*thing {
+	list := make([]*thing, len(sh.things))
+	for i := range sh.things {
+		list[i] = &sh.things[i]
+	}
+	slices.SortStableFunc(list, func(a, b *thing) int { return strings.Compare(a.hash(), b.hash()) })
+	return list
+}
+
+func (th *thing) hash() string { return th.uid.(hashed).Hash() }
 
 func (sh *shelf) row(sum uint64) *int32 { return &sh.rows[sum&uint64(len(sh.rows)-1)] }
 
@@ -112,6 +129,29 @@ func (s *shelves) named(u engine.ResUID, asker int32) int32 {
 		return int32(i)
 	}
 	return -1
+}
+
+// among is a UID that somebody asks by for all of some type whose hashes have a beginning.
+type among interface {
+	Among() (engine.ResUID, string)
+}
+
+// all returns the vertices that are meant, other than the one that asks, in the order of
+// their hashes.
+func (s *shelves) all(u among, asker int32) (list []int32) {
+	of, prefix := u.Among()
+	sh := s.of(reflect.TypeOf(of))
+	if sh == nil || sh.rows == nil {
+		return nil
+	}
+	sorted := sh.sorted()
+	at, _ := slices.BinarySearchFunc(sorted, prefix, func(th *thing, p string) int { return strings.Compare(th.hash(), p) })
+	for ; at < len(sorted) && strings.HasPrefix(sorted[at].hash(), prefix); at++ {
+		if v := sorted[at].vertex; v != asker {
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 // find returns the vertex that a UID names, other than the one that asks; -1 for
