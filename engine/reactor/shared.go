@@ -154,8 +154,12 @@ func (r *Reactor) openOne(ctx context.Context, open func(context.Context, engine
 		}
 	}()
 	opened := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	defer opened()
 	val, err = open(life, r.opt.Host)
-	if opened(); err != nil {
+	if err == nil && !opened() { // it was opened all the same, with a context that is over
+		err = errors.Join(context.Cause(ctx), protect("Close", val.Close))
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	told := context.AfterFunc(r.ctx, func() { end(context.Cause(r.ctx)) })

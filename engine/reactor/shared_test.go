@@ -89,3 +89,25 @@ func TestSharedOpens(t *testing.T) {
 		rg.close()
 	})
 }
+
+// TestSharedOpensTooLate: what is opened although the swap was ended meanwhile is closed again, and not kept with
+// a context that is over. Many times: a swap whose context has ended may be in effect all the same.
+// Seen failing with openOne not asking whether the context had ended.
+func TestSharedOpensTooLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{})
+		defer rg.close()
+		for n := range 20 {
+			ctx, cancel := context.WithCancel(t.Context())
+			closed := false
+			res := &living{fake: fake{w: w}, value: &commons{w: w, close: func() { closed = true }}, opened: func(context.Context) error {
+				cancel()
+				return nil
+			}}
+			if err := rg.r.Swap(ctx, newDecl(t).add("a", res).g); !errors.Is(err, context.Canceled) || !closed {
+				t.Fatalf("swap %d returned %v; closed %t", n, err, closed)
+			}
+		}
+	})
+}
