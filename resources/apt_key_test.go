@@ -99,7 +99,7 @@ func TestAptKeyEdits(t *testing.T) {
 		{"a scheme", aptKeyA, from("ftp://x/y"), "trusted/x.gpg", b, "", "source"},
 		{"no id", "6f088cd", nil, "trusted/x.gpg", b, "", "id"},
 		{"a line behind the id", "the key", m{"id": aptKeyA + "\n"}, "trusted/x.gpg", b, "", "id"},
-		{"no folder", aptKeyA + " in $DIR/no/x.gpg", from("$DIR/a.asc"), "trusted/x.gpg", b, "", "no such file"},
+		{"no folder", aptKeyA + " in $DIR/no/x.gpg", from("$DIR/a.asc"), "trusted/x.gpg", b, "", "no does not exist; add file["},
 		{"a file that apt does not read", aptKeyA + " in $DIR/trusted/x", from("$DIR/a.asc"), "trusted/x.gpg", b, "", "keyring"},
 		{"no keyring", aptKeyA + " in $DIR/trusted/x.gpg", from("$DIR/a.asc"), "trusted/x.gpg", "what?", "", "BEGIN PGP"},
 		{"the keyring is a folder", aptKeyA + " in $DIR/trusted/x.gpg", from("$DIR/a.asc"), "trusted/x.gpg/y", old, "", "not a plain file"},

@@ -319,21 +319,34 @@ func (c *fileRun) noParent(n fileNode, err error) error {
 	}
 	parent := path.Dir(n.String())
 	if hasParent(n) {
-		return fmt.Errorf("%s can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)", n)
+		return explained(err, "%s can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)", n)
 	}
 	for dir := parent; ; dir = path.Dir(dir) {
 		st, serr := atomicfile.Follow(dir)
 		switch {
 		case serr == nil && !st.IsDir():
-			return fmt.Errorf("%s: %s is a %s and not a folder", n, dir, st.Kind())
+			return explained(err, "%s: %s is a %s and not a folder", n, dir, st.Kind())
 		case serr == nil && c.shared().manages(parent):
-			return fmt.Errorf("%s: its parent folder %s does not exist (yet); it is in the graph", n, parent)
+			return explained(err, "%s: its parent folder %s does not exist (yet); it is in the graph", n, parent)
 		case serr == nil:
-			return fmt.Errorf("%s: the parent folder %s does not exist; add file[%s/] to the graph", n, parent, parent)
+			return explained(err, "%s: the parent folder %s does not exist; add file[%s/] to the graph", n, parent, parent)
 		case dir == "/":
 			return err
 		}
 	}
+}
+
+// explainedError is an error in other words.
+type explainedError struct {
+	text string
+	err  error
+}
+
+func (e *explainedError) Error() string { return e.text }
+func (e *explainedError) Unwrap() error { return e.err }
+
+func explained(err error, format string, args ...any) error {
+	return &explainedError{fmt.Sprintf(format, args...), err}
 }
 
 // parent says, where nothing is altered, what making something would say.

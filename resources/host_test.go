@@ -51,7 +51,7 @@ func TestHostEdits(t *testing.T) {
 		{"a return in the comment", "web", m{"ip": "10.0.0.1", "comment": "x\r6.6.6.6 bank"}, "hosts", hostsText, "", "comment"},
 		{"a path that is none", "web", m{"ip": "10.0.0.1", "target": "hosts"}, "hosts", hostsText, "", "target"},
 		{"a folder", "web in $DIR/hosts", m{"ip": "10.0.0.1"}, "hosts/x", hostsText, "", "not a plain file"},
-		{"no folder", "web in $DIR/no/hosts", m{"ip": "10.0.0.1"}, "hosts", hostsText, "", "no such file"},
+		{"no folder", "web in $DIR/no/hosts", m{"ip": "10.0.0.1"}, "hosts", hostsText, "", "no does not exist; add file["},
 		{"too large", "web", m{"ip": "10.0.0.1"}, "hosts", strings.Repeat("#", maxText+1), "", "larger than 16 MiB"},
 	})
 }

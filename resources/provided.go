@@ -134,7 +134,7 @@ func (r refusals) tell(log *provider.Logger, changes []provider.Change, err erro
 		}
 		switch {
 		case why != nil:
-			log.Failed(c.Title, why.Error())
+			log.FailedBy(c.Title, why)
 		case c.Should["ensure"] == absent:
 			log.Deleted(c.Title)
 		case c.Is.Presence == provider.Absent:

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
@@ -114,5 +115,5 @@ func (t textFile) editOnce(change func(old string) (string, error)) error {
 		return atomicfile.ErrChanged
 	}
 	_, err = n.Write()
-	return err
+	return explainParent(&engine.Init{}, t.dir.Path(t.name), err)
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
+	"syscall"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -42,6 +44,7 @@ func (c *controller) checkApply(ctx context.Context, apply bool, rs []*res) []en
 	for i, r := range rs {
 		jobs[i] = &job{res: r}
 	}
+	c.tries(rs)
 	if err := c.take(ctx); err != nil {
 		endAll(jobs, err)
 	} else {
@@ -50,8 +53,33 @@ func (c *controller) checkApply(ctx context.Context, apply bool, rs []*res) []en
 	outs := make([]engine.Outcome, len(jobs))
 	for i, j := range jobs {
 		outs[i] = j.out
+		c.tried(j.m, j.out.Err)
 	}
 	return outs
+}
+
+// tries begins to note what is touched while resources are worked on.
+func (c *controller) tries(rs []*res) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range rs {
+		r.m.touched = false
+	}
+}
+
+// tried notes whether a member has failed because something was missing. What came
+// meanwhile has it look again.
+func (c *controller) tried(m *member, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m.lost = isMissing(err); m.lost && m.touched {
+		m.poke()
+	}
+}
+
+// isMissing reports whether a path, or a folder on the way to it, is not there.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // transact does the work, and gives the turn back.

@@ -155,7 +155,7 @@ func (t *typed[T]) changes(rt *Runtime, changes []Change) []TypedChange[T] {
 	for _, c := range changes {
 		o := TypedChange[T]{Title: c.Title, Name: c.Name, Presence: c.Is.Presence, Noop: c.Noop}
 		if err := errors.Join(t.b.fill(&o.Is, c.Is.Record), t.b.fill(&o.Should, c.Should)); err != nil {
-			rt.Log.Failed(c.Title, err.Error())
+			rt.Log.FailedBy(c.Title, err)
 			continue
 		}
 		out = append(out, o)

@@ -48,6 +48,10 @@ type member struct {
 	wrong error  // what was seen instead of what was set, to fail with; nil for nothing
 	done  func() // ends that the graph waits for that; nil without wrong
 
+	// Under mu too, of its last CheckApply.
+	lost    bool // it has failed because a file or folder was missing
+	touched bool // one of its files has changed since it began
+
 	// Under the turn; canon under mu too.
 	want  *want  // as the last CheckApply had it, or Init
 	canon *want  // in canonical form; nil until it was made

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -762,6 +764,50 @@ func TestLocator(t *testing.T) {
 		t.Errorf("woken too: %v", got)
 	}
 	wantLog(t, s, "get x")
+}
+
+// TestMissing: a resource that has failed because a folder is missing is woken when it
+// comes, though the thing is as absent as before; also while it still runs. Another
+// failure is no reason.
+func TestMissing(t *testing.T) {
+	for name, test := range map[string]struct {
+		fail   func(*provider.Runtime) error
+		during bool
+		want   []string
+	}{
+		"returned": {func(*provider.Runtime) error {
+			return &fs.PathError{Op: "open", Path: "/things/x", Err: fs.ErrNotExist}
+		}, false, []string{"x"}},
+		"logged":     {func(rt *provider.Runtime) error { rt.Log.FailedBy("x", syscall.ENOTDIR); return nil }, false, []string{"x"}},
+		"meanwhile":  {func(*provider.Runtime) error { return fs.ErrNotExist }, true, []string{"x"}},
+		"other":      {func(*provider.Runtime) error { return errors.New("no luck") }, false, nil},
+		"other then": {func(*provider.Runtime) error { return errors.New("no luck") }, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStock()
+				c := newCrew(t, simple(provider.SimpleGetFilter), func() provider.Provider { return s.hire(located{clerk{s}, "/things"}) }, "x=1")
+				defer c.end()
+				defer c.watch()()
+				synctest.Wait()
+				s.set = func(rt *provider.Runtime, _ []provider.Change) error {
+					if test.during {
+						c.fakes[0].Host().Touch("/things/x")
+						synctest.Wait()
+					}
+					return test.fail(rt)
+				}
+				c.run(true)
+				if !test.during {
+					c.fakes[0].Host().Touch("/things/x")
+				}
+				synctest.Wait()
+				if got := c.woken(); !slices.Equal(got, test.want) {
+					t.Errorf("woken: %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
 }
 
 // TestWrongThings: an error about one thing fails its resource alone.

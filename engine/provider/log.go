@@ -89,7 +89,7 @@ type logBook struct {
 type logEntry struct {
 	status  Status
 	message string
-	cause   error  // that ended its context
+	cause   error  // that ended its context, or of FailedBy
 	logged  bool   // something was said of it
 	scope   *scope // its context, from its start to its end
 }
@@ -147,8 +147,8 @@ func (l *Logger) Status(title string) (Status, string) {
 	return e.status, e.message
 }
 
-// failure returns why a title has failed: the error that ended its context, so that
-// errors.As finds what it wraps, or the words of Failed.
+// failure returns why a title has failed: the error that ended its context or that
+// FailedBy was given, so that errors.As finds what it wraps, or the words of Failed.
 func (l *Logger) failure(title string) error {
 	l.book.mu.Lock()
 	defer l.book.mu.Unlock()
@@ -194,6 +194,7 @@ type logCall struct {
 	titles  []string
 	named   bool
 	message string
+	cause   error // of FailedBy
 }
 
 // Message replaces the words of a call. In a context it is what is being done, in

@@ -39,6 +39,14 @@ func (l *Logger) Failed(title, message string, opts ...LogOption) {
 	l.act(about("Failed", title, opts), Event{Level: slog.LevelError, Status: Failed})
 }
 
+// FailedBy is Failed with the words of an error, which errors.Is and errors.As find in
+// what the resource fails with.
+func (l *Logger) FailedBy(title string, err error, opts ...LogOption) {
+	c := about("FailedBy", title, append([]LogOption{Message(err.Error())}, opts...))
+	c.cause = err
+	l.act(c, Event{Level: slog.LevelError, Status: Failed})
+}
+
 func (l *Logger) act(c *logCall, e Event) {
 	l.book.mu.Lock()
 	defer l.book.mu.Unlock()
@@ -56,7 +64,7 @@ func (l *Logger) act(c *logCall, e Event) {
 	if status != Unchanged {
 		l.emit(c, e)
 	}
-	l.book.mark(c.titles, status, c.message)
+	l.book.mark(c.titles, status, c.message, c.cause)
 }
 
 // ending makes the action that ends a context without a body say what the end of one
@@ -78,7 +86,7 @@ func (b *logBook) ending(c *logCall, s *scope, e Event) Event {
 func (b *logBook) failAnyway(c *logCall) {
 	for _, t := range c.titles {
 		if b.entries[t] != nil {
-			b.mark([]string{t}, Failed, c.message)
+			b.mark([]string{t}, Failed, c.message, c.cause)
 		}
 	}
 }

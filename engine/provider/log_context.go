@@ -114,13 +114,10 @@ func (l *Logger) end(s *scope, err error) error {
 	open := b.close(s)
 	e := Event{Level: levelOfEnd(s.Status), Phase: PhaseEnd, Duration: b.opt.Now().Sub(s.began)}
 	if err != nil {
-		b.mark(open, Failed, err.Error())
-		for _, t := range open {
-			b.entries[t].cause = err
-		}
+		b.mark(open, Failed, err.Error(), err)
 		e.Level, e.Phase, e.Err = slog.LevelError, PhaseAbort, err
 	} else {
-		b.mark(open, s.Status, "")
+		b.mark(open, s.Status, "", nil)
 		s.Titles = b.having(s.Status, s.Titles)
 	}
 	if len(s.Titles) > 0 {
@@ -165,14 +162,14 @@ func (l *Logger) emitScope(s *scope, e Event) {
 }
 
 // mark gives titles a status, which ends a context without a body. A text is the words
-// of a failure, or of an action.
-func (b *logBook) mark(titles []string, s Status, text string) {
+// of a failure, or of an action; cause is the error that has them, if there is one.
+func (b *logBook) mark(titles []string, s Status, text string, cause error) {
 	if s == Failed && text == "" {
 		text = "the provider called it failed, and did not say why"
 	}
 	for _, t := range titles {
 		e := b.entries[t]
-		e.status, e.message = s, b.cleanText(text)
+		e.status, e.message, e.cause = s, b.cleanText(text), cause
 		if e.scope != nil && !e.scope.body {
 			e.scope = nil
 		}

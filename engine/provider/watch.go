@@ -74,10 +74,14 @@ func (s *subscription) locate(ctx context.Context, r *res) (<-chan struct{}, fun
 	return sub.C(), sub.Close, nil
 }
 
-// touched says that a file of the member has changed.
+// touched says that a file of the member has changed. A member that missed something
+// looks at once: no record tells of a folder that has come.
 func (s *subscription) touched(m *member) {
 	s.c.mu.Lock()
 	canon := m.canon
+	if m.touched = true; m.lost {
+		m.poke()
+	}
 	s.c.mu.Unlock()
 	if canon == nil {
 		s.w.news.add()
