@@ -65,7 +65,7 @@ func factTable() string {
 func (f *factsFlags) run(a *app, names []string) error {
 	for _, name := range names {
 		if !slices.Contains(factNames(), name) {
-			return fmt.Errorf("there is no fact %q%s", name, meant(name, factNames()))
+			return fmt.Errorf("there is no fact %q%s; mgmt facts shows all", name, meant(name, factNames()))
 		}
 	}
 	facts, err := host.ReadFacts("/", f.roles)

@@ -31,7 +31,6 @@ func (i *input) flags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("puppet-catalog", "json")
 	fl := cmd.Flags()
 	fl.StringSliceVar(&i.puppet.Tags, "tags", nil, "of a catalog: run only what has one of these `tags`, separated by commas")
-	fl.Lookup("tags").DefValue = "" // the library writes []
 	fl.BoolVar(&i.puppet.Lenient, "lenient", false, "of a catalog: leave out what mgmt can't do, with a warning each")
 	choose(cmd, &i.ordering, "ordering", "", "of a catalog: the order of what nothing else orders", string(puppet.None), string(puppet.Manifest))
 }

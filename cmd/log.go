@@ -45,7 +45,7 @@ start. A run with nothing to do is not in it.
 A time is a duration before now (2h), a date (2026-01-02), or a moment
 (2026-01-02T15:04:05).`,
 		Example: `  mgmt log --since 2h
-  mgmt log --resource file[/etc/motd] -n 5
+  mgmt log --resource 'file[/etc/motd]' -n 5
   mgmt log --outcome failed -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },

@@ -26,7 +26,7 @@ func newPause(a *app) *cobra.Command {
 everything: it is watched, but neither checked nor repaired, and what depends on it
 waits once it has drifted. A pause ends by itself, lasts over restarts of the
 daemon, and stands in status. A later one takes the place of an earlier one.`,
-		Example: `  mgmt pause file[/etc/motd] --for 2h --reason "moving the disks"
+		Example: `  mgmt pause 'file[/etc/motd]' --for 2h --reason "moving the disks"
   mgmt pause --for 30m`,
 		Args:              resourceArg(0),
 		ValidArgsFunction: f.completeResource,

@@ -28,6 +28,8 @@ var (
 	yamlPage string
 	//go:embed reference/cli.md
 	cliPage string
+	//go:embed reference/kinds.md
+	kindsPage string
 	//go:embed reference/interfaces.md
 	interfacesHead string
 )
@@ -94,7 +96,7 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 		).Replace(yamlPage),
 		"puppet-catalogs.md": generated + puppet.Page(),
 		"interfaces.md":      generated + a.interfacesPage(virtual.DefaultCatalog()),
-		"kinds/README.md":    generated + "# The kinds\n\n" + kindTable(kinds, ""),
+		"kinds/README.md":    generated + strings.Replace(kindsPage, "{{kinds}}", strings.TrimSuffix(kindTable(kinds, ""), "\n"), 1),
 	}
 	for _, k := range kinds {
 		example, err := exampleOf(k.Name, examples)
@@ -203,7 +205,7 @@ func flagRow(f *pflag.Flag) string {
 		name += " " + arg + "`"
 	}
 	value := ""
-	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" {
+	if !slices.Contains([]string{"", "false", "0", "[]"}, f.DefValue) {
 		value = "`" + f.DefValue + "`"
 	}
 	return fmt.Sprintf("| %s | %s | %s |\n", name, value, tableCell(usage))

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,21 @@ func TestReferenceIsFresh(t *testing.T) {
 	for _, path := range there {
 		if _, ok := pages["kinds/"+filepath.Base(path)]; !ok {
 			t.Errorf("%s is about nothing, run make docs", path)
+		}
+	}
+}
+
+// TestEveryAbilityIsExplained on the page of the kinds.
+func TestEveryAbilityIsExplained(t *testing.T) {
+	kinds, err := (&app{}).allKinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range kinds {
+		for _, ability := range k.Abilities {
+			if !regexp.MustCompile(`(?m)^\| ([a-z]+, )*` + ability + `[ ,]`).MatchString(kindsPage) {
+				t.Errorf("%s: reference/kinds.md does not say what %s means", k.Name, ability)
+			}
 		}
 	}
 }

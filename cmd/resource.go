@@ -49,8 +49,8 @@ What is set is made so once and not kept so; no state is kept. Then it is looked
 again and shown. The text that is shown can be set again with -f.
 
 It ends with code 0 when something was shown or was as wanted, 2 when something was
-changed (with --noop: would be), 4 when something failed, and 1 when nothing could be
-done because of how it was called.`,
+changed (with --noop: would be), 4 when something failed, 6 for both, and 1 when
+nothing could be done because of how it was called.`,
 		Example: `  mgmt resource                               # what can be looked at
   mgmt resource file /etc/motd
   mgmt resource file /etc/motd mode=0644 owner=root --noop

@@ -19,7 +19,7 @@ func newResume(a *app) *cobra.Command {
 		Long: `Resume ends the pause of a resource, and lets it go on if a brake holds it. Without
 a resource it ends every pause and lets everything go on, and a change budget
 begins anew.`,
-		Example: `  mgmt resume file[/etc/motd]
+		Example: `  mgmt resume 'file[/etc/motd]'
   mgmt resume`,
 		Args:              resourceArg(0),
 		ValidArgsFunction: f.completeResource,

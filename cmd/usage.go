@@ -12,9 +12,10 @@ import (
 
 const exitCodes = `  0  all is as wanted; also after a signal
   1  bad usage, or a graph that does not load
-  2  something would change (plan, run --noop, fmt --check), or was changed (resource)
-  4  some resources failed or are blocked
-  5  ended by --max-runtime
+  2  something would change (plan, run --noop, fmt --check), is held by a brake, or
+     was changed (resource)
+  4  some resources failed or are blocked, or a call of a function failed
+  5  ended by --max-runtime, or status --wait took too long
   6  both 2 and 4
 `
 

@@ -32,9 +32,9 @@ who let it go on.
 
 A change is intended where the graph asks for something new, corrective where the
 world has changed, and cascade where another resource has caused it.`,
-		Example: `  mgmt why file[/etc/motd]
-  mgmt why exec[restart] -n 10
-  mgmt why file[/etc/motd] -o json`,
+		Example: `  mgmt why 'file[/etc/motd]'
+  mgmt why 'exec[restart]' -n 10
+  mgmt why 'file[/etc/motd]' -o json`,
 		Args:              resourceArg(1),
 		ValidArgsFunction: f.completeResource,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0]) },

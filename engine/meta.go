@@ -20,7 +20,7 @@ type MetaParams struct {
 	RetryReset bool          `yaml:"retryreset" doc:"Count retries anew after a success."`
 	Delay      time.Duration `yaml:"delay" mgmt:"unit=ms" doc:"How long to wait before a retry; a bare integer is milliseconds."`
 	DelayMax   time.Duration `yaml:"delaymax" mgmt:"unit=ms" doc:"With it the wait before a retry doubles with each one, from delay up to this, shortened at random by up to half; 0 for the same wait each time. A bare integer is milliseconds."`
-	Timeout    time.Duration `yaml:"timeout" mgmt:"unit=ms" doc:"How long one CheckApply may take, 0 for no limit; a bare integer is milliseconds."`
+	Timeout    time.Duration `yaml:"timeout" mgmt:"unit=ms" doc:"How long it may take to look and put right once, 0 for no limit; a bare integer is milliseconds."`
 	Poll       time.Duration `yaml:"poll" mgmt:"unit=s" doc:"Look again this long after the last look (a tenth is left to chance) instead of watching; 0 to watch. A bare integer is seconds."`
 	Settle     time.Duration `yaml:"settle" mgmt:"unit=s" doc:"How long the thing must have been quiet before its events are acted on, 0 to act at once; after ten times as long they are, quiet or not. A bare integer is seconds."`
 	Limit      float64       `yaml:"limit" mgmt:"min=0" doc:"How many runs a second are allowed on average, whatever causes them; 0 for no limit. Needs burst."`

@@ -57,7 +57,7 @@ var metaRules = [...]MetaRule{
 		equal: func(m *engine.MetaParams) any { return m.Delay }},
 	{Key: "delaymax", Rule: RuleEqual, Why: "a group waits as a whole",
 		equal: func(m *engine.MetaParams) any { return m.DelayMax }},
-	{Key: "timeout", Rule: RuleAlone, Why: "the time for one CheckApply would be used up by other members",
+	{Key: "timeout", Rule: RuleAlone, Why: "the time for one look and repair would be used up by other members",
 		alone: func(m *engine.MetaParams) bool { return m.Timeout != 0 }},
 	{Key: "poll", Rule: RuleEqual, Why: "a group is watched or polled as a whole",
 		equal: func(m *engine.MetaParams) any { return m.Poll }},
