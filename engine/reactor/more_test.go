@@ -356,7 +356,7 @@ func TestSharedThatCannotBeOpened(t *testing.T) {
 		rg := newRig(t, reactor.Options{})
 		defer rg.close()
 		d := newDecl(t).add("a", &sharing{fake: fake{w: w}, key: "k", err: errors.New("no database")})
-		if err := rg.r.Swap(t.Context(), d.g); err == nil || !strings.Contains(err.Error(), "no database") {
+		if err := rg.r.Swap(t.Context(), d.g); err == nil || err.Error() != "fake[a]: opening what it shares: no database" {
 			t.Errorf("Swap returned %v", err)
 		}
 	})

@@ -122,7 +122,7 @@ func (r *Reactor) openShared(ctx context.Context, res engine.Res) (*shared, erro
 	}
 	s, err := r.shareOf(ctx, sr)
 	if err != nil {
-		return nil, fmt.Errorf("%s: opening what it shares: %w", res, err)
+		return nil, fmt.Errorf("opening what it shares: %w", err)
 	}
 	return s, nil
 }

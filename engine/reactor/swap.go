@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -98,7 +99,9 @@ func (r *Reactor) lockSwap(ctx context.Context) error {
 	}
 }
 
-// initAll initialises all new vertices but those that exclude an old one.
+// initAll initialises all new vertices but those that exclude an old one. An error refuses
+// the graph. A panic does, too, where another graph goes on instead; in the first graph
+// the vertex fails alone, and then in each later one until it can be initialised.
 func (s *swap) initAll(ctx context.Context) error {
 	for _, v := range s.fresh {
 		old := s.r.named(v.id)
@@ -106,13 +109,19 @@ func (s *swap) initAll(ctx context.Context) error {
 			if err := s.r.waitFor(ctx, v); err != nil {
 				return err
 			}
-		} else if !v.abil.Overlapping || !old.abil.Overlapping {
+		} else if old.broken == nil && (!v.abil.Overlapping || !old.abil.Overlapping) {
 			s.exclusive = append(s.exclusive, exchange{old, v})
 			continue
 		}
-		if err := s.r.initOne(ctx, v); err != nil {
-			return err
+		err := s.r.initOne(ctx, v)
+		if err == nil {
+			continue
 		}
+		_, panicked := errors.AsType[*engine.PanicError](err)
+		if !panicked || s.r.generation > 0 && (old == nil || old.broken == nil) {
+			return v.initError(err)
+		}
+		v.broken = v.cleanError(err)
 	}
 	return nil
 }
@@ -156,7 +165,7 @@ func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
 
 func (r *Reactor) initNow(ctx context.Context, v *vertex) (err error) {
 	if v.shared, err = r.openShared(ctx, v.res); err != nil {
-		return v.cleanError(err)
+		return err
 	}
 	if slices.ContainsFunc(v.recv, func(w wire) bool { return w.have }) {
 		v.refused = protect("Validate", v.res.Validate)
@@ -165,11 +174,14 @@ func (r *Reactor) initNow(ctx context.Context, v *vertex) (err error) {
 	if err := protect("Init", func() error { return v.res.Init(v.newInit()) }); err != nil {
 		_ = r.leaveShared(v.shared)
 		v.shared = nil
-		return fmt.Errorf("%s: cannot be initialised: %w", v.id, v.cleanError(err))
+		return fmt.Errorf("cannot be initialised: %w", err)
 	}
 	v.inited = true
 	return nil
 }
+
+// initError says, without secrets, which vertex could not be initialised.
+func (v *vertex) initError(err error) error { return fmt.Errorf("%s: %w", v.id, v.cleanError(err)) }
 
 // undo cleans up what was initialised.
 func (s *swap) undo(vs []*vertex) {
@@ -189,7 +201,9 @@ func (s *swap) exchangeAll(ctx context.Context) error {
 	for i := 0; err == nil && i < len(s.exclusive); i++ {
 		x := s.exclusive[i]
 		s.r.attendTo(x.old, func() { s.r.cleanup(x.old) })
-		err = s.r.initOne(ctx, x.new)
+		if err = s.r.initOne(ctx, x.new); err != nil {
+			err = x.new.initError(err)
+		}
 	}
 	if err != nil {
 		s.undo(s.fresh)

@@ -71,6 +71,50 @@ func TestSwapKeepsOneOfEach(t *testing.T) {
 	}
 }
 
+// TestPanicOfInit: what panics in the first graph fails alone, and in later ones until it does
+// not; in a graph after another one it refuses the graph.
+func TestPanicOfInit(t *testing.T) {
+	boom := func() error { panic("no such thing") }
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{})
+		defer rg.close()
+		mk := func(want string, initErr func() error) *decl {
+			bad := &fake{w: w, Want: want, initErr: initErr}
+			return newDecl(t).add("bad", bad).add("after", &fake{w: w}).add("other", &fake{w: w, Want: want}).edges("bad>after")
+		}
+		check := func(runs int) {
+			t.Helper()
+			c := rg.rest()
+			err := rg.state("bad").Err
+			if c[engine.StateFailed] != 1 || c[engine.StateOK] != 1 || w.count("other") != runs || w.count("bad")+w.count("after") != 0 ||
+				err == nil || !strings.Contains(err.Error(), "cannot be initialised") || strings.Contains(err.Error(), "fake[bad]") {
+				t.Errorf("%v, %v, %v", c, w.order(), err)
+			}
+		}
+		rg.swap(mk("1", boom))
+		check(1)
+		rg.swap(mk("2", boom))
+		check(2)
+		rg.swap(mk("2", nil))
+		if c := rg.rest(); c[engine.StateOK] != 3 || w.count("after") != 1 {
+			t.Errorf("mended, %v", c)
+		}
+		if err := rg.r.Swap(t.Context(), mk("3", boom).g); err == nil || !strings.HasPrefix(err.Error(), "fake[bad]: cannot be initialised") {
+			t.Errorf("a graph that breaks what went well is taken: %v", err)
+		}
+		synctest.Wait()
+		for _, name := range []string{"bad", "after", "other"} {
+			if s := rg.state(name); s.State != engine.StateOK {
+				t.Errorf("in the end %s is %s", name, s.State)
+			}
+		}
+		if n := len(only(w.order(), "cleanup bad")); n != 1 { // the one that was exchanged and came back
+			t.Errorf("%d are cleaned up: %v", n, w.order())
+		}
+	})
+}
+
 func TestSwapTouchesOnlyWhatChanged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()

@@ -32,11 +32,12 @@ type vertex struct {
 	before *vertex       // the one of the same name that has to end first
 	after  *vertex       // the one of the same name that waits for this one
 
-	noop      bool // nothing may be altered
-	inited    bool // written by Swap, and by who cleans up
-	gone      bool // it has left the graph
-	suspended bool // a Swap waits for its end, or it could not be brought back: nothing of it starts
-	resumed   bool // the Swap has failed: it goes on when it has ended
+	noop      bool  // nothing may be altered
+	inited    bool  // written by Swap, and by who cleans up
+	gone      bool  // it has left the graph
+	suspended bool  // a Swap waits for its end, or it could not be brought back: nothing of it starts
+	resumed   bool  // the Swap has failed: it goes on when it has ended
+	broken    error // the panic with which it could not be initialised: it fails, and nothing of it starts, until another graph replaces it
 
 	inRun    bool
 	yielded  bool         // its slot was given back while it waits in Host

@@ -15,6 +15,9 @@ import (
 // Watch did not run.
 func (r *Reactor) open(v *vertex) {
 	switch {
+	case v.broken != nil:
+		v.suspended = true
+		r.fail(v, v.broken, false, 0)
 	case v.suspended: // resume comes back
 	case v.assign:
 		r.tryAssign(v)
