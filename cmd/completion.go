@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -11,9 +12,9 @@ func newCompletion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion " + "bash|zsh|fish|powershell",
 		Short: "Write a script with which a shell completes the command line",
-		Example: `  source <(mgmt completion bash)
-  mgmt completion zsh > "${fpath[1]}/_mgmt"
-  mgmt completion fish > ~/.config/fish/completions/mgmt.fish`,
+		Example: strings.ReplaceAll(`  source <(NAME completion bash)
+  NAME completion zsh > "${fpath[1]}/_NAME"
+  NAME completion fish > ~/.config/fish/completions/NAME.fish`, "NAME", a.program()),
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {

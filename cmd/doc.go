@@ -22,9 +22,10 @@ import (
 
 // Main runs the program with the arguments, the standard streams and the signals of
 // the process, and ends the process with the exit code of the verb; it does not
-// return.
+// return. In its help, its manual page and the scripts for shells the program is called as
+// it was started: those of a program of another name are its own.
 func Main() {
 	keepInherited()
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, exit: os.Exit}
+	a := &app{name: nameOf(os.Args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr, exit: os.Exit}
 	os.Exit(a.main(context.Background(), os.Args[1:]))
 }

@@ -36,9 +36,10 @@ func newManpage(a *app) *cobra.Command {
 // manpage returns the page in the language of man(7).
 func manpage(root *cobra.Command, at time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH MGMT 1 %s \"mgmt %s\"\n", at.UTC().Format(time.DateOnly), roff(version()))
-	fmt.Fprintf(&b, ".SH NAME\nmgmt \\- %s\n", roff(lowerFirst(root.Short)))
-	b.WriteString(".SH SYNOPSIS\n.B mgmt\n.I VERB\n.RI [ FLAG .\\|.\\|.]\n")
+	name := roff(root.Name())
+	fmt.Fprintf(&b, ".TH %s 1 %s \"%s %s\"\n", strings.ToUpper(name), at.UTC().Format(time.DateOnly), name, roff(version()))
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", name, roff(lowerFirst(root.Short)))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n.I VERB\n.RI [ FLAG .\\|.\\|.]\n", name)
 	b.WriteString(".SH DESCRIPTION\n")
 	roffText(&b, root.Long)
 	b.WriteString(".SH VERBS\n")

@@ -16,6 +16,7 @@ import (
 
 // app is one invocation of the program.
 type app struct {
+	name     string // as the program was started; mgmt when empty
 	in       io.Reader
 	out, err io.Writer
 	exit     func(int) // ends the process at once
@@ -85,7 +86,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return exitPipe
 	}
 	if msg := err.Error(); msg != "" {
-		fmt.Fprintln(a.err, "mgmt: "+msg)
+		fmt.Fprintln(a.err, a.program()+": "+msg)
 	}
 	if e, ok := errors.AsType[*codeError](err); ok {
 		return e.code
@@ -95,7 +96,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "mgmt",
+		Use:   a.program(),
 		Short: "Keep a machine in the state that a graph of resources describes",
 		Long: `mgmt keeps a machine in the state that a graph of resources describes, and
 repairs it the moment it drifts.`,
@@ -120,5 +121,8 @@ repairs it the moment it drifts.`,
 	)
 	sayArgs(root)
 	helpArgs(root)
+	if a.program() != product {
+		rename(root, a.program())
+	}
 	return root
 }

@@ -55,7 +55,7 @@ func newVersion(a *app) *cobra.Command {
 			if output.word == "json" {
 				return writeJSON(a.out, v)
 			}
-			_, err := fmt.Fprintln(a.out, "mgmt", v)
+			_, err := fmt.Fprintln(a.out, a.program(), v)
 			return err
 		},
 	}

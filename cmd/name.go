@@ -1,0 +1,52 @@
+package cmd
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// product is what the program is called if nothing else is known.
+const product = "mgmt"
+
+// program is what the program calls itself.
+func (a *app) program() string { return cmp.Or(a.name, product) }
+
+// nameOf returns the name of a program from the word by which it was started. One that
+// a shell would not take as it stands is not repeated.
+func nameOf(started string) string {
+	name := filepath.Base(started)
+	if strings.HasPrefix(name, "-") || strings.Trim(name, ".") == "" || strings.ContainsFunc(name, strange) {
+		return product
+	}
+	return name
+}
+
+// strange reports whether a character has no place in the name of a program.
+func strange(r rune) bool {
+	switch {
+	case '0' <= r && r <= '9', 'A' <= r && r <= 'Z', 'a' <= r && r <= 'z':
+		return false
+	}
+	return !strings.ContainsRune("-_.+", r)
+}
+
+// rename has the texts of a verb, of its flags, and of the verbs below it call the
+// program by another name than that under which they are written.
+func rename(cmd *cobra.Command, name string) {
+	call := func(text *string) {
+		*text = strings.NewReplacer(" mgmt ", " "+name+" ", "\nmgmt ", "\n"+name+" ").Replace("\n" + *text)[1:]
+	}
+	call(&cmd.Short)
+	call(&cmd.Long)
+	call(&cmd.Example)
+	flag := func(f *pflag.Flag) { call(&f.Usage) }
+	cmd.Flags().VisitAll(flag)
+	cmd.PersistentFlags().VisitAll(flag)
+	for _, c := range cmd.Commands() {
+		rename(c, name)
+	}
+}
