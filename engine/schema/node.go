@@ -47,11 +47,12 @@ const (
 // every frontend hands to the rest of the program. It is immutable once built.
 // An alias in a source may make two parents share a Node.
 type Node struct {
-	Kind  NodeKind
-	Pos   Pos
-	Text  string  // of a scalar, as written, without quotes
-	Items []*Node // of a list
-	Pairs []Pair  // of a map, in the order of the source, keys unique
+	Kind   NodeKind
+	Quoted bool // of a scalar, in the source: it is text, whatever it says
+	Pos    Pos
+	Text   string  // of a scalar, as written, without quotes
+	Items  []*Node // of a list
+	Pairs  []Pair  // of a map, in the order of the source, keys unique
 
 	// Set by NodeOf only.
 	typed  bool    // made from a value, so that of is the kind that it had

@@ -66,19 +66,27 @@ func (n *Node) took(kind Kind) bool {
 	return !n.typed || n.of == kind || n.of == KindString || n.Kind == NodeInt
 }
 
+// boolean reads true and false, and the other words for them that are text in YAML 1.2.
 func (d *decoder) boolean(t *Type, n *Node) (v, ok bool) {
-	if n.Kind == NodeBool || n.Kind == NodeString && !n.typed {
-		switch text := strings.ToLower(n.Text); {
-		case text == "yes", text == "on", text == "y", n.Kind == NodeBool && text == "true":
-			return true, true
-		case text == "no", text == "off", text == "n", n.Kind == NodeBool && text == "false":
-			return false, true
-		case text == "true", text == "false":
-			d.mismatch(t, n, "; leave out the quotes")
-			return false, false
-		}
+	known, plain := false, n.Kind == NodeBool
+	switch strings.ToLower(n.Text) {
+	case "yes", "on", "y":
+		v, known, plain = true, true, plain || !n.Quoted
+	case "no", "off", "n":
+		known, plain = true, plain || !n.Quoted
+	case "true":
+		v, known = true, true
+	case "false":
+		known = true
 	}
-	d.mismatch(t, n, "")
+	switch known = known && (n.Kind == NodeBool || n.Kind == NodeString && !n.typed); {
+	case known && plain:
+		return v, true
+	case known:
+		d.mismatch(t, n, "; leave out the quotes")
+	default:
+		d.mismatch(t, n, "")
+	}
 	return false, false
 }
 

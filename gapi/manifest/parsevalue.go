@@ -22,7 +22,7 @@ func (p *parser) value() *schema.Node {
 	case r == '{':
 		n.Kind, n.Pairs = schema.NodeMap, p.entries()
 	case r == '\'' || r == '"':
-		n.Kind, n.Text = schema.NodeString, p.text("")
+		n.Kind, n.Quoted, n.Text = schema.NodeString, true, p.text("")
 	case isLetter(r):
 		p.wordValue(n)
 	case isDigit(r) || r == '-' || r == '+':

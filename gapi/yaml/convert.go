@@ -272,6 +272,9 @@ var scalarKinds = map[string]schema.NodeKind{
 	"!!binary": schema.NodeString,
 }
 
+// quotedStyle is how text is written that is nothing else.
+const quotedStyle = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+
 func (c *converter) scalar(n *yaml.Node) *schema.Node {
 	kind, ok := scalarKinds[n.Tag]
 	if !ok {
@@ -280,6 +283,7 @@ func (c *converter) scalar(n *yaml.Node) *schema.Node {
 	}
 	s := c.new(n, kind)
 	s.Text = n.Value
+	s.Quoted = n.Style&quotedStyle != 0
 	if n.Style&yaml.TaggedStyle != 0 && ok {
 		c.tagged(n, s)
 	}

@@ -125,7 +125,11 @@ func (p *part) remark(n *schema.Node) string {
 // boolean reads what a boolean parameter may be: yes and no, too.
 func (p *part) boolean(n *schema.Node, what string) (yes bool) {
 	if schema.Decode(n, &yes).Err() != nil {
-		p.errorf(n.Pos, "%s must be true or false, not %s", what, describe(n))
+		hint := ""
+		if n.Quoted {
+			hint = "; leave out the quotes"
+		}
+		p.errorf(n.Pos, "%s must be true or false, not %s%s", what, describe(n), hint)
 	}
 	return yes
 }
