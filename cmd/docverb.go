@@ -2,12 +2,14 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 )
 
@@ -20,9 +22,10 @@ func newDoc(a *app) *cobra.Command {
 		Short: "Show what kinds of resources there are, and what one of them can do",
 		Long: `Doc lists the kinds of resources. With one of them as an argument it shows its
 page: what it does, its parameters with their types and defaults, and what it
-sends.`,
+sends. The page meta has the metaparameters, which are the same for all kinds.`,
 		Example: `  mgmt doc
   mgmt doc file
+  mgmt doc meta
   mgmt doc exec -o json`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeKind,
@@ -95,7 +98,7 @@ func kindTable(kinds []derive.Kind, dir string) string {
 func tableCell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 func (f *docFlags) page(a *app, name string) error {
-	k, err := a.kindNamed(name)
+	k, err := a.pageOf(name)
 	if err != nil {
 		return err
 	}
@@ -108,6 +111,16 @@ func (f *docFlags) page(a *app, name string) error {
 		_, err = io.WriteString(a.out, derive.Text(k, pageWidth(a.out)))
 	}
 	return err
+}
+
+// pageOf returns what a page is about: a kind, or the metaparameters in the form of one.
+func (a *app) pageOf(name string) (derive.Kind, error) {
+	k, err := a.kindNamed(name)
+	if _, unknown := errors.AsType[*engine.UnknownKindError](err); !unknown || name != "meta" {
+		return k, err
+	}
+	t, err := metaType()
+	return derive.Kind{Name: name, Doc: "How the engine runs a resource, of whatever kind: the keys of its `meta`.", Type: t}, err
 }
 
 func writeKindJSON(w io.Writer, k derive.Kind) error {

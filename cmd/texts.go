@@ -77,6 +77,8 @@ func wayOut(d schema.Diagnostic) string {
 	case d.Suggestion != "":
 	case strings.HasPrefix(d.Message, "unknown resource kind "):
 		return "; mgmt doc lists the kinds"
+	case strings.HasPrefix(d.Message, "unknown key ") && strings.HasPrefix(d.Path, "meta."):
+		return "; mgmt doc meta has the keys"
 	case strings.HasPrefix(d.Message, "unknown key ") && kind != "":
 		return "; mgmt doc " + kind + " has the keys"
 	}
