@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -268,10 +269,13 @@ func (c *fileRun) change(n fileNode, field string, from, to any, verb engine.Ver
 	c.init.Change(engine.Change{Field: field, From: from, To: to, Verb: verb})
 }
 
+// fileShownSum is what fileShow writes of a long content, and nothing that begins so.
+var fileShownSum = regexp.MustCompile(`^\([0-9]+ bytes, sha256:[0-9a-f]{64}\)\z`)
+
 // fileSum returns a content as fileShow shows a long one.
 func fileSum(v any) any {
 	s, ok := v.(string)
-	if !ok || s == "" || strings.HasPrefix(s, "(") && strings.Contains(s, " bytes, sha256:") {
+	if !ok || s == "" || fileShownSum.MatchString(s) {
 		return v
 	}
 	return fmt.Sprintf("(%d bytes, sha256:%x)", len(s), sha256.Sum256([]byte(s)))
