@@ -26,6 +26,7 @@ func (b *builder) make(it *item) {
 	if it.res != nil {
 		b.checkName(it)
 		b.checkReverse(it)
+		b.checkRetry(it)
 		b.checkBackend(it)
 	}
 }
