@@ -116,13 +116,32 @@ func (rs *relations) first(a auto, name string) *resource {
 	if _, err := strconv.ParseUint(name, 10, 32); err != nil || a.number == "" {
 		return rs.by[identOf(a.target, name)]
 	}
-	i := slices.IndexFunc(rs.cat.resources, func(r *resource) bool {
-		return strings.EqualFold(r.typ, a.target) && slices.Contains(r.texts(a.number), name)
-	})
-	if i < 0 {
-		return nil
+	return rs.numbered(a)[name]
+}
+
+// numbered returns the resources that a rule means by numbers, the first one of each: they
+// are looked up, since there may be as many that name one.
+func (rs *relations) numbered(a auto) map[string]*resource {
+	list, known := rs.numbers[a.target]
+	if known {
+		return list
 	}
-	return rs.cat.resources[i]
+	list = map[string]*resource{}
+	for _, r := range rs.cat.resources {
+		if !strings.EqualFold(r.typ, a.target) {
+			continue
+		}
+		for _, n := range r.texts(a.number) {
+			if list[n] == nil {
+				list[n] = r
+			}
+		}
+	}
+	if rs.numbers == nil {
+		rs.numbers = map[string]map[string]*resource{}
+	}
+	rs.numbers[a.target] = list
+	return list
 }
 
 // texts returns the texts of a parameter. The title stands for a path, a name or a

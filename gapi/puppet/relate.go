@@ -51,6 +51,7 @@ type relations struct {
 	edges   []relation
 	anchors map[*resource]*anchor // of the containers that have vertices
 	above   map[*resource][]*resource
+	numbers map[string]map[string]*resource // by type and number; see numbered
 }
 
 // anchor is what is known of a container that has two vertices.
