@@ -1,12 +1,16 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -26,8 +30,8 @@ in which each is declared as it is now. Planning that graph shows no change. Wha
 only be read, and what is secret, is left out; a comment says so. Of a kind that several
 backends do, --backend names the one that looks; the graph asks for it, too.
 
-It ends with code 0 when all was written, 4 when something could not be seen: standard
-error says what, and the graph has the rest.`,
+It ends with code 0 when all was written, 4 when something could not be seen, or not enough
+of it for a graph that loads: standard error says what, and the graph has the rest.`,
 		Example: `  mgmt import file /etc/hosts /etc/resolv.conf > base.yaml
   mgmt plan --yaml base.yaml`,
 		Args:              cobra.MinimumNArgs(1),
@@ -47,12 +51,43 @@ func (f *importFlags) run(ctx context.Context, a *app, kind string, names []stri
 		return err
 	}
 	s := &looking{log: &f.log, a: a}
-	out := yaml.NewWriter(a.out)
-	err = s.each(ctx, look, func(sight mgmt.Sight) error { return out.Add(sight.Shown) })
-	if err == nil {
+	out, none := yaml.NewWriter(a.out), true
+	err = s.each(ctx, look, func(sight mgmt.Sight) error {
+		if err := f.loads(a, sight.Shown); err != nil {
+			s.failed(err)
+			return nil
+		}
+		none = false
+		return out.Add(sight.Shown)
+	})
+	if err == nil && (s.code == exitOK || !none) {
 		err = out.Close()
 	}
 	return s.end(err)
+}
+
+// loads reads again what would be written of a thing. The error says what can't be seen
+// of it and has to be given: of an archive, what it was made of.
+func (f *importFlags) loads(a *app, shown gapi.Shown) error {
+	if shown.Absent {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := yaml.NewWriter(&text).Add(shown); err != nil {
+		return err
+	}
+	d, err := yaml.Load("-", yaml.Options{}, &text)
+	if err == nil {
+		_, ds := gapi.Build(a.kinds(), d)
+		if i := slices.IndexFunc(ds, func(d schema.Diagnostic) bool { return d.Severity == schema.Error }); i >= 0 {
+			err = errors.New(ds[i].Message)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: not all that it is made of can be seen, and a graph without that does not load: %w",
+			schema.Ref{Kind: shown.Kind, Name: shown.Name}, err)
+	}
+	return nil
 }
 
 // look says how to find what is to be imported.
