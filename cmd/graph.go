@@ -127,7 +127,7 @@ func (f *graphFlags) undoing(a *app) (transform.Undoing, error) {
 	}
 	store, err := mgmt.Remembered(dir)
 	if err != nil {
-		fmt.Fprintf(a.err, "mgmt: what would be undone is not known: %v\n", err)
+		fmt.Fprintf(a.err, "%s: what would be undone is not known: %v\n", a.program(), err)
 		return transform.Undoing{}, nil
 	}
 	return transform.Undoing{Store: store, Registry: a.kinds()}, nil

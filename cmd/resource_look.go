@@ -60,7 +60,7 @@ func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Loo
 func (s *looking) failed(err error) {
 	s.code |= lookCode(err)
 	if e := s.log.diagnose(s.a, err); e.Error() != "" {
-		fmt.Fprintln(s.a.err, "mgmt: "+visible(e.Error()))
+		fmt.Fprintln(s.a.err, s.a.program()+": "+visible(e.Error()))
 	}
 }
 
