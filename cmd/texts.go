@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt"
@@ -63,11 +64,19 @@ func printDiagnostics(w io.Writer, ds schema.Diagnostics) {
 
 func diagnosticLines(ds schema.Diagnostics) []string {
 	lines := make([]string, len(ds))
-	for i, d := range ds {
-		d.Message += wayOut(d)
+	for i, d := range helped(ds) {
 		lines[i] = visible(d.String())
 	}
 	return lines
+}
+
+// helped returns the findings with a word on where to look.
+func helped(ds schema.Diagnostics) schema.Diagnostics {
+	out := slices.Clone(ds)
+	for i, d := range out {
+		out[i].Message += wayOut(d)
+	}
+	return out
 }
 
 // wayOut says where to look up what exists, for a finding that does not guess what
@@ -75,6 +84,8 @@ func diagnosticLines(ds schema.Diagnostics) []string {
 func wayOut(d schema.Diagnostic) string {
 	switch kind, _, _ := strings.Cut(d.Resource, "["); {
 	case d.Suggestion != "":
+	case strings.HasSuffix(d.Message, " at the top of a graph"):
+		return "; kinds of resources stand below the key resources"
 	case strings.HasPrefix(d.Message, "unknown resource kind "):
 		return "; mgmt doc lists the kinds"
 	case strings.HasPrefix(d.Message, "unknown key ") && strings.HasPrefix(d.Path, "meta."):

@@ -59,7 +59,7 @@ func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 		printDiagnostics(a.out, ds)
 		return nil
 	}
-	return gapi.WriteDiagnostics(a.out, f.format.word, ds)
+	return gapi.WriteDiagnostics(a.out, f.format.word, helped(ds))
 }
 
 // findings counts findings in words.

@@ -45,10 +45,21 @@ func (b *builder) fill(it *item) (err error) {
 	b.decode(it, res) // which may overwrite the whole struct
 	res.SetKind(it.kind)
 	res.SetName(it.name)
-	*res.MetaParams() = meta
+	setMeta(res, meta)
 	b.decodeMeta(it, res.MetaParams())
 	it.res = res
 	return nil
+}
+
+// setMeta gives a resource its metaparameters. One whose decoding has lost them (they are
+// never nil, but it is somebody else's code) gets others.
+func setMeta(res engine.Res, meta engine.MetaParams) {
+	if m := res.MetaParams(); m != nil {
+		*m = meta
+		return
+	}
+	lost := meta
+	res.SetMetaParams(&lost)
 }
 
 // decode fills the parameters. A required one may be missing if it is received.
