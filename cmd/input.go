@@ -25,9 +25,9 @@ type input struct {
 }
 
 func (i *input) flags(cmd *cobra.Command) {
-	placeFlag(cmd, &i.yaml, "yaml", "the graph: a YAML `file`, a folder of them, or - for standard input")
+	cmd.Flags().Var(source{place{&i.yaml}, "name a folder with both, or a graph that includes the other"}, "yaml", "the graph: a YAML `file`, a folder of them, or - for standard input")
 	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")
-	placeFlag(cmd, &i.catalog, "puppet-catalog", "the graph: a `file` with what puppet catalog compile prints, or - for standard input")
+	cmd.Flags().Var(source{place{&i.catalog}, "a graph is made of one"}, "puppet-catalog", "the graph: a `file` with what puppet catalog compile prints, or - for standard input")
 	_ = cmd.MarkFlagFilename("puppet-catalog", "json")
 	fl := cmd.Flags()
 	fl.StringSliceVar(&i.puppet.Tags, "tags", nil, "of a catalog: run only what has one of these `tags`, separated by commas")

@@ -31,3 +31,16 @@ func (p place) Set(path string) error {
 	*p.path = path
 	return nil
 }
+
+// source is the place of a graph. Of two the first one would not count, unseen.
+type source struct {
+	place
+	instead string // what to do with more than one
+}
+
+func (s source) Set(path string) error {
+	if *s.path != "" {
+		return errors.New("there is one already, " + *s.path + "; " + s.instead)
+	}
+	return s.place.Set(path)
+}

@@ -40,3 +40,18 @@ func TestChecksFlags(t *testing.T) {
 		t.Error("a folder was made")
 	}
 }
+
+// TestOneSource: of two graphs none is left out unseen.
+func TestOneSource(t *testing.T) {
+	for _, verbName := range []string{"run", "plan", "validate", "graph"} {
+		for flag, want := range map[string]string{"--yaml": "there is one already, a; name a folder", "--puppet-catalog": "there is one already, a; a graph is made of one"} {
+			_, errs, code := verb(t, verbName, flag, "a", flag+"=b")
+			if code != exitUsage || !strings.Contains(errs, want) {
+				t.Errorf("%s %s: code %d, %q", verbName, flag, code, errs)
+			}
+		}
+	}
+	if _, errs, code := verb(t, "plan", "--yaml", ""); code != exitUsage || !strings.Contains(errs, "it is empty") {
+		t.Errorf("an empty one: code %d, %q", code, errs)
+	}
+}
