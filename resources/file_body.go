@@ -263,7 +263,7 @@ func fileShow(ctx context.Context, in io.Reader) (any, error) {
 		h.Write(buf[:n])
 		size += int64(n)
 		if err == io.EOF {
-			return fmt.Sprintf("(%d bytes, sha256:%x)", size, h.Sum(nil)), nil
+			return fileSumText(size, h.Sum(nil)), nil
 		}
 		if err == nil {
 			err = ctx.Err()

@@ -270,7 +270,7 @@ func (c *fileRun) change(n fileNode, field string, from, to any, verb engine.Ver
 }
 
 // fileShownSum is what fileShow writes of a long content, and nothing that begins so.
-var fileShownSum = regexp.MustCompile(`^\([0-9]+ bytes, sha256:[0-9a-f]{64}\)\z`)
+var fileShownSum = regexp.MustCompile(`^\([0-9]+ bytes, sha256:[0-9a-f]{24}\)\z`)
 
 // fileSum returns a content as fileShow shows a long one.
 func fileSum(v any) any {
@@ -278,7 +278,14 @@ func fileSum(v any) any {
 	if !ok || s == "" || fileShownSum.MatchString(s) {
 		return v
 	}
-	return fmt.Sprintf("(%d bytes, sha256:%x)", len(s), sha256.Sum256([]byte(s)))
+	sum := sha256.Sum256([]byte(s))
+	return fileSumText(int64(len(s)), sum[:])
+}
+
+// fileSumText stands for a content: its size, and so much of its hash that a line of the
+// log has room for all of it.
+func fileSumText(size int64, sum []byte) string {
+	return fmt.Sprintf("(%d bytes, sha256:%x)", size, sum[:12])
 }
 
 func fileHide(v any) any {

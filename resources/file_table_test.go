@@ -119,7 +119,7 @@ func TestFileParameters(t *testing.T) {
 		"binary": {
 			before: func(t *testing.T, dir string) { put(t, dir+"/f", "\x00\xff") },
 			res:    FileRes{Path: "f", Content: new("text")},
-			what:   `content: "(2 bytes, sha256:06eb7d6a69ee19e5fbdf749018d3d2abfa04bcbd13... (84 bytes) -> "text"`,
+			what:   `content: "(2 bytes, sha256:06eb7d6a69ee19e5fbdf7490)" -> "text"`,
 			result: "f 0644 text",
 		},
 		"dirname and basename": {
