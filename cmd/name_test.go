@@ -26,6 +26,7 @@ func TestName(t *testing.T) {
 		{[]string{"manpage"}, "\nour\\-mgmt \\- keep a machine"},
 		{[]string{"manpage"}, ".B our\\-mgmt\n"},
 		{[]string{"version"}, "our-mgmt "},
+		{[]string{"zzz"}, "; see our-mgmt --help\n"},
 		{[]string{"pause", "--for"}, "our-mgmt: flag needs an argument"},
 	} {
 		var out bytes.Buffer

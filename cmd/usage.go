@@ -92,7 +92,7 @@ func noVerb(root *cobra.Command, word string) error {
 			verbs = append(verbs, cmd.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q%s; see mgmt --help", word, meant(word, verbs))
+	return fmt.Errorf("unknown command %q%s; see %s --help", word, meant(word, verbs), root.Name())
 }
 
 // helpArgs makes help for a verb that is none an error.
