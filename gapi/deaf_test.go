@@ -18,13 +18,14 @@ type deaf struct {
 func (*deaf) Default() engine.Res { return &deaf{} }
 
 func (r *deaf) Validate() error {
+	err := errors.New("it is never right")
 	if r.Text == "" {
-		return errors.New("text must be given")
+		return errors.Join(errors.New("text must be given"), err)
 	}
-	return nil
+	return err
 }
 
-// What can't be received is said once, and not to be missing too.
+// What can't be received is said once, and not to be missing too; what else is wrong is said.
 func TestBuildCantReceive(t *testing.T) {
 	reg, err := registry(t, func(r *thing) error {
 		if r.Name() == "to" && r.Text == "" {
@@ -44,10 +45,13 @@ func TestBuildCantReceive(t *testing.T) {
 		}
 		return r
 	}
-	for kind, test := range map[string]struct{ from, want string }{
-		"deaf":  {"from", "g:5:5: deaf[to] can't receive: its kind takes no values"},
-		"thing": {"none", "g:5:5: recv: thing[none] is not in the graph (did you mean \"thing[to]\"?)"},
+	for kind, test := range map[string]struct {
+		from string
+		want []string
+	}{
+		"deaf":  {"from", []string{"g:4:1: it is never right", "g:5:5: deaf[to] can't receive: its kind takes no values"}},
+		"thing": {"none", []string{"g:5:5: recv: thing[none] is not in the graph (did you mean \"thing[to]\"?)"}},
 	} {
-		findings(t, reg, &gapi.Declared{Resources: []gapi.Declaration{declare(2, "thing", "from"), recv(kind, test.from)}}, test.want)
+		findings(t, reg, &gapi.Declared{Resources: []gapi.Declaration{declare(2, "thing", "from"), recv(kind, test.from)}}, test.want...)
 	}
 }

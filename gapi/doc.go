@@ -27,7 +27,7 @@
 //   - Before Validate, a resource that receives has been given its wiring by
 //     SetRecv, so it can tell a value that will come from one that is missing. An
 //     error of Validate that names a received parameter first is left for the
-//     time when the value is there. One whose wiring is wrong is not validated.
+//     time when the value is there. So it is where the wiring is wrong, which is said already.
 //   - An error of Validate that begins with the key of a declared parameter (or
 //     carries its path, as schema.Diagnostics do) is placed at that parameter, any
 //     other at the resource.

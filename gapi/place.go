@@ -2,6 +2,7 @@ package gapi
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -82,14 +83,13 @@ func leadingWord(msg string) string {
 	return msg
 }
 
-// receives reports whether the parameter at path, or part of it, is received.
+// receives reports whether the parameter at path, or part of it, is received, or would be if
+// the wiring were right.
 func (it *item) receives(path string) bool {
-	for _, w := range it.wires {
-		if topKey(w.Field) == topKey(path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(it.Recv, func(r RecvDecl) bool {
+		f := it.info.Type.Field(topKey(r.Field))
+		return f != nil && f.Key == topKey(path)
+	})
 }
 
 // topKey returns the first key of a path.

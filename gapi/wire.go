@@ -9,14 +9,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// wire checks what an item receives and makes its wires. Where one is wrong the item
-// is not validated: it can't be told what would come, and would say that it is missing.
+// wire checks what an item receives and makes its wires.
 func (b *builder) wire(it *item) {
 	if len(it.Recv) == 0 {
 		return
 	}
-	before := b.errors
-	defer func() { it.bad = it.bad || b.errors > before }()
 	if it.info != nil && !it.info.Abilities.Recvable {
 		b.errorf(it, it.Recv[0].Pos, "%s can't receive: its kind takes no values", it.id)
 		return
