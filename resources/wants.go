@@ -14,12 +14,11 @@ import (
 type wants struct {
 	ask    []engine.ResUID   // the next question: at first the things, then the paths
 	paths  []*engine.FileUID // those for which nothing was found yet; each is asked by again, one folder up
-	mounts []engine.MountUID // of the same paths, others for each question
 	things int32             // how many of them stand in ask
 	begun  bool
 
 	// Room for what most of them ask for: there is one of each file of a graph.
-	asks   [4]engine.ResUID
+	asks   [3]engine.ResUID
 	folder [1]*engine.FileUID
 	mount  [1]engine.MountUID
 	pkg    engine.PkgFileUID // the first one; whatever it asks for, its base is that of all
@@ -92,15 +91,16 @@ func (w *wants) Next() []engine.ResUID {
 		w.ask = w.ask[:0]
 	}
 	w.begun, w.things = true, int32(len(w.ask))
-	if w.mounts = w.mount[:]; len(w.paths) > 1 {
-		w.mounts = make([]engine.MountUID, len(w.paths)) // one that is found is kept, and the next question comes
+	mounts := w.mount[:] // at the same paths
+	if len(w.paths) > 1 {
+		mounts = make([]engine.MountUID, len(w.paths)) // one that is found is kept, and the next question comes
 	}
 	for _, u := range w.paths {
 		w.ask = append(w.ask, u)
 	}
 	for i, u := range w.paths {
-		w.mounts[i] = engine.MountUID{BaseUID: w.base(), Path: u.Path}
-		w.ask = append(w.ask, &w.mounts[i])
+		mounts[i] = engine.MountUID{BaseUID: w.base(), Path: u.Path}
+		w.ask = append(w.ask, &mounts[i])
 	}
 	return w.ask
 }
