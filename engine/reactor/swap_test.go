@@ -81,7 +81,7 @@ func TestPanicOfInit(t *testing.T) {
 		defer rg.close()
 		mk := func(want string, initErr func() error) *decl {
 			bad := &fake{w: w, Want: want, initErr: initErr}
-			return newDecl(t).add("bad", bad).add("after", &fake{w: w}).add("other", &fake{w: w, Want: want}).edges("bad>after")
+			return newDecl(t).add("bad", bad).add("after", &fake{w: w}).add("other", &fake{w: w, Want: want}).edges("bad>after", "other!bad")
 		}
 		check := func(runs int) {
 			t.Helper()
@@ -96,6 +96,18 @@ func TestPanicOfInit(t *testing.T) {
 		check(1)
 		rg.swap(mk("2", boom))
 		check(2)
+		for _, err := range []error{rg.r.Pause(t.Context(), reactor.Pause{Resource: "fake[bad]"}), rg.r.Resume(t.Context(), "fake[bad]")} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		if s := rg.state("bad"); s.State != engine.StateFailed || w.count("bad") != 0 {
+			t.Errorf("after a pause it is %s and has run %d times", s.State, w.count("bad"))
+		}
+		for len(rg.converged) > 0 { // the pause and its end
+			<-rg.converged
+		}
 		rg.swap(mk("2", nil))
 		if c := rg.rest(); c[engine.StateOK] != 3 || w.count("after") != 1 {
 			t.Errorf("mended, %v", c)

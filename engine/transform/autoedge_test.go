@@ -32,7 +32,10 @@ func TestAutoEdgeBelow(t *testing.T) {
 		"e": {is: []string{"/dd/e"}}, "f": {is: []string{"/d!"}}, "r": {is: []string{"/d/copy"}, wants: []string{"/d/*", "/nobody/*"}},
 		"s": {wants: []string{"!+/d/x/*"}}, "t": {wants: []string{"//*"}, is: []string{"x"}},
 	}, "a b c d e f r s t")
-	out, _ := run(t, transform.AutoEdge(), g)
+	out, notes := run(t, transform.AutoEdge(), g)
+	if len(notes) != 11 { // one for each edge, and none of one that leads to who asks
+		t.Errorf("notes %q", notes)
+	}
 	same(t, "edges", edges(out), "a~r", "a~t", "b~r", "b~t", "c~t", "d~t", "e~t", "f~t", "r~t", "s~!a", "s~!b")
 }
 
@@ -47,6 +50,19 @@ func TestAutoEdgeBelowMany(t *testing.T) {
 	out, notes := run(t, transform.AutoEdge(), build(t, things, strings.Join(names, " ")))
 	if out.EdgeCount() != n || len(notes) != n {
 		t.Errorf("%d edges, %d notes", out.EdgeCount(), len(notes))
+	}
+}
+
+// What one asks for who has many wishes, all in vain, is no wish of those who ask later.
+func TestAutoEdgeManyInVain(t *testing.T) {
+	things, names := map[string]*thing{"bad": {wants: []string{"/d/*"}, bad: "late"}}, "bad"
+	for i := range 40 {
+		name := fmt.Sprint("n", i)
+		things[name], names = &thing{is: []string{"/d/" + name}, wants: []string{"!@bad"}}, names+" "+name
+	}
+	out, _ := run(t, transform.AutoEdge(), build(t, things, names))
+	if out.EdgeCount() != 40 {
+		t.Errorf("%d edges", out.EdgeCount())
 	}
 }
 
