@@ -11,8 +11,9 @@ import (
 )
 
 // writeFile replaces a file in one step; one that is there keeps its mode and its
-// owner. A link stays, and leads to what is written. What is no file, a device or a
-// pipe, is written to; a pipe that nobody reads is an error.
+// owner. A link stays, and leads to what is written; one that leads nowhere is
+// replaced. What is no file, a device or a pipe, is written to; a pipe that nobody
+// reads is an error.
 func writeFile(path string, content []byte) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {

@@ -99,18 +99,30 @@ func (m madeFile) readWith(ctx context.Context, d *digest) (got madeFile, sum st
 	if want, err := filePerm(m.mode, st.Perm(), false); err == nil && want == int(st.Perm()) {
 		got.mode = m.mode // in the same notation
 	}
-	var kept strings.Builder
-	w := io.Writer(d)
-	if st.Size <= fileKept {
-		w = io.MultiWriter(d, &kept)
-	}
-	if err := copyUntil(ctx, w, f); err != nil {
+	kept := keeper{over: st.Size > fileKept}
+	if err := copyUntil(ctx, io.MultiWriter(d, &kept), f); err != nil {
 		return got, "", err
 	}
-	if st.Size <= fileKept {
-		got.holds = new(schema.NewSecret(kept.String()))
+	if !kept.over {
+		got.holds = new(schema.NewSecret(kept.text.String()))
 	}
 	return got, d.String(), nil
+}
+
+// keeper keeps what is written to it, and nothing once that is more than fileKept: a file
+// may grow while it is read.
+type keeper struct {
+	text strings.Builder
+	over bool
+}
+
+func (k *keeper) Write(p []byte) (int, error) {
+	if k.over = k.over || k.text.Len()+len(p) > fileKept; k.over {
+		k.text.Reset()
+	} else {
+		k.text.Write(p)
+	}
+	return len(p), nil
 }
 
 // reversed returns what brings back what was there before a resource made the file, as

@@ -113,3 +113,17 @@ func TestFileSum(t *testing.T) {
 		}
 	}
 }
+
+// TestKeeper: a file that has grown beyond what is kept while it was read is not kept in part.
+func TestKeeper(t *testing.T) {
+	var k keeper
+	chunk := make([]byte, fileKept/4)
+	for i := range 6 {
+		if n, err := k.Write(chunk); n != len(chunk) || err != nil {
+			t.Fatal(n, err)
+		}
+		if want := (i + 1) * len(chunk); k.over != (want > fileKept) || !k.over && k.text.Len() != want || k.over && k.text.Len() != 0 {
+			t.Errorf("after %d bytes it has %d, over %t", want, k.text.Len(), k.over)
+		}
+	}
+}
