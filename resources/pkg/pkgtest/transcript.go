@@ -65,7 +65,7 @@ func Replay(t *testing.T, file string, bind Bind) {
 }
 
 // Check makes the calls of a transcript on a machine. The backend must return what stands there, whatever
-// its tools print.
+// its tools print, and however long they took.
 func Check(t *testing.T, file string, bind Bind, run Command) {
 	t.Helper()
 	m, asked := bind(onHost(run)), ""
@@ -79,7 +79,7 @@ func Check(t *testing.T, file string, bind Bind, run Command) {
 		case '>':
 			asked = line
 		case '<', '?':
-			if got := call(t, m, asked); got != line {
+			if got := timeless(call(t, m, asked)); got != timeless(line) {
 				t.Errorf("%s:%d: %s\ngave %s\nwant %s", file, i+1, asked, got, line)
 			}
 		}
@@ -94,7 +94,7 @@ func Record(t *testing.T, file string, bind Bind, run Command) {
 	m := bind(onHost(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
 		r, err := run(ctx, c)
 		if err == nil {
-			r.Stdout = few(r.Stdout, strings.Join(lines, "\n"))
+			r.Stdout, r.Stderr = few(r.Stdout, strings.Join(lines, "\n")), []byte(timeless(string(r.Stderr)))
 			note(&out, c, r)
 		}
 		return r, err
@@ -111,13 +111,18 @@ func Record(t *testing.T, file string, bind Bind, run Command) {
 		case line[0] == '%':
 			shell(t, run, line)
 		case line[0] == '>':
-			fmt.Fprintln(&out, call(t, m, line))
+			fmt.Fprintln(&out, timeless(call(t, m, line)))
 		}
 	}
 	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
+
+var lasted = regexp.MustCompile(`after \d+ ms`)
+
+// timeless returns a text in which curl does not say how long it has tried.
+func timeless(text string) string { return lasted.ReplaceAllString(text, "after 0 ms") }
 
 func read(t *testing.T, file string) []string {
 	t.Helper()
