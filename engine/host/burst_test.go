@@ -45,7 +45,7 @@ func TestNoEventOfABurstIsLost(t *testing.T) {
 	for i, s := range subs {
 		select {
 		case <-s.C():
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			t.Fatalf("event %d of %d is lost", i, n)
 		}
 	}

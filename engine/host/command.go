@@ -19,7 +19,7 @@ const (
 
 	// A program that was just written may be held open for writing for a moment
 	// by a child that another goroutine is about to start.
-	busyTries = 20
+	busyTries = 200
 	busyWait  = 10 * time.Millisecond
 )
 

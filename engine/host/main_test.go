@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // newHost returns a Host that is closed, and found empty, at the end of the test.
 func newHost(t testing.TB, o Options) *Host {

@@ -35,7 +35,7 @@ func TestManySubscriptionsAreCheap(t *testing.T) {
 	}
 	first.Close()
 	empty(t, h)
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("closing took %v", took)
 	}
 }

@@ -3,11 +3,14 @@ package host
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -46,17 +49,25 @@ func newOutput(c *engine.Command) *output {
 	return o
 }
 
+// A source is the end of a pipe that is read from.
+type source interface {
+	io.Reader
+	syscall.Conn
+	SetReadDeadline(t time.Time) error
+}
+
 // copy reads from f until its end. When the process has exited, it reads on as
-// long as something comes within drainWait, and no more than a pipe can hold:
-// all that the process itself has written is among that.
-func (s *stream) copy(f *os.File, b []byte, exited <-chan struct{}) {
+// long as something is there or comes within drainWait, and no more than a pipe
+// can hold: all that the process itself has written is among that, also where we
+// were not given the time to read it.
+func (s *stream) copy(f source, b []byte, exited <-chan struct{}) {
 	left, after := pipeSize, false
 	for left > 0 {
 		began := time.Now()
 		n, err := f.Read(b)
 		s.take(b[:n])
 		late := errors.Is(err, os.ErrDeadlineExceeded)
-		if err != nil && !late || late && time.Since(began) >= drainWait {
+		if err != nil && !late || late && time.Since(began) >= drainWait && !pending(f) {
 			return
 		}
 		if after {
@@ -69,6 +80,16 @@ func (s *stream) copy(f *os.File, b []byte, exited <-chan struct{}) {
 		default:
 		}
 	}
+}
+
+// pending reports whether a pipe holds something that nobody has read yet.
+func pending(f syscall.Conn) bool {
+	n := 0
+	raw, err := f.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	}
+	return err == nil && n > 0
 }
 
 // take keeps what has come and gives the lines in it to the callback.
