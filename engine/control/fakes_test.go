@@ -290,7 +290,7 @@ func changedRun(id string, n uint64) reactor.Run {
 // eventually asks until the answer is yes.
 func eventually(t testing.TB, what string, yes func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !yes(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !yes(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}

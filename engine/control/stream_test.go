@@ -174,7 +174,7 @@ func TestSlowReaders(t *testing.T) {
 	for range 500 {
 		r.rec.Ran(big)
 	}
-	if d := time.Since(start); d > 10*time.Second { // on a machine that may be busy
+	if d := time.Since(start); d > writeTimeout*2/3 {
 		t.Errorf("the recorder was held for %s", d)
 	}
 	if l, err := NewClient(path).Log(t.Context(), Query{Limit: 10}); err != nil || len(l.Events) != 10 {
@@ -182,7 +182,7 @@ func TestSlowReaders(t *testing.T) {
 	}
 	start = time.Now()
 	end()
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > writeTimeout*2/3 {
 		t.Errorf("the end took %s", d)
 	}
 }
@@ -205,7 +205,7 @@ func TestCutOff(t *testing.T) {
 // TestNotCutOff: who reads stays, however long the stream lasts.
 func TestNotCutOff(t *testing.T) {
 	r := newRig(t)
-	r.slow, r.wait = 100*time.Millisecond, 10*time.Millisecond
+	r.slow, r.wait = time.Second, 10*time.Millisecond
 	path, _ := r.listen(t)
 	_, in := raw(t, path, "GET /v1/events HTTP/1.1\nHost: x\n\n")
 	resp, err := http.ReadResponse(in, nil)
@@ -213,7 +213,7 @@ func TestNotCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	sign := make([]byte, len(": alive\n\n"))
-	for start := time.Now(); time.Since(start) < 3*r.slow; {
+	for start := time.Now(); time.Since(start) < r.slow*3/2; {
 		if _, err := io.ReadFull(resp.Body, sign); err != nil {
 			t.Fatalf("cut off after %s: %v", time.Since(start), err)
 		}
@@ -324,7 +324,7 @@ func TestServeEnds(t *testing.T) {
 	eventually(t, "the requests", func() bool { return len(r.streams) == 3 })
 	start := time.Now()
 	end()
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > 30*time.Second {
 		t.Errorf("the end took %s", d)
 	}
 	wg.Wait()
