@@ -18,7 +18,7 @@ import (
 
 // Patience is how long the waiting methods of a Fake wait before they fail the
 // test.
-const Patience = 10 * time.Second
+const Patience = time.Minute
 
 // Fake stands in for the engine towards one resource: it makes the Init and
 // records what is done with it.

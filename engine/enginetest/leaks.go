@@ -46,6 +46,9 @@ func openFiles() map[string]string {
 // time to go away.
 func (r remains) check(patience time.Duration) error {
 	err := goleak.Find(r.goroutines)
+	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); {
+		err = goleak.Find(r.goroutines)
+	}
 	if err != nil {
 		err = fmt.Errorf("goroutines remain: %w", err)
 	}
