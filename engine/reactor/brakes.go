@@ -47,6 +47,10 @@ func (r *Reactor) Pause(ctx context.Context, p Pause) error {
 	if !p.Until.IsZero() && left <= 0 {
 		return fmt.Errorf("the pause would have ended %s ago", -left)
 	}
+	if err := r.lockBrakes(ctx); err != nil {
+		return err
+	}
+	defer func() { <-r.braking }()
 	if err := r.known(ctx, p.Resource); err != nil {
 		return err
 	}
@@ -54,6 +58,15 @@ func (r *Reactor) Pause(ctx context.Context, p Pause) error {
 		return err
 	}
 	return r.do(ctx, func() { r.pause(&p, max(left, 0)) })
+}
+
+func (r *Reactor) lockBrakes(ctx context.Context) error {
+	select {
+	case r.braking <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // UnknownResourceError is the error of a call that names a resource which is not
@@ -118,8 +131,11 @@ func (r *Reactor) pause(p *Pause, left time.Duration) {
 	r.opt.Listener.paused(*p, true)
 	if left > 0 {
 		r.after(left, nil, func() {
-			if r.pauses[p.Resource] == p {
-				r.unpause(p.Resource)
+			if r.pauses[p.Resource] != p {
+				return
+			}
+			r.unpause(p.Resource)
+			if len(r.braking) == 0 { // else the record may be that of the next one already; of what is over there is none
 				r.scribe.note(tablePause, pauseKey(p.Resource), nil)
 			}
 		})
@@ -232,6 +248,10 @@ type holding struct {
 // empty name it does so for everything, and the change budget begins anew. It
 // returns when that is in effect; callable from any goroutine.
 func (r *Reactor) Resume(ctx context.Context, resource string) error {
+	if err := r.lockBrakes(ctx); err != nil {
+		return err
+	}
+	defer func() { <-r.braking }()
 	var err error
 	var ended []string
 	if e := r.do(ctx, func() { ended, err = r.resumeNow(resource) }); e != nil || err != nil {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// now is the time since the reactor was made, by the monotonic clock.
-func (r *Reactor) now() int64 { return int64(time.Since(r.epoch)) }
+// now is the time since the reactor was made, by the monotonic clock. It begins at
+// 1, so that 0 may stand for never.
+func (r *Reactor) now() int64 { return int64(time.Since(r.epoch)) + 1 }
 
 // alarm is something that the loop has to do at a time.
 type alarm struct {

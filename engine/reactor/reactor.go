@@ -37,6 +37,7 @@ type Reactor struct {
 	stopped   chan struct{} // closed when Run has ended
 
 	swapping   chan struct{}                 // holds the one Swap that is going on
+	braking    chan struct{}                 // holds the one Pause or Resume that is going on: what is in effect is what was recorded last
 	kinds      map[schema.TypeKey]*abilities // of Swap
 	values     sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares
 	semas      semaphores
@@ -106,6 +107,7 @@ func New(o Options) (*Reactor, error) {
 		started:   make(chan struct{}),
 		stopped:   make(chan struct{}),
 		swapping:  make(chan struct{}, 1),
+		braking:   make(chan struct{}, 1),
 		kinds:     map[schema.TypeKey]*abilities{},
 		sharing:   map[string]*shared{},
 		m:         sched.New(sched.Options{Parallel: o.Parallel}),

@@ -219,9 +219,14 @@ func (r *Reactor) notifyAll(v *vertex) {
 }
 
 // notifyNew refreshes those that the run of v did not know of, because a graph
-// with their edges took effect while it ran. That is written down only now.
+// with their edges took effect while it ran, maybe with another vertex in the place
+// of v. That is written down only now.
 func (r *Reactor) notifyNew(v *vertex) {
-	for _, t := range v.notify {
+	now := r.named(v.id)
+	if now == nil {
+		return
+	}
+	for _, t := range now.notify {
 		if slices.ContainsFunc(v.job.refreshes, func(f refreshing) bool { return f.target == t.id }) {
 			continue
 		}

@@ -85,12 +85,15 @@ func (r *Reactor) begin(slots []int32) {
 	r.assignWork(task{ctx: r.enter(members...), vs: members})
 }
 
-// enter prepares the vertices for one run and returns its context.
+// enter prepares the vertices for one run and returns its context. What was to be done
+// for them later is off: this run is the retry, or the look of the poll.
 func (r *Reactor) enter(vs ...*vertex) context.Context {
 	ctx, cut := context.WithCancel(runContext{r.ctx, vs[0]})
 	cutOne := afterAll(len(vs), cut)
 	for _, v := range vs {
 		r.active++
+		r.disarm(v)
+		v.retryAt = 0
 		v.inRun, v.cutRun = true, cutOne
 		v.job = &job{apply: !v.noop, pass: v.pass || v.charged, pending: v.pending.all(), refreshes: v.refreshes(), stand: r.standing(v)}
 		v.pass = false
@@ -187,20 +190,43 @@ func (r *Reactor) run(t task) {
 	}
 }
 
-// attend checks vertices and makes them right, once their semaphores are free. They are
-// asked first if anything has to be done before one is altered: see prepare. A pending
-// refresh is over only by CheckApply(true), whatever the check says.
+// attend checks vertices and makes them right, once their semaphores are free. Those
+// that can't be run fail without the others.
 func (r *Reactor) attend(ctx context.Context, vs []*vertex) []engine.Outcome {
 	release, err := r.semas.acquire(ctx, vs...)
 	if err != nil {
 		return failAll(len(vs), err)
 	}
 	defer release()
+	broken := 0
 	for _, v := range vs {
-		if err := cmp.Or(v.job.broken, v.shared.begin(ctx)); err != nil {
-			return failAll(len(vs), err)
+		if v.job.broken = cmp.Or(v.job.broken, v.shared.begin(ctx)); v.job.broken != nil {
+			broken++
 		}
 	}
+	if broken == 0 {
+		return r.attendSound(ctx, vs)
+	}
+	outs := make([]engine.Outcome, len(vs))
+	var sound []*vertex
+	var at []int
+	for i, v := range vs {
+		if outs[i].Err = v.job.broken; outs[i].Err == nil {
+			sound, at = append(sound, v), append(at, i)
+		}
+	}
+	if len(sound) > 0 {
+		for n, o := range r.attendSound(ctx, sound) {
+			outs[at[n]] = o
+		}
+	}
+	return outs
+}
+
+// attendSound attends to at least one vertex. They are asked first if anything has to be
+// done before one is altered: see prepare. A pending refresh is over only by
+// CheckApply(true), whatever the check says.
+func (r *Reactor) attendSound(ctx context.Context, vs []*vertex) []engine.Outcome {
 	ctx, cancel := withTimeout(ctx, vs[0].meta.Timeout)
 	defer cancel()
 	if !vs[0].job.apply {

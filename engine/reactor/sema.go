@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -10,16 +11,22 @@ import (
 
 // semaphores are the named semaphores of a reactor.
 type semaphores struct {
-	mu     sync.Mutex
-	byName map[string]chan struct{} // by name:count
+	mu   sync.Mutex
+	open map[semaphore]chan struct{}
+}
+
+// semaphore names one: those of one name and several counts are several.
+type semaphore struct {
+	name  string
+	count int
 }
 
 // acquire takes the semaphores of the vertices of one run, in sorted order so
 // that two runs never wait for each other. The wait ends with the context, and
 // gives the run's slot back.
 func (s *semaphores) acquire(ctx context.Context, vs ...*vertex) (release func(), err error) {
-	names := semaNames(vs)
-	if len(names) == 0 {
+	wanted := semasOf(vs)
+	if len(wanted) == 0 {
 		return func() {}, nil
 	}
 	defer vs[0].wait(ctx)()
@@ -29,8 +36,8 @@ func (s *semaphores) acquire(ctx context.Context, vs ...*vertex) (release func()
 			<-c
 		}
 	}
-	for _, name := range names {
-		c := s.get(name)
+	for _, k := range wanted {
+		c := s.get(k)
 		select {
 		case c <- struct{}{}:
 			held = append(held, c)
@@ -42,29 +49,34 @@ func (s *semaphores) acquire(ctx context.Context, vs ...*vertex) (release func()
 	return release, nil
 }
 
-func semaNames(vs []*vertex) []string {
-	var names []string
+// semasOf returns the semaphores of some vertices, each once, in order.
+func semasOf(vs []*vertex) []semaphore {
+	var list []semaphore
 	for _, v := range vs {
-		names = append(names, v.meta.Sema...)
+		for _, text := range v.meta.Sema {
+			name, count, err := engine.ParseSema(text)
+			if err != nil {
+				name, count = text, 1 // refused when the graph was built
+			}
+			list = append(list, semaphore{name, count})
+		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	slices.SortFunc(list, func(a, b semaphore) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.count, b.count))
+	})
+	return slices.Compact(list)
 }
 
-func (s *semaphores) get(name string) chan struct{} {
+func (s *semaphores) get(k semaphore) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.byName[name]
+	c := s.open[k]
 	if c == nil {
-		_, count, err := engine.ParseSema(name)
-		if err != nil {
-			count = 1 // refused when the graph was built
+		if s.open == nil {
+			s.open = map[semaphore]chan struct{}{}
 		}
-		if s.byName == nil {
-			s.byName = map[string]chan struct{}{}
-		}
-		c = make(chan struct{}, count)
-		s.byName[name] = c
+		c = make(chan struct{}, k.count)
+		s.open[k] = c
 	}
 	return c
 }

@@ -35,8 +35,8 @@ func (r *Reactor) ran(v *vertex) {
 		r.judgeNoop(v, &run)
 	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
-	// What fails again and again takes from the budget once.
-	v.charged = run.State == engine.StateFailed && (v.job.spending > 0 || v.charged)
+	// What fails again and again takes from the budget once, or was told once to go on.
+	v.charged = run.State == engine.StateFailed && (v.job.spending > 0 || v.job.pass)
 	retry := r.retry(v, &run, o.err)
 	before := v.last
 	v.guardSent()

@@ -47,7 +47,7 @@ type vertex struct {
 	realized bool         // a run has brought it about
 	once     bool         // it rests after its first success: engine.Vertex.Once
 	rested   bool         // and that was
-	charged  bool         // it has taken from the budget, and failed since
+	charged  bool         // it has taken from the budget, or was told to go on, and failed since
 	pass     bool         // the next run may change something whatever the budget says
 	deferred deferral     // what its start waits for
 	intent   bool         // an apply was begun and did not succeed since: it counts as a change
