@@ -37,6 +37,12 @@ func imageUID(r engine.Res, host, image string) []engine.ResUID {
 	return []engine.ResUID{&ImageUID{BaseUID: engine.UIDOf(r), Host: host, Ref: reference.TagNameOnly(ref).String()}}
 }
 
+// Leaving reports whether the image is to be absent.
+func (r *ImageRes) Leaving() bool { return r.absent() }
+
+// Leaving reports whether the container is to be stopped or removed.
+func (r *ContainerRes) Leaving() bool { return r.state() != Running }
+
 // UIDs names the image.
 func (r *ImageRes) UIDs() []engine.ResUID { return imageUID(r, r.Host, r.Name()) }
 
@@ -61,11 +67,13 @@ func (r *ContainerRes) UIDs() []engine.ResUID { return nil }
 func (r *ContainerRes) AutoEdges() (engine.AutoEdge, error) {
 	w := &wants{of: r, ask: theDaemon(r, r.Host)}
 	for _, u := range imageUID(r, r.Host, r.Image) {
-		u.(*ImageUID).Reversed = new(!r.removed())
+		if uid := u.(*ImageUID); r.removed() {
+			uid.Reversed, uid.Firmly = new(false), true
+		}
 		w.ask = append(w.ask, u)
 	}
 	for _, v := range r.Volumes {
-		if b, err := parseBind(v); err == nil && b.path() != "" && !r.removed() {
+		if b, err := parseBind(v); err == nil && b.path() != "" {
 			w.paths = append(w.paths, b.path())
 		}
 	}

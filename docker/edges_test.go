@@ -50,7 +50,7 @@ func TestWants(t *testing.T) {
 		t.Error("a volume is taken for a path")
 	}
 	r.State = Removed
-	if got := asked(t, r); !slices.Contains(got, "docker_image[docker.io/library/x:latest] after") || slices.Contains(got, "file[/srv/www] first") {
+	if got := asked(t, r); !slices.Contains(got, "docker_image[docker.io/library/x:latest] after") || !slices.Contains(got, "file[/srv/www] first") || !r.Leaving() {
 		t.Errorf("removed, it asks for %v", got)
 	}
 	r.Host = "tcp://elsewhere:2376"

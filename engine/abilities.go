@@ -40,6 +40,14 @@ type EdgeableRes interface {
 	AutoEdges() (AutoEdge, error)
 }
 
+// LeavingRes says whether what it manages is to go: a file that is to be absent, a service that is to be
+// stopped. Of two that both are to go, the automatic edge between them has the opposite direction of what was asked for:
+// what was made last goes first. It is asked before Init, as UIDs is.
+type LeavingRes interface {
+	EdgeableRes
+	Leaving() bool
+}
+
 // AutoEdge is an iterator over what a resource wants: Next gives candidates,
 // Test is told which of them were found and answers whether to go on.
 type AutoEdge interface {
@@ -50,7 +58,9 @@ type AutoEdge interface {
 // ResUID is one way to name what a resource is. A UID may have a method Hash()
 // string, equal for UIDs that match, so that it is looked up and not searched. One
 // that somebody asks by may have a method Notifies() bool: then a change of what comes
-// first refreshes what comes after it. And it may have a method Among() (ResUID, string):
+// first refreshes what comes after it, and a method Firm() bool: then its direction is the same where both are to
+// go (LeavingRes). One that says what a resource is may have a method Useful() bool: then, while that resource is to go,
+// it is found only by one that is to go as well, since nobody waits for what he needs to be gone. And it may have a method Among() (ResUID, string):
 // then all are meant that have a UID of the type of the first and with a Hash that begins
 // with the second, and not only one that matches.
 type ResUID interface {

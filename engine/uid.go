@@ -18,6 +18,10 @@ type BaseUID struct {
 
 	// Notifying says, of a UID that somebody asks by, that the edge carries refresh.
 	Notifying bool
+
+	// Firmly says, of a UID that somebody asks by, that the direction is the same one where both
+	// are to go; see LeavingRes.
+	Firmly bool
 }
 
 // UIDOf returns the base of a UID of this resource, or of one that it asks by.
@@ -37,6 +41,9 @@ func (u *BaseUID) IsReversed() bool { return u.Reversed == nil || *u.Reversed }
 
 // Notifies reports whether the edge carries refresh.
 func (u *BaseUID) Notifies() bool { return u.Notifying }
+
+// Firm reports whether the direction is the same one where both are to go.
+func (u *BaseUID) Firm() bool { return u.Firmly }
 
 // IFF reports whether both are the base of the same resource. A kind that can be
 // asked for has a type of its own, with its own IFF.
@@ -143,6 +150,9 @@ func (u *UserUID) String() string { return "user[" + u.User + "]" }
 // Hash is the name or number.
 func (u *UserUID) Hash() string { return u.User }
 
+// Useful says that nobody waits until the user is gone.
+func (u *UserUID) Useful() bool { return true }
+
 // IFF reports whether both are the same name or number.
 func (u *UserUID) IFF(o ResUID) bool {
 	f, ok := o.(*UserUID)
@@ -162,6 +172,9 @@ func (u *GroupUID) String() string { return "group[" + u.Group + "]" }
 // Hash is the name or number.
 func (u *GroupUID) Hash() string { return u.Group }
 
+// Useful says that nobody waits until the group is gone.
+func (u *GroupUID) Useful() bool { return true }
+
 // IFF reports whether both are the same name or number.
 func (u *GroupUID) IFF(o ResUID) bool {
 	f, ok := o.(*GroupUID)
@@ -179,6 +192,9 @@ func (u *PkgUID) String() string { return "pkg[" + u.Pkg + "]" }
 
 // Hash is the name.
 func (u *PkgUID) Hash() string { return u.Pkg }
+
+// Useful says that nobody waits until the package is gone.
+func (u *PkgUID) Useful() bool { return true }
 
 // IFF reports whether both are the same package.
 func (u *PkgUID) IFF(o ResUID) bool {
@@ -199,6 +215,9 @@ func (u *PkgFileUID) String() string { return "pkg with " + u.Path }
 
 // Hash is the path.
 func (u *PkgFileUID) Hash() string { return u.Path }
+
+// Useful says that nobody waits until the package is gone.
+func (u *PkgFileUID) Useful() bool { return true }
 
 // IFF reports whether both are the same path.
 func (u *PkgFileUID) IFF(o ResUID) bool {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+	"github.com/reactivegraph/mgmt/resources/svc"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -175,6 +176,9 @@ func (*CronRes) Shared() (string, func(context.Context, engine.Host) (engine.Sha
 // Cmp compares the parameters.
 func (r *CronRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
+// Leaving reports whether the timer is to be absent.
+func (r *CronRes) Leaving() bool { return r.absent() }
+
 // UIDs names the file of the timer.
 func (r *CronRes) UIDs() []engine.ResUID {
 	dir, err := r.dir()
@@ -185,13 +189,19 @@ func (r *CronRes) UIDs() []engine.ResUID {
 }
 
 // AutoEdges wants the file of the unit that it starts, or else the nearest managed
-// folder above it, and the package that has that file.
+// folder above it, and the package that has that file. A timer that is to go does so before what it
+// starts is stopped.
 func (r *CronRes) AutoEdges() (engine.AutoEdge, error) {
 	dir, err := r.dir()
-	if err != nil || r.absent() {
+	if err != nil {
 		return nil, err
 	}
 	w := newWants(r)
+	if r.absent() {
+		base := w.base()
+		base.Reversed, base.Firmly = new(false), true
+		w.ask = append(w.ask, &engine.SvcUID{BaseUID: base, Svc: svc.BaseName(r.starts()), Session: r.Session})
+	}
 	w.path(filepath.Join(dir, r.starts()))
 	if !r.Session {
 		w.installed("/lib/systemd/system/" + r.starts())

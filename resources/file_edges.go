@@ -7,6 +7,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
+// Leaving reports whether the file is to be absent.
+func (r *FileRes) Leaving() bool { return r.State == FileAbsent }
+
 // UIDs names the file by its path.
 func (r *FileRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.filePath())}}

@@ -181,6 +181,9 @@ func (r *GroupRes) Reversed(before engine.Res) (engine.Res, error) {
 	return undo, nil
 }
 
+// Leaving reports whether the group is to be absent.
+func (r *GroupRes) Leaving() bool { return r.absent() }
+
 // UIDs names the group, and its number if it is said. One of another system is nothing
 // that others could mean.
 func (r *GroupRes) UIDs() []engine.ResUID {

@@ -91,6 +91,9 @@ func (r *LineRes) own() string {
 	return "^" + regexp.QuoteMeta(line) + "$"
 }
 
+// Leaving reports whether the line is to be absent.
+func (r *LineRes) Leaving() bool { return r.absent() }
+
 // UIDs names the file that it is in.
 func (r *LineRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.File)}}

@@ -142,6 +142,9 @@ func (r *MountRes) Reversed(before engine.Res) (engine.Res, error) {
 	return undo, nil
 }
 
+// Leaving reports whether nothing is to be mounted.
+func (r *MountRes) Leaving() bool { return r.state() != MountExists }
+
 // UIDs names the mount by its path, and the table that it is in.
 func (r *MountRes) UIDs() []engine.ResUID {
 	uids := []engine.ResUID{&engine.MountUID{BaseUID: engine.UIDOf(r), Path: r.path()}}
@@ -153,20 +156,19 @@ func (r *MountRes) UIDs() []engine.ResUID {
 
 // AutoEdges wants the mount point, or else the nearest managed folder or mount above
 // it, what is mounted if that has a path, and the package that knows how. What is to go has
-// to go before what is above it.
+// to go before what is above it, which may show again then, and before what is mounted.
 func (r *MountRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
+	if r.Type != "" {
+		for _, dir := range []string{"/sbin/mount.", "/usr/sbin/mount."} { // with a base of its own
+			w.ask = append(w.ask, &engine.PkgFileUID{BaseUID: w.base(), Path: path.Clean(dir + r.Type)})
+		}
+	}
 	if r.state() == MountAbsent {
-		w.pkg.Reversed = new(false)
-		w.path(r.path())
-		return w, nil
+		w.pkg.Reversed, w.firm = new(false), true
 	}
 	w.path(r.path())
 	w.path(r.Device)
-	if r.Type != "" {
-		w.installed("/sbin/mount." + r.Type)
-		w.installed("/usr/sbin/mount." + r.Type)
-	}
 	return w, nil
 }
 

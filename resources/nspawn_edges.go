@@ -10,6 +10,9 @@ import (
 	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
+// Leaving reports whether the container is to be stopped, or absent.
+func (r *NspawnRes) Leaving() bool { return r.state() != svcRunning }
+
 // UIDs names the unit, and the file of the settings if it is managed.
 func (r *NspawnRes) UIDs() []engine.ResUID {
 	list := []engine.ResUID{&engine.SvcUID{BaseUID: engine.UIDOf(r), Svc: svc.BaseName(r.unit())}}
@@ -29,7 +32,7 @@ func (r *NspawnRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
 	if r.absent() {
 		base := w.base()
-		base.Reversed = new(false)
+		base.Reversed, base.Firmly = new(false), true
 		w.ask = append(w.ask, &engine.FileUID{BaseUID: base, Path: r.imagePath()}, &engine.MountUID{BaseUID: base, Path: r.imagePath()})
 		return w, nil
 	}

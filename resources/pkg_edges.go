@@ -13,12 +13,12 @@ var pkgPaths = []string{
 	"/etc/conf.d/%s", "/etc/init.d/%s", "/etc/sv/%s", "/lib/systemd/system/%s.service", "/usr/lib/systemd/system/%s.service",
 }
 
+// Leaving reports whether the package is to be uninstalled.
+func (r *PkgRes) Leaving() bool { return r.state() == pkgUninstalled }
+
 // UIDs names the package and its files, those that packages have by custom, and those that the database has, if
-// it is installed. For one that is to go nobody waits.
+// it is installed.
 func (r *PkgRes) UIDs() []engine.ResUID {
-	if r.state() == pkgUninstalled {
-		return nil
-	}
 	plain, _, _ := strings.Cut(r.Name(), ":")
 	uids := []engine.ResUID{&engine.PkgUID{BaseUID: engine.UIDOf(r), Pkg: plain}}
 	seen := map[string]bool{}
@@ -40,7 +40,7 @@ func (r *PkgRes) UIDs() []engine.ResUID {
 // AutoEdges wants nothing: those that need a package ask for it. One that is to go wants that the service of its name
 // is stopped before.
 func (r *PkgRes) AutoEdges() (engine.AutoEdge, error) {
-	if r.state() != pkgUninstalled {
+	if !r.Leaving() {
 		return nil, nil
 	}
 	plain, _, _ := strings.Cut(r.Name(), ":")

@@ -10,6 +10,11 @@ import (
 	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
+// Leaving reports whether the service is to be stopped, or not started any more.
+func (r *SvcRes) Leaving() bool {
+	return r.State == svcStopped || r.State == "" && (r.Startup == svcDisabled || r.Startup == svcMasked)
+}
+
 // UIDs names the service without the suffix .service.
 func (r *SvcRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{&engine.SvcUID{BaseUID: engine.UIDOf(r), Svc: svc.BaseName(r.Name()), Session: r.Session}}
@@ -103,7 +108,9 @@ func (w *wants) configures(p string) {
 // stopped asks for the service of a name, so that what it runs by goes after it was stopped.
 func (w *wants) stopped(name string) {
 	if svc.CheckName(name) == nil {
-		w.ask = append(w.ask, &engine.SvcUID{BaseUID: w.base(), Svc: svc.BaseName(name)})
+		base := w.base()
+		base.Firmly = true
+		w.ask = append(w.ask, &engine.SvcUID{BaseUID: base, Svc: svc.BaseName(name)})
 	}
 }
 

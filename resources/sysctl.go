@@ -408,6 +408,9 @@ func (u *sysctlUID) IFF(o engine.ResUID) bool {
 	return ok && k.key == u.key
 }
 
+// Leaving reports whether the parameter is to be taken out of its file.
+func (r *SysctlRes) Leaving() bool { return r.absent() }
+
 // UIDs names the parameter, and the file that it is in.
 func (r *SysctlRes) UIDs() []engine.ResUID {
 	uids := []engine.ResUID{&sysctlUID{BaseUID: engine.UIDOf(r), key: r.key()}}

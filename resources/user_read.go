@@ -135,6 +135,9 @@ func (r *UserRes) goBack(undo, was *UserRes) {
 	}
 }
 
+// Leaving reports whether the user is to be absent.
+func (r *UserRes) Leaving() bool { return r.absent() }
+
 // UIDs names the user, and his number if it is said. One of another system is nothing
 // that others could mean.
 func (r *UserRes) UIDs() []engine.ResUID {
@@ -166,8 +169,8 @@ func (r *UserRes) AutoEdges() (engine.AutoEdge, error) {
 		return w, nil
 	}
 	base := w.base()
-	if r.absent() {
-		base.Reversed = new(false)
+	if r.absent() { // also if it stays: a group of his own goes with him, and comes back
+		base.Reversed, base.Firmly = new(false), true
 	}
 	group := func(name string) { w.ask = append(w.ask, &engine.GroupUID{BaseUID: base, Group: name}) }
 	switch {
@@ -183,7 +186,6 @@ func (r *UserRes) AutoEdges() (engine.AutoEdge, error) {
 	}
 	if r.absent() {
 		w.stopped(r.Name())
-		return w, nil
 	}
 	if r.HomeDir != "" {
 		w.above(r.HomeDir)

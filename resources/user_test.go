@@ -318,7 +318,7 @@ func TestUserEdges(t *testing.T) {
 	edges, err := r.AutoEdges()
 	must(t, err)
 	for _, u := range edges.Next() {
-		if _, service := u.(*engine.SvcUID); service != u.IsReversed() {
+		if _, group := u.(*engine.GroupUID); group == u.IsReversed() {
 			t.Errorf("%s goes before the user: %t", u, u.IsReversed())
 		}
 	}

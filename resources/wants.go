@@ -16,6 +16,7 @@ type wants struct {
 	paths  []*engine.FileUID // those for which nothing was found yet; each is asked by again, one folder up
 	things int32             // how many of them stand in ask
 	begun  bool
+	firm   bool // what is asked for now keeps its direction where both are to go
 
 	// Room for what most of them ask for: there is one of each file of a graph.
 	asks   [3]engine.ResUID
@@ -31,7 +32,11 @@ func newWants(r engine.Res) *wants {
 	return w
 }
 
-func (w *wants) base() engine.BaseUID { return w.pkg.BaseUID }
+func (w *wants) base() engine.BaseUID {
+	b := w.pkg.BaseUID
+	b.Firmly = w.firm
+	return b
+}
 
 // path asks for a path, or else the nearest managed folder above it.
 func (w *wants) path(p string) {
@@ -77,11 +82,14 @@ func (w *wants) installed(p string) {
 
 // written asks for what everything that writes a file at p wants: the nearest managed
 // folder above it and the package that has it, or its folder in /etc, before; and after, the
-// service that it configures. It is called once at most.
+// service that it configures. A package that goes does so before its files do: it may need them for that, and
+// leave some. It is called once at most.
 func (w *wants) written(p string) {
-	w.above(p)
+	w.firm = true
 	w.installed(p)
 	w.configured(p)
+	w.firm = false
+	w.above(p)
 	w.configures(p)
 }
 

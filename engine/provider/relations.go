@@ -37,6 +37,9 @@ func (r *res) UIDs() []engine.ResUID {
 	return []engine.ResUID{&thingUID{engine.UIDOf(r), w.name}}
 }
 
+// Leaving reports whether the thing is to be absent.
+func (r *res) Leaving() bool { return r.kind.ensure != nil && r.given(ensureKey) == absent }
+
 // Clashes refuses two resources that are about the same thing.
 func (r *res) Clashes(o engine.Res) error {
 	other := resOf(o)

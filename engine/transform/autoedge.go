@@ -16,7 +16,8 @@ import (
 // found by an engine.NameUID too. An automatic edge is marked as implied, and has the
 // name "auto"; it carries refresh where the UID that was asked by says so. What is
 // declared already is left as it is, but for refresh that is asked for in the
-// same direction, which is added. A resource that is hidden or has autoedge: false
+// same direction, which is added. Between two that both are to go (engine.LeavingRes) the edge is
+// turned round, and carries no refresh. A resource that is hidden or has autoedge: false
 // neither asks nor is found.
 func AutoEdge() Step {
 	return Step{Name: "autoedge", Apply: autoEdge}
@@ -95,6 +96,7 @@ type wish struct {
 	asker    int32
 	notify   bool // it carries refresh
 	declared bool // there is such an edge, but without refresh
+	turned   bool // both are to go, so what was asked for is turned round
 }
 
 func (w wish) edge() graph.Edge {
@@ -112,6 +114,9 @@ func (w wish) reason(g *engine.Graph) string {
 		wants = " wants to come before "
 	}
 	why := g.ID(int(w.asker)) + wants + w.uid.String()
+	if w.turned {
+		why = g.ID(int(w.asker)) + " belongs to " + w.uid.String() + ", and what was made last goes first"
+	}
 	if w.notify {
 		why += ", with refresh"
 	}
@@ -145,9 +150,22 @@ func (a *asking) edgeable() (list []int32) {
 		a.shelves.part[i] = m.AutoEdges() && !m.Hidden
 		if _, ok := v.Res.(engine.EdgeableRes); ok && a.shelves.part[i] {
 			list = append(list, int32(i))
+			a.shelves.gone[i] = a.leaving(int32(i), v.Res)
 		}
 	}
 	return list
+}
+
+// leaving reports whether what a vertex manages is to go.
+func (a *asking) leaving(v int32, r engine.Res) (yes bool) {
+	l, ok := r.(engine.LeavingRes)
+	if !ok {
+		return false
+	}
+	if err := guarded("Leaving", func() error { yes = l.Leaving(); return nil }); err != nil {
+		a.skip(v, err)
+	}
+	return yes
 }
 
 func (a *asking) res(v int32) engine.EdgeableRes {
@@ -245,13 +263,20 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 // link notes the edge between v, which asks by a UID, and a vertex that is meant.
 func (a *asking) link(v int32, u engine.ResUID, o int32, own int) {
 	w := wish{from: v, to: o, uid: u, asker: v}
-	if u.IsReversed() {
+	w.turned = a.shelves.gone[v] && a.shelves.gone[o] && !firm(u)
+	if u.IsReversed() != w.turned {
 		w.from, w.to = o, v
 	}
-	if x, ok := u.(notifier); ok {
+	if x, ok := u.(notifier); ok && !w.turned {
 		w.notify = x.Notifies()
 	}
 	a.want(w, own)
+}
+
+// firm reports whether the order is the same one where both are to go.
+func firm(u engine.ResUID) bool {
+	x, ok := u.(interface{ Firm() bool })
+	return ok && x.Firm()
 }
 
 // notifier is a UID that says whether the edge carries refresh.

@@ -3,6 +3,7 @@ package transform_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,31 @@ func TestAutoEdge(t *testing.T) {
 	same(t, "edges", edges(out), "a~b", "a!c", "b~c")
 	same(t, "notes", notes, "autoedge: edge added: a -> b: b wants x", "autoedge: edge added: b -> c: b wants to come before z")
 	same(t, "the graph that was given", edges(g), "a!c")
+}
+
+// What was made last goes first: between two that both are to go an edge is turned round, without the refresh that
+// it would have carried, unless the UID is firm. For a user that is to go nobody waits who stays.
+func TestAutoEdgeLeaving(t *testing.T) {
+	g := build(t, map[string]*thing{
+		"a": {is: []string{"x"}, gone: true}, "b": {is: []string{"y", "~u"}, gone: true},
+		"c": {wants: []string{"+x", "!y"}, gone: true}, "d": {wants: []string{"x", "~u"}}, "e": {wants: []string{"=x"}, gone: true}, "i": {wants: []string{"!=y"}, gone: true},
+		"f": {wants: []string{"@a", "~u"}, gone: true}, "g": {is: []string{"z"}}, "h": {wants: []string{"z"}, gone: true},
+	}, "a b c d e f g h i")
+	out, notes := run(t, transform.AutoEdge(), g)
+	same(t, "edges", edges(out), "a~d", "a~e", "b~c", "c~a", "f~a", "f~b", "g~h", "i~b")
+	if want := "autoedge: edge added: c -> a: c belongs to x, and what was made last goes first"; !slices.Contains(notes, want) {
+		t.Errorf("no note %q in %q", want, notes)
+	}
+}
+
+// A Leaving that panics costs its resource the automatic edges of one that goes, and is told.
+func TestAutoEdgeLeavingPanics(t *testing.T) {
+	g := build(t, map[string]*thing{"a": {is: []string{"x"}, gone: true}, "b": {wants: []string{"x"}, gone: true, bad: "Leaving"}}, "a b")
+	out, notes := run(t, transform.AutoEdge(), g)
+	same(t, "edges", edges(out), "a~b")
+	if !strings.Contains(notes[0], "Leaving") {
+		t.Errorf("notes %q", notes)
+	}
 }
 
 // Who asks for all below a folder gets all of them, once each, and nothing beside it.

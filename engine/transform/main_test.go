@@ -20,7 +20,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // thing is a resource of the tests: is and wants are texts that others ask for. A
 // want begins with "!" for what comes after it, then with "+" where it asks for
-// refresh, then with "@" for a thing by its name.
+// refresh, then with "=" where both that are to go have the same order, then with "@" for a thing by its name
+// or with "~" for a user.
 type thing struct {
 	traits.Base
 	traits.Groupable
@@ -30,6 +31,7 @@ type thing struct {
 	bad       string // the method that panics, or "error"
 	foe       string // whom it does not run
 	slow      bool   // its UIDs have no hash
+	gone      bool   // it is to go
 }
 
 var (
@@ -68,6 +70,10 @@ func (x *thing) uid(text string) engine.ResUID {
 	before := !strings.HasPrefix(text, "!")
 	base := engine.BaseUID{Name: x.Name(), Kind: x.Kind(), Reversed: &before}
 	text, base.Notifying = strings.CutPrefix(strings.TrimPrefix(text, "!"), "+")
+	text, base.Firmly = strings.CutPrefix(text, "=")
+	if name, ok := strings.CutPrefix(text, "~"); ok {
+		return &engine.UserUID{BaseUID: base, User: name}
+	}
 	if x.slow {
 		return &slowUID{base, text}
 	}
@@ -78,6 +84,11 @@ func (x *thing) uid(text string) engine.ResUID {
 		return &engine.BelowUID{BaseUID: base, Path: dir}
 	}
 	return &engine.FileUID{BaseUID: base, Path: text}
+}
+
+func (x *thing) Leaving() bool {
+	x.bang("Leaving")
+	return x.gone
 }
 
 func (x *thing) UIDs() (list []engine.ResUID) {

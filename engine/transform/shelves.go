@@ -20,6 +20,7 @@ type shelves struct {
 	g    *engine.Graph
 	seed maphash.Seed
 	part []bool   // by vertex: whether it is found
+	gone []bool   // by vertex: whether it is to go
 	list []*shelf // few: one for each type
 }
 
@@ -50,7 +51,7 @@ type hashed interface{ Hash() string }
 var hashType = reflect.TypeFor[hashed]()
 
 func newShelves(g *engine.Graph) *shelves {
-	return &shelves{g: g, seed: maphash.MakeSeed(), part: make([]bool, g.Len())}
+	return &shelves{g: g, seed: maphash.MakeSeed(), part: make([]bool, g.Len()), gone: make([]bool, g.Len())}
 }
 
 // sum returns what a UID is looked up by, 0 for one without Hash.
@@ -154,6 +155,12 @@ func (s *shelves) all(u among, asker int32) (list []int32) {
 	return list
 }
 
+// useful reports whether nobody who stays waits until the thing is gone.
+func useful(u engine.ResUID) bool {
+	x, ok := u.(interface{ Useful() bool })
+	return ok && x.Useful()
+}
+
 // find returns the vertex that a UID names, other than the one that asks; -1 for
 // none. One that has the name as its id comes first. If there are several, it is the one with the lowest id, whatever the order
 // in which they were declared. What has to be compared is taken from the budget.
@@ -167,7 +174,7 @@ func (s *shelves) find(u engine.ResUID, asker int32, budget *int) (int32, error)
 		return best, nil
 	}
 	better := func(th *thing) {
-		if th.vertex == asker || best >= 0 && s.g.ID(int(best)) <= s.g.ID(int(th.vertex)) || !th.uid.IFF(u) {
+		if th.vertex == asker || s.gone[th.vertex] && !s.gone[asker] && useful(th.uid) || best >= 0 && s.g.ID(int(best)) <= s.g.ID(int(th.vertex)) || !th.uid.IFF(u) {
 			return
 		}
 		best = th.vertex
