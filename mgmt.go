@@ -130,10 +130,10 @@ type Observer struct {
 	Lingers   func(resources []string)
 	Paused    func(Pause, bool)
 	Held      func(resource string, h *Held)
-	// Loaded: this graph has taken effect. It must not be altered. Of a vertex that
-	// was kept (Swap.Kept counts them), the resource in this graph is not the one
-	// that runs but an equal one that was never initialised: it tells what was
-	// declared. How things stand is in Engine.Statuses.
+	// Loaded: this graph has taken effect. It must not be altered. Its resources are
+	// those that run, or, of vertices that were kept (Swap.Kept counts them), may be
+	// equal ones that were never initialised. So only what never changes may be asked
+	// of them: kind, name, metaparameters. How things stand is in Engine.Statuses.
 	Loaded func(*engine.Graph)
 	// Refused: a graph could not be used, and the last good one goes on.
 	// schema.Diagnostics where the input is bad.

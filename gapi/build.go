@@ -20,6 +20,9 @@ import (
 // resources are decoded and validated at once, on goroutines that end before Build
 // does.
 func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics) {
+	if d == nil {
+		return nil, schema.Diagnostics{{Severity: schema.Error, Message: "there is no graph: the frontend has given neither one nor an error"}}
+	}
 	b := newBuilder(reg, d)
 	for i := range d.Resources {
 		b.declare(&d.Resources[i])
@@ -155,13 +158,13 @@ func (b *builder) declare(d *Declaration) {
 	it := &b.room[len(b.room)-1] // there is room for all: none moves
 	switch {
 	case err != nil:
-		b.errorf(it, d.Pos, "a resource can't say what it is: %v", err)
+		b.errorf(it, d.Pos, "%s can't say what it is: %v", b.vague(it), err)
 		return
 	case kind == "":
-		b.errorf(it, d.Pos, "a resource has no kind")
+		b.errorf(it, d.Pos, "%s has no kind", b.vague(it))
 		return
 	case name == "":
-		b.errorf(it, orPos(d.NamePos, d.Pos), "this %s has no name", it.kind)
+		b.errorf(it, orPos(d.NamePos, d.Pos), "%s has no name", b.vague(it))
 		return
 	}
 	it.id = schema.Ref{Kind: it.kind, Name: name}.ID()
@@ -172,6 +175,21 @@ func (b *builder) declare(d *Declaration) {
 		b.first = append(b.first, it)
 	}
 	b.items = append(b.items, it)
+}
+
+// vague names the declaration that was looked at last, which has no id: by its place in
+// the graph where it has none in a file.
+func (b *builder) vague(it *item) string {
+	switch {
+	case it.namePos().Line > 0:
+		return "this " + cmp.Or(it.kind, "resource")
+	case it.kind != "":
+		return fmt.Sprintf("resource number %d of the graph, a %s,", len(b.room), it.kind)
+	case it.name != "":
+		return fmt.Sprintf("resource number %d of the graph, %q,", len(b.room), it.name)
+	default:
+		return fmt.Sprintf("resource number %d of the graph", len(b.room))
+	}
 }
 
 // find returns the first item of that name, whose kind is in lower case.

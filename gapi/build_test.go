@@ -87,9 +87,9 @@ func TestBuildFromGoErrors(t *testing.T) {
 		{Kind: "wrong", Name: "x", Res: &wrong{}},
 		{Kind: "plain", Name: "p", Before: []gapi.RefDecl{{Ref: ref("plain", "q")}, {Ref: ref("plain", "p")}}},
 	}},
-		"this thing has no name",
-		"a resource has no kind",
-		"a resource can't say what it is: Kind or Name panicked: runtime error: invalid memory address or nil pointer dereference",
+		"resource number 2 of the graph, a thing, has no name",
+		`resource number 3 of the graph, "x", has no kind`,
+		"resource number 4 of the graph, a thing, can't say what it is: Kind or Name panicked: runtime error: invalid memory address or nil pointer dereference",
 		"thing[bad] is declared twice\n    first declared here",
 		`thign[x]: unknown resource kind "thign" (did you mean "thing"?)`,
 		`wrong[x]: gapi_test.wrong: field Meta: the key "meta" is reserved for the declaration of a resource`,
@@ -98,6 +98,11 @@ func TestBuildFromGoErrors(t *testing.T) {
 		"thing[bad]: the text is missing",
 		"before: plain[p] can't come before itself",
 	)
+}
+
+// A frontend that has neither a graph nor an error ends nothing.
+func TestBuildOfNothing(t *testing.T) {
+	findings(t, registry(t, nil), nil, "there is no graph: the frontend has given neither one nor an error")
 }
 
 // An edge that is declared needs none implied by what is received.

@@ -3,7 +3,6 @@ package reactor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"math/rand/v2"
@@ -279,9 +278,4 @@ func (r *Reactor) ask(ctx context.Context, f func()) error {
 	case <-r.stopped:
 		return ErrStopped
 	}
-}
-
-// String names the present graph, for logs.
-func (r *Reactor) String() string {
-	return fmt.Sprintf("%s, generation %d", r.graph.Name, r.generation)
 }

@@ -129,8 +129,8 @@ func (r *Reactor) Dump(ctx context.Context) (string, error) {
 	var out strings.Builder
 	err := r.ask(ctx, func() {
 		c := r.m.Counts()
-		fmt.Fprintf(&out, "%s: %d vertices, %d runs so far, %d alarms, %d leaving\n",
-			r, len(r.byIndex), r.runs, len(r.alarms.list), r.departing.Load())
+		fmt.Fprintf(&out, "%s, generation %d: %d vertices, %d runs so far, %d alarms, %d leaving\n",
+			r.graph.Name, r.generation, len(r.byIndex), r.runs, len(r.alarms.list), r.departing.Load())
 		for s, n := range c {
 			if n > 0 {
 				fmt.Fprintf(&out, "  %s: %d\n", engine.State(s), n)
