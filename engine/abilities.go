@@ -123,6 +123,15 @@ type ReversibleRes interface {
 	Reversed(before Res) (Res, error)
 }
 
+// UndoingRes can be what undoes another one, and may have to leave that for later: as long as something in the graph
+// needs what was made.
+type UndoingRes interface {
+	ReversibleRes
+	// Undone reports whether nothing is left to undo. It is asked of what Reversed has returned, after a CheckApply that could alter and
+	// had no error. If not, what was kept stays kept, and the resource is watched and run as any other one.
+	Undone() bool
+}
+
 // Readable can look at the thing as it is now.
 type Readable interface {
 	Res

@@ -66,7 +66,8 @@ nothing. Contents of more than 8 MiB, and what is in a folder that is copied to,
 before the first change.
 
 Only what was made is removed again: a folder goes when it is empty, of a copied tree what is still in ` + "`source`" + `, of a purged folder
-everything. What others have put there, or into a file whose content was not managed, is left, and the log says so.
+everything. What others have put there, or into a file whose content was not managed, is left, and the log says so. A folder in which
+something is that the graph still has goes when that has left, too.
 
 ## How it is written
 

@@ -3,7 +3,10 @@ package resources
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -94,7 +97,13 @@ type fileUndo struct {
 	body   bool   // the content was its own
 	all    bool   // of a folder: everything in it was its own, as purge says
 	source string // of a folder: what is there too was copied from here; empty for nothing
+
+	waits atomic.Bool // of a folder: something in it is in the graph, so it stays for now
 }
+
+// Undone reports whether nothing is left to take back: a folder stays as long as there is something in it that
+// the graph has.
+func (r *FileRes) Undone() bool { return r.undo == nil || !r.undo.waits.Load() }
 
 // takeBack removes what the resource has made, and nothing else. What is in its
 // place, or in its folder, by others is left, and the log says so: it is no
@@ -140,12 +149,16 @@ func (c *fileRun) drop(n fileNode, st atomicfile.Stat, all bool) error {
 
 // takeBackFolder looks at everything and reports it before it removes anything.
 func (c *fileRun) takeBackFolder(n fileNode) error {
+	waited := c.undo.waits.Swap(false)
 	c.managed = c.shared().managedBelow(c.path)
 	apply := c.apply
 	c.apply = false
 	err := c.takeBackTree(n)
 	if c.apply = apply; err != nil || !apply {
 		return err
+	}
+	if c.undo.waits.Load() && !waited {
+		c.init.Logf("%s was made for this resource and goes when what is in it has left the graph", n)
 	}
 	c.quiet = true
 	return c.takeBackTree(n)
@@ -170,6 +183,9 @@ func (c *fileRun) takeBackTree(n fileNode) error {
 	switch {
 	case err != nil:
 		return err
+	case !bare && slices.Contains(slices.Collect(maps.Values(c.managed)), true):
+		c.undo.waits.Store(true)
+		return nil
 	case !bare:
 		return c.leave(n, "there is something in it that others have put there")
 	}

@@ -244,3 +244,45 @@ func TestFileReversedRefuses(t *testing.T) {
 		t.Error("a file goes back to a noop")
 	}
 }
+
+// A folder whose resource has left stays as long as something in it is in the graph, and is not undone before that:
+// what was copied into it goes, it is told once, and it is woken when the last of them leaves.
+func TestFileReversedFolderWaits(t *testing.T) {
+	dir := t.TempDir()
+	grow(t, dir, "src/", "src/a=A", "t/")
+	s := newFileShared()
+	defer s.Close()
+	r := &FileRes{Path: dir + "/t/f/", Source: dir + "/src/", Recurse: true}
+	f := begin(t, "file", r, enginetest.WithShared(s))
+	verbs(t, f, r, true)
+	undone, err := undoOf(t, r, nil)
+	must(t, err)
+	undo := undone.(*FileRes)
+	in := &FileRes{Path: dir + "/t/f/g", Content: new("x")}
+	g := begin(t, "file", in, enginetest.WithShared(s))
+	verbs(t, g, in, true)
+	must(t, r.Cleanup())
+
+	u := begin(t, "file", undo, enginetest.WithShared(s))
+	verbs(t, u, undo, true)
+	if undo.Undone() {
+		t.Error("it is undone")
+	}
+	told := u.Logs()
+	want(t, u, undo, "")
+	told = append(told, u.Logs()...)
+	if got := have(t, dir+"/t"); strings.Contains(got, "t/f/a ") || !strings.Contains(got, "t/f/g ") {
+		t.Errorf("there is %v", got)
+	}
+	if n := strings.Count(strings.Join(told, "\n"), "goes when what is in it has left the graph"); n != 1 {
+		t.Errorf("told %d times: %v", n, told)
+	}
+	watching(t, u, undo)
+	must(t, in.Cleanup())
+	u.WaitEvent(t)
+	must(t, os.Remove(dir+"/t/f/g"))
+	want(t, u, undo, "state deleted")
+	if !undo.Undone() {
+		t.Error("it is not undone")
+	}
+}

@@ -25,7 +25,7 @@ func (r *FileRes) Watch(ctx context.Context) error {
 		more = sub.C()
 	}
 	var unmanaged <-chan struct{}
-	if r.Purge {
+	if r.Purge || r.undo != nil && r.isFolder() {
 		wake, stop := r.shared().purge(r.filePath())
 		defer stop()
 		unmanaged = wake

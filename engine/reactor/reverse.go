@@ -21,6 +21,17 @@ func (r *Reactor) remember(ctx context.Context, v *vertex) error {
 	return r.undoing.keep(ctx, v)
 }
 
+// undone reports whether v has nothing to undo, or nothing more. It is asked after a run that has not failed.
+func (v *vertex) undone() bool {
+	u, ok := v.res.(engine.UndoingRes)
+	if !ok || !v.once {
+		return true
+	}
+	all := true
+	_ = protect("Undone", func() error { all = u.Undone(); return nil }) // who can't say it has done what it does
+	return all
+}
+
 // standing returns where v stands, if that may have to be kept.
 func (r *Reactor) standing(v *vertex) standing {
 	if !v.meta.Reverse {

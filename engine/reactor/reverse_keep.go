@@ -245,14 +245,14 @@ func (v *vertex) hide(fields []string) {
 // more if it is a reversal, or is no longer to be reversed. settled is called when
 // that is durable.
 func (u *undoing) over(v *vertex) []engine.Write {
-	if v.meta.Reverse || !u.has(v.id) {
+	if v.meta.Reverse || !u.has(v.id) || !v.undone() {
 		return nil
 	}
 	return engine.ForgetReversal(v.id)
 }
 
 func (u *undoing) settled(v *vertex) {
-	if !v.meta.Reverse {
+	if !v.meta.Reverse && v.undone() {
 		u.forgotten(v.id)
 	}
 }

@@ -141,7 +141,7 @@ func more(allowed int, tried int32) bool { return allowed < 0 || int(tried) < al
 // succeeded carries what a run without an error has to tell to others.
 func (r *Reactor) succeeded(v *vertex, changed bool) {
 	r.refreshed(v, changed)
-	v.rested = v.once && v.job.apply
+	v.rested = v.once && v.job.apply && v.undone()
 	if v.seen() {
 		r.noteSeen(v)
 	}
