@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
@@ -207,7 +206,7 @@ func (v *lifeVector) run(t *testing.T) (lifeOutcome, string) {
 		return seen[id]
 	}
 	o := mgmt.Options{
-		Registry: kinds, ConvergedExit: true, MaxRuntime: 20 * time.Second, Strict: true,
+		Registry: kinds, ConvergedExit: true, MaxRuntime: patience, Strict: true,
 		Stdin: strings.NewReader(v.catalog()), NoAutoGroup: true,
 	}
 	if slices.Contains(v.Args, "--noop") {
