@@ -43,7 +43,7 @@ func TestMemoryIsFlat(t *testing.T) {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var seen mgmt.Counts
 	e, err := mgmt.New(mgmt.Options{ConvergedTimeout: time.Millisecond, Observer: mgmt.Observer{

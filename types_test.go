@@ -281,7 +281,7 @@ func (st *stage) settled() {
 			if yes {
 				return
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			st.t.Fatal("the graph does not converge")
 		}
 	}

@@ -275,11 +275,11 @@ func TestJournalThatHangs(t *testing.T) {
 	for i := range 3 * maxEntries {
 		j.send(slog.LevelInfo, strconv.Itoa(i), "x", nil)
 	}
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 	dropped, got := "", 0
-	for deadline := time.Now().Add(10 * time.Second); dropped == "" && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); dropped == "" && time.Now().Before(deadline); {
 		for _, e := range m.entries() {
 			got++
 			if e["MGMT_EVENT"] == "dropped" {
@@ -300,7 +300,7 @@ func TestJournalThatHangs(t *testing.T) {
 	}
 	begin = time.Now()
 	j.close()                                          // nobody reads
-	if took := time.Since(begin); took > 10*lastWait { // the machine may be busy
+	if took := time.Since(begin); took > 30*lastWait { // the machine may be busy
 		t.Errorf("the end took %s", took)
 	}
 }

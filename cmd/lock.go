@@ -40,7 +40,7 @@ func lockState(dir string) (*os.File, error) {
 
 // How long a lock is waited for whose owner is dead, and how often it is tried.
 const (
-	orphanWait  = time.Second
+	orphanWait  = 5 * time.Second
 	orphanEvery = 5 * time.Millisecond
 )
 

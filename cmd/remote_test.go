@@ -239,7 +239,7 @@ func TestWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers := make(chan string, 4)
-	srv := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	srv := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		code := http.StatusOK
 		text := <-answers
 		if strings.HasPrefix(text, `{"error"`) {
