@@ -53,7 +53,7 @@ func TestFileNoDriftIsLost(t *testing.T) {
 		func() { put(t, p+".new", "drift!"); must(t, os.Rename(p+".new", p)) },
 		func() { must(t, os.WriteFile(p, nil, 0o644)) },
 	}
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	for i := range 1000 {
 		drifts[i%len(drifts)]()

@@ -2,9 +2,12 @@ package resources
 
 import (
 	"context"
+	"os"
+	"os/signal"
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,7 +16,15 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Who runs the tests with nohup, or in the background, ignores these, and so would all that is started.
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // begin validates and initialises a resource that was filled by hand.
 func begin(t *testing.T, kind string, r engine.Res, o ...enginetest.Option) *enginetest.Fake {

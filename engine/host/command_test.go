@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -397,9 +396,6 @@ func TestGraceIsGivenAndEnds(t *testing.T) {
 // What is to end gets the signal that it was promised, and no other one.
 func TestSignalOfTheEnd(t *testing.T) {
 	h := newHost(t, Options{})
-	mine := make(chan os.Signal, 1)
-	signal.Notify(mine, syscall.SIGINT) // who runs this in the background ignores it, and so would the shell
-	defer signal.Stop(mine)
 	for signal, script := range map[string]string{
 		"":        `trap 'echo bye; exit 7' TERM; trap '' INT USR1; `,
 		"SIGINT":  `trap 'echo bye; exit 7' INT; trap '' TERM USR1; `,
