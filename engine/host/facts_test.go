@@ -176,8 +176,9 @@ func TestPackageArch(t *testing.T) {
 // TestFactsOfThisMachine: what every machine has, quickly.
 func TestFactsOfThisMachine(t *testing.T) {
 	var f engine.Facts
+	const soon = 200 * time.Millisecond // the promise is 20 ms, on a machine with nothing else to do
 	took := time.Hour
-	for range 5 { // others may use the machine meanwhile
+	for try := 0; try < 5 || try < 100 && took > soon; try++ { // others may use the machine meanwhile
 		start := time.Now()
 		var err error
 		if f, err = ReadFacts("/", nil); err != nil {
@@ -189,7 +190,7 @@ func TestFactsOfThisMachine(t *testing.T) {
 	if f.Hostname == "" || f.Kernel == "" || f.CPUs < 1 || f.Memory <= 0 || f.OSArch == "" || f.Init == "" || f.Virtual == "" {
 		t.Errorf("something is missing: %+v", f)
 	}
-	if took > 200*time.Millisecond { // the promise is 20 ms, on a machine with nothing else to do
+	if took > soon {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -127,11 +128,11 @@ func TestBug35_StepsAreNearLinear(t *testing.T) {
 		best := func(n int) time.Duration {
 			g, least := mk(n), time.Hour
 			for range 3 {
-				start := time.Now()
+				start := computed(t)
 				if _, err := transform.Run(t.Context(), g, transform.Default(), nil); err != nil {
 					t.Fatal(err)
 				}
-				least = min(least, time.Since(start))
+				least = min(least, computed(t)-start)
 			}
 			return least
 		}
@@ -148,4 +149,14 @@ func TestBug35_StepsAreNearLinear(t *testing.T) {
 			t.Errorf("%s: not near linear", name)
 		}
 	}
+}
+
+// computed is how long this process has computed: it goes on with nothing that others do.
+func computed(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
