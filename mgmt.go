@@ -19,6 +19,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -64,8 +65,9 @@ type Options struct {
 	World    engine.World     // in memory when nil
 	Store    engine.Store     // a journal in StateDir when nil, in memory if there is none
 
-	// StateDir is where resources keep state; a temporary folder that is removed
-	// at the end of Run when empty.
+	// StateDir is where resources keep state, and the journal is; Run makes it, for its
+	// user alone, where it is not there. A temporary folder that is removed at the end of
+	// Run when empty.
 	StateDir string
 
 	Logger *slog.Logger // discards when nil
@@ -196,8 +198,17 @@ func New(o Options) (*Engine, error) {
 	switch {
 	case o.Parallel < 0, o.Sema < 0:
 		return nil, errors.New("mgmt: Parallel and Sema must not be negative")
-	case o.ConvergedTimeout < 0, o.MaxRuntime < 0:
+	case o.ConvergedTimeout < 0, o.MaxRuntime < 0, o.BeatEvery < 0:
 		return nil, errors.New("mgmt: times must not be negative")
+	}
+	if err := errors.Join(o.MaxChanges.Validate(), cmp.Or(o.Fight, new(Fight{})).Validate()); err != nil {
+		return nil, fmt.Errorf("mgmt: %w", err)
+	}
+	if o.StateDir != "" {
+		var err error
+		if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
+			return nil, fmt.Errorf("mgmt: the state folder: %w", err)
+		}
 	}
 	if o.Registry == nil {
 		o.Registry = engine.DefaultRegistry()

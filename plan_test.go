@@ -3,6 +3,8 @@ package mgmt_test
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -154,10 +156,37 @@ func TestMaxRuntimeNamesTheRestless(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, o := range []mgmt.Options{{Parallel: -1}, {Sema: -1}, {MaxRuntime: -1}, {ConvergedTimeout: -1}} {
+	for _, o := range []mgmt.Options{
+		{Parallel: -1}, {Sema: -1}, {MaxRuntime: -1}, {ConvergedTimeout: -1}, {BeatEvery: -1},
+		{MaxChanges: mgmt.Budget{Most: 1}}, {Fight: &mgmt.Fight{Times: 1}},
+	} {
 		if _, err := mgmt.New(o); err == nil {
 			t.Errorf("%+v passes", o)
 		}
+	}
+}
+
+// TestStateDirIsMade: a run makes the folder that it is told to keep state in, for
+// itself alone; a plan does not.
+func TestStateDirIsMade(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o := mgmt.Options{StateDir: "a/state", ConvergedExit: true}
+	e, f := from(t, "resources: {noop: [{name: a}]}", o)
+	if _, err := e.Plan(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after a plan: %v", err)
+	}
+	e, f = from(t, "resources: {noop: [{name: a}]}", o)
+	if err := e.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	if fi, err := os.Stat("a/state"); err != nil || fi.Mode().Perm() != 0o700 {
+		t.Errorf("after a run: %v, %v", fi, err)
+	}
+	if _, err := os.Stat("a/state/journal.db"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"log/slog"
+	"os"
 	"path/filepath"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -34,6 +35,7 @@ func (s *session) openStore() (engine.Store, error) {
 		return journal.NewMemory(), nil
 	}
 	path := filepath.Join(o.StateDir, journalFile)
+	_ = os.MkdirAll(o.StateDir, 0o700) // else the journal says why not
 	j, err := journal.Open(path, journal.Options{Log: o.Logger})
 	switch {
 	case err == nil:

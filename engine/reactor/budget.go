@@ -70,12 +70,13 @@ func short(d time.Duration) string {
 
 func (b Budget) on() bool { return b.Most > 0 || b.Share > 0 }
 
-func (b Budget) validate() error {
+// Validate says what is wrong with it.
+func (b Budget) Validate() error {
 	switch {
 	case b.Most < 0 || b.Share < 0 || b.Share > 1:
-		return errors.New("reactor: a budget is a number of changes above 0, or a share from 0 to 1")
+		return errors.New("a change budget is a number of changes above 0, or a share from 0 to 1")
 	case b.on() && b.Within <= 0:
-		return errors.New("reactor: a budget needs a time")
+		return errors.New("a change budget needs a time within which it counts")
 	default:
 		return nil
 	}

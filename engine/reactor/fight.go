@@ -56,9 +56,10 @@ func (f Fight) String() string {
 	return strconv.Itoa(f.Times) + "/" + short(f.Within)
 }
 
-func (f Fight) validate() error {
+// Validate says what is wrong with it.
+func (f Fight) Validate() error {
 	if f.Times != 0 && (f.Times < 2 || f.Within <= 0 || f.Pause <= 0 || f.PauseMax < f.Pause) {
-		return errors.New("reactor: a fight needs at least 2 times, and times above 0")
+		return errors.New("a fight needs at least 2 times, and times above 0")
 	}
 	return nil
 }

@@ -81,5 +81,5 @@ func (o Options) complete() (Options, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	return o, errors.Join(o.MaxChanges.validate(), o.Fight.validate())
+	return o, errors.Join(o.MaxChanges.Validate(), o.Fight.Validate())
 }
