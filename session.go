@@ -262,14 +262,16 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 
 // use builds a declared graph and puts it into effect.
 func (s *session) use(ctx context.Context, d *gapi.Declared) error {
-	g, diags := gapi.Build(s.e.opt.Registry, d)
+	g, diags := gapi.Rebuild(s.e.opt.Registry, d, func(g *engine.Graph) {
+		s.limit(g)
+		s.reactor.Compare(ctx, g)
+	})
 	if g == nil {
 		return diags
 	}
 	if warned := s.e.opt.Observer.Warned; warned != nil && len(diags) > 0 {
 		warned(diags)
 	}
-	s.limit(g)
 	s.hide(g)
 	g, err := s.transform(ctx, g, d.Noop)
 	if err != nil {

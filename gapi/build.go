@@ -20,6 +20,14 @@ import (
 // resources are decoded and validated at once, on goroutines that end before Build
 // does.
 func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics) {
+	return Rebuild(reg, d, func(*engine.Graph) {})
+}
+
+// Rebuild is Build where another graph runs already: compare marks the resources that run as
+// they are declared (engine.Vertex.Same), which were validated then. It is called once, if
+// nothing has been wrong so far, with the graph as it is by then: no edges, and resources
+// that were made and not validated. It may alter their metaparameters.
+func Rebuild(reg *engine.Registry, d *Declared, compare func(*engine.Graph)) (*engine.Graph, schema.Diagnostics) {
 	if d == nil {
 		return nil, schema.Diagnostics{{Severity: schema.Error, Message: "there is no graph: the frontend has given neither one nor an error"}}
 	}
@@ -37,16 +45,20 @@ func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics
 		b.references(it)
 	}
 	b.secrets()
+	b.vertices()
+	if b.errors == 0 {
+		compare(b.g)
+	}
 	b.each((*builder).validate)
 	b.each((*builder).claim)
 	b.clashes()
 	b.connect()
-	g := b.graph()
+	b.join(b.g)
 	all := b.found.All()
 	if all.Err() != nil {
 		return nil, all
 	}
-	return g, all
+	return b.g, all
 }
 
 // builder is one run of Build.
@@ -65,7 +77,7 @@ type builder struct {
 
 	room   []item                       // for all of them, in one piece
 	items  []*item                      // as declared
-	g      *graph.Graph[*engine.Vertex] // their ids; filled at the end
+	g      *graph.Graph[*engine.Vertex] // their ids; vertices fills it, and join
 	first  []*item                      // by vertex of g
 	claims []claim                      // in the order of items, until clashes has compared them
 	links  []link
@@ -129,7 +141,7 @@ func (b *builder) each(do func(*builder, *item)) {
 	var wg sync.WaitGroup
 	for i, chunk := range slices.Collect(slices.Chunk(b.items, eachAtOnce)) {
 		part := &parts[i]
-		part.reg, part.d, part.said, part.seed = b.reg, b.d, b.said, b.seed
+		part.reg, part.d, part.said, part.seed, part.g, part.first = b.reg, b.d, b.said, b.seed, b.g, b.first
 		work := func() {
 			for _, it := range chunk {
 				do(part, it)
@@ -221,16 +233,21 @@ func (b *builder) duplicate(it, first *item) {
 
 func (it *item) namePos() schema.Pos { return orPos(it.NamePos, it.Pos) }
 
-// graph makes the graph and reports its cycles. It is called last, and of no use
-// when there are errors.
-func (b *builder) graph() *engine.Graph {
+// vertices fills the graph. It is of no use when there are errors.
+func (b *builder) vertices() {
 	vertices := make([]engine.Vertex, len(b.first))
 	for i, it := range b.first {
 		vertices[i] = engine.Vertex{Res: it.res, Recv: it.wires, Pos: it.Pos}
 		b.g.SetValue(i, &vertices[i])
 	}
-	b.join(b.g)
-	return b.g
+}
+
+// declared returns the vertex of an item, nil if another one has it.
+func (b *builder) declared(it *item) *engine.Vertex {
+	if b.first[it.vertex] != it {
+		return nil
+	}
+	return b.g.Value(int(it.vertex))
 }
 
 // add adds a finding, unless the frontend has said what is wrong at that place.

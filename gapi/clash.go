@@ -36,10 +36,14 @@ func (b *builder) claim(it *item) {
 
 func (b *builder) claimAll(it *item) (err error) {
 	defer engine.Caught("UIDs", &err)
-	for _, u := range it.res.(engine.ClashingRes).UIDs() {
+	uids := it.res.(engine.ClashingRes).UIDs()
+	for _, u := range uids {
 		if h, ok := u.(interface{ Hash() string }); ok {
 			b.claims = append(b.claims, claim{uid: u, sum: b.sum(u, h.Hash()), item: it})
 		}
+	}
+	if v := b.declared(it); v != nil {
+		v.UIDs = uids
 	}
 	return nil
 }

@@ -196,9 +196,13 @@ func (b *builder) checkName(it *item) {
 	}
 }
 
-// validate asks the resource, unless it is hidden or its value could not be read.
+// validate asks the resource, unless it is hidden, its value could not be read, or one that
+// is the same runs.
 func (b *builder) validate(it *item) {
 	if it.res == nil || it.bad || it.res.MetaParams().Hidden {
+		return
+	}
+	if v := b.declared(it); v != nil && v.Same {
 		return
 	}
 	for _, err := range flatten(callValidate(it)) {

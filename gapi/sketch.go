@@ -15,6 +15,7 @@ func Sketch(reg *engine.Registry, d *Declared) *engine.Graph {
 		b.declare(&d.Resources[i])
 	}
 	for _, it := range b.items {
+		it.info = b.kindOf(it)
 		b.make(it)
 	}
 	for _, it := range b.items {
@@ -22,5 +23,7 @@ func Sketch(reg *engine.Registry, d *Declared) *engine.Graph {
 		b.references(it)
 	}
 	b.connect()
-	return b.graph()
+	b.vertices()
+	b.join(b.g)
+	return b.g
 }

@@ -1,10 +1,10 @@
 package reactor
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"sync"
-	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -16,9 +16,10 @@ func (s *swap) match(order []int) error {
 	s.r.values.RLock()
 	defer s.r.values.RUnlock()
 	s.all = make([]*vertex, s.g.Len())
-	s.kept = s.keepMost()
+	s.keepMost()
 	for _, i := range order {
 		if s.all[i] != nil {
+			s.kept++
 			continue
 		}
 		v, err := s.r.keepOrMake(s.g.ID(i), s.g.Value(i))
@@ -43,40 +44,58 @@ func (s *swap) named(id string) *vertex {
 	return nil
 }
 
-// keepMost finds those that receive nothing and may go on, on all processors, and counts
-// them: in a large graph that is nearly all that a Swap has to do.
-func (s *swap) keepMost() int {
+// keepMost finds those that receive nothing and may go on: in a large graph that is nearly
+// all that a Swap has to do.
+func (s *swap) keepMost() {
+	s.r.pairs(s.g, func(i int, decl *engine.Vertex, v *vertex) {
+		if len(decl.Recv) == 0 && v.same(decl) {
+			s.all[i] = v
+			decl.Res, decl.UIDs = v.res, nil // the other one is not kept in memory
+		}
+	})
+}
+
+// Compare marks the vertices of a graph under whose id a resource runs that is declared just
+// so (engine.Vertex.Same). It is called before the graph is transformed, and before the
+// Swap of it; no other Swap may come between. Where the reactor has ended nothing is marked.
+// What receives values is not compared before the Swap.
+func (r *Reactor) Compare(ctx context.Context, g *engine.Graph) {
+	if r.lockSwap(ctx) != nil {
+		return
+	}
+	defer func() { <-r.swapping }()
+	r.values.RLock()
+	defer r.values.RUnlock()
+	r.pairs(g, func(_ int, decl *engine.Vertex, v *vertex) {
+		decl.Same = decl.Res != nil && len(decl.Recv) == 0 && v.same(decl)
+	})
+}
+
+// pairs calls do, on all processors, for each vertex of a graph under whose id one runs.
+func (r *Reactor) pairs(g *engine.Graph, do func(i int, decl *engine.Vertex, v *vertex)) {
 	const chunk = 2000
-	var kept atomic.Int64
 	var wg sync.WaitGroup
-	for from := 0; from < len(s.all); from += chunk {
+	for from := 0; from < g.Len() && r.graph.Len() > 0; from += chunk {
 		wg.Go(func() {
-			found := int64(0)
 			old := from // where the next one stands in the old graph, as a rule
-			for i := from; i < min(from+chunk, len(s.all)); i++ {
-				decl, id := s.g.Value(i), s.g.ID(i)
-				if at, ok := s.oldIndex(id, old); ok {
+			for i := from; i < min(from+chunk, g.Len()); i++ {
+				if at, ok := r.indexOf(g.ID(i), old); ok {
 					old = at + 1
-					if v := s.r.byIndex[at]; len(decl.Recv) == 0 && v.same(decl) {
-						s.all[i], decl.Res = v, v.res // the other one is not kept in memory
-						found++
-					}
+					do(i, g.Value(i), r.byIndex[at])
 				}
 			}
-			kept.Add(found)
 		})
 	}
 	wg.Wait()
-	return int(kept.Load())
 }
 
-// oldIndex returns the index of an id in the old graph, which is looked for at a
+// indexOf returns the index of an id in the graph that runs, which is looked for at a
 // likely place first: a look into the map of a large graph is dear.
-func (s *swap) oldIndex(id string, likely int) (int, bool) {
-	if g := s.r.graph; likely < g.Len() && g.ID(likely) == id {
+func (r *Reactor) indexOf(id string, likely int) (int, bool) {
+	if likely < r.graph.Len() && r.graph.ID(likely) == id {
 		return likely, true
 	}
-	return s.r.graph.Index(id)
+	return r.graph.Index(id)
 }
 
 // keepOrMake returns the running vertex of that name if it may go on in the
@@ -106,6 +125,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
+	decl.UIDs = nil
 	v = &vertex{r: r, id: id, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
 	v.noop, v.once = r.noopOf(v.meta), decl.Once
 	v.pace = newPace(v.meta)
@@ -196,6 +216,9 @@ func (v *vertex) same(d *engine.Vertex) (yes bool) {
 	}()
 	if v.once != d.Once || !v.inited && !v.meta.Hidden {
 		return false // a Swap that failed could not bring it back
+	}
+	if d.Same {
+		return true
 	}
 	if reflect.TypeOf(v.res) != reflect.TypeOf(d.Res) || len(v.recv) != len(d.Recv) {
 		return false

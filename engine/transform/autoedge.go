@@ -175,11 +175,12 @@ func (a *asking) res(v int32) engine.EdgeableRes {
 // describe notes what a vertex says that it is. A UID whose Hash panics is not
 // found by anybody.
 func (a *asking) describe(v int32) {
-	var uids []engine.ResUID
-	err := guarded("UIDs", func() error { uids = a.res(v).UIDs(); return nil })
-	if err != nil {
-		a.skip(v, err)
-		return
+	uids := a.g.Value(int(v)).UIDs
+	if uids == nil {
+		if err := guarded("UIDs", func() error { uids = a.res(v).UIDs(); return nil }); err != nil {
+			a.skip(v, err)
+			return
+		}
 	}
 	for _, u := range uids {
 		if u == nil {
