@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"golang.org/x/sync/errgroup"
 )
@@ -23,6 +24,7 @@ type session struct {
 	host    *host.Host
 	reactor *reactor.Reactor
 	store   engine.Store
+	memory  transform.Memory
 	closers []func() error
 	rested  chan Counts   // the graph has converged
 	ended   chan struct{} // closed when the reactor has ended
@@ -283,6 +285,7 @@ func (s *session) use(ctx context.Context, d *gapi.Declared) error {
 	if err := s.reactor.Swap(ctx, g); err != nil {
 		return err
 	}
+	s.memory.Keep()
 	if loaded := s.e.opt.Observer.Loaded; loaded != nil {
 		loaded(g)
 	}

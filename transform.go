@@ -50,7 +50,7 @@ func (s *session) logGroups(ctx context.Context, g *engine.Graph) {
 func (s *session) steps(noop bool) []transform.Step {
 	o := &s.e.opt
 	return transform.Steps(transform.Options{
-		NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup,
+		NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup, Memory: &s.memory,
 		Undoing: transform.Undoing{Store: s.store, Registry: o.Registry, Noop: noop},
 	})
 }

@@ -34,9 +34,12 @@ type RecvableRes interface {
 // any goroutine, those of different resources also at once.
 type EdgeableRes interface {
 	Res
-	// UIDs says what this resource is.
+	// UIDs says what this resource is. It may depend on more than the parameters, and is
+	// asked for each graph.
 	UIDs() []ResUID
-	// AutoEdges says what it wants; nil for nothing.
+	// AutoEdges says what it wants; nil for nothing. It depends on what Cmp compares, and on
+	// what Test is told: of a resource that is declared as it runs, it is called again only when
+	// something that it had asked for is another thing.
 	AutoEdges() (AutoEdge, error)
 }
 

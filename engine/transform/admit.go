@@ -10,10 +10,11 @@ import (
 // admit returns the graph with the edges that are wanted, but for those that would
 // close a cycle. First all of them are added. Only if that makes a cycle, those
 // between vertices that could be on one are looked at one after the other.
-func admit(g *engine.Graph, wanted []wish, n *Notes) *engine.Graph {
+func (a *asking) admit() *engine.Graph {
+	g, wanted := a.g, a.wanted
 	whole := with(g, wanted)
 	if _, err := whole.Sort(); err == nil {
-		explain(g, wanted, n)
+		a.explain(wanted)
 		return whole
 	}
 	on := core(whole)
@@ -29,11 +30,11 @@ func admit(g *engine.Graph, wanted []wish, n *Notes) *engine.Graph {
 			s.add(w.from, w.to)
 			return true
 		}
-		n.Tell(EdgeLeftOut, w.reason(g)+", but "+why, g.ID(int(w.from)), g.ID(int(w.to)))
+		a.n.Tell(EdgeLeftOut, a.reason(w)+", but "+why, g.ID(int(w.from)), g.ID(int(w.to)))
 		return false
 	})
 	safe = append(safe, taken...)
-	explain(g, safe, n)
+	a.explain(safe)
 	if len(safe) == 0 {
 		return g
 	}
@@ -61,12 +62,12 @@ func split(list []wish, yes func(wish) bool) (a, b []wish) {
 }
 
 // explain notes the edges that are added.
-func explain(g *engine.Graph, wanted []wish, n *Notes) {
-	if !n.All {
+func (a *asking) explain(wanted []wish) {
+	if !a.n.All {
 		return
 	}
 	for _, w := range wanted {
-		n.Explain(w.kind(), func() string { return w.reason(g) }, g.ID(int(w.from)), g.ID(int(w.to)))
+		a.n.Explain(w.kind(), func() string { return a.reason(w) }, a.g.ID(int(w.from)), a.g.ID(int(w.to)))
 	}
 }
 

@@ -19,24 +19,9 @@ import (
 // same direction, which is added. Between two that both are to go (engine.LeavingRes) the edge is
 // turned round, and carries no refresh. A resource that is hidden or has autoedge: false
 // neither asks nor is found.
-func AutoEdge() Step {
-	return Step{Name: "autoedge", Apply: autoEdge}
-}
+func AutoEdge() Step { return new(Memory).AutoEdge() }
 
 const autoName = "auto" // of the edges
-
-func autoEdge(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
-	a := &asking{g: g, n: n, shelves: newShelves(g)}
-	edgeable := a.edgeable()
-	a.describeAll(edgeable)
-	if a.askAll(ctx, edgeable); ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if len(a.wanted) == 0 {
-		return g, nil
-	}
-	return admit(g, a.wanted, n), nil
-}
 
 // askAtOnce is how many vertices one goroutine asks. It does not depend on the
 // machine, nor does what comes out.
@@ -49,7 +34,7 @@ func (a *asking) inParts(vs []int32, do func(part *asking, mine []int32)) []aski
 	var wg sync.WaitGroup
 	for i := range parts {
 		parts[i] = asking{
-			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, shelves: a.shelves,
+			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, shelves: a.shelves, answers: a.answers, recall: a.recall,
 			budget: maxCompared / len(parts),
 		}
 		wg.Go(func() { do(&parts[i], vs[i*askAtOnce:min((i+1)*askAtOnce, len(vs))]) })
@@ -67,32 +52,54 @@ func (a *asking) describeAll(vs []int32) {
 		part.things = make([]thing, 0, len(mine))
 		for _, v := range mine {
 			part.describe(v)
+			part.is.end()
 		}
 	})
 	a.shelves.fill(parts)
+	a.answers.is = concat(a.g.Len(), vs, each(parts, func(p *asking) *rows[uint32] { return &p.is }))
 }
 
-// askAll asks every vertex.
+// each returns what get returns for each part.
+func each[T any](parts []asking, get func(*asking) *T) []*T {
+	list := make([]*T, len(parts))
+	for i := range parts {
+		list[i] = get(&parts[i])
+	}
+	return list
+}
+
+// askAll asks every vertex that may not be answered as before.
 func (a *asking) askAll(ctx context.Context, vs []int32) {
 	parts := a.inParts(vs, func(part *asking, mine []int32) {
 		for _, v := range mine {
 			if ctx.Err() != nil {
 				return
 			}
-			part.ask(v)
+			if old, ok := a.recall.holds(a.g, v); ok {
+				part.repeat(v, old)
+			} else {
+				part.ask(v)
+			}
+			part.asked.end()
+			part.answered.end()
 		}
 	})
+	if ctx.Err() != nil {
+		return
+	}
 	lists := make([][]wish, len(parts))
 	for i := range parts {
 		lists[i] = parts[i].wanted
 	}
 	a.wanted = slices.Concat(lists...)
+	a.answers.asked = concat(a.g.Len(), vs, each(parts, func(p *asking) *rows[uint32] { return &p.asked }))
+	a.answers.found = concat(a.g.Len(), vs, each(parts, func(p *asking) *rows[answer] { return &p.answered }))
 }
 
 // wish is an edge that a resource asks for.
 type wish struct {
 	from, to int32
-	uid      engine.ResUID // by which it was asked for
+	uid      engine.ResUID // by which it was asked for; nil if that was for an earlier graph
 	asker    int32
 	notify   bool // it carries refresh
 	declared bool // there is such an edge, but without refresh
@@ -107,15 +114,22 @@ func (w wish) edge() graph.Edge {
 	return e
 }
 
-// reason says why the edge is wanted.
-func (w wish) reason(g *engine.Graph) string {
+// reason says why the edge is wanted. Who was not asked is asked for it now.
+func (a *asking) reason(w wish) string {
+	if w.uid == nil {
+		again := asking{g: a.g, n: &Notes{}, shelves: a.shelves, answers: a.answers, budget: maxCompared}
+		again.ask(w.asker)
+		if at := again.wish(w.from, w.to, 0); at >= 0 {
+			w.uid = again.wanted[at].uid
+		}
+	}
 	wants := " wants "
 	if w.from == w.asker {
 		wants = " wants to come before "
 	}
-	why := g.ID(int(w.asker)) + wants + w.uid.String()
+	why := a.g.ID(int(w.asker)) + wants + fmt.Sprint(w.uid)
 	if w.turned {
-		why = g.ID(int(w.asker)) + " belongs to " + w.uid.String() + ", and what was made last goes first"
+		why = a.g.ID(int(w.asker)) + " belongs to " + fmt.Sprint(w.uid) + ", and what was made last goes first"
 	}
 	if w.notify {
 		why += ", with refresh"
@@ -136,11 +150,16 @@ type asking struct {
 	g       *engine.Graph
 	n       *Notes
 	shelves *shelves
+	answers *answers         // for the next graph
+	recall  *recall          // nil if there was no graph before
 	things  []thing          // what the vertices are
 	wanted  []wish           // in the order of askers; each pair once for each asker
 	found   []bool           // for Test, made once
 	budget  int              // how many UIDs without a hash may still be compared
 	mine    map[[2]int32]int // where the wish for each edge stands among those of an asker who has many
+
+	is, asked rows[uint32] // by who describes itself and asks, in order: see answers
+	answered  rows[answer]
 }
 
 // edgeable returns the vertices that ask, and notes which ones are found.
@@ -192,6 +211,7 @@ func (a *asking) describe(v int32) {
 			continue
 		}
 		a.things = append(a.things, th)
+		a.is.all = append(a.is.all, uint32(th.sum))
 	}
 }
 
@@ -200,12 +220,24 @@ func (a *asking) skip(v int32, err error) { a.n.Tell(Skipped, err.Error(), a.g.I
 
 // ask adds what a vertex wants, all of it or, if it does something wrong, nothing.
 func (a *asking) ask(v int32) {
-	before := len(a.wanted)
+	before, answered := len(a.wanted), len(a.answered.all)
 	a.mine = nil
 	err := guarded("AutoEdges", func() error { return a.listen(v, before) })
 	if err != nil {
-		a.wanted = a.wanted[:before]
+		a.wanted, a.answered.all = a.wanted[:before], a.answered.all[:answered]
+		a.answers.again[v] = true
 		a.skip(v, err)
+	}
+}
+
+// repeat adds what a vertex wanted of an earlier graph.
+func (a *asking) repeat(v, old int32) {
+	own := len(a.wanted)
+	a.mine = nil
+	a.asked.all = append(a.asked.all, a.recall.known.asked.of(old)...)
+	for _, x := range a.recall.known.found.of(old) {
+		x.vertex = a.recall.now[x.vertex]
+		a.link(v, nil, x, own)
 	}
 }
 
@@ -246,31 +278,42 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	if u == nil {
 		return false, errNilUID
 	}
+	x := answer{reversed: u.IsReversed(), firm: firm(u)}
+	if n, ok := u.(notifier); ok {
+		x.notify = n.Notifies()
+	}
 	if many, ok := u.(among); ok {
+		a.answers.again[v] = true
 		all := a.shelves.all(many, v)
-		for _, o := range all {
-			a.link(v, u, o, own)
+		for _, x.vertex = range all {
+			a.link(v, u, x, own)
 		}
 		return len(all) > 0, nil
 	}
-	o, err := a.shelves.find(u, v, &a.budget)
-	if o < 0 || err != nil {
+	sum := a.shelves.sum(u)
+	if sum == 0 {
+		a.answers.again[v] = true
+	}
+	if n := len(a.asked.all); n == int(a.asked.last()) || a.asked.all[n-1] != uint32(sum) { // a path is asked for as a file and as a mount
+		a.asked.all = append(a.asked.all, uint32(sum))
+	}
+	var err error
+	if x.vertex, err = a.shelves.find(u, sum, v, &a.budget); x.vertex < 0 || err != nil {
 		return false, err
 	}
-	a.link(v, u, o, own)
+	a.link(v, u, x, own)
 	return true, nil
 }
 
 // link notes the edge between v, which asks by a UID, and a vertex that is meant.
-func (a *asking) link(v int32, u engine.ResUID, o int32, own int) {
-	w := wish{from: v, to: o, uid: u, asker: v}
-	w.turned = a.shelves.gone[v] && a.shelves.gone[o] && !firm(u)
-	if u.IsReversed() != w.turned {
-		w.from, w.to = o, v
+func (a *asking) link(v int32, u engine.ResUID, x answer, own int) {
+	a.answered.all = append(a.answered.all, x)
+	w := wish{from: v, to: x.vertex, uid: u, asker: v}
+	w.turned = a.shelves.gone[v] && a.shelves.gone[x.vertex] && !x.firm
+	if x.reversed != w.turned {
+		w.from, w.to = x.vertex, v
 	}
-	if x, ok := u.(notifier); ok && !w.turned {
-		w.notify = x.Notifies()
-	}
+	w.notify = x.notify && !w.turned
 	a.want(w, own)
 }
 

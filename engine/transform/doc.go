@@ -20,7 +20,8 @@
 //     automatic edges do not depend on the order of declaration; nor do the groups,
 //     where GroupCmp is as good as an equality. The owner is the member that was
 //     declared first.
-//  5. Cost. AutoEdge looks what is asked for up by its hash, and looks for cycles
+//  5. Memory. With a Memory, AutoEdge makes the same of a graph as without.
+//  6. Cost. AutoEdge looks what is asked for up by its hash, and looks for cycles
 //     once for all edges; only where there is one it looks further, between the
 //     vertices that could be on it. AutoGroup puts the vertices into buckets. Both
 //     are linear but for what resources without hashes, and cycles, cost, which is

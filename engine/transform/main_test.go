@@ -32,6 +32,7 @@ type thing struct {
 	foe       string // whom it does not run
 	slow      bool   // its UIDs have no hash
 	gone      bool   // it is to go
+	tell      func() // is called when it is asked
 }
 
 var (
@@ -102,6 +103,9 @@ func (x *thing) UIDs() (list []engine.ResUID) {
 // AutoEdges asks for one want after the other.
 func (x *thing) AutoEdges() (engine.AutoEdge, error) {
 	x.bang("AutoEdges")
+	if x.tell != nil {
+		x.tell()
+	}
 	if x.bad == "error" {
 		return nil, errors.New("no idea")
 	}

@@ -19,8 +19,10 @@ type drawn struct {
 	edges  [][2]int // from a lower to a higher number
 	notify []bool
 	wants  [][]want // by vertex
+	is     []int    // what each says that it is
+	gone   []int    // those that are not in the graph
 	keys   []string
-	metas  []int
+	metas  []int // 4: it takes no part, 5: it fails, 6: its UIDs have no hash, 7: it is to go
 }
 
 // want is one wish of a vertex.
@@ -66,6 +68,7 @@ func draw(t *rapid.T) drawn {
 	}
 	for range d.n {
 		d.wants = append(d.wants, rapid.SliceOfN(drawWant(d.n), 0, 3).Draw(t, "wants"))
+		d.is = append(d.is, len(d.is)+1)
 		d.keys = append(d.keys, rapid.SampledFrom([]string{"k", "k", "k", "l", ""}).Draw(t, "key"))
 		d.metas = append(d.metas, rapid.IntRange(0, 3).Draw(t, "meta"))
 	}
@@ -76,12 +79,22 @@ func draw(t *rapid.T) drawn {
 func (d drawn) build(t *rapid.T, order []int) *engine.Graph {
 	g := graph.New[*engine.Vertex]("g")
 	for _, i := range order {
-		x := &thing{is: []string{fmt.Sprint(i + 1)}, key: d.keys[i]}
+		x := &thing{is: []string{fmt.Sprint(d.is[i])}, key: d.keys[i]}
 		for _, w := range d.wants[i] {
 			x.wants = append(x.wants, w.String())
 		}
 		x.SetKind("thing")
 		x.SetName(fmt.Sprintf("%02d", i))
+		switch d.metas[i] {
+		case 4:
+			x.MetaParams().AutoEdge = new(false)
+		case 5:
+			x.bad = "late"
+		case 6:
+			x.slow = true
+		case 7:
+			x.gone = true
+		}
 		x.MetaParams().RetryReset = d.metas[i] == 1
 		x.MetaParams().Reset = d.metas[i] == 2
 		if _, err := g.Add(x.String(), &engine.Vertex{Res: x}); err != nil {
@@ -89,12 +102,18 @@ func (d drawn) build(t *rapid.T, order []int) *engine.Graph {
 		}
 	}
 	for k, e := range d.edges {
+		if slices.Contains(d.gone, e[0]) || slices.Contains(d.gone, e[1]) {
+			continue
+		}
 		if err := g.Connect(graph.Edge{From: slices.Index(order, e[0]), To: slices.Index(order, e[1]), Notify: d.notify[k]}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return g
 }
+
+// name is the id of the vertex with a number.
+func name(i int) string { return fmt.Sprintf("thing[%02d]", i) }
 
 func (d drawn) plain() (order []int) {
 	for i := range d.n {

@@ -161,10 +161,10 @@ func useful(u engine.ResUID) bool {
 	return ok && x.Useful()
 }
 
-// find returns the vertex that a UID names, other than the one that asks; -1 for
+// find returns the vertex that a UID of this sum names, other than the one that asks; -1 for
 // none. One that has the name as its id comes first. If there are several, it is the one with the lowest id, whatever the order
 // in which they were declared. What has to be compared is taken from the budget.
-func (s *shelves) find(u engine.ResUID, asker int32, budget *int) (int32, error) {
+func (s *shelves) find(u engine.ResUID, sum uint64, asker int32, budget *int) (int32, error) {
 	best := s.named(u, asker)
 	if best >= 0 {
 		return best, nil
@@ -180,7 +180,6 @@ func (s *shelves) find(u engine.ResUID, asker int32, budget *int) (int32, error)
 		best = th.vertex
 	}
 	if sh.rows != nil {
-		sum := s.sum(u)
 		for at := *sh.row(sum); at > 0; {
 			th := &sh.things[at-1]
 			if at = th.next; th.sum == sum {

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -20,6 +21,7 @@ type Step struct {
 // Options says which steps a graph goes through.
 type Options struct {
 	NoAutoEdges, NoAutoGroup bool
+	Memory                   *Memory // of the graph that runs; nil where none does
 	Undoing                  Undoing // of nothing if it has no Store
 }
 
@@ -27,7 +29,7 @@ type Options struct {
 func Steps(o Options) []Step {
 	var steps []Step
 	if !o.NoAutoEdges {
-		steps = append(steps, AutoEdge())
+		steps = append(steps, cmp.Or(o.Memory, new(Memory)).AutoEdge())
 	}
 	if o.Undoing.Store != nil {
 		steps = append(steps, Reverse(o.Undoing))
