@@ -2,7 +2,8 @@
 // why, and tell it to leave things alone for a while: an HTTP API on a unix
 // socket (Server, Listen), the history behind it (Recorder), and a Client. The
 // endpoints and the fields of their answers are in docs/api.md; the types here
-// are those fields.
+// are those fields. A program that embeds the engine calls the Recorder from its
+// Observer, and Server and Recorder.Run from Beside: see the example of mgmt.Options.
 //
 // # Laws
 //
