@@ -632,7 +632,7 @@ func TestNewsWhileTransactionsEnd(t *testing.T) {
 	}
 	cancel()
 	wg.Wait()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); { // the last of the news
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); { // the last of the news
 		s.mu.Lock()
 		open := s.open
 		s.mu.Unlock()

@@ -623,7 +623,7 @@ func TestLaw13EndlessRetryWithoutDelayStillStops(t *testing.T) {
 	}
 	start := time.Now()
 	rg.close()
-	if d := time.Since(start); d > 10*time.Second { // real time, on a machine that may be busy
+	if d := time.Since(start); d > time.Minute { // real time, on a machine that may be busy
 		t.Errorf("stopping took %s", d)
 	}
 }

@@ -63,7 +63,7 @@ func TestSwapKeepsOneOfEach(t *testing.T) {
 	first := swap()
 	rg.rest()
 	second := swap()
-	for begin := time.Now(); second.Value() != nil && time.Since(begin) < 20*time.Second; runtime.Gosched() {
+	for begin := time.Now(); second.Value() != nil && time.Since(begin) < time.Minute; runtime.Gosched() {
 		runtime.GC() // once is not enough where the loop is still on its way back from the swap
 	}
 	if first.Value() == nil || second.Value() != nil {
