@@ -53,7 +53,7 @@ func (c cgroups) procs() []string {
 func (c cgroups) remove() error {
 	var err error
 	for _, dir := range c {
-		for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			if err = removeGroup(dir); err == nil || time.Now().After(end) {
 				break
 			}

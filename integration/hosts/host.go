@@ -24,7 +24,7 @@ var layers string
 var boot string
 
 // bootTime is how long a machine may take to boot or to stop, however busy this one is.
-const bootTime = 2 * time.Minute
+const bootTime = 5 * time.Minute
 
 // noRights are what root may not do in a machine, because it would be done to this one.
 const noRights = "-audit_read,-block_suspend,-bpf,-checkpoint_restore,-ipc_lock,-mac_admin,-mac_override,-perfmon,-sys_module,-sys_pacct,-sys_rawio,-sys_time,-syslog,-wake_alarm"
@@ -142,7 +142,7 @@ func (h *Host) Command(ctx context.Context, name string, args ...string) *exec.C
 	cmd := exec.CommandContext(ctx, "nsenter", append(enter, args...)...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0"}
 	cmd.Dir = "/"
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 20 * time.Second
 	return cmd
 }
 
@@ -231,6 +231,7 @@ func (h *Host) Install(deb string) {
 // Journal returns messages of the machine's journal, without dates.
 func (h *Host) Journal(args ...string) string {
 	h.t.Helper()
+	_, _ = h.Try("journalctl", "--sync") // what was said a moment ago may not be written yet
 	return h.Run("journalctl", slices.Concat([]string{"--no-pager", "--output=cat", "--quiet"}, args)...)
 }
 

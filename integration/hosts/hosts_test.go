@@ -130,7 +130,7 @@ func TestKilled(t *testing.T) {
 	if init == 0 {
 		t.Fatal("it has not booted")
 	}
-	for end := time.Now().Add(10 * time.Second); syscall.Kill(init, 0) != syscall.ESRCH; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); syscall.Kill(init, 0) != syscall.ESRCH; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("process 1 of its machine, %d, has not ended", init)
 		}

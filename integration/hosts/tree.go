@@ -101,20 +101,34 @@ func build(dir string, packages []string) error {
 		return err
 	}
 	part := dir + ".part"
-	if err := os.RemoveAll(part); err != nil { // of a test that was killed
-		return err
-	}
 	args := []string{"--quiet", "--variant=minbase", "--include=" + strings.Join(packages, ",")}
 	for _, h := range hooks {
 		args = append(args, "--customize-hook="+h)
 	}
+	args = append(args, Release, part, mirror)
 	start := time.Now()
-	out, err := exec.Command("mmdebstrap", append(args, Release, part, mirror)...).CombinedOutput()
+	err = mmdebstrap(part, args)
+	for range 2 { // a mirror that is just being brought up to date contradicts itself for a while
+		if err != nil {
+			err = mmdebstrap(part, args)
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("mmdebstrap: %w\n%s", err, lastLines(out, 20))
+		return err
 	}
 	fmt.Printf("built a tree of %s in %.0f s\n", Release, time.Since(start).Seconds())
 	return os.Rename(part, dir)
+}
+
+// mmdebstrap makes a tree at a place from which what is there goes first, of a test that was killed.
+func mmdebstrap(at string, args []string) error {
+	if err := os.RemoveAll(at); err != nil {
+		return err
+	}
+	if out, err := exec.Command("mmdebstrap", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("mmdebstrap: %w\n%s", err, lastLines(out, 20))
+	}
+	return nil
 }
 
 // mirror returns where apt gets Debian from on this machine.

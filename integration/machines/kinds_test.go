@@ -69,7 +69,7 @@ func one(c kindCase, p params) graph {
 // once runs the program until it has converged, and returns its exit code.
 func once(t *testing.T, h *hosts.Host, flags ...string) int {
 	t.Helper()
-	out, err := h.Try("mgmt", append([]string{"run", "--yaml", graphPath, "--tmp-prefix", "--converged-exit", "--max-runtime", "1m"}, flags...)...)
+	out, err := h.Try("mgmt", append([]string{"run", "--yaml", graphPath, "--tmp-prefix", "--converged-exit", "--max-runtime", "3m"}, flags...)...)
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil:

@@ -181,6 +181,7 @@ func (d distribution) testDaemon(t *testing.T, h *hosts.Host) {
 		h.Sh(drift)
 		took := h.Eventually("it is right after: "+drift, patience, func() bool { return h.Holds(right.String()) })
 		t.Logf("%7.1f ms after: %s", took.Seconds()*1000, drift)
+		settle(h) // the package manager's lock is free again: not every tool waits for it
 	}
 	d.testRandom(t, h, right.String())
 	settle(h)

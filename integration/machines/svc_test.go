@@ -49,7 +49,7 @@ func (s services) declare(g graph) {
 	s.t.Helper()
 	g.put(s.t, s.Host)
 	s.Sh("systemctl is-active mgmt && systemctl reload mgmt || systemctl start mgmt")
-	s.Run("mgmt", "status", "--wait", "converged", "--timeout", "2m")
+	s.Run("mgmt", "status", "--wait", "converged", "--timeout", "5m")
 }
 
 // keeps waits until a unit is as it should be, by what systemctl says.
@@ -206,19 +206,13 @@ func startupDrifts(s services) {
 // signal and the call are between the two.
 func quickRepair(s services) {
 	s.declare(looksAfter())
-	var took []time.Duration
-	for range 21 {
+	repairTime(s.t, 20, func() time.Duration {
 		s.Run("systemctl", "stop", "--no-block", "web")
 		s.Eventually("it is started", patience, func() bool {
 			return s.property("web", "ActiveState") == "active" && s.number("web", "InactiveExitTimestampMonotonic") > s.number("web", "InactiveEnterTimestampMonotonic") && s.number("web", "InactiveEnterTimestampMonotonic") > 0
 		})
-		took = append(took, time.Duration(s.number("web", "InactiveExitTimestampMonotonic")-s.number("web", "InactiveEnterTimestampMonotonic"))*time.Microsecond)
-	}
-	slices.Sort(took)
-	s.t.Logf("from stopped to being started: half within %v, the slowest %v", took[len(took)/2], took[len(took)-1])
-	if took[len(took)/2] > soon {
-		s.t.Errorf("half of the times more than %v", soon)
-	}
+		return time.Duration(s.number("web", "InactiveExitTimestampMonotonic")-s.number("web", "InactiveEnterTimestampMonotonic")) * time.Microsecond
+	})
 }
 
 // quickDrifts: more drifts in ten seconds than systemd starts a unit.
@@ -315,7 +309,7 @@ func randomServices(s services) {
 	}
 	s.Sh(script.String())
 	s.t.Logf("right %v after the last of %d drifts", s.keeps("web", "active", "enabled")+s.keeps("off", "inactive", "masked"), driftRuns)
-	s.Run("mgmt", "status", "--wait", "converged", "--timeout", "1m", "--exit-code")
+	s.Run("mgmt", "status", "--wait", "converged", "--timeout", "3m", "--exit-code")
 	if s.t.Failed() {
 		s.t.Log(script.String())
 	}
