@@ -130,14 +130,14 @@ func TestDaemonGoesAndComes(t *testing.T) {
 func TestSilence(t *testing.T) {
 	d := newFakeDaemon(t)
 	res := web(d)
-	res.wait = 2 * time.Second // a busy machine answers in that
+	res.wait = 4 * time.Second // a busy machine answers in that
 	r := start(t, res, "docker_container")
 	r.must()
 	d.fail(func(_ http.ResponseWriter, req *http.Request, _ string) bool {
 		<-req.Context().Done()
 		return true
 	})
-	r.fails("has not answered within 2s")
+	r.fails("has not answered within 4s")
 	r.watch() // which says Running nevertheless
 	d.fail(nil)
 	r.fake.WaitEvent(t)
@@ -240,12 +240,12 @@ func TestSlowPull(t *testing.T) {
 		select {
 		case <-req.Context().Done():
 			return true
-		case <-time.After(2500 * time.Millisecond):
+		case <-time.After(4500 * time.Millisecond):
 			return false
 		}
 	})
 	res := img(d, "web")
-	res.wait = 2 * time.Second // a busy machine answers the other calls in that
+	res.wait = 4 * time.Second // a busy machine answers the other calls in that
 	start(t, res, "docker_image").must()
 
 	d.reset()

@@ -17,7 +17,7 @@ import (
 )
 
 // limit is how long anything may take, on a machine that has much else to do.
-const limit = 60 * time.Second
+const limit = 3 * time.Minute
 
 // realDaemon is a docker daemon of our own: in namespaces of its own, with all that it
 // keeps in one folder, and a bridge that nobody else sees. It is ended with all that runs in
