@@ -82,10 +82,10 @@ func TestAutomaticEdgesOrder(t *testing.T) {
 
 // What is left out is said.
 func TestLeftOutIsLogged(t *testing.T) {
-	yaml := "resources: {file: [{name: /nowhere/x, state: absent, before: ['file[/nowhere/]']}, {name: /nowhere/, state: absent}]}"
+	yaml := "resources: {file: [{name: /nowhere/x, state: absent}, {name: /nowhere/, state: absent, before: ['file[/nowhere/x]']}]}"
 	_, log, _ := transformed(t, yaml, mgmt.Options{})
 	if lines := strings.Split(log, "\n"); !slices.ContainsFunc(lines, func(l string) bool {
-		return strings.Contains(l, "edge left out") && strings.Contains(l, "step=autoedge") && strings.Contains(l, "file[/nowhere/x] wants file[/nowhere]")
+		return strings.Contains(l, "edge left out") && strings.Contains(l, "step=autoedge") && strings.Contains(l, "file[/nowhere/x] belongs to file[/nowhere]")
 	}) {
 		t.Errorf("logged is\n%s", log)
 	}
