@@ -114,9 +114,9 @@ func (r *GroupRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 func (r *GroupRes) Sends() any { return &GroupSends{} }
 
 // Watch tells of each change of the databases.
-func (r *GroupRes) Watch(ctx context.Context) error {
-	return r.follow(ctx, "group", r, r.Root)
-}
+func (r *GroupRes) Watch(ctx context.Context) error { return r.watch(ctx, "group", r, nil) }
+
+func (r *GroupRes) follow(ctx context.Context, c *chosen) error { return r.subscribe(ctx, c, r.Root) }
 
 // Read returns the group as it is; one that is not there is absent.
 func (r *GroupRes) Read(ctx context.Context) (engine.Res, error) {

@@ -364,15 +364,15 @@ var _ virtual.Watcher = (*toy)(nil)
 // What CheckApply has seen is no event; anything else is.
 func TestPkgSeen(t *testing.T) {
 	s := newPkgSeen()
-	if !s.differs(t.Context(), "toy") {
+	if !s.differs("toy") {
 		t.Error("nothing was seen yet")
 	}
 	s.stamp = "of another time"
-	if !s.differs(t.Context(), "apt") {
+	if !s.differs("apt") {
 		t.Error("the database is another one")
 	}
 	if now := pkg.Stamp("apt"); now != "" { // there is dpkg
-		if s.stamp = now; s.differs(t.Context(), "apt") {
+		if s.stamp = now; s.differs("apt") {
 			t.Error("the database is the same")
 		}
 	}

@@ -19,36 +19,27 @@ type pkgSeen struct {
 
 func newPkgSeen() *pkgSeen { return &pkgSeen{oneLooks: newOneLooks()} }
 
-// differs reports whether the database is another one than CheckApply has seen.
-func (s *pkgSeen) differs(ctx context.Context, backend string) bool {
-	if s.lock(ctx) != nil {
-		return false
-	}
-	defer s.unlock()
+// differs reports whether the database is another one than CheckApply has seen. The lock is held.
+func (s *pkgSeen) differs(backend string) bool {
 	return s.stamp == "" || s.stamp != pkg.Stamp(backend)
 }
 
 // Watch tells of changes of the database that somebody else has made.
-func (r *PkgRes) Watch(ctx context.Context) error { return r.watch(ctx, "pkg", r, r.follow) }
+func (r *PkgRes) Watch(ctx context.Context) error { return r.watch(ctx, "pkg", r, r.seen.oneLooks) }
 
 func (r *PkgRes) follow(ctx context.Context, c *chosen) error {
 	sub, err := c.Watch(ctx, []string{r.Name()})
-	if err != nil {
-		return err
+	if err == nil {
+		c.subscribed(sub, nil)
 	}
-	c.armed()
-	if sub == nil {
-		return c.poll(ctx, r.init.Event)
+	return err
+}
+
+func (r *PkgRes) woken(_ context.Context, c *chosen) error {
+	if c.sub == nil || c.lost() || r.seen.differs(c.Backend.Name) {
+		r.init.Event()
 	}
-	defer sub.Close()
-	for {
-		if err := wait(ctx, c, sub.C(), nil); err != nil {
-			return err
-		}
-		if sub.Cause().Resync || r.seen.differs(ctx, c.Module.Backend.Name) {
-			r.init.Event()
-		}
-	}
+	return nil
 }
 
 // pkgListsAge is how old the lists of packages may be for what should be the newest.

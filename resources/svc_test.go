@@ -523,14 +523,13 @@ func TestSvcPolls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	c := &chosen{Module: m, kind: res.kind}
-	if differs, moved := res.differs(ctx, c); differs || moved {
+	if differs, moved := res.differs(ctx, m); differs || moved {
 		t.Error("nothing has happened")
 	}
 	mu.Lock()
 	running = false
 	mu.Unlock()
-	if differs, _ := res.differs(ctx, c); !differs {
+	if differs, _ := res.differs(ctx, m); !differs {
 		t.Error("it has stopped")
 	}
 }

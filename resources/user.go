@@ -153,15 +153,17 @@ func (r *UserRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 func (r *UserRes) Sends() any { return &UserSends{} }
 
 // Watch tells of each change of the databases, and of the home folder if that is managed.
-func (r *UserRes) Watch(ctx context.Context) error {
+func (r *UserRes) Watch(ctx context.Context) error { return r.watch(ctx, "user", r, nil) }
+
+func (r *UserRes) follow(ctx context.Context, c *chosen) error {
 	if !r.ManageHome || r.absent() {
-		return r.follow(ctx, "user", r, r.Root)
+		return r.subscribe(ctx, c, r.Root)
 	}
 	home := r.HomeDir
 	if home == "" {
 		home = r.homeNow(ctx)
 	}
-	return r.follow(ctx, "user", r, r.Root, filepath.Join("/", accountRoot(r.Root), home))
+	return r.subscribe(ctx, c, r.Root, filepath.Join("/", accountRoot(r.Root), home))
 }
 
 // homeNow is the home folder that the user has, or that a new one is likely to get.

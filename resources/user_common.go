@@ -21,34 +21,28 @@ func (b *accountBase) Init(init *engine.Init) error {
 	return nil
 }
 
-// follow tells of each change of the databases, and of paths that come or go.
-func (b *accountBase) follow(ctx context.Context, module string, r virtual.Resource, root string, paths ...string) error {
-	return b.watch(ctx, module, r, func(ctx context.Context, c *chosen) error {
-		sub, err := c.Watch(ctx, []string{accountRoot(root)})
-		if err != nil {
+// subscribe subscribes to the databases, and to paths that come or go.
+func (b *accountBase) subscribe(ctx context.Context, c *chosen, root string, paths ...string) error {
+	sub, err := c.Watch(ctx, []string{accountRoot(root)})
+	if err != nil {
+		return err
+	}
+	var there engine.Subscription
+	if len(paths) > 0 {
+		if there, err = b.init.Host.Watch(ctx, paths, engine.WatchOptions{}); err != nil {
+			if sub != nil {
+				sub.Close()
+			}
 			return err
 		}
-		var there <-chan struct{}
-		if len(paths) > 0 {
-			s, err := b.init.Host.Watch(ctx, paths, engine.WatchOptions{})
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			there = s.C()
-		}
-		c.armed()
-		if sub == nil {
-			return c.poll(ctx, b.init.Event)
-		}
-		defer sub.Close()
-		for {
-			if err := wait(ctx, c, sub.C(), there); err != nil {
-				return err
-			}
-			b.init.Event()
-		}
-	})
+	}
+	c.subscribed(sub, there)
+	return nil
+}
+
+func (b *accountBase) woken(context.Context, *chosen) error {
+	b.init.Event()
+	return nil
 }
 
 // accountsOf yields all users, or groups, that a module tells of.

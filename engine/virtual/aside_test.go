@@ -1,9 +1,14 @@
 package virtual
 
 import (
+	"errors"
+	"io"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // TestAside: however many ask, few run at the same time; each caller waits for its own, and
@@ -21,12 +26,16 @@ func TestAside(t *testing.T) {
 		open := make(chan struct{})
 		for range 3 * asidesAtOnce {
 			go func() {
-				k.Aside(func() {
+				err := k.Aside(func() error {
 					count(&running, 1)
 					<-open
 					count(&running, -1)
 					count(&ended, 1)
+					return io.EOF
 				})
+				if err != io.EOF {
+					t.Errorf("the caller gets %v", err)
+				}
 				count(&back, 1)
 			}()
 		}
@@ -46,13 +55,9 @@ func TestAside(t *testing.T) {
 func TestAsidePanics(t *testing.T) {
 	k := &Kind{asides: make(chan struct{}, 1)}
 	for range 3 {
-		func() {
-			defer func() {
-				if p := recover(); p != "broken" {
-					t.Errorf("recovered %v", p)
-				}
-			}()
-			k.Aside(func() { panic("broken") })
-		}()
+		err := k.Aside(func() error { panic("broken") })
+		if p, ok := errors.AsType[*engine.PanicError](err); !ok || p.Value != "broken" || !strings.Contains(string(p.Stack), "TestAsidePanics") {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (m *Module) Call(ctx context.Context, function string, args Args) (*Result,
 	}
 	r := &Result{Backend: m.Backend.Name, Status: v.Status, Extra: map[string]any{}, Found: true}
 	if v.Status == NotApplicable {
-		m.log.Debug("the function is not applicable here; the default is the answer", "event", "not_applicable", "function", function)
+		m.logger().Debug("the function is not applicable here; the default is the answer", "event", "not_applicable", "function", function)
 		r.Common = v.want.answer()
 		return r, nil
 	}
@@ -71,7 +71,7 @@ func (m *Module) deprecated(at FunctionError, v *Verdict, r *Result) {
 	}
 	r.Warnings = append(r.Warnings, Warning{Deprecated.String(), fmt.Sprintf("%s is deprecated: %s", at.name(), why)})
 	if m.told.first(m.Backend.Name + " " + at.name()) {
-		m.log.Warn("the function is deprecated; this is told once", "event", Deprecated.String(), "function", at.Function, "reason", why)
+		m.logger().Warn("the function is deprecated; this is told once", "event", Deprecated.String(), "function", at.Function, "reason", why)
 	}
 }
 
@@ -102,7 +102,7 @@ func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err 
 		return nil, &ReturnShapeError{at, err}
 	}
 	if err != nil {
-		m.log.Warn("the backend returned what its interface does not allow", "event", "return_shape", "function", at.Function, "error", err)
+		m.logger().Warn("the backend returned what its interface does not allow", "event", "return_shape", "function", at.Function, "error", err)
 		r.Warnings = append(r.Warnings, Warning{"return_shape", (&ReturnShapeError{at, err}).Error()})
 		common, extra = value, nil
 	}

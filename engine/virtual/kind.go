@@ -189,7 +189,7 @@ func (k *Kind) choose(m *Module, sel *Selection, want string, log *slog.Logger) 
 	if len(sel.Ambiguous) > 0 {
 		log.Warn("several backends suit this machine; the first by name is used", "event", "ambiguous_backend", "module", k.module, "backend", sel.Backend.Name, "others", sel.Ambiguous)
 	}
-	m.plan.warn(m.log)
+	m.plan.warn(m.logger())
 	if before != nil {
 		log.Info("another backend is used from now on", "event", "backend_changed", "module", k.module, "backend", sel.Backend.Name, "before", before.Name)
 	}
@@ -206,22 +206,22 @@ func (k *Kind) Stale(m *Module, env Env, want string) bool {
 }
 
 // asidesAtOnce is how many calls of Aside run at the same time.
-const asidesAtOnce = 64
+const asidesAtOnce = 16
 
-// Aside runs f on a goroutine of its own and waits for it; a panic of f is one of the caller's, and f
+// Aside runs f, a part of a Watch, on a goroutine of its own and waits for it; a panic of f is an error, and f
 // must not call Aside. A Watch waits for as long as the graph lasts, and the stack that a call has made grow
 // would stay as large. Others wait while many run: what the runtime keeps of a
 // goroutine that has ended is never given back either.
-func (k *Kind) Aside(f func()) {
+func (k *Kind) Aside(f func() error) error {
 	k.asides <- struct{}{}
-	panicked := make(chan any)
+	ended := make(chan error)
 	go func() {
-		defer func() { panicked <- recover() }()
-		f()
+		var err error
+		defer func() { ended <- err }()
+		defer engine.Caught("Watch", &err)
+		err = f()
 	}()
-	p := <-panicked
+	err := <-ended
 	<-k.asides
-	if p != nil {
-		panic(p)
-	}
+	return err
 }

@@ -19,9 +19,15 @@ type Module struct {
 
 	plan   *plan
 	caller Caller
-	log    *slog.Logger
+	log    *slog.Logger // of logger
 	told   *Told
 	lax    bool
+}
+
+// logger returns the log, which says what it is about. It is made when there is something to
+// say: most modules are quiet, and those of a Watch are there for long.
+func (m *Module) logger() *slog.Logger {
+	return m.log.With("module", m.Interface.Module, "backend", m.Backend.Name)
 }
 
 // plan is what a check has said of each function. Modules share it; it is not
@@ -68,7 +74,7 @@ func Lax() Option { return func(m *Module) { m.lax = true } }
 func Bind(ctx context.Context, i *Interface, b *Backend, env Env, options ...Option) (*Module, error) {
 	m, err := bind(ctx, i, b, newPlan(i, b, env.Facts), env, options)
 	if err == nil {
-		m.plan.warn(m.log)
+		m.plan.warn(m.logger())
 	}
 	return m, err
 }
@@ -81,7 +87,7 @@ func bind(ctx context.Context, i *Interface, b *Backend, p *plan, env Env, optio
 	if err != nil {
 		return nil, &CallError{FunctionError{i.Module, "open", b.Name}, err}
 	}
-	m := &Module{Interface: i, Backend: b, plan: p, caller: caller, log: env.Log.With("module", i.Module, "backend", b.Name), told: env.Told}
+	m := &Module{Interface: i, Backend: b, plan: p, caller: caller, log: env.Log, told: env.Told}
 	for _, o := range options {
 		o(m)
 	}
