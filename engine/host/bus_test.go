@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -213,14 +214,15 @@ func TestBusSignalsOfSeveralMatches(t *testing.T) {
 	}
 	s.Close()
 	end.Close()
-	if rs := &b.(*bus).rules; len(rs.all)+len(rs.byPath) != 0 {
-		t.Errorf("left: %v, %v", rs.all, rs.byPath)
+	rs := &b.(*bus).rules
+	if len(rs.byPath)+len(rs.alike) != 0 {
+		t.Errorf("left: %v, %v", rs.byPath, rs.alike)
 	}
 	if _, err := b.Signals(t.Context(), engine.BusMatch{Path: "/a"}, engine.BusMatch{Path: "no path"}); err == nil {
 		t.Error("what the bus refuses was accepted")
 	}
-	if rs := &b.(*bus).rules; len(rs.all) != 0 {
-		t.Errorf("left after a refusal: %v", rs.all)
+	if len(rs.byPath)+len(rs.alike) != 0 {
+		t.Errorf("left after a refusal: %v, %v", rs.byPath, rs.alike)
 	}
 }
 
@@ -231,8 +233,8 @@ func TestBusRulesAreShared(t *testing.T) {
 	m := engine.BusMatch{Path: "/a"}
 	first, second := signals(t, b, m), signals(t, b, m)
 	rs := &b.(*bus).rules
-	if len(rs.all) != 1 {
-		t.Errorf("%d rules", len(rs.all))
+	if n := len(slices.Collect(rs.each)); n != 1 {
+		t.Errorf("%d rules", n)
 	}
 	first.Close()
 	must(t, p.Emit("/a", iface+".X"))
@@ -242,8 +244,8 @@ func TestBusRulesAreShared(t *testing.T) {
 	}
 	second.Close()
 	second.Close()
-	if len(rs.all)+len(rs.byPath) != 0 {
-		t.Errorf("left: %v, %v", rs.all, rs.byPath)
+	if len(rs.byPath)+len(rs.alike) != 0 {
+		t.Errorf("left: %v, %v", rs.byPath, rs.alike)
 	}
 	third := signals(t, b, m)
 	must(t, p.Emit("/a", iface+".X"))

@@ -20,10 +20,8 @@ import (
 // without a path: then it sends more than is needed, which here wakes nobody.
 type rules struct {
 	mu     sync.Mutex
-	all    map[engine.BusMatch]*rule
-	byPath map[string][]*rule         // "" for those of any path
-	asked  map[engine.BusMatch]*asked // what the bus was asked for
-	paths  map[engine.BusMatch]int    // of asked those with a path, by what they are without it
+	byPath map[string]*rule             // the first of those with that path; "" for those of any path
+	alike  map[engine.BusMatch]*askings // by a match without its path
 }
 
 // maxPaths is how many rules that differ by their path alone the bus is asked for.
@@ -31,8 +29,9 @@ const maxPaths = 200
 
 type rule struct {
 	match engine.BusMatch
-	subs  map[*sub]struct{}
+	subs  []*sub
 	asked *asked
+	next  *rule // with the same path
 }
 
 // asked is a rule that the bus has, for one of ours or for many.
@@ -43,43 +42,60 @@ type asked struct {
 	err   error         // why it does not; after ready
 }
 
+// askings are what the bus was asked for, for rules that differ by their path alone.
+type askings struct {
+	any   *asked // of any path; nil for nothing
+	paths int    // how many with a path
+}
+
 // add notes that s needs the rule, and returns it; made reports whether the bus does not
 // know yet what it has to know for it, and has to be told.
 func (rs *rules) add(m engine.BusMatch, s *sub) (r *rule, made bool) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if r = rs.all[m]; r == nil {
-		if rs.all == nil {
-			rs.all = make(map[engine.BusMatch]*rule)
-			rs.byPath = make(map[string][]*rule)
-			rs.asked = make(map[engine.BusMatch]*asked)
-			rs.paths = make(map[engine.BusMatch]int)
-		}
-		r = &rule{match: m, subs: make(map[*sub]struct{})}
-		r.asked, made = rs.ask(m)
-		rs.all[m] = r
-		rs.byPath[m.Path] = append(rs.byPath[m.Path], r)
+	if rs.byPath == nil {
+		rs.byPath = make(map[string]*rule)
+		rs.alike = make(map[engine.BusMatch]*askings)
 	}
-	r.subs[s] = struct{}{}
+	first := rs.byPath[m.Path]
+	for r = first; r != nil && r.match != m; r = r.next {
+	}
+	if r == nil {
+		r = &rule{match: m, next: first}
+		r.asked, made = rs.ask(m)
+		rs.byPath[m.Path] = r
+	}
+	r.subs = append(r.subs, s)
 	return r, made
 }
 
-// ask returns what the bus is asked for a rule, and whether that is new.
+// ask returns what the bus is asked for a rule that is new, and whether it has to be told.
 func (rs *rules) ask(m engine.BusMatch) (a *asked, made bool) {
-	wide := m
-	wide.Path = ""
-	if m.Path != "" && (rs.asked[wide] != nil || rs.paths[wide] >= maxPaths) {
-		m = wide
+	wide := pathless(m)
+	all := rs.alike[wide]
+	if all == nil {
+		all = &askings{}
+		rs.alike[wide] = all
 	}
-	if a = rs.asked[m]; a == nil {
-		a, made = &asked{match: m, ready: make(chan struct{})}, true
-		rs.asked[m] = a
-		if m.Path != "" {
-			rs.paths[wide]++
-		}
+	switch {
+	case all.any != nil:
+		all.any.users++
+		return all.any, false
+	case m.Path != "" && all.paths < maxPaths:
+		all.paths++
+		return newAsked(m), true
 	}
-	a.users++
-	return a, made
+	all.any = newAsked(wide)
+	return all.any, true
+}
+
+func newAsked(m engine.BusMatch) *asked {
+	return &asked{match: m, users: 1, ready: make(chan struct{})}
+}
+
+func pathless(m engine.BusMatch) engine.BusMatch {
+	m.Path = ""
+	return m
 }
 
 // remove notes that s needs the rule no more. It returns what the bus has to be told
@@ -87,19 +103,31 @@ func (rs *rules) ask(m engine.BusMatch) (a *asked, made bool) {
 func (rs *rules) remove(r *rule, s *sub) (unasked *asked) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if _, needed := r.subs[s]; !needed {
+	at := slices.Index(r.subs, s)
+	if at < 0 {
 		return nil
 	}
-	if delete(r.subs, s); len(r.subs) > 0 {
+	if r.subs = slices.Delete(r.subs, at, at+1); len(r.subs) > 0 {
 		return nil
 	}
-	path := r.match.Path
-	delete(rs.all, r.match)
-	rest := slices.DeleteFunc(rs.byPath[path], func(o *rule) bool { return o == r })
-	if rs.byPath[path] = rest; len(rest) == 0 {
-		delete(rs.byPath, path)
-	}
+	rs.forget(r)
 	return rs.unask(r.asked)
+}
+
+// forget takes out a rule.
+func (rs *rules) forget(r *rule) {
+	first := rs.byPath[r.match.Path]
+	switch {
+	case first != r:
+		for first.next != r {
+			first = first.next
+		}
+		first.next = r.next
+	case r.next != nil:
+		rs.byPath[r.match.Path] = r.next
+	default:
+		delete(rs.byPath, r.match.Path)
+	}
 }
 
 // unask gives back what ask has returned; nil if others need it.
@@ -107,13 +135,15 @@ func (rs *rules) unask(a *asked) *asked {
 	if a.users--; a.users > 0 {
 		return nil
 	}
-	delete(rs.asked, a.match)
-	if a.match.Path != "" {
-		wide := a.match
-		wide.Path = ""
-		if rs.paths[wide]--; rs.paths[wide] == 0 {
-			delete(rs.paths, wide)
-		}
+	wide := pathless(a.match)
+	all := rs.alike[wide]
+	if a == all.any {
+		all.any = nil
+	} else {
+		all.paths--
+	}
+	if *all == (askings{}) {
+		delete(rs.alike, wide)
 	}
 	return a
 }
@@ -124,7 +154,7 @@ func (rs *rules) deliver(iface, name string, s *dbus.Signal) {
 	defer rs.mu.Unlock()
 	c := change{source: "dbus", path: string(s.Path)}
 	for _, path := range []string{c.path, ""} {
-		for _, r := range rs.byPath[path] {
+		for r := rs.byPath[path]; r != nil; r = r.next {
 			if fits(r.match, iface, name, s) {
 				c.lost = r.match.Resync
 				wakeAll(r.subs, c)
@@ -137,13 +167,24 @@ func (rs *rules) deliver(iface, name string, s *dbus.Signal) {
 func (rs *rules) resync() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	for _, r := range rs.all {
+	for r := range rs.each {
 		wakeAll(r.subs, change{source: "dbus", path: r.match.Path, lost: true})
 	}
 }
 
-func wakeAll(subs map[*sub]struct{}, c change) {
-	for s := range subs {
+// each yields all rules. The lock is held.
+func (rs *rules) each(yield func(*rule) bool) {
+	for _, r := range rs.byPath {
+		for ; r != nil; r = r.next {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+func wakeAll(subs []*sub, c change) {
+	for _, s := range subs {
 		s.wake(c)
 	}
 }
@@ -151,12 +192,12 @@ func wakeAll(subs map[*sub]struct{}, c change) {
 // restore makes all rules known to a new connection.
 func (rs *rules) restore(ctx context.Context, conn *dbus.Conn) error {
 	rs.mu.Lock()
-	matches := make([]engine.BusMatch, 0, len(rs.asked))
-	for m := range rs.asked {
-		matches = append(matches, m)
+	matches := make(map[engine.BusMatch]struct{})
+	for r := range rs.each {
+		matches[r.asked.match] = struct{}{}
 	}
 	rs.mu.Unlock()
-	for _, m := range matches {
+	for m := range matches {
 		if err := addMatch(ctx, conn, m); err != nil {
 			return err
 		}
