@@ -3,6 +3,7 @@ package provider_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -146,6 +147,49 @@ func TestRecordsAreCopied(t *testing.T) {
 	wantOuts(t, c.check(true, c.res[0]), "ok")
 	c.sh.End()
 	wantOuts(t, c.run(false), "changed")
+}
+
+// TestListsTheOthers: what can't be shown is an error in its place, and all else is listed.
+func TestListsTheOthers(t *testing.T) {
+	s := newStock("a", "c", "e")
+	s.things["b"] = provider.Record{"ensure": "present", "name": "b", "a": int64(5)}
+	s.things["e"]["name"] = "c"
+	c := newCrew(t, simple(0), func() provider.Provider { return s.hire(blamer{clerk{s}, "d"}) }, "a=1")
+	defer c.end()
+	var got []string
+	for r, err := range c.res[0].(engine.Listable).List(t.Context()) {
+		if err != nil {
+			got = append(got, err.Error())
+		} else {
+			got = append(got, r.Name())
+		}
+	}
+	want := []string{"a", "rec[b]: Get has returned a value", "rec[c]: Get has returned c twice", "rec[d]: nobody knows"}
+	for i, w := range want {
+		if i >= len(got) || !strings.HasPrefix(got[i], w) {
+			t.Fatalf("%q", got)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// blamer is a clerk that can't read one of the things.
+type blamer struct {
+	clerk
+	name string
+}
+
+func (b blamer) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
+	return func(yield func(provider.Record, error) bool) {
+		for rec, err := range b.clerk.Get(ctx, rt, f) {
+			if !yield(rec, err) {
+				return
+			}
+		}
+		yield(provider.Record{"name": b.name}, errors.New("nobody knows"))
+	}
 }
 
 // TestAbsentByWord: a record that says that it is absent is of a thing that is.

@@ -351,7 +351,7 @@ func (d *Definition) compile() ([]compiled, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = compiled{Attribute: a, typ: t, optional: t.Accepts(nil)}
+		out[i] = compiled{Attribute: a, typ: t, optional: t.Accepts(nil), secret: t.Lower().Secret, covert: t.Holds(puppettype.KindSensitive)}
 	}
 	return out, nil
 }

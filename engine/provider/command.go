@@ -53,9 +53,9 @@ func (rt *Runtime) Command(program string) *Command {
 	return c
 }
 
-// sensitive reports whether the type has sensitive attributes.
+// sensitive reports whether the type has attributes that are sensitive, or hold what is.
 func (k *Kind) sensitive() bool {
-	return k != nil && slices.ContainsFunc(k.attrs, func(a compiled) bool { return a.secret() })
+	return k != nil && slices.ContainsFunc(k.attrs, func(a compiled) bool { return a.secret || a.covert })
 }
 
 // with returns a copy that f has altered.

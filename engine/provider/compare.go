@@ -134,7 +134,7 @@ func (k *Kind) inSync(ctx context.Context, rt *Runtime, p Provider, j *job, a *c
 // plain is a value for a Change.
 func (a *compiled) plain(v any) any {
 	v = puppettype.Plain(v)
-	if v == nil && a.secret() {
+	if v == nil && a.secret {
 		return nil
 	}
 	return v

@@ -186,12 +186,16 @@ func (c *controller) isMember(m *member) bool {
 	return ok
 }
 
-// wakeAll has all members look, and the watch too.
-func (c *controller) wakeAll() {
+// wakeAll has all members look, but for those of the names that are due, and the watch
+// too.
+func (c *controller) wakeAll(due []Name) {
+	except := Only(due...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for m := range c.members {
-		m.poke()
+		if m.canon == nil || !except.Has(m.canon.name) {
+			m.poke()
+		}
 	}
 	if c.watch != nil {
 		c.watch.news.nudge()

@@ -458,6 +458,33 @@ func TestUnavailable(t *testing.T) {
 	})
 }
 
+// TestUnavailableWakesTheOthers: who has seen that a type is unavailable, or that it is
+// there again, is not woken by that.
+func TestUnavailableWakesTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStock("x", "y")
+		c := newCrew(t, simple(0), s.clerk, "x=1", "y=1")
+		defer c.end()
+		wantOuts(t, c.run(true), "ok", "ok")
+		for _, want := range []string{"the shelf is locked", "ok"} {
+			s.get = nil
+			if want != "ok" {
+				s.get = func() error { return errors.New(want) }
+			}
+			c.sh.Begin()
+			wantOuts(t, c.check(true, c.res[0]), want)
+			c.sh.End()
+			stop := c.watch() // it tells of what came before
+			synctest.Wait()
+			stop()
+			if got := c.woken(); !slices.Equal(got, []string{"y"}) {
+				t.Errorf("%s: woken: %v", want, got)
+			}
+			time.Sleep(time.Second) // it may be asked again
+		}
+	})
+}
+
 // TestPoll: without a Watcher all is read now and then, and only those are woken whose
 // record is another one; with a stamp it is read only where that is another one.
 func TestPoll(t *testing.T) {
@@ -856,6 +883,26 @@ func TestAGetThatHangs(t *testing.T) {
 		wantOuts(t, c.run(true), "reading has not ended after 5m0s")
 		if d := time.Since(begin); d != 5*time.Minute {
 			t.Errorf("after %s", d)
+		}
+	})
+}
+
+// TestCommandsThatHang: how long commands may read is what their definition says.
+func TestCommandsThatHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for timeout, want := range map[time.Duration]time.Duration{0: provider.DefaultTimeout, time.Hour: time.Hour, time.Second: time.Second} {
+			x := &provider.External{Get: []string{"/bin/get"}, Set: []string{"/bin/set"}, Timeout: timeout}
+			c := newCrew(t, simple(0), x.New, "x=1")
+			c.fakes[0].Host().SetCommand(func(ctx context.Context, _ engine.Command) (*engine.Result, error) {
+				<-ctx.Done()
+				return nil, context.Cause(ctx)
+			})
+			begin := time.Now()
+			wantOuts(t, c.run(true), fmt.Sprintf("the get command of rec (/bin/get): it has not ended within %s", want))
+			if d := time.Since(begin); d != want {
+				t.Errorf("after %s, not %s", d, want)
+			}
+			c.end()
 		}
 	})
 }

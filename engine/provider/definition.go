@@ -92,6 +92,8 @@ type compiled struct {
 	Attribute
 	typ      *puppettype.Type // as written, wrapped if sensitive
 	optional bool             // it may be left out
+	secret   bool             // its values must not be shown
+	covert   bool             // parts of them may be such that must not
 }
 
 // featureNames are the names of the features in definitions, in the order of the bits.

@@ -50,7 +50,8 @@
 //   - Under noop Set is called only if the definition has noop_handler, with
 //     Change.Noop, and then it must alter nothing.
 //   - An error that Get yields with a record, and one of Find, fails the resources of that
-//     name. Reading ends after 5 minutes, with an error.
+//     name. Reading ends after 5 minutes, with an error; where commands read, after
+//     their timeout.
 //   - A Get that fails makes the type unavailable: all its resources fail with that
 //     error, and Get is called again after a pause that grows, from a second to five
 //     minutes. The first one that succeeds wakes them.

@@ -60,6 +60,13 @@ const (
 	maxTail    = 1 << 10 // bytes of standard error that an error repeats
 )
 
+func (e *External) timeout() time.Duration {
+	if e.Timeout <= 0 {
+		return DefaultTimeout
+	}
+	return e.Timeout
+}
+
 // New is the constructor of the provider.
 func (e *External) New() Provider { return &external{e} }
 
@@ -77,11 +84,11 @@ func (x *external) Get(ctx context.Context, rt *Runtime, f Filter) iter.Seq2[Rec
 		}
 		n := 0
 		for line := range c.lines(out) {
-			rec, err := c.record(line)
-			if n++; err == nil && n > maxRecords {
-				err = c.errorf("it has written more than %d records", maxRecords)
+			if n++; n > maxRecords {
+				yield(nil, c.errorf("it has written more than %d records", maxRecords))
+				return
 			}
-			if !yield(rec, err) || err != nil {
+			if rec, err := c.record(line); !yield(rec, err) || err != nil {
 				return
 			}
 		}
@@ -116,18 +123,14 @@ type exchange struct {
 }
 
 func (x *external) exchange(rt *Runtime, what string, argv []string) *exchange {
-	c := &exchange{External: x.External, rt: rt, what: what, argv: argv, changes: map[string]Change{}}
-	for i := range rt.Type.attrs {
-		c.guarded = c.guarded || rt.Type.attrs[i].secret()
-	}
-	return c
+	return &exchange{External: x.External, rt: rt, what: what, argv: argv, changes: map[string]Change{}, guarded: rt.Type.sensitive()}
 }
 
 // learn keeps the secrets of a record out of messages.
 func (c *exchange) learn(r Record) {
 	for name, v := range r {
 		a := c.rt.Type.byName[name]
-		c.secrets.learn(v, a != nil && a.secret())
+		c.secrets.learn(v, a != nil && a.secret)
 	}
 }
 
@@ -139,10 +142,7 @@ func (c *exchange) errorf(format string, args ...any) error {
 // run runs the command with lines at its standard input, and returns what it has
 // written, also beside an error.
 func (c *exchange) run(ctx context.Context, stdin []byte) ([]byte, error) {
-	timeout := c.Timeout
-	if timeout <= 0 {
-		timeout = DefaultTimeout
-	}
+	timeout := c.timeout()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it has not ended within %s", timeout))
 	defer cancel()
 	res, err := c.rt.Host.Command(ctx, engine.Command{
@@ -187,12 +187,14 @@ func (c *exchange) warn(line string) {
 	if c.guarded && c.what == "get" {
 		return // what is secret in it is not known; an error repeats nothing of it either
 	}
-	c.rt.Log.Warning(c.secrets.clean(shorten(line)))
+	c.rt.Log.Warning(shorten(c.secrets.clean(line)))
 }
 
-// tail returns the end of what standard error had.
+// tail returns the end of what standard error had. It is cut when the secrets are gone:
+// nobody knows a part of one.
 func (c *exchange) tail(res *engine.Result) string {
-	text := strings.TrimSpace(strings.ToValidUTF8(string(res.Stderr[max(0, len(res.Stderr)-maxTail):]), "?"))
+	text := c.secrets.clean(string(res.Stderr))
+	text = strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxTail):], "?"))
 	switch {
 	case text == "":
 		return ""

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -144,7 +143,7 @@ func (a *compiled) fromWire(v any) any {
 	switch {
 	case v == nil, a.typ.Accepts(v):
 		return v
-	case a.secret():
+	case a.secret:
 		return a.secretOf(v)
 	}
 	n, err := schema.NodeOf(v)
@@ -178,57 +177,15 @@ func (c *exchange) parse(line answer) (map[string]any, error) {
 	if len(line.text) > maxLine {
 		return nil, c.bad(line, fmt.Sprintf("it is longer than %d bytes", maxLine))
 	}
-	dec := json.NewDecoder(bytes.NewReader(line.text))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, c.bad(line, "it is no JSON")
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, c.bad(line, "it is more than one value")
+	v, err := parseJSON(line.text)
+	if err != nil {
+		return nil, c.bad(line, err.Error())
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
 		return nil, c.bad(line, "it is no object")
 	}
-	if err := numbers(obj); err != nil {
-		return nil, c.bad(line, err.Error())
-	}
 	return obj, nil
-}
-
-// numbers puts numbers in place of their texts.
-func numbers(v any) (err error) {
-	switch v := v.(type) {
-	case map[string]any:
-		for k := range v {
-			if v[k], err = number(v[k]); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for i := range v {
-			if v[i], err = number(v[i]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func number(v any) (any, error) {
-	n, ok := v.(json.Number)
-	if !ok {
-		return v, numbers(v)
-	}
-	if i, err := n.Int64(); err == nil {
-		return i, nil
-	}
-	f, err := n.Float64()
-	if err != nil || !strings.ContainsAny(n.String(), ".eE") {
-		return nil, fmt.Errorf("the number %s is too large", shorten(n.String()))
-	}
-	return f, nil
 }
 
 // said is a line of the set command.
@@ -245,7 +202,7 @@ func (c *exchange) report(line answer) error {
 	}
 	var s said
 	for key, v := range obj {
-		if problem := s.put(key, v); problem != "" {
+		if problem := s.put(c.secrets.clean(key), v); problem != "" {
 			return c.bad(line, problem)
 		}
 	}

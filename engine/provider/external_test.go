@@ -55,6 +55,9 @@ func rigFor(t testing.TB, attributes string, titles []string, run func(context.C
 
 func (r *commandRig) get(ctx context.Context, f provider.Filter) (list []provider.Record, err error) {
 	for rec, err := range r.prov.Get(ctx, r.rt, f) {
+		if err != nil && rec != nil {
+			return nil, fmt.Errorf("an error about %v alone: %w", rec, err)
+		}
 		if err != nil {
 			return list, err
 		}
@@ -106,6 +109,16 @@ func TestExternalGet(t *testing.T) {
 	}
 }
 
+// TestExternalText holds that text is what JSON says it is.
+func TestExternalText(t *testing.T) {
+	r := rigFor(t, plainAttributes, nil, answering(`{"id": "\ud83d\uDE00 \\ud83d \ud7ff \ufffd �", "any": [[], {}, {"": null}]}`, "", 0))
+	got, err := r.get(t.Context(), provider.Filter{All: true})
+	want := provider.Record{"id": "😀 \\ud83d \ud7ff � �", "any": []any{[]any{}, map[string]any{}, map[string]any{"": nil}}}
+	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+		t.Errorf("%#v %v", got, err)
+	}
+}
+
 func TestExternalNames(t *testing.T) {
 	r := rigFor(t, plainAttributes, nil, answering("", "", 0))
 	_, err := r.get(t.Context(), provider.Filter{Names: []provider.Name{provider.NameOf("a<b"), provider.NameOf("c")}})
@@ -147,9 +160,17 @@ func TestExternalGetBroken(t *testing.T) {
 		{"two", answering(`{"id": "x"} {"id": "y"}`, "", 0), "it is more than one value"},
 		{"list", answering(`[1]`, "", 0), "it is no object: [1]"},
 		{"null", answering(`null`, "", 0), "it is no object: null"},
-		{"large", answering(`{"n": 123456789012345678901234567890}`, "", 0), "the number 123456789012345678901234567890 is too large"},
-		{"huge", answering(`{"f": [1e999]}`, "", 0), "the number 1e999 is too large"},
+		{"large", answering(`{"n": 123456789012345678901234567890}`, "", 0), "a number is too large: {\"n\": 123456789012345678901234567890}"},
+		{"huge", answering(`{"f": [1e999]}`, "", 0), "a number is too large: {\"f\": [1e999]}"},
 		{"long", answering(long, "", 0), "it is longer than 1048576 bytes"},
+		{"no UTF-8", answering("{\"id\": \"caf\xe9\"}", "", 0), `line 1 of its output: it is no UTF-8: {"id": "caf?"}`},
+		{"first half", answering(`{"id": "\ud83d"}`, "", 0), "it has half of a surrogate pair"},
+		{"second half", answering(`{"id": "\\\uDE00"}`, "", 0), "it has half of a surrogate pair"},
+		{"halves that are no pair", answering(`{"id": "\ud83d\ud83d\ude00"}`, "", 0), "it has half of a surrogate pair"},
+		{"a key twice", answering(`{"id": "x", "any": [{"k": 1, "\u006b": 2}]}`, "", 0), "a key is there twice"},
+		{"deep", answering(`{"id": "x", "any": `+strings.Repeat("[", 1<<18)+strings.Repeat("]", 1<<18), "", 0), "it has more than 100 levels"},
+		{"braces", answering(`{"id": [1}`, "", 0), "it is no JSON"},
+		{"a key that is none", answering(`{5: 1}`, "", 0), "it is no JSON"},
 	} {
 		got, err := rigFor(t, plainAttributes, nil, c.run).get(t.Context(), provider.Filter{All: true})
 		prefix := "the get command of thing (/bin/thing): "
@@ -164,7 +185,7 @@ func TestExternalGetBroken(t *testing.T) {
 
 // TestExternalRecords holds that the number of records is bounded.
 func TestExternalRecords(t *testing.T) {
-	r := rigFor(t, plainAttributes, nil, answering(strings.Repeat("{}\n", 1<<18+1), "", 0))
+	r := rigFor(t, plainAttributes, nil, answering(strings.Repeat(`{"id": "x"}`+"\n", 1<<18+1), "", 0))
 	got, err := r.get(t.Context(), provider.Filter{All: true})
 	if err == nil || !strings.Contains(err.Error(), "more than 262144 records") || len(got) != 1<<18 {
 		t.Error(len(got), err)
@@ -189,6 +210,63 @@ func TestExternalSecret(t *testing.T) {
 		!reflect.DeepEqual(got[0]["pin"].(puppettype.Sensitive).Reveal(), int64(5)) {
 		t.Errorf("%+v %v", got, err)
 	}
+}
+
+// TestExternalSecretInside holds the same for what is secret in a part of an attribute.
+func TestExternalSecretInside(t *testing.T) {
+	for _, inside := range []string{
+		"Hash[String, Sensitive[String]]", "Optional[Struct[{user => String, pass => Sensitive[String]}]]", "Array[Sensitive]",
+		"Tuple[String, Sensitive[String]]", "Variant[Sensitive[String], Integer]", "Variant[Undef, Sensitive[String]]", "NotUndef[Sensitive[String]]",
+	} {
+		attributes := `"id": {"type": "String", "docs": "x", "kind": "namevar"}, "login": {"type": "` + inside + `", "docs": "x"}`
+		for _, run := range []func(context.Context, engine.Command) (*engine.Result, error){
+			answering(`{"login": "hunter2"`, "", 0), answering("", "hunter2\n", 1), answering("", "hunter2\n", 0),
+		} {
+			r := rigFor(t, attributes, nil, run)
+			_, err := r.get(t.Context(), provider.Filter{All: true})
+			if said := fmt.Sprint(err, r.events); strings.Contains(said, "hunter2") {
+				t.Errorf("%s: %s", inside, said)
+			}
+		}
+	}
+}
+
+// TestExternalSecretCut holds that nothing is left of a secret where a long text is cut
+// within it, or that a command has quoted.
+func TestExternalSecretCut(t *testing.T) {
+	const secret = `hun"ter\2<é😀'&>`
+	should := provider.Record{"id": "x", "token": schema.NewSecret(secret)}
+	for name, text := range map[string]string{
+		"the start of a warning": strings.Repeat("-", 195) + secret,
+		"the end of an error":    secret + strings.Repeat("-", 1020),
+		"python":                 `{'token': 'hun"ter\\2<é😀\'&>'}`,
+		"json of python":         `{"token": "hun\"ter\\2<\u00e9\ud83d\ude00'&>"}`,
+		"json of Go":             `{"token": "hun\"ter\\2\u003cé😀'\u0026\u003e"}`,
+		"bash":                   `+ curl 'hun"ter\2<é😀'\''&>'`,
+		"dash":                   `+ curl 'hun"ter\2<é😀'"'"'&>'`,
+	} {
+		for _, run := range []func(context.Context, engine.Command) (*engine.Result, error){
+			answering("", text+"\n", 1), // the same in an answer:
+			answering(jsonOf(t, map[string]any{"title": "x", "status": "failed", "message": text}), "", 0),
+			answering(jsonOf(t, map[string]any{"title": text, "status": "updated"}), "", 0),
+			answering(jsonOf(t, map[string]any{"title": "x", text: "updated"}), "", 0),
+			answering(jsonOf(t, map[string]any{"title": "x", "attribute": text}), "", 0),
+		} {
+			r := rigFor(t, secretAttributes, []string{"x"}, run)
+			r.rt.Log.AttributeChanged("token", nil, should["token"], provider.Of("x")) // as the engine has it learn what it must not say
+			err := errors.Join(r.prov.Set(t.Context(), r.rt, []provider.Change{{Title: "x", Name: provider.NameOf("x"), Should: should}}), r.rt.Log.Broken())
+			if said := fmt.Sprintf("%v %+v", err, r.events); strings.Contains(said, "hun") || strings.Contains(said, "&>") {
+				t.Errorf("%s: %s", name, said)
+			}
+		}
+	}
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	must(t, err)
+	return string(b)
 }
 
 func TestExternalSetSecret(t *testing.T) {

@@ -49,7 +49,7 @@ func (k *Kind) object(rt *Runtime, err error) error {
 func (k *Kind) wrap(rec Record) Record {
 	for name, v := range rec {
 		a := k.byName[name]
-		if a == nil || v == nil || !a.secret() {
+		if a == nil || v == nil || !a.secret {
 			continue
 		}
 		switch v := v.(type) {
@@ -61,15 +61,6 @@ func (k *Kind) wrap(rec Record) Record {
 		}
 	}
 	return rec
-}
-
-// secret reports whether the values must not be shown.
-func (a *compiled) secret() bool {
-	t := a.typ
-	if t.Kind() == puppettype.KindOptional {
-		t = t.Elem()
-	}
-	return t != nil && t.Kind() == puppettype.KindSensitive
 }
 
 // checkRecord checks the attributes and their values.

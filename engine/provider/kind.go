@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
@@ -25,7 +26,8 @@ type Kind struct {
 	strict  Strict
 	presets []preset
 	make    func() Provider
-	key     string // no other kind of the process has it, even of the same name
+	limit   time.Duration // of a reading
+	key     string        // no other kind of the process has it, even of the same name
 }
 
 // Strict says what to do about a record of Get that breaks the definition in a way
@@ -158,6 +160,10 @@ func (k *Kind) fits(make func() Provider) (err error) {
 	if c, ok := As[Closer](p); ok {
 		errs = append(errs, c.Close())
 	}
+	commands, ok := p.(*external)
+	if k.limit = readLimit; ok {
+		k.limit = commands.timeout() + time.Second // which says better what has not ended
+	}
 	for _, c := range []struct {
 		f    Features
 		ok   bool
@@ -168,10 +174,9 @@ func (k *Kind) fits(make func() Provider) (err error) {
 		{Find, is[Finder](p), "Find"},
 		{Refreshable, is[Refresher](p), "Refresh"},
 	} {
-		_, commands := p.(*external)
 		switch {
 		case !k.has(c.f) || c.ok:
-		case commands:
+		case commands != nil:
 			errs = append(errs, fmt.Errorf("the type %s has the feature %s, which commands can't have, only a provider in Go", k.def.Name, c.f))
 		default:
 			errs = append(errs, fmt.Errorf("the type %s has the feature %s, but its provider %T has no method %s", k.def.Name, c.f, p, c.what))

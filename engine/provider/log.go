@@ -306,7 +306,7 @@ func (b *logBook) problem(title string, r rule) string {
 const maxBroken = 20
 
 func (l *Logger) refuse(c *logCall, title, problem string) error {
-	err := &LogError{l.book.opt.Type, c.name, title, problem}
+	err := &LogError{l.book.opt.Type, c.name, l.book.cleanText(title), problem}
 	if len(l.book.broken) < maxBroken {
 		l.book.broken = append(l.book.broken, err)
 	}

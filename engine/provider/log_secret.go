@@ -2,10 +2,14 @@ package provider
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -24,7 +28,8 @@ type secretTexts struct {
 	lengths uint8               // which lengths the keys of heads have, as bits
 }
 
-// add keeps a secret out, as it is, trimmed, quoted, and each of its lines.
+// add keeps a secret out, as it is, trimmed, quoted, and each of its lines, in the forms
+// in which programs write text.
 func (t *secretTexts) add(secret string) {
 	for line := range strings.Lines(secret) {
 		if line = strings.TrimSpace(line); len(line) >= minSecretLine {
@@ -36,9 +41,53 @@ func (t *secretTexts) add(secret string) {
 }
 
 func (t *secretTexts) addForms(s string) {
-	quoted := strconv.Quote(s)
-	t.addText(quoted[1 : len(quoted)-1])
 	t.addText(s)
+	if !strings.ContainsFunc(s, isSpecial) {
+		return
+	}
+	quoted := strconv.Quote(s)
+	quoted = quoted[1 : len(quoted)-1]
+	bare := strings.ReplaceAll(quoted, `\"`, `"`)
+	for _, form := range []string{
+		quoted, bare, strings.ReplaceAll(bare, "'", `\'`), // Go, Python and others
+		strings.ReplaceAll(s, "'", `'\''`), strings.ReplaceAll(s, "'", `'"'"'`), // shells that trace
+		jsonText(s, true), jsonText(s, false), asciiJSON(jsonText(s, false)),
+	} {
+		t.addText(form)
+	}
+}
+
+// isSpecial reports whether some way of quoting alters the character.
+func isSpecial(r rune) bool {
+	return r < ' ' || r > '~' || strings.ContainsRune(`"'\<>&`, r)
+}
+
+// jsonText is a text in JSON without the quotes around it; html is how most Go programs
+// write it.
+func jsonText(s string, html bool) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	if err := enc.Encode(s); err != nil {
+		panic(err) // text can be written
+	}
+	line := strings.TrimSuffix(b.String(), "\n")
+	return line[1 : len(line)-1]
+}
+
+// asciiJSON is JSON as Python and others write it, in ASCII.
+func asciiJSON(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r < utf8.RuneSelf {
+			b.WriteRune(r)
+			continue
+		}
+		for _, u := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, u)
+		}
+	}
+	return b.String()
 }
 
 func (t *secretTexts) addText(s string) {
@@ -146,7 +195,7 @@ func (b *logBook) cleanText(s string) string { return b.opt.Redact(b.secrets.cle
 func (b *logBook) clean(e Event) Event {
 	e.From, e.To = b.learnAndHide(e.Attribute, e.From), b.learnAndHide(e.Attribute, e.To)
 	e.From, e.To = b.cleanValue(e.From), b.cleanValue(e.To)
-	e.Message = b.cleanText(e.Message)
+	e.Attribute, e.Message = b.cleanText(e.Attribute), b.cleanText(e.Message)
 	if e.Context != nil {
 		e.Context.Label = b.cleanText(e.Context.Label)
 	}

@@ -140,6 +140,8 @@ func TestSecretForms(t *testing.T) {
 		{"password", "a\tb", `x "a\tb"`, `x "(secret)"`},
 		{"password", "one\ntwo more\n", "two more, one", "(secret), one"},
 		{"password", " a b ", "(a b)", "((secret))"},
+		{"password", `it's \`, `'it\'s \\' "it's \\" 'it'\''s \' 'it'"'"'s \'`, `'(secret)' "(secret)" '(secret)' '(secret)'`},
+		{"password", "<é\x01", `\u003cé\u0001 <\u00e9\u0001 <é\u0001 <é\x01`, "(secret) (secret) (secret) (secret)"},
 		{"password", []byte("bytes"), "of bytes", "of (secret)"},
 		{"password", []any{map[string]any{"k": "deep"}}, "deep k", "(secret) k"},
 		{"password", puppettype.Map{{Key: "kkk", Value: "vvv"}}, "kkk vvv", "(secret) (secret)"},

@@ -61,8 +61,9 @@ func (c *controller) checked(ctx context.Context, rt *Runtime, p Provider, n Nam
 	return got[n]
 }
 
-// list reads all things, in the order of the provider.
-func (c *controller) list(ctx context.Context) ([]Record, error) {
+// list reads all things, in the order of the provider. An entry has a record, or says why
+// its thing can't be shown.
+func (c *controller) list(ctx context.Context) ([]*entry, error) {
 	if err := c.take(ctx); err != nil {
 		return nil, err
 	}
@@ -84,14 +85,14 @@ func (c *controller) list(ctx context.Context) ([]Record, error) {
 		every[n] = true
 	}
 	c.kind.inspect(ctx, rt, p, found, every)
-	var out []Record
+	var out []*entry
 	for _, n := range order {
 		e := found[n]
 		if e.err != nil {
-			return nil, fmt.Errorf("%s[%s]: %w", c.kind.def.Name, n, e.err)
+			e.err = fmt.Errorf("%s[%s]: %w", c.kind.def.Name, n, e.err)
 		}
-		if e.record != nil {
-			out = append(out, e.record)
+		if e.err != nil || e.record != nil {
+			out = append(out, e)
 		}
 	}
 	return out, nil

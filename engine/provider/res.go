@@ -235,20 +235,27 @@ func (r *res) Read(ctx context.Context) (engine.Res, error) {
 	return r.kind.show(r.Name(), st.Record)
 }
 
-// List returns all things of the kind.
+// List returns all things of the kind, and an error for each that can't be shown.
 func (r *listable) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		records, err := r.ctl.list(ctx)
+		entries, err := r.ctl.list(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for _, rec := range records {
-			if !yield(r.kind.show(r.kind.titleOf(rec), rec)) {
+		for _, e := range entries {
+			if !yield(r.kind.shown(e)) {
 				return
 			}
 		}
 	}
+}
+
+func (k *Kind) shown(e *entry) (engine.Res, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
+	return k.show(k.titleOf(e.record), e.record)
 }
 
 // errNoEnsure says why some kinds can't be reversed where nothing was there.

@@ -29,7 +29,7 @@ func (k *Kind) logger(sink func(Event), titles []string, noop bool) *Logger {
 // hides reports whether the values of an attribute must not be shown.
 func (k *Kind) hides(attribute string) bool {
 	a := k.byName[attribute]
-	return a != nil && a.secret()
+	return a != nil && a.secret
 }
 
 // learnAll keeps the sensitive values of changes out of all that is said.

@@ -174,20 +174,19 @@ func (c *controller) filter(names []Name) Filter {
 	return Only(names...)
 }
 
-// readLimit is how long reading may take.
+// readLimit is how long reading may take, but for commands, which have a timeout.
 const readLimit = 5 * time.Minute
 
-var errReadLimit = fmt.Errorf("reading has not ended after %s", readLimit)
-
 // load reads. Members of which the record is another one than before are woken, unless
-// they have one of the names that are due, and see it now. An error makes the type
-// unavailable.
+// they have one of the names that are due, and see it now; so are all when the type
+// becomes unavailable, as an error makes it, and when it is there again.
 func (c *controller) load(ctx context.Context, rt *Runtime, f Filter, due []Name) error {
 	if !c.down.over() {
 		return c.down.err
 	}
 	before := c.before(f, due)
-	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReadLimit)
+	limit := c.kind.limit
+	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("reading has not ended after %s", limit))
 	defer cancel()
 	err := c.fetch(limited, rt, f)
 	switch {
@@ -198,10 +197,10 @@ func (c *controller) load(ctx context.Context, rt *Runtime, f Filter, due []Name
 		if c.down.begin(err); again {
 			break
 		}
-		c.wakeAll()
+		c.wakeAll(due)
 	case c.down.err != nil:
 		c.down = outage{}
-		c.wakeAll()
+		c.wakeAll(due)
 	}
 	if err == nil {
 		c.tell(ctx, before)
@@ -312,6 +311,9 @@ func (k *Kind) get(ctx context.Context, rt *Runtime, p Provider, f Filter) (foun
 			name, unnamed := k.identify(rec)
 			if unnamed != nil {
 				return nil, nil, err
+			}
+			if found[name] == nil {
+				order = append(order, name)
 			}
 			found[name] = &entry{err: err}
 			continue

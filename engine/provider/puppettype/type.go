@@ -57,6 +57,17 @@ func (t *Type) Members() []Member { return t.members }
 // alter the list.
 func (t *Type) Words() []string { return t.words }
 
+// Holds reports whether the type is written with one of the kind: Sensitive is held by
+// Hash[String, Sensitive[String]], and not by Any.
+func (t *Type) Holds(k Kind) bool {
+	if t == nil {
+		return false
+	}
+	in := func(t *Type) bool { return t.Holds(k) }
+	return t.kind == k || in(t.elem) || in(t.key) || slices.ContainsFunc(t.types, in) ||
+		slices.ContainsFunc(t.members, func(m Member) bool { return in(m.Type) })
+}
+
 // Plain types, shared.
 var (
 	bare       = bareTypes()
