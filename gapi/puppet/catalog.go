@@ -40,8 +40,14 @@ type param struct {
 	name   string
 	value  *schema.Node // plain: without rich data
 	secret bool
-	err    error // why it has no value that makes sense
+
+	// value is nothing where one of these says why:
+	err     error  // it is broken
+	foreign string // it can't be expressed
 }
+
+// unread reports whether it has no value that makes sense.
+func (p param) unread() bool { return p.err != nil || p.foreign != "" }
 
 // ref is how messages name a resource.
 func (r *resource) ref() string { return r.typ + "[" + r.title + "]" }
@@ -189,8 +195,8 @@ func (r *reader) params(res *resource, n *schema.Node, sensitive []string) {
 		p := param{name: pair.Key, secret: slices.Contains(sensitive, pair.Key)}
 		rich := richReader{at: res.at}
 		p.value = rich.plain(pair.Value)
-		p.secret, p.err = p.secret || rich.secret, rich.err
-		if p.err != nil || p.value.Kind != schema.NodeNull {
+		p.secret, p.err, p.foreign = p.secret || rich.secret, rich.err, rich.foreign
+		if p.unread() || p.value.Kind != schema.NodeNull {
 			res.params = append(res.params, p)
 		}
 	}

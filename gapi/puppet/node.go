@@ -1,6 +1,7 @@
 package puppet
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -58,6 +59,38 @@ func asList(n *schema.Node) []*schema.Node {
 	default:
 		return []*schema.Node{n}
 	}
+}
+
+// jsonOf writes a value as JSON.
+func jsonOf(n *schema.Node) string {
+	switch n.Kind {
+	case schema.NodeNull:
+		return "null"
+	case schema.NodeString:
+		return jsonText(n.Text)
+	case schema.NodeList:
+		items := make([]string, len(n.Items))
+		for i, item := range n.Items {
+			items[i] = jsonOf(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case schema.NodeMap:
+		pairs := make([]string, len(n.Pairs))
+		for i, p := range n.Pairs {
+			pairs[i] = jsonText(p.Key) + ": " + jsonOf(p.Value)
+		}
+		return "{" + strings.Join(pairs, ", ") + "}"
+	default:
+		return n.Text
+	}
+}
+
+func jsonText(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // text can be written
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // describe names a value in a message.

@@ -40,6 +40,12 @@ func TestLenient(t *testing.T) {
 	if diff := cmp.Diff([]string{"noop[Thing[t]]" + left, "noop[File[/x]]" + left}, said(t, d)[:2]); diff != "" {
 		t.Error(diff)
 	}
+	later := `{"ensure": "file", "content": {"__ptype": "Sensitive", "__pvalue": {"__ptype": "Deferred", "name": "f"}}}`
+	d = read(t, source([]string{entry(1, "File", "/d", later)}), puppet.Options{Lenient: true})
+	if diff := cmp.Diff([]string{"noop[File[/d]]" + left, "site.pp:1: warning: File[/d]: content: a Deferred value is what a function of Puppet " +
+		"returns when the catalog is applied, and mgmt has none of them; the resource is left out"}, said(t, d)); diff != "" {
+		t.Error(diff)
+	}
 	d = read(t, source([]string{entry(1, "Exec", "x", `{"tries": 0}`)}), puppet.Options{Lenient: true})
 	if g, ds := gapi.Build(kinds, d); g != nil || !strings.Contains(ds.Error(), "site.pp:1: Exec[x]: tries: ") {
 		t.Error(ds)

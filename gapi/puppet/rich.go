@@ -19,7 +19,11 @@ const (
 type richReader struct {
 	at     schema.Pos // where the value is said to be
 	secret bool       // some of it is sensitive
-	err    error
+
+	// What hinders it, if something does: that it is broken, or why it can't be
+	// expressed.
+	err     error
+	foreign string
 }
 
 // plain returns a value without rich data. It takes the tree over: places in it
@@ -66,10 +70,12 @@ func (r *richReader) rich(typ, v *schema.Node) *schema.Node {
 			r.fail(fmt.Errorf("a %s is text, not %s", typ.Text, describe(v)))
 		}
 		return textNode(r.at, v.Text)
+	case "Deferred":
+		r.foreign = "a Deferred value is what a function of Puppet returns when the catalog is applied, and mgmt has none of them"
 	case "LocalRef":
-		r.fail(errors.New("a reference to another part of the value (LocalRef) is not supported"))
+		r.foreign = "a reference to another part of the value (LocalRef) is not supported"
 	default:
-		r.fail(fmt.Errorf("a value of the type %s has no meaning here", shorten(typ.Text)))
+		r.foreign = fmt.Sprintf("a value of the type %s has no meaning here", shorten(typ.Text))
 	}
 	return &schema.Node{Pos: r.at}
 }

@@ -208,10 +208,18 @@ var notifyType = &kindType{
 	note: "a message is no change: it goes out once, again when it is another one, and nothing is refreshed by it",
 	attributes: []attribute{
 		{name: "name", how: ignored, note: "it is the message where there is no other one"},
-		{name: "message", how: rename, to: "body", note: "the title if it is not given"},
+		{name: "message", how: convert, to: "body", note: "a list or a hash is written as JSON; the title if it is not given", do: (*translation).message},
 		{name: "withpath", how: ignored, note: "a message is logged with its resource"},
 	},
 	finish: finishNotify,
+}
+
+func (t *translation) message(p *param) {
+	v := p.value
+	if !isScalar(v) {
+		v = textNode(t.at, jsonOf(v))
+	}
+	t.set("body", v, p)
 }
 
 var priorities = []string{"debug", "info", "notice", "warning", "err", "alert", "emerg", "crit"}

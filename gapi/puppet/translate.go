@@ -126,6 +126,8 @@ func (t *translation) parameters() {
 		switch {
 		case p.err != nil:
 			t.bad(p, "%v", p.err)
+		case p.foreign != "":
+			t.refuse(p.name, p.foreign, true)
 		case a != nil:
 			t.row(a, p)
 		case t.typ.how == same: // a kind of the registry
@@ -138,7 +140,10 @@ func (t *translation) parameters() {
 			t.refuse(p.name, text, false)
 		}
 	}
-	if t.typ.finish != nil {
+	switch {
+	case slices.ContainsFunc(t.params, param.unread):
+		t.out = true // what is missing for that reason is no problem of its own
+	case t.typ.finish != nil:
 		t.typ.finish(t)
 	}
 	if strings.HasPrefix(t.name, "$") {
