@@ -27,7 +27,8 @@ func fileFrom(dir atomicfile.Dir, name string, size int64) *fileBody {
 const fileKept = 8 << 20
 
 // Read returns the thing at the path as it is. Its content is left out where it
-// has more than 8 MiB. What is no file, folder or link is an error.
+// has more than 8 MiB. What is no file, folder or link is an error. A link that leads
+// nowhere is what is there, unless the file that it leads to is to be made.
 func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 	c := &fileRun{FileRes: r, ctx: ctx, path: r.filePath()}
 	got := &FileRes{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename}
@@ -35,9 +36,12 @@ func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 	got.SetName(r.Name())
 	n := c.node()
 	if !r.Symlink && r.State != FileAbsent {
-		var err error
-		if n, err = c.follow(n); err != nil {
+		to, err := c.follow(n)
+		if err != nil {
 			return nil, err
+		}
+		if _, err := to.dir.Lstat(to.name); !isMissing(err) || r.makes() {
+			n = to
 		}
 	}
 	st, err := n.dir.Lstat(n.name)

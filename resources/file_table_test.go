@@ -391,6 +391,34 @@ func TestFileThroughLink(t *testing.T) {
 	want(t, f, r, "error: "+dir+"/d/f: too many links, one after the other")
 }
 
+// TestFileReadLost: a link that leads nowhere is what is there, so that who makes it so
+// again does not remove it; but not for who wants what it leads to.
+func TestFileReadLost(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(dir+"/file", nil, 0o600))
+	for _, target := range []string{"nowhere", "file/x", "\xff"} {
+		must(t, os.Symlink(target, dir+"/l"))
+		asked := &FileRes{Path: dir + "/l"}
+		begin(t, "file", asked)
+		got, err := asked.Read(t.Context())
+		must(t, err)
+		link := got.(*FileRes)
+		if !link.Symlink || link.Source != target || link.State != FileExists {
+			t.Errorf("%q: %+v", target, link)
+		}
+		begin(t, "file", link)
+		if ok, err := link.CheckApply(t.Context(), false); !ok || err != nil {
+			t.Errorf("%q: %v, %v", target, ok, err)
+		}
+		wanted := &FileRes{Path: dir + "/l", Content: new("x")}
+		begin(t, "file", wanted)
+		if got, err := wanted.Read(t.Context()); err != nil || got.(*FileRes).State != FileAbsent {
+			t.Errorf("%q: %+v, %v", target, got, err)
+		}
+		must(t, os.Remove(dir+"/l"))
+	}
+}
+
 // A link that somebody else has put into a folder like /tmp is a trap.
 func TestFileDistrustsLink(t *testing.T) {
 	enginetestRoot(t)
