@@ -3,6 +3,7 @@ package provider_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -267,4 +268,39 @@ func TestCreatedWithWhatStays(t *testing.T) {
 	defer c.end()
 	wantOuts(t, c.run(true), "changed")
 	wantOuts(t, c.run(true), "ok")
+}
+
+// TestFromText: what is typed is read as Puppet does, and else as in a graph; a secret is
+// not typed.
+func TestFromText(t *testing.T) {
+	for _, c := range []struct{ typ, text, want string }{
+		{"Integer", "0x10", "16"},
+		{"Optional[Timespan]", "1h30m", "1h30m0s"},
+		{"Timespan", "90", "1m30s"},
+		{"Timespan", "soon", "v expects a Timespan value, got String"},
+		{"Timestamp", "2020-01-02T03:04:05Z", "2020-01-02T03:04:05.000000000 UTC"},
+		{"SemVer", "1.2.3-rc1", "1.2.3-rc1"},
+		{"Binary", "AAEC", "AAEC"},
+		{"Binary", "?", "v expects a Binary value, got String"},
+		{"Variant[Integer, SemVer]", "1.2.3", "1.2.3"},
+		{"Float", "1", "v expects a Float value, got Integer"},
+		{"Boolean", "yes", "v expects a Boolean value, got String"},
+		{"Array[String]", "a", "v expects an Array value, got String"},
+		{"Sensitive[String]", "a", "v expects a Sensitive[String] value, got String"},
+	} {
+		d := simple(0)
+		d.Attributes = append(d.Attributes, provider.Attribute{Name: "v", Type: c.typ, Doc: "A value."})
+		k, err := provider.New(d, newStock().clerk)
+		must(t, err)
+		v, err := k.New().(interface {
+			FromText(key, text string) (any, error)
+		}).FromText("v", c.text)
+		got := fmt.Sprint(v)
+		if err != nil {
+			got = strings.TrimPrefix(err.Error(), "rec.")
+		}
+		if got != c.want {
+			t.Errorf("%s of %q: %s, want %s", c.typ, c.text, got, c.want)
+		}
+	}
 }

@@ -206,13 +206,19 @@ func (r *res) send(is Record) error {
 	return r.init.Send(p)
 }
 
-// FromText reads what was typed on a command line for an attribute.
+// FromText reads what was typed on a command line for an attribute: as Puppet does, and
+// what that can't read, such as a Timespan, as the text that it is in a graph.
 func (r *res) FromText(key, text string) (any, error) {
 	a := r.kind.byName[key]
 	if a == nil {
 		return nil, fmt.Errorf("a %s has no attribute %q", r.kind.def.Name, key)
 	}
 	v, err := a.typ.CleanText(r.kind.def.Name+"."+key, text)
+	if err != nil && !a.secret {
+		if read := a.fromWire(text); a.typ.Accepts(read) {
+			v, err = read, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
