@@ -49,6 +49,7 @@ type NetRes struct {
 	Addrs     []string   `yaml:"addrs" lang:"addrs" doc:"Addresses, each with the length of its network, as in 192.0.2.5/24. Left as they are if absent."`
 	Gateway   string     `yaml:"gateway" lang:"gateway" doc:"Address to which goes what has no other route. Left as it is if absent."`
 	Routes    []NetRoute `yaml:"routes" lang:"routes" doc:"Routes by this interface. Left as they are if absent."`
+	IPForward *bool      `yaml:"ip_forward" lang:"ip_forward" doc:"Whether packets that come in by it and are for others are passed on. Left as it is if absent."`
 	Purge     bool       `yaml:"purge" lang:"purge" mgmt:"param" doc:"Remove what is not listed of a list that is given: addresses, but for those of the link that the kernel makes, and routes that a person has made."`
 
 	init *engine.Init
@@ -102,7 +103,7 @@ func checkLink(name string) error {
 // want returns what the link should be like. The error has all that is wrong.
 func (r *NetRes) want() (w rtnet.State, err error) {
 	var errs []error
-	w.Up, w.MTU = r.up(), r.MTU
+	w.Up, w.MTU, w.Forward = r.up(), r.MTU, rtnet.Wanted(r.IPForward)
 	for i, a := range r.Addrs {
 		p, err := netip.ParsePrefix(a)
 		switch {
@@ -192,6 +193,8 @@ func (r *NetRes) Clashes(other engine.Res) error {
 		return errors.New("one wants it up, the other one down")
 	case r.MTU != 0 && o.MTU != 0 && r.MTU != o.MTU:
 		return errors.New("they want different sizes of packets")
+	case r.IPForward != nil && o.IPForward != nil && *r.IPForward != *o.IPForward:
+		return errors.New("one wants it to forward, the other one not")
 	case len(r.Addrs) > 0 && len(o.Addrs) > 0 && (r.Purge || o.Purge) && !slices.Equal(r.Addrs, o.Addrs):
 		return errors.New("one purges the addresses of the other one")
 	case r.Gateway != "" && o.Gateway != "" && r.Gateway != o.Gateway:
@@ -220,8 +223,12 @@ DHCP has made.
 
 The kernel tells of each change, which is repaired within milliseconds. Should it tell more than can be heard, nothing is lost: what counts is what is
 there, and not what was told. A route that another interface has already, with the same metric, is an error. Nothing is written down for the next boot: that is what this program does when it starts, or what the
-files of networkd or ifupdown are for, as resources of the kind ` + "`file`" + `. Forwarding is of the kind ` + "`sysctl`" + `.
+files of networkd or ifupdown are for, as resources of the kind ` + "`file`" + `.
 
-With the metaparameter ` + "`reverse: true`" + ` the interface gets back the state, the size of packets, the addresses and the routes that it had, as far as they are
+` + "`ip_forward`" + ` is what net.ipv4.conf.NAME.forwarding and net.ipv6.conf.NAME.forwarding say: both are set, where the kernel has both. With IPv6 nothing is
+passed on unless net.ipv6.conf.all.forwarding is 1 as well, which is of the kind ` + "`sysctl`" + `, and an interface that forwards takes no address and no route from
+router advertisements any more. Who sets net.ipv4.ip_forward sets it for all interfaces anew; that is repaired at once.
+
+With the metaparameter ` + "`reverse: true`" + ` the interface gets back the state, the size of packets, the addresses and the routes that it had, and forwards as it did, as far as they are
 given here; what others have added since stays.`
 }

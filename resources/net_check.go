@@ -70,6 +70,9 @@ func (r *NetRes) report(has, want rtnet.State, plan rtnet.Plan) {
 	if plan.MTU {
 		r.init.Change(engine.Change{Field: "mtu", From: has.MTU, To: want.MTU})
 	}
+	if plan.Forward {
+		r.init.Change(engine.Change{Field: "ip_forward", From: !want.Forward.On, To: want.Forward.On})
+	}
 	var less []goneAddr
 	for _, a := range plan.DelAddrs {
 		less = append(less, goneAddr{a, slices.Contains(has.Bare, a)})
@@ -134,6 +137,9 @@ func (r *NetRes) Read(ctx context.Context) (engine.Res, error) {
 	if has.Up {
 		got.State = NetUp
 	}
+	if has.Forward != (rtnet.Forwarding{}) {
+		got.IPForward = new(!has.Forward.Off)
+	}
 	for _, a := range has.Addrs {
 		got.Addrs = append(got.Addrs, a.String())
 	}
@@ -163,6 +169,9 @@ func (r *NetRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo.SetName(r.Name())
 	if r.MTU != 0 {
 		undo.MTU = was.MTU
+	}
+	if r.IPForward != nil {
+		undo.IPForward = was.IPForward
 	}
 	if len(r.Addrs) > 0 {
 		undo.Addrs = was.Addrs

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -29,6 +31,17 @@ func layLinks(t *testing.T, _ string) {
 	other, err := netlink.LinkByName("a1")
 	must(t, err)
 	must(t, netlink.LinkSetUp(other))
+	forward(t, "0")
+}
+
+// forward has a0 forward or not: a new link does as the machine that the test runs on.
+func forward(t *testing.T, value string) {
+	t.Helper()
+	for _, family := range []string{"ipv4", "ipv6"} {
+		if err := os.WriteFile("/proc/sys/net/"+family+"/conf/a0/forwarding", []byte(value), 0); !errors.Is(err, fs.ErrNotExist) {
+			must(t, err)
+		}
+	}
 }
 
 func link(t *testing.T) netlink.Link {
@@ -62,6 +75,7 @@ func netRes() *NetRes {
 	return &NetRes{
 		Interface: "a0", State: NetUp, MTU: 1400, Addrs: []string{"192.0.2.5/24", "10.1.0.1/32"}, Gateway: "192.0.2.1",
 		Routes: []NetRoute{{To: "198.51.100.0/24", Via: "192.0.2.9"}, {To: "203.0.113.0/24", Metric: 7}}, Purge: true,
+		IPForward: new(true),
 	}
 }
 
@@ -77,7 +91,7 @@ func TestNetSuite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return enginetest.Tree{"a0": fmt.Sprint(s.MTU, " ", describe(s), s.Bare)}
+			return enginetest.Tree{"a0": fmt.Sprint(s.MTU, " ", describe(s), s.Bare, s.Forward)}
 		},
 		Drifts: map[string]func(*testing.T, string){
 			"down":       func(t *testing.T, _ string) { must(t, netlink.LinkSetDown(link(t))) },
@@ -88,6 +102,13 @@ func TestNetSuite(t *testing.T) {
 			"no route":   func(t *testing.T, _ string) { must(t, netlink.RouteDel(route(t, "198.51.100.0/24", "192.0.2.9"))) },
 			"a route":    func(t *testing.T, _ string) { must(t, netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.9"))) },
 			"gateway":    func(t *testing.T, _ string) { must(t, netlink.RouteReplace(route(t, "0.0.0.0/0", "192.0.2.77"))) },
+			"forwards": func(t *testing.T, _ string) {
+				must(t, os.WriteFile("/proc/sys/net/ipv4/conf/a0/forwarding", []byte("0"), 0))
+			},
+			"all forward": func(t *testing.T, _ string) {
+				must(t, os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0))
+				must(t, os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("0"), 0))
+			},
 			"no way to the network": func(t *testing.T, _ string) {
 				_, dst, err := net.ParseCIDR("192.0.2.0/24")
 				must(t, err)
@@ -106,8 +127,9 @@ func TestNetSuite(t *testing.T) {
 			},
 		},
 		Variants: map[string]func(engine.Res){
-			"down":  func(r engine.Res) { r.(*NetRes).State, r.(*NetRes).Gateway, r.(*NetRes).Routes = NetDown, "", nil },
-			"other": func(r engine.Res) { r.(*NetRes).Addrs[0] = "192.0.2.4/24" },
+			"down":     func(r engine.Res) { r.(*NetRes).State, r.(*NetRes).Gateway, r.(*NetRes).Routes = NetDown, "", nil },
+			"forwards": func(r engine.Res) { r.(*NetRes).IPForward = new(false) },
+			"other":    func(r engine.Res) { r.(*NetRes).Addrs[0] = "192.0.2.4/24" },
 		},
 	})
 }
@@ -168,8 +190,8 @@ func TestNetReversed(t *testing.T) {
 			want(t, uf, undo, "")
 			s, err := rtnet.Look("a0")
 			must(t, err)
-			if got := fmt.Sprint(s.MTU, " ", describe(s)); got != c.want {
-				t.Errorf("it is %s\nand not %s", got, c.want)
+			if got := fmt.Sprint(s.MTU, " ", describe(s)); got != c.want || s.Forward.On {
+				t.Errorf("it is %s\nand not %s, and forwards: %v", got, c.want, s.Forward)
 			}
 		})
 	}
@@ -243,6 +265,8 @@ func TestNetParameters(t *testing.T) {
 		"one less": {&NetRes{State: NetDown, Addrs: []string{"192.0.2.8/24"}, Purge: true}, `addrs: "192.0.2.4/24" -> (none)`, "192.0.2.8/24, down"},
 		"more": {&NetRes{State: NetDown, Addrs: []string{"2001:db8::1/64"}}, `addrs: (none) -> "2001:db8::1/64"`,
 			"192.0.2.4/24, 192.0.2.8/24, 2001:db8::1/64, down"},
+		"forwards":         {&NetRes{State: NetDown, IPForward: new(true)}, "ip_forward: false -> true", "192.0.2.4/24, 192.0.2.8/24, down"},
+		"does not forward": {&NetRes{State: NetDown, IPForward: new(false)}, "", "192.0.2.4/24, 192.0.2.8/24, down"},
 		"gateways": {
 			&NetRes{Addrs: []string{"192.0.2.8/24", "2001:db8::1/64"}, Gateway: "2001:db8::2", Routes: []NetRoute{{To: "198.51.100.0/24", Via: "192.0.2.1"}}},
 			`state: "down" -> "up" addrs: (none) -> "2001:db8::1/64" gateway: (none) -> "default via 2001:db8::2" routes: (none) -> "198.51.100.0/24 via 192.0.2.1"`,

@@ -60,6 +60,9 @@ type PkgRes struct {
 	AllowDowngrade bool `yaml:"allowdowngrade" lang:"allowdowngrade" mgmt:"param" doc:"With a version: allow one that is older than what is installed."`
 	AllowUntrusted bool `yaml:"allowuntrusted" lang:"allowuntrusted" mgmt:"param" doc:"Allow a package that nobody has signed."`
 
+	AllowNonFree     *bool `yaml:"allownonfree" lang:"allownonfree" mgmt:"param" doc:"Allow a package that the distribution keeps apart because it has no free licence. False refuses to install one; only apt can tell."`
+	AllowUnsupported *bool `yaml:"allowunsupported" lang:"allowunsupported" mgmt:"param" doc:"Allow a package that is not the distribution's own, or that it does not look after. False refuses to install one; only apt can tell."`
+
 	virtualBase
 	seen *pkgSeen
 }
@@ -95,6 +98,12 @@ func (r *PkgRes) pinned() bool {
 	return !slices.Contains([]string{pkgInstalled, pkgUninstalled, pkgNewest}, r.state())
 }
 
+// picky reports whether it matters where the package comes from.
+func (r *PkgRes) picky() bool { return forbids(r.AllowNonFree) || forbids(r.AllowUnsupported) }
+
+// forbids reports whether something is said not to be allowed.
+func forbids(allow *bool) bool { return allow != nil && !*allow }
+
 // Needs returns what has to be called for such a package.
 func (r *PkgRes) Needs() []string {
 	need := []string{pkg.ListInstalled.Name()}
@@ -112,6 +121,9 @@ func (r *PkgRes) Needs() []string {
 		need = append(need, pkg.VersionCmp.Name())
 	default:
 		need = append(need, pkg.Provided.Name())
+	}
+	if r.picky() {
+		need = append(need, pkg.Origins.Name())
 	}
 	return append(need, pkg.Install.Name(), pkg.RefreshDB.Name())
 }
@@ -248,5 +260,10 @@ The database of the package manager is watched, so a package that somebody remov
 the repositories are seen when something else changes, or with the metaparameter ` + "`poll`" + `.
 
 ` + "`installed`" + ` is also true of a virtual package that an installed one provides. Versions are compared by the rules of
-the package manager.`
+the package manager.
+
+` + "`allownonfree: false`" + ` and ` + "`allowunsupported: false`" + ` refuse to install a package that comes from where the distribution keeps what has no free
+licence (the components non-free, non-free-firmware, restricted and multiverse), or that is not the distribution's own (or of Ubuntu's universe and
+multiverse). That is about the package itself, not about what it needs, and about what is to be installed, not what is installed already. Both are
+allowed if nothing is said. Package managers that cannot tell refuse such a resource when the graph is loaded.`
 }

@@ -26,8 +26,9 @@ const (
 type pkgMember struct {
 	*PkgRes
 
-	was  string   // the version that is installed; empty for none
-	by   []string // the installed packages that provide it, if it is not installed itself
+	was  string      // the version that is installed; empty for none
+	from *pkg.Origin // where it would come from; nil for what is not known
+	by   []string    // the installed packages that provide it, if it is not installed itself
 	step pkgStep
 	to   string // the state that it gets, as it is shown
 
@@ -165,13 +166,74 @@ func (b *pkgBatch) look(ctx context.Context) error {
 			p.step = pkgNothing
 		}
 	}
+	return b.vet(ctx)
+}
+
+// vet asks where those come from that are to be installed and for which it matters, and refuses what is
+// not allowed.
+func (b *pkgBatch) vet(ctx context.Context) error {
+	ask := map[string]string{}
+	for _, p := range b.members {
+		if p.doubtful() {
+			ask[p.Name()] = p.version()
+		}
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	all, _, err := pkg.Origins.Call(ctx, b.m, pkg.OriginsArgs{Pkgs: ask})
+	for _, p := range b.members {
+		if from, ok := all[p.Name()]; ok && p.doubtful() {
+			if p.from, p.err = &from, p.refuse(from); p.err != nil {
+				p.step = pkgNothing
+			}
+		}
+	}
+	return err
+}
+
+// doubtful reports whether it is to be installed, and it matters from where and is not known.
+func (p *pkgMember) doubtful() bool {
+	return p.picky() && p.todo() && p.from == nil && (p.step == pkgInstall || p.step == pkgUpgrade)
+}
+
+// version is the one that is wanted; empty for the one that comes.
+func (p *pkgMember) version() string {
+	if p.pinned() {
+		return p.State
+	}
+	return ""
+}
+
+// refuse says what is not allowed about where it comes from.
+func (p *pkgMember) refuse(from pkg.Origin) error {
+	switch {
+	case forbids(p.AllowNonFree) && !from.Free:
+		return fmt.Errorf("it comes from %s, where the distribution keeps what has no free licence (allownonfree: true allows that)", from.Repo)
+	case forbids(p.AllowUnsupported) && !from.Supported:
+		return fmt.Errorf("it comes from %s, which the distribution does not look after (allowunsupported: true allows that)", from.Repo)
+	}
 	return nil
+}
+
+// vetAll vets once more with new lists, and refuses what no list has: where it would come from is not known.
+func (b *pkgBatch) vetAll(ctx context.Context) {
+	if !slices.ContainsFunc(b.members, (*pkgMember).doubtful) {
+		return
+	}
+	b.fetch(ctx)
+	err := b.vet(ctx)
+	for _, p := range b.members {
+		if p.doubtful() {
+			p.err = errors.Join(errors.New("no repository has it, so it can't be said whether it is allowed"), err, b.offline)
+		}
+	}
 }
 
 // note takes what is known of the package; nothing is to be done so far.
 func (p *pkgMember) note(is pkgFacts) {
 	p.was, p.by = is.installed[p.Name()], is.provided[p.Name()]
-	p.step, p.to, p.err = pkgNothing, p.state(), nil
+	p.step, p.to, p.err, p.from = pkgNothing, p.state(), nil, nil
 }
 
 // pkgFacts is what is known of the packages of a batch, by name.
@@ -283,6 +345,7 @@ func (p *pkgMember) tell() {
 
 // apply does it, and looks again: what counts is what is there then.
 func (b *pkgBatch) apply(ctx context.Context) {
+	b.vetAll(ctx)
 	for _, t := range b.transactions() {
 		t.run(ctx, t.members)
 	}

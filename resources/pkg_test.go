@@ -86,6 +86,8 @@ func TestPkgValidate(t *testing.T) {
 		{"git", PkgRes{State: "absent"}, `state is "absent", which is no version: write uninstalled`},
 		{"git", PkgRes{Purge: true}, "purge makes sense with state uninstalled only"},
 		{"git", PkgRes{State: "uninstalled", Purge: true}, "pkg.purge is not implemented by the backend toy"},
+		{"git", PkgRes{AllowNonFree: new(false), AllowUnsupported: new(true)}, ""},
+		{"git", pkgBy("poor", PkgRes{State: "uninstalled", AllowNonFree: new(false)}), "pkg.remove is not implemented by the backend poor"},
 		{"git", pkgBy("none", PkgRes{}), "no backend of pkg can be used here: none: there is no such backend, only poor, toy"},
 		{"git", pkgBy("poor", PkgRes{State: "uninstalled"}), "pkg.remove is not implemented by the backend poor"},
 	} {
@@ -291,6 +293,31 @@ func TestPkgReversed(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c, p, err)
 		}
 	}
+}
+
+// What may not come from everywhere is refused by where it would come from, also in a plan, and keeps nothing else from
+// coming; what is installed already is left, and what no list has is refused when new ones do not have it either.
+func TestPkgOrigins(t *testing.T) {
+	b := newPkgBench(t, "fw-blob", "xtra", "git", "old-blob", "x-blob=newest", "nope")
+	for name := range strings.FieldsSeq("fw-blob xtra old-blob x-blob") {
+		b.tool.repo[name] = []string{"1"}
+	}
+	b.put(t, "old-blob", "0")
+	for _, r := range b.res {
+		r.(*PkgRes).AllowNonFree = new(false)
+	}
+	b.res[1].(*PkgRes).AllowUnsupported = new(false)
+	nonfree := "it comes from there, where the distribution keeps what has no free licence (allownonfree: true allows that)"
+	unsupported := "it comes from there, which the distribution does not look after (allowunsupported: true allows that)"
+	const comes = ` [state: "uninstalled" -> "installed"] false`
+	unknown := "nope" + comes + " no repository has it, so it can't be said whether it is allowed"
+	b.want(t, false, "fw-blob"+comes, "xtra"+comes, "git"+comes, "old-blob [] true", `x-blob [state: "uninstalled" -> "newest"] false`, "nope"+comes)
+	b.want(t, true, "fw-blob"+comes+" "+nonfree, "xtra"+comes+" "+unsupported, "git"+comes, "old-blob [] true",
+		`x-blob [state: "uninstalled" -> "newest"] false `+nonfree, unknown)
+	b.wantCalls(t, "refresh", "install git")
+	b.want(t, false, "fw-blob [] false "+nonfree, "xtra [] false "+unsupported, "git [] true", "old-blob [] true", "x-blob [] false "+nonfree, "nope"+comes)
+	b.res[0].(*PkgRes).AllowNonFree = new(true)
+	b.want(t, true, "fw-blob"+comes, "xtra [] false "+unsupported, "git [] true", "old-blob [] true", "x-blob [] false "+nonfree, unknown)
 }
 
 // Edges: a service after its package; a file below its folder in /etc after it, too.

@@ -166,6 +166,19 @@ func (t *toy) provided(ctx context.Context, args pkg.NamesArgs) (map[string][]st
 	return map[string][]string{}, err
 }
 
+// origins tells by the name: what ends in -blob is not free, and what begins with the letter x the distribution does
+// not look after.
+func (t *toy) origins(ctx context.Context, args pkg.OriginsArgs) (map[string]pkg.Origin, error) {
+	out := map[string]pkg.Origin{}
+	known, err := t.table(ctx, "latest", nil)
+	for name := range args.Pkgs {
+		if known[name] != "" {
+			out[name] = pkg.Origin{Repo: "there", Free: !strings.HasSuffix(name, "-blob"), Supported: name[0] != 'x'}
+		}
+	}
+	return out, err
+}
+
 func (t *toy) refresh(ctx context.Context, _ virtual.Nothing) (pkg.Refreshed, error) {
 	_, err := t.run(ctx, "refresh")
 	return pkg.Refreshed{Fetched: err == nil}, err
@@ -212,7 +225,7 @@ func toyPkg(t testing.TB) (*engine.Registry, *virtual.Kind) {
 		virtual.Func("list_installed", (*toy).listInstalled), virtual.Func("latest_version", (*toy).latest),
 		virtual.Func("provided", (*toy).provided), virtual.Func("refresh_db", (*toy).refresh),
 		virtual.Func("install", (*toy).install), virtual.Func("upgrade", (*toy).upgrade),
-		virtual.Func("remove", (*toy).remove), virtual.Func("version_cmp", (*toy).cmp))
+		virtual.Func("origins", (*toy).origins), virtual.Func("remove", (*toy).remove), virtual.Func("version_cmp", (*toy).cmp))
 	poor := virtual.Native("poor", func(_ context.Context, env virtual.Env) (*toy, error) { return &toy{env.Host}, nil },
 		virtual.Func("list_installed", (*toy).listInstalled))
 	backend.Module, poor.Module, backend.Priority = "pkg", "pkg", 1

@@ -55,10 +55,7 @@ func (t *pkgTransaction) call(ctx context.Context, members []*pkgMember) (err er
 	want := map[string]string{}
 	for _, p := range members {
 		names = append(names, p.Name())
-		want[p.Name()] = ""
-		if p.pinned() {
-			want[p.Name()] = p.State
-		}
+		want[p.Name()] = p.version()
 	}
 	var changes map[string]pkg.Change
 	switch t.how.step {

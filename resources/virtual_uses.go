@@ -16,6 +16,7 @@ func (r *PkgRes) Uses() (all []virtual.Use) {
 	for _, state := range []string{pkgInstalled, pkgUninstalled, pkgNewest, "a version"} {
 		all = append(all, use("state: "+state, &PkgRes{State: state}))
 	}
+	all = append(all, use("allownonfree: false, allowunsupported: false", &PkgRes{AllowNonFree: new(bool), AllowUnsupported: new(bool)}))
 	return append(all, use("state: uninstalled, purge: true", &PkgRes{State: pkgUninstalled, Purge: true}))
 }
 

@@ -33,7 +33,7 @@ type distribution struct {
 }
 
 var distributions = []distribution{
-	{pkg.Apt(), virtual.Facts{"os_family": "Debian", "osarch": "amd64"}, "ID=debian\n", ""},
+	{pkg.Apt(), virtual.Facts{"os": "Debian", "os_family": "Debian", "osarch": "amd64"}, "ID=debian\n", ""},
 	{pkg.Dnf(), virtual.Facts{"os_family": "RedHat"}, "ID=fedora\n", "rpm"},
 	{pkg.Pacman(), virtual.Facts{"os_family": "Arch"}, "ID=arch\n", "pacman"},
 	{pkg.Zypper(), virtual.Facts{"os_family": "Suse"}, "ID=opensuse-leap\n", "rpm"},

@@ -36,6 +36,7 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("list_removed", (*apt).listRemoved),
 		virtual.Func("list_repos", (*apt).listRepos),
 		virtual.Func("get_repo", (*apt).getRepo),
+		virtual.Func("origins", (*apt).origins),
 		virtual.Func("autoremove", (*apt).autoremove))
 	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Debian, Ubuntu and what comes from them, with apt-get and dpkg-query."
 	b.When, b.Needs = virtual.Match{"os_family": {"Debian"}}, []string{"apt-get", "apt-cache", "apt-mark", "dpkg-query", "dpkg"}
@@ -48,11 +49,13 @@ const dpkgStatus = "/var/lib/dpkg/status"
 type apt struct {
 	tools
 	arch string // of the machine
+	os   string // the name of the distribution
 }
 
 func newApt(_ context.Context, env virtual.Env) (*apt, error) {
 	arch, _ := env.Facts["osarch"].(string)
-	return &apt{arch: arch, tools: tools{host: env.Host, judge: judgeApt, env: []string{
+	os, _ := env.Facts["os"].(string)
+	return &apt{arch: arch, os: os, tools: tools{host: env.Host, judge: judgeApt, env: []string{
 		"DEBIAN_FRONTEND=noninteractive", "APT_LISTCHANGES_FRONTEND=none", "APT_LISTBUGS_FRONTEND=none",
 		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1",
 	}}}, nil

@@ -106,6 +106,18 @@ type Repo struct {
 	Enabled bool   `yaml:"enabled" doc:"It is used."`
 }
 
+// OriginsArgs are those of Origins.
+type OriginsArgs struct {
+	Pkgs map[string]string `yaml:"pkgs" mgmt:"required,min=1" doc:"Names of packages, and the version meant of each; empty for the one that would be installed."`
+}
+
+// Origin is where a package comes from.
+type Origin struct {
+	Repo      string `yaml:"repo" doc:"The repository."`
+	Free      bool   `yaml:"free" doc:"It is not where the distribution keeps what has no free licence."`
+	Supported bool   `yaml:"supported" doc:"The distribution of this machine publishes it, and looks after it."`
+}
+
 // The functions.
 var (
 	ListInstalled = virtual.Declare[NamesArgs, map[string]string]("list_installed",
@@ -138,6 +150,8 @@ var (
 
 	ListRemoved = virtual.Declare[NamesArgs, map[string]string]("list_removed",
 		"The packages that were removed and left their configuration behind, and their versions.", virtual.AsExtra)
+	Origins = virtual.Declare[OriginsArgs, map[string]Origin]("origins",
+		"Where packages come from that can be installed. Those that no repository has are not in it.", virtual.AsExtra)
 	ListHolds  = virtual.Declare[virtual.Nothing, []string]("list_holds", "The packages that hold keeps.", virtual.AsExtra)
 	Autoremove = virtual.Declare[virtual.Nothing, map[string]Change]("autoremove", "Remove what was installed as a dependency and is none any more.", virtual.AsExtra)
 )
@@ -153,7 +167,7 @@ func Interface() *virtual.Interface {
 			Install.Function(), Remove.Function(), Purge.Function(), Upgrade.Function(),
 			VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(), Provided.Function(),
 			Hold.Function(), Unhold.Function(), ListRepos.Function(), GetRepo.Function(), DelRepo.Function(),
-			ListRemoved.Function(), ListHolds.Function(), Autoremove.Function(),
+			ListRemoved.Function(), Origins.Function(), ListHolds.Function(), Autoremove.Function(),
 		},
 	}
 }

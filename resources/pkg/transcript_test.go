@@ -16,7 +16,7 @@ var backends = []struct {
 	facts   virtual.Facts
 }{
 	{Apk(), virtual.Facts{"os_family": "Alpine"}},
-	{Apt(), virtual.Facts{"os_family": "Debian", "osarch": "amd64"}},
+	{Apt(), virtual.Facts{"os": "Debian", "os_family": "Debian", "osarch": "amd64"}},
 	{Dnf(), virtual.Facts{"os_family": "RedHat"}},
 	{Pacman(), virtual.Facts{"os_family": "Arch"}},
 	{Zypper(), virtual.Facts{"os_family": "Suse"}},

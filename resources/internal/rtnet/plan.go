@@ -9,14 +9,14 @@ import (
 
 // Plan is what is to be altered.
 type Plan struct {
-	State, MTU           bool // to what is wanted
+	State, MTU, Forward  bool // to what is wanted
 	AddAddrs, DelAddrs   []netip.Prefix
 	AddRoutes, DelRoutes []Route
 }
 
 // Empty reports whether there is nothing to be altered.
 func (p Plan) Empty() bool {
-	return !p.State && !p.MTU && len(p.AddAddrs)+len(p.DelAddrs)+len(p.AddRoutes)+len(p.DelRoutes) == 0
+	return !p.State && !p.MTU && !p.Forward && len(p.AddAddrs)+len(p.DelAddrs)+len(p.AddRoutes)+len(p.DelRoutes) == 0
 }
 
 // String says what is left of it, for an error.
@@ -28,6 +28,7 @@ func (p Plan) String() string {
 	}{
 		{p.State, "its state"},
 		{p.MTU, "its mtu"},
+		{p.Forward, "whether it forwards"},
 		{len(p.AddAddrs) > 0, fmt.Sprint("missing are the addresses ", p.AddAddrs)},
 		{len(p.DelAddrs) > 0, fmt.Sprint("too many are the addresses ", p.DelAddrs)},
 		{len(p.AddRoutes) > 0, fmt.Sprint("missing are the routes ", p.AddRoutes, ", which another interface may have: then give another metric")},
@@ -47,6 +48,7 @@ func (p Plan) String() string {
 func Differ(has, want State, purge bool, ours func(Route) bool) Plan {
 	p := Plan{
 		State: has.Up != want.Up, MTU: want.MTU != 0 && has.MTU != want.MTU,
+		Forward:  want.Forward.On && has.Forward.Off || want.Forward.Off && has.Forward.On,
 		AddAddrs: without(want.Addrs, has.Addrs), AddRoutes: without(want.Routes, has.Routes),
 	}
 	if purge && len(want.Addrs) > 0 {

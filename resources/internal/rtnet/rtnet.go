@@ -34,6 +34,8 @@ type State struct {
 	Addrs  []netip.Prefix
 	Routes []Route
 
+	Forward Forwarding
+
 	// Bare are those addresses of IPv4 to whose network the kernel has no route by the
 	// interface, though it makes one with the address: somebody has removed that.
 	Bare []netip.Prefix
@@ -130,6 +132,9 @@ func Look(name string) (State, error) {
 	}
 	if s.Routes, err = routes(link); err != nil {
 		return s, fmt.Errorf("routes by %s: %w", name, err)
+	}
+	if s.Forward, err = forwarding(name); err != nil {
+		return s, err
 	}
 	return s, nil
 }
@@ -275,6 +280,11 @@ func setLink(link netlink.Link, want State, p Plan) error {
 			return fmt.Errorf("mtu %d of %s: %w", want.MTU, link.Attrs().Name, err)
 		}
 	}
+	if p.Forward {
+		if err := setForwarding(link.Attrs().Name, want.Forward); err != nil {
+			return err
+		}
+	}
 	if !p.State {
 		return nil
 	}
@@ -338,9 +348,9 @@ func Names() (names []string, err error) {
 	return names, err
 }
 
-// groups are what the kernel tells of: links, addresses and routes.
+// groups are what the kernel tells of: links, addresses, routes, and who forwards.
 const groups = 1<<(unix.RTNLGRP_LINK-1) | 1<<(unix.RTNLGRP_IPV4_IFADDR-1) | 1<<(unix.RTNLGRP_IPV6_IFADDR-1) |
-	1<<(unix.RTNLGRP_IPV4_ROUTE-1) | 1<<(unix.RTNLGRP_IPV6_ROUTE-1)
+	1<<(unix.RTNLGRP_IPV4_ROUTE-1) | 1<<(unix.RTNLGRP_IPV6_ROUTE-1) | 1<<(unix.RTNLGRP_IPV4_NETCONF-1) | 1<<(unix.RTNLGRP_IPV6_NETCONF-1)
 
 // Listen returns a socket that is readable when the kernel tells of a change; Take reads
 // what it tells. The caller closes it.
