@@ -419,8 +419,7 @@ func TestBug08_RemovalAfterAResume(t *testing.T) {
 // TestBug09_SuspendAndResumeKeepInStep: after any number of swaps that fail, a
 // vertex runs as it should, and what it says of itself is of now.
 //
-// Seen failing with: swap.go, resume: r.open(v) left out; watch.go, watch:
-// v.watchErr written only if there is an error.
+// Seen failing with: swap.go, resume: r.open(v) left out.
 func TestBug09_SuspendAndResumeKeepInStep(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()

@@ -2,7 +2,6 @@ package reactor
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 )
@@ -15,11 +14,16 @@ type watchContext struct {
 	done   chan struct{}
 
 	mu    sync.Mutex
-	err   error
-	after []*afterFunc
+	ended bool
+	after *afterFunc // the last one
+
+	result error // of the Watch; written by it, read by the loop after mailWatched
 }
 
-type afterFunc struct{ f func() }
+type afterFunc struct {
+	f    func()
+	next *afterFunc
+}
 
 func newWatchContext(parent context.Context) *watchContext {
 	return &watchContext{parent: parent, done: make(chan struct{})}
@@ -29,12 +33,12 @@ func newWatchContext(parent context.Context) *watchContext {
 func (c *watchContext) cancel() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
+	if c.ended {
 		return
 	}
-	c.err = context.Canceled
+	c.ended = true
 	close(c.done)
-	for _, a := range c.after {
+	for a := c.after; a != nil; a = a.next {
 		go a.f()
 	}
 	c.after = nil
@@ -47,7 +51,10 @@ func (c *watchContext) Done() <-chan struct{} { return c.done }
 func (c *watchContext) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.err
+	if c.ended {
+		return context.Canceled
+	}
+	return nil
 }
 
 // Deadline implements context.Context.
@@ -61,21 +68,23 @@ func (c *watchContext) Value(key any) any { return c.parent.Value(key) }
 func (c *watchContext) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
+	if c.ended {
 		go f()
 		return func() bool { return false }
 	}
-	a := &afterFunc{f}
-	c.after = append(c.after, a)
+	a := &afterFunc{f, c.after}
+	c.after = a
 	return func() bool { return c.forget(a) }
 }
 
 func (c *watchContext) forget(a *afterFunc) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.Index(c.after, a)
-	if i >= 0 {
-		c.after = slices.Delete(c.after, i, i+1)
+	for at := &c.after; *at != nil; at = &(*at).next {
+		if *at == a {
+			*at = a.next
+			return true
+		}
 	}
-	return i >= 0
+	return false
 }

@@ -80,7 +80,6 @@ type vertex struct {
 
 	// the watch
 	watchCtx   *watchContext // while watching
-	watchErr   error         // written by the watch, read by the loop after mailWatched
 	startBy    int64         // by the reactor's clock
 	watchTries int32
 

@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -83,14 +82,10 @@ func (r *Reactor) startWatches() {
 
 // watch is the goroutine of one Watch. It is kept shallow: there is one for each
 // vertex.
-func (r *Reactor) watch(ctx context.Context, v *vertex) {
-	v.watchErr = watchSafely(ctx, v.res)
-	r.mail.post(v, mailWatched)
-}
-
-func watchSafely(ctx context.Context, res engine.Res) (err error) {
-	defer engine.Caught("Watch", &err)
-	return res.Watch(ctx)
+func (r *Reactor) watch(ctx *watchContext, v *vertex) {
+	defer r.mail.post(v, mailWatched)
+	defer engine.Caught("Watch", &ctx.result)
+	ctx.result = v.res.Watch(ctx)
 }
 
 // endWatch tells the Watch to end; watched decides by the state what follows.
@@ -119,7 +114,7 @@ var errWatchReturned = errors.New("Watch returned although nobody told it to end
 // watched takes the news that the Watch of v has ended.
 func (r *Reactor) watched(v *vertex) {
 	r.active--
-	why, err := v.watchState, v.watchErr
+	why, err := v.watchState, v.watchCtx.result
 	v.watching, v.watchState = false, watchIdle
 	v.watchCtx.cancel()
 	switch {
