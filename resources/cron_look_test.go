@@ -38,7 +38,7 @@ func newCronRig(t *testing.T, timer systemdtest.Unit) *cronRig {
 // settle brings the events of what has been done to an end: none of them may lead to another one.
 func (r *cronRig) settle(t *testing.T) {
 	t.Helper()
-	for range 3 {
+	for range 10 {
 		select {
 		case <-r.fake.Events():
 			verbs(t, r.fake, r.res, true)
@@ -321,7 +321,10 @@ func TestCronLinked(t *testing.T) {
 				t.Errorf("the link is left: %v", err)
 			}
 		} else {
-			want(t, r.fake, r.res, `state: "a link to `+target+`" -> "exists" startup: "disabled" -> "enabled"`)
+			got := verbs(t, r.fake, r.res, true)
+			if !strings.HasPrefix(got, `state: "a link to `+target[:20]) || !strings.HasSuffix(got, ` -> "exists" startup: "disabled" -> "enabled"`) {
+				t.Errorf("got %s", got) // of a long target the end is left out
+			}
 			wantFile(t, link, r.res.text())
 			if st, err := os.Lstat(link); err != nil || !st.Mode().IsRegular() {
 				t.Errorf("%v, %v", st, err)
