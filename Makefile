@@ -34,18 +34,18 @@ run: build
 	@.ci/demo bin/mgmt
 
 test: tools
-	$(GO) test -race ./graph/... ./engine/...
-	$(GO) test $$($(GO) list ./... | grep -v $(BOOTED:.%=-e %$$))
-	$(GO) -C docker test -race ./...
+	$(GO) test -timeout 30m -race ./graph/... ./engine/...
+	$(GO) test -timeout 30m $$($(GO) list ./... | grep -v $(BOOTED:.%=-e %$$))
+	$(GO) -C docker test -timeout 30m -race ./...
 	@$(MAKE) --no-print-directory integration
 
 # Where no machine can boot, the tests say what is missing and are skipped; in CI they fail.
 integration:
 	@{ command -v systemd-nspawn && command -v mmdebstrap && command -v dpkg-scanpackages; } >/dev/null || .ci/install $(MACHINE) || test "$$CI" != true
-	$(GO) test -v -count=1 -timeout 20m $(BOOTED)
+	$(GO) test -v -count=1 -timeout 60m $(BOOTED)
 
 race:
-	$(GO) test -race ./...
+	$(GO) test -timeout 60m -race ./...
 
 # Each of these prints nothing where all is well.
 lint:

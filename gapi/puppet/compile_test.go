@@ -39,7 +39,7 @@ func needPuppet(t *testing.T) {
 func compile(t *testing.T, manifest string) []byte {
 	t.Helper()
 	dir := t.TempDir()
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer stop()
 	args := []string{"catalog", "compile", "node", "--manifest", manifest, "--render-as", "json", "--basemodulepath", "/usr/share/puppet/modules"}
 	for _, place := range []string{"confdir", "codedir", "vardir", "ssldir", "rundir", "logdir", "publicdir"} {
@@ -83,7 +83,7 @@ func TestCompile(t *testing.T) {
 func asked(t *testing.T, files ...string) (list [][]puppet.Pair) {
 	t.Helper()
 	dir := t.TempDir()
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "ruby", append([]string{"testdata/relations.rb", dir}, files...)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir)

@@ -30,7 +30,7 @@ func write(t *testing.T, path, text string) {
 // TestFollow: an edit is another graph, a bad one an error after which the next good
 // one comes; what is asked for comes though it is the same.
 func TestFollow(t *testing.T) {
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	h, err := host.New(ctx, host.Options{})
 	must(t, err)

@@ -14,7 +14,7 @@ import (
 
 // On a real file system, every way to edit is seen.
 func TestFollowRealEdits(t *testing.T) {
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	h, err := host.New(ctx, host.Options{})
 	if err != nil {
