@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,12 @@ func newExitCodes() *cobra.Command {
 	}
 }
 
-// flagError says what was perhaps meant by an unknown flag.
+// flagError says what was perhaps meant by an unknown flag, and what a number or a
+// switch may be.
 func flagError(cmd *cobra.Command, err error) error {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return valueError(bad)
+	}
 	bad, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return err
@@ -48,6 +53,25 @@ func flagError(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("unknown flag --%s%s", name, strings.Replace(near, `"`, `"--`, 1))
 	}
 	return fmt.Errorf("unknown flag --%s; see %s --help", name, cmd.CommandPath())
+}
+
+// valueError puts the words of Go about a number into such for people.
+func valueError(err *pflag.InvalidValueError) error {
+	num, ok := errors.AsType[*strconv.NumError](err.Unwrap())
+	if !ok {
+		return err
+	}
+	given := fmt.Sprintf("--%s=%s", err.GetFlag().Name, err.GetValue())
+	switch {
+	case err.GetFlag().Value.Type() == "bool":
+		return fmt.Errorf("%s: write --%s alone, or with =false", given, err.GetFlag().Name)
+	case errors.Is(num.Err, strconv.ErrRange):
+		return fmt.Errorf("%s: the number is too large", given)
+	case err.GetFlag().Value.Type() == "uint64":
+		return fmt.Errorf("%s: write a whole number, 0 or more", given)
+	default:
+		return fmt.Errorf("%s: write a whole number", given)
+	}
 }
 
 // exclude lets only one of some flags be given.
