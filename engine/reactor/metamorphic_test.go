@@ -14,14 +14,16 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/traits"
 	"pgregory.net/rapid"
 )
 
 // The metamorphic law: whatever happens in whatever order, at the end the world is
 // as the last graph says, everything is ok, no refresh is owed and nothing is left
-// in the store. What may happen are drift, failures, pauses, swaps, lost, doubled
-// and late events, checks of any length that may ignore their end, a wall clock that
-// jumps, a store that fails, limits, semaphores and a budget that is used up.
+// in the store. What may happen are drift, failures, panics, pauses, swaps, also such
+// as fail or are given up, lost, doubled and late events, values that are refused,
+// checks of any length that may ignore their end, a wall clock that jumps, a store that
+// fails, limits, semaphores and a budget that is used up.
 
 // relay is a fake that sends and receives.
 type relay struct {
@@ -37,11 +39,36 @@ func (r *relay) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 func (r *relay) Cmp(o engine.Res) error {
-	if other, ok := o.(*relay); !ok || other.Want != r.Want {
+	if relayOf(o).Want != r.Want {
 		return errors.New("want differs")
 	}
 	return nil
 }
+
+func relayOf(o engine.Res) *relay {
+	switch o := o.(type) {
+	case *lapRelay:
+		return &o.relay
+	case *stillRelay:
+		return &o.relay
+	default:
+		return o.(*relay)
+	}
+}
+
+// lapRelay is a relay that overlaps.
+type lapRelay struct {
+	relay `yaml:",inline"`
+	traits.Overlapping
+}
+
+// stillRelay is a relay that has nothing to watch, and whose value restarts nothing.
+type stillRelay struct {
+	relay `yaml:",inline"`
+	traits.Overlapping
+}
+
+func (*stillRelay) WatchesNothing() bool { return true }
 
 // step is one thing that happens in a transcript.
 type step struct {
@@ -64,6 +91,8 @@ type plan struct {
 	sema     []bool // all of these share one
 	budget   int    // changes in 10 s; 0 for no bound
 	stubborn []bool // its check ignores its end
+	kind     []int  // 0 exclusive, 1 overlapping, 2 without a Watch
+	skip     []bool // there is an edge from i to i+2 too
 	parallel int
 	seed     uint64
 	steps    []step
@@ -76,7 +105,8 @@ func drawPlan(rt *rapid.T) *plan {
 	}
 	bools := func(name string) []bool { return rapid.SliceOfN(rapid.Bool(), p.n, p.n).Draw(rt, name) }
 	p.notify, p.wired, p.stubborn = bools("notify"), bools("wired"), bools("stubborn")
-	p.limit, p.sema = bools("limit"), bools("sema")
+	p.limit, p.sema, p.skip = bools("limit"), bools("sema"), bools("skip")
+	p.kind = rapid.SliceOfN(rapid.IntRange(0, 2), p.n, p.n).Draw(rt, "kind")
 	p.budget = rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(rt, "budget")
 	p.retry = many("delay", 0, time.Second, time.Minute)
 	p.poll = many("poll", 0, 0, 0, 7*time.Second)
@@ -87,7 +117,8 @@ func drawPlan(rt *rapid.T) *plan {
 		return step{
 			what: rapid.SampledFrom([]string{
 				"drift", "drift", "storm", "break", "mend", "pause", "pause all", "resume", "resume all",
-				"swap", "swap", "jump", "watch ends", "sleep", "sleep", "store fails", "store mends",
+				"swap", "swap", "bad swap", "hasty swap", "panic", "refuse", "accept",
+				"jump", "watch ends", "watch panics", "watch returns", "sleep", "sleep", "store fails", "store mends",
 			}).Draw(rt, "what"),
 			a: rapid.IntRange(0, p.n-1).Draw(rt, "a"),
 			b: rapid.IntRange(0, 1<<p.n-1).Draw(rt, "b"),
@@ -99,8 +130,8 @@ func drawPlan(rt *rapid.T) *plan {
 
 func (p *plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "n %d notify %v wired %v retry %v poll %v settle %v limit %v sema %v budget %d stubborn %v parallel %d seed %d\n",
-		p.n, p.notify, p.wired, p.retry, p.poll, p.settle, p.limit, p.sema, p.budget, p.stubborn, p.parallel, p.seed)
+	fmt.Fprintf(&b, "n %d notify %v wired %v retry %v poll %v settle %v limit %v sema %v budget %d stubborn %v kind %v skip %v parallel %d seed %d\n",
+		p.n, p.notify, p.wired, p.retry, p.poll, p.settle, p.limit, p.sema, p.budget, p.stubborn, p.kind, p.skip, p.parallel, p.seed)
 	for _, s := range p.steps {
 		fmt.Fprintln(&b, s)
 	}
@@ -116,21 +147,25 @@ type machine struct {
 
 	is      []string
 	broken  []bool
+	panics  []bool
+	refuses []bool
 	running []int
+	runs    int
 	subs    []map[chan struct{}]bool
-	ends    []chan struct{} // closed to end a Watch
-	changed []time.Time     // when the engine last began to change it
-	acted   []time.Time     // when a refresh of it last began
+	ends    []chan string // says how a Watch has to end
+	changed []time.Time   // when the engine last began to change it
+	acted   []time.Time   // when a refresh of it last began
 	wall    time.Duration
 }
 
 func newMachine(t testing.TB, p *plan) *machine {
 	m := &machine{t: t, p: p, rand: rand.New(rand.NewPCG(p.seed, 0))}
 	m.is, m.broken, m.running = make([]string, p.n), make([]bool, p.n), make([]int, p.n)
-	m.subs, m.ends = make([]map[chan struct{}]bool, p.n), make([]chan struct{}, p.n)
+	m.subs, m.ends = make([]map[chan struct{}]bool, p.n), make([]chan string, p.n)
+	m.panics, m.refuses = make([]bool, p.n), make([]bool, p.n)
 	m.changed, m.acted = make([]time.Time, p.n), make([]time.Time, p.n)
 	for i := range p.n {
-		m.subs[i], m.ends[i] = map[chan struct{}]bool{}, make(chan struct{})
+		m.subs[i], m.ends[i] = map[chan struct{}]bool{}, make(chan string, 1)
 	}
 	return m
 }
@@ -176,7 +211,13 @@ func (m *machine) watch(i int) func(ctx context.Context, f *fake) error {
 			select {
 			case <-c:
 				f.init.Event()
-			case <-end:
+			case how := <-end:
+				switch how {
+				case "watch panics":
+					panic("the watch panics")
+				case "watch returns":
+					return nil
+				}
 				return errors.New("the watch was lost")
 			case <-ctx.Done():
 				return nil
@@ -203,6 +244,7 @@ func (m *machine) pass(ctx context.Context, i int) {
 func (m *machine) check(i int) func(ctx context.Context, f *fake, apply bool) (bool, error) {
 	return func(ctx context.Context, f *fake, apply bool) (bool, error) {
 		m.mu.Lock()
+		m.runs++
 		m.running[i]++
 		if m.running[i] > 1 {
 			m.t.Errorf("%d runs beside itself", i)
@@ -222,6 +264,9 @@ func (m *machine) check(i int) func(ctx context.Context, f *fake, apply bool) (b
 		}
 		if m.broken[i] {
 			return false, errors.New("broken")
+		}
+		if m.panics[i] {
+			panic("the check panics")
 		}
 		ok := m.is[i] == f.Want
 		if !ok && apply {
@@ -249,7 +294,16 @@ func (m *machine) graph(t testing.TB, bits, variant int) *decl {
 		if !has(i) {
 			continue
 		}
-		s := &relay{fake: fake{w: w, watch: m.watch(i), check: m.check(i)}, Want: fmt.Sprint("want ", i, " ", variant)}
+		var s engine.Res
+		r := relay{fake: fake{w: w, watch: m.watch(i), check: m.check(i), validate: m.validate(i)}, Want: fmt.Sprint("want ", i, " ", variant)}
+		switch p.kind[i] {
+		case 0:
+			s = &r
+		case 1:
+			s = &lapRelay{relay: r}
+		case 2:
+			s = &stillRelay{relay: r}
+		}
 		meta := s.MetaParams()
 		meta.Retry, meta.Delay, meta.Poll, meta.Settle = -1, p.retry[i]+time.Millisecond, p.poll[i], p.settle[i]
 		if p.limit[i] {
@@ -270,8 +324,22 @@ func (m *machine) graph(t testing.TB, bits, variant int) *decl {
 			}
 			d.edges(fmt.Sprintf("%d%s%d", i-1, kind, i))
 		}
+		if has(i-2) && p.skip[i-2] {
+			d.edges(fmt.Sprintf("%d>%d", i-2, i))
+		}
 	}
 	return d
+}
+
+func (m *machine) validate(i int) func(*fake) error {
+	return func(*fake) error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.refuses[i] {
+			return errors.New("refused")
+		}
+		return nil
+	}
 }
 
 func (m *machine) do(rg *rig, s step) {
@@ -287,12 +355,18 @@ func (m *machine) do(rg *rig, s step) {
 	case "break":
 		m.broken[s.a] = true
 	case "mend":
-		m.broken[s.a] = false
+		m.broken[s.a], m.panics[s.a] = false, false
+	case "panic":
+		m.panics[s.a] = true
+	case "refuse", "accept":
+		m.refuses[s.a] = s.what == "refuse"
 	case "jump":
 		m.wall -= time.Hour
-	case "watch ends":
-		close(m.ends[s.a])
-		m.ends[s.a] = make(chan struct{})
+	case "watch ends", "watch panics", "watch returns":
+		select {
+		case m.ends[s.a] <- s.what:
+		default:
+		}
 	}
 	m.mu.Unlock()
 	until := time.Now().Add(m.wall + s.d + time.Second)
@@ -311,9 +385,25 @@ func (m *machine) do(rg *rig, s step) {
 		_ = rg.r.Resume(m.t.Context(), "")
 	case "swap":
 		rg.swap(m.graph(m.t, s.b, s.a))
+	case "bad swap":
+		m.badSwap(rg, s)
+	case "hasty swap":
+		ctx, cancel := context.WithTimeout(m.t.Context(), s.d/100)
+		defer cancel()
+		_ = rg.r.Swap(ctx, m.graph(m.t, s.b, s.a).g)
 	case "sleep":
 		time.Sleep(s.d)
 	}
+}
+
+// badSwap tries a graph of which one vertex can't be initialised.
+func (m *machine) badSwap(rg *rig, s step) {
+	d := m.graph(m.t, s.b, s.a)
+	if d.g.Len() == 0 {
+		return
+	}
+	relayOf(d.g.Value(s.a % d.g.Len()).Res).initErr = func() error { return errors.New("no") }
+	_ = rg.r.Swap(m.t.Context(), d.g) // who is kept is not initialised
 }
 
 // wants returns what the world has to be under the full graph.
@@ -326,6 +416,16 @@ func (m *machine) wants(variant int) []string {
 		}
 	}
 	return out
+}
+
+// last returns the variant of the last graph: one of which much may be there already,
+// or, where a vertex may wait for another value, or may not see a drift, a new one.
+func (p *plan) last() int {
+	refuses := func(s step) bool { return s.what == "refuse" }
+	if slices.Contains(p.kind, 2) || slices.ContainsFunc(p.steps, refuses) {
+		return 99
+	}
+	return 0
 }
 
 func (p *plan) bound() reactor.Budget {
@@ -352,8 +452,10 @@ func playPlan(t *testing.T, p *plan) {
 		m.do(rg, step{what: "store mends"})
 		for i := range p.n {
 			m.do(rg, step{what: "mend", a: i})
+			m.do(rg, step{what: "accept", a: i})
 		}
-		rg.swap(m.graph(t, all, 99))
+		last := p.last()
+		rg.swap(m.graph(t, all, last))
 		for range 60 { // a budget is used up more than once
 			if err := rg.r.Resume(t.Context(), ""); err != nil {
 				t.Fatal(err)
@@ -361,7 +463,7 @@ func playPlan(t *testing.T, p *plan) {
 			time.Sleep(2 * time.Minute)
 		}
 		synctest.Wait()
-		m.verify(rg, 99)
+		m.verify(rg, last)
 	})
 }
 
@@ -386,8 +488,8 @@ func (m *machine) verify(rg *rig, variant int) {
 	if want := m.wants(variant); !slices.Equal(m.is, want) {
 		m.t.Errorf("the world is %q, want %q", m.is, want)
 	}
-	for i := range m.p.n - 1 {
-		if m.p.notify[i] && m.acted[i+1].Before(m.changed[i]) {
+	for i := range m.p.n - 1 { // who was not in the graph at the last change owes nothing
+		if variant != 0 && m.p.notify[i] && m.acted[i+1].Before(m.changed[i]) {
 			m.t.Errorf("%d was not refreshed after the change of %d", i+1, i)
 		}
 	}
