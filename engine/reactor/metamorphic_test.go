@@ -116,7 +116,7 @@ func drawPlan(rt *rapid.T) *plan {
 	p.steps = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) step {
 		return step{
 			what: rapid.SampledFrom([]string{
-				"drift", "drift", "storm", "break", "mend", "pause", "pause all", "resume", "resume all",
+				"drift", "drift", "turn", "storm", "break", "mend", "pause", "pause all", "resume", "resume all",
 				"swap", "swap", "bad swap", "hasty swap", "panic", "refuse", "accept",
 				"jump", "watch ends", "watch panics", "watch returns", "sleep", "sleep", "store fails", "store mends",
 			}).Draw(rt, "what"),
@@ -149,6 +149,7 @@ type machine struct {
 	broken  []bool
 	panics  []bool
 	refuses []bool
+	turns   []int // makes of what it sends another value
 	running []int
 	runs    int
 	subs    []map[chan struct{}]bool
@@ -162,7 +163,7 @@ func newMachine(t testing.TB, p *plan) *machine {
 	m := &machine{t: t, p: p, rand: rand.New(rand.NewPCG(p.seed, 0))}
 	m.is, m.broken, m.running = make([]string, p.n), make([]bool, p.n), make([]int, p.n)
 	m.subs, m.ends = make([]map[chan struct{}]bool, p.n), make([]chan string, p.n)
-	m.panics, m.refuses = make([]bool, p.n), make([]bool, p.n)
+	m.panics, m.refuses, m.turns = make([]bool, p.n), make([]bool, p.n), make([]int, p.n)
 	m.changed, m.acted = make([]time.Time, p.n), make([]time.Time, p.n)
 	for i := range p.n {
 		m.subs[i], m.ends[i] = map[chan struct{}]bool{}, make(chan string, 1)
@@ -279,9 +280,12 @@ func (m *machine) check(i int) func(ctx context.Context, f *fake, apply bool) (b
 				m.acted[i] = time.Now()
 			}
 		}
-		return ok, f.init.Send(sends{Out: m.is[i]})
+		return ok, f.init.Send(sends{Out: m.sent(i, m.is[i])})
 	}
 }
+
+// sent is what a vertex sends that has a value.
+func (m *machine) sent(i int, has string) string { return has + strings.Repeat("'", m.turns[i]) }
 
 // graph declares the vertices whose bit is set, with a want of its own for each
 // variant.
@@ -352,6 +356,9 @@ func (m *machine) do(rg *rig, s step) {
 		for i := range 50 {
 			m.set(s.a, fmt.Sprint("storm ", i))
 		}
+	case "turn":
+		m.turns[s.a]++
+		m.set(s.a, "turned")
 	case "break":
 		m.broken[s.a] = true
 	case "mend":
@@ -412,7 +419,7 @@ func (m *machine) wants(variant int) []string {
 	for i := range out {
 		out[i] = fmt.Sprint("want ", i, " ", variant)
 		if i > 0 && m.p.wired[i-1] {
-			out[i] = out[i-1]
+			out[i] = m.sent(i-1, out[i-1])
 		}
 	}
 	return out
@@ -456,15 +463,27 @@ func playPlan(t *testing.T, p *plan) {
 		}
 		last := p.last()
 		rg.swap(m.graph(t, all, last))
-		for range 60 { // a budget is used up more than once
-			if err := rg.r.Resume(t.Context(), ""); err != nil {
-				t.Fatal(err)
+		m.settle(rg, last)
+		for i := p.n - 1; i >= 0; i-- { // who is well still sees what happens, also while it runs
+			if p.kind[i] != 2 || p.poll[i] > 0 {
+				m.do(rg, step{what: "turn", a: i})
+				m.pass(t.Context(), i)
 			}
-			time.Sleep(2 * time.Minute)
 		}
-		synctest.Wait()
-		m.verify(rg, last)
+		m.settle(rg, last)
 	})
+}
+
+// settle waits until everything must have come to rest, and looks at the world.
+func (m *machine) settle(rg *rig, variant int) {
+	for range 60 { // a budget is used up more than once
+		if err := rg.r.Resume(m.t.Context(), ""); err != nil {
+			m.t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+	}
+	synctest.Wait()
+	m.verify(rg, variant)
 }
 
 func (m *machine) verify(rg *rig, variant int) {
