@@ -93,7 +93,7 @@ func (m modules) backends(args []string) []string {
 func (f *callFlags) run(ctx context.Context, args []string) (err error) {
 	module, function, ok := strings.Cut(args[0], ".")
 	if !ok || module == "" || function == "" {
-		return fmt.Errorf("%q is no function: write MODULE.FUNCTION; mgmt interface list shows the modules", args[0])
+		return fmt.Errorf("%q is no function: write MODULE.FUNCTION; %s interface list shows the modules", args[0], f.app.program())
 	}
 	p := f.log.presenter(f.app)
 	defer p.close()

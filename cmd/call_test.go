@@ -220,7 +220,7 @@ func TestInterfaceVerbs(t *testing.T) {
 		{"show", []string{"show", "group"}, 0, []string{"adduser(name, username)", "Put a user into a group."}},
 		{"show one", []string{"show", "group.adduser"}, 0, []string{"adduser(name, username)", "    username: The name of the user. (text)"}},
 		{"show a result", []string{"show", "group.info"}, 0, []string{"    gid: ", "    members: "}},
-		{"show what is not there", []string{"show", "group.aduser"}, exitUsage, []string{`did you mean "adduser"?`}},
+		{"show what is not there", []string{"show", "group.aduser"}, exitUsage, []string{`did you mean group.adduser?`}},
 		{"check", []string{"check", "group", "echo", "--backends", dir}, exitFailed, []string{"add      implemented", "it has no parameter gid", "delete   not_implemented", "adduser  signature_mismatch", "shout    deprecated"}},
 		{"check what is not there", []string{"check", "group", "ecco", "--backends", dir}, exitUsage, []string{`did you mean "echo"?`}},
 		{"matrix", []string{"matrix", "group", "--backends", dir}, 0, []string{"| echo | ", "| adduser | mismatch |", "yes, without gid, system, pass", "Deprecated functions of echo"}},

@@ -86,7 +86,7 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	printDiagnostics(a.err, ds)
+	printDiagnostics(a.err, a.program(), ds)
 	if g == nil || f.explain && ds.Err() != nil { // what is wrong can be drawn, but has no edges of its own yet
 		return withCode(exitUsage, nil)
 	}

@@ -210,7 +210,7 @@ func (m modules) functions(name string) ([]virtual.Function, error) {
 		for _, f := range i.Functions {
 			names = append(names, f.Name)
 		}
-		return nil, fmt.Errorf("there is no function %s.%s%s", module, function, meant(function, names))
+		return nil, &virtual.UnknownFunctionError{FunctionError: virtual.FunctionError{Module: module, Function: function}, Near: schema.Nearest(function, names)}
 	}
 	return i.Functions[at : at+1], nil
 }

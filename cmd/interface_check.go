@@ -242,7 +242,7 @@ func (m modules) moduleOf(backend string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("there is no backend %s%s", backend, meant(backend, others))
+		return "", fmt.Errorf("there is no backend %s%s; %s interface list has them", backend, meant(backend, others), m.program())
 	case 1:
 		return found[0], nil
 	}

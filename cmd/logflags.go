@@ -78,7 +78,7 @@ func (f *logFlags) level() slog.Level {
 
 // presenter returns what shows a run. Close it.
 func (f *logFlags) presenter(a *app) *presenter {
-	p := &presenter{began: time.Now(), level: f.level(), troubled: map[string]bool{}}
+	p := &presenter{program: a.program(), began: time.Now(), level: f.level(), troubled: map[string]bool{}}
 	if f.format.word == "json" {
 		p.json = true
 		p.screen = newScreen(a.err, nil)
@@ -119,7 +119,7 @@ func (f *logFlags) diagnose(a *app, err error) error {
 		log := slog.New(slog.NewJSONHandler(a.err, nil))
 		log.LogAttrs(context.Background(), slog.LevelError, "graph refused", diagnosticsAttr(ds))
 	} else {
-		printDiagnostics(a.err, ds)
+		printDiagnostics(a.err, a.program(), ds)
 	}
 	return withCode(exitUsage, nil)
 }

@@ -29,7 +29,7 @@ func (a *app) before(cmd *cobra.Command, load func() schema.Diagnostics) {
 	next := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		ds := load()
-		printDiagnostics(a.err, ds)
+		printDiagnostics(a.err, a.program(), ds)
 		switch {
 		case ds.Err() != nil:
 			return withCode(exitUsage, nil)

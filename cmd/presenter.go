@@ -24,6 +24,7 @@ type presenter struct {
 	screen  *screen
 	journal *journal // what is said goes there, where standard error is the journal
 	style   style
+	program string // what this one is called
 	json    bool
 	level   slog.Level
 	began   time.Time
@@ -205,12 +206,12 @@ func (p *presenter) refused(err error) {
 		return
 	}
 	p.say(slog.LevelError, func() []string {
-		return append([]string{text + findings(ds)}, diagnosticLines(ds)...)
+		return append([]string{text + findings(ds)}, diagnosticLines(p.program, ds)...)
 	}, "graph refused", diagnosticsAttr(ds))
 }
 
 func (p *presenter) warned(ds schema.Diagnostics) {
-	p.say(slog.LevelWarn, func() []string { return diagnosticLines(ds) }, "graph warning", diagnosticsAttr(ds))
+	p.say(slog.LevelWarn, func() []string { return diagnosticLines(p.program, ds) }, "graph warning", diagnosticsAttr(ds))
 }
 
 const liveEvery = 100 * time.Millisecond

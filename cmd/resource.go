@@ -76,7 +76,7 @@ nothing could be done because of how it was called.`,
 }
 
 func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
-	if err := f.check(args); err != nil {
+	if err := f.check(a, args); err != nil {
 		return err
 	}
 	if f.file != "" {
@@ -116,10 +116,10 @@ func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
 }
 
 // check refuses flags that mean nothing with so many arguments.
-func (f *resourceFlags) check(args []string) error {
+func (f *resourceFlags) check(a *app, args []string) error {
 	switch {
 	case f.backend != "" && f.file == "" && len(args) == 0:
-		return errors.New("--backend needs a kind that backends do: mgmt interface list has them")
+		return fmt.Errorf("--backend needs a kind that backends do: %s interface list has them", a.program())
 	case f.watch && len(args) < 2:
 		return errors.New("--watch needs a kind and the name of one thing")
 	case f.watch && len(args) > 2:
@@ -134,11 +134,11 @@ func (f *resourceFlags) check(args []string) error {
 func (a *app) lookKind(name string) (engine.Kind, error) {
 	k, err := a.kinds().Kind(strings.ToLower(name))
 	if err != nil {
-		return k, fmt.Errorf("%w; mgmt resource lists the kinds that can be looked at", err)
+		return k, fmt.Errorf("%w; %s resource lists the kinds that can be looked at", err, a.program())
 	}
 	if !k.Abilities.Readable && !k.Abilities.Listable {
-		return k, fmt.Errorf("of the kind %s there is nothing to look at: put it into a graph, and mgmt plan says what it would do; "+
-			"mgmt resource lists the kinds that can be looked at", k.Name)
+		return k, fmt.Errorf("of the kind %[1]s there is nothing to look at: put it into a graph, and %[2]s plan says what it would do; "+
+			"%[2]s resource lists the kinds that can be looked at", k.Name, a.program())
 	}
 	return k, nil
 }

@@ -113,7 +113,7 @@ func (r *argReader) field(key string) (*schema.Field, error) {
 		return nil, errors.New("the name stands before the parameters")
 	case f == nil || f.Key != key:
 		keys := r.kind.Type.Keys()
-		return nil, fmt.Errorf("the kind %s has no parameter %q%s; mgmt doc %s has them", r.kind.Name, key, meant(key, keys), r.kind.Name)
+		return nil, fmt.Errorf("the kind %s has no parameter %q%s; %s doc %s has them", r.kind.Name, key, meant(key, keys), r.app.program(), r.kind.Name)
 	case f.Role == schema.RoleReadOnly:
 		return nil, fmt.Errorf("%s can only be read, not set", key)
 	case r.given[key]:

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
 // changeLine is a change on one line: texts of several lines are counted, not
@@ -56,42 +58,58 @@ func countsJSON(c mgmt.Counts) map[string]int {
 	return out
 }
 
-func printDiagnostics(w io.Writer, ds schema.Diagnostics) {
-	for _, line := range diagnosticLines(ds) {
+func printDiagnostics(w io.Writer, program string, ds schema.Diagnostics) {
+	for _, line := range diagnosticLines(program, ds) {
 		fmt.Fprintln(w, line)
 	}
 }
 
-func diagnosticLines(ds schema.Diagnostics) []string {
+func diagnosticLines(program string, ds schema.Diagnostics) []string {
 	lines := make([]string, len(ds))
-	for i, d := range helped(ds) {
+	for i, d := range helped(program, ds) {
 		lines[i] = visible(d.String())
 	}
 	return lines
 }
 
 // helped returns the findings with a word on where to look.
-func helped(ds schema.Diagnostics) schema.Diagnostics {
+func helped(program string, ds schema.Diagnostics) schema.Diagnostics {
 	out := slices.Clone(ds)
 	for i, d := range out {
-		out[i].Message += wayOut(d)
+		out[i].Message += wayOut(program, d)
 	}
 	return out
 }
 
 // wayOut says where to look up what exists, for a finding that does not guess what
-// was meant.
-func wayOut(d schema.Diagnostic) string {
+// was meant. The program is what this one is called.
+func wayOut(program string, d schema.Diagnostic) string {
 	switch kind, _, _ := strings.Cut(d.Resource, "["); {
 	case d.Suggestion != "":
 	case strings.HasSuffix(d.Message, " at the top of a graph"):
 		return "; kinds of resources stand below the key resources"
 	case strings.HasPrefix(d.Message, "unknown resource kind "):
-		return "; mgmt doc lists the kinds"
+		return "; " + program + " doc lists the kinds"
 	case strings.HasPrefix(d.Message, "unknown key ") && strings.HasPrefix(d.Path, "meta."):
-		return "; mgmt doc meta has the keys"
+		return "; " + program + " doc meta has the keys"
 	case strings.HasPrefix(d.Message, "unknown key ") && kind != "":
-		return "; mgmt doc " + kind + " has the keys"
+		return "; " + program + " doc " + kind + " has the keys"
+	}
+	return ""
+}
+
+// moduleHint says where to look up what modules there are, what they can do and with which parameters, for an error that
+// does not guess what was meant.
+func (a *app) moduleHint(err error) string {
+	show := "; " + a.program() + " interface "
+	if e, ok := errors.AsType[*virtual.UnknownModuleError](err); ok && e.Near == "" {
+		return show + "list has the modules"
+	}
+	if e, ok := errors.AsType[*virtual.UnknownFunctionError](err); ok && e.Near == "" {
+		return show + "show " + e.Module + " has the functions"
+	}
+	if e, ok := errors.AsType[*virtual.BadArgumentsError](err); ok {
+		return show + "show " + e.Module + "." + e.Function + " has the parameters"
 	}
 	return ""
 }

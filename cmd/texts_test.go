@@ -1,9 +1,12 @@
 package cmd
 
 import (
+	"fmt"
+	"io"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
 // TestWayOut: what is unknown, and like nothing that exists, can be looked up.
@@ -16,8 +19,33 @@ func TestWayOut(t *testing.T) {
 		`unknown key "q"`:           {Message: `unknown key "q"`}, // of an edge
 		`file[a] is declared twice`: {Message: "file[a] is declared twice", Resource: "file[a]"},
 	} {
-		if got := diagnosticLines(schema.Diagnostics{d})[0]; got != want {
+		if got := diagnosticLines("mgmt", schema.Diagnostics{d})[0]; got != want {
 			t.Errorf("%s, not %s", got, want)
 		}
+	}
+}
+
+// A hint names the program as it is called, and stands only where nothing is guessed.
+func TestModuleHint(t *testing.T) {
+	a := &app{name: "other"}
+	at := virtual.FunctionError{Module: "pkg", Function: "isntall"}
+	for want, err := range map[string]error{
+		"; other interface list has the modules":                &virtual.UnknownModuleError{Module: "q"},
+		"; other interface show pkg has the functions":          fmt.Errorf("x: %w", &virtual.UnknownFunctionError{FunctionError: at}),
+		"; other interface show pkg.isntall has the parameters": &virtual.BadArgumentsError{FunctionError: at},
+	} {
+		if got := a.moduleHint(err); got != want {
+			t.Errorf("%v: %q, not %q", err, got, want)
+		}
+	}
+	for _, err := range []error{
+		&virtual.UnknownModuleError{Module: "q", Near: "pkg"}, &virtual.UnknownFunctionError{FunctionError: at, Near: "install"}, io.EOF,
+	} {
+		if got := a.moduleHint(err); got != "" {
+			t.Errorf("%v: %q", err, got)
+		}
+	}
+	if got := diagnosticLines("other", schema.Diagnostics{{Message: `unknown key "q"`, Resource: "file[a]"}})[0]; got != `unknown key "q"; other doc file has the keys` {
+		t.Error(got)
 	}
 }

@@ -56,10 +56,10 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 
 func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 	if f.format.word == "text" {
-		printDiagnostics(a.out, ds)
+		printDiagnostics(a.out, a.program(), ds)
 		return nil
 	}
-	return gapi.WriteDiagnostics(a.out, f.format.word, helped(ds))
+	return gapi.WriteDiagnostics(a.out, f.format.word, helped(a.program(), ds))
 }
 
 // findings counts findings in words.
