@@ -32,7 +32,8 @@ func (p place) Set(path string) error {
 	return nil
 }
 
-// source is the place of a graph. Of two the first one would not count, unseen.
+// source is the place of a graph, or of types. Of two the first one would not count,
+// unseen.
 type source struct {
 	place
 	instead string // what to do with more than one

@@ -44,7 +44,8 @@ func TestChecksFlags(t *testing.T) {
 // TestOneSource: of two graphs none is left out unseen.
 func TestOneSource(t *testing.T) {
 	for _, verbName := range []string{"run", "plan", "validate", "graph"} {
-		for flag, want := range map[string]string{"--yaml": "there is one already, a; name a folder", "--puppet-catalog": "there is one already, a; a graph is made of one"} {
+		for flag, want := range map[string]string{"--yaml": "there is one already, a; name a folder", "--puppet-catalog": "there is one already, a; a graph is made of one",
+			"--types": "there is one already, a; put all types into one folder"} {
 			_, errs, code := verb(t, verbName, flag, "a", flag+"=b")
 			if code != exitUsage || !strings.Contains(errs, want) {
 				t.Errorf("%s %s: code %d, %q", verbName, flag, code, errs)

@@ -115,13 +115,13 @@ func TestTypes(t *testing.T) {
 // with its place, and that nothing is done then.
 func TestTypesRefused(t *testing.T) {
 	b := newBoard(t)
-	b.put(t, "types/a.yaml", "name: file\ndocs: x\nattributes:\n  name: {type: Strin, docs: x, kind: namevar}\nprovider: x\n")
+	b.put(t, "types/a.yaml", "name: a\ndocs: x\nattributes:\n  name: {type: Strin, docs: x, kind: namevar}\nprovider: x\n")
 	b.put(t, "types/b.json", "{\"name\": \"b\", \"docs\": \"x\",\n \"attributes\": {\"id\": {\"type\": \"String\", \"docs\": \"x\", \"kind\": \"namevar\"}}, \"provider\": \"keys\"}")
 	b.put(t, "types/c.yaml", "name: [\n")
 	b.put(t, "types/d.yaml", "name: file\ndocs: x\nattributes:\n  name: {type: String, docs: x, kind: namevar}\nget: [/bin/true]\nset: [/bin/true]\n")
 	code, out := b.mgmt(t, "doc")
 	for _, want := range []string{
-		"a.yaml:4:16: file.name: the type `Strin` is not recognised", `did you mean "String"?`,
+		"a.yaml:4:16: a.name: the type `Strin` is not recognised", `did you mean "String"?`,
 		`b.json:2:88: b: there is no Go provider "keys": there are apt_key`, "c.yaml:", `d.yaml:1:1: kind "file" is registered already`,
 	} {
 		if !strings.Contains(out, want) {

@@ -36,12 +36,20 @@ func (ps Providers) with(r *engine.Registry) Providers {
 func Load(r *engine.Registry, nodes []*schema.Node, ps Providers) schema.Diagnostics {
 	var found schema.Findings
 	var dispatchers []*file
+	first := map[string]schema.Pos{}
 	for _, n := range definitionNodes(nodes) {
 		def, src, ds := DecodeDefinition(n)
 		found.Add(ds...)
 		f := &file{def, src}
+		at, twice := first[def.Name]
+		if !twice {
+			first[def.Name] = def.Pos
+		}
 		switch {
 		case ds.Err() != nil:
+		case twice:
+			found.Add(schema.Diagnostic{Pos: def.Pos, Message: "the type " + def.Name + " is defined twice",
+				Related: []schema.Related{{Pos: at, Message: "first defined here"}}})
 		case src.Dispatch != nil:
 			dispatchers = append(dispatchers, f)
 		default:

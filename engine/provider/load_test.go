@@ -38,3 +38,17 @@ func TestLoadCommandsCannot(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLoadTwice: of a type that is defined twice both places are said.
+func TestLoadTwice(t *testing.T) {
+	var nodes []*schema.Node
+	for _, file := range []string{"a.json", "b.json"} {
+		node, err := jsonNode(file, `{"name": "rec", "docs": "x", "attributes": {"name": {"type": "String", "docs": "n", "kind": "namevar"}}, "get": ["a"], "set": ["b"]}`)
+		must(t, err)
+		nodes = append(nodes, node)
+	}
+	err := provider.Load(engine.NewRegistry(), nodes, nil).Err()
+	if err == nil || err.Error() != "b.json:1:1: the type rec is defined twice\n    a.json:1:1: first defined here" {
+		t.Errorf("%q", err)
+	}
+}

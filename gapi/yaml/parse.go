@@ -50,7 +50,7 @@ func compose(file string, src []byte) (root *yaml.Node, ds schema.Diagnostics) {
 	switch err := l.Load(&next); {
 	case err == nil:
 		pos := schema.Pos{File: file, Line: int32(next.Line), Col: int32(next.Column)}
-		return nil, one(pos, "a second document begins here; a file holds one graph, put the other into a file of its own and include it")
+		return nil, one(pos, "a second document begins here; a file holds one: put the other into a file of its own")
 	case !errors.Is(err, io.EOF):
 		return nil, schema.Diagnostics{syntaxError(file, src, err)}
 	}
