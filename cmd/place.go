@@ -40,7 +40,7 @@ type source struct {
 }
 
 func (s source) Set(path string) error {
-	if *s.path != "" {
+	if *s.path != "" && *s.path != path { // what completes an argument sets the flags twice
 		return errors.New("there is one already, " + *s.path + "; " + s.instead)
 	}
 	return s.place.Set(path)

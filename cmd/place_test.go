@@ -52,6 +52,9 @@ func TestOneSource(t *testing.T) {
 			}
 		}
 	}
+	if out, errs, _ := verb(t, "__complete", "plan", "--yaml", "a", "--no-autoe"); !strings.Contains(out, "--no-autoedges") {
+		t.Errorf("after a source nothing is completed: %q %q", out, errs)
+	}
 	if _, errs, code := verb(t, "plan", "--yaml", ""); code != exitUsage || !strings.Contains(errs, "it is empty") {
 		t.Errorf("an empty one: code %d, %q", code, errs)
 	}
