@@ -30,6 +30,7 @@ const (
     ensure: {type: "Enum[present, absent]", docs: Whether it is there., default: present}
     a: {type: "Optional[String]", docs: Some text.}
     %[1]s: {type: "Optional[Integer]", docs: Some number.}
+    seen: {type: "Optional[String]", docs: Who has seen it., kind: read_only}
   provider: %[1]s
 `
 	packType = `
@@ -125,6 +126,7 @@ func TestDispatchRefuses(t *testing.T) {
 		"{name: r, provider: wy, x: 5}":                                 "x: a rec_y does not have it, and this is one by its provider",
 		"{name: r, provider: wy, options: {x: 5}}":                      "options.x: a rec_y has no attribute of that name",
 		"{name: r, provider: ex, options: {a: b}}":                      "options.a: it is an attribute of a pack, give it there",
+		"{name: r, provider: ex, options: {seen: me}}":                  "seen can only be read, not set, of a rec_x",
 		"{name: r, provider: ex, options: {provider: b}}":               "options.provider: a rec_x has no attribute of that name",
 		"{name: r, provider: wy, options: {y: seven}}":                  "y: ",
 		"{name: r, provider: zz}":                                       "must be one of ex, wy",

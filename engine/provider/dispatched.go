@@ -149,6 +149,9 @@ func (r *dispatched) passOptions(inner *res) error {
 }
 
 func put(inner *res, key string, v any) error {
+	if inner.kind.byName[key].Role == ReadOnly {
+		return fmt.Errorf("%s can only be read, not set, of a %s", key, inner.kind.def.Name)
+	}
 	if err := schema.Set(inner, key, v); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
