@@ -1,13 +1,11 @@
 package providertest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/provider"
@@ -96,111 +94,6 @@ func lawUnknown(e *env) error {
 	return nil
 }
 
-// lawForeign: what is done to Thing is done to nothing else that was there.
-func lawForeign(e *env) error {
-	w, err := e.world()
-	if err != nil {
-		return err
-	}
-	th := w.Thing(w.dir)
-	if others := w.things()[1:]; len(others) > 0 {
-		if err := w.bring(others...); err != nil {
-			return err
-		}
-	}
-	a, err := w.wanted(th)
-	if err != nil {
-		return err
-	}
-	before, err := w.all()
-	if err != nil {
-		return err
-	}
-	list := []Thing{th}
-	for _, name := range slices.Sorted(maps.Keys(e.Updates)) {
-		list = append(list, th.with(e.Updates[name]))
-	}
-	if e.absentable() {
-		list = append(list, th.gone())
-	}
-	for i, th := range list {
-		if err := w.bring(th); err != nil {
-			return err
-		}
-		after, err := w.all()
-		if err != nil {
-			return err
-		}
-		delete(before, a.name)
-		if err := before.within(after); err != nil {
-			return fmt.Errorf("change %d: %w", i+1, err)
-		}
-	}
-	return nil
-}
-
-// lawBatch: many things are made, and removed, in one Set.
-func lawBatch(e *env) error {
-	w, err := e.world()
-	if err != nil {
-		return err
-	}
-	list := w.things()
-	if err := w.bring(list...); err != nil {
-		return err
-	}
-	if !e.absentable() {
-		return nil
-	}
-	for i := range list {
-		list[i] = list[i].gone()
-	}
-	return w.bring(list...)
-}
-
-// lawPartial: where one of many can't be done, it has failed, and what was called done
-// is done.
-func lawPartial(e *env) error {
-	for _, name := range slices.Sorted(maps.Keys(e.Invalid)) {
-		w, err := e.world()
-		if err != nil {
-			return err
-		}
-		if err := w.partial(w.Thing(w.dir).with(e.Invalid[name])); err != nil {
-			return fmt.Errorf("with the invalid %q: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func (w *world) partial(bad Thing) error {
-	others := w.things()[1:]
-	if _, err := w.wanted(bad); err != nil || len(others) == 0 {
-		return nil // it never gets so far
-	}
-	changes, err := w.changes(append([]Thing{bad}, others...)...)
-	if err != nil {
-		return err
-	}
-	asks := asksOf(changes)
-	v, err := w.set(w.t.Context(), changes)
-	if err != nil {
-		return err
-	}
-	if v.of(bad.Title) == nil {
-		return fmt.Errorf("%s has not failed", bad.Title)
-	}
-	for _, a := range asks[1:] {
-		if v.of(a.title) != nil {
-			continue
-		}
-		if err := w.asWanted(a); err != nil {
-			return fmt.Errorf("called done: %w", err)
-		}
-	}
-	return nil
-}
-
 // lawInvalid: what is invalid is refused, and nothing is altered.
 func lawInvalid(e *env) error {
 	for _, name := range slices.Sorted(maps.Keys(e.Invalid)) {
@@ -244,120 +137,6 @@ func lawInput(e *env) error {
 		}
 	}
 	return nil
-}
-
-// lawNoop: under noop Set alters nothing, whatever is to be done, and fails nothing.
-func lawNoop(e *env) error {
-	if !e.has(provider.NoopHandler) {
-		return nil
-	}
-	w, err := e.world()
-	if err != nil {
-		return err
-	}
-	if err := w.rehearse(w.things()...); err != nil {
-		return fmt.Errorf("making: %w", err)
-	}
-	if err := w.bring(w.Thing(w.dir)); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(e.Updates)) {
-		if err := w.rehearse(w.Thing(w.dir).with(e.Updates[name])); err != nil {
-			return fmt.Errorf("update %q: %w", name, err)
-		}
-	}
-	if e.absentable() {
-		return w.rehearse(w.Thing(w.dir).gone())
-	}
-	return nil
-}
-
-func (w *world) rehearse(list ...Thing) error {
-	changes, err := w.changes(list...)
-	if err != nil {
-		return err
-	}
-	for i := range changes {
-		changes[i].Noop = true
-	}
-	before := w.tree()
-	v, err := w.set(w.t.Context(), changes)
-	return errors.Join(err, v.all(), w.untouched(before))
-}
-
-// lawSecond: another provider object sees what the first one has done, before that is
-// closed.
-func lawSecond(e *env) error {
-	w, err := e.world()
-	if err != nil {
-		return err
-	}
-	changes, err := w.changes(w.things()...)
-	if err != nil {
-		return err
-	}
-	asks := asksOf(changes)
-	v, err := w.set(w.t.Context(), changes)
-	if err := errors.Join(err, v.all()); err != nil {
-		return err
-	}
-	second := &world{env: e, dir: w.dir, make: w.make, kind: w.kind, host: w.host, p: w.make()}
-	for _, a := range asks {
-		if err := second.asWanted(a); err != nil {
-			return errors.Join(fmt.Errorf("another provider object: %w", err), second.end())
-		}
-	}
-	return second.end()
-}
-
-// lawCancelled: under a context that has ended every method returns soon. A Set then
-// fails, or has done it.
-func lawCancelled(e *env) error {
-	w, err := e.world()
-	if err != nil {
-		return err
-	}
-	changes, err := w.changes(w.Thing(w.dir))
-	if err != nil {
-		return err
-	}
-	asks := asksOf(changes)
-	ctx, cancel := context.WithCancel(w.t.Context())
-	cancel()
-	if !e.has(provider.Find) {
-		if err := w.within("Get", func() error { _, err := w.get(ctx, provider.Filter{All: true}); return ignore(err) }); err != nil {
-			return err
-		}
-	}
-	var v verdict
-	err = w.within("Set", func() (err error) { v, err = w.set(ctx, changes); return err })
-	if err != nil || v.of(asks[0].title) != nil {
-		return err
-	}
-	if err := w.next(); err != nil {
-		return err
-	}
-	if err := w.asWanted(asks[0]); err != nil {
-		return fmt.Errorf("its Set under a context that has ended has reported success: %w", err)
-	}
-	return nil
-}
-
-func ignore(error) error { return nil }
-
-// within calls f, and waits no longer than Timeout for it.
-func (w *world) within(what string, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- guard(f) }()
-	timer := time.NewTimer(w.Timeout)
-	defer timer.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-timer.C:
-		w.lost = true
-		return fmt.Errorf("%s did not return within %s", what, w.Timeout)
-	}
 }
 
 // lawSecret: values of sensitive attributes are in no event and no error, and in no
