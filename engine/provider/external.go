@@ -41,7 +41,7 @@ import (
 // failed else. With the feature noop_handler it must change nothing where noop is true.
 //
 // Where JSON has no form for a value it is text, as in a graph: a Timespan is 1h30m, a
-// Binary base64. Sensitive values are in the lines in clear, and nowhere else: neither in
+// Binary base64. A change that holds text which is no UTF-8 fails without a line. Sensitive values are in the lines in clear, and nowhere else: neither in
 // arguments nor in the environment.
 type External struct {
 	Get, Set []string          // the commands, with their arguments; no shell
@@ -103,7 +103,11 @@ func (x *external) Set(ctx context.Context, rt *Runtime, changes []Change) error
 		c.learn(ch.Is.Record)
 		c.learn(ch.Should)
 	}
-	out, err := c.run(ctx, c.orders(changes))
+	orders := c.orders(changes)
+	if len(orders) == 0 {
+		return nil
+	}
+	out, err := c.run(ctx, orders)
 	var errs []error
 	for line := range c.lines(out) {
 		errs = append(errs, c.report(line))

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -21,9 +22,11 @@ func (c *exchange) question(f Filter) []byte {
 		Names []any  `json:"names"`
 	}{Type: c.rt.Type.Name()}
 	if !f.All {
-		q.Names = make([]any, len(f.Names))
-		for i, n := range f.Names {
-			q.Names[i] = c.name(n)
+		q.Names = make([]any, 0, len(f.Names))
+		for _, n := range f.Names {
+			if utf8.ValidString(n.String()) { // else no line of an answer could have it
+				q.Names = append(q.Names, c.name(n))
+			}
 		}
 	}
 	return jsonLine(q)
@@ -38,11 +41,16 @@ func (c *exchange) name(n Name) any {
 	return rec
 }
 
-// orders are the lines for the set command.
+// orders are the lines for the set command. What JSON would alter fails instead.
 func (c *exchange) orders(changes []Change) []byte {
 	var b bytes.Buffer
 	for _, ch := range changes {
-		line := map[string]any{"title": ch.Title, "name": c.name(ch.Name), "should": c.object(ch.Should), "noop": ch.Noop}
+		should := c.object(ch.Should)
+		if !isText(ch.Title) || !isText(should) {
+			c.rt.Log.Failed(ch.Title, "its title, or a value of it, is no UTF-8, which JSON for the set command has no form for")
+			continue
+		}
+		line := map[string]any{"title": ch.Title, "name": c.name(ch.Name), "should": should, "noop": ch.Noop}
 		switch ch.Is.Presence {
 		case Known:
 			line["is"] = c.object(ch.Is.Record)
@@ -52,6 +60,23 @@ func (c *exchange) orders(changes []Change) []byte {
 		b.Write(jsonLine(line))
 	}
 	return b.Bytes()
+}
+
+// isText reports whether all text in a value that JSON has a form for is UTF-8.
+func isText(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return utf8.ValidString(v)
+	case []any:
+		return !slices.ContainsFunc(v, func(x any) bool { return !isText(x) })
+	case map[string]any:
+		for k, x := range v {
+			if !isText(k) || !isText(x) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // jsonLine writes what holds nothing that JSON can't, with the end of the line.

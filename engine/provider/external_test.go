@@ -333,6 +333,37 @@ func TestExternalSet(t *testing.T) {
 	}
 }
 
+// TestExternalNoUTF8 holds that what JSON would alter is not handed to a command.
+func TestExternalNoUTF8(t *testing.T) {
+	const bad = "caf\xe9"
+	titles := []string{bad, "deep", "key", "fine"}
+	r := rigFor(t, plainAttributes, titles, answering("", "", 0))
+	changes := []provider.Change{
+		{Title: bad, Name: provider.NameOf(bad), Should: provider.Record{"id": bad}},
+		{Title: "deep", Name: provider.NameOf("deep"), Should: provider.Record{"id": "deep", "any": []any{map[string]any{"k": bad}}}},
+		{Title: "key", Name: provider.NameOf("key"), Should: provider.Record{"id": "key", "any": map[string]any{bad: int64(1)}}},
+		{Title: "fine", Name: provider.NameOf("fine"), Should: provider.Record{"id": "fine", "raw": []byte(bad)}},
+	}
+	if err := errors.Join(r.prov.Set(t.Context(), r.rt, changes[:3]), r.rt.Log.Broken()); err != nil || len(r.host.Commands()) > 0 {
+		t.Error(err, r.host.Commands())
+	}
+	for _, title := range titles[:3] {
+		if s, text := r.rt.Log.Status(title); s != provider.Failed || !strings.Contains(text, "is no UTF-8") {
+			t.Errorf("%q: %s %s", title, s, text)
+		}
+	}
+	must(t, r.prov.Set(t.Context(), r.rt, changes[3:]))
+	if _, err := r.get(t.Context(), provider.Only(provider.NameOf(bad), provider.NameOf("fine"))); err != nil {
+		t.Error(err)
+	}
+	want := []string{`{"name":"fine","noop":false,"should":{"id":"fine","raw":"Y2Fm6Q=="},"title":"fine"}`, `{"type":"thing","names":["fine"]}`}
+	for i, c := range r.host.Commands() {
+		if got := strings.TrimSpace(string(c.Stdin)); i >= len(want) || got != want[i] {
+			t.Errorf("%d: %s", i, got)
+		}
+	}
+}
+
 // TestExternalSetBroken holds that a line that says nothing known is an error with its
 // number, and that the other lines count.
 func TestExternalSetBroken(t *testing.T) {
