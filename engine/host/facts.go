@@ -44,7 +44,7 @@ func ReadFacts(root string, roles []string) (engine.Facts, error) {
 		if err != nil {
 			return engine.Facts{}, err
 		}
-		m.hostname, m.addresses, m.cpus = hostname, localAddresses(), runtime.NumCPU()
+		m.hostname, m.addresses, m.cpus = hostname, localAddresses(), processors()
 	}
 	dir, err := os.OpenRoot(root)
 	if err != nil {

@@ -26,6 +26,8 @@ type FactReader struct {
 type factState struct {
 	known    bool
 	hostname string
+	cpus     int    // of this machine
+	memory   uint64 // the same
 	sigs     [len(factFiles)]sig
 }
 
@@ -41,9 +43,8 @@ func (r *FactReader) Paths() []string {
 
 func (r *FactReader) root() string { return cmp.Or(r.Root, "/") }
 
-// Facts returns the facts of the machine as they are now, except for addresses,
-// memory and processors, which are as they were when a file that facts come from
-// last changed. If they cannot be read they are as they were before. Nobody else
+// Facts returns the facts of the machine as they are now, except for addresses, which are
+// as they were when something else last changed. If they cannot be read they are as they were before. Nobody else
 // has what it returns.
 func (r *FactReader) Facts() engine.Facts { return r.read(false) }
 
@@ -54,6 +55,9 @@ func (r *FactReader) read(addressesToo bool) engine.Facts {
 		now.sigs[i] = sigOf(path)
 	}
 	now.hostname, _ = os.Hostname()
+	if r.root() == "/" {
+		now.cpus, now.memory = processors(), totalMemory()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.state != now {

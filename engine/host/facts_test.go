@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -253,5 +254,29 @@ func BenchmarkReadFacts(b *testing.B) {
 		if _, err := ReadFacts("/", nil); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestFactsProcessors: what this process may use is told as it is now, and not as it was at its start.
+func TestFactsProcessors(t *testing.T) {
+	var was, one unix.CPUSet
+	if err := unix.SchedGetaffinity(os.Getpid(), &was); err != nil {
+		t.Fatal(err)
+	}
+	r := &FactReader{}
+	if f := r.Facts(); f.CPUs != was.Count() || f.Memory <= 0 {
+		t.Fatalf("%d processors, %d bytes", f.CPUs, f.Memory)
+	}
+	for cpu := 0; one.Count() == 0; cpu++ {
+		if was.IsSet(cpu) {
+			one.Set(cpu)
+		}
+	}
+	if err := unix.SchedSetaffinity(os.Getpid(), &one); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.SchedSetaffinity(os.Getpid(), &was)
+	if f := r.Facts(); f.CPUs != 1 {
+		t.Errorf("%d processors, and it may use one", f.CPUs)
 	}
 }
