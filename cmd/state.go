@@ -58,6 +58,8 @@ func (s *state) open() (*stateFolder, error) {
 	case err != nil && (denied(err) || errors.Is(err, fs.ErrNotExist)): // where all above is there, as in /proc, it takes no folders
 		f.lost = err
 		return f, nil
+	case errors.Is(err, fs.ErrExist): // something is there that is no folder when followed
+		return nil, fmt.Errorf("the state folder %s is a link that leads nowhere, make what it leads to, or name another one with --prefix", dir)
 	case err != nil:
 		return nil, fmt.Errorf("the state folder cannot be made, name another one with --prefix: %w", err)
 	}

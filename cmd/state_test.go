@@ -321,3 +321,15 @@ func TestLockOnAFullDisk(t *testing.T) {
 		t.Skip("a file system can't be mounted here")
 	}
 }
+
+// TestStateFolderThatLeadsNowhere: the error says what is wrong, and nothing is made.
+func TestStateFolderThatLeadsNowhere(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(filepath.Dir(dir), "nowhere"), dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err := (&state{prefix: dir}).open()
+	if err == nil || !strings.Contains(err.Error(), dir+" is a link that leads nowhere") {
+		t.Errorf("the error is %v", err)
+	}
+}
