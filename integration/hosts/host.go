@@ -193,11 +193,16 @@ func (h *Host) Eventually(what string, limit time.Duration, holds func() bool) t
 	return time.Since(start)
 }
 
+// putScript replaces a file in one step: who watches it sees no half of it.
+const putScript = `umask 077; mkdir -p "$(dirname "$1")"; path=$(readlink -f "$1"); cat >"$path~"
+test ! -e "$path" || { chmod --reference="$path" "$path~"; chown --reference="$path" "$path~"; }
+mv "$path~" "$path"`
+
 // Put writes a file in the machine, in folders that are made, for root only unless it
 // is there already.
 func (h *Host) Put(path, content string) {
 	h.t.Helper()
-	cmd := h.Command(h.t.Context(), "sh", "-euc", `umask 077; mkdir -p "$(dirname "$1")"; cat >"$1"`, "sh", path)
+	cmd := h.Command(h.t.Context(), "sh", "-euc", putScript, "sh", path)
 	cmd.Stdin = strings.NewReader(content)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		h.t.Fatalf("%s: %s: %v\n%s", h.Name, path, err, out)
