@@ -41,7 +41,7 @@ func inNamespaces(t *testing.T, more uintptr) bool {
 		must(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 		return true
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
 	cmd.Env = append(os.Environ(), namespaceKey+"="+namespaces(t, more))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | more}
 	if os.Geteuid() != 0 {
@@ -228,7 +228,7 @@ func asNobody(t *testing.T) bool {
 			must(t, os.Chmod(d, st.Mode()|0o055))
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
 	cmd.Env = append(os.Environ(), "HOME=/")
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

@@ -50,7 +50,7 @@ func onImage(t *testing.T) bool {
 		}
 		return true
 	}
-	args := []string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=60s"}
+	args := []string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=10m"}
 	if *record {
 		args = append(args, "-record")
 	}

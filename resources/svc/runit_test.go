@@ -35,7 +35,7 @@ func supervised(t *testing.T, live string) {
 		_ = c.Process.Signal(syscall.SIGTERM) // it ends, and leaves the supervisors
 		_ = c.Wait()
 		links, _ := filepath.Glob(live + "/*")
-		if out, err := exec.Command("sv", append([]string{"-w", "10", "force-shutdown"}, links...)...).CombinedOutput(); err != nil {
+		if out, err := exec.Command("sv", append([]string{"-w", "60", "force-shutdown"}, links...)...).CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
