@@ -153,7 +153,7 @@ func (r *run) write(name, text string) {
 func (r *run) await(name, want string) {
 	r.t.Helper()
 	var got []byte
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if paths, _ := filepath.Glob(filepath.Join(r.dir, name)); len(paths) == 1 {
 			if got, _ = os.ReadFile(paths[0]); string(got) == want {
 				return
