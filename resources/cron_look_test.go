@@ -49,28 +49,20 @@ func (r *cronRig) settle(t *testing.T) {
 	t.Errorf("it does not come to rest: %s", strings.Join(r.Calls(), ", "))
 }
 
-// quiet fails if an event comes although nothing has happened.
-func (r *cronRig) quiet(t *testing.T) {
-	t.Helper()
-	select {
-	case <-r.fake.Events():
-		t.Error("an event for nothing")
-	case <-time.After(100 * time.Millisecond):
-	}
-}
-
 // What CheckApply does itself is no event: a timer that cannot be started is tried once for
 // each reason to try. That what it starts is there now is one.
 func TestCronFailureIsNoEvent(t *testing.T) {
 	r := newCronRig(t, systemdtest.Unit{Refuses: "resources"})
 	watching(t, r.fake, r.res)
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "start job.timer: it is failed") {
-		t.Fatal(got)
-	}
-	r.quiet(t)
-	r.Twitch("job.timer")
-	r.Add("other.service", systemdtest.Unit{}) // a reload, which everybody is told of
-	r.quiet(t)
+	nothingComesOf(t, r.fake, func() {
+		if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "start job.timer: it is failed") {
+			t.Fatal(got)
+		}
+	})
+	nothingComesOf(t, r.fake, func() {
+		r.Twitch("job.timer")
+		r.Add("other.service", systemdtest.Unit{}) // a reload, which everybody is told of
+	})
 	r.Add("job.service", systemdtest.Unit{})
 	r.fake.WaitEvent(t)
 	r.Set("job.timer", func(u *systemdtest.Unit) { u.Refuses = "" })

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -24,6 +25,21 @@ func TestMain(m *testing.M) {
 		}
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// nothingComesOf fails if an event comes of what is done, each time that it is done: one may be of
+// what was done before, and still on its way.
+func nothingComesOf(t *testing.T, f *enginetest.Fake, what func()) {
+	t.Helper()
+	for range 10 {
+		what()
+		select {
+		case <-f.Events():
+		case <-time.After(100 * time.Millisecond):
+			return
+		}
+	}
+	t.Error("an event for nothing")
 }
 
 // begin validates and initialises a resource that was filled by hand.

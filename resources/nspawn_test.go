@@ -197,15 +197,6 @@ func (r *nspawnRig) called() string {
 	return text
 }
 
-func (r *nspawnRig) quiet(t *testing.T) {
-	t.Helper()
-	select {
-	case <-r.fake.Events():
-		t.Error("an event for nothing")
-	case <-time.After(100 * time.Millisecond):
-	}
-}
-
 func (r *nspawnRig) settings() string { return r.root + nspawnFolder + "web.nspawn" }
 
 // put writes the settings, at once.
@@ -423,10 +414,11 @@ func TestNspawnWatch(t *testing.T) {
 	r.fake.WaitEvent(t)
 	want(t, r.fake, r.res, `svc[systemd-nspawn@web.service].state: "stopped" -> "running"`)
 	verbs(t, r.fake, r.res, true)
-	r.Machined.Twitch("web")
-	r.Manager.Twitch(nspawnUnitOf("web"))
-	r.Machined.Twitch("other")
-	r.quiet(t)
+	nothingComesOf(t, r.fake, func() {
+		r.Machined.Twitch("web")
+		r.Manager.Twitch(nspawnUnitOf("web"))
+		r.Machined.Twitch("other")
+	})
 	r.set("web", func(u *systemdtest.Unit) { u.Active = "failed" })
 	r.fake.WaitEvent(t)
 	verbs(t, r.fake, r.res, true)
@@ -441,8 +433,7 @@ func TestNspawnWatch(t *testing.T) {
 	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it belongs to machine-web.scope") {
 		t.Error(got)
 	}
-	r.Machined.Twitch("web")
-	r.quiet(t)
+	nothingComesOf(t, r.fake, func() { r.Machined.Twitch("web") })
 	r.Other("web", "")
 	r.fake.WaitEvent(t)
 	if got := verbs(t, r.fake, r.res, true); got == "" {
@@ -450,11 +441,14 @@ func TestNspawnWatch(t *testing.T) {
 	}
 
 	r.Machined.Stop()
-	r.quiet(t)
 	want(t, r.fake, r.res, "")
-	asked := r.Asked()
 	r.Machined.Start()
-	r.quiet(t)
+	asked := 0
+	nothingComesOf(t, r.fake, func() {
+		asked = r.Asked()
+		r.Machined.Stop()
+		r.Machined.Start()
+	})
 	if now := r.Asked(); now != asked {
 		t.Errorf("machined was asked %d times because it was there", now-asked)
 	}
@@ -469,8 +463,7 @@ func TestNspawnWatchAgain(t *testing.T) {
 	r.res.State = "running"
 	watching(t, r.fake, r.res)
 	want(t, r.fake, r.res, `svc[systemd-nspawn@web.service].state: "stopped" -> "running"`)
-	r.Manager.Twitch(nspawnUnitOf("web"))
-	r.quiet(t)
+	nothingComesOf(t, r.fake, func() { r.Manager.Twitch(nspawnUnitOf("web")) })
 }
 
 // After the bus was away nothing that happened meanwhile is lost.

@@ -356,21 +356,12 @@ func TestSvcFailureIsNoEvent(t *testing.T) {
 	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is failed (failed), exit-code") {
 		t.Fatal(got)
 	}
-	r.Twitch("web.service")
-	r.Add("other.service", systemdtest.Unit{}) // a reload, which everybody is told of
-	r.quiet(t)
+	nothingComesOf(t, r.fake, func() {
+		r.Twitch("web.service")
+		r.Add("other.service", systemdtest.Unit{}) // a reload, which everybody is told of
+	})
 	r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "inactive" }) // as reset-failed does
 	r.fake.WaitEvent(t)
-}
-
-// quiet fails if an event comes although nothing has happened.
-func (r *svcRig) quiet(t *testing.T) {
-	t.Helper()
-	select {
-	case <-r.fake.Events():
-		t.Error("an event for nothing")
-	case <-time.After(100 * time.Millisecond):
-	}
 }
 
 // After a restart of the manager, or of the bus, it is subscribed again, and nothing
