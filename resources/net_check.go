@@ -137,8 +137,8 @@ func (r *NetRes) Read(ctx context.Context) (engine.Res, error) {
 	if has.Up {
 		got.State = NetUp
 	}
-	if has.Forward != (rtnet.Forwarding{}) {
-		got.IPForward = new(!has.Forward.Off)
+	if has.Forward.On != has.Forward.Off { // else one family does and the other one does not, which nobody can ask for
+		got.IPForward = new(has.Forward.On)
 	}
 	for _, a := range has.Addrs {
 		got.Addrs = append(got.Addrs, a.String())

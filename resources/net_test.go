@@ -289,6 +289,32 @@ func TestNetParameters(t *testing.T) {
 	}
 }
 
+// TestNetForwardsOneFamily: an interface that forwards IPv4 alone, as after net.ipv4.ip_forward=1, is read as
+// one of which that is left as it is, since nobody can ask for it.
+func TestNetForwardsOneFamily(t *testing.T) {
+	if !inNamespaces(t, unix.CLONE_NEWNET) {
+		return
+	}
+	layLinks(t, "")
+	if _, err := os.Stat("/proc/sys/net/ipv6/conf/a0/forwarding"); err != nil {
+		t.Skip("this kernel has one family")
+	}
+	for value, want := range map[string]string{"0": "false", "1": "none"} {
+		must(t, os.WriteFile("/proc/sys/net/ipv4/conf/a0/forwarding", []byte(value), 0))
+		r := &NetRes{Interface: "a0"}
+		begin(t, "net", r)
+		read, err := r.Read(t.Context())
+		must(t, err)
+		got := "none"
+		if on := read.(*NetRes).IPForward; on != nil {
+			got = fmt.Sprint(*on)
+		}
+		if got != want {
+			t.Errorf("with IPv4 at %s ip_forward is read as %s, want %s", value, got, want)
+		}
+	}
+}
+
 // deafSocket is as that of a Watch, and nobody reads it.
 func deafSocket(t *testing.T) syscall.RawConn {
 	t.Helper()
