@@ -39,6 +39,7 @@ func TestFileSharedKeepsNoFile(t *testing.T) {
 		}
 	}
 	must(t, os.RemoveAll(dir))
+	must(t, os.WriteFile(dir, nil, 0o600)) // no folder any more
 	s.flushAtRest()
 	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "may not be on the disk") {
 		t.Errorf("Close: %v", err)
@@ -53,9 +54,20 @@ func TestFileSharedTellsOfFailures(t *testing.T) {
 	f := begin(t, "file", r, enginetest.WithShared(s))
 	want(t, f, r, `state created content: (none) -> "x"`)
 	must(t, os.RemoveAll(dir))
+	must(t, os.WriteFile(dir, nil, 0o600)) // no folder any more
 	s.flushAtRest()
 	if log := strings.Join(f.Logs(), "\n"); !strings.Contains(log, "may not be on the disk") {
 		t.Errorf("the log is %q", log)
 	}
+	must(t, s.Close())
+}
+
+// TestFileSharedFolderGone: a folder that has gone since it was written to has its file system flushed all the same.
+func TestFileSharedFolderGone(t *testing.T) {
+	s, dir := newFileShared(), t.TempDir()+"/d"
+	must(t, os.MkdirAll(dir+"/e", 0o755))
+	written(t, s, dir+"/e")
+	must(t, os.RemoveAll(dir))
+	s.flushAtRest()
 	must(t, s.Close())
 }

@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -155,10 +156,15 @@ func gone(err error) error {
 	return err
 }
 
-// Flush writes everything that the file system of path holds in memory to its
-// disk, and waits for it.
+// Flush writes everything that the file system of a folder holds in memory to its
+// disk, and waits for it. For a folder that is gone by now the nearest one above it stands: that it has gone is what is to be
+// on the disk.
 func Flush(path string) error {
 	fd, err := open(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	for at := filepath.Clean(path); errors.Is(err, unix.ENOENT) && at != filepath.Dir(at); {
+		at = filepath.Dir(at)
+		fd, err = open(unix.AT_FDCWD, at, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	}
 	if err != nil {
 		return pathError("open", path, err)
 	}

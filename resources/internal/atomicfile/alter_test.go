@@ -140,8 +140,11 @@ func TestSettled(t *testing.T) {
 }
 
 func TestFlush(t *testing.T) {
-	must(t, Flush(t.TempDir()))
-	if err := Flush(t.TempDir() + "/missing"); err == nil {
-		t.Error("a missing folder was flushed")
+	dir := t.TempDir()
+	must(t, Flush(dir))
+	must(t, Flush(dir+"/missing/below/")) // stands for what is above it
+	must(t, os.WriteFile(dir+"/file", nil, 0o600))
+	if err := Flush(dir + "/file"); err == nil {
+		t.Error("a file was flushed as a folder")
 	}
 }
