@@ -9,11 +9,11 @@ import (
 	"github.com/reactivegraph/mgmt"
 )
 
-// trimAfter is how long a graph that has converged is left alone before its
-// memory is tidied.
-const trimAfter = 5 * time.Second
+// trimAfter are how long a graph that has converged is left alone before its memory is
+// tidied, and again: the events of what it wrote itself may come late.
+var trimAfter = [...]time.Duration{5 * time.Second, 30 * time.Second}
 
-// trimmer gives back to the system, once for each graph, what bringing it about has
+// trimmer gives back to the system, twice for each graph, what bringing it about has
 // taken and keeping it does not need.
 type trimmer struct {
 	graph chan struct{} // a graph has converged for the first time
@@ -56,13 +56,15 @@ func (t *trimmer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		wait := time.NewTimer(trimAfter)
-		select {
-		case <-wait.C:
-			t.free()
-		case <-ctx.Done():
-			wait.Stop()
-			return
+		for _, after := range trimAfter {
+			wait := time.NewTimer(after)
+			select {
+			case <-wait.C:
+				t.free()
+			case <-ctx.Done():
+				wait.Stop()
+				return
+			}
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 )
 
-// TestTrimmer: memory is tidied once for each graph, when it has been at rest for a
+// TestTrimmer: memory is tidied twice for each graph, when it has been at rest for a
 // while, and not at the end of a run that is over before.
 func TestTrimmer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -26,14 +26,14 @@ func TestTrimmer(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if n != 3 {
+		if n != 6 {
 			t.Errorf("tidied %d times for 3 graphs", n)
 		}
 		o.Swapped(mgmt.Swap{})
 		o.Converged(true, mgmt.Counts{})
-		time.Sleep(trimAfter / 2)
+		time.Sleep(trimAfter[0] / 2)
 		stop()
-		if n != 3 {
+		if n != 6 {
 			t.Error("tidied at the end")
 		}
 	})
