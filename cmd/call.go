@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/strictjson"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -320,15 +320,10 @@ func callValue(a *app, t *schema.Type, name, form, rest string) (v any, err erro
 	if t != nil && t.Secret {
 		return nil, errSecret
 	}
-	d := json.NewDecoder(strings.NewReader(rest))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("it is no JSON (%w); text stands in double quotes there", err)
+	if v, err = strictjson.Parse([]byte(rest)); err != nil {
+		return nil, fmt.Errorf("%w (in JSON, text stands in double quotes)", err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("it is no JSON: something follows the value")
-	}
-	return virtual.FromJSON(v)
+	return v, nil
 }
 
 func readAll(a *app, path string) ([]byte, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // External is a provider of two commands, so that a type needs no Go. They are given
@@ -122,7 +123,7 @@ type exchange struct {
 	what    string // get or set
 	argv    []string
 	changes map[string]Change
-	secrets secretTexts
+	secrets secrets.Texts
 	guarded bool // a line may hold a secret that is not known yet
 }
 
@@ -134,13 +135,13 @@ func (x *external) exchange(rt *Runtime, what string, argv []string) *exchange {
 func (c *exchange) learn(r Record) {
 	for name, v := range r {
 		a := c.rt.Type.byName[name]
-		c.secrets.learn(v, a != nil && a.secret)
+		c.secrets.Learn(v, a != nil && a.secret)
 	}
 }
 
 func (c *exchange) errorf(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
-	return fmt.Errorf("the %s command of %s (%s): %s", c.what, c.rt.Type.Name(), c.argv[0], c.secrets.clean(text))
+	return fmt.Errorf("the %s command of %s (%s): %s", c.what, c.rt.Type.Name(), c.argv[0], c.secrets.Clean(text))
 }
 
 // run runs the command with lines at its standard input, and returns what it has
@@ -191,13 +192,13 @@ func (c *exchange) warn(line string) {
 	if c.guarded && c.what == "get" {
 		return // what is secret in it is not known; an error repeats nothing of it either
 	}
-	c.rt.Log.Warning(shorten(c.secrets.clean(line)))
+	c.rt.Log.Warning(shorten(c.secrets.Clean(line)))
 }
 
 // tail returns the end of what standard error had. It is cut when the secrets are gone:
 // nobody knows a part of one.
 func (c *exchange) tail(res *engine.Result) string {
-	text := c.secrets.clean(string(res.Stderr))
+	text := c.secrets.Clean(string(res.Stderr))
 	text = strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxTail):], "?"))
 	switch {
 	case text == "":

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/strictjson"
 )
 
 // question is the line for the get command.
@@ -46,7 +47,7 @@ func (c *exchange) orders(changes []Change) []byte {
 	var b bytes.Buffer
 	for _, ch := range changes {
 		should := c.object(ch.Should)
-		if !isText(ch.Title) || !isText(should) {
+		if !strictjson.IsText(ch.Title) || !strictjson.IsText(should) {
 			c.rt.Log.Failed(ch.Title, "its title, or a value of it, is no UTF-8, which JSON for the set command has no form for")
 			continue
 		}
@@ -60,23 +61,6 @@ func (c *exchange) orders(changes []Change) []byte {
 		b.Write(jsonLine(line))
 	}
 	return b.Bytes()
-}
-
-// isText reports whether all text in a value that JSON has a form for is UTF-8.
-func isText(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return utf8.ValidString(v)
-	case []any:
-		return !slices.ContainsFunc(v, func(x any) bool { return !isText(x) })
-	case map[string]any:
-		for k, x := range v {
-			if !isText(k) || !isText(x) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // jsonLine writes what holds nothing that JSON can't, with the end of the line.
@@ -202,7 +186,7 @@ func (c *exchange) parse(line answer) (map[string]any, error) {
 	if len(line.text) > maxLine {
 		return nil, c.bad(line, fmt.Sprintf("it is longer than %d bytes", maxLine))
 	}
-	v, err := parseJSON(line.text)
+	v, err := strictjson.Parse(line.text)
 	if err != nil {
 		return nil, c.bad(line, err.Error())
 	}
@@ -227,7 +211,7 @@ func (c *exchange) report(line answer) error {
 	}
 	var s said
 	for key, v := range obj {
-		if problem := s.put(c.secrets.clean(key), v); problem != "" {
+		if problem := s.put(c.secrets.Clean(key), v); problem != "" {
 			return c.bad(line, problem)
 		}
 	}
@@ -260,7 +244,7 @@ func (s *said) put(key string, v any) string {
 func (c *exchange) log(s said) string {
 	var opts []LogOption
 	if s.message != "" {
-		opts = append(opts, Message(c.secrets.clean(s.message)))
+		opts = append(opts, Message(c.secrets.Clean(s.message)))
 	}
 	ways := 0
 	for _, word := range []string{s.status, s.attribute, s.level} {
@@ -287,7 +271,7 @@ func (c *exchange) mark(s said, opts []LogOption) string {
 	log := c.rt.Log
 	switch s.status {
 	case "failed":
-		log.Failed(s.title, c.secrets.clean(s.message))
+		log.Failed(s.title, c.secrets.Clean(s.message))
 	case "processed":
 		log.Processed(s.title, c.changes[s.title].Is.Record, c.changes[s.title].Should, opts...)
 	default:
@@ -314,6 +298,6 @@ func (c *exchange) say(s said) string {
 	if i < 0 {
 		return "level must be debug, info, notice, warning or err"
 	}
-	[]func(string, ...LogOption){log.Debug, log.Info, log.Notice, log.Warning, log.Err}[i](c.secrets.clean(s.message), opts...)
+	[]func(string, ...LogOption){log.Debug, log.Info, log.Notice, log.Warning, log.Err}[i](c.secrets.Clean(s.message), opts...)
 	return ""
 }

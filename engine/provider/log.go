@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // Logger is how a provider says what happens: to people in words, to programs as
@@ -82,7 +84,7 @@ type logBook struct {
 	mu      sync.Mutex
 	entries map[string]*logEntry // by title; nil outside of a Set
 	broken  []error              // the rules that calls broke
-	secrets secretTexts
+	secrets secrets.Texts
 }
 
 // logEntry is what is known of one title.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // Args are the arguments of a call. They are plain values.
@@ -59,8 +60,10 @@ func (m *Module) Call(ctx context.Context, function string, args Args) (*Result,
 	if v.Status == Deprecated {
 		m.deprecated(at, v, r)
 	}
+	var hidden secrets.Texts
+	hidden.Learn(passed, false)
 	value, err := m.ask(ctx, function, passed)
-	return m.result(at, v, r, value, err)
+	return m.result(at, v, r, value, err, &hidden)
 }
 
 // deprecated warns about a function, the log only if it was not told before.
@@ -81,13 +84,16 @@ func (m *Module) ask(ctx context.Context, function string, args map[string]any) 
 	return m.caller.Call(ctx, function, args)
 }
 
-// result fills r with what the backend returned.
-func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err error) (*Result, error) {
+// result fills r with what the backend returned. What is hidden is in no error or warning.
+func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err error, hidden *secrets.Texts) (*Result, error) {
 	switch {
 	case errors.Is(err, ErrNotFound) && v.want != nil && v.want.NotFound != nil:
 		value = v.want.NotFound
 	case err != nil:
-		return nil, &CallError{at, err}
+		if v.want != nil && holdsSecret(v.want.Returns) {
+			err = unsaid(err)
+		}
+		return nil, &CallError{at, hidden.Error(err)}
 	}
 	switch {
 	case v.want == nil: // nobody said what it returns
@@ -97,7 +103,11 @@ func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err 
 		r.Common, r.Found = schema.Clone(v.want.NotFound), false
 		return r, nil
 	}
+	value = conceal(v.want.Returns, value)
 	common, extra, err := split(v.want.Returns, value)
+	if err != nil {
+		err = misshapen(v.want.Returns, value, hidden)
+	}
 	if err != nil && !m.lax {
 		return nil, &ReturnShapeError{at, err}
 	}
@@ -109,6 +119,16 @@ func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err 
 	r.Common = common
 	maps.Copy(r.Extra, extra)
 	return r, nil
+}
+
+// misshapen says what is wrong with a value that is not of a shape, without what is
+// hidden. That is taken out of the value, because who names a part of it shortens that.
+func misshapen(t *schema.Type, value any, hidden *secrets.Texts) error {
+	_, _, err := split(t, hidden.Value(value))
+	if err == nil {
+		err = errors.New("a text that holds a secret of the call is wrong")
+	}
+	return hidden.Error(err)
 }
 
 // adapt turns the arguments of a caller into those of the backend, all by name.

@@ -111,6 +111,8 @@
 //   - A result is checked against the declared shape before anybody sees it:
 //     strictly, or (Lax) with a warning. Keys that are not declared are Extra,
 //     wherever in the result they are, and are never read by the engine.
+//   - A secret argument is in no error and no warning of the call, however the backend
+//     quotes it. Text that the interface declares as a secret is one, whatever a program gives.
 //   - What a backend says that it returns is compared when it is bound, where it says so: a function
 //     whose results could never pass can be called, and nobody who Needs it is loaded.
 //   - A value that the module makes up (a default, an answer for not found) is a

@@ -1,12 +1,10 @@
 package virtual
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,6 +12,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
+	"github.com/reactivegraph/mgmt/engine/schema/strictjson"
 )
 
 // descriptor is a backend as a file describes it.
@@ -51,8 +51,10 @@ type describedParam struct {
 // read it from a file. For each call the program is run: it gets one JSON value as
 // its input, {"function": "install", "args": {"pkgs": {"git": ""}}}, and writes one,
 // {"result": ...}, {"error": "what went wrong"} or {"not_found": true}. What it
-// writes to its standard error is part of the error if it fails. It is looked up in
-// PATH, and never gets an argument or an environment that depends on the call.
+// writes to its standard error is part of the error if it fails: the end of it, without
+// the secrets of the call, and nothing of it where the function returns secrets. All is
+// UTF-8. The program is looked up in PATH, and never gets an argument or an environment
+// that depends on the call.
 func External(n *schema.Node) (*Backend, schema.Diagnostics) {
 	var d descriptor
 	ds := schema.Decode(n, &d)
@@ -174,22 +176,65 @@ type program struct {
 	host engine.Host
 }
 
+// Bounds of what a program writes, and of what an error repeats of that, in bytes.
+const (
+	maxAnswer = 64 << 20
+	maxSaid   = 1 << 10
+)
+
 func (p *program) Call(ctx context.Context, function string, args map[string]any) (any, error) {
-	in, err := json.Marshal(question{function, reveal(args)})
+	var hidden secrets.Texts
+	hidden.Learn(args, false)
+	clear := reveal(args)
+	if !strictjson.IsText(clear) {
+		return nil, fmt.Errorf("text in an argument is no UTF-8, which JSON for %s has no form for", p.argv[0])
+	}
+	in, err := json.Marshal(question{function, clear})
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.host.Command(ctx, engine.Command{Argv: p.argv, Stdin: append(in, '\n'), MaxOutput: 64 << 20})
+	r, err := p.host.Command(ctx, engine.Command{Argv: p.argv, Stdin: append(in, '\n'), MaxOutput: maxAnswer})
 	if err != nil {
 		return nil, err
 	}
 	if r.ExitCode != 0 {
-		return nil, fmt.Errorf("%s ended with %s: %s", p.argv[0], ending(r), strings.TrimSpace(string(r.Stderr)))
+		return nil, &programError{fmt.Sprintf("%s ended with %s", p.argv[0], ending(r)), tail(hidden.Clean(string(r.Stderr)))}
 	}
 	if r.Truncated {
 		return nil, fmt.Errorf("%s wrote more than 64 MiB", p.argv[0])
 	}
-	return readAnswer(p.argv[0], r.Stdout)
+	answer, err := readAnswer(r.Stdout)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s wrote no answer: %w", p.argv[0], err)
+	case answer.failed != "":
+		return nil, errors.New(tail(hidden.Clean(answer.failed)))
+	case answer.notFound:
+		return nil, ErrNotFound
+	}
+	return answer.result, nil
+}
+
+// programError is how a program failed. It holds no secrets of the call.
+type programError struct {
+	how  string
+	said string // the end of its standard error
+}
+
+func (e *programError) Error() string { return strings.TrimSuffix(e.how+": "+e.said, ": ") }
+
+// unsaid returns err without what a program has said, where that is in it: it may hold a
+// secret that nobody has handed to it.
+func unsaid(err error) error {
+	if e, ok := errors.AsType[*programError](err); ok && e.said != "" {
+		return errors.New(e.how + "; what it said is not shown, the function returns secrets")
+	}
+	return err
+}
+
+// tail returns the end of a text, which is clean: nobody knows a part of a secret.
+func tail(text string) string {
+	return strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxSaid):], "?"))
 }
 
 func ending(r *engine.Result) string {
@@ -199,54 +244,40 @@ func ending(r *engine.Result) string {
 	return "code " + strconv.Itoa(r.ExitCode)
 }
 
-// readAnswer reads what a program wrote.
-func readAnswer(name string, out []byte) (any, error) {
-	var answer struct {
-		Result   any
-		Error    string
-		NotFound bool `json:"not_found"`
-	}
-	d := json.NewDecoder(bytes.NewReader(out))
-	d.UseNumber()
-	d.DisallowUnknownFields()
-	if err := d.Decode(&answer); err != nil {
-		return nil, fmt.Errorf("%s wrote no answer: %w", name, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s wrote more than one answer", name)
-	}
-	switch {
-	case answer.Error != "":
-		return nil, errors.New(answer.Error)
-	case answer.NotFound:
-		return nil, ErrNotFound
-	}
-	return FromJSON(answer.Result)
+// answer is what a program answers.
+type answer struct {
+	result   any
+	failed   string
+	notFound bool
 }
 
-// FromJSON turns what encoding/json has read with UseNumber into a plain value.
-func FromJSON(v any) (any, error) {
-	var err error
-	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i, nil
+// readAnswer reads what a program wrote. Its errors repeat nothing of that.
+func readAnswer(out []byte) (a answer, err error) {
+	v, err := strictjson.Parse(out)
+	if err != nil {
+		return a, err
+	}
+	obj, ok := v.(map[string]any)
+	if !ok {
+		return a, errors.New("it is no object")
+	}
+	for key, v := range obj {
+		ok := true
+		switch key {
+		case "result":
+			a.result = v
+		case "error":
+			a.failed, ok = v.(string)
+		case "not_found":
+			a.notFound, ok = v.(bool)
+		default:
+			return a, errors.New("it has a key that is none of result, error and not_found")
 		}
-		return v.Float64()
-	case []any:
-		for i := range v {
-			if v[i], err = FromJSON(v[i]); err != nil {
-				return nil, err
-			}
-		}
-	case map[string]any:
-		for key := range v {
-			if v[key], err = FromJSON(v[key]); err != nil {
-				return nil, err
-			}
+		if !ok && v != nil {
+			return a, fmt.Errorf("%s is %s", key, called(v))
 		}
 	}
-	return v, nil
+	return a, nil
 }
 
 // reveal returns a copy of a plain value for a program: secrets in clear, and what

@@ -87,16 +87,27 @@ func TestExternal(t *testing.T) {
 	if r, err := call(`{"not_found": true}`); err != nil || r.Found {
 		t.Errorf("%+v, %v", r, err)
 	}
+	for range 10 { // keys come in any order
+		if r, err := call(`{"error": null, "result": {"n": 1}, "not_found": null}`); err != nil || r.Common.(map[string]any)["n"] != int64(1) {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
 	for out, want := range map[string]string{
 		`{"error": "no space"}`:            "m.f: no space",
 		``:                                 "wrote no answer",
 		`{"result": `:                      "wrote no answer",
-		`{"result": 1} {"result": 2}`:      "more than one answer",
-		`{"resullt": 1}`:                   "wrote no answer",
+		`{"result": 1} {"result": 2}`:      "more than one value",
+		`{"resullt": 1}`:                   "a key that is none of result, error and not_found",
+		`{"Result": 1}`:                    "a key that is none of result, error and not_found",
+		`{"result": 1, "result": 2}`:       "a key is there twice",
+		`{"result": {"a\ud800": 1}}`:       "half of a surrogate pair",
+		"{\"result\": {\"a\xff\": 1}}":     "it is no UTF-8",
+		`{"error": 5}`:                     "error is a number",
+		`{"not_found": "no"}`:              "not_found is text",
 		`[]`:                               "wrote no answer",
 		`{"result": {"n": "1"}}`:           "n: ",
 		`{"result": {"n": 1.5}}`:           "n: ",
-		`{"result": {"n": 1e400}}`:         "value out of range",
+		`{"result": {"n": 1e400}}`:         "a number is too large",
 		`{"result": {"n": 1, "s": false}}`: "s: ",
 		`{"result": [1]}`:                  "it is a list",
 		`{}`:                               "it is null",

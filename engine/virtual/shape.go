@@ -91,6 +91,45 @@ func (s *splitter) value(t *schema.Type, v any, path string) (common, extra any)
 	return v, nil
 }
 
+// conceal returns a plain value in which text is a secret where a shape says so. What
+// does not fit the shape is left as it is.
+func conceal(t *schema.Type, v any) any {
+	if !holdsSecret(t) {
+		return v
+	}
+	switch v := v.(type) {
+	case string:
+		if t.Secret {
+			return schema.NewSecret(v)
+		}
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = conceal(t.Elem, v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key := range v {
+			part := t.Elem
+			if f := t.Field(key); f != nil && f.Key == key {
+				part = f.Type
+			}
+			out[key] = conceal(part, v[key])
+		}
+		return out
+	}
+	return v
+}
+
+// holdsSecret reports whether a value of a type has a secret in it.
+func holdsSecret(t *schema.Type) bool {
+	if t == nil || t.Secret {
+		return t != nil
+	}
+	return holdsSecret(t.Elem) || slices.ContainsFunc(t.Fields, func(f *schema.Field) bool { return holdsSecret(f.Type) })
+}
+
 func (s *splitter) record(t *schema.Type, v any, path string) (any, any) {
 	m, ok := v.(map[string]any)
 	if !ok {

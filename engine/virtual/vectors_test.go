@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/strictjson"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -113,7 +114,11 @@ func plainRule(t *testing.T, rule map[string][]any) virtual.Match {
 
 func plainOf(t *testing.T, v any) any {
 	t.Helper()
-	p, err := virtual.FromJSON(v)
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := strictjson.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package puppettype
 
 import (
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"math"
@@ -29,6 +30,17 @@ type Map []Entry
 
 // Entry is one entry of a Map.
 type Entry struct{ Key, Value any }
+
+// All yields the keys and values, in their order.
+func (m Map) All() iter.Seq2[any, any] {
+	return func(yield func(key, value any) bool) {
+		for _, e := range m {
+			if !yield(e.Key, e.Value) {
+				return
+			}
+		}
+	}
+}
 
 // Sensitive wraps a value that must not be shown; it prints as schema.Redacted.
 type Sensitive struct{ value *any }

@@ -1,4 +1,6 @@
-package provider
+// Package strictjson reads JSON that programs write, and refuses what encoding/json would
+// put right without a word. It keeps no state and does no I/O.
+package strictjson
 
 import (
 	"bytes"
@@ -7,24 +9,25 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 )
 
-// parseJSON reads a line that is one JSON value: an int64 or a float64 for a number, and
+// Parse reads a text that is one JSON value: an int64 or a float64 for a number, and
 // else as encoding/json has it. What that would put right without a word, so that two
 // names become one or a value another, is an error: text that is no UTF-8, half of a
-// surrogate pair, a key that is there twice. Errors repeat nothing of the line: it may
+// surrogate pair, a key that is there twice. Errors repeat nothing of the text: it may
 // hold what is secret.
-func parseJSON(line []byte) (any, error) {
+func Parse(text []byte) (any, error) {
 	switch {
-	case !utf8.Valid(line):
+	case !utf8.Valid(text):
 		return nil, errors.New("it is no UTF-8")
-	case halfPair(line):
+	case halfPair(text):
 		return nil, errors.New(`it has half of a surrogate pair (\ud800 to \udfff), which is no character`)
 	}
-	p := jsonParser{json.NewDecoder(bytes.NewReader(line))}
+	p := parser{json.NewDecoder(bytes.NewReader(text))}
 	p.UseNumber()
 	v, err := p.value(0)
 	if err != nil {
@@ -36,8 +39,8 @@ func parseJSON(line []byte) (any, error) {
 	return v, nil
 }
 
-// jsonEscape finds the escapes of JSON one after the other; the group is half of a pair.
-var jsonEscape = sync.OnceValue(func() *regexp.Regexp {
+// escape finds the escapes of JSON one after the other; the group is half of a pair.
+var escape = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\\(?:u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|(u[dD][89a-fA-F])|.)`)
 })
 
@@ -45,7 +48,7 @@ func halfPair(line []byte) bool {
 	if !bytes.Contains(line, []byte(`\ud`)) && !bytes.Contains(line, []byte(`\uD`)) {
 		return false
 	}
-	for _, at := range jsonEscape().FindAllSubmatchIndex(line, -1) {
+	for _, at := range escape().FindAllSubmatchIndex(line, -1) {
 		if at[2] >= 0 {
 			return true
 		}
@@ -56,15 +59,15 @@ func halfPair(line []byte) bool {
 // maxLevels bounds how deep a value is.
 const maxLevels = 100
 
-// jsonParser reads values from tokens.
-type jsonParser struct{ *json.Decoder }
+// parser reads values from tokens.
+type parser struct{ *json.Decoder }
 
-var errNoJSON = errors.New("it is no JSON")
+var errNone = errors.New("it is no JSON")
 
-func (p jsonParser) value(level int) (any, error) {
+func (p parser) value(level int) (any, error) {
 	tok, err := p.Token()
 	if err != nil {
-		return nil, errNoJSON
+		return nil, errNone
 	}
 	switch tok := tok.(type) {
 	case json.Number:
@@ -81,7 +84,7 @@ func (p jsonParser) value(level int) (any, error) {
 	return tok, nil
 }
 
-func (p jsonParser) list(level int) (any, error) {
+func (p parser) list(level int) (any, error) {
 	list := []any{}
 	for p.More() {
 		v, err := p.value(level)
@@ -93,13 +96,13 @@ func (p jsonParser) list(level int) (any, error) {
 	return list, p.end()
 }
 
-func (p jsonParser) object(level int) (any, error) {
+func (p parser) object(level int) (any, error) {
 	obj := map[string]any{}
 	for p.More() {
 		tok, err := p.Token()
 		key, isText := tok.(string)
 		if err != nil || !isText {
-			return nil, errNoJSON
+			return nil, errNone
 		}
 		if _, twice := obj[key]; twice {
 			return nil, errors.New("a key is there twice")
@@ -112,9 +115,9 @@ func (p jsonParser) object(level int) (any, error) {
 }
 
 // end reads what closes a list or an object.
-func (p jsonParser) end() error {
+func (p parser) end() error {
 	if _, err := p.Token(); err != nil {
-		return errNoJSON
+		return errNone
 	}
 	return nil
 }
@@ -128,4 +131,21 @@ func number(n json.Number) (any, error) {
 		return nil, errors.New("a number is too large")
 	}
 	return f, nil
+}
+
+// IsText reports whether all text in a value that JSON has a form for is UTF-8.
+func IsText(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return utf8.ValidString(v)
+	case []any:
+		return !slices.ContainsFunc(v, func(x any) bool { return !IsText(x) })
+	case map[string]any:
+		for k, x := range v {
+			if !IsText(k) || !IsText(x) {
+				return false
+			}
+		}
+	}
+	return true
 }
