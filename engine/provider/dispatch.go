@@ -24,8 +24,9 @@ import (
 //	  options: {type: "Optional[Hash[String, Any]]", docs: ..., kind: parameter}
 //	dispatch: {attribute: provider, to: {apt: package_apt, rpm: package_rpm}, options: options}
 //
-// The others are types as data too. Values in Options are no secrets to the engine, even
-// where the attribute is sensitive: such an attribute should be one of the type itself.
+// The others are types as data too. A value in Options whose attribute is sensitive is
+// shown as a secret where the thing is looked at, and in no change; in what other resources
+// say it is not known as one: such an attribute should be one of the type itself.
 // Such a kind can't be listed, as its things are those of the others.
 type Dispatch struct {
 	Attribute string            // the attribute that chooses
@@ -93,6 +94,9 @@ func (d *dispatcher) check() error {
 	if o := d.byName[d.by.Options]; d.by.Options != "" && (o == nil || o.Role != Parameter || !optionsType.Assignable(o.typ)) {
 		errorf("options must name an attribute that is a parameter and a Hash[String, Any], or an Optional of that, not %q", d.by.Options)
 	}
+	if a := d.hush(); a != "" {
+		errorf("options must be a Hash[String, Any]: text in a %s could not be kept secret, and %s is sensitive", d.byName[d.by.Options].typ, a)
+	}
 	for i := range d.attrs {
 		a := &d.attrs[i]
 		has := func(k *Kind) bool { return k.byName[a.Name] != nil }
@@ -104,6 +108,26 @@ func (d *dispatcher) check() error {
 }
 
 var optionsType = puppettype.MustParse("Optional[Hash[String, Any]]")
+
+// hush returns an attribute of one of the kinds that is sensitive, and that the options
+// can give although they can't hold a secret; empty if there is none.
+func (d *dispatcher) hush() string {
+	o := d.byName[d.by.Options]
+	if o == nil {
+		return ""
+	}
+	if elem := o.typ.Lower().Elem; elem == nil || elem.Secret || elem.Kind == schema.KindAny {
+		return ""
+	}
+	for _, value := range slices.Sorted(maps.Keys(d.to)) {
+		for _, a := range d.to[value].attrs {
+			if (a.secret || a.covert) && d.byName[a.Name] == nil && a.Role != ReadOnly {
+				return d.to[value].def.Name + "." + a.Name
+			}
+		}
+	}
+	return ""
+}
 
 // steers reports whether an attribute is about the choice, and not the thing.
 func (d *dispatcher) steers(a *compiled) bool {

@@ -284,11 +284,31 @@ func (r *dispatched) shown(of engine.Res) (engine.Res, error) {
 		if from.kind.byName[a.Name] != nil {
 			v = from.given(a.Name)
 		}
+		if a.Name == r.d.by.Options {
+			v = r.shownOptions(v)
+		}
 		if err := schema.Set(out, a.Name, v); err != nil {
 			return nil, fmt.Errorf("%s: %w", a.Name, err)
 		}
 	}
 	return out, nil
+}
+
+// shownOptions returns options in which what is sensitive in the chosen kind is as that
+// has it: a secret, or with secrets in it.
+func (r *dispatched) shownOptions(v any) any {
+	options, _ := v.(map[string]any)
+	if options == nil {
+		return v
+	}
+	inner := r.resource()
+	out := maps.Clone(options)
+	for key := range out {
+		if a := inner.kind.byName[key]; a != nil && (a.secret || a.covert) {
+			out[key] = inner.given(key)
+		}
+	}
+	return out
 }
 
 // Reversed undoes what the resource does.
