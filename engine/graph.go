@@ -30,8 +30,8 @@ type Vertex struct {
 	Secret []string
 
 	// Same says that the resource that runs under this id is declared just so, and goes on in
-	// the place of Res: it need not be validated, nor asked for its edges, again. The reactor
-	// finds it out (reactor.Compare) when a graph has been made; who alters Res later clears it.
+	// the place of Res, which is neither validated nor initialised, nor asked for its edges again. The
+	// reactor finds it out (reactor.Compare) when a graph has been made; Res is not altered later.
 	Same bool
 
 	// UIDs are those of Res, if they have been asked for: a graph is made and transformed with

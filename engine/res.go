@@ -54,7 +54,8 @@ type Res interface {
 	// Cmp returns nil if the other resource, of the same kind and name, wants
 	// the same, so that this one may go on in its place; else an error that
 	// names a difference. CmpFields does it for most kinds. The engine itself
-	// compares kind, name, metaparameters and wiring.
+	// compares kind, name, metaparameters and wiring. The other one may not have
+	// been validated yet: then it is, if it is not the same.
 	Cmp(Res) error
 }
 

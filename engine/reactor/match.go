@@ -58,7 +58,7 @@ func (s *swap) keepMost() {
 // Compare marks the vertices of a graph under whose id a resource runs that is declared just
 // so (engine.Vertex.Same). It is called before the graph is transformed, and before the
 // Swap of it; no other Swap may come between. Where the reactor has ended nothing is marked.
-// What receives values is not compared before the Swap.
+// What receives values, or may be grouped and so run by another one, is not compared before the Swap.
 func (r *Reactor) Compare(ctx context.Context, g *engine.Graph) {
 	if r.lockSwap(ctx) != nil {
 		return
@@ -67,7 +67,8 @@ func (r *Reactor) Compare(ctx context.Context, g *engine.Graph) {
 	r.values.RLock()
 	defer r.values.RUnlock()
 	r.pairs(g, func(_ int, decl *engine.Vertex, v *vertex) {
-		decl.Same = decl.Res != nil && len(decl.Recv) == 0 && v.same(decl)
+		_, groupable := decl.Res.(engine.GroupableRes)
+		decl.Same = decl.Res != nil && !groupable && len(decl.Recv) == 0 && v.same(decl)
 	})
 }
 

@@ -239,7 +239,6 @@ func (s *grouping) contract() *engine.Graph {
 // own makes the vertex of a group, and tells its owner.
 func (s *grouping) own(gr *group) *engine.Vertex {
 	owner := *s.g.Value(int(gr.owner))
-	owner.Same = false
 	ids := []string{s.g.ID(int(gr.owner))}
 	var members []engine.Res
 	for _, m := range gr.members {
