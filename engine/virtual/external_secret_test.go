@@ -63,6 +63,7 @@ func TestExternalKeepsSecrets(t *testing.T) {
 		"as JSON":       {&engine.Result{ExitCode: 1, Stderr: []byte("no " + quoted(t, secret))}, `no "(secret)"`},
 		"as Go":         {&engine.Result{ExitCode: 1, Stderr: []byte("no " + strconv.Quote(secret))}, `no "(secret)"`},
 		"as a shell":    {&engine.Result{ExitCode: 1, Stderr: []byte("+ x " + inShell)}, "+ x '(secret)'"},
+		"as it came":    {&engine.Result{ExitCode: 1, Stderr: []byte("+ x '" + strings.ReplaceAll(quoted(t, secret), "'", `'\''`) + "'")}, `+ x '"(secret)"'`},
 		"where it cuts": {&engine.Result{ExitCode: 1, Stderr: []byte(secret + strings.Repeat(".", 1000))}, "...."},
 		"an error":      {&engine.Result{Stdout: []byte(`{"error": ` + quoted(t, "no "+secret) + `}`)}, "no (secret)"},
 		"a long error":  {&engine.Result{Stdout: []byte(`{"error": ` + quoted(t, secret+strings.Repeat(".", 1000)) + `}`)}, "...."},

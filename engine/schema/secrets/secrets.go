@@ -4,7 +4,8 @@
 //
 // # Laws
 //
-//   - A secret is known as it is, and as JSON, Python, Go and shells quote it.
+//   - A secret is known as it is, and as JSON, Python, Go and shells quote it; also where
+//     what they quote is the JSON in which they were given it.
 //   - What Clean returns holds none of the texts that were added; all else is as it was.
 //   - The cost of a text that is cleaned does not grow with the number of secrets.
 //   - Nothing here starts a goroutine or keeps what it was not given.
@@ -51,20 +52,29 @@ func (t *Texts) Add(secret string) {
 	t.addForms(secret)
 }
 
+// addForms adds a text, and if quoting alters it what programs make of it, and of the
+// JSON that it was in when they got it.
 func (t *Texts) addForms(s string) {
 	t.addText(s)
 	if !strings.ContainsFunc(s, isSpecial) {
 		return
 	}
+	for _, text := range []string{s, jsonText(s, true), jsonText(s, false), asciiJSON(jsonText(s, false))} {
+		t.addText(text)
+		for _, form := range quotings(text) {
+			t.addText(form)
+		}
+	}
+}
+
+// quotings are a text as languages and shells quote it, without the quotes around it.
+func quotings(s string) []string {
 	quoted := strconv.Quote(s)
 	quoted = quoted[1 : len(quoted)-1]
 	bare := strings.ReplaceAll(quoted, `\"`, `"`)
-	for _, form := range []string{
+	return []string{
 		quoted, bare, strings.ReplaceAll(bare, "'", `\'`), // Go, Python and others
 		strings.ReplaceAll(s, "'", `'\''`), strings.ReplaceAll(s, "'", `'"'"'`), // shells that trace
-		jsonText(s, true), jsonText(s, false), asciiJSON(jsonText(s, false)),
-	} {
-		t.addText(form)
 	}
 }
 

@@ -27,6 +27,9 @@ func TestForms(t *testing.T) {
 		{" a b ", "(a b)", "((secret))"},
 		{`it's \`, `'it\'s \\' "it's \\" 'it'\''s \' 'it'"'"'s \'`, `'(secret)' "(secret)" '(secret)' '(secret)'`},
 		{"<é\x01", `\u003cé\u0001 <\u00e9\u0001 <é\u0001 <é\x01`, "(secret) (secret) (secret) (secret)"},
+		{`it's "<`, `+ read '{"k":"it'\''s \"\u003c"}'`, `+ read '{"k":"(secret)"}'`},
+		{`it's "<`, `no '{"k": "it\'s \\"<"}'`, `no '{"k": "(secret)"}'`},
+		{`it's "<`, `no "{\"k\":\"it's \\\"\\u003c\"}"`, `no "{\"k\":\"(secret)\"}"`},
 		{"a\U0001f600", `a\ud83d\ude00`, "(secret)"},
 	} {
 		var s secrets.Texts
