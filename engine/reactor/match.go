@@ -99,14 +99,11 @@ func (r *Reactor) indexOf(id string, likely int) (int, bool) {
 	return r.graph.Index(id)
 }
 
-// keepOrMake returns the running vertex of that name if it may go on in the
-// place of the declared one, else a new one, to which the values have been
-// carried.
+// keepOrMake returns, of what keepMost has left, the running vertex of that name if it may go on
+// in the place of a declared one that receives values, else a new one, to which the values have
+// been carried.
 func (r *Reactor) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 	old := r.named(id)
-	if old != nil && len(decl.Recv) == 0 && old.same(decl) {
-		return old, nil
-	}
 	v, err := r.newVertex(id, decl)
 	if err != nil || old == nil || len(decl.Recv) == 0 {
 		return v, err

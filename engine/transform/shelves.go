@@ -174,10 +174,12 @@ func (s *shelves) find(u engine.ResUID, sum uint64, asker int32, budget *int) (i
 		return best, nil
 	}
 	better := func(th *thing) {
-		if th.vertex == asker || s.gone[th.vertex] && !s.gone[asker] && useful(th.uid) || best >= 0 && s.g.ID(int(best)) <= s.g.ID(int(th.vertex)) || !th.uid.IFF(u) {
-			return
+		switch {
+		case th.vertex == asker, best >= 0 && s.g.ID(int(best)) <= s.g.ID(int(th.vertex)):
+		case s.gone[th.vertex] && !s.gone[asker] && useful(th.uid):
+		case th.uid.IFF(u):
+			best = th.vertex
 		}
-		best = th.vertex
 	}
 	if sh.rows != nil {
 		for at := *sh.row(sum); at > 0; {
