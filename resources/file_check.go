@@ -178,7 +178,7 @@ func (c *fileRun) run() error {
 	n.seen = c.look
 	switch {
 	case c.undo != nil:
-		return c.takeBack(n)
+		return c.unmake(n)
 	case c.State == FileAbsent:
 		return c.absent(n)
 	case c.Symlink:

@@ -105,6 +105,16 @@ type fileUndo struct {
 // the graph has.
 func (r *FileRes) Undone() bool { return r.undo == nil || !r.undo.waits.Load() }
 
+// unmake takes back what the resource has made. When nothing is left of that the path is managed no more, so that a
+// folder above it that is to go does not wait for it.
+func (c *fileRun) unmake(n fileNode) error {
+	err := c.takeBack(n)
+	if err == nil && c.apply && c.Undone() {
+		c.tell("")
+	}
+	return err
+}
+
 // takeBack removes what the resource has made, and nothing else. What is in its
 // place, or in its folder, by others is left, and the log says so: it is no
 // error, for there is nothing more to undo.

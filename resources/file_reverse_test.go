@@ -286,3 +286,26 @@ func TestFileReversedFolderWaits(t *testing.T) {
 		t.Error("it is not undone")
 	}
 }
+
+// A folder does not wait for what is in it and has nothing left to undo itself: it is no one's any more.
+func TestFileReversedFolderWaitsForNoUndone(t *testing.T) {
+	dir := t.TempDir()
+	s := newFileShared()
+	defer s.Close()
+	reversed := func(r *FileRes) (*enginetest.Fake, *FileRes) {
+		f := begin(t, "file", r, enginetest.WithShared(s))
+		verbs(t, f, r, true)
+		undo, err := undoOf(t, r, nil)
+		must(t, err)
+		must(t, r.Cleanup())
+		return begin(t, "file", undo, enginetest.WithShared(s)), undo.(*FileRes)
+	}
+	u, folder := reversed(&FileRes{Path: dir + "/f/"})
+	v, file := reversed(&FileRes{Path: dir + "/f/g"})
+	must(t, os.WriteFile(dir+"/f/g", []byte("of others"), 0o600))
+	want(t, v, file, "")
+	want(t, u, folder, "")
+	if log := strings.Join(u.Logs(), "\n"); !folder.Undone() || !strings.Contains(log, "others have put there") {
+		t.Errorf("undone: %t; it says %s", folder.Undone(), log)
+	}
+}
