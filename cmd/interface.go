@@ -54,7 +54,6 @@ type backendJSON struct {
 	Doc      string            `json:"doc,omitempty"`
 	When     virtual.Match     `json:"when,omitempty"`
 	Unless   virtual.Match     `json:"unless,omitempty"`
-	Must     virtual.Match     `json:"must,omitempty"`
 	Needs    []string          `json:"needs,omitempty"`
 	Priority int               `json:"priority,omitempty"`
 	Watch    virtual.WatchMode `json:"watch"`
@@ -109,7 +108,7 @@ func (m modules) list() []moduleJSON {
 		i, sel, err := m.modules().Select(name, system, "")
 		l := moduleJSON{Module: name, Doc: i.Doc, Backends: []backendJSON{}}
 		for _, b := range m.modules().Backends(name) {
-			l.Backends = append(l.Backends, backendJSON{b.Name, b.Doc, b.When, b.Unless, b.Must, b.Needs, b.Priority, b.Watch})
+			l.Backends = append(l.Backends, backendJSON{b.Name, b.Doc, b.When, b.Unless, b.Needs, b.Priority, b.Watch})
 		}
 		if err != nil {
 			l.Refused = err.Error()

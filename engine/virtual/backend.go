@@ -18,14 +18,10 @@ type Backend struct {
 	Module string
 	Doc    string
 
-	// When says on which machines the backend can be chosen: empty for all. Who asks for it by its name overrides
-	// that, and Unless.
+	// When says on which machines the backend can be chosen: empty for all.
 	When Match
 	// Unless says on which it cannot, whatever When says.
 	Unless Match
-	// Must says on which machines it can work at all, such as by the init system that it speaks to: empty for all. Nothing
-	// overrides that.
-	Must Match
 	// Needs are the programs that must be there; "dnf|yum" is one of two.
 	Needs []string
 	// Priority decides between backends that can both be chosen: the highest.

@@ -23,7 +23,6 @@ type descriptor struct {
 	Doc       string           `yaml:"doc" doc:"What it is."`
 	When      map[string][]any `yaml:"when" doc:"The facts of machines that it is for: any of them."`
 	Unless    map[string][]any `yaml:"unless" doc:"The facts of machines that it is not for."`
-	Must      map[string][]any `yaml:"must" doc:"The facts of machines on which it can work at all, also for who asks for it by its name."`
 	Needs     []string         `yaml:"needs" doc:"Programs that must be there; a|b is one of two."`
 	Priority  int              `yaml:"priority" doc:"The backend with the highest is chosen."`
 	Watch     WatchMode        `yaml:"watch" doc:"poll, the only way: whoever wants to know asks."`
@@ -59,7 +58,7 @@ func External(n *schema.Node) (*Backend, schema.Diagnostics) {
 	var d descriptor
 	ds := schema.Decode(n, &d)
 	b := &Backend{
-		Name: d.Name, Module: d.Module, Doc: d.Doc, When: d.When, Unless: d.Unless, Must: d.Must,
+		Name: d.Name, Module: d.Module, Doc: d.Doc, When: d.When, Unless: d.Unless,
 		Needs: append([]string{d.program()}, d.Needs...), Priority: d.Priority, Watch: d.Watch,
 	}
 	for i, f := range d.Functions {

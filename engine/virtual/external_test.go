@@ -17,7 +17,7 @@ import (
 func description() map[string]any {
 	return map[string]any{
 		"name": "prog", "module": "m", "command": []any{"prog", "serve"}, "needs": []any{"a|b"}, "watch": "poll", "priority": int64(3),
-		"when": map[string]any{"os": []any{"Debian"}}, "unless": map[string]any{"init": []any{"systemd"}}, "must": map[string]any{"kernel": []any{"Linux"}},
+		"when": map[string]any{"os": []any{"Debian"}}, "unless": map[string]any{"init": []any{"systemd"}},
 		"functions": []any{
 			map[string]any{"name": "f", "params": []any{
 				map[string]any{"name": "a", "type": "string"},
@@ -49,7 +49,7 @@ func TestExternal(t *testing.T) {
 	if got := b.Functions[0].Signature(); got != "(a, b=[1], c=None, n=None, **more)" {
 		t.Error(got)
 	}
-	if b.Watch != virtual.WatchPoll || b.Priority != 3 || !b.When.Holds(virtual.Facts{"os": "Debian"}) || !b.Must.Holds(virtual.Facts{"kernel": "Linux"}) || len(b.Needs) != 2 || b.Needs[0] != "prog" {
+	if b.Watch != virtual.WatchPoll || b.Priority != 3 || !b.When.Holds(virtual.Facts{"os": "Debian"}) || len(b.Needs) != 2 || b.Needs[0] != "prog" {
 		t.Errorf("%+v", b)
 	}
 	host := enginetest.NewHost()

@@ -108,8 +108,7 @@ func (i *Interface) Lint(facts Facts) []Finding {
 
 // Lint is Interface.Lint for the rules of a backend.
 func (b *Backend) Lint(facts Facts) []Finding {
-	at := "backend " + b.Name + ": "
-	return slices.Concat(b.When.lint(at+"when", facts), b.Unless.lint(at+"unless", facts), b.Must.lint(at+"must", facts))
+	return append(b.When.lint("backend "+b.Name+": when", facts), b.Unless.lint("backend "+b.Name+": unless", facts)...)
 }
 
 func (m Match) lint(where string, facts Facts) (all []Finding) {

@@ -109,9 +109,6 @@ func (b *Backend) where() string {
 	if len(b.Unless) > 0 {
 		text += ", but not where " + b.Unless.String()
 	}
-	if len(b.Must) > 0 {
-		text += "; works only where " + b.Must.String()
-	}
 	return text
 }
 

@@ -24,8 +24,8 @@ type Selection struct {
 }
 
 // Select chooses one of the backends of a module. want is the name of the one that
-// was asked for, or empty: it may be one that is not for these facts, but it must be able
-// to work with them, and what it needs must be there. Else it is the one that suits the system and has the highest
+// was asked for, or empty: it may be one that is not for these facts, but what it
+// needs must be there. Else it is the one that suits the system and has the highest
 // priority; of equals the first by name. The error is a *NoBackendError.
 func Select(module string, backends []*Backend, s System, want string) (*Selection, error) {
 	var fit []*Backend
@@ -86,8 +86,6 @@ func (b *Backend) refuse(s System, want string) string {
 		return "it is for machines where " + b.When.String() + b.When.here(s.Facts)
 	case want == "" && b.Unless.Holds(s.Facts):
 		return "it is not for machines where " + b.Unless.String() + b.Unless.here(s.Facts)
-	case len(b.Must) > 0 && !b.Must.Holds(s.Facts):
-		return "it works only where " + b.Must.String() + b.Must.here(s.Facts)
 	}
 	for _, need := range b.Needs {
 		if !slices.ContainsFunc(strings.Split(need, "|"), s.has) {

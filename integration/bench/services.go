@@ -9,14 +9,10 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
-	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources"
-	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
 const services = 500
@@ -58,28 +54,10 @@ func fakeSystemd(t *fakeTest) *systemdtest.Manager {
 
 func serviceName(i int) string { return fmt.Sprintf("bench-%03d", i) }
 
-// madeUp has a kind svc whose systemd need not have booted this machine.
-func madeUp() *engine.Registry {
-	c := virtual.NewCatalog()
-	must(c.Declare(svc.Interface()))
-	for _, b := range virtual.DefaultCatalog().Backends("svc") {
-		if mine := *b; mine.Name == "systemd" {
-			mine.Must, mine.When = nil, nil
-			must(c.Add(&mine))
-		}
-	}
-	kinds, err := virtual.Rebind(engine.DefaultRegistry(), c, virtual.LocalSystem((&host.FactReader{}).Facts))
-	must(err)
-	return kinds
-}
-
-func serviceGraph(kinds *engine.Registry, n int) gapi.Frontend {
+func serviceGraph(n int) gapi.Frontend {
 	decls := make([]gapi.Declaration, n)
 	for i := range decls {
-		made, err := kinds.New("svc")
-		must(err)
-		r := made.(*resources.SvcRes)
-		r.State, r.Startup = "running", "enabled"
+		r := &resources.SvcRes{State: "running", Startup: "enabled"}
 		r.MetaParams().Backend = "systemd"
 		decls[i] = static.Declare("svc", serviceName(i), r)
 	}
@@ -106,8 +84,7 @@ type footprint struct{ used, resident int64 }
 // connections are made to the manager for that.
 func servicesMemory(b *bench, m *systemdtest.Manager, n int) (now footprint, connections int) {
 	before := m.Subscribers()
-	kinds := madeUp()
-	r := start(serviceGraph(kinds, n), mgmt.Options{Registry: kinds})
+	r := start(serviceGraph(n), mgmt.Options{})
 	defer r.close()
 	r.rest()
 	if !b.quick {
@@ -129,8 +106,7 @@ func serviceRepair(*bench) result {
 			called <- time.Now()
 		}
 	})
-	kinds := madeUp()
-	r := start(serviceGraph(kinds, services), mgmt.Options{Registry: kinds})
+	r := start(serviceGraph(services), mgmt.Options{})
 	r.rest()
 	var took []time.Duration
 	for i := range 200 {

@@ -2,7 +2,6 @@ package machines
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,14 +9,10 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
-	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources"
-	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
 // soon is how long it may take from the signal that a service has stopped to the call that
@@ -48,19 +43,13 @@ func repairTime(t *testing.T, n int, repair func() time.Duration) {
 func engineOn(t *testing.T, want resources.SvcRes, units ...string) {
 	t.Helper()
 	g := &gapi.Declared{Name: "services"}
-	kinds := madeUp(t)
 	for _, unit := range units {
-		made, err := kinds.New("svc")
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := made.(*resources.SvcRes)
-		r.State, r.Startup = want.State, want.Startup
+		r := &resources.SvcRes{State: want.State, Startup: want.Startup}
 		r.MetaParams().Backend = "systemd"
 		g.Resources = append(g.Resources, static.Declare("svc", unit, r))
 	}
 	converged, done := make(chan struct{}, 100), make(chan error, 1)
-	e, err := mgmt.New(mgmt.Options{Registry: kinds, Strict: true, Observer: mgmt.Observer{Converged: func(yes bool, _ mgmt.Counts) {
+	e, err := mgmt.New(mgmt.Options{Strict: true, Observer: mgmt.Observer{Converged: func(yes bool, _ mgmt.Counts) {
 		if yes {
 			converged <- struct{}{}
 		}
@@ -81,24 +70,6 @@ func engineOn(t *testing.T, want resources.SvcRes, units ...string) {
 	case <-time.After(patience):
 		t.Fatal("it does not converge")
 	}
-}
-
-// madeUp has a kind svc whose systemd need not have booted this machine.
-func madeUp(t *testing.T) *engine.Registry {
-	t.Helper()
-	c := virtual.NewCatalog()
-	err := c.Declare(svc.Interface())
-	for _, b := range virtual.DefaultCatalog().Backends("svc") {
-		if mine := *b; mine.Name == "systemd" {
-			mine.Must, mine.When = nil, nil
-			err = errors.Join(err, c.Add(&mine))
-		}
-	}
-	kinds, rerr := virtual.Rebind(engine.DefaultRegistry(), c, virtual.LocalSystem((&host.FactReader{}).Facts))
-	if err = errors.Join(err, rerr); err != nil {
-		t.Fatal(err)
-	}
-	return kinds
 }
 
 // privateSystemd is a made-up systemd, which the engine takes for that of this machine.

@@ -23,7 +23,7 @@ func openrcBackend() *virtual.Backend {
 		deed("disable", (*openrc).disable))...)
 	b.Module, b.Doc, b.Watch = "svc", "OpenRC, by its tools.", virtual.WatchFiles
 	b.When, b.Unless = virtual.Match{"init": {"openrc"}}, virtual.Match{"systemd_booted": {true}}
-	b.Must, b.Needs = b.When, []string{"rc-service", "rc-update"}
+	b.Needs = []string{"rc-service", "rc-update"}
 	return b
 }
 

@@ -37,7 +37,6 @@ func systemdBackend() *virtual.Backend {
 		virtual.Func("masked", (*systemd).masked),
 		virtual.Func("reread", (*systemd).reread))
 	b.Module, b.Doc, b.Watch = "svc", "systemd, over D-Bus.", virtual.WatchSignal
-	b.Must = virtual.Match{"systemd_booted": {true}}
 	b.When, b.Priority = virtual.Match{"systemd_booted": {true}}, 10
 	return b
 }
