@@ -3,10 +3,10 @@ package gapi_test
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -50,11 +50,11 @@ func TestBug35_BuildIsNearLinear(t *testing.T) {
 				d.Resources = append(d.Resources, r)
 			}
 			reg := registry(t, nil)
-			start := computed(t)
+			start := enginetest.Computed(t)
 			if _, ds := gapi.Build(reg, d); len(ds) > 0 {
 				t.Fatal(ds)
 			}
-			least = min(least, computed(t)-start)
+			least = min(least, enginetest.Computed(t)-start)
 		}
 		return least
 	}
@@ -67,14 +67,4 @@ func TestBug35_BuildIsNearLinear(t *testing.T) {
 			t.Fatalf("%d resources take %s, %d take %s", small, few, times*small, many)
 		}
 	}
-}
-
-// computed is how long this process has computed: it goes on with nothing that others do.
-func computed(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

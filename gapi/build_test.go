@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -396,13 +397,13 @@ func TestBuildManyMistakes(t *testing.T) {
 		r.Depend = refs(int32(2*i+2), ref("plain", fmt.Sprintf("%sy%d", strings.Repeat("x", 6), i)))
 		d.Resources = append(d.Resources, r)
 	}
-	start := computed(t)
+	start := enginetest.Computed(t)
 	_, ds := gapi.Build(registry(t, nil), d)
 	last := ds[len(ds)-1]
 	if len(ds) != schema.MaxFindings+1 || last.More != 5000-schema.MaxFindings || ds[0].Suggestion == "" {
 		t.Errorf("%d findings, %v, %v", len(ds), ds[0], last)
 	}
-	if took := computed(t) - start; took > 30*time.Second {
+	if took := enginetest.Computed(t) - start; took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }
@@ -439,9 +440,9 @@ func TestBuildLongCycle(t *testing.T) {
 		r.Before = refs(int32(i+1), ref("plain", fmt.Sprint((i+1)%n)))
 		d.Resources = append(d.Resources, r)
 	}
-	start := computed(t)
+	start := enginetest.Computed(t)
 	_, ds := gapi.Build(registry(t, nil), d)
-	if took := computed(t) - start; took > 20*time.Second {
+	if took := enginetest.Computed(t) - start; took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	if len(ds) != 1 || len(ds[0].Related) != 21 {

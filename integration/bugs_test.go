@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -143,16 +143,6 @@ resources:
 	}
 }
 
-// cpu is what this process has computed so far.
-func cpu(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // TestBug28_SwapsLeaveNothingTurning: after many graphs, each of which ends Watches
 // of every kind, there are about as many goroutines as before, and nothing computes.
 //
@@ -191,9 +181,9 @@ resources:
 	}
 	var used time.Duration
 	rests := func() bool { // what turns computes all of it, each time
-		start := cpu(t)
+		start := enginetest.Computed(t)
 		time.Sleep(300 * time.Millisecond)
-		used = cpu(t) - start
+		used = enginetest.Computed(t) - start
 		return used <= 100*time.Millisecond
 	}
 	if !eventually(patience, rests) {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -239,21 +239,11 @@ func swapTime(t *testing.T, n int) time.Duration {
 	best := time.Hour
 	for range 3 {
 		d := mk()
-		start := computed(t)
+		start := enginetest.Computed(t)
 		rg.swap(d)
-		best = min(best, computed(t)-start)
+		best = min(best, enginetest.Computed(t)-start)
 	}
 	return best
-}
-
-// computed is how long this process has computed: it goes on with nothing that others do.
-func computed(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // TestBug35_SwapsAreNearLinear: eight times as many vertices take about eight

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
@@ -128,11 +128,11 @@ func TestBug35_StepsAreNearLinear(t *testing.T) {
 		best := func(n int) time.Duration {
 			g, least := mk(n), time.Hour
 			for range 3 {
-				start := computed(t)
+				start := enginetest.Computed(t)
 				if _, err := transform.Run(t.Context(), g, transform.Default(), nil); err != nil {
 					t.Fatal(err)
 				}
-				least = min(least, computed(t)-start)
+				least = min(least, enginetest.Computed(t)-start)
 			}
 			return least
 		}
@@ -149,14 +149,4 @@ func TestBug35_StepsAreNearLinear(t *testing.T) {
 			t.Errorf("%s: not near linear", name)
 		}
 	}
-}
-
-// computed is how long this process has computed: it goes on with nothing that others do.
-func computed(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,0 +1,19 @@
+package enginetest
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Computed is how long this process has computed so far, in the program and in the kernel
+// for it. Tests of what something costs take two of them: what others do on the machine
+// does not count.
+func Computed(tb testing.TB) time.Duration {
+	tb.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
