@@ -93,6 +93,13 @@ type Command struct {
 
 	Signal string        // what asks it to end, by its name, when the context ends; SIGTERM when empty
 	Grace  time.Duration // between that and SIGKILL; 0 for SIGKILL at once
+
+	// Cost says in a clause what breaks if the command is cut off: "the package database is left half written".
+	// A command with a cost that has started is not ended when the context ends: Host.Command returns when the
+	// command has ended by itself. Only what ends the engine without waiting cuts it. It runs where neither the
+	// death of the engine nor the stop of its systemd unit reaches it, and its lines come when it has ended.
+	// Empty for a command that may be cut.
+	Cost string
 }
 
 // Result is how a command ended.

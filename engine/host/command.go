@@ -46,9 +46,13 @@ func (h *Host) Command(ctx context.Context, c engine.Command) (*engine.Result, e
 	if err != nil {
 		return nil, err
 	}
+	argv := c.Argv
+	if c.Cost != "" {
+		path, argv = h.apart(path, argv)
+	}
 	r := &run{c: &c, host: h, out: newOutput(&c)}
 	defer r.close()
-	if err := r.start(ctx, path, attr); err != nil {
+	if err := r.start(ctx, path, argv, attr); err != nil {
 		return nil, err
 	}
 	err = r.wait(ctx)
@@ -129,11 +133,11 @@ type run struct {
 }
 
 // start starts the process and what carries its input and output.
-func (r *run) start(ctx context.Context, path string, attr *os.ProcAttr) error {
+func (r *run) start(ctx context.Context, path string, argv []string, attr *os.ProcAttr) error {
 	if err := r.pipes(attr); err != nil {
 		return err
 	}
-	p, err := startProcess(ctx, path, r.c.Argv, attr)
+	p, err := startProcess(ctx, path, argv, attr)
 	for _, f := range attr.Files {
 		f.Close()
 	}
@@ -143,8 +147,10 @@ func (r *run) start(ctx context.Context, path string, attr *os.ProcAttr) error {
 	r.proc = newProcess(p)
 	r.host.commands.enter(r.proc)
 	r.panicked = make(chan any, 2)
-	r.copy(r.stdout, &r.out.stdout)
-	r.copy(r.stderr, &r.out.stderr)
+	if r.c.Cost == "" {
+		r.copy(r.stdout, &r.out.stdout)
+		r.copy(r.stderr, &r.out.stderr)
+	}
 	if r.in != nil {
 		r.copies.Go(func() {
 			_, _ = r.in.Write(r.c.Stdin) // it need not read it
@@ -188,8 +194,12 @@ func (r *run) pipes(attr *os.ProcAttr) (err error) {
 		return err
 	}
 	attr.Files = append(attr.Files, in)
+	open := os.Pipe
+	if r.c.Cost != "" {
+		open = memfile
+	}
 	for _, ours := range []**os.File{&r.stdout, &r.stderr} {
-		read, write, err := os.Pipe()
+		read, write, err := open()
 		if err != nil {
 			return err
 		}
@@ -223,6 +233,7 @@ func (r *run) copy(from *os.File, to *stream) {
 func (r *run) wait(ctx context.Context) error {
 	panicked, err := r.exit(ctx)
 	r.drain()
+	r.reread()
 	if killed := r.host.commands.leave(r.proc); killed && err == nil {
 		err = ended(ctx)
 	}
@@ -242,6 +253,10 @@ func (r *run) wait(ctx context.Context) error {
 
 // exit waits until the process has ended by itself or been ended.
 func (r *run) exit(ctx context.Context) (panicked any, err error) {
+	if r.c.Cost != "" {
+		<-r.proc.exited // by itself, or by KillAll
+		return nil, nil
+	}
 	select {
 	case <-r.proc.exited:
 	case <-ctx.Done():

@@ -50,6 +50,9 @@
 //     descendant that was still in the process tree at that moment, wherever it
 //     has moved itself. A process that had left the tree before (a daemon that
 //     forked twice and made a session of its own) is not found.
+//   - A command with a cost (engine.Command.Cost) that has started is ended by KillAll
+//     and Close only. Its output goes to files in memory, and under systemd it is in
+//     a scope of its own, so neither our death nor the stop of our unit ends it.
 //   - A command is over when its first process is. What others still hold of its
 //     output is waited for only a moment (see drainWait).
 //   - Errors carry the program's name and never its arguments, input or

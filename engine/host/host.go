@@ -38,6 +38,7 @@ type Host struct {
 
 	hub      *hub
 	commands commands
+	service  func() bool // see inService
 	buses    map[engine.BusKind]*bus
 }
 
@@ -58,7 +59,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if _, err := os.Hostname(); err != nil {
 		return nil, err
 	}
-	h := &Host{log: o.Logger, hub: newHub(o.Logger, o.open, o.PollInterval)}
+	h := &Host{log: o.Logger, hub: newHub(o.Logger, o.open, o.PollInterval), service: inService}
 	h.facts.Roles, h.feed.host = slices.Clone(o.Roles), h
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.buses = newBuses(h, o)
