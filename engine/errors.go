@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"time"
 )
 
 // UnknownKindError says that no kind of a name is registered.
@@ -41,6 +42,24 @@ func (e *BusError) Error() string {
 		return e.Name
 	}
 	return e.Message
+}
+
+// WaitError is what CheckApply returns when it has altered nothing, because something outside of the graph must
+// end first: a job of another program, a lock that another process holds. It is no failure and needs no retry. The
+// resource is waiting, so it is not settled and the graph has not converged. CheckApply is called again after the next
+// Event, and also after Again. It reports its changes before it returns a WaitError, since under noop these are
+// the result: nothing is awaited there.
+type WaitError struct {
+	For   string        // the awaited thing, in words that fit behind "waits for"
+	Again time.Duration // look again after about this time; 0 for ten seconds
+}
+
+func (e *WaitError) Error() string { return e.For }
+
+// IsWait reports whether err is a *WaitError, or wraps one.
+func IsWait(err error) bool {
+	_, ok := errors.AsType[*WaitError](err)
+	return ok
 }
 
 // AbandonedError says that the engine stopped waiting for methods that ignored

@@ -10,7 +10,7 @@ type State uint8
 // not. Paused and Held are settled unless the vertex is dirty.
 const (
 	StateStarting    State = iota // its Watch has not said Running yet
-	StateWaiting                  // dirty, and an ancestor is unsettled or no slot is free
+	StateWaiting                  // dirty, and an ancestor is unsettled, no slot is free, or something outside must end first
 	StateRunning                  // its CheckApply runs
 	StateOK                       // its last CheckApply left it as wanted
 	StateWouldChange              // under noop: it differs from what is wanted

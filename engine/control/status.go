@@ -38,7 +38,7 @@ type Resource struct {
 	Error     string  `json:"error,omitempty"`            // with failed
 	RetryIn   float64 `json:"retry_in_seconds,omitempty"` // with failed; absent where it is not tried again
 	BlockedBy string  `json:"blocked_by,omitempty"`       // with blocked and waiting
-	WaitsFor  string  `json:"waits_for,omitempty"`        // with waiting: settle, limit, or a free slot
+	WaitsFor  string  `json:"waits_for,omitempty"`        // with waiting: settle, limit, a free slot, or something outside, in words
 	Until     string  `json:"until,omitempty"`            // with unknown
 	Changes   int     `json:"changes"`                    // how many runs have changed something in this session
 	Pause     *Pause  `json:"pause,omitempty"`            // with paused, and beside another state, as failed

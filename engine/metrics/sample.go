@@ -52,7 +52,7 @@ func (s *Sample) families() []*family {
 	}
 	return []*family{
 		resources,
-		gauge("mgmt_waiting", "Resources that have something to do and wait: for one above them, for settle or limit, or for a free slot.").
+		gauge("mgmt_waiting", "Resources that have something to do and wait: for one above them, for settle or limit, for a free slot, or for a job or lock of another program.").
 			add(float64(s.Counts[engine.StateWaiting])),
 		counter("mgmt_watch_resyncs_total", "How often file events were lost and everything was looked at again.").add(float64(s.Resyncs)),
 		gauge("mgmt_watch_subscriptions", "Subscriptions of resources to files.").add(float64(s.Subscriptions)),

@@ -35,7 +35,7 @@ func (r *Reactor) finishSome(ctx context.Context, vs []*vertex, outs []engine.Ou
 		if next < len(todo) && todo[next] == v {
 			outs[i] = applied[next]
 			next++
-			if outs[i].OK && outs[i].Err == nil {
+			if outs[i].OK && outs[i].Err == nil || engine.IsWait(outs[i].Err) {
 				r.untake(v)
 			}
 		}

@@ -19,10 +19,11 @@ const (
 	notDeferred deferral = iota
 	bySettle
 	byLimit
+	byOutside // see stalls
 )
 
 // String returns the metaparameter.
-func (d deferral) String() string { return [...]string{"", "settle", "limit"}[d] }
+func (d deferral) String() string { return [...]string{"", "settle", "limit", "something outside"}[d] }
 
 // pace says when a vertex may start: the metaparameters settle, limit and burst.
 // It is nil for a vertex that has none of them.

@@ -24,6 +24,9 @@ func (r *Reactor) ran(v *vertex) {
 		r.overBudget(v)
 		return
 	}
+	if r.ctx.Err() == nil && r.stalls(v, &o) {
+		return
+	}
 	if r.ctx.Err() != nil && o.err != nil {
 		r.m.Unready(v.slot) // it has not failed: it is unsettled
 		r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
@@ -161,6 +164,11 @@ func (r *Reactor) next(v *vertex, run Run, retry bool) {
 			r.event(v)
 		})
 	}
+	r.afterRun(v)
+}
+
+// afterRun does what had to wait for the end of a run.
+func (r *Reactor) afterRun(v *vertex) {
 	if v.rewatch {
 		v.rewatch = false
 		r.startWatch(v)
@@ -181,6 +189,9 @@ func (r *Reactor) wake(v *vertex) {
 func (r *Reactor) event(v *vertex) {
 	if v.suspended {
 		return // it is looked at anyway, or is no more
+	}
+	if v.deferred == byOutside { // what it waits for may be over
+		r.disarm(v)
 	}
 	r.m.Event(v.slot)
 	r.setDue(v, true)

@@ -21,7 +21,7 @@ type Status struct {
 	Changed   int           // how many runs changed something
 	Pause     *Pause        // nil if it is not paused; also with StateFailed, whose retries wait then
 	Held      *Held         // with StateHeld
-	WaitsFor  string        // with StateWaiting, where no vertex is in BlockedBy: settle, limit, or a free slot
+	WaitsFor  string        // with StateWaiting, where no vertex is in BlockedBy: settle, limit, a free slot, or what an engine.WaitError says
 }
 
 // Pause is the word of an operator that a vertex, or every one, is left alone
@@ -88,6 +88,8 @@ func (r *Reactor) status(v *vertex) Status {
 		switch {
 		case ok:
 			s.BlockedBy = r.bySlot[by].id
+		case v.deferred == byOutside && v.lastErr != nil:
+			s.WaitsFor = v.lastErr.Error()
 		case v.deferred != notDeferred:
 			s.WaitsFor = v.deferred.String()
 		case s.State == engine.StateWaiting:

@@ -50,6 +50,7 @@ type vertex struct {
 	charged  bool         // it has taken from the budget, or was told to go on, and failed since
 	pass     bool         // the next run may change something whatever the budget says
 	deferred deferral     // what its start waits for
+	stalled  uint8        // how far the log has told that it waits for something outside; 0 if it does not
 	intent   bool         // an apply was begun and did not succeed since: it counts as a change
 	due      bool         // counted in shared
 	tainted  bool         // it receives a secret

@@ -1,0 +1,92 @@
+package reactor
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+const (
+	// stallAgain is how long a vertex waits that does not say when to look again.
+	stallAgain = 10 * time.Second
+	// stallSoon is how long it waits at least if something has asked for it during the run: what it waits
+	// for may be over.
+	stallSoon = 100 * time.Millisecond
+	// stallLong is the wait after which the log warns.
+	stallLong = 10 * time.Minute
+)
+
+// The steps of vertex.stalled.
+const (
+	stallBegun  uint8 = iota + 1 // one run has found that it has to wait
+	stallTold                    // the log has told of the wait,
+	stallWarned                  // and has warned
+)
+
+// stalls takes the end of a run that altered nothing because something outside of the graph must end first,
+// and reports whether it was such a run. The vertex is waiting until an event or its time comes; what had asked
+// for the run asks for the next one. Where nothing may be altered nothing is awaited: it would change.
+func (r *Reactor) stalls(v *vertex, o *outcome) bool {
+	w, ok := errors.AsType[*engine.WaitError](o.err)
+	switch {
+	case !ok:
+		v.stalled = 0
+		return false
+	case !v.job.apply:
+		o.ok, o.err = false, nil
+		return false
+	}
+	d := w.Again
+	if d <= 0 {
+		d = stallAgain
+	}
+	if v.meta.Poll > 0 {
+		d = min(d, v.meta.Poll)
+	}
+	if v.asked != nil {
+		d = min(d, stallSoon)
+	}
+	r.stall(v, v.cleanError(o.err), jitter(r, d))
+	return true
+}
+
+// stall has v wait for d.
+func (r *Reactor) stall(v *vertex, err error, d time.Duration) {
+	r.giveAsked(v)
+	v.pass = v.pass || v.job.pass
+	v.job = nil
+	v.mu.Lock()
+	v.changes = nil
+	v.mu.Unlock()
+	r.m.Defer(v.slot)
+	if v.watchState != watchFailed { // else its own alarm is set
+		v.lastErr = err
+		r.after(d, v, func() {
+			v.deferred = notDeferred
+			r.m.Wake(v.slot)
+		})
+		v.deferred = byOutside
+	}
+	r.tellStall(v, err)
+	r.setDue(v, dirty(r.m.State(v.slot)))
+	r.afterRun(v)
+}
+
+// tellStall tells the log of a wait that lasts. A short one, as for a restart by hand, is no news.
+func (r *Reactor) tellStall(v *vertex, err error) {
+	waited := time.Duration(r.now() - v.asked.since)
+	attrs := []any{slog.String("resource", v.id), slog.Any("for", err), slog.Duration("waited", waited)}
+	switch {
+	case v.stalled == 0:
+		v.stalled = stallBegun
+		r.stir()
+	case v.stalled == stallBegun:
+		v.stalled = stallTold
+		r.log.Info("waits for something outside of the graph", attrs...)
+	case v.stalled == stallTold && waited >= stallLong:
+		v.stalled = stallWarned
+		r.log.Warn("still waits for something outside of the graph", attrs...)
+	}
+}
