@@ -1,0 +1,290 @@
+package safepath
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Walker opens paths. It is a value and safe for concurrent use; the zero Walker is of
+// no use, see System. All its methods may block for as long as a file system does.
+type Walker struct {
+	root   int    // descriptor of the folder where paths begin; AT_FDCWD for "/"
+	prefix string // path of root, for messages; empty for "/"
+	self   User   // who the daemon is
+	owner  *User  // whom the resource names as owner; nil for none
+	slow   bool   // goes element by element at once, for tests
+}
+
+// System returns the Walker of this machine: paths begin at "/", and the daemon is the
+// user that the process is.
+func System() Walker {
+	return Walker{root: unix.AT_FDCWD, self: User{UID: os.Geteuid(), GID: os.Getegid()}}
+}
+
+// In returns a Walker whose paths begin in another folder, as on a simulated machine.
+// The descriptor stays the caller's, and has to be open for as long as the Walker is
+// used. prefix is the path of that folder, for messages.
+func In(root int, prefix string, self User) Walker {
+	return Walker{root: root, prefix: strings.TrimRight(prefix, "/"), self: self}
+}
+
+// Self returns the user that the daemon is.
+func (w Walker) Self() User { return w.self }
+
+// Trusts reports whether a user could do by itself all that the daemon could do for it:
+// root, and the daemon's own user.
+func (w Walker) Trusts(uid uint32) bool { return uid == 0 || int(uid) == w.self.UID }
+
+// For returns a Walker for a resource that names u as the owner of what is opened.
+func (w Walker) For(u User) Walker {
+	w.owner = &u
+	return w
+}
+
+// Folder opens a folder. The last element may be a link as any other.
+func (w Walker) Folder(path string) (Folder, error) {
+	fd, err := w.fast(path, unix.O_PATH|unix.O_DIRECTORY)
+	if err == nil {
+		return Folder{fd: fd, path: w.shown(path)}, nil
+	}
+	if !toWalk(err) {
+		return Folder{}, pathError("open", w.shown(path), err)
+	}
+	k := walk{w: w, path: path, whole: true, follow: true}
+	f, _, err := k.to()
+	return f, err
+}
+
+// Parent opens the folder of the last element of a path, which is not looked at: it may
+// be missing, or a link. The name of the root is ".".
+func (w Walker) Parent(path string) (Folder, string, error) {
+	dir, name, plain := split(path)
+	if plain {
+		f, err := w.Folder(dir)
+		return f, name, err
+	}
+	k := walk{w: w, path: path}
+	return k.to()
+}
+
+// Place opens the folder of what a path leads to, and follows a link in the last place
+// too. The name may be missing. Found is of a moment: do what follows by descriptor,
+// and without following links.
+func (w Walker) Place(path string) (Place, error) {
+	dir, name, plain := split(path)
+	if plain && !w.slow {
+		f, err := w.Folder(dir)
+		if err != nil {
+			return Place{}, err
+		}
+		p, err := f.place(name)
+		if err == nil && (p.Missing || p.Stat.Mode&unix.S_IFMT != unix.S_IFLNK) && f.as == nil {
+			return p, nil
+		}
+		f.Close()
+		if err != nil {
+			return Place{}, err
+		}
+	}
+	k := walk{w: w, path: path, follow: true}
+	f, name, err := k.to()
+	if err != nil {
+		return Place{}, err
+	}
+	p, err := f.place(name)
+	if err == nil && f.as != nil && !p.Missing && int(p.Stat.Uid) != f.as.UID {
+		err = k.notBehind(f.Path(name), p.Stat.Uid)
+	}
+	if err == nil && !p.Missing && p.Stat.Mode&unix.S_IFMT == unix.S_IFLNK {
+		err = pathError("open", f.Path(name), errChanged) // it was no link a moment ago
+	}
+	if err != nil {
+		f.Close()
+		return Place{}, err
+	}
+	return p, nil
+}
+
+// Open opens a plain file for reading, as os.Open does, and looks at it. What is no
+// plain file is ErrNotRegular.
+func (w Walker) Open(path string) (*os.File, error) {
+	fd, _, err := w.OpenFD(path)
+	if err != nil {
+		return nil, err
+	}
+	_ = unix.SetNonblock(fd, false)
+	return os.NewFile(uintptr(fd), w.shown(path)), nil
+}
+
+// OpenFD is Open for a caller who wants the descriptor itself, and what fstat tells. The
+// descriptor is the caller's to close.
+func (w Walker) OpenFD(path string) (int, unix.Stat_t, error) {
+	fd, err := w.fast(path, reading)
+	if err == nil {
+		return regular(fd, w.shown(path))
+	}
+	if !toWalk(err) {
+		return -1, unix.Stat_t{}, pathError("open", w.shown(path), err)
+	}
+	p, err := w.Place(path)
+	if err != nil {
+		return -1, unix.Stat_t{}, err
+	}
+	defer p.Close()
+	fd, err = p.Openat(p.Name, reading|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return -1, unix.Stat_t{}, pathError("open", p.Path(p.Name), err)
+	}
+	return regular(fd, p.Path(p.Name))
+}
+
+// Stat looks at what a path leads to. It opens nothing but a name, so it has no effect
+// on a device or a pipe.
+func (w Walker) Stat(path string) (unix.Stat_t, error) {
+	fd, err := w.fast(path, unix.O_PATH)
+	if err == nil {
+		defer unix.Close(fd)
+		st, err := fstat(fd)
+		return st, pathError("stat", w.shown(path), err)
+	}
+	if !toWalk(err) {
+		return unix.Stat_t{}, pathError("stat", w.shown(path), err)
+	}
+	p, err := w.Place(path)
+	if err != nil {
+		return unix.Stat_t{}, err
+	}
+	defer p.Close()
+	if p.Missing {
+		return unix.Stat_t{}, pathError("stat", p.Path(p.Name), unix.ENOENT)
+	}
+	return p.Stat, nil
+}
+
+// reading are the flags with which opening a file never blocks or has an effect.
+const reading = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
+
+// ErrNotRegular says that something is no plain file.
+var ErrNotRegular = errors.New("not a plain file")
+
+func regular(fd int, path string) (int, unix.Stat_t, error) {
+	st, err := fstat(fd)
+	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, st, pathError("open", path, err)
+	}
+	return fd, st, nil
+}
+
+// fast opens a path that has no link in it, by one call.
+func (w Walker) fast(path string, flags int) (int, error) {
+	if w.slow || hasUp(path) {
+		return -1, unix.ELOOP
+	}
+	how := unix.OpenHow{
+		Flags:   uint64(flags | unix.O_CLOEXEC),
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	if w.root != unix.AT_FDCWD {
+		path = strings.TrimLeft(path, "/")
+		how.Resolve |= unix.RESOLVE_BENEATH
+	} else if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if path == "" {
+		path = "."
+	}
+	var fd int
+	err := retry(func() (err error) { fd, err = unix.Openat2(w.root, path, &how); return err })
+	if err != nil {
+		return -1, err
+	}
+	return fd, nil
+}
+
+// toWalk reports whether fast failed for a reason that the walk may answer: a link, a
+// kernel without openat2, a filter that refuses it, or a race.
+func toWalk(err error) bool {
+	switch err {
+	case unix.ELOOP, unix.ENOSYS, unix.EPERM, unix.EAGAIN, unix.EXDEV, unix.EINVAL, unix.E2BIG:
+		return true
+	}
+	return false
+}
+
+// shown returns the path for messages.
+func (w Walker) shown(path string) string {
+	if w.prefix == "" {
+		return path
+	}
+	return strings.TrimRight(w.prefix+"/"+strings.TrimLeft(path, "/"), "/")
+}
+
+// split parts a path before its last element. It is plain where that is a name, and not
+// ".", ".." or nothing.
+func split(path string) (dir, name string, plain bool) {
+	path = strings.TrimRight(path, "/")
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		dir, name = "/", path
+	} else {
+		dir, name = path[:i], path[i+1:]
+	}
+	if dir == "" {
+		dir = "/"
+	}
+	return dir, name, name != "" && name != "." && name != ".."
+}
+
+func hasUp(path string) bool {
+	for i := 0; ; {
+		j := strings.Index(path[i:], "..")
+		if j < 0 {
+			return false
+		}
+		i += j
+		if (i == 0 || path[i-1] == '/') && (i+2 == len(path) || path[i+2] == '/') {
+			return true
+		}
+		i += 2
+	}
+}
+
+func retry(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func fstat(fd int) (st unix.Stat_t, err error) {
+	err = retry(func() error { return unix.Fstat(fd, &st) })
+	return st, err
+}
+
+func pathError(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: short(path), Err: err}
+}
+
+// shownPath is how much of a path a message has room for.
+const shownPath = 512
+
+// short leaves out the middle of a path that is too long for a message.
+func short(path string) string {
+	if len(path) <= shownPath {
+		return path
+	}
+	const half = shownPath/2 - 2
+	return strings.ToValidUTF8(path[:half], "") + "/.../" + strings.ToValidUTF8(path[len(path)-half:], "")
+}
