@@ -9,7 +9,8 @@ test -x "$out/busybox" || {
 	trap 'rm -rf "$work"' EXIT
 	mkdir -p "$out" "$work/lists/partial" "$work/archives/partial"
 	. /etc/os-release
-	echo "deb-src http://deb.debian.org/debian $VERSION_CODENAME main" >"$work/list"
+	mirror=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(CREATED_BY)' "Codename: $VERSION_CODENAME" | awk '$2 == "Debian" && $3 == "Packages" { print $1; exit }')
+	echo "deb-src $mirror $VERSION_CODENAME main" >"$work/list"
 	apt="apt-get -qq -o Dir::Etc::SourceList=$work/list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$work/lists -o Dir::Cache=$work -o APT::Sandbox::User=root"
 	cd "$work"
 	{ $apt update && $apt source busybox; } >/dev/null 2>log || { cat log >&2; exit 1; }
