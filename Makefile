@@ -85,7 +85,7 @@ check: lint test
 tools:
 	@$(GO) mod download
 	@$(GO) -C docker mod download
-	@command -v dbus-daemon >/dev/null || .ci/install dbus-daemon || test "$$CI" != true
+	@{ command -v dbus-daemon && command -v gpg; } >/dev/null || .ci/install dbus-daemon gnupg || test "$$CI" != true
 	@test -d /usr/share/puppet/modules/mount_core || .ci/install $(PUPPET) || test "$$CI" != true
 	@test "$$CI" != true || command -v dot >/dev/null || .ci/install graphviz
 	@test "$$CI" != true || { { command -v gcc && command -v dpkg-source; } >/dev/null || .ci/install dpkg-dev gcc libc6-dev; resources/account/testdata/busybox.sh >/dev/null; }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
 
 // strangeNames are names that mean something to what draws them.
@@ -23,12 +25,7 @@ var strangeNames = []string{
 // and, closed, a cycle of them. Each name is a node of its own and stands in the
 // picture as it is.
 func TestGraphviz(t *testing.T) {
-	if _, err := exec.LookPath("dot"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("CI has to have Graphviz:", err)
-		}
-		t.Skip("the program dot of Graphviz is not installed")
-	}
+	enginetest.Need(t, "dot", "graphviz")
 	for name, code := range map[string]int{"chain": 0, "cycle": 1} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder

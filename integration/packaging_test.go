@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
 
 // ownView are the settings of systemd.exec(5) that give a service a mount namespace, and
@@ -82,7 +84,7 @@ func TestUnitsPromise(t *testing.T) {
 
 // TestUnitsVerify asks systemd. What only a newer one knows is no error of ours.
 func TestUnitsVerify(t *testing.T) {
-	analyze := need(t, "systemd-analyze")
+	analyze := enginetest.Need(t, "systemd-analyze", "systemd")
 	dir := t.TempDir()
 	for _, name := range []string{"mgmt.service", "mgmt-audit.service", "mgmt-audit.timer"} {
 		text, err := os.ReadFile("../packaging/systemd/" + name)
@@ -101,19 +103,6 @@ func TestUnitsVerify(t *testing.T) {
 			}
 		}
 	}
-}
-
-// need returns the path of a program that is on every Debian, but not on every machine.
-func need(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s is missing", name)
-		}
-		t.Skipf("%s is missing on this machine", name)
-	}
-	return path
 }
 
 // buildPackages makes the packages and returns their paths, deb and rpm.
@@ -144,7 +133,7 @@ func output(t *testing.T, name string, args ...string) string {
 }
 
 func TestPackages(t *testing.T) {
-	dpkg := need(t, "dpkg-deb")
+	dpkg := enginetest.Need(t, "dpkg-deb", "dpkg")
 	deb, rpm := buildPackages(t, t.TempDir(), "v1.2.3-4-gabcdef")
 	deb2, rpm2 := buildPackages(t, t.TempDir(), "v1.2.3-4-gabcdef")
 	for _, pair := range [][2]string{{deb, deb2}, {rpm, rpm2}} {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
 
 // program builds the program under test, once, and returns the folder it is in.
@@ -112,6 +114,9 @@ func placeFolder(work string) error {
 	})
 }
 
+// exampleNeeds are the programs that an example runs and that Debian's base lacks, each with its package.
+var exampleNeeds = map[string][2]string{"apt_key.yaml": {"gpg", "gnupg"}}
+
 // TestExamples validates, plans and runs every graph in examples, in a folder of
 // its own.
 func TestExamples(t *testing.T) {
@@ -122,6 +127,9 @@ func TestExamples(t *testing.T) {
 	for _, path := range list {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
+			if program, ok := exampleNeeds[filepath.Base(path)]; ok {
+				enginetest.Need(t, program[0], program[1])
+			}
 			testscript.Run(t, params(t, testscript.Params{
 				Files: []string{"testdata/example.txtar"},
 				Setup: func(env *testscript.Env) error {

@@ -41,6 +41,7 @@ func aptKeysAt(dir string) *aptKeys {
 
 func aptKindAt(t *testing.T) (*provider.Kind, *place) {
 	t.Helper()
+	enginetest.Need(t, "gpg", "gnupg")
 	var at place
 	k, _ := kindOf(t, aptKeyDefinition(), func() provider.Provider { return aptKeysAt(strings.TrimSuffix(at.path("x"), "/x")) })
 	return k, &at
@@ -142,6 +143,7 @@ func aptRecords(t *testing.T, p *aptKeys, f provider.Filter) (got, errs []string
 }
 
 func TestAptKeyGet(t *testing.T) {
+	enginetest.Need(t, "gpg", "gnupg")
 	dir := t.TempDir()
 	lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))
 	lay(t, dir+"/trusted/old.asc", keyData(t, "old.asc"))
@@ -193,6 +195,7 @@ func TestAptKeyAmbiguous(t *testing.T) {
 
 // What gpg is given for a home is removed again.
 func TestAptKeyLeavesNothing(t *testing.T) {
+	enginetest.Need(t, "gpg", "gnupg")
 	dir, temp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))

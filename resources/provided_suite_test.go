@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/providertest"
@@ -137,6 +138,7 @@ func TestCrontabLaws(t *testing.T) {
 }
 
 func TestAptKeyLaws(t *testing.T) {
+	enginetest.Need(t, "gpg", "gnupg")
 	a, b := keyOf(t, "ab.gpg", aptKeyA, true), keyOf(t, "ab.gpg", aptKeyB, true)
 	providertest.Run(t, providertest.Suite{
 		Definition: aptKeyDefinition(),

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
@@ -43,12 +44,7 @@ func supervised(t *testing.T, live string) {
 
 // TestRunitReal: with runit itself, in folders of the test.
 func TestRunitReal(t *testing.T) {
-	if _, err := exec.LookPath("runsvdir"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("runit is not installed")
-		}
-		t.Skip("runit is not installed")
-	}
+	enginetest.Need(t, "runsvdir", "runit")
 	dir := t.TempDir()
 	folders, live := filepath.Join(dir, "sv"), filepath.Join(dir, "live")
 	for _, d := range []string{folders + "/web", live} {
