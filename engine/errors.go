@@ -25,7 +25,7 @@ func (e *UnknownKindError) Error() string {
 // failure.
 type PanicError struct {
 	Method string // Watch, CheckApply, ...
-	Value  any
+	Value  any    // as it was if it is a string, an int or a bool, else its text
 	Stack  []byte
 }
 
@@ -92,10 +92,30 @@ func IsPermanent(err error) bool {
 	return ok
 }
 
+// Verdict marks an error that is an answer and not an obstacle: the resource's own
+// command ran, and said no. The engine does not ask it again by itself, unless the graph
+// says so with retry; it does when an ancestor has changed. It returns nil for nil.
+func Verdict(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &verdictError{err}
+}
+
+type verdictError struct{ error }
+
+func (e *verdictError) Unwrap() error { return e.error }
+
+// IsVerdict reports whether err, or an error that it wraps, was marked by Verdict.
+func IsVerdict(err error) bool {
+	_, ok := errors.AsType[*verdictError](err)
+	return ok
+}
+
 // Caught is deferred around a call of a resource's method: it turns a panic of that
 // into a *PanicError.
 func Caught(method string, err *error) {
 	if p := recover(); p != nil {
-		*err = &PanicError{Method: method, Value: p, Stack: debug.Stack()}
+		*err = &PanicError{Method: method, Value: sayable(p), Stack: debug.Stack()}
 	}
 }

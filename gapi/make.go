@@ -226,7 +226,11 @@ func (it *item) announce() {
 func callValidate(it *item) (err error) {
 	defer engine.Caught("Validate", &err)
 	it.announce()
-	return it.res.Validate()
+	err = it.res.Validate()
+	if bad, ok := engine.Freeze("Validate", err).(*engine.UnreadableError); ok {
+		return bad
+	}
+	return err
 }
 
 func quote(s string) string { return strconv.Quote(s) }

@@ -308,7 +308,7 @@ func check(ctx context.Context, apply bool, vs []*vertex) []engine.Outcome {
 		outs = checkBatch(ctx, apply, vs)
 	}
 	for i := range outs {
-		outs[i].Err = explain(ctx, outs[i].Err)
+		outs[i].Err = explain(ctx, engine.Freeze("CheckApply", outs[i].Err))
 		outs[i].OK = outs[i].OK && outs[i].Err == nil
 	}
 	return outs

@@ -205,8 +205,18 @@ func (v *vertex) unwatched() bool {
 	return v.abil.Unwatched || v.meta.Poll > 0 || v.meta.Hidden || v.r.opt.Once
 }
 
-// protect calls f and turns a panic in it into an error.
+// protect calls f and turns a panic in it into an error. What it returns can be read
+// anywhere: see engine.Freeze.
 func protect(method string, f func() error) (err error) {
+	err = guarded(method, f)
+	if err != nil {
+		err = engine.Freeze(method, err)
+	}
+	return err
+}
+
+// guarded calls f and turns a panic in it into an error.
+func guarded(method string, f func() error) (err error) {
 	defer engine.Caught(method, &err)
 	return f()
 }

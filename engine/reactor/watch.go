@@ -85,7 +85,9 @@ func (r *Reactor) startWatches() {
 func (r *Reactor) watch(ctx *watchContext, v *vertex) {
 	defer r.mail.post(v, mailWatched)
 	defer engine.Caught("Watch", &ctx.result)
-	ctx.result = v.res.Watch(ctx)
+	if ctx.result = v.res.Watch(ctx); ctx.result != nil {
+		ctx.result = engine.Freeze("Watch", ctx.result)
+	}
 }
 
 // endWatch tells the Watch to end; watched decides by the state what follows.

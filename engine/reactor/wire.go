@@ -198,7 +198,7 @@ func (r *Reactor) assignAll(v *vertex) error {
 		}
 	}
 	if err == nil {
-		err = protect("Validate", v.res.Validate)
+		err = r.read("Validate", guarded("Validate", v.res.Validate))
 	}
 	if err == nil {
 		v.publish(olds)

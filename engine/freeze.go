@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"syscall"
+)
+
+// Freeze takes the text of an error, and what it wraps, once. What it returns calls no
+// method of the error any more: who prints it later, on a loop that serves others,
+// depends on nobody's code. An error that can't be read, because its Error panics or it
+// is a nil pointer in an interface, becomes an *UnreadableError; method says who returned
+// it. Freeze takes as long as the methods of the error do, so call it where only the
+// resource that returned the error has to wait. It returns nil for nil.
+//
+// errors.Is and errors.As find what the error wraps; Is and As methods of others are not
+// asked.
+func Freeze(method string, err error) error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *frozenError, *UnreadableError:
+		return e
+	}
+	f := &frozenError{}
+	if bad := f.read(err); bad != "" {
+		return &UnreadableError{Method: method, Type: fmt.Sprintf("%T", err), Reason: bad}
+	}
+	return f
+}
+
+// Legible reports whether only code of Go's library and of this package answers for an
+// error, so that its text can be taken anywhere.
+func Legible(err error) bool {
+	for e := range errorTree(err) {
+		if !ours(reflect.TypeOf(e)) || isNil(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// UnreadableError stands for an error of which nothing can be told but its type.
+type UnreadableError struct {
+	Method string // that returned it
+	Type   string // its Go type
+	Reason string
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("%s returned an error of the type %s that can't be read: %s", e.Method, e.Type, e.Reason)
+}
+
+// frozenError is what Freeze has taken.
+type frozenError struct {
+	text string
+	tree []error // the error and what it wraps, as errors.Is goes through them
+}
+
+func (e *frozenError) Error() string { return e.text }
+
+// Is implements what errors.Is asks for.
+func (e *frozenError) Is(target error) bool {
+	comparable := reflect.ValueOf(target).Comparable()
+	for _, x := range e.tree {
+		if comparable && reflect.ValueOf(x).Comparable() && x == target {
+			return true
+		}
+		if no, ok := x.(syscall.Errno); ok && no.Is(target) {
+			return true
+		}
+	}
+	return false
+}
+
+// As implements what errors.As asks for.
+func (e *frozenError) As(target any) bool {
+	to := reflect.ValueOf(target).Elem()
+	for _, x := range e.tree {
+		if v := reflect.ValueOf(x); v.Type().AssignableTo(to.Type()) {
+			to.Set(v)
+			return true
+		}
+	}
+	return false
+}
+
+// read takes text and tree. It returns why it could not.
+func (e *frozenError) read(err error) (bad string) {
+	defer func() {
+		if p := recover(); p != nil {
+			bad = fmt.Sprintf("a method of it panicked: %v", sayable(p))
+		}
+	}()
+	if isNil(err) {
+		return "it is a nil pointer; a method that has not failed must return nil itself"
+	}
+	e.text = err.Error()
+	for x := range errorTree(err) {
+		e.tree = append(e.tree, x)
+	}
+	return ""
+}
+
+// maxTree bounds how much is taken of what an error wraps.
+const maxTree = 100
+
+// errorTree yields an error and what it wraps, in the order of errors.Is.
+func errorTree(err error) func(yield func(error) bool) {
+	return func(yield func(error) bool) {
+		n := 0
+		var walk func(error) bool
+		walk = func(err error) bool {
+			if n++; err == nil || n > maxTree {
+				return n <= maxTree
+			}
+			if f, ok := err.(*frozenError); ok {
+				for _, x := range f.tree {
+					if !yield(x) {
+						return false
+					}
+				}
+				return true
+			}
+			if !yield(err) {
+				return false
+			}
+			switch u := err.(type) {
+			case interface{ Unwrap() error }:
+				return walk(u.Unwrap())
+			case interface{ Unwrap() []error }:
+				for _, x := range u.Unwrap() {
+					if !walk(x) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		walk(err)
+	}
+}
+
+// ours reports whether a type is one of Go's library, of this package or of schema.
+func ours(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	top, _, _ := strings.Cut(t.PkgPath(), "/")
+	return t.PkgPath() == contract || t.PkgPath() == contract+"/schema" || top != "" && top != "main" && !strings.Contains(top, ".")
+}
+
+// contract is the path of this package.
+const contract = "github.com/reactivegraph/mgmt/engine"
+
+// sayable makes a text of what a method panicked with, of which only the simplest is kept
+// as it is: it is printed later, where nobody's code may run.
+func sayable(p any) any {
+	switch p.(type) {
+	case string, int, bool:
+		return p
+	default:
+		return fmt.Sprint(p) // which catches a panic in a method of it
+	}
+}
