@@ -189,14 +189,21 @@ func (s *session) awaitTime(ctx context.Context, d time.Duration, cancel context
 }
 
 // endInTime waits for the end of the reactor, but not for ever: who has set a time
-// wants it to be kept, also where a method ignores the end of its context.
+// wants it to be kept, also where a method ignores the end of its context. Only
+// commands that are let finish (engine.Command.Cost) take longer.
 func (s *session) endInTime() {
-	grace := time.NewTimer(s.e.grace)
-	defer grace.Stop()
-	select {
-	case <-s.ended:
-	case <-grace.C:
-		s.e.Abandon()
+	for {
+		grace := time.NewTimer(s.e.grace)
+		select {
+		case <-s.ended:
+			grace.Stop()
+			return
+		case <-grace.C:
+		}
+		if !s.reactor.Finishing() {
+			s.e.Abandon()
+			return
+		}
 	}
 }
 

@@ -66,10 +66,18 @@ func IsWait(err error) bool {
 // the end of their context, and that they still run.
 type AbandonedError struct {
 	Resources []string // kind[name], sorted
+	Cut       []string // the commands that were cut off although that has a cost (Command.Cost), with it, sorted
 }
 
 func (e *AbandonedError) Error() string {
-	return fmt.Sprintf("abandoned while still running: %s", strings.Join(e.Resources, ", "))
+	var parts []string
+	if len(e.Resources) > 0 || len(e.Cut) == 0 {
+		parts = append(parts, "abandoned while still running: "+strings.Join(e.Resources, ", "))
+	}
+	if len(e.Cut) > 0 {
+		parts = append(parts, "cut off: "+strings.Join(e.Cut, "; "))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Permanent marks an error that a retry will not mend: the retries that are left

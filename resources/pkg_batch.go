@@ -353,7 +353,9 @@ func (b *pkgBatch) apply(ctx context.Context) {
 	for i, p := range b.members {
 		failed[i] = p.err
 	}
-	err := b.see(ctx)
+	after, cancel := pkg.Afterwards(ctx)
+	defer cancel()
+	err := b.see(after)
 	for i, p := range b.members {
 		switch {
 		case err != nil:

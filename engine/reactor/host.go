@@ -31,8 +31,12 @@ func (h *vertexHost) Bus(ctx context.Context, which engine.BusKind) (engine.Bus,
 }
 
 // Command implements engine.Host.
-func (h *vertexHost) Command(ctx context.Context, c engine.Command) (*engine.Result, error) {
+func (h *vertexHost) Command(ctx context.Context, c engine.Command) (_ *engine.Result, err error) {
 	defer (*vertex)(h).wait(ctx)()
+	if c.Cost != "" && ctx.Err() == nil {
+		ended := (*vertex)(h).finishing(ctx, &c)
+		defer func() { ended(err) }()
+	}
 	return h.r.opt.Host.Command(ctx, c)
 }
 

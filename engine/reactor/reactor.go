@@ -41,6 +41,7 @@ type Reactor struct {
 	values     sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares
 	semas      semaphores
 	errands    errands
+	costly     costly
 	purse      purse // of the change budget
 	secrets    guard // what no vertex may say
 	seed       maphash.Seed

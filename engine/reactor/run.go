@@ -88,7 +88,7 @@ func (r *Reactor) begin(slots []int32) {
 // enter prepares the vertices for one run and returns its context. What was to be done
 // for them later is off: this run is the retry, or the look of the poll.
 func (r *Reactor) enter(vs ...*vertex) context.Context {
-	ctx, cut := context.WithCancel(runContext{r.ctx, vs[0]})
+	ctx, cut := context.WithCancelCause(runContext{r.ctx, vs[0]})
 	cutOne := afterAll(len(vs), cut)
 	for _, v := range vs {
 		r.active++
@@ -118,21 +118,24 @@ func (v *vertex) tell() (err error) {
 
 // afterAll returns what calls cut when it is called for the nth time: a batch goes
 // on as long as one of its members wants it.
-func afterAll(n int, cut func()) func() {
+func afterAll(n int, cut context.CancelCauseFunc) context.CancelCauseFunc {
 	if n == 1 {
 		return cut
 	}
-	return func() {
+	return func(why error) {
 		if n--; n == 0 {
-			cut()
+			cut(why)
 		}
 	}
 }
 
+// errUnwanted is the cause of the end of a run that nobody wants any more.
+var errUnwanted = fmt.Errorf("another graph without it, or with another one in its place, has taken effect: %w", context.Canceled)
+
 // endRun says, once for each run, that v wants no more of it.
 func (v *vertex) endRun() {
 	if v.cutRun != nil {
-		v.cutRun()
+		v.cutRun(errUnwanted)
 		v.cutRun = nil
 	}
 }

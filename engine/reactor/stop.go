@@ -9,7 +9,7 @@ import (
 )
 
 // Abandon makes Run stop waiting for methods that ignore the end of their
-// context. It does nothing before that end. It may be called more than once.
+// context, and for commands that are let finish. It does nothing before that end. It may be called more than once.
 func (r *Reactor) Abandon() { r.quitOnce.Do(func() { close(r.quit) }) }
 
 // abandonGrace is how long after Abandon the methods that release something may
@@ -44,7 +44,7 @@ func (r *Reactor) stop() error {
 		}
 		r.enders.Wait()
 	}()
-	if r.waitOrQuit(clean, late.C) && ended && locked {
+	if r.waitOrQuit(clean, late.C) && ended && locked && len(r.costly.losses()) == 0 {
 		return nil
 	}
 	return r.abandoned()
@@ -135,7 +135,9 @@ func (r *Reactor) attendTo(v *vertex, call func()) {
 }
 
 // abandoned is the error of a Run that waits no longer.
-func (r *Reactor) abandoned() error { return &engine.AbandonedError{Resources: r.unfinished()} }
+func (r *Reactor) abandoned() error {
+	return &engine.AbandonedError{Resources: r.unfinished(), Cut: r.costly.losses()}
+}
 
 // linger tells for whom Run waits at its end.
 func (r *Reactor) linger() {

@@ -65,11 +65,11 @@ type vertex struct {
 	changed int32 // runs that changed something; for the one that never rests
 
 	// the run
-	job     *job               // written by the loop before the run; nil without one
-	out     outcome            // written by the run, read by the loop after mailRan
-	cutRun  context.CancelFunc // of the run that is going on; nil when it was called
-	worker  *worker            // of the run, with the lead of a batch
-	lastRun uint64             // the ID of the last run
+	job     *job                    // written by the loop before the run; nil without one
+	out     outcome                 // written by the run, read by the loop after mailRan
+	cutRun  context.CancelCauseFunc // of the run that is going on; nil when it was called
+	worker  *worker                 // of the run, with the lead of a batch
+	lastRun uint64                  // the ID of the last run
 	lastErr error
 	until   string // with StateUnknown: the vertex that has to run first
 	retryAt int64  // by the reactor's clock, 0 for never

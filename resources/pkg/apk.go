@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -136,13 +135,13 @@ func (a *apk) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]st
 	return out, err
 }
 
-// run is an apk that changes something; it waits for the lock by itself.
+// run makes a transaction. What it fetches comes while it writes.
 func (a *apk) run(ctx context.Context, args ...string) error {
-	return a.change(ctx, nil, append([]string{"apk", "--no-progress", "--wait", strconv.Itoa(int(lockWait.Seconds()))}, args...)...)
+	return a.transact(ctx, nil, append([]string{"apk", "--no-progress"}, args...)...)
 }
 
 func (a *apk) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
-	err := a.run(ctx, "update")
+	err := a.change(ctx, nil, "apk", "--no-progress", "update")
 	return Refreshed{Fetched: err == nil}, err
 }
 

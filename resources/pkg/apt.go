@@ -360,7 +360,7 @@ func (a *apt) mark(ctx context.Context, verb string, names []string) (virtual.No
 	if err := a.known(ctx, names); err != nil {
 		return virtual.Nothing{}, err
 	}
-	return virtual.Nothing{}, a.change(ctx, nil, append([]string{"apt-mark", verb, "--"}, names...)...)
+	return virtual.Nothing{}, a.transact(ctx, nil, append([]string{"apt-mark", verb, "--"}, names...)...)
 }
 
 func (a *apt) hold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {

@@ -10,25 +10,47 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// get is an apt-get that changes something.
+// get is the start of an apt-get that asks nothing.
+var get = []string{
+	"apt-get", "-q", "-y", "-o", "Dpkg::Use-Pty=0",
+	"-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold",
+}
+
+// bring fetches what a transaction needs, which may be cut, and makes the transaction, which may not.
+func (a *apt) bring(ctx context.Context, args ...string) error {
+	fetch := slices.Concat(get, []string{"--download-only"}, args)
+	err := a.change(ctx, nil, fetch...)
+	if interrupted(err) {
+		// Somebody was killed at it: what he has begun has to be ended first.
+		if err := a.mend(ctx); err != nil {
+			return err
+		}
+		err = a.change(ctx, nil, fetch...)
+	}
+	if err != nil {
+		return err
+	}
+	return a.get(ctx, args...)
+}
+
+// interrupted reports whether apt-get refuses to go on because dpkg was killed.
+func interrupted(err error) bool {
+	e, ok := errors.AsType[*ToolError](err)
+	return ok && strings.Contains(e.Text, "dpkg --configure -a")
+}
+
+// mend ends what a dpkg has begun that was killed.
+func (a *apt) mend(ctx context.Context) error {
+	return a.transact(ctx, nil, "dpkg", "--force-confdef", "--force-confold", "--configure", "-a")
+}
+
+// get is an apt-get that writes the database.
 func (a *apt) get(ctx context.Context, args ...string) error {
-	argv := append([]string{
-		"apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=" + strconv.Itoa(int(lockWait.Seconds())), "-o", "Dpkg::Use-Pty=0",
-		"-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold",
-	}, args...)
-	err := a.change(ctx, nil, argv...)
-	if e, ok := errors.AsType[*ToolError](err); !ok || !strings.Contains(e.Text, "dpkg --configure -a") {
-		return err
-	}
-	// Somebody was killed at it: what he has begun has to be ended first.
-	if err := a.change(ctx, nil, "dpkg", "--force-confdef", "--force-confold", "--configure", "-a"); err != nil {
-		return err
-	}
-	return a.change(ctx, nil, argv...)
+	return a.transact(ctx, nil, slices.Concat(get, args)...)
 }
 
 func (a *apt) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
-	err := a.get(ctx, "-o", "APT::Update::Error-Mode=any", "update")
+	err := a.change(ctx, nil, slices.Concat(get, []string{"-o", "APT::Update::Error-Mode=any", "update"})...)
 	return Refreshed{Fetched: err == nil}, err
 }
 
@@ -59,7 +81,7 @@ func (a *apt) install(ctx context.Context, args InstallArgs) (map[string]Change,
 		argv = append(argv, "--allow-unauthenticated")
 	}
 	return during(ctx, a, func() error {
-		return a.get(ctx, append(append(argv, "install", "--"), with("=", args.Pkgs)...)...)
+		return a.bring(ctx, append(append(argv, "install", "--"), with("=", args.Pkgs)...)...)
 	})
 }
 
@@ -119,5 +141,5 @@ func (a *apt) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change,
 	if len(args.Names) > 0 {
 		argv = append([]string{"install", "--only-upgrade", "--"}, args.Names...)
 	}
-	return during(ctx, a, func() error { return a.get(ctx, argv...) })
+	return during(ctx, a, func() error { return a.bring(ctx, argv...) })
 }

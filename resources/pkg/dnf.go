@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,10 +71,13 @@ func plainNames(specs []string) []string {
 	return specs
 }
 
-// run is a dnf that changes something. It is not told to be quiet: then it would not say why a
+// dnfRun is the start of a dnf that changes something. It is not told to be quiet: then it would not say why a
 // repository cannot be reached.
+var dnfRun = []string{"dnf", "-y", "--setopt=color=never", "--setopt=exit_on_lock=True"}
+
+// run makes a transaction.
 func (d *dnf) run(ctx context.Context, args ...string) error {
-	return d.change(ctx, nil, append([]string{"dnf", "-y", "--setopt=color=never", "--setopt=exit_on_lock=True"}, args...)...)
+	return d.transact(ctx, nil, slices.Concat(dnfRun, args)...)
 }
 
 // query asks about packages in the repositories, as they are known: nothing is fetched.
@@ -109,7 +113,7 @@ func (d *dnf) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]st
 }
 
 func (d *dnf) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
-	err := d.run(ctx, "--setopt=*.skip_if_unavailable=False", "--refresh", "makecache")
+	err := d.change(ctx, nil, slices.Concat(dnfRun, []string{"--setopt=*.skip_if_unavailable=False", "--refresh", "makecache"})...)
 	return Refreshed{Fetched: err == nil}, err
 }
 

@@ -3,6 +3,7 @@ package pkg
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -140,13 +141,16 @@ func (p *pacman) listUpgrades(ctx context.Context, args RefreshArgs) (map[string
 	return p.pairs(ctx, "pacman", "-Qu")
 }
 
-// run is a pacman that changes something.
+// pacmanRun is the start of a pacman that changes something.
+var pacmanRun = []string{"pacman", "--noconfirm", "--noprogressbar", "--color=never"}
+
+// run makes a transaction.
 func (p *pacman) run(ctx context.Context, args ...string) error {
-	return p.change(ctx, nil, append([]string{"pacman", "--noconfirm", "--noprogressbar", "--color=never"}, args...)...)
+	return p.transact(ctx, nil, slices.Concat(pacmanRun, args)...)
 }
 
 func (p *pacman) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
-	err := p.run(ctx, "-Sy")
+	err := p.change(ctx, nil, slices.Concat(pacmanRun, []string{"-Sy"})...)
 	return Refreshed{Fetched: err == nil}, err
 }
 

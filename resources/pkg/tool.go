@@ -43,7 +43,14 @@ type tools struct {
 // ask runs a tool that alters nothing, and returns its result whatever the exit
 // status is.
 func (t *tools) ask(ctx context.Context, argv ...string) (*engine.Result, error) {
-	r, err := t.host.Command(ctx, engine.Command{Argv: argv, Env: slices.Concat(baseEnv, t.env), MaxOutput: maxOutput, Grace: grace})
+	return t.command(ctx, "", argv)
+}
+
+// cost is what it costs to cut a tool that writes its database.
+const cost = "a package manager that is killed leaves its database interrupted, and packages half installed; mgmt mends that at its next start, and until then no other program can use it"
+
+func (t *tools) command(ctx context.Context, cost string, argv []string) (*engine.Result, error) {
+	r, err := t.host.Command(ctx, engine.Command{Argv: argv, Env: slices.Concat(baseEnv, t.env), MaxOutput: maxOutput, Grace: grace, Cost: cost})
 	switch {
 	case err != nil:
 		return nil, err
@@ -77,8 +84,18 @@ func linesOf(out []byte) []string {
 // change runs a tool that may alter something, and waits for its locks. ok are the
 // exit statuses beside 0 that are no failure.
 func (t *tools) change(ctx context.Context, ok []int, argv ...string) error {
+	return t.attempt(ctx, "", ok, argv)
+}
+
+// transact is change by a tool that is let finish once it has begun, whatever becomes of ctx. It must not wait for a
+// lock by itself: that wait ends with ctx.
+func (t *tools) transact(ctx context.Context, ok []int, argv ...string) error {
+	return t.attempt(ctx, cost, ok, argv)
+}
+
+func (t *tools) attempt(ctx context.Context, cost string, ok []int, argv []string) error {
 	for since := time.Now(); ; {
-		r, err := t.ask(ctx, argv...)
+		r, err := t.command(ctx, cost, argv)
 		if err != nil || r.ExitCode == 0 || slices.Contains(ok, r.ExitCode) {
 			return err
 		}
@@ -243,8 +260,22 @@ func during(ctx context.Context, db database, do func() error) (map[string]Chang
 	if err := do(); err != nil {
 		return nil, err
 	}
+	ctx, cancel := Afterwards(ctx)
+	defer cancel()
 	after, err := db.installed(ctx)
 	return differences(before, after), err
+}
+
+// lookTime is how long a look may take behind a transaction that nobody waits for any more.
+const lookTime = time.Minute
+
+// Afterwards returns a context to look in at what a transaction has done. It does not end with ctx, if that has ended while
+// the transaction was let finish, but a minute later. cancel has to be called.
+func Afterwards(ctx context.Context) (after context.Context, cancel context.CancelFunc) {
+	if ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -68,9 +68,9 @@ func judgeZypper(r *engine.Result) error {
 	return nil
 }
 
-// run is a zypper that never asks, and fetches no lists by itself.
+// run makes a transaction by a zypper that never asks, and fetches no lists by itself.
 func (z *zypper) run(ctx context.Context, global []string, args ...string) error {
-	return z.change(ctx, zypperFine, append(append([]string{"zypper", "--non-interactive", "--no-color", "--no-refresh"}, global...), args...)...)
+	return z.transact(ctx, zypperFine, append(append([]string{"zypper", "--non-interactive", "--no-color", "--no-refresh"}, global...), args...)...)
 }
 
 // search reads a table: S | Name | Type | Version | Arch | Repository. The newest version of each stands first.
