@@ -182,10 +182,16 @@ func (x *ExecRes) withTail(err error, t *tail) error {
 const (
 	tailLines = 5
 	tailLine  = 200 // bytes of each line
+
+	tailPiece = 64 << 10 // from this length on it is a piece of a line
 )
 
-// tail keeps the last lines of an output, shortened.
-type tail struct{ lines []string }
+// tail keeps the last lines of an output, shortened. Where something is left out there is
+// an ellipsis, by which the engine knows what is left of a secret.
+type tail struct {
+	lines []string
+	piece bool // the last line was cut
+}
 
 func (t *tail) add(line []byte) {
 	line = bytes.TrimSpace(line)
@@ -193,6 +199,10 @@ func (t *tail) add(line []byte) {
 		return
 	}
 	s := string(line[:min(len(line), tailLine)])
+	if t.piece {
+		s = "..." + s
+	}
+	t.piece = len(line) >= tailPiece
 	if len(line) > tailLine {
 		s += "..."
 	}

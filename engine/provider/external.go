@@ -125,6 +125,7 @@ type exchange struct {
 	changes map[string]Change
 	secrets secrets.Texts
 	guarded bool // a line may hold a secret that is not known yet
+	pieces  bool // the last line was a piece of a longer one
 }
 
 func (x *external) exchange(rt *Runtime, what string, argv []string) *exchange {
@@ -192,13 +193,24 @@ func (c *exchange) warn(line string) {
 	if c.guarded && c.what == "get" {
 		return // what is secret in it is not known; an error repeats nothing of it either
 	}
-	c.rt.Log.Warning(shorten(c.secrets.Clean(line)))
+	clean := c.secrets.Clean
+	if c.pieces || len(line) >= pieceOfLine {
+		clean = c.secrets.CleanPart
+	}
+	c.pieces = len(line) >= pieceOfLine
+	c.rt.Log.Warning(shorten(clean(line)))
 }
+
+// pieceOfLine is the length from which a line may be a piece of a longer one.
+const pieceOfLine = 64 << 10
 
 // tail returns the end of what standard error had. It is cut when the secrets are gone:
 // nobody knows a part of one.
 func (c *exchange) tail(res *engine.Result) string {
 	text := c.secrets.Clean(string(res.Stderr))
+	if res.Truncated {
+		text = c.secrets.CleanPart(string(res.Stderr))
+	}
 	text = strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxTail):], "?"))
 	switch {
 	case text == "":

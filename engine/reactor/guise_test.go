@@ -1,9 +1,12 @@
 package reactor_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +82,41 @@ func TestWhatTheEndCutsHasNotFailed(t *testing.T) {
 		}
 		if c, _ := rg.r.Final(); c[engine.StateFailed] != 0 {
 			t.Errorf("Final says %v", c)
+		}
+	})
+}
+
+// TestFindingA9AnotherCommandPrintsASecret: what a vertex prints that has not received the
+// secret of another one shows it in no notation: neither in its error, its log nor its changes.
+func TestFindingA9AnotherCommandPrintsASecret(t *testing.T) {
+	const secret = `it's "a" <canary-7f3d1b> & ü\n`
+	said := []string{
+		secret, fmt.Sprintf("%q", secret), fmt.Sprintf("%+q", secret), fmt.Sprintf("%x", secret),
+		`+ read 'it'\''s "a" <canary-7f3d1b> & ü\n'`, `+ read 'it'"'"'s "a" <canary-7f3d1b> & ü\n'`,
+		`{"k":"it's \"a\" \u003ccanary-7f3d1b\u003e \u0026 \u00fc\\n"}`, `'it\'s "a" <canary-7f3d1b> & \xfc\\n'`,
+		"it&#39;s &quot;a&quot; &lt;canary-7f3d1b&gt; &amp; ü\\n", "it%27s+%22a%22+%3Ccanary-7f3d1b%3E+%26+%C3%BC%5Cn",
+		base64.StdEncoding.EncodeToString([]byte("user:" + secret)), `it's "a" <canary-7f3...`,
+	}
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		var log bytes.Buffer
+		rg := newRig(t, reactor.Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+		defer rg.close()
+		prints := &fake{w: w, check: func(_ context.Context, f *fake, _ bool) (bool, error) {
+			for _, s := range said {
+				f.init.Logf("it says %s", s)
+				f.init.Log.Info("it says", "what", s, "err", errors.New(s))
+			}
+			return false, errors.New(strings.Join(said, "; "))
+		}}
+		rg.swap(newDecl(t).add("src", newSender(w, func() sends { return sends{Secret: schema.NewSecret(secret)} })).
+			add("prints", prints).edges("src>prints"))
+		rg.rest()
+		all := log.String() + rg.state("prints").Err.Error()
+		for _, part := range []string{"canary", "63616e617279", base64.StdEncoding.EncodeToString([]byte("user:" + secret))[8:30]} {
+			if i := strings.Index(all, part); i >= 0 {
+				t.Errorf("%s is shown: ...%s...", part, all[max(0, i-60):min(len(all), i+60)])
+			}
 		}
 	})
 }

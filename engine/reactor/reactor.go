@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -42,8 +43,8 @@ type Reactor struct {
 	semas      semaphores
 	errands    errands
 	costly     costly
-	purse      purse // of the change budget
-	secrets    guard // what no vertex may say
+	purse      purse         // of the change budget
+	secrets    secrets.Texts // what no vertex may say
 	seed       maphash.Seed
 	attended   atomic.Pointer[vertex] // see attendTo
 	departing  atomic.Int64           // vertices that are leaving
@@ -118,6 +119,7 @@ func New(o Options) (*Reactor, error) {
 		undoing:   undoing{store: o.Store},
 		purse:     purse{Budget: o.MaxChanges},
 		seed:      maphash.MakeSeed(),
+		secrets:   secrets.Texts{Least: minShared, Most: maxShared},
 	}, nil
 }
 

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // guardSent keeps what v itself sends and is secret out of all that it says. It
@@ -22,8 +22,16 @@ func (v *vertex) guardSent() {
 	}
 }
 
-// maxGuarded bounds how many texts are kept out of what one vertex says.
-const maxGuarded = 256
+const (
+	// maxGuarded bounds how many secrets are kept out of what one vertex says.
+	maxGuarded = 256
+	// maxShared bounds how many secrets are kept out of everything.
+	maxShared = 1 << 15
+	// minShared is the length from which a secret is kept out of what other
+	// vertices say: shorter ones are found in too many texts that have nothing to
+	// do with them.
+	minShared = 6
+)
 
 // guardList keeps the secret ones of some values out of all that v says, and what
 // is long enough also out of what others say: a command of another vertex may
@@ -52,46 +60,15 @@ func (v *vertex) guardDeclared() {
 	})
 }
 
-// minLine is the length from which a line of a secret of many lines is one. Of a
-// very long one only the first maxLines are.
-const (
-	minLine  = 4
-	maxLines = 100
-)
-
-// guises returns the forms in which a secret stands in messages: as it is, without
-// the space around it, quoted, and each of its lines.
-func guises(s string) []string {
-	list := []string{s, strings.TrimSpace(s)}
-	n := 0
-	for line := range strings.Lines(s) {
-		if n++; n > maxLines {
-			break
-		}
-		if line = strings.TrimSpace(line); len(line) >= minLine {
-			list = append(list, line)
-		}
-	}
-	for _, t := range list {
-		quoted := strconv.Quote(t)
-		list = append(list, quoted[1:len(quoted)-1])
-	}
-	return list
-}
-
 // guard keeps a secret out of all that v says.
 func (v *vertex) guard(secret string) {
 	g := v.redact.Load()
 	if g == nil {
-		v.redact.CompareAndSwap(nil, &guard{})
+		v.redact.CompareAndSwap(nil, &secrets.Texts{Most: maxGuarded})
 		g = v.redact.Load()
 	}
-	for _, s := range guises(secret) {
-		g.add(s, maxGuarded)
-		if len(s) >= minShared {
-			v.r.secrets.add(s, maxShared)
-		}
-	}
+	g.Add(secret)
+	v.r.secrets.Add(secret)
 }
 
 // guardLike keeps out of what v says what its predecessor has kept out.
@@ -100,8 +77,8 @@ func (v *vertex) guardLike(old *vertex) {
 	if g == nil || v.redact.CompareAndSwap(nil, g) {
 		return
 	}
-	for _, s := range g.texts() {
-		v.redact.Load().add(s, maxGuarded)
+	if own := v.redact.Load(); own != g {
+		own.AddAll(g)
 	}
 }
 
@@ -109,14 +86,14 @@ func (v *vertex) guardLike(old *vertex) {
 // the others.
 func (v *vertex) cleanText(s string) string {
 	if g := v.redact.Load(); g != nil {
-		s = g.clean(s)
+		s = g.Clean(s)
 	}
-	return v.r.secrets.clean(s)
+	return v.r.secrets.Clean(s)
 }
 
 // nothingToHide reports whether there is no secret that v could say.
 func (v *vertex) nothingToHide() bool {
-	return v.redact.Load() == nil && v.r.secrets.n.Load() == 0
+	return v.redact.Load() == nil && v.r.secrets.Len() == 0
 }
 
 // cleanError returns an error whose text has no secret. What it wraps is gone

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // vertex is one resource of the running graph. Unless a field says otherwise, it
@@ -99,8 +100,8 @@ type vertex struct {
 	heard    atomic.Bool  // Running was called in this Watch
 	refresh  atomic.Bool  // what Init.Refresh says
 	received atomic.Pointer[map[string]*engine.Send]
-	redact   atomic.Pointer[guard] // the secrets that it knows
-	subs     subscriptions         // the last one; written under mu
+	redact   atomic.Pointer[secrets.Texts] // the secrets that it knows
+	subs     subscriptions                 // the last one; written under mu
 
 	mu      sync.Mutex // guards what the run reports, and the subscriptions
 	changes []engine.Change

@@ -197,7 +197,7 @@ func (p *program) Call(ctx context.Context, function string, args map[string]any
 		return nil, err
 	}
 	if r.ExitCode != 0 {
-		return nil, &programError{fmt.Sprintf("%s ended with %s", p.argv[0], ending(r)), tail(hidden.Clean(string(r.Stderr)))}
+		return nil, &programError{fmt.Sprintf("%s ended with %s", p.argv[0], ending(r)), tail(said(r, &hidden))}
 	}
 	if r.Truncated {
 		return nil, fmt.Errorf("%s wrote more than 64 MiB", p.argv[0])
@@ -212,6 +212,14 @@ func (p *program) Call(ctx context.Context, function string, args map[string]any
 		return nil, ErrNotFound
 	}
 	return answer.result, nil
+}
+
+// said is what a program wrote to its standard error, without secrets.
+func said(r *engine.Result, hidden *secrets.Texts) string {
+	if r.Truncated {
+		return hidden.CleanPart(string(r.Stderr))
+	}
+	return hidden.Clean(string(r.Stderr))
 }
 
 // programError is how a program failed. It holds no secrets of the call.
