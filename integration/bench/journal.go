@@ -15,7 +15,7 @@ import (
 
 func journalRows() []row {
 	return []row{{
-		"cold converge of 10,000 files that notify, with the journal", "graph in Go handed to Run, to converged; the other of each pair keeps its records in memory",
+		"cold converge of 10,000 files that notify, with the journal", library, "graph in Go handed to Run, to converged; the other of each pair keeps its records in memory",
 		"1.15 x without, median of 9 pairs", notifyingFiles,
 	}}
 }

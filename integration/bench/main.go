@@ -29,10 +29,20 @@ import (
 // row is one line of the table.
 type row struct {
 	name  string
+	part  part
 	clock string // where the clock starts and stops
 	limit string
 	run   func(*bench) result
 }
+
+// part is what of mgmt a row runs.
+type part string
+
+const (
+	scheduler part = "scheduler" // package sched alone, without goroutines and resources
+	library   part = "library"   // the engine in the process that measures
+	program   part = "program"   // bin/mgmt, a process of its own
+)
 
 // result is what a row measured.
 type result struct {
@@ -61,9 +71,14 @@ func main() {
 		markdown = flag.String("markdown", "", "also write the table to this file")
 		profile  = flag.String("cpuprofile", "", "with -row: write where the time goes to this file")
 		act      = flag.String("outside", "", "do this to the files in dir and print how long each repair took")
+		watch    = flag.Bool("guard", false, "be the floor of repairs: watch the folder and put back what changes, until the input ends")
 		binary   = flag.String("binary", "bin/mgmt", "the program")
 	)
 	flag.Parse()
+	if *watch {
+		guardFor(*dir, os.Stdin)
+		return
+	}
 	if *act != "" {
 		actOutside(*dir, *act)
 		return
@@ -128,8 +143,9 @@ func fail(err error) {
 // table runs the rows whose names contain one of the words, all without any.
 func table(w io.Writer, dir, binary string, quick bool, words []string) bool {
 	fmt.Fprintf(w, "# Speed and memory\n\nMeasured on %s, %s, files in a %s file system, %s.\n", machine(), runtime.Version(), fsName(dir), time.Now().Format(time.DateOnly))
-	fmt.Fprintf(w, "Printed by `make bench`; read ratios, not single figures.\n\n")
-	fmt.Fprintln(w, "| row | clock | figure | floor | limit | |\n| --- | --- | --- | --- | --- | --- |")
+	fmt.Fprintf(w, "Printed by `make bench`; read ratios, not single figures.\n"+
+		"Measured is the scheduler alone, the library in the process that measures, or the program as a process of its own.\n\n")
+	fmt.Fprintln(w, "| row | measured | clock | figure | floor | limit | |\n| --- | --- | --- | --- | --- | --- | --- |")
 	good := true
 	for _, r := range rows() {
 		if len(words) > 0 && !slices.ContainsFunc(words, func(s string) bool { return strings.Contains(r.name, s) }) {
@@ -143,7 +159,7 @@ func table(w io.Writer, dir, binary string, quick bool, words []string) bool {
 		if res.Err != "" {
 			res.Figure = "failed: " + strings.ReplaceAll(res.Err, "\n", " ")
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", r.name, r.clock, res.Figure, res.Floor, r.limit, verdict)
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", r.name, r.part, r.clock, res.Figure, res.Floor, r.limit, verdict)
 	}
 	return good
 }

@@ -13,10 +13,10 @@ import (
 func memoryRows() []row {
 	const clock = "resident memory above the empty process, and CPU, a minute after convergence"
 	return []row{
-		{"10,000 watched files at rest", clock, "8 KiB each, no CPU", func(b *bench) result {
+		{"10,000 watched files at rest", library, clock, "8 KiB each, no CPU", func(b *bench) result {
 			return atRest(b, 8, func() []gapi.Declaration { return files(b.dir, 10_000, 10_000) })
 		}},
-		{"100,000 noops at rest", clock, "5 KiB each, no CPU", func(b *bench) result {
+		{"100,000 noops at rest", library, clock, "5 KiB each, no CPU", func(b *bench) result {
 			return atRest(b, 5, func() []gapi.Declaration { return noops(100_000) })
 		}},
 	}

@@ -24,7 +24,7 @@ const packageTime = 100 * time.Millisecond
 // transaction together; the package whose watch is armed first does not wait for that.
 func packageRows() []row {
 	return []row{
-		{"20 packages installed", "a graph of them handed to Run, to converged; the calls of a package manager that is made up, of 100 ms each", "one transaction", packagesInstalled},
+		{"20 packages installed", library, "a graph of them handed to Run, to converged; the calls of a package manager that is made up, of 100 ms each", "one transaction", packagesInstalled},
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 func programRows() []row {
 	return []row{
-		{"mgmt run of one file", "the process is started, to its end after converging", "50ms", runOne},
-		{"size of the binary", "", "20 MB; 15 MB before it had packages and services", binarySize},
+		{"mgmt run of one file", program, "the process is started, to its end after converging", "50ms", runOne},
+		{"size of the binary", program, "", "20 MB; 15 MB before it had packages and services", binarySize},
 	}
 }
 

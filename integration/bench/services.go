@@ -19,8 +19,8 @@ const services = 500
 
 func serviceRows() []row {
 	return []row{
-		{"500 services watched", "heap and stacks in use after convergence, above those with one service; the made-up systemd is in the process too", "5 MB, one connection", servicesAtRest},
-		{"repair of a stopped service", "before the signal on the bus, to the call that starts it; one of 500, 200 tries", "p99 100ms, none lost", serviceRepair},
+		{"500 services watched", library, "heap and stacks in use after convergence, above those with one service; the made-up systemd is in the process too", "5 MB, one connection", servicesAtRest},
+		{"repair of a stopped service", library, "before the signal on the bus, to the call that starts it; one of 500, 200 tries", "p99 100ms, none lost", serviceRepair},
 	}
 }
 

@@ -18,9 +18,9 @@ import (
 
 func swapRows() []row {
 	return []row{
-		{"one of 10,000 changed in the graph file", "before the graph file is renamed over, to the new content on disk", "250ms, no other CheckApply", swapOne},
-		{"an identical graph file of 10,000", "before the graph file is renamed over, to the swap in effect", "no CheckApply", swapNone},
-		{"reading the YAML of 10,000 files", "bytes in the page cache, to the declared graph", "(for comparison)", readYAML},
+		{"one of 10,000 changed in the graph file", library, "before the graph file is renamed over, to the new content on disk", "250ms, no other CheckApply", swapOne},
+		{"an identical graph file of 10,000", library, "before the graph file is renamed over, to the swap in effect", "no CheckApply", swapNone},
+		{"reading the YAML of 10,000 files", library, "bytes in the page cache, to the declared graph", "(for comparison)", readYAML},
 	}
 }
 

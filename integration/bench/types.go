@@ -20,9 +20,9 @@ import (
 // typeRows are about types as data.
 func typeRows() []row {
 	return []row{
-		{"10,000 things of one type", "a graph of plain values handed to Run, to converged; Get returns 10,000 records", "300 ms, one Get", things},
-		{"one of 10,000 things changed from the outside", "the provider tells, to the thing set right; median of 99", "one Get to see it, one CheckApply", thingChanged},
-		{"checking a value against a type", "the slowest of seven scalar types", "1µs, no allocation", checkValue},
+		{"10,000 things of one type", library, "a graph of plain values handed to Run, to converged; Get returns 10,000 records", "300 ms, one Get", things},
+		{"one of 10,000 things changed from the outside", library, "the provider tells, to the thing set right; median of 99", "one Get to see it, one CheckApply", thingChanged},
+		{"checking a value against a type", library, "the slowest of seven scalar types", "1µs, no allocation", checkValue},
 	}
 }
 

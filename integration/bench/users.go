@@ -21,7 +21,7 @@ const usersEach = 1000
 // userRows are about the databases of users.
 func userRows() []row {
 	return []row{
-		{"1,000 users checked", "a graph of users who are right handed to Run, to converged; how often each database is opened", "one reading of each", usersChecked},
+		{"1,000 users checked", library, "a graph of users who are right handed to Run, to converged; how often each database is opened", "one reading of each", usersChecked},
 	}
 }
 
