@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/resources/svc"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -26,7 +27,9 @@ func init() {
 	registerVirtual("svc", newSvc)
 }
 
-func newSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{virtualBase: virtualBase{kind: k}} }
+func newSvc(k *virtual.Kind) virtual.Resource {
+	return &SvcRes{virtualBase: virtualBase{kind: k}, locks: pkg.Locks()}
+}
 
 var (
 	_ virtual.Resource      = (*SvcRes)(nil)
@@ -56,11 +59,14 @@ type SvcRes struct {
 	Session bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
 
 	virtualBase
-	seen *svcSeen
+	seen  *svcSeen
+	locks []pkg.Lock // while somebody else holds one of them, nothing is done
 }
 
 // Default returns a service of which nothing is said.
-func (r *SvcRes) Default() engine.Res { return &SvcRes{virtualBase: virtualBase{kind: r.kind}} }
+func (r *SvcRes) Default() engine.Res {
+	return &SvcRes{virtualBase: virtualBase{kind: r.kind}, locks: r.locks}
+}
 
 // Backends returns the names of the service managers that are known.
 func (r *SvcRes) Backends() []string { return r.backends("svc") }
@@ -145,7 +151,7 @@ func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
 
 // as makes a resource of what is known of a service.
 func (r *SvcRes) as(name string, info *svc.Info) engine.Res {
-	is := &SvcRes{State: svcState(info), Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
+	is := &SvcRes{State: svcState(info), Session: r.Session, virtualBase: virtualBase{kind: r.kind}, locks: r.locks}
 	is.SetKind(r.Kind())
 	is.SetName(name)
 	is.MetaParams().Backend = r.Backend()
@@ -214,7 +220,7 @@ func (r *SvcRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 // Reversed returns what brings back the state before, as far as this resource manages
 // it. A service that was not there is stopped, and not started at boot.
 func (r *SvcRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &SvcRes{Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
+	undo := &SvcRes{Session: r.Session, virtualBase: virtualBase{kind: r.kind}, locks: r.locks}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	undo.MetaParams().Backend = r.Backend()
@@ -251,6 +257,12 @@ tells of what was done by its own tools; scripts tell of nothing, so they are as
 A service is running when its manager says so and it is done with starting. One that does not come up is a failure, with
 the reason and the last lines of its log. A notification has it reload its configuration, or restarts it if it can't; if it does
 not run, a notification does nothing. A changed unit file is read anew before that.
+
+mgmt does not disturb others. While systemd has a job for the service, or stops a unit that the service needs, mgmt does nothing with it. The same
+holds while another process has the lock of a package manager: apt, dnf, zypper, pacman or apk stop and start services themselves. The resource is ` + "`waiting`" + `
+then, and says for which job or process; if that hangs, the text says how to end it. mgmt looks again when it is over. So a restart by hand is no drift, and a
+service that was stopped by hand is started again after the stop. A running service with nothing to do waits for nothing. OpenRC says only that a service is
+starting or stopping; runit and scripts have no jobs, so with them mgmt waits for package managers alone.
 
 What is enabled or masked with --runtime, so until the next boot only, is neither enabled nor disabled nor masked: what is wanted holds each time
 that the machine boots.

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -34,7 +35,7 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	r.seen.known(info)
 	if info == nil && (r.State == svcRunning || r.Startup == svcEnabled) {
-		return false, fmt.Errorf("there is no service %s; is the package installed that brings it?", r.Name())
+		return false, cmp.Or(r.awaited(info), fmt.Errorf("there is no service %s; is the package installed that brings it?", r.Name()))
 	}
 	steps := r.steps(info)
 	for _, s := range steps {
@@ -43,8 +44,11 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if len(steps) == 0 {
 		r.seen.vain = 0
 	}
-	if len(steps) == 0 || !apply {
-		return len(steps) == 0, nil
+	if len(steps) == 0 {
+		return true, nil
+	}
+	if err := r.awaited(info); err != nil || !apply {
+		return false, err
 	}
 	err = r.take(ctx, m, steps)
 	now, lerr := r.look(ctx, m)

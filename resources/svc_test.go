@@ -25,7 +25,12 @@ func svcOn(t testing.TB, facts virtual.Facts) *engine.Registry {
 	system := func() virtual.System {
 		return virtual.System{Facts: facts, Has: func(string) bool { return true }}
 	}
-	if err := virtual.RegisterKind(reg, virtual.DefaultCatalog(), "svc", system, newSvc); err != nil {
+	free := func(k *virtual.Kind) virtual.Resource { // whatever the package manager of this machine does
+		r := newSvc(k).(*SvcRes)
+		r.locks = nil
+		return r
+	}
+	if err := virtual.RegisterKind(reg, virtual.DefaultCatalog(), "svc", system, free); err != nil {
 		t.Fatal(err)
 	}
 	return reg

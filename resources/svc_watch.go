@@ -18,14 +18,14 @@ type svcSeen struct {
 }
 
 // svcLook is what matters of a service.
-type svcLook struct{ there, running, enabled, masked, passing, failed bool }
+type svcLook struct{ there, running, enabled, masked, passing, failed, busy bool }
 
 func svcLookOf(info *svc.Info) svcLook {
 	if info == nil {
 		return svcLook{}
 	}
 	is := func(b *bool) bool { return b != nil && *b }
-	return svcLook{true, info.Running, info.Enabled, is(info.Masked), is(info.Passing), is(info.Failed)}
+	return svcLook{true, info.Running, info.Enabled, is(info.Masked), is(info.Passing), is(info.Failed), info.Job != nil}
 }
 
 func newSvcSeen() *svcSeen { return &svcSeen{oneLooks: newOneLooks()} }

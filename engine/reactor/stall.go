@@ -13,7 +13,7 @@ const (
 	stallAgain = 10 * time.Second
 	// stallSoon is how long it waits at least if something has asked for it during the run: what it waits
 	// for may be over.
-	stallSoon = 100 * time.Millisecond
+	stallSoon = 50 * time.Millisecond
 	// stallLong is the wait after which the log warns.
 	stallLong = 10 * time.Minute
 )
@@ -48,7 +48,7 @@ func (r *Reactor) stalls(v *vertex, o *outcome) bool {
 	if v.asked != nil {
 		d = min(d, stallSoon)
 	}
-	r.stall(v, v.cleanError(o.err), jitter(r, d))
+	r.stall(v, v.cleanError(w), jitter(r, d))
 	return true
 }
 

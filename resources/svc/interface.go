@@ -49,6 +49,7 @@ type Info struct {
 	Detail    *string `yaml:"detail" doc:"What the manager says of its state, in its words."`
 	PID       *int    `yaml:"pid" doc:"Its main process."`
 	CanReload *bool   `yaml:"can_reload" doc:"It can be told to read its configuration again."`
+	Job       *string `yaml:"job" doc:"What the manager is doing with it just now, or will do, whoever has asked for that: nothing else may be begun before. It fits behind 'waits for'."`
 }
 
 // The functions.

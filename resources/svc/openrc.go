@@ -58,7 +58,11 @@ func (o *openrc) look(ctx context.Context, name string) (Info, error) {
 	if !known { // a script with a status of its own says no more than that it does not run
 		state = fmt.Sprintf("exit status %d", r.code)
 	}
-	return Info{Running: r.code == 0, Enabled: slices.Contains(enabled, name), Failed: new(r.code == 32), Detail: &state}, nil
+	i := Info{Running: r.code == 0, Enabled: slices.Contains(enabled, name), Failed: new(r.code == 32), Detail: &state}
+	if r.code == 4 || r.code == 8 {
+		i.Job = new(fmt.Sprintf("OpenRC, by which %s is %s (if it hangs: rc-service %s zap)", name, state, name))
+	}
+	return i, nil
 }
 
 // all reads lines such as "sshd | default boot".

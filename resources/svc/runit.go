@@ -12,7 +12,8 @@ import (
 )
 
 // runitBackend runs sv. A service is a folder; it is supervised if it is linked into the
-// folder that runsvdir watches, and enabled if it has no file named down then.
+// folder that runsvdir watches, and enabled if it has no file named down then. It has no jobs: what somebody asks
+// for holds at once, and a later word takes its place.
 func runitBackend() *virtual.Backend {
 	b := virtual.Native("runit", newRunit, runitMethods()...)
 	b.Module, b.Doc, b.Watch = "svc", "runit, by sv.", virtual.WatchFiles

@@ -76,6 +76,9 @@ func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err erro
 		Name: args.Name, Running: u.Running(), Enabled: startsAtBoot(file),
 		Masked: new(masks(file)), Passing: new(file == runtimeEnabled || file == runtimeMasked), Failed: new(u.Active == "failed"), Detail: new(u.String()),
 	}
+	if j := u.Job(); j != nil {
+		i.Job = new(j.String())
+	}
 	i.Unit, i.Load, i.File = u.Name, u.Load, file
 	return i, nil
 }

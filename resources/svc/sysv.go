@@ -12,7 +12,8 @@ import (
 )
 
 // sysvBackend runs the scripts in /etc/init.d, as sysvinit does, and as one does in a
-// container that was booted with nothing. Nobody tells when a service has ended, so it is polled.
+// container that was booted with nothing. Nobody tells when a service has ended, so it is polled. Scripts do not say
+// what others do with a service, so there are no jobs.
 func sysvBackend() *virtual.Backend {
 	b := virtual.Native("sysv", newSysV, append(asking[*sysv](),
 		deed("start", (*sysv).start),

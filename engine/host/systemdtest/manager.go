@@ -37,16 +37,21 @@ type Unit struct {
 	Fixed    bool          // what its file says stays, whatever is called
 	Stale    bool          // its file has changed since it was read
 	DropIns  []string      // the paths of what was read beside its file
+	Requires []string      // the units that a start of it starts
+	PartOf   []string      // the units with which it is stopped and restarted
+	Plain    bool          // it cannot reload
+	Sudden   string        // a job of this type is there right before the next one that is asked for
 
 	Result string // why it has failed: exit-code, signal, start-limit-hit ...
 	Code   int32  // how its process ended: 1 exited, 2 killed, 3 dumped core
 	Status int32  // with which exit status, or by which signal
 	Limit  int    // so often it can be started until ResetFailedUnit; 0 for no limit
 
-	starts int
-	job    uint32
-	load   string // loaded or masked
-	reload string
+	starts  int
+	job     uint32
+	jobType string
+	load    string // loaded or masked
+	reload  string
 }
 
 // Manager is the one that has the name of systemd on a bus. Its methods may be called

@@ -26,8 +26,8 @@ func (m *Manager) methods() map[string]any {
 	return map[string]any{
 		"Subscribe": m.subscribe, "Reload": m.doReload, "ResetFailedUnit": m.resetFailed,
 		"ListUnitsByNames": m.list, "GetUnitFileState": m.fileState, "ListUnitFiles": m.files,
-		"StartUnit": m.job("StartUnit", started), "StopUnit": m.job("StopUnit", stopped),
-		"RestartUnit": m.job("RestartUnit", started), "ReloadOrTryRestartUnit": m.job("ReloadOrTryRestartUnit", reloaded),
+		"StartUnit": m.job("StartUnit"), "StopUnit": m.job("StopUnit"), "RestartUnit": m.job("RestartUnit"),
+		"ReloadOrTryRestartUnit": m.job("ReloadOrTryRestartUnit"), "ListJobs": m.listJobs,
 		"EnableUnitFiles":  m.enable,
 		"DisableUnitFiles": m.disable,
 		"MaskUnitFiles": func(units []string, _, _ bool) ([]change, *dbus.Error) {
@@ -88,7 +88,7 @@ func (m *Manager) list(names []string) ([]row, *dbus.Error) {
 	for _, n := range names {
 		r := row{Name: n, Load: "not-found", Active: "inactive", Sub: "dead", Path: path(n), JobPath: "/"}
 		if u := m.units[n]; u != nil {
-			r.Load, r.Active, r.Sub, r.Job, r.Path = u.load, u.Active, u.Sub, u.job, path(cmp.Or(u.Alias, n))
+			r.Load, r.Active, r.Sub, r.Job, r.JobType, r.Path = u.load, u.Active, u.Sub, u.job, u.jobType, path(cmp.Or(u.Alias, n))
 			if u.Dies && u.Active == "active" && u.job == 0 {
 				u.Active, u.Sub, u.Result, u.Code, u.Status = "failed", "failed", "exit-code", 1, 1
 				m.changed(n, u)
@@ -131,6 +131,7 @@ func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus
 	values := map[string]any{
 		"NeedDaemonReload": u.Stale || u.load != "not-found" && u.load != loadOf(u.File), "ConditionResult": !u.Skipped, "Type": u.Type, "Result": u.Result, "ReloadResult": u.reload,
 		"DropInPaths": append([]string{}, u.DropIns...), "ExecMainCode": u.Code, "ExecMainStatus": u.Status, "NRestarts": uint32(0),
+		"CanReload": !u.Plain, "Requires": append([]string{}, u.Requires...), "PartOf": append([]string{}, u.PartOf...), "BindsTo": []string{}, "Requisite": []string{},
 	}
 	v, ok := values[property]
 	if !ok {
@@ -197,45 +198,6 @@ func (m *Manager) link(method string, units []string, file string) ([]change, *d
 	}
 	m.emit(root, iface+".UnitFilesChanged")
 	return changes, nil
-}
-
-// job returns a method that makes a job, which does something to a unit.
-func (m *Manager) job(method string, do func(*Unit)) any {
-	return func(unit, _ string) (dbus.ObjectPath, *dbus.Error) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.noted(method, unit)
-		u := m.units[unit]
-		switch {
-		case u == nil:
-			return "", failed("NoSuchUnit", "Unit %s not found.", unit)
-		case u.load == "masked" && method != "StopUnit":
-			return "", failed("UnitMasked", "Unit %s is masked.", unit)
-		}
-		m.jobs++
-		id := m.jobs
-		u.job = id
-		m.changed(unit, u)
-		m.work.Go(func() { m.end(unit, id, u.Hold, do) })
-		return dbus.ObjectPath(fmt.Sprintf("%s/job/%d", root, id)), nil
-	}
-}
-
-// end ends a job.
-func (m *Manager) end(unit string, id uint32, hold chan struct{}, do func(*Unit)) {
-	if hold != nil {
-		<-hold
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	u := m.units[unit]
-	if u == nil || u.job != id {
-		return // removed, or replaced by another job
-	}
-	do(u)
-	u.job = 0
-	m.changed(unit, u)
-	m.emit(root, iface+".JobRemoved", id, dbus.ObjectPath(fmt.Sprintf("%s/job/%d", root, id)), unit, "done")
 }
 
 func started(u *Unit) {

@@ -28,12 +28,20 @@ func (m *Manager) ReloadUnit(ctx context.Context, unit string) error {
 	return m.do(ctx, unit, act{word: "reload", method: "ReloadOrTryRestartUnit", already: (*Unit).Stopped, done: (*Unit).Running, fresh: true})
 }
 
+// CanReload reports whether a unit can read its configuration again while it runs.
+func (m *Manager) CanReload(ctx context.Context, u Unit) bool {
+	return m.property(ctx, u, "Unit", "CanReload") == "true"
+}
+
 // Stop stops a unit and returns when it is not active any more. One that is not there is
 // stopped.
 func (m *Manager) Stop(ctx context.Context, unit string) error {
 	u, err := m.Unit(ctx, unit)
 	stop := act{word: "stop", method: "StopUnit", already: (*Unit).Stopped, done: (*Unit).Stopped}
 	if err != nil || stop.begun(&u) {
+		return err
+	}
+	if err := m.undisturbed(ctx, u); err != nil {
 		return err
 	}
 	return m.reach(ctx, u, stop)
@@ -63,6 +71,9 @@ func (m *Manager) do(ctx context.Context, unit string, a act) error {
 		return fmt.Errorf("%s %s: %w", a.word, unit, ErrMissing)
 	case a.begun(&u):
 		return nil
+	}
+	if err := m.undisturbed(ctx, u); err != nil {
+		return err
 	}
 	if u, err = m.current(ctx, u); err != nil {
 		return err
@@ -123,6 +134,9 @@ func (m *Manager) reach(ctx context.Context, u Unit, a act) error {
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", a.word, u.Name, err)
 	}
+	if other := after.Job(); other != nil {
+		return wait(other) // somebody has replaced ours
+	}
 	if a.done(&after) && (a.word != "reload" || m.property(ctx, after, "Service", "ReloadResult") != "exit-code") {
 		return nil
 	}
@@ -138,9 +152,9 @@ func (m *Manager) job(ctx context.Context, unit, method string) (u Unit, err err
 		return u, err
 	}
 	defer sub.Close()
-	body, err := m.call(ctx, method, unit, "replace")
+	body, err := m.call(ctx, method, unit, "fail") // rather than replace what others have asked for
 	if err != nil {
-		return u, err
+		return u, m.awaited(ctx, unit, err)
 	}
 	path, err := text(body)
 	if err != nil {

@@ -13,7 +13,35 @@ type Unit struct {
 	Sub    string // the same in the words of its type: waiting, mounted ...
 	Path   string // its object; that of the unit of which the name is an alias
 
-	job string // the number of what is being done with it; 0 for nothing
+	job     string // the number of what is being done with it; 0 for nothing
+	jobType string // start, stop, restart ...
+	session bool   // of the manager of a session
+}
+
+// Job is what the manager has begun to do with a unit, or will do, whoever has asked for it.
+type Job struct {
+	ID   string
+	Type string // start, stop, restart, reload, try-restart ...
+	Unit string
+
+	session bool // of the manager of a session
+}
+
+// String names the job, and says how somebody ends it.
+func (j *Job) String() string {
+	of := ""
+	if j.session {
+		of = "--user "
+	}
+	return fmt.Sprintf("the job %s of %s (if it hangs: systemctl %scancel %s)", j.Type, j.Unit, of, j.ID)
+}
+
+// Job returns what is being done with the unit; nil for nothing.
+func (u *Unit) Job() *Job {
+	if u.job == "" || u.job == "0" {
+		return nil
+	}
+	return &Job{u.job, u.jobType, u.Name, u.session}
 }
 
 // Missing reports whether there is no such unit.
@@ -37,11 +65,12 @@ func (m *Manager) Unit(ctx context.Context, unit string) (Unit, error) {
 		return Unit{}, err
 	}
 	rows := rowsOf(body)
-	if len(rows) != 1 || len(rows[0]) < 8 {
+	if len(rows) != 1 || len(rows[0]) < 9 {
 		return Unit{}, fmt.Errorf("systemd says of %s what cannot be understood: %v", unit, body)
 	}
 	row := rows[0]
-	return Unit{unit, fmt.Sprint(row[2]), fmt.Sprint(row[3]), fmt.Sprint(row[4]), fmt.Sprint(row[6]), fmt.Sprint(row[7])}, nil
+	word := func(i int) string { return fmt.Sprint(row[i]) }
+	return Unit{Name: unit, Load: word(2), Active: word(3), Sub: word(4), Path: word(6), job: word(7), jobType: word(8), session: m.session}, nil
 }
 
 // rowsOf returns the records of a reply that is a list of them.
@@ -61,7 +90,11 @@ func (m *Manager) Stale(ctx context.Context, u Unit) bool {
 // DropIns returns the paths of the files that were read beside that of a unit, in the order in which
 // they hold.
 func (m *Manager) DropIns(ctx context.Context, u Unit) ([]string, error) {
-	const key = "DropInPaths"
+	return m.list(ctx, u, "DropInPaths")
+}
+
+// list returns a property of a unit that is a list of texts.
+func (m *Manager) list(ctx context.Context, u Unit, key string) ([]string, error) {
 	body, err := m.bus.Call(ctx, name, u.Path, properties+".Get", name+".Unit", key)
 	if err != nil {
 		return nil, err

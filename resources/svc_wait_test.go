@@ -1,0 +1,201 @@
+package resources
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
+	"github.com/reactivegraph/mgmt/resources/pkg"
+)
+
+// waits checks that CheckApply does nothing but wait, and for what.
+func (r *svcRig) waits(t *testing.T, what ...string) {
+	t.Helper()
+	r.Forget()
+	_, err := r.res.CheckApply(t.Context(), true)
+	w, ok := errors.AsType[*engine.WaitError](err)
+	if !ok {
+		t.Fatalf("it does not wait: %v", err)
+	}
+	for _, text := range what {
+		if !strings.Contains(w.For, text) {
+			t.Errorf("it waits for %q, which does not say %q", w.For, text)
+		}
+	}
+	if calls := r.Calls(); len(calls) > 0 {
+		t.Errorf("it has called %v", calls)
+	}
+	r.fake.Changes()
+}
+
+// drain forgets events.
+func (r *svcRig) drain() {
+	for {
+		select {
+		case <-r.fake.Events():
+		default:
+			return
+		}
+	}
+}
+
+// TestFindingB3RestartByHandIsNoDrift: while somebody else restarts a service nothing is done with it, and after the
+// restart there is nothing to do.
+func TestFindingB3RestartByHandIsNoDrift(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running"})
+	r.Add("web.service", systemdtest.Unit{Active: "active"})
+	want(t, r.fake, r.res, "")
+	watching(t, r.fake, r.res)
+	end := r.Begin("web.service", "restart")
+	r.fake.WaitEvent(t)
+	r.waits(t, "the job restart of web.service", "systemctl cancel ")
+	r.drain()
+	end()
+	r.fake.WaitEvent(t)
+	want(t, r.fake, r.res, "")
+	if calls := r.Calls(); len(calls) > 0 {
+		t.Errorf("it has called %v", calls)
+	}
+}
+
+// TestFindingB3StopByHandIsRepairedAfterIt: a service that somebody else stops is started when the stop is over, and
+// not before.
+func TestFindingB3StopByHandIsRepairedAfterIt(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running"})
+	r.Add("web.service", systemdtest.Unit{Active: "active"})
+	want(t, r.fake, r.res, "")
+	watching(t, r.fake, r.res)
+	end := r.Begin("web.service", "stop")
+	r.fake.WaitEvent(t)
+	r.waits(t, "the job stop of web.service")
+	r.drain()
+	end()
+	r.fake.WaitEvent(t)
+	if got := verbs(t, r.fake, r.res, true); got != `state: "stopped" -> "running"` {
+		t.Error(got)
+	}
+}
+
+// TestFindingB3JobsOfWhatItNeeds: a stop of what a service needs, or is a part of, is not undone by a start.
+func TestFindingB3JobsOfWhatItNeeds(t *testing.T) {
+	for name, u := range map[string]systemdtest.Unit{
+		"requires": {Requires: []string{"db.service"}},
+		"part of":  {PartOf: []string{"db.service"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newSvcRig(t, SvcRes{State: "running"})
+			r.Add("web.service", u)
+			r.Add("db.service", systemdtest.Unit{Active: "active"})
+			end := r.Begin("db.service", "stop")
+			r.waits(t, "the job stop of db.service")
+			end()
+			want(t, r.fake, r.res, `state: "stopped" -> "running"`)
+			end = r.Begin("db.service", "start")
+			r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "inactive" })
+			want(t, r.fake, r.res, `state: "stopped" -> "running"`) // that is in nobody's way
+			end()
+		})
+	}
+}
+
+// TestFindingB3JobInTheLastMoment: a job that comes between the look and the start is not replaced.
+func TestFindingB3JobInTheLastMoment(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running"})
+	r.Add("web.service", systemdtest.Unit{Sudden: "stop"})
+	_, err := r.res.CheckApply(t.Context(), true)
+	if w, ok := errors.AsType[*engine.WaitError](err); !ok || !strings.Contains(w.For, "the job stop of web.service") {
+		t.Errorf("it does not wait for that: %v", err)
+	}
+	if r.Jobs() != 1 {
+		t.Error("the job of somebody else was replaced")
+	}
+}
+
+// TestFindingB3RefreshWaits: a notification waits for a job too, and is acted on after it.
+func TestFindingB3RefreshWaits(t *testing.T) {
+	r := newSvcRig(t, SvcRes{})
+	r.Add("web.service", systemdtest.Unit{Active: "active"})
+	end := r.Begin("web.service", "reload")
+	r.fake.SetRefresh(true)
+	r.waits(t, "the job reload of web.service")
+	end()
+	want(t, r.fake, r.res, "refreshed")
+}
+
+// TestFindingB3NothingToDoWaitsForNothing: what is as wanted is ok, whatever goes on.
+func TestFindingB3NothingToDoWaitsForNothing(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running"})
+	r.Add("web.service", systemdtest.Unit{Active: "active"})
+	defer r.Begin("web.service", "reload")()
+	r.res.locks = locked(t)
+	want(t, r.fake, r.res, "")
+}
+
+// locked returns a lock that another process holds until the test ends.
+func locked(t *testing.T) []pkg.Lock {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lock")
+	cmd := exec.Command("flock", path, "sh", "-c", "echo held; read -r end")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return []pkg.Lock{{Backend: "apk", Path: path, How: pkg.ByFlock, Advice: "end it"}}
+}
+
+// TestFindingB3PackageManagerAtWork: while a process holds the lock of a package manager, nothing is done with a
+// service of the machine, also if it is not there for the moment. One of a session is no package's.
+func TestFindingB3PackageManagerAtWork(t *testing.T) {
+	for name, u := range map[string]*systemdtest.Unit{
+		"stopped": {}, "disabled": {Active: "active"}, "not there": nil,
+	} {
+		r := newSvcRig(t, SvcRes{State: "running", Startup: "enabled"})
+		r.res.locks = locked(t)
+		if u != nil {
+			r.Add("web.service", *u)
+		}
+		t.Run(name, func(t *testing.T) {
+			r.waits(t, "process ", "(flock)", r.res.locks[0].Path, "a transaction of mgmt itself")
+		})
+		r.res.locks = nil
+		if u != nil {
+			verbs(t, r.fake, r.res, true)
+			want(t, r.fake, r.res, "")
+		}
+	}
+	s := newSvcRig(t, SvcRes{State: "running", Session: true})
+	s.res.locks = locked(t)
+	s.Add("web.service", systemdtest.Unit{})
+	want(t, s.fake, s.res, `state: "stopped" -> "running"`)
+}
+
+// TestFindingB3LeftLock: a file that a killed pacman has left is no lock.
+func TestFindingB3LeftLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db.lck")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := newSvcRig(t, SvcRes{State: "running"})
+	r.res.locks = []pkg.Lock{{Backend: "pacman", Path: path, How: pkg.ByOpen}}
+	r.Add("web.service", systemdtest.Unit{})
+	want(t, r.fake, r.res, `state: "stopped" -> "running"`)
+}
