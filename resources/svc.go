@@ -27,9 +27,7 @@ func init() {
 	registerVirtual("svc", newSvc)
 }
 
-func newSvc(k *virtual.Kind) virtual.Resource {
-	return &SvcRes{virtualBase: virtualBase{kind: k}, locks: pkg.Locks()}
-}
+func newSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{virtualBase: virtualBase{kind: k}} }
 
 var (
 	_ virtual.Resource      = (*SvcRes)(nil)
@@ -60,7 +58,7 @@ type SvcRes struct {
 
 	virtualBase
 	seen  *svcSeen
-	locks []pkg.Lock // while somebody else holds one of them, nothing is done
+	locks []pkg.Lock // while somebody else holds one of them, nothing is done; nil for pkg.Locks
 }
 
 // Default returns a service of which nothing is said.

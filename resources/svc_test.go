@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
 // svcOn returns a registry whose svc takes the machine for what the facts say.
@@ -27,7 +28,7 @@ func svcOn(t testing.TB, facts virtual.Facts) *engine.Registry {
 	}
 	free := func(k *virtual.Kind) virtual.Resource { // whatever the package manager of this machine does
 		r := newSvc(k).(*SvcRes)
-		r.locks = nil
+		r.locks = []pkg.Lock{}
 		return r
 	}
 	if err := virtual.RegisterKind(reg, virtual.DefaultCatalog(), "svc", system, free); err != nil {

@@ -22,7 +22,11 @@ func (r *SvcRes) awaited(info *svc.Info) error {
 	if r.Session {
 		return nil
 	}
-	if by := pkg.Held(r.locks); by != nil {
+	locks := r.locks
+	if locks == nil {
+		locks = pkg.Locks()
+	}
+	if by := pkg.Held(locks); by != nil {
 		return &engine.WaitError{For: by.String(), Again: svcAgain}
 	}
 	return nil

@@ -176,7 +176,7 @@ func TestFindingB3PackageManagerAtWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r.waits(t, "process ", "(flock)", r.res.locks[0].Path, "a transaction of mgmt itself")
 		})
-		r.res.locks = nil
+		r.res.locks = []pkg.Lock{}
 		if u != nil {
 			verbs(t, r.fake, r.res, true)
 			want(t, r.fake, r.res, "")
