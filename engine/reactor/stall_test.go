@@ -93,7 +93,7 @@ func TestFindingB3WaitLooksAgain(t *testing.T) {
 		}
 		rg.mu.Lock()
 		defer rg.mu.Unlock()
-		if len(rg.ran) != 1 || len(rg.ran[0].Triggers) < 1 || rg.ran[0].Triggers[0].Cause != reactor.CauseGraph || rg.ran[0].Waited < time.Hour {
+		if len(rg.ran) == 0 || len(rg.ran[0].Triggers) == 0 || rg.ran[0].Triggers[0].Cause != reactor.CauseGraph || rg.ran[0].Waited < time.Hour {
 			t.Errorf("it was told: %+v", rg.ran)
 		}
 	})
