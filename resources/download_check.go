@@ -236,7 +236,7 @@ func (d *downloadRun) report(change engine.Change) error {
 	if d.stat != nil {
 		d.changed = true
 		d.r.init.Change(change)
-		_, err := d.reportAttrs(d.node, *d.stat, d.r.Mode)
+		_, err := d.reportAttrs(d.node, *d.stat, d.r.Mode, true)
 		return err
 	}
 	mode, err := d.newMode(fileWant{mode: d.r.Mode})

@@ -172,7 +172,7 @@ func (c *fileRun) oldFile(n fileNode, w fileWant, st atomicfile.Stat) error {
 	if err := c.reportContent(n, f, now.Size, w); err != nil {
 		return err
 	}
-	mode, err := c.reportAttrs(n, now, w.mode)
+	mode, err := c.reportAttrs(n, now, w.mode, true)
 	if err != nil || !c.apply {
 		return err
 	}
@@ -218,7 +218,7 @@ func (c *fileRun) reportContent(n fileNode, f *atomicfile.File, size int64, w fi
 
 // attrs makes owner, group and mode of something right whose content is.
 func (c *fileRun) attrs(n fileNode, st atomicfile.Stat, w fileWant, sure bool) error {
-	mode, err := c.reportAttrs(n, st, w.mode)
+	mode, err := c.reportAttrs(n, st, w.mode, false)
 	if err != nil {
 		return err
 	}
@@ -260,9 +260,9 @@ func (c *fileRun) altered(st atomicfile.Stat, mode int) (uid, gid, perm int) {
 }
 
 // reportAttrs reports differences of owner, group, mode and label, and returns the
-// wanted permissions, -1 for none.
-func (c *fileRun) reportAttrs(n fileNode, st atomicfile.Stat, m schema.Mode) (int, error) {
-	want, err := filePerm(m, st.Perm(), st.IsDir())
+// wanted permissions, -1 for none. replaced says that another file takes the place.
+func (c *fileRun) reportAttrs(n fileNode, st atomicfile.Stat, m schema.Mode, replaced bool) (int, error) {
+	want, err := c.wantPerm(n, st, m, replaced)
 	if err != nil {
 		return -1, err
 	}
@@ -277,6 +277,20 @@ func (c *fileRun) reportAttrs(n fileNode, st atomicfile.Stat, m schema.Mode) (in
 		c.change(n, "mode", fileOctal(st.Perm()), fileOctal(uint32(perm)), engine.Updated)
 	}
 	return want, c.reportLabel(n)
+}
+
+// wantPerm returns the permissions that a mode makes of what the thing keeps; -1 where
+// they stay as they are.
+func (c *fileRun) wantPerm(n fileNode, st atomicfile.Stat, m schema.Mode, replaced bool) (int, error) {
+	kept, err := n.dir.Kept(n.name, st, c.uid, c.gid, replaced)
+	if err != nil {
+		return -1, err
+	}
+	want, err := filePerm(m, kept, st.IsDir())
+	if err == nil && want < 0 && kept != st.Perm() {
+		want = int(kept)
+	}
+	return want, err
 }
 
 // found keeps that a file has its content.

@@ -75,7 +75,7 @@ func (c *fileRun) link(n fileNode, target string) error {
 			return c.linkOwner(n, st)
 		}
 		c.change(n, "source", has, target, engine.Updated)
-		if _, err := c.reportAttrs(n, st, ""); err != nil {
+		if _, err := c.reportAttrs(n, st, "", false); err != nil {
 			return err
 		}
 	default:
@@ -95,7 +95,7 @@ func (c *fileRun) link(n fileNode, target string) error {
 }
 
 func (c *fileRun) linkOwner(n fileNode, st atomicfile.Stat) error {
-	if _, err := c.reportAttrs(n, st, ""); err != nil {
+	if _, err := c.reportAttrs(n, st, "", false); err != nil {
 		return err
 	}
 	uid, gid, _ := c.altered(st, -1)

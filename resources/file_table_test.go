@@ -332,14 +332,15 @@ func TestFileOwner(t *testing.T) {
 	must(t, unix.Chmod(dir+"/f", 0o4755))
 	r := &FileRes{Path: dir + "/f", Owner: "daemon", Group: "12"}
 	f := begin(t, "file", r)
-	converge(t, f, r, `owner: "root" -> "daemon" group: "0" -> "12"`, dir+"/f", "f 4755 old")
+	converge(t, f, r, `owner: "root" -> "daemon" group: "0" -> "12" mode: "4755" -> "0755"`, dir+"/f", "f 0755 old")
 	st, err := atomicfile.Follow(dir + "/f")
 	must(t, err)
 	if st.UID != 1 || st.GID != 12 {
 		t.Errorf("owner is %d:%d", st.UID, st.GID)
 	}
+	must(t, unix.Chmod(dir+"/f", 0o4755))
 	r.Owner, r.Content = "0", new("new")
-	converge(t, f, r, `content: "old" -> "new" owner: "1" -> "0"`, dir+"/f", "f 4755 new")
+	converge(t, f, r, `content: "old" -> "new" owner: "1" -> "0" mode: "4755" -> "0644"`, dir+"/f", "f 0644 new")
 	fresh := &FileRes{Path: dir + "/n", Content: new("x"), Owner: "7"}
 	f = begin(t, "file", fresh)
 	converge(t, f, fresh, `state created content: (none) -> "x" owner: (none) -> "7"`, dir+"/n", "n 0644 x")

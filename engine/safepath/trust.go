@@ -59,11 +59,17 @@ func (k *walk) notBehind(path string, uid uint32) error {
 // remove names in an open folder: words for a message, empty for no other user. The
 // sticky bit is not taken into account.
 func (w Walker) OthersWrite(f Folder) (string, error) {
-	st, err := fstat(f.fd)
+	who, err := w.OthersWriteFD(f.fd)
+	return who, pathError("stat", f.path, err)
+}
+
+// OthersWriteFD is OthersWrite for a descriptor of a folder.
+func (w Walker) OthersWriteFD(fd int) (string, error) {
+	st, err := fstat(fd)
 	if err != nil {
-		return "", pathError("stat", f.path, err)
+		return "", err
 	}
-	return w.othersWrite(f.fd, &st), nil
+	return w.othersWrite(fd, &st), nil
 }
 
 func (w Walker) othersWrite(fd int, st *unix.Stat_t) string {

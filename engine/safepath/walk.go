@@ -43,6 +43,10 @@ func (k *walk) to() (Folder, string, error) {
 	}
 	if errors.Is(err, errBecome) {
 		k.acting = true
+		if k.w.lookup {
+			u := LookupUser(k.w.owner.UID)
+			k.w.owner, k.w.lookup = &u, false
+		}
 		err = k.w.owner.Do(func() error { return k.run() })
 	}
 	if err == nil && k.acting {

@@ -16,6 +16,7 @@ type Walker struct {
 	prefix string // path of root, for messages; empty for "/"
 	self   User   // who the daemon is
 	owner  *User  // whom the resource names as owner; nil for none
+	lookup bool   // the groups of owner are not known yet
 	slow   bool   // goes element by element at once, for tests
 }
 
@@ -42,6 +43,16 @@ func (w Walker) Trusts(uid uint32) bool { return uid == 0 || int(uid) == w.self.
 // For returns a Walker for a resource that names u as the owner of what is opened.
 func (w Walker) For(u User) Walker {
 	w.owner = &u
+	return w
+}
+
+// ForOwner is For by the number of the user alone: the system is asked for the groups
+// if they are needed. Where root or the daemon's own user is the owner nothing differs.
+func (w Walker) ForOwner(uid int) Walker {
+	if uid <= 0 || uid == w.self.UID {
+		return w
+	}
+	w.owner, w.lookup = &User{UID: uid, GID: uid}, true
 	return w
 }
 

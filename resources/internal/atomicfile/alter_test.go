@@ -41,7 +41,7 @@ func TestSetAttrs(t *testing.T) {
 	d := At(dir)
 	st, err := d.Lstat("f")
 	must(t, err)
-	if st, err = d.SetAttrs("f", st, -1, 12, -1); err != nil || st.Perm() != 0o4755 || st.UID != 12 || st.GID != 0 {
+	if st, err = d.SetAttrs("f", st, -1, 12, -1); err != nil || st.Perm() != 0o755 || st.UID != 12 || st.GID != 0 {
 		t.Errorf("after chown: %+v, %v", st, err)
 	}
 	if st, err = d.SetAttrs("f", st, 0o2700, -1, 34); err != nil || st.Perm() != 0o2700 || st.GID != 34 {

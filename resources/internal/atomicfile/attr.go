@@ -27,7 +27,7 @@ func (n *New) oldAttrs() ([]attr, error) {
 		return nil, nil
 	}
 	if n.From != nil {
-		return attrsOf(n.From.fd)
+		return n.lentAttrs(n.From.fd)
 	}
 	f, st, err := n.Dir.Open(n.Name)
 	switch {
@@ -40,7 +40,12 @@ func (n *New) oldAttrs() ([]attr, error) {
 	if !st.Same(*n.Old) {
 		return nil, pathError("write", n.path(), ErrChanged)
 	}
-	return attrsOf(f.fd)
+	return n.lentAttrs(f.fd)
+}
+
+func (n *New) lentAttrs(fd int) ([]attr, error) {
+	attrs, err := attrsOf(fd)
+	return slices.DeleteFunc(attrs, func(a attr) bool { return !n.lends(a.name) }), err
 }
 
 // attrsOf reads all extended attributes of an open file. A file system without
@@ -119,8 +124,14 @@ func copyAttrs(fd int, attrs []attr) (bool, error) {
 	if slices.ContainsFunc(attrs, func(a attr) bool { return a.name == aclAttr }) {
 		return altered, nil
 	}
+	dropped, err := dropList(fd)
+	return altered || dropped, err
+}
+
+// dropList takes away the access list of an open file, and reports whether it had one.
+func dropList(fd int) (bool, error) {
 	if _, err := unix.Fgetxattr(fd, aclAttr, nil); err != nil {
-		return altered, nil // it has none
+		return false, nil // it has none
 	}
 	return true, unix.Fremovexattr(fd, aclAttr)
 }

@@ -12,10 +12,8 @@ var errNamed = errors.New("needs a temporary name")
 
 // create makes a file where there is none: it is written without a name and then
 // given its own. So nothing is left of it when the process is killed, and who
-// watches the folder hears of it once. It goes by the path, which may lead to
-// another folder in the end than at first: that is where the file is wanted, and
-// it gets the name only if nothing has it there. It returns errNamed where the
-// file system has no such files.
+// watches the folder hears of it once. It gets the name only if nothing has it. It
+// returns errNamed where the file system has no such files.
 func (n *New) create() (res Result, err error) {
 	t := &temp{dir: n.Dir}
 	if t.fd, err = n.openUnnamed(); err != nil {
@@ -56,14 +54,11 @@ func (n *New) openUnnamed() (int, error) {
 	if n.nameFirst {
 		return -1, errNamed
 	}
-	here, perm := ".", uint32(0o666)
-	if n.Dir.fd == unix.AT_FDCWD {
-		here = n.Dir.Path("")
-	}
+	perm := uint32(0o666)
 	if m := n.wantMode(); m >= 0 {
 		perm = uint32(m) & 0o777
 	}
-	fd, err := open(n.Dir.fd, here, unix.O_WRONLY|unix.O_TMPFILE, perm)
+	fd, err := n.Dir.open(".", unix.O_WRONLY|unix.O_TMPFILE, perm)
 	if err != nil {
 		return -1, errNamed
 	}
@@ -72,7 +67,7 @@ func (n *New) openUnnamed() (int, error) {
 
 // link gives the open file its name, if nothing has it.
 func (n *New) link(fd int) error {
-	err := linkFile(fd, n.Dir.fd, n.Dir.at(n.Name))
+	err := n.Dir.linkFile(fd, n.Name)
 	switch {
 	case errors.Is(err, unix.EEXIST):
 		return pathError("create", n.path(), ErrChanged)
@@ -83,21 +78,21 @@ func (n *New) link(fd int) error {
 }
 
 // linkFile gives a name to an open file that has none.
-func linkFile(fd, dirfd int, at string) error {
-	err := linkFrom(fd, "", dirfd, at, unix.AT_EMPTY_PATH)
+func (d Dir) linkFile(fd int, name string) error {
+	err := d.linkFrom(fd, "", name, unix.AT_EMPTY_PATH)
 	if errors.Is(err, unix.ENOENT) { // or it takes a privilege, before Linux 6.10
-		return linkByProc(fd, dirfd, at)
+		return d.linkByProc(fd, name)
 	}
 	return err
 }
 
 // linkByProc is linkFile for everybody, where /proc is mounted.
-func linkByProc(fd, dirfd int, at string) error {
-	return linkFrom(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), dirfd, at, unix.AT_SYMLINK_FOLLOW)
+func (d Dir) linkByProc(fd int, name string) error {
+	return d.linkFrom(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), name, unix.AT_SYMLINK_FOLLOW)
 }
 
-func linkFrom(fromfd int, from string, dirfd int, at string, flags int) error {
-	return retry(func() error { return unix.Linkat(fromfd, from, dirfd, at, flags) })
+func (d Dir) linkFrom(fromfd int, from, name string, flags int) error {
+	return d.do(func() error { return unix.Linkat(fromfd, from, d.fd, name, flags) })
 }
 
 // look compares what is there now with what was written.

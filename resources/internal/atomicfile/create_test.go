@@ -106,13 +106,17 @@ func TestCreateIsSureOfWhatItWrote(t *testing.T) {
 // none that something has.
 func TestLinkWays(t *testing.T) {
 	dir := t.TempDir()
+	d, err := OpenDir(dir)
+	must(t, err)
+	defer d.Close()
 	n := newFile(dir, "", nil)
+	n.Dir = d
 	fd, err := unix.Open(dir, unix.O_WRONLY|unix.O_TMPFILE|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		t.Skip("this file system has no files without a name")
 	}
 	defer unix.Close(fd)
-	must(t, linkByProc(fd, unix.AT_FDCWD, dir+"/f"))
+	must(t, d.linkByProc(fd, "f"))
 	if err := n.link(fd); !errors.Is(err, ErrChanged) {
 		t.Errorf("over another file: %v", err)
 	}

@@ -2,39 +2,71 @@ package atomicfile
 
 import (
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // Dir is a folder in which names are looked up. A name is one path element. No
-// method follows a link that a name leads to.
+// method follows a link that a name leads to. Every way to one goes by a Walker of
+// package safepath.
 type Dir struct {
-	fd   int    // AT_FDCWD: names are looked up by path
+	fd   int    // -1: the folder is opened anew for each use
 	path string // without a slash at the end, empty for the root
+	as   *safepath.User
+	way  *safepath.Walker // of one that is not open; nil for that of the system
 }
 
-// At returns a folder by its path, without looking at it: each use of a name
-// goes by the whole path. It needs no Close.
-func At(path string) Dir {
-	for len(path) > 0 && path[len(path)-1] == '/' {
-		path = path[:len(path)-1]
-	}
-	return Dir{fd: unix.AT_FDCWD, path: path}
-}
+// At returns a folder by its path, without looking at it: each use of a name walks to it
+// anew. It needs no Close.
+func At(path string) Dir { return Dir{fd: -1, path: strings.TrimRight(path, "/")} }
 
-// OpenDir opens a folder. Links in the path are followed.
-func OpenDir(path string) (Dir, error) {
+// AtBy is At by another Walker.
+func AtBy(w safepath.Walker, path string) Dir {
 	d := At(path)
-	fd, err := open(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	d.fd = fd
-	return d, pathError("open", path, err)
+	d.way = &w
+	return d
+}
+
+// In returns an open folder, which Close closes.
+func In(f safepath.Folder) Dir {
+	return Dir{fd: f.FD(), path: strings.TrimRight(f.Path(""), "/"), as: f.As()}
+}
+
+// OpenDir opens a folder.
+func OpenDir(path string) (Dir, error) { return At(path).Hold() }
+
+// Hold opens the folder itself, if it is not open; what it returns is the caller's to
+// close.
+func (d Dir) Hold() (Dir, error) {
+	f, err := d.walker().Folder(d.Path(""))
+	if err != nil {
+		return Dir{fd: -1, path: d.path}, err
+	}
+	held := In(f)
+	held.path = d.path
+	return held, nil
+}
+
+func (d Dir) walker() safepath.Walker {
+	if d.way != nil {
+		return *d.way
+	}
+	return safepath.System()
 }
 
 // OpenDir opens a folder of this folder. A link is an error.
 func (d Dir) OpenDir(name string) (Dir, error) {
 	p := d.Path(name)
-	fd, err := open(d.fd, d.at(name), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	return Dir{fd: fd, path: p}, pathError("open", p, err)
+	d, release, err := d.hold()
+	if err != nil {
+		return Dir{fd: -1, path: p}, err
+	}
+	defer release()
+	fd, err := d.open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	return Dir{fd: fd, path: p, as: d.as}, pathError("open", p, err)
 }
 
 // Close releases the folder's descriptor, if it has one.
@@ -50,61 +82,76 @@ func (d Dir) hold() (held Dir, release func(), err error) {
 	if d.fd >= 0 {
 		return d, func() {}, nil
 	}
-	fd, err := open(unix.AT_FDCWD, d.Path(""), unix.O_PATH|unix.O_DIRECTORY, 0)
+	held, err = d.Hold()
 	if err != nil {
-		return d, nil, pathError("open", d.Path(""), err)
+		return d, nil, err
 	}
-	held = Dir{fd: fd, path: d.path}
 	return held, held.Close, nil
+}
+
+// do calls what reaches into the folder, as the user as whom it is used.
+func (d Dir) do(call func() error) error {
+	if d.as == nil {
+		return retry(call)
+	}
+	return d.as.Do(func() error { return retry(call) })
 }
 
 // Path returns the path of a name of this folder, for people and for Watch.
 func (d Dir) Path(name string) string { return d.path + "/" + name }
 
-// at is what a system call gets to look name up in d.fd.
-func (d Dir) at(name string) string {
-	if d.fd == unix.AT_FDCWD {
-		return d.Path(name)
-	}
-	return name
-}
-
 // Lstat looks at a name.
 func (d Dir) Lstat(name string) (Stat, error) {
-	var st unix.Stat_t
-	p := d.at(name)
-	err := retry(func() error { return unix.Fstatat(d.fd, p, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	d, release, err := d.hold()
 	if err != nil {
+		return Stat{}, err
+	}
+	defer release()
+	var st unix.Stat_t
+	if err := d.do(func() error { return unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) }); err != nil {
 		return Stat{}, pathError("lstat", d.Path(name), err)
 	}
-	return fromSys(&st), nil
+	return FromSys(&st), nil
 }
 
 // Self looks at the folder itself.
 func (d Dir) Self() (Stat, error) {
-	if d.fd >= 0 {
-		st, err := fstat(d.fd)
-		return st, pathError("stat", d.path, err)
+	d, release, err := d.hold()
+	if err != nil {
+		return Stat{}, err
 	}
-	return Follow(d.Path(""))
+	defer release()
+	st, err := fstat(d.fd)
+	return st, pathError("stat", d.path, err)
 }
 
-// Follow looks at what a path leads to, through links.
-func Follow(path string) (Stat, error) {
+// Follow looks at what a path leads to, through the links that may be followed.
+func Follow(path string) (Stat, error) { return FollowBy(safepath.System(), path) }
+
+// FollowBy is Follow by another Walker.
+func FollowBy(w safepath.Walker, path string) (Stat, error) {
+	st, err := w.Stat(path)
+	return FromSys(&st), err
+}
+
+// Glance looks at a path by whatever links are in it. It tells whether a file that was
+// reached by a Walker before is still there, by an equal Stat, and nothing else.
+func Glance(path string) (Stat, error) {
 	var st unix.Stat_t
-	if err := retry(func() error { return unix.Stat(path, &st) }); err != nil {
-		return Stat{}, pathError("stat", path, err)
+	if err := retry(func() error { return unix.Lstat(path, &st) }); err != nil {
+		return Stat{}, pathError("lstat", path, err)
 	}
-	return fromSys(&st), nil
+	return FromSys(&st), nil
 }
 
 // Names returns the names in the folder, sorted.
 func (d Dir) Names() ([]string, error) {
-	start := "."
-	if d.fd == unix.AT_FDCWD {
-		start = d.Path("")
+	d, release, err := d.hold()
+	if err != nil {
+		return nil, err
 	}
-	fd, err := open(d.fd, start, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	defer release()
+	fd, err := d.open(".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, pathError("open", d.Path(""), err)
 	}
@@ -127,11 +174,15 @@ func (d Dir) Names() ([]string, error) {
 
 // Readlink returns what a link says.
 func (d Dir) Readlink(name string) (string, error) {
-	p := d.at(name)
+	d, release, err := d.hold()
+	if err != nil {
+		return "", err
+	}
+	defer release()
 	for size := 256; ; size *= 4 {
 		buf := make([]byte, size)
 		var n int
-		err := retry(func() (err error) { n, err = unix.Readlinkat(d.fd, p, buf); return err })
+		err := d.do(func() (err error) { n, err = unix.Readlinkat(d.fd, name, buf); return err })
 		if err != nil {
 			return "", pathError("readlink", d.Path(name), err)
 		}
@@ -141,10 +192,10 @@ func (d Dir) Readlink(name string) (string, error) {
 	}
 }
 
-// open opens relative to a folder, closed in child processes.
-func open(dirfd int, path string, flags int, perm uint32) (fd int, err error) {
-	err = retry(func() (err error) {
-		fd, err = unix.Openat(dirfd, path, flags|unix.O_CLOEXEC, perm)
+// open opens a name of a folder that is held, closed in child processes.
+func (d Dir) open(name string, flags int, perm uint32) (fd int, err error) {
+	err = d.do(func() (err error) {
+		fd, err = unix.Openat(d.fd, name, flags|unix.O_CLOEXEC, perm)
 		return err
 	})
 	if err != nil {

@@ -4,6 +4,13 @@
 //
 // # Laws
 //
+//   - Every folder and file is reached by a Walker of package safepath, which decides
+//     what links are followed, and as whom. Only Glance goes by a path alone, and what
+//     it tells is good for nothing but a comparison.
+//   - What gets another owner or group loses setuid, setgid and access lists, unless a
+//     mode is given. A file of another user, who is neither root nor the daemon's, lends its
+//     replacement no more than 0644, and no attribute. A file with several names in a
+//     folder of such a user is not altered, since it may be anybody's.
 //   - What replaces a file is written to a temporary file in the same folder and
 //     renamed. Owner, mode and extended attributes are right before the content
 //     becomes visible under its name.

@@ -1,10 +1,11 @@
 package atomicfile
 
 import (
-	"errors"
 	"io"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // File is a file open for reading. It is not for concurrent use.
@@ -17,19 +18,14 @@ type File struct {
 // Open opens a plain file for reading and looks at it. A link is an error, and so
 // is anything that is no plain file; a pipe does not block.
 func (d Dir) Open(name string) (*File, Stat, error) {
-	return openFile(d.fd, d.at(name), d.Path(name), unix.O_NOFOLLOW)
-}
-
-// Open opens a plain file for reading by its path, through links.
-func Open(path string) (*File, Stat, error) { return openFile(unix.AT_FDCWD, path, path, 0) }
-
-// ErrNotRegular says that something is no plain file.
-var ErrNotRegular = errors.New("not a plain file")
-
-func openFile(dirfd int, at, path string, flags int) (*File, Stat, error) {
-	fd, err := open(dirfd, at, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|flags, 0)
+	d, release, err := d.hold()
 	if err != nil {
-		return nil, Stat{}, pathError("open", path, err)
+		return nil, Stat{}, err
+	}
+	defer release()
+	fd, err := d.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, Stat{}, pathError("open", d.Path(name), err)
 	}
 	st, err := fstat(fd)
 	if err == nil && !st.IsRegular() {
@@ -37,10 +33,26 @@ func openFile(dirfd int, at, path string, flags int) (*File, Stat, error) {
 	}
 	if err != nil {
 		_ = unix.Close(fd)
-		return nil, Stat{}, pathError("open", path, err)
+		return nil, Stat{}, pathError("open", d.Path(name), err)
 	}
-	return &File{fd: fd, path: path}, st, nil
+	return &File{fd: fd, path: d.Path(name)}, st, nil
 }
+
+// Open opens a plain file for reading by its path, through the links that may be
+// followed.
+func Open(path string) (*File, Stat, error) { return OpenBy(safepath.System(), path) }
+
+// OpenBy is Open by another Walker.
+func OpenBy(w safepath.Walker, path string) (*File, Stat, error) {
+	fd, st, err := w.OpenFD(path)
+	if err != nil {
+		return nil, Stat{}, err
+	}
+	return &File{fd: fd, path: path}, FromSys(&st), nil
+}
+
+// ErrNotRegular says that something is no plain file.
+var ErrNotRegular = safepath.ErrNotRegular
 
 // Stat looks at the open file.
 func (f *File) Stat() (Stat, error) {

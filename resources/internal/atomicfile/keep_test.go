@@ -75,7 +75,7 @@ func TestNewOwnerKeepsUmask(t *testing.T) {
 	asRoot(t)
 	for umask, want := range map[int]uint32{0o022: 0o644, 0o077: 0o600, 0o002: 0o664} {
 		old := unix.Umask(umask)
-		for name, write := range map[string]func(*New) (Result, error){"unnamed": (*New).Write, "beside": (*New).writeHeld, "named": nameFirst} {
+		for name, write := range map[string]func(*New) (Result, error){"unnamed": (*New).Write, "beside": beside, "named": nameFirst} {
 			for _, owner := range [][2]int{{12, -1}, {-1, 34}, {12, 34}} {
 				n := text(t.TempDir(), "f", "x")
 				n.UID, n.GID = owner[0], owner[1]

@@ -65,7 +65,7 @@ func (d Dir) reachThing(name string, do func(thing) error) error {
 		return err
 	}
 	defer release()
-	fd, err := open(d.fd, name, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	fd, err := d.open(name, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (d Dir) reachThing(name string, do func(thing) error) error {
 	if st.IsLink() { // of which only the name in its folder is of use
 		t.path = fmt.Sprintf("/proc/self/fd/%d/%s", d.fd, name)
 	}
-	return do(t)
+	return d.do(func() error { return do(t) })
 }
 
 func (t thing) get(attr string, buf []byte) (int, error) {
@@ -100,6 +100,6 @@ func (n *New) label(fd int) (bool, error) {
 	if n.Label.Value == "" {
 		return false, nil
 	}
-	err := unix.Fsetxattr(fd, n.Label.Attr, []byte(n.Label.Value), 0)
+	err := n.Dir.do(func() error { return unix.Fsetxattr(fd, n.Label.Attr, []byte(n.Label.Value), 0) })
 	return true, pathError("label", n.path(), err)
 }

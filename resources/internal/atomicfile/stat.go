@@ -18,7 +18,8 @@ type Stat struct {
 	Links        uint32
 }
 
-func fromSys(st *unix.Stat_t) Stat {
+// FromSys returns what a call of the system has told.
+func FromSys(st *unix.Stat_t) Stat {
 	return Stat{
 		Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size,
 		Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(),
@@ -89,5 +90,5 @@ func fstat(fd int) (Stat, error) {
 	if err := retry(func() error { return unix.Fstat(fd, &st) }); err != nil {
 		return Stat{}, err
 	}
-	return fromSys(&st), nil
+	return FromSys(&st), nil
 }

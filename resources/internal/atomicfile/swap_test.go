@@ -111,6 +111,18 @@ func TestReplaceRefusesAnotherFile(t *testing.T) {
 	}
 }
 
+// beside writes by a temporary file that has a name when it is complete, also where nothing
+// is replaced.
+func beside(n *New) (Result, error) {
+	dir, release, err := n.Dir.hold()
+	if err != nil {
+		return Result{}, err
+	}
+	defer release()
+	n.Dir = dir
+	return n.writeHeld()
+}
+
 func nameFirst(n *New) (Result, error) {
 	n.nameFirst = true
 	return n.Write()
@@ -121,7 +133,7 @@ func nameFirst(n *New) (Result, error) {
 func TestNewReplacesNothing(t *testing.T) {
 	for name, write := range map[string]func(*New) (Result, error){
 		"without a name": (*New).Write,
-		"beside":         (*New).writeHeld,
+		"beside":         beside,
 		"with a name":    nameFirst,
 	} {
 		for what, appear := range map[string]func(t *testing.T, dir, outside string){
@@ -151,8 +163,8 @@ func TestNewReplacesNothing(t *testing.T) {
 	}
 }
 
-// TestNewWhereTheFolderMoves: a new file lands where its path leads in the end, or
-// nowhere; never over another one.
+// TestNewWhereTheFolderMoves: a new file lands in the folder that was opened first, where
+// that is now; never over another one.
 func TestNewWhereTheFolderMoves(t *testing.T) {
 	for name, swap := range swaps {
 		for _, step := range []string{"temp", "filled"} {
@@ -163,15 +175,16 @@ func TestNewWhereTheFolderMoves(t *testing.T) {
 				must(t, os.Mkdir(outside, 0o755))
 				must(t, os.WriteFile(outside+"/f", []byte("untouched"), 0o600))
 				n := text(dir, "f", "new")
+				now := ""
 				n.reached = func(s string) {
 					if s == step {
-						swap(t, dir, outside)
+						now = swap(t, dir, outside)
 						n.reached = nil
 					}
 				}
-				_, err := n.Write()
-				if data, rerr := os.ReadFile(dir + "/f"); err == nil && string(data) != "new" {
-					t.Errorf("it was said to be written: %q, %v", data, rerr)
+				write(t, n)
+				if got := read(t, now+"/f"); got != "new" {
+					t.Errorf("it was said to be written: %q", got)
 				}
 				if got := read(t, outside+"/f"); got != "untouched" || len(names(t, outside)) != 1 {
 					t.Errorf("outside is %q", got)

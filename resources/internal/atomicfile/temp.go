@@ -60,10 +60,10 @@ func tempName(name string) string {
 // nothing had. What a killed process has left there is removed; where something
 // is in the way that is not ours to remove, another name is taken. An error names
 // what was wanted.
-func (d Dir) makeTemp(name string, make func(at string) error) (temp string, err error) {
+func (d Dir) makeTemp(name string, make func(name string) error) (temp string, err error) {
 	temp = tempName(name)
 	for range 4 {
-		if err = make(d.at(temp)); !errors.Is(err, unix.EEXIST) {
+		if err = make(temp); !errors.Is(err, unix.EEXIST) {
 			return temp, pathError("create", d.Path(name), err)
 		}
 		if !d.Stale(temp) || d.unlink(temp, 0) != nil {
@@ -76,25 +76,39 @@ func (d Dir) makeTemp(name string, make func(at string) error) (temp string, err
 // Stale reports whether a temporary file is ours and no process has it open any
 // more. A file system that can't tell says no.
 func (d Dir) Stale(temp string) bool {
+	d, release, err := d.hold()
+	if err != nil {
+		return false
+	}
+	defer release()
 	st, err := d.Lstat(temp)
-	if err != nil || int(st.UID) != os.Geteuid() {
+	if err != nil || int(st.UID) != d.uid() {
 		return false
 	}
 	if !st.IsRegular() {
 		return st.IsLink() // a link is never open; it is renamed at once
 	}
-	fd, err := open(d.fd, d.at(temp), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	fd, err := d.open(temp, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
 	// A lease for writing is given only if nobody else has the file open.
-	_, err = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_WRLCK)
-	return err == nil
+	return d.do(func() error {
+		_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_WRLCK)
+		return err
+	}) == nil
+}
+
+// uid is who makes and owns what is made in the folder.
+func (d Dir) uid() int {
+	if d.as != nil {
+		return d.as.UID
+	}
+	return os.Geteuid()
 }
 
 func (d Dir) unlink(name string, flags int) error {
-	p := d.at(name)
-	err := retry(func() error { return unix.Unlinkat(d.fd, p, flags) })
+	err := d.do(func() error { return unix.Unlinkat(d.fd, name, flags) })
 	return pathError("remove", d.Path(name), err)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,7 +18,7 @@ type New struct {
 	Old  *Stat // of the plain file that it replaces; nil when there is none
 	From *File // that file, open; nil to have it opened when needed
 
-	Mode     int   // permissions; -1 for those of Old, or else 0666 less the umask
+	Mode     int   // permissions; -1 for what Kept says of Old, or else 0666 less the umask
 	UID, GID int   // -1 for those of Old, or else what the system gives
 	Label    Label // none for that of Old, or else what the system gives
 	Size     int64 // of what Fill writes; -1 when not known
@@ -51,11 +52,6 @@ type Result struct {
 // Write makes the file, replacing Old. Where the name leads to another file, it
 // returns ErrChanged.
 func (n *New) Write() (Result, error) {
-	if n.Old == nil {
-		if res, err := n.create(); !errors.Is(err, errNamed) {
-			return res, err
-		}
-	}
 	dir, release, err := n.Dir.hold()
 	if err != nil {
 		return Result{}, err
@@ -63,13 +59,18 @@ func (n *New) Write() (Result, error) {
 	defer release()
 	held := *n
 	held.Dir = dir
+	if n.Old == nil {
+		if res, err := held.create(); !errors.Is(err, errNamed) {
+			return res, err
+		}
+	}
 	n.reach("held")
 	return held.writeHeld()
 }
 
 // writeHeld writes in a folder that is held.
 func (n *New) writeHeld() (Result, error) {
-	if err := n.stillOld(); err != nil {
+	if err := errors.Join(n.stillOld(), n.inherits()); err != nil {
 		return Result{}, err
 	}
 	res, err := n.replace()
@@ -153,7 +154,7 @@ func (n *New) unnamed(t *temp, attrs []attr) (st Stat, err error) {
 	if st, err = n.filled(t, attrs); err != nil {
 		return st, err
 	}
-	name, err := n.Dir.makeTemp(n.Name, func(at string) error { return linkFile(t.fd, n.Dir.fd, at) })
+	name, err := n.Dir.makeTemp(n.Name, func(at string) error { return n.Dir.linkFile(t.fd, at) })
 	if err != nil {
 		return st, errNamed
 	}
@@ -166,7 +167,7 @@ func (n *New) unnamed(t *temp, attrs []attr) (st Stat, err error) {
 func (n *New) named(t *temp, attrs []attr) (Stat, error) {
 	perm := n.firstPerm(len(attrs) > 0)
 	name, err := n.Dir.makeTemp(n.Name, func(at string) (err error) {
-		t.fd, err = open(n.Dir.fd, at, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, perm)
+		t.fd, err = n.Dir.open(at, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, perm)
 		return err
 	})
 	if err != nil {
@@ -198,21 +199,19 @@ func (n *New) fillTemp(fd int, attrs []attr) (Stat, error) {
 	if err != nil {
 		return st, err
 	}
-	if n.Old != nil {
-		a, err := copyAttrs(fd, attrs)
-		if err != nil {
-			return st, &keepError{pathError("keep the attributes of", n.path(), err)}
-		}
-		altered = altered || a
+	kept, err := n.setLists(fd, attrs)
+	if err != nil {
+		return st, err
 	}
+	altered = altered || kept
 	labelled, err := n.label(fd)
 	if err != nil {
 		return st, err
 	}
 	altered = altered || labelled
 	if m := n.wantMode(); m >= 0 && (altered || uint32(m) != st.Perm()) {
-		if err := unix.Fchmod(fd, uint32(m)); err != nil {
-			return st, pathError("chmod", n.path(), err)
+		if err := n.chmod(fd, m); err != nil {
+			return st, err
 		}
 		st.Mode = st.Mode&^PermBits | uint32(m)
 	}
@@ -220,6 +219,23 @@ func (n *New) fillTemp(fd int, attrs []attr) (Stat, error) {
 		st, err = fstat(fd)
 	}
 	return st, pathError("stat", n.path(), err)
+}
+
+// setLists gives the file the attributes that it takes over, and no access list beside
+// them that is a stranger's.
+func (n *New) setLists(fd int, attrs []attr) (altered bool, err error) {
+	if n.Old != nil {
+		err = n.Dir.do(func() error { altered, err = copyAttrs(fd, attrs); return err })
+		if err != nil {
+			err = &keepError{pathError("keep the attributes of", n.path(), err)}
+		}
+		return altered, err
+	}
+	gifted, err := n.giftedList()
+	if err == nil && gifted {
+		err = n.Dir.do(func() error { altered, err = dropList(fd); return err })
+	}
+	return altered, pathError("remove the access list of", n.path(), err)
 }
 
 func (n *New) fill(fd int) error {
@@ -248,7 +264,7 @@ func (n *New) setOwner(fd int, st Stat) (bool, error) {
 	if uid < 0 && gid < 0 {
 		return false, nil
 	}
-	err := pathError("chown", n.path(), unix.Fchown(fd, uid, gid))
+	err := pathError("chown", n.path(), n.Dir.do(func() error { return unix.Fchown(fd, uid, gid) }))
 	if n.UID < 0 && n.GID < 0 { // it was only to be kept
 		err = keep(err, unix.EPERM)
 	}
@@ -296,25 +312,23 @@ func (n *New) path() string { return n.Dir.Path(n.Name) }
 
 // inPlace writes into the file that is there, because of why.
 func (n *New) inPlace(why error) (res Result, err error) {
-	fd, err := open(n.Dir.fd, n.Dir.at(n.Name), unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	fd, err := n.Dir.open(n.Name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return res, fmt.Errorf("%w (and writing in place: %w)", why, err)
 	}
 	defer unix.Close(fd)
 	st, err := fstat(fd)
-	switch {
-	case err != nil:
-		return res, pathError("stat", n.path(), err)
-	case !st.Same(*n.Old):
-		return res, pathError("write", n.path(), ErrChanged)
+	if err == nil && !st.Same(*n.Old) {
+		err = ErrChanged
 	}
-	if _, err := n.setOwner(fd, st); err != nil {
+	if err == nil {
+		err = n.Dir.hisOwn(st)
+	}
+	if err != nil {
+		return res, pathError("write", n.path(), err)
+	}
+	if err := n.ownInPlace(fd, st); err != nil {
 		return res, err
-	}
-	if n.Mode >= 0 && uint32(n.Mode) != st.Perm() {
-		if err := unix.Fchmod(fd, uint32(n.Mode)); err != nil {
-			return res, pathError("chmod", n.path(), err)
-		}
 	}
 	if _, err := n.label(fd); err != nil {
 		return res, err
@@ -334,13 +348,38 @@ func (n *New) inPlace(why error) (res Result, err error) {
 	return n.finish(fd)
 }
 
+// ownInPlace makes owner and mode right before the content comes.
+func (n *New) ownInPlace(fd int, st Stat) error {
+	moves := st.moves(n.UID, n.GID)
+	if _, err := n.setOwner(fd, st); err != nil {
+		return err
+	}
+	if moves {
+		err := n.Dir.do(func() error {
+			_, err := dropLists(fd, "/proc/self/fd/"+strconv.Itoa(fd), st)
+			return err
+		})
+		if err != nil {
+			return pathError("remove the access list of", n.path(), err)
+		}
+	}
+	if n.Mode >= 0 && uint32(n.Mode) != st.Perm() {
+		return n.chmod(fd, n.Mode)
+	}
+	return nil
+}
+
+func (n *New) chmod(fd, mode int) error {
+	return pathError("chmod", n.path(), n.Dir.do(func() error { return unix.Fchmod(fd, uint32(mode)) }))
+}
+
 // finish sets the mode, which writing and a change of owner may have altered,
 // and looks at the result.
 func (n *New) finish(fd int) (Result, error) {
 	st, err := fstat(fd)
 	if m := n.wantMode(); err == nil && m >= 0 && uint32(m) != st.Perm() {
-		if err := unix.Fchmod(fd, uint32(m)); err != nil {
-			return Result{}, pathError("chmod", n.path(), err)
+		if err := n.chmod(fd, m); err != nil {
+			return Result{}, err
 		}
 		st, err = fstat(fd)
 	}
