@@ -45,6 +45,7 @@ type (
 	Fight  = reactor.Fight
 	Pause  = reactor.Pause
 	Held   = reactor.Held
+	Rest   = reactor.Rest
 )
 
 // The policies of noop; see the reactor's.
@@ -161,23 +162,19 @@ type Engine struct {
 	statuses []Status      // of Plan, by vertex of planned, at the end
 }
 
-// Report is how things stood when Run ended.
+// Report is how things stood when Run ended, by the states at rest; see Rest.
 type Report struct {
 	Counts    Counts
-	Converged bool // the graph had converged
+	Converged bool     // the graph had converged
+	Early     bool     // it had never converged
+	Cut       []string // resources whose change was cut off by the end; they count as failed
 }
 
-// ExitCode returns the code of a process that reports this: 0 all is as wanted, 2
-// something would change (also what a brake holds), 4 some resources failed or are blocked, 6 both.
-func (r Report) ExitCode() int {
-	code := 0
-	if r.Counts[engine.StateWouldChange]+r.Counts[engine.StateUnknown]+r.Counts[engine.StateHeld] > 0 {
-		code |= 2
-	}
-	if r.Counts[engine.StateFailed]+r.Counts[engine.StateBlocked] > 0 {
-		code |= 4
-	}
-	return code
+// ExitCode returns the code of a process that reports this; see Rest.Code.
+func (r Report) ExitCode() int { return r.rest().Code() }
+
+func (r Report) rest() Rest {
+	return Rest{Counts: r.Counts, Converged: r.Converged, Early: r.Early}
 }
 
 // MaxRuntimeError is the error of Run when it took longer than it might.
@@ -360,7 +357,26 @@ func (e *Engine) Dump(ctx context.Context) (string, error) {
 	return r.Dump(ctx)
 }
 
-// Counts returns the number of vertices by state while Run is going on.
+// Rest returns how the graph stands by the states at rest, while Run is going on.
+func (e *Engine) Rest(ctx context.Context) (Rest, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return Rest{}, err
+	}
+	return r.Rest(ctx)
+}
+
+// Stand returns the state of every vertex and how the graph stands, both of one moment,
+// while Run is going on.
+func (e *Engine) Stand(ctx context.Context) ([]Status, Rest, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, Rest{}, err
+	}
+	return r.Stand(ctx)
+}
+
+// Counts returns the number of vertices by state at rest while Run is going on.
 func (e *Engine) Counts(ctx context.Context) (Counts, error) {
 	r, err := e.running(ctx)
 	if err != nil {

@@ -149,7 +149,8 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 		})
 	}
 	err := g.Wait()
-	s.e.report.Counts, s.e.report.Converged = s.reactor.Final()
+	final, cut := s.reactor.Final()
+	s.e.report = Report{Counts: final.Counts, Converged: final.Converged, Early: final.Early, Cut: cut}
 	if late == nil || err == nil {
 		return cmp.Or(late, err)
 	}

@@ -277,13 +277,18 @@ func (p *presenter) reloading() {
 // maxNamed is how many resources a line names.
 const maxNamed = 5
 
-// lingers says for whom the end waits.
-func (p *presenter) lingers(resources []string) {
+// named names a few of some resources.
+func named(resources []string) string {
 	names := strings.Join(resources[:min(maxNamed, len(resources))], ", ")
 	if more := len(resources) - maxNamed; more > 0 {
 		names += " and " + plural(more, "other")
 	}
-	text := "still waiting for " + visible(names) + "; once more to stop waiting"
+	return visible(names)
+}
+
+// lingers says for whom the end waits.
+func (p *presenter) lingers(resources []string) {
+	text := "still waiting for " + named(resources) + "; once more to stop waiting"
 	p.say(slog.LevelWarn, one(text), "still waiting", slog.Any("resources", resources))
 }
 
@@ -294,12 +299,13 @@ func (p *presenter) ended(why error, r mgmt.Report) {
 	if !ok {
 		return
 	}
-	how := "not converged"
-	if r.Converged {
-		how = "converged"
-	}
 	level, _ := outcome(r.Counts)
-	text := fmt.Sprintf("%s: ended after %s, %s: %s", sig.Signal, roundTime(time.Since(p.began)), how, countsText(r.Counts))
-	p.say(level, one(text), "stopped", slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),
-		slog.Any("counts", countsJSON(r.Counts)), slog.Float64("seconds", time.Since(p.began).Seconds()))
+	text := fmt.Sprintf("%s: ended after %s, %s", sig.Signal, roundTime(time.Since(p.began)), standingText(r.Converged, r.Counts))
+	attrs := []slog.Attr{slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),
+		slog.Any("counts", countsJSON(r.Counts)), slog.Float64("seconds", time.Since(p.began).Seconds())}
+	if len(r.Cut) > 0 {
+		text += "; cut off in the middle of a change: " + named(r.Cut)
+		attrs = append(attrs, slog.Any("cut_off", r.Cut))
+	}
+	p.say(level, one(text), "stopped", attrs...)
 }

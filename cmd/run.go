@@ -170,7 +170,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	defer stop()
 	dumper := dumperOf(e, folder.dir, p)
 	defer dumper.onQuit(ctx)()
-	defer svc.start(ctx, e.Counts, dumper.stalled)()
+	defer svc.start(ctx, e.Rest, dumper.stalled)()
 	defer exports.start(ctx, e, p.logger)()
 	defer trim.start(ctx)()
 	p.follow(ctx, e)

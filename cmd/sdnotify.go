@@ -198,11 +198,11 @@ func (s *service) stopping() {
 	s.send(daemon.SdNotifyStopping, "STATUS=stopping")
 }
 
-// counted tells how the graph stands.
-func (s *service) counted(c mgmt.Counts) {
+// stands tells how the graph stands.
+func (s *service) stands(r mgmt.Rest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if text := countsText(c); text != s.text && s.stage == stageReady {
+	if text := standingText(r.Converged, r.Counts); text != s.text && s.stage == stageReady {
 		s.text = text
 		s.send("STATUS=" + s.line(text))
 	}
@@ -273,13 +273,13 @@ func datagram(addr *net.UnixAddr, text string) error {
 // until the returned function is called, which says that the service stops. Stalled
 // is called when the loop has not gone around for three quarters of the time that
 // systemd waits.
-func (s *service) start(ctx context.Context, counts func(context.Context) (mgmt.Counts, error), stalled func(context.Context)) (stop func()) {
+func (s *service) start(ctx context.Context, rest func(context.Context) (mgmt.Rest, error), stalled func(context.Context)) (stop func()) {
 	if s.addr == nil {
 		return func() {}
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	wg.Go(func() { s.tellCounts(life, counts) })
+	wg.Go(func() { s.tellRest(life, rest) })
 	wg.Go(func() { s.watch(life, stalled) })
 	wg.Go(func() {
 		select {
@@ -295,17 +295,17 @@ func (s *service) start(ctx context.Context, counts func(context.Context) (mgmt.
 	}
 }
 
-// tellCounts tells how the graph stands when that may have changed, but not more
+// tellRest tells how the graph stands when that may have changed, but not more
 // often than statusEvery.
-func (s *service) tellCounts(ctx context.Context, counts func(context.Context) (mgmt.Counts, error)) {
+func (s *service) tellRest(ctx context.Context, rest func(context.Context) (mgmt.Rest, error)) {
 	for {
 		select {
 		case <-s.stirs:
 		case <-ctx.Done():
 			return
 		}
-		if c, err := counts(ctx); err == nil {
-			s.counted(c)
+		if r, err := rest(ctx); err == nil {
+			s.stands(r)
 		}
 		select {
 		case <-time.After(statusEvery):

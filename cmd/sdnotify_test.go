@@ -94,9 +94,10 @@ func newTestService(t *testing.T, watchdog time.Duration) (*service, *mailboxSoc
 	return s, m
 }
 
-func tally(ok, failed int) (c mgmt.Counts) {
-	c[engine.StateOK], c[engine.StateFailed] = ok, failed
-	return c
+func tally(ok, failed int) (r mgmt.Rest) {
+	r.Converged = true
+	r.Counts[engine.StateOK], r.Counts[engine.StateFailed] = ok, failed
+	return r
 }
 
 func expect(t *testing.T, m *mailboxSocket, want ...string) {
@@ -115,21 +116,21 @@ func TestServiceTells(t *testing.T) {
 	expect(t, m, "STATUS=graph refused")
 	o.Loaded(nil)
 	expect(t, m, "STATUS=graph in effect\nREADY=1")
-	s.counted(tally(2, 0))
-	s.counted(tally(2, 0))
-	expect(t, m, "STATUS=2 ok")
+	s.stands(tally(2, 0))
+	s.stands(tally(2, 0))
+	expect(t, m, "STATUS=converged: 2 ok")
 	o.Loaded(nil) // an edit of the file is no reload
-	expect(t, m, "STATUS=2 ok")
+	expect(t, m, "STATUS=converged: 2 ok")
 	o.Refused(schema.Diagnostics{{Message: "secret\nREADY=1"}})
-	s.counted(tally(1, 1))
+	s.stands(tally(1, 1))
 	expect(t, m,
-		"STATUS=graph refused (1 error), the last good one goes on: 2 ok",
-		"STATUS=graph refused (1 error), the last good one goes on: 1 ok, 1 failed")
+		"STATUS=graph refused (1 error), the last good one goes on: converged: 2 ok",
+		"STATUS=graph refused (1 error), the last good one goes on: converged: 1 ok, 1 failed")
 	s.stopping()
 	s.stopping()
 	o.Loaded(nil)
 	s.reloading()
-	s.counted(tally(9, 0))
+	s.stands(tally(9, 0))
 	expect(t, m, "STOPPING=1\nSTATUS=stopping")
 	if told != 3 {
 		t.Errorf("the observer before it was called %d times", told)
@@ -237,7 +238,7 @@ func TestStatusIsThrottled(t *testing.T) {
 		s.loaded()
 		m.all()
 		n := 0
-		stop := s.start(t.Context(), func(context.Context) (mgmt.Counts, error) { n++; return tally(n, 0), nil }, nil)
+		stop := s.start(t.Context(), func(context.Context) (mgmt.Rest, error) { n++; return tally(n, 0), nil }, nil)
 		o := s.observe(mgmt.Observer{})
 		for range 2500 {
 			o.Ran(mgmt.Run{})
@@ -247,7 +248,7 @@ func TestStatusIsThrottled(t *testing.T) {
 		if n != 3 {
 			t.Errorf("asked %d times in 2.5 s", n)
 		}
-		expect(t, m, "STATUS=1 ok", "STATUS=2 ok", "STATUS=3 ok")
+		expect(t, m, "STATUS=converged: 1 ok", "STATUS=converged: 2 ok", "STATUS=converged: 3 ok")
 		stop()
 	})
 }
@@ -258,7 +259,7 @@ func TestWatchdog(t *testing.T) {
 		var stalls atomic.Int32
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		stop := s.start(ctx, func(context.Context) (mgmt.Counts, error) { return mgmt.Counts{}, errors.New("x") }, func(context.Context) { stalls.Add(1) })
+		stop := s.start(ctx, func(context.Context) (mgmt.Rest, error) { return mgmt.Rest{}, errors.New("x") }, func(context.Context) { stalls.Add(1) })
 		var o mgmt.Options
 		s.set(&o)
 		beat := func(times int) {

@@ -46,10 +46,14 @@ func newStatus(a *app) *cobra.Command {
 each one that is not ok: with its error and when it is tried again, with what
 blocks it, or with who has paused it and until when.
 
+A resource that is tried again, or looked at, is told as it rested last. One that is
+being altered at this moment though it was well does not rest.
+
 With --wait=converged it waits until the graph has come to rest, also for a daemon
 that is only starting, and ends with code 5 if that takes too long. With --exit-code
 it ends as run does: 0 all is as wanted, 2 something would change or is held, 4
-something failed or is blocked, 6 both.
+something failed or is blocked, 6 both. It ends with 1 where the newest graph was
+refused, and with 5 while something has not come to rest yet.
 
 With --dump it writes what each resource that is not settled does or waits for, for
 somebody who wonders why nothing happens.`,
@@ -106,6 +110,9 @@ func (f *statusFlags) run(ctx context.Context, a *app) error {
 	}
 	st, err := f.ask(ctx)
 	if err != nil {
+		if f.wait != "" && isStarting(err) {
+			return withCode(exitTime, fmt.Errorf("after %s: %w", time.Duration(f.timeout), explained(err)))
+		}
 		return explained(err)
 	}
 	if err := f.write(a, st); err != nil {
@@ -221,7 +228,7 @@ func unhurried(st *control.Status) string {
 	var b strings.Builder
 	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Awaits)
 	for _, r := range st.Resources {
-		fmt.Fprint(&b, r.Resource, r.State, r.Error, r.BlockedBy, r.Until, r.Pause != nil)
+		fmt.Fprint(&b, r.Resource, r.State, r.Doing, r.Error, r.BlockedBy, r.Until, r.Pause != nil)
 	}
 	return b.String()
 }
@@ -337,7 +344,7 @@ func stateText(r *control.Resource, s style) string {
 	text := s.paint(stateColor(r.State), r.State)
 	switch {
 	case r.Error != "":
-		text += ": " + visible(r.Error) + retryText(r.RetryIn)
+		text += ": " + visible(r.Error) + againText(r)
 	case r.BlockedBy != "" && r.State == engine.StateBlocked.String():
 		text += " by " + visible(r.BlockedBy)
 	case r.BlockedBy != "":
@@ -348,6 +355,14 @@ func stateText(r *control.Resource, s style) string {
 		text += " until " + visible(r.Until) + " has run"
 	}
 	return text
+}
+
+// againText says when what has failed is tried again.
+func againText(r *control.Resource) string {
+	if r.Doing != "" {
+		return " (trying again now)"
+	}
+	return retryText(r.RetryIn)
 }
 
 func retryText(in float64) string {

@@ -48,6 +48,15 @@ func countsText(c mgmt.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
+// standingText is how a graph stands, in the words of the log, the status and systemd.
+func standingText(converged bool, c mgmt.Counts) string {
+	how := "not converged"
+	if converged {
+		how = "converged"
+	}
+	return how + ": " + countsText(c)
+}
+
 func countsJSON(c mgmt.Counts) map[string]int {
 	out := map[string]int{}
 	for s, n := range c {

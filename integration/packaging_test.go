@@ -68,7 +68,7 @@ func TestUnitsPromise(t *testing.T) {
 		{"mgmt.service", "Restart", "on-failure"},
 		{"mgmt.service", "KillMode", "mixed"},
 		{"mgmt.service", "OOMPolicy", "continue"},
-		{"mgmt.service", "SuccessExitStatus", "2 4 6"},
+		{"mgmt.service", "SuccessExitStatus", "2 4 5 6"},
 		{"mgmt-audit.service", "SuccessExitStatus", "2"},
 	} {
 		got := unitSettings(t, c.unit)[c.key]

@@ -111,7 +111,7 @@ func TestService(t *testing.T) {
 		}
 	}
 	m.hears("READY=1", "STATUS=")
-	m.hears("STATUS=1 ok")
+	m.hears("STATUS=converged: 1 ok")
 	m.hears("WATCHDOG=1")
 	m.hears("WATCHDOG=1")
 

@@ -55,7 +55,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), askTimeout)
 	defer cancel()
-	list, err := s.opt.Engine.Statuses(ctx)
+	list, rest, err := s.opt.Engine.Stand(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +67,11 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := s.status(list, func(st *reactor.Status) bool {
+	out := s.status(list, rest, func(st *reactor.Status) bool {
 		if len(states) > 0 {
-			return slices.Contains(states, st.State.String())
+			return slices.Contains(states, st.Rest.String()) || slices.Contains(states, st.State.String())
 		}
-		return all || st.State != engine.StateOK
+		return all || st.Rest != engine.StateOK
 	})
 	out.Awaits = awaits
 	for i := range absent {
@@ -97,20 +97,18 @@ func (s *Server) awaitRest(ctx context.Context, limit time.Duration) {
 	}
 }
 
-func (s *Server) status(list []reactor.Status, wanted func(*reactor.Status) bool) *Status {
+func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*reactor.Status) bool) *Status {
 	st := s.opt.Recorder.Standing()
 	out := &Status{
-		Version: s.version(), Graph: st.Graph, Converged: st.Converged, Since: st.Since,
-		Refused: st.Refused, Resources: []Resource{},
+		Version: s.version(), Graph: st.Graph, Converged: rest.Converged, Early: rest.Early, Since: st.Since,
+		Refused: st.Refused, Counts: countsOf(rest.Counts), Resources: []Resource{},
 	}
-	var counts reactor.Counts
+	out.Generation, out.ExitCode = rest.Generation, out.Code()
 	for i := range list {
-		counts[list[i].State]++
 		if wanted(&list[i]) {
 			out.Resources = append(out.Resources, resourceOf(&list[i]))
 		}
 	}
-	out.Counts = countsOf(counts)
 	return out
 }
 

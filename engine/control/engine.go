@@ -16,6 +16,8 @@ type Engine interface {
 	Status(ctx context.Context, resource string) (reactor.Status, error)
 	// Statuses returns the state of every vertex, in the order of the graph.
 	Statuses(context.Context) ([]reactor.Status, error)
+	// Stand returns the state of every vertex and how the graph stands, of one moment.
+	Stand(context.Context) ([]reactor.Status, reactor.Rest, error)
 	// AbsentPauses returns the pauses of resources that are not in the graph.
 	AbsentPauses(context.Context) ([]reactor.Pause, error)
 	// Realizing returns the resources that a new graph waits for.

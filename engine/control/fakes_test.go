@@ -77,10 +77,32 @@ func (f *fakeEngine) Status(ctx context.Context, id string) (reactor.Status, err
 	f.asked = append(f.asked, id)
 	for _, s := range f.list {
 		if s.Resource == id {
-			return s, nil
+			return rested(s), nil
 		}
 	}
 	return reactor.Status{}, &reactor.UnknownResourceError{Resource: id}
+}
+
+// rested says of what is in no other state at rest that it rests.
+func rested(s reactor.Status) reactor.Status {
+	if s.Rest == engine.StateStarting {
+		s.Rest = s.State
+	}
+	return s
+}
+
+// Stand says of what is in no other state at rest that it rests, and what the recorder
+// was told of the graph.
+func (f *fakeEngine) Stand(ctx context.Context) ([]reactor.Status, reactor.Rest, error) {
+	list, err := f.Statuses(ctx)
+	list = slices.Clone(list)
+	st := f.rec.Standing()
+	rest := reactor.Rest{Generation: st.Generation, Converged: st.Converged, Early: !st.Converged}
+	for i := range list {
+		list[i] = rested(list[i])
+		rest.Counts[list[i].Rest]++
+	}
+	return list, rest, err
 }
 
 func (f *fakeEngine) AbsentPauses(ctx context.Context) ([]reactor.Pause, error) {

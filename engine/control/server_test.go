@@ -99,13 +99,41 @@ func TestStatusWaits(t *testing.T) {
 
 // TestCode: the exit code of how things stand.
 func TestCode(t *testing.T) {
-	for word, want := range map[string]int{"ok": 0, "paused": 0, "waiting": 0, "would-change": 2, "unknown": 2, "held": 2, "failed": 4, "blocked": 4} {
+	for word, want := range map[string]int{"ok": 0, "paused": 0, "waiting": 5, "starting": 5, "running": 5, "would-change": 2, "unknown": 2, "held": 2, "failed": 4, "blocked": 4} {
 		if got := (&Status{Counts: map[string]int{word: 1}}).Code(); got != want {
 			t.Errorf("%s is %d, want %d", word, got, want)
 		}
 	}
 	if got := (&Status{Counts: map[string]int{"held": 1, "failed": 2}}).Code(); got != 6 {
 		t.Errorf("both are %d", got)
+	}
+	if got := (&Status{Counts: map[string]int{"ok": 1}, Early: true}).Code(); got != 5 {
+		t.Errorf("before it has converged it is %d", got)
+	}
+	if got := (&Status{Counts: map[string]int{"failed": 1}, Refused: "graph.yaml:3:1: no"}).Code(); got != 1 {
+		t.Errorf("with a graph refused it is %d", got)
+	}
+}
+
+// TestFindingC2StatusAtRest: what is tried again is told as it rested, with what it does
+// at this moment beside it, and is found by both words.
+func TestFindingC2StatusAtRest(t *testing.T) {
+	r := newRig(t)
+	r.engine.list = []reactor.Status{
+		{Resource: "exec[again]", State: engine.StateRunning, Rest: engine.StateFailed, Err: errors.New("exit status 3")},
+		{Resource: "file[/a]", State: engine.StateRunning, Rest: engine.StateOK},
+	}
+	s := into[Status](t, r, "/v1/status")
+	if len(s.Resources) != 1 || s.Counts["failed"] != 1 || s.Counts["ok"] != 1 || s.ExitCode != 4 || s.Code() != 4 {
+		t.Errorf("%+v", s)
+	}
+	if v := s.Resources[0]; v.State != "failed" || v.Doing != "running" || v.Error != "exit status 3" {
+		t.Errorf("%+v", v)
+	}
+	for target, want := range map[string]int{"running": 2, "failed": 1, "ok": 1} {
+		if s := into[Status](t, r, "/v1/status?state="+target); len(s.Resources) != want {
+			t.Errorf("state %s: %+v", target, s.Resources)
+		}
 	}
 }
 

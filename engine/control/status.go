@@ -23,10 +23,12 @@ type Status struct {
 	Version
 	Graph     string         `json:"graph"`
 	Converged bool           `json:"converged"`
+	Early     bool           `json:"early,omitempty"`   // it has not been converged since the start
+	ExitCode  int            `json:"exit_code"`         // what Code returns
 	Since     time.Time      `json:"since"`             // when Converged became that
 	Refused   string         `json:"refused,omitempty"` // why a newer graph is not in effect
 	Awaits    []string       `json:"awaits,omitempty"`  // what has to be brought about before a newer graph takes effect
-	Counts    map[string]int `json:"counts"`            // vertices by state
+	Counts    map[string]int `json:"counts"`            // vertices by state at rest
 	Resources []Resource     `json:"resources"`         // those asked for
 	Absent    []AbsentPause  `json:"absent,omitempty"`  // paused, and not in the graph
 }
@@ -34,7 +36,8 @@ type Status struct {
 // Resource is how one vertex stands.
 type Resource struct {
 	Resource  string  `json:"resource"`
-	State     string  `json:"state"`
+	State     string  `json:"state"`                      // at rest: the last one in which it rested
+	Doing     string  `json:"doing,omitempty"`            // starting, waiting or running, where that is another one at this moment
 	Error     string  `json:"error,omitempty"`            // with failed
 	RetryIn   float64 `json:"retry_in_seconds,omitempty"` // with failed; absent where it is not tried again
 	BlockedBy string  `json:"blocked_by,omitempty"`       // with blocked and waiting
@@ -68,8 +71,11 @@ type Brake struct {
 
 func resourceOf(s *reactor.Status) Resource {
 	out := Resource{
-		Resource: s.Resource, State: s.State.String(), RetryIn: s.RetryIn.Seconds(),
+		Resource: s.Resource, State: s.Rest.String(), RetryIn: s.RetryIn.Seconds(),
 		BlockedBy: s.BlockedBy, WaitsFor: s.WaitsFor, Until: s.Until, Changes: s.Changed,
+	}
+	if s.State != s.Rest {
+		out.Doing = s.State.String()
 	}
 	if s.Err != nil {
 		out.Error = s.Err.Error()
@@ -91,21 +97,15 @@ func brakeOf(h *reactor.Held) *Brake {
 	return &Brake{Brake: h.Brake, Reason: h.Reason, For: h.For.Seconds()}
 }
 
-// Code returns the exit code that says how the resources stand, as run's does: 2
-// something would change (also what a brake holds), 4 some failed or are blocked, 6 both, 0 for all else.
+// Code returns the exit code that says how the graph stands: 1 the newest graph was
+// refused, else that of reactor.Rest.
 func (s *Status) Code() int {
-	code := 0
-	count := func(list ...engine.State) (n int) {
-		for _, st := range list {
-			n += s.Counts[st.String()]
-		}
-		return n
+	if s.Refused != "" {
+		return 1
 	}
-	if count(engine.StateWouldChange, engine.StateUnknown, engine.StateHeld) > 0 {
-		code |= 2
+	rest := reactor.Rest{Converged: s.Converged, Early: s.Early}
+	for st := range engine.State(engine.NumStates) {
+		rest.Counts[st] = s.Counts[st.String()]
 	}
-	if count(engine.StateFailed, engine.StateBlocked) > 0 {
-		code |= 4
-	}
-	return code
+	return rest.Code()
 }

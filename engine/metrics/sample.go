@@ -46,7 +46,7 @@ func (m *Metrics) sampleFamilies(ctx context.Context) []*family {
 }
 
 func (s *Sample) families() []*family {
-	resources := gauge("mgmt_resources", "Resources of the graph by state.")
+	resources := gauge("mgmt_resources", "Resources of the graph by state at rest.")
 	for state, n := range s.Counts {
 		resources.add(float64(n), "state", engine.State(state).String())
 	}

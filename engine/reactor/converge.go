@@ -11,7 +11,8 @@ func (r *Reactor) stir() {
 	r.stirred = r.now()
 	if r.converged {
 		r.converged = false
-		r.opt.Listener.converged(false, r.m.Counts())
+		r.resting.Store(false)
+		r.opt.Listener.converged(false, r.counts())
 	}
 }
 
@@ -28,8 +29,9 @@ func (r *Reactor) settle() {
 	if r.endAllShared() {
 		return
 	}
-	r.converged, r.atRest = true, r.m.Counts()
-	r.opt.Listener.converged(true, r.atRest)
+	r.converged, r.rested = true, true
+	r.resting.Store(true)
+	r.opt.Listener.converged(true, r.counts())
 }
 
 // lookAgain makes the loop turn once more after d.

@@ -80,8 +80,8 @@ func TestWhatTheEndCutsHasNotFailed(t *testing.T) {
 		if err := <-rg.done; err != nil {
 			t.Fatal(err)
 		}
-		if c, _ := rg.r.Final(); c[engine.StateFailed] != 0 {
-			t.Errorf("Final says %v", c)
+		if rest, cut := rg.r.Final(); rest.Counts[engine.StateFailed] != 0 || len(cut) > 0 {
+			t.Errorf("Final says %+v, cut off %v", rest, cut)
 		}
 	})
 }

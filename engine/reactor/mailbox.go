@@ -10,6 +10,7 @@ const (
 	mailRan                         // its CheckApply has ended; the outcome is in out
 	mailSlot                        // it began or ended a wait in Host
 	mailFinished                    // it has left: Cleanup is done
+	mailAlters                      // its CheckApply is about to change something
 )
 
 // mailbox carries news of vertices to the loop. A vertex stands in it at most

@@ -460,8 +460,8 @@ func TestCallsAfterTheEnd(t *testing.T) {
 		if _, err := rg.r.Counts(t.Context()); !errors.Is(err, reactor.ErrStopped) {
 			t.Errorf("Counts returned %v", err)
 		}
-		if c, rested := rg.r.Final(); c[engine.StateOK] != 1 || !rested {
-			t.Errorf("Final %v %t", c, rested)
+		if rest, _ := rg.r.Final(); rest.Counts[engine.StateOK] != 1 || !rest.Converged {
+			t.Errorf("Final %+v", rest)
 		}
 	})
 }
@@ -558,8 +558,8 @@ func TestFinalWhileLookedAtAgain(t *testing.T) {
 		f.init.Event()
 		synctest.Wait()
 		rg.close()
-		if c, rested := rg.r.Final(); c[engine.StateFailed] != 1 || !rested {
-			t.Errorf("in the end %v, at rest %t", c, rested)
+		if rest, _ := rg.r.Final(); rest.Counts[engine.StateFailed] != 1 || !rest.Converged {
+			t.Errorf("in the end %+v", rest)
 		}
 	})
 }

@@ -82,9 +82,10 @@ type Reactor struct {
 	expecting  bool
 	stirred    int64
 	converged  bool
-	atRest     Counts // while converged: how it stood when it came to rest, which is still so
-	final      Counts // how the graph stood when the context of Run ended,
-	rested     bool   // and whether it had converged
+	rested     bool        // it has been converged once
+	resting    atomic.Bool // is converged, for runs
+	final      Rest        // how the graph stood when the context of Run ended
+	cuts       []string    // changes that this has cut off
 	looking    bool
 	inbox      []*vertex
 	starting   []*vertex // whose Watch is about to get its goroutine
@@ -148,17 +149,17 @@ func (r *Reactor) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		r.turn(ctx)
 	}
-	r.final, r.rested = r.atRest, r.converged
-	if !r.converged {
-		r.final = r.m.Counts()
-	}
-	return r.stop()
+	r.final = r.stand()
+	ended := r.lastRuns()
+	err := r.stop()
+	ended()
+	return err
 }
 
-// Final returns how the graph stood when the context of Run ended: the number of
-// vertices by state, and whether it had converged. What is looked at again then, after it
-// had converged, counts as it was. It is valid after Run.
-func (r *Reactor) Final() (Counts, bool) { return r.final, r.rested }
+// Final returns how the graph stood when the context of Run ended, and whose changes
+// that has cut off: these count as failed. What was altered then, and came to its end,
+// counts as it ended. It is valid after Run.
+func (r *Reactor) Final() (rest Rest, cut []string) { return r.final, r.cuts }
 
 // turn waits for one thing to happen, does what it asks for, and starts what can
 // be started then.
@@ -203,6 +204,9 @@ func (r *Reactor) deliver() {
 func (r *Reactor) news(v *vertex, news uint32) {
 	if news&mailSlot != 0 {
 		r.syncSlot(v)
+	}
+	if news&mailAlters != 0 && v.altering() && v.last != engine.StateFailed {
+		r.stir()
 	}
 	if news&mailRan != 0 {
 		r.ran(v)

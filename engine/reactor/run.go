@@ -294,7 +294,7 @@ func withTimeout(ctx context.Context, d time.Duration) (context.Context, context
 func check(ctx context.Context, apply bool, vs []*vertex) []engine.Outcome {
 	for _, v := range vs {
 		v.mu.Lock()
-		v.changes, v.sent = nil, nil
+		v.changes, v.sent, v.applied = nil, nil, apply
 		v.mu.Unlock()
 	}
 	var outs []engine.Outcome

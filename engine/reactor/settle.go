@@ -28,11 +28,15 @@ func (r *Reactor) ran(v *vertex) {
 		return
 	}
 	if r.ctx.Err() != nil && o.err != nil {
+		if v.altered.Load() {
+			r.cutOff(v, o.err)
+		}
 		r.m.Unready(v.slot) // it has not failed: it is unsettled
 		r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
 		v.job = nil
 		return // cut by the end of Run: no news
 	}
+	v.altered.Store(false)
 	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.job.started - v.job.since), Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: int(v.retries)}
 	if run.Noop {
 		r.judgeNoop(v, &run)
@@ -61,6 +65,7 @@ func (r *Reactor) ran(v *vertex) {
 // exchanged: it decides nothing, but what it altered refreshes others all the
 // same.
 func (r *Reactor) ranLast(v *vertex) {
+	v.altered.Store(false)
 	r.setDue(v, false)
 	if v.out.err == nil {
 		if v.job.apply && !v.out.ok { // it has changed something all the same

@@ -13,9 +13,10 @@ import (
 // Status is the state of one vertex.
 type Status struct {
 	Resource  string
-	State     engine.State
-	Err       error         // of StateFailed
-	RetryIn   time.Duration // with StateFailed; 0 when there is no retry
+	State     engine.State  // at this moment
+	Rest      engine.State  // in which it last rested; State where it rests, or never has: see Rest
+	Err       error         // with Rest StateFailed
+	RetryIn   time.Duration // with State StateFailed; 0 when there is no retry
 	BlockedBy string        // the ancestor that blocks it, or that it waits for
 	Until     string        // with StateUnknown
 	Changed   int           // how many runs changed something
@@ -51,28 +52,34 @@ type Held struct {
 	For    time.Duration // until it goes on by itself; 0 when it waits to be told
 }
 
-// Counts returns how many vertices are in each state.
+// Counts returns how many vertices are in each state at rest; see Rest.
 func (r *Reactor) Counts(ctx context.Context) (c Counts, err error) {
-	err = r.ask(ctx, func() { c = r.m.Counts() })
+	err = r.ask(ctx, func() { c = r.counts() })
 	return c, err
 }
 
 // Statuses returns the state of every vertex, in the order of the graph.
 func (r *Reactor) Statuses(ctx context.Context) (list []Status, err error) {
-	err = r.ask(ctx, func() {
-		list = make([]Status, 0, len(r.byIndex))
-		for _, v := range r.byIndex {
-			list = append(list, r.status(v))
-		}
-	})
+	err = r.ask(ctx, func() { list = r.statuses() })
 	return list, err
+}
+
+func (r *Reactor) statuses() []Status {
+	list := make([]Status, 0, len(r.byIndex))
+	for _, v := range r.byIndex {
+		list = append(list, r.status(v))
+	}
+	return list
 }
 
 func (r *Reactor) status(v *vertex) Status {
 	s := Status{Resource: v.id, Pause: r.pauseOf(v), State: r.m.State(v.slot), Changed: int(v.changed)}
+	s.Rest = r.m.AtRestState(v.slot, r.lastRest)
+	if s.Rest == engine.StateFailed {
+		s.Err = v.lastErr
+	}
 	switch s.State {
 	case engine.StateFailed:
-		s.Err = v.lastErr
 		if v.retryAt > 0 {
 			s.RetryIn = max(1, time.Duration(v.retryAt-r.now()))
 		}

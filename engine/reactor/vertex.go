@@ -99,11 +99,13 @@ type vertex struct {
 	waits    atomic.Int32 // waits in Host that are going on in the run
 	heard    atomic.Bool  // Running was called in this Watch
 	refresh  atomic.Bool  // what Init.Refresh says
+	altered  atomic.Bool  // the run, which may alter, has reported a change
 	received atomic.Pointer[map[string]*engine.Send]
 	redact   atomic.Pointer[secrets.Texts] // the secrets that it knows
 	subs     subscriptions                 // the last one; written under mu
 
 	mu      sync.Mutex // guards what the run reports, and the subscriptions
+	applied bool       // CheckApply was called to alter
 	changes []engine.Change
 	sent    map[string]value
 }
@@ -174,8 +176,12 @@ func (v *vertex) recvMap() map[string]*engine.Send {
 
 func (v *vertex) change(c engine.Change) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	v.changes = append(v.changes, c)
+	first := v.applied && len(v.changes) == 1
+	v.mu.Unlock()
+	if first {
+		v.applies()
+	}
 }
 
 // varDir implements Init.VarDir.

@@ -81,6 +81,90 @@ func (m *Machine) Counts() [engine.NumStates]int {
 	return n
 }
 
+// AtRestState returns the state in which v last rested: that which State says, unless
+// v is starting, waiting or running. Of those rested tells how they ended last, or
+// false before the first end; then they are what State says. What waits for one that
+// failed last, or was held, stays blocked while that runs again.
+func (m *Machine) AtRestState(v Vertex, rested func(Vertex) (engine.State, bool)) engine.State {
+	s := m.State(v)
+	if !moving(s) {
+		return s
+	}
+	for by, more := m.Witness(v); more; by, more = m.Witness(by) {
+		if m.stays(by, rested) {
+			return engine.StateBlocked
+		}
+	}
+	if last, ok := rested(v); ok {
+		return last
+	}
+	return s
+}
+
+// AtRestCounts returns how many vertices are in each AtRestState. It takes a step for
+// each unsettled vertex.
+func (m *Machine) AtRestCounts(rested func(Vertex) (engine.State, bool)) [engine.NumStates]int {
+	n := m.tally
+	var blocked map[Vertex]bool
+	for v := range m.Unsettled() {
+		if blocks(&m.vs[v]) || m.stays(v, rested) {
+			for w := range m.parked(v) {
+				if blocked == nil {
+					blocked = map[Vertex]bool{}
+				}
+				blocked[w] = true
+			}
+		}
+	}
+	n[engine.StateWaiting] -= len(blocked)
+	n[engine.StateBlocked] += len(blocked)
+	for v := range m.Unsettled() {
+		if s := own(&m.vs[v]); moving(s) && !blocked[v] {
+			if last, ok := rested(v); ok {
+				n[s]--
+				n[last]++
+			}
+		}
+	}
+	return n
+}
+
+// stays reports whether v, which moves, keeps others blocked until it is well.
+func (m *Machine) stays(v Vertex, rested func(Vertex) (engine.State, bool)) bool {
+	if !moving(own(&m.vs[v])) {
+		return false
+	}
+	last, ok := rested(v)
+	return ok && (last == engine.StateFailed || last == engine.StateHeld)
+}
+
+// moving reports whether a state is one in which nothing rests.
+func moving(s engine.State) bool {
+	return s == engine.StateStarting || s == engine.StateWaiting || s == engine.StateRunning
+}
+
+// parked yields the vertices parked on root, those parked on them, and so on.
+func (m *Machine) parked(root Vertex) iter.Seq[Vertex] {
+	return func(yield func(Vertex) bool) {
+		stack := []Vertex{root}
+		for len(stack) > 0 {
+			last := len(stack) - 1
+			by := stack[last]
+			stack = stack[:last]
+			first := m.vs[by].park
+			for v := first; v != none; {
+				if !yield(v) {
+					return
+				}
+				stack = append(stack, v)
+				if v = m.vs[v].links[inQueue].next; v == first {
+					break
+				}
+			}
+		}
+	}
+}
+
 // parkedBelow counts the vertices parked on root, those parked on them, and so
 // on. The lists are a tree: it goes down by park, on by next, and up by by.
 func (m *Machine) parkedBelow(root Vertex) int {

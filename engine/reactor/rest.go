@@ -1,0 +1,135 @@
+package reactor
+
+import (
+	"context"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+)
+
+// Rest is how a graph stands by the states at rest of its vertices. Exit codes, the
+// status, the log, the metrics and what systemd is told all come from it.
+//
+// The state at rest of a vertex is the last one in which it rested: a retry, or a check
+// that goes on, is none. A vertex that has not rested yet, or is being altered at this
+// moment though it was well, has no state at rest, and counts as starting, waiting or
+// running.
+type Rest struct {
+	Generation int    // of the graph; 0 before the first
+	Counts     Counts // vertices by state at rest
+	Converged  bool   // the graph is at rest: law 12
+	Early      bool   // it has never been at rest since Run began
+}
+
+// Code returns the exit code of a process that reports this: 2 something would change
+// (also what a brake holds), 4 some resources failed or are blocked, 6 both. Without
+// those it is 5 where the graph has not been at rest yet, or something in it has no
+// state at rest, and 0 where all is as wanted.
+func (r Rest) Code() int {
+	code, c := 0, &r.Counts
+	if c[engine.StateWouldChange]+c[engine.StateUnknown]+c[engine.StateHeld] > 0 {
+		code |= 2
+	}
+	if c[engine.StateFailed]+c[engine.StateBlocked] > 0 {
+		code |= 4
+	}
+	if code == 0 && (r.Early || c[engine.StateStarting]+c[engine.StateWaiting]+c[engine.StateRunning] > 0) {
+		return 5
+	}
+	return code
+}
+
+// Rest returns how the graph stands.
+func (r *Reactor) Rest(ctx context.Context) (rest Rest, err error) {
+	err = r.ask(ctx, func() { rest = r.stand() })
+	return rest, err
+}
+
+// Stand returns the state of every vertex, in the order of the graph, and how the graph
+// stands, both of one moment.
+func (r *Reactor) Stand(ctx context.Context) (list []Status, rest Rest, err error) {
+	err = r.ask(ctx, func() { list, rest = r.statuses(), r.stand() })
+	return list, rest, err
+}
+
+func (r *Reactor) stand() Rest {
+	return Rest{Generation: r.generation, Counts: r.counts(), Converged: r.converged, Early: !r.rested}
+}
+
+// counts counts the vertices by state at rest.
+func (r *Reactor) counts() Counts { return r.m.AtRestCounts(r.lastRest) }
+
+// lastRest returns the state in which the vertex in a slot rested before what it does
+// now, false if there is none.
+func (r *Reactor) lastRest(slot sched.Vertex) (engine.State, bool) {
+	v := r.bySlot[slot]
+	if v == nil || v.last == engine.StateStarting {
+		return 0, false
+	}
+	return v.last, v.last == engine.StateFailed || !v.altering()
+}
+
+// altering reports whether a run of v that goes on has said that it changes something,
+// or may have been cut off after that.
+func (v *vertex) altering() bool { return v.inRun && v.altered.Load() }
+
+// applies notes, at the first change that a run is about to make, that the graph is
+// not at rest any more. What has failed stays failed through its retries. It is called
+// by the run.
+func (v *vertex) applies() {
+	v.altered.Store(true)
+	if v.r.resting.Load() {
+		v.r.mail.post(v, mailAlters)
+	}
+}
+
+// cutOff reports a run that the end of Run has cut off in the middle of a change: what
+// it leaves is neither the old nor the new state, and no success.
+func (r *Reactor) cutOff(v *vertex, err error) {
+	v.altered.Store(false)
+	r.cuts = append(r.cuts, v.id)
+	r.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.out.took})
+}
+
+// CutError says that a change was cut off, because the engine was told to stop.
+type CutError struct{ Err error }
+
+func (e *CutError) Error() string {
+	return "cut off in the middle of a change, because mgmt was told to stop; the next start checks it again: " + e.Err.Error()
+}
+
+// Unwrap returns what the run said.
+func (e *CutError) Unwrap() error { return e.Err }
+
+// lastRuns notes what runs when the context of Run has ended. The returned function,
+// called when it is waited for no longer, takes into the final standing how that ended.
+func (r *Reactor) lastRuns() (ended func()) {
+	was := map[*vertex]engine.State{}
+	for _, v := range r.byIndex {
+		if v.inRun {
+			was[v] = r.m.AtRestState(v.slot, r.lastRest)
+		}
+	}
+	return func() {
+		for v, before := range was {
+			r.final.Counts[before]--
+			r.final.Counts[r.endOf(v, before)]++
+		}
+		slices.Sort(r.cuts)
+	}
+}
+
+// endOf returns the state of a vertex that ran when Run was told to end. One that is
+// abandoned in the middle of a change is cut off.
+func (r *Reactor) endOf(v *vertex, before engine.State) engine.State {
+	switch {
+	case v.altering():
+		r.cuts = append(r.cuts, v.id)
+		return engine.StateFailed
+	case v.inRun || v.last == engine.StateStarting:
+		return before
+	default:
+		return v.last
+	}
+}
