@@ -109,7 +109,7 @@ func TestFindingB1StopAndTimeoutWait(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T) {
 			h, w := newSlowHost(), newWorld()
-			rg := newRig(t, reactor.Options{Host: h})
+			rg := newRig(t, reactor.Options{Host: h, Sweep: -1})
 			p := &lapping{fake: fake{w: w, check: transacting(h)}}
 			if name == "timeout" {
 				prepare(&p.fake, rg)

@@ -12,8 +12,8 @@ import (
 // status, the log, the metrics and what systemd is told all come from it.
 //
 // The state at rest of a vertex is the last one in which it rested: a retry, or a check
-// that goes on, is none. A vertex that has not rested yet, or is being altered at this
-// moment though it was well, has no state at rest, and counts as starting, waiting or
+// that goes on, is none. A vertex that has not rested yet, or is being altered or waits
+// for something outside of the graph at this moment though it was well, has no state at rest, and counts as starting, waiting or
 // running.
 type Rest struct {
 	Generation int    // of the graph; 0 before the first
@@ -67,7 +67,7 @@ func (r *Reactor) lastRest(slot sched.Vertex) (engine.State, bool) {
 	if v == nil || v.last == engine.StateStarting {
 		return 0, false
 	}
-	return v.last, v.last == engine.StateFailed || !v.altering()
+	return v.last, v.last == engine.StateFailed || !v.altering() && v.stalled == 0
 }
 
 // altering reports whether a run of v that goes on has said that it changes something,

@@ -95,6 +95,7 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 		r.disarm(v)
 		v.retryAt = 0
 		v.inRun, v.cutRun = true, cutOne
+		v.altered.Store(false)
 		v.job = &job{apply: !v.noop, pass: v.pass || v.charged, pending: v.pending.all(), refreshes: v.refreshes(), stand: r.standing(v)}
 		v.pass = false
 		r.takeAsked(v)

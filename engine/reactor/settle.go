@@ -36,7 +36,6 @@ func (r *Reactor) ran(v *vertex) {
 		v.job = nil
 		return // cut by the end of Run: no news
 	}
-	v.altered.Store(false)
 	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.job.started - v.job.since), Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: int(v.retries)}
 	if run.Noop {
 		r.judgeNoop(v, &run)
@@ -65,7 +64,6 @@ func (r *Reactor) ran(v *vertex) {
 // exchanged: it decides nothing, but what it altered refreshes others all the
 // same.
 func (r *Reactor) ranLast(v *vertex) {
-	v.altered.Store(false)
 	r.setDue(v, false)
 	if v.out.err == nil {
 		if v.job.apply && !v.out.ok { // it has changed something all the same

@@ -76,7 +76,7 @@ func TestFindingB3WaitIsNoFailure(t *testing.T) {
 func TestFindingB3WaitLooksAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
-		rg := newRig(t, reactor.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		rg := newRig(t, reactor.Options{Sweep: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		defer rg.close()
 		s := newStalled(10 * time.Second)
 		rg.swap(newDecl(t).add("a", s.fake))
