@@ -79,7 +79,7 @@ type BusMatch struct {
 	Resync                          bool   // what fits says that other signals may have been lost
 }
 
-// Command is a program to run. It runs in a process group of its own.
+// Command is a program to run. It runs in a session of its own, without a terminal.
 type Command struct {
 	Argv []string // the program, looked up in PATH of Env if it has no slash, and its arguments
 	Dir  string   // where to run; "/" when empty

@@ -44,12 +44,15 @@
 //
 // # Laws of the commands
 //
-//   - No shell, no inherited environment, a process group of its own, and a
-//     result for everything that could be started.
-//   - When the context ends, the process group is ended, and so is every
-//     descendant that was still in the process tree at that moment, wherever it
-//     has moved itself. A process that had left the tree before (a daemon that
-//     forked twice and made a session of its own) is not found.
+//   - No shell, no inherited environment, a session and a process group of its own,
+//     no controlling terminal, and a result for everything that could be started.
+//     So a command cannot type into the terminal of whoever started us, and Ctrl-C
+//     there reaches it only by way of the context.
+//   - When the context ends, the process group is ended, and so is every process
+//     of the command's session and every descendant that was still in the process
+//     tree at that moment, wherever it has moved itself. A process that had left
+//     both before (a daemon that forked twice and made a session of its own) is not
+//     found.
 //   - A command with a cost (engine.Command.Cost) that has started is ended by KillAll
 //     and Close only. Its output goes to files in memory, and under systemd it is in
 //     a scope of its own, so neither our death nor the stop of our unit ends it.

@@ -16,6 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	playRole()
 	// Who runs the tests with nohup, or in the background, ignores these, and so would all that is started.
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(sig) {

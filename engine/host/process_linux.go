@@ -109,7 +109,7 @@ func (p *process) signal(known []proc, sig syscall.Signal) {
 }
 
 // descendants returns the living processes that descend from p or from one of
-// those known, or are in a group that one of them leads, without p itself.
+// those known, or are in a group or a session that one of them leads, without p itself.
 func (p *process) descendants(known []proc) []proc {
 	all := processes()
 	ours := map[int]bool{p.Pid: true}
@@ -121,7 +121,7 @@ func (p *process) descendants(known []proc) []proc {
 	for grown := true; grown; {
 		grown = false
 		for _, x := range all {
-			if !ours[x.pid] && (ours[x.parent] || ours[x.group]) {
+			if !ours[x.pid] && (ours[x.parent] || ours[x.group] || ours[x.session]) {
 				ours[x.pid], grown = true, true
 			}
 		}
@@ -138,9 +138,10 @@ func (p *process) descendants(known []proc) []proc {
 
 // A proc is an entry of /proc.
 type proc struct {
-	pid, parent, group int
-	start              uint64 // tells it from a later process of the same number
-	alive              bool
+	pid, parent, group, session int
+
+	start uint64 // tells it from a later process of the same number
+	alive bool
 }
 
 // signal sends a signal to exactly this process.
@@ -177,8 +178,8 @@ func processes() map[int]proc {
 }
 
 // readProc reads /proc/PID/stat: the name, which may hold anything, is in
-// parentheses; then come the state, the parent, the group and, as the 20th after
-// the name, the time of the start.
+// parentheses; then come the state, the parent, the group, the session and, as the
+// 20th after the name, the time of the start.
 func readProc(pid int) (x proc, ok bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -192,6 +193,7 @@ func readProc(pid int) (x proc, ok bool) {
 	x.alive = f[0][0] != 'Z' && f[0][0] != 'X'
 	x.parent, _ = strconv.Atoi(string(f[1]))
 	x.group, _ = strconv.Atoi(string(f[2]))
+	x.session, _ = strconv.Atoi(string(f[3]))
 	x.start, err = strconv.ParseUint(string(f[19]), 10, 64)
 	return x, err == nil
 }

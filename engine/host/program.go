@@ -66,7 +66,8 @@ func prepare(c *engine.Command) (*os.ProcAttr, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	sys := &syscall.SysProcAttr{Setpgid: true, Credential: cred}
+	// A session of its own, with no terminal: it can type nothing into that of whoever started us.
+	sys := &syscall.SysProcAttr{Setsid: true, Credential: cred}
 	return &os.ProcAttr{Dir: c.Dir, Env: c.Env, Sys: sys}, path, nil
 }
 
