@@ -60,6 +60,13 @@ func Remembered(stateDir string) (engine.Store, error) {
 	return journal.Peek(filepath.Join(stateDir, journalFile))
 }
 
+// HistoryIn returns a copy of the history that the runs with a state folder have kept, to be
+// asked by Query only. It alters nothing, and works whether one of them goes on or not. The
+// error is fs.ErrNotExist where there is none, or says why it can't be read.
+func HistoryIn(stateDir string) (*journal.History, error) {
+	return journal.PeekHistory(filepath.Join(stateDir, journalFile))
+}
+
 // withoutRoom takes the error of a journal's Close. That the disk was full at the end
 // costs the end of the history, and is no failure of the run.
 func withoutRoom(err error, log *slog.Logger) error {

@@ -194,6 +194,35 @@ func (d *remote) client() *control.Client {
 	return control.NewClient(places...)
 }
 
+// answerer is who tells of what has happened: a daemon, or the history that one has left.
+type answerer interface {
+	Log(context.Context, control.Query) (*control.Log, error)
+	Why(ctx context.Context, resource string, n int) (*control.Why, error)
+}
+
+// ask asks the daemon, and where there is none, the history in the state folder. It says on
+// standard error when the answer comes from there; past is true then. Who names a socket asks
+// that daemon only.
+func (d *remote) ask(a *app, question func(answerer) error) (past bool, err error) {
+	err = question(d.client())
+	if none, ok := errors.AsType[*control.NoDaemonError](err); !ok || d.socket.path != "" || errors.Is(none, fs.ErrPermission) {
+		return false, err
+	}
+	dir, bad := d.state.path()
+	if bad != nil {
+		return false, err
+	}
+	history, bad := mgmt.HistoryIn(dir)
+	switch {
+	case errors.Is(bad, fs.ErrNotExist):
+		return false, err
+	case bad != nil:
+		return false, fmt.Errorf("%w, and the history that the last one has left cannot be read: %w", err, bad)
+	}
+	fmt.Fprintf(a.err, "%s: %v; this is the history that the last one has left in %s\n", a.program(), err, dir)
+	return true, question(control.Past{History: history})
+}
+
 // explained adds to an error what to do where no daemon answers.
 func explained(err error) error {
 	none, ok := errors.AsType[*control.NoDaemonError](err)

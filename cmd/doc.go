@@ -18,6 +18,8 @@ package cmd
 import (
 	"context"
 	"os"
+
+	"github.com/reactivegraph/mgmt/cmd/early"
 )
 
 // Main runs the program with the arguments, the standard streams and the signals of
@@ -26,6 +28,6 @@ import (
 // it was started: those of a program of another name are its own.
 func Main() {
 	keepInherited()
-	a := &app{name: nameOf(os.Args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr, exit: os.Exit}
+	a := &app{name: nameOf(os.Args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr, exit: os.Exit, early: early.Hangups()}
 	os.Exit(a.main(context.Background(), os.Args[1:]))
 }

@@ -40,7 +40,8 @@ func newLog(a *app) *cobra.Command {
 		Short: "Show what has happened",
 		Long: `Log asks the running daemon for its history, the newest events last: what it has
 changed and why, what failed, and which graphs took effect, also before its last
-start. A run with nothing to do is not in it.
+start. A run with nothing to do is not in it. Where no daemon answers, log reads the
+history that the last one has left in the state folder, and says so.
 
 A time is a duration before now (2h), a date (2026-01-02), or a moment
 (2026-01-02T15:04:05).`,
@@ -94,8 +95,11 @@ func (f *logVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	list, err := f.client().Log(ctx, control.Query{
-		Resource: f.resource, Outcomes: outcomesOf(f.outcomes), Since: since, Until: until, Limit: f.n,
+	q := control.Query{Resource: f.resource, Outcomes: outcomesOf(f.outcomes), Since: since, Until: until, Limit: f.n}
+	var list *control.Log
+	_, err = f.ask(a, func(who answerer) (err error) {
+		list, err = who.Log(ctx, q)
+		return err
 	})
 	if err != nil {
 		return explained(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/metrics"
 )
 
@@ -44,7 +45,10 @@ type exports struct {
 	ended    atomic.Pointer[mgmt.Counts] // how the graph stood when Run ended
 }
 
-const textfileEvery = 15 * time.Second
+const (
+	textfileEvery = 15 * time.Second
+	scrapers      = 64 // connections for metrics at once
+)
 
 // open takes the address, so that one that is taken is an error before anything is
 // altered. Close it.
@@ -98,13 +102,13 @@ func (x *exports) start(ctx context.Context, e *mgmt.Engine, log *slog.Logger) (
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	server := &http.Server{
-		Handler: x.serve(), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		Handler: x.serve(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	if x.listener != nil {
 		log.Info("metrics are served", "address", x.listener.Addr().String())
 		wg.Go(func() {
-			if err := server.Serve(x.listener); !errors.Is(err, http.ErrServerClosed) {
+			if err := control.Serve(server, x.listener, control.Connections(scrapers)); !errors.Is(err, http.ErrServerClosed) {
 				log.Error("metrics are no longer served", "error", err)
 			}
 		})

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBrokenPipes: a reader of the log that has gone ends the program, a client of
-// the socket does not.
+// TestBrokenPipes: a reader of an answer that has gone ends the program, a client of
+// the socket does not. A daemon goes on: see TestFindingC6 in integration.
 func TestBrokenPipes(t *testing.T) {
 	in, out, err := os.Pipe()
 	if err != nil {

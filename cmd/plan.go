@@ -55,6 +55,9 @@ something failed or is blocked, and 6 for both.`,
 }
 
 func (f *planFlags) run(ctx context.Context, a *app) error {
+	if err := enoughFiles(); err != nil {
+		return err
+	}
 	front, err := f.input.frontend()
 	if err != nil {
 		return err

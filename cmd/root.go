@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,8 @@ type app struct {
 	out, err io.Writer
 	exit     func(int) // ends the process at once
 	journal  string    // the socket of systemd's journal, when not where it always is
+
+	early <-chan os.Signal // a SIGHUP that came before the daemon listened; nil for none
 
 	types    string           // a folder of types that are written as data
 	registry *engine.Registry // the kinds; engine.DefaultRegistry when nil

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func (f *runFlags) set(o *mgmt.Options) {
 }
 
 func (f *runFlags) run(ctx context.Context, a *app) (err error) {
-	if err := f.checkNumbers(); err != nil {
+	if err := cmp.Or(f.checkNumbers(), enoughFiles()); err != nil {
 		return err
 	}
 	front, err := f.input.frontend()

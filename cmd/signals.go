@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -27,31 +28,48 @@ type signalError struct{ os.Signal }
 func (e signalError) Error() string { return "signal " + e.String() }
 
 // heard are the signals that the program listens to. A terminal that is closed sends
-// SIGHUP, and a reader of the log that has gone SIGPIPE; what was started with
-// nohup ignores them, and goes on doing so.
+// SIGHUP, and a reader of an answer that has gone SIGPIPE.
 func heard() []os.Signal {
-	list := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
-	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE} {
-		if !signal.Ignored(sig) {
-			list = append(list, sig)
-		}
+	return append([]os.Signal{syscall.SIGINT, syscall.SIGTERM}, unignored(syscall.SIGHUP, syscall.SIGPIPE)...)
+}
+
+// unignored returns the signals that the process does not ignore: a program that was
+// started with nohup ignores some, and goes on doing so.
+func unignored(list ...os.Signal) []os.Signal {
+	return slices.DeleteFunc(list, signal.Ignored)
+}
+
+// notify leads the signals that are not ignored into a channel. Without one there it
+// does nothing: of no signals at all the library would make all.
+func notify(ch chan os.Signal, list ...os.Signal) {
+	if list = unignored(list...); len(list) > 0 {
+		signal.Notify(ch, list...)
 	}
-	return list
 }
 
 // onSignals returns a context that ends at the first signal, with a signalError.
 // The second one abandons, the third one ends the process at once. SIGHUP reloads
-// where there is a hook for it, unless it means that the terminal has gone. The
+// where there is a hook for it, unless it means that the terminal has gone; one that came
+// before this call does so too. Who reloads is a daemon, which SIGPIPE does not end. The
 // returned function stops listening.
 func (a *app) onSignals(ctx context.Context, hooks signalHooks) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &listening{signalHooks: hooks, cancel: cancel, exit: a.exit, terminals: a.terminals(), outputs: a.outputs(), done: make(chan struct{})}
-	ch := make(chan os.Signal, 3)
-	signal.Notify(ch, heard()...)
+	ch, pipes := make(chan os.Signal, 3), make(chan os.Signal, 1)
+	signals := heard()
+	if hooks.reload != nil { // each line that nobody reads sends a SIGPIPE: they must not crowd the others out
+		signals = slices.DeleteFunc(signals, func(s os.Signal) bool { return s == syscall.SIGPIPE })
+		notify(pipes, syscall.SIGPIPE)
+	}
+	signal.Notify(ch, signals...)
 	var wg sync.WaitGroup
-	wg.Go(func() { l.listen(ch) })
+	wg.Go(func() {
+		l.takeEarly(a.early)
+		l.listen(ch)
+	})
 	return ctx, func() {
 		signal.Stop(ch)
+		signal.Stop(pipes)
 		close(l.done)
 		wg.Wait()
 		l.abandoning.Wait()
@@ -89,6 +107,15 @@ func (l *listening) listen(ch <-chan os.Signal) {
 	}
 }
 
+// takeEarly takes the signal that came before anybody listened, if there is one.
+func (l *listening) takeEarly(ch <-chan os.Signal) {
+	select {
+	case sig := <-ch:
+		l.take(sig)
+	default:
+	}
+}
+
 // echo is how long after a signal the same one is no second one: timeout(1) and the
 // like send theirs to the program and then to its process group, it too.
 const echo = time.Millisecond
@@ -122,7 +149,7 @@ func (l *listening) take(sig os.Signal) {
 	}
 	switch l.endings++; l.endings {
 	case 1:
-		if sig != syscall.SIGPIPE || l.reload != nil { // who has read enough of an answer needs no word
+		if sig != syscall.SIGPIPE { // who has read enough of an answer needs no word
 			l.tell(sig, "stopping; once more to stop waiting")
 		}
 		l.cancel(signalError{sig})

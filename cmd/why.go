@@ -30,6 +30,9 @@ bus, and how many of them came together), another resource that notifies it or h
 sent it a value, with what had led to that in turn, a new graph, time, or somebody
 who let it go on.
 
+Where no daemon answers, why reads the history that the last one has left in the state
+folder, and says so.
+
 A change is intended where the graph asks for something new, corrective where the
 world has changed, and cascade where another resource has caused it.`,
 		Example: `  mgmt why 'file[/etc/motd]'
@@ -75,14 +78,18 @@ func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
 	if err := checkCount(f.n, mostRuns); err != nil {
 		return err
 	}
-	why, err := f.client().Why(ctx, resource, f.n)
+	var why *control.Why
+	past, err := f.ask(a, func(who answerer) (err error) {
+		why, err = who.Why(ctx, resource, f.n)
+		return err
+	})
 	if err != nil {
 		return unknown(err, resource)
 	}
 	if f.output.word == "json" {
 		return writeJSON(a.out, why)
 	}
-	w := &whyWriter{style: styleOf(f.color, a)}
+	w := &whyWriter{style: styleOf(f.color, a), past: past}
 	w.all(why)
 	_, err = a.out.Write([]byte(w.String()))
 	return err
@@ -92,6 +99,7 @@ func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
 type whyWriter struct {
 	strings.Builder
 	style style
+	past  bool // no daemon runs
 }
 
 func (w *whyWriter) line(depth int, text string) {
@@ -100,7 +108,10 @@ func (w *whyWriter) line(depth int, text string) {
 
 func (w *whyWriter) all(why *control.Why) {
 	head := w.style.name(visible(why.Resource)) + " is no longer in the graph"
-	if why.Status != nil {
+	switch {
+	case w.past:
+		head = w.style.name(visible(why.Resource)) + ", as the last daemon has left it"
+	case why.Status != nil:
 		head = w.style.name(visible(why.Resource)) + " " + standText(why.Status, w.style)
 	}
 	if why.Member != "" {

@@ -53,7 +53,7 @@ func Follow(ctx context.Context, env Env, in Input) iter.Seq2[*Declared, error] 
 			if !in.follow(ctx, w, yield) {
 				return
 			}
-		} else if d, err := in.Read(ctx, false).Result(); !yield(d, err) || err != nil {
+		} else if d, err := in.readOnce(ctx, env); !yield(d, err) || err != nil {
 			return
 		}
 		if again {
@@ -62,6 +62,19 @@ func Follow(ctx context.Context, env Env, in Input) iter.Seq2[*Declared, error] 
 			onDemand(ctx, env.Reload, yield, func() (*Declared, error) { return nil, errReadOnce })
 		}
 	}
+}
+
+// waitNote is how long a graph may take to come before the log says what is waited for.
+const waitNote = time.Second
+
+// readOnce reads a graph that is not followed. Where that takes long, as with a pipe that
+// nobody writes, the log says so.
+func (in *Input) readOnce(ctx context.Context, env Env) (*Declared, error) {
+	note := time.AfterFunc(waitNote, func() {
+		env.Log().Info("the graph is waited for: what writes it has not ended", "from", in.Path)
+	})
+	defer note.Stop()
+	return in.Read(ctx, false).Result()
 }
 
 var errReadOnce = errors.New("the graph comes from a pipe or the like, which can't be read again; name a file to be able to reload")

@@ -43,6 +43,35 @@ func newLimited(l net.Listener, most int) *limited {
 	return &limited{Listener: l, free: make(chan struct{}, most), done: make(chan struct{})}
 }
 
+// Serve has srv serve on l with at most so many connections at once. One more takes the place
+// of the one that has asked nothing for longest. It sets Handler and ConnContext of srv, and
+// returns as srv.Serve does; who ends srv closes the connections.
+func Serve(srv *http.Server, l net.Listener, most int) error {
+	handler, conn := srv.Handler, srv.ConnContext
+	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer asking(r.Context())()
+		handler.ServeHTTP(w, r)
+	})
+	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if conn != nil {
+			ctx = conn(ctx, c)
+		}
+		return withConn(ctx, c)
+	}
+	return srv.Serve(newLimited(l, most))
+}
+
+// Connections returns how many connections a listener should take at once: at most so many, and
+// no more than an eighth of the files that the process may open. The rest is for resources, whose
+// files and commands must not fail because somebody connects.
+func Connections(most int) int {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Cur/8 >= uint64(most) {
+		return most
+	}
+	return max(int(l.Cur/8), 2)
+}
+
 // quietGrace is how long a connection may ask nothing before another one takes its place.
 const quietGrace = 150 * time.Millisecond
 

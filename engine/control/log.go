@@ -52,9 +52,14 @@ func (s *Server) getLog(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if len(events) == 0 && inGraph != nil {
 		return nil, inGraph
 	}
-	out := Log{Events: events[:min(len(events), limit)], More: len(events) > limit}
+	return logOf(events, limit), nil
+}
+
+// logOf is the answer that has at most so many of some events, which come with the newest first.
+func logOf(events []*Event, limit int) *Log {
+	out := &Log{Events: events[:min(len(events), limit)], More: len(events) > limit}
 	slices.Reverse(out.Events)
-	return out, nil
+	return out
 }
 
 // own puts the owner in the place of a member of a group. A resource that is not
@@ -76,9 +81,14 @@ func (s *Server) newest(ctx context.Context, q Query) ([]*Event, error) {
 	if err := s.opt.Recorder.Sync(ctx); err != nil {
 		return nil, err
 	}
+	return newestIn(ctx, s.opt.History, q)
+}
+
+// newestIn returns events out of a history, the newest first.
+func newestIn(ctx context.Context, h reader, q Query) ([]*Event, error) {
 	from := journal.Query{Resource: q.Resource, From: q.Since, Until: q.Until, After: q.After, Before: q.Before, Newest: true}
 	list := []*Event{}
-	for entry, err := range s.opt.History.Query(ctx, from) {
+	for entry, err := range h.Query(ctx, from) {
 		if err != nil {
 			return nil, fmt.Errorf("the history cannot be read: %w", err)
 		}

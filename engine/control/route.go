@@ -79,7 +79,6 @@ func bad(hint, format string, args ...any) error {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer asking(r.Context())()
 	if err := s.admit(r); err != nil {
 		s.fail(w, err)
 		return
@@ -121,7 +120,9 @@ func (s *Server) admit(r *http.Request) error {
 	if !ok || p.allowed {
 		return nil
 	}
-	s.opt.Logger.Warn("a request over the socket was refused", slog.String("peer", p.String()), slog.String("path", r.URL.Path))
+	if n, tell := s.refused.add(time.Now()); tell {
+		s.opt.Logger.Warn("a request over the socket was refused", slog.String("peer", p.String()), slog.String("path", r.URL.Path), slog.Int("others", n))
+	}
 	return &Error{http.StatusForbidden, p.String() + " may not use this socket", "ask as root, as the user that mgmt runs as, or as a member of the group of the socket"}
 }
 

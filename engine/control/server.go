@@ -40,6 +40,7 @@ type Options struct {
 type Server struct {
 	opt     Options
 	routes  []route
+	refused refusals
 	streams chan struct{} // holds a token for each stream
 	wait    time.Duration // between the signs of life of a stream
 	slow    time.Duration // how long a client may take for an answer, or an event of a stream
@@ -60,7 +61,7 @@ func NewServer(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opt: o, streams: make(chan struct{}, maxStreams), wait: heartbeat, slow: writeTimeout, look: lookEvery}
+	s := &Server{opt: o, streams: make(chan struct{}, max(Connections(2*maxStreams)/2, 1)), wait: heartbeat, slow: writeTimeout, look: lookEvery}
 	s.routes = s.table()
 	return s, nil
 }
@@ -79,7 +80,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return withConn(withPeer(ctx, l, c), c) },
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return withPeer(ctx, l, c) },
 		ConnState:         open.note,
 	}
 	if sock, ok := l.(*Listener); ok {
@@ -90,7 +91,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		defer close(ended)
 		_ = srv.Shutdown(ctx) // ctx is over: it waits for nothing
 	})
-	err := srv.Serve(newLimited(l, maxConns))
+	err := Serve(srv, l, Connections(maxConns))
+	s.refused.end(s.opt.Logger)
 	if stop() { // it ended by itself
 		_ = srv.Close()
 	} else {

@@ -52,7 +52,7 @@ func (s *Server) getWhy(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := chain{s: s, left: maxCauses}
+	c := chain{run: s.runOf, left: maxCauses}
 	for _, e := range out.Runs {
 		c.explain(r.Context(), e, maxChain)
 	}
@@ -103,8 +103,8 @@ func (s *Server) statusOf(ctx context.Context, id string) (*Resource, error) {
 
 // chain looks up the runs that led to others.
 type chain struct {
-	s    *Server
-	left int // how many it may still look up
+	run  func(ctx context.Context, t *Trigger, e *Event) *Event // what a trigger of e names
+	left int                                                    // how many it may still look up
 }
 
 // explain fills in the runs that have triggered a run, and those that have
@@ -116,7 +116,7 @@ func (c *chain) explain(ctx context.Context, e *Event, depth int) {
 			continue
 		}
 		c.left--
-		if t.By = c.s.runOf(ctx, t, e); t.By != nil {
+		if t.By = c.run(ctx, t, e); t.By != nil {
 			c.explain(ctx, t.By, depth-1)
 		}
 	}
@@ -135,8 +135,13 @@ func (s *Server) runOf(ctx context.Context, t *Trigger, e *Event) *Event {
 			}
 		}
 	}
+	return runIn(ctx, s.opt.History, t, e)
+}
+
+// runIn is runOf for what is in a history.
+func runIn(ctx context.Context, h reader, t *Trigger, e *Event) *Event {
 	q := journal.Query{Resource: t.From, Before: e.ID, From: e.At.Add(-maxLag), Newest: true}
-	for entry, err := range s.opt.History.Query(ctx, q) {
+	for entry, err := range h.Query(ctx, q) {
 		if err != nil {
 			return nil // told by the runs themselves
 		}
