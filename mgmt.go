@@ -347,6 +347,16 @@ func (e *Engine) Resume(ctx context.Context, resource string) error {
 	return r.Resume(ctx, resource)
 }
 
+// Retry tries failed resources again at once, without names every one that has failed,
+// and returns which; see reactor.Reactor.Retry. Callable while Run is going on.
+func (e *Engine) Retry(ctx context.Context, resources ...string) ([]string, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Retry(ctx, resources...)
+}
+
 // Dump says in text what every vertex that is not settled is doing or waits for.
 // Callable while Run is going on.
 func (e *Engine) Dump(ctx context.Context) (string, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
@@ -18,7 +19,7 @@ func newResume(a *app) *cobra.Command {
 		Short: "End a pause, and let go what a brake holds",
 		Long: `Resume ends the pause of a resource, and lets it go on if a brake holds it. Without
 a resource it ends every pause and lets everything go on, and a change budget
-begins anew.`,
+begins anew. What is neither paused nor held is left as it is, and its state shown.`,
 		Example: `  mgmt resume 'file[/etc/motd]'
   mgmt resume`,
 		Args:              resourceArg(0),
@@ -41,6 +42,19 @@ func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.output.word == "json" {
 		return writeJSON(a.out, done)
 	}
+	if done.State != "" {
+		_, err = fmt.Fprintln(a.out, notHeldText(done))
+		return err
+	}
 	_, err = fmt.Fprintln(a.out, doneText(done, "resumed"))
 	return err
+}
+
+// notHeldText says that there was nothing to resume.
+func notHeldText(d *control.Done) string {
+	text := visible(d.Resource) + " was neither paused nor held: it is " + d.State
+	if d.State == engine.StateFailed.String() {
+		text += " (mgmt retry tries it again)"
+	}
+	return text
 }

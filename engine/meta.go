@@ -16,9 +16,9 @@ import (
 // it. The zero value is what DefaultMetaParams says: absent metaparameters.
 type MetaParams struct {
 	Noop       *bool         `yaml:"noop" doc:"Only look and report, alter nothing. An explicit false wins over the flag --noop=default."`
-	Retry      int           `yaml:"retry" mgmt:"min=-1" doc:"How often to try again after a failure; -1 for ever."`
-	RetryReset bool          `yaml:"retryreset" doc:"Count retries anew after a success."`
-	Delay      time.Duration `yaml:"delay" mgmt:"unit=ms" doc:"How long to wait before a retry; a bare integer is milliseconds."`
+	Retry      int           `yaml:"retry" mgmt:"min=-1" doc:"How often to try again after a failure: 0 for never, -1 for ever. If absent, for ever: at once when something above has changed, else after a time that grows from a second to ten minutes; the command of an exec that has ended with a wrong code is tried again only when something above has changed."`
+	RetryReset bool          `yaml:"retryreset" doc:"Count retries anew after a success; without retry it is always so."`
+	Delay      time.Duration `yaml:"delay" mgmt:"unit=ms" doc:"How long to wait before a retry; without retry, before the first one. A bare integer is milliseconds."`
 	DelayMax   time.Duration `yaml:"delaymax" mgmt:"unit=ms" doc:"With it the wait before a retry doubles with each one, from delay up to this, shortened at random by up to half; 0 for the same wait each time. A bare integer is milliseconds."`
 	Timeout    time.Duration `yaml:"timeout" mgmt:"unit=ms" doc:"How long it may take to look and put right once, 0 for no limit; a bare integer is milliseconds."`
 	Poll       time.Duration `yaml:"poll" mgmt:"unit=s" doc:"Look again this long after the last look (a tenth is left to chance) instead of watching; 0 to watch. A bare integer is seconds."`
@@ -48,6 +48,36 @@ const (
 	DriftReport Drift = "report" // look and say, alter nothing
 )
 
+// The values of MetaParams.Retry that are no number of tries. A graph says never by
+// retry: 0, which DecodeMeta tells from a graph that says nothing.
+const (
+	RetryDefault = 0 // nothing is said: for ever, with a growing delay, but for an error marked by Verdict or Permanent
+	RetryForever = -1
+	RetryNever   = math.MinInt32
+)
+
+// DecodeMeta fills metaparameters from what a graph declares; nil declares nothing.
+func DecodeMeta(n *schema.Node, m *MetaParams) schema.Diagnostics {
+	if n == nil {
+		return nil
+	}
+	ds := schema.Decode(n, m)
+	if n.Get("retry") != nil && m.Retry == 0 {
+		m.Retry = RetryNever
+	}
+	return ds
+}
+
+// encodeMeta returns the metaparameters that are not the defaults, as DecodeMeta reads
+// them.
+func encodeMeta(m *MetaParams) (map[string]any, error) {
+	plain, err := schema.EncodeChanged(m, DefaultMetaParams())
+	if err == nil && m.Retry == RetryNever {
+		plain["retry"] = int64(0)
+	}
+	return plain, err
+}
+
 // DefaultMetaParams returns what absent metaparameters mean.
 func DefaultMetaParams() *MetaParams { return &MetaParams{} }
 
@@ -76,7 +106,7 @@ func (m *MetaParams) Validate() error {
 	bad := func(path, format string, args ...any) {
 		ds = append(ds, schema.Diagnostic{Path: path, Message: fmt.Sprintf(format, args...)})
 	}
-	if m.Retry < -1 {
+	if m.Retry < RetryForever && m.Retry != RetryNever {
 		bad("retry", "retry is %d, it must be -1 (for ever) or more", m.Retry)
 	}
 	m.validateTimes(bad)

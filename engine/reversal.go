@@ -153,7 +153,7 @@ func Take(res, was Res, secret []string) (*Image, error) {
 	if img.Declared, err = whole(res); err != nil {
 		return nil, fmt.Errorf("what %s wants: %w", res, err)
 	}
-	if img.Meta, err = schema.EncodeChanged(res.MetaParams(), DefaultMetaParams()); err != nil {
+	if img.Meta, err = encodeMeta(res.MetaParams()); err != nil {
 		return nil, fmt.Errorf("the metaparameters of %s: %w", res, err)
 	}
 	if isNil(was) {
@@ -260,7 +260,7 @@ func (img *Image) undoMeta(noop bool) (*MetaParams, error) {
 	m := DefaultMetaParams()
 	node, err := schema.NodeOf(img.Meta)
 	if err == nil {
-		err = schema.Decode(node, m).Err()
+		err = DecodeMeta(node, m).Err()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("what was kept of its metaparameters does not fit any more: %w", err)

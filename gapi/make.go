@@ -147,7 +147,7 @@ func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 	var unread map[string]bool
 	if it.Meta != nil {
 		unread = map[string]bool{}
-		for _, d := range schema.Decode(it.Meta, meta) {
+		for _, d := range engine.DecodeMeta(it.Meta, meta) {
 			if d.Severity == schema.Error {
 				unread[topKey(d.Path)] = true
 			}

@@ -1,12 +1,15 @@
 package gapi
 
-import "github.com/reactivegraph/mgmt/engine/schema"
+import (
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
 
 // checkRetry warns of endless retries with nothing between them: each failure is a line
 // of the log, and there are hundreds a second.
 func (b *builder) checkRetry(it *item) {
 	m := it.res.MetaParams()
-	if m.Retry >= 0 || m.Delay > 0 || m.Limit > 0 || it.bad {
+	if m.Retry != engine.RetryForever || m.Delay > 0 || m.Limit > 0 || it.bad {
 		return
 	}
 	b.addMeta(it, schema.Diagnostic{

@@ -138,7 +138,7 @@ func (x *ExecRes) apply(ctx context.Context) (*execLast, error) {
 		case err != nil:
 			return nil, err
 		case !there:
-			return nil, fmt.Errorf("cmd ended well, but %s does not exist after it", x.Creates)
+			return nil, engine.Verdict(fmt.Errorf("cmd ended well, but %s does not exist after it", x.Creates))
 		}
 	}
 	x.init.Log.Debug("command ended", "took", time.Since(start).Round(time.Millisecond))
@@ -160,7 +160,7 @@ func (x *ExecRes) mustRun(ctx context.Context, c execCommand) (*engine.Result, e
 		if t.empty() {
 			t.addAll(res.Stdout)
 		}
-		return nil, x.withTail(err, &t)
+		return nil, engine.Verdict(x.withTail(err, &t))
 	}
 	return res, nil
 }

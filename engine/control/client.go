@@ -334,3 +334,8 @@ func (c *Client) Pause(ctx context.Context, req PauseRequest) (*Done, error) {
 func (c *Client) Resume(ctx context.Context, req ResumeRequest) (*Done, error) {
 	return ask[Done](ctx, c, http.MethodPost, "/v1/resume", nil, req)
 }
+
+// Retry tells it to try again what has failed.
+func (c *Client) Retry(ctx context.Context, req RetryRequest) (*Retried, error) {
+	return ask[Retried](ctx, c, http.MethodPost, "/v1/retry", nil, req)
+}

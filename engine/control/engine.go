@@ -29,6 +29,9 @@ type Engine interface {
 	// Resume ends the pause of a vertex; with an empty name every pause, and
 	// what the brakes hold.
 	Resume(ctx context.Context, resource string) error
+	// Retry tries failed vertices again, without names all that have failed, and
+	// returns which. With an error it tries none.
+	Retry(ctx context.Context, resources ...string) ([]string, error)
 	// Dump says in words what each unsettled vertex waits for.
 	Dump(context.Context) (string, error)
 }

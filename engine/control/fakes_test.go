@@ -45,6 +45,7 @@ type fakeEngine struct {
 	awaits  []string // what a new graph waits for
 	paused  []reactor.Pause
 	resumed []string
+	retried []string
 	asked   []string  // whose Status was asked for; "*" for all
 	rec     *Recorder // told of pauses, as by the reactor
 }
@@ -130,6 +131,26 @@ func (f *fakeEngine) Pause(ctx context.Context, p reactor.Pause) error {
 	f.mu.Unlock()
 	f.rec.Paused(p, true)
 	return nil
+}
+
+func (f *fakeEngine) Retry(ctx context.Context, ids ...string) ([]string, error) {
+	if err := f.ready(ctx); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var tried []string
+	for _, s := range f.list {
+		named := slices.Contains(ids, s.Resource)
+		switch failed := s.State == engine.StateFailed; {
+		case failed && (named || len(ids) == 0):
+			tried = append(tried, s.Resource)
+		case named:
+			return nil, &reactor.NotFailedError{Resource: s.Resource, Why: "has not failed: it is " + s.State.String()}
+		}
+	}
+	f.retried = append(f.retried, tried...)
+	return tried, nil
 }
 
 func (f *fakeEngine) Resume(ctx context.Context, id string) error {

@@ -49,6 +49,7 @@ func (s *Server) table() []route {
 		{get, "/v1/graph", []string{"format", "direction", "reduce"}, nil, s.getGraph},
 		{post, "/v1/pause", nil, nil, s.postPause},
 		{post, "/v1/resume", nil, nil, s.postResume},
+		{post, "/v1/retry", nil, nil, s.postRetry},
 		{get, "/v1/dump", nil, nil, s.getDump},
 		{get, "/v1/metrics", nil, nil, s.getMetrics},
 	}

@@ -312,6 +312,33 @@ func TestPauseAndResume(t *testing.T) {
 	}
 }
 
+// TestFindingC1RetryOverTheSocket: those that are named are tried again, or all that have
+// failed; one that has not failed is an error that says how it is.
+func TestFindingC1RetryOverTheSocket(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct {
+		body, want string
+		code       int
+	}{
+		{`{}`, `{"resources":["svc[web]"]}`, 200},
+		{`{"resources":["svc[web]","svc[web]"]}`, `{"resources":["svc[web]"]}`, 200},
+		{`{"resources":["file[/a]"]}`, `has not failed: it is ok`, 409},
+		{`{"resources":["file[/b]"]}`, `file[/b]`, 404},
+		{`{"resources":"svc[web]"}`, `the body cannot be read`, 400},
+	} {
+		if w := r.request(t, "POST", "/v1/retry", c.body); w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s: %d %s", c.body, w.Code, w.Body)
+		}
+	}
+	if want := []string{"svc[web]", "svc[web]"}; !slices.Equal(r.engine.retried, want) {
+		t.Errorf("tried %q", r.engine.retried)
+	}
+	r.engine.err = &reactor.NotHeldError{Resource: "file[/a]", State: engine.StateFailed}
+	if w := r.request(t, "POST", "/v1/resume", `{"resource":"file[/a]"}`); w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"resource":"file[/a]","state":"failed"}` {
+		t.Errorf("resume: %d %s", w.Code, w.Body)
+	}
+}
+
 // TestResumeOfOneThatLeft: a pause outlives the place of its resource in the graph,
 // and can be ended all the same, once.
 func TestResumeOfOneThatLeft(t *testing.T) {
@@ -535,7 +562,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 			look(f.Type)
 		}
 	}
-	for _, doc := range []any{Version{}, Status{}, Names{}, Why{}, Log{}, Event{}, PauseRequest{}, ResumeRequest{}, Done{}, Error{}} {
+	for _, doc := range []any{Version{}, Status{}, Names{}, Why{}, Log{}, Event{}, PauseRequest{}, ResumeRequest{}, RetryRequest{}, Retried{}, Done{}, Error{}} {
 		look(reflect.TypeOf(doc))
 	}
 	if len(seen) < 14 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -25,6 +26,17 @@ type ResumeRequest struct {
 type Done struct {
 	Resource string    `json:"resource,omitempty"` // the owner, where a member of a group was named
 	Until    time.Time `json:"until,omitzero"`     // of a pause
+	State    string    `json:"state,omitempty"`    // of what was to be resumed and was neither paused nor held
+}
+
+// RetryRequest is the body of POST /v1/retry.
+type RetryRequest struct {
+	Resources []string `json:"resources,omitempty"` // each kind[name]; absent for all that have failed
+}
+
+// Retried is the answer to it.
+type Retried struct {
+	Resources []string `json:"resources"` // that are tried again; the owner, where a member of a group was named
 }
 
 // Bounds of a pause.
@@ -56,7 +68,7 @@ func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) 
 	if err := s.opt.Engine.Pause(r.Context(), p); err != nil {
 		return nil, s.explained(err)
 	}
-	return Done{id, p.Until}, nil
+	return Done{Resource: id, Until: p.Until}, nil
 }
 
 func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -71,10 +83,37 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 			err = s.resume(r, id)
 		}
 	}
+	if e, ok := errors.AsType[*reactor.NotHeldError](err); ok {
+		return Done{Resource: id, State: e.State.String()}, nil
+	}
 	if err != nil {
 		return nil, s.explained(err)
 	}
 	return Done{Resource: id}, nil
+}
+
+func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) {
+	var req RetryRequest
+	if err := decode(r, &req); err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(req.Resources))
+	for i, name := range req.Resources {
+		id, err := s.find(name)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+	}
+	slices.Sort(ids)
+	tried, err := s.opt.Engine.Retry(r.Context(), slices.Compact(ids)...)
+	if _, ok := errors.AsType[*reactor.NotFailedError](err); ok {
+		return nil, &Error{http.StatusConflict, err.Error(), ""}
+	}
+	if err != nil {
+		return nil, s.explained(err)
+	}
+	return Retried{append([]string{}, tried...)}, nil
 }
 
 func (s *Server) resume(r *http.Request, id string) error {

@@ -235,7 +235,7 @@ func (r *Reactor) runAgain(v *vertex) {
 
 func (r *Reactor) afterHeld(v *vertex) {
 	v.job = nil
-	r.next(v, Run{}, false)
+	r.next(v, Run{})
 }
 
 // holding is what holds a vertex, and since when.
@@ -244,9 +244,24 @@ type holding struct {
 	at int64
 }
 
+// NotHeldError is the error of Resume for a resource that nothing keeps from going on.
+type NotHeldError struct {
+	Resource string
+	State    engine.State
+}
+
+func (e *NotHeldError) Error() string {
+	text := fmt.Sprintf("%s is neither paused nor held: it is %s", e.Resource, e.State)
+	if e.State == engine.StateFailed {
+		text += ", and retry tries it again"
+	}
+	return text
+}
+
 // Resume ends the pause of a resource and lets it go if a brake holds it. With an
 // empty name it does so for everything, and the change budget begins anew. It
-// returns when that is in effect; callable from any goroutine.
+// returns when that is in effect; callable from any goroutine. The error is a
+// *NotHeldError if the resource is neither paused nor held.
 func (r *Reactor) Resume(ctx context.Context, resource string) error {
 	if err := r.lockBrakes(ctx); err != nil {
 		return err
@@ -289,6 +304,9 @@ func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 		return nil, &UnknownResourceError{resource}
 	case p == nil && r.pauses[""] != nil:
 		return nil, errors.New("everything is paused: resume everything, and then pause what has to be left alone")
+	}
+	if p == nil && v.held == nil {
+		return nil, &NotHeldError{resource, r.m.State(v.slot)}
 	}
 	if p != nil {
 		ended = append(ended, resource)

@@ -142,6 +142,7 @@ func TestBug33_FailedVerticesAtASwap(t *testing.T) {
 				mk := func() *decl {
 					leave, again := bad, bad
 					d := newDecl(t).add("leave", &leave).add("again", &again)
+					leave.MetaParams().Retry, again.MetaParams().Retry = engine.RetryNever, engine.RetryNever
 					again.MetaParams().Rewatch = true
 					return d
 				}

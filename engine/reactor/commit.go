@@ -36,6 +36,9 @@ func (s *swap) commit() error {
 	for _, v := range removed {
 		r.remove(v)
 	}
+	if len(r.failures.list) > 0 {
+		r.remark()
+	}
 	r.purse.fit(len(s.all))
 	for _, v := range s.fresh {
 		v.byGraph = true
@@ -102,10 +105,12 @@ func (s *swap) inherit() {
 func (v *vertex) succeed(old *vertex) {
 	v.before, old.after = old, v
 	v.changed, v.lastRun = old.changed, old.lastRun
-	if v.meta.Reset {
+	if v.meta.Reset || v.byDefault() || old.byDefault() {
 		v.r.scribe.note(tableRetry, v.id, nil)
 	} else {
 		v.retries, v.watchTries = old.retries, old.watchTries
+	}
+	if !v.meta.Reset {
 		v.pace.inherit(old.pace, v.r.epoch.Add(time.Duration(v.r.now())))
 	}
 	v.guardLike(old)

@@ -96,7 +96,8 @@ const (
 	CauseWatch   Cause = "watch"   // its Watch had failed or was ended, and is there again
 	CauseSweep   Cause = "sweep"   // it is looked at from time to time without an event
 	CauseResume  Cause = "resume"  // a brake had held it, and it goes on
-	CauseAbove   Cause = "above"   // under noop: what stands above it came out differently
+	CauseAbove   Cause = "above"   // it had failed, and what stands above it has changed; under noop: that came out differently
+	CauseAsked   Cause = "asked"   // it had failed, and somebody asked for another try
 )
 
 // Trigger is one reason for which a vertex was run.

@@ -85,6 +85,7 @@ type plan struct {
 	notify   []bool // of the edge from i to i+1, which is in every graph that has both
 	wired    []bool // i+1 receives its want from i
 	retry    []time.Duration
+	unsaid   []bool // the graph does not say how often to try again
 	poll     []time.Duration
 	settle   []time.Duration
 	limit    []bool // to one run in two seconds
@@ -108,6 +109,7 @@ func drawPlan(rt *rapid.T) *plan {
 	p.limit, p.sema, p.skip = bools("limit"), bools("sema"), bools("skip")
 	p.kind = rapid.SliceOfN(rapid.IntRange(0, 2), p.n, p.n).Draw(rt, "kind")
 	p.budget = rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(rt, "budget")
+	p.unsaid = bools("unsaid")
 	p.retry = many("delay", 0, time.Second, time.Minute)
 	p.poll = many("poll", 0, 0, 0, 7*time.Second)
 	p.settle = many("settle", 0, 0, 3*time.Second)
@@ -130,8 +132,8 @@ func drawPlan(rt *rapid.T) *plan {
 
 func (p *plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "n %d notify %v wired %v retry %v poll %v settle %v limit %v sema %v budget %d stubborn %v kind %v skip %v parallel %d seed %d\n",
-		p.n, p.notify, p.wired, p.retry, p.poll, p.settle, p.limit, p.sema, p.budget, p.stubborn, p.kind, p.skip, p.parallel, p.seed)
+	fmt.Fprintf(&b, "n %d notify %v wired %v retry %v unsaid %v poll %v settle %v limit %v sema %v budget %d stubborn %v kind %v skip %v parallel %d seed %d\n",
+		p.n, p.notify, p.wired, p.retry, p.unsaid, p.poll, p.settle, p.limit, p.sema, p.budget, p.stubborn, p.kind, p.skip, p.parallel, p.seed)
 	for _, s := range p.steps {
 		fmt.Fprintln(&b, s)
 	}
@@ -310,6 +312,9 @@ func (m *machine) graph(t testing.TB, bits, variant int) *decl {
 		}
 		meta := s.MetaParams()
 		meta.Retry, meta.Delay, meta.Poll, meta.Settle = -1, p.retry[i]+time.Millisecond, p.poll[i], p.settle[i]
+		if p.unsaid[i] {
+			meta.Retry = engine.RetryDefault
+		}
 		if p.limit[i] {
 			meta.Limit, meta.Burst = 0.5, 1
 		}

@@ -107,10 +107,5 @@ func (r *Reactor) retryDelay(m *engine.MetaParams, failures int32) time.Duration
 	if m.DelayMax <= 0 {
 		return m.Delay
 	}
-	d := m.Delay
-	for i := int32(1); i < failures && d < m.DelayMax; i++ {
-		d *= 2
-	}
-	d = min(d, m.DelayMax)
-	return d - time.Duration(r.rand.Int64N(int64(d/2)+1))
+	return r.within(span{m.Delay, m.DelayMax}, failures-1)
 }

@@ -75,6 +75,7 @@ type Reactor struct {
 	realizing  *realizing           // the Swap that waits; nil for none
 	runs       uint64               // that were reported
 	usedUp     bool                 // the change budget, and that was said
+	failures   stuck
 	alarms     alarms
 	active     int            // goroutines of vertices
 	workers    sync.WaitGroup // all of them

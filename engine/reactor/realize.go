@@ -70,7 +70,7 @@ func (r *Reactor) unrealized(v *vertex) bool {
 	case engine.StateStarting, engine.StateWaiting, engine.StateRunning:
 		return true
 	case engine.StateFailed:
-		return v.retryAt > 0
+		return v.retryAt > 0 && !v.byDefault() // nobody waits for ever
 	default:
 		return false
 	}
@@ -94,7 +94,7 @@ func (r *Reactor) checkRealized() {
 func (r *Reactor) rewatchFailed() {
 	for _, v := range r.byIndex {
 		if !v.meta.Rewatch || v.suspended || v.watching && v.watchState != watchRunning || v.refused != nil ||
-			v.retryAt > 0 || r.m.State(v.slot) != engine.StateFailed {
+			v.retryAt > 0 && !v.byDefault() || r.m.State(v.slot) != engine.StateFailed {
 			continue
 		}
 		r.setRetries(v, 0)

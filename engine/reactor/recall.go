@@ -82,6 +82,10 @@ func (r *Reactor) inheritLeft(v *vertex) {
 	delete(l.pending, v.id)
 	delete(l.intent, v.id)
 	delete(l.retries, v.id)
+	if v.byDefault() && v.retries > 0 {
+		v.retries = 0
+		r.scribe.note(tableRetry, v.id, nil)
+	}
 	for _, p := range v.pending.all() {
 		r.because(v, Trigger{Cause: CauseRefresh, From: p.source})
 	}
@@ -116,6 +120,9 @@ func (r *Reactor) setRetries(v *vertex, n int32) {
 		return
 	}
 	v.retries = n
+	if v.byDefault() {
+		return // the next process tries it at once
+	}
 	var text []byte
 	if n > 0 {
 		text = strconv.AppendInt(nil, int64(n), 10)

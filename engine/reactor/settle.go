@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -43,7 +44,7 @@ func (r *Reactor) ran(v *vertex) {
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
 	// What fails again and again takes from the budget once, or was told once to go on.
 	v.charged = run.State == engine.StateFailed && (v.job.spending > 0 || v.job.pass)
-	retry := r.retry(v, &run, o.err)
+	r.retry(v, &run, o.err)
 	before := v.last
 	v.guardSent()
 	run = r.report(v, run)
@@ -51,13 +52,14 @@ func (r *Reactor) ran(v *vertex) {
 	if o.err == nil {
 		r.succeeded(v, run.Changed)
 	}
-	r.m.Done(v.slot, sched.Outcome{State: run.State, Retry: retry})
+	r.stuck(v, run, before)
+	r.m.Done(v.slot, sched.Outcome{State: run.State, Retry: run.Retry && !v.byDefault()})
 	r.setDue(v, dirty(r.m.State(v.slot)))
 	if !v.job.apply && before != run.State {
 		r.showBelow(v, before)
 	}
 	v.job = nil
-	r.next(v, run, retry)
+	r.next(v, run)
 }
 
 // ranLast takes the end of a run that was cut because its vertex leaves or is
@@ -125,24 +127,37 @@ func (r *Reactor) awaits(v *vertex, until string) {
 }
 
 // retry decides whether a failed run is tried again, and says so in run.
-func (r *Reactor) retry(v *vertex, run *Run, err error) bool {
+func (r *Reactor) retry(v *vertex, run *Run, err error) {
 	if run.State != engine.StateFailed {
 		if v.meta.RetryReset {
-			r.setRetries(v, 0)
 			v.watchTries = 0
 		}
-		return false
+		if v.meta.RetryReset || v.byDefault() {
+			r.setRetries(v, 0)
+		}
+		return
 	}
 	run.Err = err
-	if engine.IsPermanent(err) || !more(v.meta.Retry, v.retries) || v.watchState == watchFailed {
-		return false
+	if v.watchState == watchFailed {
+		return
 	}
-	r.setRetries(v, v.retries+1)
-	run.Retry, run.RetryIn = true, r.retryDelay(v.meta, v.retries)
-	return true
+	tried := v.retries
+	if v.byDefault() && tried > 0 && !v.job.retries() {
+		tried-- // something else has asked for it: the waits do not grow by that
+	}
+	if run.RetryIn, run.Retry = r.again(v.meta, err, tried); run.Retry {
+		r.setRetries(v, tried+1)
+	}
 }
 
-func more(allowed int, tried int32) bool { return allowed < 0 || int(tried) < allowed }
+// byDefault reports whether the graph says nothing of retry: what asks for v ends the
+// wait for its next try.
+func (v *vertex) byDefault() bool { return v.meta.Retry == engine.RetryDefault }
+
+// retries reports whether the run is made because v had failed.
+func (j *job) retries() bool {
+	return slices.ContainsFunc(j.triggers, func(t Trigger) bool { return t.Cause == CauseRetry })
+}
 
 // succeeded carries what a run without an error has to tell to others.
 func (r *Reactor) succeeded(v *vertex, changed bool) {
@@ -155,10 +170,10 @@ func (r *Reactor) succeeded(v *vertex, changed bool) {
 }
 
 // next arranges what follows the run.
-func (r *Reactor) next(v *vertex, run Run, retry bool) {
+func (r *Reactor) next(v *vertex, run Run) {
 	switch {
 	case v.watchState == watchFailed: // its own alarm is set
-	case retry:
+	case run.Retry && r.m.State(v.slot) == engine.StateFailed: // else something has asked for it meanwhile
 		v.retryAt = r.now() + int64(run.RetryIn)
 		r.after(run.RetryIn, v, func() { r.wake(v) })
 	case v.meta.Poll > 0 && !r.opt.Once:
@@ -273,7 +288,9 @@ func (r *Reactor) fail(v *vertex, err error, retry bool, in time.Duration) {
 	r.m.Unready(v.slot)
 	r.m.Fail(v.slot, retry)
 	r.setDue(v, false)
-	r.report(v, Run{State: engine.StateFailed, Err: err, Retry: retry, RetryIn: in})
+	before := v.last
+	run := r.report(v, Run{State: engine.StateFailed, Err: err, Retry: retry, RetryIn: in})
+	r.stuck(v, run, before)
 }
 
 // report remembers how v ended and tells the listener. It returns what it told.

@@ -140,11 +140,12 @@ func (r *Reactor) watched(v *vertex) {
 // watchFailed has the Watch started again, if there are tries left.
 func (r *Reactor) watchFailed(v *vertex, err error) {
 	v.watchState = watchFailed
-	var wait time.Duration
-	again := !engine.IsPermanent(err) && more(v.meta.Retry, v.watchTries)
+	if v.byDefault() && r.now()-v.startBy+int64(r.opt.StartTimeout) > int64(patience.most) {
+		v.watchTries = 0 // it was well for long
+	}
+	wait, again := r.again(v.meta, err, v.watchTries)
 	if again {
 		v.watchTries++
-		wait = r.retryDelay(v.meta, v.watchTries)
 		v.retryAt = r.now() + int64(wait)
 		r.after(wait, v, func() {
 			r.because(v, Trigger{Cause: CauseWatch})

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"math"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -45,9 +46,9 @@ var metaRules = [...]MetaRule{
 			}
 			return *m.Noop
 		}},
-	{Key: "retry", Rule: RuleLarger, Why: "-1, for ever, is the largest; to look again at what is right costs nothing",
+	{Key: "retry", Rule: RuleLarger, Why: "-1, for ever, is the largest, absent the next; to look again at what is right costs nothing",
 		merge: func(into, m *engine.MetaParams) {
-			if into.Retry >= 0 && (m.Retry < 0 || m.Retry > into.Retry) {
+			if tries(m.Retry) > tries(into.Retry) {
 				into.Retry = m.Retry
 			}
 		}},
@@ -128,6 +129,18 @@ func mergeMeta(group, member *engine.MetaParams) *engine.MetaParams {
 		}
 	}
 	return &m
+}
+
+// tries puts the values of retry in order.
+func tries(retry int) int {
+	switch retry {
+	case engine.RetryForever:
+		return math.MaxInt
+	case engine.RetryDefault:
+		return math.MaxInt - 1
+	default:
+		return retry // below 0 for never
+	}
 }
 
 // union returns both lists as one, sorted, each entry once; a new one if there is

@@ -1,0 +1,69 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+type retryFlags struct{ remote }
+
+func newRetry(a *app) *cobra.Command {
+	f := &retryFlags{}
+	cmd := &cobra.Command{
+		Use:   "retry [RESOURCE...]",
+		Short: "Try again what has failed",
+		Long: `Retry tells the running daemon to try failed resources again at once, without names
+all that have failed. Their retries are counted anew. What depends on them goes on when
+they are well. With a name that has not failed nothing is tried, and the error says how
+it is.`,
+		Example: `  mgmt retry 'exec[deploy]'
+  mgmt retry`,
+		Args:              resourceArgs,
+		ValidArgsFunction: f.completeResources,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
+	}
+	f.flags(cmd)
+	return cmd
+}
+
+// resourceArgs takes names of resources, or none.
+func resourceArgs(cmd *cobra.Command, args []string) error {
+	for _, arg := range args {
+		if err := resourceArg(0)(cmd, []string{arg}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// completeResources completes each of several names.
+func (f *retryFlags) completeResources(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	return f.completeResource(cmd, nil, word)
+}
+
+func (f *retryFlags) run(ctx context.Context, a *app, args []string) error {
+	done, err := f.client().Retry(ctx, control.RetryRequest{Resources: args})
+	if err != nil {
+		if len(args) == 1 {
+			return unknown(err, args[0])
+		}
+		return explained(err)
+	}
+	if f.output.word == "json" {
+		return writeJSON(a.out, done)
+	}
+	if len(done.Resources) == 0 {
+		_, err = fmt.Fprintln(a.out, "nothing has failed")
+		return err
+	}
+	for _, r := range done.Resources {
+		if _, err := fmt.Fprintln(a.out, visible(r)+" is tried again"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

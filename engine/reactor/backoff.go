@@ -1,0 +1,88 @@
+package reactor
+
+import (
+	"errors"
+	"net"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// span is how long what has failed waits for its next try: from first on twice as long
+// each time, up to most, of which up to half is left to chance.
+type span struct{ first, most time.Duration }
+
+// patience is the span where the graph says nothing of retry. So no wait is shorter than
+// a second or longer than ten minutes.
+var patience = span{2 * time.Second, 10 * time.Minute}
+
+// scarcities are the errors of what the machine is short of for a while. It costs little
+// to try such a thing again, and its cause ends without a word.
+var scarcities = []struct {
+	span
+	errs []error
+}{
+	{span{200 * time.Millisecond, 15 * time.Second}, []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN}},
+	{span{2 * time.Second, time.Minute}, []error{syscall.ENOSPC, syscall.EDQUOT}},
+	{span{2 * time.Second, time.Minute}, []error{
+		syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL, syscall.ECONNREFUSED, syscall.ETIMEDOUT,
+	}},
+}
+
+// spanOf returns the span for an error. What the graph says of delays goes first, and
+// who is polled is looked at at least that often.
+func spanOf(m *engine.MetaParams, err error) span {
+	s := patience
+	for _, sc := range scarcities {
+		if slices.ContainsFunc(sc.errs, func(no error) bool { return errors.Is(err, no) }) {
+			s = sc.span
+			break
+		}
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		s.most = min(s.most, time.Minute)
+	}
+	if m.Delay > 0 {
+		s.first, s.most = m.Delay, max(s.most, m.Delay)
+	}
+	if m.DelayMax > 0 {
+		s.most = m.DelayMax
+	}
+	if m.Poll > 0 {
+		s.most = min(s.most, m.Poll)
+	}
+	s.first = min(s.first, s.most)
+	return s
+}
+
+// again says whether, and after which time, a vertex is tried again that has been tried
+// again so often since it was well. The error of an answer that the resource's own
+// command gave is tried again only if the graph says so.
+func (r *Reactor) again(m *engine.MetaParams, err error, tried int32) (wait time.Duration, yes bool) {
+	switch {
+	case engine.IsPermanent(err):
+		return 0, false
+	case m.Retry != engine.RetryDefault:
+		return r.retryDelay(m, tried+1), more(m.Retry, tried)
+	case engine.IsVerdict(err) || r.opt.Once:
+		return 0, false
+	default:
+		return r.within(spanOf(m, err), tried), true
+	}
+}
+
+// within is the wait after a number of tries.
+func (r *Reactor) within(s span, tried int32) time.Duration {
+	d := s.first
+	for i := int32(0); i < tried && d < s.most; i++ {
+		d *= 2
+	}
+	d = min(d, s.most)
+	return d - time.Duration(r.rand.Int64N(int64(d/2)+1))
+}
+
+func more(allowed int, tried int32) bool {
+	return allowed == engine.RetryForever || int(tried) < allowed
+}

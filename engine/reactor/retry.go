@@ -1,0 +1,75 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// NotFailedError is the error of Retry for a resource that can't be tried again now.
+type NotFailedError struct{ Resource, Why string }
+
+func (e *NotFailedError) Error() string { return e.Resource + " " + e.Why }
+
+// Retry has failed resources tried again at once, as if they had never failed; without
+// names, every one that has failed. It returns which these are. It does not wait for their
+// runs: what is paused is tried when its pause ends. With an error, which names every
+// resource that can't be tried, nothing is. Callable from any goroutine.
+func (r *Reactor) Retry(ctx context.Context, resources ...string) (tried []string, err error) {
+	e := r.do(ctx, func() {
+		var vs []*vertex
+		if vs, err = r.failedOnes(resources); err != nil {
+			return
+		}
+		for _, v := range vs {
+			r.tryAgain(v, Trigger{Cause: CauseAsked})
+			r.setRetries(v, 0)
+			v.watchTries = 0
+			delete(r.failures.list, v)
+			tried = append(tried, v.id)
+		}
+	})
+	return tried, errors.Join(e, err)
+}
+
+// failedOnes returns the vertices that have failed, of those that are named if any is.
+func (r *Reactor) failedOnes(ids []string) (vs []*vertex, err error) {
+	if len(ids) == 0 {
+		for _, v := range r.byIndex {
+			if r.triable(v) {
+				vs = append(vs, v)
+			}
+		}
+		return vs, nil
+	}
+	for _, id := range ids {
+		v := r.named(id)
+		switch {
+		case v == nil:
+			err = errors.Join(err, &UnknownResourceError{id})
+		case r.triable(v):
+			vs = append(vs, v)
+		default:
+			err = errors.Join(err, &NotFailedError{id, r.untriable(v)})
+		}
+	}
+	return vs, err
+}
+
+// untriable says why a vertex can't be tried again.
+func (r *Reactor) untriable(v *vertex) string {
+	switch s := r.status(v); {
+	case s.State == engine.StateBlocked:
+		return fmt.Sprintf("has not failed: it waits for %s, retry that", s.BlockedBy)
+	case s.State != engine.StateFailed:
+		return fmt.Sprintf("has not failed: it is %s", s.State)
+	case v.refused != nil:
+		return "was sent a value that it refuses: it is tried again with another value"
+	case v.broken != nil:
+		return "could not be initialised: it is tried again with the next graph"
+	default:
+		return "can't be tried again now: what it runs has not ended"
+	}
+}
