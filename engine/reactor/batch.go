@@ -26,9 +26,40 @@ func (r *Reactor) prepareSome(ctx context.Context, vs []*vertex, outs []engine.O
 	return todo
 }
 
+// endEarly ends the run of those members that have nothing to be done: they are right, or cannot be altered. It
+// returns the context of what is left, in which the first of todo leads.
+func (r *Reactor) endEarly(ctx context.Context, t *task, vs []*vertex, outs []engine.Outcome, todo []*vertex) context.Context {
+	var right []*vertex
+	t.early = make(map[*vertex]bool, len(vs)-len(todo))
+	next := 0
+	for i, v := range vs {
+		if next < len(todo) && todo[next] == v {
+			next++
+			continue
+		}
+		t.early[v] = true
+		if outs[i].Err == nil {
+			right = append(right, v)
+		}
+	}
+	if err := r.finish(ctx, right...); err != nil {
+		for i, v := range vs {
+			if t.early[v] && outs[i].Err == nil {
+				outs[i] = engine.Outcome{Err: err}
+			}
+		}
+	}
+	for i, v := range vs {
+		if t.early[v] {
+			r.endOne(t, v, outs[i], todo[0])
+		}
+	}
+	return runContext{ctx, todo[0]}
+}
+
 // finishSome merges what was applied into the outcomes of the check, and writes
-// down how those ended that did not fail.
-func (r *Reactor) finishSome(ctx context.Context, vs []*vertex, outs []engine.Outcome, todo []*vertex, applied []engine.Outcome) {
+// down how those ended that did not fail and have not ended early.
+func (r *Reactor) finishSome(ctx context.Context, t *task, vs []*vertex, outs []engine.Outcome, todo []*vertex, applied []engine.Outcome) {
 	var good []*vertex
 	next := 0
 	for i, v := range vs {
@@ -39,7 +70,7 @@ func (r *Reactor) finishSome(ctx context.Context, vs []*vertex, outs []engine.Ou
 				r.untake(v)
 			}
 		}
-		if outs[i].Err == nil {
+		if outs[i].Err == nil && !t.early[v] {
 			good = append(good, v)
 		}
 	}

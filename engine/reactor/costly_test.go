@@ -119,7 +119,7 @@ func TestFindingB1StopAndTimeoutWait(t *testing.T) {
 			if name == "stop" {
 				prepare(&p.fake, rg)
 			}
-			time.Sleep(time.Hour)
+			time.Sleep(10 * time.Minute)
 			if !rg.r.Finishing() {
 				t.Fatalf("%s: it was cut", name)
 			}

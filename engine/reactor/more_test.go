@@ -66,7 +66,7 @@ func TestBatchRunsReadyMembersInOneCall(t *testing.T) {
 		rg.swap(d.edges("gate>a", "gate>b", "gate>c", "c>late"))
 		rg.rest()
 		got := only(w.order(), "batch ")
-		if !slices.Equal(got, []string{"batch [a b c] true"}) {
+		if !slices.Equal(got, []string{"batch [a b c] false"}) {
 			t.Errorf("batches %q", got)
 		}
 		if w.count("late") != 1 || w.count("alone") != 1 {
@@ -100,7 +100,7 @@ func TestBatchWaitsForStartingMembers(t *testing.T) {
 		}
 		rg.swap(d(map[string]time.Duration{"a": 0, "b": time.Second, "c": 2 * time.Second}))
 		rg.rest()
-		if got := only(w.order(), "batch "); !slices.Equal(got, []string{"batch [a b c] true"}) {
+		if got := only(w.order(), "batch "); !slices.Equal(got, []string{"batch [a b c] false"}) {
 			t.Errorf("batches %q", got)
 		}
 		start := time.Now()

@@ -36,6 +36,7 @@ type outcome struct {
 	ok   bool // what CheckApply returned
 	err  error
 	took time.Duration
+	heir *vertex // who goes on with the task of v; nil for none
 }
 
 // settled ends a run that was not necessary: it tells the machine and says so.
@@ -185,18 +186,26 @@ func (c runContext) Value(key any) any {
 
 // run runs one vertex, or several of one key in one call, and posts the end of each.
 func (r *Reactor) run(t task) {
-	start := r.now()
-	outs := r.attend(t.ctx, t.vs)
-	took := time.Duration(r.now() - start)
+	t.began = r.now()
+	outs := r.attend(&t)
 	for i, v := range t.vs {
-		v.out = outcome{ok: outs[i].OK, err: outs[i].Err, took: took}
-		r.mail.post(v, mailRan)
+		if !t.early[v] {
+			r.endOne(&t, v, outs[i], nil)
+		}
 	}
+}
+
+// endOne posts the end of the run of v. From then on the run must not touch v any more. heir goes on with the task,
+// if v is its lead and ends before the others.
+func (r *Reactor) endOne(t *task, v *vertex, o engine.Outcome, heir *vertex) {
+	v.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(r.now() - t.began), heir: heir}
+	r.mail.post(v, mailRan)
 }
 
 // attend checks vertices and makes them right, once their semaphores are free. Those
 // that can't be run fail without the others.
-func (r *Reactor) attend(ctx context.Context, vs []*vertex) []engine.Outcome {
+func (r *Reactor) attend(t *task) []engine.Outcome {
+	ctx, vs := t.ctx, t.vs
 	release, err := r.semas.acquire(ctx, vs...)
 	if err != nil {
 		return failAll(len(vs), err)
@@ -209,7 +218,7 @@ func (r *Reactor) attend(ctx context.Context, vs []*vertex) []engine.Outcome {
 		}
 	}
 	if broken == 0 {
-		return r.attendSound(ctx, vs)
+		return r.attendSound(t, vs)
 	}
 	outs := make([]engine.Outcome, len(vs))
 	var sound []*vertex
@@ -220,7 +229,7 @@ func (r *Reactor) attend(ctx context.Context, vs []*vertex) []engine.Outcome {
 		}
 	}
 	if len(sound) > 0 {
-		for n, o := range r.attendSound(ctx, sound) {
+		for n, o := range r.attendSound(t, sound) {
 			outs[at[n]] = o
 		}
 	}
@@ -228,21 +237,25 @@ func (r *Reactor) attend(ctx context.Context, vs []*vertex) []engine.Outcome {
 }
 
 // attendSound attends to at least one vertex. They are asked first if anything has to be
-// done before one is altered: see prepare. A pending refresh is over only by
+// done before one is altered: see prepare; and if they are several: those that are right do not
+// wait until the others are. A pending refresh is over only by
 // CheckApply(true), whatever the check says.
-func (r *Reactor) attendSound(ctx context.Context, vs []*vertex) []engine.Outcome {
-	ctx, cancel := withTimeout(ctx, vs[0].meta.Timeout)
+func (r *Reactor) attendSound(t *task, vs []*vertex) []engine.Outcome {
+	ctx, cancel := withTimeout(t.ctx, vs[0].meta.Timeout)
 	defer cancel()
 	if !vs[0].job.apply {
 		return check(ctx, false, vs)
 	}
 	outs, todo := make([]engine.Outcome, len(vs)), vs
-	if slices.ContainsFunc(vs, r.asksFirst) {
+	if len(vs) > 1 || slices.ContainsFunc(vs, r.asksFirst) {
 		outs = check(ctx, false, vs)
 		todo = r.prepareSome(ctx, vs, outs)
+		if len(todo) > 0 && len(todo) < len(vs) {
+			ctx = r.endEarly(ctx, t, vs, outs, todo)
+		}
 	}
 	applied := check(ctx, true, todo)
-	r.finishSome(ctx, vs, outs, todo, applied)
+	r.finishSome(ctx, t, vs, outs, todo, applied)
 	return outs
 }
 

@@ -11,7 +11,10 @@ type worker struct{ tasks chan task }
 // task is one run: of one vertex, or of a batch.
 type task struct {
 	ctx context.Context
-	vs  []*vertex // at least one; the end of the first frees the worker
+	vs  []*vertex // at least one; the end of the first, or of its heir, frees the worker
+
+	began int64            // by the reactor's clock
+	early map[*vertex]bool // that have ended before the others; nil for none
 }
 
 // assignWork gives a task to an idle worker, or to a new one.
@@ -35,11 +38,16 @@ func (r *Reactor) work(w *worker) {
 	}
 }
 
-// freeWorker takes back the worker of a run that has ended.
+// freeWorker takes back the worker of a run that has ended, unless its heir still needs it.
 func (r *Reactor) freeWorker(v *vertex) {
-	if v.worker != nil {
-		r.idle = append(r.idle, v.worker)
-		v.worker = nil
+	w, heir := v.worker, v.out.heir
+	v.worker, v.out.heir = nil, nil
+	switch {
+	case w == nil:
+	case heir != nil && heir.inRun:
+		heir.worker = w
+	default:
+		r.idle = append(r.idle, w)
 	}
 }
 
