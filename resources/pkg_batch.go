@@ -34,6 +34,8 @@ type pkgMember struct {
 
 	changed bool // a change was told
 	err     error
+	held    error // another program uses the package manager
+	broken  error // the database could not be repaired
 }
 
 // pkgBatch is one call of CheckApplyBatch.
@@ -43,10 +45,12 @@ type pkgBatch struct {
 
 	fetched bool  // the lists were fetched
 	offline error // why they could not be
+
+	holder func(backend string) *pkg.Holder // pkgHolder
 }
 
 func newPkgBatch(m *virtual.Module, members []engine.Res) *pkgBatch {
-	b := &pkgBatch{m: m}
+	b := &pkgBatch{m: m, holder: pkgHolder}
 	for _, r := range members {
 		b.members = append(b.members, &pkgMember{PkgRes: r.(*PkgRes)})
 	}
@@ -85,23 +89,37 @@ func (r *PkgRes) CheckApplyBatch(ctx context.Context, apply bool, members []engi
 func (b *pkgBatch) outcomes() []engine.Outcome {
 	out := make([]engine.Outcome, len(b.members))
 	for i, p := range b.members {
-		out[i] = engine.Outcome{OK: !p.changed && p.err == nil, Err: p.err}
+		err := errors.Join(p.err, p.broken)
+		out[i] = engine.Outcome{OK: !p.changed && err == nil, Err: err}
 	}
 	return out
 }
 
 func (b *pkgBatch) checkApply(ctx context.Context, apply bool) error {
-	if apply {
+	if apply || !b.members[0].init.Noop {
 		b.renew(ctx)
 	}
 	if err := b.see(ctx); err != nil {
 		return err
 	}
+	if apply {
+		if err := b.yield(ctx); err != nil {
+			return err
+		}
+	}
+	if err := b.restore(ctx, apply); err != nil {
+		return err
+	}
 	for _, p := range b.members {
 		p.tell()
 	}
-	if apply && slices.ContainsFunc(b.members, (*pkgMember).todo) {
+	switch {
+	case apply && slices.ContainsFunc(b.members, (*pkgMember).todo):
 		b.apply(ctx)
+	case apply:
+		for _, p := range b.members {
+			p.err = errors.Join(p.err, p.held)
+		}
 	}
 	for _, p := range b.members {
 		if p.step == pkgNothing && p.err == nil {
@@ -112,7 +130,7 @@ func (b *pkgBatch) checkApply(ctx context.Context, apply bool) error {
 }
 
 // todo reports whether something has to be done and can be.
-func (p *pkgMember) todo() bool { return p.step != pkgNothing && p.err == nil }
+func (p *pkgMember) todo() bool { return p.step != pkgNothing && p.err == nil && p.held == nil }
 
 // renew fetches the lists if they are too old to know what is the newest. That they
 // cannot be fetched is no failure: what is known has to do.
@@ -351,7 +369,7 @@ func (b *pkgBatch) apply(ctx context.Context) {
 	}
 	failed := make([]error, len(b.members))
 	for i, p := range b.members {
-		failed[i] = p.err
+		failed[i] = errors.Join(p.err, p.held)
 	}
 	after, cancel := pkg.Afterwards(ctx)
 	defer cancel()

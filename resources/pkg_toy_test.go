@@ -26,6 +26,8 @@ type toyTool struct {
 	fail   map[string]string   // packages that cannot be installed, and why
 	mirror error               // why the repository cannot be reached
 	locked string
+	half   []string // what an earlier transaction has left half done
+	broken string   // why that cannot be repaired; empty if it can
 	calls  []string // the commands that alter something
 }
 
@@ -50,6 +52,8 @@ func (t *toyTool) run(verb string, args []string) (string, error) {
 		return t.dir, nil
 	case "list":
 		return t.list()
+	case "half":
+		return strings.Join(t.half, "\n"), nil
 	case "latest":
 		var out strings.Builder
 		for name, versions := range t.lists {
@@ -61,6 +65,14 @@ func (t *toyTool) run(verb string, args []string) (string, error) {
 	switch {
 	case t.locked != "":
 		return "", fmt.Errorf("locked %s", t.locked)
+	case verb == "repair" && t.broken != "":
+		return "", errors.New("failed " + t.broken)
+	case verb == "repair":
+		for _, name := range t.half {
+			os.WriteFile(filepath.Join(t.dir, name), []byte("1"), 0o644)
+		}
+		t.half = nil
+		return "", nil
 	case verb == "refresh" && t.mirror != nil:
 		return "", fmt.Errorf("unreachable %w", t.mirror)
 	case verb == "refresh":
@@ -206,6 +218,16 @@ func (t *toy) remove(ctx context.Context, args pkg.RemoveArgs) (map[string]pkg.C
 	return map[string]pkg.Change{}, err
 }
 
+func (t *toy) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, error) {
+	out, err := t.run(ctx, "half")
+	return strings.Fields(out), err
+}
+
+func (t *toy) repair(ctx context.Context, _ virtual.Nothing) (map[string]pkg.Change, error) {
+	_, err := t.run(ctx, "repair")
+	return map[string]pkg.Change{}, err
+}
+
 func (t *toy) cmp(_ context.Context, args pkg.CompareArgs) (int, error) {
 	return strings.Compare(args.A, args.B), nil
 }
@@ -225,7 +247,8 @@ func toyPkg(t testing.TB) (*engine.Registry, *virtual.Kind) {
 		virtual.Func("list_installed", (*toy).listInstalled), virtual.Func("latest_version", (*toy).latest),
 		virtual.Func("provided", (*toy).provided), virtual.Func("refresh_db", (*toy).refresh),
 		virtual.Func("install", (*toy).install), virtual.Func("upgrade", (*toy).upgrade),
-		virtual.Func("origins", (*toy).origins), virtual.Func("remove", (*toy).remove), virtual.Func("version_cmp", (*toy).cmp))
+		virtual.Func("origins", (*toy).origins), virtual.Func("remove", (*toy).remove), virtual.Func("version_cmp", (*toy).cmp),
+		virtual.Func("interrupted", (*toy).interrupted), virtual.Func("repair", (*toy).repair))
 	poor := virtual.Native("poor", func(_ context.Context, env virtual.Env) (*toy, error) { return &toy{env.Host}, nil },
 		virtual.Func("list_installed", (*toy).listInstalled))
 	backend.Module, poor.Module, backend.Priority = "pkg", "pkg", 1
@@ -294,6 +317,9 @@ func (b *pkgBench) run(ctx context.Context, apply bool) []string {
 		f.Reset()
 	}
 	var out []string
+	for _, r := range b.res {
+		r.(*PkgRes).init.Noop = !apply // a look is that of a plan
+	}
 	for i, o := range b.res[0].(*PkgRes).CheckApplyBatch(ctx, apply, b.res) {
 		line := fmt.Sprint(b.res[i].Name(), " ", b.fakes[i].Changes(), " ", o.OK)
 		if o.Err != nil {

@@ -127,7 +127,7 @@ func (t *pkgTransaction) halves(ctx context.Context, members []*pkgMember, err e
 
 // pending looks again and returns those that still have to be brought.
 func (t *pkgTransaction) pending(ctx context.Context, members []*pkgMember) ([]*pkgMember, error) {
-	again := &pkgBatch{m: t.m}
+	again := &pkgBatch{m: t.m, holder: t.holder}
 	for _, p := range members {
 		again.members = append(again.members, &pkgMember{PkgRes: p.PkgRes})
 	}

@@ -13,8 +13,9 @@ import (
 // waits, and compares then: so what CheckApply does itself is no event, not even if it fails,
 // and a package that cannot be installed is not tried again and again.
 type pkgSeen struct {
-	oneLooks        // CheckApply, or Watch
-	stamp    string // of pkg.Stamp; empty if it is not known
+	oneLooks           // CheckApply, or Watch
+	stamp    string    // of pkg.Stamp; empty if it is not known
+	since    time.Time // Watch waits for another program; zero if it does not
 }
 
 func newPkgSeen() *pkgSeen { return &pkgSeen{oneLooks: newOneLooks()} }
@@ -35,11 +36,42 @@ func (r *PkgRes) follow(ctx context.Context, c *chosen) error {
 	return err
 }
 
+// woken says Event when no other program uses the package manager any more: what that has half done is no drift. A
+// long use is looked into now and then.
 func (r *PkgRes) woken(_ context.Context, c *chosen) error {
-	if c.sub == nil || c.lost() || r.seen.differs(c.Backend.Name) {
-		r.init.Event()
+	if c.lost() {
+		r.seen.stamp = ""
 	}
+	if c.sub != nil && !r.seen.differs(c.Backend.Name) {
+		r.seen.rest(c)
+		return nil
+	}
+	if h := pkgHolder(c.Backend.Name); h != nil && !h.Own {
+		if r.seen.since.IsZero() {
+			r.seen.since = time.Now()
+			c.every(othersPoll)
+		}
+		if time.Since(r.seen.since) < othersWait {
+			return nil
+		}
+		r.seen.since = time.Now()
+		r.init.Event()
+		return nil
+	}
+	r.seen.rest(c)
+	r.init.Event()
 	return nil
+}
+
+// rest ends the wait for another program.
+func (s *pkgSeen) rest(c *chosen) {
+	if s.since.IsZero() {
+		return
+	}
+	s.since = time.Time{}
+	if c.every(0); c.sub == nil {
+		c.every(virtualPoll)
+	}
 }
 
 // pkgListsAge is how old the lists of packages may be for what should be the newest.
@@ -51,6 +83,7 @@ type pkgLists struct {
 	mu      sync.Mutex
 	by      string
 	fetched time.Time
+	db      pkgDatabase
 }
 
 // Shared is what packages of one package manager have in common.

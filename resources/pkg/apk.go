@@ -20,6 +20,8 @@ var Apk = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("list_upgrades", (*apk).listUpgrades),
 		virtual.Func("refresh_db", (*apk).refreshDB),
 		virtual.Func("install", (*apk).install),
+		virtual.Func("interrupted", (*apk).interrupted),
+		virtual.Func("repair", (*apk).repair),
 		virtual.Func("remove", (*apk).remove),
 		virtual.Func("purge", (*apk).purge),
 		virtual.Func("upgrade", (*apk).upgrade),
@@ -35,10 +37,13 @@ var Apk = sync.OnceValue(func() *virtual.Backend {
 // apkFiles are the database of apk, where it is and where it is going to be.
 var apkFiles = []string{"/lib/apk/db/installed", "/usr/lib/apk/db/installed"}
 
-type apk struct{ tools }
+type apk struct {
+	tools
+	root string // where the machine is; empty for /
+}
 
 func newApk(_ context.Context, env virtual.Env) (*apk, error) {
-	return &apk{tools{host: env.Host, judge: judgeApk}}, nil
+	return &apk{tools: tools{host: env.Host, judge: judgeApk}}, nil
 }
 
 func judgeApk(r *engine.Result) error {

@@ -22,6 +22,8 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("list_upgrades", (*apt).listUpgrades),
 		virtual.Func("refresh_db", (*apt).refreshDB),
 		virtual.Func("install", (*apt).install),
+		virtual.Func("interrupted", (*apt).interrupted),
+		virtual.Func("repair", (*apt).repair),
 		virtual.Func("remove", (*apt).remove),
 		virtual.Func("purge", (*apt).purge),
 		virtual.Func("upgrade", (*apt).upgrade),
@@ -50,12 +52,14 @@ type apt struct {
 	tools
 	arch string // of the machine
 	os   string // the name of the distribution
+
+	updates string // dpkgUpdates
 }
 
 func newApt(_ context.Context, env virtual.Env) (*apt, error) {
 	arch, _ := env.Facts["osarch"].(string)
 	os, _ := env.Facts["os"].(string)
-	return &apt{arch: arch, os: os, tools: tools{host: env.Host, judge: judgeApt, env: []string{
+	return &apt{arch: arch, os: os, updates: dpkgUpdates, tools: tools{host: env.Host, judge: judgeApt, env: []string{
 		"DEBIAN_FRONTEND=noninteractive", "APT_LISTCHANGES_FRONTEND=none", "APT_LISTBUGS_FRONTEND=none",
 		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1",
 	}}}, nil

@@ -20,7 +20,7 @@ var get = []string{
 func (a *apt) bring(ctx context.Context, args ...string) error {
 	fetch := slices.Concat(get, []string{"--download-only"}, args)
 	err := a.change(ctx, nil, fetch...)
-	if interrupted(err) {
+	if refused(err) {
 		// Somebody was killed at it: what he has begun has to be ended first.
 		if err := a.mend(ctx); err != nil {
 			return err
@@ -33,15 +33,10 @@ func (a *apt) bring(ctx context.Context, args ...string) error {
 	return a.get(ctx, args...)
 }
 
-// interrupted reports whether apt-get refuses to go on because dpkg was killed.
-func interrupted(err error) bool {
+// refused reports whether apt-get refuses to go on because dpkg was killed.
+func refused(err error) bool {
 	e, ok := errors.AsType[*ToolError](err)
 	return ok && strings.Contains(e.Text, "dpkg --configure -a")
-}
-
-// mend ends what a dpkg has begun that was killed.
-func (a *apt) mend(ctx context.Context) error {
-	return a.transact(ctx, nil, "dpkg", "--force-confdef", "--force-confold", "--configure", "-a")
 }
 
 // get is an apt-get that writes the database.

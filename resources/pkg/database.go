@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -16,11 +17,14 @@ var databases = map[string][]string{
 	"zypper": rpmFiles,
 }
 
+// journals are what else of it changes while a package manager works, and need not be watched.
+var journals = map[string][]string{"apt": {dpkgUpdates}, "pacman": {pacmanLock}}
+
 // Stamp returns a text that is another one whenever the database of a backend has been
 // altered; empty if that can't be told.
 func Stamp(backend string) string {
 	var s strings.Builder
-	for _, path := range databases[backend] {
+	for _, path := range slices.Concat(databases[backend], journals[backend]) {
 		if st, err := os.Stat(path); err == nil {
 			fmt.Fprintf(&s, "%s %d %d;", path, st.Size(), st.ModTime().UnixNano())
 		}

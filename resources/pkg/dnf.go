@@ -22,6 +22,8 @@ var Dnf = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("list_upgrades", (*dnf).listUpgrades),
 		virtual.Func("refresh_db", (*dnf).refreshDB),
 		virtual.Func("install", (*dnf).install),
+		virtual.Func("interrupted", (*dnf).interrupted),
+		virtual.Func("repair", (*dnf).repair),
 		virtual.Func("remove", (*dnf).remove),
 		virtual.Func("upgrade", (*dnf).upgrade),
 		virtual.Func("version_cmp", (*dnf).versionCmp),

@@ -10,6 +10,8 @@
 //   - Install, Remove, Purge and Upgrade are one transaction of the package manager: all or
 //     nothing, as far as that one can. What they return is what has changed, also
 //     beside what was asked for (dependencies).
+//   - A call that writes the database is let finish once it has begun (engine.Command.Cost); what it only
+//     fetches, and each wait for a lock, ends with the context.
 //   - A name that is not CheckName is refused before a tool is run.
 //   - A version is written as the package manager writes it, with epoch and revision;
 //     two are compared by VersionCmp only.
@@ -152,7 +154,11 @@ var (
 		"The packages that were removed and left their configuration behind, and their versions.", virtual.AsExtra)
 	Origins = virtual.Declare[OriginsArgs, map[string]Origin]("origins",
 		"Where packages come from that can be installed. Those that no repository has are not in it.", virtual.AsExtra)
-	ListHolds  = virtual.Declare[virtual.Nothing, []string]("list_holds", "The packages that hold keeps.", virtual.AsExtra)
+	ListHolds   = virtual.Declare[virtual.Nothing, []string]("list_holds", "The packages that hold keeps.", virtual.AsExtra)
+	Interrupted = virtual.Declare[virtual.Nothing, []string]("interrupted",
+		"What a transaction has left half done that was cut off: packages, or what is wrong; none where all is well. While another transaction goes on its packages are among them.", virtual.AsExtra)
+	Repair = virtual.Declare[virtual.Nothing, map[string]Change]("repair",
+		"End what a transaction has begun that was cut off. Configuration files that somebody has altered stay as they are.", virtual.AsExtra)
 	Autoremove = virtual.Declare[virtual.Nothing, map[string]Change]("autoremove", "Remove what was installed as a dependency and is none any more.", virtual.AsExtra)
 )
 
@@ -167,7 +173,7 @@ func Interface() *virtual.Interface {
 			Install.Function(), Remove.Function(), Purge.Function(), Upgrade.Function(),
 			VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(), Provided.Function(),
 			Hold.Function(), Unhold.Function(), ListRepos.Function(), GetRepo.Function(), DelRepo.Function(),
-			ListRemoved.Function(), Origins.Function(), ListHolds.Function(), Autoremove.Function(),
+			ListRemoved.Function(), Origins.Function(), ListHolds.Function(), Autoremove.Function(), Interrupted.Function(), Repair.Function(),
 		},
 	}
 }

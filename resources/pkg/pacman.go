@@ -21,6 +21,8 @@ var Pacman = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("list_upgrades", (*pacman).listUpgrades),
 		virtual.Func("refresh_db", (*pacman).refreshDB),
 		virtual.Func("install", (*pacman).install),
+		virtual.Func("interrupted", (*pacman).interrupted),
+		virtual.Func("repair", (*pacman).repair),
 		virtual.Func("remove", (*pacman).remove),
 		virtual.Func("purge", (*pacman).purge),
 		virtual.Func("upgrade", (*pacman).upgrade),
@@ -47,10 +49,13 @@ type pacmanInstall struct {
 // Default is that of InstallArgs.
 func (pacmanInstall) Default() pacmanInstall { return pacmanInstall{Recommends: true} }
 
-type pacman struct{ tools }
+type pacman struct {
+	tools
+	root string // where the machine is; empty for /
+}
 
 func newPacman(_ context.Context, env virtual.Env) (*pacman, error) {
-	return &pacman{tools{host: env.Host, judge: judgePacman}}, nil
+	return &pacman{tools: tools{host: env.Host, judge: judgePacman}}, nil
 }
 
 func judgePacman(r *engine.Result) error {

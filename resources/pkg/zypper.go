@@ -19,6 +19,8 @@ var Zypper = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("list_upgrades", (*zypper).listUpgrades),
 		virtual.Func("refresh_db", (*zypper).refreshDB),
 		virtual.Func("install", (*zypper).install),
+		virtual.Func("interrupted", (*zypper).interrupted),
+		virtual.Func("repair", (*zypper).repair),
 		virtual.Func("remove", (*zypper).remove),
 		virtual.Func("upgrade", (*zypper).upgrade),
 		virtual.Func("version_cmp", (*zypper).versionCmp),

@@ -1,0 +1,186 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/pkg"
+)
+
+// pkgDatabase is what all packages of one package manager know of its database. It is guarded by pkgLists.mu.
+type pkgDatabase struct {
+	sound string // the stamp with which it was not interrupted; empty for none
+
+	// the last repair, if that has failed: it is not tried again at once, and one package fails with it
+	failed error
+	what   string    // was interrupted
+	by     string    // the package that fails
+	until  time.Time // it is not tried again
+	tries  int
+}
+
+// The pause after a repair that has failed, and what it grows to.
+const (
+	repairPause    = time.Minute
+	repairPauseMax = 10 * time.Minute
+)
+
+// pkgHolder returns who else uses a package manager now, nil for nobody.
+func pkgHolder(backend string) *pkg.Holder {
+	return pkg.Held(slices.DeleteFunc(pkg.Locks(), func(l pkg.Lock) bool { return l.Backend != backend }))
+}
+
+// othersPoll is how often it is looked whether another program has ended that uses the package manager, and othersWait how
+// long it is waited for.
+const (
+	othersPoll = 250 * time.Millisecond
+	othersWait = 2 * time.Minute
+)
+
+// yield waits until no other program uses the package manager, and looks again then: what was half done is done. Who must
+// still be altered fails if it takes too long.
+func (b *pkgBatch) yield(ctx context.Context) error {
+	if !slices.ContainsFunc(b.members, (*pkgMember).todo) {
+		return nil
+	}
+	holder := b.holder(b.m.Backend.Name)
+	if holder == nil {
+		return nil
+	}
+	for since := time.Now(); holder != nil; holder = b.holder(b.m.Backend.Name) {
+		if time.Since(since) >= othersWait {
+			for _, p := range b.members {
+				if p.todo() {
+					p.held = &pkg.LockedError{Tool: b.m.Backend.Name, Holder: holder.String()}
+				}
+			}
+			return nil
+		}
+		pause := time.NewTimer(othersPoll)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return context.Cause(ctx)
+		}
+	}
+	return b.see(ctx)
+}
+
+// restore repairs the database if a transaction was cut off, before anything else is done. One member tells of it, and fails
+// if it fails.
+func (b *pkgBatch) restore(ctx context.Context, apply bool) error {
+	what, err := b.interrupted(ctx)
+	if err != nil || len(what) == 0 {
+		return err
+	}
+	p, lists := b.speaker(), b.lists()
+	text := strings.Join(what, ", ")
+	if by, known := lists.refused(text); known != nil {
+		for _, p := range b.members {
+			if p.Name() == by {
+				p.sayInterrupted(text)
+				p.broken = known
+			}
+		}
+		return nil
+	}
+	p.sayInterrupted(text)
+	if !apply {
+		return nil
+	}
+	p.init.Log.Warn("the package database is interrupted, and is repaired first", "event", "repair", "interrupted", text)
+	_, _, err = pkg.Repair.Call(ctx, b.m, virtual.Nothing{})
+	after, cancel := pkg.Afterwards(ctx)
+	defer cancel()
+	left, lookErr := b.interrupted(after)
+	if ctx.Err() == nil && (err != nil || lookErr != nil || len(left) > 0) {
+		if len(left) == 0 {
+			left = what
+		}
+		p.broken = &pkg.RepairError{Tool: b.m.Backend.Name, What: left, Err: errors.Join(err, lookErr), Then: pkg.Advice(b.m.Backend.Name)}
+		lists.refuse(strings.Join(left, ", "), p.Name(), p.broken)
+	}
+	return b.see(after)
+}
+
+// interrupted returns what a transaction has left half done. It is asked when the database is another one than when all was
+// well, and not while somebody uses it.
+func (b *pkgBatch) interrupted(ctx context.Context) ([]string, error) {
+	name, lists := b.m.Backend.Name, b.lists()
+	stamp := pkg.Stamp(name)
+	if b.m.Needs(pkg.Interrupted.Name(), pkg.Repair.Name()) != nil || lists.isSound(stamp) || b.holder(name) != nil {
+		return nil, nil
+	}
+	what, _, err := pkg.Interrupted.Call(ctx, b.m, virtual.Nothing{})
+	if err == nil && len(what) == 0 {
+		lists.setSound(stamp)
+	}
+	return what, err
+}
+
+// speaker is the member that tells of the database: the first one that has something to do, or else the first one.
+func (b *pkgBatch) speaker() *pkgMember {
+	if i := slices.IndexFunc(b.members, (*pkgMember).todo); i >= 0 {
+		return b.members[i]
+	}
+	return b.members[0]
+}
+
+func (p *pkgMember) sayInterrupted(what string) {
+	p.changed = true
+	p.init.Change(engine.Change{Field: "database", From: "interrupted: " + what, To: "repaired"})
+}
+
+// lists is what the members share; nil where they share nothing.
+func (b *pkgBatch) lists() *pkgLists {
+	lists, _ := b.members[0].init.Shared.(*pkgLists)
+	return lists
+}
+
+func (l *pkgLists) isSound(stamp string) bool {
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return stamp != "" && l.db.sound == stamp
+}
+
+func (l *pkgLists) setSound(stamp string) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.db = pkgDatabase{sound: stamp}
+}
+
+// refused returns which package fails because the same could not be repaired a short while ago, and how; nil if it is to be
+// tried.
+func (l *pkgLists) refused(what string) (by string, err error) {
+	if l == nil {
+		return "", nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.db.failed == nil || l.db.what != what || !time.Now().Before(l.db.until) {
+		return "", nil
+	}
+	return l.db.by, l.db.failed
+}
+
+func (l *pkgLists) refuse(what, by string, err error) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	tries := l.db.tries
+	l.db = pkgDatabase{failed: err, what: what, by: by, tries: tries + 1, until: time.Now().Add(min(repairPause<<min(tries, 8), repairPauseMax))}
+}

@@ -1,0 +1,156 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/pkg"
+)
+
+// shared gives all packages of a bench what those of one graph have in common.
+func (b *pkgBench) shared() {
+	lists := &pkgLists{}
+	for _, r := range b.res {
+		r.(*PkgRes).init.Shared = lists
+	}
+}
+
+// TestFindingB1InterruptedDatabaseIsRepairedFirst: what an earlier transaction has left half done is ended before anything
+// else, also where all packages of the graph are right; a plan says so and repairs nothing.
+func TestFindingB1InterruptedDatabaseIsRepairedFirst(t *testing.T) {
+	b := newPkgBench(t, "git", "real")
+	b.tool.lists = b.tool.repo
+	b.put(t, "git", "1")
+	b.tool.half = []string{"old"}
+	told := `database: "interrupted: old" -> "repaired"`
+	b.want(t, false, "git [] true", "real ["+told+` state: "uninstalled" -> "installed"] false`)
+	b.wantCalls(t)
+	b.want(t, true, "git [] true", "real ["+told+` state: "uninstalled" -> "installed"] false`)
+	b.wantCalls(t, "repair", "install real")
+	b.want(t, true, "git [] true", "real [] true")
+	b.tool.half = []string{"real"}
+	b.want(t, true, `git [database: "interrupted: real" -> "repaired"] false`, "real [] true")
+	b.wantCalls(t, "repair")
+	if err := os.Remove(filepath.Join(b.tool.dir, "real")); err != nil {
+		t.Fatal(err)
+	}
+	b.tool.half = []string{"real"}
+	b.want(t, true, "git [] true", `real [database: "interrupted: real" -> "repaired"] false`)
+	b.wantCalls(t, "repair")
+}
+
+// TestFindingB1BrokenBeyondRepair: one package fails and says what to do, the others go on; the repair is tried again with a
+// growing pause and not at each event; and when a person has mended it, all is well at once.
+func TestFindingB1BrokenBeyondRepair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPkgBench(t, "git", "real")
+		b.shared()
+		b.tool.lists = b.tool.repo
+		b.put(t, "git", "1")
+		b.put(t, "real", "1")
+		b.tool.half, b.tool.broken = []string{"old"}, "no postinst"
+		bad := `git [database: "interrupted: old" -> "repaired"] false the package database of toy is interrupted (old), and the repair has failed: pkg.repair: toy: no postinst; mend it with the package manager, and mgmt goes on`
+		repairs := 0
+		for range 100 {
+			b.want(t, true, bad, "real [] true")
+			repairs += len(b.tool.calls)
+			time.Sleep(time.Second)
+		}
+		if repairs != 2 {
+			t.Errorf("it was tried to repair it %d times in 100 seconds", repairs)
+		}
+		alone := pkgBench{tool: b.tool, res: b.res[1:], fakes: b.fakes[1:], host: b.host}
+		alone.want(t, true, "real [] true")
+		b.tool.half = nil
+		b.want(t, true, "git [] true", "real [] true")
+		b.wantCalls(t)
+	})
+}
+
+// holding says that another program uses the package manager until a time.
+func holding(until time.Time) func(string) *pkg.Holder {
+	return func(string) *pkg.Holder {
+		if time.Now().Before(until) {
+			return &pkg.Holder{Lock: pkg.Lock{Path: "/var/lib/toy/lock", Advice: "end it"}, PID: 4711, Command: "unattended-upgr"}
+		}
+		return nil
+	}
+}
+
+// check is one call on the members of a bench, with another program.
+func (b *pkgBench) check(ctx context.Context, t testing.TB, holder func(string) *pkg.Holder) []engine.Outcome {
+	t.Helper()
+	r := b.res[0].(*PkgRes)
+	m, err := r.open(ctx, "pkg", r.Backend())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	batch := newPkgBatch(m, b.res)
+	batch.holder = holder
+	if err := batch.checkApply(ctx, true); err != nil {
+		return failAll(len(b.res), err)
+	}
+	return batch.outcomes()
+}
+
+// TestFindingB1WhatAnotherProgramDoesIsNoDrift: while it works its packages are half done, which is neither an interrupted
+// database nor a package to install.
+func TestFindingB1WhatAnotherProgramDoesIsNoDrift(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPkgBench(t, "git", "real")
+		b.shared()
+		b.put(t, "git", "1")
+		b.tool.half = []string{"real"}
+		go func() { // it upgrades real
+			time.Sleep(30 * time.Second)
+			b.put(t, "real", "1")
+			b.tool.half = nil
+		}()
+		start := time.Now()
+		for i, o := range b.check(t.Context(), t, holding(start.Add(31*time.Second))) {
+			if !o.OK || o.Err != nil || len(b.fakes[i].Changes()) > 0 {
+				t.Errorf("%s: %+v, %v", b.res[i], o, b.fakes[i].Changes())
+			}
+		}
+		if took := time.Since(start); took < 31*time.Second || took > 32*time.Second || len(b.tool.calls) > 0 {
+			t.Errorf("after %s it has called %q", took, b.tool.calls)
+		}
+	})
+}
+
+// TestFindingB1LockHeldForAnHour: who is right is ok at once, who is not fails alone and says who holds it and what to do;
+// the wait for it ends with the context.
+func TestFindingB1LockHeldForAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPkgBench(t, "git", "real")
+		b.put(t, "git", "1")
+		b.tool.lists = b.tool.repo
+		start := time.Now()
+		outs := b.check(t.Context(), t, holding(start.Add(time.Hour)))
+		if !outs[0].OK || outs[1].OK || outs[1].Err == nil || len(b.tool.calls) > 0 {
+			t.Errorf("%+v, %q", outs, b.tool.calls)
+		}
+		if text := outs[1].Err.Error(); !strings.Contains(text, "toy is locked by process 4711 (unattended-upgr), which holds /var/lib/toy/lock; if it hangs, end it") {
+			t.Error(text)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start = time.Now()
+		outs = b.check(ctx, t, holding(start.Add(time.Hour)))
+		if took := time.Since(start); took > 2*time.Second || !errors.Is(outs[1].Err, context.DeadlineExceeded) {
+			t.Errorf("after %s: %+v", took, outs)
+		}
+		if outs = b.check(t.Context(), t, holding(time.Time{})); outs[1].Err != nil || !slices.Equal(b.tool.calls, []string{"install real"}) {
+			t.Errorf("when it is free: %+v, %q", outs, b.tool.calls)
+		}
+	})
+}
