@@ -184,6 +184,8 @@ func causeText(t *control.Trigger, e *control.Event) string {
 		text = from + " has sent another value for " + visible(t.Field)
 	case reactor.CauseRetry:
 		text = "it had failed and was tried again"
+	case reactor.CauseBelow:
+		text = from + " below it was about to fail"
 	case reactor.CauseAsked:
 		text = "it had failed, and somebody asked for another try"
 	case reactor.CauseWatch:

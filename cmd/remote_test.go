@@ -146,7 +146,7 @@ func TestEventText(t *testing.T) {
 
 // TestCauseText: there are words for every cause.
 func TestCauseText(t *testing.T) {
-	for _, cause := range []string{"graph", "event", "poll", "refresh", "value", "retry", "watch", "sweep", "resume", "above", "asked"} {
+	for _, cause := range []string{"graph", "event", "poll", "refresh", "value", "retry", "watch", "sweep", "resume", "above", "asked", "below"} {
 		if got := causeText(&control.Trigger{Cause: cause, From: "a[b]"}, &control.Event{}); got == cause {
 			t.Errorf("%s has no words", cause)
 		}

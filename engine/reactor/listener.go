@@ -98,12 +98,13 @@ const (
 	CauseResume  Cause = "resume"  // a brake had held it, and it goes on
 	CauseAbove   Cause = "above"   // it had failed, and what stands above it has changed; under noop: that came out differently
 	CauseAsked   Cause = "asked"   // it had failed, and somebody asked for another try
+	CauseBelow   Cause = "below"   // what stands below it was about to fail, and it is looked at first
 )
 
 // Trigger is one reason for which a vertex was run.
 type Trigger struct {
 	Cause Cause
-	From  string // refresh, value, above: the vertex that caused it,
+	From  string // refresh, value, above, below: the vertex that caused it,
 	Run   uint64 // and the ID of its run; 0 when that was in an earlier process
 	Field string // value: the field that received it
 

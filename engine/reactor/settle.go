@@ -41,6 +41,9 @@ func (r *Reactor) ran(v *vertex) {
 	if run.Noop {
 		r.judgeNoop(v, &run)
 	}
+	if r.doubt(v, run.State, o.err) {
+		return
+	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
 	// What fails again and again takes from the budget once, or was told once to go on.
 	v.charged = run.State == engine.StateFailed && (v.job.spending > 0 || v.job.pass)

@@ -18,6 +18,7 @@ type stuck struct {
 	list   map[*vertex]struct{}
 	above  map[int32]struct{} // by index in the graph
 	facing bool               // somebody waits for news of the machine
+	doubts doubts
 }
 
 // stuck notes how a vertex has ended.

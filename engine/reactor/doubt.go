@@ -1,0 +1,73 @@
+package reactor
+
+import (
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// maxDoubt bounds how many ancestors of a vertex that has failed are looked at first, the
+// nearest ones.
+const maxDoubt = 64
+
+// doubts are the vertices whose failure is not believed before those above them were
+// looked at: what takes a folder away takes all that is in it, and its events come in any
+// order.
+type doubts map[*vertex]struct{}
+
+// doubt takes the end of a run of v that has failed though v was well before. It has those
+// above v looked at, and then v once more, before anybody hears of the failure. It
+// reports whether it did.
+func (r *Reactor) doubt(v *vertex, ended engine.State, err error) bool {
+	_, again := r.failures.doubts[v]
+	delete(r.failures.doubts, v)
+	if ended != engine.StateFailed || again || !v.last.Settled() || !v.job.fromOutside() || r.opt.Once || v.meta.Retry == engine.RetryNever ||
+		engine.IsPermanent(err) || engine.IsVerdict(err) || !r.lookAbove(v) {
+		return false
+	}
+	if r.failures.doubts == nil {
+		r.failures.doubts = doubts{}
+	}
+	r.failures.doubts[v] = struct{}{}
+	v.charged = v.charged || v.job.spending > 0 || v.job.pass
+	r.runAgain(v)
+	v.mu.Lock()
+	v.changes = nil
+	v.mu.Unlock()
+	r.afterHeld(v)
+	return true
+}
+
+// fromOutside reports whether the world has asked for the run, and nothing above the
+// vertex, which has run just now then.
+func (j *job) fromOutside() bool {
+	return slices.ContainsFunc(j.triggers, func(t Trigger) bool {
+		return t.Cause == CauseEvent || t.Cause == CausePoll || t.Cause == CauseSweep || t.Cause == CauseWatch
+	})
+}
+
+// lookAbove looks at the ancestors of v as the sweep does, at the nearest of them. It
+// reports whether there is one that is looked at.
+func (r *Reactor) lookAbove(v *vertex) (any bool) {
+	seen := map[int32]struct{}{}
+	for todo := []int32{v.index}; len(todo) > 0 && len(seen) < maxDoubt; todo = todo[1:] {
+		for _, i := range r.graph.Pred(int(todo[0])) {
+			if _, twice := seen[i]; twice || len(seen) == maxDoubt {
+				continue
+			}
+			seen[i] = struct{}{}
+			todo = append(todo, i)
+			if up := r.byIndex[i]; r.mayLook(up) {
+				any = true
+				r.because(up, Trigger{Cause: CauseBelow, From: v.id})
+				r.event(up)
+			}
+		}
+	}
+	return any
+}
+
+// mayLook reports whether a vertex can be looked at without an event, and at once.
+func (r *Reactor) mayLook(v *vertex) bool {
+	return (v.watchState == watchRunning || v.meta.Poll > 0) && v.pace == nil && v.held == nil && !v.suspended && r.pauseOf(v) == nil
+}
