@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
 )
 
@@ -90,15 +91,39 @@ func (r *MountRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return true, nil
 	}
 	if todo.mount && l.now == nil {
-		if _, err := os.Stat(l.real); isMissing(err) {
+		if _, err := safepath.System().Stat(l.real); isMissing(err) {
 			return false, fmt.Errorf("the mount point %s does not exist: a folder of that path has to come first", r.path())
 		}
+	}
+	if err := r.steady(l, todo); err != nil {
+		return false, err
 	}
 	r.report(l, todo)
 	if !apply {
 		return false, nil
 	}
 	return false, r.make(ctx, m, l, todo)
+}
+
+// steady returns an error where another user could have the commands, which go by the
+// path, mount or unmount elsewhere, or mount something else.
+func (r *MountRes) steady(l mountLook, todo mountTodo) error {
+	if !todo.mount && !todo.unmount && !todo.remount {
+		return nil
+	}
+	w := safepath.System()
+	switch real, err := w.SteadyName(r.path()); {
+	case err != nil:
+		return fmt.Errorf("the mount point: %w", err)
+	case real != l.real:
+		return fmt.Errorf("the mount point %s led to %s a moment ago, and now to %s", r.path(), l.real, real)
+	}
+	if todo.mount && filepath.IsAbs(r.Device) {
+		if _, err := w.Steady(r.Device); err != nil {
+			return fmt.Errorf("device: %w", err)
+		}
+	}
+	return nil
 }
 
 // mountTodo is what has to be done, in this order.
