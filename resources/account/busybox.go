@@ -145,6 +145,9 @@ func (b *busybox) primary(now *state, args busyboxAddArgs) (string, error) {
 
 // adduser runs the tool. It makes who has a primary group one of its members, too.
 func (b *busybox) adduser(ctx context.Context, args busyboxAddArgs, group string) error {
+	if err := steadyNewHome(b.root, args.Name, args.Attributes, args.CreateHome); err != nil {
+		return err
+	}
 	if err := b.run(ctx, "", adduser(args, group)...); err != nil || group == "" {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -56,11 +57,15 @@ type state struct {
 }
 
 // folder is where the databases of a system are. That of an image is no link, which
-// could lead to those of this machine.
+// could lead to those of this machine, and no other user can put another one in its
+// place: so the tools may go by its path.
 func folder(root string) (string, error) {
-	etc := filepath.Join("/", root, "etc")
 	if root == "" || filepath.Clean(root) == "/" {
 		return "/etc", nil
+	}
+	etc, err := safepath.System().SteadyName(filepath.Join("/", root, "etc"))
+	if err != nil {
+		return "", fmt.Errorf("root: %w", err)
 	}
 	st, err := os.Lstat(etc)
 	if err == nil && !st.IsDir() {

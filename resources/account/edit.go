@@ -80,14 +80,11 @@ func (e editor) addUser(s *state, args AddArgs) error {
 	if err != nil {
 		return err
 	}
-	home, shell := args.Home, args.Shell
-	if home == nil {
-		home = new("/home/" + args.Name)
-	}
+	shell := args.Shell
 	if shell == nil {
 		shell = new("/bin/sh")
 	}
-	s.passwd().put([]string{args.Name, "x", strconv.Itoa(uid), strconv.Itoa(gid), "", *home, *shell})
+	s.passwd().put([]string{args.Name, "x", strconv.Itoa(uid), strconv.Itoa(gid), "", homeOf(args.Name, args.Attributes), *shell})
 	s.shadow().put(e.newShadow(s, args))
 	a := args.Attributes
 	a.UID, a.GID, a.Group, a.Home, a.Shell = nil, nil, nil, nil, nil

@@ -12,6 +12,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
 // skeleton is the folder of which a new home is a copy.
@@ -19,6 +22,36 @@ const skeleton = "etc/skel"
 
 // inside is a path of a system, as os.Root takes it.
 func inside(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
+
+// steadyHome returns an error if another user can put something else in the place of a
+// home, as where it is in a folder of that user. What follows, and the tools, go by its path.
+func steadyHome(root, home string) error {
+	w, at := safepath.System(), filepath.Join("/", root, home)
+	_, err := w.Steady(filepath.Dir(at))
+	if err == nil {
+		_, err = w.SteadyName(at)
+	}
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("the home: %w", err)
+	}
+	return nil
+}
+
+// homeOf returns the home of a new user.
+func homeOf(name string, a Attributes) string {
+	if a.Home != nil {
+		return *a.Home
+	}
+	return "/home/" + name
+}
+
+// steadyNewHome is steadyHome for a user whose home a tool is to make.
+func steadyNewHome(root, name string, a Attributes, create bool) error {
+	if !create {
+		return nil
+	}
+	return steadyHome(root, homeOf(name, a))
+}
 
 // openSystem opens the folder of a system: what is done in it leaves it by no link.
 func openSystem(root string) (*os.Root, error) { return os.OpenRoot(filepath.Join("/", root)) }
@@ -37,6 +70,9 @@ func makeHome(root string, u UserInfo) error {
 	}
 	if home == "" {
 		return nil
+	}
+	if err := steadyHome(root, u.Home); err != nil {
+		return err
 	}
 	if err := r.MkdirAll(path.Dir(home), 0o755); err != nil {
 		return err
@@ -138,6 +174,9 @@ func (s *state) movable(u UserInfo, to string) bool {
 
 // makeAbove makes the folder that a home is to be in.
 func makeAbove(root, home string) error {
+	if err := steadyHome(root, home); err != nil {
+		return err
+	}
 	r, err := openSystem(root)
 	if err != nil {
 		return err
@@ -149,6 +188,9 @@ func makeAbove(root, home string) error {
 // moveHome moves a home folder within its file system.
 func moveHome(root, from, to string) error {
 	if err := makeAbove(root, to); err != nil {
+		return err
+	}
+	if err := steadyHome(root, from); err != nil {
 		return err
 	}
 	r, err := openSystem(root)
@@ -175,34 +217,65 @@ func giveHome(root string, was, now UserInfo) error {
 	if err != nil || st == nil {
 		return err
 	}
-	home := inside(now.Home)
-	err = fs.WalkDir(r.FS(), home, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || p == home {
-			return err
-		}
-		return give(r, p, was, now)
-	})
+	if err := steadyHome(root, now.Home); err != nil {
+		return err
+	}
+	above, name := filepath.Split(filepath.Join("/", root, now.Home))
+	dir, err := atomicfile.OpenDir(filepath.Clean(above))
 	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := give(dir, name, was, now); err != nil {
 		return fmt.Errorf("the home of %s: %w", now.Name, err)
 	}
-	return give(r, home, was, now) // last: until then it is known what is still to be given
+	return nil
 }
 
-// give gives one file to the new numbers, as far as it had the old ones.
-func give(r *os.Root, p string, was, now UserInfo) error {
-	st, err := r.Lstat(p)
+// give gives a file to the new numbers, as far as it had the old ones, and before it what
+// is in it: until the end it is known what is still to be given. The user may be exchanging
+// names meanwhile, so what is given is what was looked at.
+func give(dir atomicfile.Dir, name string, was, now UserInfo) error {
+	st, err := dir.Lstat(name)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err == nil && st.IsDir() {
+		err = giveBelow(dir, name, was, now)
+	}
 	if err != nil {
 		return err
 	}
 	uid, gid := -1, -1
-	sys := st.Sys().(*syscall.Stat_t)
-	if int(sys.Uid) == was.UID {
+	if int(st.UID) == was.UID {
 		uid = now.UID
 	}
-	if int(sys.Gid) == was.GID {
+	if int(st.GID) == was.GID {
 		gid = now.GID
 	}
-	return r.Lchown(p, uid, gid)
+	if uid < 0 && gid < 0 {
+		return nil
+	}
+	_, err = dir.SetAttrs(name, st, -1, uid, gid)
+	return err
+}
+
+func giveBelow(dir atomicfile.Dir, name string, was, now UserInfo) error {
+	sub, err := dir.OpenDir(name)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	names, err := sub.Names()
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := give(sub, n, was, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeHome removes the home folder of a user, if it is his own.
@@ -213,6 +286,9 @@ func removeHome(root string, u UserInfo) error {
 	}
 	defer r.Close()
 	if st, err := ownHome(r, u); err != nil || st == nil {
+		return err
+	}
+	if err := steadyHome(root, u.Home); err != nil {
 		return err
 	}
 	return r.RemoveAll(inside(u.Home))

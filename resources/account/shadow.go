@@ -108,6 +108,9 @@ func (s *shadow) add(ctx context.Context, args AddArgs) (none virtual.Nothing, e
 	if _, ok := now.userNamed(args.Name); ok {
 		return s.change(ctx, ChangeArgs{Name: args.Name, Attributes: args.Attributes, Where: args.Where, CreateHome: args.CreateHome})
 	}
+	if err := steadyNewHome(args.Root, args.Name, args.Attributes, args.CreateHome); err != nil {
+		return none, err
+	}
 	argv := in(args.Root, "--root", "useradd")
 	if args.System {
 		argv = append(argv, "--system")
