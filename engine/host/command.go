@@ -42,7 +42,7 @@ func (h *Host) Command(ctx context.Context, c engine.Command) (*engine.Result, e
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	attr, path, err := prepare(&c)
+	attr, path, dir, err := prepare(&c)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,9 @@ func (h *Host) Command(ctx context.Context, c engine.Command) (*engine.Result, e
 	}
 	r := &run{c: &c, host: h, out: newOutput(&c)}
 	defer r.close()
-	if err := r.start(ctx, path, argv, attr); err != nil {
+	err = r.start(ctx, path, argv, attr)
+	dir.close()
+	if err != nil {
 		return nil, err
 	}
 	err = r.wait(ctx)

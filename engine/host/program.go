@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // DefaultPath is the PATH of a command whose Env is nil, and the one that is
@@ -33,10 +34,64 @@ type CommandError struct {
 func (e *CommandError) Error() string { return fmt.Sprintf("command %q: %s", e.Program, e.Problem) }
 func (e *CommandError) Unwrap() error { return e.Err }
 
-// prepare completes c and finds its program.
-func prepare(c *engine.Command) (*os.ProcAttr, string, error) {
+// prepare completes c, finds its program and opens its folder, which the caller closes
+// when the program has started.
+func prepare(c *engine.Command) (attr *os.ProcAttr, path string, dir folder, err error) {
+	if err := complete(c); err != nil {
+		return nil, "", dir, err
+	}
+	cred, err := credential(c)
+	if err != nil {
+		return nil, "", dir, err
+	}
+	if dir, err = openDir(c, cred); err != nil {
+		return nil, "", dir, err
+	}
+	if path, err = findProgram(c); err != nil {
+		dir.close()
+		return nil, "", dir, err
+	}
+	// A session of its own, with no terminal: it can type nothing into that of whoever started us.
+	sys := &syscall.SysProcAttr{Setsid: true, Credential: cred}
+	return &os.ProcAttr{Dir: dir.path, Env: c.Env, Sys: sys}, path, dir, nil
+}
+
+// folder is where a command begins.
+type folder struct {
+	path string // for the process that is about to become the program
+	held *safepath.Folder
+}
+
+func (f folder) close() {
+	if f.held != nil {
+		f.held.Close()
+	}
+}
+
+// openDir finds the folder that a command runs in. It is held open, so that another user
+// can make a command of ours run in no other one, neither by a link nor by an exchange.
+// A command that runs as another user enters it with the rights of that user.
+func openDir(c *engine.Command, cred *syscall.Credential) (folder, error) {
+	w := safepath.System()
+	if cred != nil && !w.Trusts(cred.Uid) {
+		if st, err := os.Stat(c.Dir); err != nil {
+			return folder{}, problem(c, err, "cannot run in %s: %v", c.Dir, errnoOf(err))
+		} else if !st.IsDir() {
+			return folder{}, problem(c, syscall.ENOTDIR, "cannot run in %s: not a directory", c.Dir)
+		}
+		return folder{path: c.Dir}, nil
+	}
+	dir, err := w.Folder(c.Dir)
+	if err != nil {
+		return folder{}, problem(c, err, "cannot run in %s: %v", c.Dir, errnoOf(err))
+	}
+	return folder{fmt.Sprintf("/proc/self/fd/%d", dir.FD()), &dir}, nil
+}
+
+// complete fills in what is not said, and checks what is.
+func complete(c *engine.Command) error {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		return nil, "", errors.New("command: no program is named")
+		return errors.New("command: no program is named")
 	}
 	if c.Env == nil {
 		c.Env = []string{"PATH=" + DefaultPath}
@@ -45,30 +100,15 @@ func prepare(c *engine.Command) (*os.ProcAttr, string, error) {
 		c.Dir = "/"
 	}
 	if slices.ContainsFunc(slices.Concat(c.Argv, c.Env, []string{c.Dir}), hasNUL) {
-		return nil, "", problem(c, syscall.EINVAL, "an argument or the environment has a NUL byte in it")
-	}
-	if st, err := os.Stat(c.Dir); err != nil {
-		return nil, "", problem(c, err, "cannot run in %s: %v", c.Dir, errnoOf(err))
-	} else if !st.IsDir() {
-		return nil, "", problem(c, syscall.ENOTDIR, "cannot run in %s: not a directory", c.Dir)
+		return problem(c, syscall.EINVAL, "an argument or the environment has a NUL byte in it")
 	}
 	if c.Signal == "" {
 		c.Signal = "SIGTERM"
 	}
 	if unix.SignalNum(c.Signal) == 0 {
-		return nil, "", problem(c, syscall.EINVAL, "there is no signal %s", c.Signal)
+		return problem(c, syscall.EINVAL, "there is no signal %s", c.Signal)
 	}
-	path, err := findProgram(c)
-	if err != nil {
-		return nil, "", err
-	}
-	cred, err := credential(c)
-	if err != nil {
-		return nil, "", err
-	}
-	// A session of its own, with no terminal: it can type nothing into that of whoever started us.
-	sys := &syscall.SysProcAttr{Setsid: true, Credential: cred}
-	return &os.ProcAttr{Dir: c.Dir, Env: c.Env, Sys: sys}, path, nil
+	return nil
 }
 
 func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
