@@ -182,7 +182,7 @@ func editRing(path string, change func(keyring.Ring) keyring.Ring) error {
 	if err != nil || !empty {
 		return err
 	}
-	return t.dir.Remove(t.name, false)
+	return t.remove()
 }
 
 func sameRing(a, b keyring.Ring) bool {

@@ -42,7 +42,7 @@ func (l cronLook) gone() bool { return (!l.there || l.masked()) && !l.running &&
 // belongs to somebody else.
 func (r *CronRes) textFile() (textFile, error) {
 	dir, err := r.dir()
-	return textFile{dir: atomicfile.At(dir), name: r.timer(), mode: 0o644, uid: -1, gid: -1}, err
+	return textIn(atomicfile.At(dir), r.timer(), 0o644), err
 }
 
 // readFile looks at the file.

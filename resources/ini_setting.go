@@ -124,7 +124,7 @@ func (i iniSettings) load(of iniFile) (*inifile.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st, err := t.dir.Lstat(t.name); err == nil && i.seen[of].stat == st {
+	if st, err := t.lstat(); err == nil && i.seen[of].stat == st {
 		return i.seen[of].text, nil
 	}
 	text, st, err := t.read()

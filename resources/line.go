@@ -176,7 +176,7 @@ func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if r.secret() {
 		t.mode = filePrivate
 	}
-	path := t.dir.Path(t.name)
+	path := t.real
 	if apply {
 		defer filesOf(r.init).lock(path)()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
@@ -26,30 +27,55 @@ type keysDir struct {
 func (k *keysDir) close() { k.dir.Close() }
 
 // openKeys opens the folder of a user's keys. A user can put what he likes below his
-// home at any moment: so the folder is opened without following a link in its last
-// place, it is looked at only when it is open, and all that follows is done in that one
-// folder. It must be his, or, for a target elsewhere, root's or our own.
+// home at any moment: so the folder is looked at only when it is open, and all that
+// follows is done in that one folder. It must be his, or, for a target elsewhere, root's
+// or our own.
 //
 // A missing folder is nil, or, if make is set, an error or made in his home.
 func openKeys(u account, target string, make bool) (*keysDir, error) {
+	w := safepath.System().ForOwner(u.uid)
 	if target != "" {
-		return openTarget(u, target, make)
+		return openTarget(w, u, target, make)
 	}
-	home, err := atomicfile.OpenDir(u.home)
-	if errors.Is(err, unix.ENOENT) && !make {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the home of %s: %w", u.name, err)
-	}
-	defer home.Close()
-	dir, err := home.OpenDir(sshFolder)
+	dir, name, err := keysPlace(w, u)
 	if errors.Is(err, unix.ENOENT) {
 		if !make {
 			return nil, nil
 		}
-		dir, err = makeKeysDir(home, u)
+		return freshKeys(w, u)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return holdKeys(dir, name, u, func(owner int) bool { return owner == u.uid })
+}
+
+// keysPlace opens the folder of the keys in a home. A link there is followed as the user
+// who owns it. One of root's or our own has no such user, and is not followed.
+func keysPlace(w safepath.Walker, u account) (atomicfile.Dir, string, error) {
+	if !w.Trusts(uint32(u.uid)) {
+		p, err := w.Place(filepath.Join(u.home, sshFolder, sshFile))
+		return atomicfile.In(p.Folder), p.Name, err
+	}
+	f, err := w.Folder(u.home)
+	if err != nil {
+		return atomicfile.Dir{}, "", err
+	}
+	home := atomicfile.In(f)
+	defer home.Close()
+	dir, err := home.OpenDir(sshFolder)
+	return dir, sshFile, err
+}
+
+// freshKeys makes the folder of the keys.
+func freshKeys(w safepath.Walker, u account) (*keysDir, error) {
+	f, err := w.Folder(u.home)
+	if err != nil {
+		return nil, fmt.Errorf("the home of %s: %w", u.name, err)
+	}
+	home := atomicfile.In(f)
+	defer home.Close()
+	dir, err := makeKeysDir(home, u)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +105,8 @@ func makeKeysDir(home atomicfile.Dir, u account) (atomicfile.Dir, error) {
 
 // openTarget opens the folder of a file that is named. Who may write there besides us
 // and the user could have us write anywhere: such a folder is refused.
-func openTarget(u account, target string, make bool) (*keysDir, error) {
-	folder, name := filepath.Split(filepath.Clean(target))
-	dir, err := atomicfile.OpenDir(folder)
+func openTarget(w safepath.Walker, u account, target string, make bool) (*keysDir, error) {
+	dir, name, err := targetPlace(w, u, target)
 	if errors.Is(err, unix.ENOENT) && !make {
 		return nil, nil
 	}
@@ -90,6 +115,16 @@ func openTarget(u account, target string, make bool) (*keysDir, error) {
 	}
 	ours := func(owner int) bool { return owner == u.uid || owner == 0 || owner == os.Geteuid() }
 	return holdKeys(dir, name, u, ours)
+}
+
+// targetPlace is keysPlace for a file that is named.
+func targetPlace(w safepath.Walker, u account, target string) (atomicfile.Dir, string, error) {
+	if w.Trusts(uint32(u.uid)) {
+		f, name, err := w.Parent(target)
+		return atomicfile.In(f), name, err
+	}
+	p, err := w.Place(target)
+	return atomicfile.In(p.Folder), p.Name, err
 }
 
 // holdKeys checks an open folder, which it closes with an error.
@@ -107,12 +142,13 @@ func holdKeys(dir atomicfile.Dir, name string, u account, ours func(owner int) b
 		return nil, err
 	}
 	k := &keysDir{dir: dir}
-	k.file = textFile{dir: dir, name: name, mode: 0o600, uid: u.uid, gid: u.gid, mine: func(st atomicfile.Stat) error {
+	k.file = textIn(dir, name, 0o600)
+	k.file.uid, k.file.gid, k.file.mine = u.uid, u.gid, func(st atomicfile.Stat) error {
 		if int(st.UID) != u.uid {
 			return notHis(dir.Path(name), u)
 		}
 		return nil
-	}}
+	}
 	return k, nil
 }
 

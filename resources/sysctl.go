@@ -296,7 +296,7 @@ func (r *SysctlRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		if t, err = textAt(r.filePath(), 0o644); err != nil {
 			return false, err
 		}
-		at = t.dir.Path(t.name)
+		at = t.real
 	}
 	if apply && r.Persist {
 		defer filesOf(r.init).lock(at)()

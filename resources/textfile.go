@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
@@ -21,10 +20,15 @@ const maxText = 16 << 20
 var errTooLarge = fmt.Errorf("it is larger than %d MiB", maxText>>20)
 
 // textFile is a file of which a kind edits a part. What it does not know it leaves as
-// it is. The zero values of owner mean root.
+// it is. It is found by its path, or in a folder that the caller holds open.
 type textFile struct {
-	dir  atomicfile.Dir
+	by   safepath.Walker
+	path string // as it is written
+	real string // where it leads, for messages and locks
+
+	dir  atomicfile.Dir // in place of path
 	name string
+
 	mode int // of a file that is made
 	uid  int // its owner; -1 for who we are
 	gid  int
@@ -34,33 +38,76 @@ type textFile struct {
 	mine func(atomicfile.Stat) error
 }
 
-// textAt returns the file at a path. Links in the last place are followed if they are
-// root's or our own: others could lead us to any file.
-func textAt(path string, mode int) (textFile, error) {
-	t := textFile{mode: mode, uid: -1, gid: -1}
-	for range 10 {
-		dir, name := filepath.Split(filepath.Clean(path))
-		t.dir, t.name = atomicfile.At(dir), name
-		st, err := t.dir.Lstat(name)
-		if err != nil || !st.IsLink() {
-			return t, nil // what is wrong is said when it is read
-		}
-		if st.UID != 0 && int(st.UID) != os.Geteuid() {
-			return t, fmt.Errorf("%s is a link that another user has made: it is not followed", path)
-		}
-		to, err := t.dir.Readlink(name)
-		if err != nil {
-			return t, err
-		}
-		if path = to; !filepath.IsAbs(to) {
-			path = filepath.Join(dir, to)
-		}
+// textAt returns the file at a path. Links are followed as package safepath says.
+func textAt(path string, mode int) (textFile, error) { return textBy(safepath.System(), path, mode) }
+
+// textBy is textAt by another Walker.
+func textBy(w safepath.Walker, path string, mode int) (textFile, error) {
+	t := textFile{by: w, path: path, real: path, mode: mode, uid: -1, gid: -1}
+	p, err := w.Place(path)
+	if errors.Is(err, unix.ENOENT) {
+		return t, nil // what is wrong is said when it is written
 	}
-	return t, fmt.Errorf("%s: too many links", path)
+	if err != nil {
+		return t, err
+	}
+	t.real = p.Path(p.Name)
+	p.Close()
+	return t, nil
+}
+
+// textIn returns a file in a folder that the caller closes.
+func textIn(dir atomicfile.Dir, name string, mode int) textFile {
+	return textFile{dir: dir, name: name, real: dir.Path(name), mode: mode, uid: -1, gid: -1}
+}
+
+// hold opens the folder, in which everything is done until release is called.
+func (t textFile) hold() (held textFile, release func(), err error) {
+	if t.path == "" {
+		return t, func() {}, nil
+	}
+	p, err := t.by.Place(t.path)
+	if err != nil {
+		return t, nil, err
+	}
+	t.path, t.dir, t.name = "", atomicfile.In(p.Folder), p.Name
+	return t, p.Close, nil
+}
+
+// lstat looks at the file.
+func (t textFile) lstat() (atomicfile.Stat, error) {
+	t, release, err := t.hold()
+	if err != nil {
+		return atomicfile.Stat{}, err
+	}
+	defer release()
+	return t.dir.Lstat(t.name)
+}
+
+// remove removes the file.
+func (t textFile) remove() error {
+	t, release, err := t.hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	return t.dir.Remove(t.name, false)
 }
 
 // read returns the text, and a look at the file. A missing one is empty text and nil.
 func (t textFile) read() (string, *atomicfile.Stat, error) {
+	t, release, err := t.hold()
+	if errors.Is(err, unix.ENOENT) {
+		return "", nil, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	defer release()
+	return t.readHeld()
+}
+
+func (t textFile) readHeld() (string, *atomicfile.Stat, error) {
 	f, st, err := t.dir.Open(t.name)
 	if errors.Is(err, unix.ENOENT) {
 		return "", nil, nil
@@ -93,8 +140,21 @@ func (t textFile) edit(change func(old string) (string, error)) error {
 	}
 }
 
+// editOnce holds the folder from the look at the file until it is replaced.
 func (t textFile) editOnce(change func(old string) (string, error)) error {
-	old, st, err := t.read()
+	h, release, err := t.hold()
+	if errors.Is(err, unix.ENOENT) {
+		text, cerr := change("")
+		if cerr != nil || text == "" {
+			return cerr
+		}
+		return explainParent(&engine.Init{}, t.path, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	old, st, err := h.readHeld()
 	if err != nil {
 		return err
 	}
@@ -102,6 +162,11 @@ func (t textFile) editOnce(change func(old string) (string, error)) error {
 	if err != nil || text == old {
 		return err
 	}
+	return h.write(text, st)
+}
+
+// write replaces what st is a look at.
+func (t textFile) write(text string, st *atomicfile.Stat) error {
 	if len(text) > maxText {
 		return fmt.Errorf("%s is not written: %w", t.dir.Path(t.name), errTooLarge)
 	}
@@ -114,6 +179,6 @@ func (t textFile) editOnce(change func(old string) (string, error)) error {
 	} else if now, err := t.dir.Lstat(t.name); err == nil && now != *st {
 		return atomicfile.ErrChanged
 	}
-	_, err = n.Write()
+	_, err := n.Write()
 	return explainParent(&engine.Init{}, t.dir.Path(t.name), err)
 }
