@@ -105,6 +105,7 @@ func (r *DownloadRes) CheckApply(ctx context.Context, apply bool) (bool, error) 
 	if err != nil {
 		return false, err
 	}
+	defer c.close()
 	d := &downloadRun{fileRun: c, r: r, node: n}
 	if err := d.look(); err != nil {
 		return false, err

@@ -38,7 +38,7 @@ func TestFileLooksAgain(t *testing.T) {
 				}
 				return io.NopCloser(strings.NewReader("ours")), nil
 			}
-			if err := c.file(c.node(), fileWant{body: body}); err != nil {
+			if err := c.file(fileAt(c.path), fileWant{body: body}); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := os.ReadFile(path); err != nil || string(got) != "ours" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
@@ -41,12 +42,13 @@ func (c *fileRun) body() (*fileBody, error) {
 	case c.Content != nil:
 		return fileText(*c.Content), nil
 	case c.Source != "":
-		f, st, err := atomicfile.Open(c.Source)
+		paths := c.paths()
+		f, st, err := atomicfile.OpenBy(paths, c.Source)
 		if err != nil {
 			return nil, fmt.Errorf("source: %w", err)
 		}
 		return &fileBody{size: st.Size, open: func() (io.ReadCloser, error) {
-			f, _, err := atomicfile.Open(c.Source)
+			f, _, err := atomicfile.OpenBy(paths, c.Source)
 			return f, err
 		}}, f.Close()
 	case len(c.Fragments) > 0:
@@ -66,13 +68,13 @@ func (c *fileRun) fragmentFiles() ([]string, error) {
 			files = append(files, f)
 			continue
 		}
-		dir := atomicfile.At(f)
+		dir := atomicfile.AtBy(c.paths(), f)
 		names, err := dir.Names()
 		if err != nil {
 			return nil, fmt.Errorf("fragments: %w", err)
 		}
 		for _, name := range names {
-			st, err := atomicfile.Follow(dir.Path(name))
+			st, err := atomicfile.FollowBy(c.paths(), dir.Path(name))
 			if err == nil && st.IsDir() || atomicfile.IsTemp(name) {
 				continue
 			}
@@ -87,9 +89,10 @@ func (c *fileRun) fragmentsBody() (*fileBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &fileBody{open: func() (io.ReadCloser, error) { return &fileChain{files: files}, nil }}
+	paths := c.paths()
+	b := &fileBody{open: func() (io.ReadCloser, error) { return &fileChain{paths: paths, files: files}, nil }}
 	for _, f := range files {
-		st, err := atomicfile.Follow(f)
+		st, err := atomicfile.FollowBy(paths, f)
 		if err != nil {
 			return nil, fmt.Errorf("fragments: %w", err)
 		}
@@ -106,7 +109,7 @@ func (c *fileRun) inputs() ([]atomicfile.Stat, error) {
 	}
 	stats := make([]atomicfile.Stat, len(paths))
 	for i, p := range paths {
-		if stats[i], err = atomicfile.Follow(p); err != nil {
+		if stats[i], err = atomicfile.FollowBy(c.paths(), p); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.inputName(), err)
 		}
 	}
@@ -141,6 +144,7 @@ func (c *fileRun) inputName() string {
 
 // fileChain reads files one after the other.
 type fileChain struct {
+	paths safepath.Walker
 	files []string
 	cur   *atomicfile.File
 }
@@ -151,7 +155,7 @@ func (c *fileChain) Read(p []byte) (int, error) {
 			if len(c.files) == 0 {
 				return 0, io.EOF
 			}
-			f, _, err := atomicfile.Open(c.files[0])
+			f, _, err := atomicfile.OpenBy(c.paths, c.files[0])
 			if err != nil {
 				return 0, fmt.Errorf("fragments: %w", err)
 			}

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
@@ -43,7 +45,8 @@ type fileRun struct {
 	uid, gid int    // -1 for not managed
 	secret   bool   // the content must not be shown
 	started  time.Time
-	look     *fileLook // at the path, from before anything was done; nil for none
+	lost     error            // why nothing can be made where the path leads; nil for no reason
+	held     []atomicfile.Dir // folders that are open until close
 	managed  map[string]bool
 	same     map[string]fileSame // what this run found equal
 	relabel  bool                // the label of the path differs, as reportAttrs has told
@@ -98,6 +101,7 @@ func (r *FileRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return true, nil
 	}
 	r.seen = fileSeen{entries: r.seen.entries}
+	defer c.close()
 	err := c.run()
 	return !c.changed && err == nil, err
 }
@@ -121,10 +125,7 @@ func (c *fileRun) unchanged() bool {
 			return false
 		}
 	}
-	n := c.node()
-	st, err := n.dir.Lstat(n.name)
-	if err != nil || st != s.stat {
-		c.look = &fileLook{stat: st, err: err}
+	if st, err := atomicfile.Glance(cmp.Or(strings.TrimRight(c.path, "/"), "/")); err != nil || st != s.stat {
 		return false
 	}
 	if s.inputs == nil {
@@ -161,30 +162,70 @@ func (c *fileRun) settled(at string, st atomicfile.Stat) bool {
 	return st.Settled(c.shared().clock(st.Dev, at), c.started)
 }
 
-// node returns the path as a name in a folder.
-func (c *fileRun) node() fileNode { return fileAt(c.path) }
+// paths returns what reaches every path of the resource: as the owner, if that is
+// another user, where it has to go by a link of that user.
+func (c *fileRun) paths() safepath.Walker { return safepath.System().ForOwner(c.uid) }
 
-func fileAt(p string) fileNode {
+// node opens the folder of the path, and keeps it open until close. A link in the last
+// place is not followed. Where the folder is missing each use looks for it anew.
+func (c *fileRun) node() (fileNode, error) {
+	f, name, err := c.paths().Parent(c.path)
+	if isMissing(err) {
+		return c.fileAt(c.path), nil
+	}
+	if err != nil {
+		return fileNode{}, err
+	}
+	return fileNode{dir: c.keep(f), name: name}, nil
+}
+
+// keep has a folder closed by close.
+func (c *fileRun) keep(f safepath.Folder) atomicfile.Dir {
+	d := atomicfile.In(f)
+	c.held = append(c.held, d)
+	return d
+}
+
+// close closes the folders that node and follow have opened.
+func (c *fileRun) close() {
+	for _, d := range c.held {
+		d.Close()
+	}
+	c.held = nil
+}
+
+// fileAt returns a path as a name in a folder that each use looks for anew.
+func (c *fileRun) fileAt(p string) fileNode { return fileAtBy(c.paths(), p) }
+
+func fileAt(p string) fileNode { return fileAtBy(safepath.System(), p) }
+
+func fileAtBy(w safepath.Walker, p string) fileNode {
 	p = strings.TrimRight(p, "/")
 	i := strings.LastIndexByte(p, '/')
 	if i < 0 { // the root
-		return fileNode{dir: atomicfile.At(""), name: "."}
+		return fileNode{dir: atomicfile.AtBy(w, ""), name: "."}
 	}
-	return fileNode{dir: atomicfile.At(p[:i]), name: p[i+1:]}
+	return fileNode{dir: atomicfile.AtBy(w, p[:i]), name: p[i+1:]}
 }
 
 func (c *fileRun) run() error {
-	n := c.node()
-	n.seen = c.look
+	if c.undo == nil && c.State != FileAbsent && !c.Symlink {
+		return c.runFollowing()
+	}
+	n, err := c.node()
 	switch {
+	case err != nil:
+		return err
 	case c.undo != nil:
 		return c.unmake(n)
 	case c.State == FileAbsent:
 		return c.absent(n)
-	case c.Symlink:
-		return c.link(n, c.Source)
 	}
-	n, err := c.follow(n)
+	return c.link(n, c.Source)
+}
+
+func (c *fileRun) runFollowing() error {
+	n, err := c.follow()
 	if err != nil {
 		return err
 	}
@@ -202,52 +243,45 @@ func (c *fileRun) run() error {
 	return c.file(n, fileWant{body: body, mode: c.Mode, inputs: inputs})
 }
 
-// maxLinks is how many links are followed, one after the other, as the system
-// does.
-const maxLinks = 40
-
-// follow returns what a link leads to, if the path is one: the thing behind a
-// link is managed and the link stays, unless force is given. A link that anyone
-// may have put into a common folder is not followed.
-func (c *fileRun) follow(n fileNode) (fileNode, error) {
+// follow opens the folder of what the path leads to: the thing behind a link is managed
+// and the link stays, unless force is given. A link that another user may have put there
+// is not followed.
+func (c *fileRun) follow() (fileNode, error) {
 	if c.Force {
-		return n, nil
+		return c.node()
 	}
-	for range maxLinks {
-		st, err := n.lstat()
-		if err != nil || !st.IsLink() {
-			n.seen = &fileLook{stat: st, err: err}
-			return n, nil // who looks next tells the error
-		}
-		if err := c.trust(n, st); err != nil {
-			return n, err
-		}
-		target, err := n.dir.Readlink(n.name)
-		if err != nil {
-			return n, err
-		}
-		if !strings.HasPrefix(target, "/") {
-			target = n.dir.Path(target)
-		}
-		target = strings.TrimRight(target, "/")
-		if last := path.Base(target); target == "" || last == "." || last == ".." {
-			target += "/."
-		}
-		n = fileAt(target)
+	p, err := c.paths().Place(strings.TrimRight(c.path, "/"))
+	if isMissing(err) {
+		return c.lostAt(err)
 	}
-	return n, fmt.Errorf("%s: too many links, one after the other", c.path)
+	if err != nil {
+		return fileNode{}, c.refused(err)
+	}
+	n := fileNode{dir: c.keep(p.Folder), name: p.Name, seen: &fileLook{stat: atomicfile.FromSys(&p.Stat)}}
+	if p.Missing {
+		n.seen.err = unix.ENOENT
+	}
+	return n, nil
 }
 
-func (c *fileRun) trust(n fileNode, link atomicfile.Stat) error {
-	dir, err := n.dir.Self()
-	if err != nil {
-		return err
+// lostAt returns a node for a path that leads to nothing, not even to a folder. Where a
+// link in the last place is the reason, nothing can be made by that path.
+func (c *fileRun) lostAt(err error) (fileNode, error) {
+	n := c.fileAt(c.path) // who looks next tells the error
+	if st, lerr := n.dir.Lstat(n.name); lerr == nil && st.IsLink() {
+		n.seen = fileNone()
+		c.lost = explained(err, "%s is a link that leads to no folder: %v", n, err)
 	}
-	const common = unix.S_ISVTX | unix.S_IWOTH
-	if dir.Mode&common == common && link.UID != dir.UID && int(link.UID) != unix.Geteuid() {
-		return fmt.Errorf("%s is a link that another user has put into a folder which all may write to; it is not followed (force: true replaces it)", n)
+	return n, nil
+}
+
+// refused adds what force would do, where the path itself is the link.
+func (c *fileRun) refused(err error) error {
+	e, ok := errors.AsType[*safepath.RefusedError](err)
+	if ok && e.Element == strings.TrimRight(c.path, "/") {
+		return fmt.Errorf("%w (or force: true, which replaces the link)", err)
 	}
-	return nil
+	return err
 }
 
 // change reports a difference in a parameter of a node.
@@ -306,18 +340,25 @@ func (c *fileRun) replaces(n fileNode, st atomicfile.Stat, want string) error {
 
 // within makes something in the folder of n by calling do, and once more if the
 // folder was missing and is there again: who removes a tree with that folder has
-// another resource make it anew at the same time. do may be called twice.
-func (c *fileRun) within(n fileNode, do func() error) error {
-	err := do()
-	if isMissing(err) && hasParent(n) {
-		err = do()
+// another resource make it anew at the same time. do may be called twice, the second
+// time with the folder that is there then.
+func (c *fileRun) within(n fileNode, do func(fileNode) error) error {
+	if n.rel == "" && c.lost != nil {
+		return c.lost
+	}
+	err := do(n)
+	if isMissing(err) && c.hasParent(n) {
+		if n.rel == "" {
+			n = c.fileAt(n.String())
+		}
+		err = do(n)
 	}
 	return c.noParent(n, err)
 }
 
 // hasParent reports whether the folder of n is there.
-func hasParent(n fileNode) bool {
-	st, err := atomicfile.Follow(path.Dir(n.String()))
+func (c *fileRun) hasParent(n fileNode) bool {
+	st, err := atomicfile.FollowBy(c.paths(), path.Dir(n.String()))
 	return err == nil && st.IsDir()
 }
 
@@ -329,11 +370,11 @@ func (c *fileRun) noParent(n fileNode, err error) error {
 		return err
 	}
 	parent := path.Dir(n.String())
-	if hasParent(n) {
+	if c.hasParent(n) {
 		return explained(err, "%s can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)", n)
 	}
 	for dir := parent; ; dir = path.Dir(dir) {
-		st, serr := atomicfile.Follow(dir)
+		st, serr := atomicfile.FollowBy(c.paths(), dir)
 		switch {
 		case serr == nil && !st.IsDir():
 			return explained(err, "%s: %s is a %s and not a folder", n, dir, st.Kind())
@@ -364,6 +405,9 @@ func explained(err error, format string, args ...any) error {
 func (c *fileRun) parent(n fileNode) error {
 	if c.apply || n.rel != "" {
 		return nil
+	}
+	if c.lost != nil {
+		return c.lost
 	}
 	_, err := n.dir.Self()
 	return c.noParent(n, err)

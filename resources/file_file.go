@@ -133,13 +133,17 @@ func (c *fileRun) writeNew(n fileNode, w fileWant) error {
 }
 
 func (c *fileRun) write(n fileNode, w fileWant, f *atomicfile.New) (atomicfile.Result, error) {
-	f.Dir, f.Name, f.Size, f.Label = n.dir, n.name, -1, c.label(n)
+	f.Name, f.Size, f.Label = n.name, -1, c.label(n)
 	if w.body != nil {
 		f.Size = w.body.size
 		f.Fill = func(out io.Writer) error { return w.body.writeTo(c.ctx, out) }
 	}
 	var res atomicfile.Result
-	err := c.within(n, func() (err error) { res, err = f.Write(); return err })
+	err := c.within(n, func(n fileNode) (err error) {
+		f.Dir = n.dir
+		res, err = f.Write()
+		return err
+	})
 	if err != nil {
 		return res, err
 	}

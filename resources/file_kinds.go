@@ -126,7 +126,7 @@ func (c *fileRun) makeLink(n fileNode, old atomicfile.Stat, target string) error
 	if old.IsLink() && gid < 0 {
 		gid = int(old.GID)
 	}
-	err := c.within(n, func() error { return n.dir.Symlink(n.name, target, uid, gid) })
+	err := c.within(n, func(n fileNode) error { return n.dir.Symlink(n.name, target, uid, gid) })
 	if err == nil {
 		err = c.labelNew(n)
 	}
@@ -163,12 +163,12 @@ func (c *fileRun) folder(n fileNode) error {
 func (c *fileRun) tree(n fileNode) error {
 	var src *atomicfile.Dir
 	if c.Source != "" {
-		d, err := atomicfile.OpenDir(path.Clean(c.Source))
+		f, err := c.paths().Folder(path.Clean(c.Source))
 		if err != nil {
 			return fmt.Errorf("source: %w", err)
 		}
-		defer d.Close()
-		src = &d
+		defer f.Close()
+		src = new(atomicfile.In(f))
 	}
 	exists, err := c.oneFolder(n, c.Mode)
 	if err != nil {
@@ -217,12 +217,12 @@ func (c *fileRun) makeFolder(n fileNode, perm int) error {
 	if perm >= 0 {
 		first = uint32(perm) & 0o777
 	}
-	err := c.within(n, func() error {
+	err := c.within(n, func(n fileNode) error {
 		err := n.dir.Mkdir(n.name, first)
 		if !errors.Is(err, unix.ENOENT) || !c.Recurse || n.rel != "" {
 			return err
 		}
-		if err := fileParents(path.Dir(n.String())); err != nil {
+		if err := c.parents(path.Dir(n.String())); err != nil {
 			return err
 		}
 		return n.dir.Mkdir(n.name, first)
@@ -244,12 +244,12 @@ func (c *fileRun) makeFolder(n fileNode, perm int) error {
 	return err
 }
 
-// fileParents makes missing folders from the top down.
-func fileParents(p string) error {
-	n := fileAt(p)
+// parents makes missing folders from the top down.
+func (c *fileRun) parents(p string) error {
+	n := c.fileAt(p)
 	err := n.dir.Mkdir(n.name, 0o777)
 	if errors.Is(err, unix.ENOENT) {
-		if err := fileParents(path.Dir(p)); err != nil {
+		if err := c.parents(path.Dir(p)); err != nil {
 			return err
 		}
 		err = n.dir.Mkdir(n.name, 0o777)
@@ -267,7 +267,7 @@ func (c *fileRun) below(n fileNode, exists bool, src *atomicfile.Dir) error {
 	dst := atomicfile.Dir{}
 	if exists {
 		var err error
-		if dst, err = c.openBelow(n); err != nil {
+		if dst, err = n.dir.OpenDir(n.name); err != nil {
 			return err
 		}
 		defer dst.Close()
@@ -297,15 +297,6 @@ func (c *fileRun) below(n fileNode, exists bool, src *atomicfile.Dir) error {
 		errs = append(errs, c.purgeBelow(n, dst, wanted))
 	}
 	return errors.Join(errs...)
-}
-
-// openBelow opens the folder to work in. Only the one at the top may be reached
-// by a link in its path; below it none is followed.
-func (c *fileRun) openBelow(n fileNode) (atomicfile.Dir, error) {
-	if n.rel == "" && n.name == "." {
-		return atomicfile.OpenDir(n.String())
-	}
-	return n.dir.OpenDir(n.name)
 }
 
 // entry copies one thing from source.

@@ -26,7 +26,8 @@ type madeFile struct {
 	holds *schema.Secret // the content that was read, if it has not more than fileKept
 }
 
-// run returns a run of the kind file that makes it, and where the file is.
+// run returns a run of the kind file that makes it, and where the file is. The caller
+// closes the run.
 func (m madeFile) run(ctx context.Context, init *engine.Init, apply bool) (*fileRun, fileNode, error) {
 	own := *init
 	own.Recv = func() map[string]*engine.Send { return nil }
@@ -47,11 +48,12 @@ func (m madeFile) run(ctx context.Context, init *engine.Init, apply bool) (*file
 	if err := c.owners(); err != nil {
 		return nil, fileNode{}, err
 	}
-	n, err := c.follow(c.node())
+	n, err := c.follow()
 	if err != nil {
 		return nil, n, err
 	}
 	if st, err := n.dir.Lstat(n.name); err == nil && !st.IsRegular() {
+		c.close()
 		return nil, n, fmt.Errorf("%s is a %s and not a file; it is not replaced", n, st.Kind())
 	}
 	return c, n, nil
@@ -63,6 +65,7 @@ func (m madeFile) checkApply(ctx context.Context, init *engine.Init, apply bool,
 	if err != nil {
 		return false, err
 	}
+	defer c.close()
 	err = c.file(n, fileWant{body: body, mode: m.mode})
 	return !c.changed && err == nil, err
 }

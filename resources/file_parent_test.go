@@ -46,7 +46,7 @@ func TestFileWithinFolderMadeAnew(t *testing.T) {
 	c := &fileRun{FileRes: &FileRes{Path: dir + "/d/f"}}
 	begin(t, "file", c.FileRes)
 	n, calls := fileAt(c.Path), 0
-	makeLater := func() error {
+	makeLater := func(n fileNode) error {
 		if calls++; calls == 1 {
 			err := n.dir.Mkdir(n.name, 0o755)
 			must(t, os.Mkdir(dir+"/d", 0o755))
@@ -58,14 +58,14 @@ func TestFileWithinFolderMadeAnew(t *testing.T) {
 		t.Errorf("after %d calls: %v", calls, err)
 	}
 	calls = 0
-	never := func() error { calls++; return &os.PathError{Op: "create", Path: "x", Err: unix.ENOENT} }
+	never := func(fileNode) error { calls++; return &os.PathError{Op: "create", Path: "x", Err: unix.ENOENT} }
 	wanted := c.Path + " can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)"
 	if err := c.within(n, never); err == nil || err.Error() != wanted || calls != 2 {
 		t.Errorf("after %d calls: %v", calls, err)
 	}
 	calls = 0
 	full := errors.New("full")
-	if err := c.within(n, func() error { calls++; return full }); err != full || calls != 1 {
+	if err := c.within(n, func(fileNode) error { calls++; return full }); err != full || calls != 1 {
 		t.Errorf("after %d calls: %v", calls, err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // fileFrom is the content of a file in a folder.
 func fileFrom(dir atomicfile.Dir, name string, size int64) *fileBody {
 	return &fileBody{size: size, open: func() (io.ReadCloser, error) {
-		f, _, err := dir.Open(name)
+		f, _, err := dir.OpenSource(name)
 		if err != nil {
 			return nil, fmt.Errorf("source: %w", err)
 		}
@@ -31,20 +31,27 @@ const fileKept = 8 << 20
 // nowhere is what is there, unless the file that it leads to is to be made.
 func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 	c := &fileRun{FileRes: r, ctx: ctx, path: r.filePath()}
+	if err := c.owners(); err != nil {
+		c.uid, c.gid = -1, -1 // who they are is said when it is checked
+	}
+	defer c.close()
 	got := &FileRes{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
-	n := c.node()
+	n, err := c.node()
+	if err != nil {
+		return nil, err
+	}
 	if !r.Symlink && r.State != FileAbsent {
-		to, err := c.follow(n)
+		to, err := c.follow()
 		if err != nil {
 			return nil, err
 		}
-		if _, err := to.dir.Lstat(to.name); !isMissing(err) || r.makes() {
+		if _, err := to.lstat(); !isMissing(err) || r.makes() {
 			n = to
 		}
 	}
-	st, err := n.dir.Lstat(n.name)
+	st, err := n.lstat()
 	if isMissing(err) {
 		got.State = FileAbsent
 		return got, nil
@@ -75,7 +82,7 @@ func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 		got.Content, err = c.readContent(n)
 	case st.IsDir() && r.deep():
 		var d atomicfile.Dir
-		if d, err = c.openBelow(n); err == nil {
+		if d, err = n.dir.OpenDir(n.name); err == nil {
 			defer d.Close()
 			err = c.readEntries(got, d, "")
 		}
@@ -94,7 +101,7 @@ func (r *FileRes) readMode(st atomicfile.Stat) schema.Mode {
 }
 
 func (c *fileRun) readContent(n fileNode) (*string, error) {
-	f, _, err := n.dir.Open(n.name)
+	f, _, err := n.dir.OpenSource(n.name)
 	if err != nil {
 		return nil, err
 	}

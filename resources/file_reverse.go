@@ -121,7 +121,7 @@ func (c *fileRun) unmake(n fileNode) error {
 func (c *fileRun) takeBack(n fileNode) error {
 	if !c.undo.itself {
 		var err error
-		if n, err = c.follow(n); err != nil {
+		if n, err = c.follow(); err != nil {
 			return err
 		}
 	}
@@ -207,20 +207,20 @@ func (c *fileRun) copiedFrom() (*atomicfile.Dir, error) {
 	if c.undo.source == "" {
 		return nil, nil
 	}
-	d, err := atomicfile.OpenDir(path.Clean(c.undo.source))
+	f, err := c.paths().Folder(path.Clean(c.undo.source))
 	if isMissing(err) {
 		return nil, nil // nobody knows what was copied
 	}
 	if err != nil {
 		return nil, fmt.Errorf("source: %w", err)
 	}
-	return &d, nil
+	return new(atomicfile.In(f)), nil
 }
 
 // takeBackBelow removes from a folder what was copied from src, and reports
 // whether nothing is left in it.
 func (c *fileRun) takeBackBelow(n fileNode, src *atomicfile.Dir) (bare bool, err error) {
-	dst, err := c.openBelow(n)
+	dst, err := n.dir.OpenDir(n.name)
 	if err != nil {
 		return false, err
 	}

@@ -389,7 +389,7 @@ func TestFileThroughLink(t *testing.T) {
 	converge(t, f, r, `content: "drift" -> "x"`, dir+"/real/target", "target 0644 x")
 	must(t, os.Remove(dir+"/real/deep/f"))
 	must(t, os.Symlink("f", dir+"/real/deep/f"))
-	want(t, f, r, "error: "+dir+"/d/f: too many links, one after the other")
+	want(t, f, r, "error: open "+dir+"/d/f: too many levels of symbolic links: it leads over more than 40 links, the last one is "+dir+"/real/deep/f")
 }
 
 // TestFileReadLost: a link that leads nowhere is what is there, so that who makes it so
@@ -428,10 +428,10 @@ func TestFileDistrustsLink(t *testing.T) {
 	must(t, os.Mkdir(dir+"/tmp", 0o755))
 	must(t, unix.Chmod(dir+"/tmp", 0o1777))
 	must(t, os.Symlink(dir+"/victim", dir+"/tmp/f"))
-	must(t, os.Lchown(dir+"/tmp/f", 12, 12))
+	must(t, os.Lchown(dir+"/tmp/f", 12345, 12345))
 	r := &FileRes{Path: dir + "/tmp/f", Content: new("x")}
 	f := begin(t, "file", r)
-	want(t, f, r, "error: "+dir+"/tmp/f is a link that another user has put into a folder which all may write to; it is not followed (force: true replaces it)")
+	want(t, f, r, "error: "+dir+"/tmp/f is a link (to \""+dir+"/victim\") that belongs to the user 12345, and is not followed: name the real path, or chown -h root "+dir+"/tmp/f, or set owner: 12345 (or force: true, which replaces the link)")
 	r.Force = true
 	converge(t, f, r, `state: "link" -> "file" content: (none) -> "x"`, dir+"/tmp/f", "f 0644 x")
 	if got := have(t, dir+"/victim"); got != "victim 0644 kept" {

@@ -72,6 +72,28 @@ func (w Walker) OthersWriteFD(fd int) (string, error) {
 	return w.othersWrite(fd, &st), nil
 }
 
+// Borrowed returns an error for a plain file with several names (hard links) in an open
+// folder, unless its owner alone, or none but root and the daemon, can have put this name
+// there: the file may be one that somebody else keeps elsewhere.
+func (w Walker) Borrowed(folder int, st *unix.Stat_t) error {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink < 2 {
+		return nil
+	}
+	dir, err := fstat(folder)
+	if err != nil {
+		return err
+	}
+	if st.Uid == dir.Uid && dir.Mode&0o022 == 0 {
+		return nil
+	}
+	who := w.othersWrite(folder, &dir)
+	if who == "" {
+		return nil
+	}
+	return &RefusedError{UID: int(st.Uid), text: fmt.Sprintf(
+		"it has %d names (hard links), and %s can write to its folder: it may be a file of somebody else, so it is left alone; remove this name, or give the file a content", st.Nlink, who)}
+}
+
 func (w Walker) othersWrite(fd int, st *unix.Stat_t) string {
 	switch {
 	case !w.Trusts(st.Uid):

@@ -136,9 +136,12 @@ func (w Walker) Open(path string) (*os.File, error) {
 func (w Walker) OpenFD(path string) (int, unix.Stat_t, error) {
 	fd, err := w.fast(path, reading)
 	if err == nil {
-		return regular(fd, w.shown(path))
-	}
-	if !toWalk(err) {
+		fd, st, err := regular(fd, w.shown(path))
+		if err != nil || st.Nlink == 1 {
+			return fd, st, err
+		}
+		_ = unix.Close(fd) // it is looked at in its folder
+	} else if !toWalk(err) {
 		return -1, unix.Stat_t{}, pathError("open", w.shown(path), err)
 	}
 	p, err := w.Place(path)
@@ -150,7 +153,14 @@ func (w Walker) OpenFD(path string) (int, unix.Stat_t, error) {
 	if err != nil {
 		return -1, unix.Stat_t{}, pathError("open", p.Path(p.Name), err)
 	}
-	return regular(fd, p.Path(p.Name))
+	fd, st, err := regular(fd, p.Path(p.Name))
+	if err == nil && st.Mode&unix.S_IROTH == 0 && p.as == nil {
+		if err = w.Borrowed(p.fd, &st); err != nil {
+			_ = unix.Close(fd)
+			return -1, st, pathError("open", p.Path(p.Name), err)
+		}
+	}
+	return fd, st, err
 }
 
 // Stat looks at what a path leads to. It opens nothing but a name, so it has no effect
@@ -290,6 +300,9 @@ func pathError(op, path string, err error) error {
 
 // shownPath is how much of a path a message has room for.
 const shownPath = 512
+
+// Short leaves out the middle of a path that is too long for a message.
+func Short(path string) string { return short(path) }
 
 // short leaves out the middle of a path that is too long for a message.
 func short(path string) string {

@@ -38,6 +38,24 @@ func (d Dir) Open(name string) (*File, Stat, error) {
 	return &File{fd: fd, path: d.Path(name)}, st, nil
 }
 
+// OpenSource is Open for a file whose content goes elsewhere: one with several names that
+// not all may read is an error in a folder of a stranger, for it may be anybody's.
+func (d Dir) OpenSource(name string) (*File, Stat, error) {
+	d, release, err := d.hold()
+	if err != nil {
+		return nil, Stat{}, err
+	}
+	defer release()
+	f, st, err := d.Open(name)
+	if err == nil && st.Links > 1 && st.Mode&unix.S_IROTH == 0 {
+		if err = d.hisOwn(f.fd); err != nil {
+			_ = f.Close()
+			return nil, st, pathError("open", d.Path(name), err)
+		}
+	}
+	return f, st, err
+}
+
 // Open opens a plain file for reading by its path, through the links that may be
 // followed.
 func Open(path string) (*File, Stat, error) { return OpenBy(safepath.System(), path) }

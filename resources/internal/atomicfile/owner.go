@@ -3,7 +3,6 @@ package atomicfile
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 
@@ -119,7 +118,7 @@ func (d Dir) SetAttrs(name string, old Stat, mode, uid, gid int) (st Stat, err e
 		err = ErrChanged
 	}
 	if err == nil {
-		err = d.hisOwn(st)
+		err = d.hisOwn(fd)
 	}
 	if err != nil {
 		return Stat{}, pathError("chmod", p, err)
@@ -181,22 +180,15 @@ func dropLists(fd int, proc string, st Stat) (uint32, error) {
 
 // hisOwn returns an error for a file with several names, unless nobody but its owner, or
 // none but root and we, can have put this one into the folder.
-func (d Dir) hisOwn(st Stat) error {
-	if !st.IsRegular() || st.Links < 2 || d.as != nil {
+func (d Dir) hisOwn(fd int) error {
+	if d.as != nil {
 		return nil
 	}
-	folder, err := fstat(d.fd)
-	if err != nil {
+	var st unix.Stat_t
+	if err := retry(func() error { return unix.Fstat(fd, &st) }); err != nil {
 		return err
 	}
-	if st.UID == folder.UID && folder.Perm()&0o022 == 0 {
-		return nil
-	}
-	who, err := safepath.System().OthersWriteFD(d.fd)
-	if err != nil || who == "" {
-		return err
-	}
-	return fmt.Errorf("it has %d names (hard links), and %s can write to its folder: it may be a file of somebody else, so it is left as it is; remove this name, or let the graph give the content", st.Links, who)
+	return safepath.System().Borrowed(d.fd, &st)
 }
 
 // inherits resolves what the new file takes over from Old: after it Mode is given.

@@ -4,6 +4,8 @@ import (
 	"io/fs"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // Stat is what a look at a file tells. Two equal ones are of the same file in
@@ -82,7 +84,7 @@ func pathError(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fs.PathError{Op: op, Path: path, Err: whyNot(path, err)}
+	return &fs.PathError{Op: op, Path: safepath.Short(path), Err: whyNot(path, err)}
 }
 
 func fstat(fd int) (Stat, error) {

@@ -322,7 +322,7 @@ func (n *New) inPlace(why error) (res Result, err error) {
 		err = ErrChanged
 	}
 	if err == nil {
-		err = n.Dir.hisOwn(st)
+		err = n.Dir.hisOwn(fd)
 	}
 	if err != nil {
 		return res, pathError("write", n.path(), err)
