@@ -155,6 +155,9 @@ type Engine struct {
 	history *journal.History
 	host    *host.Host
 
+	reloads chan chan Verdict // see Reload
+	ended   chan struct{}     // closed at the end of Run
+
 	grace  time.Duration // see timeGrace
 	report Report
 
@@ -222,7 +225,7 @@ func New(o Options) (*Engine, error) {
 	if o.Program == "" {
 		o.Program = "mgmt"
 	}
-	return &Engine{opt: o, ready: make(chan struct{}), grace: timeGrace}, nil
+	return &Engine{opt: o, ready: make(chan struct{}), reloads: make(chan chan Verdict), ended: make(chan struct{}), grace: timeGrace}, nil
 }
 
 // bindKinds has virtual kinds choose among the backends, and by the roles.
@@ -254,6 +257,7 @@ func (e *Engine) Run(ctx context.Context, f gapi.Frontend) (err error) {
 	}
 	defer s.close(&err)
 	defer s.beside(ctx)()
+	defer close(e.ended)
 	return s.run(ctx, f)
 }
 

@@ -28,6 +28,8 @@ type session struct {
 	closers []func() error
 	rested  chan Counts   // the graph has converged
 	ended   chan struct{} // closed when the reactor has ended
+
+	reloading *reloading
 }
 
 // errRested and errTime are the causes of contexts that Run itself ends.
@@ -41,7 +43,7 @@ var (
 const timeGrace = 5 * time.Second
 
 func (e *Engine) open(ctx context.Context) (*session, error) {
-	s := &session{e: e, rested: make(chan Counts, 1), ended: make(chan struct{})}
+	s := &session{e: e, rested: make(chan Counts, 1), ended: make(chan struct{}), reloading: newReloading()}
 	state := e.opt.StateDir
 	if state == "" && !e.opt.readOnly {
 		dir, remove, err := tempState()
@@ -137,7 +139,14 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 		defer close(s.ended)
 		return s.reactor.Run(ctx)
 	})
-	g.Go(func() error { return s.feed(ctx, f) })
+	g.Go(func() error {
+		defer close(s.reloading.over)
+		return s.feed(ctx, f)
+	})
+	g.Go(func() error {
+		s.reloading.run(ctx, s.e.reloads, s.e.opt.Reload)
+		return nil
+	})
 	if s.e.opt.ConvergedExit {
 		g.Go(func() error { return s.awaitRest(ctx, cancel) })
 	}
@@ -237,7 +246,9 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 	env := gapi.Env{
 		Registry: o.Registry, Host: s.host, NoWatch: o.NoWatch,
 		Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname), Logger: o.Logger, Stdin: o.Stdin,
-		Reload: o.Reload,
+	}
+	if o.Reload != nil {
+		env.Reload = s.reloading.ask
 	}
 	var last error
 	good := false
@@ -252,6 +263,7 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 			return nil // a plan is of the first graph
 		case err == nil:
 			good = true
+			s.judged(ctx, nil)
 			continue
 		case !good && o.Strict:
 			return err
@@ -260,6 +272,7 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 		if o.Observer.Refused != nil {
 			o.Observer.Refused(err)
 		}
+		s.judged(ctx, err)
 	}
 	if good || ctx.Err() != nil {
 		return nil

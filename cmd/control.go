@@ -143,12 +143,13 @@ func (d *desk) observe(o mgmt.Observer) mgmt.Observer {
 }
 
 // beside returns what answers and records beside an engine.
-func (d *desk) beside(metrics http.Handler) func(context.Context, *mgmt.Engine) {
+func (d *desk) beside(metrics http.Handler, graphs func(*mgmt.Engine) control.Graphs) func(context.Context, *mgmt.Engine) {
 	if d == nil {
 		return nil
 	}
 	return func(ctx context.Context, e *mgmt.Engine) {
 		d.opt.Engine, d.opt.History, d.opt.Metrics = e, e.History(), metrics
+		d.opt.Graphs = graphs(e)
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		wg.Go(func() { d.rec.Run(ctx, d.opt.History) })

@@ -274,6 +274,11 @@ func (p *presenter) reloading() {
 	p.say(slog.LevelInfo, one("hangup: reading the graph again"), "reloading")
 }
 
+// rereading says that the graph is read again because a verb asked for it.
+func (p *presenter) rereading() {
+	p.say(slog.LevelInfo, one("asked over the socket: reading the graph again"), "reloading")
+}
+
 // maxNamed is how many resources a line names.
 const maxNamed = 5
 

@@ -71,7 +71,7 @@ func TestNoSocket(t *testing.T) {
 	}
 	var none *desk
 	none.close()
-	if none.beside(nil) != nil || none.observe(mgmt.Observer{}).Ran != nil {
+	if none.beside(nil, nil) != nil || none.observe(mgmt.Observer{}).Ran != nil {
 		t.Error("a desk that is none does something")
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control"
 )
 
 // runFlags are the flags of run.
@@ -158,7 +159,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	svc.set(&opts)
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
 	opts.Observer = trim.observe(desk.observe(exports.observe(svc.observe(observer))))
-	opts.Beside = desk.beside(exports.Handler())
+	opts.Beside = desk.beside(exports.Handler(), func(e *mgmt.Engine) control.Graphs { return inputOf(&f.input, e, p.rereading) })
 	e, err := mgmt.New(opts)
 	if err != nil {
 		return err

@@ -64,7 +64,8 @@ func TestUnitsSeeWhatThereIs(t *testing.T) {
 
 func TestUnitsPromise(t *testing.T) {
 	for _, c := range []struct{ unit, key, want string }{
-		{"mgmt.service", "Type", "notify-reload"},
+		{"mgmt.service", "Type", "notify"},
+		{"mgmt.service", "ExecReload", "/usr/bin/mgmt reload"},
 		{"mgmt.service", "Restart", "on-failure"},
 		{"mgmt.service", "KillMode", "mixed"},
 		{"mgmt.service", "OOMPolicy", "continue"},

@@ -339,3 +339,17 @@ func (c *Client) Resume(ctx context.Context, req ResumeRequest) (*Done, error) {
 func (c *Client) Retry(ctx context.Context, req RetryRequest) (*Retried, error) {
 	return ask[Retried](ctx, c, http.MethodPost, "/v1/retry", nil, req)
 }
+
+// applyPatience is how long a graph may take to be put into effect.
+const applyPatience = 10 * time.Minute
+
+// Reload has the daemon read its graph again, and tells what became of that.
+func (c *Client) Reload(ctx context.Context) (*Verdict, error) {
+	return askWaiting[Verdict](ctx, c, applyPatience, http.MethodPost, "/v1/reload", nil, nil)
+}
+
+// Apply puts a document in the place of the daemon's graph file, has that read, and tells
+// what became of it.
+func (c *Client) Apply(ctx context.Context, req ApplyRequest) (*Verdict, error) {
+	return askWaiting[Verdict](ctx, c, applyPatience, http.MethodPost, "/v1/apply", nil, req)
+}

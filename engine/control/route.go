@@ -35,12 +35,22 @@ func always(url.Values) bool { return true }
 // waiting are those that ask to wait for something.
 func waiting(query url.Values) bool { return query.Has("wait") }
 
+// most is how long the body may be.
+func (rt *route) most() int64 {
+	if rt.path == "/v1/apply" {
+		return 2*MaxDocument + maxBody // with what JSON escapes
+	}
+	return maxBody
+}
+
 func (rt *route) lasts(r *http.Request) bool { return rt.lasting != nil && rt.lasting(r.URL.Query()) }
 
 func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	list := []route{
 		{get, "/v1/version", nil, nil, s.getVersion},
+		{post, "/v1/reload", nil, always, s.postReload},
+		{post, "/v1/apply", nil, always, s.postApply},
 		{get, "/v1/status", []string{"state", "all", "wait", "for_seconds"}, waiting, s.getStatus},
 		{get, "/v1/resources", []string{"prefix", "limit"}, nil, s.getResources},
 		{get, "/v1/why", []string{"resource", "n"}, nil, s.getWhy},
@@ -103,7 +113,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	r.Body = http.MaxBytesReader(w, r.Body, rt.most())
 	patience(w, s.slow)
 	answer, err := rt.serve(w, r)
 	switch {

@@ -31,6 +31,7 @@ type Options struct {
 	Recorder *Recorder
 	History  History      // that of the Recorder's Run
 	Metrics  http.Handler // of GET /v1/metrics; without it the answer is 404
+	Graphs   Graphs       // of POST /v1/reload and /v1/apply; without it the answer is 404
 	Logger   *slog.Logger // discards when nil
 	Version  string
 	StateDir string

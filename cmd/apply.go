@@ -1,0 +1,198 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+// verdictFlags are those of the verbs that have the daemon read a graph.
+type verdictFlags struct {
+	remote
+	color choice
+	wait  seconds
+}
+
+const defaultWait = "5m"
+
+func (f *verdictFlags) flags(cmd *cobra.Command) {
+	f.remote.flags(cmd)
+	colorFlag(cmd, &f.color)
+	fl := cmd.Flags()
+	fl.Var(&f.wait, "wait", "wait until the graph has come to rest, at most for this `time` ("+defaultWait+" without one), and say by the exit code how it stands")
+	fl.Lookup("wait").NoOptDefVal = defaultWait
+}
+
+func newApply(a *app) *cobra.Command {
+	f := &verdictFlags{}
+	cmd := &cobra.Command{
+		Use:   "apply FILE",
+		Short: "Give the running daemon another graph, and say what becomes of it",
+		Long: `Apply gives the running daemon a graph: it is checked as the daemon would read it,
+with its types and backends, put in the place of the daemon's graph file, and read.
+Owner and mode of that file stay, and what was in it before is kept beside it, in
+FILE.previous. A graph that is refused changes nothing: the file is what it was, and
+the last good graph goes on. Relative paths in the graph, as of include, count from
+the daemon's graph file. FILE is - for standard input.
+
+It ends with 0 when the graph is in effect, and with 1 when it was refused. With
+--wait it waits until that graph has come to rest, and ends as run does: 0 all is as
+wanted, 2 something would change or is held, 4 something failed or is blocked, 6
+both, 5 the time is over.
+
+Only root and the user that the daemon runs as may do that.`,
+		Example: `  mgmt apply graph.yaml --wait
+  generate | mgmt apply - --wait=10m`,
+		Args: oneFile,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.apply(cmd.Context(), a, args[0]) },
+	}
+	f.flags(cmd)
+	return cmd
+}
+
+func newReload(a *app) *cobra.Command {
+	f := &verdictFlags{}
+	cmd := &cobra.Command{
+		Use:   "reload",
+		Short: "Have the running daemon read its graph again, and say what becomes of it",
+		Long: `Reload has the running daemon read its graph again, changed or not. It ends with 0
+when the graph is in effect, and with 1 and all that is wrong when it was refused and
+the last good one goes on. With --wait it waits as apply does.
+
+Only root and the user that the daemon runs as may do that.`,
+		Example: `  mgmt reload --wait`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.reload(cmd.Context(), a) },
+	}
+	f.flags(cmd)
+	return cmd
+}
+
+func oneFile(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("no graph is given, write: mgmt apply FILE (- is standard input)")
+	case len(args) > 1:
+		return fmt.Errorf("unexpected argument %q, write: mgmt apply FILE; a value of --wait is written with =, as in --wait=%s", args[1], args[1])
+	case args[0] == "":
+		return errors.New("the name of the graph is empty, write: mgmt apply FILE")
+	}
+	return nil
+}
+
+func (f *verdictFlags) apply(ctx context.Context, a *app, file string) error {
+	text, err := readDocument(a, file)
+	if err != nil {
+		return err
+	}
+	name := file
+	if file == "-" {
+		name = "<stdin>"
+	} else if abs, err := filepath.Abs(file); err == nil {
+		name = abs
+	}
+	v, err := f.client().Apply(ctx, control.ApplyRequest{Name: name, Document: string(text)})
+	return f.end(ctx, a, v, err)
+}
+
+func (f *verdictFlags) reload(ctx context.Context, a *app) error {
+	v, err := f.client().Reload(ctx)
+	return f.end(ctx, a, v, err)
+}
+
+// readDocument reads a graph that is one file.
+func readDocument(a *app, file string) ([]byte, error) {
+	in := a.in
+	if file != "-" {
+		info, err := os.Stat(file)
+		if err == nil && info.IsDir() {
+			return nil, fmt.Errorf("%s is a folder: a graph that is applied is one file; copy the files into the folder of the daemon, and say mgmt reload", file)
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, control.MaxDocument+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", file, err)
+	case len(text) > control.MaxDocument:
+		return nil, fmt.Errorf("%s is longer than %d bytes, which is the most", file, control.MaxDocument)
+	case len(text) == 0:
+		return nil, fmt.Errorf("%s is empty: a graph of nothing is written as resources: {}", file)
+	}
+	return text, nil
+}
+
+// end tells the verdict, waits if asked to, and ends with its code.
+func (f *verdictFlags) end(ctx context.Context, a *app, v *control.Verdict, err error) error {
+	switch {
+	case err != nil:
+		return explained(err)
+	case v.Refused != "":
+		return f.refused(a, v)
+	}
+	for _, finding := range v.Findings {
+		fmt.Fprintln(a.err, visible(finding))
+	}
+	if f.wait > 0 {
+		return f.await(ctx, a, v)
+	}
+	if f.output.word == "json" {
+		return writeJSON(a.out, v)
+	}
+	_, err = fmt.Fprintf(a.out, "the graph is in effect, generation %d\n", v.Generation)
+	return err
+}
+
+func (f *verdictFlags) refused(a *app, v *control.Verdict) error {
+	text := "graph refused, the last good one goes on"
+	if v.Path != "" {
+		text += ", and " + v.Path + " is as it was"
+	}
+	if f.output.word == "json" {
+		if err := writeJSON(a.out, v); err != nil {
+			return err
+		}
+		return withCode(exitUsage, nil)
+	}
+	for _, finding := range v.Findings {
+		fmt.Fprintln(a.err, visible(finding))
+	}
+	if len(v.Findings) == 0 {
+		text += ": " + visible(v.Refused)
+	}
+	return withCode(exitUsage, errors.New(text))
+}
+
+// await waits until the graph of a verdict has come to rest.
+func (f *verdictFlags) await(ctx context.Context, a *app, v *control.Verdict) error {
+	s := &statusFlags{remote: f.remote, color: f.color, timeout: f.wait, wait: "converged"}
+	st, err := s.ask(ctx)
+	switch {
+	case err != nil:
+		return withCode(exitTime, fmt.Errorf("the daemon has ended while the graph was coming to rest: %w", explained(err)))
+	case st.Session != v.Session:
+		return errors.New("the daemon was restarted while the graph was coming to rest; mgmt status says how it stands")
+	case st.Generation != v.Generation:
+		return fmt.Errorf("another graph took effect before this one had come to rest: generation %d, not %d; mgmt status says how it stands", st.Generation, v.Generation)
+	}
+	if err := s.write(a, st); err != nil {
+		return err
+	}
+	if !st.Converged {
+		return withCode(exitTime, fmt.Errorf("not converged after %s", time.Duration(f.wait)))
+	}
+	return withCode(st.Code(), nil)
+}

@@ -1,0 +1,243 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// graphInput is where a daemon has its graph from, for who wants another one there. Its
+// methods wait for each other.
+type graphInput struct {
+	path   string // absolute; empty where there is none
+	none   string // why
+	turn   chan struct{}
+	engine *mgmt.Engine
+	told   func() // that the graph is read again
+}
+
+// inputOf returns that of an input.
+func inputOf(in *input, e *mgmt.Engine, told func()) *graphInput {
+	g := &graphInput{turn: make(chan struct{}, 1), engine: e, told: told}
+	path, err := filepath.Abs(in.yaml)
+	switch info, missing := os.Stat(in.yaml); {
+	case in.catalog != "":
+		g.none = "the graph of this daemon is made of the catalog " + in.catalog
+	case in.yaml == "-":
+		g.none = "this daemon has read its graph from standard input"
+	case err != nil:
+		g.none = err.Error()
+	case missing == nil && info.IsDir():
+		g.none = "the graph of this daemon is the folder " + path + ": put the file there, and say mgmt reload"
+	case missing == nil && !info.Mode().IsRegular():
+		g.none = "this daemon has read its graph from " + path + ", which is no file"
+	default:
+		g.path = path
+	}
+	return g
+}
+
+func (g *graphInput) take(ctx context.Context) error {
+	select {
+	case g.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Reload implements control.Graphs.
+func (g *graphInput) Reload(ctx context.Context) (*control.Verdict, error) {
+	if err := g.take(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-g.turn }()
+	return g.reload(ctx)
+}
+
+func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
+	g.told()
+	v, err := g.engine.Reload(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &control.Verdict{Generation: v.Generation}
+	if v.Refused != nil {
+		out.Refuse(v.Refused)
+	}
+	return out, nil
+}
+
+// Apply implements control.Graphs. Who has asked may go: what was begun is brought to its
+// end.
+func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*control.Verdict, error) {
+	if g.path == "" {
+		return nil, &control.Error{Status: 409, Text: g.none, Hint: "there is no file in whose place another one could be put"}
+	}
+	if err := g.take(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-g.turn }()
+	ctx = context.WithoutCancel(ctx)
+	c, err := g.candidate(document)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	found := renamed(g.engine.Check(ctx, yaml.New(c.at(c.temp), yaml.Options{})), c.at(c.temp), name)
+	if found.Err() != nil {
+		v := &control.Verdict{Path: g.path}
+		v.Refuse(found)
+		return v, nil
+	}
+	if err := c.install(); err != nil {
+		return nil, err
+	}
+	v, err := g.reload(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.Path = g.path
+	if v.Refused == "" {
+		v.Findings = findingTexts(found)
+		return v, nil
+	}
+	if err := c.restore(); err != nil {
+		return nil, fmt.Errorf("the graph was refused (%s), and the file before it could not be put back: %w", v.Refused, err)
+	}
+	_, err = g.reload(ctx) // the one before is the newest again
+	return v, err
+}
+
+func findingTexts(ds schema.Diagnostics) (list []string) {
+	for _, d := range ds {
+		list = append(list, d.String())
+	}
+	return list
+}
+
+// renamed returns findings that name a file as its user does.
+func renamed(ds schema.Diagnostics, from, to string) schema.Diagnostics {
+	out := make(schema.Diagnostics, len(ds))
+	for i, d := range ds {
+		if d.Pos.File == from {
+			d.Pos.File = to
+		}
+		out[i] = d
+	}
+	return out
+}
+
+// candidate is a document beside the graph file, in whose place it may come.
+type candidate struct {
+	safepath.Place
+	temp, before string // names of the document, and of the file before it
+}
+
+// candidate writes a document beside the graph file, with its owner and its mode. What an
+// earlier daemon has left there is replaced.
+func (g *graphInput) candidate(document []byte) (c *candidate, err error) {
+	place, err := safepath.System().Place(g.path)
+	if err != nil {
+		return nil, err
+	}
+	c = &candidate{Place: place, temp: "." + place.Name + ".new", before: place.Name + ".previous"}
+	if !place.Missing && place.Stat.Mode&unix.S_IFMT != unix.S_IFREG {
+		place.Close()
+		return nil, fmt.Errorf("%s is no plain file", g.path)
+	}
+	if err := c.write(document); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *candidate) at(name string) string { return c.Folder.Path(name) }
+
+func (c *candidate) write(document []byte) (err error) {
+	if err := c.remove(c.temp); err != nil {
+		return err
+	}
+	fd, err := c.Openat(c.temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), c.at(c.temp))
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Write(document); err != nil {
+		return err
+	}
+	if !c.Missing {
+		if err := f.Chown(int(c.Stat.Uid), int(c.Stat.Gid)); err != nil {
+			return err
+		}
+		if err := f.Chmod(os.FileMode(c.Stat.Mode & 0o777)); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
+}
+
+// install puts the document in the place of the graph file, which is kept beside it.
+func (c *candidate) install() error {
+	if !c.Missing {
+		if err := c.remove(c.before); err != nil {
+			return err
+		}
+		if err := c.Do(func() error { return unix.Linkat(c.FD(), c.Name, c.FD(), c.before, 0) }); err != nil {
+			return fmt.Errorf("keeping %s: %w", c.at(c.Name), err)
+		}
+	}
+	return c.rename(c.temp, c.Name)
+}
+
+// restore brings the file back that was there before install.
+func (c *candidate) restore() error {
+	if c.Missing {
+		return c.remove(c.Name)
+	}
+	return c.rename(c.before, c.Name)
+}
+
+func (c *candidate) rename(from, to string) error {
+	return c.Do(func() error {
+		if err := unix.Renameat(c.FD(), from, c.FD(), to); err != nil {
+			return &os.LinkError{Op: "rename", Old: c.at(from), New: c.at(to), Err: err}
+		}
+		return c.sync()
+	})
+}
+
+// sync makes the names of the folder durable.
+func (c *candidate) sync() error {
+	fd, err := unix.Openat(c.FD(), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Fsync(fd), unix.Close(fd))
+}
+
+func (c *candidate) remove(name string) error {
+	err := c.Do(func() error { return unix.Unlinkat(c.FD(), name, 0) })
+	if err == nil || errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return &os.PathError{Op: "remove", Path: c.at(name), Err: err}
+}
+
+// close removes the document where it was not installed.
+func (c *candidate) close() {
+	_ = c.remove(c.temp) // the next one replaces it
+	c.Close()
+}

@@ -1,0 +1,95 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Graphs reads the graph of a daemon, and puts another one in its place. Calls may come
+// from many goroutines; they wait for each other and end with their context.
+type Graphs interface {
+	// Reload has the graph read again.
+	Reload(context.Context) (*Verdict, error)
+	// Apply checks a document, puts it in the place of the graph file, and has that
+	// read. Where it is refused, the file is what it was before. Name is what the
+	// findings call it. An error says why the daemon has no such file.
+	Apply(ctx context.Context, name string, document []byte) (*Verdict, error)
+}
+
+// Verdict is what became of a graph that was read on demand.
+type Verdict struct {
+	Generation int      `json:"generation"`         // of the graph in effect after it
+	Session    string   `json:"session"`            // of the daemon
+	Path       string   `json:"path,omitempty"`     // of the graph file, where that was written
+	Refused    string   `json:"refused,omitempty"`  // why it is not in effect; absent where it is
+	Findings   []string `json:"findings,omitempty"` // each with its place: errors where it was refused, else warnings
+}
+
+// Refuse notes why a graph was refused: each finding for itself.
+func (v *Verdict) Refuse(err error) {
+	v.Refused = err.Error()
+	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
+		v.Findings = nil
+		for _, d := range ds {
+			v.Findings = append(v.Findings, d.String())
+		}
+	}
+}
+
+// ApplyRequest is the body of POST /v1/apply.
+type ApplyRequest struct {
+	Name     string `json:"name"`     // what the findings call the document
+	Document string `json:"document"` // the text of a graph
+}
+
+// MaxDocument bounds the length of a document that is applied.
+const MaxDocument = 16 << 20
+
+func (s *Server) postReload(w http.ResponseWriter, r *http.Request) (any, error) {
+	if err := s.mayApply(r); err != nil {
+		return nil, err
+	}
+	v, err := s.opt.Graphs.Reload(r.Context())
+	return s.judged(w, v, err)
+}
+
+func (s *Server) postApply(w http.ResponseWriter, r *http.Request) (any, error) {
+	if err := s.mayApply(r); err != nil {
+		return nil, err
+	}
+	var req ApplyRequest
+	if err := decode(r, &req); err != nil {
+		return nil, err
+	}
+	if req.Name == "" || req.Document == "" || !utf8.ValidString(req.Document) {
+		return nil, bad("send the text of a graph, and its name", "there is no document")
+	}
+	v, err := s.opt.Graphs.Apply(r.Context(), req.Name, []byte(req.Document))
+	return s.judged(w, v, err)
+}
+
+func (s *Server) judged(w http.ResponseWriter, v *Verdict, err error) (any, error) {
+	patience(w, s.slow)
+	if err != nil {
+		return nil, err
+	}
+	v.Session = s.opt.Recorder.Standing().Session
+	return v, nil
+}
+
+// mayApply refuses who may ask, but not say what the graph is: the members of the group
+// of the socket.
+func (s *Server) mayApply(r *http.Request) error {
+	if s.opt.Graphs == nil {
+		return &Error{http.StatusNotFound, "this program does not read its graph again", ""}
+	}
+	if p, ok := peerOf(r.Context()); ok && p.uid != 0 && p.uid != uint32(os.Geteuid()) {
+		return &Error{http.StatusForbidden, p.String() + " may not say what the graph is", "ask as root, or as the user that mgmt runs as"}
+	}
+	return nil
+}

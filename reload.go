@@ -1,0 +1,126 @@
+package mgmt
+
+import (
+	"context"
+	"errors"
+
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// Verdict is what became of a graph that the frontend was asked to read again.
+type Verdict struct {
+	Generation int   // of the graph that is in effect now; 0 for none
+	Refused    error // why the graph that was read is not in effect; nil where it is
+}
+
+// errNoMore is the error of a reload that comes after the last graph.
+var errNoMore = errors.New("the input of this graph has ended, and can't be read again")
+
+// Reload has the frontend read its input again and yield it, changed or not, and
+// returns what became of that graph: never of one that was read before the call. It
+// waits for a graph that is just being put into effect. It needs Options.Reload.
+// Callable from any goroutine while Run is going on.
+func (e *Engine) Reload(ctx context.Context) (Verdict, error) {
+	if e.opt.Reload == nil {
+		return Verdict{Refused: errNoMore}, nil
+	}
+	if _, err := e.running(ctx); err != nil {
+		return Verdict{}, err
+	}
+	answer := make(chan Verdict, 1)
+	select {
+	case e.reloads <- answer:
+	case <-e.ended:
+		return Verdict{}, reactor.ErrStopped
+	case <-ctx.Done():
+		return Verdict{}, context.Cause(ctx)
+	}
+	select {
+	case v := <-answer:
+		return v, nil
+	case <-e.ended:
+		return Verdict{}, reactor.ErrStopped
+	case <-ctx.Done():
+		return Verdict{}, context.Cause(ctx)
+	}
+}
+
+// reloading asks the frontend to read again, and tells who has asked what came of it.
+// The frontend takes a question only between two graphs: so what it yields next was
+// read after the question.
+type reloading struct {
+	ask      chan struct{} // the frontend's; unbuffered
+	verdicts chan Verdict  // of each graph that was yielded
+	over     chan struct{} // closed when there will be no more graphs
+}
+
+func newReloading() *reloading {
+	return &reloading{ask: make(chan struct{}), verdicts: make(chan Verdict), over: make(chan struct{})}
+}
+
+// run carries questions until ctx ends: those of Engine.Reload, and those without an
+// answer from Options.Reload.
+func (r *reloading) run(ctx context.Context, asks <-chan chan Verdict, plain <-chan struct{}) {
+	var waiting, taken []chan Verdict // before and after the frontend has taken the question
+	var ask chan<- struct{}
+	over := r.over
+	for {
+		select {
+		case <-plain:
+			ask = r.ask
+		case answer := <-asks:
+			waiting, ask = append(waiting, answer), r.ask
+		case ask <- struct{}{}:
+			taken, waiting, ask = append(taken, waiting...), nil, nil
+		case v := <-r.verdicts:
+			tellAll(taken, v)
+			taken = nil
+		case <-over:
+			over = nil
+		case <-ctx.Done():
+			return
+		}
+		if over == nil {
+			tellAll(append(taken, waiting...), Verdict{Refused: errNoMore})
+			taken, waiting, ask = nil, nil, nil
+		}
+	}
+}
+
+func tellAll(list []chan Verdict, v Verdict) {
+	for _, answer := range list {
+		answer <- v // it has room for one
+	}
+}
+
+// judged tells what became of a graph that the frontend has yielded.
+func (s *session) judged(ctx context.Context, refused error) {
+	rest, err := s.reactor.Rest(ctx)
+	if err != nil {
+		return
+	}
+	select {
+	case s.reloading.verdicts <- Verdict{Generation: rest.Generation, Refused: refused}:
+	case <-ctx.Done():
+	}
+}
+
+// Check builds the first graph of a frontend with the kinds of this engine, and returns
+// everything that is wrong with it, warnings too. It puts nothing into effect, and may be
+// called while Run is going on.
+func (e *Engine) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics {
+	env := gapi.Env{Registry: e.opt.Registry, NoWatch: true, Hostname: e.opt.Hostname, Logger: e.opt.Logger}
+	for d, err := range f.Graphs(ctx, env) {
+		if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
+			return ds
+		}
+		if err == nil {
+			_, ds := gapi.Build(e.opt.Registry, d)
+			return ds
+		}
+		return schema.Diagnostics{{Severity: schema.Error, Message: err.Error()}}
+	}
+	return schema.Diagnostics{{Severity: schema.Error, Message: "there is no graph"}}
+}
