@@ -26,8 +26,9 @@ const (
 	grace = 5 * time.Second
 )
 
-// baseEnv is the environment of all tools.
-var baseEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "HOME=/root"}
+// baseEnv is the environment of all tools. By the last one a script of a package, such as mgmt's own, knows that it must
+// not wait for the end of mgmt.
+var baseEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "HOME=/root", "MGMT_TRANSACTION=1"}
 
 // tools runs the tools of one package manager.
 type tools struct {
