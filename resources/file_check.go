@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
 // fileSeen is what a run has found right or made right, and by what one can tell
@@ -381,11 +382,27 @@ func (c *fileRun) noParent(n fileNode, err error) error {
 		case serr == nil && c.shared().manages(parent):
 			return explained(err, "%s: its parent folder %s does not exist (yet); it is in the graph", n, parent)
 		case serr == nil:
-			return explained(err, "%s: the parent folder %s does not exist; add file[%s/] to the graph", n, parent, parent)
+			return explained(err, "%s: the parent folder %s does not exist; add file[%s/] to the graph%s", n, parent, parent, orPackage(parent))
 		case dir == "/":
 			return err
 		}
 	}
+}
+
+// packaged are the folders in which packages have, by custom, folders of their own.
+var packaged = []string{"/etc/", "/usr/", "/opt/", "/srv/", "/var/lib/", "/var/log/", "/var/cache/", "/var/spool/", "/var/www/"}
+
+// orPackage is the other way to a folder that a package may bring.
+func orPackage(folder string) string {
+	i := slices.IndexFunc(packaged, func(p string) bool { return strings.HasPrefix(folder, p) })
+	if i < 0 {
+		return ""
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(folder, packaged[i]), "/")
+	if pkg.CheckName(name) != nil {
+		name = "NAME"
+	}
+	return fmt.Sprintf("; or, if a package brings it, let this resource come after that package, as in depend: [\"pkg[%s]\"]", name)
 }
 
 // explainedError is an error in other words.

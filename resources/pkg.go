@@ -252,7 +252,15 @@ altered stay as they are, and services are not restarted by needrestart.
 All packages that are due at one time are one transaction. If that fails, those that it did not bring are tried in
 smaller ones, so one that cannot be installed keeps no other from being so; what counts is what the database says afterwards.
 
-If another program uses the package manager, it is waited for, for two minutes. The lists of packages are fetched
+A transaction that has begun is never cut: not by a new graph without the package, not by a stop, a timeout or ` + "`--max-runtime`" + `.
+The log names what is let finish; a second signal to stop cuts it, and names the cost. A download by apt, and the wait for a lock, end at
+once. A package that is right is ` + "`ok`" + ` at once, whatever else the transaction has to bring.
+
+Before anything else mgmt repairs a package database that a transaction has left interrupted. If that fails, one resource fails and says
+what to do; the repair is tried again after a minute, later every ten minutes, and when the database has changed.
+
+If another program uses the package manager, it is waited for, for two minutes; then the packages that are not as wanted fail, and are
+tried again. What that program has half done is no drift. The lists of packages are fetched
 if a package, a version or a file is not in the repositories as they were known, once for each transaction; for ` + "`newest`" + ` also
 once a day. To look alters nothing and fetches nothing, so a plan tells the newest version as far as it is known.
 

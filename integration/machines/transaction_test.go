@@ -10,20 +10,20 @@ import (
 	"github.com/reactivegraph/mgmt/integration/hosts"
 )
 
-// phase is a place in which dpkg stands still: a maintainer script of slow waits there as long as there is /run/hold.
+// phase is a place in which dpkg stands still: a maintainer script of slow waits there as long as there is /run/hold-NAME.
 type phase struct {
-	name, state string // the state of slow that leads through it
-	prepare     string
+	name, pkg, state string // the package and its state that lead through it
+	prepare          string
 }
 
 // phases are all in which dpkg runs what is the package's.
 var phases = []phase{
-	{"preinst", "installed", "true"},
-	{"postinst", "installed", "true"},
-	{"triggered", "installed", "true"},
-	{"prerm", "uninstalled", "apt-get -qq install slow"},
-	{"postrm", "uninstalled", "apt-get -qq install slow"},
-	{"upgrade", "newest", "apt-get -qq install slow=1.0"}, // the preinst of the new one, while files are replaced
+	{"preinst", "slow", "installed", "true"},
+	{"postinst", "slow", "installed", "true"},
+	{"triggered", "poke", "installed", "apt-get -qq install slow"},
+	{"prerm", "slow", "uninstalled", "apt-get -qq install slow"},
+	{"postrm", "slow", "uninstalled", "apt-get -qq install slow"},
+	{"upgrade", "slow", "newest", "apt-get -qq install slow=1.0"}, // the preinst of the new one, while files are replaced
 }
 
 // stand is a maintainer script that stands still where it is told to.
@@ -43,7 +43,9 @@ func slowPackages(t *testing.T) (dir string) {
 	for _, v := range []string{"1.0", "2.0"} {
 		packages = append(packages, hosts.Package{Name: "slow", Version: v, Scripts: scripts, Files: map[string]string{"/usr/share/slow/" + v: v}})
 	}
-	dir = hosts.Repository(t, append(packages, hosts.Package{Name: "fine", Version: "1.0", Files: map[string]string{"/etc/fine.conf": "x\n"}})...)
+	dir = hosts.Repository(t, append(packages, 
+		hosts.Package{Name: "fine", Version: "1.0", Files: map[string]string{"/etc/fine.conf": "x\n"}},
+		hosts.Package{Name: "poke", Version: "1.0", Files: map[string]string{"/usr/share/slow/poke": "x\n"}})...)
 	path, err := deb()
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +76,8 @@ func (s service) sound() {
 // begins starts a transaction and waits until it stands still in a phase.
 func (s service) begins(p phase) {
 	s.t.Helper()
-	s.Sh("rm -f /run/hold-* /run/held; apt-get -qq purge slow; " + p.prepare + "; touch /run/hold-" + p.name)
-	s.graph("before", "  pkg: [{name: slow, state: "+p.state+"}]\n")
+	s.Sh("rm -f /run/hold-* /run/held; apt-get -qq purge slow poke; " + p.prepare + "; touch /run/hold-" + p.name)
+	s.graph("before", fmt.Sprintf("  pkg: [{name: %s, state: %s}]\n", p.pkg, p.state))
 	s.Run("systemctl", "restart", "mgmt")
 	s.Eventually("dpkg stands still in "+p.name, patience, func() bool { return s.Holds("test -s /run/held") })
 }
@@ -112,8 +114,8 @@ func TestFindingB1Transactions(t *testing.T) {
 			s.goesOn()
 			s.Eventually("there is another daemon", patience, func() bool { return s.show("MainPID") != pid && s.show("ActiveState") == "active" })
 			s.sound()
-			if got := s.Sh("dpkg-query -W -f '${db:Status-Status}' slow 2>/dev/null || echo none"); strings.HasPrefix(got, "installed") != (p.state != "uninstalled") {
-				s.t.Errorf("slow is %q, and wanted %s", got, p.state)
+			if got := s.Sh("dpkg-query -W -f '${db:Status-Status}' " + p.pkg + " 2>/dev/null || echo none"); strings.HasPrefix(got, "installed") != (p.state != "uninstalled") {
+				s.t.Errorf("%s is %q, and wanted %s", p.pkg, got, p.state)
 			}
 		})
 	}
@@ -157,8 +159,8 @@ func secondSignal(s service) {
 	s.Run("systemctl", "stop", "mgmt")
 	s.Sh("rm -f /run/hold-* /run/held; apt-get -qq purge slow; touch /run/hold-postinst")
 	s.graph("after", "  pkg: [{name: slow}]\n")
-	s.Sh("mgmt run --yaml /etc/mgmt/graph.yaml --tmp-prefix >/run/log 2>&1 </dev/null & echo $! >/run/pid; until [ -s /run/held ]; do sleep 0.05; done; kill $(cat /run/pid); sleep 2; kill -0 $(cat /run/held); kill $(cat /run/pid); c=0; wait $(cat /run/pid) || c=$?; echo $c >/run/code")
-	if code, log := strings.TrimSpace(s.Get("/run/code")), s.Get("/run/log"); code == "0" || !strings.Contains(log, "cut off: apt-get of pkg[slow]") || !strings.Contains(log, "interrupted") {
+	s.Sh("mgmt run --yaml /etc/mgmt/graph.yaml --tmp-prefix >/run/out 2>&1 </dev/null & echo $! >/run/pid; until [ -s /run/held ]; do sleep 0.05; done; kill $(cat /run/pid); sleep 2; kill -0 $(cat /run/held); kill $(cat /run/pid); c=0; wait $(cat /run/pid) || c=$?; echo $c >/run/code")
+	if code, log := strings.TrimSpace(s.Get("/run/code")), s.Get("/run/out"); code == "0" || !strings.Contains(log, "cut off: apt-get of pkg[slow]") || !strings.Contains(log, "interrupted") {
 		s.t.Errorf("it ends with %s and says\n%s", code, log)
 	}
 	if s.Sh("dpkg --audit") == "" {
@@ -176,9 +178,9 @@ func secondSignal(s service) {
 func outOfTime(s service) {
 	s.Run("systemctl", "stop", "mgmt")
 	s.Sh("rm -f /run/hold-* /run/held; apt-get -qq purge slow; touch /run/hold-postinst")
-	s.Sh("(until [ -s /run/held ]; do sleep 0.05; done; sleep 8; rm -f /run/hold-*) >/dev/null 2>&1 </dev/null & c=0; mgmt run --yaml /etc/mgmt/graph.yaml --tmp-prefix --max-runtime 2s >/run/log 2>&1 || c=$?; echo $c >/run/code")
-	if code := strings.TrimSpace(s.Get("/run/code")); code != "5" || strings.Contains(s.Get("/run/log"), "cut off") {
-		s.t.Errorf("it ends with %s and says\n%s", code, s.Get("/run/log"))
+	s.Sh("(until [ -s /run/held ]; do sleep 0.05; done; sleep 8; rm -f /run/hold-*) >/dev/null 2>&1 </dev/null & c=0; mgmt run --yaml /etc/mgmt/graph.yaml --tmp-prefix --max-runtime 2s >/run/out 2>&1 || c=$?; echo $c >/run/code")
+	if code := strings.TrimSpace(s.Get("/run/code")); code != "5" || strings.Contains(s.Get("/run/out"), "cut off") {
+		s.t.Errorf("it ends with %s and says\n%s", code, s.Get("/run/out"))
 	}
 	s.Run("systemctl", "start", "mgmt")
 	s.sound()
