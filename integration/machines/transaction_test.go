@@ -43,7 +43,7 @@ func slowPackages(t *testing.T) (dir string) {
 	for _, v := range []string{"1.0", "2.0"} {
 		packages = append(packages, hosts.Package{Name: "slow", Version: v, Scripts: scripts, Files: map[string]string{"/usr/share/slow/" + v: v}})
 	}
-	dir = hosts.Repository(t, append(packages, 
+	dir = hosts.Repository(t, append(packages,
 		hosts.Package{Name: "fine", Version: "1.0", Files: map[string]string{"/etc/fine.conf": "x\n"}},
 		hosts.Package{Name: "poke", Version: "1.0", Files: map[string]string{"/usr/share/slow/poke": "x\n"}})...)
 	path, err := deb()

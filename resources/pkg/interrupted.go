@@ -63,7 +63,7 @@ func (a *apt) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, err
 	}
 	for _, line := range linesOf(r.Stdout) {
 		// Packages stand behind a blank, and their summaries behind more of them.
-		if f := strings.Fields(line); strings.HasPrefix(line, " ") && len(f) > 0 {
+		if f := strings.Fields(line); strings.HasPrefix(line, " ") && len(f) > 0 && !slices.Contains(what, f[0]) {
 			what = append(what, f[0])
 		}
 	}
@@ -84,8 +84,21 @@ func (a *apt) mend(ctx context.Context) error {
 	if _, locked := errors.AsType[*LockedError](err); locked {
 		return err
 	}
-	return errors.Join(err, a.get(ctx, "--fix-broken", "install"))
+	args := []string{"--fix-broken", "install"}
+	all, dberr := a.database(ctx, nil)
+	for _, d := range all {
+		if d.torn() {
+			args = append(args, d.name+":"+d.arch)
+		}
+	}
+	if len(args) > 2 { // apt-get takes what is unpacked in part for installed
+		args = slices.Insert(slices.Insert(args, 2, "--"), 1, "--reinstall")
+	}
+	return errors.Join(dberr, a.get(ctx, args...))
 }
+
+// torn reports whether the package is there in part, and can only be installed anew.
+func (d dpkg) torn() bool { return d.state[1] == 'H' || len(d.state) > 2 && d.state[2] == 'R' }
 
 // rebuilt are texts by which rpm says that its database is damaged and not only interrupted.
 var rebuilt = []string{"rpmdb: ", "error: rpmdb", "error: cannot open Packages", "database disk image is malformed", "DB_RUNRECOVERY", "db5 error"}

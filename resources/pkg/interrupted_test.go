@@ -95,6 +95,11 @@ func TestFindingB1EachBackendRepairs(t *testing.T) {
 			map[string][]engine.Result{"dpkg --audit": says(audit)}, []string{"tiny", "other:i386"},
 			[]string{"dpkg --force-confdef --force-confold --configure -a", strings.Join(get, " ") + " --fix-broken install"},
 		},
+		"apt, torn": {
+			func(x tools) mender { return &apt{tools: x, updates: "/nonexistent"} },
+			map[string][]engine.Result{"dpkg --audit": says(audit), "dpkg-query": says("iHR\ttiny\tall\t1.0\ttiny\t\tfor tests\nii \tother\ti386\t1.0\ttiny\t\tfor tests\n")}, []string{"tiny", "other:i386"},
+			[]string{"dpkg --force-confdef --force-confold --configure -a", strings.Join(get, " ") + " --fix-broken --reinstall install -- tiny:all"},
+		},
 		"apt, well": {func(x tools) mender { return &apt{tools: x, updates: "/nonexistent"} }, nil, nil, nil},
 		"dnf, twice": {
 			func(x tools) mender { return &dnf{rpm{x}} },
