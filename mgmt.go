@@ -43,6 +43,7 @@ type (
 	Status = reactor.Status
 	Budget = reactor.Budget
 	Fight  = reactor.Fight
+	Storm  = reactor.Storm
 	Pause  = reactor.Pause
 	Held   = reactor.Held
 	Rest   = reactor.Rest
@@ -84,6 +85,7 @@ type Options struct {
 	NoAutoGroup bool // run every resource as a vertex of its own
 
 	MaxChanges Budget // how much may be altered before the engine holds and waits for Resume; the zero value is no bound
+	Storm      *Storm // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
 	Fight      *Fight // when a resource counts as fought over and is left alone for a while; reactor.DefaultFight when nil
 
 	// Beat, when not nil, is called every BeatEvery (a second when 0) by the loop
@@ -201,7 +203,7 @@ func New(o Options) (*Engine, error) {
 	case o.ConvergedTimeout < 0, o.MaxRuntime < 0, o.BeatEvery < 0:
 		return nil, errors.New("mgmt: times must not be negative")
 	}
-	if err := errors.Join(o.MaxChanges.Validate(), cmp.Or(o.Fight, new(Fight{})).Validate()); err != nil {
+	if err := errors.Join(o.MaxChanges.Validate(), cmp.Or(o.Fight, new(Fight{})).Validate(), cmp.Or(o.Storm, new(Storm{})).Validate()); err != nil {
 		return nil, fmt.Errorf("mgmt: %w", err)
 	}
 	if o.StateDir != "" {

@@ -78,7 +78,7 @@ func (e *Engine) reactorOptions(s *session, state string, store engine.Store) re
 		Host: s.host, World: o.World, Store: store,
 		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
-		MaxChanges: o.MaxChanges, Fight: *cmp.Or(o.Fight, new(reactor.DefaultFight())),
+		MaxChanges: o.MaxChanges, Fight: *cmp.Or(o.Fight, new(reactor.DefaultFight())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
 		Beat: o.Beat, BeatEvery: o.BeatEvery,
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
 		Listener: reactor.Listener{

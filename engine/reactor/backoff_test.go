@@ -190,6 +190,7 @@ func TestFindingC1Above(t *testing.T) {
 					add("f", &f.fake).add("g", &g.fake).add("other", &other.fake).
 					edges("top>mid", "mid>f", "top>g", "beside>other"))
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				for round := range 3 {
 					f.set(errNo)
 					drifted = true
@@ -230,6 +231,7 @@ func TestFindingC1OwnEvent(t *testing.T) {
 		synctest.Wait()
 		for range 20 {
 			time.Sleep(time.Millisecond)
+			synctest.Wait()
 			f.init.Event()
 			synctest.Wait()
 		}
@@ -243,6 +245,7 @@ func TestFindingC1OwnEvent(t *testing.T) {
 		f.init.Event()
 		synctest.Wait()
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if n := len(f.times); n != 22 {
 			t.Errorf("%d runs: it was tried again though it was well", n)
 		}
@@ -273,6 +276,7 @@ func TestFindingC1Watch(t *testing.T) {
 		}}
 		rg.swap(newDecl(t).add("f", f))
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if n := len(times); n < 10 || n > 30 {
 			t.Errorf("%d tries in an hour", n)
 		}
@@ -312,9 +316,11 @@ func TestFindingC1Network(t *testing.T) {
 		f, said := newFailing(w, errNo), newFailing(w, engine.Verdict(errNo))
 		rg.swap(newDecl(t).add("f", &f.fake).add("said", &said.fake))
 		time.Sleep(3 * time.Hour)
+		synctest.Wait()
 		before := len(f.times)
 		if in := rg.state("f").RetryIn; in < time.Millisecond {
 			time.Sleep(time.Minute)
+			synctest.Wait()
 		}
 		host.c <- struct{}{}
 		synctest.Wait()
@@ -355,6 +361,7 @@ func TestFindingC1Swap(t *testing.T) {
 		d, f, top := mk("a")
 		rg.swap(d)
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		in := rg.state("f").RetryIn
 		d, _, _ = mk("a", "top>f")
 		rg.swap(d)
@@ -390,6 +397,7 @@ func TestFindingC1RetryNow(t *testing.T) {
 		deaf := &fake{w: w, watch: func(context.Context, *fake) error { return engine.Permanent(errNo) }}
 		rg.swap(newDecl(t).add("a", &a.fake).add("b", &b.fake).add("c", &c.fake).add("well", well).add("deaf", deaf).add("below", below).edges("a>below"))
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		got, err := rg.r.Retry(t.Context())
 		if want := []string{"fake[a]", "fake[b]", "fake[c]", "fake[deaf]"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("tried %v, %v", got, err)

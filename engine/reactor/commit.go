@@ -113,6 +113,9 @@ func (v *vertex) succeed(old *vertex) {
 	if !v.meta.Reset {
 		v.pace.inherit(old.pace, v.r.epoch.Add(time.Duration(v.r.now())))
 	}
+	if s := v.r.storms.list[old]; s != nil {
+		v.r.storms.list[v] = s
+	}
 	v.guardLike(old)
 	for i := range v.recv {
 		w := &v.recv[i]
@@ -207,6 +210,7 @@ func (s *swap) connect() {
 // remove begins the end of a vertex that has left the graph.
 func (r *Reactor) remove(v *vertex) {
 	v.gone = true
+	delete(r.storms.list, v)
 	r.disarm(v)
 	r.setDue(v, false)
 	r.leaving[v.id] = v

@@ -69,5 +69,5 @@ func (r *Reactor) lookAbove(v *vertex) (any bool) {
 
 // mayLook reports whether a vertex can be looked at without an event, and at once.
 func (r *Reactor) mayLook(v *vertex) bool {
-	return (v.watchState == watchRunning || v.meta.Poll > 0) && v.pace == nil && v.held == nil && !v.suspended && r.pauseOf(v) == nil
+	return (v.watchState == watchRunning || v.meta.Poll > 0) && v.pace == nil && v.held == nil && !r.slowed(v) && !v.suspended && r.pauseOf(v) == nil
 }

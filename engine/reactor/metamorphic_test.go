@@ -95,6 +95,7 @@ type plan struct {
 	kind     []int  // 0 exclusive, 1 overlapping, 2 without a Watch
 	skip     []bool // there is an edge from i to i+2 too
 	parallel int
+	storm    reactor.Storm
 	seed     uint64
 	steps    []step
 }
@@ -114,6 +115,7 @@ func drawPlan(rt *rapid.T) *plan {
 	p.poll = many("poll", 0, 0, 0, 7*time.Second)
 	p.settle = many("settle", 0, 0, 3*time.Second)
 	p.parallel = rapid.IntRange(1, 4).Draw(rt, "parallel")
+	p.storm = rapid.SampledFrom([]reactor.Storm{{}, reactor.DefaultStorm(), {Runs: 3, Within: time.Minute}}).Draw(rt, "storm limit")
 	p.seed = rapid.Uint64().Draw(rt, "seed")
 	p.steps = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) step {
 		return step{
@@ -132,8 +134,8 @@ func drawPlan(rt *rapid.T) *plan {
 
 func (p *plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "n %d notify %v wired %v retry %v unsaid %v poll %v settle %v limit %v sema %v budget %d stubborn %v kind %v skip %v parallel %d seed %d\n",
-		p.n, p.notify, p.wired, p.retry, p.unsaid, p.poll, p.settle, p.limit, p.sema, p.budget, p.stubborn, p.kind, p.skip, p.parallel, p.seed)
+	fmt.Fprintf(&b, "n %d notify %v wired %v retry %v unsaid %v poll %v settle %v limit %v sema %v budget %d stubborn %v kind %v skip %v parallel %d storm %v seed %d\n",
+		p.n, p.notify, p.wired, p.retry, p.unsaid, p.poll, p.settle, p.limit, p.sema, p.budget, p.stubborn, p.kind, p.skip, p.parallel, p.storm, p.seed)
 	for _, s := range p.steps {
 		fmt.Fprintln(&b, s)
 	}
@@ -450,7 +452,7 @@ func (p *plan) bound() reactor.Budget {
 func playPlan(t *testing.T, p *plan) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t, p)
-		rg := newRig(t, reactor.Options{Parallel: p.parallel, Sweep: -1, MaxChanges: p.bound(), Wall: func() time.Time {
+		rg := newRig(t, reactor.Options{Parallel: p.parallel, Sweep: -1, MaxChanges: p.bound(), Storm: p.storm, Wall: func() time.Time {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			return time.Now().Add(m.wall)

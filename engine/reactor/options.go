@@ -46,6 +46,7 @@ type Options struct {
 
 	MaxChanges Budget // how much may be altered; the zero value is no bound
 	Fight      Fight  // when a resource counts as fought over; the zero value is never
+	Storm      Storm  // when a resource runs too often; the zero value is never
 
 	// Beat, when not nil, is called by the loop every BeatEvery (a second when
 	// 0): as long as it comes, the loop is alive. It must return soon.
@@ -81,5 +82,5 @@ func (o Options) complete() (Options, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	return o, errors.Join(o.MaxChanges.Validate(), o.Fight.Validate())
+	return o, errors.Join(o.MaxChanges.Validate(), o.Fight.Validate(), o.Storm.Validate())
 }

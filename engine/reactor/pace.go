@@ -20,10 +20,13 @@ const (
 	bySettle
 	byLimit
 	byOutside // see stalls
+	byStorm
 )
 
 // String returns the metaparameter.
-func (d deferral) String() string { return [...]string{"", "settle", "limit", "something outside"}[d] }
+func (d deferral) String() string {
+	return [...]string{"", "settle", "limit", "something outside", "a rest, since it runs too often"}[d]
+}
 
 // pace says when a vertex may start: the metaparameters settle, limit and burst.
 // It is nil for a vertex that has none of them.
@@ -89,7 +92,10 @@ func (p *pace) wait(now int64, clock time.Time) (time.Duration, deferral) {
 // putOff takes a start back that has to wait, and reports whether it did.
 func (r *Reactor) putOff(v *vertex) bool {
 	now := r.now()
-	d, what := v.pace.wait(now, r.epoch.Add(time.Duration(now)))
+	d, what := r.stormWait(v, now), byStorm
+	if d == 0 {
+		d, what = v.pace.wait(now, r.epoch.Add(time.Duration(now)))
+	}
 	if d == 0 {
 		return false
 	}

@@ -76,6 +76,7 @@ type Reactor struct {
 	runs       uint64               // that were reported
 	usedUp     bool                 // the change budget, and that was said
 	failures   stuck
+	storms     storms
 	alarms     alarms
 	active     int            // goroutines of vertices
 	workers    sync.WaitGroup // all of them

@@ -48,6 +48,7 @@ func (r *Reactor) ran(v *vertex) {
 	// What fails again and again takes from the budget once, or was told once to go on.
 	v.charged = run.State == engine.StateFailed && (v.job.spending > 0 || v.job.pass)
 	r.retry(v, &run, o.err)
+	r.stormRan(v, &run)
 	before := v.last
 	v.guardSent()
 	run = r.report(v, run)
