@@ -1,0 +1,58 @@
+package attack_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// raceFor is how long places are exchanged.
+var raceFor = flag.Duration("attack.race", 60*time.Second, "how long the race goes on")
+
+// roleEnv says what this program is to be in place of a test.
+const roleEnv = "MGMT_ATTACK_ROLE"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if role := os.Getenv(roleEnv); role != "" {
+		if err := act(role); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// act is what a process does that a test has started.
+func act(role string) error {
+	base := os.Getenv("MGMT_ATTACK_BASE")
+	switch role {
+	case "daemon":
+		return beDaemon(base, flag.Args())
+	case "plant":
+		return plantAll(base)
+	case "probe":
+		return probeAll(base)
+	case "prepare":
+		return prepareAll(base)
+	case "race":
+		return raceAll(base, *raceFor)
+	}
+	return fmt.Errorf("there is no role %s", role)
+}
+
+// build builds the program into a folder.
+func build(t *testing.T, dir string) string {
+	t.Helper()
+	program := filepath.Join(dir, "mgmt")
+	cmd := exec.Command("go", "build", "-o", program, "../../cmd/mgmt")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
