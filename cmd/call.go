@@ -56,6 +56,7 @@ what was asked about is not there.`,
 	a.backendFlag(cmd, &f.backend, f.backends)
 	cmd.Flags().BoolVar(&f.lax, "lax", false, "only warn about results that do not fit the interface")
 	a.machineFlags(cmd)
+	a.guardFlag(cmd)
 	return cmd
 }
 

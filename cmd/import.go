@@ -42,6 +42,7 @@ of it for a graph that loads: standard error says what, and the graph has the re
 	a.backendFlag(cmd, &f.backend, a.backendsOf)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
+	a.guardFlag(cmd)
 	return cmd
 }
 

@@ -54,11 +54,12 @@ func graphArgs(cmd *cobra.Command, args []string) error {
 }
 
 // frontend returns the one frontend that the flags name.
-func (i *input) frontend() (gapi.Frontend, error) {
+func (i *input) frontend(a *app) (gapi.Frontend, error) {
 	switch {
 	case i.yaml != "" && i.catalog != "":
 		return nil, errors.New("a graph comes from --yaml or from --puppet-catalog, not from both")
 	case i.catalog != "":
+		i.puppet.Source = a.source()
 		i.puppet.Ordering = puppet.Ordering(i.ordering.word)
 		return puppet.New(i.catalog, i.puppet), nil
 	}
@@ -73,7 +74,7 @@ func (i *input) frontend() (gapi.Frontend, error) {
 	if i.yaml == "" {
 		return nil, errors.New("no graph is given, use --yaml FILE or --puppet-catalog FILE (- is standard input)")
 	}
-	return yaml.New(i.yaml, yaml.Options{}), nil
+	return yaml.New(i.yaml, yaml.Options{Source: a.source()}), nil
 }
 
 // build reads the graph and checks it. A graph that can't be used is nil, and
@@ -92,7 +93,7 @@ func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagno
 
 // declared reads the graph once.
 func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
-	front, err := i.frontend()
+	front, err := i.frontend(a)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (a *app) allBackends() (*virtual.Catalog, schema.Diagnostics) {
 	if a.backends == "" {
 		return c, nil
 	}
-	nodes, ds := yaml.Documents(a.backends, yaml.Options{})
+	nodes, ds := yaml.Documents(a.backends, yaml.Options{Source: a.source()})
 	facts := a.system()().Facts
 	for _, n := range nodes {
 		b, wrong := virtual.External(n)

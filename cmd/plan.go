@@ -43,6 +43,7 @@ something failed or is blocked, and 6 for both.`,
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
+	a.guardFlag(cmd)
 	f.steps.flags(cmd)
 	f.state.prefixFlag(cmd)
 	fl := cmd.Flags()
@@ -58,7 +59,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err := enoughFiles(); err != nil {
 		return err
 	}
-	front, err := f.input.frontend()
+	front, err := f.input.frontend(a)
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,7 @@ nothing could be done because of how it was called.`,
 	a.backendFlag(cmd, &f.backend, a.backendsOf)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
+	a.guardFlag(cmd)
 	return cmd
 }
 

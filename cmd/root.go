@@ -25,7 +25,10 @@ type app struct {
 
 	early <-chan os.Signal // a SIGHUP that came before the daemon listened; nil for none
 
-	types    string           // a folder of types that are written as data
+	types       string // a folder of types that are written as data
+	guarded     bool   // the verb acts: what others can write is refused, see guardFlag
+	trustOthers bool   // but not so
+
 	registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
 	roles    []string         // what the machine is for
 	backends string           // a folder of descriptions of backends that are programs

@@ -58,6 +58,7 @@ the terminal that it was started on has gone does that end it.`,
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
+	a.guardFlag(cmd)
 	f.steps.flags(cmd)
 	f.state.flags(cmd)
 	f.log.flags(cmd)
@@ -116,7 +117,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err := cmp.Or(f.checkNumbers(), enoughFiles()); err != nil {
 		return err
 	}
-	front, err := f.input.frontend()
+	front, err := f.input.frontend(a)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	folder, err := f.state.open()
+	folder, err := f.state.open(a.source())
 	if err != nil {
 		return err
 	}

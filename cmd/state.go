@@ -11,6 +11,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 )
@@ -45,7 +46,7 @@ type stateFolder struct {
 // temporary one has to do, and lost says why: who repairs a machine whose disk is
 // full must not be stopped by that disk. The error is about a folder that is
 // named wrongly, in use, or open to everybody.
-func (s *state) open() (*stateFolder, error) {
+func (s *state) open(from gapi.Source) (*stateFolder, error) {
 	f := &stateFolder{owner: -1}
 	if s.temp {
 		return f, nil
@@ -53,6 +54,11 @@ func (s *state) open() (*stateFolder, error) {
 	dir, err := s.path()
 	if err != nil {
 		return nil, err
+	}
+	if _, err := os.Stat(dir); err != nil { // others must not choose where it is made
+		if err := refuses(from, dir); err != nil {
+			return nil, fmt.Errorf("the state folder: %w", err)
+		}
 	}
 	switch err := os.MkdirAll(dir, 0o700); {
 	case err != nil && (denied(err) || errors.Is(err, fs.ErrNotExist)): // where all above is there, as in /proc, it takes no folders
@@ -64,7 +70,7 @@ func (s *state) open() (*stateFolder, error) {
 		return nil, fmt.Errorf("the state folder cannot be made, name another one with --prefix: %w", err)
 	}
 	f.dir = dir
-	if err := f.inspect(); err != nil {
+	if err := cmp.Or(f.inspect(), f.inspectVars(), refuses(from, dir)); err != nil {
 		return nil, err
 	}
 	f.lock, err = lockState(dir)
@@ -93,6 +99,16 @@ func (f *stateFolder) inspect() error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if owner := int(st.Uid); ok && owner != 0 && owner != os.Geteuid() {
 		f.owner = owner
+	}
+	return nil
+}
+
+// inspectVars refuses a link in the place of the folder that resources keep their state in. mgmt
+// makes none; what it writes below would land where the link leads.
+func (f *stateFolder) inspectVars() error {
+	path := filepath.Join(f.dir, "vars")
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s is a link, and is not followed: replace it by a folder, or name another state folder with --prefix", path)
 	}
 	return nil
 }

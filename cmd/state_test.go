@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // TestStatePath: the first that is set counts, and asking makes nothing.
@@ -47,7 +49,7 @@ func TestStatePath(t *testing.T) {
 // opened opens a state folder, and closes it at the end of the test.
 func opened(t *testing.T, s state) *stateFolder {
 	t.Helper()
-	f, err := s.open()
+	f, err := s.open(gapi.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func TestStateFolderRefused(t *testing.T) {
 		"ours":      "",
 		"new\x00er": "invalid argument",
 	} {
-		f, err := (&state{prefix: filepath.Join(dir, name)}).open()
+		f, err := (&state{prefix: filepath.Join(dir, name)}).open(gapi.Source{})
 		if want == "" && err == nil {
 			f.close()
 		} else if err == nil || want == "" || !strings.Contains(err.Error(), want) {
@@ -186,14 +188,14 @@ func TestStateFolderUnwritable(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Chmod(parent, 0o700) })
 	weakly(t, func() {
-		f, err := (&state{prefix: filepath.Join(parent, "missing/deep")}).open()
+		f, err := (&state{prefix: filepath.Join(parent, "missing/deep")}).open(gapi.Source{})
 		if err != nil {
 			t.Error(err)
 		} else if text := said(f); f.dir != "" || strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "THERE IS NO STATE FOLDER") ||
 			!strings.Contains(text, "permission denied") {
 			t.Errorf("%+v, said %q", f, text)
 		}
-		f, err = (&state{prefix: there}).open()
+		f, err = (&state{prefix: there}).open(gapi.Source{})
 		if err != nil || f.dir != there || f.lock != nil || f.lost != nil {
 			t.Errorf("%+v, %v", f, err)
 		}
@@ -304,7 +306,7 @@ func TestLockOnAFullDisk(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "more"), []byte("x"), 0o600); !errors.Is(err, unix.ENOSPC) {
 			t.Errorf("the disk is not full: %v", err)
 		}
-		f, err := (&state{prefix: dir}).open()
+		f, err := (&state{prefix: dir}).open(gapi.Source{})
 		if err != nil || f.lock == nil || f.dir != dir {
 			t.Errorf("%+v, %v", f, err)
 			return
@@ -328,7 +330,7 @@ func TestStateFolderThatLeadsNowhere(t *testing.T) {
 	if err := os.Symlink(filepath.Join(filepath.Dir(dir), "nowhere"), dir); err != nil {
 		t.Fatal(err)
 	}
-	_, err := (&state{prefix: dir}).open()
+	_, err := (&state{prefix: dir}).open(gapi.Source{})
 	if err == nil || !strings.Contains(err.Error(), dir+" is a link that leads nowhere") {
 		t.Errorf("the error is %v", err)
 	}

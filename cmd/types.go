@@ -22,7 +22,7 @@ func (a *app) loadTypes() schema.Diagnostics {
 	if a.types == "" {
 		return nil
 	}
-	nodes, ds := yaml.Documents(a.types, yaml.Options{})
+	nodes, ds := yaml.Documents(a.types, yaml.Options{Source: a.source()})
 	kinds := a.kinds().Clone()
 	var found schema.Findings
 	found.Add(ds...)

@@ -12,14 +12,8 @@ import (
 
 // Patient returns a reader of a pipe, a terminal or a device that gives up when the
 // context ends. A pipe that nobody has opened for writing yet is waited for. The
-// file should be opened by OpenInput, and stays the caller's.
+// file should be opened by Source.Open, and stays the caller's.
 func Patient(ctx context.Context, f *os.File) io.Reader { return patient{ctx, f} }
-
-// OpenInput opens a file for reading without waiting for who writes to it, should
-// it be a pipe.
-func OpenInput(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-}
 
 // patient is what Patient returns.
 type patient struct {

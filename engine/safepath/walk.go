@@ -23,6 +23,8 @@ type walk struct {
 	names   []string // its path without links
 	rest    []string // the elements that are left
 	exposed string   // why links from here on are not followed; empty where they are
+	mend    string   // what to do about exposed
+	owner   int      // of the folder that it is about
 	shared  string   // why links in this folder are not followed, beside exposed
 	links   int
 	acting  bool   // behind a link of the owner: all is done as that user
@@ -120,7 +122,7 @@ func (k *walk) start(names, rest []string) error {
 		_ = unix.Close(fd)
 		return pathError("stat", k.w.shown("/"), err)
 	}
-	k.names, k.exposed, k.shared = nil, "", ""
+	k.names, k.exposed, k.mend, k.shared = nil, "", "", ""
 	k.rest = slices.Concat(names, rest)
 	k.enter(fd)
 	k.judge(&st)
@@ -215,6 +217,7 @@ func (k *walk) judge(st *unix.Stat_t) {
 		k.shared = fmt.Sprintf("%s can write to %s", who, short(k.at("")))
 	default:
 		k.exposed = fmt.Sprintf("%s can write to %s", who, short(k.at("")))
+		k.mend, k.owner = k.w.mend(k.at(""), st), int(st.Uid)
 	}
 }
 

@@ -51,6 +51,9 @@ type Options struct {
 	// Settle is how long nothing must have happened to the file before it is read
 	// again; 0 for DefaultSettle.
 	Settle time.Duration
+
+	// Source opens the file; the zero value any.
+	Source gapi.Source
 }
 
 // Frontend reads the catalog at one path; see the package comment.
@@ -123,7 +126,7 @@ func (f *Frontend) source(ctx context.Context, stdin io.Reader, again bool) (nam
 		src, err = f.all(stdin)
 		return "stdin", src, err
 	}
-	file, err := gapi.OpenInput(f.path)
+	file, err := f.opts.Source.Open(f.path)
 	if err != nil {
 		return f.path, nil, err
 	}

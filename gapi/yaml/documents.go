@@ -2,7 +2,6 @@ package yaml
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 // such as the definitions of types, in the order of their names. All that is wrong with
 // them is reported; the nodes are of those that could be read.
 func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
-	entries, err := os.ReadDir(dir)
+	entries, err := o.Source.ReadDir(dir)
 	if err != nil {
 		return nil, one(schema.Pos{File: dir}, "%v", bare(err))
 	}

@@ -23,6 +23,9 @@ type Options struct {
 	// Settle is how long nothing must have happened to the files before they are
 	// read again; 0 for DefaultSettle.
 	Settle time.Duration
+
+	// Source opens the files; the zero value any.
+	Source gapi.Source
 }
 
 func (o Options) maxBytes() int64 {

@@ -23,6 +23,7 @@ import (
 type loader struct {
 	root  string
 	max   int64
+	from  gapi.Source
 	stdin io.Reader
 	again bool // it is read more than once, and so cannot be a pipe
 	cache map[string]cached
@@ -57,7 +58,7 @@ func Load(path string, o Options, stdin io.Reader) (*gapi.Declared, error) {
 }
 
 func newFiles(path string, o Options, stdin io.Reader) *loader {
-	return &loader{root: path, max: o.maxBytes(), stdin: stdin}
+	return &loader{root: path, max: o.maxBytes(), from: o.Source, stdin: stdin}
 }
 
 // load reads everything. Only a pipe or a device can make it wait, until the
@@ -185,7 +186,7 @@ var errNoFile = errors.New("it is neither a file nor a folder")
 
 // special reads a pipe or a device, once.
 func (g *loading) special(path string) {
-	f, err := gapi.OpenInput(path)
+	f, err := g.from.Open(path)
 	if err != nil {
 		g.fail(path, schema.Pos{}, err)
 		return
@@ -211,7 +212,7 @@ func (g *loading) stream(name string, r io.Reader) {
 
 // folder reads the files of a folder, by name.
 func (g *loading) folder(path string, from schema.Pos) {
-	entries, err := os.ReadDir(path)
+	entries, err := g.from.ReadDir(path)
 	if err != nil {
 		g.fail(path, from, err)
 		return
@@ -255,7 +256,7 @@ func (g *loading) file(path string, from schema.Pos) {
 
 // regular reads a regular file: what was one a moment ago may be something else now.
 func (g *loading) regular(path string) ([]byte, error) {
-	f, err := gapi.OpenInput(path)
+	f, err := g.from.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,47 @@
+package cmd
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// guardFlag has a verb that acts refuse what another user could have written, where it runs as
+// root: graphs, types, descriptions of backends, and the state folder. It comes after the flags
+// that name those. A verb that only reads and prints has no need of it.
+func (a *app) guardFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.trustOthers, "trust-others", false, "as root: take graphs, types, backends and a state folder also where other users can write them")
+	a.before(cmd, func() schema.Diagnostics {
+		a.guarded = true
+		return nil
+	})
+}
+
+// source opens graphs and the like, as the verb and its flags want it.
+func (a *app) source() gapi.Source {
+	if !a.guarded || a.trustOthers || os.Geteuid() != 0 {
+		return gapi.Source{}
+	}
+	w := safepath.System()
+	return gapi.Source{Guard: &w, Hint: "or take it as it is with --trust-others"}
+}
+
+// refuses returns why a folder is not taken, and nothing where it is, or is not there yet.
+func refuses(s gapi.Source, dir string) error {
+	if s.Guard == nil {
+		return nil
+	}
+	f, err := s.Open(dir)
+	if err == nil {
+		return f.Close()
+	}
+	if errors.Is(err, safepath.ErrRefused) {
+		return err
+	}
+	return nil
+}

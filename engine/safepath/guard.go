@@ -1,0 +1,86 @@
+package safepath
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// OpenGuarded opens for reading what decides what the daemon does: a graph, a folder of
+// graphs, a description of a type. It refuses, with a RefusedError, what another user could
+// write, replace or lead elsewhere: the file or folder itself and each folder on the way has
+// to belong to root or to the daemon's own user, and neither mode nor access list may let
+// others write. A folder with the sticky bit, such as /tmp, is passed, as nothing that belongs
+// to root can be replaced in it; but it is not opened. Links are followed by the rules of the
+// package. A pipe is opened without waiting for who writes to it; a device is refused if
+// others can write to it. The file is the caller's.
+func (w Walker) OpenGuarded(path string) (*os.File, error) {
+	w.owner = nil
+	k := walk{w: w, path: path, follow: true}
+	f, name, err := k.to()
+	if err != nil {
+		if k.exposed != "" && !errors.Is(err, ErrRefused) { // what is missing could be made by others
+			return nil, k.unguarded()
+		}
+		return nil, err
+	}
+	defer f.Close()
+	if k.exposed != "" {
+		return nil, k.unguarded()
+	}
+	fd, err := f.Openat(name, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, pathError("open", f.Path(name), err)
+	}
+	defer unix.Close(fd)
+	st, err := fstat(fd)
+	if err != nil {
+		return nil, pathError("stat", f.Path(name), err)
+	}
+	if who := w.othersWrite(fd, &st); who != "" {
+		k.exposed, k.mend, k.owner = written(who, f.Path(name), &st), w.mend(f.Path(name), &st), int(st.Uid)
+		return nil, k.unguarded()
+	}
+	// The descriptor leads to what was checked, whatever the name leads to by now.
+	again, err := openat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), reading)
+	if err != nil {
+		return nil, pathError("open", f.Path(name), err)
+	}
+	return os.NewFile(uintptr(again), w.shown(path)), nil
+}
+
+// unguarded says who could write what decides, and how to mend that.
+func (k *walk) unguarded() error {
+	return &RefusedError{Element: short(k.w.shown(k.path)), UID: k.owner, text: fmt.Sprintf(
+		"%s, and could so have mgmt do anything with the rights of %s; mend it with: %s", k.exposed, userName(k.w.self.UID), k.mend)}
+}
+
+// written says who can write to something.
+func written(who, path string, st *unix.Stat_t) string {
+	return fmt.Sprintf("%s can write to %s (mode %04o, owner %s)", who, short(path), st.Mode&0o7777, userWord(int(st.Uid)))
+}
+
+// mend is the command after which others can't write to something any more.
+func (w Walker) mend(path string, st *unix.Stat_t) string {
+	group := st.Mode&unix.S_IWGRP != 0 && !w.privateGroup(st.Gid)
+	var cmds string
+	if !w.Trusts(st.Uid) {
+		cmds = "chown " + userWord(w.self.UID) + " " + short(path)
+		if !group && st.Mode&unix.S_IWOTH == 0 {
+			return cmds
+		}
+		cmds += " && "
+	}
+	switch {
+	case group && st.Mode&unix.S_IWOTH != 0:
+		return cmds + "chmod go-w " + short(path)
+	case group:
+		return cmds + "chmod g-w " + short(path)
+	case st.Mode&unix.S_IWOTH != 0:
+		return cmds + "chmod o-w " + short(path)
+	}
+	return "setfacl -b " + short(path)
+}

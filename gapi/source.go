@@ -1,0 +1,71 @@
+package gapi
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
+)
+
+// Source opens the files that decide what mgmt does: graphs, and what they include. The zero
+// value opens any file. It may be used by many goroutines.
+type Source struct {
+	// Guard, when not nil, refuses what another user could have written; see
+	// safepath.Walker.OpenGuarded. What the caller has opened already, a path such as
+	// /dev/fd/63 or /dev/stdin, is the caller's business.
+	Guard *safepath.Walker
+	// Hint ends the message of a refusal with another way out; empty for none.
+	Hint string
+}
+
+// Open opens a file or a folder for reading, without waiting for who writes to it, should it
+// be a pipe. The file is the caller's.
+func (s Source) Open(path string) (*os.File, error) {
+	if s.Guard == nil || opened(path) {
+		return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	}
+	whole := path
+	if !filepath.IsAbs(path) {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		whole = dir + "/" + path // as it is: what ".." means depends on links
+	}
+	f, err := s.Guard.OpenGuarded(whole)
+	if _, refused := err.(*safepath.RefusedError); refused && s.Hint != "" {
+		return nil, fmt.Errorf("%w; %s", err, s.Hint)
+	}
+	return f, err
+}
+
+// ReadDir lists a folder, by name.
+func (s Source) ReadDir(path string) ([]os.DirEntry, error) {
+	if s.Guard == nil {
+		return os.ReadDir(path)
+	}
+	f, err := s.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list, err := f.ReadDir(-1)
+	slices.SortFunc(list, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, err
+}
+
+// opened reports whether a path names a descriptor of this process.
+func opened(path string) bool {
+	path = filepath.Clean(path)
+	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
+		if strings.HasPrefix(path, dir) {
+			return true
+		}
+	}
+	return path == "/dev/stdin"
+}

@@ -1,0 +1,216 @@
+package integration_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// another is a user that is neither root nor ours.
+const another = 12345
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	switch {
+	case os.Geteuid() == 0:
+	case os.Getenv("CI") == "true":
+		t.Fatal("this test needs root")
+	default:
+		t.Skip("this test needs root")
+	}
+}
+
+// publicDir is a folder that every user can pass.
+func publicDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// shell runs a script in which mgmt is the program and DIR the folder.
+func shell(t *testing.T, dir, script string) (out string, code int) {
+	t.Helper()
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "DIR=" + dir, "HOME=" + dir, "MGMT_PREFIX=" + dir + "/state"}
+	text, err := cmd.CombinedOutput()
+	if _, ok := err.(*exec.ExitError); err != nil && !ok {
+		t.Fatal(err)
+	}
+	return string(text), cmd.ProcessState.ExitCode()
+}
+
+func putFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const guardType = "name: marker\ndesc: A marker.\nattributes:\n  name: {type: String, desc: The name., behaviour: namevar}\nprovider: {get: [/bin/true], set: [/bin/true]}\n"
+
+// TestFindingA8OthersCanWrite: as root, the verbs that act refuse what another user could have
+// written, each with the command that mends it. What the caller has opened is taken.
+func TestFindingA8OthersCanWrite(t *testing.T) {
+	needRoot(t)
+	dir := publicDir(t)
+	graph := "resources:\n  file:\n  - {name: " + dir + "/made, content: x}\n"
+	putFile(t, dir+"/good.yaml", graph)
+	putFile(t, dir+"/hers.yaml", graph)
+	putFile(t, dir+"/all.yaml", graph)
+	putFile(t, dir+"/open/graph.yaml", graph)
+	putFile(t, dir+"/graphs/one.yaml", graph)
+	putFile(t, dir+"/includes.yaml", "include: [hers.yaml]\n")
+	putFile(t, dir+"/catalog.json", "{}")
+	putFile(t, dir+"/types/marker.yaml", guardType)
+	putFile(t, dir+"/backends/b.yaml", "module: pkg\n")
+	for _, path := range []string{"hers.yaml", "catalog.json", "types/marker.yaml", "backends"} {
+		if err := os.Chown(dir+"/"+path, another, another); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, mode := range map[string]os.FileMode{"all.yaml": 0o666, "open": 0o777, "graphs": 0o777} {
+		if err := os.Chmod(dir+"/"+path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(dir+"/herstate", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir+"/herstate", another, another); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ script, want string }{
+		{"mgmt run --converged-exit --yaml hers.yaml", "chown root $DIR/hers.yaml"},
+		{"mgmt plan --yaml hers.yaml", "chown root $DIR/hers.yaml"},
+		{"mgmt run --converged-exit --yaml all.yaml", "(mode 0666, owner root)"},
+		{"mgmt run --converged-exit --yaml all.yaml", "chmod o-w $DIR/all.yaml"},
+		{"mgmt run --converged-exit --yaml open/graph.yaml", "chmod o-w $DIR/open"},
+		{"mgmt run --converged-exit --yaml graphs", "chmod o-w $DIR/graphs"},
+		{"mgmt run --converged-exit --yaml includes.yaml", "chown root $DIR/hers.yaml"},
+		{"mgmt run --converged-exit --puppet-catalog catalog.json", "chown root $DIR/catalog.json"},
+		{"mgmt run --converged-exit --yaml good.yaml --types types", "chown root $DIR/types/marker.yaml"},
+		{"mgmt run --converged-exit --yaml good.yaml --backends backends", "chown root $DIR/backends"},
+		{"mgmt resource marker --types types", "chown root $DIR/types/marker.yaml"},
+		{"mgmt run --converged-exit --yaml good.yaml --prefix herstate", "chown root $DIR/herstate"},
+		{"mkfifo fifo; chown 12345 fifo; timeout 60 mgmt run --converged-exit --yaml fifo", "chown root $DIR/fifo"},
+	} {
+		out, code := shell(t, dir, c.script)
+		if want := strings.ReplaceAll(c.want, "$DIR", dir); code != 1 || !strings.Contains(out, want) || !strings.Contains(out, "--trust-others") {
+			t.Errorf("%s ended with %d, want %q in\n%s", c.script, code, want, out)
+		}
+		if _, err := os.Stat(dir + "/made"); err == nil {
+			t.Fatalf("%s has run the graph", c.script)
+		}
+	}
+	for _, script := range []string{
+		"mgmt run --converged-exit --yaml good.yaml",
+		"mgmt run --converged-exit --yaml - <hers.yaml",
+		"mgmt run --converged-exit --yaml <(cat hers.yaml)",
+		"mgmt run --converged-exit --yaml hers.yaml --trust-others",
+		"mgmt run --converged-exit --yaml open/graph.yaml --trust-others",
+		"mgmt validate --yaml hers.yaml", "mgmt graph --yaml hers.yaml",
+		"chown 0 hers.yaml && mgmt run --converged-exit --yaml hers.yaml",
+	} {
+		_ = os.Remove(dir + "/made")
+		if out, code := shell(t, dir, script); code != 0 {
+			t.Errorf("%s ended with %d\n%s", script, code, out)
+		}
+		if _, err := os.Stat(dir + "/made"); err != nil && strings.Contains(script, " run ") {
+			t.Errorf("%s did nothing", script)
+		}
+	}
+}
+
+// TestFindingA8LinkInTheStateFolder: a link in the place of vars is not followed.
+func TestFindingA8LinkInTheStateFolder(t *testing.T) {
+	dir := publicDir(t)
+	putFile(t, dir+"/graph.yaml", "resources:\n  file:\n  - {name: "+dir+"/made, content: x}\n")
+	for _, d := range []string{"/state", "/victim"} {
+		if err := os.Mkdir(dir+d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(dir+"/victim", dir+"/state/vars"); err != nil {
+		t.Fatal(err)
+	}
+	out, code := shell(t, dir, "mgmt run --converged-exit --yaml graph.yaml")
+	if code != 1 || !strings.Contains(out, dir+"/state/vars is a link, and is not followed") {
+		t.Errorf("it ended with %d\n%s", code, out)
+	}
+}
+
+// TestFindingA8Reload: a graph that becomes writable later is refused by the next reload, with the
+// reason, and the graph that runs goes on.
+func TestFindingA8Reload(t *testing.T) {
+	needRoot(t)
+	d := newDaemon(t, publicDir(t), onefile)
+	d.start()
+	d.has("wanted", "right")
+	if err := os.Chmod(d.path("graph.yaml"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d.write("graph.yaml", strings.ReplaceAll(d.read("graph.yaml"), "right", "evil"))
+	d.says("chmod o-w " + d.path("graph.yaml"))
+	d.write("wanted", "drift")
+	d.has("wanted", "right")
+	if err := os.Chmod(d.path("graph.yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	d.has("wanted", "evil")
+	d.stop(syscall.SIGTERM)
+}
+
+// TestFindingA8OrdinaryUser: who is not root runs what he likes, as ever.
+func TestFindingA8OrdinaryUser(t *testing.T) {
+	needRoot(t)
+	dir := publicDir(t)
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{bin, dir} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	putFile(t, dir+"/home/own.yaml", "resources:\n  print:\n  - {name: a, msg: hello}\n")
+	putFile(t, dir+"/roots.yaml", "resources:\n  print:\n  - {name: a, msg: hello}\n")
+	putFile(t, dir+"/home/all.yaml", "resources:\n  print:\n  - {name: a, msg: hello}\n")
+	for _, path := range []string{"home", "home/own.yaml", "home/all.yaml"} {
+		if err := os.Chown(dir+"/"+path, another, another); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir+"/home/all.yaml", 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, graph := range []string{"home/own.yaml", "roots.yaml", "home/all.yaml", "-", "<(cat home/own.yaml)"} {
+		script := "mgmt run --converged-exit --yaml " + graph + " --prefix $DIR/home/state < roots.yaml"
+		cmd := exec.Command("bash", "-c", script)
+		cmd.Dir = dir
+		cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "DIR=" + dir, "HOME=" + dir + "/home"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: another, Gid: another}}
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "hello") {
+			t.Errorf("%s: %v\n%s", graph, err, out)
+		}
+	}
+}
