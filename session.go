@@ -59,7 +59,7 @@ func (e *Engine) open(ctx context.Context) (*session, error) {
 	}
 	s.store = store
 	// The host outlives ctx: it ends with close, after the reactor.
-	if s.host, err = host.New(context.WithoutCancel(ctx), host.Options{Logger: e.opt.Logger, Roles: e.opt.Roles}); err == nil {
+	if s.host, err = host.New(context.WithoutCancel(ctx), host.Options{Logger: e.opt.Logger, Roles: e.opt.Roles, Ledger: e.opt.ledger()}); err == nil {
 		s.closers = append(s.closers, s.host.Close)
 		s.reactor, err = reactor.New(e.reactorOptions(s, state, store))
 	}

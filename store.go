@@ -67,6 +67,14 @@ func HistoryIn(stateDir string) (*journal.History, error) {
 	return journal.PeekHistory(filepath.Join(stateDir, journalFile))
 }
 
+// ledger is the file in which the commands that run stand, empty where no later run would find it.
+func (o *Options) ledger() string {
+	if o.StateDir == "" || o.readOnly {
+		return ""
+	}
+	return filepath.Join(o.StateDir, "commands")
+}
+
 // withoutRoom takes the error of a journal's Close. That the disk was full at the end
 // costs the end of the history, and is no failure of the run.
 func withoutRoom(err error, log *slog.Logger) error {

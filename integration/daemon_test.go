@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -240,5 +241,90 @@ func TestFindingC15HistoryWithoutADaemon(t *testing.T) {
 	cmd := exec.Command(d.cmd.Path, "log", "--prefix", d.path("nowhere"))
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "no daemon answers") {
 		t.Errorf("where nothing was ever run: %v\n%s", err, out)
+	}
+}
+
+// again is the next daemon, with the same folder.
+func (d *realDaemon) again() *realDaemon {
+	next := &realDaemon{t: d.t, dir: d.dir, log: &safeBuffer{}}
+	next.cmd = exec.Command(d.cmd.Path, d.cmd.Args[1:]...)
+	next.cmd.Stdout, next.cmd.Stderr = next.log, next.log
+	return next
+}
+
+// kill ends it as the kernel does when there is no memory left.
+func (d *realDaemon) kill() {
+	d.t.Helper()
+	if err := d.cmd.Process.Kill(); err != nil {
+		d.t.Fatal(err)
+	}
+	_ = d.cmd.Wait()
+}
+
+// alone is a command that says when it begins. A descendant of it, which has no output of ours,
+// works on.
+const alone = `resources:
+  exec:
+  - name: alone
+    shell: /bin/sh
+    cmd: "sh -c 'exec >/dev/null 2>&1; while [ -e DIR/hold ]; do sleep 0.02; done' & echo $$ $! >> DIR/begun; wait; echo done >> DIR/done"
+`
+
+// TestFindingC5KilledDaemon: the command of a daemon that was killed has ended, with all that it
+// had started, before that of the next daemon begins. Seen failing without the ledger.
+func TestFindingC5KilledDaemon(t *testing.T) {
+	d := newDaemon(t, t.TempDir(), alone)
+	d.write("hold", "")
+	for round := range 4 {
+		d.start()
+		d.until("the command runs", func() bool { return strings.Count(d.read("begun"), "\n") == round+1 })
+		lines := strings.Split(strings.TrimSpace(d.read("begun")), "\n")
+		for _, pid := range strings.Fields(strings.Join(lines[:round], " ")) {
+			if b, _ := os.ReadFile("/proc/" + pid + "/cmdline"); strings.Contains(string(b), d.dir) {
+				t.Fatalf("round %d: process %s of the daemon that died is still there; the log:\n%s", round, pid, d.log)
+			}
+		}
+		if round > 0 {
+			d.says("commands of a daemon that died were still running, and were ended")
+		}
+		for _, pid := range strings.Fields(lines[round]) {
+			if _, err := os.Stat("/proc/" + pid); err != nil {
+				t.Fatal("the command is not there: this is no test")
+			}
+		}
+		if round < 3 {
+			d.kill()
+			d = d.again()
+		}
+	}
+	if err := os.Remove(d.path("hold")); err != nil {
+		t.Fatal(err)
+	}
+	d.has("done", "done")
+	d.stop(syscall.SIGTERM)
+	if got := d.read("done"); got != "done\n" {
+		t.Errorf("it was done so often:\n%s", got)
+	}
+}
+
+// TestFindingC5KilledAtAnyMoment: a command that makes a folder at its begin, and removes it at
+// its end, never finds the folder of another one that still runs, whenever the daemon was killed.
+func TestFindingC5KilledAtAnyMoment(t *testing.T) {
+	d := newDaemon(t, t.TempDir(), strings.Replace(alone, "sh -c '", "for p in $(cat DIR/begun 2>/dev/null); do if [ -e /proc/$p ] && tr '\\\\0' ' ' < /proc/$p/cmdline | grep -q hold; then echo twice $p >> DIR/twice; fi; done; sh -c '", 1))
+	d.write("hold", "")
+	for i := range 40 {
+		d.start()
+		time.Sleep(time.Duration(i) * 2 * time.Millisecond) // any moment is right
+		d.kill()
+		d = d.again()
+	}
+	d.start()
+	before := strings.Count(d.read("begun"), "\n")
+	d.until("the command runs", func() bool { return strings.Count(d.read("begun"), "\n") > before })
+	_ = os.Remove(d.path("hold"))
+	d.has("done", "done")
+	d.stop(syscall.SIGTERM)
+	if got := d.read("twice"); got != "" {
+		t.Errorf("it ran beside another one:\n%s", got)
 	}
 }

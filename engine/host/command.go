@@ -48,6 +48,9 @@ func (h *Host) Command(ctx context.Context, c engine.Command) (*engine.Result, e
 	}
 	argv := c.Argv
 	if c.Cost != "" {
+		if err := h.waitForLeft(ctx); err != nil {
+			return nil, err
+		}
 		path, argv = h.apart(path, argv)
 	}
 	r := &run{c: &c, host: h, out: newOutput(&c)}
@@ -139,14 +142,21 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 	if err := r.pipes(attr); err != nil {
 		return err
 	}
+	note := newNoted(r.c, attr.Files[1])
+	place := r.host.ledger.add(note)
 	p, err := startProcess(ctx, path, argv, attr)
 	for _, f := range attr.Files {
 		f.Close()
 	}
 	if err != nil {
+		r.host.ledger.remove(place)
 		return startError(r.c, path, err)
 	}
 	r.proc = newProcess(p)
+	r.proc.place = place
+	self, _ := readProc(p.Pid)
+	note.pid, note.start = p.Pid, self.start
+	r.host.ledger.set(place, note)
 	r.host.commands.enter(r.proc)
 	r.panicked = make(chan any, 2)
 	if r.c.Cost == "" {
@@ -239,6 +249,7 @@ func (r *run) wait(ctx context.Context) error {
 	if killed := r.host.commands.leave(r.proc); killed && err == nil {
 		err = ended(ctx)
 	}
+	r.host.ledger.remove(r.proc.place)
 	state, werr := r.proc.Wait()
 	r.state = state
 	if panicked == nil && len(r.panicked) > 0 {

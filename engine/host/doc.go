@@ -56,6 +56,11 @@
 //   - A command with a cost (engine.Command.Cost) that has started is ended by KillAll
 //     and Close only. Its output goes to files in memory, and under systemd it is in
 //     a scope of its own, so neither our death nor the stop of our unit ends it.
+//   - Where there is a ledger (Options.Ledger), a Host that comes after one that was killed
+//     ends the commands that one has left, before any other starts: their first
+//     processes, what has their output open, what is in their sessions, and what descends
+//     from these. Those with a cost are let finish, and the next one with a cost waits
+//     for them. Numbers of another boot or container, or of later processes, are left alone.
 //   - A command is over when its first process is. What others still hold of its
 //     output is waited for only a moment (see drainWait).
 //   - Errors carry the program's name and never its arguments, input or

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -23,6 +24,11 @@ type Options struct {
 	// Roles are what the machine is for, as its user says: the fact roles.
 	Roles []string
 
+	// Ledger is a file, made where it is missing, in which the commands that run stand, so that a
+	// Host that comes after one that was killed ends what that one has left, or lets it finish (see
+	// engine.Command.Cost). One Host at a time may use it. Empty for none.
+	Ledger string
+
 	open func() (watcher, error)
 }
 
@@ -35,6 +41,10 @@ type Host struct {
 	log    *slog.Logger
 	facts  FactReader
 	feed   factFeed
+
+	ledger *ledger // nil for none
+	leftMu sync.Mutex
+	left   leftovers // commands of an earlier Host that are let finish; list is under leftMu
 
 	hub      *hub
 	commands commands
@@ -63,6 +73,9 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.facts.Roles, h.feed.host = slices.Clone(o.Roles), h
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.buses = newBuses(h, o)
+	if o.Ledger != "" {
+		h.adopt(o.Ledger)
+	}
 	h.unbind = context.AfterFunc(ctx, h.hub.end)
 	return h, nil
 }
@@ -84,6 +97,7 @@ func (h *Host) Close() error {
 	<-h.hub.done
 	h.feed.runs.Wait()
 	h.commands.all.Wait()
+	h.ledger.close()
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ type process struct {
 	*os.Process
 	exited chan struct{} // closed when it has ended; it is a zombie then
 	killed bool          // by KillAll; under commands.mu
+	place  int           // in the ledger
 }
 
 func newProcess(p *os.Process) *process {
@@ -118,22 +120,7 @@ func (p *process) descendants(known []proc) []proc {
 			ours[k.pid] = true
 		}
 	}
-	for grown := true; grown; {
-		grown = false
-		for _, x := range all {
-			if !ours[x.pid] && (ours[x.parent] || ours[x.group] || ours[x.session]) {
-				ours[x.pid], grown = true, true
-			}
-		}
-	}
-	delete(ours, p.Pid)
-	var found []proc
-	for pid := range ours {
-		if x := all[pid]; x.alive {
-			found = append(found, x)
-		}
-	}
-	return found
+	return slices.DeleteFunc(grow(all, ours), func(x proc) bool { return x.pid == p.Pid })
 }
 
 // A proc is an entry of /proc.

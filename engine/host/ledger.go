@@ -1,0 +1,361 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"golang.org/x/sys/unix"
+)
+
+// A ledger is a file that names the commands that run, so that whoever comes after a daemon that
+// was killed finds what that one has left behind. It is a head and an entry for each command, all
+// of the same size; each write is one call, and nothing is synced: what the death of the machine
+// loses has died with it. A nil ledger keeps nothing.
+type ledger struct {
+	mu   sync.Mutex
+	f    *os.File
+	free []int // places of entries that are not used
+	next int   // the first place that never was
+}
+
+const entrySize = 96
+
+// noted is what the ledger has of a command.
+type noted struct {
+	out    string // its output, by which what has it open is known; there before it starts
+	pid    int    // of its first process; 0 until that is known
+	start  uint64
+	signal syscall.Signal
+	grace  time.Duration
+	cost   bool // it is let finish
+}
+
+func (e noted) text() []byte {
+	s := fmt.Sprintf("%s %d %d %d %d %t", e.out, e.pid, e.start, e.signal, e.grace.Milliseconds(), e.cost)
+	return fmt.Appendf(nil, "%-*s\n", entrySize-1, s)
+}
+
+func parseNoted(b []byte) (e noted, ok bool) {
+	var millis int64
+	n, err := fmt.Sscanf(string(b), "%s %d %d %d %d %t", &e.out, &e.pid, &e.start, &e.signal, &millis, &e.cost)
+	e.grace = time.Duration(millis) * time.Millisecond
+	return e, err == nil && n == 6 && strings.Contains(e.out, ":")
+}
+
+// head tells this boot of this machine, or of this container, from every other one: numbers of
+// processes mean nothing elsewhere. It ends with the control group, as a digest.
+func head() []byte {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	first, _ := readProc(1)
+	s := fmt.Sprintf("%s %d %s", bytes.TrimSpace(boot), first.start, groupOf("self"))
+	return fmt.Appendf(nil, "%-*s\n", entrySize-1, s)
+}
+
+// groupOf returns a digest of the control group of a process.
+func groupOf(pid string) string {
+	b, _ := os.ReadFile("/proc/" + pid + "/cgroup")
+	return fmt.Sprintf("%x", sha256.Sum256(b))[:16]
+}
+
+// openLedger opens the ledger and returns what the one before has left. It begins anew; those that
+// are let finish stay in it.
+func openLedger(path string) (l *ledger, left []noted, sameGroup bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	old, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err != nil {
+		f.Close()
+		return nil, nil, false, err
+	}
+	now := head()
+	boot := func(b []byte) string { return strings.Join(strings.Fields(string(b))[:2], " ") }
+	if len(old) >= entrySize && len(strings.Fields(string(old[:entrySize]))) == 3 && boot(old[:entrySize]) == boot(now) {
+		sameGroup = bytes.Equal(old[:entrySize], now)
+		for b := old[entrySize:]; len(b) >= entrySize; b = b[entrySize:] {
+			if e, ok := parseNoted(b[:entrySize]); ok {
+				left = append(left, e)
+			}
+		}
+	}
+	return &ledger{f: f}, left, sameGroup, nil
+}
+
+// begin forgets all that was in it.
+func (l *ledger) begin() error {
+	return errors.Join(l.f.Truncate(0), l.write(0, head()))
+}
+
+func (l *ledger) write(place int, b []byte) error {
+	_, err := l.f.WriteAt(b, int64(place)*entrySize)
+	return err
+}
+
+// add makes an entry, and returns its place; 0 where there is none.
+func (l *ledger) add(e noted) int {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.next == 0 {
+		l.next = 1
+	}
+	place := l.next
+	if n := len(l.free); n > 0 {
+		place, l.free = l.free[n-1], l.free[:n-1]
+	} else {
+		l.next++
+	}
+	_ = l.write(place, e.text()) // on a full disk a command runs without it
+	return place
+}
+
+// set replaces an entry.
+func (l *ledger) set(place int, e noted) {
+	if l != nil && place > 0 {
+		_ = l.write(place, e.text())
+	}
+}
+
+// remove takes an entry away.
+func (l *ledger) remove(place int) {
+	if l == nil || place == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.write(place, fmt.Appendf(nil, "%-*s\n", entrySize-1, ""))
+	l.free = append(l.free, place)
+}
+
+func (l *ledger) close() {
+	if l != nil {
+		_ = l.f.Close()
+	}
+}
+
+// outputID names an open file, so that another process that has it open is known by it.
+func outputID(f *os.File) string {
+	st, err := f.Stat()
+	if err != nil {
+		return "0:0"
+	}
+	return outputOf(st)
+}
+
+func outputOf(st os.FileInfo) string {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "0:0"
+	}
+	return strconv.FormatUint(s.Dev, 10) + ":" + strconv.FormatUint(s.Ino, 10)
+}
+
+// newNoted is the noted of a command that has not started yet.
+func newNoted(c *engine.Command, stdout *os.File) noted {
+	return noted{out: outputID(stdout), signal: unix.SignalNum(c.Signal), grace: c.Grace, cost: c.Cost != ""}
+}
+
+// alive returns the processes that are left of a command: its first one, what has its output open,
+// what is in its session, and what descends from these. Where the session has lost its first
+// process its number may have another meaning, so it counts in our control group only.
+func (e noted) alive(all map[int]proc, holders map[string][]int, sameGroup bool) []proc {
+	ours := map[int]bool{}
+	if x, ok := all[e.pid]; ok && x.start == e.start {
+		ours[e.pid] = true
+	} else if _, taken := all[e.pid]; !taken && e.pid > 0 && sameGroup {
+		for _, x := range all {
+			if x.session == e.pid && x.start >= e.start && groupOf(strconv.Itoa(x.pid)) == groupOf("self") {
+				ours[x.pid] = true
+			}
+		}
+	}
+	for _, pid := range holders[e.out] { // of "0:0" there are none
+		ours[pid] = true
+	}
+	delete(ours, os.Getpid())
+	return grow(all, ours)
+}
+
+// grow adds what descends from processes, or is in a group or session that one of them leads, and
+// returns those that live.
+func grow(all map[int]proc, ours map[int]bool) (found []proc) {
+	for grown := true; grown; {
+		grown = false
+		for _, x := range all {
+			if !ours[x.pid] && (ours[x.parent] || ours[x.group] || ours[x.session]) {
+				ours[x.pid], grown = true, true
+			}
+		}
+	}
+	for pid := range ours {
+		if x := all[pid]; x.alive {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// holders returns, by file, the processes whose output it is.
+func holders(all map[int]proc) map[string][]int {
+	found := map[string][]int{}
+	for pid := range all {
+		var last string
+		for _, fd := range []string{"1", "2"} {
+			st, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid), "fd", fd))
+			if err != nil {
+				continue
+			}
+			if id := outputOf(st); id != last {
+				found[id], last = append(found[id], pid), id
+			}
+		}
+	}
+	return found
+}
+
+// leftovers are the commands of a daemon that has died.
+type leftovers struct {
+	list      []noted
+	sameGroup bool
+}
+
+// living returns those of which something lives, with what that is.
+func (l leftovers) living(want func(noted) bool) (entries []noted, procs []proc) {
+	if len(l.list) == 0 {
+		return nil, nil
+	}
+	all := processes()
+	open := holders(all)
+	for _, e := range l.list {
+		if !want(e) {
+			continue
+		}
+		if found := e.alive(all, open, l.sameGroup); len(found) > 0 {
+			entries, procs = append(entries, e), append(procs, found...)
+		}
+	}
+	return entries, procs
+}
+
+const (
+	leftGrace = 10 * time.Second // the longest that commands which were left get to end by themselves
+	leftLook  = 20 * time.Millisecond
+)
+
+// end ends the commands that need not finish, as the end of their context would have: by their
+// signal, and after their grace by SIGKILL. It returns how many there were, and whether all of
+// them have ended.
+func (l leftovers) end() (n int, ended bool) {
+	cut := func(e noted) bool { return !e.cost }
+	entries, _ := l.living(cut)
+	began := time.Now()
+	for _, e := range entries {
+		if e.grace > 0 {
+			_, procs := leftovers{[]noted{e}, l.sameGroup}.living(cut)
+			signalAll(procs, e.signal)
+		}
+	}
+	late := func(e noted) bool { return cut(e) && time.Since(began) >= min(e.grace, leftGrace) }
+	for end := began.Add(leftGrace + 5*time.Second); time.Now().Before(end); time.Sleep(leftLook) {
+		l.kill(late)
+		if _, procs := l.living(cut); len(procs) == 0 {
+			return len(entries), true
+		}
+	}
+	return len(entries), false
+}
+
+// kill stops what lives of some commands until there is nothing new, and kills it.
+func (l leftovers) kill(want func(noted) bool) {
+	before := -1
+	var procs []proc
+	for range freezes {
+		if _, procs = l.living(want); len(procs) == before {
+			break
+		}
+		before = len(procs)
+		signalAll(procs, unix.SIGSTOP)
+	}
+	signalAll(procs, unix.SIGKILL)
+}
+
+func signalAll(list []proc, sig syscall.Signal) {
+	for _, p := range list {
+		p.signal(sig)
+	}
+}
+
+// adopt opens the ledger, and deals with what is in it: commands that may be cut are ended before
+// anything starts, and those that are to finish are kept for wait.
+func (h *Host) adopt(path string) {
+	l, left, sameGroup, err := openLedger(path)
+	if err != nil {
+		h.log.Debug("the commands that run are not written down", slog.Any("error", err))
+		return
+	}
+	h.left = leftovers{left, sameGroup}
+	if n, ended := h.left.end(); n > 0 {
+		h.log.Warn("commands of a daemon that died were still running, and were ended", slog.Int("commands", n), slog.Bool("all have ended", ended))
+	}
+	finishing, _ := h.left.living(func(e noted) bool { return e.cost })
+	h.left.list = finishing
+	if err := l.begin(); err != nil {
+		h.log.Debug("the commands that run are not written down", slog.Any("error", err))
+		l.close()
+		return
+	}
+	h.ledger = l
+	for _, e := range finishing {
+		l.add(e) // for good: who looks finds that it has ended
+	}
+}
+
+// waitForLeft waits for the commands that a daemon which died has left, and that are to finish: of
+// two that write one database the second one would fail, or do harm.
+func (h *Host) waitForLeft(ctx context.Context) error {
+	h.leftMu.Lock()
+	list := slices.Clone(h.left.list)
+	h.leftMu.Unlock()
+	if len(list) == 0 {
+		return nil
+	}
+	left := leftovers{list, h.left.sameGroup}
+	look := time.NewTicker(5 * leftLook)
+	defer look.Stop()
+	for told := false; ; told = true {
+		entries, _ := left.living(func(noted) bool { return true })
+		if len(entries) == 0 {
+			h.leftMu.Lock()
+			h.left.list = nil
+			h.leftMu.Unlock()
+			return nil
+		}
+		if !told {
+			h.log.Info("a command that an earlier daemon has started is let finish first", slog.Int("pid", entries[0].pid))
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-h.ctx.Done():
+			return ErrClosed
+		}
+	}
+}
