@@ -83,7 +83,7 @@ const (
 // given to Init.Change before anything is altered.
 type Change struct {
 	Field    string // path of the parameter, as in the graph; empty for the thing as a whole
-	From, To any    // values as schema.Encode gives them; Secret where they must not be shown; To may be Unknown
+	From, To any    // values as schema.Encode gives them; Secret where they must not be shown, Confined where not all may; To may be Unknown
 	Verb     Verb
 }
 

@@ -45,6 +45,7 @@ type Reactor struct {
 	costly     costly
 	purse      purse         // of the change budget
 	secrets    secrets.Texts // what no vertex may say
+	digests    []byte        // the key of the digests that it shows
 	seed       maphash.Seed
 	attended   atomic.Pointer[vertex] // see attendTo
 	departing  atomic.Int64           // vertices that are leaving
@@ -122,6 +123,7 @@ func New(o Options) (*Reactor, error) {
 		undoing:   undoing{store: o.Store},
 		purse:     purse{Budget: o.MaxChanges},
 		seed:      maphash.MakeSeed(),
+		digests:   digestKey(),
 		secrets:   secrets.Texts{Least: minShared, Most: maxShared},
 	}, nil
 }

@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"context"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -124,6 +125,22 @@ func (v *vertex) clean(cs []engine.Change) []engine.Change {
 		out[i] = c
 	}
 	return out
+}
+
+// shownOf returns the digest of confined text, and all else as it is.
+func (r *Reactor) shownOf(x any) any {
+	if c, ok := x.(schema.Confined); ok {
+		return c.Digest(r.digests)
+	}
+	return x
+}
+
+// digestKey returns a random key: digests of short texts could be found by trying
+// otherwise.
+func digestKey() []byte {
+	key := make([]byte, 32)
+	_, _ = crand.Read(key) // never fails
+	return key
 }
 
 func (v *vertex) hasSecretField() bool {

@@ -175,6 +175,7 @@ func (v *vertex) recvMap() map[string]*engine.Send {
 }
 
 func (v *vertex) change(c engine.Change) {
+	c.From, c.To = v.r.shownOf(c.From), v.r.shownOf(c.To)
 	v.mu.Lock()
 	v.changes = append(v.changes, c)
 	first := v.applied && len(v.changes) == 1
