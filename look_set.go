@@ -3,6 +3,7 @@ package mgmt
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -61,7 +62,7 @@ func (t Target) id() string { return schema.Ref{Kind: strings.ToLower(t.Kind), N
 func (s *session) hide(g *engine.Graph) {
 	for id, keys := range s.e.opt.secret {
 		if i, ok := g.Index(id); ok {
-			g.Value(i).Secret = keys
+			g.Value(i).Secret = append(slices.Clone(g.Value(i).Secret), keys...)
 		}
 	}
 }

@@ -148,3 +148,11 @@ func (f Facts) Map() map[string]any {
 	m["memory"] = int64(f.Memory)
 	return m
 }
+
+// SharedHost is a Host that also has what the resources of another kind have in common. That
+// of a running engine is one.
+type SharedHost interface {
+	// SharedOf returns it by its key, as the kind's Shared says it; nil where no resource
+	// of the graph has it. It does not block.
+	SharedOf(key string) Shared
+}

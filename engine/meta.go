@@ -35,6 +35,7 @@ type MetaParams struct {
 	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"What to do when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
 	Backend    string        `yaml:"backend" doc:"What does it, of a kind that several backends do, such as apt of pkg; what suits the machine if absent."`
 	Export     []string      `yaml:"export" doc:"For which hosts to publish the resource; * for all."`
+	Secret     []string      `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. What is received from a secret is one without this."`
 	Hidden     bool          `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool          `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
 }
@@ -235,7 +236,7 @@ func (m *MetaParams) Equal(o *MetaParams) bool {
 			m.Reset == o.Reset && m.Rewatch == o.Rewatch && m.Realize == o.Realize && m.Reverse == o.Reverse &&
 			m.Drift == o.Drift && m.Backend == o.Backend && m.Hidden == o.Hidden && m.Dollar == o.Dollar &&
 			equalPointers(m.Noop, o.Noop) && equalPointers(m.AutoEdge, o.AutoEdge) && equalPointers(m.AutoGroup, o.AutoGroup) &&
-			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Export, o.Export)
+			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Secret, o.Secret) && slices.Equal(m.Export, o.Export)
 }
 
 func equalPointers[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

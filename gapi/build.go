@@ -238,6 +238,9 @@ func (b *builder) vertices() {
 	vertices := make([]engine.Vertex, len(b.first))
 	for i, it := range b.first {
 		vertices[i] = engine.Vertex{Res: it.res, Recv: it.wires, Pos: it.Pos}
+		if it.res != nil {
+			vertices[i].Secret = it.res.MetaParams().Secret
+		}
 		b.g.SetValue(i, &vertices[i])
 	}
 }

@@ -27,6 +27,7 @@ func (b *builder) make(it *item) {
 		b.checkName(it)
 		b.checkReverse(it)
 		b.checkRetry(it)
+		b.checkSecret(it)
 		b.checkBackend(it)
 	}
 }
@@ -67,6 +68,9 @@ func (b *builder) decode(it *item, res engine.Res) {
 	value := it.value()
 	if value == nil {
 		return
+	}
+	for _, path := range it.marked() {
+		value = value.Conceal(path)
 	}
 	for _, d := range schema.Decode(value, res) {
 		if !it.mayLack(value, d.Path) {

@@ -30,12 +30,15 @@ func (b *builder) secrets() {
 	}
 }
 
-// tainted returns the resources that receive a secret, near or far: whatever they
-// send may hold it.
+// tainted returns the resources that receive a secret, near or far, or have a parameter that
+// is marked as one: whatever they send may hold it.
 func (b *builder) tainted() map[*item]bool {
 	receivers := map[*item][]*item{}
 	var todo []*item
 	for _, it := range b.items {
+		if it.res != nil && len(it.res.MetaParams().Secret) > 0 {
+			todo = append(todo, it)
+		}
 		for _, w := range it.wires {
 			sender := b.sender(w)
 			receivers[sender] = append(receivers[sender], it)

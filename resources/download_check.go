@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
@@ -236,6 +237,9 @@ func (d *downloadRun) differs() (*engine.Change, *answer, error) {
 func (d *downloadRun) report(change engine.Change) error {
 	if d.stat != nil {
 		d.changed = true
+		if d.sum != "" && change.From == any(d.sum) && isConfined(d.stat.Perm()) {
+			change.From = schema.NewConfinedSum(d.sum, d.stat.Size)
+		}
 		d.r.init.Change(change)
 		_, err := d.reportAttrs(d.node, *d.stat, d.r.Mode, true)
 		return err

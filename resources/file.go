@@ -284,6 +284,10 @@ func (r *FileRes) tell(path string) {
 	if r.told != "" {
 		s.unmanage(r.told)
 	}
+	if r.Mode != "" {
+		s.sayMode(path, 1)
+		s.sayMode(r.told, -1)
+	}
 	r.told = path
 }
 

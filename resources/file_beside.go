@@ -28,6 +28,17 @@ func filesOf(init *engine.Init) *fileShared {
 	return s
 }
 
+// filesOfHost returns what all files have in common, or nil, for a kind that has something
+// else in common.
+func filesOfHost(h engine.Host) *fileShared {
+	sh, ok := h.(engine.SharedHost)
+	if !ok {
+		return nil
+	}
+	s, _ := sh.SharedOf("file").(*fileShared)
+	return s
+}
+
 // managed is a path of which the files of the graph know that it is managed.
 type managed struct{ path string }
 

@@ -45,6 +45,7 @@ type fileRun struct {
 	path     string // as declared
 	uid, gid int    // -1 for not managed
 	secret   bool   // the content must not be shown
+	confined bool   // the content of the node that is looked at is not for all users
 	started  time.Time
 	lost     error            // why nothing can be made where the path leads; nil for no reason
 	held     []atomicfile.Dir // folders that are open until close
@@ -298,6 +299,8 @@ func (c *fileRun) change(n fileNode, field string, from, to any, verb engine.Ver
 	case field != "content":
 	case c.secret:
 		from, to = fileHide(from), fileHide(to)
+	case c.confined:
+		from, to = confined(from), confined(to)
 	case c.sums:
 		from, to = fileSum(from), fileSum(to)
 	}

@@ -103,11 +103,11 @@ func TestFileBindMount(t *testing.T) {
 	}
 	dir := t.TempDir()
 	grow(t, dir, "real=old", "f=below", "host=0")
-	must(t, os.Chmod(dir+"/real", 0o640))
+	must(t, os.Chmod(dir+"/real", 0o644))
 	mount(t, dir+"/real", dir+"/f", "", unix.MS_BIND, "")
 	r := &FileRes{Path: dir + "/f", Content: new("longer than the old one")}
 	f := begin(t, "file", r)
-	converge(t, f, r, `content: "old" -> "longer than the old one"`, dir+"/real", "real 0640 longer than the old one")
+	converge(t, f, r, `content: "old" -> "longer than the old one"`, dir+"/real", "real 0644 longer than the old one")
 	put(t, dir+"/real", "drift")
 	if got := verbs(t, f, r, true); got != `content: "drift" -> "longer than the old one"` {
 		t.Errorf("it says %s", got)
@@ -116,7 +116,7 @@ func TestFileBindMount(t *testing.T) {
 		t.Errorf("logged is %s", logs)
 	}
 	r.Content, r.Mode = new("short"), "0600"
-	converge(t, f, r, `content: "longer than the old one" -> "short" mode: "0640" -> "0600"`, dir+"/real", "real 0600 short")
+	converge(t, f, r, `content: (hidden, 23 bytes) -> (hidden, 5 bytes) mode: "0644" -> "0600"`, dir+"/real", "real 0600 short")
 	left(t, dir)
 }
 

@@ -79,6 +79,11 @@ func (c *fileRun) newFile(n fileNode, w fileWant) error {
 
 // reportNew reports what a file that is made gets.
 func (c *fileRun) reportNew(n fileNode, w fileWant) error {
+	mode, err := c.newMode(w)
+	if err != nil {
+		return err
+	}
+	c.confined = mode >= 0 && isConfined(uint32(mode))
 	if w.body != nil && !c.quiet {
 		to, err := w.body.show(c.ctx)
 		if err != nil {
@@ -87,10 +92,6 @@ func (c *fileRun) reportNew(n fileNode, w fileWant) error {
 		if to != "" {
 			c.change(n, "content", nil, to, engine.Updated)
 		}
-	}
-	mode, err := c.newMode(w)
-	if err != nil {
-		return err
 	}
 	c.reportNewAttrs(n, mode)
 	return nil
@@ -173,7 +174,7 @@ func (c *fileRun) oldFile(n fileNode, w fileWant, st atomicfile.Stat) error {
 		end, err := f.Stat()
 		return errors.Join(err, c.attrs(n, now, w, end == now))
 	}
-	if err := c.reportContent(n, f, now.Size, w); err != nil {
+	if err := c.reportContent(n, f, now, w); err != nil {
 		return err
 	}
 	mode, err := c.reportAttrs(n, now, w.mode, true)
@@ -196,7 +197,7 @@ func (c *fileRun) unreadable(n fileNode, err error) error {
 
 // reportContent reports the difference of the content of f, as much of it as
 // there was when it was looked at; a size of 0 may be untold (/proc).
-func (c *fileRun) reportContent(n fileNode, f *atomicfile.File, size int64, w fileWant) error {
+func (c *fileRun) reportContent(n fileNode, f *atomicfile.File, st atomicfile.Stat, w fileWant) error {
 	if c.quiet {
 		c.changed = true
 		return nil
@@ -204,9 +205,14 @@ func (c *fileRun) reportContent(n fileNode, f *atomicfile.File, size int64, w fi
 	if err := f.Rewind(); err != nil {
 		return err
 	}
+	want, err := c.wantPerm(n, st, w.mode, true)
+	if err != nil {
+		return err
+	}
+	c.confined = isConfined(st.Perm()) || want >= 0 && isConfined(uint32(want))
 	old := io.Reader(f)
-	if size > 0 {
-		old = io.LimitReader(f, size)
+	if st.Size > 0 {
+		old = io.LimitReader(f, st.Size)
 	}
 	from, err := fileShow(c.ctx, old)
 	if err != nil {
@@ -291,7 +297,11 @@ func (c *fileRun) wantPerm(n fileNode, st atomicfile.Stat, m schema.Mode, replac
 		return -1, err
 	}
 	want, err := filePerm(m, kept, st.IsDir())
-	if err == nil && want < 0 && kept != st.Perm() {
+	switch {
+	case err != nil || want >= 0:
+	case c.secret && st.IsRegular() && kept&^filePrivate != 0:
+		want = filePrivate
+	case kept != st.Perm():
 		want = int(kept)
 	}
 	return want, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +32,7 @@ type fileShared struct {
 	mu      sync.Mutex
 	managed map[string]int              // how many resources have this path
 	secret  map[string]bool             // paths whose content is not to be shown
+	modes   map[string]int              // how many resources say the mode of this path
 	purging map[chan struct{}]string    // wakes the folder that is purged
 	dirty   map[uint64]fileDirty        // by device
 	clocks  map[uint64]atomicfile.Clock // by device
@@ -55,6 +57,7 @@ func newFileShared() *fileShared {
 	return &fileShared{
 		managed: map[string]int{},
 		secret:  map[string]bool{},
+		modes:   map[string]int{},
 		purging: map[chan struct{}]string{},
 		dirty:   map[uint64]fileDirty{},
 		clocks:  map[uint64]atomicfile.Clock{},
@@ -192,6 +195,28 @@ func (s *fileShared) keepSecret(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.secret[path] = true
+}
+
+// sayMode remembers, or with -1 forgets, that a resource says which mode a path has.
+func (s *fileShared) sayMode(path string, by int) {
+	if s == nil || path == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.modes[path] += by; s.modes[path] <= 0 {
+		delete(s.modes, path)
+	}
+}
+
+// hasMode reports whether a resource says the mode of one of the paths.
+func (s *fileShared) hasMode(paths ...string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(paths, func(p string) bool { return s.modes[p] > 0 })
 }
 
 // holdsSecret reports whether one of the paths, or one below a path that ends in

@@ -75,7 +75,7 @@ func TestFileParameters(t *testing.T) {
 		},
 		"content and mode": {
 			res:    FileRes{Path: "f", Content: new("x"), Mode: "0600"},
-			what:   `state created content: (none) -> "x" mode: (none) -> "0600"`,
+			what:   `state created content: (none) -> (hidden, 1 bytes) mode: (none) -> "0600"`,
 			result: "f 0600 x",
 		},
 		"empty content": {
@@ -111,10 +111,10 @@ func TestFileParameters(t *testing.T) {
 			result: "f 4755 new",
 		},
 		"mode is kept": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old"); must(t, os.Chmod(dir+"/f", 0o750)) },
+			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old"); must(t, os.Chmod(dir+"/f", 0o754)) },
 			res:    FileRes{Path: "f", Content: new("new")},
 			what:   `content: "old" -> "new"`,
-			result: "f 0750 new",
+			result: "f 0754 new",
 		},
 		"binary": {
 			before: func(t *testing.T, dir string) { put(t, dir+"/f", "\x00\xff") },

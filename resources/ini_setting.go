@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -24,7 +25,8 @@ func iniDefinition() provider.Definition {
 
 All other lines stay as they are, byte for byte. A new setting goes below the line that has it commented out, else to the end of its
 section; a section that is missing is added at the end of the file. The file is replaced at once, and made if it is missing,
-readable by everyone (unless ` + "`secret`" + ` is set); a ` + "`file`" + ` resource says what its mode is. If the setting stands in its section
+readable by everyone; a ` + "`file`" + ` resource says what its mode is. Where none does, a file that gets a secret is made, or
+becomes, one of mode 0600. If the setting stands in its section
 several times, the last one counts, and is the one that is left when it is altered.
 
 The title is any text where path, section and setting are given, or ` + "`/etc/app.ini [main] port`" + `. A value is one line: it is
@@ -139,15 +141,25 @@ func (i iniSettings) load(of iniFile) (*inifile.File, error) {
 }
 
 // InSync compares a secret with the value, of which nobody knows whether it is one:
-// where all values were secrets, none would be shown.
-func (iniSettings) InSync(_ context.Context, _ *provider.Runtime, _ provider.Name, attribute string, is, should provider.Record) (provider.Answer, string, error) {
+// where all values were secrets, none would be shown. A secret in a file that others may use
+// is not as it should be.
+func (iniSettings) InSync(_ context.Context, rt *provider.Runtime, _ provider.Name, attribute string, is, should provider.Record) (provider.Answer, string, error) {
+	secret := attribute == "secret" || attribute == "value" && rt.IsSecret("value")
 	switch {
-	case attribute != "secret":
+	case !secret:
 		return provider.Default, "", nil
-	case is["value"] == reveal(should["secret"]):
-		return provider.InSync, "", nil
+	case is["value"] != reveal(should[attribute]):
+		return provider.OutOfSync, "", nil
 	}
-	return provider.OutOfSync, "", nil
+	t, err := textAt(str(should, "path"), 0)
+	if err != nil {
+		return provider.OutOfSync, "", err
+	}
+	t.private = !filesOfHost(rt.Host).hasMode(str(should, "path"))
+	if st, err := t.lstat(); err == nil && t.open(&st) {
+		return provider.OutOfSync, "others may use the file", nil
+	}
+	return provider.InSync, "", nil
 }
 
 // Set edits each file once for each dialect.
@@ -160,6 +172,7 @@ func (i iniSettings) Set(_ context.Context, rt *provider.Runtime, changes []prov
 		return iniFile{n.path, s}
 	}) {
 		t, err := textAt(of.path, iniMode(group))
+		t.private = t.mode == filePrivate && !filesOfHost(rt.Host).hasMode(of.path)
 		parse := func(text string) *inifile.File { return inifile.Parse(text, of.style) }
 		editAll(rt.Log, t, err, group, parse, iniPut)
 	}
@@ -172,8 +185,8 @@ func (iniSettings) Files(wanted provider.Record) []string { return []string{str(
 // iniMode is the mode of a file that is made.
 func iniMode(changes []provider.Change) int {
 	for _, c := range changes {
-		if manages(c.Should, "secret") {
-			return 0o600
+		if c.Should["ensure"] != absent && (manages(c.Should, "secret") || slices.Contains(c.Secret, "value")) {
+			return filePrivate
 		}
 	}
 	return 0o644

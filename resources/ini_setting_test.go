@@ -75,6 +75,7 @@ func TestIniSettingSecret(t *testing.T) {
 func TestIniSettingShows(t *testing.T) {
 	dir := t.TempDir()
 	lay(t, dir+"/a.ini", "[main]\nkey = old\n")
+	must(t, os.Chmod(dir+"/a.ini", 0o644))
 	r := filled(t, iniKindHere(t), dir+"/a.ini [main] key", map[string]any{"value": "new"})
 	want(t, begin(t, "ini_setting", r), r, `value: "old" -> "new"`)
 }

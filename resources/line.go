@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/textlines"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -46,7 +47,7 @@ type LineRes struct {
 
 	Above  string `yaml:"above" lang:"above" mgmt:"param" doc:"Regular expression: what is not there yet goes above the first line that matches; to the end of the file if none does."`
 	Below  string `yaml:"below" lang:"below" mgmt:"param" doc:"Regular expression: what is not there yet goes below the last line that matches; to the end of the file if none does."`
-	Create bool   `yaml:"create" lang:"create" mgmt:"param" doc:"Make the file if it is missing, readable by everyone unless the content is a secret. Otherwise that is an error."`
+	Create bool   `yaml:"create" lang:"create" mgmt:"param" doc:"Make the file if it is missing, readable by everyone unless the content is a secret. Otherwise that is an error. A file that gets a secret is taken from other users, unless a file resource says its mode."`
 
 	init *engine.Init
 	file managed
@@ -173,10 +174,10 @@ func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if r.secret() {
-		t.mode = filePrivate
-	}
 	path := t.real
+	if r.secret() {
+		t.mode, t.private = filePrivate, r.adds() && !filesOf(r.init).hasMode(r.File, path)
+	}
 	if apply {
 		defer filesOf(r.init).lock(path)()
 	}
@@ -188,12 +189,17 @@ func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("%s, %w; the marks are %q and %q", path, err, e.Begin, e.End)
-	case !got.Changed:
+	case !got.Changed && !t.open(st):
 		return true, nil
 	case st == nil && !r.Create:
 		return false, fmt.Errorf("%s does not exist; create: true makes it", path)
 	}
-	r.report(e, st == nil, got)
+	if got.Changed {
+		r.report(e, st, got)
+	}
+	if t.open(st) {
+		r.init.Change(engine.Change{Field: "file", From: fileOctal(st.Perm()), To: fileOctal(filePrivate)})
+	}
 	if !apply {
 		return false, parentOf(r.init, path)
 	}
@@ -206,8 +212,8 @@ func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // report reports what is to be changed.
-func (r *LineRes) report(e *textlines.Edit, fresh bool, got textlines.Result) {
-	if fresh {
+func (r *LineRes) report(e *textlines.Edit, st *atomicfile.Stat, got textlines.Result) {
+	if st == nil {
 		r.init.Change(engine.Change{Field: "file", Verb: engine.Created})
 	}
 	c := engine.Change{Field: "content"}
@@ -225,11 +231,17 @@ func (r *LineRes) report(e *textlines.Edit, fresh bool, got textlines.Result) {
 	case c.From == c.To: // a block that was there twice
 		c.Field, c.From, c.To = "marker", "twice", "once"
 	}
-	if r.secret() {
+	switch {
+	case r.secret():
 		c.From, c.To = fileHide(c.From), fileHide(c.To)
+	case isConfinedFile(st):
+		c = confinedChange(c)
 	}
 	r.init.Change(c)
 }
+
+// adds reports whether what is received as a secret is put into the file.
+func (r *LineRes) adds() bool { return !r.absent() && tainted(r.init, "content", "Content") }
 
 // secret reports whether what is in the file must not be shown, and then remembers it.
 func (r *LineRes) secret() bool {

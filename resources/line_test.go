@@ -80,22 +80,23 @@ func TestLineParameters(t *testing.T) {
 		what   string // DIR stands for the folder of the test
 		want   string
 	}{
-		"added":             {"a\n", LineRes{Content: "b"}, `content: (none) -> "b"`, "f 0600 a\nb\n"},
+		"added":             {"a\n", LineRes{Content: "b"}, `content: (none) -> "b"`, "f 0644 a\nb\n"},
 		"made":              {"-", LineRes{Content: "b\n", Create: true}, `file created content: (none) -> "b"`, "f 0644 b\n"},
 		"missing":           {"-", LineRes{Content: "b"}, "error: DIR/f does not exist; create: true makes it", ""},
 		"missing, not made": {"-", LineRes{Content: "b", State: FileAbsent}, "", ""},
-		"replaced":          {"a=1\r\nb", LineRes{Content: "a=2", Match: "^a="}, `content: "a=1" -> "a=2"`, "f 0600 a=2\r\nb"},
-		"removed":           {"a\nb\na\n", LineRes{Content: "a", State: FileAbsent}, `content: "a\na" -> (none)`, "f 0600 b\n"},
-		"removed by match":  {"#1\nb\n", LineRes{Match: "^#", State: FileAbsent}, `content: "#1" -> (none)`, "f 0600 b\n"},
-		"a block":           {"a\n", LineRes{Content: "x", Marker: "<{mark}>"}, `content: (none) -> "x"`, "f 0600 a\n<BEGIN>\nx\n<END>\n"},
-		"an empty block":    {"a\n", LineRes{Marker: "<{mark}>"}, `marker created`, "f 0600 a\n<BEGIN>\n<END>\n"},
-		"a block gone":      {"a\n<BEGIN>\nx\n<END>", LineRes{Marker: "<{mark}>", State: FileAbsent}, `marker deleted`, "f 0600 a"},
-		"half a block":      {"a\n<BEGIN>\n", LineRes{Marker: "<{mark}>"}, `error: DIR/f, line 2: a block begins and does not end; the marks are "<BEGIN>" and "<END>"`, "f 0600 a\n<BEGIN>\n"},
+		"replaced":          {"a=1\r\nb", LineRes{Content: "a=2", Match: "^a="}, `content: "a=1" -> "a=2"`, "f 0644 a=2\r\nb"},
+		"removed":           {"a\nb\na\n", LineRes{Content: "a", State: FileAbsent}, `content: "a\na" -> (none)`, "f 0644 b\n"},
+		"removed by match":  {"#1\nb\n", LineRes{Match: "^#", State: FileAbsent}, `content: "#1" -> (none)`, "f 0644 b\n"},
+		"a block":           {"a\n", LineRes{Content: "x", Marker: "<{mark}>"}, `content: (none) -> "x"`, "f 0644 a\n<BEGIN>\nx\n<END>\n"},
+		"an empty block":    {"a\n", LineRes{Marker: "<{mark}>"}, `marker created`, "f 0644 a\n<BEGIN>\n<END>\n"},
+		"a block gone":      {"a\n<BEGIN>\nx\n<END>", LineRes{Marker: "<{mark}>", State: FileAbsent}, `marker deleted`, "f 0644 a"},
+		"half a block":      {"a\n<BEGIN>\n", LineRes{Marker: "<{mark}>"}, `error: DIR/f, line 2: a block begins and does not end; the marks are "<BEGIN>" and "<END>"`, "f 0644 a\n<BEGIN>\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if c.before != "-" {
 				lay(t, dir+"/f", c.before)
+				must(t, unix.Chmod(dir+"/f", 0o644))
 			}
 			r := c.res
 			r.File = dir + "/f"
@@ -188,7 +189,7 @@ func TestLineMeetsAnotherWriter(t *testing.T) {
 func TestLineKeepsTheFile(t *testing.T) {
 	dir := t.TempDir()
 	lay(t, dir+"/f", "a\n")
-	must(t, unix.Chmod(dir+"/f", 0o4751))
+	must(t, unix.Chmod(dir+"/f", 0o4755))
 	must(t, unix.Setxattr(dir+"/f", "user.note", []byte("x"), 0))
 	must(t, os.Symlink("f", dir+"/link"))
 	r := &LineRes{File: dir + "/link", Content: "b"}
@@ -197,7 +198,7 @@ func TestLineKeepsTheFile(t *testing.T) {
 	var st unix.Stat_t
 	must(t, unix.Stat(dir+"/f", &st))
 	n, err := unix.Getxattr(dir+"/f", "user.note", nil)
-	if st.Mode&0o7777 != 0o4751 || n != 1 || err != nil {
+	if st.Mode&0o7777 != 0o4755 || n != 1 || err != nil {
 		t.Errorf("mode %o, attribute %d %v", st.Mode, n, err)
 	}
 	if to, err := os.Readlink(dir + "/link"); to != "f" || err != nil {

@@ -33,6 +33,10 @@ type textFile struct {
 	uid  int // its owner; -1 for who we are
 	gid  int
 
+	// private takes an existing file from all but its owner when it is edited, since a
+	// secret is put into it; also one that has the text already.
+	private bool
+
 	// mine returns an error if an existing file must not be read or written; nil
 	// allows all.
 	mine func(atomicfile.Stat) error
@@ -128,6 +132,12 @@ func (t textFile) readHeld() (string, *atomicfile.Stat, error) {
 	return string(data), &st, err
 }
 
+// open reports whether a file that shall be private is there, and others may use it. That
+// includes those whom an access list names: their most is what the group may do.
+func (t textFile) open(st *atomicfile.Stat) bool {
+	return t.private && st != nil && st.Perm()&^filePrivate != 0
+}
+
 // edit replaces the text by another one, at once: who reads the file sees the old text
 // or the new one. If somebody else changes it meanwhile, change is called again with
 // what is there then. Nothing is written where the text stays the same.
@@ -159,6 +169,10 @@ func (t textFile) editOnce(change func(old string) (string, error)) error {
 		return err
 	}
 	text, err := change(old)
+	if err == nil && text == old && t.open(st) {
+		_, err = h.dir.SetAttrs(h.name, *st, filePrivate, -1, -1)
+		return err
+	}
 	if err != nil || text == old {
 		return err
 	}
@@ -178,6 +192,9 @@ func (t textFile) write(text string, st *atomicfile.Stat) error {
 		n.Mode, n.UID, n.GID = t.mode, t.uid, t.gid
 	} else if now, err := t.dir.Lstat(t.name); err == nil && now != *st {
 		return atomicfile.ErrChanged
+	}
+	if t.open(st) {
+		n.Mode = filePrivate
 	}
 	_, err := n.Write()
 	return explainParent(&engine.Init{}, t.dir.Path(t.name), err)

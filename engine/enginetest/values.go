@@ -196,5 +196,9 @@ func sameValue(a, b any) bool {
 			return false
 		}
 	}
+	if ca, ok := a.(schema.Confined); ok {
+		cb, ok := b.(schema.Confined)
+		return ok && ca.Reveal() == cb.Reveal()
+	}
 	return reflect.DeepEqual(a, b) || schema.Equal(a, b)
 }

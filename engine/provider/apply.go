@@ -21,8 +21,9 @@ type job struct {
 	should  Record
 	diffs   []string // the attributes that differ
 	refresh bool
-	done    bool // nothing more is to be done
-	quiet   bool // what differs is said to nobody
+	done    bool     // nothing more is to be done
+	quiet   bool     // what differs is said to nobody
+	hidden  []string // texts that are not for all users
 }
 
 // differs notes a difference.
@@ -240,6 +241,9 @@ func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool
 		given[i] = ch.Clone()
 	}
 	log.learnAll(changes)
+	for _, j := range jobs {
+		log.conceal(j.hidden)
+	}
 	err := guarded("Set", func() error { return p.Set(ctx, rt, given) })
 	err = log.cleanError(errors.Join(err, log.Broken()))
 	after := byTitle(given)
@@ -313,7 +317,7 @@ func (c *controller) sink(jobs []*job) func(Event) {
 func (c *controller) changes(jobs []*job, noop bool) []Change {
 	out := make([]Change, len(jobs))
 	for i, j := range jobs {
-		out[i] = Change{Title: j.Name(), Name: j.name, Is: j.is, Should: j.should, Noop: noop}
+		out[i] = Change{Title: j.Name(), Name: j.name, Is: j.is, Should: j.should, Noop: noop, Secret: j.secrets()}
 	}
 	return out
 }

@@ -103,7 +103,7 @@ func (k *Kind) compareEach(ctx context.Context, rt *Runtime, p Provider, j *job)
 			errs = append(errs, fmt.Errorf("%s can be set only when it is created: it is %s and should be %s",
 				a.Name, a.shown(is), a.shown(should)))
 		default:
-			j.differs(a.Name, engine.Change{Field: a.Name, From: a.plain(is), To: a.plain(should)})
+			j.differs(a.Name, j.confine(p, engine.Change{Field: a.Name, From: a.plain(is), To: a.plain(should)}))
 		}
 	}
 	return errors.Join(errs...)
@@ -116,8 +116,12 @@ func (k *Kind) inSync(ctx context.Context, rt *Runtime, p Provider, j *job, a *c
 	}
 	var ans Answer
 	var why string
+	own := *rt
+	if own.secret = j.secrets(); j.res != nil && j.init != nil {
+		own.Host = j.init.Host
+	}
 	err = guarded("InSync", func() error {
-		ans, why, err = p.(InSyncer).InSync(ctx, rt, j.name, a.Name, j.is.Record.Clone(), j.should.Clone())
+		ans, why, err = p.(InSyncer).InSync(ctx, &own, j.name, a.Name, j.is.Record.Clone(), j.should.Clone())
 		return err
 	})
 	switch {

@@ -91,3 +91,10 @@ func (b *logBook) cleanMap(m map[string]any) map[string]any {
 	}
 	return out
 }
+
+// conceal keeps texts out of all that is said.
+func (l *Logger) conceal(texts []string) {
+	for _, s := range texts {
+		l.book.secrets.Add(s)
+	}
+}

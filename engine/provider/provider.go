@@ -107,6 +107,10 @@ type Change struct {
 	Is     State
 	Should Record // what is managed, with parameters and namevars
 	Noop   bool   // alter nothing, say what would be done
+
+	// Secret are the attributes of Should that were received from a secret or are marked
+	// as one, though they are not sensitive.
+	Secret []string
 }
 
 // Canonicalizer brings values into the one form in which Get returns them; feature

@@ -15,7 +15,8 @@ type Runtime struct {
 	Log  *Logger     // what happens, for people and programs
 	Host engine.Host // the machine; waits there give the place among the parallel runs back
 
-	slog *slog.Logger
+	slog   *slog.Logger
+	secret []string // see IsSecret
 }
 
 // logger makes the Logger of a call. titles are those of a Set, nil for other calls.

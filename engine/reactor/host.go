@@ -10,7 +10,10 @@ import (
 // gives the run's slot back meanwhile.
 type vertexHost vertex
 
-var _ engine.Host = (*vertexHost)(nil)
+var (
+	_ engine.Host       = (*vertexHost)(nil)
+	_ engine.SharedHost = (*vertexHost)(nil)
+)
 
 // Watch implements engine.Host. It subscribes as an errand.
 func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (sub engine.Subscription, err error) {
@@ -47,6 +50,16 @@ func (h *vertexHost) Facts() engine.Facts { return h.r.opt.Host.Facts() }
 func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error) {
 	sub, err := h.r.opt.Host.WatchFacts(ctx)
 	return (*vertex)(h).subscribed(sub), err
+}
+
+// SharedOf implements engine.SharedHost.
+func (h *vertexHost) SharedOf(key string) engine.Shared {
+	h.r.shareMu.Lock()
+	defer h.r.shareMu.Unlock()
+	if s := h.r.sharing[key]; s != nil && s.refs > 0 {
+		return s.value()
+	}
+	return nil
 }
 
 type vertexBus struct {

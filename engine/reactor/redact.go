@@ -144,15 +144,15 @@ func digestKey() []byte {
 }
 
 func (v *vertex) hasSecretField() bool {
-	return slices.ContainsFunc(v.recv, func(w wire) bool { return w.value.secret })
+	return len(v.marked) > 0 || slices.ContainsFunc(v.recv, func(w wire) bool { return w.value.secret })
 }
 
 // secretField reports whether what was received in a field, in one above or in
-// one below it is secret.
+// one below it is secret, or is marked as one.
 func (v *vertex) secretField(path string) bool {
-	return slices.ContainsFunc(v.recv, func(w wire) bool {
-		return w.value.secret && (within(path, w.Field) || within(w.Field, path))
-	})
+	about := func(field string) bool { return within(path, field) || within(field, path) }
+	return slices.ContainsFunc(v.marked, about) ||
+		slices.ContainsFunc(v.recv, func(w wire) bool { return w.value.secret && about(w.Field) })
 }
 
 func within(path, of string) bool {

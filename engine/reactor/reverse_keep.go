@@ -230,15 +230,24 @@ func (v *vertex) hide(fields []string) {
 	if len(fields) == 0 {
 		return
 	}
-	v.tainted = true
+	v.tainted, v.marked = true, fields
 	m := make(map[string]*engine.Send, len(fields))
+	v.mark(m)
 	for _, f := range fields {
-		m[f] = &engine.Send{Res: refID(v.id), Key: f, Secret: true}
 		if x, err := schema.Get(v.res, f); err == nil {
 			eachText(x, func(s string, _ bool) { v.guard(s) })
 		}
 	}
 	v.received.Store(&m)
+}
+
+// mark adds the marked parameters to what Init.Recv says, unless they are received.
+func (v *vertex) mark(m map[string]*engine.Send) {
+	for _, f := range v.marked {
+		if m[f] == nil {
+			m[f] = &engine.Send{Res: refID(v.id), Key: f, Secret: true}
+		}
+	}
 }
 
 // over returns what has to be written with the success of v: nothing is kept any

@@ -55,6 +55,7 @@ type vertex struct {
 	intent   bool         // an apply was begun and did not succeed since: it counts as a change
 	due      bool         // counted in shared
 	tainted  bool         // it receives a secret
+	marked   []string     // parameters that are shown as little as what it receives from a secret
 	assign   bool         // values wait to be assigned
 
 	watching   bool // the goroutine is there

@@ -251,6 +251,7 @@ func (v *vertex) publish(before []wire) {
 			m[f.GoName] = s
 		}
 	}
+	v.mark(m)
 	v.received.Store(&m)
 }
 

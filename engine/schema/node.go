@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -117,3 +118,42 @@ func (n *Node) item(i int) *Node {
 	}
 	return n.Items[i]
 }
+
+// Conceal returns n with all scalars at a path, and below it, hidden: they decode as they
+// would, but no message shows them. Nodes that differ are copies; n is left as it is. A path
+// that is not there changes nothing.
+func (n *Node) Conceal(path string) *Node {
+	segs, err := parsePath(path)
+	if err != nil {
+		return n
+	}
+	return n.conceal(segs)
+}
+
+func (n *Node) conceal(segs []seg) *Node {
+	if n == nil {
+		return nil
+	}
+	c := *n
+	switch {
+	case n.Kind == NodeMap:
+		c.Pairs = slices.Clone(n.Pairs)
+		for i := range c.Pairs {
+			if len(segs) == 0 || !segs[0].list && segs[0].key == c.Pairs[i].Key {
+				c.Pairs[i].Value = c.Pairs[i].Value.conceal(rest(segs))
+			}
+		}
+	case n.Kind == NodeList:
+		c.Items = slices.Clone(n.Items)
+		for i := range c.Items {
+			if len(segs) == 0 || segs[0].list && segs[0].index == i {
+				c.Items[i] = c.Items[i].conceal(rest(segs))
+			}
+		}
+	case n.Kind == NodeString && len(segs) == 0 && n.hidden == nil:
+		c.hidden, c.Text = &n.Text, Redacted
+	}
+	return &c
+}
+
+func rest(segs []seg) []seg { return segs[min(1, len(segs)):] }

@@ -92,6 +92,8 @@ var metaRules = [...]MetaRule{
 		equal: func(m *engine.MetaParams) any { return m.Backend }},
 	{Key: "export", Rule: RuleAlone, Why: "it is published as one resource",
 		alone: func(m *engine.MetaParams) bool { return len(m.Export) > 0 }},
+	{Key: "secret", Rule: RuleAlone, Why: "it is about the parameters of one resource",
+		alone: func(m *engine.MetaParams) bool { return len(m.Secret) > 0 }},
 	{Key: "hidden", Rule: RuleAlone, Why: "it never runs",
 		alone: func(m *engine.MetaParams) bool { return m.Hidden }},
 	{Key: "dollar", Rule: RuleOwner, Why: "it is about the name, which was checked before"},

@@ -1,0 +1,168 @@
+package resources
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"golang.org/x/sys/unix"
+)
+
+// sharedHost is a Host with what the files of a graph have in common.
+type sharedHost struct {
+	engine.Host
+	files *fileShared
+}
+
+func (h sharedHost) SharedOf(key string) engine.Shared {
+	if key == "file" {
+		return h.files
+	}
+	return nil
+}
+
+// putOpen makes a file with a mode; with acl, a user has an entry in its access list.
+func putOpen(t *testing.T, path string, mode uint32, acl bool) {
+	t.Helper()
+	lay(t, path, "a\n[main]\nkey = old\n")
+	must(t, unix.Chmod(path, mode))
+	if !acl {
+		return
+	}
+	list := binary.LittleEndian.AppendUint32(nil, 2)
+	for _, e := range []struct {
+		tag, perm uint16
+		id        uint32
+	}{{1, 6, ^uint32(0)}, {2, 6, 12345}, {4, 0, ^uint32(0)}, {16, 6, ^uint32(0)}, {32, 0, ^uint32(0)}} {
+		list = binary.LittleEndian.AppendUint16(list, e.tag)
+		list = binary.LittleEndian.AppendUint16(list, e.perm)
+		list = binary.LittleEndian.AppendUint32(list, e.id)
+	}
+	if err := unix.Setxattr(path, "system.posix_acl_access", list, 0); err != nil && !errors.Is(err, unix.ENOTSUP) {
+		t.Fatal(err)
+	}
+}
+
+// TestFindingA5SecretIntoAnOpenFile: a file that gets a secret is taken from other users if
+// no mode is given, also when the text is there already, and keeps a mode that is given.
+func TestFindingA5SecretIntoAnOpenFile(t *testing.T) {
+	const canary = "canary-51f0"
+	secret := func(f *enginetest.Fake, key string) {
+		f.SetRecv(map[string]*engine.Send{key: {Key: "password", Secret: true}})
+	}
+	kinds := map[string]func(t *testing.T, path string, files *fileShared) (engine.Res, *enginetest.Fake){
+		"file": func(t *testing.T, path string, files *fileShared) (engine.Res, *enginetest.Fake) {
+			r := &FileRes{Path: path, Content: new(canary)}
+			f := begin(t, "file", r, enginetest.WithShared(files))
+			secret(f, "content")
+			return r, f
+		},
+		"line": func(t *testing.T, path string, files *fileShared) (engine.Res, *enginetest.Fake) {
+			r := &LineRes{File: path, Content: canary, Create: true}
+			f := begin(t, "line", r, enginetest.WithShared(files))
+			secret(f, "content")
+			return r, f
+		},
+		"ini secret": func(t *testing.T, path string, files *fileShared) (engine.Res, *enginetest.Fake) {
+			r := filled(t, iniKindHere(t), path+" [main] key", map[string]any{"secret": canary})
+			return r, begin(t, "ini_setting", r, enginetest.WithHost(sharedHost{enginetest.NewHost(), files}))
+		},
+		"ini value": func(t *testing.T, path string, files *fileShared) (engine.Res, *enginetest.Fake) {
+			r := filled(t, iniKindHere(t), path+" [main] key", map[string]any{"value": canary})
+			f := begin(t, "ini_setting", r, enginetest.WithHost(sharedHost{enginetest.NewHost(), files}))
+			secret(f, "value")
+			return r, f
+		},
+	}
+	for name, make := range kinds {
+		for _, old := range []string{"none", "0644", "0666", "0600", "acl"} {
+			for _, said := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, " ", old, " ", said), func(t *testing.T) {
+					files := newFileShared()
+					defer func() { must(t, files.Close()) }()
+					path := t.TempDir() + "/f"
+					mode := uint32(0o600)
+					if old != "none" {
+						_, _ = fmt.Sscanf(strings.TrimPrefix(old, "acl"), "%o", &mode)
+						putOpen(t, path, mode, old == "acl")
+					}
+					if said {
+						if name == "file" || old == "none" {
+							return // it says the mode itself, or has none to keep
+						}
+						files.sayMode(path, 1)
+					} else {
+						mode = 0o600
+					}
+					r, f := make(t, path, files)
+					if got := verbs(t, f, r, true); got == "" || strings.Contains(got, "error") {
+						t.Fatal(got)
+					}
+					st, err := os.Stat(path)
+					must(t, err)
+					if old == "acl" && said {
+						return // what the list lets be is what the group shows
+					}
+					if uint32(st.Mode().Perm()) != mode {
+						t.Errorf("it has the mode %s, and not %o", st.Mode(), mode)
+					}
+					if said {
+						return
+					}
+					must(t, os.Chmod(path, 0o644))
+					if got := verbs(t, f, r, true); got == "" || strings.Contains(got, canary) {
+						t.Errorf("opened again, it said %q", got)
+					}
+					if st, err = os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
+						t.Errorf("it was left open: %s", st.Mode())
+					}
+					if got := verbs(t, f, r, true); got != "" {
+						t.Errorf("it does not rest: %s", got)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestFindingA7NotForAll: the text of a file that shuts other users out, by its mode before
+// or after, is in no change.
+func TestFindingA7NotForAll(t *testing.T) {
+	const canary = "canary-51f0"
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		before string
+		mode   uint32
+		make   func(path string) engine.Res
+		shown  bool
+	}{
+		"file, closed before":  {canary, 0o600, func(p string) engine.Res { return &FileRes{Path: p, Content: new("x"), Mode: "0644"} }, false},
+		"file, closed after":   {canary, 0o644, func(p string) engine.Res { return &FileRes{Path: p, Content: new("x"), Mode: "0640"} }, false},
+		"file, new and closed": {"", 0, func(p string) engine.Res { return &FileRes{Path: p, Content: new(canary), Mode: "0600"} }, false},
+		"file, open":           {canary, 0o644, func(p string) engine.Res { return &FileRes{Path: p, Content: new("x")} }, true},
+		"line, closed":         {"a=" + canary + "\n", 0o600, func(p string) engine.Res { return &LineRes{File: p, Content: "a=" + canary + "2", Match: "^a="} }, false},
+		"line, open":           {"a=" + canary + "\n", 0o644, func(p string) engine.Res { return &LineRes{File: p, Content: "a=2", Match: "^a="} }, true},
+		"ini, closed": {"[main]\nkey = " + canary + "\n", 0o600, func(p string) engine.Res {
+			return filled(t, iniKindHere(t), p+" [main] key", map[string]any{"value": canary + "2"})
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := dir + "/" + strings.ReplaceAll(name, " ", "-")
+			if c.mode != 0 {
+				lay(t, path, c.before)
+				must(t, unix.Chmod(path, c.mode))
+			}
+			r := c.make(path)
+			kind := strings.NewReplacer("ini", "ini_setting").Replace(name[:strings.IndexByte(name, ',')])
+			f := begin(t, kind, r)
+			if got := verbs(t, f, r, true) + fmt.Sprint(f.Logs()); strings.Contains(got, canary) != c.shown || strings.Contains(got, "error") {
+				t.Error(got)
+			}
+		})
+	}
+}
