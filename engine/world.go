@@ -96,3 +96,13 @@ type Shared interface {
 	End()   // none of them is dirty or running any more
 	Close() error
 }
+
+// Forgetter is a Shared that keeps what it has read of the machine.
+type Forgetter interface {
+	Shared
+	// Forget says that something above a vertex of the key has altered the machine: what
+	// was read before the call, and errors of reading too, must not be used any more for
+	// who reads after it. It comes before Begin, or between Begin and End, from the run
+	// that needs it, and must not wait for another run.
+	Forget()
+}

@@ -26,6 +26,9 @@ func withAccounts[T any](key string) (string, func(context.Context, engine.Host)
 // Begin has nothing to do.
 func (*accountsSeen[T]) Begin() {}
 
+// Forget has the databases be read again.
+func (s *accountsSeen[T]) Forget() { s.End() }
+
 // End forgets: nobody asks until something happens.
 func (s *accountsSeen[T]) End() {
 	s.mu.Lock()

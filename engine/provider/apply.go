@@ -101,6 +101,7 @@ func endAll(jobs []*job, err error) {
 
 // work does it, under the turn.
 func (c *controller) work(ctx context.Context, apply bool, jobs []*job) {
+	c.forget()
 	rt := c.runtime(jobs[0].init.Host)
 	p, err := c.provider()
 	if err != nil {

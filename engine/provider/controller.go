@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -20,6 +22,7 @@ type controller struct {
 	kind *Kind
 	host engine.Host
 	turn chan struct{} // of capacity 1; full while the provider is being used
+	old  atomic.Bool   // what was read counts no more; see Forget
 
 	prov Provider // of the transaction; nil until its first call
 	snap snapshot
@@ -234,6 +237,18 @@ func (c *controller) give() { <-c.turn }
 
 // Begin begins a transaction: the provider is made with its first call.
 func (c *controller) Begin() { c.setBegun(true) }
+
+// Forget has everything be read again by whoever needs it, and an error of reading be
+// forgotten: a resource above one of the kind has altered the machine.
+func (c *controller) Forget() { c.old.Store(true) }
+
+// forget does what Forget asked for. It holds the turn.
+func (c *controller) forget() {
+	if c.old.Swap(false) {
+		c.snap.doubt(Filter{All: true})
+		c.down.until = time.Time{}
+	}
+}
 
 // End ends it: what is owed is looked at, and the provider closed.
 func (c *controller) End() {

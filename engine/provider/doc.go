@@ -60,6 +60,9 @@
 //     called failed has failed, whatever Set returns.
 //   - After a Set that reported success what it changed is read again; a resource that
 //     still differs has failed. The feature unverified leaves that out.
+//   - A resource is judged by a read that is not older than the last change of anything
+//     above it in the graph. The read behind an error is repeated after such a change, too,
+//     without the pause.
 //   - A waking is for a change: of the resources only those whose record differs from
 //     the one before, or whose name the Watcher gave, are woken.
 //   - A resource that has failed because a path is missing (fs.ErrNotExist) is woken

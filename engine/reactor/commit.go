@@ -33,6 +33,7 @@ func (s *swap) commit() error {
 		r.forgetLeft()
 	}
 	s.connect()
+	s.findReaders()
 	for _, v := range removed {
 		r.remove(v)
 	}

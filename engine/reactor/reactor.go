@@ -67,6 +67,7 @@ type Reactor struct {
 	bySlot     []*vertex
 	free       []int32 // slots
 	leaving    map[string]*vertex
+	readers    []*shared // the Forgetters of the present graph
 	batches    map[string]int32
 	left       leftovers
 	scribe     *scribe

@@ -13,6 +13,7 @@ import (
 func (r *Reactor) ran(v *vertex) {
 	r.active--
 	v.inRun = false
+	r.altered(v)
 	v.endRun()
 	r.freeWorker(v)
 	r.syncSlot(v)

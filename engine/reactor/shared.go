@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -23,6 +24,9 @@ type shared struct {
 	begun atomic.Bool   // changed under lock
 	runs  atomic.Int64  // how often begin was called; changed under lock
 	inEnd atomic.Bool
+
+	news atomic.Int64 // changes by vertices above one of the key; see altered
+	seen int64        // of them, those that val has been told of; under lock
 }
 
 // value returns what the resource gets as Init.Shared.
@@ -45,12 +49,79 @@ func (s *shared) begin(ctx context.Context) error {
 	}
 	defer func() { <-s.lock }()
 	s.runs.Add(1)
+	if err := s.forget(); err != nil {
+		return err
+	}
 	if s.begun.Load() {
 		return nil
 	}
 	err := protect("Begin", func() error { s.val.Begin(); return nil })
 	s.begun.Store(err == nil)
 	return err
+}
+
+// forget has a Forgetter forget what was read before the last change above a vertex of
+// the key. The lock is held.
+func (s *shared) forget() error {
+	n := s.news.Load()
+	if n == s.seen {
+		return nil
+	}
+	s.seen = n
+	return protect("Forget", func() error { s.val.(engine.Forgetter).Forget(); return nil })
+}
+
+// forgets reports whether what v shares has to know what was altered above v.
+func (v *vertex) forgets() bool {
+	if v.shared == nil {
+		return false
+	}
+	_, ok := v.shared.val.(engine.Forgetter)
+	return ok
+}
+
+// maxReaders is how many Forgetters are told apart. More share the last place.
+const maxReaders = 64
+
+// findReaders notes of each vertex which Forgetters have a vertex below it. It takes a step
+// for each vertex and edge, where there is a Forgetter at all.
+func (s *swap) findReaders() {
+	at := map[*shared]int{}
+	s.r.readers = nil
+	for _, v := range s.all {
+		if v.readers = 0; !v.forgets() {
+			continue
+		}
+		if _, ok := at[v.shared]; !ok {
+			at[v.shared] = min(len(s.r.readers), maxReaders-1)
+			s.r.readers = append(s.r.readers, v.shared)
+		}
+	}
+	if len(at) == 0 {
+		return
+	}
+	for _, i := range slices.Backward(s.order) {
+		v := s.all[i]
+		for _, j := range s.g.Succ(i) {
+			below := s.all[j]
+			v.readers |= below.readers
+			if n, ok := at[below.shared]; ok && below.forgets() {
+				v.readers |= 1 << n
+			}
+		}
+	}
+}
+
+// altered tells the Forgetters below v that v has, or may have, altered the machine.
+func (r *Reactor) altered(v *vertex) {
+	if v.readers == 0 || !v.job.apply || v.out.ok && v.out.err == nil {
+		return
+	}
+	for i, s := range r.readers {
+		if v.readers&(1<<min(i, maxReaders-1)) != 0 {
+			s.news.Add(1)
+		}
+	}
 }
 
 // end calls End if something was begun and may agrees.

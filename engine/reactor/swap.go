@@ -16,6 +16,7 @@ import (
 type swap struct {
 	r     *Reactor
 	g     *engine.Graph
+	order []int     // topological, of g
 	all   []*vertex // by index of g: kept ones and new ones
 	fresh []*vertex // new ones, in topological order
 	kept  int
@@ -58,7 +59,7 @@ func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
 	if err != nil {
 		return err
 	}
-	s := &swap{r: r, g: g}
+	s := &swap{r: r, g: g, order: order}
 	if err := s.match(order); err != nil {
 		return err
 	}

@@ -86,6 +86,7 @@ type vertex struct {
 	startBy    int64         // by the reactor's clock
 	watchTries int32
 
+	readers uint64    // which Forgetters have a vertex below it: bits of Reactor.readers
 	pending pendings  // refreshes that wait for its success
 	notify  []*vertex // whom a change of it refreshes
 
