@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
 // her is a user of whom the machine knows nothing.
@@ -351,4 +352,38 @@ func swapping(t *testing.T, pairs ...[2]string) (stop func()) {
 		})
 	})
 	return func() { cancel(); wg.Wait() }
+}
+
+// nested makes folders one in another.
+func nested(t *testing.T, dir string, depth int) {
+	t.Helper()
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
+	must(t, err)
+	for range depth {
+		must(t, unix.Mkdirat(fd, "d", 0o755))
+		next, err := unix.Openat(fd, "d", unix.O_PATH|unix.O_CLOEXEC, 0)
+		must(t, err)
+		must(t, unix.Close(fd))
+		fd = next
+	}
+	must(t, unix.Close(fd))
+}
+
+// TestFindingA10File: what is nested deeply is removed, and where it is compared the error is short.
+func TestFindingA10File(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(dir+"/purged", 0o755))
+	must(t, os.MkdirAll(dir+"/from", 0o755))
+	nested(t, dir+"/purged", 3000)
+	nested(t, dir+"/from", 1000)
+	r := &FileRes{Path: dir + "/purged/", Recurse: true, Purge: true}
+	f := begin(t, "file", r)
+	converge(t, f, r, `entries["d"].state deleted`, dir+"/purged", "purged/ 0755")
+	r = &FileRes{Path: dir + "/to/", Recurse: true, Source: dir + "/from/"}
+	begin(t, "file", r)
+	_, err := r.CheckApply(t.Context(), false)
+	if err == nil || !strings.Contains(err.Error(), "more than 200 folders one in another are not compared") || len(err.Error()) > 800 {
+		t.Errorf("got %v", err)
+	}
+	must(t, atomicfile.At(dir).Remove("from", true))
 }

@@ -73,12 +73,13 @@ something is that the graph still has goes when that has left, too.
 
 A file is written beside its place and renamed, so a reader sees the old content or the new one. Owner, mode, extended
 attributes, access lists and security labels are right before that; what is not given is kept from the file that is
-replaced. Other hard links of that file keep the old content. Where it can't be replaced, because something is mounted on it
+replaced. A change of owner or group drops setuid, setgid and access lists, unless an octal mode gives the bits. Other hard links of that file keep the old content. Where it can't be replaced, because something is mounted on it
 or its folder may not be written to, it is written in place. Written data reaches the disk soon after the files have come to rest
 and at the end of the run, not with each file.
 
 If the path is a link, the file behind it is managed and the link stays; with ` + "`force: true`" + ` the link is replaced. A link that another user
-has put into a folder such as /tmp is not followed.
+made, or could exchange, is an error, also in the middle of a path and for ` + "`source`" + ` and ` + "`fragments`" + `. With the ` + "`owner`" + ` of the
+link, and everything behind it, named in the graph, mgmt follows the link and works as that user. The page Security has the rule.
 
 A symbolic mode changes what is there; for a new file it starts from 0644, for a new folder from 0755. Without a mode, what is
 made gets what the umask leaves (0644 and 0755, mostly), whoever owns it; a file with a secret in it gets 0600.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
@@ -263,6 +265,9 @@ func (c *fileRun) parents(p string) error {
 // below makes the entries of a folder right. exists says whether the folder is
 // there: if not, all of source would be made.
 func (c *fileRun) below(n fileNode, exists bool, src *atomicfile.Dir) error {
+	if err := tooDeep(n); err != nil {
+		return err
+	}
 	var none *fileLook
 	dst := atomicfile.Dir{}
 	if exists {
@@ -297,6 +302,18 @@ func (c *fileRun) below(n fileNode, exists bool, src *atomicfile.Dir) error {
 		errs = append(errs, c.purgeBelow(n, dst, wanted))
 	}
 	return errors.Join(errs...)
+}
+
+// fileDeepest is how many folders, one in another, are compared with those of a source or
+// of the graph: for each there are two descriptors open. What is only removed may be
+// deeper.
+const fileDeepest = 200
+
+func tooDeep(n fileNode) error {
+	if strings.Count(n.rel, "/") < fileDeepest {
+		return nil
+	}
+	return fmt.Errorf("%s: more than %d folders one in another are not compared; remove what is below", safepath.Short(n.String()), fileDeepest)
 }
 
 // entry copies one thing from source.

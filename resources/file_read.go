@@ -149,7 +149,7 @@ func (c *fileRun) readEntry(got *FileRes, d atomicfile.Dir, name, rel string) er
 		got.Entries = map[string]FileEntry{}
 	}
 	got.Entries[rel] = e
-	if err != nil || !st.IsDir() {
+	if err != nil || !st.IsDir() || strings.Count(rel, "/") >= fileDeepest {
 		return err
 	}
 	sub, err := d.OpenDir(name)

@@ -220,6 +220,9 @@ func (c *fileRun) copiedFrom() (*atomicfile.Dir, error) {
 // takeBackBelow removes from a folder what was copied from src, and reports
 // whether nothing is left in it.
 func (c *fileRun) takeBackBelow(n fileNode, src *atomicfile.Dir) (bare bool, err error) {
+	if err := tooDeep(n); err != nil {
+		return false, err
+	}
 	dst, err := n.dir.OpenDir(n.name)
 	if err != nil {
 		return false, err

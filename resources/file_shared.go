@@ -160,12 +160,15 @@ func (s *fileShared) clock(dev uint64, path string) atomicfile.Clock {
 		return atomicfile.ClockOf(path)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	c, ok := s.clocks[dev]
-	if !ok {
-		c = atomicfile.ClockOf(path)
-		s.clocks[dev] = c
+	s.mu.Unlock()
+	if ok {
+		return c
 	}
+	c = atomicfile.ClockOf(path) // which a file system that hangs holds up, and so nobody else
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clocks[dev] = c
 	return c
 }
 

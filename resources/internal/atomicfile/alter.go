@@ -65,69 +65,6 @@ func (d Dir) Symlink(name, target string, uid, gid int) error {
 	return err
 }
 
-// ErrMountPoint says that something is not removed because another file system
-// is mounted there.
-var ErrMountPoint = errors.New("another file system is mounted there")
-
-// Remove removes a name, and if all is set, a folder with everything below it.
-// Links are removed and never followed, and mounted file systems are left alone.
-// What is gone already is no error.
-func (d Dir) Remove(name string, all bool) error {
-	d, release, err := d.hold()
-	if err != nil {
-		return gone(err)
-	}
-	defer release()
-	st, err := d.Lstat(name)
-	switch {
-	case errors.Is(err, unix.ENOENT):
-		return nil
-	case err != nil:
-		return err
-	case st.IsDir():
-		return d.removeDir(name, st, all)
-	}
-	return gone(d.unlink(name, 0))
-}
-
-func (d Dir) removeDir(name string, st Stat, all bool) error {
-	err := d.unlink(name, unix.AT_REMOVEDIR)
-	full := errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST)
-	if err == nil || !full || !all {
-		return gone(err)
-	}
-	sub, err := d.OpenDir(name)
-	if err != nil {
-		return gone(err)
-	}
-	defer sub.Close()
-	now, err := sub.Self()
-	if err != nil {
-		return err
-	}
-	if parent, err := d.Self(); err != nil || parent.Dev != now.Dev || !now.Same(st) {
-		return pathError("remove", d.Path(name), errors.Join(err, ErrMountPoint))
-	}
-	names, err := sub.Names()
-	if err != nil {
-		return err
-	}
-	for _, n := range names {
-		if err := sub.Remove(n, true); err != nil {
-			return err
-		}
-	}
-	return gone(d.unlink(name, unix.AT_REMOVEDIR))
-}
-
-// gone turns "it is not there" into success.
-func gone(err error) error {
-	if errors.Is(err, unix.ENOENT) {
-		return nil
-	}
-	return err
-}
-
 // Flush writes everything that the file system of a folder holds in memory to its
 // disk, and waits for it. For a folder that is gone by now, or that a link of another user leads to, the nearest one above
 // it stands: that it has gone is what is to be on the disk.

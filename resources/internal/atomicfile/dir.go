@@ -156,17 +156,18 @@ func (d Dir) Names() ([]string, error) {
 		return nil, pathError("open", d.Path(""), err)
 	}
 	defer unix.Close(fd)
-	var names []string
-	buf := make([]byte, 16<<10)
+	names, err := namesIn(fd, make([]byte, 16<<10))
+	slices.Sort(names)
+	return names, pathError("readdir", d.Path(""), err)
+}
+
+// namesIn returns the names in an open folder, read by a buffer.
+func namesIn(fd int, buf []byte) (names []string, err error) {
 	for {
 		var n int
 		err := retry(func() (err error) { n, err = unix.ReadDirent(fd, buf); return err })
-		if err != nil {
-			return nil, pathError("readdir", d.Path(""), err)
-		}
-		if n <= 0 {
-			slices.Sort(names)
-			return names, nil
+		if err != nil || n <= 0 {
+			return names, err
 		}
 		_, _, names = unix.ParseDirent(buf[:n], -1, names)
 	}
