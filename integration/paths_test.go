@@ -1,0 +1,147 @@
+package integration_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// byPath are the calls that reach a file by its path, and follow any link in it.
+var byPath = map[string][]string{
+	"os": {"Open", "OpenFile", "OpenRoot", "ReadFile", "WriteFile", "Create", "CreateTemp", "MkdirTemp", "Stat", "Lstat", "Chown", "Lchown", "Chmod",
+		"Chtimes", "Mkdir", "MkdirAll", "Remove", "RemoveAll", "Rename", "Readlink", "ReadDir", "Symlink", "Link", "Truncate", "DirFS", "CopyFS"},
+	"unix": {"Open", "Creat", "Stat", "Lstat", "Statfs", "Access", "Chown", "Lchown", "Chmod", "Mkdir", "Mkfifo", "Mknod", "Unlink", "Rmdir", "Rename",
+		"Readlink", "Symlink", "Link", "Truncate", "Mount", "Unmount", "Getxattr", "Setxattr", "Lgetxattr", "Lsetxattr", "Utimes"},
+	"syscall":  {"Open", "Stat", "Lstat", "Chown", "Lchown", "Chmod", "Mkdir", "Unlink", "Rename", "Readlink", "Mount", "Unmount"},
+	"filepath": {"EvalSymlinks", "Walk", "WalkDir", "Glob"},
+	"ioutil":   {"ReadFile", "WriteFile", "ReadDir"},
+}
+
+// pathsAllowed are the functions below resources that go by a path, with the reason. What
+// they open is fixed, belongs to the kernel or to the state folder, or was judged before.
+var pathsAllowed = map[string]string{
+	"resources/exec_check.go exists":                    "what the graph names is asked whether it is there, or when it was changed; nothing is opened or shown",
+	"resources/exec_check.go readMtimes":                "what the graph names is asked whether it is there, or when it was changed; nothing is opened or shown",
+	"resources/exec_check.go stamp":                     "what the graph names is asked whether it is there, or when it was changed; nothing is opened or shown",
+	"resources/exec_check.go stampOf":                   "what the graph names is asked whether it is there, or when it was changed; nothing is opened or shown",
+	"resources/account/database.go folder":              "looks at what was judged a line above",
+	"resources/account/home.go openSystem":              "the folder of the system: an image is judged by folder, a home by steadyHome",
+	"resources/account/home.go processOf":               "/proc",
+	"resources/account/lock.go lock":                    "the lock in a folder that was judged by folder",
+	"resources/account/shadow.go removeHome":            "whether something is left at a path that was judged",
+	"resources/accounts.go all":                         "/etc/passwd",
+	"resources/apt_key_files.go facts":                  "a new private folder of its own",
+	"resources/apt_key_files.go held":                   "the folders of apt: names only, each file is opened by the walker",
+	"resources/apt_key_files.go makeFolder":             "the folders of apt, which only root can alter",
+	"resources/cron_check.go edit":                      "the folder of the units of systemd, of the machine or of our own user",
+	"resources/cron_read.go List":                       "the folder of the units of systemd: names only",
+	"resources/crontab.go users":                        "the spool of cron: names only",
+	"resources/download_check.go stage":                 "a file of the state folder, which run refuses if others can write it",
+	"resources/download_check.go take":                  "a file of the state folder, which run refuses if others can write it",
+	"resources/hostname_set.go setStatic":               "/etc/hostname",
+	"resources/internal/atomicfile/dir.go Glance":       "compares a look with one that the walker had; nothing of it is shown or used",
+	"resources/internal/atomicfile/label.go get":        "the name of an open descriptor in /proc",
+	"resources/internal/atomicfile/label.go set":        "the name of an open descriptor in /proc",
+	"resources/internal/atomicfile/owner.go setAttrs":   "the name of an open descriptor in /proc",
+	"resources/internal/atomicfile/settled.go ClockOf":  "asks for the type of a file system, and opens nothing",
+	"resources/internal/mounttab/holders.go Copies":     "/proc",
+	"resources/internal/mounttab/holders.go Holders":    "/proc",
+	"resources/internal/mounttab/holders.go holds":      "/proc",
+	"resources/internal/mounttab/holders.go mapped":     "/proc",
+	"resources/internal/mounttab/holders.go processes":  "/proc",
+	"resources/internal/mounttab/mounts.go Open":        "/proc",
+	"resources/internal/procfile/procfile.go Follow":    "/proc",
+	"resources/internal/rtnet/forward.go forwarding":    "/proc",
+	"resources/internal/rtnet/forward.go setForwarding": "/proc",
+	"resources/internal/systemd1/manager.go Running":    "a fixed path below /run that only root can alter",
+	"resources/mount.go mountReal":                      "finds the mount in the table of the kernel; what acts is judged by steady",
+	"resources/mount_busy.go inUse":                     "asks the kernel whether a mount that it has listed is in use",
+	"resources/mount_check.go sameDevice":               "compares devices; what acts is judged by steady",
+	"resources/mount_check.go sameMounted":              "compares numbers of two folders; what acts is judged by steady",
+	"resources/nspawn_check.go altered":                 "fixed folders of systemd that only root can alter",
+	"resources/nspawn_check.go image":                   "fixed folders of systemd that only root can alter",
+	"resources/nspawn_check.go make":                    "a fixed path below /run that only root can alter",
+	"resources/pkg/database.go KnownFiles":              "the database of dpkg, which only root can alter",
+	"resources/pkg/database.go Stamp":                   "the databases of package managers, which only root can alter",
+	"resources/pkg/interrupted.go halves":               "the databases of package managers, which only root can alter",
+	"resources/pkg/interrupted.go interrupted":          "the databases of package managers, which only root can alter",
+	"resources/pkg/interrupted.go repair":               "the databases of package managers, which only root can alter",
+	"resources/pkg/locks.go commandOf":                  "/proc",
+	"resources/pkg/locks.go flocked":                    "/proc",
+	"resources/pkg/locks.go holder":                     "the locks of package managers, which only root can alter",
+	"resources/pkg/locks.go opened":                     "/proc",
+	"resources/pkg/locks.go ownProcess":                 "/proc",
+	"resources/pkg/locks.go processes":                  "/proc",
+	"resources/pkg/pkgtest/transcript.go Record":        "a file of the tests",
+	"resources/pkg/pkgtest/transcript.go read":          "a file of the tests",
+	"resources/private.go openVarDir":                   "the state folder, which run refuses if others can write it",
+	"resources/private.go syncDir":                      "the state folder, which run refuses if others can write it",
+	"resources/private.go writePrivate":                 "the state folder, which run refuses if others can write it",
+	"resources/sysctl_proc.go open":                     "/proc",
+	"resources/user_check.go homeDiffers":               "only whether it exists is asked, and no link is followed in the last place",
+}
+
+// TestFindingA3OneWalker: no kind opens a path but by the walker of package safepath.
+func TestFindingA3OneWalker(t *testing.T) {
+	found := callsByPath(t, "../resources")
+	for where, calls := range found {
+		if pathsAllowed[where] == "" {
+			t.Errorf("%s calls %s: take engine/safepath, or say in pathsAllowed why no other user can alter the path", where, strings.Join(calls, ", "))
+		}
+	}
+	for where := range pathsAllowed {
+		if found[where] == nil {
+			t.Errorf("%s is allowed to go by a path and does not: remove it", where)
+		}
+	}
+}
+
+// callsByPath returns the calls of byPath in all functions below a folder but tests.
+func callsByPath(t *testing.T, root string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		for _, decl := range file.Decls {
+			name := strings.TrimPrefix(path, "../")
+			if f, ok := decl.(*ast.FuncDecl); ok {
+				name += " " + f.Name.Name
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				if call := callByPath(n); call != "" && !slices.Contains(found[name], call) {
+					found[name] = append(found[name], call)
+				}
+				return true
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// callByPath returns the name of a function of byPath, if a node is one.
+func callByPath(n ast.Node) string {
+	sel, ok := n.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	pkg, ok := sel.X.(*ast.Ident)
+	if !ok || pkg.Obj != nil || !slices.Contains(byPath[pkg.Name], sel.Sel.Name) {
+		return ""
+	}
+	return pkg.Name + "." + sel.Sel.Name
+}
