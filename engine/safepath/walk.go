@@ -224,7 +224,7 @@ func (k *walk) judge(st *unix.Stat_t) {
 // link goes on where a link leads to, if it may be followed.
 func (k *walk) link(fd int, name string, st *unix.Stat_t) error {
 	if k.links++; k.links > maxLinks {
-		return pathError("open", k.w.shown(k.path), fmt.Errorf("%w: it leads over more than %d links, the last one is %s", unix.ELOOP, maxLinks, short(k.at(name))))
+		return pathError("open", k.w.shown(k.path), fmt.Errorf("%w: it leads over more than %d links, the last one is %s: mend the links, or name the real path", unix.ELOOP, maxLinks, short(k.at(name))))
 	}
 	own := k.w.Trusts(st.Uid) && k.exposed == "" && k.shared == ""
 	if !own && !k.mayAct(st.Uid) {

@@ -190,7 +190,7 @@ func (w Walker) Stat(path string) (unix.Stat_t, error) {
 const reading = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
 
 // ErrNotRegular says that something is no plain file.
-var ErrNotRegular = errors.New("not a plain file")
+var ErrNotRegular = errors.New("not a plain file: remove it, or name another path")
 
 func regular(fd int, path string) (int, unix.Stat_t, error) {
 	st, err := fstat(fd)

@@ -33,6 +33,12 @@ type world struct {
 // newWorld makes the places of all rows.
 func newWorld(t *testing.T, race bool) *world {
 	t.Helper()
+	return newWorldOf(t, func(dir string) []place { return places(dir, race) })
+}
+
+// newWorldOf makes some places below a folder.
+func newWorldOf(t *testing.T, in func(dir string) []place) *world {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root has another user to fear: run it as root")
 	}
@@ -49,7 +55,7 @@ func newWorld(t *testing.T, race bool) *world {
 	text, err := os.ReadFile(exe)
 	w.must(err)
 	w.must(os.WriteFile(w.self, text, 0o755))
-	w.places = places(dir, race)
+	w.places = in(dir)
 	for _, p := range w.places {
 		w.must(p.make())
 		w.before[p.id] = snapshot(p.victims())
