@@ -107,7 +107,9 @@ type Batcher interface {
 	Res
 	GroupKey() string // empty for alone
 	// CheckApplyBatch is called on one of the members, with all of them,
-	// and returns one Outcome for each, in their order.
+	// and returns one Outcome for each, in their order. Several are asked with apply
+	// false first: those that are right, or fail, end their run then, and only the
+	// others are in the call with apply true.
 	CheckApplyBatch(ctx context.Context, apply bool, members []Res) []Outcome
 }
 
