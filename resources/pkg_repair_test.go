@@ -110,13 +110,17 @@ func TestFindingB1WhatAnotherProgramDoesIsNoDrift(t *testing.T) {
 		b.shared()
 		b.put(t, "git", "1")
 		b.tool.half = []string{"real"}
-		go func() { // it upgrades real
-			time.Sleep(30 * time.Second)
-			b.put(t, "real", "1")
-			b.tool.half = nil
-		}()
 		start := time.Now()
-		for i, o := range b.check(t.Context(), t, holding(start.Add(31*time.Second))) {
+		until := holding(start.Add(31 * time.Second))
+		upgrades := func(backend string) *pkg.Holder {
+			h := until(backend)
+			if h == nil { // it has upgraded real
+				b.put(t, "real", "1")
+				b.tool.half = nil
+			}
+			return h
+		}
+		for i, o := range b.check(t.Context(), t, upgrades) {
 			if !o.OK || o.Err != nil || len(b.fakes[i].Changes()) > 0 {
 				t.Errorf("%s: %+v, %v", b.res[i], o, b.fakes[i].Changes())
 			}
