@@ -1,48 +1,39 @@
 package cmd
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
 
-	"github.com/google/renameio/v2"
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
-// writeFile replaces a file in one step; one that is there keeps its mode and its
-// owner. A link stays, and leads to what is written; one that leads nowhere is
-// replaced. What is no file, a device or a pipe, is written to; a pipe that nobody
-// reads is an error.
+// writeFile replaces an output file in one step; see safepath.Walker.WriteFile.
 func writeFile(path string, content []byte) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return writeInto(path, content)
-	}
-	if behind, err := filepath.EvalSymlinks(path); err == nil {
-		path = behind
-	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Cleanup() }() // does nothing after the replacement
-	if info != nil {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok {
-			_ = f.Chown(int(st.Uid), int(st.Gid)) // only root may give it away
-		}
+	if ownDescriptor(path) {
+		return os.WriteFile(path, content, 0o644)
 	}
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	return f.CloseAtomicallyReplace()
+	return safepath.System().WriteFile(path, content, 0o644, false)
 }
 
-func writeInto(path string, content []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0)
+// appendFile opens an output file to append to it; see safepath.Walker.OpenAppend.
+func appendFile(path string) (*os.File, error) {
+	path, err := filepath.Abs(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Close())
+	if ownDescriptor(path) {
+		return os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	}
+	return safepath.System().OpenAppend(path, 0o644)
+}
+
+// ownDescriptor reports whether a path names an open file of this process: whoever started it has
+// chosen that.
+func ownDescriptor(path string) bool {
+	return strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/") || strings.HasPrefix(path, "/dev/std")
 }

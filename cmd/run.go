@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -227,7 +226,7 @@ func openStatusFile(path string) (*statusFile, error) {
 	if path == "" {
 		return &statusFile{}, nil
 	}
-	f, err := os.OpenFile(filepath.Clean(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := appendFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("--converged-status-file: %w", err)
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // Mode is the mode of the socket.
@@ -70,6 +72,9 @@ func Listen(ctx context.Context, path string) (*Listener, error) {
 
 // create makes the socket for Listen, at the start and again.
 func create(ctx context.Context, path string) (*socket, error) {
+	if err := trusted(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("the socket %s: %w", path, err)
+	}
 	dir, err := openDir(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("the socket %s: %w", path, err)
@@ -90,6 +95,22 @@ func create(ctx context.Context, path string) (*socket, error) {
 		return nil, fmt.Errorf("the socket %s: %w", path, err)
 	}
 	return sock, nil
+}
+
+// trusted refuses a folder that is reached over a link of another user.
+func trusted(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	f, err := safepath.System().Folder(path)
+	if errors.Is(err, safepath.ErrRefused) {
+		return err
+	}
+	if err == nil {
+		f.Close()
+	}
+	return nil // openDir says what else is wrong
 }
 
 // openDir opens a folder to lock it and to reach what is in it.
@@ -185,7 +206,7 @@ func bind(short, path string) (*socket, error) {
 }
 
 func listen(f *os.File, path string) (*socket, error) {
-	if err := os.Chmod(path, Mode); err != nil {
+	if err := chmodSocket(path); err != nil {
 		return nil, err
 	}
 	ino, err := inode(path)
@@ -201,6 +222,21 @@ func listen(f *os.File, path string) (*socket, error) {
 	}
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	return &socket{l, ino}, nil
+}
+
+// chmodSocket gives a socket its mode, and nothing else that somebody has put in its place: a link
+// least of all.
+func chmodSocket(path string) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return errors.Join(err, fmt.Errorf("%s was replaced by something that is no socket", path))
+	}
+	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), Mode)
 }
 
 // Path returns where the socket is.

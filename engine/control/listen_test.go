@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // socketIn returns a path for a socket.
@@ -299,5 +301,29 @@ func TestUnknownPeer(t *testing.T) {
 	}
 	if p := (peer{uid: 7, pid: 9}); p.String() != "uid "+strconv.Itoa(7)+" (pid 9)" {
 		t.Error(p)
+	}
+}
+
+// TestFindingA11SocketBehindALink: the socket is not made where the link of another user leads.
+func TestFindingA11SocketBehindALink(t *testing.T) {
+	if os.Geteuid() != 0 {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("this test needs root")
+		}
+		t.Skip("this test needs root")
+	}
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(dir+"/victim", 0o700), os.Symlink("victim", dir+"/link"), os.Lchown(dir+"/link", 12345, 12345)); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Listen(t.Context(), dir+"/link/s")
+	if err == nil {
+		_ = l.Close()
+	}
+	if !errors.Is(err, safepath.ErrRefused) {
+		t.Errorf("the error is %v", err)
+	}
+	if list, _ := os.ReadDir(dir + "/victim"); len(list) != 0 {
+		t.Errorf("there is %v", list)
 	}
 }

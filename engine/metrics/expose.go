@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // maxScrapes is how many scrapes of a handler are answered at once. More are told to
@@ -47,36 +48,15 @@ func CheckTextfile(path string) error {
 }
 
 // WriteTextfile replaces a file for the textfile collector of node_exporter, in one
-// step. It may wait for the Source. Metrics of the process and of Go are not in the
+// step. Another user's link is not followed. It may wait for the Source. Metrics of the process and of Go are not in the
 // file: node_exporter has those of its own by the same names.
 func (m *Metrics) WriteTextfile(path string) error {
-	if err := replace(path, write(m.families(context.Background()))); err != nil {
+	path, err := filepath.Abs(path)
+	if err == nil {
+		err = safepath.System().WriteFile(path, write(m.families(context.Background())), 0o644, true)
+	}
+	if err != nil {
 		return fmt.Errorf("the metrics were not written: %w", err)
 	}
 	return nil
-}
-
-// replace writes a file that everybody may read. It is not synced: what a crash of the
-// machine takes from it is of no use after it.
-func replace(path string, text []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // node_exporter does not read that name
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
 }
