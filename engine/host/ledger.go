@@ -42,6 +42,7 @@ type noted struct {
 	signal syscall.Signal
 	grace  time.Duration
 	cost   bool // it is let finish
+	place  int  // in the ledger; not in its text
 }
 
 func (e noted) text() []byte {
@@ -87,8 +88,9 @@ func openLedger(path string) (l *ledger, left []noted, sameGroup bool, err error
 	boot := func(b []byte) string { return strings.Join(strings.Fields(string(b))[:2], " ") }
 	if len(old) >= entrySize && len(strings.Fields(string(old[:entrySize]))) == 3 && boot(old[:entrySize]) == boot(now) {
 		sameGroup = bytes.Equal(old[:entrySize], now)
-		for b := old[entrySize:]; len(b) >= entrySize; b = b[entrySize:] {
-			if e, ok := parseNoted(b[:entrySize]); ok {
+		for place := 1; len(old) >= (place+1)*entrySize; place++ {
+			if e, ok := parseNoted(old[place*entrySize : (place+1)*entrySize]); ok {
+				e.place = place
 				left = append(left, e)
 			}
 		}
@@ -254,6 +256,23 @@ func (l leftovers) living(want func(noted) bool) (entries []noted, procs []proc)
 	return entries, procs
 }
 
+// learn fills in the first processes of commands that were started in the moment in which the
+// daemon died: those lead a session, and have the output of the command. It writes that down before
+// anything is killed, because what they have started may be known by nothing else afterwards.
+func (l leftovers) learn(ledger *ledger) {
+	all := processes()
+	open := holders(all)
+	for i := range l.list {
+		e := &l.list[i]
+		for _, pid := range open[e.out] {
+			if x := all[pid]; e.pid == 0 && x.session == pid {
+				e.pid, e.start = pid, x.start
+				ledger.set(e.place, *e)
+			}
+		}
+	}
+}
+
 const (
 	leftGrace = 10 * time.Second // the longest that commands which were left get to end by themselves
 	leftLook  = 20 * time.Millisecond
@@ -311,6 +330,9 @@ func (h *Host) adopt(path string) {
 		return
 	}
 	h.left = leftovers{left, sameGroup}
+	if len(left) > 0 {
+		h.left.learn(l)
+	}
 	if n, ended := h.left.end(); n > 0 {
 		h.log.Warn("commands of a daemon that died were still running, and were ended", slog.Int("commands", n), slog.Bool("all have ended", ended))
 	}
