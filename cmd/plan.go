@@ -160,11 +160,19 @@ func because(s *mgmt.Step) string {
 	return ": because " + visible(strings.Join(s.Because, ", ")) + " would change"
 }
 
+// how says how a resource would refresh, where its change says that.
+func how(c engine.Change) string {
+	if text, ok := c.To.(string); ok && text != "" {
+		return " (" + visible(text) + ")"
+	}
+	return ""
+}
+
 func (w *planWriter) change(s *mgmt.Step, c engine.Change) {
 	from, to, ok := texts(c)
 	switch {
 	case c.Verb == engine.Refreshed:
-		fmt.Fprintf(w, "  %s\n", w.style.paint(yellow, "would refresh"+because(s)))
+		fmt.Fprintf(w, "  %s\n", w.style.paint(yellow, "would refresh"+because(s)+how(c)))
 	case !ok:
 		fmt.Fprintf(w, "  %s\n", w.style.paint(yellow, visible(c.String())))
 	default:

@@ -83,7 +83,7 @@ const (
 // given to Init.Change before anything is altered.
 type Change struct {
 	Field    string // path of the parameter, as in the graph; empty for the thing as a whole
-	From, To any    // values as schema.Encode gives them; Secret where they must not be shown, Confined where not all may; To may be Unknown
+	From, To any    // values as schema.Encode gives them; Secret where they must not be shown, Confined where not all may; To may be Unknown. With Refreshed, To may say in words how
 	Verb     Verb
 }
 
@@ -92,6 +92,9 @@ type Change struct {
 func (c Change) String() string {
 	switch {
 	case c.Field == "" && c.Verb != Updated:
+		if how, ok := c.To.(string); ok && how != "" {
+			return fmt.Sprintf("%s: %s", c.Verb, short([]rune(how), 0))
+		}
 		return string(c.Verb)
 	case c.Verb != Updated:
 		return fmt.Sprintf("%s %s", c.Field, c.Verb)

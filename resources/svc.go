@@ -23,6 +23,13 @@ const (
 	svcMasked   = "masked"
 )
 
+// What a notification does.
+const (
+	svcReload  = "reload"
+	svcRestart = "restart"
+	svcTry     = "try"
+)
+
 func init() {
 	registerVirtual("svc", newSvc)
 }
@@ -52,9 +59,10 @@ type SvcRes struct {
 	traits.Refreshable
 	traits.Reversible
 
-	State   string `yaml:"state" lang:"state" mgmt:"enum=running|stopped" doc:"Whether it runs; if nothing is said, it is left as it is."`
-	Startup string `yaml:"startup" lang:"startup" mgmt:"enum=enabled|disabled|masked" doc:"Whether it is started at boot. A masked one cannot be started at all. If nothing is said, that is left as it is."`
-	Session bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
+	State     string `yaml:"state" lang:"state" mgmt:"enum=running|stopped" doc:"Whether it runs; if nothing is said, it is left as it is."`
+	Startup   string `yaml:"startup" lang:"startup" mgmt:"enum=enabled|disabled|masked" doc:"Whether it is started at boot. A masked one cannot be started at all. If nothing is said, that is left as it is."`
+	OnRefresh string `yaml:"refresh" lang:"refresh" mgmt:"param,enum=reload|restart|try" doc:"What a notification does to a service that runs: try reloads it, or restarts it if it cannot reload; reload fails if it cannot; restart always restarts it. If nothing is said, it is try."`
+	Session   bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
 
 	virtualBase
 	seen  *svcSeen
@@ -89,6 +97,12 @@ func (r *SvcRes) Needs() []string {
 	case svcMasked:
 		need = append(need, svc.Mask.Name())
 	}
+	switch r.OnRefresh {
+	case svcReload:
+		need = append(need, svc.Reload.Name(), svc.CanReload.Name())
+	case svcRestart:
+		need = append(need, svc.Restart.Name())
+	}
 	if r.Session {
 		need = append(need, svc.Describe.Param("session"))
 	}
@@ -103,6 +117,9 @@ func (r *SvcRes) Validate() error {
 	}
 	if !slices.Contains([]string{"", svcEnabled, svcDisabled, svcMasked}, r.Startup) {
 		errs = append(errs, fmt.Errorf("startup is %q, it must be enabled, disabled or masked", r.Startup))
+	}
+	if !slices.Contains([]string{"", svcReload, svcRestart, svcTry}, r.OnRefresh) {
+		errs = append(errs, fmt.Errorf("refresh is %q, it must be reload, restart or try", r.OnRefresh))
 	}
 	if r.State == svcRunning && r.Startup == svcMasked {
 		errs = append(errs, errors.New("startup is masked and state is running: a masked service cannot be started"))
@@ -253,8 +270,12 @@ A service that stops, fails or is disabled is put right at once with systemd and
 tells of what was done by its own tools; scripts tell of nothing, so they are asked every ten seconds.
 
 A service is running when its manager says so and it is done with starting. One that does not come up is a failure, with
-the reason and the last lines of its log. A notification has it reload its configuration, or restarts it if it can't; if it does
-not run, a notification does nothing. A changed unit file is read anew before that.
+the reason and the last lines of its log.
+
+A notification has a service that runs read its configuration again, or restarts it if it cannot reload. The parameter ` + "`refresh`" + ` chooses one of the two.
+Log and ` + "`mgmt why`" + ` say which was done, and for which reason. A reload that fails is a failure: mgmt does not restart the service then, since a broken
+configuration would end it. A service that does not run and need not run is left alone. A changed unit file is read anew before that.
+systemd knows of each unit whether it can reload. OpenRC and scripts are asked for the word; runit sends a signal, so with it every service can.
 
 mgmt does not disturb others. While systemd has a job for the service, or stops a unit that the service needs, mgmt does nothing with it. The same
 holds while another process has the lock of a package manager: apt, dnf, zypper, pacman or apk stop and start services themselves. The resource is ` + "`waiting`" + `

@@ -37,7 +37,10 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if info == nil && (r.State == svcRunning || r.Startup == svcEnabled) {
 		return false, cmp.Or(r.awaited(info), fmt.Errorf("there is no service %s; is the package installed that brings it?", r.Name()))
 	}
-	steps := r.steps(info)
+	steps, err := r.steps(ctx, m, info)
+	if err != nil {
+		return false, err
+	}
 	for _, s := range steps {
 		r.init.Change(s.change)
 	}
@@ -110,7 +113,7 @@ func (r *SvcRes) boot(ctx context.Context, m *virtual.Module, calls []*virtual.F
 }
 
 // steps returns what has to be done.
-func (r *SvcRes) steps(info *svc.Info) []svcStep {
+func (r *SvcRes) steps(ctx context.Context, m *virtual.Module, info *svc.Info) ([]svcStep, error) {
 	var steps []svcStep
 	add := func(from, to string, act *virtual.Fn[svc.UnitArgs, virtual.Nothing]) {
 		steps = append(steps, svcStep{change: engine.Change{Field: "state", From: from, To: to}, act: act})
@@ -127,9 +130,36 @@ func (r *SvcRes) steps(info *svc.Info) []svcStep {
 	case r.State == svcStopped && state != svcStopped:
 		add(state, svcStopped, svc.Stop)
 	case state == svcRunning && r.init.Refresh():
-		steps = append(steps, svcStep{change: engine.Change{Verb: engine.Refreshed}, act: svc.Reload})
+		step, err := r.refresh(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, step)
 	}
-	return steps
+	return steps, nil
+}
+
+// refresh returns what a notification does to a service that runs, with the words for it.
+func (r *SvcRes) refresh(ctx context.Context, m *virtual.Module) (svcStep, error) {
+	done := func(how string, act *virtual.Fn[svc.UnitArgs, virtual.Nothing]) (svcStep, error) {
+		return svcStep{change: engine.Change{Verb: engine.Refreshed, To: how}, act: act}, nil
+	}
+	if r.OnRefresh == svcRestart {
+		return done("restarted, as refresh says", svc.Restart)
+	}
+	if m.Needs(svc.CanReload.Name()) != nil {
+		return done("reloaded, or restarted if it cannot reload", svc.Reload)
+	}
+	can, _, err := svc.CanReload.Call(ctx, m, r.args())
+	switch {
+	case err != nil:
+		return svcStep{}, err
+	case can:
+		return done("reloaded", svc.Reload)
+	case r.OnRefresh == svcReload:
+		return svcStep{}, fmt.Errorf("the service %s cannot reload its configuration: give it a way to (ExecReload= of a unit), or write refresh: restart", r.Name())
+	}
+	return done("restarted, since it cannot reload", svc.Reload)
 }
 
 // svcBoot returns the calls that change what happens at boot. What comes to light when a

@@ -47,7 +47,7 @@ func svcOf(t testing.TB, reg *engine.Registry, name string, want SvcRes) *SvcRes
 		t.Fatal(err)
 	}
 	r := res.(*SvcRes)
-	r.State, r.Startup, r.Session = want.State, want.Startup, want.Session
+	r.State, r.Startup, r.Session, r.OnRefresh = want.State, want.Startup, want.Session, want.OnRefresh
 	r.SetName(name)
 	return r
 }
@@ -206,7 +206,7 @@ func TestSvcRefresh(t *testing.T) {
 	r.fake.SetRefresh(true)
 	want(t, r.fake, r.res, "") // it does not run
 	r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "active" })
-	want(t, r.fake, r.res, "refreshed")
+	want(t, r.fake, r.res, "refreshed: reloaded")
 	if got := r.Calls(); len(got) != 1 || got[0] != "ReloadOrTryRestartUnit web.service" {
 		t.Error(got)
 	}
@@ -253,7 +253,7 @@ func TestSvcIsDisabledMeanwhile(t *testing.T) {
 		}()
 	})
 	r.fake.SetRefresh(true)
-	if got := verbs(t, r.fake, r.res, true); got != "refreshed" {
+	if got := verbs(t, r.fake, r.res, true); got != "refreshed: reloaded" {
 		t.Fatal(got)
 	}
 	r.OnCall(nil)

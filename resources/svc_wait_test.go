@@ -124,7 +124,7 @@ func TestFindingB3RefreshWaits(t *testing.T) {
 	r.fake.SetRefresh(true)
 	r.waits(t, "the job reload of web.service")
 	end()
-	want(t, r.fake, r.res, "refreshed")
+	want(t, r.fake, r.res, "refreshed: reloaded")
 }
 
 // TestFindingB3NothingToDoWaitsForNothing: what is as wanted is ok, whatever goes on.

@@ -28,6 +28,9 @@ func (r *SvcRes) Uses() (all []virtual.Use) {
 	for _, s := range []string{svcEnabled, svcDisabled, svcMasked} {
 		all = append(all, use("startup: "+s, &SvcRes{Startup: s}))
 	}
+	for _, s := range []string{svcReload, svcRestart} {
+		all = append(all, use("refresh: "+s, &SvcRes{OnRefresh: s}))
+	}
 	return append(all, use("session: true", &SvcRes{Session: true}))
 }
 

@@ -58,7 +58,7 @@ var (
 	Start    = virtual.Declare[UnitArgs, virtual.Nothing]("start", "Start a service.")
 	Stop     = virtual.Declare[UnitArgs, virtual.Nothing]("stop", "Stop a service.")
 	Restart  = virtual.Declare[UnitArgs, virtual.Nothing]("restart", "Stop a service if it runs, and start it.")
-	Reload   = virtual.Declare[UnitArgs, virtual.Nothing]("reload", "Have a service read its configuration again; restart it if it cannot.")
+	Reload   = virtual.Declare[UnitArgs, virtual.Nothing]("reload", "Have a service that runs read its configuration again; restart it if it cannot. A reload that fails is an error, and no reason to restart.")
 	Status   = virtual.Declare[UnitArgs, bool]("status", "Whether a service runs.")
 
 	Enable   = virtual.Declare[BootArgs, virtual.Nothing]("enable", "Have a service started at boot.")
@@ -72,9 +72,11 @@ var (
 	GetEnabled  = virtual.Declare[AllArgs, []string]("get_enabled", "The names of those that are started at boot, sorted.")
 	GetDisabled = virtual.Declare[AllArgs, []string]("get_disabled", "The names of those that are not started at boot, sorted.")
 
-	Mask   = virtual.Declare[BootArgs, virtual.Nothing]("mask", "Have a service not be startable at all.", virtual.AsExtra)
-	Unmask = virtual.Declare[BootArgs, virtual.Nothing]("unmask", "End what mask began.", virtual.AsExtra)
-	Masked = virtual.Declare[UnitArgs, bool]("masked", "Whether a service cannot be started at all.", virtual.AsExtra)
+	Mask      = virtual.Declare[BootArgs, virtual.Nothing]("mask", "Have a service not be startable at all.", virtual.AsExtra)
+	Unmask    = virtual.Declare[BootArgs, virtual.Nothing]("unmask", "End what mask began.", virtual.AsExtra)
+	Masked    = virtual.Declare[UnitArgs, bool]("masked", "Whether a service cannot be started at all.", virtual.AsExtra)
+	CanReload = virtual.Declare[UnitArgs, bool]("can_reload", "Whether a service that is there can read its configuration again while it runs.", virtual.AsExtra)
+
 	Reread = virtual.Declare[AllArgs, virtual.Nothing]("reread", "Have the manager take note of what was altered later.", virtual.AsExtra)
 )
 
@@ -87,7 +89,7 @@ func Interface() *virtual.Interface {
 			Describe.Function(), Start.Function(), Stop.Function(), Restart.Function(), Reload.Function(), Status.Function(),
 			Enable.Function(), Disable.Function(), Enabled.Function(), Disabled.Function(),
 			Available.Function(), Missing.Function(), GetAll.Function(), GetEnabled.Function(), GetDisabled.Function(),
-			Mask.Function(), Unmask.Function(), Masked.Function(), Reread.Function(),
+			Mask.Function(), Unmask.Function(), Masked.Function(), CanReload.Function(), Reread.Function(),
 		},
 	}
 }

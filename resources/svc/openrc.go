@@ -19,6 +19,7 @@ func openrcBackend() *virtual.Backend {
 		deed("stop", (*openrc).stop),
 		deed("restart", (*openrc).restart),
 		deed("reload", (*openrc).reload),
+		virtual.Func("can_reload", (*openrc).canReload),
 		deed("enable", (*openrc).enable),
 		deed("disable", (*openrc).disable))...)
 	b.Module, b.Doc, b.Watch = "svc", "OpenRC, by its tools.", virtual.WatchFiles
@@ -146,6 +147,24 @@ func (o *openrc) reload(ctx context.Context, name string, now Info) error {
 		return o.restart(ctx, name, now)
 	}
 	return r.failed()
+}
+
+// canReload asks which functions the script has beside those of all: a line for each, as " * reload: no description".
+func (o *openrc) canReload(ctx context.Context, args NameArgs) (bool, error) {
+	name, err := checked(args.Name)
+	if err != nil {
+		return false, err
+	}
+	r, err := o.run(ctx, "rc-service", "--nocolor", name, "describe")
+	if err != nil || r.code != 0 {
+		return false, err
+	}
+	for line := range strings.Lines(r.text) {
+		if strings.HasPrefix(strings.TrimLeft(line, " *\t"), "reload:") {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (o *openrc) enable(ctx context.Context, name string, now Info) error {

@@ -28,6 +28,7 @@ func runitMethods() []virtual.Method[*runit] {
 		deed("stop", (*runit).stop),
 		deed("restart", (*runit).restart),
 		deed("reload", (*runit).reload),
+		virtual.Func("can_reload", (*runit).canReload),
 		deed("enable", (*runit).enable),
 		deed("disable", (*runit).disable))
 }
@@ -246,6 +247,12 @@ func (r *runit) reload(ctx context.Context, name string, now Info) error {
 		return nil
 	}
 	return r.sv(ctx, "reload", name)
+}
+
+// canReload is true of every service: it is sent a signal, and what it does then is its own affair.
+func (r *runit) canReload(_ context.Context, args NameArgs) (bool, error) {
+	_, err := checked(args.Name)
+	return err == nil, err
 }
 
 func (r *runit) enable(ctx context.Context, name string, now Info) error {

@@ -35,6 +35,7 @@ func systemdBackend() *virtual.Backend {
 		virtual.Func("mask", (*systemd).mask),
 		virtual.Func("unmask", (*systemd).unmask),
 		virtual.Func("masked", (*systemd).masked),
+		virtual.Func("can_reload", (*systemd).canReload),
 		virtual.Func("reread", (*systemd).reread))
 	b.Module, b.Doc, b.Watch = "svc", "systemd, over D-Bus.", virtual.WatchSignal
 	b.When, b.Priority = virtual.Match{"systemd_booted": {true}}, 10
@@ -124,6 +125,14 @@ func (s *systemd) disabled(ctx context.Context, args UnitArgs) (bool, error) {
 func (s *systemd) masked(ctx context.Context, args UnitArgs) (bool, error) {
 	i, err := s.info(ctx, args)
 	return i.Masked != nil && *i.Masked, absent(err)
+}
+
+func (s *systemd) canReload(ctx context.Context, args UnitArgs) (bool, error) {
+	m, u, err := s.look(ctx, args)
+	if err != nil || u.Missing() {
+		return false, err
+	}
+	return m.CanReload(ctx, u), nil
 }
 
 // absent leaves out the error about a service that is not there, where that is no

@@ -20,6 +20,7 @@ func sysvBackend() *virtual.Backend {
 		deed("stop", (*sysv).stop),
 		deed("restart", (*sysv).restart),
 		deed("reload", (*sysv).reload),
+		virtual.Func("can_reload", (*sysv).canReload),
 		deed("enable", (*sysv).enable),
 		deed("disable", (*sysv).disable))...)
 	b.Module, b.Doc, b.Watch = "svc", "Scripts in /etc/init.d, by service, and update-rc.d or chkconfig.", virtual.WatchPoll
@@ -123,8 +124,17 @@ func (s *sysv) restart(ctx context.Context, name string, _ Info) error {
 	return s.reach(ctx, name, "restart")
 }
 
-// reload has the script reload the service, or restart it: each has force-reload. A
-// script without that is restarted.
+// canReload looks whether the script has the word reload among those that it knows.
+func (s *sysv) canReload(ctx context.Context, args NameArgs) (bool, error) {
+	name, err := checked(args.Name)
+	if err != nil {
+		return false, err
+	}
+	r, err := s.run(ctx, "grep", "-Eq", `(^|[[:space:]|"'(])reload["']?[[:space:]]*[|)]`, sysvFolders[0]+"/"+name)
+	return err == nil && r.code == 0, err
+}
+
+// reload has the script reload the service, or restart it if the script does not know the word.
 func (s *sysv) reload(ctx context.Context, name string, now Info) error {
 	if !now.Running {
 		return nil
@@ -133,7 +143,11 @@ func (s *sysv) reload(ctx context.Context, name string, now Info) error {
 	if err != nil || r.code == 0 {
 		return err
 	}
-	return s.restart(ctx, name, now)
+	const unknownWord = 3
+	if r.code == unknownWord || strings.Contains(strings.ToLower(r.text), "usage:") {
+		return s.restart(ctx, name, now)
+	}
+	return r.failed()
 }
 
 func (s *sysv) enable(ctx context.Context, name string, now Info) error {
