@@ -14,6 +14,8 @@ const (
 	// stallSoon is how long it waits at least if something has asked for it during the run: what it waits
 	// for may be over.
 	stallSoon = 50 * time.Millisecond
+	// stallShort is the wait after which the log tells of it. A shorter one, as for a restart by hand, is no news.
+	stallShort = 3 * time.Second
 	// stallLong is the wait after which the log warns.
 	stallLong = 10 * time.Minute
 )
@@ -74,7 +76,7 @@ func (r *Reactor) stall(v *vertex, err error, d time.Duration) {
 	r.afterRun(v)
 }
 
-// tellStall tells the log of a wait that lasts. A short one, as for a restart by hand, is no news.
+// tellStall tells the log of a wait that lasts.
 func (r *Reactor) tellStall(v *vertex, err error) {
 	waited := time.Duration(r.now() - v.asked.since)
 	attrs := []any{slog.String("resource", v.id), slog.Any("for", err), slog.Duration("waited", waited)}
@@ -82,7 +84,7 @@ func (r *Reactor) tellStall(v *vertex, err error) {
 	case v.stalled == 0:
 		v.stalled = stallBegun
 		r.stir()
-	case v.stalled == stallBegun:
+	case v.stalled == stallBegun && waited >= stallShort:
 		v.stalled = stallTold
 		r.log.Info("waits for something outside of the graph", attrs...)
 	case v.stalled == stallTold && waited >= stallLong:
