@@ -85,6 +85,15 @@ type ClashingRes interface {
 	Clashes(other Res) error
 }
 
+// ExposingRes says in which file its parameters end up. It is asked when a graph is
+// loaded, before Validate and Init, so that a secret that others could read is warned of.
+type ExposingRes interface {
+	// Exposes returns the path of the file into which one of these parameters is put, empty
+	// for none, and the mode that the resource says of it, empty for none. Without
+	// parameters it is asked for a file whose mode it says. It only computes.
+	Exposes(params []string) (path string, mode schema.Mode)
+}
+
 // GroupableRes can run others of its kind as its members: one owner remains in
 // the graph, and runs its members through Init.Child.
 type GroupableRes interface {

@@ -45,6 +45,7 @@ func Rebuild(reg *engine.Registry, d *Declared, compare func(*engine.Graph)) (*e
 		b.references(it)
 	}
 	b.secrets()
+	b.exposed()
 	b.vertices()
 	if b.errors == 0 {
 		compare(b.g)

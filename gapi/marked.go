@@ -33,10 +33,10 @@ func (b *builder) checkSecret(it *item) {
 		switch {
 		case f == nil:
 			d.Message, d.Suggestion = "secret: there is no parameter "+quote(path), schema.Nearest(topKey(path), it.info.Type.Keys())
-		case f.Role == schema.RoleIdentity || f.Key == "name":
-			d.Message = "secret: " + path + " says which thing it is, and is shown everywhere"
 		case f.NoSecret:
 			d.Message = "secret: " + path + " can't be one: " + instead(f)
+		case f.Role == schema.RoleIdentity || f.Key == "name":
+			d.Message = "secret: " + path + " says which thing it is, and is shown everywhere"
 		default:
 			if _, _, err := it.info.Type.At(path); err == nil {
 				continue

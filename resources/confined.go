@@ -2,6 +2,7 @@ package resources
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -38,3 +39,24 @@ func confinedChange(c engine.Change) engine.Change {
 
 // isConfinedFile reports whether a file is there, and shuts other users out.
 func isConfinedFile(st *atomicfile.Stat) bool { return st != nil && isConfined(st.Perm()) }
+
+var (
+	_ engine.ExposingRes = (*FileRes)(nil)
+	_ engine.ExposingRes = (*LineRes)(nil)
+)
+
+// Exposes says that the content is in the file, and which mode that has.
+func (r *FileRes) Exposes(params []string) (string, schema.Mode) {
+	if len(params) > 0 && !slices.Contains(params, "content") || r.State == FileAbsent {
+		return "", ""
+	}
+	return r.filePath(), r.Mode
+}
+
+// Exposes says that the content is in the file.
+func (r *LineRes) Exposes(params []string) (string, schema.Mode) {
+	if !slices.Contains(params, "content") || r.absent() {
+		return "", ""
+	}
+	return r.File, ""
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // defaultPath is the only variable of a command's environment that is there
@@ -174,8 +175,24 @@ func (x *ExecRes) withTail(err error, t *tail) error {
 	case taintedAny(x.init):
 		return fmt.Errorf("%w; what it printed is not shown, since a secret is received here", err)
 	default:
-		return fmt.Errorf("%w: %s", err, t)
+		return fmt.Errorf("%w: %s", err, x.unsaid(t.String()))
 	}
+}
+
+// minHidden is the length from which the value of a variable is kept out of an error.
+const minHidden = 4
+
+// unsaid returns what a command printed without what it was given: the values of variables
+// but PATH, and what it read.
+func (x *ExecRes) unsaid(text string) string {
+	hidden := secrets.Texts{Least: minHidden}
+	for name, value := range x.Env {
+		if name != "PATH" {
+			hidden.Add(value)
+		}
+	}
+	hidden.Add(x.Stdin)
+	return hidden.Clean(text)
 }
 
 // What an error tells of the output of a command.

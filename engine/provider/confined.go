@@ -8,6 +8,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
+var _ engine.ExposingRes = (*res)(nil)
+
 // Confiner says of a thing, from what is wanted of it, that only some users of the machine
 // may read it: its values are shown as digests. A provider that is none is asked for the
 // files of the thing, if it is a Locator: one that shuts other users out says the same.
@@ -76,3 +78,20 @@ func (j *job) secrets() []string {
 // IsSecret reports, in InSync, whether the value of an attribute was received from a secret
 // or is marked as one, though the attribute is not sensitive.
 func (rt *Runtime) IsSecret(attribute string) bool { return slices.Contains(rt.secret, attribute) }
+
+// Exposes implements engine.ExposingRes: what is set of a thing that is in a file is there.
+func (r *res) Exposes(params []string) (string, schema.Mode) {
+	if len(params) == 0 {
+		return "", ""
+	}
+	w, err := r.kind.asked(r)
+	if err != nil {
+		return "", ""
+	}
+	if l, ok := As[Locator](r.kind.make()); ok {
+		for _, path := range l.Files(w.record.Clone()) {
+			return path, ""
+		}
+	}
+	return "", ""
+}
