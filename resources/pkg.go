@@ -257,7 +257,7 @@ The log names what is let finish; a second signal to stop cuts it, and names the
 once. A package that is right is ` + "`ok`" + ` at once, whatever else the transaction has to bring.
 
 Before anything else mgmt repairs a package database that a transaction has left interrupted. If that fails, one resource fails and says
-what to do; the repair is tried again after a minute, later every ten minutes, and when the database has changed.
+what to do; the repair is tried again after 15 seconds, later every ten minutes, and when something else is interrupted.
 
 If another program uses the package manager, it is waited for, for two minutes; then the packages that are not as wanted fail, and are
 tried again. What that program has half done is no drift. The lists of packages are fetched

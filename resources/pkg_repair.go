@@ -26,7 +26,7 @@ type pkgDatabase struct {
 
 // The pause after a repair that has failed, and what it grows to.
 const (
-	repairPause    = time.Minute
+	repairPause    = 15 * time.Second
 	repairPauseMax = 10 * time.Minute
 )
 
