@@ -227,13 +227,13 @@ func upgradesItself(s service) {
 	s.Run("systemctl", "restart", "mgmt")
 	settle(s.Host)
 	pid, restarts := s.show("MainPID"), s.show("NRestarts")
-	since := strings.TrimSpace(s.Sh("date +%s"))
+	since := strings.TrimSpace(s.Sh("date +@%s.%6N"))
 	s.graph("itself", "  pkg: [{name: mgmt, state: newest}]\n")
 	s.Eventually("it is another daemon, of the later version", patience, func() bool {
 		return s.show("MainPID") != pid && s.show("ActiveState") == "active" && s.Holds("dpkg-query -W -f '${Version}' mgmt | grep -qx 99.0")
 	})
 	s.sound()
-	if got := s.Journal("-u", "mgmt", "--since=@"+since, "_PID=1"); strings.Count(got, "Started ") != 1 || s.show("NRestarts") != restarts {
+	if got := s.Journal("-u", "mgmt", "--since="+since, "_PID=1"); strings.Count(got, "Started ") != 1 || s.show("NRestarts") != restarts {
 		s.t.Errorf("%s restarts, and the journal has:\n%s", s.show("NRestarts"), got)
 	}
 }
