@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/reactivegraph/mgmt/engine"
 )
 
@@ -110,6 +112,11 @@ func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	select {
+	case <-answers(paths):
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	h.start()
 	r := &request{sub: newSub(h.close), paths: paths, o: o, done: make(chan struct{})}
 	select {
@@ -129,6 +136,21 @@ func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) 
 	case <-h.done:
 		return nil, ErrClosed
 	}
+}
+
+// answers is closed when the file systems of paths have answered, whatever they said. A
+// mount that hangs so holds up those who watch something on it, and not the one goroutine
+// that looks for all. The goroutine here ends when the file system answers.
+func answers(paths []string) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var st unix.Stat_t
+		for _, p := range paths {
+			_ = unix.Stat(p, &st)
+		}
+	}()
+	return done
 }
 
 func cleanPaths(paths []string) ([]string, error) {

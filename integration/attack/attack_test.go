@@ -76,7 +76,7 @@ func (w *world) role(ctx context.Context, name string, args ...string) *exec.Cmd
 	cmd.Dir = "/"
 	cmd.Env = []string{roleEnv + "=" + name, "MGMT_ATTACK_BASE=" + w.dir, "PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if name != "daemon" {
+	if name != "daemon" && name != "hung" {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: attackerUID, Gid: attackerUID}
 		return cmd
 	}
@@ -88,6 +88,12 @@ func (w *world) role(ctx context.Context, name string, args ...string) *exec.Cmd
 
 // daemon starts mgmt in a mount namespace of its own, in which the attacker has a name.
 func (w *world) daemon(ctx context.Context, meta string, args ...string) *daemon {
+	w.t.Helper()
+	return w.daemonAs(ctx, "daemon", meta, args...)
+}
+
+// daemonAs starts it by a role.
+func (w *world) daemonAs(ctx context.Context, role, meta string, args ...string) *daemon {
 	w.t.Helper()
 	var users strings.Builder
 	text, err := os.ReadFile("/etc/passwd")
@@ -101,7 +107,7 @@ func (w *world) daemon(ctx context.Context, meta string, args ...string) *daemon
 	graph := filepath.Join(w.dir, "graph.yaml")
 	w.must(os.WriteFile(filepath.Join(w.dir, "passwd"), []byte(users.String()), 0o644))
 	w.must(os.WriteFile(graph, []byte(declare(w.places, meta)), 0o600))
-	cmd := w.role(ctx, "daemon", append([]string{w.program, "run", "--yaml", graph, "--prefix", filepath.Join(w.dir, "state")}, args...)...)
+	cmd := w.role(ctx, role, append([]string{w.program, "run", "--yaml", graph, "--prefix", filepath.Join(w.dir, "state")}, args...)...)
 	log, err := os.OpenFile(filepath.Join(w.dir, "log"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	w.must(err)
 	defer log.Close()

@@ -34,6 +34,8 @@ func act(role string) error {
 	switch role {
 	case "daemon":
 		return beDaemon(base, flag.Args())
+	case "hung":
+		return beHung(base, flag.Args())
 	case "plant":
 		return plantAll(base)
 	case "probe":
