@@ -178,7 +178,7 @@ func TestFindingA3Dotfiles(t *testing.T) {
 	dir, hers := field(t)
 	asHer(t, func() error {
 		return errors.Join(os.MkdirAll(hers+"/dotfiles/config", 0o700), os.Symlink("dotfiles/config", hers+"/.config"),
-			os.WriteFile(hers+"/dotfiles/rc", []byte("old"), 0o600), os.Symlink(hers+"/dotfiles/rc", hers+"/.rc"),
+			os.WriteFile(hers+"/dotfiles/rc", []byte("old"), 0o644), os.Symlink(hers+"/dotfiles/rc", hers+"/.rc"),
 			os.Symlink(dir+"/victim", hers+"/.evil"))
 	})
 	for _, c := range []struct {
@@ -186,10 +186,10 @@ func TestFindingA3Dotfiles(t *testing.T) {
 		what, path string
 		result     string
 	}{
-		{FileRes{Path: "HERS/.config/app", Content: new("x"), Mode: "0640"}, `state created content: (none) -> "x" owner: (none) -> "12345" mode: (none) -> "0640"`, hers + "/dotfiles/config/app", "app 0640 x"},
-		{FileRes{Path: "HERS/.config/app", Content: new("y")}, `content: "x" -> "y"`, hers + "/dotfiles/config/app", "app 0640 y"},
-		{FileRes{Path: "HERS/.config/app", Mode: "0600"}, `mode: "0640" -> "0600"`, hers + "/dotfiles/config/app", "app 0600 y"},
-		{FileRes{Path: "HERS/.rc", Content: new("new")}, `content: "old" -> "new"`, hers + "/dotfiles/rc", "rc 0600 new"},
+		{FileRes{Path: "HERS/.config/app", Content: new("x"), Mode: "0644"}, `state created content: (none) -> "x" owner: (none) -> "12345" mode: (none) -> "0644"`, hers + "/dotfiles/config/app", "app 0644 x"},
+		{FileRes{Path: "HERS/.config/app", Content: new("y")}, `content: "x" -> "y"`, hers + "/dotfiles/config/app", "app 0644 y"},
+		{FileRes{Path: "HERS/.config/app", Mode: "0600"}, `mode: "0644" -> "0600"`, hers + "/dotfiles/config/app", "app 0600 y"},
+		{FileRes{Path: "HERS/.rc", Content: new("new")}, `content: "old" -> "new"`, hers + "/dotfiles/rc", "rc 0644 new"},
 		{FileRes{Path: "HERS/.config/l", Symlink: true, Source: "to"}, `state created source: (none) -> "to" owner: (none) -> "12345"`, hers + "/dotfiles/config/l", "l -> to"},
 		{FileRes{Path: "HERS/.config/d/e/", Recurse: true, Mode: "0700"}, `state created owner: (none) -> "12345" mode: (none) -> "0700"`, hers + "/dotfiles/config/d", "d/ 0755\nd/e/ 0700"},
 		{FileRes{Path: "HERS/.config/d/", State: FileAbsent, Recurse: true}, `state deleted`, hers + "/dotfiles/config/d", ""},
@@ -386,4 +386,21 @@ func TestFindingA10File(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	must(t, atomicfile.At(dir).Remove("from", true))
+}
+
+// TestFindingA11FileTableFull: a full table of descriptors fails the resource, and it is right as soon as
+// there is room.
+func TestFindingA11FileTableFull(t *testing.T) {
+	dir := t.TempDir()
+	r := &FileRes{Path: dir + "/f", Content: new("x")}
+	f := begin(t, "file", r)
+	var old unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: old.Max}))
+	_, err := r.CheckApply(t.Context(), true)
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &old))
+	if !errors.Is(err, unix.EMFILE) {
+		t.Errorf("got %v", err)
+	}
+	converge(t, f, r, `state created content: (none) -> "x"`, dir+"/f", "f 0644 x")
 }

@@ -236,6 +236,9 @@ func (c *fileRun) makeFolder(n fileNode, perm int) error {
 	if err != nil {
 		return err
 	}
+	if !st.IsDir() || !n.dir.Made(st) {
+		return fmt.Errorf("%s: %w", n, atomicfile.ErrChanged) // it is not the one that was made
+	}
 	c.wrote(n, st)
 	if uid, gid, m := c.altered(st, perm); uid >= 0 || gid >= 0 || m >= 0 {
 		_, err = n.dir.SetAttrs(n.name, st, m, uid, gid)

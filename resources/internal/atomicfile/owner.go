@@ -29,7 +29,7 @@ func (s Stat) moves(uid, gid int) bool {
 
 // stranger reports whether neither root, nor we, nor the new owner uid owned it.
 func (s Stat) stranger(uid int) bool {
-	return !safepath.System().Trusts(s.UID) && uid >= 0 && uint32(uid) != s.UID
+	return uid >= 0 && uint32(uid) != s.UID && !safepath.System().Trusts(s.UID)
 }
 
 // Kept returns the permissions that remain, where no others are given, when a thing gets

@@ -108,6 +108,9 @@ func (d Dir) uid() int {
 	return os.Geteuid()
 }
 
+// Made reports whether a thing belongs to whom a thing that was just made here belongs.
+func (d Dir) Made(st Stat) bool { return int(st.UID) == d.uid() }
+
 func (d Dir) unlink(name string, flags int) error {
 	err := d.do(func() error { return unix.Unlinkat(d.fd, name, flags) })
 	return pathError("remove", d.Path(name), err)
