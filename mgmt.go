@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -83,6 +84,8 @@ type Options struct {
 
 	NoAutoEdges bool // leave out the edges that resources ask for by themselves
 	NoAutoGroup bool // run every resource as a vertex of its own
+
+	MaxRemovals reactor.Removals // how much a graph may remove before it is held and waits for Resume; the zero value is no bound
 
 	MaxChanges Budget // how much may be altered before the engine holds and waits for Resume; the zero value is no bound
 	Storm      *Storm // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
@@ -159,6 +162,8 @@ type Engine struct {
 
 	reloads chan chan Verdict // see Reload
 	ended   chan struct{}     // closed at the end of Run
+
+	heldGraph atomic.Pointer[reactor.RemovalsError] // why the newest graph is held; nil for none
 
 	grace  time.Duration // see timeGrace
 	report Report
@@ -344,13 +349,23 @@ func (e *Engine) Pause(ctx context.Context, p Pause) error {
 }
 
 // Resume ends pauses, and lets go what a brake holds; see
-// reactor.Reactor.Resume. Callable while Run is going on.
+// reactor.Reactor.Resume. With an empty name a graph that Options.MaxRemovals holds is read
+// again and may remove what it would have removed. Callable while Run is going on.
 func (e *Engine) Resume(ctx context.Context, resource string) error {
 	r, err := e.running(ctx)
 	if err != nil {
 		return err
 	}
-	return r.Resume(ctx, resource)
+	if err := r.Resume(ctx, resource); err != nil || resource != "" {
+		return err
+	}
+	held := e.heldGraph.Load()
+	if held == nil {
+		return nil
+	}
+	r.AcceptRemovals(ctx, held.Removed)
+	v, err := e.Reload(ctx)
+	return cmp.Or(err, v.Refused)
 }
 
 // Retry tries failed resources again at once, without names every one that has failed,

@@ -78,7 +78,8 @@ func (e *Engine) reactorOptions(s *session, state string, store engine.Store) re
 		Host: s.host, World: o.World, Store: store,
 		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
-		MaxChanges: o.MaxChanges, Fight: *cmp.Or(o.Fight, new(reactor.DefaultFight())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
+		MaxRemovals: o.MaxRemovals,
+		MaxChanges:  o.MaxChanges, Fight: *cmp.Or(o.Fight, new(reactor.DefaultFight())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
 		Beat: o.Beat, BeatEvery: o.BeatEvery,
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
 		Listener: reactor.Listener{
@@ -256,6 +257,8 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 		if err == nil {
 			err = s.use(ctx, d)
 		}
+		held, _ := errors.AsType[*reactor.RemovalsError](err)
+		s.e.heldGraph.Store(held)
 		switch {
 		case ctx.Err() != nil:
 			return nil

@@ -142,6 +142,8 @@ func (f *verdictFlags) end(ctx context.Context, a *app, v *control.Verdict, err 
 		return explained(err)
 	case v.Refused != "":
 		return f.refused(a, v)
+	case v.Held != "":
+		return withCode(exitChange, errors.New("graph "+visible(v.Held)))
 	}
 	for _, finding := range v.Findings {
 		fmt.Fprintln(a.err, visible(finding))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -199,6 +200,11 @@ func roundTime(d time.Duration) time.Duration {
 }
 
 func (p *presenter) refused(err error) {
+	if held, ok := errors.AsType[*reactor.RemovalsError](err); ok {
+		p.say(slog.LevelWarn, one("graph "+visible(held.Error())), "graph held",
+			slog.Int("removed", len(held.Removed)), slog.Int("resources", held.Of), slog.String("error", held.Error()))
+		return
+	}
 	text := p.style.paint(red, "graph refused") + ", the last good one goes on: "
 	ds, ok := errors.AsType[schema.Diagnostics](err)
 	if !ok {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -152,6 +153,9 @@ func (s *service) refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = "graph refused"
+	if held, ok := errors.AsType[*reactor.RemovalsError](err); ok {
+		s.refused = fmt.Sprintf("graph held (it removes %d of %d resources; mgmt resume accepts that)", len(held.Removed), held.Of)
+	}
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
 		s.refused += " (" + findings(ds) + ")"
 	}

@@ -226,7 +226,7 @@ func (f *statusFlags) follow(ctx context.Context, a *app) error {
 // unhurried is what a status says, but for what time alone changes.
 func unhurried(st *control.Status) string {
 	var b strings.Builder
-	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Awaits)
+	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Awaits)
 	for _, r := range st.Resources {
 		fmt.Fprint(&b, r.Resource, r.State, r.Doing, r.Error, r.BlockedBy, r.Until, r.Pause != nil)
 	}
@@ -273,6 +273,9 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	fmt.Fprintf(&b, "%s; mgmt %s, pid %d, up %s\n", restText(st, s, now), visible(st.Version.Version), st.PID, roundTime(now.Sub(st.Started)))
 	if st.Refused != "" {
 		fmt.Fprintf(&b, "%s: %s\n", s.paint(red, "the newest graph was refused, the last good one goes on"), visible(st.Refused))
+	}
+	if st.Held != "" {
+		fmt.Fprintf(&b, "%s %s\n", s.paint(yellow, "the newest graph is"), visible(st.Held))
 	}
 	if len(st.Awaits) > 0 {
 		fmt.Fprintf(&b, "%s %s\n", s.paint(yellow, "a newer graph waits for what has to be brought about before it leaves:"), visible(strings.Join(st.Awaits, ", ")))

@@ -103,6 +103,9 @@ func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*r
 		Version: s.version(), Graph: st.Graph, Converged: rest.Converged, Early: rest.Early, Since: st.Since,
 		Refused: st.Refused, Counts: countsOf(rest.Counts), Resources: []Resource{},
 	}
+	if st.Held {
+		out.Held, out.Refused = st.Refused, ""
+	}
 	out.Generation, out.ExitCode = rest.Generation, out.Code()
 	for i := range list {
 		if wanted(&list[i]) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"unicode/utf8"
 
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -27,11 +28,16 @@ type Verdict struct {
 	Session    string   `json:"session"`            // of the daemon
 	Path       string   `json:"path,omitempty"`     // of the graph file, where that was written
 	Refused    string   `json:"refused,omitempty"`  // why it is not in effect; absent where it is
+	Held       string   `json:"held,omitempty"`     // why it waits to be resumed; the file stays
 	Findings   []string `json:"findings,omitempty"` // each with its place: errors where it was refused, else warnings
 }
 
 // Refuse notes why a graph was refused: each finding for itself.
 func (v *Verdict) Refuse(err error) {
+	if held, ok := errors.AsType[*reactor.RemovalsError](err); ok {
+		v.Held = held.Error()
+		return
+	}
 	v.Refused = err.Error()
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
 		v.Findings = nil

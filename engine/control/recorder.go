@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -68,6 +69,7 @@ type Standing struct {
 	Converged  bool
 	Since      time.Time // when Converged became that
 	Refused    string    // why a newer graph is not in effect; empty where there is none
+	Held       bool      // that one waits to be resumed
 }
 
 // NewRecorder returns a Recorder. It keeps nothing until its Run is called.
@@ -189,6 +191,7 @@ func (r *Recorder) signal() {
 func (r *Recorder) Swapped(s reactor.Swap) {
 	r.tell(func(time.Time) *Event {
 		r.state.Graph, r.state.Generation, r.state.Refused = s.Name, s.Generation, ""
+		r.state.Held = false
 		return &Event{
 			Outcome: Graph, Generation: s.Generation,
 			Graph: &Swap{Name: s.Name, Added: s.Added, Changed: s.Changed, Removed: s.Removed, Kept: s.Kept},
@@ -225,6 +228,7 @@ func (r *Recorder) Loaded(g *engine.Graph) {
 func (r *Recorder) Refused(err error) {
 	r.tell(func(time.Time) *Event {
 		r.state.Refused = err.Error()
+		_, r.state.Held = errors.AsType[*reactor.RemovalsError](err)
 		return &Event{Outcome: Refused, Error: err.Error()}
 	})
 }

@@ -27,6 +27,7 @@ type Status struct {
 	ExitCode  int            `json:"exit_code"`         // what Code returns
 	Since     time.Time      `json:"since"`             // when Converged became that
 	Refused   string         `json:"refused,omitempty"` // why a newer graph is not in effect
+	Held      string         `json:"held,omitempty"`    // why a newer graph waits to be resumed
 	Awaits    []string       `json:"awaits,omitempty"`  // what has to be brought about before a newer graph takes effect
 	Counts    map[string]int `json:"counts"`            // vertices by state at rest
 	Resources []Resource     `json:"resources"`         // those asked for
@@ -107,5 +108,9 @@ func (s *Status) Code() int {
 	for st := range engine.State(engine.NumStates) {
 		rest.Counts[st] = s.Counts[st.String()]
 	}
-	return rest.Code()
+	code := rest.Code()
+	if s.Held != "" {
+		code = code&4 | 2
+	}
+	return code
 }

@@ -48,6 +48,8 @@ type Options struct {
 	Fight      Fight  // when a resource counts as fought over; the zero value is never
 	Storm      Storm  // when a resource runs too often; the zero value is never
 
+	MaxRemovals Removals // how much a Swap may remove before it is refused with a *RemovalsError; the zero value is no bound
+
 	// Beat, when not nil, is called by the loop every BeatEvery (a second when
 	// 0): as long as it comes, the loop is alive. It must return soon.
 	Beat      func()

@@ -47,12 +47,13 @@ type Reactor struct {
 	secrets    secrets.Texts // what no vertex may say
 	digests    []byte        // the key of the digests that it shows
 	seed       maphash.Seed
-	attended   atomic.Pointer[vertex] // see attendTo
-	departing  atomic.Int64           // vertices that are leaving
-	numbers    atomic.Uint64          // of pending refreshes
-	busy       atomic.Int64           // what Init.Busy was called for
-	committing atomic.Int64           // runs that wait for the store
-	ending     atomic.Int64           // calls of Shared.End that are going on
+	attended   atomic.Pointer[vertex]   // see attendTo
+	accepted   atomic.Pointer[[]string] // what the next Swap may remove; see AcceptRemovals
+	departing  atomic.Int64             // vertices that are leaving
+	numbers    atomic.Uint64            // of pending refreshes
+	busy       atomic.Int64             // what Init.Busy was called for
+	committing atomic.Int64             // runs that wait for the store
+	ending     atomic.Int64             // calls of Shared.End that are going on
 	enders     sync.WaitGroup
 	shareMu    sync.Mutex
 	sharing    map[string]*shared

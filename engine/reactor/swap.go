@@ -63,6 +63,9 @@ func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
 	if err := s.match(order); err != nil {
 		return err
 	}
+	if err := s.checkRemovals(); err != nil {
+		return err
+	}
 	if err := s.awaitRealized(ctx); err != nil {
 		return err
 	}

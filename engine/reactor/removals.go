@@ -1,0 +1,105 @@
+package reactor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Removals bounds how many resources a new graph may remove without being told to: one
+// that removes more than Most, and more than Share of the vertices, is held. Of the two
+// only those count that are above zero; the zero value is no bound.
+type Removals struct {
+	Most  int
+	Share float64 // from above 0 to 1
+}
+
+// DefaultRemovals is met only by a mass deletion.
+var DefaultRemovals = Removals{Most: 10, Share: 0.33}
+
+// ParseRemovals reads a number, a share as in 20%, both as in 10,20%, or off.
+func ParseRemovals(s string) (r Removals, err error) {
+	if s == "off" {
+		return r, nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		if share, ok := strings.CutSuffix(part, "%"); ok {
+			r.Share, err = strconv.ParseFloat(share, 64)
+			r.Share /= 100
+			if err != nil || !(r.Share > 0 && r.Share <= 1) {
+				return Removals{}, fmt.Errorf("%q must be above 0%% and at most 100%%", part)
+			}
+		} else if r.Most, err = strconv.Atoi(part); err != nil || r.Most < 1 {
+			return Removals{}, fmt.Errorf("%q is no bound of removals: write a number as 10, a share as 20%%, both as 10,20%%, or off", s)
+		}
+	}
+	return r, nil
+}
+
+// String writes the bound as ParseRemovals reads it.
+func (r Removals) String() string {
+	var parts []string
+	if r.Most > 0 {
+		parts = append(parts, strconv.Itoa(r.Most))
+	}
+	if r.Share > 0 {
+		parts = append(parts, strconv.FormatFloat(r.Share*100, 'f', -1, 32)+"%")
+	}
+	if len(parts) == 0 {
+		return "off"
+	}
+	return strings.Join(parts, ",")
+}
+
+// meets reports whether n removals out of so many are too many.
+func (r Removals) meets(n, of int) bool {
+	return (r.Most > 0 || r.Share > 0) && n > r.Most && float64(n) > r.Share*float64(of)
+}
+
+// RemovalsError is the error of a Swap that would remove too many vertices. The old graph
+// goes on, until AcceptRemovals was called and the new one is swapped in again.
+type RemovalsError struct {
+	Removed []string // in the order of the old graph
+	Of      int      // vertices of the old graph
+}
+
+func (e *RemovalsError) Error() string {
+	const most = 5
+	names := strings.Join(e.Removed[:min(most, len(e.Removed))], ", ")
+	if more := len(e.Removed) - most; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("held: it removes %d of %d resources (%s), more than --max-removals allows; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names)
+}
+
+// checkRemovals refuses a graph that removes too much, unless that was accepted. It runs
+// before anything is initialised.
+func (s *swap) checkRemovals() error {
+	r := s.r
+	accepted := r.accepted.Swap(nil)
+	left := len(r.byIndex) - s.kept
+	for _, v := range s.fresh {
+		if r.named(v.id) != nil {
+			left--
+		}
+	}
+	if !r.opt.MaxRemovals.meets(left, len(r.byIndex)) {
+		return nil
+	}
+	var removed []string
+	for _, v := range r.byIndex {
+		if s.named(v.id) == nil {
+			removed = append(removed, v.id)
+		}
+	}
+	if accepted != nil && !slices.ContainsFunc(removed, func(id string) bool { return !slices.Contains(*accepted, id) }) {
+		return nil
+	}
+	return &RemovalsError{Removed: removed, Of: len(r.byIndex)}
+}
+
+// AcceptRemovals has the next Swap remove these vertices, however many they are. One that
+// removes others too is held again. Callable from any goroutine.
+func (r *Reactor) AcceptRemovals(_ context.Context, removed []string) { r.accepted.Store(&removed) }
