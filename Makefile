@@ -74,7 +74,7 @@ packages:
 # The reference, from the types, the verbs and their flags.
 docs:
 	$(GO) generate ./cmd
-	$(GO) test ./integration -run TestDeviationsPageIsFresh -update
+	$(GO) test ./integration -run "TestDeviationsPageIsFresh|TestFindingsPage" -update
 	$(GO) -C docker test . -run TestReferenceIsFresh -update
 
 check: lint test
