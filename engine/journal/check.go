@@ -46,8 +46,14 @@ var errEnough = errors.New("enough")
 
 // check looks at a file with plain reads, where nothing can fault or panic: that
 // its pages form the trees that they should, each used once or free, and what
-// visit says of the records. It reads at most limit bytes and some.
+// visit says of the records. It reads at most limit bytes and some, and ends at the first damage.
 func check(f *os.File, limit int64, visit func(bucket, key, value []byte) error) (usage, error) {
+	return walkFile(f, limit, visit, func(d error) error { return d })
+}
+
+// walkFile is check with a say of the caller in what follows a damage: where found returns nil, the walk goes on
+// with all that can still be read. visit then also gets what no record ever was.
+func walkFile(f *os.File, limit int64, visit func(bucket, key, value []byte) error, found func(error) error) (usage, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return usage{}, classify(err)
@@ -58,9 +64,12 @@ func check(f *os.File, limit int64, visit func(bucket, key, value []byte) error)
 	}
 	u := usage{size: info.Size()}
 	if m.pages > uint64(info.Size()/m.size) {
-		return u, damaged("it has %d bytes and should have at least %d pages of %d", info.Size(), m.pages, m.size)
+		if err := found(damaged("it has %d bytes and should have at least %d pages of %d", info.Size(), m.pages, m.size)); err != nil {
+			return u, err
+		}
+		m.pages = max(uint64(info.Size()/m.size), 3)
 	}
-	c := &checker{r: f, meta: m, left: limit, seen: make([]uint64, m.pages/64+1), visit: visit}
+	c := &checker{r: f, meta: m, left: limit, seen: make([]uint64, m.pages/64+1), visit: visit, found: found}
 	err = c.all()
 	u.used, u.complete = c.used*m.size, err == nil
 	if errors.Is(err, errEnough) {
@@ -123,7 +132,11 @@ type checker struct {
 	seen  []uint64 // a bit for each page
 	bufs  [maxDepth][]byte
 	visit func(bucket, key, value []byte) error
+	found func(error) error // told of each damage; its error ends the walk
 }
+
+// bad tells of a damage.
+func (c *checker) bad(format string, args ...any) error { return c.found(damaged(format, args...)) }
 
 func (c *checker) all() error {
 	c.used = 2
@@ -141,19 +154,22 @@ type bounds struct{ from, below []byte }
 // tree checks a page and what is below it. The root's tree has no bucket.
 func (c *checker) tree(id uint64, depth int, in bounds, bucket []byte) error {
 	if depth == maxDepth {
-		return damaged("page %d is too deep", id)
+		return c.bad("page %d is too deep", id)
 	}
 	p, flags, err := c.page(id, depth)
-	if err != nil {
+	switch {
+	case isDamage(err):
+		return c.found(err)
+	case err != nil:
 		return err
-	}
-	switch flags {
-	case flagBranch:
+	case flags == flagBranch:
 		return c.branch(p, depth, in, bucket)
-	case flagLeaf:
-		return c.leaf(p, depth, in, bucket)
+	case flags != flagLeaf:
+		if err := c.bad("page %d has flags %#x", id, flags); err != nil {
+			return err
+		}
 	}
-	return damaged("page %d has flags %#x", id, flags)
+	return c.leaf(p, depth, in, bucket) // the sums of its records tell whether it is one
 }
 
 // page reads a page with what overflows from it into the buffer of a depth.
@@ -166,9 +182,17 @@ func (c *checker) page(id uint64, depth int) (p []byte, flags uint16, err error)
 		return nil, 0, err
 	}
 	if got := binary.NativeEndian.Uint64(buf); got != id {
-		return nil, 0, damaged("page %d says that it is page %d", id, got)
+		if err := c.bad("page %d says that it is page %d", id, got); err != nil {
+			return nil, 0, err
+		}
 	}
 	count := 1 + uint64(binary.NativeEndian.Uint32(buf[12:]))
+	if id+count > c.pages {
+		if err := c.bad("page %d with %d is beyond the %d of the file", id, count, c.pages); err != nil {
+			return nil, 0, err
+		}
+		count = 1
+	}
 	if count > 1 {
 		if buf, err = c.read(id, count, buf); err != nil {
 			return nil, 0, err
@@ -210,55 +234,70 @@ func (c *checker) mark(id uint64) bool {
 // freePages marks the pages that are free.
 func (c *checker) freePages() error {
 	p, flags, err := c.page(c.free, 0)
-	if err != nil {
+	switch {
+	case isDamage(err):
+		return c.found(err)
+	case err != nil:
 		return err
-	}
-	if flags != flagFree {
-		return damaged("page %d has flags %#x and should list what is free", c.free, flags)
+	case flags != flagFree:
+		return c.bad("page %d has flags %#x and should list what is free", c.free, flags)
 	}
 	ids, n := p[pageHeader:], uint64(binary.NativeEndian.Uint16(p[10:]))
 	if n == 0xFFFF {
 		n, ids = binary.NativeEndian.Uint64(ids), ids[8:]
 	}
 	if n > uint64(len(ids)/8) {
-		return damaged("page %d lists %d free pages", c.free, n)
+		return c.bad("page %d lists %d free pages", c.free, n)
 	}
 	for i := range n {
 		id := binary.NativeEndian.Uint64(ids[8*i:])
 		if id < 2 || id >= c.pages || !c.mark(id) {
-			return damaged("page %d is free and cannot be", id)
+			if err := c.bad("page %d is free and cannot be", id); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
 func (c *checker) branch(p []byte, depth int, in bounds, bucket []byte) error {
-	n := count(p)
-	if n == 0 {
-		return damaged("a branch has no leaves")
-	}
-	key := func(i int) ([]byte, error) { return field(p, i, 0, 4) }
-	from, err := key(0)
+	n, err := c.count(p)
 	if err != nil {
 		return err
 	}
+	if n == 0 {
+		return c.bad("a branch has no leaves")
+	}
 	for i := range n {
-		below := in.below
-		if i+1 < n {
-			if below, err = key(i + 1); err != nil {
+		here, err := childBounds(p, i, n, in)
+		if err == nil && (!in.has(here.from) || here.below != nil && bytes.Compare(here.from, here.below) >= 0) {
+			err = damaged("the keys of a branch are out of order")
+		}
+		if err != nil {
+			here = bounds{}
+			if err := c.found(err); err != nil {
 				return err
 			}
 		}
-		if !in.has(from) || below != nil && bytes.Compare(from, below) >= 0 {
-			return damaged("the keys of a branch are out of order")
+		e := pageHeader + i*element
+		if e+element > len(p) {
+			return nil
 		}
-		child := binary.NativeEndian.Uint64(p[pageHeader+i*element+8:])
-		if err := c.tree(child, depth+1, bounds{from, below}, bucket); err != nil {
+		if err := c.tree(binary.NativeEndian.Uint64(p[e+8:]), depth+1, here, bucket); err != nil {
 			return err
 		}
-		from = below
 	}
 	return nil
+}
+
+// childBounds are what the keys below element i of n of a branch lie between.
+func childBounds(p []byte, i, n int, in bounds) (bounds, error) {
+	from, err := field(p, i, 0, 4)
+	if err != nil || i+1 == n {
+		return bounds{from, in.below}, err
+	}
+	below, err := field(p, i+1, 0, 4)
+	return bounds{from, below}, err
 }
 
 func (b bounds) has(key []byte) bool {
@@ -267,52 +306,97 @@ func (b bounds) has(key []byte) bool {
 
 // leaf checks the elements of a page, which may be one within a record.
 func (c *checker) leaf(p []byte, depth int, in bounds, bucket []byte) error {
+	n, err := c.count(p)
+	if err != nil {
+		return err
+	}
 	var last []byte
-	for i := range count(p) {
+	for i := range n {
 		key, err := field(p, i, 4, 8)
+		var value []byte
+		if err == nil {
+			value, err = after(p, i, key)
+		}
 		if err != nil {
-			return err
+			if err := c.found(err); err != nil {
+				return err
+			}
+			continue
 		}
 		if len(key) == 0 || !in.has(key) || last != nil && bytes.Compare(last, key) >= 0 {
-			return damaged("the keys of a leaf are out of order")
+			if err := c.bad("the keys of a leaf are out of order"); err != nil {
+				return err
+			}
 		}
 		last = key
-		value, err := after(p, i, key)
-		if err != nil {
-			return err
-		}
-		isBucket := binary.NativeEndian.Uint32(p[pageHeader+i*element:])&flagBucket != 0
-		switch {
-		case isBucket != (bucket == nil):
-			return damaged("the record %q is not where it should be", key)
-		case isBucket:
-			err = c.bucket(key, value, depth)
-		default:
-			err = c.visit(bucket, key, value)
-		}
-		if err != nil {
+		if err := c.record(p, i, depth, bucket, key, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// record checks element i of a leaf: a table in the tree of the tables, else a record.
+func (c *checker) record(p []byte, i, depth int, bucket, key, value []byte) error {
+	isBucket := binary.NativeEndian.Uint32(p[pageHeader+i*element:])&flagBucket != 0
+	if isBucket != (bucket == nil) {
+		if err := c.bad("the record %q is not where it should be", key); err != nil {
+			return err
+		}
+	}
+	if bucket == nil {
+		return c.bucket(key, value, depth)
+	}
+	return c.visit(bucket, key, value)
+}
+
 // bucket checks a table, which is a tree of its own or a page within its record.
 func (c *checker) bucket(name, value []byte, depth int) error {
 	if len(value) < bucketHeader {
-		return damaged("the table %q is cut", name)
+		return c.bad("the table %q is cut", name)
 	}
 	if root := binary.NativeEndian.Uint64(value); root != 0 {
 		return c.tree(root, depth+1, bounds{}, name)
 	}
 	p := value[bucketHeader:]
-	if len(p) < pageHeader || binary.NativeEndian.Uint16(p[8:]) != flagLeaf {
-		return damaged("the table %q is cut", name)
+	if len(p) < pageHeader {
+		return c.bad("the table %q is cut", name)
+	}
+	if binary.NativeEndian.Uint16(p[8:]) != flagLeaf {
+		if err := c.bad("the table %q is cut", name); err != nil {
+			return err
+		}
 	}
 	return c.leaf(p, depth, bounds{}, name)
 }
 
-func count(p []byte) int { return int(binary.NativeEndian.Uint16(p[10:])) }
+// count returns how many elements a page has. The first one says it, too: its key begins behind the last element.
+func (c *checker) count(p []byte) (int, error) {
+	n := int(binary.NativeEndian.Uint16(p[10:]))
+	if len(p) < pageHeader+element {
+		return 0, nil
+	}
+	at := 4 // a leaf's place of the key
+	if binary.NativeEndian.Uint16(p[8:]) == flagBranch {
+		at = 0
+	}
+	first := int(binary.NativeEndian.Uint32(p[pageHeader+at:]))
+	if n > 0 && first == n*element || n == 0 && !c.begins(p, first) {
+		return n, nil
+	}
+	if err := c.bad("a page counts %d elements and has room for %d", n, first/element); err != nil {
+		return 0, err
+	}
+	if c.begins(p, first) {
+		n = max(n, first/element)
+	}
+	return min(n, (len(p)-pageHeader)/element), nil
+}
+
+// begins reports whether the keys of a page may begin there.
+func (c *checker) begins(p []byte, first int) bool {
+	return first > 0 && first%element == 0 && pageHeader+first <= len(p)
+}
 
 // field returns the key of element i, whose place and size stand at these offsets
 // of the element.

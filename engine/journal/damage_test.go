@@ -132,7 +132,8 @@ func TestDamageAtOpen(t *testing.T) {
 			if !aside {
 				t.Error("it was not set aside")
 			}
-			if n := intact(t, j); n != 0 {
+			// What damage of the structure leaves whole is kept; intact fails on a record that is not as it was put.
+			if n, whole := intact(t, j), name == "swapped" || name == "later"; (n > 0) != whole {
 				t.Errorf("%d records are there", n)
 			}
 			fill(t, j, 10)
@@ -140,9 +141,6 @@ func TestDamageAtOpen(t *testing.T) {
 	}
 	if j, aside := openBytes(t, good); aside || intact(t, j) != 1000 {
 		t.Error("a sound file is not what it was")
-	}
-	if _, aside := openBytes(t, nil); aside {
-		t.Error("an empty file was set aside")
 	}
 }
 
@@ -170,8 +168,74 @@ func otherBolt(t *testing.T, bucket, key, value string) []byte {
 	return b
 }
 
-// TestAnyByte: whatever byte changes, the records are those of one moment, or the
-// file is set aside.
+// TestFindingC7Emptied: a journal of 0 bytes was emptied by another program, since mgmt never leaves such a file.
+func TestFindingC7Emptied(t *testing.T) {
+	path := newPath(t)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opt, log := logged()
+	j := open(t, path, opt)
+	fill(t, j, 1)
+	if s := log.String(); strings.Count(s, "level=WARN") != 1 || !strings.Contains(s, "was emptied") || !strings.Contains(s, path) {
+		t.Errorf("the log is %q", s)
+	}
+}
+
+// TestFindingC7OneRecord: a bit that flips in one record costs that record, and the warning names it.
+func TestFindingC7OneRecord(t *testing.T) {
+	bad := sound(t, 300)
+	bad[bytes.Index(bad, []byte("value of 42"))] ^= 1
+	path := newPath(t)
+	if err := os.WriteFile(path, bad, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opt, log := logged()
+	j := open(t, path, opt)
+	if n := intact(t, j); n != 299 {
+		t.Errorf("%d records are there", n)
+	}
+	entries := 0
+	for _, err := range j.History().Query(t.Context(), journal.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries++
+	}
+	if entries != 100 {
+		t.Errorf("%d entries of the history are there", entries)
+	}
+	if s := log.String(); !strings.Contains(s, "file[/000042]") || !strings.Contains(s, "the table intent") {
+		t.Errorf("the warning is %q", s)
+	}
+}
+
+// TestFindingC7OneBit: whichever bit flips, also one of the structure, it costs hardly a record.
+func TestFindingC7OneBit(t *testing.T) {
+	good := sound(t, 300)
+	random, found := rand.New(rand.NewPCG(5, 6)), 0
+	used := len(bytes.TrimRight(good, "\x00"))
+	for range 400 {
+		bad := bytes.Clone(good)
+		at, bit := random.IntN(used), random.IntN(8)
+		bad[at] ^= 1 << bit
+		j, aside := openBytes(t, bad)
+		if n := intact(t, j); n < 299 {
+			t.Errorf("bit %d of byte %d: set aside %t, %d records", bit, at, aside, n)
+		}
+		if aside {
+			found++
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < 100 {
+		t.Errorf("of 400 only %d were found", found)
+	}
+}
+
+// TestAnyByte: whatever byte changes, the file is set aside if a record is gone, and no record is another one.
 func TestAnyByte(t *testing.T) {
 	good := sound(t, 300)
 	random, found := rand.New(rand.NewPCG(3, 4)), 0
@@ -189,7 +253,7 @@ func TestAnyByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case aside && n > 0, !aside && n != 0 && n != 300:
+		case !aside && n != 0 && n != 300:
 			t.Fatalf("byte %d: set aside %t, %d records", at, aside, n)
 		case aside:
 			found++

@@ -31,12 +31,15 @@ type opener struct {
 
 // open returns a file that has been looked at and is locked.
 func (o *opener) open() (*file, error) {
-	seed, compacted := uint64(0), false
+	compacted := false
 	for range 6 {
 		f, err := openLocked(o.path, 0)
 		if isAbsent(err) || err == nil && isEmpty(f) {
+			if f != nil {
+				o.log.Warn("the journal was emptied by another program, a new one is started: "+lost, "path", o.path)
+			}
 			closeIf(f)
-			if err := o.create(seed); err != nil {
+			if err := o.create(); err != nil {
 				return nil, err
 			}
 			continue
@@ -47,7 +50,6 @@ func (o *opener) open() (*file, error) {
 		bolt, use, err := o.look(f)
 		switch {
 		case isDamage(err):
-			seed = o.seed()
 			if err := o.setAside(f, err); err != nil {
 				return nil, err
 			}
@@ -107,23 +109,8 @@ func (o *opener) look(f *os.File) (*file, usage, error) {
 
 // create makes a file of no records under another name, and gives it its own when
 // it is complete and on the disk. Who makes one holds the lock of the other name.
-func (o *opener) create(ceiling uint64) error {
-	return o.replace(func(old os.FileInfo) bool { return old == nil || old.Size() == 0 }, func(bolt *file) error {
-		return bolt.update(func(tx *bbolt.Tx) (bool, error) {
-			b, err := tx.CreateBucket([]byte(bucketMeta))
-			if err != nil {
-				return false, err
-			}
-			for _, kv := range [][2][]byte{
-				{[]byte(keyCeiling), binary.BigEndian.AppendUint64(nil, ceiling)}, {[]byte(keyFormat), []byte(format)},
-			} {
-				if err := b.Put(kv[0], seal(nil, []byte(bucketMeta), kv[0], kv[1])); err != nil {
-					return false, err
-				}
-			}
-			return true, nil
-		})
-	})
+func (o *opener) create() error {
+	return o.replace(func(old os.FileInfo) bool { return old == nil || old.Size() == 0 }, new(rescue).fill)
 }
 
 // replace puts a new file that fill has filled in the place of the old one, if
@@ -175,20 +162,30 @@ func (o *opener) compact(bolt *file) {
 	}
 }
 
-// setAside renames a damaged file, of which f is the locked handle, and says so.
+// lost is what goes with the records of a journal.
+const lost = "notifications that were still to be acted on, values that were sent, pauses, what reverse would bring back, and the history are lost"
+
+// setAside keeps a damaged file, of which f is the locked handle, under another name, and puts a file with all of its
+// records that are whole in its place. It names the others. The place always has one of the two.
 func (o *opener) setAside(f *os.File, cause error) error {
 	defer f.Close()
+	kept := salvage(f)
+	kept.ceiling = max(kept.ceiling, o.seed())
 	aside := o.asideName()
-	err := os.Rename(o.path, aside)
-	if err == nil {
-		err = syncDir(o.path)
-	}
+	err := o.replace(func(os.FileInfo) bool { return true }, func(bolt *file) error {
+		if err := kept.fill(bolt); err != nil {
+			return err
+		}
+		return classify(os.Link(o.path, aside))
+	})
 	if err != nil {
-		return fmt.Errorf("journal: %s is damaged (%w) and cannot be set aside: %w", o.path, cause, classify(err))
+		return fmt.Errorf("journal: %s is damaged (%w) and cannot be set aside: %w", o.path, cause, err)
 	}
-	o.log.Warn("the journal is damaged and was set aside, a new one is started: notifications that were still to be "+
-		"acted on, values that were sent, pauses, what reverse would bring back, and the history are lost",
-		"path", o.path, "kept as", aside, "error", cause)
+	text := "the journal is damaged and was set aside, a new one is started: " + lost
+	if kept.count > 0 {
+		text = "the journal is damaged and was set aside, all records that are whole go on in a new one: some are lost"
+	}
+	o.log.Warn(text, "path", o.path, "kept as", aside, "error", cause, "kept", kept.count, "damaged", kept.names())
 	return nil
 }
 
