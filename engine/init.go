@@ -43,6 +43,10 @@ type Init struct {
 	// schema.Typed of that type. The value is copied. It must be called also when everything was right.
 	Send func(any) error
 
+	// Receives reports, in CheckApply, whether another resource of the graph receives what this one sends. A kind
+	// asks it where values may be incomplete: a loss then is a failure. It never blocks.
+	Receives func() bool
+
 	// Recv returns, in CheckApply, what has been received, by the key of the
 	// field. The map must not be altered.
 	Recv func() map[string]*Send

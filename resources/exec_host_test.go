@@ -324,15 +324,27 @@ func TestExecHostSecretIsInNoArguments(t *testing.T) {
 	}
 }
 
-func TestExecHostTruncated(t *testing.T) {
-	r := &ExecRes{Cmd: "head -c 3000000 /dev/zero"}
-	f := real(t, r)
-	want(t, f, r, "ran")
-	if s := f.Sent().(*ExecSends); len(s.Stdout) != 1<<20 {
-		t.Errorf("sent %d bytes", len(s.Stdout))
-	}
-	if !strings.Contains(strings.Join(f.Logs(), "\n"), "cut off") {
-		t.Errorf("logged %q", f.Logs())
+// TestFindingC12CutOutputIsNotSent: output that was cut is a failure where somebody receives it, also at a later look
+// when the command does not run, and else a line of the log.
+func TestFindingC12CutOutputIsNotSent(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	for _, receives := range []bool{true, false} {
+		r := &ExecRes{Cmd: "head -c 3000000 /dev/zero; touch " + ran, Shell: "/bin/sh", IfCmd: "test ! -e " + ran, IfShell: "/bin/sh"}
+		f := real(t, r)
+		f.Init().Receives = func() bool { return receives }
+		for look := range 2 {
+			_, err := r.CheckApply(t.Context(), true)
+			if (err != nil) != receives || err != nil && !strings.Contains(err.Error(), "1MiB") {
+				t.Errorf("received: %t, look %d: %v", receives, look, err)
+			}
+		}
+		if f.Sent() != nil {
+			t.Errorf("received: %t: it was sent", receives)
+		}
+		if !strings.Contains(strings.Join(f.Logs(), "\n"), "nothing is sent") {
+			t.Errorf("logged %q", f.Logs())
+		}
+		must(t, os.Remove(ran))
 	}
 }
 

@@ -2,7 +2,11 @@ package resources
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // execLast is what is kept of the last successful run, so that its output can be
@@ -12,7 +16,11 @@ type execLast struct {
 	Stdout []byte               `json:"stdout"`
 	Stderr []byte               `json:"stderr"`
 	Mtimes map[string]time.Time `json:"mtimes,omitempty"`
+	Cut    bool                 `json:"cut,omitempty"` // it printed more than is kept, and none of it is
 }
+
+// execMost is how much of the output of a command the host keeps.
+const execMost schema.Size = 1 << 20
 
 const execLastFile = "last.json"
 
@@ -59,8 +67,13 @@ func (x *ExecRes) saveLast(last *execLast) error {
 // send sends what the last run has printed. An exec that has never run, because
 // its conditions never let it, has nothing to send but what it was given for that.
 func (x *ExecRes) send(last *execLast) error {
-	if last == nil {
+	switch {
+	case last == nil:
 		return x.sendGiven()
+	case last.Cut && x.init.Receives():
+		return engine.Verdict(fmt.Errorf("cmd printed more than the %s that can be sent: let it print less, or write to a file that the receiver reads", execMost))
+	case last.Cut:
+		return nil
 	}
 	return x.init.Send(&ExecSends{
 		Output: string(last.Output), Stdout: string(last.Stdout), Stderr: string(last.Stderr),

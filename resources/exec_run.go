@@ -144,7 +144,8 @@ func (x *ExecRes) apply(ctx context.Context) (*execLast, error) {
 	}
 	x.init.Log.Debug("command ended", "took", time.Since(start).Round(time.Millisecond))
 	if res.Truncated {
-		x.init.Logf("it printed more than is kept; what is sent is cut off")
+		x.init.Logf("it printed more than the %s that are kept: nothing is sent", execMost)
+		return &execLast{Cut: true}, nil
 	}
 	return &execLast{Output: res.Output, Stdout: res.Stdout, Stderr: res.Stderr}, nil
 }

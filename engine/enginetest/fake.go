@@ -73,7 +73,7 @@ func NewInit(tb testing.TB, o ...Option) *Fake {
 	f.init = &engine.Init{
 		Program: "enginetest", Version: "0", Hostname: "host",
 		Running: f.doRunning, Event: f.doEvent, Busy: f.doBusy,
-		Refresh: f.doRefresh, Send: f.doSend, Recv: f.doRecv, Change: f.doChange,
+		Refresh: f.doRefresh, Send: f.doSend, Receives: func() bool { return true }, Recv: f.doRecv, Change: f.doChange,
 		VarDir: f.doVarDir, Logf: f.doLogf, Log: slog.New(slog.NewTextHandler(logWriter{f}, nil)),
 	}
 	for _, opt := range o {

@@ -206,6 +206,9 @@ func (s *swap) connect() {
 			}
 		}
 	}
+	for _, v := range s.all {
+		v.feeds.Store(len(v.sendsTo) > 0)
+	}
 }
 
 // remove begins the end of a vertex that has left the graph.

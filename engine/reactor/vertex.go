@@ -101,6 +101,7 @@ type vertex struct {
 	waits    atomic.Int32 // waits in Host that are going on in the run
 	heard    atomic.Bool  // Running was called in this Watch
 	refresh  atomic.Bool  // what Init.Refresh says
+	feeds    atomic.Bool  // what Init.Receives says
 	altered  atomic.Bool  // the run, which may alter, has reported a change
 	received atomic.Pointer[map[string]*engine.Send]
 	redact   atomic.Pointer[secrets.Texts] // the secrets that it knows
@@ -145,6 +146,7 @@ func (v *vertex) newInit() *engine.Init {
 		Busy:     v.r.sayBusy,
 		Refresh:  v.refresh.Load,
 		Send:     v.send,
+		Receives: v.feeds.Load,
 		Recv:     v.recvMap,
 		Change:   v.change,
 		World:    o.World,
