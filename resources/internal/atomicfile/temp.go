@@ -109,7 +109,14 @@ func (d Dir) uid() int {
 }
 
 // Made reports whether a thing belongs to whom a thing that was just made here belongs.
-func (d Dir) Made(st Stat) bool { return int(st.UID) == d.uid() }
+func (d Dir) Made(st Stat) bool {
+	d, release, err := d.hold()
+	if err != nil {
+		return false
+	}
+	defer release()
+	return int(st.UID) == d.uid()
+}
 
 func (d Dir) unlink(name string, flags int) error {
 	err := d.do(func() error { return unix.Unlinkat(d.fd, name, flags) })
