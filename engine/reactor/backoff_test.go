@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -21,15 +22,26 @@ var errNo = errors.New("no")
 // failing is a fake that fails with what it is told, and says when it was asked.
 type failing struct {
 	fake
-	err   atomic.Pointer[error]
-	times []time.Time // of its runs; read them when it rests
+	err atomic.Pointer[error]
+
+	mu    sync.Mutex
+	times []time.Time // of its runs
+}
+
+// n returns how often it ran.
+func (f *failing) n() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.times)
 }
 
 func newFailing(w *world, err error) *failing {
 	f := &failing{fake: fake{w: w}}
 	f.set(err)
 	f.check = func(context.Context, *fake, bool) (bool, error) {
+		f.mu.Lock()
 		f.times = append(f.times, time.Now())
+		f.mu.Unlock()
 		return true, *f.err.Load()
 	}
 	return f
@@ -39,6 +51,8 @@ func (f *failing) set(err error) { f.err.Store(&err) }
 
 // waits returns the times between its runs.
 func (f *failing) waits() []time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var list []time.Duration
 	for i := 1; i < len(f.times); i++ {
 		list = append(list, f.times[i].Sub(f.times[i-1]))
@@ -112,7 +126,7 @@ func TestFindingC1GraphSaysOtherwise(t *testing.T) {
 				rg.swap(newDecl(t).add("f", &f.fake))
 				time.Sleep(24 * time.Hour)
 				synctest.Wait()
-				if n := len(f.times); c.want > 0 && n != c.want || c.want == 0 && n < 100 {
+				if n := f.n(); c.want > 0 && n != c.want || c.want == 0 && n < 100 {
 					t.Errorf("%d runs, want %d", n, c.want)
 				}
 			})
@@ -200,7 +214,7 @@ func TestFindingC1Above(t *testing.T) {
 					top.init.Event()
 					synctest.Wait()
 				}
-				if nf, ng, no := len(f.times), len(g.times), len(other.times); nf != 4 || ng != 4 || no != 1 {
+				if nf, ng, no := f.n(), g.n(), other.n(); nf != 4 || ng != 4 || no != 1 {
 					t.Errorf("they ran %d, %d and %d times", nf, ng, no)
 				}
 				if s := rg.state("f"); s.State != engine.StateOK {
@@ -212,7 +226,7 @@ func TestFindingC1Above(t *testing.T) {
 				}
 				beside.init.Event() // which changes nothing
 				synctest.Wait()
-				if n := len(other.times); n != 1 {
+				if n := other.n(); n != 1 {
 					t.Errorf("the other one ran %d times", n)
 				}
 			})
@@ -235,7 +249,7 @@ func TestFindingC1OwnEvent(t *testing.T) {
 			f.init.Event()
 			synctest.Wait()
 		}
-		if n := len(f.times); n != 21 {
+		if n := f.n(); n != 21 {
 			t.Errorf("%d runs after 20 events", n)
 		}
 		if in := rg.state("f").RetryIn; in > 2*time.Second {
@@ -246,7 +260,7 @@ func TestFindingC1OwnEvent(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if n := len(f.times); n != 22 {
+		if n := f.n(); n != 22 {
 			t.Errorf("%d runs: it was tried again though it was well", n)
 		}
 		f.set(errNo)
@@ -317,20 +331,20 @@ func TestFindingC1Network(t *testing.T) {
 		rg.swap(newDecl(t).add("f", &f.fake).add("said", &said.fake))
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
-		before := len(f.times)
+		before := f.n()
 		if in := rg.state("f").RetryIn; in < time.Millisecond {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 		}
 		host.c <- struct{}{}
 		synctest.Wait()
-		if n := len(f.times); n != before+1 {
+		if n := f.n(); n != before+1 {
 			t.Errorf("%d runs at once", n-before)
 		}
 		if in := rg.state("f").RetryIn; in > 2*time.Second {
 			t.Errorf("it waits for %s", in)
 		}
-		if n := len(said.times); n != 1 {
+		if n := said.n(); n != 1 {
 			t.Errorf("the command was asked %d times", n)
 		}
 		rg.close()
@@ -368,17 +382,17 @@ func TestFindingC1Swap(t *testing.T) {
 		if got := rg.state("f").RetryIn; got != in {
 			t.Errorf("it waits for %s, and before for %s", got, in)
 		}
-		before := len(f.times)
+		before := f.n()
 		drifted = true
 		top.init.Event()
 		synctest.Wait()
-		if n := len(f.times); n != before+1 {
+		if n := f.n(); n != before+1 {
 			t.Errorf("%d runs after a change over the new edge", n-before)
 		}
 		d, f, _ = mk("b", "top>f")
 		rg.swap(d)
 		synctest.Wait()
-		if n, in := len(f.times), rg.state("f").RetryIn; n != 1 || in > 2*time.Second {
+		if n, in := f.n(), rg.state("f").RetryIn; n != 1 || in > 2*time.Second {
 			t.Errorf("the changed one ran %d times and waits for %s", n, in)
 		}
 	})
@@ -404,7 +418,7 @@ func TestFindingC1RetryNow(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, f := range []*failing{a, b, c} {
-			if n := len(f.times); n != 2 {
+			if n := f.n(); n != 2 {
 				t.Errorf("%s ran %d times", f.Name(), n)
 			}
 		}

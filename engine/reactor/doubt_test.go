@@ -154,8 +154,8 @@ func TestFindingC11AtTheStart(t *testing.T) {
 		f.MetaParams().Delay = time.Hour
 		rg.swap(newDecl(t).add("a", &fake{w: w}).add("f", &f.fake).edges("a>f"))
 		synctest.Wait()
-		if a := w.count("a"); a != 1 || len(f.times) != 1 {
-			t.Errorf("%d and %d runs", a, len(f.times))
+		if a := w.count("a"); a != 1 || f.n() != 1 {
+			t.Errorf("%d and %d runs", a, f.n())
 		}
 	})
 }

@@ -96,6 +96,7 @@ func (r *Reactor) inheritLeft(v *vertex) {
 func (r *Reactor) forgetLeft() {
 	l := &r.left
 	for id, ps := range l.pending {
+		r.tellDropped(id, ps.all())
 		for _, p := range ps.all() {
 			r.scribe.note(tableRefresh, p.key(id), nil)
 		}

@@ -3,6 +3,7 @@ package reactor
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
@@ -246,8 +247,17 @@ func (v *vertex) acted(done []pending) {
 	}
 }
 
+// tellDropped says that a resource has left the graph before it was refreshed.
+func (r *Reactor) tellDropped(id string, ps []pending) {
+	if len(ps) > 0 {
+		r.log.Warn("left the graph before it was refreshed: the refresh is dropped, also if the resource comes back",
+			slog.String("resource", id), slog.String("from", ps[0].source), slog.Int("refreshes", len(ps)))
+	}
+}
+
 // forget has what the store keeps for a vertex deleted, whose name has left.
 func (r *Reactor) forget(v *vertex) {
+	r.tellDropped(v.id, v.pending.all())
 	for _, p := range v.pending.all() {
 		r.scribe.note(tableRefresh, p.key(v.id), nil)
 	}
