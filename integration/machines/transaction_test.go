@@ -76,7 +76,7 @@ func (s service) sound() {
 // begins starts a transaction and waits until it stands still in a phase.
 func (s service) begins(p phase) {
 	s.t.Helper()
-	s.Sh("rm -f /run/hold-* /run/held; apt-get -qq purge slow poke; " + p.prepare + "; touch /run/hold-" + p.name)
+	s.Sh("rm -f /run/hold-*; systemctl stop mgmt; rm -f /run/held; apt-get -qq purge slow poke; " + p.prepare + "; touch /run/hold-" + p.name)
 	s.graph("before", fmt.Sprintf("  pkg: [{name: %s, state: %s}]\n", p.pkg, p.state))
 	s.Run("systemctl", "restart", "mgmt")
 	s.Eventually("dpkg stands still in "+p.name, patience, func() bool { return s.Holds("test -s /run/held") })
