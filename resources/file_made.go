@@ -34,7 +34,7 @@ func (m madeFile) run(ctx context.Context, init *engine.Init, apply bool) (*file
 	own.Change = func(c engine.Change) {
 		switch c.Field {
 		case "state":
-			c.Field = ""
+			c.Field, c.From, c.To = "", nil, nil
 		case "content":
 			c.Field = "checksum"
 		}
