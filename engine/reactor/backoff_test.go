@@ -277,12 +277,12 @@ func TestFindingC1Watch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		rg := newRig(t, reactor.Options{Sweep: -1})
 		defer rg.close()
-		well := false
-		var times []time.Time
+		var well atomic.Bool
+		var tries atomic.Int32
 		f := &fake{w: newWorld(), watch: func(ctx context.Context, f *fake) error {
-			times = append(times, time.Now())
+			tries.Add(1)
 			f.init.Running()
-			if well {
+			if well.Load() {
 				<-ctx.Done()
 				return nil
 			}
@@ -291,10 +291,10 @@ func TestFindingC1Watch(t *testing.T) {
 		rg.swap(newDecl(t).add("f", f))
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if n := len(times); n < 10 || n > 30 {
+		if n := tries.Load(); n < 10 || n > 30 {
 			t.Errorf("%d tries in an hour", n)
 		}
-		well = true
+		well.Store(true)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if s := rg.state("f"); s.State != engine.StateOK {
