@@ -278,6 +278,7 @@ func TestMetaParamsCmp(t *testing.T) {
 		"hidden":     func(m *engine.MetaParams) { m.Hidden = true },
 		"backend":    func(m *engine.MetaParams) { m.Backend = "apt" },
 		"dollar":     func(m *engine.MetaParams) { m.Dollar = true },
+		"secret":     func(m *engine.MetaParams) { m.Secret = []string{"content"} },
 	} {
 		a, b := engine.DefaultMetaParams(), engine.DefaultMetaParams()
 		if err := a.Cmp(b); err != nil {
@@ -300,7 +301,7 @@ func TestMetaParamsCmp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(typ.Keys()); n != 22 {
+	if n := len(typ.Keys()); n != 23 {
 		t.Errorf("there are %d metaparameters: add the new one here", n)
 	}
 }
