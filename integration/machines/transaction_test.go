@@ -188,9 +188,8 @@ func outOfTime(s service) {
 
 // personAtWork: what a person, or unattended-upgrades, does with apt is neither drift nor an interrupted database.
 func personAtWork(s service) {
-	s.Sh("rm -f /run/hold-* /run/held; apt-get -qq purge slow; touch /run/hold-upgrade")
 	s.graph("person", "  pkg: [{name: slow}]\n")
-	s.Sh("systemctl restart mgmt; mgmt status --wait converged --timeout 1m; apt-get -qq install --allow-downgrades slow=1.0; mgmt status --wait converged --timeout 1m; date +%s >/run/since")
+	s.Sh("rm -f /run/hold-*; systemctl stop mgmt; rm -f /run/held; apt-get -qq install --allow-downgrades slow=1.0; systemctl start mgmt; mgmt status --wait converged --timeout 1m; touch /run/hold-upgrade; date +%s >/run/since")
 	s.Sh("apt-get -qq install slow=2.0 >/run/person 2>&1 </dev/null & until [ -s /run/held ]; do sleep 0.05; done; sleep 2; rm -f /run/hold-*; wait")
 	s.sound()
 	if got := s.Journal("-u", "mgmt", "--since=@"+strings.TrimSpace(s.Get("/run/since"))); strings.Contains(got, "interrupted") || strings.Contains(got, "uninstalled") {
