@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -28,14 +29,29 @@ func (a *app) source() gapi.Source {
 		return gapi.Source{}
 	}
 	w := safepath.System()
-	return gapi.Source{Guard: &w, Hint: "or take it as it is with --trust-others"}
+	return gapi.Source{Guard: &w, Caller: sudoCaller(), Hint: "or take it as it is with --trust-others"}
 }
 
-// refuses returns why a folder is not taken, and nothing where it is, or is not there yet.
+// sudoCaller returns the user who runs the program as root by sudo; nil for none.
+func sudoCaller() *safepath.User {
+	uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 31)
+	if err != nil || uid == 0 {
+		return nil
+	}
+	gid, err := strconv.ParseUint(os.Getenv("SUDO_GID"), 10, 31)
+	if err != nil {
+		gid = 0
+	}
+	return &safepath.User{UID: int(uid), GID: int(gid)}
+}
+
+// refuses returns why a state folder is not taken, and nothing where it is, or is not there
+// yet. It outlives the call, so it is to be root's also where sudo is used.
 func refuses(s gapi.Source, dir string) error {
 	if s.Guard == nil {
 		return nil
 	}
+	s.Caller = nil
 	f, err := s.Open(dir)
 	if err == nil {
 		return f.Close()

@@ -19,6 +19,9 @@ type Source struct {
 	// safepath.Walker.OpenGuarded. What the caller has opened already, a path such as
 	// /dev/fd/63 or /dev/stdin, is the caller's business.
 	Guard *safepath.Walker
+	// Caller, when not nil, may have written what is opened, too: the user who has root run the
+	// program, as by sudo.
+	Caller *safepath.User
 	// Hint ends the message of a refusal with another way out; empty for none.
 	Hint string
 }
@@ -37,7 +40,7 @@ func (s Source) Open(path string) (*os.File, error) {
 		}
 		whole = dir + "/" + path // as it is: what ".." means depends on links
 	}
-	f, err := s.Guard.OpenGuarded(whole)
+	f, err := s.Guard.OpenGuarded(whole, s.Caller)
 	if _, refused := err.(*safepath.RefusedError); refused && s.Hint != "" {
 		return nil, fmt.Errorf("%w; %s", err, s.Hint)
 	}

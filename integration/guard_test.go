@@ -62,7 +62,7 @@ func putFile(t *testing.T, path, text string) {
 	}
 }
 
-const guardType = "name: marker\ndesc: A marker.\nattributes:\n  name: {type: String, desc: The name., behaviour: namevar}\nprovider: {get: [/bin/true], set: [/bin/true]}\n"
+const guardType = "name: marker\ndesc: A marker.\nattributes:\n  name: {type: String, desc: The name., behaviour: namevar}\nget: [/bin/true]\nset: [/bin/true]\n"
 
 // TestFindingA8OthersCanWrite: as root, the verbs that act refuse what another user could have
 // written, each with the command that mends it. What the caller has opened is taken.
@@ -134,6 +134,44 @@ func TestFindingA8OthersCanWrite(t *testing.T) {
 		if _, err := os.Stat(dir + "/made"); err != nil && strings.Contains(script, " run ") {
 			t.Errorf("%s did nothing", script)
 		}
+	}
+}
+
+// TestFindingA8SudoCaller: under sudo the caller may own the graph and its folder. What yet another
+// user owns is refused, and the state folder has to be root's as ever.
+func TestFindingA8SudoCaller(t *testing.T) {
+	needRoot(t)
+	dir := publicDir(t)
+	graph := "resources:\n  file:\n  - {name: " + dir + "/made, content: x}\n"
+	putFile(t, dir+"/home/graph.yaml", graph)
+	putFile(t, dir+"/home/all.yaml", graph)
+	putFile(t, dir+"/home/types/marker.yaml", guardType)
+	for _, path := range []string{"home", "home/graph.yaml", "home/all.yaml", "home/types", "home/types/marker.yaml"} {
+		if err := os.Chown(dir+"/"+path, another, another); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir+"/home/all.yaml", 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const run = " mgmt run --converged-exit --yaml home/"
+	for _, c := range []struct{ script, want string }{
+		{"SUDO_UID=12346 SUDO_GID=12346" + run + "graph.yaml", "chown root $DIR/home"},
+		{"SUDO_UID=0 SUDO_GID=0" + run + "graph.yaml", "chown root $DIR/home"},
+		{"SUDO_UID=x" + run + "graph.yaml", "chown root $DIR/home"},
+		{"SUDO_UID=12345 SUDO_GID=12345" + run + "all.yaml", "chmod o-w $DIR/home/all.yaml"},
+		{"SUDO_UID=12345 SUDO_GID=12345" + run + "graph.yaml --prefix home/state", "chown root $DIR/home"},
+	} {
+		out, code := shell(t, dir, c.script)
+		if want := strings.ReplaceAll(c.want, "$DIR", dir); code != 1 || !strings.Contains(out, want) {
+			t.Errorf("%s ended with %d, want %q in\n%s", c.script, code, want, out)
+		}
+	}
+	if out, code := shell(t, dir, "SUDO_UID=12345 SUDO_GID=12345"+run+"graph.yaml --types home/types"); code != 0 {
+		t.Errorf("it ended with %d\n%s", code, out)
+	}
+	if _, err := os.Stat(dir + "/made"); err != nil {
+		t.Error(err)
 	}
 }
 

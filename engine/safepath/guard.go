@@ -17,18 +17,23 @@ import (
 // to root can be replaced in it; but it is not opened. Links are followed by the rules of the
 // package. A pipe is opened without waiting for who writes to it; a device is refused if
 // others can write to it. The file is the caller's.
-func (w Walker) OpenGuarded(path string) (*os.File, error) {
+//
+// If caller is not nil, that user counts as the daemon's own user does: it is who had the
+// daemon started as root, as by sudo. The rules for links do not know that user.
+func (w Walker) OpenGuarded(path string, caller *User) (*os.File, error) {
 	w.owner = nil
 	k := walk{w: w, path: path, follow: true}
+	w.caller = caller
+	k.guard = &w
 	f, name, err := k.to()
 	if err != nil {
-		if k.exposed != "" && !errors.Is(err, ErrRefused) { // what is missing could be made by others
+		if k.writable != "" && !errors.Is(err, ErrRefused) { // what is missing could be made by others
 			return nil, k.unguarded()
 		}
 		return nil, err
 	}
 	defer f.Close()
-	if k.exposed != "" {
+	if k.writable != "" {
 		return nil, k.unguarded()
 	}
 	fd, err := f.Openat(name, unix.O_PATH|unix.O_NOFOLLOW, 0)
@@ -41,7 +46,7 @@ func (w Walker) OpenGuarded(path string) (*os.File, error) {
 		return nil, pathError("stat", f.Path(name), err)
 	}
 	if who := w.othersWrite(fd, &st); who != "" {
-		k.exposed, k.mend, k.owner = written(who, f.Path(name), &st), w.mend(f.Path(name), &st), int(st.Uid)
+		k.writable, k.mend, k.owner = written(who, f.Path(name), &st), w.mend(f.Path(name), &st), int(st.Uid)
 		return nil, k.unguarded()
 	}
 	// The descriptor leads to what was checked, whatever the name leads to by now.
@@ -55,7 +60,7 @@ func (w Walker) OpenGuarded(path string) (*os.File, error) {
 // unguarded says who could write what decides, and how to mend that.
 func (k *walk) unguarded() error {
 	return &RefusedError{Element: short(k.w.shown(k.path)), UID: k.owner, text: fmt.Sprintf(
-		"%s, and could so have mgmt do anything with the rights of %s; mend it with: %s", k.exposed, userName(k.w.self.UID), k.mend)}
+		"%s, and could so have mgmt do anything with the rights of %s; mend it with: %s", k.writable, userName(k.w.self.UID), k.mend)}
 }
 
 // written says who can write to something.

@@ -47,7 +47,7 @@ func TestFindingA8Guard(t *testing.T) {
 		"herpipe":       "chown root DIR/herpipe",
 		"private/../ok": "",
 	} {
-		f, err := System().OpenGuarded(dir + "/" + path)
+		f, err := System().OpenGuarded(dir+"/"+path, nil)
 		if err == nil {
 			must(t, f.Close())
 		}
@@ -57,8 +57,46 @@ func TestFindingA8Guard(t *testing.T) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
-	if _, err := System().OpenGuarded(dir + "/none"); !errors.Is(err, unix.ENOENT) {
+	if _, err := System().OpenGuarded(dir+"/none", nil); !errors.Is(err, unix.ENOENT) {
 		t.Errorf("what is not there: %v", err)
+	}
+}
+
+// TestFindingA8GuardCaller: the user who has root run the program may have written what is
+// opened. What yet another user could write is refused as ever, and links of that user are too.
+func TestFindingA8GuardCaller(t *testing.T) {
+	asRoot(t)
+	dir := public(t)
+	build(t, dir,
+		"d home 12345 0755", "f home/f 12345 0644", "f home/root 0 0644", "f home/all 12345 0666", "f home/theirs 12346 0644",
+		"d home/open 12345 0777", "f home/open/f 12345 0644", "d home/other 12346 0755", "f home/other/f 12345 0644",
+		"d home/sticky 12345 1777", "f home/sticky/f 12345 0644", "f home/group 12345 0644", "l home/l 12345 f", "l home/rootl 0 f",
+		"d tmp 0 1777", "f tmp/hers 12345 0644", "d tmp/hersd 12345 0755", "f tmp/hersd/f 12345 0644")
+	must(t, unix.Chmod(dir+"/home/group", 0o664))
+	must(t, os.Chown(dir+"/home/group", her, her))
+	for path, want := range map[string]string{
+		"home": "", "home/f": "", "home/root": "", "home/sticky/f": "", "home/group": "", "tmp/hers": "", "tmp/hersd/f": "",
+		"home/all":     "chmod o-w DIR/home/all",
+		"home/theirs":  "chown root DIR/home/theirs",
+		"home/open/f":  "chmod o-w DIR/home/open",
+		"home/other/f": "chown root DIR/home/other",
+		"home/l":       "not followed",
+		"home/rootl":   "not followed",
+	} {
+		f, err := System().OpenGuarded(dir+"/"+path, &User{UID: her, GID: her})
+		if err == nil {
+			must(t, f.Close())
+		}
+		want = strings.ReplaceAll(want, "DIR", dir)
+		if want == "" && err != nil || want != "" && (!errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+	if _, err := System().OpenGuarded(dir+"/home/group", &User{UID: her, GID: other}); err == nil {
+		t.Error("a group that other users may be in is taken for the caller's own")
+	}
+	if System().Trusts(her) {
+		t.Error("the links of the caller are followed")
 	}
 }
 
@@ -77,7 +115,7 @@ func TestFindingA8GuardAccessList(t *testing.T) {
 	} else {
 		must(t, err)
 	}
-	if _, err := System().OpenGuarded(dir + "/f"); err == nil || !strings.Contains(err.Error(), "setfacl -b "+dir+"/f") {
+	if _, err := System().OpenGuarded(dir+"/f", nil); err == nil || !strings.Contains(err.Error(), "setfacl -b "+dir+"/f") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -87,7 +125,7 @@ func TestFindingA8GuardAccessList(t *testing.T) {
 func TestFindingA8GuardReads(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(dir+"/f", []byte("text"), 0o600))
-	f, err := System().OpenGuarded(dir + "/f")
+	f, err := System().OpenGuarded(dir+"/f", nil)
 	must(t, err)
 	defer f.Close()
 	if b, err := io.ReadAll(f); string(b) != "text" {

@@ -109,10 +109,12 @@ func (w Walker) othersWrite(fd int, st *unix.Stat_t) string {
 }
 
 // privateGroup reports whether a group has no other members, by convention: that of
-// root, and the one that has the number of the daemon's own user.
+// root, and the one that has the number of a user whom w trusts.
 func (w Walker) privateGroup(gid uint32) bool {
-	return gid == 0 || w.self.UID == w.self.GID && int(gid) == w.self.GID
+	return gid == 0 || w.self.ownGroup(gid) || w.caller != nil && w.caller.ownGroup(gid)
 }
+
+func (u *User) ownGroup(gid uint32) bool { return u.UID == u.GID && int(gid) == u.GID }
 
 // listed returns whom an access list lets write.
 func (w Walker) listed(acl []aclEntry) string {

@@ -23,12 +23,15 @@ type walk struct {
 	names   []string // its path without links
 	rest    []string // the elements that are left
 	exposed string   // why links from here on are not followed; empty where they are
-	mend    string   // what to do about exposed
-	owner   int      // of the folder that it is about
 	shared  string   // why links in this folder are not followed, beside exposed
 	links   int
 	acting  bool   // behind a link of the owner: all is done as that user
 	name    string // the last element, unless whole
+
+	guard    *Walker // whom OpenGuarded trusts; nil for another walk
+	writable string  // who else could lead the path elsewhere; empty for no other user
+	mend     string  // what to do about it
+	owner    int     // of the folder that it is about
 }
 
 // errBecome says that the walk goes on as the owner.
@@ -122,7 +125,7 @@ func (k *walk) start(names, rest []string) error {
 		_ = unix.Close(fd)
 		return pathError("stat", k.w.shown("/"), err)
 	}
-	k.names, k.exposed, k.mend, k.shared = nil, "", "", ""
+	k.names, k.exposed, k.shared, k.writable = nil, "", "", ""
 	k.rest = slices.Concat(names, rest)
 	k.enter(fd)
 	k.judge(&st)
@@ -203,22 +206,35 @@ func (k *walk) cannotPass(name string, err error) error {
 	return pathError("open", k.at(name), err)
 }
 
-// judge keeps whether links in the folder that was entered, and below it, are followed.
+// judge keeps whether links in the folder that was entered, and below it, are followed, and
+// for OpenGuarded who could lead the path elsewhere.
 func (k *walk) judge(st *unix.Stat_t) {
+	if k.guard != nil && k.writable == "" {
+		if who, sticky := k.guard.replaces(k.cur, st); who != "" && !sticky {
+			k.writable = fmt.Sprintf("%s can write to %s", who, short(k.at("")))
+			k.mend, k.owner = k.guard.mend(k.at(""), st), int(st.Uid)
+		}
+	}
 	k.shared = ""
 	if k.exposed != "" {
 		return
 	}
-	who := k.w.othersWrite(k.cur, st)
-	switch {
-	case who == "":
-	case st.Mode&unix.S_ISVTX != 0 && k.w.Trusts(st.Uid):
-		// They can't remove or rename the folders of root in it.
-		k.shared = fmt.Sprintf("%s can write to %s", who, short(k.at("")))
-	default:
-		k.exposed = fmt.Sprintf("%s can write to %s", who, short(k.at("")))
-		k.mend, k.owner = k.w.mend(k.at(""), st), int(st.Uid)
+	who, sticky := k.w.replaces(k.cur, st)
+	if who == "" {
+		return
 	}
+	why := fmt.Sprintf("%s can write to %s", who, short(k.at("")))
+	if sticky {
+		k.shared = why
+	} else {
+		k.exposed = why
+	}
+}
+
+// replaces returns who else can write to a folder. It is sticky if they still can't remove or
+// rename the folders in it of whom w trusts.
+func (w Walker) replaces(fd int, st *unix.Stat_t) (who string, sticky bool) {
+	return w.othersWrite(fd, st), st.Mode&unix.S_ISVTX != 0 && w.Trusts(st.Uid)
 }
 
 // link goes on where a link leads to, if it may be followed.

@@ -16,6 +16,7 @@ type Walker struct {
 	prefix string // path of root, for messages; empty for "/"
 	self   User   // who the daemon is
 	owner  *User  // whom the resource names as owner; nil for none
+	caller *User  // whom OpenGuarded trusts beside root and self; nil for none
 	lookup bool   // the groups of owner are not known yet
 	slow   bool   // goes element by element at once, for tests
 }
@@ -38,7 +39,9 @@ func (w Walker) Self() User { return w.self }
 
 // Trusts reports whether a user could do by itself all that the daemon could do for it:
 // root, and the daemon's own user.
-func (w Walker) Trusts(uid uint32) bool { return uid == 0 || int(uid) == w.self.UID }
+func (w Walker) Trusts(uid uint32) bool {
+	return uid == 0 || int(uid) == w.self.UID || w.caller != nil && int(uid) == w.caller.UID
+}
 
 // For returns a Walker for a resource that names u as the owner of what is opened.
 func (w Walker) For(u User) Walker {
