@@ -37,8 +37,9 @@ A key is known by its comment, the text at the end of the line. All other lines 
 stands there more often than once, the first line is made right and the others are removed. A key that is not of the type that
 is said is refused, as is one that is cut off.
 
-The file is made with the mode 0600, its folder with 0700, both of the user's. Neither is touched if it is a link, or belongs to
-somebody else: a user can't have us read or write a file for him that is not his.
+The file is made with the mode 0600, its folder with 0700, both of the user's. Neither is touched if it belongs to
+somebody else. A link of that user is followed only to files and folders of the same user, and mgmt works there with the rights of that
+user. Links in the home of root, or of the user that mgmt runs as, are not followed in these two places.
 
 The title is ` + "`alice@laptop for bob`" + `, or the comment alone, and may end in ` + "`in /path/of/the/file`" + `.`,
 		Attributes: []provider.Attribute{
