@@ -32,7 +32,9 @@
 //   - Damage: each record has a check sum, and Open looks at the whole file (up to
 //     96 MiB of it) before bbolt does, with plain reads. A damaged file, one that
 //     is not ours and one of another format are renamed to NAME.damaged-1 and so
-//     on, of which three are kept, with one warning; a new file is started. What is
+//     on, of which three are kept. A new file is started with the records of the
+//     damaged one that are whole, and one warning names the others. A file of
+//     another format gives none. What is
 //     found while running, also by a fault in the map, is answered in the same way,
 //     and the call that met it goes on with the new file. Nothing of this ends the
 //     process.
