@@ -127,7 +127,7 @@ func cmdReplace(ts *testscript.TestScript, neg bool, args []string) {
 
 func put(ts *testscript.TestScript, file, text string) {
 	path := ts.MkAbs(file)
-	ts.Check(os.WriteFile(path+"~", []byte(text), 0o600))
+	ts.Check(os.WriteFile(path+"~", []byte(text), 0o644)) // open to all: of a closed file only digests are shown
 	ts.Check(os.Rename(path+"~", path))
 }
 
