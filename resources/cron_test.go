@@ -114,7 +114,7 @@ RemainAfterElapse=false
 [Install]
 WantedBy=timers.target
 `)
-	if got := strings.Join(s.calls, ", "); got != "EnableUnitFiles job.timer, Reload, ResetFailedUnit job.timer, Subscribe, StartUnit job.timer" {
+	if got := strings.Join(s.calls, ", "); got != "EnableUnitFiles job.timer, Reload, ListJobs, ResetFailedUnit job.timer, Subscribe, StartUnit job.timer" {
 		t.Errorf("called was %s", got)
 	}
 	want(t, f, r, "")
@@ -143,7 +143,7 @@ WantedBy=timers.target
 	s.calls = nil
 	f.SetRefresh(true)
 	want(t, f, r, "refreshed")
-	if got := strings.Join(s.calls, ", "); got != "ResetFailedUnit job.timer, Subscribe, RestartUnit job.timer" {
+	if got := strings.Join(s.calls, ", "); got != "ListJobs, ResetFailedUnit job.timer, Subscribe, RestartUnit job.timer" {
 		t.Errorf("called was %s", got)
 	}
 	f.SetRefresh(false)
@@ -151,7 +151,7 @@ WantedBy=timers.target
 	s.calls = nil
 	r.State = FileAbsent
 	want(t, f, r, `state deleted`)
-	if got := strings.Join(s.calls, ", "); got != "Subscribe, StopUnit job.timer, DisableUnitFiles job.timer, Reload" {
+	if got := strings.Join(s.calls, ", "); got != "ListJobs, Subscribe, StopUnit job.timer, DisableUnitFiles job.timer, Reload" {
 		t.Errorf("called was %s", got)
 	}
 	want(t, f, r, "")

@@ -651,7 +651,7 @@ func TestMountByUnit(t *testing.T) {
 			return strings.HasPrefix(c, "Subscribe") || strings.HasPrefix(c, "ResetFailedUnit")
 		}), " ")
 	}
-	if got := called(); got != "Reload StartUnit "+unit {
+	if got := called(); got != "Reload ListJobs StartUnit "+unit {
 		t.Errorf("called was %s", got)
 	}
 	want(t, f, r, "")
@@ -661,7 +661,7 @@ func TestMountByUnit(t *testing.T) {
 	bus.loaded = func(string) bool { return slices.Contains(bus.calls, "Reload") }
 	verbs(t, f, r, true)
 	want(t, f, r, "")
-	if got := called(); got != "Reload StartUnit "+unit {
+	if got := called(); got != "Reload ListJobs StartUnit "+unit {
 		t.Errorf("for a table that was not read called was %s", got)
 	}
 	// systemd believes for a while that what was unmounted is mounted.
