@@ -6,9 +6,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -60,6 +62,7 @@ type FileRes struct {
 	told string    // the path that the other files know of
 	attr string    // where the label is, for tests; else atomicfile.SELinux
 	seen fileSeen
+	left *atomic.Pointer[atomicfile.Stat] // what the last run has left right, for Watch; nil in it while that is not known
 }
 
 // FileEntry is one thing below a folder that is copied or purged.
@@ -262,6 +265,7 @@ func fileOutside(p, what, from string) error {
 // Init keeps the handle, and tells the other files that this one is managed.
 func (r *FileRes) Init(init *engine.Init) error {
 	r.init, r.seen, r.told = init, fileSeen{}, ""
+	r.left = new(atomic.Pointer[atomicfile.Stat])
 	r.tell(r.filePath())
 	return nil
 }

@@ -103,8 +103,12 @@ func (r *FileRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return true, nil
 	}
 	r.seen = fileSeen{entries: r.seen.entries}
+	r.left.Store(nil)
 	defer c.close()
 	err := c.run()
+	if s := &r.seen; s.ok && s.inputs == nil && !c.isFolder() {
+		r.left.Store(new(s.stat))
+	}
 	return !c.changed && err == nil, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
 // Watch waits for changes of the path and of what its content comes from.
@@ -34,6 +35,9 @@ func (r *FileRes) Watch(ctx context.Context) error {
 	for {
 		select {
 		case <-main.C():
+			if r.asLeft(paths[0]) {
+				continue
+			}
 		case <-more:
 		case <-unmanaged:
 		case <-ctx.Done():
@@ -41,6 +45,17 @@ func (r *FileRes) Watch(ctx context.Context) error {
 		}
 		r.init.Event()
 	}
+}
+
+// asLeft reports whether the file is exactly as the last run has left it: then the wake-up tells of that run's own write,
+// and a check would find nothing. A run that goes on has left nothing yet.
+func (r *FileRes) asLeft(at string) bool {
+	left := r.left.Load()
+	if left == nil {
+		return false
+	}
+	now, err := atomicfile.Glance(at)
+	return err == nil && now == *left
 }
 
 // copied returns the paths that the content comes from.
