@@ -166,7 +166,7 @@ func (g *graphInput) candidate(document []byte) (c *candidate, err error) {
 func (c *candidate) at(name string) string { return c.Folder.Path(name) }
 
 func (c *candidate) write(document []byte) (err error) {
-	if err := c.remove(c.temp); err != nil {
+	if err := c.Remove(c.temp); err != nil {
 		return err
 	}
 	fd, err := c.Openat(c.temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
@@ -192,7 +192,7 @@ func (c *candidate) write(document []byte) (err error) {
 // install puts the document in the place of the graph file, which is kept beside it.
 func (c *candidate) install() error {
 	if !c.Missing {
-		if err := c.remove(c.before); err != nil {
+		if err := c.Remove(c.before); err != nil {
 			return err
 		}
 		if err := c.Do(func() error { return unix.Linkat(c.FD(), c.Name, c.FD(), c.before, 0) }); err != nil {
@@ -205,7 +205,7 @@ func (c *candidate) install() error {
 // restore brings the file back that was there before install.
 func (c *candidate) restore() error {
 	if c.Missing {
-		return c.remove(c.Name)
+		return c.Remove(c.Name)
 	}
 	return c.rename(c.before, c.Name)
 }
@@ -228,16 +228,8 @@ func (c *candidate) sync() error {
 	return errors.Join(unix.Fsync(fd), unix.Close(fd))
 }
 
-func (c *candidate) remove(name string) error {
-	err := c.Do(func() error { return unix.Unlinkat(c.FD(), name, 0) })
-	if err == nil || errors.Is(err, unix.ENOENT) {
-		return nil
-	}
-	return &os.PathError{Op: "remove", Path: c.at(name), Err: err}
-}
-
 // close removes the document where it was not installed.
 func (c *candidate) close() {
-	_ = c.remove(c.temp) // the next one replaces it
+	_ = c.Remove(c.temp) // the next one replaces it
 	c.Close()
 }

@@ -168,24 +168,10 @@ func hide(x any) any {
 }
 
 func (v *vertex) cleanValue(x any) any {
-	switch x := x.(type) {
-	case string:
-		return v.cleanText(x)
-	case []any:
-		out := make([]any, len(x))
-		for i := range x {
-			out[i] = v.cleanValue(x[i])
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(x))
-		for k := range x {
-			out[k] = v.cleanValue(x[k])
-		}
-		return out
-	default:
-		return x
+	if g := v.redact.Load(); g != nil {
+		x = g.Value(x)
 	}
+	return v.r.secrets.Value(x)
 }
 
 // logf implements Init.Logf.

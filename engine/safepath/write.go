@@ -56,11 +56,11 @@ func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) 
 		_ = unix.Fchown(fd, int(p.Stat.Uid), int(p.Stat.Gid)) // only root may give it away
 		return unix.Fchmod(fd, p.Stat.Mode&0o777)
 	}); err != nil {
-		return errors.Join(err, p.remove(temp))
+		return errors.Join(err, p.Remove(temp))
 	}
 	err = p.Do(func() error { return unix.Renameat(p.fd, temp, p.fd, p.Name) })
 	if err != nil {
-		return errors.Join(pathError("rename", p.Path(p.Name), err), p.remove(temp))
+		return errors.Join(pathError("rename", p.Path(p.Name), err), p.Remove(temp))
 	}
 	return nil
 }
@@ -109,7 +109,8 @@ func (f Folder) put(name string, flags int, perm uint32, content []byte, prepare
 	return errors.Join(err, file.Close())
 }
 
-func (f Folder) remove(name string) error {
+// Remove removes a name of the folder that is no folder. A missing one is no error.
+func (f Folder) Remove(name string) error {
 	err := f.Do(func() error { return unix.Unlinkat(f.fd, name, 0) })
 	if err == unix.ENOENT {
 		return nil

@@ -67,8 +67,9 @@ func (t *Texts) Error(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := err.Error(); t.Clean(text) != text {
-		return errors.New(t.Clean(text))
+	text := err.Error()
+	if clean := t.Clean(text); clean != text {
+		return errors.New(clean)
 	}
 	return err
 }
