@@ -44,11 +44,11 @@ func (e *BusError) Error() string {
 	return e.Message
 }
 
-// WaitError is what CheckApply returns when it has altered nothing, because something outside of the graph must
-// end first: a job of another program, a lock that another process holds. It is no failure and needs no retry. The
-// resource is waiting, so it is not settled and the graph has not converged. CheckApply is called again after the next
-// Event, and also after Again. It reports its changes before it returns a WaitError, since under noop these are
-// the result: nothing is awaited there.
+// WaitError is the error of a CheckApply that has altered nothing, because something outside of the graph must
+// end first: a job of another program, or a lock of another process. It is no failure, and no retry is counted. The
+// resource is waiting, so it is not settled, and the graph has not converged. The engine calls CheckApply again after
+// the next Event, and after Again at the latest. CheckApply reports its changes before it returns a WaitError: under
+// noop the engine waits for nothing, and these changes are the result.
 type WaitError struct {
 	For   string        // the awaited thing, in words that fit behind "waits for"
 	Again time.Duration // look again after about this time; 0 for ten seconds
@@ -101,8 +101,8 @@ func IsPermanent(err error) bool {
 }
 
 // Verdict marks an error that is an answer and not an obstacle: the resource's own
-// command ran, and said no. The engine does not ask it again by itself, unless the graph
-// says so with retry; it does when an ancestor has changed. It returns nil for nil.
+// command ran, and said no. The engine then tries the resource again only when an
+// ancestor has changed, or as often as retry in the graph says. Verdict returns nil for nil.
 func Verdict(err error) error {
 	if err == nil {
 		return nil

@@ -7,15 +7,16 @@ import (
 	"syscall"
 )
 
-// Freeze takes the text of an error, and what it wraps, once. What it returns calls no
-// method of the error any more: who prints it later, on a loop that serves others,
-// depends on nobody's code. An error that can't be read, because its Error panics or it
-// is a nil pointer in an interface, becomes an *UnreadableError; method says who returned
-// it. Freeze takes as long as the methods of the error do, so call it where only the
-// resource that returned the error has to wait. It returns nil for nil.
+// Freeze takes the text of an error, and the errors that it wraps, once. The result calls
+// no method of the error any more. So a loop that serves all resources can print it, and
+// runs no code of another module. An error that can't be read, because its Error panics or
+// it is a nil pointer in an interface, becomes an *UnreadableError. The argument method is
+// the name of the method that returned the error. Freeze takes as long as the methods of
+// the error do, so call it where only the resource that returned the error has to wait. It
+// returns nil for nil.
 //
-// errors.Is and errors.As find what the error wraps; Is and As methods of others are not
-// asked.
+// errors.Is and errors.As find the wrapped errors. Is and As methods of other modules are
+// not called.
 func Freeze(method string, err error) error {
 	switch e := err.(type) {
 	case nil:

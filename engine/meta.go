@@ -16,7 +16,7 @@ import (
 // it. The zero value is what DefaultMetaParams says: absent metaparameters.
 type MetaParams struct {
 	Noop       *bool         `yaml:"noop" doc:"Only look and report, alter nothing. An explicit false wins over the flag --noop=default."`
-	Retry      int           `yaml:"retry" mgmt:"min=-1" doc:"How often to try again after a failure: 0 for never, -1 for ever. If absent, for ever: at once when something above has changed, else after a time that grows from a second to ten minutes; the command of an exec that has ended with a wrong code is tried again only when something above has changed."`
+	Retry      int           `yaml:"retry" mgmt:"min=-1" doc:"How often to try again after a failure: 0 for never, -1 for ever. If absent, mgmt tries for ever: at once when a resource above has changed, else after a time that grows from a second to ten minutes. The command of an exec that has ended with a wrong code is tried again only when a resource above has changed."`
 	RetryReset bool          `yaml:"retryreset" doc:"Count retries anew after a success; without retry it is always so."`
 	Delay      time.Duration `yaml:"delay" mgmt:"unit=ms" doc:"How long to wait before a retry; without retry, before the first one. A bare integer is milliseconds."`
 	DelayMax   time.Duration `yaml:"delaymax" mgmt:"unit=ms" doc:"With it the wait before a retry doubles with each one, from delay up to this, shortened at random by up to half; 0 for the same wait each time. A bare integer is milliseconds."`

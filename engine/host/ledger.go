@@ -21,10 +21,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A ledger is a file that names the commands that run, so that whoever comes after a daemon that
-// was killed finds what that one has left behind. It is a head and an entry for each command, all
-// of the same size; each write is one call, and nothing is synced: what the death of the machine
-// loses has died with it. A nil ledger keeps nothing.
+// A ledger is a file that names the commands that run. When a daemon was killed, the next daemon
+// finds its commands there. The file has a head and an entry for each command, all of the same
+// size. Each write is one call, and no write is synced: the commands die with the machine. A nil
+// ledger keeps nothing.
 type ledger struct {
 	mu   sync.Mutex
 	f    *os.File
@@ -34,7 +34,7 @@ type ledger struct {
 
 const entrySize = 96
 
-// noted is what the ledger has of a command.
+// noted is the entry of a command.
 type noted struct {
 	out    string // its output, by which what has it open is known; there before it starts
 	pid    int    // of its first process; 0 until that is known

@@ -12,7 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// rescue is all that is whole in a damaged file, and what is not. The zero value is an empty journal.
+// rescue has the whole records of a damaged file, and the names of the damaged ones. The zero value is an empty journal.
 type rescue struct {
 	buckets map[string]map[string][]byte // what is stored, with its sums
 	ceiling uint64

@@ -100,6 +100,6 @@ func (s *swap) checkRemovals() error {
 	return &RemovalsError{Removed: removed, Of: len(r.byIndex)}
 }
 
-// AcceptRemovals has the next Swap remove these vertices, however many they are. One that
-// removes others too is held again. Callable from any goroutine.
+// AcceptRemovals lets the next Swap remove these vertices, however many they are. A Swap that
+// removes other vertices too is held again. It does not block. Callable from any goroutine.
 func (r *Reactor) AcceptRemovals(_ context.Context, removed []string) { r.accepted.Store(&removed) }

@@ -8,13 +8,13 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
 
-// Rest is how a graph stands by the states at rest of its vertices. Exit codes, the
-// status, the log, the metrics and what systemd is told all come from it.
+// Rest counts the states at rest of the vertices of a graph. Exit codes, the status, the
+// log, the metrics and the status line of systemd all come from it.
 //
-// The state at rest of a vertex is the last one in which it rested: a retry, or a check
-// that goes on, is none. A vertex that has not rested yet, or is being altered or waits
-// for something outside of the graph at this moment though it was well, has no state at rest, and counts as starting, waiting or
-// running.
+// The state at rest of a vertex is the last state in which it rested: a retry, or a check
+// that goes on, is none. Two vertices have no state at rest, and count as starting, waiting or
+// running: one has not rested yet; the other was well, and is being altered or waits for
+// something outside of the graph at this moment.
 type Rest struct {
 	Generation int    // of the graph; 0 before the first
 	Counts     Counts // vertices by state at rest
@@ -22,10 +22,10 @@ type Rest struct {
 	Early      bool   // it has never been at rest since Run began
 }
 
-// Code returns the exit code of a process that reports this: 2 something would change
-// (also what a brake holds), 4 some resources failed or are blocked, 6 both. Without
-// those it is 5 where the graph has not been at rest yet, or something in it has no
-// state at rest, and 0 where all is as wanted.
+// Code returns the exit code of a process that reports this: 2 if a resource would change
+// or is held, 4 if a resource has failed or is blocked, 6 for both. Without those it is 5
+// if the graph has not been at rest yet, or a vertex has no state at rest. It is 0 if all
+// is as wanted.
 func (r Rest) Code() int {
 	code, c := 0, &r.Counts
 	if c[engine.StateWouldChange]+c[engine.StateUnknown]+c[engine.StateHeld] > 0 {

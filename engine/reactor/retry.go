@@ -13,10 +13,10 @@ type NotFailedError struct{ Resource, Why string }
 
 func (e *NotFailedError) Error() string { return e.Resource + " " + e.Why }
 
-// Retry has failed resources tried again at once, as if they had never failed; without
-// names, every one that has failed. It returns which these are. It does not wait for their
-// runs: what is paused is tried when its pause ends. With an error, which names every
-// resource that can't be tried, nothing is. Callable from any goroutine.
+// Retry tries failed resources again at once, as if they had never failed; without names,
+// all failed resources. It returns their names, and does not wait for their runs. A paused
+// resource is tried when its pause ends. The error names every resource that can't be tried;
+// with an error no resource is tried. Callable from any goroutine.
 func (r *Reactor) Retry(ctx context.Context, resources ...string) (tried []string, err error) {
 	e := r.do(ctx, func() {
 		var vs []*vertex

@@ -8,20 +8,21 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// Storm says when a resource runs too often: more than Runs times within a time, where a
-// run that changed something counts for stormChange and one that failed for stormFailure.
-// Then it is slowed: it waits before each run, twice as long each time that it is asked for again at
-// once, up to a second, or a minute if its last run changed something or failed. One that nothing has asked for during
-// twice its wait, or ten seconds, is slowed no more. The zero value is never.
+// Storm says when a resource runs too often: more than Runs times within a time. A run that
+// changed something counts four times, a run that failed ten times. The resource is then
+// slowed: it waits before each run. The wait is 100 ms at first, and doubles while the
+// resource is asked for again at once. It grows up to a second, or up to a minute if the last
+// run changed something or failed. A resource is slowed no more when nothing has asked for it
+// during twice its wait, or during ten seconds if that is shorter. The zero Storm slows nothing.
 type Storm struct {
 	Runs   int
 	Within time.Duration
 }
 
-// DefaultStorm returns what is a storm in the front door, if nobody says otherwise.
+// DefaultStorm returns the Storm of a daemon whose options give none.
 func DefaultStorm() Storm { return Storm{Runs: 1000, Within: 50 * time.Second} }
 
-// Validate says what is wrong with it.
+// Validate returns an error for numbers that make no sense.
 func (o Storm) Validate() error {
 	if o.Runs != 0 && (o.Runs < 2 || o.Within <= 0) {
 		return errors.New("a storm needs at least 2 runs, and a time above 0")
@@ -44,13 +45,13 @@ const (
 	stormSpan = 4096
 )
 
-// storms are what is known of the vertices that run often.
+// storms counts the runs of the vertices that run often.
 type storms struct {
 	list   map[*vertex]*storm
 	pruned int64
 }
 
-// storm is what is known of one of them.
+// storm counts the runs of one vertex.
 type storm struct {
 	level float64 // runs, less what the time since has taken off
 	at    int64   // of the level

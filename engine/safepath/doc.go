@@ -27,6 +27,8 @@
 //   - Folders that another user owns are passed. Such a user can exchange them, but
 //     only for folders of the same parent or of the user's own. The held descriptor
 //     keeps one operation in one folder.
+//   - OpenGuarded is stricter: it also refuses folders and files that another user can write.
+//     Only there a second user may count as the daemon's own: the caller of sudo.
 //   - An error names the element, the user who stands behind it, and how to proceed.
 //     A circle of links ends after 40 links.
 //   - Opening never blocks on a pipe, a device, or a lease that another user has
@@ -34,6 +36,6 @@
 //     the call that passes it, and no other: the package holds no lock and no state.
 //   - A walk needs at most two descriptors at once, whatever the depth. Nothing stays
 //     open after an error.
-//   - What is done as another user is done on a thread of its own. A thread that does
+//   - Work as another user is done on a thread of its own. A thread that does
 //     not come back to its own user ends, and no other work runs on it.
 package safepath

@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenGuarded opens for reading what decides what the daemon does: a graph, a folder of
-// graphs, a description of a type. It refuses, with a RefusedError, what another user could
-// write, replace or lead elsewhere: the file or folder itself and each folder on the way has
+// OpenGuarded opens for reading a file or a folder that decides about the daemon: a graph, a
+// folder of graphs, a description of a type. It refuses, with a RefusedError, a path that
+// another user could write, replace or lead elsewhere. The file and each folder on the way have
 // to belong to root or to the daemon's own user, and neither mode nor access list may let
-// others write. A folder with the sticky bit, such as /tmp, is passed, as nothing that belongs
-// to root can be replaced in it; but it is not opened. Links are followed by the rules of the
-// package. A pipe is opened without waiting for who writes to it; a device is refused if
-// others can write to it. The file is the caller's.
+// others write. A folder with the sticky bit, such as /tmp, may be on the way, because
+// things of root can't be replaced in it; but it is not opened. Links are followed by the rules
+// of the package. A pipe is opened without waiting for its writer. A device is refused if
+// others can write to it. The open file is for the calling function to close.
 //
-// If caller is not nil, that user counts as the daemon's own user does: it is who had the
-// daemon started as root, as by sudo. The rules for links do not know that user.
+// If caller is not nil, that user counts as the daemon's own user does: the user has started
+// the daemon as root, as by sudo. The rules for links do not know that user.
 func (w Walker) OpenGuarded(path string, caller *User) (*os.File, error) {
 	w.owner = nil
 	k := walk{w: w, path: path, follow: true}

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Steady returns the path without links of what a path leads to, if no other user can
+// Steady returns the path without links of the thing to which p leads, if no other user can
 // make that path lead elsewhere. It is for programs that take a path and no descriptor,
-// such as mount: what they do with the path happens where it was looked at. What the
-// path leads to may belong to anyone; it may be missing, with folders above it too, if
-// nobody else can make it. Steady is of no use on a Walker of another root than "/".
+// such as mount: they act on the thing that was looked at. The thing may belong to anyone. It
+// may be missing, with folders above it too, if no other user can make it. Steady is of no use
+// on a Walker of another root than "/".
 func (w Walker) Steady(p string) (string, error) {
 	at, err := w.Place(p)
 	if errors.Is(err, unix.ENOENT) && path.Clean(p) != "/" {

@@ -23,8 +23,8 @@ func NewConfined(s string) Confined { return Confined{&s, int64(len(s))} }
 // NewConfinedSum returns confined text of which only a checksum is at hand, and its length.
 func NewConfinedSum(sum string, size int64) Confined { return Confined{&sum, size} }
 
-// Digest returns what may be shown of it: the same for the same text and key. Who does
-// not have the key, which is random, cannot find a short text by trying.
+// Digest returns the digest that may be shown: the same for the same text and key. The key is
+// random. Without it, a reader cannot find a short text by trying.
 func (c Confined) Digest(key []byte) Digest {
 	h := hmac.New(sha256.New, key)
 	if c.text != nil {
@@ -33,7 +33,7 @@ func (c Confined) Digest(key []byte) Digest {
 	return Digest{Sum: fmt.Sprintf("%x", h.Sum(nil)[:12]), Size: c.size}
 }
 
-// Reveal returns the text, or the checksum that stands for it. Who calls it must not show it.
+// Reveal returns the text, or the checksum that stands for it. The calling function must not show it.
 func (c Confined) Reveal() string {
 	if c.text == nil {
 		return ""
