@@ -25,7 +25,11 @@ func ParseRemovals(s string) (r Removals, err error) {
 		return r, nil
 	}
 	for part := range strings.SplitSeq(s, ",") {
-		if share, ok := strings.CutSuffix(part, "%"); ok {
+		share, ok := strings.CutSuffix(part, "%")
+		if ok && r.Share > 0 || !ok && r.Most > 0 {
+			return Removals{}, fmt.Errorf("%q has two bounds of one sort: write a number as 10, a share as 20%%, both as 10,20%%, or off", s)
+		}
+		if ok {
 			r.Share, err = strconv.ParseFloat(share, 64)
 			r.Share /= 100
 			if err != nil || !(r.Share > 0 && r.Share <= 1) {
