@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // verdictFlags are those of the verbs that have the daemon read a graph.
@@ -55,6 +57,7 @@ Only root and the user that the daemon runs as may do that.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.apply(cmd.Context(), a, args[0]) },
 	}
 	f.flags(cmd)
+	a.guardFlag(cmd)
 	return cmd
 }
 
@@ -89,7 +92,7 @@ func oneFile(_ *cobra.Command, args []string) error {
 }
 
 func (f *verdictFlags) apply(ctx context.Context, a *app, file string) error {
-	text, err := readDocument(a, file)
+	text, err := readDocument(ctx, a, file)
 	if err != nil {
 		return err
 	}
@@ -108,20 +111,21 @@ func (f *verdictFlags) reload(ctx context.Context, a *app) error {
 	return f.end(ctx, a, v, err)
 }
 
-// readDocument reads a graph that is one file.
-func readDocument(a *app, file string) ([]byte, error) {
+// readDocument reads a graph that is one file. What is not UTF-8 is refused here: on the
+// way to the daemon each wrong byte would become another sign.
+func readDocument(ctx context.Context, a *app, file string) ([]byte, error) {
 	in := a.in
 	if file != "-" {
 		info, err := os.Stat(file)
 		if err == nil && info.IsDir() {
 			return nil, fmt.Errorf("%s is a folder: a graph that is applied is one file; copy the files into the folder of the daemon, and say mgmt reload", file)
 		}
-		f, err := os.Open(file)
+		f, err := a.source().Open(file)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		in = f
+		in = gapi.Patient(ctx, f)
 	}
 	text, err := io.ReadAll(io.LimitReader(in, control.MaxDocument+1))
 	switch {
@@ -131,6 +135,8 @@ func readDocument(a *app, file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is longer than %d bytes, which is the most", file, control.MaxDocument)
 	case len(text) == 0:
 		return nil, fmt.Errorf("%s is empty: a graph of nothing is written as resources: {}", file)
+	case !utf8.Valid(text):
+		return nil, fmt.Errorf("%s is not UTF-8, mgmt validate --yaml says where; save the file as UTF-8, or use !!binary for raw bytes", file)
 	}
 	return text, nil
 }

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -249,6 +250,43 @@ func TestFindingA8OrdinaryUser(t *testing.T) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: another, Gid: another}}
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "hello") {
 			t.Errorf("%s: %v\n%s", graph, err, out)
+		}
+	}
+}
+
+// TestFindingA8Apply: apply, too, refuses as root what another user could have written.
+func TestFindingA8Apply(t *testing.T) {
+	needRoot(t)
+	dir := publicDir(t)
+	graph := "resources:\n  print:\n  - {name: a, msg: hello}\n"
+	putFile(t, dir+"/hers.yaml", graph)
+	putFile(t, dir+"/all.yaml", graph)
+	if err := errors.Join(os.Chown(dir+"/hers.yaml", another, another), os.Chmod(dir+"/all.yaml", 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	for file, mend := range map[string]string{"hers.yaml": "chown root", "all.yaml": "chmod o-w"} {
+		out, code := shell(t, dir, "mgmt apply --socket none "+file)
+		if want := mend + " " + dir + "/" + file; code != 1 || !strings.Contains(out, want) {
+			t.Errorf("apply %s ended with %d, want %q in\n%s", file, code, want, out)
+		}
+	}
+	for _, args := range []string{"--trust-others all.yaml", "- <hers.yaml", "<(cat hers.yaml)"} {
+		out, code := shell(t, dir, "mgmt apply --socket none "+args)
+		if code == 0 || strings.Contains(out, "chown") || strings.Contains(out, "chmod") || !strings.Contains(out, "none") {
+			t.Errorf("apply %s ended with %d, want no daemon at the socket\n%s", args, code, out)
+		}
+	}
+}
+
+// TestFindingC4NotUTF8: apply refuses a document that is not UTF-8, as run does: the way to the
+// daemon would make other text of it.
+func TestFindingC4NotUTF8(t *testing.T) {
+	dir := t.TempDir()
+	putFile(t, dir+"/latin.yaml", "resources:\n  print:\n  - {name: a, msg: \"caf\xe9\"}\n")
+	for _, args := range []string{"latin.yaml", "- <latin.yaml"} {
+		out, code := shell(t, dir, "mgmt apply --socket none "+args)
+		if code != 1 || !strings.Contains(out, "is not UTF-8") {
+			t.Errorf("apply %s ended with %d\n%s", args, code, out)
 		}
 	}
 }
