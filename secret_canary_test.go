@@ -163,6 +163,7 @@ func TestFindingA7MarksAreChecked(t *testing.T) {
 		`  exec: [{name: a, cmd: "true", meta: {secret: [cmd]}}]`:                        "everybody on this machine can see it",
 		`  file: [{name: /a, path: /b, meta: {secret: [path]}}]`:                         "is shown everywhere",
 		`  line: [{name: l, file: /a, content: "canary\r.", meta: {secret: [content]}}]`: "content",
+		`  file: [{name: /a, source: canary/relative, meta: {secret: [source]}}]`:        "source",
 		`  exec: [{name: a, cmd: "true", env: {T: [canary]}, meta: {secret: [env.T]}}]`:  "env",
 	} {
 		ds := loadWarnings(t, "graph: g\nresources:\n"+graph+"\n")

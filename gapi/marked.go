@@ -48,16 +48,13 @@ func (b *builder) checkSecret(it *item) {
 	}
 }
 
-// unsaid returns an error of a resource without the texts that are marked as secrets.
-func (it *item) unsaid(err error) error {
-	if err == nil || len(it.res.MetaParams().Secret) == 0 {
-		return err
-	}
+// unsaid returns a message of a resource without the texts that are marked as secrets.
+func (it *item) unsaid(message string) string {
 	var hidden secrets.Texts
 	for _, path := range it.res.MetaParams().Secret {
-		if v, gerr := schema.Get(it.res, path); gerr == nil {
+		if v, err := schema.Get(it.res, path); err == nil {
 			hidden.Learn(v, true)
 		}
 	}
-	return hidden.Error(err)
+	return hidden.Clean(message)
 }

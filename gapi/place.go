@@ -62,6 +62,7 @@ func (b *builder) invalid(it *item, err error) {
 		d.Pos = it.Value.At(d.Path).Pos
 	}
 	d.Pos = orPos(d.Pos, it.Pos)
+	d.Message = it.unsaid(d.Message)
 	b.add(d)
 }
 
