@@ -279,7 +279,7 @@ func TestFindingC5KilledDaemon(t *testing.T) {
 		d.start()
 		d.until("the command runs", func() bool { return strings.Count(d.read("begun"), "\n") == round+1 })
 		lines := strings.Split(strings.TrimSpace(d.read("begun")), "\n")
-		for _, pid := range strings.Fields(strings.Join(lines[:round], " ")) {
+		for pid := range strings.FieldsSeq(strings.Join(lines[:round], " ")) {
 			if b, _ := os.ReadFile("/proc/" + pid + "/cmdline"); strings.Contains(string(b), d.dir) {
 				t.Fatalf("round %d: process %s of the daemon that died is still there; the log:\n%s", round, pid, d.log)
 			}
@@ -287,7 +287,7 @@ func TestFindingC5KilledDaemon(t *testing.T) {
 		if round > 0 {
 			d.says("commands of a daemon that died were still running, and were ended")
 		}
-		for _, pid := range strings.Fields(lines[round]) {
+		for pid := range strings.FieldsSeq(lines[round]) {
 			if _, err := os.Stat("/proc/" + pid); err != nil {
 				t.Fatal("the command is not there: this is no test")
 			}

@@ -101,7 +101,7 @@ func TestTableFull(t *testing.T) {
 	var old unix.Rlimit
 	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
 	highest := 0
-	for free := 0; free < 4; free++ {
+	for free := range 4 {
 		fd, err := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0)
 		must(t, err)
 		must(t, unix.Close(fd))
