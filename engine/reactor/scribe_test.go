@@ -157,8 +157,9 @@ func TestScribeWaitsForWhatIsOnItsWay(t *testing.T) {
 		s.note("t", "b", []byte("1"))
 		commit("y", "1") // with b
 		s.note("t", "b", []byte("2"))
-		commit("z", "1") // with b, after y
+		commit("z", "1") // after y, with b, unless the goroutine is there first with b
 		all.Wait()
+		time.Sleep(time.Minute) // until the goroutine is done, too
 		if a, b := store.get("a"), store.get("b"); a != "2" || b != "2" {
 			t.Errorf("a is %q, b is %q", a, b)
 		}
