@@ -85,7 +85,7 @@ func (s *swap) checkRemovals() error {
 	accepted := r.accepted.Swap(nil)
 	left := len(r.byIndex) - s.kept
 	for _, v := range s.fresh {
-		if r.named(v.id) != nil {
+		if old := r.named(v.id); old != nil && !reverts(old, v) {
 			left--
 		}
 	}
@@ -94,7 +94,7 @@ func (s *swap) checkRemovals() error {
 	}
 	var removed []string
 	for _, v := range r.byIndex {
-		if s.named(v.id) == nil {
+		if fresh := s.named(v.id); fresh == nil || reverts(v, fresh) {
 			removed = append(removed, v.id)
 		}
 	}
@@ -107,3 +107,6 @@ func (s *swap) checkRemovals() error {
 // AcceptRemovals lets the next Swap remove these vertices, however many they are. A Swap that
 // removes other vertices too is held again. It does not block. Callable from any goroutine.
 func (r *Reactor) AcceptRemovals(_ context.Context, removed []string) { r.accepted.Store(&removed) }
+
+// reverts reports whether a fresh vertex only undoes an old one, which is a removal of it.
+func reverts(old, fresh *vertex) bool { return fresh.once && !old.once }
