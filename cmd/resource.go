@@ -163,11 +163,11 @@ func mayList(k engine.Kind) error {
 // maxText is how much is read of a file with what to set.
 const maxText = 64 << 20
 
-// readSource reads a file, or standard input if it is -.
-func readSource(a *app, path string) ([]byte, error) {
+// readSource reads a file by open, or standard input if path is -.
+func readSource(a *app, path string, open func(string) (*os.File, error)) ([]byte, error) {
 	in := a.in
 	if path != "-" {
-		file, err := os.Open(path)
+		file, err := open(path)
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +186,7 @@ func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
 	if len(args) > 1 {
 		return nil, fmt.Errorf("unexpected argument %q: with -f, the text says what to set", args[1])
 	}
-	text, err := readSource(a, f.file)
+	text, err := readSource(a, f.file, a.source().Open) // it says what to do, as a graph does
 	if err != nil {
 		return nil, err
 	}

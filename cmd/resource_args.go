@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -262,7 +263,7 @@ func (r *argReader) file(f *schema.Field, path string) ([]byte, error) {
 	case path == "-":
 		r.stdin = f.Key
 	}
-	data, err := readSource(r.app, path)
+	data, err := readSource(r.app, path, os.Open)
 	if err != nil {
 		return nil, about(f, err)
 	}

@@ -108,6 +108,7 @@ func TestFindingA8OthersCanWrite(t *testing.T) {
 		{"mgmt run --converged-exit --yaml good.yaml --types types", "chown root $DIR/types/marker.yaml"},
 		{"mgmt run --converged-exit --yaml good.yaml --backends backends", "chown root $DIR/backends"},
 		{"mgmt resource marker --types types", "chown root $DIR/types/marker.yaml"},
+		{"mgmt resource -f hers.yaml", "chown root $DIR/hers.yaml"},
 		{"mgmt run --converged-exit --yaml good.yaml --prefix herstate", "chown root $DIR/herstate"},
 		{"mkfifo fifo; chown 12345 fifo; timeout 60 mgmt run --converged-exit --yaml fifo", "chown root $DIR/fifo"},
 	} {
