@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -190,17 +191,18 @@ func (e *emptier) failed(name string, err error) error {
 
 // path names a place below the folder; what is deeper than 20 folders is counted.
 func (e *emptier) path(name string) string {
-	path := e.top
+	var path strings.Builder
+	path.WriteString(e.top)
 	for _, l := range e.levels[min(1, len(e.levels)):min(20, len(e.levels))] {
-		path += "/" + l.name
+		path.WriteString("/" + l.name)
 	}
 	if len(e.levels) > 20 {
-		path += fmt.Sprintf("/(%d folders)", len(e.levels)-20)
+		path.WriteString(fmt.Sprintf("/(%d folders)", len(e.levels)-20))
 	}
 	if name != "" && len(e.levels) > 0 {
-		path += "/" + name
+		path.WriteString("/" + name)
 	}
-	return path
+	return path.String()
 }
 
 func unlinkat(fd int, name string, flags int) error {
