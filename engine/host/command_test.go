@@ -482,7 +482,10 @@ func TestADaemonThatHoldsTheOutputIsNotWaitedFor(t *testing.T) {
 	first, _, _ := strings.Cut(string(r.Stdout), "\n")
 	pid, err = strconv.Atoi(first)
 	must(t, err)
-	must(t, syscall.Kill(pid, syscall.SIGKILL))
+	// It may have ended by itself: nobody reads what it prints any more.
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		t.Error(err)
+	}
 }
 
 func TestASlowReaderLosesNothing(t *testing.T) {
