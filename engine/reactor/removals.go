@@ -98,10 +98,19 @@ func (s *swap) checkRemovals() error {
 			removed = append(removed, v.id)
 		}
 	}
-	if accepted != nil && !slices.ContainsFunc(removed, func(id string) bool { return !slices.Contains(*accepted, id) }) {
+	if accepted != nil && allAmong(removed, *accepted) {
 		return nil
 	}
 	return &RemovalsError{Removed: removed, Of: len(r.byIndex)}
+}
+
+// allAmong reports whether all ids are among others. Both may be as many as the graph has vertices.
+func allAmong(ids, others []string) bool {
+	among := make(map[string]struct{}, len(others))
+	for _, id := range others {
+		among[id] = struct{}{}
+	}
+	return !slices.ContainsFunc(ids, func(id string) bool { _, ok := among[id]; return !ok })
 }
 
 // AcceptRemovals lets the next Swap remove these vertices, however many they are. A Swap that
