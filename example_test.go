@@ -37,7 +37,7 @@ func ExampleOptions_control() {
 			Paused:    func(p mgmt.Pause, on bool) { rec.Paused(p, on); met.Paused(p, on) },
 			Held:      func(res string, h *mgmt.Held) { rec.Held(res, h); met.Held(res, h) },
 			Loaded:    rec.Loaded,
-			Refused:   func(err error) { rec.Refused(err); met.Refused() },
+			Refused:   func(err error) { rec.Refused(err); met.Refused(err) },
 		},
 		Beside: func(ctx context.Context, e *mgmt.Engine) {
 			met.SetSource(func(ctx context.Context) (metrics.Sample, error) {

@@ -87,6 +87,12 @@ type Options struct {
 
 	MaxRemovals reactor.Removals // how much a graph may remove before it is held and waits for Resume; the zero value is no bound
 
+	// Input names where the graphs come from, such as the path of a file. A Run with the StateDir
+	// and the Input of an earlier one holds its first graph too, by MaxRemovals, if that lacks what
+	// the earlier one had in effect; nothing runs until Resume or a better graph. When empty, and with
+	// ConvergedExit or NoopAll, the first graph is taken as it is.
+	Input string
+
 	MaxChanges Budget // how much may be altered before the engine holds and waits for Resume; the zero value is no bound
 	Storm      *Storm // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
 	Fight      *Fight // when a resource counts as fought over and is left alone for a while; reactor.DefaultFight when nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -30,6 +31,8 @@ type session struct {
 	ended   chan struct{} // closed when the reactor has ended
 
 	reloading *reloading
+	effect    *effectKeeper
+	renamed   atomic.Bool // the last graphs have brought or taken names, and effect was not told
 }
 
 // errRested and errTime are the causes of contexts that Run itself ends.
@@ -58,6 +61,8 @@ func (e *Engine) open(ctx context.Context) (*session, error) {
 		return nil, errors.Join(err, s.closeAll())
 	}
 	s.store = store
+	s.effect = e.opt.newEffectKeeper()
+	s.closers = append(s.closers, s.effect.close)
 	// The host outlives ctx: it ends with close, after the reactor.
 	if s.host, err = host.New(context.WithoutCancel(ctx), host.Options{Logger: e.opt.Logger, Roles: e.opt.Roles, Ledger: e.opt.ledger()}); err == nil {
 		s.closers = append(s.closers, s.host.Close)
@@ -78,18 +83,27 @@ func (e *Engine) reactorOptions(s *session, state string, store engine.Store) re
 		Host: s.host, World: o.World, Store: store,
 		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
-		MaxRemovals: o.MaxRemovals,
-		MaxChanges:  o.MaxChanges, Fight: *cmp.Or(o.Fight, new(reactor.DefaultFight())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
+		MaxRemovals: o.MaxRemovals, InEffect: o.readInEffect(),
+		MaxChanges: o.MaxChanges, Fight: *cmp.Or(o.Fight, new(reactor.DefaultFight())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
 		Beat: o.Beat, BeatEvery: o.BeatEvery,
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
 		Listener: reactor.Listener{
-			Swapped:   o.Observer.Swapped,
+			Swapped:   s.swapped,
 			Ran:       o.Observer.Ran,
 			Converged: s.converged,
 			Lingers:   o.Observer.Lingers,
 			Paused:    o.Observer.Paused,
 			Held:      o.Observer.Held,
 		},
+	}
+}
+
+func (s *session) swapped(w Swap) {
+	if w.Added+w.Removed > 0 {
+		s.renamed.Store(true)
+	}
+	if f := s.e.opt.Observer.Swapped; f != nil {
+		f(w)
 	}
 }
 
@@ -268,7 +282,7 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 			good = true
 			s.judged(ctx, nil)
 			continue
-		case !good && o.Strict:
+		case !good && o.Strict && held == nil: // what is held waits for Resume
 			return err
 		}
 		last = err
@@ -308,6 +322,9 @@ func (s *session) use(ctx context.Context, d *gapi.Declared) error {
 	}
 	if err := s.reactor.Swap(ctx, g); err != nil {
 		return err
+	}
+	if s.renamed.Swap(false) {
+		s.effect.keep(g)
 	}
 	s.memory.Keep()
 	if loaded := s.e.opt.Observer.Loaded; loaded != nil {

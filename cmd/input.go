@@ -1,9 +1,12 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -105,4 +108,17 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 		return nil, err
 	}
 	return nil, errors.New("there is no graph")
+}
+
+// lasting names the file or the folder of the graph, by which a later start knows it again; empty
+// for what is read but once, such as a pipe.
+func (i *input) lasting() string {
+	path, err := filepath.Abs(cmp.Or(i.catalog, i.yaml))
+	if err != nil || ownDescriptor(path) {
+		return ""
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		return ""
+	}
+	return path
 }

@@ -91,7 +91,7 @@ func (x *exports) observe(o mgmt.Observer) mgmt.Observer {
 	o.Paused = before2(o.Paused, x.Paused)
 	o.Held = before2(o.Held, x.Held)
 	o.Converged = before2(o.Converged, x.Converged)
-	o.Refused = before(o.Refused, func(error) { x.Refused() })
+	o.Refused = before(o.Refused, x.Refused)
 	return o
 }
 

@@ -107,6 +107,7 @@ func (f *runFlags) checkNumbers() error {
 func (f *runFlags) set(o *mgmt.Options) {
 	f.steps.set(o)
 	f.brakes.set(o)
+	o.Input = f.input.lasting()
 	o.Hostname, o.Debug, o.NoWatch, o.Strict = f.hostname, f.log.debug, f.noWatch, true
 	o.Parallel, o.Sema = f.parallel, f.sema
 	o.ConvergedTimeout, o.ConvergedExit, o.MaxRuntime = time.Duration(f.quiet), f.exit, time.Duration(f.maxRuntime)

@@ -39,6 +39,7 @@ type service struct {
 	stage   stage
 	began   time.Time
 	refused string // what was wrong with the newest graph; empty for nothing
+	good    bool   // a graph has been in effect
 	text    string // the status as it was told
 	failed  bool   // telling has failed, which is logged once
 }
@@ -143,7 +144,7 @@ func (s *service) stir() { ask(s.stirs) }
 func (s *service) loaded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refused = ""
+	s.refused, s.good = "", true
 	s.ready()
 }
 
@@ -153,14 +154,18 @@ func (s *service) refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = "graph refused"
-	if held, ok := errors.AsType[*reactor.RemovalsError](err); ok {
+	held, ok := errors.AsType[*reactor.RemovalsError](err)
+	if ok {
 		s.refused = fmt.Sprintf("graph held (it removes %d of %d resources; mgmt resume accepts that)", len(held.Removed), held.Of)
+		if held.Start {
+			s.refused = fmt.Sprintf("graph held (it lacks %d of the %d resources of before; nothing runs until mgmt resume)", len(held.Removed), held.Of)
+		}
 	}
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
 		s.refused += " (" + findings(ds) + ")"
 	}
-	if s.stage == stageStarting {
-		s.send("STATUS=" + s.line("")) // there is no good one yet
+	if s.stage == stageStarting && !ok {
+		s.send("STATUS=" + s.line("")) // there is no good one yet; a held one waits for a person, and the start does not
 		return
 	}
 	s.ready()
@@ -238,7 +243,7 @@ func (s *service) line(counts string) string {
 	switch {
 	case s.refused == "":
 		return counts
-	case counts == "":
+	case counts == "", !s.good:
 		return s.refused
 	default:
 		return s.refused + ", the last good one goes on: " + counts

@@ -21,6 +21,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -135,6 +136,17 @@ func TestServiceTells(t *testing.T) {
 	if told != 3 {
 		t.Errorf("the observer before it was called %d times", told)
 	}
+}
+
+// TestFindingC14HeldAtTheStart: the start of a service does not wait for a person who resumes a
+// graph, else systemd would end and start it again and again.
+func TestFindingC14HeldAtTheStart(t *testing.T) {
+	s, m := newTestService(t, 0)
+	s.refuse(&reactor.RemovalsError{Removed: make([]string, 15), Of: 16, Start: true})
+	expect(t, m, "STATUS=graph held (it lacks 15 of the 16 resources of before; nothing runs until mgmt resume)\nREADY=1")
+	s.loaded()
+	s.stands(tally(1, 0))
+	expect(t, m, "STATUS=graph in effect", "STATUS=converged: 1 ok")
 }
 
 // TestServiceReloads: a reload ends whether its graph is taken or refused, and begins

@@ -109,8 +109,12 @@ func (s *Status) Code() int {
 		rest.Counts[st] = s.Counts[st.String()]
 	}
 	code := rest.Code()
-	if s.Held != "" {
-		code = code&4 | 2
+	switch {
+	case s.Held == "":
+		return code
+	case code == 5: // not at rest yet
+		return 2
+	default:
+		return code&4 | 2
 	}
-	return code
 }

@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"runtime"
 	"slices"
@@ -46,6 +47,7 @@ type Metrics struct {
 	swaps, refused, generation atomic.Int64
 	holds                      [len(brakes)]atomic.Int64
 	converged, paused          atomic.Bool
+	heldGraph                  atomic.Bool  // the newest graph waits to be resumed
 	rested                     atomic.Int64 // ms since 1970, 0 for never
 }
 
@@ -106,11 +108,17 @@ func (m *Metrics) Listener() reactor.Listener {
 // Swapped counts a graph that took effect.
 func (m *Metrics) Swapped(s reactor.Swap) {
 	m.swaps.Add(1)
+	m.heldGraph.Store(false)
 	m.generation.Store(int64(s.Generation))
 }
 
-// Refused counts a graph that could not be used.
-func (m *Metrics) Refused() { m.refused.Add(1) }
+// Refused counts a graph that could not be used, and notes whether it waits to be resumed: then
+// the error is a *reactor.RemovalsError.
+func (m *Metrics) Refused(err error) {
+	m.refused.Add(1)
+	_, held := errors.AsType[*reactor.RemovalsError](err)
+	m.heldGraph.Store(held)
+}
 
 // Converged notes that the graph came to rest, or that something has happened.
 func (m *Metrics) Converged(yes bool, _ reactor.Counts) {
@@ -222,6 +230,7 @@ func (m *Metrics) graphFamilies() []*family {
 		gauge("mgmt_build_info", "Always 1; the labels say which build this is.").add(1, "goversion", runtime.Version(), "version", m.version),
 		counter("mgmt_graphs_total", "Graphs that took effect.").count(&m.swaps),
 		counter("mgmt_graphs_refused_total", "Graphs that could not be used; the last good one went on.").count(&m.refused),
+		gauge("mgmt_graph_held", "Whether the newest graph waits for mgmt resume, since it removes too many resources: 1 or 0.").add(truth(m.heldGraph.Load())),
 		gauge("mgmt_graph_generation", "Number of the graph in effect, 0 before the first one.").count(&m.generation),
 		gauge("mgmt_converged", "Whether the graph is at rest: 1 or 0.").add(truth(m.converged.Load())),
 		gauge("mgmt_last_converged_timestamp_seconds", "When the graph last came to rest, 0 for never.").add(float64(m.rested.Load()) / 1000),

@@ -44,7 +44,7 @@ func used() *metrics.Metrics {
 	l := m.Listener()
 	l.Swapped(reactor.Swap{Generation: 1})
 	l.Swapped(reactor.Swap{Generation: 2})
-	m.Refused()
+	m.Refused(&reactor.RemovalsError{})
 	ms := time.Millisecond
 	for _, r := range []reactor.Run{
 		{Resource: "file[/a]", State: engine.StateOK, Duration: ms / 2},

@@ -30,6 +30,7 @@ func (s *swap) commit() error {
 	}
 	r.graph, r.byIndex = s.g, s.all
 	if r.generation++; r.generation == 1 {
+		r.opt.InEffect = nil
 		r.forgetLeft()
 	}
 	s.connect()

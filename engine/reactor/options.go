@@ -49,6 +49,7 @@ type Options struct {
 	Storm      Storm  // when a resource runs too often; the zero value is never
 
 	MaxRemovals Removals // how much a Swap may remove before it is refused with a *RemovalsError; the zero value is no bound
+	InEffect    []string // ids of the vertices that an earlier process had in effect last: the first Swap that takes effect removes those that it lacks; nil for none
 
 	// Beat, when not nil, is called by the loop every BeatEvery (a second when
 	// 0): as long as it comes, the loop is alive. It must return soon.

@@ -67,6 +67,7 @@ func (r Removals) meets(n, of int) bool {
 type RemovalsError struct {
 	Removed []string // in the order of the old graph
 	Of      int      // vertices of the old graph
+	Start   bool     // the old graph is that of an earlier process: nothing runs meanwhile
 }
 
 func (e *RemovalsError) Error() string {
@@ -74,6 +75,9 @@ func (e *RemovalsError) Error() string {
 	names := strings.Join(e.Removed[:min(most, len(e.Removed))], ", ")
 	if more := len(e.Removed) - most; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
+	}
+	if e.Start {
+		return fmt.Sprintf("held: it lacks %d of the %d resources that were in effect before this start (%s), more than --max-removals allows; nothing runs meanwhile; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names)
 	}
 	return fmt.Sprintf("held: it removes %d of %d resources (%s), more than --max-removals allows; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names)
 }
@@ -83,6 +87,9 @@ func (e *RemovalsError) Error() string {
 func (s *swap) checkRemovals() error {
 	r := s.r
 	accepted := r.accepted.Swap(nil)
+	if r.generation == 0 {
+		return s.checkStart(accepted)
+	}
 	left := len(r.byIndex) - s.kept
 	for _, v := range s.fresh {
 		if old := r.named(v.id); old != nil && !reverts(old, v) {
@@ -102,6 +109,21 @@ func (s *swap) checkRemovals() error {
 		return nil
 	}
 	return &RemovalsError{Removed: removed, Of: len(r.byIndex)}
+}
+
+// checkStart is checkRemovals for the first graph, of which an earlier process tells what it removes.
+func (s *swap) checkStart(accepted *[]string) error {
+	before := s.r.opt.InEffect
+	var removed []string
+	for _, id := range before {
+		if v := s.named(id); v == nil || v.once {
+			removed = append(removed, id)
+		}
+	}
+	if !s.r.opt.MaxRemovals.meets(len(removed), len(before)) || accepted != nil && allAmong(removed, *accepted) {
+		return nil
+	}
+	return &RemovalsError{Removed: removed, Of: len(before), Start: true}
 }
 
 // allAmong reports whether all ids are among others. Both may be as many as the graph has vertices.
