@@ -44,9 +44,10 @@ func Rebuild(reg *engine.Registry, d *Declared, compare func(*engine.Graph)) (*e
 		b.wire(it)
 		b.references(it)
 	}
-	b.secrets()
-	b.exposed()
-	b.vertices()
+	tainted := b.tainted()
+	b.secrets(tainted)
+	b.exposed(tainted)
+	b.fillGraph()
 	if b.errors == 0 {
 		compare(b.g)
 	}
@@ -74,15 +75,18 @@ type builder struct {
 
 	kinds    map[string]kindEntry // by name in lower case
 	goKinds  map[goKind]*kindInfo // of ready resources
-	reported map[kindAt]bool      // kinds that can't be used and were reported
+	lastKind goKind               // of them, that of the last item, since most follow their like
+	lastInfo *kindInfo
+	reported map[kindAt]bool // kinds that can't be used and were reported
 
-	room   []item                       // for all of them, in one piece
-	items  []*item                      // as declared
-	g      *graph.Graph[*engine.Vertex] // their ids; vertices fills it, and join
-	first  []*item                      // by vertex of g
-	claims []claim                      // in the order of items, until clashes has compared them
-	links  []link
-	guess  guesser
+	room     []item                       // for all of them, in one piece
+	items    []*item                      // as declared
+	g        *graph.Graph[*engine.Vertex] // their ids; vertices fills it, and join
+	first    []*item                      // by vertex of g
+	vertices []engine.Vertex              // of g, in one piece
+	claims   []claim                      // in the order of items, until clashes has compared them
+	links    []link
+	guess    guesser
 }
 
 // ident identifies a resource; the kind is in lower case.
@@ -104,6 +108,7 @@ type item struct {
 	index  int32 // among items
 	vertex int32 // in the graph; of a duplicate: that of the first
 	bad    bool  // the value could not be read: what follows from it is not looked at
+	marks  bool  // a metaparameter marks parameters as secrets
 }
 
 func newBuilder(reg *engine.Registry, d *Declared) *builder {
@@ -142,7 +147,7 @@ func (b *builder) each(do func(*builder, *item)) {
 	var wg sync.WaitGroup
 	for i, chunk := range slices.Collect(slices.Chunk(b.items, eachAtOnce)) {
 		part := &parts[i]
-		part.reg, part.d, part.said, part.seed, part.g, part.first = b.reg, b.d, b.said, b.seed, b.g, b.first
+		part.reg, part.d, part.said, part.seed, part.g, part.first, part.vertices = b.reg, b.d, b.said, b.seed, b.g, b.first, b.vertices
 		work := func() {
 			for _, it := range chunk {
 				do(part, it)
@@ -234,16 +239,22 @@ func (b *builder) duplicate(it, first *item) {
 
 func (it *item) namePos() schema.Pos { return orPos(it.NamePos, it.Pos) }
 
-// vertices fills the graph. It is of no use when there are errors.
-func (b *builder) vertices() {
-	vertices := make([]engine.Vertex, len(b.first))
-	for i, it := range b.first {
-		vertices[i] = engine.Vertex{Res: it.res, Recv: it.wires, Pos: it.Pos}
-		if it.res != nil {
-			vertices[i].Secret = it.res.MetaParams().Secret
-		}
-		b.g.SetValue(i, &vertices[i])
+// fillGraph gives the graph its vertices. It is of no use when there are errors.
+func (b *builder) fillGraph() {
+	b.vertices = make([]engine.Vertex, len(b.first))
+	b.each((*builder).vertexOf)
+}
+
+func (b *builder) vertexOf(it *item) {
+	if b.first[it.vertex] != it {
+		return
 	}
+	v := &b.vertices[it.vertex]
+	v.Res, v.Recv, v.Pos = it.res, it.wires, it.Pos
+	if it.marks {
+		v.Secret = it.res.MetaParams().Secret
+	}
+	b.g.SetValue(int(it.vertex), v)
 }
 
 // declared returns the vertex of an item, nil if another one has it.

@@ -11,8 +11,7 @@ import (
 
 // exposed warns of each secret that a graph puts into a file whose mode, as the graph says
 // it, lets others read. A symbolic mode is judged by what it makes of a new file.
-func (b *builder) exposed() {
-	tainted := b.tainted()
+func (b *builder) exposed(tainted map[*item]bool) {
 	var modes map[string]schema.Mode // of all paths; made when it is needed
 	for _, it := range b.items {
 		params := b.secretParams(it, tainted)
@@ -64,7 +63,7 @@ func exposes(res engine.Res, params []string) (path string, mode schema.Mode) {
 // secretParams are the parameters of a resource that hold a secret: by their type, their
 // mark, or the sender from which they are received.
 func (b *builder) secretParams(it *item, tainted map[*item]bool) []string {
-	if it.res == nil || it.info == nil {
+	if it.res == nil || it.info == nil || !it.marks && len(it.wires)+len(it.info.secrets) == 0 {
 		return nil
 	}
 	if _, ok := it.res.(engine.ExposingRes); !ok {
@@ -79,9 +78,9 @@ func (b *builder) secretParams(it *item, tainted map[*item]bool) []string {
 			keys[topKey(w.Field)] = true
 		}
 	}
-	for _, f := range it.info.Type.Fields {
-		if holdsSecret(f.Type) && it.Value.Get(f.Key) != nil {
-			keys[f.Key] = true
+	for _, key := range it.info.secrets {
+		if it.Value.Get(key) != nil {
+			keys[key] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(keys))

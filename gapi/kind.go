@@ -15,6 +15,7 @@ type kindInfo struct {
 	commented bool // it has a field comment
 	refers    bool // a parameter may be a reference
 	readOnly  []string
+	secrets   []string // parameters whose type is a secret, or has one in it
 }
 
 // goKind is how a ready resource is looked up: two of one kind may be of
@@ -34,6 +35,9 @@ func newKindInfo(k engine.Kind) *kindInfo {
 	for _, f := range k.Type.Fields {
 		if f.Role == schema.RoleReadOnly {
 			info.readOnly = append(info.readOnly, f.Key)
+		}
+		if holdsSecret(f.Type) {
+			info.secrets = append(info.secrets, f.Key)
 		}
 	}
 	return info
@@ -113,7 +117,11 @@ func (b *builder) findKind(kind string) kindEntry {
 
 func (b *builder) goKindOf(it *item) *kindInfo {
 	key := goKind{it.kind, schema.KeyOf(it.Res)}
+	if key == b.lastKind {
+		return b.lastInfo
+	}
 	if info, ok := b.goKinds[key]; ok {
+		b.lastKind, b.lastInfo = key, info
 		return info
 	}
 	info, err := readGoKind(it)

@@ -27,6 +27,7 @@ func (b *builder) make(it *item) {
 		b.checkName(it)
 		b.checkReverse(it)
 		b.checkRetry(it)
+		it.marks = len(it.res.MetaParams().Secret) > 0
 		b.checkSecret(it)
 		b.checkBackend(it)
 	}

@@ -10,8 +10,7 @@ import (
 // secrets refuses every wire by which a secret would reach a parameter that others
 // on the machine can see. What hides in a value of any type shows only when it is
 // sent; the kind has to refuse that itself.
-func (b *builder) secrets() {
-	tainted := b.tainted()
+func (b *builder) secrets(tainted map[*item]bool) {
 	for _, it := range b.items {
 		for _, w := range it.wires {
 			f := it.info.Type.Field(topKey(w.Field))
@@ -36,7 +35,7 @@ func (b *builder) tainted() map[*item]bool {
 	receivers := map[*item][]*item{}
 	var todo []*item
 	for _, it := range b.items {
-		if it.res != nil && len(it.res.MetaParams().Secret) > 0 {
+		if it.marks {
 			todo = append(todo, it)
 		}
 		for _, w := range it.wires {

@@ -23,7 +23,7 @@ func Sketch(reg *engine.Registry, d *Declared) *engine.Graph {
 		b.references(it)
 	}
 	b.connect()
-	b.vertices()
+	b.fillGraph()
 	b.join(b.g)
 	return b.g
 }

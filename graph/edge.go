@@ -61,7 +61,7 @@ func (g *Graph[V]) Connect(e Edge) error {
 		return fmt.Errorf("a graph has at most %d declared edges", maxIndex)
 	}
 	g.decls = append(g.decls, g.pack(e))
-	g.layout.Store(nil)
+	g.changed()
 	return nil
 }
 

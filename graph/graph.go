@@ -65,7 +65,7 @@ func (g *Graph[V]) Add(id string, v V) (int, error) {
 	g.index[id] = int32(i)
 	g.ids = append(g.ids, id)
 	g.values = append(g.values, v)
-	g.layout.Store(nil)
+	g.changed()
 	return i, nil
 }
 

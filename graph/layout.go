@@ -28,6 +28,13 @@ type layout struct {
 	cycle     foundCycle
 }
 
+// changed drops the layout. Most changes come many in a row: only the first has one to drop.
+func (g *Graph[V]) changed() {
+	if g.layout.Load() != nil {
+		g.layout.Store(nil)
+	}
+}
+
 // read returns the layout, making it if something changed since it was made.
 func (g *Graph[V]) read() *layout {
 	if l := g.layout.Load(); l != nil {

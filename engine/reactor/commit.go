@@ -208,7 +208,9 @@ func (s *swap) connect() {
 		}
 	}
 	for _, v := range s.all {
-		v.feeds.Store(len(v.sendsTo) > 0)
+		if feeds := len(v.sendsTo) > 0; v.feeds.Load() != feeds {
+			v.feeds.Store(feeds)
+		}
 	}
 }
 
