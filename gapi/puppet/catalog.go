@@ -40,6 +40,7 @@ type param struct {
 	name   string
 	value  *schema.Node // plain: without rich data
 	secret bool
+	made   bool // it is in no catalog, but made of other resources
 
 	// value is nothing where one of these says why:
 	err     error  // it is broken

@@ -19,6 +19,7 @@ func Read(file string, src []byte, reg *engine.Registry, o Options) (*gapi.Decla
 		return nil, found.All()
 	}
 	cat.classify(reg)
+	cat.assemble(o)
 	rs := relate(cat, newIndex(cat, &found))
 	tr := &translator{
 		reg: reg, opts: o, found: &found,

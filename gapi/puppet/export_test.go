@@ -74,3 +74,12 @@ func Relations(file string, src []byte, reg *engine.Registry) ([]Pair, []string,
 	}
 	return list, order, found.All()
 }
+
+// RubyData writes a value as a file of data: YAML, JSON, and JSON with lines.
+func RubyData(text string) [3]string {
+	n, err := readData("json", text, nil)
+	if err != nil {
+		return [3]string{err.Error()}
+	}
+	return [3]string{writeYAML(n), writeJSON(n, false), writeJSON(n, true)}
+}

@@ -1,6 +1,7 @@
 package puppet
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"regexp"
@@ -34,7 +35,7 @@ var fileType = &kindType{
 		{name: "ignore", how: refused, whole: true, note: noBelow},
 		{name: "sourceselect", how: refused, note: "mgmt has one source", do: except(false, "mgmt has one source", "first")},
 		{name: "links", how: ignored, note: "a link in the place of a file is followed; with force it is replaced"},
-		{name: "backup", how: refused, note: "mgmt keeps no copies; false is fine", do: except(false, "mgmt keeps no copies of what it replaces", "false")},
+		{name: "backup", how: refused, note: "mgmt keeps no copies; false is fine, and so is `puppet`, which is what a file has that says nothing", do: except(false, "mgmt keeps no copies of what it replaces", "false", "puppet")},
 		{name: "checksum", how: ignored, note: "contents are compared"},
 		{name: "checksum_value", how: refused, note: "contents are compared with contents"},
 		{name: "source_permissions", how: refused, note: "a file gets no permissions from its source; ignore is fine", do: except(false, "a file gets no permissions from its source", "ignore")},
@@ -127,6 +128,9 @@ func (f *file) recurses() bool {
 func (f *file) plain() {
 	f.mode(false)
 	f.content()
+	if p := f.param("fragments"); p != nil && f.typ.name != "file" {
+		f.set("fragments", p.value, p)
+	}
 	if src := f.source(); src != "" {
 		f.set("source", textNode(f.at, src), f.param("source"))
 	}
@@ -179,10 +183,7 @@ func (f *file) source() string {
 		return ""
 	}
 	src := list[0]
-	if u, err := url.Parse(src); err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {
-		src = u.Path
-	}
-	if !path.IsAbs(src) {
+	if src = cmp.Or(localPath(src), src); !path.IsAbs(src) {
 		reason := "a source is a file of this machine"
 		if !p.secret {
 			reason += ", not " + quote(src)
@@ -191,6 +192,17 @@ func (f *file) source() string {
 		return ""
 	}
 	return identOf("file", src).title
+}
+
+// localPath returns the path that a source on this machine is; empty for any other one.
+func localPath(src string) string {
+	if u, err := url.Parse(src); err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {
+		src = u.Path
+	}
+	if !path.IsAbs(src) {
+		return ""
+	}
+	return src
 }
 
 func (f *file) link() {

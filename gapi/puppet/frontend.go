@@ -45,6 +45,10 @@ type Options struct {
 	// Ordering is for manifests that rely on the order in which they are written.
 	Ordering Ordering
 
+	// YAML reads one document of YAML, for fragments of a concat_file of that format;
+	// nil refuses them. It must not keep the text.
+	YAML func([]byte) (*schema.Node, error)
+
 	// MaxBytes bounds the size of a catalog; 0 for DefaultMaxBytes.
 	MaxBytes int64
 

@@ -27,17 +27,18 @@ type fileRes struct {
 	traits.Recvable
 	inert `yaml:"-"`
 
-	Path    string      `yaml:"path" mgmt:"identity"`
-	State   string      `yaml:"state"`
-	Content *string     `yaml:"content"`
-	Source  string      `yaml:"source"`
-	Owner   string      `yaml:"owner"`
-	Group   string      `yaml:"group"`
-	Mode    schema.Mode `yaml:"mode"`
-	Recurse bool        `yaml:"recurse"`
-	Force   bool        `yaml:"force"`
-	Purge   bool        `yaml:"purge"`
-	Symlink bool        `yaml:"symlink"`
+	Path      string      `yaml:"path" mgmt:"identity"`
+	State     string      `yaml:"state"`
+	Content   *string     `yaml:"content"`
+	Source    string      `yaml:"source"`
+	Fragments []string    `yaml:"fragments"`
+	Owner     string      `yaml:"owner"`
+	Group     string      `yaml:"group"`
+	Mode      schema.Mode `yaml:"mode"`
+	Recurse   bool        `yaml:"recurse"`
+	Force     bool        `yaml:"force"`
+	Purge     bool        `yaml:"purge"`
+	Symlink   bool        `yaml:"symlink"`
 }
 
 func (*fileRes) Default() engine.Res { return &fileRes{} }

@@ -63,6 +63,9 @@ func (t *kindType) names() (list []string) {
 // types are the types of Puppet that we know, by their order in the reference.
 var types = []*kindType{
 	fileType, execType, packageType, serviceType, userType, groupType, hostType, cronType, mountType, sshKeyType, notifyType,
+	concatFileType, concatType,
+	{name: concatFragment, how: ignored, note: intoFile},
+	{name: concatPart, how: ignored, note: intoFile},
 	{name: "anchor", kind: "noop", how: convert, refreshes: true, note: "a point in the graph that refreshes pass through"},
 	{name: "schedule", how: ignored, note: "it does nothing by itself; the metaparameter schedule, which uses it, is refused"},
 	{name: "filebucket", how: ignored, note: "it does nothing by itself; mgmt keeps no copies of what it replaces"},

@@ -128,6 +128,7 @@ func (t *translation) parameters() {
 			t.bad(p, "%v", p.err)
 		case p.foreign != "":
 			t.refuse(p.name, p.foreign, true)
+		case p.made: // and finish knows it
 		case a != nil:
 			t.row(a, p)
 		case t.typ.how == same: // a kind of the registry
