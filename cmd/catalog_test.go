@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // TestCatalogTableFitsKinds: what an attribute of Puppet becomes is a parameter of
@@ -31,5 +33,22 @@ func TestCatalogTableFitsKinds(t *testing.T) {
 	}
 	if checked["file"] < 8 || checked["exec"] < 10 || checked["msg"] < 1 {
 		t.Errorf("too little was checked: %v", checked)
+	}
+}
+
+// TestFindingE5ConcatYAML: fragments of YAML are merged, and written as Ruby does.
+func TestFindingE5ConcatYAML(t *testing.T) {
+	fragment := func(title, content string) string {
+		return fmt.Sprintf(`{"type": "Concat_fragment", "title": %q, "parameters": {"target": "/x", "content": %q}}`, title, content)
+	}
+	src := `{"resources": [{"type": "Concat_file", "title": "/x", "parameters": {"format": "yaml"}}, ` +
+		fragment("a", "a: yes\nl: [1]\nm: {x: 1}\n") + ", " + fragment("b", "b: 'yes'\nl: [x]\nm: {y: ~}\n") + `]}`
+	d, err := puppet.Read("c.json", []byte(src), engine.DefaultRegistry(), puppet.Options{YAML: yaml.Value})
+	if err != nil || len(d.Problems) > 0 {
+		t.Fatal(err, d.Problems)
+	}
+	const want = "---\na: true\nl:\n- 1\n- x\nm:\n  x: 1\n  y:\nb: 'yes'\n"
+	if got := d.Resources[0].Value.Get("content").Text; got != want {
+		t.Errorf("%q", got)
 	}
 }

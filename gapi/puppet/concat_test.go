@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reactivegraph/mgmt/gapi/puppet"
-	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // concat makes a catalog of one file, on line 1, and its fragments.
@@ -66,8 +65,6 @@ func TestFindingE5Concat(t *testing.T) {
 			`b {`+here+`, "content": "{\"a\": 2}"}`), want: "{\n  \"a\": 1\n}"},
 		"lists": {src: concat(`{"format": "json-array"}`, `a {`+here+`, "content": "{\"a\": 1}"}`, `b {`+here+`, "content": "[\"\\u00e9\\n\"]"}`),
 			want: `[{"a":1},["é\n"]]`},
-		"yaml": {src: concat(`{"format": "yaml"}`, `a {`+here+`, "content": "a: yes\nl: [1]\n"}`, `b {`+here+`, "content": "b: 'yes'\nl: [x]\n"}`),
-			want: "---\na: true\nl:\n- 1\n- x\nb: 'yes'\n"},
 		"the defined type by itself": {src: source([]string{entry(1, "Concat", "/x", `{"warn": true}`),
 			entry(2, "Concat::Fragment", "a", `{"target": "/x", "content": "a"}`)}), want: "# This file is managed by Puppet. DO NOT EDIT.\na"},
 		"words and numbers": {src: concat(`{}`, `a {`+here+`, "content": "a", "order": "x"}`, `b {`+here+`, "content": "b", "order": "1"}`),
@@ -78,13 +75,15 @@ func TestFindingE5Concat(t *testing.T) {
 			found: `site.pp:1: Concat_file[/x]: content: Concat_fragment[a]: it is no JSON: it ends too early`},
 		"nothing in it": {src: concat(`{}`, `a {`+here+`}`),
 			found: `site.pp:1: Concat_file[/x]: content: Concat_fragment[a] needs a content or a source, and not both`},
+		"YAML, and nothing that reads it": {src: concat(`{"format": "yaml"}`, `a {`+here+`, "content": "a: 1"}`),
+			found: `site.pp:1: Concat_file[/x]: content: Concat_fragment[a]: this program reads no fragments of YAML`},
 		"from a server": {src: concat(`{}`, `a {`+here+`, "source": "puppet:///modules/m/x"}`),
 			found: `site.pp:1: Concat_file[/x]: content: the source of Concat_fragment[a] is no file of this machine`},
 		"deferred": {src: concat(`{}`, `a {`+here+`, "content": {"__ptype": "Deferred", "name": "f"}}`),
 			found: `site.pp:1: Concat_file[/x]: content: a Deferred value is what a function of Puppet returns when the catalog is applied, and mgmt has none of them`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, found := contentOf(t, c.src, puppet.Options{YAML: yaml.Value})
+			got, found := contentOf(t, c.src, puppet.Options{})
 			if all := strings.Join(found, "\n"); got != c.want || all != c.found {
 				t.Errorf("%q\n%s", got, all)
 			}
