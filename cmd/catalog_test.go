@@ -42,12 +42,12 @@ func TestFindingE5ConcatYAML(t *testing.T) {
 		return fmt.Sprintf(`{"type": "Concat_fragment", "title": %q, "parameters": {"target": "/x", "content": %q}}`, title, content)
 	}
 	src := `{"resources": [{"type": "Concat_file", "title": "/x", "parameters": {"format": "yaml"}}, ` +
-		fragment("a", "a: yes\nl: [1]\nm: {x: 1}\n") + ", " + fragment("b", "b: 'yes'\nl: [x]\nm: {y: ~}\n") + `]}`
+		fragment("a", "a: yes\nl: [1]\nm: {x: 1}\n") + ", " + fragment("b", "b: 'yes'\nl: [x]\nm: {z: ~}\n") + `]}`
 	d, err := puppet.Read("c.json", []byte(src), engine.DefaultRegistry(), puppet.Options{YAML: yaml.Value})
 	if err != nil || len(d.Problems) > 0 {
 		t.Fatal(err, d.Problems)
 	}
-	const want = "---\na: true\nl:\n- 1\n- x\nm:\n  x: 1\n  y:\nb: 'yes'\n"
+	const want = "---\na: true\nl:\n- 1\n- x\nm:\n  x: 1\n  z:\nb: 'yes'\n"
 	if got := d.Resources[0].Value.Get("content").Text; got != want {
 		t.Errorf("%q", got)
 	}
