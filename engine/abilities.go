@@ -43,6 +43,23 @@ type EdgeableRes interface {
 	AutoEdges() (AutoEdge, error)
 }
 
+// SurveyedRes is an EdgeableRes that is more than its UIDs say, and needs a look outside to know, which is dear and so
+// is taken once for many.
+type SurveyedRes interface {
+	EdgeableRes
+	GroupKey() string // those of one kind and key are surveyed together
+	// Survey returns what else each member is, in their order, and alters nothing. It is called on one of them, before
+	// Init, whenever automatic edges are made, and must be quick where nothing has changed since the last time. After
+	// an error the members are what their UIDs say.
+	Survey(ctx context.Context, members []Res) ([]Surveyed, error)
+}
+
+// Surveyed is what a survey has found out about one resource.
+type Surveyed struct {
+	UIDs []ResUID
+	Why  string // how that is known, for those who ask why there is an edge: "which the survey says"
+}
+
 // LeavingRes says whether what it manages is to go: a file that is to be absent, a service that is to be
 // stopped. Of two that both are to go, the automatic edge between them has the opposite direction of what was asked for:
 // what was made last goes first. It is asked before Init, as UIDs is.

@@ -30,7 +30,8 @@
 //     carries no data: it says "look again".
 //   - Every method that takes a context returns soon after it is cancelled.
 //   - Default, Validate, Cmp, UIDs and the other describing methods touch nothing
-//     outside the resource and change nothing in it.
+//     outside the resource and change nothing in it. What needs a look outside is
+//     found out by Survey (SurveyedRes).
 //   - A resource keeps no state in package variables: several engines may run in
 //     one process.
 //

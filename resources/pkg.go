@@ -64,7 +64,8 @@ type PkgRes struct {
 	AllowUnsupported *bool `yaml:"allowunsupported" lang:"allowunsupported" mgmt:"param" doc:"Allow a package that is not the distribution's own, or that it does not look after. False refuses to install one; only apt can tell."`
 
 	virtualBase
-	seen *pkgSeen
+	seen   *pkgSeen
+	stamps *pkgStamps // nil for those of the machine
 }
 
 // PkgSends is what a package sends when it is as wanted.
@@ -269,6 +270,9 @@ the repositories are seen when something else changes, or with the metaparameter
 
 ` + "`installed`" + ` is also true of a virtual package that an installed one provides. Versions are compared by the rules of
 the package manager.
+
+A file, a command or a service that needs what a package brings comes after the package, also if the package is not installed yet and the
+package manager has lists of what packages bring; see [automatic edges](../../transforms.md#what-a-package-will-bring).
 
 ` + "`allownonfree: false`" + ` and ` + "`allowunsupported: false`" + ` refuse to install a package that comes from where the distribution keeps what has no free
 licence (the components non-free, non-free-firmware, restricted and multiverse), or that is not the distribution's own (or of Ubuntu's universe and

@@ -17,7 +17,7 @@ var pkgPaths = []string{
 func (r *PkgRes) Leaving() bool { return r.state() == pkgUninstalled }
 
 // UIDs names the package and its files, those that packages have by custom, and those that the database has, if
-// it is installed.
+// it is installed; if it is not, see Survey.
 func (r *PkgRes) UIDs() []engine.ResUID {
 	plain, _, _ := strings.Cut(r.Name(), ":")
 	uids := []engine.ResUID{&engine.PkgUID{BaseUID: engine.UIDOf(r), Pkg: plain}}
@@ -32,9 +32,23 @@ func (r *PkgRes) UIDs() []engine.ResUID {
 		add(strings.Replace(form, "%s", plain, 1))
 	}
 	for _, p := range pkg.KnownFiles(r.Name()) {
-		add(p)
+		for _, p := range spellings(p) {
+			add(p)
+		}
 	}
 	return uids
+}
+
+// spellings returns a path, and what else it is called where /bin and the like are links into /usr.
+func spellings(p string) []string {
+	short, usr := strings.CutPrefix(p, "/usr")
+	if !strings.HasPrefix(short, "/bin/") && !strings.HasPrefix(short, "/sbin/") && !strings.HasPrefix(short, "/lib/systemd/") {
+		return []string{p}
+	}
+	if usr {
+		return []string{p, short}
+	}
+	return []string{p, "/usr" + p}
 }
 
 // AutoEdges wants nothing: those that need a package ask for it. One that is to go wants that the service of its name

@@ -26,9 +26,11 @@ type toyTool struct {
 	fail   map[string]string   // packages that cannot be installed, and why
 	mirror error               // why the repository cannot be reached
 	locked string
-	half   []string // what an earlier transaction has left half done
-	broken string   // why that cannot be repaired; empty if it can
-	calls  []string // the commands that alter something
+	files  map[string][]string // what packages bring, as the lists tell
+	asked  []string            // what it was asked about the files
+	half   []string            // what an earlier transaction has left half done
+	broken string              // why that cannot be repaired; empty if it can
+	calls  []string            // the commands that alter something
 }
 
 func newToyTool(dir string) *toyTool {
@@ -52,6 +54,15 @@ func (t *toyTool) run(verb string, args []string) (string, error) {
 		return t.dir, nil
 	case "list":
 		return t.list()
+	case "contents":
+		t.asked = append(t.asked, strings.Join(args, " "))
+		var out strings.Builder
+		for _, name := range args {
+			for _, file := range t.files[name] {
+				fmt.Fprintln(&out, name, file)
+			}
+		}
+		return out.String(), nil
 	case "half":
 		return strings.Join(t.half, "\n"), nil
 	case "latest":
@@ -218,6 +229,16 @@ func (t *toy) remove(ctx context.Context, args pkg.RemoveArgs) (map[string]pkg.C
 	return map[string]pkg.Change{}, err
 }
 
+func (t *toy) contents(ctx context.Context, args pkg.ContentsArgs) (map[string][]string, error) {
+	out, err := t.run(ctx, append([]string{"contents"}, args.Names...)...)
+	all := map[string][]string{}
+	for line := range strings.Lines(out) {
+		name, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all[name] = append(all[name], file)
+	}
+	return all, err
+}
+
 func (t *toy) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	out, err := t.run(ctx, "half")
 	return strings.Fields(out), err
@@ -248,6 +269,7 @@ func toyPkg(t testing.TB) (*engine.Registry, *virtual.Kind) {
 		virtual.Func("provided", (*toy).provided), virtual.Func("refresh_db", (*toy).refresh),
 		virtual.Func("install", (*toy).install), virtual.Func("upgrade", (*toy).upgrade),
 		virtual.Func("origins", (*toy).origins), virtual.Func("remove", (*toy).remove), virtual.Func("version_cmp", (*toy).cmp),
+		virtual.Func("contents", (*toy).contents),
 		virtual.Func("interrupted", (*toy).interrupted), virtual.Func("repair", (*toy).repair))
 	poor := virtual.Native("poor", func(_ context.Context, env virtual.Env) (*toy, error) { return &toy{env.Host}, nil },
 		virtual.Func("list_installed", (*toy).listInstalled))

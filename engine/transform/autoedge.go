@@ -34,7 +34,7 @@ func (a *asking) inParts(vs []int32, do func(part *asking, mine []int32)) []aski
 	var wg sync.WaitGroup
 	for i := range parts {
 		parts[i] = asking{
-			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, shelves: a.shelves, answers: a.answers, recall: a.recall,
+			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, shelves: a.shelves, answers: a.answers, recall: a.recall, surveyed: a.surveyed,
 			budget: maxCompared / len(parts),
 		}
 		wg.Go(func() { do(&parts[i], vs[i*askAtOnce:min((i+1)*askAtOnce, len(vs))]) })
@@ -127,7 +127,7 @@ func (a *asking) reason(w wish) string {
 	if w.from == w.asker {
 		wants = " wants to come before "
 	}
-	why := a.g.ID(int(w.asker)) + wants + fmt.Sprint(w.uid)
+	why := a.g.ID(int(w.asker)) + wants + fmt.Sprint(w.uid) + a.known(w)
 	if w.turned {
 		why = a.g.ID(int(w.asker)) + " belongs to " + fmt.Sprint(w.uid) + ", and what was made last goes first"
 	}
@@ -150,13 +150,16 @@ type asking struct {
 	g       *engine.Graph
 	n       *Notes
 	shelves *shelves
-	answers *answers         // for the next graph
-	recall  *recall          // nil if there was no graph before
-	things  []thing          // what the vertices are
-	wanted  []wish           // in the order of askers; each pair once for each asker
-	found   []bool           // for Test, made once
-	budget  int              // how many UIDs without a hash may still be compared
-	mine    map[[2]int32]int // where the wish for each edge stands among those of an asker who has many
+	answers *answers // for the next graph
+	recall  *recall  // nil if there was no graph before
+
+	surveyed map[int32]engine.Surveyed // by vertex: what else it is
+
+	things []thing          // what the vertices are
+	wanted []wish           // in the order of askers; each pair once for each asker
+	found  []bool           // for Test, made once
+	budget int              // how many UIDs without a hash may still be compared
+	mine   map[[2]int32]int // where the wish for each edge stands among those of an asker who has many
 
 	is, asked rows[uint32] // by who describes itself and asks, in order: see answers
 	answered  rows[answer]
@@ -200,6 +203,9 @@ func (a *asking) describe(v int32) {
 			a.skip(v, err)
 			return
 		}
+	}
+	if more := a.surveyed[v].UIDs; len(more) > 0 {
+		uids = slices.Concat(uids, more)
 	}
 	for _, u := range uids {
 		if u == nil {

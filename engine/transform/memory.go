@@ -39,6 +39,7 @@ func (m *Memory) autoEdge(ctx context.Context, g *engine.Graph, n *Notes) (*engi
 	}
 	edgeable := a.edgeable()
 	a.answers = newAnswers(g, a.shelves.seed)
+	a.survey(ctx, edgeable)
 	a.describeAll(edgeable)
 	a.recall = m.known.recall(g, a.answers)
 	if a.askAll(ctx, edgeable); ctx.Err() != nil {

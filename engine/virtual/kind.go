@@ -51,6 +51,17 @@ type Kind struct {
 	mu     sync.Mutex
 	chosen map[string]*Backend // by what was asked for: the last choice
 	plans  map[*Backend]known  // what was checked last
+
+	kept sync.Map
+}
+
+// Keep returns what the kind keeps under a key from one graph to the next, made when it is first asked for.
+func (k *Kind) Keep(key any, empty func() any) any {
+	if kept, ok := k.kept.Load(key); ok {
+		return kept
+	}
+	kept, _ := k.kept.LoadOrStore(key, empty())
+	return kept
 }
 
 // known is a plan and the facts that it is for.
@@ -143,7 +154,7 @@ func (k *Kind) planOf(i *Interface, b *Backend, facts Facts) *plan {
 
 // Open chooses the backend for the facts of env, those of its Host if it has no others,
 // and binds it. want is what Resource.Backend returns. A choice between equals is warned about, and
-// another choice than the last one is told. What is deprecated is logged once for all that the
+// another choice than the last one is told; without env.Log that is left to a later call. What is deprecated is logged once for all that the
 // Kind opens, unless env has a Told of its own.
 func (k *Kind) Open(ctx context.Context, env Env, want string, options ...Option) (*Module, error) {
 	s := k.on(&env)
@@ -151,7 +162,8 @@ func (k *Kind) Open(ctx context.Context, env Env, want string, options ...Option
 	if err != nil {
 		return nil, err
 	}
-	if env.Log == nil {
+	quiet := env.Log == nil
+	if quiet {
 		env.Log = slog.New(slog.DiscardHandler)
 	}
 	env.Told = cmp.Or(env.Told, &k.told)
@@ -159,7 +171,9 @@ func (k *Kind) Open(ctx context.Context, env Env, want string, options ...Option
 	if err != nil {
 		return nil, err
 	}
-	k.choose(m, sel, want, env.Log)
+	if !quiet {
+		k.choose(m, sel, want, env.Log)
+	}
 	return m, nil
 }
 

@@ -31,6 +31,7 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("info_installed", (*apt).infoInstalled),
 		virtual.Func("owner", (*apt).owner),
 		virtual.Func("file_list", (*apt).fileList),
+		virtual.Func("contents", (*apt).contents),
 		virtual.Func("provided", (*apt).provided),
 		virtual.Func("hold", (*apt).hold),
 		virtual.Func("unhold", (*apt).unhold),
@@ -54,12 +55,13 @@ type apt struct {
 	os   string // the name of the distribution
 
 	updates string // dpkgUpdates
+	lists   string // aptLists
 }
 
 func newApt(_ context.Context, env virtual.Env) (*apt, error) {
 	arch, _ := env.Facts["osarch"].(string)
 	os, _ := env.Facts["os"].(string)
-	return &apt{arch: arch, os: os, updates: dpkgUpdates, tools: tools{host: env.Host, judge: judgeApt, env: []string{
+	return &apt{arch: arch, os: os, updates: dpkgUpdates, lists: aptLists, tools: tools{host: env.Host, judge: judgeApt, env: []string{
 		"DEBIAN_FRONTEND=noninteractive", "APT_LISTCHANGES_FRONTEND=none", "APT_LISTBUGS_FRONTEND=none",
 		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1",
 	}}}, nil

@@ -1,7 +1,6 @@
 package pkg
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,13 +22,7 @@ var journals = map[string][]string{"apt": {dpkgUpdates}, "pacman": {pacmanLock}}
 // Stamp returns a text that is another one whenever the database of a backend has been
 // altered; empty if that can't be told.
 func Stamp(backend string) string {
-	var s strings.Builder
-	for _, path := range slices.Concat(databases[backend], journals[backend]) {
-		if st, err := os.Stat(path); err == nil {
-			fmt.Fprintf(&s, "%s %d %d;", path, st.Size(), st.ModTime().UnixNano())
-		}
-	}
-	return s.String()
+	return stampOf(slices.Concat(databases[backend], journals[backend]))
 }
 
 const dpkgInfo = "/var/lib/dpkg/info/"

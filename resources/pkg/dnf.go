@@ -30,6 +30,7 @@ var Dnf = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("info_installed", (*dnf).infoInstalled),
 		virtual.Func("owner", (*dnf).owner),
 		virtual.Func("file_list", (*dnf).fileList),
+		virtual.Func("contents", (*dnf).contents),
 		virtual.Func("provided", (*dnf).provided),
 		virtual.Func("autoremove", (*dnf).autoremove))
 	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Fedora, Red Hat and what comes from them, with dnf and rpm."

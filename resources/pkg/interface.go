@@ -108,6 +108,11 @@ type Repo struct {
 	Enabled bool   `yaml:"enabled" doc:"It is used."`
 }
 
+// ContentsArgs are those of Contents.
+type ContentsArgs struct {
+	Names []string `yaml:"names" mgmt:"required,min=1" doc:"Names of packages."`
+}
+
 // OriginsArgs are those of Origins.
 type OriginsArgs struct {
 	Pkgs map[string]string `yaml:"pkgs" mgmt:"required,min=1" doc:"Names of packages, and the version meant of each; empty for the one that would be installed."`
@@ -154,6 +159,8 @@ var (
 		"The packages that were removed and left their configuration behind, and their versions.", virtual.AsExtra)
 	Origins = virtual.Declare[OriginsArgs, map[string]Origin]("origins",
 		"Where packages come from that can be installed. Those that no repository has are not in it.", virtual.AsExtra)
+	Contents = virtual.Declare[ContentsArgs, map[string][]string]("contents",
+		"The absolute paths of the files that packages bring that are not installed, by name, as the lists of the repositories tell that this machine has: nothing is fetched. A package of which the lists tell nothing is not in it.", virtual.AsExtra)
 	ListHolds   = virtual.Declare[virtual.Nothing, []string]("list_holds", "The packages that hold keeps.", virtual.AsExtra)
 	Interrupted = virtual.Declare[virtual.Nothing, []string]("interrupted",
 		"What a transaction has left half done that was cut off: packages, or what is wrong; none where all is well. While another transaction goes on its packages are among them.", virtual.AsExtra)
@@ -173,7 +180,7 @@ func Interface() *virtual.Interface {
 			Install.Function(), Remove.Function(), Purge.Function(), Upgrade.Function(),
 			VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(), Provided.Function(),
 			Hold.Function(), Unhold.Function(), ListRepos.Function(), GetRepo.Function(), DelRepo.Function(),
-			ListRemoved.Function(), Origins.Function(), ListHolds.Function(), Autoremove.Function(), Interrupted.Function(), Repair.Function(),
+			ListRemoved.Function(), Origins.Function(), Contents.Function(), ListHolds.Function(), Autoremove.Function(), Interrupted.Function(), Repair.Function(),
 		},
 	}
 }

@@ -29,6 +29,7 @@ var Pacman = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("version_cmp", (*pacman).versionCmp),
 		virtual.Func("owner", (*pacman).owner),
 		virtual.Func("file_list", (*pacman).fileList),
+		virtual.Func("contents", (*pacman).contents),
 		virtual.Func("provided", (*pacman).provided))
 	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Arch and what comes from it, with pacman."
 	b.When, b.Needs = virtual.Match{"os_family": {"Arch"}}, []string{"pacman", "vercmp"}

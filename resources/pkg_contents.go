@@ -1,0 +1,178 @@
+package resources
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/pkg"
+)
+
+var _ engine.SurveyedRes = (*PkgRes)(nil)
+
+// pkgComing is what packages bring that are not installed, as one package manager has told it last: for as long as its
+// lists and its database stay as they are, it is not asked again.
+type pkgComing struct {
+	mu     sync.Mutex
+	lists  string // the stamp of the lists
+	brings map[string][]string
+	stamp  string          // of the database
+	there  map[string]bool // installed
+}
+
+// pkgStamps are the stamps of what pkgComing is read from.
+type pkgStamps struct{ lists, database func(backend string) string }
+
+// surveyTime is how long package managers may take to tell what packages bring.
+const surveyTime = 30 * time.Second
+
+// Survey tells what the packages will bring that are to be installed and are not, so that who needs it comes after
+// them. It asks a package manager only for what it has on this machine, once for all of them, and not at all where it has no
+// such lists.
+func (r *PkgRes) Survey(ctx context.Context, members []engine.Res) ([]engine.Surveyed, error) {
+	all := make([]engine.Surveyed, len(members))
+	names := pkgWanted(members)
+	if len(names) == 0 {
+		return all, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, surveyTime)
+	defer cancel()
+	by, brings, err := r.survey(ctx, names)
+	for i, m := range members {
+		p := m.(*PkgRes)
+		for _, file := range brings[p.Name()] {
+			all[i].UIDs = append(all[i].UIDs, &engine.PkgFileUID{BaseUID: engine.UIDOf(p), Path: file})
+		}
+		all[i].Why = "which it will bring, as the lists of " + by + " tell"
+	}
+	return all, err
+}
+
+// pkgWanted returns the names of the packages that are to be installed.
+func pkgWanted(members []engine.Res) (names []string) {
+	for _, m := range members {
+		if p, ok := m.(*PkgRes); ok && !p.Leaving() && pkg.CheckName(p.Name()) == nil {
+			names = append(names, p.Name())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// survey returns the name of the package manager, and the paths that those of the packages will bring that are not installed.
+func (r *PkgRes) survey(ctx context.Context, names []string) (by string, brings map[string][]string, err error) {
+	k, err := r.virtualKind("pkg")
+	if err != nil {
+		return "", nil, err
+	}
+	h := r.host
+	if h == nil {
+		own, err := host.New(ctx, host.Options{})
+		if err != nil {
+			return "", nil, err
+		}
+		defer own.Close()
+		h = own
+	}
+	m, err := k.Open(ctx, virtual.Env{Host: h}, r.Backend())
+	if err != nil {
+		return "", nil, nil // Validate has said so
+	}
+	defer m.Close()
+	by = m.Backend.Name
+	stamps := r.stamps
+	if stamps == nil {
+		stamps = &pkgStamps{pkg.ContentsStamp, pkg.Stamp}
+	}
+	lists := stamps.lists(by)
+	if lists == "" || m.Needs(pkg.Contents.Name()) != nil {
+		return by, nil, nil
+	}
+	c := k.Keep(by, func() any { return &pkgComing{} }).(*pkgComing)
+	brings, err = c.look(ctx, m, names, lists, stamps.database(by))
+	return by, brings, err
+}
+
+// look asks for what is not known yet, or may have changed.
+func (c *pkgComing) look(ctx context.Context, m *virtual.Module, names []string, lists, database string) (map[string][]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stamp != database || database == "" {
+		c.stamp, c.there = database, map[string]bool{}
+	}
+	if c.lists != lists {
+		c.lists, c.brings = lists, map[string][]string{}
+	}
+	if err := c.findInstalled(ctx, m, names); err != nil {
+		return nil, err
+	}
+	missing := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return c.there[n] })
+	if err := c.findContents(ctx, m, missing); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(c.brings, func(name string, _ []string) bool { return !slices.Contains(missing, name) }) // of an earlier graph
+	out := map[string][]string{}
+	for _, name := range missing {
+		out[name] = broughtPaths(c.brings[name])
+	}
+	return out, nil
+}
+
+// broughtPaths returns what is asked for where files are brought: their paths, as each of them may be written, and the folders of
+// /etc that are not there yet.
+func broughtPaths(files []string) (all []string) {
+	folders := map[string]bool{}
+	for _, file := range files {
+		all = append(all, spellings(file)...)
+		rest, ok := strings.CutPrefix(file, "/etc/")
+		name, _, below := strings.Cut(rest, "/")
+		if !ok || !below || folders[name] {
+			continue
+		}
+		folders[name] = true
+		if _, err := os.Lstat(path.Join("/etc", name)); os.IsNotExist(err) {
+			all = append(all, "/etc/"+name)
+		}
+	}
+	return all
+}
+
+// findInstalled finds out which are installed.
+func (c *pkgComing) findInstalled(ctx context.Context, m *virtual.Module, names []string) error {
+	ask := slices.DeleteFunc(slices.Clone(names), func(n string) bool { _, known := c.there[n]; return known })
+	if len(ask) == 0 {
+		return nil
+	}
+	is, _, err := pkg.ListInstalled.Call(ctx, m, pkg.NamesArgs{Names: ask})
+	if err != nil {
+		return err
+	}
+	for _, name := range ask {
+		c.there[name] = is[name] != ""
+	}
+	return nil
+}
+
+// findContents finds out what packages bring.
+func (c *pkgComing) findContents(ctx context.Context, m *virtual.Module, names []string) error {
+	ask := slices.DeleteFunc(slices.Clone(names), func(n string) bool { _, known := c.brings[n]; return known })
+	if len(ask) == 0 {
+		return nil
+	}
+	brings, _, err := pkg.Contents.Call(ctx, m, pkg.ContentsArgs{Names: ask})
+	if err != nil {
+		return err
+	}
+	for _, name := range ask {
+		c.brings[name] = brings[name]
+	}
+	return nil
+}
