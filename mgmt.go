@@ -108,6 +108,11 @@ type Options struct {
 	// questions are one. It is never closed; nil for none.
 	Reload <-chan struct{}
 
+	// BeforeReload, when not nil, is called before the frontend reads its input again
+	// because Reload, or the method of that name, asked. Its error refuses the reload: the
+	// input is not read, and the last good graph goes on. It may block.
+	BeforeReload func(context.Context) error
+
 	// Strict makes Run return the error when the first graph cannot be used,
 	// instead of waiting for a better one.
 	Strict bool
@@ -382,6 +387,16 @@ func (e *Engine) Retry(ctx context.Context, resources ...string) ([]string, erro
 		return nil, err
 	}
 	return r.Retry(ctx, resources...)
+}
+
+// SetLimits makes other bounds count than those of the Options; see
+// reactor.Reactor.SetLimits. Callable while Run is going on.
+func (e *Engine) SetLimits(ctx context.Context, l reactor.Limits) error {
+	r, err := e.running(ctx)
+	if err != nil {
+		return err
+	}
+	return r.SetLimits(ctx, l)
 }
 
 // Dump says in text what every vertex that is not settled is doing or waits for.

@@ -263,7 +263,7 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 		Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname), Logger: o.Logger, Stdin: o.Stdin,
 	}
 	if o.Reload != nil {
-		env.Reload = s.reloading.ask
+		env.Reload, env.Before = s.reloading.ask, o.BeforeReload
 	}
 	var last error
 	good := false

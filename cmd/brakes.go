@@ -16,11 +16,9 @@ type brakeFlags struct {
 
 func (f *brakeFlags) flags(cmd *cobra.Command) {
 	f.fight.Fight, f.removed.Removals = reactor.DefaultFight(), reactor.DefaultRemovals
-	fl := cmd.Flags()
-	fl.Var(&f.changes, "max-changes", "how much may change: a number or a share of the graph, in a time, as in 20/5m or 10%/1h; past it what wants to change is held until mgmt resume")
-	fl.Lookup("max-changes").DefValue = ""
-	fl.Var(&f.removed, "max-removals", "how many resources a new graph may remove: a number, a share as 20%, both, of which it must pass both to be held until mgmt resume, or off")
-	fl.Var(&f.fight, "fight", "how often, in which time, a resource must be corrected against the same other value to be left alone for a while; off for never")
+	bind(cmd, "max_changes", &f.changes)
+	bind(cmd, "max_removals", &f.removed)
+	bind(cmd, "fight", &f.fight)
 }
 
 func (f *brakeFlags) set(o *mgmt.Options) {

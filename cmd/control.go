@@ -23,7 +23,7 @@ import (
 type socketFlag struct{ path string }
 
 func (f *socketFlag) flag(cmd *cobra.Command) {
-	placeFlag(cmd, &f.path, "socket", "the `path` of the daemon's socket (default "+socketName+" in the folder of --prefix, $RUNTIME_DIRECTORY, /run/mgmt for root, $XDG_RUNTIME_DIR/mgmt, or the state folder)")
+	bind(cmd, "socket", place{&f.path})
 	_ = cmd.MarkFlagFilename("socket", "sock")
 }
 
@@ -231,7 +231,7 @@ func explained(err error) error {
 	case ok && errors.Is(none, fs.ErrPermission):
 		return fmt.Errorf("%w; it answers root, the user that it runs as, and the group that its socket has", none)
 	case ok:
-		return fmt.Errorf("%w, start one with: mgmt run --yaml FILE; or name its socket with --socket", none)
+		return fmt.Errorf("%w, start one with: mgmt run FILE; or name its socket with --socket", none)
 	}
 	return err
 }

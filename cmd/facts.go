@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
@@ -39,7 +40,9 @@ only the value is shown. Nothing is asked of a network, and no program is run.
 
 // roleFlag adds the flag for what the machine is for.
 func roleFlag(cmd *cobra.Command, roles *[]string) {
-	cmd.Flags().StringArrayVar(roles, "role", nil, "what the machine is for: a `word` of the fact roles; may be repeated")
+	list := pflag.NewFlagSet("", pflag.ContinueOnError)
+	list.StringArrayVar(roles, "role", nil, "")
+	bind(cmd, "role", list.Lookup("role").Value)
 }
 
 // factType is the type of the facts.

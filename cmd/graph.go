@@ -35,7 +35,7 @@ type graphFlags struct {
 func newGraph(a *app) *cobra.Command {
 	f := &graphFlags{}
 	cmd := &cobra.Command{
-		Use:   "graph --yaml FILE",
+		Use:   "graph [FILE|FOLDER]",
 		Short: "Draw a graph",
 		Long: `Graph draws the graph as it runs, with automatic edges and groups: an edge that
 refreshes is thick, one that nobody has declared, because a value is received or
@@ -50,10 +50,10 @@ would be undone: a line for each, or with -o json a list.
 
 With --live it draws the graph that the running daemon has, with the state of each
 resource as its colour.`,
-		Example: `  mgmt graph --yaml graph.yaml | dot -Tsvg > graph.svg
-  mgmt graph --yaml graph.yaml --explain
-  mgmt graph --yaml graph.yaml -o svg --out graph.svg
-  mgmt graph --yaml graph.yaml -o mermaid --reduce
+		Example: `  mgmt graph graph.yaml | dot -Tsvg > graph.svg
+  mgmt graph graph.yaml --explain
+  mgmt graph graph.yaml -o svg --out graph.svg
+  mgmt graph graph.yaml -o mermaid --reduce
   mgmt graph --live -o svg --out now.svg`,
 		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },

@@ -23,12 +23,13 @@ type graphInput struct {
 	none   string // why
 	turn   chan struct{}
 	engine *mgmt.Engine
-	told   func() // that the graph is read again
+	told   func()          // that the graph is read again
+	warned func() []string // what the last reading has to say beside the verdict
 }
 
 // inputOf returns that of an input.
-func inputOf(in *input, e *mgmt.Engine, told func()) *graphInput {
-	g := &graphInput{turn: make(chan struct{}, 1), engine: e, told: told}
+func inputOf(in *input, e *mgmt.Engine, told func(), warned func() []string) *graphInput {
+	g := &graphInput{turn: make(chan struct{}, 1), engine: e, told: told, warned: warned}
 	path, err := filepath.Abs(in.yaml)
 	switch info, missing := os.Stat(in.yaml); {
 	case in.catalog != "":
@@ -71,7 +72,7 @@ func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &control.Verdict{Generation: v.Generation}
+	out := &control.Verdict{Generation: v.Generation, Findings: g.warned()}
 	if v.Refused != nil {
 		out.Refuse(v.Refused)
 	}
@@ -109,7 +110,7 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 	}
 	v.Path = g.path
 	if v.Refused == "" {
-		v.Findings = findingTexts(found)
+		v.Findings = append(findingTexts(found), v.Findings...)
 		return v, nil
 	}
 	if err := c.restore(); err != nil {

@@ -16,7 +16,7 @@ import (
 // root: graphs, types, descriptions of backends, and the state folder. It comes after the flags
 // that name those. A verb that only reads and prints has no need of it.
 func (a *app) guardFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.trustOthers, "trust-others", false, "as root: take graphs, types, backends and a state folder also where other users can write them")
+	bind(cmd, "trust_others", &a.trustOthers)
 	a.before(cmd, func() schema.Diagnostics {
 		a.guarded = true
 		return nil

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -28,32 +30,52 @@ type input struct {
 }
 
 func (i *input) flags(cmd *cobra.Command) {
-	cmd.Flags().Var(source{place{&i.yaml}, "name a folder with both, or a graph that includes the other"}, "yaml", "the graph: a YAML `file`, a folder of them, or - for standard input")
+	bind(cmd, "graph", source{place{&i.yaml}, "name a folder with both, or a graph that includes the other"})
 	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")
-	cmd.Flags().Var(source{place{&i.catalog}, "a graph is made of one"}, "puppet-catalog", "the graph: a `file` with what puppet catalog compile prints, or - for standard input")
+	bind(cmd, "puppet_catalog", source{place{&i.catalog}, "a graph is made of one"})
 	_ = cmd.MarkFlagFilename("puppet-catalog", "json")
-	fl := cmd.Flags()
-	fl.StringSliceVar(&i.puppet.Tags, "tags", nil, "of a catalog: run only what has one of these `tags`, separated by commas")
-	fl.BoolVar(&i.puppet.Lenient, "lenient", false, "of a catalog: leave out what mgmt can't do, with a warning each")
-	choose(cmd, &i.ordering, "ordering", "", "of a catalog: the order of what nothing else orders", string(puppet.None), string(puppet.Manifest))
+	bind(cmd, "tags", &i.puppet.Tags)
+	bind(cmd, "lenient", &i.puppet.Lenient)
+	bind(cmd, "ordering", &i.ordering)
 }
 
-// graphArgs refuses the arguments of a verb that takes a graph. One behind a flag
-// that needs no value may have been meant for that.
+// graphArgs takes the argument of a verb that takes a graph as the value of --yaml. One behind
+// a flag that needs no value may have been meant for that.
 func graphArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var meant error
+	name := args[0]
+	other := ""
+	for _, flag := range []string{"yaml", "puppet-catalog"} {
+		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
+			other = "--" + flag + " " + f.Value.String()
+		}
+	}
+	_, missing := os.Stat(name)
+	switch value := valueMeant(cmd, name); {
+	case value != nil && (other != "" || len(args) > 1):
+		return value
+	case value != nil && name != "-" && errors.Is(missing, fs.ErrNotExist):
+		return fmt.Errorf("%w; and there is no file of that name", value)
+	case other != "":
+		return fmt.Errorf("unexpected argument %q: %s names the graph already", name, other)
+	case len(args) > 1:
+		return fmt.Errorf("unexpected argument %q: the graph is %s already; name a folder with both, or a graph that includes the other", args[1], name)
+	case name == "":
+		return errors.New("the name of the graph is empty: name a file, a folder, or - for standard input")
+	}
+	return cmd.Flags().Set("yaml", name)
+}
+
+// valueMeant returns the error of an argument that was meant as the value of a flag that needs none.
+func valueMeant(cmd *cobra.Command, arg string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Value.Type() != "bool" && f.NoOptDefVal != "" && f.Value.String() == f.NoOptDefVal {
-			meant = fmt.Errorf("unexpected argument %q; a value of --%s is written with =, as in --%s=%s", args[0], f.Name, f.Name, args[0])
+			err = fmt.Errorf("unexpected argument %q; a value of --%s is written with =, as in --%s=%s", arg, f.Name, f.Name, arg)
 		}
 	})
-	if meant != nil {
-		return meant
-	}
-	return fmt.Errorf("unexpected argument %q, a graph is named by --yaml or --puppet-catalog", args[0])
+	return err
 }
 
 // frontend returns the one frontend that the flags name.
@@ -70,12 +92,15 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		name string
 		used bool
 	}{{"tags", len(i.puppet.Tags) > 0}, {"lenient", i.puppet.Lenient}, {"ordering", i.ordering.word == string(puppet.Manifest)}} {
-		if f.used {
+		if f.used && a.settled[f.name].Source != config.SourceFile && a.settled[f.name].Source != config.SourceEnvironment {
 			return nil, fmt.Errorf("--%s is for a catalog, which --puppet-catalog names", f.name)
 		}
 	}
 	if i.yaml == "" {
-		return nil, errors.New("no graph is given, use --yaml FILE or --puppet-catalog FILE (- is standard input)")
+		if _, err := os.Stat(defaultGraph); errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.New("no graph is given, use --yaml FILE or --puppet-catalog FILE (- is standard input), or just FILE; the default, " + defaultGraph + ", is not there")
+		}
+		i.yaml = defaultGraph
 	}
 	return yaml.New(i.yaml, yaml.Options{Source: a.source()}), nil
 }

@@ -25,16 +25,15 @@ type logFlags struct {
 }
 
 func (f *logFlags) flags(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	choose(cmd, &f.format, "log-format", "", "how to log to standard error", "text", "json")
-	fl.BoolVar(&f.debug, "debug", false, "log much more")
-	fl.BoolVar(&f.quiet, "quiet", false, "log only warnings and errors")
+	bind(cmd, "log_format", &f.format)
+	bind(cmd, "debug", &f.debug)
+	bind(cmd, "quiet", &f.quiet)
 	colorFlag(cmd, &f.color)
 	exclude(cmd, "debug", "quiet")
 }
 
 func colorFlag(cmd *cobra.Command, c *choice) {
-	choose(cmd, c, "color", "", "whether to write in colour; auto does on a terminal, unless NO_COLOR is set", "auto", "always", "never")
+	bind(cmd, "color", c)
 }
 
 // colored says whether to write to w in colour.
@@ -78,7 +77,8 @@ func (f *logFlags) level() slog.Level {
 
 // presenter returns what shows a run. Close it.
 func (f *logFlags) presenter(a *app) *presenter {
-	p := &presenter{program: a.program(), began: time.Now(), level: f.level(), troubled: map[string]bool{}}
+	p := &presenter{program: a.program(), began: time.Now(), level: new(slog.LevelVar), troubled: map[string]bool{}}
+	p.level.Set(f.level())
 	if f.format.word == "json" {
 		p.json = true
 		p.screen = newScreen(a.err, nil)

@@ -18,7 +18,7 @@ import (
 // runs, and before its arguments are completed.
 func (a *app) machineFlags(cmd *cobra.Command) {
 	roleFlag(cmd, &a.roles)
-	placeFlag(cmd, &a.backends, "backends", "a `folder` of descriptions of programs: they are backends too")
+	bind(cmd, "backends", place{&a.backends})
 	_ = cmd.MarkFlagDirname("backends")
 	a.before(cmd, a.bindMachine)
 }

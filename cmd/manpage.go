@@ -55,7 +55,7 @@ func manpage(root *cobra.Command, at time.Time) string {
 	roffText(&b, exitCodes)
 	b.WriteString(".SH EXAMPLES\n")
 	roffText(&b, root.Example)
-	b.WriteString(".SH FILES\n.TP\n.I /etc/mgmt/graph.yaml\nthe graph of the service\n.TP\n.I /var/lib/mgmt\nits state\n" +
+	b.WriteString(".SH FILES\n.TP\n.I /etc/mgmt/mgmt.yaml\nthe settings of the service and of the verbs\n.TP\n.I /etc/mgmt/graph.yaml\nthe graph, where the settings name no other\n.TP\n.I /var/lib/mgmt\nits state\n" +
 		".SH SEE ALSO\n.BR systemctl (1),\n.BR journalctl (1)\n")
 	return b.String()
 }

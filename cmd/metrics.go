@@ -29,11 +29,9 @@ type metricsFlags struct {
 }
 
 func (f *metricsFlags) flags(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.StringVar(&f.addr, "prometheus", "", "serve metrics for Prometheus at this `address`; without one at "+defaultMetrics)
-	fl.Lookup("prometheus").NoOptDefVal = defaultMetrics
-	fl.BoolVar(&f.remote, "prometheus-remote", false, "let --prometheus take an address that other machines can reach")
-	fl.StringVar(&f.textfile, "metrics-textfile", "", "write metrics to this `file` every 15 s and at the end, for the textfile collector of node_exporter")
+	bind(cmd, "prometheus", &f.addr)
+	bind(cmd, "prometheus_remote", &f.remote)
+	bind(cmd, "metrics_textfile", &f.textfile)
 	_ = cmd.MarkFlagFilename("metrics-textfile", "prom")
 }
 

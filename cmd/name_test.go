@@ -18,8 +18,8 @@ func TestName(t *testing.T) {
 		{[]string{"completion", "fish"}, "complete -c our-mgmt "},
 		{[]string{"completion", "--help"}, "> ~/.config/fish/completions/our-mgmt.fish\n"},
 		{[]string{"--help"}, "our-mgmt keeps a machine in the state"},
-		{[]string{"--help"}, "\n  our-mgmt plan --yaml graph.yaml "},
-		{[]string{"run", "--help"}, "Usage:\n  our-mgmt run --yaml FILE"},
+		{[]string{"--help"}, "\n  our-mgmt plan graph.yaml "},
+		{[]string{"run", "--help"}, "Usage:\n  our-mgmt run [FILE|FOLDER]"},
 		{[]string{"run", "--help"}, " is held until our-mgmt resume"},
 		{[]string{"run", "--help"}, "$XDG_STATE_HOME/mgmt)"}, // where things are does not hang on the name
 		{[]string{"manpage"}, ".TH OUR\\-MGMT 1 "},

@@ -1,19 +1,10 @@
 package cmd
 
-import (
-	"errors"
-
-	"github.com/spf13/cobra"
-)
+import "errors"
 
 // place is a flag that names a file or a folder. It may be left out, but not be empty: a
 // script's variable that is not set must not mean another place.
 type place struct{ path *string }
-
-// placeFlag adds such a flag.
-func placeFlag(cmd *cobra.Command, path *string, name, usage string) {
-	cmd.Flags().Var(place{path}, name, usage)
-}
 
 func (p place) String() string {
 	if p.path == nil { // the library asks a zero value

@@ -25,7 +25,7 @@ type planFlags struct {
 func newPlan(a *app) *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
-		Use:   "plan --yaml FILE",
+		Use:   "plan [FILE|FOLDER]",
 		Short: "Say what run would change, and change nothing",
 		Long: `Plan looks at the machine and says what run would do: each change with the value
 that is there and the one that is wanted, texts line by line, and the refreshes
@@ -35,8 +35,8 @@ remembered there.
 
 It ends with code 0 when nothing would change, 2 when something would, 4 when
 something failed or is blocked, and 6 for both.`,
-		Example: `  mgmt plan --yaml graph.yaml
-  mgmt plan --yaml graph.yaml -o json | jq '.resources[] | select(.state == "would-change")'`,
+		Example: `  mgmt plan graph.yaml
+  mgmt plan graph.yaml -o json | jq '.resources[] | select(.state == "would-change")'`,
 		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
@@ -48,7 +48,7 @@ something failed or is blocked, and 6 for both.`,
 	f.state.prefixFlag(cmd)
 	fl := cmd.Flags()
 	choose(cmd, &f.output, "output", "o", "how to write the plan", "text", "json")
-	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
+	bind(cmd, "hostname", &f.hostname)
 	fl.BoolVar(&f.all, "all", false, "show also the resources that are as wanted")
 	fl.BoolVar(&f.debug, "debug", false, "log much more")
 	colorFlag(cmd, &f.color)

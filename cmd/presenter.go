@@ -27,7 +27,7 @@ type presenter struct {
 	style   style
 	program string // what this one is called
 	json    bool
-	level   slog.Level
+	level   *slog.LevelVar // of the log; a reload may set it
 	began   time.Time
 
 	troubled map[string]bool // resources that have failed; only Ran touches it
@@ -44,7 +44,7 @@ func (p *presenter) observer() mgmt.Observer {
 // constant message for programs.
 func (p *presenter) say(level slog.Level, texts func() []string, msg string, attrs ...slog.Attr) {
 	switch {
-	case level < p.level:
+	case level < p.level.Level():
 	case p.json:
 		p.logger.LogAttrs(context.Background(), level, msg, attrs...)
 	case p.journal != nil:
@@ -104,7 +104,7 @@ func (p *presenter) ran(r mgmt.Run) {
 	case !r.Changed && len(r.Changes) == 0:
 		level, msg = slog.LevelDebug, "ok"
 	}
-	if level >= p.level {
+	if level >= p.level.Level() {
 		p.say(level, func() []string { return p.changeLines(r, msg) }, msg, runAttrs(r)...)
 	}
 }
@@ -224,7 +224,7 @@ const liveEvery = 100 * time.Millisecond
 
 // follow keeps the live line up to date until close.
 func (p *presenter) follow(ctx context.Context, e *mgmt.Engine) {
-	if p.screen.width == nil || p.level > slog.LevelInfo {
+	if p.screen.width == nil || p.level.Level() > slog.LevelInfo {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)

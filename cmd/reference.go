@@ -28,6 +28,8 @@ var (
 	yamlPage string
 	//go:embed reference/cli.md
 	cliPage string
+	//go:embed reference/configuration.md
+	configPage string
 	//go:embed reference/kinds.md
 	kindsPage string
 	//go:embed reference/interfaces.md
@@ -94,6 +96,7 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 			"{{meta}}", fieldTable(meta),
 			"{{kinds}}", strings.TrimSuffix(kindTable(kinds, "kinds/"), "\n"),
 		).Replace(yamlPage),
+		"configuration.md":   generated + strings.Replace(configPage, "{{settings}}\n", settings.Markdown(), 1),
 		"puppet-catalogs.md": generated + puppet.Page(),
 		"interfaces.md":      generated + a.interfacesPage(virtual.DefaultCatalog()),
 		"kinds/README.md":    generated + strings.Replace(kindsPage, "{{kinds}}", strings.TrimSuffix(kindTable(kinds, ""), "\n"), 1),

@@ -231,7 +231,7 @@ func TestWaits(t *testing.T) {
 	f := &statusFlags{remote: remote{socket: socketFlag{path}}, wait: "converged", timeout: seconds(120 * time.Millisecond)}
 	var out bytes.Buffer
 	err := f.run(t.Context(), &app{out: &out})
-	if _, ok := errors.AsType[*control.NoDaemonError](err); !ok || !strings.Contains(err.Error(), "start one with: mgmt run --yaml FILE") {
+	if _, ok := errors.AsType[*control.NoDaemonError](err); !ok || !strings.Contains(err.Error(), "start one with: mgmt run FILE") {
 		t.Errorf("%v", err)
 	}
 	l, err := net.Listen("unix", path)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	_ "github.com/reactivegraph/mgmt/resources"
@@ -24,6 +25,10 @@ type app struct {
 	journal  string    // the socket of systemd's journal, when not where it always is
 
 	early <-chan os.Signal // a SIGHUP that came before the daemon listened; nil for none
+
+	config  string          // the configuration file, where the flag names one
+	flags   config.Resolved // the settings that the flags of the verb give
+	settled config.Resolved // those that any source gives
 
 	types       string // a folder of types that are written as data
 	guarded     bool   // the verb acts: what others can write is refused, see guardFlag
@@ -107,8 +112,8 @@ func newRoot(a *app) *cobra.Command {
 		Long: `mgmt keeps a machine in the state that a graph of resources describes, and
 repairs it the moment it drifts.`,
 		Example: `  mgmt init                       # write a first graph
-  mgmt plan --yaml graph.yaml     # what would change?
-  mgmt run --yaml graph.yaml      # make it so, and keep it so
+  mgmt plan graph.yaml            # what would change?
+  mgmt run graph.yaml             # make it so, and keep it so
   mgmt status                     # how does it stand?`,
 		Version:           currentVersion().String(), // the flag --version, as many expect it
 		SilenceUsage:      true,
@@ -123,8 +128,10 @@ repairs it the moment it drifts.`,
 		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a),
 		newResource(a), newImport(a), newInterface(a), newCall(a), newFacts(a),
 		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a), newRetry(a), newApply(a), newReload(a),
-		newInit(a), newFmt(a), newCompletion(a), newVersion(a), newReference(a), newManpage(a), newExitCodes(),
+		newInit(a), newFmt(a), newConfig(a), newCompletion(a), newVersion(a), newReference(a), newManpage(a), newExitCodes(),
 	)
+	a.configFlag(root)
+	a.configureAll(root)
 	sayArgs(root)
 	helpArgs(root)
 	if a.program() != product {

@@ -41,16 +41,17 @@ type runFlags struct {
 func newRun(a *app) *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
-		Use:   "run --yaml FILE",
+		Use:   "run [FILE|FOLDER]",
 		Short: "Bring the machine to a graph, and keep it there",
-		Long: `Run reads a graph, brings the machine to it, watches it, repairs what drifts at
+		Long: `Run reads a graph (FILE, a FOLDER of them, or - for standard input; without one the
+graph of the configuration, else /etc/mgmt/graph.yaml), brings the machine to it, watches it, repairs what drifts at
 once, and follows edits of the graph. It ends at SIGINT or SIGTERM: the first one
 waits for what is running, the second one does not, the third one exits at once.
 At SIGHUP it reads the graph again, changed or not, also with --no-watch; only when
 the terminal that it was started on has gone does that end it.`,
-		Example: `  mgmt run --yaml graph.yaml
-  mgmt run --yaml graph.yaml --converged-exit --converged-timeout 2s
-  generate | mgmt run --yaml - --noop`,
+		Example: `  mgmt run graph.yaml
+  mgmt run graph.yaml --converged-exit --converged-timeout 2s
+  generate | mgmt run - --noop`,
 		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
@@ -64,32 +65,30 @@ the terminal that it was started on has gone does that end it.`,
 	f.brakes.flags(cmd)
 	f.metrics.flags(cmd)
 	f.socket.flag(cmd)
-	fl := cmd.Flags()
-	fl.StringVar(&f.hostname, "hostname", "", "the `name` of this machine (default what the system says)")
-	fl.StringVar(&f.noop, "noop", "", "alter nothing, only report; the `policy` is all (without a value), or default: then a resource's own noop: false wins")
-	fl.Lookup("noop").NoOptDefVal = "all"
-	fl.BoolVar(&f.noWatch, "no-watch", false, "do not follow edits of the graph")
-	fl.IntVar(&f.parallel, "parallel", 0, "how many resources to run at once (default 8 for each core)")
-	fl.IntVar(&f.sema, "sema", 0, "a semaphore over all resources: at most this many run at once, whatever they wait for")
-	fl.Var(&f.quiet, "converged-timeout", "how long nothing must have happened for the graph to be called converged")
-	fl.BoolVar(&f.exit, "converged-exit", false, "exit when the graph has converged")
-	fl.StringVar(&f.statusFile, "converged-status-file", "", "append true or false to this `file` whenever the graph has converged, or no longer is")
-	fl.StringVar(&f.graphviz, "graphviz", "", "draw each graph that takes effect to this `file`, in the language of Graphviz")
-	fl.Var(&f.maxRuntime, "max-runtime", "exit after this time, with code 5")
+	bind(cmd, "hostname", &f.hostname)
+	bind(cmd, "noop", &f.noop)
+	bind(cmd, "no_watch", &f.noWatch)
+	bind(cmd, "parallel", &f.parallel)
+	bind(cmd, "sema", &f.sema)
+	bind(cmd, "converged_timeout", &f.quiet)
+	bind(cmd, "converged_exit", &f.exit)
+	bind(cmd, "converged_status_file", &f.statusFile)
+	bind(cmd, "graphviz", &f.graphviz)
+	bind(cmd, "max_runtime", &f.maxRuntime)
 	return cmd
 }
 
+// noopPolicies are the words of --noop.
+var noopPolicies = map[string]mgmt.Noop{
+	"": mgmt.NoopOff, "false": mgmt.NoopOff, "all": mgmt.NoopAll, "true": mgmt.NoopAll, "default": mgmt.NoopDefault,
+}
+
 func (f *runFlags) noopPolicy() (mgmt.Noop, error) {
-	switch f.noop {
-	case "", "false":
-		return mgmt.NoopOff, nil
-	case "all", "true":
-		return mgmt.NoopAll, nil
-	case "default":
-		return mgmt.NoopDefault, nil
-	default:
+	policy, ok := noopPolicies[f.noop]
+	if !ok {
 		return 0, fmt.Errorf("--noop=%s: write --noop=all, which is --noop alone, or --noop=default", f.noop)
 	}
+	return policy, nil
 }
 
 // checkNumbers refuses numbers that nothing can be, by the names of their flags.
@@ -160,11 +159,14 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	svc.set(&opts)
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
 	opts.Observer = trim.observe(desk.observe(exports.observe(svc.observe(observer))))
-	opts.Beside = desk.beside(exports.Handler(), func(e *mgmt.Engine) control.Graphs { return inputOf(&f.input, e, p.rereading) })
+	anew := f.resettling(a, p)
+	opts.BeforeReload = anew.reread
+	opts.Beside = desk.beside(exports.Handler(), func(e *mgmt.Engine) control.Graphs { return inputOf(&f.input, e, p.rereading, anew.warnings) })
 	e, err := mgmt.New(opts)
 	if err != nil {
 		return err
 	}
+	anew.limits = e.SetLimits
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon, reload: func() {
 		p.reloading()
 		svc.reloading()

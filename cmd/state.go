@@ -24,12 +24,12 @@ type state struct {
 
 func (s *state) flags(cmd *cobra.Command) {
 	s.prefixFlag(cmd)
-	cmd.Flags().BoolVar(&s.temp, "tmp-prefix", false, "keep state in a temporary folder and remove it at the end")
+	bind(cmd, "tmp_prefix", &s.temp)
 	exclude(cmd, "prefix", "tmp-prefix")
 }
 
 func (s *state) prefixFlag(cmd *cobra.Command) {
-	placeFlag(cmd, &s.prefix, "prefix", "the `folder` with the state (default $MGMT_PREFIX, $STATE_DIRECTORY, /var/lib/mgmt for root, else $XDG_STATE_HOME/mgmt)")
+	bind(cmd, "prefix", place{&s.prefix})
 }
 
 // stateFolder is the state folder as a run has it.

@@ -11,8 +11,8 @@ import (
 type transforms struct{ noEdges, noGroup bool }
 
 func (t *transforms) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&t.noEdges, "no-autoedges", false, "without automatic edges: only what is declared comes first")
-	cmd.Flags().BoolVar(&t.noGroup, "no-autogroup", false, "without groups: every resource runs by itself")
+	bind(cmd, "no_autoedges", &t.noEdges)
+	bind(cmd, "no_autogroup", &t.noGroup)
 }
 
 // set tells the engine.

@@ -11,7 +11,7 @@ import (
 // typesFlag adds the flag that names a folder of definitions. They are kinds before
 // the verb runs, and before its arguments are completed.
 func (a *app) typesFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(source{place{&a.types}, "put all types into one folder"}, "types", "a `folder` of types that are written as data: they are kinds too")
+	bind(cmd, "types", source{place{&a.types}, "put all types into one folder"})
 	_ = cmd.MarkFlagDirname("types")
 	a.before(cmd, a.loadTypes)
 }

@@ -19,14 +19,14 @@ type validateFlags struct {
 func newValidate(a *app) *cobra.Command {
 	f := &validateFlags{}
 	cmd := &cobra.Command{
-		Use:   "validate --yaml FILE",
+		Use:   "validate [FILE|FOLDER]",
 		Short: "Say everything that is wrong with a graph",
 		Long: `Validate reads a graph and says everything that is wrong with it, all at once and
 each with its place. It touches nothing. The findings go to standard output; with
 errors among them it ends with code 1.`,
-		Example: `  mgmt validate --yaml graph.yaml
-  mgmt validate --yaml graph.yaml --format=github   # in a workflow
-  generate | mgmt validate --yaml - --format=json`,
+		Example: `  mgmt validate graph.yaml
+  mgmt validate graph.yaml --format=github   # in a workflow
+  generate | mgmt validate - --format=json`,
 		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}

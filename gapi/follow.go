@@ -48,7 +48,7 @@ func Follow(ctx context.Context, env Env, in Input) iter.Seq2[*Declared, error] 
 	return func(yield func(*Declared, error) bool) {
 		again := watchable(in.Path)
 		if again && !env.NoWatch && env.Host != nil {
-			w := &watcher{host: env.Host, log: env.Log(), settle: in.Settle, reload: env.Reload}
+			w := &watcher{host: env.Host, log: env.Log(), settle: in.Settle, reload: env.Reload, before: env.before}
 			defer w.close()
 			if !in.follow(ctx, w, yield) {
 				return
@@ -57,9 +57,9 @@ func Follow(ctx context.Context, env Env, in Input) iter.Seq2[*Declared, error] 
 			return
 		}
 		if again {
-			onDemand(ctx, env.Reload, yield, func() (*Declared, error) { return in.Read(ctx, true).Result() })
+			onDemand(ctx, env, yield, func() (*Declared, error) { return in.Read(ctx, true).Result() })
 		} else {
-			onDemand(ctx, env.Reload, yield, func() (*Declared, error) { return nil, errReadOnce })
+			onDemand(ctx, env, yield, func() (*Declared, error) { return nil, errReadOnce })
 		}
 	}
 }
@@ -80,14 +80,18 @@ func (in *Input) readOnce(ctx context.Context, env Env) (*Declared, error) {
 var errReadOnce = errors.New("the graph comes from a pipe or the like, which can't be read again; name a file to be able to reload")
 
 // onDemand yields what read gives whenever somebody asks.
-func onDemand(ctx context.Context, reload <-chan struct{}, yield func(*Declared, error) bool, read func() (*Declared, error)) {
-	for reload != nil {
+func onDemand(ctx context.Context, env Env, yield func(*Declared, error) bool, read func() (*Declared, error)) {
+	for env.Reload != nil {
 		select {
 		case <-ctx.Done():
 			return
-		case <-reload:
+		case <-env.Reload:
 		}
-		d, err := read()
+		var d *Declared
+		err := env.before(ctx)
+		if err == nil {
+			d, err = read()
+		}
 		if ctx.Err() != nil || !yield(d, err) {
 			return
 		}
@@ -109,6 +113,14 @@ func watchable(path string) bool {
 func (in *Input) follow(ctx context.Context, w *watcher, yield func(*Declared, error) bool) bool {
 	var last *Reading
 	for why := touched; why != ended; why = w.wait(ctx) {
+		if why == asked {
+			if err := w.before(ctx); err != nil {
+				if ctx.Err() != nil || !yield(nil, err) {
+					return false
+				}
+				continue
+			}
+		}
 		now, err := in.settled(ctx, w, last, why)
 		if ctx.Err() != nil {
 			return false

@@ -41,6 +41,18 @@ type Env struct {
 	// not wait for a frontend that is busy: one token in a channel of capacity one is
 	// enough. It is never closed.
 	Reload <-chan struct{}
+
+	// Before, when not nil, is called before the input is read because Reload asked. Its
+	// error is yielded in place of a graph, and the input is not read. It may block.
+	Before func(context.Context) error
+}
+
+// before calls Before, if there is one.
+func (e Env) before(ctx context.Context) error {
+	if e.Before == nil {
+		return nil
+	}
+	return e.Before(ctx)
 }
 
 // Log returns the logger, one that discards if there is none.

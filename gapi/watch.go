@@ -24,7 +24,8 @@ type watcher struct {
 	host   engine.Host
 	log    *slog.Logger
 	settle time.Duration
-	reload <-chan struct{} // somebody asks for the files to be read at once; may be nil
+	reload <-chan struct{}             // somebody asks for the files to be read at once; may be nil
+	before func(context.Context) error // see Env.Before
 	paths  []string
 	sub    engine.Subscription
 }

@@ -291,3 +291,48 @@ func TestFindingC4NotUTF8(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingD6Guard: as root, a configuration that others could have written is refused by every verb that
+// reads it, with the command that mends it. An ordinary user who may not read it goes on without it.
+func TestFindingD6Guard(t *testing.T) {
+	needRoot(t)
+	dir := publicDir(t)
+	for _, name := range []string{"hers", "all", "mine", "closed", "open/any"} {
+		putFile(t, dir+"/"+name+".yaml", "max_changes: 20/5m\n")
+	}
+	if err := os.Chown(dir+"/hers.yaml", another, another); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("mine.yaml", dir+"/link.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Lchown(dir+"/link.yaml", another, another); err != nil {
+		t.Fatal(err)
+	}
+	for path, mode := range map[string]os.FileMode{"all.yaml": 0o666, "open": 0o777, "closed.yaml": 0o600} {
+		if err := os.Chmod(dir+"/"+path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ script, want string }{
+		{"mgmt config --config hers.yaml", "chown root $DIR/hers.yaml"},
+		{"mgmt config --check --config hers.yaml", "chown root $DIR/hers.yaml"},
+		{"mgmt status --config all.yaml", "chmod o-w $DIR/all.yaml"},
+		{"MGMT_CONFIG=open/any.yaml mgmt validate none.yaml", "chmod o-w $DIR/open"},
+		{"mgmt run --converged-exit --config hers.yaml none.yaml", "MGMT_TRUST_OTHERS=true"},
+		{"mgmt config --config link.yaml", "link"},
+	} {
+		out, code := shell(t, dir, c.script)
+		if want := strings.ReplaceAll(c.want, "$DIR", dir); code != 1 || !strings.Contains(out, want) {
+			t.Errorf("%s: code %d, %s", c.script, code, out)
+		}
+	}
+	for _, script := range []string{
+		"mgmt config max_changes --config mine.yaml", "mgmt config max_changes --config closed.yaml", "mgmt config max_changes --trust-others --config hers.yaml",
+		"MGMT_TRUST_OTHERS=true mgmt config max_changes --config all.yaml", "SUDO_UID=12345 mgmt config max_changes --config hers.yaml",
+	} {
+		if out, code := shell(t, dir, script); code != 0 || !strings.Contains(out, "20/5m") {
+			t.Errorf("%s: code %d, %s", script, code, out)
+		}
+	}
+}

@@ -160,6 +160,7 @@ func TestPackages(t *testing.T) {
 	want := []string{
 		"-rw-r--r-- ./etc/default/mgmt",
 		"-rw------- ./etc/mgmt/graph.yaml",
+		"-rw-r--r-- ./etc/mgmt/mgmt.yaml",
 		"-rwxr-xr-x ./usr/bin/mgmt",
 		"-rw-r--r-- ./usr/lib/systemd/system/mgmt-audit.service",
 		"-rw-r--r-- ./usr/lib/systemd/system/mgmt-audit.timer",
@@ -191,8 +192,13 @@ func checkUnpacked(t *testing.T, dpkg, deb string) {
 		t.Errorf("version: %s", got)
 	}
 	output(t, mgmt, "plan", "--yaml", filepath.Join(root, "etc/mgmt/graph.yaml"), "--prefix", t.TempDir()) // 2 if it would change something
-	if got := output(t, "cat", filepath.Join(root, "DEBIAN/conffiles")); got != "/etc/default/mgmt\n/etc/mgmt/graph.yaml\n" && got != "/etc/mgmt/graph.yaml\n/etc/default/mgmt\n" {
-		t.Errorf("conffiles: %q", got)
+	conffiles := strings.Fields(output(t, "cat", filepath.Join(root, "DEBIAN/conffiles")))
+	slices.Sort(conffiles)
+	if diff := cmp.Diff([]string{"/etc/default/mgmt", "/etc/mgmt/graph.yaml", "/etc/mgmt/mgmt.yaml"}, conffiles); diff != "" {
+		t.Errorf("conffiles: %s", diff)
+	}
+	if got := output(t, mgmt, "config", "--check", "--trust-others", "--config", filepath.Join(root, "etc/mgmt/mgmt.yaml")); !strings.Contains(got, "0 settings") {
+		t.Errorf("the configuration of the package sets something: %s", got)
 	}
 	for _, script := range []string{"postinst", "prerm", "postrm"} {
 		output(t, "sh", "-n", filepath.Join(root, "DEBIAN", script))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -21,19 +22,32 @@ const (
 // purse counts the changes of a Budget. Runs take from it, on any goroutine. What
 // was taken is in the store: who restarts the process has not said to go on.
 type purse struct {
-	Budget
-	mu    sync.Mutex
-	most  int // at this moment
-	spent []spending
-	next  uint64 // number
-	empty bool   // it was used up, and nobody has said to go on
-	fills uint64 // how often somebody has
+	Budget             // altered on the loop only, under mu
+	active atomic.Bool // Budget is a bound
+	mu     sync.Mutex
+	most   int // at this moment
+	spent  []spending
+	next   uint64 // number
+	empty  bool   // it was used up, and nobody has said to go on
+	fills  uint64 // how often somebody has
 }
 
 // spending is one change, at a time of the reactor's clock.
 type spending struct {
 	num uint64
 	at  int64
+}
+
+// on reports whether there is a bound. Callable from any goroutine.
+func (p *purse) on() bool { return p.active.Load() }
+
+// set makes another bound count, for a graph of n vertices. What was spent stays spent.
+func (p *purse) set(b Budget, n int) {
+	p.mu.Lock()
+	p.Budget = b
+	p.active.Store(b.on())
+	p.mu.Unlock()
+	p.fit(n)
 }
 
 // fit makes the bound right for a graph of n vertices.

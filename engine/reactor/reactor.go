@@ -48,6 +48,7 @@ type Reactor struct {
 	digests    []byte        // the key of the digests that it shows
 	seed       maphash.Seed
 	attended   atomic.Pointer[vertex]   // see attendTo
+	removals   atomic.Pointer[Removals] // how much a Swap may remove
 	accepted   atomic.Pointer[[]string] // what the next Swap may remove; see AcceptRemovals
 	departing  atomic.Int64             // vertices that are leaving
 	numbers    atomic.Uint64            // of pending refreshes
@@ -102,7 +103,7 @@ func New(o Options) (*Reactor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reactor{
+	r := &Reactor{
 		opt:       o,
 		log:       o.Logger,
 		epoch:     time.Now(),
@@ -123,11 +124,13 @@ func New(o Options) (*Reactor, error) {
 		batches:   map[string]int32{},
 		scribe:    newScribe(&o),
 		undoing:   undoing{store: o.Store},
-		purse:     purse{Budget: o.MaxChanges},
 		seed:      maphash.MakeSeed(),
 		digests:   digestKey(),
 		secrets:   secrets.Texts{Least: minShared, Most: maxShared},
-	}, nil
+	}
+	r.removals.Store(&o.MaxRemovals)
+	r.purse.set(o.MaxChanges, 0)
+	return r, nil
 }
 
 // Run runs until the context ends, and then stops everything and waits for it.

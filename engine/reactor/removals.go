@@ -96,7 +96,7 @@ func (s *swap) checkRemovals() error {
 			left--
 		}
 	}
-	if !r.opt.MaxRemovals.meets(left, len(r.byIndex)) {
+	if !r.removals.Load().meets(left, len(r.byIndex)) {
 		return nil
 	}
 	var removed []string

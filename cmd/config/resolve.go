@@ -1,0 +1,173 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Source is where a value is from, the weakest first.
+type Source uint8
+
+// The sources.
+const (
+	SourceDefault Source = iota
+	SourceFile
+	SourceEnvironment
+	SourceFlag
+)
+
+// String returns the word for a source.
+func (s Source) String() string {
+	return [...]string{"default", "file", "environment", "flag"}[s]
+}
+
+// Value is the value of one setting, and where it is from.
+type Value struct {
+	Texts  []string // as a flag takes it; several for a list
+	Source Source
+	Name   string     // of the flag with its dashes, or of the variable
+	Pos    schema.Pos // of the key in the file
+}
+
+// Text returns the value as one text.
+func (v Value) Text() string { return strings.Join(v.Texts, ",") }
+
+// From says where the value is from: --debug, MGMT_DEBUG, a place in the file, or default.
+func (v Value) From() string {
+	switch v.Source {
+	case SourceFile:
+		return v.Pos.String()
+	case SourceEnvironment, SourceFlag:
+		return v.Name
+	default:
+		return v.Source.String()
+	}
+}
+
+// Resolved has the value of each setting that is given, by key.
+type Resolved map[string]Value
+
+// Environment returns what the variables of the environment give. A variable that is empty
+// gives nothing. The findings are the variables with a wrong value.
+func (t *Table) Environment(lookup func(string) string) (Resolved, schema.Diagnostics) {
+	out := Resolved{}
+	var ds schema.Diagnostics
+	for _, s := range t.Settings {
+		text := lookup(s.EnvName())
+		if text == "" {
+			continue
+		}
+		texts, err := s.Parse(text)
+		if err != nil {
+			ds.Errorf(schema.Pos{}, "%s=%s: %v", s.EnvName(), text, err)
+			continue
+		}
+		out[s.Key] = Value{Texts: texts, Source: SourceEnvironment, Name: s.EnvName()}
+	}
+	return out, ds
+}
+
+// Parse reads a text that stands outside of YAML: of a variable, or of a flag. A list is
+// separated by commas. The result is in the form of Value.Texts.
+func (s *Setting) Parse(text string) ([]string, error) {
+	var n *schema.Node
+	switch s.Type.Kind {
+	case schema.KindBool:
+		yes, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, errors.New("write true or false")
+		}
+		return []string{strconv.FormatBool(yes)}, nil
+	case schema.KindInt:
+		if _, err := strconv.Atoi(text); err != nil {
+			return nil, errors.New("write a whole number")
+		}
+		n = &schema.Node{Kind: schema.NodeInt, Text: text}
+	case schema.KindList:
+		return strings.Split(text, ","), nil
+	default:
+		n = &schema.Node{Kind: schema.NodeString, Text: text}
+	}
+	v, ds := s.value(schema.Pair{Key: s.Key, Value: n})
+	if ds.Err() != nil {
+		return nil, errors.New(strings.TrimPrefix(ds[0].Message, s.Key+": "))
+	}
+	return v.Texts, nil
+}
+
+// Resolve puts the sources together. flags is what the flags of the command line give.
+func (t *Table) Resolve(flags, env Resolved, file File) Resolved {
+	out := Resolved{}
+	layers := []map[string]Value{flags, env, file.Given}
+	own := t.ownFolder(flags) || t.ownFolder(env)
+	taken := map[string]Source{} // the strongest source of each group
+	for _, layer := range layers {
+		for _, s := range t.Settings {
+			v, ok := layer[s.Key]
+			if _, stronger := out[s.Key]; !ok || stronger {
+				continue
+			}
+			if at, grouped := taken[s.Group]; grouped && s.Group != "" && at > v.Source {
+				continue
+			}
+			if own && s.Own && v.Source == SourceFile {
+				continue
+			}
+			out[s.Key] = v
+			if s.Group != "" && !v.off() {
+				taken[s.Group] = v.Source
+			}
+		}
+	}
+	return out
+}
+
+// ownFolder reports whether a source names a state folder.
+func (t *Table) ownFolder(given Resolved) bool {
+	folder, ok := given[t.Folder]
+	scratch, temp := given[t.Scratch]
+	return ok && len(folder.Texts) > 0 || temp && !scratch.off()
+}
+
+// Changed returns the keys whose values differ, in the order of the table.
+func (t *Table) Changed(before, after Resolved) (keys []string) {
+	for _, s := range t.Settings {
+		if t.Shown(before, s) != t.Shown(after, s) {
+			keys = append(keys, s.Key)
+		}
+	}
+	return keys
+}
+
+// Shown returns the value of a setting as text: that which is given, or the default.
+func (t *Table) Shown(r Resolved, s *Setting) string {
+	if v, ok := r[s.Key]; ok {
+		return v.Text()
+	}
+	return s.Default
+}
+
+// Apply gives the values to what takes them. set is called for each text of each value whose
+// setting it knows; where it refuses one, the finding names the source.
+func (t *Table) Apply(r Resolved, set func(key, text string) error) (ds schema.Diagnostics) {
+	for _, s := range t.Settings {
+		v, ok := r[s.Key]
+		if !ok || v.Source == SourceFlag {
+			continue
+		}
+		for _, text := range v.Texts {
+			if err := set(s.Key, text); err != nil {
+				message := fmt.Sprintf("%s: %v", s.Key, err)
+				if v.Source == SourceEnvironment {
+					message = fmt.Sprintf("%s=%s: %v", v.Name, text, err)
+				}
+				ds.Errorf(v.Pos, "%s", message)
+			}
+		}
+	}
+	return ds
+}

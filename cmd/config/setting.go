@@ -1,0 +1,85 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Setting is one setting. A setting has the same meaning as a flag, as a variable of the
+// environment and as a key of the configuration file.
+type Setting struct {
+	Key  string // of the file, as max_changes
+	Flag string // without dashes; the key with - for _ when empty
+	Env  string // MGMT_ and the key in capitals when empty
+
+	// Doc is one sentence without a final stop. Its word in backquotes is the flag's argument.
+	Doc string
+	// Type is what the file may hold: a bool, a number, a duration, a text or a list of texts.
+	Type *schema.Type
+	// Default is the value of a setting that nobody gives, as a flag takes it; empty for none,
+	// or where the machine decides.
+	Default string
+	// Alone is the value of the flag without one; empty where the flag needs a value.
+	Alone string
+	// Example is a value for the example file, as YAML.
+	Example string
+
+	// Path says that the text names a file or a folder. A relative one in the file counts from
+	// the folder of the file.
+	Path bool
+	// Group is a name that settings share which exclude each other.
+	Group string
+	// Live says that a reload puts a new value into effect. Others wait for a restart.
+	Live bool
+	// Own says that the value belongs to the daemon of this configuration, such as its socket.
+	// It does not count for a run to which a stronger source gives a state folder of its own.
+	Own bool
+	// Check says what is wrong with a text, beyond its type; nil for nothing.
+	Check func(text string) error
+}
+
+// FlagName returns the name of the flag, without dashes.
+func (s *Setting) FlagName() string {
+	return cmp.Or(s.Flag, strings.ReplaceAll(s.Key, "_", "-"))
+}
+
+// EnvName returns the name of the variable of the environment.
+func (s *Setting) EnvName() string { return cmp.Or(s.Env, "MGMT_"+strings.ToUpper(s.Key)) }
+
+// Table is all settings of a program, in the order in which they are shown.
+type Table struct {
+	Settings []*Setting
+	// Later says of keys of parts that are not built yet what is there instead.
+	Later map[string]string
+	// Folder is the key of the setting that names the state folder, and Scratch the key of the
+	// setting that asks for a temporary one; see Setting.Own.
+	Folder, Scratch string
+}
+
+// Get returns the setting of a key, or nil.
+func (t *Table) Get(key string) *Setting {
+	i := slices.IndexFunc(t.Settings, func(s *Setting) bool { return s.Key == key })
+	if i < 0 {
+		return nil
+	}
+	return t.Settings[i]
+}
+
+// Type returns the type of the whole file.
+func (t *Table) Type() *schema.Type {
+	out := &schema.Type{Kind: schema.KindStruct, Name: "mgmt.yaml", Doc: "The configuration of mgmt."}
+	for _, s := range t.Settings {
+		typ := *s.Type
+		out.Fields = append(out.Fields, &schema.Field{Key: s.Key, Type: &typ, Doc: s.Sentence()})
+	}
+	return out
+}
+
+// Sentence returns what the setting means as a sentence, without the marks of flags.
+func (s *Setting) Sentence() string {
+	text := strings.ReplaceAll(s.Doc, "`", "")
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}

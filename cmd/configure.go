@@ -1,0 +1,155 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// settingMark is the annotation of a flag that is a setting. Its value is the key.
+const settingMark = "mgmt_setting"
+
+// bind adds the flag of a setting, which sets the target: a *bool, *int, *string, *[]string, or
+// a pflag.Value. The environment and the configuration file set it too, where the flag is absent.
+func bind(cmd *cobra.Command, key string, target any) {
+	s := settings.Get(key)
+	fl := cmd.Flags()
+	name, usage := s.FlagName(), s.Doc
+	switch v := target.(type) {
+	case *bool:
+		fl.BoolVar(v, name, false, usage)
+	case *int:
+		fl.IntVar(v, name, 0, usage)
+	case *string:
+		fl.StringVar(v, name, s.Default, usage)
+	case *[]string:
+		fl.StringSliceVar(v, name, nil, usage)
+	case *choice:
+		choose(cmd, v, name, "", usage, s.Type.Enum...)
+	case pflag.Value:
+		fl.Var(v, name, usage)
+	default:
+		panic("no flag sets a value of this type: " + key) // a programmer's error, which any test shows
+	}
+	f := fl.Lookup(name)
+	f.NoOptDefVal = cmp.Or(s.Alone, f.NoOptDefVal)
+	if s.Type.Kind == schema.KindBool {
+		f.NoOptDefVal = "true"
+	}
+	_ = fl.SetAnnotation(name, settingMark, []string{key})
+}
+
+// bound returns the flags of a verb that are settings, by key.
+func bound(cmd *cobra.Command) map[string]*pflag.Flag {
+	out := map[string]*pflag.Flag{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if mark := f.Annotations[settingMark]; len(mark) == 1 {
+			out[mark[0]] = f
+		}
+	})
+	return out
+}
+
+// configFlag adds the flag that names the configuration file, to all verbs.
+func (a *app) configFlag(root *cobra.Command) {
+	root.PersistentFlags().Var(place{&a.config}, "config", "the configuration `file`, which need not be there (default $MGMT_CONFIG, "+defaultConfig+")")
+	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
+}
+
+// configureAll has each verb with settings read the environment and the configuration file
+// before anything else of it.
+func (a *app) configureAll(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		a.configureAll(cmd)
+		if len(bound(cmd)) > 0 && cmd.Annotations[settingMark] == "" {
+			a.before(cmd, func() schema.Diagnostics { return a.configure(cmd) })
+		}
+	}
+}
+
+// configure gives the flags of a verb that are absent the values of the environment and of
+// the configuration file, and returns what is wrong with these.
+func (a *app) configure(cmd *cobra.Command) schema.Diagnostics {
+	flags := bound(cmd)
+	given := config.Resolved{}
+	for key, f := range flags {
+		if f.Changed {
+			given[key] = config.Value{Texts: flagTexts(f), Source: config.SourceFlag, Name: "--" + f.Name}
+		}
+	}
+	now, ds := a.resolve(given)
+	if ds.Err() != nil {
+		return ds
+	}
+	a.flags, a.settled = given, now
+	return append(ds, settings.Apply(now, func(key, text string) error {
+		if f := flags[key]; f != nil {
+			return f.Value.Set(text)
+		}
+		return nil
+	})...)
+}
+
+// flagTexts returns the value of a flag as it takes it.
+func flagTexts(f *pflag.Flag) []string {
+	switch v := f.Value.(type) {
+	case pflag.SliceValue:
+		return v.GetSlice()
+	case *anySetting:
+		return v.texts
+	}
+	return []string{f.Value.String()}
+}
+
+// resolve reads the environment and the configuration file, and puts them below the flags.
+func (a *app) resolve(flags config.Resolved) (config.Resolved, schema.Diagnostics) {
+	env, ds := settings.Environment(os.Getenv)
+	file, more := a.readConfig(flags, env)
+	if ds = append(ds, more...); ds.Err() != nil {
+		return nil, ds
+	}
+	return settings.Resolve(flags, env, file), ds
+}
+
+// configPath returns the configuration file, and whether somebody has named it.
+func (a *app) configPath() (path string, named bool) {
+	path = cmp.Or(a.config, os.Getenv("MGMT_CONFIG"))
+	return cmp.Or(path, defaultConfig), path != ""
+}
+
+// readConfig reads the configuration file. An ordinary user who may not read the one of the
+// machine goes on without it.
+func (a *app) readConfig(flags, env config.Resolved) (config.File, schema.Diagnostics) {
+	path, named := a.configPath()
+	trust := slices.ContainsFunc([]config.Resolved{flags, env}, func(r config.Resolved) bool {
+		return slices.Equal(r["trust_others"].Texts, []string{"true"})
+	})
+	file, ds := settings.Read(path, configSource(trust))
+	switch {
+	case !file.Exists && named && path != os.DevNull:
+		ds.Errorf(schema.Pos{File: path}, "there is no such configuration file")
+	case !named && os.Geteuid() != 0 && errors.Is(file.Err, fs.ErrPermission):
+		return config.File{Path: path}, schema.Diagnostics{{Severity: schema.Warning, Pos: schema.Pos{File: path}, Message: "this user may not read the configuration, the defaults count"}}
+	}
+	return file, ds
+}
+
+// configSource opens a configuration file: for root only where nobody else can write it,
+// whatever the verb does.
+func configSource(trust bool) gapi.Source {
+	if trust || os.Geteuid() != 0 {
+		return gapi.Source{}
+	}
+	w := safepath.System()
+	return gapi.Source{Guard: &w, Caller: sudoCaller(), Hint: "or take it as it is with MGMT_TRUST_OTHERS=true, or read none with --config " + os.DevNull}
+}

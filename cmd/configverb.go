@@ -1,0 +1,300 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+type configFlags struct {
+	output  choice
+	format  choice
+	check   bool
+	schema  bool
+	example bool
+}
+
+func newConfig(a *app) *cobra.Command {
+	f := &configFlags{}
+	cmd := &cobra.Command{
+		Use:   "config [SETTING...]",
+		Short: "Show each setting with its value, and where that is from",
+		Long: `Config shows the settings that run would have, all or those that are named, each
+with its value and its source: a flag, a variable of the environment, a place in
+the configuration file, or the default. It takes the flags of run. With -o json or
+-o yaml it writes a list.
+
+The file is /etc/mgmt/mgmt.yaml, unless --config or MGMT_CONFIG names another. With
+--check only the file is read: everything that is wrong with it goes to standard
+output, each finding with its place, and with an error among them the code is 1.`,
+		Example: `  mgmt config
+  mgmt config socket -o json
+  mgmt config --check --config new.yaml
+  mgmt config --example > /etc/mgmt/mgmt.yaml       # all settings, as comments
+  mgmt config --schema > mgmt-config.schema.json    # for editors`,
+		Args:        knownSettings,
+		ValidArgs:   settingKeys(),
+		Annotations: map[string]string{settingMark: "read by itself"},
+		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(a, cmd, args) },
+	}
+	bindAll(cmd)
+	fl := cmd.Flags()
+	choose(cmd, &f.output, "output", "o", "how to write the settings", "text", "json", "yaml")
+	choose(cmd, &f.format, "format", "", "how to write the findings of --check", "text", "json", "github")
+	fl.BoolVar(&f.check, "check", false, "say everything that is wrong with the file, and show nothing")
+	fl.BoolVar(&f.schema, "schema", false, "write the JSON Schema of the file")
+	fl.BoolVar(&f.example, "example", false, "write a file with all settings as comments")
+	exclude(cmd, "check", "schema", "example")
+	return cmd
+}
+
+// bindAll adds the flags of all settings.
+func bindAll(cmd *cobra.Command) {
+	groups := map[string][]string{}
+	for _, s := range settings.Settings {
+		bind(cmd, s.Key, &anySetting{setting: s})
+		if s.Group != "" {
+			groups[s.Group] = append(groups[s.Group], s.FlagName())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		exclude(cmd, groups[name]...)
+	}
+}
+
+// anySetting is the flag of a setting that is only shown.
+type anySetting struct {
+	setting *config.Setting
+	texts   []string
+}
+
+func (v *anySetting) String() string { return strings.Join(v.texts, ",") }
+
+func (v *anySetting) Type() string {
+	if v.setting.Type.Kind == schema.KindBool {
+		return "bool"
+	}
+	return "text"
+}
+
+func (v *anySetting) Set(text string) error {
+	texts, err := v.setting.Parse(text)
+	if err == nil && v.setting.Type.Kind == schema.KindList {
+		texts = append(v.texts, texts...)
+	}
+	if err == nil {
+		v.texts = texts
+	}
+	return err
+}
+
+// run does what needs no settings also where the configuration is broken.
+func (f *configFlags) run(a *app, cmd *cobra.Command, keys []string) error {
+	switch {
+	case f.check:
+		return f.checkFile(a)
+	case f.schema:
+		text, err := settings.JSONSchema()
+		if err == nil {
+			_, err = a.out.Write(text)
+		}
+		return err
+	case f.example:
+		_, err := io.WriteString(a.out, settings.Example(defaultConfig))
+		return err
+	}
+	ds := a.configure(cmd)
+	printDiagnostics(a.err, a.program(), ds)
+	if ds.Err() != nil {
+		return withCode(exitUsage, nil)
+	}
+	return f.show(a, keys)
+}
+
+func settingKeys() []string {
+	keys := make([]string, len(settings.Settings))
+	for i, s := range settings.Settings {
+		keys[i] = s.Key
+	}
+	return keys
+}
+
+// knownSettings refuses arguments that are no settings.
+func knownSettings(_ *cobra.Command, args []string) error {
+	for _, arg := range args {
+		if settings.Get(arg) == nil {
+			return fmt.Errorf("there is no setting %q%s", arg, meant(arg, settingKeys()))
+		}
+	}
+	return nil
+}
+
+// checkFile says what is wrong with the configuration file.
+func (f *configFlags) checkFile(a *app) error {
+	path, _ := a.configPath()
+	env, ds := settings.Environment(os.Getenv)
+	file, more := a.readConfig(nil, env)
+	ds = append(ds, more...)
+	if f.format.word != "text" {
+		if err := gapi.WriteDiagnostics(a.out, f.format.word, helped(a.program(), ds)); err != nil {
+			return err
+		}
+	} else {
+		printDiagnostics(a.out, a.program(), ds)
+	}
+	switch {
+	case ds.Err() != nil:
+		return withCode(exitUsage, errors.New(findings(ds)))
+	case f.format.word != "text":
+	case !file.Exists:
+		fmt.Fprintf(a.out, "ok: there is no %s, the defaults count\n", path)
+	default:
+		fmt.Fprintf(a.out, "ok: %s, %s\n", path, plural(len(file.Given), "setting"))
+	}
+	return nil
+}
+
+// settingJSON is one setting in JSON.
+type settingJSON struct {
+	Setting string `json:"setting"`
+	Value   any    `json:"value"`          // null where nothing is given and the machine has none
+	Source  string `json:"source"`         // flag, environment, file or default
+	From    string `json:"from,omitempty"` // the flag, the variable, or file:line:col
+	File    string `json:"file,omitempty"` // with the source file
+	Line    int32  `json:"line,omitempty"`
+	Col     int32  `json:"col,omitempty"`
+}
+
+func (f *configFlags) show(a *app, keys []string) error {
+	if len(keys) == 0 {
+		keys = settingKeys()
+	}
+	list := make([]settingJSON, len(keys))
+	for i, key := range keys {
+		list[i] = f.setting(a, settings.Get(key))
+	}
+	switch f.output.word {
+	case "json":
+		return writeJSON(a.out, list)
+	case "yaml":
+		return writeYAML(a.out, plainSettings(list))
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	for _, s := range list {
+		from := s.From
+		if from == "" {
+			from = s.Source
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Setting, visible(valueText(s.Value)), visible(from))
+	}
+	return w.Flush()
+}
+
+// plainSettings returns settings as plain values.
+func plainSettings(list []settingJSON) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		m := map[string]any{"setting": s.Setting, "value": s.Value, "source": s.Source}
+		if s.From != "" {
+			m["from"] = s.From
+		}
+		if s.File != "" {
+			m["file"], m["line"], m["col"] = s.File, int64(s.Line), int64(s.Col)
+		}
+		switch v := s.Value.(type) {
+		case int:
+			m["value"] = int64(v)
+		case []string:
+			texts := make([]any, len(v))
+			for i, text := range v {
+				texts[i] = text
+			}
+			m["value"] = texts
+		}
+		out[i] = m
+	}
+	return out
+}
+
+// valueText writes a value for people.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "-"
+	case []string:
+		return "[" + strings.Join(v, ", ") + "]"
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+func (f *configFlags) setting(a *app, s *config.Setting) settingJSON {
+	out := settingJSON{Setting: s.Key}
+	v, ok := a.settled[s.Key]
+	if !ok {
+		out.Source = config.SourceDefault.String()
+		out.Value, out.From = a.byDefault(s)
+		return out
+	}
+	out.Value, out.Source, out.From = settings.Plain(s, v), v.Source.String(), v.From()
+	if v.Source == config.SourceFile {
+		out.File, out.Line, out.Col = v.Pos.File, v.Pos.Line, v.Pos.Col
+	}
+	return out
+}
+
+// byDefault returns the value of a setting that nobody gives. Where the machine or another
+// variable decides, it says which one.
+func (a *app) byDefault(s *config.Setting) (value any, from string) {
+	where := &state{prefix: a.settled["prefix"].Text()}
+	switch s.Key {
+	case "prefix":
+		if dir, err := where.path(); err == nil {
+			if os.Getenv("STATE_DIRECTORY") != "" {
+				from = "STATE_DIRECTORY"
+			}
+			return dir, from
+		}
+	case "socket":
+		if places := (&socketFlag{}).places(where); len(places) > 0 {
+			return places[0], ""
+		}
+	case "hostname":
+		if name, err := os.Hostname(); err == nil {
+			return name, ""
+		}
+	case "parallel":
+		return 8 * runtime.NumCPU(), ""
+	}
+	if s.Default == "" {
+		return zero(s.Type), ""
+	}
+	return settings.Plain(s, config.Value{Texts: []string{s.Default}}), ""
+}
+
+// zero is the value of a setting that nobody gives and that has no default.
+func zero(t *schema.Type) any {
+	switch t.Kind {
+	case schema.KindBool:
+		return false
+	case schema.KindInt:
+		return 0
+	case schema.KindList:
+		return []string{}
+	default:
+		return nil
+	}
+}

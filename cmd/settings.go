@@ -1,0 +1,122 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/puppet"
+)
+
+const (
+	defaultConfig = "/etc/mgmt/mgmt.yaml"
+	defaultGraph  = "/etc/mgmt/graph.yaml"
+)
+
+// The types of settings.
+var (
+	switchType   = &schema.Type{Kind: schema.KindBool}
+	textType     = &schema.Type{Kind: schema.KindString}
+	numberType   = &schema.Type{Kind: schema.KindInt, Bits: 32, Min: new(int64(0))}
+	durationType = &schema.Type{Kind: schema.KindDuration, Unit: "s", Min: new(int64(0))}
+	listType     = &schema.Type{Kind: schema.KindList, Elem: textType}
+)
+
+// words is the type of a setting that takes one of a few words.
+func words(list ...string) *schema.Type { return &schema.Type{Kind: schema.KindString, Enum: list} }
+
+// settings are all settings of the program. Each flag of run is one of them. It is not altered.
+var settings = &config.Table{
+	Folder: "prefix", Scratch: "tmp_prefix",
+	Settings: []*config.Setting{
+		{Key: "graph", Flag: "yaml", Type: textType, Path: true, Group: "graph", Default: defaultGraph, Example: defaultGraph,
+			Doc: "the graph: a YAML `file`, a folder of them, or - for standard input"},
+		{Key: "puppet_catalog", Type: textType, Path: true, Group: "graph", Example: "/etc/mgmt/catalog.json",
+			Doc: "the graph: a `file` with what puppet catalog compile prints, or - for standard input"},
+		{Key: "tags", Type: listType, Example: "[base, web]", Doc: "of a catalog: run only what has one of these `tags`, separated by commas"},
+		{Key: "lenient", Type: switchType, Example: "true", Doc: "of a catalog: leave out what mgmt can't do, with a warning each"},
+		{Key: "ordering", Type: words(string(puppet.None), string(puppet.Manifest)), Default: string(puppet.None), Example: "manifest", Doc: "of a catalog: the order of what nothing else orders"},
+
+		{Key: "types", Type: textType, Path: true, Example: "/etc/mgmt/types", Doc: "a `folder` of types that are written as data: they are kinds too"},
+		{Key: "backends", Type: textType, Path: true, Example: "/etc/mgmt/backends", Doc: "a `folder` of descriptions of programs: they are backends too"},
+		{Key: "role", Type: listType, Example: "[web]", Doc: "what the machine is for: a `word` of the fact roles; may be repeated"},
+		{Key: "hostname", Type: textType, Example: "web1.example.org", Doc: "the `name` of this machine (default what the system says)"},
+		{Key: "trust_others", Type: switchType, Example: "true", Doc: "as root: take graphs, types, backends and a state folder also where other users can write them"},
+
+		{Key: "noop", Type: textType, Alone: "all", Example: "all", Check: checkNoop,
+			Doc: "alter nothing, only report; the `policy` is all (without a value), or default: then a resource's own noop: false wins"},
+		{Key: "max_changes", Type: textType, Example: "20/5m", Live: true, Check: parses(reactor.ParseBudget),
+			Doc: "how much may change: a number or a share of the graph, in a time, as in 20/5m or 10%/1h; past it what wants to change is held until mgmt resume"},
+		{Key: "max_removals", Type: textType, Default: reactor.DefaultRemovals.String(), Example: "10,33%", Live: true, Check: parses(reactor.ParseRemovals),
+			Doc: "how many resources a new graph may remove: a number, a share as 20%, both, of which it must pass both to be held until mgmt resume, or off"},
+		{Key: "fight", Type: textType, Default: reactor.DefaultFight().String(), Example: "5/10m", Live: true, Check: parses(reactor.ParseFight),
+			Doc: "how often, in which time, a resource must be corrected against the same other value to be left alone for a while; off for never"},
+		{Key: "parallel", Type: numberType, Example: "4", Doc: "how many resources to run at once (default 8 for each core)"},
+		{Key: "sema", Type: numberType, Example: "2", Doc: "a semaphore over all resources: at most this many run at once, whatever they wait for"},
+		{Key: "no_autoedges", Type: switchType, Example: "true", Doc: "without automatic edges: only what is declared comes first"},
+		{Key: "no_autogroup", Type: switchType, Example: "true", Doc: "without groups: every resource runs by itself"},
+		{Key: "no_watch", Type: switchType, Example: "true", Doc: "do not follow edits of the graph"},
+
+		{Key: "log_format", Type: words("text", "json"), Default: "text", Example: "json", Doc: "how to log to standard error"},
+		{Key: "debug", Type: switchType, Group: "level", Live: true, Example: "true", Doc: "log much more"},
+		{Key: "quiet", Type: switchType, Group: "level", Live: true, Example: "true", Doc: "log only warnings and errors"},
+		{Key: "color", Type: words("auto", "always", "never"), Default: "auto", Example: "never", Doc: "whether to write in colour; auto does on a terminal, unless NO_COLOR is set"},
+
+		{Key: "prefix", Type: textType, Path: true, Group: "state", Example: "/var/lib/mgmt",
+			Doc: "the `folder` with the state (default $MGMT_PREFIX, $STATE_DIRECTORY, /var/lib/mgmt for root, else $XDG_STATE_HOME/mgmt)"},
+		{Key: "tmp_prefix", Type: switchType, Group: "state", Example: "true", Doc: "keep state in a temporary folder and remove it at the end"},
+		{Key: "socket", Type: textType, Path: true, Own: true, Example: "/run/mgmt/mgmt.sock",
+			Doc: "the `path` of the daemon's socket (default " + socketName + " in the folder of --prefix, $RUNTIME_DIRECTORY, /run/mgmt for root, $XDG_RUNTIME_DIR/mgmt, or the state folder)"},
+		{Key: "prometheus", Type: textType, Own: true, Alone: defaultMetrics, Example: defaultMetrics, Check: checkAddress,
+			Doc: "serve metrics for Prometheus at this `address`; without one at " + defaultMetrics},
+		{Key: "prometheus_remote", Type: switchType, Own: true, Example: "true", Doc: "let --prometheus take an address that other machines can reach"},
+		{Key: "metrics_textfile", Type: textType, Path: true, Own: true, Example: "/var/lib/prometheus/node-exporter/mgmt.prom",
+			Doc: "write metrics to this `file` every 15 s and at the end, for the textfile collector of node_exporter"},
+		{Key: "graphviz", Type: textType, Path: true, Own: true, Example: "/run/mgmt/graph.dot", Doc: "draw each graph that takes effect to this `file`, in the language of Graphviz"},
+
+		{Key: "converged_timeout", Type: durationType, Example: "5s", Doc: "how long nothing must have happened for the graph to be called converged"},
+		{Key: "converged_exit", Type: switchType, Own: true, Example: "true", Doc: "exit when the graph has converged"},
+		{Key: "converged_status_file", Type: textType, Path: true, Own: true, Example: "/run/mgmt/converged",
+			Doc: "append true or false to this `file` whenever the graph has converged, or no longer is"},
+		{Key: "max_runtime", Type: durationType, Own: true, Example: "1h", Doc: "exit after this time, with code 5"},
+	},
+	Later: map[string]string{
+		"world":           "this version keeps what resources share in memory; leave the key out",
+		"lease":           "it belongs to world, which this version lacks; leave the key out",
+		"accept":          "it belongs to world, which this version lacks; leave the key out",
+		"api_write_group": "it belongs to world, which this version lacks; leave the key out",
+		"cert":            "it belongs to world, which this version lacks; leave the key out",
+		"key":             "it belongs to world, which this version lacks; leave the key out",
+		"ca":              "it belongs to world, which this version lacks; leave the key out",
+		"modules":         "this version has no modules; a graph includes other files with include",
+		"vars":            "this version has no variables in graphs; leave the key out",
+		"variables":       "this version has no variables in graphs; leave the key out",
+		"data":            "this version has no data files; leave the key out",
+		"secrets":         "a secret never stands in this file; docs/systemd.md shows how a credential reaches a resource",
+	},
+}
+
+// parses makes a check of a parser.
+func parses[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
+	}
+}
+
+func checkNoop(text string) error {
+	if _, ok := noopPolicies[text]; !ok {
+		return errors.New("write all, default or false" + meant(text, []string{"all", "default", "false"}))
+	}
+	return nil
+}
+
+func checkAddress(text string) error {
+	if _, _, err := net.SplitHostPort(text); err != nil {
+		return fmt.Errorf("%q is no address, write as in %s", text, defaultMetrics)
+	}
+	return nil
+}

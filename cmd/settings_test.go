@@ -1,0 +1,192 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// verbNamed returns a verb of the program.
+func verbNamed(t *testing.T, name string) *cobra.Command {
+	t.Helper()
+	cmd, _, err := newRoot(&app{in: strings.NewReader("")}).Find([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// TestFindingD6EveryFlagOfRun is a setting, and every setting is a flag of run and of config,
+// with the default that the table says.
+func TestFindingD6EveryFlagOfRun(t *testing.T) {
+	run, config := verbNamed(t, "run"), verbNamed(t, "config")
+	keys := bound(run)
+	run.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[settingMark] == nil && f.Name != "help" && f.Name != "config" {
+			t.Errorf("--%s of run is no setting", f.Name)
+		}
+	})
+	shown := bound(config)
+	seen := map[string]string{}
+	for _, s := range settings.Settings {
+		f := keys[s.Key]
+		if f == nil || shown[s.Key] == nil {
+			t.Errorf("%s is no flag of run, or not of config", s.Key)
+			continue
+		}
+		if s.Default != "" && s.Key != "graph" && f.DefValue != s.Default {
+			t.Errorf("%s: the flag has the default %q, the table %q", s.Key, f.DefValue, s.Default)
+		}
+		for _, name := range []string{s.FlagName(), s.EnvName(), s.Key} {
+			if other, taken := seen[name]; taken && other != s.Key {
+				t.Errorf("%s and %s have the name %s", other, s.Key, name)
+			}
+			seen[name] = s.Key
+		}
+		if s.Example == "" || settings.Later[s.Key] != "" {
+			t.Errorf("%s has no example, or is not built", s.Key)
+		}
+		if err := f.Value.Set(exampleText(t, s.Key)); err != nil {
+			t.Errorf("%s: the flag refuses the example: %v", s.Key, err)
+		}
+	}
+}
+
+// exampleText returns the example of a setting as its flag takes it.
+func exampleText(t *testing.T, key string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mgmt.yaml")
+	if err := os.WriteFile(path, []byte(key+": "+settings.Get(key).Example+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, ds := settings.Read(path, configSource(true))
+	if len(ds) > 0 {
+		t.Fatal(ds)
+	}
+	return file.Given[key].Text()
+}
+
+// cli runs the program with a configuration, and without variables of the surroundings.
+func cli(t *testing.T, conf string, args ...string) (out string, code int) {
+	t.Helper()
+	for _, s := range settings.Settings {
+		t.Setenv(s.EnvName(), "")
+	}
+	path := filepath.Join(t.TempDir(), "mgmt.yaml")
+	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MGMT_CONFIG", path)
+	t.Setenv("MGMT_TRUST_OTHERS", "true") // the folder of a test is open to nobody, but /tmp is above it
+	var b bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &b, err: &b}
+	code = a.main(t.Context(), args)
+	return strings.ReplaceAll(b.String(), path, "FILE"), code
+}
+
+// TestFindingD6Groups: of settings that exclude each other those of the strongest source count,
+// and settings of the daemon do not count for another state folder.
+func TestFindingD6Groups(t *testing.T) {
+	const conf = "debug: true\nsocket: /s\nprometheus: 127.0.0.1:9\nprefix: /p\nrole: [a]\nnoop: default\n"
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"config debug quiet", []string{"debug true FILE:1:1", "quiet false default"}},
+		{"config debug quiet --quiet", []string{"debug false default", "quiet true --quiet"}},
+		{"config debug quiet --quiet=false", []string{"debug true FILE:1:1", "quiet false --quiet"}},
+		{"config prefix tmp_prefix socket prometheus --tmp-prefix", []string{"prefix", "tmp_prefix true --tmp-prefix", "socket", "prometheus - default"}},
+		{"config socket prefix", []string{"socket /s FILE:2:1", "prefix /p FILE:4:1"}},
+		{"config socket prefix role --prefix /q", []string{"socket /q/mgmt.sock default", "prefix /q --prefix", "role [a] FILE:5:1"}},
+		{"config role --role b --role c", []string{"role [b, c] --role"}},
+		{"config noop --noop", []string{"noop all --noop"}},
+		{"config graph --yaml x", []string{"graph x --yaml"}},
+	} {
+		out, code := cli(t, conf, strings.Fields(c.args)...)
+		lines := strings.Split(strings.TrimSpace(out), "\n")[1:]
+		for i, line := range lines {
+			lines[i] = strings.Join(strings.Fields(line), " ")
+		}
+		if code != 0 || len(lines) != len(c.want) || !slices.EqualFunc(lines, c.want, strings.HasPrefix) {
+			t.Errorf("mgmt %s: code %d, %q", c.args, code, lines)
+		}
+	}
+}
+
+// TestFindingD6BadInput: each wrong file is refused with a place, by every verb that has
+// settings; verbs without any do not read it.
+func TestFindingD6BadInput(t *testing.T) {
+	for conf, want := range map[string]string{
+		"socket: [a]\n":                      "FILE:1:9: socket: must be",
+		"socket: ''\n":                       "FILE:1:9: socket: it is empty",
+		"graph: '-'\n":                       "FILE:1:8: graph: standard input is for a flag",
+		"role: {a: b}\n":                     "FILE:1:7: role: must be a list",
+		"parallel: -1\n":                     "FILE:1:11: parallel: must be",
+		"converged_timeout: soon\n":          "FILE:1:20: converged_timeout:",
+		"noop: mostly\n":                     "FILE:1:7: noop: write all, default or false",
+		"log_format: jsn\n":                  `FILE:1:13: log_format:`,
+		"prometheus: 9233\n":                 `FILE:1:13: prometheus: "9233" is no address`,
+		"fight: often\n":                     "FILE:1:8: fight:",
+		"max_removals: 10,20\n":              "FILE:1:15: max_removals:",
+		"prefix: /a\ntmp_prefix: true\n":     "FILE:2:1: prefix and tmp_prefix exclude each other",
+		"graph: a\npuppet_catalog: b\n":      "FILE:2:1: graph and puppet_catalog exclude each other",
+		"debug: true\ndebug: true\n":         `FILE:2:1: the key "debug" is given twice`,
+		"vars: {a: b}\n":                     "FILE:1:1: vars is not built yet",
+		"secrets: []\n":                      "FILE:1:1: secrets is not built yet: a secret never stands in this file",
+		"yaml: a\n":                          `FILE:1:1: unknown setting "yaml" (did you mean "graph"?)`,
+		"--- {}\n--- {}\n":                   "FILE:2:",
+		"debug: &a [*a]\n":                   "FILE:1:",
+		"socket: \"a\n":                      "FILE:",
+		"- debug\n":                          "FILE:1:1: the configuration must be a map",
+		strings.Repeat("a: b\n", 300_000):    "FILE: the file is too big",
+		"x: " + strings.Repeat("[", 200_000): "FILE:",
+	} {
+		for _, verb := range []string{"status", "config", "plan", "validate"} {
+			if out, code := cli(t, conf, verb); code != exitUsage || !strings.Contains(out, want) {
+				t.Errorf("mgmt %s with %.40q: code %d, %.300s", verb, conf, code, out)
+			}
+		}
+		if out, code := cli(t, conf, "version"); code != exitOK {
+			t.Errorf("mgmt version with %.40q: %s", conf, out)
+		}
+	}
+}
+
+// TestFindingD6Empty: what sets nothing is no error.
+func TestFindingD6Empty(t *testing.T) {
+	for _, conf := range []string{"", "\n", "# nothing\n", "---\n", "{}\n", "null\n"} {
+		if out, code := cli(t, conf, "config", "--check"); code != exitOK || out != "ok: FILE, 0 settings\n" {
+			t.Errorf("%q: code %d, %s", conf, code, out)
+		}
+	}
+}
+
+// TestFindingD6Schema: the schema for editors is JSON with each setting.
+func TestFindingD6Schema(t *testing.T) {
+	text, err := settings.JSONSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Properties           map[string]any `json:"properties"`
+		AdditionalProperties *bool          `json:"additionalProperties"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range settings.Settings {
+		if doc.Properties[s.Key] == nil {
+			t.Errorf("%s is not in the schema", s.Key)
+		}
+	}
+	if doc.AdditionalProperties == nil || *doc.AdditionalProperties {
+		t.Error("the schema takes unknown settings")
+	}
+}
