@@ -2,6 +2,7 @@ package mgmt_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -16,43 +17,25 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // canaries returns a graph in which many parameters are secrets, or texts of closed files.
-func canaries(dir string) string {
-	return strings.ReplaceAll(`
-graph: canaries
-resources:
-  file:
-  - {name: DIR/marked, content: "canary-marked's <\"text\">\n", meta: {secret: [content]}}
-  - {name: DIR/closed, content: "canary-closed\n", mode: "0600"}
-  - {name: DIR/was-closed, content: "open now\n", mode: "0644"}
-  line:
-  - {name: l, file: DIR/lines, content: "key=canary-line", match: "^key=", meta: {secret: [content]}}
-  exec:
-  - name: env
-    shell: /bin/sh
-    cmd: "set -x; : \"$TOKEN\"; cat >&2; exit 3"
-    env: {TOKEN: "canary-env's <\"token\">"}
-    stdin: "canary-stdin\n"
-  - name: hushed
-    shell: /bin/sh
-    cmd: "echo \"$TOKEN\"; exit 3"
-    env: {TOKEN: canary-hushed}
-    meta: {secret: [env.TOKEN]}
-  - name: another
-    shell: /bin/sh
-    cmd: "cat DIR/marked >&2; set -x; X=$(cat DIR/marked); : \"$X\"; exit 4"
-    depend: ["file[DIR/marked]"]
-`, "DIR", dir)
+func canaries(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile("integration/testdata/canaries.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), "DIR", dir)
 }
 
 // TestFindingA7CanaryRoutes: no marked parameter, no text of a closed file, no env and no
 // stdin is in a log of any format, an error, a change, a plan, a status, or the state folder.
 func TestFindingA7CanaryRoutes(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
-	for name, mode := range map[string]fs.FileMode{"was-closed": 0o600, "lines": 0o644} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("key=canary-old\n"), mode); err != nil {
+	for name, mode := range map[string]fs.FileMode{"was-closed": 0o600, "lines": 0o644, "closed.ini": 0o600} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("[a]\nkey=canary-old\n"), mode); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,13 +62,13 @@ func TestFindingA7CanaryRoutes(t *testing.T) {
 			}
 		},
 	}}
-	e, f := from(t, canaries(dir), mgmt.Options{StateDir: t.TempDir(), Logger: log})
+	e, f := from(t, canaries(t, dir), mgmt.Options{StateDir: t.TempDir(), Logger: log})
 	plan, err := e.Plan(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	note("plan", plan)
-	e, f = from(t, canaries(dir), o)
+	e, f = from(t, canaries(t, dir), o)
 	_ = e.Run(t.Context(), f) // some of it fails, as it should
 	note("report", e.Report())
 	note("text", text.String())
@@ -112,6 +95,66 @@ func TestFindingA7CanaryRoutes(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(dir, "marked")); err != nil || info.Mode() != 0o600 {
 		t.Errorf("what is marked has the mode %v, %v", info, err)
+	}
+}
+
+// leaky is a kind that panics with what it knows.
+type leaky struct {
+	traits.Base
+	Content string `yaml:"content" doc:"What it tells."`
+	Where   string `yaml:"where" doc:"In which method."`
+	init    *engine.Init
+}
+
+func (l *leaky) Default() engine.Res  { return &leaky{} }
+func (l *leaky) Validate() error      { return nil }
+func (l *leaky) Cleanup() error       { l.panics("Cleanup"); return nil }
+func (l *leaky) Cmp(engine.Res) error { return nil }
+
+func (l *leaky) panics(where string) {
+	if l.Where == where {
+		panic(fmt.Sprintf("it is %q", l.Content))
+	}
+}
+
+func (l *leaky) Init(i *engine.Init) error {
+	l.init = i
+	l.panics("Init")
+	return nil
+}
+
+func (l *leaky) Watch(ctx context.Context) error {
+	l.init.Running()
+	l.panics("Watch")
+	<-ctx.Done()
+	return nil
+}
+
+func (l *leaky) CheckApply(context.Context, bool) (bool, error) {
+	l.panics("CheckApply")
+	return true, nil
+}
+
+// TestFindingA9CanaryPanic: what a resource says when it panics has none of its secrets.
+func TestFindingA9CanaryPanic(t *testing.T) {
+	kinds, err := engine.DefaultRegistry().With("leaky", func() engine.Res { return &leaky{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range []string{"Init", "Watch", "CheckApply", "Cleanup"} {
+		var log bytes.Buffer
+		o := mgmt.Options{Registry: kinds, StateDir: t.TempDir(), ConvergedExit: true, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		var said []string
+		o.Observer.Ran = func(r mgmt.Run) { said = append(said, fmt.Sprintf("%v %+v", r.Err, r)) }
+		e, f := from(t, "resources: {leaky: [{name: a, where: "+where+", content: \"canary-pan<ic\", meta: {secret: [content], retry: 0}}]}", o)
+		err := e.Run(t.Context(), f)
+		all := fmt.Sprint(err, said, log.String())
+		if strings.Contains(all, "canary-") {
+			t.Errorf("%s: a secret is shown: %s", where, all)
+		}
+		if !strings.Contains(all, "panic") || !strings.Contains(all, "it is") {
+			t.Errorf("%s: the panic is told nowhere: %s", where, all)
+		}
 	}
 }
 

@@ -178,6 +178,30 @@ resources:
 	}
 }
 
+// TestFindingA9CanaryJournal: nor is any other thing that the graph of canaries keeps secret.
+func TestFindingA9CanaryJournal(t *testing.T) {
+	text, err := os.ReadFile("../integration/testdata/canaries.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, dir := graphFile(t, strings.ReplaceAll(string(text), "DIR", "$DIR"))
+	for _, name := range []string{"was-closed", "closed.ini", "lines"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("[a]\nkey=canary-old\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, stderr := journaled(t, "run", "--debug", "--yaml", path, "--tmp-prefix", "--converged-exit")
+	all := fmt.Sprintf("%s %q", list, list) + stderr
+	if i := strings.Index(all, "canary-"); i >= 0 {
+		t.Errorf("a secret is in the journal: ...%s...", all[max(0, i-200):i+40])
+	}
+	for _, want := range []string{"sha256:", "(secret)", "exit status 3", "exit status 4"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is said nowhere: the test sees nothing", want)
+		}
+	}
+}
+
 // TestNoJournal: a standard error that was led elsewhere is written to as always.
 func TestNoJournal(t *testing.T) {
 	path, _ := graphFile(t, "resources: {noop: [{name: a}]}")

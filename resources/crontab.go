@@ -373,6 +373,11 @@ func timesOf(j *crontab.Job, should provider.Record) {
 // Files says in which file the job is, if it is in none of the folders that Watch sees.
 func (c *crontabs) Files(wanted provider.Record) []string { return elsewhere(str(wanted, "target")) }
 
+// Confined says that only the user of a crontab may read what is run, and with which environment.
+func (c *crontabs) Confined(wanted provider.Record, attribute string) bool {
+	return str(wanted, "target") == "" && (attribute == "command" || attribute == "environment")
+}
+
 // Watch watches the folders of the crontabs.
 func (c *crontabs) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
 	return watchPaths(ctx, rt, c.spools, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)

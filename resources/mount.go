@@ -55,7 +55,7 @@ type MountRes struct {
 	Device string `yaml:"device" lang:"device" doc:"What is mounted: a device, a file, UUID= or LABEL= and what follows, a server and its folder, a folder for bind, a word for file systems without a device."`
 	Type   string `yaml:"type" lang:"type" doc:"Kind of file system, such as ext4, nfs or tmpfs; found out if absent."`
 
-	Options []string `yaml:"options" lang:"options" doc:"Options, one each; those of the kernel if absent. If only they differ, it is remounted."`
+	Options []string `yaml:"options" lang:"options" mgmt:"nosecret" doc:"Options, one each; those of the kernel if absent. If only they differ, it is remounted."`
 	Freq    int      `yaml:"freq" lang:"freq" mgmt:"min=0" doc:"Whether dump saves it."`
 	PassNo  int      `yaml:"passno" lang:"passno" mgmt:"min=0" doc:"In which pass it is checked at boot: 1 for the root, 2 for others, 0 for never."`
 

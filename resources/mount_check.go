@@ -21,7 +21,8 @@ type mountLook struct {
 	now    *mounttab.Mount
 	line   mounttab.Line // of the table
 	listed bool
-	lines  int // how many lines of the table are about it
+	lines  int  // how many lines of the table are about it
+	closed bool // the table is not for all users
 
 	below []string // the points of what is mounted below
 	all   []mounttab.Mount
@@ -56,10 +57,11 @@ func (r *MountRes) look(m *mounttab.Reader) (mountLook, error) {
 	if err != nil {
 		return l, err
 	}
-	text, _, err := t.read()
+	text, st, err := t.read()
 	if err != nil {
 		return l, err
 	}
+	l.closed = isConfinedFile(st)
 	table := mounttab.Parse(text)
 	l.line, l.listed = table.Find(r.path())
 	l.lines = table.Count(r.path())
@@ -164,7 +166,9 @@ func (r *MountRes) report(l mountLook, todo mountTodo) {
 		if len(l.fix) > 0 {
 			has = strings.Join(mountShown(*l.now), ",")
 		}
-		r.report1("options", has, strings.Join(r.Options, ","))
+		if to := strings.Join(r.Options, ","); has != to {
+			r.init.Change(l.shown(engine.Change{Field: "options", From: has, To: to}))
+		}
 	}
 	if todo.table {
 		c := engine.Change{Field: "persist"}
@@ -177,8 +181,16 @@ func (r *MountRes) report(l mountLook, todo mountTodo) {
 		if c.From == c.To {
 			c.From = fmt.Sprintf("%d lines", l.lines)
 		}
-		r.init.Change(c)
+		r.init.Change(l.shown(c))
 	}
+}
+
+// shown returns a change as others may see it: options can be credentials.
+func (l *mountLook) shown(c engine.Change) engine.Change {
+	if l.closed {
+		return confinedChange(c)
+	}
+	return c
 }
 
 // report1 reports a difference, also of what is written in the same way.

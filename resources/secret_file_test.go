@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/provider"
 	"golang.org/x/sys/unix"
 )
 
@@ -130,6 +131,20 @@ func TestFindingA5SecretIntoAnOpenFile(t *testing.T) {
 	}
 }
 
+// TestFindingA7CrontabOfAUser: what runs in a crontab of the crontab command, which no other user may
+// read, is not shown, and when it runs is.
+func TestFindingA7CrontabOfAUser(t *testing.T) {
+	c := &crontabs{}
+	for attribute, want := range map[string]bool{"command": true, "environment": true, "minute": false, "special": false} {
+		if got := c.Confined(provider.Record{"target": ""}, attribute); got != want {
+			t.Errorf("%s: %t", attribute, got)
+		}
+		if c.Confined(provider.Record{"target": "/t"}, attribute) {
+			t.Errorf("%s of a file that has a mode of its own", attribute)
+		}
+	}
+}
+
 // TestFindingA7NotForAll: the text of a file that shuts other users out, by its mode before
 // or after, is in no change.
 func TestFindingA7NotForAll(t *testing.T) {
@@ -149,6 +164,29 @@ func TestFindingA7NotForAll(t *testing.T) {
 		"line, open":           {"a=" + canary + "\n", 0o644, func(p string) engine.Res { return &LineRes{File: p, Content: "a=2", Match: "^a="} }, true},
 		"ini, closed": {"[main]\nkey = " + canary + "\n", 0o600, func(p string) engine.Res {
 			return filled(t, iniKindHere(t), p+" [main] key", map[string]any{"value": canary + "2"})
+		}, false},
+		"host, closed": {"192.0.2.1 one.example " + canary + "\n", 0o600, func(p string) engine.Res {
+			k, _ := kindOf(t, hostDefinition(), func() provider.Provider { return &hosts{file: p} })
+			return filled(t, k, "one.example", map[string]any{"ip": "192.0.2.1", "host_aliases": []any{canary + "2"}})
+		}, false},
+		"crontab, closed": {"# mgmt name: job\n* * * * * true " + canary + "\n", 0o600, func(p string) engine.Res {
+			k, _ := kindOf(t, crontabDefinition(), func() provider.Provider { return &crontabs{self: "me"} })
+			return filled(t, k, "job in "+p, map[string]any{"command": "false", "environment": []any{"T=" + canary}})
+		}, false},
+		"mount, closed": {"dev /mnt cifs password=" + canary + " 0 0\n", 0o600, func(p string) engine.Res {
+			return &MountRes{Path: "/mnt", State: MountUnmounted, Device: "dev", Type: "cifs", Options: []string{"password=" + canary + "2"}, Persist: true, Fstab: p}
+		}, false},
+		"mount, open": {"dev /mnt cifs a=" + canary + " 0 0\n", 0o644, func(p string) engine.Res {
+			return &MountRes{Path: "/mnt", State: MountUnmounted, Device: "dev", Type: "cifs", Options: []string{"a=2"}, Persist: true, Fstab: p}
+		}, true},
+		"sysctl, closed file.conf": {"net.ipv4.tcp_fastopen_key = " + canary + "\n", 0o600, func(p string) engine.Res {
+			return &SysctlRes{Key: "net.ipv4.tcp_fastopen_key", Value: canary + "2", Persist: true, Path: p, root: t.TempDir()}
+		}, false},
+		"sysctl, closed value": {"", 0, func(string) engine.Res {
+			root := t.TempDir()
+			must(t, os.MkdirAll(root+"/proc/sys/net/ipv4", 0o755))
+			must(t, os.WriteFile(root+"/proc/sys/net/ipv4/tcp_fastopen_key", []byte(canary+"\n"), 0o600))
+			return &SysctlRes{Key: "net.ipv4.tcp_fastopen_key", Value: canary + "2", Runtime: true, root: root}
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -274,7 +274,7 @@ func (r *SysctlRes) Watch(ctx context.Context) error {
 // look reports whether the running value is another one than it was when it was looked
 // at last, by whomever.
 func (r *SysctlRes) look() bool {
-	value, err := r.running()
+	value, _, err := r.running()
 	if err != nil {
 		value = err.Error()
 	}
@@ -346,7 +346,7 @@ func (r *SysctlRes) savedChange(t textFile) (*engine.Change, error) {
 	if !r.Persist {
 		return nil, nil
 	}
-	text, _, err := t.read()
+	text, st, err := t.read()
 	if err != nil {
 		return nil, err
 	}
@@ -360,8 +360,11 @@ func (r *SysctlRes) savedChange(t textFile) (*engine.Change, error) {
 	if c.From == c.To {
 		return nil, nil
 	}
-	if tainted(r.init, "value", "Value") {
+	switch {
+	case tainted(r.init, "value", "Value"):
 		c.From, c.To = fileHide(c.From), fileHide(c.To)
+	case isConfinedFile(st):
+		*c = confinedSysctl(*c)
 	}
 	return c, nil
 }
@@ -371,7 +374,7 @@ func (r *SysctlRes) runningChange() (*engine.Change, error) {
 	if !r.runs() {
 		return nil, nil
 	}
-	is, err := r.running()
+	is, closed, err := r.running()
 	switch {
 	case isMissing(err) && r.IgnoreMissing:
 		return nil, nil
@@ -384,7 +387,11 @@ func (r *SysctlRes) runningChange() (*engine.Change, error) {
 	if is == oneValue(r.Value) {
 		return nil, nil
 	}
-	return &engine.Change{Field: "value", From: is, To: oneValue(r.Value)}, nil
+	c := engine.Change{Field: "value", From: is, To: oneValue(r.Value)}
+	if closed {
+		c = confinedSysctl(c)
+	}
+	return &c, nil
 }
 
 // Cmp compares the parameters.

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -18,14 +20,42 @@ const maxSysctl = 64 << 10
 // open opens the parameters of the kernel as a tree of files.
 func (r *SysctlRes) open() (*os.Root, error) { return os.OpenRoot(r.root + "/proc/sys") }
 
-// running returns the value that the kernel has.
-func (r *SysctlRes) running() (string, error) {
+// running returns the value that the kernel has, and whether it does not show it to all users.
+func (r *SysctlRes) running() (value string, closed bool, err error) {
 	root, err := r.open()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer root.Close()
-	return readSysctl(root.FS(), r.key())
+	if value, err = readSysctl(root.FS(), r.key()); err != nil {
+		return "", false, err
+	}
+	return value, isClosedSysctl(root.FS(), r.key()), nil
+}
+
+// confinedSysctl is confinedChange for values that may be keys. Numbers are none.
+func confinedSysctl(c engine.Change) engine.Change {
+	from, _ := c.From.(string)
+	to, _ := c.To.(string)
+	if areNumbers(from) && areNumbers(to) {
+		return c
+	}
+	return confinedChange(c)
+}
+
+func areNumbers(s string) bool {
+	for f := range strings.FieldsSeq(s) {
+		if _, err := strconv.ParseInt(f, 10, 64); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// isClosedSysctl reports whether the kernel shows a value to root alone, as it does with keys.
+func isClosedSysctl(tree fs.FS, key string) bool {
+	info, err := fs.Stat(tree, key)
+	return err == nil && isConfined(uint32(info.Mode().Perm()))
 }
 
 func readSysctl(tree fs.FS, key string) (string, error) {
@@ -62,7 +92,7 @@ func (r *SysctlRes) set() error {
 	switch {
 	case is == want:
 		return nil
-	case tainted(r.init, "value", "Value"):
+	case tainted(r.init, "value", "Value"), isClosedSysctl(root.FS(), r.key()) && !areNumbers(want):
 		return errors.New("the kernel has made another value of it")
 	}
 	return fmt.Errorf("the kernel has made %q of it", is)
@@ -82,7 +112,7 @@ func (r *SysctlRes) Read(ctx context.Context) (engine.Res, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := r.running()
+	now, _, err := r.running()
 	if err != nil && !isMissing(err) {
 		return nil, err
 	}

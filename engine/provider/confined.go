@@ -3,6 +3,7 @@ package provider
 import (
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -10,16 +11,17 @@ import (
 
 var _ engine.ExposingRes = (*res)(nil)
 
-// Confiner says of a thing, from what is wanted of it, that only some users of the machine
-// may read it: its values are shown as digests. A provider that is none is asked for the
-// files of the thing, if it is a Locator: one that shuts other users out says the same.
+// Confiner says of an attribute of a thing, from what is wanted of that, that only some users of
+// the machine may read it: its values are shown as digests. A provider that is none, or says no, is
+// asked for the files of the thing, if it is a Locator: one that shuts other users out says the same of
+// all attributes.
 type Confiner interface {
-	Confined(wanted Record) bool
+	Confined(wanted Record, attribute string) bool
 }
 
-// confined reports whether the values of a thing are not for all users.
-func confined(p Provider, wanted Record) bool {
-	if c, ok := As[Confiner](p); ok && c.Confined(wanted.Clone()) {
+// confined reports whether the values of an attribute are not for all users.
+func confined(p Provider, wanted Record, attribute string) bool {
+	if c, ok := As[Confiner](p); ok && c.Confined(wanted.Clone(), attribute) {
 		return true
 	}
 	l, ok := As[Locator](p)
@@ -35,12 +37,25 @@ func (j *job) confine(p Provider, ch engine.Change) engine.Change {
 		ch.From, ch.To = hushed(ch.From), hushed(ch.To)
 		return ch
 	}
-	from, isText := ch.From.(string)
-	to, willBe := ch.To.(string)
-	if (isText || willBe) && confined(p, j.should) {
-		ch.From, ch.To = j.closed(ch.From, from), j.closed(ch.To, to)
+	if (len(textsOf(ch.From)) > 0 || len(textsOf(ch.To)) > 0) && confined(p, j.should, ch.Field) {
+		ch.From, ch.To = j.closed(ch.From), j.closed(ch.To)
 	}
 	return ch
+}
+
+// textsOf returns the texts of a value that is a text, or a list with texts.
+func textsOf(v any) (list []string) {
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			list = []string{v}
+		}
+	case []any:
+		for _, e := range v {
+			list = append(list, textsOf(e)...)
+		}
+	}
+	return list
 }
 
 // hushed hides a value.
@@ -51,13 +66,14 @@ func hushed(v any) any {
 	return schema.NewSecret(schema.Redacted)
 }
 
-// closed hides a text, and remembers it.
-func (j *job) closed(v any, text string) any {
-	if text == "" {
+// closed hides a value with texts, and remembers them.
+func (j *job) closed(v any) any {
+	list := textsOf(v)
+	if len(list) == 0 {
 		return v
 	}
-	j.hidden = append(j.hidden, text)
-	return schema.NewConfined(text)
+	j.hidden = append(j.hidden, list...)
+	return schema.NewConfined(strings.Join(list, "\n"))
 }
 
 // secrets are the attributes that were received from a secret, or are marked as one.
