@@ -1,12 +1,14 @@
 package resources
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -47,6 +49,10 @@ type FileRes struct {
 	Group string      `yaml:"group" lang:"group" doc:"Name or number of the group that it belongs to."`
 	Mode  schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions, octal or symbolic. A symbolic mode of a new file starts from 0644, of a new folder from 0755."`
 
+	Keep bool `yaml:"keep" lang:"keep" mgmt:"param" doc:"Give the content to a file that is made, and leave that of an existing one alone."`
+
+	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks a new content before it replaces the old file: % in it stands for the path of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`
+
 	SELinux string `yaml:"selinux" lang:"selinux" doc:"The SELinux label of the path itself, such as system_u:object_r:etc_t:s0; absent leaves it to the system."`
 
 	Recurse bool `yaml:"recurse" lang:"recurse" mgmt:"param" doc:"Of a folder: copy and watch all that is below, make missing parents, and remove it with what is in it."`
@@ -56,13 +62,14 @@ type FileRes struct {
 
 	Entries map[string]FileEntry `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"What is below a folder, by its path from there."`
 
-	init *engine.Init
-	undo *fileUndo // takes back what another one made; nil for a file as declared
-	sums bool      // a change never shows a content, but its checksum
-	told string    // the path that the other files know of
-	attr string    // where the label is, for tests; else atomicfile.SELinux
-	seen fileSeen
-	left *atomic.Pointer[atomicfile.Stat] // what the last run has left right, for Watch; nil in it while that is not known
+	init  *engine.Init
+	undo  *fileUndo     // takes back what another one made; nil for a file as declared
+	limit time.Duration // of validate, for tests; else 0
+	sums  bool          // a change never shows a content, but its checksum
+	told  string        // the path that the other files know of
+	attr  string        // where the label is, for tests; else atomicfile.SELinux
+	seen  fileSeen
+	left  *atomic.Pointer[atomicfile.Stat] // what the last run has left right, for Watch; nil in it while that is not known
 }
 
 // FileEntry is one thing below a folder that is copied or purged.
@@ -137,6 +144,9 @@ func (r *FileRes) Validate() error {
 	if !slices.Contains([]string{"", FileExists, FileAbsent, FileUndefined}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists, absent or undefined", r.State))
 	}
+	if err := r.validator().check(); err != nil {
+		errs = append(errs, err)
+	}
 	if strings.ContainsAny(r.SELinux, "\x00\n\t ") {
 		errs = append(errs, fmt.Errorf("selinux: %q is no label, write one such as system_u:object_r:etc_t:s0", r.SELinux))
 	}
@@ -161,12 +171,19 @@ func (r *FileRes) Validate() error {
 		{r.Purge && !folder, "purge is for folders: let the path end in a slash"},
 		{r.Purge && !r.Recurse, "purge needs recurse: true"},
 		{r.Purge && absent, "state is absent: purge makes no sense"},
+		{r.Keep && (absent || folder || r.Symlink), "keep is for a file with a content"},
+		{r.ValidateCmd != "" && (absent || folder || r.Symlink), "validate is for a file with a content"},
 	} {
 		if rule.broken {
 			errs = append(errs, errors.New(rule.text))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// validator is what checks a new content.
+func (r *FileRes) validator() validator {
+	return validator{r.ValidateCmd, cmp.Or(r.limit, validateTime)}
 }
 
 func fileCount(bs ...bool) (n int) {

@@ -51,6 +51,24 @@ made for it gets mode 0600 if there is no other.
 To get a secret into a file beside other text, let the secret be one of the fragments: a file of its own that receives it, in a
 folder that only its owner can enter. ` + "`examples/secret.yaml`" + ` is such a graph.
 
+` + "`keep: true`" + ` gives the content only to a file that is made. The content of a file that is there stays what it is.
+
+` + "`validate`" + ` is a command that checks a new content before the file gets its place:
+
+    file:
+    - name: /etc/sudoers.d/app
+      content: |
+        app ALL=(root) NOPASSWD: /usr/bin/systemctl restart app
+      mode: "0440"
+      validate: visudo -cf %
+
+` + "`%`" + ` (or ` + "`%s`" + `) stands for the path of the new file, which lies beside its place; ` + "`%%`" + ` is a percent sign. Without one the path comes last.
+mgmt runs the command as its own user in ` + "`/`" + `, without a shell, with nothing but ` + "`PATH`" + ` in its environment. The command must end with exit status 0
+within two minutes, and must not change the file. Otherwise the old file stays, and the error has the last lines that the command printed. Of a
+file that other users must not read, the error leaves out the words of the file; of a file with a secret, all that the command printed.
+` + "`validate`" + ` is not asked when nothing is to be changed, under noop, nor about a change of owner, group or mode alone. A file that can only be
+written in place, such as a mount point in a folder that takes nothing new, is not written.
+
 ## Folders
 
 ` + "`source`" + ` with ` + "`recurse: true`" + ` copies a whole tree: files, folders and links, with their permissions (not setuid, setgid and

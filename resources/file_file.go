@@ -138,6 +138,9 @@ func (c *fileRun) write(n fileNode, w fileWant, f *atomicfile.New) (atomicfile.R
 	if w.body != nil {
 		f.Size = w.body.size
 		f.Fill = func(out io.Writer) error { return w.body.writeTo(c.ctx, out) }
+		if c.ValidateCmd != "" && n.rel == "" {
+			f.Check = c.validator().by(c.ctx, c.init.Host, c.withheld(w))
+		}
 	}
 	var res atomicfile.Result
 	err := c.within(n, func(n fileNode) (err error) {
@@ -155,9 +158,22 @@ func (c *fileRun) write(n fileNode, w fileWant, f *atomicfile.New) (atomicfile.R
 	return res, nil
 }
 
+// withheld says what a validator must not show of a content.
+func (c *fileRun) withheld(w fileWant) withheld {
+	private := c.confined || c.quiet
+	return withheld{all: c.secret || private && !w.body.exact, text: ifTrue(private, w.body.text)}
+}
+
+func ifTrue(yes bool, text string) string {
+	if !yes {
+		return ""
+	}
+	return text
+}
+
 // oldFile makes an existing plain file right.
 func (c *fileRun) oldFile(n fileNode, w fileWant, st atomicfile.Stat) error {
-	if w.body == nil || c.knownSame(n, st, w) {
+	if w.body == nil || c.Keep && n.rel == "" || c.knownSame(n, st, w) {
 		return c.attrs(n, st, w, false)
 	}
 	f, now, err := n.dir.Open(n.name)

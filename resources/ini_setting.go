@@ -42,6 +42,7 @@ written as it is, without quotes.`,
 			{Name: "value", Type: `Optional[Pattern[/\A[^\n\r]*\z/]]`, Doc: "The value. What is received into it from a secret is shown nowhere."},
 			{Name: "secret", Type: `Optional[String]`, Sensitive: true, Doc: "The value, in place of value, if it must not be shown."},
 			{Name: "indent", Type: `Pattern[/\A[ \t]*\z/]`, Role: provider.Parameter, Default: "", HasDefault: true, Doc: "Blanks before a setting that is added."},
+			{Name: "validate", Type: "Optional[String[1]]", Role: provider.Parameter, Doc: "Command that checks the new file before it replaces the old one: % in it stands for the path of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."},
 		},
 		TitlePatterns: []provider.TitlePattern{
 			{Pattern: `\A(?<path>\/.*?) \[(?<section>.*)\] (?<setting>[^\]]+) with "(?<key_val_separator>.*)" "(?<section_prefix>.*)" "(?<section_suffix>.*)"\z`},
@@ -61,6 +62,7 @@ type iniSettings struct{ seen map[iniFile]iniSeen }
 type iniFile struct {
 	path  string
 	style inifile.Style
+	check string // validate, where it is edited
 }
 
 type iniSeen struct {
@@ -103,7 +105,7 @@ func (iniSettings) Get(context.Context, *provider.Runtime, provider.Filter) iter
 // has none.
 func (i iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.Name) (provider.Record, bool, error) {
 	n := iniNameOf(name)
-	file, err := i.load(iniFile{n.path, n.style()})
+	file, err := i.load(iniFile{path: n.path, style: n.style()})
 	if err != nil {
 		return nil, false, err
 	}
@@ -163,16 +165,17 @@ func (iniSettings) InSync(_ context.Context, rt *provider.Runtime, _ provider.Na
 }
 
 // Set edits each file once for each dialect.
-func (i iniSettings) Set(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
+func (i iniSettings) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	clear(i.seen) // two writes may fall into one tick of the file's clock
 	for of, group := range groups(changes, func(c provider.Change) iniFile {
 		n := iniNameOf(c.Name)
 		s := n.style()
 		s.Indent = str(c.Should, "indent")
-		return iniFile{n.path, s}
+		return iniFile{n.path, s, str(c.Should, "validate")}
 	}) {
 		t, err := textAt(of.path, iniMode(group))
 		t.private = t.mode == filePrivate && !filesOfHost(rt.Host).hasMode(of.path)
+		t.asked = checking{validatorOf(of.check), ctx, rt.Host, t.mode == filePrivate}
 		parse := func(text string) *inifile.File { return inifile.Parse(text, of.style) }
 		editAll(rt.Log, t, err, group, parse, iniPut)
 	}

@@ -111,7 +111,7 @@ func TestIniSettingReadsOnce(t *testing.T) {
 		return r["value"]
 	}
 	lay(t, dir+"/a.ini", "[s]\nk = 1\n")
-	of := iniFile{dir + "/a.ini", iniName{}.style()}
+	of := iniFile{path: dir + "/a.ini", style: iniName{}.style()}
 	if got := find(); got != "1" {
 		t.Errorf("got %v", got)
 	}

@@ -49,6 +49,8 @@ type LineRes struct {
 	Below  string `yaml:"below" lang:"below" mgmt:"param" doc:"Regular expression: what is not there yet goes below the last line that matches; to the end of the file if none does."`
 	Create bool   `yaml:"create" lang:"create" mgmt:"param" doc:"Make the file if it is missing, readable by everyone unless the content is a secret. Otherwise that is an error. A file that gets a secret is taken from other users, unless a file resource says its mode."`
 
+	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks the new file before it replaces the old one: % in it stands for the path of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`
+
 	init *engine.Init
 	file managed
 }
@@ -80,7 +82,7 @@ func (r *LineRes) Validate() error {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", r.State))
 	}
 	_, err := r.edit()
-	errs = append(errs, err)
+	errs = append(errs, err, validatorOf(r.ValidateCmd).check())
 	content := r.Content != "" || r.Recv()["content"] != nil
 	errs = append(errs, broken([]rule{
 		{r.Above != "" && r.Below != "", "above and below exclude each other"},
@@ -203,6 +205,7 @@ func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if !apply {
 		return false, parentOf(r.init, path)
 	}
+	t.asked = checking{validatorOf(r.ValidateCmd), ctx, r.init.Host, r.secret()}
 	err = t.edit(func(old string) (string, error) {
 		got, err := e.Apply(old)
 		return got.Text, err

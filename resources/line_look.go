@@ -169,6 +169,8 @@ The content is there if its lines stand one after the other somewhere in the fil
 ` + "`above` or `below`" + ` say, else at the end. Where they stand is not looked at again. ` + "`state: absent`" + ` removes them
 wherever they stand.
 
+` + "`validate`" + ` is a command that checks the new file before it replaces the old one, as ` + "`validate`" + ` of ` + "`file`" + ` does.
+
 ## In the place of another line
 
 With ` + "`match`" + ` the last line that matches is replaced by the content, which is one line then; if none matches, the content is added. If the

@@ -40,6 +40,8 @@ type textFile struct {
 	// mine returns an error if an existing file must not be read or written; nil
 	// allows all.
 	mine func(atomicfile.Stat) error
+
+	asked checking // about a new text, before it takes the place; the zero value asks nothing
 }
 
 // textAt returns the file at a path. Links are followed as package safepath says.
@@ -195,6 +197,9 @@ func (t textFile) write(text string, st *atomicfile.Stat) error {
 	}
 	if t.open(st) {
 		n.Mode = filePrivate
+	}
+	if t.asked.line != "" {
+		n.Check = t.asked.of(text, st != nil && isConfined(st.Perm()) || n.Mode >= 0 && isConfined(uint32(n.Mode)))
 	}
 	_, err := n.Write()
 	return explainParent(&engine.Init{}, t.dir.Path(t.name), err)

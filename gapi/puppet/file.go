@@ -29,7 +29,7 @@ var fileType = &kindType{
 		{name: "recurse", how: convert, to: "recurse", note: "with source or purge; without them owner, group and mode would be for everything below, which is refused"},
 		{name: "purge", how: convert, to: "purge", note: "needs force, since it removes folders too"},
 		{name: "force", how: convert, to: "force", do: boolTo("force")},
-		{name: "replace", how: refused, whole: true, note: "mgmt does not make a file and leave it alone then", do: except(true, "mgmt does not make a file and leave it alone then", "true", "yes")},
+		{name: "replace", how: convert, to: "keep", note: "false keeps the content of a file that is there; of a link or a folder with a source false is refused"},
 		{name: "recurselimit", how: refused, whole: true, note: noBelow},
 		{name: "max_files", how: refused, note: noBelow},
 		{name: "ignore", how: refused, whole: true, note: noBelow},
@@ -39,8 +39,8 @@ var fileType = &kindType{
 		{name: "checksum", how: ignored, note: "contents are compared"},
 		{name: "checksum_value", how: refused, note: "contents are compared with contents"},
 		{name: "source_permissions", how: refused, note: "a file gets no permissions from its source; ignore is fine", do: except(false, "a file gets no permissions from its source", "ignore")},
-		{name: "validate_cmd", how: refused, whole: true, note: "mgmt does not ask a command before it puts a file in its place"},
-		{name: "validate_replacement", how: ignored, note: "it belongs to validate_cmd"},
+		{name: "validate_cmd", how: convert, to: "validate", note: "one that a shell would do something with is run by `/bin/sh`"},
+		{name: "validate_replacement", how: convert, to: "validate", note: "what stands for the path in validate_cmd; % if it is not given"},
 		{name: "show_diff", how: convert, note: "false makes the content a secret"},
 		{name: "selinux_ignore_defaults", how: ignored, note: "labels are left alone"},
 		{name: "staging_location", how: ignored, note: "a file is written beside its place"},
@@ -137,9 +137,70 @@ func (f *file) plain() {
 	if f.ensure != "" {
 		f.put("state", textNode(f.at, "exists"))
 	}
+	if f.manages() {
+		f.replaces()
+		f.validate()
+	}
 	if f.recurses() {
 		f.refuse("recurse", "only a folder has something below it; say ensure => directory", false)
 	}
+}
+
+// manages reports whether it has a content.
+func (f *file) manages() bool {
+	for _, name := range []string{"content", "source", "fragments"} {
+		if f.param(name) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// replaces says whether the content of a file that is there is one to be replaced.
+func (f *file) replaces() {
+	if p := f.param("replace"); p != nil {
+		if yes, ok := f.boolean(p); ok && !yes {
+			f.set("keep", boolNode(f.at, true), p)
+		}
+	}
+}
+
+// keepsOther refuses to leave alone what is no file.
+func (f *file) keepsOther() {
+	if p := f.param("replace"); p != nil {
+		if yes, ok := f.boolean(p); ok && !yes {
+			f.refuse(p.name, "mgmt leaves the contents of files alone only, and not links, or what is below a folder", true)
+		}
+	}
+}
+
+// validate sets what checks a new content.
+func (f *file) validate() {
+	p := f.param("validate_cmd")
+	if p == nil {
+		return
+	}
+	text, ok := f.scalar(p)
+	if !ok {
+		return
+	}
+	mark := "%"
+	if r := f.param("validate_replacement"); r != nil {
+		mark = r.value.Text
+	}
+	parts := strings.Split(text, mark)
+	if len(parts) == 1 || mark == "" {
+		f.bad(p, "it must have %s in it, in the place of the path", quote(mark))
+		return
+	}
+	for i, part := range parts {
+		parts[i] = strings.ReplaceAll(part, "%", "%%")
+	}
+	command := strings.Join(parts, "%")
+	if !(line{text: strings.Join(parts, "")}).plain() {
+		command = shell + " -c " + shellQuote(command)
+	}
+	f.set("validate", textNode(f.at, command), p)
 }
 
 // contentSum is a checksum in the place of a content.
@@ -211,6 +272,7 @@ func (f *file) link() {
 		f.out = true
 		return
 	}
+	f.keepsOther()
 	if to, ok := f.scalar(f.target); ok {
 		f.put("symlink", boolNode(f.at, true))
 		f.set("source", textNode(f.at, to), f.target)
@@ -239,6 +301,7 @@ func (f *file) directory() {
 		f.refuse("mode", "with recurse it is for the folder only; what is copied keeps the permissions of the source", true)
 	}
 	if src != "" {
+		f.keepsOther()
 		f.set("source", textNode(f.at, strings.TrimRight(src, "/")+"/"), f.param("source"))
 	}
 	if purge && !f.isTrue("force") {

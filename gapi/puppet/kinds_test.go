@@ -27,18 +27,20 @@ type fileRes struct {
 	traits.Recvable
 	inert `yaml:"-"`
 
-	Path      string      `yaml:"path" mgmt:"identity"`
-	State     string      `yaml:"state"`
-	Content   *string     `yaml:"content"`
-	Source    string      `yaml:"source"`
-	Fragments []string    `yaml:"fragments"`
-	Owner     string      `yaml:"owner"`
-	Group     string      `yaml:"group"`
-	Mode      schema.Mode `yaml:"mode"`
-	Recurse   bool        `yaml:"recurse"`
-	Force     bool        `yaml:"force"`
-	Purge     bool        `yaml:"purge"`
-	Symlink   bool        `yaml:"symlink"`
+	Path        string      `yaml:"path" mgmt:"identity"`
+	State       string      `yaml:"state"`
+	Content     *string     `yaml:"content"`
+	Source      string      `yaml:"source"`
+	Fragments   []string    `yaml:"fragments"`
+	Owner       string      `yaml:"owner"`
+	Group       string      `yaml:"group"`
+	Mode        schema.Mode `yaml:"mode"`
+	Recurse     bool        `yaml:"recurse"`
+	Force       bool        `yaml:"force"`
+	Purge       bool        `yaml:"purge"`
+	Symlink     bool        `yaml:"symlink"`
+	Keep        bool        `yaml:"keep"`
+	ValidateCmd string      `yaml:"validate" mgmt:"param,nosecret"`
 }
 
 func (*fileRes) Default() engine.Res { return &fileRes{} }
@@ -143,8 +145,9 @@ type svcRes struct {
 	traits.Refreshable
 	inert `yaml:"-"`
 
-	State   string `yaml:"state"`
-	Startup string `yaml:"startup"`
+	State     string `yaml:"state"`
+	Startup   string `yaml:"startup"`
+	OnRefresh string `yaml:"refresh"`
 }
 
 func (*svcRes) Default() engine.Res { return &svcRes{} }

@@ -2,8 +2,10 @@ package puppet
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var presence = map[string]string{"present": "exists", "absent": "absent"}
@@ -57,13 +59,68 @@ var serviceType = &kindType{
 			do: wordsTo("startup", map[string]string{"true": "enabled", "false": "disabled", "mask": "masked"})},
 		{name: "hasstatus", how: ignored, note: "the service manager knows"},
 		{name: "hasrestart", how: ignored, note: "the service manager restarts"},
+		{name: "restart", how: convert, to: "refresh", note: "a command that has the service manager reload or restart the service: reload, restart or try; any other one is refused, and the service manager restarts it. Without one a refresh restarts, as in Puppet", do: serviceRestart},
+		{name: "status", how: convert, note: "a command that asks the service manager for the service; any other one is refused", do: serviceStatus},
+		{name: "pattern", how: ignored, note: "the service manager knows what runs"},
 		{name: "path", how: ignored, note: "the service manager knows"},
 		{name: "timeout", how: ignored, note: "the service manager has its own"},
 		{name: "provider", how: convert, to: "meta.backend", note: "`systemd`; `openrc` and `gentoo`: openrc; `runit`; `init`, `debian` and `redhat`: sysv; with `service` and `base` the service manager of the system; others are refused",
 			do: backendBy("mgmt uses the service manager of the system", map[string]string{
 				"systemd": "systemd", "openrc": "openrc", "gentoo": "openrc", "runit": "runit", "init": "sysv", "debian": "sysv", "redhat": "sysv", "service": "", "base": "",
 			})},
-	}, breaking(notInit, "restart", "start", "stop", "status", "pattern", "binary", "control", "manifest", "flags", "logonaccount", "logonpassword")...),
+	}, breaking(notInit, "start", "stop", "binary", "control", "manifest", "flags", "logonaccount", "logonpassword")...),
+	finish: func(t *translation) {
+		if t.value.Get("refresh") == nil {
+			t.put("refresh", textNode(t.at, "restart"))
+		}
+	},
+}
+
+// managerCall is a command that has the service manager do one thing with one service.
+var managerCall = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:/usr)?(?:/s?bin/)?(?:systemctl (?:-q |--quiet )?(?P<verb>[a-z-]+) (?P<name>\S+)|service (?P<name>\S+) (?P<verb>[a-z-]+)|` +
+		`(?:invoke-rc\.d |/etc/(?:rc\.d/)?init\.d/)(?P<name>\S+) (?P<verb>[a-z-]+))$`)
+})
+
+// asksManager returns what a command has the service manager do with the service of a
+// resource; false for another command, or another service.
+func (t *translation) asksManager(p *param) (verb string, ok bool) {
+	if p.secret || !isScalar(p.value) {
+		return "", false
+	}
+	m := managerCall().FindStringSubmatch(strings.Join(strings.Fields(p.value.Text), " "))
+	var name string
+	for i, group := range managerCall().SubexpNames() {
+		switch {
+		case m == nil || m[i] == "":
+		case group == "verb":
+			verb = m[i]
+		case group == "name":
+			name = strings.TrimSuffix(m[i], ".service")
+		}
+	}
+	return verb, name != "" && name == strings.TrimSuffix(cmp.Or(t.text("name"), t.title), ".service")
+}
+
+// refreshes says what a command for a restart is as a refresh.
+var refreshes = map[string]string{
+	"restart": "restart", "reload": "reload", "force-reload": "try", "reload-or-restart": "try", "try-reload-or-restart": "try", "try-restart": "restart", "condrestart": "restart",
+}
+
+func serviceRestart(t *translation, p *param) {
+	verb, ok := t.asksManager(p)
+	if word := refreshes[verb]; ok && word != "" {
+		t.set("refresh", textNode(t.at, word), nil)
+		return
+	}
+	t.refuse(p.name, notInit+": it restarts the service", false)
+}
+
+func serviceStatus(t *translation, p *param) {
+	verb, ok := t.asksManager(p)
+	if !ok || verb != "status" && verb != "is-active" {
+		t.refuse(p.name, notInit+": it knows whether the service runs", false)
+	}
 }
 
 var userType = &kindType{

@@ -27,6 +27,11 @@ type New struct {
 	// attempt was given up.
 	Fill func(io.Writer) error
 
+	// Check is asked by its path, beside the place that it is for, whether the complete
+	// file may take that place; nil for yes. With an error nothing is altered.
+	Check func(path string) error
+
+	checked   bool              // Check was asked
 	reached   func(step string) // told of each step, for tests; else nil
 	nameFirst bool              // as where no file can be without a name, for tests
 }
@@ -59,7 +64,7 @@ func (n *New) Write() (Result, error) {
 	defer release()
 	held := *n
 	held.Dir = dir
-	if n.Old == nil {
+	if n.Old == nil && n.Check == nil {
 		if res, err := held.create(); !errors.Is(err, errNamed) {
 			return res, err
 		}
@@ -132,6 +137,11 @@ func (n *New) replace() (res Result, err error) {
 	}
 	if err := t.close(); err != nil {
 		return res, pathError("close", n.path(), err)
+	}
+	if n.Check != nil {
+		if err := n.check(t.name); err != nil {
+			return res, err
+		}
 	}
 	put := n.Dir.rename
 	if n.Old == nil {
@@ -312,6 +322,9 @@ func (n *New) path() string { return n.Dir.Path(n.Name) }
 
 // inPlace writes into the file that is there, because of why.
 func (n *New) inPlace(why error) (res Result, err error) {
+	if n.Check != nil && !n.checked {
+		return res, fmt.Errorf("%w (and what is written in place can't be checked before)", why)
+	}
 	fd, err := n.Dir.open(n.Name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return res, fmt.Errorf("%w (and writing in place: %w)", why, err)

@@ -1,0 +1,63 @@
+package puppet_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reactivegraph/mgmt/gapi/puppet"
+)
+
+// became is one resource of a type, on line 3 of site.pp, and what becomes of it.
+type became struct {
+	typ, title, params string
+	want               []string
+}
+
+func (c became) test(t *testing.T) {
+	t.Helper()
+	d := read(t, source([]string{entry(3, c.typ, c.title, c.params)}), puppet.Options{})
+	if diff := cmp.Diff(c.want, said(t, d)); diff != "" {
+		t.Errorf("%s[%s] %s\n%s", c.typ, c.title, c.params, diff)
+	}
+}
+
+// TestFindingE5FileReplace: a content that is for a new file only, and what checks one.
+func TestFindingE5FileReplace(t *testing.T) {
+	const left = ` meta {autogroup: false, hidden: true}`
+	for _, c := range []became{
+		{"File", "/x", `{"content": "a", "replace": false}`, []string{`file[/x] {content: "a", keep: true}`}},
+		{"File", "/x", `{"content": "a", "replace": "yes"}`, []string{`file[/x] {content: "a"}`}},
+		{"File", "/x", `{"owner": "a", "replace": false}`, []string{`file[/x] {owner: "a"}`}},
+		{"File", "/x", `{"ensure": "link", "target": "/y", "replace": false}`, []string{`file[/x] {symlink: true, source: "/y"}`,
+			`site.pp:3: File[/x]: replace: mgmt leaves the contents of files alone only, and not links, or what is below a folder`}},
+		{"File", "/x", `{"content": "a", "validate_cmd": "/usr/sbin/visudo -cf %"}`, []string{`file[/x] {content: "a", validate: "/usr/sbin/visudo -cf %"}`}},
+		{"File", "/x", `{"content": "a", "validate_cmd": "test 1% -lt 2 && check @", "validate_replacement": "@"}`,
+			[]string{`file[/x] {content: "a", validate: "/bin/sh -c 'test 1%% -lt 2 && check %'"}`}},
+		{"File", "/x", `{"owner": "a", "validate_cmd": "false %"}`, []string{`file[/x] {owner: "a"}`}},
+		{"File", "/x", `{"content": "a", "validate_cmd": "visudo -c"}`, []string{`noop[File[/x]]` + left,
+			`site.pp:3: File[/x]: validate_cmd: it must have "%" in it, in the place of the path`}},
+		{"Concat_file", "/x", `{"validate_cmd": "haproxy -f % -c", "replace": false}`,
+			[]string{`file[/x] {content: "", state: "exists", keep: true, validate: "haproxy -f % -c"}`}},
+	} {
+		c.test(t)
+	}
+}
+
+// TestFindingE5Service: a command that is what the service manager does is that; a
+// refresh restarts, as it does in Puppet.
+func TestFindingE5Service(t *testing.T) {
+	for _, c := range []became{
+		{"Service", "s", `{"ensure": "running"}`, []string{`svc[s] {state: "running", refresh: "restart"}`}},
+		{"Service", "s", `{"hasrestart": false, "hasstatus": false, "pattern": "/usr/sbin/s"}`, []string{`svc[s] {refresh: "restart"}`}},
+		{"Service", "s", `{"restart": "/usr/sbin/service s reload"}`, []string{`svc[s] {refresh: "reload"}`}},
+		{"Service", "t", `{"name": "s", "restart": "systemctl  reload-or-restart s.service"}`, []string{`svc[s] {refresh: "try"}`}},
+		{"Service", "s", `{"restart": "/etc/init.d/s restart", "status": "systemctl is-active s"}`, []string{`svc[s] {refresh: "restart"}`}},
+		{"Service", "s", `{"restart": "service other reload"}`, []string{`svc[s] {refresh: "restart"}`,
+			`site.pp:3: Service[s]: restart: mgmt asks the service manager, not scripts: it restarts the service`}},
+		{"Service", "s", `{"status": "pgrep s"}`, []string{`svc[s] {refresh: "restart"}`,
+			`site.pp:3: Service[s]: status: mgmt asks the service manager, not scripts: it knows whether the service runs`}},
+	} {
+		c.test(t)
+	}
+}

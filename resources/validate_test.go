@@ -1,0 +1,212 @@
+package resources
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+)
+
+// checked is a file with a validator, in a folder of its own.
+func checked(t *testing.T, old, content, validate string) (r *FileRes, f *enginetest.Fake, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "f")
+	if old != "" {
+		put(t, path, old)
+	}
+	r = &FileRes{Path: path, Content: &content, ValidateCmd: strings.ReplaceAll(validate, "DIR", filepath.Dir(path)), limit: enginetest.Patience}
+	return r, begin(t, "file", r, enginetest.WithHost(newHost(t))), path
+}
+
+// alone fails the test unless there is one file with that text in the folder, or none
+// for no text.
+func alone(t *testing.T, path, text string) {
+	t.Helper()
+	names, err := os.ReadDir(filepath.Dir(path))
+	must(t, err)
+	got, _ := os.ReadFile(path)
+	if string(got) != text || len(names) > 1 || text == "" && len(names) > 0 {
+		t.Errorf("%v, with %q", names, got)
+	}
+}
+
+// TestFindingD7Validate: a new file takes its place only if the command that checks it
+// agrees; else the old one stays, and the error has what the command printed.
+func TestFindingD7Validate(t *testing.T) {
+	for name, c := range map[string]struct {
+		old, content, validate, err, left string
+	}{
+		"agrees":             {"old\n", "new\n", "grep -q new %", "", "new\n"},
+		"agrees to a new":    {"", "new\n", "grep -q new", "", "new\n"},
+		"%s":                 {"old\n", "new\n", "grep -q new %s", "", "new\n"},
+		"in a word":          {"old\n", "new\n", `sh -c 'grep -q new "%" && test %% = "%%"'`, "", "new\n"},
+		"beside its place":   {"old\n", "new\n", "sh -c 'test $(dirname %) = DIR && grep -q old DIR/f'", "", "new\n"},
+		"refuses":            {"old\n", "new\n", "sh -c 'echo line 3 is wrong >&2; exit 4' %", "validate: sh refuses the new file (exit status 4), so the old one stays: line 3 is wrong", "old\n"},
+		"refuses a new":      {"", "new\n", "sh -c 'echo wrong; exit 1'", "validate: sh refuses the new file (exit status 1), so the old one stays: wrong", ""},
+		"names it":           {"old\n", "new\n", "sh -c 'echo %: bad; exit 1'", "validate: sh refuses the new file (exit status 1), so the old one stays: the new file: bad", "old\n"},
+		"says nothing":       {"old\n", "new\n", "false", "validate: false refuses the new file (exit status 1), so the old one stays", "old\n"},
+		"is not there":       {"old\n", "new\n", "/no/such/program", "validate: ", "old\n"},
+		"dies":               {"old\n", "new\n", "sh -c 'kill -9 $$'", "validate: sh was ended by the signal SIGKILL", "old\n"},
+		"changes it":         {"old\n", "new\n", "sh -c 'echo more >> %'", "the check has changed the file that it was asked about, so that file is not used", "old\n"},
+		"makes it another":   {"old\n", "new\n", "sh -c 'cp % DIR/x; mv DIR/x %'", "the check has changed", "old\n"},
+		"takes it away":      {"old\n", "new\n", "rm %", "the check has changed", "old\n"},
+		"changes its mode":   {"old\n", "new\n", "chmod 777 %", "the check has changed", "old\n"},
+		"nothing to be done": {"new\n", "new\n", "false", "", "new\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, f, path := checked(t, c.old, c.content, c.validate)
+			got := verbs(t, f, r, true)
+			if err, _ := strings.CutPrefix(got, "error: "); c.err == "" && err != got || !strings.Contains(got, c.err) {
+				t.Error(got)
+			}
+			alone(t, path, c.left)
+		})
+	}
+}
+
+// TestFindingD7ValidateBounds: a command that hangs is ended, and one that prints
+// without end costs no memory.
+func TestFindingD7ValidateBounds(t *testing.T) {
+	r, f, path := checked(t, "old\n", "new\n", "sh -c 'sleep 1000 & echo $! > DIR.pid; wait'")
+	r.limit = 300 * time.Millisecond
+	if got := verbs(t, f, r, true); !strings.Contains(got, "still running after 300ms") {
+		t.Error(got)
+	}
+	alone(t, path, "old\n")
+	must(t, os.Remove(filepath.Dir(path)+".pid"))
+
+	r, f, path = checked(t, "old\n", "new\n", "sh -c 'yes | head -c 1000000000; echo the end >&2; exit 1'")
+	if got := verbs(t, f, r, true); !strings.HasSuffix(got, "so the old one stays: the end") {
+		t.Error(got)
+	}
+	alone(t, path, "old\n")
+}
+
+// TestFindingD7ValidateSecret: what a command prints of a file that is not for all is
+// shown without the text of the file, and nothing of what it prints of a secret.
+func TestFindingD7ValidateSecret(t *testing.T) {
+	const print = "sh -c 'cat % >&2; echo bad >&2; exit 1'"
+	r, f, path := checked(t, "old\n", "key = canary-1234\n", print)
+	r.Mode = "0600"
+	if got := verbs(t, f, r, true); strings.Contains(got, "canary") || !strings.HasSuffix(got, "; bad") {
+		t.Error(got)
+	}
+	alone(t, path, "old\n")
+
+	r, f, path = checked(t, "old\n", "key = canary-1234\n", print)
+	f.SetRecv(map[string]*engine.Send{"content": {Secret: true, Changed: true}})
+	if got := verbs(t, f, r, true); strings.Contains(got, "canary") || !strings.HasSuffix(got, "is not shown, since the file holds a secret") {
+		t.Error(got)
+	}
+	alone(t, path, "old\n")
+}
+
+// TestFindingD7ValidateWords: a command that can't be one is an error of the graph.
+func TestFindingD7ValidateWords(t *testing.T) {
+	content := "x"
+	for _, c := range []struct {
+		res  FileRes
+		want string
+	}{
+		{FileRes{Path: "/x", Content: &content, ValidateCmd: "sh -c 'x"}, "validate: a quote is not closed"},
+		{FileRes{Path: "/x", Content: &content, ValidateCmd: " "}, "validate: there is no command"},
+		{FileRes{Path: "/x/", ValidateCmd: "true"}, "validate is for a file with a content"},
+		{FileRes{Path: "/x", State: FileAbsent, ValidateCmd: "true"}, "validate is for a file with a content"},
+		{FileRes{Path: "/x", Symlink: true, Source: "/y", ValidateCmd: "true"}, "validate is for a file with a content"},
+	} {
+		if err := c.res.Validate(); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: %v", c.res, err)
+		}
+	}
+}
+
+// TestFindingD7ValidateSource: a copied file is checked, too, and so is one of fragments.
+func TestFindingD7ValidateSource(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir+"/src", "new\n")
+	for name, r := range map[string]*FileRes{
+		"source": {Source: dir + "/src"}, "fragments": {Fragments: []string{dir + "/src", dir + "/src"}},
+	} {
+		r.Path, r.ValidateCmd = filepath.Join(t.TempDir(), name), "grep -q other"
+		put(t, r.Path, "old\n")
+		f := begin(t, "file", r, enginetest.WithHost(newHost(t)))
+		if got := verbs(t, f, r, true); !strings.Contains(got, "refuses the new file") {
+			t.Error(name, got)
+		}
+		alone(t, r.Path, "old\n")
+	}
+}
+
+// TestFindingD7ValidateEdit: what edits a part of a file has the whole of it checked.
+func TestFindingD7ValidateEdit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	put(t, path, "a\n")
+	line := &LineRes{File: path, Content: "b", ValidateCmd: "sh -c 'grep -q c % || { echo no c; exit 1; }'"}
+	f := begin(t, "line", line, enginetest.WithHost(newHost(t)))
+	if got := verbs(t, f, line, true); !strings.HasSuffix(got, "so the old one stays: no c") {
+		t.Error(got)
+	}
+	alone(t, path, "a\n")
+	line.Content = "c"
+	if got := verbs(t, f, line, true); strings.Contains(got, "error") {
+		t.Error(got)
+	}
+	alone(t, path, "a\nc\n")
+
+	ini := filled(t, iniKindHere(t), path+" [main] port", map[string]any{"value": "80", "validate": "grep -q nothing"})
+	f = begin(t, "ini_setting", ini, enginetest.WithHost(newHost(t)))
+	if got := verbs(t, f, ini, true); !strings.Contains(got, "grep refuses the new file (exit status 1), so the old one stays") {
+		t.Error(got)
+	}
+	alone(t, path, "a\nc\n")
+}
+
+// TestFindingD7ValidateRuns: looking runs no command, and one without the parameter none
+// at all.
+func TestFindingD7ValidateRuns(t *testing.T) {
+	content, path := "new", filepath.Join(t.TempDir(), "f")
+	r := &FileRes{Path: path, Content: &content, ValidateCmd: "check"}
+	f := begin(t, "file", r)
+	verbs(t, f, r, false)
+	if n := len(f.Host().Commands()); n != 0 {
+		t.Error(n)
+	}
+	r.ValidateCmd = ""
+	verbs(t, f, r, true)
+	if diff := cmp.Diff(0, len(f.Host().Commands())); diff != "" {
+		t.Error(diff)
+	}
+	alone(t, path, "new")
+}
+
+// TestFindingE5Keep: a content is for a file that is made; mode and owner are for every
+// one.
+func TestFindingE5Keep(t *testing.T) {
+	content, path := "new\n", filepath.Join(t.TempDir(), "f")
+	r := &FileRes{Path: path, Content: &content, Mode: "0600", Keep: true}
+	f := begin(t, "file", r)
+	if got := verbs(t, f, r, true); !strings.Contains(got, "state created") {
+		t.Error(got)
+	}
+	put(t, path, "edited\n")
+	want(t, f, r, "")
+	must(t, os.Chmod(path, 0o644))
+	if got := verbs(t, f, r, true); got != `mode: "0644" -> "0600"` {
+		t.Error(got)
+	}
+	alone(t, path, "edited\n")
+	must(t, os.Remove(path))
+	if got := verbs(t, f, r, true); !strings.Contains(got, "state created") {
+		t.Error(got)
+	}
+	alone(t, path, "new\n")
+	if err := (&FileRes{Path: "/x/", Keep: true}).Validate(); err == nil {
+		t.Error("a folder has no content")
+	}
+}
