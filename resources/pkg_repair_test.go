@@ -158,3 +158,47 @@ func TestFindingB1LockHeldForAnHour(t *testing.T) {
 		}
 	})
 }
+
+// TestFindingC9PkgNewest: what is the newest is told by lists that are fetched after the last change above the package.
+func TestFindingC9PkgNewest(t *testing.T) {
+	b := newPkgBench(t, "git=newest")
+	b.shared()
+	b.want(t, true, `git [state: "uninstalled" -> "2"] false`)
+	b.tool.repo["git"] = []string{"1", "2", "3"}
+	b.want(t, true, "git [] true")
+	b.wantCalls(t)
+	b.res[0].(*PkgRes).init.Shared.(engine.Forgetter).Forget()
+	b.want(t, true, `git [state: "2" -> "3"] false`)
+	b.wantCalls(t, "refresh", "install git")
+}
+
+// TestFindingC9PkgRepair: a repair that has failed is tried again after a change above the package, and not first after its pause.
+func TestFindingC9PkgRepair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newPkgBench(t, "git")
+		b.shared()
+		b.put(t, "git", "1")
+		b.tool.half, b.tool.broken = []string{"old"}, "no interpreter"
+		b.run(t.Context(), true)
+		b.wantCalls(t, "repair")
+		b.tool.broken = ""
+		b.run(t.Context(), true)
+		b.wantCalls(t)
+		b.res[0].(*PkgRes).init.Shared.(engine.Forgetter).Forget()
+		b.run(t.Context(), true)
+		b.wantCalls(t, "repair")
+	})
+}
+
+// TestFindingC9PkgByHand: what a command has installed or removed by hand is seen by the next look, though nothing has told of it.
+func TestFindingC9PkgByHand(t *testing.T) {
+	b := newPkgBench(t, "git", "old=uninstalled")
+	b.shared()
+	b.tool.lists = b.tool.repo
+	b.want(t, true, `git [state: "uninstalled" -> "installed"] false`, "old [] true")
+	if err := os.Remove(filepath.Join(b.tool.dir, "git")); err != nil {
+		t.Fatal(err)
+	}
+	b.put(t, "old", "1")
+	b.want(t, true, `git [state: "uninstalled" -> "installed"] false`, `old [state: "1" -> "uninstalled"] false`)
+}

@@ -109,5 +109,15 @@ func (*pkgLists) Begin() {}
 // End does nothing.
 func (*pkgLists) End() {}
 
+var _ engine.Forgetter = (*pkgLists)(nil)
+
+// Forget has the lists be fetched again for what should be the newest, and a repair that has failed be tried again: what is above a
+// package may have brought a repository, a version, or what the repair needs. All else is read each time.
+func (l *pkgLists) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.by, l.fetched, l.db = "", time.Time{}, pkgDatabase{}
+}
+
 // Close has nothing to release.
 func (*pkgLists) Close() error { return nil }

@@ -123,6 +123,7 @@ func TestFindingB1Transactions(t *testing.T) {
 	s.step("second", secondSignal)
 	s.step("time", outOfTime)
 	s.step("person", personAtWork)
+	s.step("purge", personPurges)
 	s.step("bad", badPackage)
 	s.step("network", noNetwork)
 	s.step("itself", upgradesItself)
@@ -194,6 +195,18 @@ func personAtWork(s service) {
 	s.sound()
 	if got := s.Journal("-u", "mgmt", "--since=@"+strings.TrimSpace(s.Get("/run/since"))); strings.Contains(got, "interrupted") || strings.Contains(got, "uninstalled") {
 		s.t.Errorf("the upgrade of a person is taken for drift:\n%s", got)
+	}
+}
+
+// personPurges: a purge by hand ends well, and the package is installed again after it, once.
+func personPurges(s service) {
+	s.graph("purge", "  pkg: [{name: slow}]\n")
+	s.Sh("rm -f /run/hold-*; systemctl restart mgmt; mgmt status --wait converged --timeout 1m; rm -f /run/held; touch /run/hold-prerm; date +%s >/run/since")
+	s.Sh("apt-get -qq purge slow >/run/person 2>&1 </dev/null & until [ -s /run/held ]; do sleep 0.05; done; sleep 2; rm -f /run/hold-*; wait $!")
+	s.Eventually("slow is installed again", patience, func() bool { return s.Holds("dpkg-query -W -f '${db:Status-Status}' slow | grep -qx installed") })
+	s.sound()
+	if got := s.Journal("-u", "mgmt", "--since=@"+strings.TrimSpace(s.Get("/run/since"))); strings.Contains(got, "interrupted") || strings.Count(got, "-> \"installed\"") != 1 {
+		s.t.Errorf("the purge of a person is not undone once:\n%s", got)
 	}
 }
 
