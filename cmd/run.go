@@ -160,7 +160,14 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
 	opts.Observer = trim.observe(desk.observe(exports.observe(svc.observe(observer))))
 	anew := f.resettling(a, p)
-	opts.BeforeReload = anew.reread
+	secrets := newCredentials(p.logger)
+	opts.BeforeReload = func(ctx context.Context) error {
+		err := anew.reread(ctx)
+		if err == nil {
+			secrets.renew(ctx)
+		}
+		return err
+	}
 	opts.Beside = desk.beside(exports.Handler(), func(e *mgmt.Engine) control.Graphs { return inputOf(&f.input, e, p.rereading, anew.warnings) })
 	e, err := mgmt.New(opts)
 	if err != nil {

@@ -1,6 +1,9 @@
 package resources
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,4 +22,33 @@ func isCredential(paths []string) bool {
 		path = filepath.Clean(path) + "/"
 		return strings.HasPrefix(path, credentialFolder) || own != "" && strings.HasPrefix(path, filepath.Clean(own)+"/")
 	})
+}
+
+// ownCredential returns where the process finds what a path names. A credential of another
+// service is the credential of the same name that the process has itself, where it has one: so
+// one graph serves mgmt.service and the audit, each with credentials of its own.
+func ownCredential(path string) string {
+	rest, ok := strings.CutPrefix(path, credentialFolder)
+	if !ok {
+		return path
+	}
+	own := os.Getenv("CREDENTIALS_DIRECTORY")
+	_, name, _ := strings.Cut(rest, "/")
+	if own == "" || name == "" {
+		return path
+	}
+	mine := filepath.Join(own, name)
+	if _, err := os.Lstat(mine); err != nil {
+		return path
+	}
+	return mine
+}
+
+// noCredential adds to the error of a credential that is not there how a service gets one.
+func noCredential(path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) || !isCredential([]string{path}) {
+		return err
+	}
+	name := filepath.Base(path)
+	return fmt.Errorf("%w; this service has no credential %s, give it one in its unit: LoadCredential=%s:FILE", err, name, name)
 }

@@ -2,9 +2,12 @@ package resources
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,5 +69,49 @@ func TestFileFromCredential(t *testing.T) {
 	}
 	if st, err := os.Stat(r.Path); err != nil || st.Mode() != 0o600 {
 		t.Errorf("%v, %v", st.Mode(), err)
+	}
+}
+
+// TestFindingD8OwnCredential: a path to a credential of another service leads to the own one
+// of the same name, where there is one.
+func TestFindingD8OwnCredential(t *testing.T) {
+	own := t.TempDir()
+	if err := os.WriteFile(filepath.Join(own, "app"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const path = "/run/credentials/other.service/"
+	t.Setenv("CREDENTIALS_DIRECTORY", own)
+	for from, want := range map[string]string{
+		path + "app": filepath.Join(own, "app"), path + "none": path + "none", path: path, "/run/credentials/": "/run/credentials/",
+		"/run/credentials/other.service": "/run/credentials/other.service", "/etc/app": "/etc/app", "": "",
+	} {
+		if got := ownCredential(from); got != want {
+			t.Errorf("%q leads to %q, want %q", from, got, want)
+		}
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	if got := ownCredential(path + "app"); got != path+"app" {
+		t.Errorf("without own credentials: %q", got)
+	}
+	err := noCredential(path+"app", fs.ErrNotExist)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "LoadCredential=app:FILE") {
+		t.Error(err)
+	}
+	if err := noCredential("/etc/app", fs.ErrNotExist); err != fs.ErrNotExist {
+		t.Error(err)
+	}
+}
+
+// TestFindingD8FileWatchesOwn: a file whose source names the credential of another service
+// reads and watches the own one.
+func TestFindingD8FileWatchesOwn(t *testing.T) {
+	own := t.TempDir()
+	t.Setenv("CREDENTIALS_DIRECTORY", own)
+	if err := os.WriteFile(filepath.Join(own, "app"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &FileRes{Path: "/tmp/x", Source: "/run/credentials/mgmt.service/app"}
+	if paths, _ := r.watched(); !slices.Contains(paths, filepath.Join(own, "app")) {
+		t.Errorf("it watches %q", paths)
 	}
 }

@@ -43,12 +43,13 @@ func (c *fileRun) body() (*fileBody, error) {
 		return fileText(*c.Content), nil
 	case c.Source != "":
 		paths := c.paths()
-		f, st, err := atomicfile.OpenBy(paths, c.Source)
+		from := ownCredential(c.Source)
+		f, st, err := atomicfile.OpenBy(paths, from)
 		if err != nil {
-			return nil, fmt.Errorf("source: %w", err)
+			return nil, fmt.Errorf("source: %w", noCredential(c.Source, err))
 		}
 		return &fileBody{size: st.Size, open: func() (io.ReadCloser, error) {
-			f, _, err := atomicfile.OpenBy(paths, c.Source)
+			f, _, err := atomicfile.OpenBy(paths, from)
 			return f, err
 		}}, f.Close()
 	case len(c.Fragments) > 0:
@@ -119,7 +120,7 @@ func (c *fileRun) inputs() ([]atomicfile.Stat, error) {
 func (c *fileRun) inputPaths() ([]string, error) {
 	switch {
 	case c.Source != "" && !c.Symlink && !c.isFolder():
-		return []string{c.Source}, nil
+		return []string{ownCredential(c.Source)}, nil
 	case len(c.Fragments) > 0:
 		files, err := c.fragmentFiles()
 		return append(files, c.Fragments...), err

@@ -329,7 +329,7 @@ func (c *fileRun) found(n fileNode, st atomicfile.Stat, w fileWant) {
 		c.remember(n, st, w.inputs)
 		return
 	}
-	if len(w.inputs) == 1 && c.settled(n.String(), st) && c.settled(c.Source, w.inputs[0]) {
+	if len(w.inputs) == 1 && c.settled(n.String(), st) && c.settled(ownCredential(c.Source), w.inputs[0]) {
 		c.same[n.rel] = fileSame{from: w.inputs[0], to: st}
 	}
 }

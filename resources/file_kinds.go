@@ -165,7 +165,7 @@ func (c *fileRun) folder(n fileNode) error {
 func (c *fileRun) tree(n fileNode) error {
 	var src *atomicfile.Dir
 	if c.Source != "" {
-		f, err := c.paths().Folder(path.Clean(c.Source))
+		f, err := c.paths().Folder(path.Clean(ownCredential(c.Source)))
 		if err != nil {
 			return fmt.Errorf("source: %w", err)
 		}

@@ -70,7 +70,7 @@ func (r *FileRes) copied() []string {
 func (r *FileRes) watched() (paths, parts []string) {
 	paths = []string{path.Clean(r.filePath())}
 	if r.Source != "" && !r.Symlink {
-		paths = append(paths, path.Clean(r.Source))
+		paths = append(paths, path.Clean(ownCredential(r.Source)))
 	}
 	for _, f := range r.Fragments {
 		parts = append(parts, path.Clean(f))
