@@ -32,6 +32,11 @@ type Host interface {
 type WatchOptions struct {
 	Recurse  bool // the whole tree below each path too; links are not followed down
 	Contents bool // of a path that is a folder: its entries too (one level)
+
+	// Own, if it is not nil, says whether what is at the path now is what the subscriber
+	// has put there itself: then no wake-up tells of it. Host may ask it before each
+	// wake-up, on any goroutine, or never. It must not wait for anything but a look at the path.
+	Own func() bool
 }
 
 // Subscription is a stream of wake-ups. Nothing queues: many changes between two

@@ -11,7 +11,8 @@ import (
 // Watch waits for changes of the path and of what its content comes from.
 func (r *FileRes) Watch(ctx context.Context) error {
 	paths, parts := r.watched()
-	main, err := r.init.Host.Watch(ctx, paths, engine.WatchOptions{Recurse: r.isFolder() && r.Recurse})
+	o := engine.WatchOptions{Recurse: r.isFolder() && r.Recurse, Own: func() bool { return r.asLeft(paths[0]) }}
+	main, err := r.init.Host.Watch(ctx, paths, o)
 	if err != nil {
 		return err
 	}
@@ -35,9 +36,6 @@ func (r *FileRes) Watch(ctx context.Context) error {
 	for {
 		select {
 		case <-main.C():
-			if r.asLeft(paths[0]) {
-				continue
-			}
 		case <-more:
 		case <-unmanaged:
 		case <-ctx.Done():

@@ -70,7 +70,8 @@
 //
 // One goroutine owns the watches and everything that is known of them; it starts
 // with the first Watch. Two others carry the watcher's errors and the changes of
-// mounts to it. Nothing else runs, except one goroutine per connected bus, those of running
+// mounts to it. While subscriptions are made, one for each of their folders asks whether the
+// file system answers. Nothing else runs, except one goroutine per connected bus, those of running
 // commands, and two while somebody watches facts. Close ends them all.
 //
 // # Laws of the facts

@@ -11,7 +11,8 @@ type change struct {
 const altered = fsnotify.Create | fsnotify.Remove | fsnotify.Rename
 
 // event tells the subscriptions of an event, and puts what it makes uncertain
-// into the queue. It makes no system call. What a watched directory tells of
+// into the queue. It makes no system call, but for those of a subscriber who is asked whether
+// the change is its own. What a watched directory tells of
 // itself comes under its path, as its parent would tell it.
 func (h *hub) event(ev fsnotify.Event) {
 	at, name := split(ev.Name)
@@ -24,14 +25,14 @@ func (h *hub) event(ev fsnotify.Event) {
 func (h *hub) inside(d *dir, name string, op fsnotify.Op, c change) {
 	for _, n := range d.nodes {
 		e := n.names[name]
-		fire(e, c)
+		own := fire(e, c)
 		fire(n.any, c)
 		h.fireTree(n, c)
 		if k := n.kids[name]; k != nil {
 			h.touch(k, c)
 			h.doubt(k, op)
 		}
-		if op.Has(fsnotify.Create) && (e != nil || n.recursive()) {
+		if op.Has(fsnotify.Create) && (!own || n.recursive()) {
 			h.later(n, name)
 		}
 	}
@@ -99,8 +100,12 @@ func (h *hub) fireTree(n *node, c change) {
 	}
 }
 
-func fire(e *entry, c change) {
+// fire tells a list of subscriptions. It reports whether all of them, if any, said that the
+// change is their own.
+func fire(e *entry, c change) (own bool) {
+	own = true
 	for ; e != nil; e = e.next {
-		e.sub.wake(c)
+		own = e.sub.wake(c) && own
 	}
+	return own
 }

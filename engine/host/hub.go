@@ -17,7 +17,6 @@ type hub struct {
 	open  func() (watcher, error)
 	every time.Duration // how often to poll what cannot be watched
 
-	requests chan *request
 	calls    chan func()   // to run on the hub's goroutine
 	poke     chan struct{} // there is something under mu
 	stop     chan struct{} // closed to end it
@@ -27,10 +26,12 @@ type hub struct {
 	mu       sync.Mutex
 	started  bool
 	ended    bool
-	closing  *sub        // closed subscriptions, to be taken out
-	overflow bool        // events were lost, and it is time to look at everything
-	losing   *time.Timer // runs out at that time; nil when nothing was lost
-	remounts []string    // mount points at which something has changed
+	closing  *sub                  // closed subscriptions, to be taken out
+	asking   map[string][]*request // of names in a folder that has not answered yet; a goroutine asks it
+	asked    []*request            // their file systems have answered
+	overflow bool                  // events were lost, and it is time to look at everything
+	losing   *time.Timer           // runs out at that time; nil when nothing was lost
+	remounts []string              // mount points at which something has changed
 
 	w      watcher // nil until needed, and while none is to be had
 	events <-chan fsnotify.Event
@@ -54,17 +55,17 @@ type hub struct {
 func newHub(log *slog.Logger, open func() (watcher, error), every time.Duration) *hub {
 	h := &hub{
 		log: log, open: open, every: every,
-		requests: make(chan *request),
-		calls:    make(chan func()),
-		poke:     make(chan struct{}, 1),
-		stop:     make(chan struct{}),
-		done:     make(chan struct{}),
-		root:     &node{mark: markFresh},
-		byID:     make(map[fileID]*dir),
-		byPath:   make(map[string]*dir),
-		loops:    make(map[*node]struct{}),
-		polled:   make(map[*dir]struct{}),
-		timer:    time.NewTimer(time.Hour),
+		calls:  make(chan func()),
+		poke:   make(chan struct{}, 1),
+		stop:   make(chan struct{}),
+		done:   make(chan struct{}),
+		root:   &node{mark: markFresh},
+		asking: make(map[string][]*request),
+		byID:   make(map[fileID]*dir),
+		byPath: make(map[string]*dir),
+		loops:  make(map[*node]struct{}),
+		polled: make(map[*dir]struct{}),
+		timer:  time.NewTimer(time.Hour),
 	}
 	h.timer.Stop()
 	return h
@@ -123,8 +124,6 @@ func (h *hub) run() {
 			return
 		case ev, ok := <-h.events:
 			h.read(ev, ok)
-		case r := <-h.requests:
-			h.admit(r)
 		case f := <-h.calls:
 			f()
 		case <-h.poke:
@@ -193,11 +192,14 @@ func (h *hub) push(n *node, m mark) {
 // take takes over what other goroutines have left.
 func (h *hub) take() {
 	h.mu.Lock()
-	s, lost, remounts := h.closing, h.overflow, h.remounts
-	h.closing, h.overflow, h.remounts = nil, false, nil
+	s, lost, remounts, asked := h.closing, h.overflow, h.remounts, h.asked
+	h.closing, h.overflow, h.remounts, h.asked = nil, false, nil, nil
 	h.mu.Unlock()
 	for ; s != nil; s = s.nextClosing {
 		h.drop(s)
+	}
+	for _, r := range asked {
+		h.admit(r)
 	}
 	for _, point := range remounts {
 		h.remount(point)

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -26,6 +23,7 @@ type sub struct {
 	cause  engine.Cause
 	closed bool
 	stop   func() bool // unties it from its context
+	own    func() bool // engine.WatchOptions.Own; nil for never
 
 	entries     []entry // the hub's
 	nextClosing *sub    // under hub.mu
@@ -47,12 +45,16 @@ func (s *sub) Cause() engine.Cause {
 	return c
 }
 
-// wake leaves a wake-up. It never blocks. A closed subscription gets none.
-func (s *sub) wake(c change) {
+// wake leaves a wake-up, unless the change is the subscriber's own. It never blocks. A closed
+// subscription gets none.
+func (s *sub) wake(c change) (own bool) {
+	if s.own != nil && len(s.c) == 0 && s.own() {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return
+		return false
 	}
 	if s.cause.Merged == 0 {
 		s.cause.Source, s.cause.Path = c.source, c.path
@@ -63,6 +65,14 @@ func (s *sub) wake(c change) {
 	case s.c <- struct{}{}:
 	default:
 	}
+	return false
+}
+
+// isClosed reports whether Close was called.
+func (s *sub) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // bind closes the subscription when the context ends.
@@ -95,82 +105,25 @@ func (s *sub) Close() {
 	}
 }
 
-// A request asks the hub's goroutine for a subscription.
-type request struct {
-	sub   *sub
-	paths []string
-	o     engine.WatchOptions
-	done  chan struct{} // closed when it is armed
-}
-
-// watch subscribes to the paths.
-func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
-	paths, err := cleanPaths(paths)
-	if err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	select {
-	case <-answers(paths):
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	h.start()
-	r := &request{sub: newSub(h.close), paths: paths, o: o, done: make(chan struct{})}
-	select {
-	case h.requests <- r:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-h.done:
-		return nil, ErrClosed
-	}
-	select {
-	case <-r.done:
-		r.sub.bind(ctx)
-		return r.sub, nil
-	case <-ctx.Done():
-		r.sub.Close()
-		return nil, context.Cause(ctx)
-	case <-h.done:
-		return nil, ErrClosed
-	}
-}
-
-// answers is closed when the file systems of paths have answered, whatever they said. A
-// mount that hangs so holds up those who watch something on it, and not the one goroutine
-// that looks for all. The goroutine here ends when the file system answers.
-func answers(paths []string) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		var st unix.Stat_t
-		for _, p := range paths {
-			_ = unix.Stat(p, &st)
-		}
-	}()
-	return done
-}
-
-func cleanPaths(paths []string) ([]string, error) {
+func checkPaths(paths []string) error {
 	if len(paths) == 0 {
-		return nil, errors.New("watch: no path")
+		return errors.New("watch: no path")
 	}
-	clean := slices.Clone(paths)
-	for i, p := range clean {
-		if !filepath.IsAbs(p) || strings.ContainsRune(p, 0) {
-			return nil, fmt.Errorf("watch: %q is not an absolute path", p)
+	for _, p := range paths {
+		if !filepath.IsAbs(p) || strings.IndexByte(p, 0) >= 0 {
+			return fmt.Errorf("watch: %q is not an absolute path", p)
 		}
-		clean[i] = filepath.Clean(p)
 	}
-	return clean, nil
+	return nil
 }
 
 // admit hangs a new subscription into the tree. It is answered when all work is
 // done, which is at once if what it needs is watched already.
 func (h *hub) admit(r *request) {
 	s := r.sub
+	if s.isClosed() { // drop has passed already
+		return
+	}
 	n := len(r.paths)
 	if r.o.Recurse || r.o.Contents {
 		n *= 2

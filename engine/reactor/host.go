@@ -15,12 +15,9 @@ var (
 	_ engine.SharedHost = (*vertexHost)(nil)
 )
 
-// Watch implements engine.Host. It subscribes as an errand.
+// Watch implements engine.Host.
 func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (sub engine.Subscription, err error) {
-	h.r.errands.run(func() {
-		defer engine.Caught("Host.Watch", &err)
-		sub, err = h.r.opt.Host.Watch(ctx, paths, o)
-	})
+	sub, err = h.r.opt.Host.Watch(ctx, paths, o)
 	return (*vertex)(h).subscribed(sub), err
 }
 

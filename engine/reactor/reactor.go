@@ -41,7 +41,6 @@ type Reactor struct {
 	kinds      map[schema.TypeKey]*abilities // of Swap
 	values     sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares
 	semas      semaphores
-	errands    errands
 	costly     costly
 	purse      purse         // of the change budget
 	secrets    secrets.Texts // what no vertex may say

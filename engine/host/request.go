@@ -1,0 +1,118 @@
+package host
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// A request asks the hub's goroutine for a subscription. Before that goroutine gets it, the
+// file systems of its paths have to answer: a mount that hangs holds up those who watch
+// something on it, and not the one goroutine that looks for all. A goroutine that asks ends
+// when the file system has answered.
+type request struct {
+	sub   *sub
+	paths []string // clean, once the file systems have answered
+	o     engine.WatchOptions
+	done  chan struct{} // closed when it is armed
+}
+
+// watch subscribes to the paths. Many wait here for as long as their file system takes, and
+// then for all the time that the subscription lasts, so this goes no deeper than it must: a
+// stack that has grown stays so.
+func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+	if err := checkPaths(paths); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	h.start()
+	r := &request{sub: newSub(h.close), paths: slices.Clone(paths), o: o, done: make(chan struct{})}
+	r.sub.own = o.Own
+	h.ask(r)
+	select {
+	case <-r.done:
+		r.sub.bind(ctx)
+		return r.sub, nil
+	case <-ctx.Done():
+		r.sub.Close()
+		return nil, context.Cause(ctx)
+	case <-h.done:
+		return nil, ErrClosed
+	}
+}
+
+func (r *request) clean() {
+	for i, p := range r.paths {
+		r.paths[i] = filepath.Clean(p)
+	}
+}
+
+// ask has the file systems of a request asked, and then gives it to the hub's goroutine. The
+// requests for names of one folder are asked one after the other.
+func (h *hub) ask(r *request) {
+	if len(r.paths) > 1 {
+		go h.askAll(r)
+		return
+	}
+	folder, _ := split(r.paths[0])
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	waiting, asked := h.asking[folder]
+	h.asking[folder] = append(waiting, r)
+	if !asked {
+		go h.askFolder(folder)
+	}
+}
+
+// askFolder asks for the requests of one folder until there are no more. A link in it may
+// lead to where nobody answers: that one is asked by itself.
+func (h *hub) askFolder(folder string) {
+	for rs := h.nextAsked(folder); len(rs) > 0; rs = h.nextAsked(folder) {
+		for _, r := range rs {
+			r.clean()
+			if st, err := lstat(r.paths[0]); err == nil && isLink(&st) {
+				go h.askAll(r)
+				continue
+			}
+			h.answered(r)
+		}
+	}
+}
+
+// nextAsked takes the requests that wait for a folder. Where there are none, the goroutine
+// that asks has to end.
+func (h *hub) nextAsked(folder string) []*request {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rs := h.asking[folder]
+	if len(rs) == 0 {
+		delete(h.asking, folder)
+		return nil
+	}
+	h.asking[folder] = nil
+	return rs
+}
+
+// askAll asks the file systems of all paths of a request, whatever they say.
+func (h *hub) askAll(r *request) {
+	r.clean()
+	var st unix.Stat_t
+	for _, p := range r.paths {
+		_ = unix.Stat(p, &st)
+	}
+	h.answered(r)
+}
+
+// answered gives a request to the hub's goroutine.
+func (h *hub) answered(r *request) {
+	h.mu.Lock()
+	h.asked = append(h.asked, r)
+	h.mu.Unlock()
+	h.wakeUp()
+}

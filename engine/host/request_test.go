@@ -1,0 +1,65 @@
+package host
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// TestOwnChanges: a subscriber that says so is not woken by its own changes. A link that takes
+// the place of the file is followed all the same, and a change by others wakes.
+func TestOwnChanges(t *testing.T) {
+	dir := t.TempDir()
+	file, target := filepath.Join(dir, "f"), filepath.Join(dir, "target")
+	var own atomic.Bool
+	h := newHost(t, Options{})
+	mine := watch(t, h, engine.WatchOptions{Own: own.Load}, file)
+	another := watch(t, h, plain, file)
+	own.Store(true)
+	write(t, file, "ours")
+	woken(t, another)
+	silent(t, h, mine)
+	own.Store(false)
+	write(t, file, "another's")
+	woken(t, mine)
+	remove(t, file)
+	settle(t, h, mine)
+	symlink(t, "target", file)
+	woken(t, mine)
+	settle(t, h, mine)
+	write(t, target, "behind the link")
+	woken(t, mine)
+}
+
+// TestCanceledWhileItSubscribes: nothing is left of a subscription whose context ends at any
+// moment of it, and those beside it are armed.
+func TestCanceledWhileItSubscribes(t *testing.T) {
+	dir := t.TempDir()
+	h := newHost(t, Options{})
+	var all sync.WaitGroup
+	for i := range 500 {
+		all.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			if i%2 == 0 {
+				go cancel()
+			} else {
+				defer cancel()
+			}
+			path := filepath.Join(dir, strconv.Itoa(i%10))
+			sub, err := h.Watch(ctx, []string{path}, plain)
+			if err != nil && i%2 != 0 {
+				t.Errorf("nobody has canceled it: %v", err)
+			}
+			if err == nil {
+				sub.Close()
+			}
+		})
+	}
+	all.Wait()
+	settleUntil(t, func() bool { return h.hub.stats.subs.Load() == 0 })
+}
