@@ -15,8 +15,8 @@ func TestLookTypes(t *testing.T) {
 	reg := withRec(t, rec(0), func() provider.Provider { return alert{clerk{s}} })
 	l := looker(t, mgmt.Options{Registry: reg})
 	same(t, "read", seen(l.Read(t.Context(), target("rec", "a", nil), target("rec", "b", nil), target("rec", "c", nil))),
-		[]string{"rec a ensure=present a=1", "rec b ensure=present a=1", "rec c ensure=absent"})
-	same(t, "list", seen(l.List(t.Context(), target("rec", "", nil))), []string{"rec a ensure=present a=1", "rec b ensure=present a=1"})
+		[]string{"rec a state=present a=1", "rec b state=present a=1", "rec c state=absent"})
+	same(t, "list", seen(l.List(t.Context(), target("rec", "", nil))), []string{"rec a state=present a=1", "rec b state=present a=1"})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var got []string
@@ -30,5 +30,5 @@ func TestLookTypes(t *testing.T) {
 			cancel()
 		}
 	}
-	same(t, "followed", got, []string{"rec a ensure=present a=1", "rec a ensure=present a=new", "rec a ensure=present a=newer"})
+	same(t, "followed", got, []string{"rec a state=present a=1", "rec a state=present a=new", "rec a state=present a=newer"})
 }

@@ -369,7 +369,7 @@ func TestTypeRefused(t *testing.T) {
   - {name: v}
   - {name: v2}
 `, mgmt.Options{Registry: reg})
-	for _, want := range []string{"stdin:3:", "sum", "stdin:4:", "n must be", "stdin:5:", "ensure must be", "stdin:6:", `unknown key "bogus"`} {
+	for _, want := range []string{"stdin:3:", "sum", "stdin:4:", "n must be", "stdin:5:", "state must be", "stdin:6:", `unknown key "bogus"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 type planFlags struct {
@@ -73,7 +74,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	opts := a.options(p.logger)
 	f.steps.set(&opts)
 	opts.Hostname, opts.StateDir, opts.Debug = f.hostname, dir, f.debug
-	opts.Observer.Warned = p.warned
+	opts.Observer.Warned = func(ds schema.Diagnostics) { p.warned(withoutNotes(ds)) }
 	e, err := mgmt.New(opts)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -217,7 +218,18 @@ func (p *presenter) refused(err error) {
 }
 
 func (p *presenter) warned(ds schema.Diagnostics) {
-	p.say(slog.LevelWarn, func() []string { return diagnosticLines(p.program, ds) }, "graph warning", diagnosticsAttr(ds))
+	if warnings := withoutNotes(ds); len(warnings) > 0 {
+		p.say(slog.LevelWarn, func() []string { return diagnosticLines(p.program, warnings) }, "graph warning", diagnosticsAttr(warnings))
+	}
+	notes := slices.DeleteFunc(slices.Clone(ds), func(d schema.Diagnostic) bool { return d.Severity != schema.Note })
+	if len(notes) > 0 {
+		p.say(slog.LevelInfo, func() []string { return diagnosticLines(p.program, notes) }, "graph note", diagnosticsAttr(notes))
+	}
+}
+
+// withoutNotes returns the findings of which something is to be done.
+func withoutNotes(ds schema.Diagnostics) schema.Diagnostics {
+	return slices.DeleteFunc(slices.Clone(ds), func(d schema.Diagnostic) bool { return d.Severity == schema.Note })
 }
 
 const liveEvery = 100 * time.Millisecond

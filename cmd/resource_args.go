@@ -91,7 +91,7 @@ func (r *argReader) read(arg string) (pair schema.Pair, secret bool, err error) 
 	if err != nil {
 		return pair, false, err
 	}
-	pair.Key, secret = key, form == formFile
+	pair.Key, secret = f.Key, form == formFile
 	switch form {
 	case formText:
 		pair.Value, err = r.text(f, rest)
@@ -112,15 +112,15 @@ func (r *argReader) field(key string) (*schema.Field, error) {
 	switch {
 	case key == "name":
 		return nil, errors.New("the name stands before the parameters")
-	case f == nil || f.Key != key:
+	case f == nil || f.Key != key && f.Alias != key:
 		keys := r.kind.Type.Keys()
 		return nil, fmt.Errorf("the kind %s has no parameter %q%s; %s doc %s has them", r.kind.Name, key, meant(key, keys), r.app.program(), r.kind.Name)
 	case f.Role == schema.RoleReadOnly:
 		return nil, fmt.Errorf("%s can only be read, not set", key)
-	case r.given[key]:
+	case r.given[f.Key]:
 		return nil, fmt.Errorf("%s is given twice; a list is written as JSON, %s:='[...]'", key, key)
 	}
-	r.given[key] = true
+	r.given[f.Key] = true
 	return f, nil
 }
 

@@ -64,13 +64,16 @@ func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 
 // findings counts findings in words.
 func findings(ds schema.Diagnostics) string {
-	var n [2]int
+	n := map[schema.Severity]int{}
 	for _, d := range ds {
 		n[d.Severity] += max(1, d.More)
 	}
 	text := plural(n[schema.Error], "error")
 	if n := n[schema.Warning]; n > 0 {
 		text += ", " + plural(n, "warning")
+	}
+	if n := n[schema.Note]; n > 0 {
+		text += ", " + plural(n, "note")
 	}
 	return text
 }

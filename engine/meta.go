@@ -34,7 +34,7 @@ type MetaParams struct {
 	AutoGroup  *bool         `yaml:"autogroup" doc:"Allow to be run as a member of a group."`
 	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"What to do when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
 	Backend    string        `yaml:"backend" doc:"What does it, of a kind that several backends do, such as apt of pkg; what suits the machine if absent."`
-	Export     []string      `yaml:"export" doc:"For which hosts to publish the resource; * for all."`
+	Export     []string      `yaml:"export" doc:"For which hosts to publish the resource; * for all. It is an error until mgmt has a store of exported resources."`
 	Secret     []string      `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. What is received from a secret is one without this."`
 	Hidden     bool          `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool          `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`

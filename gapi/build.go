@@ -32,8 +32,8 @@ func Rebuild(reg *engine.Registry, d *Declared, compare func(*engine.Graph)) (*e
 		return nil, schema.Diagnostics{{Severity: schema.Error, Message: "there is no graph: the frontend has given neither one nor an error"}}
 	}
 	b := newBuilder(reg, d)
-	for i := range d.Resources {
-		b.declare(&d.Resources[i])
+	for i := range b.d.Resources {
+		b.declare(&b.d.Resources[i])
 	}
 	for _, it := range b.items {
 		it.info = b.kindOf(it)
@@ -56,6 +56,9 @@ func Rebuild(reg *engine.Registry, d *Declared, compare func(*engine.Graph)) (*e
 	b.clashes()
 	b.connect()
 	b.join(b.g)
+	if b.found.Errors() == 0 {
+		b.found.Add(b.defaults...)
+	}
 	all := b.found.All()
 	if all.Err() != nil {
 		return nil, all
@@ -69,9 +72,10 @@ type builder struct {
 	d    *Declared
 	seed maphash.Seed // of the sums of claims
 
-	found  schema.Findings
-	errors int                 // of the builder itself, shown or not
-	said   map[schema.Pos]bool // places that the frontend could not read
+	found    schema.Findings
+	defaults schema.Diagnostics  // see translator
+	errors   int                 // of the builder itself, shown or not
+	said     map[schema.Pos]bool // places that the frontend could not read
 
 	kinds    map[string]kindEntry // by name in lower case
 	goKinds  map[goKind]*kindInfo // of ready resources
@@ -112,9 +116,11 @@ type item struct {
 }
 
 func newBuilder(reg *engine.Registry, d *Declared) *builder {
+	d, t := translate(reg, d)
 	n := len(d.Resources)
 	b := &builder{
 		reg:      reg,
+		defaults: t.defaults,
 		d:        d,
 		seed:     maphash.MakeSeed(),
 		said:     map[schema.Pos]bool{},

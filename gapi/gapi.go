@@ -73,6 +73,10 @@ type Declared struct {
 	Resources []Declaration
 	Edges     []EdgeDecl
 
+	// Authored says that people wrote it, in the notation of graphs: Build takes
+	// words of other tools in it where their meaning is clear (package words).
+	Authored bool
+
 	// Problems are what the frontend found wrong and could read past. Build
 	// returns them with its own, of which it leaves out those at the same places,
 	// except for places of problems that name their Resource.

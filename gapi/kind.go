@@ -107,12 +107,20 @@ func (b *builder) entry(kind string) kindEntry {
 func (b *builder) findKind(kind string) kindEntry {
 	k, err := b.reg.Kind(kind)
 	if unknown, ok := errors.AsType[*engine.UnknownKindError](err); ok {
-		return kindEntry{why: schema.Diagnostic{Message: "unknown resource kind " + quote(kind), Suggestion: unknown.Near}}
+		return kindEntry{why: schema.Diagnostic{Message: "unknown resource kind " + quote(kind) + unknownKind(kind), Suggestion: near(kind, unknown)}}
 	}
 	if err != nil {
 		return kindEntry{why: schema.Diagnostic{Message: err.Error()}}
 	}
 	return kindEntry{info: newKindInfo(k)}
+}
+
+// near returns the kind that was probably meant; a word of another tool means another one.
+func near(kind string, unknown *engine.UnknownKindError) string {
+	if unknownKind(kind) != "" {
+		return ""
+	}
+	return unknown.Near
 }
 
 func (b *builder) goKindOf(it *item) *kindInfo {

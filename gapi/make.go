@@ -165,6 +165,10 @@ func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 	if err := meta.Validate(); err != nil && !unread[""] {
 		b.judgeMeta(it, err, unread)
 	}
+	if len(meta.Export) > 0 {
+		b.addMeta(it, schema.Diagnostic{Pos: posOf(it.Meta.Get("export"), it.Pos), Path: "export",
+			Message: "export publishes a resource for other hosts, and mgmt has no store of exported resources yet; leave it out"})
+	}
 }
 
 // judgeMeta reports what MetaParams.Validate found.

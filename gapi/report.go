@@ -82,6 +82,9 @@ var (
 	githubValue = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
+// githubLevel says what the severities are called there.
+var githubLevel = map[schema.Severity]string{schema.Error: "error", schema.Warning: "warning", schema.Note: "notice"}
+
 func githubLine(d schema.Diagnostic) string {
 	var at []string
 	if d.Pos.File != "" {
@@ -97,7 +100,7 @@ func githubLine(d schema.Diagnostic) string {
 	if len(at) > 0 {
 		props = " " + strings.Join(at, ",")
 	}
-	sev := d.Severity.String()
+	sev := githubLevel[d.Severity]
 	d.Pos, d.Severity = schema.Pos{}, schema.Error
 	return "::" + sev + props + "::" + githubText.Replace(d.String())
 }

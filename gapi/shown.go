@@ -25,9 +25,10 @@ type Shown struct {
 // ShownAttr is one parameter of a Shown.
 type ShownAttr struct {
 	Key      string
-	Value    any  // a plain value, as schema.Encode gives it; nil where it is hidden
-	ReadOnly bool // it can be read, not set
-	Hidden   bool // it is a secret, or holds one
+	Manifest string // what a manifest calls it; empty for Key
+	Value    any    // a plain value, as schema.Encode gives it; nil where it is hidden
+	ReadOnly bool   // it can be read, not set
+	Hidden   bool   // it is a secret, or holds one
 }
 
 // Show returns what there is to show of a resource, in the order in which its kind
@@ -55,7 +56,7 @@ func Show(k engine.Kind, name string, base, res engine.Res, hidden []string) (s 
 		if !ok || f.Key == "name" || f.Role == schema.RoleIdentity && v == any(name) {
 			continue
 		}
-		a := ShownAttr{Key: f.Key, Value: v, ReadOnly: f.Role == schema.RoleReadOnly}
+		a := ShownAttr{Key: f.Key, Manifest: f.Manifest, Value: v, ReadOnly: f.Role == schema.RoleReadOnly}
 		if slices.Contains(hidden, f.Key) || hasSecret(v) {
 			a.Value, a.Hidden = nil, true
 		}

@@ -11,8 +11,8 @@ import (
 // validated. What is wrong is for Build to tell.
 func Sketch(reg *engine.Registry, d *Declared) *engine.Graph {
 	b := newBuilder(reg, d)
-	for i := range d.Resources {
-		b.declare(&d.Resources[i])
+	for i := range b.d.Resources {
+		b.declare(&b.d.Resources[i])
 	}
 	for _, it := range b.items {
 		it.info = b.kindOf(it)

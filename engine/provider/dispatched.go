@@ -105,8 +105,13 @@ func (r *dispatched) renew() error {
 
 // coming is what is received for attributes of a kind.
 func (r *dispatched) coming(k *Kind) map[string]*engine.Send {
-	out := maps.Clone(r.Recv())
-	maps.DeleteFunc(out, func(key string, _ *engine.Send) bool { return k.byName[key] == nil })
+	out := map[string]*engine.Send{}
+	for key, s := range r.Recv() {
+		a := r.kind.attribute(key)
+		if a != nil && k.byName[a.Name] != nil {
+			out[k.key(a.Name)] = s
+		}
+	}
 	return out
 }
 
@@ -167,10 +172,11 @@ func (r *dispatched) Init(init *engine.Init) (err error) {
 	c.Send = func(v any) error {
 		out := r.kind.unsent()
 		for _, f := range out.Type.Fields {
-			if r.inner.kind.sends.Field(f.Key) == nil {
+			from := r.inner.kind.sends.Field(f.Key)
+			if from == nil {
 				continue
 			}
-			value, err := schema.Get(v, f.Key)
+			value, err := schema.Get(v, from.Key)
 			if err == nil && value != nil {
 				err = schema.Set(out, f.Key, value)
 			}

@@ -46,6 +46,8 @@
 //     alters what it must not, that is an error that names it.
 //   - An attribute that the resource does not have is not compared. Parameters are
 //     never compared. ensure is compared first; where it differs nothing else is.
+//   - A graph calls ensure state, unless the type has an attribute state; ensure is
+//     read too. Providers, their commands and manifests of types from files say ensure.
 //   - An init_only attribute that differs fails the resource; Set is not called.
 //   - Under noop Set is called only if the definition has noop_handler, with
 //     Change.Noop, and then it must alter nothing.

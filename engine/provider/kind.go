@@ -27,7 +27,7 @@ type Kind struct {
 	presets []preset
 	make    func() Provider
 	limit   time.Duration // of a reading
-	key     string        // no other kind of the process has it, even of the same name
+	id      string        // no other kind of the process has it, even of the same name
 }
 
 // Strict says what to do about a record of Get that breaks the definition in a way
@@ -66,7 +66,7 @@ func New(def Definition, make func() Provider, opts ...Option) (*Kind, error) {
 	for _, o := range opts {
 		o(k)
 	}
-	k.key = fmt.Sprintf("provider %s %p", def.Name, k)
+	k.id = fmt.Sprintf("provider %s %p", def.Name, k)
 	return k, k.fits(make)
 }
 
@@ -99,7 +99,8 @@ func (k *Kind) compile() (err error) {
 }
 
 const (
-	ensureKey = "ensure"
+	ensureKey = "ensure" // as providers and definitions call it
+	stateKey  = "state"  // as graphs call it
 	present   = "present"
 	absent    = "absent"
 )
@@ -142,11 +143,37 @@ func (k *Kind) lower(name string, with func(Role) bool) *schema.Type {
 		if !with(a.Role) {
 			continue
 		}
-		f := &schema.Field{Key: a.Name, Type: a.typ.Lower(), Role: roles[a.Role], Doc: a.Doc}
+		f := &schema.Field{Key: k.key(a.Name), Type: a.typ.Lower(), Role: roles[a.Role], Doc: a.Doc}
 		f.Type.Optional = true
+		if f.Key != a.Name {
+			f.Alias = a.Name
+			if !k.def.Pos.IsZero() {
+				f.Manifest = a.Name // a type of somebody else's is shown in its own words
+			}
+		}
 		t.Fields = append(t.Fields, f)
 	}
 	return t
+}
+
+// key returns what an attribute is called in a graph: state is the word for ensure, unless
+// the type has an attribute of that name.
+func (k *Kind) key(attribute string) string {
+	if attribute == ensureKey && k.byName[stateKey] == nil {
+		return stateKey
+	}
+	return attribute
+}
+
+// attribute returns the attribute that a graph calls so, nil where there is none.
+func (k *Kind) attribute(key string) *compiled {
+	if a := k.byName[key]; a != nil {
+		return a
+	}
+	if key == k.key(ensureKey) {
+		return k.ensure
+	}
+	return nil
 }
 
 // fits checks that the provider can do what the features say.

@@ -53,7 +53,8 @@ func (c *controller) settle(ctx context.Context) {
 // sendsSame reports whether two records are the same for those who receive them.
 func (k *Kind) sendsSame(a, b Record) bool {
 	for _, f := range k.sends.Fields {
-		if !equal(a[f.Key], b[f.Key]) {
+		name := k.attribute(f.Key).Name
+		if !equal(a[name], b[name]) {
 			return false
 		}
 	}

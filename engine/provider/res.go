@@ -160,7 +160,7 @@ func (r *res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // GroupKey is the kind: all that is due is done at once.
-func (r *res) GroupKey() string { return r.kind.key }
+func (r *res) GroupKey() string { return r.kind.id }
 
 // CheckApplyBatch checks and applies many in one call of the provider.
 func (r *res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
@@ -182,7 +182,7 @@ func (r *res) Cmp(o engine.Res) error {
 
 // Shared is the controller of the kind.
 func (r *res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return r.kind.key, func(_ context.Context, h engine.Host) (engine.Shared, error) {
+	return r.kind.id, func(_ context.Context, h engine.Host) (engine.Shared, error) {
 		return open(r.kind, h), nil
 	}
 }
@@ -195,7 +195,7 @@ func (r *res) Sends() any { return r.kind.unsent() }
 func (r *res) send(is Record) error {
 	p := r.kind.unsent()
 	for _, f := range p.Type.Fields {
-		v, ok := is[f.Key]
+		v, ok := is[r.kind.attribute(f.Key).Name]
 		if !ok || v == nil {
 			continue
 		}
@@ -209,7 +209,7 @@ func (r *res) send(is Record) error {
 // FromText reads what was typed on a command line for an attribute: as Puppet does, and
 // what that can't read, such as a Timespan, as the text that it is in a graph.
 func (r *res) FromText(key, text string) (any, error) {
-	a := r.kind.byName[key]
+	a := r.kind.attribute(key)
 	if a == nil {
 		return nil, fmt.Errorf("a %s has no attribute %q", r.kind.def.Name, key)
 	}

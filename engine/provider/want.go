@@ -86,7 +86,7 @@ func (k *Kind) missing(r *res, given Record) error {
 	for i := range k.attrs {
 		a := &k.attrs[i]
 		_, ok := given[a.Name]
-		_, coming := r.Recv()[a.Name]
+		_, coming := r.Recv()[k.key(a.Name)]
 		switch {
 		case ok || coming || a.optional || a.Role == Namevar || a.Role == ReadOnly || a == k.ensure:
 		case a.Role != Parameter && given[ensureKey] == absent:
@@ -148,7 +148,7 @@ func (k *Kind) show(title string, rec Record) (engine.Res, error) {
 			v = present
 		}
 		if err := schema.Set(r, a.Name, puppettype.Plain(v)); err != nil {
-			return nil, fmt.Errorf("%s[%s]: %s: %w", k.def.Name, title, a.Name, err)
+			return nil, fmt.Errorf("%s[%s]: %s: %w", k.def.Name, title, k.key(a.Name), err)
 		}
 	}
 	return shown, nil

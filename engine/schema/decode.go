@@ -275,7 +275,7 @@ func fieldOf(rv reflect.Value, f *Field) reflect.Value {
 func (d *decoder) lookup(t *Type, p *Pair, seen *fieldSet) *Field {
 	f := t.Field(p.Key)
 	switch {
-	case f == nil, f.Key != p.Key:
+	case f == nil, f.Key != p.Key && f.Alias != p.Key:
 		d.unknown(t, p)
 		return nil
 	case !seen.add(t.place(f)):

@@ -10,18 +10,25 @@ import (
 // Severity of a Diagnostic.
 type Severity uint8
 
-// An Error refuses the input, a Warning does not.
+// An Error refuses the input, a Warning and a Note do not. A Note says how the input
+// was understood; nothing need be done about it.
 const (
 	Error Severity = iota
 	Warning
+	Note
+	numSeverities = iota
 )
 
-// String returns "error" or "warning".
+// String returns "error", "warning" or "note".
 func (s Severity) String() string {
-	if s == Warning {
+	switch s {
+	case Warning:
 		return "warning"
+	case Note:
+		return "note"
+	default:
+		return "error"
 	}
-	return "error"
 }
 
 // Diagnostic is one finding about an input: what is wrong, where, and what to
@@ -51,8 +58,8 @@ func (d Diagnostic) String() string {
 	if p := d.Pos.String(); p != "" {
 		b.WriteString(p + ": ")
 	}
-	if d.Severity == Warning {
-		b.WriteString("warning: ")
+	if d.Severity != Error {
+		b.WriteString(d.Severity.String() + ": ")
 	}
 	b.WriteString(d.Message)
 	if d.Suggestion != "" {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// MaxFindings is how many errors, and how many warnings, Findings keeps.
+// MaxFindings is how many findings of each severity Findings keeps.
 const MaxFindings = 1000
 
 // Findings collects what is wrong with one input. It keeps the first MaxFindings
 // of each severity and counts the rest, so that no input, however broken, has much
 // said of it. The zero value is empty and ready to use.
 type Findings struct {
-	kept [2]Diagnostics // by severity
-	more [2]int
+	kept [numSeverities]Diagnostics // by severity
+	more [numSeverities]int
 }
 
 // Add adds findings. One that stands for others (Diagnostic.More) counts as many
@@ -51,7 +51,7 @@ func (f *Findings) Errors() int { return len(f.kept[Error]) + f.more[Error] }
 // All returns what was kept, sorted by position, and then for each severity of
 // which there were more one that stands for those.
 func (f *Findings) All() Diagnostics {
-	all := slices.Concat(f.kept[Error], f.kept[Warning])
+	all := slices.Concat(f.kept[:]...)
 	for s, n := range f.more {
 		if n > 0 {
 			sev := Severity(s)

@@ -45,7 +45,7 @@ type Type struct {
 	Fields   []*Field // of KindStruct, in the order of declaration
 	Go       reflect.Type
 
-	byKey    map[string]*Field // by key, and by Go name where that is no key
+	byKey    map[string]*Field // by key, by alias, and by Go name
 	reserved error             // what CheckReserved says, where the type is indexed
 	conv     conv              // how the Go side is read and written, where its Go kind does not say it
 	custom   bool              // the Go side has an UnmarshalYAML of its own
@@ -77,6 +77,8 @@ const (
 type Field struct {
 	Key        string // as written in a graph
 	GoName     string // as written in Go; an alias of Key in Recv
+	Alias      string // another key that is read for it; may be empty
+	Manifest   string // what a manifest calls it; empty for Key
 	Index      []int  // for reflect.Value.FieldByIndex
 	Type       *Type
 	Role       Role
@@ -95,8 +97,8 @@ type Field struct {
 // for its own fields. "name" is reserved too, except for an identity.
 var ReservedKeys = []string{"meta", "recv", "before", "depend", "notify", "listen"}
 
-// Field returns the field with that key, or with that name in Go, or nil. A key
-// wins over a name. It may be called on a nil Type.
+// Field returns the field with that key, alias, or name in Go, or nil. A key wins
+// over an alias, and an alias over a name. It may be called on a nil Type.
 func (t *Type) Field(key string) *Field {
 	if t == nil {
 		return nil
@@ -104,7 +106,7 @@ func (t *Type) Field(key string) *Field {
 	if t.byKey != nil {
 		return t.byKey[key]
 	}
-	for _, by := range []func(*Field) string{(*Field).key, (*Field).goName} {
+	for _, by := range fieldNames {
 		for _, f := range t.Fields {
 			if by(f) == key {
 				return f
@@ -114,7 +116,11 @@ func (t *Type) Field(key string) *Field {
 	return nil
 }
 
+// fieldNames are what a field is found by, the strongest first.
+var fieldNames = []func(*Field) string{(*Field).key, (*Field).alias, (*Field).goName}
+
 func (f *Field) key() string    { return f.Key }
+func (f *Field) alias() string  { return f.Alias }
 func (f *Field) goName() string { return f.GoName }
 
 // Keys returns the keys of a KindStruct in the order of declaration.
@@ -142,11 +148,12 @@ func (t *Type) index() {
 	t.byKey = make(map[string]*Field, 2*len(t.Fields))
 	for i, f := range t.Fields {
 		f.ord = i
-		t.byKey[f.Key] = f
 	}
-	for _, f := range t.Fields {
-		if _, taken := t.byKey[f.GoName]; !taken && f.GoName != "" {
-			t.byKey[f.GoName] = f
+	for _, by := range fieldNames {
+		for _, f := range t.Fields {
+			if _, taken := t.byKey[by(f)]; !taken && by(f) != "" {
+				t.byKey[by(f)] = f
+			}
 		}
 	}
 	t.reserved = t.CheckReserved()

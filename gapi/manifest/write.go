@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -26,10 +27,10 @@ func write(b *strings.Builder, s gapi.Shown) {
 	fmt.Fprintf(b, "%s { %s:\n", s.Kind, quote(s.Name))
 	for _, a := range s.Attrs {
 		if a.Hidden {
-			fmt.Fprintf(b, "# %s => (secret), # Not Shown\n", keyText(a.Key))
+			fmt.Fprintf(b, "# %s => (secret), # Not Shown\n", keyText(shownKey(a)))
 			continue
 		}
-		line := fmt.Sprintf("%s => %s,", keyText(a.Key), valueText(a.Value))
+		line := fmt.Sprintf("%s => %s,", keyText(shownKey(a)), valueText(a.Value))
 		if a.ReadOnly {
 			line = "# " + strings.ReplaceAll(line, "\n", "\n# ") + " # Read Only"
 		} else {
@@ -39,6 +40,9 @@ func write(b *strings.Builder, s gapi.Shown) {
 	}
 	b.WriteString("}\n")
 }
+
+// shownKey returns what a manifest calls a parameter.
+func shownKey(a gapi.ShownAttr) string { return cmp.Or(a.Manifest, a.Key) }
 
 // keyText writes the name of a parameter.
 func keyText(key string) string {

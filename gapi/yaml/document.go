@@ -3,9 +3,11 @@ package yaml
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/words"
 )
 
 // part is what one file says.
@@ -70,6 +72,11 @@ func (p *part) unknown(pair schema.Pair, where string, known ...string) {
 var topKeys = []string{"graph", "comment", "noop", "include", "resources", "edges"}
 
 func (p *part) document(root *schema.Node) {
+	if root.Kind == schema.NodeList && slices.ContainsFunc(root.Items, isPlay) {
+		p.errorf(root.Pos, "a graph is a map with the key resources, not a playbook of Ansible: each task is a resource there")
+		p.unreadable = true
+		return
+	}
 	if root.Kind != schema.NodeMap {
 		p.errorf(root.Pos, "a graph is a map with the key resources, not %s", describe(root))
 		p.unreadable = true
@@ -91,9 +98,49 @@ func (p *part) document(root *schema.Node) {
 		case "edges":
 			p.edgeList(v)
 		default:
-			p.unknown(pair, " at the top of a graph", topKeys...)
+			p.foreign(pair)
 		}
 	}
+}
+
+// foreign reports a key at the top that is none of ours. What another tool means by it is
+// said, where the table of words has it.
+func (p *part) foreign(pair schema.Pair) {
+	const where = " at the top of a graph"
+	if w := words.Top(pair.Key); w != nil {
+		p.errorf(pair.Pos, "unknown key %q%s: %s", shorten(pair.Key), where, w.Note)
+		return
+	}
+	if state := saltState(pair.Value); state != "" {
+		p.errorf(pair.Pos, "unknown key %q%s: a state of Salt is a resource, below resources: %s: [{name: ...}]", shorten(pair.Key), where, state)
+		return
+	}
+	p.unknown(pair, where, topKeys...)
+}
+
+// isPlay reports whether an item is a play, or a task, of Ansible.
+func isPlay(n *schema.Node) bool {
+	return n.Get("hosts") != nil || n.Get("tasks") != nil || slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool {
+		w := words.Kind(p.Key)
+		return w != nil && strings.Contains(w.Tools, "a")
+	})
+}
+
+// saltState returns the function of Salt that a value names, as in nginx: {pkg.installed: []}.
+func saltState(n *schema.Node) string {
+	var names []string
+	for _, p := range n.Pairs {
+		names = append(names, p.Key)
+	}
+	for _, i := range n.Items {
+		names = append(names, i.Text)
+	}
+	for _, name := range names {
+		if w := words.Kind(name); w != nil && strings.Contains(name, ".") && !w.Refused() {
+			return w.Name()
+		}
+	}
+	return ""
 }
 
 // text reads a name. Whatever is written there is the name, as in every text:

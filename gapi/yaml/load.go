@@ -80,7 +80,7 @@ func (g *loading) result() (*gapi.Declared, error) {
 	if len(g.parts) == 1 {
 		g.loader.cache = nil
 	}
-	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Partial: g.errs.Errors() > 0}
+	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Authored: true, Partial: g.errs.Errors() > 0}
 	var found schema.Findings
 	found.Add(g.errs.All()...)
 	n, e := 0, 0
