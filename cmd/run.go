@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // runFlags are the flags of run.
@@ -174,22 +175,38 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	anew.limits = e.SetLimits
+	defer trim.start(ctx)()
+	err = f.serve(ctx, a, e, front, &aides{presenter: p, service: svc, exports: exports, dir: folder.dir, reload: reload})
+	return f.result(a, e.Report(), err)
+}
+
+// aides are what goes on beside a run.
+type aides struct {
+	presenter *presenter
+	service   *service
+	exports   *exports
+	dir       string          // the state folder; empty for none
+	reload    chan<- struct{} // has the graph read again
+}
+
+// serve runs an engine to its end, with what goes on beside it, and has signals answered.
+func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi.Frontend, with *aides) error {
+	p := with.presenter
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon, reload: func() {
 		p.reloading()
-		svc.reloading()
-		ask(reload)
+		with.service.reloading()
+		ask(with.reload)
 	}})
 	defer stop()
-	dumper := dumperOf(e, folder.dir, p)
+	dumper := dumperOf(e, with.dir, p)
 	defer dumper.onQuit(ctx)()
-	defer svc.start(ctx, e.Rest, dumper.stalled)()
-	defer exports.start(ctx, e, p.logger)()
-	defer trim.start(ctx)()
+	defer with.service.start(ctx, e.Rest, dumper.stalled)()
+	defer with.exports.start(ctx, e, p.logger)()
 	p.follow(ctx, e)
-	err = e.Run(ctx, front)
+	err := e.Run(ctx, front)
 	p.ended(context.Cause(ctx), e.Report())
 	p.close()
-	return f.result(a, e.Report(), err)
+	return err
 }
 
 // ask leaves a question in a channel of capacity one, unless there is one.

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -12,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
 
 // signals listens for a test and notes what it is told.
@@ -125,7 +124,7 @@ func TestHangup(t *testing.T) {
 
 // TestHangupOfTheTerminal: when the terminal goes, SIGHUP ends.
 func TestHangupOfTheTerminal(t *testing.T) {
-	far, near := terminalPair(t)
+	far, near := enginetest.Terminal(t)
 	s, stop := listen(t, &app{err: near}, true)
 	defer stop()
 	s.send(syscall.SIGHUP, "reload")
@@ -134,26 +133,4 @@ func TestHangupOfTheTerminal(t *testing.T) {
 	}
 	s.send(syscall.SIGHUP, "hangup: stopping")
 	<-s.ctx.Done()
-}
-
-// terminalPair opens a pseudo terminal; near is what a program sees of it.
-func terminalPair(t *testing.T) (far, near *os.File) {
-	t.Helper()
-	far, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(int(far.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(far.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	near, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = near.Close() })
-	return far, near
 }

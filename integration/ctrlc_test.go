@@ -1,42 +1,18 @@
 package integration_test
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
-
-// openPTY opens a pseudo terminal; near is what a program sees of it.
-func openPTY(t *testing.T) (far, near *os.File) {
-	t.Helper()
-	far, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = far.Close() })
-	if err := unix.IoctlSetPointerInt(int(far.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(far.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	near, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = near.Close() })
-	return far, near
-}
 
 // TestFindingA4CtrlC: Ctrl-C on the terminal of a daemon reaches the daemon alone, which ends its
 // commands by their own signal. None of them is left.
 func TestFindingA4CtrlC(t *testing.T) {
-	far, near := openPTY(t)
+	far, near := enginetest.Terminal(t)
 	d := newDaemon(t, t.TempDir(), `resources:
   exec:
   - name: long

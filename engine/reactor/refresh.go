@@ -114,8 +114,8 @@ func (r *Reactor) commit(ctx context.Context, v *vertex, writes []engine.Write) 
 // the run's goroutine; the loop does not touch the vertex's intent and job meanwhile.
 //
 // What is only an intent that becomes refreshes nobody waits for: after a crash the
-// intent says the same. It is written before, or together with, what is committed
-// later, so also with the end of a refresh that it has led to.
+// intent says the same. The end of a refresh has the key of that refresh, so it comes
+// after this, or together with it.
 func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
 	var over, owed []engine.Write
 	for _, v := range vs {

@@ -19,8 +19,12 @@ const scribeEvery = time.Second
 // goroutine writes notes that no commit takes along; it is there only while there
 // are some.
 //
-// What is noted at one time is written at one time, and before, or together with,
-// whatever is committed later.
+// What is noted at one time is written at one time. A commit takes along what was noted before it,
+// but for two sorts of notes of other keys: those that are being written at that moment, and those
+// that the store has refused. These may be durable after the commit, or never. No reader of the store
+// depends on that order: what begins something (an intent) is committed before the run goes on, and
+// what ends a pending refresh has the key of that refresh. So what is lost with such a note, after a crash, is
+// that something has ended: it is done once more.
 //
 // What the store refuses is tried again, and given up at the end.
 //
