@@ -17,14 +17,14 @@ const left = ` meta {autogroup: false, hidden: true}`
 func TestLenient(t *testing.T) {
 	src := source([]string{
 		entry(1, "File", "/a", `{"ensure": "file", "backup": "main", "before": "Zone[/m]"}`),
-		entry(2, "File", "/b", `{"ensure": "file", "replace": false, "backup": "main"}`),
+		entry(2, "File", "/b", `{"ensure": "file", "recurselimit": 1, "backup": "main"}`),
 		entry(3, "Zone", "/m", `{"notify": "Thing[t]"}`),
 		entry(4, "Thing", "t", ""),
 	})
 	want := []string{
 		`file[/a] {state: "exists"}`, "noop[File[/b]]" + left, "noop[Zone[/m]]" + left, "thing[t]",
 		"site.pp:1: warning: File[/a]: backup: mgmt keeps no copies of what it replaces; it is left out",
-		"site.pp:2: warning: File[/b]: replace: mgmt does not make a file and leave it alone then; the resource is left out",
+		"site.pp:2: warning: File[/b]: recurselimit: mgmt has no such limit on what is below a folder; the resource is left out",
 		"site.pp:2: warning: File[/b]: backup: mgmt keeps no copies of what it replaces; it is left out",
 		"site.pp:3: warning: Zone[/m]: unknown type: mgmt has no kind zone; the resource is left out",
 	}
@@ -157,7 +157,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	page := puppet.Page()
-	for _, want := range []string{"\n## exec\n", "| `creates` | `creates` | ", "| `replace` | refused | ", "It is refused: mgmt has no kind that removes"} {
+	for _, want := range []string{"\n## exec\n", "| `creates` | `creates` | ", "| `recurselimit` | refused | ", "It is refused: mgmt has no kind that removes"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
