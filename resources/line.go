@@ -43,6 +43,10 @@ type LineRes struct {
 
 	Match      string `yaml:"match" lang:"match" mgmt:"param" doc:"Regular expression (RE2) of the line that the content replaces: the last one that matches. With state absent, all lines that match are removed."`
 	AllMatches bool   `yaml:"all_matches" lang:"all_matches" mgmt:"param" doc:"Replace each line that matches, and not only the last one."`
+	IfMissing  bool   `yaml:"if_missing" lang:"if_missing" mgmt:"param" doc:"With match: do nothing where the content is in the file already, whatever else matches."`
+	OneMatch   bool   `yaml:"one_match" lang:"one_match" mgmt:"param" doc:"It is an error that several lines match, where a line is to be replaced or removed, or added above or below one."`
+	Keep       bool   `yaml:"keep" lang:"keep" mgmt:"param" doc:"With match: a line that matches is enough, and is left as it is."`
+	NoAdd      bool   `yaml:"no_add" lang:"no_add" mgmt:"param" doc:"With match: where no line matches, nothing is added."`
 	Marker     string `yaml:"marker" lang:"marker" mgmt:"param" doc:"Makes the content a block between two lines: this text, with BEGIN and END in the place of {mark}."`
 
 	Above  string `yaml:"above" lang:"above" mgmt:"param" doc:"Regular expression: what is not there yet goes above the first line that matches; to the end of the file if none does."`
@@ -88,6 +92,8 @@ func (r *LineRes) Validate() error {
 		{r.Above != "" && r.Below != "", "above and below exclude each other"},
 		{r.Match != "" && r.Marker != "", "match and marker exclude each other"},
 		{r.AllMatches && r.Match == "", "all_matches needs a match"},
+		{(r.IfMissing || r.Keep || r.NoAdd) && (r.Match == "" || r.absent()), "if_missing, keep and no_add need a match, and make no sense where state is absent"},
+		{r.OneMatch && r.AllMatches, "one_match and all_matches exclude each other"},
 		{r.Match != "" && len(r.list()) > 1, "content has several lines, and match finds one; a marker is for several"},
 		{r.Match != "" && r.absent() && content, "state is absent: what matches is removed, content makes no sense"},
 		{r.Match == "" && r.Marker == "" && !content, "content is missing"},
@@ -119,7 +125,7 @@ func (r *LineRes) marks() (begin, end string) {
 
 // edit returns what is to be done with the text of the file.
 func (r *LineRes) edit() (*textlines.Edit, error) {
-	e := &textlines.Edit{Absent: r.absent(), Lines: r.list(), All: r.AllMatches}
+	e := &textlines.Edit{Absent: r.absent(), Lines: r.list(), All: r.AllMatches, Missing: r.IfMissing, One: r.OneMatch, Keep: r.Keep, NoAdd: r.NoAdd}
 	e.Begin, e.End = r.marks()
 	var errs []error
 	for _, p := range []struct {
@@ -189,6 +195,8 @@ func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	got, err := e.Apply(old)
 	switch {
+	case err != nil && e.Begin == "":
+		return false, fmt.Errorf("%s: %w", path, err)
 	case err != nil:
 		return false, fmt.Errorf("%s, %w; the marks are %q and %q", path, err, e.Begin, e.End)
 	case !got.Changed && !t.open(st):

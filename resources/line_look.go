@@ -174,7 +174,8 @@ wherever they stand.
 ## In the place of another line
 
 With ` + "`match`" + ` the last line that matches is replaced by the content, which is one line then; if none matches, the content is added. If the
-content does not match itself, it is enough that it is there. With ` + "`all_matches: true`" + ` each line that matches is replaced.
+content does not match itself, it is enough that it is there; with ` + "`if_missing: true`" + ` that is always enough. ` + "`keep: true`" + ` leaves a line that
+matches as it is, ` + "`no_add: true`" + ` adds nothing where none matches, and with ` + "`one_match: true`" + ` several lines that match are an error. With ` + "`all_matches: true`" + ` each line that matches is replaced.
 With ` + "`state: absent`" + ` all lines that match are removed. The notation is that of RE2, for one line without its end; a match may be a part of
 the line, unless ` + "`^` and `$`" + ` are given.
 

@@ -336,3 +336,40 @@ func TestLineGoesBack(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingE5LineModes: what a line that matches, or its absence, means.
+func TestFindingE5LineModes(t *testing.T) {
+	for name, c := range map[string]struct {
+		before string
+		res    LineRes
+		want   string // after it; or the error
+	}{
+		"there, and another matches": {"a=2\na=1\n", LineRes{Content: "a=2", Match: "^a=", IfMissing: true}, "a=2\na=1\n"},
+		"not there":                  {"a=1\n", LineRes{Content: "a=2", Match: "^a=", IfMissing: true}, "a=2\n"},
+		"several":                    {"a=1\na=3\n", LineRes{Content: "a=2", Match: "^a=", OneMatch: true}, "error: PATH: 2 lines match, and one is allowed"},
+		"several to remove":          {"a=1\na=3\n", LineRes{State: FileAbsent, Match: "^a=", OneMatch: true}, "error: PATH: 2 lines match, and one is allowed"},
+		"one to remove":              {"a=1\nb\n", LineRes{State: FileAbsent, Match: "^a=", OneMatch: true}, "b\n"},
+		"several places":             {"s\ns\n", LineRes{Content: "x", Below: "^s", OneMatch: true}, "error: PATH: 2 lines match, and one is allowed"},
+		"several places, and there":  {"s\ns\nx\n", LineRes{Content: "x", Below: "^s", OneMatch: true}, "s\ns\nx\n"},
+		"kept":                       {"a=1\n", LineRes{Content: "a=2", Match: "^a=", Keep: true}, "a=1\n"},
+		"nothing to keep":            {"b\n", LineRes{Content: "a=2", Match: "^a=", Keep: true}, "b\na=2\n"},
+		"not added":                  {"b\n", LineRes{Content: "a=2", Match: "^a=", NoAdd: true}, "b\n"},
+		"replaced, not added":        {"a=1\n", LineRes{Content: "a=2", Match: "^a=", NoAdd: true}, "a=2\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir() + "/f"
+			put(t, path, c.before)
+			r := c.res
+			r.File = path
+			got := verbs(t, begin(t, "line", &r), &r, true)
+			if !strings.HasPrefix(got, "error") {
+				b, err := os.ReadFile(path)
+				must(t, err)
+				got = string(b)
+			}
+			if want := strings.ReplaceAll(c.want, "PATH", path); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}

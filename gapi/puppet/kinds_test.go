@@ -153,6 +153,40 @@ type svcRes struct {
 func (*svcRes) Default() engine.Res { return &svcRes{} }
 func (*svcRes) Backends() []string  { return []string{"runit", "systemd", "sysv"} }
 
+type lineRes struct {
+	traits.Base
+	traits.Recvable
+	inert `yaml:"-"`
+
+	File       string `yaml:"file" mgmt:"identity"`
+	State      string `yaml:"state"`
+	Content    string `yaml:"content"`
+	Match      string `yaml:"match"`
+	Below      string `yaml:"below"`
+	Create     bool   `yaml:"create"`
+	AllMatches bool   `yaml:"all_matches"`
+	OneMatch   bool   `yaml:"one_match"`
+	IfMissing  bool   `yaml:"if_missing"`
+	Keep       bool   `yaml:"keep"`
+	NoAdd      bool   `yaml:"no_add"`
+}
+
+func (*lineRes) Default() engine.Res { return &lineRes{} }
+
+type sysctlRes struct {
+	traits.Base
+	inert `yaml:"-"`
+
+	Key     string `yaml:"key" mgmt:"identity"`
+	State   string `yaml:"state"`
+	Value   string `yaml:"value"`
+	Path    string `yaml:"path"`
+	Runtime bool   `yaml:"runtime"`
+	Persist bool   `yaml:"persist"`
+}
+
+func (*sysctlRes) Default() engine.Res { return &sysctlRes{} }
+
 // thingRes stands for a kind of some module.
 type thingRes struct {
 	traits.Base
@@ -173,6 +207,7 @@ var kinds = func() *engine.Registry {
 		"file": (&fileRes{}).Default, "exec": (&execRes{}).Default, "msg": (&msgRes{}).Default,
 		"noop": (&noopRes{}).Default, "value": (&valueRes{}).Default, "user": (&userRes{}).Default,
 		"svc": (&svcRes{}).Default, "mount": (&mountRes{}).Default, "thing": (&thingRes{}).Default,
+		"line": (&lineRes{}).Default, "sysctl": (&sysctlRes{}).Default,
 	} {
 		if err := reg.Register(kind, make); err != nil {
 			panic(err)

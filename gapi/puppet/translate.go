@@ -69,6 +69,9 @@ func (tr *translator) resource(r *resource) {
 	if typ == nil {
 		typ = &kindType{name: name, kind: name, how: same}
 	}
+	if typ.how == same {
+		typ = new(*typ) // what the kind can do is not known before
+	}
 	t := &translation{resource: r, typ: typ, lenient: tr.opts.Lenient, found: tr.found, name: r.title}
 	t.value = &schema.Node{Kind: schema.NodeMap, Pos: r.at}
 	switch typ.how {

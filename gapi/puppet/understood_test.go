@@ -61,3 +61,50 @@ func TestFindingE5Service(t *testing.T) {
 		c.test(t)
 	}
 }
+
+// TestFindingE5FileLine: the lines of stdlib.
+func TestFindingE5FileLine(t *testing.T) {
+	const left = ` meta {autogroup: false, hidden: true}`
+	for _, c := range []became{
+		{"File_line", "l", `{"path": "/x", "line": "a"}`, []string{`line[l] {file: "/x", create: false, content: "a"}`}},
+		{"File_line", "l", `{"path": "/x", "line": "a", "ensure": "absent", "match": "^b"}`, []string{`line[l] {file: "/x", state: "absent", create: false, content: "a"}`}},
+		{"File_line", "l", `{"path": "/x", "line": "a=2", "match": "^a="}`,
+			[]string{`line[l] {file: "/x", create: false, content: "a=2", match: "^a=", if_missing: true, one_match: true}`}},
+		{"File_line", "l", `{"path": "/x", "line": "a=2", "match": "^a=", "multiple": true, "replace": false}`,
+			[]string{`line[l] {file: "/x", create: false, content: "a=2", match: "^a=", if_missing: true, all_matches: true, keep: true}`}},
+		{"File_line", "l", `{"path": "/x", "line": "a=2", "match": "^a=", "replace_all_matches_not_matching_line": true, "append_on_no_match": false}`,
+			[]string{`line[l] {file: "/x", create: false, content: "a=2", match: "^a=", all_matches: true, no_add: true}`}},
+		{"File_line", "l", `{"path": "/x", "line": "a", "after": "^[s]$"}`,
+			[]string{`line[l] {file: "/x", create: false, content: "a", below: "(?m)^\\x{73}$", one_match: true}`}},
+		{"File_line", "l", `{"path": "/x", "ensure": "absent", "match": "^a", "match_for_absence": true}`,
+			[]string{`line[l] {file: "/x", state: "absent", create: false, match: "^a", one_match: true}`}},
+		{"File_line", "l", `{"path": "/x", "ensure": "absent", "match": "^a\\Z", "match_for_absence": true, "multiple": "true"}`,
+			[]string{`line[l] {file: "/x", state: "absent", create: false, match: "(?m)^a(?:\\n?\\z)"}`}},
+		{"File_line", "l", `{"path": "/x", "line": "a", "match": "a(?=b)"}`, []string{
+			`line[l] {file: "/x", create: false, content: "a", if_missing: true, one_match: true}`,
+			`site.pp:3: File_line[l]: match: the regular expression /a(?=b)/ has look-ahead, which RE2 cannot do; write it without`}},
+		{"File_line", "l", `{"path": "/x", "line": "a", "after": "b", "multiple": true}`, []string{`line[l] {file: "/x", create: false, content: "a"}`,
+			`site.pp:3: File_line[l]: multiple: mgmt adds a line once, and not below each line that matches`}},
+		{"File_line", "l", `{"path": "/x"}`, []string{`noop[File_line[l]]` + left, `site.pp:3: File_line[l]: line: it is missing`}},
+	} {
+		c.test(t)
+	}
+}
+
+// TestFindingE5Others: aliases of mail, and values of the kernel.
+func TestFindingE5Others(t *testing.T) {
+	const left = ` meta {autogroup: false, hidden: true}`
+	for _, c := range []became{
+		{"Mailalias", "root", `{"recipient": ["a@b.c", "|/bin/x"]}`,
+			[]string{`line[Mailalias[root]] {file: "/etc/aliases", match: "^root\\s*:", content: "root: a@b.c,\"|/bin/x\""}`}},
+		{"Mailalias", "list", `{"file": "/etc/list", "target": "/a"}`,
+			[]string{`line[Mailalias[list]] {file: "/a", match: "^list\\s*:", content: "list: :include: /etc/list"}`}},
+		{"Mailalias", "a.b", `{"ensure": "absent"}`, []string{`line[Mailalias[a.b]] {state: "absent", file: "/etc/aliases", match: "^a\\.b\\s*:"}`}},
+		{"Mailalias", "a", `{}`, []string{`noop[Mailalias[a]]` + left, `site.pp:3: Mailalias[a]: recipient: an alias needs a recipient or a file, and not both`}},
+		{"Sysctl", "a.b", `{"val": "1"}`, []string{`sysctl[a.b] {value: "1", runtime: false, path: "/etc/sysctl.conf"}`}},
+		{"Sysctl", "a.b", `{"value": "1", "persist": false}`, []string{`sysctl[a.b] {value: "1", persist: false}`}},
+		{"Sysctl_runtime", "a.b", `{"val": "1"}`, []string{`sysctl[Sysctl_runtime[a.b]] {value: "1", key: "a.b", persist: false}`}},
+	} {
+		c.test(t)
+	}
+}

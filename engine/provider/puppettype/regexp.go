@@ -38,6 +38,9 @@ func NewRegexp(source string) (*Regexp, error) {
 	return &Regexp{source, re}, nil
 }
 
+// RE2 returns the same expression in the notation of the package regexp.
+func (r *Regexp) RE2() string { return r.re.String() }
+
 func compile(text string) (*regexp.Regexp, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {

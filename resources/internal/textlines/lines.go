@@ -26,6 +26,11 @@ type Edit struct {
 	// Where lines go that are not there yet: above the first line that matches, or
 	// below the last one; to the end where none does, or neither is given.
 	Above, Below *regexp.Regexp
+
+	Missing bool // do nothing where Lines are in the text already
+	One     bool // several lines that Match, Above or Below finds are an error
+	Keep    bool // a line that matches is left, and stands for Lines
+	NoAdd   bool // where no line matches nothing is added
 }
 
 // Result is what an Edit makes of a text.
@@ -50,11 +55,11 @@ func (e *Edit) Apply(text string) (Result, error) {
 	case e.Begin != "":
 		err = e.block(t)
 	case e.Absent:
-		e.remove(t)
+		err = e.remove(t)
 	case e.Match != nil:
-		e.replace(t)
+		err = e.replace(t)
 	case !t.has(e.Lines):
-		e.add(t, e.Lines)
+		err = e.add(t, e.Lines)
 	}
 	return Result{Text: t.String(), Removed: t.removed, Changed: t.changed}, err
 }
@@ -83,13 +88,14 @@ func (e *Edit) Find(text string) ([]string, bool, error) {
 }
 
 // remove takes away all lines that match, or all places where Lines stands.
-func (e *Edit) remove(t *text) {
+func (e *Edit) remove(t *text) error {
 	if e.Match != nil {
-		for _, i := range slices.Backward(t.matches(e.Match)) {
+		at := t.matches(e.Match)
+		for _, i := range slices.Backward(at) {
 			t.splice(i, i+1, nil)
 		}
 		slices.Reverse(t.removed)
-		return
+		return e.several(at)
 	}
 	for i := 0; i+len(e.Lines) <= len(t.lines); {
 		if !t.hasAt(i, e.Lines) {
@@ -98,28 +104,41 @@ func (e *Edit) remove(t *text) {
 		}
 		t.splice(i, i+len(e.Lines), nil)
 	}
+	return nil
+}
+
+// several is an error where only one line may be found.
+func (e *Edit) several(at []int) error {
+	if e.One && len(at) > 1 {
+		return fmt.Errorf("%d lines match, and one is allowed", len(at))
+	}
+	return nil
 }
 
 // replace makes the line out of what matches. A line that does not match itself has
 // taken the place of one that did, once it is there.
-func (e *Edit) replace(t *text) {
+func (e *Edit) replace(t *text) error {
 	at := t.matches(e.Match)
 	there := t.has(e.Lines)
 	switch {
+	case e.Missing && there, e.Keep && len(at) > 0, e.NoAdd && len(at) == 0:
+		return nil
 	case len(at) == 0 && !there:
-		e.add(t, e.Lines)
-		return
+		return e.add(t, e.Lines)
+	case e.several(at) != nil:
+		return e.several(at)
 	case e.All:
 	case len(at) > 0 && (!there || e.Match.MatchString(e.Lines[0])):
 		at = at[len(at)-1:]
 	default:
-		return
+		return nil
 	}
 	for _, i := range at {
 		if t.lines[i].body != e.Lines[0] {
 			t.splice(i, i+1, e.Lines)
 		}
 	}
+	return nil
 }
 
 // block makes the first block right, and removes further ones.
@@ -137,25 +156,27 @@ func (e *Edit) block(t *text) error {
 		}
 	}
 	if len(spans) == 0 && !e.Absent {
-		e.add(t, slices.Concat([]string{e.Begin}, e.Lines, []string{e.End}))
+		return e.add(t, slices.Concat([]string{e.Begin}, e.Lines, []string{e.End}))
 	}
 	return nil
 }
 
 // add puts lines where they belong.
-func (e *Edit) add(t *text, lines []string) {
+func (e *Edit) add(t *text, lines []string) error {
 	at := len(t.lines)
+	var found []int
 	switch {
 	case e.Above != nil:
-		if found := t.matches(e.Above); len(found) > 0 {
+		if found = t.matches(e.Above); len(found) > 0 {
 			at = found[0]
 		}
 	case e.Below != nil:
-		if found := t.matches(e.Below); len(found) > 0 {
+		if found = t.matches(e.Below); len(found) > 0 {
 			at = found[len(found)-1] + 1
 		}
 	}
 	t.splice(at, at, lines)
+	return e.several(found)
 }
 
 // text is a text in lines.
