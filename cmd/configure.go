@@ -92,6 +92,7 @@ func (a *app) configure(cmd *cobra.Command) schema.Diagnostics {
 		return ds
 	}
 	a.flags, a.settled = given, now
+	ds = append(ds, settings.Misspelled(os.Environ())...)
 	return append(ds, settings.Apply(now, func(key, text string) error {
 		if f := flags[key]; f != nil {
 			return f.Value.Set(text)

@@ -33,7 +33,7 @@ backends do, --backend names the one that looks; the graph asks for it, too.
 It ends with code 0 when all was written, 4 when something could not be seen, or not enough
 of it for a graph that loads: standard error says what, and the graph has the rest.`,
 		Example: `  mgmt import file /etc/hosts /etc/resolv.conf > base.yaml
-  mgmt plan --yaml base.yaml`,
+  mgmt plan base.yaml`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeThing,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0], args[1:]) },

@@ -21,8 +21,8 @@ const firstGraph = `# yaml-language-server: $schema=` + schemaFile + `
 # A first graph: a folder, a file in it, and a command that runs when the file
 # was changed. See what it would do, then have it done and kept so:
 #
-#     mgmt plan --yaml %[1]s
-#     mgmt run --yaml %[1]s
+#     mgmt plan %[1]s
+#     mgmt run %[1]s
 
 graph: first
 resources:

@@ -83,6 +83,15 @@ var settings = &config.Table{
 			Doc: "append true or false to this `file` whenever the graph has converged, or no longer is"},
 		{Key: "max_runtime", Type: durationType, Own: true, Example: "1h", Doc: "exit after this time, with code 5"},
 	},
+	Instead: map[string]string{
+		"log":       "write log_format, debug or quiet",
+		"level":     "write debug: true or quiet: true",
+		"log_level": "write debug: true or quiet: true",
+		"limits":    "write max_changes, max_removals, fight, parallel or sema",
+		"metrics":   "write prometheus or metrics_textfile",
+		"state_dir": "write prefix",
+		"catalog":   "write puppet_catalog",
+	},
 	Later: map[string]string{
 		"world":           "this version keeps what resources share in memory; leave the key out",
 		"lease":           "it belongs to world, which this version lacks; leave the key out",

@@ -124,6 +124,9 @@ func (t *Table) unknown(p schema.Pair) schema.Diagnostic {
 	if instead, ok := t.Later[p.Key]; ok {
 		return schema.Diagnostic{Pos: p.Pos, Message: fmt.Sprintf("%s is not built yet: %s", p.Key, instead)}
 	}
+	if instead, ok := t.Instead[p.Key]; ok {
+		return schema.Diagnostic{Pos: p.Pos, Message: fmt.Sprintf("unknown setting %q: %s", p.Key, instead)}
+	}
 	keys := make([]string, 0, 2*len(t.Settings))
 	named := map[string]string{} // the key of each flag
 	for _, s := range t.Settings {

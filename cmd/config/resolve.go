@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,6 +70,29 @@ func (t *Table) Environment(lookup func(string) string) (Resolved, schema.Diagno
 		out[s.Key] = Value{Texts: texts, Source: SourceEnvironment, Name: s.EnvName()}
 	}
 	return out, ds
+}
+
+// prefix is how the name of the variable of each setting begins.
+const prefix = "MGMT_"
+
+// Misspelled returns a warning for each variable of an environment that is no setting, but is
+// spelled much like one. environ has the form of os.Environ.
+func (t *Table) Misspelled(environ []string) (ds schema.Diagnostics) {
+	var known []string
+	for _, s := range t.Settings {
+		known = append(known, strings.TrimPrefix(s.EnvName(), prefix))
+	}
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		word, ours := strings.CutPrefix(name, prefix)
+		if !ours || slices.Contains(known, word) {
+			continue
+		}
+		if near := schema.Nearest(word, known); near != "" {
+			ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Message: "the variable " + name + " is no setting", Suggestion: prefix + near})
+		}
+	}
+	return ds
 }
 
 // Parse reads a text that stands outside of YAML: of a variable, or of a flag. A list is

@@ -47,13 +47,15 @@ func (s *Setting) FlagName() string {
 }
 
 // EnvName returns the name of the variable of the environment.
-func (s *Setting) EnvName() string { return cmp.Or(s.Env, "MGMT_"+strings.ToUpper(s.Key)) }
+func (s *Setting) EnvName() string { return cmp.Or(s.Env, prefix+strings.ToUpper(s.Key)) }
 
 // Table is all settings of a program, in the order in which they are shown.
 type Table struct {
 	Settings []*Setting
 	// Later says of keys of parts that are not built yet what is there instead.
 	Later map[string]string
+	// Instead says of keys that people may expect which settings there are.
+	Instead map[string]string
 	// Folder is the key of the setting that names the state folder, and Scratch the key of the
 	// setting that asks for a temporary one; see Setting.Own.
 	Folder, Scratch string
