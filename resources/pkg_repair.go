@@ -35,10 +35,11 @@ func pkgHolder(backend string) *pkg.Holder {
 	return pkg.Held(slices.DeleteFunc(pkg.Locks(), func(l pkg.Lock) bool { return l.Backend != backend }))
 }
 
-// othersPoll is how often it is looked whether another program has ended that uses the package manager, and othersWait how
-// long it is waited for.
+// othersPoll is how often Watch looks whether another program has ended that uses the package manager, othersLook how often it is
+// looked beside what the lock tells, and othersWait how long it is waited for.
 const (
 	othersPoll = 250 * time.Millisecond
+	othersLook = 2 * time.Second
 	othersWait = 2 * time.Minute
 )
 
@@ -57,19 +58,24 @@ func (b *pkgBatch) yield(ctx context.Context) error {
 			for _, p := range b.members {
 				if p.todo() {
 					p.held = &pkg.LockedError{Tool: b.m.Backend.Name, Holder: holder.String()}
+					b.whenFree(p, holder)
 				}
 			}
 			return nil
 		}
-		pause := time.NewTimer(othersPoll)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return context.Cause(ctx)
+		if err := holder.Await(ctx, othersLook); err != nil {
+			return err
 		}
 	}
 	return b.see(ctx)
+}
+
+// whenFree has a package that has failed for a lock looked at when the lock is free, however long that takes.
+func (b *pkgBatch) whenFree(p *pkgMember, holder *pkg.Holder) {
+	if lists := b.lists(); lists != nil {
+		name, held := b.m.Backend.Name, b.holder
+		lists.locks.add(p.init, holder, func() *pkg.Holder { return held(name) })
+	}
 }
 
 // restore repairs the database if a transaction was cut off, before anything else is done. One member tells of it, and fails

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
@@ -201,4 +202,24 @@ func TestFindingC9PkgByHand(t *testing.T) {
 	}
 	b.put(t, "old", "1")
 	b.want(t, true, `git [state: "uninstalled" -> "installed"] false`, `old [state: "1" -> "uninstalled"] false`)
+}
+
+// TestFindingB1LockIsFreeAfterAnHour: a package that has failed because another process holds the lock is looked at when the lock is free, however
+// long its next retry is away.
+func TestFindingB1LockIsFreeAfterAnHour(t *testing.T) {
+	b := newPkgBench(t, "git")
+	lists := &pkgLists{locks: lockWaits{life: t.Context()}}
+	defer lists.Close()
+	r := b.res[0].(*PkgRes)
+	r.init.Shared = lists
+	r.init.Running()
+	locks, end := lockedUntil(t)
+	batch := newPkgBatch(nil, b.res)
+	batch.m = &virtual.Module{Backend: &virtual.Backend{Name: "toy"}}
+	batch.holder = func(string) *pkg.Holder { return pkg.Held(locks) }
+	batch.whenFree(batch.members[0], pkg.Held(locks))
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	b.fakes[0].WaitEvent(t)
 }

@@ -84,11 +84,15 @@ type pkgLists struct {
 	by      string
 	fetched time.Time
 	db      pkgDatabase
+
+	locks lockWaits // of the package manager
 }
 
 // Shared is what packages of one package manager have in common.
 func (r *PkgRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return r.GroupKey(), func(context.Context, engine.Host) (engine.Shared, error) { return &pkgLists{}, nil }
+	return r.GroupKey(), func(ctx context.Context, _ engine.Host) (engine.Shared, error) {
+		return &pkgLists{locks: lockWaits{life: ctx}}, nil
+	}
 }
 
 // due reports whether those of a package manager are too old, and takes it that they are
@@ -119,5 +123,8 @@ func (l *pkgLists) Forget() {
 	l.by, l.fetched, l.db = "", time.Time{}, pkgDatabase{}
 }
 
-// Close has nothing to release.
-func (*pkgLists) Close() error { return nil }
+// Close ends the wait for a lock.
+func (l *pkgLists) Close() error {
+	l.locks.close()
+	return nil
+}

@@ -28,6 +28,7 @@ type svcShared struct {
 	life   context.Context // of open: it ends when mgmt does
 	reread func(context.Context) error
 	turn   systemd1.Turn
+	locks  lockWaits // of package managers
 
 	mu  sync.Mutex
 	due bool
@@ -51,7 +52,7 @@ func (r *SvcRes) Shared() (string, func(context.Context, engine.Host) (engine.Sh
 	like := &SvcRes{Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
 	provider := r.Backend()
 	return fmt.Sprintf("svc:%s:%t", provider, r.Session), func(ctx context.Context, h engine.Host) (engine.Shared, error) {
-		s := &svcShared{life: ctx}
+		s := &svcShared{life: ctx, locks: lockWaits{life: ctx}}
 		like.init = &engine.Init{Host: svcHost{h, &s.turn}}
 		s.reread = func(ctx context.Context) error { return like.rereads(ctx, provider) }
 		return s, nil
@@ -92,7 +93,10 @@ func (s *svcShared) End() {
 }
 
 // Close tells the manager what it has not been told.
-func (s *svcShared) Close() error { return s.tell(context.WithoutCancel(s.life), svcCloseTime) }
+func (s *svcShared) Close() error {
+	s.locks.close()
+	return s.tell(context.WithoutCancel(s.life), svcCloseTime)
+}
 
 // tell tells the manager, if there is something to tell and ctx has not ended.
 func (s *svcShared) tell(ctx context.Context, most time.Duration) error {

@@ -139,6 +139,13 @@ func TestFindingB3NothingToDoWaitsForNothing(t *testing.T) {
 // locked returns a lock that another process holds until the test ends.
 func locked(t *testing.T) []pkg.Lock {
 	t.Helper()
+	locks, _ := lockedUntil(t)
+	return locks
+}
+
+// lockedUntil is locked, and what ends the process before.
+func lockedUntil(t *testing.T) (locks []pkg.Lock, end func() error) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "lock")
 	cmd := exec.Command("flock", path, "sh", "-c", "echo held; read -r end")
 	in, err := cmd.StdinPipe()
@@ -159,7 +166,7 @@ func locked(t *testing.T) []pkg.Lock {
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	return []pkg.Lock{{Backend: "apk", Path: path, How: pkg.ByFlock, Advice: "end it"}}
+	return []pkg.Lock{{Backend: "apk", Path: path, How: pkg.ByFlock, Advice: "end it"}}, in.Close
 }
 
 // TestFindingB3PackageManagerAtWork: while a process holds the lock of a package manager, nothing is done with a
@@ -198,4 +205,37 @@ func TestFindingB3LeftLock(t *testing.T) {
 	r.res.locks = []pkg.Lock{{Backend: "pacman", Path: path, How: pkg.ByOpen}}
 	r.Add("web.service", systemdtest.Unit{})
 	want(t, r.fake, r.res, `state: "stopped" -> "running"`)
+}
+
+// TestFindingB3LockIsFree: a service that waits for a lock is looked at when the lock is free, and does then what it had to.
+func TestFindingB3LockIsFree(t *testing.T) {
+	r := newSvcRig(t, SvcRes{State: "running"})
+	shared := &svcShared{life: t.Context(), locks: lockWaits{life: t.Context()}}
+	defer shared.Close()
+	r.res.init.Shared = shared
+	var end func() error
+	r.res.locks, end = lockedUntil(t)
+	r.Add("web.service", systemdtest.Unit{})
+	watching(t, r.fake, r.res)
+	r.waits(t, "process ")
+	r.waits(t, "process ") // it is looked at once all the same
+	r.drain()
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	r.fake.WaitEvent(t)
+	want(t, r.fake, r.res, `state: "stopped" -> "running"`)
+}
+
+// TestFindingB3LockWaitEnds: nobody waits for a lock when the services have left the graph.
+func TestFindingB3LockWaitEnds(t *testing.T) {
+	locks := locked(t)
+	held := func() *pkg.Holder { return pkg.Held(locks) }
+	w := &lockWaits{life: t.Context()}
+	w.add(&engine.Init{}, held(), held)
+	w.close() // and returns
+	w.add(&engine.Init{}, held(), held)
+	if w.who != nil {
+		t.Error("it waits after its end")
+	}
 }
