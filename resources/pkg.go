@@ -261,7 +261,7 @@ Before anything else mgmt repairs a package database that a transaction has left
 what to do; the repair is tried again after 15 seconds, later every ten minutes, and when something else is interrupted.
 
 If another program uses the package manager, it is waited for, for two minutes; then the packages that are not as wanted fail, and are
-tried again. What that program has half done is no drift. The lists of packages are fetched
+tried again at once when the lock is free. What that program has half done is no drift. The lists of packages are fetched
 if a package, a version or a file is not in the repositories as they were known, once for each transaction; for ` + "`newest`" + ` also
 once a day, and after a change of something that the package depends on. To look alters nothing and fetches nothing, so a plan tells the newest version as far as it is known.
 
