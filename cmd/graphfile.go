@@ -159,7 +159,7 @@ func (g *graphInput) candidate(document []byte) (c *candidate, err error) {
 	}
 	if err := c.write(document); err != nil {
 		c.close()
-		return nil, err
+		return nil, fmt.Errorf("the graph can't be written beside %s, which is as it was; mend that and apply it again: %w", g.path, err)
 	}
 	return c, nil
 }
