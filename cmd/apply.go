@@ -65,10 +65,11 @@ func newReload(a *app) *cobra.Command {
 	f := &verdictFlags{}
 	cmd := &cobra.Command{
 		Use:   "reload",
-		Short: "Have the running daemon read its graph again, and say what becomes of it",
-		Long: `Reload has the running daemon read its graph again, changed or not. It ends with 0
-when the graph is in effect, and with 1 and all that is wrong when it was refused and
-the last good one goes on. With --wait it waits as apply does.
+		Short: "Have the running daemon read its settings and its graph again, and say what becomes of them",
+		Long: `Reload has the running daemon read its configuration and its graph again, changed or
+not. It ends with 0 when the graph is in effect, and with 1 and all that is wrong when
+either was refused: then settings and graph stay as they were. A warning names each
+setting that waits for a restart. With --wait it waits as apply does.
 
 Only root and the user that the daemon runs as may do that.`,
 		Example: `  mgmt reload --wait`,

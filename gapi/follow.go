@@ -118,7 +118,7 @@ func (in *Input) follow(ctx context.Context, w *watcher, yield func(*Declared, e
 				if ctx.Err() != nil || !yield(nil, err) {
 					return false
 				}
-				continue
+				why = touched // there may have been an edit, too
 			}
 		}
 		now, err := in.settled(ctx, w, last, why)

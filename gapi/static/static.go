@@ -3,6 +3,7 @@
 package static
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -43,6 +44,12 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 			case <-env.Reload:
 			}
 			d, err := again(last)
+			if env.Before != nil {
+				err = cmp.Or(env.Before(ctx), err)
+			}
+			if err != nil {
+				d = nil
+			}
 			if ctx.Err() != nil || !yield(d, err) {
 				return
 			}

@@ -2,6 +2,7 @@ package yaml_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,5 +135,47 @@ func TestReloadAfterABadStart(t *testing.T) {
 		if n != 1 {
 			t.Errorf("yielded %d times", n)
 		}
+	}
+}
+
+// TestFindingD6BeforeReload: what is to be done before a reload can refuse it. The input is not read for it, and
+// an edit that came at the same time is not lost.
+func TestFindingD6BeforeReload(t *testing.T) {
+	for name, noWatch := range map[string]bool{"watched": false, "not watched": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				path := write(t, dir, "g.yaml", graphSource("one"))
+				host, reload := &fakeHost{}, make(chan struct{}, 1)
+				var refusal error
+				asked := 0
+				before := func(context.Context) error { asked++; return refusal }
+				f := followEnv(t, path, gapi.Env{Host: host, NoWatch: noWatch, Reload: reload, Before: before})
+				f.expect("one")
+				reload <- struct{}{}
+				synctest.Wait()
+				f.seenNow(t, "one")
+				refusal = errors.New("broken settings")
+				reload <- struct{}{}
+				synctest.Wait()
+				f.seenNow(t, "error: broken settings")
+				if !noWatch {
+					write(t, dir, "g.yaml", graphSource("two"))
+					host.touch()
+					time.Sleep(yaml.DefaultSettle / 2)
+					reload <- struct{}{}
+					f.expect("error: broken settings", "two")
+				}
+				refusal = nil
+				write(t, dir, "g.yaml", graphSource("three"))
+				reload <- struct{}{}
+				synctest.Wait()
+				f.seenNow(t, "three")
+				f.end()
+				if want := map[bool]int{true: 3, false: 4}[noWatch]; asked != want {
+					t.Errorf("asked %d times, want %d", asked, want)
+				}
+			})
+		})
 	}
 }
