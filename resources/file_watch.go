@@ -8,40 +8,71 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
+// fileSubs is what a Watch listens to.
+type fileSubs struct {
+	main      engine.Subscription
+	parts     engine.Subscription // of fragments; nil for none
+	unmanaged <-chan struct{}     // paths below a purged folder have left the graph
+	stop      func()              // ends unmanaged; nil for none
+}
+
 // Watch waits for changes of the path and of what its content comes from.
 func (r *FileRes) Watch(ctx context.Context) error {
-	paths, parts := r.watched()
-	o := engine.WatchOptions{Recurse: r.isFolder() && r.Recurse, Own: func() bool { return r.asLeft(paths[0]) }}
-	main, err := r.init.Host.Watch(ctx, paths, o)
-	if err != nil {
+	s := &fileSubs{}
+	defer s.close()
+	if err := r.subscribe(ctx, s); err != nil {
 		return err
 	}
-	defer main.Close()
-	var more <-chan struct{}
+	r.init.Running()
+	for s.next(ctx) {
+		r.init.Event()
+	}
+	return nil
+}
+
+// subscribe is no part of Watch because Watch lasts: its stack should stay small.
+func (r *FileRes) subscribe(ctx context.Context, s *fileSubs) (err error) {
+	paths, parts := r.watched()
+	at := paths[0]
+	o := engine.WatchOptions{Recurse: r.isFolder() && r.Recurse, Own: func() bool { return r.asLeft(at) }}
+	if s.main, err = r.init.Host.Watch(ctx, paths, o); err != nil {
+		return err
+	}
 	if len(parts) > 0 {
-		sub, err := r.init.Host.Watch(ctx, parts, engine.WatchOptions{Contents: true})
-		if err != nil {
+		if s.parts, err = r.init.Host.Watch(ctx, parts, engine.WatchOptions{Contents: true}); err != nil {
 			return err
 		}
-		defer sub.Close()
-		more = sub.C()
 	}
-	var unmanaged <-chan struct{}
 	if r.Purge || r.undo != nil && r.isFolder() {
-		wake, stop := r.shared().purge(r.filePath())
-		defer stop()
-		unmanaged = wake
+		s.unmanaged, s.stop = r.shared().purge(r.filePath())
 	}
-	r.init.Running()
-	for {
-		select {
-		case <-main.C():
-		case <-more:
-		case <-unmanaged:
-		case <-ctx.Done():
-			return nil
+	return nil
+}
+
+// next waits for a change. It reports false when ctx has ended.
+func (s *fileSubs) next(ctx context.Context) bool {
+	var more <-chan struct{}
+	if s.parts != nil {
+		more = s.parts.C()
+	}
+	select {
+	case <-s.main.C():
+	case <-more:
+	case <-s.unmanaged:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+func (s *fileSubs) close() {
+	if s.stop != nil {
+		s.stop()
+	}
+	for _, sub := range []engine.Subscription{s.parts, s.main} {
+		if sub != nil {
+			sub.Close()
 		}
-		r.init.Event()
 	}
 }
 

@@ -27,6 +27,8 @@ type hub struct {
 	started  bool
 	ended    bool
 	closing  *sub                  // closed subscriptions, to be taken out
+	requests *request              // new ones, the latest first
+	pending  map[*request]struct{} // not settled
 	asking   map[string][]*request // of names in a folder that has not answered yet; a goroutine asks it
 	asked    []*request            // their file systems have answered
 	overflow bool                  // events were lost, and it is time to look at everything
@@ -55,30 +57,38 @@ type hub struct {
 func newHub(log *slog.Logger, open func() (watcher, error), every time.Duration) *hub {
 	h := &hub{
 		log: log, open: open, every: every,
-		calls:  make(chan func()),
-		poke:   make(chan struct{}, 1),
-		stop:   make(chan struct{}),
-		done:   make(chan struct{}),
-		root:   &node{mark: markFresh},
-		asking: make(map[string][]*request),
-		byID:   make(map[fileID]*dir),
-		byPath: make(map[string]*dir),
-		loops:  make(map[*node]struct{}),
-		polled: make(map[*dir]struct{}),
-		timer:  time.NewTimer(time.Hour),
+		calls:   make(chan func()),
+		poke:    make(chan struct{}, 1),
+		stop:    make(chan struct{}),
+		done:    make(chan struct{}),
+		root:    &node{mark: markFresh},
+		pending: make(map[*request]struct{}),
+		asking:  make(map[string][]*request),
+		byID:    make(map[fileID]*dir),
+		byPath:  make(map[string]*dir),
+		loops:   make(map[*node]struct{}),
+		polled:  make(map[*dir]struct{}),
+		timer:   time.NewTimer(time.Hour),
 	}
 	h.timer.Stop()
 	return h
 }
 
-// start starts the hub's goroutine if it was not started yet.
-func (h *hub) start() {
+// start takes a request, and starts the hub's goroutine if it was not started yet. It
+// reports false if the hub has ended.
+func (h *hub) start(r *request) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.started && !h.ended {
+	if h.ended {
+		return false
+	}
+	r.next, h.requests = h.requests, r
+	h.pending[r] = struct{}{}
+	if !h.started {
 		h.started = true
 		go h.run()
 	}
+	return true
 }
 
 // end ends the hub, without waiting for done.
@@ -171,7 +181,7 @@ func (h *hub) work(steps int) {
 	}
 	h.queue = nil
 	for _, r := range h.waiting {
-		close(r.done)
+		h.settle(r)
 	}
 	h.waiting = nil
 	if len(h.scans) > 0 {
@@ -192,11 +202,14 @@ func (h *hub) push(n *node, m mark) {
 // take takes over what other goroutines have left.
 func (h *hub) take() {
 	h.mu.Lock()
-	s, lost, remounts, asked := h.closing, h.overflow, h.remounts, h.asked
-	h.closing, h.overflow, h.remounts, h.asked = nil, false, nil, nil
+	s, lost, remounts, asked, r := h.closing, h.overflow, h.remounts, h.asked, h.requests
+	h.closing, h.overflow, h.remounts, h.asked, h.requests = nil, false, nil, nil, nil
 	h.mu.Unlock()
 	for ; s != nil; s = s.nextClosing {
 		h.drop(s)
+	}
+	for ; r != nil; r = r.next {
+		h.ask(r)
 	}
 	for _, r := range asked {
 		h.admit(r)
@@ -281,4 +294,5 @@ func (h *hub) shut() {
 	}
 	h.carriers.Wait()
 	h.calm()
+	h.settleAll()
 }

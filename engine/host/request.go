@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -15,47 +16,82 @@ import (
 // something on it, and not the one goroutine that looks for all. A goroutine that asks ends
 // when the file system has answered.
 type request struct {
-	sub   *sub
-	paths []string // clean, once the file systems have answered
-	o     engine.WatchOptions
-	done  chan struct{} // closed when it is armed
+	sub     *sub
+	paths   []string // clean, once it was asked for
+	o       engine.WatchOptions
+	settled chan struct{} // closed when it is armed, or will never be
+	next    *request      // under hub.mu
 }
 
 // watch subscribes to the paths. Many wait here for as long as their file system takes, and
 // then for all the time that the subscription lasts, so this goes no deeper than it must: a
 // stack that has grown stays so.
 func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
-	if err := checkPaths(paths); err != nil {
-		return nil, err
-	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	h.start()
-	r := &request{sub: newSub(h.close), paths: slices.Clone(paths), o: o, done: make(chan struct{})}
-	r.sub.own = o.Own
-	h.ask(r)
-	select {
-	case <-r.done:
-		r.sub.bind(ctx)
+	r, err := h.request(paths, o)
+	if err != nil {
+		return nil, err
+	}
+	r.sub.bind(ctx)
+	<-r.settled
+	switch {
+	case !r.sub.isClosed():
 		return r.sub, nil
-	case <-ctx.Done():
-		r.sub.Close()
+	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case <-h.done:
+	}
+	return nil, ErrClosed
+}
+
+// request leaves a request to the hub's goroutine. It is settled when it is armed, or its
+// context or the hub has ended.
+func (h *hub) request(paths []string, o engine.WatchOptions) (*request, error) {
+	if err := checkPaths(paths); err != nil {
+		return nil, err
+	}
+	r := &request{paths: slices.Clone(paths), o: o, settled: make(chan struct{})}
+	r.sub = newSub(h.close)
+	r.sub.own, r.sub.request = o.Own, r
+	if !h.start(r) {
 		return nil, ErrClosed
+	}
+	h.wakeUp()
+	return r, nil
+}
+
+// settle ends the wait for a request.
+func (h *hub) settle(r *request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.settleLocked(r)
+}
+
+func (h *hub) settleLocked(r *request) {
+	if _, ok := h.pending[r]; ok {
+		delete(h.pending, r)
+		r.sub.request = nil
+		close(r.settled)
 	}
 }
 
-func (r *request) clean() {
+// settleAll closes what still waits when the hub ends.
+func (h *hub) settleAll() {
+	h.mu.Lock()
+	left := slices.Collect(maps.Keys(h.pending))
+	h.mu.Unlock()
+	for _, r := range left {
+		r.sub.Close()
+	}
+}
+
+// ask has the file systems of a request asked. The requests for names of one folder are asked
+// one after the other.
+func (h *hub) ask(r *request) {
 	for i, p := range r.paths {
 		r.paths[i] = filepath.Clean(p)
 	}
-}
-
-// ask has the file systems of a request asked, and then gives it to the hub's goroutine. The
-// requests for names of one folder are asked one after the other.
-func (h *hub) ask(r *request) {
 	if len(r.paths) > 1 {
 		go h.askAll(r)
 		return
@@ -75,7 +111,6 @@ func (h *hub) ask(r *request) {
 func (h *hub) askFolder(folder string) {
 	for rs := h.nextAsked(folder); len(rs) > 0; rs = h.nextAsked(folder) {
 		for _, r := range rs {
-			r.clean()
 			if st, err := lstat(r.paths[0]); err == nil && isLink(&st) {
 				go h.askAll(r)
 				continue
@@ -101,7 +136,6 @@ func (h *hub) nextAsked(folder string) []*request {
 
 // askAll asks the file systems of all paths of a request, whatever they say.
 func (h *hub) askAll(r *request) {
-	r.clean()
 	var st unix.Stat_t
 	for _, p := range r.paths {
 		_ = unix.Stat(p, &st)

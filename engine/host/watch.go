@@ -25,8 +25,9 @@ type sub struct {
 	stop   func() bool // unties it from its context
 	own    func() bool // engine.WatchOptions.Own; nil for never
 
-	entries     []entry // the hub's
-	nextClosing *sub    // under hub.mu
+	entries     []entry  // the hub's
+	nextClosing *sub     // under hub.mu
+	request     *request // under hub.mu; until it is settled
 }
 
 var _ engine.Subscription = (*sub)(nil)
@@ -168,6 +169,9 @@ func (h *hub) close(s *sub) {
 	h.mu.Lock()
 	s.nextClosing = h.closing
 	h.closing = s
+	if s.request != nil {
+		h.settleLocked(s.request)
+	}
 	h.mu.Unlock()
 	h.wakeUp()
 }
