@@ -55,10 +55,12 @@ type FileRes struct {
 
 	SELinux string `yaml:"selinux" lang:"selinux" doc:"The SELinux label of the path itself, such as system_u:object_r:etc_t:s0; absent leaves it to the system."`
 
-	Recurse bool `yaml:"recurse" lang:"recurse" mgmt:"param" doc:"Of a folder: copy and watch all that is below, make missing parents, and remove it with what is in it."`
-	Force   bool `yaml:"force" lang:"force" mgmt:"param" doc:"Replace a folder by a file, a link by a folder, and so on."`
-	Purge   bool `yaml:"purge" lang:"purge" mgmt:"param" doc:"Of a folder, with recurse: remove everything below that neither comes from source nor is another file of the graph."`
-	Symlink bool `yaml:"symlink" lang:"symlink" mgmt:"param" doc:"It is a symbolic link to source."`
+	Recurse     bool   `yaml:"recurse" lang:"recurse" mgmt:"param" doc:"Of a folder: copy and watch all that is below, make missing parents, and remove it with what is in it."`
+	Force       bool   `yaml:"force" lang:"force" mgmt:"param" doc:"Replace a folder by a file, a link by a folder, and so on."`
+	Purge       bool   `yaml:"purge" lang:"purge" mgmt:"param" doc:"Of a folder, with recurse: remove everything below that neither comes from source nor is another file of the graph."`
+	ReplaceLink bool   `yaml:"replace_link" lang:"replace_link" mgmt:"param" doc:"Replace a link in the place of the file or folder, and do not follow it. force does that, too, and replaces more."`
+	CopyMode    string `yaml:"copy_mode" lang:"copy_mode" mgmt:"param" doc:"Permissions of what is copied into a folder: source for those of the original, which is what nothing means; new for those that any new thing gets, and what is there keeps its own; or a mode, of which, if it is octal, folders get x where it has r."`
+	Symlink     bool   `yaml:"symlink" lang:"symlink" mgmt:"param" doc:"It is a symbolic link to source."`
 
 	Entries map[string]FileEntry `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"What is below a folder, by its path from there."`
 
@@ -141,6 +143,9 @@ func (r *FileRes) Validate() error {
 	if err := r.Mode.Validate(); err != nil {
 		errs = append(errs, err)
 	}
+	if err := r.copyMode(); err != nil {
+		errs = append(errs, err)
+	}
 	if !slices.Contains([]string{"", FileExists, FileAbsent, FileUndefined}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists, absent or undefined", r.State))
 	}
@@ -171,6 +176,7 @@ func (r *FileRes) Validate() error {
 		{r.Purge && !folder, "purge is for folders: let the path end in a slash"},
 		{r.Purge && !r.Recurse, "purge needs recurse: true"},
 		{r.Purge && absent, "state is absent: purge makes no sense"},
+		{r.ReplaceLink && r.Symlink, "symlink excludes replace_link"},
 		{r.Keep && (absent || folder || r.Symlink), "keep is for a file with a content"},
 		{r.ValidateCmd != "" && (absent || folder || r.Symlink), "validate is for a file with a content"},
 	} {

@@ -253,7 +253,7 @@ func (c *fileRun) runFollowing() error {
 // and the link stays, unless force is given. A link that another user may have put there
 // is not followed.
 func (c *fileRun) follow() (fileNode, error) {
-	if c.Force {
+	if c.Force || c.ReplaceLink {
 		return c.node()
 	}
 	p, err := c.paths().Place(strings.TrimRight(c.path, "/"))
@@ -339,7 +339,7 @@ func fileHide(v any) any {
 
 // replaces reports that something else is in the place of what is wanted.
 func (c *fileRun) replaces(n fileNode, st atomicfile.Stat, want string) error {
-	if !c.Force {
+	if !c.Force && !(c.ReplaceLink && st.IsLink() && n.rel == "") {
 		return fmt.Errorf("%s is a %s and not a %s; force: true replaces it", n, st.Kind(), want)
 	}
 	c.change(n, "state", st.Kind(), want, engine.Updated)

@@ -72,7 +72,8 @@ written in place, such as a mount point in a folder that takes nothing new, is n
 ## Folders
 
 ` + "`source`" + ` with ` + "`recurse: true`" + ` copies a whole tree: files, folders and links, with their permissions (not setuid, setgid and
-sticky bits); an owner and a group apply to all of it, a mode only to the folder itself. Another resource of the graph for a file in it wins.
+sticky bits); an owner and a group apply to all of it, a mode only to the folder itself. ` + "`copy_mode: new`" + ` leaves the permissions of the originals out, and
+` + "`copy_mode: \"0640\"`" + ` gives that mode to all that is copied (folders get x where it has r). Another resource of the graph for a file in it wins.
 ` + "`purge: true`" + ` removes everything below that does not come from source, or that is not a file of the graph. Below the folder no
 link is followed, and no mounted file system is emptied.
 
@@ -95,7 +96,7 @@ replaced. A change of owner or group drops setuid, setgid and access lists, unle
 or its folder may not be written to, it is written in place. Written data reaches the disk soon after the files have come to rest
 and at the end of the run, not with each file.
 
-If the path is a link, the file behind it is managed and the link stays; with ` + "`force: true`" + ` the link is replaced. A link that another user
+If the path is a link, the file behind it is managed and the link stays; with ` + "`force: true` or `replace_link: true`" + ` the link is replaced. A link that another user
 made, or could exchange, is an error, also in the middle of a path and for ` + "`source`" + ` and ` + "`fragments`" + `. With the ` + "`owner`" + ` of the
 link, and everything behind it, named in the graph, mgmt follows the link and works as that user. The page Security has the rule.
 

@@ -336,7 +336,7 @@ func (c *fileRun) entry(n fileNode, src atomicfile.Dir, name string) error {
 		exists := false
 		if has, herr := n.lstat(); c.managed[n.rel] && herr == nil && has.IsDir() {
 			exists = true // another resource says whose it is
-		} else if exists, err = c.oneFolder(n, fileCopied(st)); err != nil {
+		} else if exists, err = c.oneFolder(n, c.copiedMode(st)); err != nil {
 			return err
 		}
 		return c.below(n, exists, &sub)
@@ -349,7 +349,7 @@ func (c *fileRun) entry(n fileNode, src atomicfile.Dir, name string) error {
 	case st.IsRegular():
 		return c.file(n, fileWant{
 			body:   fileFrom(src, name, st.Size),
-			mode:   fileCopied(st),
+			mode:   c.copiedMode(st),
 			inputs: []atomicfile.Stat{st},
 		})
 	default:

@@ -170,3 +170,39 @@ func fileCopied(st atomicfile.Stat) schema.Mode {
 	letters := func(class string) string { return strings.ReplaceAll(class, "-", "") }
 	return schema.Mode("u=" + letters(text[:3]) + ",g=" + letters(text[3:6]) + ",o=" + letters(text[6:]))
 }
+
+// What copy_mode can be beside a mode.
+const (
+	copySource = "source"
+	copyNew    = "new"
+)
+
+// copyMode returns an error if copy_mode makes no sense.
+func (r *FileRes) copyMode() error {
+	switch {
+	case r.CopyMode == "":
+		return nil
+	case r.Source == "" || !r.isFolder() || !r.Recurse:
+		return errors.New("copy_mode is for what is copied: it needs a source folder and recurse: true")
+	case r.CopyMode == copySource, r.CopyMode == copyNew:
+		return nil
+	}
+	if err := schema.Mode(r.CopyMode).Validate(); err != nil {
+		return fmt.Errorf("copy_mode: it is source, new or a mode: %w", err)
+	}
+	return nil
+}
+
+// copiedMode returns the mode of a copy.
+func (c *fileRun) copiedMode(st atomicfile.Stat) schema.Mode {
+	switch c.CopyMode {
+	case "", copySource:
+		return fileCopied(st)
+	case copyNew:
+		return ""
+	}
+	if bits, err := strconv.ParseUint(c.CopyMode, 8, 32); err == nil && st.IsDir() {
+		return schema.Mode(fileOctal(uint32(bits | bits&0o444>>2)))
+	}
+	return schema.Mode(c.CopyMode)
+}

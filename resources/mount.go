@@ -35,6 +35,7 @@ var (
 const (
 	MountExists    = "exists"
 	MountUnmounted = "unmounted"
+	MountListed    = "listed"
 	MountAbsent    = "absent"
 )
 
@@ -51,7 +52,7 @@ type MountRes struct {
 	traits.Reversible
 
 	Path   string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the mount point, which has to exist; the name if absent."`
-	State  string `yaml:"state" lang:"state" mgmt:"enum=exists|unmounted|absent" doc:"Whether it is mounted and in the table (exists, which is what nothing means), only in the table (unmounted), or neither (absent)."`
+	State  string `yaml:"state" lang:"state" mgmt:"enum=exists|unmounted|listed|absent" doc:"Whether it is mounted and in the table (exists, which is what nothing means), only in the table (unmounted), in the table whether it is mounted or not (listed), or neither (absent)."`
 	Device string `yaml:"device" lang:"device" doc:"What is mounted: a device, a file, UUID= or LABEL= and what follows, a server and its folder, a folder for bind, a word for file systems without a device."`
 	Type   string `yaml:"type" lang:"type" doc:"Kind of file system, such as ext4, nfs or tmpfs; found out if absent."`
 
@@ -119,8 +120,8 @@ func (r *MountRes) Validate() error {
 	if r.Fstab != "" {
 		errs = append(errs, plainPath("fstab", r.Fstab))
 	}
-	if !slices.Contains([]string{MountExists, MountUnmounted, MountAbsent}, r.state()) {
-		errs = append(errs, fmt.Errorf("state is %q, it must be exists, unmounted or absent", r.State))
+	if !slices.Contains([]string{MountExists, MountUnmounted, MountListed, MountAbsent}, r.state()) {
+		errs = append(errs, fmt.Errorf("state is %q, it must be exists, unmounted, listed or absent", r.State))
 	}
 	errs = append(errs, mountWord("device", r.Device), mountWord("type", r.Type))
 	for _, o := range r.Options {
@@ -137,7 +138,8 @@ func (r *MountRes) Validate() error {
 		{mounttab.Binds(r.Options) && r.Device != "" && !filepath.IsAbs(r.Device), "device has to be an absolute path, to bind it"},
 		{r.state() == MountUnmounted && slices.Contains(r.Options, "x-systemd.automount"), "state is unmounted, and x-systemd.automount mounts it when it is used"},
 		{taintedRecv(r.Recv()), "a secret is received: everyone can read the table and what is mounted. Some file systems take the name of a file that has it, as an option"},
-		{r.path() == "/" && r.state() != MountExists, "path is /: the root can't be unmounted"},
+		{r.state() == MountListed && !r.Persist, "state is listed, which is about the table alone, and persist is false"},
+		{r.path() == "/" && r.state() != MountExists && r.state() != MountListed, "path is /: the root can't be unmounted"},
 	})...)...)
 }
 

@@ -140,7 +140,7 @@ func (r *MountRes) todo(l mountLook) mountTodo {
 	wanted, line := r.state() == MountExists, r.line()
 	right := l.now != nil && l.same
 	return mountTodo{
-		unmount: l.now != nil && (!wanted || !l.same),
+		unmount: l.now != nil && r.state() != MountListed && (!wanted || !l.same),
 		// Of some options the kernel shows nothing: the table remembers what it was given.
 		remount: wanted && right && (len(l.fix) > 0 || l.listed && !mounttab.SameOptions(l.line.Options, line.Options)),
 		table:   r.Persist && (r.listed() != l.listed || l.lines > 1 || l.listed && !l.line.Equal(line)),

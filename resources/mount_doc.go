@@ -27,6 +27,7 @@ unmounted is mounted again, and where only options differ it is remounted, witho
 | --- | --- | --- |
 | ` + "`exists`" + ` | yes | yes |
 | ` + "`unmounted`" + ` | no | yes |
+| ` + "`listed`" + ` | as it is | yes |
 | ` + "`absent`" + ` | no | no |
 
 With ` + "`persist: false`" + ` the table is left alone. All that is in the table besides stays as it is written. The mount point has to

@@ -104,6 +104,8 @@ func (r *MountRes) disturbed(m *mounttab.Reader, was mountLook, failed error) bo
 // file systems refuse, no command tells.
 func (r *MountRes) wrong(l mountLook) error {
 	switch {
+	case r.state() == MountListed:
+		return nil
 	case l.now == nil && r.state() == MountExists:
 		return fmt.Errorf("nothing is mounted at %s, though that was done without an error", r.path())
 	case l.now != nil && !l.same:

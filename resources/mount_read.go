@@ -49,6 +49,8 @@ func (r *MountRes) Read(ctx context.Context) (engine.Res, error) {
 // stateOf says how it is, in the words of the parameter.
 func (r *MountRes) stateOf(l mountLook) string {
 	switch {
+	case r.state() == MountListed && l.listed:
+		return MountListed
 	case l.now != nil:
 		return MountExists
 	case l.listed, !r.Persist && r.state() != MountAbsent:
@@ -143,7 +145,7 @@ func (r *MountRes) Reversed(before engine.Res) (engine.Res, error) {
 }
 
 // Leaving reports whether nothing is to be mounted.
-func (r *MountRes) Leaving() bool { return r.state() != MountExists }
+func (r *MountRes) Leaving() bool { return r.state() != MountExists && r.state() != MountListed }
 
 // UIDs names the mount by its path, and the table that it is in.
 func (r *MountRes) UIDs() []engine.ResUID {

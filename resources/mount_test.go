@@ -169,6 +169,37 @@ func TestMountStates(t *testing.T) {
 	}
 }
 
+// TestFindingE2Listed: the table alone is made right; what is mounted stays, and nothing is
+// mounted.
+func TestFindingE2Listed(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	for _, before := range []string{"", "size=8k"} {
+		dir, now := t.TempDir(), "nothing"
+		layMount(t, dir)
+		put(t, dir+"/fstab", "# mine\n")
+		if before != "" {
+			sh(t, "mount", "-t", "tmpfs", "-o", before, "mem", dir+"/m")
+			now = mountedAt(t, dir)
+		}
+		r := mountAt(dir)
+		r.State = MountListed
+		f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+		if got := verbs(t, f, r, true); !strings.HasPrefix(got, "persist: (none) -> ") {
+			t.Error(got)
+		}
+		want(t, f, r, "")
+		if got := mountedAt(t, dir); got != now {
+			t.Errorf("%q: mounted is %s, not %s", before, got, now)
+		}
+		wantFile(t, dir+"/fstab", "# mine\nmem "+dir+"/m tmpfs size=64k,mode=0750,noexec 0 0\n")
+	}
+	if err := (&MountRes{Path: "/m", Device: "/d", State: MountListed}).Validate(); err == nil {
+		t.Error("there is no table")
+	}
+}
+
 // TestMountBind: a folder in a second place, read-only there, and a file over a file.
 func TestMountBind(t *testing.T) {
 	if !inNamespace(t) {
@@ -444,27 +475,27 @@ func TestMountRefused(t *testing.T) {
 
 func TestMountValidate(t *testing.T) {
 	for says, r := range map[string]*MountRes{
-		"device is missing":     {Path: "/m", Persist: true},
-		"is not absolute":       {Path: "m", Device: "x"},
-		"has .. in it":          {Path: "/m/../x", Device: "x"},
-		"control character":     {Path: "/m\n", Device: "x"},
-		"begins with a dash":    {Path: "/m", Device: "-o"},
-		"number sign":           {Path: "/m", Device: "#x"},
-		`device "a\nb" has a`:   {Path: "/m", Device: "a\nb"},
-		"is several":            {Path: "/m", Device: "x", Options: []string{"a,b"}},
-		"quote":                 {Path: "/m", Device: "x", Options: []string{`a="b`}},
-		"remount and move":      {Path: "/m", Device: "x", Options: []string{"remount"}},
-		"has an empty one":      {Path: "/m", Device: "x", Options: []string{""}},
-		"type is swap":          {Path: "/m", Device: "x", Type: "swap"},
-		"one word":              {Path: "/m", Device: "x", Type: "a b"},
-		"negative":              {Path: "/m", Device: "x", PassNo: -1},
-		"the root":              {Path: "/", State: MountAbsent},
-		"absolute path, to":     {Path: "/m", Device: "x", Options: []string{"bind"}},
-		"mounts it when":        {Path: "/m", Device: "x", State: MountUnmounted, Options: []string{"x-systemd.automount"}},
-		"exists, unmounted or":  {Path: "/m", Device: "x", State: "mounted"},
-		"mount point itself":    {Path: "/m", Device: "/m/"},
-		"ends in a slash":       {Path: "/m", Device: "x", Fstab: "/etc/"},
-		"begins with a dash\nt": {Path: "/m", Device: "-o", Type: "--bind"},
+		"device is missing":            {Path: "/m", Persist: true},
+		"is not absolute":              {Path: "m", Device: "x"},
+		"has .. in it":                 {Path: "/m/../x", Device: "x"},
+		"control character":            {Path: "/m\n", Device: "x"},
+		"begins with a dash":           {Path: "/m", Device: "-o"},
+		"number sign":                  {Path: "/m", Device: "#x"},
+		`device "a\nb" has a`:          {Path: "/m", Device: "a\nb"},
+		"is several":                   {Path: "/m", Device: "x", Options: []string{"a,b"}},
+		"quote":                        {Path: "/m", Device: "x", Options: []string{`a="b`}},
+		"remount and move":             {Path: "/m", Device: "x", Options: []string{"remount"}},
+		"has an empty one":             {Path: "/m", Device: "x", Options: []string{""}},
+		"type is swap":                 {Path: "/m", Device: "x", Type: "swap"},
+		"one word":                     {Path: "/m", Device: "x", Type: "a b"},
+		"negative":                     {Path: "/m", Device: "x", PassNo: -1},
+		"the root":                     {Path: "/", State: MountAbsent},
+		"absolute path, to":            {Path: "/m", Device: "x", Options: []string{"bind"}},
+		"mounts it when":               {Path: "/m", Device: "x", State: MountUnmounted, Options: []string{"x-systemd.automount"}},
+		"exists, unmounted, listed or": {Path: "/m", Device: "x", State: "mounted"},
+		"mount point itself":           {Path: "/m", Device: "/m/"},
+		"ends in a slash":              {Path: "/m", Device: "x", Fstab: "/etc/"},
+		"begins with a dash\nt":        {Path: "/m", Device: "-o", Type: "--bind"},
 	} {
 		says, _, _ = strings.Cut(says, "\n")
 		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), says) {

@@ -210,3 +210,66 @@ func TestFindingE5Keep(t *testing.T) {
 		t.Error("a folder has no content")
 	}
 }
+
+// TestFindingE1CopyMode: what is copied gets the permissions that copy_mode says.
+func TestFindingE1CopyMode(t *testing.T) {
+	for name, c := range map[string]struct{ mode, file, script, folder, there string }{
+		"source":  {"", "0600", "0755", "0700", "0600"},
+		"new":     {"new", "0644", "0644", "0755", "0666"},
+		"octal":   {"0640", "0640", "0640", "0750", "0640"},
+		"letters": {"u=rwX,go=rX", "0644", "0644", "0755", "0644"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			must(t, os.MkdirAll(dir+"/src/sub", 0o700))
+			must(t, os.MkdirAll(dir+"/dst", 0o755))
+			for file, mode := range map[string]os.FileMode{"file": 0o600, "script": 0o755, "there": 0o600} {
+				put(t, dir+"/src/"+file, file)
+				must(t, os.Chmod(dir+"/src/"+file, mode))
+			}
+			must(t, os.Chmod(dir+"/src/sub", 0o700))
+			put(t, dir+"/dst/there", "old")
+			must(t, os.Chmod(dir+"/dst/there", 0o666))
+			r := &FileRes{Path: dir + "/dst/", Source: dir + "/src/", Recurse: true, CopyMode: c.mode}
+			f := begin(t, "file", r)
+			if got := verbs(t, f, r, true); strings.Contains(got, "error") {
+				t.Fatal(got)
+			}
+			for file, want := range map[string]string{"file": c.file, "script": c.script, "sub": c.folder, "there": c.there} {
+				st, err := os.Stat(dir + "/dst/" + file)
+				must(t, err)
+				if got := fileOctal(uint32(st.Mode().Perm())); got != want {
+					t.Errorf("%s has %s, not %s", file, got, want)
+				}
+			}
+			want(t, f, r, "")
+		})
+	}
+	if err := (&FileRes{Path: "/x/", CopyMode: "0644"}).Validate(); err == nil {
+		t.Error("nothing is copied")
+	}
+}
+
+// TestFindingE4ReplaceLink: a link in the place is replaced, and what is behind it stays; a folder
+// is none.
+func TestFindingE4ReplaceLink(t *testing.T) {
+	dir, content := t.TempDir(), "new"
+	put(t, dir+"/behind", "old")
+	must(t, os.Symlink("behind", dir+"/f"))
+	r := &FileRes{Path: dir + "/f", Content: &content, ReplaceLink: true}
+	f := begin(t, "file", r)
+	if got := verbs(t, f, r, true); strings.Contains(got, "error") {
+		t.Error(got)
+	}
+	want(t, f, r, "")
+	behind, err := os.ReadFile(dir + "/behind")
+	must(t, err)
+	if st, err := os.Lstat(dir + "/f"); err != nil || !st.Mode().IsRegular() || string(behind) != "old" {
+		t.Error(st, err, string(behind))
+	}
+	must(t, os.Remove(dir+"/f"))
+	must(t, os.Mkdir(dir+"/f", 0o755))
+	if got := verbs(t, f, r, true); !strings.Contains(got, "is a folder and not a file") {
+		t.Error(got)
+	}
+}

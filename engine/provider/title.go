@@ -41,7 +41,7 @@ func (p titlePattern) match(title string) (map[string]string, bool) {
 }
 
 // namevars fills in the namevars that want lacks from the title: by the first pattern
-// that matches it, or as the whole where there is one namevar and no pattern. Those
+// that matches it, or without patterns the first namevar as the whole. Those
 // that want has win over the title. The error joins what is wrong with them: one that
 // is missing is named, as are those that can't be read as their type.
 func (k *Kind) namevars(title string, want Record) error {
@@ -77,7 +77,7 @@ func (a *compiled) fill(subject, title string, parts map[string]string, matched 
 // parts returns what a title says of the namevars; false if there are patterns, and it
 // matches none of them.
 func (k *Kind) parts(title string) (map[string]string, bool) {
-	if len(k.titles) == 0 && len(k.names) == 1 {
+	if len(k.titles) == 0 && len(k.names) > 0 {
 		return map[string]string{k.names[0].Name: title}, true
 	}
 	for _, p := range k.titles {

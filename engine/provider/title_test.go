@@ -94,6 +94,31 @@ func TestTitle(t *testing.T) {
 	}
 }
 
+// TestFindingE3WholeTitle: without patterns the whole title is the first namevar, also of
+// several.
+func TestFindingE3WholeTitle(t *testing.T) {
+	two := namevars(t, map[string]string{"manager": "String[1]", "package": "String"})
+	for _, c := range []struct {
+		title string
+		given provider.Record
+		want  string
+	}{
+		{"yum", provider.Record{"package": "php"}, `["yum" "php"]`},
+		{"a b/c", provider.Record{"package": "php"}, `["a b/c" "php"]`},
+		{"x", provider.Record{"manager": "gem", "package": "php"}, `["gem" "php"]`},
+		{"yum", nil, `rec.package is missing: the title "yum" does not give it`},
+	} {
+		name, _, err := two.ParseTitle(c.title, c.given)
+		got := fmt.Sprintf("%q", name.Values())
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%q with %v: %s, want %s", c.title, c.given, got, c.want)
+		}
+	}
+}
+
 // TestTitleLaws holds that two titles of a composite name are one name only if all
 // parts are the same, whatever they are made of.
 func TestTitleLaws(t *testing.T) {

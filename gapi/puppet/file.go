@@ -25,7 +25,7 @@ var fileType = &kindType{
 		{name: "target", how: convert, to: "source", note: "what a link points to"},
 		{name: "owner", how: same},
 		{name: "group", how: same},
-		{name: "mode", how: convert, to: "mode", note: "an octal one of a folder gets x where it has r"},
+		{name: "mode", how: convert, to: "mode, copy_mode", note: "an octal one of a folder gets x where it has r; with recurse and source it is for all that is copied, which does not get the permissions of the source"},
 		{name: "recurse", how: convert, to: "recurse", note: "with source or purge; without them owner, group and mode would be for everything below, which is refused"},
 		{name: "purge", how: convert, to: "purge", note: "needs force, since it removes folders too"},
 		{name: "force", how: convert, to: "force", do: boolTo("force")},
@@ -34,7 +34,7 @@ var fileType = &kindType{
 		{name: "max_files", how: refused, note: noBelow},
 		{name: "ignore", how: refused, whole: true, note: noBelow},
 		{name: "sourceselect", how: refused, note: "mgmt has one source", do: except(false, "mgmt has one source", "first")},
-		{name: "links", how: ignored, note: "a link in the place of a file is followed; with force it is replaced"},
+		{name: "links", how: convert, to: "replace_link", note: "with `ensure => file` a link in the place is replaced, unless it is follow; otherwise a link is followed"},
 		{name: "backup", how: refused, note: "mgmt keeps no copies; false is fine, and so is `puppet`, which is what a file has that says nothing", do: except(false, "mgmt keeps no copies of what it replaces", "false", "puppet")},
 		{name: "checksum", how: ignored, note: "contents are compared"},
 		{name: "checksum_value", how: refused, note: "contents are compared with contents"},
@@ -137,6 +137,7 @@ func (f *file) plain() {
 	if f.ensure != "" {
 		f.put("state", textNode(f.at, "exists"))
 	}
+	f.replacesLink("file")
 	if f.manages() {
 		f.replaces()
 		f.validate()
@@ -162,6 +163,13 @@ func (f *file) replaces() {
 		if yes, ok := f.boolean(p); ok && !yes {
 			f.set("keep", boolNode(f.at, true), p)
 		}
+	}
+}
+
+// replacesLink says that a link is not what ensure asks for.
+func (f *file) replacesLink(ensure string) {
+	if f.text("ensure") == ensure && f.text("links") != "follow" && !f.isTrue("force") {
+		f.put("replace_link", boolNode(f.at, true))
 	}
 }
 
@@ -297,11 +305,10 @@ func (f *file) directory() {
 			}
 		}
 		return
-	case src != "" && f.param("mode") != nil:
-		f.refuse("mode", "with recurse it is for the folder only; what is copied keeps the permissions of the source", true)
 	}
 	if src != "" {
 		f.keepsOther()
+		f.copied()
 		f.set("source", textNode(f.at, strings.TrimRight(src, "/")+"/"), f.param("source"))
 	}
 	if purge && !f.isTrue("force") {
@@ -314,6 +321,16 @@ func (f *file) directory() {
 	if purge {
 		f.put("purge", boolNode(f.at, true))
 	}
+}
+
+// copied says which permissions what is copied gets: those of the resource, and not those
+// of the source.
+func (f *file) copied() {
+	mode := "new"
+	if p := f.param("mode"); p != nil && p.value.Kind == schema.NodeString {
+		mode = p.value.Text
+	}
+	f.put("copy_mode", textNode(f.at, mode))
 }
 
 // octal is a mode of which x can be added where r is.

@@ -39,6 +39,8 @@ type fileRes struct {
 	Force       bool        `yaml:"force"`
 	Purge       bool        `yaml:"purge"`
 	Symlink     bool        `yaml:"symlink"`
+	ReplaceLink bool        `yaml:"replace_link"`
+	CopyMode    string      `yaml:"copy_mode"`
 	Keep        bool        `yaml:"keep"`
 	ValidateCmd string      `yaml:"validate" mgmt:"param,nosecret"`
 }

@@ -22,7 +22,7 @@ func TestLenient(t *testing.T) {
 		entry(4, "Thing", "t", ""),
 	})
 	want := []string{
-		`file[/a] {state: "exists"}`, "noop[File[/b]]" + left, "noop[Zone[/m]]" + left, "thing[t]",
+		`file[/a] {state: "exists", replace_link: true}`, "noop[File[/b]]" + left, "noop[Zone[/m]]" + left, "thing[t]",
 		"site.pp:1: warning: File[/a]: backup: mgmt keeps no copies of what it replaces; it is left out",
 		"site.pp:2: warning: File[/b]: recurselimit: mgmt has no such limit on what is below a folder; the resource is left out",
 		"site.pp:2: warning: File[/b]: backup: mgmt keeps no copies of what it replaces; it is left out",

@@ -214,23 +214,22 @@ var mountType = &kindType{
 	name: "mount", kind: "mount", how: convert,
 	attributes: []attribute{
 		{name: "name", how: rename, to: "path"},
-		{name: "ensure", how: convert, to: "state", note: "`mounted`: exists; `unmounted`; `absent`", do: wordsTo("state", mounted)},
+		{name: "ensure", how: convert, to: "state", note: "`mounted`: exists; `present` and `defined`: listed; `unmounted`; `absent`", do: wordsTo("state", mounted)},
 		{name: "device", how: same},
 		{name: "fstype", how: rename, to: "type"},
 		{name: "options", how: convert, to: "options", note: "a text with commas between, or a list", do: mountOptions},
 		{name: "dump", how: convert, to: "freq", note: "a number, or digits", do: numberTo("freq")},
 		{name: "pass", how: convert, to: "passno", note: "a number, or digits", do: numberTo("passno")},
 		{name: "target", how: rename, to: "fstab"},
-		{name: "atboot", how: refused, note: "the option noauto says that"},
+		{name: "atboot", how: refused, note: "the option noauto says that; true is fine", do: except(false, "the option noauto says that", "true", "yes")},
 		{name: "blockdevice", how: ignored, note: "it is found out"},
 		{name: "remounts", how: ignored, note: "it is found out"},
 		{name: "provider", how: ignored, note: "there is one"},
 	},
 }
 
-// mounted says what the words of ensure are; those that leave it open whether it is
-// mounted now are refused.
-var mounted = map[string]string{"mounted": "exists", "unmounted": "unmounted", "absent": "absent"}
+// mounted says what the words of ensure are.
+var mounted = map[string]string{"mounted": "exists", "present": "listed", "defined": "listed", "unmounted": "unmounted", "absent": "absent"}
 
 func mountOptions(t *translation, p *param) {
 	list, ok := t.scalars(p)

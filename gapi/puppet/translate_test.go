@@ -101,7 +101,7 @@ func TestTranslate(t *testing.T) {
 		typ, title, params string
 		want               []string
 	}{
-		{"File", "/x", `{"ensure": "file", "content": "a", "owner": 0, "group": "adm", "mode": "0644", "backup": false}`,
+		{"File", "/x", `{"ensure": "file", "links": "follow", "content": "a", "owner": 0, "group": "adm", "mode": "0644", "backup": false}`,
 			[]string{`file[/x] {owner: 0, group: "adm", mode: "0644", content: "a", state: "exists"}`}},
 		{"File", "/x/", `{"ensure": "directory", "path": "/x", "mode": "0640", "force": true}`,
 			[]string{`file[/x/] {force: true, mode: "0750", state: "exists", path: "/x/"}`}},
@@ -114,9 +114,9 @@ func TestTranslate(t *testing.T) {
 		{"File", "/x", `{"target": "/y"}`, []string{`file[/x] {symlink: true, source: "/y"}`}},
 		{"File", "/x", `{"ensure": "absent", "content": "a", "force": "yes"}`, []string{`file[/x] {force: true, state: "absent"}`}},
 		{"File", "/x", `{"ensure": "directory", "source": "/y", "recurse": true, "purge": true, "force": true}`,
-			[]string{`file[/x] {force: true, state: "exists", source: "/y/", recurse: true, purge: true, path: "/x/"}`}},
+			[]string{`file[/x] {force: true, state: "exists", copy_mode: "new", source: "/y/", recurse: true, purge: true, path: "/x/"}`}},
 		{"File", "/x", `{"source": "/y", "recurse": "remote", "owner": "a"}`,
-			[]string{`file[/x] {owner: "a", state: "exists", source: "/y/", recurse: true, path: "/x/"}`}},
+			[]string{`file[/x] {owner: "a", state: "exists", copy_mode: "new", source: "/y/", recurse: true, path: "/x/"}`}},
 		{"File", "/x", `{"content": {"__ptype": "Binary", "__pvalue": "AAH/"}}`, []string{`file[/x] {content: "\x00\x01\xff"}`}},
 		{"File", "/x", `{"content": "a", "show_diff": false}`, []string{
 			`value[File[/x] content] {any: "(secret)"}`, `file[/x] content <- value[File[/x] content].any`}},
@@ -182,9 +182,9 @@ func TestTranslate(t *testing.T) {
 		{"Mount", "m", `{"name": "/m", "ensure": "unmounted", "options": ["rw", "sync"]}`,
 			[]string{`mount[m] {path: "/m", state: "unmounted", options: ["rw", "sync"]}`}},
 		{"Mount", "/m", `{"ensure": "absent"}`, []string{`mount[/m] {state: "absent"}`}},
-		{"Mount", "/m", `{"ensure": "defined", "atboot": true}`, []string{"noop[Mount[/m]]" + left,
-			`site.pp:3: Mount[/m]: ensure: it must be absent, mounted or unmounted, not the text "defined"`,
-			`site.pp:3: Mount[/m]: atboot: the option noauto says that`}},
+		{"Mount", "/m", `{"ensure": "defined", "atboot": true}`, []string{`mount[/m] {state: "listed"}`}},
+		{"Mount", "/m", `{"ensure": "defined", "atboot": false}`, []string{`mount[/m] {state: "listed"}`,
+			"site.pp:3: Mount[/m]: atboot: the option noauto says that"}},
 		{"Service", "s", `{"ensure": true, "enable": "mask", "hasstatus": true, "provider": "systemd"}`,
 			[]string{`svc[s] {state: "running", startup: "masked", refresh: "restart"} meta {backend: "systemd"}`}},
 		{"Service", "s", `{"ensure": "stopped", "provider": "Debian"}`, []string{`svc[s] {state: "stopped", refresh: "restart"} meta {backend: "sysv"}`}},

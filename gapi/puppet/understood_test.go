@@ -108,3 +108,25 @@ func TestFindingE5Others(t *testing.T) {
 		c.test(t)
 	}
 }
+
+// TestFindingE2Mount: every word of ensure has its state.
+func TestFindingE2Mount(t *testing.T) {
+	for word, state := range map[string]string{"mounted": "exists", "present": "listed", "defined": "listed", "unmounted": "unmounted", "absent": "absent"} {
+		became{"Mount", "/m", `{"ensure": "` + word + `", "device": "/d"}`, []string{`mount[/m] {state: "` + state + `", device: "/d"}`}}.test(t)
+	}
+	d := read(t, source([]string{entry(3, "Mount", "/m", `{"ensure": "ghost"}`), entry(4, "File", "/x", `{"mode": "u=rwz", "seltype": "t"}`)}), puppet.Options{Lenient: true})
+	if len(d.Problems) == 0 {
+		t.Error("a word that is none is an error")
+	}
+}
+
+// TestFindingE1Recurse: what is copied does not get the permissions of the source.
+func TestFindingE1Recurse(t *testing.T) {
+	for _, c := range []became{
+		{"File", "/x", `{"ensure": "directory", "source": "/y", "recurse": true}`, []string{`file[/x] {state: "exists", copy_mode: "new", source: "/y/", recurse: true, path: "/x/"}`}},
+		{"File", "/x", `{"ensure": "directory", "source": "/y", "recurse": true, "mode": "0640"}`,
+			[]string{`file[/x] {mode: "0750", state: "exists", copy_mode: "0640", source: "/y/", recurse: true, path: "/x/"}`}},
+	} {
+		c.test(t)
+	}
+}
