@@ -78,15 +78,24 @@ func (h *hub) enrol(n *node, d *dir) {
 	h.baseline(n, "")
 }
 
+// rearmsAtOnce is how often a directory is watched again, until all that is due is done, before
+// what is below the others is only looked at, and its names are not taken as altered. Without that, links that lead
+// to a folder above them would have the directories between watched again for ever, one for the other.
+const rearmsAtOnce = 8
+
 // rearm watches a directory that others use too by another name, or again, and
 // has the others looked at, since events may have been lost in between.
 func (h *hub) rearm(d *dir, path string) bool {
 	h.disarm(d)
 	d.path = path
 	if h.arm(d) {
+		below := markStale
+		if h.rearms[d.id]++; h.rearms[d.id] > rearmsAtOnce {
+			below = markDirty
+		}
 		for _, o := range d.nodes {
 			h.push(o, markDirty|markLoud)
-			h.spread(o, markLoud)
+			h.spreadAs(o, below, markLoud)
 			h.announce(o, markLoud, true)
 		}
 		return true

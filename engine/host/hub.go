@@ -40,6 +40,7 @@ type hub struct {
 	mounts *mountFollower // nil where there is no table of mounts
 	root   *node
 	byID   map[fileID]*dir
+	rearms map[fileID]int // since the queue was empty last; see rearm
 	byPath map[string]*dir
 	loops  map[*node]struct{} // symbolic links that lead to themselves
 
@@ -65,6 +66,7 @@ func newHub(log *slog.Logger, open func() (watcher, error), every time.Duration)
 		pending: make(map[*request]struct{}),
 		asking:  make(map[string][]*request),
 		byID:    make(map[fileID]*dir),
+		rearms:  make(map[fileID]int),
 		byPath:  make(map[string]*dir),
 		loops:   make(map[*node]struct{}),
 		polled:  make(map[*dir]struct{}),
@@ -180,6 +182,7 @@ func (h *hub) work(steps int) {
 		return
 	}
 	h.queue = nil
+	clear(h.rearms)
 	for _, r := range h.waiting {
 		h.settle(r)
 	}

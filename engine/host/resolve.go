@@ -129,9 +129,12 @@ func (h *hub) locate(n *node, m mark) {
 }
 
 // spread hands on that n has changed to what is below it and what leads to it.
-func (h *hub) spread(n *node, m mark) {
+func (h *hub) spread(n *node, m mark) { h.spreadAs(n, markStale, m) }
+
+// spreadAs is spread with another mark for what is below it.
+func (h *hub) spreadAs(n *node, below, m mark) {
 	for _, k := range n.kids {
-		h.push(k, markStale|m&inherited)
+		h.push(k, below|m&inherited)
 	}
 	for b := range n.back {
 		h.push(b, markDirty|m&inherited)
