@@ -130,7 +130,11 @@ func (k *effectKeeper) run() {
 // ends. It logs the first failure of several.
 func (k *effectKeeper) again(g *engine.Graph, err error) {
 	if !k.failed {
-		k.log.Warn("the names of the resources in effect were not written: until they are, the next start compares its graph with an older one", slog.Any("error", err))
+		level := slog.LevelWarn
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) { // the journal, in the same folder, has warned of that
+			level = slog.LevelInfo
+		}
+		k.log.Log(k.ctx, level, "the names of the resources in effect were not written: until they are, the next start compares its graph with an older one", slog.Any("error", err))
 	}
 	k.failed = true
 	k.mu.Lock()
