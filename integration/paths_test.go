@@ -25,6 +25,7 @@ var byPath = map[string][]string{
 // pathsAllowed are the functions below resources that go by a path, with the reason. What
 // they open is fixed, belongs to the kernel or to the state folder, or was judged before.
 var pathsAllowed = map[string]string{
+	"resources/credentials.go ownCredential":            "the folder that systemd has made for this service; nothing is opened or shown",
 	"resources/exec_check.go exists":                    "what the graph names is asked whether it is there, or when it was changed; nothing is opened or shown",
 	"resources/exec_check.go readMtimes":                "what the graph names is asked whether it is there, or when it was changed; nothing is opened or shown",
 	"resources/exec_check.go stamp":                     "what the graph names is asked whether it is there, or when it was changed; nothing is opened or shown",

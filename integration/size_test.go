@@ -7,7 +7,7 @@ import (
 )
 
 // maxSize is how many bytes the program may take, as it is installed: without symbols.
-const maxSize = 20_000_000
+const maxSize = 20 << 20
 
 // TestSize: the program stays small. What makes it large at one stroke is to ask for
 // methods by name, as text/template does: then the linker keeps all that are exported.
