@@ -30,6 +30,7 @@ type session struct {
 	rested  chan Counts   // the graph has converged
 	ended   chan struct{} // closed when the reactor has ended
 
+	forgetful bool // there is a state folder, and nothing can be written to it
 	reloading *reloading
 	effect    *effectKeeper
 	renamed   atomic.Bool // the last graphs have brought or taken names, and effect was not told
@@ -61,8 +62,10 @@ func (e *Engine) open(ctx context.Context) (*session, error) {
 		return nil, errors.Join(err, s.closeAll())
 	}
 	s.store = store
-	s.effect = e.opt.newEffectKeeper()
-	s.closers = append(s.closers, s.effect.close)
+	if !s.forgetful {
+		s.effect = e.opt.newEffectKeeper()
+		s.closers = append(s.closers, s.effect.close)
+	}
 	// The host outlives ctx: it ends with close, after the reactor.
 	if s.host, err = host.New(context.WithoutCancel(ctx), host.Options{Logger: e.opt.Logger, Roles: e.opt.Roles, Ledger: e.opt.ledger()}); err == nil {
 		s.closers = append(s.closers, s.host.Close)

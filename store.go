@@ -47,6 +47,7 @@ func (s *session) openStore() (engine.Store, error) {
 	case noRoom(err):
 		o.Logger.Warn("THE STATE FOLDER CANNOT BE WRITTEN: refreshes that are pending, pauses and the history are lost when the program ends",
 			slog.String("path", path), slog.Any("error", err))
+		s.forgetful = true
 		s.keepHistory(journal.NewHistory(journal.HistoryOptions{}))
 		return journal.NewMemory(), nil
 	default:
