@@ -22,6 +22,7 @@ func understood(t *testing.T, src string) (*engine.Graph, []string) {
 	if err != nil {
 		return nil, strings.Split(err.Error(), "\n")
 	}
+	d.Thorough = true
 	g, ds := gapi.Build(engine.DefaultRegistry(), d)
 	var out []string
 	for _, f := range ds {
@@ -108,7 +109,7 @@ resources:
 	}
 	for i := range g.Len() {
 		if v, err := schema.Get(g.Value(i).Res, "state"); err != nil || v != "absent" {
-			t.Error(g.IDs(), v, err)
+			t.Error(g.ID(i), v, err)
 		}
 	}
 	if g, said = understood(t, "resources:\n  file:\n  - {name: /a, ensure: absent, state: exists}\n"); g != nil || !has(said, `"ensure" is state here, which is given too`) {
@@ -149,5 +150,23 @@ func TestFindingD4WordsOfUpstream(t *testing.T) {
 	}
 	if loaded < 41 || all != 68 {
 		t.Errorf("%d of %d load", loaded, all)
+	}
+}
+
+// A graph that runs is not told of every default: only of groups of users, and of the others
+// where it has words of the program that has other defaults.
+func TestFindingD3Quiet(t *testing.T) {
+	const graph = "resources:\n  password:\n  - name: p\n"
+	for add, want := range map[string]int{
+		"": 0, "  user:\n  - {name: u, groups: [a]}\n": 1,
+		"  exec:\n  - {name: \"true\", pollint: 0}\n": 2,
+	} {
+		d, err := yaml.Load("-", yaml.Options{}, strings.NewReader(graph+add))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, ds := gapi.Build(engine.DefaultRegistry(), d); g == nil || len(ds) != want {
+			t.Errorf("%q: %v", add, ds)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -27,7 +28,8 @@ func newFmt(a *app) *cobra.Command {
 		Short: "Bring graph files to their usual form",
 		Long: `Fmt writes graph files in their usual form: two spaces for each level, lists as far
 in as their key, one blank line where there were several. Comments, also those in
-one column at the ends of lines, the order of keys and what a file says stay. The
+one column at the ends of lines, the order of keys and what a file says stay. Words
+of other tools that mgmt understands become ours, such as package (pkg) and ensure (state). The
 result goes to standard output; a folder stands for its *.yaml and *.yml files, and
 - or nothing for standard input.`,
 		Example: `  mgmt fmt -w graph.yaml
@@ -39,6 +41,7 @@ result goes to standard output; a folder stands for its *.yaml and *.yml files, 
 	fl.BoolVarP(&f.diff, "diff", "d", false, "show the difference")
 	fl.BoolVarP(&f.list, "list", "l", false, "list the files that are not in their usual form")
 	fl.BoolVar(&f.check, "check", false, "as --list, and end with code 2 if there is one")
+	a.typesFlag(cmd)
 	exclude(cmd, "write", "check")
 	return cmd
 }
@@ -110,7 +113,11 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	out, err := yaml.Format(src)
+	ours, err := f.translated(a, src)
+	if err != nil {
+		return false, err
+	}
+	out, err := yaml.Format(ours)
 	if err != nil {
 		return false, err
 	}
@@ -132,6 +139,24 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 	}
 	_, err = a.out.Write(out)
 	return changed, err
+}
+
+// translated returns a source with our words in the place of those of other tools, where
+// that says the same. Where it can't, the source stays.
+func (f *fmtFlags) translated(a *app, src []byte) ([]byte, error) {
+	d := yaml.Declare(src)
+	if d == nil {
+		return src, nil
+	}
+	_, list := gapi.Translate(a.kinds(), d)
+	out, err := yaml.Rewrite(src, list)
+	if err != nil {
+		return nil, err
+	}
+	if again := yaml.Declare(out); again == nil || len(again.Problems) > len(d.Problems) {
+		return src, nil
+	}
+	return out, nil
 }
 
 func readInput(a *app, path string) ([]byte, error) {

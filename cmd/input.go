@@ -115,7 +115,9 @@ func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagno
 	if err != nil {
 		return nil, nil, err
 	}
-	g, ds := gapi.Build(a.kinds(), d)
+	asked := *d
+	asked.Thorough = true
+	g, ds := gapi.Build(a.kinds(), &asked)
 	return g, ds, nil
 }
 

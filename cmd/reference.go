@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
+	foreign "github.com/reactivegraph/mgmt/gapi/words"
 )
 
 //go:generate go run ./mgmt reference ../docs/reference ../examples
@@ -101,6 +102,11 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 		"interfaces.md":      generated + a.interfacesPage(virtual.DefaultCatalog()),
 		"kinds/README.md":    generated + strings.Replace(kindsPage, "{{kinds}}", strings.TrimSuffix(kindTable(kinds, ""), "\n"), 1),
 	}
+	coming, err := foreign.Page()
+	if err != nil {
+		return nil, err
+	}
+	pages["coming-from.md"] = generated + coming
 	for _, k := range kinds {
 		example, err := exampleOf(k.Name, examples)
 		if err != nil {

@@ -41,6 +41,9 @@ func translate(reg *engine.Registry, d *Declared) (*Declared, *translator) {
 	c.Kinds = t.kindList(d.Kinds)
 	c.Resources = t.resources(d.Resources)
 	c.Edges = t.edges(d.Edges)
+	if d.Thorough || t.upstream {
+		t.defaults = append(t.defaults, t.quiet...)
+	}
 	if all := t.found.All(); len(all) > 0 {
 		c.Problems = append(slices.Clone(d.Problems), all...)
 	}
@@ -55,6 +58,8 @@ type translator struct {
 	said     map[*words.Word]bool
 	found    schema.Findings
 	defaults schema.Diagnostics // notes of what nothing means, for a graph without errors
+	quiet    schema.Diagnostics // those of words.Absent.Quiet
+	upstream bool               // the graph has a word of mgmt of purpleidea
 	rewrites []Rewrite
 }
 
@@ -121,6 +126,7 @@ func (t *translator) note(w *words.Word, pos schema.Pos, id, path, format string
 		return
 	}
 	t.said[w] = true
+	t.upstream = t.upstream || w.Tools == "m"
 	text := fmt.Sprintf(format, args...)
 	if w.Note != "" {
 		text += ": " + w.Note

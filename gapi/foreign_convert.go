@@ -1,6 +1,7 @@
 package gapi
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -39,38 +40,39 @@ func (r *foreignRes) zero(w *words.Word, p schema.Pair) []schema.Pair {
 	return nil
 }
 
-// trim takes the blanks around the content away, as trim of line asks for. A content that
-// is received is not known yet.
+// trim notes that blanks around the content are to be taken away, as trim of line asks for.
 func (r *foreignRes) trim(w *words.Word, p schema.Pair) []schema.Pair {
-	content := r.d.Value.Get("content")
-	switch {
-	case p.Value.Text == "false":
+	switch p.Value.Text {
+	case "false":
 		return r.drop(w, p)
-	case p.Value.Text != "true":
-		r.found.Add(schema.Diagnostic{Pos: p.Value.Pos, Resource: r.id, Path: p.Key, Message: "trim must be true or false"})
-		return nil
-	case content == nil || content.Kind != schema.NodeString:
-		r.found.Add(schema.Diagnostic{Pos: p.Pos, Resource: r.id, Path: p.Key,
-			Message: "trim is for a content in the graph; what is received is taken as it is, and exec has trim for what it sends"})
-		return nil
+	case "true":
+		r.note(w, p.Pos, r.id, p.Key, "trim of %s takes blanks away when the graph is read", r.k.name)
+		r.rewrite(Rewrite{Pos: p.Pos, Drop: true})
+		r.trims = true
+		return []schema.Pair{p} // until the content has been read
 	}
-	r.note(w, p.Pos, r.id, p.Key, "trim of %s takes blanks away when the graph is read", r.k.name)
-	r.rewrite(Rewrite{Pos: p.Pos, Drop: true})
-	r.trims = true
+	r.found.Add(schema.Diagnostic{Pos: p.Value.Pos, Resource: r.id, Path: p.Key, Message: "trim must be true or false"})
 	return nil
 }
 
-// trimmed takes blanks away from the content.
+// trimmed takes blanks away from the content. One that is received is not known yet.
 func (r *foreignRes) trimmed() {
-	for i, p := range r.pairs {
-		if p.Key != "content" {
-			continue
-		}
-		n := *p.Value
-		if n.Text = strings.TrimSpace(n.Text); n.Text != p.Value.Text {
-			r.pairs[i].Value = &n
-			r.rewrite(Rewrite{Pos: p.Pos, Value: &n})
-		}
+	at := func(key string) int {
+		return slices.IndexFunc(r.pairs, func(p schema.Pair) bool { return p.Key == key })
+	}
+	trim := at("trim")
+	pos := r.pairs[trim].Pos
+	r.pairs = slices.Delete(r.pairs, trim, trim+1)
+	i := at("content")
+	if i < 0 || r.pairs[i].Value.Kind != schema.NodeString {
+		r.found.Add(schema.Diagnostic{Pos: pos, Resource: r.id, Path: "trim",
+			Message: "trim is for a content in the graph; what is received is taken as it is, and exec has trim for what it sends"})
+		return
+	}
+	n := *r.pairs[i].Value
+	if n.Text = strings.TrimSpace(n.Text); n.Text != r.pairs[i].Value.Text {
+		r.pairs[i].Value = &n
+		r.rewrite(Rewrite{Pos: r.pairs[i].Pos, Value: &n})
 	}
 }
 

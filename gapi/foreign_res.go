@@ -201,7 +201,11 @@ func (r *foreignRes) absences() {
 		if len(keys) == 0 || a.With() != "" && !r.given(a.With()) {
 			return false
 		}
-		r.defaults = append(r.defaults, schema.Diagnostic{Severity: schema.Note, Pos: r.d.Pos, Resource: r.id, Path: keys[0],
+		list := &r.defaults
+		if a.Quiet {
+			list = &r.quiet
+		}
+		*list = append(*list, schema.Diagnostic{Severity: schema.Note, Pos: r.d.Pos, Resource: r.id, Path: keys[0],
 			Message: r.k.name + " has " + strings.Join(keys, " and ") + ": " + a.Ours + " where nothing is said: " + a.Note})
 		return true
 	})

@@ -77,6 +77,10 @@ type Declared struct {
 	// words of other tools in it where their meaning is clear (package words).
 	Authored bool
 
+	// Thorough has Build note every default that differs from another tool's, and not
+	// only those that can do harm. It is for who asks what is to be said of a graph.
+	Thorough bool
+
 	// Problems are what the frontend found wrong and could read past. Build
 	// returns them with its own, of which it leaves out those at the same places,
 	// except for places of problems that name their Resource.

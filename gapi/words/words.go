@@ -15,7 +15,7 @@ var source string
 // Word is one word of other tools, at one place. It is immutable.
 type Word struct {
 	Tools  string // letters, a subset of "maps"
-	Place  string // kind, each, meta, top, name, "absent KIND.KEY", a kind, or KIND.KEY
+	Place  string // kind, each, meta, top, name, "absent KIND.KEY", "differs KIND.KEY", a kind, or KIND.KEY
 	Theirs string
 	Ours   string // our word, "-" for none, "!" where it is refused, "&" and the name of a function
 	Note   string // why; may be empty, unless it is refused
@@ -254,7 +254,8 @@ func Named(name string) *Word {
 // Absent is a difference between tools in what nothing means.
 type Absent struct {
 	*Word
-	Keys []string // the parameters of which one is absent
+	Keys  []string // the parameters of which one is absent
+	Quiet bool     // told only where it is asked for, or where the graph has words of that tool
 }
 
 // With returns the parameter beside which the difference counts; empty where it always does.
@@ -264,9 +265,10 @@ func (a Absent) With() string { return a.Theirs }
 func AbsentOf(kind string) []Absent {
 	var list []Absent
 	for _, w := range load().rows {
-		place, ok := strings.CutPrefix(w.Place, "absent "+kind+".")
-		if ok {
-			list = append(list, Absent{w, strings.Split(place, "+")})
+		for _, sort := range []string{"absent", "differs"} {
+			if keys, ok := strings.CutPrefix(w.Place, sort+" "+kind+"."); ok {
+				list = append(list, Absent{w, strings.Split(keys, "+"), sort == "differs"})
+			}
 		}
 	}
 	return list

@@ -37,7 +37,7 @@ func build(t testing.TB, src string) *engine.Graph {
 		t.Fatal(err)
 	}
 	g, ds := gapi.Build(registry(t), d)
-	if ds = slices.DeleteFunc(ds, func(d schema.Diagnostic) bool { return d.Severity == schema.Note }); len(ds) > 0 {
+	if len(ds) > 0 {
 		t.Fatal(ds)
 	}
 	return g
