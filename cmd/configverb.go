@@ -37,11 +37,11 @@ the configuration file, or the default. It takes the flags of run. With -o json 
 -o yaml it writes a list.
 
 The file is /etc/mgmt/mgmt.yaml, unless --config or MGMT_CONFIG names another. With
---check only the file is read: everything that is wrong with it goes to standard
+--check only that file, or the file behind it, is read: everything that is wrong with it goes to standard
 output, each finding with its place, and with an error among them the code is 1.`,
 		Example: `  mgmt config
   mgmt config socket -o json
-  mgmt config --check --config new.yaml
+  mgmt config --check new.yaml
   mgmt config --example > /etc/mgmt/mgmt.yaml       # all settings, as comments
   mgmt config --schema > mgmt-config.schema.json    # for editors`,
 		Args:        knownSettings,
@@ -104,6 +104,9 @@ func (v *anySetting) Set(text string) error {
 func (f *configFlags) run(a *app, cmd *cobra.Command, keys []string) error {
 	switch {
 	case f.check:
+		if len(keys) == 1 {
+			a.config = keys[0]
+		}
 		return f.checkFile(a)
 	case f.schema:
 		text, err := settings.JSONSchema()
@@ -131,8 +134,11 @@ func settingKeys() []string {
 	return keys
 }
 
-// knownSettings refuses arguments that are no settings.
-func knownSettings(_ *cobra.Command, args []string) error {
+// knownSettings refuses arguments that are no settings. Behind --check stands a file.
+func knownSettings(cmd *cobra.Command, args []string) error {
+	if check, _ := cmd.Flags().GetBool("check"); check {
+		return cobra.MaximumNArgs(1)(cmd, args)
+	}
 	for _, arg := range args {
 		if settings.Get(arg) == nil {
 			return fmt.Errorf("there is no setting %q%s", arg, meant(arg, settingKeys()))
@@ -259,6 +265,9 @@ func (f *configFlags) setting(a *app, s *config.Setting) settingJSON {
 // byDefault returns the value of a setting that nobody gives. Where the machine or another
 // variable decides, it says which one.
 func (a *app) byDefault(s *config.Setting) (value any, from string) {
+	if s.Group == "graph" && (a.settled["graph"].Texts != nil || a.settled["puppet_catalog"].Texts != nil) {
+		return nil, ""
+	}
 	where := &state{prefix: a.settled["prefix"].Text()}
 	switch s.Key {
 	case "prefix":
