@@ -118,7 +118,7 @@ func (r *FileRes) partClash(other engine.Res) error {
 	switch wants := r.wants(); {
 	case wants != "" && wants != "a file":
 		return fmt.Errorf("the file wants %s, and the %s writes a file", wants, other.Kind())
-	case r.bodied():
+	case r.bodied() && !r.Keep: // what is kept, others may edit
 		return fmt.Errorf("the file has a content of its own, and the %s writes one too", other.Kind())
 	}
 	return nil

@@ -22,7 +22,7 @@ func (r *FileRes) Clashes(other engine.Res) error {
 		return fmt.Errorf("one wants %s, the other one %s", b, a)
 	}
 	switch {
-	case r.bodied() && o.bodied() && !r.sameBody(o):
+	case r.bodied() && o.bodied() && !r.sameBody(o) && r.Keep == o.Keep:
 		return errors.New("they want different contents")
 	case (r.Purge || o.Purge) && r.Source != o.Source:
 		return errors.New("one purges what the other one copies")

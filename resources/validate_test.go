@@ -273,3 +273,20 @@ func TestFindingE4ReplaceLink(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestFindingE5KeepClash: what edits a file that was made once does not clash with it.
+func TestFindingE5KeepClash(t *testing.T) {
+	content := "made"
+	f := &FileRes{Path: "/x", Content: &content, Keep: true}
+	line := &LineRes{File: "/x", Content: "a"}
+	if err := f.Clashes(line); err != nil {
+		t.Error(err)
+	}
+	if err := line.Clashes(f); err != nil {
+		t.Error(err)
+	}
+	f.Keep = false
+	if err := line.Clashes(f); err == nil {
+		t.Error("they undo each other")
+	}
+}

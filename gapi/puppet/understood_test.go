@@ -130,3 +130,17 @@ func TestFindingE1Recurse(t *testing.T) {
 		c.test(t)
 	}
 }
+
+// TestFindingE5Psql: a statement of the module postgresql is a command.
+func TestFindingE5Psql(t *testing.T) {
+	for _, c := range []became{
+		{"Postgresql_psql", "ALTER ROLE \"app\" LOGIN", `{"unless": "SELECT 1", "db": "postgres", "port": 5432, "psql_path": "/usr/bin/psql"}`, []string{
+			`exec[ALTER ROLE "app" LOGIN] {user: "postgres", group: "postgres", shell: "/bin/sh", ` +
+				`cmd: "/usr/bin/psql -d 'postgres' -p '5432' -t -X -c \"ALTER ROLE \\\"app\\\" LOGIN\"", nifshell: "/bin/sh", ` +
+				`nifcmd: "n=$(/usr/bin/psql -d 'postgres' -p '5432' -t -X -c \"SELECT COUNT(*) FROM (SELECT 1) count\") && test \"$n\" -gt 0", cwd: "/tmp", nifcwd: "/tmp"}`}},
+		{"Postgresql_psql", "x", `{"command": "SELECT 1", "refreshonly": true, "psql_user": "u", "psql_group": "g", "cwd": "/", "environment": "A=1", "connect_settings": {"PGHOST": "h", "A": "2"}}`, []string{
+			`exec[x] {refreshonly: true, user: "u", group: "g", shell: "/bin/sh", cmd: "psql -t -X -c \"SELECT 1\"", env: {PGHOST: "h", A: "1"}, cwd: "/"}`}},
+	} {
+		c.test(t)
+	}
+}

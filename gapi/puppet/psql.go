@@ -1,0 +1,110 @@
+package puppet
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// psqlType is the type of the module postgresql that runs a statement. It is a command,
+// which the module gives to a shell.
+var psqlType = &kindType{
+	name: "postgresql_psql", kind: "exec", how: convert, refreshes: true, note: "`psql` runs the statement, by `/bin/sh`, as in the module",
+	attributes: append([]attribute{
+		{name: "name", how: ignored, note: "it is the statement where there is no command"},
+		{name: "command", how: convert, to: "cmd", note: "the title if it is not given"},
+		{name: "unless", how: convert, to: "nifcmd", note: "a query that finds no row"},
+		{name: "onlyif", how: convert, to: "ifcmd", note: "a query that finds a row"},
+		{name: "refreshonly", how: convert, to: "refreshonly", do: boolTo("refreshonly")},
+		{name: "psql_user", how: rename, to: "user"},
+		{name: "psql_group", how: rename, to: "group"},
+		{name: "environment", how: convert, to: "env", note: "NAME=value, one or a list"},
+		{name: "connect_settings", how: convert, to: "env", note: "variables by their names"},
+		{name: "cwd", how: convert, to: "cwd, ifcwd, nifcwd", note: "/tmp if it is not given"},
+	}, psqlParts()...),
+	finish: finishPsql,
+}
+
+// psqlParts are the attributes that are a part of the command.
+func psqlParts() (list []attribute) {
+	for _, name := range []string{"db", "port", "search_path", "psql_path", "sensitive"} {
+		list = append(list, attribute{name: name, how: convert, to: "cmd", note: "a part of the command"})
+	}
+	return list
+}
+
+func finishPsql(t *translation) {
+	e := &execution{translation: t, shell: true}
+	for _, key := range []string{"user", "group"} {
+		if t.value.Get(key) == nil {
+			t.put(key, textNode(t.at, "postgres"))
+		}
+	}
+	t.put("shell", textNode(t.at, shell))
+	command := t.param("command")
+	if command == nil {
+		command = &param{name: "command", value: textNode(t.at, t.title)}
+	}
+	if sql, ok := t.scalar(command); ok {
+		t.set("cmd", textNode(t.at, t.psql(sql)), command)
+	}
+	for name, c := range map[string]struct{ key, test string }{"unless": {"nif", "-gt"}, "onlyif": {"if", "-gt"}} {
+		p := t.param(name)
+		if p == nil {
+			continue
+		}
+		if sql, ok := t.scalar(p); ok {
+			script := fmt.Sprintf(`n=$(%s) && test "$n" %s 0`, t.psql("SELECT COUNT(*) FROM ("+sql+") count"), c.test)
+			t.put(c.key+"shell", textNode(t.at, shell))
+			t.set(c.key+"cmd", textNode(t.at, script), p)
+		}
+	}
+	if t.param("cwd") == nil {
+		t.params = append(t.params, param{name: "cwd", value: textNode(t.at, "/tmp"), made: true})
+	}
+	e.settings()
+	e.environment()
+	e.folder()
+}
+
+// psql is the command for a statement. As in the module, the shell expands variables in
+// it, by which passwords are given.
+func (t *translation) psql(sql string) string {
+	if p := t.param("search_path"); p != nil {
+		if list, ok := t.scalars(p); ok {
+			sql = "set search_path to " + strings.Join(list, ",") + "; " + sql
+		}
+	}
+	words := []string{cmp.Or(t.text("psql_path"), "psql")}
+	if db := t.text("db"); db != "" {
+		words = append(words, "-d", shellQuote(db))
+	}
+	if port := t.text("port"); port != "" {
+		words = append(words, "-p", shellQuote(port))
+	}
+	words = append(words, "-t", "-X", "-c", `"`+strings.ReplaceAll(sql, `"`, `\"`)+`"`)
+	return strings.Join(words, " ")
+}
+
+// settings makes variables of connect_settings. Those of environment win.
+func (e *execution) settings() {
+	p := e.param("connect_settings")
+	if p == nil || p.value.Kind != schema.NodeMap || len(p.value.Pairs) == 0 {
+		return
+	}
+	list := &schema.Node{Kind: schema.NodeList, Pos: e.at}
+	secret := p.secret
+	for _, pair := range p.value.Pairs {
+		list.Items = append(list.Items, textNode(e.at, pair.Key+"="+pair.Value.Text))
+	}
+	for i := range e.params {
+		if own := &e.params[i]; own.name == "environment" {
+			list.Items = append(list.Items, asList(own.value)...)
+			own.value, own.secret = list, own.secret || secret
+			return
+		}
+	}
+	e.params = append(e.params, param{name: "environment", value: list, secret: secret, made: true})
+}
