@@ -30,7 +30,7 @@ var execType = &kindType{
 		{name: "onlyif", how: convert, to: "ifcmd", note: "of a list all must succeed"},
 		{name: "unless", how: convert, to: "nifcmd", note: "of a list none may succeed"},
 		{name: "refreshonly", how: convert, to: "refreshonly", do: boolTo("refreshonly")},
-		{name: "refresh", how: refused, whole: true, note: "a refresh runs the command itself"},
+		{name: "refresh", how: refused, whole: true, note: "a refresh runs the command itself; false is fine", do: except(true, "a refresh runs the command itself", "false")},
 		{name: "returns", how: convert, to: "cmd", note: "other codes than 0 are judged by `/bin/sh` behind the command"},
 		{name: "timeout", how: convert, to: "timeout", note: "seconds; 300 if it is not given, as in Puppet; 0 for none"},
 		{name: "tries", how: convert, to: "meta.retry", note: "one less, counted anew after a success", do: (*translation).tries},

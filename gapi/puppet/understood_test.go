@@ -144,3 +144,16 @@ func TestFindingE5Psql(t *testing.T) {
 		c.test(t)
 	}
 }
+
+// TestFindingE6Nothing: a value that asks for nothing is none that is refused.
+func TestFindingE6Nothing(t *testing.T) {
+	for _, c := range []became{
+		{"Exec", "/bin/true", `{"refresh": false, "timeout": 0}`, []string{`exec[/bin/true] {cmd: "/bin/true", timeout: "0s"}`}},
+		{"Exec", "/bin/true", `{"refresh": "/bin/false", "timeout": 0}`, []string{`exec[/bin/true] {cmd: "/bin/true", timeout: "0s"}`,
+			"site.pp:3: Exec[/bin/true]: refresh: a refresh runs the command itself"}},
+		{"File", "/x", `{"backup": "puppet", "content": "a"}`, []string{`file[/x] {content: "a"}`}},
+		{"Mount", "/m", `{"atboot": true}`, []string{`mount[/m]`}},
+	} {
+		c.test(t)
+	}
+}

@@ -252,10 +252,18 @@ func (p *parser) enum(e expr) *Type {
 	if len(args) == 0 {
 		p.fail(e.at, false, "", "Enum takes at least one word; write 'true' in quotes where it is one")
 	}
+	words := args[:0:0]
 	for _, a := range args {
-		if a.kind == tokType || a.isValue() {
+		switch {
+		case a.kind == tokType && !a.index && len(args) > 1: // a type, which no text is equal to
+			continue
+		case a.kind == tokType || a.isValue():
 			p.fail(a.at, false, "", "Enum takes words; write '%s' in quotes", a.text)
 		}
+		words = append(words, a)
+	}
+	if args = words; len(args) == 0 {
+		p.fail(e.at, false, "", "Enum takes words, and capital ones are types; write them in quotes")
 	}
 	return newEnum(p.wordsOf(e, args), fold)
 }

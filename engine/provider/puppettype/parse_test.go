@@ -29,7 +29,6 @@ func TestParseErrors(t *testing.T) {
 		{"Undef[1]", "is not recognised: Undef takes no parameters (line: 1, column: 1)"},
 		{"Enum[true]", "is not recognised: Enum takes at least one word; write 'true' in quotes where it is one (line: 1, column: 1)"},
 		{"Enum[a, true, b]", "is not recognised: Enum takes words; write 'true' in quotes (line: 1, column: 9)"},
-		{"Enum[a, B]", "is not recognised: Enum takes words; write 'B' in quotes (line: 1, column: 9)"},
 		{"Struct[{a => String, a => Integer}]", "is not recognised: the key 'a' is given twice (line: 1, column: 22)"},
 		{"Struct[{1 => String}]", "is not recognised: 1 is not a key: it is a word, Optional[word] or NotUndef[word] (line: 1, column: 9)"},
 		{"Struct[{optional[a] => Any}]", "is not recognised: optional[a] is not a key: it is a word, Optional[word] or NotUndef[word] (line: 1, column: 9)"},
@@ -167,6 +166,20 @@ func TestNamesAreTypes(t *testing.T) {
 		ty, err := puppettype.Parse(name)
 		if err != nil || ty.String() != name || ty.Kind().String() != name {
 			t.Errorf("%s: %v, %v", name, ty, err)
+		}
+	}
+}
+
+// TestFindingE6EnumOfTypes: a bare capital word in an Enum is a type, which no text is equal
+// to, and no error.
+func TestFindingE6EnumOfTypes(t *testing.T) {
+	ty, err := puppettype.Parse("Enum[Present, absent]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]bool{"absent": true, "Present": false, "present": false} {
+		if got := ty.Accepts(value); got != want {
+			t.Errorf("%s: %v", value, got)
 		}
 	}
 }
