@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,7 +58,7 @@ func graphArgs(cmd *cobra.Command, args []string) error {
 	switch value := valueMeant(cmd, name); {
 	case value != nil && (other != "" || len(args) > 1):
 		return value
-	case value != nil && name != "-" && errors.Is(missing, fs.ErrNotExist):
+	case value != nil && !looksLikeFile(name) && errors.Is(missing, fs.ErrNotExist):
 		return fmt.Errorf("%w; and there is no file of that name", value)
 	case other != "":
 		return fmt.Errorf("unexpected argument %q: %s names the graph already", name, other)
@@ -66,6 +68,11 @@ func graphArgs(cmd *cobra.Command, args []string) error {
 		return errors.New("the name of the graph is empty: name a file, a folder, or - for standard input")
 	}
 	return cmd.Flags().Set("yaml", name)
+}
+
+// looksLikeFile reports whether a word is hardly anything but the name of a graph.
+func looksLikeFile(word string) bool {
+	return word == "-" || strings.Contains(word, "/") || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(word))
 }
 
 // valueMeant returns the error of an argument that was meant as the value of a flag that needs none.

@@ -77,6 +77,18 @@ func TestUsageSays(t *testing.T) {
 	}
 }
 
+// TestFindingD6MissingGraph: a word that names a file, behind a flag that may have a value, is a graph that is
+// not there.
+func TestFindingD6MissingGraph(t *testing.T) {
+	for _, args := range []string{"run --noop nowhere.yaml", "run nowhere.yaml --noop", "run --noop=all ./nowhere", "run --prometheus nowhere.json", "plan nowhere"} {
+		var out bytes.Buffer
+		a := &app{in: strings.NewReader(""), out: &out, err: &out}
+		if code := a.main(t.Context(), strings.Fields(args)); code != exitUsage || !strings.Contains(out.String(), "no such file") || strings.Contains(out.String(), "is written with =") {
+			t.Errorf("mgmt %s: code %d, %s", args, code, out.String())
+		}
+	}
+}
+
 // TestExplained: what to do depends on why nobody answers.
 func TestExplained(t *testing.T) {
 	for want, err := range map[string]error{
