@@ -250,8 +250,7 @@ func readCallArgs(a *app, function *virtual.Function, args []string) (virtual.Ar
 // isParamName tells a parameter from a value that has = or @ in it, such as a path
 // or an address.
 func isParamName(key string) bool {
-	name := strings.TrimPrefix(key, "extra.")
-	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+	return virtual.IsIdentifier(strings.TrimPrefix(key, "extra."))
 }
 
 // placeParam returns the type of the argument at a place.

@@ -112,10 +112,7 @@ func (w *WatchMode) UnmarshalText(text []byte) error {
 	return readWord(watchModes, string(text), "way to watch", w)
 }
 
-var (
-	backendRule  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	functionRule = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-)
+var backendRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // Validate returns all that is wrong with the backend itself: it is the fault of
 // who wrote it. What differs from the interface is no such fault.
@@ -136,7 +133,7 @@ func (b *Backend) Validate() error {
 		if find(b.Functions[:i], f.Name) != nil {
 			errs = append(errs, fmt.Errorf("function %s is there twice", f.Name))
 		}
-		if !functionRule.MatchString(f.Name) {
+		if !IsIdentifier(f.Name) {
 			errs = append(errs, fmt.Errorf("function %q: a function is a word of letters, digits and _", f.Name))
 		}
 		errs = append(errs, f.validate()...)

@@ -1,11 +1,13 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -34,7 +36,7 @@ type Result struct {
 
 // Warning is one.
 type Warning struct {
-	Event string // deprecated, or, with Lax, return_shape
+	Event string // deprecated, swallowed, or, with Lax, return_shape
 	Text  string
 }
 
@@ -47,22 +49,29 @@ func (m *Module) Call(ctx context.Context, function string, args Args) (*Result,
 		return nil, err
 	}
 	r := &Result{Backend: m.Backend.Name, Status: v.Status, Extra: map[string]any{}, Found: true}
+	at := FunctionError{m.Interface.Module, function, m.Backend.Name}
+	b, err := v.bind(at, args)
+	if err != nil {
+		return nil, err
+	}
 	if v.Status == NotApplicable {
 		m.logger().Debug("the function is not applicable here; the default is the answer", "event", "not_applicable", "function", function)
 		r.Common = v.want.answer()
 		return r, nil
 	}
-	at := FunctionError{m.Interface.Module, function, m.Backend.Name}
-	passed, err := v.adapt(at, args)
-	if err != nil {
-		return nil, err
+	h := v.hand(b, args.Extra)
+	if len(h.unknown) > 0 {
+		return nil, &UnsupportedArgumentError{at, h.unknown}
 	}
 	if v.Status == Deprecated {
 		m.deprecated(at, v, r)
 	}
+	if len(h.swallowed) > 0 {
+		m.swallowed(at, h.swallowed, r)
+	}
 	var hidden secrets.Texts
-	hidden.Learn(passed, false)
-	value, err := m.ask(ctx, function, passed)
+	hidden.Learn(h.passed, false)
+	value, err := m.ask(ctx, function, h.passed)
 	return m.result(at, v, r, value, err, &hidden)
 }
 
@@ -75,6 +84,15 @@ func (m *Module) deprecated(at FunctionError, v *Verdict, r *Result) {
 	r.Warnings = append(r.Warnings, Warning{Deprecated.String(), fmt.Sprintf("%s is deprecated: %s", at.name(), why)})
 	if m.told.first(m.Backend.Name + " " + at.name()) {
 		m.logger().Warn("the function is deprecated; this is told once", "event", Deprecated.String(), "function", at.Function, "reason", why)
+	}
+}
+
+// swallowed warns about arguments that the backend takes without knowing them, the log only if it was not told before.
+func (m *Module) swallowed(at FunctionError, params []string, r *Result) {
+	names := strings.Join(params, ", ")
+	r.Warnings = append(r.Warnings, Warning{Swallowed.String(), fmt.Sprintf("%s: the backend %s takes %s without knowing it: it may have no effect", at.name(), at.Backend, names)})
+	if m.told.first(m.Backend.Name + " " + at.name() + " " + names) {
+		m.logger().Warn("the backend takes an argument without knowing it, which may have no effect; this is told once", "event", Swallowed.String(), "function", at.Function, "params", names)
 	}
 }
 
@@ -131,54 +149,73 @@ func misshapen(t *schema.Type, value any, hidden *secrets.Texts) error {
 	return hidden.Error(err)
 }
 
-// adapt turns the arguments of a caller into those of the backend, all by name.
-func (v *Verdict) adapt(at FunctionError, args Args) (map[string]any, error) {
-	declared := v.want
-	if declared == nil {
-		declared = v.have
-	}
-	b := binder{f: declared, given: map[string]any{}}
+// bind gives the arguments of a caller to the parameters that are declared.
+func (v *Verdict) bind(at FunctionError, args Args) (*binder, error) {
+	b := &binder{f: cmp.Or(v.want, v.have), given: map[string]any{}}
 	b.bind(args)
 	if len(b.problems) > 0 {
 		return nil, &BadArgumentsError{at, b.problems}
 	}
-	passed, unknown := v.pass(&b, args.Extra)
-	if len(unknown) > 0 {
-		slices.Sort(unknown)
-		return nil, &UnsupportedArgumentError{at, unknown}
-	}
-	return passed, nil
+	return b, nil
 }
 
-// pass returns what reaches the backend, and what it would have to know and does
-// not.
-func (v *Verdict) pass(b *binder, extra map[string]any) (passed map[string]any, unknown []string) {
-	passed = map[string]any{}
-	give := func(name string, value any) {
-		if v.have.param(name) == nil && v.have.rest(KwArgs) == nil {
-			unknown = append(unknown, name)
-			return
-		}
-		passed[name] = value
+// handed is what becomes of arguments: they reach the backend by name. The names are sorted.
+type handed struct {
+	passed    map[string]any
+	unknown   []string // what the backend would have to know and does not
+	swallowed []string // what reaches it only because it takes any by name
+}
+
+// hand turns the arguments of a caller into those of the backend.
+func (v *Verdict) hand(b *binder, extra map[string]any) handed {
+	h := handed{passed: map[string]any{}}
+	for _, name := range slices.Sorted(maps.Keys(b.given)) {
+		v.give(&h, name, b.given[name], v.want.said(name, b.given[name]))
 	}
-	for name, value := range b.given {
-		give(name, value)
-	}
-	for name, value := range extra {
-		give(name, value)
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		v.give(&h, name, extra[name], true)
 	}
 	if rest := v.have.rest(VarArgs); rest != nil {
-		passed[rest.Name] = schema.Clone(b.further)
+		h.passed[rest.Name] = schema.Clone(b.further)
 	}
 	if v.want == nil {
-		return passed, unknown
+		return h
 	}
 	for _, p := range v.want.Params {
-		if _, given := passed[p.Name]; p.named() && p.Optional && !given && v.have.param(p.Name) != nil {
-			passed[p.Name] = schema.Clone(p.Default)
+		if _, given := h.passed[p.Name]; p.named() && p.Optional && !given && v.have.param(p.Name) != nil {
+			h.passed[p.Name] = schema.Clone(p.Default)
 		}
 	}
-	return passed, unknown
+	return h
+}
+
+// give hands over one argument. What says nothing is left out where the backend has no place for it.
+func (v *Verdict) give(h *handed, name string, value any, says bool) {
+	known, any := v.have.param(name) != nil, v.have.rest(KwArgs) != nil
+	switch {
+	case known || any:
+		h.passed[name] = value
+	case says:
+		h.unknown = append(h.unknown, name)
+	}
+	if !known && any && says && !v.declaresRest(name) {
+		h.swallowed = append(h.swallowed, name)
+	}
+}
+
+// declaresRest reports whether the declaration itself takes an argument as one of any names.
+func (v *Verdict) declaresRest(name string) bool {
+	f := cmp.Or(v.want, v.have)
+	return f.param(name) == nil && f.rest(KwArgs) != nil
+}
+
+// said reports whether an argument says more than its default, which is what happens without it.
+func (f *Function) said(name string, value any) bool {
+	if f == nil {
+		return true
+	}
+	p := f.param(name)
+	return p == nil || !p.Optional || !same(value, p.Default)
 }
 
 // binder gives arguments to parameters.

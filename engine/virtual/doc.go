@@ -106,8 +106,11 @@
 //     knows: what the caller left out has the interface's default, so that no
 //     default of a backend leaks.
 //   - What a backend does not know is refused if the caller gave it, and left out if
-//     he did not. If each call must give it each is refused, and who Needs the function. What the interface does not know reaches a backend only through
+//     he did not, or gave its default. If each call must give it each is refused, and who Needs the function. What the interface does not know reaches a backend only through
 //     Args.Extra.
+//   - What reaches a backend only because it takes arguments of any name is in the warnings of each
+//     result, and in the log, where a Told has it there only once.
+//   - The arguments of a function that is not applicable are checked as those of any other.
 //   - A result is checked against the declared shape before anybody sees it:
 //     strictly, or (Lax) with a warning. Keys that are not declared are Extra,
 //     wherever in the result they are, and are never read by the engine.

@@ -146,6 +146,12 @@ func (p *Param) required() bool { return p.named() && !p.Optional }
 
 var nameRule = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
+// identifier is what functions and parameters are called.
+var identifier = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+
+// IsIdentifier reports whether a function or a parameter can have a name: letters, digits and _, with no digit first.
+func IsIdentifier(name string) bool { return identifier.MatchString(name) }
+
 // Validate returns all that is wrong with the interface: it is the
 // programmer's fault.
 func (i *Interface) Validate() error {
@@ -154,8 +160,8 @@ func (i *Interface) Validate() error {
 		errs = append(errs, fmt.Errorf("module %q: a module is a word in lower case", i.Module))
 	}
 	for n, f := range i.Functions {
-		if !nameRule.MatchString(f.Name) {
-			errs = append(errs, fmt.Errorf("function %q: a function is a word in lower case, with underscores", f.Name))
+		if !IsIdentifier(f.Name) || f.Name[0] == '_' {
+			errs = append(errs, fmt.Errorf("function %q: a function is a word of letters, digits and _, and begins with a letter", f.Name))
 		}
 		if find(i.Functions[:n], f.Name) != nil {
 			errs = append(errs, fmt.Errorf("function %s is declared twice", f.Name))
@@ -181,6 +187,8 @@ func (f *Function) validate() (errs []error) {
 		switch {
 		case p.Name == "":
 			bad("has no name")
+		case !IsIdentifier(p.Name):
+			bad("is no word of letters, digits and _ that begins with no digit")
 		case slices.ContainsFunc(before, func(o Param) bool { return o.Name == p.Name }):
 			bad("is there twice")
 		case slices.ContainsFunc(before, func(o Param) bool { return o.Kind > p.Kind }):

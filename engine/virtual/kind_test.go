@@ -149,7 +149,7 @@ func TestRefused(t *testing.T) {
 // TestNotApplicable: a resource that needs what makes no sense here has nothing to
 // do, and says so.
 func TestNotApplicable(t *testing.T) {
-	i := &virtual.Interface{Module: "lamp", Functions: []virtual.Function{{Name: "dim", NotApplicable: virtual.Match{"virtual": {"docker"}}}}}
+	i := &virtual.Interface{Module: "lamp", Functions: []virtual.Function{{Name: "dim", NotApplicable: virtual.Match{"virtual": {"docker"}}, Params: []virtual.Param{{Name: "name"}}}}}
 	c := virtual.NewCatalog()
 	b := virtual.Native("none", newWire)
 	b.Module = "lamp"

@@ -32,6 +32,26 @@ func TestCheckerVectors(t *testing.T) {
 	}
 }
 
+// TestFindingF12ExtraAndWarnings: cases can give extra arguments, and say what a result warns of.
+func TestFindingF12ExtraAndWarnings(t *testing.T) {
+	tried := 0
+	for _, s := range scenarios(t, "signature") {
+		for _, c := range s.Calls {
+			if c.Warnings() || len(c.arguments(t).Extra) > 0 {
+				tried++
+			}
+		}
+	}
+	if tried < 6 {
+		t.Errorf("%d calls with extra arguments or warnings", tried)
+	}
+	wrong := vectorCall{}
+	wrong.Expect.Warnings = []string{"deprecated"}
+	if got := wrong.warnsWrong(&virtual.Result{Warnings: []virtual.Warning{{Event: "swallowed"}}}); got == "" {
+		t.Error("other warnings than wanted pass")
+	}
+}
+
 func (s *scenario) check(t *testing.T, b vectorBackend) {
 	t.Helper()
 	i := s.Interface.declared(t)
@@ -92,8 +112,7 @@ func statusesOf(verdicts []virtual.Verdict) map[string]string {
 func (c *vectorCall) run(t *testing.T, n int, m *virtual.Module, s *said, log *events) {
 	t.Helper()
 	s.passed = nil
-	args := virtual.Args{Positional: plainOf(t, c.Args).([]any), Named: plainOf(t, c.Kwargs).(map[string]any)}
-	r, err := m.Call(t.Context(), c.Fn, args)
+	r, err := m.Call(t.Context(), c.Fn, c.arguments(t))
 	if got := errorWord(err); got != c.Expect.Error {
 		t.Fatalf("call %d of %s: error %q (%v), want %q", n, c.Fn, got, err, c.Expect.Error)
 	}
@@ -105,13 +124,7 @@ func (c *vectorCall) run(t *testing.T, n int, m *virtual.Module, s *said, log *e
 	if c.Expect.Error != "" && c.Expect.Error != "return_shape" && s.passed != nil {
 		t.Errorf("call %d of %s reached the backend: %v", n, c.Fn, s.passed)
 	}
-	if c.Expect.Log != nil {
-		log.expect(t, c.Expect.Log)
-		if r != nil && !slices.Equal(warningsOf(r, c.Fn), slices.DeleteFunc(c.Expect.Log, notWarning)) {
-			t.Errorf("call %d of %s: its result warns of %v", n, c.Fn, r.Warnings)
-		}
-	}
-	log.take()
+	c.warned(t, n, r, log.take())
 	if c.Expect.Passed != nil && !reflect.DeepEqual(s.passed, plainOf(t, c.Expect.Passed)) {
 		t.Errorf("call %d of %s: passed %v, want %v", n, c.Fn, s.passed, c.Expect.Passed)
 	}
@@ -132,6 +145,38 @@ func (c *vectorCall) run(t *testing.T, n int, m *virtual.Module, s *said, log *e
 		t.Errorf("call %d of %s: found %v", n, c.Fn, r.Found)
 	}
 	spoil(r.Common)
+}
+
+// warned compares the warnings of a result with what the case wants, and with the log, which has them too.
+func (c *vectorCall) warned(t *testing.T, n int, r *virtual.Result, logged []string) {
+	t.Helper()
+	if want := c.Expect.Log; want != nil && !slices.Equal(logged, want) {
+		t.Errorf("call %d of %s: logged %q, want %q", n, c.Fn, logged, want)
+	}
+	if r == nil {
+		return
+	}
+	if warned := warningsOf(r, c.Fn); !slices.Equal(warned, slices.DeleteFunc(logged, notWarning)) {
+		t.Errorf("call %d of %s: its result warns of %v, and the log of %v", n, c.Fn, warned, logged)
+	}
+	if wrong := c.warnsWrong(r); wrong != "" {
+		t.Errorf("call %d of %s: %s", n, c.Fn, wrong)
+	}
+}
+
+// Warnings reports whether the case says what its result warns of.
+func (c *vectorCall) Warnings() bool { return c.Expect.Warnings != nil }
+
+// warnsWrong says how the warnings of a result are not those of the case; empty where they are.
+func (c *vectorCall) warnsWrong(r *virtual.Result) string {
+	events := []string{}
+	for _, w := range r.Warnings {
+		events = append(events, w.Event)
+	}
+	if c.Expect.Warnings == nil || slices.Equal(events, c.Expect.Warnings) {
+		return ""
+	}
+	return fmt.Sprintf("its result warns of %v, want %v", events, c.Expect.Warnings)
 }
 
 // warningsOf writes the warnings of a result as a case does.

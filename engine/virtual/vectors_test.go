@@ -200,6 +200,7 @@ type vectorCall struct {
 	Fn     string
 	Args   []any
 	Kwargs map[string]any
+	Extra  map[string]any // in kwargs also as extra.NAME, as mgmt call writes it
 	Expect struct {
 		Value      any
 		Extra      map[string]any
@@ -207,6 +208,7 @@ type vectorCall struct {
 		Error      string
 		ErrorNames []string `json:"error_names"`
 		Log        []string
+		Warnings   []string // the events
 		Passed     map[string]any
 	}
 }
@@ -257,6 +259,23 @@ type vectorCandidate struct {
 	When, Unless map[string][]any
 	Needs        []string
 	Priority     int
+}
+
+// arguments are those of the call, as mgmt call reads them.
+func (c *vectorCall) arguments(t *testing.T) virtual.Args {
+	t.Helper()
+	args := virtual.Args{Positional: plainOf(t, c.Args).([]any), Named: map[string]any{}, Extra: map[string]any{}}
+	for name, v := range c.Kwargs {
+		if own, extra := strings.CutPrefix(name, "extra."); extra {
+			args.Extra[own] = plainOf(t, v)
+		} else {
+			args.Named[name] = plainOf(t, v)
+		}
+	}
+	for name, v := range c.Extra {
+		args.Extra[name] = plainOf(t, v)
+	}
+	return args
 }
 
 // scenarios returns those of a group, of which there must be some, and those that we have added.

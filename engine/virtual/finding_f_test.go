@@ -1,0 +1,150 @@
+package virtual_test
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// optional is a parameter with a default.
+func optional(name string, def any) virtual.Param {
+	return virtual.Param{Name: name, Kind: virtual.KeywordOnly, Optional: true, Default: def}
+}
+
+// bound returns a module of one function in the two forms, what reaches its backend, and the log.
+func bound(t *testing.T, want, have virtual.Function, gives any) (*virtual.Module, *said, *events) {
+	t.Helper()
+	want.Name, have.Name = "f", "f"
+	s, log := &said{gives: map[string]any{"f": gives}}, &events{}
+	i := &virtual.Interface{Module: "m", Functions: []virtual.Function{want}}
+	b := &virtual.Backend{Name: "b", Module: "m", Functions: []virtual.Function{have}, Open: func(context.Context, virtual.Env) (virtual.Caller, error) { return s, nil }}
+	for _, err := range []error{i.Validate(), b.Validate()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := virtual.Bind(t.Context(), i, b, virtual.Env{Facts: virtual.Facts{"os": "X"}, Log: slog.New(log), Told: &virtual.Told{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, s, log
+}
+
+// TestFindingF1Identifiers: functions and parameters are called as their authors like.
+func TestFindingF1Identifiers(t *testing.T) {
+	for name, ok := range map[string]bool{"ListAll": true, "x1": true, "größe": true, "A_b": true, "1x": false, "a b": false, "a.b": false, "a-b": false, "": false} {
+		i := &virtual.Interface{Module: "m", Functions: []virtual.Function{{Name: name}}}
+		if err := i.Validate(); (err == nil) != ok {
+			t.Errorf("function %q: %v", name, err)
+		}
+		i.Functions = []virtual.Function{{Name: "f", Params: []virtual.Param{{Name: name}}}}
+		if err := i.Validate(); (err == nil) != ok {
+			t.Errorf("parameter %q: %v", name, err)
+		}
+		if virtual.IsIdentifier(name) != ok {
+			t.Errorf("%q is taken for the opposite", name)
+		}
+	}
+	type camel struct {
+		AllOf  string `yaml:"AllOf" mgmt:"required"`
+		DryRun bool   `yaml:"dryRun"`
+	}
+	f := virtual.Declare[camel, string]("ListAll", "Lists.").Function()
+	if got := f.Signature(); got != "(AllOf, dryRun=False)" {
+		t.Error(got)
+	}
+}
+
+// TestFindingF2Swallowed: an argument that only the catch-all of a backend takes is in the warnings of each result,
+// and in the log once.
+func TestFindingF2Swallowed(t *testing.T) {
+	want := virtual.Function{Params: []virtual.Param{{Name: "a"}, optional("root", ""), optional("known", "")}}
+	have := virtual.Function{Params: []virtual.Param{{Name: "a"}, optional("known", ""), {Name: "rest", Kind: virtual.KwArgs}}}
+	m, s, log := bound(t, want, have, nil)
+	for n := range 3 {
+		r, err := m.Call(t.Context(), "f", virtual.Args{Positional: []any{"x"}, Named: map[string]any{"root": "/r", "known": "k"}, Extra: map[string]any{"zeal": true}})
+		if err != nil || len(r.Warnings) != 1 || r.Warnings[0].Event != "swallowed" || !strings.Contains(r.Warnings[0].Text, "root, zeal") {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if logged := log.take(); len(logged) != 1 && n == 0 || n > 0 && len(logged) > 0 {
+			t.Errorf("call %d logged %v", n, logged)
+		}
+	}
+	if want := map[string]any{"a": "x", "root": "/r", "known": "k", "zeal": true}; !reflect.DeepEqual(s.passed, want) {
+		t.Errorf("passed %v", s.passed)
+	}
+	for _, args := range []map[string]any{{"a": "x"}, {"a": "x", "root": ""}} {
+		if r, err := m.Call(t.Context(), "f", virtual.Args{Named: args}); err != nil || len(r.Warnings) > 0 {
+			t.Errorf("%v: %+v, %v", args, r, err)
+		}
+	}
+}
+
+// TestFindingF2Declared: what the interface itself takes by any name is no news.
+func TestFindingF2Declared(t *testing.T) {
+	rest := virtual.Function{Params: []virtual.Param{{Name: "rest", Kind: virtual.KwArgs}}}
+	m, _, log := bound(t, rest, rest, nil)
+	r, err := m.Call(t.Context(), "f", virtual.Args{Named: map[string]any{"z": 1}})
+	if err != nil || len(r.Warnings) > 0 || len(log.take()) > 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestFindingF3NotApplicableChecks: a call that can do nothing here is still refused if it can be right nowhere.
+func TestFindingF3NotApplicableChecks(t *testing.T) {
+	f := virtual.Function{NotApplicable: virtual.Match{"os": {"X"}}, Params: []virtual.Param{{Name: "a", Type: &schema.Type{Kind: schema.KindBool}}}}
+	m, s, log := bound(t, f, f, nil)
+	log.take()
+	for _, c := range []struct {
+		args virtual.Args
+		bad  bool
+	}{
+		{virtual.Args{Positional: []any{true}}, false},
+		{virtual.Args{}, true},
+		{virtual.Args{Positional: []any{"text"}}, true},
+		{virtual.Args{Positional: []any{true, true}}, true},
+		{virtual.Args{Named: map[string]any{"a": true, "b": 1}}, true},
+	} {
+		r, err := m.Call(t.Context(), "f", c.args)
+		if isType[*virtual.BadArgumentsError](err) != c.bad || !c.bad && (err != nil || r.Status != virtual.NotApplicable) {
+			t.Errorf("%v: %+v, %v", c.args, r, err)
+		}
+		if logged := log.take(); slices.Equal(logged, []string{"debug:not_applicable:f"}) == c.bad {
+			t.Errorf("%v: logged %v", c.args, logged)
+		}
+	}
+	if s.passed != nil {
+		t.Error("the backend was called")
+	}
+}
+
+// TestFindingF4DefaultIsAccepted: who asks for what happens anyway needs no parameter for that.
+func TestFindingF4DefaultIsAccepted(t *testing.T) {
+	want := virtual.Function{Params: []virtual.Param{{Name: "a"}, optional("refresh", false), optional("level", int64(3)), optional("none", nil)}}
+	m, s, _ := bound(t, want, virtual.Function{Params: []virtual.Param{{Name: "a"}}}, nil)
+	for _, c := range []struct {
+		named   map[string]any
+		refused string
+	}{
+		{map[string]any{"refresh": false, "level": int64(3), "none": nil}, ""},
+		{map[string]any{"level": 3.0}, ""},
+		{map[string]any{"refresh": true, "level": int64(3)}, "refresh"},
+		{map[string]any{"level": int64(4), "none": ""}, "level none"},
+	} {
+		s.passed = nil
+		_, err := m.Call(t.Context(), "f", virtual.Args{Positional: []any{"x"}, Named: c.named})
+		refused, _ := err.(*virtual.UnsupportedArgumentError)
+		switch {
+		case c.refused != "" && (refused == nil || strings.Join(refused.Params, " ") != c.refused):
+			t.Errorf("%v: %v", c.named, err)
+		case c.refused == "" && (err != nil || !reflect.DeepEqual(s.passed, map[string]any{"a": "x"})):
+			t.Errorf("%v: passed %v, %v", c.named, s.passed, err)
+		}
+	}
+}
