@@ -12,8 +12,8 @@
 # make docs    writes docs/reference from the types and verbs
 
 GO      ?= go
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)
+VERSION = $(or $(shell packaging/version),$(error the file VERSION gives no version))
+LDFLAGS = -s -w -X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)
 
 # Puppet, with the types that its sample manifests use.
 PUPPET := puppet $(addprefix puppet-module-puppetlabs-,cron-core host-core mount-core)

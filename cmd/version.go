@@ -3,13 +3,17 @@ package cmd
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
 )
 
-// buildVersion is set by the linker, for a program that is no released module.
+// buildVersion is set by the linker, to what packaging/version prints.
 var buildVersion string
 
 // version returns the version of this program.
@@ -19,9 +23,36 @@ func version() string {
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return mgmt.Number() + "~git0"
 	}
-	return cmp.Or(info.Main.Version, "unknown")
+	return versionOf(info, mgmt.Number())
+}
+
+// ownModule is the module whose number is in the file VERSION.
+const ownModule = "github.com/reactivegraph/mgmt"
+
+// unreleased is what Go calls a module of which no commit has this very version.
+var unreleased = regexp.MustCompile(`^$|^\(devel\)$|\d{14}-[0-9a-f]{12}`)
+
+// versionOf returns the version of a program that was built by "go build" or "go install", without our linker flags.
+// It is the tag that Go knows, and otherwise a version that sorts before the release with this number.
+func versionOf(info *debug.BuildInfo, number string) string {
+	if info.Main.Path != ownModule {
+		return cmp.Or(info.Main.Version, "unknown")
+	}
+	if v := info.Main.Version; !unreleased.MatchString(v) {
+		return strings.TrimPrefix(v, "v")
+	}
+	version := number + "~git0"
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			version += "." + s.Value[:min(10, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			version += ".dirty"
+		}
+	}
+	return version
 }
 
 // versionJSON is the version in JSON.
