@@ -18,6 +18,11 @@ LDFLAGS = -s -w -X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)
 # Puppet, with the types that its sample manifests use.
 PUPPET := puppet $(addprefix puppet-module-puppetlabs-,cron-core host-core mount-core)
 
+# The modules whose catalogs are read in CI.
+MODULES := $(addprefix puppet-module-,$(addprefix puppetlabs-,apache apt haproxy mongodb mysql ntp postgresql rabbitmq rsync tftp xinetd) \
+	$(addprefix camptocamp-,kmod openssl postfix systemd) aboe-chrony antonlindstrom-powerdns arioch-redis asciiduck-sssd \
+	cristifalcas-etcd pcfens-filebeat saz-memcached saz-ssh theforeman-dns voxpupuli-collectd voxpupuli-corosync)
+
 # What boots a machine for a test.
 MACHINE := dpkg-dev mmdebstrap systemd-container
 BOOTED  := ./integration/hosts ./integration/machines
@@ -87,6 +92,7 @@ tools:
 	@$(GO) -C docker mod download
 	@{ command -v dbus-daemon && command -v gpg; } >/dev/null || .ci/install dbus-daemon gnupg || test "$$CI" != true
 	@test -d /usr/share/puppet/modules/mount_core || .ci/install $(PUPPET) || test "$$CI" != true
+	@test "$$CI" != true || test -d /usr/share/puppet/modules/apache || .ci/install $(MODULES)
 	@test "$$CI" != true || command -v dot >/dev/null || .ci/install graphviz
 	@test "$$CI" != true || { { command -v gcc && command -v dpkg-source; } >/dev/null || .ci/install dpkg-dev gcc libc6-dev; resources/account/testdata/busybox.sh >/dev/null; }
 	@test "$$CI" != true || { command -v runsvdir && command -v rc-service && command -v insserv; } >/dev/null || .ci/install runit openrc insserv

@@ -1,0 +1,2 @@
+class { 'dns': }
+dns::zone { 'example.com': }

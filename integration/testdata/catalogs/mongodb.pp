@@ -1,0 +1,1 @@
+class { 'mongodb::server': port => 27018 }

@@ -1,0 +1,2 @@
+class { 'openssl': }
+openssl::certificate::x509 { 'foo': country => 'CH', organization => 'Example', commonname => 'foo.example.com' }

@@ -1,0 +1,2 @@
+class { 'rsync::server': }
+rsync::server::module { 'repo': path => '/srv/repo' }

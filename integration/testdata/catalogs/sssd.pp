@@ -1,0 +1,1 @@
+class { 'sssd': domains => { 'example.com' => { 'id_provider' => 'ldap' } } }

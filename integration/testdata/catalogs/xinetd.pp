@@ -1,0 +1,2 @@
+include xinetd
+xinetd::service { 'echo2': port => '7', server => '/bin/cat' }
