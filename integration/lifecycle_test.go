@@ -268,7 +268,11 @@ func event(c engine.Change, status string) lifeEvent {
 	case engine.Deleted:
 		return lifeEvent{"ensure", "present", "absent", status}
 	}
-	return lifeEvent{c.Field, c.From, c.To, status}
+	field := c.Field
+	if field == "state" { // our word for the attribute ensure of a type
+		field = "ensure"
+	}
+	return lifeEvent{field, c.From, c.To, status}
 }
 
 // kinds returns the registry with the type of the vector.
