@@ -242,7 +242,7 @@ func TestInterfaceVerbs(t *testing.T) {
 			}
 		})
 	}
-	for _, args := range [][]string{{"list"}, {"show", "group"}, {"check", "group", "echo", "--backends", dir}, {"generate", "group", "--from", "echo", "--backends", dir}} {
+	for _, args := range [][]string{{"list"}, {"show", "group"}, {"check", "group", "echo", "--backends", dir}, {"matrix", "group", "--backends", dir}} {
 		out, _, _ := askGroups(t, "", append(append([]string{"interface"}, args...), "-o", "json")...)
 		var list []map[string]any
 		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) == 0 {

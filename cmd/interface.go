@@ -59,6 +59,10 @@ type backendJSON struct {
 	Watch    virtual.WatchMode `json:"watch"`
 }
 
+func newBackendJSON(b *virtual.Backend) backendJSON {
+	return backendJSON{b.Name, b.Doc, b.When, b.Unless, b.Needs, b.Priority, b.Watch}
+}
+
 func newInterfaceList(a *app) *cobra.Command {
 	m := modules{a}
 	var output choice
@@ -108,7 +112,7 @@ func (m modules) list() []moduleJSON {
 		i, sel, err := m.modules().Select(name, system, "")
 		l := moduleJSON{Module: name, Doc: i.Doc, Backends: []backendJSON{}}
 		for _, b := range m.modules().Backends(name) {
-			l.Backends = append(l.Backends, backendJSON{b.Name, b.Doc, b.When, b.Unless, b.Needs, b.Priority, b.Watch})
+			l.Backends = append(l.Backends, newBackendJSON(b))
 		}
 		if err != nil {
 			l.Refused = err.Error()
@@ -190,6 +194,7 @@ func newInterfaceShow(a *app) *cobra.Command {
 		},
 	}
 	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	a.machineFlags(cmd)
 	return cmd
 }
 

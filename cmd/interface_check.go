@@ -114,8 +114,7 @@ func verdictsJSON(i *virtual.Interface, b *virtual.Backend, verdicts []virtual.V
 	for _, v := range verdicts {
 		f := i.Function(v.Function)
 		if f == nil {
-			own := virtual.Interface{Functions: b.Functions}
-			f = own.Function(v.Function)
+			f = ownFunction(b, v.Function)
 		}
 		j := newFunctionJSON(f)
 		j.Status = &v.Status
@@ -129,6 +128,7 @@ func verdictsJSON(i *virtual.Interface, b *virtual.Backend, verdicts []virtual.V
 
 func newInterfaceMatrix(a *app) *cobra.Command {
 	m := modules{a}
+	var output choice
 	cmd := &cobra.Command{
 		Use:               "matrix [MODULE]",
 		Short:             "Write which backend has which function, in Markdown",
@@ -137,6 +137,9 @@ func newInterfaceMatrix(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = m.modules().Modules()
+			}
+			if output.word == "json" {
+				return m.matrixJSON(args)
 			}
 			for n, module := range args {
 				i, err := m.modules().Interface(module)
@@ -153,6 +156,7 @@ func newInterfaceMatrix(a *app) *cobra.Command {
 			return nil
 		},
 	}
+	choose(cmd, &output, "output", "o", "how to write it: text is Markdown", "text", "json")
 	a.machineFlags(cmd)
 	return cmd
 }
@@ -171,6 +175,7 @@ func newInterfaceGenerate(a *app) *cobra.Command {
 	var output choice
 	var from []string
 	var aliases bool
+	var as string
 	cmd := &cobra.Command{
 		Use:   "generate [MODULE] --from BACKEND",
 		Short: "Draft an interface from the functions of a backend, or from what several have in common",
@@ -178,7 +183,8 @@ func newInterfaceGenerate(a *app) *cobra.Command {
 writes the functions that all have, with the parameters that all have: that is what an
 interface should begin with. The module is needed where several have a backend of that name.`,
 		Example: `  mgmt interface generate --from apt
-  mgmt interface generate pkg --from apt --from dnf --from apk`,
+  mgmt interface generate pkg --from apt --from dnf --from apk
+  mgmt interface generate --from apt --as mine -o yaml >backends/mine.yaml`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: m.complete,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -186,12 +192,14 @@ interface should begin with. The module is needed where several have a backend o
 			if err != nil {
 				return err
 			}
-			if output.word == "json" {
-				list := []functionJSON{}
-				for n := range i.Functions {
-					list = append(list, newFunctionJSON(&i.Functions[n]))
-				}
-				return writeJSON(a.out, list)
+			if as != "" {
+				i.Module = as
+			}
+			switch output.word {
+			case "json":
+				return writeJSON(a.out, i.Describe())
+			case "yaml":
+				return writeYAML(a.out, i.Describe())
 			}
 			for _, f := range i.Functions {
 				if _, err := fmt.Fprintf(a.out, "%s%s\n", f.Name, f.Signature()); err != nil {
@@ -201,7 +209,8 @@ interface should begin with. The module is needed where several have a backend o
 			return nil
 		},
 	}
-	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	choose(cmd, &output, "output", "o", "how to write it; what yaml and json write declares an interface in a folder of --backends", "text", "json", "yaml")
+	cmd.Flags().StringVar(&as, "as", "", "call the `module` so, and not as the one whose backend it is from")
 	cmd.Flags().StringArrayVar(&from, "from", nil, "the `backend`; may be repeated")
 	a.completeBackend(cmd, "from", m.backends)
 	cmd.Flags().BoolVar(&aliases, "aliases", false, "other names of functions too")

@@ -87,23 +87,44 @@ func (a *app) allBackends() (*virtual.Catalog, schema.Diagnostics) {
 		return c, nil
 	}
 	nodes, ds := yaml.Documents(a.backends, yaml.Options{Source: a.source()})
+	for _, n := range nodes {
+		if virtual.IsDeclaration(n) {
+			ds = append(ds, declare(c, n)...)
+		}
+	}
 	facts := a.system()().Facts
 	for _, n := range nodes {
-		b, wrong := virtual.External(n)
-		ds = append(ds, wrong...)
-		if wrong.Err() != nil {
-			continue
-		}
-		_, err := c.Interface(b.Module)
-		if err == nil {
-			err = c.Add(b)
-		}
-		if err != nil {
-			ds.Errorf(n.Pos, "backend %s: %v", b.Name, err)
-		}
-		for _, f := range b.Lint(facts) {
-			ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Pos: n.Pos, Message: f.String()})
+		if !virtual.IsDeclaration(n) {
+			ds = append(ds, addBackend(c, n, facts)...)
 		}
 	}
 	return c, ds
+}
+
+// declare adds an interface that a file declares.
+func declare(c *virtual.Catalog, n *schema.Node) schema.Diagnostics {
+	i, ds := virtual.Declared(n)
+	if ds.Err() == nil {
+		if err := c.Declare(i); err != nil {
+			ds.Errorf(n.At("interface").Pos, "%v", err)
+		}
+	}
+	return ds
+}
+
+// addBackend adds a backend that a file describes. Each error has its place in the file.
+func addBackend(c *virtual.Catalog, n *schema.Node, facts virtual.Facts) schema.Diagnostics {
+	b, ds := virtual.External(n)
+	if ds.Err() != nil {
+		return ds
+	}
+	if _, err := c.Interface(b.Module); err != nil {
+		ds.Errorf(n.At("module").Pos, "backend %s: %v", b.Name, err)
+	} else if err := c.Add(b); err != nil {
+		ds.Errorf(n.At("name").Pos, "backend %s: %v", b.Name, err)
+	}
+	for _, f := range b.Lint(facts) {
+		ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Pos: n.At(f.Key).Pos, Message: f.String()})
+	}
+	return ds
 }

@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -117,29 +116,38 @@ var backendRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 // Validate returns all that is wrong with the backend itself: it is the fault of
 // who wrote it. What differs from the interface is no such fault.
 func (b *Backend) Validate() error {
-	errs := []error{b.err}
+	return faultsText(fmt.Sprintf("backend %s of %s", b.Name, b.Module), b.faults())
+}
+
+func (b *Backend) faults() (all []fault) {
+	bad := func(path, format string, args ...any) {
+		all = append(all, fault{path, fmt.Errorf(format, args...)})
+	}
+	if b.err != nil {
+		bad("", "%w", b.err)
+	}
 	if b.Name == "" || b.Module == "" {
-		errs = append(errs, errors.New("it needs a name and a module"))
+		bad("", "it needs a name and a module")
 	} else if !backendRule.MatchString(b.Name) {
-		errs = append(errs, errors.New("its name has to be one word of letters, digits, _, . and -"))
+		bad("name", "its name has to be one word of letters, digits, _, . and -")
 	}
 	if slices.Contains(b.Needs, "") {
-		errs = append(errs, errors.New("a program that it needs has no name"))
+		bad("needs", "a program that it needs has no name")
 	}
 	if b.Open == nil {
-		errs = append(errs, errors.New("it has no Open"))
+		bad("", "it has no Open")
 	}
 	for i, f := range b.Functions {
+		at := fmt.Sprintf("functions[%d]", i)
 		if find(b.Functions[:i], f.Name) != nil {
-			errs = append(errs, fmt.Errorf("function %s is there twice", f.Name))
+			bad(at+".name", "function %s is there twice", f.Name)
 		}
 		if !IsIdentifier(f.Name) {
-			errs = append(errs, fmt.Errorf("function %q: a function is a word of letters, digits and _", f.Name))
+			bad(at+".name", "function %q: a function is a word of letters, digits and _", f.Name)
 		}
-		errs = append(errs, f.validate()...)
+		for _, wrong := range f.faults() {
+			all = append(all, wrong.in(at))
+		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("backend %s of %s: %w", b.Name, b.Module, err)
-	}
-	return nil
+	return all
 }

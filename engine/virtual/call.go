@@ -71,7 +71,13 @@ func (m *Module) Call(ctx context.Context, function string, args Args) (*Result,
 	}
 	var hidden secrets.Texts
 	hidden.Learn(h.passed, false)
+	about := v.want.about(h.passed)
 	value, err := m.ask(ctx, function, h.passed)
+	if v.want != nil && err == nil {
+		var all map[string]any
+		value, all = v.fit(value, about)
+		maps.Copy(r.Extra, all)
+	}
 	return m.result(at, v, r, value, err, &hidden)
 }
 

@@ -35,9 +35,10 @@ const (
 	ExtraOptional                        // the backend has one more, which only Args.Extra reaches
 	KwArgsDiffer                         // only one of them takes further arguments by name
 	ReturnsDiffer                        // what the backend says that it returns is not of the declared shape: each result is refused
+	ReturnsAdapt                         // the backend returns one value for a map of them, or a map for one: results are adapted
 )
 
-var differenceKinds = []string{"renamed", "missing", "extra_required", "varargs", "type", "default", "order", "swallowed", "extra_optional", "kwargs", "returns"}
+var differenceKinds = []string{"renamed", "missing", "extra_required", "varargs", "type", "default", "order", "swallowed", "extra_optional", "kwargs", "returns", "returns_adapted"}
 
 // String returns the word for the kind.
 func (k DifferenceKind) String() string { return wordOf(differenceKinds, int(k)) }
@@ -58,7 +59,7 @@ func (s Severity) String() string { return wordOf([]string{"ok", "adapt", "warn"
 
 var severities = [...]Severity{
 	Renamed: SeverityError, Missing: SeverityWarn, ExtraRequired: SeverityError, VarArgsDiffer: SeverityError, TypeDiffers: SeverityError,
-	DefaultDiffers: SeverityAdapt, OrderDiffers: SeverityAdapt,
+	DefaultDiffers: SeverityAdapt, OrderDiffers: SeverityAdapt, ReturnsAdapt: SeverityAdapt,
 	Swallowed: SeverityOK, ExtraOptional: SeverityOK, KwArgsDiffer: SeverityOK, ReturnsDiffer: SeverityWarn,
 }
 
@@ -88,6 +89,8 @@ func (d Difference) String() string {
 		return fmt.Sprintf("%s is one of those that it takes by name, known or not", d.Param)
 	case ReturnsDiffer:
 		return "what it returns is refused: " + d.Have
+	case ReturnsAdapt:
+		return "what it returns is adapted: " + d.Have
 	case ExtraOptional:
 		return fmt.Sprintf("%s is its own", d.Param)
 	case KwArgsDiffer:
@@ -129,7 +132,9 @@ func Compare(want, have *Function) []Difference {
 	if !sameOrder(want, have) {
 		all = append(all, Difference{Kind: OrderDiffers})
 	}
-	if why := misfit(have.Returns, want.Returns, ""); why != "" {
+	if how := adapts(have.Returns, want.Returns); how != "" {
+		all = append(all, Difference{Kind: ReturnsAdapt, Have: how})
+	} else if why := misfit(have.Returns, want.Returns, ""); why != "" {
 		all = append(all, Difference{Kind: ReturnsDiffer, Have: why})
 	}
 	return all

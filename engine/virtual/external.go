@@ -34,6 +34,7 @@ type described struct {
 	Name    string           `yaml:"name" mgmt:"required"`
 	Doc     string           `yaml:"doc"`
 	Params  []describedParam `yaml:"params"`
+	Returns any              `yaml:"returns"`
 	AliasOf string           `yaml:"alias_of"`
 }
 
@@ -72,11 +73,16 @@ func External(n *schema.Node) (*Backend, schema.Diagnostics) {
 		ds.Errorf(n.At("watch").Pos, "a program cannot tell of changes: it is asked now and then, watch is poll")
 	}
 	if ds.Err() == nil {
-		if err := b.Validate(); err != nil {
-			ds.Errorf(n.Pos, "%v", err)
-		}
+		placed(n, fmt.Sprintf("backend %s of %s", b.Name, b.Module), b.faults(), &ds)
 	}
 	return b, ds
+}
+
+// placed adds faults, each at its place in the description.
+func placed(n *schema.Node, what string, faults []fault, ds *schema.Diagnostics) {
+	for _, f := range faults {
+		ds.Errorf(n.At(f.path).Pos, "%s: %v", what, f.err)
+	}
 }
 
 // program is the program that is run, empty for none.
@@ -94,10 +100,14 @@ func (d *described) function(n *schema.Node, ds *schema.Diagnostics) Function {
 		q := Param{Name: p.Name, Doc: p.Doc, Kind: p.Kind, Optional: p.Optional || at.Get("default") != nil, Default: p.Default}
 		t, err := ParseShape(p.Type)
 		if err != nil {
-			ds.Errorf(at.Pos, "parameter %s: %v", p.Name, err)
+			ds.Errorf(at.At("type").Pos, "parameter %s: %v", p.Name, err)
 		}
 		q.Type = t
 		f.Params = append(f.Params, q)
+	}
+	var err error
+	if f.Returns, err = ParseShape(d.Returns); err != nil {
+		ds.Errorf(n.At("returns").Pos, "function %s: what it returns: %v", d.Name, err)
 	}
 	return f
 }
@@ -105,10 +115,11 @@ func (d *described) function(n *schema.Node, ds *schema.Diagnostics) Function {
 var shapeKinds = map[string]schema.Kind{
 	"any": schema.KindAny, "bool": schema.KindBool, "int": schema.KindInt, "float": schema.KindFloat, "string": schema.KindString,
 	"list": schema.KindList, "list_of": schema.KindList, "map": schema.KindMap, "map_of": schema.KindMap, "record": schema.KindStruct,
+	"secret": schema.KindString, "duration": schema.KindDuration, "size": schema.KindSize,
 }
 
 // ParseShape reads a type in the notation of descriptions: a word (any, bool, int,
-// float, string, list, map), or a map with type, and of (of list_of and map_of), or
+// float, string, secret, duration, size, list, map), or a map with type, and of (of list_of and map_of), or
 // fields and optional (of record). Nil is anything, and gives nil.
 func ParseShape(v any) (*schema.Type, error) {
 	switch v := v.(type) {
@@ -128,7 +139,7 @@ func shapeOf(word string, more map[string]any) (*schema.Type, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no type %q", word)
 	}
-	t := &schema.Type{Kind: kind}
+	t := &schema.Type{Kind: kind, Secret: word == "secret"}
 	switch kind {
 	case schema.KindInt, schema.KindFloat:
 		t.Bits = 64

@@ -89,6 +89,7 @@ func number(v any) (float64, bool) {
 type Finding struct {
 	Where  string // function f: supported
 	Detail string
+	Key    string // of the description: supported, not_applicable, when or unless
 }
 
 // String returns both.
@@ -119,13 +120,13 @@ func (m Match) lint(where string, facts Facts) (all []Finding) {
 			if near := schema.Nearest(key, slices.Sorted(maps.Keys(facts))); near != "" {
 				detail += fmt.Sprintf(" (did you mean %q?)", near)
 			}
-			all = append(all, Finding{where, detail})
+			all = append(all, Finding{where, detail, where[strings.LastIndexByte(where, ' ')+1:]})
 			continue
 		}
 		for _, h := range several(have) {
 			for _, v := range m[key] {
 				if !same(h, v) && strings.EqualFold(fmt.Sprint(h), fmt.Sprint(v)) {
-					all = append(all, Finding{where, fmt.Sprintf("%s is %#v here and not %#v: values are compared exactly", key, h, v)})
+					all = append(all, Finding{where, fmt.Sprintf("%s is %#v here and not %#v: values are compared exactly", key, h, v), where[strings.LastIndexByte(where, ' ')+1:]})
 				}
 			}
 		}

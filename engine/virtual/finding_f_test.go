@@ -148,3 +148,79 @@ func TestFindingF4DefaultIsAccepted(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingF5Adapters: a backend that says that it returns one value does for a map of values, and the other way.
+func TestFindingF5Adapters(t *testing.T) {
+	names := virtual.Param{Name: "names", Kind: virtual.VarArgs}
+	mapOf := func(word string) *schema.Type { return shape(t, map[string]any{"type": "map_of", "of": word}) }
+	all := map[string]any{"a": "1", "b": "2"}
+	for _, c := range []struct {
+		want, have   *schema.Type
+		args         []any
+		gives, value any // value nil: the result is refused
+	}{
+		{mapOf("string"), shape(t, "string"), []any{"a"}, "1", map[string]any{"a": "1"}},
+		{mapOf("string"), shape(t, "string"), []any{"a", "b"}, all, all},
+		{mapOf("string"), shape(t, "string"), []any{"a", "b"}, "1", nil},
+		{mapOf("string"), shape(t, "string"), nil, "1", nil},
+		{mapOf("string"), nil, []any{"a"}, "1", nil}, // it has not said that it does so
+		{shape(t, "string"), mapOf("string"), []any{"b"}, all, "2"},
+		{shape(t, "string"), mapOf("string"), []any{"x"}, map[string]any{"X": "1"}, "1"},
+		{shape(t, "string"), mapOf("string"), []any{"x"}, all, nil},
+		{shape(t, "string"), mapOf("string"), []any{"x"}, "1", "1"},
+		{shape(t, "bool"), mapOf("bool"), nil, map[string]any{"a": true, "b": true}, true},
+		{shape(t, "bool"), mapOf("bool"), nil, map[string]any{"a": true, "b": false}, false},
+		{shape(t, "bool"), mapOf("bool"), nil, map[string]any{}, nil},
+		{shape(t, "bool"), mapOf("bool"), nil, map[string]any{"a": true, "b": "x"}, nil},
+		{shape(t, "int"), mapOf("string"), []any{"a"}, map[string]any{"a": "1"}, nil},
+	} {
+		m, _, _ := bound(t, virtual.Function{Params: []virtual.Param{names}, Returns: c.want}, virtual.Function{Params: []virtual.Param{names}, Returns: c.have}, c.gives)
+		r, err := m.Call(t.Context(), "f", virtual.Args{Positional: c.args})
+		switch {
+		case c.value == nil && !isType[*virtual.ReturnShapeError](err):
+			t.Errorf("%v for %v, %v: %+v, %v", c.have, c.want, c.gives, r, err)
+		case c.value != nil && (err != nil || !reflect.DeepEqual(r.Common, c.value)):
+			t.Errorf("%v for %v, %v: %+v, %v", c.have, c.want, c.gives, r, err)
+		}
+	}
+}
+
+// TestFindingF6Roundtrip: what describes an interface is read back as the same one.
+func TestFindingF6Roundtrip(t *testing.T) {
+	type args struct {
+		Pkgs     map[string]string `yaml:"pkgs" mgmt:"required"`
+		Password *schema.Secret    `yaml:"password"`
+		Level    int               `yaml:"level" arg:"kwonly"`
+	}
+	type info struct {
+		Name  string            `yaml:"name"`
+		Shell *string           `yaml:"shell"`
+		Files map[string][]bool `yaml:"files"`
+	}
+	i := &virtual.Interface{Module: "thing", Doc: "Things.", Functions: []virtual.Function{
+		virtual.Declare[args, map[string]info]("Install", "Installs.", virtual.AsExtra).Function(),
+		virtual.Declare[virtual.Nothing, info]("get", "Gets.", virtual.OrNotFound(nil)).Function(),
+		{Name: "any", NotApplicable: virtual.Match{"os": {"X", int64(1)}}, Supported: virtual.Match{}, Deprecated: "call get", Default: int64(1),
+			Params: []virtual.Param{{Name: "list", Kind: virtual.VarArgs}, {Name: "rest", Kind: virtual.KwArgs}}},
+	}}
+	for range 2 {
+		n, err := schema.NodeOf(i.Describe())
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, ds := virtual.Declared(n)
+		if ds.Err() != nil || !virtual.IsDeclaration(n) {
+			t.Fatal(ds)
+		}
+		if got, want := back.Describe(), i.Describe(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v, want\n%v", got, want)
+		}
+		for k := range i.Functions {
+			f, g := &i.Functions[k], &back.Functions[k]
+			if differ := virtual.Compare(f, g); f.Signature() != g.Signature() || len(differ) > 0 || f.Extra != g.Extra {
+				t.Errorf("%s%s, want %s: %v", g.Name, g.Signature(), f.Signature(), differ)
+			}
+		}
+		i = back
+	}
+}

@@ -152,59 +152,85 @@ var identifier = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
 // IsIdentifier reports whether a function or a parameter can have a name: letters, digits and _, with no digit first.
 func IsIdentifier(name string) bool { return identifier.MatchString(name) }
 
-// Validate returns all that is wrong with the interface: it is the
-// programmer's fault.
-func (i *Interface) Validate() error {
-	var errs []error
-	if !nameRule.MatchString(i.Module) {
-		errs = append(errs, fmt.Errorf("module %q: a module is a word in lower case", i.Module))
-	}
-	for n, f := range i.Functions {
-		if !IsIdentifier(f.Name) || f.Name[0] == '_' {
-			errs = append(errs, fmt.Errorf("function %q: a function is a word of letters, digits and _, and begins with a letter", f.Name))
-		}
-		if find(i.Functions[:n], f.Name) != nil {
-			errs = append(errs, fmt.Errorf("function %s is declared twice", f.Name))
-		}
-		if f.AliasOf != "" {
-			errs = append(errs, fmt.Errorf("function %s is an alias: an interface has none", f.Name))
-		}
-		errs = append(errs, f.validate()...)
+// fault is what is wrong with a description, and where in it: a path such as functions[0].params[1], empty for the whole.
+type fault struct {
+	path string
+	err  error
+}
+
+func (f fault) in(path string) fault { return fault{join(path, f.path), f.err} }
+
+// faultsText returns all faults as one error, or nil.
+func faultsText(what string, faults []fault) error {
+	errs := make([]error, len(faults))
+	for i, f := range faults {
+		errs[i] = f.err
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("interface %s: %w", i.Module, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-// validate checks what holds for a function of a backend too.
-func (f *Function) validate() (errs []error) {
-	for n, p := range f.Params {
-		bad := func(what string) {
-			errs = append(errs, fmt.Errorf("function %s: parameter %q %s", f.Name, p.Name, what))
+// Validate returns all that is wrong with the interface: it is the
+// programmer's fault.
+func (i *Interface) Validate() error { return faultsText("interface "+i.Module, i.faults()) }
+
+func (i *Interface) faults() (all []fault) {
+	if !nameRule.MatchString(i.Module) {
+		all = append(all, fault{"interface", fmt.Errorf("module %q: a module is a word in lower case", i.Module)})
+	}
+	for n, f := range i.Functions {
+		at := fmt.Sprintf("functions[%d]", n)
+		if !IsIdentifier(f.Name) || f.Name[0] == '_' {
+			all = append(all, fault{at + ".name", fmt.Errorf("function %q: a function is a word of letters, digits and _, and begins with a letter", f.Name)})
 		}
-		before := f.Params[:n]
-		switch {
-		case p.Name == "":
-			bad("has no name")
-		case !IsIdentifier(p.Name):
-			bad("is no word of letters, digits and _ that begins with no digit")
-		case slices.ContainsFunc(before, func(o Param) bool { return o.Name == p.Name }):
-			bad("is there twice")
-		case slices.ContainsFunc(before, func(o Param) bool { return o.Kind > p.Kind }):
-			bad("stands behind one of a later kind")
-		case !p.named() && slices.ContainsFunc(before, func(o Param) bool { return o.Kind == p.Kind }):
-			bad("is the second of its kind")
-		case p.Optional && !p.fits(p.Default):
-			bad(fmt.Sprintf("is %s, and its default is %s", p.Type, literal(p.Default)))
-		case p.Kind == Positional && !p.Optional && slices.ContainsFunc(before, func(o Param) bool { return o.Optional }):
-			bad("is required and stands behind an optional one")
+		if find(i.Functions[:n], f.Name) != nil {
+			all = append(all, fault{at + ".name", fmt.Errorf("function %s is declared twice", f.Name)})
+		}
+		if f.AliasOf != "" {
+			all = append(all, fault{at + ".alias_of", fmt.Errorf("function %s is an alias: an interface has none", f.Name)})
+		}
+		for _, wrong := range f.faults() {
+			all = append(all, wrong.in(at))
+		}
+	}
+	return all
+}
+
+// faults are what is wrong with a function of a backend too.
+func (f *Function) faults() (all []fault) {
+	for n := range f.Params {
+		p := &f.Params[n]
+		if wrong := p.wrong(f.Params[:n]); wrong != "" {
+			all = append(all, fault{fmt.Sprintf("params[%d]", n), fmt.Errorf("function %s: parameter %q %s", f.Name, p.Name, wrong)})
 		}
 	}
 	if f.Default != nil {
 		if _, _, err := split(f.Returns, f.Default); err != nil {
-			errs = append(errs, fmt.Errorf("function %s: its default: %w", f.Name, err))
+			all = append(all, fault{"default", fmt.Errorf("function %s: its default: %w", f.Name, err)})
 		}
 	}
-	return errs
+	return all
+}
+
+// wrong says what is wrong with a parameter that stands behind others; empty if nothing is.
+func (p *Param) wrong(before []Param) string {
+	switch {
+	case p.Name == "":
+		return "has no name"
+	case !IsIdentifier(p.Name):
+		return "is no word of letters, digits and _ that begins with no digit"
+	case slices.ContainsFunc(before, func(o Param) bool { return o.Name == p.Name }):
+		return "is there twice"
+	case slices.ContainsFunc(before, func(o Param) bool { return o.Kind > p.Kind }):
+		return "stands behind one of a later kind"
+	case !p.named() && slices.ContainsFunc(before, func(o Param) bool { return o.Kind == p.Kind }):
+		return "is the second of its kind"
+	case p.Optional && !p.fits(p.Default):
+		return fmt.Sprintf("is %s, and its default is %s", p.Type, literal(p.Default))
+	case p.Kind == Positional && !p.Optional && slices.ContainsFunc(before, func(o Param) bool { return o.Optional }):
+		return "is required and stands behind an optional one"
+	}
+	return ""
 }

@@ -128,7 +128,7 @@ func Matrix(i *Interface, backends []*Backend) string {
 	for n, k := range backends {
 		head += " " + k.Name + " |"
 		line += " --- |"
-		columns[n] = Check(i, k, k.typical())
+		columns[n] = Check(i, k, k.Typical())
 	}
 	b.WriteString(head + "\n" + line + "\n")
 	for n := range i.Functions {
@@ -174,8 +174,8 @@ func deprecatedOf(verdicts []Verdict) string {
 	return strings.Join(names, ", ")
 }
 
-// typical returns facts of a machine for which the backend is made.
-func (b *Backend) typical() Facts {
+// Typical returns facts of a machine for which the backend is made.
+func (b *Backend) Typical() Facts {
 	facts := Facts{}
 	for key, values := range b.When {
 		if len(values) > 0 {

@@ -1,0 +1,96 @@
+package virtual
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// adapts says how results of one type become those of another, where the one is a map of values and the other a
+// single one; empty where they do not, or need not.
+func adapts(have, want *schema.Type) string {
+	switch {
+	case have == nil || want == nil || have.Kind == want.Kind || !single(have) && !single(want):
+		return ""
+	case want.Kind == schema.KindMap && stated(want.Elem) && misfit(have, want.Elem, "") == "":
+		return "one value becomes a map"
+	case have.Kind == schema.KindMap && stated(have.Elem) && misfit(have.Elem, want, "") == "":
+		return "a map becomes one value"
+	}
+	return ""
+}
+
+// single reports whether a value of a type is one that a map can be one of.
+func single(t *schema.Type) bool {
+	switch t.Kind {
+	case schema.KindBool, schema.KindInt, schema.KindFloat, schema.KindString, schema.KindDuration, schema.KindSize, schema.KindList:
+		return true
+	}
+	return false
+}
+
+func stated(t *schema.Type) bool { return t != nil && t.Kind != schema.KindAny }
+
+// fit turns what a backend returned into what the interface declares, where the backend says that it returns one
+// value for a map of them, or a map for one. about is what the call is about, empty for nothing or for several
+// things. A map becomes the value of what the call is about, or its only value; of true and false it is true if all
+// are. The whole map is then an extra.
+func (v *Verdict) fit(value any, about string) (fitted any, extra map[string]any) {
+	if v.have == nil || v.have.Returns == nil || adapts(v.have.Returns, v.want.Returns) == "" {
+		return value, nil
+	}
+	all, isMap := value.(map[string]any)
+	switch {
+	case v.want.Returns.Kind == schema.KindMap && (isMap || value == nil || about == ""):
+		return value, nil
+	case v.want.Returns.Kind == schema.KindMap:
+		return map[string]any{about: value}, nil
+	case !isMap:
+		return value, nil
+	}
+	if one, there := all[about]; there && about != "" {
+		return one, all
+	}
+	if one, alike := agreed(v.want.Returns, all); alike {
+		return one, all
+	}
+	return value, nil
+}
+
+// agreed returns the one value that a map stands for.
+func agreed(t *schema.Type, all map[string]any) (any, bool) {
+	values := slices.Collect(maps.Values(all))
+	switch {
+	case len(values) == 1:
+		return values[0], true
+	case t.Kind == schema.KindBool && len(values) > 0:
+		return !slices.ContainsFunc(values, func(v any) bool { return v != true }), !slices.ContainsFunc(values, notBool)
+	}
+	return nil, false
+}
+
+func notBool(v any) bool { _, is := v.(bool); return !is }
+
+// about returns the one thing that a call is about: what its first parameter was given, if that is one text.
+func (f *Function) about(passed map[string]any) string {
+	if f == nil || len(f.Params) == 0 {
+		return ""
+	}
+	switch v := passed[f.Params[0].Name].(type) {
+	case string:
+		return v
+	case []any:
+		if len(v) == 1 {
+			return fmt.Sprint(v[0])
+		}
+	case map[string]any:
+		for name := range v {
+			if len(v) == 1 {
+				return name
+			}
+		}
+	}
+	return ""
+}
