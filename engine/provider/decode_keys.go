@@ -24,6 +24,8 @@ var definitionKeys = []key{
 	{[]string{"provider"}, func(d *decoder, n *schema.Node, path string) { d.src.Provider, d.src.Pos = d.text(n, path), n.Pos }},
 	{[]string{"get"}, func(d *decoder, n *schema.Node, path string) { d.external().Get = d.argv(n, path) }},
 	{[]string{"set"}, func(d *decoder, n *schema.Node, path string) { d.external().Set = d.argv(n, path) }},
+	{[]string{"canonicalize"}, func(d *decoder, n *schema.Node, path string) { d.external().Canonicalize = d.argv(n, path) }},
+	{[]string{"custom_insync"}, func(d *decoder, n *schema.Node, path string) { d.external().InSync = d.argv(n, path) }},
 	{[]string{"env"}, func(d *decoder, n *schema.Node, path string) { d.external().Env = d.env(n, path) }},
 	{[]string{"timeout"}, func(d *decoder, n *schema.Node, path string) { d.external().Timeout = d.timeout(n, path) }},
 	{[]string{"dispatch"}, (*decoder).dispatch},
@@ -237,6 +239,12 @@ func (d *decoder) source(n *schema.Node) {
 	}
 	if e := d.src.External; e != nil {
 		given = append(given, "get and set")
+		if e.Canonicalize != nil {
+			d.def.Features |= Canonicalize
+		}
+		if e.InSync != nil {
+			d.def.Features |= CustomInSync
+		}
 		if n.Get("get") == nil || n.Get("set") == nil {
 			d.errorf(n, "get", "a provider of commands has both get and set")
 		}

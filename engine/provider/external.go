@@ -41,13 +41,27 @@ import (
 // A change of which it has written no status is done if it ends with code 0, and has
 // failed else. With the feature noop_handler it must change nothing where noop is true.
 //
+// The canonicalize command is given a record a line, as a graph wants it, and writes as
+// many lines in their order: the same records in canonical form. The custom_insync command is
+// given one line,
+//
+//	{"name": "x", "attribute": "v", "is": {"v": 1}, "should": {"v": 2}}
+//
+// and writes one: {"insync": true}, false or null, where null has them compared as usual. A key
+// "message" may say why not. Both must alter nothing, and run for a plan, too.
+//
 // Where JSON has no form for a value it is text, as in a graph: a Timespan is 1h30m, a
 // Binary base64. A change that holds text which is no UTF-8 fails without a line. Sensitive values are in the lines in clear, and nowhere else: neither in
 // arguments nor in the environment.
 type External struct {
-	Get, Set []string          // the commands, with their arguments; no shell
-	Env      map[string]string // what their environment has beside PATH
-	Timeout  time.Duration     // of each call; 0 for DefaultTimeout
+	Get, Set []string // the commands, with their arguments; no shell
+
+	// Canonicalize and InSync are commands for the features canonicalize and custom_insync;
+	// nil for a type without.
+	Canonicalize, InSync []string
+
+	Env     map[string]string // what their environment has beside PATH
+	Timeout time.Duration     // of each call; 0 for DefaultTimeout
 }
 
 // DefaultTimeout is how long a command of an External may run.
@@ -69,7 +83,32 @@ func (e *External) timeout() time.Duration {
 }
 
 // New is the constructor of the provider.
-func (e *External) New() Provider { return &external{e} }
+func (e *External) New() Provider {
+	x := external{e}
+	switch {
+	case e.Canonicalize != nil && e.InSync != nil:
+		return &struct {
+			*external
+			canonicalizing
+			comparing
+		}{&x, canonicalizing{&x}, comparing{&x}}
+	case e.Canonicalize != nil:
+		return &struct {
+			*external
+			canonicalizing
+		}{&x, canonicalizing{&x}}
+	case e.InSync != nil:
+		return &struct {
+			*external
+			comparing
+		}{&x, comparing{&x}}
+	default:
+		return &x
+	}
+}
+
+// commands is a provider of commands.
+type commands interface{ timeout() time.Duration }
 
 // external is an External at work.
 type external struct{ *External }
@@ -120,7 +159,7 @@ func (x *external) Set(ctx context.Context, rt *Runtime, changes []Change) error
 type exchange struct {
 	*External
 	rt      *Runtime
-	what    string // get or set
+	what    string // which one
 	argv    []string
 	changes map[string]Change
 	secrets secrets.Texts
@@ -190,7 +229,7 @@ const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 // warn logs a line of standard error.
 func (c *exchange) warn(line string) {
-	if c.guarded && c.what == "get" {
+	if c.guarded && c.what != "set" {
 		return // what is secret in it is not known; an error repeats nothing of it either
 	}
 	clean := c.secrets.Clean
@@ -215,7 +254,7 @@ func (c *exchange) tail(res *engine.Result) string {
 	switch {
 	case text == "":
 		return ""
-	case c.guarded && c.what == "get":
+	case c.guarded && c.what != "set":
 		return "; what it said is not shown, the type has sensitive attributes"
 	}
 	return ": " + text

@@ -187,9 +187,9 @@ func (k *Kind) fits(make func() Provider) (err error) {
 	if c, ok := As[Closer](p); ok {
 		errs = append(errs, c.Close())
 	}
-	commands, ok := p.(*external)
+	byCommands, ok := p.(commands)
 	if k.limit = readLimit; ok {
-		k.limit = commands.timeout() + time.Second // which says better what has not ended
+		k.limit = byCommands.timeout() + time.Second // which says better what has not ended
 	}
 	for _, c := range []struct {
 		f    Features
@@ -203,7 +203,9 @@ func (k *Kind) fits(make func() Provider) (err error) {
 	} {
 		switch {
 		case !k.has(c.f) || c.ok:
-		case commands != nil:
+		case ok && (c.f == Canonicalize || c.f == CustomInSync):
+			errs = append(errs, fmt.Errorf("the type %s has the feature %s, and no command %s", k.def.Name, c.f, c.f))
+		case ok:
 			errs = append(errs, fmt.Errorf("the type %s has the feature %s, which commands can't have, only a provider in Go", k.def.Name, c.f))
 		default:
 			errs = append(errs, fmt.Errorf("the type %s has the feature %s, but its provider %T has no method %s", k.def.Name, c.f, p, c.what))

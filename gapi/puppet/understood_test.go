@@ -1,6 +1,8 @@
 package puppet_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,5 +157,23 @@ func TestFindingE6Nothing(t *testing.T) {
 		{"Mount", "/m", `{"atboot": true}`, []string{`mount[/m]`}},
 	} {
 		c.test(t)
+	}
+}
+
+// TestFindingE5Million: a catalog of a million resources is refused with a reason and a place,
+// before it costs more than its bound.
+func TestFindingE5Million(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"resources": [`)
+	for i := range 1_000_000 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"type":"Notify","title":"%d"}`, i)
+	}
+	b.WriteString(`]}`)
+	d, err := puppet.Read("c.json", []byte(b.String()), kinds, puppet.Options{})
+	if d != nil || err == nil || !strings.Contains(err.Error(), "c.json:1:") || !strings.Contains(err.Error(), "it has more than 1048576 values") {
+		t.Error(err)
 	}
 }
