@@ -43,16 +43,17 @@ func versionOf(info *debug.BuildInfo, number string) string {
 	if v := info.Main.Version; !unreleased.MatchString(v) {
 		return strings.TrimPrefix(v, "v")
 	}
-	version := number + "~git0"
+	var version strings.Builder
+	version.WriteString(number + "~git0")
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			version += "." + s.Value[:min(10, len(s.Value))]
+			version.WriteString("." + s.Value[:min(10, len(s.Value))])
 		case s.Key == "vcs.modified" && s.Value == "true":
-			version += ".dirty"
+			version.WriteString(".dirty")
 		}
 	}
-	return version
+	return version.String()
 }
 
 // versionJSON is the version in JSON.

@@ -51,7 +51,7 @@ func (a *asking) surveyAll(ctx context.Context, vs []int32) error {
 			return err
 		}
 		if len(all) != len(members) {
-			return fmt.Errorf("Survey has %d members and answers for %d", len(members), len(all))
+			return fmt.Errorf("a survey of %d members answers for %d", len(members), len(all))
 		}
 		for i, s := range all {
 			if len(s.UIDs) == 0 {

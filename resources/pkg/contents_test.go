@@ -34,12 +34,13 @@ func fetchLists(t *testing.T, dir, contents string) (lists string) {
 		"apt.conf": fmt.Sprintf("Dir::State %[1]q;\nDir::State::status %[2]q;\nDir::State::lists %[3]q;\nDir::Cache %[4]q;\nDir::Etc %[1]q;\nDir::Etc::sourceparts %[5]q;\nDir::Etc::parts %[5]q;\nAPT::Sandbox::User \"\";\n",
 			dir, dir+"/status", dir+"/lists", dir+"/cache", dir+"/none") + aptContents,
 	}
-	release := "Date: Sat, 01 Jan 2022 00:00:00 UTC\nArchitectures: amd64 all\nSHA256:\n"
+	var release strings.Builder
+	release.WriteString("Date: Sat, 01 Jan 2022 00:00:00 UTC\nArchitectures: amd64 all\nSHA256:\n")
 	for _, name := range []string{"Packages", "Contents-amd64"} {
 		text := files["repo/"+name]
-		release += fmt.Sprintf(" %x %d %s\n", sha256.Sum256([]byte(text)), len(text), name)
+		fmt.Fprintf(&release, " %x %d %s\n", sha256.Sum256([]byte(text)), len(text), name)
 	}
-	files["repo/Release"] = release
+	files["repo/Release"] = release.String()
 	for name, text := range files {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
