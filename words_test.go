@@ -170,3 +170,26 @@ func TestFindingD3Quiet(t *testing.T) {
 		}
 	}
 }
+
+// A number alone is a count without a name.
+func TestFindingD10SemaCount(t *testing.T) {
+	for sema, want := range map[string]string{
+		"42": "a count stands behind a name, write name:42", "apt:42": "", "42:1": "", "apt": "", "4a": "",
+	} {
+		g, said := understood(t, "resources:\n  noop:\n  - name: a\n    meta: {sema: [\""+sema+"\"]}\n")
+		if (g != nil) != (want == "") || want != "" && !has(said, want) {
+			t.Errorf("%s: %q", sema, said)
+		}
+	}
+}
+
+// A group of the system is one, and trim is a word of exec.
+func TestFindingD10GroupOfTheSystem(t *testing.T) {
+	g, said := understood(t, "resources:\n  group:\n  - {name: words, system: true}\n  exec:\n  - {name: hostname, trim: true}\n")
+	if g == nil || len(said) > 0 {
+		t.Fatal(said)
+	}
+	if v, err := schema.Get(g.Value(0).Res, "system"); err != nil || v != true {
+		t.Error(v, err)
+	}
+}

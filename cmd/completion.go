@@ -1,7 +1,10 @@
 package cmd
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +24,7 @@ func newCompletion(a *app) *cobra.Command {
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(a.out, true)
+				return writeBash(a.out, root)
 			case "zsh":
 				return root.GenZshCompletion(a.out)
 			case "fish":
@@ -33,4 +36,39 @@ func newCompletion(a *app) *cobra.Command {
 			}
 		},
 	}
+}
+
+// bashQuotes are where the script of cobra is altered, so that a word with an open quote is
+// completed: names such as exec[make the index] need quotes. The question to the program gets
+// the quote that is missing, and the answers are compared without it.
+var bashQuotes = []struct{ at, put string }{
+	{"    # Use eval to handle any environment variables and such\n", `    if [[ ${cur:0:1} == [\'\"] && ${lastParam} == "${cur}" ]]; then
+        requestComp+="${cur:0:1}"
+        cur="${cur:1}"
+        inQuotes=1
+    fi
+`},
+	{"        if (( ${#COMPREPLY[@]} == 1 )); then\n            COMPREPLY[0]=$(printf \"%q\"", `        if [[ -n ${inQuotes} ]]; then
+            return 0
+        fi
+`},
+	{"    local out directive\n", "    local inQuotes\n"},
+}
+
+// writeBash writes the script for bash.
+func writeBash(w io.Writer, root *cobra.Command) error {
+	var buf bytes.Buffer
+	if err := root.GenBashCompletionV2(&buf, true); err != nil {
+		return err
+	}
+	script := buf.String()
+	for _, q := range bashQuotes {
+		before, after, ok := strings.Cut(script, q.at)
+		if !ok {
+			return errors.New("the script of cobra is another one than was expected")
+		}
+		script = before + q.put + q.at + after
+	}
+	_, err := io.WriteString(w, script)
+	return err
 }

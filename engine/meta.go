@@ -212,6 +212,9 @@ func ParseSema(s string) (name string, count int, err error) {
 	if name == "" {
 		return "", 0, fmt.Errorf("semaphore %q has no name, write name or name:count", s)
 	}
+	if !ok && strings.Trim(name, "0123456789") == "" {
+		return "", 0, fmt.Errorf("semaphore %q is a number alone: a count stands behind a name, write name:%s; a semaphore that is called so is %s:1", s, name, name)
+	}
 	return name, count, nil
 }
 

@@ -77,6 +77,7 @@ type ExecRes struct {
 	WatchShell string   `yaml:"watchshell" lang:"watchshell" doc:"A shell that runs watchcmd." mgmt:"param,nosecret=env"`
 	WatchFiles []string `yaml:"watchfiles" lang:"watchfiles" doc:"Paths to watch; each change is an event. Of a folder, what is in it is watched too, but not what is further below." mgmt:"param"`
 
+	Trim       bool    `yaml:"trim" lang:"trim" doc:"Send what was printed without blanks and newlines at its ends, as who receives a name or a number wants it." mgmt:"param,nowatch"`
 	SendOutput *string `yaml:"send_output" lang:"send_output" doc:"What is sent as output as long as there was no run from which to send." mgmt:"param,nowatch"`
 	SendStdout *string `yaml:"send_stdout" lang:"send_stdout" doc:"As send_output, for stdout." mgmt:"param,nowatch"`
 	SendStderr *string `yaml:"send_stderr" lang:"send_stderr" doc:"As send_output, for stderr." mgmt:"param,nowatch"`

@@ -58,5 +58,6 @@ failed. A run that failed is due again.
 The output of the last successful run: ` + "`output`, `stdout` and `stderr`" + `, up to 1 MiB each. Where a command prints more and another resource receives from it, the exec fails; a cut text is never sent. The output is kept in a file that only the
 program's user can read, so it is sent also when nothing had to run, and after a restart. An exec that has never run has
 nothing to send, and under noop neither has one that would run: who receives from it is unknown until it has. Where its
-conditions may never let it run, ` + "`send_output`, `send_stdout` and `send_stderr`" + ` are what it sends until they do.`
+conditions may never let it run, ` + "`send_output`, `send_stdout` and `send_stderr`" + ` are what it sends until they do. Most commands end what they
+print with a newline, which is sent too: with ` + "`trim: true`" + ` it is not.`
 }

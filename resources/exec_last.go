@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -75,9 +76,15 @@ func (x *ExecRes) send(last *execLast) error {
 	case last.Cut:
 		return nil
 	}
-	return x.init.Send(&ExecSends{
-		Output: string(last.Output), Stdout: string(last.Stdout), Stderr: string(last.Stderr),
-	})
+	return x.init.Send(&ExecSends{Output: x.sent(last.Output), Stdout: x.sent(last.Stdout), Stderr: x.sent(last.Stderr)})
+}
+
+// sent returns what is sent of an output.
+func (x *ExecRes) sent(printed []byte) string {
+	if x.Trim {
+		printed = bytes.TrimSpace(printed)
+	}
+	return string(printed)
 }
 
 // sendGiven sends what is given to be sent before the first run. What is not given is empty.

@@ -58,11 +58,13 @@ type HostnameRes struct {
 // Default returns an empty resource.
 func (r *HostnameRes) Default() engine.Res { return &HostnameRes{} }
 
+// hostname returns the name. What a command printed and was received ends with a newline,
+// which no name has.
 func (r *HostnameRes) hostname() string {
 	if r.Hostname == "" {
 		return r.Name()
 	}
-	return r.Hostname
+	return strings.TrimSuffix(r.Hostname, "\n")
 }
 
 // wants returns the names that the machine should have; pretty is nil for any.

@@ -243,3 +243,20 @@ func TestHostnameClashes(t *testing.T) {
 		}
 	}
 }
+
+// A name that was received from a command ends with a newline, which is none of the name.
+func TestFindingD10HostnameOfACommand(t *testing.T) {
+	r := &HostnameRes{Hostname: "web1.example.com\n"}
+	r.SetKind("hostname")
+	r.SetName("x")
+	if err := r.Validate(); err != nil {
+		t.Error(err)
+	}
+	if w := r.wants(); w.static != "web1.example.com" || w.transient != "web1.example.com" {
+		t.Errorf("%+v", w)
+	}
+	r.Hostname = "web1\nweb2"
+	if err := r.Validate(); err == nil {
+		t.Error("two lines were taken for a name")
+	}
+}

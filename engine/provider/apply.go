@@ -310,7 +310,7 @@ func (c *controller) sink(jobs []*job) func(Event) {
 			to = of[e.Titles[0]]
 		}
 		if to.init.Log != nil {
-			SlogSink(to.init.Log)(e)
+			SlogSink(to.init.Log)(quiet(e))
 		}
 	}
 }

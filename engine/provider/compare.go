@@ -72,7 +72,7 @@ func (k *Kind) compareEnsure(ctx context.Context, rt *Runtime, p Provider, j *jo
 	if there && should == present {
 		in, err := k.inSync(ctx, rt, p, j, k.ensure, present, should)
 		if !in && err == nil { // an InSyncer says so
-			j.differs(ensureKey, engine.Change{Field: k.key(ensureKey), From: present, To: present})
+			j.differs(ensureKey, engine.Change{Field: ensureKey, From: present, To: present})
 		}
 		return !in, err
 	}

@@ -915,12 +915,33 @@ func (s stuck) Find(ctx context.Context, _ *provider.Runtime, _ provider.Name) (
 	return nil, false, context.Cause(ctx)
 }
 
+// The engine tells of a change, so the log of a provider does not tell of it again; of
+// what went wrong, and in its own words, it does.
+func TestFindingD10ChangesAreLoggedOnce(t *testing.T) {
+	s := newStock("x")
+	s.set = func(rt *provider.Runtime, changes []provider.Change) error {
+		err := rt.Log.Updating("x", func() error {
+			rt.Log.AttributeChanged("v", 1, 2, provider.Of("x"))
+			return nil
+		})
+		s.fulfil(changes...)
+		return err
+	}
+	c := newCrew(t, simple(0), s.clerk, "x=2")
+	defer c.end()
+	wantOuts(t, c.run(true), "changed")
+	if logs := c.fakes[0].Logs(); len(logs) > 0 {
+		t.Errorf("the log has %q", logs)
+	}
+}
+
 // TestLogsWhereTheyBelong: what a provider says of one resource of a batch is in the log
 // of that one.
 func TestLogsWhereTheyBelong(t *testing.T) {
 	s := newStock("x", "y", "z")
 	s.set = func(rt *provider.Runtime, changes []provider.Change) error {
 		for _, ch := range changes {
+			rt.Log.Info("at work", provider.Of(ch.Title))
 			rt.Log.Updated(ch.Title)
 		}
 		s.fulfil(changes...)

@@ -147,9 +147,7 @@ func (k *Kind) lower(name string, with func(Role) bool) *schema.Type {
 		f.Type.Optional = true
 		if f.Key != a.Name {
 			f.Alias = a.Name
-			if !k.def.Pos.IsZero() {
-				f.Manifest = a.Name // a type of somebody else's is shown in its own words
-			}
+			f.Manifest = k.told(a.Name)
 		}
 		t.Fields = append(t.Fields, f)
 	}
@@ -161,6 +159,15 @@ func (k *Kind) lower(name string, with func(Role) bool) *schema.Type {
 func (k *Kind) key(attribute string) string {
 	if attribute == ensureKey && k.byName[stateKey] == nil {
 		return stateKey
+	}
+	return attribute
+}
+
+// told returns what an attribute is called in manifests: a type from a file keeps
+// its own words there.
+func (k *Kind) told(attribute string) string {
+	if k.def.Pos.IsZero() {
+		return k.key(attribute)
 	}
 	return attribute
 }

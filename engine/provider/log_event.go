@@ -106,6 +106,18 @@ func SlogSink(log *slog.Logger) func(Event) {
 	}
 }
 
+// quiet lowers what the engine tells by itself, which is what has been changed and that it
+// has succeeded, so that it stands in the log once.
+func quiet(e Event) Event {
+	switch e.Phase {
+	case PhaseStatus, PhaseAttribute, PhaseEnd:
+		if e.Status != Failed && e.Err == nil && e.Message == "" && e.Level < slog.LevelWarn {
+			e.Level = slog.LevelDebug
+		}
+	}
+	return e
+}
+
 // attrs returns what the event holds for a structured log.
 func (e Event) attrs() []slog.Attr {
 	out := append(make([]slog.Attr, 0, 10), slog.String("type", e.Type))
