@@ -47,7 +47,7 @@ func (a *apt) origins(ctx context.Context, args OriginsArgs) (map[string]Origin,
 	return out, nil
 }
 
-// originOf says what a repository means. A place is such as "http://deb.debian.org/debian bookworm/main".
+// originOf says what a repository means. A place is such as "http://mirror.example/debian bookworm/main".
 func (a *apt) originOf(place, vendor string) Origin {
 	_, dist, _ := strings.Cut(place, " ")
 	component := dist[strings.LastIndexByte(dist, '/')+1:]
@@ -58,7 +58,7 @@ func (a *apt) originOf(place, vendor string) Origin {
 	}
 }
 
-// aptPlace reads a line such as "500 http://deb.debian.org/debian bookworm/main amd64 Packages"; nothing of what is no
+// aptPlace reads a line such as "500 http://mirror.example/debian bookworm/main amd64 Packages"; nothing of what is no
 // repository.
 func aptPlace(line string) (place string, ok bool) {
 	f := strings.Fields(line)
