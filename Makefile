@@ -9,6 +9,7 @@
 # make bench   the table of speed and memory; BENCH='-markdown docs/benchmarks.md' keeps it
 # make soak    ten minutes of drift and new graphs, at whose end nothing has grown; SOAK='-for 1h'
 # make packages  the deb and the rpm in bin/package
+# make release  every part of a release in bin/release: programs, packages, checksums, a repository
 # make docs    writes docs/reference from the types and verbs
 
 GO      ?= go
@@ -30,7 +31,7 @@ BOOTED  := ./integration/hosts ./integration/machines
 # The race detector needs a C compiler. Without one the same tests run, without it.
 RACE := $(shell test "$$($(GO) env CGO_ENABLED)" = 1 && echo -race)
 
-.PHONY: help build docker run test integration race lint bench soak packages docs check tools clean
+.PHONY: help build docker run test integration race lint bench soak packages release docs check tools clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
@@ -75,6 +76,10 @@ soak:
 
 packages:
 	@packaging/build bin/package $(VERSION)
+
+# Signed where MGMT_RELEASE_KEY names a key of gpg.
+release:
+	@packaging/release bin/release $(VERSION)
 
 # The reference, from the types, the verbs and their flags.
 docs:

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// deb is a package, and its control file.
+type deb struct {
+	file
+	control string
+}
+
+var (
+	architecture = regexp.MustCompile(`(?m)^Architecture: *(\S+)$`)
+	errNoDeb     = errors.New("this is no deb with a control.tar.gz")
+)
+
+// readDeb reads the control file of a deb, which is an archive of ar(1).
+func readDeb(f file) (deb, error) {
+	rest, ok := bytes.CutPrefix(f.content, []byte("!<arch>\n"))
+	for ok && len(rest) >= 60 {
+		name := strings.TrimRight(string(rest[:16]), " /")
+		size, err := strconv.Atoi(strings.TrimSpace(string(rest[48:58])))
+		if rest = rest[60:]; err != nil || size < 0 || size > len(rest) {
+			break
+		}
+		if name == "control.tar.gz" {
+			control, err := controlOf(rest[:size])
+			return deb{f, control}, err
+		}
+		rest = rest[min(len(rest), size+size%2):]
+	}
+	return deb{}, errNoDeb
+}
+
+// controlOf returns the file control of a control.tar.gz, without empty lines at its end.
+func controlOf(archive []byte) (string, error) {
+	z, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		return "", err
+	}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", errNoDeb, err)
+		}
+		if path.Clean(h.Name) != "control" {
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(r, 1<<20))
+		if err == nil && !architecture.Match(text) {
+			err = errors.New("its control file has no Architecture")
+		}
+		return strings.TrimSpace(string(text)), err
+	}
+}
+
+// aptIndex returns what apt reads of a repository without folders.
+func aptIndex(debs []deb, date time.Time) []file {
+	var text strings.Builder
+	var archs []string
+	for _, d := range debs {
+		fmt.Fprintf(&text, "%s\nFilename: ./%s\nSize: %d\nSHA256: %s\n\n", d.control, d.name, len(d.content), d.sum())
+		archs = append(archs, architecture.FindStringSubmatch(d.control)[1])
+	}
+	slices.Sort(archs)
+	files := []file{{"Packages", []byte(text.String())}, {"Packages.gz", zip([]byte(text.String()))}}
+	release := fmt.Sprintf("Origin: mgmt\nLabel: mgmt\nSuite: stable\nDate: %s\nArchitectures: %s\nDescription: packages of mgmt\nSHA256:\n",
+		date.Format("Mon, 02 Jan 2006 15:04:05 UTC"), strings.Join(slices.Compact(archs), " "))
+	for _, f := range files {
+		release += fmt.Sprintf(" %s %d %s\n", f.sum(), len(f.content), f.name)
+	}
+	return append(files, file{"Release", []byte(release)})
+}

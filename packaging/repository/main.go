@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
+		fmt.Fprintln(os.Stderr, "repository:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, epoch string) error {
+	if len(args) != 1 {
+		return errors.New("write: repository FOLDER")
+	}
+	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil {
+		return fmt.Errorf("SOURCE_DATE_EPOCH is %q: set it to a time in seconds since 1970", epoch)
+	}
+	return index(args[0], time.Unix(seconds, 0).UTC())
+}
+
+// file is a package, or a file of an index: its path in the repository, and its content.
+type file struct {
+	name    string
+	content []byte
+}
+
+func (f file) sum() string {
+	sum := sha256.Sum256(f.content)
+	return hex.EncodeToString(sum[:])
+}
+
+// index writes the indexes of the packages in the folder.
+func index(dir string, date time.Time) error {
+	debs, err := read(dir, "*.deb", readDeb)
+	rpms, err2 := read(dir, "*.rpm", readRPM)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	if len(debs)+len(rpms) == 0 {
+		return fmt.Errorf("%s: there is no *.deb and no *.rpm", dir)
+	}
+	files := aptIndex(debs, date)
+	more, err := yumIndex(rpms, date)
+	if err != nil {
+		return err
+	}
+	for _, f := range append(files, more...) {
+		if err := replace(filepath.Join(dir, f.name), f.content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads the packages that match, in the order of their names. It returns the errors of all.
+func read[T any](dir, pattern string, parse func(file) (T, error)) ([]T, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, pattern))
+	slices.Sort(paths)
+	var list []T
+	errs := []error{err}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err == nil {
+			var p T
+			if p, err = parse(file{filepath.Base(path), content}); err == nil {
+				list = append(list, p)
+			}
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+		}
+	}
+	return list, errors.Join(errs...)
+}
+
+// replace writes a file that readers see whole, as it was or as it is.
+func replace(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", content, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// zip compresses without a name and a date.
+func zip(content []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	_, _ = w.Write(content) // into memory
+	_ = w.Close()
+	return b.Bytes()
+}
