@@ -25,6 +25,8 @@ var Apk = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("remove", (*apk).remove),
 		virtual.Func("purge", (*apk).purge),
 		virtual.Func("upgrade", (*apk).upgrade),
+		virtual.Func("upgrade_available", (*apk).upgradeAvailable),
+		virtual.Func("file_dict", (*apk).fileList),
 		virtual.Func("version_cmp", (*apk).versionCmp),
 		virtual.Func("owner", (*apk).owner),
 		virtual.Func("file_list", (*apk).fileList),

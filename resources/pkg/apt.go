@@ -27,6 +27,8 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("remove", (*apt).remove),
 		virtual.Func("purge", (*apt).purge),
 		virtual.Func("upgrade", (*apt).upgrade),
+		virtual.Func("upgrade_available", (*apt).upgradeAvailable),
+		virtual.Func("file_dict", (*apt).fileList),
 		virtual.Func("version_cmp", (*apt).versionCmp),
 		virtual.Func("info_installed", (*apt).infoInstalled),
 		virtual.Func("owner", (*apt).owner),

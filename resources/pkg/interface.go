@@ -137,7 +137,7 @@ var (
 	Install   = virtual.Declare[InstallArgs, map[string]Change]("install",
 		"Install packages, or other versions of them.")
 	Remove  = virtual.Declare[RemoveArgs, map[string]Change]("remove", "Remove packages; what the administrator configured may stay.")
-	Purge   = virtual.Declare[RemoveArgs, map[string]Change]("purge", "Remove packages with their configuration.")
+	Purge   = virtual.Declare[RemoveArgs, map[string]Change]("purge", "Remove packages with their configuration.", purges)
 	Upgrade = virtual.Declare[UpgradeArgs, map[string]Change]("upgrade",
 		"Install the newest versions of packages that are installed.")
 	VersionCmp = virtual.Declare[CompareArgs, int]("version_cmp",
@@ -146,14 +146,19 @@ var (
 	Owner         = virtual.Declare[PathsArgs, map[string]string]("owner", "The package that each path belongs to. Those that no package has are not in it.")
 	FileList      = virtual.Declare[NamesArgs, map[string][]string]("file_list", "The paths of the files of installed packages, by name.")
 
+	FileDict         = virtual.Declare[NamesArgs, map[string][]string]("file_dict", "As file_list: a name that Salt has for it.")
+	UpgradeAvailable = virtual.Declare[NameArgs, bool]("upgrade_available", "Whether a newer version of a package that is installed can be installed.")
+
 	Provided = virtual.Declare[NamesArgs, map[string][]string]("provided",
 		"The installed packages that provide each of the names, as a package or as a virtual one. Those that nothing provides are not in it.")
 
-	Hold      = virtual.Declare[RemoveArgs, virtual.Nothing]("hold", "Keep packages at the version that they have.")
-	Unhold    = virtual.Declare[RemoveArgs, virtual.Nothing]("unhold", "End what hold began.")
+	Hold      = virtual.Declare[RemoveArgs, virtual.Nothing]("hold", "Keep packages at the version that they have.", holds)
+	Unhold    = virtual.Declare[RemoveArgs, virtual.Nothing]("unhold", "End what hold began.", holds)
 	ListRepos = virtual.Declare[virtual.Nothing, map[string]Repo]("list_repos", "The repositories.")
 	GetRepo   = virtual.Declare[RepoArgs, Repo]("get_repo", "One repository.", virtual.OrNotFound(nil))
-	DelRepo   = virtual.Declare[RepoArgs, virtual.Nothing]("del_repo", "Use a repository no more.")
+	DelRepo   = virtual.Declare[RepoArgs, virtual.Nothing]("del_repo", "Remove a repository. One that is not there is no error.", managed)
+
+	ModRepo = virtual.Declare[ModRepoArgs, virtual.Nothing]("mod_repo", "Make a repository, or use one again, or no more.", managed)
 
 	ListRemoved = virtual.Declare[NamesArgs, map[string]string]("list_removed",
 		"The packages that were removed and left their configuration behind, and their versions.", virtual.AsExtra)
@@ -169,6 +174,20 @@ var (
 	Autoremove = virtual.Declare[virtual.Nothing, map[string]Change]("autoremove", "Remove what was installed as a dependency and is none any more.", virtual.AsExtra)
 )
 
+// holds says where a package manager can keep versions: apk has no such thing.
+func holds(f *virtual.Function) {
+	f.Supported = virtual.Match{"os_family": {"Arch", "Debian", "RedHat", "Suse"}}
+}
+
+// managed says where repositories are more than lines of a file, which a resource for files has: only zypper has commands of
+// its own for them.
+func managed(f *virtual.Function) { f.Supported = virtual.Match{"os_family": {"Suse"}} }
+
+// purges says where configuration can go with its package: rpm keeps what somebody has altered, always.
+func purges(f *virtual.Function) {
+	f.Supported = virtual.Match{"os_family": {"Alpine", "Arch", "Debian"}}
+}
+
 // Interface is the module. Its core is what all package managers have, then what
 // half of them have; few have the extras.
 func Interface() *virtual.Interface {
@@ -178,8 +197,8 @@ func Interface() *virtual.Interface {
 		Functions: []virtual.Function{
 			ListInstalled.Function(), LatestVersion.Function(), ListUpgrades.Function(), RefreshDB.Function(),
 			Install.Function(), Remove.Function(), Purge.Function(), Upgrade.Function(),
-			VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(), Provided.Function(),
-			Hold.Function(), Unhold.Function(), ListRepos.Function(), GetRepo.Function(), DelRepo.Function(),
+			VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(), FileDict.Function(), UpgradeAvailable.Function(), Provided.Function(),
+			Hold.Function(), Unhold.Function(), ListRepos.Function(), GetRepo.Function(), ModRepo.Function(), DelRepo.Function(),
 			ListRemoved.Function(), Origins.Function(), Contents.Function(), ListHolds.Function(), Autoremove.Function(), Interrupted.Function(), Repair.Function(),
 		},
 	}
