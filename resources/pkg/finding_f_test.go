@@ -67,7 +67,6 @@ func TestFindingF10RepoNames(t *testing.T) {
 func TestFindingF11Supported(t *testing.T) {
 	expectStatus(t, "hold", virtual.NotSupported, "apk")
 	expectStatus(t, "unhold", virtual.NotSupported, "apk")
-	expectStatus(t, "purge", virtual.NotSupported, "dnf", "zypper")
 	for _, function := range []string{"mod_repo", "del_repo"} {
 		expectStatus(t, function, virtual.NotSupported, "apk", "apt", "dnf", "pacman")
 	}

@@ -137,7 +137,7 @@ var (
 	Install   = virtual.Declare[InstallArgs, map[string]Change]("install",
 		"Install packages, or other versions of them.")
 	Remove  = virtual.Declare[RemoveArgs, map[string]Change]("remove", "Remove packages; what the administrator configured may stay.")
-	Purge   = virtual.Declare[RemoveArgs, map[string]Change]("purge", "Remove packages with their configuration.", purges)
+	Purge   = virtual.Declare[RemoveArgs, map[string]Change]("purge", "Remove packages with their configuration.")
 	Upgrade = virtual.Declare[UpgradeArgs, map[string]Change]("upgrade",
 		"Install the newest versions of packages that are installed.")
 	VersionCmp = virtual.Declare[CompareArgs, int]("version_cmp",
@@ -182,11 +182,6 @@ func holds(f *virtual.Function) {
 // managed says where repositories are more than lines of a file, which a resource for files has: only zypper has commands of
 // its own for them.
 func managed(f *virtual.Function) { f.Supported = virtual.Match{"os_family": {"Suse"}} }
-
-// purges says where configuration can go with its package: rpm keeps what somebody has altered, always.
-func purges(f *virtual.Function) {
-	f.Supported = virtual.Match{"os_family": {"Alpine", "Arch", "Debian"}}
-}
 
 // Interface is the module. Its core is what all package managers have, then what
 // half of them have; few have the extras.
