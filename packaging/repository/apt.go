@@ -76,10 +76,11 @@ func aptIndex(debs []deb, date time.Time) []file {
 	}
 	slices.Sort(archs)
 	files := []file{{"Packages", []byte(text.String())}, {"Packages.gz", zip([]byte(text.String()))}}
-	release := fmt.Sprintf("Origin: mgmt\nLabel: mgmt\nSuite: stable\nDate: %s\nArchitectures: %s\nDescription: packages of mgmt\nSHA256:\n",
+	var release strings.Builder
+	fmt.Fprintf(&release, "Origin: mgmt\nLabel: mgmt\nSuite: stable\nDate: %s\nArchitectures: %s\nDescription: packages of mgmt\nSHA256:\n",
 		date.Format("Mon, 02 Jan 2006 15:04:05 UTC"), strings.Join(slices.Compact(archs), " "))
 	for _, f := range files {
-		release += fmt.Sprintf(" %s %d %s\n", f.sum(), len(f.content), f.name)
+		fmt.Fprintf(&release, " %s %d %s\n", f.sum(), len(f.content), f.name)
 	}
-	return append(files, file{"Release", []byte(release)})
+	return append(files, file{"Release", []byte(release.String())})
 }
