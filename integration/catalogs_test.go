@@ -149,8 +149,9 @@ func TestFindingE5Modules(t *testing.T) {
 	}
 }
 
-// twin runs a command on a file system of its own, and returns what it has altered there.
-func twin(t *testing.T, command ...string) (entries []string) {
+// twin runs a command on a file system of its own, where it finds a folder as /run/twin, and
+// returns what it has altered there.
+func twin(t *testing.T, stage string, command ...string) (entries []string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer stop()
@@ -158,7 +159,7 @@ func twin(t *testing.T, command ...string) (entries []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(ctx, script, append([]string{t.TempDir() + "/twin"}, command...)...)
+	cmd := exec.CommandContext(ctx, script, append([]string{t.TempDir() + "/twin", stage}, command...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -173,6 +174,21 @@ func twin(t *testing.T, command ...string) (entries []string) {
 		}
 	}
 	return entries
+}
+
+// stageFile writes a file, with the content of another one where that is given.
+func stageFile(t *testing.T, path, from string, content []byte) {
+	t.Helper()
+	var err error
+	if from != "" {
+		content, err = os.ReadFile(from)
+	}
+	if err == nil {
+		err = os.WriteFile(path, content, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // needTwins skips a test where no overlay can be mounted.
@@ -205,16 +221,16 @@ func TestFindingE5Twins(t *testing.T) {
 			if c.Error != "" {
 				t.Fatal(c.Error)
 			}
-			catalog := filepath.Join(t.TempDir(), "catalog.json")
-			if err := os.WriteFile(catalog, c.Catalog, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			args := []string{"puppet", "apply", "--detailed-exitcodes", "--basemodulepath", strings.Join(puppetModules(), ":"), manifest}
+			stage := t.TempDir()
+			stageFile(t, filepath.Join(stage, "catalog.json"), "", c.Catalog)
+			stageFile(t, filepath.Join(stage, "manifest.pp"), manifest, nil)
+			stageFile(t, filepath.Join(stage, "mgmt"), filepath.Join(bin, "mgmt"), nil)
+			args := []string{"puppet", "apply", "--detailed-exitcodes", "--basemodulepath", strings.Join(puppetModules(), ":"), "/run/twin/manifest.pp"}
 			for _, place := range []string{"confdir", "codedir", "vardir", "ssldir", "rundir", "logdir", "publicdir"} {
 				args = append(args, "--"+place, "/tmp/twin-puppet/"+place)
 			}
-			want := twin(t, args...)
-			got := twin(t, filepath.Join(bin, "mgmt"), "run", "--puppet-catalog", catalog, "--converged-exit", "--tmp-prefix")
+			want := twin(t, stage, args...)
+			got := twin(t, stage, "/run/twin/mgmt", "run", "--puppet-catalog", "/run/twin/catalog.json", "--converged-exit", "--tmp-prefix")
 			if diff := cmp.Diff(want, got); diff != "" || len(want) < 3 {
 				t.Errorf("puppet (-) and mgmt (+), of %d entries:\n%s", len(want), diff)
 			}

@@ -26,6 +26,7 @@ func release(t *testing.T, dir, version string, env ...string) (string, error) {
 // TestFindingD9Release: a release has all its parts, its checksums and its signatures.
 func TestFindingD9Release(t *testing.T) {
 	gpg := enginetest.Need(t, "gpg", "gnupg")
+	enginetest.Need(t, "git", "git")
 	dir, home := filepath.Join(t.TempDir(), "release"), t.TempDir()
 	t.Setenv("GNUPGHOME", home)
 	t.Cleanup(func() { _ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() })

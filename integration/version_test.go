@@ -19,6 +19,7 @@ type inCheckout struct {
 
 func newCheckout(t *testing.T) inCheckout {
 	t.Helper()
+	enginetest.Need(t, "git", "git")
 	c := inCheckout{t, t.TempDir()}
 	script, err := os.ReadFile("../packaging/version")
 	if err == nil {
