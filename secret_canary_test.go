@@ -124,8 +124,8 @@ func (l *leaky) Init(i *engine.Init) error {
 }
 
 func (l *leaky) Watch(ctx context.Context) error {
+	l.panics("Watch") // before Running, so that the end of the run does not come first
 	l.init.Running()
-	l.panics("Watch")
 	<-ctx.Done()
 	return nil
 }
