@@ -36,6 +36,17 @@ func TestOwnChanges(t *testing.T) {
 	woken(t, mine)
 }
 
+// TestOwnPanics: a subscriber that panics when it is asked is woken, and so are the others.
+func TestOwnPanics(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	h := newHost(t, Options{})
+	bad := watch(t, h, engine.WatchOptions{Own: func() bool { panic("own") }}, file)
+	another := watch(t, h, plain, file)
+	write(t, file, "text")
+	woken(t, bad)
+	woken(t, another)
+}
+
 // TestCanceledWhileItSubscribes: nothing is left of a subscription whose context ends at any
 // moment of it, and those beside it are armed.
 func TestCanceledWhileItSubscribes(t *testing.T) {

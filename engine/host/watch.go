@@ -49,7 +49,7 @@ func (s *sub) Cause() engine.Cause {
 // wake leaves a wake-up, unless the change is the subscriber's own. It never blocks. A closed
 // subscription gets none.
 func (s *sub) wake(c change) (own bool) {
-	if s.own != nil && len(s.c) == 0 && s.own() {
+	if s.own != nil && len(s.c) == 0 && s.isOwn() {
 		return true
 	}
 	s.mu.Lock()
@@ -67,6 +67,14 @@ func (s *sub) wake(c change) (own bool) {
 	default:
 	}
 	return false
+}
+
+// isOwn asks the subscriber. A panic of it is no answer: it must not end the hub's goroutine,
+// which serves the others too.
+func (s *sub) isOwn() (own bool) {
+	var err error
+	defer engine.Caught("Own", &err)
+	return s.own()
 }
 
 // isClosed reports whether Close was called.
