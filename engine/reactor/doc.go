@@ -24,6 +24,18 @@
 // Abandon: then it returns an engine.AbandonedError that names the vertices whose
 // methods did not end.
 //
+// # Files
+//
+// Callers stand above callees. A test counts the calls that point up.
+//
+//	retry.go commit.go swap.go stuck.go stall.go limits.go realize.go removals.go
+//	run.go batch.go status.go match.go wire.go doubt.go recall.go brakes.go
+//	refresh.go reactor.go stop.go watch.go settle.go worker.go purse.go pace.go
+//	reverse.go options.go fight.go storm.go doc.go converge.go sema.go host.go
+//	scribe.go reverse_keep.go listener.go read.go costly.go shared.go vertex.go
+//	why.go redact.go subs.go context.go rest.go mailbox.go backoff.go clock.go
+//	budget.go
+//
 // # Laws
 //
 // The fifteen laws are in docs/ARCHITECTURE.md. Here they mean:
