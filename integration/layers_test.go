@@ -96,6 +96,12 @@ var sideways = []struct {
 		"the reactor sees no resource, trait, frontend, journal or plugin"},
 }
 
+// components are the parts of the reactor. None of them may depend on another.
+const components = "engine/reactor/internal/"
+
+// apart are the packages below components that serve the tests of all of them.
+var apart = []string{components + "transcript"}
+
 // onlyIn says which package alone may import a library.
 var onlyIn = []struct {
 	library string // a path and all below it
@@ -183,6 +189,15 @@ func breaksSideways(p pkg) []string {
 			if matches(imp, rule.to) && !matches(imp, rule.from) {
 				found = append(found, fmt.Sprintf("%s depends on %s: %s", p.ImportPath, imp, rule.why))
 			}
+		}
+	}
+	if !strings.HasPrefix(p.ImportPath, components) {
+		return found
+	}
+	for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports, p.Deps) {
+		brother := strings.HasPrefix(imp, components) && imp != p.ImportPath && !slices.Contains(apart, imp)
+		if brother || imp == "engine/reactor" {
+			found = append(found, fmt.Sprintf("%s depends on %s: a component knows neither the reactor nor another component", p.ImportPath, imp))
 		}
 	}
 	return found
@@ -296,7 +311,7 @@ func TestContractIsSmall(t *testing.T) {
 // is not.
 func TestRulesAreReported(t *testing.T) {
 	table, err := parseTable("text\n\n| layer | packages |\n| --- | --- |\n| 0 | graph, engine/schema |\n" +
-		"| 1 | engine, graph/graphtest |\n| 2 | traits, engine/host, engine/world/*, engine/journal, engine/reactor/internal/sched |\n" +
+		"| 1 | engine, graph/graphtest, engine/reactor/internal/transcript |\n| 2 | traits, engine/host, engine/world/*, engine/journal, engine/reactor/internal/* |\n" +
 		"| 3 | engine/reactor, engine/enginetest, gapi |\n| 4 | resources, resources/*, gapi/*, engine/metrics |\n| 5 | . |\n| 6 | `cmd` |\n\n| 9 | x |\n")
 	if err != nil {
 		t.Fatal(err)
@@ -324,6 +339,9 @@ func TestRulesAreReported(t *testing.T) {
 		{"frontend to trait", pkg{ImportPath: "gapi/yaml", Imports: []string{"traits"}}, "only through the Registry"},
 		{"frontend to frontend package", pkg{ImportPath: "gapi/yaml", Imports: []string{"gapi"}}, ""},
 		{"reactor to journal", pkg{ImportPath: "engine/reactor", Imports: []string{"engine/journal"}}, "the reactor sees no"},
+		{"component to component", pkg{ImportPath: "engine/reactor/internal/sched", XTestImports: []string{"engine/reactor/internal/hold"}}, "a component knows neither the reactor nor another component"},
+		{"component to reactor, far", pkg{ImportPath: "engine/reactor/internal/sched", Deps: []string{"engine/reactor"}}, "a component knows neither the reactor nor another component"},
+		{"component to its helper", pkg{ImportPath: "engine/reactor/internal/sched", XTestImports: []string{"engine/reactor/internal/transcript"}}, ""},
 		{"fsnotify", pkg{ImportPath: "resources", Imports: []string{"@github.com/fsnotify/fsnotify"}}, "only engine/host, integration/bench may"},
 		{"fsnotify where it belongs", pkg{ImportPath: "engine/host", Imports: []string{"@github.com/fsnotify/fsnotify"}}, ""},
 		{"godbus of a version", pkg{ImportPath: "resources", Imports: []string{"@github.com/godbus/dbus/v5"}}, "only engine/host, engine/host/systemdtest may"},

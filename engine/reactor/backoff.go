@@ -86,3 +86,11 @@ func (r *Reactor) within(s span, tried int32) time.Duration {
 func more(allowed int, tried int32) bool {
 	return allowed == engine.RetryForever || int(tried) < allowed
 }
+
+// retryDelay is how long the next retry waits after the given number of failures.
+func (r *Reactor) retryDelay(m *engine.MetaParams, failures int32) time.Duration {
+	if m.DelayMax <= 0 {
+		return m.Delay
+	}
+	return r.within(span{m.Delay, m.DelayMax}, failures-1)
+}

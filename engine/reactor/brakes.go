@@ -2,41 +2,18 @@ package reactor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
 
-// The brakes, as Held names them.
-const (
-	BrakeBudget = "budget" // too many changes: see Budget
-	BrakeFight  = "fight"  // corrected again and again: see Fight
-)
-
-const (
-	tablePause = "pause" // key: the resource, or pauseAll
-	pauseAll   = "*"
-)
-
-// pauses are what operators have said to leave alone, by resource; by the empty
-// name for everything.
-type pauses map[string]*Pause
-
-// pauseRecord is a Pause in the store. It ends by the wall clock, and not later
-// than For after the start of the process that reads it: the clock may have been
-// set back.
-type pauseRecord struct {
-	Until  time.Time     `json:"until,omitzero"`
-	For    time.Duration `json:"for"`
-	Reason string        `json:"reason"`
-}
+const tablePause = "pause" // key: the resource, or * for everything
 
 // Pause leaves a resource, or with an empty name everything, alone until a time:
 // it is watched, but not run. What runs ends first. The pause survives a restart of the
@@ -94,9 +71,9 @@ func (r *Reactor) known(ctx context.Context, id string) error {
 // Callable from any goroutine.
 func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
 	err = r.do(ctx, func() {
-		for _, id := range slices.Sorted(maps.Keys(r.pauses)) {
+		for _, id := range r.pauses.Names() {
 			if id != "" && r.named(id) == nil {
-				list = append(list, *r.pauses[id])
+				list = append(list, *r.pauses.Own(id))
 			}
 		}
 	})
@@ -104,9 +81,9 @@ func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
 }
 
 func (r *Reactor) keepPause(ctx context.Context, p Pause, left time.Duration) error {
-	text, err := json.Marshal(pauseRecord{p.Until, left, p.Reason})
+	text, err := p.Record(left)
 	if err == nil {
-		err = r.scribe.commit(ctx, []engine.Write{{Table: tablePause, Key: pauseKey(p.Resource), Value: text}})
+		err = r.scribe.commit(ctx, []engine.Write{{Table: tablePause, Key: hold.PauseKey(p.Resource), Value: text}})
 	}
 	if err != nil {
 		return fmt.Errorf("the pause cannot be recorded: %w", err)
@@ -114,37 +91,26 @@ func (r *Reactor) keepPause(ctx context.Context, p Pause, left time.Duration) er
 	return nil
 }
 
-func pauseKey(resource string) string {
-	if resource == "" {
-		return pauseAll
-	}
-	return resource
-}
-
 // pause puts a pause into effect, for a time or until it is resumed.
 func (r *Reactor) pause(p *Pause, left time.Duration) {
-	if r.pauses == nil {
-		r.pauses = pauses{}
-	}
-	r.pauses[p.Resource] = p
+	r.pauses.Set(p)
 	r.brakeAll(p.Resource)
 	r.opt.Listener.paused(*p, true)
 	if left > 0 {
 		r.after(left, nil, func() {
-			if r.pauses[p.Resource] != p {
+			if !r.pauses.Has(p) {
 				return
 			}
 			r.unpause(p.Resource)
 			if len(r.braking) == 0 { // else the record may be that of the next one already; of what is over there is none
-				r.scribe.note(tablePause, pauseKey(p.Resource), nil)
+				r.scribe.note(tablePause, hold.PauseKey(p.Resource), nil)
 			}
 		})
 	}
 }
 
 func (r *Reactor) unpause(resource string) {
-	p := r.pauses[resource]
-	delete(r.pauses, resource)
+	p := r.pauses.End(resource)
 	r.brakeAll(resource)
 	r.opt.Listener.paused(*p, false)
 }
@@ -163,20 +129,12 @@ func (r *Reactor) brakeAll(resource string) {
 	}
 }
 
-// pauseOf returns what pauses v, nil for nothing.
-func (r *Reactor) pauseOf(v *vertex) *Pause {
-	if p := r.pauses[v.id]; p != nil {
-		return p
-	}
-	return r.pauses[""]
-}
-
 // brake makes the machine hold v, or let it go, as the brakes say.
 func (r *Reactor) brake(v *vertex) {
 	switch {
-	case r.pauseOf(v) != nil:
+	case r.pauses.Of(v.id) != nil:
 		r.m.Hold(v.slot, engine.StatePaused)
-	case v.held != nil:
+	case v.hold.IsHeld():
 		r.m.Hold(v.slot, engine.StateHeld)
 	default:
 		r.m.Release(v.slot)
@@ -186,14 +144,14 @@ func (r *Reactor) brake(v *vertex) {
 
 // hold keeps v from being altered.
 func (r *Reactor) hold(v *vertex, h *Held) {
-	v.held = &holding{*h, r.now()}
+	v.hold.Hold(*h, r.now())
 	r.brake(v)
 	r.opt.Listener.held(v.id, h)
 }
 
 // letGo ends hold, and has v looked at.
 func (r *Reactor) letGo(v *vertex) {
-	v.held = nil
+	v.hold.LetGo()
 	r.because(v, Trigger{Cause: CauseResume})
 	r.brake(v)
 	r.event(v)
@@ -204,7 +162,7 @@ func (r *Reactor) letGo(v *vertex) {
 // overBudget takes the end of a run that wanted to change something and must
 // not: what asked for it stays.
 func (r *Reactor) overBudget(v *vertex) {
-	if v.job.refill != r.purse.refills() { // it was told to go on meanwhile
+	if v.job.refill != r.account.Refills() { // it was told to go on meanwhile
 		r.runAgain(v)
 		v.mu.Lock()
 		v.changes = nil
@@ -212,13 +170,12 @@ func (r *Reactor) overBudget(v *vertex) {
 		r.afterHeld(v)
 		return
 	}
-	if !r.usedUp {
-		r.usedUp = true
-		r.scribe.note(tableBudget, budgetEmpty, []byte{1})
+	if r.account.Tell() {
+		r.scribe.note(tableBudget, hold.BudgetEmpty, []byte{1})
 		r.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
-			slog.String("budget", r.purse.String()))
+			slog.String("budget", r.account.String()))
 	}
-	r.hold(v, &Held{Brake: BrakeBudget, Reason: "the budget of " + r.purse.String() + " changes is used up"})
+	r.hold(v, &Held{Brake: BrakeBudget, Reason: "the budget of " + r.account.String() + " changes is used up"})
 	r.runAgain(v)
 	r.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.out.took})
 	r.afterHeld(v)
@@ -236,12 +193,6 @@ func (r *Reactor) runAgain(v *vertex) {
 func (r *Reactor) afterHeld(v *vertex) {
 	v.job = nil
 	r.next(v, Run{})
-}
-
-// holding is what holds a vertex, and since when.
-type holding struct {
-	Held
-	at int64
 }
 
 // NotHeldError is the error of Resume for a resource that nothing keeps from going on.
@@ -274,7 +225,7 @@ func (r *Reactor) Resume(ctx context.Context, resource string) error {
 	}
 	var writes []engine.Write
 	for _, id := range ended {
-		writes = append(writes, engine.Write{Table: tablePause, Key: pauseKey(id)})
+		writes = append(writes, engine.Write{Table: tablePause, Key: hold.PauseKey(id)})
 	}
 	if len(writes) == 0 {
 		return nil
@@ -288,7 +239,7 @@ func (r *Reactor) Resume(ctx context.Context, resource string) error {
 // resumeNow returns which pauses it has ended.
 func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 	if resource == "" {
-		for id := range r.pauses {
+		for _, id := range r.pauses.Names() {
 			ended = append(ended, id)
 			r.unpause(id)
 		}
@@ -298,14 +249,14 @@ func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 		}
 		return ended, nil // and again as much may change
 	}
-	v, p := r.named(resource), r.pauses[resource]
+	v, p := r.named(resource), r.pauses.Own(resource)
 	switch {
 	case v == nil && p == nil:
 		return nil, &UnknownResourceError{resource}
-	case p == nil && r.pauses[""] != nil:
+	case p == nil && r.pauses.Own("") != nil:
 		return nil, errors.New("everything is paused: resume everything, and then pause what has to be left alone")
 	}
-	if p == nil && v.held == nil {
+	if p == nil && !v.hold.IsHeld() {
 		return nil, &NotHeldError{resource, r.m.State(v.slot)}
 	}
 	if p != nil {
@@ -313,19 +264,19 @@ func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
 		r.unpause(resource)
 	}
 	if v != nil {
-		v.pass = v.held != nil // whatever the budget says
+		v.hold.Pass = v.hold.IsHeld() // whatever the budget says
 		r.resumeOne(v)
 	}
-	if !slices.ContainsFunc(r.byIndex, func(v *vertex) bool { return v.held != nil && v.held.Brake == BrakeBudget }) {
+	if !slices.ContainsFunc(r.byIndex, func(v *vertex) bool { return v.hold.HeldBy(BrakeBudget) }) {
 		r.unlatch()
 	}
 	return ended, nil
 }
 
-// resumeOne forgets the fight of v, and lets it go.
+// resumeOne forgets the corrections of v, and lets it go.
 func (r *Reactor) resumeOne(v *vertex) {
-	v.fight = nil
-	if v.held != nil {
+	v.hold.Forgive()
+	if v.hold.IsHeld() {
 		r.letGo(v)
 	}
 }
@@ -336,20 +287,13 @@ func (r *Reactor) recallPauses(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("the pauses: %w", err)
 		}
-		var p pauseRecord
-		if json.Unmarshal(rec.Value, &p) != nil {
-			continue
-		}
-		id := rec.Key
-		if id == pauseAll {
-			id = ""
-		}
-		left := min(p.Until.Sub(r.opt.Wall()), p.For)
-		if !p.Until.IsZero() && left <= 0 {
+		p, left, past := hold.PauseOf(rec.Key, rec.Value, r.opt.Wall())
+		switch {
+		case past:
 			r.scribe.note(tablePause, rec.Key, nil)
-			continue
+		case p != nil:
+			r.pause(p, left)
 		}
-		r.pause(&Pause{Resource: id, Until: p.Until, Reason: p.Reason}, max(left, 0))
 	}
 	return nil
 }

@@ -1,86 +1,82 @@
 package reactor
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
+	"log/slog"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
 
-// Budget bounds how much a run of the engine may alter: at most Most changes, or
-// Share of the vertices of the graph if that is set, within a time. What wants to
-// change something after that is held until Resume. The zero value is no bound.
-type Budget struct {
-	Most   int
-	Share  float64 // of the vertices, from above 0 to 1; at least one change
-	Within time.Duration
-}
+const tableBudget = "budget" // key: the number of a change; when it was made, by the wall clock
 
-// ParseBudget reads a Budget: a number of changes, or a share of the graph, and a
-// time, as in 20/5m or 10%/1h. The empty text is no bound.
-func ParseBudget(s string) (Budget, error) {
-	if s == "" {
-		return Budget{}, nil
-	}
-	many, within, ok := strings.Cut(s, "/")
-	if !ok {
-		return Budget{}, fmt.Errorf("%q is no budget of changes: write how many in which time, as in 20/5m or 10%%/1h", s)
-	}
-	b := Budget{}
-	var err error
-	if share, isShare := strings.CutSuffix(many, "%"); isShare {
-		b.Share, err = strconv.ParseFloat(share, 64)
-		b.Share /= 100
-		if err != nil || !(b.Share > 0 && b.Share <= 1) {
-			return Budget{}, fmt.Errorf("%q is no budget of changes: %q must be above 0%% and at most 100%%", s, many)
-		}
-	} else if b.Most, err = strconv.Atoi(many); err != nil || b.Most < 1 {
-		return Budget{}, fmt.Errorf("%q is no budget of changes: %q must be a whole number above 0, or a share such as 10%%", s, many)
-	}
-	if b.Within, err = time.ParseDuration(within); err != nil || b.Within <= 0 {
-		return Budget{}, fmt.Errorf("%q is no budget of changes: %q must be a time above 0, such as 5m", s, within)
-	}
-	return b, nil
-}
-
-// String writes the budget as ParseBudget reads it.
-func (b Budget) String() string {
-	switch {
-	case b.Share > 0:
-		return strconv.FormatFloat(b.Share*100, 'g', -1, 64) + "%/" + short(b.Within)
-	case b.Most > 0:
-		return strconv.Itoa(b.Most) + "/" + short(b.Within)
-	default:
-		return ""
-	}
-}
-
-// short writes a duration without the units that are zero at its end.
-func short(d time.Duration) string {
-	s := d.String()
-	if t, ok := strings.CutSuffix(s, "m0s"); ok {
-		s = t + "m"
-	}
-	if t, ok := strings.CutSuffix(s, "h0m"); ok {
-		s = t + "h"
-	}
-	return s
-}
-
-func (b Budget) on() bool { return b.Most > 0 || b.Share > 0 }
-
-// Validate says what is wrong with it.
-func (b Budget) Validate() error {
-	switch {
-	case b.Most < 0 || b.Share < 0 || b.Share > 1:
-		return errors.New("a change budget is a number of changes above 0, or a share from 0 to 1")
-	case b.on() && b.Within <= 0:
-		return errors.New("a change budget needs a time within which it counts")
-	default:
+// take asks the budget for one change of v. What has to be written down of it is
+// in the job.
+func (r *Reactor) take(v *vertex) error {
+	if v.job.pass || !r.account.On() {
 		return nil
 	}
+	v.job.refill = r.account.Refills()
+	num, past, err := r.account.Take(r.now())
+	for _, n := range past {
+		r.scribe.note(tableBudget, hold.BudgetKey(n), nil)
+	}
+	if err != nil {
+		return err
+	}
+	v.job.spending = num
+	return nil
 }
 
-// errHeld ends a run that wanted to change something and must not.
-var errHeld = errors.New("the change budget is used up")
+// spent adds to the writes that come before v is altered what it takes from the
+// budget.
+func (r *Reactor) spent(v *vertex, writes []engine.Write) []engine.Write {
+	if v.job.spending == 0 {
+		return writes
+	}
+	return append(writes, engine.Write{Table: tableBudget, Key: hold.BudgetKey(v.job.spending), Value: hold.BudgetValue(r.opt.Wall())})
+}
+
+// untake gives it back: nothing was changed.
+func (r *Reactor) untake(v *vertex) {
+	if v.job.spending == 0 {
+		return
+	}
+	r.account.GiveBack(v.job.spending)
+	r.scribe.note(tableBudget, hold.BudgetKey(v.job.spending), nil)
+	v.job.spending = 0
+}
+
+// refill lets as much change again as at the start.
+func (r *Reactor) refill() {
+	for _, n := range r.account.Refill() {
+		r.scribe.note(tableBudget, hold.BudgetKey(n), nil)
+	}
+	r.unlatch()
+}
+
+// unlatch lets changes be made again as far as the time allows.
+func (r *Reactor) unlatch() {
+	if r.account.Unlatch() {
+		r.scribe.note(tableBudget, hold.BudgetEmpty, nil)
+	}
+}
+
+// recallBudget counts the changes of an earlier process. Without a budget they
+// are forgotten.
+func (r *Reactor) recallBudget(ctx context.Context) error {
+	for rec, err := range r.opt.Store.Records(ctx, tableBudget) {
+		if err != nil {
+			return fmt.Errorf("the change budget: %w", err)
+		}
+		if r.account.Recall(rec.Key, rec.Value, r.now(), r.opt.Wall()) {
+			r.scribe.note(tableBudget, rec.Key, nil)
+		}
+	}
+	if r.account.Recalled() {
+		r.log.Warn("the change budget was used up before the last end: what wants to change is held until it is resumed (mgmt resume)",
+			slog.String("budget", r.account.String()))
+	}
+	return nil
+}

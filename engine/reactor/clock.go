@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"math"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
 
 // now is the time since the reactor was made, by the monotonic clock. It begins at
@@ -75,8 +77,8 @@ func (r *Reactor) disarm(v *vertex) {
 	if v.alarm > 0 {
 		heap.Remove(&r.alarms, int(v.alarm)-1)
 	}
-	if v.deferred != notDeferred { // nothing else would end that wait
-		v.deferred = notDeferred
+	if v.hold.Deferred != hold.NotDeferred { // nothing else would end that wait
+		v.hold.Deferred = hold.NotDeferred
 		r.m.Wake(v.slot)
 	}
 }

@@ -41,10 +41,10 @@ func (s *swap) commit() error {
 	if len(r.failures.list) > 0 {
 		r.remark()
 	}
-	r.purse.fit(len(s.all))
+	r.account.Fit(len(s.all))
 	for _, v := range s.fresh {
 		v.byGraph = true
-		if len(r.pauses) > 0 {
+		if r.pauses.Any() {
 			r.brake(v)
 		}
 		if v.before == nil {
@@ -113,11 +113,9 @@ func (v *vertex) succeed(old *vertex) {
 		v.retries, v.watchTries = old.retries, old.watchTries
 	}
 	if !v.meta.Reset {
-		v.pace.inherit(old.pace, v.r.epoch.Add(time.Duration(v.r.now())))
+		v.hold.Pace.Inherit(old.hold.Pace, v.r.epoch.Add(time.Duration(v.r.now())))
 	}
-	if s := v.r.storms.list[old]; s != nil {
-		v.r.storms.list[v] = s
-	}
+	v.r.storms.Succeed(v, old)
 	v.guardLike(old)
 	for i := range v.recv {
 		w := &v.recv[i]
@@ -217,7 +215,7 @@ func (s *swap) connect() {
 // remove begins the end of a vertex that has left the graph.
 func (r *Reactor) remove(v *vertex) {
 	v.gone = true
-	delete(r.storms.list, v)
+	r.storms.Remove(v)
 	r.disarm(v)
 	r.setDue(v, false)
 	r.leaving[v.id] = v

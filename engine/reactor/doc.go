@@ -2,6 +2,9 @@
 // with package sched what has to be checked, runs it, carries notifications and
 // values along the edges, and replaces the graph by another one while it runs.
 //
+// Each component below internal decides one thing, and answers in data: package sched what runs next,
+// package hold what keeps a vertex from being altered. The loop puts the decisions into effect.
+//
 // # Ownership
 //
 // One goroutine, the loop in Run, owns all scheduling state: the machine of
@@ -28,13 +31,12 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	retry.go commit.go swap.go stuck.go stall.go limits.go realize.go removals.go
-//	run.go batch.go status.go match.go wire.go doubt.go recall.go brakes.go
-//	refresh.go reactor.go stop.go watch.go settle.go worker.go purse.go pace.go
-//	reverse.go options.go fight.go storm.go doc.go converge.go sema.go host.go
-//	scribe.go reverse_keep.go listener.go read.go costly.go shared.go vertex.go
-//	why.go redact.go subs.go context.go rest.go mailbox.go backoff.go clock.go
-//	budget.go
+//	retry.go doubt.go doc.go commit.go realize.go stall.go swap.go removals.go run.go
+//	slow.go stuck.go match.go wire.go recall.go batch.go refresh.go limits.go
+//	brakes.go status.go reactor.go stop.go watch.go settle.go reverse.go
+//	reverse_keep.go context.go converge.go listener.go options.go read.go why.go
+//	budget.go scribe.go clock.go backoff.go host.go subs.go shared.go vertex.go
+//	redact.go rest.go costly.go mailbox.go worker.go
 //
 // # Laws
 //

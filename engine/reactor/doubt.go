@@ -29,7 +29,7 @@ func (r *Reactor) doubt(v *vertex, ended engine.State, err error) bool {
 		r.failures.doubts = doubts{}
 	}
 	r.failures.doubts[v] = struct{}{}
-	v.charged = v.charged || v.job.spending > 0 || v.job.pass
+	v.hold.Charged = v.hold.Charged || v.job.spending > 0 || v.job.pass
 	r.runAgain(v)
 	v.mu.Lock()
 	v.changes = nil
@@ -69,5 +69,5 @@ func (r *Reactor) lookAbove(v *vertex) (any bool) {
 
 // mayLook reports whether a vertex can be looked at without an event, and at once.
 func (r *Reactor) mayLook(v *vertex) bool {
-	return (v.watchState == watchRunning || v.meta.Poll > 0) && v.pace == nil && v.held == nil && !r.slowed(v) && !v.suspended && r.pauseOf(v) == nil
+	return (v.watchState == watchRunning || v.meta.Poll > 0) && v.hold.Pace == nil && !v.hold.IsHeld() && !r.storms.Slowed(v) && !v.suspended && r.pauses.Of(v.id) == nil
 }

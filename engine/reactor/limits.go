@@ -3,7 +3,37 @@ package reactor
 import (
 	"context"
 	"errors"
+
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
+
+// The bounds and brakes of package hold, under the names of this package.
+type (
+	Budget = hold.Budget   // how much a run of the engine may alter within a time
+	Fight  = hold.Flapping // when a resource flaps, and for how long it is left alone then
+	Storm  = hold.Storm    // when a resource runs too often and is slowed
+	Pause  = hold.Pause    // the word of an operator to leave a resource alone
+	Held   = hold.Held     // which brake keeps a vertex from being altered
+)
+
+// The brakes, as Held names them.
+const (
+	BrakeBudget = hold.BrakeBudget   // too many changes
+	BrakeFight  = hold.BrakeFlapping // corrected again and again
+)
+
+// ParseBudget reads a Budget: a number of changes, or a share of the graph, and a
+// time, as in 20/5m or 10%/1h. The empty text is no bound.
+func ParseBudget(s string) (Budget, error) { return hold.ParseBudget(s) }
+
+// ParseFight reads how often in which time a resource flaps, as in 25/1m; off for never.
+func ParseFight(s string) (Fight, error) { return hold.ParseFlapping(s) }
+
+// DefaultFight returns when a resource flaps where the options of the front door do not say so.
+func DefaultFight() Fight { return hold.DefaultFlapping() }
+
+// DefaultStorm returns the Storm of a daemon whose options give none.
+func DefaultStorm() Storm { return hold.DefaultStorm() }
 
 // Limits are the bounds that can be altered while Run is going on; see Options.
 type Limits struct {
@@ -23,8 +53,8 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 	return r.do(ctx, func() {
 		r.removals.Store(&l.MaxRemovals)
 		r.opt.Fight = l.Fight
-		r.purse.set(l.MaxChanges, len(r.byIndex))
-		if !l.MaxChanges.on() {
+		r.account.Set(l.MaxChanges, len(r.byIndex))
+		if !l.MaxChanges.On() {
 			r.refill()
 			r.release(BrakeBudget)
 		}
@@ -37,7 +67,7 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 // release lets go what a brake holds.
 func (r *Reactor) release(brake string) {
 	for _, v := range r.byIndex {
-		if v.held != nil && v.held.Brake == brake {
+		if v.hold.HeldBy(brake) {
 			r.resumeOne(v)
 		}
 	}

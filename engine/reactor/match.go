@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -126,7 +127,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	decl.UIDs = nil
 	v = &vertex{r: r, id: id, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
 	v.noop, v.once = r.noopOf(v.meta), decl.Once
-	v.pace = newPace(v.meta)
+	v.hold.Pace = hold.NewPace(v.meta)
 	v.key = batchKey(decl.Res, v.meta, v.noop)
 	if len(decl.Recv) > 0 {
 		v.recv = make([]wire, len(decl.Recv))

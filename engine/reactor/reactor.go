@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
@@ -40,9 +41,9 @@ type Reactor struct {
 	braking    chan struct{}                 // holds the one Pause or Resume that is going on: what is in effect is what was recorded last
 	kinds      map[schema.TypeKey]*abilities // of Swap
 	values     sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares
-	semas      semaphores
+	semas      hold.Semaphores
 	costly     costly
-	purse      purse         // of the change budget
+	account    hold.Account  // of the change budget
 	secrets    secrets.Texts // what no vertex may say
 	digests    []byte        // the key of the digests that it shows
 	seed       maphash.Seed
@@ -73,13 +74,12 @@ type Reactor struct {
 	left       leftovers
 	scribe     *scribe
 	undoing    undoing // what undoes the vertices
-	pauses     pauses
+	pauses     hold.Pauses
 	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
 	realizing  *realizing           // the Swap that waits; nil for none
 	runs       uint64               // that were reported
-	usedUp     bool                 // the change budget, and that was said
 	failures   stuck
-	storms     storms
+	storms     hold.Storms[*vertex]
 	alarms     alarms
 	active     int            // goroutines of vertices
 	workers    sync.WaitGroup // all of them
@@ -128,7 +128,7 @@ func New(o Options) (*Reactor, error) {
 		secrets:   secrets.Texts{Least: minShared, Most: maxShared},
 	}
 	r.removals.Store(&o.MaxRemovals)
-	r.purse.set(o.MaxChanges, 0)
+	r.account.Set(o.MaxChanges, 0)
 	return r, nil
 }
 
@@ -224,7 +224,7 @@ func (r *Reactor) news(v *vertex, news uint32) {
 	}
 	if news&mailEvent != 0 && !v.gone && v.watchState == watchRunning {
 		r.heard(v)
-		v.pace.heard(r.now())
+		v.hold.Pace.Heard(r.now())
 		r.event(v)
 	}
 	if news&mailWatched != 0 {

@@ -63,7 +63,7 @@ func (r *Reactor) Realizing(ctx context.Context) (ids []string, err error) {
 // unrealized reports whether v is on its way to be brought about for the first
 // time.
 func (r *Reactor) unrealized(v *vertex) bool {
-	if v.realized || v.held != nil || r.pauseOf(v) != nil {
+	if v.realized || v.hold.IsHeld() || r.pauses.Of(v.id) != nil {
 		return false
 	}
 	switch r.m.State(v.slot) {

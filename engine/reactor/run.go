@@ -97,8 +97,8 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 		v.retryAt = 0
 		v.inRun, v.cutRun = true, cutOne
 		v.altered.Store(false)
-		v.job = &job{apply: !v.noop, pass: v.pass || v.charged, pending: v.pending.all(), refreshes: v.refreshes(), stand: r.standing(v)}
-		v.pass = false
+		v.job = &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, pending: v.pending.all(), refreshes: v.refreshes(), stand: r.standing(v)}
+		v.hold.Pass = false
 		r.takeAsked(v)
 		v.refresh.Store(v.abil.Refreshable && (len(v.pending) > 0 || v.noop && r.wouldRefresh(v)))
 		v.job.broken = v.tell()
@@ -202,11 +202,19 @@ func (r *Reactor) endOne(t *task, v *vertex, o engine.Outcome, heir *vertex) {
 	r.mail.post(v, mailRan)
 }
 
+// semasOf returns the semaphores that vertices ask for.
+func semasOf(vs []*vertex) (texts []string) {
+	for _, v := range vs {
+		texts = append(texts, v.meta.Sema...)
+	}
+	return texts
+}
+
 // attend checks vertices and makes them right, once their semaphores are free. Those
 // that can't be run fail without the others.
 func (r *Reactor) attend(t *task) []engine.Outcome {
 	ctx, vs := t.ctx, t.vs
-	release, err := r.semas.acquire(ctx, vs...)
+	release, err := r.semas.Acquire(ctx, semasOf(vs), func() func() { return vs[0].wait(ctx) })
 	if err != nil {
 		return failAll(len(vs), err)
 	}
@@ -261,7 +269,7 @@ func (r *Reactor) attendSound(t *task, vs []*vertex) []engine.Outcome {
 
 // asksFirst reports whether v is asked by CheckApply(false) before it is altered.
 func (r *Reactor) asksFirst(v *vertex) bool {
-	return v.job.notifies() || r.purse.on() || r.remembers(v)
+	return v.job.notifies() || r.account.On() || r.remembers(v)
 }
 
 // prepare is done when vertices are about to be altered: the change budget must

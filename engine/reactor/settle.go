@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
 
@@ -22,7 +23,7 @@ func (r *Reactor) ran(v *vertex) {
 		return
 	}
 	o := v.out
-	if errors.Is(o.err, errHeld) {
+	if errors.Is(o.err, hold.ErrUsedUp) {
 		r.overBudget(v)
 		return
 	}
@@ -47,7 +48,7 @@ func (r *Reactor) ran(v *vertex) {
 	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
 	// What fails again and again takes from the budget once, or was told once to go on.
-	v.charged = run.State == engine.StateFailed && (v.job.spending > 0 || v.job.pass)
+	v.hold.Charged = run.State == engine.StateFailed && (v.job.spending > 0 || v.job.pass)
 	r.retry(v, &run, o.err)
 	r.stormRan(v, &run)
 	before := v.last
@@ -213,7 +214,7 @@ func (r *Reactor) event(v *vertex) {
 	if v.suspended {
 		return // it is looked at anyway, or is no more
 	}
-	if v.deferred == byOutside { // what it waits for may be over
+	if v.hold.Deferred == hold.ByOutside { // what it waits for may be over
 		r.disarm(v)
 	}
 	r.m.Event(v.slot)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
 
 const (
@@ -57,7 +58,7 @@ func (r *Reactor) stalls(v *vertex, o *outcome) bool {
 // stall has v wait for d.
 func (r *Reactor) stall(v *vertex, err error, d time.Duration) {
 	r.giveAsked(v)
-	v.pass = v.pass || v.job.pass
+	v.hold.Pass = v.hold.Pass || v.job.pass
 	v.job = nil
 	v.mu.Lock()
 	v.changes = nil
@@ -66,10 +67,10 @@ func (r *Reactor) stall(v *vertex, err error, d time.Duration) {
 	if v.watchState != watchFailed { // else its own alarm is set
 		v.lastErr = err
 		r.after(d, v, func() {
-			v.deferred = notDeferred
+			v.hold.Deferred = hold.NotDeferred
 			r.m.Wake(v.slot)
 		})
-		v.deferred = byOutside
+		v.hold.Deferred = hold.ByOutside
 	}
 	r.tellStall(v, err)
 	r.setDue(v, dirty(r.m.State(v.slot)))

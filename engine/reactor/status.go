@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
 
 // Status is the state of one vertex.
@@ -23,33 +24,6 @@ type Status struct {
 	Pause     *Pause        // nil if it is not paused; also with StateFailed, whose retries wait then
 	Held      *Held         // with StateHeld
 	WaitsFor  string        // with StateWaiting, where no vertex is in BlockedBy: settle, limit, a free slot, or what an engine.WaitError says
-}
-
-// Pause is the word of an operator that a vertex, or every one, is left alone
-// for a while.
-type Pause struct {
-	Resource string    // kind[name]; empty for all
-	Until    time.Time // by the wall clock; zero for until it is resumed
-	Reason   string
-}
-
-// String says until when, and why.
-func (p *Pause) String() string {
-	s := "until it is resumed"
-	if !p.Until.IsZero() {
-		s = "until " + p.Until.Format(time.RFC3339)
-	}
-	if p.Reason != "" {
-		s += ": " + p.Reason
-	}
-	return s
-}
-
-// Held says which brake keeps a vertex from being altered.
-type Held struct {
-	Brake  string        // budget or fight
-	Reason string        // in words
-	For    time.Duration // until it goes on by itself; 0 when it waits to be told
 }
 
 // Counts returns how many vertices are in each state at rest; see Rest.
@@ -73,7 +47,7 @@ func (r *Reactor) statuses() []Status {
 }
 
 func (r *Reactor) status(v *vertex) Status {
-	s := Status{Resource: v.id, Pause: r.pauseOf(v), State: r.m.State(v.slot), Changed: int(v.changed)}
+	s := Status{Resource: v.id, Pause: r.pauses.Of(v.id), State: r.m.State(v.slot), Changed: int(v.changed)}
 	s.Rest = r.m.AtRestState(v.slot, r.lastRest)
 	if s.Rest == engine.StateFailed {
 		s.Err = v.lastErr
@@ -86,7 +60,7 @@ func (r *Reactor) status(v *vertex) Status {
 	case engine.StateUnknown:
 		s.Until = v.until
 	case engine.StateHeld:
-		s.Held = r.heldNow(v)
+		s.Held = v.hold.HeldNow(r.now())
 	case engine.StateBlocked, engine.StateWaiting:
 		by, ok := r.m.BlockedBy(v.slot)
 		if !ok {
@@ -95,27 +69,15 @@ func (r *Reactor) status(v *vertex) Status {
 		switch {
 		case ok:
 			s.BlockedBy = r.bySlot[by].id
-		case v.deferred == byOutside && v.lastErr != nil:
+		case v.hold.Deferred == hold.ByOutside && v.lastErr != nil:
 			s.WaitsFor = v.lastErr.Error()
-		case v.deferred != notDeferred:
-			s.WaitsFor = v.deferred.String()
+		case v.hold.Deferred != hold.NotDeferred:
+			s.WaitsFor = v.hold.Deferred.String()
 		case s.State == engine.StateWaiting:
 			s.WaitsFor = "a free slot"
 		}
 	}
 	return s
-}
-
-// heldNow tells how long v is held from now on.
-func (r *Reactor) heldNow(v *vertex) *Held {
-	if v.held == nil {
-		return nil
-	}
-	h := v.held.Held
-	if h.For > 0 {
-		h.For = max(1, h.For-time.Duration(r.now()-v.held.at))
-	}
-	return &h
 }
 
 // Status returns the state of one vertex. The error is an *UnknownResourceError if

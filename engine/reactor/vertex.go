@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
@@ -48,9 +49,6 @@ type vertex struct {
 	realized bool         // a run has brought it about
 	once     bool         // it rests after its first success: engine.Vertex.Once
 	rested   bool         // and that was
-	charged  bool         // it has taken from the budget, or was told to go on, and failed since
-	pass     bool         // the next run may change something whatever the budget says
-	deferred deferral     // what its start waits for
 	stalled  uint8        // how far the log has told that it waits for something outside; 0 if it does not
 	intent   bool         // an apply was begun and did not succeed since: it counts as a change
 	due      bool         // counted in shared
@@ -76,10 +74,8 @@ type vertex struct {
 	until   string // with StateUnknown: the vertex that has to run first
 	retryAt int64  // by the reactor's clock, 0 for never
 
-	asked *asked   // for the next run; nil for nothing but byGraph
-	pace  *pace    // nil if its starts wait for nothing
-	held  *holding // by a brake; nil for none
-	fight *fight   // nil if it was not corrected
+	asked *asked      // for the next run; nil for nothing but byGraph
+	hold  hold.Vertex // what the brakes know of it
 
 	// the watch
 	watchCtx   *watchContext // while watching

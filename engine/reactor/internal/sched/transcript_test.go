@@ -2,11 +2,8 @@ package sched_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,65 +11,22 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
 )
 
-var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
-
-// TestTranscripts plays the files of testdata. A file is a list of blocks: a
-// command, perhaps with lines that belong to it, a line of four dashes, and what
-// comes of it. Lines that begin with # explain. The commands are in script.do.
+// TestTranscripts plays the files of testdata. The commands are in script.do.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) < 25 {
-		t.Fatalf("%d files in testdata, %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			t.Parallel()
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+	transcript.Play(t, 25, func(*testing.T) func([]string) string {
+		s := newScript(0)
+		return func(input []string) string {
+			answer := s.do(input)
+			if err := s.m.Invariants(); err != nil {
+				answer += fmt.Sprintln("BROKEN:", err)
 			}
-			got := replay(string(want))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != string(want) {
-				t.Errorf("%s: got\n%s", file, got)
-			}
-		})
-	}
-}
-
-// replay returns the transcript with the outputs that its commands have now.
-func replay(text string) string {
-	s := newScript(0)
-	var out strings.Builder
-	for i, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
-		if i > 0 {
-			out.WriteString("\n")
+			return answer
 		}
-		var input []string
-		for line := range strings.Lines(block) {
-			line = strings.TrimSuffix(line, "\n")
-			if line == "----" {
-				break
-			}
-			out.WriteString(line + "\n")
-			if !strings.HasPrefix(line, "#") {
-				input = append(input, line)
-			}
-		}
-		if len(input) > 0 {
-			out.WriteString("----\n" + s.do(input))
-		}
-		if err := s.m.Invariants(); err != nil {
-			fmt.Fprintln(&out, "BROKEN:", err)
-		}
-	}
-	return out.String()
+	})
 }
 
 // script is a machine whose vertices have names.

@@ -1,11 +1,8 @@
-package reactor
+package hold
 
 import (
 	"errors"
-	"log/slog"
 	"time"
-
-	"github.com/reactivegraph/mgmt/engine"
 )
 
 // Storm says when a resource runs too often: more than Runs times within a time. A run that
@@ -45,9 +42,10 @@ const (
 	stormSpan = 4096
 )
 
-// storms counts the runs of the vertices that run often.
-type storms struct {
-	list   map[*vertex]*storm
+// Storms counts the runs of the vertices that run often. The zero value counts none yet. It is
+// used by the loop only.
+type Storms[V comparable] struct {
+	list   map[V]*storm
 	pruned int64
 }
 
@@ -79,30 +77,35 @@ func (s *storm) longer(from int64) {
 	s.due = from + int64(s.wait)
 }
 
-// stormOf returns what is known of v, nil if it does not run often.
-func (r *Reactor) stormOf(v *vertex) *storm {
-	if s := r.storms.list[v]; s != nil {
+// An Ask is the wish to start a vertex.
+type Ask struct {
+	Runs    uint64 // of all vertices so far,
+	LastRun uint64 // and the number of the last one of this vertex; 0 for none
+	Since   int64  // when the first wish for this run came
+}
+
+// of returns what is known of v, nil if it does not run often.
+func (p *Storms[V]) of(v V, a Ask, now int64) *storm {
+	if s := p.list[v]; s != nil {
 		return s
 	}
-	if v.lastRun == 0 || r.runs-v.lastRun > stormSpan || !r.roomForStorm() {
+	if a.LastRun == 0 || a.Runs-a.LastRun > stormSpan || !p.room(now) {
 		return nil
 	}
-	s := &storm{at: r.now()}
-	if r.storms.list == nil {
-		r.storms.list = map[*vertex]*storm{}
+	s := &storm{at: now}
+	if p.list == nil {
+		p.list = map[V]*storm{}
 	}
-	r.storms.list[v] = s
+	p.list[v] = s
 	return s
 }
 
-// roomForStorm reports whether one more vertex can be counted; those that have become
+// room reports whether one more vertex can be counted; those that have become
 // quiet are counted no more.
-func (r *Reactor) roomForStorm() bool {
-	p := &r.storms
+func (p *Storms[V]) room(now int64) bool {
 	if len(p.list) < stormSpan {
 		return true
 	}
-	now := r.now()
 	if now-p.pruned < int64(time.Second) {
 		return false
 	}
@@ -115,78 +118,81 @@ func (r *Reactor) roomForStorm() bool {
 	return len(p.list) < stormSpan
 }
 
-// stormWait returns how long a start of v has to wait because it runs too often.
-func (r *Reactor) stormWait(v *vertex, now int64) time.Duration {
-	o := r.opt.Storm
+// Wait returns how long a start of v has to wait because v runs too often, and whether the log
+// has to say so. With 0 the run counts as begun.
+func (p *Storms[V]) Wait(v V, a Ask, now int64, o Storm) (wait time.Duration, tell bool) {
 	if o.Runs == 0 {
-		return 0
+		return 0, false
 	}
-	s := r.stormOf(v)
+	s := p.of(v, a, now)
 	switch {
 	case s == nil:
-		return 0
+		return 0, false
 	case s.wait == 0 && !s.rise(now, 1, o):
-		return 0
+		return 0, false
 	case s.wait == 0:
 		s.longer(now)
-		r.tellStorm(v, s, now)
-	case s.due == 0 && r.calm(v, s, now):
+		if tell = s.told == 0 || now-s.told >= int64(stormTell); tell {
+			s.told = now
+		}
+	case s.due == 0 && s.calm(a.Since):
 		*s = storm{at: now, ended: s.ended, told: s.told}
-		return 0
+		return 0, false
 	case s.due == 0:
 		s.longer(s.ended)
 	}
 	if s.due > now {
-		return time.Duration(s.due - now)
+		return time.Duration(s.due - now), tell
 	}
 	s.due = 0
-	return 0
+	return 0, tell
 }
 
-// calm reports whether nothing has asked for v for long.
-func (r *Reactor) calm(v *vertex, s *storm, now int64) bool {
-	if v.asked != nil {
-		now = v.asked.since
-	}
-	return now-s.ended >= int64(min(2*s.wait, stormCalm))
+// calm reports whether nothing has asked for the vertex for long.
+func (s *storm) calm(since int64) bool {
+	return since-s.ended >= int64(min(2*s.wait, stormCalm))
 }
 
-func (r *Reactor) tellStorm(v *vertex, s *storm, now int64) {
-	if s.told > 0 && now-s.told < int64(stormTell) {
-		return
-	}
-	s.told = now
-	cause := Cause("")
-	if v.asked != nil && len(v.asked.list) > 0 {
-		cause = v.asked.list[0].Cause
-	}
-	r.log.Warn("runs too often, and is slowed down until it is quiet again", slog.String("resource", v.id),
-		slog.String("because", string(cause)), slog.Int("runs", r.opt.Storm.Runs), slog.Duration("within", r.opt.Storm.Within))
+// An End is how a run ended.
+type End struct {
+	Failed, Changed bool
+	Retry           bool          // it is tried again,
+	RetryIn         time.Duration // after this
 }
 
-// stormRan takes the end of a run. A retry of one that is slowed waits as long as any run
-// of it.
-func (r *Reactor) stormRan(v *vertex, run *Run) {
-	s := r.storms.list[v]
+// Ran takes the end of a run of v. It returns after which time a failed run is tried again: a
+// retry of a vertex that is slowed waits as long as any run of it.
+func (p *Storms[V]) Ran(v V, e End, now int64, o Storm) (retryIn time.Duration) {
+	s := p.list[v]
 	if s == nil {
-		return
+		return e.RetryIn
 	}
-	failed := run.State == engine.StateFailed
-	s.ended, s.loud = r.now(), failed || run.Changed
+	s.ended, s.loud = now, e.Failed || e.Changed
 	switch {
-	case s.wait == 0 && failed:
-		s.rise(s.ended, stormFailure-1, r.opt.Storm)
-	case s.wait == 0 && run.Changed:
-		s.rise(s.ended, stormChange-1, r.opt.Storm)
-	case s.wait > 0 && run.Retry && run.RetryIn < 2*s.wait:
-		s.longer(s.ended)
-		run.RetryIn = max(run.RetryIn, s.wait)
-		s.due = s.ended + int64(run.RetryIn)
+	case s.wait == 0 && e.Failed:
+		s.rise(now, stormFailure-1, o)
+	case s.wait == 0 && e.Changed:
+		s.rise(now, stormChange-1, o)
+	case s.wait > 0 && e.Retry && e.RetryIn < 2*s.wait:
+		s.longer(now)
+		e.RetryIn = max(e.RetryIn, s.wait)
+		s.due = now + int64(e.RetryIn)
 	}
+	return e.RetryIn
 }
 
-// slowed reports whether v runs too often.
-func (r *Reactor) slowed(v *vertex) bool {
-	s := r.storms.list[v]
+// Slowed reports whether v runs too often.
+func (p *Storms[V]) Slowed(v V) bool {
+	s := p.list[v]
 	return s != nil && s.wait > 0
 }
+
+// Succeed counts for a vertex on where another one of its name stands.
+func (p *Storms[V]) Succeed(v, old V) {
+	if s := p.list[old]; s != nil {
+		p.list[v] = s
+	}
+}
+
+// Remove forgets a vertex.
+func (p *Storms[V]) Remove(v V) { delete(p.list, v) }

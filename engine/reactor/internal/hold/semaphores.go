@@ -1,4 +1,4 @@
-package reactor
+package hold
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// semaphores are the named semaphores of a reactor.
-type semaphores struct {
+// Semaphores are the named semaphores of a reactor. Callable from any goroutine.
+type Semaphores struct {
 	mu   sync.Mutex
 	open map[semaphore]chan struct{}
 }
@@ -21,15 +21,15 @@ type semaphore struct {
 	count int
 }
 
-// acquire takes the semaphores of the vertices of one run, in sorted order so
-// that two runs never wait for each other. The wait ends with the context, and
-// gives the run's slot back.
-func (s *semaphores) acquire(ctx context.Context, vs ...*vertex) (release func(), err error) {
-	wanted := semasOf(vs)
+// Acquire takes the semaphores of one run, in sorted order so that two runs never wait for
+// each other. The wait ends with the context. Where there is one, wait is called before it,
+// and the function that wait returns is called after it.
+func (s *Semaphores) Acquire(ctx context.Context, texts []string, wait func() func()) (release func(), err error) {
+	wanted := named(texts)
 	if len(wanted) == 0 {
 		return func() {}, nil
 	}
-	defer vs[0].wait(ctx)()
+	defer wait()()
 	var held []chan struct{}
 	release = func() {
 		for _, c := range held {
@@ -49,17 +49,15 @@ func (s *semaphores) acquire(ctx context.Context, vs ...*vertex) (release func()
 	return release, nil
 }
 
-// semasOf returns the semaphores of some vertices, each once, in order.
-func semasOf(vs []*vertex) []semaphore {
+// named returns the semaphores of some texts, each once, in order.
+func named(texts []string) []semaphore {
 	var list []semaphore
-	for _, v := range vs {
-		for _, text := range v.meta.Sema {
-			name, count, err := engine.ParseSema(text)
-			if err != nil {
-				name, count = text, 1 // refused when the graph was built
-			}
-			list = append(list, semaphore{name, count})
+	for _, text := range texts {
+		name, count, err := engine.ParseSema(text)
+		if err != nil {
+			name, count = text, 1 // refused when the graph was built
 		}
+		list = append(list, semaphore{name, count})
 	}
 	slices.SortFunc(list, func(a, b semaphore) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.count, b.count))
@@ -67,7 +65,7 @@ func semasOf(vs []*vertex) []semaphore {
 	return slices.Compact(list)
 }
 
-func (s *semaphores) get(k semaphore) chan struct{} {
+func (s *Semaphores) get(k semaphore) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.open[k]

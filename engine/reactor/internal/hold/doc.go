@@ -1,0 +1,16 @@
+// Package hold decides what keeps a vertex from being altered, and for how long: the change
+// budget, flapping, the pauses of operators, semaphores, the limits of the metaparameters settle,
+// limit and burst, and storms of runs. It answers in data. Its caller, the loop of the reactor,
+// holds the vertex, tells the listener, and writes the records.
+//
+// # Laws
+//
+//   - Time is an argument: a count of nanoseconds of the reactor's clock, which begins at 1, or a
+//     time of the wall clock. Nothing here reads a clock or waits, but for Semaphores.
+//   - Semaphores and Account are called by runs, on any goroutine. All else belongs to the loop.
+//   - No run takes more from an Account than its Budget allows within the time. An account that
+//     was used up stays so until an operator says to go on, also over a restart.
+//   - A vertex flaps when the same correction came Times times within a time, and at the first
+//     same correction after a rest.
+//   - Runs that share semaphores never wait for each other in a circle.
+package hold

@@ -1,0 +1,327 @@
+package hold_test
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestTranscripts plays the files of testdata. The commands are in script.do.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	transcript.Play(t, 9, func(t *testing.T) func([]string) string { return newScript(t).do })
+}
+
+// script has one of each brake, and vertices by name. Its clock moves by the command "at".
+type script struct {
+	t        *testing.T
+	now      int64
+	account  *hold.Account
+	records  map[string][]byte // of the account
+	flapping hold.Flapping
+	storm    hold.Storm
+	storms   hold.Storms[string]
+	runs     uint64
+	last     map[string]uint64
+	pauses   hold.Pauses
+	semas    hold.Semaphores
+	release  map[string]func()
+	vs       map[string]*hold.Vertex
+	seed     maphash.Seed
+}
+
+func newScript(t *testing.T) *script {
+	return &script{
+		t: t, now: 1, account: new(hold.Account), records: map[string][]byte{}, last: map[string]uint64{}, release: map[string]func(){},
+		vs: map[string]*hold.Vertex{}, seed: maphash.MakeSeed(),
+	}
+}
+
+// wall is the wall clock at the script's time.
+func (s *script) wall() time.Time { return time.Unix(1_000_000_000, s.now).UTC() }
+
+func (s *script) vertex(name string) *hold.Vertex {
+	if s.vs[name] == nil {
+		s.vs[name] = &hold.Vertex{}
+	}
+	return s.vs[name]
+}
+
+func (s *script) do(input []string) string {
+	var out strings.Builder
+	for _, line := range input {
+		words := strings.Fields(line)
+		answer, err := s.one(words[0], words[1:])
+		if err != nil {
+			answer = err.Error()
+		}
+		if answer != "" {
+			fmt.Fprintln(&out, answer)
+		}
+	}
+	return out.String()
+}
+
+func (s *script) one(word string, args []string) (string, error) {
+	switch word {
+	case "at":
+		d, err := time.ParseDuration(args[0])
+		s.now = 1 + int64(d)
+		return "", err
+	case "budget", "take", "back", "refill", "unlatch", "tell", "recall":
+		return s.budget(word, args)
+	case "flapping", "correct", "forgive", "rested":
+		return s.flaps(word, args)
+	case "hold", "go", "held":
+		return s.held(word, args), nil
+	case "storm", "start", "end", "slowed", "succeed":
+		return s.storming(word, args)
+	case "pace", "event", "wait", "inherit":
+		return s.pace(word, args)
+	case "pause", "resume", "paused", "record":
+		return s.pausing(word, args)
+	case "acquire", "full", "release":
+		return s.semaphore(word, args)
+	}
+	return "", fmt.Errorf("no command %q", word)
+}
+
+// budget: "budget 3/1m 20" for a graph of 20, "take", "back 2", "refill", "unlatch", "tell", and
+// "recall", which is a restart that reads the records.
+func (s *script) budget(word string, args []string) (string, error) {
+	forget := func(nums []uint64) string {
+		for _, n := range nums {
+			delete(s.records, hold.BudgetKey(n))
+		}
+		return fmt.Sprintf("forget %v", nums)
+	}
+	switch word {
+	case "budget":
+		b, err := hold.ParseBudget(args[0])
+		n, _ := strconv.Atoi(args[1])
+		s.account.Set(b, n)
+		return "", err
+	case "take":
+		num, past, err := s.account.Take(s.now)
+		text := fmt.Sprintf("number %d", num)
+		if err != nil {
+			text = err.Error()
+		} else {
+			s.records[hold.BudgetKey(num)] = hold.BudgetValue(s.wall())
+		}
+		if len(past) > 0 {
+			text += ", " + forget(past)
+		}
+		return text, nil
+	case "back":
+		n, err := strconv.ParseUint(args[0], 10, 64)
+		s.account.GiveBack(n)
+		return forget([]uint64{n}), err
+	case "refill":
+		return forget(s.account.Refill()), nil
+	case "unlatch":
+		return fmt.Sprintf("was told: %t", s.account.Unlatch()), nil
+	case "tell":
+		first := s.account.Tell()
+		s.records[hold.BudgetEmpty] = []byte{1}
+		return fmt.Sprintf("first: %t", first), nil
+	}
+	bound, err := hold.ParseBudget(s.account.String())
+	s.account = new(hold.Account)
+	s.account.Set(bound, 100)
+	var past []string
+	for key, value := range s.records {
+		if s.account.Recall(key, value, s.now, s.wall()) {
+			past = append(past, key)
+		}
+	}
+	slices.Sort(past)
+	return fmt.Sprintf("used up: %t, forget %v", s.account.Recalled(), past), err
+}
+
+// flaps: "flapping 3/1m 10s 40s" for the pauses, "correct a from-value", "forgive a", and
+// "rested a 10s" for the time that it was left alone until.
+func (s *script) flaps(word string, args []string) (string, error) {
+	switch word {
+	case "flapping":
+		f, err := hold.ParseFlapping(args[0])
+		if err == nil && len(args) > 1 {
+			f.Pause, _ = time.ParseDuration(args[1])
+			f.PauseMax, _ = time.ParseDuration(args[2])
+		}
+		s.flapping = f
+		return f.String(), err
+	case "correct":
+		cs := []engine.Change{{Field: "content", Verb: engine.Updated, From: args[1], To: "right"}}
+		rest, yes := s.vertex(args[0]).Corrected(hold.Print(s.seed, cs), s.now, s.flapping)
+		if !yes {
+			return "goes on", nil
+		}
+		return fmt.Sprintf("left alone for %s after %d: %s", rest.For, rest.Corrections, hold.Seen(cs)), nil
+	case "forgive":
+		s.vertex(args[0]).Forgive()
+		return "", nil
+	default:
+		d, err := time.ParseDuration(args[1])
+		return fmt.Sprint(s.vertex(args[0]).Rested(1 + int64(d))), err
+	}
+}
+
+// held: "hold a fight 10s", "go a", "held a".
+func (s *script) held(word string, args []string) string {
+	v := s.vertex(args[0])
+	switch word {
+	case "hold":
+		d, _ := time.ParseDuration(args[2])
+		v.Hold(hold.Held{Brake: args[1], Reason: "why", For: d}, s.now)
+		return ""
+	case "go":
+		v.LetGo()
+		return ""
+	}
+	h := v.HeldNow(s.now)
+	if h == nil {
+		return "free"
+	}
+	return fmt.Sprintf("by %s for %s, budget: %t", h.Brake, h.For, v.HeldBy(hold.BrakeBudget))
+}
+
+// storming: "storm 3 1m", "start a" for a wish to start a, "20 start a" times, "end a changed",
+// "end a failed 1s" with its retry, "slowed a", "succeed new old".
+func (s *script) storming(word string, args []string) (string, error) {
+	switch word {
+	case "storm":
+		n, _ := strconv.Atoi(args[0])
+		d, err := time.ParseDuration(args[1])
+		s.storm = hold.Storm{Runs: n, Within: d}
+		return "", err
+	case "start":
+		wait, tell := s.storms.Wait(args[0], hold.Ask{Runs: s.runs, LastRun: s.last[args[0]], Since: s.now}, s.now, s.storm)
+		if wait > 0 {
+			return fmt.Sprintf("waits %s, warn: %t", wait, tell), nil
+		}
+		s.runs++
+		s.last[args[0]] = s.runs
+		return "starts", nil
+	case "end":
+		e := hold.End{Failed: slices.Contains(args, "failed"), Changed: slices.Contains(args, "changed")}
+		if e.Failed {
+			e.Retry = true
+			e.RetryIn, _ = time.ParseDuration(args[2])
+		}
+		if in := s.storms.Ran(args[0], e, s.now, s.storm); in > 0 {
+			return fmt.Sprintf("again in %s", in), nil
+		}
+		return "", nil
+	case "succeed":
+		s.storms.Succeed(args[0], args[1])
+		s.storms.Remove(args[1])
+		s.last[args[0]] = s.last[args[1]]
+		return "", nil
+	default:
+		return fmt.Sprint(s.storms.Slowed(args[0])), nil
+	}
+}
+
+// pace: "pace a settle 2s", "pace a limit 1 2" for one a second and a burst of two, "event a",
+// "wait a", "inherit new old".
+func (s *script) pace(word string, args []string) (string, error) {
+	clock := time.Time{}.Add(time.Duration(s.now))
+	v := s.vertex(args[0])
+	switch word {
+	case "pace":
+		m := engine.MetaParams{}
+		if args[1] == "settle" {
+			m.Settle, _ = time.ParseDuration(args[2])
+		} else {
+			m.Limit, _ = strconv.ParseFloat(args[2], 64)
+			m.Burst, _ = strconv.Atoi(args[3])
+		}
+		v.Pace = hold.NewPace(&m)
+		return "", nil
+	case "event":
+		v.Pace.Heard(s.now)
+		return "", nil
+	case "inherit":
+		v.Pace.Inherit(s.vertex(args[1]).Pace, clock)
+		return "", nil
+	}
+	d, why := v.Pace.Wait(s.now, clock)
+	if d == 0 {
+		return "starts", nil
+	}
+	return fmt.Sprintf("waits %s for %s", d.Round(time.Millisecond), why), nil
+}
+
+// pausing: "pause a 1m", "pause * 0s" for everything until it is resumed, "resume a", "paused a b",
+// and "record a 1m 2m" for what a pause of a minute is two minutes later.
+func (s *script) pausing(word string, args []string) (string, error) {
+	name := strings.TrimPrefix(args[0], "*")
+	switch word {
+	case "pause":
+		p := &hold.Pause{Resource: name}
+		if d, _ := time.ParseDuration(args[1]); d > 0 {
+			p.Until = s.wall().Add(d)
+		}
+		s.pauses.Set(p)
+		return p.String(), nil
+	case "resume":
+		return fmt.Sprintf("ended: %t, left: %q", s.pauses.End(name) != nil, s.pauses.Names()), nil
+	case "paused":
+		var list []string
+		for _, a := range args {
+			list = append(list, fmt.Sprintf("%s %t", a, s.pauses.Of(a) != nil))
+		}
+		return strings.Join(list, ", "), nil
+	}
+	left, _ := time.ParseDuration(args[1])
+	later, err := time.ParseDuration(args[2])
+	p := &hold.Pause{Resource: name, Reason: "why"}
+	if left > 0 {
+		p.Until = s.wall().Add(left)
+	}
+	text, err2 := p.Record(left)
+	if err2 != nil {
+		return "", err2
+	}
+	back, left, past := hold.PauseOf(hold.PauseKey(name), text, s.wall().Add(later))
+	if back == nil {
+		return fmt.Sprintf("none, past: %t", past), err
+	}
+	return fmt.Sprintf("%q left %s", back.Resource, left), err
+}
+
+// semaphore: "acquire run a:2 b", "release run", and "full run a" for an acquire that has to
+// wait, and is cut.
+func (s *script) semaphore(word string, args []string) (string, error) {
+	if word == "release" {
+		s.release[args[0]]()
+		return "", nil
+	}
+	ctx, cut := context.WithCancel(s.t.Context())
+	defer cut()
+	release, err := s.semas.Acquire(ctx, args[1:], func() func() {
+		if word == "full" {
+			cut()
+		}
+		return func() {}
+	})
+	if err != nil {
+		return "waits", nil
+	}
+	s.release[args[0]] = release
+	return "has it", nil
+}

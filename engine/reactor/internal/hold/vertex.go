@@ -1,0 +1,62 @@
+package hold
+
+import "time"
+
+// Vertex is what the brakes know of one vertex. The zero value is a vertex that nothing holds.
+// It is used by the loop only.
+type Vertex struct {
+	Pace     *Pace    // nil if its starts wait for nothing
+	Deferred Deferral // what its start waits for
+
+	Charged bool // it has taken from the budget, or was told to go on, and failed since
+	Pass    bool // the next run may change something whatever the budget says
+
+	held  *holding // by a brake; nil for none
+	flaps *flaps   // nil if it was not corrected
+}
+
+// The brakes, as Held names them.
+const (
+	BrakeBudget   = "budget" // too many changes: see Budget
+	BrakeFlapping = "fight"  // corrected again and again: see Flapping
+)
+
+// Held says which brake keeps a vertex from being altered.
+type Held struct {
+	Brake  string        // budget or fight
+	Reason string        // in words
+	For    time.Duration // until it goes on by itself; 0 when it waits to be told
+}
+
+// holding is what holds a vertex, and since when.
+type holding struct {
+	Held
+	at int64
+}
+
+// Hold has a brake hold the vertex from now on.
+func (v *Vertex) Hold(h Held, now int64) { v.held = &holding{h, now} }
+
+// LetGo ends Hold.
+func (v *Vertex) LetGo() { v.held = nil }
+
+// Forgive forgets the corrections of the vertex: an operator has said to go on.
+func (v *Vertex) Forgive() { v.flaps = nil }
+
+// IsHeld reports whether a brake holds the vertex.
+func (v *Vertex) IsHeld() bool { return v.held != nil }
+
+// HeldBy reports whether that brake holds the vertex.
+func (v *Vertex) HeldBy(brake string) bool { return v.held != nil && v.held.Brake == brake }
+
+// HeldNow tells what holds the vertex, and for how long from now on; nil for nothing.
+func (v *Vertex) HeldNow(now int64) *Held {
+	if v.held == nil {
+		return nil
+	}
+	h := v.held.Held
+	if h.For > 0 {
+		h.For = max(1, h.For-time.Duration(now-v.held.at))
+	}
+	return &h
+}
