@@ -31,7 +31,7 @@ func TestFileLooksAgain(t *testing.T) {
 			c := &fileRun{FileRes: r, ctx: context.Background(), apply: true, path: path, uid: -1, gid: -1}
 			opened := 0
 			body := &fileBody{size: int64(len("ours"))}
-			body.open = func() (io.ReadCloser, error) {
+			body.from = func() (io.ReadCloser, error) {
 				// When it is opened for the report, the look at the file is over.
 				if opened++; opened == 1 && before == "" || opened == 2 && before != "" {
 					theirs()

@@ -25,14 +25,17 @@ const fileChunk = 64 << 10
 type fileBody struct {
 	size  int64
 	exact bool
-	text  string // all of it, where it is exact
-	open  func() (io.ReadCloser, error)
+	text  string                        // all of it, where it is exact
+	from  func() (io.ReadCloser, error) // opens it; nil for text
 }
 
-func fileText(s string) *fileBody {
-	return &fileBody{size: int64(len(s)), exact: true, text: s, open: func() (io.ReadCloser, error) {
-		return io.NopCloser(strings.NewReader(s)), nil
-	}}
+func fileText(s string) *fileBody { return &fileBody{size: int64(len(s)), exact: true, text: s} }
+
+func (b *fileBody) open() (io.ReadCloser, error) {
+	if b.from != nil {
+		return b.from()
+	}
+	return io.NopCloser(strings.NewReader(b.text)), nil
 }
 
 // body returns the content that the parameters ask for; nil if it is not
@@ -48,7 +51,7 @@ func (c *fileRun) body() (*fileBody, error) {
 		if err != nil {
 			return nil, fmt.Errorf("source: %w", noCredential(c.Source, err))
 		}
-		return &fileBody{size: st.Size, open: func() (io.ReadCloser, error) {
+		return &fileBody{size: st.Size, from: func() (io.ReadCloser, error) {
 			f, _, err := atomicfile.OpenBy(paths, from)
 			return f, err
 		}}, f.Close()
@@ -91,7 +94,7 @@ func (c *fileRun) fragmentsBody() (*fileBody, error) {
 		return nil, err
 	}
 	paths := c.paths()
-	b := &fileBody{open: func() (io.ReadCloser, error) { return &fileChain{paths: paths, files: files}, nil }}
+	b := &fileBody{from: func() (io.ReadCloser, error) { return &fileChain{paths: paths, files: files}, nil }}
 	for _, f := range files {
 		st, err := atomicfile.FollowBy(paths, f)
 		if err != nil {

@@ -47,8 +47,9 @@ type fileRun struct {
 	secret   bool   // the content must not be shown
 	confined bool   // the content of the node that is looked at is not for all users
 	started  time.Time
-	lost     error            // why nothing can be made where the path leads; nil for no reason
-	held     []atomicfile.Dir // folders that are open until close
+	lost     error             // why nothing can be made where the path leads; nil for no reason
+	held     []atomicfile.Dir  // folders that are open until close
+	first    [1]atomicfile.Dir // room for the one that most runs hold
 	managed  map[string]bool
 	same     map[string]fileSame // what this run found equal
 	relabel  bool                // the label of the path differs, as reportAttrs has told
@@ -188,6 +189,9 @@ func (c *fileRun) node() (fileNode, error) {
 // keep has a folder closed by close.
 func (c *fileRun) keep(f safepath.Folder) atomicfile.Dir {
 	d := atomicfile.In(f)
+	if c.held == nil {
+		c.held = c.first[:0]
+	}
 	c.held = append(c.held, d)
 	return d
 }

@@ -176,7 +176,7 @@ func (r readerUntil) Read(p []byte) (int, error) {
 // piped is a content that a func writes, each time that it is opened. The func runs on a
 // goroutine, which has ended when the content is closed.
 func piped(write func(io.Writer) error) *fileBody {
-	return &fileBody{open: func() (io.ReadCloser, error) {
+	return &fileBody{from: func() (io.ReadCloser, error) {
 		r, w := io.Pipe()
 		p := &pipe{r, make(chan struct{})}
 		go func() {

@@ -14,7 +14,7 @@ import (
 
 // fileFrom is the content of a file in a folder.
 func fileFrom(dir atomicfile.Dir, name string, size int64) *fileBody {
-	return &fileBody{size: size, open: func() (io.ReadCloser, error) {
+	return &fileBody{size: size, from: func() (io.ReadCloser, error) {
 		f, _, err := dir.OpenSource(name)
 		if err != nil {
 			return nil, fmt.Errorf("source: %w", err)

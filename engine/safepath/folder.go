@@ -1,8 +1,6 @@
 package safepath
 
 import (
-	"errors"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -46,8 +44,9 @@ func (f Folder) Do(do func() error) error {
 
 // Openat opens a name of the folder. flags should have O_NOFOLLOW; O_CLOEXEC is added.
 // The descriptor is the caller's. The error is the bare number of the system.
-func (f Folder) Openat(name string, flags int, perm uint32) (fd int, err error) {
-	err = f.Do(func() error {
+func (f Folder) Openat(name string, flags int, perm uint32) (int, error) {
+	fd := -1
+	err := f.Do(func() error {
 		return retry(func() (err error) {
 			fd, err = unix.Openat(f.fd, name, flags|unix.O_CLOEXEC, perm)
 			return err
@@ -61,10 +60,26 @@ func (f Folder) Openat(name string, flags int, perm uint32) (fd int, err error) 
 
 // Stat looks at a name of the folder and follows no link.
 func (f Folder) Stat(name string) (st unix.Stat_t, err error) {
-	err = f.Do(func() error {
-		return retry(func() error { return unix.Fstatat(f.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
-	})
-	return st, pathError("lstat", f.Path(name), err)
+	st, err = f.stat(name)
+	if err != nil {
+		err = pathError("lstat", f.Path(name), err)
+	}
+	return st, err
+}
+
+// stat is Stat with the bare number of the system as the error.
+func (f Folder) stat(name string) (st unix.Stat_t, err error) {
+	if f.as == nil {
+		err = statAt(f.fd, name, &st)
+		return st, err
+	}
+	var his unix.Stat_t
+	err = f.as.Do(func() error { return statAt(f.fd, name, &his) })
+	return his, err
+}
+
+func statAt(dir int, name string, st *unix.Stat_t) error {
+	return retry(func() error { return unix.Fstatat(dir, name, st, unix.AT_SYMLINK_NOFOLLOW) })
 }
 
 // Place is where a path leads: a name in an open folder.
@@ -76,10 +91,10 @@ type Place struct {
 }
 
 func (f Folder) place(name string) (Place, error) {
-	st, err := f.Stat(name)
-	p := Place{Folder: f, Name: name, Stat: st, Missing: errors.Is(err, unix.ENOENT)}
-	if p.Missing {
-		err = nil
+	st, err := f.stat(name)
+	p := Place{Folder: f, Name: name, Stat: st, Missing: err == unix.ENOENT}
+	if err != nil && !p.Missing {
+		return p, pathError("lstat", f.Path(name), err)
 	}
-	return p, err
+	return p, nil
 }

@@ -11,7 +11,7 @@ import (
 
 func (d Dir) rename(from, to string) error {
 	err := d.do(func() error { return unix.Renameat(d.fd, from, d.fd, to) })
-	return pathError("replace", d.Path(to), err)
+	return d.failed("replace", to, err)
 }
 
 // give renames to a name that nothing has; ErrChanged says that something has
@@ -24,7 +24,7 @@ func (d Dir) give(from, to string) error {
 	case errors.Is(err, unix.EEXIST):
 		err = ErrChanged
 	}
-	return pathError("create", d.Path(to), err)
+	return d.failed("create", to, err)
 }
 
 // Mkdir makes a folder. Its permissions are those, less the umask; SetAttrs makes
@@ -35,7 +35,7 @@ func (d Dir) Mkdir(name string, perm uint32) error {
 		return err
 	}
 	defer release()
-	return pathError("mkdir", d.Path(name), d.do(func() error { return unix.Mkdirat(d.fd, name, perm) }))
+	return d.failed("mkdir", name, d.do(func() error { return unix.Mkdirat(d.fd, name, perm) }))
 }
 
 // Symlink makes a link, or replaces a link or a file by one.
@@ -52,7 +52,7 @@ func (d Dir) Symlink(name, target string, uid, gid int) error {
 		return err
 	}
 	if uid >= 0 || gid >= 0 {
-		err = pathError("chown", d.Path(name), d.do(func() error {
+		err = d.failed("chown", name, d.do(func() error {
 			return unix.Fchownat(d.fd, temp, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
 		}))
 	}

@@ -38,7 +38,7 @@ func (n *New) oldAttrs() ([]attr, error) {
 	}
 	defer f.Close()
 	if !st.Same(*n.Old) {
-		return nil, pathError("write", n.path(), ErrChanged)
+		return nil, n.failed("write", ErrChanged)
 	}
 	return n.lentAttrs(f.fd)
 }

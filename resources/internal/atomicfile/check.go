@@ -21,7 +21,7 @@ func (n *New) check(temp string) error {
 	n.checked = true
 	after, err := n.Dir.Lstat(temp)
 	if errors.Is(err, unix.ENOENT) || err == nil && after != before {
-		err = pathError("write", n.path(), ErrTouched)
+		err = n.failed("write", ErrTouched)
 	}
 	return err
 }

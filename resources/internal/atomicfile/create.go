@@ -22,7 +22,7 @@ func (n *New) create() (res Result, err error) {
 	defer t.drop()
 	res, err = n.fillAndName(t)
 	if e := t.close(); err == nil {
-		err = pathError("close", n.path(), e)
+		err = n.failed("close", e)
 	}
 	if err != nil {
 		return Result{}, err
@@ -45,7 +45,7 @@ func (n *New) fillAndName(t *temp) (res Result, err error) {
 	}
 	n.reach("named")
 	after, err := fstat(t.fd)
-	return resultOf(before, after), pathError("stat", n.path(), err)
+	return resultOf(before, after), n.failed("stat", err)
 }
 
 // openUnnamed makes a file without a name. It has the final permissions at once:
@@ -70,7 +70,7 @@ func (n *New) link(fd int) error {
 	err := n.Dir.linkFile(fd, n.Name)
 	switch {
 	case errors.Is(err, unix.EEXIST):
-		return pathError("create", n.path(), ErrChanged)
+		return n.failed("create", ErrChanged)
 	case err != nil:
 		return errNamed
 	}
@@ -92,7 +92,14 @@ func (d Dir) linkByProc(fd int, name string) error {
 }
 
 func (d Dir) linkFrom(fromfd int, from, name string, flags int) error {
-	return d.do(func() error { return unix.Linkat(fromfd, from, d.fd, name, flags) })
+	if d.as == nil {
+		return linkAt(fromfd, from, d.fd, name, flags)
+	}
+	return d.as.Do(func() error { return linkAt(fromfd, from, d.fd, name, flags) })
+}
+
+func linkAt(fromfd int, from string, dir int, name string, flags int) error {
+	return retry(func() error { return unix.Linkat(fromfd, from, dir, name, flags) })
 }
 
 // look compares what is there now with what was written.

@@ -97,6 +97,12 @@ func (d Dir) do(call func() error) error {
 	return d.as.Do(func() error { return retry(call) })
 }
 
+// alter is do for what tells whether it has altered something.
+func (d Dir) alter(call func() (bool, error)) (altered bool, err error) {
+	err = d.do(func() (err error) { altered, err = call(); return err })
+	return altered, err
+}
+
 // Path returns the path of a name of this folder, for people and for Watch.
 func (d Dir) Path(name string) string { return d.path + "/" + name }
 
@@ -107,11 +113,18 @@ func (d Dir) Lstat(name string) (Stat, error) {
 		return Stat{}, err
 	}
 	defer release()
-	var st unix.Stat_t
-	if err := d.do(func() error { return unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) }); err != nil {
-		return Stat{}, pathError("lstat", d.Path(name), err)
+	st, err := d.lstat(name)
+	return st, d.failed("lstat", name, err)
+}
+
+// lstat looks at a name of a folder that is held.
+func (d Dir) lstat(name string) (Stat, error) {
+	if d.as == nil {
+		return lstatAt(d.fd, name)
 	}
-	return FromSys(&st), nil
+	var his Stat
+	err := d.as.Do(func() (err error) { his, err = lstatAt(d.fd, name); return err })
+	return his, err
 }
 
 // Self looks at the folder itself.
@@ -153,12 +166,12 @@ func (d Dir) Names() ([]string, error) {
 	defer release()
 	fd, err := d.open(".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
-		return nil, pathError("open", d.Path(""), err)
+		return nil, d.failed("open", "", err)
 	}
 	defer unix.Close(fd)
 	names, err := namesIn(fd, make([]byte, 16<<10))
 	slices.Sort(names)
-	return names, pathError("readdir", d.Path(""), err)
+	return names, d.failed("readdir", "", err)
 }
 
 // namesIn returns the names in an open folder, read by a buffer.
@@ -185,7 +198,7 @@ func (d Dir) Readlink(name string) (string, error) {
 		var n int
 		err := d.do(func() (err error) { n, err = unix.Readlinkat(d.fd, name, buf); return err })
 		if err != nil {
-			return "", pathError("readlink", d.Path(name), err)
+			return "", d.failed("readlink", name, err)
 		}
 		if n < size {
 			return string(buf[:n]), nil
@@ -194,11 +207,20 @@ func (d Dir) Readlink(name string) (string, error) {
 }
 
 // open opens a name of a folder that is held, closed in child processes.
-func (d Dir) open(name string, flags int, perm uint32) (fd int, err error) {
-	err = d.do(func() (err error) {
-		fd, err = unix.Openat(d.fd, name, flags|unix.O_CLOEXEC, perm)
-		return err
-	})
+func (d Dir) open(name string, flags int, perm uint32) (int, error) {
+	if d.as == nil {
+		return openAt(d.fd, name, flags, perm)
+	}
+	fd := -1
+	err := d.as.Do(func() (err error) { fd, err = openAt(d.fd, name, flags, perm); return err })
+	if err != nil {
+		return -1, err
+	}
+	return fd, nil
+}
+
+func openAt(dir int, name string, flags int, perm uint32) (fd int, err error) {
+	err = retry(func() error { fd, err = unix.Openat(dir, name, flags|unix.O_CLOEXEC, perm); return err })
 	if err != nil {
 		return -1, err
 	}

@@ -25,7 +25,7 @@ func (d Dir) Open(name string) (*File, Stat, error) {
 	defer release()
 	fd, err := d.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return nil, Stat{}, pathError("open", d.Path(name), err)
+		return nil, Stat{}, d.failed("open", name, err)
 	}
 	st, err := fstat(fd)
 	if err == nil && !st.IsRegular() {
@@ -33,7 +33,7 @@ func (d Dir) Open(name string) (*File, Stat, error) {
 	}
 	if err != nil {
 		_ = unix.Close(fd)
-		return nil, Stat{}, pathError("open", d.Path(name), err)
+		return nil, Stat{}, d.failed("open", name, err)
 	}
 	return &File{fd: fd, path: d.Path(name)}, st, nil
 }
@@ -50,7 +50,7 @@ func (d Dir) OpenSource(name string) (*File, Stat, error) {
 	if err == nil && st.Links > 1 && st.Mode&unix.S_IROTH == 0 {
 		if err = d.hisOwn(f.fd); err != nil {
 			_ = f.Close()
-			return nil, st, pathError("open", d.Path(name), err)
+			return nil, st, d.failed("open", name, err)
 		}
 	}
 	return f, st, err

@@ -33,7 +33,7 @@ func (d Dir) Label(name, attr string) (string, error) {
 		}
 		return err
 	})
-	return value, pathError("read the label of", d.Path(name), err)
+	return value, d.failed("read the label of", name, err)
 }
 
 // SetLabel sets the label of a thing that old is a look at. Something else found in
@@ -49,7 +49,7 @@ func (d Dir) SetLabel(name string, old Stat, l Label) (st Stat, err error) {
 		st, err = fstat(t.fd)
 		return err
 	})
-	return st, pathError("label", d.Path(name), err)
+	return st, d.failed("label", name, err)
 }
 
 // A thing is what a name leads to, a link included, held by a descriptor.
@@ -101,5 +101,5 @@ func (n *New) label(fd int) (bool, error) {
 		return false, nil
 	}
 	err := n.Dir.do(func() error { return unix.Fsetxattr(fd, n.Label.Attr, []byte(n.Label.Value), 0) })
-	return true, pathError("label", n.path(), err)
+	return true, n.failed("label", err)
 }

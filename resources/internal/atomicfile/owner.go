@@ -61,7 +61,7 @@ func (d Dir) accessList(name string, old Stat) (list []byte, err error) {
 		list, err = t.accessList()
 		return err
 	})
-	return list, pathError("read the access list of", d.Path(name), err)
+	return list, d.failed("read the access list of", name, err)
 }
 
 func (t thing) accessList() ([]byte, error) {

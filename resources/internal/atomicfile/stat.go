@@ -80,11 +80,29 @@ func retry(call func() error) error {
 	}
 }
 
+// failed is pathError for a name of the folder: most calls go well, and make no path.
+func (d Dir) failed(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return pathError(op, d.Path(name), err)
+}
+
+func (n *New) failed(op string, err error) error { return n.Dir.failed(op, n.Name, err) }
+
 func pathError(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return &fs.PathError{Op: op, Path: safepath.Short(path), Err: whyNot(path, err)}
+}
+
+func lstatAt(dir int, name string) (Stat, error) {
+	var st unix.Stat_t
+	if err := retry(func() error { return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) }); err != nil {
+		return Stat{}, err
+	}
+	return FromSys(&st), nil
 }
 
 func fstat(fd int) (Stat, error) {

@@ -64,13 +64,13 @@ func (d Dir) makeTemp(name string, make func(name string) error) (temp string, e
 	temp = tempName(name)
 	for range 4 {
 		if err = make(temp); !errors.Is(err, unix.EEXIST) {
-			return temp, pathError("create", d.Path(name), err)
+			return temp, d.failed("create", name, err)
 		}
 		if !d.Stale(temp) || d.unlink(temp, 0) != nil {
 			temp = strings.TrimSuffix(temp, tempSuffix) + "-" + rand.Text()[:8] + tempSuffix
 		}
 	}
-	return temp, pathError("create", d.Path(name), err)
+	return temp, d.failed("create", name, err)
 }
 
 // Stale reports whether a temporary file is ours and no process has it open any
@@ -120,5 +120,5 @@ func (d Dir) Made(st Stat) bool {
 
 func (d Dir) unlink(name string, flags int) error {
 	err := d.do(func() error { return unix.Unlinkat(d.fd, name, flags) })
-	return pathError("remove", d.Path(name), err)
+	return d.failed("remove", name, err)
 }

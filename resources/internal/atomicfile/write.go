@@ -97,7 +97,7 @@ func (n *New) stillOld() error {
 	st, err := n.Dir.Lstat(n.Name)
 	switch {
 	case errors.Is(err, unix.ENOENT), err == nil && !st.Same(*n.Old):
-		return pathError("write", n.path(), ErrChanged)
+		return n.failed("write", ErrChanged)
 	}
 	return err
 }
@@ -136,7 +136,7 @@ func (n *New) replace() (res Result, err error) {
 		return res, err
 	}
 	if err := t.close(); err != nil {
-		return res, pathError("close", n.path(), err)
+		return res, n.failed("close", err)
 	}
 	if n.Check != nil {
 		if err := n.check(t.name); err != nil {
@@ -203,7 +203,7 @@ func (n *New) fillTemp(fd int, attrs []attr) (Stat, error) {
 	}
 	st, err := fstat(fd)
 	if err != nil {
-		return st, pathError("stat", n.path(), err)
+		return st, n.failed("stat", err)
 	}
 	altered, err := n.setOwner(fd, st)
 	if err != nil {
@@ -228,24 +228,24 @@ func (n *New) fillTemp(fd int, attrs []attr) (Stat, error) {
 	if altered {
 		st, err = fstat(fd)
 	}
-	return st, pathError("stat", n.path(), err)
+	return st, n.failed("stat", err)
 }
 
 // setLists gives the file the attributes that it takes over, and no access list beside
 // them that is a stranger's.
 func (n *New) setLists(fd int, attrs []attr) (altered bool, err error) {
 	if n.Old != nil {
-		err = n.Dir.do(func() error { altered, err = copyAttrs(fd, attrs); return err })
+		altered, err = n.Dir.alter(func() (bool, error) { return copyAttrs(fd, attrs) })
 		if err != nil {
-			err = &keepError{pathError("keep the attributes of", n.path(), err)}
+			err = &keepError{n.failed("keep the attributes of", err)}
 		}
 		return altered, err
 	}
 	gifted, err := n.giftedList()
 	if err == nil && gifted {
-		err = n.Dir.do(func() error { altered, err = dropList(fd); return err })
+		altered, err = n.Dir.alter(func() (bool, error) { return dropList(fd) })
 	}
-	return altered, pathError("remove the access list of", n.path(), err)
+	return altered, n.failed("remove the access list of", err)
 }
 
 func (n *New) fill(fd int) error {
@@ -256,7 +256,7 @@ func (n *New) fill(fd int) error {
 	err := n.Fill(w)
 	if _, ok := errors.AsType[unix.Errno](err); ok {
 		if _, ok := errors.AsType[*fs.PathError](err); !ok {
-			return pathError("write", n.path(), err)
+			return n.failed("write", err)
 		}
 	}
 	return err
@@ -274,7 +274,7 @@ func (n *New) setOwner(fd int, st Stat) (bool, error) {
 	if uid < 0 && gid < 0 {
 		return false, nil
 	}
-	err := pathError("chown", n.path(), n.Dir.do(func() error { return unix.Fchown(fd, uid, gid) }))
+	err := n.failed("chown", n.Dir.do(func() error { return unix.Fchown(fd, uid, gid) }))
 	if n.UID < 0 && n.GID < 0 { // it was only to be kept
 		err = keep(err, unix.EPERM)
 	}
@@ -338,7 +338,7 @@ func (n *New) inPlace(why error) (res Result, err error) {
 		err = n.Dir.hisOwn(fd)
 	}
 	if err != nil {
-		return res, pathError("write", n.path(), err)
+		return res, n.failed("write", err)
 	}
 	if err := n.ownInPlace(fd, st); err != nil {
 		return res, err
@@ -356,7 +356,7 @@ func (n *New) inPlace(why error) (res Result, err error) {
 		}
 	}
 	if err := unix.Ftruncate(fd, w.n); err != nil {
-		return res, pathError("truncate", n.path(), err)
+		return res, n.failed("truncate", err)
 	}
 	return n.finish(fd)
 }
@@ -373,7 +373,7 @@ func (n *New) ownInPlace(fd int, st Stat) error {
 			return err
 		})
 		if err != nil {
-			return pathError("remove the access list of", n.path(), err)
+			return n.failed("remove the access list of", err)
 		}
 	}
 	if n.Mode >= 0 && uint32(n.Mode) != st.Perm() {
@@ -383,7 +383,7 @@ func (n *New) ownInPlace(fd int, st Stat) error {
 }
 
 func (n *New) chmod(fd, mode int) error {
-	return pathError("chmod", n.path(), n.Dir.do(func() error { return unix.Fchmod(fd, uint32(mode)) }))
+	return n.failed("chmod", n.Dir.do(func() error { return unix.Fchmod(fd, uint32(mode)) }))
 }
 
 // finish sets the mode, which writing and a change of owner may have altered,
@@ -397,7 +397,7 @@ func (n *New) finish(fd int) (Result, error) {
 		st, err = fstat(fd)
 	}
 	// Others may have written at the same time: this is not sure.
-	return Result{Stat: st, InPlace: true}, pathError("stat", n.path(), err)
+	return Result{Stat: st, InPlace: true}, n.failed("stat", err)
 }
 
 // reserve takes the space first, so that a full disk does not destroy what is
@@ -409,7 +409,7 @@ func (n *New) reserve(fd int, st Stat) error {
 	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
 	err := retry(func() error { return unix.Fallocate(fd, keepSize, 0, n.Size) })
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		return pathError("write", n.path(), err)
+		return n.failed("write", err)
 	}
 	return nil
 }
