@@ -51,7 +51,7 @@ func (h *hub) doubt(k *node, op fsnotify.Op) {
 // later has the name inspected.
 func (h *hub) later(n *node, name string) {
 	if len(n.todo) < maxTodo {
-		n.todo = append(n.todo, name)
+		n.todo, n.sifted = append(n.todo, name), false
 		h.push(n, 0)
 	} else {
 		h.push(n, markLost)

@@ -46,6 +46,7 @@ type hub struct {
 
 	queue   []*node // to be looked at
 	waiting []*request
+	fresh   []*entry // of new subscriptions, whose names are to be inspected
 
 	polled map[*dir]struct{}
 	scans  []*dir // to be polled in this round
@@ -217,6 +218,7 @@ func (h *hub) take() {
 	for _, r := range asked {
 		h.admit(r)
 	}
+	h.inspectNew()
 	for _, point := range remounts {
 		h.remount(point)
 	}

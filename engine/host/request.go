@@ -110,14 +110,23 @@ func (h *hub) ask(r *request) {
 // lead to where nobody answers: that one is asked by itself.
 func (h *hub) askFolder(folder string) {
 	for rs := h.nextAsked(folder); len(rs) > 0; rs = h.nextAsked(folder) {
+		l, listed := list(folder, len(rs))
+		answered := rs[:0]
 		for _, r := range rs {
-			if st, err := lstat(r.paths[0]); err == nil && isLink(&st) {
+			if _, special := l[base(r.paths[0])]; (special || !listed) && leads(r.paths[0]) {
 				go h.askAll(r)
 				continue
 			}
-			h.answered(r)
+			answered = append(answered, r)
 		}
+		h.answered(answered...)
 	}
+}
+
+// leads reports whether there is a symbolic link.
+func leads(path string) bool {
+	st, err := lstat(path)
+	return err == nil && isLink(&st)
 }
 
 // nextAsked takes the requests that wait for a folder. Where there are none, the goroutine
@@ -143,10 +152,13 @@ func (h *hub) askAll(r *request) {
 	h.answered(r)
 }
 
-// answered gives a request to the hub's goroutine.
-func (h *hub) answered(r *request) {
+// answered gives requests to the hub's goroutine.
+func (h *hub) answered(rs ...*request) {
+	if len(rs) == 0 {
+		return
+	}
 	h.mu.Lock()
-	h.asked = append(h.asked, r)
+	h.asked = append(h.asked, rs...)
 	h.mu.Unlock()
 	h.wakeUp()
 }

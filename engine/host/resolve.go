@@ -64,13 +64,14 @@ func (h *hub) step(n *node) {
 	if m&markFresh == 0 {
 		loud |= markLoud
 	}
+	h.sift(n)
 	names := n.todo[:min(len(n.todo), inspectAtOnce)]
 	n.todo = n.todo[len(names):]
 	for _, name := range names {
 		h.inspect(n, name, loud)
 	}
 	if len(n.todo) == 0 {
-		n.todo = nil
+		n.todo, n.sifted = nil, false
 	} else if !n.dead {
 		h.push(n, 0)
 	}
@@ -85,7 +86,7 @@ func (h *hub) resolve(n *node, m mark) {
 	switch {
 	case changed:
 		h.spread(n, m)
-		n.todo = slices.Collect(maps.Keys(n.names))
+		n.todo, n.sifted = slices.Collect(maps.Keys(n.names)), false
 	case m&markDirty != 0: // perhaps it may be searched now
 		h.retry(n, m)
 	}
@@ -162,6 +163,38 @@ func (h *hub) inspect(n *node, name string, m mark) {
 	case below && isDir(&st):
 		h.descend(n, name, m)
 	}
+}
+
+// sift leaves of many names to inspect those that are no plain files.
+func (h *hub) sift(n *node) {
+	if n.sifted || n.dir == nil {
+		return
+	}
+	if l, ok := list(n.dir.path, len(n.todo)); ok {
+		n.todo, n.sifted = slices.DeleteFunc(n.todo, func(name string) bool { _, special := l[name]; return !special }), true
+	}
+}
+
+// inspectNew inspects the names of new subscriptions.
+func (h *hub) inspectNew() {
+	for len(h.fresh) > 0 {
+		n, same := h.fresh[0].node, 1
+		for same < len(h.fresh) && h.fresh[same].node == n {
+			same++
+		}
+		var l listing
+		listed := false
+		if n.dir != nil {
+			l, listed = list(n.dir.path, same)
+		}
+		for _, e := range h.fresh[:same] {
+			if _, special := l[e.name]; special || !listed {
+				h.inspect(n, e.name, 0)
+			}
+		}
+		h.fresh = h.fresh[same:]
+	}
+	h.fresh = nil
 }
 
 // descend watches a directory of a tree that is asked for, with all below.

@@ -20,6 +20,7 @@ type node struct {
 	deep  *entry            // who asks for everything below
 
 	todo   []string // names to inspect
+	sifted bool     // in todo are only names that a listing has told to be no plain files
 	mark   mark
 	inside bool // somebody asks for what is in here
 	leaf   bool // kept because the name is asked for and is a symbolic link
@@ -179,6 +180,12 @@ func join(dir, name string) string {
 		return "/" + name
 	}
 	return dir + "/" + name
+}
+
+// base returns the name in a path.
+func base(path string) string {
+	_, name := split(path)
+	return name
 }
 
 // split takes the path of an event apart. The watcher joins with a slash

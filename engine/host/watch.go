@@ -151,7 +151,7 @@ func (h *hub) subscribe(s *sub, path string, o engine.WatchOptions) {
 	h.hang(s, entry{node: n, name: name, scope: scopeName})
 	if n.mark&markFresh == 0 {
 		h.baseline(n, name)
-		h.inspect(n, name, 0)
+		h.fresh = append(h.fresh, &s.entries[len(s.entries)-1])
 	}
 	if !o.Recurse && !o.Contents {
 		return
