@@ -143,7 +143,7 @@ func exampleOf(kind string, examples fs.FS) (string, error) {
 func fieldTable(t *schema.Type) string {
 	rows := []string{"| key | type | default | meaning |", "| --- | --- | --- | --- |"}
 	for _, f := range t.Fields {
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", f.Key, tableCell(derive.TypeName(f.Type)), defaultCell(f), tableCell(f.Doc)))
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", f.Key, tableCell(derive.TypeName(f.Type)), defaultCell(f), tableCell(derive.DocText(f))))
 	}
 	return strings.Join(rows, "\n")
 }

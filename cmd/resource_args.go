@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -128,7 +127,7 @@ var errSecret = errors.New("it is a secret, which everybody can see in an argume
 
 // text reads PARAMETER=VALUE.
 func (r *argReader) text(f *schema.Field, text string) (*schema.Node, error) {
-	if mayBeSecret(f.Type) {
+	if f.Type.HoldsSecret() {
 		return nil, about(f, errSecret)
 	}
 	return r.convert(f, text)
@@ -187,7 +186,7 @@ func (r *argReader) json(f *schema.Field, text string) (*schema.Node, error) {
 			return nil, err
 		}
 		text = string(data)
-	} else if mayBeSecret(f.Type) {
+	} else if f.Type.HoldsSecret() {
 		return nil, about(f, fmt.Errorf("%w; JSON with secrets in it is written as %s:=@FILE", errSecret, f.Key))
 	}
 	d := json.NewDecoder(strings.NewReader(text))
@@ -268,10 +267,4 @@ func (r *argReader) file(f *schema.Field, path string) ([]byte, error) {
 		return nil, about(f, err)
 	}
 	return data, nil
-}
-
-// mayBeSecret reports whether a value of a type is a secret or holds one.
-func mayBeSecret(t *schema.Type) bool {
-	return t != nil && (t.Secret || mayBeSecret(t.Elem) ||
-		slices.ContainsFunc(t.Fields, func(f *schema.Field) bool { return mayBeSecret(f.Type) }))
 }

@@ -108,7 +108,7 @@ func (a *app) completeResource(cmd *cobra.Command, args []string, word string) (
 // markOf returns what stands between a parameter of a type and its value.
 func markOf(t *schema.Type) string {
 	switch {
-	case mayBeSecret(t):
+	case t.HoldsSecret():
 		return formFile
 	case t.Kind == schema.KindList, t.Kind == schema.KindMap, t.Kind == schema.KindStruct:
 		return formJSON

@@ -36,7 +36,7 @@ func newKindInfo(k engine.Kind) *kindInfo {
 		if f.Role == schema.RoleReadOnly {
 			info.readOnly = append(info.readOnly, f.Key)
 		}
-		if holdsSecret(f.Type) {
+		if f.Type.HoldsSecret() {
 			info.secrets = append(info.secrets, f.Key)
 		}
 	}

@@ -71,19 +71,7 @@ func sendsSecret(sender *item, w engine.Wire) bool {
 		return false
 	}
 	t, _, err := sender.info.Abilities.Sends.At(w.From.Key)
-	return err == nil && holdsSecret(t)
-}
-
-func holdsSecret(t *schema.Type) bool {
-	if t == nil || t.Secret {
-		return t != nil
-	}
-	for _, f := range t.Fields {
-		if holdsSecret(f.Type) {
-			return true
-		}
-	}
-	return holdsSecret(t.Elem)
+	return err == nil && t.HoldsSecret()
 }
 
 // instead says why a parameter takes no secret, and what does.

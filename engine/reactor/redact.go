@@ -259,9 +259,5 @@ func (v *vertex) cleanAttr(a slog.Attr) slog.Attr {
 
 // mayHoldSecret reports whether a value of a type may have a secret in it.
 func mayHoldSecret(t *schema.Type) bool {
-	if t == nil {
-		return false
-	}
-	return t.Secret || t.Kind == schema.KindAny || mayHoldSecret(t.Elem) ||
-		slices.ContainsFunc(t.Fields, func(f *schema.Field) bool { return mayHoldSecret(f.Type) })
+	return t.Some(func(t *schema.Type) bool { return t.Secret || t.Kind == schema.KindAny })
 }

@@ -48,6 +48,7 @@ func follow(t *Type, rv reflect.Value, s seg) (*Type, reflect.Value, error) {
 	case !rv.IsValid():
 		return nil, rv, fmt.Errorf("it is not set")
 	case f != nil:
+		_, rv = t.inside(rv)
 		return next, fieldOf(rv, f), nil
 	case s.list && s.index < rv.Len():
 		return next, rv.Index(s.index), nil
@@ -124,6 +125,14 @@ func (s setter) set(t *Type, rv reflect.Value, depth int) error {
 		}
 		rv.Set(fresh)
 		return nil
+	}
+	if t.boxed(rv) {
+		fresh, box := t.unbox(rv)
+		err := s.set(t.Link, fresh, depth)
+		if err == nil {
+			box()
+		}
+		return err
 	}
 	step := s.path[depth]
 	next, f, err := t.step(step)

@@ -1,6 +1,9 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Assignable returns nil if a value of type from may be sent to a field of type
 // to, else an error that says both: the kinds must be the same all the way down.
@@ -14,7 +17,9 @@ func Assignable(from, to *Type) error {
 	return fmt.Errorf("%s cannot be sent where %s is needed", from.sort(), to.sort())
 }
 
-func fits(from, to *Type) bool {
+func fits(from, to *Type) bool { return comparison{}.fits(from, to) }
+
+func (c comparison) fits(from, to *Type) bool {
 	switch {
 	case from == nil || to == nil:
 		return false
@@ -23,19 +28,28 @@ func fits(from, to *Type) bool {
 	case from.Kind != to.Kind:
 		return false
 	case from.Kind == KindList || from.Kind == KindMap:
-		return fits(from.Elem, to.Elem)
+		return c.fits(from.Elem, to.Elem)
+	case from.Kind == KindRef:
+		return from.Target == to.Target || from.Target == "" || to.Target == ""
 	case from.Kind == KindStruct:
-		return fitsStruct(from, to)
+		return c.fitsStruct(from, to)
 	}
 	return true
 }
 
 // fitsStruct reports whether to has each key of from, and from each that to
 // requires.
-func fitsStruct(from, to *Type) bool {
+func (c comparison) fitsStruct(from, to *Type) bool {
+	if from.Link != nil || to.Link != nil {
+		from, to = from.linked(), to.linked()
+		if slices.Contains(c, [2]*Type{from, to}) {
+			return true
+		}
+		c = append(slices.Clip(c), [2]*Type{from, to})
+	}
 	for _, f := range from.Fields {
 		g := to.Field(f.Key)
-		if g == nil || g.Key != f.Key || !fits(f.Type, g.Type) {
+		if g == nil || g.Key != f.Key || !c.fits(f.Type, g.Type) {
 			return false
 		}
 	}
@@ -60,9 +74,13 @@ func (t *Type) sort() string {
 	case KindMode:
 		return "a mode"
 	case KindRef:
+		if t.Target != "" {
+			return "a reference to " + t.Target
+		}
 		return "a reference"
 	}
 	bare := *t
-	bare.Enum, bare.Min, bare.Max, bare.Optional = nil, nil, nil, false
+	bare.Enum, bare.Pattern, bare.Format, bare.Optional = nil, "", "", false
+	bare.Min, bare.Max, bare.FloatMin, bare.FloatMax = nil, nil, nil, nil
 	return bare.String()
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -37,7 +38,48 @@ func Build(t *Type) (*Type, error) {
 // typeBuilder collects the problems of one type while its Go side is made.
 type typeBuilder struct {
 	faults
-	open []*Type // what is being built, outermost first
+	open []opened // what is being built, outermost first
+}
+
+// opened is a type whose parts are being built, and the copy that is made of it.
+type opened struct{ given, made *Type }
+
+// loops returns what is being built of a type, nil where it is not.
+func (b *typeBuilder) loops(t *Type) *Type {
+	for _, o := range b.open {
+		if o.given == t {
+			return o.made
+		}
+	}
+	return nil
+}
+
+// link makes c stand for a struct around it, which is found by its name.
+func (b *typeBuilder) link(c, target *Type, at string) {
+	made := b.loops(target)
+	switch {
+	case made == nil || made.Kind != KindStruct:
+		b.failf(at, "it links to what is no struct around it")
+		return
+	case made.Name == "":
+		b.failf(at, "it links to a struct without a name")
+		return
+	}
+	ends := c.Optional
+	for i := len(b.open) - 1; b.open[i].made != made; i-- {
+		in := b.open[i].made
+		ends = ends || in.Optional || in.Kind == KindList || in.Kind == KindMap
+		if in.Kind == KindStruct && in.Name == made.Name {
+			b.failf(at, "it links to %s, and another struct of that name is between", made.Name)
+			return
+		}
+	}
+	if !ends {
+		b.failf(at, "it contains itself without an end; make it optional, or an element of a list or a map")
+		return
+	}
+	c.Name, c.Fields, c.Link = made.Name, nil, made
+	c.Go = dataType
 }
 
 // build returns a copy of t with its Go side, or nil after a failure.
@@ -46,27 +88,31 @@ func (b *typeBuilder) build(t *Type, at string) *Type {
 		b.failf(at, "it has no type")
 		return nil
 	}
-	if slices.Contains(b.open, t) {
+	outer := b.faults
+	b.given, b.of = t, nil
+	defer func() { b.given, b.of = outer.given, outer.of }()
+	loop := b.loops(t)
+	if loop != nil && t.Name == "" {
 		b.failf(at, "it contains itself; use a field of any type for a tree")
 		return nil
 	}
-	b.open = append(b.open, t)
-	defer func() { b.open = b.open[:len(b.open)-1] }()
 	before := len(b.errs)
 	c := *t
-	c.Enum, c.Min, c.Max = slices.Clone(t.Enum), clonePtr(t.Min), clonePtr(t.Max)
+	c.Enum, c.EnumNames, c.Min, c.Max = slices.Clone(t.Enum), slices.Clone(t.EnumNames), clonePtr(t.Min), clonePtr(t.Max)
+	c.FloatMin, c.FloatMax = clonePtr(t.FloatMin), clonePtr(t.FloatMax)
 	if c.Go == nil {
 		c.conv, c.custom = convNone, false
 	}
 	b.settle(&c, at)
 	switch {
-	case c.custom || c.conv != convNone: // keeps its Go type and all that it is made of
-	case c.Kind == KindStruct:
-		b.structure(&c, at)
-	case c.Kind == KindList || c.Kind == KindMap:
-		b.collection(&c, at)
-	case c.Kind < NumKinds:
-		c.Go = scalarGo(&c)
+	case loop != nil:
+		b.link(&c, t, at)
+	case c.Link != nil:
+		b.link(&c, c.Link, at)
+	default:
+		b.open = append(b.open, opened{t, &c})
+		b.parts(&c, at)
+		b.open = b.open[:len(b.open)-1]
 	}
 	if len(b.errs) > before {
 		return nil
@@ -74,7 +120,20 @@ func (b *typeBuilder) build(t *Type, at string) *Type {
 	return &c
 }
 
-func clonePtr(p *int64) *int64 {
+// parts makes the parts of c, and its Go side.
+func (b *typeBuilder) parts(c *Type, at string) {
+	switch {
+	case c.custom || c.conv != convNone: // keeps its Go type and all that it is made of
+	case c.Kind == KindStruct:
+		b.structure(c, at)
+	case c.Kind == KindList || c.Kind == KindMap:
+		b.collection(c, at)
+	case c.Kind < NumKinds:
+		c.Go = scalarGo(c)
+	}
+}
+
+func clonePtr[T any](p *T) *T {
 	if p == nil {
 		return nil
 	}
@@ -89,14 +148,25 @@ func (b *typeBuilder) settle(c *Type, at string) {
 		c.Min = cmp.Or(c.Min, new(int64(0)))
 	case KindSize:
 		c.Min = cmp.Or(c.Min, new(int64(0)))
-	case KindInt, KindFloat:
+	case KindInt:
 		c.Bits = cmp.Or(c.Bits, 64)
+	case KindFloat:
+		c.Bits = cmp.Or(c.Bits, 64)
+		c.FloatMin, c.Min = cmp.Or(c.FloatMin, floatOf(c.Min)), nil
+		c.FloatMax, c.Max = cmp.Or(c.FloatMax, floatOf(c.Max)), nil
 	}
-	for _, err := range []error{c.checkKind(), c.checkEnum(), c.checkUnit(), c.checkBounds()} {
+	for _, err := range []error{c.checkKind(), c.checkEnum(), c.checkUnit(), c.checkBounds(), c.checkText(), c.checkTarget()} {
 		if err != nil {
 			b.failf(at, "%w", err)
 		}
 	}
+}
+
+func floatOf(n *int64) *float64 {
+	if n == nil {
+		return nil
+	}
+	return new(float64(*n))
 }
 
 // checkKind refuses what does not belong to the kind of t.
@@ -112,6 +182,8 @@ func (t *Type) checkKind() error {
 		return fmt.Errorf("%s has no elements", t)
 	case len(t.Fields) > 0 && t.Kind != KindStruct:
 		return fmt.Errorf("%s has no fields", t)
+	case t.Link != nil && (t.Kind != KindStruct || len(t.Fields) > 0):
+		return errors.New("only a struct without fields of its own links to one around it")
 	case !slices.Contains(widths[t.Kind], t.Bits):
 		return fmt.Errorf("%d bits are not for %s", t.Bits, t.sort())
 	}
@@ -135,17 +207,32 @@ func (t *Type) checkUnit() error {
 
 // checkBounds checks what bound does not see in a tag, because it is no number yet.
 func (t *Type) checkBounds() error {
+	if t.FloatMin != nil || t.FloatMax != nil {
+		return t.checkFloatBounds()
+	}
 	if t.Min == nil && t.Max == nil {
 		return nil
 	}
 	switch t.Kind {
-	case KindInt, KindFloat, KindDuration, KindSize:
+	case KindInt, KindDuration, KindSize:
 	case KindString, KindList, KindMap:
 		if t.Min != nil && *t.Min < 0 || t.Max != nil && *t.Max < 0 {
 			return errors.New("a length is never below 0")
 		}
 	default:
 		return fmt.Errorf("bounds are not for %s", t.sort())
+	}
+	return t.crossed()
+}
+
+func (t *Type) checkFloatBounds() error {
+	if t.Kind != KindFloat {
+		return fmt.Errorf("bounds with a point are not for %s", t.sort())
+	}
+	for _, f := range []*float64{t.FloatMin, t.FloatMax} {
+		if f != nil && (math.IsNaN(*f) || math.IsInf(*f, 0)) {
+			return errors.New("a bound is a number that has an end")
+		}
 	}
 	return t.crossed()
 }
@@ -228,6 +315,8 @@ func (b *typeBuilder) field(f *Field, before []*Field, at string) *Field {
 		return nil
 	}
 	at += "." + f.Key
+	b.of = f
+	defer func() { b.of = nil }()
 	if !plainKey(f.Key) {
 		b.failf(at, "the key %q may hold only letters, digits, _ and -", f.Key)
 	}
@@ -253,6 +342,9 @@ func (f *Field) settleDefault(top bool) error {
 	if f.Default == nil {
 		f.HasDefault = false
 		return nil
+	}
+	if f.Type.Some(func(t *Type) bool { return t.Go == nil }) {
+		return errors.New("what contains itself has none")
 	}
 	if !top {
 		return errors.New("it is given for the whole of the outermost field, not for one within")

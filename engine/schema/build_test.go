@@ -21,7 +21,7 @@ func strip(t *schema.Type) *schema.Type {
 	}
 	c := schema.Type{
 		Kind: t.Kind, Name: t.Name, Doc: t.Doc, Secret: t.Secret, Optional: t.Optional, Enum: t.Enum, Unit: t.Unit,
-		Bits: t.Bits, Unsigned: t.Unsigned, Min: t.Min, Max: t.Max, Elem: strip(t.Elem),
+		Bits: t.Bits, Unsigned: t.Unsigned, Min: t.Min, Max: t.Max, FloatMin: t.FloatMin, FloatMax: t.FloatMax, Elem: strip(t.Elem),
 	}
 	for _, f := range t.Fields {
 		c.Fields = append(c.Fields, &schema.Field{

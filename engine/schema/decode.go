@@ -114,6 +114,10 @@ func (d *decoder) shape(t *Type, n *Node, rv reflect.Value) {
 	case KindMap:
 		d.mapping(t, n, rv)
 	case KindStruct:
+		if t.Link != nil {
+			d.inner(t, n, rv)
+			return
+		}
 		d.structure(t, n, rv)
 	default:
 		d.scalar(t, n, rv)
@@ -245,6 +249,20 @@ func (d *decoder) mapping(t *Type, n *Node, rv reflect.Value) {
 	rv.Set(fresh)
 }
 
+// inner decodes a struct inside of itself, which alone may nest without an end.
+func (d *decoder) inner(t *Type, n *Node, rv reflect.Value) {
+	switch {
+	case len(d.path) > maxDepth:
+		d.add(Error, n.Pos, "", fmt.Sprintf("%s nests too deeply", d.name()))
+	case t.boxed(rv):
+		fresh, box := t.unbox(rv)
+		d.structure(t.Link, n, fresh)
+		box()
+	default:
+		d.structure(t.Link, n, rv)
+	}
+}
+
 func (d *decoder) structure(t *Type, n *Node, rv reflect.Value) {
 	if n.Kind != NodeMap && n.Kind != NodeNull {
 		d.mismatch(t, n, "")
@@ -283,6 +301,11 @@ func (d *decoder) lookup(t *Type, p *Pair, seen *fieldSet) *Field {
 		d.add(Error, p.Pos, "", fmt.Sprintf("%s is given twice", d.name()))
 		d.path = d.path[:len(d.path)-1]
 		return nil
+	}
+	if f.Deprecated != "" {
+		d.path = append(d.path, seg{key: p.Key})
+		d.add(Warning, p.Pos, "", fmt.Sprintf("%s is deprecated: %s", d.name(), f.Deprecated))
+		d.path = d.path[:len(d.path)-1]
 	}
 	return f
 }

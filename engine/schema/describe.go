@@ -58,11 +58,10 @@ func (t *Type) one() string {
 	}
 	switch t.Kind {
 	case KindString:
-		if len(t.Enum) > 0 {
-			return "one of " + strings.Join(t.Enum, ", ")
-		}
-		if t.Secret {
-			return "secret text" + t.bounds()
+		return t.oneText() + t.bounds() + t.matching()
+	case KindRef:
+		if t.Target != "" {
+			return fmt.Sprintf("a reference such as %s[name]", t.Target)
 		}
 	case KindList, KindMap:
 		if t.Elem.Kind != KindAny {
@@ -78,8 +77,30 @@ func (t *Type) one() string {
 	return oneOf[t.Kind] + t.bounds()
 }
 
+func (t *Type) oneText() string {
+	switch {
+	case len(t.Enum) > 0:
+		return "one of " + strings.Join(t.Enum, ", ")
+	case t.Format != "":
+		return Formats[t.Format].One
+	case t.Secret:
+		return "secret text"
+	}
+	return oneOf[t.Kind]
+}
+
+// matching describes Pattern, beginning with a space.
+func (t *Type) matching() string {
+	if t.Pattern == "" {
+		return ""
+	}
+	return " that matches " + t.Pattern
+}
+
 func (t *Type) many() string {
 	switch {
+	case t.Format != "":
+		return Formats[t.Format].Many
 	case len(t.Enum) > 0:
 		return strings.Join(t.Enum, ", ")
 	case t.Secret:
@@ -93,8 +114,11 @@ func (t *Type) many() string {
 // bounds describes Min and Max, beginning with a space; the lower bound that
 // every duration, size and length has goes without saying.
 func (t *Type) bounds() string {
+	if t.Kind == KindFloat {
+		return t.floatBounds()
+	}
 	lo := t.Min
-	if lo != nil && *lo == 0 && t.Kind != KindInt && t.Kind != KindFloat {
+	if lo != nil && *lo == 0 && t.Kind != KindInt {
 		lo = nil
 	}
 	noun := t.countNoun()
@@ -109,6 +133,20 @@ func (t *Type) bounds() string {
 		return fmt.Sprintf(" of %d to %d%s", *lo, *t.Max, plural(noun, *t.Max))
 	default:
 		return fmt.Sprintf(" from %s to %s", t.number(*lo), t.number(*t.Max))
+	}
+}
+
+func (t *Type) floatBounds() string {
+	lo, hi := t.FloatMin, t.FloatMax
+	switch {
+	case lo == nil && hi == nil:
+		return ""
+	case hi == nil:
+		return " of at least " + formatFloat(*lo)
+	case lo == nil:
+		return " of at most " + formatFloat(*hi)
+	default:
+		return fmt.Sprintf(" from %s to %s", formatFloat(*lo), formatFloat(*hi))
 	}
 }
 

@@ -72,7 +72,7 @@ func (dr *differ) plain(t *Type, a, b any) {
 	bm, bok := b.(map[string]any)
 	switch {
 	case t.Kind == KindStruct && aok && bok:
-		for _, f := range t.Fields {
+		for _, f := range t.linked().Fields {
 			if len(dr.path) == 0 {
 				dr.field = f
 			}

@@ -11,6 +11,9 @@
 //   - What Build makes of the description of a struct behaves as the struct does.
 //   - There are twelve kinds of type and no more. A rule that spans fields is Go
 //     code in the resource's Validate, never a feature of Type.
+//   - A struct that contains itself is a type with a name, and Link where it is inside of
+//     itself: no walk over Elem and Fields is endless. What is asked of a type as a whole goes by
+//     Some, which follows links.
 //   - Decode works in place: it never replaces what a field already holds
 //     unless the node says so, so defaults set beforehand survive. It goes on
 //     after an error and reports every one, each with its position and path.
@@ -32,6 +35,7 @@
 //	             of the outer one (other options are ignored)
 //	lang:"key"   the key, where there is no yaml tag
 //	doc:"text"   one or two sentences for the reference and editors
+//	deprecated:"text"  what to use instead; whoever gives the key gets it as a warning
 //	mgmt:"..."   a comma-separated list of:
 //	    identity        names the thing; falls back to the resource's name where the kind says so
 //	    param           steers how, can't be read back from the system
@@ -44,8 +48,12 @@
 //	    enum=a|b|c      the only values
 //	    unit=ms         what a bare integer of a duration means (ns us ms s m h; default s)
 //	    min=N, max=N    bounds of an int, float, size or duration, or of the length of a string, list or map
+//	    format=ip       a notation of text: ip, cidr, mac, portrange, uri, email or semver
+//	    target=KIND     the kind of the resource that a Ref names
+//	    replaces        another value removes the thing and makes it again
+//	    pattern=RE      a regular expression that text matches; it takes the rest of the tag (CheckPattern)
 //
-// enum and unit speak about the elements of a list or a map, min and max about its
+// enum, unit, format, target and pattern speak about the elements of a list or a map, min and max about its
 // length. A duration and a size must not be negative unless min says so.
 //
 // # Go types
@@ -54,8 +62,8 @@
 // keys, structs, any, pointers (optional), time.Duration, Size, Mode, Ref, Secret,
 // and every type that has UnmarshalText and MarshalText (text in its own
 // notation, such as time.Time). A type may have UnmarshalYAML(func(any) error)
-// error. Channels, funcs, arrays, other interfaces and types that contain
-// themselves are errors of the type.
+// error. Channels, funcs, arrays and other interfaces are errors of the type. A struct may
+// contain itself in a list, in a map or behind a pointer.
 //
 // # What Decode reads
 //

@@ -258,6 +258,7 @@ func (e encoder) mapping(t *Type, rv reflect.Value, depth int) (any, error) {
 }
 
 func (e encoder) structure(t *Type, rv reflect.Value, depth int) (any, error) {
+	t, rv = t.inside(rv)
 	out := make(map[string]any, len(t.Fields))
 	for _, f := range t.Fields {
 		v, err := e.value(f.Type, rv.FieldByIndex(f.Index), depth+1)

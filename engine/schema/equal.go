@@ -179,14 +179,20 @@ func same(t *Type, a, b reflect.Value) bool {
 	case KindMap:
 		return sameMap(t.Elem, a, b)
 	case KindStruct:
-		for _, f := range t.Fields {
-			if !same(f.Type, fieldOf(a, f), fieldOf(b, f)) {
-				return false
-			}
-		}
-		return true
+		return sameStruct(t, a, b)
 	}
 	return Equal(a.Interface(), b.Interface())
+}
+
+func sameStruct(t *Type, a, b reflect.Value) bool {
+	_, a = t.inside(a)
+	t, b = t.inside(b)
+	for _, f := range t.Fields {
+		if !same(f.Type, fieldOf(a, f), fieldOf(b, f)) {
+			return false
+		}
+	}
+	return true
 }
 
 func sameText(t *Type, a, b reflect.Value) bool {

@@ -181,7 +181,7 @@ func (d *decoder) float(t *Type, n *Node) (f float64, ok bool) {
 		d.mismatch(t, n, ", which is too large for 32 bits")
 	case t.Bits == 32 && n.typed && float64(float32(f)) != f:
 		d.mismatch(t, n, ", which is not exact in 32 bits")
-	case t.Min != nil && f < float64(*t.Min), t.Max != nil && f > float64(*t.Max):
+	case t.FloatMin != nil && f < *t.FloatMin, t.FloatMax != nil && f > *t.FloatMax:
 		d.mismatch(t, n, "")
 	default:
 		return f, true

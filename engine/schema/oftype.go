@@ -95,14 +95,32 @@ func Of(v any) (*Type, error) {
 // typeReader collects the problems of one type while it is read.
 type typeReader struct {
 	faults
-	open []reflect.Type // the structs being read, outermost first
+	open []*Type // the structs being read, outermost first
 }
 
+// Fault is something that is wrong with a type. The errors of Build and OfType join such.
+type Fault struct {
+	Path  string // the place in the type, or in Go
+	Type  *Type  // the part of what was given to Build; nil from OfType
+	Field *Field // the field of Type, where the fault is not that of the whole type
+	Err   error
+}
+
+// Error returns the path and what is wrong there.
+func (f *Fault) Error() string { return f.Path + ": " + f.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (f *Fault) Unwrap() error { return f.Err }
+
 // faults are what is wrong with a type, each with its place.
-type faults struct{ errs []error }
+type faults struct {
+	errs  []error
+	given *Type  // what is being built
+	of    *Field // its field, where one is being built
+}
 
 func (f *faults) failf(at, format string, args ...any) {
-	f.errs = append(f.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
+	f.errs = append(f.errs, &Fault{Path: at, Type: f.given, Field: f.of, Err: fmt.Errorf(format, args...)})
 }
 
 // read describes rt; at names the place in Go. It returns nil after a failure.
@@ -115,6 +133,7 @@ func (r *typeReader) read(rt reflect.Type, at string) *Type {
 		return t
 	}
 	t.custom = rt.Name() != "" && reflect.PointerTo(rt).Implements(yamlReader)
+	t.Opaque = t.custom
 	switch rt.Kind() {
 	case reflect.Bool:
 		t.Kind = KindBool
@@ -169,7 +188,7 @@ func (r *typeReader) special(t *Type, rt reflect.Type, at string) bool {
 	case rt.Kind() == reflect.Interface:
 		return false
 	case reflect.PointerTo(rt).Implements(textReader):
-		t.Kind, t.conv = KindString, convText
+		t.Kind, t.conv, t.Opaque = KindString, convText, true
 		if !reflect.PointerTo(rt).Implements(textWriter) {
 			r.failf(at, "the type %s has UnmarshalText but no MarshalText", rt)
 		}
@@ -203,13 +222,19 @@ func (r *typeReader) mapping(t *Type, rt reflect.Type, at string) *Type {
 }
 
 func (r *typeReader) structure(t *Type, rt reflect.Type, at string) *Type {
-	if slices.Contains(r.open, rt) {
-		r.failf(at, "%s contains itself; use a field of type any for a tree", rt)
-		return nil
-	}
-	r.open = append(r.open, rt)
-	defer func() { r.open = r.open[:len(r.open)-1] }()
 	t.Kind = KindStruct
+	for _, o := range slices.Backward(r.open) {
+		switch {
+		case o.Go == rt:
+			t.Link = o
+			return t
+		case o.Name == rt.Name() && slices.ContainsFunc(r.open, func(o *Type) bool { return o.Go == rt }):
+			r.failf(at, "%s contains itself, and %s of the same name is between", rt, o.Go)
+			return nil
+		}
+	}
+	r.open = append(r.open, t)
+	defer func() { r.open = r.open[:len(r.open)-1] }()
 	before := len(r.errs)
 	r.fields(t, rt, nil, at)
 	if len(r.errs) > before {
@@ -263,7 +288,7 @@ func keyOf(sf reflect.StructField) (key string, inline, ok bool) {
 }
 
 func (r *typeReader) field(t *Type, sf reflect.StructField, key string, index []int, at string) {
-	f := &Field{Key: key, GoName: sf.Name, Index: index, Doc: sf.Tag.Get("doc")}
+	f := &Field{Key: key, GoName: sf.Name, Index: index, Doc: sf.Tag.Get("doc"), Deprecated: sf.Tag.Get("deprecated")}
 	if !plainKey(key) {
 		r.failf(at, "the key %q may hold only letters, digits, _ and -", key)
 	}

@@ -111,7 +111,7 @@ func (t *Type) At(path string) (*Type, *Field, error) {
 		}
 		cur = next
 	}
-	return cur, top, nil
+	return cur.Resolved(), top, nil
 }
 
 func pathPrefix(segs []seg) string {

@@ -114,6 +114,10 @@ func (d *decoder) text(t *Type, n *Node) (string, bool) {
 			return "", false
 		}
 	}
+	if !t.fitsText(s) {
+		d.mismatch(t, n, "")
+		return "", false
+	}
 	return s, true
 }
 
@@ -212,6 +216,10 @@ func (d *decoder) ref(t *Type, n *Node) (Ref, bool) {
 	r, err := ParseRef(s)
 	if err != nil {
 		d.fail(t, n, err)
+		return Ref{}, false
+	}
+	if t.Target != "" && r.Kind != t.Target {
+		d.mismatch(t, n, "")
 		return Ref{}, false
 	}
 	return r, true

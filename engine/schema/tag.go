@@ -23,7 +23,11 @@ func (f *Field) readTag(tag string) error {
 		return nil
 	}
 	var errs []error
-	items := strings.Split(tag, ",")
+	head, pattern, matched := cutPattern(tag)
+	items := strings.FieldsFunc(head, func(r rune) bool { return r == ',' })
+	if !matched {
+		items = strings.Split(tag, ",")
+	}
 	// The unit comes first: bounds are read in it.
 	slices.SortStableFunc(items, func(a, b string) int {
 		return strings.Compare(unitFirst(a), unitFirst(b))
@@ -33,15 +37,41 @@ func (f *Field) readTag(tag string) error {
 			errs = append(errs, fmt.Errorf("tag mgmt:%q: %w", tag, err))
 		}
 	}
+	if matched {
+		if err := f.leaf().setPattern(pattern); err != nil {
+			errs = append(errs, fmt.Errorf("tag mgmt:%q: %w", tag, err))
+		}
+	}
 	if err := f.Type.crossed(); err != nil {
 		errs = append(errs, fmt.Errorf("tag mgmt:%q: %w", tag, err))
 	}
 	return errors.Join(errs...)
 }
 
+// cutPattern parts a tag before the item pattern=, which takes all that follows.
+func cutPattern(tag string) (head, pattern string, found bool) {
+	const key = "pattern="
+	if strings.HasPrefix(tag, key) {
+		return "", tag[len(key):], true
+	}
+	return strings.Cut(tag, ","+key)
+}
+
+// leaf is the type of what the field holds, below lists and maps.
+func (f *Field) leaf() *Type {
+	leaf := f.Type
+	for leaf.Elem != nil {
+		leaf = leaf.Elem
+	}
+	return leaf
+}
+
 // crossed returns an error if no value can be within the bounds of t.
 func (t *Type) crossed() error {
 	if t.Min != nil && t.Max != nil && *t.Min > *t.Max {
+		return errors.New("min is above max")
+	}
+	if t.FloatMin != nil && t.FloatMax != nil && *t.FloatMin > *t.FloatMax {
 		return errors.New("min is above max")
 	}
 	return nil
@@ -54,12 +84,9 @@ func unitFirst(item string) string {
 	return "1"
 }
 
-func (f *Field) tagItem(item string) (err error) {
+func (f *Field) tagItem(item string) error {
 	word, arg, _ := strings.Cut(item, "=")
-	leaf := f.Type
-	for leaf.Elem != nil {
-		leaf = leaf.Elem
-	}
+	leaf := f.leaf()
 	switch word {
 	case "required":
 		f.Required = true
@@ -74,14 +101,22 @@ func (f *Field) tagItem(item string) (err error) {
 		return leaf.setEnum(arg)
 	case "unit":
 		return leaf.setUnit(arg)
+	case "format":
+		leaf.Format = arg
+		return leaf.checkText()
+	case "target":
+		leaf.Target = arg
+		return leaf.checkTarget()
+	case "replaces":
+		f.Replaces = true
 	case "min":
-		f.Type.Min, err = f.Type.bound(arg)
+		return f.Type.setBound(arg, &f.Type.Min, &f.Type.FloatMin)
 	case "max":
-		f.Type.Max, err = f.Type.bound(arg)
+		return f.Type.setBound(arg, &f.Type.Max, &f.Type.FloatMax)
 	default:
 		return f.setRole(word)
 	}
-	return err
+	return nil
 }
 
 func (f *Field) setRole(word string) error {
@@ -126,12 +161,26 @@ func (t *Type) setUnit(arg string) error {
 	return nil
 }
 
+// setBound reads one end of a range into the bound of a float, or of what else it is.
+func (t *Type) setBound(arg string, whole **int64, float **float64) (err error) {
+	if t.Kind != KindFloat {
+		*whole, err = t.bound(arg)
+		return err
+	}
+	n, err := parseFloat(arg)
+	if err != nil {
+		return fmt.Errorf("bound %q: %w", arg, err)
+	}
+	*float = &n
+	return nil
+}
+
 // bound reads one end of a range in the notation of the type.
 func (t *Type) bound(arg string) (*int64, error) {
 	var n int64
 	var err error
 	switch t.Kind {
-	case KindInt, KindFloat:
+	case KindInt:
 		n, err = strconv.ParseInt(arg, 10, 64)
 	case KindDuration:
 		d, e := ParseDuration(arg, t.Unit)

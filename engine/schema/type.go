@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 )
 
@@ -37,18 +38,27 @@ type Type struct {
 	Secret   bool     // with KindString: never shown
 	Optional bool     // the Go side is a pointer: null and absence are kept apart from the zero value
 	Enum     []string // with KindString: the only values, in the order in which they are shown
+	Pattern  string   // with KindString: a regular expression that matches some part of the text; see CheckPattern
+	Format   string   // with KindString: a notation of Formats, such as ip; empty for any text
+	Target   string   // with KindRef: the kind of the resource that is named; empty for any
 	Unit     string   // with KindDuration: what a bare integer means
 	Bits     int      // with KindInt and KindFloat: 8, 16, 32 or 64
 	Unsigned bool     // with KindInt
-	Min, Max *int64   // inclusive bounds of a number (durations in nanoseconds) or of a length; nil for none
+	Min, Max *int64   // inclusive bounds of a whole number (durations in nanoseconds) or of a length; nil for none
 	Elem     *Type    // of KindList and KindMap
 	Fields   []*Field // of KindStruct, in the order of declaration
+	Link     *Type    // with KindStruct: the struct around this one whose fields it has too; Fields is empty then
+	Opaque   bool     // code of the Go side reads the value, so other shapes may be right, and this one may be refused
 	Go       reflect.Type
+
+	FloatMin, FloatMax *float64 // with KindFloat: inclusive bounds; nil for none
+	EnumNames          []string // with Enum: what programs call the values, one for each; empty where they have no names
 
 	byKey    map[string]*Field // by key, by alias, and by Go name
 	reserved error             // what CheckReserved says, where the type is indexed
 	conv     conv              // how the Go side is read and written, where its Go kind does not say it
 	custom   bool              // the Go side has an UnmarshalYAML of its own
+	re       *regexp.Regexp    // of Pattern, where the type was checked
 }
 
 // conv is a way of reading and writing the Go side of a KindString.
@@ -89,6 +99,8 @@ type Field struct {
 	Instead    []string // keys that take a secret instead; with NoSecret
 	Default    any      // the value that absence means, as Encode gives it; nil when it is the zero value
 	HasDefault bool
+	Deprecated string // why the key should not be used any more, and what to use; empty where it should
+	Replaces   bool   // another value can't be given to the thing: it is removed, and made again
 
 	ord int // its place in Type.Fields, where the type is indexed
 }
@@ -103,6 +115,7 @@ func (t *Type) Field(key string) *Field {
 	if t == nil {
 		return nil
 	}
+	t = t.linked()
 	if t.byKey != nil {
 		return t.byKey[key]
 	}
@@ -128,6 +141,7 @@ func (t *Type) Keys() []string {
 	if t == nil {
 		return nil
 	}
+	t = t.linked()
 	keys := make([]string, len(t.Fields))
 	for i, f := range t.Fields {
 		keys[i] = f.Key
@@ -176,25 +190,44 @@ func (t *Type) CheckReserved() error {
 }
 
 // Equal reports whether two types accept the same values under the same keys.
-// What is there for people only (Name, Doc) and the Go side are not compared.
-func (t *Type) Equal(o *Type) bool {
+// What is there for people only (Name, Doc, EnumNames, Deprecated) and the Go side are not compared.
+func (t *Type) Equal(o *Type) bool { return comparison{}.types(t, o) }
+
+// comparison has the pairs of structs that are taken for equal while their own parts are compared.
+type comparison [][2]*Type
+
+func (c comparison) types(t, o *Type) bool {
 	switch {
 	case t == nil || o == nil || t == o:
 		return t == o
-	case t.Kind != o.Kind, t.Secret != o.Secret, t.Optional != o.Optional, t.Unit != o.Unit,
-		t.Bits != o.Bits, t.Unsigned != o.Unsigned, !slices.Equal(t.Enum, o.Enum),
-		!sameBound(t.Min, o.Min), !sameBound(t.Max, o.Max):
+	case !t.sameScalar(o):
 		return false
 	}
-	return t.Elem.Equal(o.Elem) && slices.EqualFunc(t.Fields, o.Fields, (*Field).equal)
+	if t.Link != nil || o.Link != nil {
+		t, o = t.linked(), o.linked()
+		if slices.Contains(c, [2]*Type{t, o}) {
+			return true
+		}
+		c = append(slices.Clip(c), [2]*Type{t, o})
+	}
+	return c.types(t.Elem, o.Elem) && slices.EqualFunc(t.Fields, o.Fields, c.fields)
 }
 
-func (f *Field) equal(o *Field) bool {
+// sameScalar compares all but the parts.
+func (t *Type) sameScalar(o *Type) bool {
+	return t.Kind == o.Kind && t.Secret == o.Secret && t.Optional == o.Optional && t.Unit == o.Unit &&
+		t.Bits == o.Bits && t.Unsigned == o.Unsigned && slices.Equal(t.Enum, o.Enum) &&
+		t.Pattern == o.Pattern && t.Format == o.Format && t.Target == o.Target && t.Opaque == o.Opaque &&
+		sameBound(t.Min, o.Min) && sameBound(t.Max, o.Max) &&
+		sameBound(t.FloatMin, o.FloatMin) && sameBound(t.FloatMax, o.FloatMax)
+}
+
+func (c comparison) fields(f, o *Field) bool {
 	return f.Key == o.Key && f.Role == o.Role && f.Required == o.Required && f.NoWatch == o.NoWatch &&
-		f.HasDefault == o.HasDefault && Equal(f.Default, o.Default) && f.Type.Equal(o.Type)
+		f.Replaces == o.Replaces && f.HasDefault == o.HasDefault && Equal(f.Default, o.Default) && c.types(f.Type, o.Type)
 }
 
-func sameBound(a, b *int64) bool {
+func sameBound[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

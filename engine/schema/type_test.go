@@ -108,7 +108,11 @@ func TestOfTypeRolesAndDoc(t *testing.T) {
 }
 
 type tree struct {
-	Kids []tree `yaml:"kids"`
+	Kids []tree           `yaml:"kids"`
+	Next *tree            `yaml:"next"`
+	By   map[string]*tree `yaml:"by"`
+	N    int              `yaml:"n" mgmt:"max=9"`
+	Key  schema.Secret    `yaml:"key"`
 }
 
 type halfText struct{}
@@ -135,7 +139,6 @@ func TestOfTypeErrors(t *testing.T) {
 		Arr   [2]int            `yaml:"arr"`
 		Map   map[int]string    `yaml:"map"`
 		PP    **int             `yaml:"pp"`
-		Tree  tree              `yaml:"tree"`
 		Half  halfText          `yaml:"half"`
 		Dup   int               `yaml:"dup"`
 		Dup2  int               `yaml:"dup"`
@@ -163,7 +166,6 @@ schema_test.broken.Face: the type interface { M() } is not supported; give the f
 schema_test.broken.Arr: the type [2]int is not supported; give the field the tag `+"`yaml:\"-\"`"+` if it is no key
 schema_test.broken.Map: the keys of a map must be strings, not int
 schema_test.broken.PP: a pointer to a pointer is not supported
-schema_test.broken.Tree.Kids[]: schema_test.tree contains itself; use a field of type any for a tree
 schema_test.broken.Half: the type schema_test.halfText has UnmarshalText but no MarshalText
 schema_test.broken.Dup2: the key "dup" belongs to the field Dup already
 schema_test.broken.Dot: the key "a.b" may hold only letters, digits, _ and -

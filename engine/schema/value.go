@@ -135,6 +135,11 @@ func (d *decoder) plainMap(t *Type, n *Node) (any, bool) {
 }
 
 func (d *decoder) plainStruct(t *Type, n *Node) (any, bool) {
+	if t.Link != nil && len(d.path) > maxDepth {
+		d.add(Error, n.Pos, "", fmt.Sprintf("%s nests too deeply", d.name()))
+		return nil, false
+	}
+	t = t.linked()
 	if n.Kind != NodeMap && n.Kind != NodeNull {
 		d.mismatch(t, n, "")
 		return nil, false

@@ -114,7 +114,7 @@ func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err 
 	case errors.Is(err, ErrNotFound) && v.want != nil && v.want.NotFound != nil:
 		value = v.want.NotFound
 	case err != nil:
-		if v.want != nil && holdsSecret(v.want.Returns) {
+		if v.want != nil && v.want.Returns.HoldsSecret() {
 			err = unsaid(err)
 		}
 		return nil, &CallError{at, hidden.Error(err)}

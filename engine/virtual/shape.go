@@ -94,7 +94,7 @@ func (s *splitter) value(t *schema.Type, v any, path string) (common, extra any)
 // conceal returns a plain value in which text is a secret where a shape says so. What
 // does not fit the shape is left as it is.
 func conceal(t *schema.Type, v any) any {
-	if !holdsSecret(t) {
+	if !t.HoldsSecret() {
 		return v
 	}
 	switch v := v.(type) {
@@ -120,14 +120,6 @@ func conceal(t *schema.Type, v any) any {
 		return out
 	}
 	return v
-}
-
-// holdsSecret reports whether a value of a type has a secret in it.
-func holdsSecret(t *schema.Type) bool {
-	if t == nil || t.Secret {
-		return t != nil
-	}
-	return holdsSecret(t.Elem) || slices.ContainsFunc(t.Fields, func(f *schema.Field) bool { return holdsSecret(f.Type) })
 }
 
 func (s *splitter) record(t *schema.Type, v any, path string) (any, any) {

@@ -14,7 +14,8 @@
 //
 //   - whole numbers and durations beyond 64 bits, and a whole number of 2^53 or
 //     more that is written with a point or an exponent;
-//   - numbers where text of a certain length is asked for, and text of a type that
+//   - numbers where text of a certain length or form is asked for, text that has the form of a
+//     version, a URI or an address but is none (01.2.3, ::::), and text of a type that
 //     reads itself (a time, an address) but is not in its notation;
 //   - a size that is not a whole number of bytes;
 //   - sizes and durations in text outside of the bounds of the field; only their

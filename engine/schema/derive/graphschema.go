@@ -24,7 +24,7 @@ func GraphSchema(kinds []Kind, meta *schema.Type) ([]byte, error) {
 		Additional:  false,
 	}
 	defs := rules{
-		{"meta", ruleOf(meta)},
+		{"meta", newRuler("").rule(meta)},
 		{"references", referencesRule()},
 		{"edge", edgeRule()},
 	}
@@ -35,7 +35,8 @@ func GraphSchema(kinds []Kind, meta *schema.Type) ([]byte, error) {
 		if i > 0 && kinds[i-1].Name == k.Name {
 			return nil, fmt.Errorf("the kind %s is given twice", k.Name)
 		}
-		defs = append(defs, named{"kind." + k.Name, kindRule(k)})
+		w := newRuler("kind." + k.Name + ".")
+		defs = append(append(defs, named{"kind." + k.Name, w.kind(k)}), w.defs...)
 		resources.Properties = append(resources.Properties, named{k.Name, &rule{
 			Type: []string{"array", "null"}, Items: &rule{Ref: "#/$defs/kind." + k.Name},
 		}})
@@ -104,8 +105,8 @@ func edgeRule() *rule {
 
 // kindRule is the rule of one declaration: the fields of the kind and the keys
 // that every resource has. What is required may be received instead.
-func kindRule(k Kind) *rule {
-	r := ruleOf(k.Type)
+func (w *ruler) kind(k Kind) *rule {
+	r := w.rule(k.Type)
 	r.Title, r.Description, r.Type = k.Name, k.doc(), "object"
 	links := func(doc string) *rule { return &rule{Description: doc, Ref: "#/$defs/references"} }
 	common := rules{

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +26,9 @@ type rule struct {
 	Enum          []any       `json:"enum,omitempty"`
 	Format        string      `json:"format,omitempty"`
 	Pattern       string      `json:"pattern,omitempty"`
+	AnyOf         []*rule     `json:"anyOf,omitempty"`
+	AllOf         []*rule     `json:"allOf,omitempty"`
+	Deprecated    bool        `json:"deprecated,omitempty"`
 	Minimum       json.Number `json:"minimum,omitempty"`
 	Maximum       json.Number `json:"maximum,omitempty"`
 	MinLength     *int64      `json:"minLength,omitempty"`
@@ -84,8 +89,9 @@ func (r *rule) document() ([]byte, error) {
 
 // JSONSchema returns the schema of the values of one type, by draft 2020-12.
 func JSONSchema(t *schema.Type) ([]byte, error) {
-	r := ruleOf(t)
-	r.Title = t.Name
+	w := newRuler("")
+	r := w.rule(t)
+	r.Title, r.Defs = t.Name, w.defs
 	return r.document()
 }
 
@@ -94,8 +100,9 @@ func KindSchema(k Kind) ([]byte, error) {
 	if k.Type == nil {
 		return nil, fmt.Errorf("the kind %s has no fields", k.Name)
 	}
-	r := ruleOf(k.Type)
-	r.Title = k.Name
+	w := newRuler("")
+	r := w.rule(k.Type)
+	r.Title, r.Defs = k.Name, w.defs
 	return r.document()
 }
 
@@ -115,8 +122,51 @@ const (
 
 var textTypes = []string{"string", "number", "boolean"}
 
-// ruleOf translates a type.
-func ruleOf(t *schema.Type) *rule {
+// ruler translates types. What contains itself is a definition, to which its links refer.
+type ruler struct {
+	prefix string // of the names of definitions
+	names  map[*schema.Type]string
+	defs   rules
+}
+
+func newRuler(prefix string) *ruler { return &ruler{prefix: prefix, names: map[*schema.Type]string{}} }
+
+// link refers to the definition of what t links to, which is made when it is first asked for.
+func (w *ruler) link(t *schema.Type) *rule {
+	name, ok := w.names[t.Link]
+	if !ok {
+		name = w.prefix + t.Link.Name
+		for i := 2; w.has(name); i++ {
+			name = fmt.Sprintf("%s%s-%d", w.prefix, t.Link.Name, i)
+		}
+		w.names[t.Link] = name
+		at := len(w.defs)
+		w.defs = append(w.defs, named{name, nil})
+		r := &rule{Description: t.Link.Doc}
+		w.structure(r, t.Link)
+		w.defs[at].rule = r
+	}
+	r := &rule{Ref: "#/$defs/" + escapePointer(name)}
+	if t.Optional {
+		return &rule{AnyOf: []*rule{r, {Type: "null"}}}
+	}
+	return r
+}
+
+func (w *ruler) has(name string) bool {
+	return slices.ContainsFunc(w.defs, func(n named) bool { return n.name == name })
+}
+
+// escapePointer writes a key for a JSON Pointer in the fragment of a URI.
+func escapePointer(s string) string {
+	return url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(s))
+}
+
+// rule translates a type.
+func (w *ruler) rule(t *schema.Type) *rule {
+	if t.Link != nil {
+		return w.link(t)
+	}
 	r := &rule{Description: t.Doc}
 	switch t.Kind {
 	case schema.KindBool:
@@ -136,14 +186,17 @@ func ruleOf(t *schema.Type) *rule {
 		r.Type, r.Pattern, r.Minimum, r.Maximum = []string{"string", "integer"}, patternMode, "0", "7777"
 	case schema.KindRef:
 		r.Type, r.Pattern = "string", patternRef
+		if t.Target != "" {
+			r.Pattern = `^(` + regexp.QuoteMeta(t.Target) + `\[[\s\S]+\](\.[^\]]+)?)?$`
+		}
 	case schema.KindList:
-		r.Type, r.Items = []string{"array", "null"}, ruleOf(t.Elem)
+		r.Type, r.Items = []string{"array", "null"}, w.rule(t.Elem)
 		r.MinItems, r.MaxItems = t.Min, t.Max
 	case schema.KindMap:
-		r.Type, r.Additional = []string{"object", "null"}, ruleOf(t.Elem)
+		r.Type, r.Additional = []string{"object", "null"}, w.rule(t.Elem)
 		r.MinProperties, r.MaxProperties = t.Min, t.Max
 	case schema.KindStruct:
-		r.structure(t)
+		w.structure(r, t)
 	}
 	if t.Optional {
 		r.orNull()
@@ -173,6 +226,13 @@ func number(n *int64) json.Number {
 	return json.Number(strconv.FormatInt(*n, 10))
 }
 
+func floatNumber(f *float64) json.Number {
+	if f == nil {
+		return ""
+	}
+	return json.Number(strconv.FormatFloat(*f, 'g', -1, 64))
+}
+
 // integer gives the bounds, and the range of the bits where it is below 64.
 func (r *rule) integer(t *schema.Type) {
 	r.Type, r.Minimum, r.Maximum = "integer", number(t.Min), number(t.Max)
@@ -196,7 +256,7 @@ func (r *rule) integer(t *schema.Type) {
 }
 
 func (r *rule) float(t *schema.Type) {
-	r.Type, r.Minimum, r.Maximum = "number", number(t.Min), number(t.Max)
+	r.Type, r.Minimum, r.Maximum = "number", floatNumber(t.FloatMin), floatNumber(t.FloatMax)
 	if t.Bits != 32 {
 		return
 	}
@@ -212,7 +272,18 @@ func (r *rule) float(t *schema.Type) {
 // text also takes what YAML reads as a number or a boolean where no quotes are
 // written, as Decode does.
 func (r *rule) text(t *schema.Type) {
-	r.Type, r.MinLength, r.MaxLength = textTypes, t.Min, t.Max
+	r.Type, r.MinLength, r.MaxLength, r.Pattern = textTypes, t.Min, t.Max, t.Pattern
+	if f, ok := schema.Formats[t.Format]; ok {
+		r.Format = f.Name
+		if t.Format != "portrange" { // no number reads as another one
+			r.Type = "string"
+		}
+		if r.Pattern == "" {
+			r.Pattern = f.Pattern
+		} else {
+			r.AllOf = []*rule{{Pattern: f.Pattern}}
+		}
+	}
 	if len(t.Enum) == 0 {
 		if t.Go != nil && t.Go.PkgPath() == "time" && t.Go.Name() == "Time" {
 			r.Type, r.Format = "string", "date-time"
@@ -256,10 +327,10 @@ func (r *rule) duration(t *schema.Type) {
 	}
 }
 
-func (r *rule) structure(t *schema.Type) {
+func (w *ruler) structure(r *rule, t *schema.Type) {
 	r.Type, r.Additional = "object", false
 	for _, f := range t.Fields {
-		r.Properties = append(r.Properties, named{f.Key, fieldRule(f)})
+		r.Properties = append(r.Properties, named{f.Key, w.field(f)})
 		if f.Required {
 			r.Required = append(r.Required, f.Key)
 		}
@@ -269,14 +340,15 @@ func (r *rule) structure(t *schema.Type) {
 	}
 }
 
-func fieldRule(f *schema.Field) *rule {
-	r := ruleOf(f.Type)
+func (w *ruler) field(f *schema.Field) *rule {
+	r := w.rule(f.Type)
 	if f.Doc != "" {
 		r.Description = f.Doc
 	}
 	if f.HasDefault {
 		r.Default = jsonDefault(f.Default)
 	}
+	r.Deprecated = f.Deprecated != ""
 	r.ReadOnly = f.Role == schema.RoleReadOnly
 	r.WriteOnly = f.Role == schema.RoleWriteOnly
 	return r

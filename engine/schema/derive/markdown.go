@@ -82,8 +82,33 @@ func table(b *strings.Builder, t *schema.Type, none string) {
 	for r := range rows(t, "") {
 		f := r.field
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n",
-			r.path, cell(TypeName(f.Type)), DefaultText(f), roleText(f), cell(f.Doc))
+			r.path, cell(TypeName(f.Type)), DefaultText(f), roleText(f), cell(DocText(f)))
 	}
+}
+
+// DocText is the meaning of a field, and what else is to be known of it.
+func DocText(f *schema.Field) string {
+	var parts []string
+	for _, part := range []string{f.Doc, deprecated(f), replaces(f)} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func deprecated(f *schema.Field) string {
+	if f.Deprecated == "" {
+		return ""
+	}
+	return "Deprecated: " + strings.TrimSuffix(f.Deprecated, ".") + "."
+}
+
+func replaces(f *schema.Field) string {
+	if !f.Replaces {
+		return ""
+	}
+	return "Another value removes the thing and makes it again."
 }
 
 // cell makes text fit into one cell of a table.
@@ -170,12 +195,21 @@ func TypeName(t *schema.Type) string {
 	switch {
 	case len(t.Enum) > 0:
 		return strings.Join(t.Enum, " | ")
+	case t.Format != "":
+		s = t.Format
 	case t.Secret:
 		s = "secret"
+	case t.Target != "":
+		s += " to " + t.Target
+	case t.Link != nil:
+		return t.Link.Name + ", as above"
 	case t.Kind == schema.KindDuration:
 		s = fmt.Sprintf("duration (%s)", t.Unit)
 	case t.Elem != nil:
 		s += " of " + TypeName(t.Elem)
+	}
+	if t.Pattern != "" {
+		s += " like `" + t.Pattern + "`"
 	}
 	return s + limits(t)
 }
@@ -183,7 +217,10 @@ func TypeName(t *schema.Type) string {
 // limits writes the bounds, but not a lower one of zero where nothing is below.
 func limits(t *schema.Type) string {
 	lo, hi := bound(t, t.Min), bound(t, t.Max)
-	if t.Min != nil && *t.Min == 0 && t.Kind != schema.KindInt && t.Kind != schema.KindFloat {
+	if t.Kind == schema.KindFloat {
+		lo, hi = string(floatNumber(t.FloatMin)), string(floatNumber(t.FloatMax))
+	}
+	if t.Min != nil && *t.Min == 0 && t.Kind != schema.KindInt {
 		lo = ""
 	}
 	if lo == "" && hi == "" {

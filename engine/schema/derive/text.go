@@ -71,7 +71,7 @@ func section(b *strings.Builder, title string, t *schema.Type, width int) {
 			fmt.Fprintf(b, ", %s", role)
 		}
 		b.WriteString("\n")
-		wrap(b, f.Doc, indent, width)
+		wrap(b, DocText(f), indent, width)
 	}
 }
 
