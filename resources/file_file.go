@@ -135,6 +135,7 @@ func (c *fileRun) writeNew(n fileNode, w fileWant) error {
 
 func (c *fileRun) write(n fileNode, w fileWant, f *atomicfile.New) (atomicfile.Result, error) {
 	f.Name, f.Size, f.Label = n.name, -1, c.label(n)
+	f.NoneLeft = f.Old == nil && c.shared().noneLeft(n.dir, n.name)
 	if w.body != nil {
 		f.Size = w.body.size
 		f.Fill = func(out io.Writer) error { return w.body.writeTo(c.ctx, out) }

@@ -37,6 +37,7 @@ type fileShared struct {
 	dirty   map[uint64]fileDirty        // by device
 	clocks  map[uint64]atomicfile.Clock // by device
 	busy    bool                        // between Begin and End
+	made    map[string]*fileMade        // by folder, between Begin and End
 	untold  error                       // of the last flush that failed with nobody left to tell
 	timer   *time.Timer
 	flushes sync.WaitGroup
@@ -75,7 +76,7 @@ func (s *fileShared) Begin() {
 func (s *fileShared) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy = false
+	s.busy, s.made = false, nil
 	if len(s.dirty) == 0 {
 		return
 	}

@@ -27,10 +27,17 @@ func (n *New) create() (res Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if temp := tempName(n.Name); n.Dir.Stale(temp) {
-		_ = n.Dir.unlink(temp, 0) // left by a killed process
+	if !n.NoneLeft {
+		n.removeLeft()
 	}
 	return res, nil
+}
+
+// removeLeft removes the temporary file that a killed process has left for the name.
+func (n *New) removeLeft() {
+	if temp := tempName(n.Name); n.Dir.Stale(temp) {
+		_ = n.Dir.unlink(temp, 0)
+	}
 }
 
 // fillAndName writes a file that has no name, and gives it its own. It

@@ -56,6 +56,47 @@ func tempName(name string) string {
 	return tempPrefix + strconv.FormatUint(h.Sum64(), 16) + tempSuffix
 }
 
+// Temps is a look at all temporary files in a folder.
+type Temps map[string]struct{}
+
+// Temps returns the temporary files in the folder. It is an error if there are more
+// names than most, about.
+func (d Dir) Temps(most int) (Temps, error) {
+	d, release, err := d.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	fd, err := d.open(".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, d.failed("open", "", err)
+	}
+	defer unix.Close(fd)
+	found, buf := Temps{}, make([]byte, 16<<10)
+	for {
+		var n int
+		err := retry(func() (err error) { n, err = unix.ReadDirent(fd, buf); return err })
+		if err != nil || n <= 0 {
+			return found, d.failed("readdir", "", err)
+		}
+		_, count, names := unix.ParseDirent(buf[:n], -1, nil)
+		if most -= count; most < 0 {
+			return nil, d.failed("readdir", "", unix.E2BIG)
+		}
+		for _, name := range names {
+			if IsTemp(name) {
+				found[name] = struct{}{}
+			}
+		}
+	}
+}
+
+// Of reports whether there was a temporary file of a name.
+func (t Temps) Of(name string) bool {
+	_, ok := t[tempName(name)]
+	return ok
+}
+
 // makeTemp makes a file, link or other thing beside name, under a name that
 // nothing had. What a killed process has left there is removed; where something
 // is in the way that is not ours to remove, another name is taken. An error names

@@ -31,6 +31,10 @@ type New struct {
 	// file may take that place; nil for yes. With an error nothing is altered.
 	Check func(path string) error
 
+	// NoneLeft says that no killed process has left a temporary file for Name. What would be
+	// looked for and removed after a new file is made is then not.
+	NoneLeft bool
+
 	checked   bool              // Check was asked
 	reached   func(step string) // told of each step, for tests; else nil
 	nameFirst bool              // as where no file can be without a name, for tests
