@@ -42,6 +42,9 @@ type Env struct {
 	Host  engine.Host // commands, watches, buses
 	Facts Facts
 	Log   *slog.Logger
+	// Root is where the files of the machine are that a backend reads and writes by itself; empty for /. Commands
+	// are run by Host, wherever that is.
+	Root string
 	// Told is what Log was told of deprecated functions; nil to have it told at each call.
 	Told *Told
 }

@@ -104,7 +104,7 @@ func onHost(h *hosts.Host) engine.Host {
 // bind returns a backend of which the tools are run on a machine.
 func (d distribution) bind(t *testing.T, host engine.Host) *virtual.Module {
 	t.Helper()
-	m, err := virtual.Bind(t.Context(), pkg.Interface(), d.backend, virtual.Env{Host: host, Facts: d.facts})
+	m, err := virtual.Bind(t.Context(), pkg.Interface(), d.backend, virtual.Env{Host: host, Facts: d.facts, Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

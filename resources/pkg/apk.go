@@ -27,6 +27,10 @@ var Apk = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("upgrade", (*apk).upgrade),
 		virtual.Func("upgrade_available", (*apk).upgradeAvailable),
 		virtual.Func("file_dict", (*apk).fileList),
+		virtual.Func("list_repos", (*apk).listRepos),
+		virtual.Func("get_repo", (*apk).getRepo),
+		virtual.Func("mod_repo", (*apk).modRepo),
+		virtual.Func("del_repo", (*apk).delRepo),
 		virtual.Func("version_cmp", (*apk).versionCmp),
 		virtual.Func("owner", (*apk).owner),
 		virtual.Func("file_list", (*apk).fileList),
@@ -39,13 +43,10 @@ var Apk = sync.OnceValue(func() *virtual.Backend {
 // apkFiles are the database of apk, where it is and where it is going to be.
 var apkFiles = []string{"/lib/apk/db/installed", "/usr/lib/apk/db/installed"}
 
-type apk struct {
-	tools
-	root string // where the machine is; empty for /
-}
+type apk struct{ tools }
 
 func newApk(_ context.Context, env virtual.Env) (*apk, error) {
-	return &apk{tools: tools{host: env.Host, judge: judgeApk}}, nil
+	return &apk{newTools(env, judgeApk)}, nil
 }
 
 func judgeApk(r *engine.Result) error {

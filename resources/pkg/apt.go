@@ -29,6 +29,8 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("upgrade", (*apt).upgrade),
 		virtual.Func("upgrade_available", (*apt).upgradeAvailable),
 		virtual.Func("file_dict", (*apt).fileList),
+		virtual.Func("mod_repo", (*apt).modRepo),
+		virtual.Func("del_repo", (*apt).delRepo),
 		virtual.Func("version_cmp", (*apt).versionCmp),
 		virtual.Func("info_installed", (*apt).infoInstalled),
 		virtual.Func("owner", (*apt).owner),
@@ -55,18 +57,14 @@ type apt struct {
 	tools
 	arch string // of the machine
 	os   string // the name of the distribution
-
-	updates string // dpkgUpdates
-	lists   string // aptLists
 }
 
 func newApt(_ context.Context, env virtual.Env) (*apt, error) {
 	arch, _ := env.Facts["osarch"].(string)
 	os, _ := env.Facts["os"].(string)
-	return &apt{arch: arch, os: os, updates: dpkgUpdates, lists: aptLists, tools: tools{host: env.Host, judge: judgeApt, env: []string{
+	return &apt{arch: arch, os: os, tools: newTools(env, judgeApt,
 		"DEBIAN_FRONTEND=noninteractive", "APT_LISTCHANGES_FRONTEND=none", "APT_LISTBUGS_FRONTEND=none",
-		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1",
-	}}}, nil
+		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1")}, nil
 }
 
 // judgeApt tells the failures of apt apart.

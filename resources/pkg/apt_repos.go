@@ -19,7 +19,7 @@ type aptRepo struct {
 // those that it has. Of a repository without components it writes the word as it stands here.
 var aptTargets = []string{"apt-get", "indextargets", "--no-release-info", "--format", "$(REPO_URI)\t$(RELEASE)\t$(COMPONENT)\t$(SOURCESENTRY)", "Created-By: Packages"}
 
-// listRepos returns the repositories that are in use: apt does not list what is switched off. Each is called
+// listRepos returns the repositories: those in use as apt says, and those that are switched off as its files say. Each is called
 // as in a line of sources.list: where it is, the release, the component.
 func (a *apt) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]aptRepo, error) {
 	lines, err := a.lines(ctx, nil, aptTargets...)
@@ -37,7 +37,7 @@ func (a *apt) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]aptR
 		name := strings.Join(strings.Fields(strings.Join(f[:3], " ")), " ")
 		all[name] = aptRepo{Repo{Name: name, URL: f[0], Enabled: true}, f[3]}
 	}
-	return all, nil
+	return all, a.disabled(all)
 }
 
 func (a *apt) getRepo(ctx context.Context, args RepoArgs) (aptRepo, error) {

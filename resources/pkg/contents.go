@@ -81,7 +81,7 @@ func (a *apt) contentFiles(names []string) (files []string) {
 			archs = append(archs, arch)
 		}
 	}
-	found, _ := filepath.Glob(filepath.Join(a.lists, "*Contents-*"))
+	found, _ := filepath.Glob(filepath.Join(a.at(aptLists), "*Contents-*"))
 	for _, file := range found {
 		name := filepath.Base(file)
 		arch, _, _ := strings.Cut(name[strings.LastIndex(name, "Contents-")+len("Contents-"):], ".")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
 // aptContents is the configuration by which apt fetches the lists that Contents reads, as that of apt-file does.
@@ -24,15 +25,16 @@ const aptContents = `Acquire::IndexTargets::deb::Contents-deb {
 // returns the folder where it keeps them.
 func fetchLists(t *testing.T, dir, contents string) (lists string) {
 	t.Helper()
+	lists = filepath.Join(dir, aptLists)
 	files := map[string]string{
-		"repo/Packages":        "Package: odd-server\nVersion: 1.0\nArchitecture: all\nFilename: ./x.deb\nSize: 1\nSHA256: " + strings.Repeat("0", 64) + "\n\n",
-		"repo/Contents-amd64":  contents,
-		"sources.list":         "deb [trusted=yes arch=amd64] file:" + dir + "/repo ./\n",
-		"lists/partial/.keep":  "",
-		"cache/archives/.keep": "",
-		"status":               "",
+		"repo/Packages":             "Package: odd-server\nVersion: 1.0\nArchitecture: all\nFilename: ./x.deb\nSize: 1\nSHA256: " + strings.Repeat("0", 64) + "\n\n",
+		"repo/Contents-amd64":       contents,
+		"sources.list":              "deb [trusted=yes arch=amd64] file:" + dir + "/repo ./\n",
+		aptLists + "/partial/.keep": "",
+		"cache/archives/.keep":      "",
+		"status":                    "",
 		"apt.conf": fmt.Sprintf("Dir::State %[1]q;\nDir::State::status %[2]q;\nDir::State::lists %[3]q;\nDir::Cache %[4]q;\nDir::Etc %[1]q;\nDir::Etc::sourceparts %[5]q;\nDir::Etc::parts %[5]q;\nAPT::Sandbox::User \"\";\n",
-			dir, dir+"/status", dir+"/lists", dir+"/cache", dir+"/none") + aptContents,
+			dir, dir+"/status", lists, dir+"/cache", dir+"/none") + aptContents,
 	}
 	var release strings.Builder
 	release.WriteString("Date: Sat, 01 Jan 2022 00:00:00 UTC\nArchitectures: amd64 all\nSHA256:\n")
@@ -54,13 +56,14 @@ func fetchLists(t *testing.T, dir, contents string) (lists string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("apt-get update: %v\n%s", err, out)
 	}
-	return dir + "/lists"
+	return lists
 }
 
 // TestFindingB5AptContents: what apt has fetched of a repository tells what its packages bring, also compressed; a package whose name only
 // begins or ends alike has nothing to do with it.
 func TestFindingB5AptContents(t *testing.T) {
-	lists := fetchLists(t, t.TempDir(), `etc/odd/a file.conf                net/odd-server
+	root := t.TempDir()
+	lists := fetchLists(t, root, `etc/odd/a file.conf                net/odd-server
 etc/odd/odd.conf                net/odd-server
 lib/other	admin/odd-server-more,admin/more-odd-server,g++
 usr/lib/systemd/system/oddd.service net/odd-server
@@ -75,7 +78,7 @@ usr/share/gxx                   gxx
 		t.Fatal(err)
 	}
 	defer h.Close()
-	a := &apt{tools: tools{host: h, judge: judgeApt}, arch: "amd64", lists: lists}
+	a := &apt{tools: newTools(virtual.Env{Host: h, Root: root}, judgeApt), arch: "amd64"}
 	for _, c := range []struct {
 		names []string
 		want  map[string][]string
@@ -92,14 +95,18 @@ usr/share/gxx                   gxx
 	if _, err := a.contents(t.Context(), ContentsArgs{[]string{"-x"}}); err == nil {
 		t.Error("-x is taken for the name of a package")
 	}
-	if got, err := (&apt{arch: "arm64", lists: lists}).contents(t.Context(), ContentsArgs{[]string{"odd-server"}}); err != nil || len(got) > 0 {
+	if got, err := (&apt{tools: tools{root: root}, arch: "arm64"}).contents(t.Context(), ContentsArgs{[]string{"odd-server"}}); err != nil || len(got) > 0 {
 		t.Errorf("the lists of another architecture tell %q, %v", got, err)
 	}
 }
 
 // TestFindingB5Unreadable: lists that cannot be read are an error.
 func TestFindingB5Unreadable(t *testing.T) {
-	dir := t.TempDir()
+	root := t.TempDir()
+	dir := filepath.Join(root, aptLists)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(dir+"/x_Contents-amd64.lz4", []byte("no lz4"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +115,7 @@ func TestFindingB5Unreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	a := &apt{tools: tools{host: h, judge: judgeApt}, arch: "amd64", lists: dir}
+	a := &apt{tools: newTools(virtual.Env{Host: h, Root: root}, judgeApt), arch: "amd64"}
 	if got, err := a.contents(t.Context(), ContentsArgs{[]string{"odd"}}); err == nil {
 		t.Errorf("it tells %q", got)
 	}

@@ -30,6 +30,8 @@ var Dnf = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("file_dict", (*dnf).fileList),
 		virtual.Func("list_repos", (*dnf).listRepos),
 		virtual.Func("get_repo", (*dnf).getRepo),
+		virtual.Func("mod_repo", (*dnf).modRepo),
+		virtual.Func("del_repo", (*dnf).delRepo),
 		virtual.Func("version_cmp", (*dnf).versionCmp),
 		virtual.Func("info_installed", (*dnf).infoInstalled),
 		virtual.Func("owner", (*dnf).owner),
@@ -45,7 +47,7 @@ var Dnf = sync.OnceValue(func() *virtual.Backend {
 type dnf struct{ rpm }
 
 func newDnf(_ context.Context, env virtual.Env) (*dnf, error) {
-	return &dnf{rpm{tools{host: env.Host, judge: judgeDnf}}}, nil
+	return &dnf{rpm{newTools(env, judgeDnf)}}, nil
 }
 
 func judgeDnf(r *engine.Result) error {

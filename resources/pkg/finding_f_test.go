@@ -33,8 +33,8 @@ func TestFindingF9Functions(t *testing.T) {
 	for _, function := range []string{"upgrade_available", "file_dict"} {
 		expectStatus(t, function, virtual.Implemented, "apk", "apt", "dnf", "pacman", "zypper")
 	}
-	for _, function := range []string{"mod_repo", "del_repo"} {
-		expectStatus(t, function, virtual.Implemented, "zypper")
+	for _, function := range []string{"list_repos", "get_repo", "mod_repo", "del_repo"} {
+		expectStatus(t, function, virtual.Implemented, "apk", "apt", "dnf", "pacman", "zypper")
 	}
 }
 
@@ -43,9 +43,6 @@ func TestFindingF9Functions(t *testing.T) {
 func TestFindingF10HoldAndRepositories(t *testing.T) {
 	for _, function := range []string{"hold", "unhold", "list_holds"} {
 		expectStatus(t, function, virtual.Implemented, "apt", "zypper")
-	}
-	for _, function := range []string{"list_repos", "get_repo"} {
-		expectStatus(t, function, virtual.Implemented, "apt", "dnf", "pacman", "zypper")
 	}
 }
 
@@ -67,7 +64,4 @@ func TestFindingF10RepoNames(t *testing.T) {
 func TestFindingF11Supported(t *testing.T) {
 	expectStatus(t, "hold", virtual.NotSupported, "apk")
 	expectStatus(t, "unhold", virtual.NotSupported, "apk")
-	for _, function := range []string{"mod_repo", "del_repo"} {
-		expectStatus(t, function, virtual.NotSupported, "apk", "apt", "dnf", "pacman")
-	}
 }

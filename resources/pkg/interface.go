@@ -156,9 +156,9 @@ var (
 	Unhold    = virtual.Declare[RemoveArgs, virtual.Nothing]("unhold", "End what hold began.", holds)
 	ListRepos = virtual.Declare[virtual.Nothing, map[string]Repo]("list_repos", "The repositories.")
 	GetRepo   = virtual.Declare[RepoArgs, Repo]("get_repo", "One repository.", virtual.OrNotFound(nil))
-	DelRepo   = virtual.Declare[RepoArgs, virtual.Nothing]("del_repo", "Remove a repository. One that is not there is no error.", managed)
+	DelRepo   = virtual.Declare[RepoArgs, virtual.Nothing]("del_repo", "Remove a repository. One that is not there is no error. What else its file says stays.")
 
-	ModRepo = virtual.Declare[ModRepoArgs, virtual.Nothing]("mod_repo", "Make a repository, or use one again, or no more.", managed)
+	ModRepo = virtual.Declare[ModRepoArgs, virtual.Nothing]("mod_repo", "Make a repository, or use one again, or no more. What else its file says stays, comments too.")
 
 	ListRemoved = virtual.Declare[NamesArgs, map[string]string]("list_removed",
 		"The packages that were removed and left their configuration behind, and their versions.", virtual.AsExtra)
@@ -178,10 +178,6 @@ var (
 func holds(f *virtual.Function) {
 	f.Supported = virtual.Match{"os_family": {"Arch", "Debian", "RedHat", "Suse"}}
 }
-
-// managed says where repositories are more than lines of a file, which a resource for files has: only zypper has commands of
-// its own for them.
-func managed(f *virtual.Function) { f.Supported = virtual.Match{"os_family": {"Suse"}} }
 
 // Interface is the module. Its core is what all package managers have, then what
 // half of them have; few have the extras.

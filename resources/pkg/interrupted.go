@@ -53,7 +53,7 @@ const dpkgUpdates = "/var/lib/dpkg/updates"
 // interrupted asks dpkg what is half done, and looks for changes that it has not merged.
 func (a *apt) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	var what []string
-	files, _ := os.ReadDir(a.updates)
+	files, _ := os.ReadDir(a.at(dpkgUpdates))
 	if slices.ContainsFunc(files, func(f os.DirEntry) bool { return strings.Trim(f.Name(), "0123456789") == "" }) {
 		what = append(what, "dpkg was ended while it wrote")
 	}
@@ -219,7 +219,7 @@ const staleLock = "db.lck was left by a pacman that was killed"
 // interrupted looks for a lock that was left, and for packages that are in the database in part.
 func (p *pacman) interrupted(context.Context, virtual.Nothing) ([]string, error) {
 	var what []string
-	lock := filepath.Join(p.root, pacmanLock)
+	lock := p.at(pacmanLock)
 	if _, err := os.Lstat(lock); err == nil && Held([]Lock{{"pacman", lock, ByOpen, endIt}}) == nil {
 		what = append(what, staleLock)
 	}
@@ -228,7 +228,7 @@ func (p *pacman) interrupted(context.Context, virtual.Nothing) ([]string, error)
 
 // halves returns the packages of which the database has no description or no list of files.
 func (p *pacman) halves() (names []string) {
-	local := filepath.Join(p.root, pacmanLocal)
+	local := p.at(pacmanLocal)
 	dirs, _ := os.ReadDir(local)
 	for _, d := range dirs {
 		for _, file := range []string{"desc", "files"} {
@@ -248,7 +248,7 @@ func (p *pacman) repair(ctx context.Context, _ virtual.Nothing) (map[string]Chan
 		return nil, err
 	}
 	if slices.Contains(what, staleLock) {
-		if err := os.Remove(filepath.Join(p.root, pacmanLock)); err != nil {
+		if err := os.Remove(p.at(pacmanLock)); err != nil {
 			return nil, err
 		}
 	}
@@ -259,7 +259,7 @@ func (p *pacman) repair(ctx context.Context, _ virtual.Nothing) (map[string]Chan
 			if f := strings.Split(entry, "-"); len(f) > 2 {
 				names = append(names, strings.Join(f[:len(f)-2], "-"))
 			}
-			if err := os.RemoveAll(filepath.Join(p.root, pacmanLocal, entry)); err != nil {
+			if err := os.RemoveAll(filepath.Join(p.at(pacmanLocal), entry)); err != nil {
 				return err
 			}
 		}
@@ -275,7 +275,7 @@ const apkInstalled = "/lib/apk/db/installed"
 
 // interrupted reads which packages apk says to be broken.
 func (a *apk) interrupted(context.Context, virtual.Nothing) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(a.root, apkInstalled))
+	text, err := os.ReadFile(a.at(apkInstalled))
 	if err != nil {
 		return nil, nil // there is none, or a newer apk keeps it elsewhere
 	}

@@ -60,7 +60,7 @@ func (s *script) lines() (list []string) {
 func (s *script) tools() tools {
 	host := enginetest.NewHost()
 	host.SetCommand(s.command)
-	return tools{host: host, judge: func(*engine.Result) error { return nil }}
+	return tools{host: host, root: "/nonexistent", judge: func(*engine.Result) error { return nil }}
 }
 
 // mender is a backend that repairs.
@@ -91,16 +91,16 @@ func TestFindingB1EachBackendRepairs(t *testing.T) {
 		runs    []string
 	}{
 		"apt": {
-			func(x tools) mender { return &apt{tools: x, updates: "/nonexistent"} },
+			func(x tools) mender { return &apt{tools: x} },
 			map[string][]engine.Result{"dpkg --audit": says(audit)}, []string{"tiny", "other:i386"},
 			[]string{"dpkg --force-confdef --force-confold --configure -a", strings.Join(get, " ") + " --fix-broken install"},
 		},
 		"apt, torn": {
-			func(x tools) mender { return &apt{tools: x, updates: "/nonexistent"} },
+			func(x tools) mender { return &apt{tools: x} },
 			map[string][]engine.Result{"dpkg --audit": says(audit), "dpkg-query": says("iHR\ttiny\tall\t1.0\ttiny\t\tfor tests\nii \tother\ti386\t1.0\ttiny\t\tfor tests\n")}, []string{"tiny", "other:i386"},
 			[]string{"dpkg --force-confdef --force-confold --configure -a", strings.Join(get, " ") + " --fix-broken --reinstall install -- tiny:all"},
 		},
-		"apt, well": {func(x tools) mender { return &apt{tools: x, updates: "/nonexistent"} }, nil, nil, nil},
+		"apt, well": {func(x tools) mender { return &apt{tools: x} }, nil, nil, nil},
 		"dnf, twice": {
 			func(x tools) mender { return &dnf{rpm{x}} },
 			map[string][]engine.Result{names: says("a.noarch\ntiny.noarch\ntiny.noarch\nkernel.x86_64\nkernel.x86_64\ngpg-pubkey.(none)\ngpg-pubkey.(none)\n"), "rpm -q --whatprovides": says("kernel.x86_64\n")},
@@ -144,8 +144,12 @@ func TestFindingB1EachBackendRepairs(t *testing.T) {
 
 // TestFindingB1DpkgUpdates: apt-get refuses to work while dpkg has changes that it has not merged, whatever the audit says.
 func TestFindingB1DpkgUpdates(t *testing.T) {
-	dir := t.TempDir()
-	a := &apt{tools: (&script{}).tools(), updates: dir}
+	a := &apt{tools: (&script{}).tools()}
+	a.root = t.TempDir()
+	dir := a.at(dpkgUpdates)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for file, want := range map[string]int{"tmp.i": 0, "0003": 1} {
 		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -170,7 +174,8 @@ func TestFindingB1PacmanRepairs(t *testing.T) {
 		}
 	}
 	s := &script{}
-	p := &pacman{tools: s.tools(), root: root}
+	p := &pacman{s.tools()}
+	p.root = root
 	what, err := p.interrupted(t.Context(), virtual.Nothing{})
 	if err != nil || !slices.Equal(what, []string{staleLock, "half-a-1.0-1"}) {
 		t.Fatalf("%q, %v", what, err)
@@ -195,7 +200,8 @@ func TestFindingB1ApkRepairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &script{}
-	a := &apk{tools: s.tools(), root: root}
+	a := &apk{s.tools()}
+	a.root = root
 	what, err := a.interrupted(t.Context(), virtual.Nothing{})
 	if err != nil || !slices.Equal(what, []string{"tiny"}) {
 		t.Fatalf("%q, %v", what, err)

@@ -30,6 +30,8 @@ var Pacman = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("file_dict", (*pacman).fileList),
 		virtual.Func("list_repos", (*pacman).listRepos),
 		virtual.Func("get_repo", (*pacman).getRepo),
+		virtual.Func("mod_repo", (*pacman).modRepo),
+		virtual.Func("del_repo", (*pacman).delRepo),
 		virtual.Func("version_cmp", (*pacman).versionCmp),
 		virtual.Func("owner", (*pacman).owner),
 		virtual.Func("file_list", (*pacman).fileList),
@@ -54,13 +56,10 @@ type pacmanInstall struct {
 // Default is that of InstallArgs.
 func (pacmanInstall) Default() pacmanInstall { return pacmanInstall{Recommends: true} }
 
-type pacman struct {
-	tools
-	root string // where the machine is; empty for /
-}
+type pacman struct{ tools }
 
 func newPacman(_ context.Context, env virtual.Env) (*pacman, error) {
-	return &pacman{tools: tools{host: env.Host, judge: judgePacman}}, nil
+	return &pacman{newTools(env, judgePacman)}, nil
 }
 
 func judgePacman(r *engine.Result) error {

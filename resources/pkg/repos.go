@@ -2,19 +2,39 @@ package pkg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
-
-	"github.com/reactivegraph/mgmt/engine/virtual"
+	"unicode"
 )
 
 // ModRepoArgs are those of ModRepo.
 type ModRepoArgs struct {
-	Repo    string  `yaml:"repo" mgmt:"required" doc:"The name of the repository."`
-	URL     *string `yaml:"url" doc:"Where it is. Without it, the repository must be there. It holds no password."`
-	Enabled *bool   `yaml:"enabled" doc:"Use it; a new one is used unless this is false."`
+	Repo      string  `yaml:"repo" mgmt:"required" doc:"The name of the repository, as list_repos gives it."`
+	URL       *string `yaml:"url" doc:"Where it is. Without it, the repository must be there, or its name has the address. It holds no password."`
+	Enabled   *bool   `yaml:"enabled" doc:"Use it; a new one is used unless this is false."`
+	Untrusted *bool   `yaml:"untrusted" doc:"Take what nobody has signed; where it is not given, what the package manager does by itself."`
+	Key       *string `yaml:"key" doc:"The file with the key that signs it; an absolute path."`
+}
+
+// zypperModRepo are the parameters of ModRepo that zypper has. Keys are rpm's there, for all repositories.
+type zypperModRepo struct {
+	Repo      string  `yaml:"repo" mgmt:"required"`
+	URL       *string `yaml:"url"`
+	Enabled   *bool   `yaml:"enabled"`
+	Untrusted *bool   `yaml:"untrusted"`
+}
+
+// pacmanModRepo are those that pacman has, whose keys are in a ring of its own.
+type pacmanModRepo = zypperModRepo
+
+// apkModRepo are those that apk has, which trusts what is in /etc/apk/keys.
+type apkModRepo struct {
+	Repo    string  `yaml:"repo" mgmt:"required"`
+	URL     *string `yaml:"url"`
+	Enabled *bool   `yaml:"enabled"`
 }
 
 var repoRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:+@-]*$`)
@@ -29,17 +49,40 @@ func checkRepo(name string) error {
 
 // check refuses arguments that a tool would read as something else, and a password, which all could read in its arguments.
 func (a *ModRepoArgs) check() error {
-	if err := checkRepo(a.Repo); err != nil || a.URL == nil {
+	if err := errors.Join(checkRepo(a.Repo), a.checkKey()); err != nil || a.URL == nil {
 		return err
 	}
-	u, err := url.Parse(*a.URL)
+	return checkAddress(a.Repo, *a.URL)
+}
+
+// checkKey refuses a key that is not a file: it would go into a line of configuration.
+func (a *ModRepoArgs) checkKey() error {
+	if a.Key == nil || strings.HasPrefix(*a.Key, "/") && !strings.ContainsFunc(*a.Key, notInAddress) && !strings.ContainsAny(*a.Key, ",[]#\"") {
+		return nil
+	}
+	return fmt.Errorf("the key %q of the repository %s is no absolute path of a file", *a.Key, a.Repo)
+}
+
+// checkAddress refuses what is no address of a repository, and one that names who may read there.
+func checkAddress(repo, address string) error {
+	u, err := url.Parse(address)
 	switch {
-	case err != nil || u.Scheme == "" || strings.ContainsAny(*a.URL, " \t\n"):
-		return fmt.Errorf("the url of the repository %s is no address such as https://example.com/repository", a.Repo)
+	case err != nil || u.Scheme == "" || strings.ContainsFunc(address, notInAddress):
+		return fmt.Errorf("the url of the repository %s is no address such as https://example.com/repository", withoutPassword(repo))
 	case u.User != nil:
-		return fmt.Errorf("the url of the repository %s names a user: others could read that", a.Repo)
+		return fmt.Errorf("the url of the repository %s names a user: others could read that", withoutPassword(repo))
 	}
 	return nil
+}
+
+func notInAddress(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
+// checkMade refuses to make a repository of which nobody says where it is.
+func checkMade(there bool, repo string, url *string) error {
+	if there || url != nil {
+		return nil
+	}
+	return fmt.Errorf("there is no repository %s: give its url to make it", repo)
 }
 
 // upgradable reports whether a package is among those that can be upgraded.
@@ -70,68 +113,4 @@ func (p *pacman) upgradeAvailable(ctx context.Context, args NameArgs) (bool, err
 
 func (z *zypper) upgradeAvailable(ctx context.Context, args NameArgs) (bool, error) {
 	return upgradable(ctx, z.listUpgrades, args.Name)
-}
-
-// listRepos reads two pages: which repositories are in use, and where each is.
-func (d *dnf) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo, error) {
-	base := []string{"dnf", "-q", "-C", "--setopt=color=never"}
-	states, err := d.lines(ctx, nil, append(base[:4:4], "repolist", "--all")...)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]Repo{}
-	for _, line := range states {
-		f := strings.Fields(line)
-		if n := len(f); n > 1 && (f[n-1] == "enabled" || f[n-1] == "disabled") {
-			all[f[0]] = Repo{Name: f[0], Enabled: f[n-1] == "enabled"}
-		}
-	}
-	if len(all) == 0 {
-		return all, nil
-	}
-	pages, err := d.lines(ctx, nil, append(base[:4:4], "repoinfo", "--all")...)
-	id := ""
-	for _, line := range pages {
-		key, value, _ := strings.Cut(line, ":")
-		value = strings.TrimSpace(value)
-		switch strings.TrimSpace(key) {
-		case "Repo-id":
-			id = value
-		case "Repo-baseurl", "Repo-metalink", "Repo-mirrors":
-			if r, known := all[id]; known && r.URL == "" {
-				address, _, _ := strings.Cut(value, " ")
-				r.URL = withoutPassword(strings.TrimSuffix(address, ","))
-				all[id] = r
-			}
-		}
-	}
-	return all, err
-}
-
-func (d *dnf) getRepo(ctx context.Context, args RepoArgs) (Repo, error) {
-	return oneRepo(ctx, d.listRepos, args.Repo)
-}
-
-// listRepos reads the configuration as pacman understands it. What is in it is used.
-func (p *pacman) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo, error) {
-	lines, err := p.lines(ctx, nil, "pacman-conf")
-	all, name := map[string]Repo{}, ""
-	for _, line := range lines {
-		if section, ok := strings.CutPrefix(line, "["); ok {
-			if name = strings.TrimSuffix(section, "]"); name != "options" {
-				all[name] = Repo{Name: name, Enabled: true}
-			}
-			continue
-		}
-		key, value, _ := strings.Cut(line, " = ")
-		if r, is := all[name]; is && key == "Server" && r.URL == "" {
-			r.URL = withoutPassword(value)
-			all[name] = r
-		}
-	}
-	return all, err
-}
-
-func (p *pacman) getRepo(ctx context.Context, args RepoArgs) (Repo, error) {
-	return oneRepo(ctx, p.listRepos, args.Repo)
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
 const (
@@ -34,12 +36,21 @@ var baseEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 type tools struct {
 	host engine.Host
 	env  []string // beside baseEnv
+	root string   // where the files of the machine are; empty for /
 
 	// judge returns what a result that is a failure means: one of the errors of this
 	// package; nil for a *ToolError with what complaint returns. A *LockedError is tried
 	// again until lockWait is over.
 	judge func(*engine.Result) error
 }
+
+// newTools returns the tools of a machine.
+func newTools(env virtual.Env, judge func(*engine.Result) error, vars ...string) tools {
+	return tools{host: env.Host, root: env.Root, env: vars, judge: judge}
+}
+
+// at returns where a file of the machine is.
+func (t *tools) at(path string) string { return filepath.Join(t.root, path) }
 
 // ask runs a tool that alters nothing, and returns its result whatever the exit
 // status is.

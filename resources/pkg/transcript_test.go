@@ -42,7 +42,7 @@ func TestTranscripts(t *testing.T) {
 
 func bind(t *testing.T, b *virtual.Backend, facts virtual.Facts, host engine.Host) *virtual.Module {
 	t.Helper()
-	m, err := virtual.Bind(t.Context(), Interface(), b, virtual.Env{Host: host, Facts: facts})
+	m, err := virtual.Bind(t.Context(), Interface(), b, virtual.Env{Host: host, Facts: facts, Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

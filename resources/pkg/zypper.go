@@ -45,7 +45,7 @@ var Zypper = sync.OnceValue(func() *virtual.Backend {
 type zypper struct{ rpm }
 
 func newZypper(_ context.Context, env virtual.Env) (*zypper, error) {
-	return &zypper{rpm{tools{host: env.Host, judge: judgeZypper}}}, nil
+	return &zypper{rpm{newTools(env, judgeZypper)}}, nil
 }
 
 // The exit statuses of zypper that mean something to us.

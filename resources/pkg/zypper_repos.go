@@ -59,8 +59,8 @@ func oneRepo(ctx context.Context, list func(context.Context, virtual.Nothing) (m
 }
 
 // modRepo makes a repository, or alters what differs. Another address means that it is made anew.
-func (z *zypper) modRepo(ctx context.Context, args ModRepoArgs) (virtual.Nothing, error) {
-	if err := args.check(); err != nil {
+func (z *zypper) modRepo(ctx context.Context, args zypperModRepo) (virtual.Nothing, error) {
+	if err := (&ModRepoArgs{Repo: args.Repo, URL: args.URL}).check(); err != nil {
 		return virtual.Nothing{}, err
 	}
 	now, err := z.getRepo(ctx, RepoArgs{args.Repo})
@@ -68,26 +68,44 @@ func (z *zypper) modRepo(ctx context.Context, args ModRepoArgs) (virtual.Nothing
 	switch {
 	case err != nil && !errors.Is(err, virtual.ErrNotFound):
 		return virtual.Nothing{}, err
-	case !there && args.URL == nil:
-		return virtual.Nothing{}, fmt.Errorf("there is no repository %s: give its url to make it", args.Repo)
 	case there && args.URL != nil && !sameAddress(now.URL, *args.URL):
 		return virtual.Nothing{}, fmt.Errorf("the repository %s is at %s: remove it by del_repo before it can be made at another address", args.Repo, now.URL)
 	}
-	if !there {
-		flag := "--enable"
-		if args.Enabled != nil && !*args.Enabled {
-			flag = "--disable"
-		}
-		return virtual.Nothing{}, z.run(ctx, nil, "addrepo", flag, "--name", args.Repo, *args.URL, args.Repo)
+	if err := checkMade(there, args.Repo, args.URL); err != nil {
+		return virtual.Nothing{}, err
 	}
-	if args.Enabled == nil || *args.Enabled == now.Enabled {
+	flags := args.flags(there, now.Enabled)
+	switch {
+	case !there:
+		argv := append(append([]string{"addrepo"}, flags...), "--name", args.Repo, *args.URL, args.Repo)
+		return virtual.Nothing{}, z.run(ctx, nil, argv...)
+	case len(flags) == 0:
 		return virtual.Nothing{}, nil
 	}
-	flag := "--disable"
-	if *args.Enabled {
-		flag = "--enable"
+	return virtual.Nothing{}, z.run(ctx, nil, append(append([]string{"modifyrepo"}, flags...), args.Repo)...)
+}
+
+// flags returns the options by which zypper makes a repository, or alters one that is used or not.
+func (a *zypperModRepo) flags(there, enabled bool) (flags []string) {
+	want := enabled || !there
+	if a.Enabled != nil {
+		want = *a.Enabled
 	}
-	return virtual.Nothing{}, z.run(ctx, nil, "modifyrepo", flag, args.Repo)
+	switch {
+	case there && want == enabled:
+	case want:
+		flags = append(flags, "--enable")
+	default:
+		flags = append(flags, "--disable")
+	}
+	switch {
+	case a.Untrusted == nil:
+	case *a.Untrusted:
+		flags = append(flags, "--no-gpgcheck")
+	default:
+		flags = append(flags, "--default-gpgcheck")
+	}
+	return flags
 }
 
 // sameAddress compares addresses as zypper writes them: file:/x is file:///x.

@@ -6,7 +6,7 @@
 //   - Parse(text, style).String() is text, byte for byte, whatever it is.
 //   - A line is the head of a section, a setting, or foreign (a comment, a blank line,
 //     what fits nothing). Foreign lines, heads, and the settings that were not asked
-//     for are altered and moved by no method.
+//     for are altered and moved by no method but RemoveSection.
 //   - Set makes exactly one setting of its section and name. It alters nothing if there
 //     is one already that has the value; otherwise it rewrites the last one, which is
 //     the one that counts for most programs: what stands before the name stays, the
@@ -17,6 +17,8 @@
 //     not be read back is an error, so no value can bring a second line with it.
 //   - Remove takes the settings of a section and a name away, and nothing else: the
 //     head of a section stays.
+//   - RemoveSection takes the head of a section away, and its lines up to the last one that is
+//     no comment. What stands behind that stays.
 //
 // Values are the text between the separator and the end of the line, without the
 // blanks around it: quotes and comments behind a value are part of it. Names are
