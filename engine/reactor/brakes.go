@@ -83,7 +83,7 @@ func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
 func (r *Reactor) keepPause(ctx context.Context, p Pause, left time.Duration) error {
 	text, err := p.Record(left)
 	if err == nil {
-		err = r.scribe.commit(ctx, []engine.Write{{Table: tablePause, Key: hold.PauseKey(p.Resource), Value: text}})
+		err = r.recorder.Commit(ctx, []engine.Write{{Table: tablePause, Key: hold.PauseKey(p.Resource), Value: text}})
 	}
 	if err != nil {
 		return fmt.Errorf("the pause cannot be recorded: %w", err)
@@ -103,7 +103,7 @@ func (r *Reactor) pause(p *Pause, left time.Duration) {
 			}
 			r.unpause(p.Resource)
 			if len(r.braking) == 0 { // else the record may be that of the next one already; of what is over there is none
-				r.scribe.note(tablePause, hold.PauseKey(p.Resource), nil)
+				r.recorder.Note(tablePause, hold.PauseKey(p.Resource), nil)
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func (r *Reactor) overBudget(v *vertex) {
 		return
 	}
 	if r.account.Tell() {
-		r.scribe.note(tableBudget, hold.BudgetEmpty, []byte{1})
+		r.recorder.Note(tableBudget, hold.BudgetEmpty, []byte{1})
 		r.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
 			slog.String("budget", r.account.String()))
 	}
@@ -230,7 +230,7 @@ func (r *Reactor) Resume(ctx context.Context, resource string) error {
 	if len(writes) == 0 {
 		return nil
 	}
-	if err := r.scribe.commit(ctx, writes); err != nil {
+	if err := r.recorder.Commit(ctx, writes); err != nil {
 		return fmt.Errorf("resumed, but that cannot be recorded: after a restart it is paused again: %w", err)
 	}
 	return nil
@@ -290,7 +290,7 @@ func (r *Reactor) recallPauses(ctx context.Context) error {
 		p, left, past := hold.PauseOf(rec.Key, rec.Value, r.opt.Wall())
 		switch {
 		case past:
-			r.scribe.note(tablePause, rec.Key, nil)
+			r.recorder.Note(tablePause, rec.Key, nil)
 		case p != nil:
 			r.pause(p, left)
 		}

@@ -20,7 +20,7 @@ func (r *Reactor) take(v *vertex) error {
 	v.job.refill = r.account.Refills()
 	num, past, err := r.account.Take(r.now())
 	for _, n := range past {
-		r.scribe.note(tableBudget, hold.BudgetKey(n), nil)
+		r.recorder.Note(tableBudget, hold.BudgetKey(n), nil)
 	}
 	if err != nil {
 		return err
@@ -44,14 +44,14 @@ func (r *Reactor) untake(v *vertex) {
 		return
 	}
 	r.account.GiveBack(v.job.spending)
-	r.scribe.note(tableBudget, hold.BudgetKey(v.job.spending), nil)
+	r.recorder.Note(tableBudget, hold.BudgetKey(v.job.spending), nil)
 	v.job.spending = 0
 }
 
 // refill lets as much change again as at the start.
 func (r *Reactor) refill() {
 	for _, n := range r.account.Refill() {
-		r.scribe.note(tableBudget, hold.BudgetKey(n), nil)
+		r.recorder.Note(tableBudget, hold.BudgetKey(n), nil)
 	}
 	r.unlatch()
 }
@@ -59,7 +59,7 @@ func (r *Reactor) refill() {
 // unlatch lets changes be made again as far as the time allows.
 func (r *Reactor) unlatch() {
 	if r.account.Unlatch() {
-		r.scribe.note(tableBudget, hold.BudgetEmpty, nil)
+		r.recorder.Note(tableBudget, hold.BudgetEmpty, nil)
 	}
 }
 
@@ -71,7 +71,7 @@ func (r *Reactor) recallBudget(ctx context.Context) error {
 			return fmt.Errorf("the change budget: %w", err)
 		}
 		if r.account.Recall(rec.Key, rec.Value, r.now(), r.opt.Wall()) {
-			r.scribe.note(tableBudget, rec.Key, nil)
+			r.recorder.Note(tableBudget, rec.Key, nil)
 		}
 	}
 	if r.account.Recalled() {

@@ -12,6 +12,12 @@ import (
 // 1, so that 0 may stand for never.
 func (r *Reactor) now() int64 { return int64(time.Since(r.epoch)) + 1 }
 
+// newTimer is the timer of components.
+func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
+	t := time.NewTimer(d)
+	return t.C, t.Stop
+}
+
 // alarm is something that the loop has to do at a time.
 type alarm struct {
 	at int64

@@ -6,6 +6,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/schema"
+
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 )
 
 // commit puts the new graph into effect, on the loop. An error changes nothing.
@@ -108,9 +110,10 @@ func (v *vertex) succeed(old *vertex) {
 	v.before, old.after = old, v
 	v.changed, v.lastRun = old.changed, old.lastRun
 	if v.meta.Reset || v.byDefault() || old.byDefault() {
-		v.r.scribe.note(tableRetry, v.id, nil)
+		v.r.recorder.NoteAll(ledger.NoRetries(v.id))
 	} else {
-		v.retries, v.watchTries = old.retries, old.watchTries
+		v.owed.InheritRetries(&old.owed)
+		v.watchTries = old.watchTries
 	}
 	if !v.meta.Reset {
 		v.hold.Pace.Inherit(old.hold.Pace, v.r.epoch.Add(time.Duration(v.r.now())))
@@ -251,10 +254,7 @@ func (r *Reactor) finished(v *vertex) {
 		return
 	}
 	n.before = nil
-	for _, p := range v.pending.all() {
-		n.pending.add(p)
-	}
-	n.intent = n.intent || v.intent
+	n.owed.Inherit(&v.owed)
 	switch {
 	case n.gone:
 		r.leave(n)

@@ -3,7 +3,7 @@
 // values along the edges, and replaces the graph by another one while it runs.
 //
 // Each component below internal decides one thing, and answers in data: package sched what runs next,
-// package hold what keeps a vertex from being altered. The loop puts the decisions into effect.
+// package hold what keeps a vertex from being altered, package ledger what is owed over a crash. The loop puts the decisions into effect.
 //
 // # Ownership
 //
@@ -31,12 +31,12 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	retry.go doubt.go doc.go commit.go realize.go stall.go swap.go removals.go run.go
-//	slow.go stuck.go match.go wire.go recall.go batch.go refresh.go limits.go
-//	brakes.go status.go reactor.go stop.go watch.go settle.go reverse.go
-//	reverse_keep.go context.go converge.go listener.go options.go read.go why.go
-//	budget.go scribe.go clock.go backoff.go host.go subs.go shared.go vertex.go
-//	redact.go rest.go costly.go mailbox.go worker.go
+//	commit.go realize.go stall.go swap.go retry.go run.go status.go slow.go limits.go
+//	removals.go match.go stuck.go wire.go read.go doc.go batch.go refresh.go doubt.go
+//	recall.go brakes.go reactor.go stop.go watch.go settle.go reverse.go options.go
+//	host.go costly.go converge.go backoff.go worker.go context.go reverse_keep.go
+//	shared.go budget.go why.go subs.go clock.go listener.go vertex.go rest.go
+//	mailbox.go redact.go
 //
 // # Laws
 //

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
@@ -51,7 +52,7 @@ type Reactor struct {
 	removals   atomic.Pointer[Removals] // how much a Swap may remove
 	accepted   atomic.Pointer[[]string] // what the next Swap may remove; see AcceptRemovals
 	departing  atomic.Int64             // vertices that are leaving
-	numbers    atomic.Uint64            // of pending refreshes
+	book       ledger.Book              // numbers the refreshes
 	busy       atomic.Int64             // what Init.Busy was called for
 	committing atomic.Int64             // runs that wait for the store
 	ending     atomic.Int64             // calls of Shared.End that are going on
@@ -71,8 +72,8 @@ type Reactor struct {
 	leaving    map[string]*vertex
 	readers    []*shared // the Forgetters of the present graph
 	batches    map[string]int32
-	left       leftovers
-	scribe     *scribe
+	seen       map[string][]byte // by seenKey; of an earlier process; not altered once it was read
+	recorder   *ledger.Recorder
 	undoing    undoing // what undoes the vertices
 	pauses     hold.Pauses
 	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
@@ -121,7 +122,7 @@ func New(o Options) (*Reactor, error) {
 		graph:     graph.New[*engine.Vertex](""),
 		leaving:   map[string]*vertex{},
 		batches:   map[string]int32{},
-		scribe:    newScribe(&o),
+		recorder:  ledger.NewRecorder(o.Store, o.Logger, newTimer),
 		undoing:   undoing{store: o.Store},
 		seed:      maphash.MakeSeed(),
 		digests:   digestKey(),
@@ -140,7 +141,7 @@ func (r *Reactor) Run(ctx context.Context) error {
 	r.ctx = ctx
 	r.alarms.timer = time.NewTimer(time.Hour)
 	defer r.alarms.timer.Stop()
-	defer r.scribe.end(func(c <-chan struct{}) bool { return r.waitOrQuit(c, nil) })
+	defer r.recorder.End(func(c <-chan struct{}) bool { return r.waitOrQuit(c, nil) })
 	if err := r.recall(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // told to stop before anything was started

@@ -4,82 +4,17 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
-	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 )
-
-// The tables of the store.
-const (
-	tableIntent  = "intent"  // key: the source
-	tableRefresh = "refresh" // key: the target, the source and a number
-)
-
-const keySep = "\x00"
-
-// pending is one refresh that waits for its target to succeed. The number tells
-// a refresh from a later one of the same source.
-type pending struct {
-	source string
-	num    uint64
-}
-
-func (p pending) key(target string) string {
-	return target + keySep + p.source + keySep + strconv.FormatUint(p.num, 10)
-}
-
-// pendings are the refreshes of one target, by source: nearly always one of each.
-type pendings map[string][]uint64
-
-// add notes a refresh.
-func (p *pendings) add(r pending) {
-	if *p == nil {
-		*p = pendings{}
-	}
-	(*p)[r.source] = append((*p)[r.source], r.num)
-}
-
-// remove forgets a refresh.
-func (p pendings) remove(r pending) {
-	nums := slices.DeleteFunc(p[r.source], func(n uint64) bool { return n == r.num })
-	if len(nums) == 0 {
-		delete(p, r.source)
-		return
-	}
-	p[r.source] = nums
-}
-
-// from returns those of one source.
-func (p pendings) from(source string) []pending {
-	var list []pending
-	for _, n := range p[source] {
-		list = append(list, pending{source, n})
-	}
-	return list
-}
-
-// all returns all of them, sorted.
-func (p pendings) all() []pending {
-	if len(p) == 0 {
-		return nil
-	}
-	list := make([]pending, 0, len(p))
-	for _, source := range slices.Sorted(maps.Keys(p)) {
-		list = append(list, p.from(source)...)
-	}
-	return list
-}
 
 // intend makes it durable that vertices are about to be altered. The wait gives
 // the run's slot back, so that many are written down together.
 func (r *Reactor) intend(ctx context.Context, vs ...*vertex) error {
 	var writes []engine.Write
 	for _, v := range vs {
-		if v.job.notifies() && !v.intent {
-			writes = append(writes, engine.Write{Table: tableIntent, Key: v.id, Value: []byte{1}})
-		}
+		writes = v.owed.Intend(v.id, &v.job.owed, writes)
 		writes = r.spent(v, writes)
 	}
 	if len(writes) == 0 {
@@ -89,7 +24,7 @@ func (r *Reactor) intend(ctx context.Context, vs ...*vertex) error {
 		return fmt.Errorf("what is about to change cannot be recorded, so nothing was changed: %w", err)
 	}
 	for _, v := range vs {
-		v.intent = v.intent || v.job.notifies()
+		v.owed.Intended(&v.job.owed)
 	}
 	return nil
 }
@@ -105,7 +40,7 @@ func (r *Reactor) commit(ctx context.Context, v *vertex, writes []engine.Write) 
 	if r.committing.Add(1) <= maxCommitting {
 		defer v.wait(ctx)()
 	}
-	return r.scribe.commit(ctx, writes)
+	return r.recorder.Commit(ctx, writes)
 }
 
 // finish writes down how runs ended that may alter and did not fail: the refreshes
@@ -119,8 +54,8 @@ func (r *Reactor) commit(ctx context.Context, v *vertex, writes []engine.Write) 
 func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
 	var over, owed []engine.Write
 	for _, v := range vs {
-		over = r.cleared(v, over)
-		owed = r.owes(v, owed)
+		over = v.job.owed.Clear(v.id, append(over, r.undoing.over(v)...))
+		owed = v.owed.Owe(v.id, &v.job.owed, &r.book, owed)
 	}
 	switch {
 	case len(over) > 0:
@@ -128,7 +63,7 @@ func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
 			return fmt.Errorf("cannot record the change: %w", err)
 		}
 	case len(owed) > 0:
-		r.scribe.noteAll(owed...)
+		r.recorder.NoteAll(owed...)
 	default:
 		return nil
 	}
@@ -138,52 +73,12 @@ func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
 	return nil
 }
 
-// cleared adds what is over with a run of v that did not fail.
-func (r *Reactor) cleared(v *vertex, writes []engine.Write) []engine.Write {
-	writes = append(writes, r.undoing.over(v)...)
-	for _, p := range v.job.pending {
-		writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(v.id)})
-	}
-	return writes
-}
-
-// owes adds what the intent of v becomes when its run did not fail.
-func (r *Reactor) owes(v *vertex, writes []engine.Write) []engine.Write {
-	if !v.intent {
-		return writes
-	}
-	writes = append(writes, engine.Write{Table: tableIntent, Key: v.id})
-	for i := range v.job.refreshes {
-		f := &v.job.refreshes[i]
-		f.pending = pending{source: v.id, num: r.numbers.Add(1)}
-		writes = append(writes, engine.Write{Table: tableRefresh, Key: f.pending.key(f.target), Value: []byte{1}})
-		for _, p := range f.stale {
-			writes = append(writes, engine.Write{Table: tableRefresh, Key: p.key(f.target)})
-		}
-	}
-	return writes
-}
-
-// refreshing is a refresh that a run has made durable for a target. It replaces
-// those of the same source that wait, so that they do not pile up before a target
-// that cannot act.
-type refreshing struct {
-	target  string
-	pending pending
-	stale   []pending
-}
-
-// refreshes returns whom a change of v will refresh.
-func (v *vertex) refreshes() []refreshing {
-	if len(v.notify) == 0 {
-		return nil
-	}
-	list := make([]refreshing, len(v.notify))
-	for i, t := range v.notify {
-		list[i].target = t.id
-		list[i].stale = t.pending.from(v.id)
-	}
-	return list
+// beginOwed returns what a run of v acts on, and whom its change will refresh.
+func (v *vertex) beginOwed() ledger.Run {
+	return v.owed.Begin(v.id, len(v.notify), func(i int) (string, *ledger.Vertex) {
+		t := v.notify[i]
+		return t.id, &t.owed
+	})
 }
 
 // refreshed does what a run of v that ended without an error asks for: the
@@ -192,27 +87,21 @@ func (r *Reactor) refreshed(v *vertex, changed bool) {
 	if !v.job.apply {
 		return
 	}
-	v.acted(v.job.pending)
-	if changed || v.intent {
+	if v.owed.Succeed(&v.job.owed, changed) {
 		r.notifyAll(v)
 	}
-	v.intent = false
 }
 
 // notifyAll marks the targets of v dirty, with the refreshes that its run has
 // recorded.
 func (r *Reactor) notifyAll(v *vertex) {
-	for _, f := range v.job.refreshes {
-		t := r.named(f.target)
-		switch {
-		case f.pending.num == 0:
-			continue
-		case t == nil: // it has left meanwhile
-			r.scribe.note(tableRefresh, f.pending.key(f.target), nil)
+	for f := range v.job.owed.Due() {
+		t := r.named(f.Target)
+		if t == nil { // it has left meanwhile
+			r.recorder.NoteAll(f.Over())
 			continue
 		}
-		t.acted(f.stale)
-		t.pending.add(f.pending)
+		t.owed.Refresh(f)
 		r.from(t, CauseRefresh, v, "")
 		r.event(t)
 	}
@@ -228,47 +117,28 @@ func (r *Reactor) notifyNew(v *vertex) {
 		return
 	}
 	for _, t := range now.notify {
-		if slices.ContainsFunc(v.job.refreshes, func(f refreshing) bool { return f.target == t.id }) {
+		if v.job.owed.Knew(t.id) {
 			continue
 		}
-		p := pending{source: v.id, num: r.numbers.Add(1)}
-		r.scribe.note(tableRefresh, p.key(t.id), []byte{1})
-		t.pending.add(p)
+		r.recorder.NoteAll(t.owed.RefreshNow(t.id, v.id, &r.book))
 		r.from(t, CauseRefresh, v, "")
 		r.event(t)
 	}
 }
 
-// acted forgets refreshes: a successful run has acted on them, or others have
-// replaced them.
-func (v *vertex) acted(done []pending) {
-	for _, p := range done {
-		v.pending.remove(p)
-	}
-}
-
 // tellDropped says that a resource has left the graph before it was refreshed.
-func (r *Reactor) tellDropped(id string, ps []pending) {
+func (r *Reactor) tellDropped(id string, ps []ledger.Pending) {
 	if len(ps) > 0 {
 		r.log.Warn("left the graph before it was refreshed: the refresh is dropped, also if the resource comes back",
-			slog.String("resource", id), slog.String("from", ps[0].source), slog.Int("refreshes", len(ps)))
+			slog.String("resource", id), slog.String("from", ps[0].Source), slog.Int("refreshes", len(ps)))
 	}
 }
 
-// forget has what the store keeps for a vertex deleted, whose name has left.
+// forget has the records of a vertex deleted, whose name has left.
 func (r *Reactor) forget(v *vertex) {
-	r.tellDropped(v.id, v.pending.all())
-	for _, p := range v.pending.all() {
-		r.scribe.note(tableRefresh, p.key(v.id), nil)
-	}
-	if v.intent {
-		r.scribe.note(tableIntent, v.id, nil)
-	}
-	if v.retries > 0 {
-		r.scribe.note(tableRetry, v.id, nil)
-	}
+	r.tellDropped(v.id, v.owed.Pending())
+	r.recorder.NoteAll(v.owed.Forget(v.id)...)
 	for i := range v.recv {
-		r.scribe.note(tableSeen, seenKey(v.id, v.recv[i].Field), nil)
+		r.recorder.Note(tableSeen, seenKey(v.id, v.recv[i].Field), nil)
 	}
-	v.pending, v.intent = nil, false
 }

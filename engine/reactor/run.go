@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
 
 // job is what a run has to do.
 type job struct {
-	apply     bool
-	pass      bool         // it may change something whatever the budget says
-	spending  uint64       // the number of what it has taken from the budget; written by the run
-	refill    uint64       // when the budget refused it: how often that was filled again
-	broken    error        // it cannot be run
-	pending   []pending    // what it acts on, if it is refreshable
-	refreshes []refreshing // whom its change refreshes: law 7
+	apply    bool
+	pass     bool       // it may change something whatever the budget says
+	spending uint64     // the number of what it has taken from the budget; written by the run
+	refill   uint64     // when the budget refused it: how often that was filled again
+	broken   error      // it cannot be run
+	owed     ledger.Run // what it acts on, and whom its change refreshes: law 7
 
 	triggers []Trigger // what asked for it,
 	since    int64     // when that began,
@@ -28,8 +28,6 @@ type job struct {
 	class    Class
 	stand    standing // with the metaparameter reverse
 }
-
-func (j *job) notifies() bool { return len(j.refreshes) > 0 }
 
 // outcome is how a run ended.
 type outcome struct {
@@ -97,10 +95,10 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 		v.retryAt = 0
 		v.inRun, v.cutRun = true, cutOne
 		v.altered.Store(false)
-		v.job = &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, pending: v.pending.all(), refreshes: v.refreshes(), stand: r.standing(v)}
+		v.job = &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, owed: v.beginOwed(), stand: r.standing(v)}
 		v.hold.Pass = false
 		r.takeAsked(v)
-		v.refresh.Store(v.abil.Refreshable && (len(v.pending) > 0 || v.noop && r.wouldRefresh(v)))
+		v.refresh.Store(v.abil.Refreshable && (v.owed.IsRefreshed() || v.noop && r.wouldRefresh(v)))
 		v.job.broken = v.tell()
 	}
 	return ctx
@@ -269,7 +267,7 @@ func (r *Reactor) attendSound(t *task, vs []*vertex) []engine.Outcome {
 
 // asksFirst reports whether v is asked by CheckApply(false) before it is altered.
 func (r *Reactor) asksFirst(v *vertex) bool {
-	return v.job.notifies() || r.account.On() || r.remembers(v)
+	return v.job.owed.Notifies() || r.account.On() || r.remembers(v)
 }
 
 // prepare is done when vertices are about to be altered: the change budget must

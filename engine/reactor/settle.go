@@ -39,7 +39,7 @@ func (r *Reactor) ran(v *vertex) {
 		v.job = nil
 		return // cut by the end of Run: no news
 	}
-	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.job.started - v.job.since), Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: int(v.retries)}
+	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.job.started - v.job.since), Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: int(v.owed.Retries())}
 	if run.Noop {
 		r.judgeNoop(v, &run)
 	}
@@ -147,7 +147,7 @@ func (r *Reactor) retry(v *vertex, run *Run, err error) {
 	if v.watchState == watchFailed {
 		return
 	}
-	tried := v.retries
+	tried := v.owed.Retries()
 	if v.byDefault() && tried > 0 && !v.job.retries() {
 		tried-- // something else has asked for it: the waits do not grow by that
 	}

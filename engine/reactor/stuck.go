@@ -29,7 +29,7 @@ func (r *Reactor) stuck(v *vertex, run Run, before engine.State) {
 		if v.byDefault() {
 			r.addStuck(v)
 		}
-		if run.Retry && v.byDefault() && max(v.retries, v.watchTries) > 1 {
+		if run.Retry && v.byDefault() && max(v.owed.Retries(), v.watchTries) > 1 {
 			r.faceMachine()
 		}
 		return

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
@@ -50,7 +51,6 @@ type vertex struct {
 	once     bool         // it rests after its first success: engine.Vertex.Once
 	rested   bool         // and that was
 	stalled  uint8        // how far the log has told that it waits for something outside; 0 if it does not
-	intent   bool         // an apply was begun and did not succeed since: it counts as a change
 	due      bool         // counted in shared
 	tainted  bool         // it receives a secret
 	marked   []string     // parameters that are shown as little as what it receives from a secret
@@ -61,7 +61,6 @@ type vertex struct {
 	rewatch    bool // start it again when the run has ended
 
 	alarm   int32 // place in alarms, from 1; 0 for none
-	retries int32
 	changed int32 // runs that changed something; for the one that never rests
 
 	// the run
@@ -82,8 +81,8 @@ type vertex struct {
 	startBy    int64         // by the reactor's clock
 	watchTries int32
 
-	readers uint64    // which Forgetters have a vertex below it: bits of Reactor.readers
-	pending pendings  // refreshes that wait for its success
+	readers uint64 // which Forgetters have a vertex below it: bits of Reactor.readers
+	owed    ledger.Vertex
 	notify  []*vertex // whom a change of it refreshes
 
 	// values; see wire.go

@@ -1,4 +1,4 @@
-package reactor
+package ledger
 
 import (
 	"context"
@@ -55,12 +55,17 @@ func (s *slowStore) get(key string) string {
 	return s.recs[key]
 }
 
-func scribing(t *testing.T, play func(t *testing.T, s *scribe, store *slowStore)) {
+func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
+	t := time.NewTimer(d)
+	return t.C, t.Stop
+}
+
+func recording(t *testing.T, play func(t *testing.T, s *Recorder, store *slowStore)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{recs: map[string]string{}}
-		s := newScribe(&Options{Store: store, Logger: slog.New(slog.DiscardHandler)})
+		s := NewRecorder(store, slog.New(slog.DiscardHandler), newTimer)
 		play(t, s, store)
-		s.end(func(c <-chan struct{}) bool { <-c; return true })
+		s.End(func(c <-chan struct{}) bool { <-c; return true })
 	})
 }
 
@@ -68,15 +73,15 @@ func write(key, value string) []engine.Write {
 	return []engine.Write{{Table: "t", Key: key, Value: []byte(value)}}
 }
 
-// TestScribeTriesAgain: what the store refuses is written when it takes it, with what
+// TestRecorderTriesAgain: what the store refuses is written when it takes it, with what
 // has come since.
-func TestScribeTriesAgain(t *testing.T) {
-	scribing(t, func(t *testing.T, s *scribe, store *slowStore) {
+func TestRecorderTriesAgain(t *testing.T) {
+	recording(t, func(t *testing.T, s *Recorder, store *slowStore) {
 		store.set(true)
-		s.note("t", "a", []byte("1"))
-		s.note("t", "b", []byte("1"))
+		s.Note("t", "a", []byte("1"))
+		s.Note("t", "b", []byte("1"))
 		time.Sleep(10 * time.Second)
-		s.note("t", "b", []byte("2"))
+		s.Note("t", "b", []byte("2"))
 		store.set(false)
 		time.Sleep(10 * time.Second)
 		if a, b := store.get("a"), store.get("b"); a != "1" || b != "2" {
@@ -85,16 +90,16 @@ func TestScribeTriesAgain(t *testing.T) {
 	})
 }
 
-// TestScribeCommitIsTheLastWord: a note that is being written, and is refused, does
+// TestRecorderCommitIsTheLastWord: a note that is being written, and is refused, does
 // not come back over what was committed after it.
-func TestScribeCommitIsTheLastWord(t *testing.T) {
+func TestRecorderCommitIsTheLastWord(t *testing.T) {
 	for _, fail := range []bool{false, true} {
-		scribing(t, func(t *testing.T, s *scribe, store *slowStore) {
+		recording(t, func(t *testing.T, s *Recorder, store *slowStore) {
 			store.set(fail)
-			s.note("t", "a", []byte("note"))
-			time.Sleep(scribeEvery + time.Second/2) // the note is being written
+			s.Note("t", "a", []byte("note"))
+			time.Sleep(gather + time.Second/2) // the note is being written
 			done := make(chan error)
-			go func() { done <- s.commit(t.Context(), write("a", "commit")) }()
+			go func() { done <- s.Commit(t.Context(), write("a", "commit")) }()
 			time.Sleep(time.Second) // it has been refused, or not; the commit goes on
 			store.set(false)
 			if err := <-done; err != nil {
@@ -108,24 +113,24 @@ func TestScribeCommitIsTheLastWord(t *testing.T) {
 	}
 }
 
-// TestScribeAtTheEnd: what is noted last is written, without the wait.
-func TestScribeAtTheEnd(t *testing.T) {
+// TestRecorderAtTheEnd: what is noted last is written, without the wait.
+func TestRecorderAtTheEnd(t *testing.T) {
 	var store *slowStore
-	scribing(t, func(_ *testing.T, s *scribe, st *slowStore) {
+	recording(t, func(_ *testing.T, s *Recorder, st *slowStore) {
 		store = st
-		s.note("t", "a", []byte("1"))
+		s.Note("t", "a", []byte("1"))
 	})
 	if a := store.get("a"); a != "1" {
 		t.Errorf("a is %q", a)
 	}
 }
 
-// TestScribeTakesNotesAlong: a commit writes what was noted before it, at once and
+// TestRecorderTakesNotesAlong: a commit writes what was noted before it, at once and
 // together with its own.
-func TestScribeTakesNotesAlong(t *testing.T) {
-	scribing(t, func(t *testing.T, s *scribe, store *slowStore) {
-		s.noteAll(append(write("a", "note"), write("b", "note")...)...)
-		if err := s.commit(t.Context(), write("a", "commit")); err != nil {
+func TestRecorderTakesNotesAlong(t *testing.T) {
+	recording(t, func(t *testing.T, s *Recorder, store *slowStore) {
+		s.NoteAll(append(write("a", "note"), write("b", "note")...)...)
+		if err := s.Commit(t.Context(), write("a", "commit")); err != nil {
 			t.Error(err)
 		}
 		if a, b := store.get("a"), store.get("b"); a != "commit" || b != "note" || !slices.Equal(store.took, []int{2}) {
@@ -138,25 +143,25 @@ func TestScribeTakesNotesAlong(t *testing.T) {
 	})
 }
 
-// TestScribeWaitsForWhatIsOnItsWay: what is committed or noted of a key while a
+// TestRecorderWaitsForWhatIsOnItsWay: what is committed or noted of a key while a
 // commit of somebody else takes a note of it along comes after that.
-func TestScribeWaitsForWhatIsOnItsWay(t *testing.T) {
-	scribing(t, func(t *testing.T, s *scribe, store *slowStore) {
+func TestRecorderWaitsForWhatIsOnItsWay(t *testing.T) {
+	recording(t, func(t *testing.T, s *Recorder, store *slowStore) {
 		var all sync.WaitGroup
 		commit := func(key, value string) {
 			all.Go(func() {
-				if err := s.commit(t.Context(), write(key, value)); err != nil {
+				if err := s.Commit(t.Context(), write(key, value)); err != nil {
 					t.Error(err)
 				}
 			})
 			synctest.Wait()
 		}
-		s.note("t", "a", []byte("1"))
+		s.Note("t", "a", []byte("1"))
 		commit("x", "1") // with a
 		commit("a", "2")
-		s.note("t", "b", []byte("1"))
+		s.Note("t", "b", []byte("1"))
 		commit("y", "1") // with b
-		s.note("t", "b", []byte("2"))
+		s.Note("t", "b", []byte("2"))
 		commit("z", "1") // after y, with b, unless the goroutine is there first with b
 		all.Wait()
 		time.Sleep(time.Minute) // until the goroutine is done, too
@@ -164,29 +169,29 @@ func TestScribeWaitsForWhatIsOnItsWay(t *testing.T) {
 			t.Errorf("a is %q, b is %q", a, b)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		s.note("t", "a", []byte("3"))
+		s.Note("t", "a", []byte("3"))
 		commit("x", "2")
 		cancel()
-		if err := s.commit(ctx, write("a", "4")); err == nil {
+		if err := s.Commit(ctx, write("a", "4")); err == nil {
 			t.Error("a commit waits although its context has ended")
 		}
 		all.Wait()
 	})
 }
 
-// TestScribeOfBadNotes: a note that the store does not take is no reason to refuse a
+// TestRecorderOfBadNotes: a note that the store does not take is no reason to refuse a
 // commit, and the notes beside it and under it are not lost.
-func TestScribeOfBadNotes(t *testing.T) {
-	scribing(t, func(t *testing.T, s *scribe, store *slowStore) {
+func TestRecorderOfBadNotes(t *testing.T) {
+	recording(t, func(t *testing.T, s *Recorder, store *slowStore) {
 		store.bad = "bad"
-		s.note("t", "bad", []byte("1"))
-		s.note("t", "good", []byte("1"))
-		s.note("t", "under", []byte("1"))
-		if err := s.commit(t.Context(), write("x", "1")); err != nil || store.get("x") != "1" {
+		s.Note("t", "bad", []byte("1"))
+		s.Note("t", "good", []byte("1"))
+		s.Note("t", "under", []byte("1"))
+		if err := s.Commit(t.Context(), write("x", "1")); err != nil || store.get("x") != "1" {
 			t.Error(err)
 		}
 		store.set(true)
-		if err := s.commit(t.Context(), write("under", "2")); err == nil {
+		if err := s.Commit(t.Context(), write("under", "2")); err == nil {
 			t.Error("what is refused has no error")
 		}
 		store.set(false)

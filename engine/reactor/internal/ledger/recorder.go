@@ -1,4 +1,4 @@
-package reactor
+package ledger
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// scribeEvery is how long notes are gathered before they are committed together.
-const scribeEvery = time.Second
+// gather is how long notes are gathered before they are committed together.
+const gather = time.Second
 
-// scribe is the reactor's way to its store. What a run waits for is committed at
-// once by commit; what is good to have after a restart and nothing waits for is
+// Recorder is the reactor's way to its store. Commit writes at once the records that a run waits
+// for. Records that are good to have after a restart and that nothing waits for are
 // noted, and committed with the next commit or a little later: a later note of a key
 // replaces an earlier one, so there are at most as many as there are keys. One
 // goroutine writes notes that no commit takes along; it is there only while there
@@ -31,9 +31,10 @@ const scribeEvery = time.Second
 // A key has one writer at a time: a commit takes the place of the notes of its
 // keys, and waits while a note of one of them, or one that it would take along, is
 // being written.
-type scribe struct {
+type Recorder struct {
 	store engine.Store
 	log   *slog.Logger
+	timer Timer
 
 	mu      sync.Mutex
 	notes   map[noteKey][]byte
@@ -57,15 +58,19 @@ type flight struct {
 	done  chan struct{}      // closed when they have arrived, or have not
 }
 
-func newScribe(o *Options) *scribe {
-	s := &scribe{store: o.Store, log: o.Logger, hurry: make(chan struct{}), writing: map[noteKey]*flight{}}
+// A Timer sends once on a channel after a time, unless stop is called before.
+type Timer func(time.Duration) (c <-chan time.Time, stop func() bool)
+
+// NewRecorder returns a recorder, which starts nothing yet. End ends it.
+func NewRecorder(store engine.Store, log *slog.Logger, timer Timer) *Recorder {
+	s := &Recorder{store: store, log: log, timer: timer, hurry: make(chan struct{}), writing: map[noteKey]*flight{}}
 	s.ctx, s.cut = context.WithCancel(context.Background())
 	return s
 }
 
-// commit writes at once, and waits for it. It takes all notes along; what is refused
-// with them is tried without.
-func (s *scribe) commit(ctx context.Context, writes []engine.Write) error {
+// Commit writes at once, and waits for it. It takes all notes along; what is refused
+// with them is tried without. Callable from any goroutine.
+func (s *Recorder) Commit(ctx context.Context, writes []engine.Write) error {
 	f, err := s.takeOff(ctx, writes)
 	if err != nil {
 		return err
@@ -99,7 +104,7 @@ func (f *flight) with(writes []engine.Write) []engine.Write {
 // takeOff takes all notes, those of the keys of the given writes apart. It waits
 // while one of them, or of these keys, is being written. It returns nil where there
 // are none.
-func (s *scribe) takeOff(ctx context.Context, writes []engine.Write) (*flight, error) {
+func (s *Recorder) takeOff(ctx context.Context, writes []engine.Write) (*flight, error) {
 	return s.await(ctx, func() (*flight, *flight) {
 		if f := s.underway(writes); f != nil || len(s.notes) == 0 {
 			return nil, f
@@ -119,7 +124,7 @@ func (s *scribe) takeOff(ctx context.Context, writes []engine.Write) (*flight, e
 }
 
 // alone takes only the notes in whose place the given writes stand.
-func (s *scribe) alone(ctx context.Context, writes []engine.Write) (*flight, error) {
+func (s *Recorder) alone(ctx context.Context, writes []engine.Write) (*flight, error) {
 	return s.await(ctx, func() (*flight, *flight) {
 		if f := s.underway(writes); f != nil {
 			return nil, f
@@ -129,7 +134,7 @@ func (s *scribe) alone(ctx context.Context, writes []engine.Write) (*flight, err
 }
 
 // await calls try, with the lock held, until it returns no flight to wait for.
-func (s *scribe) await(ctx context.Context, try func() (taken, wait *flight)) (*flight, error) {
+func (s *Recorder) await(ctx context.Context, try func() (taken, wait *flight)) (*flight, error) {
 	for {
 		s.mu.Lock()
 		taken, wait := try()
@@ -146,7 +151,7 @@ func (s *scribe) await(ctx context.Context, try func() (taken, wait *flight)) (*
 }
 
 // underway returns the flight that has a note of a key of the writes.
-func (s *scribe) underway(writes []engine.Write) *flight {
+func (s *Recorder) underway(writes []engine.Write) *flight {
 	if len(s.writing) == 0 {
 		return nil
 	}
@@ -159,7 +164,7 @@ func (s *scribe) underway(writes []engine.Write) *flight {
 }
 
 // replace begins a flight with the notes in whose place the writes stand.
-func (s *scribe) replace(writes []engine.Write) *flight {
+func (s *Recorder) replace(writes []engine.Write) *flight {
 	f := &flight{done: make(chan struct{})}
 	for i := range writes {
 		k := noteKey{writes[i].Table, writes[i].Key}
@@ -176,7 +181,7 @@ func (s *scribe) replace(writes []engine.Write) *flight {
 
 // land ends a flight. What did not arrive is noted again, unless there is a later
 // note of its key.
-func (s *scribe) land(f *flight, err error) {
+func (s *Recorder) land(f *flight, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := range f.notes {
@@ -195,13 +200,14 @@ func (s *scribe) land(f *flight, err error) {
 	}
 }
 
-// note has a record written, or deleted where value is nil. It never blocks.
-func (s *scribe) note(table, key string, value []byte) {
-	s.noteAll(engine.Write{Table: table, Key: key, Value: value})
+// Note has a record written, or deleted where value is nil. It never blocks.
+// Callable from any goroutine.
+func (s *Recorder) Note(table, key string, value []byte) {
+	s.NoteAll(engine.Write{Table: table, Key: key, Value: value})
 }
 
-// noteAll is note for several that belong together.
-func (s *scribe) noteAll(writes ...engine.Write) {
+// NoteAll is Note for several that belong together.
+func (s *Recorder) NoteAll(writes ...engine.Write) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range writes {
@@ -210,7 +216,7 @@ func (s *scribe) noteAll(writes ...engine.Write) {
 }
 
 // add notes something, with the lock held.
-func (s *scribe) add(k noteKey, value []byte) {
+func (s *Recorder) add(k noteKey, value []byte) {
 	if s.notes == nil {
 		s.notes = map[noteKey][]byte{}
 	}
@@ -222,13 +228,13 @@ func (s *scribe) add(k noteKey, value []byte) {
 }
 
 // run is the goroutine. It ends when there is nothing left to write.
-func (s *scribe) run() {
+func (s *Recorder) run() {
 	for {
-		t := time.NewTimer(scribeEvery)
+		due, stop := s.timer(gather)
 		select {
-		case <-t.C:
+		case <-due:
 		case <-s.hurry:
-			t.Stop()
+			stop()
 		}
 		if !s.write() {
 			return
@@ -238,7 +244,7 @@ func (s *scribe) run() {
 
 // write commits what has been noted. It returns false if the goroutine has to end:
 // there is nothing left, or nothing that the store takes any more.
-func (s *scribe) write() bool {
+func (s *Recorder) write() bool {
 	f, err := s.takeOff(s.ctx, nil)
 	if f != nil {
 		err = s.store.Commit(s.ctx, f.with(nil))
@@ -257,8 +263,8 @@ func (s *scribe) write() bool {
 	return true
 }
 
-// end writes what is left, and waits for it, after quit only a little.
-func (s *scribe) end(wait func(<-chan struct{}) bool) {
+// End writes what is left. It calls wait for the end of that, and cuts it when wait returns.
+func (s *Recorder) End(wait func(<-chan struct{}) bool) {
 	s.mu.Lock()
 	s.ended = true
 	close(s.hurry)
