@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // inEffectFile is the file in StateDir that names the resources of the last graph.

@@ -3,7 +3,7 @@ package cmd
 import (
 	"math"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // keepInherited keeps what the program was started with, beside its standard streams,

@@ -3,7 +3,7 @@ package cmd
 import (
 	"fmt"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // leastFiles is how many open files a run needs: its streams, the graph, the journal, the socket, the

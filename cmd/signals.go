@@ -11,8 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // signalHooks are what a verb does at signals.

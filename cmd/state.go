@@ -9,11 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/gapi"
-	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // state says where the program keeps what must last.
@@ -96,9 +96,8 @@ func (f *stateFolder) inspect() error {
 		return fmt.Errorf("everybody can write to the state folder %s (mode %04o), and so decide what mgmt believes to have done; "+
 			"mend it with: chmod o-w %s; or name another one with --prefix", f.dir, info.Mode().Perm(), f.dir)
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if owner := int(st.Uid); ok && owner != 0 && owner != os.Geteuid() {
-		f.owner = owner
+	if st, ok := info.Sys().(*unix.FileStat); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		f.owner = int(st.Uid)
 	}
 	return nil
 }

@@ -121,6 +121,16 @@ var onlyIn = []struct {
 // right. They are heavy, so no program carries them.
 var testOnly = []string{"github.com/prometheus"}
 
+// borders are libraries that only the named packages take into programs, so that the others compile on every system.
+// Tests may import them anywhere.
+var borders = []struct {
+	library string
+	pkgs    []string
+}{
+	{"golang.org/x/sys/unix", []string{"internal/unix", "integration/*"}},
+	{"github.com/vishvananda/netlink", []string{"resources/internal/rtnet", "integration/*"}},
+}
+
 func matches(p string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		dir, all := strings.CutSuffix(pattern, "/*")
@@ -210,6 +220,12 @@ func carries(p pkg) []string {
 		library, outside := strings.CutPrefix(imp, "@")
 		if outside && slices.ContainsFunc(testOnly, func(l string) bool { return within(library, l) }) {
 			found = append(found, fmt.Sprintf("%s depends on %s: only tests may", p.ImportPath, library))
+		}
+	}
+	for _, b := range borders {
+		if slices.ContainsFunc(p.Imports, func(imp string) bool { return within(imp, "@"+b.library) }) && !matches(p.ImportPath, b.pkgs) {
+			found = append(found, fmt.Sprintf("%s imports %s: in a program only %s may, so that the verbs compile on every system",
+				p.ImportPath, b.library, strings.Join(b.pkgs, ", ")))
 		}
 	}
 	return found

@@ -18,6 +18,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // runKeys are the parameters that make another run when a new value for them is
@@ -173,8 +174,8 @@ func (x *ExecRes) stamp() string {
 }
 
 func stampOf(w io.Writer, path string) {
-	var st syscall.Stat_t
-	if err := syscall.Stat(path, &st); err != nil {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
 		fmt.Fprintf(w, "%v;", err)
 		return
 	}

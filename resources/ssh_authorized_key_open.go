@@ -7,7 +7,7 @@ import (
 	"os/user"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"

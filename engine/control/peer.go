@@ -6,9 +6,8 @@ import (
 	"net"
 	"os"
 	"slices"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // peer is who is at the other end of a connection.
@@ -70,7 +69,7 @@ func (l *Listener) decide(fd int) peer {
 		return peer{err: err}
 	}
 	group, err := l.group()
-	groups := append(peerGroups(fd), cred.Gid)
+	groups := append(unix.PeerGroups(fd), cred.Gid)
 	return peer{
 		uid: cred.Uid, pid: cred.Pid,
 		allowed: cred.Uid == 0 || cred.Uid == uint32(os.Geteuid()) || err == nil && slices.Contains(groups, group),
@@ -85,24 +84,4 @@ func (l *Listener) group() (uint32, error) {
 		return 0, err
 	}
 	return st.Gid, nil
-}
-
-// peerGroups returns the other groups of who connected, as they were then. There
-// is no wrapper for this option.
-func peerGroups(fd int) []uint32 {
-	list := make([]uint32, 64)
-	for range 2 {
-		size := uint32(len(list)) * 4
-		_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_PEERGROUPS,
-			uintptr(unsafe.Pointer(&list[0])), uintptr(unsafe.Pointer(&size)), 0)
-		switch errno {
-		case 0:
-			return list[:size/4]
-		case unix.ERANGE:
-			list = make([]uint32, size/4)
-		default:
-			return nil
-		}
-	}
-	return nil
 }

@@ -1,9 +1,10 @@
 package enginetest
 
 import (
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Computed is how long this process has computed so far, in the program and in the kernel
@@ -11,8 +12,8 @@ import (
 // does not count.
 func Computed(tb testing.TB) time.Duration {
 	tb.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
 		tb.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // A ledger is a file that names the commands that run. When a daemon was killed, the next daemon
@@ -162,7 +162,7 @@ func outputID(f *os.File) string {
 }
 
 func outputOf(st os.FileInfo) string {
-	s, ok := st.Sys().(*syscall.Stat_t)
+	s, ok := st.Sys().(*unix.FileStat)
 	if !ok {
 		return "0:0"
 	}

@@ -3,7 +3,7 @@ package host
 import (
 	"encoding/binary"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // manyNames is from how many names on a directory is read once instead of each name looked

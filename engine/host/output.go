@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/safepath"
@@ -52,7 +52,7 @@ func prepare(c *engine.Command) (attr *os.ProcAttr, path string, dir folder, err
 		return nil, "", dir, err
 	}
 	// A session of its own, with no terminal: it can type nothing into that of whoever started us.
-	sys := &syscall.SysProcAttr{Setsid: true, Credential: cred}
+	sys := unix.NewSession(cred)
 	return &os.ProcAttr{Dir: dir.path, Env: c.Env, Sys: sys}, path, dir, nil
 }
 
@@ -71,7 +71,7 @@ func (f folder) close() {
 // openDir finds the folder that a command runs in. It is held open, so that another user
 // can make a command of ours run in no other one, neither by a link nor by an exchange.
 // A command that runs as another user enters it with the rights of that user.
-func openDir(c *engine.Command, cred *syscall.Credential) (folder, error) {
+func openDir(c *engine.Command, cred *unix.Credential) (folder, error) {
 	w := safepath.System()
 	if cred != nil && !w.Trusts(cred.Uid) {
 		if st, err := os.Stat(c.Dir); err != nil {
@@ -224,11 +224,11 @@ func who(c *engine.Command) string {
 }
 
 // credential returns whom to run c as; nil for ourselves.
-func credential(c *engine.Command) (*syscall.Credential, error) {
+func credential(c *engine.Command) (*unix.Credential, error) {
 	if c.User == "" && c.Group == "" {
 		return nil, nil
 	}
-	cred := &syscall.Credential{Uid: uint32(os.Getuid()), Gid: uint32(os.Getgid()), NoSetGroups: true}
+	cred := &unix.Credential{Uid: uint32(os.Getuid()), Gid: uint32(os.Getgid()), NoSetGroups: true}
 	if c.User != "" {
 		if err := become(c, cred); err != nil {
 			return nil, err
@@ -248,7 +248,7 @@ func credential(c *engine.Command) (*syscall.Credential, error) {
 }
 
 // become fills in the user with its groups.
-func become(c *engine.Command, cred *syscall.Credential) error {
+func become(c *engine.Command, cred *unix.Credential) error {
 	u, err := user.Lookup(c.User)
 	if err != nil {
 		u, err = user.LookupId(c.User)

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
 )

@@ -12,6 +12,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Why a journal cannot be had or written to, for errors.Is. With ErrUnwritable
@@ -116,7 +118,7 @@ func boltOptions(f *os.File, maxSize int64) *bbolt.Options {
 func (f *file) close() error {
 	if f.stuck {
 		// The map keeps the file open, and so the lock.
-		return errors.Join(syscall.Flock(int(f.f.Fd()), syscall.LOCK_UN), f.f.Close())
+		return errors.Join(unix.Flock(int(f.f.Fd()), unix.LOCK_UN), f.f.Close())
 	}
 	return f.db.Close()
 }
@@ -201,7 +203,7 @@ func lock(f *os.File, path string) (current bool, err error) {
 	if !mine.Mode().IsRegular() {
 		return false, fmt.Errorf("%w: %s is not a regular file", ErrUnwritable, path)
 	}
-	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return false, fmt.Errorf("%w: %s", ErrLocked, path)
 	case err != nil:

@@ -10,8 +10,9 @@ import (
 	rtmetrics "runtime/metrics"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // ticksPerSecond is the unit of times in /proc: the same on every Linux that Go knows.
@@ -21,8 +22,8 @@ const ticksPerSecond = 100
 // left out. Their names are those that every client of Prometheus gives.
 func processFamilies(proc string) []*family {
 	families := []*family{
-		limit("process_max_fds", "How many files may be open.", syscall.RLIMIT_NOFILE),
-		limit("process_virtual_memory_max_bytes", "How much address space may be taken.", syscall.RLIMIT_AS),
+		limit("process_max_fds", "How many files may be open.", unix.RLIMIT_NOFILE),
+		limit("process_virtual_memory_max_bytes", "How much address space may be taken.", unix.RLIMIT_AS),
 	}
 	if fds, err := os.ReadDir(filepath.Join(proc, "self/fd")); err == nil {
 		families = append(families, gauge("process_open_fds", "Files that are open.").add(float64(len(fds))))
@@ -43,9 +44,9 @@ func processFamilies(proc string) []*family {
 }
 
 func limit(name, help string, resource int) *family {
-	var l syscall.Rlimit
+	var l unix.Rlimit
 	f := gauge(name, help)
-	if syscall.Getrlimit(resource, &l) != nil {
+	if unix.Getrlimit(resource, &l) != nil {
 		return f
 	}
 	return f.add(float64(l.Cur))

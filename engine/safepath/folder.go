@@ -1,7 +1,7 @@
 package safepath
 
 import (
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Folder is an open folder that a Walker has checked. Names below it are looked up by

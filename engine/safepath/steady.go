@@ -6,7 +6,7 @@ import (
 	"path"
 	"strconv"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Steady returns the path without links of the thing to which p leads, if no other user can

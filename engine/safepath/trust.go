@@ -7,7 +7,7 @@ import (
 	"os/user"
 	"strconv"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // ErrRefused says that a path is not taken because another user could have made it lead

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"strconv"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // User is who acts on files: numbers of the system, none negative.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Walker opens paths. It is a value and safe for concurrent use; the zero Walker is of

@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -150,7 +149,7 @@ func ownHome(r *os.Root, u UserInfo) (fs.FileInfo, error) {
 }
 
 // ownerOf returns whose a file is.
-func ownerOf(st fs.FileInfo) int { return int(st.Sys().(*syscall.Stat_t).Uid) }
+func ownerOf(st fs.FileInfo) int { return int(st.Sys().(*unix.FileStat).Uid) }
 
 // movable reports whether the home of a user can be moved: it is his own folder, nobody
 // else's home, and there is nothing at the new path, which is not within the old one.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )

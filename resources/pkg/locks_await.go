@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // freeEvents are what happens to the file of a lock when its holder lets go: a descriptor that could write is closed, or the file

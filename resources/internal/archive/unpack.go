@@ -13,7 +13,7 @@ import (
 	"path"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )

@@ -3,7 +3,7 @@ package atomicfile
 import (
 	"errors"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // ErrTouched says that what was asked to check a file has changed it.

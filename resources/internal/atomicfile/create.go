@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strconv"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // errNamed says that a file can't be made without a name first.

@@ -3,7 +3,7 @@ package atomicfile
 import (
 	"io"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )

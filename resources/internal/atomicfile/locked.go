@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // whyNot adds to "operation not permitted" that a flag of the file, or of the folder

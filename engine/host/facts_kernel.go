@@ -4,7 +4,7 @@ import (
 	"errors"
 	"os"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // kernelFacts is a file that becomes readable when the kernel has another hostname or

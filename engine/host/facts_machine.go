@@ -6,7 +6,7 @@ import (
 	"os"
 	"runtime"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // processors is how many this process may use now. That of the runtime is as it was when the process began.

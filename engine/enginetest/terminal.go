@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Terminal opens a pseudo terminal, until the end of the test. Near is what a program sees of it.

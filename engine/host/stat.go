@@ -3,7 +3,7 @@ package host
 import (
 	"errors"
 
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // A fileID tells files apart while they exist; its zero value is no file.

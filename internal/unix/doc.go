@@ -1,0 +1,20 @@
+// Package unix is the one border to the kernel: the names of golang.org/x/sys/unix that this program uses, for every system that
+// the program is compiled for. On Linux each name is the one of that package. Elsewhere the types and the constants are
+// there, so that kinds, their documentation and their checks compile, and each function answers ErrNeedsLinux.
+//
+// # Laws
+//
+//   - Both files declare the same names; a test compares them.
+//   - No other file of the program imports golang.org/x/sys/unix. A test may.
+//   - The build tag mgmt_portable chooses, on Linux, the files for other systems. So tests run here what a
+//     person with such a system would run.
+package unix
+
+import "errors"
+
+// ErrNeedsLinux is what each function answers on a system other than Linux. Errors that users see wrap it.
+var ErrNeedsLinux = errors.New("this needs Linux: mgmt manages machines with Linux only")
+
+// Portable reports whether this program was built for a system other than Linux. Then it checks, shows and formats graphs, and
+// runs none.
+func Portable() bool { return portable }
