@@ -2,10 +2,8 @@ package cmd
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -180,55 +179,21 @@ func textNode(t *schema.Type, text string) *schema.Node {
 
 // json reads PARAMETER:=JSON and PARAMETER:=@FILE.
 func (r *argReader) json(f *schema.Field, text string) (*schema.Node, error) {
+	o := jsonnode.Options{Nowhere: true, Quiet: f.Type.HoldsSecret()}
 	if path, ok := strings.CutPrefix(text, "@"); ok {
 		data, err := r.file(f, path)
 		if err != nil {
 			return nil, err
 		}
-		text = string(data)
+		text, o.File, o.Nowhere = string(data), path, false
 	} else if f.Type.HoldsSecret() {
 		return nil, about(f, fmt.Errorf("%w; JSON with secrets in it is written as %s:=@FILE", errSecret, f.Key))
 	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, about(f, fmt.Errorf("it is no JSON (%w); text stands in double quotes there", err))
+	n, found := jsonnode.Parse([]byte(text), o)
+	if len(found) > 0 {
+		return nil, about(f, fmt.Errorf("it is no JSON: %s; text stands in double quotes there", found[0].Message))
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, about(f, errors.New("it is no JSON: something follows the value"))
-	}
-	return jsonNode(v), nil
-}
-
-// jsonNode returns a value of JSON as a frontend would read it.
-func jsonNode(v any) *schema.Node {
-	switch v := v.(type) {
-	case bool:
-		return &schema.Node{Kind: schema.NodeBool, Text: strconv.FormatBool(v)}
-	case json.Number:
-		kind := schema.NodeInt
-		if strings.ContainsAny(v.String(), ".eE") {
-			kind = schema.NodeFloat
-		}
-		return &schema.Node{Kind: kind, Text: v.String()}
-	case string:
-		return &schema.Node{Kind: schema.NodeString, Text: v}
-	case []any:
-		n := &schema.Node{Kind: schema.NodeList}
-		for _, item := range v {
-			n.Items = append(n.Items, jsonNode(item))
-		}
-		return n
-	case map[string]any:
-		n := &schema.Node{Kind: schema.NodeMap}
-		for _, key := range sortedKeys(v) {
-			n.Pairs = append(n.Pairs, schema.Pair{Key: key, Value: jsonNode(v[key])})
-		}
-		return n
-	default:
-		return &schema.Node{}
-	}
+	return n, nil
 }
 
 // secret reads PARAMETER@FILE. Where the type is a secret, the text is it, without the

@@ -1,14 +1,13 @@
 package puppet
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 )
 
 // errNoYAML says that nothing here reads YAML.
@@ -26,17 +25,11 @@ func readData(format, text string, yaml func([]byte) (*schema.Node, error)) (*sc
 		}
 		return asRuby(n), nil
 	}
-	p := &parser{lines: []int{0}, src: []byte(text), found: &schema.Findings{}}
-	p.dec = json.NewDecoder(bytes.NewReader(p.src))
-	p.dec.UseNumber()
-	n, err := p.value(0)
-	if err == nil && len(strings.TrimSpace(text[p.offset():])) > 0 {
-		err = errors.New("something follows the value")
+	n, found := jsonnode.Parse([]byte(text), jsonnode.Options{What: "it is no JSON"})
+	if n == nil {
+		return nil, errors.New(found[0].Message)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("it is no JSON: %s", plainJSON(err))
-	}
-	return n, nil
+	return n, nil // of a key that is there twice, Puppet takes one too
 }
 
 // writeJSON writes a value as Ruby does.

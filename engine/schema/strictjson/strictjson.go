@@ -3,16 +3,14 @@
 package strictjson
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 )
 
 // Parse reads a text that is one JSON value: an int64 or a float64 for a number, and
@@ -21,105 +19,53 @@ import (
 // surrogate pair, a key that is there twice. Errors repeat nothing of the text: it may
 // hold what is secret.
 func Parse(text []byte) (any, error) {
-	switch {
-	case !utf8.Valid(text):
+	if !utf8.Valid(text) {
 		return nil, errors.New("it is no UTF-8")
-	case halfPair(text):
-		return nil, errors.New(`it has half of a surrogate pair (\ud800 to \udfff), which is no character`)
 	}
-	p := parser{json.NewDecoder(bytes.NewReader(text))}
-	p.UseNumber()
-	v, err := p.value(0)
-	if err != nil {
-		return nil, err
+	n, found := jsonnode.Parse(text, jsonnode.Options{Strict: true, Quiet: true, Rest: "it is more than one value", Values: len(text)})
+	if len(found) > 0 {
+		return nil, errors.New(found[0].Message)
 	}
-	if _, err := p.Token(); err != io.EOF {
-		return nil, errors.New("it is more than one value")
-	}
-	return v, nil
+	return value(n)
 }
 
-// escape finds the escapes of JSON one after the other; the group is half of a pair.
-var escape = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\\(?:u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|(u[dD][89a-fA-F])|.)`)
-})
-
-func halfPair(line []byte) bool {
-	if !bytes.Contains(line, []byte(`\ud`)) && !bytes.Contains(line, []byte(`\uD`)) {
-		return false
+// value returns what a tree says.
+func value(n *schema.Node) (any, error) {
+	switch n.Kind {
+	case schema.NodeBool:
+		return n.Text == "true", nil
+	case schema.NodeInt, schema.NodeFloat:
+		return number(json.Number(n.Text))
+	case schema.NodeString:
+		return n.Text, nil
+	case schema.NodeList:
+		return list(n)
+	case schema.NodeMap:
+		return object(n)
 	}
-	for _, at := range escape().FindAllSubmatchIndex(line, -1) {
-		if at[2] >= 0 {
-			return true
-		}
-	}
-	return false
+	return nil, nil
 }
 
-// maxLevels bounds how deep a value is.
-const maxLevels = 100
-
-// parser reads values from tokens.
-type parser struct{ *json.Decoder }
-
-var errNone = errors.New("it is no JSON")
-
-func (p parser) value(level int) (any, error) {
-	tok, err := p.Token()
-	if err != nil {
-		return nil, errNone
-	}
-	switch tok := tok.(type) {
-	case json.Number:
-		return number(tok)
-	case json.Delim:
-		if level++; level > maxLevels {
-			return nil, fmt.Errorf("it has more than %d levels", maxLevels)
-		}
-		if tok == '[' {
-			return p.list(level)
-		}
-		return p.object(level)
-	}
-	return tok, nil
-}
-
-func (p parser) list(level int) (any, error) {
-	list := []any{}
-	for p.More() {
-		v, err := p.value(level)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, p.end()
-}
-
-func (p parser) object(level int) (any, error) {
-	obj := map[string]any{}
-	for p.More() {
-		tok, err := p.Token()
-		key, isText := tok.(string)
-		if err != nil || !isText {
-			return nil, errNone
-		}
-		if _, twice := obj[key]; twice {
-			return nil, errors.New("a key is there twice")
-		}
-		if obj[key], err = p.value(level); err != nil {
+func list(n *schema.Node) (any, error) {
+	out := make([]any, len(n.Items))
+	for i, item := range n.Items {
+		var err error
+		if out[i], err = value(item); err != nil {
 			return nil, err
 		}
 	}
-	return obj, p.end()
+	return out, nil
 }
 
-// end reads what closes a list or an object.
-func (p parser) end() error {
-	if _, err := p.Token(); err != nil {
-		return errNone
+func object(n *schema.Node) (any, error) {
+	out := make(map[string]any, len(n.Pairs))
+	for _, p := range n.Pairs {
+		var err error
+		if out[p.Key], err = value(p.Value); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	return out, nil
 }
 
 func number(n json.Number) (any, error) {
