@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
-	"github.com/reactivegraph/mgmt/engine/schema"
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 )
@@ -120,19 +119,7 @@ func (v *vertex) succeed(old *vertex) {
 	}
 	v.r.storms.Succeed(v, old)
 	v.guardLike(old)
-	for i := range v.recv {
-		w := &v.recv[i]
-		o := old.wireLike(w.Wire)
-		if o == nil {
-			continue
-		}
-		switch { // what came while the swap was prepared
-		case o.waiting:
-			w.waiting, w.next, v.assign = true, o.next, true
-		case o.have && !(w.have && schema.Equal(o.value.v, w.value.v)):
-			w.waiting, w.next, v.assign = true, o.value, true
-		}
-	}
+	v.wired().Inherit(old.wired()) // what came while the swap was prepared
 }
 
 // takeSlots gives the new vertices slots, free ones first.
@@ -197,21 +184,18 @@ func (s *swap) connect() {
 		}
 	}
 	for _, v := range s.all {
-		for i := range v.recv {
-			from := s.named(v.recv[i].From.ID())
+		for i, w := range v.wired().Wires() {
+			from := s.named(w.From.ID())
 			if from == nil {
 				continue // the builder refuses it
 			}
+			from.wiring()
 			from.sendsTo = append(from.sendsTo, target{v, i})
-			if w := &v.recv[i]; !w.have && !w.waiting && from.lastSent != nil {
-				v.offer(i, from.lastSent)
-			}
+			v.wired().OfferFirst(i, from.wired().Last())
 		}
 	}
 	for _, v := range s.all {
-		if feeds := len(v.sendsTo) > 0; v.feeds.Load() != feeds {
-			v.feeds.Store(feeds)
-		}
+		v.wired().SetFeeds(len(v.sendsTo) > 0)
 	}
 }
 

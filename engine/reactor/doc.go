@@ -3,7 +3,8 @@
 // values along the edges, and replaces the graph by another one while it runs.
 //
 // Each component below internal decides one thing, and answers in data: package sched what runs next,
-// package hold what keeps a vertex from being altered, package ledger what is owed over a crash. The loop puts the decisions into effect.
+// package hold what keeps a vertex from being altered, package ledger what is owed over a crash,
+// package values what vertices send and receive. The loop puts the decisions into effect.
 //
 // # Ownership
 //
@@ -31,12 +32,12 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	commit.go realize.go stall.go swap.go retry.go run.go status.go slow.go limits.go
-//	removals.go match.go stuck.go wire.go read.go doc.go batch.go refresh.go doubt.go
-//	recall.go brakes.go reactor.go stop.go watch.go settle.go reverse.go options.go
-//	host.go costly.go converge.go backoff.go worker.go context.go reverse_keep.go
-//	shared.go budget.go why.go subs.go clock.go listener.go vertex.go rest.go
-//	mailbox.go redact.go
+//	commit.go swap.go removals.go realize.go retry.go stuck.go stall.go limits.go
+//	doubt.go recall.go brakes.go run.go batch.go refresh.go match.go status.go
+//	reactor.go watch.go settle.go options.go host.go budget.go doc.go backoff.go
+//	reverse.go reverse_keep.go converge.go listener.go stop.go worker.go shared.go
+//	costly.go wire.go vertex.go slow.go rest.go mailbox.go context.go read.go why.go
+//	redact.go subs.go clock.go
 //
 // # Laws
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -109,8 +110,8 @@ func (r *Reactor) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 	if err != nil || old == nil || len(decl.Recv) == 0 {
 		return v, err
 	}
-	v.carry(old)
-	v.taintBy(v.recv)
+	v.wired().Carry(old.wired(), v.res)
+	v.guardList(v.wired().Taint())
 	if old.same(decl) {
 		return old, nil
 	}
@@ -130,17 +131,17 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	v.hold.Pace = hold.NewPace(v.meta)
 	v.key = batchKey(decl.Res, v.meta, v.noop)
 	if len(decl.Recv) > 0 {
-		v.recv = make([]wire, len(decl.Recv))
+		v.values.Store(values.New(decl.Recv, a.noWatch))
 	}
 	v.guardDeclared()
 	v.hide(decl.Secret)
-	for i, w := range decl.Recv {
-		v.recv[i].Wire = w
-		if _, f, err := a.recvType.At(w.Field); err == nil {
-			v.recv[i].noWatch = f.NoWatch
-		}
-	}
 	return v, nil
+}
+
+// noWatch reports whether a value for a field leaves the Watch alone.
+func (a *abilities) noWatch(field string) bool {
+	_, f, err := a.recvType.At(field)
+	return err == nil && f.NoWatch
 }
 
 // batchKey returns what vertices must have in common to run in one call, empty
@@ -183,28 +184,6 @@ func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
 	return a, nil
 }
 
-// carry gives v the values that old has received over the same wires.
-func (v *vertex) carry(old *vertex) {
-	for i := range v.recv {
-		w := &v.recv[i]
-		o := old.wireLike(w.Wire)
-		if o == nil || !o.have || schema.Set(v.res, w.Field, schema.Clone(o.value.v)) != nil {
-			continue
-		}
-		w.have, w.value = true, o.value
-	}
-}
-
-// wireLike returns the wire of v from the same sender to the same field.
-func (v *vertex) wireLike(w engine.Wire) *wire {
-	for i := range v.recv {
-		if v.recv[i].Field == w.Field && v.recv[i].From == w.From {
-			return &v.recv[i]
-		}
-	}
-	return nil
-}
-
 // same reports whether v may go on in the place of a declared one, to which the
 // values have been carried.
 func (v *vertex) same(d *engine.Vertex) (yes bool) {
@@ -219,13 +198,8 @@ func (v *vertex) same(d *engine.Vertex) (yes bool) {
 	if d.Same {
 		return true
 	}
-	if reflect.TypeOf(v.res) != reflect.TypeOf(d.Res) || len(v.recv) != len(d.Recv) {
+	if reflect.TypeOf(v.res) != reflect.TypeOf(d.Res) || !v.wired().Same(d.Recv) {
 		return false
-	}
-	for _, w := range d.Recv {
-		if v.wireLike(w) == nil {
-			return false
-		}
 	}
 	if m := d.Res.MetaParams(); !v.meta.Equal(m) || v.key != batchKey(d.Res, m, v.noop) {
 		return false

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 	"github.com/reactivegraph/mgmt/graph"
@@ -72,7 +73,7 @@ type Reactor struct {
 	leaving    map[string]*vertex
 	readers    []*shared // the Forgetters of the present graph
 	batches    map[string]int32
-	seen       map[string][]byte // by seenKey; of an earlier process; not altered once it was read
+	seen       values.Seen
 	recorder   *ledger.Recorder
 	undoing    undoing // what undoes the vertices
 	pauses     hold.Pauses

@@ -93,7 +93,7 @@ func (r *Reactor) checkRealized() {
 // graph: the metaparameter of that name.
 func (r *Reactor) rewatchFailed() {
 	for _, v := range r.byIndex {
-		if !v.meta.Rewatch || v.suspended || v.watching && v.watchState != watchRunning || v.refused != nil ||
+		if !v.meta.Rewatch || v.suspended || v.watching && v.watchState != watchRunning || v.wired().Refused() != nil ||
 			v.retryAt > 0 && !v.byDefault() || r.m.State(v.slot) != engine.StateFailed {
 			continue
 		}

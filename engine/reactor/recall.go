@@ -1,23 +1,13 @@
 package reactor
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"fmt"
-	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
-	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 )
-
-// tableSeen has as key the vertex and a field, and the digest of the value that the vertex has
-// last acted on.
-const tableSeen = "seen"
-
-const keySep = "\x00"
 
 // recall reads what an earlier process has left.
 func (r *Reactor) recall(ctx context.Context) error {
@@ -26,8 +16,7 @@ func (r *Reactor) recall(ctx context.Context) error {
 			return err
 		}
 	}
-	r.seen = map[string][]byte{}
-	if err := r.recallTable(ctx, tableSeen, "the received values", func(rec engine.Record) { r.seen[rec.Key] = rec.Value }); err != nil {
+	if err := r.recallTable(ctx, values.TableSeen, "the received values", r.seen.Recall); err != nil {
 		return err
 	}
 	if err := r.undoing.recall(ctx); err != nil {
@@ -69,11 +58,7 @@ func (r *Reactor) forgetLeft() {
 		r.tellDropped(id, left.Pending())
 		r.recorder.NoteAll(left.Forget(id)...)
 	})
-	for key := range r.seen {
-		if id, _, _ := strings.Cut(key, keySep); r.named(id) == nil {
-			r.recorder.Note(tableSeen, key, nil)
-		}
-	}
+	r.recorder.NoteAll(r.seen.Forget(func(id string) bool { return r.named(id) != nil })...)
 }
 
 // setRetries counts the retries of v, also for the next process.
@@ -81,59 +66,5 @@ func (r *Reactor) setRetries(v *vertex, n int32) {
 	w, changed := v.owed.SetRetries(v.id, n)
 	if changed && !v.byDefault() { // else the next process tries it at once
 		r.recorder.NoteAll(w)
-	}
-}
-
-func seenKey(id, field string) string { return id + keySep + field }
-
-// noteSeen writes down which values v has acted on.
-func (r *Reactor) noteSeen(v *vertex) {
-	for i := range v.recv {
-		if w := &v.recv[i]; w.have {
-			r.recorder.Note(tableSeen, seenKey(v.id, w.Field), digest(w.value.v))
-		}
-	}
-}
-
-// wasSeen reports whether an earlier process has acted on this value of a wire.
-func (v *vertex) wasSeen(w *wire) bool {
-	d := v.r.seen[seenKey(v.id, w.Field)]
-	return d != nil && isDigest(d, w.value.v)
-}
-
-const saltLen = 16
-
-// digest names a value without telling it: it may be a secret.
-func digest(x any) []byte {
-	salt := make([]byte, saltLen)
-	_, _ = rand.Read(salt) // never fails
-	return digestWith(salt, x)
-}
-
-func digestWith(salt []byte, x any) []byte {
-	h := sha256.New()
-	h.Write(salt)
-	h.Write(appendPlain(nil, x))
-	return h.Sum(bytes.Clone(salt))
-}
-
-func isDigest(d []byte, x any) bool {
-	return len(d) > saltLen && bytes.Equal(d, digestWith(d[:saltLen], x))
-}
-
-// appendPlain writes a plain value so that different ones are different texts.
-// fmt sorts maps by key.
-func appendPlain(b []byte, x any) []byte {
-	switch x := x.(type) {
-	case schema.Secret:
-		return fmt.Appendf(b, "%q", x.Reveal())
-	case []any:
-		b = append(b, '[')
-		for _, e := range x {
-			b = append(appendPlain(b, e), ',')
-		}
-		return append(b, ']')
-	default:
-		return fmt.Appendf(b, "%T:%#v", x, x)
 	}
 }

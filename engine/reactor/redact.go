@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
@@ -37,10 +37,10 @@ const (
 // guardList keeps the secret ones of some values out of all that v says, and what
 // is long enough also out of what others say: a command of another vertex may
 // print what this one has written.
-func (v *vertex) guardList(vals []value) {
+func (v *vertex) guardList(vals []values.Value) {
 	for _, val := range vals {
-		if val.secret {
-			eachText(val.v, func(s string, _ bool) { v.guard(s) })
+		if val.Secret {
+			values.EachText(val.V, func(s string, _ bool) { v.guard(s) })
 		}
 	}
 }
@@ -54,7 +54,7 @@ func (v *vertex) guardDeclared() {
 	if err != nil {
 		return // it is not what its type says; Init will tell
 	}
-	eachText(x, func(s string, secret bool) {
+	values.EachText(x, func(s string, secret bool) {
 		if secret {
 			v.guard(s)
 		}
@@ -113,12 +113,12 @@ func (v *vertex) cleanError(err error) error {
 // clean returns changes without secrets: neither those that a tainted field
 // holds nor those that stand in another text.
 func (v *vertex) clean(cs []engine.Change) []engine.Change {
-	if len(cs) == 0 || v.nothingToHide() && !v.hasSecretField() {
+	if len(cs) == 0 || v.nothingToHide() && !v.wired().HasSecret() {
 		return cs
 	}
 	out := make([]engine.Change, len(cs))
 	for i, c := range cs {
-		if v.secretField(c.Field) {
+		if v.wired().IsSecret(c.Field) {
 			c.From, c.To = hide(c.From), hide(c.To)
 		}
 		c.From, c.To = v.cleanValue(c.From), v.cleanValue(c.To)
@@ -141,23 +141,6 @@ func digestKey() []byte {
 	key := make([]byte, 32)
 	_, _ = crand.Read(key) // never fails
 	return key
-}
-
-func (v *vertex) hasSecretField() bool {
-	return len(v.marked) > 0 || slices.ContainsFunc(v.recv, func(w wire) bool { return w.value.secret })
-}
-
-// secretField reports whether what was received in a field, in one above or in
-// one below it is secret, or is marked as one.
-func (v *vertex) secretField(path string) bool {
-	about := func(field string) bool { return within(path, field) || within(field, path) }
-	return slices.ContainsFunc(v.marked, about) ||
-		slices.ContainsFunc(v.recv, func(w wire) bool { return w.value.secret && about(w.Field) })
-}
-
-func within(path, of string) bool {
-	rest, ok := strings.CutPrefix(path, of)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 func hide(x any) any {

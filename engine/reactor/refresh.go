@@ -138,7 +138,5 @@ func (r *Reactor) tellDropped(id string, ps []ledger.Pending) {
 func (r *Reactor) forget(v *vertex) {
 	r.tellDropped(v.id, v.owed.Pending())
 	r.recorder.NoteAll(v.owed.Forget(v.id)...)
-	for i := range v.recv {
-		r.recorder.Note(tableSeen, seenKey(v.id, v.recv[i].Field), nil)
-	}
+	r.recorder.NoteAll(v.wired().Forget(v.id)...)
 }

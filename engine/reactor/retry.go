@@ -65,7 +65,7 @@ func (r *Reactor) untriable(v *vertex) string {
 		return fmt.Sprintf("has not failed: it waits for %s, retry that", s.BlockedBy)
 	case s.State != engine.StateFailed:
 		return fmt.Sprintf("has not failed: it is %s", s.State)
-	case v.refused != nil:
+	case v.wired().Refused() != nil:
 		return "was sent a value that it refuses: it is tried again with another value"
 	case v.broken != nil:
 		return "could not be initialised: it is tried again with the next graph"

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -77,7 +78,7 @@ func (u *undoing) wants(v *vertex) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	k, ok := u.kept[v.id]
-	received := v.received.Load()
+	received := v.wired().Received()
 	switch {
 	case !ok:
 		return true
@@ -230,22 +231,10 @@ func (v *vertex) hide(fields []string) {
 	if len(fields) == 0 {
 		return
 	}
-	v.tainted, v.marked = true, fields
-	m := make(map[string]*engine.Send, len(fields))
-	v.mark(m)
+	v.wiring().Mark(v.id, fields)
 	for _, f := range fields {
 		if x, err := schema.Get(v.res, f); err == nil {
-			eachText(x, func(s string, _ bool) { v.guard(s) })
-		}
-	}
-	v.received.Store(&m)
-}
-
-// mark adds the marked parameters to what Init.Recv says, unless they are received.
-func (v *vertex) mark(m map[string]*engine.Send) {
-	for _, f := range v.marked {
-		if m[f] == nil {
-			m[f] = &engine.Send{Res: refID(v.id), Key: f, Secret: true}
+			values.EachText(x, func(s string, _ bool) { v.guard(s) })
 		}
 	}
 }

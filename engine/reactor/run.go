@@ -52,7 +52,7 @@ func (r *Reactor) skip(v *vertex) bool {
 		v.last = engine.StateOK
 		return r.settled(v, engine.StateOK)
 	}
-	w := v.missing()
+	w := v.wired().Missing()
 	if w == nil {
 		return false
 	}

@@ -169,8 +169,8 @@ func (j *job) retries() bool {
 func (r *Reactor) succeeded(v *vertex, changed bool) {
 	r.refreshed(v, changed)
 	v.rested = v.once && v.job.apply && v.undone()
-	if v.seen() {
-		r.noteSeen(v)
+	if v.wired().Acted() {
+		r.recorder.NoteAll(v.wired().Digests(v.id)...)
 	}
 	r.propagate(v, v.sent)
 }
@@ -197,7 +197,7 @@ func (r *Reactor) afterRun(v *vertex) {
 		v.rewatch = false
 		r.startWatch(v)
 	}
-	if v.assign {
+	if v.wired().Waits() {
 		r.tryAssign(v)
 	}
 }
@@ -274,12 +274,7 @@ func (r *Reactor) openAbove(v *vertex) string {
 func (r *Reactor) unknown(v *vertex, until string) {
 	r.awaits(v, until)
 	v.mu.Lock()
-	v.changes = nil
-	for i := range v.recv {
-		if !v.recv[i].have {
-			v.changes = append(v.changes, engine.Change{Field: v.recv[i].Field, To: engine.Unknown})
-		}
-	}
+	v.changes = v.wired().Unknown()
 	v.mu.Unlock()
 	r.report(v, Run{State: engine.StateUnknown, Noop: true})
 }

@@ -111,7 +111,7 @@ func (r *Reactor) tryAgain(v *vertex, why Trigger) {
 		return
 	}
 	r.because(v, why)
-	if v.watchState != watchRunning && !v.unwatched() && v.missing() == nil {
+	if v.watchState != watchRunning && !v.unwatched() && v.wired().Missing() == nil {
 		r.startWatch(v)
 		return
 	}
@@ -124,7 +124,7 @@ func (r *Reactor) tryAgain(v *vertex, why Trigger) {
 // triable reports whether v has failed and can be tried again now: who waits for another
 // value, another graph or the end of what it runs can't.
 func (r *Reactor) triable(v *vertex) bool {
-	return !v.suspended && !v.gone && v.before == nil && v.refused == nil && !v.inRun &&
+	return !v.suspended && !v.gone && v.before == nil && v.wired().Refused() == nil && !v.inRun &&
 		(!v.watching || v.watchState == watchRunning) && r.m.State(v.slot) == engine.StateFailed
 }
 

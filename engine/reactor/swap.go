@@ -171,9 +171,9 @@ func (r *Reactor) initNow(ctx context.Context, v *vertex) (err error) {
 	if v.shared, err = r.openShared(ctx, v.res); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(v.recv, func(w wire) bool { return w.have }) {
-		v.refused = protect("Validate", v.res.Validate)
-		v.publish(v.recv)
+	if v.wired().HasReceived() {
+		v.wired().Refuse(protect("Validate", v.res.Validate))
+		v.wired().Publish(v.receiver())
 	}
 	if err := protect("Init", func() error { return v.res.Init(v.newInit()) }); err != nil {
 		_ = r.leaveShared(v.shared)

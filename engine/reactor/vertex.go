@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
@@ -52,9 +53,6 @@ type vertex struct {
 	rested   bool         // and that was
 	stalled  uint8        // how far the log has told that it waits for something outside; 0 if it does not
 	due      bool         // counted in shared
-	tainted  bool         // it receives a secret
-	marked   []string     // parameters that are shown as little as what it receives from a secret
-	assign   bool         // values wait to be assigned
 
 	watching   bool // the goroutine is there
 	watchState watchState
@@ -86,26 +84,22 @@ type vertex struct {
 	notify  []*vertex // whom a change of it refreshes
 
 	// values; see wire.go
-	recv     []wire
-	sendsTo  []target
-	lastSent map[string]value
-	refused  error // why received values were refused
+	values  atomic.Pointer[values.Vertex] // nil while it sends and receives nothing
+	sendsTo []target
 
 	// shared with the resource's goroutines
-	mail     atomic.Uint32
-	waits    atomic.Int32 // waits in Host that are going on in the run
-	heard    atomic.Bool  // Running was called in this Watch
-	refresh  atomic.Bool  // what Init.Refresh says
-	feeds    atomic.Bool  // what Init.Receives says
-	altered  atomic.Bool  // the run, which may alter, has reported a change
-	received atomic.Pointer[map[string]*engine.Send]
-	redact   atomic.Pointer[secrets.Texts] // the secrets that it knows
-	subs     subscriptions                 // the last one; written under mu
+	mail    atomic.Uint32
+	waits   atomic.Int32                  // waits in Host that are going on in the run
+	heard   atomic.Bool                   // Running was called in this Watch
+	refresh atomic.Bool                   // what Init.Refresh says
+	altered atomic.Bool                   // the run, which may alter, has reported a change
+	redact  atomic.Pointer[secrets.Texts] // the secrets that it knows
+	subs    subscriptions                 // the last one; written under mu
 
 	mu      sync.Mutex // guards what the run reports, and the subscriptions
 	applied bool       // CheckApply was called to alter
 	changes []engine.Change
-	sent    map[string]value
+	sent    values.Sent
 }
 
 type watchState uint8
@@ -141,7 +135,7 @@ func (v *vertex) newInit() *engine.Init {
 		Busy:     v.r.sayBusy,
 		Refresh:  v.refresh.Load,
 		Send:     v.send,
-		Receives: v.feeds.Load,
+		Receives: v.receives,
 		Recv:     v.recvMap,
 		Change:   v.change,
 		World:    o.World,
@@ -164,13 +158,6 @@ func (v *vertex) sayEvent() {
 	if v.heard.Load() {
 		v.r.mail.post(v, mailEvent)
 	}
-}
-
-func (v *vertex) recvMap() map[string]*engine.Send {
-	if m := v.received.Load(); m != nil {
-		return *m
-	}
-	return nil
 }
 
 func (v *vertex) change(c engine.Change) {

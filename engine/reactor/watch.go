@@ -18,11 +18,11 @@ func (r *Reactor) open(v *vertex) {
 		v.suspended = true
 		r.fail(v, v.broken, false, 0)
 	case v.suspended: // resume comes back
-	case v.assign:
+	case v.wired().Waits():
 		r.tryAssign(v)
-	case v.refused != nil:
-		r.fail(v, v.refused, false, 0)
-	case v.unwatched() || v.missing() != nil:
+	case v.wired().Refused() != nil:
+		r.fail(v, v.wired().Refused(), false, 0)
+	case v.unwatched() || v.wired().Missing() != nil:
 		r.ready(v) // a receiver's Watch starts when it has its values
 	default:
 		r.startWatch(v)
@@ -106,7 +106,7 @@ func (r *Reactor) running(v *vertex) {
 		return
 	}
 	v.watchState = watchRunning
-	if v.refused == nil {
+	if v.wired().Refused() == nil {
 		r.ready(v)
 	}
 }

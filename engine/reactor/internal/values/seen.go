@@ -1,0 +1,106 @@
+package values
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// TableSeen has as key a vertex and a field, and as value the digest of the value that the vertex
+// has last acted on.
+const TableSeen = "seen"
+
+const keySep = "\x00"
+
+// Seen is what an earlier process has acted on. It is not altered once all records were recalled.
+// A nil Seen is empty.
+type Seen struct {
+	digests map[string][]byte // by key
+}
+
+// Recall takes a record.
+func (s *Seen) Recall(rec engine.Record) {
+	if s.digests == nil {
+		s.digests = map[string][]byte{}
+	}
+	s.digests[rec.Key] = rec.Value
+}
+
+// Forget returns the ends of the records of vertices that are not there.
+func (s *Seen) Forget(there func(id string) bool) (writes []engine.Write) {
+	for key := range s.digests {
+		if id, _, _ := strings.Cut(key, keySep); !there(id) {
+			writes = append(writes, engine.Write{Table: TableSeen, Key: key})
+		}
+	}
+	return writes
+}
+
+// was reports whether an earlier process has acted on this value of a wire.
+func (s *Seen) was(id string, w *wire) bool {
+	if s == nil {
+		return false
+	}
+	d := s.digests[id+keySep+w.Field]
+	return d != nil && isDigest(d, w.value.V)
+}
+
+// Digests returns the records of the values that the vertex with an id has acted on.
+func (v *Vertex) Digests(id string) (writes []engine.Write) {
+	for i := range v.recv {
+		if w := &v.recv[i]; w.have {
+			writes = append(writes, engine.Write{Table: TableSeen, Key: id + keySep + w.Field, Value: digest(w.value.V)})
+		}
+	}
+	return writes
+}
+
+// Forget returns the ends of these records: the name has left.
+func (v *Vertex) Forget(id string) (writes []engine.Write) {
+	for _, w := range v.Wires() {
+		writes = append(writes, engine.Write{Table: TableSeen, Key: id + keySep + w.Field})
+	}
+	return writes
+}
+
+const saltLen = 16
+
+// digest names a value without telling it: it may be a secret.
+func digest(x any) []byte {
+	salt := make([]byte, saltLen)
+	_, _ = rand.Read(salt) // never fails
+	return digestWith(salt, x)
+}
+
+func digestWith(salt []byte, x any) []byte {
+	h := sha256.New()
+	h.Write(salt)
+	h.Write(appendPlain(nil, x))
+	return h.Sum(bytes.Clone(salt))
+}
+
+func isDigest(d []byte, x any) bool {
+	return len(d) > saltLen && bytes.Equal(d, digestWith(d[:saltLen], x))
+}
+
+// appendPlain writes a plain value so that different ones are different texts.
+// fmt sorts maps by key.
+func appendPlain(b []byte, x any) []byte {
+	switch x := x.(type) {
+	case schema.Secret:
+		return fmt.Appendf(b, "%q", x.Reveal())
+	case []any:
+		b = append(b, '[')
+		for _, e := range x {
+			b = append(appendPlain(b, e), ',')
+		}
+		return append(b, ']')
+	default:
+		return fmt.Appendf(b, "%T:%#v", x, x)
+	}
+}

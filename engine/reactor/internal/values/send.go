@@ -1,0 +1,60 @@
+package values
+
+import (
+	"fmt"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Send copies the values of x, which a resource sends whose Sends has the type want. With tainted
+// all of them are secret. Callable from any goroutine.
+func Send(id string, want *schema.Type, x any, tainted bool) (Sent, error) {
+	if want == nil {
+		return nil, fmt.Errorf("%s sends nothing: it has no Sends that returns a struct", id)
+	}
+	if t, rv, err := schema.Side(x); err != nil || !rv.IsValid() || t.Go != want.Go {
+		return nil, fmt.Errorf("%s sends a %T where Sends says %s", id, x, nameOf(want))
+	}
+	sent := make(Sent, len(want.Fields))
+	for _, f := range want.Fields {
+		x, err := schema.Get(x, f.Key)
+		if err != nil {
+			return nil, fmt.Errorf("%s sends %s: %w", id, f.Key, err)
+		}
+		sent[f.Key] = Value{V: schema.Clone(x), Secret: tainted || f.Type.Secret || hasSecret(x)}
+	}
+	return sent, nil
+}
+
+// nameOf returns the name of the Go type that t was read from, or of t itself.
+func nameOf(t *schema.Type) string {
+	if t.Go.Name() == "" {
+		return t.Name
+	}
+	return t.Go.String()
+}
+
+// hasSecret reports whether there is a secret in a plain value.
+func hasSecret(x any) bool {
+	found := false
+	EachText(x, func(_ string, secret bool) { found = found || secret })
+	return found
+}
+
+// EachText calls do for every text in a plain value.
+func EachText(x any, do func(s string, secret bool)) {
+	switch x := x.(type) {
+	case string:
+		do(x, false)
+	case schema.Secret:
+		do(x.Reveal(), true)
+	case []any:
+		for _, e := range x {
+			EachText(e, do)
+		}
+	case map[string]any:
+		for _, e := range x {
+			EachText(e, do)
+		}
+	}
+}

@@ -1,0 +1,415 @@
+package values
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Value is a value on its way, a deep copy of its own.
+type Value struct {
+	V      any
+	Secret bool
+}
+
+// Sent are the values of one Send, by the keys of the sender.
+type Sent map[string]Value
+
+// wire is one field that a vertex receives.
+type wire struct {
+	engine.Wire
+	noWatch bool // an assignment does not end the Watch
+
+	have    bool // a value has been assigned
+	value   Value
+	waiting bool // another one is to be assigned
+	next    Value
+}
+
+// Vertex is what one vertex sends and receives.
+type Vertex struct {
+	recv     []wire
+	last     Sent // what it has sent
+	received atomic.Pointer[map[string]*engine.Send]
+	refused  error    // why received values were refused
+	marked   []string // parameters that are shown as little as a secret that was received
+	assign   bool     // values wait to be assigned
+	tainted  bool     // it receives a secret
+	feeds    atomic.Bool
+}
+
+// New returns a vertex that receives over wires. noWatch says of a field whether an assignment
+// leaves the Watch alone.
+func New(wires []engine.Wire, noWatch func(field string) bool) *Vertex {
+	v := &Vertex{}
+	if len(wires) > 0 {
+		v.recv = make([]wire, len(wires))
+	}
+	for i, w := range wires {
+		v.recv[i] = wire{Wire: w, noWatch: noWatch(w.Field)}
+	}
+	return v
+}
+
+// Mark hides parameters of the resource with an id, as if they had been received from a secret.
+func (v *Vertex) Mark(id string, fields []string) {
+	v.tainted, v.marked = true, fields
+	m := make(map[string]*engine.Send, len(fields))
+	v.mark(id, m)
+	v.received.Store(&m)
+}
+
+// mark adds the marked parameters to what Recv says, unless they are received.
+func (v *Vertex) mark(id string, m map[string]*engine.Send) {
+	for _, f := range v.marked {
+		if m[f] == nil {
+			m[f] = &engine.Send{Res: refID(id), Key: f, Secret: true}
+		}
+	}
+}
+
+// Wires returns the wires, in the order of the graph.
+func (v *Vertex) Wires() iter.Seq2[int, engine.Wire] {
+	return func(yield func(int, engine.Wire) bool) {
+		if v == nil {
+			return
+		}
+		for i := range v.recv {
+			if !yield(i, v.recv[i].Wire) {
+				return
+			}
+		}
+	}
+}
+
+// Missing returns the first wire that has no value yet, nil for none.
+func (v *Vertex) Missing() *engine.Wire {
+	if v == nil {
+		return nil
+	}
+	for i := range v.recv {
+		if !v.recv[i].have {
+			return &v.recv[i].Wire
+		}
+	}
+	return nil
+}
+
+// Unknown returns the changes of a receiver that can't be told yet: one for each missing value.
+func (v *Vertex) Unknown() (cs []engine.Change) {
+	for i := range v.recv {
+		if !v.recv[i].have {
+			cs = append(cs, engine.Change{Field: v.recv[i].Field, To: engine.Unknown})
+		}
+	}
+	return cs
+}
+
+// HasReceived reports whether a value has been assigned or carried.
+func (v *Vertex) HasReceived() bool {
+	return v != nil && slices.ContainsFunc(v.recv, func(w wire) bool { return w.have })
+}
+
+// Refused returns why received values were refused, nil if they were not.
+func (v *Vertex) Refused() error {
+	if v == nil {
+		return nil
+	}
+	return v.refused
+}
+
+// Refuse notes why the values that a new vertex has been carried are refused, nil if they are not.
+func (v *Vertex) Refuse(err error) { v.refused = err }
+
+// IsTainted reports whether the vertex receives a secret.
+func (v *Vertex) IsTainted() bool { return v != nil && v.tainted }
+
+// Feeds reports whether somebody receives what the vertex sends.
+func (v *Vertex) Feeds() bool { return v != nil && v.feeds.Load() }
+
+// SetFeeds says whether somebody receives what the vertex sends.
+func (v *Vertex) SetFeeds(yes bool) {
+	if v != nil && v.feeds.Load() != yes {
+		v.feeds.Store(yes)
+	}
+}
+
+// Sends keeps what the vertex has sent last, for receivers of a later graph.
+func (v *Vertex) Sends(sent Sent) { v.last = sent }
+
+// Last returns what the vertex has sent last, nil for nothing.
+func (v *Vertex) Last() Sent {
+	if v == nil {
+		return nil
+	}
+	return v.last
+}
+
+// Offer notes the value for a wire, if it is another one.
+func (v *Vertex) Offer(i int, sent Sent) {
+	w := &v.recv[i]
+	val, ok := sent[w.key(sent)]
+	if !ok || !w.waiting && w.have && schema.Equal(w.value.V, val.V) {
+		return
+	}
+	w.waiting, w.next = true, val
+	v.assign = true
+}
+
+// OfferFirst does that for a wire that has no value, nor one that waits.
+func (v *Vertex) OfferFirst(i int, sent Sent) {
+	if w := &v.recv[i]; !w.have && !w.waiting && sent != nil {
+		v.Offer(i, sent)
+	}
+}
+
+// key returns the sender's key; a Go field name is an alias of it, which the
+// builder has resolved where it could.
+func (w *wire) key(sent Sent) string {
+	if _, ok := sent[w.From.Key]; ok {
+		return w.From.Key
+	}
+	for k := range sent {
+		if strings.EqualFold(k, w.From.Key) {
+			return k
+		}
+	}
+	return w.From.Key
+}
+
+// Waits reports whether values wait to be assigned.
+func (v *Vertex) Waits() bool { return v != nil && v.assign }
+
+// EndsWatch reports whether the Watch has to end before the values that wait are assigned.
+func (v *Vertex) EndsWatch() bool {
+	return slices.ContainsFunc(v.recv, func(w wire) bool { return w.waiting && !w.noWatch })
+}
+
+// Waiting returns the wires over which a value waits.
+func (v *Vertex) Waiting() iter.Seq[engine.Wire] {
+	return func(yield func(engine.Wire) bool) {
+		for i := range v.recv {
+			if v.recv[i].waiting && !yield(v.recv[i].Wire) {
+				return
+			}
+		}
+	}
+}
+
+// Taint notes which values are secret, assigned ones and those that wait, and returns them.
+func (v *Vertex) Taint() (secret []Value) {
+	for i := range v.recv {
+		for _, val := range []Value{v.recv[i].value, v.recv[i].next} {
+			if val.Secret {
+				v.tainted = true
+				secret = append(secret, val)
+			}
+		}
+	}
+	return secret
+}
+
+// A Receiver is the resource that Assign writes to.
+type Receiver struct {
+	ID       string
+	Res      engine.Res
+	Type     *schema.Type // of the resource
+	Seen     *Seen        // what an earlier process has acted on
+	Validate func() error // called when all values are assigned
+}
+
+// Assign assigns all that waits, and validates. If it fails, the old values are back, and Refused
+// returns the error.
+func (v *Vertex) Assign(to Receiver) error {
+	v.assign, v.refused = false, nil
+	olds := slices.Clone(v.recv)
+	var restore []func()
+	var err error
+	for i := range v.recv {
+		if w := &v.recv[i]; w.waiting && err == nil {
+			var undo func()
+			undo, err = w.assign(to.Res)
+			restore = append(restore, undo)
+		}
+	}
+	if err == nil {
+		err = to.Validate()
+	}
+	if err == nil {
+		v.publish(to, olds)
+		return nil
+	}
+	for _, undo := range slices.Backward(restore) {
+		undo()
+	}
+	for i := range olds {
+		olds[i].waiting = false
+	}
+	v.recv, v.refused = olds, err
+	return err
+}
+
+// assign assigns the value that waits; undo brings back what was there.
+func (w *wire) assign(res engine.Res) (undo func(), err error) {
+	undo, err = schema.Save(res, w.Field)
+	if err == nil {
+		err = schema.Set(res, w.Field, schema.Clone(w.next.V))
+	}
+	switch {
+	case err != nil && w.next.Secret: // the reason may quote a part of it
+		return func() {}, fmt.Errorf("%s: the secret from %s does not fit", w.Field, w.From.ID())
+	case err != nil:
+		return func() {}, fmt.Errorf("%s: %w", w.Field, err)
+	}
+	w.have, w.waiting, w.value = true, false, w.next
+	return undo, nil
+}
+
+// Publish makes what was carried visible to Recv.
+func (v *Vertex) Publish(to Receiver) { v.publish(to, v.recv) }
+
+// publish makes what was received visible to Recv; before tells which wires
+// had a value waiting. Changed stays up until Acted is called.
+func (v *Vertex) publish(to Receiver, before []wire) {
+	old := v.Recv()
+	m := make(map[string]*engine.Send, 2*len(v.recv))
+	for i := range v.recv {
+		w := &v.recv[i]
+		if !w.have {
+			continue
+		}
+		s := &engine.Send{Res: refID(w.From.ID()), Key: w.From.Key, Secret: w.value.Secret, Changed: before[i].waiting}
+		if o := old[w.Field]; o != nil {
+			s.Changed = s.Changed || o.Changed
+		} else if s.Changed && to.Seen.was(to.ID, w) {
+			s.Changed = false // the process before has acted on it
+		}
+		m[w.Field] = s
+		if f := to.Type.Field(w.Field); f != nil {
+			m[f.GoName] = s
+		}
+	}
+	v.mark(to.ID, m)
+	v.received.Store(&m)
+}
+
+type refID string
+
+func (r refID) String() string { return string(r) }
+
+// Recv is Init.Recv.
+func (v *Vertex) Recv() map[string]*engine.Send {
+	if m := v.Received(); m != nil {
+		return *m
+	}
+	return nil
+}
+
+// Received returns what Recv says, as a pointer that is another one when it says something else.
+func (v *Vertex) Received() *map[string]*engine.Send {
+	if v == nil {
+		return nil
+	}
+	return v.received.Load()
+}
+
+// Acted takes Changed back after a run that succeeded. It reports whether there was
+// one.
+func (v *Vertex) Acted() bool {
+	old := v.Recv()
+	changed := false
+	for _, s := range old {
+		changed = changed || s.Changed
+	}
+	if !changed {
+		return false
+	}
+	m := make(map[string]*engine.Send, len(old))
+	for k, s := range old {
+		c := *s
+		c.Changed = false
+		m[k] = &c
+	}
+	v.received.Store(&m)
+	return true
+}
+
+// Same reports whether the vertex receives over the same wires, in any order.
+func (v *Vertex) Same(wires []engine.Wire) bool {
+	if v == nil {
+		return len(wires) == 0
+	}
+	return len(v.recv) == len(wires) && !slices.ContainsFunc(wires, func(w engine.Wire) bool { return v.like(w) == nil })
+}
+
+// like returns the wire from the same sender to the same field.
+func (v *Vertex) like(w engine.Wire) *wire {
+	if v == nil {
+		return nil
+	}
+	for i := range v.recv {
+		if v.recv[i].Field == w.Field && v.recv[i].From == w.From {
+			return &v.recv[i]
+		}
+	}
+	return nil
+}
+
+// Carry gives the resource of a new vertex the values that an old one has received over the same
+// wires.
+func (v *Vertex) Carry(old *Vertex, res engine.Res) {
+	for i := range v.recv {
+		w := &v.recv[i]
+		o := old.like(w.Wire)
+		if o == nil || !o.have || schema.Set(res, w.Field, schema.Clone(o.value.V)) != nil {
+			continue
+		}
+		w.have, w.value = true, o.value
+	}
+}
+
+// Inherit has values wait that came for an old vertex while the new one was made.
+func (v *Vertex) Inherit(old *Vertex) {
+	if v == nil {
+		return
+	}
+	for i := range v.recv {
+		w := &v.recv[i]
+		o := old.like(w.Wire)
+		if o == nil {
+			continue
+		}
+		switch {
+		case o.waiting:
+			w.waiting, w.next, v.assign = true, o.next, true
+		case o.have && !(w.have && schema.Equal(o.value.V, w.value.V)):
+			w.waiting, w.next, v.assign = true, o.value, true
+		}
+	}
+}
+
+// HasSecret reports whether a parameter was received from a secret, or is marked.
+func (v *Vertex) HasSecret() bool {
+	return v != nil && (len(v.marked) > 0 || slices.ContainsFunc(v.recv, func(w wire) bool { return w.value.Secret }))
+}
+
+// IsSecret reports whether the value that was received in a field, in one above or in
+// one below it is secret, or is marked as one.
+func (v *Vertex) IsSecret(path string) bool {
+	if v == nil {
+		return false
+	}
+	about := func(field string) bool { return within(path, field) || within(field, path) }
+	return slices.ContainsFunc(v.marked, about) ||
+		slices.ContainsFunc(v.recv, func(w wire) bool { return w.value.Secret && about(w.Field) })
+}
+
+func within(path, of string) bool {
+	rest, ok := strings.CutPrefix(path, of)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
