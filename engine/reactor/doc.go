@@ -4,7 +4,8 @@
 //
 // Each component below internal decides one thing, and answers in data: package sched what runs next,
 // package hold what keeps a vertex from being altered, package ledger what is owed over a crash,
-// package values what vertices send and receive. The loop puts the decisions into effect.
+// package values what vertices send and receive, package undo what has to be kept before
+// a first change. The loop puts the decisions into effect.
 //
 // # Ownership
 //
@@ -32,12 +33,11 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	commit.go swap.go removals.go realize.go retry.go stuck.go stall.go limits.go
-//	doubt.go recall.go brakes.go run.go batch.go refresh.go match.go status.go
-//	reactor.go watch.go settle.go options.go host.go budget.go doc.go backoff.go
-//	reverse.go reverse_keep.go converge.go listener.go stop.go worker.go shared.go
-//	costly.go wire.go vertex.go slow.go rest.go mailbox.go context.go read.go why.go
-//	redact.go subs.go clock.go
+//	commit.go stall.go swap.go run.go realize.go retry.go stuck.go recall.go batch.go
+//	refresh.go doubt.go limits.go removals.go brakes.go status.go match.go reactor.go
+//	options.go watch.go settle.go host.go reverse.go budget.go converge.go doc.go
+//	slow.go stop.go costly.go worker.go listener.go wire.go why.go subs.go read.go
+//	shared.go vertex.go rest.go mailbox.go context.go clock.go redact.go backoff.go
 //
 // # Laws
 //

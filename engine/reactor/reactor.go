@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
@@ -75,7 +76,7 @@ type Reactor struct {
 	batches    map[string]int32
 	seen       values.Seen
 	recorder   *ledger.Recorder
-	undoing    undoing // what undoes the vertices
+	undo       undo.Store // what undoes the vertices
 	pauses     hold.Pauses
 	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
 	realizing  *realizing           // the Swap that waits; nil for none
@@ -124,7 +125,6 @@ func New(o Options) (*Reactor, error) {
 		leaving:   map[string]*vertex{},
 		batches:   map[string]int32{},
 		recorder:  ledger.NewRecorder(o.Store, o.Logger, newTimer),
-		undoing:   undoing{store: o.Store},
 		seed:      maphash.MakeSeed(),
 		digests:   digestKey(),
 		secrets:   secrets.Texts{Least: minShared, Most: maxShared},

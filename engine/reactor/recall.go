@@ -19,7 +19,7 @@ func (r *Reactor) recall(ctx context.Context) error {
 	if err := r.recallTable(ctx, values.TableSeen, "the received values", r.seen.Recall); err != nil {
 		return err
 	}
-	if err := r.undoing.recall(ctx); err != nil {
+	if err := r.undo.Recall(ctx, r.opt.Store); err != nil {
 		return err
 	}
 	if err := r.recallBudget(ctx); err != nil {

@@ -54,7 +54,10 @@ func (r *Reactor) commit(ctx context.Context, v *vertex, writes []engine.Write) 
 func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
 	var over, owed []engine.Write
 	for _, v := range vs {
-		over = v.job.owed.Clear(v.id, append(over, r.undoing.over(v)...))
+		if v.isOver() {
+			over = append(over, r.undo.Over(v.id)...)
+		}
+		over = v.job.owed.Clear(v.id, over)
 		owed = v.owed.Owe(v.id, &v.job.owed, &r.book, owed)
 	}
 	switch {
@@ -68,7 +71,9 @@ func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
 		return nil
 	}
 	for _, v := range vs {
-		r.undoing.settled(v)
+		if v.isOver() {
+			r.undo.Forget(v.id)
+		}
 	}
 	return nil
 }

@@ -2,24 +2,49 @@ package reactor
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // remembers reports whether what is there has to be looked at before v is altered
-// for the first time: the metaparameter reverse.
-func (r *Reactor) remembers(v *vertex) bool { return r.undoing.wants(v) }
+// for the first time: the metaparameter reverse. It is called by the run of v.
+func (r *Reactor) remembers(v *vertex) bool {
+	return v.meta.Reverse && v.abil.Reversible && v.abil.Readable && r.undo.Wants(v.id, v.res, v.wired().Received())
+}
 
 // remember keeps what is there now, if that has to be. It is called by the run of
 // v, after a check that wants a change and before anything is altered; on an error
 // nothing must be.
 func (r *Reactor) remember(ctx context.Context, v *vertex) error {
-	if !r.undoing.wants(v) {
+	if !r.remembers(v) {
 		return nil
 	}
-	return r.undoing.keep(ctx, v)
+	step, err := r.undo.Keep(ctx, &undo.Subject{ID: v.id, Res: v.res, Secret: v.secretFields(), Clean: v.cleanText, At: v.job.stand})
+	if err != nil {
+		return err
+	}
+	if step.Why != "" {
+		r.log.Warn(step.Warning(), slog.String("resource", v.id), slog.String("reason", step.Why))
+	}
+	if len(step.Writes) > 0 {
+		if err := r.commit(ctx, v, step.Writes); err != nil {
+			return step.NotWritten(err)
+		}
+	}
+	r.undo.Kept(step)
+	return nil
 }
+
+// isOver reports whether nothing is kept to undo v after a run of it that has not failed: it is a
+// reversal that has done all, or is not to be reversed.
+func (v *vertex) isOver() bool { return !v.meta.Reverse && v.undone() }
 
 // undone reports whether v has nothing to undo, or nothing more. It is asked after a run that has not failed.
 func (v *vertex) undone() bool {
@@ -28,24 +53,69 @@ func (v *vertex) undone() bool {
 		return true
 	}
 	all := true
-	_ = protect("Undone", func() error { all = u.Undone(); return nil }) // who can't say it has done what it does
+	_ = protect("Undone", func() error { all = u.Undone(); return nil }) // a resource that can't say has done all
 	return all
 }
 
-// standing returns where v stands, if that may have to be kept.
-func (r *Reactor) standing(v *vertex) standing {
+// standing returns where v stands, if that may have to be kept. It does not change any more.
+func (r *Reactor) standing(v *vertex) undo.Place {
 	if !v.meta.Reverse {
-		return standing{}
+		return undo.Place{}
 	}
-	return standing{g: r.graph, all: r.byIndex, at: int(v.index)}
+	all := r.byIndex
+	return undo.Place{Graph: r.graph, At: int(v.index), Reverses: func(i int) bool { return all[i].meta.Reverse }}
 }
 
-// pruneUndoing forgets what is kept in vain now that g has taken effect.
-func (r *Reactor) pruneUndoing(ctx context.Context, g *engine.Graph) {
+// pruneUndo forgets what is kept in vain now that g has taken effect.
+func (r *Reactor) pruneUndo(ctx context.Context, g *engine.Graph) {
 	if r.opt.ReadOnly {
 		return
 	}
-	if err := r.undoing.prune(ctx, g); err != nil {
-		r.log.Warn("the store was not tidied up", slog.Any("error", err))
+	writes := r.undo.Prune(func(id string) bool { _, ok := g.Index(id); return ok })
+	if len(writes) == 0 {
+		return
+	}
+	if err := r.opt.Store.Commit(ctx, writes); err != nil {
+		r.log.Warn("the store was not tidied up", slog.Any("error", fmt.Errorf("cannot forget what can't be undone: %w", err)))
+		return
+	}
+	for _, w := range writes {
+		r.undo.Forget(w.Key)
+	}
+}
+
+// secretFields returns the parameters that must not be shown though their type
+// is plain: those that were received so, and those whose values the check has
+// hidden.
+func (v *vertex) secretFields() []string {
+	fields := map[string]bool{}
+	for key, s := range v.recvMap() {
+		if s.Secret {
+			fields[key] = true
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range v.changes {
+		_, from := c.From.(schema.Secret)
+		_, to := c.To.(schema.Secret)
+		if from || to {
+			fields[c.Field] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(fields))
+}
+
+// hide keeps parameters from being shown whose type is plain, as if they had been
+// received from a secret.
+func (v *vertex) hide(fields []string) {
+	if len(fields) == 0 {
+		return
+	}
+	v.wiring().Mark(v.id, fields)
+	for _, f := range fields {
+		if x, err := schema.Get(v.res, f); err == nil {
+			values.EachText(x, func(s string, _ bool) { v.guard(s) })
+		}
 	}
 }

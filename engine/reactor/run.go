@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
 )
 
 // job is what a run has to do.
@@ -26,7 +27,7 @@ type job struct {
 	since    int64     // when that began,
 	started  int64     // and when the run did
 	class    Class
-	stand    standing // with the metaparameter reverse
+	stand    undo.Place // with the metaparameter reverse
 }
 
 // outcome is how a run ended.

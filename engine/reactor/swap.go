@@ -85,7 +85,7 @@ func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
 		s.restart()
 		return failed
 	}
-	r.pruneUndoing(ctx, g)
+	r.pruneUndo(ctx, g)
 	return nil
 }
 
