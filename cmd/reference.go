@@ -33,6 +33,8 @@ var (
 	configPage string
 	//go:embed reference/kinds.md
 	kindsPage string
+	//go:embed reference/types.md
+	typesPage string
 	//go:embed reference/interfaces.md
 	interfacesHead string
 )
@@ -107,6 +109,11 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 		return nil, err
 	}
 	pages["coming-from.md"] = generated + coming
+	types, err := typesOfForm()
+	if err != nil {
+		return nil, err
+	}
+	pages["types.md"] = generated + types
 	for _, k := range kinds {
 		example, err := exampleOf(k.Name, examples)
 		if err != nil {
