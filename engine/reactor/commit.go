@@ -112,7 +112,7 @@ func (v *vertex) succeed(old *vertex) {
 		v.r.recorder.NoteAll(ledger.NoRetries(v.id))
 	} else {
 		v.owed.InheritRetries(&old.owed)
-		v.watchTries = old.watchTries
+		v.watch.SetTries(old.watch.Tries())
 	}
 	if !v.meta.Reset {
 		v.hold.Pace.Inherit(old.hold.Pace, v.r.epoch.Add(time.Duration(v.r.now())))
@@ -213,7 +213,7 @@ func (r *Reactor) remove(v *vertex) {
 
 // leave has a vertex that is gone cleaned up once it runs no more.
 func (r *Reactor) leave(v *vertex) {
-	if v.inRun || v.watching || v.before != nil {
+	if v.inRun || v.watch.Active() || v.before != nil {
 		return
 	}
 	r.active++

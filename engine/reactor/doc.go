@@ -5,7 +5,7 @@
 // Each component below internal decides one thing, and answers in data: package sched what runs next,
 // package hold what keeps a vertex from being altered, package ledger what is owed over a crash,
 // package values what vertices send and receive, package undo what has to be kept before
-// a first change. The loop puts the decisions into effect.
+// a first change, package watch how a Watch stands. The loop puts the decisions into effect.
 //
 // # Ownership
 //
@@ -33,11 +33,11 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	commit.go stall.go swap.go run.go realize.go retry.go stuck.go recall.go batch.go
-//	refresh.go doubt.go limits.go removals.go brakes.go status.go match.go reactor.go
-//	options.go watch.go settle.go host.go reverse.go budget.go converge.go doc.go
-//	slow.go stop.go costly.go worker.go listener.go wire.go why.go subs.go read.go
-//	shared.go vertex.go rest.go mailbox.go context.go clock.go redact.go backoff.go
+//	doc.go retry.go commit.go realize.go swap.go removals.go match.go status.go
+//	limits.go stuck.go recall.go doubt.go brakes.go stall.go run.go batch.go
+//	refresh.go reactor.go watch.go settle.go host.go budget.go stop.go slow.go
+//	costly.go options.go converge.go listener.go worker.go reverse.go shared.go
+//	wire.go why.go clock.go read.go vertex.go rest.go mailbox.go redact.go
 //
 // # Laws
 //

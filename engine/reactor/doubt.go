@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
 // maxDoubt bounds how many ancestors of a vertex that has failed are looked at first, the
@@ -69,5 +70,5 @@ func (r *Reactor) lookAbove(v *vertex) (any bool) {
 
 // mayLook reports whether a vertex can be looked at without an event, and at once.
 func (r *Reactor) mayLook(v *vertex) bool {
-	return (v.watchState == watchRunning || v.meta.Poll > 0) && v.hold.Pace == nil && !v.hold.IsHeld() && !r.storms.Slowed(v) && !v.suspended && r.pauses.Of(v.id) == nil
+	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && v.hold.Pace == nil && !v.hold.IsHeld() && !r.storms.Slowed(v) && !v.suspended && r.pauses.Of(v.id) == nil
 }

@@ -6,7 +6,7 @@ import "sync"
 const (
 	mailRunning  uint32 = 1 << iota // its Watch said Running
 	mailEvent                       // its Watch said Event
-	mailWatched                     // its Watch has ended; the error is in watchCtx
+	mailWatched                     // its Watch has ended; the error is in its context
 	mailRan                         // its CheckApply has ended; the outcome is in out
 	mailSlot                        // it began or ended a wait in Host
 	mailFinished                    // it has left: Cleanup is done

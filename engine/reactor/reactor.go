@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 	"github.com/reactivegraph/mgmt/graph"
@@ -27,10 +28,11 @@ var ErrStopped = errors.New("the engine has stopped")
 // Reactor runs one graph after the other. Make it with New, call Run once, and
 // Swap for each graph, from any goroutine.
 type Reactor struct {
-	opt   Options
-	log   *slog.Logger
-	epoch time.Time
-	rand  *rand.Rand
+	opt     Options
+	log     *slog.Logger
+	epoch   time.Time
+	rand    *rand.Rand
+	backoff hold.Backoff
 
 	mail      *mailbox
 	requests  chan func()   // what other goroutines want done on the loop
@@ -129,6 +131,7 @@ func New(o Options) (*Reactor, error) {
 		digests:   digestKey(),
 		secrets:   secrets.Texts{Least: minShared, Most: maxShared},
 	}
+	r.backoff = hold.Backoff{Once: o.Once, Rand: r.rand.Int64N}
 	r.removals.Store(&o.MaxRemovals)
 	r.account.Set(o.MaxChanges, 0)
 	return r, nil
@@ -224,7 +227,7 @@ func (r *Reactor) news(v *vertex, news uint32) {
 	if news&mailRunning != 0 && !v.gone {
 		r.running(v)
 	}
-	if news&mailEvent != 0 && !v.gone && v.watchState == watchRunning {
+	if news&mailEvent != 0 && !v.gone && v.watch.Is(watch.Running) {
 		r.heard(v)
 		v.hold.Pace.Heard(r.now())
 		r.event(v)

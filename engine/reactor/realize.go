@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
 // realizing is a Swap that waits for vertices which it would remove and which ask
@@ -93,13 +94,14 @@ func (r *Reactor) checkRealized() {
 // graph: the metaparameter of that name.
 func (r *Reactor) rewatchFailed() {
 	for _, v := range r.byIndex {
-		if !v.meta.Rewatch || v.suspended || v.watching && v.watchState != watchRunning || v.wired().Refused() != nil ||
+		if !v.meta.Rewatch || v.suspended || v.watch.Active() && !v.watch.Is(watch.Running) || v.wired().Refused() != nil ||
 			v.retryAt > 0 && !v.byDefault() || r.m.State(v.slot) != engine.StateFailed {
 			continue
 		}
 		r.setRetries(v, 0)
-		v.byGraph, v.watchTries = true, 0
-		if v.watchState == watchRunning || v.unwatched() {
+		v.byGraph = true
+		v.watch.SetTries(0)
+		if v.watch.Is(watch.Running) || v.unwatched() {
 			r.event(v)
 		} else {
 			r.startWatch(v)

@@ -26,7 +26,7 @@ func (r *Reactor) Retry(ctx context.Context, resources ...string) (tried []strin
 		for _, v := range vs {
 			r.tryAgain(v, Trigger{Cause: CauseAsked})
 			r.setRetries(v, 0)
-			v.watchTries = 0
+			v.watch.SetTries(0)
 			delete(r.failures.list, v)
 			tried = append(tried, v.id)
 		}

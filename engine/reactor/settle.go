@@ -8,6 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
 // ran takes the outcome of a run of v.
@@ -136,7 +137,7 @@ func (r *Reactor) awaits(v *vertex, until string) {
 func (r *Reactor) retry(v *vertex, run *Run, err error) {
 	if run.State != engine.StateFailed {
 		if v.meta.RetryReset {
-			v.watchTries = 0
+			v.watch.SetTries(0)
 		}
 		if v.meta.RetryReset || v.byDefault() {
 			r.setRetries(v, 0)
@@ -144,14 +145,14 @@ func (r *Reactor) retry(v *vertex, run *Run, err error) {
 		return
 	}
 	run.Err = err
-	if v.watchState == watchFailed {
+	if v.watch.Is(watch.Failed) {
 		return
 	}
 	tried := v.owed.Retries()
 	if v.byDefault() && tried > 0 && !v.job.retries() {
 		tried-- // something else has asked for it: the waits do not grow by that
 	}
-	if run.RetryIn, run.Retry = r.again(v.meta, err, tried); run.Retry {
+	if run.RetryIn, run.Retry = r.backoff.Again(v.meta, err, tried); run.Retry {
 		r.setRetries(v, tried+1)
 	}
 }
@@ -178,7 +179,7 @@ func (r *Reactor) succeeded(v *vertex, changed bool) {
 // next arranges what follows the run.
 func (r *Reactor) next(v *vertex, run Run) {
 	switch {
-	case v.watchState == watchFailed: // its own alarm is set
+	case v.watch.Is(watch.Failed): // its own alarm is set
 	case run.Retry && r.m.State(v.slot) == engine.StateFailed: // else something has asked for it meanwhile
 		v.retryAt = r.now() + int64(run.RetryIn)
 		r.after(run.RetryIn, v, func() { r.wake(v) })
@@ -193,8 +194,7 @@ func (r *Reactor) next(v *vertex, run Run) {
 
 // afterRun does what had to wait for the end of a run.
 func (r *Reactor) afterRun(v *vertex) {
-	if v.rewatch {
-		v.rewatch = false
+	if v.watch.TakeStart() {
 		r.startWatch(v)
 	}
 	if v.wired().Waits() {
@@ -315,7 +315,7 @@ func (r *Reactor) report(v *vertex, run Run) Run {
 		r.stir()
 	}
 	v.last = run.State
-	if run.Err != nil || v.watchState != watchFailed { // else the Watch's error stands
+	if run.Err != nil || !v.watch.Is(watch.Failed) { // else the Watch's error stands
 		v.lastErr = run.Err
 	}
 	v.realized = v.realized || run.State.Settled()

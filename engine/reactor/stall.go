@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
 const (
@@ -64,7 +65,7 @@ func (r *Reactor) stall(v *vertex, err error, d time.Duration) {
 	v.changes = nil
 	v.mu.Unlock()
 	r.m.Defer(v.slot)
-	if v.watchState != watchFailed { // else its own alarm is set
+	if !v.watch.Is(watch.Failed) { // else its own alarm is set
 		v.lastErr = err
 		r.after(d, v, func() {
 			v.hold.Deferred = hold.NotDeferred

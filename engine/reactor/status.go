@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
 // Status is the state of one vertex.
@@ -153,9 +154,9 @@ func (r *Reactor) busyWith(v *vertex) string {
 		return fmt.Sprintf("its CheckApply has waited for the machine, %s after its start", time.Duration(r.now()-v.job.started))
 	case v.inRun:
 		return fmt.Sprintf("its CheckApply runs since %s", time.Duration(r.now()-v.job.started))
-	case v.watching && v.watchState == watchEnding:
+	case v.watch.Active() && v.watch.Is(watch.Ending):
 		return "its Watch was told to end and has not"
-	case v.watching && v.watchState != watchRunning:
+	case v.watch.Active() && !v.watch.Is(watch.Running):
 		return "its Watch has not said Running"
 	default:
 		return ""

@@ -38,7 +38,7 @@ func (r *Reactor) stop() error {
 	go func() {
 		defer close(clean)
 		for _, i := range slices.Backward(order) {
-			if v := r.byIndex[i]; !v.inRun && !v.watching && (locked || !v.suspended) {
+			if v := r.byIndex[i]; !v.inRun && !v.watch.Active() && (locked || !v.suspended) {
 				r.attendTo(v, func() { r.cleanup(v) })
 			}
 		}
@@ -152,7 +152,7 @@ func (r *Reactor) linger() {
 func (r *Reactor) unfinished() []string {
 	var ids []string
 	for _, v := range r.byIndex {
-		if v.inRun || v.watching || !v.suspended && v.shared.ending() {
+		if v.inRun || v.watch.Active() || !v.suspended && v.shared.ending() {
 			ids = append(ids, v.id)
 		}
 	}

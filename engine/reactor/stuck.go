@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
 // stuck are the failed vertices of which the graph does not say how often to try them
@@ -29,7 +30,7 @@ func (r *Reactor) stuck(v *vertex, run Run, before engine.State) {
 		if v.byDefault() {
 			r.addStuck(v)
 		}
-		if run.Retry && v.byDefault() && max(v.owed.Retries(), v.watchTries) > 1 {
+		if run.Retry && v.byDefault() && max(v.owed.Retries(), v.watch.Tries()) > 1 {
 			r.faceMachine()
 		}
 		return
@@ -111,7 +112,7 @@ func (r *Reactor) tryAgain(v *vertex, why Trigger) {
 		return
 	}
 	r.because(v, why)
-	if v.watchState != watchRunning && !v.unwatched() && v.wired().Missing() == nil {
+	if !v.watch.Is(watch.Running) && !v.unwatched() && v.wired().Missing() == nil {
 		r.startWatch(v)
 		return
 	}
@@ -125,7 +126,7 @@ func (r *Reactor) tryAgain(v *vertex, why Trigger) {
 // value, another graph or the end of what it runs can't.
 func (r *Reactor) triable(v *vertex) bool {
 	return !v.suspended && !v.gone && v.before == nil && v.wired().Refused() == nil && !v.inRun &&
-		(!v.watching || v.watchState == watchRunning) && r.m.State(v.slot) == engine.StateFailed
+		(!v.watch.Active() || v.watch.Is(watch.Running)) && r.m.State(v.slot) == engine.StateFailed
 }
 
 // faceMachine has those that are stuck tried again when the machine has another address
@@ -167,7 +168,7 @@ func (r *Reactor) machineChanged() {
 	for v := range r.failures.list {
 		if v.retryAt > 0 {
 			r.setRetries(v, 0)
-			v.watchTries = 0
+			v.watch.SetTries(0)
 			r.unstick(v, Trigger{Cause: CauseRetry})
 		}
 	}

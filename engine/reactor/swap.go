@@ -255,7 +255,7 @@ func (s *swap) restart() {
 // resume lets a suspended vertex go on that a failed Swap gave back, once it has
 // ended what it did before.
 func (r *Reactor) resume(v *vertex) {
-	if v.resumed && !v.inRun && !v.watching {
+	if v.resumed && !v.inRun && !v.watch.Active() {
 		v.suspended, v.resumed = false, false
 		r.because(v, Trigger{Cause: CauseWatch})
 		r.open(v)
@@ -264,7 +264,8 @@ func (r *Reactor) resume(v *vertex) {
 
 // suspend ends Watch and CheckApply of v and keeps them from starting.
 func (r *Reactor) suspend(v *vertex) {
-	v.suspended, v.resumed, v.rewatch = true, false, false
+	v.suspended, v.resumed = true, false
+	v.watch.StartLater(false)
 	r.disarm(v)
 	r.m.Unready(v.slot)
 	r.setDue(v, false)
@@ -274,9 +275,7 @@ func (r *Reactor) suspend(v *vertex) {
 // cut ends what runs of v.
 func (r *Reactor) cut(v *vertex) {
 	v.endRun()
-	if v.watching {
-		v.watchCtx.cancel()
-	}
+	v.watch.Cut()
 }
 
 // idleChan returns a channel that is closed when v runs no more, and, if it is
@@ -290,7 +289,7 @@ func (v *vertex) idleChan() <-chan struct{} {
 
 // tellIdle closes that channel if it is so.
 func (r *Reactor) tellIdle(v *vertex) {
-	if v.idle != nil && !v.inRun && !v.watching {
+	if v.idle != nil && !v.inRun && !v.watch.Active() {
 		close(v.idle)
 		v.idle = nil
 	}

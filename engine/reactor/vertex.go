@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
@@ -54,10 +55,6 @@ type vertex struct {
 	stalled  uint8        // how far the log has told that it waits for something outside; 0 if it does not
 	due      bool         // counted in shared
 
-	watching   bool // the goroutine is there
-	watchState watchState
-	rewatch    bool // start it again when the run has ended
-
 	alarm   int32 // place in alarms, from 1; 0 for none
 	changed int32 // runs that changed something; for the one that never rests
 
@@ -74,10 +71,7 @@ type vertex struct {
 	asked *asked      // for the next run; nil for nothing but byGraph
 	hold  hold.Vertex // what the brakes know of it
 
-	// the watch
-	watchCtx   *watchContext // while watching
-	startBy    int64         // by the reactor's clock
-	watchTries int32
+	watch watch.Vertex
 
 	readers uint64 // which Forgetters have a vertex below it: bits of Reactor.readers
 	owed    ledger.Vertex
@@ -90,28 +84,15 @@ type vertex struct {
 	// shared with the resource's goroutines
 	mail    atomic.Uint32
 	waits   atomic.Int32                  // waits in Host that are going on in the run
-	heard   atomic.Bool                   // Running was called in this Watch
 	refresh atomic.Bool                   // what Init.Refresh says
 	altered atomic.Bool                   // the run, which may alter, has reported a change
 	redact  atomic.Pointer[secrets.Texts] // the secrets that it knows
-	subs    subscriptions                 // the last one; written under mu
 
-	mu      sync.Mutex // guards what the run reports, and the subscriptions
+	mu      sync.Mutex // guards what the run reports
 	applied bool       // CheckApply was called to alter
 	changes []engine.Change
 	sent    values.Sent
 }
-
-type watchState uint8
-
-const (
-	watchIdle     watchState = iota // not started yet, or not wanted
-	watchStarting                   // started, has not said Running
-	watchRunning
-	watchEnding // told to end, because values are to be assigned
-	watchLate   // told to end, because it did not start in time
-	watchFailed // ended by an error; starts again, or not
-)
 
 // abilities are what a vertex's kind can do, in the form that the loop asks for.
 type abilities struct {
@@ -149,13 +130,13 @@ func (v *vertex) newInit() *engine.Init {
 }
 
 func (v *vertex) sayRunning() {
-	if v.heard.CompareAndSwap(false, true) {
+	if v.watch.SayRunning() {
 		v.r.mail.post(v, mailRunning)
 	}
 }
 
 func (v *vertex) sayEvent() {
-	if v.heard.Load() {
+	if v.watch.HasSaid() {
 		v.r.mail.post(v, mailEvent)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
 // open lets v take part: at its start, and after values were assigned while its
@@ -31,22 +33,19 @@ func (r *Reactor) open(v *vertex) {
 
 // startWatch starts the Watch, or has it started when the run has ended.
 func (r *Reactor) startWatch(v *vertex) {
-	if v.suspended || v.watching || r.ctx.Err() != nil {
+	if v.suspended || v.watch.Active() || r.ctx.Err() != nil {
 		return
 	}
 	v.retryAt = 0
 	if v.inRun {
-		v.rewatch = true
+		v.watch.StartLater(true)
 		return
 	}
 	r.disarm(v)
-	ctx := newWatchContext(r.ctx)
 	r.active++
 	r.m.Unready(v.slot)
 	r.setDue(v, true) // what was never heard of is not clean
-	v.watching, v.watchCtx, v.watchState = true, ctx, watchStarting
-	v.heard.Store(false)
-	v.startBy = r.now() + int64(r.opt.StartTimeout)
+	v.watch.Start(r.ctx, r.now(), r.opt.StartTimeout)
 	r.expectStart(r.opt.StartTimeout)
 	r.starting = append(r.starting, v)
 }
@@ -64,7 +63,7 @@ func (r *Reactor) startWatches() {
 	}
 	if len(list) <= startAtOnce {
 		for i, v := range list {
-			go r.watch(v.watchCtx, v)
+			go r.watch(v.watch.Context(), v)
 			list[i] = nil
 		}
 		r.starting = list[:0]
@@ -74,7 +73,7 @@ func (r *Reactor) startWatches() {
 	for chunk := range slices.Chunk(list, startAtOnce) {
 		go func() {
 			for _, v := range chunk {
-				go r.watch(v.watchCtx, v)
+				go r.watch(v.watch.Context(), v)
 			}
 		}()
 	}
@@ -82,31 +81,26 @@ func (r *Reactor) startWatches() {
 
 // watch is the goroutine of one Watch. It is kept shallow: there is one for each
 // vertex.
-func (r *Reactor) watch(ctx *watchContext, v *vertex) {
+func (r *Reactor) watch(ctx *watch.Context, v *vertex) {
 	defer r.mail.post(v, mailWatched)
-	defer engine.Caught("Watch", &ctx.result)
-	if ctx.result = v.res.Watch(ctx); ctx.result != nil {
-		ctx.result = engine.Freeze("Watch", ctx.result)
+	defer engine.Caught("Watch", &ctx.Result)
+	if ctx.Result = v.res.Watch(ctx); ctx.Result != nil {
+		ctx.Result = engine.Freeze("Watch", ctx.Result)
 	}
 }
 
 // endWatch tells the Watch to end; watched decides by the state what follows.
-func (r *Reactor) endWatch(v *vertex, why watchState) {
-	if why == watchEnding {
+func (r *Reactor) endWatch(v *vertex, why watch.State) {
+	if why == watch.Ending {
 		r.m.Unready(v.slot)
 		r.setDue(v, false)
 	}
-	v.watchState = why
-	v.watchCtx.cancel()
+	v.watch.End(why)
 }
 
 // running takes the news that the watches of v are armed.
 func (r *Reactor) running(v *vertex) {
-	if v.watchState != watchStarting || v.suspended {
-		return
-	}
-	v.watchState = watchRunning
-	if v.wired().Refused() == nil {
+	if !v.suspended && v.watch.Arm() && v.wired().Refused() == nil {
 		r.ready(v)
 	}
 }
@@ -116,9 +110,7 @@ var errWatchReturned = errors.New("Watch returned although nobody told it to end
 // watched takes the news that the Watch of v has ended.
 func (r *Reactor) watched(v *vertex) {
 	r.active--
-	why, err := v.watchState, v.watchCtx.result
-	v.watching, v.watchState = false, watchIdle
-	v.watchCtx.cancel()
+	why, err := v.watch.Ended()
 	switch {
 	case v.gone:
 		r.leave(v)
@@ -126,9 +118,9 @@ func (r *Reactor) watched(v *vertex) {
 		r.tellIdle(v)
 		r.resume(v)
 	case r.ctx.Err() != nil:
-	case why == watchEnding:
+	case why == watch.Ending:
 		r.tryAssign(v)
-	case why == watchLate:
+	case why == watch.Late:
 		r.watchFailed(v, fmt.Errorf("Watch said nothing for %s after its start", r.opt.StartTimeout))
 	case err == nil:
 		r.watchFailed(v, errWatchReturned)
@@ -139,13 +131,13 @@ func (r *Reactor) watched(v *vertex) {
 
 // watchFailed has the Watch started again, if there are tries left.
 func (r *Reactor) watchFailed(v *vertex, err error) {
-	v.watchState = watchFailed
-	if v.byDefault() && r.now()-v.startBy+int64(r.opt.StartTimeout) > int64(patience.most) {
-		v.watchTries = 0 // it was well for long
+	v.watch.Fail()
+	if v.byDefault() && hold.Healed(v.watch.Since(r.now(), r.opt.StartTimeout)) {
+		v.watch.SetTries(0) // it was well for long
 	}
-	wait, again := r.again(v.meta, err, v.watchTries)
+	wait, again := r.backoff.Again(v.meta, err, v.watch.Tries())
 	if again {
-		v.watchTries++
+		v.watch.SetTries(v.watch.Tries() + 1)
 		v.retryAt = r.now() + int64(wait)
 		r.after(wait, v, func() {
 			r.because(v, Trigger{Cause: CauseWatch})
@@ -168,13 +160,14 @@ func (r *Reactor) checkStarts() {
 	r.expecting = false
 	now, first := r.now(), int64(0)
 	for _, v := range r.byIndex {
+		due := v.watch.Due()
 		switch {
-		case v.watchState != watchStarting || v.suspended:
-		case v.startBy <= now:
-			r.endWatch(v, watchLate)
+		case due == 0 || v.suspended:
+		case due <= now:
+			r.endWatch(v, watch.Late)
 			r.fail(v, fmt.Errorf("Watch said nothing for %s after its start", r.opt.StartTimeout), false, 0)
-		case first == 0 || v.startBy < first:
-			first = v.startBy
+		case first == 0 || due < first:
+			first = due
 		}
 	}
 	if first != 0 {
@@ -197,7 +190,7 @@ func (r *Reactor) sweep(part int) {
 	r.after(jitter(r, r.opt.Sweep/sweepParts), nil, func() {
 		n := len(r.byIndex)
 		for _, v := range r.byIndex[n*part/sweepParts : n*(part+1)/sweepParts] {
-			if v.watchState == watchRunning {
+			if v.watch.Is(watch.Running) {
 				r.because(v, Trigger{Cause: CauseSweep})
 				r.event(v)
 			}

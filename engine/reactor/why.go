@@ -83,7 +83,7 @@ func (v *vertex) classify(ts []Trigger) Class {
 // heard notes an event of v's Watch, with what its subscriptions know of it.
 func (r *Reactor) heard(v *vertex) {
 	t := Trigger{Cause: CauseEvent}
-	if c := v.led(); c.Merged > 0 || c.Resync {
+	if c := v.watch.Subs.Led(); c.Merged > 0 || c.Resync {
 		t.Source, t.Path, t.Merged, t.Resync = c.Source, v.cleanText(c.Path), c.Merged, c.Resync
 	}
 	r.because(v, t)

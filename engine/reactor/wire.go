@@ -5,6 +5,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
 // target is one wire of a receiver.
@@ -60,9 +61,9 @@ func (r *Reactor) tryAssign(v *vertex) {
 	if !wired.Waits() || v.inRun || v.gone || v.suspended || v.before != nil {
 		return // the end of the run, or the start of v, comes back
 	}
-	if v.watching && wired.EndsWatch() {
-		if v.watchState != watchEnding {
-			r.endWatch(v, watchEnding)
+	if v.watch.Active() && wired.EndsWatch() {
+		if !v.watch.Is(watch.Ending) {
+			r.endWatch(v, watch.Ending)
 		}
 		return // the end of the Watch comes back
 	}
@@ -73,9 +74,9 @@ func (r *Reactor) tryAssign(v *vertex) {
 	switch {
 	case err != nil:
 		r.fail(v, fmt.Errorf("a received value was refused: %w", err), false, 0)
-	case v.watchState == watchRunning:
+	case v.watch.Is(watch.Running):
 		r.ready(v)
-	case !v.watching:
+	case !v.watch.Active():
 		r.open(v)
 	}
 }

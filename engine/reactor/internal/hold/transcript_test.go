@@ -2,11 +2,13 @@ package hold_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,6 +95,8 @@ func (s *script) one(word string, args []string) (string, error) {
 		return s.pace(word, args)
 	case "pause", "resume", "paused", "record":
 		return s.pausing(word, args)
+	case "again":
+		return again(args)
 	case "acquire", "full", "release":
 		return s.semaphore(word, args)
 	}
@@ -302,6 +306,42 @@ func (s *script) pausing(word string, args []string) (string, error) {
 		return fmt.Sprintf("none, past: %t", past), err
 	}
 	return fmt.Sprintf("%q left %s", back.Resource, left), err
+}
+
+// again: "again default plain 3" for the wait after a failure by a plain error that was tried again
+// three times, where the graph says nothing of retry; "again 5 net 0 delay=1s delay_max=1m poll=2m" where it does.
+func again(args []string) (string, error) {
+	m := engine.DefaultMetaParams()
+	if n, err := strconv.Atoi(args[0]); err == nil {
+		m.Retry = n
+	}
+	why := map[string]error{
+		"plain": errors.New("no"), "net": syscall.ENETUNREACH, "full": fmt.Errorf("write: %w", syscall.ENOSPC),
+		"short": syscall.ENOMEM, "permanent": engine.Permanent(errors.New("no")),
+	}[args[1]]
+	tried, _ := strconv.Atoi(args[2])
+	for _, a := range args[3:] {
+		word, text, _ := strings.Cut(a, "=")
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return "", err
+		}
+		switch word {
+		case "delay":
+			m.Delay = d
+		case "delay_max":
+			m.DelayMax = d
+		case "poll":
+			m.Poll = d
+		}
+	}
+	var most int64
+	b := hold.Backoff{Rand: func(n int64) int64 { most = n - 1; return 0 }}
+	wait, yes := b.Again(m, why, int32(tried))
+	if !yes {
+		return "not again", nil
+	}
+	return fmt.Sprintf("in %s, less up to %s", wait, time.Duration(most)), nil
 }
 
 // semaphore: "acquire run a:2 b", "release run", and "full run a" for an acquire that has to

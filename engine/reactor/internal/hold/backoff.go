@@ -1,4 +1,4 @@
-package reactor
+package hold
 
 import (
 	"errors"
@@ -57,40 +57,49 @@ func spanOf(m *engine.MetaParams, err error) span {
 	return s
 }
 
-// again says whether, and after which time, a vertex is tried again that has been tried
+// Backoff says whether and when a vertex that has failed is tried again.
+type Backoff struct {
+	Once bool                // nothing is tried again unless the graph says so
+	Rand func(n int64) int64 // a random number from 0 to below n
+}
+
+// Again says whether, and after which time, a vertex is tried again that has been tried
 // again so often since it was well. The error of an answer that the resource's own
 // command gave is tried again only if the graph says so.
-func (r *Reactor) again(m *engine.MetaParams, err error, tried int32) (wait time.Duration, yes bool) {
+func (b Backoff) Again(m *engine.MetaParams, err error, tried int32) (wait time.Duration, yes bool) {
 	switch {
 	case engine.IsPermanent(err):
 		return 0, false
 	case m.Retry != engine.RetryDefault:
-		return r.retryDelay(m, tried+1), more(m.Retry, tried)
-	case engine.IsVerdict(err) || r.opt.Once:
+		return b.delay(m, tried), more(m.Retry, tried)
+	case engine.IsVerdict(err) || b.Once:
 		return 0, false
 	default:
-		return r.within(spanOf(m, err), tried), true
+		return b.within(spanOf(m, err), tried), true
 	}
 }
 
+// delay is the wait that the graph asks for.
+func (b Backoff) delay(m *engine.MetaParams, tried int32) time.Duration {
+	if m.DelayMax <= 0 {
+		return m.Delay
+	}
+	return b.within(span{m.Delay, m.DelayMax}, tried)
+}
+
 // within is the wait after a number of tries.
-func (r *Reactor) within(s span, tried int32) time.Duration {
+func (b Backoff) within(s span, tried int32) time.Duration {
 	d := s.first
 	for i := int32(0); i < tried && d < s.most; i++ {
 		d *= 2
 	}
 	d = min(d, s.most)
-	return d - time.Duration(r.rand.Int64N(int64(d/2)+1))
+	return d - time.Duration(b.Rand(int64(d/2)+1))
 }
+
+// Healed reports whether a Watch that was well for so long has its tries forgotten.
+func Healed(well time.Duration) bool { return well > patience.most }
 
 func more(allowed int, tried int32) bool {
 	return allowed == engine.RetryForever || int(tried) < allowed
-}
-
-// retryDelay is how long the next retry waits after the given number of failures.
-func (r *Reactor) retryDelay(m *engine.MetaParams, failures int32) time.Duration {
-	if m.DelayMax <= 0 {
-		return m.Delay
-	}
-	return r.within(span{m.Delay, m.DelayMax}, failures-1)
 }

@@ -1,4 +1,4 @@
-package reactor
+package watch
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// watchContext is the context of one Watch. There is one for each vertex all the
+// Context is the context of one Watch. There is one for each vertex all the
 // time, so it is small: it is not registered with its parent, whose end the loop
 // passes on, and it has room for its one AfterFunc without a map.
-type watchContext struct {
+type Context struct {
 	parent context.Context
 	done   chan struct{}
 
@@ -17,7 +17,7 @@ type watchContext struct {
 	ended bool
 	after *afterFunc // the last one
 
-	result error // of the Watch; written by it, read by the loop after mailWatched
+	Result error // of the Watch; written by it, read by the loop after its end
 }
 
 type afterFunc struct {
@@ -25,12 +25,12 @@ type afterFunc struct {
 	next *afterFunc
 }
 
-func newWatchContext(parent context.Context) *watchContext {
-	return &watchContext{parent: parent, done: make(chan struct{})}
+func newContext(parent context.Context) *Context {
+	return &Context{parent: parent, done: make(chan struct{})}
 }
 
 // cancel ends the context.
-func (c *watchContext) cancel() {
+func (c *Context) cancel() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
@@ -45,10 +45,10 @@ func (c *watchContext) cancel() {
 }
 
 // Done implements context.Context.
-func (c *watchContext) Done() <-chan struct{} { return c.done }
+func (c *Context) Done() <-chan struct{} { return c.done }
 
 // Err implements context.Context.
-func (c *watchContext) Err() error {
+func (c *Context) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
@@ -58,14 +58,14 @@ func (c *watchContext) Err() error {
 }
 
 // Deadline implements context.Context.
-func (c *watchContext) Deadline() (time.Time, bool) { return c.parent.Deadline() }
+func (c *Context) Deadline() (time.Time, bool) { return c.parent.Deadline() }
 
 // Value implements context.Context.
-func (c *watchContext) Value(key any) any { return c.parent.Value(key) }
+func (c *Context) Value(key any) any { return c.parent.Value(key) }
 
 // AfterFunc is what context.AfterFunc and contexts derived from this one use, so
 // that they need no goroutine.
-func (c *watchContext) AfterFunc(f func()) (stop func() bool) {
+func (c *Context) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
@@ -77,7 +77,7 @@ func (c *watchContext) AfterFunc(f func()) (stop func() bool) {
 	return func() bool { return c.forget(a) }
 }
 
-func (c *watchContext) forget(a *afterFunc) bool {
+func (c *Context) forget(a *afterFunc) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for at := &c.after; *at != nil; at = &(*at).next {

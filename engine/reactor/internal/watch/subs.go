@@ -1,6 +1,7 @@
-package reactor
+package watch
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -10,26 +11,29 @@ import (
 // event without taking it away from the resource: each gets all of it.
 type subscription struct {
 	engine.Subscription
-	of     *vertex
-	next   *subscription // of the same vertex; guarded by its mu, as what follows
+	of     *Subs
+	next   *subscription // of the same vertex; guarded by mu of Subs, as what follows
 	forRes *engine.Cause // taken by the loop, not yet by the resource; nil for nothing
 
 	forLoop *engine.Cause // taken by the resource, not yet by the loop
 }
 
-// subscriptions are those of one vertex.
-type subscriptions = atomic.Pointer[subscription]
+// Subs are the subscriptions of one vertex. The zero value has none. Callable from any goroutine.
+type Subs struct {
+	last atomic.Pointer[subscription] // written under mu
+	mu   sync.Mutex
+}
 
-// subscribed wraps a subscription of v.
-func (v *vertex) subscribed(s engine.Subscription) engine.Subscription {
+// Add wraps a subscription of the vertex; nil stays nil.
+func (l *Subs) Add(s engine.Subscription) engine.Subscription {
 	if s == nil {
 		return nil
 	}
-	sub := &subscription{Subscription: s, of: v}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	sub.next = v.subs.Load()
-	v.subs.Store(sub)
+	sub := &subscription{Subscription: s, of: l}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sub.next = l.last.Load()
+	l.last.Store(sub)
 	return sub
 }
 
@@ -47,11 +51,11 @@ func (s *subscription) Close() {
 	s.Subscription.Close()
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
-	if first := s.of.subs.Load(); first == s {
-		s.of.subs.Store(s.next)
+	if first := s.of.last.Load(); first == s {
+		s.of.last.Store(s.next)
 		return
 	}
-	for o := s.of.subs.Load(); o != nil; o = o.next {
+	for o := s.of.last.Load(); o != nil; o = o.next {
 		if o.next == s {
 			o.next = s.next
 			return
@@ -59,14 +63,14 @@ func (s *subscription) Close() {
 	}
 }
 
-// led returns, for the loop, what led to the wake-ups of v since it asked last.
-func (v *vertex) led() (c engine.Cause) {
-	if v.subs.Load() == nil {
+// Led returns, for the loop, what led to the wake-ups of the vertex since it asked last.
+func (l *Subs) Led() (c engine.Cause) {
+	if l.last.Load() == nil {
 		return c
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for s := v.subs.Load(); s != nil; s = s.next {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for s := l.last.Load(); s != nil; s = s.next {
 		got := s.Subscription.Cause()
 		add(&s.forRes, got)
 		c = mergeCauses(c, take(&s.forLoop, got))

@@ -1,0 +1,16 @@
+// Package watch keeps how the Watch of one vertex stands: when it was started, whether it has said
+// Running, why it was told to end, and what its subscriptions know of an event. It starts no
+// goroutine; the loop of the reactor calls Watch with the Context that Start returns, and tells the
+// end of it.
+//
+// # Laws
+//
+//   - A Watch is started only after the one before it has ended. Who asks for it during a run of
+//     CheckApply gets it after that run.
+//   - Running counts once for each start, and an event only after it.
+//   - A Watch that says nothing in time is told to end. Its state says why it was told to, until it
+//     has ended: that decides what follows.
+//   - The loop sees what led to an event without taking it away from the resource, and the other
+//     way round: each gets all of it.
+//   - Time is an argument.
+package watch

@@ -1,0 +1,182 @@
+package watch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestTranscripts plays the files of testdata. The commands are in script.one.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	transcript.Play(t, 4, func(t *testing.T) func([]string) string {
+		s := &script{ctx: t.Context(), now: 1, sources: map[string]*source{}}
+		return s.do
+	})
+}
+
+// script is one Watch, with a clock that moves by the command "at".
+type script struct {
+	ctx     context.Context
+	now     int64
+	v       watch.Vertex
+	sources map[string]*source
+}
+
+// source is a subscription with what has happened since it was asked.
+type source struct {
+	engine.Subscription
+	wrapped engine.Subscription
+	cause   engine.Cause
+}
+
+func (s *source) Close() {}
+func (s *source) Cause() engine.Cause {
+	c := s.cause
+	s.cause = engine.Cause{}
+	return c
+}
+
+func (s *script) do(input []string) string {
+	var out strings.Builder
+	for _, line := range input {
+		words := strings.Fields(line)
+		if text := s.one(words[0], words[1:]); text != "" {
+			fmt.Fprintln(&out, text)
+		}
+	}
+	return out.String()
+}
+
+var states = []string{"idle", "starting", "running", "ending", "late", "failed"}
+
+// one obeys: "at 3s", "start", "later" for a start after the run, "take" at the end of the run,
+// "say" by the Watch, "arm" by the loop, "end ending", "cut", "ended" with an error or none,
+// "fail", "state", and for subscriptions "subscribe s", "cause s /path", "resource s" and "loop"
+// for who asks, and "close s".
+func (s *script) one(word string, args []string) string {
+	switch word {
+	case "at":
+		d, _ := time.ParseDuration(args[0])
+		s.now = 1 + int64(d)
+	case "start":
+		s.v.Start(s.ctx, s.now, 30*time.Second)
+	case "later":
+		s.v.StartLater(true)
+	case "take":
+		return fmt.Sprintf("start: %t", s.v.TakeStart())
+	case "say":
+		return fmt.Sprintf("first: %t", s.v.SayRunning())
+	case "arm":
+		return fmt.Sprintf("news: %t", s.v.Arm())
+	case "end":
+		s.v.End(watch.State(slices.Index(states, args[0])))
+	case "cut":
+		s.v.Cut()
+	case "ended":
+		if len(args) > 0 {
+			s.v.Context().Result = errors.New(strings.Join(args, " "))
+		}
+		why, err := s.v.Ended()
+		return fmt.Sprintf("ended while %s: %v", states[why], err)
+	case "fail":
+		s.v.Fail()
+		s.v.SetTries(s.v.Tries() + 1)
+	case "state":
+		return s.state()
+	default:
+		return s.subs(word, args)
+	}
+	return ""
+}
+
+func (s *script) state() string {
+	text := "?"
+	for i, name := range states {
+		if s.v.Is(watch.State(i)) {
+			text = name
+		}
+	}
+	text = fmt.Sprintf("%s, active: %t, has said: %t, tries: %d", text, s.v.Active(), s.v.HasSaid(), s.v.Tries())
+	if due := s.v.Due(); due > 0 {
+		text += fmt.Sprintf(", due in %s", time.Duration(due-s.now))
+	}
+	if c := s.v.Context(); c != nil && c.Err() != nil {
+		text += ", told to end"
+	}
+	return text
+}
+
+func (s *script) subs(word string, args []string) string {
+	switch word {
+	case "subscribe":
+		src := &source{}
+		src.wrapped = s.v.Subs.Add(src)
+		s.sources[args[0]] = src
+	case "cause":
+		c := &s.sources[args[0]].cause
+		if c.Merged == 0 {
+			*c = engine.Cause{Source: "test", Path: args[1]}
+		}
+		c.Merged++
+		c.Resync = c.Resync || len(args) > 2
+	case "resource":
+		return show(s.sources[args[0]].wrapped.Cause())
+	case "loop":
+		return show(s.v.Subs.Led())
+	case "close":
+		s.sources[args[0]].wrapped.Close()
+	default:
+		return fmt.Sprintf("no command %q", word)
+	}
+	return ""
+}
+
+func show(c engine.Cause) string {
+	if c == (engine.Cause{}) {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s, %d events, resync: %t", c.Path, c.Merged, c.Resync)
+}
+
+// TestContext: the context of a Watch ends when the Watch is told to, and calls what waits for that
+// once.
+func TestContext(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	parent := context.WithValue(t.Context(), key{}, "value")
+	v := new(watch.Vertex)
+	ctx := v.Start(parent, 1, time.Second)
+	if ctx.Err() != nil || ctx.Value(key{}) != "value" {
+		t.Errorf("a new context has %v and %v", ctx.Err(), ctx.Value(key{}))
+	}
+	derived, cancel := context.WithCancel(ctx)
+	defer cancel()
+	called := make(chan int, 3)
+	context.AfterFunc(ctx, func() { called <- 1 })
+	if stop := context.AfterFunc(ctx, func() { called <- 2 }); !stop() {
+		t.Error("a function that waits can't be stopped")
+	}
+	v.Cut()
+	v.Cut()
+	<-derived.Done()
+	if n := <-called; n != 1 || !errors.Is(ctx.Err(), context.Canceled) {
+		t.Errorf("function %d was called, the error is %v", n, ctx.Err())
+	}
+	context.AfterFunc(ctx, func() { called <- 3 })
+	if n := <-called; n != 3 {
+		t.Errorf("function %d was called after the end", n)
+	}
+}
