@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/metrics"
 )
 
@@ -63,16 +63,14 @@ func (f *metricsFlags) open() (*exports, error) {
 	if f.addr == "" {
 		return x, nil
 	}
-	addr, err := net.ResolveTCPAddr("tcp", f.addr)
+	l, err := httpd.ListenTCP(f.addr, f.remote)
+	if _, ok := errors.AsType[*httpd.RemoteError](err); ok {
+		return nil, fmt.Errorf("--prometheus: other machines could read the metrics at %s: add --prometheus-remote if they may, or use %s", f.addr, defaultMetrics)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--prometheus: %w", err)
 	}
-	if !addr.IP.IsLoopback() && !f.remote {
-		return nil, fmt.Errorf("--prometheus: other machines could read the metrics at %s: add --prometheus-remote if they may, or use %s", f.addr, defaultMetrics)
-	}
-	if x.listener, err = net.ListenTCP("tcp", addr); err != nil {
-		return nil, fmt.Errorf("--prometheus: %w", err)
-	}
+	x.listener = l
 	return x, nil
 }
 
@@ -99,14 +97,10 @@ func (x *exports) start(ctx context.Context, e *mgmt.Engine, log *slog.Logger) (
 	x.SetSource(func(ctx context.Context) (metrics.Sample, error) { return x.sample(ctx, e) })
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	server := &http.Server{
-		Handler: x.serve(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
 	if x.listener != nil {
 		log.Info("metrics are served", "address", x.listener.Addr().String())
 		wg.Go(func() {
-			if err := control.Serve(server, x.listener, control.Connections(scrapers)); !errors.Is(err, http.ErrServerClosed) {
+			if err := x.server(log).Serve(life, x.listener); err != nil {
 				log.Error("metrics are no longer served", "error", err)
 			}
 		})
@@ -118,15 +112,23 @@ func (x *exports) start(ctx context.Context, e *mgmt.Engine, log *slog.Logger) (
 		counts := e.Report().Counts
 		x.ended.Store(&counts)
 		end()
-		_ = server.Close()
 		wg.Wait()
 	}
 }
 
-func (x *exports) serve() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", x.Handler())
-	return mux
+// server tells the metrics to everybody who reaches it.
+func (x *exports) server(log *slog.Logger) *httpd.Server {
+	h := x.Handler()
+	return &httpd.Server{
+		Table: httpd.MustTable(httpd.Info{Title: "The metrics of a daemon"}, []httpd.Route{{
+			Method: "GET", Pattern: "/metrics", Summary: "The metrics, for Prometheus.", AnyQuery: true, Types: []string{"text/plain"}, Public: true,
+			Serve: func(w http.ResponseWriter, r *http.Request) (any, error) {
+				h.ServeHTTP(w, r)
+				return nil, nil
+			},
+		}}),
+		Limits: httpd.Limits{Connections: scrapers, Head: 5 * time.Second, Slow: 10 * time.Second, Idle: time.Minute}, Logger: log,
+	}
 }
 
 // keepTextfile writes the textfile from time to time, and once more at the end.

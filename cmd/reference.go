@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -104,6 +105,11 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 		"interfaces.md":      generated + a.interfacesPage(virtual.DefaultCatalog()),
 		"kinds/README.md":    generated + strings.Replace(kindsPage, "{{kinds}}", strings.TrimSuffix(kindTable(kinds, ""), "\n"), 1),
 	}
+	api, err := control.Document()
+	if err != nil {
+		return nil, err
+	}
+	pages["openapi.json"] = string(api)
 	coming, err := foreign.Page()
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -51,7 +52,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	}
 	if len(waits) > 0 {
 		s.awaitRest(r.Context(), limit)
-		patience(w, s.slow)
+		s.frame.Patience(w)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), askTimeout)
 	defer cancel()
@@ -115,12 +116,9 @@ func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*r
 	return out
 }
 
-func (s *Server) getDump(w http.ResponseWriter, r *http.Request) (any, error) {
+func (s *Server) getDump(_ http.ResponseWriter, r *http.Request) (any, error) {
 	dump, err := s.opt.Engine.Dump(r.Context())
-	if err == nil {
-		text(w, "text/plain; charset=utf-8", []byte(dump))
-	}
-	return nil, err
+	return text("text/plain; charset=utf-8", []byte(dump)), err
 }
 
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -146,7 +144,7 @@ var looks = map[string]graph.Look{
 }
 
 // getGraph draws the graph in effect with the state of each vertex.
-func (s *Server) getGraph(w http.ResponseWriter, r *http.Request) (any, error) {
+func (s *Server) getGraph(_ http.ResponseWriter, r *http.Request) (any, error) {
 	p := params{Values: r.URL.Query()}
 	format := append(p.words("format", []string{"dot", "mermaid", "json"}), "dot")[0]
 	direction := append(p.words("direction", []string{"TB", "BT", "LR", "RL"}), "TB")[0]
@@ -164,7 +162,7 @@ func (s *Server) getGraph(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	o := liveStyle(g, list)
 	o.Direction, o.Reduce = direction, reduce
-	return nil, draw(w, g, format, o)
+	return draw(g, format, o)
 }
 
 // liveStyle shows the state of each vertex. A vertex that the engine does not
@@ -194,7 +192,7 @@ func liveStyle(g *engine.Graph, list []reactor.Status) graph.DrawOptions {
 	}}
 }
 
-func draw(w http.ResponseWriter, g *engine.Graph, format string, o graph.DrawOptions) error {
+func draw(g *engine.Graph, format string, o graph.DrawOptions) (*httpd.Answer, error) {
 	var buf bytes.Buffer
 	kind, err := "text/plain; charset=utf-8", error(nil)
 	switch format {
@@ -207,8 +205,5 @@ func draw(w http.ResponseWriter, g *engine.Graph, format string, o graph.DrawOpt
 		kind = "text/vnd.graphviz; charset=utf-8"
 		err = g.WriteDOT(&buf, o)
 	}
-	if err == nil {
-		text(w, kind, buf.Bytes())
-	}
-	return err
+	return text(kind, buf.Bytes()), err
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -73,7 +74,7 @@ func NewClient(paths ...string) *Client {
 func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	var last error
 	for _, path := range c.paths {
-		conn, err := dial(ctx, path)
+		conn, err := httpd.Dial(ctx, path)
 		if err == nil {
 			return conn, nil
 		}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 	"unicode/utf8"
 
+	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -69,7 +69,7 @@ func (s *Server) postApply(w http.ResponseWriter, r *http.Request) (any, error) 
 		return nil, err
 	}
 	var req ApplyRequest
-	if err := decode(r, &req); err != nil {
+	if err := httpd.DecodeObject(r, &req); err != nil {
 		return nil, err
 	}
 	if req.Name == "" || req.Document == "" || !utf8.ValidString(req.Document) {
@@ -80,7 +80,7 @@ func (s *Server) postApply(w http.ResponseWriter, r *http.Request) (any, error) 
 }
 
 func (s *Server) judged(w http.ResponseWriter, v *Verdict, err error) (any, error) {
-	patience(w, s.slow)
+	s.frame.Patience(w)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (s *Server) mayApply(r *http.Request) error {
 	if s.opt.Graphs == nil {
 		return &Error{http.StatusNotFound, "this program does not read its graph again", ""}
 	}
-	if p, ok := peerOf(r.Context()); ok && p.uid != 0 && p.uid != uint32(os.Geteuid()) {
+	if p, ok := httpd.PeerOf(r.Context()); ok && !p.Owner() {
 		return &Error{http.StatusForbidden, p.String() + " may not say what the graph is", "ask as root, or as the user that mgmt runs as"}
 	}
 	return nil

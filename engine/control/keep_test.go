@@ -13,7 +13,7 @@ import (
 // made again each time, with one warning each.
 func TestSocketComesBack(t *testing.T) {
 	r := newRig(t)
-	r.look = time.Millisecond
+	r.frame.Limits.Look = time.Millisecond
 	dir := filepath.Join(t.TempDir(), "state")
 	if err := os.Mkdir(dir, 0o750); err != nil {
 		t.Fatal(err)
@@ -54,14 +54,14 @@ func TestSocketComesBack(t *testing.T) {
 // warning, however often that is seen; and what is there stays.
 func TestSocketStaysAway(t *testing.T) {
 	r := newRig(t)
-	r.look = time.Millisecond
+	r.frame.Limits.Look = time.Millisecond
 	path := socketIn(t)
 	end := r.serve(t, mustListen(t, path))
 	if err := errors.Join(os.Rename(path, path+"2"), os.WriteFile(path, []byte("mine"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a warning", func() bool { return strings.Contains(r.log.String(), "something else is in its place") })
-	time.Sleep(20 * r.look) // more looks, none of which may say it again
+	time.Sleep(20 * r.frame.Limits.Look) // more looks, none of which may say it again
 	if n := strings.Count(r.log.String(), "level=WARN"); n != 1 {
 		t.Errorf("%d warnings: %s", n, r.log)
 	}

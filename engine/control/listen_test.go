@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
@@ -136,7 +136,7 @@ func TestLongPath(t *testing.T) {
 	}
 	path := filepath.Join(dir, "s")
 	l := mustListen(t, path)
-	conn, err := dial(t.Context(), path)
+	conn, err := httpd.Dial(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestCloseLeavesAnother(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	if conn, err := dial(t.Context(), path); err != nil {
+	if conn, err := httpd.Dial(t.Context(), path); err != nil {
 		t.Error(err)
 	} else {
 		_ = conn.Close()
@@ -288,20 +288,6 @@ func copyFile(from, to string) error {
 		return err
 	}
 	return os.WriteFile(to, data, 0o755)
-}
-
-// TestUnknownPeer: a connection of which the kernel tells nothing is refused.
-func TestUnknownPeer(t *testing.T) {
-	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
-	l := &Listener{}
-	if p := l.examine(a); p.allowed || !strings.Contains(p.String(), "somebody unknown") {
-		t.Errorf("%+v", p)
-	}
-	if p := (peer{uid: 7, pid: 9}); p.String() != "uid "+strconv.Itoa(7)+" (pid 9)" {
-		t.Error(p)
-	}
 }
 
 // TestFindingA11SocketBehindALink: the socket is not made where the link of another user leads.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
 var errUnnamed = bad("name one as kind[name]", "no resource is given")
@@ -33,7 +34,7 @@ func unknown(g *engine.Graph, name string) *Error {
 			alike = append(alike, id)
 		}
 	}
-	hint := didYouMean(name, ids)
+	hint := httpd.DidYouMean(name, ids)
 	if len(alike) > 0 {
 		hint = fmt.Sprintf("did you mean %q?", alike[0]) // the kind was left out
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
 // params reads the parameters of a query, and keeps the first error.
@@ -83,7 +85,7 @@ func (p *params) words(key string, among []string) []string {
 	list := strings.Split(text, ",")
 	for _, w := range list {
 		if !slices.Contains(among, w) {
-			p.refuse(bad(cmp.Or(didYouMean(w, among), "write "+strings.Join(among, ", ")), "%s has no %q", key, w))
+			p.refuse(bad(cmp.Or(httpd.DidYouMean(w, among), "write "+strings.Join(among, ", ")), "%s has no %q", key, w))
 		}
 	}
 	return list

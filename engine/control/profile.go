@@ -8,6 +8,8 @@ import (
 	"runtime/trace"
 	"slices"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
 // The profiles are served without net/http/pprof, which would put them into the
@@ -32,28 +34,28 @@ func profiles() []string {
 // maxProfile bounds how long a profile may be taken.
 const maxProfile = 5 * time.Minute
 
-// profile answers with a profile of the process.
-func (s *Server) profile(name string) func(http.ResponseWriter, *http.Request) (any, error) {
-	return func(w http.ResponseWriter, r *http.Request) (any, error) {
-		p := params{Values: r.URL.Query()}
-		debug := int(p.number("debug", 0, 0, 2))
-		span := p.seconds("seconds", 10*time.Second, maxProfile)
-		if p.err != nil {
-			return nil, p.err
-		}
-		var buf bytes.Buffer
-		err := take(r.Context(), &buf, name, debug, span)
-		if err != nil {
-			return nil, &Error{http.StatusConflict, err.Error(), "ask again later"}
-		}
-		patience(w, s.slow)
-		kind := "application/octet-stream"
-		if debug > 0 {
-			kind = "text/plain; charset=utf-8"
-		}
-		text(w, kind, buf.Bytes())
-		return nil, nil
+// getProfile answers with a profile of the process.
+func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) (any, error) {
+	name := r.PathValue("name")
+	if all := profiles(); !slices.Contains(all, name) {
+		return nil, &Error{http.StatusNotFound, "there is no profile " + name, httpd.DidYouMean(name, all)}
 	}
+	p := params{Values: r.URL.Query()}
+	debug := int(p.number("debug", 0, 0, 2))
+	span := p.seconds("seconds", 10*time.Second, maxProfile)
+	if p.err != nil {
+		return nil, p.err
+	}
+	var buf bytes.Buffer
+	if err := take(r.Context(), &buf, name, debug, span); err != nil {
+		return nil, &Error{http.StatusConflict, err.Error(), "ask again later"}
+	}
+	s.frame.Patience(w)
+	kind := "application/octet-stream"
+	if debug > 0 {
+		kind = "text/plain; charset=utf-8"
+	}
+	return text(kind, buf.Bytes()), nil
 }
 
 func take(ctx context.Context, buf *bytes.Buffer, name string, debug int, span time.Duration) error {

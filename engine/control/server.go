@@ -6,24 +6,27 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
 // Bounds of a Server.
 const (
 	maxBody    = 64 << 10
-	maxHeader  = 16 << 10
-	maxConns   = 256 // connections at once; one more takes the place of a quiet one
-	maxStreams = 64  // requests at once that last: events, waits, profiles
+	maxStreams = 64 // requests at once that last: events, waits, profiles
 
 	headTimeout  = 2 * time.Second  // of the head of a request
 	readTimeout  = 10 * time.Second // of a whole request
 	writeTimeout = 30 * time.Second // of a whole answer, or of each event of a stream
-	idleTimeout  = 5 * time.Second  // between two requests of a connection
 	askTimeout   = 10 * time.Second // what the engine and the history may take for one answer
-	endTimeout   = time.Second      // for the requests that go on when the context ends
 )
+
+// limits are those of each server; the others are the defaults of the frame.
+var limits = httpd.Limits{
+	Lasting: maxStreams, Body: maxBody,
+	Head: headTimeout, Read: readTimeout, Answer: askTimeout, Slow: writeTimeout,
+}
 
 // Options configure a Server. Engine, Recorder and History are required.
 type Options struct {
@@ -39,82 +42,27 @@ type Options struct {
 
 // Server answers the API. Make it with NewServer.
 type Server struct {
-	opt     Options
-	routes  []route
-	refused refusals
-	streams chan struct{} // holds a token for each stream
-	wait    time.Duration // between the signs of life of a stream
-	slow    time.Duration // how long a client may take for an answer, or an event of a stream
-	look    time.Duration // how often to look whether the socket is still there
+	opt   Options
+	frame *httpd.Server
 }
-
-// heartbeat is how often a stream on which nothing happens says that it lives.
-const heartbeat = 15 * time.Second
-
-// lookEvery is how often a Server looks whether its socket is still there.
-const lookEvery = 3 * time.Second
 
 // NewServer checks the options. It starts nothing.
 func NewServer(o Options) (*Server, error) {
 	if o.Engine == nil || o.Recorder == nil || o.History == nil {
 		return nil, errors.New("control: Engine, Recorder and History are required")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	s := &Server{opt: o, streams: make(chan struct{}, max(Connections(2*maxStreams)/2, 1)), wait: heartbeat, slow: writeTimeout, look: lookEvery}
-	s.routes = s.table()
-	return s, nil
+	s := &Server{opt: o}
+	table, err := httpd.NewTable(info, s.routes())
+	s.frame = &httpd.Server{Table: table, Limits: limits, Errors: problem, Logger: o.Logger}
+	return s, err
 }
 
 // Serve answers on l until ctx ends, and then closes it. It returns when every
 // request is over and every connection closed: nil, or why l could not go on.
 // Only peers that l allows are answered, where l is from Listen; and a socket that
 // somebody has removed meanwhile is made again.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	var open conns
-	srv := &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: headTimeout,
-		ReadTimeout:       readTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return withPeer(ctx, l, c) },
-		ConnState:         open.note,
-	}
-	if sock, ok := l.(*Listener); ok {
-		defer s.keep(ctx, sock)()
-	}
-	ended := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(ended)
-		_ = srv.Shutdown(ctx) // ctx is over: it waits for nothing
-	})
-	err := Serve(srv, l, Connections(maxConns))
-	s.refused.end(s.opt.Logger)
-	if stop() { // it ended by itself
-		_ = srv.Close()
-	} else {
-		<-ended
-	}
-	late := time.AfterFunc(endTimeout, func() { _ = srv.Close() })
-	defer late.Stop()
-	open.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
-}
+func (s *Server) Serve(ctx context.Context, l net.Listener) error { return s.frame.Serve(ctx, l) }
 
-// keep looks after the socket until the returned function is called.
-func (s *Server) keep(ctx context.Context, l *Listener) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() { l.keep(ctx, s.look, s.opt.Logger) })
-	return func() {
-		cancel()
-		wg.Wait()
-	}
-}
+// ServeHTTP implements http.Handler. It asks nobody who they are: a program that embeds
+// the server decides that.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.frame.ServeHTTP(w, r) }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -490,16 +491,15 @@ func TestMetrics(t *testing.T) {
 func TestNothingOfTheResources(t *testing.T) {
 	r := newRig(t)
 	r.rec.Ran(changedRun("svc[web]", 1))
-	for i := range r.routes {
-		rt := &r.routes[i]
-		if rt.path == "/v1/events" || strings.HasPrefix(rt.path, "/debug/") {
+	for _, rt := range r.frame.Table.Routes() {
+		if rt.Pattern == "/v1/events" || strings.HasPrefix(rt.Pattern, "/debug/") {
 			continue // the same events as in log; the memory of the process
 		}
-		target := rt.path
-		if slices.Contains(rt.params, "resource") {
+		target := rt.Pattern
+		if slices.ContainsFunc(rt.Params, func(p httpd.Param) bool { return p.Name == "resource" }) {
 			target += "?resource=svc[web]"
 		}
-		if w := r.request(t, rt.method, target, "{}"); strings.Contains(w.Body.String(), canary) {
+		if w := r.request(t, rt.Method, target, "{}"); strings.Contains(w.Body.String(), canary) {
 			t.Errorf("%s shows %s", target, w.Body)
 		}
 	}
@@ -516,20 +516,19 @@ func TestRoutesAreDocumented(t *testing.T) {
 		told = append(told, m[1]+" "+m[2])
 	}
 	r := newRig(t)
-	for i := range r.routes {
-		rt := &r.routes[i]
-		if strings.HasPrefix(rt.path, "/debug/pprof/") {
+	for _, rt := range r.frame.Table.Routes() {
+		if strings.HasPrefix(rt.Pattern, "/debug/pprof/") {
 			continue // one line tells of them all
 		}
-		k := slices.Index(told, rt.method+" "+rt.path)
+		k := slices.Index(told, rt.Method+" "+rt.Pattern)
 		if k < 0 {
-			t.Errorf("docs/api.md does not have %s %s", rt.method, rt.path)
+			t.Errorf("docs/api.md does not have %s %s", rt.Method, rt.Pattern)
 			continue
 		}
 		told = slices.Delete(told, k, k+1)
-		for _, p := range rt.params {
-			if !strings.Contains(string(page), "`"+p+"`") {
-				t.Errorf("docs/api.md does not have the parameter %s of %s", p, rt.path)
+		for _, p := range rt.Params {
+			if !strings.Contains(string(page), "`"+p.Name+"`") {
+				t.Errorf("docs/api.md does not have the parameter %s of %s", p.Name, rt.Pattern)
 			}
 		}
 	}

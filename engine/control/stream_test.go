@@ -15,12 +15,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
 // raw sends a request over a socket and returns what comes.
 func raw(t testing.TB, path, request string) (net.Conn, *bufio.Reader) {
 	t.Helper()
-	conn, err := dial(t.Context(), path)
+	conn, err := httpd.Dial(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +111,7 @@ func TestEventsOfOne(t *testing.T) {
 			got <- e.Run
 		}
 	}()
-	eventually(t, "a stream", func() bool { return len(r.streams) == 1 })
+	eventually(t, "a stream", func() bool { return r.frame.Lasting() == 1 })
 	r.rec.Ran(changedRun("file[/a]", 2))
 	r.rec.Ran(changedRun("svc[web]", 3))
 	if n := <-got; n != 3 {
@@ -124,7 +126,7 @@ func TestEventsOfOne(t *testing.T) {
 // TestSigns: a stream on which nothing happens says that it lives.
 func TestSigns(t *testing.T) {
 	r := newRig(t)
-	r.wait = time.Millisecond
+	r.frame.Limits.Heartbeat = time.Millisecond
 	path, _ := r.listen(t)
 	_, in := raw(t, path, "GET /v1/events HTTP/1.1\nHost: x\n\n")
 	resp, err := http.ReadResponse(in, nil)
@@ -167,7 +169,7 @@ func TestSlowReaders(t *testing.T) {
 	for range 8 {
 		raw(t, path, "GET /v1/events?since=0 HTTP/1.1\nHost: x\n\n")
 	}
-	eventually(t, "the streams", func() bool { return len(r.streams) == 8 })
+	eventually(t, "the streams", func() bool { return r.frame.Lasting() == 8 })
 	big := changedRun("file[/a]", 1)
 	big.Changes[0].From = strings.Repeat("x", maxText)
 	start := time.Now()
@@ -190,22 +192,22 @@ func TestSlowReaders(t *testing.T) {
 // TestCutOff: who reads nothing for too long is cut off.
 func TestCutOff(t *testing.T) {
 	r := newRig(t)
-	r.slow = 20 * time.Millisecond
+	r.frame.Limits.Slow = 20 * time.Millisecond
 	path, _ := r.listen(t)
 	raw(t, path, "GET /v1/events?since=0 HTTP/1.1\nHost: x\n\n")
-	eventually(t, "the stream", func() bool { return len(r.streams) == 1 })
+	eventually(t, "the stream", func() bool { return r.frame.Lasting() == 1 })
 	big := changedRun("file[/a]", 1)
 	big.Changes[0].From = strings.Repeat("x", maxText)
 	for range 200 {
 		r.rec.Ran(big)
 	}
-	eventually(t, "the end of the stream", func() bool { return len(r.streams) == 0 })
+	eventually(t, "the end of the stream", func() bool { return r.frame.Lasting() == 0 })
 }
 
 // TestNotCutOff: who reads stays, however long the stream lasts.
 func TestNotCutOff(t *testing.T) {
 	r := newRig(t)
-	r.slow, r.wait = time.Second, 10*time.Millisecond
+	r.frame.Limits.Slow, r.frame.Limits.Heartbeat = time.Second, 10*time.Millisecond
 	path, _ := r.listen(t)
 	_, in := raw(t, path, "GET /v1/events HTTP/1.1\nHost: x\n\n")
 	resp, err := http.ReadResponse(in, nil)
@@ -213,7 +215,7 @@ func TestNotCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	sign := make([]byte, len(": alive\n\n"))
-	for start := time.Now(); time.Since(start) < r.slow*3/2; {
+	for start := time.Now(); time.Since(start) < r.frame.Limits.Slow*3/2; {
 		if _, err := io.ReadFull(resp.Body, sign); err != nil {
 			t.Fatalf("cut off after %s: %v", time.Since(start), err)
 		}
@@ -236,7 +238,7 @@ func TestManyClients(t *testing.T) {
 	for range maxStreams {
 		raw(t, path, "GET /v1/events HTTP/1.1\nHost: x\n\n")
 	}
-	eventually(t, "the streams", func() bool { return len(r.streams) == maxStreams })
+	eventually(t, "the streams", func() bool { return r.frame.Lasting() == maxStreams })
 	_, err := NewClient(path).Status(t.Context(), StatusQuery{Wait: time.Second})
 	if e, ok := errors.AsType[*Error](err); !ok || e.Status != 503 {
 		t.Errorf("one too many: %v", err)
@@ -321,7 +323,7 @@ func TestServeEnds(t *testing.T) {
 		_, err := c.text(ctx, "/debug/pprof/profile", map[string][]string{"seconds": {"100"}})
 		results <- err
 	})
-	eventually(t, "the requests", func() bool { return len(r.streams) == 3 })
+	eventually(t, "the requests", func() bool { return r.frame.Lasting() == 3 })
 	start := time.Now()
 	end()
 	if d := time.Since(start); d > 30*time.Second {

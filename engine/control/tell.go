@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -47,7 +48,7 @@ const (
 
 func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var req PauseRequest
-	if err := decode(r, &req); err != nil {
+	if err := httpd.DecodeObject(r, &req); err != nil {
 		return nil, err
 	}
 	if !(req.For >= 0 && req.For <= MaxPause.Seconds()) {
@@ -73,7 +74,7 @@ func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) 
 
 func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var req ResumeRequest
-	if err := decode(r, &req); err != nil {
+	if err := httpd.DecodeObject(r, &req); err != nil {
 		return nil, err
 	}
 	id := req.Resource
@@ -94,7 +95,7 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 
 func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var req RetryRequest
-	if err := decode(r, &req); err != nil {
+	if err := httpd.DecodeObject(r, &req); err != nil {
 		return nil, err
 	}
 	ids := make([]string, len(req.Resources))
@@ -140,8 +141,8 @@ func (s *Server) explained(err error) error {
 
 // speaker names who asks, for the history.
 func speaker(r *http.Request) string {
-	if p, ok := peerOf(r.Context()); ok {
-		return fmt.Sprintf("uid %d", p.uid)
+	if p, ok := httpd.PeerOf(r.Context()); ok {
+		return fmt.Sprintf("uid %d", p.UID)
 	}
 	return ""
 }

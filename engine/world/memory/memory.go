@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -15,12 +14,8 @@ import (
 // DefaultHistory is how many changes a World remembers for its watchers.
 const DefaultHistory = 4096
 
-// Clock is what leases are measured by.
-type Clock interface {
-	Now() time.Time
-	// AfterFunc calls f on its own goroutine after d, unless stopped before.
-	AfterFunc(d time.Duration, f func()) (stop func() bool)
-}
+// Clock measures the leases.
+type Clock = engine.Clock
 
 // World is an engine.World in memory. It is safe for concurrent use and needs
 // no closing.
@@ -59,7 +54,7 @@ func WithHistory(n int) Option { return func(w *World) { w.history = max(n, 1) }
 // New returns an empty World at revision 0.
 func New(o ...Option) *World {
 	w := &World{
-		clock: realClock{}, history: DefaultHistory,
+		clock: engine.SystemClock{}, history: DefaultHistory,
 		keys: map[string]entry{}, wake: make(chan struct{}), leases: map[*lease]struct{}{},
 	}
 	for _, f := range o {
@@ -67,12 +62,6 @@ func New(o ...Option) *World {
 	}
 	return w
 }
-
-type realClock struct{}
-
-func (realClock) Now() time.Time { return time.Now() }
-
-func (realClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 
 // Get implements engine.World.
 func (w *World) Get(ctx context.Context, key string) (engine.KV, error) {

@@ -1,4 +1,4 @@
-package control
+package httpd
 
 import (
 	"context"
@@ -9,33 +9,34 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // keep looks every so often whether the socket is still there, until ctx ends, and makes
 // it again where somebody has removed it or its folder, with one warning. Connections that
 // are open stay. A socket of somebody else in its place is left alone, with a warning too.
-func (l *Listener) keep(ctx context.Context, every time.Duration, log *slog.Logger) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+func (s *Socket) keep(ctx context.Context, every time.Duration, log *slog.Logger) {
 	told := false
-	if l.exposed() {
-		log.Warn("everybody can write to the folder of the socket, and so put another socket in its place that lies to whoever asks; mend it with chmod o-w or +t, or name another place with --socket", slog.String("path", l.path))
+	if s.exposed() {
+		log.Warn("everybody can write to the folder of the socket, and so put another socket in its place that lies to whoever asks; mend it with chmod o-w or +t, or name another place", slog.String("path", s.path))
 	}
 	for {
+		wake, stop := engine.Wake(s.opt.Clock, every)
 		select {
-		case <-tick.C:
+		case <-wake:
 		case <-ctx.Done():
+			stop()
 			return
 		}
-		switch missing, err := l.mend(ctx); {
+		switch missing, err := s.mend(ctx); {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !told:
-			log.Warn("the socket was removed, and cannot be made again yet: status, why, pause and the like cannot reach this daemon", slog.String("path", l.path), slog.Any("error", err))
+			log.Warn("the socket was removed, and cannot be made again yet: nobody can reach this daemon", slog.String("path", s.path), slog.Any("error", err))
 			told = true
 		case err == nil && missing:
-			log.Warn("the socket was removed while the daemon runs; it is made again", slog.String("path", l.path))
+			log.Warn("the socket was removed while the daemon runs; it is made again", slog.String("path", s.path))
 			told = false
 		case err == nil:
 			told = false
@@ -44,8 +45,8 @@ func (l *Listener) keep(ctx context.Context, every time.Duration, log *slog.Logg
 }
 
 // exposed reports whether everybody can put something else in the place of the socket.
-func (l *Listener) exposed() bool {
-	info, err := os.Stat(filepath.Dir(l.path))
+func (s *Socket) exposed() bool {
+	info, err := os.Stat(filepath.Dir(s.path))
 	return err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0
 }
 
@@ -53,35 +54,35 @@ func (l *Listener) exposed() bool {
 var errReplaced = errors.New("something else is in its place")
 
 // mend makes the socket again where it is missing.
-func (l *Listener) mend(ctx context.Context) (missing bool, err error) {
-	ino, err := inode(l.path)
+func (s *Socket) mend(ctx context.Context) (missing bool, err error) {
+	ino, err := inode(s.path)
 	switch {
-	case err == nil && ino == l.current().ino:
+	case err == nil && ino == s.current().ino:
 		return false, nil
 	case err == nil:
 		return false, errReplaced
 	case !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}
-	if err := os.MkdirAll(filepath.Dir(l.path), l.mode); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.path), s.mode); err != nil {
 		return true, err
 	}
-	next, err := create(ctx, l.path)
+	next, err := create(ctx, s.path, s.opt)
 	if err != nil {
 		return true, err
 	}
-	return true, l.change(next)
+	return true, s.change(next)
 }
 
 // change goes on with another socket.
-func (l *Listener) change(next *socket) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return next.remove(l.path)
+func (s *Socket) change(next *bound) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return next.remove(s.path)
 	}
-	old := l.sock
-	l.sock = next
+	old := s.sock
+	s.sock = next
 	return old.Close()
 }
 

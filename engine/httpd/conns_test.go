@@ -1,44 +1,19 @@
-package control
+package httpd
 
 import (
 	"net"
 	"testing"
 	"time"
-)
 
-// TestSilentFlood: two thousand connections on which nobody asks anything keep nobody out, nor do they
-// cut a stream that lasts.
-func TestSilentFlood(t *testing.T) {
-	r := newRig(t)
-	path, end := r.listen(t)
-	_, in := raw(t, path, "GET /v1/events HTTP/1.1\nHost: x\n\n")
-	eventually(t, "the stream", func() bool { return len(r.streams) == 1 })
-	for range 2000 {
-		conn, err := dial(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-	}
-	start := time.Now()
-	if _, err := NewClient(path).Status(t.Context(), StatusQuery{}); err != nil {
-		t.Error(err)
-	}
-	if d := time.Since(start); d > 5*headTimeout {
-		t.Errorf("the answer took %s", d)
-	}
-	if line, err := in.ReadString('\n'); err != nil || len(r.streams) != 1 {
-		t.Errorf("the stream was cut: %q %v", line, err)
-	}
-	end()
-}
+	"github.com/reactivegraph/mgmt/engine"
+)
 
 // TestMakesRoom: the one that is quiet for longest goes, and only when it has had a while to ask; one
 // that asks stays, also when all others do; and the end of the listener waits for no place.
 func TestMakesRoom(t *testing.T) {
-	l := newLimited(mustListen(t, socketIn(t)), 2)
+	l := newLimited(mustListen(t, socketIn(t)), 2, engine.SystemClock{})
 	next := func() (*limitedConn, net.Conn) {
-		there, err := dial(t.Context(), l.Addr().String())
+		there, err := Dial(t.Context(), l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +45,7 @@ func TestMakesRoom(t *testing.T) {
 	if l.quiet.Len() != 0 {
 		t.Errorf("%d are quiet, one of them gone", l.quiet.Len())
 	}
-	if _, err := dial(t.Context(), l.Addr().String()); err != nil {
+	if _, err := Dial(t.Context(), l.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	time.AfterFunc(quietGrace, func() { _ = l.Close() })

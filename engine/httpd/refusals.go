@@ -1,4 +1,4 @@
-package control
+package httpd
 
 import (
 	"log/slog"

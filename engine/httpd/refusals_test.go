@@ -1,4 +1,4 @@
-package control
+package httpd
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // TestFindingA11RefusedPeers: however often a peer is refused, the log has one line a minute, and
@@ -59,10 +61,13 @@ func TestFindingA11HalfOpenConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := &http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer asking(r.Context())()
+		http.NotFound(w, r)
+	}), ReadHeaderTimeout: time.Minute, ConnContext: withConn}
 	done := make(chan error, 1)
 	before := openFiles(t)
-	go func() { done <- Serve(srv, l, most) }()
+	go func() { done <- srv.Serve(newLimited(l, most, engine.SystemClock{})) }()
 	for range 300 {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {

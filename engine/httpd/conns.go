@@ -1,8 +1,9 @@
-package control
+package httpd
 
 import (
 	"container/list"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -31,45 +33,17 @@ func (c *conns) note(_ net.Conn, st http.ConnState) {
 // connects and keeps silent, a thousand times even, keeps nobody else out.
 type limited struct {
 	net.Listener
-	free chan struct{} // holds a token for each connection
-	done chan struct{} // closed with the listener
-	once sync.Once
+	free  chan struct{} // holds a token for each connection
+	done  chan struct{} // closed with the listener
+	clock engine.Clock
+	once  sync.Once
 
 	mu    sync.Mutex
 	quiet list.List // the *limitedConn that ask nothing, the longest quiet first
 }
 
-func newLimited(l net.Listener, most int) *limited {
-	return &limited{Listener: l, free: make(chan struct{}, most), done: make(chan struct{})}
-}
-
-// Serve has srv serve on l with at most so many connections at once. One more takes the place
-// of the one that has asked nothing for longest. It sets Handler and ConnContext of srv, and
-// returns as srv.Serve does; who ends srv closes the connections.
-func Serve(srv *http.Server, l net.Listener, most int) error {
-	handler, conn := srv.Handler, srv.ConnContext
-	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer asking(r.Context())()
-		handler.ServeHTTP(w, r)
-	})
-	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		if conn != nil {
-			ctx = conn(ctx, c)
-		}
-		return withConn(ctx, c)
-	}
-	return srv.Serve(newLimited(l, most))
-}
-
-// Connections returns how many connections a listener should take at once: at most so many, and
-// no more than an eighth of the files that the process may open. The rest is for resources, whose
-// files and commands must not fail because somebody connects.
-func Connections(most int) int {
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Cur/8 >= uint64(most) {
-		return most
-	}
-	return max(int(l.Cur/8), 2)
+func newLimited(l net.Listener, most int, clock engine.Clock) *limited {
+	return &limited{Listener: l, free: make(chan struct{}, most), done: make(chan struct{}), clock: clock}
 }
 
 // quietGrace is how long a connection may ask nothing before another one takes its place.
@@ -88,14 +62,14 @@ func (l *limited) Accept() (net.Conn, error) {
 			return l.admit(c), nil
 		default:
 		}
-		again := time.NewTimer(l.makeRoom())
+		again, stop := engine.Wake(l.clock, l.makeRoom())
 		select {
 		case l.free <- struct{}{}:
-			again.Stop()
+			stop()
 			return l.admit(c), nil
-		case <-again.C:
+		case <-again:
 		case <-l.done:
-			again.Stop()
+			stop()
 			return nil, errors.Join(net.ErrClosed, c.Close())
 		}
 	}
@@ -123,10 +97,10 @@ func (l *limited) makeRoom() time.Duration {
 		return quietGrace
 	}
 	c := first.Value.(*limitedConn)
-	left := quietGrace - time.Since(c.since)
+	left := quietGrace - l.clock.Now().Sub(c.since)
 	heard := left <= 0 && c.pending()
 	if heard {
-		c.since = time.Now()
+		c.since = l.clock.Now()
 		l.quiet.MoveToBack(first)
 	}
 	l.mu.Unlock()
@@ -168,7 +142,7 @@ func (c *limitedConn) rest() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	if !c.gone && c.quiet == nil {
-		c.since, c.quiet = time.Now(), c.of.quiet.PushBack(c)
+		c.since, c.quiet = c.of.clock.Now(), c.of.quiet.PushBack(c)
 	}
 }
 
@@ -208,7 +182,11 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 
 // asking notes that the connection of a request asks, until the returned function is called.
 func asking(ctx context.Context) (done func()) {
-	c, ok := ctx.Value(connKey{}).(*limitedConn)
+	conn := ctx.Value(connKey{})
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	c, ok := conn.(*limitedConn)
 	if !ok {
 		return func() {}
 	}

@@ -1,0 +1,199 @@
+package httpd
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Info is about a server as a whole, for its description.
+type Info struct {
+	Title   string
+	Version string // of the API
+	Doc     string // Markdown
+}
+
+// object is a JSON object of the description. Its members are written in the order of
+// their names, so that the same routes give the same bytes.
+type object = map[string]any
+
+// describe returns the description of all routes.
+func (t *Table) describe() ([]byte, error) {
+	d := &describer{schemas: object{}}
+	paths := map[string]object{}
+	ids := map[string]bool{}
+	for i := range t.routes {
+		r := &t.routes[i]
+		item := paths[r.Pattern]
+		if item == nil {
+			item = object{}
+			paths[r.Pattern] = item
+		}
+		op, err := d.operation(r)
+		if err != nil {
+			return nil, fmt.Errorf("httpd: %s %s: %w", r.Method, r.Pattern, err)
+		}
+		if ids[r.id()] {
+			return nil, fmt.Errorf("httpd: %s %s has the name %s of another route", r.Method, r.Pattern, r.id())
+		}
+		ids[r.id()] = true
+		item[strings.ToLower(r.Method)] = op
+	}
+	d.schemas["Problem"] = problemSchema()
+	doc := object{
+		"openapi": "3.1.0",
+		"info":    without(object{"title": cmp.Or(t.info.Title, "API"), "version": cmp.Or(t.info.Version, "1"), "description": t.info.Doc}),
+		"paths":   paths,
+		"components": object{
+			"schemas":   d.schemas,
+			"responses": object{"Problem": object{"description": "What is wrong, and how to proceed.", "content": content(ProblemType, refTo("Problem"))}},
+		},
+	}
+	text, err := json.MarshalIndent(doc, "", "  ")
+	return append(text, '\n'), err
+}
+
+// describer makes the descriptions of types, each once.
+type describer struct{ schemas object }
+
+func (d *describer) operation(r *Route) (object, error) {
+	op := object{"operationId": r.id(), "summary": r.Summary, "description": r.Doc}
+	var params []any
+	for _, p := range r.params() {
+		params = append(params, p.describe())
+	}
+	if params != nil {
+		op["parameters"] = params
+	}
+	if r.Body != nil {
+		s, err := d.schema(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		all := object{}
+		for _, kind := range orJSON(r.Accepts) {
+			maps.Copy(all, content(kind, s))
+		}
+		op["requestBody"] = object{"required": true, "content": all}
+	}
+	answers, err := d.answers(r)
+	op["responses"] = answers
+	return without(op), err
+}
+
+func (d *describer) answers(r *Route) (object, error) {
+	good := object{"description": "The answer."}
+	switch {
+	case r.Answer != nil:
+		s, err := d.schema(r.Answer)
+		if err != nil {
+			return nil, err
+		}
+		all := object{}
+		for _, kind := range orJSON(r.Types) {
+			maps.Copy(all, content(kind, s))
+		}
+		good["content"] = all
+	case len(r.Types) > 0:
+		all := object{}
+		for _, kind := range r.Types {
+			all[kind] = object{}
+		}
+		good["content"] = all
+	}
+	if r.Versions {
+		good["headers"] = object{"ETag": object{"description": "The version of the object.", "schema": object{"type": "string"}}}
+	}
+	answers := object{strconv.Itoa(cmp.Or(r.Status, http.StatusOK)): good, "default": object{"$ref": "#/components/responses/Problem"}}
+	errors := slices.Clone(r.Errors)
+	if r.Versions {
+		errors = append(errors, http.StatusPreconditionFailed)
+		if r.Method == http.MethodGet {
+			answers["304"] = object{"description": "The client has this version already."}
+		}
+	}
+	for _, status := range errors {
+		answers[strconv.Itoa(status)] = object{"$ref": "#/components/responses/Problem"}
+	}
+	return answers, nil
+}
+
+// params returns the parameters, with those of the versions.
+func (r *Route) params() []Param {
+	list := slices.Clone(r.Params)
+	if r.Versions {
+		list = append(list, Param{Name: "If-None-Match", Head: true, Doc: "Only unless the object has one of these versions."})
+		if r.Method != http.MethodGet {
+			list = append(list, Param{Name: "If-Match", Head: true, Doc: "Only if the object has one of these versions."})
+		}
+	}
+	return list
+}
+
+func (p *Param) describe() object {
+	place := "query"
+	switch {
+	case p.Path:
+		place = "path"
+	case p.Head:
+		place = "header"
+	}
+	s := object{"type": cmp.Or(p.Type, "string")}
+	if p.Form != "" {
+		s["format"] = p.Form
+	}
+	if p.Of != nil {
+		s["enum"] = p.Of
+	}
+	out := object{"name": p.Name, "in": place, "description": p.Doc, "required": p.Path || p.Need}
+	if p.List {
+		s = object{"type": "array", "items": s}
+		out["style"], out["explode"] = "form", false
+	}
+	out["schema"] = s
+	return without(out)
+}
+
+// id names the operation: the method and the words of the pattern.
+func (r *Route) id() string {
+	words := strings.FieldsFunc(r.Pattern, func(c rune) bool { return strings.ContainsRune("/{}:._-", c) })
+	for i, w := range words {
+		words[i] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.ToLower(r.Method) + strings.Join(words, "")
+}
+
+func orJSON(types []string) []string {
+	if len(types) == 0 {
+		return []string{"application/json"}
+	}
+	return types
+}
+
+func content(kind string, schema object) object { return object{kind: object{"schema": schema}} }
+
+func refTo(name string) object { return object{"$ref": "#/components/schemas/" + name} }
+
+// without takes out the empty members.
+func without(o object) object {
+	maps.DeleteFunc(o, func(_ string, v any) bool { return v == "" || v == false })
+	return o
+}
+
+// problemSchema describes Problem, which may have more members.
+func problemSchema() object {
+	s := object{"type": "object", "description": "An error, as RFC 9457 writes it.", "required": []string{"status", "title", "detail"}}
+	text, whole := object{"type": "string"}, object{"type": "integer"}
+	s["properties"] = object{
+		"status": whole, "title": text, "detail": text, "hint": text,
+		"errors": object{"type": "array", "items": object{"type": "object", "required": []string{"detail"}, "properties": object{
+			"detail": text, "hint": text, "field": text, "file": text, "line": whole, "column": whole, "warning": object{"type": "boolean"},
+		}}},
+	}
+	return s
+}
