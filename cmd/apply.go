@@ -38,12 +38,12 @@ func newApply(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Give the running daemon another graph, and say what becomes of it",
-		Long: `Apply gives the running daemon a graph: it is checked as the daemon would read it,
-with its types and backends, put in the place of the daemon's graph file, and read.
-Owner and mode of that file stay, and what was in it before is kept beside it, in
-FILE.previous. A graph that is refused changes nothing: the file is what it was, and
-the last good graph goes on. Relative paths in the graph, as of include, count from
-the daemon's graph file. FILE is - for standard input.
+		Long: `Apply gives the running daemon a graph: it is checked as the daemon would read
+it, with its types and backends, put in the place of the daemon's graph file,
+and read. Owner and mode of that file stay, and its earlier content is kept next
+to it, in FILE.previous. A graph that is refused changes nothing: the file is
+what it was, and the last good graph goes on. Relative paths in the graph, as of
+include, count from the daemon's graph file. FILE is - for standard input.
 
 It ends with 0 when the graph is in effect, and with 1 when it was refused. With
 --wait it waits until that graph has come to rest, and ends as run does: 0 all is as
@@ -66,10 +66,11 @@ func newReload(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reload",
 		Short: "Have the running daemon read its settings and its graph again, and say what becomes of them",
-		Long: `Reload has the running daemon read its configuration and its graph again, changed or
-not. It ends with 0 when the graph is in effect, and with 1 and all that is wrong when
-either was refused: then settings and graph stay as they were. A warning names each
-setting that waits for a restart. With --wait it waits as apply does.
+		Long: `Reload has the running daemon read its configuration and its graph again,
+changed or not. It ends with 0 when the graph is in effect, and with 1 and all
+that is wrong when either was refused: then settings and graph stay as they
+were. A warning names each setting that waits for a restart. With --wait it
+waits as apply does.
 
 Only root and the user that the daemon runs as may do that.`,
 		Example: `  mgmt reload --wait`,

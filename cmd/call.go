@@ -30,19 +30,21 @@ func newCall(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call MODULE.FUNCTION [VALUE...] [PARAMETER=VALUE...]",
 		Short: "Call a function of a virtual module on this machine",
-		Long: `Call calls a function of a virtual module, with the backend that suits this machine. It does what
-the function says at once, also where that changes the machine.
+		Long: `Call calls a function of a virtual module, with the backend that suits this
+machine. It does the work of the function at once, also where that changes the
+machine.
 
 An argument is given by its place, or in one of these forms:
 
   refresh=true       text, read by the type of the parameter
   pkgs:='{"git":""}' JSON
-  password@FILE      what is in a file; @- is standard input. What is a secret is given only so.
+  password@FILE      content of a file; @- is standard input. A secret is given only so.
   extra.NAME=VALUE   for a parameter that only the backend has; := and @ work too
 
-It writes what the interface declares; with -o json or yaml also what only this backend says (extra).
-It ends with code 1 if it was called wrongly, and with 4 if the backend lacks the function, or failed, or
-what was asked about is not there.`,
+It writes the result that the interface declares; with -o json or yaml also the
+parts that only this backend reports (extra). It ends with code 1 if it was
+called wrongly. It ends with 4 if the backend lacks the function, or failed, or
+the thing in question is not there.`,
 		Example: `  mgmt call pkg.list_installed
   mgmt call pkg.install pkgs:='{"git": ""}' refresh=true
   mgmt call svc.status cron -o json

@@ -89,7 +89,7 @@ func groups(t *testing.T) *virtual.Catalog {
 	err := c.Declare(&virtual.Interface{Module: "group", Doc: "Groups of the machine.", Functions: []virtual.Function{
 		virtual.Declare[groupAdd, virtual.Nothing]("add", "Make a group.").Function(),
 		virtual.Declare[groupName, virtual.Nothing]("delete", "Remove a group.").Function(),
-		virtual.Declare[groupName, groupInfo]("info", "What is known of a group.", virtual.OrNotFound(nil)).Function(),
+		virtual.Declare[groupName, groupInfo]("info", "The record of a group.", virtual.OrNotFound(nil)).Function(),
 		virtual.Declare[virtual.Nothing, []groupInfo]("getent", "All groups.").Function(),
 		virtual.Declare[groupMember, virtual.Nothing]("adduser", "Put a user into a group.").Function(),
 		virtual.Declare[groupNumbers, int]("sum", "Add numbers.").Function(),

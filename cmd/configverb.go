@@ -31,14 +31,15 @@ func newConfig(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config [SETTING...]",
 		Short: "Show each setting with its value, and where that is from",
-		Long: `Config shows the settings that run would have, all or those that are named, each
-with its value and its source: a flag, a variable of the environment, a place in
-the configuration file, or the default. It takes the flags of run. With -o json or
+		Long: `Config shows the settings that run would have, all or the named ones, each with
+its value and its source: a flag, a variable of the environment, a place in the
+configuration file, or the default. It takes the flags of run. With -o json or
 -o yaml it writes a list.
 
-The file is /etc/mgmt/mgmt.yaml, unless --config or MGMT_CONFIG names another. With
---check only that file, or the file behind it, is read: everything that is wrong with it goes to standard
-output, each finding with its place, and with an error among them the code is 1.`,
+The file is /etc/mgmt/mgmt.yaml, unless --config or MGMT_CONFIG names another.
+With --check only that file, or the file behind it, is read: everything that is
+wrong with it goes to standard output, each finding with its place, and with an
+error among them the code is 1.`,
 		Example: `  mgmt config
   mgmt config socket -o json
   mgmt config --check new.yaml

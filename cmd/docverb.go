@@ -19,10 +19,11 @@ func newDoc(a *app) *cobra.Command {
 	f := &docFlags{}
 	cmd := &cobra.Command{
 		Use:   "doc [KIND]",
-		Short: "Show what kinds of resources there are, and what one of them can do",
+		Short: "Show the kinds of resources, and the abilities of one of them",
 		Long: `Doc lists the kinds of resources. With one of them as an argument it shows its
-page: what it does, its parameters with their types and defaults, and what it
-sends. The page meta has the metaparameters, which are the same for all kinds.`,
+page: its purpose, its parameters with their types and defaults, and the values
+that it sends. The page meta has the metaparameters, which are the same for all
+kinds.`,
 		Example: `  mgmt doc
   mgmt doc file
   mgmt doc meta

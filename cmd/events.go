@@ -24,10 +24,10 @@ func newEvents(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "Show what happens as it happens",
-		Long: `Events shows what the running daemon changes, what fails, which graphs take effect,
-and so on, as it happens, until the daemon ends. Each event has a number (with -o
-json it is the id); with --since it begins after that one, with what has happened
-meanwhile, also before a restart of the daemon.`,
+		Long: `Events shows changes, failures, graphs that take effect, and other events of the
+running daemon, as they happen, until the daemon ends. Each event has a number
+(with -o json it is the id); with --since it begins after that event, with
+everything since then, also before a restart of the daemon.`,
 		Example: `  mgmt events
   mgmt events --outcome changed,failed
   mgmt events -o json --since 4711`,

@@ -23,7 +23,7 @@ func newFacts(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "facts [NAME...]",
 		Short: "Show what is known of this machine",
-		Long: `Facts shows what is known of this machine, all of it or what is named. With one name
+		Long: `Facts shows the facts of this machine, all of them or the named ones. With one name
 only the value is shown. Nothing is asked of a network, and no program is run.
 
 ` + factTable(),

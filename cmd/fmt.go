@@ -26,12 +26,12 @@ func newFmt(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE | FOLDER | -]...",
 		Short: "Bring graph files to their usual form",
-		Long: `Fmt writes graph files in their usual form: two spaces for each level, lists as far
-in as their key, one blank line where there were several. Comments, also those in
-one column at the ends of lines, the order of keys and what a file says stay. Words
-of other tools that mgmt understands become ours, such as package (pkg) and ensure (state). The
-result goes to standard output; a folder stands for its *.yaml and *.yml files, and
-- or nothing for standard input.`,
+		Long: `Fmt writes graph files in their usual form: two spaces for each level, lists as
+far in as their key, one blank line where there were several. Comments, also
+those in one column at the ends of lines, the order of keys and the meaning of a
+file stay. Words of other tools that mgmt understands become ours, such as
+package (pkg) and ensure (state). The result goes to standard output; a folder
+stands for its *.yaml and *.yml files, and - or nothing for standard input.`,
 		Example: `  mgmt fmt -w graph.yaml
   mgmt fmt --check .        # ends with code 2 when a file is not in its usual form`,
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(a, args) },

@@ -38,15 +38,16 @@ func newGraph(a *app) *cobra.Command {
 		Use:   "graph [FILE|FOLDER]",
 		Short: "Draw a graph",
 		Long: `Graph draws the graph as it runs, with automatic edges and groups: an edge that
-refreshes is thick, one that nobody has declared, because a value is received or
+refreshes is thick. An edge that is not declared, because a value is received or
 one resource needs another one, is dashed. It draws a broken graph too, as it is
-declared and with the cycle that it has, says what is wrong on standard error, and
-then ends with code 1. The form svg needs the program dot of Graphviz; json is
-what Cytoscape reads.
+declared and with the cycle that it has, says what is wrong on standard error,
+and then ends with code 1. The form svg needs the program dot of Graphviz; json
+is what Cytoscape reads.
 
-With --explain it draws nothing, but says which edges were added and why, which
-were left out, what runs as a group, and what has left the graph that ran here and
-would be undone: a line for each, or with -o json a list.
+With --explain it draws nothing. It says which edges were added and why, which
+were left out, and which resources run as a group. It also names the resources
+that have left the graph that ran here and would be undone: a line for each, or
+with -o json a list.
 
 With --live it draws the graph that the running daemon has, with the state of each
 resource as its colour.`,
@@ -64,10 +65,10 @@ resource as its colour.`,
 	f.steps.flags(cmd)
 	choose(cmd, &f.output, "output", "o", "how to draw it", "dot", "mermaid", "json", "svg")
 	choose(cmd, &f.direction, "direction", "", "where edges lead", "TB", "BT", "LR", "RL")
-	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "leave out the edges that only repeat what a longer path says")
+	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "leave out the edges that only repeat a longer path")
 	cmd.Flags().BoolVar(&f.declared, "declared", false, "the graph as it is declared, without automatic edges and groups")
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "say what automatic edges, reversals and groups there are, and why")
-	cmd.Flags().BoolVar(&f.live, "live", false, "draw what the running daemon has, with states")
+	cmd.Flags().BoolVar(&f.live, "live", false, "draw the graph of the running daemon, with states")
 	f.remote.reach(cmd)
 	exclude(cmd, "declared", "explain", "live")
 	cmd.Flags().StringVar(&f.out, "out", "", "write to this `file` instead of standard output")

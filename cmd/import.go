@@ -25,13 +25,15 @@ func newImport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import KIND [NAME...]",
 		Short: "Write a graph of things as they are on this machine",
-		Long: `Import looks at the things of a kind, or at those that are named, and writes a graph
-in which each is declared as it is now. Planning that graph shows no change. What can
-only be read, and what is secret, is left out; a comment says so. Of a kind that several
-backends do, --backend names the one that looks; the graph asks for it, too.
+		Long: `Import looks at the things of a kind, or at the named ones, and writes a graph
+in which each is declared as it is now. Planning that graph shows no change.
+Read-only values and secrets are left out; a comment says so. For a kind with
+several backends, --backend names the backend that looks; the graph asks for it,
+too.
 
-It ends with code 0 when all was written, 4 when something could not be seen, or not enough
-of it for a graph that loads: standard error says what, and the graph has the rest.`,
+It ends with code 0 when all was written, 4 when something could not be seen, or
+not enough of it for a graph that loads: standard error says what, and the graph
+has the rest.`,
 		Example: `  mgmt import file /etc/hosts /etc/resolv.conf > base.yaml
   mgmt plan base.yaml`,
 		Args:              cobra.MinimumNArgs(1),

@@ -48,9 +48,8 @@ func newInit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Write a first graph, and the schema with which editors complete it",
-		Long: `Init writes a first graph to a file, ` + firstFile + ` if none is named, and beside it
-` + schemaFile + ` for editors. A folder that is missing is made. What is there already is not
-overwritten.`,
+		Long: `Init writes a first graph to a file, ` + firstFile + ` if none is named, and next to it
+` + schemaFile + ` for editors. A folder that is missing is made. Existing files are not overwritten.`,
 		Example: `  mgmt init
   mgmt init web/graph.yaml`,
 		Args: cobra.MaximumNArgs(1),
@@ -62,7 +61,7 @@ overwritten.`,
 			return a.init(path, force)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite what is there")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite existing files")
 	return cmd
 }
 

@@ -20,11 +20,12 @@ func newInterfaceCheck(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check MODULE [BACKEND]",
 		Short: "Check what a backend makes of each function of a module",
-		Long: `Check says of each function what a call of it does with a backend on this machine, and in what the
-backend's function differs from the declared one. Without a backend the chosen one is checked.
+		Long: `Check says of each function what a call of it does with a backend on this
+machine, and how the backend's function differs from the declared one. Without a
+backend the chosen one is checked.
 
-It ends with code 4 if a function cannot be called because of its parameters, or is there and not
-applicable.`,
+It ends with code 4 if a function cannot be called because of its parameters, or
+is there and not applicable.`,
 		Example: `  mgmt interface check pkg
   mgmt interface check pkg mine --backends ./backends`,
 		Args:              cobra.RangeArgs(1, 2),
@@ -179,9 +180,10 @@ func newInterfaceGenerate(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate [MODULE] --from BACKEND",
 		Short: "Draft an interface from the functions of a backend, or from what several have in common",
-		Long: `Generate writes the signatures of all functions of a backend. Of several backends it
-writes the functions that all have, with the parameters that all have: that is what an
-interface should begin with. The module is needed where several have a backend of that name.`,
+		Long: `Generate writes the signatures of all functions of a backend. Of several
+backends it writes the functions that all have, with the parameters that all
+have: that is what an interface should begin with. The module is needed where
+several have a backend of that name.`,
 		Example: `  mgmt interface generate --from apt
   mgmt interface generate pkg --from apt --from dnf --from apk
   mgmt interface generate --from apt --as mine -o yaml >backends/mine.yaml`,

@@ -38,10 +38,10 @@ func newLog(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "Show what has happened",
-		Long: `Log asks the running daemon for its history, the newest events last: what it has
-changed and why, what failed, and which graphs took effect, also before its last
-start. A run with nothing to do is not in it. Where no daemon answers, log reads the
-history that the last one has left in the state folder, and says so.
+		Long: `Log asks the running daemon for its history, the newest events last: its changes
+and their reasons, failures, and the graphs that took effect, also before its
+last start. A run with nothing to do is not in it. Where no daemon answers, log
+reads the history that the last one has left in the state folder, and says so.
 
 A time is a duration before now (2h), a date (2026-01-02), or a moment
 (2026-01-02T15:04:05).`,

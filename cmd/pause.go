@@ -23,9 +23,10 @@ func newPause(a *app) *cobra.Command {
 		Use:   "pause [RESOURCE] --for TIME",
 		Short: "Leave a resource, or everything, alone for a while",
 		Long: `Pause tells the running daemon to leave a resource alone, or without one
-everything: it is watched, but neither checked nor repaired, and what depends on it
-waits once it has drifted. A pause ends by itself, lasts over restarts of the
-daemon, and stands in status. A later one takes the place of an earlier one.`,
+everything. It is watched, but neither checked nor repaired. Once it has
+drifted, the resources that depend on it wait. A pause ends by itself, lasts
+over restarts of the daemon, and stands in status. A later one takes the place
+of an earlier one.`,
 		Example: `  mgmt pause 'file[/etc/motd]' --for 2h --reason "moving the disks"
   mgmt pause --for 30m`,
 		Args:              resourceArg(0),

@@ -28,11 +28,11 @@ func newPlan(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [FILE|FOLDER]",
 		Short: "Say what run would change, and change nothing",
-		Long: `Plan looks at the machine and says what run would do: each change with the value
-that is there and the one that is wanted, texts line by line, and the refreshes
-that would follow. What can't be told before something else has run is unknown.
-Nothing is touched, not even the state folder, from which plan reads what run has
-remembered there.
+		Long: `Plan looks at the machine and says what run would do: each change with the
+present value and the wanted one, texts line by line, and the refreshes that
+would follow. A change that can't be told before another resource has run is
+unknown. Nothing is touched, not even the state folder, from which plan reads
+what run has remembered there.
 
 It ends with code 0 when nothing would change, 2 when something would, 4 when
 something failed or is blocked, and 6 for both.`,

@@ -39,19 +39,19 @@ A parameter is given in one of these forms:
   mode=0644          text, read by the type of the parameter; after = it may be empty
   list:='["a"]'      JSON, for lists, maps and null
   list:=@FILE        JSON from a file
-  password@FILE      what is in a file; @- is standard input. It is a secret: it is
-                     shown nowhere. What is a secret by its type is given only so.
+  password@FILE      content of a file; @- is standard input. It is a secret: it is
+                     shown nowhere. A secret by its type is given only so.
 
 Of a kind that several backends do, such as svc, --backend names one, whatever suits
 the machine: mgmt interface list has them.
 
-What is set is made so once and not kept so; no state is kept. Then it is looked at
+A value is set once and not kept so; no state is kept. Then it is looked at
 again and shown. The text that is shown can be set again with -f.
 
 It ends with code 0 when something was shown or was as wanted, 2 when something was
 changed (with --noop: would be), 4 when something failed, 6 for both, and 1 when
 nothing could be done because of how it was called.`,
-		Example: `  mgmt resource                               # what can be looked at
+		Example: `  mgmt resource                               # the kinds that can be looked at
   mgmt resource file /etc/motd
   mgmt resource file /etc/motd mode=0644 owner=root --noop
   mgmt resource file /etc/app.key content@- < key
@@ -63,8 +63,8 @@ nothing could be done because of how it was called.`,
 	}
 	f.log.flags(cmd)
 	fl := cmd.Flags()
-	choose(cmd, &f.output, "output", "o", "how to write what is seen", "text", "json", "yaml")
-	fl.VarP(place{&f.file}, "file", "f", "set what the text in this `file` says, or - for standard input")
+	choose(cmd, &f.output, "output", "o", "how to write the output", "text", "json", "yaml")
+	fl.VarP(place{&f.file}, "file", "f", "set the values of the text in this `file`, or - for standard input")
 	fl.BoolVar(&f.noop, "noop", false, "alter nothing, only say what would be changed")
 	fl.BoolVar(&f.watch, "watch", false, "show the thing again each time that it changes, until interrupted")
 	exclude(cmd, "watch", "noop")

@@ -16,10 +16,11 @@ func newResume(a *app) *cobra.Command {
 	f := &resumeFlags{}
 	cmd := &cobra.Command{
 		Use:   "resume [RESOURCE]",
-		Short: "End a pause, and let go what a brake holds",
-		Long: `Resume ends the pause of a resource, and lets it go on if a brake holds it. Without
-a resource it ends every pause and lets everything go on, and a change budget
-begins anew. What is neither paused nor held is left as it is, and its state shown.`,
+		Short: "End a pause, and let held changes through",
+		Long: `Resume ends the pause of a resource, and lets it go on if a brake holds it.
+Without a resource it ends every pause and lets everything go on, and a change
+budget begins anew. A resource that is neither paused nor held is left as it is,
+and its state is shown.`,
 		Example: `  mgmt resume 'file[/etc/motd]'
   mgmt resume`,
 		Args:              resourceArg(0),

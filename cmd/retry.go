@@ -15,11 +15,11 @@ func newRetry(a *app) *cobra.Command {
 	f := &retryFlags{}
 	cmd := &cobra.Command{
 		Use:   "retry [RESOURCE...]",
-		Short: "Try again what has failed",
-		Long: `Retry tells the running daemon to try failed resources again at once, without names
-all that have failed. Their retries are counted anew. What depends on them goes on when
-they are well. With a name that has not failed nothing is tried, and the error says how
-it is.`,
+		Short: "Try failed resources again",
+		Long: `Retry tells the running daemon to try failed resources again at once, without
+names all that have failed. Their retries are counted anew. The resources that
+depend on them go on when they are well. With a name that has not failed nothing
+is tried, and the error says how it is.`,
 		Example: `  mgmt retry 'exec[deploy]'
   mgmt retry`,
 		Args:              resourceArgs,

@@ -45,12 +45,13 @@ func newRun(a *app) *cobra.Command {
 		Use:   "run [FILE|FOLDER]",
 		Short: "Bring the machine to a graph, and keep it there",
 		Long: `Run reads a graph (FILE, a FOLDER of them, or - for standard input), brings the
-machine to it, watches it, repairs what drifts at once, and follows edits of the
+machine to it, watches it, repairs drift at once, and follows edits of the
 graph. Without an argument the graph is that of the configuration, else
-/etc/mgmt/graph.yaml. Run ends at SIGINT or SIGTERM: the first one waits for what is
-running, the second one does not, the third one exits at once. At SIGHUP it reads the
-settings and the graph again, changed or not, also with --no-watch; only when the
-terminal that it was started on has gone does that end it.`,
+/etc/mgmt/graph.yaml. Run ends at SIGINT or SIGTERM: the first one waits for
+runs in progress, the second one does not, the third one exits at once. At
+SIGHUP it reads the settings and the graph again, changed or not, also with
+--no-watch; only when the terminal that it was started on has gone does that end
+it.`,
 		Example: `  mgmt run graph.yaml
   mgmt run graph.yaml --converged-exit --converged-timeout 2s
   generate | mgmt run - --noop`,

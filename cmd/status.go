@@ -43,11 +43,11 @@ func newStatus(a *app) *cobra.Command {
 		Use:   "status",
 		Short: "Say how the running daemon and its resources stand",
 		Long: `Status asks the running daemon how many resources are in which state, and names
-each one that is not ok: with its error and when it is tried again, with what
-blocks it, or with who has paused it and until when.
+each one that is not ok. It shows the error and the time of the next try, the
+resource that blocks it, or the pause and its end.
 
-A resource that is tried again, or looked at, is told as it rested last. One that is
-being altered at this moment though it was well does not rest.
+A resource that is tried again, or looked at, is told as it rested last. A
+resource that is being altered at this moment though it was well does not rest.
 
 With --wait=converged it waits until the graph has come to rest, also for a daemon
 that is only starting, and ends with code 5 if that takes too long. With --exit-code
@@ -55,8 +55,8 @@ it ends as run does: 0 all is as wanted, 2 something would change or is held, 4
 something failed or is blocked, 6 both. It ends with 1 where the newest graph was
 refused, and with 5 while something has not come to rest yet.
 
-With --dump it writes what each resource that is not settled does or waits for, for
-somebody who wonders why nothing happens.`,
+With --dump it writes for each resource that is not settled its activity, or the
+thing that it waits for. Use it where nothing seems to happen.`,
 		Example: `  mgmt status
   mgmt status --watch
   mgmt status --wait converged --timeout 5m --exit-code
@@ -72,7 +72,7 @@ somebody who wonders why nothing happens.`,
 	fl.StringVar(&f.wait, "wait", "", "wait for this `state` of the graph: converged")
 	fl.Var(&f.timeout, "timeout", "how long to wait")
 	fl.BoolVar(&f.exitCode, "exit-code", false, "say by the exit code how the resources stand")
-	fl.BoolVar(&f.dump, "dump", false, "write what each resource that is not settled does or waits for")
+	fl.BoolVar(&f.dump, "dump", false, "write the activity of each resource that is not settled, or the thing that it waits for")
 	colorFlag(cmd, &f.color)
 	_ = cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"converged"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateWords(), cobra.ShellCompDirectiveNoFileComp))

@@ -23,15 +23,15 @@ func newWhy(a *app) *cobra.Command {
 	f := &whyFlags{}
 	cmd := &cobra.Command{
 		Use:   "why RESOURCE",
-		Short: "Say what has led to the last runs of a resource, and what they changed",
-		Long: `Why asks the running daemon for the last runs of a resource, the newest first: what
-each one changed, and what had asked for it. That is an event (of which file or
-bus, and how many of them came together), another resource that notifies it or has
-sent it a value, with what had led to that in turn, a new graph, time, or somebody
-who let it go on.
+		Short: "Show the causes of the last runs of a resource, and their changes",
+		Long: `Why asks the running daemon for the last runs of a resource, the newest first:
+the changes of each one, and its cause. A cause is an event (of which file or
+bus, and how many of them came together), a new graph, time, or the end of a
+pause. It may also be another resource that notifies it or has sent it a value,
+with the cause of that in turn.
 
-Where no daemon answers, why reads the history that the last one has left in the state
-folder, and says so.
+Where no daemon answers, why reads the history that the last one has left in the
+state folder, and says so.
 
 A change is intended where the graph asks for something new, corrective where the
 world has changed, and cascade where another resource has caused it.`,

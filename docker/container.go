@@ -68,16 +68,16 @@ type ContainerRes struct {
 	Pull        string                       `yaml:"pull" lang:"pull" mgmt:"param,enum=missing|always|never" doc:"When the image is pulled: if the daemon does not have it (which is what nothing means), each time that a container is made, or never."`
 	Entrypoint  []string                     `yaml:"entrypoint" lang:"entrypoint" doc:"The program that runs in it; that of the image if absent."`
 	Cmd         []string                     `yaml:"cmd" lang:"cmd" doc:"The arguments of the entrypoint, or the command where there is none. Those of the image if absent, or none if entrypoint is given."`
-	Env         []string                     `yaml:"env" lang:"env" doc:"Variables, as NAME=VALUE, beside those of the image."`
+	Env         []string                     `yaml:"env" lang:"env" doc:"Variables, as NAME=VALUE, in addition to the image's own."`
 	SecretEnv   map[string]schema.Secret     `yaml:"secret_env" lang:"secret_env" doc:"More variables, by name, whose values are shown nowhere by mgmt. Whoever may speak with the daemon can see them."`
-	User        string                       `yaml:"user" lang:"user" doc:"Who runs it: USER, or USER:GROUP, by name or number; that of the image if absent."`
+	User        string                       `yaml:"user" lang:"user" doc:"The user that runs it: USER, or USER:GROUP, by name or number; that of the image if absent."`
 	Workdir     string                       `yaml:"workdir" lang:"workdir" doc:"The folder that it starts in; that of the image if absent."`
 	Hostname    string                       `yaml:"hostname" lang:"hostname" doc:"The name of its machine as it sees it; docker makes one if absent."`
-	Ports       map[string]map[string]string `yaml:"ports" lang:"ports" doc:"What is published: protocol (tcp, udp, sctp), then port of the container, then where: PORT or IP:PORT of this machine, empty for any port that is free."`
-	Volumes     []string                     `yaml:"volumes" lang:"volumes" doc:"What is mounted: SOURCE:TARGET or SOURCE:TARGET:ro; the source is an absolute path, where docker makes a folder if there is nothing, or the name of a volume, which is made."`
+	Ports       map[string]map[string]string `yaml:"ports" lang:"ports" doc:"The published ports: protocol (tcp, udp, sctp), then port of the container, then where: PORT or IP:PORT of this machine, empty for any port that is free."`
+	Volumes     []string                     `yaml:"volumes" lang:"volumes" doc:"The mounts: SOURCE:TARGET or SOURCE:TARGET:ro; the source is an absolute path, where docker makes a folder if there is nothing, or the name of a volume, which is made."`
 	Networks    []string                     `yaml:"networks" lang:"networks" doc:"The networks that it is in, or host, or none, alone; the bridge of docker if absent."`
-	Labels      map[string]string            `yaml:"labels" lang:"labels" doc:"Labels beside those of the image."`
-	Restart     string                       `yaml:"restart" lang:"restart" doc:"What the daemon does if it ends: no, always, unless-stopped, on-failure or on-failure:TIMES; no if absent."`
+	Labels      map[string]string            `yaml:"labels" lang:"labels" doc:"Labels in addition to the image's own."`
+	Restart     string                       `yaml:"restart" lang:"restart" doc:"The reaction of the daemon if it ends: no, always, unless-stopped, on-failure or on-failure:TIMES; no if absent."`
 	Memory      schema.Size                  `yaml:"memory" lang:"memory" doc:"How much memory it may use, at least 6MiB; without a limit if absent."`
 	StopTimeout time.Duration                `yaml:"stop_timeout" lang:"stop_timeout" mgmt:"min=0s" doc:"How long it may take to end before it is killed, in whole seconds; 10 seconds if absent."`
 	Force       bool                         `yaml:"force" lang:"force" mgmt:"param" doc:"Replace also a container that mgmt has not made."`

@@ -10,8 +10,7 @@ registry before it if it is not of Docker Hub. Without a tag it is latest.
       username: deploy
       recv: {password: "password[registry].password"}
 
-An image that is not there is pulled. One that is there is right, whatever the registry has under that tag by now; a notification has it pulled again. What
-a pull tells on its way is logged for debugging only. A pull has no limit of time but the metaparameter ` + "`timeout`" + `.
+An image that is not there is pulled. An existing image is right, whatever the registry has under that tag by now. A notification has it pulled again. The progress of a pull is logged for debugging only. A pull has no limit of time but the metaparameter ` + "`timeout`" + `.
 
 With ` + "`state: absent`" + ` the reference is removed, and with its last one the image. One of which a container was made is refused, which ` + "`force`" + `
 changes for containers that do not run.
@@ -22,7 +21,7 @@ daemon, as far as they are in the graph.`
 
 // Doc describes the kind.
 func (*ContainerRes) Doc() string {
-	return `A container of a docker daemon. It is kept running, or stopped, or removed, and it is kept what the parameters say.
+	return `A container of a docker daemon. It is kept running, or stopped, or removed, and its settings are kept as the parameters say.
 
     docker_container:
     - name: web
@@ -34,13 +33,14 @@ func (*ContainerRes) Doc() string {
 
 ## What is compared
 
-All parameters are compared with what the daemon tells, each time that something happens to the container, to an image or to a network. So it is noticed if somebody
-stops, kills, pauses, removes, renames or updates it, and if the tag of the image means another image by now. A parameter that is absent stands for what the image
-says, or else for what docker does without it; except for what was never said, such as capabilities, which is left as it is.
+All parameters are compared with the answers of the daemon, each time that something happens to the container, to an image or to
+a network. So mgmt notices if it is stopped, killed, paused, removed, renamed or updated, and if the tag of the image means
+another image by now. An absent parameter stands for the value of the image, or else for the default of docker. Settings without
+a parameter, such as capabilities, are left as they are.
 
-The restart policy, a limit of memory and networks are altered in place. For anything else the container is replaced: the new one is made beside the
-old one, as NAME.mgmt-new, then the old one is stopped and removed, and the new one takes its name and is started. If it can't be made, the old one goes on.
-What was written in the old one, outside of volumes, is lost. Volumes are never removed.
+The restart policy, a limit of memory and networks are altered in place. For anything else the container is replaced. The new one is
+made first, as NAME.mgmt-new. Then the old one is stopped and removed, and the new one takes its name and is started. If it can't be
+made, the old one goes on. Files that were written in the old one, outside of volumes, are lost. Volumes are never removed.
 
 A container that mgmt has not made, because it has no label ` + Label + `, is started and stopped and altered in place, but it is replaced with ` + "`force`" + ` only.
 

@@ -52,7 +52,7 @@ type ImageRes struct {
 	traits.Sendable
 
 	State    string        `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether the daemon has it; exists if nothing is said."`
-	Username string        `yaml:"username" lang:"username" mgmt:"param" doc:"Who to be at the registry that it is pulled from."`
+	Username string        `yaml:"username" lang:"username" mgmt:"param" doc:"The user at the registry that it is pulled from."`
 	Password schema.Secret `yaml:"password" lang:"password" mgmt:"param" doc:"The password, or a token, for that."`
 	Force    bool          `yaml:"force" lang:"force" mgmt:"param" doc:"With state absent: remove it also if a stopped container was made of it."`
 

@@ -122,7 +122,7 @@ type Result struct {
 type Facts struct {
 	Hostname  string   `yaml:"hostname" doc:"The name of the machine, as the kernel has it."`
 	FQDN      string   `yaml:"fqdn" doc:"The name with its domain, from /etc/hosts; the hostname if that does not say."`
-	Addresses []string `yaml:"addresses" doc:"The IP addresses of its links, but for those that reach no further than the link, sorted."`
+	Addresses []string `yaml:"addresses" doc:"The IP addresses of its links, but for link-local ones, sorted."`
 
 	OS             string `yaml:"os" doc:"The name of the distribution: Debian, Ubuntu, Fedora, RedHat, Alpine, SUSE ..."`
 	OSFamily       string `yaml:"os_family" doc:"The distribution that it comes from, whose tools it has: Debian, RedHat, Alpine, Arch, Suse ..."`
@@ -134,13 +134,13 @@ type Facts struct {
 	Kernel        string `yaml:"kernel" doc:"The name of the kernel: Linux."`
 	KernelRelease string `yaml:"kernelrelease" doc:"The version of the kernel."`
 	Arch          string `yaml:"arch" doc:"The architecture, in the words of Go: amd64, arm64 ..."`
-	Init          string `yaml:"init" doc:"What runs as the first process: systemd, openrc, sysv, runit, s6, busybox; unknown else."`
+	Init          string `yaml:"init" doc:"The first process: systemd, openrc, sysv, runit, s6, busybox; unknown else."`
 	SystemdBooted bool   `yaml:"systemd_booted" doc:"The machine was booted with systemd."`
-	Virtual       string `yaml:"virtual" doc:"What it runs in: physical for nothing, a container (docker, podman, lxc, systemd-nspawn ...) or a machine (kvm, vmware ...)."`
+	Virtual       string `yaml:"virtual" doc:"The surrounding machine: physical for none, a container (docker, podman, lxc, systemd-nspawn ...) or a machine (kvm, vmware ...)."`
 
 	CPUs   int         `yaml:"cpus" doc:"The number of processors that can be used."`
 	Memory schema.Size `yaml:"memory" doc:"How much memory there is, in bytes."`
-	Roles  []string    `yaml:"roles" doc:"What the machine is for, as its user says."`
+	Roles  []string    `yaml:"roles" doc:"The purpose of the machine, as its user says."`
 }
 
 // Map returns the facts by name, as plain values.

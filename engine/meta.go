@@ -27,15 +27,15 @@ type MetaParams struct {
 	Burst      int           `yaml:"burst" mgmt:"min=0" doc:"How many runs may come at once under limit, after a time without any."`
 	Reset      bool          `yaml:"reset" doc:"When the graph declares the resource anew and differently, begin anew too: retries and limit do not carry over."`
 	Sema       []string      `yaml:"sema" doc:"Semaphores to hold while running, each name or name:count; at most count (1 by default) resources hold one of that name and count at once."`
-	Rewatch    bool          `yaml:"rewatch" doc:"When it has failed for good, every new graph makes it try again, even one that declares it just the same."`
+	Rewatch    bool          `yaml:"rewatch" doc:"When it has failed for good, every new graph makes it try again, even a graph that declares it just the same."`
 	Realize    bool          `yaml:"realize" doc:"A graph without this resource takes effect only after it has been brought about once, or has failed for good."`
-	Reverse    bool          `yaml:"reverse" doc:"When the resource leaves the graph, bring back what was there before its first change."`
+	Reverse    bool          `yaml:"reverse" doc:"When the resource leaves the graph, bring back the state before its first change."`
 	AutoEdge   *bool         `yaml:"autoedge" doc:"Take part in automatic edges."`
 	AutoGroup  *bool         `yaml:"autogroup" doc:"Allow to be run as a member of a group."`
-	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"What to do when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
-	Backend    string        `yaml:"backend" doc:"What does it, of a kind that several backends do, such as apt of pkg; what suits the machine if absent."`
+	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"The action when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
+	Backend    string        `yaml:"backend" doc:"The backend, for a kind with several ones, such as apt of pkg; absent: the backend that suits the machine."`
 	Export     []string      `yaml:"export" doc:"For which hosts to publish the resource; * for all. It is an error until mgmt has a store of exported resources."`
-	Secret     []string      `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. What is received from a secret is one without this."`
+	Secret     []string      `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. A value that is received from a secret is a secret without this."`
 	Hidden     bool          `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool          `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
 }

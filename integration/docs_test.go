@@ -156,9 +156,24 @@ func TestRunsInTheDocs(t *testing.T) {
 	}
 }
 
-var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+var (
+	link     = regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`)
+	headline = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	unlinked = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
+)
 
-// TestLinksInTheDocs: every page that a page points to is there.
+// anchors returns the anchors of a page: its headings, as sites show them.
+func anchors(page string) map[string]bool {
+	found := map[string]bool{}
+	for _, m := range headline.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
+		words := unlinked.ReplaceAllString(strings.ToLower(m[1]), "")
+		found["#"+strings.ReplaceAll(words, " ", "-")] = true
+	}
+	return found
+}
+
+// TestLinksInTheDocs: every page, and every heading, that a page points to is there.
 func TestLinksInTheDocs(t *testing.T) {
 	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
@@ -166,9 +181,51 @@ func TestLinksInTheDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
-				t.Errorf("%s points to %s: %v", page, m[1], err)
+			target := page
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(page), m[1])
 			}
+			info, err := os.Stat(target)
+			if err != nil {
+				t.Errorf("%s points to %s: %v", page, m[1], err)
+				continue
+			}
+			if m[2] == "" || info.IsDir() || filepath.Ext(target) != ".md" {
+				continue
+			}
+			there, err := os.ReadFile(target)
+			if err != nil || !anchors(string(there))[m[2]] {
+				t.Errorf("%s points to %s%s, which has no such heading (%v)", page, m[1], m[2], err)
+			}
+		}
+	}
+}
+
+// TestIndexOfTheDocs: docs/README.md names every page once, in one of four parts. The
+// pages of the kinds have an index of their own.
+func TestIndexOfTheDocs(t *testing.T) {
+	text, err := os.ReadFile("../docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []string
+	for _, m := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		parts = append(parts, m[1])
+	}
+	if got := strings.Join(parts, ", "); got != "Tutorial, How to, Reference, Explanation" {
+		t.Errorf("the index has the parts %s", got)
+	}
+	times := map[string]int{"../docs/README.md": 1}
+	for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+		times[filepath.Join("../docs", m[1])]++
+	}
+	for _, page := range pages(t) {
+		kind := filepath.Dir(page) == "../docs/reference/kinds" && filepath.Base(page) != "README.md"
+		if !strings.HasPrefix(page, "../docs/") || kind {
+			continue
+		}
+		if times[page] != 1 {
+			t.Errorf("docs/README.md names %s %d times, want once", page, times[page])
 		}
 	}
 }

@@ -21,11 +21,11 @@ import (
 // lowers them with the same commit.
 const (
 	maxUnplainBlocks = 36.0 // percent of the comments of 12 words and more
-	maxUnplainDocs   = 13.0 // patterns in 1,000 words of docs
+	maxUnplainDocs   = 1.5  // patterns in 1,000 words of docs
 	maxLongComments  = 4.5  // sentences of more than 25 words, in 1,000 words
-	maxLongDocs      = 5.2
+	maxLongDocs      = 3.4
 	maxPrivateWords  = 0.8 // words of nextWords, in 1,000 words of comments
-	maxPrivateDocs   = 0.7
+	maxPrivateDocs   = 0.2
 )
 
 var plainList = flag.String("plain", "", "list the unplain passages of the files whose paths contain this text")

@@ -32,12 +32,12 @@ func aptKeyDefinition() provider.Definition {
 
 The folders are ` + "`/etc/apt/keyrings` and `/usr/share/keyrings`, whose files a source names with `signed-by`" + `, and
 ` + "`/etc/apt/trusted.gpg.d`" + `, whose keys may sign any source; apt-key itself is gone. A key is one file of its own in
-` + "`/etc/apt/keyrings`" + `, named by its fingerprint, unless ` + "`keyring`" + ` says which file it shall be in: one that ends in
+` + "`/etc/apt/keyrings`" + `, named by its fingerprint, unless ` + "`keyring`" + ` says which file it shall be in: a path that ends in
 ` + "`.asc`" + ` is written as text. Without keyring a key that is in any of the files is present, and an absent one is taken out of all of
 them; other keys of a file stay as they are, byte for byte.
 
-The id is compared with the fingerprint of the key itself, whatever the source says. What comes from the net needs all 40 digits
-of it. Of a source with several keys only the wanted one is taken. gpg is needed to look at keys.
+The id is compared with the fingerprint of the key itself, whatever the source says. A key from the net needs all 40 digits of
+it. Of a source with several keys only the wanted one is taken. gpg is needed to look at keys.
 
 The title is the id, or ` + "`6F6B15509CF8E59E6E469F327F438280EF8D349F in /etc/apt/keyrings/puppet.gpg`" + `.`,
 		Attributes: []provider.Attribute{
@@ -60,7 +60,7 @@ The title is the id, or ` + "`6F6B15509CF8E59E6E469F327F438280EF8D349F in /etc/a
 		TitlePatterns: []provider.TitlePattern{
 			{Pattern: `\A(?<id>(0x)?[0-9a-fA-F]+) in (?<keyring>\/.*)\z`},
 			{Pattern: `\A(?<id>(0x)?[0-9a-fA-F]+)(?<keyring>)\z`},
-			{Pattern: `\A(?<keyring>)`, Doc: "Any other text, with id beside it."},
+			{Pattern: `\A(?<keyring>)`, Doc: "Any other text, with id as an own parameter."},
 		},
 		Require: []provider.Relation{
 			{Kind: "file", Titles: []string{"$source"}},

@@ -62,12 +62,12 @@ type CronRes struct {
 
 	Accuracy          time.Duration `yaml:"accuracysec" lang:"accuracysec" doc:"How much later it may come, to save power; a minute if absent."`
 	RandomizedDelay   time.Duration `yaml:"randomizeddelaysec" lang:"randomizeddelaysec" doc:"How much later it comes at most, by chance."`
-	Persistent        bool          `yaml:"persistent" lang:"persistent" doc:"What was missed while the machine was off is made up for at the next start. Only for OnCalendar."`
+	Persistent        bool          `yaml:"persistent" lang:"persistent" doc:"A time that was missed while the machine was off is made up for at the next start. Only for OnCalendar."`
 	WakeSystem        bool          `yaml:"wakesystem" lang:"wakesystem" doc:"Wake the machine up if it sleeps."`
 	RemainAfterElapse bool          `yaml:"remainafterelapse" lang:"remainafterelapse" doc:"The timer stays loaded when its last time is over."`
-	Description       string        `yaml:"description" lang:"description" doc:"What it is for, in one line."`
+	Description       string        `yaml:"description" lang:"description" doc:"Its purpose, in one line."`
 
-	Others []string `yaml:"others" lang:"others" mgmt:"readonly" doc:"What there is of the timer beside that, such as a second time."`
+	Others []string `yaml:"others" lang:"others" mgmt:"readonly" doc:"The other settings of the timer, such as a second time."`
 
 	init *engine.Init
 	file managed
@@ -242,16 +242,15 @@ func (*CronRes) Doc() string {
       time: 6h
 
 It writes the file of the timer (/etc/systemd/system/backup.timer), has systemd read it, starts the timer, and has it started at boot unless
-` + "`startup: disabled`" + ` says otherwise. What it starts is a unit that is there already, or is made by a ` + "`file`" + `, which then comes
+` + "`startup: disabled`" + ` says otherwise. It starts a unit that is there already, or is made by a ` + "`file`" + `, which then comes
 first, as does the package that has it. With ` + "`state: absent`" + ` the timer is stopped and its file removed; the unit that it started stays.
 
 A file that says the same in other words is left as it is. A timer that was stopped or disabled, or whose file was edited, is put right
-again. A link in the place of the file, as ` + "`systemctl link`" + ` makes it, is replaced or removed, and what it leads to is left alone. A notification
+again. A link in the place of the file, as ` + "`systemctl link`" + ` makes it, is replaced or removed, and the target of the link is left alone. A notification
 starts the timer anew, so that times that count from its start do so.
 
-Two things that somebody else has done are not undone, and the timer fails until a person does: a timer that is masked, and a file beside that of the
-timer (/etc/systemd/system/backup.timer.d/override.conf, as ` + "`systemctl edit`" + ` makes it) that says something that a parameter says, such as a time. The
-error names the file. What no parameter says may be in such a file, and what is for all timers (timer.d) is not looked at.
+Two changes by others are not undone, and the timer fails until a person undoes them: a masked timer, and a file that adds to the file of the timer (/etc/systemd/system/backup.timer.d/override.conf, as ` + "`systemctl edit`" + ` makes it) that says something that a parameter says, such as a time. The
+error names the file. Settings without a parameter may be in such a file. Files for all timers (timer.d) are not looked at.
 
 With the metaparameter ` + "`reverse: true`" + ` the timer is removed when it leaves the graph, or is what it was before, as far as the parameters can say that.
 Listed are the timers whose file is in the folder that is written, and not those that packages bring.

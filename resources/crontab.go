@@ -26,11 +26,11 @@ func crontabKind(make func() provider.Provider) (*provider.Kind, error) {
 
 func crontabDefinition() provider.Definition {
 	attributes := []provider.Attribute{
-		{Name: "job", Type: `Pattern[/\A[^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?\z/]`, Role: provider.Namevar, Doc: "What the job is called: the comment above it."},
+		{Name: "job", Type: `Pattern[/\A[^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?\z/]`, Role: provider.Namevar, Doc: "The name of the job: the comment above it."},
 		{Name: "user", Type: `Pattern[/\A[^\s:\/-][^\s:\/]*\z/, /\A\z/]`, Role: provider.Namevar, Doc: "Whose crontab it is in; empty for the user that mgmt runs as."},
 		{Name: "target", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\z/]]`, Role: provider.Namevar, Doc: "A file to edit in place of asking the crontab command, as in a chroot; it has no column for the user."},
 		{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the job is there."},
-		{Name: "command", Type: `Optional[Pattern[/\A[^\s[:cntrl:]][^\n\r]*\z/]]`, Doc: "What is run. As in any crontab, % begins its input, and \\% is a percent sign. It is needed to add a job."},
+		{Name: "command", Type: `Optional[Pattern[/\A[^\s[:cntrl:]][^\n\r]*\z/]]`, Doc: "The command that is run. As in any crontab, % begins its input, and \\% is a percent sign. It is needed to add a job."},
 		{Name: "special", Type: "Optional[Enum['', " + strings.Join(crontab.Specials(), ", ") + ", annually, midnight]]", Doc: "A word for when to run it, in place of the times; empty for none."},
 	}
 	for _, f := range crontab.Fields() {
@@ -46,7 +46,7 @@ func crontabDefinition() provider.Definition {
 		Name: "crontab",
 		Doc: `A job in a user's crontab, as the ` + "`crontab`" + ` command shows it.
 
-A job is known by the comment above it, ` + "`# mgmt name: backup`" + `. One that Puppet has made has ` + "`# Puppet Name: backup`" + `, and is taken
+A job is known by the comment above it, ` + "`# mgmt name: backup`" + `. A job that Puppet has made has ` + "`# Puppet Name: backup`" + `, and is taken
 over as it is: the comment is replaced when something else of it is altered. All other lines stay as they are, byte for byte.
 
 Times that are not given are left alone, and are * for a job that is made. Different ways of writing the same time are the same:

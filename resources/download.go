@@ -47,7 +47,7 @@ type DownloadRes struct {
 
 	Path     string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the file; the name if absent."`
 	URL      string `yaml:"url" lang:"url" mgmt:"param,required" doc:"Where it comes from: http, https or file."`
-	Checksum string `yaml:"checksum" lang:"checksum" doc:"What the content must have: sha256: or sha512: and the digits."`
+	Checksum string `yaml:"checksum" lang:"checksum" doc:"The checksum of the content: sha256: or sha512: and the digits."`
 
 	Owner string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns it."`
 	Group string      `yaml:"group" lang:"group" doc:"Name or number of the group that it belongs to."`
@@ -58,7 +58,7 @@ type DownloadRes struct {
 	MaxSize   schema.Size              `yaml:"max_size" lang:"max_size" mgmt:"param" doc:"The largest content that is taken; 0 for any."`
 	Redirects int                      `yaml:"redirects" lang:"redirects" mgmt:"param,min=0,max=100" doc:"How often the server may refer to another place, one after the other."`
 
-	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"What is in the file, if that is not more than 8 MiB. It is not shown."`
+	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`
 
 	init *engine.Init
 	file managed
@@ -253,10 +253,10 @@ func (*DownloadRes) Doc() string {
       checksum: sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
       mode: "0644"
 
-The content is fetched into a private folder first, and its checksum is compared. Only what is complete and right takes the place of the file, at
-once: a reader sees the old one or the new one. A server that can't be reached, that answers with anything but the content, or that
-sends too much, is an error, after which the file is as it was; ` + "`retry`" + ` says how often that is tried again. Nothing goes on where it was broken
-off.
+The content is fetched into a private folder first, and its checksum is compared. Only a complete and right download takes the place
+of the file, at once: a reader sees the old one or the new one. A server that can't be reached, that answers with anything but the
+content, or that sends too much, is an error, after which the file is as it was; ` + "`retry`" + ` says how often that is tried
+again. Nothing goes on where it was broken off.
 
 ## With a checksum
 
@@ -267,17 +267,15 @@ same one.
 
 The file is right if it is as it came from this address, and the server still has the same one. It is asked each time that the file is looked at: at the
 start, when the file was altered, and as often as the metaparameter ` + "`poll`" + ` says. That costs one short answer where the server gives an ETag or a time of change
-with the content, which is remembered. If it gives neither it is not asked, and a notification has the content fetched anew, as it always does. What is to
-come is unknown to a plan, which asks the server but fetches nothing.
+with the content, which is remembered. If it gives neither it is not asked, and a notification has the content fetched anew, as it
+always does. The new content is unknown to a plan, which asks the server but fetches nothing.
 
 ## The request
 
-` + "`headers`" + ` are secrets, and are shown nowhere. They are sent to the host of the address only, and not to others that it refers to. From https nobody is
-referred to http. Proxies are those of the environment of mgmt: HTTP_PROXY, HTTPS_PROXY and NO_PROXY. What the server compresses for the way is not
-unpacked: none is asked for.
+` + "`headers`" + ` are secrets, and are shown nowhere. They are sent to the host of the address only, and not to others that it refers to. A redirect from https to http is not followed. Proxies are those of the environment of mgmt: HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Compression on the way is not
+unpacked: the request does not ask for it.
 
-With the metaparameter ` + "`reverse: true`" + ` the file that there was comes back when the resource leaves the graph, with what it had of owner, group and mode as far
-as they were managed; one that was not there is removed. A file of more than 8 MiB is not kept, and so can't come back: that is said before it is
+With the metaparameter ` + "`reverse: true`" + ` the earlier file comes back when the resource leaves the graph, with its owner, group and mode as far as they were managed. A file that was not there before is removed. A file of more than 8 MiB is not kept, and so can't come back: that is said before it is
 replaced.
 
 The path and the checksum are sent, for others to receive; with ` + "`sha256`" + ` unless another one was given.`

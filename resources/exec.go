@@ -66,7 +66,7 @@ type ExecRes struct {
 	NIfCmd         string   `yaml:"nifcmd" lang:"nifcmd" doc:"Do not run if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch,nosecret=env"`
 	NIfCwd         string   `yaml:"nifcwd" lang:"nifcwd" doc:"The folder to run nifcmd in." mgmt:"param,nowatch"`
 	NIfShell       string   `yaml:"nifshell" lang:"nifshell" doc:"A shell that runs nifcmd." mgmt:"param,nowatch,nosecret=env"`
-	Mtimes         []string `yaml:"mtimes" lang:"mtimes" doc:"Files that must exist. They are watched, and when the modification time of one is not what it was at the last successful run, the command runs whatever the other conditions say." mgmt:"param"`
+	Mtimes         []string `yaml:"mtimes" lang:"mtimes" doc:"Files that must exist. They are watched. When the modification time of one differs from the last successful run, the command runs whatever the other conditions say." mgmt:"param"`
 
 	DoneCmd   string `yaml:"donecmd" lang:"donecmd" doc:"A command to run after a successful run; if it fails, the run has failed." mgmt:"param,nowatch,nosecret=env"`
 	DoneCwd   string `yaml:"donecwd" lang:"donecwd" doc:"The folder to run donecmd in." mgmt:"param,nowatch"`
@@ -75,10 +75,10 @@ type ExecRes struct {
 	WatchCmd   string   `yaml:"watchcmd" lang:"watchcmd" doc:"A command that runs all the time; each line that it prints is an event. Its end is a failure of the watch." mgmt:"param,nosecret=env"`
 	WatchCwd   string   `yaml:"watchcwd" lang:"watchcwd" doc:"The folder to run watchcmd in." mgmt:"param"`
 	WatchShell string   `yaml:"watchshell" lang:"watchshell" doc:"A shell that runs watchcmd." mgmt:"param,nosecret=env"`
-	WatchFiles []string `yaml:"watchfiles" lang:"watchfiles" doc:"Paths to watch; each change is an event. Of a folder, what is in it is watched too, but not what is further below." mgmt:"param"`
+	WatchFiles []string `yaml:"watchfiles" lang:"watchfiles" doc:"Paths to watch; each change is an event. Of a folder, its direct content is watched too, but nothing further below." mgmt:"param"`
 
-	Trim       bool    `yaml:"trim" lang:"trim" doc:"Send what was printed without blanks and newlines at its ends, as who receives a name or a number wants it." mgmt:"param,nowatch"`
-	SendOutput *string `yaml:"send_output" lang:"send_output" doc:"What is sent as output as long as there was no run from which to send." mgmt:"param,nowatch"`
+	Trim       bool    `yaml:"trim" lang:"trim" doc:"Send the output without blanks and newlines at its ends, as a receiver of a name or a number wants it." mgmt:"param,nowatch"`
+	SendOutput *string `yaml:"send_output" lang:"send_output" doc:"The output that is sent as long as there was no run from which to send." mgmt:"param,nowatch"`
 	SendStdout *string `yaml:"send_stdout" lang:"send_stdout" doc:"As send_output, for stdout." mgmt:"param,nowatch"`
 	SendStderr *string `yaml:"send_stderr" lang:"send_stderr" doc:"As send_output, for stderr." mgmt:"param,nowatch"`
 }
@@ -86,8 +86,8 @@ type ExecRes struct {
 // ExecSends is what an exec sends: what its last successful run has printed.
 type ExecSends struct {
 	Output string `yaml:"output" lang:"output" doc:"Everything that was printed, as it came."`
-	Stdout string `yaml:"stdout" lang:"stdout" doc:"What was printed to the standard output."`
-	Stderr string `yaml:"stderr" lang:"stderr" doc:"What was printed to the standard error."`
+	Stdout string `yaml:"stdout" lang:"stdout" doc:"The standard output of the command."`
+	Stderr string `yaml:"stderr" lang:"stderr" doc:"The standard error of the command."`
 }
 
 // execRun is what one instance knows of its own runs.

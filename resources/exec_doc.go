@@ -18,8 +18,8 @@ func (x *ExecRes) Doc() string {
 Without ` + "`shell`" + ` and ` + "`args`" + `, ` + "`cmd`" + ` is split into words as a shell does, quotes and backslashes included, and nothing else is
 expanded: no variables, no wildcards, no pipes. With ` + "`args`" + `, ` + "`cmd`" + ` is the program alone. With ` + "`shell`" + `, that shell runs ` + "`cmd`" + `.
 
-What the graph manages of what the commands need comes first by itself: the programs, the folders that they run in, files that
-are watched or that an argument names, the user and the group.
+The things that the commands need come first by themselves, where the graph manages them: the programs, the folders that they
+run in, files that are watched or that an argument names, the user and the group.
 
 A command has a process group of its own and a clean environment: ` + "`PATH`" + `, and what ` + "`env`" + ` says. When it has to end (a
 timeout, the end of the program, a change of the graph), it gets the signal ` + "`sig`" + `, and after ` + "`grace`" + ` it is killed with all
@@ -28,7 +28,7 @@ that it has started.
 ` + "`cmd` reads `stdin`" + ` from its standard input, and nothing without it.
 
 Secrets belong into ` + "`env` or `stdin`" + `: everybody on the machine can read an argument list, so a graph in which a secret is received
-into a part of one is refused. What a command that receives a secret prints is not shown in errors.
+into a part of one is refused. The output of a command that receives a secret is not shown in errors.
 
     recv: {stdin: "password[app].password"}
 
@@ -38,14 +38,13 @@ The conditions are ` + "`creates`, `ifcmd`, `ifequals`, `ifequals_stdout` and `n
 have to allow the run, and nothing is run once they say that nothing is to be done. They are run under noop too, so they
 should only look. ` + "`creates`" + ` has to exist after the run; if it does not, the run has failed.
 
-` + "`mtimes`" + ` forces a run, whatever the conditions say, when the modification time of one of the files is not what it was at the
-last successful run. That is remembered over restarts.
+` + "`mtimes`" + ` forces a run, whatever the conditions say, when the modification time of one of the files differs from the last successful run. That is remembered over restarts.
 
 Without conditions and ` + "`mtimes`" + ` the command is run once when the resource starts (with the program, or when it was changed in
 the graph), and again only when something happened: a line from ` + "`watchcmd`" + `, a change of one of the ` + "`watchfiles`" + `, another
-value received for a part of the command, or a notification. Being looked at again, by polling too, runs nothing. (A command must not
-write into what it watches: each run would ask for the next one.) For a
-command that has to run at intervals, notify it from a ` + "`timer`" + `.
+value received for a part of the command, or a notification. Being looked at again, by polling too, runs nothing. (A command must
+not write into a path that it watches: each run would ask for the next one.) For a command that has to run at intervals, notify it
+from a ` + "`timer`" + `.
 
 A notification runs the command again if the conditions allow it. With ` + "`refreshonly`" + ` nothing else does. A run that only a
 notification has asked for is reported as refreshed.
@@ -57,7 +56,7 @@ failed. A run that failed is due again.
 
 The output of the last successful run: ` + "`output`, `stdout` and `stderr`" + `, up to 1 MiB each. Where a command prints more and another resource receives from it, the exec fails; a cut text is never sent. The output is kept in a file that only the
 program's user can read, so it is sent also when nothing had to run, and after a restart. An exec that has never run has
-nothing to send, and under noop neither has one that would run: who receives from it is unknown until it has. Where its
-conditions may never let it run, ` + "`send_output`, `send_stdout` and `send_stderr`" + ` are what it sends until they do. Most commands end what they
-print with a newline, which is sent too: with ` + "`trim: true`" + ` it is not.`
+nothing to send, and under noop neither has an exec that would run. The state of its receivers is unknown until it has
+run. Where its
+conditions may never let it run, ` + "`send_output`, `send_stdout` and `send_stderr`" + ` are what it sends until they do. Most commands end their output with a newline, which is sent too: with ` + "`trim: true`" + ` it is not.`
 }

@@ -36,14 +36,14 @@ type FileRes struct {
 	traits.Recvable
 	traits.Reversible
 
-	Path     string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path; the name if absent. One that ends in a slash is a folder."`
+	Path     string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path; the name if absent. A path that ends in a slash is a folder."`
 	Dirname  string `yaml:"dirname" lang:"dirname" mgmt:"param" doc:"Replaces the folder part of the path; ends in a slash."`
 	Basename string `yaml:"basename" lang:"basename" mgmt:"param" doc:"Replaces the last part of the path."`
 
 	State     string   `yaml:"state" lang:"state" mgmt:"enum=exists|absent|undefined" doc:"Whether it must exist. Undefined means exists where content, source, fragments or symlink are given or the path is a folder; else it must be there already, and only its owner, group and mode are managed."`
 	Content   *string  `yaml:"content" lang:"content" doc:"The whole content of a file. Absent leaves the content alone; empty makes it empty."`
-	Source    string   `yaml:"source" lang:"source" mgmt:"param" doc:"Absolute path of a file or, ending in a slash, of a folder to copy. With symlink: what the link points to, which may be relative."`
-	Fragments []string `yaml:"fragments" lang:"fragments" mgmt:"param" doc:"Absolute paths whose contents, one after the other, are the content. One that ends in a slash is a folder and stands for its files, sorted by name."`
+	Source    string   `yaml:"source" lang:"source" mgmt:"param" doc:"Absolute path of a file or, ending in a slash, of a folder to copy. With symlink: the target of the link, which may be relative."`
+	Fragments []string `yaml:"fragments" lang:"fragments" mgmt:"param" doc:"Absolute paths whose contents, one after the other, are the content. A path that ends in a slash is a folder and stands for its files, sorted by name."`
 
 	Owner string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns it."`
 	Group string      `yaml:"group" lang:"group" doc:"Name or number of the group that it belongs to."`
@@ -55,14 +55,14 @@ type FileRes struct {
 
 	SELinux string `yaml:"selinux" lang:"selinux" doc:"The SELinux label of the path itself, such as system_u:object_r:etc_t:s0; absent leaves it to the system."`
 
-	Recurse     bool   `yaml:"recurse" lang:"recurse" mgmt:"param" doc:"Of a folder: copy and watch all that is below, make missing parents, and remove it with what is in it."`
+	Recurse     bool   `yaml:"recurse" lang:"recurse" mgmt:"param" doc:"Of a folder: copy and watch all that is below, make missing parents, and remove it with its content."`
 	Force       bool   `yaml:"force" lang:"force" mgmt:"param" doc:"Replace a folder by a file, a link by a folder, and so on."`
 	Purge       bool   `yaml:"purge" lang:"purge" mgmt:"param" doc:"Of a folder, with recurse: remove everything below that neither comes from source nor is another file of the graph."`
 	ReplaceLink bool   `yaml:"replace_link" lang:"replace_link" mgmt:"param" doc:"Replace a link in the place of the file or folder, and do not follow it. force does that, too, and replaces more."`
-	CopyMode    string `yaml:"copy_mode" lang:"copy_mode" mgmt:"param" doc:"Permissions of what is copied into a folder: source for those of the original, which is what nothing means; new for those that any new thing gets, and what is there keeps its own; or a mode, of which, if it is octal, folders get x where it has r."`
+	CopyMode    string `yaml:"copy_mode" lang:"copy_mode" mgmt:"param" doc:"Permissions of copies in a folder. source: the permissions of the original, which is the default. new: the permissions of any new file; existing files keep their own. Or a mode; if it is octal, folders get x where it has r."`
 	Symlink     bool   `yaml:"symlink" lang:"symlink" mgmt:"param" doc:"It is a symbolic link to source."`
 
-	Entries map[string]FileEntry `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"What is below a folder, by its path from there."`
+	Entries map[string]FileEntry `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"The content of a folder, by the path from there."`
 
 	init  *engine.Init
 	undo  *fileUndo     // takes back what another one made; nil for a file as declared
@@ -76,9 +76,9 @@ type FileRes struct {
 
 // FileEntry is one thing below a folder that is copied or purged.
 type FileEntry struct {
-	State   string      `yaml:"state" doc:"What it is: file, folder or link."`
+	State   string      `yaml:"state" doc:"The type: file, folder or link."`
 	Content *string     `yaml:"content" doc:"The content of a file."`
-	Source  string      `yaml:"source" doc:"What a link points to."`
+	Source  string      `yaml:"source" doc:"The target of a link."`
 	Owner   string      `yaml:"owner" doc:"The user who owns it."`
 	Group   string      `yaml:"group" doc:"The group that it belongs to."`
 	Mode    schema.Mode `yaml:"mode" doc:"Permissions."`

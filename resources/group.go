@@ -47,7 +47,7 @@ type GroupRes struct {
 
 	State   string   `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether there is such a group."`
 	GID     *int     `yaml:"gid" lang:"gid" mgmt:"min=0,max=4294967294" doc:"The number; for a new group a free one if absent."`
-	Members []string `yaml:"members" lang:"members" doc:"The names of users that are in it, beside those whose primary group it is."`
+	Members []string `yaml:"members" lang:"members" doc:"The names of users that are in it, apart from users whose primary group it is."`
 
 	AllMembers bool   `yaml:"auth_membership" lang:"auth_membership" mgmt:"param" doc:"The members are all; otherwise there may be more."`
 	System     bool   `yaml:"system" lang:"system" mgmt:"param" doc:"A new group is one of the system: its number comes from another range."`
@@ -341,14 +341,15 @@ func (r *GroupRes) wanted(info *userdb.GroupInfo) ([]string, bool) {
 func (r *GroupRes) Doc() string {
 	return `Keeps a group of users there, or away: its number, and who is in it.
 
-What is not said is left as it is; a new group gets a free number. The tools of the system do it, shadow-utils or those of
-busybox; with ` + "`root`" + `, or where there are no tools, the databases are edited under their lock, and what is not about the group
-stays byte for byte. They are watched, and read once for all groups that are looked at together. Groups of a directory
+Absent parameters are left as they are; a new group gets a free number. The tools of the system do it, shadow-utils or
+those of
+busybox; with ` + "`root`" + `, or where there are no tools, the databases are edited under their lock, and everything that is not about the group stays byte for byte. They are watched, and read once for all groups that are looked at together. Groups of a directory
 service are neither seen nor changed.
 
 The primary group of a user can't be removed: that is a failure which names the user. Say who is in a group either here or with
 ` + "`groups`" + ` of the users, and not in two different ways at both. Names that could be options or paths are refused.
 
-A group comes before the users that are in it, if they say so, and after those that it names as members; files come after
+A group comes before the users that are in it, if they say so, and after the users that it names as members. Files come
+after
 their groups. It sends its number.`
 }

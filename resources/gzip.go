@@ -47,7 +47,7 @@ type GzipRes struct {
 	Mode     schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions, octal or symbolic, as of a file."`
 	Checksum string      `yaml:"checksum" lang:"checksum" mgmt:"readonly" doc:"The SHA-256 of the compressed file."`
 
-	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"What is in the file, if that is not more than 8 MiB. It is not shown."`
+	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`
 
 	init *engine.Init
 	file managed
@@ -228,15 +228,15 @@ func (*GzipRes) Doc() string {
       input: /srv/www/app.js
       level: 9
 
-It is made anew whenever the input, or the file itself, is altered. Nothing but the content counts: the compressed file holds no name and no
-time, so the same input gives the same bytes, and what is there is right if it has those bytes. A new version of mgmt may compress otherwise, and
-then makes the file anew, once.
+It is made anew whenever the input, or the file itself, is altered. Nothing but the content counts. The compressed file holds no
+name and no time, so the same input gives the same bytes. A file with those bytes is right. A new version of mgmt may compress
+otherwise, and then makes the file anew, once.
 
 The file is replaced at once, so a reader sees the old one or the new one. Its owner and mode are those of the file that is replaced, unless
 they are given. An input that is made by another resource, such as a ` + "`tar`" + `, comes first by itself.
 
-With the metaparameter ` + "`reverse: true`" + ` the file that there was comes back when the resource leaves the graph, and one that was not there is removed. A file
+With the metaparameter ` + "`reverse: true`" + ` the earlier file comes back when the resource leaves the graph, and a file that was not there before is removed. A file
 of more than 8 MiB is not kept, and so can't come back: that is said before it is replaced.
 
-What was received from a secret, or copied from a file that holds one, is not shown, and the file that is made of it can be read by its owner only.`
+A content that was received from a secret, or copied from a file that holds a secret, is not shown. The file that is made of it can be read by its owner only.`
 }

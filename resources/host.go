@@ -34,25 +34,26 @@ A name can have one line of each family of addresses. The family follows from ` 
 are meant, unless the title, or ` + "`family`" + `, says one. If a name stands in the file more often than that, the first line is made
 right and the others are removed.
 
-All other lines stay as they are, byte for byte: comments, blank lines, and what is no entry. The file is replaced at once.
+All other lines stay as they are, byte for byte: comments, blank lines, and lines that are not entries. The file is
+replaced at once.
 The title is the name of the host, or ` + "`db ipv6`, or `db in /chroot/etc/hosts`, or `db ipv6 in /chroot/etc/hosts`" + `. Names are
 compared, and written, in lower case.`,
 		Attributes: []provider.Attribute{
 			{Name: "hostname", Type: "Pattern[" + hostNamePattern + "]", Role: provider.Namevar, Doc: "The name: the first one of the line."},
-			{Name: "family", Type: "Enum['', ipv4, ipv6]", Role: provider.Namevar, Doc: "Of which family the address is; empty for that of ip, or else for both."},
+			{Name: "family", Type: "Enum['', ipv4, ipv6]", Role: provider.Namevar, Doc: "The family of the address; empty for the family of ip, or else for both."},
 			{Name: "target", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\z/]]`, Role: provider.Namevar, Doc: "The file; empty for /etc/hosts."},
 			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the line is there."},
 			{Name: "ip", Type: `Optional[Pattern[/\A[0-9]{1,3}(\.[0-9]{1,3}){3}\z/, /\A[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[0-9A-Za-z._-]+)?\z/]]`,
 				Doc: "The address, of IPv4 or IPv6. It is needed to make a line."},
 			{Name: "host_aliases", Type: "Optional[Array[Pattern[" + hostNamePattern + "]]]", Doc: "The other names of the line, in their order."},
-			{Name: "comment", Type: `Optional[Pattern[/\A([^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?)?\z/]]`, Doc: "What stands behind the # of the line."},
+			{Name: "comment", Type: `Optional[Pattern[/\A([^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?)?\z/]]`, Doc: "The text behind the # of the line."},
 		},
 		TitlePatterns: []provider.TitlePattern{
 			{Pattern: `\A(?<hostname>\S+) (?<family>ipv[46]) in (?<target>\/.*)\z`},
 			{Pattern: `\A(?<hostname>\S+) in (?<target>\/.*)(?<family>)\z`},
 			{Pattern: `\A(?<hostname>\S+) (?<family>ipv[46])(?<target>)\z`},
 			{Pattern: `\A(?<hostname>\S+)(?<family>)(?<target>)\z`},
-			{Pattern: `\A(?<family>)(?<target>)`, Doc: "Any other text, with hostname beside it."},
+			{Pattern: `\A(?<family>)(?<target>)`, Doc: "Any other text, with hostname as an own parameter."},
 		},
 		Require:  []provider.Relation{{Kind: "file", Titles: []string{"$target", hostsPath}}},
 		Features: provider.Canonicalize | provider.SimpleGetFilter,

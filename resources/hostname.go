@@ -191,7 +191,7 @@ func (r *HostnameRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // Doc describes the kind.
 func (*HostnameRes) Doc() string {
-	return `The name of the machine: the one that it has now, the one that it gets at the next boot, and one for people.
+	return `The name of the machine: the present one, the one after the next boot, and a name for people.
 
     hostname:
     - name: web1.example.com
@@ -201,9 +201,10 @@ There are three names. The one of the running kernel (transient) is what ` + "`h
 (static) becomes that of the kernel at the next boot. The one for people (pretty) is in /etc/machine-info. ` + "`hostname`" + ` is the
 first two of them, unless ` + "`static_hostname` or `transient_hostname`" + ` says otherwise.
 
-Where systemd runs the names are set by its service hostnamed, so that all who listen to it hear of them. What it refuses, as it does with a
-transient name beside another static one, or can't do since it or the bus is not there, is done by this program itself: the files are written and the
-kernel is told. It is looked at the files and the kernel themselves, so a change is seen whoever makes it.
+Where systemd runs the names are set by its service hostnamed, so that all who listen to it hear of them. It refuses some changes,
+such as a transient name together with another static one, and may be absent, as may the bus. Then this program makes the change
+itself: it writes the files and tells the kernel. It is looked at the files and the kernel themselves, so a change is seen whoever
+makes it.
 
 No other file is altered: a line in /etc/hosts is of the kind ` + "`host`" + `.`
 }

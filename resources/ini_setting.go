@@ -27,19 +27,19 @@ All other lines stay as they are, byte for byte. A new setting goes below the li
 section; a section that is missing is added at the end of the file. The file is replaced at once, and made if it is missing,
 readable by everyone; a ` + "`file`" + ` resource says what its mode is. Where none does, a file that gets a secret is made, or
 becomes, one of mode 0600. If the setting stands in its section
-several times, the last one counts, and is the one that is left when it is altered.
+several times, the last one counts, and is the only one left when it is altered.
 
 The title is any text where path, section and setting are given, or ` + "`/etc/app.ini [main] port`" + `. A value is one line: it is
 written as it is, without quotes.`,
 		Attributes: []provider.Attribute{
 			{Name: "path", Type: `Pattern[/\A\/[^\n]*\z/]`, Role: provider.Namevar, Doc: "The file."},
-			{Name: "section", Type: `Pattern[/\A[^\n\r]*\z/]`, Role: provider.Namevar, Doc: "The section; empty for what stands before the first one."},
+			{Name: "section", Type: `Pattern[/\A[^\n\r]*\z/]`, Role: provider.Namevar, Doc: "The section; empty for the part before the first one."},
 			{Name: "setting", Type: `Pattern[/\A[^\n\r]+\z/]`, Role: provider.Namevar, Doc: "The name of the setting."},
-			{Name: "key_val_separator", Type: "String", Role: provider.Namevar, Doc: "What stands between the setting and its value; empty for = with a blank on each side. Blanks around it may differ in the file."},
-			{Name: "section_prefix", Type: "String", Role: provider.Namevar, Doc: "What stands before the name of a section; empty for [ (and none, if there is a suffix)."},
-			{Name: "section_suffix", Type: "String", Role: provider.Namevar, Doc: "What stands behind the name of a section; empty for ] (and none, if there is a prefix)."},
+			{Name: "key_val_separator", Type: "String", Role: provider.Namevar, Doc: "The text between the setting and its value; empty for = with a blank on each side. Blanks around it may differ in the file."},
+			{Name: "section_prefix", Type: "String", Role: provider.Namevar, Doc: "The text before the name of a section; empty for [ (and none, if there is a suffix)."},
+			{Name: "section_suffix", Type: "String", Role: provider.Namevar, Doc: "The text behind the name of a section; empty for ] (and none, if there is a prefix)."},
 			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the setting is there."},
-			{Name: "value", Type: `Optional[Pattern[/\A[^\n\r]*\z/]]`, Doc: "The value. What is received into it from a secret is shown nowhere."},
+			{Name: "value", Type: `Optional[Pattern[/\A[^\n\r]*\z/]]`, Doc: "The value. A value that is received from a secret is shown nowhere."},
 			{Name: "secret", Type: `Optional[String]`, Sensitive: true, Doc: "The value, in place of value, if it must not be shown."},
 			{Name: "indent", Type: `Pattern[/\A[ \t]*\z/]`, Role: provider.Parameter, Default: "", HasDefault: true, Doc: "Blanks before a setting that is added."},
 			{Name: "validate", Type: "Optional[String[1]]", Role: provider.Parameter, Doc: "Command that checks the new file before it replaces the old one: % in it stands for the path of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."},
@@ -47,7 +47,7 @@ written as it is, without quotes.`,
 		TitlePatterns: []provider.TitlePattern{
 			{Pattern: `\A(?<path>\/.*?) \[(?<section>.*)\] (?<setting>[^\]]+) with "(?<key_val_separator>.*)" "(?<section_prefix>.*)" "(?<section_suffix>.*)"\z`},
 			{Pattern: `\A(?<path>\/.*?) \[(?<section>.*)\] (?<setting>[^\]]+)(?<key_val_separator>)(?<section_prefix>)(?<section_suffix>)\z`},
-			{Pattern: `\A(?<key_val_separator>)(?<section_prefix>)(?<section_suffix>)`, Doc: "Any other text, with path, section and setting beside it."},
+			{Pattern: `\A(?<key_val_separator>)(?<section_prefix>)(?<section_suffix>)`, Doc: "Any other text, with path, section and setting as own parameters."},
 		},
 		Require:  []provider.Relation{{Kind: "file", Titles: []string{"$path"}}},
 		Features: provider.Find | provider.CustomInSync,

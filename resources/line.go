@@ -41,7 +41,7 @@ type LineRes struct {
 	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether the content must be in the file; exists if nothing is said."`
 	Content string `yaml:"content" lang:"content" doc:"The line, or several lines, which then stand one after the other; with a marker all that stands in the block."`
 
-	Match      string `yaml:"match" lang:"match" mgmt:"param" doc:"Regular expression (RE2) of the line that the content replaces: the last one that matches. With state absent, all lines that match are removed."`
+	Match      string `yaml:"match" lang:"match" mgmt:"param" doc:"Regular expression (RE2) of the line that the content replaces: the last match. With state absent, all lines that match are removed."`
 	AllMatches bool   `yaml:"all_matches" lang:"all_matches" mgmt:"param" doc:"Replace each line that matches, and not only the last one."`
 	IfMissing  bool   `yaml:"if_missing" lang:"if_missing" mgmt:"param" doc:"With match: do nothing where the content is in the file already, whatever else matches."`
 	OneMatch   bool   `yaml:"one_match" lang:"one_match" mgmt:"param" doc:"It is an error that several lines match, where a line is to be replaced or removed, or added above or below one."`
@@ -49,8 +49,8 @@ type LineRes struct {
 	NoAdd      bool   `yaml:"no_add" lang:"no_add" mgmt:"param" doc:"With match: where no line matches, nothing is added."`
 	Marker     string `yaml:"marker" lang:"marker" mgmt:"param" doc:"Makes the content a block between two lines: this text, with BEGIN and END in the place of {mark}."`
 
-	Above  string `yaml:"above" lang:"above" mgmt:"param" doc:"Regular expression: what is not there yet goes above the first line that matches; to the end of the file if none does."`
-	Below  string `yaml:"below" lang:"below" mgmt:"param" doc:"Regular expression: what is not there yet goes below the last line that matches; to the end of the file if none does."`
+	Above  string `yaml:"above" lang:"above" mgmt:"param" doc:"Regular expression: missing lines go above the first line that matches; to the end of the file if none does."`
+	Below  string `yaml:"below" lang:"below" mgmt:"param" doc:"Regular expression: missing lines go below the last line that matches; to the end of the file if none does."`
 	Create bool   `yaml:"create" lang:"create" mgmt:"param" doc:"Make the file if it is missing, readable by everyone unless the content is a secret. Otherwise that is an error. A file that gets a secret is taken from other users, unless a file resource says its mode."`
 
 	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks the new file before it replaces the old one: % in it stands for the path of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`

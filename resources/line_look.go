@@ -183,15 +183,15 @@ the line, unless ` + "`^` and `$`" + ` are given.
 
 With ` + "`marker`" + ` the content is all that stands between two lines, which are the marker with BEGIN and END in the place of {mark}. So it can
 be altered later, and be removed whatever is in it. A block that is there twice is left once. One mark without the other is an
-error: nobody knows what is between them then.
+error: the text between them can't be known then.
 
 ## Beside others
 
 Several lines may be in one file, and a ` + "`file`" + ` resource may say its owner and mode, but not its content: that is an error of the graph, as are
 two lines that undo each other. Automatic edges let it come after the file resource of that name, the folder and the package of the file.
 
-A content that was received from a secret is never shown, and what is replaced in that file neither; a file that is made for it can
-be read by its owner only.
+A content that was received from a secret is never shown, and neither are the replaced parts of that file. A file that is made for
+it can be read by its owner only.
 
 With the metaparameter ` + "`reverse: true`" + ` an added line is removed when it leaves the graph, and a replaced one comes back. Removed lines do not
 come back: where they stood is not kept.`

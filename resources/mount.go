@@ -53,7 +53,7 @@ type MountRes struct {
 
 	Path   string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the mount point, which has to exist; the name if absent."`
 	State  string `yaml:"state" lang:"state" mgmt:"enum=exists|unmounted|listed|absent" doc:"Whether it is mounted and in the table (exists, which is what nothing means), only in the table (unmounted), in the table whether it is mounted or not (listed), or neither (absent)."`
-	Device string `yaml:"device" lang:"device" doc:"What is mounted: a device, a file, UUID= or LABEL= and what follows, a server and its folder, a folder for bind, a word for file systems without a device."`
+	Device string `yaml:"device" lang:"device" doc:"The mounted thing: a device, a file, UUID= or LABEL= and what follows, a server and its folder, a folder for bind, a word for file systems without a device."`
 	Type   string `yaml:"type" lang:"type" doc:"Kind of file system, such as ext4, nfs or tmpfs; found out if absent."`
 
 	Options []string `yaml:"options" lang:"options" mgmt:"nosecret" doc:"Options, one each; those of the kernel if absent. If only they differ, it is remounted."`
@@ -62,7 +62,7 @@ type MountRes struct {
 
 	Persist bool   `yaml:"persist" lang:"persist" doc:"Keep a line in the table, so that it is mounted at boot too. Otherwise the table is left alone."`
 	Fstab   string `yaml:"fstab" lang:"fstab" mgmt:"param" doc:"Absolute path of the table; /etc/fstab if absent."`
-	Lazy    bool   `yaml:"lazy" lang:"lazy" mgmt:"param" doc:"What is in use is taken away from the path at once, and unmounted when it is used no more. Otherwise that it is in use is an error."`
+	Lazy    bool   `yaml:"lazy" lang:"lazy" mgmt:"param" doc:"A mount in use is taken away from the path at once, and unmounted when it is used no more. Otherwise that it is in use is an error."`
 
 	init *engine.Init
 	file managed

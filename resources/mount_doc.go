@@ -18,8 +18,8 @@ const mountDoc = `A file system that is mounted at a folder, now and at the next
     - name: /srv/old
       state: absent
 
-It is looked at what the kernel has mounted, not at what a table says. What is mounted by something else in between is unmounted, what was
-unmounted is mounted again, and where only options differ it is remounted, without a moment in which it is not there.
+It compares with the mounts of the kernel, not with the table. A foreign mount on the same path is unmounted, and a missing
+mount is mounted again. Where only options differ it is remounted, without a moment in which it is not there.
 
 ## States
 
@@ -30,19 +30,18 @@ unmounted is mounted again, and where only options differ it is remounted, witho
 | ` + "`listed`" + ` | as it is | yes |
 | ` + "`absent`" + ` | no | no |
 
-With ` + "`persist: false`" + ` the table is left alone. All that is in the table besides stays as it is written. The mount point has to
-exist; the folder comes first if the graph has it, and so do the mount above it, what is mounted if it has a path, and the package that has
-the command for the type. Files below the mount point come after it. What is to be absent goes before the mount and the folder above it do.
-Swap areas are not mounted at a folder, and are not for this kind.
+With ` + "`persist: false`" + ` the table is left alone. All that is in the table besides stays as it is written. The mount point has to exist. The folder comes first if the graph has it, and so does the mount above it. The same goes for the path of the device, and for the package that has the command for the type. Files below the mount point come after it. A mount that is to be absent goes before the mount and the
+folder above it do. Swap areas are not mounted at a folder, and are not for this kind.
 
-What others mount, unmount or write to the table while it is being repaired is met at once: it is looked again after each step.
+Mounts, unmounts and edits of the table by others during a repair are met at once: mgmt looks again after each step.
 
 ## Options
 
 Flags as ` + "`ro`, `noexec` or `noatime`" + ` are as the options say, also if they say nothing: then they are off. Of the others those
-count that the kernel shows, as ` + "`size=64m`" + `; those of which it shows nothing are handed over when the line in the table changes.
-Words for who mounts, as ` + "`noauto`, `nofail` or `x-systemd.automount`" + `, are only kept in the table. An option that a file system
-refuses is an error, and what it is mounted with stays. In which order they stand makes no difference, but where one undoes another one, as
+count that the kernel shows, as ` + "`size=64m`" + `; options that it does not show are handed over when the line in the table changes.
+Words for the mounting program, as ` + "`noauto`, `nofail` or `x-systemd.automount`" + `, are only kept in the table. An option that a file system
+refuses is an error, and the present options stay. In which order they stand makes no difference, but where one undoes another one,
+as
 ` + "`exec`" + ` after ` + "`user`" + ` does.
 
 Options can be read by everyone, so a secret is not taken: a file system that needs one takes the name of a file.
@@ -55,6 +54,4 @@ retried as ` + "`retry`" + ` says. With ` + "`x-systemd.automount`" + ` it is mo
 
 ## In use
 
-What is in use can't be unmounted. That is an error which names the processes that use it, also by one of its copies in a shared tree or in
-another mount namespace, and what is mounted below it; as soon as nobody does any more, it is unmounted. With ` + "`lazy: true`" + ` it is taken away from the path at once; who has files open in
-it keeps them.`
+A mount in use can't be unmounted. That is an error which names the processes that use it, also by a copy in a shared tree or in another mount namespace, and the mounts below it. As soon as it is free, it is unmounted. With ` + "`lazy: true`" + ` it is taken away from the path at once; processes with open files in it keep them.`

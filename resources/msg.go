@@ -200,10 +200,10 @@ func (x *MsgRes) Doc() string {
 	return `Writes a message into the log: once at the start, again whenever it changes, and when it is notified.
 
 It goes to the log of mgmt at the level that fits its priority, and if asked for into the systemd journal, with its fields,
-and to syslog. Where one that is asked for is not there, the resource fails and says so. A body or a field that is received
+and to syslog. Where a wanted one is not there, the resource fails and says so. A body or a field that is received
 from a secret is written as ` + "`(secret)`" + `.
 
-What goes only into the log of mgmt is no change of the machine: a plan and ` + "`--noop`" + ` write it too, and call the resource ok. With
+A message that goes only into the log of mgmt does not count as a change of the machine: a plan and ` + "`--noop`" + ` write it too, and call the resource ok. With
 ` + "`journal` or `syslog`" + ` it leaves something outside, so it is a change, and a plan says that it would run. A notification that is
 acted on is a change in any case.`
 }

@@ -47,10 +47,10 @@ type NetRes struct {
 	State     string     `yaml:"state" lang:"state" mgmt:"enum=up|down" doc:"Whether it is up; up if nothing is said."`
 	MTU       int        `yaml:"mtu" lang:"mtu" mgmt:"min=0,max=65536" doc:"How many bytes a packet has at most; left as it is if absent."`
 	Addrs     []string   `yaml:"addrs" lang:"addrs" doc:"Addresses, each with the length of its network, as in 192.0.2.5/24. Left as they are if absent."`
-	Gateway   string     `yaml:"gateway" lang:"gateway" doc:"Address to which goes what has no other route. Left as it is if absent."`
+	Gateway   string     `yaml:"gateway" lang:"gateway" doc:"Address of the gateway for everything without another route. Left as it is if absent."`
 	Routes    []NetRoute `yaml:"routes" lang:"routes" doc:"Routes by this interface. Left as they are if absent."`
 	IPForward *bool      `yaml:"ip_forward" lang:"ip_forward" doc:"Whether packets that come in by it and are for others are passed on. Left as it is if absent."`
-	Purge     bool       `yaml:"purge" lang:"purge" mgmt:"param" doc:"Remove what is not listed of a list that is given: addresses, but for those of the link that the kernel makes, and routes that a person has made."`
+	Purge     bool       `yaml:"purge" lang:"purge" mgmt:"param" doc:"Remove everything that a given list does not have: addresses, but for the link-local ones of the kernel, and routes that a person has made."`
 
 	init *engine.Init
 	gone rtnet.State // addresses and routes that must not be there; see Reversed
@@ -217,18 +217,16 @@ func (*NetRes) Doc() string {
     - name: eth2
       state: down
 
-The interface has to be there. What is not given is left as it is; a list that is given is all that there is, unless ` + "`purge: false`" + ` says
+The interface has to be there. Absent parameters are left as they are. A given list is complete, unless ` + "`purge: false`" + ` says
 that there may be more. Never removed are the address of the link that the kernel makes for IPv6, and routes that the kernel, a protocol or
 DHCP has made.
 
-The kernel tells of each change, which is repaired within milliseconds. Should it tell more than can be heard, nothing is lost: what counts is what is
-there, and not what was told. A route that another interface has already, with the same metric, is an error. Nothing is written down for the next boot: that is what this program does when it starts, or what the
-files of networkd or ifupdown are for, as resources of the kind ` + "`file`" + `.
+The kernel tells of each change, which is repaired within milliseconds. Should it tell more than can be heard, nothing is lost: the present state counts, and not the messages. A route that another interface has already, with the same metric, is an error. Nothing is written down for the next boot. This program does that when it starts, or write the files of networkd or ifupdown, as resources of the kind ` + "`file`" + `.
 
 ` + "`ip_forward`" + ` is what net.ipv4.conf.NAME.forwarding and net.ipv6.conf.NAME.forwarding say: both are set, where the kernel has both. With IPv6 nothing is
 passed on unless net.ipv6.conf.all.forwarding is 1 as well, which is of the kind ` + "`sysctl`" + `, and an interface that forwards takes no address and no route from
-router advertisements any more. Who sets net.ipv4.ip_forward sets it for all interfaces anew; that is repaired at once.
+router advertisements any more. A write to net.ipv4.ip_forward sets it for all interfaces anew; that is repaired at
+once.
 
-With the metaparameter ` + "`reverse: true`" + ` the interface gets back the state, the size of packets, the addresses and the routes that it had, and forwards as it did, as far as they are
-given here; what others have added since stays.`
+With the metaparameter ` + "`reverse: true`" + ` the interface gets back the state, the size of packets, the addresses and the routes that it had, and forwards as it did, as far as they are given here. Later additions by others stay.`
 }

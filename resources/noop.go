@@ -71,6 +71,5 @@ func (x *NoopRes) GroupKey() string { return "noop" }
 func (x *NoopRes) Doc() string {
 	return `Does nothing, successfully.
 
-It is a point in the graph to order others around: what must come first points at it, what must come later is pointed at
-by it, and neither side has to name the other. A notification that reaches it passes on to those whom it notifies.`
+It is a point in the graph to order others around. Resources that must come first point at it, it points at resources that must come later, and neither side has to name the other. A notification that reaches it passes on to those whom it notifies.`
 }

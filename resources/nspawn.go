@@ -49,7 +49,7 @@ type NspawnRes struct {
 
 	State    string  `yaml:"state" lang:"state" mgmt:"enum=running|stopped|absent" doc:"Whether it runs (which is what nothing means), or is not even there: neither settings nor an image."`
 	Startup  string  `yaml:"startup" lang:"startup" mgmt:"enum=enabled|disabled|masked" doc:"Whether it is started at boot. A masked one cannot be started at all. If nothing is said, that is left as it is."`
-	Settings *string `yaml:"settings" lang:"settings" doc:"What is in its .nspawn file: network, folders to bind, capabilities. If it changes, a container that runs is restarted. Empty for no such file; absent leaves the file alone."`
+	Settings *string `yaml:"settings" lang:"settings" doc:"The content of its .nspawn file: network, folders to bind, capabilities. If it changes, a container that runs is restarted. Empty for no such file; absent leaves the file alone."`
 	Force    bool    `yaml:"force" lang:"force" mgmt:"param" doc:"With state absent: remove the image, with all that is in it."`
 
 	init *engine.Init

@@ -16,10 +16,10 @@ const nspawnDoc = `A container of systemd-nspawn: whether it runs, whether it is
 
 The name is that of the machine, as machinectl has it: letters, digits and dashes, and dots between. Its image is the folder
 /var/lib/machines/NAME, or the file NAME.raw there. It has to exist: whatever makes it (a ` + "`file`, a `tar`" + ` that unpacks into it, a
-` + "`download`, a `mount`" + `) comes first by itself, as do the package systemd-container, what is added to the unit, and folders that the settings bind.
+` + "`download`, a `mount`" + `) comes first by itself, as do the package systemd-container, additions to the unit, and folders that the settings bind.
 
-The container is the unit systemd-nspawn@NAME.service. One that was stopped, powered off, terminated or killed is started again; the same
-goes for the start at boot. A notification restarts it.
+The container is the unit systemd-nspawn@NAME.service. A container that was stopped, powered off, terminated or killed is started
+again; the same goes for the start at boot. A notification restarts it.
 
 ## States
 
@@ -33,9 +33,9 @@ An image is removed only with ` + "`force: true`" + `: without, ` + "`absent`" +
 
 ## Settings
 
-` + "`settings`" + ` is the whole text of /etc/systemd/nspawn/NAME.nspawn, with the sections [Exec], [Files] and [Network]; systemd.nspawn(5) has what goes
-into them. Without it the file is left alone. They count when a container starts, so one that runs is restarted when they change. One that
-runs with the right settings goes on when only the file was altered, and is put right again. If a secret is received, only root can read the file.
+` + "`settings`" + ` is the whole text of /etc/systemd/nspawn/NAME.nspawn, with the sections [Exec], [Files] and [Network]; systemd.nspawn(5) describes them. Without it the file is left alone. They count when a container starts, so a running one is restarted when they change. A
+container that runs with the right settings goes on when only the file was altered, and is put right again. If a secret is received,
+only root can read the file.
 
 A container is up when systemd-nspawn says so. With NotifyReady=yes in [Exec] that is when its own init has started all, else at once.
 

@@ -46,7 +46,7 @@ type PasswordRes struct {
 	Length        int    `yaml:"length" lang:"length" doc:"How many characters it has." mgmt:"param,min=1,max=4096"`
 	Charset       string `yaml:"charset" lang:"charset" doc:"The characters to choose from, each with the same chance; letters and digits when absent." mgmt:"param"`
 	Saved         bool   `yaml:"saved" lang:"saved" doc:"Keep it over restarts, in a file that only the program's user can read. Otherwise it is made anew with each start." mgmt:"param"`
-	CheckRecovery bool   `yaml:"check_recovery" lang:"check_recovery" doc:"Make it anew when what was kept is damaged or does not fit length and charset. Otherwise that is a failure." mgmt:"param"`
+	CheckRecovery bool   `yaml:"check_recovery" lang:"check_recovery" doc:"Make it anew when the kept password is damaged or does not fit length and charset. Otherwise that is a failure." mgmt:"param"`
 }
 
 // PasswordSends is what a password sends.
@@ -185,5 +185,5 @@ It is kept in a file that only the program's user can read, so the same one is s
 lives in memory only, and each start makes another. A notification makes it anew, and so does another ` + "`length`" + ` or ` + "`charset`" + `, a
 damaged file, or a deleted one. A file that others can read is made private again.
 
-Under noop one that was kept is sent; one that would be made is unknown to those who receive it.`
+Under noop a kept password is sent; a password that would be made is unknown to its receivers.`
 }

@@ -52,13 +52,13 @@ type PkgRes struct {
 	traits.Reversible
 	traits.Sendable
 
-	State   string `yaml:"state" lang:"state" doc:"What it should be: installed, in whatever version; uninstalled; newest, the newest version that the repositories have; or a version, as the package manager writes it."`
+	State   string `yaml:"state" lang:"state" doc:"The wanted state: installed, in whatever version; uninstalled; newest, the newest version that the repositories have; or a version, as the package manager writes it."`
 	Version string `yaml:"version" lang:"version" mgmt:"readonly" doc:"The version that is installed."`
 
 	Purge          bool `yaml:"purge" lang:"purge" mgmt:"param" doc:"With uninstalled: remove its configuration, too. Not every package manager can."`
-	Recommends     bool `yaml:"recommends" lang:"recommends" mgmt:"param" doc:"Install what it recommends, too, where the package manager knows such a thing."`
-	AllowDowngrade bool `yaml:"allowdowngrade" lang:"allowdowngrade" mgmt:"param" doc:"With a version: allow one that is older than what is installed."`
-	AllowUntrusted bool `yaml:"allowuntrusted" lang:"allowuntrusted" mgmt:"param" doc:"Allow a package that nobody has signed."`
+	Recommends     bool `yaml:"recommends" lang:"recommends" mgmt:"param" doc:"Install recommended packages, too, where the package manager knows such a thing."`
+	AllowDowngrade bool `yaml:"allowdowngrade" lang:"allowdowngrade" mgmt:"param" doc:"With a version: allow a version older than the installed one."`
+	AllowUntrusted bool `yaml:"allowuntrusted" lang:"allowuntrusted" mgmt:"param" doc:"Allow an unsigned package."`
 
 	AllowNonFree     *bool `yaml:"allownonfree" lang:"allownonfree" mgmt:"param" doc:"Allow a package that the distribution keeps apart because it has no free licence. False refuses to install one; only apt can tell."`
 	AllowUnsupported *bool `yaml:"allowunsupported" lang:"allowunsupported" mgmt:"param" doc:"Allow a package that is not the distribution's own, or that it does not look after. False refuses to install one; only apt can tell."`
@@ -246,36 +246,35 @@ func (r *PkgRes) Doc() string {
 	return `Keeps a package of the operating system installed, in whatever version, the newest or a given one, or uninstalled.
 
 The package manager of the machine is found by itself: apt, dnf, zypper, apk or pacman; the metaparameter ` + "`backend`" + `
-names another one. What it can't do, such as to purge with
-dnf, is an error when the graph is loaded. Never is a question asked: configuration files that somebody has
-altered stay as they are, and services are not restarted by needrestart.
+names another one. A feature that it does not have, such as to purge with dnf, is an error when the graph is loaded.
+Never is a question asked: altered configuration files stay as they are, and services are not restarted by needrestart.
 
-All packages that are due at one time are one transaction. If that fails, those that it did not bring are tried in
-smaller ones, so one that cannot be installed keeps no other from being so; what counts is what the database says afterwards.
+All packages that are due at one time are one transaction. If that fails, the remaining packages are tried in smaller ones,
+so a package that cannot be installed does not keep others from it. The state of the database afterwards decides.
 
 A transaction that has begun is never cut: not by a new graph without the package, not by a stop, a timeout or ` + "`--max-runtime`" + `.
-The log names what is let finish; a second signal to stop cuts it, and names the cost. A download by apt, and the wait for a lock, end at
-once. A package that is right is ` + "`ok`" + ` at once, whatever else the transaction has to bring.
+The log names the command that may finish; a second signal to stop cuts it, and names the cost. A download by apt, and the wait for
+a lock, end at once. A package that is right is ` + "`ok`" + ` at once, whatever else the transaction has to bring.
 
 Before anything else mgmt repairs a package database that a transaction has left interrupted. If that fails, one resource fails and says
 what to do; the repair is tried again after 15 seconds, later every ten minutes, and when something else is interrupted.
 
 If another program uses the package manager, it is waited for, for two minutes; then the packages that are not as wanted fail, and are
-tried again at once when the lock is free. What that program has half done is no drift. The lists of packages are fetched
+tried again at once when the lock is free. Its unfinished work does not count as drift. The lists of packages are fetched
 if a package, a version or a file is not in the repositories as they were known, once for each transaction; for ` + "`newest`" + ` also
 once a day, and after a change of something that the package depends on. To look alters nothing and fetches nothing, so a plan tells the newest version as far as it is known.
 
-The database of the package manager is watched, so a package that somebody removes comes back at once. New versions in
+The database of the package manager is watched, so a removed package comes back at once. New versions in
 the repositories are seen when something else changes, or with the metaparameter ` + "`poll`" + `.
 
 ` + "`installed`" + ` is also true of a virtual package that an installed one provides. Versions are compared by the rules of
 the package manager.
 
-A file, a command or a service that needs what a package brings comes after the package, also if the package is not installed yet and the
-package manager has lists of what packages bring; see [automatic edges](../../transforms.md#what-a-package-will-bring).
+A file, a command or a service that needs the files of a package comes after it. That holds also if the package is not installed yet
+and the package manager has lists of the files of packages; see [automatic edges](../../transforms.md#what-a-package-will-bring).
 
-` + "`allownonfree: false`" + ` and ` + "`allowunsupported: false`" + ` refuse to install a package that comes from where the distribution keeps what has no free
-licence (the components non-free, non-free-firmware, restricted and multiverse), or that is not the distribution's own (or of Ubuntu's universe and
-multiverse). That is about the package itself, not about what it needs, and about what is to be installed, not what is installed already. Both are
+` + "`allownonfree: false`" + ` and ` + "`allowunsupported: false`" + ` refuse to install a package without a free licence (of the components non-free, non-free-firmware, restricted and multiverse), or a package that is not the distribution's own (or of Ubuntu's universe and
+multiverse). That is about the package itself, not about its dependencies, and about new packages, not about installed ones. Both
+are
 allowed if nothing is said. Package managers that cannot tell refuse such a resource when the graph is loaded.`
 }

@@ -97,9 +97,9 @@ func (x *PrintRes) GroupKey() string {
 func (x *PrintRes) Doc() string {
 	return `Prints a message into the log: once at the start, again whenever the message changes, and when it is notified.
 
-A printed message is no change of the machine: a plan and ` + "`--noop`" + ` print it too, and call the resource ok. A notification
-that is acted on counts as a change, as everywhere, and is passed on to what the resource notifies.
+A printed message does not count as a change of the machine: a plan and ` + "`--noop`" + ` print it too, and call the resource ok. A notification
+that is acted on counts as a change, as everywhere, and is passed on to the resources that this one notifies.
 
-The message can be received. One that comes from a secret is printed as ` + "`(secret)`" + `. With ` + "`refresh_only`" + ` nothing is
+The message can be received. A message that comes from a secret is printed as ` + "`(secret)`" + `. With ` + "`refresh_only`" + ` nothing is
 printed except on a notification.`
 }

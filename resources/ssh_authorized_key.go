@@ -34,22 +34,22 @@ func sshKeyDefinition() provider.Definition {
 		Doc: `A public key with which a user may log in by SSH: a line of his ` + "`~/.ssh/authorized_keys`" + `.
 
 A key is known by its comment, the text at the end of the line. All other lines stay as they are, byte for byte; if the comment
-stands there more often than once, the first line is made right and the others are removed. A key that is not of the type that
-is said is refused, as is one that is cut off.
+stands there more often than once, the first line is made right and the others are removed. A key that is not of the given type
+is refused, as is a key that is cut off.
 
-The file is made with the mode 0600, its folder with 0700, both of the user's. Neither is touched if it belongs to
-somebody else. A link of that user is followed only to files and folders of the same user, and mgmt works there with the rights of that
-user. Links in the home of root, or of the user that mgmt runs as, are not followed in these two places.
+The file is made with the mode 0600, its folder with 0700, both of the user's. Neither is touched if it belongs to another user. A
+link of that user is followed only to files and folders of the same user, and mgmt works there with the rights of that user. Links
+in the home of root, or of the user that mgmt runs as, are not followed in these two places.
 
 The title is ` + "`alice@laptop for bob`" + `, or the comment alone, and may end in ` + "`in /path/of/the/file`" + `.`,
 		Attributes: []provider.Attribute{
-			{Name: "comment", Type: `Pattern[/\A[^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?\z/]`, Role: provider.Namevar, Doc: "What the key is called: the comment behind it."},
-			{Name: "user", Type: `Pattern[/\A[^\s:\/]*\z/]`, Role: provider.Namevar, Doc: "Who may log in with it; empty for the user that mgmt runs as."},
+			{Name: "comment", Type: `Pattern[/\A[^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?\z/]`, Role: provider.Namevar, Doc: "The name of the key: the comment behind it."},
+			{Name: "user", Type: `Pattern[/\A[^\s:\/]*\z/]`, Role: provider.Namevar, Doc: "The user that may log in with it; empty for the user that mgmt runs as."},
 			{Name: "target", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\z/]]`, Role: provider.Namevar, Doc: "The file; empty for the user's ~/.ssh/authorized_keys."},
 			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the key is there."},
 			{Name: "type", Type: "Optional[Enum[" + strings.Join(types, ", ") + "]]", Doc: "Of which type the key is. It is needed to add one."},
 			{Name: "key", Type: `Optional[Pattern[/\A[A-Za-z0-9+\/]+={0,2}\z/]]`, Doc: "The key in base64, as it stands in the .pub file. It is needed to add one."},
-			{Name: "options", Type: `Optional[Array[Pattern[/\A[^\n\r]+\z/]]]`, Doc: "What the key may be used for, one by one: no-pty, or command=\"/bin/x\"."},
+			{Name: "options", Type: `Optional[Array[Pattern[/\A[^\n\r]+\z/]]]`, Doc: "The permitted uses of the key, one by one: no-pty, or command=\"/bin/x\"."},
 		},
 		TitlePatterns: []provider.TitlePattern{
 			{Pattern: `\A(?<comment>.+) for (?<user>[^\s:\/]+) in (?<target>\/.*)\z`},

@@ -61,7 +61,7 @@ type SvcRes struct {
 
 	State     string `yaml:"state" lang:"state" mgmt:"enum=running|stopped" doc:"Whether it runs; if nothing is said, it is left as it is."`
 	Startup   string `yaml:"startup" lang:"startup" mgmt:"enum=enabled|disabled|masked" doc:"Whether it is started at boot. A masked one cannot be started at all. If nothing is said, that is left as it is."`
-	OnRefresh string `yaml:"refresh" lang:"refresh" mgmt:"param,enum=reload|restart|try" doc:"What a notification does to a service that runs: try reloads it, or restarts it if it cannot reload; reload fails if it cannot; restart always restarts it. If nothing is said, it is try."`
+	OnRefresh string `yaml:"refresh" lang:"refresh" mgmt:"param,enum=reload|restart|try" doc:"The effect of a notification on a running service: try reloads it, or restarts it if it cannot reload; reload fails if it cannot; restart always restarts it. If nothing is said, it is try."`
 	Session   bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
 
 	virtualBase
@@ -264,13 +264,13 @@ func (r *SvcRes) Doc() string {
 
 The service manager of the machine is found by itself: systemd, which is asked over D-Bus, OpenRC, runit, or the scripts in
 ` + "`/etc/init.d`" + `; the metaparameter ` + "`backend`" + ` names another one. The name is that of the service, such as ` + "`nginx`" + `; with systemd it may also be that of another unit,
-such as ` + "`backup.timer`" + `. What a manager can't do, such as masking without systemd, is an error when the graph is loaded.
+such as ` + "`backup.timer`" + `. A feature that a manager does not have, such as masking without systemd, is an error when the graph is loaded.
 
-A service that stops, fails or is disabled is put right at once with systemd and runit, which tell of it. OpenRC
-tells of what was done by its own tools; scripts tell of nothing, so they are asked every ten seconds.
+A service that stops, fails or is disabled is put right at once with systemd and runit, which tell of it. OpenRC tells
+of changes by its own tools; scripts tell of nothing, so they are asked every ten seconds.
 
-A service is running when its manager says so and it is done with starting. One that does not come up is a failure, with
-the reason and the last lines of its log.
+A service is running when its manager says so and it is done with starting. A service that does not come up is a
+failure, with the reason and the last lines of its log.
 
 A notification has a service that runs read its configuration again, or restarts it if it cannot reload. The parameter ` + "`refresh`" + ` chooses one of the two.
 Log and ` + "`mgmt why`" + ` say which was done, and for which reason. A reload that fails is a failure: mgmt does not restart the service then, since a broken
@@ -279,12 +279,13 @@ systemd knows of each unit whether it can reload. OpenRC and scripts are asked f
 
 mgmt does not disturb others. While systemd has a job for the service, or stops a unit that the service needs, mgmt does nothing with it. The same
 holds while another process has the lock of a package manager: apt, dnf, zypper, pacman or apk stop and start services themselves. The resource is ` + "`waiting`" + `
-then, and says for which job or process; if that hangs, the text says how to end it. mgmt looks again when it is over. So a restart by hand is no drift, and a
-service that was stopped by hand is started again after the stop. A running service with nothing to do waits for nothing. OpenRC says only that a service is
-starting or stopping; runit and scripts have no jobs, so with them mgmt waits for package managers alone.
+then, and says for which job or process; if that hangs, the text says how to end it. mgmt looks again when it is over. So a restart
+by hand does not count as drift, and a service that was stopped by hand is started again after the stop. A running service with
+nothing to do waits for nothing. OpenRC says only that a service is starting or stopping; runit and scripts have no jobs, so with
+them mgmt waits for package managers alone.
 
-What is enabled or masked with --runtime, so until the next boot only, is neither enabled nor disabled nor masked: what is wanted holds each time
-that the machine boots.
+A service that is enabled or masked with --runtime, so until the next boot only, is neither enabled nor disabled nor masked. The
+wanted state holds each time that the machine boots.
 
 A service that is not there counts as stopped and disabled; that it should run or be enabled is a failure then.`
 }

@@ -230,9 +230,9 @@ func ignoreGone(err error) error {
 
 // Doc describes the kind.
 func (*SysctlRes) Doc() string {
-	return `A parameter of the kernel: the value that it has now, and the one that it gets at the next boot.
+	return `A parameter of the kernel: its present value, and its value after the next boot.
 
-The name is ` + "`net.ipv4.ip_forward` or `net/ipv4/ip_forward`" + `. What comes first, a dot or a slash, parts it; in a name with dots a slash stands for a
+The name is ` + "`net.ipv4.ip_forward` or `net/ipv4/ip_forward`" + `. The first dot or slash tells which of the two parts it; in a name with dots a slash stands for a
 dot within a part, as in ` + "`net.ipv4.conf.eth0/1.forwarding`" + `.
 
     sysctl:
@@ -242,8 +242,7 @@ dot within a part, as in ` + "`net.ipv4.conf.eth0/1.forwarding`" + `.
       value: 20000 40000
       persist: false
 
-With ` + "`runtime`" + ` the running kernel gets the value. One that it refuses, or makes another one of, is an error. The kernel tells nobody when a value
-changes: it is looked at every ten seconds.
+With ` + "`runtime`" + ` the running kernel gets the value. A value that it refuses, or alters, is an error. The kernel does not tell when a value changes: mgmt looks every ten seconds.
 
 With ` + "`persist`" + ` the value stands in a file, ` + "`/etc/sysctl.d/99-mgmt.conf`" + ` if no other one is given, which is watched. Other
 lines of that file stay as they are. A file that is read later at the boot, such as /etc/sysctl.conf, may say something else; it is not
@@ -252,5 +251,5 @@ looked at. ` + "`state: absent`" + ` takes the parameter out of the file; the ke
 With the metaparameter ` + "`reverse: true`" + ` the kernel gets back the value that it had when the resource leaves the graph, and the file the line that it had, or
 none; each as far as the resource managed it.
 
-Without any parameter but the name, ` + "`mgmt resource sysctl`" + ` lists what can be set.`
+Without any parameter but the name, ` + "`mgmt resource sysctl`" + ` lists the parameters that can be set.`
 }

@@ -39,8 +39,8 @@ type TarRes struct {
 	traits.Reversible
 
 	Path   string   `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the archive, or, ending in a slash, of the folder to unpack into; the name if absent."`
-	Inputs []string `yaml:"inputs" lang:"inputs" mgmt:"param" doc:"Absolute paths of files and folders. Of a folder whose path ends in a slash what is in it is packed; else the folder itself, with its name."`
-	Format string   `yaml:"format" lang:"format" mgmt:"param,enum=auto|ustar|pax|gnu|0|2|4|8" doc:"Notation of the headers; auto, or 0, for ustar where that is enough and else pax. The numbers are those that mgmt has for ustar (2), pax (4) and gnu (8)."`
+	Inputs []string `yaml:"inputs" lang:"inputs" mgmt:"param" doc:"Absolute paths of files and folders. If the path of a folder ends in a slash, its content is packed; else the folder itself, with its name."`
+	Format string   `yaml:"format" lang:"format" mgmt:"param,enum=auto|ustar|pax|gnu|0|2|4|8" doc:"Notation of the headers; auto, or 0, for ustar where that is enough and else pax. In mgmt the numbers mean ustar (2), pax (4) and gnu (8)."`
 
 	Extract string      `yaml:"extract" lang:"extract" mgmt:"param" doc:"Absolute path of an archive to unpack into the folder of path; it may be compressed by gzip or bzip2."`
 	MaxSize schema.Size `yaml:"max_size" lang:"max_size" mgmt:"param" doc:"The most that is unpacked; 0 for any."`
@@ -52,7 +52,7 @@ type TarRes struct {
 	Checksum string `yaml:"checksum" lang:"checksum" mgmt:"readonly" doc:"The SHA-256 of the archive."`
 	Entries  int    `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"How many things are in the folder as they are in the archive that is unpacked."`
 
-	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"What is in the file, if that is not more than 8 MiB. It is not shown."`
+	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`
 
 	init     *engine.Init
 	file     managed
@@ -232,26 +232,26 @@ func (r *TarRes) Clashes(other engine.Res) error {
 
 // Doc describes the kind.
 func (*TarRes) Doc() string {
-	return `An archive of files and folders, as tar makes them; or what is in such an archive, unpacked into a folder.
+	return `An archive of files and folders, as tar makes them; or the content of such an archive, unpacked into a folder.
 
     tar:
     - name: /var/backups/app.tar
       inputs:
       - /etc/app.conf     # app.conf
       - /srv/app          # app/ and all that is in it
-      - /srv/more/        # what is in it, without a folder around
+      - /srv/more/        # its content, without a folder around
 
-It is made anew whenever something that is packed, or the archive itself, is altered. The same files give the same bytes, and what is there is right if it
-has those. What is packed of each file is its name, content, mode, time of change (in seconds), and the numbers of its owner and group;
-links are packed as links. Sockets, pipes and devices are left out. Two inputs that give one name are an error.
+It is made anew whenever something that is packed, or the archive itself, is altered. The same files give the same bytes, and an
+archive with those bytes is right. Each file is packed with its name, content, mode, time of change (in seconds), and the numbers of
+its owner and group; links are packed as links. Sockets, pipes and devices are left out. Two inputs that give one name are an error.
 
-An input that is a link stands for what is behind it. The archive can't be in a folder that it packs. It is not compressed: a ` + "`gzip`" + ` resource
+An input that is a link stands for its target. The archive can't be in a folder that it packs. It is not compressed: a ` + "`gzip`" + ` resource
 whose input it is does that, and comes after it by itself.
 
 The file is replaced at once, so a reader sees the old one or the new one. Its owner and mode are those of the file that is replaced, unless they are given.
 An archive of a file that holds a secret of the graph can be read by its owner only, unless a mode is given.
 
-With the metaparameter ` + "`reverse: true`" + ` the file that there was comes back when the resource leaves the graph, and one that was not there is removed. A file
+With the metaparameter ` + "`reverse: true`" + ` the earlier file comes back when the resource leaves the graph, and a file that was not there before is removed. A file
 of more than 8 MiB is not kept, and so can't come back: that is said before it is replaced.
 
 ## Unpacked
@@ -261,11 +261,11 @@ of more than 8 MiB is not kept, and so can't come back: that is said before it i
       extract: /var/cache/app.tar.gz
 
 With ` + "`extract`" + ` the path is a folder, in which everything is as it is in the archive: contents, permissions and links, and owner and group where they
-are given (those of the archive are not taken). It is repaired when it is altered, and follows another archive; what is not in the archive is left alone. Times are not looked
-at. The folder is made if it is missing, but not those above it.
+are given (those of the archive are not taken). It is repaired when it is altered, and follows another archive; files that are not
+in the archive are left alone. Times are not looked at. The folder is made if it is missing, but not those above it.
 
 Archives are not trusted. One with a name or a link that leads out of the folder, with hard links, devices or pipes, with one name twice or with more than
 ` + "`max_size`" + ` in it is refused, and nothing is altered. Links that are in the folder already are not followed. Setuid, setgid and sticky bits are left out.
 
-What is unpacked can't be undone: the folder holds what an archive has replaced no more. ` + "`reverse: true`" + ` is answered by a warning.`
+Unpacking can't be undone: the folder does not hold the replaced files any more. ` + "`reverse: true`" + ` is answered by a warning.`
 }

@@ -272,7 +272,7 @@ func (x *TestRes) CheckApplyBatch(ctx context.Context, apply bool, members []eng
 
 // Doc describes the kind.
 func (x *TestRes) Doc() string {
-	return `A fixture for tests: it has a parameter of every type, and does what it is told, failures included.
+	return `A fixture for tests: it has a parameter of every type, and follows its orders, failures included.
 
 Graphs that use it show how the engine deals with slow, failing, panicking and deaf resources, and how values of each type
 are read, received and sent. It touches nothing on the machine.`

@@ -145,6 +145,6 @@ A command that has to run every hour is an ` + "`exec`" + ` with ` + "`refreshon
 interval after the start. Ticks that come while the last one is still being worked on are merged into one. A notification
 resets the phase: the next tick comes one whole interval later, and the ticks go on from there.
 
-Under noop a tick that is due stays due: it is reported, and taken by nobody. A graph with a timer is quiet only between
+Under noop a tick that is due stays due: it is reported, and not taken. A graph with a timer is quiet only between
 two ticks, so it counts as converged only if the interval is longer than the quiet time that is asked for.`
 }

@@ -61,12 +61,12 @@ type UserRes struct {
 	Shell    string        `yaml:"shell" lang:"shell" mgmt:"nosecret=password" doc:"Absolute path of the login shell."`
 	Comment  *string       `yaml:"comment" lang:"comment" mgmt:"nosecret=password" doc:"The full name, and what else stands for people."`
 	Password schema.Secret `yaml:"password" lang:"password" doc:"The hash of the password, as openssl passwd -6 makes it, and never the password itself; ! or * for none that fits."`
-	Expiry   string        `yaml:"expiry" lang:"expiry" mgmt:"nosecret=password" doc:"The day after which nobody can log in, such as 2030-12-31; never, or absent, for none."`
+	Expiry   string        `yaml:"expiry" lang:"expiry" mgmt:"nosecret=password" doc:"The day after which the user can't log in, such as 2030-12-31; never, or absent, for none."`
 	MinAge   *int          `yaml:"password_min_age" lang:"password_min_age" mgmt:"min=0" doc:"How many days a password has to be kept."`
 	MaxAge   *int          `yaml:"password_max_age" lang:"password_max_age" mgmt:"min=0" doc:"After how many days a password has to be changed."`
 	WarnDays *int          `yaml:"password_warn_days" lang:"password_warn_days" mgmt:"min=0" doc:"How many days before that it is warned of."`
 
-	Membership string `yaml:"membership" lang:"membership" mgmt:"param,enum=inclusive|minimum" doc:"Whether groups are all groups but the primary one (inclusive), or those that the user is in at least (minimum)."`
+	Membership string `yaml:"membership" lang:"membership" mgmt:"param,enum=inclusive|minimum" doc:"Whether groups are all groups but the primary one (inclusive), or only the groups that the user must be in (minimum)."`
 	ManageHome bool   `yaml:"managehome" lang:"managehome" mgmt:"param" doc:"Keep the home folder there: made if it is missing, moved when its path changes, removed together with the user."`
 	System     bool   `yaml:"system" lang:"system" mgmt:"param" doc:"A new user is one of the system: the number comes from another range."`
 	AllowDup   bool   `yaml:"allowduplicateuid" lang:"allowduplicateuid" mgmt:"param" doc:"Allow a uid that another user has."`
@@ -182,21 +182,20 @@ func (r *UserRes) homeNow(ctx context.Context) string {
 func (r *UserRes) Doc() string {
 	return `Keeps a user there, or away: number, groups, home, shell, password, comment and expiry.
 
-What is not said is left as it is; a new user gets what the system gives. The tools of the system do it, shadow-utils or those of
+Absent parameters are left as they are; a new user gets what the system gives. The tools of the system do it, shadow-utils or
+those of
 busybox; with ` + "`root`" + `, or where there are no tools, the databases ` + "`passwd`, `group`, `shadow` and `gshadow`" + ` are edited
-under their lock, and what is not about the user stays byte for byte. They are watched, and read once for all users that are looked at
-together. Users of a directory service are neither seen nor changed.
+under their lock, and everything that is not about the user stays byte for byte. They are watched, and read once for all users that
+are looked at together. Users of a directory service are neither seen nor changed.
 
 The password is given as a hash. A password itself is refused, so that it never stands readable in a database; the hash is in no
-argument list, log or difference. To log nobody in use ` + "`!`" + `.
+argument list, log or difference. To let no user log in use ` + "`!`" + `.
 
 A user who has running processes can't be removed, or get another number or home: that is a failure which names one of them. With
-another number, what he owns in his home is his as before. Names that could be options or paths are refused.
+another number, his files in his home stay his. Names that could be options or paths are refused.
 
 With ` + "`managehome`" + ` the home folder is there as long as the user is: it is made from ` + "`/etc/skel`" + ` whenever it is missing,
-and removed together with the user. If ` + "`homedir`" + ` changes, the old folder is moved, with all that is in it, but only if it is the
-user's own and nobody else's home, and nothing is at the new path. What is there already is taken as it is. A folder that belongs to
-somebody else is neither moved nor removed. Without ` + "`managehome`" + ` no folder is touched, and ` + "`homedir`" + ` is only what the database says.
+and removed together with the user. If ` + "`homedir`" + ` changes, the old folder is moved, with all that is in it, but only if it is the user's own and not the home of another user, and nothing is at the new path. An existing one is taken as it is. A folder that belongs to another user is neither moved nor removed. Without ` + "`managehome`" + ` no folder is touched, and ` + "`homedir`" + ` is only the entry of the database.
 
 A user comes after his groups and after the folder that his home is in, and files come after their owners. It
 sends its numbers, home and shell.`

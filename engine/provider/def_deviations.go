@@ -10,11 +10,11 @@ func DefinitionDeviations() []puppettype.Deviation {
 		file    = "definitions"
 		taken   = `^accepted`
 		early   = " is an error at registration; Puppet finds out when it runs, or never."
-		unknown = "A key that is not known is an error, with the nearest one; Puppet ignores it, so that a misspelt behaviour makes a read_only attribute one that is managed."
+		unknown = "An unknown key is an error, with the nearest known key. Puppet ignores it, so a misspelt behaviour makes a read_only attribute a managed one."
 	)
 	return []puppettype.Deviation{
 		{File: file, Puppet: taken, Ours: `is not recognised: (there is no type|\S+ is an alias)`,
-			Reason: "A name that is no type is an error at registration; Puppet accepts it and then refuses every value."},
+			Reason: "An unknown name of a type is an error at registration; Puppet accepts it and then refuses every value."},
 		{File: file, Puppet: taken, Ours: `unknown key`, Reason: unknown},
 		{File: file, Puppet: taken, Ours: `the attribute \S+ has both desc and docs`, Unseen: true, Reason: unknown},
 		{File: file, Case: `"docs":`, Puppet: `undocumented`, Unseen: true,
@@ -38,11 +38,11 @@ func DefinitionDeviations() []puppettype.Deviation {
 		{File: file, Puppet: taken, Ours: `the default of \S+|can't have a default`, Unseen: true,
 			Reason: "A default that does not fit, or that nothing would heed," + early},
 		{File: file, Puppet: taken, Ours: `ensure must be (a property|of the type)`, Unseen: true,
-			Reason: "An ensure that is no property, or where case counts nothing, is an error at registration."},
+			Reason: "It is an error at registration if ensure is not a property, or if its case does not matter."},
 		{File: file, Puppet: taken, Ours: `title pattern \d+`, Unseen: true,
-			Reason: "A title pattern that has no groups, groups that are no namevars, or what RE2 cannot do," + early},
+			Reason: "A title pattern without groups, with groups that are not namevars, or beyond RE2," + early},
 		{File: file, Case: `"(kind|behaviou?r)":"property"`, Ours: taken, Unseen: true,
-			Reason: "What an attribute is without a kind may be written out: property."},
+			Reason: "The default kind of an attribute may be written out: property."},
 		{File: file, Case: `"(desc|docs)":""`, Ours: `undocumented`, Unseen: true,
 			Reason: "Documentation that is empty is none."},
 		{File: "lifecycle_title_patterns", Ours: ` is missing: `,

@@ -46,7 +46,7 @@ var metaRules = [...]MetaRule{
 			}
 			return *m.Noop
 		}},
-	{Key: "retry", Rule: RuleLarger, Why: "-1, for ever, is the largest, absent the next; to look again at what is right costs nothing",
+	{Key: "retry", Rule: RuleLarger, Why: "-1, for ever, is the largest, absent the next; to look again at a right resource costs nothing",
 		merge: func(into, m *engine.MetaParams) {
 			if tries(m.Retry) > tries(into.Retry) {
 				into.Retry = m.Retry
@@ -68,7 +68,7 @@ var metaRules = [...]MetaRule{
 		equal: func(m *engine.MetaParams) any { return m.Limit }},
 	{Key: "burst", Rule: RuleEqual, Why: "a run of the group is one of each member",
 		equal: func(m *engine.MetaParams) any { return m.Burst }},
-	{Key: "reset", Rule: RuleEqual, Why: "what is carried over is the group's",
+	{Key: "reset", Rule: RuleEqual, Why: "the carried state is the group's",
 		equal: func(m *engine.MetaParams) any { return m.Reset }},
 	{Key: "sema", Rule: RuleUnion, Why: "a run of the group is one of each member, which holds its semaphores; none twice",
 		merge: func(into, m *engine.MetaParams) { into.Sema = union(into.Sema, m.Sema) }},
@@ -88,7 +88,7 @@ var metaRules = [...]MetaRule{
 			}
 			return m.Drift
 		}},
-	{Key: "backend", Rule: RuleEqual, Why: "one backend does what a group does",
+	{Key: "backend", Rule: RuleEqual, Why: "one backend does the work of a group",
 		equal: func(m *engine.MetaParams) any { return m.Backend }},
 	{Key: "export", Rule: RuleAlone, Why: "it is published as one resource",
 		alone: func(m *engine.MetaParams) bool { return len(m.Export) > 0 }},

@@ -9,8 +9,8 @@ import (
 // declaration is an interface as a file describes it.
 type declaration struct {
 	Interface string             `yaml:"interface" doc:"The module." mgmt:"required"`
-	Doc       string             `yaml:"doc" doc:"What it is."`
-	Functions []declaredFunction `yaml:"functions" doc:"What can be called."`
+	Doc       string             `yaml:"doc" doc:"Purpose."`
+	Functions []declaredFunction `yaml:"functions" doc:"The functions that can be called."`
 }
 
 type declaredFunction struct {

@@ -18,16 +18,16 @@ import (
 
 // descriptor is a backend as a file describes it.
 type descriptor struct {
-	Name      string           `yaml:"name" doc:"What the backend is called." mgmt:"required"`
+	Name      string           `yaml:"name" doc:"The name of the backend." mgmt:"required"`
 	Module    string           `yaml:"module" doc:"The module that it does." mgmt:"required"`
-	Doc       string           `yaml:"doc" doc:"What it is."`
+	Doc       string           `yaml:"doc" doc:"Purpose."`
 	When      map[string][]any `yaml:"when" doc:"The facts of machines that it is for: any of them."`
 	Unless    map[string][]any `yaml:"unless" doc:"The facts of machines that it is not for."`
 	Needs     []string         `yaml:"needs" doc:"Programs that must be there; a|b is one of two."`
 	Priority  int              `yaml:"priority" doc:"The backend with the highest is chosen."`
 	Watch     WatchMode        `yaml:"watch" doc:"poll, the only way: whoever wants to know asks."`
 	Command   []string         `yaml:"command" doc:"The program that is called, and its first arguments." mgmt:"required,min=1"`
-	Functions []described      `yaml:"functions" doc:"What it can do."`
+	Functions []described      `yaml:"functions" doc:"The abilities of the backend."`
 }
 
 type described struct {

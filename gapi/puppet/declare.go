@@ -93,7 +93,7 @@ func (tr *translator) edge(rs *relations, e relation) gapi.EdgeDecl {
 	to, _, refreshes := tr.vertex(rs, e.to)
 	if e.refresh && !notifies && refreshes && e.word != contained && tr.runs(e.from.res) {
 		tr.found.Add(e.from.res.finding(schema.Warning, e.word,
-			"a message is no change, so it refreshes nothing: "+e.to.res.ref()+" only comes later"))
+			"a message does not count as a change, so it refreshes nothing: "+e.to.res.ref()+" only comes later"))
 	}
 	return gapi.EdgeDecl{
 		Name: e.word, From: from, To: to, Pos: e.pos, FromPos: e.pos, ToPos: e.pos,

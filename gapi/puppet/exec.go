@@ -39,7 +39,7 @@ var execType = &kindType{
 				t.metaparam("delay", textNode(t.at, d))
 			}
 		}},
-		{name: "logoutput", how: ignored, note: "what a command that failed has printed is in its error"},
+		{name: "logoutput", how: ignored, note: "the output of a failed command is in its error"},
 	},
 	finish: finishExec,
 }

@@ -16,13 +16,13 @@ const noBelow = "mgmt has no such limit on what is below a folder"
 
 var fileType = &kindType{
 	name: "file", kind: "file", how: convert,
-	note: "a file without ensure, content and source has to be there, and be no folder",
+	note: "a file without ensure, content and source has to be there, and must not be a folder",
 	attributes: append([]attribute{
 		{name: "path", how: convert, note: "one slash at the end with `ensure => directory`, none without"},
 		{name: "ensure", how: convert, to: "state, symlink", note: "`present` and `file`: state exists; `directory`: and a slash at the end of the path; `link`: symlink; `absent`; any other text is what a link points to"},
 		{name: "content", how: convert, to: "content", note: "the same; a checksum in the place of a content is refused"},
 		{name: "source", how: convert, to: "source", note: "a path or `file:///path` of this machine; `puppet:` and `http:` are refused. Of a folder it is copied with recurse only"},
-		{name: "target", how: convert, to: "source", note: "what a link points to"},
+		{name: "target", how: convert, to: "source", note: "the target of a link"},
 		{name: "owner", how: same},
 		{name: "group", how: same},
 		{name: "mode", how: convert, to: "mode, copy_mode", note: "an octal one of a folder gets x where it has r; with recurse and source it is for all that is copied, which does not get the permissions of the source"},
@@ -35,15 +35,15 @@ var fileType = &kindType{
 		{name: "ignore", how: refused, whole: true, note: noBelow},
 		{name: "sourceselect", how: refused, note: "mgmt has one source", do: except(false, "mgmt has one source", "first")},
 		{name: "links", how: convert, to: "replace_link", note: "with `ensure => file` a link in the place is replaced, unless it is follow; otherwise a link is followed"},
-		{name: "backup", how: refused, note: "mgmt keeps no copies; false is fine, and so is `puppet`, which is what a file has that says nothing", do: except(false, "mgmt keeps no copies of what it replaces", "false", "puppet")},
+		{name: "backup", how: refused, note: "mgmt keeps no copies; false is fine, and so is `puppet`, which is what a file has that says nothing", do: except(false, "mgmt keeps no copies of replaced files", "false", "puppet")},
 		{name: "checksum", how: ignored, note: "contents are compared"},
 		{name: "checksum_value", how: refused, note: "contents are compared with contents"},
 		{name: "source_permissions", how: refused, note: "a file gets no permissions from its source; ignore is fine", do: except(false, "a file gets no permissions from its source", "ignore")},
-		{name: "validate_cmd", how: convert, to: "validate", note: "one that a shell would do something with is run by `/bin/sh`"},
-		{name: "validate_replacement", how: convert, to: "validate", note: "what stands for the path in validate_cmd; % if it is not given"},
+		{name: "validate_cmd", how: convert, to: "validate", note: "a command that a shell would alter is run by `/bin/sh`"},
+		{name: "validate_replacement", how: convert, to: "validate", note: "the text that stands for the path in validate_cmd; % if it is not given"},
 		{name: "show_diff", how: convert, note: "false makes the content a secret"},
 		{name: "selinux_ignore_defaults", how: ignored, note: "labels are left alone"},
-		{name: "staging_location", how: ignored, note: "a file is written beside its place"},
+		{name: "staging_location", how: ignored, note: "a file is written next to its place"},
 		{name: "provider", how: ignored, note: "there is one"},
 	}, append(refusals("mgmt does not set labels of SELinux", "seluser", "selrole", "seltype", "selrange"),
 		refusals("it can only be read", "ctime", "mtime", "type")...)...),
@@ -177,7 +177,7 @@ func (f *file) replacesLink(ensure string) {
 func (f *file) keepsOther() {
 	if p := f.param("replace"); p != nil {
 		if yes, ok := f.boolean(p); ok && !yes {
-			f.refuse(p.name, "mgmt leaves the contents of files alone only, and not links, or what is below a folder", true)
+			f.refuse(p.name, "mgmt leaves the contents of files alone only, and not links, or the content of a folder", true)
 		}
 	}
 }
@@ -300,7 +300,7 @@ func (f *file) directory() {
 	case src == "" && !purge:
 		for _, attr := range []string{"owner", "group", "mode"} {
 			if f.param(attr) != nil {
-				f.refuse("recurse", "mgmt sets "+attr+" of the folder only, not of what is below it", false)
+				f.refuse("recurse", "mgmt sets "+attr+" of the folder only, not of its content", false)
 				return
 			}
 		}

@@ -23,9 +23,9 @@ func TestLenient(t *testing.T) {
 	})
 	want := []string{
 		`file[/a] {state: "exists", replace_link: true}`, "noop[File[/b]]" + left, "noop[Zone[/m]]" + left, "thing[t]",
-		"site.pp:1: warning: File[/a]: backup: mgmt keeps no copies of what it replaces; it is left out",
+		"site.pp:1: warning: File[/a]: backup: mgmt keeps no copies of replaced files; it is left out",
 		"site.pp:2: warning: File[/b]: recurselimit: mgmt has no such limit on what is below a folder; the resource is left out",
-		"site.pp:2: warning: File[/b]: backup: mgmt keeps no copies of what it replaces; it is left out",
+		"site.pp:2: warning: File[/b]: backup: mgmt keeps no copies of replaced files; it is left out",
 		"site.pp:3: warning: Zone[/m]: unknown type: mgmt has no kind zone; the resource is left out",
 	}
 	d := read(t, src, puppet.Options{Lenient: true})
@@ -82,7 +82,7 @@ func TestMessagesRefreshNothing(t *testing.T) {
 		entry(1, "Notify", "n", `{"notify": ["Thing[a]", "File[/f]"], "before": "Thing[a]"}`), thing("a", ""), note("f", ""),
 		container("Class", "c", `{"notify": "Thing[a]"}`), entry(2, "Notify", "m", ""),
 	}, "Class[c] > Notify[m]"), puppet.Options{})
-	want := "site.pp:1: warning: Notify[n]: notify: a message is no change, so it refreshes nothing: Thing[a] only comes later"
+	want := "site.pp:1: warning: Notify[n]: notify: a message does not count as a change, so it refreshes nothing: Thing[a] only comes later"
 	if len(d.Problems) != 1 || d.Problems[0].String() != want {
 		t.Errorf("%v", d.Problems)
 	}

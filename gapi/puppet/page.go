@@ -75,14 +75,15 @@ func becomes(r Row) string {
 	}
 }
 
-const pageHead = `# Puppet catalogs: what becomes of what
+const pageHead = `# Puppet catalogs: how they are translated
 
 A catalog is run by ` + "`mgmt run --puppet-catalog FILE`" + `; [the guide](../puppet-catalogs.md) says how. Here is what each attribute of
-each type becomes. What is *ignored* makes no difference here. What is *refused* is an error with its line in the manifest, or
-with ` + "`--lenient`" + ` a warning, and is left out. A kind that the program does not have, or one of its parameters, is refused too.
+each type becomes. An *ignored* attribute makes no difference here. A *refused* attribute is an error with its line in the manifest,
+or with ` + "`--lenient`" + ` a warning, and is left out. A kind that the program does not have, or one of its parameters, is
+refused too.
 
 A type that is not here, and whose name in lower case is a kind, is that kind, and its attributes are the parameters of that. All other
-types are refused. Classes, defined types and stages are nothing by themselves: they hold what is in them together.
+types are refused. Classes, defined types and stages are nothing by themselves: they hold their content together.
 
 ## All types
 `

@@ -21,7 +21,7 @@ var packageType = &kindType{
 			})},
 		{name: "reinstall_on_refresh", how: refused, note: "a refresh installs nothing again", do: except(false, "a refresh installs nothing again", "false")},
 		{name: "mark", how: refused, note: "mgmt does not hold packages", do: except(false, "mgmt does not hold packages", "none")},
-		{name: "allow_virtual", how: ignored, note: "names are those that the package manager takes"},
+		{name: "allow_virtual", how: ignored, note: "names are the names of the package manager"},
 		{name: "allowcdrom", how: ignored, note: "never a question is asked"},
 		{name: "configfiles", how: refused, note: "configuration files are kept", do: except(false, "configuration files are kept", "keep")},
 	}, breaking("mgmt installs packages of the repositories of the system, without options", "source", "install_options", "uninstall_options", "responsefile",
@@ -261,7 +261,7 @@ var sshKeyType = &kindType{
 
 var notifyType = &kindType{
 	name: "notify", kind: "msg", how: convert, silent: true,
-	note: "a message is no change: it goes out once, again when it is another one, and nothing is refreshed by it",
+	note: "a message does not count as a change: it goes out once, again when it is another one, and nothing is refreshed by it",
 	attributes: []attribute{
 		{name: "name", how: ignored, note: "it is the message where there is no other one"},
 		{name: "message", how: convert, to: "body", note: "a list or a hash is written as JSON; the title if it is not given", do: (*translation).message},

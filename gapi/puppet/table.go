@@ -68,8 +68,8 @@ var types = []*kindType{
 	{name: concatPart, how: ignored, note: intoFile},
 	{name: "anchor", kind: "noop", how: convert, refreshes: true, note: "a point in the graph that refreshes pass through"},
 	{name: "schedule", how: ignored, note: "it does nothing by itself; the metaparameter schedule, which uses it, is refused"},
-	{name: "filebucket", how: ignored, note: "it does nothing by itself; mgmt keeps no copies of what it replaces"},
-	{name: "resources", how: refused, note: "mgmt does not remove what no resource manages"},
+	{name: "filebucket", how: ignored, note: "it does nothing by itself; mgmt keeps no copies of replaced files"},
+	{name: "resources", how: refused, note: "mgmt does not remove things that no resource manages"},
 	{name: "tidy", how: refused, note: "mgmt has no kind that removes files by their age"},
 }
 
@@ -89,7 +89,7 @@ var metaparameters = []attribute{
 	{name: "subscribe", how: byEngine, note: "an edge from those to this, with refresh"},
 	{name: "noop", how: byEngine, to: "meta.noop", do: (*translation).noop},
 	{name: "alias", how: byEngine, note: "another name in references"},
-	{name: "tag", how: byEngine, note: "what `--tags` selects by"},
+	{name: "tag", how: byEngine, note: "`--tags` selects by it"},
 	{name: "stage", how: byEngine, note: "the stage contains the class"},
 	{name: "loglevel", how: ignored, note: "mgmt has one level for changes; of notify it becomes the priority"},
 	{name: "audit", how: refused, note: "mgmt does not watch single attributes; meta drift: report does it for a whole resource"},

@@ -123,7 +123,7 @@ func TestTranslate(t *testing.T) {
 		{"File", "x", `{}`, []string{"noop[File[x]]" + left, `site.pp:3: File[x]: path: it must be absolute, not "x"`}},
 		{"File", "/x", `{"ensure": "directory", "recurse": true, "mode": "0644"}`, []string{
 			`file[/x] {mode: "0755", state: "exists", path: "/x/"}`,
-			`site.pp:3: File[/x]: recurse: mgmt sets mode of the folder only, not of what is below it`}},
+			`site.pp:3: File[/x]: recurse: mgmt sets mode of the folder only, not of its content`}},
 		{"File", "/x", `{"ensure": "directory", "recurse": true, "purge": true}`, []string{
 			`file[/x] {state: "exists", path: "/x/"}`,
 			`site.pp:3: File[/x]: purge: mgmt removes folders below, too; say force => true if that is meant`}},
@@ -206,7 +206,7 @@ func TestTranslate(t *testing.T) {
 		{"Anchor", "a", ``, []string{`noop[a]`}},
 		{"Schedule", "a", ``, []string{"noop[Schedule[a]]" + left}},
 		{"Resources", "user", `{"purge": true}`, []string{"noop[Resources[user]]" + left,
-			`site.pp:3: Resources[user]: mgmt does not remove what no resource manages`}},
+			`site.pp:3: Resources[user]: mgmt does not remove things that no resource manages`}},
 		{"Thing", "$t", `{"ensure": "present", "size": 3, "parts": {"__ptype": "Hash", "__pvalue": [1, "a"]}, "noop": true}`,
 			[]string{`thing[$t] {ensure: "present", size: 3, parts: {1: "a"}} meta {noop: true, dollar: true}`}},
 		{"Thing", "t", `{"size": "big", "sieze": 1}`, []string{`thing[t] {size: "big"}`,

@@ -32,7 +32,7 @@ func TestFindingE5FileReplace(t *testing.T) {
 		{"File", "/x", `{"content": "a", "replace": "yes"}`, []string{`file[/x] {content: "a"}`}},
 		{"File", "/x", `{"owner": "a", "replace": false}`, []string{`file[/x] {owner: "a"}`}},
 		{"File", "/x", `{"ensure": "link", "target": "/y", "replace": false}`, []string{`file[/x] {symlink: true, source: "/y"}`,
-			`site.pp:3: File[/x]: replace: mgmt leaves the contents of files alone only, and not links, or what is below a folder`}},
+			`site.pp:3: File[/x]: replace: mgmt leaves the contents of files alone only, and not links, or the content of a folder`}},
 		{"File", "/x", `{"content": "a", "validate_cmd": "/usr/sbin/visudo -cf %"}`, []string{`file[/x] {content: "a", validate: "/usr/sbin/visudo -cf %"}`}},
 		{"File", "/x", `{"content": "a", "validate_cmd": "test 1% -lt 2 && check @", "validate_replacement": "@"}`,
 			[]string{`file[/x] {content: "a", validate: "/bin/sh -c 'test 1%% -lt 2 && check %'"}`}},

@@ -58,7 +58,7 @@ var sections = []struct {
 }{
 	{"What nothing means", "These parameters have another meaning here where a graph says nothing. `mgmt validate` says so. A running graph gets a note about groups of users, and about the others if it has words of mgmt of purpleidea.", []string{"absent ", "differs "}},
 	{"Kinds", "Modules of Ansible are named with `ansible.builtin.` or without.", []string{"kind"}},
-	{"Beside the parameters of every resource", "References are texts such as `svc[nginx]`. `Service['nginx']` of Puppet and `service: nginx` of Salt are read too.", []string{"each", "name"}},
+	{"In addition to the parameters of every resource", "References are texts such as `svc[nginx]`. `Service['nginx']` of Puppet and `service: nginx` of Salt are read too.", []string{"each", "name"}},
 	{"Metaparameters", "They stand below the key `meta` of a resource.", []string{"meta", "meta."}},
 	{"The top of a graph", "A graph is a map with the key `resources`.", []string{"top"}},
 }
@@ -181,6 +181,7 @@ A package, its configuration, its service, a user and a command.
 `
 
 const pageTable = `
-Four things are different here. The program keeps the machine so, and does not end. What does not depend on each other runs at once.
-A file that changes restarts nothing unless ` + "`notify`" + ` says so. A resource that fails blocks what depends on it, and is tried again.
+Four things are different here. The program keeps the machine so, and does not end. Resources that do not depend on each other run
+at once. A file that changes restarts nothing unless ` + "`notify`" + ` says so. A resource that fails blocks the resources that
+depend on it, and is tried again.
 `

@@ -54,9 +54,9 @@ type Attributes struct {
 	Append   bool           `yaml:"append" doc:"With groups: at least these."`
 	Home     *string        `yaml:"home" doc:"The home folder."`
 	Shell    *string        `yaml:"shell" doc:"The login shell."`
-	Comment  *string        `yaml:"comment" doc:"What stands for people: the full name, and what else, parted by commas."`
+	Comment  *string        `yaml:"comment" doc:"Text for people: the full name and other notes, parted by commas."`
 	Password *schema.Secret `yaml:"password" doc:"The hash of the password; ! and * for none that fits."`
-	Expires  *string        `yaml:"expires" doc:"The day after which nobody can log in, such as 2030-12-31; empty for never."`
+	Expires  *string        `yaml:"expires" doc:"The day after which the user can't log in, such as 2030-12-31; empty for never."`
 	MinAge   *int           `yaml:"min_age" mgmt:"min=0" doc:"How many days a password has to be kept."`
 	MaxAge   *int           `yaml:"max_age" mgmt:"min=0" doc:"After how many days a password has to be changed."`
 	WarnDays *int           `yaml:"warn_days" mgmt:"min=0" doc:"How many days before that it is warned of."`
@@ -109,7 +109,7 @@ type UserInfo struct {
 	Shell    string         `yaml:"shell" doc:"The login shell."`
 	Comment  string         `yaml:"comment" doc:"The full name, and what else stands for people."`
 	Password *schema.Secret `yaml:"password" doc:"The hash of the password, where it can be read."`
-	Expires  *string        `yaml:"expires" doc:"The day after which nobody can log in; empty for never."`
+	Expires  *string        `yaml:"expires" doc:"The day after which the user can't log in; empty for never."`
 	MinAge   *int           `yaml:"min_age" doc:"How many days a password has to be kept."`
 	MaxAge   *int           `yaml:"max_age" doc:"After how many days a password has to be changed."`
 	WarnDays *int           `yaml:"warn_days" doc:"How many days before that it is warned of."`
@@ -120,9 +120,9 @@ type UserInfo struct {
 var (
 	AddUser      = virtual.Declare[AddArgs, virtual.Nothing]("add", "Make a user.")
 	ChangeUser   = virtual.Declare[ChangeArgs, virtual.Nothing]("change", "Change a user, as one step.")
-	DeleteUser   = virtual.Declare[DeleteArgs, virtual.Nothing]("delete", "Remove a user. One that is not there is no error.")
+	DeleteUser   = virtual.Declare[DeleteArgs, virtual.Nothing]("delete", "Remove a user. A missing one does not cause an error.")
 	RenameUser   = virtual.Declare[RenameArgs, virtual.Nothing]("rename", "Give a user another name.")
-	DescribeUser = virtual.Declare[NameArgs, UserInfo]("info", "What is known of a user.", virtual.OrNotFound(nil))
+	DescribeUser = virtual.Declare[NameArgs, UserInfo]("info", "The record of a user.", virtual.OrNotFound(nil))
 	GetUsers     = virtual.Declare[AllArgs, []UserInfo]("getent", "All users, in the order of the database. Each database is read once.")
 	ListUsers    = virtual.Declare[AllArgs, []string]("list_users", "The names of all users, sorted.")
 	ListGroups   = virtual.Declare[NameArgs, []string]("list_groups", "The names of all groups that a user is in, the primary one among them, sorted.")
@@ -181,15 +181,15 @@ type MembersArgs struct {
 type GroupInfo struct {
 	Name    string   `yaml:"name" doc:"The name."`
 	GID     int      `yaml:"gid" doc:"The number."`
-	Members []string `yaml:"members" doc:"The names of the users that have it beside their primary group, sorted."`
+	Members []string `yaml:"members" doc:"The names of the users that have it apart from their primary group, sorted."`
 }
 
 // The functions of the module group.
 var (
 	AddGroup      = virtual.Declare[AddGroupArgs, virtual.Nothing]("add", "Make a group.")
 	ChangeGroup   = virtual.Declare[ChangeGroupArgs, virtual.Nothing]("change", "Give a group another number.")
-	DeleteGroup   = virtual.Declare[NameArgs, virtual.Nothing]("delete", "Remove a group. One that is not there is no error; the primary group of a user is.")
-	DescribeGroup = virtual.Declare[NameArgs, GroupInfo]("info", "What is known of a group.", virtual.OrNotFound(nil))
+	DeleteGroup   = virtual.Declare[NameArgs, virtual.Nothing]("delete", "Remove a group. A missing one does not cause an error; the primary group of a user is.")
+	DescribeGroup = virtual.Declare[NameArgs, GroupInfo]("info", "The record of a group.", virtual.OrNotFound(nil))
 	GetGroups     = virtual.Declare[AllArgs, []GroupInfo]("getent", "All groups, in the order of the database. Each database is read once.")
 	AddMember     = virtual.Declare[MemberArgs, virtual.Nothing]("adduser", "Put a user into a group.")
 	RemoveMember  = virtual.Declare[MemberArgs, virtual.Nothing]("deluser", "Take a user out of a group.")

@@ -45,7 +45,7 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("get_repo", (*apt).getRepo),
 		virtual.Func("origins", (*apt).origins),
 		virtual.Func("autoremove", (*apt).autoremove))
-	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Debian, Ubuntu and what comes from them, with apt-get and dpkg-query."
+	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Debian, Ubuntu and their derivatives, with apt-get and dpkg-query."
 	b.When, b.Needs = virtual.Match{"os_family": {"Debian"}}, []string{"apt-get", "apt-cache", "apt-mark", "dpkg-query", "dpkg"}
 	return b
 })

@@ -39,7 +39,7 @@ var Dnf = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("contents", (*dnf).contents),
 		virtual.Func("provided", (*dnf).provided),
 		virtual.Func("autoremove", (*dnf).autoremove))
-	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Fedora, Red Hat and what comes from them, with dnf and rpm."
+	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Fedora, Red Hat and their derivatives, with dnf and rpm."
 	b.When, b.Needs = virtual.Match{"os_family": {"RedHat"}}, []string{"dnf", "rpm"}
 	return b
 })

@@ -42,8 +42,8 @@ type InstallArgs struct {
 	Pkgs       map[string]string `yaml:"pkgs" mgmt:"required,min=1" doc:"Names of packages, and the version wanted of each; empty for the newest if the package is not installed, any if it is."`
 	Refresh    bool              `yaml:"refresh" doc:"Fetch the lists of packages first."`
 	Downgrade  bool              `yaml:"downgrade" doc:"Allow a version that is older than the installed one."`
-	Recommends bool              `yaml:"recommends" doc:"Install what the packages recommend, too, where the package manager knows such a thing."`
-	Untrusted  bool              `yaml:"untrusted" doc:"Allow packages that nobody has signed."`
+	Recommends bool              `yaml:"recommends" doc:"Install recommended packages, too, where the package manager knows such a thing."`
+	Untrusted  bool              `yaml:"untrusted" doc:"Allow unsigned packages."`
 }
 
 // Default returns what package managers do by themselves.
@@ -51,7 +51,7 @@ func (InstallArgs) Default() InstallArgs { return InstallArgs{Recommends: true} 
 
 // RemoveArgs are those of Remove and Purge.
 type RemoveArgs struct {
-	Names []string `yaml:"names" mgmt:"required,min=1" doc:"Names of packages. One that is not installed is no error."`
+	Names []string `yaml:"names" mgmt:"required,min=1" doc:"Names of packages. A missing package does not cause an error."`
 }
 
 // UpgradeArgs are those of Upgrade.
@@ -82,7 +82,7 @@ type Info struct {
 	Name    string  `yaml:"name" doc:"Its name."`
 	Version string  `yaml:"version" doc:"The installed version."`
 	Arch    string  `yaml:"arch" doc:"The architecture, in the words of the package manager."`
-	Summary *string `yaml:"summary" doc:"What it is, in one line."`
+	Summary *string `yaml:"summary" doc:"Its purpose, in one line."`
 	Source  *string `yaml:"source" doc:"The source package."`
 }
 
@@ -103,7 +103,7 @@ type RepoArgs struct {
 
 // Repo is what is known of a repository.
 type Repo struct {
-	Name    string `yaml:"name" doc:"What it is called."`
+	Name    string `yaml:"name" doc:"Its name."`
 	URL     string `yaml:"url" doc:"Where it is."`
 	Enabled bool   `yaml:"enabled" doc:"It is used."`
 }
@@ -115,63 +115,63 @@ type ContentsArgs struct {
 
 // OriginsArgs are those of Origins.
 type OriginsArgs struct {
-	Pkgs map[string]string `yaml:"pkgs" mgmt:"required,min=1" doc:"Names of packages, and the version meant of each; empty for the one that would be installed."`
+	Pkgs map[string]string `yaml:"pkgs" mgmt:"required,min=1" doc:"Names of packages, and the version meant of each; empty for the candidate."`
 }
 
 // Origin is where a package comes from.
 type Origin struct {
 	Repo      string `yaml:"repo" doc:"The repository."`
-	Free      bool   `yaml:"free" doc:"It is not where the distribution keeps what has no free licence."`
+	Free      bool   `yaml:"free" doc:"It is outside of the parts of the distribution for software without a free licence."`
 	Supported bool   `yaml:"supported" doc:"The distribution of this machine publishes it, and looks after it."`
 }
 
 // The functions.
 var (
 	ListInstalled = virtual.Declare[NamesArgs, map[string]string]("list_installed",
-		"The installed packages and their versions; of several the newest. Those that were asked about and are not installed are not in it.")
+		"The installed packages and their versions; of several the newest. Packages in the question that are not installed are left out.")
 	LatestVersion = virtual.Declare[NamesArgs, map[string]string]("latest_version",
-		"The newest version that can be installed, of packages installed or not. Those that no repository has are not in it.")
+		"The newest version that can be installed, of packages installed or not. Packages that no repository has are left out.")
 	ListUpgrades = virtual.Declare[RefreshArgs, map[string]string]("list_upgrades",
 		"The installed packages of which a newer version can be installed, and that version.")
 	RefreshDB = virtual.Declare[virtual.Nothing, Refreshed]("refresh_db", "Fetch the lists of packages.")
 	Install   = virtual.Declare[InstallArgs, map[string]Change]("install",
 		"Install packages, or other versions of them.")
-	Remove  = virtual.Declare[RemoveArgs, map[string]Change]("remove", "Remove packages; what the administrator configured may stay.")
+	Remove  = virtual.Declare[RemoveArgs, map[string]Change]("remove", "Remove packages; configuration files of the administrator may stay.")
 	Purge   = virtual.Declare[RemoveArgs, map[string]Change]("purge", "Remove packages with their configuration.")
 	Upgrade = virtual.Declare[UpgradeArgs, map[string]Change]("upgrade",
 		"Install the newest versions of packages that are installed.")
 	VersionCmp = virtual.Declare[CompareArgs, int]("version_cmp",
 		"Compare two versions by the rules of the package manager: -1 if a is older than b, 0 if they are the same, 1 if it is newer.")
-	InfoInstalled = virtual.Declare[NamesArgs, map[string]Info]("info_installed", "What is known of installed packages, by name.")
-	Owner         = virtual.Declare[PathsArgs, map[string]string]("owner", "The package that each path belongs to. Those that no package has are not in it.")
+	InfoInstalled = virtual.Declare[NamesArgs, map[string]Info]("info_installed", "The records of installed packages, by name.")
+	Owner         = virtual.Declare[PathsArgs, map[string]string]("owner", "The package that each path belongs to. Paths that no package has are left out.")
 	FileList      = virtual.Declare[NamesArgs, map[string][]string]("file_list", "The paths of the files of installed packages, by name.")
 
 	FileDict         = virtual.Declare[NamesArgs, map[string][]string]("file_dict", "As file_list: a name that Salt has for it.")
 	UpgradeAvailable = virtual.Declare[NameArgs, bool]("upgrade_available", "Whether a newer version of a package that is installed can be installed.")
 
 	Provided = virtual.Declare[NamesArgs, map[string][]string]("provided",
-		"The installed packages that provide each of the names, as a package or as a virtual one. Those that nothing provides are not in it.")
+		"The installed packages that provide each of the names, as a package or as a virtual one. Names that nothing provides are left out.")
 
 	Hold      = virtual.Declare[RemoveArgs, virtual.Nothing]("hold", "Keep packages at the version that they have.", holds)
 	Unhold    = virtual.Declare[RemoveArgs, virtual.Nothing]("unhold", "End what hold began.", holds)
 	ListRepos = virtual.Declare[virtual.Nothing, map[string]Repo]("list_repos", "The repositories.")
 	GetRepo   = virtual.Declare[RepoArgs, Repo]("get_repo", "One repository.", virtual.OrNotFound(nil))
-	DelRepo   = virtual.Declare[RepoArgs, virtual.Nothing]("del_repo", "Remove a repository. One that is not there is no error. What else its file says stays.")
+	DelRepo   = virtual.Declare[RepoArgs, virtual.Nothing]("del_repo", "Remove a repository. A missing one does not cause an error. The rest of its file stays.")
 
-	ModRepo = virtual.Declare[ModRepoArgs, virtual.Nothing]("mod_repo", "Make a repository, or use one again, or no more. What else its file says stays, comments too.")
+	ModRepo = virtual.Declare[ModRepoArgs, virtual.Nothing]("mod_repo", "Make a repository, or use one again, or no more. The rest of its file stays, comments too.")
 
 	ListRemoved = virtual.Declare[NamesArgs, map[string]string]("list_removed",
 		"The packages that were removed and left their configuration behind, and their versions.", virtual.AsExtra)
 	Origins = virtual.Declare[OriginsArgs, map[string]Origin]("origins",
-		"Where packages come from that can be installed. Those that no repository has are not in it.", virtual.AsExtra)
+		"Where packages come from that can be installed. Packages that no repository has are left out.", virtual.AsExtra)
 	Contents = virtual.Declare[ContentsArgs, map[string][]string]("contents",
 		"The absolute paths of the files that packages bring that are not installed, by name, as the lists of the repositories tell that this machine has: nothing is fetched. A package of which the lists tell nothing is not in it.", virtual.AsExtra)
 	ListHolds   = virtual.Declare[virtual.Nothing, []string]("list_holds", "The packages that hold keeps.", virtual.AsExtra)
 	Interrupted = virtual.Declare[virtual.Nothing, []string]("interrupted",
-		"What a transaction has left half done that was cut off: packages, or what is wrong; none where all is well. While another transaction goes on its packages are among them.", virtual.AsExtra)
+		"The remains of a transaction that was cut off: packages, or the fault; none where all is well. While another transaction goes on its packages are among them.", virtual.AsExtra)
 	Repair = virtual.Declare[virtual.Nothing, map[string]Change]("repair",
-		"End what a transaction has begun that was cut off. Configuration files that somebody has altered stay as they are.", virtual.AsExtra)
-	Autoremove = virtual.Declare[virtual.Nothing, map[string]Change]("autoremove", "Remove what was installed as a dependency and is none any more.", virtual.AsExtra)
+		"Finish a transaction that was cut off. Altered configuration files stay as they are.", virtual.AsExtra)
+	Autoremove = virtual.Declare[virtual.Nothing, map[string]Change]("autoremove", "Remove packages that were installed as a dependency and are not needed any more.", virtual.AsExtra)
 )
 
 // holds says where a package manager can keep versions: apk has no such thing.

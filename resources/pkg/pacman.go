@@ -37,7 +37,7 @@ var Pacman = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("file_list", (*pacman).fileList),
 		virtual.Func("contents", (*pacman).contents),
 		virtual.Func("provided", (*pacman).provided))
-	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Arch and what comes from it, with pacman."
+	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "Arch and its derivatives, with pacman."
 	b.When, b.Needs = virtual.Match{"os_family": {"Arch"}}, []string{"pacman", "vercmp"}
 	return b
 })

@@ -42,19 +42,19 @@ type AllArgs struct {
 type Info struct {
 	Name      string  `yaml:"name" doc:"The name of the service."`
 	Running   bool    `yaml:"running" doc:"It runs. A service that ends by design and has run counts as running if the manager says so."`
-	Enabled   bool    `yaml:"enabled" doc:"It is started at boot. One that has no say in that counts as not enabled."`
+	Enabled   bool    `yaml:"enabled" doc:"It is started at boot. A service that has no say in that counts as not enabled."`
 	Masked    *bool   `yaml:"masked" doc:"It cannot be started at all."`
-	Passing   *bool   `yaml:"passing" doc:"That it is started by what is reached at boot, or masked, is so until the next boot only. One that would be enabled then counts as not enabled."`
+	Passing   *bool   `yaml:"passing" doc:"Its start at boot, or its mask, holds until the next boot only. A service that would be enabled then counts as not enabled."`
 	Failed    *bool   `yaml:"failed" doc:"It does not run because it failed."`
-	Detail    *string `yaml:"detail" doc:"What the manager says of its state, in its words."`
+	Detail    *string `yaml:"detail" doc:"Its state in the words of the manager."`
 	PID       *int    `yaml:"pid" doc:"Its main process."`
 	CanReload *bool   `yaml:"can_reload" doc:"It can be told to read its configuration again."`
-	Job       *string `yaml:"job" doc:"What the manager is doing with it just now, or will do, whoever has asked for that: nothing else may be begun before. It fits behind 'waits for'."`
+	Job       *string `yaml:"job" doc:"The present or next job of the manager for it, whoever has asked for that. Nothing else may be begun before. It fits behind 'waits for'."`
 }
 
 // The functions.
 var (
-	Describe = virtual.Declare[UnitArgs, Info]("info", "What is known of a service, in one call.", virtual.OrNotFound(nil))
+	Describe = virtual.Declare[UnitArgs, Info]("info", "The record of a service, in one call.", virtual.OrNotFound(nil))
 	Start    = virtual.Declare[UnitArgs, virtual.Nothing]("start", "Start a service.")
 	Stop     = virtual.Declare[UnitArgs, virtual.Nothing]("stop", "Stop a service.")
 	Restart  = virtual.Declare[UnitArgs, virtual.Nothing]("restart", "Stop a service if it runs, and start it.")
@@ -69,15 +69,15 @@ var (
 	Available   = virtual.Declare[UnitArgs, bool]("available", "Whether a service is there.")
 	Missing     = virtual.Declare[UnitArgs, bool]("missing", "Whether a service is not there.")
 	GetAll      = virtual.Declare[AllArgs, []string]("get_all", "The names of all services, sorted.")
-	GetEnabled  = virtual.Declare[AllArgs, []string]("get_enabled", "The names of those that are started at boot, sorted.")
-	GetDisabled = virtual.Declare[AllArgs, []string]("get_disabled", "The names of those that are not started at boot, sorted.")
+	GetEnabled  = virtual.Declare[AllArgs, []string]("get_enabled", "The names of the services that are started at boot, sorted.")
+	GetDisabled = virtual.Declare[AllArgs, []string]("get_disabled", "The names of the services that are not started at boot, sorted.")
 
 	Mask      = virtual.Declare[BootArgs, virtual.Nothing]("mask", "Have a service not be startable at all.", virtual.AsExtra)
 	Unmask    = virtual.Declare[BootArgs, virtual.Nothing]("unmask", "End what mask began.", virtual.AsExtra)
 	Masked    = virtual.Declare[UnitArgs, bool]("masked", "Whether a service cannot be started at all.", virtual.AsExtra)
 	CanReload = virtual.Declare[UnitArgs, bool]("can_reload", "Whether a service that is there can read its configuration again while it runs.", virtual.AsExtra)
 
-	Reread = virtual.Declare[AllArgs, virtual.Nothing]("reread", "Have the manager take note of what was altered later.", virtual.AsExtra)
+	Reread = virtual.Declare[AllArgs, virtual.Nothing]("reread", "Have the manager take note of changes later.", virtual.AsExtra)
 )
 
 // Interface is the module. All service managers have its core; the extras are those of one.

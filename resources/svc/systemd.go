@@ -58,7 +58,7 @@ type unitInfo struct {
 	Info `yaml:",inline"`
 	Unit string `yaml:"unit" doc:"The name of the unit."`
 	Load string `yaml:"load" doc:"Whether its file could be read."`
-	File string `yaml:"file" doc:"What its file says of the start at boot: enabled, disabled, static ..."`
+	File string `yaml:"file" doc:"The word of its file for the start at boot: enabled, disabled, static ..."`
 }
 
 func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err error) {

@@ -14,25 +14,25 @@ type Deviation struct {
 }
 
 const (
-	notAType    = "A name that is no type is an error at registration, with the nearest name; Puppet accepts it and then refuses every value."
-	notExpected = "What is no type is refused at the first word that cannot belong to one; Puppet reads it as its whole language."
-	emptyReason = "Puppet refuses without a word; a refusal says what was expected and what was found."
+	notAType    = "An unknown name of a type is an error at registration, with the nearest name; Puppet accepts it and then refuses every value."
+	notExpected = "A text that is not a type is refused at the first word that cannot belong to a type. Puppet reads it in its whole language."
+	emptyReason = "Puppet refuses without a word; a refusal here names the expected type and the found one."
 	noValues    = "No value of an attribute can be of this type, so it is refused at registration."
-	oddSizes    = "Puppet takes numbers in place of types for types that nobody means; they are refused at registration."
+	oddSizes    = "Puppet accepts numbers in place of types, and takes them for types that no author means. They are refused at registration."
 	notWord     = "Where a type must stand a word is refused; Puppet makes a type of it that no value is of."
 	beyondRE2   = "RE2 has no look-around, back-references, atomic groups and possessive repeats; they are refused at registration."
 	ofRE2       = "RE2 knows \\b and \\B of ASCII letters, and its ^ stands behind a last newline, too."
-	oneBound    = "A single bound means 'from then on', so the type of one moment is written with both: the text of a type reads back as the same type."
+	oneBound    = "A single bound means 'from then on', so the type of one moment is written with both. The text of a type reads back as the same type."
 	bareAccepts = "The bare type accepts none of these values, so it cannot be assigned the type that has them."
 	keepsBounds = "Bounds inside of a Sensitive are kept."
-	hidesInside = "What is in a Sensitive shows in general terms only, without lengths and words."
-	otherKinds  = "An Init takes what one value makes, without arguments; an Iterable is asked element by element."
+	hidesInside = "The content of a Sensitive shows in general terms only, without lengths and words."
+	otherKinds  = "An Init takes the things that one value makes, without arguments; an Iterable is asked element by element."
 	noNumber    = "Not a number (NaN) is of no type of numbers."
 	notSymbol   = "The symbols undef and default are these values, not text."
-	uriParts    = "The parts of a URI are no part of its type."
-	fullTypes   = "What is in a Type is written in full."
+	uriParts    = "The parts of a URI do not belong to its type."
+	fullTypes   = "The content of a Type is written in full."
 	emptyUnion  = "A bare Enum, Variant or Optional has no values but undef, so it can be assigned to every type that takes that."
-	allParts    = "All that does not fit is said, the size of a Collection and what a bare Optional, Variant or Enum refuses too, and nothing that fits."
+	allParts    = "Each misfit is shown, also the size of a Collection and the values that a bare Optional, Variant or Enum refuses. Values that fit are not shown."
 )
 
 // re2Cannot finds what translate refuses.
@@ -93,7 +93,7 @@ var valueDeviations = []Deviation{
 	{File: "munge", Case: `Collection\[|` + bareUnion, Puppet: `^refused`, Ours: `^refused`, Unseen: true, Reason: allParts},
 	{File: "datatypes_instance", Puppet: `got (Hash\[Unit, Unit\]|Array\[Unit\])`, Unseen: true, Reason: allParts},
 	{File: "munge", Puppet: `got (Hash\[Unit, Unit\]|Array\[Unit\])`, Unseen: true, Reason: allParts},
-	{File: "munge", Case: `"`, Puppet: `got Undef$`, Unseen: true, Reason: "Text that is no number stays text; Puppet makes undef of some."},
+	{File: "munge", Case: `"`, Puppet: `got Undef$`, Unseen: true, Reason: "Text that is not a number stays text; Puppet makes undef of some."},
 	{File: "datatypes_instance", Case: `\b(Init|Iterable)\[`, Unseen: true, Reason: otherKinds},
 	{File: "munge", Case: `\b(Init|Iterable)\[`, Unseen: true, Reason: otherKinds},
 	{File: "datatypes_instance", Case: `Tuple\[`, Puppet: `expects a match for`, Ours: `^refused`, Unseen: true, Reason: allParts},
@@ -132,7 +132,7 @@ var latticeDeviations = []Deviation{
 	{File: "datatypes_assignable", Case: ` <- .*SemVer\[`, Puppet: `^false$`, Unseen: true,
 		Reason: "A range of versions upside down has none."},
 	{File: "datatypes_assignable", Case: `Init\[`, Unseen: true,
-		Reason: "An Init is assigned what it can make its type of, whatever the value."},
+		Reason: "An Init is assigned any type that it can convert to its own, whatever the value."},
 	{File: "datatypes_assignable", Case: `Tuple\[.*\d *\]`, Puppet: `^false$`, Unseen: true,
 		Reason: "Types of elements that a Tuple is too short to have do not count."},
 	{File: "datatypes_infer", Puppet: `Times(tamp|pan)\['[^']*'\]`, Unseen: true, Reason: oneBound},
