@@ -116,6 +116,7 @@ type looked struct {
 
 // open makes the resource of a target and initialises it. Close it.
 func (l *Looker) open(ctx context.Context, t Target) (*looked, error) {
+	t.Declaration = gapi.Qualified(l.opt.Registry, t.Declaration)
 	x, err := l.make(t)
 	if err == nil && !x.kind.Abilities.Readable {
 		err = ErrBlind
@@ -193,7 +194,7 @@ func (l *Looker) make(t Target) (x *looked, err error) {
 		return nil, err
 	}
 	meta := *x.res.MetaParams() // decoding may overwrite the whole struct
-	if err := lacking(x.kind.Type, t.Value, schema.Decode(valueOf(x.kind.Type, t), x.res)).Err(); err != nil {
+	if err := lacking(x.kind.Type, t.Value, schema.Decode(valueOf(x.kind, t), x.res)).Err(); err != nil {
 		return nil, err
 	}
 	x.res.SetKind(name)
@@ -224,13 +225,13 @@ func (x *looked) choose(t Target) error {
 
 // valueOf returns the value to decode: with the name, where the kind has a field for
 // it.
-func valueOf(ty *schema.Type, t Target) *schema.Node {
+func valueOf(k engine.Kind, t Target) *schema.Node {
 	n := schema.Node{Kind: schema.NodeMap, Pos: t.Pos}
 	if t.Value != nil {
 		n = *t.Value
 	}
-	if ty.Field("name") != nil && t.Name != "" {
-		name := &schema.Node{Kind: schema.NodeString, Pos: t.NamePos, Text: t.Name}
+	if k.Type.Field("name") != nil && t.Name != "" {
+		name := &schema.Node{Kind: schema.NodeString, Pos: t.NamePos, Text: gapi.BareName(k, t.Declaration)}
 		n.Pairs = append(slices.Clip(n.Pairs), schema.Pair{Key: "name", Pos: t.NamePos, Value: name})
 	}
 	return &n

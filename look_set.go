@@ -38,6 +38,7 @@ func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 	o := &e.opt
 	o.secret = map[string][]string{}
 	for _, t := range targets {
+		t.Declaration = gapi.Qualified(o.Registry, t.Declaration)
 		d.Resources = append(d.Resources, t.Declaration)
 		o.secret[t.id()] = t.Secret
 	}

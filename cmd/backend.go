@@ -46,8 +46,8 @@ func (a *app) backendsOf(args []string) []string {
 }
 
 // anyOf is the target of all things of a kind, as a backend sees them.
-func anyOf(kind, backend string) mgmt.Target {
-	return mgmt.Target{Declaration: asked(gapi.Declaration{Kind: kind}, backend)}
+func anyOf(kind, backend, target string) mgmt.Target {
+	return mgmt.Target{Declaration: on(asked(gapi.Declaration{Kind: kind}, backend), target)}
 }
 
 // asked has a declaration done by the backend of a name, if there is one.

@@ -18,6 +18,7 @@ import (
 type importFlags struct {
 	log     logFlags
 	backend string
+	target  string
 }
 
 func newImport(a *app) *cobra.Command {
@@ -42,6 +43,7 @@ has the rest.`,
 	}
 	f.log.flags(cmd)
 	a.backendFlag(cmd, &f.backend, a.backendsOf)
+	a.targetFlag(cmd, &f.target)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
 	a.guardFlag(cmd)
@@ -99,11 +101,15 @@ func (f *importFlags) look(a *app, kind string, names []string) (func(context.Co
 	switch {
 	case err != nil:
 		return nil, err
+	case targetable(k, f.target) != nil:
+		return nil, targetable(k, f.target)
 	case len(names) == 0:
 		if err := mayList(k); err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, l *mgmt.Looker) sights { return l.List(ctx, anyOf(k.Name, f.backend)) }, nil
+		return func(ctx context.Context, l *mgmt.Looker) sights {
+			return l.List(ctx, anyOf(k.Name, f.backend, f.target))
+		}, nil
 	}
 	if err := mayShow(k); err != nil {
 		return nil, err
@@ -115,7 +121,7 @@ func (f *importFlags) look(a *app, kind string, names []string) (func(context.Co
 			return nil, fmt.Errorf("the name %q is empty or given twice", name)
 		}
 		seen[name] = true
-		targets = append(targets, mgmt.Target{Declaration: asked(gapi.Declaration{Kind: k.Name, Name: name}, f.backend)})
+		targets = append(targets, mgmt.Target{Declaration: on(asked(gapi.Declaration{Kind: k.Name, Name: name}, f.backend), f.target)})
 	}
 	return func(ctx context.Context, l *mgmt.Looker) sights { return l.Read(ctx, targets...) }, nil
 }

@@ -22,6 +22,7 @@ type resourceFlags struct {
 	output  choice
 	file    string
 	backend string
+	target  string
 	noop    bool
 	watch   bool
 }
@@ -70,6 +71,7 @@ nothing could be done because of how it was called.`,
 	exclude(cmd, "watch", "noop")
 	exclude(cmd, "watch", "file")
 	a.backendFlag(cmd, &f.backend, a.backendsOf)
+	a.targetFlag(cmd, &f.target)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
 	a.guardFlag(cmd)
@@ -91,6 +93,9 @@ func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
 		return f.kinds(a)
 	}
 	k, err := a.lookKind(args[0])
+	if err == nil {
+		err = targetable(k, f.target)
+	}
 	if err != nil {
 		return err
 	}
@@ -104,7 +109,7 @@ func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	t, err := readTarget(a, k, args[1], args[2:])
-	t.Declaration = asked(t.Declaration, f.backend)
+	t.Declaration = on(asked(t.Declaration, f.backend), f.target)
 	switch {
 	case err != nil:
 		return err
@@ -121,6 +126,8 @@ func (f *resourceFlags) check(a *app, args []string) error {
 	switch {
 	case f.backend != "" && f.file == "" && len(args) == 0:
 		return fmt.Errorf("--backend needs a kind that backends do: %s interface list has them", a.program())
+	case f.target != "" && len(args) == 0:
+		return errors.New("--target needs a kind; in a text that -f names, target is an attribute")
 	case f.watch && len(args) < 2:
 		return errors.New("--watch needs a kind and the name of one thing")
 	case f.watch && len(args) > 2:

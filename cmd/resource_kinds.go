@@ -169,7 +169,8 @@ func (a *app) namesLike(cmd *cobra.Command, k engine.Kind, word string, but []st
 	defer l.Close()
 	var names []cobra.Completion
 	backend, _ := cmd.Flags().GetString("backend")
-	for s, err := range l.List(ctx, anyOf(k.Name, backend)) {
+	target, _ := cmd.Flags().GetString("target")
+	for s, err := range l.List(ctx, anyOf(k.Name, backend, target)) {
 		if err == nil && strings.HasPrefix(s.Name, word) && !slices.Contains(but, s.Name) {
 			names = append(names, s.Name)
 		}

@@ -100,7 +100,7 @@ func (f *resourceFlags) show(ctx context.Context, a *app, targets []mgmt.Target,
 // list shows all things of a kind.
 func (f *resourceFlags) list(ctx context.Context, a *app, k engine.Kind) error {
 	return f.write(ctx, &looking{log: &f.log, a: a}, true, func(ctx context.Context, l *mgmt.Looker) sights {
-		return l.List(ctx, anyOf(k.Name, f.backend))
+		return l.List(ctx, anyOf(k.Name, f.backend, f.target))
 	})
 }
 

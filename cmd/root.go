@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	_ "github.com/reactivegraph/mgmt/resources"
 )
@@ -33,6 +34,10 @@ type app struct {
 	types       string // a folder of types that are written as data
 	guarded     bool   // the verb acts: what others can write is refused, see guardFlag
 	trustOthers bool   // but not so
+
+	transports    *provider.Transports // provider.DefaultTransports when nil
+	targets       *provider.Targets    // of the folder; nil for none
+	targetsFolder string
 
 	registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
 	roles    []string         // what the machine is for

@@ -41,6 +41,7 @@ var settings = &config.Table{
 		{Key: "ordering", Type: words(string(puppet.None), string(puppet.Manifest)), Default: string(puppet.None), Example: "manifest", Doc: "of a catalog: the order of resources that nothing else orders"},
 
 		{Key: "types", Type: textType, Path: true, Example: "/etc/mgmt/types", Doc: "a `folder` of types that are written as data: they are kinds too"},
+		{Key: "targets", Type: textType, Path: true, Example: "/etc/mgmt/targets", Doc: "a `folder` of files with targets: the machines and devices that resources of remote types may name"},
 		{Key: "backends", Type: textType, Path: true, Example: "/etc/mgmt/backends", Doc: "a `folder` of descriptions of programs: they are backends too"},
 		{Key: "role", Type: listType, Example: "[web]", Doc: "the purpose of the machine: a `word` of the fact roles; may be repeated"},
 		{Key: "hostname", Type: textType, Example: "web1.example.org", Doc: "the `name` of this machine (default the hostname)"},

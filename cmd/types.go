@@ -8,12 +8,20 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// typesFlag adds the flag that names a folder of definitions. They are kinds before
+// typesFlag adds the flags that name a folder of definitions and one of targets. They are kinds before
 // the verb runs, and before its arguments are completed.
 func (a *app) typesFlag(cmd *cobra.Command) {
 	bind(cmd, "types", source{place{&a.types}, "put all types into one folder"})
 	_ = cmd.MarkFlagDirname("types")
-	a.before(cmd, a.loadTypes)
+	bind(cmd, "targets", source{place{&a.targetsFolder}, "put all targets into one folder"})
+	_ = cmd.MarkFlagDirname("targets")
+	a.before(cmd, func() schema.Diagnostics {
+		ds := a.loadTypes()
+		if ds.Err() != nil {
+			return ds
+		}
+		return append(ds, a.loadTargets()...)
+	})
 }
 
 // loadTypes adds the kinds of the folder to those that there are, and returns what is
@@ -26,9 +34,10 @@ func (a *app) loadTypes() schema.Diagnostics {
 	kinds := a.kinds().Clone()
 	var found schema.Findings
 	found.Add(ds...)
-	found.Add(provider.Load(kinds, nodes, nil)...)
+	transports := provider.DefaultTransports().Clone()
+	found.Add(provider.LoadAll(kinds, transports, nodes, nil)...)
 	if found.Errors() == 0 {
-		a.registry = kinds
+		a.registry, a.transports = kinds, transports
 	}
 	return found.All()
 }

@@ -252,6 +252,7 @@ type Abilities struct {
 	Unwatched   bool         `json:"unwatched"`
 	Collectable bool         `json:"collectable"`
 	Virtual     bool         `json:"virtual"`
+	Targeted    bool         `json:"targeted"`
 	Sends       *schema.Type `json:"-"` // nil when it sends nothing
 }
 
@@ -270,6 +271,9 @@ func AbilitiesOf(r Res) (Abilities, error) {
 	_, a.Listable = r.(Listable)
 	_, a.Shared = r.(SharedRes)
 	_, a.Virtual = r.(VirtualRes)
+	if t, ok := r.(TargetedRes); ok {
+		a.Targeted = t.Targeted()
+	}
 	if o, ok := r.(OverlappingRes); ok {
 		a.Overlapping = o.Overlaps()
 	}

@@ -178,6 +178,9 @@ func (b *builder) each(do func(*builder, *item)) {
 // declare takes one declaration into the list, if it has a kind and a name.
 func (b *builder) declare(d *Declaration) {
 	kind, name, err := identity(d)
+	if on := targetOf(d); on != "" && b.entry(strings.ToLower(kind)).targeted() {
+		name = engine.NameOn(name, on)
+	}
 	b.room = append(b.room, item{Declaration: d, ident: ident{strings.ToLower(kind), name}, index: int32(len(b.items))})
 	it := &b.room[len(b.room)-1] // there is room for all: none moves
 	switch {

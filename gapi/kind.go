@@ -64,6 +64,38 @@ type kindEntry struct {
 	why  schema.Diagnostic
 }
 
+// targeted reports whether resources of the kind may be about another machine.
+func (e kindEntry) targeted() bool { return e.info != nil && e.info.Abilities.Targeted }
+
+// targetOf returns the target that a declaration gives, empty for none.
+func targetOf(d *Declaration) string {
+	if d.Res != nil {
+		return engine.TargetOf(d.Res)
+	}
+	if n := d.Value.Get(engine.TargetKey); n != nil && n.Kind != schema.NodeList && n.Kind != schema.NodeMap && n.Kind != schema.NodeNull {
+		return n.Text
+	}
+	return ""
+}
+
+// BareName is the name of the thing of a declaration, without the target that its name in a graph has.
+func BareName(k engine.Kind, d Declaration) string {
+	if !k.Abilities.Targeted {
+		return d.Name
+	}
+	return engine.NameOff(d.Name, targetOf(&d))
+}
+
+// Qualified returns a declaration under the name that it has in a graph: with its target, where it has one.
+func Qualified(reg *engine.Registry, d Declaration) Declaration {
+	if on := targetOf(&d); on != "" && d.Name != "" {
+		if k, err := reg.Kind(strings.ToLower(d.Kind)); err == nil && k.Abilities.Targeted {
+			d.Name = engine.NameOn(d.Name, on)
+		}
+	}
+	return d
+}
+
 // kindOf returns what is known of an item's kind, or nil after reporting, once
 // for each place where the kind was written, why nothing is.
 func (b *builder) kindOf(it *item) *kindInfo {

@@ -138,6 +138,9 @@ func (it *item) value() *schema.Node {
 	}
 	if it.info.named {
 		name := &schema.Node{Kind: schema.NodeString, Pos: it.namePos(), Text: it.name}
+		if it.info.Abilities.Targeted {
+			name.Text = engine.NameOff(it.name, targetOf(it.Declaration))
+		}
 		c.Pairs = append(c.Pairs, schema.Pair{Key: "name", Pos: it.namePos(), Value: name})
 	}
 	return &c

@@ -67,6 +67,9 @@ func (b *builder) receiver(it *item, r RecvDecl) (*schema.Type, string) {
 	case top.Key == "name":
 		b.errorf(it, r.Pos, "the name can't be received")
 		return nil, path
+	case top.Key == engine.TargetKey && it.info.Abilities.Targeted:
+		b.errorf(it, r.Pos, "the target can't be received: it is a part of the name")
+		return nil, path
 	}
 	return t, path
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/reactivegraph/mgmt/engine"
+	_ "github.com/reactivegraph/mgmt/resources/ssh" // the transport
 )
 
 // Kinds returns the names of all kinds of this package, sorted. Each registers

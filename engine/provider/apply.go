@@ -102,6 +102,10 @@ func endAll(jobs []*job, err error) {
 // work does it, under the turn.
 func (c *controller) work(ctx context.Context, apply bool, jobs []*job) {
 	c.forget()
+	if err := c.reach(ctx, nil); err != nil {
+		endAll(jobs, err)
+		return
+	}
 	rt := c.runtime(jobs[0].init.Host)
 	p, err := c.provider()
 	if err != nil {
@@ -144,6 +148,14 @@ func namesOf(jobs []*job) []Name {
 		names[i] = j.name
 	}
 	return names
+}
+
+func idsOf(jobs []*job) []string {
+	ids := make([]string, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.String()
+	}
+	return ids
 }
 
 // prepare brings what is wanted into canonical form: of these resources, and of all
@@ -246,11 +258,11 @@ func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool
 		log.conceal(j.hidden)
 	}
 	err := guarded("Set", func() error { return p.Set(ctx, rt, given) })
-	err = log.cleanError(errors.Join(err, log.Broken()))
+	err = c.lost(ctx, idsOf(jobs), log.cleanError(errors.Join(err, log.Broken())))
 	after := byTitle(given)
 	for i, j := range jobs {
-		j.end(false, outcome(log, j.Name(), err))
-		if key, altered := altered(changes[i], after[j.Name()]); altered && j.out.Err == nil && c.kind.strict == StrictError {
+		j.end(false, outcome(log, j.title(), err))
+		if key, altered := altered(changes[i], after[j.title()]); altered && j.out.Err == nil && c.kind.strict == StrictError {
 			j.end(false, fmt.Errorf("Set has altered what it was given: %s", key))
 		}
 	}
@@ -274,9 +286,9 @@ func (c *controller) refresh(ctx context.Context, p Provider, jobs []*job) {
 	}
 	log.learnAll(given)
 	err := guarded("Refresh", func() error { return p.(Refresher).Refresh(ctx, rt, given) })
-	err = log.cleanError(errors.Join(err, log.Broken()))
+	err = c.lost(ctx, idsOf(jobs), log.cleanError(errors.Join(err, log.Broken())))
 	for _, j := range jobs {
-		j.end(false, outcome(log, j.Name(), err))
+		j.end(false, outcome(log, j.title(), err))
 		c.snap.mark(j.name, stale)
 	}
 	c.hear("Refresh", jobs, err)
@@ -291,10 +303,10 @@ func guarded(method string, f func() error) (err error) {
 func (c *controller) runtimeFor(jobs []*job, noop bool) (*Runtime, *Logger) {
 	titles := make([]string, len(jobs))
 	for i, j := range jobs {
-		titles[i] = j.Name()
+		titles[i] = j.title()
 	}
 	log := c.kind.logger(c.sink(jobs), titles, noop)
-	return &Runtime{Type: c.kind, Noop: noop, Host: jobs[0].init.Host, Log: log, slog: c.log()}, log
+	return c.there(&Runtime{Type: c.kind, Noop: noop, Host: jobs[0].init.Host, Log: log, slog: c.log()}), log
 }
 
 // sink logs what is about one resource in the log of that one, and all else in that of
@@ -302,7 +314,7 @@ func (c *controller) runtimeFor(jobs []*job, noop bool) (*Runtime, *Logger) {
 func (c *controller) sink(jobs []*job) func(Event) {
 	of := make(map[string]*job, len(jobs))
 	for _, j := range jobs {
-		of[j.Name()] = j
+		of[j.title()] = j
 	}
 	return func(e Event) {
 		to := jobs[0]
@@ -318,7 +330,7 @@ func (c *controller) sink(jobs []*job) func(Event) {
 func (c *controller) changes(jobs []*job, noop bool) []Change {
 	out := make([]Change, len(jobs))
 	for i, j := range jobs {
-		out[i] = Change{Title: j.Name(), Name: j.name, Is: j.is, Should: j.should, Noop: noop, Secret: j.secrets()}
+		out[i] = Change{Title: j.title(), Name: j.name, Is: j.is, Should: j.should, Noop: noop, Secret: j.secrets()}
 	}
 	return out
 }

@@ -24,6 +24,7 @@ import (
 //   - ensure: it is a property of type Enum[present, absent], or an Optional of that
 //   - title patterns: they compile, have named groups, and each of these is a namevar
 //   - relations: $attribute is an attribute
+//   - a type with the feature remote_resource has no attribute target, and one without names no transports
 //   - Poll is 0, or a second at least
 //
 // What has no documentation is a warning.
@@ -80,6 +81,7 @@ func (d *Definition) check(at places, allow string) schema.Diagnostics {
 	for _, r := range d.relations() {
 		c.relations(r.word, *r.list)
 	}
+	c.remote()
 	if d.Poll != 0 && d.Poll < MinPoll {
 		c.errorf("poll", "%s: poll is %s, at least %s is wanted", c.subject(), d.Poll, MinPoll)
 	}
@@ -262,6 +264,22 @@ func (c *checker) initial(a *Attribute, t *puppettype.Type, subject, path string
 	default:
 		if _, err := t.Lift(subject, clone(a.Default)); err != nil {
 			c.errorf(path, "the default of %s", err)
+		}
+	}
+}
+
+// remote checks what a type says of targets.
+func (c *checker) remote() {
+	remote := c.Features&RemoteResource != 0
+	if len(c.Transports) > 0 && !remote {
+		c.errorf("transports", "%s has transports, but not the feature remote_resource", c.subject())
+	}
+	if remote && slices.Contains(c.all, targetKey) {
+		c.errorf("attributes."+targetKey, "%s has the feature remote_resource: %s names the target of a resource, and no attribute can be called so", c.subject(), targetKey)
+	}
+	for i, name := range c.Transports {
+		if !word().MatchString(name) {
+			c.errorf(fmt.Sprintf("transports[%d]", i), "%s: the transport %q has a name that is none: it is %s", c.subject(), shorten(name), wordRule)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type controller struct {
 	prov Provider // of the transaction; nil until its first call
 	snap snapshot
 	down outage
+	away *away // where the things are; nil for this machine
 
 	unread map[*member]struct{} // those that were not read since they have a canonical form
 	debts  map[*member]struct{} // those of which something was set and not yet seen
@@ -63,9 +64,9 @@ type member struct {
 	sent  Record // what was sent of it then
 }
 
-func open(k *Kind, h engine.Host) *controller {
+func open(k *Kind, h engine.Host, target string) *controller {
 	return &controller{
-		kind: k, host: h, turn: make(chan struct{}, 1),
+		kind: k, host: h, away: k.far(target), turn: make(chan struct{}, 1),
 		unread: map[*member]struct{}{}, debts: map[*member]struct{}{},
 		members: map[*member]struct{}{}, raw: map[*member]struct{}{}, index: map[Name][]*member{},
 	}
@@ -288,7 +289,11 @@ func (c *controller) finish(ctx context.Context) {
 func (c *controller) Close() error {
 	c.turn <- struct{}{}
 	defer c.give()
-	return c.hangUp()
+	err := c.hangUp()
+	if c.away != nil {
+		err = errors.Join(err, c.away.line.leave())
+	}
+	return err
 }
 
 // hangUp ends the transaction.
@@ -341,5 +346,5 @@ func (c *controller) warn(what string, err error) {
 
 // runtime returns what the provider is given for a call about nothing in particular.
 func (c *controller) runtime(host engine.Host) *Runtime {
-	return &Runtime{Type: c.kind, Host: host, Log: c.kind.logger(SlogSink(c.log()), nil, false), slog: c.log()}
+	return c.there(&Runtime{Type: c.kind, Host: host, Log: c.kind.logger(SlogSink(c.log()), nil, false), slog: c.log()})
 }

@@ -19,6 +19,7 @@ var definitionKeys = []key{
 	{[]string{"autonotify"}, func(d *decoder, n *schema.Node, path string) { d.def.Notify = d.relations(n, path) }},
 	{[]string{"features"}, (*decoder).features},
 	{[]string{"title_patterns"}, (*decoder).patterns},
+	{[]string{"transports"}, func(d *decoder, n *schema.Node, path string) { d.def.Transports = d.texts(n, path, true) }},
 	{[]string{"poll"}, func(d *decoder, n *schema.Node, path string) { d.def.Poll = d.duration(n, path) }},
 
 	{[]string{"provider"}, func(d *decoder, n *schema.Node, path string) { d.src.Provider, d.src.Pos = d.text(n, path), n.Pos }},
@@ -63,7 +64,7 @@ func (d *decoder) attributes(n *schema.Node, path string) {
 			d.attribute(Attribute{Name: name.Text, Pos: item.Pos}, item, true)
 		}
 	default:
-		d.errorf(n, path, "attributes must be a map by name, or a list, not %s", shape(n))
+		d.errorf(n, path, "%s must be a map by name, or a list, not %s", path, shape(n))
 	}
 }
 
@@ -112,6 +113,7 @@ func (d *decoder) role(n *schema.Node, path string) Role {
 var featureWords = map[string]Features{
 	"canonicalize": Canonicalize, "simple_get_filter": SimpleGetFilter, "noop_handler": NoopHandler, "supports_noop": NoopHandler,
 	"custom_insync": CustomInSync, "find": Find, "refresh": Refreshable, "unverified": Unverified,
+	"remote_resource": RemoteResource,
 }
 
 func (d *decoder) features(n *schema.Node, path string) {
@@ -122,7 +124,7 @@ func (d *decoder) features(n *schema.Node, path string) {
 	for i, item := range n.Items {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		f := oneOf(d, item, at, featureWords, "canonicalize", "simple_get_filter", "noop_handler", "supports_noop",
-			"custom_insync", "find", "refresh", "unverified")
+			"custom_insync", "find", "refresh", "unverified", "remote_resource")
 		if d.def.Features&f != 0 {
 			d.errorf(item, at, "the feature %s is there twice", item.Text)
 		}

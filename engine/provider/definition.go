@@ -26,6 +26,10 @@ type Definition struct {
 	// With one namevar it may be empty: the title is its value.
 	TitlePatterns []TitlePattern
 
+	// Transports are the names of the transports over which the provider works, with the feature
+	// RemoteResource; empty for all.
+	Transports []string
+
 	// Poll is how often things are read to see changes, where the provider is no
 	// Watcher; 0 for DefaultPoll.
 	Poll Interval
@@ -85,6 +89,7 @@ const (
 	Find                                 // it is a Finder, and things can't be listed
 	Refreshable                          // it is a Refresher
 	Unverified                           // what Set changed is not read again: it takes time to show
+	RemoteResource                       // a resource may name a target, see Runtime.Transport
 )
 
 // compiled is an Attribute that was checked.
@@ -97,7 +102,7 @@ type compiled struct {
 }
 
 // featureNames are the names of the features in definitions, in the order of the bits.
-var featureNames = []string{"canonicalize", "simple_get_filter", "noop_handler", "custom_insync", "find", "refresh", "unverified"}
+var featureNames = []string{"canonicalize", "simple_get_filter", "noop_handler", "custom_insync", "find", "refresh", "unverified", "remote_resource"}
 
 // String returns the names with commas between.
 func (f Features) String() string {

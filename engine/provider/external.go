@@ -190,10 +190,11 @@ func (c *exchange) run(ctx context.Context, stdin []byte) ([]byte, error) {
 	timeout := c.timeout()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it has not ended within %s", timeout))
 	defer cancel()
-	res, err := c.rt.Host.Command(ctx, engine.Command{
+	cmd := engine.Command{
 		Argv: slices.Clone(c.argv), Env: c.environment(), Stdin: stdin, MaxOutput: maxAnswer,
 		Stderr: func(line []byte) { c.warn(string(line)) },
-	})
+	}
+	res, err := c.command(ctx, cmd)
 	switch {
 	case err != nil && res == nil:
 		return nil, c.errorf("%v", err)
@@ -207,6 +208,17 @@ func (c *exchange) run(ctx context.Context, stdin []byte) ([]byte, error) {
 		return res.Stdout, c.errorf("it has written more than %d bytes", maxAnswer)
 	}
 	return res.Stdout, nil
+}
+
+// command runs a command where the things are: on this machine; on a target, if the transport runs commands there; else
+// here, with a line before all others that says how to reach the target.
+func (c *exchange) command(ctx context.Context, cmd engine.Command) (*engine.Result, error) {
+	at := c.rt.at
+	if at == nil || !at.target.over.local {
+		return c.rt.Host.Command(ctx, cmd)
+	}
+	c.secrets.AddAll(at.hidden)
+	return at.Transport.(*externalLink).run(ctx, cmd)
 }
 
 // environment returns what the command has; nil for nothing but PATH.

@@ -27,6 +27,7 @@ type Kind struct {
 	presets []preset
 	make    func() Provider
 	limit   time.Duration // of a reading
+	targets *Targets      // that its resources may name; nil for none
 	id      string        // no other kind of the process has it, even of the same name
 }
 
@@ -150,6 +151,11 @@ func (k *Kind) lower(name string, with func(Role) bool) *schema.Type {
 			f.Manifest = k.told(a.Name)
 		}
 		t.Fields = append(t.Fields, f)
+	}
+	if k.has(RemoteResource) && with(Parameter) {
+		t.Fields = append(t.Fields, &schema.Field{
+			Key: targetKey, Type: &schema.Type{Kind: schema.KindString, Optional: true}, Role: schema.RoleParam, Doc: targetDoc,
+		})
 	}
 	return t
 }

@@ -34,10 +34,28 @@ func (ps Providers) with(r *engine.Registry) Providers {
 // what r has already. Everything that is wrong is returned; with an error among it, r
 // has some of the kinds and should not be used.
 func Load(r *engine.Registry, nodes []*schema.Node, ps Providers) schema.Diagnostics {
+	return LoadAll(r, NewTransports(), nodes, ps)
+}
+
+// LoadAll is Load for files that may define transports too: what has the key connection_info is one, see
+// DecodeTransport. They are added to ts.
+func LoadAll(r *engine.Registry, ts *Transports, nodes []*schema.Node, ps Providers) schema.Diagnostics {
 	var found schema.Findings
+	nodes = definitionNodes(nodes)
+	nodes = slices.DeleteFunc(nodes, func(n *schema.Node) bool {
+		if n.Get(connectionKey) == nil {
+			return false
+		}
+		def, by, ds := DecodeTransport(n)
+		found.Add(ds...)
+		if ds.Err() == nil {
+			found.Add(failed(def.Pos, ts.add(*def, by.connect, by.Command == nil))...)
+		}
+		return true
+	})
 	var dispatchers []*file
 	first := map[string]schema.Pos{}
-	for _, n := range definitionNodes(nodes) {
+	for _, n := range nodes {
 		def, src, ds := DecodeDefinition(n)
 		found.Add(ds...)
 		f := &file{def, src}

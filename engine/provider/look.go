@@ -14,6 +14,9 @@ func (c *controller) look(ctx context.Context, r *res) (State, Name, error) {
 	if !c.begun() {
 		defer c.finish(ctx)
 	}
+	if err := c.reach(ctx, nil); err != nil {
+		return State{}, Name{}, err
+	}
 	rt := c.runtime(r.init.Host)
 	p, err := c.provider()
 	if err != nil {
@@ -71,6 +74,9 @@ func (c *controller) list(ctx context.Context) ([]*entry, error) {
 	if !c.begun() {
 		defer c.finish(ctx)
 	}
+	if err := c.reach(ctx, nil); err != nil {
+		return nil, err
+	}
 	rt := c.runtime(c.host)
 	p, err := c.provider()
 	if err != nil {
@@ -78,7 +84,7 @@ func (c *controller) list(ctx context.Context) ([]*entry, error) {
 	}
 	found, order, err := c.kind.get(ctx, rt, p, Filter{All: true})
 	if err != nil {
-		return nil, &UnavailableError{Type: c.kind.def.Name, Err: err}
+		return nil, &UnavailableError{Type: c.kind.def.Name, Err: c.lost(ctx, nil, err)}
 	}
 	every := make(map[Name]bool, len(found))
 	for n := range found {

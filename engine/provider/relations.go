@@ -13,19 +13,22 @@ import (
 // the same.
 type thingUID struct {
 	engine.BaseUID
-	name Name
+	name   Name
+	target string // empty for this machine
 }
 
 // String returns kind[name].
-func (u *thingUID) String() string { return u.Kind + "[" + u.name.String() + "]" }
+func (u *thingUID) String() string {
+	return u.Kind + "[" + engine.NameOn(u.name.String(), u.target) + "]"
+}
 
 // Hash is the kind and the name.
-func (u *thingUID) Hash() string { return u.Kind + nameSep + u.name.parts }
+func (u *thingUID) Hash() string { return u.Kind + nameSep + u.target + nameSep + u.name.parts }
 
 // IFF reports whether both are the same thing.
 func (u *thingUID) IFF(o engine.ResUID) bool {
 	t, ok := o.(*thingUID)
-	return ok && t.Kind == u.Kind && t.name == u.name
+	return ok && t.Kind == u.Kind && t.name == u.name && t.target == u.target
 }
 
 // UIDs says which thing it is about.
@@ -34,7 +37,7 @@ func (r *res) UIDs() []engine.ResUID {
 	if w == nil {
 		return nil
 	}
-	return []engine.ResUID{&thingUID{engine.UIDOf(r), w.name}}
+	return []engine.ResUID{&thingUID{engine.UIDOf(r), w.name, r.Target()}}
 }
 
 // Leaving reports whether the thing is to be absent.
@@ -47,7 +50,7 @@ func (r *res) Clashes(o engine.Res) error {
 		return nil
 	}
 	a, b := r.want(), other.want()
-	if a == nil || b == nil || a.name != b.name {
+	if a == nil || b == nil || a.name != b.name || r.Target() != other.Target() {
 		return nil
 	}
 	return fmt.Errorf("both are the %s %s", r.kind.def.Name, a.name)
@@ -68,7 +71,11 @@ func (r *res) AutoEdges() (engine.AutoEdge, error) {
 			for _, title := range r.titles(rel) {
 				base := engine.UIDOf(r)
 				base.Reversed, base.Notifying = new(part.before), part.notify
-				uids = append(uids, asked(base, rel.Kind, title))
+				if t := r.Target(); t != "" {
+					uids = append(uids, &engine.NameUID{BaseUID: base, ID: schema.Ref{Kind: rel.Kind, Name: engine.NameOn(title, t)}.ID()})
+				} else {
+					uids = append(uids, asked(base, rel.Kind, title))
+				}
 			}
 		}
 	}

@@ -54,6 +54,7 @@ var (
 	_ engine.ReversibleRes  = (*res)(nil)
 	_ engine.OverlappingRes = (*res)(nil)
 	_ engine.DescribedRes   = (*res)(nil)
+	_ engine.TargetedRes    = (*res)(nil)
 	_ engine.Listable       = (*listable)(nil)
 	_ engine.RefreshableRes = (*refreshable)(nil)
 	_ engine.RefreshableRes = (*listableRefreshable)(nil)
@@ -83,7 +84,7 @@ func (r *res) Default() engine.Res { return r.kind.New() }
 // Validate checks the values against their types, and finds the namevars.
 func (r *res) Validate() error {
 	_, err := r.memo(r)
-	return err
+	return errors.Join(err, r.kind.reachable(r.Target()))
 }
 
 // want returns what the parameters ask for, nil where they are not valid.
@@ -106,7 +107,7 @@ func (r *res) Init(init *engine.Init) error {
 	r.init = init
 	ctl, ok := init.Shared.(*controller)
 	if !ok {
-		ctl, r.own = open(r.kind, init.Host), true
+		ctl, r.own = open(r.kind, init.Host, r.Target()), true
 	}
 	r.ctl = ctl
 	r.m = ctl.join(r)
@@ -159,8 +160,8 @@ func (r *res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return out[0].OK, out[0].Err
 }
 
-// GroupKey is the kind: all that is due is done at once.
-func (r *res) GroupKey() string { return r.kind.id }
+// GroupKey is the kind, and the target: all that is due is done at once.
+func (r *res) GroupKey() string { return engine.NameOn(r.kind.id, r.Target()) }
 
 // CheckApplyBatch checks and applies many in one call of the provider.
 func (r *res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
@@ -180,10 +181,11 @@ func (r *res) Cmp(o engine.Res) error {
 	return engine.CmpFields(r, other)
 }
 
-// Shared is the controller of the kind.
+// Shared is the controller of the kind on the target.
 func (r *res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return r.kind.id, func(_ context.Context, h engine.Host) (engine.Shared, error) {
-		return open(r.kind, h), nil
+	target := r.Target()
+	return r.GroupKey(), func(_ context.Context, h engine.Host) (engine.Shared, error) {
+		return open(r.kind, h, target), nil
 	}
 }
 
@@ -210,6 +212,9 @@ func (r *res) send(is Record) error {
 // what that can't read, such as a Timespan, as the text that it is in a graph.
 func (r *res) FromText(key, text string) (any, error) {
 	a := r.kind.attribute(key)
+	if a == nil && key == targetKey && r.Targeted() {
+		return text, nil
+	}
 	if a == nil {
 		return nil, fmt.Errorf("a %s has no attribute %q", r.kind.def.Name, key)
 	}
@@ -238,30 +243,34 @@ func (r *res) Read(ctx context.Context) (engine.Res, error) {
 		st.Record = r.kind.nameRecord(name)
 		st.Record[ensureKey] = absent
 	}
-	return r.kind.show(r.Name(), st.Record)
+	return r.kind.show(r.Name(), st.Record, r.Target())
 }
 
 // List returns all things of the kind, and an error for each that can't be shown.
 func (r *listable) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		entries, err := r.ctl.list(ctx)
+		err := r.kind.reachable(r.Target())
+		var entries []*entry
+		if err == nil {
+			entries, err = r.ctl.list(ctx)
+		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for _, e := range entries {
-			if !yield(r.kind.shown(e)) {
+			if !yield(r.kind.shown(e, r.Target())) {
 				return
 			}
 		}
 	}
 }
 
-func (k *Kind) shown(e *entry) (engine.Res, error) {
+func (k *Kind) shown(e *entry, target string) (engine.Res, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
-	return k.show(k.titleOf(e.record), e.record)
+	return k.show(engine.NameOn(k.titleOf(e.record), target), e.record, target)
 }
 
 // errNoEnsure says why some kinds can't be reversed where nothing was there.
@@ -274,6 +283,9 @@ func (r *res) Reversed(before engine.Res) (engine.Res, error) {
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	to, was := resOf(undo), (*res)(nil)
+	if t := r.Target(); t != "" {
+		must(schema.Set(to, targetKey, t))
+	}
 	if before != nil {
 		was = resOf(before)
 	}

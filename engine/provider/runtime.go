@@ -15,7 +15,14 @@ type Runtime struct {
 	Log  *Logger     // what happens, for people and programs
 	Host engine.Host // the machine; waits there give the place among the parallel runs back
 
+	// Target is the name of the target whose things these are, empty for this machine. Transport is the connection to it;
+	// it is valid during the call. Host.Command then runs on the target where the transport is a Commander, and all else of
+	// Host is an error.
+	Target    string
+	Transport Transport
+
 	slog   *slog.Logger
+	at     *opened  // Transport, with what it was opened for
 	secret []string // see IsSecret
 }
 

@@ -184,6 +184,10 @@ func (c *controller) load(ctx context.Context, rt *Runtime, f Filter, due []Name
 	if !c.down.over() {
 		return c.down.err
 	}
+	if err := c.reach(ctx, due); err != nil {
+		return err
+	}
+	rt = c.there(rt)
 	before := c.before(f, due)
 	limit := c.kind.limit
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("reading has not ended after %s", limit))
@@ -192,12 +196,7 @@ func (c *controller) load(ctx context.Context, rt *Runtime, f Filter, due []Name
 	switch {
 	case err != nil && ctx.Err() != nil:
 	case err != nil:
-		again := c.down.err != nil
-		err = &UnavailableError{Type: c.kind.def.Name, Err: err}
-		if c.down.begin(err); again {
-			break
-		}
-		c.wakeAll(due)
+		err = c.unavailable(c.lost(ctx, nil, err), due)
 	case c.down.err != nil:
 		c.down = outage{}
 		c.wakeAll(due)

@@ -76,7 +76,7 @@ func (k *Kind) asked(r *res) (*want, error) {
 		}
 		w.record[a.Name] = v
 	}
-	errs = append(errs, k.namevars(w.title, w.record))
+	errs = append(errs, k.namevars(engine.NameOff(w.title, r.Target()), w.record))
 	return w, errors.Join(errs...)
 }
 
@@ -136,11 +136,14 @@ func (k *Kind) titleOf(r Record) string {
 const titleKey = "title"
 
 // show makes a resource of a record.
-func (k *Kind) show(title string, rec Record) (engine.Res, error) {
+func (k *Kind) show(title string, rec Record, target string) (engine.Res, error) {
 	shown := k.New()
 	shown.SetKind(k.def.Name)
 	shown.SetName(title)
 	r := resOf(shown)
+	if target != "" {
+		must(schema.Set(r, targetKey, target))
+	}
 	for i := range k.attrs {
 		a := &k.attrs[i]
 		v := rec[a.Name]

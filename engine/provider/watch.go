@@ -142,7 +142,7 @@ func (c *controller) follow(ctx context.Context, w *watch) (err error) {
 	if err != nil {
 		return err
 	}
-	if l, ok := As[Locator](p); ok {
+	if l, ok := As[Locator](p); ok && c.away == nil {
 		w.files = l.Files
 	}
 	news := w.news
@@ -155,7 +155,7 @@ func (c *controller) follow(ctx context.Context, w *watch) (err error) {
 	once := sync.OnceFunc(func() { close(w.armed) })
 	g.Go(func() error { return c.report(ctx, news) })
 	g.Go(func() error {
-		if w, ok := As[Watcher](p); ok {
+		if w, ok := As[Watcher](p); ok && c.away == nil {
 			err := guarded("Watch", func() error { return w.Watch(ctx, c.runtime(c.host), once, news.add) })
 			if err == nil && ctx.Err() == nil {
 				err = errors.New("the Watch of the provider has ended by itself")
@@ -199,7 +199,11 @@ func (c *controller) stamp(ctx context.Context, p Stamper) (stamp string, err er
 		return "", err
 	}
 	defer c.give()
-	return p.Stamp(ctx, c.runtime(c.host))
+	if err := c.reach(ctx, nil); err != nil {
+		return "", err
+	}
+	stamp, err = p.Stamp(ctx, c.runtime(c.host))
+	return stamp, c.lost(ctx, nil, err)
 }
 
 // jitter shortens a time by up to a tenth, so that not all machines look at once.
@@ -302,8 +306,13 @@ func (c *controller) digest(ctx context.Context, f Filter) {
 	}
 	names := c.known(f)
 	if len(names) == 0 {
-		if f.All && c.down.over() {
+		switch {
+		case !f.All || !c.down.over() || c.down.err == nil:
+		case c.away == nil:
 			c.down = outage{} // nobody waits for its end
+		case c.reach(ctx, nil) == nil:
+			c.down = outage{}
+			c.wakeAll(nil) // what they want could not be brought into canonical form before
 		}
 		return
 	}

@@ -126,10 +126,15 @@ func (s *shelves) named(u engine.ResUID, asker int32) int32 {
 	if !ok {
 		return -1
 	}
-	if i, ok := s.g.Index(name.ID); ok && int32(i) != asker && s.part[i] {
+	if i, ok := s.g.Index(name.ID); ok && int32(i) != asker && s.part[i] && !s.apart(int32(i), asker) {
 		return int32(i)
 	}
 	return -1
+}
+
+// apart reports whether two vertices are about different machines: what one of them says of itself means nothing to the other.
+func (s *shelves) apart(a, b int32) bool {
+	return engine.TargetOf(s.g.Value(int(a)).Res) != engine.TargetOf(s.g.Value(int(b)).Res)
 }
 
 // among is a UID that somebody asks by for all of some type whose hashes have a beginning.
@@ -148,7 +153,7 @@ func (s *shelves) all(u among, asker int32) (list []int32) {
 	sorted := sh.sorted()
 	at, _ := slices.BinarySearchFunc(sorted, prefix, func(th *thing, p string) int { return strings.Compare(th.hash(), p) })
 	for ; at < len(sorted) && strings.HasPrefix(sorted[at].hash(), prefix); at++ {
-		if v := sorted[at].vertex; v != asker {
+		if v := sorted[at].vertex; v != asker && !s.apart(v, asker) {
 			list = append(list, v)
 		}
 	}
@@ -177,7 +182,7 @@ func (s *shelves) find(u engine.ResUID, sum uint64, asker int32, budget *int) (i
 		switch {
 		case th.vertex == asker, best >= 0 && s.g.ID(int(best)) <= s.g.ID(int(th.vertex)):
 		case s.gone[th.vertex] && !s.gone[asker] && useful(th.uid):
-		case th.uid.IFF(u):
+		case th.uid.IFF(u) && !s.apart(th.vertex, asker):
 			best = th.vertex
 		}
 	}

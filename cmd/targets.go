@@ -1,0 +1,84 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// loadTargets has the kinds know the targets of the folder, and returns what is wrong with them.
+func (a *app) loadTargets() schema.Diagnostics {
+	if a.targetsFolder == "" {
+		return nil
+	}
+	list, ds := a.readTargets()
+	if ds.Err() != nil {
+		return ds
+	}
+	a.targets = cmp.Or(a.targets, provider.NewTargets())
+	a.targets.Replace(list)
+	kinds, err := provider.BindTargets(a.kinds(), a.targets)
+	if err != nil {
+		return append(ds, schema.Diagnostic{Pos: schema.Pos{File: a.targetsFolder}, Message: err.Error()})
+	}
+	a.registry = kinds
+	return ds
+}
+
+// targetFlag adds the flag that names a target.
+func (a *app) targetFlag(cmd *cobra.Command, name *string) {
+	cmd.Flags().StringVar(name, "target", "", "look at, or set, things of this `target`, as the files of --targets call it")
+	_ = cmd.RegisterFlagCompletionFunc("target", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if a.targets == nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.targets.Names(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// targetable refuses a target for a kind that knows none.
+func targetable(k engine.Kind, target string) error {
+	if target == "" || k.Abilities.Targeted {
+		return nil
+	}
+	return fmt.Errorf("--target: a %s is on this machine only; a type as data with the feature remote_resource may name a target", k.Name)
+}
+
+// on has a declaration be about a target, if there is one.
+func on(d gapi.Declaration, target string) gapi.Declaration {
+	if target == "" {
+		return d
+	}
+	value := &schema.Node{Kind: schema.NodeMap}
+	if d.Value != nil {
+		value.Pairs = slices.DeleteFunc(slices.Clone(d.Value.Pairs), func(p schema.Pair) bool { return p.Key == engine.TargetKey })
+	}
+	value.Pairs = append(value.Pairs, schema.Pair{Key: engine.TargetKey, Value: &schema.Node{Kind: schema.NodeString, Text: target}})
+	d.Value = value
+	return d
+}
+
+// readTargets reads the files of the folder.
+func (a *app) readTargets() ([]*provider.Target, schema.Diagnostics) {
+	nodes, ds := yaml.Documents(a.targetsFolder, yaml.Options{Source: a.source()})
+	files := make([]provider.TargetFile, len(nodes))
+	for i, n := range nodes {
+		files[i].Node = n
+		if st, err := os.Stat(n.Pos.File); err == nil {
+			files[i].Mode = st.Mode()
+		} else {
+			files[i].Mode = 0o777 // as one that others can read
+		}
+	}
+	list, found := provider.DecodeTargets(files, cmp.Or(a.transports, provider.DefaultTransports()))
+	return list, append(ds, found...)
+}
