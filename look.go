@@ -133,7 +133,7 @@ func (l *Looker) open(ctx context.Context, t Target) (*looked, error) {
 // validate asks the resource. What must be given to be set need not be to look: it is
 // announced as something that will be received.
 func (x *looked) validate(t Target) error {
-	r, ok := x.res.(engine.RecvableRes)
+	r, ok := engine.As[engine.RecvableRes](x.res)
 	if !ok {
 		return protect("Validate", x.res.Validate)
 	}

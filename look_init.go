@@ -72,7 +72,7 @@ func (s *lookShared) value() engine.Shared {
 
 // share returns what a resource shares, opened for the first of its key.
 func (l *Looker) share(ctx context.Context, res engine.Res) (s *lookShared, err error) {
-	sr, ok := res.(engine.SharedRes)
+	sr, ok := engine.As[engine.SharedRes](res)
 	if !ok {
 		return nil, nil
 	}

@@ -36,7 +36,7 @@ func (a *app) backendsOf(args []string) []string {
 	var names []string
 	for _, kind := range kinds {
 		if r, err := a.kinds().New(kind); err == nil {
-			if v, ok := r.(engine.VirtualRes); ok {
+			if v, ok := engine.As[engine.VirtualRes](r); ok {
 				names = append(names, v.Backends()...)
 			}
 		}

@@ -139,7 +139,7 @@ func (r *argReader) convert(f *schema.Field, text string) (n *schema.Node, err e
 	if err != nil {
 		return nil, err
 	}
-	if own, ok := res.(engine.TextRes); ok {
+	if own, ok := engine.As[engine.TextRes](res); ok {
 		v, err := own.FromText(f.Key, text)
 		if err != nil {
 			return nil, err

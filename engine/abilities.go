@@ -256,9 +256,19 @@ type Abilities struct {
 	Sends       *schema.Type `json:"-"` // nil when it sends nothing
 }
 
-// AbilitiesOf asks a resource for its abilities. It is the only place that does.
-// The error is about the struct that it sends.
+// AbilitiesOf asks a resource for its abilities: what it states (StatingRes), else what its methods say. The error is
+// about the struct that it sends, or about what it states and has no methods of.
 func AbilitiesOf(r Res) (Abilities, error) {
+	a, err := methodsOf(r)
+	if s, ok := r.(StatingRes); ok && err == nil {
+		stated := s.Abilities()
+		return stated, checkStated(r, stated, a)
+	}
+	return a, err
+}
+
+// methodsOf returns the abilities that a resource has methods for.
+func methodsOf(r Res) (Abilities, error) {
 	var a Abilities
 	_, a.Refreshable = r.(RefreshableRes)
 	_, a.Recvable = r.(RecvableRes)

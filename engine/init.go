@@ -104,7 +104,7 @@ func (i *Init) Child(r Res) *Init {
 		i.Change(ch)
 	}
 	c.Send = func(v any) error {
-		if _, ok := r.(SendableRes); !ok {
+		if _, ok := As[SendableRes](r); !ok {
 			return fmt.Errorf("%s sends nothing: it has no Sends", r)
 		}
 		c.sent.put(v)

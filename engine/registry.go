@@ -127,7 +127,7 @@ func (k *kind) describe(name string) (_ Kind, err error) {
 		return Kind{}, err
 	}
 	info := Kind{Name: name, Type: t, Abilities: a}
-	if d, ok := res.(DescribedRes); ok {
+	if d, ok := As[DescribedRes](res); ok {
 		info.Doc = d.Doc()
 	}
 	return info, nil

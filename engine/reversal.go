@@ -223,7 +223,7 @@ func (img *Image) Undo(make func(kind string) (Res, error), r *Reversal, noop bo
 	if err != nil {
 		return nil, err
 	}
-	old, ok := declared.(ReversibleRes)
+	old, ok := As[ReversibleRes](declared)
 	if !ok {
 		return nil, fmt.Errorf("a %s can't be reversed", r.Kind)
 	}

@@ -16,7 +16,7 @@ func RefuseBackend(r engine.Res, name string) *schema.Diagnostic {
 		return nil
 	}
 	d := &schema.Diagnostic{Path: "backend"}
-	v, virtual := r.(engine.VirtualRes)
+	v, virtual := engine.As[engine.VirtualRes](r)
 	if !virtual {
 		d.Message = "backend: nothing is to be chosen, the kind " + r.Kind() + " is always done in one way"
 		return d

@@ -51,7 +51,7 @@ func (b *builder) modes() map[string]schema.Mode {
 
 // exposes asks a resource; a panic of it is shown when it is validated.
 func exposes(res engine.Res, params []string) (path string, mode schema.Mode) {
-	r, ok := res.(engine.ExposingRes)
+	r, ok := engine.As[engine.ExposingRes](res)
 	if !ok {
 		return "", ""
 	}
@@ -66,7 +66,7 @@ func (b *builder) secretParams(it *item, tainted map[*item]bool) []string {
 	if it.res == nil || it.info == nil || !it.marks && len(it.wires)+len(it.info.secrets) == 0 {
 		return nil
 	}
-	if _, ok := it.res.(engine.ExposingRes); !ok {
+	if _, ok := engine.As[engine.ExposingRes](it.res); !ok {
 		return nil
 	}
 	keys := map[string]bool{}

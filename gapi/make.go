@@ -224,7 +224,7 @@ func (b *builder) validate(it *item) {
 
 // announce tells the resource what it will receive.
 func (it *item) announce() {
-	r, ok := it.res.(engine.RecvableRes)
+	r, ok := engine.As[engine.RecvableRes](it.res)
 	if !ok || len(it.wires) == 0 {
 		return
 	}

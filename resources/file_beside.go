@@ -109,7 +109,7 @@ func (s *fileShared) wroteAt(p string, by *engine.Init) {
 // partClash says what the file and a resource of another kind, which writes a file of
 // that path, want differently.
 func (r *FileRes) partClash(other engine.Res) error {
-	if _, ok := other.(engine.ClashingRes); !ok {
+	if _, ok := engine.As[engine.ClashingRes](other); !ok {
 		return fmt.Errorf("a %s is no file", other.Kind())
 	}
 	if t, ok := other.(*TarRes); ok && t.Extract != "" {

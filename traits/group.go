@@ -101,7 +101,7 @@ func (g *Groupable) CmpGroup(r engine.Res) error {
 // the owner is.
 func memberInit(init *engine.Init, m engine.Res) *engine.Init {
 	c := init.Child(m)
-	if _, ok := m.(engine.RefreshableRes); ok {
+	if _, ok := engine.As[engine.RefreshableRes](m); ok {
 		c.Refresh = init.Refresh
 	}
 	return c

@@ -214,17 +214,17 @@ func lawUIDs(e *env) error {
 	if err != nil {
 		return err
 	}
-	if g, ok := res.(engine.GroupableRes); ok {
+	if g, ok := engine.As[engine.GroupableRes](res); ok {
 		if err := stableKey(res, g.GroupKey); err != nil {
 			return err
 		}
 	}
-	if b, ok := res.(engine.Batcher); ok {
+	if b, ok := engine.As[engine.Batcher](res); ok {
 		if err := stableKey(res, b.GroupKey); err != nil {
 			return err
 		}
 	}
-	edgeable, ok := res.(engine.EdgeableRes)
+	edgeable, ok := engine.As[engine.EdgeableRes](res)
 	if !ok {
 		return nil
 	}

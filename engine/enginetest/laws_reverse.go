@@ -14,8 +14,8 @@ func lawReverse(e *env) error {
 	if err != nil {
 		return err
 	}
-	readable, ok := r.res.(engine.Readable)
-	if _, can := r.res.(engine.ReversibleRes); !ok || !can {
+	readable, ok := engine.As[engine.Readable](r.res)
+	if _, can := engine.As[engine.ReversibleRes](r.res); !ok || !can {
 		return nil
 	}
 	was, err := r.read(readable)

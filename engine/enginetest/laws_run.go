@@ -195,7 +195,7 @@ func lawRead(e *env) error {
 	if err != nil {
 		return err
 	}
-	readable, ok := r.res.(engine.Readable)
+	readable, ok := engine.As[engine.Readable](r.res)
 	if !ok {
 		return nil
 	}
@@ -270,7 +270,7 @@ func lawRefresh(e *env) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := r.res.(engine.RefreshableRes); !ok {
+	if _, ok := engine.As[engine.RefreshableRes](r.res); !ok {
 		return nil
 	}
 	if err := r.apply(); err != nil {
@@ -337,7 +337,7 @@ func lawBatch(e *env) error {
 	if err != nil {
 		return err
 	}
-	b, ok := r.res.(engine.Batcher)
+	b, ok := engine.As[engine.Batcher](r.res)
 	if !ok || b.GroupKey() == "" {
 		return nil
 	}

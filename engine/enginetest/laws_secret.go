@@ -126,7 +126,7 @@ func (e *env) watchCanary(f *schema.Field, received bool) error {
 	if received {
 		from := &engine.Send{Res: schema.Ref{Kind: "sender", Name: "x"}, Key: "x", Changed: true, Secret: true}
 		r.fake.SetRecv(map[string]*engine.Send{f.Key: from})
-		if rr, ok := res.(engine.RecvableRes); ok {
+		if rr, ok := engine.As[engine.RecvableRes](res); ok {
 			rr.SetRecv(map[string]*engine.Send{f.Key: from})
 		}
 	}

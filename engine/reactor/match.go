@@ -69,7 +69,7 @@ func (r *Reactor) Compare(ctx context.Context, g *engine.Graph) {
 	r.values.RLock()
 	defer r.values.RUnlock()
 	r.pairs(g, func(_ int, decl *engine.Vertex, v *vertex) {
-		_, groupable := decl.Res.(engine.GroupableRes)
+		_, groupable := engine.As[engine.GroupableRes](decl.Res)
 		decl.Same = decl.Res != nil && !groupable && len(decl.Recv) == 0 && v.same(decl)
 	})
 }
@@ -147,7 +147,7 @@ func (a *abilities) noWatch(field string) bool {
 // batchKey returns what vertices must have in common to run in one call, empty
 // for what runs alone.
 func batchKey(res engine.Res, m *engine.MetaParams, noop bool) string {
-	b, ok := res.(engine.Batcher)
+	b, ok := engine.As[engine.Batcher](res)
 	if !ok || b.GroupKey() == "" {
 		return ""
 	}

@@ -48,7 +48,7 @@ func (v *vertex) isOver() bool { return !v.meta.Reverse && v.undone() }
 
 // undone reports whether v has nothing to undo, or nothing more. It is asked after a run that has not failed.
 func (v *vertex) undone() bool {
-	u, ok := v.res.(engine.UndoingRes)
+	u, ok := engine.As[engine.UndoingRes](v.res)
 	if !ok || !v.once {
 		return true
 	}

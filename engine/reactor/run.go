@@ -108,10 +108,10 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 // tell gives the resource what its traits hold of the run.
 func (v *vertex) tell() (err error) {
 	defer engine.Caught("SetRefresh or SetRecv", &err)
-	if res, ok := v.res.(engine.RefreshableRes); ok {
+	if res, ok := engine.As[engine.RefreshableRes](v.res); ok {
 		res.SetRefresh(v.refresh.Load())
 	}
-	if res, ok := v.res.(engine.RecvableRes); ok {
+	if res, ok := engine.As[engine.RecvableRes](v.res); ok {
 		res.SetRecv(v.recvMap())
 	}
 	return nil

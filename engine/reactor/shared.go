@@ -187,7 +187,7 @@ func (r *Reactor) endAllShared() bool {
 // openShared returns the shared value of a new vertex's resource, opened if it is
 // the first of its key. It is called by Swap.
 func (r *Reactor) openShared(ctx context.Context, res engine.Res) (*shared, error) {
-	sr, ok := res.(engine.SharedRes)
+	sr, ok := engine.As[engine.SharedRes](res)
 	if !ok {
 		return nil, nil
 	}

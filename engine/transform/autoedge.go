@@ -170,7 +170,7 @@ func (a *asking) edgeable() (list []int32) {
 	for i, v := range a.g.All() {
 		m := v.Res.MetaParams()
 		a.shelves.part[i] = m.AutoEdges() && !m.Hidden
-		if _, ok := v.Res.(engine.EdgeableRes); ok && a.shelves.part[i] {
+		if _, ok := engine.As[engine.EdgeableRes](v.Res); ok && a.shelves.part[i] {
 			list = append(list, int32(i))
 			a.shelves.gone[i] = a.leaving(int32(i), v.Res)
 		}
@@ -180,7 +180,7 @@ func (a *asking) edgeable() (list []int32) {
 
 // leaving reports whether what a vertex manages is to go.
 func (a *asking) leaving(v int32, r engine.Res) (yes bool) {
-	l, ok := r.(engine.LeavingRes)
+	l, ok := engine.As[engine.LeavingRes](r)
 	if !ok {
 		return false
 	}

@@ -85,7 +85,7 @@ func (s *grouping) candidates() (list []candidate) {
 		}
 	}
 	for i, v := range s.g.All() {
-		r, ok := v.Res.(engine.GroupableRes)
+		r, ok := engine.As[engine.GroupableRes](v.Res)
 		if !ok {
 			continue
 		}

@@ -18,7 +18,7 @@ func (a *asking) survey(ctx context.Context, vs []int32) {
 	groups := map[surveyGroup][]int32{}
 	var order []surveyGroup
 	for _, v := range vs {
-		s, ok := a.g.Value(int(v)).Res.(engine.SurveyedRes)
+		s, ok := engine.As[engine.SurveyedRes](a.g.Value(int(v)).Res)
 		if !ok {
 			continue
 		}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// StatingRes says itself what it can do. A resource made of data, or one in another process, has the methods of
+// many abilities, and some of them only by its definition: what it does not state, it cannot do.
+type StatingRes interface {
+	Res
+	// Abilities returns the same each time for one resource. Each ability that it states has its methods; Overlapping,
+	// Unwatched and Collectable need none.
+	Abilities() Abilities
+}
+
+// As returns a resource as one with an ability, such as As[Readable](r), and whether it has that ability.
+// AbilitiesOf and As are the only places that ask; where an ability is known, a plain type assertion calls its methods.
+// It may be called on any goroutine, and on a nil r.
+func As[T any](r Res) (T, bool) {
+	t, ok := r.(T)
+	if !ok {
+		return t, false
+	}
+	if s, states := r.(StatingRes); states && !stated[T](s.Abilities()) {
+		var none T
+		return none, false
+	}
+	return t, true
+}
+
+// stated reports whether stated abilities have that of an interface. What none of them stands for is not stated.
+func stated[T any](a Abilities) bool {
+	switch any((*T)(nil)).(type) {
+	case *RefreshableRes:
+		return a.Refreshable
+	case *SendableRes:
+		return a.Sends != nil
+	case *RecvableRes:
+		return a.Recvable
+	case *EdgeableRes, *SurveyedRes, *LeavingRes:
+		return a.Edgeable
+	case *ClashingRes:
+		return a.Clashing
+	case *GroupableRes:
+		return a.Groupable
+	case *Batcher:
+		return a.Batcher
+	case *ReversibleRes, *UndoingRes:
+		return a.Reversible
+	case *Readable:
+		return a.Readable
+	case *Listable:
+		return a.Listable
+	case *SharedRes:
+		return a.Shared
+	case *VirtualRes:
+		return a.Virtual
+	}
+	return true
+}
+
+// checkStated refuses abilities of which the methods are missing. found are those that the methods say.
+func checkStated(r Res, states, found Abilities) error {
+	found.Overlapping, found.Unwatched, found.Collectable = true, true, true
+	var missing []string
+	for _, name := range states.Names() {
+		if !slices.Contains(found.Names(), name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("a %s states that it is %s, and has not the methods of that", r.Kind(), strings.Join(missing, ", "))
+	}
+	return nil
+}

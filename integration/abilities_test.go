@@ -1,0 +1,103 @@
+package integration_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// abilityTypes are the interfaces of the abilities.
+var abilityTypes = []string{
+	"RefreshableRes", "SendableRes", "RecvableRes", "EdgeableRes", "SurveyedRes", "LeavingRes", "ClashingRes", "ExposingRes", "GroupableRes",
+	"Batcher", "ReversibleRes", "UndoingRes", "Readable", "Listable", "TextRes", "SharedRes", "OverlappingRes", "UnwatchedRes", "CollectableRes",
+	"VirtualRes", "DescribedRes",
+}
+
+// asserted are the plain assertions to an ability, which call the methods of what is known to have it. There
+// may be fewer.
+const asserted = 14
+
+// TestOnlyEngineAsksForAbilities: engine.AbilitiesOf and engine.As alone ask a resource what it can do. An
+// assertion with ok, or a case of a type switch, would take methods for an ability that a resource does not state.
+func TestOnlyEngineAsksForAbilities(t *testing.T) {
+	calls := 0
+	for path, file := range sources(t) {
+		if path == "../engine/abilities.go" || path == "../engine/as.go" {
+			continue
+		}
+		asks := map[ast.Expr]bool{} // assertions with ok
+		ast.Inspect(file.tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				if len(n.Lhs) == 2 && len(n.Rhs) == 1 {
+					asks[n.Rhs[0]] = true
+				}
+			case *ast.CaseClause:
+				for _, e := range n.List {
+					if ability(e, path) {
+						t.Errorf("%s: a case asks for an ability; use engine.As", file.set.Position(e.Pos()))
+					}
+				}
+			case *ast.TypeAssertExpr:
+				switch {
+				case !ability(n.Type, path):
+				case asks[n]:
+					t.Errorf("%s: an assertion asks for an ability; use engine.As", file.set.Position(n.Pos()))
+				default:
+					calls++
+				}
+			}
+			return true
+		})
+	}
+	if calls > asserted {
+		t.Errorf("there are %d plain assertions to abilities, and may be %d", calls, asserted)
+	}
+}
+
+// ability reports whether an expression is the interface of an ability.
+func ability(e ast.Expr, path string) bool {
+	switch e := e.(type) {
+	case *ast.SelectorExpr:
+		x, ok := e.X.(*ast.Ident)
+		return ok && x.Name == "engine" && slices.Contains(abilityTypes, e.Sel.Name)
+	case *ast.Ident:
+		return filepath.Dir(path) == "../engine" && slices.Contains(abilityTypes, e.Name)
+	}
+	return false
+}
+
+// source is a Go file that was parsed.
+type source struct {
+	set  *token.FileSet
+	tree *ast.File
+}
+
+// sources parses the Go files of the module, tests and test data left out.
+func sources(t *testing.T) map[string]source {
+	t.Helper()
+	out := map[string]source{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		set := token.NewFileSet()
+		tree, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		out[path] = source{set, tree}
+		return err
+	})
+	if err != nil || len(out) < 100 {
+		t.Fatalf("%d files, %v", len(out), err)
+	}
+	return out
+}
