@@ -214,6 +214,18 @@ type UnwatchedRes interface {
 	WatchesNothing() bool // the same for all resources of the kind, at all times
 }
 
+// WatchedRes is a resource whose Watch only makes an event of each wake-up of one
+// Host.Watch. Where the host can notify (NotifyingHost), the engine makes that
+// subscription, and does not call Watch: there is no goroutine that waits. What embeds such
+// a kind and has a Watch of its own has to have a Watches of its own.
+type WatchedRes interface {
+	Res
+	// Watches returns what Watch gives to Host.Watch, and false if Watch does more: then
+	// it is called. It is called in the place of Watch, whenever that would be, and only
+	// computes.
+	Watches() (paths []string, o WatchOptions, ok bool)
+}
+
 // CollectableRes can be collected from what other hosts export.
 type CollectableRes interface {
 	Res

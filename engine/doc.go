@@ -14,7 +14,8 @@
 //  4. Watch, on a goroutine of its own. It arms its watches, calls Init.Running
 //     once, and then Init.Event whenever the thing may have changed. When it
 //     ends with an error it is started again as the metaparameters say. With
-//     MetaParams.Poll, and of an UnwatchedRes, it is never called.
+//     MetaParams.Poll, and of an UnwatchedRes, it is never called; of a
+//     WatchedRes the engine may do by itself what it would do.
 //  5. CheckApply, on another goroutine, whenever the scheduler decides: never
 //     before Running, never while an ancestor is unsettled, never beside itself.
 //  6. Cleanup, once, after Watch and CheckApply have ended.

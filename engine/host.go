@@ -28,7 +28,27 @@ type Host interface {
 	WatchFacts(ctx context.Context) (Subscription, error)
 }
 
-// WatchOptions steer Host.Watch.
+// NotifyingHost is a Host that can tell of wake-ups by a call.
+type NotifyingHost interface {
+	Host
+	// Notify is Host.Watch for who waits on no goroutine. It returns before the subscription
+	// is armed, and does not wait for file systems. The subscription has no channel, and ends
+	// when it is closed, or with the host.
+	Notify(paths []string, o WatchOptions, n Notice) (Subscription, error)
+}
+
+// Notice is told of a subscription, on any goroutine. Its methods must not block, nor call
+// the host or the subscription.
+type Notice interface {
+	// Armed says, once, that a change from now on is seen; with an error, that none will be.
+	// Where the subscription is closed before that, it may not be called.
+	Armed(err error)
+	// Woken says that there is a wake-up, after Armed and until Close. Until Cause has taken what
+	// led to it, Own is not asked again.
+	Woken()
+}
+
+// WatchOptions steer Host.Watch and Notify.
 type WatchOptions struct {
 	Recurse  bool // the whole tree below each path too; links are not followed down
 	Contents bool // of a path that is a folder: its entries too (one level)

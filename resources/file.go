@@ -335,4 +335,5 @@ var (
 	_ engine.SharedRes      = (*FileRes)(nil)
 	_ engine.OverlappingRes = (*FileRes)(nil)
 	_ engine.DescribedRes   = (*FileRes)(nil)
+	_ engine.WatchedRes     = (*FileRes)(nil)
 )

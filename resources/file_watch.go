@@ -30,12 +30,23 @@ func (r *FileRes) Watch(ctx context.Context) error {
 	return nil
 }
 
+// Watches says what the host can watch without Watch.
+func (r *FileRes) Watches() (paths []string, o engine.WatchOptions, ok bool) {
+	paths, parts := r.watched()
+	return paths, r.watchOptions(paths[0]), len(parts) == 0 && !r.waitsForUnmanaged()
+}
+
+func (r *FileRes) watchOptions(at string) engine.WatchOptions {
+	return engine.WatchOptions{Recurse: r.isFolder() && r.Recurse, Own: func() bool { return r.asLeft(at) }}
+}
+
+// waitsForUnmanaged reports whether it has to be looked at when a path below leaves the graph.
+func (r *FileRes) waitsForUnmanaged() bool { return r.Purge || r.undo != nil && r.isFolder() }
+
 // subscribe is no part of Watch because Watch lasts: its stack should stay small.
 func (r *FileRes) subscribe(ctx context.Context, s *fileSubs) (err error) {
 	paths, parts := r.watched()
-	at := paths[0]
-	o := engine.WatchOptions{Recurse: r.isFolder() && r.Recurse, Own: func() bool { return r.asLeft(at) }}
-	if s.main, err = r.init.Host.Watch(ctx, paths, o); err != nil {
+	if s.main, err = r.init.Host.Watch(ctx, paths, r.watchOptions(paths[0])); err != nil {
 		return err
 	}
 	if len(parts) > 0 {
@@ -43,7 +54,7 @@ func (r *FileRes) subscribe(ctx context.Context, s *fileSubs) (err error) {
 			return err
 		}
 	}
-	if r.Purge || r.undo != nil && r.isFolder() {
+	if r.waitsForUnmanaged() {
 		s.unmanaged, s.stop = r.shared().purge(r.filePath())
 	}
 	return nil

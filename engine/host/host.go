@@ -52,7 +52,7 @@ type Host struct {
 	buses    map[engine.BusKind]*bus
 }
 
-var _ engine.Host = (*Host)(nil)
+var _ engine.NotifyingHost = (*Host)(nil)
 
 // New returns a Host. It starts nothing and opens nothing: that is done when it
 // is first asked for. When ctx ends, so does the Host; call Close to wait for it.
@@ -84,6 +84,11 @@ func New(ctx context.Context, o Options) (*Host, error) {
 // when ctx ends, and its channel is never closed.
 func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
 	return h.hub.watch(ctx, paths, o)
+}
+
+// Notify implements engine.NotifyingHost.
+func (h *Host) Notify(paths []string, o engine.WatchOptions, n engine.Notice) (engine.Subscription, error) {
+	return h.hub.notify(paths, o, n)
 }
 
 // Close ends everything that the Host has started and waits for it. Subscriptions

@@ -19,7 +19,7 @@ type request struct {
 	sub     *sub
 	paths   []string // clean, once it was asked for
 	o       engine.WatchOptions
-	settled chan struct{} // closed when it is armed, or will never be
+	settled chan struct{} // closed when it is armed, or will never be; nil where a notice is told
 	next    *request      // under hub.mu
 }
 
@@ -30,7 +30,7 @@ func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r, err := h.request(paths, o)
+	r, err := h.request(newSub(h.close), paths, o)
 	if err != nil {
 		return nil, err
 	}
@@ -45,15 +45,26 @@ func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) 
 	return nil, ErrClosed
 }
 
+// notify subscribes to the paths and does not wait until that is armed.
+func (h *hub) notify(paths []string, o engine.WatchOptions, n engine.Notice) (engine.Subscription, error) {
+	r, err := h.request(newNoticeSub(h.close, n), paths, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.sub, nil
+}
+
 // request leaves a request to the hub's goroutine. It is settled when it is armed, or its
-// context or the hub has ended.
-func (h *hub) request(paths []string, o engine.WatchOptions) (*request, error) {
+// subscription is closed, or the hub has ended.
+func (h *hub) request(s *sub, paths []string, o engine.WatchOptions) (*request, error) {
 	if err := checkPaths(paths); err != nil {
 		return nil, err
 	}
-	r := &request{paths: slices.Clone(paths), o: o, settled: make(chan struct{})}
-	r.sub = newSub(h.close)
-	r.sub.own, r.sub.request = o.Own, r
+	r := &request{sub: s, paths: slices.Clone(paths), o: o}
+	if s.notice == nil {
+		r.settled = make(chan struct{})
+	}
+	s.own, s.request = o.Own, r
 	if !h.start(r) {
 		return nil, ErrClosed
 	}
@@ -72,7 +83,19 @@ func (h *hub) settleLocked(r *request) {
 	if _, ok := h.pending[r]; ok {
 		delete(h.pending, r)
 		r.sub.request = nil
+		r.tell()
+	}
+}
+
+// tell tells who waits for the request.
+func (r *request) tell() {
+	switch n := r.sub.notice; {
+	case n == nil:
 		close(r.settled)
+	case r.sub.isClosed():
+		n.Armed(ErrClosed)
+	default:
+		n.Armed(nil)
 	}
 }
 

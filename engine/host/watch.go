@@ -22,8 +22,9 @@ type sub struct {
 	mu     sync.Mutex
 	cause  engine.Cause
 	closed bool
-	stop   func() bool // unties it from its context
-	own    func() bool // engine.WatchOptions.Own; nil for never
+	stop   func() bool   // unties it from its context
+	own    func() bool   // engine.WatchOptions.Own; nil for never
+	notice engine.Notice // is told instead of c; nil for c
 
 	entries     []entry  // the hub's
 	nextClosing *sub     // under hub.mu
@@ -34,6 +35,11 @@ var _ engine.Subscription = (*sub)(nil)
 
 func newSub(release func(*sub)) *sub {
 	return &sub{c: make(chan struct{}, 1), release: release}
+}
+
+// newNoticeSub returns a subscription without a channel.
+func newNoticeSub(release func(*sub), n engine.Notice) *sub {
+	return &sub{notice: n, release: release}
 }
 
 func (s *sub) C() <-chan struct{} { return s.c }
@@ -49,7 +55,7 @@ func (s *sub) Cause() engine.Cause {
 // wake leaves a wake-up, unless the change is the subscriber's own. It never blocks. A closed
 // subscription gets none.
 func (s *sub) wake(c change) (own bool) {
-	if s.own != nil && len(s.c) == 0 && s.isOwn() {
+	if s.own != nil && !s.isWoken() && s.isOwn() {
 		return true
 	}
 	s.mu.Lock()
@@ -62,11 +68,25 @@ func (s *sub) wake(c change) (own bool) {
 	}
 	s.cause.Merged++
 	s.cause.Resync = s.cause.Resync || c.lost
+	if s.notice != nil {
+		s.notice.Woken()
+		return false
+	}
 	select {
 	case s.c <- struct{}{}:
 	default:
 	}
 	return false
+}
+
+// isWoken reports whether there is a wake-up that was not taken yet.
+func (s *sub) isWoken() bool {
+	if s.notice == nil {
+		return len(s.c) > 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cause.Merged > 0
 }
 
 // isOwn asks the subscriber. A panic of it is no answer: it must not end the hub's goroutine,

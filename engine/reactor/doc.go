@@ -15,8 +15,9 @@
 // stands at most once whatever happens to it, so nothing queues without bound
 // and nothing that a resource calls ever blocks. The goroutines are:
 //
-//   - one for the Watch of each vertex that has something to watch and is not
-//     polled or hidden,
+//   - one for the Watch of each vertex that has something to watch, is not polled
+//     or hidden, and is not watched by the host alone (engine.WatchedRes),
+//   - one that starts Watches,
 //   - a few for what Watches have done elsewhere, as long as they wait for it,
 //   - one for each CheckApply, or batch of them, that runs at once; it takes the
 //     next run when there is one; when the graph is at rest one is left,
@@ -35,7 +36,7 @@
 //
 //	doc.go retry.go commit.go realize.go swap.go removals.go match.go status.go
 //	limits.go stuck.go recall.go doubt.go brakes.go stall.go run.go batch.go
-//	refresh.go reactor.go watch.go settle.go host.go budget.go stop.go slow.go
+//	refresh.go reactor.go watch.go notified.go settle.go host.go budget.go stop.go slow.go
 //	costly.go options.go converge.go listener.go worker.go reverse.go shared.go
 //	wire.go why.go clock.go read.go vertex.go rest.go mailbox.go redact.go
 //

@@ -98,6 +98,7 @@ type vertex struct {
 type abilities struct {
 	engine.Abilities
 	recvType *schema.Type // of the resource itself
+	watched  bool         // the host may be asked in the place of Watch: see notified
 	secret   bool         // there may be a secret in what a graph declares of it
 }
 

@@ -61,19 +61,13 @@ func (r *Reactor) startWatches() {
 	if len(list) == 0 {
 		return
 	}
-	if len(list) <= startAtOnce {
-		for i, v := range list {
-			go r.watch(v.watch.Context(), v)
-			list[i] = nil
-		}
-		r.starting = list[:0]
-		return
-	}
 	r.starting = nil
 	for chunk := range slices.Chunk(list, startAtOnce) {
 		go func() {
 			for _, v := range chunk {
-				go r.watch(v.watch.Context(), v)
+				if c := v.watch.Context(); !r.notified(c, v) {
+					go r.watch(c, v)
+				}
 			}
 		}()
 	}

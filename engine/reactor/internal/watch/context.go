@@ -2,20 +2,29 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
 
-// Context is the context of one Watch. There is one for each vertex all the
-// time, so it is small: it is not registered with its parent, whose end the loop
-// passes on, and it has room for its one AfterFunc without a map.
+var errEnded = errors.New("it was told to end")
+
+// Context is the context of one Watch, or what is told of the subscription in its
+// place: see Subscribe. There is one for each vertex all the time, so it is small: it is
+// not registered with its parent, whose end the loop passes on, and it has room for its one
+// AfterFunc without a map.
 type Context struct {
 	parent context.Context
-	done   chan struct{}
 
 	mu    sync.Mutex
+	done  chan struct{} // nil until it is asked for
 	ended bool
 	after *afterFunc // the last one
+
+	// of a subscription in the place of a Watch: see Subscribe
+	teller Teller
+	sub    *subscription // nil before Notify has returned, and once it is to be closed
+	over   bool          // the host has ended it
 
 	Result error // of the Watch; written by it, read by the loop after its end
 }
@@ -26,26 +35,53 @@ type afterFunc struct {
 }
 
 func newContext(parent context.Context) *Context {
-	return &Context{parent: parent, done: make(chan struct{})}
+	return &Context{parent: parent}
 }
 
 // cancel ends the context.
 func (c *Context) cancel() {
+	if sub := c.end(); sub != nil {
+		sub.Close()
+		c.teller.Ended()
+	}
+}
+
+// end ends the context, and returns the subscription that is to be closed; nil for none.
+func (c *Context) end() (sub *subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
-		return
+		return nil
 	}
 	c.ended = true
-	close(c.done)
+	if c.done == nil {
+		c.done = closed
+	} else {
+		close(c.done)
+	}
 	for a := c.after; a != nil; a = a.next {
 		go a.f()
 	}
-	c.after = nil
+	sub, c.sub, c.after = c.sub, nil, nil
+	return sub
 }
 
+// closed is the channel of a context that ended before it was asked for.
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // Done implements context.Context.
-func (c *Context) Done() <-chan struct{} { return c.done }
+func (c *Context) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = make(chan struct{})
+	}
+	return c.done
+}
 
 // Err implements context.Context.
 func (c *Context) Err() error {

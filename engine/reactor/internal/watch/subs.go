@@ -12,6 +12,7 @@ import (
 type subscription struct {
 	engine.Subscription
 	of     *Subs
+	alone  bool          // the resource does not know of it
 	next   *subscription // of the same vertex; guarded by mu of Subs, as what follows
 	forRes *engine.Cause // taken by the loop, not yet by the resource; nil for nothing
 
@@ -29,7 +30,10 @@ func (l *Subs) Add(s engine.Subscription) engine.Subscription {
 	if s == nil {
 		return nil
 	}
-	sub := &subscription{Subscription: s, of: l}
+	return l.add(&subscription{Subscription: s, of: l})
+}
+
+func (l *Subs) add(sub *subscription) *subscription {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	sub.next = l.last.Load()
@@ -72,7 +76,9 @@ func (l *Subs) Led() (c engine.Cause) {
 	defer l.mu.Unlock()
 	for s := l.last.Load(); s != nil; s = s.next {
 		got := s.Subscription.Cause()
-		add(&s.forRes, got)
+		if !s.alone {
+			add(&s.forRes, got)
+		}
 		c = mergeCauses(c, take(&s.forLoop, got))
 	}
 	return c

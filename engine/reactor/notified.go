@@ -1,0 +1,40 @@
+package reactor
+
+import (
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+)
+
+// notified makes the subscription of v in the place of its Watch, with no goroutine that
+// waits, and reports false if Watch has to be called.
+func (r *Reactor) notified(c *watch.Context, v *vertex) bool {
+	host, ok := r.opt.Host.(engine.NotifyingHost)
+	if !ok || !v.abil.watched {
+		return false
+	}
+	paths, o, ok, err := watchesOf(v.res.(engine.WatchedRes))
+	if err == nil && !ok {
+		return false
+	}
+	if err == nil {
+		err = c.Subscribe(host, paths, o, &v.watch.Subs, (*vertexTeller)(v))
+	}
+	if err != nil {
+		c.Result = engine.Freeze("Watch", err)
+		r.mail.post(v, mailWatched)
+	}
+	return true
+}
+
+func watchesOf(res engine.WatchedRes) (paths []string, o engine.WatchOptions, ok bool, err error) {
+	defer engine.Caught("Watches", &err)
+	paths, o, ok = res.Watches()
+	return paths, o, ok, nil
+}
+
+// vertexTeller posts what the Watch of a vertex would say.
+type vertexTeller vertex
+
+func (t *vertexTeller) Running() { (*vertex)(t).sayRunning() }
+func (t *vertexTeller) Event()   { (*vertex)(t).sayEvent() }
+func (t *vertexTeller) Ended()   { t.r.mail.post((*vertex)(t), mailWatched) }
