@@ -60,29 +60,28 @@ type Surveyed struct {
 	Why  string // how that is known, for those who ask why there is an edge: "which the survey says"
 }
 
-// LeavingRes says whether what it manages is to go: a file that is to be absent, a service that is to be
-// stopped. Of two that both are to go, the automatic edge between them has the opposite direction of what was asked for:
-// what was made last goes first. It is asked before Init, as UIDs is.
+// LeavingRes says whether the managed thing is to go: a file that is to be absent, a service that is to be
+// stopped. If two resources both are to go, the automatic edge between them has the opposite direction: the thing that
+// was made last goes first. It is asked before Init, as UIDs is.
 type LeavingRes interface {
 	EdgeableRes
 	Leaving() bool
 }
 
-// AutoEdge is an iterator over what a resource wants: Next gives candidates,
+// AutoEdge is an iterator over the needs of a resource. Next gives candidates,
 // Test is told which of them were found and answers whether to go on.
 type AutoEdge interface {
 	Next() []ResUID
 	Test([]bool) bool
 }
 
-// ResUID is one way to name what a resource is. A UID may have a method Hash()
-// string, equal for UIDs that match, so that it is looked up and not searched. One
-// that somebody asks by may have a method Notifies() bool: then a change of what comes
-// first refreshes what comes after it, and a method Firm() bool: then its direction is the same where both are to
-// go (LeavingRes). One that says what a resource is may have a method Useful() bool: then, while that resource is to go,
-// it is found only by one that is to go as well, since nobody waits for what he needs to be gone. And it may have a method Among() (ResUID, string):
-// then all are meant that have a UID of the type of the first and with a Hash that begins
-// with the second, and not only one that matches.
+// ResUID is one name of the thing that a resource manages. A UID may have a method Hash() string, equal for UIDs that match, so
+// that it is looked up and not searched. A UID in a question may have a method Notifies() bool: then a change of the first
+// resource refreshes the second. It may have a method Firm() bool: then its direction is the same where both are to go
+// (LeavingRes). A UID that names a resource may have a method Useful() bool. While that resource is to go, only a resource that is
+// to go as well finds it then, since no resource waits for the end of a thing that it needs. And it may have a method Among()
+// (ResUID, string): then it means all resources that have a UID of the type of the first and with a Hash that begins with the
+// second.
 type ResUID interface {
 	fmt.Stringer
 	GetName() string
@@ -92,13 +91,13 @@ type ResUID interface {
 }
 
 // ClashingRes says when it and another one would undo each other. It is asked when
-// a graph is loaded, before Init, about each other resource of which a UID has the
-// same type and hash as one of its own and matches it.
+// a graph is loaded, before Init, about each other resource with a UID that has the
+// type and hash of one of its own and matches it.
 type ClashingRes interface {
 	EdgeableRes
 	// Clashes says what the two want differently of the one thing that they are;
-	// nil if both can have their way. Both are valid; what one of them will receive
-	// is not there yet, but its Recv tells from whom.
+	// nil if both can have their way. Both are valid; received values are not there
+	// yet, but Recv tells their senders.
 	Clashes(other Res) error
 }
 
@@ -134,7 +133,7 @@ type Batcher interface {
 	GroupKey() string // empty for alone
 	// CheckApplyBatch is called on one of the members, with all of them,
 	// and returns one Outcome for each, in their order. Several are asked with apply
-	// false first: those that are right, or fail, end their run then, and only the
+	// false first. Members that are right, or fail, end their run then, and only the
 	// others are in the call with apply true.
 	CheckApplyBatch(ctx context.Context, apply bool, members []Res) []Outcome
 }
@@ -145,7 +144,7 @@ type ReversibleRes interface {
 	Res
 	// Reversed returns the resource that brings back what Read showed before the
 	// first change; nil stands for "it was absent". It is of the same kind, valid,
-	// undoes only what this resource does, and gets its name from the engine. The
+	// undoes only the work of this resource, and gets its name from the engine. The
 	// error says why that can't be undone. It looks at nothing outside: it is
 	// called before the first change, to know whether that can be undone, and
 	// again when the resource has left the graph, perhaps in another process. Both
@@ -154,12 +153,12 @@ type ReversibleRes interface {
 	Reversed(before Res) (Res, error)
 }
 
-// UndoingRes can be what undoes another one, and may have to leave that for later: as long as something in the graph
-// needs what was made.
+// UndoingRes can undo the work of another resource, and may have to do so later: as long as something in the graph
+// needs that work.
 type UndoingRes interface {
 	ReversibleRes
-	// Undone reports whether nothing is left to undo. It is asked of what Reversed has returned, after a CheckApply that could alter and
-	// had no error. If not, what was kept stays kept, and the resource is watched and run as any other one.
+	// Undone reports whether nothing is left to undo. It is asked of the resource that Reversed has returned, after a CheckApply
+	// that could alter and had no error. If not, the kept record stays, and the resource is watched and run as any other one.
 	Undone() bool
 }
 
@@ -180,19 +179,19 @@ type Listable interface {
 	List(ctx context.Context) iter.Seq2[Res, error]
 }
 
-// TextRes reads by itself what was typed on a command line. Other kinds have it read
+// TextRes reads the text of a command line by itself. Other kinds have it read
 // by the types of their parameters.
 type TextRes interface {
 	Res
-	// FromText returns what was typed for a parameter, as a plain value that
+	// FromText returns the typed text of a parameter as a plain value that
 	// schema.Decode takes for it. The error says what is wanted instead. It is
 	// called on a resource that was just made, before Init.
 	FromText(key, text string) (any, error)
 }
 
-// SharedRes has something in common with all of its key; see Shared. The context that open gets holds for
-// as long as what it opens: it ends when the engine is told to end, before the last End and Close are called, or
-// after Close. So what takes long in End goes by it.
+// SharedRes has something in common with all of its key; see Shared. The context of open lives as long as the
+// opened thing. It ends when the engine is told to end, before the last End and Close are called, or after
+// Close. So long work in End goes by it.
 type SharedRes interface {
 	Res
 	Shared() (key string, open func(context.Context, Host) (Shared, error))

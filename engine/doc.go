@@ -1,9 +1,9 @@
 // Package engine is the contract between resources, the reactor that runs them,
 // and the frontends that declare them. It starts no goroutine and does no I/O.
 //
-// A kind is a type and a way to watch, check and change what the type
-// describes. A resource (Res) is a kind, a name and a value; the engine makes
-// the world equal to the value, and keeps it so.
+// A kind is a type and a way to watch, check and change the thing that the type
+// describes. A resource (Res) is a kind, a name and a value; the engine makes the
+// world equal to the value, and keeps it so.
 //
 // # The life of a resource
 //
@@ -31,8 +31,8 @@
 //     carries no data: it says "look again".
 //   - Every method that takes a context returns soon after it is cancelled.
 //   - Default, Validate, Cmp, UIDs and the other describing methods touch nothing
-//     outside the resource and change nothing in it. What needs a look outside is
-//     found out by Survey (SurveyedRes).
+//     outside the resource and change nothing in it. Facts that need a look outside
+//     are found out by Survey (SurveyedRes).
 //   - A resource keeps no state in package variables: several engines may run in
 //     one process.
 //

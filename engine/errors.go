@@ -45,10 +45,10 @@ func (e *BusError) Error() string {
 }
 
 // WaitError is the error of a CheckApply that has altered nothing, because something outside of the graph must
-// end first: a job of another program, or a lock of another process. It is no failure, and no retry is counted. The
-// resource is waiting, so it is not settled, and the graph has not converged. The engine calls CheckApply again after
-// the next Event, and after Again at the latest. CheckApply reports its changes before it returns a WaitError: under
-// noop the engine waits for nothing, and these changes are the result.
+// end first: a job of another program, or a lock of another process. It does not count as a failure, and no retry is
+// counted. The resource is waiting, so it is not settled, and the graph has not converged. The engine calls
+// CheckApply again after the next Event, and after Again at the latest. CheckApply reports its changes before it
+// returns a WaitError: under noop the engine waits for nothing, and these changes are the result.
 type WaitError struct {
 	For   string        // the awaited thing, in words that fit behind "waits for"
 	Again time.Duration // look again after about this time; 0 for ten seconds

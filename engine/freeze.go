@@ -42,7 +42,7 @@ func Legible(err error) bool {
 	return true
 }
 
-// UnreadableError stands for an error of which nothing can be told but its type.
+// UnreadableError stands for an error that tells nothing but its type.
 type UnreadableError struct {
 	Method string // that returned it
 	Type   string // its Go type
@@ -107,7 +107,8 @@ func (e *frozenError) read(err error) (bad string) {
 // maxTree bounds how much is taken of what an error wraps.
 const maxTree = 100
 
-// errorTree yields an error and what it wraps, in the order of errors.Is.
+// errorTree yields an error and the errors that it wraps, in the order of
+// errors.Is.
 func errorTree(err error) func(yield func(error) bool) {
 	return func(yield func(error) bool) {
 		n := 0
@@ -155,8 +156,8 @@ func ours(t reflect.Type) bool {
 // contract is the path of this package.
 const contract = "github.com/reactivegraph/mgmt/engine"
 
-// sayable makes a text of what a method panicked with, of which only the simplest is kept
-// as it is: it is printed later, where nobody's code may run.
+// sayable makes a text of the value of a panic. Only the simplest values are kept as they
+// are: the text is printed later, where no foreign code may run.
 func sayable(p any) any {
 	switch p.(type) {
 	case string, int, bool:

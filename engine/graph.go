@@ -10,20 +10,19 @@ import (
 // it is kind[name].
 type Graph = graph.Graph[*Vertex]
 
-// Vertex is one resource of a Graph and what the graph says of it.
+// Vertex is one resource of a Graph and the graph's words about it.
 type Vertex struct {
 	Res  Res
 	Recv []Wire     // by field, sorted
 	Pos  schema.Pos // of its declaration
 
 	// Group has the members that Res owns and runs, in order, as they were
-	// declared (see GroupableRes). They are no vertices of the graph; FindVertex
-	// finds the owner by the id of a member.
+	// declared (see GroupableRes). They do not count as vertices of the graph;
+	// FindVertex finds the owner by the id of a member.
 	Group []*Vertex
 
-	// Once says that it rests after its first success, as if hidden: it brings
-	// back what was there before a resource that has left the graph, and does
-	// not keep it so.
+	// Once says that it rests after its first success, as if hidden. It brings back
+	// the state before a resource that has left the graph, and does not keep it so.
 	Once bool
 
 	// Secret are parameters that must not be shown, though their type is plain.
@@ -46,8 +45,8 @@ type Wire struct {
 	Pos   schema.Pos
 }
 
-// FindVertex returns the index of the vertex with this id, or of the one that owns
-// the member with this id, and whether there is one.
+// FindVertex returns the index of the vertex with this id, or of the owner of the
+// member with this id, and whether there is one.
 func FindVertex(g *Graph, id string) (int, bool) {
 	if i, ok := g.Index(id); ok {
 		return i, true

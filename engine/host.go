@@ -53,9 +53,9 @@ type WatchOptions struct {
 	Recurse  bool // the whole tree below each path too; links are not followed down
 	Contents bool // of a path that is a folder: its entries too (one level)
 
-	// Own, if it is not nil, says whether what is at the path now is what the subscriber
-	// has put there itself: then no wake-up tells of it. Host may ask it before each
-	// wake-up, on any goroutine, or never. It must not wait for anything but a look at the path.
+	// Own, if it is not nil, says whether the path still is as the subscriber has left it. Then
+	// no wake-up tells of it. Host may ask it before each wake-up, on any goroutine, or never.
+	// It must not wait for anything but a look at the path.
 	Own func() bool
 }
 
@@ -89,8 +89,8 @@ const (
 
 // Bus is a shared connection to a message bus.
 type Bus interface {
-	// Call calls a method (interface.Member) and returns the body of the reply. What
-	// the other side answers instead of one is a *BusError.
+	// Call calls a method (interface.Member) and returns the body of the reply.
+	// Another answer of the other side is a *BusError.
 	Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error)
 	// Signals wakes up when a signal arrives that fits any of the matches, and after
 	// a reconnect.
@@ -116,12 +116,12 @@ type Command struct {
 	Stdout, Stderr func(line []byte) // called for each line as it comes, without its end; line is valid during the call
 	MaxOutput      int               // bytes of each captured stream to keep; 1 MiB when 0
 
-	Signal string        // what asks it to end, by its name, when the context ends; SIGTERM when empty
+	Signal string        // the signal that asks it to end, by its name, when the context ends; SIGTERM when empty
 	Grace  time.Duration // between that and SIGKILL; 0 for SIGKILL at once
 
-	// Cost says in a clause what breaks if the command is cut off: "the package database is left half written".
+	// Cost says in a clause the damage if the command is cut off: "the package database is left half written".
 	// A command with a cost that has started is not ended when the context ends: Host.Command returns when the
-	// command has ended by itself. Only what ends the engine without waiting cuts it. It runs where neither the
+	// command has ended by itself. Only an end of the engine without waiting cuts it. It runs where neither the
 	// death of the engine nor the stop of its systemd unit reaches it, and its lines come when it has ended.
 	// Empty for a command that may be cut.
 	Cost string
@@ -138,7 +138,7 @@ type Result struct {
 }
 
 // Facts are what is known of the machine: read from its files when it is asked for,
-// never from a network or by running a program. What is not known is empty.
+// never from a network or by running a program. An unknown fact is empty.
 type Facts struct {
 	Hostname  string   `yaml:"hostname" doc:"The name of the machine, as the kernel has it."`
 	FQDN      string   `yaml:"fqdn" doc:"The name with its domain, from /etc/hosts; the hostname if that does not say."`
@@ -174,8 +174,8 @@ func (f Facts) Map() map[string]any {
 	return m
 }
 
-// SharedHost is a Host that also has what the resources of another kind have in common. That
-// of a running engine is one.
+// SharedHost is a Host that also has the state that the resources of another kind have in
+// common. That of a running engine is one.
 type SharedHost interface {
 	// SharedOf returns it by its key, as the kind's Shared says it; nil where no resource
 	// of the graph has it. It does not block.

@@ -43,11 +43,11 @@ type Init struct {
 	// schema.Typed of that type. The value is copied. It must be called also when everything was right.
 	Send func(any) error
 
-	// Receives reports, in CheckApply, whether another resource of the graph receives what this one sends. A kind
+	// Receives reports, in CheckApply, whether another resource of the graph receives a value of this one. A kind
 	// asks it where values may be incomplete: a loss then is a failure. It never blocks.
 	Receives func() bool
 
-	// Recv returns, in CheckApply, what has been received, by the key of the
+	// Recv returns, in CheckApply, the received values, by the key of the
 	// field. The map must not be altered.
 	Recv func() map[string]*Send
 
@@ -62,7 +62,7 @@ type Init struct {
 	// VarDir returns the folder kept for this kind and name below the state
 	// folder, joined with the given relative path, and makes it where the engine
 	// may alter the machine. It is removed when the name leaves the graph that
-	// runs; what the first graph after a start has not, keeps it.
+	// runs; a name that the first graph after a start does not have keeps it.
 	VarDir func(string) (string, error)
 
 	Debug bool                          // whether to log more
@@ -81,8 +81,8 @@ type Send struct {
 }
 
 // Child returns a handle for a resource that this one holds and drives itself: a
-// composite resource, or the owner of a group. traits.Children does what is to be
-// done with it. It differs from the parent's in this:
+// composite resource, or the owner of a group. traits.Children takes the necessary
+// steps with it. It differs from the parent's in this:
 //
 //   - Running and Event go nowhere: a child's Watch is not called.
 //   - Change is the parent's, with the child's id before the field:
@@ -130,9 +130,9 @@ func childField(id, field string) string {
 	return id + "." + field
 }
 
-// Sent returns what the resource of a Child handle has sent last, nil if
-// nothing: a struct, and not a pointer to one, or a schema.Data. It is a copy, of which lists and
-// maps are shared with the child.
+// Sent returns the last sent value of the resource of a Child handle, nil if nothing: a struct,
+// and not a pointer to one, or a schema.Data. It is a copy; its lists and maps are shared with
+// the child.
 func (i *Init) Sent() any {
 	if i.sent == nil {
 		return nil

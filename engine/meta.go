@@ -49,7 +49,7 @@ const (
 	DriftReport Drift = "report" // look and say, alter nothing
 )
 
-// The values of MetaParams.Retry that are no number of tries. A graph says never by
+// The values of MetaParams.Retry that do not count tries. A graph says never by
 // retry: 0, which DecodeMeta tells from a graph that says nothing.
 const (
 	RetryDefault = 0 // nothing is said: for ever, with a growing delay, but for an error marked by Verdict or Permanent
@@ -82,8 +82,8 @@ func encodeMeta(m *MetaParams) (map[string]any, error) {
 // DefaultMetaParams returns what absent metaparameters mean.
 func DefaultMetaParams() *MetaParams { return &MetaParams{} }
 
-// Outright returns metaparameters that say of everything what they mean: what is
-// absent and has a meaning is set. It is what the reference shows as defaults.
+// Outright returns metaparameters with every meaning written out: absent values
+// with a meaning are set. It is what the reference shows as defaults.
 func (m *MetaParams) Outright() *MetaParams {
 	c := *m
 	c.AutoEdge, c.AutoGroup = new(m.AutoEdges()), new(m.AutoGroups())
@@ -100,8 +100,8 @@ func (m *MetaParams) AutoEdges() bool { return m.AutoEdge == nil || *m.AutoEdge 
 func (m *MetaParams) AutoGroups() bool { return m.AutoGroup == nil || *m.AutoGroup }
 
 // Validate returns everything that is wrong with the metaparameters as
-// schema.Diagnostics, each with the path of what it is about. Those that are
-// about two keys that do not fit have the path of the one that is set.
+// schema.Diagnostics, each with its path. A finding about two
+// keys that do not fit has the path of the set key.
 func (m *MetaParams) Validate() error {
 	var ds schema.Diagnostics
 	bad := func(path, format string, args ...any) {
@@ -124,15 +124,14 @@ func (m *MetaParams) Validate() error {
 	return ds.Err()
 }
 
-// What is still a time: sums and multiples of these fit into the counters of the
-// engine, which else would begin anew below zero and not wait at all.
+// The longest time. Sums and multiples of it fit into the counters of the engine,
+// which else would begin anew below zero and not wait at all.
 const (
 	maxMetaTime = 10 * 365 * 24 * time.Hour
 	minLimit    = 1e-8 // one run in three years
 )
 
-// minPoll is the least poll: what has to be looked at more often than that would keep a
-// core busy with looking.
+// minPoll is the least poll: more looks than that would keep a core busy.
 const minPoll = 100 * time.Millisecond
 
 // complain reports what is wrong at a path.

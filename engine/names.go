@@ -10,8 +10,8 @@ import (
 // systems have.
 const maxFileName = 200
 
-// FileName turns a resource's name into one path element, one to one: what is
-// not plain is escaped, and what would be too long ends in a hash of the whole.
+// FileName turns a resource's name into one path element, one to one. Characters
+// that are not plain are escaped, and too long a name ends in a hash of the whole.
 func FileName(name string) string {
 	s := url.PathEscape(name)
 	switch {

@@ -41,7 +41,7 @@ const (
 // that UnmarshalPlain gives back the same value, with the kinds that its parts
 // had, whatever bytes are in its texts. Equal values give equal bytes. Secrets
 // are in it in clear: it belongs into a Store and nowhere else. The error names
-// a part that is no plain value.
+// a part that is not a plain value.
 func MarshalPlain(v any) ([]byte, error) {
 	return appendPlain([]byte{plainVersion}, v, 0)
 }
@@ -109,8 +109,8 @@ func appendMap(b []byte, v map[string]any, depth int) (_ []byte, err error) {
 	return b, nil
 }
 
-// UnmarshalPlain reads what MarshalPlain wrote. What it returns shares nothing
-// with data. The error says that data is something else, or damaged.
+// UnmarshalPlain reads what MarshalPlain wrote. The result shares nothing with
+// data. The error says that data is something else, or damaged.
 func UnmarshalPlain(data []byte) (any, error) {
 	r := plainReader{data: data}
 	if v := r.byte(); v != plainVersion && r.err == nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// The tables of a Store that keep what undoes resources with the metaparameter
-// reverse. All have the id as key, and are written together: a run of the
-// reactor writes them before the first change, step reverse of package transform
-// reads them when the id has left the graph, and the reactor deletes them when
-// the reversal has succeeded. The table of the images is read only then, because
-// they may be large. Wanted is written again before the first change that wants
-// something else than the one before.
+// The tables of a Store that keep the records to undo resources with the
+// metaparameter reverse. All have the id as key, and are written together: a run of
+// the reactor writes them before the first change, step reverse of package
+// transform reads them when the id has left the graph, and the reactor deletes them
+// when the reversal has succeeded. The table of the images is read only then,
+// because they may be large. Wanted is written again before the first change that
+// wants something else than the one before.
 const (
 	TableReversal = "reversal" // Reversal
 	TableImage    = "image"    // Image
@@ -27,11 +27,11 @@ const (
 )
 
 // MaxImage is how many bytes an image may take in a Store, which has a limit for
-// one Commit of its own. What is larger can't be reversed.
+// one Commit of its own. Anything larger can't be reversed.
 const MaxImage = 12 << 20
 
-// Reversal is what is kept of a resource for as long as it can be undone: what
-// it is, and where it stood in the graph of its first change.
+// Reversal is the record of a resource for as long as it can be undone: its
+// declaration, and its place in the graph of its first change.
 type Reversal struct {
 	Kind, Name string
 
@@ -44,7 +44,7 @@ type Reversal struct {
 // ID returns the id of the resource.
 func (r *Reversal) ID() string { return schema.Ref{Kind: r.Kind, Name: r.Name}.ID() }
 
-// Image is what was there before the first change of a resource, and what the
+// Image is the state before the first change of a resource, and the state that the
 // resource wanted then, as plain values. It may hold secrets.
 type Image struct {
 	Declared map[string]any // the parameters
@@ -53,19 +53,20 @@ type Image struct {
 	Secret   []string       // parameters that must not be shown, though their type is plain
 }
 
-// Wanted is what a resource has wanted of the thing since its first change, over
-// all edits of the graph: what it has managed once is brought back, too.
+// Wanted has all parameters that a resource has managed since its first change,
+// over all edits of the graph. A parameter that it has managed once is brought
+// back, too.
 type Wanted struct {
 	Thing  string   // tells which thing it is, by the parameters that identify it
 	Print  string   // tells what was wanted last
 	Fields []string // the parameters that were given at any time, sorted
 
 	Declared map[string]any // those of last; nil where they are those of the image
-	Secret   []string       // of these, those that must not be shown, though their type is plain
+	Secret   []string       // the parts of these that must not be shown, though their type is plain
 }
 
 // WantedOf says what a resource wants, and has wanted before, nil for the first time.
-// It neither keeps nor alters what it is given.
+// It neither keeps nor alters its arguments.
 func WantedOf(res Res, secret []string, before *Wanted) (*Wanted, error) {
 	declared, err := whole(res)
 	if err != nil {
@@ -106,7 +107,8 @@ func digest(v map[string]any) (string, error) {
 	return hex.EncodeToString(sum[:16]), err
 }
 
-// Write returns what keeps it. The error is an *ImageSizeError if it is too large.
+// Write returns the write that keeps it. The error is an *ImageSizeError if it is
+// too large.
 func (w *Wanted) Write(id string) (Write, error) {
 	b, err := MarshalPlain(map[string]any{
 		"thing": w.Thing, "print": w.Print, "fields": listOf(w.Fields), "declared": anyMap(w.Declared), "secret": listOf(w.Secret),
@@ -130,8 +132,8 @@ func DecodeWanted(rec Record) (*Wanted, error) {
 	return w, nil
 }
 
-// Later has the image undo what was wanted later, too: the last value of each
-// parameter, and those that were wanted in between.
+// Later has the image undo later wishes, too: the last value of each parameter, and
+// the parameters that were wanted in between.
 func (img *Image) Later(w *Wanted) {
 	if w.Declared == nil {
 		return
@@ -169,8 +171,8 @@ func isNil(r any) bool {
 	return r == nil || reflect.ValueOf(r).Kind() == reflect.Pointer && reflect.ValueOf(r).IsNil()
 }
 
-// whole returns the parameters that are not the defaults, and those that must be
-// given: decoded into a new resource of the kind, they give r again.
+// whole returns the parameters that differ from the defaults, and the required
+// ones. Decoded into a new resource of the kind, they give r again.
 func whole(r Res) (map[string]any, error) {
 	t, err := schema.TypeOf(r)
 	if err != nil {
@@ -198,11 +200,11 @@ func whole(r Res) (map[string]any, error) {
 	return m, nil
 }
 
-// Undo makes the resource that brings back what was there: of the same kind and
-// name, valid, with the metaparameters of the old one as far as they make sense
-// for what runs once. noop says that it may only look. make makes an empty
-// resource of a kind, as Registry.New does; it is called for each resource that
-// is needed.
+// Undo makes the resource that brings back the earlier state. It is of the same
+// kind and name, valid, with the metaparameters of the old one as far as they make
+// sense for a single run. noop says that it may only look. make makes an empty
+// resource of a kind, as Registry.New does; it is called for each resource that is
+// needed.
 func (img *Image) Undo(make func(kind string) (Res, error), r *Reversal, noop bool) (undo Res, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -273,7 +275,8 @@ func (img *Image) undoMeta(noop bool) (*MetaParams, error) {
 	return m, nil
 }
 
-// Writes returns what keeps the reversal and its image, which is nil with Why.
+// Writes returns the writes that keep the reversal and its image, which is nil with
+// Why.
 func (r *Reversal) Writes(img *Image) ([]Write, error) {
 	head, err := MarshalPlain(map[string]any{
 		"kind": r.Kind, "name": r.Name, "after": listOf(r.After), "before": listOf(r.Before), "why": r.Why,
@@ -296,14 +299,16 @@ func (r *Reversal) Writes(img *Image) ([]Write, error) {
 	}, nil
 }
 
-// ImageSizeError says that what was there, or what is wanted, takes more than MaxImage.
+// ImageSizeError says that the earlier state, or the wanted one, takes more than
+// MaxImage.
 type ImageSizeError struct{ Size int }
 
 func (e *ImageSizeError) Error() string {
 	return fmt.Sprintf("what has to be kept takes %s, and not more than %s are kept", schema.Size(e.Size), schema.Size(MaxImage))
 }
 
-// ForgetReversal returns what deletes a reversal and all that belongs to it.
+// ForgetReversal returns the writes that delete a reversal and all that belongs to
+// it.
 func ForgetReversal(id string) []Write {
 	return []Write{{Table: TableReversal, Key: id}, {Table: TableImage, Key: id}, {Table: TableWanted, Key: id}}
 }

@@ -12,19 +12,19 @@ type BaseUID struct {
 	Name string // of the resource that the UID is of, or that asks by it
 	Kind string // of the same resource
 
-	// Reversed says, of a UID that somebody asks by, that the one that matches
-	// comes before the one that asks. Nil means true.
+	// Reversed says, of a UID in a question, that the matching resource comes
+	// before the asking one. Nil means true.
 	Reversed *bool
 
-	// Notifying says, of a UID that somebody asks by, that the edge carries refresh.
+	// Notifying says, of a UID in a question, that the edge carries refresh.
 	Notifying bool
 
-	// Firmly says, of a UID that somebody asks by, that the direction is the same one where both
+	// Firmly says, of a UID in a question, that the direction is the same one where both
 	// are to go; see LeavingRes.
 	Firmly bool
 }
 
-// UIDOf returns the base of a UID of this resource, or of one that it asks by.
+// UIDOf returns the base of a UID of this resource, or of a UID in its questions.
 func UIDOf(r Res) BaseUID { return BaseUID{Name: r.Name(), Kind: r.Kind()} }
 
 // GetName returns the name of the resource that the UID is of.
@@ -52,16 +52,15 @@ func (u *BaseUID) IFF(o ResUID) bool {
 	return ok && b.Kind == u.Kind && b.Name == u.Name
 }
 
-// NameUID is a resource by its kind and its name in the graph. Every resource has
-// the one of its own without saying so, and one that is an EdgeableRes may have more, as
-// other names for it.
+// NameUID is a resource by its kind and its name in the graph. Every resource has its
+// own one without saying so, and an EdgeableRes may have more, as other names for it.
 type NameUID struct {
 	BaseUID
 	ID string // kind[name]
 }
 
-// NameUIDOf returns what r asks by for the resource of that kind and name, or
-// what it is called as well.
+// NameUIDOf returns the UID by which r asks for the resource of that kind and name,
+// or a further name of r.
 func NameUIDOf(r Res, kind, name string) *NameUID {
 	return &NameUID{BaseUID: UIDOf(r), ID: schema.Ref{Kind: kind, Name: name}.ID()}
 }
@@ -78,8 +77,8 @@ func (u *NameUID) IFF(o ResUID) bool {
 	return ok && n.ID == u.ID
 }
 
-// FileUID is a path: what a file, a folder or a link is, and what others need to
-// be there. Path is absolute and clean, without a slash at the end.
+// FileUID is a path. It names a file, a folder or a link, and others may need it.
+// Path is absolute and clean, without a slash at the end.
 type FileUID struct {
 	BaseUID
 	Path string
@@ -97,7 +96,7 @@ func (u *FileUID) IFF(o ResUID) bool {
 	return ok && f.Path == u.Path
 }
 
-// BelowUID is all files below a folder: who reads a folder with what is in it asks by it.
+// BelowUID is all files below a folder: a reader of a whole folder asks by it.
 // No resource is one. Path is as in FileUID.
 type BelowUID struct {
 	BaseUID
@@ -107,7 +106,7 @@ type BelowUID struct {
 // String returns files below path.
 func (u *BelowUID) String() string { return "files below " + u.Path }
 
-// Among says that what is a FileUID below the path is meant, all of it.
+// Among says that all FileUIDs below the path are meant.
 func (u *BelowUID) Among() (ResUID, string) {
 	return (*FileUID)(nil), strings.TrimSuffix(u.Path, "/") + "/"
 }
@@ -119,8 +118,8 @@ func (u *BelowUID) IFF(o ResUID) bool {
 	return ok && strings.HasPrefix(f.Path, dir)
 }
 
-// MountUID is a file system by its mount point: who uses a path below it asks by it,
-// beside the FileUID of each folder. Path is as in FileUID.
+// MountUID is a file system by its mount point: a user of a path below it asks by
+// it, and by the FileUID of each folder. Path is as in FileUID.
 type MountUID struct {
 	BaseUID
 	Path string

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// World is one revisioned key-value store, shared by what runs against it.
+// World is one revisioned key-value store, shared by its users.
 // Everything richer is a table on it.
 type World interface {
 	// Get returns the value of a key and the revision of its last change, or
@@ -68,10 +68,10 @@ type Lease interface {
 	Revoke(ctx context.Context) error
 }
 
-// Store keeps what must survive the death of the process, as plain records in
-// named tables. Commit blocks until all of it is durable, and does all of it or
-// nothing; calls may come from many goroutines at once and may be committed
-// together.
+// Store keeps the records that must survive the death of the process, as plain
+// records in named tables. Commit blocks until all of it is durable, and does all
+// of it or nothing; calls may come from many goroutines at once and may be
+// committed together.
 type Store interface {
 	Records(ctx context.Context, table string) iter.Seq2[Record, error]
 	Commit(ctx context.Context, writes []Write) error
@@ -97,12 +97,12 @@ type Shared interface {
 	Close() error
 }
 
-// Forgetter is a Shared that keeps what it has read of the machine.
+// Forgetter is a Shared that keeps its readings of the machine.
 type Forgetter interface {
 	Shared
-	// Forget says that something above a vertex of the key has altered the machine: what
-	// was read before the call, and errors of reading too, must not be used any more for
-	// who reads after it. It comes before Begin, or between Begin and End, from the run
-	// that needs it, and must not wait for another run.
+	// Forget says that something above a vertex of the key has altered the machine:
+	// readings from before the call, and errors of reading too, must not be used for
+	// later readers. It comes before Begin, or between Begin and End, from the run that
+	// needs it, and must not wait for another run.
 	Forget()
 }

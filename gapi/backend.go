@@ -9,7 +9,7 @@ import (
 )
 
 // RefuseBackend says why the metaparameter backend of a resource can't be name: there is nothing
-// to choose, or nobody knows such a backend. It returns nil where it can be, and where name is
+// to choose, or there is no such backend. It returns nil where it can be, and where name is
 // empty; whether this machine has it is asked by Validate.
 func RefuseBackend(r engine.Res, name string) *schema.Diagnostic {
 	if name == "" {

@@ -111,7 +111,7 @@ type item struct {
 	wires  []engine.Wire
 	index  int32 // among items
 	vertex int32 // in the graph; of a duplicate: that of the first
-	bad    bool  // the value could not be read: what follows from it is not looked at
+	bad    bool  // the value could not be read: its consequences are not looked at
 	marks  bool  // a metaparameter marks parameters as secrets
 }
 
@@ -147,7 +147,7 @@ func newBuilder(reg *engine.Registry, d *Declared) *builder {
 const eachAtOnce = 1000
 
 // each calls do with every item, on all processors where there are many. do gets a
-// builder of its own that collects what it finds, and may alter the item only.
+// builder of its own that collects its findings, and may alter the item only.
 func (b *builder) each(do func(*builder, *item)) {
 	parts := make([]builder, (len(b.items)+eachAtOnce-1)/eachAtOnce)
 	var wg sync.WaitGroup
@@ -284,8 +284,8 @@ func (b *builder) add(d schema.Diagnostic) {
 	}
 }
 
-// named names the resource in a finding without a position, or of which only the
-// line is known: others may be declared on the same one.
+// named names the resource in a finding without a position, or with only a line:
+// others may be declared on the same one.
 func named(d schema.Diagnostic) schema.Diagnostic {
 	if d.Pos.Col == 0 && d.Resource != "" && !strings.Contains(d.Message, d.Resource) {
 		d.Message = d.Resource + ": " + d.Message

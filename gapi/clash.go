@@ -19,8 +19,8 @@ type claim struct {
 	next int32 // an earlier one in the same row, from 1; 0 for none
 }
 
-// claim notes what an item says that it is, if it could clash with another one.
-// What UIDs does wrong is left to the automatic edges, which tell it.
+// claim notes the identity of an item, if it could clash with another one.
+// A fault of UIDs is left to the automatic edges, which tell it.
 func (b *builder) claim(it *item) {
 	if it.res == nil || it.bad || !it.info.Abilities.Clashing || !it.alters() || it.moves() {
 		return
@@ -67,7 +67,7 @@ func (it *item) moves() bool {
 	})
 }
 
-// clashes reports the items that would undo what an earlier one does.
+// clashes reports the items that would undo the work of an earlier one.
 func (b *builder) clashes() {
 	rows := make([]int32, 1<<bits.Len(uint(len(b.claims)))) // the latest claim of each, from 1
 	var refused *item

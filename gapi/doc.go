@@ -6,10 +6,10 @@
 //
 //   - A frontend declares and never builds. It knows kinds only through the
 //     Registry, and most need not know them at all.
-//   - Everything that is wrong is reported at once, each with its place. What a
-//     frontend finds and can read past goes into Declared.Problems; Build adds
-//     its own findings and returns all of them together, sorted by position; of
-//     each severity schema.MaxFindings are kept, and the rest is counted.
+//   - Everything that is wrong is reported at once, each with its place. Findings
+//     of a frontend that do not stop it go into Declared.Problems. Build adds its
+//     own findings and returns all of them together, sorted by position. Of each
+//     severity schema.MaxFindings are kept, and the rest is counted.
 //   - A graph that Build returns is checked: kinds exist, names are unique, values
 //     are decoded and validated, every reference is there, wiring fits, no cycle.
 //     With any finding of severity Error there is no graph.
@@ -25,14 +25,14 @@
 //   - A required parameter may be received instead of declared. Where one is both
 //     declared and received, the received value wins, and a warning says so.
 //   - Before Validate, a resource that receives has been given its wiring by
-//     SetRecv, so it can tell a value that will come from one that is missing. An
-//     error of Validate that names a received parameter first is left for the
-//     time when the value is there. So it is where the wiring is wrong, which is said already.
+//     SetRecv, so it can tell a coming value from a missing one. An error of Validate that
+//     names a received parameter first is left for the time when the value is there. So it is
+//     where the wiring is wrong, which is said already.
 //   - An error of Validate that begins with the key of a declared parameter (or
 //     carries its path, as schema.Diagnostics do) is placed at that parameter, any
 //     other at the resource.
-//   - Two resources that are one thing, as their UIDs say, and of which one says
-//     that they clash (engine.ClashingRes), are an error at the later one: each would
-//     undo what the other one does. One that only looks (noop) undoes nothing.
+//   - Two resources that are one thing, as their UIDs say, are an error at the later
+//     one if one of them says that they clash (engine.ClashingRes): each would undo
+//     the work of the other. A resource that only looks (noop) undoes nothing.
 //   - A parameter that refers to a resource (schema.Ref) must name one of the graph.
 package gapi

@@ -10,7 +10,7 @@ import (
 )
 
 // exposed warns of each secret that a graph puts into a file whose mode, as the graph says
-// it, lets others read. A symbolic mode is judged by what it makes of a new file.
+// it, lets others read. A symbolic mode is judged by the mode that it gives to a new file.
 func (b *builder) exposed(tainted map[*item]bool) {
 	var modes map[string]schema.Mode // of all paths; made when it is needed
 	for _, it := range b.items {

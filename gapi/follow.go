@@ -23,9 +23,9 @@ type Input struct {
 	// read again.
 	Settle time.Duration
 
-	// Read reads everything. again says that it is not the only time, so that what
-	// can be read only once is an error. It blocks on a pipe or a device only, until
-	// the context ends.
+	// Read reads everything. again says that it is not the only time, so that an
+	// input that can be read only once is an error. It blocks on a pipe or a device
+	// only, until the context ends.
 	Read func(ctx context.Context, again bool) Reading
 }
 
@@ -37,13 +37,13 @@ type Reading struct {
 	Missing bool                      // a file is gone or empty, as some editors leave it for a moment
 }
 
-// Follow yields the graph that is there, and with every edit the one that is there
-// then, as Frontend.Graphs should: it is the body of that for who reads files. A bad
-// edit yields its error. When Env.Reload asks, everything is read again at once and
-// yielded, the same or not; what can be read only once answers with an error. If
-// the first graph can't be read, the sequence ends with that. When the files can
-// no longer be watched, it says so, and ends unless Env.Reload can ask. It starts
-// no goroutine.
+// Follow yields the present graph, and a new one with every edit, as Frontend.Graphs
+// should. It is the body of that method for frontends that read files. A bad edit
+// yields its error. When Env.Reload asks, everything is read again at once and
+// yielded, the same or not; an input that can be read only once answers with an
+// error. If the first graph can't be read, the sequence ends with that. When the
+// files can no longer be watched, it says so, and ends unless Env.Reload can ask. It
+// starts no goroutine.
 func Follow(ctx context.Context, env Env, in Input) iter.Seq2[*Declared, error] {
 	return func(yield func(*Declared, error) bool) {
 		again := watchable(in.Path)
@@ -67,8 +67,8 @@ func Follow(ctx context.Context, env Env, in Input) iter.Seq2[*Declared, error] 
 // waitNote is how long a graph may take to come before the log says what is waited for.
 const waitNote = time.Second
 
-// readOnce reads a graph that is not followed. Where that takes long, as with a pipe that
-// nobody writes, the log says so.
+// readOnce reads a graph that is not followed. Where that takes long, as with a pipe
+// without a writer, the log says so.
 func (in *Input) readOnce(ctx context.Context, env Env) (*Declared, error) {
 	note := time.AfterFunc(waitNote, func() {
 		env.Log().Info("the graph is waited for: what writes it has not ended", "from", in.Path)
@@ -98,8 +98,8 @@ func onDemand(ctx context.Context, env Env, yield func(*Declared, error) bool, r
 	}
 }
 
-// watchable reports whether a path can be read more than once. What is not there
-// can: its absence is reported by reading it.
+// watchable reports whether a path can be read more than once. A missing file can:
+// its absence is reported by reading it.
 func watchable(path string) bool {
 	if path == "-" {
 		return false
@@ -108,8 +108,8 @@ func watchable(path string) bool {
 	return err != nil || info.IsDir() || info.Mode().IsRegular()
 }
 
-// follow yields a graph whenever the files read differently from before, or
-// somebody asks. It returns whether to go on without watching.
+// follow yields a graph whenever the files read differently from before, or on
+// request. It returns whether to go on without watching.
 func (in *Input) follow(ctx context.Context, w *watcher, yield func(*Declared, error) bool) bool {
 	var last *Reading
 	for why := touched; why != ended; why = w.wait(ctx) {
@@ -141,7 +141,7 @@ func (in *Input) follow(ctx context.Context, w *watcher, yield func(*Declared, e
 }
 
 // settled reads the files, with all of them watched. A file that is gone or empty
-// since last time gets a moment to come back, unless somebody waits for the answer.
+// since last time gets a moment to come back, unless a caller waits for the answer.
 func (in *Input) settled(ctx context.Context, w *watcher, last *Reading, why wake) (Reading, error) {
 	patience := last != nil && why != asked
 	for {

@@ -22,16 +22,17 @@ type Rewrite struct {
 }
 
 // Translate returns a declared graph in which words of other tools (package words) are
-// ours, and what could be written in their place. A graph that is not of people's
+// ours, and the notes on their replacements. A graph that is not of people's
 // writing (Declared.Authored) comes back as it is. Notes and errors are added to Problems:
-// a note for each word, not for each resource. d is left alone; what needs no
-// translation is shared with it. It is called by Build, and by those who rewrite a source.
+// a note for each word, not for each resource. d is left alone; parts without a
+// translation are shared with it. It is called by Build, and by those who rewrite a
+// source.
 func Translate(reg *engine.Registry, d *Declared) (*Declared, []Rewrite) {
 	d, t := translate(reg, d)
 	return d, t.rewrites
 }
 
-// translate is Translate that also returns what it has found out besides.
+// translate is Translate that also returns its further findings.
 func translate(reg *engine.Registry, d *Declared) (*Declared, *translator) {
 	if !d.Authored {
 		return d, &translator{}

@@ -31,7 +31,7 @@ var shapes = map[string]string{"list": "a map is taken for a list", "commas": "t
 // converters return another value, nil where it can't be one.
 var converters = map[string]func(*schema.Node) *schema.Node{"list": listOfMap, "commas": listOfText, "map": mapOfList}
 
-// zero drops what is 0, which asks for nothing, and refuses all else.
+// zero drops a 0, which asks for nothing, and refuses all else.
 func (r *foreignRes) zero(w *words.Word, p schema.Pair) []schema.Pair {
 	if p.Value.Text == "0" || p.Value.Kind == schema.NodeNull {
 		return r.drop(w, p)
@@ -55,7 +55,7 @@ func (r *foreignRes) trim(w *words.Word, p schema.Pair) []schema.Pair {
 	return nil
 }
 
-// trimmed takes blanks away from the content. One that is received is not known yet.
+// trimmed takes blanks away from the content. A received value is not known yet.
 func (r *foreignRes) trimmed() {
 	at := func(key string) int {
 		return slices.IndexFunc(r.pairs, func(p schema.Pair) bool { return p.Key == key })

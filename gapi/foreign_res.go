@@ -148,8 +148,8 @@ func (r *foreignRes) drop(w *words.Word, p schema.Pair) []schema.Pair {
 	return nil
 }
 
-// rename gives a parameter our name: that of another parameter, or of what every resource
-// has.
+// rename gives a parameter our name: that of another parameter, or of a key that every
+// resource has.
 func (r *foreignRes) rename(w *words.Word, p schema.Pair) []schema.Pair {
 	to := w.Name()
 	if slices.Contains(schema.ReservedKeys, to) {
@@ -194,7 +194,8 @@ func (r *foreignRes) ours() {
 	r.rewrite(Rewrite{Pos: r.d.Pos, Add: add})
 }
 
-// absences notes what nothing means here, where it means something else elsewhere.
+// absences notes the meaning of an absent value here, where it means something else
+// elsewhere.
 func (r *foreignRes) absences() {
 	r.k.absent = slices.DeleteFunc(r.k.absent, func(a words.Absent) bool {
 		keys := slices.DeleteFunc(slices.Clone(a.Keys), r.given)

@@ -34,12 +34,11 @@ type Env struct {
 	Logger   *slog.Logger     // nil for none
 	Stdin    io.Reader        // what an input named "-" reads; nil for an empty one
 
-	// Reload, when not nil, is received from when somebody asks for the input to
-	// be read again at once, also with NoWatch. Each such question is answered by
-	// what is yielded next: the graph, whether it has changed or not, or the error
-	// why there is none. The sequence then does not end by itself. Who sends does
-	// not wait for a frontend that is busy: one token in a channel of capacity one is
-	// enough. It is never closed.
+	// Reload, when not nil, delivers requests to read the input again at once, also
+	// with NoWatch. Each such question is answered by the next yield: the graph,
+	// whether it has changed or not, or the error why there is none. The sequence
+	// then does not end by itself. The sender does not wait for a frontend that is
+	// busy: one token in a channel of capacity one is enough. It is never closed.
 	Reload <-chan struct{}
 
 	// Before, when not nil, is called before the input is read because Reload asked. Its
@@ -77,18 +76,18 @@ type Declared struct {
 	// words of other tools in it where their meaning is clear (package words).
 	Authored bool
 
-	// Thorough has Build note every default that differs from another tool's, and not
-	// only those that can do harm. It is for who asks what is to be said of a graph.
+	// Thorough has Build note every default that differs from another tool's, also
+	// the harmless ones. It is for a caller that wants all notes on a graph.
 	Thorough bool
 
 	// Problems are what the frontend found wrong and could read past. Build
-	// returns them with its own, of which it leaves out those at the same places,
-	// except for places of problems that name their Resource.
+	// returns them with its own, and leaves out its own findings at the same
+	// places, except for places of problems that name their Resource.
 	Problems schema.Diagnostics
 
 	// Partial says that something that belongs to the graph could not be read at
-	// all, as Problems tell. References to what is not there are then no
-	// findings.
+	// all, as Problems tell. Then a reference to a missing resource does not make a
+	// finding.
 	Partial bool
 }
 

@@ -113,7 +113,7 @@ func (b *builder) kindOf(it *item) *kindInfo {
 	return e.info
 }
 
-// kindsNamed reports kinds that can't be used and of which there is no resource.
+// kindsNamed reports kinds that can't be used and have no resource.
 func (b *builder) kindsNamed() {
 	for _, k := range b.d.Kinds {
 		at := kindAt{strings.ToLower(k.Kind), k.Pos}

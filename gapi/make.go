@@ -53,8 +53,8 @@ func (b *builder) fill(it *item) (err error) {
 	return nil
 }
 
-// setMeta gives a resource its metaparameters. One whose decoding has lost them (they are
-// never nil, but it is somebody else's code) gets others.
+// setMeta gives a resource its metaparameters. A resource whose decoding has lost them
+// gets others: they are never nil, but its code is not ours.
 func setMeta(res engine.Res, meta engine.MetaParams) {
 	if m := res.MetaParams(); m != nil {
 		*m = meta
@@ -149,8 +149,8 @@ func (it *item) value() *schema.Node {
 // metaPairs are metaparameters of which one is judged by the other.
 var metaPairs = map[string]string{"delaymax": "delay", "limit": "burst", "burst": "limit"}
 
-// decodeMeta fills the metaparameters and checks them all; what could not be read
-// is not judged a second time.
+// decodeMeta fills the metaparameters and checks them all; unreadable values are
+// not judged a second time.
 func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 	var unread map[string]bool
 	if it.Meta != nil {
@@ -197,8 +197,8 @@ func metaPath(p string) string {
 	return "meta." + p
 }
 
-// checkName refuses names that nothing can have, and those that need a permission
-// that was not given.
+// checkName refuses names that nothing can have, and names that need a missing
+// permission.
 func (b *builder) checkName(it *item) {
 	if strings.ContainsRune(it.name, 0) {
 		b.errorf(it, it.namePos(), "the name %s holds a NUL character", quote(it.name))
@@ -208,8 +208,8 @@ func (b *builder) checkName(it *item) {
 	}
 }
 
-// validate asks the resource, unless it is hidden, its value could not be read, or one that
-// is the same runs.
+// validate asks the resource, unless it is hidden, its value could not be read, or an equal
+// one runs.
 func (b *builder) validate(it *item) {
 	if it.res == nil || it.bad || it.res.MetaParams().Hidden {
 		return

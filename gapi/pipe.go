@@ -11,8 +11,8 @@ import (
 )
 
 // Patient returns a reader of a pipe, a terminal or a device that gives up when the
-// context ends. A pipe that nobody has opened for writing yet is waited for. The
-// file should be opened by Source.Open, and stays the caller's.
+// context ends. It waits for a pipe without a writer. The file should be opened by
+// Source.Open, and stays the caller's.
 func Patient(ctx context.Context, f *os.File) io.Reader { return patient{ctx, f} }
 
 // patient is what Patient returns.

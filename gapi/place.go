@@ -8,8 +8,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// flatten returns the errors that errors.Join put together, and those that are
-// schema.Diagnostics one by one.
+// flatten returns the errors that errors.Join put together, and schema.Diagnostics
+// one by one.
 func flatten(err error) []error {
 	if err == nil {
 		return nil

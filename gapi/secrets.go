@@ -8,8 +8,8 @@ import (
 )
 
 // secrets refuses every wire by which a secret would reach a parameter that others
-// on the machine can see. What hides in a value of any type shows only when it is
-// sent; the kind has to refuse that itself.
+// on the machine can see. A secret inside of a value of any type shows only when it
+// is sent; the kind has to refuse that itself.
 func (b *builder) secrets(tainted map[*item]bool) {
 	for _, it := range b.items {
 		for _, w := range it.wires {
@@ -64,7 +64,7 @@ func (b *builder) sender(w engine.Wire) *item {
 	return it
 }
 
-// sendsSecret reports whether the type of what a wire carries is a secret, or has
+// sendsSecret reports whether the type of a wire's value is a secret, or has
 // one in it.
 func sendsSecret(sender *item, w engine.Wire) bool {
 	if sender.info == nil {

@@ -31,12 +31,10 @@ type ShownAttr struct {
 	Hidden   bool   // it is a secret, or holds one
 }
 
-// Show returns what there is to show of a resource, in the order in which its kind
-// has the parameters. base is another resource of the kind, with its defaults. Left
-// out are the name, what is empty and by default so, and what can't be read back and is
-// empty: all else, decoded into base, gives res again as far as it can be seen. hidden are parameters that are not shown though their type
-// is plain. res may be nil: then there is nothing of that name. It alters nothing
-// and keeps nothing of its arguments.
+// Show returns the values of a resource to show, in the order in which its kind has the parameters. base is another resource of
+// the kind, with its defaults. It leaves out the name, values that are empty by default, and empty values that can't be read back.
+// All else, decoded into base, gives res again as far as it can be seen. hidden are parameters that are not shown though their
+// type is plain. res may be nil: then there is nothing of that name. It alters nothing and keeps nothing of its arguments.
 func Show(k engine.Kind, name string, base, res engine.Res, hidden []string) (s Shown, err error) {
 	defer engine.Caught("encoding it", &err)
 	s = Shown{Kind: k.Name, Name: name}
@@ -74,7 +72,7 @@ func IsNoRes(r engine.Res) bool {
 	return rv.Kind() == reflect.Pointer && rv.IsNil()
 }
 
-// shownValues returns what is not empty, and what is not by default so.
+// shownValues returns the values that are not empty, or not empty by default.
 func shownValues(base, res engine.Res) (values, changed map[string]any, err error) {
 	all, err := schema.Encode(res)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // Build gives none: with the cycles that it has, without the edges that lead
 // nowhere. It is made for drawing and not for running: a vertex whose kind is
 // unknown or whose parameters could not be read has no Res, the others were not
-// validated. What is wrong is for Build to tell.
+// validated. Build tells the faults.
 func Sketch(reg *engine.Registry, d *Declared) *engine.Graph {
 	b := newBuilder(reg, d)
 	for i := range b.d.Resources {

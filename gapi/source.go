@@ -12,22 +12,22 @@ import (
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
-// Source opens the files that decide what mgmt does: graphs, and what they include. The zero
-// value opens any file. It may be used by many goroutines.
+// Source opens the files that decide mgmt's work: graphs, and the files that they include.
+// The zero value opens any file. It may be used by many goroutines.
 type Source struct {
 	// Guard, when not nil, refuses what another user could have written; see
-	// safepath.Walker.OpenGuarded. What the caller has opened already, a path such as
-	// /dev/fd/63 or /dev/stdin, is the caller's business.
+	// safepath.Walker.OpenGuarded. A file that the caller has opened already, with a
+	// path such as /dev/fd/63 or /dev/stdin, is the caller's business.
 	Guard *safepath.Walker
-	// Caller, when not nil, may have written what is opened, too: the user who has root run the
+	// Caller, when not nil, may have written the file, too. It is the user who has root run the
 	// program, as by sudo.
 	Caller *safepath.User
 	// Hint ends the message of a refusal with another way out; empty for none.
 	Hint string
 }
 
-// Open opens a file or a folder for reading, without waiting for who writes to it, should it
-// be a pipe. The file is the caller's.
+// Open opens a file or a folder for reading, without waiting for a writer, should it be a
+// pipe. The file is the caller's.
 func (s Source) Open(path string) (*os.File, error) {
 	if s.Guard == nil || opened(path) {
 		return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)

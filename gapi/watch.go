@@ -24,7 +24,7 @@ type watcher struct {
 	host   engine.Host
 	log    *slog.Logger
 	settle time.Duration
-	reload <-chan struct{}             // somebody asks for the files to be read at once; may be nil
+	reload <-chan struct{}             // requests to read the files at once; may be nil
 	before func(context.Context) error // see Env.Before
 	paths  []string
 	sub    engine.Subscription
@@ -53,7 +53,7 @@ func (w *watcher) close() {
 }
 
 // wait blocks until something happened and then nothing for the time of settle, or
-// somebody asks: it returns ended, touched or asked.
+// a request comes: it returns ended, touched or asked.
 func (w *watcher) wait(ctx context.Context) wake {
 	why := w.next(ctx, nil, w.reload)
 	latest := time.Now().Add(maxSettle * w.settle)
@@ -79,7 +79,7 @@ func (w *watcher) waitFor(ctx context.Context, d time.Duration, reload <-chan st
 	return w.next(ctx, t.C, reload)
 }
 
-// next blocks until something happens, somebody asks, or the time is over.
+// next blocks until something happens, a request comes, or the time is over.
 func (w *watcher) next(ctx context.Context, timeout <-chan time.Time, reload <-chan struct{}) wake {
 	select {
 	case <-ctx.Done():

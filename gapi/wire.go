@@ -50,7 +50,7 @@ func (b *builder) checkWire(it *item, r RecvDecl) (engine.Wire, bool) {
 }
 
 // receiver returns the type and the path of a received parameter, or nil after
-// reporting what is wrong with it.
+// reporting its fault.
 func (b *builder) receiver(it *item, r RecvDecl) (*schema.Type, string) {
 	if it.info == nil {
 		return nil, r.Field

@@ -7,7 +7,7 @@ import (
 
 // Clone returns a graph with the same name, vertices and edges. The values are
 // the same ones, not copies. Changing one of the two graphs does not change the
-// other; what has been found out about the order is kept.
+// other; the known order is kept.
 func (g *Graph[V]) Clone() *Graph[V] {
 	l := g.read() // so that decls are in the order that the layout has
 	c := &Graph[V]{

@@ -61,9 +61,9 @@ func show(id string) string {
 // from every vertex that a depth-first search came back to: each cycle has one.
 // A search goes no deeper than the best cycle so far, and leaves out the
 // vertices searched from before. So a graph that is acyclic but for a few edges,
-// and a graph full of short cycles, both cost little more than reading it. What
-// is in between could cost vertices times edges; the search gives up after 2^25
-// steps (about half a second), and Shortest is then false.
+// and a graph full of short cycles, both cost little more than reading it. An exact
+// search could cost vertices times edges; the search gives up after 2^25 steps
+// (about half a second), and Shortest is then false.
 func (g *Graph[V]) Cycle() *CycleError {
 	l := g.read()
 	if l.sorted() {

@@ -80,7 +80,7 @@ type rule struct {
 	Style    map[string]string `json:"style"`
 }
 
-// cytoscapeStyle returns the style sheet: what all share, then the edges' kinds,
+// cytoscapeStyle returns the style sheet: the common part, then the edges' kinds,
 // then the looks.
 func cytoscapeStyle(o *DrawOptions) []any {
 	sheet := []any{

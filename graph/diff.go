@@ -12,8 +12,8 @@ type Difference struct {
 	Kept    []Pair // in both, with the same value
 
 	// EdgesAdded has indices of the new graph, EdgesRemoved of the old one. An
-	// edge in both graphs that differs in Notify or Implied is in both lists, one
-	// that differs only in Name or Pos in neither.
+	// edge in both graphs that differs in Notify or Implied is in both lists, an
+	// edge that differs only in Name or Pos in neither.
 	EdgesAdded   []Edge
 	EdgesRemoved []Edge
 }

@@ -1,6 +1,6 @@
 // Package graph holds directed graphs of named vertices on dense storage. It is
 // the form that a graph of resources has from the moment a frontend has read it
-// until the reactor runs it, and what the drawings are made from.
+// until the reactor runs it, and the source of the drawings.
 //
 // # Laws
 //

@@ -13,7 +13,7 @@ import (
 // In all three an edge that notifies is thick, an implied one dashed, and an
 // edge with a name carries it. Output depends only on the graph and the options.
 type DrawOptions struct {
-	// Reduce leaves out the edges that only repeat what a longer path says (see
+	// Reduce leaves out the edges that only repeat a longer path (see
 	// Graph.Reduction). Edges that notify or are implied stay, as they say more.
 	// A graph with a cycle is drawn whole.
 	Reduce bool
@@ -45,7 +45,7 @@ type Style struct {
 
 	// Attributes are written as attributes of the node in DOT (where they win over
 	// a Look) and as data of the node in Cytoscape JSON; Mermaid has no place for
-	// them. They can't replace what the drawing itself writes there: "label" and
+	// them. They can't replace the drawing's own attributes: "label" and
 	// "class" in DOT, "id", "parent" and "label" in Cytoscape.
 	Attributes map[string]string
 }
@@ -54,7 +54,7 @@ type Style struct {
 // CSS know. Empty means the default of the program that draws.
 type Look struct{ Fill, Stroke, Text string }
 
-// The colours of edges that notify, and of those that are implied.
+// The colours of edges that notify, and of implied ones.
 const (
 	notifyColor  = "#b45309"
 	impliedColor = "#64748b"
@@ -182,7 +182,7 @@ func isMermaidWord(s string) bool {
 
 func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
-// cleanLook drops what can't be a colour, so that none can end a statement.
+// cleanLook drops values that can't be a colour, so that none can end a statement.
 func cleanLook(l Look) Look {
 	return Look{cleanColor(l.Fill), cleanColor(l.Stroke), cleanColor(l.Text)}
 }
@@ -196,9 +196,9 @@ func cleanColor(s string) string {
 	return s
 }
 
-// visible returns text as a person should see it: what does not print, and what
-// is not UTF-8, as Go would write it in a string; new lines stay. Nothing at all
-// becomes a pair of quotes.
+// visible returns text as a person should see it: characters that do not print, and
+// bytes outside of UTF-8, as Go would write them in a string; new lines stay.
+// Nothing at all becomes a pair of quotes.
 func visible(s string) string {
 	if s == "" {
 		return `""`

@@ -25,7 +25,7 @@ func (v Vertex[V]) Value() V { return v.g.values[v.i] }
 // DOTID returns the vertex's id, quoted, for gonum's DOT encoding.
 func (v Vertex[V]) DOTID() string { return quoteDOT(v.g.ids[v.i]) }
 
-// Arc is an edge of a graph as gonum sees it: what the Edge method returns.
+// Arc is an edge of a graph as gonum sees it, and as the Edge method returns it.
 type Arc[V any] struct {
 	g    *Graph[V]
 	edge Edge
@@ -37,8 +37,8 @@ func (a Arc[V]) From() gonum.Node { return Vertex[V]{a.g, int32(a.edge.From)} }
 // To returns the vertex that the edge enters.
 func (a Arc[V]) To() gonum.Node { return Vertex[V]{a.g, int32(a.edge.To)} }
 
-// ReversedEdge returns the edge as it is: what comes first does not depend on
-// who looks.
+// ReversedEdge returns the edge as it is: its direction does not depend on the
+// caller.
 func (a Arc[V]) ReversedEdge() gonum.Edge { return a }
 
 // Link returns the edge as this package has it.

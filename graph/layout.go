@@ -6,7 +6,7 @@ import (
 )
 
 // layout is both adjacencies of a graph as compressed rows. Once made it never
-// changes, but for what is found out lazily behind a sync.Once. Edges are
+// changes, but for the values computed lazily behind a sync.Once. Edges are
 // numbered in the order of (from, to), so the k-th entry of succ is edge k.
 type layout struct {
 	n int

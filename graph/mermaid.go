@@ -32,8 +32,8 @@ func (g *Graph[V]) WriteMermaid(w io.Writer, o DrawOptions) error {
 	return b.Flush()
 }
 
-// mermaidEdges writes the edges, and after them the colours of those that are
-// not plain: Mermaid names edges by their number in the text.
+// mermaidEdges writes the edges, and after them the colours of those with a look:
+// Mermaid names edges by their number in the text.
 func (g *Graph[V]) mermaidEdges(b *bufio.Writer, o *DrawOptions) {
 	count, numbers := 0, map[string][]string{}
 	for e := range drawn(g, o) {
@@ -66,8 +66,8 @@ func mermaidArrow(class string) string {
 }
 
 // mermaidText writes text as it may stand between quotes: Mermaid reads a "#" as
-// the beginning of a character's name, and the rest as Markdown and HTML. What
-// begins a list in Markdown is hidden at the start of a line only.
+// the beginning of a character's name, and the rest as Markdown and HTML. A mark
+// that begins a list in Markdown is hidden at the start of a line only.
 func mermaidText(s string) string {
 	var b strings.Builder
 	start := true

@@ -109,9 +109,9 @@ func (l *layout) spread(i int, row func(int) []int32) iter.Seq[int] {
 	}
 }
 
-// Reduction yields the edges without which the graph would reach less: all but
-// those that a longer path stands in for. The order is that of Edges. If there
-// is a cycle, the error is the *CycleError of Cycle.
+// Reduction yields the edges without which the graph would reach less: all but the
+// ones that a longer path replaces. The order is that of Edges. If there is a
+// cycle, the error is the *CycleError of Cycle.
 //
 // At worst it costs vertices times edges. It gives up after 2^27 steps (about a
 // second), and yields all edges from there on, which loses no reachability.

@@ -3,7 +3,7 @@ package graph
 import "math/bits"
 
 // Sort returns the vertices so that every edge leads from an earlier one to a
-// later one. Of all such orders it is the one that follows the order of adding
+// later one. Of all such orders it follows the order of adding
 // most closely: at each place stands the lowest index whose predecessors all
 // stand before it. If there is a cycle, the error is the *CycleError of Cycle.
 // The slice is the caller's. Takes O(vertices + edges).

@@ -8,8 +8,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// Child makes a resource one that a composite resource holds: it gets its kind and
-// its name, which is part of the names of its state folder and its changes.
+// Child makes a resource a child of a composite resource. It gets its kind and its
+// name, which is part of the names of its state folder and its changes.
 func Child(kind, name string, r engine.Res) engine.Res {
 	r.SetKind(kind)
 	r.SetName(name)
@@ -17,12 +17,12 @@ func Child(kind, name string, r engine.Res) engine.Res {
 }
 
 // Children drives the resources that a composite resource holds, without their
-// Watch: what they are about, the composite watches itself. The zero value has
+// Watch: the composite watches their things itself. The zero value has
 // none. It is a field of the composite, not embedded, and used by one goroutine at
 // a time, as CheckApply is.
 //
-// What the children are has to follow from the parameters of the composite alone,
-// so it writes one method that makes them, and uses that
+// The parameters of the composite alone decide its children, so it writes one
+// method that makes them, and uses that
 //
 //   - in Validate: ValidateChildren(r.children()...),
 //   - in Init: r.kids.Init(init, r.children()...), and r.kids.Cleanup() in Cleanup,
@@ -57,8 +57,8 @@ func ValidateChildren(children ...engine.Res) error {
 }
 
 // Init initialises the children, in order, each with a handle of its own made from
-// that of the composite. On an error those that were initialised are cleaned up
-// again, and there are none.
+// that of the composite. On an error the initialised ones are cleaned up again, and
+// there are none.
 func (c *Children) Init(init *engine.Init, children ...engine.Res) error {
 	c.list = nil
 	for _, r := range children {
@@ -108,8 +108,8 @@ func (c *Children) Cleanup() error {
 }
 
 // Follow puts children in the place of those of Init that now want something
-// else; they are the same number of the same kinds and names. Those that want the
-// same go on.
+// else; they are the same number of the same kinds and names. Children with the
+// same parameters go on.
 func (c *Children) Follow(children ...engine.Res) error {
 	if len(children) != len(c.list) {
 		return fmt.Errorf("there are %d children in place of %d", len(children), len(c.list))
@@ -139,11 +139,11 @@ func (k *kid) follow(r engine.Res) error {
 	return k.begin()
 }
 
-// CheckApply runs the CheckApply of each child, in order, and returns what that of
-// the composite has to return. The first error ends it, and so does the end of the
-// context. Without apply a child whose turn comes after one that would change
-// something may need what that has not made: that it fails is then no error but a
-// change that can't be told yet, and those after it are not asked.
+// CheckApply runs the CheckApply of each child, in order, and returns the results
+// for the CheckApply of the composite. The first error ends it, and so does the end
+// of the context. Without apply, a child after one that would change something may
+// need the result of that change. If it fails then, that counts as a change that
+// can't be told yet, and the children after it are not asked.
 func (c *Children) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	all := true
 	for _, k := range c.list {
@@ -171,9 +171,9 @@ func (k *kid) checkApply(ctx context.Context, apply bool) (ok bool, err error) {
 	return ok && err == nil, err
 }
 
-// Apply is CheckApply with apply, and reports no changes: it makes those that
-// CheckApply without apply has reported, for a composite that has something to do
-// in between.
+// Apply is CheckApply with apply, and reports no changes: it makes the changes that
+// CheckApply without apply has reported. It is for a composite with work in
+// between.
 func (c *Children) Apply(ctx context.Context) error {
 	for _, k := range c.list {
 		k.mute = true
@@ -187,6 +187,6 @@ func (c *Children) Apply(ctx context.Context) error {
 	return err
 }
 
-// Handle returns the handle of a child, by its place: to give it something in
-// Recv or Refresh before CheckApply, or to ask for what it has Sent.
+// Handle returns the handle of a child, by its place. It serves to give the child
+// something in Recv or Refresh before CheckApply, or to read its sent values.
 func (c *Children) Handle(i int) *engine.Init { return c.list[i].init }

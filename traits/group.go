@@ -14,7 +14,7 @@ import (
 // and calls in its own method of that name
 //
 //   - InitGroup at the end of Init, CleanupGroup in Cleanup,
-//   - CheckGroup at the end of CheckApply, with what it has found itself,
+//   - CheckGroup at the end of CheckApply, with its own findings,
 //   - CmpGroup in Cmp, beside its own comparison.
 //
 // Watch is the owner's alone: a kind whose members have something to watch watches
@@ -34,7 +34,7 @@ func (g *Groupable) SetGroup(members []engine.Res) { g.group = members }
 func (g *Groupable) Group() []engine.Res { return g.group }
 
 // InitGroup initialises the members, each with a handle of its own, made from the
-// owner's. On an error those that were initialised are cleaned up again.
+// owner's. On an error the initialised ones are cleaned up again.
 func (g *Groupable) InitGroup(init *engine.Init) error {
 	for i, m := range g.group {
 		if err := member(m, "Init", func() error { return m.Init(memberInit(init, m)) }); err != nil {
@@ -55,10 +55,10 @@ func cleanup(members []engine.Res) error {
 	return errors.Join(errs...)
 }
 
-// CheckGroup runs the CheckApply of each member, in order, and returns what that of
-// the owner has to return; ok and err are what the owner has found itself. One that
-// fails, or panics, does not keep the others from running; the end of the context
-// does.
+// CheckGroup runs the CheckApply of each member, in order, and returns the results
+// for the CheckApply of the owner; ok and err are the owner's own results. A member
+// that fails, or panics, does not keep the others from running; the end of the
+// context does.
 func (g *Groupable) CheckGroup(ctx context.Context, apply, ok bool, err error) (bool, error) {
 	errs := []error{err}
 	for _, m := range g.group {
@@ -107,7 +107,7 @@ func memberInit(init *engine.Init, m engine.Res) *engine.Init {
 	return c
 }
 
-// member calls a method of a member. What goes wrong names it.
+// member calls a method of a member. Its error names it.
 func member(m engine.Res, method string, f func() error) (err error) {
 	defer func() {
 		if err != nil {

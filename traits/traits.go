@@ -42,7 +42,7 @@ func (b *Base) SetMetaParams(m *engine.MetaParams) {
 // String returns kind[name].
 func (b *Base) String() string { return b.kind + "[" + b.name + "]" }
 
-// Refreshable makes a resource one that acts on notifications. Whether one is
+// Refreshable makes a resource act on notifications. Whether one is
 // pending is asked through Init.Refresh.
 type Refreshable struct{ refresh bool }
 
@@ -98,7 +98,7 @@ func (Unwatched) Watch(ctx context.Context) error {
 	return nil
 }
 
-// Collectable marks a resource as one that can be collected from other hosts.
+// Collectable marks a resource as collectable from other hosts.
 type Collectable struct{}
 
 // Collects returns true.

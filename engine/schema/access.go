@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// Get returns what is at a path of a Go value, usually a pointer to a struct, as
+// Get returns the value at a path of a Go value, usually a pointer to a struct, as
 // EncodeAll gives it; it shares nothing with v. A step into a map entry, a list
 // element or an optional value that is not there is an error. A field may be named
 // by its key or by its name in Go.
@@ -76,11 +76,11 @@ func followAny(rv reflect.Value, s seg) (*Type, reflect.Value, error) {
 }
 
 // Set puts value, a plain value or anything that EncodeAll takes, at a path of the
-// struct that v points to. Lists, maps and pointers on the way are copied, so
-// nobody else who holds them sees it, and v gets no part of value itself; a map
-// that is nil is made, a list is never made longer. The value must be of the kind of
-// the place, with text taken for what has a notation in text and Secret and string
-// for each other; enumerations and bounds hold, and a number that does not fit
+// struct that v points to. Lists, maps and pointers on the way are copied, so no
+// other holder of them sees it, and v gets no part of value itself; a map that is
+// nil is made, a list is never made longer. The value must be of the kind of the
+// place, but text is taken for a kind with a notation in text, and Secret and string
+// for each other. Enumerations and bounds hold, and a number that does not fit
 // exactly is an error. After an error v is as it was.
 func Set(v any, path string, value any) error {
 	segs, err := parsePath(path)
@@ -248,7 +248,7 @@ func (s setter) assign(t *Type, rv reflect.Value) error {
 // Save remembers the top-level field that a path begins with, as it is now, and
 // returns a func that puts it back, whatever Set did at the path since. Unlike Set
 // with what Get gave, it also brings back a value that breaks the bounds of its
-// type, a map without the entry, and nil. What it remembers is safe from Set,
+// type, a map without the entry, and nil. Its memory is safe from Set,
 // which never writes through a list, a map or a pointer.
 func Save(v any, path string) (restore func(), err error) {
 	segs, err := parsePath(path)

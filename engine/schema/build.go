@@ -17,15 +17,15 @@ import (
 // made (New), held (Typed) and go through all of this package, as those of a struct
 // in Go. The copy is immutable, safe for concurrent use, and shares nothing with t.
 //
-// It fills what a description may leave out: 64 Bits, the Unit s, Min 0 of a
-// duration and of a size, and GoName. Index is overwritten. A Default of a top-level
-// field is brought into the form of Encode.
-// A part that OfType has read from a Go type with conversions of its own
-// (UnmarshalText, UnmarshalYAML) keeps that Go type.
+// It fills the parts that a description may leave out: 64 Bits, the Unit s, Min 0 of
+// a duration and of a size, and GoName. Index is overwritten. A Default of a
+// top-level field is brought into the form of Encode. A part that OfType has read
+// from a Go type with conversions of its own (UnmarshalText, UnmarshalYAML) keeps
+// that Go type.
 //
 // The error joins everything that is wrong with t, each with the path of the field.
-// Build is called once for each type, not for each value: Go never frees what it
-// makes.
+// Build is called once for each type, not for each value: Go never frees its
+// results.
 func Build(t *Type) (*Type, error) {
 	if t == nil || t.Kind != KindStruct || t.Optional {
 		return nil, errors.New("schema.Build needs a type of the kind struct that is not optional")
@@ -44,7 +44,7 @@ type typeBuilder struct {
 // opened is a type whose parts are being built, and the copy that is made of it.
 type opened struct{ given, made *Type }
 
-// loops returns what is being built of a type, nil where it is not.
+// loops returns the unfinished description of a type, nil where it is not.
 func (b *typeBuilder) loops(t *Type) *Type {
 	for _, o := range b.open {
 		if o.given == t {
@@ -140,7 +140,7 @@ func clonePtr[T any](p *T) *T {
 	return new(*p)
 }
 
-// settle fills what was left out of c and checks all but its parts.
+// settle fills the absent parts of c and checks all but its parts.
 func (b *typeBuilder) settle(c *Type, at string) {
 	switch c.Kind {
 	case KindDuration:
@@ -205,7 +205,8 @@ func (t *Type) checkUnit() error {
 	return t.setUnit(t.Unit)
 }
 
-// checkBounds checks what bound does not see in a tag, because it is no number yet.
+// checkBounds checks bounds that bound does not see in a tag, because they are not
+// numbers yet.
 func (t *Type) checkBounds() error {
 	if t.FloatMin != nil || t.FloatMax != nil {
 		return t.checkFloatBounds()

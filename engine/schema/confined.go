@@ -8,10 +8,10 @@ import (
 )
 
 // Confined is text that only some users of the machine may read, such as the content of a
-// file of mode 0600. It is no secret, but a log or a socket may have more readers than the
-// file. A kind gives it to Init.Change in place of the text; the engine shows a Digest.
-// By itself it prints, logs and marshals as its length only. The zero Confined is the
-// empty text.
+// file of mode 0600. It does not count as a secret, but a log or a socket may have more
+// readers than the file. A kind gives it to Init.Change in place of the text; the engine
+// shows a Digest. By itself it prints, logs and marshals as its length only. The zero
+// Confined is the empty text.
 type Confined struct {
 	text *string
 	size int64
@@ -20,7 +20,7 @@ type Confined struct {
 // NewConfined returns s as confined text.
 func NewConfined(s string) Confined { return Confined{&s, int64(len(s))} }
 
-// NewConfinedSum returns confined text of which only a checksum is at hand, and its length.
+// NewConfinedSum returns confined text of a known checksum and length, without the text.
 func NewConfinedSum(sum string, size int64) Confined { return Confined{&sum, size} }
 
 // Digest returns the digest that may be shown: the same for the same text and key. The key is

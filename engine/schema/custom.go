@@ -48,7 +48,7 @@ func callUnmarshal(c customDecoder, unmarshal func(any) error) (err error) {
 	return c.UnmarshalYAML(unmarshal)
 }
 
-// flatten reports the findings inside of err, and what is no finding at n.
+// flatten reports the findings inside of err, and other errors as findings at n.
 func (d *decoder) flatten(n *Node, err error) {
 	switch e := err.(type) {
 	case Diagnostics:

@@ -6,15 +6,15 @@ import (
 	"reflect"
 )
 
-// Decode fills what into points to, usually a struct, from a Node, in place: a
-// key that the Node does not have keeps what the field holds. A list or a map in
-// the Node is the whole value; structs are filled key by key. Null sets an
-// optional field to nil, leaves a list, a map or a struct as it is, and is an error
-// for everything else. Nothing that into held before is written through: lists,
-// maps and pointers are made anew.
+// Decode fills the target of into, usually a struct, from a Node, in place. A field
+// whose key the Node does not have keeps its value. A list or a map in the Node is
+// the whole value; structs are filled key by key. Null sets an optional field to
+// nil, leaves a list, a map or a struct as it is, and is an error for everything
+// else. Nothing that into held before is written through: lists, maps and pointers
+// are made anew.
 //
 // It goes on after an error and returns all findings, each with position and
-// path; a field whose value is wrong keeps what it held. Findings may be warnings
+// path; a field whose value is wrong keeps its old value. Findings may be warnings
 // only: ask Err.
 //
 // If what into points to has UnmarshalYAML(func(any) error) error, that is called

@@ -31,8 +31,7 @@ func (s Severity) String() string {
 	}
 }
 
-// Diagnostic is one finding about an input: what is wrong, where, and what to
-// do.
+// Diagnostic is one finding about an input: the fault, its place, and the way out.
 type Diagnostic struct {
 	Severity   Severity
 	Pos        Pos
@@ -101,7 +100,7 @@ func (ds *Diagnostics) Errorf(pos Pos, format string, args ...any) {
 }
 
 // Sort orders the findings by file, line and column, keeping the order of equals;
-// those that stand for others come last.
+// findings that stand for others come last.
 func (ds Diagnostics) Sort() {
 	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
 		return cmp.Or(

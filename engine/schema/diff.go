@@ -22,7 +22,7 @@ func (d Difference) String() string { return fmt.Sprintf("%s: %v -> %v", d.Path,
 // It goes down into structs and maps; a list differs as a whole. Lists and maps are compared
 // by content and nil as empty, except where the type is optional. A value that
 // cannot be encoded differs from everything. Two structs are compared without
-// encoding what is equal in them.
+// encoding their equal parts.
 func Diff(t *Type, a, b any) []Difference {
 	av, bv := sideOf(a), sideOf(b) // what has none is seen by plain
 	if t.Kind == KindStruct && av.IsValid() && bv.IsValid() && av.Type() == t.Go && bv.Type() == t.Go {

@@ -12,20 +12,20 @@
 //   - There are twelve kinds of type and no more. A rule that spans fields is Go
 //     code in the resource's Validate, never a feature of Type.
 //   - A struct that contains itself is a type with a name, and Link where it is inside of
-//     itself: no walk over Elem and Fields is endless. What is asked of a type as a whole goes by
+//     itself: no walk over Elem and Fields is endless. A question about a type as a whole goes by
 //     Some, which follows links.
-//   - Decode works in place: it never replaces what a field already holds
-//     unless the node says so, so defaults set beforehand survive. It goes on
-//     after an error and reports every one, each with its position and path.
+//   - Decode works in place: it never replaces the value of a field unless the node
+//     says so, so defaults set beforehand survive. It goes on after an error and
+//     reports every one, each with its position and path.
 //   - A field's key is its yaml tag, else its lang tag, else its Go name in
 //     lower case. Unexported fields, embedded fields without a tag and fields
-//     tagged "-" are no keys. A key in ReservedKeys is an error of the type.
-//   - A key that is absent keeps what the field holds; a list or a map that is
+//     tagged "-" do not make keys. A key in ReservedKeys is an error of the type.
+//   - An absent key keeps the value of the field; a list or a map that is
 //     present is the whole value; a struct is filled key by key.
 //   - Every part of a value has one stable path: a.b[0].c, and env["a.b"] where a
 //     key of a map is not made of letters, digits, _ and -.
 //   - What Decode, Set, Get, Encode and Clone hand over shares no list, map or
-//     pointer with what they were given.
+//     pointer with their arguments.
 //   - A Secret never leaves this package in clear except through Reveal.
 //   - Nothing here starts a goroutine, reads a file or looks at a clock.
 //

@@ -83,7 +83,7 @@ func daysDuration(s, days, rest string) (time.Duration, error) {
 	return sum, nil
 }
 
-// badDuration tells a length that is too long from one that is misspelt.
+// badDuration tells a length that is too long from a misspelt one.
 func badDuration(s string, err error) error {
 	if err != nil && len(s) < maxUnitWidth && wellFormed(s) {
 		return fmt.Errorf("%s is too long a time", s)

@@ -139,7 +139,7 @@ func (t *Type) empty() any {
 }
 
 // encoder turns the Go side of a type into plain values. Unless all is set, value
-// returns nil for what is zero.
+// returns nil for a zero value.
 type encoder struct{ all bool }
 
 func (e encoder) value(t *Type, rv reflect.Value, depth int) (any, error) {

@@ -11,8 +11,8 @@ import (
 // Equal reports whether two values say the same: plain values, or Go values that
 // Encode takes. Numbers are compared by value whatever their Go type, a Secret and
 // a string by content, modes in canonical form; a nil list or map equals an
-// empty one of its type, but nil itself equals nothing else. NaN equals NaN. What
-// cannot be encoded equals nothing.
+// empty one of its type, but nil itself equals nothing else. NaN equals NaN. A
+// value that cannot be encoded equals nothing.
 func Equal(a, b any) bool {
 	pa, err := plain(a, true, 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // MaxFindings is how many findings of each severity Findings keeps.
 const MaxFindings = 1000
 
-// Findings collects what is wrong with one input. It keeps the first MaxFindings
+// Findings collects the faults of one input. It keeps the first MaxFindings
 // of each severity and counts the rest, so that no input, however broken, has much
 // said of it. The zero value is empty and ready to use.
 type Findings struct {
@@ -16,8 +16,8 @@ type Findings struct {
 	more [numSeverities]int
 }
 
-// Add adds findings. One that stands for others (Diagnostic.More) counts as many
-// as it stands for.
+// Add adds findings. A finding that stands for others (Diagnostic.More) counts as
+// many.
 func (f *Findings) Add(ds ...Diagnostic) {
 	for _, d := range ds {
 		kept := &f.kept[d.Severity]
@@ -48,8 +48,8 @@ func (f *Findings) Errorf(pos Pos, format string, args ...any) {
 // Errors returns how many errors were added, kept or not.
 func (f *Findings) Errors() int { return len(f.kept[Error]) + f.more[Error] }
 
-// All returns what was kept, sorted by position, and then for each severity of
-// which there were more one that stands for those.
+// All returns the kept findings, sorted by position. Then, for each severity with
+// further ones, comes a finding that stands for them.
 func (f *Findings) All() Diagnostics {
 	all := slices.Concat(f.kept[:]...)
 	for s, n := range f.more {

@@ -75,7 +75,7 @@ func port(s string) (uint64, bool) {
 	return n, err == nil && len(s) <= 5
 }
 
-// isURI takes what has a scheme and no space, and which the library reads.
+// isURI takes a text with a scheme and without a space that the library reads.
 func isURI(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme != "" && len(s) > len(u.Scheme)+1 && !strings.ContainsAny(s, " \t\r\n\f\v")

@@ -81,7 +81,7 @@ func (t *Type) inside(rv reflect.Value) (*Type, reflect.Value) {
 }
 
 // unbox returns a copy of the struct in a Data, which is settable, and a func that puts it
-// into rv. What the Data held before is not written through.
+// into rv. The earlier values of the Data are not written to.
 func (t *Type) unbox(rv reflect.Value) (fresh reflect.Value, box func()) {
 	p := reflect.New(t.Link.Go)
 	_, old := t.inside(rv)

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Mode is permission bits as they are written: octal ("0644", "644", "4755"),
-// which sets all twelve bits, or symbolic as chmod takes it ("u=rwX,go=rX", "g+w",
-// "+t", "g=u"), which alters what is there. Where a symbolic mode names no class
+// Mode is permission bits as they are written. An octal mode ("0644", "644",
+// "4755") sets all twelve bits. A symbolic one as chmod takes it ("u=rwX,go=rX",
+// "g+w", "+t", "g=u") alters the present mode. Where a symbolic mode names no class
 // it means all three; no umask is consulted. The empty Mode alters nothing.
 type Mode string
 
@@ -90,8 +90,8 @@ func (m Mode) Validate() error {
 	return err
 }
 
-// Octal returns the bits of an octal mode. ok is false for one that is symbolic,
-// empty or wrong.
+// Octal returns the bits of an octal mode. ok is false for a symbolic, empty or
+// wrong mode.
 func (m Mode) Octal() (mode fs.FileMode, ok bool) {
 	n, ok, _ := octal(string(m))
 	return fromBits(n), ok
@@ -158,7 +158,7 @@ func fromBits(n uint32) fs.FileMode {
 	return m
 }
 
-// action is one operator of a symbolic mode with what stands on both sides of it.
+// action is one operator of a symbolic mode with its two sides.
 type action struct {
 	who  uint32 // the bits that the classes on the left own
 	op   byte   // + - =

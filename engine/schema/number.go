@@ -190,7 +190,7 @@ func (d *decoder) float(t *Type, n *Node) (f float64, ok bool) {
 }
 
 // intAsFloat rounds a whole number that was written to the nearest float64, and
-// refuses one that was sent if it is not exact.
+// refuses a sent number if it is not exact.
 func (d *decoder) intAsFloat(t *Type, n *Node) (float64, bool) {
 	neg, abs, ok := d.magnitude(t, n)
 	if !ok {

@@ -24,8 +24,8 @@ var (
 	resource   = reflect.TypeFor[interface{ SetName(string) }]()
 )
 
-// known remembers what OfType has read. It is a pure memo: what is in it follows
-// from the key alone, so it does not matter who filled it.
+// known remembers what OfType has read. It is a pure memo: its content follows from
+// the key alone, so it does not matter who filled it.
 var known sync.Map // reflect.Type to *reading
 
 type reading struct {
@@ -34,10 +34,9 @@ type reading struct {
 }
 
 // OfType reads a Go type, usually a struct, and returns its description: the same
-// one each time, immutable and safe for concurrent use. A pointer at the top
-// stands for what it points to. The error joins everything that is wrong with the
-// type, each with the Go name of the field; it is the programmer's, not the
-// user's.
+// one each time, immutable and safe for concurrent use. A pointer at the top stands
+// for its target. The error joins everything that is wrong with the type, each with
+// the Go name of the field; it is the programmer's, not the user's.
 func OfType(rt reflect.Type) (*Type, error) {
 	if rt == nil {
 		return nil, errors.New("nil has no schema")
@@ -171,7 +170,7 @@ func (t *Type) orNil(part *Type) *Type {
 	return t
 }
 
-// special describes the types that have a notation of their own, and those that
+// special describes the types that have a notation of their own, and types that
 // read themselves from text.
 func (r *typeReader) special(t *Type, rt reflect.Type, at string) bool {
 	switch {
@@ -265,7 +264,7 @@ func (r *typeReader) fields(t *Type, rt reflect.Type, index []int, at string) {
 }
 
 // keyOf returns the key of a field, or whether it is inlined. ok is false when it
-// is no key at all.
+// does not make a key.
 func keyOf(sf reflect.StructField) (key string, inline, ok bool) {
 	key, opts, _ := strings.Cut(sf.Tag.Get("yaml"), ",")
 	for opt := range strings.SplitSeq(opts, ",") {

@@ -34,7 +34,7 @@ func ParseRef(s string) (Ref, error) {
 // ID returns kind[name], without the key.
 func (r Ref) ID() string { return r.Kind + "[" + r.Name + "]" }
 
-// String returns the reference as it is written; one that names nothing is empty.
+// String returns the reference as it is written; a reference to nothing is empty.
 func (r Ref) String() string {
 	switch {
 	case r.IsZero():

@@ -60,7 +60,7 @@ func (n *Node) found(secret bool) string {
 	return "something unknown"
 }
 
-// took reports whether n may be read as text in the notation of kind: one that was
+// took reports whether n may be read as text in the notation of kind: text that was
 // made from a value of another kind may not.
 func (n *Node) took(kind Kind) bool {
 	return !n.typed || n.of == kind || n.of == KindString || n.Kind == NodeInt

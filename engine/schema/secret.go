@@ -18,7 +18,7 @@ type Secret struct{ text *string }
 // NewSecret returns s as a secret.
 func NewSecret(s string) Secret { return Secret{&s} }
 
-// Reveal returns the text. Who calls it must not log, print, store readably or
+// Reveal returns the text. The caller must not log, print, store readably or
 // pass it in an argument list.
 func (s Secret) Reveal() string {
 	if s.text == nil {

@@ -57,7 +57,7 @@ func cutPattern(tag string) (head, pattern string, found bool) {
 	return strings.Cut(tag, ","+key)
 }
 
-// leaf is the type of what the field holds, below lists and maps.
+// leaf is the type of the field's values, below lists and maps.
 func (f *Field) leaf() *Type {
 	leaf := f.Type
 	for leaf.Elem != nil {

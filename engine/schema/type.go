@@ -52,7 +52,7 @@ type Type struct {
 	Go       reflect.Type
 
 	FloatMin, FloatMax *float64 // with KindFloat: inclusive bounds; nil for none
-	EnumNames          []string // with Enum: what programs call the values, one for each; empty where they have no names
+	EnumNames          []string // with Enum: the names of the values in programs, one for each; empty where they have no names
 
 	byKey    map[string]*Field // by key, by alias, and by Go name
 	reserved error             // what CheckReserved says, where the type is indexed
@@ -99,7 +99,7 @@ type Field struct {
 	Instead    []string // keys that take a secret instead; with NoSecret
 	Default    any      // the value that absence means, as Encode gives it; nil when it is the zero value
 	HasDefault bool
-	Deprecated string // why the key should not be used any more, and what to use; empty where it should
+	Deprecated string // why the key should not be used any more, and the key to use; empty where it may be used
 	Replaces   bool   // another value can't be given to the thing: it is removed, and made again
 
 	ord int // its place in Type.Fields, where the type is indexed
@@ -157,7 +157,7 @@ func (t *Type) place(f *Field) int {
 	return slices.Index(t.Fields, f)
 }
 
-// index fills what is found by key. It is called once, before t is shared.
+// index fills the lookup by key. It is called once, before t is shared.
 func (t *Type) index() {
 	t.byKey = make(map[string]*Field, 2*len(t.Fields))
 	for i, f := range t.Fields {
@@ -190,7 +190,7 @@ func (t *Type) CheckReserved() error {
 }
 
 // Equal reports whether two types accept the same values under the same keys.
-// What is there for people only (Name, Doc, EnumNames, Deprecated) and the Go side are not compared.
+// The parts for people only (Name, Doc, EnumNames, Deprecated) and the Go side are not compared.
 func (t *Type) Equal(o *Type) bool { return comparison{}.types(t, o) }
 
 // comparison has the pairs of structs that are taken for equal while their own parts are compared.

@@ -7,9 +7,8 @@ import (
 
 // Typed is a value whose parameters are described by data and not by its own Go
 // type. Everything here that takes a Go value (Of, Decode, Encode and its
-// variants, NodeOf, Equal, Diff, Get, Set, Save) takes a Typed too, and then reads and writes what
-// Params points to. A Typed inside of a struct is no such: it is read by its Go
-// type.
+// variants, NodeOf, Equal, Diff, Get, Set, Save) takes a Typed too, and then reads and writes the
+// target of Params. A Typed inside of a struct does not count: it is read by its Go type.
 type Typed interface {
 	// Params returns the type, which Build or OfType made, and a pointer, never nil,
 	// to a value of the type's Go side. Each call on one value gives the same. It is called often:
@@ -42,15 +41,15 @@ func (t *Type) New() Data {
 	return Data{Type: t, Value: p.Interface()}
 }
 
-// TypeOf returns the type of a value: what Params says of a Typed, else OfType of
-// its Go type.
+// TypeOf returns the type of a value: for a Typed the type of Params, else OfType
+// of its Go type.
 func TypeOf(v any) (*Type, error) {
 	t, _, err := Side(v)
 	return t, err
 }
 
 // Side returns the type of v and its Go side, which is v without its pointers, or
-// what Params points to. It is settable where v is a pointer or a Typed, and invalid
+// the target of Params. It is settable where v is a pointer or a Typed, and invalid
 // where v is a nil pointer. All functions here find the Go side of a value by it.
 func Side(v any) (*Type, reflect.Value, error) {
 	if typed, ok := typedOf(v); ok {
@@ -106,7 +105,7 @@ func typedSide(v Typed) (*Type, reflect.Value, error) {
 	return t, rv.Elem(), nil
 }
 
-// TypeKey is equal for two values if what is known of the type of one holds for the
+// TypeKey is equal for two values if all facts of the type of one hold for the
 // other: they are of one Go type and, where they are Typed, of one Type.
 type TypeKey struct {
 	Go   reflect.Type

@@ -16,7 +16,7 @@ func Value(t *Type, n *Node) (any, Diagnostics) {
 	return v, d.diags
 }
 
-// Check returns what is wrong with a plain value, in the words of Decode but
+// Check returns the faults of a plain value, in the words of Decode but
 // without positions. It takes what NodeOf takes.
 func Check(t *Type, v any) Diagnostics {
 	n, err := NodeOf(v)

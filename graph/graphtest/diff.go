@@ -91,7 +91,7 @@ func has[K comparable, V any](m map[K]V, k K) bool {
 	return ok
 }
 
-// checkPairings: what is in both graphs is changed or kept, never both.
+// checkPairings: a vertex in both graphs is changed or kept, never both.
 func checkPairings[V any](tb TB, old, new *graph.Graph[V], d graph.Difference, same func(a, b V) bool) {
 	tb.Helper()
 	check := func(pairs []graph.Pair, want bool) {

@@ -11,7 +11,7 @@
 //
 // The models that the laws compare with are naive on purpose: matrices, and
 // cubic in the number of vertices. Up to MaxModel vertices everything is
-// checked; above, only what takes linear time.
+// checked; above, only laws that take linear time.
 //
 // All checks report through TB, which *testing.T, *testing.B, *testing.F and
 // *rapid.T are, and go on after a broken law where that makes sense.

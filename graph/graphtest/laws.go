@@ -75,7 +75,7 @@ func checkTo(tb TB, g gonum.Directed, v int64) int {
 	return len(row)
 }
 
-// checkPairs checks that what From does not have is no edge by any other name.
+// checkPairs checks that no other method finds an edge that From does not have.
 func checkPairs(tb TB, g gonum.Directed, all []gonum.Node) {
 	tb.Helper()
 	for _, u := range all {
@@ -296,8 +296,8 @@ func checkReach[V any](tb TB, g *graph.Graph[V], m *Model, u int) {
 	}
 }
 
-// checkReduction: what is left out is exactly what repeats a longer path, and so
-// nothing is reached less.
+// checkReduction: the edges that are left out are exactly those which repeat a
+// longer path, and so nothing is reached less.
 func checkReduction[V any](tb TB, g *graph.Graph[V], m *Model) {
 	tb.Helper()
 	edges, err := g.Reduction()
