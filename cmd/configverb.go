@@ -163,7 +163,7 @@ func (f *configFlags) checkFile(a *app) error {
 	}
 	switch {
 	case ds.Err() != nil:
-		return withCode(exitUsage, errors.New(findings(ds)))
+		return withCode(exitUsage, errors.New(ds.Summary()))
 	case f.format.word != "text":
 	case !file.Exists:
 		fmt.Fprintf(a.out, "ok: there is no %s, the defaults count\n", path)

@@ -132,14 +132,10 @@ func (d *desk) observe(o mgmt.Observer) mgmt.Observer {
 	if d == nil {
 		return o
 	}
-	o.Swapped = before(o.Swapped, d.rec.Swapped)
-	o.Ran = before(o.Ran, d.rec.Ran)
-	o.Converged = before2(o.Converged, d.rec.Converged)
-	o.Paused = before2(o.Paused, d.rec.Paused)
-	o.Held = before2(o.Held, d.rec.Held)
-	o.Loaded = before(o.Loaded, d.rec.Loaded)
-	o.Refused = before(o.Refused, d.rec.Refused)
-	return o
+	return o.With(mgmt.Observer{
+		Swapped: d.rec.Swapped, Ran: d.rec.Ran, Converged: d.rec.Converged, Paused: d.rec.Paused, Held: d.rec.Held,
+		Loaded: d.rec.Loaded, Refused: d.rec.Refused,
+	})
 }
 
 // beside returns what answers and records beside an engine.

@@ -1,25 +1,24 @@
 package cmd
 
 import (
-	"context"
 	"log/slog"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/flatlog"
 )
 
-// lineHandler writes log records as lines for people:
+// lineLog returns a handler that writes log records as lines for people:
 //
 //	2026-01-02T15:04:05.000Z INFO file[/etc/x]: message key=value
 //
 // and in short and in colour on a terminal. What is logged may hold anything; a
 // record can neither forge another one nor move the cursor.
-type lineHandler struct {
-	screen *screen
-	style  style
-	level  slog.Leveler
-	prefix string      // of the keys
-	attrs  []slog.Attr // with their prefixes
+func lineLog(s *screen, st style, level slog.Leveler) slog.Handler {
+	return flatlog.New(level, func(rec slog.Record, attrs []slog.Attr) {
+		s.print(st.line(rec.Time, rec.Level, st.text(rec.Message, attrs)))
+	})
 }
 
 // style says how a line looks.
@@ -28,29 +27,8 @@ type style struct {
 	short bool // only the time of day, and no level where it is INFO
 }
 
-// Enabled implements slog.Handler.
-func (h *lineHandler) Enabled(_ context.Context, level slog.Level) bool {
-	return level >= h.level.Level()
-}
-
-// Handle implements slog.Handler.
-func (h *lineHandler) Handle(_ context.Context, rec slog.Record) error {
-	h.screen.print(h.style.line(rec.Time, rec.Level, h.text(rec.Message, h.all(rec))))
-	return nil
-}
-
-// all returns the attributes of a record, those of the handler first.
-func (h *lineHandler) all(rec slog.Record) []slog.Attr {
-	attrs := h.attrs[:len(h.attrs):len(h.attrs)]
-	rec.Attrs(func(a slog.Attr) bool {
-		attrs = appendFlat(attrs, h.prefix, a)
-		return true
-	})
-	return attrs
-}
-
 // text is a message with its attributes, the resource in front.
-func (h *lineHandler) text(msg string, attrs []slog.Attr) string {
+func (s style) text(msg string, attrs []slog.Attr) string {
 	var b strings.Builder
 	who := ""
 	for _, a := range attrs {
@@ -58,56 +36,13 @@ func (h *lineHandler) text(msg string, attrs []slog.Attr) string {
 			who = a.Value.String()
 			continue
 		}
-		b.WriteString(" " + h.style.dim(bare(a.Key)+"=") + bare(a.Value.String()))
+		b.WriteString(" " + s.dim(bare(a.Key)+"=") + bare(a.Value.String()))
 	}
 	text := visible(msg)
 	if who != "" {
-		text = h.style.name(visible(who)) + ": " + text
+		text = s.name(visible(who)) + ": " + text
 	}
 	return text + b.String()
-}
-
-// WithAttrs implements slog.Handler.
-func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler { return h.with(attrs) }
-
-func (h *lineHandler) with(attrs []slog.Attr) *lineHandler {
-	next := *h
-	next.attrs = h.attrs[:len(h.attrs):len(h.attrs)]
-	for _, a := range attrs {
-		next.attrs = appendFlat(next.attrs, h.prefix, a)
-	}
-	return &next
-}
-
-// WithGroup implements slog.Handler.
-func (h *lineHandler) WithGroup(name string) slog.Handler { return h.within(name) }
-
-func (h *lineHandler) within(name string) *lineHandler {
-	if name == "" {
-		return h
-	}
-	next := *h
-	next.prefix += name + "."
-	return &next
-}
-
-// appendFlat appends an attribute, those of a group one by one.
-func appendFlat(list []slog.Attr, prefix string, a slog.Attr) []slog.Attr {
-	a.Value = a.Value.Resolve()
-	if a.Value.Kind() != slog.KindGroup {
-		if a.Equal(slog.Attr{}) {
-			return list
-		}
-		a.Key = prefix + a.Key
-		return append(list, a)
-	}
-	if a.Key != "" {
-		prefix += a.Key + "."
-	}
-	for _, inner := range a.Value.Group() {
-		list = appendFlat(list, prefix, inner)
-	}
-	return list
 }
 
 // bare returns a text as it is where it is one plain word, else quoted.

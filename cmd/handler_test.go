@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// lineLog returns a logger of lines, and a function that ends it and returns
+// testLog returns a logger of lines, and a function that ends it and returns
 // what it wrote.
-func lineLog(st style, level slog.Level) (*slog.Logger, func() string) {
+func testLog(st style, level slog.Level) (*slog.Logger, func() string) {
 	var buf bytes.Buffer
 	s := newScreen(&buf, nil)
-	return slog.New(&lineHandler{screen: s, style: st, level: level}), func() string {
+	return slog.New(lineLog(s, st, level)), func() string {
 		s.close()
 		return buf.String()
 	}
@@ -33,7 +33,7 @@ func withoutTime(text string) string {
 }
 
 func TestLines(t *testing.T) {
-	log, end := lineLog(style{}, slog.LevelInfo)
+	log, end := testLog(style{}, slog.LevelInfo)
 	log.Debug("not shown")
 	log.Info("hello", "count", 3, "took", time.Second, "text", "two words", "empty", "")
 	log.Warn("forged\n2026-01-01T00:00:00.000Z ERROR x", "key", "a\nb", "esc", "\x1b[2J")
@@ -55,7 +55,7 @@ ERROR file[/x]: bad g.error="no such thing" g.in.x=1
 }
 
 func TestColoredLines(t *testing.T) {
-	log, end := lineLog(style{color: true, short: true}, slog.LevelDebug)
+	log, end := testLog(style{color: true, short: true}, slog.LevelDebug)
 	log.Info("m", "k", "v")
 	log.Error("m")
 	log.Debug("m")
@@ -73,7 +73,7 @@ func TestHandlerIsOne(t *testing.T) {
 	s := newScreen(&buf, nil)
 	slogtest.Run(t, func(*testing.T) slog.Handler {
 		buf.Reset()
-		return &lineHandler{screen: s, level: slog.LevelInfo}
+		return lineLog(s, style{}, slog.LevelInfo)
 	}, func(t *testing.T) map[string]any {
 		s.close()
 		out := parseLine(t, buf.String())
@@ -108,7 +108,7 @@ func parseLine(t *testing.T, line string) map[string]any {
 }
 
 func TestHandlerEnabled(t *testing.T) {
-	h := &lineHandler{level: slog.LevelWarn}
+	h := lineLog(nil, style{}, slog.LevelWarn)
 	if h.Enabled(context.Background(), slog.LevelInfo) || !h.Enabled(context.Background(), slog.LevelError) {
 		t.Error("the level is not kept")
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/service"
 )
 
 // logFlags say how the program tells what it does. All of that goes to standard
@@ -87,15 +88,15 @@ func (f *logFlags) presenter(a *app) *presenter {
 	}
 	width := terminalWidth(a.err)
 	p.screen = newScreen(a.err, width)
-	if isJournal(a.err) {
-		if j, err := openJournal(cmp.Or(a.journal, journalSocket)); err == nil {
+	if service.IsJournal(a.err) {
+		if j, err := service.OpenJournal(cmp.Or(a.journal, service.JournalSocket)); err == nil {
 			p.journal = j
-			p.logger = slog.New(&journalHandler{lineHandler{level: p.level}, j})
+			p.logger = slog.New(j.Handler(p.level, style{}.text))
 			return p
 		}
 	}
 	p.style = style{color: colored(f.color, a.err), short: width != nil}
-	p.logger = slog.New(&lineHandler{screen: p.screen, style: p.style, level: p.level})
+	p.logger = slog.New(lineLog(p.screen, p.style, p.level))
 	return p
 }
 

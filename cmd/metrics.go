@@ -82,13 +82,9 @@ func (x *exports) close() {
 
 // observe adds the counting to what happens.
 func (x *exports) observe(o mgmt.Observer) mgmt.Observer {
-	o.Swapped = before(o.Swapped, x.Swapped)
-	o.Ran = before(o.Ran, x.Ran)
-	o.Paused = before2(o.Paused, x.Paused)
-	o.Held = before2(o.Held, x.Held)
-	o.Converged = before2(o.Converged, x.Converged)
-	o.Refused = before(o.Refused, x.Refused)
-	return o
+	return o.With(mgmt.Observer{
+		Swapped: x.Swapped, Ran: x.Ran, Paused: x.Paused, Held: x.Held, Converged: x.Converged, Refused: x.Refused,
+	})
 }
 
 // start serves the metrics of an engine until the returned function is called, which

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/service"
 )
 
 // presenter shows a run on standard error: as lines for people, with one live
@@ -24,7 +25,7 @@ import (
 type presenter struct {
 	logger  *slog.Logger
 	screen  *screen
-	journal *journal // what is said goes there, where standard error is the journal
+	journal *service.Journal // what is said goes there, where standard error is the journal
 	style   style
 	program string // what this one is called
 	json    bool
@@ -49,7 +50,7 @@ func (p *presenter) say(level slog.Level, texts func() []string, msg string, att
 	case p.json:
 		p.logger.LogAttrs(context.Background(), level, msg, attrs...)
 	case p.journal != nil:
-		p.journal.send(level, strings.Join(texts(), "\n"), msg, attrs)
+		p.journal.Send(service.Entry{Level: level, Text: strings.Join(texts(), "\n"), Event: msg, Attrs: attrs})
 	default:
 		now, lines := time.Now(), ""
 		for _, text := range texts() {
@@ -173,10 +174,10 @@ func (p *presenter) converged(yes bool, c mgmt.Counts) {
 		p.say(slog.LevelDebug, one("something has happened"), "not converged")
 		return
 	}
-	p.screen.show(countsText(c))
+	p.screen.show(c.String())
 	since := time.Since(p.began)
 	level, color := outcome(c)
-	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(color, "converged"), countsText(c), roundTime(since))
+	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(color, "converged"), c.String(), roundTime(since))
 	p.say(level, one(text), "converged", slog.Any("counts", countsJSON(c)), slog.Float64("seconds", since.Seconds()))
 }
 
@@ -213,7 +214,7 @@ func (p *presenter) refused(err error) {
 		return
 	}
 	p.say(slog.LevelError, func() []string {
-		return append([]string{text + findings(ds)}, diagnosticLines(p.program, ds)...)
+		return append([]string{text + ds.Summary()}, diagnosticLines(p.program, ds)...)
 	}, "graph refused", diagnosticsAttr(ds))
 }
 
@@ -264,7 +265,7 @@ func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 		if err != nil {
 			return
 		}
-		p.screen.show(countsText(c))
+		p.screen.show(c.String())
 	}
 }
 
@@ -277,7 +278,7 @@ func (p *presenter) close() {
 		}
 		p.screen.close()
 		if p.journal != nil {
-			p.journal.close()
+			p.journal.Close()
 		}
 	})
 }
@@ -323,7 +324,7 @@ func (p *presenter) ended(why error, r mgmt.Report) {
 		return
 	}
 	level, _ := outcome(r.Counts)
-	text := fmt.Sprintf("%s: ended after %s, %s", sig.Signal, roundTime(time.Since(p.began)), standingText(r.Converged, r.Counts))
+	text := fmt.Sprintf("%s: ended after %s, %s", sig.Signal, roundTime(time.Since(p.began)), mgmt.Rest{Converged: r.Converged, Counts: r.Counts})
 	attrs := []slog.Attr{slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),
 		slog.Any("counts", countsJSON(r.Counts)), slog.Float64("seconds", time.Since(p.began).Seconds())}
 	if len(r.Cut) > 0 {

@@ -117,7 +117,7 @@ func TestWhatIsShown(t *testing.T) {
 // TestCountsOfFindings: those that were not kept count too.
 func TestCountsOfFindings(t *testing.T) {
 	ds := append(slices.Clone(finding), schema.Diagnostic{More: 41}, schema.Diagnostic{Severity: schema.Warning, More: 2})
-	if got := findings(ds); got != "42 errors, 2 warnings" {
+	if got := ds.Summary(); got != "42 errors, 2 warnings" {
 		t.Error(got)
 	}
 }
@@ -129,7 +129,7 @@ func TestConvergedLine(t *testing.T) {
 	if !strings.HasPrefix(got, "WARN converged: 3 ok, 1 failed (") || strings.Count(got, "\n") != 1 {
 		t.Errorf("shown: %q", got)
 	}
-	if countsText(mgmt.Counts{}) != "no resources" {
+	if (mgmt.Counts{}).String() != "no resources" {
 		t.Error("an empty graph has no words")
 	}
 }

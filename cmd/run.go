@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/service"
 )
 
 // runFlags are the flags of run.
@@ -150,7 +151,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer desk.close()
-	svc := newService(p.logger)
+	svc := service.New(p.logger)
 	observer := status.observe(p.observer())
 	if f.graphviz != "" {
 		observer.Loaded = func(g *engine.Graph) { f.drawTo(p, g) }
@@ -159,9 +160,9 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	reload := make(chan struct{}, 1)
 	opts := a.options(p.logger)
 	f.set(&opts)
-	svc.set(&opts)
+	svc.Configure(&opts)
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
-	opts.Observer = trim.observe(desk.observe(exports.observe(svc.observe(observer))))
+	opts.Observer = trim.observe(desk.observe(exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
 	secrets := newCredentials(p.logger)
 	opts.BeforeReload = func(ctx context.Context) error {
@@ -185,7 +186,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 // aides are what goes on beside a run.
 type aides struct {
 	presenter *presenter
-	service   *service
+	service   *service.Notifier
 	exports   *exports
 	dir       string          // the state folder; empty for none
 	reload    chan<- struct{} // has the graph read again
@@ -196,13 +197,13 @@ func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi
 	p := with.presenter
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon, reload: func() {
 		p.reloading()
-		with.service.reloading()
+		with.service.Reloading()
 		ask(with.reload)
 	}})
 	defer stop()
 	dumper := dumperOf(e, with.dir, p)
 	defer dumper.onQuit(ctx)()
-	defer with.service.start(ctx, e.Rest, dumper.stalled)()
+	defer with.service.Start(ctx, e.Rest, dumper.stalled)()
 	defer with.exports.start(ctx, e, p.logger)()
 	p.follow(ctx, e)
 	err := e.Run(ctx, front)
@@ -266,14 +267,11 @@ func (s *statusFile) observe(o mgmt.Observer) mgmt.Observer {
 	if s.f == nil {
 		return o
 	}
-	next := o.Converged
-	o.Converged = func(yes bool, c mgmt.Counts) {
-		next(yes, c)
+	return o.With(mgmt.Observer{Converged: func(yes bool, _ mgmt.Counts) {
 		if _, err := fmt.Fprintln(s.f, yes); err != nil && s.err == nil {
 			s.err = fmt.Errorf("--converged-status-file: %w", err)
 		}
-	}
-	return o
+	}})
 }
 
 func (s *statusFile) close(err *error) {

@@ -34,29 +34,6 @@ func texts(c engine.Change) (from, to string, ok bool) {
 
 func manyLines(s string) bool { return strings.Contains(strings.TrimSuffix(s, "\n"), "\n") }
 
-// countsText is the number of resources in each state, those of interest first.
-func countsText(c mgmt.Counts) string {
-	var parts []string
-	for s, n := range c {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, engine.State(s)))
-		}
-	}
-	if len(parts) == 0 {
-		return "no resources"
-	}
-	return strings.Join(parts, ", ")
-}
-
-// standingText is how a graph stands, in the words of the log, the status and systemd.
-func standingText(converged bool, c mgmt.Counts) string {
-	how := "not converged"
-	if converged {
-		how = "converged"
-	}
-	return how + ": " + countsText(c)
-}
-
 func countsJSON(c mgmt.Counts) map[string]int {
 	out := map[string]int{}
 	for s, n := range c {

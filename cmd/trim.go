@@ -26,19 +26,15 @@ func newTrimmer() *trimmer {
 }
 
 func (t *trimmer) observe(o mgmt.Observer) mgmt.Observer {
-	swapped, converged := o.Swapped, o.Converged
-	o.Swapped = func(s mgmt.Swap) {
-		t.fresh = true
-		swapped(s)
-	}
-	o.Converged = func(yes bool, c mgmt.Counts) {
-		if yes && t.fresh {
-			t.fresh = false
-			ask(t.graph)
-		}
-		converged(yes, c)
-	}
-	return o
+	return o.With(mgmt.Observer{
+		Swapped: func(mgmt.Swap) { t.fresh = true },
+		Converged: func(yes bool, _ mgmt.Counts) {
+			if yes && t.fresh {
+				t.fresh = false
+				ask(t.graph)
+			}
+		},
+	})
 }
 
 // start begins to wait for graphs; the returned function ends that.

@@ -46,7 +46,7 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	if g == nil {
-		return withCode(exitUsage, errors.New(findings(ds)))
+		return withCode(exitUsage, errors.New(ds.Summary()))
 	}
 	if f.format.word == "text" {
 		fmt.Fprintf(a.out, "ok: %s, %s\n", plural(g.Len(), "resource"), plural(g.EdgeCount(), "edge"))
@@ -60,22 +60,6 @@ func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 		return nil
 	}
 	return gapi.WriteDiagnostics(a.out, f.format.word, helped(a.program(), ds))
-}
-
-// findings counts findings in words.
-func findings(ds schema.Diagnostics) string {
-	n := map[schema.Severity]int{}
-	for _, d := range ds {
-		n[d.Severity] += max(1, d.More)
-	}
-	text := plural(n[schema.Error], "error")
-	if n := n[schema.Warning]; n > 0 {
-		text += ", " + plural(n, "warning")
-	}
-	if n := n[schema.Note]; n > 0 {
-		text += ", " + plural(n, "note")
-	}
-	return text
 }
 
 func plural(n int, word string) string {

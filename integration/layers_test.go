@@ -127,7 +127,7 @@ var borders = []struct {
 	library string
 	pkgs    []string
 }{
-	{"golang.org/x/sys/unix", []string{"internal/unix", "integration/*"}},
+	{"golang.org/x/sys/unix", []string{"internal/unix", "integration/*", "service/servicetest"}},
 	{"github.com/vishvananda/netlink", []string{"resources/internal/rtnet", "integration/*"}},
 }
 

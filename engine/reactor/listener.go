@@ -1,6 +1,8 @@
 package reactor
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -28,6 +30,20 @@ type Listener struct {
 
 // Counts are the number of vertices by state.
 type Counts [engine.NumStates]int
+
+// String returns the number of resources in each state that has some, such as "2 ok, 1 failed".
+func (c Counts) String() string {
+	var parts []string
+	for s, n := range c {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, engine.State(s)))
+		}
+	}
+	if len(parts) == 0 {
+		return "no resources"
+	}
+	return strings.Join(parts, ", ")
+}
 
 // Swap tells of a graph that took effect.
 type Swap struct {

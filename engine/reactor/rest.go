@@ -22,6 +22,14 @@ type Rest struct {
 	Early      bool   // it has never been at rest since Run began
 }
 
+// String returns how the graph stands, such as "converged: 2 ok".
+func (r Rest) String() string {
+	if r.Converged {
+		return "converged: " + r.Counts.String()
+	}
+	return "not converged: " + r.Counts.String()
+}
+
 // Code returns the exit code of a process that reports this: 2 if a resource would change
 // or is held, 4 if a resource has failed or is blocked, 6 for both. Without those it is 5
 // if the graph has not been at rest yet, or a vertex has no state at rest. It is 0 if all

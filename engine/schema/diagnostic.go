@@ -94,6 +94,22 @@ func (ds Diagnostics) Err() error {
 	return nil
 }
 
+// Summary counts the findings in words: "2 errors, 1 warning".
+func (ds Diagnostics) Summary() string {
+	var n [Note + 1]int64
+	for _, d := range ds {
+		n[d.Severity] += int64(max(1, d.More))
+	}
+	count := func(s Severity) string { return fmt.Sprintf("%d %s", n[s], plural(s.String(), n[s])) }
+	parts := []string{count(Error)}
+	for _, s := range []Severity{Warning, Note} {
+		if n[s] > 0 {
+			parts = append(parts, count(s))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Errorf adds a finding of severity Error.
 func (ds *Diagnostics) Errorf(pos Pos, format string, args ...any) {
 	*ds = append(*ds, Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})

@@ -1,4 +1,4 @@
-package cmd
+package service
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 //
 // After three quarters of the watchdog's time without a beat stalled is called, once
 // until the next beat: there is still time to say what the loop hangs in.
-func (s *service) watch(ctx context.Context, stalled func(context.Context)) {
+func (s *Notifier) watch(ctx context.Context, stalled func(context.Context)) {
 	patience := time.Duration(1<<63 - 1)
 	if s.watchdog > 0 {
 		patience = s.watchdog * 3 / 4
@@ -32,7 +32,9 @@ func (s *service) watch(ctx context.Context, stalled func(context.Context)) {
 				s.alive()
 			}
 		case <-late.C:
-			stalled(ctx)
+			if stalled != nil {
+				stalled(ctx)
+			}
 		case <-ctx.Done():
 			return
 		}

@@ -1,4 +1,4 @@
-package cmd
+package service
 
 import (
 	"cmp"
@@ -21,13 +21,12 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// service tells systemd how this process stands, in its protocol sd_notify: see
-// docs/systemd.md for what is told when. One that nobody listens to does nothing.
+// Notifier tells systemd how this process stands, in its protocol sd_notify: see
+// docs/systemd.md for what is told when. A Notifier to which nobody listens does nothing.
 //
-// Its methods may be called from any goroutine. Those that the engine's loop calls
-// (beat, stir) never block; the others may wait for systemd, but not longer than
-// notifyWait.
-type service struct {
+// Its methods may be called from any goroutine. Those that the engine's loop calls, by Configure and
+// Observe, never block. The others may wait for systemd, a second at most.
+type Notifier struct {
 	addr     *net.UnixAddr // nil when nobody listens
 	watchdog time.Duration // systemd ends us when it hears nothing for so long; 0 for never
 	log      *slog.Logger
@@ -61,11 +60,11 @@ const (
 	startLimit  = 10 * time.Minute // a start that takes longer is given up by systemd
 )
 
-// newService reads what systemd has put into the environment, and takes it out of
-// there: no child of ours speaks for us. A watchdog's time that is none is told, and there
-// is no watchdog then.
-func newService(log *slog.Logger) *service {
-	s := &service{log: log, beats: make(chan struct{}, 1), stirs: make(chan struct{}, 1), began: time.Now()}
+// New reads what systemd has put into the environment (NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID), and
+// takes it out of there: no child of the program speaks for it. A watchdog's time that makes no
+// sense is a warning in the log, and there is no watchdog then. Call it once, before other goroutines run.
+func New(log *slog.Logger) *Notifier {
+	s := &Notifier{log: log, beats: make(chan struct{}, 1), stirs: make(chan struct{}, 1), began: time.Now()}
 	if name := os.Getenv("NOTIFY_SOCKET"); name != "" {
 		s.addr = &net.UnixAddr{Name: name, Net: "unixgram"}
 	}
@@ -83,65 +82,44 @@ func newService(log *slog.Logger) *service {
 	return s
 }
 
-// set has the engine's loop show that it goes around.
-func (s *service) set(o *mgmt.Options) {
+// Configure has the engine's loop show that it goes around: it sets Beat and BeatEvery, if systemd listens.
+func (s *Notifier) Configure(o *mgmt.Options) {
 	if s.addr != nil {
 		o.Beat, o.BeatEvery = s.beat, s.beatEvery()
 	}
 }
 
 // beatEvery is how often the loop has to call beat.
-func (s *service) beatEvery() time.Duration {
+func (s *Notifier) beatEvery() time.Duration {
 	if s.watchdog > 0 {
 		return s.watchdog / 4
 	}
 	return defaultBeat
 }
 
-// observe adds what systemd is told to what happens.
-func (s *service) observe(o mgmt.Observer) mgmt.Observer {
+// Observe returns an Observer that tells o first and then the Notifier.
+func (s *Notifier) Observe(o mgmt.Observer) mgmt.Observer {
 	if s.addr == nil {
 		return o
 	}
-	o.Swapped = before(o.Swapped, func(mgmt.Swap) { s.stir() })
-	o.Ran = before(o.Ran, func(mgmt.Run) { s.stir() })
-	o.Loaded = before(o.Loaded, func(*engine.Graph) { s.loaded() })
-	o.Refused = before(o.Refused, s.refuse)
-	o.Converged = before2(o.Converged, func(bool, mgmt.Counts) { s.stir() })
-	return o
-}
-
-// before returns a function that calls both, one of which may be nil.
-func before[T any](first, then func(T)) func(T) {
-	if first == nil {
-		return then
-	}
-	return func(v T) {
-		first(v)
-		then(v)
-	}
-}
-
-// before2 is before for functions of two values.
-func before2[T, U any](first, then func(T, U)) func(T, U) {
-	if first == nil {
-		return then
-	}
-	return func(v T, w U) {
-		first(v, w)
-		then(v, w)
-	}
+	return o.With(mgmt.Observer{
+		Swapped:   func(mgmt.Swap) { s.stir() },
+		Ran:       func(mgmt.Run) { s.stir() },
+		Loaded:    func(*engine.Graph) { s.loaded() },
+		Refused:   s.refuse,
+		Converged: func(bool, mgmt.Counts) { s.stir() },
+	})
 }
 
 // beat is called by the engine's loop to show that it goes around.
-func (s *service) beat() { ask(s.beats) }
+func (s *Notifier) beat() { ask(s.beats) }
 
 // stir says that the counts may have changed.
-func (s *service) stir() { ask(s.stirs) }
+func (s *Notifier) stir() { ask(s.stirs) }
 
 // loaded says that a graph has taken effect: the first one ends the start, one
 // during a reload ends that.
-func (s *service) loaded() {
+func (s *Notifier) loaded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused, s.good = "", true
@@ -150,7 +128,7 @@ func (s *service) loaded() {
 
 // refuse says that a graph could not be used and the last good one goes on. It ends
 // a reload too: there is no other way to say in this protocol that one has failed.
-func (s *service) refuse(err error) {
+func (s *Notifier) refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = "graph refused"
@@ -162,7 +140,7 @@ func (s *service) refuse(err error) {
 		}
 	}
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
-		s.refused += " (" + findings(ds) + ")"
+		s.refused += " (" + ds.Summary() + ")"
 	}
 	if s.stage == stageStarting && !ok {
 		s.send("STATUS=" + s.line("")) // there is no good one yet; a held one waits for a person, and the start does not
@@ -172,7 +150,7 @@ func (s *service) refuse(err error) {
 }
 
 // ready tells of the end of a start or of a reload, with mu held.
-func (s *service) ready() {
+func (s *Notifier) ready() {
 	if s.stage == stageStopping {
 		return
 	}
@@ -185,9 +163,9 @@ func (s *service) ready() {
 	s.stir()
 }
 
-// reloading tells of the begin of a reload. Before the first graph there is none in
-// the eyes of systemd, nor is there one at the end.
-func (s *service) reloading() {
+// Reloading tells of the begin of a reload. Call it before the graph is read again; the graph that is taken or
+// refused ends the reload. Before the first graph there is no reload in the eyes of systemd, nor at the end.
+func (s *Notifier) Reloading() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stage == stageReady || s.stage == stageReloading {
@@ -197,7 +175,7 @@ func (s *service) reloading() {
 }
 
 // stopping tells of the begin of the end.
-func (s *service) stopping() {
+func (s *Notifier) stopping() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stage == stageStopping {
@@ -208,10 +186,10 @@ func (s *service) stopping() {
 }
 
 // stands tells how the graph stands.
-func (s *service) stands(r mgmt.Rest) {
+func (s *Notifier) stands(r mgmt.Rest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if text := standingText(r.Converged, r.Counts); text != s.text && s.stage == stageReady {
+	if text := r.String(); text != s.text && s.stage == stageReady {
 		s.text = text
 		s.send("STATUS=" + s.line(text))
 	}
@@ -219,7 +197,7 @@ func (s *service) stands(r mgmt.Rest) {
 
 // alive tells that the loop goes around: what the watchdog waits for, and before
 // the service is ready, that its start may take longer.
-func (s *service) alive() {
+func (s *Notifier) alive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -232,14 +210,14 @@ func (s *service) alive() {
 }
 
 // isStopping reports whether the end has begun.
-func (s *service) isStopping() bool {
+func (s *Notifier) isStopping() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stage == stageStopping
 }
 
 // line is the status in one line.
-func (s *service) line(counts string) string {
+func (s *Notifier) line(counts string) string {
 	switch {
 	case s.refused == "":
 		return counts
@@ -252,7 +230,7 @@ func (s *service) line(counts string) string {
 
 // send tells systemd, with mu held. What goes wrong is logged once: the engine does
 // not depend on it.
-func (s *service) send(assignments ...string) {
+func (s *Notifier) send(assignments ...string) {
 	if s.addr == nil {
 		return
 	}
@@ -278,11 +256,12 @@ func datagram(addr *net.UnixAddr, text string) error {
 	return nil
 }
 
-// start tells of the end of ctx, keeps the status up to date and the watchdog fed,
-// until the returned function is called, which says that the service stops. Stalled
-// is called when the loop has not gone around for three quarters of the time that
-// systemd waits.
-func (s *service) start(ctx context.Context, rest func(context.Context) (mgmt.Rest, error), stalled func(context.Context)) (stop func()) {
+// Start keeps the status up to date and the watchdog fed, and tells of the end of ctx. The caller calls stop
+// when Run has returned; stop tells that the service stops, and waits for the goroutines of Start.
+//
+// Rest is Engine.Rest. Stalled may be nil. It is called on a goroutine of the Notifier when the loop has not gone
+// around for three quarters of the time that systemd waits: there is still time for a dump.
+func (s *Notifier) Start(ctx context.Context, rest func(context.Context) (mgmt.Rest, error), stalled func(context.Context)) (stop func()) {
 	if s.addr == nil {
 		return func() {}
 	}
@@ -306,7 +285,7 @@ func (s *service) start(ctx context.Context, rest func(context.Context) (mgmt.Re
 
 // tellRest tells how the graph stands when that may have changed, but not more
 // often than statusEvery.
-func (s *service) tellRest(ctx context.Context, rest func(context.Context) (mgmt.Rest, error)) {
+func (s *Notifier) tellRest(ctx context.Context, rest func(context.Context) (mgmt.Rest, error)) {
 	for {
 		select {
 		case <-s.stirs:
@@ -321,5 +300,13 @@ func (s *service) tellRest(ctx context.Context, rest func(context.Context) (mgmt
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// ask leaves a question in a channel of capacity one, unless there is one.
+func ask(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }

@@ -1,8 +1,7 @@
-package cmd
+package service
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -16,20 +15,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reactivegraph/mgmt/internal/flatlog"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// journalSocket is where systemd's journal listens.
-const journalSocket = "/run/systemd/journal/socket"
+// JournalSocket is where systemd's journal listens.
+const JournalSocket = "/run/systemd/journal/socket"
 
-// journal sends entries to systemd's journal, each with fields by which one can look
-// for it (see docs/systemd.md). Like a screen nobody waits for it: a goroutine sends,
-// from start to close, and what is too much for it is dropped and counted.
+// Journal sends entries to systemd's journal, each with fields by which one can look
+// for it (see docs/systemd.md). Its methods may be called from any goroutine. They never block:
+// a goroutine sends, from OpenJournal to Close, and what is too much for it is dropped and counted.
 //
-// It does not use the journal package of go-systemd, whose one socket is global and
-// at a place that a test cannot change, and which makes a file for what is too long
-// for a datagram.
-type journal struct {
+// It does not use the journal package of go-systemd. That has one global socket, at a place
+// that a test cannot change, and makes a file on disk for an entry that is too long.
+type Journal struct {
 	conn *net.UnixConn
 	addr *net.UnixAddr
 
@@ -41,11 +40,22 @@ type journal struct {
 	dropped int
 }
 
-const maxEntries = 4096 // that wait to be sent
+// Entry is what the journal is sent.
+type Entry struct {
+	Level slog.Level
+	Text  string      // for people; it may have several lines
+	Event string      // what happened, in constant words: the field MGMT_EVENT
+	Attrs []slog.Attr // each is a field MGMT_KEY, those of a group MGMT_GROUP_KEY
+}
 
-// isJournal reports whether w is the stream to the journal that systemd has set up:
+const (
+	maxEntries = 4096        // that wait to be sent
+	lastWait   = time.Second // how long Close waits for a journal that takes nothing
+)
+
+// IsJournal reports whether w is the stream to the journal that systemd has set up:
 // JOURNAL_STREAM says which file that is.
-func isJournal(w io.Writer) bool {
+func IsJournal(w io.Writer) bool {
 	var dev, ino uint64
 	if n, err := fmt.Sscanf(os.Getenv("JOURNAL_STREAM"), "%d:%d", &dev, &ino); n != 2 || err != nil {
 		return false
@@ -58,8 +68,9 @@ func isJournal(w io.Writer) bool {
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Dev == dev && st.Ino == ino
 }
 
-// openJournal connects to the journal at a socket.
-func openJournal(socket string) (*journal, error) {
+// OpenJournal connects to the journal at a socket, such as JournalSocket. The caller closes it. It is an
+// error if there is no such socket.
+func OpenJournal(socket string) (*Journal, error) {
 	addr := &net.UnixAddr{Name: socket, Net: "unixgram"}
 	if _, err := os.Stat(socket); err != nil {
 		return nil, err
@@ -68,13 +79,13 @@ func openJournal(socket string) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{conn: conn, addr: addr, entries: make(chan []byte, maxEntries), stop: make(chan struct{}), done: make(chan struct{})}
+	j := &Journal{conn: conn, addr: addr, entries: make(chan []byte, maxEntries), stop: make(chan struct{}), done: make(chan struct{})}
 	go j.write()
 	return j, nil
 }
 
-// close waits until all is sent, but not for ever.
-func (j *journal) close() {
+// Close waits until all is sent, for a second at most. Nothing may be sent after it.
+func (j *Journal) Close() {
 	close(j.stop)
 	select {
 	case <-j.done:
@@ -85,10 +96,10 @@ func (j *journal) close() {
 	_ = j.conn.Close()
 }
 
-// send queues an entry: text for people, and what it is in fields.
-func (j *journal) send(level slog.Level, text, msg string, attrs []slog.Attr) {
+// Send queues an entry.
+func (j *Journal) Send(e Entry) {
 	select {
-	case j.entries <- encodeEntry(level, text, msg, attrs):
+	case j.entries <- e.encode():
 	default:
 		j.mu.Lock()
 		j.dropped++
@@ -96,7 +107,7 @@ func (j *journal) send(level slog.Level, text, msg string, attrs []slog.Attr) {
 	}
 }
 
-func (j *journal) write() {
+func (j *Journal) write() {
 	defer close(j.done)
 	for {
 		select {
@@ -117,26 +128,29 @@ func (j *journal) write() {
 	}
 }
 
-func (j *journal) tellDropped() {
+func (j *Journal) tellDropped() {
 	j.mu.Lock()
 	n := j.dropped
 	j.dropped = 0
 	j.mu.Unlock()
 	if n > 0 {
-		j.transmit(encodeEntry(slog.LevelWarn, strconv.Itoa(n)+" entries were dropped: they came faster than they could be sent", "dropped", nil))
+		j.transmit(Entry{
+			Level: slog.LevelWarn, Event: "dropped",
+			Text: strconv.Itoa(n) + " entries were dropped: they came faster than they could be sent",
+		}.encode())
 	}
 }
 
 // transmit sends an entry as a datagram, or as a sealed file in memory where it is
 // too long for that. An error is of the journal, and there is nobody to tell.
-func (j *journal) transmit(entry []byte) {
+func (j *Journal) transmit(entry []byte) {
 	_, _, err := j.conn.WriteMsgUnix(entry, nil, j.addr)
 	if errors.Is(err, unix.EMSGSIZE) || errors.Is(err, unix.ENOBUFS) {
 		_ = j.transmitFile(entry)
 	}
 }
 
-func (j *journal) transmitFile(entry []byte) error {
+func (j *Journal) transmitFile(entry []byte) error {
 	fd, err := unix.MemfdCreate("mgmt-journal", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return err
@@ -154,14 +168,25 @@ func (j *journal) transmitFile(entry []byte) error {
 	return err
 }
 
-// encodeEntry writes an entry in the journal's native format.
-func encodeEntry(level slog.Level, text, msg string, attrs []slog.Attr) []byte {
+// Handler returns a handler that sends log records from that level on. Text makes the text for people
+// of a message and its attributes, whose keys have the names of their groups; nil takes the message alone.
+func (j *Journal) Handler(level slog.Leveler, text func(msg string, attrs []slog.Attr) string) slog.Handler {
+	if text == nil {
+		text = func(msg string, _ []slog.Attr) string { return msg }
+	}
+	return flatlog.New(level, func(rec slog.Record, attrs []slog.Attr) {
+		j.Send(Entry{Level: rec.Level, Text: text(rec.Message, attrs), Event: rec.Message, Attrs: attrs})
+	})
+}
+
+// encode writes an entry in the journal's native format.
+func (e Entry) encode() []byte {
 	var b bytes.Buffer
-	field(&b, "MESSAGE", text)
-	field(&b, "PRIORITY", priority(level))
+	field(&b, "MESSAGE", e.Text)
+	field(&b, "PRIORITY", priority(e.Level))
 	field(&b, "SYSLOG_IDENTIFIER", "mgmt")
-	field(&b, "MGMT_EVENT", msg)
-	for _, a := range appendFlat(nil, "", slog.Attr{Value: slog.GroupValue(attrs...)}) {
+	field(&b, "MGMT_EVENT", e.Event)
+	for _, a := range flatlog.Flat(e.Attrs) {
 		if name := fieldName(a.Key); name != "" {
 			field(&b, "MGMT_"+name, fieldValue(a.Value))
 		}
@@ -228,28 +253,4 @@ func field(b *bytes.Buffer, name, value string) {
 	}
 	b.WriteString(value)
 	b.WriteByte('\n')
-}
-
-// journalHandler sends log records to the journal. Their text is what a lineHandler
-// writes.
-type journalHandler struct {
-	lineHandler
-	journal *journal
-}
-
-// Handle implements slog.Handler.
-func (h *journalHandler) Handle(_ context.Context, rec slog.Record) error {
-	attrs := h.all(rec)
-	h.journal.send(rec.Level, h.text(rec.Message, attrs), rec.Message, attrs)
-	return nil
-}
-
-// WithAttrs implements slog.Handler.
-func (h *journalHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &journalHandler{*h.with(attrs), h.journal}
-}
-
-// WithGroup implements slog.Handler.
-func (h *journalHandler) WithGroup(name string) slog.Handler {
-	return &journalHandler{*h.within(name), h.journal}
 }

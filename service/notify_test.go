@@ -1,4 +1,4 @@
-package cmd
+package service
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,75 +22,19 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/service/servicetest"
 )
 
-// mailboxSocket is a datagram socket that keeps what it gets until somebody looks: it
-// has no goroutine and no deadline, so it is usable in a bubble of synctest.
-type mailboxSocket struct {
-	t    *testing.T
-	fd   int
-	path string
-	buf  [1 << 18]byte
-}
-
-func newMailboxSocket(t *testing.T) *mailboxSocket {
-	t.Helper()
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = unix.Close(fd) })
-	path := filepath.Join(t.TempDir(), "s")
-	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err != nil {
-		t.Fatal(err)
-	}
-	return &mailboxSocket{t: t, fd: fd, path: path}
-}
-
-// next returns the next datagram and the descriptors that came with it.
-func (m *mailboxSocket) next() (text string, fds []int, ok bool) {
-	oob := make([]byte, 128)
-	n, oobn, _, _, err := unix.Recvmsg(m.fd, m.buf[:], oob, unix.MSG_DONTWAIT)
-	if errors.Is(err, unix.EAGAIN) {
-		return "", nil, false
-	}
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	if oobn > 0 {
-		messages, err := unix.ParseSocketControlMessage(oob[:oobn])
-		if err == nil {
-			fds, err = unix.ParseUnixRights(&messages[0])
-		}
-		if err != nil {
-			m.t.Fatal(err)
-		}
-	}
-	return string(m.buf[:n]), fds, true
-}
-
-// all returns the datagrams that have come.
-func (m *mailboxSocket) all() []string {
-	var list []string
-	for {
-		text, _, ok := m.next()
-		if !ok {
-			return list
-		}
-		list = append(list, text)
-	}
-}
-
 // newTestService returns a service as systemd would start it, and what it tells.
-func newTestService(t *testing.T, watchdog time.Duration) (*service, *mailboxSocket) {
+func newTestService(t *testing.T, watchdog time.Duration) (*Notifier, *servicetest.Mailbox) {
 	t.Helper()
-	m := newMailboxSocket(t)
-	t.Setenv("NOTIFY_SOCKET", m.path)
+	m := servicetest.NewMailbox(t)
+	t.Setenv("NOTIFY_SOCKET", m.Path)
 	if watchdog > 0 {
 		t.Setenv("WATCHDOG_USEC", strconv.FormatInt(watchdog.Microseconds(), 10))
 		t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
 	}
-	s := newService(slog.New(slog.DiscardHandler))
+	s := New(slog.New(slog.DiscardHandler))
 	return s, m
 }
 
@@ -101,9 +44,9 @@ func tally(ok, failed int) (r mgmt.Rest) {
 	return r
 }
 
-func expect(t *testing.T, m *mailboxSocket, want ...string) {
+func expect(t *testing.T, m *servicetest.Mailbox, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, m.all()); diff != "" {
+	if diff := cmp.Diff(want, m.All()); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }
@@ -111,8 +54,8 @@ func expect(t *testing.T, m *mailboxSocket, want ...string) {
 func TestServiceTells(t *testing.T) {
 	s, m := newTestService(t, 0)
 	told := 0
-	o := s.observe(mgmt.Observer{Loaded: func(*engine.Graph) { told++ }})
-	s.reloading() // there is nothing yet that could be read again
+	o := s.Observe(mgmt.Observer{Loaded: func(*engine.Graph) { told++ }})
+	s.Reloading() // there is nothing yet that could be read again
 	o.Refused(errors.New("x"))
 	expect(t, m, "STATUS=graph refused")
 	o.Loaded(nil)
@@ -130,7 +73,7 @@ func TestServiceTells(t *testing.T) {
 	s.stopping()
 	s.stopping()
 	o.Loaded(nil)
-	s.reloading()
+	s.Reloading()
 	s.stands(tally(9, 0))
 	expect(t, m, "STOPPING=1\nSTATUS=stopping")
 	if told != 3 {
@@ -158,12 +101,12 @@ func TestServiceReloads(t *testing.T) {
 		"taken":   s.loaded,
 		"refused": func() { s.refuse(errors.New("x")) },
 	} {
-		m.all()
+		m.All()
 		before := monotonic(t)
-		s.reloading()
+		s.Reloading()
 		after := monotonic(t)
 		end()
-		list := m.all()
+		list := m.All()
 		if len(list) != 2 || !slices.Contains(strings.Split(list[1], "\n"), daemon.SdNotifyReady) {
 			t.Fatalf("%s: told %q", name, list)
 		}
@@ -191,14 +134,14 @@ func monotonic(t *testing.T) int64 {
 func TestServiceAlone(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
 	t.Setenv("WATCHDOG_USEC", "1000000")
-	s := newService(slog.New(slog.DiscardHandler))
+	s := New(slog.New(slog.DiscardHandler))
 	var o mgmt.Options
-	s.set(&o)
-	if o.Beat != nil || s.observe(mgmt.Observer{}).Ran != nil {
+	s.Configure(&o)
+	if o.Beat != nil || s.Observe(mgmt.Observer{}).Ran != nil {
 		t.Error("it listens to the engine")
 	}
 	s.loaded()
-	s.start(t.Context(), nil, nil)()
+	s.Start(t.Context(), nil, nil)()
 
 	_, _ = newTestService(t, time.Second)
 	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"} {
@@ -211,13 +154,13 @@ func TestServiceAlone(t *testing.T) {
 // TestServiceBadWatchdog: a time that is none is worth a warning, and no reason not to run.
 func TestServiceBadWatchdog(t *testing.T) {
 	for _, text := range []string{"soon", "-5", "0"} {
-		m := newMailboxSocket(t)
-		t.Setenv("NOTIFY_SOCKET", m.path)
+		m := servicetest.NewMailbox(t)
+		t.Setenv("NOTIFY_SOCKET", m.Path)
 		t.Setenv("WATCHDOG_USEC", text)
 		var log bytes.Buffer
-		s := newService(slog.New(slog.NewTextHandler(&log, nil)))
+		s := New(slog.New(slog.NewTextHandler(&log, nil)))
 		s.loaded()
-		if list := m.all(); s.watchdog != 0 || len(list) != 1 || !strings.Contains(list[0], daemon.SdNotifyReady) ||
+		if list := m.All(); s.watchdog != 0 || len(list) != 1 || !strings.Contains(list[0], daemon.SdNotifyReady) ||
 			strings.Count(log.String(), "there is no watchdog") != 1 {
 			t.Errorf("%s: %s, told %q, said %q", text, s.watchdog, list, log.String())
 		}
@@ -230,13 +173,13 @@ func TestServiceBadWatchdog(t *testing.T) {
 // TestServiceWithoutListener: that systemd has gone is said once, and disturbs nothing.
 func TestServiceWithoutListener(t *testing.T) {
 	s, m := newTestService(t, 0)
-	if err := os.Remove(m.path); err != nil {
+	if err := os.Remove(m.Path); err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
 	s.log = slog.New(slog.NewTextHandler(&log, nil))
 	s.loaded()
-	s.reloading()
+	s.Reloading()
 	s.stopping()
 	if n := strings.Count(log.String(), "\n"); n != 1 {
 		t.Errorf("%d lines:\n%s", n, log.String())
@@ -248,10 +191,10 @@ func TestStatusIsThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, m := newTestService(t, 0)
 		s.loaded()
-		m.all()
+		m.All()
 		n := 0
-		stop := s.start(t.Context(), func(context.Context) (mgmt.Rest, error) { n++; return tally(n, 0), nil }, nil)
-		o := s.observe(mgmt.Observer{})
+		stop := s.Start(t.Context(), func(context.Context) (mgmt.Rest, error) { n++; return tally(n, 0), nil }, nil)
+		o := s.Observe(mgmt.Observer{})
 		for range 2500 {
 			o.Ran(mgmt.Run{})
 			time.Sleep(time.Millisecond)
@@ -271,9 +214,9 @@ func TestWatchdog(t *testing.T) {
 		var stalls atomic.Int32
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		stop := s.start(ctx, func(context.Context) (mgmt.Rest, error) { return mgmt.Rest{}, errors.New("x") }, func(context.Context) { stalls.Add(1) })
+		stop := s.Start(ctx, func(context.Context) (mgmt.Rest, error) { return mgmt.Rest{}, errors.New("x") }, func(context.Context) { stalls.Add(1) })
 		var o mgmt.Options
-		s.set(&o)
+		s.Configure(&o)
 		beat := func(times int) {
 			for range times {
 				o.Beat()
@@ -284,7 +227,7 @@ func TestWatchdog(t *testing.T) {
 		beat(2)
 		expect(t, m, "EXTEND_TIMEOUT_USEC=30000000", "EXTEND_TIMEOUT_USEC=30000000")
 		s.loaded()
-		m.all()
+		m.All()
 		beat(3)
 		expect(t, m, "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1")
 
@@ -317,11 +260,11 @@ func TestWatchdog(t *testing.T) {
 
 		// the loop has ended: the end has a time limit of its own
 		beat(1)
-		m.all()
+		m.All()
 		cancel()
 		time.Sleep(45 * time.Second)
 		synctest.Wait()
-		list := m.all()
+		list := m.All()
 		if n := len(list); n < 5 || n > 6 || list[0] != "STOPPING=1\nSTATUS=stopping" || list[n-1] != "WATCHDOG=1" {
 			t.Errorf("told at the end: %q", list)
 		}
@@ -340,7 +283,7 @@ func TestSlowStart(t *testing.T) {
 		n := 0
 		for time.Since(s.began) < 2*startLimit {
 			s.alive()
-			n += len(m.all())
+			n += len(m.All())
 			time.Sleep(s.beatEvery())
 		}
 		if n != int(startLimit/s.beatEvery()) {
