@@ -85,7 +85,7 @@ func TestPkgValidate(t *testing.T) {
 		{"git", PkgRes{State: "yes"}, `state is "yes", it must be installed, uninstalled, newest or a version`},
 		{"git", PkgRes{State: "absent"}, `state is "absent", which is no version: write uninstalled`},
 		{"git", PkgRes{Purge: true}, "purge makes sense with state uninstalled only"},
-		{"git", PkgRes{State: "uninstalled", Purge: true}, "pkg.purge is not implemented by the backend toy"},
+		{"git", PkgRes{State: "uninstalled", Purge: true}, "pkg.purge is not supported by the backend toy on this machine, only where os_family is Alpine or Arch or Debian"},
 		{"git", PkgRes{AllowNonFree: new(false), AllowUnsupported: new(true)}, ""},
 		{"git", pkgBy("poor", PkgRes{State: "uninstalled", AllowNonFree: new(false)}), "pkg.remove is not implemented by the backend poor"},
 		{"git", pkgBy("none", PkgRes{}), "no backend of pkg can be used here: none: there is no such backend, only poor, toy"},

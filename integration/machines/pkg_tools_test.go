@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the transcripts of package manage
 
 // packageTools are the package managers that Debian has beside its own, and what makes
 // repositories for them.
-var packageTools = []string{"createrepo-c", "dnf", "libarchive-tools", "makepkg", "pacman-package-manager", "python3-rpm", "rpm", "zypper"}
+var packageTools = []string{"createrepo-c", "dnf", "dnf-plugins-core", "libarchive-tools", "makepkg", "pacman-package-manager", "python3-rpm", "rpm", "zstd", "zypper"}
 
 // distribution is what a machine has to be for a package manager.
 type distribution struct {

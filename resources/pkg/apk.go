@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -32,6 +33,7 @@ var Apk = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("mod_repo", (*apk).modRepo),
 		virtual.Func("del_repo", (*apk).delRepo),
 		virtual.Func("version_cmp", (*apk).versionCmp),
+		virtual.Func("info_installed", (*apk).infoInstalled),
 		virtual.Func("owner", (*apk).owner),
 		virtual.Func("file_list", (*apk).fileList),
 		virtual.Func("provided", (*apk).provided))
@@ -263,4 +265,25 @@ func (a *apk) fileList(ctx context.Context, args NamesArgs) (map[string][]string
 		}
 		return files, err
 	})
+}
+
+// apkListed is a line such as: busybox-1.36.1-r2 x86_64 {busybox} (GPL-2.0-only) [installed]
+var apkListed = regexp.MustCompile(`^(\S+) (\S+) \{([^}]*)\}`)
+
+func (a *apk) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Info, error) {
+	if err := checkNames(args.Names); err != nil {
+		return nil, err
+	}
+	lines, err := a.lines(ctx, nil, append([]string{"apk", "--no-network", "list", "--installed"}, args.Names...)...)
+	out := map[string]Info{}
+	for _, line := range lines {
+		m := apkListed.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		if name, version, ok := splitApk(m[1]); ok {
+			out[name] = Info{Name: name, Version: version, Arch: m[2], Source: &m[3]}
+		}
+	}
+	return only(out, args.Names), err
 }

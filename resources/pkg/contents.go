@@ -15,11 +15,12 @@ import (
 const aptLists = "/var/lib/apt/lists"
 
 // contentLists are the files, as patterns, by which each package manager knows what packages bring that are not installed.
-// zypper asks its repositories for that, and apk has nothing of the kind.
+// The lists of apk have nothing of the kind.
 var contentLists = map[string][]string{
 	"apt":    {aptLists + "/*Contents-*"},
 	"dnf":    {"/var/cache/dnf/*/repodata/*filelists*", "/var/cache/libdnf5/*/repodata/*filelists*"},
 	"pacman": {"/var/lib/pacman/sync/*.files"},
+	"zypper": zypperLists,
 }
 
 // ContentsStamp returns a text that is another one whenever what Contents tells may be; empty if there are no lists to tell it

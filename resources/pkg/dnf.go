@@ -32,6 +32,9 @@ var Dnf = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("get_repo", (*dnf).getRepo),
 		virtual.Func("mod_repo", (*dnf).modRepo),
 		virtual.Func("del_repo", (*dnf).delRepo),
+		virtual.Func("hold", (*dnf).hold),
+		virtual.Func("unhold", (*dnf).unhold),
+		virtual.Func("list_holds", (*dnf).listHolds),
 		virtual.Func("version_cmp", (*dnf).versionCmp),
 		virtual.Func("info_installed", (*dnf).infoInstalled),
 		virtual.Func("owner", (*dnf).owner),
@@ -118,7 +121,11 @@ func (d *dnf) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]st
 	if err := d.refresh(ctx, args.Refresh); err != nil {
 		return nil, err
 	}
-	return d.query(ctx, "--upgrades", "--latest-limit=1")
+	all, err := d.query(ctx, "--upgrades", "--latest-limit=1")
+	if err != nil || len(all) == 0 {
+		return all, err
+	}
+	return all, d.withoutHeld(ctx, all)
 }
 
 func (d *dnf) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
@@ -177,5 +184,9 @@ func (d *dnf) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change,
 	if err := d.refresh(ctx, args.Refresh); err != nil {
 		return nil, err
 	}
-	return during(ctx, d, func() error { return d.run(ctx, append([]string{"upgrade"}, args.Names...)...) })
+	changes, err := during(ctx, d, func() error { return d.run(ctx, append([]string{"upgrade"}, args.Names...)...) })
+	if err == nil && len(changes) == 0 && len(args.Names) > 0 {
+		err = d.kept(ctx, args.Names)
+	}
+	return changes, err
 }

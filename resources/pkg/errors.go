@@ -63,3 +63,10 @@ func (e *ToolError) Error() string {
 	}
 	return fmt.Sprintf("%s: %s", e.Tool, e.Text)
 }
+
+// HeldError says that what is wanted would alter packages that hold keeps. Nothing was altered.
+type HeldError struct{ Names []string }
+
+func (e *HeldError) Error() string {
+	return "held at the version that they have (end that by unhold): " + strings.Join(e.Names, ", ")
+}

@@ -42,7 +42,7 @@ func TestFindingF9Functions(t *testing.T) {
 // say what they do.
 func TestFindingF10HoldAndRepositories(t *testing.T) {
 	for _, function := range []string{"hold", "unhold", "list_holds"} {
-		expectStatus(t, function, virtual.Implemented, "apt", "zypper")
+		expectStatus(t, function, virtual.Implemented, "apt", "dnf", "pacman", "zypper")
 	}
 }
 
@@ -60,8 +60,21 @@ func TestFindingF10RepoNames(t *testing.T) {
 	}
 }
 
-// TestFindingF11Supported: what a package manager has no such thing for is not supported, and no gap.
+// TestFindingF11Supported: what a package manager has no such thing for is not supported, and no gap; what it does by itself with
+// each change is not applicable. What else is missing of the interface is nothing.
 func TestFindingF11Supported(t *testing.T) {
-	expectStatus(t, "hold", virtual.NotSupported, "apk")
-	expectStatus(t, "unhold", virtual.NotSupported, "apk")
+	for function, backends := range map[string][]string{
+		"hold": {"apk"}, "unhold": {"apk"}, "list_holds": {"apk"}, "contents": {"apk"},
+		"purge": {"dnf", "zypper"}, "list_removed": {"apk", "dnf", "pacman", "zypper"}, "origins": {"apk", "dnf", "pacman", "zypper"},
+	} {
+		expectStatus(t, function, virtual.NotSupported, backends...)
+	}
+	expectStatus(t, "autoremove", virtual.NotApplicable, "apk")
+	for backend, functions := range statuses() {
+		for function, status := range functions {
+			if status == virtual.NotImplemented || status == virtual.SignatureMismatch {
+				t.Errorf("%s by %s is %s", function, backend, status)
+			}
+		}
+	}
 }

@@ -137,7 +137,7 @@ var (
 	Install   = virtual.Declare[InstallArgs, map[string]Change]("install",
 		"Install packages, or other versions of them.")
 	Remove  = virtual.Declare[RemoveArgs, map[string]Change]("remove", "Remove packages; configuration files of the administrator may stay.")
-	Purge   = virtual.Declare[RemoveArgs, map[string]Change]("purge", "Remove packages with their configuration.")
+	Purge   = virtual.Declare[RemoveArgs, map[string]Change]("purge", "Remove packages with their configuration.", purges)
 	Upgrade = virtual.Declare[UpgradeArgs, map[string]Change]("upgrade",
 		"Install the newest versions of packages that are installed.")
 	VersionCmp = virtual.Declare[CompareArgs, int]("version_cmp",
@@ -161,18 +161,37 @@ var (
 	ModRepo = virtual.Declare[ModRepoArgs, virtual.Nothing]("mod_repo", "Make a repository, or use one again, or no more. The rest of its file stays, comments too.")
 
 	ListRemoved = virtual.Declare[NamesArgs, map[string]string]("list_removed",
-		"The packages that were removed and left their configuration behind, and their versions.", virtual.AsExtra)
+		"The packages that were removed and left their configuration behind, and their versions.", onlyDebian)
 	Origins = virtual.Declare[OriginsArgs, map[string]Origin]("origins",
-		"Where packages come from that can be installed. Packages that no repository has are left out.", virtual.AsExtra)
+		"Where packages come from that can be installed. Packages that no repository has are left out.", onlyDebian)
 	Contents = virtual.Declare[ContentsArgs, map[string][]string]("contents",
-		"The absolute paths of the files that packages bring that are not installed, by name, as the lists of the repositories tell that this machine has: nothing is fetched. A package of which the lists tell nothing is not in it.", virtual.AsExtra)
-	ListHolds   = virtual.Declare[virtual.Nothing, []string]("list_holds", "The packages that hold keeps.", virtual.AsExtra)
+		"The absolute paths of the files that packages bring that are not installed, by name, as the lists of the repositories tell that this machine has: nothing is fetched. A package of which the lists tell nothing is not in it.", lists)
+	ListHolds   = virtual.Declare[virtual.Nothing, []string]("list_holds", "The packages that hold keeps.", holds)
 	Interrupted = virtual.Declare[virtual.Nothing, []string]("interrupted",
 		"The remains of a transaction that was cut off: packages, or the fault; none where all is well. While another transaction goes on its packages are among them.", virtual.AsExtra)
 	Repair = virtual.Declare[virtual.Nothing, map[string]Change]("repair",
 		"Finish a transaction that was cut off. Altered configuration files stay as they are.", virtual.AsExtra)
-	Autoremove = virtual.Declare[virtual.Nothing, map[string]Change]("autoremove", "Remove packages that were installed as a dependency and are not needed any more.", virtual.AsExtra)
+	Autoremove = virtual.Declare[virtual.Nothing, map[string]Change]("autoremove", "Remove packages that were installed as a dependency and are not needed any more.", autoremoves)
 )
+
+// purges says where a package manager tells the configuration of a package from its other files when it removes it: rpm keeps what
+// somebody has altered, always.
+func purges(f *virtual.Function) {
+	f.Supported = virtual.Match{"os_family": {"Alpine", "Arch", "Debian"}}
+}
+
+// onlyDebian is what only Debian has: packages that are removed and have left something, and archives by licence.
+func onlyDebian(f *virtual.Function) { f.Supported = virtual.Match{"os_family": {"Debian"}} }
+
+// autoremoves says that apk removes what nothing needs with each change, so there is never anything to do. Others need not have it.
+func autoremoves(f *virtual.Function) {
+	f.Extra, f.NotApplicable = true, virtual.Match{"os_family": {"Alpine"}}
+}
+
+// lists says where the lists of repositories can tell the files of packages: those of apk never do.
+func lists(f *virtual.Function) {
+	f.Supported = virtual.Match{"os_family": {"Arch", "Debian", "RedHat", "Suse"}}
+}
 
 // holds says where a package manager can keep versions: apk has no such thing.
 func holds(f *virtual.Function) {

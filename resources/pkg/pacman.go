@@ -3,6 +3,7 @@ package pkg
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,11 @@ var Pacman = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("get_repo", (*pacman).getRepo),
 		virtual.Func("mod_repo", (*pacman).modRepo),
 		virtual.Func("del_repo", (*pacman).delRepo),
+		virtual.Func("hold", (*pacman).hold),
+		virtual.Func("unhold", (*pacman).unhold),
+		virtual.Func("list_holds", (*pacman).listHolds),
 		virtual.Func("version_cmp", (*pacman).versionCmp),
+		virtual.Func("info_installed", (*pacman).infoInstalled),
 		virtual.Func("owner", (*pacman).owner),
 		virtual.Func("file_list", (*pacman).fileList),
 		virtual.Func("contents", (*pacman).contents),
@@ -147,7 +152,9 @@ func (p *pacman) listUpgrades(ctx context.Context, args RefreshArgs) (map[string
 	if err := p.refresh(ctx, args.Refresh); err != nil {
 		return nil, err
 	}
-	return p.pairs(ctx, "pacman", "-Qu")
+	all, err := p.pairs(ctx, "pacman", "-Qu")
+	maps.DeleteFunc(all, func(_, version string) bool { return version == "[ignored]" }) // it is held
+	return all, err
 }
 
 // pacmanRun is the start of a pacman that changes something.
@@ -178,7 +185,11 @@ func (p *pacman) install(ctx context.Context, args pacmanInstall) (map[string]Ch
 	if err := p.refresh(ctx, args.Refresh); err != nil {
 		return nil, err
 	}
-	return during(ctx, p, func() error { return p.run(ctx, append([]string{"-S", "--needed"}, with("=", args.Pkgs)...)...) })
+	pkgs, err := p.keepHeld(ctx, args.Pkgs)
+	if err != nil || len(pkgs) == 0 {
+		return map[string]Change{}, err
+	}
+	return during(ctx, p, func() error { return p.run(ctx, append([]string{"-S", "--needed"}, with("=", pkgs)...)...) })
 }
 
 func (p *pacman) remove(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
@@ -206,7 +217,11 @@ func (p *pacman) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Chan
 	}
 	argv := []string{"-Su"}
 	if len(args.Names) > 0 {
-		argv = append([]string{"-S", "--needed"}, args.Names...)
+		free, err := p.upgradeFree(ctx, args.Names)
+		if err != nil || len(free) == 0 {
+			return map[string]Change{}, err
+		}
+		argv = append([]string{"-S", "--needed"}, free...)
 	}
 	return during(ctx, p, func() error { return p.run(ctx, argv...) })
 }
@@ -244,4 +259,29 @@ func (p *pacman) fileList(ctx context.Context, args NamesArgs) (map[string][]str
 		}
 	}
 	return found, err
+}
+
+// infoInstalled reads pages of "Key : value", with an empty line behind each.
+func (p *pacman) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Info, error) {
+	if err := checkNames(args.Names); err != nil {
+		return nil, err
+	}
+	lines, err := p.lines(ctx, []int{1}, append([]string{"pacman", "--color=never", "-Qi"}, args.Names...)...)
+	out, now := map[string]Info{}, Info{}
+	for _, line := range lines {
+		key, value, _ := strings.Cut(line, " : ")
+		value = strings.TrimSpace(value)
+		switch strings.TrimSpace(key) {
+		case "Name":
+			now = Info{Name: value}
+		case "Version":
+			now.Version = value
+		case "Description":
+			now.Summary = &value
+		case "Architecture":
+			now.Arch = value
+			out[now.Name] = now
+		}
+	}
+	return only(out, args.Names), err
 }

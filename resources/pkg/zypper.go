@@ -36,6 +36,7 @@ var Zypper = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("info_installed", (*zypper).infoInstalled),
 		virtual.Func("owner", (*zypper).owner),
 		virtual.Func("file_list", (*zypper).fileList),
+		virtual.Func("contents", (*zypper).contents),
 		virtual.Func("provided", (*zypper).provided))
 	b.Module, b.Watch, b.Doc = "pkg", virtual.WatchFiles, "openSUSE and SUSE Linux Enterprise, with zypper and rpm."
 	b.When, b.Needs = virtual.Match{"os_family": {"Suse"}}, []string{"zypper", "rpm"}

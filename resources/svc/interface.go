@@ -72,13 +72,16 @@ var (
 	GetEnabled  = virtual.Declare[AllArgs, []string]("get_enabled", "The names of the services that are started at boot, sorted.")
 	GetDisabled = virtual.Declare[AllArgs, []string]("get_disabled", "The names of the services that are not started at boot, sorted.")
 
-	Mask      = virtual.Declare[BootArgs, virtual.Nothing]("mask", "Have a service not be startable at all.", virtual.AsExtra)
-	Unmask    = virtual.Declare[BootArgs, virtual.Nothing]("unmask", "End what mask began.", virtual.AsExtra)
-	Masked    = virtual.Declare[UnitArgs, bool]("masked", "Whether a service cannot be started at all.", virtual.AsExtra)
+	Mask      = virtual.Declare[BootArgs, virtual.Nothing]("mask", "Have a service not be startable at all.", bySystemd)
+	Unmask    = virtual.Declare[BootArgs, virtual.Nothing]("unmask", "End what mask began.", bySystemd)
+	Masked    = virtual.Declare[UnitArgs, bool]("masked", "Whether a service cannot be started at all.", bySystemd)
 	CanReload = virtual.Declare[UnitArgs, bool]("can_reload", "Whether a service that is there can read its configuration again while it runs.", virtual.AsExtra)
 
-	Reread = virtual.Declare[AllArgs, virtual.Nothing]("reread", "Have the manager take note of changes later.", virtual.AsExtra)
+	Reread = virtual.Declare[AllArgs, virtual.Nothing]("reread", "Have the manager take note of changes later.", bySystemd)
 )
+
+// bySystemd says that other service managers have nothing of the kind.
+func bySystemd(f *virtual.Function) { f.Supported = virtual.Match{"systemd_booted": {true}} }
 
 // Interface is the module. All service managers have its core; the extras are those of one.
 func Interface() *virtual.Interface {

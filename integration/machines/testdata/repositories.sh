@@ -9,6 +9,10 @@
 #	slow 1.0              installs as long as there is /run/hold, and makes /run/held when it begins to
 #	g++ 1.0, gxx 1.0      names with which patterns go wrong
 #	p01 to p20 1.0
+#
+# Beside that, in /srv/more, it makes what no package manager is told of:
+#
+#	fresh 1.0, and for pacman, which knows one version at a time, tiny 1.0
 set -eu
 many=$(seq -f p%02g 1 20)
 work=$(mktemp -d)
@@ -49,7 +53,7 @@ echo $2 >%{buildroot}$conf
 }
 rpms() {
 	spec "$@" >"$work/all.spec"
-	rpmbuild -bb --quiet --define "_topdir $work" --define "_rpmdir /srv/rpm" "$work/all.spec" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+	rpmbuild -bb --quiet --define "_topdir $work" --define "_rpmdir ${to:-/srv/rpm}" "$work/all.spec" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 }
 make_rpm() {
 	rpms tiny,1.0
@@ -57,6 +61,11 @@ make_rpm() {
 Recommends: extra" extra,1.0 "mta-a,1.0,,Provides: mta" "needy,1.0,,Requires: not-there" \
 		'slow,1.0,,,posix.mkdir("/run/held") while posix.access("/run/hold") do posix.sleep(1) end' g++,1.0 gxx,1.0 $(printf '%s,1.0\n' $many)
 	createrepo_c --quiet /srv/rpm
+	to=/srv/more rpms fresh,1.0
+	createrepo_c --quiet /srv/more
+	# Of the plugins that Debian puts into one package one is not whole, and one wants signed packages.
+	rm -f /usr/lib/python3/dist-packages/dnf-plugins/system_upgrade.py
+	printf '[main]\nenabled = false\n' >/etc/dnf/plugins/local.conf
 	mkdir -p /etc/yum.repos.d /etc/zypp/repos.d
 	printf '[local]\nname=local\nbaseurl=file:///srv/rpm\ngpgcheck=0\n' >/etc/yum.repos.d/local.repo
 	printf '[local]\nname=local\nenabled=1\nautorefresh=0\nbaseurl=dir:///srv/rpm\ngpgcheck=0\n' >/etc/zypp/repos.d/local.repo
@@ -64,11 +73,11 @@ Recommends: extra" extra,1.0 "mta-a,1.0,,Provides: mta" "needy,1.0,,Requires: no
 
 # A repository of pacman has one version of each package: NAME VERSION FIELDS SCRIPT.
 pac() {
-	mkdir -p "$work/$1/etc/$1" /srv/pac
+	mkdir -p "$work/$1/etc/$1" "${to:-/srv/pac}"
 	echo "$2" >"$work/$1/etc/$1/$1.conf"
 	printf 'pkgname = %s\npkgver = %s\npkgdesc = the package %s\nbuilddate = 1\npackager = nobody\nsize = 4\narch = any\n%s' "$1" "$2" "$1" "${3:-}" >"$work/$1/.PKGINFO"
 	test -z "${4:-}" || printf 'post_install() {\n%s\n}\n' "$4" >"$work/$1/.INSTALL"
-	(cd "$work/$1" && tar -cf "/srv/pac/$1-$2-any.pkg.tar" .[A-Z]* etc)
+	(cd "$work/$1" && tar -cf "${to:-/srv/pac}/$1-$2-any.pkg.tar" .[A-Z]* etc)
 }
 make_pacman() {
 	pac tiny 2.0-1 'backup = etc/tiny/tiny.conf
@@ -82,6 +91,9 @@ optdepend = extra
 '
 	pac slow 1.0-1 '' 'touch /run/held; while test -e /run/hold; do sleep 0.05; done'
 	for p in extra g++ gxx $many; do pac "$p" 1.0-1; done
+	to=/srv/more/old pac tiny 1.0-1
+	to=/srv/more pac fresh 1.0-1
+	repo-add --quiet /srv/more/more.db.tar /srv/more/fresh-*.pkg.tar
 	repo-add --quiet /srv/pac/test.db.tar /srv/pac/*.pkg.tar
 	printf '[options]\nArchitecture = auto\nSigLevel = Never\n[test]\nServer = file:///srv/pac\n' >/etc/pacman.conf
 	mkdir -p /var/lib/pacman/sync /var/lib/pacman/local
