@@ -12,7 +12,7 @@ func (r *Reactor) prepareSome(ctx context.Context, vs []*vertex, outs []engine.O
 	var wants, todo []*vertex
 	var at []int
 	for i, v := range vs {
-		if outs[i].Err == nil && (!outs[i].OK || v.refresh.Load()) {
+		if outs[i].Err == nil && (!outs[i].OK || v.run.refresh.Load()) {
 			wants, at = append(wants, v), append(at, i)
 		}
 	}

@@ -162,11 +162,11 @@ func (r *Reactor) letGo(v *vertex) {
 // overBudget takes the end of a run that wanted to change something and must
 // not: what asked for it stays.
 func (r *Reactor) overBudget(v *vertex) {
-	if v.job.refill != r.account.Refills() { // it was told to go on meanwhile
+	if v.run.job.refill != r.account.Refills() { // it was told to go on meanwhile
 		r.runAgain(v)
-		v.mu.Lock()
-		v.changes = nil
-		v.mu.Unlock()
+		v.run.mu.Lock()
+		v.run.changes = nil
+		v.run.mu.Unlock()
 		r.afterHeld(v)
 		return
 	}
@@ -177,7 +177,7 @@ func (r *Reactor) overBudget(v *vertex) {
 	}
 	r.hold(v, &Held{Brake: BrakeBudget, Reason: "the budget of " + r.account.String() + " changes is used up"})
 	r.runAgain(v)
-	r.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.out.took})
+	r.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.out.took})
 	r.afterHeld(v)
 }
 
@@ -191,7 +191,7 @@ func (r *Reactor) runAgain(v *vertex) {
 }
 
 func (r *Reactor) afterHeld(v *vertex) {
-	v.job = nil
+	v.run.job = nil
 	r.next(v, Run{})
 }
 

@@ -14,10 +14,10 @@ const tableBudget = "budget" // key: the number of a change; when it was made, b
 // take asks the budget for one change of v. What has to be written down of it is
 // in the job.
 func (r *Reactor) take(v *vertex) error {
-	if v.job.pass || !r.account.On() {
+	if v.run.job.pass || !r.account.On() {
 		return nil
 	}
-	v.job.refill = r.account.Refills()
+	v.run.job.refill = r.account.Refills()
 	num, past, err := r.account.Take(r.now())
 	for _, n := range past {
 		r.recorder.Note(tableBudget, hold.BudgetKey(n), nil)
@@ -25,27 +25,27 @@ func (r *Reactor) take(v *vertex) error {
 	if err != nil {
 		return err
 	}
-	v.job.spending = num
+	v.run.job.spending = num
 	return nil
 }
 
 // spent adds to the writes that come before v is altered what it takes from the
 // budget.
 func (r *Reactor) spent(v *vertex, writes []engine.Write) []engine.Write {
-	if v.job.spending == 0 {
+	if v.run.job.spending == 0 {
 		return writes
 	}
-	return append(writes, engine.Write{Table: tableBudget, Key: hold.BudgetKey(v.job.spending), Value: hold.BudgetValue(r.opt.Wall())})
+	return append(writes, engine.Write{Table: tableBudget, Key: hold.BudgetKey(v.run.job.spending), Value: hold.BudgetValue(r.opt.Wall())})
 }
 
 // untake gives it back: nothing was changed.
 func (r *Reactor) untake(v *vertex) {
-	if v.job.spending == 0 {
+	if v.run.job.spending == 0 {
 		return
 	}
-	r.account.GiveBack(v.job.spending)
-	r.recorder.Note(tableBudget, hold.BudgetKey(v.job.spending), nil)
-	v.job.spending = 0
+	r.account.GiveBack(v.run.job.spending)
+	r.recorder.Note(tableBudget, hold.BudgetKey(v.run.job.spending), nil)
+	v.run.job.spending = 0
 }
 
 // refill lets as much change again as at the start.

@@ -48,13 +48,13 @@ func (s *swap) commit() error {
 		if r.pauses.Any() {
 			r.brake(v)
 		}
-		if v.before == nil {
+		if v.life.before == nil {
 			r.open(v)
 		}
 	}
 	r.rewatchFailed()
 	for id, list := range r.awaited {
-		if list = slices.DeleteFunc(list, func(v *vertex) bool { return v.gone }); len(list) == 0 {
+		if list = slices.DeleteFunc(list, func(v *vertex) bool { return v.life.gone }); len(list) == 0 {
 			delete(r.awaited, id)
 		} else {
 			r.awaited[id] = list
@@ -98,7 +98,7 @@ func (s *swap) inherit() {
 		}
 		r.inheritLeft(v)
 		if old := r.leaving[v.id]; old != nil {
-			v.before, old.after = old, v
+			v.life.before, old.life.after = old, v
 		}
 	}
 }
@@ -106,8 +106,8 @@ func (s *swap) inherit() {
 // succeed takes over from the vertex that v replaces what belongs to the name.
 // The refreshes follow when that one has ended: its run may still alter something.
 func (v *vertex) succeed(old *vertex) {
-	v.before, old.after = old, v
-	v.changed, v.lastRun = old.changed, old.lastRun
+	v.life.before, old.life.after = old, v
+	v.past.changed, v.past.lastRun = old.past.changed, old.past.lastRun
 	if v.meta.Reset || v.byDefault() || old.byDefault() {
 		v.r.recorder.NoteAll(ledger.NoRetries(v.id))
 	} else {
@@ -201,7 +201,7 @@ func (s *swap) connect() {
 
 // remove begins the end of a vertex that has left the graph.
 func (r *Reactor) remove(v *vertex) {
-	v.gone = true
+	v.life.gone = true
 	r.storms.Remove(v)
 	r.disarm(v)
 	r.setDue(v, false)
@@ -213,11 +213,11 @@ func (r *Reactor) remove(v *vertex) {
 
 // leave has a vertex that is gone cleaned up once it runs no more.
 func (r *Reactor) leave(v *vertex) {
-	if v.inRun || v.watch.Active() || v.before != nil {
+	if v.run.inRun || v.watch.Active() || v.life.before != nil {
 		return
 	}
 	r.active++
-	go r.depart(v, v.after == nil)
+	go r.depart(v, v.life.after == nil)
 }
 
 // finished takes the news that a vertex has left, and lets the one start that
@@ -231,16 +231,16 @@ func (r *Reactor) finished(v *vertex) {
 	r.bySlot[v.slot] = nil
 	r.free = append(r.free, v.slot)
 	r.tellIdle(v)
-	n := v.after
+	n := v.life.after
 	// Somebody may still hold a function of v: that must not keep the others.
-	v.after, v.notify, v.sendsTo = nil, nil, nil
+	v.life.after, v.notify, v.sendsTo = nil, nil, nil
 	if n == nil {
 		return
 	}
-	n.before = nil
+	n.life.before = nil
 	n.owed.Inherit(&v.owed)
 	switch {
-	case n.gone:
+	case n.life.gone:
 		r.leave(n)
 	case r.ctx.Err() == nil:
 		r.open(n)

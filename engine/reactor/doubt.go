@@ -22,7 +22,7 @@ type doubts map[*vertex]struct{}
 func (r *Reactor) doubt(v *vertex, ended engine.State, err error) bool {
 	_, again := r.failures.doubts[v]
 	delete(r.failures.doubts, v)
-	if ended != engine.StateFailed || again || !v.last.Settled() || !v.job.fromOutside() || r.opt.Once || v.meta.Retry == engine.RetryNever ||
+	if ended != engine.StateFailed || again || !v.past.last.Settled() || !v.run.job.fromOutside() || r.opt.Once || v.meta.Retry == engine.RetryNever ||
 		engine.IsPermanent(err) || engine.IsVerdict(err) || !r.lookAbove(v) {
 		return false
 	}
@@ -30,11 +30,11 @@ func (r *Reactor) doubt(v *vertex, ended engine.State, err error) bool {
 		r.failures.doubts = doubts{}
 	}
 	r.failures.doubts[v] = struct{}{}
-	v.hold.Charged = v.hold.Charged || v.job.spending > 0 || v.job.pass
+	v.hold.Charged = v.hold.Charged || v.run.job.spending > 0 || v.run.job.pass
 	r.runAgain(v)
-	v.mu.Lock()
-	v.changes = nil
-	v.mu.Unlock()
+	v.run.mu.Lock()
+	v.run.changes = nil
+	v.run.mu.Unlock()
 	r.afterHeld(v)
 	return true
 }
@@ -70,5 +70,5 @@ func (r *Reactor) lookAbove(v *vertex) (any bool) {
 
 // mayLook reports whether a vertex can be looked at without an event, and at once.
 func (r *Reactor) mayLook(v *vertex) bool {
-	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && v.hold.Pace == nil && !v.hold.IsHeld() && !r.storms.Slowed(v) && !v.suspended && r.pauses.Of(v.id) == nil
+	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && v.hold.Pace == nil && !v.hold.IsHeld() && !r.storms.Slowed(v) && !v.life.suspended && r.pauses.Of(v.id) == nil
 }

@@ -83,22 +83,22 @@ func (v *vertex) wait(ctx context.Context) (done func()) {
 	if lead == nil {
 		return func() {}
 	}
-	lead.waits.Add(1)
+	lead.run.waits.Add(1)
 	lead.r.mail.post(lead, mailSlot)
 	return func() {
-		lead.waits.Add(-1)
+		lead.run.waits.Add(-1)
 		lead.r.mail.post(lead, mailSlot)
 	}
 }
 
 // syncSlot tells the machine whether the run of v waits.
 func (r *Reactor) syncSlot(v *vertex) {
-	waits := v.inRun && v.waits.Load() > 0
+	waits := v.run.inRun && v.run.waits.Load() > 0
 	switch {
-	case waits && !v.yielded:
+	case waits && !v.run.yielded:
 		r.m.Yield()
-	case !waits && v.yielded:
+	case !waits && v.run.yielded:
 		r.m.Regain()
 	}
-	v.yielded = waits
+	v.run.yielded = waits
 }

@@ -193,7 +193,7 @@ func (v *vertex) same(d *engine.Vertex) (yes bool) {
 			yes = false // who makes the new one will tell
 		}
 	}()
-	if v.once != d.Once || !v.inited && !v.meta.Hidden {
+	if v.once != d.Once || !v.life.inited && !v.meta.Hidden {
 		return false // a Swap that failed could not bring it back
 	}
 	if d.Same {

@@ -218,16 +218,16 @@ func (r *Reactor) news(v *vertex, news uint32) {
 	if news&mailSlot != 0 {
 		r.syncSlot(v)
 	}
-	if news&mailAlters != 0 && v.altering() && v.last != engine.StateFailed {
+	if news&mailAlters != 0 && v.altering() && v.past.last != engine.StateFailed {
 		r.stir()
 	}
 	if news&mailRan != 0 {
 		r.ran(v)
 	}
-	if news&mailRunning != 0 && !v.gone {
+	if news&mailRunning != 0 && !v.life.gone {
 		r.running(v)
 	}
-	if news&mailEvent != 0 && !v.gone && v.watch.Is(watch.Running) {
+	if news&mailEvent != 0 && !v.life.gone && v.watch.Is(watch.Running) {
 		r.heard(v)
 		v.hold.Pace.Heard(r.now())
 		r.event(v)

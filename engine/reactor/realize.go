@@ -64,7 +64,7 @@ func (r *Reactor) Realizing(ctx context.Context) (ids []string, err error) {
 // unrealized reports whether v is on its way to be brought about for the first
 // time.
 func (r *Reactor) unrealized(v *vertex) bool {
-	if v.realized || v.hold.IsHeld() || r.pauses.Of(v.id) != nil {
+	if v.past.realized || v.hold.IsHeld() || r.pauses.Of(v.id) != nil {
 		return false
 	}
 	switch r.m.State(v.slot) {
@@ -94,7 +94,7 @@ func (r *Reactor) checkRealized() {
 // graph: the metaparameter of that name.
 func (r *Reactor) rewatchFailed() {
 	for _, v := range r.byIndex {
-		if !v.meta.Rewatch || v.suspended || v.watch.Active() && !v.watch.Is(watch.Running) || v.wired().Refused() != nil ||
+		if !v.meta.Rewatch || v.life.suspended || v.watch.Active() && !v.watch.Is(watch.Running) || v.wired().Refused() != nil ||
 			v.retryAt > 0 && !v.byDefault() || r.m.State(v.slot) != engine.StateFailed {
 			continue
 		}

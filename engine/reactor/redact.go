@@ -18,8 +18,8 @@ import (
 // guardSent keeps what v itself sends and is secret out of all that it says. It
 // is called after a run.
 func (v *vertex) guardSent() {
-	if len(v.sent) > 0 {
-		v.guardList(slices.Collect(maps.Values(v.sent)))
+	if len(v.run.sent) > 0 {
+		v.guardList(slices.Collect(maps.Values(v.run.sent)))
 	}
 }
 

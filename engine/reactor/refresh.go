@@ -14,7 +14,7 @@ import (
 func (r *Reactor) intend(ctx context.Context, vs ...*vertex) error {
 	var writes []engine.Write
 	for _, v := range vs {
-		writes = v.owed.Intend(v.id, &v.job.owed, writes)
+		writes = v.owed.Intend(v.id, &v.run.job.owed, writes)
 		writes = r.spent(v, writes)
 	}
 	if len(writes) == 0 {
@@ -24,7 +24,7 @@ func (r *Reactor) intend(ctx context.Context, vs ...*vertex) error {
 		return fmt.Errorf("what is about to change cannot be recorded, so nothing was changed: %w", err)
 	}
 	for _, v := range vs {
-		v.owed.Intended(&v.job.owed)
+		v.owed.Intended(&v.run.job.owed)
 	}
 	return nil
 }
@@ -57,8 +57,8 @@ func (r *Reactor) finish(ctx context.Context, vs ...*vertex) error {
 		if v.isOver() {
 			over = append(over, r.undo.Over(v.id)...)
 		}
-		over = v.job.owed.Clear(v.id, over)
-		owed = v.owed.Owe(v.id, &v.job.owed, &r.book, owed)
+		over = v.run.job.owed.Clear(v.id, over)
+		owed = v.owed.Owe(v.id, &v.run.job.owed, &r.book, owed)
 	}
 	switch {
 	case len(over) > 0:
@@ -89,10 +89,10 @@ func (v *vertex) beginOwed() ledger.Run {
 // refreshed does what a run of v that ended without an error asks for: the
 // refreshes that it acted on are over, and its change refreshes others.
 func (r *Reactor) refreshed(v *vertex, changed bool) {
-	if !v.job.apply {
+	if !v.run.job.apply {
 		return
 	}
-	if v.owed.Succeed(&v.job.owed, changed) {
+	if v.owed.Succeed(&v.run.job.owed, changed) {
 		r.notifyAll(v)
 	}
 }
@@ -100,7 +100,7 @@ func (r *Reactor) refreshed(v *vertex, changed bool) {
 // notifyAll marks the targets of v dirty, with the refreshes that its run has
 // recorded.
 func (r *Reactor) notifyAll(v *vertex) {
-	for f := range v.job.owed.Due() {
+	for f := range v.run.job.owed.Due() {
 		t := r.named(f.Target)
 		if t == nil { // it has left meanwhile
 			r.recorder.NoteAll(f.Over())
@@ -122,7 +122,7 @@ func (r *Reactor) notifyNew(v *vertex) {
 		return
 	}
 	for _, t := range now.notify {
-		if v.job.owed.Knew(t.id) {
+		if v.run.job.owed.Knew(t.id) {
 			continue
 		}
 		r.recorder.NoteAll(t.owed.RefreshNow(t.id, v.id, &r.book))

@@ -72,21 +72,21 @@ func (r *Reactor) counts() Counts { return r.m.AtRestCounts(r.lastRest) }
 // now, false if there is none.
 func (r *Reactor) lastRest(slot sched.Vertex) (engine.State, bool) {
 	v := r.bySlot[slot]
-	if v == nil || v.last == engine.StateStarting {
+	if v == nil || v.past.last == engine.StateStarting {
 		return 0, false
 	}
-	return v.last, v.last == engine.StateFailed || !v.altering() && v.stalled == 0
+	return v.past.last, v.past.last == engine.StateFailed || !v.altering() && v.past.stalled == 0
 }
 
 // altering reports whether a run of v that goes on has said that it changes something,
 // or may have been cut off after that.
-func (v *vertex) altering() bool { return v.inRun && v.altered.Load() }
+func (v *vertex) altering() bool { return v.run.inRun && v.run.altered.Load() }
 
 // applies notes, at the first change that a run is about to make, that the graph is
 // not at rest any more. What has failed stays failed through its retries. It is called
 // by the run.
 func (v *vertex) applies() {
-	v.altered.Store(true)
+	v.run.altered.Store(true)
 	if v.r.resting.Load() {
 		v.r.mail.post(v, mailAlters)
 	}
@@ -95,9 +95,9 @@ func (v *vertex) applies() {
 // cutOff reports a run that the end of Run has cut off in the middle of a change: what
 // it leaves is neither the old nor the new state, and no success.
 func (r *Reactor) cutOff(v *vertex, err error) {
-	v.altered.Store(false)
+	v.run.altered.Store(false)
 	r.cuts = append(r.cuts, v.id)
-	r.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.out.took})
+	r.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.run.out.took})
 }
 
 // CutError says that a change was cut off, because the engine was told to stop.
@@ -115,7 +115,7 @@ func (e *CutError) Unwrap() error { return e.Err }
 func (r *Reactor) lastRuns() (ended func()) {
 	was := map[*vertex]engine.State{}
 	for _, v := range r.byIndex {
-		if v.inRun {
+		if v.run.inRun {
 			was[v] = r.m.AtRestState(v.slot, r.lastRest)
 		}
 	}
@@ -135,9 +135,9 @@ func (r *Reactor) endOf(v *vertex, before engine.State) engine.State {
 	case v.altering():
 		r.cuts = append(r.cuts, v.id)
 		return engine.StateFailed
-	case v.inRun || v.last == engine.StateStarting:
+	case v.run.inRun || v.past.last == engine.StateStarting:
 		return before
 	default:
-		return v.last
+		return v.past.last
 	}
 }

@@ -67,7 +67,7 @@ func (r *Reactor) untriable(v *vertex) string {
 		return fmt.Sprintf("has not failed: it is %s", s.State)
 	case v.wired().Refused() != nil:
 		return "was sent a value that it refuses: it is tried again with another value"
-	case v.broken != nil:
+	case v.life.broken != nil:
 		return "could not be initialised: it is tried again with the next graph"
 	default:
 		return "can't be tried again now: what it runs has not ended"

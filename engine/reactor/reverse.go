@@ -26,7 +26,7 @@ func (r *Reactor) remember(ctx context.Context, v *vertex) error {
 	if !r.remembers(v) {
 		return nil
 	}
-	step, err := r.undo.Keep(ctx, &undo.Subject{ID: v.id, Res: v.res, Secret: v.secretFields(), Clean: v.cleanText, At: v.job.stand})
+	step, err := r.undo.Keep(ctx, &undo.Subject{ID: v.id, Res: v.res, Secret: v.secretFields(), Clean: v.cleanText, At: v.run.job.stand})
 	if err != nil {
 		return err
 	}
@@ -94,9 +94,9 @@ func (v *vertex) secretFields() []string {
 			fields[key] = true
 		}
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, c := range v.changes {
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	for _, c := range v.run.changes {
 		_, from := c.From.(schema.Secret)
 		_, to := c.To.(schema.Secret)
 		if from || to {

@@ -40,7 +40,7 @@ type outcome struct {
 
 // settled ends a run that was not necessary: it tells the machine and says so.
 func (r *Reactor) settled(v *vertex, s engine.State) bool {
-	v.job = nil
+	v.run.job = nil
 	r.m.Done(v.slot, sched.Outcome{State: s})
 	r.setDue(v, false)
 	return true
@@ -49,8 +49,8 @@ func (r *Reactor) settled(v *vertex, s engine.State) bool {
 // skip handles a start decision for a vertex that must not or need not run, and
 // reports whether it did.
 func (r *Reactor) skip(v *vertex) bool {
-	if v.meta.Hidden || v.rested {
-		v.last = engine.StateOK
+	if v.meta.Hidden || v.past.rested {
+		v.past.last = engine.StateOK
 		return r.settled(v, engine.StateOK)
 	}
 	w := v.wired().Missing()
@@ -58,13 +58,13 @@ func (r *Reactor) skip(v *vertex) bool {
 		return false
 	}
 	from := r.named(w.From.ID())
-	if from != nil && (from.last == engine.StateWouldChange || from.last == engine.StateUnknown) {
-		v.job = &job{}
+	if from != nil && (from.past.last == engine.StateWouldChange || from.past.last == engine.StateUnknown) {
+		v.run.job = &job{}
 		r.takeAsked(v)
 		r.unknown(v, from.id)
 		return r.settled(v, engine.StateUnknown)
 	}
-	v.job = &job{}
+	v.run.job = &job{}
 	r.takeAsked(v)
 	err := fmt.Errorf("%s ended without sending %q, which %s needs", w.From.ID(), w.From.Key, w.Field)
 	r.report(v, Run{State: engine.StateFailed, Err: err})
@@ -94,13 +94,13 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 		r.active++
 		r.disarm(v)
 		v.retryAt = 0
-		v.inRun, v.cutRun = true, cutOne
-		v.altered.Store(false)
-		v.job = &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, owed: v.beginOwed(), stand: r.standing(v)}
+		v.run.inRun, v.run.cutRun = true, cutOne
+		v.run.altered.Store(false)
+		v.run.job = &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, owed: v.beginOwed(), stand: r.standing(v)}
 		v.hold.Pass = false
 		r.takeAsked(v)
-		v.refresh.Store(v.abil.Refreshable && (v.owed.IsRefreshed() || v.noop && r.wouldRefresh(v)))
-		v.job.broken = v.tell()
+		v.run.refresh.Store(v.abil.Refreshable && (v.owed.IsRefreshed() || v.noop && r.wouldRefresh(v)))
+		v.run.job.broken = v.tell()
 	}
 	return ctx
 }
@@ -109,7 +109,7 @@ func (r *Reactor) enter(vs ...*vertex) context.Context {
 func (v *vertex) tell() (err error) {
 	defer engine.Caught("SetRefresh or SetRecv", &err)
 	if res, ok := engine.As[engine.RefreshableRes](v.res); ok {
-		res.SetRefresh(v.refresh.Load())
+		res.SetRefresh(v.run.refresh.Load())
 	}
 	if res, ok := engine.As[engine.RecvableRes](v.res); ok {
 		res.SetRecv(v.recvMap())
@@ -135,9 +135,9 @@ var errUnwanted = fmt.Errorf("another graph without it, or with another one in i
 
 // endRun says, once for each run, that v wants no more of it.
 func (v *vertex) endRun() {
-	if v.cutRun != nil {
-		v.cutRun(errUnwanted)
-		v.cutRun = nil
+	if v.run.cutRun != nil {
+		v.run.cutRun(errUnwanted)
+		v.run.cutRun = nil
 	}
 }
 
@@ -146,7 +146,7 @@ func (v *vertex) endRun() {
 func (r *Reactor) wouldRefresh(v *vertex) bool {
 	for e := range r.graph.InEdges(int(v.index)) {
 		from := r.byIndex[e.From]
-		if e.Notify && from.last == engine.StateWouldChange && from.meta.Drift != engine.DriftReport {
+		if e.Notify && from.past.last == engine.StateWouldChange && from.meta.Drift != engine.DriftReport {
 			return true
 		}
 	}
@@ -160,7 +160,7 @@ func (r *Reactor) mayRefresh(v *vertex) string {
 		return ""
 	}
 	for e := range r.graph.InEdges(int(v.index)) {
-		if from := r.byIndex[e.From]; e.Notify && from.last == engine.StateUnknown && from.meta.Drift != engine.DriftReport {
+		if from := r.byIndex[e.From]; e.Notify && from.past.last == engine.StateUnknown && from.meta.Drift != engine.DriftReport {
 			return from.id
 		}
 	}
@@ -197,7 +197,7 @@ func (r *Reactor) run(t task) {
 // endOne posts the end of the run of v. From then on the run must not touch v any more. heir goes on with the task,
 // if v is its lead and ends before the others.
 func (r *Reactor) endOne(t *task, v *vertex, o engine.Outcome, heir *vertex) {
-	v.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(r.now() - t.began), heir: heir}
+	v.run.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(r.now() - t.began), heir: heir}
 	r.mail.post(v, mailRan)
 }
 
@@ -220,7 +220,7 @@ func (r *Reactor) attend(t *task) []engine.Outcome {
 	defer release()
 	broken := 0
 	for _, v := range vs {
-		if v.job.broken = cmp.Or(v.job.broken, v.shared.begin(ctx)); v.job.broken != nil {
+		if v.run.job.broken = cmp.Or(v.run.job.broken, v.shared.begin(ctx)); v.run.job.broken != nil {
 			broken++
 		}
 	}
@@ -231,7 +231,7 @@ func (r *Reactor) attend(t *task) []engine.Outcome {
 	var sound []*vertex
 	var at []int
 	for i, v := range vs {
-		if outs[i].Err = v.job.broken; outs[i].Err == nil {
+		if outs[i].Err = v.run.job.broken; outs[i].Err == nil {
 			sound, at = append(sound, v), append(at, i)
 		}
 	}
@@ -250,7 +250,7 @@ func (r *Reactor) attend(t *task) []engine.Outcome {
 func (r *Reactor) attendSound(t *task, vs []*vertex) []engine.Outcome {
 	ctx, cancel := withTimeout(t.ctx, vs[0].meta.Timeout)
 	defer cancel()
-	if !vs[0].job.apply {
+	if !vs[0].run.job.apply {
 		return check(ctx, false, vs)
 	}
 	outs, todo := make([]engine.Outcome, len(vs)), vs
@@ -268,7 +268,7 @@ func (r *Reactor) attendSound(t *task, vs []*vertex) []engine.Outcome {
 
 // asksFirst reports whether v is asked by CheckApply(false) before it is altered.
 func (r *Reactor) asksFirst(v *vertex) bool {
-	return v.job.owed.Notifies() || r.account.On() || r.remembers(v)
+	return v.run.job.owed.Notifies() || r.account.On() || r.remembers(v)
 }
 
 // prepare is done when vertices are about to be altered: the change budget must
@@ -314,9 +314,9 @@ func withTimeout(ctx context.Context, d time.Duration) (context.Context, context
 // earlier call of the same run reported is dropped.
 func check(ctx context.Context, apply bool, vs []*vertex) []engine.Outcome {
 	for _, v := range vs {
-		v.mu.Lock()
-		v.changes, v.sent, v.applied = nil, nil, apply
-		v.mu.Unlock()
+		v.run.mu.Lock()
+		v.run.changes, v.run.sent, v.run.applied = nil, nil, apply
+		v.run.mu.Unlock()
 	}
 	var outs []engine.Outcome
 	switch len(vs) {

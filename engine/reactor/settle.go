@@ -14,16 +14,16 @@ import (
 // ran takes the outcome of a run of v.
 func (r *Reactor) ran(v *vertex) {
 	r.active--
-	v.inRun = false
+	v.run.inRun = false
 	r.altered(v)
 	v.endRun()
 	r.freeWorker(v)
 	r.syncSlot(v)
-	if v.gone || v.suspended {
+	if v.life.gone || v.life.suspended {
 		r.ranLast(v)
 		return
 	}
-	o := v.out
+	o := v.run.out
 	if errors.Is(o.err, hold.ErrUsedUp) {
 		r.overBudget(v)
 		return
@@ -32,15 +32,15 @@ func (r *Reactor) ran(v *vertex) {
 		return
 	}
 	if r.ctx.Err() != nil && o.err != nil {
-		if v.altered.Load() {
+		if v.run.altered.Load() {
 			r.cutOff(v, o.err)
 		}
 		r.m.Unready(v.slot) // it has not failed: it is unsettled
 		r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
-		v.job = nil
+		v.run.job = nil
 		return // cut by the end of Run: no news
 	}
-	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.job.started - v.job.since), Refreshed: v.refresh.Load(), Noop: !v.job.apply, Attempt: int(v.owed.Retries())}
+	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.run.job.started - v.run.job.since), Refreshed: v.run.refresh.Load(), Noop: !v.run.job.apply, Attempt: int(v.owed.Retries())}
 	if run.Noop {
 		r.judgeNoop(v, &run)
 	}
@@ -49,10 +49,10 @@ func (r *Reactor) ran(v *vertex) {
 	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
 	// What fails again and again takes from the budget once, or was told once to go on.
-	v.hold.Charged = run.State == engine.StateFailed && (v.job.spending > 0 || v.job.pass)
+	v.hold.Charged = run.State == engine.StateFailed && (v.run.job.spending > 0 || v.run.job.pass)
 	r.retry(v, &run, o.err)
 	r.stormRan(v, &run)
-	before := v.last
+	before := v.past.last
 	v.guardSent()
 	run = r.report(v, run)
 	r.corrected(v, &run)
@@ -62,10 +62,10 @@ func (r *Reactor) ran(v *vertex) {
 	r.stuck(v, run, before)
 	r.m.Done(v.slot, sched.Outcome{State: run.State, Retry: run.Retry && !v.byDefault()})
 	r.setDue(v, dirty(r.m.State(v.slot)))
-	if !v.job.apply && before != run.State {
+	if !v.run.job.apply && before != run.State {
 		r.showBelow(v, before)
 	}
-	v.job = nil
+	v.run.job = nil
 	r.next(v, run)
 }
 
@@ -74,16 +74,16 @@ func (r *Reactor) ran(v *vertex) {
 // same.
 func (r *Reactor) ranLast(v *vertex) {
 	r.setDue(v, false)
-	if v.out.err == nil {
-		if v.job.apply && !v.out.ok { // it has changed something all the same
-			r.report(v, Run{State: engine.StateOK, Changed: true, Duration: v.out.took, Refreshed: v.refresh.Load()})
+	if v.run.out.err == nil {
+		if v.run.job.apply && !v.run.out.ok { // it has changed something all the same
+			r.report(v, Run{State: engine.StateOK, Changed: true, Duration: v.run.out.took, Refreshed: v.run.refresh.Load()})
 		}
-		r.refreshed(v, !v.out.ok)
-	} else if !v.gone {
+		r.refreshed(v, !v.run.out.ok)
+	} else if !v.life.gone {
 		r.giveAsked(v)
 	}
-	v.job = nil
-	if v.gone {
+	v.run.job = nil
+	if v.life.gone {
 		r.m.Forgotten(v.slot)
 		r.leave(v)
 		return
@@ -98,7 +98,7 @@ func (v *vertex) judge(o outcome) engine.State {
 	switch {
 	case o.err != nil:
 		return engine.StateFailed
-	case !o.ok && !v.job.apply:
+	case !o.ok && !v.run.job.apply:
 		return engine.StateWouldChange
 	default:
 		return engine.StateOK
@@ -123,10 +123,10 @@ func (r *Reactor) judgeNoop(v *vertex, run *Run) {
 
 // awaits notes that v can't be told before another one has run.
 func (r *Reactor) awaits(v *vertex, until string) {
-	if v.until == until {
+	if v.past.until == until {
 		return // it is noted
 	}
-	v.until = until
+	v.past.until = until
 	if r.awaited == nil {
 		r.awaited = map[string][]*vertex{}
 	}
@@ -149,7 +149,7 @@ func (r *Reactor) retry(v *vertex, run *Run, err error) {
 		return
 	}
 	tried := v.owed.Retries()
-	if v.byDefault() && tried > 0 && !v.job.retries() {
+	if v.byDefault() && tried > 0 && !v.run.job.retries() {
 		tried-- // something else has asked for it: the waits do not grow by that
 	}
 	if run.RetryIn, run.Retry = r.backoff.Again(v.meta, err, tried); run.Retry {
@@ -169,11 +169,11 @@ func (j *job) retries() bool {
 // succeeded carries what a run without an error has to tell to others.
 func (r *Reactor) succeeded(v *vertex, changed bool) {
 	r.refreshed(v, changed)
-	v.rested = v.once && v.job.apply && v.undone()
+	v.past.rested = v.once && v.run.job.apply && v.undone()
 	if v.wired().Acted() {
 		r.recorder.NoteAll(v.wired().Digests(v.id)...)
 	}
-	r.propagate(v, v.sent)
+	r.propagate(v, v.run.sent)
 }
 
 // next arranges what follows the run.
@@ -211,7 +211,7 @@ func (r *Reactor) wake(v *vertex) {
 
 // event marks v dirty.
 func (r *Reactor) event(v *vertex) {
-	if v.suspended {
+	if v.life.suspended {
 		return // it is looked at anyway, or is no more
 	}
 	if v.hold.Deferred == hold.ByOutside { // what it waits for may be over
@@ -247,11 +247,11 @@ func (r *Reactor) showBelow(v *vertex, before engine.State) {
 	waiting := r.awaited[v.id]
 	delete(r.awaited, v.id)
 	for _, t := range waiting {
-		if t.until != v.id || t.gone {
+		if t.past.until != v.id || t.life.gone {
 			continue
 		}
-		t.until = ""
-		if t.last == engine.StateUnknown {
+		t.past.until = ""
+		if t.past.last == engine.StateUnknown {
 			r.from(t, CauseAbove, v, "")
 			r.event(t)
 		}
@@ -262,7 +262,7 @@ func (r *Reactor) showBelow(v *vertex, before engine.State) {
 // that is not there yet.
 func (r *Reactor) openAbove(v *vertex) string {
 	for i := range r.graph.Ancestors(int(v.index)) {
-		if s := r.byIndex[i].last; s == engine.StateWouldChange || s == engine.StateUnknown {
+		if s := r.byIndex[i].past.last; s == engine.StateWouldChange || s == engine.StateUnknown {
 			return r.byIndex[i].id
 		}
 	}
@@ -273,9 +273,9 @@ func (r *Reactor) openAbove(v *vertex) string {
 // has not received are shown as such.
 func (r *Reactor) unknown(v *vertex, until string) {
 	r.awaits(v, until)
-	v.mu.Lock()
-	v.changes = v.wired().Unknown()
-	v.mu.Unlock()
+	v.run.mu.Lock()
+	v.run.changes = v.wired().Unknown()
+	v.run.mu.Unlock()
 	r.report(v, Run{State: engine.StateUnknown, Noop: true})
 }
 
@@ -289,7 +289,7 @@ func (r *Reactor) fail(v *vertex, err error, retry bool, in time.Duration) {
 	r.m.Unready(v.slot)
 	r.m.Fail(v.slot, retry)
 	r.setDue(v, false)
-	before := v.last
+	before := v.past.last
 	run := r.report(v, Run{State: engine.StateFailed, Err: err, Retry: retry, RetryIn: in})
 	r.stuck(v, run, before)
 }
@@ -300,25 +300,25 @@ func (r *Reactor) report(v *vertex, run Run) Run {
 	r.number(v, &run)
 	run.Err = v.cleanError(run.Err)
 	if run.State == engine.StateUnknown {
-		run.Until = v.until
+		run.Until = v.past.until
 	}
 	if run.State != engine.StateFailed {
-		v.mu.Lock()
-		run.Changes = v.clean(v.changes)
-		v.changes = nil
-		v.mu.Unlock()
+		v.run.mu.Lock()
+		run.Changes = v.clean(v.run.changes)
+		v.run.changes = nil
+		v.run.mu.Unlock()
 	}
 	if run.Changed {
-		v.changed++
+		v.past.changed++
 	}
-	if run.Changed || run.State != v.last {
+	if run.Changed || run.State != v.past.last {
 		r.stir()
 	}
-	v.last = run.State
+	v.past.last = run.State
 	if run.Err != nil || !v.watch.Is(watch.Failed) { // else the Watch's error stands
-		v.lastErr = run.Err
+		v.past.lastErr = run.Err
 	}
-	v.realized = v.realized || run.State.Settled()
+	v.past.realized = v.past.realized || run.State.Settled()
 	r.opt.Listener.ran(run)
 	return run
 }

@@ -114,7 +114,7 @@ func (s *swap) findReaders() {
 
 // altered tells the Forgetters below v that v has, or may have, altered the machine.
 func (r *Reactor) altered(v *vertex) {
-	if v.readers == 0 || !v.job.apply || v.out.ok && v.out.err == nil {
+	if v.readers == 0 || !v.run.job.apply || v.run.out.ok && v.run.out.err == nil {
 		return
 	}
 	for i, s := range r.readers {
@@ -144,7 +144,7 @@ func (s *shared) ending() bool { return s != nil && s.inEnd.Load() }
 // runs in any case. The last one to be done has End called.
 func (r *Reactor) setDue(v *vertex, due bool) {
 	s := v.shared
-	if s == nil || v.due == due || v.inRun && !due {
+	if s == nil || v.due == due || v.run.inRun && !due {
 		return
 	}
 	v.due = due

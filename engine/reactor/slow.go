@@ -23,7 +23,7 @@ func (r *Reactor) corrected(v *vertex, run *Run) {
 		slog.String("seen", reason), slog.Int("corrections", rest.Corrections), slog.Duration("for", rest.For))
 	r.hold(v, &Held{Brake: BrakeFight, Reason: reason, For: rest.For})
 	r.after(rest.For, nil, func() {
-		if v.hold.Rested(rest.Until) && !v.gone {
+		if v.hold.Rested(rest.Until) && !v.life.gone {
 			r.letGo(v)
 		}
 	})
@@ -50,7 +50,7 @@ func (r *Reactor) putOff(v *vertex) bool {
 
 // stormWait returns how long a start of v has to wait because it runs too often.
 func (r *Reactor) stormWait(v *vertex, now int64) time.Duration {
-	ask := hold.Ask{Runs: r.runs, LastRun: v.lastRun, Since: now}
+	ask := hold.Ask{Runs: r.runs, LastRun: v.past.lastRun, Since: now}
 	if v.asked != nil {
 		ask.Since = v.asked.since
 	}

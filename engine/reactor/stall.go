@@ -36,9 +36,9 @@ func (r *Reactor) stalls(v *vertex, o *outcome) bool {
 	w, ok := errors.AsType[*engine.WaitError](o.err)
 	switch {
 	case !ok:
-		v.stalled = 0
+		v.past.stalled = 0
 		return false
-	case !v.job.apply:
+	case !v.run.job.apply:
 		o.ok, o.err = false, nil
 		return false
 	}
@@ -59,14 +59,14 @@ func (r *Reactor) stalls(v *vertex, o *outcome) bool {
 // stall has v wait for d.
 func (r *Reactor) stall(v *vertex, err error, d time.Duration) {
 	r.giveAsked(v)
-	v.hold.Pass = v.hold.Pass || v.job.pass
-	v.job = nil
-	v.mu.Lock()
-	v.changes = nil
-	v.mu.Unlock()
+	v.hold.Pass = v.hold.Pass || v.run.job.pass
+	v.run.job = nil
+	v.run.mu.Lock()
+	v.run.changes = nil
+	v.run.mu.Unlock()
 	r.m.Defer(v.slot)
 	if !v.watch.Is(watch.Failed) { // else its own alarm is set
-		v.lastErr = err
+		v.past.lastErr = err
 		r.after(d, v, func() {
 			v.hold.Deferred = hold.NotDeferred
 			r.m.Wake(v.slot)
@@ -83,14 +83,14 @@ func (r *Reactor) tellStall(v *vertex, err error) {
 	waited := time.Duration(r.now() - v.asked.since)
 	attrs := []any{slog.String("resource", v.id), slog.Any("for", err), slog.Duration("waited", waited)}
 	switch {
-	case v.stalled == 0:
-		v.stalled = stallBegun
+	case v.past.stalled == 0:
+		v.past.stalled = stallBegun
 		r.stir()
-	case v.stalled == stallBegun && waited >= stallShort:
-		v.stalled = stallTold
+	case v.past.stalled == stallBegun && waited >= stallShort:
+		v.past.stalled = stallTold
 		r.log.Info("waits for something outside of the graph", attrs...)
-	case v.stalled == stallTold && waited >= stallLong:
-		v.stalled = stallWarned
+	case v.past.stalled == stallTold && waited >= stallLong:
+		v.past.stalled = stallWarned
 		r.log.Warn("still waits for something outside of the graph", attrs...)
 	}
 }

@@ -48,10 +48,10 @@ func (r *Reactor) statuses() []Status {
 }
 
 func (r *Reactor) status(v *vertex) Status {
-	s := Status{Resource: v.id, Pause: r.pauses.Of(v.id), State: r.m.State(v.slot), Changed: int(v.changed)}
+	s := Status{Resource: v.id, Pause: r.pauses.Of(v.id), State: r.m.State(v.slot), Changed: int(v.past.changed)}
 	s.Rest = r.m.AtRestState(v.slot, r.lastRest)
 	if s.Rest == engine.StateFailed {
-		s.Err = v.lastErr
+		s.Err = v.past.lastErr
 	}
 	switch s.State {
 	case engine.StateFailed:
@@ -59,7 +59,7 @@ func (r *Reactor) status(v *vertex) Status {
 			s.RetryIn = max(1, time.Duration(v.retryAt-r.now()))
 		}
 	case engine.StateUnknown:
-		s.Until = v.until
+		s.Until = v.past.until
 	case engine.StateHeld:
 		s.Held = v.hold.HeldNow(r.now())
 	case engine.StateBlocked, engine.StateWaiting:
@@ -70,8 +70,8 @@ func (r *Reactor) status(v *vertex) Status {
 		switch {
 		case ok:
 			s.BlockedBy = r.bySlot[by].id
-		case v.hold.Deferred == hold.ByOutside && v.lastErr != nil:
-			s.WaitsFor = v.lastErr.Error()
+		case v.hold.Deferred == hold.ByOutside && v.past.lastErr != nil:
+			s.WaitsFor = v.past.lastErr.Error()
 		case v.hold.Deferred != hold.NotDeferred:
 			s.WaitsFor = v.hold.Deferred.String()
 		case s.State == engine.StateWaiting:
@@ -150,10 +150,10 @@ func (r *Reactor) why(v *vertex, s *Status) string {
 // busyWith tells which methods of v run.
 func (r *Reactor) busyWith(v *vertex) string {
 	switch {
-	case v.inRun && v.waits.Load() > 0:
-		return fmt.Sprintf("its CheckApply has waited for the machine, %s after its start", time.Duration(r.now()-v.job.started))
-	case v.inRun:
-		return fmt.Sprintf("its CheckApply runs since %s", time.Duration(r.now()-v.job.started))
+	case v.run.inRun && v.run.waits.Load() > 0:
+		return fmt.Sprintf("its CheckApply has waited for the machine, %s after its start", time.Duration(r.now()-v.run.job.started))
+	case v.run.inRun:
+		return fmt.Sprintf("its CheckApply runs since %s", time.Duration(r.now()-v.run.job.started))
 	case v.watch.Active() && v.watch.Is(watch.Ending):
 		return "its Watch was told to end and has not"
 	case v.watch.Active() && !v.watch.Is(watch.Running):

@@ -38,7 +38,7 @@ func (r *Reactor) stop() error {
 	go func() {
 		defer close(clean)
 		for _, i := range slices.Backward(order) {
-			if v := r.byIndex[i]; !v.inRun && !v.watch.Active() && (locked || !v.suspended) {
+			if v := r.byIndex[i]; !v.run.inRun && !v.watch.Active() && (locked || !v.life.suspended) {
 				r.attendTo(v, func() { r.cleanup(v) })
 			}
 		}
@@ -97,8 +97,8 @@ func (r *Reactor) endWorkers(ended bool) {
 		return
 	}
 	for _, v := range r.bySlot {
-		if v != nil && v.worker != nil {
-			close(v.worker.tasks)
+		if v != nil && v.run.worker != nil {
+			close(v.run.worker.tasks)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (r *Reactor) linger() {
 func (r *Reactor) unfinished() []string {
 	var ids []string
 	for _, v := range r.byIndex {
-		if v.inRun || v.watch.Active() || !v.suspended && v.shared.ending() {
+		if v.run.inRun || v.watch.Active() || !v.life.suspended && v.shared.ending() {
 			ids = append(ids, v.id)
 		}
 	}
@@ -169,10 +169,10 @@ func (r *Reactor) unfinished() []string {
 // cleanup calls Cleanup and gives up what v shares. Errors are only logged:
 // there is nobody left to act on them.
 func (r *Reactor) cleanup(v *vertex) {
-	if !v.inited {
+	if !v.life.inited {
 		return
 	}
-	v.inited = false
+	v.life.inited = false
 	if err := protect("Cleanup", v.res.Cleanup); err != nil {
 		r.log.Warn("cleanup failed", slog.String("resource", v.id), slog.String("error", v.cleanText(err.Error())))
 	}

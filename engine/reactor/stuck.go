@@ -74,7 +74,7 @@ func (r *Reactor) unstickBelow(v *vertex) {
 		todo = todo[:len(todo)-1]
 		for _, down := range r.graph.Succ(int(i)) {
 			if below := r.byIndex[down]; below != v {
-				r.unstick(below, Trigger{Cause: CauseAbove, From: v.id, Run: v.lastRun})
+				r.unstick(below, Trigger{Cause: CauseAbove, From: v.id, Run: v.past.lastRun})
 			}
 			if _, marked := s.above[down]; marked {
 				delete(s.above, down)
@@ -97,7 +97,7 @@ func (r *Reactor) remark() {
 	s := &r.failures
 	clear(s.above)
 	for v := range s.list {
-		if v.gone {
+		if v.life.gone {
 			delete(s.list, v)
 		}
 	}
@@ -125,7 +125,7 @@ func (r *Reactor) tryAgain(v *vertex, why Trigger) {
 // triable reports whether v has failed and can be tried again now: who waits for another
 // value, another graph or the end of what it runs can't.
 func (r *Reactor) triable(v *vertex) bool {
-	return !v.suspended && !v.gone && v.before == nil && v.wired().Refused() == nil && !v.inRun &&
+	return !v.life.suspended && !v.life.gone && v.life.before == nil && v.wired().Refused() == nil && !v.run.inRun &&
 		(!v.watch.Active() || v.watch.Is(watch.Running)) && r.m.State(v.slot) == engine.StateFailed
 }
 

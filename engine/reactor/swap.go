@@ -113,7 +113,7 @@ func (s *swap) initAll(ctx context.Context) error {
 			if err := s.r.waitFor(ctx, v); err != nil {
 				return err
 			}
-		} else if old.broken == nil && (!v.abil.Overlapping || !old.abil.Overlapping) {
+		} else if old.life.broken == nil && (!v.abil.Overlapping || !old.abil.Overlapping) {
 			s.exclusive = append(s.exclusive, exchange{old, v})
 			continue
 		}
@@ -122,10 +122,10 @@ func (s *swap) initAll(ctx context.Context) error {
 			continue
 		}
 		_, panicked := errors.AsType[*engine.PanicError](err)
-		if !panicked || s.r.generation > 0 && (old == nil || old.broken == nil) {
+		if !panicked || s.r.generation > 0 && (old == nil || old.life.broken == nil) {
 			return v.initError(err)
 		}
-		v.broken = v.cleanError(err)
+		v.life.broken = v.cleanError(err)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (r *Reactor) initNow(ctx context.Context, v *vertex) (err error) {
 		v.shared = nil
 		return fmt.Errorf("cannot be initialised: %w", err)
 	}
-	v.inited = true
+	v.life.inited = true
 	return nil
 }
 
@@ -238,7 +238,7 @@ func (s *swap) restart() {
 	for _, x := range s.exclusive {
 		v := x.old
 		var err error
-		if !v.inited {
+		if !v.life.inited {
 			err = s.r.initOne(context.WithoutCancel(s.r.ctx), v)
 		}
 		_ = s.r.do(s.r.ctx, func() {
@@ -246,7 +246,7 @@ func (s *swap) restart() {
 				s.r.fail(v, err, false, 0)
 				return
 			}
-			v.resumed = true
+			v.life.resumed = true
 			s.r.resume(v)
 		})
 	}
@@ -255,8 +255,8 @@ func (s *swap) restart() {
 // resume lets a suspended vertex go on that a failed Swap gave back, once it has
 // ended what it did before.
 func (r *Reactor) resume(v *vertex) {
-	if v.resumed && !v.inRun && !v.watch.Active() {
-		v.suspended, v.resumed = false, false
+	if v.life.resumed && !v.run.inRun && !v.watch.Active() {
+		v.life.suspended, v.life.resumed = false, false
 		r.because(v, Trigger{Cause: CauseWatch})
 		r.open(v)
 	}
@@ -264,7 +264,7 @@ func (r *Reactor) resume(v *vertex) {
 
 // suspend ends Watch and CheckApply of v and keeps them from starting.
 func (r *Reactor) suspend(v *vertex) {
-	v.suspended, v.resumed = true, false
+	v.life.suspended, v.life.resumed = true, false
 	v.watch.StartLater(false)
 	r.disarm(v)
 	r.m.Unready(v.slot)
@@ -281,17 +281,17 @@ func (r *Reactor) cut(v *vertex) {
 // idleChan returns a channel that is closed when v runs no more, and, if it is
 // leaving, has left.
 func (v *vertex) idleChan() <-chan struct{} {
-	if v.idle == nil {
-		v.idle = make(chan struct{})
+	if v.life.idle == nil {
+		v.life.idle = make(chan struct{})
 	}
-	return v.idle
+	return v.life.idle
 }
 
 // tellIdle closes that channel if it is so.
 func (r *Reactor) tellIdle(v *vertex) {
-	if v.idle != nil && !v.inRun && !v.watch.Active() {
-		close(v.idle)
-		v.idle = nil
+	if v.life.idle != nil && !v.run.inRun && !v.watch.Active() {
+		close(v.life.idle)
+		v.life.idle = nil
 	}
 }
 

@@ -26,72 +26,82 @@ type vertex struct {
 	r     *Reactor
 	res   engine.Res
 	meta  *engine.MetaParams
+	abil  *abilities
 	id    string
+	key   string // of its batch; empty for none
 	slot  int32
 	index int32 // in the present graph
 
-	abil   *abilities
-	shared *shared       // nil when it shares nothing
-	key    string        // of its batch; empty for none
+	// what each component knows of it
+	hold   hold.Vertex
+	watch  watch.Vertex
+	owed   ledger.Vertex
+	values atomic.Pointer[values.Vertex] // nil while it sends and receives nothing
+
+	life life
+	run  running
+	past past
+
+	asked   *asked // for the next run; nil for nothing but byGraph
+	retryAt int64  // by the reactor's clock, 0 for never
+	alarm   int32  // place in alarms, from 1; 0 for none
+	noop    bool   // nothing may be altered
+	once    bool   // it rests after its first success: engine.Vertex.Once
+	byGraph bool   // a graph asks for the next run
+	due     bool   // counted in shared
+
+	shared  *shared   // nil when it shares nothing
+	readers uint64    // which Forgetters have a vertex below it: bits of Reactor.readers
+	notify  []*vertex // whom a change of it refreshes
+	sendsTo []target
+
+	redact atomic.Pointer[secrets.Texts] // the secrets that it knows
+	mail   atomic.Uint32
+}
+
+// life is how a vertex comes into the graph and leaves it.
+type life struct {
+	broken error         // the panic with which it could not be initialised: it fails, and nothing of it starts, until another graph replaces it
 	idle   chan struct{} // see idleChan
 	before *vertex       // the one of the same name that has to end first
 	after  *vertex       // the one of the same name that waits for this one
 
-	noop      bool  // nothing may be altered
-	inited    bool  // written by Swap, and by who cleans up
-	gone      bool  // it has left the graph
-	suspended bool  // a Swap waits for its end, or it could not be brought back: nothing of it starts
-	resumed   bool  // the Swap has failed: it goes on when it has ended
-	broken    error // the panic with which it could not be initialised: it fails, and nothing of it starts, until another graph replaces it
+	inited    bool // written by Swap, and by who cleans up
+	gone      bool // it has left the graph
+	suspended bool // a Swap waits for its end, or it could not be brought back: nothing of it starts
+	resumed   bool // the Swap has failed: it goes on when it has ended
+}
 
-	inRun    bool
-	yielded  bool         // its slot was given back while it waits in Host
-	last     engine.State // how the last run ended
-	class    Class        // of the last run
-	byGraph  bool         // a graph asks for the next run
-	realized bool         // a run has brought it about
-	once     bool         // it rests after its first success: engine.Vertex.Once
-	rested   bool         // and that was
-	stalled  uint8        // how far the log has told that it waits for something outside; 0 if it does not
-	due      bool         // counted in shared
-
-	alarm   int32 // place in alarms, from 1; 0 for none
-	changed int32 // runs that changed something; for the one that never rests
-
-	// the run
+// running is the run of a vertex that goes on, or the last one. The loop and the goroutine of the
+// run share it.
+type running struct {
 	job     *job                    // written by the loop before the run; nil without one
 	out     outcome                 // written by the run, read by the loop after mailRan
 	cutRun  context.CancelCauseFunc // of the run that is going on; nil when it was called
 	worker  *worker                 // of the run, with the lead of a batch
-	lastRun uint64                  // the ID of the last run
-	lastErr error
-	until   string // with StateUnknown: the vertex that has to run first
-	retryAt int64  // by the reactor's clock, 0 for never
+	changes []engine.Change         // guarded by mu
+	sent    values.Sent             // guarded by mu
 
-	asked *asked      // for the next run; nil for nothing but byGraph
-	hold  hold.Vertex // what the brakes know of it
+	waits   atomic.Int32 // waits in Host that are going on
+	refresh atomic.Bool  // what Init.Refresh says
+	altered atomic.Bool  // the run, which may alter, has reported a change
+	mu      sync.Mutex   // guards what the run reports
+	applied bool         // CheckApply was called to alter; guarded by mu
+	inRun   bool         // there is a run
+	yielded bool         // its slot was given back while it waits in Host
+}
 
-	watch watch.Vertex
-
-	readers uint64 // which Forgetters have a vertex below it: bits of Reactor.readers
-	owed    ledger.Vertex
-	notify  []*vertex // whom a change of it refreshes
-
-	// values; see wire.go
-	values  atomic.Pointer[values.Vertex] // nil while it sends and receives nothing
-	sendsTo []target
-
-	// shared with the resource's goroutines
-	mail    atomic.Uint32
-	waits   atomic.Int32                  // waits in Host that are going on in the run
-	refresh atomic.Bool                   // what Init.Refresh says
-	altered atomic.Bool                   // the run, which may alter, has reported a change
-	redact  atomic.Pointer[secrets.Texts] // the secrets that it knows
-
-	mu      sync.Mutex // guards what the run reports
-	applied bool       // CheckApply was called to alter
-	changes []engine.Change
-	sent    values.Sent
+// past is how the runs of a vertex have ended.
+type past struct {
+	lastErr  error
+	until    string       // with StateUnknown: the vertex that has to run first
+	lastRun  uint64       // the ID of the last run
+	changed  int32        // runs that changed something; for the one that never rests
+	last     engine.State // how the last run ended
+	class    Class        // of the last run
+	realized bool         // a run has brought it about
+	rested   bool         // it rests after its first success, and that was
+	stalled  uint8        // how far the log has told that it waits for something outside; 0 if it does not
 }
 
 // abilities are what a vertex's kind can do, in the form that the loop asks for.
@@ -115,7 +125,7 @@ func (v *vertex) newInit() *engine.Init {
 		Running:  v.sayRunning,
 		Event:    v.sayEvent,
 		Busy:     v.r.sayBusy,
-		Refresh:  v.refresh.Load,
+		Refresh:  v.run.refresh.Load,
 		Send:     v.send,
 		Receives: v.receives,
 		Recv:     v.recvMap,
@@ -144,10 +154,10 @@ func (v *vertex) sayEvent() {
 
 func (v *vertex) change(c engine.Change) {
 	c.From, c.To = v.r.shownOf(c.From), v.r.shownOf(c.To)
-	v.mu.Lock()
-	v.changes = append(v.changes, c)
-	first := v.applied && len(v.changes) == 1
-	v.mu.Unlock()
+	v.run.mu.Lock()
+	v.run.changes = append(v.run.changes, c)
+	first := v.run.applied && len(v.run.changes) == 1
+	v.run.mu.Unlock()
 	if first {
 		v.applies()
 	}

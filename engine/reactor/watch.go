@@ -16,10 +16,10 @@ import (
 // Watch did not run.
 func (r *Reactor) open(v *vertex) {
 	switch {
-	case v.broken != nil:
-		v.suspended = true
-		r.fail(v, v.broken, false, 0)
-	case v.suspended: // resume comes back
+	case v.life.broken != nil:
+		v.life.suspended = true
+		r.fail(v, v.life.broken, false, 0)
+	case v.life.suspended: // resume comes back
 	case v.wired().Waits():
 		r.tryAssign(v)
 	case v.wired().Refused() != nil:
@@ -33,11 +33,11 @@ func (r *Reactor) open(v *vertex) {
 
 // startWatch starts the Watch, or has it started when the run has ended.
 func (r *Reactor) startWatch(v *vertex) {
-	if v.suspended || v.watch.Active() || r.ctx.Err() != nil {
+	if v.life.suspended || v.watch.Active() || r.ctx.Err() != nil {
 		return
 	}
 	v.retryAt = 0
-	if v.inRun {
+	if v.run.inRun {
 		v.watch.StartLater(true)
 		return
 	}
@@ -94,7 +94,7 @@ func (r *Reactor) endWatch(v *vertex, why watch.State) {
 
 // running takes the news that the watches of v are armed.
 func (r *Reactor) running(v *vertex) {
-	if !v.suspended && v.watch.Arm() && v.wired().Refused() == nil {
+	if !v.life.suspended && v.watch.Arm() && v.wired().Refused() == nil {
 		r.ready(v)
 	}
 }
@@ -106,9 +106,9 @@ func (r *Reactor) watched(v *vertex) {
 	r.active--
 	why, err := v.watch.Ended()
 	switch {
-	case v.gone:
+	case v.life.gone:
 		r.leave(v)
-	case v.suspended:
+	case v.life.suspended:
 		r.tellIdle(v)
 		r.resume(v)
 	case r.ctx.Err() != nil:
@@ -156,7 +156,7 @@ func (r *Reactor) checkStarts() {
 	for _, v := range r.byIndex {
 		due := v.watch.Due()
 		switch {
-		case due == 0 || v.suspended:
+		case due == 0 || v.life.suspended:
 		case due <= now:
 			r.endWatch(v, watch.Late)
 			r.fail(v, fmt.Errorf("Watch said nothing for %s after its start", r.opt.StartTimeout), false, 0)

@@ -36,15 +36,15 @@ var graphTrigger = []Trigger{{Cause: CauseGraph, Merged: 1}}
 func (r *Reactor) takeAsked(v *vertex) {
 	a := v.asked
 	v.asked = nil
-	v.job.started, v.job.triggers = r.now(), nil
-	v.job.since = v.job.started
+	v.run.job.started, v.run.job.triggers = r.now(), nil
+	v.run.job.since = v.run.job.started
 	if a != nil {
-		v.job.since, v.job.triggers = a.since, a.list
+		v.run.job.since, v.run.job.triggers = a.since, a.list
 	}
-	v.job.class = v.classify(v.job.triggers)
+	v.run.job.class = v.classify(v.run.job.triggers)
 	if v.byGraph {
 		v.byGraph = false
-		v.job.triggers = append(slices.Clip(graphTrigger), v.job.triggers...)
+		v.run.job.triggers = append(slices.Clip(graphTrigger), v.run.job.triggers...)
 	}
 }
 
@@ -52,7 +52,7 @@ func (r *Reactor) takeAsked(v *vertex) {
 // asked meanwhile comes after it.
 func (r *Reactor) giveAsked(v *vertex) {
 	later := v.asked
-	v.asked = &asked{slices.Clone(v.job.triggers), v.job.since}
+	v.asked = &asked{slices.Clone(v.run.job.triggers), v.run.job.since}
 	if later != nil {
 		for _, t := range later.list {
 			r.because(v, t)
@@ -74,7 +74,7 @@ func (v *vertex) classify(ts []Trigger) Class {
 		case CauseRefresh, CauseValue, CauseAbove:
 			c = min(c, Cascade)
 		case CauseRetry:
-			c = min(c, v.class)
+			c = min(c, v.past.class)
 		}
 	}
 	return c
@@ -91,18 +91,18 @@ func (r *Reactor) heard(v *vertex) {
 
 // from notes that another vertex asks for a run of v.
 func (r *Reactor) from(v *vertex, c Cause, up *vertex, field string) {
-	r.because(v, Trigger{Cause: c, From: up.id, Run: up.lastRun, Field: field})
+	r.because(v, Trigger{Cause: c, From: up.id, Run: up.past.lastRun, Field: field})
 }
 
 // number gives a run its place in the history, and says why it was made.
 func (r *Reactor) number(v *vertex, run *Run) {
 	r.runs++
 	run.ID, run.Generation = r.runs, r.generation
-	v.lastRun = run.ID
-	run.Class = v.class
-	if v.inRun || v.job == nil {
+	v.past.lastRun = run.ID
+	run.Class = v.past.class
+	if v.run.inRun || v.run.job == nil {
 		return // it failed by something else, maybe while it runs
 	}
-	run.Triggers, run.Class = v.job.triggers, v.job.class
-	v.class, v.job.triggers = run.Class, nil
+	run.Triggers, run.Class = v.run.job.triggers, v.run.job.class
+	v.past.class, v.run.job.triggers = run.Class, nil
 }

@@ -32,9 +32,9 @@ func (v *vertex) send(x any) error {
 	if err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.sent = sent
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	v.run.sent = sent
 	return nil
 }
 
@@ -58,7 +58,7 @@ func (r *Reactor) propagate(v *vertex, sent values.Sent) {
 // Else it sees to it that it is called again when they have ended.
 func (r *Reactor) tryAssign(v *vertex) {
 	wired := v.wired()
-	if !wired.Waits() || v.inRun || v.gone || v.suspended || v.before != nil {
+	if !wired.Waits() || v.run.inRun || v.life.gone || v.life.suspended || v.life.before != nil {
 		return // the end of the run, or the start of v, comes back
 	}
 	if v.watch.Active() && wired.EndsWatch() {
@@ -83,7 +83,7 @@ func (r *Reactor) tryAssign(v *vertex) {
 
 func (r *Reactor) lastRunOf(id string) uint64 {
 	if v := r.named(id); v != nil {
-		return v.lastRun
+		return v.past.lastRun
 	}
 	return 0
 }

@@ -26,7 +26,7 @@ func (r *Reactor) assignWork(t task) {
 		w = &worker{tasks: make(chan task, 1)}
 		r.workers.Go(func() { r.work(w) })
 	}
-	t.vs[0].worker = w
+	t.vs[0].run.worker = w
 	w.tasks <- t
 }
 
@@ -40,12 +40,12 @@ func (r *Reactor) work(w *worker) {
 
 // freeWorker takes back the worker of a run that has ended, unless its heir still needs it.
 func (r *Reactor) freeWorker(v *vertex) {
-	w, heir := v.worker, v.out.heir
-	v.worker, v.out.heir = nil, nil
+	w, heir := v.run.worker, v.run.out.heir
+	v.run.worker, v.run.out.heir = nil, nil
 	switch {
 	case w == nil:
-	case heir != nil && heir.inRun:
-		heir.worker = w
+	case heir != nil && heir.run.inRun:
+		heir.run.worker = w
 	default:
 		r.idle = append(r.idle, w)
 	}
