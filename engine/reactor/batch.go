@@ -8,7 +8,7 @@ import (
 )
 
 // prepareSome returns those that have to be altered, and may.
-func (r *Reactor) prepareSome(ctx context.Context, vs []*vertex, outs []engine.Outcome) []*vertex {
+func (x *runner) prepareSome(ctx context.Context, vs []*vertex, outs []engine.Outcome) []*vertex {
 	var wants, todo []*vertex
 	var at []int
 	for i, v := range vs {
@@ -16,7 +16,7 @@ func (r *Reactor) prepareSome(ctx context.Context, vs []*vertex, outs []engine.O
 			wants, at = append(wants, v), append(at, i)
 		}
 	}
-	for j, err := range r.prepare(ctx, wants...) {
+	for j, err := range x.prepare(ctx, wants...) {
 		if err != nil {
 			outs[at[j]] = engine.Outcome{Err: err}
 		} else {
@@ -28,7 +28,7 @@ func (r *Reactor) prepareSome(ctx context.Context, vs []*vertex, outs []engine.O
 
 // endEarly ends the run of those members that have nothing to be done: they are right, or cannot be altered. It
 // returns the context of what is left, in which the first of todo leads.
-func (r *Reactor) endEarly(ctx context.Context, t *task, vs []*vertex, outs []engine.Outcome, todo []*vertex) context.Context {
+func (x *runner) endEarly(ctx context.Context, t *task, vs []*vertex, outs []engine.Outcome, todo []*vertex) context.Context {
 	var right []*vertex
 	t.early = make(map[*vertex]bool, len(vs)-len(todo))
 	next := 0
@@ -42,7 +42,7 @@ func (r *Reactor) endEarly(ctx context.Context, t *task, vs []*vertex, outs []en
 			right = append(right, v)
 		}
 	}
-	if err := r.finish(ctx, right...); err != nil {
+	if err := x.finish(ctx, right...); err != nil {
 		for i, v := range vs {
 			if t.early[v] && outs[i].Err == nil {
 				outs[i] = engine.Outcome{Err: err}
@@ -51,7 +51,7 @@ func (r *Reactor) endEarly(ctx context.Context, t *task, vs []*vertex, outs []en
 	}
 	for i, v := range vs {
 		if t.early[v] {
-			r.endOne(t, v, outs[i], todo[0])
+			x.endOne(t, v, outs[i], todo[0])
 		}
 	}
 	return runContext{ctx, todo[0]}
@@ -59,7 +59,7 @@ func (r *Reactor) endEarly(ctx context.Context, t *task, vs []*vertex, outs []en
 
 // finishSome merges what was applied into the outcomes of the check, and writes
 // down how those ended that did not fail and have not ended early.
-func (r *Reactor) finishSome(ctx context.Context, t *task, vs []*vertex, outs []engine.Outcome, todo []*vertex, applied []engine.Outcome) {
+func (x *runner) finishSome(ctx context.Context, t *task, vs []*vertex, outs []engine.Outcome, todo []*vertex, applied []engine.Outcome) {
 	var good []*vertex
 	next := 0
 	for i, v := range vs {
@@ -67,7 +67,7 @@ func (r *Reactor) finishSome(ctx context.Context, t *task, vs []*vertex, outs []
 			outs[i] = applied[next]
 			next++
 			if outs[i].OK && outs[i].Err == nil || engine.IsWait(outs[i].Err) {
-				r.untake(v)
+				x.untake(v)
 			}
 		}
 		if outs[i].Err == nil && !t.early[v] {
@@ -77,7 +77,7 @@ func (r *Reactor) finishSome(ctx context.Context, t *task, vs []*vertex, outs []
 	if len(good) == 0 {
 		return
 	}
-	if err := r.finish(ctx, good...); err != nil {
+	if err := x.finish(ctx, good...); err != nil {
 		for i := range outs {
 			if outs[i].Err == nil {
 				outs[i] = engine.Outcome{Err: err}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"slices"
 	"time"
@@ -14,6 +15,17 @@ import (
 )
 
 const tablePause = "pause" // key: the resource, or * for everything
+
+// brakes hold vertices, and let them go: pauses, the change budget, flapping, storms, and waits for
+// something outside of the graph.
+type brakes struct {
+	l      *loop
+	pauses hold.Pauses
+	storms hold.Storms[*vertex]
+	seed   maphash.Seed // of the prints of corrections
+}
+
+func (b *brakes) init(l *loop) { b.l, b.seed = l, maphash.MakeSeed() }
 
 // Pause leaves a resource, or with an empty name everything, alone until a time:
 // it is watched, but not run. What runs ends first. The pause survives a restart of the
@@ -34,7 +46,7 @@ func (r *Reactor) Pause(ctx context.Context, p Pause) error {
 	if err := r.keepPause(ctx, p, max(left, 0)); err != nil {
 		return err
 	}
-	return r.do(ctx, func() { r.pause(&p, max(left, 0)) })
+	return r.do(ctx, func() { r.loop.brakes.pause(&p, max(left, 0)) })
 }
 
 func (r *Reactor) lockBrakes(ctx context.Context) error {
@@ -57,7 +69,7 @@ func (r *Reactor) known(ctx context.Context, id string) error {
 		return nil
 	}
 	found := false
-	if err := r.do(ctx, func() { found = r.named(id) != nil }); err != nil {
+	if err := r.do(ctx, func() { found = r.loop.named(id) != nil }); err != nil {
 		return err
 	}
 	if !found {
@@ -71,9 +83,9 @@ func (r *Reactor) known(ctx context.Context, id string) error {
 // Callable from any goroutine.
 func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
 	err = r.do(ctx, func() {
-		for _, id := range r.pauses.Names() {
-			if id != "" && r.named(id) == nil {
-				list = append(list, *r.pauses.Own(id))
+		for _, id := range r.loop.brakes.pauses.Names() {
+			if id != "" && r.loop.named(id) == nil {
+				list = append(list, *r.loop.brakes.pauses.Own(id))
 			}
 		}
 	})
@@ -83,7 +95,7 @@ func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
 func (r *Reactor) keepPause(ctx context.Context, p Pause, left time.Duration) error {
 	text, err := p.Record(left)
 	if err == nil {
-		err = r.recorder.Commit(ctx, []engine.Write{{Table: tablePause, Key: hold.PauseKey(p.Resource), Value: text}})
+		err = r.memory.recorder.Commit(ctx, []engine.Write{{Table: tablePause, Key: hold.PauseKey(p.Resource), Value: text}})
 	}
 	if err != nil {
 		return fmt.Errorf("the pause cannot be recorded: %w", err)
@@ -92,107 +104,107 @@ func (r *Reactor) keepPause(ctx context.Context, p Pause, left time.Duration) er
 }
 
 // pause puts a pause into effect, for a time or until it is resumed.
-func (r *Reactor) pause(p *Pause, left time.Duration) {
-	r.pauses.Set(p)
-	r.brakeAll(p.Resource)
-	r.opt.Listener.paused(*p, true)
+func (b *brakes) pause(p *Pause, left time.Duration) {
+	b.pauses.Set(p)
+	b.brakeAll(p.Resource)
+	b.l.r.opt.Listener.paused(*p, true)
 	if left > 0 {
-		r.after(left, nil, func() {
-			if !r.pauses.Has(p) {
+		b.l.after(left, nil, func() {
+			if !b.pauses.Has(p) {
 				return
 			}
-			r.unpause(p.Resource)
-			if len(r.braking) == 0 { // else the record may be that of the next one already; of what is over there is none
-				r.recorder.Note(tablePause, hold.PauseKey(p.Resource), nil)
+			b.unpause(p.Resource)
+			if len(b.l.r.braking) == 0 { // else the record may be that of the next one already; of what is over there is none
+				b.l.r.memory.recorder.Note(tablePause, hold.PauseKey(p.Resource), nil)
 			}
 		})
 	}
 }
 
-func (r *Reactor) unpause(resource string) {
-	p := r.pauses.End(resource)
-	r.brakeAll(resource)
-	r.opt.Listener.paused(*p, false)
+func (b *brakes) unpause(resource string) {
+	p := b.pauses.End(resource)
+	b.brakeAll(resource)
+	b.l.r.opt.Listener.paused(*p, false)
 }
 
 // brakeAll looks again at the brakes of a resource, or of all.
-func (r *Reactor) brakeAll(resource string) {
-	r.stir()
+func (b *brakes) brakeAll(resource string) {
+	b.l.stir()
 	if resource != "" {
-		if v := r.named(resource); v != nil {
-			r.brake(v)
+		if v := b.l.named(resource); v != nil {
+			b.brake(v)
 		}
 		return
 	}
-	for _, v := range r.byIndex {
-		r.brake(v)
+	for _, v := range b.l.byIndex {
+		b.brake(v)
 	}
 }
 
 // brake makes the machine hold v, or let it go, as the brakes say.
-func (r *Reactor) brake(v *vertex) {
+func (b *brakes) brake(v *vertex) {
 	switch {
-	case r.pauses.Of(v.id) != nil:
-		r.m.Hold(v.slot, engine.StatePaused)
+	case b.pauses.Of(v.id) != nil:
+		b.l.m.Hold(v.slot, engine.StatePaused)
 	case v.hold.IsHeld():
-		r.m.Hold(v.slot, engine.StateHeld)
+		b.l.m.Hold(v.slot, engine.StateHeld)
 	default:
-		r.m.Release(v.slot)
+		b.l.m.Release(v.slot)
 	}
-	r.setDue(v, dirty(r.m.State(v.slot)))
+	b.l.setDue(v, dirty(b.l.m.State(v.slot)))
 }
 
 // hold keeps v from being altered.
-func (r *Reactor) hold(v *vertex, h *Held) {
-	v.hold.Hold(*h, r.now())
-	r.brake(v)
-	r.opt.Listener.held(v.id, h)
+func (b *brakes) hold(v *vertex, h *Held) {
+	v.hold.Hold(*h, b.l.r.now())
+	b.brake(v)
+	b.l.r.opt.Listener.held(v.id, h)
 }
 
 // letGo ends hold, and has v looked at.
-func (r *Reactor) letGo(v *vertex) {
+func (b *brakes) letGo(v *vertex) {
 	v.hold.LetGo()
-	r.because(v, Trigger{Cause: CauseResume})
-	r.brake(v)
-	r.event(v)
-	r.stir()
-	r.opt.Listener.held(v.id, nil)
+	b.l.because(v, Trigger{Cause: CauseResume})
+	b.brake(v)
+	b.l.event(v)
+	b.l.stir()
+	b.l.r.opt.Listener.held(v.id, nil)
 }
 
 // overBudget takes the end of a run that wanted to change something and must
 // not: what asked for it stays.
-func (r *Reactor) overBudget(v *vertex) {
-	if v.run.job.refill != r.account.Refills() { // it was told to go on meanwhile
-		r.runAgain(v)
+func (b *brakes) overBudget(v *vertex) {
+	if v.run.job.refill != b.l.r.account.Refills() { // it was told to go on meanwhile
+		b.l.runAgain(v)
 		v.run.mu.Lock()
 		v.run.changes = nil
 		v.run.mu.Unlock()
-		r.afterHeld(v)
+		b.l.afterHeld(v)
 		return
 	}
-	if r.account.Tell() {
-		r.recorder.Note(tableBudget, hold.BudgetEmpty, []byte{1})
-		r.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
-			slog.String("budget", r.account.String()))
+	if b.l.r.account.Tell() {
+		b.l.r.memory.recorder.Note(tableBudget, hold.BudgetEmpty, []byte{1})
+		b.l.r.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
+			slog.String("budget", b.l.r.account.String()))
 	}
-	r.hold(v, &Held{Brake: BrakeBudget, Reason: "the budget of " + r.account.String() + " changes is used up"})
-	r.runAgain(v)
-	r.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.out.took})
-	r.afterHeld(v)
+	b.hold(v, &Held{Brake: BrakeBudget, Reason: "the budget of " + b.l.r.account.String() + " changes is used up"})
+	b.l.runAgain(v)
+	b.l.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.out.took})
+	b.l.afterHeld(v)
 }
 
 // runAgain ends a run that did nothing of what it was asked for, so that there
 // will be another one for the same reasons.
-func (r *Reactor) runAgain(v *vertex) {
-	r.giveAsked(v)
-	r.m.Event(v.slot)
-	r.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
-	r.setDue(v, dirty(r.m.State(v.slot)))
+func (l *loop) runAgain(v *vertex) {
+	l.giveAsked(v)
+	l.m.Event(v.slot)
+	l.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
+	l.setDue(v, dirty(l.m.State(v.slot)))
 }
 
-func (r *Reactor) afterHeld(v *vertex) {
+func (l *loop) afterHeld(v *vertex) {
 	v.run.job = nil
-	r.next(v, Run{})
+	l.next(v, Run{})
 }
 
 // NotHeldError is the error of Resume for a resource that nothing keeps from going on.
@@ -220,7 +232,7 @@ func (r *Reactor) Resume(ctx context.Context, resource string) error {
 	defer func() { <-r.braking }()
 	var err error
 	var ended []string
-	if e := r.do(ctx, func() { ended, err = r.resumeNow(resource) }); e != nil || err != nil {
+	if e := r.do(ctx, func() { ended, err = r.loop.brakes.resumeNow(resource) }); e != nil || err != nil {
 		return errors.Join(e, err)
 	}
 	var writes []engine.Write
@@ -230,69 +242,69 @@ func (r *Reactor) Resume(ctx context.Context, resource string) error {
 	if len(writes) == 0 {
 		return nil
 	}
-	if err := r.recorder.Commit(ctx, writes); err != nil {
+	if err := r.memory.recorder.Commit(ctx, writes); err != nil {
 		return fmt.Errorf("resumed, but that cannot be recorded: after a restart it is paused again: %w", err)
 	}
 	return nil
 }
 
 // resumeNow returns which pauses it has ended.
-func (r *Reactor) resumeNow(resource string) (ended []string, err error) {
+func (b *brakes) resumeNow(resource string) (ended []string, err error) {
 	if resource == "" {
-		for _, id := range r.pauses.Names() {
+		for _, id := range b.pauses.Names() {
 			ended = append(ended, id)
-			r.unpause(id)
+			b.unpause(id)
 		}
-		r.refill()
-		for _, v := range r.byIndex {
-			r.resumeOne(v)
+		b.refill()
+		for _, v := range b.l.byIndex {
+			b.resumeOne(v)
 		}
 		return ended, nil // and again as much may change
 	}
-	v, p := r.named(resource), r.pauses.Own(resource)
+	v, p := b.l.named(resource), b.pauses.Own(resource)
 	switch {
 	case v == nil && p == nil:
 		return nil, &UnknownResourceError{resource}
-	case p == nil && r.pauses.Own("") != nil:
+	case p == nil && b.pauses.Own("") != nil:
 		return nil, errors.New("everything is paused: resume everything, and then pause what has to be left alone")
 	}
 	if p == nil && !v.hold.IsHeld() {
-		return nil, &NotHeldError{resource, r.m.State(v.slot)}
+		return nil, &NotHeldError{resource, b.l.m.State(v.slot)}
 	}
 	if p != nil {
 		ended = append(ended, resource)
-		r.unpause(resource)
+		b.unpause(resource)
 	}
 	if v != nil {
 		v.hold.Pass = v.hold.IsHeld() // whatever the budget says
-		r.resumeOne(v)
+		b.resumeOne(v)
 	}
-	if !slices.ContainsFunc(r.byIndex, func(v *vertex) bool { return v.hold.HeldBy(BrakeBudget) }) {
-		r.unlatch()
+	if !slices.ContainsFunc(b.l.byIndex, func(v *vertex) bool { return v.hold.HeldBy(BrakeBudget) }) {
+		b.unlatch()
 	}
 	return ended, nil
 }
 
 // resumeOne forgets the corrections of v, and lets it go.
-func (r *Reactor) resumeOne(v *vertex) {
+func (b *brakes) resumeOne(v *vertex) {
 	v.hold.Forgive()
 	if v.hold.IsHeld() {
-		r.letGo(v)
+		b.letGo(v)
 	}
 }
 
 // recallPauses puts the pauses of an earlier process into effect.
-func (r *Reactor) recallPauses(ctx context.Context) error {
-	for rec, err := range r.opt.Store.Records(ctx, tablePause) {
+func (b *brakes) recallPauses(ctx context.Context) error {
+	for rec, err := range b.l.r.opt.Store.Records(ctx, tablePause) {
 		if err != nil {
 			return fmt.Errorf("the pauses: %w", err)
 		}
-		p, left, past := hold.PauseOf(rec.Key, rec.Value, r.opt.Wall())
+		p, left, past := hold.PauseOf(rec.Key, rec.Value, b.l.r.opt.Wall())
 		switch {
 		case past:
-			r.recorder.Note(tablePause, rec.Key, nil)
+			b.l.r.memory.recorder.Note(tablePause, rec.Key, nil)
 		case p != nil:
-			r.pause(p, left)
+			b.pause(p, left)
 		}
 	}
 	return nil

@@ -68,49 +68,49 @@ func (a *alarms) Pop() any {
 
 // after calls do on the loop when d is over. With v, it replaces what was to be
 // done for the same vertex.
-func (r *Reactor) after(d time.Duration, v *vertex, do func()) {
+func (l *loop) after(d time.Duration, v *vertex, do func()) {
 	if v != nil {
-		r.disarm(v)
+		l.disarm(v)
 	}
-	now := r.now()
+	now := l.r.now()
 	at := now + min(int64(max(d, 0)), math.MaxInt64-now)
-	heap.Push(&r.alarms, alarm{at: at, v: v, do: do})
-	r.arm()
+	heap.Push(&l.alarms, alarm{at: at, v: v, do: do})
+	l.arm()
 }
 
 // disarm forgets what was to be done for v.
-func (r *Reactor) disarm(v *vertex) {
+func (l *loop) disarm(v *vertex) {
 	if v.alarm > 0 {
-		heap.Remove(&r.alarms, int(v.alarm)-1)
+		heap.Remove(&l.alarms, int(v.alarm)-1)
 	}
 	if v.hold.Deferred != hold.NotDeferred { // nothing else would end that wait
 		v.hold.Deferred = hold.NotDeferred
-		r.m.Wake(v.slot)
+		l.m.Wake(v.slot)
 	}
 }
 
 // arm makes the timer wait for the first alarm.
-func (r *Reactor) arm() {
-	a := &r.alarms
+func (l *loop) arm() {
+	a := &l.alarms
 	if len(a.list) == 0 || a.armed == a.list[0].at {
 		return
 	}
 	a.armed = a.list[0].at
-	a.timer.Reset(time.Duration(a.armed - r.now()))
+	a.timer.Reset(time.Duration(a.armed - l.r.now()))
 }
 
 // ring does everything whose time has come.
-func (r *Reactor) ring() {
-	a := &r.alarms
+func (l *loop) ring() {
+	a := &l.alarms
 	a.armed = 0
-	for now := r.now(); len(a.list) > 0 && a.list[0].at <= now; {
+	for now := l.r.now(); len(a.list) > 0 && a.list[0].at <= now; {
 		heap.Pop(a).(alarm).do()
 	}
-	r.arm()
+	l.arm()
 }
 
 // beat says again and again that the loop is alive.
-func (r *Reactor) beat() {
-	r.opt.Beat()
-	r.after(r.opt.BeatEvery, nil, r.beat)
+func (l *loop) beat() {
+	l.r.opt.Beat()
+	l.after(l.r.opt.BeatEvery, nil, l.beat)
 }

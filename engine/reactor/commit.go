@@ -16,52 +16,52 @@ func (s *swap) commit() error {
 		return ErrStopped
 	}
 	removed, changed := s.oldOnes()
-	taken := r.takeSlots(s.fresh)
-	err := r.m.Swap(s.topology(removed, taken))
+	taken := r.loop.takeSlots(s.fresh)
+	err := r.loop.m.Swap(s.topology(removed, taken))
 	if err != nil {
-		r.free = append(r.free, taken...)
+		r.loop.free = append(r.loop.free, taken...)
 		return err
 	}
 	s.inherit()
 	for _, v := range s.fresh {
-		r.bySlot[v.slot] = v
+		r.loop.bySlot[v.slot] = v
 	}
 	for i, v := range s.all {
 		v.index = int32(i)
 	}
-	r.graph, r.byIndex = s.g, s.all
-	if r.generation++; r.generation == 1 {
+	r.loop.graph, r.loop.byIndex = s.g, s.all
+	if r.loop.generation++; r.loop.generation == 1 {
 		r.opt.InEffect = nil
-		r.forgetLeft()
+		r.memory.forgetLeft()
 	}
 	s.connect()
 	s.findReaders()
 	for _, v := range removed {
-		r.remove(v)
+		r.loop.remove(v)
 	}
-	if len(r.failures.list) > 0 {
-		r.remark()
+	if len(r.loop.failures.list) > 0 {
+		r.loop.failures.remark()
 	}
 	r.account.Fit(len(s.all))
 	for _, v := range s.fresh {
 		v.byGraph = true
-		if r.pauses.Any() {
-			r.brake(v)
+		if r.loop.brakes.pauses.Any() {
+			r.loop.brakes.brake(v)
 		}
 		if v.life.before == nil {
-			r.open(v)
+			r.loop.open(v)
 		}
 	}
-	r.rewatchFailed()
-	for id, list := range r.awaited {
+	r.loop.rewatchFailed()
+	for id, list := range r.loop.awaited {
 		if list = slices.DeleteFunc(list, func(v *vertex) bool { return v.life.gone }); len(list) == 0 {
-			delete(r.awaited, id)
+			delete(r.loop.awaited, id)
 		} else {
-			r.awaited[id] = list
+			r.loop.awaited[id] = list
 		}
 	}
 	if len(s.fresh)+len(removed) > 0 {
-		r.stir()
+		r.loop.stir()
 	}
 	s.noteSwap(len(removed)-changed, changed)
 	return nil
@@ -72,15 +72,15 @@ func (s *swap) commit() error {
 func (s *swap) oldOnes() (removed []*vertex, changed int) {
 	r := s.r
 	for _, v := range s.fresh {
-		if old := r.named(v.id); old != nil {
+		if old := r.loop.named(v.id); old != nil {
 			removed = append(removed, old)
 		}
 	}
 	changed = len(removed)
-	if s.kept+changed == len(r.byIndex) {
+	if s.kept+changed == len(r.loop.byIndex) {
 		return removed, changed
 	}
-	for _, v := range r.byIndex {
+	for _, v := range r.loop.byIndex {
 		if s.named(v.id) == nil {
 			removed = append(removed, v)
 		}
@@ -92,12 +92,12 @@ func (s *swap) oldOnes() (removed []*vertex, changed int) {
 func (s *swap) inherit() {
 	r := s.r
 	for _, v := range s.fresh {
-		if old := r.named(v.id); old != nil {
+		if old := r.loop.named(v.id); old != nil {
 			v.succeed(old)
 			continue
 		}
-		r.inheritLeft(v)
-		if old := r.leaving[v.id]; old != nil {
+		r.memory.inheritLeft(v)
+		if old := r.loop.leaving[v.id]; old != nil {
 			v.life.before, old.life.after = old, v
 		}
 	}
@@ -109,7 +109,7 @@ func (v *vertex) succeed(old *vertex) {
 	v.life.before, old.life.after = old, v
 	v.past.changed, v.past.lastRun = old.past.changed, old.past.lastRun
 	if v.meta.Reset || v.byDefault() || old.byDefault() {
-		v.r.recorder.NoteAll(ledger.NoRetries(v.id))
+		v.r.memory.recorder.NoteAll(ledger.NoRetries(v.id))
 	} else {
 		v.owed.InheritRetries(&old.owed)
 		v.watch.SetTries(old.watch.Tries())
@@ -117,21 +117,21 @@ func (v *vertex) succeed(old *vertex) {
 	if !v.meta.Reset {
 		v.hold.Pace.Inherit(old.hold.Pace, v.r.epoch.Add(time.Duration(v.r.now())))
 	}
-	v.r.storms.Succeed(v, old)
+	v.r.loop.brakes.storms.Succeed(v, old)
 	v.guardLike(old)
 	v.wired().Inherit(old.wired()) // what came while the swap was prepared
 }
 
 // takeSlots gives the new vertices slots, free ones first.
-func (r *Reactor) takeSlots(vs []*vertex) []int32 {
+func (l *loop) takeSlots(vs []*vertex) []int32 {
 	taken := make([]int32, len(vs))
 	for i, v := range vs {
-		if last := len(r.free) - 1; last >= 0 {
-			v.slot = r.free[last]
-			r.free = r.free[:last]
+		if last := len(l.free) - 1; last >= 0 {
+			v.slot = l.free[last]
+			l.free = l.free[:last]
 		} else {
-			v.slot = int32(len(r.bySlot))
-			r.bySlot = append(r.bySlot, nil)
+			v.slot = int32(len(l.bySlot))
+			l.bySlot = append(l.bySlot, nil)
 		}
 		taken[i] = v.slot
 	}
@@ -140,7 +140,7 @@ func (r *Reactor) takeSlots(vs []*vertex) []int32 {
 
 func (s *swap) topology(removed []*vertex, added []int32) sched.Topology {
 	r := s.r
-	t := sched.Topology{N: len(r.bySlot), Added: added, Edges: make([][2]int32, 0, s.g.EdgeCount())}
+	t := sched.Topology{N: len(r.loop.bySlot), Added: added, Edges: make([][2]int32, 0, s.g.EdgeCount())}
 	for _, v := range removed {
 		t.Removed = append(t.Removed, v.slot)
 	}
@@ -149,24 +149,24 @@ func (s *swap) topology(removed []*vertex, added []int32) sched.Topology {
 			t.Edges = append(t.Edges, [2]int32{v.slot, s.all[j].slot})
 		}
 		if v.key != "" {
-			t.Batch = r.batchOf(t.Batch, t.N, v)
+			t.Batch = r.loop.batchOf(t.Batch, t.N, v)
 		}
 	}
 	return t
 }
 
 // batchOf notes the batch key of v.
-func (r *Reactor) batchOf(keys []int32, n int, v *vertex) []int32 {
+func (l *loop) batchOf(keys []int32, n int, v *vertex) []int32 {
 	if keys == nil {
 		keys = make([]int32, n)
 		for i := range keys {
 			keys[i] = -1
 		}
 	}
-	num, ok := r.batches[v.key]
+	num, ok := l.batches[v.key]
 	if !ok {
-		num = int32(len(r.batches))
-		r.batches[v.key] = num
+		num = int32(len(l.batches))
+		l.batches[v.key] = num
 	}
 	keys[v.slot] = num
 	return keys
@@ -200,37 +200,37 @@ func (s *swap) connect() {
 }
 
 // remove begins the end of a vertex that has left the graph.
-func (r *Reactor) remove(v *vertex) {
+func (l *loop) remove(v *vertex) {
 	v.life.gone = true
-	r.storms.Remove(v)
-	r.disarm(v)
-	r.setDue(v, false)
-	r.leaving[v.id] = v
-	r.departing.Add(1)
-	r.cut(v)
-	r.leave(v)
+	l.brakes.storms.Remove(v)
+	l.disarm(v)
+	l.setDue(v, false)
+	l.leaving[v.id] = v
+	l.r.departing.Add(1)
+	l.cut(v)
+	l.leave(v)
 }
 
 // leave has a vertex that is gone cleaned up once it runs no more.
-func (r *Reactor) leave(v *vertex) {
+func (l *loop) leave(v *vertex) {
 	if v.run.inRun || v.watch.Active() || v.life.before != nil {
 		return
 	}
-	r.active++
-	go r.depart(v, v.life.after == nil)
+	l.active++
+	go l.r.depart(v, v.life.after == nil)
 }
 
 // finished takes the news that a vertex has left, and lets the one start that
 // waited for it.
-func (r *Reactor) finished(v *vertex) {
-	r.active--
-	r.departing.Add(-1)
-	if r.leaving[v.id] == v {
-		delete(r.leaving, v.id)
+func (l *loop) finished(v *vertex) {
+	l.active--
+	l.r.departing.Add(-1)
+	if l.leaving[v.id] == v {
+		delete(l.leaving, v.id)
 	}
-	r.bySlot[v.slot] = nil
-	r.free = append(r.free, v.slot)
-	r.tellIdle(v)
+	l.bySlot[v.slot] = nil
+	l.free = append(l.free, v.slot)
+	l.tellIdle(v)
 	n := v.life.after
 	// Somebody may still hold a function of v: that must not keep the others.
 	v.life.after, v.notify, v.sendsTo = nil, nil, nil
@@ -241,8 +241,8 @@ func (r *Reactor) finished(v *vertex) {
 	n.owed.Inherit(&v.owed)
 	switch {
 	case n.life.gone:
-		r.leave(n)
-	case r.ctx.Err() == nil:
-		r.open(n)
+		l.leave(n)
+	case l.r.ctx.Err() == nil:
+		l.open(n)
 	}
 }

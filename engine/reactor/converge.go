@@ -7,40 +7,40 @@ import (
 
 // stir says that something happened that a converged graph does not do: a run
 // changed something, or ended differently from the one before it.
-func (r *Reactor) stir() {
-	r.stirred = r.now()
-	if r.converged {
-		r.converged = false
-		r.resting.Store(false)
-		r.opt.Listener.converged(false, r.counts())
+func (l *loop) stir() {
+	l.stirred = l.r.now()
+	if l.converged {
+		l.converged = false
+		l.resting.Store(false)
+		l.r.opt.Listener.converged(false, l.counts())
 	}
 }
 
 // settle looks whether the graph has converged: law 12. It is called after each
 // turn of the loop and costs a constant unless it has.
-func (r *Reactor) settle() {
-	if r.converged || r.generation == 0 || !r.m.AtRest() || r.busy.Load() > 0 || r.ending.Load() > 0 {
+func (l *loop) settle() {
+	if l.converged || l.generation == 0 || !l.m.AtRest() || l.r.busy.Load() > 0 || l.r.shares.ends.Load() > 0 {
 		return
 	}
-	if left := r.stirred + int64(r.opt.Quiet) - r.now(); left > 0 {
-		r.lookAgain(time.Duration(left))
+	if left := l.stirred + int64(l.r.opt.Quiet) - l.r.now(); left > 0 {
+		l.lookAgain(time.Duration(left))
 		return
 	}
-	if r.endAllShared() {
+	if l.r.shares.endAllShared() {
 		return
 	}
-	r.converged, r.rested = true, true
-	r.resting.Store(true)
-	r.opt.Listener.converged(true, r.counts())
+	l.converged, l.rested = true, true
+	l.resting.Store(true)
+	l.r.opt.Listener.converged(true, l.counts())
 }
 
 // lookAgain makes the loop turn once more after d.
-func (r *Reactor) lookAgain(d time.Duration) {
-	if r.looking {
+func (l *loop) lookAgain(d time.Duration) {
+	if l.looking {
 		return
 	}
-	r.looking = true
-	r.after(d, nil, func() { r.looking = false })
+	l.looking = true
+	l.after(d, nil, func() { l.looking = false })
 }
 
 // sayBusy implements Init.Busy.

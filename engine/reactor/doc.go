@@ -34,11 +34,12 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	doc.go retry.go commit.go realize.go swap.go removals.go match.go status.go
-//	limits.go stuck.go recall.go doubt.go brakes.go stall.go run.go batch.go
-//	refresh.go reactor.go watch.go notified.go settle.go host.go budget.go stop.go slow.go
-//	costly.go options.go converge.go listener.go worker.go reverse.go shared.go
-//	wire.go why.go clock.go read.go vertex.go rest.go mailbox.go redact.go
+//	commit.go swap.go removals.go run.go realize.go match.go retry.go stuck.go
+//	recall.go limits.go doubt.go brakes.go batch.go refresh.go status.go reactor.go
+//	stop.go loop.go budget.go stall.go watch.go notified.go settle.go worker.go
+//	converge.go host.go costly.go doc.go reverse.go wire.go read.go why.go
+//	listener.go shared.go vertex.go redact.go rest.go mailbox.go options.go slow.go
+//	clock.go
 //
 // # Laws
 //

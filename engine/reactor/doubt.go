@@ -19,23 +19,23 @@ type doubts map[*vertex]struct{}
 // doubt takes the end of a run of v that has failed though v was well before. It has those
 // above v looked at, and then v once more, before anybody hears of the failure. It
 // reports whether it did.
-func (r *Reactor) doubt(v *vertex, ended engine.State, err error) bool {
-	_, again := r.failures.doubts[v]
-	delete(r.failures.doubts, v)
-	if ended != engine.StateFailed || again || !v.past.last.Settled() || !v.run.job.fromOutside() || r.opt.Once || v.meta.Retry == engine.RetryNever ||
-		engine.IsPermanent(err) || engine.IsVerdict(err) || !r.lookAbove(v) {
+func (f *failures) doubt(v *vertex, ended engine.State, err error) bool {
+	_, again := f.doubts[v]
+	delete(f.doubts, v)
+	if ended != engine.StateFailed || again || !v.past.last.Settled() || !v.run.job.fromOutside() || f.l.r.opt.Once || v.meta.Retry == engine.RetryNever ||
+		engine.IsPermanent(err) || engine.IsVerdict(err) || !f.lookAbove(v) {
 		return false
 	}
-	if r.failures.doubts == nil {
-		r.failures.doubts = doubts{}
+	if f.doubts == nil {
+		f.doubts = doubts{}
 	}
-	r.failures.doubts[v] = struct{}{}
+	f.doubts[v] = struct{}{}
 	v.hold.Charged = v.hold.Charged || v.run.job.spending > 0 || v.run.job.pass
-	r.runAgain(v)
+	f.l.runAgain(v)
 	v.run.mu.Lock()
 	v.run.changes = nil
 	v.run.mu.Unlock()
-	r.afterHeld(v)
+	f.l.afterHeld(v)
 	return true
 }
 
@@ -49,19 +49,19 @@ func (j *job) fromOutside() bool {
 
 // lookAbove looks at the ancestors of v as the sweep does, at the nearest of them. It
 // reports whether there is one that is looked at.
-func (r *Reactor) lookAbove(v *vertex) (any bool) {
+func (f *failures) lookAbove(v *vertex) (any bool) {
 	seen := map[int32]struct{}{}
 	for todo := []int32{v.index}; len(todo) > 0 && len(seen) < maxDoubt; todo = todo[1:] {
-		for _, i := range r.graph.Pred(int(todo[0])) {
+		for _, i := range f.l.graph.Pred(int(todo[0])) {
 			if _, twice := seen[i]; twice || len(seen) == maxDoubt {
 				continue
 			}
 			seen[i] = struct{}{}
 			todo = append(todo, i)
-			if up := r.byIndex[i]; r.mayLook(up) {
+			if up := f.l.byIndex[i]; f.mayLook(up) {
 				any = true
-				r.because(up, Trigger{Cause: CauseBelow, From: v.id})
-				r.event(up)
+				f.l.because(up, Trigger{Cause: CauseBelow, From: v.id})
+				f.l.event(up)
 			}
 		}
 	}
@@ -69,6 +69,6 @@ func (r *Reactor) lookAbove(v *vertex) (any bool) {
 }
 
 // mayLook reports whether a vertex can be looked at without an event, and at once.
-func (r *Reactor) mayLook(v *vertex) bool {
-	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && v.hold.Pace == nil && !v.hold.IsHeld() && !r.storms.Slowed(v) && !v.life.suspended && r.pauses.Of(v.id) == nil
+func (f *failures) mayLook(v *vertex) bool {
+	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && v.hold.Pace == nil && !v.hold.IsHeld() && !f.l.brakes.storms.Slowed(v) && !v.life.suspended && f.l.brakes.pauses.Of(v.id) == nil
 }

@@ -51,9 +51,9 @@ func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error
 
 // SharedOf implements engine.SharedHost.
 func (h *vertexHost) SharedOf(key string) engine.Shared {
-	h.r.shareMu.Lock()
-	defer h.r.shareMu.Unlock()
-	if s := h.r.sharing[key]; s != nil && s.refs > 0 {
+	h.r.shares.mu.Lock()
+	defer h.r.shares.mu.Unlock()
+	if s := h.r.shares.open[key]; s != nil && s.refs > 0 {
 		return s.value()
 	}
 	return nil
@@ -92,13 +92,13 @@ func (v *vertex) wait(ctx context.Context) (done func()) {
 }
 
 // syncSlot tells the machine whether the run of v waits.
-func (r *Reactor) syncSlot(v *vertex) {
+func (l *loop) syncSlot(v *vertex) {
 	waits := v.run.inRun && v.run.waits.Load() > 0
 	switch {
 	case waits && !v.run.yielded:
-		r.m.Yield()
+		l.m.Yield()
 	case !waits && v.run.yielded:
-		r.m.Regain()
+		l.m.Regain()
 	}
 	v.run.yielded = waits
 }

@@ -53,22 +53,22 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 	return r.do(ctx, func() {
 		r.removals.Store(&l.MaxRemovals)
 		r.opt.Fight = l.Fight
-		r.account.Set(l.MaxChanges, len(r.byIndex))
+		r.account.Set(l.MaxChanges, len(r.loop.byIndex))
 		if !l.MaxChanges.On() {
-			r.refill()
-			r.release(BrakeBudget)
+			r.loop.brakes.refill()
+			r.loop.brakes.release(BrakeBudget)
 		}
 		if l.Fight.Times == 0 {
-			r.release(BrakeFight)
+			r.loop.brakes.release(BrakeFight)
 		}
 	})
 }
 
 // release lets go what a brake holds.
-func (r *Reactor) release(brake string) {
-	for _, v := range r.byIndex {
+func (b *brakes) release(brake string) {
+	for _, v := range b.l.byIndex {
 		if v.hold.HeldBy(brake) {
-			r.resumeOne(v)
+			b.resumeOne(v)
 		}
 	}
 }

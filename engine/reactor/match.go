@@ -78,13 +78,13 @@ func (r *Reactor) Compare(ctx context.Context, g *engine.Graph) {
 func (r *Reactor) pairs(g *engine.Graph, do func(i int, decl *engine.Vertex, v *vertex)) {
 	const chunk = 2000
 	var wg sync.WaitGroup
-	for from := 0; from < g.Len() && r.graph.Len() > 0; from += chunk {
+	for from := 0; from < g.Len() && r.loop.graph.Len() > 0; from += chunk {
 		wg.Go(func() {
 			old := from // where the next one stands in the old graph, as a rule
 			for i := from; i < min(from+chunk, g.Len()); i++ {
 				if at, ok := r.indexOf(g.ID(i), old); ok {
 					old = at + 1
-					do(i, g.Value(i), r.byIndex[at])
+					do(i, g.Value(i), r.loop.byIndex[at])
 				}
 			}
 		})
@@ -95,17 +95,17 @@ func (r *Reactor) pairs(g *engine.Graph, do func(i int, decl *engine.Vertex, v *
 // indexOf returns the index of an id in the graph that runs, which is looked for at a
 // likely place first: a look into the map of a large graph is dear.
 func (r *Reactor) indexOf(id string, likely int) (int, bool) {
-	if likely < r.graph.Len() && r.graph.ID(likely) == id {
+	if likely < r.loop.graph.Len() && r.loop.graph.ID(likely) == id {
 		return likely, true
 	}
-	return r.graph.Index(id)
+	return r.loop.graph.Index(id)
 }
 
 // keepOrMake returns, of what keepMost has left, the running vertex of that name if it may go on
 // in the place of a declared one that receives values, else a new one, to which the values have
 // been carried.
 func (r *Reactor) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
-	old := r.named(id)
+	old := r.loop.named(id)
 	v, err := r.newVertex(id, decl)
 	if err != nil || old == nil || len(decl.Recv) == 0 {
 		return v, err

@@ -7,8 +7,8 @@ import (
 
 // notified makes the subscription of v in the place of its Watch, with no goroutine that
 // waits, and reports false if Watch has to be called.
-func (r *Reactor) notified(c *watch.Context, v *vertex) bool {
-	host, ok := r.opt.Host.(engine.NotifyingHost)
+func (w *watches) notified(c *watch.Context, v *vertex) bool {
+	host, ok := w.l.r.opt.Host.(engine.NotifyingHost)
 	if !ok || !v.abil.watched {
 		return false
 	}
@@ -21,7 +21,7 @@ func (r *Reactor) notified(c *watch.Context, v *vertex) bool {
 	}
 	if err != nil {
 		c.Result = engine.Freeze("Watch", err)
-		r.mail.post(v, mailWatched)
+		w.l.r.mail.post(v, mailWatched)
 	}
 	return true
 }

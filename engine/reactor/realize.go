@@ -23,15 +23,15 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 	r := s.r
 	var w *realizing
 	err := r.do(ctx, func() {
-		for _, v := range r.byIndex {
-			if v.meta.Realize && s.named(v.id) == nil && r.unrealized(v) {
+		for _, v := range r.loop.byIndex {
+			if v.meta.Realize && s.named(v.id) == nil && r.loop.unrealized(v) {
 				if w == nil {
 					w = &realizing{done: make(chan struct{})}
 				}
 				w.list = append(w.list, v)
 			}
 		}
-		r.realizing = w
+		r.loop.realizing = w
 	})
 	if err != nil || w == nil {
 		return err
@@ -40,7 +40,7 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 		slog.String("resource", w.list[0].id), slog.Int("resources", len(w.list)))
 	err = r.await(ctx, w.done)
 	if err != nil {
-		_ = r.do(context.WithoutCancel(ctx), func() { r.realizing = nil })
+		_ = r.do(context.WithoutCancel(ctx), func() { r.loop.realizing = nil })
 	}
 	return err
 }
@@ -49,11 +49,11 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 // about before they leave; none if no graph waits. Callable from any goroutine.
 func (r *Reactor) Realizing(ctx context.Context) (ids []string, err error) {
 	err = r.ask(ctx, func() {
-		if r.realizing == nil {
+		if r.loop.realizing == nil {
 			return
 		}
-		for _, v := range r.realizing.list {
-			if r.unrealized(v) {
+		for _, v := range r.loop.realizing.list {
+			if r.loop.unrealized(v) {
 				ids = append(ids, v.id)
 			}
 		}
@@ -63,11 +63,11 @@ func (r *Reactor) Realizing(ctx context.Context) (ids []string, err error) {
 
 // unrealized reports whether v is on its way to be brought about for the first
 // time.
-func (r *Reactor) unrealized(v *vertex) bool {
-	if v.past.realized || v.hold.IsHeld() || r.pauses.Of(v.id) != nil {
+func (l *loop) unrealized(v *vertex) bool {
+	if v.past.realized || v.hold.IsHeld() || l.brakes.pauses.Of(v.id) != nil {
 		return false
 	}
-	switch r.m.State(v.slot) {
+	switch l.m.State(v.slot) {
 	case engine.StateStarting, engine.StateWaiting, engine.StateRunning:
 		return true
 	case engine.StateFailed:
@@ -78,33 +78,33 @@ func (r *Reactor) unrealized(v *vertex) bool {
 }
 
 // checkRealized lets the Swap go on that waits, if it may.
-func (r *Reactor) checkRealized() {
-	w := r.realizing
+func (l *loop) checkRealized() {
+	w := l.realizing
 	if w == nil {
 		return
 	}
-	if slices.ContainsFunc(w.list, r.unrealized) {
+	if slices.ContainsFunc(w.list, l.unrealized) {
 		return
 	}
-	r.realizing = nil
+	l.realizing = nil
 	close(w.done)
 }
 
 // rewatch tries those again that have failed for good and ask for it at each
 // graph: the metaparameter of that name.
-func (r *Reactor) rewatchFailed() {
-	for _, v := range r.byIndex {
+func (l *loop) rewatchFailed() {
+	for _, v := range l.byIndex {
 		if !v.meta.Rewatch || v.life.suspended || v.watch.Active() && !v.watch.Is(watch.Running) || v.wired().Refused() != nil ||
-			v.retryAt > 0 && !v.byDefault() || r.m.State(v.slot) != engine.StateFailed {
+			v.retryAt > 0 && !v.byDefault() || l.m.State(v.slot) != engine.StateFailed {
 			continue
 		}
-		r.setRetries(v, 0)
+		l.r.memory.setRetries(v, 0)
 		v.byGraph = true
 		v.watch.SetTries(0)
 		if v.watch.Is(watch.Running) || v.unwatched() {
-			r.event(v)
+			l.event(v)
 		} else {
-			r.startWatch(v)
+			l.watches.startWatch(v)
 		}
 	}
 }

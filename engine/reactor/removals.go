@@ -87,20 +87,20 @@ func (e *RemovalsError) Error() string {
 func (s *swap) checkRemovals() error {
 	r := s.r
 	accepted := r.accepted.Swap(nil)
-	if r.generation == 0 {
+	if r.loop.generation == 0 {
 		return s.checkStart(accepted)
 	}
-	left := len(r.byIndex) - s.kept
+	left := len(r.loop.byIndex) - s.kept
 	for _, v := range s.fresh {
-		if old := r.named(v.id); old != nil && !reverts(old, v) {
+		if old := r.loop.named(v.id); old != nil && !reverts(old, v) {
 			left--
 		}
 	}
-	if !r.removals.Load().meets(left, len(r.byIndex)) {
+	if !r.removals.Load().meets(left, len(r.loop.byIndex)) {
 		return nil
 	}
 	var removed []string
-	for _, v := range r.byIndex {
+	for _, v := range r.loop.byIndex {
 		if fresh := s.named(v.id); fresh == nil || reverts(v, fresh) {
 			removed = append(removed, v.id)
 		}
@@ -108,7 +108,7 @@ func (s *swap) checkRemovals() error {
 	if accepted != nil && allAmong(removed, *accepted) {
 		return nil
 	}
-	return &RemovalsError{Removed: removed, Of: len(r.byIndex)}
+	return &RemovalsError{Removed: removed, Of: len(r.loop.byIndex)}
 }
 
 // checkStart is checkRemovals for the first graph, of which an earlier process tells what it removes.

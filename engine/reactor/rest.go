@@ -50,28 +50,28 @@ func (r Rest) Code() int {
 
 // Rest returns how the graph stands.
 func (r *Reactor) Rest(ctx context.Context) (rest Rest, err error) {
-	err = r.ask(ctx, func() { rest = r.stand() })
+	err = r.ask(ctx, func() { rest = r.loop.stand() })
 	return rest, err
 }
 
 // Stand returns the state of every vertex, in the order of the graph, and how the graph
 // stands, both of one moment.
 func (r *Reactor) Stand(ctx context.Context) (list []Status, rest Rest, err error) {
-	err = r.ask(ctx, func() { list, rest = r.statuses(), r.stand() })
+	err = r.ask(ctx, func() { list, rest = r.loop.statuses(), r.loop.stand() })
 	return list, rest, err
 }
 
-func (r *Reactor) stand() Rest {
-	return Rest{Generation: r.generation, Counts: r.counts(), Converged: r.converged, Early: !r.rested}
+func (l *loop) stand() Rest {
+	return Rest{Generation: l.generation, Counts: l.counts(), Converged: l.converged, Early: !l.rested}
 }
 
 // counts counts the vertices by state at rest.
-func (r *Reactor) counts() Counts { return r.m.AtRestCounts(r.lastRest) }
+func (l *loop) counts() Counts { return l.m.AtRestCounts(l.lastRest) }
 
 // lastRest returns the state in which the vertex in a slot rested before what it does
 // now, false if there is none.
-func (r *Reactor) lastRest(slot sched.Vertex) (engine.State, bool) {
-	v := r.bySlot[slot]
+func (l *loop) lastRest(slot sched.Vertex) (engine.State, bool) {
+	v := l.bySlot[slot]
 	if v == nil || v.past.last == engine.StateStarting {
 		return 0, false
 	}
@@ -87,17 +87,17 @@ func (v *vertex) altering() bool { return v.run.inRun && v.run.altered.Load() }
 // by the run.
 func (v *vertex) applies() {
 	v.run.altered.Store(true)
-	if v.r.resting.Load() {
+	if v.r.loop.resting.Load() {
 		v.r.mail.post(v, mailAlters)
 	}
 }
 
 // cutOff reports a run that the end of Run has cut off in the middle of a change: what
 // it leaves is neither the old nor the new state, and no success.
-func (r *Reactor) cutOff(v *vertex, err error) {
+func (e *ending) cutOff(v *vertex, err error) {
 	v.run.altered.Store(false)
-	r.cuts = append(r.cuts, v.id)
-	r.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.run.out.took})
+	e.cuts = append(e.cuts, v.id)
+	e.l.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.run.out.took})
 }
 
 // CutError says that a change was cut off, because the engine was told to stop.
@@ -112,28 +112,28 @@ func (e *CutError) Unwrap() error { return e.Err }
 
 // lastRuns notes what runs when the context of Run has ended. The returned function,
 // called when it is waited for no longer, takes into the final standing how that ended.
-func (r *Reactor) lastRuns() (ended func()) {
+func (e *ending) lastRuns() (ended func()) {
 	was := map[*vertex]engine.State{}
-	for _, v := range r.byIndex {
+	for _, v := range e.l.byIndex {
 		if v.run.inRun {
-			was[v] = r.m.AtRestState(v.slot, r.lastRest)
+			was[v] = e.l.m.AtRestState(v.slot, e.l.lastRest)
 		}
 	}
 	return func() {
 		for v, before := range was {
-			r.final.Counts[before]--
-			r.final.Counts[r.endOf(v, before)]++
+			e.final.Counts[before]--
+			e.final.Counts[e.endOf(v, before)]++
 		}
-		slices.Sort(r.cuts)
+		slices.Sort(e.cuts)
 	}
 }
 
 // endOf returns the state of a vertex that ran when Run was told to end. One that is
 // abandoned in the middle of a change is cut off.
-func (r *Reactor) endOf(v *vertex, before engine.State) engine.State {
+func (e *ending) endOf(v *vertex, before engine.State) engine.State {
 	switch {
 	case v.altering():
-		r.cuts = append(r.cuts, v.id)
+		e.cuts = append(e.cuts, v.id)
 		return engine.StateFailed
 	case v.run.inRun || v.past.last == engine.StateStarting:
 		return before

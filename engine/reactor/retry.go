@@ -20,14 +20,14 @@ func (e *NotFailedError) Error() string { return e.Resource + " " + e.Why }
 func (r *Reactor) Retry(ctx context.Context, resources ...string) (tried []string, err error) {
 	e := r.do(ctx, func() {
 		var vs []*vertex
-		if vs, err = r.failedOnes(resources); err != nil {
+		if vs, err = r.loop.failures.failedOnes(resources); err != nil {
 			return
 		}
 		for _, v := range vs {
-			r.tryAgain(v, Trigger{Cause: CauseAsked})
-			r.setRetries(v, 0)
+			r.loop.failures.tryAgain(v, Trigger{Cause: CauseAsked})
+			r.memory.setRetries(v, 0)
 			v.watch.SetTries(0)
-			delete(r.failures.list, v)
+			delete(r.loop.failures.list, v)
 			tried = append(tried, v.id)
 		}
 	})
@@ -35,32 +35,32 @@ func (r *Reactor) Retry(ctx context.Context, resources ...string) (tried []strin
 }
 
 // failedOnes returns the vertices that have failed, of those that are named if any is.
-func (r *Reactor) failedOnes(ids []string) (vs []*vertex, err error) {
+func (f *failures) failedOnes(ids []string) (vs []*vertex, err error) {
 	if len(ids) == 0 {
-		for _, v := range r.byIndex {
-			if r.triable(v) {
+		for _, v := range f.l.byIndex {
+			if f.triable(v) {
 				vs = append(vs, v)
 			}
 		}
 		return vs, nil
 	}
 	for _, id := range ids {
-		v := r.named(id)
+		v := f.l.named(id)
 		switch {
 		case v == nil:
 			err = errors.Join(err, &UnknownResourceError{id})
-		case r.triable(v):
+		case f.triable(v):
 			vs = append(vs, v)
 		default:
-			err = errors.Join(err, &NotFailedError{id, r.untriable(v)})
+			err = errors.Join(err, &NotFailedError{id, f.untriable(v)})
 		}
 	}
 	return vs, err
 }
 
 // untriable says why a vertex can't be tried again.
-func (r *Reactor) untriable(v *vertex) string {
-	switch s := r.status(v); {
+func (f *failures) untriable(v *vertex) string {
+	switch s := f.l.status(v); {
 	case s.State == engine.StateBlocked:
 		return fmt.Sprintf("has not failed: it waits for %s, retry that", s.BlockedBy)
 	case s.State != engine.StateFailed:

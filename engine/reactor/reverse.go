@@ -15,30 +15,30 @@ import (
 
 // remembers reports whether what is there has to be looked at before v is altered
 // for the first time: the metaparameter reverse. It is called by the run of v.
-func (r *Reactor) remembers(v *vertex) bool {
-	return v.meta.Reverse && v.abil.Reversible && v.abil.Readable && r.undo.Wants(v.id, v.res, v.wired().Received())
+func (x *runner) remembers(v *vertex) bool {
+	return v.meta.Reverse && v.abil.Reversible && v.abil.Readable && x.r.memory.undo.Wants(v.id, v.res, v.wired().Received())
 }
 
 // remember keeps what is there now, if that has to be. It is called by the run of
 // v, after a check that wants a change and before anything is altered; on an error
 // nothing must be.
-func (r *Reactor) remember(ctx context.Context, v *vertex) error {
-	if !r.remembers(v) {
+func (x *runner) remember(ctx context.Context, v *vertex) error {
+	if !x.remembers(v) {
 		return nil
 	}
-	step, err := r.undo.Keep(ctx, &undo.Subject{ID: v.id, Res: v.res, Secret: v.secretFields(), Clean: v.cleanText, At: v.run.job.stand})
+	step, err := x.r.memory.undo.Keep(ctx, &undo.Subject{ID: v.id, Res: v.res, Secret: v.secretFields(), Clean: v.cleanText, At: v.run.job.stand})
 	if err != nil {
 		return err
 	}
 	if step.Why != "" {
-		r.log.Warn(step.Warning(), slog.String("resource", v.id), slog.String("reason", step.Why))
+		x.r.log.Warn(step.Warning(), slog.String("resource", v.id), slog.String("reason", step.Why))
 	}
 	if len(step.Writes) > 0 {
-		if err := r.commit(ctx, v, step.Writes); err != nil {
+		if err := x.commit(ctx, v, step.Writes); err != nil {
 			return step.NotWritten(err)
 		}
 	}
-	r.undo.Kept(step)
+	x.r.memory.undo.Kept(step)
 	return nil
 }
 
@@ -58,29 +58,29 @@ func (v *vertex) undone() bool {
 }
 
 // standing returns where v stands, if that may have to be kept. It does not change any more.
-func (r *Reactor) standing(v *vertex) undo.Place {
+func (l *loop) standing(v *vertex) undo.Place {
 	if !v.meta.Reverse {
 		return undo.Place{}
 	}
-	all := r.byIndex
-	return undo.Place{Graph: r.graph, At: int(v.index), Reverses: func(i int) bool { return all[i].meta.Reverse }}
+	all := l.byIndex
+	return undo.Place{Graph: l.graph, At: int(v.index), Reverses: func(i int) bool { return all[i].meta.Reverse }}
 }
 
 // pruneUndo forgets what is kept in vain now that g has taken effect.
-func (r *Reactor) pruneUndo(ctx context.Context, g *engine.Graph) {
-	if r.opt.ReadOnly {
+func (m *memory) pruneUndo(ctx context.Context, g *engine.Graph) {
+	if m.r.opt.ReadOnly {
 		return
 	}
-	writes := r.undo.Prune(func(id string) bool { _, ok := g.Index(id); return ok })
+	writes := m.undo.Prune(func(id string) bool { _, ok := g.Index(id); return ok })
 	if len(writes) == 0 {
 		return
 	}
-	if err := r.opt.Store.Commit(ctx, writes); err != nil {
-		r.log.Warn("the store was not tidied up", slog.Any("error", fmt.Errorf("cannot forget what can't be undone: %w", err)))
+	if err := m.r.opt.Store.Commit(ctx, writes); err != nil {
+		m.r.log.Warn("the store was not tidied up", slog.Any("error", fmt.Errorf("cannot forget what can't be undone: %w", err)))
 		return
 	}
 	for _, w := range writes {
-		r.undo.Forget(w.Key)
+		m.undo.Forget(w.Key)
 	}
 }
 

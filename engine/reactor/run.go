@@ -6,13 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
 )
+
+// runner plays runs, on goroutines of their own. It touches nothing of the loop.
+type runner struct {
+	r          *Reactor
+	semas      hold.Semaphores
+	committing atomic.Int64 // runs that wait for the store
+}
 
 // job is what a run has to do.
 type job struct {
@@ -39,67 +48,67 @@ type outcome struct {
 }
 
 // settled ends a run that was not necessary: it tells the machine and says so.
-func (r *Reactor) settled(v *vertex, s engine.State) bool {
+func (l *loop) settled(v *vertex, s engine.State) bool {
 	v.run.job = nil
-	r.m.Done(v.slot, sched.Outcome{State: s})
-	r.setDue(v, false)
+	l.m.Done(v.slot, sched.Outcome{State: s})
+	l.setDue(v, false)
 	return true
 }
 
 // skip handles a start decision for a vertex that must not or need not run, and
 // reports whether it did.
-func (r *Reactor) skip(v *vertex) bool {
+func (l *loop) skip(v *vertex) bool {
 	if v.meta.Hidden || v.past.rested {
 		v.past.last = engine.StateOK
-		return r.settled(v, engine.StateOK)
+		return l.settled(v, engine.StateOK)
 	}
 	w := v.wired().Missing()
 	if w == nil {
 		return false
 	}
-	from := r.named(w.From.ID())
+	from := l.named(w.From.ID())
 	if from != nil && (from.past.last == engine.StateWouldChange || from.past.last == engine.StateUnknown) {
 		v.run.job = &job{}
-		r.takeAsked(v)
-		r.unknown(v, from.id)
-		return r.settled(v, engine.StateUnknown)
+		l.takeAsked(v)
+		l.unknown(v, from.id)
+		return l.settled(v, engine.StateUnknown)
 	}
 	v.run.job = &job{}
-	r.takeAsked(v)
+	l.takeAsked(v)
 	err := fmt.Errorf("%s ended without sending %q, which %s needs", w.From.ID(), w.From.Key, w.Field)
-	r.report(v, Run{State: engine.StateFailed, Err: err})
-	return r.settled(v, engine.StateFailed)
+	l.report(v, Run{State: engine.StateFailed, Err: err})
+	return l.settled(v, engine.StateFailed)
 }
 
 // begin starts what the machine decided.
-func (r *Reactor) begin(slots []int32) {
+func (l *loop) begin(slots []int32) {
 	members := make([]*vertex, 0, len(slots))
 	for _, s := range slots {
-		if v := r.bySlot[s]; !r.skip(v) && !r.putOff(v) {
+		if v := l.bySlot[s]; !l.skip(v) && !l.brakes.putOff(v) {
 			members = append(members, v)
 		}
 	}
 	if len(members) == 0 {
 		return
 	}
-	r.assignWork(task{ctx: r.enter(members...), vs: members})
+	l.pool.assignWork(task{ctx: l.enter(members...), vs: members})
 }
 
 // enter prepares the vertices for one run and returns its context. What was to be done
 // for them later is off: this run is the retry, or the look of the poll.
-func (r *Reactor) enter(vs ...*vertex) context.Context {
-	ctx, cut := context.WithCancelCause(runContext{r.ctx, vs[0]})
+func (l *loop) enter(vs ...*vertex) context.Context {
+	ctx, cut := context.WithCancelCause(runContext{l.r.ctx, vs[0]})
 	cutOne := afterAll(len(vs), cut)
 	for _, v := range vs {
-		r.active++
-		r.disarm(v)
+		l.active++
+		l.disarm(v)
 		v.retryAt = 0
 		v.run.inRun, v.run.cutRun = true, cutOne
 		v.run.altered.Store(false)
-		v.run.job = &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, owed: v.beginOwed(), stand: r.standing(v)}
+		v.run.job = &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, owed: v.beginOwed(), stand: l.standing(v)}
 		v.hold.Pass = false
-		r.takeAsked(v)
-		v.run.refresh.Store(v.abil.Refreshable && (v.owed.IsRefreshed() || v.noop && r.wouldRefresh(v)))
+		l.takeAsked(v)
+		v.run.refresh.Store(v.abil.Refreshable && (v.owed.IsRefreshed() || v.noop && l.wouldRefresh(v)))
 		v.run.job.broken = v.tell()
 	}
 	return ctx
@@ -143,9 +152,9 @@ func (v *vertex) endRun() {
 
 // wouldRefresh reports whether a source of v that may not be altered would
 // change, and so would refresh it. One whose drift is reported never does.
-func (r *Reactor) wouldRefresh(v *vertex) bool {
-	for e := range r.graph.InEdges(int(v.index)) {
-		from := r.byIndex[e.From]
+func (l *loop) wouldRefresh(v *vertex) bool {
+	for e := range l.graph.InEdges(int(v.index)) {
+		from := l.byIndex[e.From]
 		if e.Notify && from.past.last == engine.StateWouldChange && from.meta.Drift != engine.DriftReport {
 			return true
 		}
@@ -155,12 +164,12 @@ func (r *Reactor) wouldRefresh(v *vertex) bool {
 
 // mayRefresh returns a source of v of which nobody knows whether it would change,
 // and so refresh v, or "".
-func (r *Reactor) mayRefresh(v *vertex) string {
+func (l *loop) mayRefresh(v *vertex) string {
 	if !v.abil.Refreshable {
 		return ""
 	}
-	for e := range r.graph.InEdges(int(v.index)) {
-		if from := r.byIndex[e.From]; e.Notify && from.past.last == engine.StateUnknown && from.meta.Drift != engine.DriftReport {
+	for e := range l.graph.InEdges(int(v.index)) {
+		if from := l.byIndex[e.From]; e.Notify && from.past.last == engine.StateUnknown && from.meta.Drift != engine.DriftReport {
 			return from.id
 		}
 	}
@@ -184,21 +193,21 @@ func (c runContext) Value(key any) any {
 }
 
 // run runs one vertex, or several of one key in one call, and posts the end of each.
-func (r *Reactor) run(t task) {
-	t.began = r.now()
-	outs := r.attend(&t)
+func (x *runner) run(t task) {
+	t.began = x.r.now()
+	outs := x.attend(&t)
 	for i, v := range t.vs {
 		if !t.early[v] {
-			r.endOne(&t, v, outs[i], nil)
+			x.endOne(&t, v, outs[i], nil)
 		}
 	}
 }
 
 // endOne posts the end of the run of v. From then on the run must not touch v any more. heir goes on with the task,
 // if v is its lead and ends before the others.
-func (r *Reactor) endOne(t *task, v *vertex, o engine.Outcome, heir *vertex) {
-	v.run.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(r.now() - t.began), heir: heir}
-	r.mail.post(v, mailRan)
+func (x *runner) endOne(t *task, v *vertex, o engine.Outcome, heir *vertex) {
+	v.run.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(x.r.now() - t.began), heir: heir}
+	x.r.mail.post(v, mailRan)
 }
 
 // semasOf returns the semaphores that vertices ask for.
@@ -211,9 +220,9 @@ func semasOf(vs []*vertex) (texts []string) {
 
 // attend checks vertices and makes them right, once their semaphores are free. Those
 // that can't be run fail without the others.
-func (r *Reactor) attend(t *task) []engine.Outcome {
+func (x *runner) attend(t *task) []engine.Outcome {
 	ctx, vs := t.ctx, t.vs
-	release, err := r.semas.Acquire(ctx, semasOf(vs), func() func() { return vs[0].wait(ctx) })
+	release, err := x.semas.Acquire(ctx, semasOf(vs), func() func() { return vs[0].wait(ctx) })
 	if err != nil {
 		return failAll(len(vs), err)
 	}
@@ -225,7 +234,7 @@ func (r *Reactor) attend(t *task) []engine.Outcome {
 		}
 	}
 	if broken == 0 {
-		return r.attendSound(t, vs)
+		return x.attendSound(t, vs)
 	}
 	outs := make([]engine.Outcome, len(vs))
 	var sound []*vertex
@@ -236,7 +245,7 @@ func (r *Reactor) attend(t *task) []engine.Outcome {
 		}
 	}
 	if len(sound) > 0 {
-		for n, o := range r.attendSound(t, sound) {
+		for n, o := range x.attendSound(t, sound) {
 			outs[at[n]] = o
 		}
 	}
@@ -247,46 +256,46 @@ func (r *Reactor) attend(t *task) []engine.Outcome {
 // done before one is altered: see prepare; and if they are several: those that are right do not
 // wait until the others are. A pending refresh is over only by
 // CheckApply(true), whatever the check says.
-func (r *Reactor) attendSound(t *task, vs []*vertex) []engine.Outcome {
+func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
 	ctx, cancel := withTimeout(t.ctx, vs[0].meta.Timeout)
 	defer cancel()
 	if !vs[0].run.job.apply {
 		return check(ctx, false, vs)
 	}
 	outs, todo := make([]engine.Outcome, len(vs)), vs
-	if len(vs) > 1 || slices.ContainsFunc(vs, r.asksFirst) {
+	if len(vs) > 1 || slices.ContainsFunc(vs, x.asksFirst) {
 		outs = check(ctx, false, vs)
-		todo = r.prepareSome(ctx, vs, outs)
+		todo = x.prepareSome(ctx, vs, outs)
 		if len(todo) > 0 && len(todo) < len(vs) {
-			ctx = r.endEarly(ctx, t, vs, outs, todo)
+			ctx = x.endEarly(ctx, t, vs, outs, todo)
 		}
 	}
 	applied := check(ctx, true, todo)
-	r.finishSome(ctx, t, vs, outs, todo, applied)
+	x.finishSome(ctx, t, vs, outs, todo, applied)
 	return outs
 }
 
 // asksFirst reports whether v is asked by CheckApply(false) before it is altered.
-func (r *Reactor) asksFirst(v *vertex) bool {
-	return v.run.job.owed.Notifies() || r.account.On() || r.remembers(v)
+func (x *runner) asksFirst(v *vertex) bool {
+	return v.run.job.owed.Notifies() || x.r.account.On() || x.remembers(v)
 }
 
 // prepare is done when vertices are about to be altered: the change budget must
 // allow it, what was there before is kept for reverse, and the intents are durable,
 // all of them together. It returns the error of each.
-func (r *Reactor) prepare(ctx context.Context, vs ...*vertex) []error {
+func (x *runner) prepare(ctx context.Context, vs ...*vertex) []error {
 	errs := make([]error, len(vs))
 	var good []*vertex
 	for i, v := range vs {
-		if errs[i] = r.take(v); errs[i] == nil {
-			errs[i] = r.remember(ctx, v)
+		if errs[i] = x.take(v); errs[i] == nil {
+			errs[i] = x.remember(ctx, v)
 		}
 		if errs[i] == nil {
 			good = append(good, v)
 		}
 	}
 	if len(good) > 0 {
-		if err := r.intend(ctx, good...); err != nil {
+		if err := x.intend(ctx, good...); err != nil {
 			for i := range errs {
 				errs[i] = cmp.Or(errs[i], err)
 			}
@@ -294,7 +303,7 @@ func (r *Reactor) prepare(ctx context.Context, vs ...*vertex) []error {
 	}
 	for i, v := range vs {
 		if errs[i] != nil {
-			r.untake(v)
+			x.untake(v)
 		}
 	}
 	return errs

@@ -12,85 +12,85 @@ import (
 )
 
 // ran takes the outcome of a run of v.
-func (r *Reactor) ran(v *vertex) {
-	r.active--
+func (l *loop) ran(v *vertex) {
+	l.active--
 	v.run.inRun = false
-	r.altered(v)
+	l.altered(v)
 	v.endRun()
-	r.freeWorker(v)
-	r.syncSlot(v)
+	l.pool.freeWorker(v)
+	l.syncSlot(v)
 	if v.life.gone || v.life.suspended {
-		r.ranLast(v)
+		l.ranLast(v)
 		return
 	}
 	o := v.run.out
 	if errors.Is(o.err, hold.ErrUsedUp) {
-		r.overBudget(v)
+		l.brakes.overBudget(v)
 		return
 	}
-	if r.ctx.Err() == nil && r.stalls(v, &o) {
+	if l.r.ctx.Err() == nil && l.brakes.stalls(v, &o) {
 		return
 	}
-	if r.ctx.Err() != nil && o.err != nil {
+	if l.r.ctx.Err() != nil && o.err != nil {
 		if v.run.altered.Load() {
-			r.cutOff(v, o.err)
+			l.end.cutOff(v, o.err)
 		}
-		r.m.Unready(v.slot) // it has not failed: it is unsettled
-		r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
+		l.m.Unready(v.slot) // it has not failed: it is unsettled
+		l.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
 		v.run.job = nil
 		return // cut by the end of Run: no news
 	}
 	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.run.job.started - v.run.job.since), Refreshed: v.run.refresh.Load(), Noop: !v.run.job.apply, Attempt: int(v.owed.Retries())}
 	if run.Noop {
-		r.judgeNoop(v, &run)
+		l.judgeNoop(v, &run)
 	}
-	if r.doubt(v, run.State, o.err) {
+	if l.failures.doubt(v, run.State, o.err) {
 		return
 	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
 	// What fails again and again takes from the budget once, or was told once to go on.
 	v.hold.Charged = run.State == engine.StateFailed && (v.run.job.spending > 0 || v.run.job.pass)
-	r.retry(v, &run, o.err)
-	r.stormRan(v, &run)
+	l.retry(v, &run, o.err)
+	l.brakes.stormRan(v, &run)
 	before := v.past.last
 	v.guardSent()
-	run = r.report(v, run)
-	r.corrected(v, &run)
+	run = l.report(v, run)
+	l.brakes.corrected(v, &run)
 	if o.err == nil {
-		r.succeeded(v, run.Changed)
+		l.succeeded(v, run.Changed)
 	}
-	r.stuck(v, run, before)
-	r.m.Done(v.slot, sched.Outcome{State: run.State, Retry: run.Retry && !v.byDefault()})
-	r.setDue(v, dirty(r.m.State(v.slot)))
+	l.failures.stuck(v, run, before)
+	l.m.Done(v.slot, sched.Outcome{State: run.State, Retry: run.Retry && !v.byDefault()})
+	l.setDue(v, dirty(l.m.State(v.slot)))
 	if !v.run.job.apply && before != run.State {
-		r.showBelow(v, before)
+		l.showBelow(v, before)
 	}
 	v.run.job = nil
-	r.next(v, run)
+	l.next(v, run)
 }
 
 // ranLast takes the end of a run that was cut because its vertex leaves or is
 // exchanged: it decides nothing, but what it altered refreshes others all the
 // same.
-func (r *Reactor) ranLast(v *vertex) {
-	r.setDue(v, false)
+func (l *loop) ranLast(v *vertex) {
+	l.setDue(v, false)
 	if v.run.out.err == nil {
 		if v.run.job.apply && !v.run.out.ok { // it has changed something all the same
-			r.report(v, Run{State: engine.StateOK, Changed: true, Duration: v.run.out.took, Refreshed: v.run.refresh.Load()})
+			l.report(v, Run{State: engine.StateOK, Changed: true, Duration: v.run.out.took, Refreshed: v.run.refresh.Load()})
 		}
-		r.refreshed(v, !v.run.out.ok)
+		l.refreshed(v, !v.run.out.ok)
 	} else if !v.life.gone {
-		r.giveAsked(v)
+		l.giveAsked(v)
 	}
 	v.run.job = nil
 	if v.life.gone {
-		r.m.Forgotten(v.slot)
-		r.leave(v)
+		l.m.Forgotten(v.slot)
+		l.leave(v)
 		return
 	}
-	r.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
-	r.tellIdle(v)
-	r.resume(v)
+	l.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
+	l.tellIdle(v)
+	l.resume(v)
 }
 
 // judge returns the state that an outcome leads to.
@@ -107,40 +107,40 @@ func (v *vertex) judge(o outcome) engine.State {
 
 // judgeNoop calls unknown what only a run of something above could tell: the
 // outcome of a check that failed, and whether a refresh follows.
-func (r *Reactor) judgeNoop(v *vertex, run *Run) {
+func (l *loop) judgeNoop(v *vertex, run *Run) {
 	up := ""
 	switch run.State {
 	case engine.StateFailed:
-		up = r.openAbove(v)
+		up = l.openAbove(v)
 	case engine.StateOK:
-		up = r.mayRefresh(v)
+		up = l.mayRefresh(v)
 	}
 	if up != "" {
 		run.State = engine.StateUnknown
-		r.awaits(v, up)
+		l.awaits(v, up)
 	}
 }
 
 // awaits notes that v can't be told before another one has run.
-func (r *Reactor) awaits(v *vertex, until string) {
+func (l *loop) awaits(v *vertex, until string) {
 	if v.past.until == until {
 		return // it is noted
 	}
 	v.past.until = until
-	if r.awaited == nil {
-		r.awaited = map[string][]*vertex{}
+	if l.awaited == nil {
+		l.awaited = map[string][]*vertex{}
 	}
-	r.awaited[until] = append(r.awaited[until], v)
+	l.awaited[until] = append(l.awaited[until], v)
 }
 
 // retry decides whether a failed run is tried again, and says so in run.
-func (r *Reactor) retry(v *vertex, run *Run, err error) {
+func (l *loop) retry(v *vertex, run *Run, err error) {
 	if run.State != engine.StateFailed {
 		if v.meta.RetryReset {
 			v.watch.SetTries(0)
 		}
 		if v.meta.RetryReset || v.byDefault() {
-			r.setRetries(v, 0)
+			l.r.memory.setRetries(v, 0)
 		}
 		return
 	}
@@ -152,8 +152,8 @@ func (r *Reactor) retry(v *vertex, run *Run, err error) {
 	if v.byDefault() && tried > 0 && !v.run.job.retries() {
 		tried-- // something else has asked for it: the waits do not grow by that
 	}
-	if run.RetryIn, run.Retry = r.backoff.Again(v.meta, err, tried); run.Retry {
-		r.setRetries(v, tried+1)
+	if run.RetryIn, run.Retry = l.backoff.Again(v.meta, err, tried); run.Retry {
+		l.r.memory.setRetries(v, tried+1)
 	}
 }
 
@@ -167,103 +167,103 @@ func (j *job) retries() bool {
 }
 
 // succeeded carries what a run without an error has to tell to others.
-func (r *Reactor) succeeded(v *vertex, changed bool) {
-	r.refreshed(v, changed)
+func (l *loop) succeeded(v *vertex, changed bool) {
+	l.refreshed(v, changed)
 	v.past.rested = v.once && v.run.job.apply && v.undone()
 	if v.wired().Acted() {
-		r.recorder.NoteAll(v.wired().Digests(v.id)...)
+		l.r.memory.recorder.NoteAll(v.wired().Digests(v.id)...)
 	}
-	r.propagate(v, v.run.sent)
+	l.propagate(v, v.run.sent)
 }
 
 // next arranges what follows the run.
-func (r *Reactor) next(v *vertex, run Run) {
+func (l *loop) next(v *vertex, run Run) {
 	switch {
 	case v.watch.Is(watch.Failed): // its own alarm is set
-	case run.Retry && r.m.State(v.slot) == engine.StateFailed: // else something has asked for it meanwhile
-		v.retryAt = r.now() + int64(run.RetryIn)
-		r.after(run.RetryIn, v, func() { r.wake(v) })
-	case v.meta.Poll > 0 && !r.opt.Once:
-		r.after(jitter(r, v.meta.Poll), v, func() {
-			r.because(v, Trigger{Cause: CausePoll})
-			r.event(v)
+	case run.Retry && l.m.State(v.slot) == engine.StateFailed: // else something has asked for it meanwhile
+		v.retryAt = l.r.now() + int64(run.RetryIn)
+		l.after(run.RetryIn, v, func() { l.wake(v) })
+	case v.meta.Poll > 0 && !l.r.opt.Once:
+		l.after(jitter(l.r, v.meta.Poll), v, func() {
+			l.because(v, Trigger{Cause: CausePoll})
+			l.event(v)
 		})
 	}
-	r.afterRun(v)
+	l.afterRun(v)
 }
 
 // afterRun does what had to wait for the end of a run.
-func (r *Reactor) afterRun(v *vertex) {
+func (l *loop) afterRun(v *vertex) {
 	if v.watch.TakeStart() {
-		r.startWatch(v)
+		l.watches.startWatch(v)
 	}
 	if v.wired().Waits() {
-		r.tryAssign(v)
+		l.tryAssign(v)
 	}
 }
 
-func (r *Reactor) wake(v *vertex) {
+func (l *loop) wake(v *vertex) {
 	v.retryAt = 0
-	r.because(v, Trigger{Cause: CauseRetry})
-	r.m.Wake(v.slot)
-	r.setDue(v, true)
+	l.because(v, Trigger{Cause: CauseRetry})
+	l.m.Wake(v.slot)
+	l.setDue(v, true)
 }
 
 // event marks v dirty.
-func (r *Reactor) event(v *vertex) {
+func (l *loop) event(v *vertex) {
 	if v.life.suspended {
 		return // it is looked at anyway, or is no more
 	}
 	if v.hold.Deferred == hold.ByOutside { // what it waits for may be over
-		r.disarm(v)
+		l.disarm(v)
 	}
-	r.m.Event(v.slot)
-	r.setDue(v, true)
+	l.m.Event(v.slot)
+	l.setDue(v, true)
 }
 
 // ready says that v may be run from now on, and has to be.
-func (r *Reactor) ready(v *vertex) {
-	r.m.Ready(v.slot)
-	r.setDue(v, true)
+func (l *loop) ready(v *vertex) {
+	l.m.Ready(v.slot)
+	l.setDue(v, true)
 }
 
 // showBelow looks again at those under noop whose outcome depends on whether v
 // would change: after the first run only those that this one is known to feed,
 // then also those that waited for it.
-func (r *Reactor) showBelow(v *vertex, before engine.State) {
+func (l *loop) showBelow(v *vertex, before engine.State) {
 	for _, t := range v.notify {
 		if t.noop {
-			r.from(t, CauseAbove, v, "")
-			r.event(t)
+			l.from(t, CauseAbove, v, "")
+			l.event(t)
 		}
 	}
 	for _, t := range v.sendsTo {
-		r.from(t.v, CauseAbove, v, "")
-		r.event(t.v)
+		l.from(t.v, CauseAbove, v, "")
+		l.event(t.v)
 	}
 	if before != engine.StateWouldChange && before != engine.StateUnknown {
 		return
 	}
-	waiting := r.awaited[v.id]
-	delete(r.awaited, v.id)
+	waiting := l.awaited[v.id]
+	delete(l.awaited, v.id)
 	for _, t := range waiting {
 		if t.past.until != v.id || t.life.gone {
 			continue
 		}
 		t.past.until = ""
 		if t.past.last == engine.StateUnknown {
-			r.from(t, CauseAbove, v, "")
-			r.event(t)
+			l.from(t, CauseAbove, v, "")
+			l.event(t)
 		}
 	}
 }
 
 // openAbove returns the nearest ancestor of v whose run would bring something
 // that is not there yet.
-func (r *Reactor) openAbove(v *vertex) string {
-	for i := range r.graph.Ancestors(int(v.index)) {
-		if s := r.byIndex[i].past.last; s == engine.StateWouldChange || s == engine.StateUnknown {
-			return r.byIndex[i].id
+func (l *loop) openAbove(v *vertex) string {
+	for i := range l.graph.Ancestors(int(v.index)) {
+		if s := l.byIndex[i].past.last; s == engine.StateWouldChange || s == engine.StateUnknown {
+			return l.byIndex[i].id
 		}
 	}
 	return ""
@@ -271,33 +271,33 @@ func (r *Reactor) openAbove(v *vertex) string {
 
 // unknown reports that v can't be told before until has run: the values that it
 // has not received are shown as such.
-func (r *Reactor) unknown(v *vertex, until string) {
-	r.awaits(v, until)
+func (l *loop) unknown(v *vertex, until string) {
+	l.awaits(v, until)
 	v.run.mu.Lock()
 	v.run.changes = v.wired().Unknown()
 	v.run.mu.Unlock()
-	r.report(v, Run{State: engine.StateUnknown, Noop: true})
+	l.report(v, Run{State: engine.StateUnknown, Noop: true})
 }
 
 // fail reports a failure without a run, of which only a new start of the Watch
 // or a new value is the way out. With retry the caller sees to that.
-func (r *Reactor) fail(v *vertex, err error, retry bool, in time.Duration) {
+func (l *loop) fail(v *vertex, err error, retry bool, in time.Duration) {
 	if !retry {
 		v.retryAt = 0
-		r.disarm(v)
+		l.disarm(v)
 	}
-	r.m.Unready(v.slot)
-	r.m.Fail(v.slot, retry)
-	r.setDue(v, false)
+	l.m.Unready(v.slot)
+	l.m.Fail(v.slot, retry)
+	l.setDue(v, false)
 	before := v.past.last
-	run := r.report(v, Run{State: engine.StateFailed, Err: err, Retry: retry, RetryIn: in})
-	r.stuck(v, run, before)
+	run := l.report(v, Run{State: engine.StateFailed, Err: err, Retry: retry, RetryIn: in})
+	l.failures.stuck(v, run, before)
 }
 
 // report remembers how v ended and tells the listener. It returns what it told.
-func (r *Reactor) report(v *vertex, run Run) Run {
+func (l *loop) report(v *vertex, run Run) Run {
 	run.Resource = v.id
-	r.number(v, &run)
+	l.number(v, &run)
 	run.Err = v.cleanError(run.Err)
 	if run.State == engine.StateUnknown {
 		run.Until = v.past.until
@@ -312,14 +312,14 @@ func (r *Reactor) report(v *vertex, run Run) Run {
 		v.past.changed++
 	}
 	if run.Changed || run.State != v.past.last {
-		r.stir()
+		l.stir()
 	}
 	v.past.last = run.State
 	if run.Err != nil || !v.watch.Is(watch.Failed) { // else the Watch's error stands
 		v.past.lastErr = run.Err
 	}
 	v.past.realized = v.past.realized || run.State.Settled()
-	r.opt.Listener.ran(run)
+	l.r.opt.Listener.ran(run)
 	return run
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -16,7 +17,7 @@ type shared struct {
 	key    string
 	val    engine.Shared
 	over   func() // ends the context that it was opened with
-	refs   int    // vertices; guarded by Reactor.shareMu; with 0 it is being closed
+	refs   int    // vertices; guarded by sharing.mu; with 0 it is being closed
 	closed chan struct{}
 	due    atomic.Int64 // vertices that are starting, dirty or running
 
@@ -27,6 +28,14 @@ type shared struct {
 
 	news atomic.Int64 // changes by vertices above one of the key; see altered
 	seen int64        // of them, those that val has been told of; under lock
+}
+
+// sharing are the values that are open. Callable from any goroutine.
+type sharing struct {
+	r    *Reactor
+	mu   sync.Mutex
+	open map[string]*shared
+	ends atomic.Int64 // calls of End that are going on
 }
 
 // value returns what the resource gets as Init.Shared.
@@ -87,14 +96,14 @@ const maxReaders = 64
 // for each vertex and edge, where there is a Forgetter at all.
 func (s *swap) findReaders() {
 	at := map[*shared]int{}
-	s.r.readers = nil
+	s.r.loop.readers = nil
 	for _, v := range s.all {
 		if v.readers = 0; !v.forgets() {
 			continue
 		}
 		if _, ok := at[v.shared]; !ok {
-			at[v.shared] = min(len(s.r.readers), maxReaders-1)
-			s.r.readers = append(s.r.readers, v.shared)
+			at[v.shared] = min(len(s.r.loop.readers), maxReaders-1)
+			s.r.loop.readers = append(s.r.loop.readers, v.shared)
 		}
 	}
 	if len(at) == 0 {
@@ -113,11 +122,11 @@ func (s *swap) findReaders() {
 }
 
 // altered tells the Forgetters below v that v has, or may have, altered the machine.
-func (r *Reactor) altered(v *vertex) {
+func (l *loop) altered(v *vertex) {
 	if v.readers == 0 || !v.run.job.apply || v.run.out.ok && v.run.out.err == nil {
 		return
 	}
-	for i, s := range r.readers {
+	for i, s := range l.readers {
 		if v.readers&(1<<min(i, maxReaders-1)) != 0 {
 			s.news.Add(1)
 		}
@@ -142,7 +151,7 @@ func (s *shared) ending() bool { return s != nil && s.inEnd.Load() }
 
 // setDue counts v among those of its key that have something to do, as long as it
 // runs in any case. The last one to be done has End called.
-func (r *Reactor) setDue(v *vertex, due bool) {
+func (l *loop) setDue(v *vertex, due bool) {
 	s := v.shared
 	if s == nil || v.due == due || v.run.inRun && !due {
 		return
@@ -151,34 +160,34 @@ func (r *Reactor) setDue(v *vertex, due bool) {
 	if due {
 		s.due.Add(1)
 	} else if s.due.Add(-1) == 0 {
-		r.endShared(s, func() bool { return s.due.Load() == 0 })
+		l.r.shares.endShared(s, func() bool { return s.due.Load() == 0 })
 	}
 }
 
 // endShared calls End on a goroutine of its own, since it may take long.
-func (r *Reactor) endShared(s *shared, may func() bool) {
-	r.ending.Add(1)
-	r.enders.Go(func() {
+func (h *sharing) endShared(s *shared, may func() bool) {
+	h.ends.Add(1)
+	h.r.enders.Go(func() {
 		if err := s.end(may); err != nil {
-			r.log.Warn("ending what is shared failed", slog.String("key", s.key), slog.Any("error", err))
+			h.r.log.Warn("ending what is shared failed", slog.String("key", s.key), slog.Any("error", err))
 		}
-		r.ending.Add(-1)
-		r.poke()
+		h.ends.Add(-1)
+		h.r.poke()
 	})
 }
 
 // endAllShared calls End for what was begun, because the graph is at rest: what
 // is still due waits for something that failed. A run that begins before End is
 // called makes it void. It reports whether there was something.
-func (r *Reactor) endAllShared() bool {
-	r.shareMu.Lock()
-	defer r.shareMu.Unlock()
+func (h *sharing) endAllShared() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	any := false
-	for _, s := range r.sharing {
+	for _, s := range h.open {
 		if s.due.Load() > 0 && s.begun.Load() {
 			any = true
 			seen := s.runs.Load()
-			r.endShared(s, func() bool { return s.runs.Load() == seen })
+			h.endShared(s, func() bool { return s.runs.Load() == seen })
 		}
 	}
 	return any
@@ -186,38 +195,38 @@ func (r *Reactor) endAllShared() bool {
 
 // openShared returns the shared value of a new vertex's resource, opened if it is
 // the first of its key. It is called by Swap.
-func (r *Reactor) openShared(ctx context.Context, res engine.Res) (*shared, error) {
+func (h *sharing) openShared(ctx context.Context, res engine.Res) (*shared, error) {
 	sr, ok := engine.As[engine.SharedRes](res)
 	if !ok {
 		return nil, nil
 	}
-	s, err := r.shareOf(ctx, sr)
+	s, err := h.shareOf(ctx, sr)
 	if err != nil {
 		return nil, fmt.Errorf("opening what it shares: %w", err)
 	}
 	return s, nil
 }
 
-func (r *Reactor) shareOf(ctx context.Context, sr engine.SharedRes) (s *shared, err error) {
+func (h *sharing) shareOf(ctx context.Context, sr engine.SharedRes) (s *shared, err error) {
 	defer engine.Caught("Shared", &err)
 	key, open := sr.Shared()
-	if s, err := r.joinShared(ctx, key); s != nil || err != nil {
+	if s, err := h.joinShared(ctx, key); s != nil || err != nil {
 		return s, err
 	}
-	val, over, err := r.openOne(ctx, open)
+	val, over, err := h.openOne(ctx, open)
 	if err != nil {
 		return nil, err
 	}
 	s = &shared{key: key, val: val, over: over, refs: 1, closed: make(chan struct{}), lock: make(chan struct{}, 1)}
-	r.shareMu.Lock()
-	defer r.shareMu.Unlock()
-	r.sharing[key] = s
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open[key] = s
 	return s, nil
 }
 
 // openOne opens a value with a context that ends with ctx while it is opened, and from then on when
 // Run is told to end, or by over.
-func (r *Reactor) openOne(ctx context.Context, open func(context.Context, engine.Host) (engine.Shared, error)) (val engine.Shared, over func(), err error) {
+func (h *sharing) openOne(ctx context.Context, open func(context.Context, engine.Host) (engine.Shared, error)) (val engine.Shared, over func(), err error) {
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
 		if over == nil {
@@ -226,55 +235,55 @@ func (r *Reactor) openOne(ctx context.Context, open func(context.Context, engine
 	}()
 	opened := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	defer opened()
-	val, err = open(life, r.opt.Host)
+	val, err = open(life, h.r.opt.Host)
 	if err == nil && !opened() { // it was opened all the same, with a context that is over
 		err = errors.Join(context.Cause(ctx), protect("Close", val.Close))
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	told := context.AfterFunc(r.ctx, func() { end(context.Cause(r.ctx)) })
+	told := context.AfterFunc(h.r.ctx, func() { end(context.Cause(h.r.ctx)) })
 	return val, func() { told(); end(nil) }, nil
 }
 
 // joinShared returns what is open for the key, if it is, and waits while it is
 // being closed.
-func (r *Reactor) joinShared(ctx context.Context, key string) (*shared, error) {
+func (h *sharing) joinShared(ctx context.Context, key string) (*shared, error) {
 	for {
-		r.shareMu.Lock()
-		s := r.sharing[key]
+		h.mu.Lock()
+		s := h.open[key]
 		if s != nil && s.refs > 0 {
 			s.refs++
-			r.shareMu.Unlock()
+			h.mu.Unlock()
 			return s, nil
 		}
-		r.shareMu.Unlock()
+		h.mu.Unlock()
 		if s == nil {
 			return nil, nil
 		}
-		if err := r.await(ctx, s.closed); err != nil {
+		if err := h.r.await(ctx, s.closed); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // leaveShared closes the shared value after the last of its vertices.
-func (r *Reactor) leaveShared(s *shared) error {
+func (h *sharing) leaveShared(s *shared) error {
 	if s == nil {
 		return nil
 	}
-	r.shareMu.Lock()
+	h.mu.Lock()
 	s.refs--
 	last := s.refs == 0
-	r.shareMu.Unlock()
+	h.mu.Unlock()
 	if !last {
 		return nil
 	}
 	err := errors.Join(s.end(func() bool { return true }), protect("Close", s.val.Close))
 	s.over()
-	r.shareMu.Lock()
-	defer r.shareMu.Unlock()
-	delete(r.sharing, s.key)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, s.key)
 	close(s.closed)
 	return err
 }

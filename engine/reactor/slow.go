@@ -9,66 +9,66 @@ import (
 )
 
 // corrected leaves v alone for a while if it flaps, after a run that has corrected it.
-func (r *Reactor) corrected(v *vertex, run *Run) {
-	o := r.opt.Fight
+func (b *brakes) corrected(v *vertex, run *Run) {
+	o := b.l.r.opt.Fight
 	if o.Times == 0 || !run.Changed || run.Class != Corrective || !hold.Corrects(run.Changes) {
 		return
 	}
-	rest, flaps := v.hold.Corrected(hold.Print(r.seed, run.Changes), r.now(), o)
+	rest, flaps := v.hold.Corrected(hold.Print(b.seed, run.Changes), b.l.r.now(), o)
 	if !flaps {
 		return
 	}
 	reason := "something else keeps undoing it: it is " + hold.Seen(run.Changes)
-	r.log.Warn("fought over, left alone for a while", slog.String("resource", v.id),
+	b.l.r.log.Warn("fought over, left alone for a while", slog.String("resource", v.id),
 		slog.String("seen", reason), slog.Int("corrections", rest.Corrections), slog.Duration("for", rest.For))
-	r.hold(v, &Held{Brake: BrakeFight, Reason: reason, For: rest.For})
-	r.after(rest.For, nil, func() {
+	b.hold(v, &Held{Brake: BrakeFight, Reason: reason, For: rest.For})
+	b.l.after(rest.For, nil, func() {
 		if v.hold.Rested(rest.Until) && !v.life.gone {
-			r.letGo(v)
+			b.letGo(v)
 		}
 	})
 }
 
 // putOff takes a start back that has to wait, and reports whether it did.
-func (r *Reactor) putOff(v *vertex) bool {
-	now := r.now()
-	d, why := r.stormWait(v, now), hold.ByStorm
+func (b *brakes) putOff(v *vertex) bool {
+	now := b.l.r.now()
+	d, why := b.stormWait(v, now), hold.ByStorm
 	if d == 0 {
-		d, why = v.hold.Pace.Wait(now, r.epoch.Add(time.Duration(now)))
+		d, why = v.hold.Pace.Wait(now, b.l.r.epoch.Add(time.Duration(now)))
 	}
 	if d == 0 {
 		return false
 	}
-	r.m.Defer(v.slot)
-	r.after(d, v, func() {
+	b.l.m.Defer(v.slot)
+	b.l.after(d, v, func() {
 		v.hold.Deferred = hold.NotDeferred
-		r.m.Wake(v.slot)
+		b.l.m.Wake(v.slot)
 	})
 	v.hold.Deferred = why
 	return true
 }
 
 // stormWait returns how long a start of v has to wait because it runs too often.
-func (r *Reactor) stormWait(v *vertex, now int64) time.Duration {
-	ask := hold.Ask{Runs: r.runs, LastRun: v.past.lastRun, Since: now}
+func (b *brakes) stormWait(v *vertex, now int64) time.Duration {
+	ask := hold.Ask{Runs: b.l.runs, LastRun: v.past.lastRun, Since: now}
 	if v.asked != nil {
 		ask.Since = v.asked.since
 	}
-	wait, tell := r.storms.Wait(v, ask, now, r.opt.Storm)
+	wait, tell := b.storms.Wait(v, ask, now, b.l.r.opt.Storm)
 	if tell {
 		cause := Cause("")
 		if v.asked != nil && len(v.asked.list) > 0 {
 			cause = v.asked.list[0].Cause
 		}
-		r.log.Warn("runs too often, and is slowed down until it is quiet again", slog.String("resource", v.id),
-			slog.String("because", string(cause)), slog.Int("runs", r.opt.Storm.Runs), slog.Duration("within", r.opt.Storm.Within))
+		b.l.r.log.Warn("runs too often, and is slowed down until it is quiet again", slog.String("resource", v.id),
+			slog.String("because", string(cause)), slog.Int("runs", b.l.r.opt.Storm.Runs), slog.Duration("within", b.l.r.opt.Storm.Within))
 	}
 	return wait
 }
 
 // stormRan counts a run that has ended.
-func (r *Reactor) stormRan(v *vertex, run *Run) {
-	run.RetryIn = r.storms.Ran(v, hold.End{
+func (b *brakes) stormRan(v *vertex, run *Run) {
+	run.RetryIn = b.storms.Ran(v, hold.End{
 		Failed: run.State == engine.StateFailed, Changed: run.Changed, Retry: run.Retry, RetryIn: run.RetryIn,
-	}, r.now(), r.opt.Storm)
+	}, b.l.r.now(), b.l.r.opt.Storm)
 }

@@ -32,7 +32,7 @@ const (
 // stalls takes the end of a run that altered nothing because something outside of the graph must end first,
 // and reports whether it was such a run. The vertex is waiting until an event or its time comes; what had asked
 // for the run asks for the next one. Where nothing may be altered nothing is awaited: it would change.
-func (r *Reactor) stalls(v *vertex, o *outcome) bool {
+func (b *brakes) stalls(v *vertex, o *outcome) bool {
 	w, ok := errors.AsType[*engine.WaitError](o.err)
 	switch {
 	case !ok:
@@ -52,45 +52,45 @@ func (r *Reactor) stalls(v *vertex, o *outcome) bool {
 	if v.asked != nil {
 		d = min(d, stallSoon)
 	}
-	r.stall(v, v.cleanError(w), jitter(r, d))
+	b.stall(v, v.cleanError(w), jitter(b.l.r, d))
 	return true
 }
 
 // stall has v wait for d.
-func (r *Reactor) stall(v *vertex, err error, d time.Duration) {
-	r.giveAsked(v)
+func (b *brakes) stall(v *vertex, err error, d time.Duration) {
+	b.l.giveAsked(v)
 	v.hold.Pass = v.hold.Pass || v.run.job.pass
 	v.run.job = nil
 	v.run.mu.Lock()
 	v.run.changes = nil
 	v.run.mu.Unlock()
-	r.m.Defer(v.slot)
+	b.l.m.Defer(v.slot)
 	if !v.watch.Is(watch.Failed) { // else its own alarm is set
 		v.past.lastErr = err
-		r.after(d, v, func() {
+		b.l.after(d, v, func() {
 			v.hold.Deferred = hold.NotDeferred
-			r.m.Wake(v.slot)
+			b.l.m.Wake(v.slot)
 		})
 		v.hold.Deferred = hold.ByOutside
 	}
-	r.tellStall(v, err)
-	r.setDue(v, dirty(r.m.State(v.slot)))
-	r.afterRun(v)
+	b.tellStall(v, err)
+	b.l.setDue(v, dirty(b.l.m.State(v.slot)))
+	b.l.afterRun(v)
 }
 
 // tellStall tells the log of a wait that lasts.
-func (r *Reactor) tellStall(v *vertex, err error) {
-	waited := time.Duration(r.now() - v.asked.since)
+func (b *brakes) tellStall(v *vertex, err error) {
+	waited := time.Duration(b.l.r.now() - v.asked.since)
 	attrs := []any{slog.String("resource", v.id), slog.Any("for", err), slog.Duration("waited", waited)}
 	switch {
 	case v.past.stalled == 0:
 		v.past.stalled = stallBegun
-		r.stir()
+		b.l.stir()
 	case v.past.stalled == stallBegun && waited >= stallShort:
 		v.past.stalled = stallTold
-		r.log.Info("waits for something outside of the graph", attrs...)
+		b.l.r.log.Info("waits for something outside of the graph", attrs...)
 	case v.past.stalled == stallTold && waited >= stallLong:
 		v.past.stalled = stallWarned
-		r.log.Warn("still waits for something outside of the graph", attrs...)
+		b.l.r.log.Warn("still waits for something outside of the graph", attrs...)
 	}
 }

@@ -29,47 +29,47 @@ type Status struct {
 
 // Counts returns how many vertices are in each state at rest; see Rest.
 func (r *Reactor) Counts(ctx context.Context) (c Counts, err error) {
-	err = r.ask(ctx, func() { c = r.counts() })
+	err = r.ask(ctx, func() { c = r.loop.counts() })
 	return c, err
 }
 
 // Statuses returns the state of every vertex, in the order of the graph.
 func (r *Reactor) Statuses(ctx context.Context) (list []Status, err error) {
-	err = r.ask(ctx, func() { list = r.statuses() })
+	err = r.ask(ctx, func() { list = r.loop.statuses() })
 	return list, err
 }
 
-func (r *Reactor) statuses() []Status {
-	list := make([]Status, 0, len(r.byIndex))
-	for _, v := range r.byIndex {
-		list = append(list, r.status(v))
+func (l *loop) statuses() []Status {
+	list := make([]Status, 0, len(l.byIndex))
+	for _, v := range l.byIndex {
+		list = append(list, l.status(v))
 	}
 	return list
 }
 
-func (r *Reactor) status(v *vertex) Status {
-	s := Status{Resource: v.id, Pause: r.pauses.Of(v.id), State: r.m.State(v.slot), Changed: int(v.past.changed)}
-	s.Rest = r.m.AtRestState(v.slot, r.lastRest)
+func (l *loop) status(v *vertex) Status {
+	s := Status{Resource: v.id, Pause: l.brakes.pauses.Of(v.id), State: l.m.State(v.slot), Changed: int(v.past.changed)}
+	s.Rest = l.m.AtRestState(v.slot, l.lastRest)
 	if s.Rest == engine.StateFailed {
 		s.Err = v.past.lastErr
 	}
 	switch s.State {
 	case engine.StateFailed:
 		if v.retryAt > 0 {
-			s.RetryIn = max(1, time.Duration(v.retryAt-r.now()))
+			s.RetryIn = max(1, time.Duration(v.retryAt-l.r.now()))
 		}
 	case engine.StateUnknown:
 		s.Until = v.past.until
 	case engine.StateHeld:
-		s.Held = v.hold.HeldNow(r.now())
+		s.Held = v.hold.HeldNow(l.r.now())
 	case engine.StateBlocked, engine.StateWaiting:
-		by, ok := r.m.BlockedBy(v.slot)
+		by, ok := l.m.BlockedBy(v.slot)
 		if !ok {
-			by, ok = r.m.Witness(v.slot)
+			by, ok = l.m.Witness(v.slot)
 		}
 		switch {
 		case ok:
-			s.BlockedBy = r.bySlot[by].id
+			s.BlockedBy = l.bySlot[by].id
 		case v.hold.Deferred == hold.ByOutside && v.past.lastErr != nil:
 			s.WaitsFor = v.past.lastErr.Error()
 		case v.hold.Deferred != hold.NotDeferred:
@@ -85,8 +85,8 @@ func (r *Reactor) status(v *vertex) Status {
 // it is not in the graph.
 func (r *Reactor) Status(ctx context.Context, id string) (s Status, err error) {
 	e := r.ask(ctx, func() {
-		if v := r.named(id); v != nil {
-			s = r.status(v)
+		if v := r.loop.named(id); v != nil {
+			s = r.loop.status(v)
 		} else {
 			err = &UnknownResourceError{id}
 		}
@@ -100,28 +100,28 @@ func (r *Reactor) Status(ctx context.Context, id string) (s Status, err error) {
 func (r *Reactor) Dump(ctx context.Context) (string, error) {
 	var out strings.Builder
 	err := r.ask(ctx, func() {
-		c := r.m.Counts()
+		c := r.loop.m.Counts()
 		fmt.Fprintf(&out, "%s, generation %d: %d vertices, %d runs so far, %d alarms, %d leaving\n",
-			r.graph.Name, r.generation, len(r.byIndex), r.runs, len(r.alarms.list), r.departing.Load())
+			r.loop.graph.Name, r.loop.generation, len(r.loop.byIndex), r.loop.runs, len(r.loop.alarms.list), r.departing.Load())
 		for s, n := range c {
 			if n > 0 {
 				fmt.Fprintf(&out, "  %s: %d\n", engine.State(s), n)
 			}
 		}
-		for _, v := range r.byIndex {
-			if s := r.status(v); !s.State.Settled() || r.busyWith(v) != "" {
-				fmt.Fprintf(&out, "%s: %s%s\n", v.id, s.State, r.why(v, &s))
+		for _, v := range r.loop.byIndex {
+			if s := r.loop.status(v); !s.State.Settled() || r.loop.busyWith(v) != "" {
+				fmt.Fprintf(&out, "%s: %s%s\n", v.id, s.State, r.loop.why(v, &s))
 			}
 		}
-		for id, v := range r.leaving {
-			fmt.Fprintf(&out, "%s: leaving%s\n", id, r.busyWith(v))
+		for id, v := range r.loop.leaving {
+			fmt.Fprintf(&out, "%s: leaving%s\n", id, r.loop.busyWith(v))
 		}
 	})
 	return out.String(), err
 }
 
 // why tells in words what a vertex waits for.
-func (r *Reactor) why(v *vertex, s *Status) string {
+func (l *loop) why(v *vertex, s *Status) string {
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	switch {
@@ -138,7 +138,7 @@ func (r *Reactor) why(v *vertex, s *Status) string {
 	case s.Held != nil:
 		add("by the brake %s: %s", s.Held.Brake, s.Held.Reason)
 	}
-	if w := r.busyWith(v); w != "" {
+	if w := l.busyWith(v); w != "" {
 		list = append(list, w)
 	}
 	if len(list) == 0 {
@@ -148,12 +148,12 @@ func (r *Reactor) why(v *vertex, s *Status) string {
 }
 
 // busyWith tells which methods of v run.
-func (r *Reactor) busyWith(v *vertex) string {
+func (l *loop) busyWith(v *vertex) string {
 	switch {
 	case v.run.inRun && v.run.waits.Load() > 0:
-		return fmt.Sprintf("its CheckApply has waited for the machine, %s after its start", time.Duration(r.now()-v.run.job.started))
+		return fmt.Sprintf("its CheckApply has waited for the machine, %s after its start", time.Duration(l.r.now()-v.run.job.started))
 	case v.run.inRun:
-		return fmt.Sprintf("its CheckApply runs since %s", time.Duration(r.now()-v.run.job.started))
+		return fmt.Sprintf("its CheckApply runs since %s", time.Duration(l.r.now()-v.run.job.started))
 	case v.watch.Active() && v.watch.Is(watch.Ending):
 		return "its Watch was told to end and has not"
 	case v.watch.Active() && !v.watch.Is(watch.Running):

@@ -8,6 +8,13 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
+// ending is the end of Run.
+type ending struct {
+	l     *loop
+	final Rest     // how the graph stood when the context of Run ended
+	cuts  []string // changes that this has cut off
+}
+
 // Abandon makes Run stop waiting for methods that ignore the end of their
 // context, and for commands that are let finish. It does nothing before that end. It may be called more than once.
 func (r *Reactor) Abandon() { r.quitOnce.Do(func() { close(r.quit) }) }
@@ -21,16 +28,16 @@ const lingerAfter = time.Second
 
 // stop waits until everything that runs has ended, and cleans up. After Abandon
 // it cleans up what is not in use by what still runs.
-func (r *Reactor) stop() error {
-	for _, v := range r.byIndex {
-		r.cut(v)
+func (e *ending) stop() error {
+	for _, v := range e.l.byIndex {
+		e.l.cut(v)
 	}
 	late := time.NewTimer(lingerAfter)
 	defer late.Stop()
-	ended := r.drain(late.C)
-	locked := r.lockForGood(late.C)
-	r.endWorkers(ended)
-	order, err := r.graph.Sort()
+	ended := e.drain(late.C)
+	locked := e.lockForGood(late.C)
+	e.endWorkers(ended)
+	order, err := e.l.graph.Sort()
 	if err != nil {
 		return err // a graph in use has an order
 	}
@@ -38,30 +45,30 @@ func (r *Reactor) stop() error {
 	go func() {
 		defer close(clean)
 		for _, i := range slices.Backward(order) {
-			if v := r.byIndex[i]; !v.run.inRun && !v.watch.Active() && (locked || !v.life.suspended) {
-				r.attendTo(v, func() { r.cleanup(v) })
+			if v := e.l.byIndex[i]; !v.run.inRun && !v.watch.Active() && (locked || !v.life.suspended) {
+				e.l.r.attendTo(v, func() { e.l.r.cleanup(v) })
 			}
 		}
-		r.enders.Wait()
+		e.l.r.enders.Wait()
 	}()
-	if r.waitOrQuit(clean, late.C) && ended && locked && len(r.costly.losses()) == 0 {
+	if e.waitOrQuit(clean, late.C) && ended && locked && len(e.l.r.costly.losses()) == 0 {
 		return nil
 	}
-	return r.abandoned()
+	return e.abandoned()
 }
 
 // drain takes the ends of Watches and runs until there are none left. It returns
 // false after Abandon.
-func (r *Reactor) drain(late <-chan time.Time) bool {
-	for r.active > 0 {
+func (e *ending) drain(late <-chan time.Time) bool {
+	for e.l.active > 0 {
 		select {
-		case <-r.mail.wake:
-			r.deliver()
-		case f := <-r.questions:
+		case <-e.l.r.mail.wake:
+			e.l.deliver()
+		case f := <-e.l.r.questions:
 			f()
 		case <-late:
-			r.linger()
-		case <-r.quit:
+			e.linger()
+		case <-e.l.r.quit:
 			return false
 		}
 	}
@@ -70,19 +77,19 @@ func (r *Reactor) drain(late <-chan time.Time) bool {
 
 // lockForGood lets no Swap begin any more, once the one that goes on has given
 // up. It returns false after Abandon.
-func (r *Reactor) lockForGood(late <-chan time.Time) bool {
+func (e *ending) lockForGood(late <-chan time.Time) bool {
 	select {
-	case r.swapping <- struct{}{}:
+	case e.l.r.swapping <- struct{}{}:
 		return true
 	default:
 	}
 	for {
 		select {
-		case r.swapping <- struct{}{}:
+		case e.l.r.swapping <- struct{}{}:
 			return true
 		case <-late:
-			r.linger()
-		case <-r.quit:
+			e.linger()
+		case <-e.l.r.quit:
 			return false
 		}
 	}
@@ -90,13 +97,13 @@ func (r *Reactor) lockForGood(late <-chan time.Time) bool {
 
 // endWorkers ends the workers. Those that still run after Abandon end with their
 // runs.
-func (r *Reactor) endWorkers(ended bool) {
-	r.dismiss(0)
+func (e *ending) endWorkers(ended bool) {
+	e.l.pool.dismiss(0)
 	if ended {
-		r.workers.Wait()
+		e.l.pool.workers.Wait()
 		return
 	}
-	for _, v := range r.bySlot {
+	for _, v := range e.l.bySlot {
 		if v != nil && v.run.worker != nil {
 			close(v.run.worker.tasks)
 		}
@@ -105,14 +112,14 @@ func (r *Reactor) endWorkers(ended bool) {
 
 // waitOrQuit waits for c, and after Abandon only a little. It returns whether c
 // was closed.
-func (r *Reactor) waitOrQuit(c <-chan struct{}, late <-chan time.Time) bool {
+func (e *ending) waitOrQuit(c <-chan struct{}, late <-chan time.Time) bool {
 	for quit := false; !quit; {
 		select {
 		case <-c:
 			return true
 		case <-late:
-			r.linger()
-		case <-r.quit:
+			e.linger()
+		case <-e.l.r.quit:
 			quit = true
 		}
 	}
@@ -135,31 +142,31 @@ func (r *Reactor) attendTo(v *vertex, call func()) {
 }
 
 // abandoned is the error of a Run that waits no longer.
-func (r *Reactor) abandoned() error {
-	return &engine.AbandonedError{Resources: r.unfinished(), Cut: r.costly.losses()}
+func (e *ending) abandoned() error {
+	return &engine.AbandonedError{Resources: e.unfinished(), Cut: e.l.r.costly.losses()}
 }
 
 // linger tells for whom Run waits at its end.
-func (r *Reactor) linger() {
-	if f := r.opt.Listener.Lingers; f != nil {
-		if list := r.unfinished(); len(list) > 0 {
+func (e *ending) linger() {
+	if f := e.l.r.opt.Listener.Lingers; f != nil {
+		if list := e.unfinished(); len(list) > 0 {
 			f(list)
 		}
 	}
 }
 
 // unfinished names the vertices of which a method still runs.
-func (r *Reactor) unfinished() []string {
+func (e *ending) unfinished() []string {
 	var ids []string
-	for _, v := range r.byIndex {
+	for _, v := range e.l.byIndex {
 		if v.run.inRun || v.watch.Active() || !v.life.suspended && v.shared.ending() {
 			ids = append(ids, v.id)
 		}
 	}
-	for id := range r.leaving {
+	for id := range e.l.leaving {
 		ids = append(ids, id)
 	}
-	if v := r.attended.Load(); v != nil {
+	if v := e.l.r.attended.Load(); v != nil {
 		ids = append(ids, v.id)
 	}
 	slices.Sort(ids)
@@ -176,7 +183,7 @@ func (r *Reactor) cleanup(v *vertex) {
 	if err := protect("Cleanup", v.res.Cleanup); err != nil {
 		r.log.Warn("cleanup failed", slog.String("resource", v.id), slog.String("error", v.cleanText(err.Error())))
 	}
-	if err := r.leaveShared(v.shared); err != nil {
+	if err := r.shares.leaveShared(v.shared); err != nil {
 		r.log.Warn("closing what is shared failed", slog.String("resource", v.id), slog.String("error", v.cleanText(err.Error())))
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
-// stuck are the failed vertices of which the graph does not say how often to try them
+// failures are the failed vertices of which the graph does not say how often to try them
 // again: they are tried again at once when a vertex above them has changed, or the
 // machine has another address.
 //
@@ -15,47 +15,46 @@ import (
 // nothing. A mark is made once and, by a change, taken away once: what a change finds
 // below it is not stuck any more, and is marked again if it fails again. A marked vertex
 // has marked ancestors only.
-type stuck struct {
+type failures struct {
+	l      *loop
 	list   map[*vertex]struct{}
 	above  map[int32]struct{} // by index in the graph
-	facing bool               // somebody waits for news of the machine
+	facing bool               // a goroutine waits for news of the machine
 	doubts doubts
 }
 
 // stuck notes how a vertex has ended.
-func (r *Reactor) stuck(v *vertex, run Run, before engine.State) {
-	s := &r.failures
+func (f *failures) stuck(v *vertex, run Run, before engine.State) {
 	switch {
 	case run.State == engine.StateFailed:
 		if v.byDefault() {
-			r.addStuck(v)
+			f.addStuck(v)
 		}
 		if run.Retry && v.byDefault() && max(v.owed.Retries(), v.watch.Tries()) > 1 {
-			r.faceMachine()
+			f.faceMachine()
 		}
 		return
-	case len(s.list) == 0:
+	case len(f.list) == 0:
 		return
 	}
-	delete(s.list, v)
+	delete(f.list, v)
 	if run.Changed || before == engine.StateFailed {
-		r.unstickBelow(v)
+		f.unstickBelow(v)
 	}
 }
 
 // addStuck notes a vertex, and marks those above it.
-func (r *Reactor) addStuck(v *vertex) {
-	s := &r.failures
-	if s.list == nil {
-		s.list, s.above = map[*vertex]struct{}{}, map[int32]struct{}{}
+func (f *failures) addStuck(v *vertex) {
+	if f.list == nil {
+		f.list, f.above = map[*vertex]struct{}{}, map[int32]struct{}{}
 	}
-	s.list[v] = struct{}{}
+	f.list[v] = struct{}{}
 	for todo := []int32{v.index}; len(todo) > 0; {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, up := range r.graph.Pred(int(i)) {
-			if _, marked := s.above[up]; !marked {
-				s.above[up] = struct{}{}
+		for _, up := range f.l.graph.Pred(int(i)) {
+			if _, marked := f.above[up]; !marked {
+				f.above[up] = struct{}{}
 				todo = append(todo, up)
 			}
 		}
@@ -63,21 +62,20 @@ func (r *Reactor) addStuck(v *vertex) {
 }
 
 // unstickBelow tries those again that have failed below a vertex that has changed.
-func (r *Reactor) unstickBelow(v *vertex) {
-	s := &r.failures
-	if _, marked := s.above[v.index]; !marked {
+func (f *failures) unstickBelow(v *vertex) {
+	if _, marked := f.above[v.index]; !marked {
 		return
 	}
-	delete(s.above, v.index)
+	delete(f.above, v.index)
 	for todo := []int32{v.index}; len(todo) > 0; {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, down := range r.graph.Succ(int(i)) {
-			if below := r.byIndex[down]; below != v {
-				r.unstick(below, Trigger{Cause: CauseAbove, From: v.id, Run: v.past.lastRun})
+		for _, down := range f.l.graph.Succ(int(i)) {
+			if below := f.l.byIndex[down]; below != v {
+				f.unstick(below, Trigger{Cause: CauseAbove, From: v.id, Run: v.past.lastRun})
 			}
-			if _, marked := s.above[down]; marked {
-				delete(s.above, down)
+			if _, marked := f.above[down]; marked {
+				delete(f.above, down)
 				todo = append(todo, down)
 			}
 		}
@@ -85,65 +83,63 @@ func (r *Reactor) unstickBelow(v *vertex) {
 }
 
 // unstick tries a vertex again if it is stuck.
-func (r *Reactor) unstick(v *vertex, why Trigger) {
-	if _, ok := r.failures.list[v]; ok {
-		delete(r.failures.list, v)
-		r.tryAgain(v, why)
+func (f *failures) unstick(v *vertex, why Trigger) {
+	if _, ok := f.list[v]; ok {
+		delete(f.list, v)
+		f.tryAgain(v, why)
 	}
 }
 
 // remark marks anew for another graph.
-func (r *Reactor) remark() {
-	s := &r.failures
-	clear(s.above)
-	for v := range s.list {
+func (f *failures) remark() {
+	clear(f.above)
+	for v := range f.list {
 		if v.life.gone {
-			delete(s.list, v)
+			delete(f.list, v)
 		}
 	}
-	for v := range s.list {
-		r.addStuck(v)
+	for v := range f.list {
+		f.addStuck(v)
 	}
 }
 
 // tryAgain has a failed vertex tried again now, if that can be.
-func (r *Reactor) tryAgain(v *vertex, why Trigger) {
-	if !r.triable(v) {
+func (f *failures) tryAgain(v *vertex, why Trigger) {
+	if !f.triable(v) {
 		return
 	}
-	r.because(v, why)
+	f.l.because(v, why)
 	if !v.watch.Is(watch.Running) && !v.unwatched() && v.wired().Missing() == nil {
-		r.startWatch(v)
+		f.l.watches.startWatch(v)
 		return
 	}
-	r.disarm(v)
+	f.l.disarm(v)
 	v.retryAt = 0
-	r.m.Wake(v.slot)
-	r.setDue(v, true)
+	f.l.m.Wake(v.slot)
+	f.l.setDue(v, true)
 }
 
 // triable reports whether v has failed and can be tried again now: who waits for another
 // value, another graph or the end of what it runs can't.
-func (r *Reactor) triable(v *vertex) bool {
+func (f *failures) triable(v *vertex) bool {
 	return !v.life.suspended && !v.life.gone && v.life.before == nil && v.wired().Refused() == nil && !v.run.inRun &&
-		(!v.watch.Active() || v.watch.Is(watch.Running)) && r.m.State(v.slot) == engine.StateFailed
+		(!v.watch.Active() || v.watch.Is(watch.Running)) && f.l.m.State(v.slot) == engine.StateFailed
 }
 
 // faceMachine has those that are stuck tried again when the machine has another address
 // or name: a network is there again. It is done from the first failure on that lasts.
-func (r *Reactor) faceMachine() {
-	s := &r.failures
-	if s.facing {
+func (f *failures) faceMachine() {
+	if f.facing {
 		return
 	}
-	s.facing = true
-	r.enders.Go(func() {
-		_ = guarded("WatchFacts", func() error { return r.face(r.ctx) }) // it is tried again later in any case
+	f.facing = true
+	f.l.r.enders.Go(func() {
+		_ = guarded("WatchFacts", func() error { return f.face(f.l.r.ctx) }) // it is tried again later in any case
 	})
 }
 
-func (r *Reactor) face(ctx context.Context) error {
-	sub, err := r.opt.Host.WatchFacts(ctx)
+func (f *failures) face(ctx context.Context) error {
+	sub, err := f.l.r.opt.Host.WatchFacts(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,7 +151,7 @@ func (r *Reactor) face(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case r.requests <- r.machineChanged:
+		case f.l.r.requests <- f.machineChanged:
 		case <-ctx.Done():
 			return nil
 		}
@@ -164,12 +160,12 @@ func (r *Reactor) face(ctx context.Context) error {
 
 // machineChanged tries all again that wait for their next try, and begins with short waits:
 // an address is there before its routes are.
-func (r *Reactor) machineChanged() {
-	for v := range r.failures.list {
+func (f *failures) machineChanged() {
+	for v := range f.list {
 		if v.retryAt > 0 {
-			r.setRetries(v, 0)
+			f.l.r.memory.setRetries(v, 0)
 			v.watch.SetTries(0)
-			r.unstick(v, Trigger{Cause: CauseRetry})
+			f.unstick(v, Trigger{Cause: CauseRetry})
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
 		s.restart()
 		return failed
 	}
-	r.pruneUndo(ctx, g)
+	r.memory.pruneUndo(ctx, g)
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (r *Reactor) lockSwap(ctx context.Context) error {
 // the vertex fails alone, and then in each later one until it can be initialised.
 func (s *swap) initAll(ctx context.Context) error {
 	for _, v := range s.fresh {
-		old := s.r.named(v.id)
+		old := s.r.loop.named(v.id)
 		if old == nil {
 			if err := s.r.waitFor(ctx, v); err != nil {
 				return err
@@ -122,7 +122,7 @@ func (s *swap) initAll(ctx context.Context) error {
 			continue
 		}
 		_, panicked := errors.AsType[*engine.PanicError](err)
-		if !panicked || s.r.generation > 0 && (old == nil || old.life.broken == nil) {
+		if !panicked || s.r.loop.generation > 0 && (old == nil || old.life.broken == nil) {
 			return v.initError(err)
 		}
 		v.life.broken = v.cleanError(err)
@@ -138,7 +138,7 @@ func (r *Reactor) waitFor(ctx context.Context, v *vertex) error {
 	}
 	var gone <-chan struct{}
 	err := r.do(ctx, func() {
-		if old := r.leaving[v.id]; old != nil {
+		if old := r.loop.leaving[v.id]; old != nil {
 			gone = old.idleChan()
 		}
 	})
@@ -168,7 +168,7 @@ func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
 }
 
 func (r *Reactor) initNow(ctx context.Context, v *vertex) (err error) {
-	if v.shared, err = r.openShared(ctx, v.res); err != nil {
+	if v.shared, err = r.shares.openShared(ctx, v.res); err != nil {
 		return err
 	}
 	if v.wired().HasReceived() {
@@ -176,7 +176,7 @@ func (r *Reactor) initNow(ctx context.Context, v *vertex) (err error) {
 		v.wired().Publish(v.receiver())
 	}
 	if err := protect("Init", func() error { return v.res.Init(v.newInit()) }); err != nil {
-		_ = r.leaveShared(v.shared)
+		_ = r.shares.leaveShared(v.shared)
 		v.shared = nil
 		return fmt.Errorf("cannot be initialised: %w", err)
 	}
@@ -220,9 +220,9 @@ func (s *swap) stopOld(ctx context.Context) error {
 	var idle []<-chan struct{}
 	err := s.r.do(ctx, func() {
 		for _, x := range s.exclusive {
-			s.r.suspend(x.old)
+			s.r.loop.suspend(x.old)
 			idle = append(idle, x.old.idleChan())
-			s.r.tellIdle(x.old)
+			s.r.loop.tellIdle(x.old)
 		}
 	})
 	for _, c := range idle {
@@ -243,37 +243,37 @@ func (s *swap) restart() {
 		}
 		_ = s.r.do(s.r.ctx, func() {
 			if err != nil { // it stays suspended; the next Swap replaces it
-				s.r.fail(v, err, false, 0)
+				s.r.loop.fail(v, err, false, 0)
 				return
 			}
 			v.life.resumed = true
-			s.r.resume(v)
+			s.r.loop.resume(v)
 		})
 	}
 }
 
 // resume lets a suspended vertex go on that a failed Swap gave back, once it has
 // ended what it did before.
-func (r *Reactor) resume(v *vertex) {
+func (l *loop) resume(v *vertex) {
 	if v.life.resumed && !v.run.inRun && !v.watch.Active() {
 		v.life.suspended, v.life.resumed = false, false
-		r.because(v, Trigger{Cause: CauseWatch})
-		r.open(v)
+		l.because(v, Trigger{Cause: CauseWatch})
+		l.open(v)
 	}
 }
 
 // suspend ends Watch and CheckApply of v and keeps them from starting.
-func (r *Reactor) suspend(v *vertex) {
+func (l *loop) suspend(v *vertex) {
 	v.life.suspended, v.life.resumed = true, false
 	v.watch.StartLater(false)
-	r.disarm(v)
-	r.m.Unready(v.slot)
-	r.setDue(v, false)
-	r.cut(v)
+	l.disarm(v)
+	l.m.Unready(v.slot)
+	l.setDue(v, false)
+	l.cut(v)
 }
 
 // cut ends what runs of v.
-func (r *Reactor) cut(v *vertex) {
+func (l *loop) cut(v *vertex) {
 	v.endRun()
 	v.watch.Cut()
 }
@@ -288,7 +288,7 @@ func (v *vertex) idleChan() <-chan struct{} {
 }
 
 // tellIdle closes that channel if it is so.
-func (r *Reactor) tellIdle(v *vertex) {
+func (l *loop) tellIdle(v *vertex) {
 	if v.life.idle != nil && !v.run.inRun && !v.watch.Active() {
 		close(v.life.idle)
 		v.life.idle = nil
@@ -299,7 +299,7 @@ func (r *Reactor) tellIdle(v *vertex) {
 func (s *swap) noteSwap(removed, changed int) {
 	r := s.r
 	r.opt.Listener.swapped(Swap{
-		Generation: r.generation, Name: s.g.Name, Kept: s.kept,
+		Generation: r.loop.generation, Name: s.g.Name, Kept: s.kept,
 		Added: len(s.fresh) - changed, Changed: changed, Removed: removed,
 	})
 }
@@ -317,5 +317,5 @@ func (r *Reactor) depart(v *vertex, name bool) {
 			r.log.Warn("removing the state folder failed", slog.String("resource", v.id), slog.Any("error", err))
 		}
 	}
-	r.forget(v)
+	r.memory.forget(v)
 }

@@ -12,9 +12,9 @@ type asked struct {
 
 // because notes what asks for the next run of v. The caller sees to it that there
 // is one. Triggers that say the same are merged; of too many the first are kept.
-func (r *Reactor) because(v *vertex, t Trigger) {
+func (l *loop) because(v *vertex, t Trigger) {
 	if v.asked == nil {
-		v.asked = &asked{since: r.now()}
+		v.asked = &asked{since: l.r.now()}
 	}
 	t.Merged = max(t.Merged, 1)
 	for i := range v.asked.list {
@@ -33,10 +33,10 @@ func (r *Reactor) because(v *vertex, t Trigger) {
 var graphTrigger = []Trigger{{Cause: CauseGraph, Merged: 1}}
 
 // takeAsked moves what has asked for a run into the job of that run.
-func (r *Reactor) takeAsked(v *vertex) {
+func (l *loop) takeAsked(v *vertex) {
 	a := v.asked
 	v.asked = nil
-	v.run.job.started, v.run.job.triggers = r.now(), nil
+	v.run.job.started, v.run.job.triggers = l.r.now(), nil
 	v.run.job.since = v.run.job.started
 	if a != nil {
 		v.run.job.since, v.run.job.triggers = a.since, a.list
@@ -50,12 +50,12 @@ func (r *Reactor) takeAsked(v *vertex) {
 
 // giveAsked takes that back: the run did not do what it was asked for. What has
 // asked meanwhile comes after it.
-func (r *Reactor) giveAsked(v *vertex) {
+func (l *loop) giveAsked(v *vertex) {
 	later := v.asked
 	v.asked = &asked{slices.Clone(v.run.job.triggers), v.run.job.since}
 	if later != nil {
 		for _, t := range later.list {
-			r.because(v, t)
+			l.because(v, t)
 		}
 	}
 }
@@ -81,23 +81,23 @@ func (v *vertex) classify(ts []Trigger) Class {
 }
 
 // heard notes an event of v's Watch, with what its subscriptions know of it.
-func (r *Reactor) heard(v *vertex) {
+func (l *loop) heard(v *vertex) {
 	t := Trigger{Cause: CauseEvent}
 	if c := v.watch.Subs.Led(); c.Merged > 0 || c.Resync {
 		t.Source, t.Path, t.Merged, t.Resync = c.Source, v.cleanText(c.Path), c.Merged, c.Resync
 	}
-	r.because(v, t)
+	l.because(v, t)
 }
 
 // from notes that another vertex asks for a run of v.
-func (r *Reactor) from(v *vertex, c Cause, up *vertex, field string) {
-	r.because(v, Trigger{Cause: c, From: up.id, Run: up.past.lastRun, Field: field})
+func (l *loop) from(v *vertex, c Cause, up *vertex, field string) {
+	l.because(v, Trigger{Cause: c, From: up.id, Run: up.past.lastRun, Field: field})
 }
 
 // number gives a run its place in the history, and says why it was made.
-func (r *Reactor) number(v *vertex, run *Run) {
-	r.runs++
-	run.ID, run.Generation = r.runs, r.generation
+func (l *loop) number(v *vertex, run *Run) {
+	l.runs++
+	run.ID, run.Generation = l.runs, l.generation
 	v.past.lastRun = run.ID
 	run.Class = v.past.class
 	if v.run.inRun || v.run.job == nil {

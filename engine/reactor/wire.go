@@ -43,58 +43,58 @@ func (v *vertex) receives() bool                   { return v.wired().Feeds() }
 func (v *vertex) recvMap() map[string]*engine.Send { return v.wired().Recv() }
 
 // propagate offers what v has sent to its receivers.
-func (r *Reactor) propagate(v *vertex, sent values.Sent) {
+func (l *loop) propagate(v *vertex, sent values.Sent) {
 	if sent == nil {
 		return
 	}
 	v.wiring().Sends(sent)
 	for _, t := range v.sendsTo {
 		t.v.wired().Offer(t.i, sent)
-		r.tryAssign(t.v)
+		l.tryAssign(t.v)
 	}
 }
 
 // tryAssign assigns the values that wait, if neither Watch nor CheckApply runs.
 // Else it sees to it that it is called again when they have ended.
-func (r *Reactor) tryAssign(v *vertex) {
+func (l *loop) tryAssign(v *vertex) {
 	wired := v.wired()
 	if !wired.Waits() || v.run.inRun || v.life.gone || v.life.suspended || v.life.before != nil {
 		return // the end of the run, or the start of v, comes back
 	}
 	if v.watch.Active() && wired.EndsWatch() {
 		if !v.watch.Is(watch.Ending) {
-			r.endWatch(v, watch.Ending)
+			l.watches.endWatch(v, watch.Ending)
 		}
 		return // the end of the Watch comes back
 	}
 	for w := range wired.Waiting() {
-		r.because(v, Trigger{Cause: CauseValue, From: w.From.ID(), Run: r.lastRunOf(w.From.ID()), Field: w.Field})
+		l.because(v, Trigger{Cause: CauseValue, From: w.From.ID(), Run: l.lastRunOf(w.From.ID()), Field: w.Field})
 	}
-	err := r.assignAll(v)
+	err := l.assignAll(v)
 	switch {
 	case err != nil:
-		r.fail(v, fmt.Errorf("a received value was refused: %w", err), false, 0)
+		l.fail(v, fmt.Errorf("a received value was refused: %w", err), false, 0)
 	case v.watch.Is(watch.Running):
-		r.ready(v)
+		l.ready(v)
 	case !v.watch.Active():
-		r.open(v)
+		l.open(v)
 	}
 }
 
-func (r *Reactor) lastRunOf(id string) uint64 {
-	if v := r.named(id); v != nil {
+func (l *loop) lastRunOf(id string) uint64 {
+	if v := l.named(id); v != nil {
 		return v.past.lastRun
 	}
 	return 0
 }
 
 // assignAll assigns and validates. If it fails, the old values are back.
-func (r *Reactor) assignAll(v *vertex) error {
-	r.values.Lock()
-	defer r.values.Unlock()
+func (l *loop) assignAll(v *vertex) error {
+	l.r.values.Lock()
+	defer l.r.values.Unlock()
 	v.guardList(v.wired().Taint())
 	to := v.receiver()
-	to.Validate = func() error { return r.read("Validate", guarded("Validate", v.res.Validate)) }
+	to.Validate = func() error { return l.r.read("Validate", guarded("Validate", v.res.Validate)) }
 	err := v.wired().Assign(to)
 	if err != nil {
 		err = v.cleanError(err)
@@ -105,5 +105,5 @@ func (r *Reactor) assignAll(v *vertex) error {
 
 // receiver is v as package values sees it.
 func (v *vertex) receiver() values.Receiver {
-	return values.Receiver{ID: v.id, Res: v.res, Type: v.abil.recvType, Seen: &v.r.seen}
+	return values.Receiver{ID: v.id, Res: v.res, Type: v.abil.recvType, Seen: &v.r.memory.seen}
 }

@@ -1,12 +1,22 @@
 package reactor
 
-import "context"
+import (
+	"context"
+	"sync"
+)
 
 // worker is a goroutine that runs one task after the other while there is work,
 // so that a wave of runs pays for few goroutines and few grown stacks. When the
 // graph is at rest one is left, so that a repair begins on a stack that has grown
 // already.
 type worker struct{ tasks chan task }
+
+// pool are the workers. The loop gives them their tasks.
+type pool struct {
+	l       *loop
+	workers sync.WaitGroup // all of them
+	idle    []*worker      // those without a task
+}
 
 // task is one run: of one vertex, or of a batch.
 type task struct {
@@ -18,13 +28,13 @@ type task struct {
 }
 
 // assignWork gives a task to an idle worker, or to a new one.
-func (r *Reactor) assignWork(t task) {
+func (p *pool) assignWork(t task) {
 	var w *worker
-	if last := len(r.idle) - 1; last >= 0 {
-		w, r.idle = r.idle[last], r.idle[:last]
+	if last := len(p.idle) - 1; last >= 0 {
+		w, p.idle = p.idle[last], p.idle[:last]
 	} else {
 		w = &worker{tasks: make(chan task, 1)}
-		r.workers.Go(func() { r.work(w) })
+		p.workers.Go(func() { p.work(w) })
 	}
 	t.vs[0].run.worker = w
 	w.tasks <- t
@@ -32,14 +42,14 @@ func (r *Reactor) assignWork(t task) {
 
 // work is the goroutine of a worker. A run posts its end to the loop, which may
 // give the worker its next task before it has come back here.
-func (r *Reactor) work(w *worker) {
+func (p *pool) work(w *worker) {
 	for t := range w.tasks {
-		r.run(t)
+		p.l.r.runner.run(t)
 	}
 }
 
 // freeWorker takes back the worker of a run that has ended, unless its heir still needs it.
-func (r *Reactor) freeWorker(v *vertex) {
+func (p *pool) freeWorker(v *vertex) {
 	w, heir := v.run.worker, v.run.out.heir
 	v.run.worker, v.run.out.heir = nil, nil
 	switch {
@@ -47,16 +57,16 @@ func (r *Reactor) freeWorker(v *vertex) {
 	case heir != nil && heir.run.inRun:
 		heir.run.worker = w
 	default:
-		r.idle = append(r.idle, w)
+		p.idle = append(p.idle, w)
 	}
 }
 
 // dismiss ends the idle workers but some.
-func (r *Reactor) dismiss(but int) {
-	for len(r.idle) > but {
-		last := len(r.idle) - 1
-		close(r.idle[last].tasks)
-		r.idle[last] = nil
-		r.idle = r.idle[:last]
+func (p *pool) dismiss(but int) {
+	for len(p.idle) > but {
+		last := len(p.idle) - 1
+		close(p.idle[last].tasks)
+		p.idle[last] = nil
+		p.idle = p.idle[:last]
 	}
 }
