@@ -13,8 +13,10 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// Frontend yields graphs that a program made. Make it with New or From.
-type Frontend struct{ graphs iter.Seq[*gapi.Declared] }
+// Frontend yields graphs that a program made. Make it with New, From or Chan.
+type Frontend struct {
+	graphs func(context.Context) iter.Seq[*gapi.Declared]
+}
 
 var _ gapi.Frontend = (*Frontend)(nil)
 
@@ -23,7 +25,29 @@ func New(graphs ...*gapi.Declared) *Frontend { return From(slices.Values(graphs)
 
 // From returns a frontend that yields what the sequence yields. The sequence may
 // block; it is up to its author that it ends with the context of Run.
-func From(graphs iter.Seq[*gapi.Declared]) *Frontend { return &Frontend{graphs} }
+func From(graphs iter.Seq[*gapi.Declared]) *Frontend {
+	return &Frontend{func(context.Context) iter.Seq[*gapi.Declared] { return graphs }}
+}
+
+// Chan returns a frontend that yields each graph that comes from the channel, until the channel is closed or
+// the context of Run ends. The caller owns the channel. A graph that is sent waits until the engine has taken
+// the graph before it.
+func Chan(graphs <-chan *gapi.Declared) *Frontend {
+	return &Frontend{func(ctx context.Context) iter.Seq[*gapi.Declared] {
+		return func(yield func(*gapi.Declared) bool) {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case d, ok := <-graphs:
+					if !ok || !yield(d) {
+						return
+					}
+				}
+			}
+		}
+	}}
+}
 
 // Graphs implements gapi.Frontend. Once the sequence is over, Env.Reload has the
 // last graph yielded again; one that holds ready resources belongs to the graph
@@ -31,7 +55,7 @@ func From(graphs iter.Seq[*gapi.Declared]) *Frontend { return &Frontend{graphs} 
 func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
 	return func(yield func(*gapi.Declared, error) bool) {
 		var last *gapi.Declared
-		for d := range f.graphs {
+		for d := range f.graphs(ctx) {
 			if ctx.Err() != nil || !yield(d, nil) {
 				return
 			}

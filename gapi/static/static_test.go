@@ -52,6 +52,28 @@ func TestYieldsWhatItWasGiven(t *testing.T) {
 	}
 }
 
+// TestChan: the frontend yields what is sent, and ends with the channel or with the context.
+func TestChan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, end := range map[string]func(context.CancelFunc, chan *gapi.Declared){
+			"context": func(stop context.CancelFunc, _ chan *gapi.Declared) { stop() },
+			"channel": func(_ context.CancelFunc, c chan *gapi.Declared) { close(c) },
+		} {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			c, got := make(chan *gapi.Declared), make(chan []string)
+			go func() { got <- names(ctx, static.Chan(c), 9) }()
+			c <- &gapi.Declared{Name: "a"}
+			c <- &gapi.Declared{Name: "b"}
+			synctest.Wait()
+			end(stop, c)
+			if list := <-got; !slices.Equal(list, []string{"a", "b"}) {
+				t.Errorf("%s: yielded %v", name, list)
+			}
+		}
+	})
+}
+
 // Who asks gets the last graph again, unless its resources run already.
 func TestReload(t *testing.T) {
 	made := &gapi.Declared{Name: "ready", Resources: []gapi.Declaration{static.Declare("noop", "a", &ready{})}}
