@@ -39,8 +39,8 @@ func stateWords() []string {
 // maxWait bounds how long one request may wait.
 const maxWait = time.Hour
 
-// getStatus answers how things stand: of the resources those that are not ok,
-// those in some states, or all. It can wait before.
+// getStatus answers how things stand: with the resources that are not ok, the
+// resources in some states, or all. It can wait before.
 func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) {
 	p := params{Values: r.URL.Query()}
 	states := p.words("state", stateWords())

@@ -33,8 +33,8 @@ type Client struct {
 // ErrSilent says that there is a daemon, which does not answer.
 var ErrSilent = errors.New("the daemon does not answer: it is stopped, or hangs")
 
-// clientPatience is how long an answer may take, beside what it is asked to wait: longer than
-// the daemon gives itself.
+// clientPatience is how long an answer may take, apart from the wait that it is asked for:
+// longer than the daemon gives itself.
 const clientPatience = 2 * askTimeout
 
 // NoDaemonError says that nobody answers.
@@ -142,7 +142,7 @@ func ask[T any](ctx context.Context, c *Client, method, path string, query url.V
 	return askWaiting[T](ctx, c, 0, method, path, query, body)
 }
 
-// askWaiting is ask for what the daemon may take a time to answer.
+// askWaiting is ask for questions that the daemon may take a time to answer.
 func askWaiting[T any](ctx context.Context, c *Client, wait time.Duration, method, path string, query url.Values, body any) (*T, error) {
 	ctx, cancel := c.within(ctx, wait)
 	defer cancel()
@@ -300,7 +300,7 @@ func nextEvent(in *bufio.Reader) (*Event, error) {
 type GraphQuery struct {
 	Format    string // dot, mermaid or json
 	Direction string // TB, BT, LR or RL
-	Reduce    bool   // leave out the edges that only repeat what a longer path says
+	Reduce    bool   // leave out the edges that only repeat a longer path
 }
 
 // Graph asks for a drawing of the graph in effect, with the state of each vertex.

@@ -1,23 +1,23 @@
-// Package control lets people and programs ask a running engine what it does and
-// why, and tell it to leave things alone for a while: an HTTP API on a unix
-// socket (Server, Listen), the history behind it (Recorder), and a Client. The
-// endpoints and the fields of their answers are in docs/api.md; the types here
-// are those fields. A program that embeds the engine calls the Recorder from its
+// Package control lets people and programs ask a running engine about its work and
+// the reasons, and tell it to leave things alone for a while. It has an HTTP API on a
+// unix socket (Server, Listen), the history behind it (Recorder), and a Client. The
+// endpoints and the fields of their answers are in docs/api.md; the types here are
+// those fields. A program that embeds the engine calls the Recorder from its
 // Observer, and Server and Recorder.Run from Beside: see the example of mgmt.Options.
 //
 // # Laws
 //
 //   - Nothing here holds the engine up. The Recorder is called on the engine's
-//     loop: it copies, and leaves encoding and storing to a goroutine of its own,
-//     behind a queue with an end; what does not fit is counted and told as an
-//     event. A client that reads slowly or not at all is cut off, and can go on
-//     later at the event where it was.
+//     loop. It copies, and leaves encoding and storing to a goroutine of its own,
+//     behind a bounded queue. Events that do not fit are counted, and an event
+//     tells the number. A client that reads slowly or not at all is cut off, and
+//     can go on later at the event where it was.
 //   - Whoever connects is root, of our own user, or in the group of the socket.
 //     Everybody else gets 403, whatever the mode of the socket has become. There
 //     is no moment in which the socket is open to more.
-//   - A socket on which somebody listens is never taken away, nor is anything
-//     else than a socket. One on which nobody listens is replaced.
-//   - What is told comes from the engine, which has taken the secrets out. Nothing
+//   - A socket with a listener is never taken away, nor is anything
+//     else than a socket. A socket without a listener is replaced.
+//   - All answers come from the engine, which has taken the secrets out. Nothing
 //     here looks behind that: no field of a resource is read.
 //   - Names of fields, words and paths below /v1 are stable: they may become more,
 //     and none goes away or changes its meaning.

@@ -26,8 +26,8 @@ type Engine interface {
 	Counts(context.Context) (reactor.Counts, error)
 	// Pause leaves a vertex, or every one, alone for a while.
 	Pause(context.Context, reactor.Pause) error
-	// Resume ends the pause of a vertex; with an empty name every pause, and
-	// what the brakes hold.
+	// Resume ends the pause of a vertex; with an empty name every pause, and lets
+	// held changes through.
 	Resume(ctx context.Context, resource string) error
 	// Retry tries failed vertices again, without names all that have failed, and
 	// returns which. With an error it tries none.

@@ -35,8 +35,8 @@ func (e *BusyError) Error() string {
 // probeTimeout is how long a daemon may take to say who it is.
 const probeTimeout = 2 * time.Second
 
-// Listen makes the socket and listens on it, as httpd.Listen does. A socket on which
-// somebody listens is a *BusyError, with the daemon where it is one.
+// Listen makes the socket and listens on it, as httpd.Listen does. A socket with a
+// listener is a *BusyError, with the daemon where it is one.
 func Listen(ctx context.Context, path string) (*Listener, error) {
 	l, err := httpd.Listen(ctx, path, httpd.SocketOptions{Mode: Mode, Flag: "--socket"})
 	if _, ok := errors.AsType[*httpd.InUseError](err); !ok {

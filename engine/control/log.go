@@ -102,7 +102,7 @@ func newestIn(ctx context.Context, h reader, q Query) ([]*Event, error) {
 	return list, nil
 }
 
-// wants looks at the outcome, of which the history itself takes only one.
+// wants looks at the outcome, since the history itself takes only one.
 func (q *Query) wants(e *journal.Entry) bool {
 	return len(q.Outcomes) == 0 || slices.Contains(q.Outcomes, Outcome(e.Outcome))
 }

@@ -14,8 +14,8 @@ type reader interface {
 	Query(context.Context, journal.Query) iter.Seq2[journal.Entry, error]
 }
 
-// Past answers from a history what a daemon would, where none runs: it knows what was kept,
-// but no graph, no state, and no run that had nothing to do. History is required.
+// Past answers from a history in the place of a daemon, where none runs. It knows the kept
+// events, but no graph, no state, and no run that had nothing to do. History is required.
 type Past struct {
 	History interface {
 		Query(context.Context, journal.Query) iter.Seq2[journal.Entry, error]

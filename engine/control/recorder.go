@@ -30,8 +30,8 @@ type RecorderOptions struct {
 	Version string           // for the event started
 }
 
-// Recorder turns what the engine reports into events of a History, and knows how
-// things stand. Swapped, Ran and Converged are called on the engine's loop, the
+// Recorder turns the reports of the engine into events of a History, and knows the
+// present state. Swapped, Ran and Converged are called on the engine's loop, the
 // others on any goroutine.
 type Recorder struct {
 	opt     RecorderOptions
@@ -200,7 +200,7 @@ func (r *Recorder) Swapped(s reactor.Swap) {
 }
 
 // Converged takes that the graph has come to rest, or no longer is at rest; see
-// reactor.Listener. The latter is no event: what it began with is one.
+// reactor.Listener. The latter does not make an event: its beginning does.
 func (r *Recorder) Converged(yes bool, c reactor.Counts) {
 	r.tell(func(now time.Time) *Event {
 		r.state.Converged, r.state.Since = yes, now
@@ -211,8 +211,8 @@ func (r *Recorder) Converged(yes bool, c reactor.Counts) {
 	})
 }
 
-// Loaded takes the graph that is in effect; it is never altered. What is
-// remembered of resources that are not in it is forgotten.
+// Loaded takes the graph that is in effect; it is never altered. The memory of
+// resources that are not in it goes.
 func (r *Recorder) Loaded(g *engine.Graph) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -255,7 +255,7 @@ func (r *Recorder) Held(resource string, h *reactor.Held) {
 	})
 }
 
-// speaks notes until done is called that somebody pauses or resumes a resource,
+// speaks notes until done is called that a user pauses or resumes a resource,
 // or with an empty name everything.
 func (r *Recorder) speaks(resource, who string) (done func()) {
 	r.mu.Lock()
@@ -315,7 +315,7 @@ func (r *Recorder) Graph() *engine.Graph {
 	return r.graph
 }
 
-// Run encodes events and keeps them in h until ctx ends, and then what is left. The
+// Run encodes events and keeps them in h until ctx ends, and then the rest. The
 // event started is the first of the session, stopped the last.
 func (r *Recorder) Run(ctx context.Context, h History) {
 	for ctx.Err() == nil {
@@ -380,7 +380,7 @@ func plain(x any) any {
 	return fmt.Sprint(x)
 }
 
-// Sync waits until what has happened before the call is in the history.
+// Sync waits until all events from before the call are in the history.
 func (r *Recorder) Sync(ctx context.Context) error {
 	r.mu.Lock()
 	upTo := r.pushed

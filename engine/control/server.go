@@ -60,9 +60,9 @@ func NewServer(o Options) (*Server, error) {
 // Serve answers on l until ctx ends, and then closes it. It returns when every
 // request is over and every connection closed: nil, or why l could not go on.
 // Only peers that l allows are answered, where l is from Listen; and a socket that
-// somebody has removed meanwhile is made again.
+// was removed meanwhile is made again.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error { return s.frame.Serve(ctx, l) }
 
-// ServeHTTP implements http.Handler. It asks nobody who they are: a program that embeds
-// the server decides that.
+// ServeHTTP implements http.Handler. It does not check its callers: a program that
+// embeds the server decides that.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.frame.ServeHTTP(w, r) }

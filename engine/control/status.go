@@ -28,7 +28,7 @@ type Status struct {
 	Since     time.Time      `json:"since"`             // when Converged became that
 	Refused   string         `json:"refused,omitempty"` // why a newer graph is not in effect
 	Held      string         `json:"held,omitempty"`    // why a newer graph waits to be resumed
-	Awaits    []string       `json:"awaits,omitempty"`  // what has to be brought about before a newer graph takes effect
+	Awaits    []string       `json:"awaits,omitempty"`  // the resources that have to be brought about before a newer graph takes effect
 	Counts    map[string]int `json:"counts"`            // vertices by state at rest
 	Resources []Resource     `json:"resources"`         // those asked for
 	Absent    []AbsentPause  `json:"absent,omitempty"`  // paused, and not in the graph

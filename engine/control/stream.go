@@ -14,8 +14,8 @@ import (
 const streamPage = 64
 
 // getEvents sends events as they come: as Server-Sent Events, or as one object
-// on each line to who accepts application/x-ndjson. It begins with the next one,
-// or after the ID in since or Last-Event-ID.
+// on each line to clients that accept application/x-ndjson. It begins with the next
+// one, or after the ID in since or Last-Event-ID.
 func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.opt.Recorder.Sync(r.Context()); err != nil {
 		return nil, err
@@ -60,7 +60,8 @@ func (s *Server) page(ctx context.Context, q *Query) (page []httpd.Message, seen
 	return page, seen, nil
 }
 
-// message returns an event as it is sent. One that only memory knows has no id.
+// message returns an event as it is sent. An event that only memory knows has no
+// id.
 func message(e *Event) httpd.Message {
 	m := httpd.Message{Event: string(e.Outcome), Data: e}
 	if e.ID > 0 {

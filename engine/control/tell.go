@@ -27,7 +27,7 @@ type ResumeRequest struct {
 type Done struct {
 	Resource string    `json:"resource,omitempty"` // the owner, where a member of a group was named
 	Until    time.Time `json:"until,omitzero"`     // of a pause
-	State    string    `json:"state,omitempty"`    // of what was to be resumed and was neither paused nor held
+	State    string    `json:"state,omitempty"`    // of a resource that was to be resumed and was neither paused nor held
 }
 
 // RetryRequest is the body of POST /v1/retry.
@@ -78,7 +78,7 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 		return nil, err
 	}
 	id := req.Resource
-	err := s.resume(r, id) // the name goes first: what is paused may have left the graph
+	err := s.resume(r, id) // the name goes first: the paused resource may have left the graph
 	if _, ok := errors.AsType[*reactor.UnknownResourceError](err); ok {
 		if id, err = s.find(id); err == nil {
 			err = s.resume(r, id)
@@ -130,8 +130,8 @@ func (s *Server) target(name string) (string, error) {
 	return s.find(name)
 }
 
-// explained turns what the engine says of a name into what a client can act on:
-// the graph may have become another one since the name was looked up.
+// explained turns the engine's answer about a name into an error that a client can
+// act on: the graph may have become another one since the name was looked up.
 func (s *Server) explained(err error) error {
 	if e, ok := errors.AsType[*reactor.UnknownResourceError](err); ok {
 		return &Error{http.StatusNotFound, e.Error(), ""}

@@ -13,7 +13,7 @@ import (
 // Why tells of the last runs of a resource, and of what led to them.
 type Why struct {
 	Resource string    `json:"resource"`
-	Member   string    `json:"member,omitempty"` // what was asked for, where Resource is the owner of its group
+	Member   string    `json:"member,omitempty"` // the resource of the request, where Resource is the owner of its group
 	Status   *Resource `json:"status,omitempty"` // absent where it is no longer in the graph
 	Runs     []*Event  `json:"runs"`             // the newest first
 }
@@ -107,8 +107,7 @@ type chain struct {
 	left int                                                    // how many it may still look up
 }
 
-// explain fills in the runs that have triggered a run, and those that have
-// triggered them.
+// explain fills in the runs that have triggered a run, and the runs before those.
 func (c *chain) explain(ctx context.Context, e *Event, depth int) {
 	for i := range e.Triggers {
 		t := &e.Triggers[i]

@@ -51,8 +51,8 @@ func check(f *os.File, limit int64, visit func(bucket, key, value []byte) error)
 	return walkFile(f, limit, visit, func(d error) error { return d })
 }
 
-// walkFile is check with a say of the caller in what follows a damage: where found returns nil, the walk goes on
-// with all that can still be read. visit then also gets what no record ever was.
+// walkFile is check where the caller decides after a damage: if found returns nil, the walk goes on with all
+// that can still be read. visit then also gets bytes that never were a record.
 func walkFile(f *os.File, limit int64, visit func(bucket, key, value []byte) error, found func(error) error) (usage, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -148,10 +148,10 @@ func (c *checker) all() error {
 	return c.tree(c.root, 0, bounds{}, nil)
 }
 
-// bounds are what the keys of a page lie between; nil is no bound.
+// bounds are the limits of the keys of a page; nil means unbounded.
 type bounds struct{ from, below []byte }
 
-// tree checks a page and what is below it. The root's tree has no bucket.
+// tree checks a page and its subtree. The root's tree has no bucket.
 func (c *checker) tree(id uint64, depth int, in bounds, bucket []byte) error {
 	if depth == maxDepth {
 		return c.bad("page %d is too deep", id)
@@ -172,7 +172,7 @@ func (c *checker) tree(id uint64, depth int, in bounds, bucket []byte) error {
 	return c.leaf(p, depth, in, bucket) // the sums of its records tell whether it is one
 }
 
-// page reads a page with what overflows from it into the buffer of a depth.
+// page reads a page with its overflow pages into the buffer of a depth.
 func (c *checker) page(id uint64, depth int) (p []byte, flags uint16, err error) {
 	if c.left <= 0 {
 		return nil, 0, errEnough

@@ -124,7 +124,7 @@ func (q *queue) take(group []*request) []*request {
 	return group
 }
 
-// close refuses what comes from now on. It says whether it was the first.
+// close refuses all later commits. It says whether it was the first.
 func (q *queue) close() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -171,7 +171,8 @@ func (j *Journal) run() {
 	var group []*request
 	for stopped := false; ; {
 		// Whoever can run now may have something to commit too. A group of one
-		// costs as much as one of many; where nobody else runs, this costs nothing.
+		// costs as much as one of many; where no other goroutine runs, this costs
+		// nothing.
 		runtime.Gosched()
 		group = j.queue.take(group)
 		switch {
@@ -189,8 +190,9 @@ func (j *Journal) run() {
 	}
 }
 
-// commit does the work of a group and tells each of its callers. What has no room
-// together is tried one by one, so that a big one does not fail the small ones.
+// commit does the work of a group and tells each of its callers. Commits that do
+// not fit together are tried one by one, so that a big one does not fail the small
+// ones.
 func (j *Journal) commit(group []*request) {
 	err := j.write(group)
 	if len(group) == 1 || !errors.Is(err, ErrFull) {
@@ -250,7 +252,7 @@ func (b *batch) gather(group []*request) {
 	b.items = b.items[:n]
 }
 
-// forget lets go of what belongs to the callers, and of a buffer that was big once.
+// forget lets go of the callers' data, and of a buffer that was big once.
 func (b *batch) forget() {
 	clear(b.items)
 	b.items, b.buf = b.items[:0], b.buf[:0]

@@ -1,7 +1,7 @@
-// Package journal keeps what must survive the death of the process: an
-// engine.Store of plain records in named tables, and a history of what has
-// happened. Open keeps both in one file; NewMemory and NewHistory are those that
-// survive nothing, for tests and for runs without a state folder.
+// Package journal keeps the data that must survive the death of the process: an
+// engine.Store of plain records in named tables, and a history of events. Open
+// keeps both in one file; NewMemory and NewHistory keep nothing over the end, for
+// tests and for runs without a state folder.
 //
 // # Laws of every Store
 //
@@ -20,25 +20,24 @@
 //     of power, and each Commit is there whole or not at all. If the disk itself
 //     fails in the last step (an I/O error, not a lack of room), a refused Commit
 //     may turn out to be there.
-//   - Together: whatever waits is one transaction. Each caller hears of his own
-//     writes: one that is refused, or too big for the room that is left, fails
+//   - Together: whatever waits is one transaction. Each caller hears of its own
+//     writes: a write that is refused, or too big for the remaining room, fails
 //     alone. A transaction that would change nothing is not made.
-//   - Context: one that ends before the group has begun ends the Commit, and
+//   - Context: if it ends before the group has begun, it ends the Commit, and
 //     nothing was done. Once begun it is waited for.
-//   - Bounded: a group has at most 8 MiB, or one Commit of at most 16. Who waits is
-//     a goroutine that waits; there is no other queue.
+//   - Bounded: a group has at most 8 MiB, or one Commit of at most 16. Only the
+//     callers' goroutines wait; there is no other queue.
 //   - Alone: the file is locked. If another process has it, Open says ErrLocked at
 //     once. It is readable by its owner only.
 //   - Damage: each record has a check sum, and Open looks at the whole file (up to
-//     96 MiB of it) before bbolt does, with plain reads. A damaged file, one that
-//     is not ours and one of another format are renamed to NAME.damaged-1 and so
-//     on, of which three are kept. A new file is started with the records of the
-//     damaged one that are whole, and one warning names the others. A file of
-//     another format gives none. What is
-//     found while running, also by a fault in the map, is answered in the same way,
-//     and the call that met it goes on with the new file. Nothing of this ends the
-//     process.
-//   - Removed: a file that somebody removes while it is in use is written again, with
+//     96 MiB of it) before bbolt does, with plain reads. A damaged file, a foreign
+//     file and a file of another format are renamed to NAME.damaged-1 and so on;
+//     three of them are kept. A new file is started with the whole records of the
+//     damaged one, and one warning names the others. A file of another format gives
+//     none. Damage found while running, also by a fault in the map, is answered in
+//     the same way, and the call that met it goes on with the new file. Nothing of
+//     this ends the process.
+//   - Removed: a file that is removed while it is in use is written again, with
 //     all that it has, before the next Commit. Where its folder is gone or another
 //     file is in its place, the work goes on in the nameless one, after a warning.
 //   - Room: ErrFull and ErrUnwritable tell that one can go on without durability.
@@ -50,17 +49,17 @@
 // # Laws of a History
 //
 //   - Append never waits for the disk. Entries wait in a buffer of bounded size;
-//     one that has no room is dropped, and an entry with OutcomeDropped tells how
+//     an entry without room is dropped, and an entry with OutcomeDropped tells how
 //     many were.
 //   - An entry can be queried at once, and is on the disk after FlushEvery (the
-//     first after a pause right away). A kill loses at most what was appended since;
-//     Close loses nothing.
+//     first after a pause right away). A kill loses at most the entries appended
+//     since; Close loses nothing.
 //   - Ids rise for ever, also over restarts and kills, so a follower can go on with
 //     the last id that it knows. Within one run of the process they have no gaps.
 //     After damage they go on from a number made of the time, far above.
 //   - Followers are woken, and queue nothing.
-//   - What is older than MaxAge, and the oldest of what is more than MaxBytes, is
-//     removed in small transactions, by whole chunks of some 4 KiB.
+//   - Entries older than MaxAge, and the oldest ones above MaxBytes, are removed in
+//     small transactions, by whole chunks of some 4 KiB.
 //
 // # How it works
 //

@@ -29,7 +29,7 @@ type span struct {
 // last returns the id of the last entry.
 func (s span) last() uint64 { return s.first + uint64(s.n) - 1 }
 
-// chunk is one in memory. What has been appended to buf never changes, so a copy
+// chunk is one in memory. Bytes in buf never change, so a copy
 // of the struct is a chunk of its own; only the header is written by flush.
 type chunk struct {
 	span

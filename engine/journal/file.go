@@ -18,7 +18,7 @@ import (
 
 // Why a journal cannot be had or written to, for errors.Is. With ErrUnwritable
 // and ErrFull a caller can go on without durability; with ErrLocked the state
-// folder belongs to somebody else.
+// folder belongs to another process.
 var (
 	ErrLocked     = errors.New("journal: another process has it open")
 	ErrUnwritable = errors.New("journal: its place cannot be written to")
@@ -26,7 +26,7 @@ var (
 	ErrClosed     = errors.New("journal: it is closed")
 )
 
-// format is the version of what the file holds. Another one is set aside.
+// format is the version of the file's content. Another one is set aside.
 const format = "1"
 
 // The buckets. A table's bucket has its name with a prefix, so that no table can
@@ -154,7 +154,7 @@ func (f *file) view(do func(*bbolt.Tx) error) (err error) {
 	return do(tx)
 }
 
-// end rolls back what is still open and turns a panic into an error.
+// end rolls back an open transaction and turns a panic into an error.
 func (f *file) end(tx *bbolt.Tx, panicked any, err error) error {
 	if tx == nil && panicked != nil {
 		f.stuck = true
@@ -174,8 +174,8 @@ func rollback(tx *bbolt.Tx) (ok bool) {
 	return true
 }
 
-// openLocked opens a file and takes the lock that bbolt will ask for, so that
-// nobody else writes to it while it is looked at.
+// openLocked opens a file and takes the lock that bbolt will ask for, so that no
+// other process writes to it during the look.
 func openLocked(path string, flag int) (*os.File, error) {
 	for range 10 {
 		f, err := os.OpenFile(path, os.O_RDWR|flag, 0o600)
@@ -225,7 +225,7 @@ var unwritableErrors = []syscall.Errno{
 	syscall.ELOOP, syscall.ENAMETOOLONG,
 }
 
-// classify adds what a caller can act on to an error of the file system.
+// classify adds a kind that a caller can act on to an error of the file system.
 func classify(err error) error {
 	switch {
 	case err == nil, errors.Is(err, ErrFull), errors.Is(err, ErrUnwritable):

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// run writes what is appended: at once after a pause, and at most every
+// run writes appended entries: at once after a pause, and at most every
 // FlushEvery unless the buffer fills up.
 func (h *History) run() {
 	defer close(h.done)
@@ -32,7 +32,7 @@ func (h *History) run() {
 	}
 }
 
-// flush writes what is not stored and removes what is too old or too much. The
+// flush writes new entries and removes those which are too old or too many. The
 // last one leaves no gap in the ids.
 func (h *History) flush(last bool) error {
 	for {
@@ -107,8 +107,8 @@ func (h *History) plan(last bool) saving {
 	return s
 }
 
-// surplus returns the oldest chunks: those that are too old, and as many as make
-// too much.
+// surplus returns the oldest chunks: the expired ones, and as many as exceed the
+// size.
 func (h *History) surplus(total int64) (remove []uint64) {
 	oldest := h.opt.Now().Add(-h.opt.MaxAge).UnixNano()
 	for _, x := range h.index {
@@ -146,7 +146,8 @@ func (h *History) did(s saving) {
 	h.noteDropped(h.opt.Now())
 }
 
-// reload takes over what the store has. What is in memory is written again.
+// reload takes over the content of the store. The entries in memory are written
+// again.
 func (h *History) reload() {
 	index, ceiling, err := h.keep.list()
 	if err != nil {

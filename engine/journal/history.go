@@ -52,7 +52,7 @@ const (
 	pruneMost  = 256 // chunks in one transaction
 )
 
-// History keeps what has happened, for people. Any number of goroutines may use
+// History keeps past events, for people. Any number of goroutines may use
 // it. Its one goroutine writes; Append and queries never wait for that.
 type History struct {
 	opt  HistoryOptions
@@ -63,14 +63,14 @@ type History struct {
 	next      uint64   // the next id
 	ceiling   uint64   // no id that was given reaches it, also after a crash
 	index     []span   // of the chunks that are only stored, oldest first
-	live      []*chunk // what is not stored, and the last chunk until it is complete
+	live      []*chunk // the entries that are not stored, and the last chunk until it is complete
 	waiting   int      // bytes that are not stored
 	count     int      // entries that are not stored
 	dropped   int
 	followers []*Follower
 	closed    bool
 
-	stale  atomic.Bool   // the store was opened anew: index, ceiling and what is stored may be wrong
+	stale  atomic.Bool   // the store was opened anew: index, ceiling and the stored part may be wrong
 	wake   chan struct{} // capacity 1: there is something to write
 	hurry  chan struct{} // capacity 1: the buffer fills up
 	stop   chan struct{}
@@ -78,8 +78,8 @@ type History struct {
 	failed bool // the last write; of the goroutine
 }
 
-// NewHistory returns a history that ends with the process and is bounded like one
-// that does not. Close ends its goroutine.
+// NewHistory returns a history that ends with the process and is bounded like a
+// stored one. Close ends its goroutine.
 func NewHistory(opt HistoryOptions) *History {
 	h := newHistory(&kept{chunks: map[uint64][]byte{}}, opt.withDefaults(), slog.New(slog.DiscardHandler))
 	h.start()
@@ -107,7 +107,7 @@ func (h *History) start() {
 }
 
 // Append adds an entry and returns its id. Its ID is ignored, a zero At is now.
-// It copies what it keeps and does not wait for the disk. Where there is no room it
+// It copies its arguments and does not wait for the disk. Where there is no room it
 // returns 0, and an entry will tell how many had none; after Close it does nothing.
 func (h *History) Append(e Entry) uint64 {
 	if e.At.IsZero() {
@@ -155,7 +155,7 @@ func (h *History) tail() *chunk {
 	return c
 }
 
-// noteDropped leaves an entry for those that had no room. mu is held.
+// noteDropped leaves an entry for the dropped ones. mu is held.
 func (h *History) noteDropped(at time.Time) {
 	if h.dropped == 0 {
 		return
@@ -172,8 +172,8 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// Bounds returns the id of the oldest entry that is kept, and the one that the
-// next entry will have. They are equal if there is none.
+// Bounds returns the id of the oldest kept entry, and the id of the next entry.
+// They are equal if there is none.
 func (h *History) Bounds() (oldest, next uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,8 +186,8 @@ func (h *History) Bounds() (oldest, next uint64) {
 	return h.next, h.next
 }
 
-// Close writes what waits and ends the goroutine. The error is why it could not
-// be written. Further calls do nothing.
+// Close writes waiting entries and ends the goroutine. The error is why it could
+// not be written. Further calls do nothing.
 func (h *History) Close() error {
 	h.mu.Lock()
 	was := h.closed
@@ -202,15 +202,15 @@ func (h *History) Close() error {
 	return h.flush(true)
 }
 
-// Follower is woken when there are new entries. It queues nothing: who is woken
-// asks for what came after the last id that it knows.
+// Follower is woken when there are new entries. It queues nothing: the woken reader
+// asks for entries after its last known id.
 type Follower struct {
 	h *History
 	c chan struct{}
 }
 
-// Follow returns a follower, to be closed. Begin with a query: it is woken for what
-// comes from now on.
+// Follow returns a follower, to be closed. Begin with a query: it is woken for
+// later entries.
 func (h *History) Follow() *Follower {
 	f := &Follower{h: h, c: make(chan struct{}, 1)}
 	h.mu.Lock()

@@ -18,8 +18,8 @@ import (
 type Options struct {
 	// Log gets a warning when a file is set aside. Nil is silent.
 	Log *slog.Logger
-	// MaxFile is how many bytes the file may grow to, 1 GiB if 0. What does not
-	// fit is refused with ErrFull.
+	// MaxFile is how many bytes the file may grow to, 1 GiB if 0. Records that do
+	// not fit are refused with ErrFull.
 	MaxFile int64
 	// History is what is kept of what has happened.
 	History HistoryOptions
@@ -73,10 +73,10 @@ func Open(path string, opt Options) (*Journal, error) {
 	return j, nil
 }
 
-// History returns what has happened, in the file of the journal. It ends with it.
+// History returns the history in the file of the journal. It ends with it.
 func (j *Journal) History() *History { return j.history }
 
-// Close writes what the history still has, does what waits, and lets go of the
+// Close writes the rest of the history, does waiting commits, and lets go of the
 // file. Later calls answer ErrClosed, further Closes nothing.
 func (j *Journal) Close() error {
 	return errors.Join(j.history.Close(), j.shut())
@@ -141,7 +141,7 @@ func isSpoilt(err error) bool {
 	return isDamage(err) || errors.Is(err, berrors.ErrInvalidMapping) || errors.Is(err, berrors.ErrDatabaseNotOpen)
 }
 
-// renew replaces a file that cannot be used, unless somebody else has. With force
+// renew replaces a file that cannot be used, unless another caller has. With force
 // it is set aside even if it looks sound.
 func (j *Journal) renew(old *file, cause error, force bool) error {
 	fresh, err := j.replace(old, cause, force)

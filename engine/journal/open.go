@@ -108,7 +108,8 @@ func (o *opener) look(f *os.File) (*file, usage, error) {
 }
 
 // create makes a file of no records under another name, and gives it its own when
-// it is complete and on the disk. Who makes one holds the lock of the other name.
+// it is complete and on the disk. The maker of one holds the lock of the other
+// name.
 func (o *opener) create() error {
 	return o.replace(func(old os.FileInfo) bool { return old == nil || old.Size() == 0 }, new(rescue).fill)
 }
@@ -154,7 +155,7 @@ func (u usage) wasteful() bool {
 	return u.complete && u.size >= compactFrom && u.used <= compactMost && u.used < u.size/4
 }
 
-// compact copies what is in use into a file of its size. A failure is no harm:
+// compact copies the used pages into a file of their size. A failure does no harm:
 // the old one is as good.
 func (o *opener) compact(bolt *file) {
 	if err := o.replace(func(os.FileInfo) bool { return true }, bolt.copyTo); err != nil {
@@ -166,7 +167,7 @@ func (o *opener) compact(bolt *file) {
 const lost = "notifications that were still to be acted on, values that were sent, pauses, what reverse would bring back, and the history are lost"
 
 // setAside keeps a damaged file, of which f is the locked handle, under another name, and puts a file with all of its
-// records that are whole in its place. It names the others. The place always has one of the two.
+// whole records in its place. It names the others. The place always has one of the two.
 func (o *opener) setAside(f *os.File, cause error) error {
 	defer f.Close()
 	kept := salvage(f)
@@ -189,8 +190,7 @@ func (o *opener) setAside(f *os.File, cause error) error {
 	return nil
 }
 
-// asideName returns the next name for a damaged file and removes those that are
-// too many by then.
+// asideName returns the next name for a damaged file and removes the surplus ones.
 func (o *opener) asideName() string {
 	prefix := o.path + ".damaged-"
 	last, found := 0, []int(nil)

@@ -11,13 +11,13 @@ import (
 // peekTries is how often Peek begins again while the owner goes on writing.
 const peekTries = 20
 
-// Peek returns a copy of the records of the journal in path, as of one moment; what
-// is committed to the copy is forgotten. A file that is not there has none. It takes
-// no lock, waits for nobody and alters nothing, so it serves who wants to know what a
-// running process remembers. The error says that the file can't be read, is damaged,
-// or does not stand still for the time that it takes to read it.
+// Peek returns a copy of the records of the journal in path, as of one moment;
+// commits to the copy are forgotten. A file that is not there has none. It takes no
+// lock, does not wait and alters nothing. So it serves a caller that wants to know
+// the memory of a running process. The error says that the file can't be read, is
+// damaged, or does not stand still for the time that it takes to read it.
 //
-// bbolt never writes to a page that the newest tree uses. So what was read is whole
+// bbolt never writes to a page that the newest tree uses. So the reading is whole
 // if the newest tree is the same before and after; else it is read again.
 func Peek(path string) (*Memory, error) {
 	f, err := os.Open(path)

@@ -9,9 +9,9 @@ import (
 )
 
 // keepPlace looks whether the file still has its name, before each transaction:
-// without it, all of it goes with the process. One that was removed is written
-// again. Where that cannot be done, or another file is there now, one warning says
-// so, and the work goes on. It is called by the goroutine that commits.
+// without it, all of it goes with the process. A removed file is written again.
+// Where that cannot be done, or another file is there now, one warning says so, and
+// the work goes on. It is called by the goroutine that commits.
 func (j *Journal) keepPlace() {
 	j.mu.RLock()
 	f := j.file

@@ -19,8 +19,8 @@ type Query struct {
 }
 
 // Query yields the entries that fit, those of the moment at which it begins. They
-// belong to the caller. No lock is held meanwhile. What is removed during the
-// loop may be missing.
+// belong to the caller. No lock is held meanwhile. Entries that are removed during
+// the loop may be missing.
 func (h *History) Query(ctx context.Context, q Query) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		s := scan{h: h, q: q, yield: yield, left: q.Limit}
@@ -45,7 +45,7 @@ type part struct {
 	buf []byte
 }
 
-// parts returns the chunks that may hold what is wanted, in the order in which it is.
+// parts returns the chunks that may hold wanted entries, in the wanted order.
 func (s *scan) parts() []part {
 	var list []part
 	s.h.mu.Lock()
@@ -105,7 +105,7 @@ func (s *scan) all(ctx context.Context) error {
 	return nil
 }
 
-// part yields what is wanted of a chunk. more is false when the loop is over.
+// part yields the wanted entries of a chunk. more is false when the loop is over.
 func (s *scan) part(p part) (more bool, err error) {
 	var ok bool
 	if s.raws, ok = entries(s.raws[:0], p.first, p.n, p.buf); !ok {

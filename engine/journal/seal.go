@@ -28,8 +28,8 @@ func sealed(to []byte, seed uint32, key, value []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(to, recordSum(seed, key, value)), value...)
 }
 
-// unseal returns the value of what is stored, within it, and whether it is what
-// was put.
+// unseal returns the value of a stored record, as a part of it, and whether it is
+// as it was put.
 func unseal(bucket, key, stored []byte) ([]byte, bool) {
 	return unsealed(bucketSum(bucket), key, stored)
 }

@@ -158,8 +158,8 @@ func idsOf(jobs []*job) []string {
 	return ids
 }
 
-// prepare brings what is wanted into canonical form: of these resources, and of all
-// others that were never due, so that they can be read with them.
+// prepare brings the wanted values into canonical form: of these resources, and of
+// all others that were never due, so that they can be read with them.
 func (c *controller) prepare(ctx context.Context, rt *Runtime, p Provider, jobs []*job) {
 	for _, j := range jobs {
 		if w := j.want(); w != nil && w != j.m.want {
@@ -216,8 +216,8 @@ func (c *controller) alter(ctx context.Context, p Provider, jobs []*job) {
 	}
 }
 
-// seen is what a thing is after it was altered: what was read, or what it was, with what
-// was asked for.
+// seen is the state of a thing after a change: the values read, or the earlier ones
+// together with the change.
 func (c *controller) seen(j *job) Record {
 	if c.snap.has(j.name) {
 		return c.snap.peek(j.name).record
@@ -245,7 +245,7 @@ func (c *controller) rehearse(ctx context.Context, p Provider, jobs []*job) {
 	}
 }
 
-// set calls Set, and says of each what has become of it.
+// set calls Set, and says the outcome of each.
 func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool) {
 	changes := c.changes(jobs, noop)
 	rt, log := c.runtimeFor(jobs, noop)
@@ -309,8 +309,8 @@ func (c *controller) runtimeFor(jobs []*job, noop bool) (*Runtime, *Logger) {
 	return c.there(&Runtime{Type: c.kind, Noop: noop, Host: jobs[0].init.Host, Log: log, slog: c.log()}), log
 }
 
-// sink logs what is about one resource in the log of that one, and all else in that of
-// the first.
+// sink logs an event about one resource in the log of that resource, and all else in
+// the log of the first.
 func (c *controller) sink(jobs []*job) func(Event) {
 	of := make(map[string]*job, len(jobs))
 	for _, j := range jobs {
@@ -344,7 +344,7 @@ func (ch Change) Clone() Change {
 	return ch
 }
 
-// altered says what a provider has done to its input, of which it has a copy.
+// altered says how a provider has altered its input; it compares with a copy.
 func altered(before, after Change) (string, bool) {
 	switch {
 	case before.Title != after.Title || before.Name != after.Name:
@@ -366,8 +366,8 @@ func byTitle(changes []Change) map[string]Change {
 	return out
 }
 
-// outcome says what has become of a title in a call that returned err: what was said
-// of it, else the error.
+// outcome says the result of a title in a call that returned err: its own status,
+// else the error.
 func outcome(log *Logger, title string, err error) error {
 	status, _ := log.Status(title)
 	switch {

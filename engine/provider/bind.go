@@ -18,8 +18,8 @@ type TypedProvider[T any] interface {
 	Set(ctx context.Context, rt *Runtime, changes []TypedChange[T]) error
 }
 
-// TypedChange is a Change with structs in place of records. A field that is no Opt
-// holds its zero value where the record has no such attribute.
+// TypedChange is a Change with structs in place of records. A field that is not an
+// Opt holds its zero value where the record has no such attribute.
 type TypedChange[T any] struct {
 	Title    string
 	Name     Name
@@ -29,8 +29,8 @@ type TypedChange[T any] struct {
 	Noop     bool
 }
 
-// TypedCanonicalizer is a Canonicalizer with structs. What a record does not have
-// stays so, whatever the zero value of its field becomes.
+// TypedCanonicalizer is a Canonicalizer with structs. An attribute that a record
+// does not have stays absent, whatever the zero value of its field becomes.
 type TypedCanonicalizer[T any] interface {
 	Canonicalize(ctx context.Context, rt *Runtime, records []T) ([]T, error)
 }
@@ -73,7 +73,7 @@ func (Opt[T]) optional() {}
 //	Hash    map[string]E               Optional  Opt[E]
 //	everything  any
 //
-// The features of the definition must be among what the provider has methods for.
+// The features of the definition must all have methods in the provider.
 // The error joins all that is wrong. It is the programmer's. A whole number that does
 // not fit int or int64 is an error of its record.
 func Bind[T any](d Definition, make func() TypedProvider[T]) (func() Provider, error) {
@@ -137,7 +137,7 @@ func (t *typed[T]) Get(ctx context.Context, rt *Runtime, f Filter) iter.Seq2[Rec
 	}
 }
 
-// Set gives the provider what it is given. A change that its struct can't hold fails.
+// Set hands its arguments to the provider. A change that its struct can't hold fails.
 func (t *typed[T]) Set(ctx context.Context, rt *Runtime, changes []Change) error {
 	return t.p.Set(ctx, rt, t.changes(rt, changes))
 }

@@ -193,8 +193,8 @@ func (b *binding) fill(v any, rec Record) error {
 	return errors.Join(errs...)
 }
 
-// ofGo returns what a field holds as package puppettype has it. It shares nothing
-// that can be altered but what is in an any.
+// ofGo returns the value of a field as package puppettype has it. It shares nothing
+// that can be altered, except for the content of an any.
 func ofGo(v reflect.Value) any {
 	if isOpt(v.Type()) {
 		if !v.Field(1).Bool() || v.Field(2).Bool() {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// form is the canonical form of what a member wants, or why there is none.
+// form is the canonical form of a member's values, or why there is none.
 type form struct {
 	want *want
 	err  error

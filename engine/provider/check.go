@@ -17,7 +17,7 @@ import (
 //
 //   - names: a lower case word of letters, digits and _; attributes differ from each
 //     other and are none of ReservedAttributes
-//   - types: each attribute has one that puppettype.Parse takes
+//   - types: each attribute has a type that puppettype.Parse takes
 //   - defaults: they are of their types; read_only attributes and namevars have none
 //   - namevars: there is one at least; each is text or a whole number, not undef
 //     and not sensitive; an attribute called name is one
@@ -27,11 +27,11 @@ import (
 //   - a type with the feature remote_resource has no attribute target, and one without names no transports
 //   - Poll is 0, or a second at least
 //
-// What has no documentation is a warning.
+// Missing documentation is a warning.
 func (d *Definition) Check() schema.Diagnostics { return d.check(nil, "") }
 
 // ReservedAttributes are the names that an attribute must not have: the metaparameters
-// of Puppet, what its own runtime uses, and schema.ReservedKeys.
+// of Puppet, the names of its own runtime, and schema.ReservedKeys.
 func ReservedAttributes() []string {
 	return append([]string{"title", "provider", "alias", "audit", "consume", "export", "loglevel", "noop", "require",
 		"schedule", "stage", "subscribe", "tag", "rsapi_custom_insync_trigger"}, schema.ReservedKeys...)
@@ -55,7 +55,7 @@ type checker struct {
 	found  schema.Findings
 }
 
-// What a definition may have, so that checking it takes no time to speak of.
+// The bounds of a definition, so that checking it takes no time to speak of.
 const (
 	maxAttributes = 1000
 	maxPatterns   = 100
@@ -374,7 +374,7 @@ func (d *Definition) compile() ([]compiled, error) {
 	return out, nil
 }
 
-// maxShown bounds how much of somebody's text a message repeats, in characters.
+// maxShown bounds how much of a foreign text a message repeats, in characters.
 const maxShown = 200
 
 func shorten(s string) string {

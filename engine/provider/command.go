@@ -24,10 +24,9 @@ import (
 // Where nothing may be altered (Runtime.Noop) it does not run, and succeeds without
 // output, unless it is ReadOnly.
 //
-// What it is, and how it ended, is logged at debug; so is what it writes to standard
-// output, where that is not given to the provider; what it writes to standard error
-// is a warning. In a type with sensitive attributes its output is logged in Set only: elsewhere
-// nobody knows which part of it is secret.
+// The command, and its end, are logged at debug. So is its standard output, where that is not
+// given to the provider. Its standard error is a warning. In a type with sensitive attributes
+// its output is logged in Set only: elsewhere its secret parts can't be known.
 //
 // A Command is immutable: the methods that alter it return another one. It is valid as
 // long as the Runtime. A wait for it gives the place among the parallel runs back.
@@ -53,7 +52,8 @@ func (rt *Runtime) Command(program string) *Command {
 	return c
 }
 
-// sensitive reports whether the type has attributes that are sensitive, or hold what is.
+// sensitive reports whether the type has attributes that are sensitive, or hold
+// sensitive values.
 func (k *Kind) sensitive() bool {
 	return k != nil && slices.ContainsFunc(k.attrs, func(a compiled) bool { return a.secret || a.covert })
 }
@@ -82,7 +82,7 @@ func (c *Command) SecretEnv(key string, value schema.Secret) *Command {
 	return c.Env(key, value.Reveal())
 }
 
-// Stdin sets what the command reads from its standard input; by default nothing.
+// Stdin sets the standard input of the command; by default nothing.
 func (c *Command) Stdin(text string) *Command {
 	return c.with(func(d *Command) { d.stdin = []byte(text) })
 }
@@ -121,8 +121,8 @@ func (c *Command) Run(ctx context.Context, args ...string) error {
 	return c.run(ctx, args, nil)
 }
 
-// Try is Run for a command whose exit status means something: that is no error, but
-// returned. A signal is an error still.
+// Try is Run for a command whose exit status means something: it is returned, and
+// not an error. A signal is an error still.
 func (c *Command) Try(ctx context.Context, args ...string) (status int, err error) {
 	err = c.run(ctx, args, nil)
 	if e, ok := errors.AsType[*ExitError](err); ok && e.Signal == "" {
@@ -132,8 +132,8 @@ func (c *Command) Try(ctx context.Context, args ...string) (status int, err erro
 }
 
 // Lines runs the command and yields the lines of its standard output as they come. An
-// error, as that of Run, is the last that it yields. The command does not get
-// ahead of who reads by more than a pipe and a line. To stop reading kills it, and waits for its end.
+// error, as that of Run, is the last that it yields. The command does not get ahead of the reader by
+// more than a pipe and a line. To stop reading kills it, and waits for its end.
 func (c *Command) Lines(ctx context.Context, args ...string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		s := c.stream(ctx, args)

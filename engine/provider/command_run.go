@@ -103,7 +103,8 @@ func (x *execution) event(e Event) {
 // minSecretArg is the length from which a secret is recognized in an argument.
 const minSecretArg = 6
 
-// check refuses what can't be run, and secrets where others could see them.
+// check refuses commands that can't be run, and secrets where others could see
+// them.
 func (x *execution) check() error {
 	if x.err != nil {
 		return x.err
@@ -116,8 +117,8 @@ func (x *execution) check() error {
 	return nil
 }
 
-// holdsSecret reports whether a text holds a secret that is long enough to be no
-// accident, or what a Secret prints as.
+// holdsSecret reports whether a text holds a secret that is too long for an
+// accident, or the printed form of a Secret.
 func (l *Logger) holdsSecret(s string) bool {
 	clean := l.clean(s)
 	found := strings.Count(clean, schema.Redacted)
@@ -190,7 +191,7 @@ const maxStderr = 4 << 10
 // maxCommandLine bounds a command in a message, in bytes.
 const maxCommandLine = 1000
 
-// commandLine writes a command for people: arguments that are no plain words are quoted.
+// commandLine writes a command for people: arguments other than plain words are quoted.
 func commandLine(argv []string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {

@@ -10,8 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 )
 
-// compare finds out what differs, and says so to the engine. What is as it should be,
-// and not notified, is done.
+// compare finds out what differs, and says so to the engine. A resource that is as it
+// should be, and not notified, is done.
 func (c *controller) compare(ctx context.Context, rt *Runtime, p Provider, jobs []*job) {
 	for _, j := range jobs {
 		if err := c.kind.compare(ctx, rt, p, j, c.snap.use(j.name)); err != nil {
@@ -53,7 +53,7 @@ func (k *Kind) compare(ctx context.Context, rt *Runtime, p Provider, j *job, e *
 }
 
 // compareWhole asks the provider whether a thing of a type without properties is as it
-// should be: nothing else can tell. One that is not there is not.
+// should be: nothing else can tell. A missing one is not.
 func (k *Kind) compareWhole(ctx context.Context, rt *Runtime, p Provider, j *job) error {
 	in, err := k.inSync(ctx, rt, p, j, &compiled{}, j.is.Presence == Known, true)
 	if !in && err == nil {

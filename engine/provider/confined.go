@@ -11,10 +11,10 @@ import (
 
 var _ engine.ExposingRes = (*res)(nil)
 
-// Confiner says of an attribute of a thing, from what is wanted of that, that only some users of
-// the machine may read it: its values are shown as digests. A provider that is none, or says no, is
-// asked for the files of the thing, if it is a Locator: one that shuts other users out says the same of
-// all attributes.
+// Confiner says of an attribute of a thing, from its wanted values, that only some users of the
+// machine may read it. Its values are shown as digests. If the provider does not implement it, or
+// says no, it is asked for the files of the thing, if it is a Locator. A file that shuts other users
+// out says the same of all attributes.
 type Confiner interface {
 	Confined(wanted Record, attribute string) bool
 }
@@ -31,7 +31,8 @@ func confined(p Provider, wanted Record, attribute string) bool {
 	})
 }
 
-// confine returns a change of a thing without what is not for all users.
+// confine returns a change of a thing without the values that are not for all
+// users.
 func (j *job) confine(p Provider, ch engine.Change) engine.Change {
 	if slices.Contains(j.secrets(), ch.Field) {
 		ch.From, ch.To = hushed(ch.From), hushed(ch.To)
@@ -95,7 +96,7 @@ func (j *job) secrets() []string {
 // or is marked as one, though the attribute is not sensitive.
 func (rt *Runtime) IsSecret(attribute string) bool { return slices.Contains(rt.secret, attribute) }
 
-// Exposes implements engine.ExposingRes: what is set of a thing that is in a file is there.
+// Exposes implements engine.ExposingRes: the values of a thing in a file are there.
 func (r *res) Exposes(params []string) (string, schema.Mode) {
 	if len(params) == 0 {
 		return "", ""

@@ -16,8 +16,9 @@ import (
 // controller is what all resources of a kind have in common: it alone calls the
 // provider. It is the engine.Shared of the kind.
 //
-// What is below turn belongs to who holds the turn: a batch, the end of a transaction, a
-// look, a reading of the watch. What is below mu is touched for a moment only.
+// The fields below turn belong to the holder of the turn: a batch, the end of a
+// transaction, a look, a reading of the watch. The fields below mu are touched for a
+// moment only.
 type controller struct {
 	kind *Kind
 	host engine.Host
@@ -49,7 +50,7 @@ type member struct {
 	wake chan struct{} // of capacity 1
 
 	// Under mu.
-	wrong error  // what was seen instead of what was set, to fail with; nil for nothing
+	wrong error  // the values seen instead of the set ones, to fail with; nil for nothing
 	done  func() // ends that the graph waits for that; nil without wrong
 
 	// Under mu too, of its last CheckApply.
@@ -137,8 +138,8 @@ func (c *controller) pokeRivals(m *member) {
 	}
 }
 
-// rewant notes that a member wants something else than before. What it wanted before
-// is not looked at any more.
+// rewant notes that a member wants something else than before. Its earlier wishes
+// are not looked at any more.
 func (c *controller) rewant(m *member, w *want) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,7 +252,7 @@ func (c *controller) forget() {
 	}
 }
 
-// End ends it: what is owed is looked at, and the provider closed.
+// End ends it: the pending looks are done, and the provider closed.
 func (c *controller) End() {
 	ctx := c.alive()
 	if c.take(ctx) != nil {
@@ -259,7 +260,7 @@ func (c *controller) End() {
 		return
 	}
 	defer c.give()
-	c.setBegun(false) // before the turn is given back: whoever takes it next ends what it begins
+	c.setBegun(false) // before the turn is given back: its next holder ends its own work
 	c.finish(ctx)
 }
 
@@ -275,7 +276,7 @@ func (c *controller) begun() bool {
 	return c.inTx
 }
 
-// finish does what is left to do at the end of a transaction.
+// finish does the remaining work at the end of a transaction.
 func (c *controller) finish(ctx context.Context) {
 	if len(c.debts) > 0 {
 		c.settle(ctx)
@@ -344,7 +345,8 @@ func (c *controller) warn(what string, err error) {
 	c.log().Warn(what, slog.String("type", c.kind.def.Name), slog.Any("error", err))
 }
 
-// runtime returns what the provider is given for a call about nothing in particular.
+// runtime returns the Runtime of the provider for a call about nothing in
+// particular.
 func (c *controller) runtime(host engine.Host) *Runtime {
 	return c.there(&Runtime{Type: c.kind, Host: host, Log: c.kind.logger(SlogSink(c.log()), nil, false), slog: c.log()})
 }

@@ -20,7 +20,7 @@ type Source struct {
 
 // DecodeDefinition reads a definition of a file, which is YAML or JSON, and checks it.
 // All that is wrong is reported at once, each finding with its place. With an error
-// among the findings, what is returned is what could be read.
+// among the findings, the result has the readable parts.
 //
 //	name: apt_key
 //	docs: A key that apt trusts.          # or desc
@@ -68,7 +68,7 @@ type decoder struct {
 	found  schema.Findings
 }
 
-// key is a key of a map, and what reads its value.
+// key is a key of a map, and the reader of its value.
 type key struct {
 	names []string // the spellings; paths have the first one
 	read  func(d *decoder, n *schema.Node, path string)
@@ -83,14 +83,14 @@ func (d *decoder) errorf(n *schema.Node, path, format string, args ...any) {
 	d.found.Add(schema.Diagnostic{Pos: pos, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// spoil notes that what is at a path could not be read.
+// spoil notes that the value at a path could not be read.
 func (d *decoder) spoil(path string) {
 	if len(d.broken) < schema.MaxFindings {
 		d.broken = append(d.broken, path)
 	}
 }
 
-// known reports whether a finding about a path follows from what could not be read.
+// known reports whether a finding about a path follows from an unreadable value.
 func (d *decoder) known(path string) bool {
 	for _, b := range d.broken {
 		if within(path, b) || within(b, path) {

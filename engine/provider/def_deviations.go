@@ -4,7 +4,7 @@ import "github.com/reactivegraph/mgmt/engine/provider/puppettype"
 
 // DefinitionDeviations returns the sorts of cases in which definitions are read otherwise
 // than by Puppet's library, on purpose, for the tests and for the page that lists them.
-// Case matches the definition as JSON, Ours what is said of it here.
+// Case matches the definition as JSON, Ours the message about it here.
 func DefinitionDeviations() []puppettype.Deviation {
 	const (
 		file    = "definitions"

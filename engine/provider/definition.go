@@ -7,7 +7,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Definition is a type as data. See Check for what it must hold.
+// Definition is a type as data. See Check for its rules.
 type Definition struct {
 	Name string // of the kind: a lower case word of letters, digits and _
 	Doc  string // Markdown, one paragraph first
@@ -22,7 +22,7 @@ type Definition struct {
 
 	Features Features
 
-	// TitlePatterns give the namevars from a title; the first one that matches counts.
+	// TitlePatterns give the namevars from a title; the first match counts.
 	// With one namevar it may be empty: the title is its value.
 	TitlePatterns []TitlePattern
 
@@ -30,7 +30,7 @@ type Definition struct {
 	// RemoteResource; empty for all.
 	Transports []string
 
-	// Poll is how often things are read to see changes, where the provider is no
+	// Poll is how often things are read to see changes, where the provider is not a
 	// Watcher; 0 for DefaultPoll.
 	Poll Interval
 

@@ -12,9 +12,9 @@ import (
 )
 
 // Dispatch makes a type of several others: an attribute of a resource says which of
-// them it is. It is then a resource of that one, of the same name, with the attributes
-// that both types have and what is in the hash Options. An attribute that is given and
-// that the chosen type does not have is refused.
+// them it is. It is then a resource of that type, of the same name, with the
+// attributes that both types have and the entries of the hash Options. An attribute
+// that is given and that the chosen type does not have is refused.
 //
 //	name: package
 //	attributes:
@@ -25,9 +25,9 @@ import (
 //	dispatch: {attribute: provider, to: {apt: package_apt, rpm: package_rpm}, options: options}
 //
 // The others are types as data too. A value in Options whose attribute is sensitive is
-// shown as a secret where the thing is looked at, and in no change; in what other resources
-// say it is not known as one: such an attribute should be one of the type itself.
-// Such a kind can't be listed, as its things are those of the others.
+// shown as a secret where the thing is looked at, and in no change. Messages of other
+// resources do not hide it, so such an attribute should belong to the type itself. Such a
+// kind can't be listed, as its things are those of the others.
 type Dispatch struct {
 	Attribute string            // the attribute that chooses
 	To        map[string]string // kinds, by its values

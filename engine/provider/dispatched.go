@@ -13,8 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// dispatched is a resource of a dispatcher. What it does, the resource of the chosen
-// kind does, which it holds.
+// dispatched is a resource of a dispatcher. The resource of the chosen kind, which
+// it holds, does its work.
 type dispatched struct {
 	res
 	d     *dispatcher
@@ -55,8 +55,8 @@ func (r *dispatched) resource() *res {
 // Default returns a resource with the defaults of the definition.
 func (r *dispatched) Default() engine.Res { return r.d.New() }
 
-// Validate chooses the kind, and validates the resource of it. One that is in a graph
-// stays what it is.
+// Validate chooses the kind, and validates the resource of it. A resource in a graph
+// keeps its choice.
 func (r *dispatched) Validate() error {
 	inner, err := r.choose()
 	if err == nil && r.inner != nil && r.inner.kind != inner.kind {
@@ -89,8 +89,8 @@ func (r *dispatched) choose() (*res, error) {
 	return inner, nil
 }
 
-// renew gives the resource what was received since. It is called while the engine lets no
-// other method of the resource run that could see it change.
+// renew gives the resource the values received since. It is called while the engine lets
+// no other method of the resource run that could see it change.
 func (r *dispatched) renew() error {
 	if len(r.Recv()) == 0 {
 		return nil
@@ -163,7 +163,7 @@ func put(inner *res, key string, v any) error {
 	return nil
 }
 
-// Init gives the resource a handle on which it sends what this one does.
+// Init gives the resource a handle on which it sends the values of this one.
 func (r *dispatched) Init(init *engine.Init) (err error) {
 	if r.inner, err = r.choose(); err != nil {
 		return err
@@ -300,8 +300,8 @@ func (r *dispatched) shown(of engine.Res) (engine.Res, error) {
 	return out, nil
 }
 
-// shownOptions returns options in which what is sensitive in the chosen kind is as that
-// has it: a secret, or with secrets in it.
+// shownOptions returns options in which the sensitive values of the chosen kind are as
+// that kind has them: a secret, or with secrets in it.
 func (r *dispatched) shownOptions(v any) any {
 	options, _ := v.(map[string]any)
 	if options == nil {

@@ -40,10 +40,11 @@
 //
 // # Laws
 //
-//   - What a provider returns is checked before it is used: names, types, attributes.
-//     A wrong record fails the resource of its name, a wrong list all of the type.
-//   - What a provider is given is a copy. If it alters it, nobody else sees that; if it
-//     alters what it must not, that is an error that names it.
+//   - The results of a provider are checked before they are used: names, types,
+//     attributes. A wrong record fails the resource of its name, a wrong list all of
+//     the type.
+//   - The arguments of a provider are copies. If it alters one, no other code sees
+//     that. If it alters one that it must not, that is an error that names it.
 //   - An attribute that the resource does not have is not compared. Parameters are
 //     never compared. ensure is compared first; where it differs nothing else is.
 //   - A graph calls ensure state, unless the type has an attribute state; ensure is
@@ -56,11 +57,11 @@
 //     their timeout.
 //   - A Get that fails makes the type unavailable: all its resources fail with that
 //     error, and Get is called again after a pause that grows, from a second to five
-//     minutes. The first one that succeeds wakes them.
-//   - A Set that fails fails the resources of the call, except for those that it has
-//     called created, updated, deleted, unchanged or processed before. A resource that it
-//     called failed has failed, whatever Set returns.
-//   - After a Set that reported success what it changed is read again; a resource that
+//     minutes. The first success wakes them.
+//   - A Set that fails fails the resources of the call, except those with the status
+//     created, updated, deleted, unchanged or processed. A resource that it called failed
+//     has failed, whatever Set returns.
+//   - After a Set that reported success its changes are read again; a resource that
 //     still differs has failed. The feature unverified leaves that out.
 //   - A resource is judged by a read that is not older than the last change of anything
 //     above it in the graph. The read behind an error is repeated after such a change, too,
@@ -74,7 +75,7 @@
 //   - A panic of a provider is the failure of the resources of that call.
 //   - Values of sensitive attributes are wrapped wherever they go, and in no message.
 //
-// # Who owns what
+// # Ownership
 //
 // A Kind is immutable and safe for concurrent use. A controller is opened by the
 // reactor as the Shared of its kind, and closed by it. It starts one goroutine, for

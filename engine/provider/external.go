@@ -16,7 +16,7 @@ import (
 
 // External is a provider of two commands, so that a type needs no Go. They are given
 // lines of JSON at their standard input, and answer with lines of JSON at their
-// standard output. What they write to standard error is logged as warnings.
+// standard output. Their standard error is logged as warnings.
 //
 // The get command is given one line,
 //
@@ -24,8 +24,8 @@ import (
 //
 // where names is null for all, or a list of names: of a type with one namevar its
 // values, else objects of the namevars. It writes a record a line: an object with the
-// attributes of one thing that exists. More than the names is allowed; what is not
-// written is absent.
+// attributes of one thing that exists. More than the names is allowed; a thing that
+// is not written is absent.
 //
 // The set command is given a line for each change,
 //
@@ -38,7 +38,7 @@ import (
 //	{"title": "x", "attribute": "v", "from": 1, "to": 2}       what it has changed; before the status
 //	{"level": "notice", "title": "x", "message": "a word"}     debug, info, notice, warning, err; the title may be missing
 //
-// A change of which it has written no status is done if it ends with code 0, and has
+// A change without a written status is done if it ends with code 0, and has
 // failed else. With the feature noop_handler it must change nothing where noop is true.
 //
 // The canonicalize command is given a record a line, as a graph wants it, and writes as
@@ -51,8 +51,8 @@ import (
 // "message" may say why not. Both must alter nothing, and run for a plan, too.
 //
 // Where JSON has no form for a value it is text, as in a graph: a Timespan is 1h30m, a
-// Binary base64. A change that holds text which is no UTF-8 fails without a line. Sensitive values are in the lines in clear, and nowhere else: neither in
-// arguments nor in the environment.
+// Binary base64. A change that holds text which is not UTF-8 fails without a line. Sensitive values are in the lines in clear, and
+// nowhere else: neither in arguments nor in the environment.
 type External struct {
 	Get, Set []string // the commands, with their arguments; no shell
 
@@ -184,8 +184,8 @@ func (c *exchange) errorf(format string, args ...any) error {
 	return fmt.Errorf("the %s command of %s (%s): %s", c.what, c.rt.Type.Name(), c.argv[0], c.secrets.Clean(text))
 }
 
-// run runs the command with lines at its standard input, and returns what it has
-// written, also beside an error.
+// run runs the command with lines at its standard input, and returns its output,
+// also with an error.
 func (c *exchange) run(ctx context.Context, stdin []byte) ([]byte, error) {
 	timeout := c.timeout()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it has not ended within %s", timeout))
@@ -242,7 +242,7 @@ const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 // warn logs a line of standard error.
 func (c *exchange) warn(line string) {
 	if c.guarded && c.what != "set" {
-		return // what is secret in it is not known; an error repeats nothing of it either
+		return // its secret parts are not known; an error repeats nothing of it either
 	}
 	clean := c.secrets.Clean
 	if c.pieces || len(line) >= pieceOfLine {
@@ -255,8 +255,8 @@ func (c *exchange) warn(line string) {
 // pieceOfLine is the length from which a line may be a piece of a longer one.
 const pieceOfLine = 64 << 10
 
-// tail returns the end of what standard error had. It is cut when the secrets are gone:
-// nobody knows a part of one.
+// tail returns the end of what standard error had. It is cut when the secrets are gone,
+// since a part of a secret is not recognised.
 func (c *exchange) tail(res *engine.Result) string {
 	text := c.secrets.Clean(string(res.Stderr))
 	if res.Truncated {

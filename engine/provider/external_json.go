@@ -63,7 +63,7 @@ func (c *exchange) orders(changes []Change) []byte {
 	return b.Bytes()
 }
 
-// jsonLine writes what holds nothing that JSON can't, with the end of the line.
+// jsonLine writes a value that JSON can express, with the end of the line.
 func jsonLine(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -118,7 +118,7 @@ func plainWire(v any) any {
 	return v
 }
 
-// floatWire writes a Float so that it is read as one; what is no number is text.
+// floatWire writes a Float so that it is read as one; NaN and infinities are text.
 func floatWire(f float64) any {
 	text := strconv.FormatFloat(f, 'g', -1, 64)
 	switch {
@@ -130,8 +130,8 @@ func floatWire(f float64) any {
 	return json.Number(text)
 }
 
-// record reads a line of the get command. What does not fit its type is left as it
-// is, for the engine to say so.
+// record reads a line of the get command. A value that does not fit its type is
+// left as it is, for the engine to say so.
 func (c *exchange) record(line answer) (Record, error) {
 	obj, err := c.parse(line)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// inspect checks the records that matter. What is wrong with one is kept with it, or
+// inspect checks the records that matter. The fault of a record is kept with it, or
 // logged, or let pass, as the kind is strict.
 func (k *Kind) inspect(ctx context.Context, rt *Runtime, p Provider, found map[Name]*entry, matter map[Name]bool) {
 	var list []*entry

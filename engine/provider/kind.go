@@ -71,7 +71,7 @@ func New(def Definition, make func() Provider, opts ...Option) (*Kind, error) {
 	return k, k.fits(make)
 }
 
-// compile derives what is in a Kind from a definition that was checked.
+// compile derives a Kind from a checked definition.
 func (k *Kind) compile() (err error) {
 	if k.attrs, err = k.def.compile(); err != nil {
 		return err
@@ -106,7 +106,7 @@ const (
 	absent    = "absent"
 )
 
-// defaults finds out what the parameters of a resource hold of which none is given.
+// defaults finds out the parameters of a resource when none is given.
 func (k *Kind) defaults() error {
 	to := schema.Data{Type: k.params, Value: reflect.New(k.params.Go).Interface()}
 	for i := range k.attrs {
@@ -160,7 +160,7 @@ func (k *Kind) lower(name string, with func(Role) bool) *schema.Type {
 	return t
 }
 
-// key returns what an attribute is called in a graph: state is the word for ensure, unless
+// key returns the name of an attribute in a graph: state is the word for ensure, unless
 // the type has an attribute of that name.
 func (k *Kind) key(attribute string) string {
 	if attribute == ensureKey && k.byName[stateKey] == nil {
@@ -169,7 +169,7 @@ func (k *Kind) key(attribute string) string {
 	return attribute
 }
 
-// told returns what an attribute is called in manifests: a type from a file keeps
+// told returns the name of an attribute in manifests: a type from a file keeps
 // its own words there.
 func (k *Kind) told(attribute string) string {
 	if k.def.Pos.IsZero() {
@@ -264,8 +264,7 @@ func (k *Kind) New() engine.Res {
 	return &listable{r}
 }
 
-// fresh returns a pointer to parameters that hold the defaults, which are nobody
-// else's.
+// fresh returns a pointer to parameters that hold defaults of their own.
 func (k *Kind) fresh() any {
 	p := reflect.New(k.params.Go)
 	for _, d := range k.presets {

@@ -83,8 +83,8 @@ const (
 	verifyLimit  = 20 * time.Second // of Verify
 )
 
-// reach returns the connection, and connects if there is none, or one to what the target was before. While the target
-// does not answer it is asked with a pause that grows, as the things of a type are.
+// reach returns the connection, and connects if there is none, or only a connection to the earlier target. While the
+// target does not answer it is asked with a pause that grows, as the things of a type are.
 func (l *line) reach(ctx context.Context, name string, h engine.Host) (*opened, error) {
 	select {
 	case l.turn <- struct{}{}:

@@ -30,15 +30,15 @@ func (ps Providers) with(r *engine.Registry) Providers {
 }
 
 // Load registers the kinds that files define: each node is what one file says, a
-// definition or a list of them. Those that dispatch find the others of all files, and
-// what r has already. Everything that is wrong is returned; with an error among it, r
-// has some of the kinds and should not be used.
+// definition or a list of them. Types that dispatch find the others of all files, and
+// the kinds that r has already. Everything that is wrong is returned; with an error
+// among it, r has some of the kinds and should not be used.
 func Load(r *engine.Registry, nodes []*schema.Node, ps Providers) schema.Diagnostics {
 	return LoadAll(r, NewTransports(), nodes, ps)
 }
 
-// LoadAll is Load for files that may define transports too: what has the key connection_info is one, see
-// DecodeTransport. They are added to ts.
+// LoadAll is Load for files that may define transports too: a file with the key connection_info is a
+// transport, see DecodeTransport. They are added to ts.
 func LoadAll(r *engine.Registry, ts *Transports, nodes []*schema.Node, ps Providers) schema.Diagnostics {
 	var found schema.Findings
 	nodes = definitionNodes(nodes)

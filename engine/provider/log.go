@@ -27,7 +27,7 @@ import (
 //
 // # Titles
 //
-// What a context or an action is about is its first parameter, the title of the
+// The thing of a context or an action is its first parameter, the title of the
 // Change; Also adds more. Where the title follows from the context, in plain messages
 // and AttributeChanged, Of names others.
 //
@@ -47,15 +47,15 @@ import (
 // # Contexts
 //
 // They nest: after the inner one ended the outer one goes on. A context belongs to
-// the goroutine that opened it; one that works beside it takes a Fork, of the
-// Logger or of the Runtime, so that its contexts are its own. A Logger without that
-// is safe too, but plain messages of one goroutine may then name the titles of
-// another's context.
+// the goroutine that opened it. A second goroutine takes a Fork, of the Logger or
+// of the Runtime, so that its contexts are its own. A Logger without that is safe
+// too, but plain messages of one goroutine may then name the titles of another's
+// context.
 //
 // # Secrets
 //
-// Values of sensitive attributes, Sensitive values and Secrets are in no Event; what a
-// Logger or a Command has seen of them is removed from all texts.
+// Values of sensitive attributes, Sensitive values and Secrets are in no Event; and
+// once a Logger or a Command has seen them, they are removed from all texts.
 type Logger struct {
 	book *logBook
 	top  *scope // the innermost context; book.mu guards it
@@ -122,7 +122,7 @@ func NewLogger(o LogOptions) *Logger {
 }
 
 // Fork returns a Logger for another goroutine. The contexts that are opened on it
-// are its own, within the one that is open on l now; all else is shared.
+// are its own, within the context that is open on l now; all else is shared.
 func (l *Logger) Fork() *Logger {
 	l.book.mu.Lock()
 	defer l.book.mu.Unlock()
@@ -136,9 +136,9 @@ func (rt *Runtime) Fork() *Runtime {
 	return &c
 }
 
-// Status returns what has become of a title, and in which words: those of Failed,
-// of the error that ended a context, or of Message. It is Unmarked for what was not
-// said anything definite of, and for foreign titles.
+// Status returns the outcome of a title, and its words: the words of Failed,
+// of the error that ended a context, or of Message. It is Unmarked for a title
+// without a definite outcome, and for foreign titles.
 func (l *Logger) Status(title string) (Status, string) {
 	l.book.mu.Lock()
 	defer l.book.mu.Unlock()
@@ -203,7 +203,7 @@ type logCall struct {
 // place of "Updating".
 func Message(text string) LogOption { return func(c *logCall) { c.message = text } }
 
-// Also adds titles to the first one, for what is done to all of them at once.
+// Also adds titles to the first one, for an action on all of them at once.
 func Also(titles ...string) LogOption {
 	return func(c *logCall) { c.titles = append(c.titles, titles...) }
 }
@@ -232,7 +232,7 @@ func (l *Logger) Debug(message string, opts ...LogOption) {
 	l.say("Debug", slog.LevelDebug, message, opts)
 }
 
-// Info says how it goes on, above all before what takes long or may fail.
+// Info says how it goes on, above all before steps that take long or may fail.
 func (l *Logger) Info(message string, opts ...LogOption) {
 	l.say("Info", slog.LevelInfo, message, opts)
 }
@@ -263,7 +263,7 @@ func (l *Logger) say(name string, level slog.Level, message string, opts []LogOp
 	l.emit(c, Event{Level: level, Phase: PhaseMessage, Message: message})
 }
 
-// A rule says when a call may come in what is logged about a title.
+// A rule says when a call may come in the log of a title.
 type rule uint8
 
 const (
@@ -272,8 +272,8 @@ const (
 	untouched
 )
 
-// admit returns the rule that the call breaks, and notes it. The titles of those
-// that break none were logged about.
+// admit returns the rule that the call breaks, and notes it. The titles of calls
+// that break no rule were logged about.
 func (l *Logger) admit(c *logCall, r rule) error {
 	if r == anytime && l.book.entries == nil {
 		return nil
@@ -315,7 +315,7 @@ func (l *Logger) refuse(c *logCall, title, problem string) error {
 	return err
 }
 
-// emit completes an event with what the call names, and gives it to the sink.
+// emit completes an event with the names of the call, and gives it to the sink.
 func (l *Logger) emit(c *logCall, e Event) {
 	b := l.book
 	e.Type = b.opt.Type

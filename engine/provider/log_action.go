@@ -27,7 +27,7 @@ func (l *Logger) Unchanged(title string, opts ...LogOption) {
 }
 
 // Processed says that the title was brought from is to should, and with that
-// which attributes were changed. is is nil for what was absent.
+// which attributes were changed. is is nil for an absent value.
 func (l *Logger) Processed(title string, is, should Record, opts ...LogOption) {
 	l.act(about("Processed", title, opts), Event{Level: LevelNotice, Status: Processed, From: is, To: should})
 }
@@ -40,7 +40,7 @@ func (l *Logger) Failed(title, message string, opts ...LogOption) {
 }
 
 // FailedBy is Failed with the words of an error, which errors.Is and errors.As find in
-// what the resource fails with.
+// the error of the resource.
 func (l *Logger) FailedBy(title string, err error, opts ...LogOption) {
 	c := about("FailedBy", title, append([]LogOption{Message(err.Error())}, opts...))
 	c.cause = err

@@ -45,8 +45,8 @@ func (l *Logger) Processing(title string, is, should Record, f func() error, opt
 	return l.within(about("Processing", title, opts), &scope{Context: Context{Status: Processed}, from: is, to: should}, f)
 }
 
-// Failing is the context of what is still to be done for a title that fails: it has
-// Failed when f returns, whatever that is; see Creating.
+// Failing is the context of the remaining work for a title that fails. It has
+// Failed when f returns, whatever the result; see Creating.
 func (l *Logger) Failing(title string, f func() error, opts ...LogOption) error {
 	return l.within(about("Failing", title, opts), &scope{Context: Context{Status: Failed}}, f)
 }
@@ -81,7 +81,7 @@ func (l *Logger) within(c *logCall, s *scope, f func() error) (err error) {
 	return f()
 }
 
-// open begins a context. Where it has a body, what is said from now on is said in it.
+// open begins a context. Where it has a body, everything logged from now on is in it.
 func (l *Logger) open(c *logCall, s *scope, body bool) error {
 	l.book.mu.Lock()
 	defer l.book.mu.Unlock()
@@ -133,7 +133,8 @@ func levelOfEnd(s Status) slog.Level {
 	return LevelNotice
 }
 
-// close takes the titles out of the context, and returns those that have no status.
+// close takes the titles out of the context, and returns the titles without a
+// status.
 func (b *logBook) close(s *scope) (open []string) {
 	for _, t := range s.Titles {
 		b.entries[t].scope = nil

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// LevelNotice is the level of what has changed, between information and warning.
+// LevelNotice is the level of changes, between information and warning.
 const LevelNotice = slog.LevelInfo + 2
 
-// Status is what has become of a resource in a Set, or what a context does to it.
+// Status is the outcome of a resource in a Set, or the action of a context on it.
 type Status uint8
 
 // The statuses. All but Unmarked are definite: a title has one at most.
@@ -23,7 +23,7 @@ const (
 	Failed
 )
 
-// statusWords says each status as what is being done and as what is done.
+// statusWords says each status as an action in progress and as a finished one.
 var statusWords = [...]struct{ doing, done string }{
 	Created:   {"Creating", "Created"},
 	Updated:   {"Updating", "Updated"},
@@ -54,7 +54,7 @@ const (
 )
 
 // Event is one thing that a provider has said. It holds no secrets, and belongs to
-// who gets it.
+// its receiver.
 type Event struct {
 	Level slog.Level // LevelNotice among them
 	Phase Phase
@@ -94,9 +94,9 @@ var logMessages = map[Phase]string{
 	PhaseExecuted:  "command ended",
 }
 
-// SlogSink returns a sink that logs events with constant messages, and what they
-// hold as attributes: type, title or titles, action, attribute, is, should, noop,
-// took, err, text.
+// SlogSink returns a sink that logs events with constant messages, and their fields
+// as attributes: type, title or titles, action, attribute, is, should, noop, took,
+// err, text.
 func SlogSink(log *slog.Logger) func(Event) {
 	return func(e Event) {
 		ctx := context.Background()
@@ -106,8 +106,8 @@ func SlogSink(log *slog.Logger) func(Event) {
 	}
 }
 
-// quiet lowers what the engine tells by itself, which is what has been changed and that it
-// has succeeded, so that it stands in the log once.
+// quiet lowers the engine's own messages on changes and success, so that each stands in
+// the log once.
 func quiet(e Event) Event {
 	switch e.Phase {
 	case PhaseStatus, PhaseAttribute, PhaseEnd:

@@ -35,8 +35,8 @@ func (b *logBook) clean(e Event) Event {
 	return e
 }
 
-// learnAndHide returns a value of an attribute, or a record, without what must not be
-// shown of it.
+// learnAndHide returns a value of an attribute, or a record, without the parts that
+// must not be shown.
 func (b *logBook) learnAndHide(attribute string, v any) any {
 	rec, ok := v.(Record)
 	if !ok {

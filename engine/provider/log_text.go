@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// SpecText renders an event as the specification does: one line, and for what was
-// processed one more for each attribute that differs.
+// SpecText renders an event as the specification does: one line, and for processed
+// ones one more for each attribute that differs.
 //
 //	Debug: Apt_key[F1D2D2F9]: Started updating
 //	Notice: Apt_key[F1D2D2F9]: Updating content: Replaced with content hash E242ED3B
@@ -23,7 +23,7 @@ func SpecText(e Event) []string {
 	return lines
 }
 
-// noopMark follows what would have been done. What was said was said.
+// noopMark follows an action that would have been done. A logged line stays logged.
 func noopMark(e Event) string {
 	if e.Noop && e.Phase != PhaseMessage {
 		return " (noop)"
@@ -87,7 +87,7 @@ func messageOr(e Event, otherwise string) string {
 	return otherwise
 }
 
-// specLabel returns what is being done to the titles, if that is known.
+// specLabel returns the present action on the titles, if that is known.
 func specLabel(e Event) string {
 	if e.Context == nil || len(e.Titles) == 0 || slices.ContainsFunc(e.Titles, func(t string) bool { return !slices.Contains(e.Context.Titles, t) }) {
 		return ""

@@ -35,7 +35,7 @@ func (c *controller) look(ctx context.Context, r *res) (State, Name, error) {
 		return State{}, Name{}, canon.err
 	}
 	name := canon.want.name
-	if r.m.canon == nil && r.m.want == asked { // it was not checked, but its Watch tells of what is seen here
+	if r.m.canon == nil && r.m.want == asked { // it was not checked, but its Watch tells of changes seen here
 		c.admit([]*member{r.m}, []form{canon})
 	}
 	c.snap.spoil(name)

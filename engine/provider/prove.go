@@ -31,8 +31,9 @@ func (c *controller) prove(ctx context.Context, jobs []*job) {
 	}
 }
 
-// settle reads what is owed at the end of a transaction. A resource of which something
-// else is seen is woken, and fails; until then the graph has not converged.
+// settle does the pending readings at the end of a transaction. A resource that is
+// seen in another state is woken, and fails; until then the graph has not
+// converged.
 func (c *controller) settle(ctx context.Context) {
 	var names []Name
 	maps.DeleteFunc(c.debts, func(m *member, _ struct{}) bool { return !c.isMember(m) })
@@ -61,8 +62,8 @@ func (k *Kind) sendsSame(a, b Record) bool {
 	return true
 }
 
-// verdict says in what a thing still differs from what Set said to have brought
-// about, unless it could not be read.
+// verdict says how a thing still differs from the claims of Set, unless it could
+// not be read.
 func (c *controller) verdict(ctx context.Context, m *member, err error) error {
 	should := m.owed
 	m.owed = nil

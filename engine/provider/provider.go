@@ -13,14 +13,13 @@ import (
 // transaction; its methods are never called at the same time, and none of them
 // blocks longer than the context lives.
 type Provider interface {
-	// Get yields what exists: all that the filter asks for, and perhaps more. What
-	// it asks for and Get does not yield is absent. A yielded error without a record
-	// ends it, and makes the type unavailable; one with a record that has the namevars
-	// fails the resources of that name alone.
+	// Get yields the existing things: all that the filter asks for, and perhaps more.
+	// A wanted thing that Get does not yield is absent. A yielded error without a
+	// record ends it, and makes the type unavailable; one with a record that has the
+	// namevars fails the resources of that name alone.
 	Get(ctx context.Context, rt *Runtime, f Filter) iter.Seq2[Record, error]
 	// Set brings the things about, in the order that it likes, and says by rt.Log
-	// what has become of each. The error is about those of which it has said
-	// nothing yet.
+	// the outcome of each. The error is about the things without an outcome so far.
 	Set(ctx context.Context, rt *Runtime, changes []Change) error
 }
 
@@ -100,7 +99,7 @@ type State struct {
 	Record   Record // where Known
 }
 
-// Change asks for one thing. What it holds belongs to the provider.
+// Change asks for one thing. Its content belongs to the provider.
 type Change struct {
 	Title  string // of the resource, for rt.Log
 	Name   Name
@@ -114,8 +113,8 @@ type Change struct {
 }
 
 // Canonicalizer brings values into the one form in which Get returns them; feature
-// canonicalize. It returns as many records as it is given, in their order; it may
-// alter those that it is given.
+// canonicalize. It returns as many records as it gets, in their order; it may alter
+// its input.
 type Canonicalizer interface {
 	Canonicalize(ctx context.Context, rt *Runtime, records []Record) ([]Record, error)
 }
@@ -156,9 +155,10 @@ type Watcher interface {
 	Watch(ctx context.Context, rt *Runtime, armed func(), changed func(...Name)) error
 }
 
-// Locator says in which files a thing is, from what is wanted of it: a change of one of
-// them is seen at once, beside whatever Watch or the poll see. It only computes; it is
-// called beside all other calls, on an object of its own. Paths are absolute.
+// Locator says in which files a thing is, from its wanted values. A change of one of
+// them is seen at once, in addition to the changes that Watch or the poll see. It only
+// computes; it is called beside all other calls, on an object of its own. Paths are
+// absolute.
 type Locator interface {
 	Files(wanted Record) []string
 }
@@ -179,7 +179,8 @@ type Interval = time.Duration
 // provider says better.
 const DefaultPoll Interval = time.Minute
 
-// As returns the optional methods T of a provider, or of what it wraps.
+// As returns the optional methods T of a provider, or of the provider that it
+// wraps.
 func As[T any](p Provider) (t T, ok bool) {
 	if t, ok = p.(T); ok {
 		return t, true

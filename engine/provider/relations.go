@@ -140,8 +140,8 @@ func texts(v any) []string {
 // aliases says what kinds of Puppet are called here.
 var aliases = map[string]string{"package": "pkg", "service": "svc", "notify": "msg", "cron": "crontab"}
 
-// asked returns the UID by which a resource of a kind is asked for: by what it is
-// where the kind says so, else by its name.
+// asked returns the UID by which a resource of a kind is asked for: by its own UIDs
+// where the kind has them, else by its name.
 func asked(base engine.BaseUID, kind, title string) engine.ResUID {
 	if k, ok := aliases[kind]; ok {
 		kind = k

@@ -105,7 +105,7 @@ func (c *controller) reach(ctx context.Context, due []Name) error {
 	return c.unavailable(err, due)
 }
 
-// unavailable notes that the things of the type can't be read, and wakes all but those that are due.
+// unavailable notes that the things of the type can't be read, and wakes all but the due ones.
 func (c *controller) unavailable(err error, due []Name) error {
 	again := c.down.err != nil
 	err = &UnavailableError{Type: c.kind.def.Name, Err: err}
@@ -142,8 +142,8 @@ func (c *controller) there(rt *Runtime) *Runtime {
 	return rt
 }
 
-// farHost is the machine of a target, as far as the transport reaches. What a provider asks of it that the transport does not
-// have is an error, and never an answer about this machine.
+// farHost is the machine of a target, as far as the transport reaches. A request of the provider that the transport can't
+// serve is an error, and never an answer about this machine.
 type farHost struct {
 	engine.Host // this machine
 	away        away

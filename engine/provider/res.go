@@ -12,8 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// res is a resource of a kind that is made of data. What it does, its controller
-// does for all of the kind.
+// res is a resource of a kind that is made of data. Its controller does its work
+// for all of the kind.
 type res struct {
 	traits.Base
 	traits.Recvable
@@ -87,14 +87,14 @@ func (r *res) Validate() error {
 	return errors.Join(err, r.kind.reachable(r.Target()))
 }
 
-// want returns what the parameters ask for, nil where they are not valid.
+// want returns the wanted values of the parameters, nil where they are not valid.
 func (r *res) want() *want {
 	w, _ := r.memo(r)
 	return w
 }
 
-// looks returns what the parameters ask for, though some may be missing that setting
-// needs. The error says why not even the name is known.
+// looks returns the wanted values of the parameters, though some may be missing that
+// setting needs. The error says why not even the name is known.
 func (r *res) looks() (*want, error) {
 	if w := r.want(); w != nil {
 		return w, nil
@@ -192,8 +192,8 @@ func (r *res) Shared() (string, func(context.Context, engine.Host) (engine.Share
 // Sends returns the attributes that can be read.
 func (r *res) Sends() any { return r.kind.unsent() }
 
-// send publishes what the thing is. A value that does not fit its type, which is
-// there only where the kind is not strict, is left out.
+// send publishes the state of the thing. A value that does not fit its type, which
+// is there only where the kind is not strict, is left out.
 func (r *res) send(is Record) error {
 	p := r.kind.unsent()
 	for _, f := range p.Type.Fields {
@@ -208,8 +208,8 @@ func (r *res) send(is Record) error {
 	return r.init.Send(p)
 }
 
-// FromText reads what was typed on a command line for an attribute: as Puppet does, and
-// what that can't read, such as a Timespan, as the text that it is in a graph.
+// FromText reads the text of a command line for an attribute. It does so as Puppet
+// does; values that Puppet can't read, such as a Timespan, are read as in a graph.
 func (r *res) FromText(key, text string) (any, error) {
 	a := r.kind.attribute(key)
 	if a == nil && key == targetKey && r.Targeted() {
@@ -230,7 +230,7 @@ func (r *res) FromText(key, text string) (any, error) {
 	return puppettype.Plain(v), nil
 }
 
-// Read returns the thing as it is; one that isn't there has ensure absent.
+// Read returns the thing as it is; a missing one has ensure absent.
 func (r *res) Read(ctx context.Context) (engine.Res, error) {
 	st, name, err := r.ctl.look(ctx, r)
 	if err != nil {
@@ -276,8 +276,8 @@ func (k *Kind) shown(e *entry, target string) (engine.Res, error) {
 // errNoEnsure says why some kinds can't be reversed where nothing was there.
 var errNoEnsure = errors.New("it was not there before, and a type without ensure can't be removed")
 
-// Reversed returns what brings back what was there: its properties that this one
-// manages. What was not there is removed.
+// Reversed returns the resource that brings back the earlier state: the properties
+// that this one manages. A thing that was not there is removed.
 func (r *res) Reversed(before engine.Res) (engine.Res, error) {
 	undo := r.kind.New()
 	undo.SetKind(r.Kind())

@@ -35,7 +35,7 @@ type entry struct {
 	err    error  // what is wrong with the record
 }
 
-// forget ends a transaction. What is known of names that nobody has goes.
+// forget ends a transaction. Records of names without a resource go.
 func (s *snapshot) forget(index map[Name][]*member) {
 	s.all = false
 	if len(s.records) > len(index) {
@@ -48,8 +48,8 @@ func (s *snapshot) forget(index map[Name][]*member) {
 	}
 }
 
-// doubt has what may have changed be read again by whoever needs it: that may be one
-// who was not heard of yet.
+// doubt has possibly changed things read again by the next resource that needs them,
+// which may be one not heard of yet.
 func (s *snapshot) doubt(f Filter) {
 	if f.All {
 		s.all = false
@@ -71,7 +71,7 @@ func (s *snapshot) has(n Name) bool {
 	return s.all
 }
 
-// use returns what is known of a name that need not be read, for the resource that
+// use returns the record of a name that need not be read, for the resource that
 // asked for it.
 func (s *snapshot) use(n Name) *entry {
 	if s.read[n] == fresh {
@@ -80,7 +80,8 @@ func (s *snapshot) use(n Name) *entry {
 	return s.peek(n)
 }
 
-// spoil has a record read again that was read for somebody else, who was woken by it.
+// spoil has a record read again that was read for another resource, which was woken
+// by it.
 func (s *snapshot) spoil(n Name) {
 	if s.read[n] == fresh {
 		delete(s.read, n)
@@ -111,7 +112,7 @@ func (s *snapshot) put(n Name, e *entry) {
 	s.records[n] = e
 }
 
-// outage says that Get has failed: nobody asks again before it is over.
+// outage says that Get has failed: no resource asks again before it is over.
 type outage struct {
 	err   error
 	until time.Time
@@ -177,9 +178,9 @@ func (c *controller) filter(names []Name) Filter {
 // readLimit is how long reading may take, but for commands, which have a timeout.
 const readLimit = 5 * time.Minute
 
-// load reads. Members of which the record is another one than before are woken, unless
-// they have one of the names that are due, and see it now; so are all when the type
-// becomes unavailable, as an error makes it, and when it is there again.
+// load reads. Members whose record has changed are woken, unless they have one of the
+// due names, and see it now. All members are woken when an error makes the type
+// unavailable, and when it is there again.
 func (c *controller) load(ctx context.Context, rt *Runtime, f Filter, due []Name) error {
 	if !c.down.over() {
 		return c.down.err
@@ -207,8 +208,8 @@ func (c *controller) load(ctx context.Context, rt *Runtime, f Filter, due []Name
 	return err
 }
 
-// before returns what is known of the names that are about to be read, but for those
-// that are due.
+// before returns the records of the names that are about to be read, but for the due
+// ones.
 func (c *controller) before(f Filter, due []Name) map[Name]*entry {
 	before := map[Name]*entry{}
 	for _, n := range c.known(Filter{All: f.All, Names: slices.Clone(f.Names)}) {
@@ -222,7 +223,7 @@ func (c *controller) before(f Filter, due []Name) map[Name]*entry {
 	return before
 }
 
-// tell wakes the members of which the record is another one than before.
+// tell wakes the members whose record has changed.
 func (c *controller) tell(ctx context.Context, before map[Name]*entry) {
 	for n, was := range before {
 		if !was.equal(c.snap.peek(n)) {
@@ -234,7 +235,7 @@ func (c *controller) tell(ctx context.Context, before map[Name]*entry) {
 // byNames reports whether a few things can be read.
 func (k *Kind) byNames() bool { return k.has(SimpleGetFilter | Find) }
 
-// fetch reads, and keeps what it has read. After an error nothing has changed.
+// fetch reads, and keeps the records. After an error nothing has changed.
 func (c *controller) fetch(ctx context.Context, rt *Runtime, f Filter) error {
 	p, err := c.provider()
 	if err != nil {
@@ -246,7 +247,7 @@ func (c *controller) fetch(ctx context.Context, rt *Runtime, f Filter) error {
 	}
 	c.kind.inspect(ctx, rt, p, found, c.concerned(f))
 	if err := context.Cause(ctx); err != nil {
-		return err // what was found to be wrong may be so because of that
+		return err // the fault may come from that
 	}
 	c.keep(f, found)
 	return nil
@@ -266,7 +267,7 @@ func (c *controller) concerned(f Filter) map[Name]bool {
 	return names
 }
 
-// keep puts what was read in the place of what was known.
+// keep puts the new records in the place of the old ones.
 func (c *controller) keep(f Filter, found map[Name]*entry) {
 	clear(c.unread)
 	if f.All {

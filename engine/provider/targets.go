@@ -66,7 +66,7 @@ func (ts *Targets) line(name string) *line {
 	return ts.lines[name]
 }
 
-// Replace has these targets in the place of those that there were. A connection whose target has another transport or other
+// Replace has these targets in the place of the old ones. A connection whose target has another transport or other
 // connection info is closed, and opened anew by the next call that needs it.
 func (ts *Targets) Replace(with []*Target) {
 	ts.mu.Lock()
@@ -85,10 +85,10 @@ func (ts *Targets) Replace(with []*Target) {
 	}
 }
 
-// TargetFile is a file with targets: a map from their names to what they are.
+// TargetFile is a file with targets: a map from their names to the targets.
 type TargetFile struct {
 	Node *schema.Node
-	Mode fs.FileMode // of the file: other users must not be able to read one that holds secrets
+	Mode fs.FileMode // of the file: other users must not be able to read a file with secrets
 }
 
 // DecodeTargets reads the targets of files. Each is a map with the name of its transport and its connection info:
@@ -261,7 +261,8 @@ func (t *Target) equal(o *Target) bool {
 	})
 }
 
-// revealed returns the connection info with what the files of secrets hold now, and the secrets of it.
+// revealed returns the connection info with the present content of the files of secrets, and its
+// secrets.
 func (t *Target) revealed(read func(path string) (string, error)) (Record, *secrets.Texts, error) {
 	info, hidden := Record{}, &secrets.Texts{}
 	for name, v := range t.info {

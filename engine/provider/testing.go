@@ -10,13 +10,13 @@ import (
 )
 
 // This file is for tests of providers, above all for package providertest: it does
-// one by one what the controller does.
+// the steps of the controller one by one.
 
 // WithPoll sets how often things are read to see changes, whatever the definition says,
 // and however short that is.
 func WithPoll(every Interval) Option { return func(k *Kind) { k.def.Poll = every } }
 
-// Runtime returns what a provider is given for a call. What it says goes to the sink,
+// Runtime returns the Runtime of a provider for a call. Its messages go to the sink,
 // without the secrets of the changes. changes are those of a Set or Refresh, nil for
 // every other call.
 func (k *Kind) Runtime(h engine.Host, sink func(Event), changes []Change) *Runtime {
@@ -30,8 +30,8 @@ func (k *Kind) Runtime(h engine.Host, sink func(Event), changes []Change) *Runti
 	return &Runtime{Type: k, Noop: noop, Log: log, Host: h, slog: slog.New(slog.DiscardHandler)}
 }
 
-// Wanted returns what a resource of the kind asks for, before it has its canonical
-// form. The error is that of Validate.
+// Wanted returns the wanted values of a resource of the kind, before their
+// canonical form. The error is that of Validate.
 func (k *Kind) Wanted(r engine.Res) (Record, error) {
 	of := resOf(r)
 	if of == nil || of.kind != k {
@@ -44,8 +44,8 @@ func (k *Kind) Wanted(r engine.Res) (Record, error) {
 	return w.record.Clone(), nil
 }
 
-// Canonical returns the canonical form of what is wanted, with its name, checked as it
-// is in a transaction. Without the feature canonicalize that is what is wanted.
+// Canonical returns the canonical form of the wanted values, with its name, checked as
+// it is in a transaction. Without the feature canonicalize that is what is wanted.
 func (k *Kind) Canonical(ctx context.Context, rt *Runtime, p Provider, wanted Record) (Record, Name, error) {
 	f := k.canonical(ctx, rt, p, []*member{{want: &want{record: wanted, name: k.nameOf(wanted)}}})[0]
 	if f.err != nil {
@@ -54,8 +54,8 @@ func (k *Kind) Canonical(ctx context.Context, rt *Runtime, p Provider, wanted Re
 	return f.want.record.Clone(), f.want.name, nil
 }
 
-// Inspect checks a record of Get or Find, and returns it as resources see it, nil for
-// what is absent, with its name. The error joins all that is wrong with it, however strict the kind is.
+// Inspect checks a record of Get or Find, and returns it as resources see it, nil for an absent thing,
+// with its name. The error joins all that is wrong with it, however strict the kind is.
 func (k *Kind) Inspect(rec Record) (Record, Name, error) {
 	n, err := k.identify(rec)
 	if err != nil {
@@ -82,8 +82,8 @@ func (k *Kind) Differing(ctx context.Context, rt *Runtime, p Provider, n Name, w
 	return cmp.Or(j.diffs[0], k.def.Name), nil
 }
 
-// Altered returns an error if a provider has altered its changes, of which before are
-// copies.
+// Altered returns an error if a provider has altered its changes; before are copies
+// of them.
 func Altered(before, after []Change) error {
 	given := byTitle(after)
 	for i := range before {

@@ -41,9 +41,9 @@ func (p titlePattern) match(title string) (map[string]string, bool) {
 }
 
 // namevars fills in the namevars that want lacks from the title: by the first pattern
-// that matches it, or without patterns the first namevar as the whole. Those
-// that want has win over the title. The error joins what is wrong with them: one that
-// is missing is named, as are those that can't be read as their type.
+// that matches it, or without patterns the first namevar as the whole. The namevars
+// of want win over the title. The error joins their faults: it names missing
+// namevars, and values that can't be read as their type.
 func (k *Kind) namevars(title string, want Record) error {
 	parts, matched := k.parts(title)
 	var errs []error
@@ -74,7 +74,7 @@ func (a *compiled) fill(subject, title string, parts map[string]string, matched 
 	return nil
 }
 
-// parts returns what a title says of the namevars; false if there are patterns, and it
+// parts returns the namevars that a title gives; false if there are patterns, and it
 // matches none of them.
 func (k *Kind) parts(title string) (map[string]string, bool) {
 	if len(k.titles) == 0 && len(k.names) > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// TransportDefinition is a way to other machines and devices, as data: what it needs to
-// know to connect to one of them, which is called a target.
+// TransportDefinition is a way to other machines and devices, as data: the information
+// to connect to one of them, which is called a target.
 type TransportDefinition struct {
 	Name string // a lower case word of letters, digits and _
 	Doc  string // Markdown, one paragraph first
@@ -38,7 +38,7 @@ type Transport interface {
 }
 
 // Commander is a Transport that runs programs on the target. A provider gets it as Runtime.Host.Command, so
-// one that is nothing but commands works on a target as it does here.
+// a provider made of commands alone works on a target as it does here.
 type Commander interface {
 	// Command is Host.Command on the target: a command that was started gives a Result, whatever its code. Of the
 	// Command, User, Group, Signal, Grace and Cost are empty. An error says that the target may not have run it, or
@@ -53,7 +53,7 @@ type Line struct {
 }
 
 // Connect connects to a target. info has the attributes of the definition, defaults included, sensitive ones
-// as puppettype.Sensitive. What it returns is closed by its caller.
+// as puppettype.Sensitive. The caller closes the result.
 type Connect func(ctx context.Context, l *Line, info Record) (Transport, error)
 
 // transport is a definition that was checked, with what connects.
@@ -163,7 +163,7 @@ func (d *TransportDefinition) asType() Definition {
 const transportKey = "transport"
 
 // Check returns all that is wrong with a definition: its name and those of its attributes are words, each attribute has
-// a type, a default fits it, and none is called transport or ensure. What has no documentation is a warning.
+// a type, a default fits it, and none is called transport or ensure. Missing documentation is a warning.
 func (d *TransportDefinition) Check() schema.Diagnostics { return d.check(nil) }
 
 func (d *TransportDefinition) check(at places) schema.Diagnostics {
@@ -187,13 +187,13 @@ func (d *TransportDefinition) check(at places) schema.Diagnostics {
 	return c.found.All()
 }
 
-// TargetError says that a target can't be used. Nothing is known of what was going on there when it was
-// lost: its resources are read again before anything else is set.
+// TargetError says that a target can't be used. The work there at the moment of the loss is unknown:
+// its resources are read again before anything else is set.
 type TargetError struct {
 	Target    string   // the name
 	Transport string   // the name of the transport
-	Resources []string // what was being set or refreshed, as kind[name]; empty for a look
-	Err       error    // what the transport, or the provider over it, said; without the secrets of the connection
+	Resources []string // the resource that was being set or refreshed, as kind[name]; empty for a look
+	Err       error    // the message of the transport, or of the provider over it; without the secrets of the connection
 }
 
 func (e *TargetError) Error() string {

@@ -13,14 +13,14 @@ import (
 // want is what a resource asks for. It is immutable.
 type want struct {
 	title  string
-	record Record // what is managed, as values of the attributes' types, with the namevars
+	record Record // the managed attributes, as values of the attributes' types, with the namevars
 	name   Name
 }
 
 // remember returns a function that makes a want of the parameters of one resource,
-// anew only where one of them is another one than the last time: what it remembers
-// follows from the parameters alone, so it does not matter who asks. Parameters are
-// never written through, so their pointers tell.
+// anew only where one of them has changed. Its memory follows from the parameters
+// alone, so any caller may ask. Parameters are never written through, so their
+// pointers tell.
 func (k *Kind) remember() func(*res) (*want, error) {
 	var last *want
 	var of any

@@ -53,8 +53,8 @@ func (c *controller) subscribe(ctx context.Context, m *member) (*subscription, e
 	}
 }
 
-// locate watches the files that the member is about. A nil channel is of one that is in
-// none.
+// locate watches the files that the member is about. A nil channel stands for a thing
+// in no file.
 func (s *subscription) locate(ctx context.Context, r *res) (<-chan struct{}, func(), error) {
 	if s.w.files == nil {
 		return nil, func() {}, nil
@@ -258,8 +258,8 @@ func (n *news) take() Filter {
 	return f
 }
 
-// report reads what may have changed, and wakes whom it concerns. While the type is
-// unavailable it tries again when the pause is over.
+// report reads the things that may have changed, and wakes their resources. While
+// the type is unavailable it tries again when the pause is over.
 func (c *controller) report(ctx context.Context, n *news) error {
 	for {
 		retry, stop := c.retryTimer(ctx)
@@ -298,8 +298,8 @@ func (c *controller) retryTimer(ctx context.Context) (<-chan time.Time, func()) 
 	return t.C, func() { t.Stop() }
 }
 
-// digest reads what may have changed, and wakes the members of which the record is
-// another one than before. It holds the turn.
+// digest reads the things that may have changed, and wakes the members whose record
+// has changed. It holds the turn.
 func (c *controller) digest(ctx context.Context, f Filter) {
 	if c.begun() {
 		c.snap.doubt(f)
@@ -340,16 +340,16 @@ func (c *controller) changed(ctx context.Context, n Name) {
 	}
 }
 
-// freshen keeps a record for who is woken now, if somebody sees what happens to it
-// until then.
+// freshen keeps a record for the resource that is woken now, if later changes of it
+// are seen.
 func (c *controller) freshen(ctx context.Context, n Name) {
 	if c.watched() && ctx.Err() == nil {
 		c.snap.mark(n, fresh)
 	}
 }
 
-// watched reports whether a watch runs. What another one has read for those that it
-// woke is forgotten: nobody has seen what has changed since.
+// watched reports whether a watch runs. Records that another reader kept for the
+// resources that it woke are forgotten, since changes after that were not seen.
 func (c *controller) watched() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -360,8 +360,8 @@ func (c *controller) watched() bool {
 	return c.watch != nil
 }
 
-// known returns the names that the filter asks for, as far as there are members of
-// them of which something is known.
+// known returns the names that the filter asks for, as far as they have members
+// with a record.
 func (c *controller) known(f Filter) []Name {
 	c.mu.Lock()
 	defer c.mu.Unlock()

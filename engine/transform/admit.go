@@ -7,9 +7,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// admit returns the graph with the edges that are wanted, but for those that would
-// close a cycle. First all of them are added. Only if that makes a cycle, those
-// between vertices that could be on one are looked at one after the other.
+// admit returns the graph with the wanted edges, but for edges that would close a
+// cycle. First all of them are added. Only if that makes a cycle, those between
+// vertices that could be on one are looked at one after the other.
 func (a *asking) admit() *engine.Graph {
 	g, wanted := a.g, a.wanted
 	whole := with(g, wanted)

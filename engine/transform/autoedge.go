@@ -11,20 +11,19 @@ import (
 	"github.com/reactivegraph/mgmt/graph"
 )
 
-// AutoEdge is the step that adds the edges that resources ask for: UIDs says what
-// a resource is, AutoEdges what it wants before (or after) itself. Every resource is
-// found by an engine.NameUID too. An automatic edge is marked as implied, and has the
-// name "auto"; it carries refresh where the UID that was asked by says so. What is
-// declared already is left as it is, but for refresh that is asked for in the
-// same direction, which is added. Between two that both are to go (engine.LeavingRes) the edge is
-// turned round, and carries no refresh. A resource that is hidden or has autoedge: false
-// neither asks nor is found.
+// AutoEdge is the step that adds the edges that resources ask for: UIDs says the names of a
+// resource, AutoEdges its needs before (or after) itself. Every resource is found by an
+// engine.NameUID too. An automatic edge is marked as implied, and has the name "auto"; it
+// carries refresh where the UID that was asked by says so. Declared edges are left as they
+// are, but for refresh that is asked for in the same direction, which is added. Between two
+// that both are to go (engine.LeavingRes) the edge is turned round, and carries no refresh. A
+// resource that is hidden or has autoedge: false neither asks nor is found.
 func AutoEdge() Step { return new(Memory).AutoEdge() }
 
 const autoName = "auto" // of the edges
 
 // askAtOnce is how many vertices one goroutine asks. It does not depend on the
-// machine, nor does what comes out.
+// machine, nor does the result.
 const askAtOnce = 4096
 
 // inParts calls do for some of the vertices after the other, at once where there
@@ -46,7 +45,7 @@ func (a *asking) inParts(vs []int32, do func(part *asking, mine []int32)) []aski
 	return parts
 }
 
-// describeAll puts what every vertex says that it is on the shelves.
+// describeAll puts the UIDs of every vertex into the index.
 func (a *asking) describeAll(vs []int32) {
 	parts := a.inParts(vs, func(part *asking, mine []int32) {
 		part.things = make([]thing, 0, len(mine))
@@ -103,7 +102,7 @@ type wish struct {
 	asker    int32
 	notify   bool // it carries refresh
 	declared bool // there is such an edge, but without refresh
-	turned   bool // both are to go, so what was asked for is turned round
+	turned   bool // both are to go, so the edge is turned round
 }
 
 func (w wish) edge() graph.Edge {
@@ -114,7 +113,8 @@ func (w wish) edge() graph.Edge {
 	return e
 }
 
-// reason says why the edge is wanted. Who was not asked is asked for it now.
+// reason says why the edge is wanted. A resource that was not asked is asked for it
+// now.
 func (a *asking) reason(w wish) string {
 	if w.uid == nil {
 		again := asking{g: a.g, n: &Notes{}, shelves: a.shelves, answers: a.answers, budget: maxCompared}
@@ -194,7 +194,7 @@ func (a *asking) res(v int32) engine.EdgeableRes {
 	return a.g.Value(int(v)).Res.(engine.EdgeableRes)
 }
 
-// describe notes what a vertex says that it is. A UID whose Hash panics is not
+// describe notes the UIDs of a vertex. A UID whose Hash panics is not
 // found by anybody.
 func (a *asking) describe(v int32) {
 	uids := a.g.Value(int(v)).UIDs
@@ -224,7 +224,7 @@ func (a *asking) describe(v int32) {
 // skip says that something that vertex v says of itself can't be used.
 func (a *asking) skip(v int32, err error) { a.n.Tell(Skipped, err.Error(), a.g.ID(int(v))) }
 
-// ask adds what a vertex wants, all of it or, if it does something wrong, nothing.
+// ask adds the edges that a vertex wants: all of them or, if it has a fault, none.
 func (a *asking) ask(v int32) {
 	before, answered := len(a.wanted), len(a.answered.all)
 	a.mine = nil

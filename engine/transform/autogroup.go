@@ -15,12 +15,12 @@ import (
 // (engine.GroupableRes). Their edges become edges of the owner; parallel ones are
 // one, which notifies if one of them did.
 //
-// Only those are grouped of which the last one's dependents cannot be the first
-// one's needs: vertices as far from the beginning of the graph as each other, on
-// the longest path. Between those there is no path, and between groups of those no
-// cycle. They also have in common: the group key, whom they notify and who
-// notifies them, and the metaparameters that MetaRules names. One that receives a
-// value, or from which one is received, stays alone. Where all that is so, GroupCmp
+// Only vertices at the same distance from the beginning of the graph, on the
+// longest path, are grouped. So the dependents of the last one cannot be needs of
+// the first one. Between those there is no path, and between groups of those no
+// cycle. They also have in common: the group key, whom they notify and who notifies
+// them, and the metaparameters that MetaRules names. A vertex that receives a
+// value, or sends a received one, stays alone. Where all that holds, GroupCmp
 // decides.
 func AutoGroup() Step {
 	return Step{Name: "autogroup", Apply: autoGroup}
@@ -125,7 +125,7 @@ func (s *grouping) groupKey(r engine.GroupableRes) (key string) {
 }
 
 // maxTried bounds how many groups of one bucket a vertex is compared with, the
-// latest ones, so that a kind whose GroupCmp likes nobody costs no square.
+// latest ones, so that a kind whose GroupCmp refuses all does not cost a square.
 const maxTried = 16
 
 // place puts a vertex into a group that takes it, or makes it one of its own.

@@ -11,8 +11,8 @@ import (
 
 // Memory is what the automatic edges of the graph that runs came from. With it, a resource that
 // is declared as it runs (engine.Vertex.Same) is not asked again: it is answered as before, unless
-// something came, changed or went that it had asked for. So what AutoEdges returns must be
-// decided by what Cmp compares; what UIDs returns is compared itself, and may change.
+// something came, changed or went that it had asked for. So the parameters that Cmp compares must
+// decide the result of AutoEdges. The result of UIDs is compared itself, and may change.
 //
 // The zero value is of no graph. A Memory is for graphs that run one after the other,
 // and for one goroutine at a time.
@@ -59,7 +59,7 @@ type answers struct {
 	is    rows[uint32] // the sums of its UIDs, cut; 0 for one without Hash
 	asked rows[uint32] // those of the UIDs that it has asked by
 	found rows[answer]
-	again []bool // it has to be asked again in any case: it has failed, or asked by what has no one Hash
+	again []bool // it has to be asked again in any case: it has failed, or asked by a UID without a single Hash
 }
 
 // answer is one vertex that was found for one that asked.
@@ -114,7 +114,7 @@ type recall struct {
 	known   *answers
 	now     []int32              // by index there: that of the same id here, -1 for none
 	was     []int32              // the other way round
-	touched [touches / 64]uint64 // the ends of the sums of what is another thing than it was
+	touched [touches / 64]uint64 // the ends of the sums of changed UIDs
 }
 
 const touches = 1 << 18

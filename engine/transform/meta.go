@@ -121,8 +121,8 @@ func metaKeyOf(m *engine.MetaParams) (k metaKey) {
 	return k
 }
 
-// mergeMeta returns what the metaparameters of a group and of one more member make
-// together. It alters neither.
+// mergeMeta returns the combined metaparameters of a group and of one more member.
+// It alters neither.
 func mergeMeta(group, member *engine.MetaParams) *engine.MetaParams {
 	m := *group
 	for i := range metaRules {

@@ -30,8 +30,8 @@ func (n Note) String() string {
 	return n.Step + ": " + n.Kind + ": " + strings.Join(n.Vertices, between) + ": " + n.Reason
 }
 
-// Notes collects what steps have done. The zero value collects what somebody
-// should know of: Skipped and EdgeLeftOut.
+// Notes collects the deeds of steps. The zero value collects the important ones:
+// Skipped and EdgeLeftOut.
 type Notes struct {
 	All  bool // collect every note, for who wants it explained
 	List []Note
@@ -44,7 +44,8 @@ func (n *Notes) Tell(kind, reason string, vertices ...string) {
 	n.List = append(n.List, Note{Step: n.step, Kind: kind, Vertices: vertices, Reason: reason})
 }
 
-// Explain adds a note for who wants every one. The reason is asked for only then.
+// Explain adds a note for callers that want every one. The reason is asked for only
+// then.
 func (n *Notes) Explain(kind string, reason func() string, vertices ...string) {
 	if n.All {
 		n.Tell(kind, reason(), append([]string(nil), vertices...)...)

@@ -25,24 +25,24 @@ type Undoing struct {
 	Noop     bool             // the graph as a whole only looks, so nothing is undone either
 }
 
-// Reverse is the step that undoes what has left the graph: for each id of which
-// something is kept, and which the graph does not have, it adds a vertex of that
-// id that brings back what was there before the first change. The vertex does so
-// once (Vertex.Once); when it has succeeded the reactor forgets what was kept,
-// and the next graph is without it.
+// Reverse is the step that undoes resources that have left the graph. For each id
+// with a kept record that the graph does not have, it adds a vertex of that id. The
+// vertex brings back the state before the first change. The vertex does so once
+// (Vertex.Once); when it has succeeded the reactor forgets the record, and the next
+// graph is without it.
 //
-// What undoes two resources does so in the opposite order of theirs. What remains
-// and came after the one that has left comes before what undoes it: it shall need
-// that no longer. What remains and came before it comes after: so it is undone
-// while that is still as it was. These edges give way in this order, the last
-// ones first, where they would close a cycle.
+// Two resources are undone in the opposite order of theirs. A remaining
+// vertex that came after the one that has left comes before the undoing: it shall
+// need the old one no longer. A remaining vertex that came before it comes after,
+// so that it is still as it was during the undoing. These edges give way in this
+// order, the last ones first, where they would close a cycle.
 //
-// It stands behind AutoEdge, since what it adds has its order already, and before
-// AutoGroup, since the members of a group are no vertices any more.
+// It stands behind AutoEdge, since its vertices have their order already, and
+// before AutoGroup, since the members of a group are not vertices any more.
 //
-// What can't be undone, because its kind is not there any more or what was kept
-// is damaged, costs nothing but that: there is a note, and what was kept is left
-// for a better day. The same holds for a Store that can't be read.
+// A resource can't be undone if its kind is not there any more or its record is
+// damaged. That costs nothing else: there is a note, and the record is left for a
+// better day. The same holds for a Store that can't be read.
 func Reverse(o Undoing) Step {
 	return Step{Name: reverseName, Apply: o.apply}
 }
@@ -60,7 +60,7 @@ func (o Undoing) apply(ctx context.Context, g *engine.Graph, n *Notes) (*engine.
 	return ordered(c, wanted(c, added), n), nil
 }
 
-// left returns what was kept of resources that are not in the graph, by id.
+// left returns the records of resources that are not in the graph, by id.
 func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string]*engine.Reversal {
 	left := map[string]*engine.Reversal{}
 	for rec, err := range o.Store.Records(ctx, engine.TableReversal) {
@@ -84,8 +84,8 @@ func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string
 	return left
 }
 
-// add adds the vertices, in the order of their ids, and returns what was kept of
-// each by its index.
+// add adds the vertices, in the order of their ids, and returns the record of each
+// by its index.
 func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*engine.Reversal, n *Notes) map[int]*engine.Reversal {
 	added := map[int]*engine.Reversal{}
 	later, ok := o.later(ctx, left, n)
@@ -119,8 +119,8 @@ func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*engi
 	return added
 }
 
-// later returns what was wanted after the first change by those that have left. Those
-// of which it can't be read are taken out of left.
+// later returns the wishes after the first change of resources that have left.
+// Resources whose wishes can't be read are taken out of left.
 func (o Undoing) later(ctx context.Context, left map[string]*engine.Reversal, n *Notes) (list map[string]*engine.Wanted, ok bool) {
 	list = map[string]*engine.Wanted{}
 	for rec, err := range o.Store.Records(ctx, engine.TableWanted) {
@@ -170,8 +170,8 @@ const (
 	afterUndo   = "it came before, and is still as it was then"
 )
 
-// wanted returns the edges, the most wanted first. One end of each at least is
-// among those that were added, so the graph has none of them yet.
+// wanted returns the edges, the most wanted first. At least one end of each is an
+// added vertex, so the graph has none of them yet.
 func wanted(c *engine.Graph, added map[int]*engine.Reversal) []order {
 	var classes [3][]order
 	seen := map[[2]int]bool{}
@@ -214,8 +214,8 @@ func indices(c *engine.Graph, ids []string) []int {
 	return list
 }
 
-// ordered returns the graph with the edges, but for those that would close a
-// cycle with more wanted ones.
+// ordered returns the graph with the edges, but for edges that would close a cycle
+// with more wanted ones.
 func ordered(c *engine.Graph, edges []order, n *Notes) *engine.Graph {
 	whole := joined(c, edges)
 	if _, err := whole.Sort(); err != nil {
@@ -228,7 +228,7 @@ func ordered(c *engine.Graph, edges []order, n *Notes) *engine.Graph {
 	return whole
 }
 
-// admissible takes the edges one after the other and leaves out those that would
+// admissible takes the edges one after the other and leaves out edges that would
 // close a cycle; on says which vertices could be on one.
 func admissible(c *engine.Graph, on []bool, edges []order, n *Notes) []order {
 	s := newSeeker(c, on)

@@ -4,7 +4,7 @@ import "github.com/reactivegraph/mgmt/engine"
 
 // seeker says whether one more edge would close a cycle, in a graph to which edges
 // are added. It looks only at the vertices that could be on a cycle, from both ends
-// in turn, so what it costs is what the smaller side has: for a file, the folders
+// in turn, so its cost is the size of the smaller side: for a file, the folders
 // above it.
 type seeker struct {
 	g      *engine.Graph

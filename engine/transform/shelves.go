@@ -12,7 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// shelves hold what the resources of a graph are, by the Go type of the UID: a UID
+// shelves is the index of the UIDs of a graph, by the Go type of the UID: a UID
 // can match only one of its own type. Those of a type with a method Hash are
 // looked up by it; the others are gone through, within a budget. After fill they
 // may be asked on many goroutines at once.
@@ -24,7 +24,7 @@ type shelves struct {
 	list []*shelf // few: one for each type
 }
 
-// maxCompared bounds what the UIDs without hashes of a whole graph cost: a second
+// maxCompared bounds the cost of UIDs without hashes of a whole graph: a second
 // at most.
 const maxCompared = 1 << 24
 
@@ -54,7 +54,7 @@ func newShelves(g *engine.Graph) *shelves {
 	return &shelves{g: g, seed: maphash.MakeSeed(), part: make([]bool, g.Len()), gone: make([]bool, g.Len())}
 }
 
-// sum returns what a UID is looked up by, 0 for one without Hash.
+// sum returns the key to look a UID up by, 0 for a UID without Hash.
 func (s *shelves) sum(u engine.ResUID) uint64 {
 	if h, ok := u.(hashed); ok {
 		return maphash.String(s.seed, h.Hash())
@@ -119,8 +119,8 @@ func (th *thing) hash() string { return th.uid.(hashed).Hash() }
 
 func (sh *shelf) row(sum uint64) *int32 { return &sh.rows[sum&uint64(len(sh.rows)-1)] }
 
-// named returns the vertex that a NameUID names by its id, other than the one that
-// asks and if it takes part; -1 for none. No resource has to say its id as a UID: the graph has them.
+// named returns the vertex that a NameUID names by its id, other than the asking one and if it takes
+// part; -1 for none. No resource has to say its id as a UID: the graph has them.
 func (s *shelves) named(u engine.ResUID, asker int32) int32 {
 	name, ok := u.(*engine.NameUID)
 	if !ok {
@@ -132,17 +132,17 @@ func (s *shelves) named(u engine.ResUID, asker int32) int32 {
 	return -1
 }
 
-// apart reports whether two vertices are about different machines: what one of them says of itself means nothing to the other.
+// apart reports whether two vertices are about different machines: the UIDs of one of them mean nothing to the other.
 func (s *shelves) apart(a, b int32) bool {
 	return engine.TargetOf(s.g.Value(int(a)).Res) != engine.TargetOf(s.g.Value(int(b)).Res)
 }
 
-// among is a UID that somebody asks by for all of some type whose hashes have a beginning.
+// among is a UID that asks for all UIDs of some type whose hashes have a beginning.
 type among interface {
 	Among() (engine.ResUID, string)
 }
 
-// all returns the vertices that are meant, other than the one that asks, in the order of
+// all returns the matching vertices, other than the asking one, in the order of
 // their hashes.
 func (s *shelves) all(u among, asker int32) (list []int32) {
 	of, prefix := u.Among()
@@ -160,15 +160,15 @@ func (s *shelves) all(u among, asker int32) (list []int32) {
 	return list
 }
 
-// useful reports whether nobody who stays waits until the thing is gone.
+// useful reports whether no staying resource waits until the thing is gone.
 func useful(u engine.ResUID) bool {
 	x, ok := u.(interface{ Useful() bool })
 	return ok && x.Useful()
 }
 
-// find returns the vertex that a UID of this sum names, other than the one that asks; -1 for
-// none. One that has the name as its id comes first. If there are several, it is the one with the lowest id, whatever the order
-// in which they were declared. What has to be compared is taken from the budget.
+// find returns the vertex that a UID of this sum names, other than the asking one; -1 for none. A vertex with the name as
+// its id comes first. If there are several, it is the one with the lowest id, whatever the order in which they were
+// declared. Comparisons are taken from the budget.
 func (s *shelves) find(u engine.ResUID, sum uint64, asker int32, budget *int) (int32, error) {
 	best := s.named(u, asker)
 	if best >= 0 {

@@ -12,7 +12,7 @@ type surveyGroup struct {
 	kind, key string
 }
 
-// survey asks the resources that are surveyed together what else they are. What one of them does wrong is noted, and
+// survey asks the resources that are surveyed together what else they are. A fault of one of them is noted, and
 // the others go on.
 func (a *asking) survey(ctx context.Context, vs []int32) {
 	groups := map[surveyGroup][]int32{}

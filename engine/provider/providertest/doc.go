@@ -23,9 +23,9 @@
 // # Laws of this package
 //
 //   - Each law is a function that returns an error; Run only makes a subtest of each.
-//     The suite is tested by a provider with bugs, of which each breaks one law.
-//   - What the definition does not claim, and the suite does not bring, is not checked:
-//     a law without its feature, or without things to try it with, holds.
+//     The suite is tested by a provider with bugs; each of them breaks one law.
+//   - Only claims of the definition and things of the suite are checked. A law without
+//     its feature, or without things to try it with, holds.
 //   - Nothing outside testing's temporary folders is touched.
 //
 // Run counts goroutines and file descriptors of the process, so it must not be called

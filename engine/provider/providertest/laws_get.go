@@ -33,8 +33,8 @@ func lawEmpty(e *env) error {
 	return w.untouched(before)
 }
 
-// lawRecords: what is read fits the definition, has each thing once, is the same each
-// time, and looking alters nothing.
+// lawRecords: the result of Get fits the definition, has each thing once, is the same
+// each time, and looking alters nothing.
 func lawRecords(e *env) error {
 	w, err := e.withThing()
 	if err != nil {
@@ -105,8 +105,8 @@ func lawStops(e *env) error {
 	return w.asWanted(a)
 }
 
-// lawFilter: Get returns at least what it is asked for, and what it returns is the same
-// as without a filter; with no names it may return nothing.
+// lawFilter: Get returns at least the wanted things, with the same values as without a
+// filter; with no names it may return nothing.
 func lawFilter(e *env) error {
 	if !e.has(provider.SimpleGetFilter) {
 		return nil

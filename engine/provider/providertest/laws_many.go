@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// lawForeign: what is done to Thing is done to nothing else that was there.
+// lawForeign: an action on Thing does not alter other things.
 func lawForeign(e *env) error {
 	w, err := e.world()
 	if err != nil {
@@ -68,8 +68,8 @@ func lawBatch(e *env) error {
 	return w.bring(list...)
 }
 
-// lawPartial: where one of many can't be done, it has failed, and what was called done
-// is done.
+// lawPartial: where one of many can't be done, it has failed, and things with the
+// status done are done.
 func lawPartial(e *env) error {
 	for _, name := range slices.Sorted(maps.Keys(e.Invalid)) {
 		w, err := e.world()

@@ -13,7 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// lawCreate: what was made is as it was wanted, in this transaction and the next one.
+// lawCreate: the new thing is as it was wanted, in this transaction and the next one.
 func lawCreate(e *env) error {
 	_, err := e.withThing()
 	return err
@@ -40,8 +40,8 @@ func (e *env) absentable() bool {
 	return slices.ContainsFunc(e.Definition.Attributes, func(a provider.Attribute) bool { return a.Name == "ensure" })
 }
 
-// lawDelete: what must be absent is absent then; to delete what is absent is no error,
-// and alters nothing that can be seen.
+// lawDelete: the thing is absent then; deleting an absent thing does not fail, and
+// alters nothing that can be seen.
 func lawDelete(e *env) error {
 	if !e.absentable() {
 		return nil
@@ -121,7 +121,7 @@ func (w *world) refuse(bad Thing) error {
 	return errors.Join(err, w.untouched(before))
 }
 
-// lawInput: what Set is given stays as it is: the changes, and what they hold.
+// lawInput: the arguments of Set stay as they are: the changes, and their content.
 func lawInput(e *env) error {
 	w, err := e.withThing()
 	if err != nil {

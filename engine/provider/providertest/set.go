@@ -56,7 +56,7 @@ func (w *world) changes(list ...Thing) ([]provider.Change, error) {
 }
 
 // set calls Set as a transaction does. The error is about the provider breaking a
-// rule; what has failed stands in the verdict.
+// rule; failures stand in the verdict.
 func (w *world) set(ctx context.Context, changes []provider.Change) (verdict, error) {
 	before := make([]provider.Change, len(changes))
 	for i, c := range changes {

@@ -23,7 +23,7 @@ type Thing struct {
 	Values Values
 }
 
-// Suite says how to make providers of one type, and what can be asked of them. All but
+// Suite says how to make providers of one type, and their abilities. All but
 // the first three fields may be left out.
 type Suite struct {
 	Definition provider.Definition
@@ -32,7 +32,7 @@ type Suite struct {
 	// the providers of that world.
 	New func(t *testing.T, dir string) func() provider.Provider
 
-	// Thing is one that is not there in the world of New, and can be made. The
+	// Thing is a thing that is not there in the world of New, and can be made. The
 	// more attributes it has values for, the more is checked.
 	Thing func(dir string) Thing
 
@@ -50,8 +50,8 @@ type Suite struct {
 	// Commands answers the commands of a world, which have no other machine. If it
 	// is nil there are none.
 	Commands func(t *testing.T, dir string) func(context.Context, engine.Command) (*engine.Result, error)
-	// Host makes a real machine instead, for one law; what it leaves to Cleanup of
-	// the given TB is done before remains are counted.
+	// Host makes a real machine instead, for one law; its Cleanup functions of the
+	// given TB run before remains are counted.
 	Host func(t testing.TB) engine.Host
 
 	// Engine alters the suite of the kind before it runs, say to set ReadIgnores.
@@ -128,7 +128,7 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// lawSuite: the suite is complete, and the definition is one that can be used.
+// lawSuite: the suite is complete, and the definition can be used.
 func lawSuite(e *env) error {
 	if e.New == nil || e.Thing == nil {
 		return errors.New("the suite needs Definition, New and Thing")

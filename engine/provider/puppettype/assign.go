@@ -260,8 +260,8 @@ func (t *Type) takesMembers(o *Type, size Size) bool {
 	return !slices.ContainsFunc(t.members, func(m Member) bool { return !m.Optional && o.member(m.Key) == nil })
 }
 
-// item returns the type of what a value of t yields when it is gone through, or
-// nil when it may be one that cannot be.
+// item returns the type of the elements that a value of t yields, or nil when the
+// value may be without elements.
 func (t *Type) item() *Type {
 	switch t.kind {
 	case KindString, KindEnum, KindPattern:

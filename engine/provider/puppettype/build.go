@@ -17,8 +17,8 @@ type signature struct {
 	make        func(p *parser, e expr) *Type
 }
 
-// signatures is every type that takes parameters. What is not in here and has a
-// Kind stands alone.
+// signatures is every type that takes parameters. A name that is not in here and
+// has a Kind stands alone.
 var signatures map[Kind]signature
 
 func init() {
@@ -205,8 +205,8 @@ func (p *parser) whole(e expr) int64 {
 	return e.whole
 }
 
-// sizeOf reads the one or two bounds of a length, or an Integer[min, max]. What is
-// below 0 is 0.
+// sizeOf reads the one or two bounds of a length, or an Integer[min, max]. A
+// negative number counts as 0.
 func (p *parser) sizeOf(e expr, args []expr) *Size {
 	var s span[int64]
 	if len(args) == 1 && args[0].kind == tokType {

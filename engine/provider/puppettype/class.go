@@ -231,7 +231,7 @@ func readClass(s string, depth int) (set runeSet, length int, inverted bool, err
 	return c.result(), c.pos, inverted, nil
 }
 
-// classReader collects what a class holds; left are the sets before each &&.
+// classReader collects the content of a class; left are the sets before each &&.
 type classReader struct {
 	s     string
 	pos   int

@@ -23,10 +23,10 @@ func symbolTruth(v any) any {
 	return v
 }
 
-// CleanText returns what was typed on a command line as a value of t, checked: "22" is
-// a number where t wants one. A union takes the one reading that fits, text last; readings
-// that differ are an error. What is no text is kept, but for the elements of an Array. Hashes, structs, tuples and
-// sensitive values are not read from text.
+// CleanText returns the text of a command line as a value of t, checked: "22" is a number where t wants one. A
+// union takes the one reading that fits, text last; readings that differ are an error. Values other than text
+// are kept, but for the elements of an Array. Hashes, structs, tuples and sensitive values are not read from
+// text.
 func (t *Type) CleanText(subject string, v any) (any, error) {
 	return t.cleanText(subject, settle(v))
 }
@@ -54,7 +54,7 @@ func (t *Type) cleanText(subject string, v any) (any, error) {
 	return v, t.Check(subject, v)
 }
 
-// cleanList reads each element; one that cannot be read leaves all as they are.
+// cleanList reads each element; an unreadable one leaves all as they are.
 func (t *Type) cleanList(subject string, v any) any {
 	list, ok := v.([]any)
 	if !ok {

@@ -166,7 +166,7 @@ func describeVariant(expected, original, actual *Type, path []step) []finding {
 	return found
 }
 
-// mergeFindings makes one finding of those that say the same of each alternative, and
+// mergeFindings makes one finding of equal ones about each alternative, and
 // leaves out the number of the alternative when there is one finding.
 func mergeFindings(position int, found []finding, alternatives int) []finding {
 	for _, alike := range []func(findClass) bool{

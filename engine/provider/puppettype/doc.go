@@ -12,11 +12,11 @@
 //	v, err = t.Lift(name, plain)        // a plain value of st as a value of t, checked
 //	plain := puppettype.Plain(v)        // and back
 //
-// A field of a definition has t.Lower() as its type; what was decoded by it goes
-// through t.Lift, which refuses what a schema.Type cannot say (a Pattern, a Tuple).
-// What a provider's Get returns goes through t.Check. An attribute that is sensitive
-// has t.AsSensitive() in place of t; CheckSecret is for values that are not wrapped.
-// An attribute may be left out where t.Accepts(nil).
+// A field of a definition has t.Lower() as its type. The decoded value goes through
+// t.Lift, which refuses values that a schema.Type cannot exclude (a Pattern, a
+// Tuple). The results of a provider's Get go through t.Check. An attribute that is
+// sensitive has t.AsSensitive() in place of t; CheckSecret is for values that are
+// not wrapped. An attribute may be left out where t.Accepts(nil).
 //
 // # Laws
 //
@@ -27,10 +27,11 @@
 //   - Infer(v) accepts v, unless v is or holds a NaN, which no Float takes.
 //   - Common(t, u) has both t and u assigned to it.
 //   - Parse(t.String()) equals t, for each t that Parse gave.
-//   - Every name that is no type is an error of Parse with the nearest one. So are a
-//     range upside down, a key given twice, and a pattern that cannot be compiled.
+//   - Every unknown name of a type is an error of Parse with the nearest one. So are
+//     a range upside down, a key given twice, and a pattern that cannot be compiled.
 //   - Parse is bounded: MaxText bytes, maxDepth levels, maxProgram steps of a pattern.
-//   - What is in a Sensitive, or goes through CheckSecret, is in no message.
+//   - The content of a Sensitive, and a value that goes through CheckSecret, is in
+//     no message.
 //   - Nothing here starts a goroutine, reads a file or looks at a clock.
 //   - Accepts does not allocate for a scalar.
 //
@@ -57,9 +58,9 @@
 //
 // # Where it departs from Puppet
 //
-// Deviations lists it case by case with the reasons. In short: a name that is no
-// type is refused at once; a subtype relation that Puppet claims and its own
-// checks contradict is not claimed; every refusal has a message.
+// Deviations lists it case by case with the reasons. In short: an unknown name of a
+// type is refused at once; a subtype relation that Puppet claims and its own checks
+// contradict is not claimed; every refusal has a message.
 //
 // # Regular expressions
 //

@@ -10,7 +10,7 @@ import (
 // Error says why a text is no type.
 type Error struct {
 	Text       string // the whole text, shortened
-	Syntax     bool   // it is no expression at all; else it is one, but no type
+	Syntax     bool   // it can't be an expression at all; else it is an expression, but not a type
 	Message    string // what is wrong; no position
 	Suggestion string // the name that was probably meant, or empty
 	Line, Col  int    // in Text, from 1; Col counts characters

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Infer returns the type of a value; an array has one type for all elements. What
-// is in a Sensitive shows in general terms only.
+// Infer returns the type of a value; an array has one type for all elements. The
+// content of a Sensitive shows in general terms only.
 func Infer(v any) *Type { return infer(settle(v)) }
 
 // InferEach returns the type of a value in full: an array is a Tuple, a hash with
@@ -151,7 +151,7 @@ func inferMembers(v any) *Type {
 
 func sizeOf(n int) *Size { return &Size{int64(n), int64(n)} }
 
-// general returns t without what comes from single values: ranges, lengths, words.
+// general returns t without the traces of single values: ranges, lengths, words.
 func (t *Type) general() *Type {
 	switch t.kind {
 	case KindBoolean, KindInteger, KindFloat, KindString, KindTimespan, KindTimestamp, KindSemVer, KindRegexp, KindCollection:

@@ -8,10 +8,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Lower returns the schema.Type that says as much of t as one can: what is left, Lift
-// checks. A union of kinds is KindAny; so is a number of either sort. What is
-// written as text (a Timestamp, a SemVer, a Binary) is a KindString, a Sensitive a
-// secret. Integers have 64 bits; a Timespan is below 0 only where its own bound says so.
+// Lower returns the schema.Type that says as much of t as it can: Lift checks the
+// rest. A union of kinds is KindAny; so is a number of either sort. A type whose
+// values are written as text (a Timestamp, a SemVer, a Binary) is a KindString, a
+// Sensitive a secret. Integers have 64 bits; a Timespan is below 0 only where its own
+// bound says so.
 func (t *Type) Lower() *schema.Type {
 	st := t.normal().lower()
 	st.Name = t.String()
@@ -65,7 +66,7 @@ func (t *Type) lowerText() *schema.Type {
 	return st
 }
 
-// limits are the bounds of a length; those that say nothing are nil.
+// limits are the bounds of a length; a bound that excludes nothing is nil.
 func limits(s *Size) (lo, hi *int64) {
 	if s != nil && s.Min > 0 {
 		lo = &s.Min
@@ -108,7 +109,7 @@ func (t *Type) lowerCollection() *schema.Type {
 	return st
 }
 
-// lower returns the type of a key; one that may be missing is not its zero value then.
+// lower returns the type of a key; a missing key does not have its zero value then.
 func (m Member) lower() *schema.Type {
 	st := m.Type.lower()
 	st.Optional = st.Optional || m.Optional
@@ -139,7 +140,7 @@ func (t *Type) Lift(subject string, v any) (any, error) {
 	return v, t.Check(subject, v)
 }
 
-// lift converts what it can, and leaves alone what does not fit.
+// lift converts what it can, and leaves values alone that do not fit.
 func (t *Type) lift(v any) any {
 	switch t.kind {
 	case KindVariant:
@@ -244,7 +245,7 @@ func (t *Type) liftText(s string) any {
 	return s
 }
 
-// liftSecret reads the text of a secret as what the Sensitive holds.
+// liftSecret reads the text of a secret as the content of the Sensitive.
 func (t *Type) liftSecret(s schema.Secret) any {
 	if t.kind != KindSensitive || t.elem == nil || t.elem.accepts(s.Reveal()) {
 		return s

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// message says what was expected and what was found, without the place.
+// message says the expected type and the found one, without the place.
 func (f finding) message() string {
 	switch f.class {
 	case findSize:
@@ -86,8 +86,8 @@ func article(name string) string {
 	return "a"
 }
 
-// shortName is the name of a type without its bounds; what holds one type says
-// which.
+// shortName is the name of a type without its bounds; a type that holds one type
+// says which.
 func (t *Type) shortName() string {
 	switch t.kind {
 	case KindOptional, KindNotUndef, KindSensitive, KindType, KindIterable, KindInit:

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// normal returns t as a message shows it: the same values, without what says
-// nothing (a NotUndef around what is not undef), unions joined.
+// normal returns t as a message shows it: the same values, without its idle parts
+// (a NotUndef around a type without undef), unions joined.
 func (t *Type) normal() *Type {
 	switch t.kind {
 	case KindOptional:

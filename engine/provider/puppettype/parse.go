@@ -33,8 +33,8 @@ func MustParse(text string) *Type {
 	return t
 }
 
-// parser reads expressions of Puppet's language, one token ahead, and keeps of them
-// what a type can be.
+// parser reads expressions of Puppet's language, one token ahead, and keeps the
+// parts that a type can be.
 type parser struct {
 	scanner
 	tok   token
@@ -72,8 +72,8 @@ func (p *parser) parse() *Type {
 	return p.typeOf(e)
 }
 
-// later is fail for what is no type and yet an expression: what is wrong with the
-// text behind it comes first.
+// later is fail for an expression that is not a type: a fault of the text behind it
+// comes first.
 func (p *parser) later(at int, format string, args ...any) {
 	if p.odd == nil {
 		p.odd = p.finding(at, false, "", format, args...)
@@ -134,7 +134,7 @@ func (p *parser) argument() expr {
 	return h
 }
 
-// expression reads one operand; what is behind it makes it no type.
+// expression reads one operand; the text behind it keeps it from being a type.
 func (p *parser) expression() expr {
 	if p.depth++; p.depth > maxDepth {
 		p.fail(p.tok.at, false, "", "it nests deeper than %d levels", maxDepth)
@@ -230,7 +230,7 @@ func (p *parser) keyword() {
 	}
 }
 
-// prefixed reads what is an expression and never a type: !x, -x, *x, $x, @x.
+// prefixed reads an expression that is never a type: !x, -x, *x, $x, @x.
 func (p *parser) prefixed() {
 	if p.tok.kind == tokOperator && !p.is(tokOperator, "-", "*") {
 		p.unexpected()

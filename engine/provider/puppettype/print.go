@@ -21,7 +21,7 @@ type printer struct {
 	open bool // the list in hand has an element
 }
 
-// list writes name, and what fill gives in brackets; nothing is no brackets.
+// list writes name, and the result of fill in brackets; nothing is no brackets.
 func (p *printer) list(name string, fill func()) {
 	outer := p.open
 	p.b.WriteString(name)
@@ -94,7 +94,8 @@ func (p *printer) parameters(t *Type) {
 	}
 }
 
-// scalar writes the parameters of what is no collection and holds no type.
+// scalar writes the parameters of a type that is not a collection and holds no
+// type.
 func (p *printer) scalar(t *Type) {
 	switch t.kind {
 	case KindBoolean:

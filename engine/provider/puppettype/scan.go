@@ -26,7 +26,7 @@ const (
 // token is a word of a type's text.
 type token struct {
 	kind   tokenKind
-	text   string // of a name; what a string or a regular expression holds; else as it stands
+	text   string // of a name; the content of a string or a regular expression; else as it stands
 	num    float64
 	whole  int64
 	at     int  // where it begins, in bytes
@@ -243,7 +243,7 @@ func (s *scanner) quoted(t *token, mark byte) {
 
 var escapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 's': " ", '"': `"`, '\'': "'", '\\': `\`, '$': "$"}
 
-// escape writes what the escape at pos stands for; in single quotes only the quote
+// escape writes the character of the escape at pos; in single quotes only the quote
 // and the backslash are escaped.
 func (s *scanner) escape(b *strings.Builder, mark byte) {
 	c := s.text[s.pos]

@@ -6,7 +6,7 @@ import (
 	"math/big"
 )
 
-// span is the values from lo to hi, both included; nil is no bound.
+// span is the values from lo to hi, both included; nil means unbounded.
 type span[T any] struct{ lo, hi *T }
 
 // has reports whether v is within s.

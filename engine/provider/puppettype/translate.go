@@ -161,7 +161,7 @@ func (t *translator) named() error {
 	return nil
 }
 
-// flags reads (?imx-imx) and (?imx-imx:. What is m to Ruby is s to RE2.
+// flags reads (?imx-imx) and (?imx-imx:. Ruby's m is RE2's s.
 func (t *translator) flags() error {
 	letters := t.rest()[2:]
 	n := strings.IndexAny(letters, ":)")

@@ -49,7 +49,7 @@ type Sensitive struct{ value *any }
 // type here and known to the rest of the program.
 func NewSensitive(v any) Sensitive { return Sensitive{&v} }
 
-// Reveal returns what is wrapped. Who calls it must not show it.
+// Reveal returns the wrapped value. The caller must not show it.
 func (s Sensitive) Reveal() any {
 	if s.value == nil {
 		return nil
@@ -80,8 +80,8 @@ func revealed(v any) (inner any, ok bool) {
 	return nil, false
 }
 
-// settle returns v as one of the Go types that the package works on. What is one
-// already is returned as it is, without allocation.
+// settle returns v as one of the Go types that the package works on. A value of
+// that type is returned as it is, without allocation.
 func settle(v any) any {
 	switch v := v.(type) {
 	case nil, bool, int64, float64, string, []any, map[string]any, Default, Map, Sensitive, schema.Secret,
@@ -124,7 +124,7 @@ func settleSymbol(s Symbol) any {
 	return s
 }
 
-// settleOther takes what providers in Go hand over beside the plain types.
+// settleOther takes the further types that providers in Go hand over.
 func settleOther(rv reflect.Value) any {
 	switch {
 	case rv.CanInt():
@@ -162,8 +162,8 @@ func settleMap(rv reflect.Value) any {
 	return out
 }
 
-// entries returns what a hash holds, text keys in order; ok is false for what is
-// no hash. v is settled.
+// entries returns the entries of a hash, text keys in order; ok is false for other
+// values. v is settled.
 func entries(v any) (es []Entry, ok bool) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -5,8 +5,8 @@
 // # Laws
 //
 //   - Every function is pure: the same input gives the same bytes.
-//   - What schema.Decode accepts from JSON, the JSON Schema accepts, and the other
-//     way round, except for what is listed below.
+//   - schema.Decode and the JSON Schema accept the same JSON, except for the cases
+//     listed below.
 //
 // # Where JSON Schema and Decode differ
 //
@@ -27,7 +27,7 @@
 //   - yes, no, on, off, y and n for a boolean, as YAML 1.1 has them;
 //   - capital letters in a kind, in a whole graph;
 //   - a negative zero where a duration or a size must not be negative ("-0s");
-//   - what a type with its own UnmarshalYAML makes of other shapes.
+//   - other shapes that a type with its own UnmarshalYAML reads.
 package derive
 
 import "github.com/reactivegraph/mgmt/engine/schema"
@@ -38,7 +38,7 @@ type Kind struct {
 	Doc       string       // Markdown: what it manages; Type.Doc when empty
 	Type      *schema.Type // of its parameters; with defaults if it comes from schema.Of
 	Sends     *schema.Type // of what it sends, or nil
-	Abilities []string     // what it can do beyond the contract, one or two words each
+	Abilities []string     // its abilities beyond the contract, one or two words each
 	Example   string       // a piece of a graph in YAML, or empty
 }
 

@@ -104,7 +104,7 @@ func edgeRule() *rule {
 }
 
 // kindRule is the rule of one declaration: the fields of the kind and the keys
-// that every resource has. What is required may be received instead.
+// that every resource has. A required parameter may be received instead.
 func (w *ruler) kind(k Kind) *rule {
 	r := w.rule(k.Type)
 	r.Title, r.Description, r.Type = k.Name, k.doc(), "object"

@@ -122,7 +122,8 @@ const (
 
 var textTypes = []string{"string", "number", "boolean"}
 
-// ruler translates types. What contains itself is a definition, to which its links refer.
+// ruler translates types. A type that contains itself is a definition, and its links
+// refer to that.
 type ruler struct {
 	prefix string // of the names of definitions
 	names  map[*schema.Type]string

@@ -37,7 +37,7 @@ func rows(t *schema.Type, prefix string) iter.Seq[row] {
 	}
 }
 
-// leaf unwraps lists and maps, and returns what its elements are written behind.
+// leaf unwraps lists and maps, and returns the prefix of its elements.
 func leaf(t *schema.Type) (*schema.Type, string) {
 	var suffix strings.Builder
 	for t.Kind == schema.KindList || t.Kind == schema.KindMap {

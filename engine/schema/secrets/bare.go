@@ -114,8 +114,8 @@ func table(has func(byte) bool) (t [256]bool) {
 	return t
 }
 
-// unit reads the first character of a text, or the first escape. It appends what that
-// stands for to buf, and returns how long it was.
+// unit reads the first character of a text, or the first escape. It appends its
+// meaning to buf, and returns how long it was.
 func unit(s, buf []byte) ([]byte, int) {
 	switch c := s[0]; {
 	case c == '\\':

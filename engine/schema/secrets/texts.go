@@ -20,13 +20,13 @@ const (
 
 // Texts are texts that must not be said. The zero value has none, and no bounds. It may be
 // used from any goroutine, and must not be copied. It keeps the secrets: it should live no longer
-// than what they are about. Least and Most are set before it is used.
+// than their use. Least and Most are set before it is used.
 type Texts struct {
 	// Least is the length of the shortest text that is kept out; shorter ones, and
 	// shorter lines, are not.
 	Least int
 	// Most is how many secrets are kept at most; of more the oldest are forgotten, half of
-	// Most are always known. 0 is no bound.
+	// Most are always known. 0 means unbounded.
 	Most int
 
 	n          atomic.Int64 // secrets
@@ -34,7 +34,7 @@ type Texts struct {
 	young, old generation // the young ones become the old ones
 }
 
-// generation is some secrets, and what is looked for because of them.
+// generation is some secrets, and the texts to look for because of them.
 type generation struct {
 	secrets     map[string]struct{}
 	plain, bare tree
@@ -126,7 +126,7 @@ func backwards(s string) string {
 type span struct{ from, to int }
 
 // Clean returns a text with schema.Redacted in place of each secret in it. Clean before a text
-// is cut, or cut with an ellipsis: of other parts of a secret nobody knows that they are.
+// is cut, or cut with an ellipsis: other parts of a secret are not recognised.
 func (t *Texts) Clean(s string) string { return t.clean(s, false) }
 
 // CleanPart is Clean for a text that was cut at both ends, such as a piece of a line: it
