@@ -92,7 +92,7 @@ var pathsAllowed = map[string]string{
 
 // TestFindingA3OneWalker: no kind opens a path but by the walker of package safepath.
 func TestFindingA3OneWalker(t *testing.T) {
-	found := callsByPath(t, "../resources")
+	found := callsOf(t, "../resources", byPath)
 	for where, calls := range found {
 		if pathsAllowed[where] == "" {
 			t.Errorf("%s calls %s: take engine/safepath, or say in pathsAllowed why no other user can alter the path", where, strings.Join(calls, ", "))
@@ -105,8 +105,8 @@ func TestFindingA3OneWalker(t *testing.T) {
 	}
 }
 
-// callsByPath returns the calls of byPath in all functions below a folder but tests.
-func callsByPath(t *testing.T, root string) map[string][]string {
+// callsOf returns which names of a table all functions below a folder use, tests left out.
+func callsOf(t *testing.T, root string, table map[string][]string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -123,7 +123,7 @@ func callsByPath(t *testing.T, root string) map[string][]string {
 				name += " " + f.Name.Name
 			}
 			ast.Inspect(decl, func(n ast.Node) bool {
-				if call := callByPath(n); call != "" && !slices.Contains(found[name], call) {
+				if call := callIn(n, table); call != "" && !slices.Contains(found[name], call) {
 					found[name] = append(found[name], call)
 				}
 				return true
@@ -137,14 +137,14 @@ func callsByPath(t *testing.T, root string) map[string][]string {
 	return found
 }
 
-// callByPath returns the name of a function of byPath, if a node is one.
-func callByPath(n ast.Node) string {
+// callIn returns the name of a function of a table, if a node is one.
+func callIn(n ast.Node, table map[string][]string) string {
 	sel, ok := n.(*ast.SelectorExpr)
 	if !ok {
 		return ""
 	}
 	pkg, ok := sel.X.(*ast.Ident)
-	if !ok || pkg.Obj != nil || !slices.Contains(byPath[pkg.Name], sel.Sel.Name) {
+	if !ok || pkg.Obj != nil || !slices.Contains(table[pkg.Name], sel.Sel.Name) {
 		return ""
 	}
 	return pkg.Name + "." + sel.Sel.Name

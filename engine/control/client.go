@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
@@ -28,6 +29,7 @@ type Client struct {
 	paths    []string
 	http     http.Client
 	patience time.Duration // with an answer that waits for nothing
+	clock    engine.Clock  // of patience
 }
 
 // ErrSilent says that there is a daemon, which does not answer.
@@ -66,7 +68,7 @@ func reason(err error) string {
 // NewClient returns a client of the daemon on the first of these sockets on which
 // one answers.
 func NewClient(paths ...string) *Client {
-	c := &Client{paths: paths, patience: clientPatience}
+	c := &Client{paths: paths, patience: clientPatience, clock: engine.SystemClock{}}
 	c.http.Transport = &http.Transport{DialContext: c.dial, DisableKeepAlives: true, DisableCompression: true}
 	return c
 }
@@ -255,13 +257,13 @@ func (c *Client) Events(ctx context.Context, q Query, after *uint64) iter.Seq2[*
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		silent := time.AfterFunc(c.patience, func() { cancel(ErrSilent) })
+		silenced := c.clock.AfterFunc(c.patience, func() { cancel(ErrSilent) })
 		resp, err := c.do(ctx, http.MethodGet, "/v1/events", v, nil, "Accept", "application/x-ndjson")
-		if err == nil && !silent.Stop() {
+		if err == nil && !silenced() {
 			err = errors.Join(ErrSilent, resp.Body.Close())
 		}
 		if err != nil {
-			silent.Stop()
+			silenced()
 			yield(nil, err)
 			return
 		}

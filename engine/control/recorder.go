@@ -26,7 +26,7 @@ const (
 
 // RecorderOptions configure a Recorder.
 type RecorderOptions struct {
-	Now     func() time.Time // time.Now when nil; only for show, order rests on counters
+	Now     func() time.Time // that of the machine when nil; only for show, order rests on counters
 	Version string           // for the event started
 }
 
@@ -75,7 +75,7 @@ type Standing struct {
 // NewRecorder returns a Recorder. It keeps nothing until its Run is called.
 func NewRecorder(o RecorderOptions) *Recorder {
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = engine.SystemClock{}.Now
 	}
 	now := o.Now()
 	session := strconv.FormatInt(now.UnixNano(), 36) + "-" + strconv.Itoa(os.Getpid())

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
@@ -36,6 +37,7 @@ type Options struct {
 	Metrics  http.Handler // of GET /v1/metrics; without it the answer is 404
 	Graphs   Graphs       // of POST /v1/reload and /v1/apply; without it the answer is 404
 	Logger   *slog.Logger // discards when nil
+	Clock    engine.Clock // of time spans; nil for that of the machine
 	Version  string
 	StateDir string
 }
@@ -53,7 +55,7 @@ func NewServer(o Options) (*Server, error) {
 	}
 	s := &Server{opt: o}
 	table, err := httpd.NewTable(info, s.routes())
-	s.frame = &httpd.Server{Table: table, Limits: limits, Errors: problem, Logger: o.Logger}
+	s.frame = &httpd.Server{Table: table, Limits: limits, Errors: problem, Logger: o.Logger, Clock: o.Clock}
 	return s, err
 }
 

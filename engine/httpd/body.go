@@ -67,14 +67,16 @@ func DecodeObject(r *http.Request, doc any) error {
 	if err := dec.Decode(doc); err != nil {
 		return suggest(unreadable(text, offset(err, dec), err), err, doc)
 	}
-	switch _, err := dec.Token(); {
-	case errors.Is(err, io.EOF):
+	at := dec.InputOffset() // where the object ends
+	rest := bytes.TrimLeft(text[at:], " \t\r\n")
+	if len(rest) == 0 {
 		return nil
-	case err != nil:
-		return unreadable(text, dec.InputOffset(), err)
-	default:
-		return unreadable(text, dec.InputOffset(), errors.New("there is more after the object"))
 	}
+	at = int64(len(text)-len(rest)) + 1
+	if _, err := dec.Token(); err != nil && !errors.Is(err, io.EOF) {
+		return unreadable(text, at, err)
+	}
+	return unreadable(text, at, errors.New("there is more after the object"))
 }
 
 // offset returns the byte that an error of a decoder is about.

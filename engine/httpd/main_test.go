@@ -2,9 +2,13 @@ package httpd
 
 import (
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,4 +24,24 @@ func mustListen(t testing.TB, path string) *Socket {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	return l
+}
+
+// stillClock stands still until a test moves it. Its timers are the machine's.
+type stillClock struct {
+	engine.SystemClock
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *stillClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock forward.
+func (c *stillClock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
 }

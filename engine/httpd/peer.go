@@ -60,7 +60,7 @@ func withPeer(ctx context.Context, l net.Listener, c net.Conn) context.Context {
 	switch l := l.(type) {
 	case *Socket:
 		return context.WithValue(ctx, peerKey{}, l.examine(c))
-	case *TLS, *Plain:
+	case interface{ remote() }:
 		return context.WithValue(ctx, peerKey{}, Peer{Addr: c.RemoteAddr().String()})
 	default:
 		return ctx

@@ -2,7 +2,6 @@ package httpd
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -104,11 +103,14 @@ func (s *Server) server(ctx context.Context, l net.Listener, open *conns) *http.
 	}
 }
 
-// encrypted limits the connections of l, and encrypts those of a TLS listener.
+// encrypted limits the connections of l, and encrypts those of a TLS listener. It knows
+// that one by its method, so that a program without it links no server of TLS.
 func (s *Server) encrypted(l net.Listener) net.Listener {
 	limited := newLimited(l, Connections(s.Limits.Connections), s.Clock)
-	if t, ok := l.(*TLS); ok {
-		return tls.NewListener(limited, t.keeper.base())
+	if t, ok := l.(interface {
+		encrypt(net.Listener) net.Listener
+	}); ok {
+		return t.encrypt(limited)
 	}
 	return limited
 }
@@ -167,7 +169,7 @@ func (s *Server) answer(w *writer, r *http.Request) (any, error) {
 	if err := rt.checkBody(r); err != nil {
 		return nil, err
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, rt.most(s.Limits.Body))
+	r.Body = http.MaxBytesReader(w.ResponseWriter, r.Body, rt.most(s.Limits.Body))
 	s.Patience(w)
 	return rt.Serve(w, r)
 }

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
 )
@@ -51,6 +52,13 @@ type TLS struct {
 	net.Listener
 	keeper *keeper
 }
+
+// encrypt adds the encryption to what another listener accepts.
+func (t *TLS) encrypt(l net.Listener) net.Listener { return tls.NewListener(l, t.keeper.base()) }
+
+// remote marks a listener whose callers come from the network.
+func (*TLS) remote()   {}
+func (*Plain) remote() {}
 
 // Reload reads the files again now, changed or not. With an error the old certificate
 // stays in effect.

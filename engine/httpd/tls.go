@@ -9,11 +9,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // TLSOptions name the files of a TLS listener, all in PEM and all required.
@@ -51,6 +53,9 @@ type signature struct {
 func newKeeper(o TLSOptions) (*keeper, error) {
 	o.Clock, o.Logger = engine.ClockOr(o.Clock), cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	k := &keeper{opt: o}
+	if o.Cert == "" || o.Key == "" || o.CA == "" {
+		return nil, errors.New("a certificate, its key and a CA are all required for TLS")
+	}
 	return k, k.reload()
 }
 
@@ -135,9 +140,12 @@ func (k *keeper) config() (*tls.Config, error) {
 	}, nil
 }
 
-// readPEM reads a plain file that is not too long.
+// readPEM reads a plain file that is not too long, by no link of another user.
 func readPEM(path string) (text []byte, err error) {
-	f, err := os.Open(path)
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	f, err := safepath.System().Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ func fromType(t *schema.Type) (object, error) {
 
 var (
 	timeType = reflect.TypeFor[time.Time]()
+	numType  = reflect.TypeFor[json.Number]()
 	rawType  = reflect.TypeFor[json.RawMessage]()
 	textType = reflect.TypeFor[encoding.TextMarshaler]()
 	jsonType = reflect.TypeFor[json.Marshaler]()
@@ -49,6 +50,8 @@ func (d *describer) goType(t reflect.Type) (object, error) {
 	switch {
 	case t == timeType:
 		return object{"type": "string", "format": "date-time"}, nil
+	case t == numType:
+		return object{"type": "number"}, nil
 	case t == rawType, t.Kind() == reflect.Interface, t.Implements(jsonType):
 		return object{}, nil
 	case t.Implements(textType):

@@ -26,7 +26,7 @@ const (
 // Options configure a Metrics. The zero value is usable.
 type Options struct {
 	Version string // of the program
-	// Now is the wall clock, for the time of the last convergence; time.Now when nil.
+	// Now is the wall clock, for the time of the last convergence; that of the machine when nil.
 	Now func() time.Time
 	// Source is asked at each scrape, and nothing it tells is shown when nil.
 	Source Source
@@ -90,7 +90,7 @@ var (
 func New(o Options) *Metrics {
 	m := &Metrics{now: o.Now, version: cmp.Or(o.Version, "unknown"), latency: newHistogram(latencyBounds)}
 	if m.now == nil {
-		m.now = time.Now
+		m.now = engine.SystemClock{}.Now
 	}
 	if o.Source != nil {
 		m.source.Store(&o.Source)
