@@ -7,6 +7,7 @@
 # make lint    gofmt, go vet, go fix and staticcheck, which all print nothing
 # make race    every test under the race detector
 # make bench   the table of speed and memory; BENCH='-markdown docs/benchmarks.md' keeps it
+# make bench AGAINST=COMMIT PAIRS=9   medians of pairs with another commit; BENCH='ROW' for some rows
 # make soak    ten minutes of drift and new graphs, at whose end nothing has grown; SOAK='-for 1h'
 # make packages  the deb and the rpm in bin/package
 # make release  every part of a release in bin/release: programs, packages, checksums, a repository
@@ -69,8 +70,17 @@ lint:
 
 # The table of what things cost, as ratios to a floor measured in the same run.
 # To keep it: make bench BENCH='-markdown docs/benchmarks.md'
+# AGAINST names a commit to compare with, PAIRS how often each row is run of both.
+PAIRS ?= 9
 bench: build
+ifeq ($(AGAINST),)
 	$(GO) run ./integration/bench $(BENCH)
+else
+	@tree=$$(mktemp -d) && trap 'git worktree remove --force "$$tree"' EXIT && \
+	git worktree add --quiet --detach "$$tree" "$(AGAINST)" && \
+	$(MAKE) -C "$$tree" build && $(GO) -C "$$tree" build -o bin/bench ./integration/bench && \
+	$(GO) run ./integration/bench -pairs $(PAIRS) -against "$$tree" $(BENCH)
+endif
 
 soak:
 	$(GO) run ./integration/soak $(SOAK)

@@ -7,6 +7,11 @@
 // cache to the next.
 //
 //	go run ./integration/bench [-dir FOLDER] [-quick] [-markdown FILE] [ROW ...]
+//	go run ./integration/bench -pairs 9 -against CHECKOUT [ROW ...]
+//
+// The second form compares with another checkout, whose bin/bench and bin/mgmt have been
+// built: pairs of runs, one of each, whose order alternates. It prints medians and differences, and the
+// exit code is 1 when a number is more than a tenth above the other's.
 //
 // The folder should be on a file system in memory: on a disk, the disk is what is
 // measured. The exit code is 1 when a row misses its limit.
@@ -73,6 +78,8 @@ func main() {
 		act      = flag.String("outside", "", "do this to the files in dir and print how long each repair took")
 		watch    = flag.Bool("guard", false, "be the floor of repairs: watch the folder and put back what changes, until the input ends")
 		binary   = flag.String("binary", "bin/mgmt", "the program")
+		pairs    = flag.Int("pairs", 9, "with -against: how many runs of each row and side")
+		against  = flag.String("against", "", "compare with the checkout in this folder")
 	)
 	flag.Parse()
 	if *watch {
@@ -105,9 +112,26 @@ func main() {
 		defer f.Close()
 		out = io.MultiWriter(os.Stdout, f)
 	}
-	if !table(out, *dir, *binary, *quick, flag.Args()) {
+	c := comparison{dir: *dir, pairs: max(1, *pairs), quick: *quick, words: flag.Args(), mostMore: 10}
+	if !c.print(out, *binary, *against) {
 		os.Exit(1)
 	}
+}
+
+// print prints the table of this checkout, or of both if there is another one.
+func (c comparison) print(w io.Writer, binary, against string) (good bool) {
+	self, err := os.Executable()
+	if err != nil {
+		fail(err)
+	}
+	c.ours = side{self: self, binary: binary}
+	if against == "" {
+		return table(w, c.dir, c.ours, c.quick, c.words)
+	}
+	if c.theirs, err = sideOf(against); err != nil {
+		fail(err)
+	}
+	return c.compare(w)
 }
 
 // profileTo writes a profile until the returned function is called.
@@ -141,17 +165,17 @@ func fail(err error) {
 }
 
 // table runs the rows whose names contain one of the words, all without any.
-func table(w io.Writer, dir, binary string, quick bool, words []string) bool {
+func table(w io.Writer, dir string, s side, quick bool, words []string) bool {
 	fmt.Fprintf(w, "# Speed and memory\n\nMeasured on %s, %s, files in a %s file system, %s.\n", machine(), runtime.Version(), fsName(dir), time.Now().Format(time.DateOnly))
 	fmt.Fprintf(w, "Printed by `make bench`; read ratios, not single figures.\n"+
 		"Measured is the scheduler alone, the library in the process that measures, or the program as a process of its own.\n\n")
 	fmt.Fprintln(w, "| row | measured | clock | figure | floor | limit | |\n| --- | --- | --- | --- | --- | --- | --- |")
 	good := true
 	for _, r := range rows() {
-		if len(words) > 0 && !slices.ContainsFunc(words, func(s string) bool { return strings.Contains(r.name, s) }) {
+		if !chosen(r.name, words) {
 			continue
 		}
-		res := spawn(r.name, dir, binary, quick)
+		res := s.spawn(r.name, dir, quick)
 		verdict := "ok"
 		if !res.OK {
 			verdict, good = "**missed**", false
@@ -164,19 +188,20 @@ func table(w io.Writer, dir, binary string, quick bool, words []string) bool {
 	return good
 }
 
+// chosen reports whether a row has one of the words in its name; without any, all have.
+func chosen(name string, words []string) bool {
+	return len(words) == 0 || slices.ContainsFunc(words, func(s string) bool { return strings.Contains(name, s) })
+}
+
 // spawn runs a row in a process of its own.
-func spawn(name, dir, binary string, quick bool) (res result) {
+func (s side) spawn(name, dir string, quick bool) (res result) {
 	work, err := os.MkdirTemp(dir, "mgmt-bench-")
 	if err != nil {
 		return result{Err: err.Error()}
 	}
 	defer os.RemoveAll(work)
-	self, err := os.Executable()
-	if err != nil {
-		return result{Err: err.Error()}
-	}
-	cmd := exec.Command(self, "-row", name, "-dir", work, "-binary", binary, fmt.Sprintf("-quick=%t", quick))
-	cmd.Stderr = os.Stderr
+	cmd := exec.Command(s.self, "-row", name, "-dir", work, "-binary", s.binary, fmt.Sprintf("-quick=%t", quick))
+	cmd.Dir, cmd.Stderr = s.at, os.Stderr
 	out, err := cmd.Output()
 	if err == nil {
 		err = json.Unmarshal(out, &res)

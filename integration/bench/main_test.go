@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,5 +68,54 @@ ok  	x	1.2s
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestNumbers: the numbers of all kinds of figures are found, times whatever their unit.
+func TestNumbers(t *testing.T) {
+	for figure, want := range map[string][]number{
+		"422.8ms = 2.25 x":                {{422.8e6, "ns"}, {2.25, "x"}},
+		"1m2.5s, 1 instance":              {{62.5e9, "ns"}, {1, ""}},
+		"4.14 KiB each, CPU 0.02 %":       {{4.14, "KiB"}, {0.02, "%"}},
+		"p50 1.5µs, p99 20ns":             {{1500, "ns"}, {20, "ns"}},
+		"33.3 MB":                         {{33.3, "MB"}},
+		"p50 64ns, 1 run and 0.5 edges; ": {{64, "ns"}, {1, ""}, {0.5, ""}},
+		"":                                nil,
+	} {
+		if got := numbers(figure); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", figure, got, want)
+		}
+	}
+}
+
+// TestCompare: a pair has one run of each side, and what costs over a tenth more is not good.
+func TestCompare(t *testing.T) {
+	const name = "cold converge of 10,000 files"
+	say := func(figure string) side {
+		self := filepath.Join(t.TempDir(), "bench")
+		if err := os.WriteFile(self, []byte("#!/bin/sh\necho '{\"Figure\":\""+figure+"\"}'\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return side{self: self, at: t.TempDir()}
+	}
+	for figure, want := range map[string]string{
+		"105ms = 1.1 x": "| 100ms | 105ms | +5.0 % | ok |",
+		"120ms = 1.1 x": "| 100ms | 120ms | +20.0 % | **more** |",
+		"50ms = 1.1 x":  "| 100ms | 50ms | -50.0 % | ok |",
+	} {
+		var out bytes.Buffer
+		c := comparison{dir: t.TempDir(), ours: say(figure), theirs: say("100ms = 1.1 x"), pairs: 3, words: []string{name}, mostMore: 10}
+		good := c.compare(&out)
+		if !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "| 1.1 x | 1.1 x | +0.0 % | ok |") || good == strings.Contains(want, "more") {
+			t.Errorf("%s: %t\n%s", figure, good, &out)
+		}
+	}
+	var out bytes.Buffer
+	bad := comparison{dir: t.TempDir(), ours: say("1s"), theirs: side{self: "/does/not/exist"}, pairs: 1, words: []string{name}}
+	if bad.compare(&out) || !strings.Contains(out.String(), "**failed**") {
+		t.Errorf("a side that can't run: %s", &out)
+	}
+	if _, err := sideOf(t.TempDir()); err == nil {
+		t.Error("an empty folder was taken for a checkout")
 	}
 }
