@@ -201,11 +201,11 @@ func (d *targetDecoder) info(over *transport, p schema.Pair, mode fs.FileMode) (
 		f.Message = fmt.Sprintf("the target %s: %s", p.Key, f.Message)
 		d.found.Add(f)
 	}
-	if d.found.Errors() > before {
-		return nil, false
-	}
+	broken := d.found.Errors() > before
 	for i := range over.attrs {
-		d.value(&over.attrs[i], to, p, info)
+		if a := &over.attrs[i]; !broken || p.Value.Get(a.Name) == nil {
+			d.value(a, to, p, info)
+		}
 	}
 	return info, d.found.Errors() == before
 }

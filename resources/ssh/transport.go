@@ -262,7 +262,7 @@ func (s settings) explain(err error) error {
 	if s.text("host_key") != "" && strings.Contains(err.Error(), "host key mismatch") {
 		return &HostKeyError{Address: s.address(), Known: "host_key", Changed: true, Err: err}
 	}
-	if strings.Contains(err.Error(), "unable to authenticate") {
+	if text := err.Error(); strings.Contains(text, "unable to authenticate") || strings.Contains(text, "unexpected message type 51") { // which is a refusal
 		return &AuthError{Address: s.address(), User: s.text("user"), Err: err}
 	}
 	return fmt.Errorf("%s: %w", s.address(), err)
