@@ -37,6 +37,11 @@ import (
 //	{"title": "x", "status": "updated", "message": "why"}      created, updated, deleted, unchanged, processed, failed
 //	{"title": "x", "attribute": "v", "from": 1, "to": 2}       what it has changed; before the status
 //	{"level": "notice", "title": "x", "message": "a word"}     debug, info, notice, warning, err; the title may be missing
+//	{"title": "x", "context": "updating"}                      creating, updating, deleting, processing, failing
+//
+// They are logged as they come. A context lasts until its title has a status, or else until the command ends: then the title gets that of the
+// context, or has failed. In the meantime attribute and level lines without a title are about that of the context which was opened last. Where one
+// line is about several resources, it has "titles", a list, instead of "title".
 //
 // A change without a written status is done if it ends with code 0, and has
 // failed else. With the feature noop_handler it must change nothing where noop is true.
@@ -147,12 +152,17 @@ func (x *external) Set(ctx context.Context, rt *Runtime, changes []Change) error
 	if len(orders) == 0 {
 		return nil
 	}
+	heard := &hearing{c: c}
+	c.stdout = heard.line
 	out, err := c.run(ctx, orders)
-	var errs []error
 	for line := range c.lines(out) {
-		errs = append(errs, c.report(line))
+		if line.number > heard.lines {
+			heard.errs = append(heard.errs, c.report(line))
+		}
 	}
-	return errors.Join(append(errs, err)...)
+	err = errors.Join(append(heard.errs, err)...)
+	c.leave(err)
+	return err
 }
 
 // exchange is one call of a command.
@@ -162,6 +172,8 @@ type exchange struct {
 	what    string // which one
 	argv    []string
 	changes map[string]Change
+	open    []dialogue   // of the set command, in the order in which it opened them
+	stdout  func([]byte) // gets its lines as they come; nil for nobody
 	secrets secrets.Texts
 	guarded bool // a line may hold a secret that is not known yet
 	pieces  bool // the last line was a piece of a longer one
@@ -192,7 +204,7 @@ func (c *exchange) run(ctx context.Context, stdin []byte) ([]byte, error) {
 	defer cancel()
 	cmd := engine.Command{
 		Argv: slices.Clone(c.argv), Env: c.environment(), Stdin: stdin, MaxOutput: maxAnswer,
-		Stderr: func(line []byte) { c.warn(string(line)) },
+		Stdout: c.stdout, Stderr: func(line []byte) { c.warn(string(line)) },
 	}
 	res, err := c.command(ctx, cmd)
 	switch {

@@ -199,8 +199,9 @@ func (c *exchange) parse(line answer) (map[string]any, error) {
 
 // said is a line of the set command.
 type said struct {
-	title, status, attribute, level, message string
-	from, to                                 any
+	title, status, attribute, level, context, message string
+	titles                                            []string // beside title
+	from, to                                          any
 }
 
 // report logs a line of the set command.
@@ -223,13 +224,15 @@ func (c *exchange) report(line answer) error {
 
 // put takes a key, and says what is wrong with it.
 func (s *said) put(key string, v any) string {
-	texts := map[string]*string{"title": &s.title, "status": &s.status, "attribute": &s.attribute, "level": &s.level, "message": &s.message}
+	texts := map[string]*string{"title": &s.title, "status": &s.status, "attribute": &s.attribute, "level": &s.level, "context": &s.context, "message": &s.message}
 	into := texts[key]
 	switch text, isText := v.(string); {
 	case key == "from":
 		s.from = v
 	case key == "to":
 		s.to = v
+	case key == "titles":
+		return s.putTitles(v)
 	case into == nil:
 		return fmt.Sprintf("unknown key %q", shorten(key))
 	case !isText:
@@ -247,23 +250,29 @@ func (c *exchange) log(s said) string {
 		opts = append(opts, Message(c.secrets.Clean(s.message)))
 	}
 	ways := 0
-	for _, word := range []string{s.status, s.attribute, s.level} {
+	for _, word := range []string{s.status, s.attribute, s.level, s.context} {
 		if word != "" {
 			ways++
 		}
 	}
 	switch {
 	case ways != 1:
-		return "it must have one of status, attribute and level"
+		return "it must have one of status, attribute, level and context"
 	case s.level != "":
 		return c.say(s)
+	case s.attribute != "":
+		if s = c.within(s); s.title == "" {
+			return "it has no title, and there is no context"
+		}
+		c.rt.Log.AttributeChanged(s.attribute, s.from, s.to, append(opts, Of(s.all()...))...)
+		return ""
 	case s.title == "":
 		return "it has no title"
-	case s.attribute != "":
-		c.rt.Log.AttributeChanged(s.attribute, s.from, s.to, append(opts, Of(s.title))...)
-		return ""
+	case s.context != "":
+		return c.enter(s, append(opts, Also(s.titles...)))
 	}
-	return c.mark(s, opts)
+	c.done(s.all())
+	return c.mark(s, append(opts, Also(s.titles...)))
 }
 
 // mark gives a title its status.
@@ -271,7 +280,7 @@ func (c *exchange) mark(s said, opts []LogOption) string {
 	log := c.rt.Log
 	switch s.status {
 	case "failed":
-		log.Failed(s.title, c.secrets.Clean(s.message))
+		log.Failed(s.title, c.secrets.Clean(s.message), Also(s.titles...))
 	case "processed":
 		log.Processed(s.title, c.changes[s.title].Is.Record, c.changes[s.title].Should, opts...)
 	default:
@@ -289,8 +298,8 @@ func (c *exchange) mark(s said, opts []LogOption) string {
 // say logs a plain message.
 func (c *exchange) say(s said) string {
 	var opts []LogOption
-	if s.title != "" {
-		opts = []LogOption{Of(s.title)}
+	if s = c.within(s); s.title != "" {
+		opts = []LogOption{Of(s.all()...)}
 	}
 	log := c.rt.Log
 	words := []string{"debug", "info", "notice", "warning", "err"}

@@ -368,8 +368,8 @@ func TestExternalNoUTF8(t *testing.T) {
 // number, and that the other lines count.
 func TestExternalSetBroken(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"title": "x"}`: "one of status, attribute and level",
-		`{"title": "x", "status": "updated", "level": "info"}`: "one of status, attribute and level",
+		`{"title": "x"}`: "one of status, attribute, level and context",
+		`{"title": "x", "status": "updated", "level": "info"}`: "one of status, attribute, level and context",
 		`{"status": "updated"}`:                                "it has no title",
 		`{"title": "x", "status": "done"}`:                     "status must be created",
 		`{"level": "shout", "message": "x"}`:                   "level must be debug",
