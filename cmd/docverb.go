@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 )
 
@@ -117,7 +119,11 @@ func (f *docFlags) page(a *app, name string) error {
 // pageOf returns what a page is about: a kind, or the metaparameters in the form of one.
 func (a *app) pageOf(name string) (derive.Kind, error) {
 	k, err := a.kindNamed(name)
-	if _, unknown := errors.AsType[*engine.UnknownKindError](err); !unknown || name != "meta" {
+	_, unknown := errors.AsType[*engine.UnknownKindError](err)
+	if t, ok := cmp.Or(a.transports, provider.DefaultTransports()).Definition(name); unknown && ok {
+		return derive.Kind{Name: name, Doc: "A transport: these are the attributes of its targets.\n\n" + t.Doc, Type: cmp.Or(a.transports, provider.DefaultTransports()).Type(name)}, nil
+	}
+	if !unknown || name != "meta" {
 		return k, err
 	}
 	t, err := metaType()

@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +18,7 @@ import (
 type factsFlags struct {
 	output choice
 	roles  []string
+	target string
 }
 
 func newFacts(a *app) *cobra.Command {
@@ -24,17 +27,20 @@ func newFacts(a *app) *cobra.Command {
 		Use:   "facts [NAME...]",
 		Short: "Show what is known of this machine",
 		Long: `Facts shows the facts of this machine, all of them or the named ones. With one name
-only the value is shown. Nothing is asked of a network, and no program is run.
+only the value is shown. Nothing is asked of a network, and no program is run. With --target it shows the
+facts of that target, as its transport has them; then it connects to the target.
 
 ` + factTable(),
 		Example: `  mgmt facts
   mgmt facts os_family
   mgmt facts os osrelease -o json`,
 		ValidArgs: factNames(),
-		RunE:      func(_ *cobra.Command, args []string) error { return f.run(a, args) },
+		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	choose(cmd, &f.output, "output", "o", "how to write them", "text", "json", "yaml")
 	roleFlag(cmd, &f.roles)
+	a.targetFlag(cmd, &f.target)
+	a.typesFlag(cmd)
 	return cmd
 }
 
@@ -65,7 +71,14 @@ func factTable() string {
 	return strings.Join(lines, "\n")
 }
 
-func (f *factsFlags) run(a *app, names []string) error {
+func (f *factsFlags) run(ctx context.Context, a *app, names []string) error {
+	if f.target != "" {
+		all, err := a.targetFacts(ctx, f.target)
+		if err != nil {
+			return err
+		}
+		return f.write(a, all, slices.Sorted(maps.Keys(all)), names)
+	}
 	for _, name := range names {
 		if !slices.Contains(factNames(), name) {
 			return fmt.Errorf("there is no fact %q%s; mgmt facts shows all", name, meant(name, factNames()))
@@ -75,13 +88,19 @@ func (f *factsFlags) run(a *app, names []string) error {
 	if err != nil {
 		return err
 	}
-	all := facts.Map()
+	return f.write(a, facts.Map(), factNames(), names)
+}
+
+// write writes those of the facts that are named, or all.
+func (f *factsFlags) write(a *app, all map[string]any, known, names []string) error {
 	if len(names) == 0 {
-		names = factNames()
+		names = known
 	}
 	chosen := map[string]any{}
 	for _, name := range names {
-		chosen[name] = all[name]
+		if chosen[name] = all[name]; !slices.Contains(known, name) {
+			return fmt.Errorf("the target has no fact %q%s", name, meant(name, known))
+		}
 	}
 	switch f.output.word {
 	case "json":

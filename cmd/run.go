@@ -168,6 +168,9 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	opts.BeforeReload = func(ctx context.Context) error {
 		err := anew.reread(ctx)
 		if err == nil {
+			err = a.rereadTargets()
+		}
+		if err == nil {
 			secrets.renew(ctx)
 		}
 		return err

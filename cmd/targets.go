@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -43,6 +46,29 @@ func (a *app) targetFlag(cmd *cobra.Command, name *string) {
 		}
 		return a.targets.Names(), cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// targetFacts asks a target.
+func (a *app) targetFacts(ctx context.Context, name string) (map[string]any, error) {
+	h, err := host.New(ctx, host.Options{})
+	if err != nil {
+		return nil, err
+	}
+	facts, err := cmp.Or(a.targets, provider.NewTargets()).Facts(ctx, name, h)
+	return facts, errors.Join(err, h.Close())
+}
+
+// rereadTargets has the targets be as the files say now. With an error the targets stay as they are.
+func (a *app) rereadTargets() error {
+	if a.targetsFolder == "" {
+		return nil
+	}
+	list, ds := a.readTargets()
+	if err := ds.Err(); err != nil {
+		return err
+	}
+	a.targets.Replace(list)
+	return nil
 }
 
 // targetable refuses a target for a kind that knows none.

@@ -59,3 +59,70 @@ func TestFindingE8EndToEnd(t *testing.T) {
 		t.Errorf("the note says %q", got)
 	}
 }
+
+// TestFindingE8Facts: a transport has a page, and a target has facts.
+func TestFindingE8Facts(t *testing.T) {
+	b := newFarBoard(t, sshtest.Start(t))
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"facts", "kernel", "--target", "web1"}, 0, "Linux\n"},
+		{[]string{"facts", "kernl", "--target", "web1"}, 1, "did you mean \"kernel\"?"},
+		{[]string{"facts", "--target", "web2"}, 1, "there is no target \"web2\": there are web1 (did you mean \"web1\"?)"},
+		{[]string{"resource", "file", "/etc", "--target", "web1"}, 1, "--target: a file is on this machine only"},
+		{[]string{"doc", "ssh"}, 0, "identity_file"},
+	} {
+		if code, out := b.mgmt(t, append(c.args, b.targets()...)...); code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("%q ends with %d, wanted %d, and says %q", c.args, code, c.code, out)
+		}
+	}
+}
+
+// TestFindingE8TransportOfCommands: a transport needs no Go. Its commands get the secrets of a target at their standard input, and a type works
+// over it with commands of this machine, or with those of the target.
+func TestFindingE8TransportOfCommands(t *testing.T) {
+	for name, command := range map[string]string{"here": "", "there": "command: [BOARD/door, command]\n"} {
+		t.Run(name, func(t *testing.T) {
+			b := newFarBoard(t, nil)
+			b.put(t, "types/door.yaml", strings.ReplaceAll("name: door\ndocs: A door.\nconnection_info:\n  room: {type: String, docs: Where.}\n  word: {type: String, docs: What opens it., sensitive: true}\n"+
+				"verify: [BOARD/door, verify]\nfacts: [BOARD/door, facts]\n"+command, "BOARD", b.dir))
+			b.put(t, "door", `#!/bin/sh
+read -r head
+case $head in *'"word":"opensesame"'*) ;; *) echo "no word" >&2; exit 1 ;; esac
+case $1 in
+facts) echo '{"doors": 1}' ;;
+command) read -r order; set -- $(printf %s "$order" | sed 's/.*"argv":\["\([^]]*\)"\].*/\1/; s/","/ /g'); NOTES=`+b.notes+` exec "$@" ;;
+esac
+`)
+			b.put(t, "noted", "#!/bin/sh\n"+map[string]string{"here": "read -r head\n", "there": ""}[name]+strings.TrimPrefix(b.text("noted"), "#!/bin/sh\n"))
+			b.put(t, "word", "opensesame\n")
+			b.put(t, "targets/a.yaml", "cellar: {transport: door, room: cellar, word: {file: "+b.dir+"/word}}\n")
+			b.put(t, "graph.yaml", "resources:\n  note:\n  - {name: milk, target: cellar, text: buy some}\n")
+			if err := os.Chmod(filepath.Join(b.dir, "door"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range []struct {
+				args []string
+				code int
+				want string
+			}{
+				{[]string{"facts", "--target", "cellar"}, 0, "1"},
+				{[]string{"run", filepath.Join(b.dir, "graph.yaml"), "--converged-exit", "--converged-timeout", "0", "--tmp-prefix"}, 0, "converged: 1 ok"},
+				{[]string{"resource", "note", "milk", "--target", "cellar"}, 0, "buy some"},
+			} {
+				if code, out := b.mgmt(t, append(c.args, b.targets()...)...); code != c.code || !strings.Contains(out, c.want) || strings.Contains(out, "opensesame") {
+					t.Errorf("%q ends with %d, wanted %d, and says %q", c.args, code, c.code, out)
+				}
+			}
+			if got := b.note("milk"); got != "buy some" {
+				t.Errorf("the note says %q", got)
+			}
+			b.put(t, "word", "opensesami\n")
+			if code, out := b.mgmt(t, append([]string{"plan", filepath.Join(b.dir, "graph.yaml")}, b.targets()...)...); code != 4 || !strings.Contains(out, "no word") || !strings.Contains(out, "the target cellar (transport door)") {
+				t.Errorf("with another word it ends with %d, and says %q", code, out)
+			}
+		})
+	}
+}

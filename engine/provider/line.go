@@ -118,6 +118,31 @@ func (l *line) reach(ctx context.Context, name string, h engine.Host) (*opened, 
 	return o, nil
 }
 
+// Facts connects to a target, verifies that it can be used, and returns what is known of it.
+func (ts *Targets) Facts(ctx context.Context, name string, h engine.Host) (facts map[string]any, err error) {
+	l := ts.line(name)
+	if l == nil || l.declared() == nil {
+		return nil, noTarget(name, ts)
+	}
+	l.join()
+	defer func() { err = errors.Join(err, l.leave()) }()
+	o, err := l.reach(ctx, name, h)
+	if err != nil {
+		return nil, err
+	}
+	err = guarded("Facts", func() error {
+		if err := o.Verify(ctx); err != nil {
+			return err
+		}
+		facts, err = o.Transport.Facts(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, o.target.lost(nil, o.hidden, err)
+	}
+	return facts, nil
+}
+
 // connect opens a connection.
 func (t *Target) connect(ctx context.Context, h engine.Host) (*opened, error) {
 	info, hidden, err := t.revealed(readSecret)

@@ -42,19 +42,24 @@ func (k *Kind) reachable(target string) error {
 	}
 	t := k.targets.find(target)
 	if t == nil {
-		names := []string(nil)
-		if k.targets != nil {
-			names = k.targets.Names()
-		}
-		if len(names) == 0 {
-			return fmt.Errorf("there is no target %q, nor any other: --targets names the folder with their files", shorten(target))
-		}
-		return fmt.Errorf("there is no target %q: there are %s%s", shorten(target), strings.Join(names, ", "), meant(target, names))
+		return noTarget(target, k.targets)
 	}
 	if over := k.def.Transports; len(over) > 0 && !slices.Contains(over, t.Transport) {
 		return fmt.Errorf("the target %s is reached by the transport %s, and a %s works over %s only", target, t.Transport, k.def.Name, strings.Join(over, ", "))
 	}
 	return nil
+}
+
+// noTarget says that there is no target of a name.
+func noTarget(name string, ts *Targets) error {
+	var names []string
+	if ts != nil {
+		names = ts.Names()
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("there is no target %q, nor any other: --targets names the folder with their files", shorten(name))
+	}
+	return fmt.Errorf("there is no target %q: there are %s%s", shorten(name), strings.Join(names, ", "), meant(name, names))
 }
 
 // find returns a target that is declared.

@@ -197,11 +197,11 @@ type TargetError struct {
 }
 
 func (e *TargetError) Error() string {
-	doing := ""
+	what := "can't be used"
 	if len(e.Resources) > 0 {
-		doing = " while " + few(e.Resources) + " was set"
+		what = "was lost while " + few(e.Resources) + " was set"
 	}
-	return fmt.Sprintf("the target %s (transport %s) was lost%s: %v", e.Target, e.Transport, doing, e.Err)
+	return fmt.Sprintf("the target %s (transport %s) %s: %v", e.Target, e.Transport, what, e.Err)
 }
 
 // Unwrap returns what was said.
