@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"sync/atomic"
 	"time"
 )
 
@@ -41,24 +40,4 @@ func (l *loop) lookAgain(d time.Duration) {
 	}
 	l.looking = true
 	l.after(d, nil, func() { l.looking = false })
-}
-
-// sayBusy implements Init.Busy.
-func (r *Reactor) sayBusy() (done func()) {
-	r.busy.Add(1)
-	var once atomic.Bool
-	return func() {
-		if once.CompareAndSwap(false, true) {
-			r.busy.Add(-1)
-			r.poke()
-		}
-	}
-}
-
-// poke makes the loop turn.
-func (r *Reactor) poke() {
-	select {
-	case r.mail.wake <- struct{}{}:
-	default:
-	}
 }

@@ -34,12 +34,12 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	commit.go swap.go removals.go run.go realize.go match.go retry.go stuck.go
-//	recall.go limits.go doubt.go brakes.go batch.go refresh.go status.go reactor.go
-//	stop.go loop.go budget.go stall.go watch.go notified.go settle.go worker.go
-//	converge.go host.go costly.go doc.go reverse.go wire.go read.go why.go
-//	listener.go shared.go vertex.go redact.go rest.go mailbox.go options.go slow.go
-//	clock.go
+//	doc.go swap.go limits.go commit.go doubt.go removals.go retry.go status.go
+//	reactor.go realize.go stuck.go recall.go brakes.go stop.go match.go loop.go
+//	stall.go watch.go notified.go settle.go leave.go run.go batch.go refresh.go
+//	host.go costly.go budget.go reverse.go wire.go read.go converge.go options.go
+//	shared.go why.go slow.go vertex.go redact.go clock.go worker.go rest.go
+//	listener.go mailbox.go ask.go
 //
 // # Laws
 //

@@ -77,6 +77,13 @@ func (l *loop) turn(ctx context.Context) {
 		return
 	}
 	l.watches.startWatches()
+	l.startRuns()
+	l.checkRealized()
+	l.settle()
+}
+
+// startRuns starts what the machine lets start. At rest it ends the workers but one.
+func (l *loop) startRuns() {
 	for {
 		slots, ok := l.m.Next()
 		if !ok {
@@ -87,8 +94,6 @@ func (l *loop) turn(ctx context.Context) {
 	if len(l.pool.idle) > 1 && l.m.AtRest() {
 		l.pool.dismiss(1)
 	}
-	l.checkRealized()
-	l.settle()
 }
 
 // deliver takes the mail.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -89,20 +87,6 @@ func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
 	return nil
 }
 
-func (r *Reactor) lockSwap(ctx context.Context) error {
-	if err := r.begun(ctx); err != nil {
-		return err
-	}
-	select {
-	case r.swapping <- struct{}{}:
-		return nil
-	case <-r.stopped:
-		return ErrStopped
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // initAll initialises all new vertices but those that exclude an old one. An error refuses
 // the graph. A panic does, too, where another graph goes on instead; in the first graph
 // the vertex fails alone, and then in each later one until it can be initialised.
@@ -146,17 +130,6 @@ func (r *Reactor) waitFor(ctx context.Context, v *vertex) error {
 		return err
 	}
 	return r.await(ctx, gone)
-}
-
-func (r *Reactor) await(ctx context.Context, c <-chan struct{}) error {
-	select {
-	case <-c:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-r.ctx.Done():
-		return ErrStopped
-	}
 }
 
 func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
@@ -252,49 +225,6 @@ func (s *swap) restart() {
 	}
 }
 
-// resume lets a suspended vertex go on that a failed Swap gave back, once it has
-// ended what it did before.
-func (l *loop) resume(v *vertex) {
-	if v.life.resumed && !v.run.inRun && !v.watch.Active() {
-		v.life.suspended, v.life.resumed = false, false
-		l.because(v, Trigger{Cause: CauseWatch})
-		l.open(v)
-	}
-}
-
-// suspend ends Watch and CheckApply of v and keeps them from starting.
-func (l *loop) suspend(v *vertex) {
-	v.life.suspended, v.life.resumed = true, false
-	v.watch.StartLater(false)
-	l.disarm(v)
-	l.m.Unready(v.slot)
-	l.setDue(v, false)
-	l.cut(v)
-}
-
-// cut ends what runs of v.
-func (l *loop) cut(v *vertex) {
-	v.endRun()
-	v.watch.Cut()
-}
-
-// idleChan returns a channel that is closed when v runs no more, and, if it is
-// leaving, has left.
-func (v *vertex) idleChan() <-chan struct{} {
-	if v.life.idle == nil {
-		v.life.idle = make(chan struct{})
-	}
-	return v.life.idle
-}
-
-// tellIdle closes that channel if it is so.
-func (l *loop) tellIdle(v *vertex) {
-	if v.life.idle != nil && !v.run.inRun && !v.watch.Active() {
-		close(v.life.idle)
-		v.life.idle = nil
-	}
-}
-
 // noteSwap tells of the swap that has taken effect.
 func (s *swap) noteSwap(removed, changed int) {
 	r := s.r
@@ -302,20 +232,4 @@ func (s *swap) noteSwap(removed, changed int) {
 		Generation: r.loop.generation, Name: s.g.Name, Kept: s.kept,
 		Added: len(s.fresh) - changed, Changed: changed, Removed: removed,
 	})
-}
-
-// depart cleans up a vertex that has left, and, if its name has left too, what is
-// kept for the name. It runs on a goroutine of its own.
-func (r *Reactor) depart(v *vertex, name bool) {
-	defer r.mail.post(v, mailFinished)
-	r.cleanup(v)
-	if !name || r.opt.ReadOnly || v.noop {
-		return
-	}
-	if dir, err := r.varBase(v.id, v.res.Kind(), v.res.Name()); err == nil {
-		if err := os.RemoveAll(dir); err != nil {
-			r.log.Warn("removing the state folder failed", slog.String("resource", v.id), slog.Any("error", err))
-		}
-	}
-	r.memory.forget(v)
 }

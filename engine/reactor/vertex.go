@@ -112,6 +112,18 @@ type abilities struct {
 	secret   bool         // there may be a secret in what a graph declares of it
 }
 
+// wired returns what v sends and receives, nil for nothing. Callable from any goroutine.
+func (v *vertex) wired() *values.Vertex { return v.values.Load() }
+
+// wiring returns what v sends and receives, and makes it where that is nothing yet. It is called by
+// the loop, and before v is known to others.
+func (v *vertex) wiring() *values.Vertex {
+	if v.wired() == nil {
+		v.values.Store(values.New(nil, nil))
+	}
+	return v.wired()
+}
+
 var errNoState = errors.New("there is no state folder")
 
 // newInit makes the handle for the vertex's resource.

@@ -14,18 +14,6 @@ type target struct {
 	i int
 }
 
-// wired returns what v sends and receives, nil for nothing. Callable from any goroutine.
-func (v *vertex) wired() *values.Vertex { return v.values.Load() }
-
-// wiring returns what v sends and receives, and makes it where that is nothing yet. It is called by
-// the loop, and before v is known to others.
-func (v *vertex) wiring() *values.Vertex {
-	if v.wired() == nil {
-		v.values.Store(values.New(nil, nil))
-	}
-	return v.wired()
-}
-
 // send implements Init.Send.
 func (v *vertex) send(x any) error {
 	sent, err := values.Send(v.id, v.abil.Sends, x, v.wired().IsTainted())

@@ -1,0 +1,103 @@
+package reactor
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// begun waits until Run has begun. After its end it returns ErrStopped.
+func (r *Reactor) begun(ctx context.Context) error {
+	select {
+	case <-r.stopped:
+		return ErrStopped
+	default:
+	}
+	select {
+	case <-r.started:
+		return nil
+	case <-r.stopped:
+		return ErrStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// do has f done on the loop and waits for its end.
+func (r *Reactor) do(ctx context.Context, f func()) error {
+	if err := r.begun(ctx); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	select {
+	case r.requests <- func() { defer close(done); f() }:
+		<-done
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.ctx.Done():
+		return ErrStopped
+	}
+}
+
+// ask has f called on the loop, which must only look, and waits for its end. It is
+// answered also while Run waits for the methods that still run.
+func (r *Reactor) ask(ctx context.Context, f func()) error {
+	if err := r.begun(ctx); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	select {
+	case r.questions <- func() { defer close(done); f() }:
+		<-done
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.stopped:
+		return ErrStopped
+	}
+}
+
+func (r *Reactor) lockSwap(ctx context.Context) error {
+	if err := r.begun(ctx); err != nil {
+		return err
+	}
+	select {
+	case r.swapping <- struct{}{}:
+		return nil
+	case <-r.stopped:
+		return ErrStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (r *Reactor) await(ctx context.Context, c <-chan struct{}) error {
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.ctx.Done():
+		return ErrStopped
+	}
+}
+
+// sayBusy implements Init.Busy.
+func (r *Reactor) sayBusy() (done func()) {
+	r.busy.Add(1)
+	var once atomic.Bool
+	return func() {
+		if once.CompareAndSwap(false, true) {
+			r.busy.Add(-1)
+			r.poke()
+		}
+	}
+}
+
+// poke makes the loop turn.
+func (r *Reactor) poke() {
+	select {
+	case r.mail.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,113 @@
+package reactor
+
+import (
+	"log/slog"
+	"os"
+)
+
+// remove begins the end of a vertex that has left the graph.
+func (l *loop) remove(v *vertex) {
+	v.life.gone = true
+	l.brakes.storms.Remove(v)
+	l.disarm(v)
+	l.setDue(v, false)
+	l.leaving[v.id] = v
+	l.r.departing.Add(1)
+	l.cut(v)
+	l.leave(v)
+}
+
+// leave has a vertex that is gone cleaned up once it runs no more.
+func (l *loop) leave(v *vertex) {
+	if v.run.inRun || v.watch.Active() || v.life.before != nil {
+		return
+	}
+	l.active++
+	go l.r.depart(v, v.life.after == nil)
+}
+
+// finished takes the news that a vertex has left, and lets the one start that
+// waited for it.
+func (l *loop) finished(v *vertex) {
+	l.active--
+	l.r.departing.Add(-1)
+	if l.leaving[v.id] == v {
+		delete(l.leaving, v.id)
+	}
+	l.bySlot[v.slot] = nil
+	l.free = append(l.free, v.slot)
+	l.tellIdle(v)
+	n := v.life.after
+	// Somebody may still hold a function of v: that must not keep the others.
+	v.life.after, v.notify, v.sendsTo = nil, nil, nil
+	if n == nil {
+		return
+	}
+	n.life.before = nil
+	n.owed.Inherit(&v.owed)
+	switch {
+	case n.life.gone:
+		l.leave(n)
+	case l.r.ctx.Err() == nil:
+		l.open(n)
+	}
+}
+
+// resume lets a suspended vertex go on that a failed Swap gave back, once it has
+// ended what it did before.
+func (l *loop) resume(v *vertex) {
+	if v.life.resumed && !v.run.inRun && !v.watch.Active() {
+		v.life.suspended, v.life.resumed = false, false
+		l.because(v, Trigger{Cause: CauseWatch})
+		l.open(v)
+	}
+}
+
+// suspend ends Watch and CheckApply of v and keeps them from starting.
+func (l *loop) suspend(v *vertex) {
+	v.life.suspended, v.life.resumed = true, false
+	v.watch.StartLater(false)
+	l.disarm(v)
+	l.m.Unready(v.slot)
+	l.setDue(v, false)
+	l.cut(v)
+}
+
+// cut ends what runs of v.
+func (l *loop) cut(v *vertex) {
+	v.endRun()
+	v.watch.Cut()
+}
+
+// idleChan returns a channel that is closed when v runs no more, and, if it is
+// leaving, has left.
+func (v *vertex) idleChan() <-chan struct{} {
+	if v.life.idle == nil {
+		v.life.idle = make(chan struct{})
+	}
+	return v.life.idle
+}
+
+// tellIdle closes that channel if it is so.
+func (l *loop) tellIdle(v *vertex) {
+	if v.life.idle != nil && !v.run.inRun && !v.watch.Active() {
+		close(v.life.idle)
+		v.life.idle = nil
+	}
+}
+
+// depart cleans up a vertex that has left, and, if its name has left too, what is
+// kept for the name. It runs on a goroutine of its own.
+func (r *Reactor) depart(v *vertex, name bool) {
+	defer r.mail.post(v, mailFinished)
+	r.cleanup(v)
+	if !name || r.opt.ReadOnly || v.noop {
+		return
+	}
+	if dir, err := r.varBase(v.id, v.res.Kind(), v.res.Name()); err == nil {
+		if err := os.RemoveAll(dir); err != nil {
+			r.log.Warn("removing the state folder failed", slog.String("resource", v.id), slog.Any("error", err))
+		}
+	}
+	r.memory.forget(v)
+}
