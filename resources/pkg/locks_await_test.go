@@ -10,12 +10,23 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
 // heldBy has another process hold a lock, and returns what it is ended by and who it is.
 func heldBy(t *testing.T, word string, how LockBy) (locks []Lock, in io.Closer, cmd *exec.Cmd) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lock")
+	in, cmd = heldAt(t, path, word)
+	return []Lock{{"apt", path, how, endIt}}, in, cmd
+}
+
+// heldAt has another process hold a lock, until in is closed.
+func heldAt(t *testing.T, path, word string) (in io.Closer, cmd *exec.Cmd) {
+	t.Helper()
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +44,31 @@ func heldBy(t *testing.T, word string, how LockBy) (locks []Lock, in io.Closer, 
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(line, err)
 	}
-	return []Lock{{"apt", path, how, endIt}}, stdin, cmd
+	return stdin, cmd
+}
+
+// TestFindingB1ToolIsNotPolled: a tool that is locked out is not run again while the holder of the lock is seen, and at once when that ends.
+func TestFindingB1ToolIsNotPolled(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "/var/lib/dpkg/lock-frontend")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	in, _ := heldAt(t, path, "record")
+	runs, free := 0, false
+	host := enginetest.NewHost()
+	host.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) {
+		if runs++; Held([]Lock{{"apt", path, ByRecord, endIt}}) == nil {
+			free = true
+			return &engine.Result{}, nil
+		}
+		time.AfterFunc(2*lockPoll, func() { _ = in.Close() })
+		return &engine.Result{ExitCode: lockTexts["apt"].exit, Stderr: []byte(lockTexts["apt"].text)}, nil
+	})
+	x := newTools(virtual.Env{Host: host, Root: root}, judgeApt)
+	if err := x.change(t.Context(), nil, "apt-get", "update"); err != nil || !free || runs != 2 {
+		t.Errorf("it ran %d times: %v", runs, err)
+	}
 }
 
 // long is longer than a test lasts: what ends sooner was told of.

@@ -17,9 +17,12 @@ import (
 
 const (
 	// lockWait is how long another program that uses the package manager is waited for,
-	// and lockPoll how often it is tried whether that has ended.
+	// and lockPoll how often it is tried whether that has ended, where nothing tells of it.
 	lockWait = 2 * time.Minute
 	lockPoll = time.Second
+
+	// lockLook is how often that is tried where the kernel tells of the end.
+	lockLook = 5 * time.Second
 
 	// maxOutput is how much of what a tool prints is read: the lists of all files of a large machine.
 	maxOutput = 64 << 20
@@ -112,13 +115,36 @@ func (t *tools) attempt(ctx context.Context, cost string, ok []int, argv []strin
 			return err
 		}
 		err = t.failure(argv[0], r)
-		if _, locked := errors.AsType[*LockedError](err); !locked || time.Since(since) >= lockWait {
+		locked, is := errors.AsType[*LockedError](err)
+		if !is || time.Since(since) >= lockWait {
 			return err
 		}
-		if err := sleep(ctx, lockPoll); err != nil {
+		if err := t.freed(ctx, locked.Tool); err != nil {
 			return err
 		}
 	}
+}
+
+// freed waits until the lock of a package manager may be free. Where its holder is seen the kernel tells of that; else, as for a lock
+// that is not in Locks, it is to be tried again after a moment.
+func (t *tools) freed(ctx context.Context, tool string) error {
+	var locks []Lock
+	for _, l := range Locks() {
+		if l.Backend == tool {
+			l.Path = t.at(l.Path)
+			locks = append(locks, l)
+		}
+	}
+	h := Held(locks)
+	if h == nil {
+		return sleep(ctx, lockPoll)
+	}
+	for until := time.Now().Add(lockLook); h != nil && time.Now().Before(until); h = Held(locks) {
+		if err := h.Await(ctx, time.Until(until)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
