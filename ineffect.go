@@ -57,7 +57,7 @@ func (o *Options) readInEffect() []string {
 }
 
 // comparesStart reports whether the first graph is compared with the last one of an earlier Run.
-// One that ends by itself has nobody who could tell it to go on.
+// A run that ends by itself has no user who could tell it to go on.
 func (o *Options) comparesStart() bool {
 	return o.StateDir != "" && o.Input != "" && !o.readOnly && !o.ConvergedExit && o.Noop != NoopAll
 }
@@ -76,8 +76,8 @@ type effectKeeper struct {
 	end    context.CancelFunc
 }
 
-// newEffectKeeper returns one that has to be closed; nil, which keeps nothing, if there is no
-// place for the file, or nothing takes effect.
+// newEffectKeeper returns a keeper that has to be closed; nil, which keeps nothing, if there
+// is no place for the file, or nothing takes effect.
 func (o *Options) newEffectKeeper() *effectKeeper {
 	if o.StateDir == "" || o.readOnly || o.Noop == NoopAll {
 		return nil
@@ -126,7 +126,7 @@ func (k *effectKeeper) run() {
 	}
 }
 
-// again has what could not be written tried again, unless there is something newer or the session
+// again has a failed write tried again, unless there is something newer or the session
 // ends. It logs the first failure of several.
 func (k *effectKeeper) again(g *engine.Graph, err error) {
 	if !k.failed {
@@ -165,7 +165,8 @@ func (k *effectKeeper) write(g *engine.Graph) error {
 	return nil
 }
 
-// lastingOf names the resources of a graph, but for those that only undo something.
+// lastingOf names the resources of a graph, but for vertices that only undo
+// something.
 func lastingOf(g *engine.Graph) []string {
 	names := make([]string, 0, g.Len())
 	for i, v := range g.All() {

@@ -16,10 +16,9 @@ import (
 )
 
 // lenient is a Store that goes on when the disk is full or can no longer be
-// written: what it owes to the store it keeps in memory, and writes it when there
-// is room again. Who repairs a machine whose disk is full must not be stopped by
-// that disk; only the machine's death would lose what is owed. Calls may come from
-// many goroutines.
+// written. It keeps pending records in memory, and writes them when there is room
+// again. A full disk must not stop the repair of its machine; only the machine's
+// death would lose the pending records. Calls may come from many goroutines.
 type lenient struct {
 	store engine.Store
 	log   *slog.Logger
@@ -41,7 +40,7 @@ func newLenient(s engine.Store, log *slog.Logger) *lenient {
 	return &lenient{store: s, log: log, now: time.Now}
 }
 
-// noRoom reports whether an error is one that a lenient store goes on with.
+// noRoom reports whether an error lets a lenient store go on.
 func noRoom(err error) bool {
 	return errors.Is(err, journal.ErrFull) || errors.Is(err, journal.ErrUnwritable)
 }
@@ -90,7 +89,7 @@ func (l *lenient) owe(writes []engine.Write, why error) {
 	}
 }
 
-// pay writes what is owed, if it is time to try, or at once.
+// pay writes pending records, if it is time to try, or at once.
 func (l *lenient) pay(ctx context.Context, atOnce bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +118,7 @@ func (l *lenient) pay(ctx context.Context, atOnce bool) error {
 	return nil
 }
 
-// Records implements engine.Store: what is in the store, and what is owed to it.
+// Records implements engine.Store: the records of the store, and the pending ones.
 func (l *lenient) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
 	if !l.owes() {
 		return l.store.Records(ctx, table)

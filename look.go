@@ -21,8 +21,8 @@ import (
 //
 // A look is what the engine does with a resource, without Watch and CheckApply: New,
 // the parameters, Validate, Init with the machine's host, Read, Cleanup. A panic of
-// the resource is an error. What resources share is opened once; all that one Read or
-// List looks at is between its Begin and its End.
+// the resource is an error. The shared part of resources is opened once; all looks of
+// one Read or List are between its Begin and its End.
 type Looker struct {
 	opt    Options
 	host   *host.Host
@@ -43,9 +43,9 @@ type Sight struct {
 	Res engine.Res // of the same kind and name; nil where there is no such thing
 }
 
-// NewLooker returns a Looker. Of the options, those count that say who looks
-// (Program, Version, Hostname), what there is (Registry, World, StateDir) and how it
-// logs. Without a StateDir, a resource that keeps state has a temporary folder.
+// NewLooker returns a Looker. It uses only the options on the caller (Program,
+// Version, Hostname), on the surroundings (Registry, World, StateDir) and on
+// logging. Without a StateDir, a resource that keeps state has a temporary folder.
 func NewLooker(o Options) (*Looker, error) {
 	e, err := New(o)
 	if err != nil {
@@ -130,8 +130,8 @@ func (l *Looker) open(ctx context.Context, t Target) (*looked, error) {
 	return x, x.init(ctx)
 }
 
-// validate asks the resource. What must be given to be set need not be to look: it is
-// announced as something that will be received.
+// validate asks the resource. A parameter that is required to set a thing is not
+// required for a look: it is announced as one received later.
 func (x *looked) validate(t Target) error {
 	r, ok := engine.As[engine.RecvableRes](x.res)
 	if !ok {

@@ -70,7 +70,7 @@ func (s *lookShared) value() engine.Shared {
 	return s.val
 }
 
-// share returns what a resource shares, opened for the first of its key.
+// share returns the shared part of a resource, opened for the first of its key.
 func (l *Looker) share(ctx context.Context, res engine.Res) (s *lookShared, err error) {
 	sr, ok := engine.As[engine.SharedRes](res)
 	if !ok {
@@ -100,7 +100,7 @@ func (s *lookShared) begin() error {
 	return err
 }
 
-// rest calls End for all that was begun. What goes wrong is logged: nothing was to be
+// rest calls End for all that was begun. Failures are logged: nothing was to be
 // altered.
 func (l *Looker) rest() {
 	for key, s := range l.shared {

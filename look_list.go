@@ -22,8 +22,8 @@ func (l *Looker) List(ctx context.Context, t Target) iter.Seq2[Sight, error] {
 	}
 }
 
-// closing calls what yields, cleans up also after a panic of whoever ranges, and
-// yields what has gone wrong if it may.
+// closing calls the yielding function, cleans up also after a panic of the loop
+// body, and yields the error if it may.
 func (x *looked) closing(yield func(Sight, error) bool, do func() (on bool, err error)) {
 	on, err := func() (on bool, err error) {
 		defer x.close(&err)
@@ -34,8 +34,9 @@ func (x *looked) closing(yield func(Sight, error) bool, do func() (on bool, err 
 	}
 }
 
-// list yields what is found, and reports whether more may be yielded. The sequence
-// of the resource is pulled, so that its panic is told from one of whoever ranges.
+// list yields the things found, and reports whether more may be yielded. The
+// sequence of the resource is pulled, so that its panic is told from one of whoever
+// ranges.
 func (x *looked) list(ctx context.Context, yield func(Sight, error) bool) (on bool, err error) {
 	if err := x.shared.begin(); err != nil {
 		return true, err

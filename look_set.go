@@ -30,9 +30,9 @@ func (o Outcome) ExitCode() int {
 }
 
 // Set makes things as they are declared, by a graph of them alone that runs until it
-// has converged. Of the options, those that say when Run ends and what it follows do
-// not count. Call it instead of Run. The error is that of Run: schema.Diagnostics where
-// a target is wrong; then nothing was altered.
+// has converged. The options on the end of Run and on following its input do not count.
+// Call it instead of Run. The error is that of Run: schema.Diagnostics where a target
+// is wrong; then nothing was altered.
 func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 	d := &gapi.Declared{Name: "resource"}
 	o := &e.opt

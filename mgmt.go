@@ -35,7 +35,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// What the engine reports, and how it is told what it may alter.
+// The reports of the engine, and its limits.
 type (
 	Noop   = reactor.Noop
 	Run    = reactor.Run
@@ -88,8 +88,8 @@ type Options struct {
 	MaxRemovals reactor.Removals // how much a graph may remove before it is held and waits for Resume; the zero value is no bound
 
 	// Input names where the graphs come from, such as the path of a file. A Run with the StateDir
-	// and the Input of an earlier one holds its first graph too, by MaxRemovals, if that lacks what
-	// the earlier one had in effect; nothing runs until Resume or a better graph. When empty, and with
+	// and the Input of an earlier one holds its first graph too, by MaxRemovals, if that lacks
+	// resources of the earlier one. Nothing runs until Resume or a better graph. When empty, and with
 	// ConvergedExit or NoopAll, the first graph is taken as it is.
 	Input string
 
@@ -122,8 +122,8 @@ type Options struct {
 	ConvergedTimeout time.Duration
 	// ConvergedExit ends Run when the graph has converged.
 	ConvergedExit bool
-	// MaxRuntime ends Run with a *MaxRuntimeError; 0 for never. What ignores the end
-	// of its context is abandoned 5 s later: then the error is an
+	// MaxRuntime ends Run with a *MaxRuntimeError; 0 for never. A method that
+	// ignores the end of its context is abandoned 5 s later: then the error is an
 	// *engine.AbandonedError too.
 	MaxRuntime time.Duration
 
@@ -150,9 +150,9 @@ type Observer struct {
 	Paused    func(Pause, bool)
 	Held      func(resource string, h *Held)
 	// Loaded: this graph has taken effect. It must not be altered. Its resources are
-	// those that run, or, of vertices that were kept (Swap.Kept counts them), may be
-	// equal ones that were never initialised. So only what never changes may be asked
-	// of them: kind, name, metaparameters. How things stand is in Engine.Statuses.
+	// the running ones. For kept vertices (Swap.Kept counts them) they may be equal
+	// ones that were never initialised. So only what never changes may be asked of
+	// them: kind, name, metaparameters. How things stand is in Engine.Statuses.
 	Loaded func(*engine.Graph)
 	// Refused: a graph could not be used, and the last good one goes on.
 	// schema.Diagnostics where the input is bad.
@@ -359,9 +359,9 @@ func (e *Engine) Pause(ctx context.Context, p Pause) error {
 	return r.Pause(ctx, p)
 }
 
-// Resume ends pauses, and lets go what a brake holds; see
-// reactor.Reactor.Resume. With an empty name a graph that Options.MaxRemovals holds is read
-// again and may remove what it would have removed. Callable while Run is going on.
+// Resume ends pauses, and lets held changes through; see reactor.Reactor.Resume. With an
+// empty name a graph that Options.MaxRemovals holds is read again and may make its
+// removals. Callable while Run is going on.
 func (e *Engine) Resume(ctx context.Context, resource string) error {
 	r, err := e.running(ctx)
 	if err != nil {
@@ -379,7 +379,7 @@ func (e *Engine) Resume(ctx context.Context, resource string) error {
 	return cmp.Or(err, v.Refused)
 }
 
-// Retry tries failed resources again at once, without names every one that has failed,
+// Retry tries failed resources again at once, without names all failed ones,
 // and returns which; see reactor.Reactor.Retry. Callable while Run is going on.
 func (e *Engine) Retry(ctx context.Context, resources ...string) ([]string, error) {
 	r, err := e.running(ctx)
@@ -399,8 +399,8 @@ func (e *Engine) SetLimits(ctx context.Context, l reactor.Limits) error {
 	return r.SetLimits(ctx, l)
 }
 
-// Dump says in text what every vertex that is not settled is doing or waits for.
-// Callable while Run is going on.
+// Dump says in text, for every vertex that is not settled, its activity or the
+// thing that it waits for. Callable while Run is going on.
 func (e *Engine) Dump(ctx context.Context) (string, error) {
 	r, err := e.running(ctx)
 	if err != nil {

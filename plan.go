@@ -26,8 +26,8 @@ type Step struct {
 	// BlockedBy is the resource that keeps this one from being looked at, with
 	// StateBlocked.
 	BlockedBy string
-	// Left is set on what is not in the graph any more: Run would bring back what was
-	// there before its first change.
+	// Left is set on resources that are not in the graph any more: Run would bring
+	// back the state before their first change.
 	Left bool
 }
 

@@ -19,9 +19,9 @@ type Verdict struct {
 var errNoMore = errors.New("the input of this graph has ended, and can't be read again")
 
 // Reload has the frontend read its input again and yield it, changed or not, and
-// returns what became of that graph: never of one that was read before the call. It
-// waits for a graph that is just being put into effect. It needs Options.Reload.
-// Callable from any goroutine while Run is going on.
+// returns the outcome of that graph, never of a graph that was read before the
+// call. It waits for a graph that is just being put into effect. It needs
+// Options.Reload. Callable from any goroutine while Run is going on.
 func (e *Engine) Reload(ctx context.Context) (Verdict, error) {
 	if e.opt.Reload == nil {
 		return Verdict{Refused: errNoMore}, nil
@@ -48,8 +48,8 @@ func (e *Engine) Reload(ctx context.Context) (Verdict, error) {
 }
 
 // reloading asks the frontend to read again, and tells who has asked what came of it.
-// The frontend takes a question only between two graphs: so what it yields next was
-// read after the question.
+// The frontend takes a question only between two graphs: so its next graph was read
+// after the question.
 type reloading struct {
 	ask      chan struct{} // the frontend's; unbuffered
 	verdicts chan Verdict  // of each graph that was yielded

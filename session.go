@@ -216,9 +216,9 @@ func (s *session) awaitTime(ctx context.Context, d time.Duration, cancel context
 	return err
 }
 
-// endInTime waits for the end of the reactor, but not for ever: who has set a time
-// wants it to be kept, also where a method ignores the end of its context. Only
-// commands that are let finish (engine.Command.Cost) take longer.
+// endInTime waits for the end of the reactor, but not for ever: a time limit holds,
+// also where a method ignores the end of its context. Only commands that are let
+// finish (engine.Command.Cost) take longer.
 func (s *session) endInTime() {
 	for {
 		grace := time.NewTimer(s.e.grace)
@@ -235,8 +235,8 @@ func (s *session) endInTime() {
 	}
 }
 
-// restless names what keeps a graph from converging: what is not at rest, and
-// what has changed more than once.
+// restless names the resources that keep a graph from converging: unrest, and more
+// than one change.
 func restless(list []Status) []string {
 	slices.SortStableFunc(list, func(a, b Status) int { return cmp.Compare(b.Changed, a.Changed) })
 	var out []string

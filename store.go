@@ -9,13 +9,14 @@ import (
 	"github.com/reactivegraph/mgmt/engine/journal"
 )
 
-// journalFile is the file in StateDir that has what must survive a crash.
+// journalFile is the file in StateDir that has the records which must survive a
+// crash.
 const journalFile = "journal.db"
 
-// openStore returns what keeps the records of the run, and the history: in StateDir
-// if there is one, else in memory. Where that cannot be written the run goes on in
-// memory, and says so: who repairs a machine whose disk is full must not be stopped
-// by that disk.
+// openStore returns the stores of the records of the run, and of the history: in
+// StateDir if there is one, else in memory. Where that cannot be written the run
+// goes on in memory, and says so: a full disk must not stop the repair of its
+// machine.
 func (s *session) openStore() (engine.Store, error) {
 	o := &s.e.opt
 	if o.readOnly && o.StateDir != "" && o.Store == nil {
@@ -55,8 +56,8 @@ func (s *session) openStore() (engine.Store, error) {
 	}
 }
 
-// Remembered returns a copy of what the runs with a state folder remember, of one that
-// goes on too. It alters nothing. The error says why that can't be read.
+// Remembered returns a copy of the memory of the runs with a state folder, of a
+// running one too. It alters nothing. The error says why that can't be read.
 func Remembered(stateDir string) (engine.Store, error) {
 	return journal.Peek(filepath.Join(stateDir, journalFile))
 }
@@ -77,7 +78,7 @@ func (o *Options) ledger() string {
 }
 
 // withoutRoom takes the error of a journal's Close. That the disk was full at the end
-// costs the end of the history, and is no failure of the run.
+// costs the end of the history, and does not fail the run.
 func withoutRoom(err error, log *slog.Logger) error {
 	if !noRoom(err) {
 		return err
@@ -91,9 +92,9 @@ func (s *session) keepHistory(h *journal.History) {
 	s.closers = append(s.closers, h.Close)
 }
 
-// History returns what has happened, in this and, if there is a StateDir, in
+// History returns the events of this and, if there is a StateDir, in
 // earlier runs; nil if Run has failed at its start. It waits for Run, and may be
-// used until that returns. What is in it is up to its users: the engine itself
+// used until that returns. Its users decide its content: the engine itself
 // writes nothing there.
 func (e *Engine) History() *journal.History {
 	<-e.ready

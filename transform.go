@@ -8,8 +8,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/transform"
 )
 
-// transform turns a declared graph into the one that runs, and logs what somebody
-// should know of. noop says that the graph as a whole only looks.
+// transform turns a declared graph into the running one, and logs the important
+// notes. noop says that the graph as a whole only looks.
 func (s *session) transform(ctx context.Context, g *engine.Graph, noop bool) (*engine.Graph, error) {
 	notes := &transform.Notes{}
 	g, err := transform.Run(ctx, g, s.steps(noop), notes)

@@ -113,8 +113,8 @@ func (f *verdictFlags) reload(ctx context.Context, a *app) error {
 	return f.end(ctx, a, v, err)
 }
 
-// readDocument reads a graph that is one file. What is not UTF-8 is refused here: on the
-// way to the daemon each wrong byte would become another sign.
+// readDocument reads a graph that is one file. Text outside of UTF-8 is refused here: on
+// the way to the daemon each wrong byte would become another sign.
 func readDocument(ctx context.Context, a *app, file string) ([]byte, error) {
 	in := a.in
 	if file != "-" {

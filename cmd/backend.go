@@ -12,7 +12,7 @@ import (
 )
 
 // backendFlag adds the flag that has a thing done by the backend of a name. names offers
-// those that there are to the shell.
+// the existing ones to the shell.
 func (a *app) backendFlag(cmd *cobra.Command, backend *string, names func(args []string) []string) {
 	cmd.Flags().StringVar(backend, "backend", "", "use the backend of this `name`, and not the backend that suits the machine")
 	a.completeBackend(cmd, "backend", names)

@@ -44,8 +44,8 @@ func orList(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// meant asks whether one of some words was meant, or returns "": the one that is
-// spelled much like it, else the first that begins with it.
+// meant asks whether one of some words was meant, or returns "": the word with a
+// similar spelling, else the first that begins with it.
 func meant(word string, words []string) string {
 	near := schema.Nearest(word, words)
 	if near == "" && word != "" {

@@ -78,7 +78,7 @@ func (a *app) configureAll(root *cobra.Command) {
 }
 
 // configure gives the flags of a verb that are absent the values of the environment and of
-// the configuration file, and returns what is wrong with these.
+// the configuration file, and returns the faults of these.
 func (a *app) configure(cmd *cobra.Command) schema.Diagnostics {
 	flags := bound(cmd)
 	given := config.Resolved{}
@@ -145,8 +145,8 @@ func (a *app) readConfig(flags, env config.Resolved) (config.File, schema.Diagno
 	return file, ds
 }
 
-// configSource opens a configuration file: for root only where nobody else can write it,
-// whatever the verb does.
+// configSource opens a configuration file: for root only where no other user can write
+// it, whatever the verb.
 func configSource(trust bool) gapi.Source {
 	if trust || os.Geteuid() != 0 {
 		return gapi.Source{}

@@ -101,7 +101,7 @@ func (v *anySetting) Set(text string) error {
 	return err
 }
 
-// run does what needs no settings also where the configuration is broken.
+// run does the parts without settings also where the configuration is broken.
 func (f *configFlags) run(a *app, cmd *cobra.Command, keys []string) error {
 	switch {
 	case f.check:
@@ -135,7 +135,7 @@ func settingKeys() []string {
 	return keys
 }
 
-// knownSettings refuses arguments that are no settings. Behind --check stands a file.
+// knownSettings refuses arguments other than settings. Behind --check stands a file.
 func knownSettings(cmd *cobra.Command, args []string) error {
 	if check, _ := cmd.Flags().GetBool("check"); check {
 		return cobra.MaximumNArgs(1)(cmd, args)
@@ -263,7 +263,7 @@ func (f *configFlags) setting(a *app, s *config.Setting) settingJSON {
 	return out
 }
 
-// byDefault returns the value of a setting that nobody gives. Where the machine or another
+// byDefault returns the value of a setting that is not given. Where the machine or another
 // variable decides, it says which one.
 func (a *app) byDefault(s *config.Setting) (value any, from string) {
 	if s.Group == "graph" && (a.settled["graph"].Texts != nil || a.settled["puppet_catalog"].Texts != nil) {
@@ -295,7 +295,7 @@ func (a *app) byDefault(s *config.Setting) (value any, from string) {
 	return settings.Plain(s, config.Value{Texts: []string{s.Default}}), ""
 }
 
-// zero is the value of a setting that nobody gives and that has no default.
+// zero is the value of a setting that is not given and has no default.
 func zero(t *schema.Type) any {
 	switch t.Kind {
 	case schema.KindBool:

@@ -33,7 +33,7 @@ const (
 )
 
 // places returns where a daemon with this state folder has its socket, the first
-// choice first. Who names a state folder has the socket there.
+// choice first. With a state folder of its own, the daemon has its socket there.
 func (f *socketFlag) places(s *state) []string {
 	if f.path != "" {
 		return []string{f.path}
@@ -98,15 +98,15 @@ func listenAt(ctx context.Context, path string) (*control.Listener, error) {
 	return control.Listen(ctx, path)
 }
 
-// desk is where a daemon answers questions, and what it has to tell. A nil desk
-// does neither.
+// desk is where a daemon answers questions, and the sources of its answers. A nil
+// desk does neither.
 type desk struct {
 	rec      *control.Recorder
 	listener *control.Listener // nil where there is no socket
 	opt      control.Options
 }
 
-// openDesk makes the socket, so that one that is in use is an error before
+// openDesk makes the socket, so that a socket in use is an error before
 // anything is altered. Close it.
 func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, log *slog.Logger) (*desk, error) {
 	l, err := f.socket.listen(ctx, &f.state, log)
@@ -191,15 +191,15 @@ func (d *remote) client() *control.Client {
 	return control.NewClient(places...)
 }
 
-// answerer is who tells of what has happened: a daemon, or the history that one has left.
+// answerer tells past events: it is a daemon, or the history that a daemon has left.
 type answerer interface {
 	Log(context.Context, control.Query) (*control.Log, error)
 	Why(ctx context.Context, resource string, n int) (*control.Why, error)
 }
 
 // ask asks the daemon, and where there is none, the history in the state folder. It says on
-// standard error when the answer comes from there; past is true then. Who names a socket asks
-// that daemon only.
+// standard error when the answer comes from there; past is true then. A call that names a
+// socket asks that daemon only.
 func (d *remote) ask(a *app, question func(answerer) error) (past bool, err error) {
 	err = question(d.client())
 	if none, ok := errors.AsType[*control.NoDaemonError](err); !ok || d.socket.path != "" || errors.Is(none, fs.ErrPermission) {
@@ -220,7 +220,7 @@ func (d *remote) ask(a *app, question func(answerer) error) (past bool, err erro
 	return true, question(control.Past{History: history})
 }
 
-// explained adds to an error what to do where no daemon answers.
+// explained adds the way out to an error where no daemon answers.
 func explained(err error) error {
 	none, ok := errors.AsType[*control.NoDaemonError](err)
 	switch {

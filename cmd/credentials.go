@@ -19,9 +19,9 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// credentials are those that systemd has given to this service at its start. systemd before
-// 260 gives no others until a restart. So a reload asks systemd for them once more, in the name of a
-// transient unit with the same settings, and puts what is new in the place of the old.
+// credentials are the credentials that systemd has given to this service at its start. systemd
+// before 260 gives no others until a restart. So a reload asks systemd for them once more, in the
+// name of a transient unit with the same settings, and puts the new ones in the place of the old.
 type credentials struct {
 	dir  string // empty without credentials
 	unit string
@@ -44,8 +44,8 @@ func newCredentials(log *slog.Logger) *credentials {
 	return &credentials{dir: dir, unit: filepath.Base(dir), log: log}
 }
 
-// renew takes over credentials that have changed. What goes wrong is logged: the old ones go
-// on to count.
+// renew takes over credentials that have changed. Failures are logged: the old ones go on to
+// count.
 func (c *credentials) renew(ctx context.Context) {
 	if c.dir == "" {
 		return
@@ -128,7 +128,7 @@ func busName(unit string) string {
 	return b.String()
 }
 
-// output runs a program of systemd. The error has what the program says.
+// output runs a program of systemd. The error has the output of the program.
 func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out, errs bytes.Buffer
@@ -190,8 +190,8 @@ func (c *credentials) put(fresh []credential) (taken []string, err error) {
 	return taken, nil
 }
 
-// open makes the folder writable for this process, and returns what takes that back. systemd has
-// mounted it read-only, with nothing else in the mount.
+// open makes the folder writable for this process, and returns a function that takes that back.
+// systemd has mounted it read-only, with nothing else in the mount.
 func (c *credentials) open() (restore func() error, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(c.dir, &st); err != nil {

@@ -58,7 +58,7 @@ func lineCounts(from, to string) string {
 	return fmt.Sprintf("+%d -%d lines", added, removed)
 }
 
-// lines counts the lines of a text, of which the last one may have no end.
+// lines counts the lines of a text, where the last one may have no end.
 func lines(s string) int {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {

@@ -116,7 +116,8 @@ func (f *docFlags) page(a *app, name string) error {
 	return err
 }
 
-// pageOf returns what a page is about: a kind, or the metaparameters in the form of one.
+// pageOf returns the subject of a page: a kind, or the metaparameters in the form of
+// one.
 func (a *app) pageOf(name string) (derive.Kind, error) {
 	k, err := a.kindNamed(name)
 	_, unknown := errors.AsType[*engine.UnknownKindError](err)

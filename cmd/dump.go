@@ -108,7 +108,7 @@ func (d *dumper) ofEngine(ctx context.Context) string {
 	return clip(text, maxDumpEngine)
 }
 
-// ofGoroutines is the stacks of all goroutines, those that are alike as one.
+// ofGoroutines is the stacks of all goroutines, equal ones as one.
 func ofGoroutines() string {
 	var b bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {

@@ -15,8 +15,8 @@ func styleOf(c choice, a *app) style {
 	return style{color: colored(c, a.out), short: terminalWidth(a.out) != nil}
 }
 
-// moment writes a time: for people in their zone, for programs in one that is
-// always the same.
+// moment writes a time: for people in their zone, for programs always in the same
+// zone.
 func (s style) moment(at time.Time) string {
 	if s.short {
 		return at.Local().Format("Jan _2 15:04:05")
@@ -140,7 +140,7 @@ func changeOf(c *control.Change) engine.Change {
 	return out
 }
 
-// unkept stands for a text of which only the length was kept.
+// unkept stands for a text with only its length kept.
 type unkept int
 
 func (n unkept) String() string { return fmt.Sprintf("(%d bytes)", int(n)) }

@@ -176,7 +176,7 @@ func readInput(a *app, path string) ([]byte, error) {
 	return src, err
 }
 
-// printError prints what is wrong with one file; findings have its name.
+// printError prints the faults of one file; findings have its name.
 func printError(w io.Writer, path string, err error) {
 	ds, ok := errors.AsType[schema.Diagnostics](err)
 	if !ok {

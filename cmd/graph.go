@@ -88,7 +88,7 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	printDiagnostics(a.err, a.program(), ds)
-	if g == nil || f.explain && ds.Err() != nil { // what is wrong can be drawn, but has no edges of its own yet
+	if g == nil || f.explain && ds.Err() != nil { // the faulty parts can be drawn, but has no edges of its own yet
 		return withCode(exitUsage, nil)
 	}
 	notes := &transform.Notes{All: f.explain}
@@ -116,8 +116,8 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 	return err
 }
 
-// undoing returns what has left the graph that ran here. Only who wants to have it
-// explained hears of it: a drawing is of the graph in the file.
+// undoing returns the resources that have left the graph that ran here. Only who
+// wants to have it explained hears of it: a drawing is of the graph in the file.
 func (f *graphFlags) undoing(a *app) (transform.Undoing, error) {
 	if !f.explain {
 		return transform.Undoing{}, nil
@@ -143,7 +143,7 @@ func (f *graphFlags) put(a *app, drawing []byte) error {
 	return writeFile(f.out, drawing)
 }
 
-// graph returns the graph as far as it can be drawn, and what is wrong with it.
+// graph returns the graph as far as it can be drawn, and its faults.
 func (f *graphFlags) graph(ctx context.Context, a *app) (*engine.Graph, schema.Diagnostics, error) {
 	d, err := f.input.declared(ctx, a)
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {

@@ -16,8 +16,8 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// graphInput is where a daemon has its graph from, for who wants another one there. Its
-// methods wait for each other.
+// graphInput is the source of a daemon's graph, for a caller that wants another one
+// there. Its methods wait for each other.
 type graphInput struct {
 	path   string // absolute; empty where there is none
 	none   string // why
@@ -79,8 +79,7 @@ func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
 	return out, nil
 }
 
-// Apply implements control.Graphs. Who has asked may go: what was begun is brought to its
-// end.
+// Apply implements control.Graphs. The caller may go: the work is brought to its end.
 func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*control.Verdict, error) {
 	if g.path == "" {
 		return nil, &control.Error{Status: 409, Text: g.none, Hint: "there is no file in whose place another one could be put"}
@@ -145,8 +144,8 @@ type candidate struct {
 	temp, before string // names of the document, and of the file before it
 }
 
-// candidate writes a document beside the graph file, with its owner and its mode. What an
-// earlier daemon has left there is replaced.
+// candidate writes a document beside the graph file, with its owner and its mode. A file
+// of an earlier daemon there is replaced.
 func (g *graphInput) candidate(document []byte) (c *candidate, err error) {
 	place, err := safepath.System().Place(g.path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 //
 //	2026-01-02T15:04:05.000Z INFO file[/etc/x]: message key=value
 //
-// and in short and in colour on a terminal. What is logged may hold anything; a
+// and in short and in colour on a terminal. A logged text may hold anything; a
 // record can neither forge another one nor move the cursor.
 func lineLog(s *screen, st style, level slog.Leveler) slog.Handler {
 	return flatlog.New(level, func(rec slog.Record, attrs []slog.Attr) {
@@ -78,8 +78,8 @@ const (
 	blue   = "34"
 )
 
-// levelWord returns a level as text. What is between information and warning is what a
-// provider calls a notice.
+// levelWord returns a level as text. The level between information and warning is a
+// provider's notice.
 func levelWord(l slog.Level) string {
 	if l > slog.LevelInfo && l < slog.LevelWarn {
 		return "NOTICE"

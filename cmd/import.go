@@ -71,8 +71,8 @@ func (f *importFlags) run(ctx context.Context, a *app, kind string, names []stri
 	return s.end(err)
 }
 
-// loads reads again what would be written of a thing. The error says what can't be seen
-// of it and has to be given: of an archive, what it was made of.
+// loads reads the text of a thing again before it is written. The error names
+// required parameters that can't be seen: of an archive, its inputs.
 func (f *importFlags) loads(a *app, shown gapi.Shown) error {
 	if shown.Absent {
 		return nil

@@ -145,7 +145,7 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 }
 
 // lasting names the file or the folder of the graph, by which a later start knows it again; empty
-// for what is read but once, such as a pipe.
+// for an input that is read but once, such as a pipe.
 func (i *input) lasting() string {
 	path, err := filepath.Abs(cmp.Or(i.catalog, i.yaml))
 	if err != nil || ownDescriptor(path) {

@@ -198,7 +198,7 @@ func newInterfaceShow(a *app) *cobra.Command {
 	return cmd
 }
 
-// functions returns those of a module, or the one that is named.
+// functions returns the functions of a module, or the named one.
 func (m modules) functions(name string) ([]virtual.Function, error) {
 	module, function, one := strings.Cut(name, ".")
 	i, err := m.modules().Interface(module)

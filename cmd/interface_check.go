@@ -43,7 +43,7 @@ is there and not applicable.`,
 	return cmd
 }
 
-// completeCheck offers modules, then the backends of the one that is named.
+// completeCheck offers modules, then the backends of the named one.
 func (m modules) completeCheck(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		return m.backends(args), cobra.ShellCompDirectiveNoFileComp
@@ -52,7 +52,7 @@ func (m modules) completeCheck(cmd *cobra.Command, args []string, word string) (
 }
 
 // backend returns a module and one of its backends, chosen here if it is not named.
-// One that is named need not suit the machine.
+// A named backend need not suit the machine.
 func (m modules) backend(module, name string) (*virtual.Interface, *virtual.Backend, error) {
 	if name == "" {
 		i, sel, err := m.modules().Select(module, m.machine(), "")

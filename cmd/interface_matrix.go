@@ -2,7 +2,8 @@ package cmd
 
 import "github.com/reactivegraph/mgmt/engine/virtual"
 
-// matrixJSON is a module in JSON, with what a call of each function does by each backend.
+// matrixJSON is a module in JSON, with the effect of a call of each function by each
+// backend.
 type matrixJSON struct {
 	Module    string        `json:"module"`
 	Doc       string        `json:"doc,omitempty"`

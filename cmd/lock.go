@@ -15,8 +15,8 @@ import (
 )
 
 // lockState takes a state folder for this process, until the file is closed or the
-// process ends, however it ends. Where nothing can be written, a lock that is there
-// is taken all the same, and the file is nil where there is none: nobody else can
+// process ends, however it ends. Where nothing can be written, an existing lock is
+// taken all the same. The file is nil where there is none: no other process can
 // make one either. That the pid can't be noted, as on a full disk, does no harm.
 func lockState(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")

@@ -13,9 +13,9 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// machineFlags adds the flags that say what the program does not know of the machine by itself:
-// what it is for, and the backends that are programs. They count before the verb
-// runs, and before its arguments are completed.
+// machineFlags adds the flags for facts that the program does not know by itself: the purpose
+// of the machine, and the backends that are programs. They count before the verb runs, and
+// before its arguments are completed.
 func (a *app) machineFlags(cmd *cobra.Command) {
 	roleFlag(cmd, &a.roles)
 	bind(cmd, "backends", place{&a.backends})
@@ -24,7 +24,7 @@ func (a *app) machineFlags(cmd *cobra.Command) {
 }
 
 // before has load called before a verb runs, which does not if that finds an error, and
-// before its arguments are completed, where nobody wants to read of errors.
+// before its arguments are completed, where errors would disturb.
 func (a *app) before(cmd *cobra.Command, load func() schema.Diagnostics) {
 	next := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -54,8 +54,8 @@ func (a *app) system() func() virtual.System {
 	return virtual.LocalSystem((&host.FactReader{Roles: a.roles}).Facts)
 }
 
-// options are what every verb tells the engine: the kinds, what is known of the machine,
-// and where messages go.
+// options are what every verb tells the engine: the kinds, the facts of the machine, and
+// the place of messages.
 func (a *app) options(log *slog.Logger) mgmt.Options {
 	return mgmt.Options{
 		Registry: a.kinds(), Roles: a.roles, Backends: a.catalog, Program: "mgmt", Version: version(), Logger: log, Stdin: a.in,

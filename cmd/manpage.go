@@ -94,8 +94,8 @@ func roffText(b *strings.Builder, text string) {
 	}
 }
 
-// roff escapes what is special: backslashes, hyphens, and what begins a line with a
-// dot or an apostrophe.
+// roff escapes special characters: backslashes, hyphens, and a dot or an apostrophe
+// at the begin of a line.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

@@ -48,7 +48,7 @@ const (
 	scrapers      = 64 // connections for metrics at once
 )
 
-// open takes the address, so that one that is taken is an error before anything is
+// open takes the address, so that an address in use is an error before anything is
 // altered. Close it.
 func (f *metricsFlags) open() (*exports, error) {
 	x := &exports{Metrics: metrics.New(metrics.Options{Version: version()}), textfile: f.textfile}
@@ -128,7 +128,7 @@ func (x *exports) server(log *slog.Logger) *httpd.Server {
 }
 
 // keepTextfile writes the textfile from time to time, and once more at the end.
-// What goes wrong is logged when it begins.
+// A failure is logged when it begins.
 func (x *exports) keepTextfile(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(textfileEvery)
 	defer tick.Stop()

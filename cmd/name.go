@@ -15,8 +15,8 @@ const product = "mgmt"
 // program is what the program calls itself.
 func (a *app) program() string { return cmp.Or(a.name, product) }
 
-// nameOf returns the name of a program from the word by which it was started. One that
-// a shell would not take as it stands is not repeated.
+// nameOf returns the name of a program from the word by which it was started. A name
+// that a shell would not take as it stands is not repeated.
 func nameOf(started string) string {
 	name := filepath.Base(started)
 	if strings.HasPrefix(name, "-") || strings.Trim(name, ".") == "" || strings.ContainsFunc(name, strange) {

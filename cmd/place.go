@@ -23,8 +23,8 @@ func (p place) Set(path string) error {
 	return nil
 }
 
-// source is the place of a graph, or of types. Of two the first one would not count,
-// unseen.
+// source is the place of a graph, or of types. With two, the first one would be
+// ignored silently.
 type source struct {
 	place
 	instead string // what to do with more than one

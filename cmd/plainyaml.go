@@ -20,7 +20,7 @@ func writeYAML(w io.Writer, v any) error {
 	return err
 }
 
-// yamlBlock writes what stands behind a key or a dash: a scalar on the same line, or
+// yamlBlock writes the value behind a key or a dash: a scalar on the same line, or
 // a block below it.
 func yamlBlock(b *strings.Builder, v any, indent string) {
 	switch v := v.(type) {

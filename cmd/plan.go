@@ -207,7 +207,7 @@ func onlyRefreshes(s *mgmt.Step) bool {
 	return len(s.Changes) > 0
 }
 
-// summary counts the steps of a plan by what they would do.
+// summary counts the steps of a plan by their effect.
 type summary struct {
 	Change  int `json:"change"`
 	Refresh int `json:"refresh"`

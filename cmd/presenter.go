@@ -148,8 +148,8 @@ func (p *presenter) changeLines(r mgmt.Run, verb string) []string {
 	return lines
 }
 
-// paused says that somebody has something left alone, and when that is over: who reads
-// the log later shall not wonder why nothing was repaired.
+// paused says that a user has paused a resource, and until when. A later reader of the
+// log shall not wonder why nothing was repaired.
 func (p *presenter) paused(pause mgmt.Pause, on bool) {
 	who := "everything"
 	var attrs []slog.Attr
@@ -269,7 +269,7 @@ func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 	}
 }
 
-// close writes what is left, and takes the live line away. It may be called more
+// close writes the rest, and takes the live line away. It may be called more
 // than once.
 func (p *presenter) close() {
 	p.once.Do(func() {
@@ -288,7 +288,7 @@ func (p *presenter) signalled(sig os.Signal, what string) {
 	p.say(slog.LevelWarn, one(sig.String()+": "+what), "signal", slog.String("signal", sig.String()), slog.String("effect", what))
 }
 
-// reloading says that the graph is read again because somebody asked for it.
+// reloading says that the graph is read again on request.
 func (p *presenter) reloading() {
 	p.say(slog.LevelInfo, one("hangup: reading the graph again"), "reloading")
 }

@@ -130,8 +130,8 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 	return pages, nil
 }
 
-// interfacesPage is the page of the virtual modules: what each can do, and which
-// backend does it.
+// interfacesPage is the page of the virtual modules: the functions of each, and
+// which backend does it.
 func (a *app) interfacesPage(c *virtual.Catalog) string {
 	parts := []string{interfacesHead}
 	for _, module := range c.Modules() {

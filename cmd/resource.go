@@ -151,7 +151,7 @@ func (a *app) lookKind(name string) (engine.Kind, error) {
 	return k, nil
 }
 
-// mayShow refuses a kind of which not one thing can be looked at.
+// mayShow refuses a kind without any thing to look at.
 func mayShow(k engine.Kind) error {
 	if k.Abilities.Readable {
 		return nil
@@ -167,7 +167,7 @@ func mayList(k engine.Kind) error {
 	return fmt.Errorf("not all things of the kind %s can be listed: name one, as in mgmt resource %s NAME", k.Name, k.Name)
 }
 
-// maxText is how much is read of a file with what to set.
+// maxText is how much is read of a file with values to set.
 const maxText = 64 << 20
 
 // readSource reads a file by open, or standard input if path is -.

@@ -39,8 +39,8 @@ func readTarget(a *app, k engine.Kind, name string, args []string) (mgmt.Target,
 	return t, errors.Join(errs...)
 }
 
-// dollar allows a name that begins with a dollar sign: here it is no forgotten variable
-// of a graph.
+// dollar allows a name that begins with a dollar sign: here it can't be a forgotten
+// variable of a graph.
 func dollar(d gapi.Declaration) gapi.Declaration {
 	if strings.HasPrefix(d.Name, "$") {
 		yes := &schema.Node{Kind: schema.NodeBool, Text: "true"}

@@ -105,7 +105,7 @@ func (a *app) completeResource(cmd *cobra.Command, args []string, word string) (
 	return list, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// markOf returns what stands between a parameter of a type and its value.
+// markOf returns the mark between a parameter of a type and its value.
 func markOf(t *schema.Type) string {
 	switch {
 	case t.HoldsSecret():

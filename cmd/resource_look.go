@@ -30,7 +30,7 @@ type looking struct {
 	quiet bool // a signal is how it ends
 }
 
-// each looks and takes what is seen, until it is over or a signal comes. It returns
+// each looks and takes the results, until it is over or a signal comes. It returns
 // the context's end as an error, and what take returns.
 func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Looker) sights, take func(mgmt.Sight) error) (err error) {
 	p := s.log.presenter(s.a)
@@ -74,8 +74,8 @@ func lookCode(err error) int {
 	return exitFailed
 }
 
-// end returns the error with which the program ends. What was asked wrongly outweighs
-// the rest.
+// end returns the error with which the program ends. A wrong question outweighs the
+// rest.
 func (s *looking) end(err error) error {
 	_, signalled := errors.AsType[signalError](err)
 	switch {
@@ -104,7 +104,7 @@ func (f *resourceFlags) list(ctx context.Context, a *app, k engine.Kind) error {
 	})
 }
 
-// write writes what is seen, each thing as soon as it is.
+// write writes the results, each thing as soon as it is seen.
 func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, look func(context.Context, *mgmt.Looker) sights) error {
 	out := newSightWriter(f.output.word, s.a.out, many)
 	err := s.each(ctx, look, func(sight mgmt.Sight) error { return out.add(sight.Shown) })

@@ -33,8 +33,8 @@ func newSightWriter(form string, w io.Writer, many bool) sightWriter {
 	}
 }
 
-// writeAgain writes one thing of which others were written before and will be: JSON on
-// one line, YAML as a document of its own.
+// writeAgain writes one thing of a series: JSON on one line, YAML as a document of its
+// own.
 func writeAgain(form string, w io.Writer, s gapi.Shown) error {
 	switch form {
 	case "json":
@@ -127,7 +127,7 @@ func (o orderedJSON) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// plainJSON returns a plain value in the types of a graph. Text that is no UTF-8 is an
+// plainJSON returns a plain value in the types of a graph. Text outside of UTF-8 is an
 // object with the key base64.
 func plainJSON(v any) any {
 	switch v := v.(type) {

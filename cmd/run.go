@@ -195,7 +195,7 @@ type aides struct {
 	reload    chan<- struct{} // has the graph read again
 }
 
-// serve runs an engine to its end, with what goes on beside it, and has signals answered.
+// serve runs an engine to its end, with its companions, and has signals answered.
 func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi.Frontend, with *aides) error {
 	p := with.presenter
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon, reload: func() {

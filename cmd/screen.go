@@ -11,9 +11,9 @@ import (
 )
 
 // screen writes lines, and on a terminal keeps one more below them that is
-// rewritten in place. It is safe for concurrent use, and nobody waits for whom it
-// writes to: a goroutine does that, from start to close, and what is too much for
-// it is dropped and counted.
+// rewritten in place. It is safe for concurrent use, and no caller waits for the
+// terminal. A goroutine writes to it, from start to close, and surplus lines are
+// dropped and counted.
 type screen struct {
 	w     io.Writer
 	width func() int // of the terminal in columns; nil when it is none

@@ -19,7 +19,7 @@ type resettling struct {
 	limits func(context.Context, reactor.Limits) error
 
 	mu      sync.Mutex
-	begun   config.Resolved // with which the daemon has started, and what was taken over since
+	begun   config.Resolved // with which the daemon has started, and changes taken over since
 	waiting []string        // what waits for a restart
 }
 
@@ -96,7 +96,8 @@ func (r *resettling) take(ctx context.Context, now config.Resolved) error {
 	return nil
 }
 
-// warnings returns what waits for a restart, for who has asked for the reload.
+// warnings returns the settings that wait for a restart, for the caller of the
+// reload.
 func (r *resettling) warnings() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

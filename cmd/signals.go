@@ -50,15 +50,15 @@ func notify(ch chan os.Signal, list ...os.Signal) {
 
 // onSignals returns a context that ends at the first signal, with a signalError.
 // The second one abandons, the third one ends the process at once. SIGHUP reloads
-// where there is a hook for it, unless it means that the terminal has gone; one that came
-// before this call does so too. Who reloads is a daemon, which SIGPIPE does not end. The
+// where there is a hook for it, unless it means that the terminal has gone; an earlier
+// signal does so too. A program that reloads is a daemon, which SIGPIPE does not end. The
 // returned function stops listening.
 func (a *app) onSignals(ctx context.Context, hooks signalHooks) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &listening{signalHooks: hooks, cancel: cancel, exit: a.exit, terminals: a.terminals(), outputs: a.outputs(), done: make(chan struct{})}
 	ch, pipes := make(chan os.Signal, 3), make(chan os.Signal, 1)
 	signals := heard()
-	if hooks.reload != nil { // each line that nobody reads sends a SIGPIPE: they must not crowd the others out
+	if hooks.reload != nil { // each line without a reader sends a SIGPIPE: they must not crowd the others out
 		signals = slices.DeleteFunc(signals, func(s os.Signal) bool { return s == syscall.SIGPIPE })
 		notify(pipes, syscall.SIGPIPE)
 	}
@@ -117,8 +117,8 @@ func (l *listening) takeEarly(ch <-chan os.Signal) {
 	}
 }
 
-// echo is how long after a signal the same one is no second one: timeout(1) and the
-// like send theirs to the program and then to its process group, it too.
+// echo is how long after a signal the same signal does not count again: timeout(1)
+// and the like send theirs to the program and then to its process group, it too.
 const echo = time.Millisecond
 
 // others waits that long, and returns what came meanwhile but the same signal again.
@@ -172,7 +172,7 @@ func (l *listening) hungUp() bool {
 	return false
 }
 
-// unread reports whether nobody reads any more what is written to one of these.
+// unread reports whether one of these streams has no reader any more.
 func unread(fds ...int) bool {
 	for _, fd := range fds {
 		poll := []unix.PollFd{{Fd: int32(fd)}}

@@ -43,9 +43,9 @@ type stateFolder struct {
 // open decides where state is kept. The folder is made where it is missing, and
 // taken for this process alone until close, or until the process ends, however it
 // does. Where a folder can't be had because the machine does not let us, a
-// temporary one has to do, and lost says why: who repairs a machine whose disk is
-// full must not be stopped by that disk. The error is about a folder that is
-// named wrongly, in use, or open to everybody.
+// temporary one has to do, and lost says why: a full disk must not stop the repair
+// of its machine. The error is about a folder that is named wrongly, in use, or
+// open to everybody.
 func (s *state) open(from gapi.Source) (*stateFolder, error) {
 	f := &stateFolder{owner: -1}
 	if s.temp {
@@ -103,7 +103,7 @@ func (f *stateFolder) inspect() error {
 }
 
 // inspectVars refuses a link in the place of the folder that resources keep their state in. mgmt
-// makes none; what it writes below would land where the link leads.
+// makes none; its files below would land where the link leads.
 func (f *stateFolder) inspectVars() error {
 	path := filepath.Join(f.dir, "vars")
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -112,7 +112,7 @@ func (f *stateFolder) inspectVars() error {
 	return nil
 }
 
-// tell logs, once and as warnings, what is not as it should be.
+// tell logs the faults, once and as warnings.
 func (f *stateFolder) tell(log *slog.Logger) {
 	if f.lost != nil {
 		log.Warn("THERE IS NO STATE FOLDER: it cannot be made, and what would be kept there (passwords, refreshes that are pending, pauses, the history) is lost when the program ends; "+

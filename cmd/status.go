@@ -233,7 +233,8 @@ func unhurried(st *control.Status) string {
 	return b.String()
 }
 
-// redrawn returns what puts a text in the place of the one before on a terminal.
+// redrawn returns the characters that put a text in the place of the one before on
+// a terminal.
 func redrawn(text string, a *app) string {
 	width, height := 80, 24
 	if f, ok := a.out.(interface{ Fd() uintptr }); ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// loadTargets has the kinds know the targets of the folder, and returns what is wrong with them.
+// loadTargets has the kinds know the targets of the folder, and returns their faults.
 func (a *app) loadTargets() schema.Diagnostics {
 	if a.targetsFolder == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // trimAfter are how long a graph that has converged is left alone before its memory is
-// tidied, and again: the events of what it wrote itself may come late.
+// tidied, and again: the events of its own writes may come late.
 var trimAfter = [...]time.Duration{5 * time.Second, 30 * time.Second}
 
 // trimmer gives back to the system, twice for each graph, what bringing it about has

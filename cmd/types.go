@@ -24,8 +24,8 @@ func (a *app) typesFlag(cmd *cobra.Command) {
 	})
 }
 
-// loadTypes adds the kinds of the folder to those that there are, and returns what is
-// wrong with them. With an error among that, none is added.
+// loadTypes adds the kinds of the folder to the existing ones, and returns their
+// faults. With an error among that, none is added.
 func (a *app) loadTypes() schema.Diagnostics {
 	if a.types == "" {
 		return nil

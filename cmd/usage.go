@@ -29,8 +29,8 @@ func newExitCodes() *cobra.Command {
 	}
 }
 
-// flagError says what was perhaps meant by an unknown flag, and what a number or a
-// switch may be.
+// flagError guesses the meaning of an unknown flag, and names the values of a
+// number or a switch.
 func flagError(cmd *cobra.Command, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return valueError(bad)

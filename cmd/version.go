@@ -31,7 +31,7 @@ func version() string {
 // ownModule is the module whose number is in the file VERSION.
 const ownModule = "github.com/reactivegraph/mgmt"
 
-// unreleased is what Go calls a module of which no commit has this very version.
+// unreleased is Go's word for a module without a commit of this very version.
 var unreleased = regexp.MustCompile(`^$|^\(devel\)$|\d{14}-[0-9a-f]{12}`)
 
 // versionOf returns the version of a program that was built by "go build" or "go install", without our linker flags.

@@ -127,7 +127,7 @@ func (w *whyWriter) all(why *control.Why) {
 	}
 }
 
-// event writes one event, what it changed, and what had led to it.
+// event writes one event, its changes, and its causes.
 func (w *whyWriter) event(depth int, e *control.Event) {
 	if e.Run == 0 {
 		w.line(depth, eventText(e, w.style))

@@ -28,7 +28,7 @@ type File struct {
 }
 
 // Read reads the file at a path. The findings are all that is wrong with it; with an error
-// among them the file gives nothing. A file that is not there gives nothing, and is no finding.
+// among them the file gives nothing. A missing file gives nothing, and does not make a finding.
 // A file that cannot be read is one finding. The device /dev/null is an empty file.
 func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 	f := File{Path: path}
@@ -67,7 +67,7 @@ func bare(err error) error {
 
 var errTooBig = fmt.Errorf("the file is too big: a configuration may have %d bytes", MaxBytes)
 
-// read reads a regular file. What it is, is asked of the open file.
+// read reads a regular file. The type is asked of the open file.
 func read(path string, from gapi.Source) ([]byte, error) {
 	f, err := from.Open(path)
 	if err != nil {

@@ -52,8 +52,8 @@ func (v Value) From() string {
 // Resolved has the value of each setting that is given, by key.
 type Resolved map[string]Value
 
-// Environment returns what the variables of the environment give. A variable that is empty
-// gives nothing. The findings are the variables with a wrong value.
+// Environment returns the values of the variables of the environment. A variable that is
+// empty gives nothing. The findings are the variables with a wrong value.
 func (t *Table) Environment(lookup func(string) string) (Resolved, schema.Diagnostics) {
 	out := Resolved{}
 	var ds schema.Diagnostics
@@ -75,8 +75,8 @@ func (t *Table) Environment(lookup func(string) string) (Resolved, schema.Diagno
 // prefix is how the name of the variable of each setting begins.
 const prefix = "MGMT_"
 
-// Misspelled returns a warning for each variable of an environment that is no setting, but is
-// spelled much like one. environ has the form of os.Environ.
+// Misspelled returns a warning for each variable of an environment that is not a setting, but
+// is spelled much like one. environ has the form of os.Environ.
 func (t *Table) Misspelled(environ []string) (ds schema.Diagnostics) {
 	var known []string
 	for _, s := range t.Settings {
@@ -175,7 +175,7 @@ func (t *Table) Shown(r Resolved, s *Setting) string {
 	return s.Default
 }
 
-// Apply gives the values to what takes them. set is called for each text of each value whose
+// Apply gives the values to their receivers. set is called for each text of each value whose
 // setting it knows; where it refuses one, the finding names the source.
 func (t *Table) Apply(r Resolved, set func(key, text string) error) (ds schema.Diagnostics) {
 	for _, s := range t.Settings {

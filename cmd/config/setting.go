@@ -19,7 +19,7 @@ type Setting struct {
 	Doc string
 	// Type is what the file may hold: a bool, a number, a duration, a text or a list of texts.
 	Type *schema.Type
-	// Default is the value of a setting that nobody gives, as a flag takes it; empty for none,
+	// Default is the value of a setting that is not given, as a flag takes it; empty for none,
 	// or where the machine decides.
 	Default string
 	// Alone is the value of the flag without one; empty where the flag needs a value.
@@ -52,7 +52,7 @@ func (s *Setting) EnvName() string { return cmp.Or(s.Env, prefix+strings.ToUpper
 // Table is all settings of a program, in the order in which they are shown.
 type Table struct {
 	Settings []*Setting
-	// Later says of keys of parts that are not built yet what is there instead.
+	// Later says of keys of parts that are not built yet the present replacement.
 	Later map[string]string
 	// Instead says of keys that people may expect which settings there are.
 	Instead map[string]string
@@ -80,7 +80,8 @@ func (t *Table) Type() *schema.Type {
 	return out
 }
 
-// Sentence returns what the setting means as a sentence, without the marks of flags.
+// Sentence returns the meaning of the setting as a sentence, without the marks of
+// flags.
 func (s *Setting) Sentence() string {
 	text := strings.ReplaceAll(s.Doc, "`", "")
 	return strings.ToUpper(text[:1]) + text[1:] + "."

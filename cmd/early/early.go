@@ -4,7 +4,7 @@
 // to the initialisation of packages. So this package imports next to nothing, is
 // therefore initialised among the first, and only where the program was started as
 // `... run`. The kernel's default still holds until the runtime of Go has begun, about a
-// millisecond after exec; who has to be sure waits for READY=1.
+// millisecond after exec; a caller that has to be sure waits for READY=1.
 package early
 
 import (
@@ -22,7 +22,7 @@ var hangups = listen()
 func Hangups() <-chan os.Signal { return hangups }
 
 // listen has SIGHUP and SIGPIPE do nothing but fill a channel, unless they are ignored,
-// as by nohup. SIGPIPE only says that nobody reads the log.
+// as by nohup. SIGPIPE only says that the log has no reader.
 func listen() chan os.Signal {
 	if len(os.Args) < 2 || os.Args[1] != "run" {
 		return nil

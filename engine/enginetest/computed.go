@@ -8,8 +8,7 @@ import (
 )
 
 // Computed is how long this process has computed so far, in the program and in the kernel
-// for it. Tests of what something costs take two of them: what others do on the machine
-// does not count.
+// for it. Tests of costs take two of them: the load of other programs does not count.
 func Computed(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u unix.Rusage

@@ -1,4 +1,4 @@
-// Package enginetest has what tests of resources need: a fake Init that records
+// Package enginetest has the tools for tests of resources: a fake Init that records
 // what a resource does with it (Fake), a fake machine (FakeHost), a clock that a
 // test moves (Clock), and the suite of laws that every kind must keep (Run).
 //

@@ -20,8 +20,8 @@ import (
 // test.
 const Patience = time.Minute
 
-// Fake stands in for the engine towards one resource: it makes the Init and
-// records what is done with it.
+// Fake stands in for the engine towards one resource: it makes the Init and records
+// its use.
 type Fake struct {
 	tb     testing.TB
 	init   *engine.Init
@@ -280,7 +280,7 @@ func (f *Fake) OnRunning(fn func()) {
 }
 
 // Restart makes ready for Watch to be called again: Running counts anew, and
-// what was left of Events is forgotten. Watch must have ended.
+// remaining Events are forgotten. Watch must have ended.
 func (f *Fake) Restart() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -306,7 +306,7 @@ func (f *Fake) RunningCount() int {
 }
 
 // Events returns a channel of capacity 1 that is filled by Event. Like the
-// engine, it merges calls that nobody has taken yet.
+// engine, it merges calls that are not taken yet.
 func (f *Fake) Events() <-chan struct{} { return f.events }
 
 // EventCount returns how often Event was called.

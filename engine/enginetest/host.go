@@ -66,7 +66,7 @@ func (h *FakeHost) FailWatch(err error) {
 }
 
 // Touch wakes every subscription that a change of the path concerns: the path
-// itself, a parent of it, an entry of it or what is below it, as its options
+// itself, a parent of it, an entry of it or anything below it, as its options
 // say. It returns how many those were.
 func (h *FakeHost) Touch(path string) int {
 	return h.wake(engine.Cause{Source: "fake", Path: path}, func(s *sub) bool { return s.concerns(filepath.Clean(path)) })

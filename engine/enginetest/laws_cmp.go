@@ -11,8 +11,8 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// lawCmp: Cmp finds equal what is, tells apart what is not, gives the same answer
-// from both sides, and alters neither.
+// lawCmp: Cmp finds equal resources equal, tells different ones apart, gives the
+// same answer from both sides, and alters neither.
 func lawCmp(e *env) error {
 	dir, err := e.dir()
 	if err != nil {

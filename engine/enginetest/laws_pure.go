@@ -101,8 +101,8 @@ func aliased(a, b reflect.Value, path string) string {
 	return ""
 }
 
-// lawDecode: what a resource says, written as a graph and read again into the
-// defaults, says the same.
+// lawDecode: the parameters of a resource, written as a graph and read again into
+// the defaults, are the same.
 func lawDecode(e *env) error {
 	res, err := e.loose()
 	if err != nil {
@@ -207,8 +207,8 @@ func pure(what string, f func() error, rs ...engine.Res) error {
 	return nil
 }
 
-// lawUIDs: what a resource says of itself for automatic edges and grouping is
-// the same each time, alters nothing, and comes to an end.
+// lawUIDs: the answers of a resource for automatic edges and grouping are the same
+// each time, alters nothing, and comes to an end.
 func lawUIDs(e *env) error {
 	res, err := e.loose()
 	if err != nil {

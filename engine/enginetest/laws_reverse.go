@@ -7,8 +7,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// lawReverse: what a kind says it can undo, it undoes: afterwards Read shows what
-// it showed before. It may say, before anything was altered, that it can't.
+// lawReverse: a kind undoes its work as it claims: afterwards Read shows the
+// earlier state. It may say, before anything was altered, that it can't.
 func lawReverse(e *env) error {
 	r, err := e.rig()
 	if err != nil {
@@ -46,8 +46,8 @@ func lawReverse(e *env) error {
 	return asBefore(was, now)
 }
 
-// undoOf makes what undoes a resource, by way of what is written down; nil where
-// that can't be.
+// undoOf makes the resource that undoes another one, by way of its record; nil
+// where that can't be.
 func (e *env) undoOf(res, was engine.Res) (engine.Res, error) {
 	img, err := engine.Take(res, was, nil)
 	if err != nil {

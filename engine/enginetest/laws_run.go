@@ -66,7 +66,8 @@ func (e *env) never() error {
 	return errors.Join(err, r.close())
 }
 
-// look checks twice in a world that is not right, and returns what would change.
+// look checks twice in a world that is not right, and returns the announced
+// changes.
 func (r *rig) look(when string) ([]engine.Change, error) {
 	before := r.tree()
 	ok, noop, err := r.run(false)
@@ -301,7 +302,7 @@ func (r *rig) refresh(b bool) {
 	r.res.(engine.RefreshableRes).SetRefresh(b)
 }
 
-// lawSend: what is sent has the stated type, and is sent each time, also where
+// lawSend: a sent value has the stated type, and is sent each time, also where
 // all was right.
 func lawSend(e *env) error {
 	r, err := e.rig()

@@ -15,7 +15,7 @@ const canary = "canary-7f3d1b"
 
 // lawSecret: a secret parameter, and a plain one that was received from a
 // secret, appears in no log, no error and no text of the resource; and in no
-// change, except that the engine itself redacts the field which received it.
+// change. The field that received it is an exception: the engine itself redacts it.
 func lawSecret(e *env) error {
 	res, err := e.loose()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// remains is what was there when a law began, to be compared with what is there
-// when it has ended.
+// remains is the state at the begin of a law, to be compared with the state at its
+// end.
 type remains struct {
 	goroutines goleak.Option
 	files      map[string]string
@@ -42,8 +42,8 @@ func openFiles() map[string]string {
 	return files
 }
 
-// check returns an error for what was not there before, after giving it some
-// time to go away.
+// check returns an error for things that were not there before, after giving it
+// some time to go away.
 func (r remains) check(patience time.Duration) error {
 	err := goleak.Find(r.goroutines)
 	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); {

@@ -144,8 +144,8 @@ func (r *rig) tree() Tree {
 	return r.Snapshot(r.scope, r.dir).merge(Snapshot(r.scope, r.fake.VarDir()))
 }
 
-// run calls CheckApply, and returns an error also where what it returned and
-// what it reported do not go together.
+// run calls CheckApply, and returns an error also where its result and its reports
+// do not go together.
 func (r *rig) run(apply bool) (ok bool, changes []engine.Change, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
 	defer cancel()
@@ -270,8 +270,8 @@ func (r *rig) unwatch() error {
 // quietTime is how long no event must come to call a Watch quiet.
 const quietTime = 30 * time.Millisecond
 
-// quiet takes the events that are on their way. One that never stops is not
-// waited for longer than a few rounds.
+// quiet takes the events that are on their way. It does not wait for an endless one
+// longer than a few rounds.
 func (r *rig) quiet() {
 	for range 20 {
 		timer := time.NewTimer(quietTime)

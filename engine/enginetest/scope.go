@@ -10,7 +10,7 @@ import (
 )
 
 // scope is the testing.TB of one law: failures become errors of the law, and
-// cleanups run when the law ends, so that what remains can be counted.
+// cleanups run when the law ends, so that the remains can be counted.
 type scope struct {
 	testing.TB
 

@@ -100,8 +100,8 @@ func (a Tree) Changed(b Tree) []string {
 	return paths
 }
 
-// same returns an error that shows the first differences between what was and
-// what is.
+// same returns an error that shows the first differences between the earlier and
+// the present state.
 func (a Tree) same(b Tree) error {
 	paths := a.Changed(b)
 	if len(paths) == 0 {
@@ -121,8 +121,8 @@ func or(s string) string {
 	return s
 }
 
-// entriesOnly reports whether path is a folder in both trees, of which nothing but
-// its entries differs.
+// entriesOnly reports whether path is a folder in both trees, with no difference
+// but the entries.
 func (a Tree) entriesOnly(b Tree, path string) bool {
 	was, _, _ := strings.Cut(a[path], " size ")
 	is, _, _ := strings.Cut(b[path], " size ")

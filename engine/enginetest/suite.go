@@ -8,8 +8,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// Suite says how to make resources of one kind, and what can happen to what they
-// describe. Run checks that the kind keeps the laws of package engine.
+// Suite says how to make resources of one kind, and the possible changes of their
+// things. Run checks that the kind keeps the laws of package engine.
 //
 // Everything outside the resource lies below dir, a fresh folder for each
 // resource; its VarDir is dir/../var. The functions are given the test that
@@ -29,7 +29,7 @@ type Suite struct {
 	// Setup prepares the fake that each resource gets: commands of its FakeHost,
 	// received values, the World. Optional.
 	Setup func(t *testing.T, dir string, f *Fake)
-	// Drifts are the ways in which the outside may break what was applied:
+	// Drifts are the ways in which the outside may break the applied state:
 	// CheckApply must repair each, and Watch must see each. At least one, unless
 	// NoState.
 	Drifts map[string]func(t *testing.T, dir string)
@@ -41,10 +41,10 @@ type Suite struct {
 	// CmpIgnores are the keys of the parameters that Cmp need not compare.
 	CmpIgnores []string
 	// ReadIgnores are the keys of the parameters that Read need not show,
-	// beside those that their role excludes.
+	// in addition to the ones that their role excludes.
 	ReadIgnores []string
 	// Received are the keys of plain parameters into which a secret may be
-	// received: what is in them must not be logged then. Parameters of type
+	// received: their values must not be logged then. Parameters of type
 	// Secret are found by the suite.
 	Received []string
 
@@ -55,9 +55,9 @@ type Suite struct {
 	// test.
 	Undocumented bool
 
-	// Host makes the Host for one law; what it leaves to Cleanup of the given TB
-	// is done before remains are counted. A new FakeHost when nil: then the
-	// suite touches the paths that a drift altered.
+	// Host makes the Host for one law; its Cleanup functions of the given TB run
+	// before remains are counted. A new FakeHost when nil: then the suite touches
+	// the paths that a drift altered.
 	Host func(t testing.TB) engine.Host
 	// Snapshot describes what is below dir, in full. Snapshot of this package
 	// when nil.
@@ -114,8 +114,7 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
-// run checks one law, ends everything that the check began, and looks for what
-// remains.
+// run checks one law, ends everything that the check began, and looks for remains.
 func (l law) run(t *testing.T, s Suite) error {
 	if s.Registry == nil {
 		s.Registry = engine.DefaultRegistry()

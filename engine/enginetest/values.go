@@ -19,11 +19,11 @@ func dump(v any) string {
 	return b.String()
 }
 
-// opaque are the types of what a resource points to and cannot alter.
+// opaque are the types of values that a resource points to and cannot alter.
 var opaque = []reflect.Type{reflect.TypeFor[*engine.Init](), reflect.TypeFor[*schema.Type]()}
 
-// opaqueNames are those of packages that this one cannot import: what all resources of a
-// virtual kind have in common remembers choices.
+// opaqueNames are the names in packages that this one cannot import: the shared part of
+// a virtual kind remembers choices.
 var opaqueNames = []string{"*virtual.Kind"}
 
 func isOpaque(t reflect.Type) bool {
@@ -72,7 +72,7 @@ func dumpPointer(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	dumpValue(b, v.Elem(), seen)
 }
 
-// dumpMap goes through the keys in their order: what a pointer points to is shown where
+// dumpMap goes through the keys in their order: the target of a pointer is shown where
 // it is met first.
 func dumpMap(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	values := map[string]reflect.Value{}
@@ -177,8 +177,8 @@ func otherText(s string, t *schema.Type) string {
 	return s + "x"
 }
 
-// sameChanges returns an error if two runs reported different changes. What is
-// Unknown beforehand may be anything later.
+// sameChanges returns an error if two runs reported different changes. A value that
+// is Unknown beforehand may be anything later.
 func sameChanges(noop, apply []engine.Change) error {
 	same := slices.EqualFunc(noop, apply, func(a, b engine.Change) bool {
 		return a.Field == b.Field && a.Verb == b.Verb && sameValue(a.From, b.From) &&

@@ -28,8 +28,8 @@ type Backend struct {
 	// Watch says how a change made behind our back is seen.
 	Watch WatchMode
 
-	// Functions are those that it has. One that begins with an underscore is its own
-	// business.
+	// Functions are the functions of the backend. A method whose name begins with an
+	// underscore is its own business.
 	Functions []Function
 	// Open makes it ready to be called on a machine. It must not change the machine.
 	Open func(ctx context.Context, env Env) (Caller, error)
@@ -49,9 +49,9 @@ type Env struct {
 	Told *Told
 }
 
-// Told remembers of which functions a log was told that they are deprecated, so that it
-// is told once. Whoever owns the log owns it: a Kind has one for all modules that it opens.
-// The zero value was told nothing. It is safe for concurrent use.
+// Told remembers the deprecated functions that a log has named, so that it names each once.
+// Whoever owns the log owns it: a Kind has one for all modules that it opens. The zero
+// value was told nothing. It is safe for concurrent use.
 type Told struct {
 	mu   sync.Mutex
 	what map[string]bool
@@ -75,7 +75,7 @@ func (t *Told) first(what string) bool {
 }
 
 // Caller calls the functions of a backend. If it is an io.Closer, it is closed with
-// its Module. If it is a Watcher, it says itself what to watch.
+// its Module. If it is a Watcher, it names the things to watch itself.
 type Caller interface {
 	// Call calls a function with arguments by name: those of VarArgs as one list
 	// under the name of that parameter, those of KwArgs beside the others. It may
@@ -86,8 +86,8 @@ type Caller interface {
 
 // Watcher is a backend that tells of changes made behind our back.
 type Watcher interface {
-	// Watch subscribes to what may change the given things, or to everything if
-	// there are none. It is armed when it returns.
+	// Watch subscribes to events that may change the given things, or to everything
+	// if there are none. It is armed when it returns.
 	Watch(ctx context.Context, names []string) (engine.Subscription, error)
 }
 
@@ -116,8 +116,8 @@ func (w *WatchMode) UnmarshalText(text []byte) error {
 
 var backendRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// Validate returns all that is wrong with the backend itself: it is the fault of
-// who wrote it. What differs from the interface is no such fault.
+// Validate returns all faults of the backend itself: its author has to mend them. A
+// difference from the interface does not count as such a fault.
 func (b *Backend) Validate() error {
 	return faultsText(fmt.Sprintf("backend %s of %s", b.Name, b.Module), b.faults())
 }

@@ -42,7 +42,8 @@ type Warning struct {
 
 // Call calls a function of the module. The error is one of the types of this
 // package: that of a status, *BadArgumentsError or *UnsupportedArgumentError before
-// anything was done, *ReturnShapeError, or *CallError with what the backend says.
+// anything was done, *ReturnShapeError, or *CallError with the message of the
+// backend.
 func (m *Module) Call(ctx context.Context, function string, args Args) (*Result, error) {
 	v := m.plan.byName[function]
 	if err := refusal(m.Interface, m.Backend, v, function); err != nil {
@@ -108,7 +109,7 @@ func (m *Module) ask(ctx context.Context, function string, args map[string]any) 
 	return m.caller.Call(ctx, function, args)
 }
 
-// result fills r with what the backend returned. What is hidden is in no error or warning.
+// result fills r with the result of the backend. Hidden values are in no error or warning.
 func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err error, hidden *secrets.Texts) (*Result, error) {
 	switch {
 	case errors.Is(err, ErrNotFound) && v.want != nil && v.want.NotFound != nil:
@@ -145,8 +146,9 @@ func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err 
 	return r, nil
 }
 
-// misshapen says what is wrong with a value that is not of a shape, without what is
-// hidden. That is taken out of the value, because who names a part of it shortens that.
+// misshapen says the fault of a value that is not of a shape, without hidden
+// values. That is taken out of the value, because a message that names a part of it
+// shortens that.
 func misshapen(t *schema.Type, value any, hidden *secrets.Texts) error {
 	_, _, err := split(t, hidden.Value(value))
 	if err == nil {
@@ -195,7 +197,7 @@ func (v *Verdict) hand(b *binder, extra map[string]any) handed {
 	return h
 }
 
-// give hands over one argument. What says nothing is left out where the backend has no place for it.
+// give hands over one argument. A default is left out where the backend has no place for it.
 func (v *Verdict) give(h *handed, name string, value any, says bool) {
 	known, any := v.have.param(name) != nil, v.have.rest(KwArgs) != nil
 	switch {
@@ -325,7 +327,7 @@ func (b *binder) set(p *Param, value any) {
 	b.given[p.Name] = value
 }
 
-// check adds what is wrong with a value, under the name of its parameter.
+// check adds the faults of a value, under the name of its parameter.
 func (b *binder) check(name string, t *schema.Type, value any) {
 	if t == nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Catalog holds interfaces and their backends. It is safe for concurrent use; what
-// is in it is not altered.
+// Catalog holds interfaces and their backends. It is safe for concurrent use; its
+// content is not altered.
 type Catalog struct {
 	mu         sync.RWMutex
 	unread     map[string]func() (*Interface, []*Backend) // modules that nobody has asked about yet
@@ -26,10 +26,10 @@ var defaultCatalog = NewCatalog()
 // another one.
 func DefaultCatalog() *Catalog { return defaultCatalog }
 
-// Register adds a module to the default catalog: its interface, and backends, which are
-// made when somebody first asks about the module, since most programs use few. It is meant for init
-// functions, and panics if the module is there already, and later where Declare or Add
-// return an error. A backend without a Module gets this one.
+// Register adds a module to the default catalog: its interface, and backends, which are made at the
+// first question about the module, since most programs use few. It is meant for init functions, and
+// panics if the module is there already, and later where Declare or Add return an error. A backend
+// without a Module gets this one.
 func Register(module string, make func() (*Interface, []*Backend)) {
 	if err := defaultCatalog.register(module, make); err != nil {
 		panic(err)
@@ -114,7 +114,7 @@ func (c *Catalog) declare(i *Interface) error {
 }
 
 // Add adds backends, in any order. Their modules may be declared later: until then
-// nobody can choose them.
+// they can't be chosen.
 func (c *Catalog) Add(backends ...*Backend) error {
 	var errs []error
 	for _, b := range backends {

@@ -34,7 +34,7 @@ const (
 	Swallowed                            // the backend has no such parameter, but takes any by name
 	ExtraOptional                        // the backend has one more, which only Args.Extra reaches
 	KwArgsDiffer                         // only one of them takes further arguments by name
-	ReturnsDiffer                        // what the backend says that it returns is not of the declared shape: each result is refused
+	ReturnsDiffer                        // the stated result of the backend is not of the declared shape: each result is refused
 	ReturnsAdapt                         // the backend returns one value for a map of them, or a map for one: results are adapted
 )
 
@@ -100,7 +100,8 @@ func (d Difference) String() string {
 }
 
 // Compare returns how a backend's function differs from the declared one: first
-// in the order of the interface, then what only the backend has.
+// in the order of the interface, then the functions and parameters of the backend
+// alone.
 func Compare(want, have *Function) []Difference {
 	var all []Difference
 	renamed := renames(want, have)
@@ -168,8 +169,8 @@ func (p *Param) compare(have *Function, renamed string) []Difference {
 	return all
 }
 
-// renames pairs the required parameters that the backend does not know with
-// those that it has in their places and the interface does not know.
+// renames pairs the required parameters that the backend does not know with its own
+// parameters in the same places that the interface does not know.
 func renames(want, have *Function) map[string]string {
 	pairs := map[string]string{}
 	for i := range min(len(want.Params), len(have.Params)) {

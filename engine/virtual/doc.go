@@ -1,9 +1,9 @@
 // Package virtual makes one of many: a virtual module, such as pkg, is what programs
 // call; its backends, such as apt and dnf, are what does it. An Interface says once
-// what can be called, with which parameters, and what comes back at least. Whatever
-// backend is in use, the module has exactly these functions: what a backend lacks
-// answers in its place, what it has otherwise is adapted or refused, and what comes
-// back is checked.
+// which functions can be called, with which parameters, and the least that comes
+// back. Whatever backend is in use, the module has exactly these functions. A
+// missing function answers with its status, a different one is adapted or refused,
+// and results are checked.
 //
 // # Words
 //
@@ -61,7 +61,8 @@
 //		return b
 //	})
 //
-// Beside the interface stands what is done when somebody first asks about the module:
+// Next to the interface stands the registration, which is done at the first question
+// about the module:
 //
 //	func init() {
 //		virtual.Register("pkg", func() (*virtual.Interface, []*virtual.Backend) {
@@ -74,7 +75,7 @@
 //
 // Whatever a backend gives beside the declared keys of a record comes apart as
 // extra: embed the declared struct with yaml:",inline" and add fields, or return a
-// map. What is not there is ErrNotFound, where the function declares a result for
+// map. A missing thing is ErrNotFound, where the function declares a result for
 // that. All that a backend does on the machine it does through Env.Host, so that
 // recorded answers of its tools can test it; it keeps no state that a second process
 // would miss. A type that has Close() error is closed with its Module. The test of
@@ -84,9 +85,9 @@
 //
 // A kind whose resources need a module is registered with RegisterKind, which
 // refuses one without an interface. Its resource says which backend the user asked
-// for (the metaparameter backend) and which functions it needs (Resource); its
-// Validate calls Kind.Check, so what cannot work is an error when the graph is loaded; its
-// Watch and CheckApply open the Module (Kind.Open), and its Watch asks Kind.Stale when
+// for (the metaparameter backend) and which functions it needs (Resource); its Validate
+// calls Kind.Check, so a backend that cannot work is an error when the graph is loaded;
+// its Watch and CheckApply open the Module (Kind.Open), and its Watch asks Kind.Stale when
 // Host.WatchFacts wakes. It calls the declared functions with their own types:
 //
 //	changes, result, err := pkg.Install.Call(ctx, module, pkg.InstallArgs{Pkgs: want})
@@ -96,28 +97,28 @@
 //   - Every declared function, and every function of the backend whose name does not
 //     begin with an underscore, can be called, and has one Status. It depends on the
 //     interface, the backend's description and the facts alone.
-//   - not_applicable is asked first, then what the backend has, then supported. A
-//     backend that has what is not applicable is a contradiction: warned about when
-//     it is bound, and not called.
+//   - not_applicable is asked first, then the functions of the backend, then
+//     supported. A backend with a function that is not applicable is a
+//     contradiction: warned about when it is bound, and not called.
 //   - A rule on facts matches if any of its facts has any of the listed values,
 //     exactly: neither case nor type is converted. Rules that match for no known
 //     fact, or only but for case, are warned about by Lint.
 //   - A backend is called by name, with every parameter of the interface that it
-//     knows: what the caller left out has the interface's default, so that no
-//     default of a backend leaks.
-//   - What a backend does not know is refused if the caller gave it, and left out if
-//     he did not, or gave its default. If each call must give it each is refused, and who Needs the function. What the interface does not know reaches a backend only through
-//     Args.Extra.
-//   - What reaches a backend only because it takes arguments of any name is in the warnings of each
-//     result, and in the log, where a Told has it there only once.
+//     knows. Absent arguments have the interface's default, so that no default of a
+//     backend leaks.
+//   - An argument that a backend does not know is refused if the caller gave it, and left out otherwise, or if it is the default.
+//     If each call must give it each is refused, and who Needs the function. An argument that the interface does not know reaches
+//     a backend only through Args.Extra.
+//   - An argument that reaches a backend only because it takes any name is in the warnings of each
+//     result, and in the log. A Told has it there only once.
 //   - The arguments of a function that is not applicable are checked as those of any other.
 //   - A result is checked against the declared shape before anybody sees it:
 //     strictly, or (Lax) with a warning. Keys that are not declared are Extra,
 //     wherever in the result they are, and are never read by the engine.
 //   - A secret argument is in no error and no warning of the call, however the backend
 //     quotes it. Text that the interface declares as a secret is one, whatever a program gives.
-//   - What a backend says that it returns is compared when it is bound, where it says so: a function
-//     whose results could never pass can be called, and nobody who Needs it is loaded.
+//   - The stated results of a backend are compared when it is bound. A function whose results could
+//     never pass can be called, but a resource that Needs it is not loaded.
 //   - A value that the module makes up (a default, an answer for not found) is a
 //     fresh one at each call.
 //   - A mismatch disables one function and no other. Binding twice is binding once.

@@ -50,11 +50,11 @@ type describedParam struct {
 // External reads the description of a backend that is a program, as a frontend has
 // read it from a file. For each call the program is run: it gets one JSON value as
 // its input, {"function": "install", "args": {"pkgs": {"git": ""}}}, and writes one,
-// {"result": ...}, {"error": "what went wrong"} or {"not_found": true}. What it
-// writes to its standard error is part of the error if it fails: the end of it, without
-// the secrets of the call, and nothing of it where the function returns secrets. All is
-// UTF-8. The program is looked up in PATH, and never gets an argument or an environment
-// that depends on the call.
+// {"result": ...}, {"error": "what went wrong"} or {"not_found": true}. If it fails,
+// the end of its standard error is part of the error, without the secrets of the call.
+// Where the function returns secrets, nothing of it is. All is UTF-8. The program is
+// looked up in PATH, and never gets an argument or an environment that depends on the
+// call.
 func External(n *schema.Node) (*Backend, schema.Diagnostics) {
 	var d descriptor
 	ds := schema.Decode(n, &d)
@@ -186,7 +186,7 @@ type program struct {
 	host engine.Host
 }
 
-// Bounds of what a program writes, and of what an error repeats of that, in bytes.
+// Bounds of the output of a program, and of its part in an error, in bytes.
 const (
 	maxAnswer = 64 << 20
 	maxSaid   = 1 << 10
@@ -241,8 +241,8 @@ type programError struct {
 
 func (e *programError) Error() string { return strings.TrimSuffix(e.how+": "+e.said, ": ") }
 
-// unsaid returns err without what a program has said, where that is in it: it may hold a
-// secret that nobody has handed to it.
+// unsaid returns err without the output of a program, where that is in it: it may hold a
+// secret that was not handed to it.
 func unsaid(err error) error {
 	if e, ok := errors.AsType[*programError](err); ok && e.said != "" {
 		return errors.New(e.how + "; what it said is not shown, the function returns secrets")
@@ -250,7 +250,8 @@ func unsaid(err error) error {
 	return err
 }
 
-// tail returns the end of a text, which is clean: nobody knows a part of a secret.
+// tail returns the end of a text, which is clean: a part of a secret would not be
+// recognised.
 func tail(text string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxSaid):], "?"))
 }
@@ -269,7 +270,7 @@ type answer struct {
 	notFound bool
 }
 
-// readAnswer reads what a program wrote. Its errors repeat nothing of that.
+// readAnswer reads the output of a program. Its errors repeat nothing of that.
 func readAnswer(out []byte) (a answer, err error) {
 	v, err := strictjson.Parse(out)
 	if err != nil {

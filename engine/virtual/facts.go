@@ -19,7 +19,7 @@ type Facts map[string]any
 type Match map[string][]any
 
 // Holds reports whether the rule holds. Values are compared exactly; numbers by
-// what they are worth.
+// their value.
 func (m Match) Holds(facts Facts) bool {
 	for key, values := range m {
 		for _, have := range several(facts[key]) {
@@ -96,7 +96,7 @@ type Finding struct {
 func (f Finding) String() string { return f.Where + ": " + f.Detail }
 
 // Lint says which rules of the interface hold for no fact that there is, or would hold but
-// for case or type: such a rule is rarely what was meant. facts are those of the
+// for case or type: such a rule is rarely meant. facts are those of the
 // machine; their names are the known ones.
 func (i *Interface) Lint(facts Facts) []Finding {
 	var all []Finding

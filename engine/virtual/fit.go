@@ -22,7 +22,7 @@ func adapts(have, want *schema.Type) string {
 	return ""
 }
 
-// single reports whether a value of a type is one that a map can be one of.
+// single reports whether a value of a type can be the value of a map.
 func single(t *schema.Type) bool {
 	switch t.Kind {
 	case schema.KindBool, schema.KindInt, schema.KindFloat, schema.KindString, schema.KindDuration, schema.KindSize, schema.KindList:
@@ -33,10 +33,10 @@ func single(t *schema.Type) bool {
 
 func stated(t *schema.Type) bool { return t != nil && t.Kind != schema.KindAny }
 
-// fit turns what a backend returned into what the interface declares, where the backend says that it returns one
-// value for a map of them, or a map for one. about is what the call is about, empty for nothing or for several
-// things. A map becomes the value of what the call is about, or its only value; of true and false it is true if all
-// are. The whole map is then an extra.
+// fit turns the result of a backend into the declared one, where the backend states one value for a map of them,
+// or a map for one. about is what the call is about, empty for nothing or for several things. A map becomes the
+// value of the thing that the call is about, or its only value; of true and false it is true if all are. The
+// whole map is then an extra.
 func (v *Verdict) fit(value any, about string) (fitted any, extra map[string]any) {
 	if v.have == nil || v.have.Returns == nil || adapts(v.have.Returns, v.want.Returns) == "" {
 		return value, nil
@@ -73,7 +73,7 @@ func agreed(t *schema.Type, all map[string]any) (any, bool) {
 
 func notBool(v any) bool { _, is := v.(bool); return !is }
 
-// about returns the one thing that a call is about: what its first parameter was given, if that is one text.
+// about returns the one thing that a call is about: its first argument, if that is one text.
 func (f *Function) about(passed map[string]any) string {
 	if f == nil || len(f.Params) == 0 {
 		return ""

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Generate makes an interface of what backends have in common: of one, all its
-// functions with their signatures; of more, the functions of all with the parameters
-// that all have, as the first one has them. The order is that of the first; aliases
-// are left out unless asked for, and then the order is by name. It is a draft: whole
-// backends make bad interfaces.
+// Generate makes an interface of the common parts of backends. For one backend it
+// has all functions with their signatures. For several it has the functions of all
+// with the parameters that all have, as the first one has them. The order is that of
+// the first; aliases are left out unless asked for, and then the order is by name.
+// It is a draft: whole backends make bad interfaces.
 func Generate(module string, aliases bool, first *Backend, others ...*Backend) *Interface {
 	i := &Interface{Module: module}
 	for _, f := range first.Functions {
@@ -29,7 +29,8 @@ func Generate(module string, aliases bool, first *Backend, others ...*Backend) *
 	return i
 }
 
-// common leaves f with what the others have too; false if one lacks it.
+// common leaves f with the parameters that the others have too; false if one lacks
+// it.
 func common(f *Function, others []*Backend) bool {
 	for _, o := range others {
 		g := find(o.Functions, f.Name)

@@ -39,11 +39,11 @@ type Function struct {
 	Supported Match
 	// Extra says that few backends have the function, and none must.
 	Extra bool
-	// Deprecated says that the function will go, and what to call instead; empty for
-	// one that stays. No backend must have it.
+	// Deprecated says that the function will go, and names its replacement; empty
+	// for a function that stays. No backend must have it.
 	Deprecated string
 
-	// AliasOf is the function of which this is another name; of backends only.
+	// AliasOf is the function that has this as another name; of backends only.
 	AliasOf string
 }
 

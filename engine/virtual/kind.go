@@ -17,22 +17,23 @@ type Resource interface {
 	engine.VirtualRes
 	// VirtualKind is what it was made with.
 	VirtualKind() *Kind
-	// Backend is the name of the backend that is asked for: by the metaparameter, or by
-	// what else is declared; empty for what suits the machine.
+	// Backend is the name of the wanted backend: from the metaparameter, or from
+	// another declaration; empty for the backend that suits the machine.
 	Backend() string
 	// Needs returns the functions that the resource may call, as it is declared, and the
-	// parameters that it may give beside those that every backend has: start, start.session.
+	// parameters that it may give in addition to the ones of every backend: start,
+	// start.session.
 	Needs() []string
 }
 
-// UsingRes is a Resource that says, for the docs, what is needed by what is declared: who writes a
-// backend reads there which functions it should begin with.
+// UsingRes is a Resource that says, for the docs, the needs of each declaration. An author of a
+// backend reads there which functions to begin with.
 type UsingRes interface {
 	Resource
 	Uses() []Use
 }
 
-// Use is a way to declare a resource, and what Needs returns then.
+// Use is a way to declare a resource, and the result of Needs then.
 type Use struct {
 	Declared  string
 	Functions []string
@@ -55,7 +56,8 @@ type Kind struct {
 	kept sync.Map
 }
 
-// Keep returns what the kind keeps under a key from one graph to the next, made when it is first asked for.
+// Keep returns the value that the kind keeps under a key from one graph to the next, made when it is first
+// asked for.
 func (k *Kind) Keep(key any, empty func() any) any {
 	if kept, ok := k.kept.Load(key); ok {
 		return kept
@@ -82,9 +84,9 @@ func RegisterKind(r *engine.Registry, c *Catalog, module string, system func() S
 	return r.Register(module, func() engine.Res { return make(k) })
 }
 
-// Rebind returns a registry with the kinds of r, in which those that RegisterKind has
-// registered choose among the backends of c, on the machine that system describes. So a
-// program that knows more backends, or more of the machine, says so for itself alone.
+// Rebind returns a registry with the kinds of r, in which the kinds of RegisterKind
+// choose among the backends of c, on the machine that system describes. So a program
+// that knows more backends, or more of the machine, says so for itself alone.
 func Rebind(r *engine.Registry, c *Catalog, system func() System) (*engine.Registry, error) {
 	for _, module := range c.Modules() {
 		if !r.Has(module) {
@@ -128,8 +130,8 @@ func (k *Kind) Backends() (names []string) {
 }
 
 // Check is called by the Validate of a resource: its error says that no backend
-// can be used, or which of the needed functions are not implemented, not
-// supported or mismatched by the one that will be.
+// can be used, or which of the needed functions are not implemented, not supported
+// or mismatched by the backend that will be.
 func (k *Kind) Check(r Resource) error {
 	s := k.system()
 	i, sel, err := k.catalog.Select(k.module, s, r.Backend())
@@ -140,7 +142,7 @@ func (k *Kind) Check(r Resource) error {
 	return needs(i, sel.Backend, p.byName, r.Needs())
 }
 
-// planOf returns what a check says. All resources of the kind share it.
+// planOf returns the result of a check. All resources of the kind share it.
 func (k *Kind) planOf(i *Interface, b *Backend, facts Facts) *plan {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -154,8 +156,8 @@ func (k *Kind) planOf(i *Interface, b *Backend, facts Facts) *plan {
 
 // Open chooses the backend for the facts of env, those of its Host if it has no others,
 // and binds it. want is what Resource.Backend returns. A choice between equals is warned about, and
-// another choice than the last one is told; without env.Log that is left to a later call. What is deprecated is logged once for all that the
-// Kind opens, unless env has a Told of its own.
+// another choice than the last one is told; without env.Log that is left to a later call. Deprecated functions are logged once for
+// all that the Kind opens, unless env has a Told of its own.
 func (k *Kind) Open(ctx context.Context, env Env, want string, options ...Option) (*Module, error) {
 	s := k.on(&env)
 	i, sel, err := k.catalog.Select(k.module, s, want)
@@ -211,7 +213,7 @@ func (k *Kind) choose(m *Module, sel *Selection, want string, log *slog.Logger) 
 
 // Stale reports whether something else would be opened now than m, which was opened with
 // env.Host and want: another backend or none, or the same one with functions that now do something
-// else. Then m should be closed and opened anew, and what it knows forgotten. Whoever
+// else. Then m should be closed and opened anew, and its knowledge forgotten. Whoever
 // has a module open for long asks this whenever Host.WatchFacts wakes.
 func (k *Kind) Stale(m *Module, env Env, want string) bool {
 	s := k.on(&env)
@@ -224,8 +226,8 @@ const asidesAtOnce = 16
 
 // Aside runs f, a part of a Watch, on a goroutine of its own and waits for it; a panic of f is an error, and f
 // must not call Aside. A Watch waits for as long as the graph lasts, and the stack that a call has made grow
-// would stay as large. Others wait while many run: what the runtime keeps of a
-// goroutine that has ended is never given back either.
+// would stay as large. Others wait while many run: the runtime never gives back the memory of an ended
+// goroutine either.
 func (k *Kind) Aside(f func() error) error {
 	k.asides <- struct{}{}
 	ended := make(chan error)

@@ -9,8 +9,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 )
 
-// Page writes a module as a part of a reference, in Markdown: its functions, what a resource of
-// its kind needs, if that says so, its backends, and which backend has which function.
+// Page writes a module as a part of a reference, in Markdown: its functions, the stated needs
+// of a resource of its kind, its backends, and which backend has which function.
 func Page(i *Interface, backends []*Backend, kind engine.Res) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n\n", i.Module, i.Doc)
@@ -35,8 +35,8 @@ func Page(i *Interface, backends []*Backend, kind engine.Res) string {
 	return b.String()
 }
 
-// usesTable says what a resource needs by how it is declared. A function with a point is one that has to know
-// the parameter behind it.
+// usesTable says what a resource needs by how it is declared. A function with a point has to know the
+// parameter behind it.
 func usesTable(uses []Use) string {
 	var b strings.Builder
 	b.WriteString("| a resource with | needs |\n| --- | --- |\n")
@@ -146,7 +146,7 @@ func Matrix(i *Interface, backends []*Backend) string {
 	return b.String()
 }
 
-// mark is the status, and what the backend lacks of the parameters.
+// mark is the status, and the parameters that the backend lacks.
 func (v *Verdict) mark() string {
 	text := marks[v.Status]
 	if (len(v.Lacks()) > 0 || v.Misfit() != "") && v.Status == Implemented {

@@ -112,10 +112,10 @@ func (m *Module) Functions() []string {
 	return names
 }
 
-// Verdicts says of each function what a call of it does, in the order of Check.
+// Verdicts says of each function the effect of a call, in the order of Check.
 func (m *Module) Verdicts() []Verdict { return slices.Clone(m.plan.verdicts) }
 
-// Watch subscribes to what may change the given things, or to everything if
+// Watch subscribes to events that may change the given things, or to everything if
 // there are none. Where the backend cannot see changes it returns nil and no
 // error: poll.
 func (m *Module) Watch(ctx context.Context, names []string) (engine.Subscription, error) {
@@ -127,8 +127,8 @@ func (m *Module) Watch(ctx context.Context, names []string) (engine.Subscription
 }
 
 // Needs returns an error for each of the functions that a call of would be one,
-// or nil. Not applicable is no error: what asks for it has nothing to do here. FUNCTION.PARAMETER
-// is an error too where the backend would not take that parameter.
+// or nil. Not applicable does not count as an error: the caller has nothing to do here.
+// FUNCTION.PARAMETER is an error too where the backend would not take that parameter.
 func (m *Module) Needs(functions ...string) error {
 	return needs(m.Interface, m.Backend, m.plan.byName, functions)
 }

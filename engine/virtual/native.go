@@ -12,8 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Nothing is the result of a function that returns nothing, and the arguments of
-// one that takes none.
+// Nothing is the result of a function that returns nothing, and the arguments of a
+// function without any.
 type Nothing struct{}
 
 // Method is a function of a backend that is a Go type B. Func makes one.
@@ -24,8 +24,8 @@ type Method[B any] struct {
 }
 
 // Func says that a method is the function of a name. A is a struct, whose fields are
-// the parameters (see the package comment), R what it returns. What is wrong with A
-// is told by the Validate of the backend.
+// the parameters (see the package comment), R its result. Faults of A are told
+// by the Validate of the backend.
 func Func[B, A, R any](name string, method func(b B, ctx context.Context, args A) (R, error)) Method[B] {
 	f, err := describe(name, defaultsOf[A](), reflect.TypeFor[R]())
 	return Method[B]{f, err, func(b B, ctx context.Context, args map[string]any) (any, error) {
@@ -254,7 +254,7 @@ func (f *Fn[A, R]) Call(ctx context.Context, m *Module, args A) (value R, _ *Res
 	return value, r, err
 }
 
-// call calls a declared function, and puts what it returns into what to points to.
+// call calls a declared function, and puts the result into the target of to.
 func call(ctx context.Context, m *Module, f Function, args, to any) (*Result, error) {
 	given, err := schema.EncodeAll(args)
 	if err != nil {

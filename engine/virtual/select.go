@@ -23,10 +23,10 @@ type Selection struct {
 	Refused   []Refusal // and why the others were not, sorted by name
 }
 
-// Select chooses one of the backends of a module. want is the name of the one that
-// was asked for, or empty: it may be one that is not for these facts, but what it
-// needs must be there. Else it is the one that suits the system and has the highest
-// priority; of equals the first by name. The error is a *NoBackendError.
+// Select chooses one of the backends of a module. want is the name of the wanted
+// backend, or empty. It may be a backend for other facts, but its programs must be
+// there. Else it is the backend that suits the system and has the highest priority;
+// among equals the first by name. The error is a *NoBackendError.
 func Select(module string, backends []*Backend, s System, want string) (*Selection, error) {
 	var fit []*Backend
 	sel := &Selection{}
@@ -56,8 +56,7 @@ func Select(module string, backends []*Backend, s System, want string) (*Selecti
 	return sel, nil
 }
 
-// noBackend is the error; of a backend that was asked for only what is wrong with
-// that one counts.
+// noBackend is the error; with a wanted backend only its own fault counts.
 func noBackend(module, want string, refused []Refusal) error {
 	if want == "" {
 		return &NoBackendError{Module: module, Refused: refused}

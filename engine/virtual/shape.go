@@ -11,7 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// misfit says why no value of a type is of a shape, or nothing: what is not known of either is no reason. A record
+// misfit says why no value of a type is of a shape, or nothing: unknown parts of either are not a reason. A record
 // may have more keys than declared.
 func misfit(have, want *schema.Type, path string) string {
 	say := func(format string, args ...any) string {
@@ -44,9 +44,9 @@ func misfit(have, want *schema.Type, path string) string {
 	return ""
 }
 
-// split checks a plain value against a shape, and parts what is declared from what
-// is not: extra holds the undeclared keys of records, at the paths of those records
-// (a record in a map gives a map of extras under its key). The error names each part
+// split checks a plain value against a shape, and parts declared values from others.
+// extra holds the undeclared keys of records, at the paths of those records (a
+// record in a map gives a map of extras under its key). The error names each part
 // that is wrong. t nil is anything.
 func split(t *schema.Type, v any) (common any, extra map[string]any, err error) {
 	var s splitter
@@ -91,8 +91,8 @@ func (s *splitter) value(t *schema.Type, v any, path string) (common, extra any)
 	return v, nil
 }
 
-// conceal returns a plain value in which text is a secret where a shape says so. What
-// does not fit the shape is left as it is.
+// conceal returns a plain value in which text is a secret where a shape says so. A
+// value that does not fit the shape is left as it is.
 func conceal(t *schema.Type, v any) any {
 	if !t.HoldsSecret() {
 		return v
@@ -245,7 +245,7 @@ func zero(t *schema.Type) any {
 	return ""
 }
 
-// answer returns what a call of f gives where it is not applicable: a fresh value.
+// answer returns the result of f where it is not applicable: a fresh value.
 func (f *Function) answer() any {
 	if f.Default != nil {
 		return schema.Clone(f.Default)

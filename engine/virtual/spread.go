@@ -7,7 +7,7 @@ import (
 )
 
 // SpreadOf says how a function is spread over backends, whatever their interface
-// is: what all have is what an interface should begin with.
+// is: an interface should begin with the functions that all have.
 type SpreadOf struct {
 	Function   string
 	Backends   []string // that have it, sorted

@@ -62,8 +62,8 @@ func (v *Verdict) Misfit() string {
 	return ""
 }
 
-// Check says of each function what a call of it does on a machine with those
-// facts: first those of the interface, then those that only the backend has, each in the
+// Check says of each function the effect of a call on a machine with those facts. First
+// come the functions of the interface, then the ones of the backend alone, each in the
 // order of declaration.
 func Check(i *Interface, b *Backend, facts Facts) []Verdict {
 	var all []Verdict
