@@ -38,9 +38,9 @@ func deviationsText() string {
 
 Over 900 outcomes were seen on Puppet 7 and 8 with the library of its Resource API: type
 expressions, values, definitions, log lines, whole runs. A test runs each of them here. Most
-come out the same; this page, which is generated from what the tests go by, lists the others
+come out the same; this page, which is generated from the list of the tests, names the others
 and says why. Where the specification of the Resource API and its implementation disagree,
-the specification wins. What is otherwise on the command line is in
+the specification wins. Differences of the command line are in
 [one thing at a time](../resource-verb.md), what catalogs can't express in
 [Puppet catalogs](puppet-catalogs.md).
 
