@@ -12,8 +12,9 @@
 //     kernel: root, the daemon's own user and the group of the socket may ask. A TLS
 //     listener (ListenTLS) knows it from a certificate, which its CA has signed; there
 //     is no TLS without one. A caller of a plain TCP listener (ListenTCP) is unknown,
-//     and reaches only the routes that are Public. A listener that was not made here is
-//     the program's own matter: its callers have no Peer, and are admitted.
+//     and reaches only the routes that are Public; where every route is, so is the
+//     description. A listener that was not made here is the program's own matter: its
+//     callers have no Peer, and are admitted.
 //   - A socket has its mode before anybody can connect. A socket on which somebody
 //     listens is never taken away, nor anything that is no socket. A socket that was
 //     removed under a running server is made again.

@@ -374,6 +374,35 @@ func TestPlainTCP(t *testing.T) {
 	}
 }
 
+// TestPublicServer: where every route is for everybody, so are the description and the
+// answer that a path does not exist, and the log stays empty.
+func TestPublicServer(t *testing.T) {
+	l, err := ListenTCP("127.0.0.1:0", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t)
+	r.Table = MustTable(Info{}, []Route{{
+		Method: "GET", Pattern: "/metrics", Summary: "s", Public: true, AnyQuery: true,
+		Serve: func(http.ResponseWriter, *http.Request) (any, error) { return 7, nil },
+	}})
+	r.serve(t, l)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for path, want := range map[string]int{"/metrics": 200, "/metrics?a=1&a=2": 200, "/openapi.json": 200, "/nothing": 404} {
+		resp, err := client.Get("http://" + l.Addr().String() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
+		}
+	}
+	if text := r.log.String(); text != "" {
+		t.Errorf("it logs %s", text)
+	}
+}
+
 // TestAdmit: the server may refuse a known caller, by route.
 func TestAdmit(t *testing.T) {
 	r := newRig(t)

@@ -132,7 +132,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	s.init()
 	w := &writer{ResponseWriter: rw}
 	defer s.guard(w, r)
-	if p, ok := PeerOf(r.Context()); ok {
+	if p, ok := PeerOf(r.Context()); ok && r.TLS != nil {
 		r = r.WithContext(context.WithValue(r.Context(), peerKey{}, p.certified(r.TLS)))
 	}
 	answer, err := s.answer(w, r)
@@ -183,7 +183,7 @@ func (s *Server) Patience(w http.ResponseWriter) {
 // admit refuses a caller that may not ask. The route is nil where there is none.
 func (s *Server) admit(r *http.Request, rt *Route) error {
 	p, ok := PeerOf(r.Context())
-	if !ok || rt != nil && rt.Public {
+	if !ok || rt != nil && rt.Public || rt == nil && s.Table.public {
 		return nil
 	}
 	if p.allowed && (s.Admit == nil || rt == nil) {

@@ -17,6 +17,7 @@ type Table struct {
 	routes []Route          // in the order in which they were given
 	by     map[int][]*entry // by the number of segments; the more exact pattern first
 	doc    []byte           // the description, in JSON
+	public bool             // every route is
 }
 
 // entry is one route, ready to be matched.
@@ -36,7 +37,8 @@ const DescriptionPath = "/openapi.json"
 // that fit the same requests are an error.
 func NewTable(info Info, routes []Route) (*Table, error) {
 	t := &Table{info: info, by: map[int][]*entry{}}
-	own := Route{Method: http.MethodGet, Pattern: DescriptionPath, Summary: "This description, in OpenAPI 3.1.", Types: []string{"application/json"}, Serve: t.serveDocument}
+	t.public = !slices.ContainsFunc(routes, func(r Route) bool { return !r.Public })
+	own := Route{Method: http.MethodGet, Pattern: DescriptionPath, Public: t.public, Summary: "This description, in OpenAPI 3.1.", Types: []string{"application/json"}, Serve: t.serveDocument}
 	t.routes = append(slices.Clone(routes), own)
 	seen := map[string]string{}
 	for i := range t.routes {
