@@ -185,7 +185,7 @@ func (c *controller) objection(m *member) error {
 		return m.bad
 	}
 	if title, ok := c.rival(m); ok {
-		return fmt.Errorf("%s[%s] is the %s %s too: only one resource can be about it", c.kind.def.Name, title, c.kind.def.Name, m.canon.name)
+		return fmt.Errorf("%s[%s] is the %s %s too: only one resource can be about it", c.kind.def.Name, title, c.kind.def.Name, c.kind.named(m.canon.name))
 	}
 	return wrong
 }

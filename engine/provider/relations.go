@@ -53,7 +53,7 @@ func (r *res) Clashes(o engine.Res) error {
 	if a == nil || b == nil || a.name != b.name || r.Target() != other.Target() {
 		return nil
 	}
-	return fmt.Errorf("both are the %s %s", r.kind.def.Name, a.name)
+	return fmt.Errorf("both are the %s %s", r.kind.def.Name, r.kind.named(a.name))
 }
 
 // AutoEdges asks for what the definition says.

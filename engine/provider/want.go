@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
@@ -107,6 +109,18 @@ func (k *Kind) nameOf(r Record) Name {
 		values[i] = text(r[a.Name])
 	}
 	return NameOf(values...)
+}
+
+// named shows a name with all of its namevars: of a type with several, NAMEVAR=VALUE each, since a value may hold what stands between them.
+func (k *Kind) named(n Name) string {
+	if len(k.names) == 1 {
+		return n.String()
+	}
+	parts := n.Values()
+	for i := range min(len(parts), len(k.names)) {
+		parts[i] = k.names[i].Name + "=" + strconv.Quote(parts[i])
+	}
+	return strings.Join(parts, ", ")
 }
 
 // nameRecord returns a record with nothing but the namevars of a name.
