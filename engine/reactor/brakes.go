@@ -28,7 +28,7 @@ type brakes struct {
 func (b *brakes) init(l *loop) { b.l, b.seed = l, maphash.MakeSeed() }
 
 // Pause leaves a resource, or with an empty name everything, alone until a time:
-// it is watched, but not run. What runs ends first. The pause survives a restart of the
+// it is watched, but not run. A run that goes on ends first. The pause survives a restart of the
 // process if the Store does, and takes the place of an earlier one of the same
 // resource. It returns when it is in effect; callable from any goroutine.
 func (r *Reactor) Pause(ctx context.Context, p Pause) error {
@@ -172,7 +172,7 @@ func (b *brakes) letGo(v *vertex) {
 }
 
 // overBudget takes the end of a run that wanted to change something and must
-// not: what asked for it stays.
+// not. The triggers of the run stay.
 func (b *brakes) overBudget(v *vertex) {
 	if v.run.job.refill != b.l.r.account.Refills() { // it was told to go on meanwhile
 		b.l.runAgain(v)

@@ -11,8 +11,8 @@ import (
 
 const tableBudget = "budget" // key: the number of a change; when it was made, by the wall clock
 
-// take asks the budget for one change of v. What has to be written down of it is
-// in the job.
+// take asks the budget for one change of v. The job keeps its
+// number, which is to be recorded.
 func (x *runner) take(v *vertex) error {
 	if v.run.job.pass || !x.r.account.On() {
 		return nil
@@ -29,8 +29,8 @@ func (x *runner) take(v *vertex) error {
 	return nil
 }
 
-// spent adds to the writes that come before v is altered what it takes from the
-// budget.
+// spent adds the record of the change that v takes from the budget. It is written before v is
+// altered.
 func (x *runner) spent(v *vertex, writes []engine.Write) []engine.Write {
 	if v.run.job.spending == 0 {
 		return writes

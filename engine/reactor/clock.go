@@ -21,16 +21,16 @@ func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
 // alarm is something that the loop has to do at a time.
 type alarm struct {
 	at int64
-	v  *vertex // nil for what concerns no vertex
+	v  *vertex // nil for an alarm without a vertex
 	do func()
 }
 
-// alarms is a heap of what is to come, at most one for each vertex, and the one
-// timer that waits for the first of it.
+// alarms is a heap of the alarms to come, at most one for each vertex, and the one
+// timer that waits for the first of them.
 type alarms struct {
 	list  []alarm
 	timer *time.Timer
-	armed int64 // what the timer waits for; 0 for nothing
+	armed int64 // the time that the timer waits for; 0 for none
 }
 
 func (a *alarms) Len() int           { return len(a.list) }
@@ -66,8 +66,8 @@ func (a *alarms) Pop() any {
 	return x
 }
 
-// after calls do on the loop when d is over. With v, it replaces what was to be
-// done for the same vertex.
+// after calls do on the loop when d is over. With v, it replaces the alarm of the
+// same vertex.
 func (l *loop) after(d time.Duration, v *vertex, do func()) {
 	if v != nil {
 		l.disarm(v)
@@ -78,7 +78,7 @@ func (l *loop) after(d time.Duration, v *vertex, do func()) {
 	l.arm()
 }
 
-// disarm forgets what was to be done for v.
+// disarm forgets the alarm of v.
 func (l *loop) disarm(v *vertex) {
 	if v.alarm > 0 {
 		heap.Remove(&l.alarms, int(v.alarm)-1)

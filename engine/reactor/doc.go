@@ -1,11 +1,19 @@
-// Package reactor runs a graph of resources: it watches each vertex, decides
-// with package sched what has to be checked, runs it, carries notifications and
-// values along the edges, and replaces the graph by another one while it runs.
+// Package reactor runs a graph of resources. It watches each vertex, runs the vertices that package
+// sched names, and carries notifications and values along the edges. It replaces the graph by
+// another one while it runs.
 //
-// Each component below internal decides one thing, and answers in data: package sched what runs next,
-// package hold what keeps a vertex from being altered, package ledger what is owed over a crash,
-// package values what vertices send and receive, package undo what has to be kept before
-// a first change, package watch how a Watch stands. The loop puts the decisions into effect.
+// Each component below internal decides one question, and answers in data. The loop puts the
+// decisions into effect. The components are:
+//
+//   - sched: which vertex runs next,
+//   - hold: whether a vertex may be altered now,
+//   - ledger: the refreshes and intents that are owed over a crash,
+//   - values: the values that vertices send and receive,
+//   - watch: how the Watch of a vertex stands,
+//   - undo: the state to keep before a first change.
+//
+// A vertex has one field for each component. The fields of loop belong to the loop. A runner plays
+// runs on other goroutines, and touches nothing of the loop.
 //
 // # Ownership
 //

@@ -14,8 +14,8 @@ import (
 const BudgetEmpty = "empty"
 
 // Account counts the changes of a Budget. Runs take from it, on any goroutine. The caller
-// keeps a record of each change in the store: a restart of the process is no word of the
-// operator. The zero Account has no bound.
+// keeps a record of each change in the store: a restart of the process does not say
+// to go on. The zero Account has no bound.
 type Account struct {
 	active atomic.Bool // the Budget is a bound
 	mu     sync.Mutex
@@ -37,7 +37,7 @@ type spending struct {
 // On reports whether there is a bound. Callable from any goroutine.
 func (a *Account) On() bool { return a.active.Load() }
 
-// Set makes another bound count, for a graph of n vertices. What was spent stays spent.
+// Set makes another bound count, for a graph of n vertices. Changes that were made still count.
 func (a *Account) Set(b Budget, n int) {
 	a.mu.Lock()
 	a.budget = b
@@ -56,8 +56,8 @@ func (a *Account) Fit(n int) {
 	}
 }
 
-// Take asks for one change. It returns its number, and those that are so long ago
-// that they count no more.
+// Take asks for one change. It returns its number, and the numbers of changes that
+// do not count any more.
 func (a *Account) Take(now int64) (num uint64, past []uint64, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +81,7 @@ func (a *Account) GiveBack(num uint64) {
 	a.spent = slices.DeleteFunc(a.spent, func(s spending) bool { return s.num == num })
 }
 
-// Refill starts anew. It returns what counts no more.
+// Refill starts anew. It returns the numbers that do not count any more.
 func (a *Account) Refill() (past []uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,16 +10,16 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// span is how long what has failed waits for its next try: from first on twice as long
-// each time, up to most, of which up to half is left to chance.
+// span is the wait for the next try. It doubles each time, from first up to most. Chance takes up
+// to half of it away.
 type span struct{ first, most time.Duration }
 
 // patience is the span where the graph says nothing of retry. So no wait is shorter than
 // a second or longer than ten minutes.
 var patience = span{2 * time.Second, 10 * time.Minute}
 
-// scarcities are the errors of what the machine is short of for a while. It costs little
-// to try such a thing again, and its cause ends without a word.
+// scarcities are the errors of a machine that is short of something for a while. Another try costs
+// little, and the cause ends without an event.
 var scarcities = []struct {
 	span
 	errs []error
@@ -31,8 +31,8 @@ var scarcities = []struct {
 	}},
 }
 
-// spanOf returns the span for an error. What the graph says of delays goes first, and
-// who is polled is looked at at least that often.
+// spanOf returns the span for an error. The delays of the graph go first. A
+// vertex that is polled is looked at at least that often.
 func spanOf(m *engine.MetaParams, err error) span {
 	s := patience
 	for _, sc := range scarcities {

@@ -9,7 +9,7 @@ import (
 )
 
 // Budget bounds how much a run of the engine may alter: at most Most changes, or
-// Share of the vertices of the graph if that is set, within a time. What wants to
+// Share of the vertices of the graph if that is set, within a time. A vertex that wants to
 // change something after that is held until Resume. The zero value is no bound.
 type Budget struct {
 	Most   int

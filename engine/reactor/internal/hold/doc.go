@@ -1,7 +1,7 @@
-// Package hold decides what keeps a vertex from being altered, and for how long: the change
-// budget, flapping, the pauses of operators, semaphores, the limits of the metaparameters settle,
-// limit and burst, and storms of runs. It answers in data. Its caller, the loop of the reactor,
-// holds the vertex, tells the listener, and writes the records.
+// Package hold decides whether a vertex may be altered now, and for how long it may not. It has the
+// change budget, flapping, pauses, semaphores, the limits settle, limit and burst, storms of runs, and
+// the waits before another try. It answers in data. The loop of the reactor holds the vertex, tells
+// the listener, and writes the records.
 //
 // # Laws
 //
