@@ -8,6 +8,7 @@ import (
 	"github.com/distribution/reference"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // ImageUID is an image of a daemon, by its reference in full.
@@ -88,9 +89,9 @@ func theDaemon(r engine.Res, host string) []engine.ResUID {
 	if strings.HasPrefix(host, "tcp:") {
 		return nil
 	}
-	ask := []engine.ResUID{&engine.SvcUID{BaseUID: engine.UIDOf(r), Svc: "docker"}}
+	ask := []engine.ResUID{traits.SvcUID(engine.UIDOf(r), "docker", false)}
 	for _, p := range daemonPackages {
-		ask = append(ask, &engine.PkgUID{BaseUID: engine.UIDOf(r), Pkg: p})
+		ask = append(ask, traits.PkgUID(engine.UIDOf(r), p))
 	}
 	return ask
 }
@@ -110,8 +111,8 @@ func (w *wants) Next() []engine.ResUID {
 	w.things, w.ask = len(all), nil
 	for _, p := range w.paths {
 		all = append(all,
-			&engine.FileUID{BaseUID: engine.UIDOf(w.of), Path: p},
-			&engine.MountUID{BaseUID: engine.UIDOf(w.of), Path: p})
+			traits.FileUID(engine.UIDOf(w.of), p),
+			traits.MountUID(engine.UIDOf(w.of), p))
 	}
 	return all
 }

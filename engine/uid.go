@@ -77,168 +77,70 @@ func (u *NameUID) IFF(o ResUID) bool {
 	return ok && n.ID == u.ID
 }
 
-// FileUID is a path. It names a file, a folder or a link, and others may need it.
-// Path is absolute and clean, without a slash at the end.
-type FileUID struct {
+// UID names a thing by data alone: a key in a space, such as a path in the space file. A kind that is made of
+// data, or that is in another process, can give and ask by any UID of this type. Package traits makes those
+// of the kinds that are known to others.
+type UID struct {
 	BaseUID
-	Path string
+	Space string   // what sort of thing the key names; "pkg with" is shown with its key behind it, and file as file[key]
+	Key   string   // which one; equal keys of a space are one thing
+	Flags UIDFlags // what else is to be known
 }
 
-// String returns file[path].
-func (u *FileUID) String() string { return "file[" + u.Path + "]" }
+// UIDFlags say more of a UID.
+type UIDFlags uint8
 
-// Hash is the path.
-func (u *FileUID) Hash() string { return u.Path }
+const (
+	// UIDUseful says that nobody waits until the thing is gone; see ResUID.
+	UIDUseful UIDFlags = 1 << iota
+	// UIDBelow says that all things of the space are meant whose keys are paths below the key. No
+	// resource is such a UID: one only asks by it.
+	UIDBelow
+)
 
-// IFF reports whether both are the same path.
-func (u *FileUID) IFF(o ResUID) bool {
-	f, ok := o.(*FileUID)
-	return ok && f.Path == u.Path
+// String returns space[key].
+func (u *UID) String() string {
+	switch {
+	case u.Flags&UIDBelow != 0:
+		return u.Space + "s below " + u.Key
+	case strings.Contains(u.Space, " "):
+		return u.Space + " " + u.Key
+	}
+	return u.Space + "[" + u.Key + "]"
 }
 
-// BelowUID is all files below a folder: a reader of a whole folder asks by it.
-// No resource is one. Path is as in FileUID.
-type BelowUID struct {
-	BaseUID
-	Path string
+// Hash is the key.
+func (u *UID) Hash() string { return u.Key }
+
+// Useful says that nobody waits until the thing is gone.
+func (u *UID) Useful() bool { return u.Flags&UIDUseful != 0 }
+
+// Among returns what is meant by one that asks for all below its key; nil for every other one.
+func (u *UID) Among() (ResUID, string) {
+	if u.Flags&UIDBelow == 0 {
+		return nil, ""
+	}
+	return &UID{Space: u.Space}, strings.TrimSuffix(u.Key, "/") + "/"
 }
 
-// String returns files below path.
-func (u *BelowUID) String() string { return "files below " + u.Path }
-
-// Among says that all FileUIDs below the path are meant.
-func (u *BelowUID) Among() (ResUID, string) {
-	return (*FileUID)(nil), strings.TrimSuffix(u.Path, "/") + "/"
+// IFF reports whether both name the same thing, or the other one is below this one.
+func (u *UID) IFF(o ResUID) bool {
+	x, ok := o.(*UID)
+	switch {
+	case !ok || x.Space != u.Space || x.Flags&UIDBelow != 0:
+		return false
+	case u.Flags&UIDBelow != 0:
+		_, dir := u.Among()
+		return strings.HasPrefix(x.Key, dir)
+	}
+	return x.Key == u.Key
 }
 
-// IFF reports whether the other one is a file below the folder.
-func (u *BelowUID) IFF(o ResUID) bool {
-	f, ok := o.(*FileUID)
-	_, dir := u.Among()
-	return ok && strings.HasPrefix(f.Path, dir)
-}
-
-// MountUID is a file system by its mount point: a user of a path below it asks by
-// it, and by the FileUID of each folder. Path is as in FileUID.
-type MountUID struct {
-	BaseUID
-	Path string
-}
-
-// String returns mount[path].
-func (u *MountUID) String() string { return "mount[" + u.Path + "]" }
-
-// Hash is the path.
-func (u *MountUID) Hash() string { return u.Path }
-
-// IFF reports whether both are the same path.
-func (u *MountUID) IFF(o ResUID) bool {
-	f, ok := o.(*MountUID)
-	return ok && f.Path == u.Path
-}
-
-// UserUID is a user, by name or by number. A user resource has one of each.
-type UserUID struct {
-	BaseUID
-	User string
-}
-
-// String returns user[name].
-func (u *UserUID) String() string { return "user[" + u.User + "]" }
-
-// Hash is the name or number.
-func (u *UserUID) Hash() string { return u.User }
-
-// Useful says that nobody waits until the user is gone.
-func (u *UserUID) Useful() bool { return true }
-
-// IFF reports whether both are the same name or number.
-func (u *UserUID) IFF(o ResUID) bool {
-	f, ok := o.(*UserUID)
-	return ok && f.User == u.User
-}
-
-// GroupUID is a group of users, by name or by number. A group resource has one of
-// each.
-type GroupUID struct {
-	BaseUID
-	Group string
-}
-
-// String returns group[name].
-func (u *GroupUID) String() string { return "group[" + u.Group + "]" }
-
-// Hash is the name or number.
-func (u *GroupUID) Hash() string { return u.Group }
-
-// Useful says that nobody waits until the group is gone.
-func (u *GroupUID) Useful() bool { return true }
-
-// IFF reports whether both are the same name or number.
-func (u *GroupUID) IFF(o ResUID) bool {
-	f, ok := o.(*GroupUID)
-	return ok && f.Group == u.Group
-}
-
-// PkgUID is a package, by name.
-type PkgUID struct {
-	BaseUID
-	Pkg string
-}
-
-// String returns pkg[name].
-func (u *PkgUID) String() string { return "pkg[" + u.Pkg + "]" }
-
-// Hash is the name.
-func (u *PkgUID) Hash() string { return u.Pkg }
-
-// Useful says that nobody waits until the package is gone.
-func (u *PkgUID) Useful() bool { return true }
-
-// IFF reports whether both are the same package.
-func (u *PkgUID) IFF(o ResUID) bool {
-	f, ok := o.(*PkgUID)
-	return ok && f.Pkg == u.Pkg
-}
-
-// PkgFileUID is a path that belongs to a package: a package has one for each of
-// its files, and who uses a path asks by it for the package that brings it. Path
-// is as in FileUID.
-type PkgFileUID struct {
-	BaseUID
-	Path string
-}
-
-// String returns pkg with the path.
-func (u *PkgFileUID) String() string { return "pkg with " + u.Path }
-
-// Hash is the path.
-func (u *PkgFileUID) Hash() string { return u.Path }
-
-// Useful says that nobody waits until the package is gone.
-func (u *PkgFileUID) Useful() bool { return true }
-
-// IFF reports whether both are the same path.
-func (u *PkgFileUID) IFF(o ResUID) bool {
-	f, ok := o.(*PkgFileUID)
-	return ok && f.Path == u.Path
-}
-
-// SvcUID is a service, by the name of its unit without the suffix.
-type SvcUID struct {
-	BaseUID
-	Svc     string
-	Session bool // of the user's session and not of the system
-}
-
-// String returns svc[name].
-func (u *SvcUID) String() string { return "svc[" + u.Svc + "]" }
-
-// Hash is the name.
-func (u *SvcUID) Hash() string { return u.Svc }
-
-// IFF reports whether both are the same service of the same manager.
-func (u *SvcUID) IFF(o ResUID) bool {
-	f, ok := o.(*SvcUID)
-	return ok && f.Svc == u.Svc && f.Session == u.Session
+// SpaceOf returns the space of a UID that is data, empty for one of another Go type. A UID matches only one of its
+// own Go type and space.
+func SpaceOf(u ResUID) string {
+	if d, ok := u.(*UID); ok {
+		return d.Space
+	}
+	return ""
 }

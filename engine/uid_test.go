@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // one of each kind of UID that names a thing by one text.
 func uids(thing string) []engine.ResUID {
 	b := engine.BaseUID{Name: "who", Kind: "thing"}
 	return []engine.ResUID{
-		&engine.FileUID{BaseUID: b, Path: thing}, &engine.UserUID{BaseUID: b, User: thing},
-		&engine.GroupUID{BaseUID: b, Group: thing}, &engine.PkgUID{BaseUID: b, Pkg: thing},
-		&engine.PkgFileUID{BaseUID: b, Path: thing}, &engine.SvcUID{BaseUID: b, Svc: thing},
+		traits.FileUID(b, thing), traits.UserUID(b, thing),
+		traits.GroupUID(b, thing), traits.PkgUID(b, thing),
+		traits.PkgFileUID(b, thing), traits.SvcUID(b, thing, false),
 		&engine.NameUID{BaseUID: b, ID: "exec[" + thing + "]"},
 	}
 }
@@ -38,7 +39,7 @@ func TestUIDsMatch(t *testing.T) {
 			t.Errorf("%T: %s of %s[%s]", u, u, u.GetKind(), u.GetName())
 		}
 	}
-	if (&engine.SvcUID{Svc: "x"}).IFF(&engine.SvcUID{Svc: "x", Session: true}) {
+	if (traits.SvcUID(engine.BaseUID{}, "x", false)).IFF(traits.SvcUID(engine.BaseUID{}, "x", true)) {
 		t.Error("a service of the session is one of the system")
 	}
 }
@@ -79,5 +80,27 @@ func TestBaseUID(t *testing.T) {
 	b := &engine.BaseUID{Name: "n", Kind: "foo"}
 	if !b.IFF(&engine.BaseUID{Name: "n", Kind: "foo", Reversed: &no}) || b.IFF(&engine.BaseUID{Name: "m", Kind: "foo"}) || b.IFF(&engine.BaseUID{Name: "n", Kind: "bar"}) {
 		t.Error("BaseUID matches wrongly")
+	}
+}
+
+// TestUIDIsData: a UID is a space and a key; one matches only its own space, and one that means all below a
+// key matches what is there and is matched by nothing.
+func TestUIDIsData(t *testing.T) {
+	rack := &engine.UID{Space: "rack", Key: "/a/b"}
+	below := &engine.UID{Space: "rack", Key: "/a/", Flags: engine.UIDBelow}
+	if rack.String() != "rack[/a/b]" || below.String() != "racks below /a/" || rack.Hash() != "/a/b" || rack.Useful() {
+		t.Error(rack, below)
+	}
+	if !rack.IFF(&engine.UID{Space: "rack", Key: "/a/b", Flags: engine.UIDUseful}) || rack.IFF(&engine.UID{Space: "row", Key: "/a/b"}) {
+		t.Error("the space does not count")
+	}
+	if !below.IFF(rack) || rack.IFF(below) || below.IFF(below) || below.IFF(&engine.UID{Space: "rack", Key: "/ab"}) || below.IFF(&engine.UID{Space: "row", Key: "/a/b"}) {
+		t.Error("what is below matches wrongly")
+	}
+	if of, prefix := below.Among(); engine.SpaceOf(of) != "rack" || prefix != "/a/" {
+		t.Error(of, prefix)
+	}
+	if of, _ := rack.Among(); of != nil || engine.SpaceOf(&fooUID{}) != "" || rack.IFF(&fooUID{}) || (&fooUID{}).IFF(rack) {
+		t.Error("a UID of another type is taken for data")
 	}
 }

@@ -50,7 +50,7 @@ func (b *builder) claimAll(it *item) (err error) {
 
 // sum is the same for UIDs of one type and hash.
 func (b *builder) sum(u engine.ResUID, hash string) uint64 {
-	return maphash.Comparable(b.seed, reflect.TypeOf(u)) ^ maphash.String(b.seed, hash)
+	return maphash.Comparable(b.seed, reflect.TypeOf(u)) ^ maphash.String(b.seed, engine.SpaceOf(u)) ^ maphash.String(b.seed, hash)
 }
 
 // alters reports whether the item does something to what it is.

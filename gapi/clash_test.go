@@ -37,13 +37,13 @@ func (r *place) UIDs() []engine.ResUID {
 		panic("no")
 	}
 	path := cmp.Or(r.Path, r.Name())
-	list := []engine.ResUID{&engine.BaseUID{}, &engine.FileUID{BaseUID: engine.UIDOf(r), Path: path}}
+	list := []engine.ResUID{&engine.BaseUID{}, traits.FileUID(engine.UIDOf(r), path)}
 	switch r.Svc {
 	case "":
 	case "bad":
 		list = append(list, &badUID{})
 	default:
-		list = append(list, &engine.SvcUID{BaseUID: engine.UIDOf(r), Svc: r.Svc, Session: path == "/session"})
+		list = append(list, traits.SvcUID(engine.UIDOf(r), r.Svc, path == "/session"))
 	}
 	return list
 }

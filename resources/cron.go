@@ -185,7 +185,7 @@ func (r *CronRes) UIDs() []engine.ResUID {
 	if err != nil {
 		return nil
 	}
-	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: filepath.Join(dir, r.timer())}}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), filepath.Join(dir, r.timer()))}
 }
 
 // AutoEdges wants the file of the unit that it starts, or else the nearest managed
@@ -200,7 +200,7 @@ func (r *CronRes) AutoEdges() (engine.AutoEdge, error) {
 	if r.absent() {
 		base := w.base()
 		base.Reversed, base.Firmly = new(false), true
-		w.ask = append(w.ask, &engine.SvcUID{BaseUID: base, Svc: svc.BaseName(r.starts()), Session: r.Session})
+		w.ask = append(w.ask, traits.SvcUID(base, svc.BaseName(r.starts()), r.Session))
 	}
 	w.path(filepath.Join(dir, r.starts()))
 	if !r.Session {

@@ -216,7 +216,7 @@ func (r *DownloadRes) Reversed(before engine.Res) (engine.Res, error) {
 
 // UIDs names the file.
 func (r *DownloadRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.made().path)}}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().path))}
 }
 
 // AutoEdges wants the file that it is copied from, the owner, the group, and what every

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // execUID is a command line.
@@ -57,7 +58,7 @@ func (x *ExecRes) AutoEdges() (engine.AutoEdge, error) {
 	}
 	for _, a := range unique(args) {
 		if filepath.IsAbs(a) {
-			w.ask = append(w.ask, &engine.FileUID{BaseUID: w.base(), Path: filepath.Clean(a)})
+			w.ask = append(w.ask, traits.FileUID(w.base(), filepath.Clean(a)))
 		}
 	}
 	w.above(x.Creates)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // Leaving reports whether the file is to be absent.
@@ -12,7 +13,7 @@ func (r *FileRes) Leaving() bool { return r.State == FileAbsent }
 
 // UIDs names the file by its path.
 func (r *FileRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.filePath())}}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.filePath()))}
 }
 
 // AutoEdges wants the nearest managed folder above the path, what the content

@@ -190,9 +190,9 @@ func (r *GroupRes) UIDs() []engine.ResUID {
 	if accountRoot(r.Root) != "" {
 		return nil
 	}
-	uids := []engine.ResUID{&engine.GroupUID{BaseUID: engine.UIDOf(r), Group: r.Name()}}
+	uids := []engine.ResUID{traits.GroupUID(engine.UIDOf(r), r.Name())}
 	if r.GID != nil {
-		uids = append(uids, &engine.GroupUID{BaseUID: engine.UIDOf(r), Group: strconv.Itoa(*r.GID)})
+		uids = append(uids, traits.GroupUID(engine.UIDOf(r), strconv.Itoa(*r.GID)))
 	}
 	return uids
 }

@@ -193,7 +193,7 @@ func (r *GzipRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the compressed file.
 func (r *GzipRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.made().path)}}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().path))}
 }
 
 // AutoEdges wants the input, the owner, the group, and what every file wants.

@@ -211,7 +211,7 @@ No other file is altered: a line in /etc/hosts is of the kind ` + "`host`" + `.`
 
 // UIDs names the file that holds the name.
 func (r *HostnameRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: hostnameFile}}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), hostnameFile)}
 }
 
 // AutoEdges wants the nearest managed folder above the file, and what is mounted there.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // Read returns what stands in the file in the place that the line is about: the block,
@@ -96,7 +97,7 @@ func (r *LineRes) Leaving() bool { return r.absent() }
 
 // UIDs names the file that it is in.
 func (r *LineRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.File)}}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.File))}
 }
 
 // AutoEdges wants the file of that name, and what every file wants.

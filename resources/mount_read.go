@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // Read returns what is mounted at the path, and what the table says of it.
@@ -149,9 +150,9 @@ func (r *MountRes) Leaving() bool { return r.state() != MountExists && r.state()
 
 // UIDs names the mount by its path, and the table that it is in.
 func (r *MountRes) UIDs() []engine.ResUID {
-	uids := []engine.ResUID{&engine.MountUID{BaseUID: engine.UIDOf(r), Path: r.path()}}
+	uids := []engine.ResUID{traits.MountUID(engine.UIDOf(r), r.path())}
 	if r.Persist {
-		uids = append(uids, &engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.table())})
+		uids = append(uids, traits.FileUID(engine.UIDOf(r), path.Clean(r.table())))
 	}
 	return uids
 }
@@ -163,7 +164,7 @@ func (r *MountRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
 	if r.Type != "" {
 		for _, dir := range []string{"/sbin/mount.", "/usr/sbin/mount."} { // with a base of its own
-			w.ask = append(w.ask, &engine.PkgFileUID{BaseUID: w.base(), Path: path.Clean(dir + r.Type)})
+			w.ask = append(w.ask, traits.PkgFileUID(w.base(), path.Clean(dir+r.Type)))
 		}
 	}
 	if r.state() == MountAbsent {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // Leaving reports whether the container is to be stopped, or absent.
@@ -15,9 +16,9 @@ func (r *NspawnRes) Leaving() bool { return r.state() != svcRunning }
 
 // UIDs names the unit, and the file of the settings if it is managed.
 func (r *NspawnRes) UIDs() []engine.ResUID {
-	list := []engine.ResUID{&engine.SvcUID{BaseUID: engine.UIDOf(r), Svc: svc.BaseName(r.unit())}}
+	list := []engine.ResUID{traits.SvcUID(engine.UIDOf(r), svc.BaseName(r.unit()), false)}
 	if r.hasSettings() {
-		list = append(list, &engine.FileUID{BaseUID: engine.UIDOf(r), Path: r.settingsPath()})
+		list = append(list, traits.FileUID(engine.UIDOf(r), r.settingsPath()))
 	}
 	return list
 }
@@ -33,7 +34,7 @@ func (r *NspawnRes) AutoEdges() (engine.AutoEdge, error) {
 	if r.absent() {
 		base := w.base()
 		base.Reversed, base.Firmly = new(false), true
-		w.ask = append(w.ask, &engine.FileUID{BaseUID: base, Path: r.imagePath()}, &engine.MountUID{BaseUID: base, Path: r.imagePath()})
+		w.ask = append(w.ask, traits.FileUID(base, r.imagePath()), traits.MountUID(base, r.imagePath()))
 		return w, nil
 	}
 	w.path(r.imagePath())
@@ -48,11 +49,11 @@ func (r *NspawnRes) AutoEdges() (engine.AutoEdge, error) {
 	}
 	for _, dir := range svcFolders {
 		for _, name := range []string{nspawnUnit, nspawnUnit + ".d", r.unit(), r.unit() + ".d"} {
-			w.ask = append(w.ask, &engine.FileUID{BaseUID: w.base(), Path: dir + name})
+			w.ask = append(w.ask, traits.FileUID(w.base(), dir+name))
 		}
 		w.installed(dir + nspawnUnit)
 	}
-	w.ask = append(w.ask, &engine.PkgUID{BaseUID: w.base(), Pkg: "systemd-container"})
+	w.ask = append(w.ask, traits.PkgUID(w.base(), "systemd-container"))
 	return w, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 var _ engine.SurveyedRes = (*PkgRes)(nil)
@@ -49,7 +50,7 @@ func (r *PkgRes) Survey(ctx context.Context, members []engine.Res) ([]engine.Sur
 	for i, m := range members {
 		p := m.(*PkgRes)
 		for _, file := range brings[p.Name()] {
-			all[i].UIDs = append(all[i].UIDs, &engine.PkgFileUID{BaseUID: engine.UIDOf(p), Path: file})
+			all[i].UIDs = append(all[i].UIDs, traits.PkgFileUID(engine.UIDOf(p), file))
 		}
 		all[i].Why = "which it will bring, as the lists of " + by + " tell"
 	}

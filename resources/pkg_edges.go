@@ -5,6 +5,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // pkgPaths are where packages have, by custom, what is named like them; %s is the name.
@@ -20,12 +21,12 @@ func (r *PkgRes) Leaving() bool { return r.state() == pkgUninstalled }
 // it is installed; if it is not, see Survey.
 func (r *PkgRes) UIDs() []engine.ResUID {
 	plain, _, _ := strings.Cut(r.Name(), ":")
-	uids := []engine.ResUID{&engine.PkgUID{BaseUID: engine.UIDOf(r), Pkg: plain}}
+	uids := []engine.ResUID{traits.PkgUID(engine.UIDOf(r), plain)}
 	seen := map[string]bool{}
 	add := func(p string) {
 		if !seen[p] {
 			seen[p] = true
-			uids = append(uids, &engine.PkgFileUID{BaseUID: engine.UIDOf(r), Path: p})
+			uids = append(uids, traits.PkgFileUID(engine.UIDOf(r), p))
 		}
 	}
 	for _, form := range pkgPaths {

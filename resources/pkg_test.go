@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 func TestPkgSuite(t *testing.T) {
@@ -329,17 +330,17 @@ func TestPkgEdges(t *testing.T) {
 		return slices.ContainsFunc(uids, func(o engine.ResUID) bool { return o.IFF(u) })
 	}
 	for _, path := range []string{"/usr/sbin/nginx", "/etc/nginx", "/lib/systemd/system/nginx.service"} {
-		u := &engine.PkgFileUID{Path: path}
+		u := traits.PkgFileUID(engine.BaseUID{}, path)
 		if !has(r.UIDs(), u) {
 			t.Errorf("it does not have %s", path)
 		}
 	}
-	if !has(r.UIDs(), &engine.PkgUID{Pkg: "nginx"}) {
+	if !has(r.UIDs(), traits.PkgUID(engine.BaseUID{}, "nginx")) {
 		t.Error("it is not named by its name")
 	}
 	f := &FileRes{Path: "/etc/nginx/conf.d/a.conf"}
 	edges, err := f.AutoEdges()
-	if err != nil || !has(edges.Next(), &engine.PkgFileUID{Path: "/etc/nginx"}) {
+	if err != nil || !has(edges.Next(), traits.PkgFileUID(engine.BaseUID{}, "/etc/nginx")) {
 		t.Errorf("a file does not ask for the package of its folder: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // Leaving reports whether the service is to be stopped, or not started any more.
@@ -17,7 +18,7 @@ func (r *SvcRes) Leaving() bool {
 
 // UIDs names the service without the suffix .service.
 func (r *SvcRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{&engine.SvcUID{BaseUID: engine.UIDOf(r), Svc: svc.BaseName(r.Name()), Session: r.Session}}
+	return []engine.ResUID{traits.SvcUID(engine.UIDOf(r), svc.BaseName(r.Name()), r.Session)}
 }
 
 // Clashes refuses two resources that want one service to be two things.
@@ -51,8 +52,8 @@ var svcConfigs = []string{"/etc/init.d/", "/etc/conf.d/", "/etc/default/", "/etc
 func (r *SvcRes) AutoEdges() (engine.AutoEdge, error) {
 	w := newWants(r)
 	name, unit := svc.BaseName(r.Name()), svc.UnitName(r.Name())
-	w.ask = append(w.ask, &engine.PkgUID{BaseUID: w.base(), Pkg: name})
-	exact := func(p string) { w.ask = append(w.ask, &engine.FileUID{BaseUID: w.base(), Path: p}) }
+	w.ask = append(w.ask, traits.PkgUID(w.base(), name))
+	exact := func(p string) { w.ask = append(w.ask, traits.FileUID(w.base(), p)) }
 	folders := svcFolders
 	if r.Session {
 		folders = svcUserFolders
@@ -83,7 +84,7 @@ func (r *SvcRes) AutoEdges() (engine.AutoEdge, error) {
 func (w *wants) configures(p string) {
 	after := false
 	ask := func(name string, session bool) {
-		u := &engine.SvcUID{BaseUID: w.base(), Svc: svc.BaseName(name), Session: session}
+		u := traits.SvcUID(w.base(), svc.BaseName(name), session)
 		u.Reversed = &after
 		w.ask = append(w.ask, u)
 	}
@@ -110,7 +111,7 @@ func (w *wants) stopped(name string) {
 	if svc.CheckName(name) == nil {
 		base := w.base()
 		base.Firmly = true
-		w.ask = append(w.ask, &engine.SvcUID{BaseUID: base, Svc: svc.BaseName(name)})
+		w.ask = append(w.ask, traits.SvcUID(base, svc.BaseName(name), false))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // svcOn returns a registry whose svc takes the machine for what the facts say.
@@ -555,10 +556,10 @@ func TestSvcEdges(t *testing.T) {
 		return false, false
 	}
 	for _, want := range []engine.ResUID{
-		&engine.PkgUID{Pkg: "nginx"}, &engine.FileUID{Path: "/etc/nginx"}, &engine.FileUID{Path: "/etc/nginx.conf"},
-		&engine.FileUID{Path: "/etc/systemd/system/nginx.service"}, &engine.FileUID{Path: "/etc/default/nginx"},
-		&engine.PkgFileUID{Path: "/usr/lib/systemd/system/nginx.service"}, &engine.PkgFileUID{Path: "/etc/init.d/nginx"},
-		&engine.UserUID{User: "nginx"}, &engine.GroupUID{Group: "nginx"},
+		traits.PkgUID(engine.BaseUID{}, "nginx"), traits.FileUID(engine.BaseUID{}, "/etc/nginx"), traits.FileUID(engine.BaseUID{}, "/etc/nginx.conf"),
+		traits.FileUID(engine.BaseUID{}, "/etc/systemd/system/nginx.service"), traits.FileUID(engine.BaseUID{}, "/etc/default/nginx"),
+		traits.PkgFileUID(engine.BaseUID{}, "/usr/lib/systemd/system/nginx.service"), traits.PkgFileUID(engine.BaseUID{}, "/etc/init.d/nginx"),
+		traits.UserUID(engine.BaseUID{}, "nginx"), traits.GroupUID(engine.BaseUID{}, "nginx"),
 	} {
 		if found, before := asks(web, want); !found || !before {
 			t.Errorf("%s: %t, %t", want, found, before)
@@ -572,7 +573,7 @@ func TestSvcEdges(t *testing.T) {
 		"/etc/systemd/system/nginx.service.d/x.conf":    web.UIDs()[0],
 		"/lib/systemd/system/nginx.service.d/x.conf":    web.UIDs()[0],
 		"/etc/systemd/system/nginx.service":             nil,
-		"/etc/systemd/user/nginx.service.d/x.conf":      &engine.SvcUID{Svc: "nginx", Session: true},
+		"/etc/systemd/user/nginx.service.d/x.conf":      traits.SvcUID(engine.BaseUID{}, "nginx", true),
 		"/etc/systemd/system/multi-user.target.wants/x": nil,
 	} {
 		f := &FileRes{Path: p}
@@ -586,11 +587,11 @@ func TestSvcEdges(t *testing.T) {
 		}
 	}
 	for _, r := range []*SvcRes{svcOf(t, reg, "nginx", SvcRes{State: "stopped"}), svcOf(t, reg, "nginx", SvcRes{Session: true})} {
-		if found, _ := asks(r, &engine.UserUID{User: "nginx"}); found {
+		if found, _ := asks(r, traits.UserUID(engine.BaseUID{}, "nginx")); found {
 			t.Errorf("%+v waits for a user", r)
 		}
 	}
-	if found, _ := asks(svcOf(t, reg, "app@1", SvcRes{}), &engine.UserUID{User: "app"}); !found {
+	if found, _ := asks(svcOf(t, reg, "app@1", SvcRes{}), traits.UserUID(engine.BaseUID{}, "app")); !found {
 		t.Error("an instance does not ask for the user of its template")
 	}
 	gone := pkgOf(t)
@@ -600,7 +601,7 @@ func TestSvcEdges(t *testing.T) {
 		t.Errorf("a package that goes does not wait until its service has stopped: %t, %t", found, before)
 	}
 	user := svcOf(t, reg, "sync", SvcRes{Session: true})
-	if found, _ := asks(user, &engine.FileUID{Path: "/etc/systemd/user/sync.service"}); !found {
+	if found, _ := asks(user, traits.FileUID(engine.BaseUID{}, "/etc/systemd/user/sync.service")); !found {
 		t.Error("the unit file of a session")
 	}
 	if user.UIDs()[0].IFF(svcOf(t, reg, "sync", SvcRes{}).UIDs()[0]) {
@@ -636,8 +637,8 @@ WorkingDirectory=~
 		f := &FileRes{Path: p, Content: &content}
 		f.SetKind("file")
 		for _, u := range svcAsks(t, f) {
-			switch u.(type) {
-			case *engine.MountUID, *engine.SvcUID:
+			switch engine.SpaceOf(u) {
+			case traits.SpaceMount, traits.SpaceSvc, traits.SpaceSession:
 			default:
 				all = append(all, u.String())
 			}

@@ -422,7 +422,7 @@ func (r *SysctlRes) Leaving() bool { return r.absent() }
 func (r *SysctlRes) UIDs() []engine.ResUID {
 	uids := []engine.ResUID{&sysctlUID{BaseUID: engine.UIDOf(r), key: r.key()}}
 	if r.Persist {
-		uids = append(uids, &engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.filePath())})
+		uids = append(uids, traits.FileUID(engine.UIDOf(r), path.Clean(r.filePath())))
 	}
 	return uids
 }

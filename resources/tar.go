@@ -196,7 +196,7 @@ func (r *TarRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the archive.
 func (r *TarRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(r), Path: path.Clean(r.made().path)}}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().path))}
 }
 
 // AutoEdges wants the inputs or the archive that is unpacked, the owner, the group, and what every file wants.

@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // Read returns the user as he is; one who is not there is absent.
@@ -144,9 +145,9 @@ func (r *UserRes) UIDs() []engine.ResUID {
 	if accountRoot(r.Root) != "" {
 		return nil
 	}
-	uids := []engine.ResUID{&engine.UserUID{BaseUID: engine.UIDOf(r), User: r.Name()}}
+	uids := []engine.ResUID{traits.UserUID(engine.UIDOf(r), r.Name())}
 	if r.UID != nil {
-		uids = append(uids, &engine.UserUID{BaseUID: engine.UIDOf(r), User: strconv.Itoa(*r.UID)})
+		uids = append(uids, traits.UserUID(engine.UIDOf(r), strconv.Itoa(*r.UID)))
 	}
 	return uids
 }
@@ -172,7 +173,7 @@ func (r *UserRes) AutoEdges() (engine.AutoEdge, error) {
 	if r.absent() { // also if it stays: a group of his own goes with him, and comes back
 		base.Reversed, base.Firmly = new(false), true
 	}
-	group := func(name string) { w.ask = append(w.ask, &engine.GroupUID{BaseUID: base, Group: name}) }
+	group := func(name string) { w.ask = append(w.ask, traits.GroupUID(base, name)) }
 	switch {
 	case r.GID != nil:
 		group(strconv.Itoa(*r.GID))

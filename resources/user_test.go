@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 const hashOfA, hashOfB = "$6$salt$hashofa", "$6$salt$hashofb"
@@ -318,7 +319,7 @@ func TestUserEdges(t *testing.T) {
 	edges, err := r.AutoEdges()
 	must(t, err)
 	for _, u := range edges.Next() {
-		if _, group := u.(*engine.GroupUID); group == u.IsReversed() {
+		if group := engine.SpaceOf(u) == traits.SpaceGroup; group == u.IsReversed() {
 			t.Errorf("%s goes before the user: %t", u, u.IsReversed())
 		}
 	}

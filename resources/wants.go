@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // wants is what a resource asks for when automatic edges are made: things that
@@ -12,22 +13,22 @@ import (
 // the folder that it is in, and so on up, so what comes first is the nearest one
 // of the graph. At each of them it is asked for what is mounted there, too.
 type wants struct {
-	ask    []engine.ResUID   // the next question: at first the things, then the paths
-	paths  []*engine.FileUID // those for which nothing was found yet; each is asked by again, one folder up
-	things int32             // how many of them stand in ask
+	ask    []engine.ResUID // the next question: at first the things, then the paths
+	paths  []*engine.UID   // those for which nothing was found yet; each is asked by again, one folder up
+	things int32           // how many of them stand in ask
 	begun  bool
 	firm   bool // what is asked for now keeps its direction where both are to go
 
 	// Room for what most of them ask for: there is one of each file of a graph.
 	asks   [3]engine.ResUID
-	folder [1]*engine.FileUID
-	mount  [1]engine.MountUID
-	pkg    engine.PkgFileUID // the first one; whatever it asks for, its base is that of all
-	parent engine.FileUID
+	folder [1]*engine.UID
+	mount  [1]engine.UID
+	pkg    engine.UID // the first one; whatever it asks for, its base is that of all
+	parent engine.UID
 }
 
 func newWants(r engine.Res) *wants {
-	w := &wants{pkg: engine.PkgFileUID{BaseUID: engine.UIDOf(r)}}
+	w := &wants{pkg: *traits.PkgFileUID(engine.UIDOf(r), "")}
 	w.ask, w.paths = w.asks[:0], w.folder[:0]
 	return w
 }
@@ -41,21 +42,21 @@ func (w *wants) base() engine.BaseUID {
 // path asks for a path, or else the nearest managed folder above it.
 func (w *wants) path(p string) {
 	if path.IsAbs(p) {
-		w.paths = append(w.paths, &engine.FileUID{BaseUID: w.base(), Path: path.Clean(p)})
+		w.paths = append(w.paths, traits.FileUID(w.base(), path.Clean(p)))
 	}
 }
 
 // below asks for all files below a folder that is read.
 func (w *wants) below(p string) {
 	if path.IsAbs(p) {
-		w.ask = append(w.ask, &engine.BelowUID{BaseUID: w.base(), Path: path.Clean(p)})
+		w.ask = append(w.ask, traits.BelowUID(w.base(), path.Clean(p)))
 	}
 }
 
 // above asks for the nearest managed folder above a path. It is called once at most.
 func (w *wants) above(p string) {
 	if p = path.Clean(p); path.IsAbs(p) && p != "/" {
-		w.parent = engine.FileUID{BaseUID: w.base(), Path: above(p)}
+		w.parent = *traits.FileUID(w.base(), above(p))
 		w.paths = append(w.paths, &w.parent)
 	}
 }
@@ -63,20 +64,20 @@ func (w *wants) above(p string) {
 // account asks for a user and a group, by name or number; empty for none.
 func (w *wants) account(user, group string) {
 	if user != "" {
-		w.ask = append(w.ask, &engine.UserUID{BaseUID: w.base(), User: user})
+		w.ask = append(w.ask, traits.UserUID(w.base(), user))
 	}
 	if group != "" {
-		w.ask = append(w.ask, &engine.GroupUID{BaseUID: w.base(), Group: group})
+		w.ask = append(w.ask, traits.GroupUID(w.base(), group))
 	}
 }
 
 // installed asks for the package that brings a path.
 func (w *wants) installed(p string) {
 	u := &w.pkg
-	if u.Path != "" {
-		u = &engine.PkgFileUID{}
+	if u.Key != "" {
+		u = new(engine.UID)
 	}
-	u.BaseUID, u.Path = w.base(), path.Clean(p)
+	*u = *traits.PkgFileUID(w.base(), path.Clean(p))
 	w.ask = append(w.ask, u)
 }
 
@@ -101,13 +102,13 @@ func (w *wants) Next() []engine.ResUID {
 	w.begun, w.things = true, int32(len(w.ask))
 	mounts := w.mount[:] // at the same paths
 	if len(w.paths) > 1 {
-		mounts = make([]engine.MountUID, len(w.paths)) // one that is found is kept, and the next question comes
+		mounts = make([]engine.UID, len(w.paths)) // one that is found is kept, and the next question comes
 	}
 	for _, u := range w.paths {
 		w.ask = append(w.ask, u)
 	}
 	for i, u := range w.paths {
-		mounts[i] = engine.MountUID{BaseUID: w.base(), Path: u.Path}
+		mounts[i] = *traits.MountUID(w.base(), u.Key)
 		w.ask = append(w.ask, &mounts[i])
 	}
 	return w.ask
@@ -119,8 +120,8 @@ func (w *wants) Test(found []bool) bool {
 	up, n := w.paths[:0], len(w.paths)
 	was := func(at int) bool { return at < len(found) && found[at] }
 	for i, u := range w.paths {
-		if at := int(w.things) + i; u.Path != "/" && !was(at) && !was(at+n) {
-			u.Path = above(u.Path)
+		if at := int(w.things) + i; u.Key != "/" && !was(at) && !was(at+n) {
+			u.Key = above(u.Key)
 			up = append(up, u)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // thingUID is the thing that a resource is about: two resources of one name are about
@@ -96,9 +97,9 @@ func (a *asking) Next() []engine.ResUID { return a.uids }
 func (a *asking) Test(found []bool) bool {
 	var up []engine.ResUID
 	for i, u := range a.uids {
-		f, ok := u.(*engine.FileUID)
-		if ok && !(i < len(found) && found[i]) && f.IsReversed() && !f.Notifying && path.IsAbs(f.Path) && f.Path != "/" {
-			up = append(up, &engine.FileUID{BaseUID: f.BaseUID, Path: path.Dir(f.Path)})
+		f, ok := u.(*engine.UID)
+		if ok && f.Space == traits.SpaceFile && !(i < len(found) && found[i]) && f.IsReversed() && !f.Notifying && path.IsAbs(f.Key) && f.Key != "/" {
+			up = append(up, traits.FileUID(f.BaseUID, path.Dir(f.Key)))
 		}
 	}
 	a.uids = up
@@ -148,15 +149,15 @@ func asked(base engine.BaseUID, kind, title string) engine.ResUID {
 	}
 	switch kind {
 	case "file":
-		return &engine.FileUID{BaseUID: base, Path: path.Clean(title)}
+		return traits.FileUID(base, path.Clean(title))
 	case "user":
-		return &engine.UserUID{BaseUID: base, User: title}
+		return traits.UserUID(base, title)
 	case "group":
-		return &engine.GroupUID{BaseUID: base, Group: title}
+		return traits.GroupUID(base, title)
 	case "pkg":
-		return &engine.PkgUID{BaseUID: base, Pkg: title}
+		return traits.PkgUID(base, title)
 	case "svc":
-		return &engine.SvcUID{BaseUID: base, Svc: strings.TrimSuffix(title, ".service")}
+		return traits.SvcUID(base, strings.TrimSuffix(title, ".service"), false)
 	}
 	return &engine.NameUID{BaseUID: base, ID: schema.Ref{Kind: kind, Name: title}.ID()}
 }

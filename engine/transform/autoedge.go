@@ -288,7 +288,7 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	if n, ok := u.(notifier); ok {
 		x.notify = n.Notifies()
 	}
-	if many, ok := u.(among); ok {
+	if many, ok := u.(among); ok && isMany(many) {
 		a.answers.again[v] = true
 		all := a.shelves.all(many, v)
 		for _, x.vertex = range all {
@@ -309,6 +309,12 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	}
 	a.link(v, u, x, own)
 	return true, nil
+}
+
+// isMany reports whether a UID means all of some.
+func isMany(u among) bool {
+	of, _ := u.Among()
+	return of != nil
 }
 
 // link notes the edge between v, which asks by a UID, and a vertex that is meant.

@@ -73,7 +73,7 @@ func (x *thing) uid(text string) engine.ResUID {
 	text, base.Notifying = strings.CutPrefix(strings.TrimPrefix(text, "!"), "+")
 	text, base.Firmly = strings.CutPrefix(text, "=")
 	if name, ok := strings.CutPrefix(text, "~"); ok {
-		return &engine.UserUID{BaseUID: base, User: name}
+		return traits.UserUID(base, name)
 	}
 	if x.slow {
 		return &slowUID{base, text}
@@ -82,9 +82,9 @@ func (x *thing) uid(text string) engine.ResUID {
 		return &engine.NameUID{BaseUID: base, ID: "thing[" + name + "]"}
 	}
 	if dir, ok := strings.CutSuffix(text, "/*"); ok {
-		return &engine.BelowUID{BaseUID: base, Path: dir}
+		return traits.BelowUID(base, dir)
 	}
-	return &engine.FileUID{BaseUID: base, Path: text}
+	return traits.FileUID(base, text)
 }
 
 func (x *thing) Leaving() bool {

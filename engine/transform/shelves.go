@@ -12,8 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// shelves is the index of the UIDs of a graph, by the Go type of the UID: a UID
-// can match only one of its own type. Those of a type with a method Hash are
+// shelves is the index of the UIDs of a graph, by the Go type of the UID and its space: a UID
+// can match only one of its own type and space. Those of a type with a method Hash are
 // looked up by it; the others are gone through, within a budget. After fill they
 // may be asked on many goroutines at once.
 type shelves struct {
@@ -21,7 +21,7 @@ type shelves struct {
 	seed maphash.Seed
 	part []bool   // by vertex: whether it is found
 	gone []bool   // by vertex: whether it is to go
-	list []*shelf // few: one for each type
+	list []*shelf // few: one for each type and space
 }
 
 // maxCompared bounds the cost of UIDs without hashes of a whole graph: a second
@@ -33,6 +33,7 @@ var errTooMany = errors.New("too many UIDs without a method Hash to compare, giv
 // shelf has the UIDs of one type.
 type shelf struct {
 	typ    reflect.Type
+	space  string // of UIDs that are data
 	things []thing
 	rows   []int32         // by the end of the sum: the thing put there last, from 1; nil for UIDs without Hash
 	sorted func() []*thing // by their hashes, made when it is first called; nil with rows
@@ -62,9 +63,10 @@ func (s *shelves) sum(u engine.ResUID) uint64 {
 	return 0
 }
 
-func (s *shelves) of(t reflect.Type) *shelf {
+func (s *shelves) of(u engine.ResUID) *shelf {
+	t, space := reflect.TypeOf(u), engine.SpaceOf(u)
 	for _, sh := range s.list {
-		if sh.typ == t {
+		if sh.typ == t && sh.space == space {
 			return sh
 		}
 	}
@@ -79,10 +81,9 @@ func (s *shelves) fill(parts []asking) {
 	}
 	for i := range parts {
 		for _, th := range parts[i].things {
-			t := reflect.TypeOf(th.uid)
-			sh := s.of(t)
+			sh := s.of(th.uid)
 			if sh == nil {
-				sh = &shelf{typ: t, things: make([]thing, 0, room)}
+				sh = &shelf{typ: reflect.TypeOf(th.uid), space: engine.SpaceOf(th.uid), things: make([]thing, 0, room)}
 				s.list, room = append(s.list, sh), 0
 			}
 			sh.things = append(sh.things, th)
@@ -146,7 +147,7 @@ type among interface {
 // their hashes.
 func (s *shelves) all(u among, asker int32) (list []int32) {
 	of, prefix := u.Among()
-	sh := s.of(reflect.TypeOf(of))
+	sh := s.of(of)
 	if sh == nil || sh.rows == nil {
 		return nil
 	}
@@ -174,7 +175,7 @@ func (s *shelves) find(u engine.ResUID, sum uint64, asker int32, budget *int) (i
 	if best >= 0 {
 		return best, nil
 	}
-	sh := s.of(reflect.TypeOf(u))
+	sh := s.of(u)
 	if sh == nil {
 		return best, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // surveyed is a thing that is more than it says.
@@ -53,7 +54,7 @@ func TestFindingB5Survey(t *testing.T) {
 		for i, m := range members {
 			names = append(names, m.Name())
 			if m.Name() == "c" {
-				all[i] = engine.Surveyed{UIDs: []engine.ResUID{&engine.FileUID{BaseUID: engine.UIDOf(m), Path: "x"}}, Why: "which a list says"}
+				all[i] = engine.Surveyed{UIDs: []engine.ResUID{traits.FileUID(engine.UIDOf(m), "x")}, Why: "which a list says"}
 			}
 		}
 		calls = append(calls, strings.Join(names, ""))
