@@ -22,6 +22,9 @@ type BaseUID struct {
 	// Firmly says, of a UID in a question, that the direction is the same one where both
 	// are to go; see LeavingRes.
 	Firmly bool
+
+	// Flags say more of a UID that is data. A UID with methods of its own has methods for that.
+	Flags UIDFlags
 }
 
 // UIDOf returns the base of a UID of this resource, or of a UID in its questions.
@@ -82,9 +85,8 @@ func (u *NameUID) IFF(o ResUID) bool {
 // of the kinds that are known to others.
 type UID struct {
 	BaseUID
-	Space string   // what sort of thing the key names; "pkg with" is shown with its key behind it, and file as file[key]
-	Key   string   // which one; equal keys of a space are one thing
-	Flags UIDFlags // what else is to be known
+	Space string // what sort of thing the key names; "pkg with" is shown with its key behind it, and file as file[key]
+	Key   string // which one; equal keys of a space are one thing
 }
 
 // UIDFlags say more of a UID.

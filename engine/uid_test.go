@@ -87,11 +87,11 @@ func TestBaseUID(t *testing.T) {
 // key matches what is there and is matched by nothing.
 func TestUIDIsData(t *testing.T) {
 	rack := &engine.UID{Space: "rack", Key: "/a/b"}
-	below := &engine.UID{Space: "rack", Key: "/a/", Flags: engine.UIDBelow}
+	below := &engine.UID{BaseUID: engine.BaseUID{Flags: engine.UIDBelow}, Space: "rack", Key: "/a/"}
 	if rack.String() != "rack[/a/b]" || below.String() != "racks below /a/" || rack.Hash() != "/a/b" || rack.Useful() {
 		t.Error(rack, below)
 	}
-	if !rack.IFF(&engine.UID{Space: "rack", Key: "/a/b", Flags: engine.UIDUseful}) || rack.IFF(&engine.UID{Space: "row", Key: "/a/b"}) {
+	if !rack.IFF(&engine.UID{BaseUID: engine.BaseUID{Flags: engine.UIDUseful}, Space: "rack", Key: "/a/b"}) || rack.IFF(&engine.UID{Space: "row", Key: "/a/b"}) {
 		t.Error("the space does not count")
 	}
 	if !below.IFF(rack) || rack.IFF(below) || below.IFF(below) || below.IFF(&engine.UID{Space: "rack", Key: "/ab"}) || below.IFF(&engine.UID{Space: "row", Key: "/a/b"}) {
