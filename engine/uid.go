@@ -93,10 +93,10 @@ type UID struct {
 type UIDFlags uint8
 
 const (
-	// UIDUseful says that nobody waits until the thing is gone; see ResUID.
+	// UIDUseful says that no resource waits until the thing is gone; see ResUID.
 	UIDUseful UIDFlags = 1 << iota
-	// UIDBelow says that all things of the space are meant whose keys are paths below the key. No
-	// resource is such a UID: one only asks by it.
+	// UIDBelow says that the UID means all things of the space whose keys are paths below its key. Only
+	// questions have such a UID.
 	UIDBelow
 )
 
@@ -114,10 +114,10 @@ func (u *UID) String() string {
 // Hash is the key.
 func (u *UID) Hash() string { return u.Key }
 
-// Useful says that nobody waits until the thing is gone.
+// Useful reports whether no resource waits until the thing is gone.
 func (u *UID) Useful() bool { return u.Flags&UIDUseful != 0 }
 
-// Among returns what is meant by one that asks for all below its key; nil for every other one.
+// Among returns the space and the beginning of the keys that a UID with UIDBelow means; nil for every other UID.
 func (u *UID) Among() (ResUID, string) {
 	if u.Flags&UIDBelow == 0 {
 		return nil, ""

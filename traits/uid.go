@@ -2,7 +2,7 @@ package traits
 
 import "github.com/reactivegraph/mgmt/engine"
 
-// The spaces of the UIDs that kinds share: who writes a kind asks by them for what others manage.
+// The spaces of the UIDs that kinds share. A kind asks by them for the things that other kinds manage.
 const (
 	SpaceFile    = "file"
 	SpaceMount   = "mount"
@@ -14,20 +14,19 @@ const (
 	SpaceSession = "svc of the session"
 )
 
-// FileUID is a path: what a file, a folder or a link is, and what others need to
-// be there. path is absolute and clean, without a slash at the end.
+// FileUID is a path. It names a file, a folder or a link, and others may need it. path is absolute and clean, without a slash at the end.
 func FileUID(base engine.BaseUID, path string) *engine.UID {
 	return uid(base, SpaceFile, path, 0)
 }
 
-// BelowUID is all files below a folder: who reads a folder with what is in it asks by it.
-// No resource is one. path is as in FileUID.
+// BelowUID means all files below a folder. A resource that reads the whole folder asks by it.
+// It names no resource. path is as in FileUID.
 func BelowUID(base engine.BaseUID, path string) *engine.UID {
 	return uid(base, SpaceFile, path, engine.UIDBelow)
 }
 
-// MountUID is a file system by its mount point: who uses a path below it asks by it,
-// beside the FileUID of each folder. path is as in FileUID.
+// MountUID is a file system by its mount point. A resource that uses a path below it asks by it,
+// and by the FileUID of each folder. path is as in FileUID.
 func MountUID(base engine.BaseUID, path string) *engine.UID {
 	return uid(base, SpaceMount, path, 0)
 }
@@ -48,9 +47,8 @@ func PkgUID(base engine.BaseUID, pkg string) *engine.UID {
 	return uid(base, SpacePkg, pkg, engine.UIDUseful)
 }
 
-// PkgFileUID is a path that belongs to a package: a package has one for each of
-// its files, and who uses a path asks by it for the package that brings it. path
-// is as in FileUID.
+// PkgFileUID is a path that belongs to a package. A package has a UID for each of its
+// files, and a resource that uses a path asks by it for that package. path is as in FileUID.
 func PkgFileUID(base engine.BaseUID, path string) *engine.UID {
 	return uid(base, SpacePkgFile, path, engine.UIDUseful)
 }
