@@ -19,8 +19,8 @@ const maxScrapes = 4
 // contentType says which format a scraper is given, whatever it asks for.
 const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// Handler returns what serves the metrics, those of the process and of Go too. It
-// answers any method and path.
+// Handler returns the handler of the metrics, those of the process and of Go too.
+// It answers any method and path.
 func (m *Metrics) Handler() http.Handler {
 	slots := make(chan struct{}, maxScrapes)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +38,7 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-// CheckTextfile says what is wrong with the name of a textfile: the collector of
+// CheckTextfile says the fault in the name of a textfile: the collector of
 // node_exporter reads only those that end in .prom.
 func CheckTextfile(path string) error {
 	if !strings.HasSuffix(path, ".prom") {

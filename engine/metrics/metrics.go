@@ -16,8 +16,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
-// MaxKinds is how many kinds are counted each for itself. Those that come later are
-// counted together, as OtherKinds.
+// MaxKinds is how many kinds are counted each for itself. Later kinds are counted
+// together, as OtherKinds.
 const (
 	MaxKinds   = 200
 	OtherKinds = "other"
@@ -99,8 +99,8 @@ func New(o Options) *Metrics {
 	return m
 }
 
-// Listener returns what a reactor has to tell. Its functions are called on the loop
-// of one reactor.
+// Listener returns the callbacks for a reactor. Its functions are called on the
+// loop of one reactor.
 func (m *Metrics) Listener() reactor.Listener {
 	return reactor.Listener{Swapped: m.Swapped, Ran: m.Ran, Converged: m.Converged, Paused: m.Paused, Held: m.Held}
 }

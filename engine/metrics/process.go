@@ -18,8 +18,8 @@ import (
 // ticksPerSecond is the unit of times in /proc: the same on every Linux that Go knows.
 const ticksPerSecond = 100
 
-// processFamilies tells of this process, as far as /proc does: what can't be read is
-// left out. Their names are those that every client of Prometheus gives.
+// processFamilies tells of this process, as far as /proc does: unreadable figures
+// are left out. Their names are the same in every client of Prometheus.
 func processFamilies(proc string) []*family {
 	families := []*family{
 		limit("process_max_fds", "How many files may be open.", unix.RLIMIT_NOFILE),
@@ -141,7 +141,7 @@ const (
 )
 
 // goFamilies tells of Go's runtime, as of one moment. It does not stop the program.
-// What this Go does not know is left out.
+// Figures that this Go does not know are left out.
 func goFamilies() []*family {
 	var samples []rtmetrics.Sample
 	for _, g := range goMetrics {

@@ -104,7 +104,7 @@ func braces(a, b string) string {
 // histogram counts how long things took. It is made by newHistogram.
 type histogram struct {
 	bounds []time.Duration // the longest of each bucket, ascending
-	counts []atomic.Int64  // by bucket; the last one is for what is longer than all bounds
+	counts []atomic.Int64  // by bucket; the last one is for durations above all bounds
 	sum    atomic.Int64    // in ns, which is enough for 292 years
 }
 
@@ -119,7 +119,7 @@ func (h *histogram) observe(d time.Duration) {
 }
 
 // points are the lines of the histogram, in seconds. The count is that of the buckets;
-// the sum may lack what is being observed just now.
+// the sum may lack an observation in progress.
 func (h *histogram) points() []point {
 	sum := time.Duration(h.sum.Load()).Seconds()
 	points := make([]point, 0, len(h.counts)+2)

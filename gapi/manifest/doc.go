@@ -9,18 +9,18 @@
 //	# password => (secret), # Not Shown
 //	}
 //
-// Who knows Puppet knows it. It is data and no language: there are no variables, no
+// Users of Puppet know it. It is data and no language: there are no variables, no
 // expressions, and one name for each resource.
 //
 // # Laws
 //
-//   - What Write writes, Parse reads: the same kind, name and values, without what is
-//     read-only or hidden. Text that is no UTF-8 survives too.
-//   - Each value is on lines of its own, whatever is in it: a line feed in a text is
-//     written as \n, and what a terminal would act on as \u{...}. So no value forges
-//     another one, or moves the cursor.
+//   - Parse reads the output of Write: the same kind, name and values, without
+//     read-only or hidden ones. Text outside of UTF-8 survives too.
+//   - Each value is on lines of its own, whatever its content: a line feed in a text
+//     is written as \n, and characters that a terminal would act on as \u{...}. So
+//     no value forges another one, or moves the cursor.
 //   - A secret is never written.
-//   - Parse places what it finds wrong, ends at the first of it, and bears any input:
+//   - Parse gives the place of a fault, ends at the first of it, and bears any input:
 //     its time is linear and its depth bounded.
 //
 // # The form

@@ -10,7 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// scalarText writes a plain value that is neither a list nor a map. What has a
+// scalarText writes a plain value that is neither a list nor a map. A value with a
 // notation in text is text.
 func scalarText(v any) string {
 	switch v := v.(type) {
@@ -40,8 +40,8 @@ func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-// hasToBeEscaped reports whether a character has no place in single quotes: what is
-// not to be seen, or does something to a terminal.
+// hasToBeEscaped reports whether a character has no place in single quotes: an
+// invisible character, or a character that a terminal acts on.
 func hasToBeEscaped(r rune) bool { return !unicode.IsPrint(r) }
 
 var escapes = map[rune]string{'\n': `\n`, '\t': `\t`, '\r': `\r`, '"': `\"`, '\\': `\\`, '$': `\$`}

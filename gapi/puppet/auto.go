@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// auto is a rule of automatic relations: what a parameter names comes first, if it
-// is in the catalog. Those that our kinds ask for by themselves, known to the
-// engine, count only for the order of the manifest.
+// auto is a rule of automatic relations: the resource that a parameter names comes
+// first, if it is in the catalog. Relations that our kinds ask for by themselves,
+// known to the engine, count only for the order of the manifest.
 type auto struct {
 	typ, attr string
 	target    string                // the type of what comes first
@@ -68,8 +68,8 @@ func programs(command string) (list []string) {
 	return list
 }
 
-// automatic returns the relations that the rules give, the first one that is there
-// for each text.
+// automatic returns the relations that the rules give, the first existing one for
+// each text.
 func (rs *relations) automatic() (soft []relation, known []relation) {
 	rules := map[string][]auto{}
 	for _, a := range autos {

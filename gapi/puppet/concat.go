@@ -189,7 +189,7 @@ func (x *concats) content(r *resource) param {
 	return out
 }
 
-// parts reads the fragments. What can't be read is said in out.
+// parts reads the fragments. Unreadable values are reported in out.
 func (x *concats) parts(r *resource, out *param) ([]fragment, error) {
 	newline := r.text("ensure_newline") == "true"
 	var list []fragment
@@ -261,8 +261,8 @@ func joined(parts []fragment) string {
 
 var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+$`) })
 
-// sortFragments sorts as the module does. By number, an order that is one comes
-// before the next number, and what is none can't be compared with one.
+// sortFragments sorts as the module does. By number, an order that is a number
+// comes before the next number, and other orders can't be compared with a number.
 func sortFragments(parts []fragment, alpha bool) error {
 	if alpha {
 		slices.SortStableFunc(parts, func(a, b fragment) int {
@@ -322,8 +322,8 @@ func (x *concats) merged(parts []fragment, format string, force bool) (string, e
 	}
 }
 
-// mergeData puts two values into one: lists are joined, hashes merged key by key. Of
-// two values of one key the first is kept, by force, or else it is an error.
+// mergeData puts two values into one: lists are joined, hashes merged key by key.
+// With two values of one key the first is kept, by force, or else it is an error.
 func mergeData(a, b *schema.Node, force bool) (*schema.Node, error) {
 	switch {
 	case hollowData(b):

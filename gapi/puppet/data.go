@@ -68,8 +68,8 @@ func (w *jsonWriter) value(n *schema.Node, depth int) {
 	}
 }
 
-// many writes what is in brackets. Ruby has a line for each, and in an empty list one
-// that is empty.
+// many writes the text in brackets. Ruby has a line for each, and an empty line in
+// an empty list.
 func (w *jsonWriter) many(open, end byte, count, depth int, each func(int)) {
 	w.b.WriteByte(open)
 	if count == 0 && open == '[' {

@@ -45,7 +45,7 @@ func writeYAML(n *schema.Node) string {
 
 type yamlWriter struct {
 	b    strings.Builder
-	open bool // the ends of lines of a literal may go on, for what the library has written since
+	open bool // the ends of lines of a literal may go on, for the later text of the library
 }
 
 // below writes a value after a key, a dash or the mark of the document; inline says

@@ -10,7 +10,7 @@ import (
 )
 
 // Read makes a graph of one catalog. file is how messages name it. The error is
-// schema.Diagnostics when the source is no catalog at all; what else is wrong is in
+// schema.Diagnostics when the source is not a catalog at all; other faults are in
 // Declared.Problems.
 func Read(file string, src []byte, reg *engine.Registry, o Options) (*gapi.Declared, error) {
 	var found schema.Findings
@@ -32,7 +32,7 @@ func Read(file string, src []byte, reg *engine.Registry, o Options) (*gapi.Decla
 }
 
 // classify finds out which resources are containers: classes, stages and defined
-// types. What the catalog does not tell is one if it contains something.
+// types. A vertex without a type in the catalog is one if it contains something.
 func (c *catalog) classify(reg *engine.Registry) {
 	contains := make(map[string]bool, len(c.contains))
 	for _, e := range c.contains {
@@ -86,8 +86,8 @@ func (tr *translator) anchors(r *resource, a *anchor) {
 	tr.point(endOf(r), r.at, !a.out)
 }
 
-// edge declares an edge. A refresh of what can't be refreshed is order alone, as it
-// is in Puppet.
+// edge declares an edge. A refresh of a resource that can't be refreshed is order
+// alone, as it is in Puppet.
 func (tr *translator) edge(rs *relations, e relation) gapi.EdgeDecl {
 	from, notifies, _ := tr.vertex(rs, e.from)
 	to, _, refreshes := tr.vertex(rs, e.to)
@@ -101,7 +101,7 @@ func (tr *translator) edge(rs *relations, e relation) gapi.EdgeDecl {
 	}
 }
 
-// vertex returns what a vertex was declared as, whether its changes are changes, and
+// vertex returns the declaration of a vertex, whether its changes are changes, and
 // whether a refresh does something to it.
 func (tr *translator) vertex(rs *relations, v vertex) (ref schema.Ref, notifies, refreshes bool) {
 	switch v.side {

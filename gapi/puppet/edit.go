@@ -152,7 +152,7 @@ func finishMailalias(t *translation) {
 const sysctlConf = "/etc/sysctl.conf"
 
 // The types of sysctl that are about one of the two values: that of the file, which has
-// val, and that of the kernel. One that has value is the kind sysctl, as it is.
+// val, and that of the kernel. A resource with value is the kind sysctl, as it is.
 var sysctlFileType = &kindType{
 	name: "sysctl", kind: "sysctl", how: same,
 	note: "with `val` only the file is altered, `/etc/sysctl.conf` if target does not say another one; otherwise its attributes are the parameters of the kind",

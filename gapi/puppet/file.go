@@ -124,7 +124,7 @@ func (f *file) recurses() bool {
 	return yes
 }
 
-// plain is a file, or of what nothing but the owner, the group or the mode is said.
+// plain is a file, or a path with nothing but an owner, a group or a mode.
 func (f *file) plain() {
 	f.mode(false)
 	f.content()
@@ -236,7 +236,7 @@ func (f *file) content() {
 	}
 }
 
-// source returns the path of what is copied, without a slash at its end; empty for
+// source returns the path of the copied file, without a slash at its end; empty for
 // none.
 func (f *file) source() string {
 	p := f.param("source")
@@ -323,7 +323,7 @@ func (f *file) directory() {
 	}
 }
 
-// copied says which permissions what is copied gets: those of the resource, and not those
+// copied says which permissions a copy gets: those of the resource, and not those
 // of the source.
 func (f *file) copied() {
 	mode := "new"
@@ -333,7 +333,7 @@ func (f *file) copied() {
 	f.put("copy_mode", textNode(f.at, mode))
 }
 
-// octal is a mode of which x can be added where r is.
+// octal is a mode where x can be added to r.
 var octal = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-7]{3,4}$`)
 })

@@ -35,11 +35,11 @@ const (
 
 // Options of a Frontend. The zero value is good.
 type Options struct {
-	// Lenient leaves out what can't be expressed, with a warning for each. What is
-	// wrong in itself is an error all the same.
+	// Lenient leaves out what can't be expressed, with a warning for each. A fault
+	// of the catalog itself is an error all the same.
 	Lenient bool
 
-	// Tags limits what runs to the resources that have one of them; none for all.
+	// Tags limits the run to the resources that have one of them; none for all.
 	Tags []string
 
 	// Ordering is for manifests that rely on the order in which they are written.
@@ -118,7 +118,7 @@ func registry(env gapi.Env) *engine.Registry {
 	return env.Registry
 }
 
-// source returns what the catalog is called in messages, and its text.
+// source returns the name of the catalog in messages, and its text.
 func (f *Frontend) source(ctx context.Context, stdin io.Reader, again bool) (name string, src []byte, err error) {
 	if f.path == "-" {
 		if stdin == nil {

@@ -17,7 +17,7 @@ var catalogStart = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // parseJSON returns the tree of a source, nil where there is none; found says why.
-// What stands before the first line that begins with a brace is skipped.
+// The text before the first line that begins with a brace is skipped.
 func parseJSON(file string, src []byte, found *schema.Findings) *schema.Node {
 	start, err := catalogBegin(src)
 	if err != nil {

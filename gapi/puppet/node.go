@@ -44,8 +44,8 @@ func isScalar(n *schema.Node) bool {
 	}
 }
 
-// asList returns the items of a list, or a value as the only one. Nothing is
-// none, and what is nothing in a list is left out, as Puppet does.
+// asList returns the items of a list, or a value as the only one. An undef is none,
+// and an undef in a list is left out, as Puppet does.
 func asList(n *schema.Node) []*schema.Node {
 	switch n.Kind {
 	case schema.NodeNull:

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Row is one line of the table: what becomes of one attribute. How is one of same,
-// rename, convert, engine, ignored and refused.
+// Row is one line of the table: the translation of one attribute. How is one of
+// same, rename, convert, engine, ignored and refused.
 type Row struct{ Type, Kind, Attribute, How, To, Note string }
 
 // Table returns all rows, by type; those of the metaparameters have no type. A row

@@ -37,8 +37,8 @@ func parseRef(s string) (ident, error) {
 	return identOf(strings.TrimSpace(typ), title), nil
 }
 
-// index finds resources by what references name them by: the title, what says who
-// they are, and their aliases.
+// index finds resources by the names in references: the title, the namevar, and
+// their aliases.
 type index struct {
 	by      map[ident]*resource
 	found   *schema.Findings

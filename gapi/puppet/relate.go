@@ -6,7 +6,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// side says which vertex of a resource an edge ends at. A resource that is no
+// side says which vertex of a resource an edge ends at. A resource other than a
 // container has only one, itself.
 type side uint8
 
@@ -231,8 +231,8 @@ func (rs *relations) anchored(r *resource) []*resource {
 	return list
 }
 
-// spread tells containers of the refreshes that come to or go out from those that
-// they are in.
+// spread tells containers of the refreshes that come to or go out from their own
+// containers.
 func (rs *relations) spread() {
 	done := map[*resource]bool{}
 	var visit func(r *resource)
@@ -255,7 +255,7 @@ func (rs *relations) spread() {
 	}
 }
 
-const contained = "contained" // the word of an edge between a container and what is in it
+const contained = "contained" // the word of an edge between a container and its content
 
 // within makes the edges between a resource and the containers that it is in.
 func (rs *relations) within(r *resource) {
@@ -273,7 +273,7 @@ func (rs *relations) within(r *resource) {
 	}
 }
 
-// hollow notes what a container with nothing in it does: order, but no refresh,
+// hollow notes the effect of an empty container: order, but no refresh,
 // goes straight through it, and so through those that it is in.
 func (rs *relations) hollow(r *resource) {
 	if a := rs.anchors[r]; a != nil {

@@ -20,7 +20,7 @@ type richReader struct {
 	at     schema.Pos // where the value is said to be
 	secret bool       // some of it is sensitive
 
-	// What hinders it, if something does: that it is broken, or why it can't be
+	// The obstacle, if there is one: that it is broken, or why it can't be
 	// expressed.
 	err     error
 	foreign string

@@ -82,8 +82,8 @@ var managerCall = sync.OnceValue(func() *regexp.Regexp {
 		`(?:invoke-rc\.d |/etc/(?:rc\.d/)?init\.d/)(?P<name>\S+) (?P<verb>[a-z-]+))$`)
 })
 
-// asksManager returns what a command has the service manager do with the service of a
-// resource; false for another command, or another service.
+// asksManager returns the action that a command asks of the service manager for the
+// service of a resource; false for another command, or another service.
 func (t *translation) asksManager(p *param) (verb string, ok bool) {
 	if p.secret || !isScalar(p.value) {
 		return "", false

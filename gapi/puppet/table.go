@@ -12,7 +12,7 @@ const (
 	refused  how = "refused" // it can't be expressed; the note says why
 )
 
-// attribute is one row of the table: what becomes of one attribute of a type.
+// attribute is one row of the table: the translation of one attribute of a type.
 type attribute struct {
 	name string
 	how  how

@@ -58,7 +58,8 @@ func (tr *translator) find(name string) (engine.Kind, error) {
 	return f.kind, f.err
 }
 
-// resource declares a resource, or a vertex that stands for one that does not run.
+// resource declares a resource, or a vertex that stands for a resource that does
+// not run.
 func (tr *translator) resource(r *resource) {
 	if !tr.selected(r) {
 		tr.standIn(r)
@@ -146,7 +147,7 @@ func (t *translation) parameters() {
 	}
 	switch {
 	case slices.ContainsFunc(t.params, param.unread):
-		t.out = true // what is missing for that reason is no problem of its own
+		t.out = true // what is missing for that reason does not make a problem of its own
 	case t.typ.finish != nil:
 		t.typ.finish(t)
 	}
@@ -201,7 +202,7 @@ func (t *translation) set(key string, v *schema.Node, from *param) {
 	}
 	f := t.kind.Type.Field(key)
 	switch {
-	case f == nil: // of a type that is no row of ours, we don't know what it is for
+	case f == nil: // of a type without a row of ours, we don't know what it is for
 		t.refuse(attr, fmt.Sprintf("the kind %s of this program has no %s", t.kind.Name, key), t.typ.how == same)
 	case secret:
 		t.setSecret(f, v, from)
@@ -241,9 +242,9 @@ func (t *translation) bad(p *param, format string, args ...any) {
 	t.out = true
 }
 
-// refuse reports what can't be expressed. The reason must not hold a value that may
-// be a secret. With whole the resource would do
-// something else without it, so lenient leaves it out.
+// refuse reports values that can't be expressed. The reason must not hold a value
+// that may be a secret. With whole the resource would do something else without it,
+// so lenient leaves it out.
 func (t *translation) refuse(attr, reason string, whole bool) {
 	sev := schema.Error
 	if t.lenient {

@@ -95,7 +95,7 @@ func backendBy(reason string, backends map[string]string) func(*translation, *pa
 	}
 }
 
-// except refuses all values but some, of which nothing follows; whole is as in an
+// except refuses all values but some, which have no effect; whole is as in an
 // attribute.
 func except(whole bool, reason string, harmless ...string) func(*translation, *param) {
 	return func(t *translation, p *param) {

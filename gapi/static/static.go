@@ -1,5 +1,5 @@
 // Package static is the frontend for programs that build their graphs in Go: it
-// yields what it was given.
+// yields the given graphs.
 package static
 
 import (
@@ -23,7 +23,7 @@ var _ gapi.Frontend = (*Frontend)(nil)
 // New returns a frontend that yields the graphs, one after the other.
 func New(graphs ...*gapi.Declared) *Frontend { return From(slices.Values(graphs)) }
 
-// From returns a frontend that yields what the sequence yields. The sequence may
+// From returns a frontend that yields the graphs of the sequence. The sequence may
 // block; it is up to its author that it ends with the context of Run.
 func From(graphs iter.Seq[*gapi.Declared]) *Frontend {
 	return &Frontend{func(context.Context) iter.Seq[*gapi.Declared] { return graphs }}
@@ -50,7 +50,7 @@ func Chan(graphs <-chan *gapi.Declared) *Frontend {
 }
 
 // Graphs implements gapi.Frontend. Once the sequence is over, Env.Reload has the
-// last graph yielded again; one that holds ready resources belongs to the graph
+// last graph yielded again; a graph of ready resources belongs to the graph
 // that runs, and answers with an error.
 func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
 	return func(yield func(*gapi.Declared, error) bool) {

@@ -63,7 +63,7 @@ var sections = []struct {
 	{"The top of a graph", "A graph is a map with the key `resources`.", []string{"top"}},
 }
 
-// kinds returns our kinds of which there are rows, in the order of the table.
+// kinds returns our kinds with rows, in the order of the table.
 func kinds() []string {
 	var list []string
 	seen := map[string]bool{"kind": true, "each": true, "meta": true, "top": true, "name": true, "absent": true, "differs": true}
@@ -78,8 +78,8 @@ func kinds() []string {
 	return list
 }
 
-// rows writes the rows of some places; one that ends in a dot or a blank stands for all that
-// begin so.
+// rows writes the rows of some places; a place that ends in a dot or a blank stands for all
+// with this beginning.
 func rows(b *strings.Builder, places ...string) {
 	b.WriteString("| word | of | here | |\n| --- | --- | --- | --- |\n")
 	for _, w := range load().rows {

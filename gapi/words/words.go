@@ -127,7 +127,7 @@ func parseRow(line string) (*Word, error) {
 	return w, nil
 }
 
-// add adds a row; one that is there already gets the other tools.
+// add adds a row; an existing row gets the other tools.
 func (t *table) add(w *Word) error {
 	at := t.places[w.Place]
 	if at == nil {
@@ -181,7 +181,7 @@ func (t *table) find(place, word string) *Word {
 	return nil
 }
 
-// collections are those that come with Ansible, whose modules have short names too.
+// collections are the collections of Ansible, whose modules have short names too.
 var collections = []string{"ansible.builtin.", "ansible.legacy."}
 
 // Kind returns the row of a kind of another tool, nil where there is none.
@@ -204,7 +204,7 @@ func Qualified(word string) string {
 	return word
 }
 
-// Param returns the row of a parameter of one of our kinds, or of what every resource has.
+// Param returns the row of a parameter of one of our kinds, or of a key of every resource.
 func Param(kind, word string) *Word {
 	if w := load().find(kind, word); w != nil {
 		return w

@@ -34,8 +34,8 @@ func commentAt(line string) int {
 	return -1
 }
 
-// hide takes the texts in quotes and in blocks out of the lines. What is left of
-// a line is enough to find its comment.
+// hide takes the texts in quotes and in blocks out of the lines. The rest of a line
+// is enough to find its comment.
 func hide(text []string, n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Line > 0 && n.Line <= len(text) {
 		switch {

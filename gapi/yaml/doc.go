@@ -23,7 +23,7 @@
 // # Laws
 //
 //   - One file holds one document, and that is a map. A second document is an
-//     error: what it should mean next to the first is anyone's guess.
+//     error: its meaning next to the first would be a guess.
 //   - Scalars are what YAML 1.2 says: yes, no, on and off are text. Where a text is
 //     wanted, a name too, every scalar but null is the text that it was written
 //     as: true, 1.10 and 0644 need no quotes.
@@ -39,8 +39,8 @@
 //   - Files are watched with their folders by way of the Host, armed before they are
 //     read, so no change is lost. After a wake-up, reading waits until nothing has
 //     happened for a moment (Options.Settle), and longer if a file is gone or
-//     empty, as some editors leave it in between. What reads the same
-//     yields nothing.
-//   - Standard input (the path "-"), and anything else that is no regular file or
+//     empty, as some editors leave it in between. Files that read the same yield
+//     nothing.
+//   - Standard input (the path "-"), and anything else than a regular file or
 //     folder, is read once and not watched.
 package yaml

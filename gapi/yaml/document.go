@@ -169,7 +169,7 @@ func (p *part) remark(n *schema.Node) string {
 	return p.text(n, "a comment")
 }
 
-// boolean reads what a boolean parameter may be: yes and no, too.
+// boolean reads the values of a boolean parameter: yes and no, too.
 func (p *part) boolean(n *schema.Node, what string) (yes bool) {
 	if schema.Decode(n, &yes).Err() != nil {
 		hint := ""

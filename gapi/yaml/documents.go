@@ -9,9 +9,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Documents reads the files *.yaml, *.yml and *.json of a folder that are no graphs,
-// such as the definitions of types, in the order of their names. All that is wrong with
-// them is reported; the nodes are of those that could be read.
+// Documents reads the files *.yaml, *.yml and *.json of a folder other than graphs,
+// such as the definitions of types, in the order of their names. All their faults are
+// reported; the nodes are of the readable ones.
 func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 	entries, err := o.Source.ReadDir(dir)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 
 // Format returns a document in its usual form: two spaces for each level, lists as
 // far in as their key, one blank line where there were several, no trailing
-// spaces. Comments at the ends of lines stay as far from what they follow, and in
-// one column where they were in one. The order of keys, quotes, comments and what the document says stay.
-// What is formatted already comes back the same. The error is schema.Diagnostics
-// when src can't be parsed or has errors of YAML, or says that no form was found that keeps everything;
-// src is then best left alone. It is called by the verb fmt.
+// spaces. Comments at the ends of lines stay as far from the text before them, and in
+// one column where they were in one. The order of keys, quotes, comments and the meaning of the document
+// stay. A formatted text comes back the same. The error is schema.Diagnostics when src can't be parsed or
+// has errors of YAML, or says that no form was found that keeps everything; src is then best left alone.
+// It is called by the verb fmt.
 func Format(src []byte) ([]byte, error) {
 	before, ds := parse("", src)
 	if len(ds) > 0 {
@@ -113,7 +113,7 @@ func top(lines []string, n *yaml.Node) int {
 		return 0
 	}
 	for i > 0 && strings.HasPrefix(strings.TrimLeft(lines[i-1], " \t"), "#") && indent(lines[i-1]) < n.Column {
-		i-- // one that stands further in goes on from the end of a line
+		i-- // a comment that stands further in goes on from the end of a line
 	}
 	return i
 }

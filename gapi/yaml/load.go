@@ -17,9 +17,9 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// loader reads a graph again and again. It keeps what the files said, so that a
-// file that is the same is not parsed anew: until the graph has been told where
-// there is one file, because that is told again only when it has changed.
+// loader reads a graph again and again. It keeps the content of the files, so that
+// an equal file is not parsed anew: until the graph has been told where there is
+// one file, because that is told again only when it has changed.
 type loader struct {
 	root  string
 	max   int64
@@ -254,7 +254,8 @@ func (g *loading) file(path string, from schema.Pos) {
 	g.source(path, filepath.Dir(path), src)
 }
 
-// regular reads a regular file: what was one a moment ago may be something else now.
+// regular reads a regular file: a regular file of a moment ago may be something else
+// now.
 func (g *loading) regular(path string) ([]byte, error) {
 	f, err := g.from.Open(path)
 	if err != nil {
@@ -305,7 +306,7 @@ func orFile(pos schema.Pos, file string) schema.Pos {
 	return pos
 }
 
-// source takes what a file says, from the cache if it says the same as before.
+// source takes the content of a file, from the cache if it is the same as before.
 func (g *loading) source(file, dir string, src []byte) {
 	sum := sha256.Sum256(src)
 	g.mark("file", file, sum)
@@ -330,8 +331,8 @@ const (
 	chunkSize = 64 << 10
 )
 
-// readAll reads a source, of which the size is known or 0, up to what is left of
-// the graph's bytes, and gives up at once on a line that is too long.
+// readAll reads a source, with its size or 0, up to the remaining bytes of the
+// graph, and gives up at once on a line that is too long.
 func (g *loading) readAll(r io.Reader, size int64) ([]byte, error) {
 	tooBig := fmt.Errorf("too big: the files of a graph may have %d bytes together", g.max)
 	if size > g.left {

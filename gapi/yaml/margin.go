@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// margin is a comment at the end of a line of the output, or one that goes on
+// margin is a comment at the end of a line of the output, or a comment that goes on
 // below such a comment.
 type margin struct {
 	line     int // of the source, from 0
@@ -17,9 +17,9 @@ type margin struct {
 }
 
 // alignComments puts the comments at the ends of the lines of out where they were
-// in the source: as far from what they follow, and those of lines that follow
-// each other in one column in one column again. The trees have the same shape. A
-// comment that is not found in both texts is left alone.
+// in the source: as far from the text before them. Comments of neighbouring lines
+// in one column are in one column again. The trees have the same shape. A comment
+// that is not found in both texts is left alone.
 func alignComments(in []string, from *yaml.Node, out []string, to *yaml.Node) {
 	margins := map[int]margin{} // by line of out
 	pairs(from, to, func(a, b *yaml.Node) {

@@ -13,7 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// maxMarks bounds what is counted before parsing: line ends, commas and colons.
+// maxMarks bounds the counted marks before parsing: line ends, commas and colons.
 // There is no value without one of them.
 const maxMarks = 4 << 20
 
@@ -94,8 +94,8 @@ func prescan(file string, src []byte) schema.Diagnostics {
 	return nil
 }
 
-// firstBad returns the offset of the first character that YAML does not allow,
-// and what it is; -1 if there is none.
+// firstBad returns the offset of the first character that YAML does not allow, and
+// its name; -1 if there is none.
 func firstBad(src []byte) (int, string) {
 	valid := utf8.Valid(src)
 	for at := 0; at < len(src); at++ {

@@ -127,8 +127,8 @@ func (p *part) edgeList(n *schema.Node) {
 	}
 }
 
-// edge reads an edge. Whatever is wrong with it, the ends that can be read are looked
-// for; one that can't be is zero, and nothing more is said at its place.
+// edge reads an edge. Whatever its faults, the readable ends are looked for. An
+// unreadable end is zero, and nothing more is said at its place.
 func (p *part) edge(n *schema.Node) gapi.EdgeDecl {
 	e := gapi.EdgeDecl{Pos: n.Pos}
 	for _, pair := range n.Pairs {

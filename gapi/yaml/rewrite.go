@@ -11,8 +11,9 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// Declare reads one source as a declared graph, without what it includes. It is nil
-// where the source is no graph at all. It is called by verbs that rewrite sources.
+// Declare reads one source as a declared graph, without its includes. It is nil
+// where the source is not a graph at all. It is called by verbs that rewrite
+// sources.
 func Declare(src []byte) *gapi.Declared {
 	p := read("", src)
 	if p.unreadable {
@@ -106,7 +107,7 @@ func (w rewriter) mapping(n *yaml.Node) {
 	}
 }
 
-// pair alters one pair, and reports whether it stays and what comes after it.
+// pair alters one pair, and reports whether it stays and the pairs after it.
 func (w rewriter) pair(in, key, value *yaml.Node) (kept bool, add []schema.Pair) {
 	kept = true
 	for _, r := range w.at[spotOf(key)] {

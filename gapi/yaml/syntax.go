@@ -12,8 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// plainWords are what the parser's messages mean for somebody who did not write
-// a parser.
+// plainWords are the parser's messages in words for users.
 var plainWords = map[string]string{
 	"mapping values are not allowed in this context":               "a \": \" is not allowed here; is the line before indented right, or does a text need quotes?",
 	"did not find expected key":                                    "expected a key here; is the line indented like its neighbours?",

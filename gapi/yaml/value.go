@@ -2,7 +2,7 @@ package yaml
 
 import "github.com/reactivegraph/mgmt/engine/schema"
 
-// Value reads one document of YAML that is no graph. The error is
+// Value reads one document of YAML other than a graph. The error is
 // schema.Diagnostics, whose places have no file.
 func Value(src []byte) (*schema.Node, error) {
 	n, ds := parse("", src)

@@ -16,8 +16,8 @@ import (
 )
 
 // Writer writes resources as a graph that New reads, each as soon as it comes, in
-// the form of Format. Those of one kind must follow each other. What is hidden,
-// read-only or absent is a comment. It is called by the verbs resource and import.
+// the form of Format. Those of one kind must follow each other. A hidden, read-only
+// or absent value is a comment. It is called by the verbs resource and import.
 type Writer struct {
 	w     io.Writer
 	kind  string // of the last one
@@ -41,8 +41,8 @@ func (w *Writer) Add(s gapi.Shown) error {
 	return err
 }
 
-// place joins comments and an item of a graph, of which the lines are left out that
-// were written before.
+// place joins comments and an item of a graph, and leaves out lines that were
+// written before.
 func (w *Writer) place(kind, comments, item string) string {
 	lines := strings.SplitAfterN(item, "\n", 3) // resources:, the kind, the rest
 	text := comments + lines[2]
@@ -129,10 +129,10 @@ func scalar(tag, text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}
 }
 
-// textNode returns a text; one that is no UTF-8 the library writes in base64.
+// textNode returns a text; the library writes text outside of UTF-8 in base64.
 func textNode(s string) *yaml.Node { return scalar("!!str", s) }
 
-// node returns a plain value. What has a notation in text is text.
+// node returns a plain value. A value with a notation in text is text.
 func node(v any) *yaml.Node {
 	switch v := v.(type) {
 	case nil:
