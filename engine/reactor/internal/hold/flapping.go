@@ -16,7 +16,7 @@ import (
 // Flapping says when a resource flaps: its correction against the
 // same other value Times times Within a time, whatever it was corrected against in
 // between. It is then left alone for Pause, and for twice as long each time that it goes on as before, up to
-// PauseMax. What ran or was refreshed is no correction. The zero value is never.
+// PauseMax. A command that ran, or a refresh, does not count. The zero value is never.
 type Flapping struct {
 	Times    int
 	Within   time.Duration
@@ -148,7 +148,7 @@ func Corrects(cs []engine.Change) bool { return slices.ContainsFunc(cs, corrects
 
 func corrects(c engine.Change) bool { return c.Verb != engine.Ran && c.Verb != engine.Refreshed }
 
-// Seen tells in words what was found instead of the wanted value. There must be a correction
+// Seen tells in words which value was found instead of the wanted one. There must be a correction
 // among the changes.
 func Seen(cs []engine.Change) string {
 	switch c := cs[slices.IndexFunc(cs, corrects)]; {

@@ -84,7 +84,7 @@ type Ask struct {
 	Since   int64  // when the first wish for this run came
 }
 
-// of returns what is known of v, nil if it does not run often.
+// of returns the storm of v, nil if it does not run often.
 func (p *Storms[V]) of(v V, a Ask, now int64) *storm {
 	if s := p.list[v]; s != nil {
 		return s
@@ -100,8 +100,8 @@ func (p *Storms[V]) of(v V, a Ask, now int64) *storm {
 	return s
 }
 
-// room reports whether one more vertex can be counted; those that have become
-// quiet are counted no more.
+// room reports whether one more vertex can be counted. A vertex that has become
+// quiet is counted no more.
 func (p *Storms[V]) room(now int64) bool {
 	if len(p.list) < stormSpan {
 		return true

@@ -9,8 +9,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// Book numbers the refreshes, and keeps what an earlier process has left until the first vertex
-// of the name takes it over. The zero Book has nothing.
+// Book numbers the refreshes, and keeps the ledger of an earlier process until the first vertex
+// of each name takes its part over. The zero Book has nothing.
 type Book struct {
 	numbers atomic.Uint64
 	left    map[string]*Vertex
@@ -53,7 +53,7 @@ func (b *Book) of(id string) *Vertex {
 	return b.left[id]
 }
 
-// Take returns what an earlier process has left of a name, and keeps it no longer.
+// Take returns the part of a name, and keeps it no longer.
 func (b *Book) Take(id string) (v Vertex) {
 	if left := b.left[id]; left != nil {
 		v = *left

@@ -1,4 +1,4 @@
-// Package ledger keeps what a graph owes over a crash: the refreshes that wait for their targets,
+// Package ledger keeps the debts of a graph over a crash: the refreshes that wait for their targets,
 // the intents of runs that are about to change something, and the retries. It answers with the
 // records to write, and the loop of the reactor has them written. Recorder is the way to the store.
 //

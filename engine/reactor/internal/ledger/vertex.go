@@ -8,7 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// Vertex is what one vertex owes, and what it is owed. The zero value is nothing.
+// Vertex is the ledger of one vertex. The zero value is nothing.
 type Vertex struct {
 	pending pendings // refreshes that wait for its success
 	retries int32    // since it was well
@@ -21,7 +21,7 @@ type Run struct {
 	owes []Refresh
 }
 
-// Refresh is one that a run has made durable for a target. It replaces those of the same source
+// Refresh is a refresh that a run has made durable for a target. It replaces those of the same source
 // that wait.
 type Refresh struct {
 	Target  string
@@ -72,8 +72,8 @@ func (r *Run) Clear(id string, writes []engine.Write) []engine.Write {
 	return writes
 }
 
-// Owe adds what the intent becomes when a run did not fail: a pending refresh for each target,
-// in the place of those that wait.
+// Owe turns the intent into a pending refresh for each target, when a run did not fail. It takes the
+// place of the earlier ones of that source.
 func (v *Vertex) Owe(id string, r *Run, b *Book, writes []engine.Write) []engine.Write {
 	if !v.intent {
 		return writes
@@ -133,7 +133,7 @@ func (v *Vertex) RefreshNow(id, source string, b *Book) engine.Write {
 	return p.due(id)
 }
 
-// Inherit adds what the vertex of the same name owed and was owed that has ended now.
+// Inherit adds the ledger of the vertex of the same name that has ended now.
 func (v *Vertex) Inherit(old *Vertex) {
 	for _, p := range old.pending.all() {
 		v.pending.add(p)

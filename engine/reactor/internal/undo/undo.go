@@ -27,7 +27,7 @@ type kept struct {
 	with *map[string]*engine.Send
 }
 
-// Recall reads for which ids an earlier process has kept something. What can't be
+// Recall reads for which ids an earlier process has kept something. A record that can't be
 // read is left alone, and never replaced.
 func (u *Store) Recall(ctx context.Context, from engine.Store) error {
 	u.mu.Lock()
@@ -60,9 +60,9 @@ func (u *Store) Has(id string) bool {
 	return ok
 }
 
-// Wants reports whether something has to be kept before the vertex of an id is altered: what is
-// there before the first change, and what it wants where that is not what it wanted before. The
-// received values are told apart by their pointer.
+// Wants reports whether something has to be kept before the vertex of an id is altered: the state of
+// the machine before the first change, and later the parameters if they are new. The received
+// values are told apart by their pointer.
 func (u *Store) Wants(id string, res engine.Res, received *map[string]*engine.Send) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *Step) NotWritten(err error) error {
 	return fmt.Errorf("what is there before the first change cannot be recorded, so nothing was changed: %w", err)
 }
 
-// Keep returns what has to be written before a vertex is altered, for which Wants is true. On an
+// Keep returns the records to write before a vertex is altered, for which Wants is true. On an
 // error it must not be altered. Kept is called once the writes are durable.
 func (u *Store) Keep(ctx context.Context, s *Subject) (*Step, error) {
 	u.mu.Lock()
@@ -131,8 +131,8 @@ func (u *Store) Keep(ctx context.Context, s *Subject) (*Step, error) {
 // Kept says that the writes of a step are durable.
 func (u *Store) Kept(s *Step) { u.put(s.id, s.kept) }
 
-// later keeps what the vertex wants now, beside what it wanted before. Where that can't
-// be kept, what it wanted up to now is undone.
+// later keeps the new parameters of the vertex together with the old ones. Where these can't be
+// kept, only the old ones are undone.
 func (s *Subject) later(before *engine.Wanted) *Step {
 	step := &Step{id: s.ID, later: true, kept: kept{can: true}}
 	w, write, err := s.wanted(before)
@@ -164,7 +164,7 @@ func (u *Store) put(id string, k kept) {
 	u.kept[id] = k
 }
 
-// first keeps what is there now, what the vertex wants, and where it stands in its
+// first keeps the state of the machine, the parameters of the vertex, and its place in the
 // graph.
 func (s *Subject) first(ctx context.Context, u *Store) (*Step, error) {
 	rev := &engine.Reversal{Kind: s.Res.Kind(), Name: s.Res.Name()}
@@ -221,7 +221,7 @@ func (s *Subject) image(rev *engine.Reversal, was engine.Res) ([]engine.Write, *
 	return append(writes, first), w, nil
 }
 
-// Over returns what has to be written with the success of a vertex that is a reversal, or is not
+// Over returns the records to write with the success of a vertex that is a reversal, or is not
 // to be reversed any more: nothing is kept for it. Forget is called when that is durable.
 func (u *Store) Over(id string) []engine.Write {
 	if !u.Has(id) {
@@ -237,8 +237,8 @@ func (u *Store) Forget(id string) {
 	delete(u.kept, id)
 }
 
-// Prune returns what has to be written to forget the vertices that can't be undone and are not
-// there: there is nothing left to do for them. Forget is called with each key when that is durable.
+// Prune returns the records to write to forget the vertices that can't be undone and are not
+// there: nothing is left to do for them. Forget is called with each key when that is durable.
 func (u *Store) Prune(there func(id string) bool) (writes []engine.Write) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
