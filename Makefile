@@ -113,6 +113,7 @@ tools:
 	@test "$$CI" != true || { { command -v gcc && command -v dpkg-source; } >/dev/null || .ci/install dpkg-dev gcc libc6-dev; resources/account/testdata/busybox.sh >/dev/null; }
 	@test "$$CI" != true || { command -v runsvdir && command -v rc-service && command -v insserv; } >/dev/null || .ci/install runit openrc insserv
 	@test "$$CI" != true || command -v dockerd >/dev/null || .ci/install docker.io
+	@test "$$CI" != true || { command -v sshd && command -v ssh-keygen; } >/dev/null || .ci/install openssh-server openssh-client
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
