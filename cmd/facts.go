@@ -16,9 +16,10 @@ import (
 )
 
 type factsFlags struct {
-	output choice
-	roles  []string
-	target string
+	output   choice
+	roles    []string
+	target   string
+	programs bool
 }
 
 func newFacts(a *app) *cobra.Command {
@@ -33,7 +34,8 @@ facts of that target, as its transport has them; then it connects to the target.
 ` + factTable(),
 		Example: `  mgmt facts
   mgmt facts os_family
-  mgmt facts os osrelease -o json`,
+  mgmt facts os osrelease -o json
+  mgmt facts --programs -o yaml > web1.yaml   # for mgmt validate --facts web1.yaml`,
 		ValidArgs: factNames(),
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
@@ -41,6 +43,8 @@ facts of that target, as its transport has them; then it connects to the target.
 	roleFlag(cmd, &f.roles)
 	a.targetFlag(cmd, &f.target)
 	a.typesFlag(cmd)
+	cmd.Flags().BoolVar(&f.programs, "programs", false, "list the programs too that backends look for and that are there, for mgmt validate --facts")
+	exclude(cmd, "programs", "target")
 	return cmd
 }
 
@@ -101,6 +105,10 @@ func (f *factsFlags) write(a *app, all map[string]any, known, names []string) er
 		if chosen[name] = all[name]; !slices.Contains(known, name) {
 			return fmt.Errorf("the target has no fact %q%s", name, meant(name, known))
 		}
+	}
+	if f.programs {
+		names = append(slices.Clip(names), programsKey)
+		chosen[programsKey], all[programsKey] = a.sought(), a.sought()
 	}
 	switch f.output.word {
 	case "json":

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 type graphFlags struct {
@@ -62,6 +63,7 @@ resource as its colour.`,
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
+	a.factsFlag(cmd)
 	f.steps.flags(cmd)
 	choose(cmd, &f.output, "output", "o", "how to draw it", "dot", "mermaid", "json", "svg")
 	choose(cmd, &f.direction, "direction", "", "where edges lead", "TB", "BT", "LR", "RL")
@@ -76,6 +78,9 @@ resource as its colour.`,
 }
 
 func (f *graphFlags) run(ctx context.Context, a *app) error {
+	if f.live && unix.Portable {
+		return linuxOnly("graph --live")
+	}
 	if f.live {
 		drawing, err := f.drawLive(ctx)
 		if err != nil {

@@ -134,6 +134,7 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.noMachine()
 	env := gapi.Env{Registry: a.kinds(), NoWatch: true, Stdin: a.in}
 	for d, err := range front.Graphs(ctx, env) {
 		return d, err

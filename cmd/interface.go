@@ -84,6 +84,7 @@ func newInterfaceList(a *app) *cobra.Command {
 	}
 	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
 	a.machineFlags(cmd)
+	a.factsFlag(cmd)
 	return cmd
 }
 

@@ -40,6 +40,7 @@ is there and not applicable.`,
 	}
 	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
 	a.machineFlags(cmd)
+	a.factsFlag(cmd)
 	return cmd
 }
 
@@ -159,6 +160,7 @@ func newInterfaceMatrix(a *app) *cobra.Command {
 	}
 	choose(cmd, &output, "output", "o", "how to write it: text is Markdown", "text", "json")
 	a.machineFlags(cmd)
+	a.factsFlag(cmd)
 	return cmd
 }
 

@@ -49,8 +49,11 @@ func (a *app) before(cmd *cobra.Command, load func() schema.Diagnostics) {
 // modules returns the virtual modules and their backends.
 func (a *app) modules() *virtual.Catalog { return cmp.Or(a.catalog, virtual.DefaultCatalog()) }
 
-// system is what this machine is.
+// system is what this machine is, or the one that a verb checks for.
 func (a *app) system() func() virtual.System {
+	if a.machine != nil {
+		return func() virtual.System { return *a.machine }
+	}
 	return virtual.LocalSystem((&host.FactReader{Roles: a.roles}).Facts)
 }
 
@@ -64,7 +67,7 @@ func (a *app) options(log *slog.Logger) mgmt.Options {
 
 // bindMachine has the kinds choose among all backends, and by the roles.
 func (a *app) bindMachine() schema.Diagnostics {
-	if a.backends == "" && len(a.roles) == 0 {
+	if a.backends == "" && len(a.roles) == 0 && a.machine == nil {
 		return nil
 	}
 	c, ds := a.allBackends()

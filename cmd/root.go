@@ -39,8 +39,11 @@ type app struct {
 	targets       *provider.Targets    // of the folder; nil for none
 	targetsFolder string
 
-	registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
-	roles    []string         // what the machine is for
+	registry  *engine.Registry // the kinds; engine.DefaultRegistry when nil
+	roles     []string         // what the machine is for
+	machine   *virtual.System  // another machine to check for; nil for this one
+	factsFile string           // where its facts are
+
 	backends string           // a folder of descriptions of backends that are programs
 	catalog  *virtual.Catalog // the virtual modules; virtual.DefaultCatalog when nil
 }
@@ -135,6 +138,7 @@ repairs it the moment it drifts.`,
 		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a), newRetry(a), newApply(a), newReload(a),
 		newInit(a), newFmt(a), newConfig(a), newCompletion(a), newVersion(a), newReference(a), newManpage(a), newExitCodes(),
 	)
+	needsLinux(root)
 	a.configFlag(root)
 	a.configureAll(root)
 	sayArgs(root)

@@ -12,7 +12,8 @@ import (
 )
 
 const exitCodes = `  0  all is as wanted; also after a signal
-  1  bad usage, or a graph that does not load (run, apply, reload, status --exit-code)
+  1  bad usage, or a graph that does not load (run, apply, reload, status --exit-code),
+     or a verb that needs Linux on another system
   2  something would change (plan, run --noop, fmt --check), is held by a brake, or
      was changed (resource)
   4  some resources failed or are blocked, or a call of a function failed

@@ -23,9 +23,15 @@ func newValidate(a *app) *cobra.Command {
 		Short: "Say everything that is wrong with a graph",
 		Long: `Validate reads a graph and says everything that is wrong with it, all at once and
 each with its place. It touches nothing. The findings go to standard output; with
-errors among them it ends with code 1.`,
+errors among them it ends with code 1.
+
+Whether a backend can do what the graph asks is checked for this machine. --facts checks it for
+another one. Its file has facts by their names, as mgmt facts --programs -o yaml writes them on that machine;
+each may be left out, and os_family and init are often enough. Without the key programs, every program
+is taken to be there.`,
 		Example: `  mgmt validate graph.yaml
   mgmt validate graph.yaml --format=github   # in a workflow
+  mgmt validate graph.yaml --facts web1.yaml # can that machine do it?
   generate | mgmt validate - --format=json`,
 		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
@@ -33,6 +39,7 @@ errors among them it ends with code 1.`,
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
+	a.factsFlag(cmd)
 	choose(cmd, &f.format, "format", "", "how to write the findings", "text", "json", "github")
 	return cmd
 }

@@ -13,7 +13,47 @@ import (
 // Patient returns a reader of a pipe, a terminal or a device that gives up when the
 // context ends. It waits for a pipe without a writer. The file should be opened by
 // Source.Open, and stays the caller's.
-func Patient(ctx context.Context, f *os.File) io.Reader { return patient{ctx, f} }
+func Patient(ctx context.Context, f *os.File) io.Reader {
+	if unix.Portable {
+		return &plainPipe{ctx: ctx, f: f}
+	}
+	return patient{ctx, f}
+}
+
+// plainPipe is the reader of systems other than Linux, where no call waits for a file. After the end of the context, a
+// read goes on until the process ends.
+type plainPipe struct {
+	ctx context.Context
+	f   *os.File
+	got []byte
+}
+
+// Read implements io.Reader.
+func (a *plainPipe) Read(b []byte) (int, error) {
+	if len(a.got) > 0 {
+		n := copy(b, a.got)
+		a.got = a.got[n:]
+		return n, nil
+	}
+	type answer struct {
+		text []byte
+		err  error
+	}
+	ended := make(chan answer, 1)
+	go func() {
+		buf := make([]byte, 64<<10)
+		n, err := a.f.Read(buf)
+		ended <- answer{buf[:n], err}
+	}()
+	select {
+	case <-a.ctx.Done():
+		return 0, context.Cause(a.ctx)
+	case x := <-ended:
+		n := copy(b, x.text)
+		a.got = x.text[n:]
+		return n, x.err
+	}
+}
 
 // patient is what Patient returns.
 type patient struct {

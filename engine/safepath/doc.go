@@ -38,4 +38,6 @@
 //     open after an error.
 //   - Work as another user is done on a thread of its own. A thread that does
 //     not come back to its own user ends, and no other work runs on it.
+//   - Built for a system other than Linux, OpenGuarded, WriteFile and OpenAppend work without these rules, since no graph
+//     runs there. All else answers unix.ErrNeedsLinux.
 package safepath

@@ -21,6 +21,9 @@ import (
 // If caller is not nil, that user counts as the daemon's own user does: the user has started
 // the daemon as root, as by sudo. The rules for links do not know that user.
 func (w Walker) OpenGuarded(path string, caller *User) (*os.File, error) {
+	if unix.Portable {
+		return os.Open(path)
+	}
 	w.owner = nil
 	k := walk{w: w, path: path, follow: true}
 	w.caller = caller

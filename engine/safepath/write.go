@@ -36,6 +36,9 @@ func (w Walker) output(path string) (Place, error) {
 // exact set, every one is the daemon's, with perm whatever the umask is. A link that leads nowhere is replaced. What is no file, a device or a pipe, is written to; a pipe
 // that nobody reads is an error. Nothing is synced.
 func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) error {
+	if unix.Portable {
+		return plainWrite(path, content, perm)
+	}
 	p, err := w.output(path)
 	if err != nil {
 		return err
@@ -69,6 +72,9 @@ func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) 
 // where it is missing. A file with a second name in a folder that other users can write is refused:
 // they could have made the one of a file that is none of theirs. The file is the caller's.
 func (w Walker) OpenAppend(path string, perm uint32) (*os.File, error) {
+	if unix.Portable {
+		return plainAppend(path, perm)
+	}
 	p, err := w.output(path)
 	if err != nil {
 		return nil, err

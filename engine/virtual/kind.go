@@ -131,9 +131,12 @@ func (k *Kind) Backends() (names []string) {
 
 // Check is called by the Validate of a resource: its error says that no backend
 // can be used, or which of the needed functions are not implemented, not supported
-// or mismatched by the backend that will be.
+// or mismatched by the backend that will be. Of an Unknown machine it says nothing.
 func (k *Kind) Check(r Resource) error {
 	s := k.system()
+	if s.Unknown {
+		return nil
+	}
 	i, sel, err := k.catalog.Select(k.module, s, r.Backend())
 	if err != nil {
 		return err

@@ -12,6 +12,8 @@ type System struct {
 	Facts Facts
 	// Has reports whether a program is there; nil if none is.
 	Has func(program string) bool
+	// Unknown says that nothing is known of the machine: then Kind.Check asks for no backend.
+	Unknown bool
 }
 
 func (s System) has(program string) bool { return s.Has != nil && s.Has(program) }

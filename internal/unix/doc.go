@@ -14,7 +14,3 @@ import "errors"
 
 // ErrNeedsLinux is what each function answers on a system other than Linux. Errors that users see wrap it.
 var ErrNeedsLinux = errors.New("this needs Linux: mgmt manages machines with Linux only")
-
-// Portable reports whether this program was built for a system other than Linux. Then it checks, shows and formats graphs, and
-// runs none.
-func Portable() bool { return portable }

@@ -38,7 +38,9 @@ type (
 	Utsname         = unix.Utsname
 )
 
-const portable = false
+// Portable reports whether this program was built for a system other than Linux. Then it checks, shows and
+// formats graphs, and runs none.
+const Portable = false
 
 // Error numbers.
 const (

@@ -192,7 +192,8 @@ type (
 	}
 )
 
-const portable = true
+// Portable reports whether this program was built for a system other than Linux.
+const Portable = true
 
 // ownErrno is above the numbers of every system.
 const ownErrno = 1 << 20

@@ -1,0 +1,154 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/unix"
+)
+
+// programsKey is the key of a file of facts that lists programs; it is no fact.
+const programsKey = "programs"
+
+// factsFlag adds the flag that names the facts of another machine. It comes after machineFlags, so that these
+// choose the backends of that machine.
+func (a *app) factsFlag(cmd *cobra.Command) {
+	cmd.Flags().Var(place{&a.factsFile}, "facts", "check for another machine: its facts are in this `file`, which mgmt facts --programs -o yaml writes there")
+	_ = cmd.MarkFlagFilename("facts", "yaml", "yml", "json")
+	a.before(cmd, a.readFacts)
+}
+
+// readFacts reads the facts of the machine that a verb is to check for.
+func (a *app) readFacts() schema.Diagnostics {
+	if a.factsFile == "" {
+		return nil
+	}
+	m, ds := factsOf(a.factsFile, a)
+	if ds.Err() != nil {
+		return ds
+	}
+	if given, ok := a.flags["role"]; ok && given.Source == config.SourceFlag {
+		m.Facts["roles"] = slices.Collect(anys(a.roles))
+	}
+	a.machine = &m
+	return ds
+}
+
+// noMachine notes what is not checked where this is no machine that a graph could run on, and no other one is named.
+func (a *app) noMachine() {
+	if unix.Portable && a.machine == nil {
+		fmt.Fprintf(a.err, "%s: note: without --facts FILE no machine is known, and whether its backends can do this is not checked\n", a.program())
+	}
+}
+
+func anys(words []string) func(yield func(any) bool) {
+	return func(yield func(any) bool) {
+		for _, w := range words {
+			if !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// factsOf reads a file of facts. A fact that it does not say is not known; where it does not list programs, each is there.
+func factsOf(path string, a *app) (virtual.System, schema.Diagnostics) {
+	var found schema.Findings
+	fail := func(err error) (virtual.System, schema.Diagnostics) {
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err
+		}
+		found.Errorf(schema.Pos{File: path}, "%v", err)
+		return virtual.System{}, found.All()
+	}
+	f, err := a.source().Open(path)
+	if err != nil {
+		return fail(err)
+	}
+	defer f.Close()
+	src, err := io.ReadAll(io.LimitReader(f, config.MaxBytes+1))
+	if err != nil || len(src) > config.MaxBytes {
+		return fail(cmp.Or(err, fmt.Errorf("the file is too big: facts may have %d bytes", config.MaxBytes)))
+	}
+	root, ds := yaml.Document(path, src)
+	found.Add(ds...)
+	switch {
+	case found.Errors() > 0:
+		return virtual.System{}, found.All()
+	case root == nil || root.Kind != schema.NodeMap || len(root.Pairs) == 0:
+		return fail(errors.New("there are no facts: write a map of them, as mgmt facts --programs -o yaml does on the machine, or at least os_family and init"))
+	}
+	s, ds := systemOf(root)
+	found.Add(ds...)
+	return s, found.All()
+}
+
+// systemOf takes the facts and the programs of a document, which is a map.
+func systemOf(root *schema.Node) (virtual.System, schema.Diagnostics) {
+	var programs []string
+	var ds schema.Diagnostics
+	facts, said := *root, virtual.System{Facts: virtual.Facts{}, Has: func(string) bool { return true }}
+	facts.Pairs = nil
+	for _, p := range root.Pairs {
+		if p.Key != programsKey {
+			facts.Pairs = append(facts.Pairs, p)
+			continue
+		}
+		ds = append(ds, schema.Decode(p.Value, &programs)...)
+		said.Has = func(name string) bool { return slices.Contains(programs, name) }
+	}
+	var read engine.Facts
+	ds = append(ds, schema.Decode(&facts, &read)...)
+	if ds.Err() != nil {
+		return said, ds
+	}
+	all := read.Map()
+	for _, p := range facts.Pairs {
+		said.Facts[p.Key] = all[p.Key]
+	}
+	complete(said.Facts)
+	return said, ds
+}
+
+// complete adds what goes without saying: the kernel is Linux, and init and systemd_booted say the same of systemd.
+func complete(facts virtual.Facts) {
+	if _, has := facts["kernel"]; !has {
+		facts["kernel"] = "Linux"
+	}
+	init, hasInit := facts["init"]
+	booted, hasBooted := facts["systemd_booted"]
+	switch {
+	case hasInit && !hasBooted:
+		facts["systemd_booted"] = init == "systemd"
+	case hasBooted && !hasInit && booted == true:
+		facts["init"] = "systemd"
+	}
+}
+
+// sought returns the programs that backends look for and this machine has.
+func (a *app) sought() []any {
+	var names []string
+	system := a.system()()
+	for _, module := range a.modules().Modules() {
+		for _, b := range a.modules().Backends(module) {
+			for _, need := range b.Needs {
+				names = append(names, strings.Split(need, "|")...)
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !system.Has(name) })
+	return slices.Collect(anys(names))
+}

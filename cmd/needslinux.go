@@ -1,0 +1,53 @@
+package cmd
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/internal/unix"
+)
+
+// machineVerbs are the verbs that work on a machine, or ask the daemon on one: they need Linux. All others need no
+// machine, and work everywhere.
+var machineVerbs = []string{
+	"apply", "call", "events", "facts", "import", "log", "pause", "plan", "reload", "resource", "resume", "retry", "run", "status", "why",
+}
+
+// needsLinux has the verbs that need Linux say so, where the program was built for another system.
+func needsLinux(root *cobra.Command) {
+	if !unix.Portable {
+		return
+	}
+	for _, cmd := range root.Commands() {
+		if slices.Contains(machineVerbs, cmd.Name()) {
+			refuseHere(cmd)
+		}
+	}
+}
+
+// refuseHere has a verb and those below it do nothing else than refuse.
+func refuseHere(cmd *cobra.Command) {
+	for _, below := range cmd.Commands() {
+		refuseHere(below)
+	}
+	cmd.Args, cmd.PreRunE = cobra.ArbitraryArgs, nil
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return linuxOnly(cmd.Name()) }
+}
+
+// linuxOnly is the error of what needs Linux.
+func linuxOnly(what string) error {
+	return fmt.Errorf("%s needs Linux, and this program was built for %s: check a graph here with validate --facts FILE, and run it on a machine with Linux",
+		what, builtFor())
+}
+
+// builtFor is what the program was built for.
+func builtFor() string {
+	if runtime.GOOS == "linux" {
+		return "another system"
+	}
+	return runtime.GOOS
+}
