@@ -27,8 +27,8 @@ func TestObserverWith(t *testing.T) {
 				calls = ""
 				v := reflect.ValueOf(o)
 				var args []reflect.Value
-				for k := range typ.Field(i).Type.NumIn() {
-					args = append(args, reflect.Zero(typ.Field(i).Type.In(k)))
+				for in := range typ.Field(i).Type.Ins() {
+					args = append(args, reflect.Zero(in))
 				}
 				v.Field(i).Call(args)
 				if calls != want {

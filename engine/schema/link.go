@@ -1,6 +1,9 @@
 package schema
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // linked returns the struct whose fields t has: t, or the one around it.
 func (t *Type) linked() *Type {
@@ -41,10 +44,8 @@ func (w walk) some(t *Type) bool {
 		return false
 	}
 	if t.Link != nil {
-		for _, seen := range w.open {
-			if seen == t.Link {
-				return false
-			}
+		if slices.Contains(w.open, t.Link) {
+			return false
 		}
 		w.open = append(w.open[:len(w.open):len(w.open)], t.Link)
 		t = t.Link

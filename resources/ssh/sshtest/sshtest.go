@@ -146,7 +146,7 @@ func (s *Server) Freeze(t testing.TB) (thaw func()) {
 // below returns the processes below one.
 func below(pid int) (all []int) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for _, f := range strings.Fields(string(text)) {
+	for f := range strings.FieldsSeq(string(text)) {
 		if child, err := strconv.Atoi(f); err == nil {
 			all = append(append(all, child), below(child)...)
 		}

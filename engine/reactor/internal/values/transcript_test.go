@@ -186,20 +186,21 @@ func (s *script) assign(name string, v *vertex) string {
 
 // state shows the resource, what Recv says, and what is missing.
 func state(v *vertex) string {
-	text := fmt.Sprintf("label %q, size %d, quiet %q, key %q", v.res.Label, v.res.Size, v.res.Quiet, v.res.Key.Reveal())
+	var text strings.Builder
+	fmt.Fprintf(&text, "label %q, size %d, quiet %q, key %q", v.res.Label, v.res.Size, v.res.Quiet, v.res.Key.Reveal())
 	for _, key := range slices.Sorted(maps.Keys(v.Recv())) {
 		if r := v.Recv()[key]; strings.ToLower(key) == key {
-			text += fmt.Sprintf("\n  %s from %s.%s, changed: %t, secret: %t", key, r.Res, r.Key, r.Changed, v.IsSecret(key))
+			fmt.Fprintf(&text, "\n  %s from %s.%s, changed: %t, secret: %t", key, r.Res, r.Key, r.Changed, v.IsSecret(key))
 		}
 	}
 	if w := v.Missing(); w != nil {
-		text += "\n  misses " + w.Field
+		text.WriteString("\n  misses " + w.Field)
 	}
 	if v.Refused() != nil {
-		text += "\n  refuses: " + v.Refused().Error()
+		text.WriteString("\n  refuses: " + v.Refused().Error())
 	}
 	if v.IsTainted() {
-		text += "\n  tainted"
+		text.WriteString("\n  tainted")
 	}
-	return text
+	return text.String()
 }
