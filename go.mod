@@ -3,7 +3,6 @@ module github.com/reactivegraph/mgmt
 go 1.26.0
 
 require (
-	github.com/Masterminds/semver/v3 v3.4.0
 	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/fsnotify/fsnotify v1.10.1

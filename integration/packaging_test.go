@@ -207,8 +207,8 @@ func checkUnpacked(t *testing.T, dpkg, deb string) {
 	if err != nil || regexp.MustCompile(`systemctl.* (enable|start|restart)\b`).Match(text) || !bytes.Contains(text, []byte("--no-block try-restart")) {
 		t.Errorf("an installation starts the service, or an upgrade by mgmt itself waits for itself (%v)", err)
 	}
-	if size := fileSize(t, mgmt); size > 20<<20 {
-		t.Errorf("the program has %d bytes, more than 20 MiB", size)
+	if size := fileSize(t, mgmt); size > maxSize {
+		t.Errorf("the program has %d bytes, more than %d", size, maxSize)
 	}
 	page := output(t, "sh", "-c", "zcat '"+filepath.Join(root, "usr/share/man/man1/mgmt.1.gz")+"'")
 	for _, want := range []string{`.TH MGMT 1 2023-11-14 "mgmt v1.2.3\-4\-gabcdef"`, ".SS mgmt run", `\fB\-\-prometheus\-remote\fR`, ".SH EXIT STATUS"} {

@@ -160,7 +160,7 @@ func TestChosenAnewUnseen(t *testing.T) {
 func TestNeedsAnew(t *testing.T) {
 	r, f, host := watchedBy(t, engine.Facts{SystemdBooted: true, Init: "systemd"}, SvcRes{Startup: svcMasked})
 	host.SetFacts(engine.Facts{Init: "runit"})
-	if got := verbs(t, f, r, true); got != "error: svc.mask is not supported by the backend runit on this machine" {
+	if got := verbs(t, f, r, true); got != "error: svc.mask is not supported by the backend runit on this machine, only where systemd_booted is true" {
 		t.Error(got)
 	}
 	for _, c := range host.Commands() {

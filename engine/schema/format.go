@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/Masterminds/semver/v3"
 )
 
 // Format is a notation of text that is known by a name.
@@ -106,9 +104,29 @@ func letter(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
+// isSemver takes what semver.org 2.0.0 takes, with numbers of any length.
 func isSemver(s string) bool {
-	_, err := semver.StrictNewVersion(s)
-	return err == nil
+	s, build, built := strings.Cut(s, "+")
+	s, pre, early := strings.Cut(s, "-")
+	numbers := strings.Split(s, ".")
+	return len(numbers) == 3 && every(numbers, isNumber) &&
+		(!early || every(strings.Split(pre, "."), func(p string) bool { return isNumber(p) || isWord(p) && strings.Trim(p, digits) != "" })) &&
+		(!built || every(strings.Split(build, "."), isWord))
+}
+
+func every(list []string, is func(string) bool) bool {
+	return !slices.ContainsFunc(list, func(s string) bool { return !is(s) })
+}
+
+const digits = "0123456789"
+
+// isNumber takes a number without zeros before it.
+func isNumber(s string) bool {
+	return s == "0" || s != "" && s[0] != '0' && strings.Trim(s, digits) == ""
+}
+
+func isWord(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !letter(r) && r != '-' })
 }
 
 // fitsText reports whether text has the format and the pattern of t.

@@ -18,7 +18,7 @@ var notations = map[string][2][]string{
 	"portrange": {{"0", "22", "8000-8010", "1-65535", "080"}, {"", "65536", "-1", "10-5", "1-", "1-2-3", "a", "+1", "00000080"}},
 	"uri":       {{"https://example.org/a?b#c", "mailto:root@example.org", "file:///etc", "urn:x:y"}, {"", "/etc", "example.org", "http:", "https://a b", "http://[", "1x:y"}},
 	"email":     {{"root@example.org", "a.b+c@localhost"}, {"", "root", "@x", "a@", "a@-x", "a b@x", "Root <root@x>", "a@b@c", "a@x..y", "a@" + strings.Repeat("x", 64)}},
-	"semver":    {{"1.2.3", "2.0.0-rc.1", "1.0.0+build.5"}, {"", "1", "1.2", "v1.2.3", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3 "}},
+	"semver":    {{"1.2.3", "0.0.0", "2.0.0-rc.1", "1.0.0+build.5", "1.0.0-0a.-.x-y+001.-", "1.0.0+a-b", "1.0.0--"}, {"", "1", "1.2", "1.2.3.4", "v1.2.3", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3-a..b", "1.2.3+", "1.2.3+a+b", "1.2.3-ä", "1.2.-3", "1.2.3 "}},
 }
 
 // TestFormats: each notation takes what it should and refuses the rest, with its words and its
