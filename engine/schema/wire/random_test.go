@@ -160,11 +160,15 @@ func (d *drawer) value(t *schema.Type, depth int) any {
 		return draw(d, rapid.SampledFrom([]any{nil, true, int64(1), 1.0, 1e30, "x", []any{int64(1), "a", nil}, map[string]any{"b": 2.5, "a": []any{}}}))
 	case schema.KindList:
 		if depth < 2 {
-			return []any{d.value(t.Elem, depth+1)}
+			if v := d.value(t.Elem, depth+1); v != nil || t.Elem.Optional { // null elsewhere is an empty element
+				return []any{v}
+			}
 		}
 	case schema.KindMap:
 		if depth < 2 {
-			return map[string]any{"k": d.value(t.Elem, depth+1)}
+			if v := d.value(t.Elem, depth+1); v != nil || t.Elem.Optional {
+				return map[string]any{"k": v}
+			}
 		}
 	}
 	return nil
@@ -178,6 +182,10 @@ func TestRandomTypes(t *testing.T) {
 		d := &drawer{T: rt}
 		ty := &schema.Type{Kind: schema.KindStruct}
 		d.structure(ty, 0, false)
+		if d.flag() { // a key that no other field can have
+			again := &schema.Type{Kind: schema.KindList, Elem: &schema.Type{Kind: schema.KindStruct, Link: ty}}
+			ty.Fields = append(ty.Fields, &schema.Field{Key: "children", Type: again})
+		}
 		built, err := schema.Build(ty)
 		if err != nil {
 			rt.Skip(err)
