@@ -164,17 +164,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
 	opts.Observer = trim.observe(desk.observe(exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
-	secrets := newCredentials(p.logger)
-	opts.BeforeReload = func(ctx context.Context) error {
-		err := anew.reread(ctx)
-		if err == nil {
-			err = a.rereadTargets()
-		}
-		if err == nil {
-			secrets.renew(ctx)
-		}
-		return err
-	}
+	opts.BeforeReload = a.beforeReload(anew, newCredentials(p.logger))
 	opts.Beside = desk.beside(exports.Handler(), func(e *mgmt.Engine) control.Graphs { return inputOf(&f.input, e, p.rereading, anew.warnings) })
 	e, err := mgmt.New(opts)
 	if err != nil {
@@ -184,6 +174,21 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	defer trim.start(ctx)()
 	err = f.serve(ctx, a, e, front, &aides{presenter: p, service: svc, exports: exports, dir: folder.dir, reload: reload})
 	return f.result(a, e.Report(), err)
+}
+
+// beforeReload returns what is read again before the graph: the settings, the targets and the credentials.
+// With an error the graph is not read.
+func (a *app) beforeReload(anew *resettling, secrets *credentials) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := anew.reread(ctx); err != nil {
+			return err
+		}
+		if err := a.rereadTargets(); err != nil {
+			return err
+		}
+		secrets.renew(ctx)
+		return nil
+	}
 }
 
 // aides are what goes on beside a run.

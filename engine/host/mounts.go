@@ -2,12 +2,13 @@ package host
 
 import (
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/reactivegraph/mgmt/internal/mountinfo"
 )
 
 // mountTable is where the kernel lists what is mounted where. Who waits for it to
@@ -104,30 +105,11 @@ func mountPoints(a, b map[string]bool) []string {
 	for _, pair := range [][2]map[string]bool{{a, b}, {b, a}} {
 		for mount := range pair[0] {
 			if !pair[1][mount] {
-				points = append(points, unescape(mount[strings.LastIndexByte(mount, ' ')+1:]))
+				points = append(points, mountinfo.Unescape(mount[strings.LastIndexByte(mount, ' ')+1:]))
 			}
 		}
 	}
 	return points
-}
-
-// unescape undoes what the kernel does to blanks and backslashes: \040.
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 // remounted notes mount points at which something has changed, for the hub's

@@ -156,9 +156,4 @@ func TestMountPoints(t *testing.T) {
 	if want := []string{"/a b", "/a b", "/c", `/d\`}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	for in, want := range map[string]string{"": "", "/x": "/x", `/\0`: `/\0`, `\011\012`: "\t\n", `\999`: `\999`} {
-		if got := unescape(in); got != want {
-			t.Errorf("%q is %q", in, got)
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/internal/mountinfo"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -119,8 +120,8 @@ func parseMount(line string) (Mount, bool) {
 	id, err := strconv.Atoi(a[0])
 	parent, perr := strconv.Atoi(a[1])
 	m := Mount{
-		ID: id, Parent: parent, Device: a[2], Root: Unescape(a[3]), Point: Unescape(a[4]), Options: SplitOptions(a[5]),
-		Type: Unescape(b[0]), Source: Unescape(b[1]), Super: SplitOptions(Unescape(b[2])),
+		ID: id, Parent: parent, Device: a[2], Root: mountinfo.Unescape(a[3]), Point: mountinfo.Unescape(a[4]), Options: SplitOptions(a[5]),
+		Type: mountinfo.Unescape(b[0]), Source: mountinfo.Unescape(b[1]), Super: SplitOptions(mountinfo.Unescape(b[2])),
 	}
 	for _, tag := range a[6:] {
 		name, n, _ := strings.Cut(tag, ":")
@@ -154,25 +155,6 @@ func At(all []Mount, point string) *Mount {
 		}
 	}
 	return nil
-}
-
-// Unescape undoes \040 and the like.
-func Unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 // escape makes a name one field of a table. A number sign would begin a comment.

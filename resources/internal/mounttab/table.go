@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/internal/mountinfo"
 )
 
 // Line is what a line of a table says.
@@ -63,9 +65,9 @@ func parseLine(text string) *Line {
 	if len(f) < 3 || strings.HasPrefix(f[0], "#") {
 		return nil
 	}
-	l := &Line{Device: Unescape(f[0]), Point: Unescape(f[1]), Type: Unescape(f[2])}
+	l := &Line{Device: mountinfo.Unescape(f[0]), Point: mountinfo.Unescape(f[1]), Type: mountinfo.Unescape(f[2])}
 	if len(f) > 3 {
-		l.Options = Plain(SplitOptions(Unescape(f[3])))
+		l.Options = Plain(SplitOptions(mountinfo.Unescape(f[3])))
 	}
 	for i, to := range []*int{&l.Freq, &l.PassNo} {
 		if len(f) <= 4+i || strings.HasPrefix(f[4+i], "#") {
