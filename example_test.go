@@ -14,7 +14,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/metrics"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	"github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/basic"
 )
 
 // A program serves the API of a daemon: a Recorder and Metrics are told what the engine
@@ -39,7 +40,7 @@ func ExampleOptions_control() {
 			Loaded:    rec.Loaded,
 			Refused:   func(err error) { rec.Refused(err); met.Refused(err) },
 		},
-		Beside: func(ctx context.Context, e *mgmt.Engine) {
+		Background: func(ctx context.Context, e *mgmt.Engine) {
 			met.SetSource(func(ctx context.Context) (metrics.Sample, error) {
 				c, err := e.Counts(ctx)
 				return metrics.Sample{Counts: c}, err
@@ -67,7 +68,7 @@ func ExampleOptions_control() {
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
-	graph := &gapi.Declared{Resources: []gapi.Declaration{static.Declare("noop", "a", &resources.NoopRes{})}}
+	graph := &gapi.Declared{Resources: []gapi.Declaration{static.Declare("noop", "a", &basic.NoopRes{})}}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := e.Run(ctx, static.New(graph)); err != nil {

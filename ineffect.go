@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -25,8 +26,9 @@ const (
 	inEffectRetry = time.Minute
 )
 
-// inEffect is that file. It has names only, and is replaced in one step. It is not synced: a loss
-// of power may bring back the names of the graph before.
+// inEffect is that file. It has names only, and is replaced in one step: the new one is on the disk before
+// it gets the name, and the name before the write has ended. After a loss of power the file has the names of
+// the last write that ended, or of a later graph.
 type inEffect struct {
 	Input     string   `json:"input"` // Options.Input of who wrote it
 	Resources []string `json:"resources"`
@@ -64,16 +66,63 @@ func (o *Options) comparesStart() bool {
 
 // effectKeeper writes the file whenever the names have changed.
 type effectKeeper struct {
-	path, input string
-	log         *slog.Logger
+	path string
+	disk effectDisk
+	log  *slog.Logger
 
 	mu     sync.Mutex
-	next   *engine.Graph // to be written; nil for none
-	active bool          // the goroutine is there
+	next   *named // to be written; nil for none
+	active bool   // the goroutine is there
 	wg     sync.WaitGroup
 	failed bool            // the last write, and that was said; of the goroutine
 	ctx    context.Context // ends with the session
 	end    context.CancelFunc
+}
+
+// named is a graph, and where it comes from; see Options.Input.
+type named struct {
+	graph *engine.Graph
+	input string
+}
+
+// effectDisk is the file system of that file.
+type effectDisk interface {
+	Create(path string) (effectFile, error) // empties a file that is there; a link is an error
+	Rename(from, to string) error
+	Remove(path string) error
+	SyncFolder(path string) error // makes the names in a folder durable
+}
+
+// effectFile is an open file.
+type effectFile interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// localDisk is the file system of this machine.
+type localDisk struct{}
+
+func (localDisk) Create(path string) (effectFile, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (localDisk) Rename(from, to string) error { return os.Rename(from, to) }
+func (localDisk) Remove(path string) error     { return os.Remove(path) }
+
+func (localDisk) SyncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil // a file system without such a sync
+	}
+	return errors.Join(err, d.Close())
 }
 
 // newEffectKeeper returns a keeper that has to be closed; nil, which keeps nothing, if there
@@ -82,19 +131,20 @@ func (o *Options) newEffectKeeper() *effectKeeper {
 	if o.StateDir == "" || o.readOnly || o.Noop == NoopAll {
 		return nil
 	}
-	k := &effectKeeper{path: filepath.Join(o.StateDir, inEffectFile), input: o.Input, log: o.Logger}
+	k := &effectKeeper{path: filepath.Join(o.StateDir, inEffectFile), disk: localDisk{}, log: o.Logger}
 	k.ctx, k.end = context.WithCancel(context.Background())
 	return k
 }
 
-// keep has the names of a graph written soon. It does not block. The graph must not be altered.
-func (k *effectKeeper) keep(g *engine.Graph) {
+// keep has the names of a graph written soon. It does not block. The graph must not be altered. input is
+// where the graph comes from.
+func (k *effectKeeper) keep(g *engine.Graph, input string) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.next = g
+	k.next = &named{g, input}
 	if !k.active {
 		k.active = true
 		k.wg.Go(k.run)
@@ -128,7 +178,7 @@ func (k *effectKeeper) run() {
 
 // again has a failed write tried again, unless there is something newer or the session
 // ends. It logs the first failure of several.
-func (k *effectKeeper) again(g *engine.Graph, err error) {
+func (k *effectKeeper) again(g *named, err error) {
 	if !k.failed {
 		level := slog.LevelWarn
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) { // the journal, in the same folder, has warned of that
@@ -144,25 +194,36 @@ func (k *effectKeeper) again(g *engine.Graph, err error) {
 	}
 }
 
-func (k *effectKeeper) write(g *engine.Graph) error {
-	b, err := json.Marshal(inEffect{k.input, lastingOf(g)})
+func (k *effectKeeper) write(n *named) error {
+	b, err := json.Marshal(inEffect{n.input, lastingOf(n.graph)})
 	if err != nil {
 		return err
 	}
-	temp := k.path + ".new"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(temp, k.path)
-	}
-	if err != nil {
-		_ = os.Remove(temp)
+	if err := replaceDurably(k.disk, k.path, b); err != nil {
 		return fmt.Errorf("%s: %w", k.path, err)
 	}
 	return nil
+}
+
+// replaceDurably puts a new file in the place of another one. With an error the old one is there, or the new one
+// whole.
+func replaceDurably(disk effectDisk, path string, content []byte) error {
+	temp := path + ".new"
+	f, err := disk.Create(temp)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(content); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = disk.Rename(temp, path)
+	}
+	if err != nil {
+		_ = disk.Remove(temp)
+		return err
+	}
+	return disk.SyncFolder(filepath.Dir(path))
 }
 
 // lastingOf names the resources of a graph, but for vertices that only undo

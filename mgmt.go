@@ -1,14 +1,22 @@
-// Package mgmt is the front door for programs that embed the engine: it puts the
-// reactor, the machine's host, a store and a frontend together.
+// Package mgmt is the front door for programs that embed the engine. It puts the
+// reactor, the machine's host, a journal and a frontend together. A program calls these functions, in this order:
 //
-//	e, err := mgmt.New(mgmt.Options{})
-//	if err != nil { ... }
-//	err = e.Run(ctx, static.New(graph))
+//  1. New checks the Options and returns an Engine. The zero value of Options is good. The kinds are
+//     those of engine.DefaultRegistry: import package resources for the ones that come with mgmt.
+//  2. Engine.Events, for a program that wants to hear of everything from the beginning. Options.Observer has
+//     a function for each kind of event instead.
+//  3. Engine.Run, with a frontend: package gapi/yaml follows files, gapi/static has graphs made in Go.
+//     It brings the machine to the latest graph and keeps it there, until its context ends. Or Engine.Start, which
+//     returns at once, and Engine.Wait for its end. Engine.Plan instead of them says what Run would
+//     do, and alters nothing. An Engine runs once.
+//  4. While that goes on, Engine.Apply puts a graph into effect and returns its verdict. Declare the graph with
+//     static.NewGraph. Engine.Reload has the frontend read its input again.
+//  5. At any time: Engine.Status, Statuses and Stand say how things stand, Dump what is waited for.
+//     Engine.Pause, Resume and Retry act on resources, SetLimits on the safety limits.
+//  6. After the end, Engine.Report has the counts, and the exit code of a program.
 //
-// Run keeps the machine in the state that the frontend's latest graph describes,
-// until its context ends. The kinds are those of engine.DefaultRegistry unless
-// Options say otherwise; import package resources for the ones that come with
-// mgmt.
+// Options.Host takes a fake machine, so a test runs the whole engine and touches nothing. All methods of an
+// Engine may be called from any goroutine, the reader of Events and the Observer among them.
 package mgmt
 
 import (
@@ -20,6 +28,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -29,7 +38,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
-	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -37,17 +45,18 @@ import (
 
 // The reports of the engine, and its limits.
 type (
-	Noop   = reactor.Noop
-	Run    = reactor.Run
-	Swap   = reactor.Swap
-	Counts = reactor.Counts
-	Status = reactor.Status
-	Budget = reactor.Budget
-	Fight  = reactor.Fight
-	Storm  = reactor.Storm
-	Pause  = reactor.Pause
-	Held   = reactor.Held
-	Rest   = reactor.Rest
+	Noop     = reactor.Noop
+	Run      = reactor.Run
+	Swap     = reactor.Swap
+	Counts   = reactor.Counts
+	Status   = reactor.Status
+	Budget   = reactor.Budget
+	Flapping = reactor.Flapping
+	Storm    = reactor.Storm
+	Pause    = reactor.Pause
+	Held     = reactor.Held
+	Rest     = reactor.Rest
+	Limits   = reactor.Limits
 )
 
 // The policies of noop; see the reactor's.
@@ -63,10 +72,15 @@ type Options struct {
 	Hostname         string   // of this machine; asked of the system when empty
 	Roles            []string // what the machine is for, as its user says: the fact roles
 
-	Registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
+	Registry *engine.Registry // the kinds, read anew for each graph; engine.DefaultRegistry when nil
 	Backends *virtual.Catalog // what the virtual kinds choose from; virtual.DefaultCatalog when nil
 	World    engine.World     // in memory when nil
-	Store    engine.Store     // a journal in StateDir when nil, in memory if there is none
+
+	// Host is the machine; that of this process when nil. It is the caller's: Run does not close it. Tests
+	// give a fake one, such as enginetest.NewHost. Abandon calls its method KillAll(), if it has one.
+	Host engine.Host
+
+	Store engine.Store // a journal in StateDir when nil, in memory if there is none
 
 	// StateDir is where resources keep state, and the journal is; Run makes it, for its
 	// user alone, where it is not there. A temporary folder that is removed at the end of
@@ -93,14 +107,14 @@ type Options struct {
 	// ConvergedExit or NoopAll, the first graph is taken as it is.
 	Input string
 
-	MaxChanges Budget // how much may be altered before the engine holds and waits for Resume; the zero value is no bound
-	Storm      *Storm // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
-	Fight      *Fight // when a resource counts as fought over and is left alone for a while; reactor.DefaultFight when nil
+	MaxChanges Budget    // how much may be altered before the engine holds and waits for Resume; the zero value is no bound
+	Storm      *Storm    // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
+	Flapping   *Flapping // when a resource counts as fought over and is left alone for a while; reactor.DefaultFlapping when nil
 
-	// Beat, when not nil, is called every BeatEvery (a second when 0) by the loop
+	// Heartbeat, when not nil, is called every HeartbeatEvery (a second when 0) by the loop
 	// that schedules, as long as it is alive. It must return soon.
-	Beat      func()
-	BeatEvery time.Duration
+	Heartbeat      func()
+	HeartbeatEvery time.Duration
 
 	// Reload has the frontend read its input again and yield it, changed or not,
 	// whenever something is received from it: Observer.Loaded or Refused then tells
@@ -110,8 +124,9 @@ type Options struct {
 
 	// BeforeReload, when not nil, is called before the frontend reads its input again
 	// because Reload, or the method of that name, asked. Its error refuses the reload: the
-	// input is not read, and the last good graph goes on. It may block.
-	BeforeReload func(context.Context) error
+	// input is not read, and the last good graph goes on. A Source that it returns is read in
+	// place of the input; nil for the same input. It may call SetKinds, and may block.
+	BeforeReload func(context.Context) (*Source, error)
 
 	// Strict makes Run return the error when the first graph cannot be used,
 	// instead of waiting for a better one.
@@ -129,36 +144,14 @@ type Options struct {
 
 	Observer Observer
 
-	// Beside, when not nil, runs on a goroutine of its own beside the graph: it may
+	// Background, when not nil, runs on a goroutine of its own beside the graph: it may
 	// use the Engine and its History. Its context ends when everything in the graph
 	// has come to its end; then Run waits for its return, and only then gives up the
 	// state.
-	Beside func(context.Context, *Engine)
+	Background func(context.Context, *Engine)
 
 	readOnly bool                // for Plan
 	secret   map[string][]string // for Set: by id, parameters that must not be shown
-}
-
-// Observer is told what happens; see reactor.Listener, whose rules hold. Loaded,
-// Refused and Warned are called on another goroutine than the others, one at a
-// time.
-type Observer struct {
-	Swapped   func(Swap)
-	Ran       func(Run)
-	Converged func(bool, Counts)
-	Lingers   func(resources []string)
-	Paused    func(Pause, bool)
-	Held      func(resource string, h *Held)
-	// Loaded: this graph has taken effect. It must not be altered. Its resources are
-	// the running ones. For kept vertices (Swap.Kept counts them) they may be equal
-	// ones that were never initialised. So only what never changes may be asked of
-	// them: kind, name, metaparameters. How things stand is in Engine.Statuses.
-	Loaded func(*engine.Graph)
-	// Refused: a graph could not be used, and the last good one goes on.
-	// schema.Diagnostics where the input is bad.
-	Refused func(error)
-	// Warned: a graph is used, but there is something to say of it.
-	Warned func(schema.Diagnostics)
 }
 
 // Engine runs graphs. Make it with New, and call Run, Plan or Set once.
@@ -166,15 +159,23 @@ type Engine struct {
 	opt  Options
 	once sync.Once
 
-	ready   chan struct{} // closed when the next two are set
+	ready   chan struct{} // closed when the next ones are set
 	reactor *reactor.Reactor
 	history *journal.History
-	host    *host.Host
+	host    engine.Host
+	session *session
 
-	reloads chan chan Verdict // see Reload
-	ended   chan struct{}     // closed at the end of Run
+	stream   stream
+	observer *reader // of the stream, for Options.Observer; set with ready
 
-	heldGraph atomic.Pointer[reactor.RemovalsError] // why the newest graph is held; nil for none
+	kinds   atomic.Pointer[engine.Registry] // of the next graph; see SetKinds
+	reloads chan chan Verdict               // see Reload
+	ended   chan struct{}                   // closed at the end of Run
+
+	heldGraph atomic.Pointer[heldGraph] // the newest graph, if it is held; else nil
+
+	done chan struct{} // closed at the end of what Start began
+	err  error         // of that
 
 	grace  time.Duration // see timeGrace
 	report Report
@@ -216,10 +217,10 @@ func New(o Options) (*Engine, error) {
 	switch {
 	case o.Parallel < 0, o.Sema < 0:
 		return nil, errors.New("mgmt: Parallel and Sema must not be negative")
-	case o.ConvergedTimeout < 0, o.MaxRuntime < 0, o.BeatEvery < 0:
+	case o.ConvergedTimeout < 0, o.MaxRuntime < 0, o.HeartbeatEvery < 0:
 		return nil, errors.New("mgmt: times must not be negative")
 	}
-	if err := errors.Join(o.MaxChanges.Validate(), cmp.Or(o.Fight, new(Fight{})).Validate(), cmp.Or(o.Storm, new(Storm{})).Validate()); err != nil {
+	if err := errors.Join(o.MaxChanges.Validate(), cmp.Or(o.Flapping, new(Flapping{})).Validate(), cmp.Or(o.Storm, new(Storm{})).Validate()); err != nil {
 		return nil, fmt.Errorf("mgmt: %w", err)
 	}
 	if o.StateDir != "" {
@@ -231,7 +232,8 @@ func New(o Options) (*Engine, error) {
 	if o.Registry == nil {
 		o.Registry = engine.DefaultRegistry()
 	}
-	if err := o.bindKinds(); err != nil {
+	var err error
+	if o.Registry, err = o.bound(o.Registry, o.Backends); err != nil {
 		return nil, fmt.Errorf("mgmt: %w", err)
 	}
 	if o.Logger == nil {
@@ -243,17 +245,46 @@ func New(o Options) (*Engine, error) {
 	if o.Program == "" {
 		o.Program = "mgmt"
 	}
-	return &Engine{opt: o, ready: make(chan struct{}), reloads: make(chan chan Verdict), ended: make(chan struct{}), grace: timeGrace}, nil
+	e := &Engine{opt: o, ready: make(chan struct{}), reloads: make(chan chan Verdict), ended: make(chan struct{}), done: make(chan struct{}), grace: timeGrace}
+	e.kinds.Store(o.Registry)
+	return e, nil
 }
 
-// bindKinds has virtual kinds choose among the backends, and by the roles.
-func (o *Options) bindKinds() (err error) {
-	if o.Backends == nil && len(o.Roles) == 0 {
-		return nil
+// bound returns kinds whose virtual ones choose among the backends, and by the roles.
+func (o *Options) bound(kinds *engine.Registry, backends *virtual.Catalog) (*engine.Registry, error) {
+	if backends == nil && len(o.Roles) == 0 && o.Host == nil {
+		return kinds, nil
 	}
-	from := cmp.Or(o.Backends, virtual.DefaultCatalog())
-	o.Registry, err = virtual.Rebind(o.Registry, from, virtual.LocalSystem((&host.FactReader{Roles: o.Roles}).Facts))
-	return err
+	from := cmp.Or(backends, virtual.DefaultCatalog())
+	facts := (&host.FactReader{Roles: o.Roles}).Facts
+	if o.Host != nil {
+		facts = o.Host.Facts
+	}
+	return virtual.Rebind(kinds, from, virtual.LocalSystem(facts))
+}
+
+// SetKinds has each graph from the next one on made of other kinds, as Options.Registry and
+// Options.Backends give them; nil for none. Resources of the graph that runs stay as they are until the
+// next graph, which replaces those whose kind is another one by then. With an error the kinds stay.
+// Callable from any goroutine, also before Run.
+func (e *Engine) SetKinds(kinds *engine.Registry, backends *virtual.Catalog) error {
+	bound, err := e.opt.bound(cmp.Or(kinds, engine.DefaultRegistry()), backends)
+	if err != nil {
+		return fmt.Errorf("mgmt: %w", err)
+	}
+	e.kinds.Store(bound)
+	return nil
+}
+
+// registry returns the kinds of the next graph.
+func (e *Engine) registry() *engine.Registry { return e.kinds.Load() }
+
+// machineOf returns the machine of a host. A host that does not tell its programs has those of this machine.
+func machineOf(h engine.Host) engine.Machine {
+	if m, ok := h.(engine.MachineHost); ok {
+		return m.Machine()
+	}
+	return host.MachineOf(h.Facts())
 }
 
 // ErrUsed is the error of a second Run, Plan or Set.
@@ -263,19 +294,33 @@ var ErrUsed = errors.New("mgmt: an Engine runs once")
 // (with ConvergedExit), or MaxRuntime is over, and leaves nothing behind. It
 // returns nil, a *MaxRuntimeError, an *engine.AbandonedError after Abandon, or
 // the error of the frontend if there was no graph at all. How the graph stood is
-// in Report.
-func (e *Engine) Run(ctx context.Context, f gapi.Frontend) (err error) {
+// in Report. With a nil frontend, graphs come by Apply only.
+func (e *Engine) Run(ctx context.Context, f gapi.Frontend) error {
+	s, err := e.begin(ctx)
+	if err != nil {
+		return err
+	}
+	return s.whole(ctx, f)
+}
+
+// begin opens all that a Run needs.
+func (e *Engine) begin(ctx context.Context) (*session, error) {
 	if !e.first() {
-		return ErrUsed
+		return nil, ErrUsed
 	}
 	s, err := e.open(ctx)
 	if err != nil {
+		e.stream.end()
 		close(e.ready)
-		return err
 	}
+	return s, err
+}
+
+// whole is Run after begin.
+func (s *session) whole(ctx context.Context, f gapi.Frontend) (err error) {
 	defer s.close(&err)
-	defer s.beside(ctx)()
-	defer close(e.ended)
+	defer s.background(ctx)()
+	defer close(s.e.ended)
 	return s.run(ctx, f)
 }
 
@@ -294,7 +339,9 @@ func (e *Engine) Abandon() {
 	<-e.ready
 	if e.reactor != nil {
 		e.reactor.Abandon()
-		e.host.KillAll()
+		if h, ok := e.host.(interface{ KillAll() }); ok {
+			h.KillAll()
+		}
 	}
 }
 
@@ -311,13 +358,17 @@ func (e *Engine) running(ctx context.Context) (*reactor.Reactor, error) {
 	return e.reactor, nil
 }
 
-// Status returns the state of one vertex while Run is going on.
-func (e *Engine) Status(ctx context.Context, id string) (Status, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return Status{}, err
-	}
-	return r.Status(ctx, id)
+// Status returns the state of one vertex while Run is going on. For a member of an automatic group it
+// is that of the group: Status.Resource is the resource that runs it, and Status.Member the
+// member. The error is a *reactor.UnknownResourceError if the graph has no such resource.
+func (e *Engine) Status(ctx context.Context, resource string) (Status, error) {
+	return owned(ctx, e, resource, func(r *reactor.Reactor, id string) (Status, error) {
+		st, err := r.Status(ctx, id)
+		if id != resource {
+			st.Member = resource
+		}
+		return st, err
+	})
 }
 
 // Statuses returns the state of every vertex while Run is going on.
@@ -350,43 +401,56 @@ func (e *Engine) AbsentPauses(ctx context.Context) ([]Pause, error) {
 }
 
 // Pause leaves a resource, or with an empty name everything, alone for a while;
-// see reactor.Reactor.Pause. Callable while Run is going on.
+// see reactor.Reactor.Pause. A member of an automatic group pauses the whole group: Group says which. Callable
+// while Run is going on.
 func (e *Engine) Pause(ctx context.Context, p Pause) error {
-	r, err := e.running(ctx)
-	if err != nil {
-		return err
-	}
-	return r.Pause(ctx, p)
+	_, err := owned(ctx, e, p.Resource, func(r *reactor.Reactor, id string) (struct{}, error) {
+		p.Resource = id
+		return struct{}{}, r.Pause(ctx, p)
+	})
+	return err
 }
 
 // Resume ends pauses, and lets held changes through; see reactor.Reactor.Resume. With an
 // empty name a graph that Options.MaxRemovals holds is read again and may make its
-// removals. Callable while Run is going on.
+// removals; the caller of Apply applies it again. Callable while Run is going on.
 func (e *Engine) Resume(ctx context.Context, resource string) error {
 	r, err := e.running(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.Resume(ctx, resource); err != nil || resource != "" {
+	_, err = owned(ctx, e, resource, func(r *reactor.Reactor, id string) (struct{}, error) {
+		return struct{}{}, r.Resume(ctx, id)
+	})
+	if err != nil || resource != "" {
 		return err
 	}
 	held := e.heldGraph.Load()
 	if held == nil {
 		return nil
 	}
-	r.AcceptRemovals(ctx, held.Removed)
+	r.AcceptRemovals(ctx, held.why.Removed)
+	if held.applied {
+		return nil
+	}
 	v, err := e.Reload(ctx)
 	return cmp.Or(err, v.Refused)
 }
 
 // Retry tries failed resources again at once, without names all failed ones,
-// and returns which; see reactor.Reactor.Retry. Callable while Run is going on.
+// and returns which; see reactor.Reactor.Retry. For a member of an automatic group that is the resource
+// that runs it. Callable while Run is going on.
 func (e *Engine) Retry(ctx context.Context, resources ...string) ([]string, error) {
 	r, err := e.running(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return r.Retry(ctx, resources...)
+	ids := make([]string, len(resources))
+	for i, name := range resources {
+		ids[i] = e.owner(name)
+	}
+	slices.Sort(ids)
+	return r.Retry(ctx, slices.Compact(ids)...)
 }
 
 // SetLimits makes other bounds count than those of the Options; see
@@ -442,8 +506,8 @@ func (e *Engine) Counts(ctx context.Context) (Counts, error) {
 func (e *Engine) HostStats() host.Stats {
 	select {
 	case <-e.ready:
-		if e.host != nil {
-			return e.host.Stats()
+		if h, ok := e.host.(interface{ Stats() host.Stats }); ok {
+			return h.Stats()
 		}
 	default:
 	}

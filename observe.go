@@ -1,7 +1,129 @@
 package mgmt
 
+import (
+	"context"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Observer is told what happens, as Engine.Events is: one function for each kind of event,
+// nil for those that are not wanted. All are called on one goroutine, one at a time, in the
+// order of what happened. They may call any method of the Engine but Told. No event is left out
+// for an Observer: while more than 1024 events wait, the engine starts nothing new. Run
+// returns after the Observer has been told of everything.
+type Observer struct {
+	Swapped   func(Swap)
+	Ran       func(Run)
+	Converged func(bool, Counts)
+	Lingers   func(resources []string)
+	Paused    func(Pause, bool)
+	Held      func(resource string, h *Held)
+	// Loaded: this graph has taken effect. It must not be altered. Its resources are
+	// the running ones. For kept vertices (Swap.Kept counts them) they may be equal
+	// ones that were never initialised. So only what never changes may be asked of
+	// them: kind, name, metaparameters. How things stand is in Engine.Statuses.
+	Loaded func(*engine.Graph)
+	// Refused: a graph could not be used, and the last good one goes on.
+	// schema.Diagnostics where the input is bad.
+	Refused func(error)
+	// Warned: a graph is used, but there is something to say of it.
+	Warned func(schema.Diagnostics)
+	// Missed: so many events were left out. That comes only where the Observer hangs while other
+	// callers of the Engine cause a quarter of a million events.
+	Missed func(int)
+}
+
+// Bounds of what waits for an Observer.
+const (
+	maxBehind = 1024    // events; the loop waits from there on, but for its turn
+	maxUntold = 1 << 18 // events; the oldest are left out from there on
+)
+
+// wants returns the kinds of events that o has a function for.
+func (o *Observer) wants() (s kinds) {
+	for _, f := range []struct {
+		has   bool
+		kinds kinds
+	}{
+		{o.Swapped != nil, setOf(EventSwapped)},
+		{o.Ran != nil, setOf(EventRan)},
+		{o.Converged != nil, setOf(EventConverged, EventStirred)},
+		{o.Lingers != nil, setOf(EventLingers)},
+		{o.Paused != nil, setOf(EventPaused, EventResumed)},
+		{o.Held != nil, setOf(EventHeld, EventReleased)},
+		{o.Loaded != nil, setOf(EventLoaded)},
+		{o.Refused != nil, setOf(EventRefused)},
+		{o.Warned != nil, setOf(EventWarned)},
+	} {
+		if f.has {
+			s |= f.kinds
+		}
+	}
+	return s
+}
+
+// tell calls the function for an event, which o wants.
+func (o *Observer) tell(e *Event) {
+	switch e.Kind {
+	case EventSwapped:
+		o.Swapped(e.Swap)
+	case EventRan:
+		o.Ran(e.Run)
+	case EventConverged, EventStirred:
+		o.Converged(e.Kind == EventConverged, e.Counts)
+	case EventLingers:
+		o.Lingers(e.Resources)
+	case EventPaused, EventResumed:
+		o.Paused(e.Pause, e.Kind == EventPaused)
+	case EventHeld, EventReleased:
+		o.Held(e.Resource, e.Held)
+	case EventLoaded:
+		o.Loaded(e.Graph)
+	case EventRefused:
+		o.Refused(e.Err)
+	case EventWarned:
+		o.Warned(e.Warnings)
+	}
+}
+
+// observe has the Observer of the Options told until the stream ends. The returned
+// function waits for that.
+func (s *session) observe() (wait func()) {
+	r, o := s.e.observer, &s.e.opt.Observer
+	if r.wants == 0 {
+		return func() {}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for more := true; more; {
+			var batch []Event
+			var missed int
+			batch, missed, more = r.take(context.Background())
+			if missed > 0 && o.Missed != nil {
+				o.Missed(missed)
+			}
+			for i := range batch {
+				o.tell(&batch[i])
+			}
+		}
+		r.grab() // done with the last ones
+	})
+	return wg.Wait
+}
+
+// Told waits until Options.Observer has been told of everything that happened before the
+// call. A function of the Observer must not call it: it would wait for itself.
+func (e *Engine) Told(ctx context.Context) error {
+	if _, err := e.running(ctx); err != nil {
+		return err
+	}
+	return e.observer.await(ctx)
+}
+
 // With returns an Observer that tells both: o first, then next. A function that is nil in
-// both stays nil, so the engine does not make the value for it.
+// both stays nil, so that no event is kept for it.
 func (o Observer) With(next Observer) Observer {
 	return Observer{
 		Swapped:   both(o.Swapped, next.Swapped),
@@ -13,6 +135,7 @@ func (o Observer) With(next Observer) Observer {
 		Loaded:    both(o.Loaded, next.Loaded),
 		Refused:   both(o.Refused, next.Refused),
 		Warned:    both(o.Warned, next.Warned),
+		Missed:    both(o.Missed, next.Missed),
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
-	"github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/basic"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -164,8 +165,8 @@ func TestMaxRuntimeNamesTheRestless(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for _, o := range []mgmt.Options{
-		{Parallel: -1}, {Sema: -1}, {MaxRuntime: -1}, {ConvergedTimeout: -1}, {BeatEvery: -1},
-		{MaxChanges: mgmt.Budget{Most: 1}}, {Fight: &mgmt.Fight{Times: 1}},
+		{Parallel: -1}, {Sema: -1}, {MaxRuntime: -1}, {ConvergedTimeout: -1}, {HeartbeatEvery: -1},
+		{MaxChanges: mgmt.Budget{Most: 1}}, {Flapping: &mgmt.Flapping{Times: 1}},
 	} {
 		if _, err := mgmt.New(o); err == nil {
 			t.Errorf("%+v passes", o)
@@ -206,7 +207,7 @@ func TestPlanIsOfTheFirstGraph(t *testing.T) {
 	}
 	one := func(name string) *gapi.Declared {
 		return &gapi.Declared{Name: name, Resources: []gapi.Declaration{
-			static.Declare("test", name, &resources.TestRes{Sleep: 200 * time.Millisecond}),
+			static.Declare("test", name, &basic.TestRes{Sleep: 200 * time.Millisecond}),
 		}}
 	}
 	plan, err := e.Plan(t.Context(), static.New(one("a"), one("b")))

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
-
-// Verdict is what became of a graph that the frontend was asked to read again.
-type Verdict struct {
-	Generation int   // of the graph that is in effect now; 0 for none
-	Refused    error // why the graph that was read is not in effect; nil where it is
-}
 
 // errNoMore is the error of a reload that comes after the last graph.
 var errNoMore = errors.New("the input of this graph has ended, and can't be read again")
@@ -96,13 +92,9 @@ func tellAll(list []chan Verdict, v Verdict) {
 }
 
 // judged tells what became of a graph that the frontend has yielded.
-func (s *session) judged(ctx context.Context, refused error) {
-	rest, err := s.reactor.Rest(ctx)
-	if err != nil {
-		return
-	}
+func (s *session) judged(ctx context.Context, v Verdict) {
 	select {
-	case s.reloading.verdicts <- Verdict{Generation: rest.Generation, Refused: refused}:
+	case s.reloading.verdicts <- v:
 	case <-ctx.Done():
 	}
 }
@@ -111,13 +103,19 @@ func (s *session) judged(ctx context.Context, refused error) {
 // everything that is wrong with it, warnings too. It puts nothing into effect, and may be
 // called while Run is going on.
 func (e *Engine) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics {
-	env := gapi.Env{Registry: e.opt.Registry, NoWatch: true, Hostname: e.opt.Hostname, Logger: e.opt.Logger}
+	kinds := e.registry()
+	env := gapi.Env{Registry: func() *engine.Registry { return kinds }, NoWatch: true, Hostname: e.opt.Hostname, Logger: e.opt.Logger}
 	for d, err := range f.Graphs(ctx, env) {
 		if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
 			return ds
 		}
 		if err == nil {
-			_, ds := gapi.Build(e.opt.Registry, d)
+			g, ds := gapi.Build(kinds, d)
+			machine := host.MachineOf((&host.FactReader{Roles: e.opt.Roles}).Facts())
+			if e.opt.Host != nil {
+				machine = machineOf(e.opt.Host)
+			}
+			_, ds = gapi.CheckMachine(g, ds, machine, nil)
 			return ds
 		}
 		return schema.Diagnostics{{Severity: schema.Error, Message: err.Error()}}

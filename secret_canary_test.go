@@ -162,7 +162,7 @@ func TestFindingA9CanaryPanic(t *testing.T) {
 func loadWarnings(t *testing.T, graph string) (list schema.Diagnostics) {
 	t.Helper()
 	_, f := from(t, graph, mgmt.Options{})
-	for d, err := range f.Graphs(t.Context(), gapi.Env{Registry: engine.DefaultRegistry(), NoWatch: true, Stdin: strings.NewReader(graph)}) {
+	for d, err := range f.Graphs(t.Context(), gapi.Env{Registry: engine.DefaultRegistry, NoWatch: true, Stdin: strings.NewReader(graph)}) {
 		if err != nil {
 			t.Fatal(err)
 		}

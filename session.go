@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"golang.org/x/sync/errgroup"
@@ -22,18 +23,25 @@ import (
 // session is one Run: what has to be closed after it.
 type session struct {
 	e       *Engine
-	host    *host.Host
+	host    engine.Host
 	reactor *reactor.Reactor
 	store   engine.Store
 	memory  transform.Memory
+	grouped map[string]string // the owners and members of groups, with the owner; of who holds a reactor.Stage
 	closers []func() error
-	rested  chan Counts   // the graph has converged
-	ended   chan struct{} // closed when the reactor has ended
+	rested  chan Counts     // the graph has converged
+	ended   chan struct{}   // closed when the reactor has ended
+	life    context.Context // ends after the reactor, by finish: of Apply
+	finish  context.CancelFunc
 
 	forgetful bool // there is a state folder, and nothing can be written to it
 	reloading *reloading
+	input     string // where the graph in effect comes from; under using
 	effect    *effectKeeper
-	renamed   atomic.Bool // the last graphs have brought or taken names, and effect was not told
+	using     chan struct{}                // capacity 1; full while a graph is built and put into effect
+	last      atomic.Pointer[Swap]         // the newest that took effect; nil for none
+	graph     atomic.Pointer[engine.Graph] // that of last
+	renamed   atomic.Bool                  // the last graphs have brought or taken names, and effect was not told
 }
 
 // errRested and errTime are the causes of contexts that Run itself ends.
@@ -47,7 +55,9 @@ var (
 const timeGrace = 5 * time.Second
 
 func (e *Engine) open(ctx context.Context) (*session, error) {
-	s := &session{e: e, rested: make(chan Counts, 1), ended: make(chan struct{}), reloading: newReloading()}
+	s := &session{e: e, rested: make(chan Counts, 1), ended: make(chan struct{}), reloading: newReloading(), using: make(chan struct{}, 1), input: e.opt.Input}
+	s.life, s.finish = context.WithCancel(context.WithoutCancel(ctx))
+	s.closers = append(s.closers, func() error { s.finish(); return nil })
 	state := e.opt.StateDir
 	if state == "" && !e.opt.readOnly {
 		dir, remove, err := tempState()
@@ -62,58 +72,85 @@ func (e *Engine) open(ctx context.Context) (*session, error) {
 		return nil, errors.Join(err, s.closeAll())
 	}
 	s.store = store
+	e.observer = e.stream.join(e.opt.Observer.wants(), maxUntold, false)
 	if !s.forgetful {
 		s.effect = e.opt.newEffectKeeper()
 		s.closers = append(s.closers, s.effect.close)
 	}
 	// The host outlives ctx: it ends with close, after the reactor.
-	if s.host, err = host.New(context.WithoutCancel(ctx), host.Options{Logger: e.opt.Logger, Roles: e.opt.Roles, Ledger: e.opt.ledger()}); err == nil {
-		s.closers = append(s.closers, s.host.Close)
+	if err = s.openHost(context.WithoutCancel(ctx)); err == nil {
 		s.reactor, err = reactor.New(e.reactorOptions(s, state, store))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
-	e.reactor, e.host = s.reactor, s.host
+	e.reactor, e.host, e.session = s.reactor, s.host, s
 	close(e.ready)
 	return s, nil
+}
+
+// openHost takes the host of the Options, or opens that of this machine.
+func (s *session) openHost(ctx context.Context) error {
+	o := &s.e.opt
+	if s.host = o.Host; s.host != nil {
+		return nil
+	}
+	h, err := host.New(ctx, host.Options{Logger: o.Logger, Roles: o.Roles, Ledger: o.ledger()})
+	if err == nil {
+		s.host = h
+		s.closers = append(s.closers, h.Close)
+	}
+	return err
 }
 
 func (e *Engine) reactorOptions(s *session, state string, store engine.Store) reactor.Options {
 	o := &e.opt
 	return reactor.Options{
 		Program: o.Program, Version: o.Version, Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname),
-		Host: s.host, World: o.World, Store: store,
+		Host: s.host, Clock: engine.ClockOf(s.host), World: o.World, Store: store,
 		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: o.readInEffect(),
-		MaxChanges: o.MaxChanges, Fight: *cmp.Or(o.Fight, new(reactor.DefaultFight())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
-		Beat: o.Beat, BeatEvery: o.BeatEvery,
+		MaxChanges: o.MaxChanges, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
+		Heartbeat: o.Heartbeat, HeartbeatEvery: o.HeartbeatEvery,
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
-		Listener: reactor.Listener{
-			Swapped:   s.swapped,
-			Ran:       o.Observer.Ran,
-			Converged: s.converged,
-			Lingers:   o.Observer.Lingers,
-			Paused:    o.Observer.Paused,
-			Held:      o.Observer.Held,
-		},
+		Listener: s.listener(),
 	}
+}
+
+// listener takes what the reactor tells, on its loop, into the stream.
+func (s *session) listener() reactor.Listener {
+	to := &s.e.stream
+	return reactor.Listener{
+		Swapped:   s.swapped,
+		Ran:       func(r Run) { to.tell(Event{Kind: EventRan, Run: r}) },
+		Converged: s.converged,
+		Lingers:   func(list []string) { to.tell(Event{Kind: EventLingers, Resources: list}) },
+		Paused:    func(p Pause, on bool) { to.tell(Event{Kind: either(on, EventPaused, EventResumed), Pause: p}) },
+		Held: func(id string, h *Held) {
+			to.tell(Event{Kind: either(h != nil, EventHeld, EventReleased), Resource: id, Held: h})
+		},
+		Behind: s.e.observer.behind,
+	}
+}
+
+func either(first bool, a, b EventKind) EventKind {
+	if first {
+		return a
+	}
+	return b
 }
 
 func (s *session) swapped(w Swap) {
 	if w.Added+w.Removed > 0 {
 		s.renamed.Store(true)
 	}
-	if f := s.e.opt.Observer.Swapped; f != nil {
-		f(w)
-	}
+	s.last.Store(&w)
+	s.e.stream.tell(Event{Kind: EventSwapped, Swap: w})
 }
 
 func (s *session) converged(yes bool, c Counts) {
-	if f := s.e.opt.Observer.Converged; f != nil {
-		f(yes, c)
-	}
+	s.e.stream.tell(Event{Kind: either(yes, EventConverged, EventStirred), Counts: c})
 	if !yes {
 		return
 	}
@@ -134,9 +171,9 @@ func (s *session) closeAll() error {
 // close closes what open has opened, and adds what went wrong to err.
 func (s *session) close(err *error) { *err = errors.Join(*err, s.closeAll()) }
 
-// beside starts Options.Beside. The returned function ends it.
-func (s *session) beside(ctx context.Context) (end func()) {
-	f := s.e.opt.Beside
+// background starts Options.Background. The returned function ends it.
+func (s *session) background(ctx context.Context) (end func()) {
+	f := s.e.opt.Background
 	if f == nil || s.e.opt.readOnly {
 		return func() {}
 	}
@@ -152,6 +189,7 @@ func (s *session) beside(ctx context.Context) (end func()) {
 func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	told := s.observe()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer close(s.ended)
@@ -176,6 +214,10 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 		})
 	}
 	err := g.Wait()
+	s.finish()
+	s.using <- struct{}{} // no Apply goes on, and none begins
+	s.e.stream.end()
+	told()
 	final, cut := s.reactor.Final()
 	s.e.report = Report{Counts: final.Counts, Converged: final.Converged, Early: final.Early, Cut: cut}
 	if late == nil || err == nil {
@@ -258,82 +300,68 @@ func joinSome(list []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
-// feed gives the frontend's graphs to the reactor.
-func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
-	o := &s.e.opt
-	env := gapi.Env{
-		Registry: o.Registry, Host: s.host, NoWatch: o.NoWatch,
-		Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname), Logger: o.Logger, Stdin: o.Stdin,
+// take judges what a frontend has yielded. It waits for graphs that Apply puts into effect. next is the source
+// that the graph comes from, if that is another one than before.
+func (s *session) take(ctx context.Context, d *gapi.Declared, wrong error, next *Source) (Verdict, error) {
+	select {
+	case s.using <- struct{}{}:
+	case <-ctx.Done():
+		return Verdict{}, context.Cause(ctx)
 	}
-	if o.Reload != nil {
-		env.Reload, env.Before = s.reloading.ask, o.BeforeReload
+	defer func() { <-s.using }()
+	var warnings schema.Diagnostics
+	input := s.input
+	if next != nil {
+		input = next.Input
 	}
-	var last error
-	good := false
-	for d, err := range f.Graphs(ctx, env) {
-		if err == nil {
-			err = s.use(ctx, d)
-		}
-		held, _ := errors.AsType[*reactor.RemovalsError](err)
-		s.e.heldGraph.Store(held)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err == nil && s.e.opt.readOnly:
-			return nil // a plan is of the first graph
-		case err == nil:
-			good = true
-			s.judged(ctx, nil)
-			continue
-		case !good && o.Strict && held == nil: // what is held waits for Resume
-			return err
-		}
-		last = err
-		if o.Observer.Refused != nil {
-			o.Observer.Refused(err)
-		}
-		s.judged(ctx, err)
+	if wrong == nil {
+		warnings, wrong = s.use(ctx, d, input)
 	}
-	if good || ctx.Err() != nil {
-		return nil
-	}
-	if last == nil {
-		last = errors.New("the frontend has given no graph")
-	}
-	return last
+	v := s.verdict(warnings, wrong)
+	s.e.heldGraph.Store(heldBy(v.Held(), false))
+	return v, wrong
 }
 
-// use builds a declared graph and puts it into effect.
-func (s *session) use(ctx context.Context, d *gapi.Declared) error {
-	g, diags := gapi.Rebuild(s.e.opt.Registry, d, func(g *engine.Graph) {
-		s.limit(g)
-		s.reactor.Compare(ctx, g)
-	})
-	if g == nil {
-		return diags
+// use builds a declared graph with the kinds of this moment, and puts it into effect. input is where it
+// comes from; see Options.Input. The caller holds using.
+func (s *session) use(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
+	draft := gapi.NewDraft(s.e.registry(), d)
+	st, err := s.reactor.Stage(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if warned := s.e.opt.Observer.Warned; warned != nil && len(diags) > 0 {
-		warned(diags)
+	defer st.Drop()
+	if g := draft.Graph(); g != nil {
+		s.limit(g)
+		st.Compare(g)
+	}
+	g, diags := draft.Check(st.SameAt)
+	if g, diags = gapi.CheckMachine(g, diags, machineOf(s.host), st.SameAt); g == nil {
+		return nil, diags
+	}
+	if len(diags) > 0 {
+		s.e.stream.tell(Event{Kind: EventWarned, Warnings: diags})
 	}
 	s.hide(g)
-	g, err := s.transform(ctx, g, d.Noop)
+	g, err = s.transform(ctx, g, d.Noop, transform.Known{Same: st.SameAt, UIDs: draft.UIDs})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.e.opt.readOnly {
 		s.e.planned = g
 	}
-	if err := s.reactor.Swap(ctx, g); err != nil {
-		return err
+	if err := st.Commit(ctx, g); err != nil {
+		return nil, err
 	}
-	if s.renamed.Swap(false) {
-		s.effect.keep(g)
+	if s.renamed.Swap(false) || input != s.input {
+		s.effect.keep(g, input)
 	}
+	s.input = input
 	s.memory.Keep()
-	if loaded := s.e.opt.Observer.Loaded; loaded != nil {
-		loaded(g)
-	}
-	return nil
+	s.graph.Store(g)
+	s.grouped = groupedIn(g)
+	s.e.stream.tell(Event{Kind: EventLoaded, Graph: g})
+	return diags, nil
 }
 
 // limit makes every resource take the semaphore of Options.Sema.
@@ -342,6 +370,9 @@ func (s *session) limit(g *engine.Graph) {
 		return
 	}
 	for _, v := range g.All() {
+		if v == nil {
+			continue // of a part
+		}
 		m := v.Res.MetaParams()
 		m.Sema = append(slices.Clip(m.Sema), globalSema(s.e.opt.Sema))
 	}

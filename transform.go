@@ -10,9 +10,9 @@ import (
 
 // transform turns a declared graph into the running one, and logs the important
 // notes. noop says that the graph as a whole only looks.
-func (s *session) transform(ctx context.Context, g *engine.Graph, noop bool) (*engine.Graph, error) {
+func (s *session) transform(ctx context.Context, g *engine.Graph, noop bool, known transform.Known) (*engine.Graph, error) {
 	notes := &transform.Notes{}
-	g, err := transform.Run(ctx, g, s.steps(noop), notes)
+	g, err := transform.Run(ctx, g, s.steps(noop, known), notes)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +47,10 @@ func (s *session) logGroups(ctx context.Context, g *engine.Graph) {
 }
 
 // steps returns the steps that each graph goes through, in order.
-func (s *session) steps(noop bool) []transform.Step {
+func (s *session) steps(noop bool, known transform.Known) []transform.Step {
 	o := &s.e.opt
 	return transform.Steps(transform.Options{
-		NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup, Memory: &s.memory,
-		Undoing: transform.Undoing{Store: s.store, Registry: o.Registry, Noop: noop},
+		NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup, Memory: &s.memory, Host: s.host, Known: known,
+		Undoing: transform.Undoing{Store: s.store, Registry: s.e.registry(), Noop: noop},
 	})
 }

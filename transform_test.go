@@ -13,7 +13,8 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -93,7 +94,7 @@ func TestLeftOutIsLogged(t *testing.T) {
 
 // odd is a resource that cannot say what it wants.
 type odd struct {
-	resources.NoopRes
+	basic.NoopRes
 	traits.Edgeable
 }
 
@@ -104,7 +105,7 @@ func (x *odd) GroupCmp(engine.GroupableRes) error { return nil }
 
 // bell has something to do once, and rings whoever has the name that it wants.
 type bell struct {
-	resources.NoopRes
+	basic.NoopRes
 	traits.Edgeable
 	Wants string `yaml:"wants"`
 

@@ -201,7 +201,7 @@ func states(t *testing.T) *gapi.Declared {
 func catalog(t *testing.T) *gapi.Declared {
 	t.Helper()
 	f := puppet.New(example(t, "catalog.json"), puppet.Options{})
-	for d, err := range f.Graphs(t.Context(), gapi.Env{Registry: engine.DefaultRegistry(), NoWatch: true}) {
+	for d, err := range f.Graphs(t.Context(), gapi.Env{Registry: engine.DefaultRegistry, NoWatch: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}

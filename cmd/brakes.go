@@ -15,14 +15,14 @@ type brakeFlags struct {
 }
 
 func (f *brakeFlags) flags(cmd *cobra.Command) {
-	f.fight.Fight, f.removed.Removals = reactor.DefaultFight(), reactor.DefaultRemovals
+	f.fight.Flapping, f.removed.Removals = reactor.DefaultFlapping(), reactor.DefaultRemovals
 	bind(cmd, "max_changes", &f.changes)
 	bind(cmd, "max_removals", &f.removed)
 	bind(cmd, "fight", &f.fight)
 }
 
 func (f *brakeFlags) set(o *mgmt.Options) {
-	o.MaxChanges, o.Fight, o.MaxRemovals = f.changes.Budget, &f.fight.Fight, f.removed.Removals
+	o.MaxChanges, o.Flapping, o.MaxRemovals = f.changes.Budget, &f.fight.Flapping, f.removed.Removals
 }
 
 // removals is the value of --max-removals.
@@ -46,11 +46,11 @@ func (b *budget) Set(s string) (err error) {
 }
 
 // fight is the value of --fight.
-type fight struct{ mgmt.Fight }
+type fight struct{ mgmt.Flapping }
 
 func (f *fight) Type() string { return "count/time" }
 
 func (f *fight) Set(s string) (err error) {
-	f.Fight, err = reactor.ParseFight(s)
+	f.Flapping, err = reactor.ParseFlapping(s)
 	return err
 }

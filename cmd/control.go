@@ -134,7 +134,7 @@ func (d *desk) observe(o mgmt.Observer) mgmt.Observer {
 	}
 	return o.With(mgmt.Observer{
 		Swapped: d.rec.Swapped, Ran: d.rec.Ran, Converged: d.rec.Converged, Paused: d.rec.Paused, Held: d.rec.Held,
-		Loaded: d.rec.Loaded, Refused: d.rec.Refused,
+		Loaded: d.rec.Loaded, Refused: d.rec.Refused, Missed: d.rec.Missed,
 	})
 }
 

@@ -1,11 +1,8 @@
 package cmd
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -15,11 +12,12 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// programsKey is the key of a file of facts that lists programs; it is no fact.
+// programsKey is the key of a file of facts that lists programs; programs do not count as facts.
 const programsKey = "programs"
 
 // factsFlag adds the flag that names the facts of another machine. It comes after machineFlags, so that these
@@ -46,7 +44,8 @@ func (a *app) readFacts() schema.Diagnostics {
 	return ds
 }
 
-// noMachine notes what is not checked where this is no machine that a graph could run on, and no other one is named.
+// noMachine notes the checks that are left out where no graph could run on this machine, and no
+// other one is named.
 func (a *app) noMachine() {
 	if unix.Portable && a.machine == nil {
 		fmt.Fprintf(a.err, "%s: note: without --facts FILE no machine is known, and whether its backends can do this is not checked\n", a.program())
@@ -67,10 +66,7 @@ func anys(words []string) func(yield func(any) bool) {
 func factsOf(path string, a *app) (virtual.System, schema.Diagnostics) {
 	var found schema.Findings
 	fail := func(err error) (virtual.System, schema.Diagnostics) {
-		if path, ok := errors.AsType[*fs.PathError](err); ok {
-			err = path.Err
-		}
-		found.Errorf(schema.Pos{File: path}, "%v", err)
+		found.Errorf(schema.Pos{File: path}, "%v", gapi.WithoutPath(err))
 		return virtual.System{}, found.All()
 	}
 	f, err := a.source().Open(path)
@@ -78,9 +74,9 @@ func factsOf(path string, a *app) (virtual.System, schema.Diagnostics) {
 		return fail(err)
 	}
 	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, config.MaxBytes+1))
-	if err != nil || len(src) > config.MaxBytes {
-		return fail(cmp.Or(err, fmt.Errorf("the file is too big: facts may have %d bytes", config.MaxBytes)))
+	src, err := gapi.ReadBounded(f, config.MaxBytes, "the file is too big: facts")
+	if err != nil {
+		return fail(err)
 	}
 	root, ds := yaml.Document(path, src)
 	found.Add(ds...)
@@ -122,7 +118,8 @@ func systemOf(root *schema.Node) (virtual.System, schema.Diagnostics) {
 	return said, ds
 }
 
-// complete adds what goes without saying: the kernel is Linux, and init and systemd_booted say the same of systemd.
+// complete adds implied facts: the kernel is Linux, and init and systemd_booted say the same of
+// systemd.
 func complete(facts virtual.Facts) {
 	if _, has := facts["kernel"]; !has {
 		facts["kernel"] = "Linux"

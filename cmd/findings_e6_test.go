@@ -8,12 +8,19 @@ import (
 
 // TestFindingE6NotMade: what could not be made is not told as made.
 func TestFindingE6NotMade(t *testing.T) {
+	for _, features := range []string{"features: [simple_get_filter]\n", ""} { // the other provider lists all
+		notMade(t, features)
+	}
+}
+
+func notMade(t *testing.T, features string) {
+	t.Helper()
 	for name, noted := range map[string]string{
 		"it fails": "#!/bin/sh\n[ $1 = get ] || { cat >/dev/null; echo no room >&2; exit 3; }\n",
-		"it lies":  "#!/bin/sh\n[ $1 = get ] || echo '{\"title\": \"milk\", \"status\": \"created\"}'\n",
+		"it lies":  "#!/bin/sh\n[ $1 = get ] && echo '[]' || echo '{\"title\": \"milk\", \"status\": \"created\"}'\n",
 	} {
 		b := newBoard(t)
-		b.put(t, "types/note.yaml", "features: [simple_get_filter]\n"+b.text("types/note.yaml"))
+		b.put(t, "types/note.yaml", features+b.text("types/note.yaml"))
 		b.put(t, "noted", noted)
 		b.put(t, "graph.yaml", "resources:\n  note:\n  - {name: milk, text: x}\n")
 		code, out := b.mgmt(t, "run", filepath.Join(b.dir, "graph.yaml"), "--tmp-prefix", "--converged-exit", "--converged-timeout", "0")

@@ -102,7 +102,7 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 		if o.Undoing, err = f.undoing(a); err != nil {
 			return err
 		}
-		if g, err = transform.Run(ctx, g, transform.Steps(o), notes); err != nil {
+		if g, err = a.transform(ctx, g, o, notes); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (f *graphFlags) graph(ctx context.Context, a *app) (*engine.Graph, schema.D
 	if err != nil {
 		return nil, nil, err
 	}
-	g, ds := gapi.Build(a.kinds(), d)
+	g, ds := a.build(d)
 	if g == nil {
 		g = gapi.Sketch(a.kinds(), d)
 	}

@@ -19,33 +19,33 @@ import (
 // graphInput is the source of a daemon's graph, for a caller that wants another one
 // there. Its methods wait for each other.
 type graphInput struct {
-	path   string // absolute; empty where there is none
-	none   string // why
+	input  func() *input // of this moment: a reload may go over to another one
 	turn   chan struct{}
 	engine *mgmt.Engine
 	told   func()          // that the graph is read again
 	warned func() []string // what the last reading has to say beside the verdict
 }
 
-// inputOf returns that of an input.
-func inputOf(in *input, e *mgmt.Engine, told func(), warned func() []string) *graphInput {
-	g := &graphInput{turn: make(chan struct{}, 1), engine: e, told: told, warned: warned}
+func newGraphInput(in func() *input, e *mgmt.Engine, told func(), warned func() []string) *graphInput {
+	return &graphInput{input: in, turn: make(chan struct{}, 1), engine: e, told: told, warned: warned}
+}
+
+// path returns the file of the graph, absolute. The error says why there is none that can be replaced.
+func (in *input) path() (string, error) {
 	path, err := filepath.Abs(in.yaml)
 	switch info, missing := os.Stat(in.yaml); {
 	case in.catalog != "":
-		g.none = "the graph of this daemon is made of the catalog " + in.catalog
+		return "", errors.New("the graph of this daemon is made of the catalog " + in.catalog)
 	case in.yaml == "-":
-		g.none = "this daemon has read its graph from standard input"
+		return "", errors.New("this daemon has read its graph from standard input")
 	case err != nil:
-		g.none = err.Error()
+		return "", err
 	case missing == nil && info.IsDir():
-		g.none = "the graph of this daemon is the folder " + path + ": put the file there, and say mgmt reload"
+		return "", errors.New("the graph of this daemon is the folder " + path + ": put the file there, and say mgmt reload")
 	case missing == nil && !info.Mode().IsRegular():
-		g.none = "this daemon has read its graph from " + path + ", which is no file"
-	default:
-		g.path = path
+		return "", errors.New("this daemon has read its graph from " + path + ", which is no file")
 	}
-	return g
+	return path, nil
 }
 
 func (g *graphInput) take(ctx context.Context) error {
@@ -81,22 +81,23 @@ func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
 
 // Apply implements control.Graphs. The caller may go: the work is brought to its end.
 func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*control.Verdict, error) {
-	if g.path == "" {
-		return nil, &control.Error{Status: 409, Text: g.none, Hint: "there is no file in whose place another one could be put"}
-	}
 	if err := g.take(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { <-g.turn }()
+	path, err := g.input().path()
+	if err != nil {
+		return nil, &control.Error{Status: 409, Text: err.Error(), Hint: "there is no file in whose place another one could be put"}
+	}
 	ctx = context.WithoutCancel(ctx)
-	c, err := g.candidate(document)
+	c, err := newCandidate(path, document)
 	if err != nil {
 		return nil, err
 	}
 	defer c.close()
 	found := renamed(g.engine.Check(ctx, yaml.New(c.at(c.temp), yaml.Options{})), c.at(c.temp), name)
 	if found.Err() != nil {
-		v := &control.Verdict{Path: g.path}
+		v := &control.Verdict{Path: path}
 		v.Refuse(found)
 		return v, nil
 	}
@@ -107,7 +108,7 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 	if err != nil {
 		return nil, err
 	}
-	v.Path = g.path
+	v.Path = path
 	if v.Refused == "" {
 		v.Findings = append(findingTexts(found), v.Findings...)
 		return v, nil
@@ -144,21 +145,21 @@ type candidate struct {
 	temp, before string // names of the document, and of the file before it
 }
 
-// candidate writes a document beside the graph file, with its owner and its mode. A file
+// newCandidate writes a document beside the graph file, with its owner and its mode. A file
 // of an earlier daemon there is replaced.
-func (g *graphInput) candidate(document []byte) (c *candidate, err error) {
-	place, err := safepath.System().Place(g.path)
+func newCandidate(path string, document []byte) (c *candidate, err error) {
+	place, err := safepath.System().Place(path)
 	if err != nil {
 		return nil, err
 	}
 	c = &candidate{Place: place, temp: "." + place.Name + ".new", before: place.Name + ".previous"}
 	if !place.Missing && place.Stat.Mode&unix.S_IFMT != unix.S_IFREG {
 		place.Close()
-		return nil, fmt.Errorf("%s is no plain file", g.path)
+		return nil, fmt.Errorf("%s is no plain file", path)
 	}
 	if err := c.write(document); err != nil {
 		c.close()
-		return nil, fmt.Errorf("the graph can't be written beside %s, which is as it was; mend that and apply it again: %w", g.path, err)
+		return nil, fmt.Errorf("the graph can't be written beside %s, which is as it was; mend that and apply it again: %w", path, err)
 	}
 	return c, nil
 }

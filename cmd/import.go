@@ -83,7 +83,7 @@ func (f *importFlags) loads(a *app, shown gapi.Shown) error {
 	}
 	d, err := yaml.Load("-", yaml.Options{}, &text)
 	if err == nil {
-		_, ds := gapi.Build(a.kinds(), d)
+		_, ds := a.build(d)
 		if i := slices.IndexFunc(ds, func(d schema.Diagnostic) bool { return d.Severity == schema.Error }); i >= 0 {
 			err = errors.New(ds[i].Message)
 		}

@@ -124,7 +124,7 @@ func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagno
 	}
 	asked := *d
 	asked.Thorough = true
-	g, ds := gapi.Build(a.kinds(), &asked)
+	g, ds := a.build(&asked)
 	return g, ds, nil
 }
 
@@ -135,7 +135,7 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 		return nil, err
 	}
 	a.noMachine()
-	env := gapi.Env{Registry: a.kinds(), NoWatch: true, Stdin: a.in}
+	env := gapi.Env{Registry: a.kinds, NoWatch: true, Stdin: a.in}
 	for d, err := range front.Graphs(ctx, env) {
 		return d, err
 	}

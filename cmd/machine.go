@@ -2,15 +2,21 @@ package cmd
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // machineFlags adds the flags for facts that the program does not know by itself: the purpose
@@ -49,12 +55,32 @@ func (a *app) before(cmd *cobra.Command, load func() schema.Diagnostics) {
 // modules returns the virtual modules and their backends.
 func (a *app) modules() *virtual.Catalog { return cmp.Or(a.catalog, virtual.DefaultCatalog()) }
 
-// system is what this machine is, or the one that a verb checks for.
+// system has the facts of this machine, or of the machine for which a verb checks.
 func (a *app) system() func() virtual.System {
 	if a.machine != nil {
 		return func() virtual.System { return *a.machine }
 	}
 	return virtual.LocalSystem((&host.FactReader{Roles: a.roles}).Facts)
+}
+
+// build makes a declared graph, and judges it for the machine.
+func (a *app) build(d *gapi.Declared) (*engine.Graph, schema.Diagnostics) {
+	g, ds := gapi.Build(a.kinds(), d)
+	return gapi.CheckMachine(g, ds, a.system()(), nil)
+}
+
+// transform makes the graph that would run. This machine is asked what resources are beyond their parameters, unless
+// the graph is for another one.
+func (a *app) transform(ctx context.Context, g *engine.Graph, o transform.Options, n *transform.Notes) (_ *engine.Graph, err error) {
+	if a.machine == nil && !unix.Portable {
+		h, err := host.New(ctx, host.Options{Roles: a.roles})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, h.Close()) }()
+		o.Host = h
+	}
+	return transform.Run(ctx, g, transform.Steps(o), n)
 }
 
 // options are what every verb tells the engine: the kinds, the facts of the machine, and
@@ -65,35 +91,52 @@ func (a *app) options(log *slog.Logger) mgmt.Options {
 	}
 }
 
-// bindMachine has the kinds choose among all backends, and by the roles.
+// bindMachine has the kinds choose among all backends, and by the roles. It is the first step of the kinds.
 func (a *app) bindMachine() schema.Diagnostics {
+	a.begin()
 	if a.backends == "" && len(a.roles) == 0 && a.machine == nil {
 		return nil
 	}
-	c, ds := a.allBackends()
+	nodes, ds := a.backendFiles()
 	if ds.Err() != nil {
 		return ds
 	}
-	kinds, err := virtual.Rebind(a.kinds(), c, a.system())
-	if err != nil {
-		ds.Errorf(schema.Pos{}, "%v", err)
-		return ds
+	s := &a.sets.backed
+	if from := a.kinds(); a.machine != nil || !s.madeOf(from, nodes) {
+		c, found := a.withBackends(nodes)
+		if ds = append(ds, found...); ds.Err() != nil {
+			return ds
+		}
+		kinds, err := virtual.Rebind(from, c, a.system())
+		if err != nil {
+			ds.Errorf(schema.Pos{}, "%v", err)
+			return ds
+		}
+		*s = step{from: from, nodes: nodes, kinds: kinds, catalog: c}
 	}
-	a.catalog, a.registry = c, kinds
+	a.catalog, a.registry = s.catalog, s.kinds
 	return ds
 }
 
-// allBackends returns a catalog of its own, with the backends of the folder too.
-func (a *app) allBackends() (*virtual.Catalog, schema.Diagnostics) {
-	c := a.modules().Clone()
+// backendFiles reads the descriptions of the folder.
+func (a *app) backendFiles() ([]*schema.Node, schema.Diagnostics) {
 	if a.backends == "" {
-		return c, nil
+		return nil, nil
 	}
 	nodes, ds := yaml.Documents(a.backends, yaml.Options{Source: a.source()})
+	return nodes, a.from("backends", ds)
+}
+
+// withBackends returns a catalog of its own, with backends of files too.
+func (a *app) withBackends(nodes []*schema.Node) (c *virtual.Catalog, ds schema.Diagnostics) {
+	c = a.modules().Clone()
 	for _, n := range nodes {
 		if virtual.IsDeclaration(n) {
 			ds = append(ds, declare(c, n)...)
 		}
+	}
+	if len(nodes) == 0 {
+		return c, ds
 	}
 	facts := a.system()().Facts
 	for _, n := range nodes {

@@ -38,8 +38,10 @@ type app struct {
 	transports    *provider.Transports // provider.DefaultTransports when nil
 	targets       *provider.Targets    // of the folder; nil for none
 	targetsFolder string
+	list          []*provider.Target // that were read last, of with
 
 	registry  *engine.Registry // the kinds; engine.DefaultRegistry when nil
+	sets      kindset          // how they were made
 	roles     []string         // what the machine is for
 	machine   *virtual.System  // another machine to check for; nil for this one
 	factsFile string           // where its facts are

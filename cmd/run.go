@@ -164,30 +164,29 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
 	opts.Observer = trim.observe(desk.observe(exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
-	opts.BeforeReload = a.beforeReload(anew, newCredentials(p.logger))
-	opts.Beside = desk.beside(exports.Handler(), func(e *mgmt.Engine) control.Graphs { return inputOf(&f.input, e, p.rereading, anew.warnings) })
+	opts.BeforeReload = beforeReload(anew, newCredentials(p.logger))
+	opts.Background = desk.beside(exports.Handler(), func(e *mgmt.Engine) control.Graphs {
+		return newGraphInput(anew.input.Load, e, p.rereading, anew.warnings)
+	})
 	e, err := mgmt.New(opts)
 	if err != nil {
 		return err
 	}
-	anew.limits = e.SetLimits
+	anew.engine = e
 	defer trim.start(ctx)()
 	err = f.serve(ctx, a, e, front, &aides{presenter: p, service: svc, exports: exports, dir: folder.dir, reload: reload})
 	return f.result(a, e.Report(), err)
 }
 
-// beforeReload returns what is read again before the graph: the settings, the targets and the credentials.
-// With an error the graph is not read.
-func (a *app) beforeReload(anew *resettling, secrets *credentials) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if err := anew.reread(ctx); err != nil {
-			return err
+// beforeReload returns the function that reads again, before the graph: the settings with their folders,
+// and the credentials. With an error the graph is not read.
+func beforeReload(anew *resettling, secrets *credentials) func(context.Context) (*mgmt.Source, error) {
+	return func(ctx context.Context) (*mgmt.Source, error) {
+		source, err := anew.reread(ctx)
+		if err == nil {
+			secrets.renew(ctx)
 		}
-		if err := a.rereadTargets(); err != nil {
-			return err
-		}
-		secrets.renew(ctx)
-		return nil
+		return source, err
 	}
 }
 

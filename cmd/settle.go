@@ -3,20 +3,27 @@ package cmd
 import (
 	"context"
 	"log/slog"
+	"os"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
+	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// resettling has a daemon take over another configuration when its graph is read again.
+// resettling has a daemon take over another configuration when its graph is read again. The settings that can
+// change while the daemon runs take effect at once, with one exception: another graph counts from the moment when it
+// is in effect, and the next reload tries it again until then.
 type resettling struct {
-	app    *app
+	app    *app // with the kinds of the next graph
 	log    *slog.Logger
 	level  *slog.LevelVar
-	limits func(context.Context, reactor.Limits) error
+	engine *mgmt.Engine
+	input  atomic.Pointer[input] // of the graph in effect
 
 	mu      sync.Mutex
 	begun   config.Resolved // with which the daemon has started, and changes taken over since
@@ -24,76 +31,180 @@ type resettling struct {
 }
 
 func (f *runFlags) resettling(a *app, p *presenter) *resettling {
-	return &resettling{app: a, log: p.logger, level: p.level, begun: a.settled}
+	r := &resettling{app: a, log: p.logger, level: p.level, begun: a.settled}
+	r.input.Store(&f.input)
+	return r
 }
 
-// reread reads the environment and the configuration file again. Settings that can change
+// reread reads the environment, the configuration file and its folders again. Settings that can change
 // while the daemon runs take effect, and a warning names the others. With an error nothing
-// has changed.
-func (r *resettling) reread(ctx context.Context) error {
+// has changed. The source is that of another graph; nil where the graph is the same one.
+func (r *resettling) reread(ctx context.Context) (*mgmt.Source, error) {
 	now, ds := r.app.resolve(r.app.flags)
 	if ds.Err() != nil {
-		return ds
+		return nil, ds
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var live, later []string
-	taken := config.Resolved{}
-	for _, s := range settings.Settings {
-		from := now
-		if settings.Shown(r.begun, s) != settings.Shown(now, s) {
-			if s.Live {
-				live = append(live, s.Key)
-			} else {
-				later, from = append(later, s.Key), r.begun
-			}
-		}
-		if v, ok := from[s.Key]; ok {
-			taken[s.Key] = v
-		}
+	c := r.compare(now)
+	app, ds := r.app.with(c.taken)
+	var next *mgmt.Source
+	if len(c.input) > 0 {
+		var found schema.Diagnostics
+		next, found = r.source(app, c)
+		ds = append(ds, found...)
 	}
-	if len(live) > 0 {
-		if err := r.take(ctx, taken); err != nil {
-			return err
-		}
-		r.log.Info("settings have changed", "settings", strings.Join(live, ", "))
+	if ds.Err() != nil {
+		return nil, ds
 	}
-	r.begun, r.waiting = taken, nil
-	for _, key := range later {
+	if err := r.take(ctx, app, c); err != nil {
+		return nil, err
+	}
+	r.begun, r.waiting = c.taken, nil
+	for _, key := range c.later {
 		r.waiting = append(r.waiting, key+" has changed to "+shownAs(now, key)+" ("+now[key].From()+"): it takes effect when mgmt is restarted")
 		r.log.Warn("a setting takes effect when mgmt is restarted", "setting", key, "value", shownAs(now, key), "from", now[key].From())
 	}
-	return nil
+	return next, nil
+}
+
+// resettled is the difference between the settings of a daemon and those that it has read again.
+type resettled struct {
+	now   config.Resolved
+	taken config.Resolved // the settings that count from now on
+	live  []string        // keys that have changed, and take effect at once
+	input []string        // keys that have changed, and take effect with the next graph
+	later []string        // keys that have changed, and take effect at a restart
+}
+
+// inputKeys are the settings that say where the graph comes from.
+var inputKeys = []string{"graph", "puppet_catalog", "tags", "lenient", "ordering"}
+
+// compare compares the settings with those taken over so far.
+func (r *resettling) compare(now config.Resolved) resettled {
+	c := resettled{now: now, taken: config.Resolved{}}
+	for _, s := range settings.Settings {
+		from := now
+		if settings.Shown(r.begun, s) != settings.Shown(now, s) {
+			switch {
+			case slices.Contains(inputKeys, s.Key):
+				c.input, from = append(c.input, s.Key), r.begun
+			case s.Live:
+				c.live = append(c.live, s.Key)
+			default:
+				c.later, from = append(c.later, s.Key), r.begun
+			}
+		}
+		if v, ok := from[s.Key]; ok {
+			c.taken[s.Key] = v
+		}
+	}
+	return c
+}
+
+// source returns another graph. It has to be one that can be read more than once.
+func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnostics) {
+	var ds schema.Diagnostics
+	at := func(key string) schema.Pos {
+		if pos := c.now[key].Pos; !pos.IsZero() {
+			return pos
+		}
+		path, _ := app.configPath() // the setting is not there any more
+		return schema.Pos{File: path}
+	}
+	other := *app
+	other.settled = c.now
+	in := inputOf(c.now)
+	front, err := in.frontend(&other)
+	if err != nil {
+		ds.Errorf(at(c.input[0]), "%s: %v", c.input[0], err)
+		return nil, ds
+	}
+	for key, path := range map[string]string{"graph": in.yaml, "puppet_catalog": in.catalog} {
+		if path == "" {
+			continue
+		}
+		if info, err := os.Stat(path); err != nil {
+			ds.Errorf(at(key), "%s: %v", key, err)
+		} else if !info.Mode().IsRegular() && !info.IsDir() {
+			ds.Errorf(at(key), "%s: %s is neither a file nor a folder: a reload needs a graph that can be read more than once", key, path)
+		}
+	}
+	return &mgmt.Source{Frontend: front, Input: in.lasting(), Taken: func() { r.moved(in, c) }}, ds
+}
+
+// inputOf returns where settings have the graph from.
+func inputOf(r config.Resolved) *input {
+	in := &input{yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ordering: choice{word: r["ordering"].Text()}}
+	in.puppet.Tags, in.puppet.Lenient = r["tags"].Texts, r["lenient"].Text() == "true"
+	return in
+}
+
+// moved has another graph count, which is in effect now.
+func (r *resettling) moved(in *input, c resettled) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range c.input {
+		delete(r.begun, key)
+		if v, ok := c.now[key]; ok {
+			r.begun[key] = v
+		}
+	}
+	r.input.Store(in)
+	r.log.Info("settings have changed", "settings", strings.Join(c.input, ", "))
 }
 
 // shownAs returns the value of a setting for people.
 func shownAs(r config.Resolved, key string) string {
-	if text := settings.Shown(r, settings.Get(key)); text != "" {
+	if text := shownIn(r, key); text != "" {
 		return text
 	}
 	return "nothing"
 }
 
-// take puts the settings into effect that can change while the daemon runs.
-func (r *resettling) take(ctx context.Context, now config.Resolved) error {
-	shown := func(key string) string { return settings.Shown(now, settings.Get(key)) }
-	var l reactor.Limits
-	var err error
-	if l.MaxChanges, err = reactor.ParseBudget(shown("max_changes")); err != nil {
+// take puts the settings into effect that can change while the daemon runs, and the kinds of their folders.
+func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
+	limits, err := limitsOf(c.taken)
+	if err != nil {
 		return err
 	}
-	if l.MaxRemovals, err = reactor.ParseRemovals(shown("max_removals")); err != nil {
+	others := app.kinds() != r.app.kinds()
+	if others {
+		err = r.engine.SetKinds(app.kinds(), app.catalog)
+	}
+	if err == nil && len(c.live) > 0 {
+		err = r.engine.SetLimits(ctx, limits)
+	}
+	if err != nil {
 		return err
 	}
-	if l.Fight, err = reactor.ParseFight(shown("fight")); err != nil {
-		return err
+	if app.targets != nil {
+		app.targets.Replace(app.list)
 	}
-	if err := r.limits(ctx, l); err != nil {
-		return err
-	}
-	log := logFlags{debug: shown("debug") == "true", quiet: shown("quiet") == "true"}
+	r.app = app
+	log := logFlags{debug: shownIn(c.taken, "debug") == "true", quiet: shownIn(c.taken, "quiet") == "true"}
 	r.level.Set(log.level())
+	if len(c.live) > 0 {
+		r.log.Info("settings have changed", "settings", strings.Join(c.live, ", "))
+	}
+	if others {
+		r.log.Info("the types and backends of the next graph are others")
+	}
 	return nil
+}
+
+func shownIn(r config.Resolved, key string) string { return settings.Shown(r, settings.Get(key)) }
+
+// limitsOf returns the bounds that settings give.
+func limitsOf(r config.Resolved) (l reactor.Limits, err error) {
+	if l.MaxChanges, err = reactor.ParseBudget(shownIn(r, "max_changes")); err != nil {
+		return l, err
+	}
+	if l.MaxRemovals, err = reactor.ParseRemovals(shownIn(r, "max_removals")); err != nil {
+		return l, err
+	}
+	l.Flapping, err = reactor.ParseFlapping(shownIn(r, "fight"))
+	return l, err
 }
 
 // warnings returns the settings that wait for a restart, for the caller of the

@@ -20,21 +20,32 @@ import (
 
 // loadTargets has the kinds know the targets of the folder, and returns their faults.
 func (a *app) loadTargets() schema.Diagnostics {
-	if a.targetsFolder == "" {
-		return nil
-	}
 	list, ds := a.readTargets()
 	if ds.Err() != nil {
 		return ds
 	}
-	a.targets = cmp.Or(a.targets, provider.NewTargets())
-	a.targets.Replace(list)
-	kinds, err := provider.BindTargets(a.kinds(), a.targets)
-	if err != nil {
-		return append(ds, schema.Diagnostic{Pos: schema.Pos{File: a.targetsFolder}, Message: err.Error()})
+	if ds = append(ds, a.bindTargets()...); ds.Err() == nil && a.targets != nil {
+		a.targets.Replace(list)
 	}
-	a.registry = kinds
 	return ds
+}
+
+// bindTargets has the kinds know the targets, whichever they are by then. It is the last step of the kinds.
+func (a *app) bindTargets() (ds schema.Diagnostics) {
+	if a.targetsFolder == "" {
+		return nil
+	}
+	a.targets = cmp.Or(a.targets, provider.NewTargets())
+	s := &a.sets.aimed
+	if from := a.kinds(); !s.madeOf(from, nil) {
+		kinds, err := provider.BindTargets(from, a.targets)
+		if err != nil {
+			return schema.Diagnostics{{Pos: schema.Pos{File: a.targetsFolder}, Message: err.Error()}}
+		}
+		*s = step{from: from, kinds: kinds}
+	}
+	a.registry = s.kinds
+	return nil
 }
 
 // targetFlag adds the flag that names a target.
@@ -56,19 +67,6 @@ func (a *app) targetFacts(ctx context.Context, name string) (map[string]any, err
 	}
 	facts, err := cmp.Or(a.targets, provider.NewTargets()).Facts(ctx, name, h)
 	return facts, errors.Join(err, h.Close())
-}
-
-// rereadTargets has the targets be as the files say now. With an error the targets stay as they are.
-func (a *app) rereadTargets() error {
-	if a.targetsFolder == "" {
-		return nil
-	}
-	list, ds := a.readTargets()
-	if err := ds.Err(); err != nil {
-		return err
-	}
-	a.targets.Replace(list)
-	return nil
 }
 
 // targetable refuses a target for a kind that knows none.
@@ -93,9 +91,13 @@ func on(d gapi.Declaration, target string) gapi.Declaration {
 	return d
 }
 
-// readTargets reads the files of the folder.
+// readTargets reads the files of the folder, if there is one.
 func (a *app) readTargets() ([]*provider.Target, schema.Diagnostics) {
+	if a.targetsFolder == "" {
+		return nil, nil
+	}
 	nodes, ds := yaml.Documents(a.targetsFolder, yaml.Options{Source: a.source()})
+	ds = a.from("targets", ds)
 	files := make([]provider.TargetFile, len(nodes))
 	for i, n := range nodes {
 		files[i].Node = n

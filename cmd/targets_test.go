@@ -126,3 +126,21 @@ esac
 		})
 	}
 }
+
+// TestFindingE8SecretAtTheCut: an error shows the end of what a command of a transport has said. A secret of the target that stands at
+// the cut is not shown in part either.
+func TestFindingE8SecretAtTheCut(t *testing.T) {
+	b := newFarBoard(t, nil)
+	b.put(t, "types/door.yaml", strings.ReplaceAll("name: door\ndocs: A door.\nconnection_info:\n  word: {type: String, docs: What opens it., sensitive: true}\nverify: [BOARD/door]\n", "BOARD", b.dir))
+	b.put(t, "door", "#!/bin/sh\nread -r head\nprintf 'opensesame%01018d' 0 >&2\nexit 1\n")
+	b.put(t, "word", "opensesame\n")
+	b.put(t, "targets/a.yaml", "cellar: {transport: door, word: {file: "+b.dir+"/word}}\n")
+	b.put(t, "graph.yaml", "resources:\n  note:\n  - {name: milk, target: cellar, text: buy some}\n")
+	if err := os.Chmod(filepath.Join(b.dir, "door"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	code, out := b.mgmt(t, append([]string{"plan", filepath.Join(b.dir, "graph.yaml")}, b.targets()...)...)
+	if code != 4 || !strings.Contains(out, "0000000000") || strings.Contains(out, "same") {
+		t.Errorf("it ends with %d, and says %q", code, out)
+	}
+}

@@ -67,8 +67,8 @@ func helped(program string, ds schema.Diagnostics) schema.Diagnostics {
 	return out
 }
 
-// wayOut says where to look up what exists, for a finding without a guess at the
-// meaning. The program is what this one is called.
+// wayOut says where to look up the existing names, for a finding without a guess at the meaning.
+// The program is what this one is called.
 func wayOut(program string, d schema.Diagnostic) string {
 	switch kind, _, _ := strings.Cut(d.Resource, "["); {
 	case d.Suggestion != "":
@@ -84,8 +84,8 @@ func wayOut(program string, d schema.Diagnostic) string {
 	return ""
 }
 
-// moduleHint says where to look up what modules there are, their functions and parameters, for an error without a guess
-// at the meaning.
+// moduleHint says where to look up the modules, their functions and parameters, for an error
+// without a guess at the meaning.
 func (a *app) moduleHint(err error) string {
 	show := "; " + a.program() + " interface "
 	if e, ok := errors.AsType[*virtual.UnknownModuleError](err); ok && e.Near == "" {

@@ -22,7 +22,13 @@ type trimmer struct {
 }
 
 func newTrimmer() *trimmer {
-	return &trimmer{graph: make(chan struct{}, 1), free: debug.FreeOSMemory}
+	return &trimmer{graph: make(chan struct{}, 1), free: giveBack}
+}
+
+// giveBack gives back what the heap does not use, and the pages of the program itself.
+func giveBack() {
+	debug.FreeOSMemory()
+	dropProgram()
 }
 
 func (t *trimmer) observe(o mgmt.Observer) mgmt.Observer {

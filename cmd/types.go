@@ -25,19 +25,26 @@ func (a *app) typesFlag(cmd *cobra.Command) {
 }
 
 // loadTypes adds the kinds of the folder to the existing ones, and returns their
-// faults. With an error among that, none is added.
+// faults. With an error among that, none is added. It is the second step of the kinds.
 func (a *app) loadTypes() schema.Diagnostics {
 	if a.types == "" {
 		return nil
 	}
 	nodes, ds := yaml.Documents(a.types, yaml.Options{Source: a.source()})
-	kinds := a.kinds().Clone()
-	var found schema.Findings
-	found.Add(ds...)
-	transports := provider.DefaultTransports().Clone()
-	found.Add(provider.LoadAll(kinds, transports, nodes, nil)...)
-	if found.Errors() == 0 {
-		a.registry, a.transports = kinds, transports
+	ds = a.from("types", ds)
+	s := &a.sets.typed
+	if from := a.kinds(); !s.madeOf(from, nodes) {
+		made := step{from: from, nodes: nodes, kinds: from.Clone(), transports: provider.DefaultTransports().Clone()}
+		var found schema.Findings
+		found.Add(ds...)
+		found.Add(provider.LoadAll(made.kinds, made.transports, nodes, nil)...)
+		if ds = found.All(); found.Errors() > 0 {
+			return ds
+		}
+		*s = made
 	}
-	return found.All()
+	if ds.Err() == nil {
+		a.registry, a.transports = s.kinds, s.transports
+	}
+	return ds
 }

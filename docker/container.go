@@ -123,7 +123,7 @@ func (r *ContainerRes) Init(init *engine.Init) (err error) {
 // Cleanup closes what is still open to the daemon.
 func (r *ContainerRes) Cleanup() error { return r.daemon.Close() }
 
-// Watch waits for what happens to the container, to images and to networks.
+// Watch waits for events of the container, of images and of networks.
 func (r *ContainerRes) Watch(ctx context.Context) error {
 	return r.daemon.watch(ctx, watcher{
 		init: r.init, types: []events.Type{events.ContainerEventType, events.ImageEventType, events.NetworkEventType},
@@ -139,8 +139,8 @@ func (r *ContainerRes) Read(ctx context.Context) (engine.Res, error) {
 	return r.read(ctx, r.Name())
 }
 
-// read makes a resource of what the daemon tells of a container. What is as in the image is
-// left out. Only variables that env names are shown.
+// read makes a resource of the daemon's description of a container. Fields that are as in the image
+// are left out. Only variables that env names are shown.
 func (r *ContainerRes) read(ctx context.Context, name string) (engine.Res, error) {
 	c, err := r.daemon.container(ctx, name)
 	if err != nil || c == nil {
@@ -199,8 +199,8 @@ func (r *ContainerRes) names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Reversed removes a container that was not there, and gives one that was the state
-// back that it had. What was replaced or removed is gone.
+// Reversed removes a container that was not there, and gives a present one its old state back. A
+// container that was replaced or removed is gone.
 func (r *ContainerRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := *r
 	undo.Base, undo.init, undo.daemon, undo.tries = traits.Base{}, nil, nil, nil

@@ -73,7 +73,7 @@ func (d *daemon) create(ctx context.Context, name string, r *ContainerRes, want 
 	return id, nil
 }
 
-// config is what the container is asked to be. What the image says is not said again.
+// config is the wanted configuration of the container. Fields of the image are not repeated.
 func (r *ContainerRes) config(want *spec) *container.Config {
 	c := &container.Config{
 		Image: r.Image, Entrypoint: r.Entrypoint, Cmd: r.Cmd, User: r.User, WorkingDir: r.Workdir, Hostname: r.Hostname,

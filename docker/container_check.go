@@ -147,10 +147,13 @@ func (c *run) differing() string {
 	return strings.Join(fields, ", ")
 }
 
-// report reports what is to be done, and whether that is nothing.
+// report reports the changes to make, and whether there are none.
 func (c *run) report() (ok bool) {
 	if c.is == nil {
 		c.init.Change(engine.Change{Field: "state", To: c.state(), Verb: engine.Created})
+		for _, ch := range engine.MadeWith(c.ContainerRes) {
+			c.init.Change(ch)
+		}
 		return false
 	}
 	for _, d := range c.diffs {
@@ -293,7 +296,7 @@ func (c *run) move(ctx context.Context) error {
 	return nil
 }
 
-// began looks at what was made. A container that has ended at once is an error.
+// began looks at the new container. A container that has ended at once is an error.
 func (r *ContainerRes) began(ctx context.Context) (*container.InspectResponse, error) {
 	now, err := r.daemon.container(ctx, r.Name())
 	switch {
@@ -307,7 +310,7 @@ func (r *ContainerRes) began(ctx context.Context) (*container.InspectResponse, e
 	return now, nil
 }
 
-// send sends what is known of a container; nil for one that is removed.
+// send sends the facts of a container; nil for a removed one.
 func (r *ContainerRes) send(c *container.InspectResponse) error {
 	if c == nil {
 		return r.init.Send(&ContainerSends{})

@@ -69,7 +69,7 @@ func graphIn(t *testing.T, text string) *engine.Graph {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := gapi.Env{Registry: engine.DefaultRegistry(), NoWatch: true}
+	env := gapi.Env{Registry: engine.DefaultRegistry, NoWatch: true}
 	for d, err := range yaml.New(file, yaml.Options{}).Graphs(t.Context(), env) {
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestDependsOnTheContractOnly(t *testing.T) {
 // inOrder checks what the page says of the edges that nobody has to write.
 func inOrder(t *testing.T, g *engine.Graph) {
 	t.Helper()
-	g, err := transform.AutoEdge().Apply(t.Context(), g, &transform.Notes{})
+	g, err := transform.AutoEdge(nil).Apply(t.Context(), g, &transform.Notes{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,8 +63,8 @@ func (r *ImageRes) Clashes(other engine.Res) error {
 // UIDs has nothing to add to the kind and the name.
 func (r *ContainerRes) UIDs() []engine.ResUID { return nil }
 
-// AutoEdges wants the image, the daemon, and what is mounted or the nearest folder above it. The
-// image comes after a container that is removed, so that both can go.
+// AutoEdges wants the image, the daemon, and the mounted folders or the nearest folders above them.
+// The image comes after a container that is removed, so that both can go.
 func (r *ContainerRes) AutoEdges() (engine.AutoEdge, error) {
 	w := &wants{of: r, ask: theDaemon(r, r.Host)}
 	for _, u := range imageUID(r, r.Host, r.Image) {
@@ -81,7 +81,7 @@ func (r *ContainerRes) AutoEdges() (engine.AutoEdge, error) {
 	return w, nil
 }
 
-// daemonPackages are those that bring a docker daemon, whose service is docker.
+// daemonPackages are the packages that bring a docker daemon, whose service is docker.
 var daemonPackages = []string{"docker.io", "docker-ce", "docker", "moby-engine"}
 
 // theDaemon asks for the service and the packages of the daemon of this machine.

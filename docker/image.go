@@ -205,7 +205,7 @@ func (r *ImageRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
-// Reversed removes an image that was not there, and brings back one that was.
+// Reversed removes an image that was not there, and brings back a removed one.
 func (r *ImageRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &ImageRes{State: ImageAbsent, Place: r.Place}
 	if before != nil {

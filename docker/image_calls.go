@@ -19,7 +19,7 @@ import (
 // errNoDaemon is what a list that is not found comes from.
 var errNoDaemon = errors.New("what answers is no docker daemon")
 
-// login is who to be at a registry; the zero one for nobody.
+// login has the user and password for a registry; the zero value stands for none.
 type login struct {
 	user     string
 	password schema.Secret
@@ -47,8 +47,8 @@ func (d *daemon) removeImage(ctx context.Context, ref reference.Named, force boo
 	return err
 }
 
-// pull pulls an image, for as long as it takes. What it tells on the way is logged for
-// debugging only.
+// pull pulls an image, for as long as it takes. Its messages on the way are logged for debugging
+// only.
 func (d *daemon) pull(ctx context.Context, init *engine.Init, ref reference.Named, as login) (*client.ImageInspectResult, error) {
 	name := reference.FamiliarString(ref)
 	init.Log.Info("pulling an image", "image", name)

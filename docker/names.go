@@ -18,7 +18,7 @@ func plainText(s string) bool { return !strings.ContainsFunc(s, unicode.IsContro
 
 var objectName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,127}$`)
 
-// checkName refuses what is no name of a container, a volume or a network.
+// checkName refuses any text but the name of a container, a volume or a network.
 func checkName(what, s string) error {
 	if !objectName.MatchString(s) {
 		return fmt.Errorf("%s: %q is no name: it needs two or more letters, digits and _.- and begins with a letter or a digit", what, s)
@@ -36,7 +36,7 @@ func parseImage(what, s string) (reference.Named, error) {
 	return reference.TagNameOnly(r), nil
 }
 
-// The last part of the key of a port, and of what is published.
+// The last part of the key of a port, and of its published form.
 var protocols = []string{"tcp", "udp", "sctp"}
 
 // parsePort reads a number of a port. Zero stands for any.

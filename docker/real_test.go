@@ -250,7 +250,9 @@ func realNoop(d *realDaemon, _ string) {
 	d.await("it says that it would make it", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return slices.ContainsFunc(r.ran, func(run mgmt.Run) bool { return run.State == engine.StateWouldChange && len(run.Changes) == 1 })
+		return slices.ContainsFunc(r.ran, func(run mgmt.Run) bool {
+			return run.State == engine.StateWouldChange && len(run.Changes) > 0 && run.Changes[0].Field == "state"
+		})
 	})
 	r.end()
 	if now := d.inventory(); now != before {

@@ -17,8 +17,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// spec is a container as far as resources speak of it, in one form wherever it comes from:
-// from the daemon, from an image, or from what is wanted. Lists and maps that are empty are nil.
+// spec is a container as far as resources speak of it, in one form wherever it comes from: from the
+// daemon, from an image, or from the wanted state. Lists and maps that are empty are nil.
 type spec struct {
 	image      string // its ID
 	entrypoint []string
@@ -53,8 +53,8 @@ func specOf(c *container.InspectResponse) *spec {
 	return s
 }
 
-// specOfImage is a container of an image, of which nothing more is said; nil gives one
-// of an image that has nothing to say.
+// specOfImage is a container of an image without further settings; nil gives a container of an
+// image without settings.
 func specOfImage(i *client.ImageInspectResult) *spec {
 	s := &spec{networks: []string{"bridge"}, restart: "no"}
 	if i == nil {
@@ -92,8 +92,8 @@ func (r *ContainerRes) want(image *spec) *spec {
 	return &s
 }
 
-// as is the resource of a container, less what it has of its image, and less what this
-// kind adds.
+// as is the resource of a container, without the fields of its image, and without those of this
+// kind.
 func (r *ContainerRes) as(is, image *spec) *ContainerRes {
 	res := &ContainerRes{Pull: PullMissing, Hostname: is.hostname, Ports: is.ports, Volumes: is.volumes, Memory: is.memory, StopTimeout: is.stop}
 	if !slices.Equal(is.entrypoint, image.entrypoint) || !slices.Equal(is.cmd, image.cmd) {
@@ -305,7 +305,7 @@ func (r *ContainerRes) differences(is, want *spec) []difference {
 	return all
 }
 
-// shown is what may be shown of variables: those that env names, and of others the
+// shown has the variables as they may be shown: those in env with their values, and of others the
 // name.
 func (r *ContainerRes) shown(env map[string]string) []string {
 	var all []string

@@ -31,8 +31,7 @@ func (t *tries) begin() {
 	t.running, t.altered, t.undone = true, nil, ""
 }
 
-// alters notes a container that the try has found, or made: what is told of it may come of
-// the try.
+// alters notes a container that the try has found, or made: its events may come of the try.
 func (t *tries) alters(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +69,7 @@ func (t *tries) undo(id string) {
 }
 
 // made reports whether an event may come of a CheckApply that alters the container that it is
-// about. That one is removed or renamed does not, but for what was undone.
+// about. Events of a removed or renamed container do not, unless the change was undone.
 func (t *tries) made(m *events.Message) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,8 +88,8 @@ func (t *tries) state() (running bool, left string) {
 	return t.running, t.left
 }
 
-// tell returns what Watch calls for each event, and with nil at the end of each try. What comes
-// during a try waits for its end. Then it is no event if the container is as a failed
+// tell returns the function that Watch calls for each event, and with nil at the end of each try.
+// Events during a try wait for its end. Then an event is dropped if the container is as a failed
 // try has left it.
 func (r *ContainerRes) tell(ctx context.Context) func(*events.Message) {
 	late, sure := false, false // an event waits, and it is not only about what a try alters
@@ -101,7 +100,7 @@ func (r *ContainerRes) tell(ctx context.Context) func(*events.Message) {
 				return
 			}
 			if late, sure = true, sure || !r.tries.made(m); !sure && m.Type == events.ContainerEventType {
-				about[m.Actor.ID] = true // of one that is made just now the try may not know yet
+				about[m.Actor.ID] = true // the try may not know yet of a container that is made just now
 			}
 		}
 		running, left := r.tries.state()
@@ -116,7 +115,7 @@ func (r *ContainerRes) tell(ctx context.Context) func(*events.Message) {
 	}
 }
 
-// print is how the container looks, without what is another one at each start.
+// print is the container's description, without the fields that change at each start.
 func (r *ContainerRes) print(ctx context.Context) string {
 	c, err := r.daemon.container(ctx, r.Name())
 	if err != nil {
@@ -125,7 +124,7 @@ func (r *ContainerRes) print(ctx context.Context) string {
 	return printOf(c)
 }
 
-// printOf is the print of a container; that of one that runs is never that of a failure.
+// printOf is the print of a container; the print of a running one is never that of a failure.
 func printOf(c *container.InspectResponse) string {
 	if c == nil {
 		return "none"

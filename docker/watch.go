@@ -26,8 +26,8 @@ type watcher struct {
 	over  <-chan struct{}       // nil for none
 }
 
-// watch tells of what happens at the daemon, until the context ends. The first try to reach the
-// daemon comes before Running; if it is not there, it is waited for.
+// watch tells of the daemon's events, until the context ends. The first try to reach the daemon
+// comes before Running; if it is not there, it is waited for.
 func (d *daemon) watch(ctx context.Context, w watcher) error {
 	init := w.init
 	appears, stop, err := d.appears(ctx, init.Host)
@@ -93,8 +93,8 @@ type stream struct {
 	end context.CancelFunc
 }
 
-// stream opens one, from now on, by the daemon's own clock: it may answer before it
-// listens, so what happens in between is told later.
+// stream opens a stream, from now on, by the daemon's own clock: it may answer before it listens,
+// so events in between are told later.
 func (d *daemon) stream(ctx context.Context, types []events.Type) (*stream, error) {
 	info, err := get(ctx, d, func(ctx context.Context) (client.SystemInfoResult, error) {
 		return d.Info(ctx, client.InfoOptions{})

@@ -34,8 +34,8 @@ type RecvableRes interface {
 // any goroutine, those of different resources also at once.
 type EdgeableRes interface {
 	Res
-	// UIDs says what this resource is. It may depend on more than the parameters, and is
-	// asked for each graph.
+	// UIDs says what this resource is, by its parameters alone: it does no I/O (see SurveyedRes). It is asked for each
+	// graph.
 	UIDs() []ResUID
 	// AutoEdges says what it wants; nil for nothing. It depends on what Cmp compares, and on
 	// what Test is told: of a resource that is declared as it runs, it is called again only when
@@ -48,16 +48,17 @@ type EdgeableRes interface {
 type SurveyedRes interface {
 	EdgeableRes
 	GroupKey() string // those of one kind and key are surveyed together
-	// Survey returns what else each member is, in their order, and alters nothing. It is called on one of them, before
-	// Init, whenever automatic edges are made, and must be quick where nothing has changed since the last time. After
-	// an error the members are what their UIDs say.
-	Survey(ctx context.Context, members []Res) ([]Surveyed, error)
+	// Survey asks the host what else each member is, returns that in their order, and alters nothing. It is called on one
+	// of them, before Init, whenever automatic edges are made for a machine, and must be quick where nothing has changed
+	// since the last time. With an error it may return what it knows in spite of that, or nothing: then the members are
+	// what their UIDs say.
+	Survey(ctx context.Context, h Host, members []Res) ([]Surveyed, error)
 }
 
 // Surveyed is what a survey has found out about one resource.
 type Surveyed struct {
 	UIDs []ResUID
-	Why  string // how that is known, for those who ask why there is an edge: "which the survey says"
+	Why  string // how that is known, for those who ask why there is an edge: "which the survey says"; may be empty
 }
 
 // LeavingRes says whether the managed thing is to go: a file that is to be absent, a service that is to be
@@ -213,10 +214,10 @@ type UnwatchedRes interface {
 	WatchesNothing() bool // the same for all resources of the kind, at all times
 }
 
-// WatchedRes is a resource whose Watch only makes an event of each wake-up of one
-// Host.Watch. Where the host can notify (NotifyingHost), the engine makes that
-// subscription, and does not call Watch: there is no goroutine that waits. What embeds such
-// a kind and has a Watch of its own has to have a Watches of its own.
+// WatchedRes is a resource whose Watch only makes an event of each wake-up of one Host.Watch. Where
+// the host can notify (NotifyingHost), the engine makes that subscription, and does not call Watch:
+// there is no goroutine that waits. A kind that embeds such a kind and has a Watch of its own needs
+// a Watches of its own.
 type WatchedRes interface {
 	Res
 	// Watches returns what Watch gives to Host.Watch, and false if Watch does more: then
@@ -267,8 +268,8 @@ type Abilities struct {
 	Sends       *schema.Type `json:"-"` // nil when it sends nothing
 }
 
-// AbilitiesOf asks a resource for its abilities: what it states (StatingRes), else what its methods say. The error is
-// about the struct that it sends, or about what it states and has no methods of.
+// AbilitiesOf asks a resource for its abilities: the stated ones (StatingRes), else those of its
+// methods. The error is about the struct that it sends, or about stated abilities without methods.
 func AbilitiesOf(r Res) (Abilities, error) {
 	a, err := methodsOf(r)
 	if s, ok := r.(StatingRes); ok && err == nil {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// StatingRes says itself what it can do. A resource made of data, or one in another process, has the methods of
-// many abilities, and some of them only by its definition: what it does not state, it cannot do.
+// StatingRes states its own abilities. A resource made of data, or one in another process, has the
+// methods of many abilities. Its definition says which of them hold: without a statement it lacks
+// the ability.
 type StatingRes interface {
 	Res
 	// Abilities returns the same each time for one resource. Each ability that it states has its methods; Overlapping,
@@ -61,7 +62,7 @@ func stated[T any](a Abilities) bool {
 	return true
 }
 
-// checkStated refuses abilities of which the methods are missing. found are those that the methods say.
+// checkStated refuses abilities whose methods are missing. found are the abilities by the methods.
 func checkStated(r Res, states, found Abilities) error {
 	found.Overlapping, found.Unwatched, found.Collectable = true, true, true
 	var missing []string

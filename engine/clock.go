@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 // Clock tells the time and makes timers. Code below the root package takes one as a
 // value, so that a test or a simulated machine gives its own. Every method may be
@@ -34,4 +38,140 @@ func ClockOr(c Clock) Clock {
 func Wake(c Clock, d time.Duration) (wake <-chan struct{}, stop func() bool) {
 	ch := make(chan struct{}, 1)
 	return ch, c.AfterFunc(d, func() { ch <- struct{}{} })
+}
+
+// ClockHost is a Host with a clock of its own, such as that of a simulated machine.
+type ClockHost interface {
+	Host
+	Clock() Clock
+}
+
+// ClockOf returns the clock of a host. A host that has none, and nil, go by the clock of the machine.
+func ClockOf(h Host) Clock {
+	if c, ok := h.(ClockHost); ok {
+		return ClockOr(c.Clock())
+	}
+	return SystemClock{}
+}
+
+// Since returns the time that has passed since t by the clock.
+func Since(c Clock, t time.Time) time.Duration {
+	if _, ok := c.(SystemClock); ok {
+		return time.Since(t) // which reads less of the clock
+	}
+	return c.Now().Sub(t)
+}
+
+// Sleep waits for d by the clock. The error is the cause of a context that ended before.
+func Sleep(ctx context.Context, c Clock, d time.Duration) error {
+	t := NewTimer(c, d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Timer is a time.Timer by a Clock. Its methods are for one goroutine at a time.
+type Timer struct {
+	C   <-chan time.Time // gets the time when the timer ends; of capacity 1
+	sys *time.Timer      // by the clock of the machine; else nil
+
+	clock Clock
+	c     chan time.Time
+	stop  func() bool
+	mu    sync.Mutex
+	round int // a call of an earlier round has no effect
+}
+
+// NewTimer returns a timer that ends after d. By the clock of the machine it is a time.Timer, and costs no more.
+func NewTimer(c Clock, d time.Duration) *Timer {
+	if _, ok := c.(SystemClock); ok {
+		sys := time.NewTimer(d)
+		return &Timer{C: sys.C, sys: sys}
+	}
+	t := &Timer{clock: c, c: make(chan time.Time, 1)}
+	t.C = t.c
+	t.start(d)
+	return t
+}
+
+func (t *Timer) start(d time.Duration) {
+	round := t.round
+	t.stop = t.clock.AfterFunc(d, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.round == round {
+			t.c <- t.clock.Now()
+		}
+	})
+}
+
+// Stop ends the timer: after it, C gets nothing, and has nothing. It reports whether that has kept the time from coming.
+func (t *Timer) Stop() bool {
+	if t.sys != nil {
+		return t.sys.Stop()
+	}
+	stopped := t.stop()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.round++
+	select {
+	case <-t.c:
+		stopped = true
+	default:
+	}
+	return stopped
+}
+
+// Reset stops the timer, and has it end after d from now.
+func (t *Timer) Reset(d time.Duration) {
+	if t.sys != nil {
+		t.sys.Reset(d)
+		return
+	}
+	t.Stop()
+	t.start(d)
+}
+
+// Ticker is a time.Ticker by a Clock.
+type Ticker struct {
+	C    <-chan time.Time // gets the time again and again; of capacity 1
+	Stop func()           // ends the ticker; to be called once
+}
+
+// NewTicker returns a ticker of a period, which must be positive.
+func NewTicker(c Clock, every time.Duration) *Ticker {
+	if _, ok := c.(SystemClock); ok {
+		sys := time.NewTicker(every)
+		return &Ticker{C: sys.C, Stop: sys.Stop}
+	}
+	ch := make(chan time.Time, 1)
+	var mu sync.Mutex
+	var stop func() bool
+	ended := false
+	var next func()
+	next = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if ended {
+			return
+		}
+		select {
+		case ch <- c.Now():
+		default: // the last one was not taken
+		}
+		stop = c.AfterFunc(every, next)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	stop = c.AfterFunc(every, next)
+	return &Ticker{C: ch, Stop: func() {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		stop()
+	}}
 }

@@ -403,8 +403,11 @@ func TestPermanent(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for want, err := range map[string]error{
 		"abandoned while still running: a[b], c[d]": &engine.AbandonedError{Resources: []string{"a[b]", "c[d]"}},
-		"Watch panicked: boom":                      &engine.PanicError{Method: "Watch", Value: "boom"},
-		`unknown resource kind "x"`:                 &engine.UnknownKindError{Kind: "x"},
+		"abandoned while still running: a[b], c[d] (in Cleanup)": &engine.AbandonedError{
+			Resources: []string{"a[b]", "c[d]"}, Methods: map[string]string{"c[d]": "Cleanup"},
+		},
+		"Watch panicked: boom":      &engine.PanicError{Method: "Watch", Value: "boom"},
+		`unknown resource kind "x"`: &engine.UnknownKindError{Kind: "x"},
 	} {
 		if err.Error() != want {
 			t.Errorf("%q, want %q", err, want)

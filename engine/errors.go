@@ -31,6 +31,9 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("%s panicked: %v", e.Method, e.Value) }
 
+// Traced returns an error that also shows the stack of the panic, for the report of a test.
+func (e *PanicError) Traced() error { return fmt.Errorf("%w\n%s", e, e.Stack) }
+
 // BusError is what the other side of a message bus has answered instead of a reply.
 type BusError struct {
 	Name    string // org.freedesktop.DBus.Error.ServiceUnknown ...
@@ -66,13 +69,22 @@ func IsWait(err error) bool {
 // the end of their context, and that they still run.
 type AbandonedError struct {
 	Resources []string // kind[name], sorted
-	Cut       []string // the commands that were cut off although that has a cost (Command.Cost), with it, sorted
+	// Methods has, by resource, the method that does not return, where that is Init or Cleanup.
+	Methods map[string]string
+	Cut     []string // the commands that were cut off although that has a cost (Command.Cost), with it, sorted
 }
 
 func (e *AbandonedError) Error() string {
 	var parts []string
 	if len(e.Resources) > 0 || len(e.Cut) == 0 {
-		parts = append(parts, "abandoned while still running: "+strings.Join(e.Resources, ", "))
+		var names []string
+		for _, id := range e.Resources {
+			if m := e.Methods[id]; m != "" {
+				id += " (in " + m + ")"
+			}
+			names = append(names, id)
+		}
+		parts = append(parts, "abandoned while still running: "+strings.Join(names, ", "))
 	}
 	if len(e.Cut) > 0 {
 		parts = append(parts, "cut off: "+strings.Join(e.Cut, "; "))
@@ -120,8 +132,15 @@ func IsVerdict(err error) bool {
 	return ok
 }
 
-// Caught is deferred around a call of a resource's method: it turns a panic of that
-// into a *PanicError.
+// Guard calls a function that runs code of another module. It turns a panic of that code into a
+// *PanicError. The argument method names the called method in the error.
+func Guard(method string, f func() error) (err error) {
+	defer Caught(method, &err)
+	return f()
+}
+
+// Caught is deferred in a function that runs code of another module. It stores a panic of that
+// code in *err, as a *PanicError. Guard is the same for a function value.
 func Caught(method string, err *error) {
 	if p := recover(); p != nil {
 		*err = &PanicError{Method: method, Value: sayable(p), Stack: debug.Stack()}

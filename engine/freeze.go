@@ -89,19 +89,23 @@ func (e *frozenError) As(target any) bool {
 
 // read takes text and tree. It returns why it could not.
 func (e *frozenError) read(err error) (bad string) {
-	defer func() {
-		if p := recover(); p != nil {
-			bad = fmt.Sprintf("a method of it panicked: %v", sayable(p))
-		}
-	}()
 	if isNil(err) {
 		return "it is a nil pointer; a method that has not failed must return nil itself"
 	}
+	if caught := e.take(err); caught != nil {
+		return fmt.Sprintf("a method of it panicked: %v", caught.(*PanicError).Value)
+	}
+	return ""
+}
+
+// take calls the methods of an error.
+func (e *frozenError) take(err error) (caught error) {
+	defer Caught("Error", &caught)
 	e.text = err.Error()
 	for x := range errorTree(err) {
 		e.tree = append(e.tree, x)
 	}
-	return ""
+	return nil
 }
 
 // maxTree bounds how much is taken of what an error wraps.

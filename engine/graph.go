@@ -27,15 +27,6 @@ type Vertex struct {
 
 	// Secret are parameters that must not be shown, though their type is plain.
 	Secret []string
-
-	// Same says that the resource that runs under this id is declared just so, and goes on in
-	// the place of Res, which is neither validated nor initialised, nor asked for its edges again. The
-	// reactor finds it out (reactor.Compare) when a graph has been made; Res is not altered later.
-	Same bool
-
-	// UIDs are those of Res, if they have been asked for: a graph is made and transformed with
-	// them, and the reactor forgets them.
-	UIDs []ResUID
 }
 
 // Wire is one value that a vertex receives.

@@ -31,9 +31,9 @@ type Host interface {
 // NotifyingHost is a Host that can tell of wake-ups by a call.
 type NotifyingHost interface {
 	Host
-	// Notify is Host.Watch for who waits on no goroutine. It returns before the subscription
-	// is armed, and does not wait for file systems. The subscription has no channel, and ends
-	// when it is closed, or with the host.
+	// Notify is Host.Watch for a caller without a waiting goroutine. It returns before the
+	// subscription is armed, and does not wait for file systems. The subscription has no channel,
+	// and ends when it is closed, or with the host.
 	Notify(paths []string, o WatchOptions, n Notice) (Subscription, error)
 }
 

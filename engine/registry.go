@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -11,15 +10,18 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Registry knows kinds by their names. The zero value is not usable; see
-// NewRegistry and DefaultRegistry. It is safe for concurrent use.
+// Registry knows kinds by their names. Kinds may come and go at any time: each graph is built with the kinds of that
+// moment, and a graph that runs keeps its own. The zero value is not usable; see NewRegistry and DefaultRegistry. It is
+// safe for concurrent use.
 type Registry struct {
+	below *Registry // of a Layer; else nil
 	mu    sync.RWMutex
 	kinds map[string]*kind
 }
 
 type kind struct {
 	make func() Res
+	over bool // it stands in the place of one of the registry below
 	once sync.Once
 	info Kind
 	err  error
@@ -64,24 +66,63 @@ func (r *Registry) Register(name string, make func() Res) error {
 	if _, ok := r.kinds[name]; ok {
 		return fmt.Errorf("kind %q is registered already", name)
 	}
-	r.kinds[name] = &kind{make: make}
+	r.kinds[name] = &kind{make: make, over: r.below != nil && r.below.Has(name)}
 	return nil
 }
 
-// Kinds returns the names of all kinds, sorted.
-func (r *Registry) Kinds() []string {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return slices.Sorted(maps.Keys(r.kinds))
-}
-
-// Has reports whether the kind is known.
-func (r *Registry) Has(name string) bool {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
+// Unregister takes a kind out, and reports whether it was there. Resources of it that run go on. A graph that is built
+// from now on can have none.
+func (r *Registry) Unregister(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	_, ok := r.kinds[name]
+	delete(r.kinds, name)
 	return ok
 }
+
+// Layer returns a registry with all kinds that r has, now and later. A kind that is registered in it does not become one
+// of r, and may stand in the place of one of r for as long as r has that.
+func (r *Registry) Layer() *Registry {
+	l := NewRegistry()
+	l.below = r
+	return l
+}
+
+// all returns the kinds by their names, with those below.
+func (r *Registry) all() map[string]*kind {
+	all := map[string]*kind{}
+	if r.below != nil {
+		all = r.below.all()
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for name, k := range r.kinds {
+		if _, ok := all[name]; ok || !k.over {
+			all[name] = k
+		}
+	}
+	return all
+}
+
+// lookUp returns a kind, nil if there is none of that name.
+func (r *Registry) lookUp(name string) *kind {
+	r.mu.RLock()
+	k := r.kinds[name]
+	r.mu.RUnlock()
+	if r.below == nil || k != nil && !k.over {
+		return k
+	}
+	if lower := r.below.lookUp(name); lower == nil || k == nil {
+		return lower
+	}
+	return k
+}
+
+// Kinds returns the names of all kinds, sorted.
+func (r *Registry) Kinds() []string { return slices.Sorted(maps.Keys(r.all())) }
+
+// Has reports whether the kind is known.
+func (r *Registry) Has(name string) bool { return r.lookUp(name) != nil }
 
 // New makes a resource of a kind with its defaults, its kind set, and no name.
 func (r *Registry) New(name string) (Res, error) {
@@ -111,12 +152,18 @@ func (r *Registry) Kind(name string) (Kind, error) {
 	return k.info, k.err
 }
 
-func (k *kind) describe(name string) (_ Kind, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("kind %q: %w", name, &PanicError{Method: "Default", Value: p, Stack: debug.Stack()})
-		}
-	}()
+func (k *kind) describe(name string) (info Kind, err error) {
+	caught := Guard("Default", func() error {
+		info, err = k.look(name)
+		return nil
+	})
+	if caught != nil {
+		return Kind{}, fmt.Errorf("kind %q: %w", name, caught)
+	}
+	return info, err
+}
+
+func (k *kind) look(name string) (Kind, error) {
 	res := k.new(name)
 	t, err := schema.Of(res)
 	if err != nil {
@@ -134,20 +181,16 @@ func (k *kind) describe(name string) (_ Kind, err error) {
 }
 
 func (r *Registry) find(name string) (*kind, error) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if k, ok := r.kinds[name]; ok {
+	if k := r.lookUp(name); k != nil {
 		return k, nil
 	}
-	return nil, &UnknownKindError{Kind: name, Near: schema.Nearest(name, slices.Sorted(maps.Keys(r.kinds)))}
+	return nil, &UnknownKindError{Kind: name, Near: schema.Nearest(name, r.Kinds())}
 }
 
 // Clone returns a registry with the same kinds that can be altered alone.
 func (r *Registry) Clone() *Registry {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
 	c := NewRegistry()
-	for name, k := range r.kinds {
+	for name, k := range r.all() {
 		c.kinds[name] = &kind{make: k.make}
 	}
 	return c

@@ -80,7 +80,8 @@ const (
 )
 
 // Change is one difference between how a thing is and how it is wanted. It is
-// given to Init.Change before anything is altered.
+// given to Init.Change before anything is altered. After a Change that says Created
+// there is one of each value that the thing is created with; see MadeWith.
 type Change struct {
 	Field    string // path of the parameter, as in the graph; empty for the thing as a whole
 	From, To any    // values as schema.Encode gives them; Secret where they must not be shown, Confined where not all may; To may be Unknown. With Refreshed, To may say in words how

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"runtime/debug"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -206,11 +205,17 @@ func whole(r Res) (map[string]any, error) {
 // resource of a kind, as Registry.New does; it is called for each resource that is
 // needed.
 func (img *Image) Undo(make func(kind string) (Res, error), r *Reversal, noop bool) (undo Res, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			undo, err = nil, &PanicError{Method: "Reversed", Value: p, Stack: debug.Stack()}
-		}
-	}()
+	err = Guard("Reversed", func() (err error) {
+		undo, err = img.undo(make, r, noop)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return undo, nil
+}
+
+func (img *Image) undo(make func(kind string) (Res, error), r *Reversal, noop bool) (undo Res, err error) {
 	declared, err := remake(make, r, img.Declared)
 	if err != nil {
 		return nil, err

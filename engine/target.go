@@ -10,8 +10,8 @@ const TargetKey = "target"
 // may be about things of the same name on two targets.
 type TargetedRes interface {
 	Res
-	// Targeted reports whether resources of the kind may have a target: others have no such parameter, or one that means
-	// something else.
+	// Targeted reports whether resources of the kind may have a target: others lack the parameter,
+	// or use its name for something else.
 	Targeted() bool
 	// Target returns the name of the target, empty for this machine. It only computes.
 	Target() string

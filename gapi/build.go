@@ -20,18 +20,37 @@ import (
 // resources are decoded and validated at once, on goroutines that end before Build
 // does.
 func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics) {
-	return Rebuild(reg, d, func(*engine.Graph) {})
+	return NewDraft(reg, d).Check(func(int) bool { return false })
 }
 
-// Rebuild is Build where another graph runs already: compare marks the resources that run as
-// they are declared (engine.Vertex.Same), which were validated then. It is called once, if
-// nothing has been wrong so far, with the graph as it is by then: no edges, and resources
-// that were made and not validated. It may alter their metaparameters.
-func Rebuild(reg *engine.Registry, d *Declared, compare func(*engine.Graph)) (*engine.Graph, schema.Diagnostics) {
+// Draft is a declared graph whose resources have been made, and not validated. It is the first half of Build, where
+// another graph runs already: a resource that runs as it is declared was validated then. It belongs to one caller.
+type Draft struct {
+	b    *builder // nil if there is no declared graph
+	uids [][]engine.ResUID
+}
+
+// NewDraft makes the resources of a declared graph. Check tells the faults.
+func NewDraft(reg *engine.Registry, d *Declared) *Draft {
 	if d == nil {
-		return nil, schema.Diagnostics{{Severity: schema.Error, Message: "there is no graph: the frontend has given neither one nor an error"}}
+		return &Draft{}
+	}
+	return newDraft(newBuilder(reg, d))
+}
+
+// NewPart makes the resources of a part of the graph that runs, for reactor.Stage.Upsert. runs returns the resource that runs
+// under an id, nil for none. A reference to it is good, and it becomes a vertex without a value. Clashes, and references by
+// parameters, are sought among the resources of the part and those that it names.
+func NewPart(reg *engine.Registry, d *Declared, runs func(id string) engine.Res) *Draft {
+	if d == nil {
+		return &Draft{}
 	}
 	b := newBuilder(reg, d)
+	b.runs = runs
+	return newDraft(b)
+}
+
+func newDraft(b *builder) *Draft {
 	for i := range b.d.Resources {
 		b.declare(&b.d.Resources[i])
 	}
@@ -40,6 +59,7 @@ func Rebuild(reg *engine.Registry, d *Declared, compare func(*engine.Graph)) (*e
 	}
 	b.kindsNamed()
 	b.each((*builder).make)
+	b.links = make([]link, 0, b.referring())
 	for _, it := range b.items {
 		b.wire(it)
 		b.references(it)
@@ -48,13 +68,43 @@ func Rebuild(reg *engine.Registry, d *Declared, compare func(*engine.Graph)) (*e
 	b.secrets(tainted)
 	b.exposed(tainted)
 	b.fillGraph()
-	if b.errors == 0 {
-		compare(b.g)
+	return &Draft{b: b}
+}
+
+// referring returns how many links there are to be, but for faults.
+func (b *builder) referring() int {
+	n := len(b.d.Edges)
+	for _, it := range b.items {
+		n += len(it.Before) + len(it.Depend) + len(it.Notify) + len(it.Listen) + len(it.Recv)
 	}
+	return n
+}
+
+// Graph returns the graph as it is by now, without edges; nil if something is wrong with it. The caller may alter
+// metaparameters in it before Check.
+func (x *Draft) Graph() *engine.Graph {
+	if x.b == nil || x.b.errors > 0 {
+		return nil
+	}
+	return x.b.g
+}
+
+// Check is the second half of Build, and called once. same says of a vertex of Graph, by its index, whether an equal
+// one runs. It is called on many goroutines at once, and not at all where Graph returns nil.
+func (x *Draft) Check(same func(i int) bool) (*engine.Graph, schema.Diagnostics) {
+	b := x.b
+	if b == nil {
+		return nil, schema.Diagnostics{{Severity: schema.Error, Message: "there is no graph: the frontend has given neither one nor an error"}}
+	}
+	if b.errors > 0 {
+		same = func(int) bool { return false }
+	}
+	b.connect()
+	b.same, b.uids = same, make([][]engine.ResUID, b.g.Len())
+	x.uids = b.uids
 	b.each((*builder).validate)
 	b.each((*builder).claim)
 	b.clashes()
-	b.connect()
 	b.join(b.g)
 	if b.found.Errors() == 0 {
 		b.found.Add(b.defaults...)
@@ -65,6 +115,9 @@ func Rebuild(reg *engine.Registry, d *Declared, compare func(*engine.Graph)) (*e
 	}
 	return b.g, all
 }
+
+// UIDs returns the UIDs of a vertex of the graph, by its index, if Check has asked for them; else nil.
+func (x *Draft) UIDs(i int) []engine.ResUID { return x.uids[i] }
 
 // builder is one run of Build.
 type builder struct {
@@ -91,6 +144,10 @@ type builder struct {
 	claims   []claim                      // in the order of items, until clashes has compared them
 	links    []link
 	guess    guesser
+
+	runs func(id string) engine.Res // of a part: what runs under an id; nil for a whole graph
+	same func(i int) bool           // see Draft.Check
+	uids [][]engine.ResUID          // by vertex of g
 }
 
 // ident identifies a resource; the kind is in lower case.
@@ -113,6 +170,7 @@ type item struct {
 	vertex int32 // in the graph; of a duplicate: that of the first
 	bad    bool  // the value could not be read: its consequences are not looked at
 	marks  bool  // a metaparameter marks parameters as secrets
+	runs   bool  // it is not declared, and stands for a running one
 }
 
 func newBuilder(reg *engine.Registry, d *Declared) *builder {
@@ -153,7 +211,7 @@ func (b *builder) each(do func(*builder, *item)) {
 	var wg sync.WaitGroup
 	for i, chunk := range slices.Collect(slices.Chunk(b.items, eachAtOnce)) {
 		part := &parts[i]
-		part.reg, part.d, part.said, part.seed, part.g, part.first, part.vertices = b.reg, b.d, b.said, b.seed, b.g, b.first, b.vertices
+		part.reg, part.d, part.said, part.seed, part.g, part.first, part.vertices, part.same, part.uids = b.reg, b.d, b.said, b.seed, b.g, b.first, b.vertices, b.same, b.uids
 		work := func() {
 			for _, it := range chunk {
 				do(part, it)
@@ -219,12 +277,26 @@ func (b *builder) vague(it *item) string {
 	}
 }
 
-// find returns the first item of that name, whose kind is in lower case.
+// find returns the first item of that name, whose kind is in lower case. Of a part it may stand for a running one.
 func (b *builder) find(kind, name string) (*item, bool) {
-	if i, ok := b.g.Index(schema.Ref{Kind: kind, Name: name}.ID()); ok {
+	id := schema.Ref{Kind: kind, Name: name}.ID()
+	if i, ok := b.g.Index(id); ok {
 		return b.first[i], true
 	}
-	return nil, false
+	if b.runs == nil {
+		return nil, false
+	}
+	res := b.runs(id)
+	if res == nil {
+		return nil, false
+	}
+	it := &item{Declaration: &Declaration{Kind: kind, Name: name, Res: res}, ident: ident{kind, name}, id: id, res: res, runs: true}
+	it.index = int32(len(b.items))
+	it.info = b.goKindOf(it)
+	at, _ := b.g.Add(id, nil) // it was not there
+	it.vertex = int32(at)
+	b.items, b.first = append(b.items, it), append(b.first, it)
+	return it, true
 }
 
 // identity returns the kind and the name of a declaration.
@@ -255,7 +327,7 @@ func (b *builder) fillGraph() {
 }
 
 func (b *builder) vertexOf(it *item) {
-	if b.first[it.vertex] != it {
+	if b.first[it.vertex] != it || it.runs {
 		return
 	}
 	v := &b.vertices[it.vertex]

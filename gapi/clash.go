@@ -22,7 +22,7 @@ type claim struct {
 // claim notes the identity of an item, if it could clash with another one.
 // A fault of UIDs is left to the automatic edges, which tell it.
 func (b *builder) claim(it *item) {
-	if it.res == nil || it.bad || !it.info.Abilities.Clashing || !it.alters() || it.moves() {
+	if it.res == nil || it.bad || it.info == nil || !it.info.Abilities.Clashing || !it.alters() || it.moves() {
 		return
 	}
 	if b.claims == nil {
@@ -42,8 +42,8 @@ func (b *builder) claimAll(it *item) (err error) {
 			b.claims = append(b.claims, claim{uid: u, sum: b.sum(u, h.Hash()), item: it})
 		}
 	}
-	if v := b.declared(it); v != nil {
-		v.UIDs = uids
+	if b.declared(it) != nil {
+		b.uids[it.vertex] = uids
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package gapi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -17,6 +18,7 @@ type link struct {
 	word            string // how it was declared
 	pos             schema.Pos
 	notify, implied bool
+	by              graph.Owner
 }
 
 // references makes the edges that a resource declares by itself.
@@ -36,9 +38,9 @@ func (b *builder) references(it *item) {
 			if !ok {
 				continue
 			}
-			l := link{from: it.index, to: other.index, word: list.word, pos: r.Pos, notify: list.notify}
+			l := link{from: it.index, to: other.index, word: list.word, pos: r.Pos, notify: list.notify, by: graph.ByFrom}
 			if !list.forward {
-				l.from, l.to = l.to, l.from
+				l.from, l.to, l.by = l.to, l.from, graph.ByTo
 			}
 			b.links = append(b.links, l)
 		}
@@ -136,7 +138,9 @@ func posOf(n *schema.Node, other schema.Pos) schema.Pos {
 
 // join adds the links to the graph; index has the vertex of each item.
 func (b *builder) join(g *engine.Graph) {
+	g.Grow(0, len(b.links))
 	direct := map[[2]int32]bool{} // pairs with a declared edge, where any is implied
+	anyImplied := slices.ContainsFunc(b.links, func(l link) bool { return l.implied })
 	for _, implied := range []bool{false, true} {
 		for _, l := range b.links {
 			if l.implied != implied {
@@ -146,7 +150,7 @@ func (b *builder) join(g *engine.Graph) {
 			if implied && direct[ends] {
 				continue
 			}
-			if !implied {
+			if !implied && anyImplied {
 				direct[ends] = true
 			}
 			b.joinOne(g, l, ends)
@@ -169,7 +173,7 @@ func (b *builder) joinOne(g *engine.Graph, l link, ends [2]int32) {
 		})
 	}
 	// The indices are good and the ends differ: it can't fail.
-	_ = g.Connect(graph.Edge{From: int(ends[0]), To: int(ends[1]), Name: l.name, Notify: l.notify, Implied: l.implied, Pos: l.pos.String()})
+	_ = g.Connect(graph.Edge{From: int(ends[0]), To: int(ends[1]), Name: l.name, Notify: l.notify, Implied: l.implied, By: l.by, Pos: l.pos.String()})
 }
 
 // maxCycles bounds the cycles that are reported.

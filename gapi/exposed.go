@@ -14,6 +14,9 @@ import (
 func (b *builder) exposed(tainted map[*item]bool) {
 	var modes map[string]schema.Mode // of all paths; made when it is needed
 	for _, it := range b.items {
+		if it.runs {
+			continue
+		}
 		params := b.secretParams(it, tainted)
 		if len(params) == 0 {
 			continue

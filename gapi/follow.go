@@ -7,6 +7,8 @@ import (
 	"iter"
 	"os"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 const (
@@ -48,7 +50,7 @@ func Follow(ctx context.Context, env Env, in Input) iter.Seq2[*Declared, error] 
 	return func(yield func(*Declared, error) bool) {
 		again := watchable(in.Path)
 		if again && !env.NoWatch && env.Host != nil {
-			w := &watcher{host: env.Host, log: env.Log(), settle: in.Settle, reload: env.Reload, before: env.before}
+			w := &watcher{host: env.Host, clock: engine.ClockOf(env.Host), log: env.Log(), settle: in.Settle, reload: env.Reload, before: env.before}
 			defer w.close()
 			if !in.follow(ctx, w, yield) {
 				return
@@ -70,10 +72,10 @@ const waitNote = time.Second
 // readOnce reads a graph that is not followed. Where that takes long, as with a pipe
 // without a writer, the log says so.
 func (in *Input) readOnce(ctx context.Context, env Env) (*Declared, error) {
-	note := time.AfterFunc(waitNote, func() {
+	stop := engine.ClockOf(env.Host).AfterFunc(waitNote, func() {
 		env.Log().Info("the graph is waited for: what writes it has not ended", "from", in.Path)
 	})
-	defer note.Stop()
+	defer stop()
 	return in.Read(ctx, false).Result()
 }
 

@@ -70,7 +70,7 @@ func foreignRef(n *schema.Node) (schema.Ref, bool) {
 	return schema.Ref{}, false
 }
 
-// unquotedRef is a reference as Puppet writes it, without the quotes of the name.
+// unquotedRef is a reference as a catalog writes it, without the quotes of the name.
 func unquotedRef(text string) string {
 	kind, rest, _ := strings.Cut(text, "[")
 	name, ok := strings.CutSuffix(rest, "]")

@@ -27,12 +27,14 @@ type Frontend interface {
 
 // Env is what a frontend gets from the program.
 type Env struct {
-	Registry *engine.Registry // the kinds; for those frontends that must know them
-	Host     engine.Host      // for watching the input; may be nil with NoWatch
-	NoWatch  bool             // yield what is there and end
-	Hostname string           // of this machine
-	Logger   *slog.Logger     // nil for none
-	Stdin    io.Reader        // what an input named "-" reads; nil for an empty one
+	// Registry returns the kinds of the next graph, for those frontends that must know them. A
+	// frontend asks for each graph, since kinds come and go. It is nil where the kinds are not known.
+	Registry func() *engine.Registry
+	Host     engine.Host  // for watching the input; may be nil with NoWatch
+	NoWatch  bool         // yield what is there and end
+	Hostname string       // of this machine
+	Logger   *slog.Logger // nil for none
+	Stdin    io.Reader    // what an input named "-" reads; nil for an empty one
 
 	// Reload, when not nil, delivers requests to read the input again at once, also
 	// with NoWatch. Each such question is answered by the next yield: the graph,
@@ -44,6 +46,14 @@ type Env struct {
 	// Before, when not nil, is called before the input is read because Reload asked. Its
 	// error is yielded in place of a graph, and the input is not read. It may block.
 	Before func(context.Context) error
+}
+
+// Kinds returns the kinds of the next graph, none where they are not known.
+func (e Env) Kinds() *engine.Registry {
+	if e.Registry == nil {
+		return engine.NewRegistry()
+	}
+	return e.Registry()
 }
 
 // before calls Before, if there is one.

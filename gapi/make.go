@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -35,33 +36,17 @@ func (b *builder) make(it *item) {
 
 // fill makes the resource and decodes into it. The error is a panic of one of
 // its methods.
-func (b *builder) fill(it *item) (err error) {
-	defer engine.Caught("making it", &err)
-	res := it.Res
-	if res == nil {
-		if res, err = b.reg.New(it.kind); err != nil {
-			return err
-		}
+func (b *builder) fill(it *item) error {
+	res, err := lifecycle.Make(b.reg, lifecycle.Wanted{Kind: it.kind, Name: it.name, Ready: it.Res}, func(res engine.Res) error {
+		b.decode(it, res)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	meta := *res.MetaParams()
-	b.decode(it, res) // which may overwrite the whole struct
-	res.SetKind(it.kind)
-	res.SetName(it.name)
-	setMeta(res, meta)
 	b.decodeMeta(it, res.MetaParams())
 	it.res = res
 	return nil
-}
-
-// setMeta gives a resource its metaparameters. A resource whose decoding has lost them
-// gets others: they are never nil, but its code is not ours.
-func setMeta(res engine.Res, meta engine.MetaParams) {
-	if m := res.MetaParams(); m != nil {
-		*m = meta
-		return
-	}
-	lost := meta
-	res.SetMetaParams(&lost)
 }
 
 // decode fills the parameters. A required one may be missing if it is received.
@@ -211,38 +196,27 @@ func (b *builder) checkName(it *item) {
 // validate asks the resource, unless it is hidden, its value could not be read, or an equal
 // one runs.
 func (b *builder) validate(it *item) {
-	if it.res == nil || it.bad || it.res.MetaParams().Hidden {
+	if it.res == nil || it.bad || it.runs || it.res.MetaParams().Hidden {
 		return
 	}
-	if v := b.declared(it); v != nil && v.Same {
+	if b.declared(it) != nil && b.same(int(it.vertex)) {
 		return
 	}
-	for _, err := range flatten(callValidate(it)) {
+	for _, err := range flatten(lifecycle.Validate(it.res, it.coming())) {
 		b.invalid(it, err)
 	}
 }
 
-// announce tells the resource what it will receive.
-func (it *item) announce() {
-	r, ok := engine.As[engine.RecvableRes](it.res)
-	if !ok || len(it.wires) == 0 {
-		return
+// coming returns what the resource will receive.
+func (it *item) coming() map[string]*engine.Send {
+	if len(it.wires) == 0 {
+		return nil
 	}
 	m := make(map[string]*engine.Send, len(it.wires))
 	for _, w := range it.wires {
 		m[w.Field] = &engine.Send{Res: schema.Ref{Kind: w.From.Kind, Name: w.From.Name}, Key: w.From.Key}
 	}
-	r.SetRecv(m)
-}
-
-func callValidate(it *item) (err error) {
-	defer engine.Caught("Validate", &err)
-	it.announce()
-	err = it.res.Validate()
-	if bad, ok := engine.Freeze("Validate", err).(*engine.UnreadableError); ok {
-		return bad
-	}
-	return err
+	return m
 }
 
 func quote(s string) string { return strconv.Quote(s) }

@@ -2,7 +2,6 @@ package gapi
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // Shown is a resource as it is shown to people and to programs: what package
@@ -55,7 +55,7 @@ func Show(k engine.Kind, name string, base, res engine.Res, hidden []string) (s 
 			continue
 		}
 		a := ShownAttr{Key: f.Key, Manifest: f.Manifest, Value: v, ReadOnly: f.Role == schema.RoleReadOnly}
-		if slices.Contains(hidden, f.Key) || hasSecret(v) {
+		if slices.Contains(hidden, f.Key) || secrets.Holds(v) {
 			a.Value, a.Hidden = nil, true
 		}
 		s.Attrs = append(s.Attrs, a)
@@ -81,20 +81,6 @@ func shownValues(base, res engine.Res) (values, changed map[string]any, err erro
 	values, _ = all.(map[string]any)
 	changed, err = schema.EncodeChanged(res, base)
 	return values, changed, err
-}
-
-// hasSecret reports whether there is a secret in a plain value.
-func hasSecret(v any) bool {
-	switch v := v.(type) {
-	case schema.Secret:
-		return true
-	case []any:
-		return slices.ContainsFunc(v, hasSecret)
-	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(v)), hasSecret)
-	default:
-		return false
-	}
 }
 
 // NotationText returns the text of a plain value that has a notation in text, such as a

@@ -1,7 +1,10 @@
 package gapi
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,6 +48,51 @@ func (s Source) Open(path string) (*os.File, error) {
 		return nil, fmt.Errorf("%w; %s", err, s.Hint)
 	}
 	return f, err
+}
+
+// The reasons why OpenRegular refuses a path.
+var (
+	ErrFolder    = errors.New("it is a folder: name one file")
+	ErrIrregular = errors.New("it is neither a file nor a folder")
+)
+
+// OpenRegular opens a regular file for reading, and returns its size. What the path leads to is asked of
+// the open file, so another file in its place makes no difference. The error is ErrFolder, ErrIrregular, or that
+// of Open. The file is the caller's.
+func (s Source) OpenRegular(path string) (f *os.File, size int64, err error) {
+	if f, err = s.Open(path); err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = ErrFolder
+	case !info.Mode().IsRegular():
+		err = ErrIrregular
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// ReadBounded reads all of a file that may have so many bytes. The error of a larger one begins with a text of
+// the caller, as in: too big: a catalog.
+func ReadBounded(r io.Reader, most int64, tooBig string) ([]byte, error) {
+	src, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(src)) > most {
+		err = fmt.Errorf("%s may have %d bytes", tooBig, most)
+	}
+	return src, err
+}
+
+// WithoutPath returns an error without the path, for a caller that shows the path as the place.
+func WithoutPath(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
 }
 
 // ReadDir lists a folder, by name.

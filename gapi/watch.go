@@ -22,6 +22,7 @@ const (
 // watcher is the subscription to all files of an input.
 type watcher struct {
 	host   engine.Host
+	clock  engine.Clock
 	log    *slog.Logger
 	settle time.Duration
 	reload <-chan struct{}             // requests to read the files at once; may be nil
@@ -56,8 +57,8 @@ func (w *watcher) close() {
 // a request comes: it returns ended, touched or asked.
 func (w *watcher) wait(ctx context.Context) wake {
 	why := w.next(ctx, nil, w.reload)
-	latest := time.Now().Add(maxSettle * w.settle)
-	for why == touched && time.Now().Before(latest) {
+	latest := w.clock.Now().Add(maxSettle * w.settle)
+	for why == touched && w.clock.Now().Before(latest) {
 		next := w.waitFor(ctx, w.settle, w.reload)
 		if next == idle {
 			break
@@ -74,7 +75,7 @@ func (w *watcher) wait(ctx context.Context) wake {
 
 // waitFor is next for the time d.
 func (w *watcher) waitFor(ctx context.Context, d time.Duration, reload <-chan struct{}) wake {
-	t := time.NewTimer(d)
+	t := engine.NewTimer(w.clock, d)
 	defer t.Stop()
 	return w.next(ctx, t.C, reload)
 }

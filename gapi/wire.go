@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/graph"
 )
 
 // wire checks what an item receives and makes its wires.
@@ -37,7 +38,7 @@ func (b *builder) checkWire(it *item, r RecvDecl) (engine.Wire, bool) {
 	}
 	from, key := b.sent(it, sender, r)
 	w := engine.Wire{Field: path, Pos: r.Pos, From: schema.Ref{Kind: sender.kind, Name: sender.name, Key: key}}
-	b.links = append(b.links, link{from: sender.index, to: it.index, pos: r.Pos, word: "recv " + path, implied: true})
+	b.links = append(b.links, link{from: sender.index, to: it.index, pos: r.Pos, word: "recv " + path, implied: true, by: graph.ByTo})
 	if from == nil || to == nil {
 		return w, false
 	}

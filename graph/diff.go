@@ -114,7 +114,7 @@ func sameRow(l, other *layout, u, counterpart int, there []int32) bool {
 	first, ofirst := l.outStart[u], other.outStart[counterpart]
 	for at, v := range row {
 		d, o := l.declared(first+int32(at)), other.declared(ofirst+int32(at))
-		if there[v] != orow[at] || len(d) != 1 || len(o) != 1 || d[0].flags != o[0].flags {
+		if there[v] != orow[at] || len(d) != 1 || len(o) != 1 || (d[0].flags^o[0].flags)&flagsShown != 0 {
 			return false
 		}
 	}

@@ -19,10 +19,24 @@ type Edge struct {
 	// and may be empty.
 	Pos string
 
+	// By is the end that has declared it, and to which it belongs. It matters where a part of a graph is changed,
+	// and is not shown.
+	By Owner
+
 	// Implied says that no one declared the edge as such: it is there because
 	// To receives a value from From, or was found to need it.
 	Implied bool
 }
+
+// Owner is the end of an edge to which it belongs.
+type Owner uint8
+
+// The owners of an edge.
+const (
+	ByNeither Owner = iota // it was declared by itself, or found out
+	ByFrom
+	ByTo
+)
 
 // same reports whether two edges between the same vertices do the same.
 func (e Edge) same(o Edge) bool { return e.Notify == o.Notify && e.Implied == o.Implied }
@@ -40,6 +54,9 @@ type text struct{ name, pos string }
 const (
 	flagNotify = 1 << iota
 	flagImplied
+	flagByFrom
+	flagByTo
+	flagsShown = flagNotify | flagImplied
 )
 
 // Connect declares an edge. An edge from a vertex to itself is a *CycleError
@@ -74,6 +91,12 @@ func (g *Graph[V]) pack(e Edge) decl {
 	if e.Implied {
 		d.flags |= flagImplied
 	}
+	switch e.By {
+	case ByFrom:
+		d.flags |= flagByFrom
+	case ByTo:
+		d.flags |= flagByTo
+	}
 	if t := (text{e.Name, e.Pos}); t == g.texts[len(g.texts)-1] {
 		d.text = int32(len(g.texts) - 1) // of many edges of one name
 	} else if t != (text{}) {
@@ -86,7 +109,15 @@ func (g *Graph[V]) pack(e Edge) decl {
 // unpack undoes pack.
 func (g *Graph[V]) unpack(d decl) Edge {
 	t := g.texts[d.text]
+	by := ByNeither
+	switch {
+	case d.flags&flagByFrom != 0:
+		by = ByFrom
+	case d.flags&flagByTo != 0:
+		by = ByTo
+	}
 	return Edge{
+		By:   by,
 		From: int(d.from), To: int(d.to),
 		Name: t.name, Pos: t.pos,
 		Notify:  d.flags&flagNotify != 0,
@@ -97,7 +128,7 @@ func (g *Graph[V]) unpack(d decl) Edge {
 // Link returns the edge between two vertices and whether there is one. If it was
 // declared more than once, it notifies if one declaration does, it is implied if
 // all are, and Name and Pos are those of the first declaration that has one, an
-// implied one coming last. Any two numbers may be asked for.
+// implied one coming last. By is that of the first declaration. Any two numbers may be asked for.
 func (g *Graph[V]) Link(from, to int) (Edge, bool) {
 	l := g.read()
 	k, ok := l.find(from, to)
@@ -117,6 +148,17 @@ func (g *Graph[V]) Declarations(from, to int) iter.Seq[Edge] {
 			return
 		}
 		for _, d := range l.declared(k) {
+			if !yield(g.unpack(d)) {
+				return
+			}
+		}
+	}
+}
+
+// Declared yields every declaration of every edge, in the order of From, then To, then of declaration.
+func (g *Graph[V]) Declared() iter.Seq[Edge] {
+	return func(yield func(Edge) bool) {
+		for _, d := range g.read().decls {
 			if !yield(g.unpack(d)) {
 				return
 			}

@@ -86,7 +86,7 @@ func TestGraphsInTheDocs(t *testing.T) {
 			if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			env := gapi.Env{Registry: engine.DefaultRegistry(), NoWatch: true}
+			env := gapi.Env{Registry: engine.DefaultRegistry, NoWatch: true}
 			for d, err := range yaml.New(file, yaml.Options{}).Graphs(t.Context(), env) {
 				if err != nil {
 					t.Errorf("%s: %v", page, err)

@@ -220,7 +220,12 @@ func (v *lifeVector) run(t *testing.T) (lifeOutcome, string) {
 		res := of(r.Resource)
 		res.Changed = res.Changed || r.Changed
 		res.Failed = r.State == engine.StateFailed
+		created := false
 		for _, c := range r.Changes {
+			if created && c.Verb == engine.Updated && c.From == nil {
+				continue // a value with which it was created: the event of ensure has them all
+			}
+			created = created || c.Verb == engine.Created
 			status := "success"
 			if r.State == engine.StateWouldChange {
 				status = "noop"

@@ -60,8 +60,12 @@ func whoami(t *testing.T) (owner, group string) {
 	return u.Username, g.Name
 }
 
+// runSession runs a command of a page, if that is harmless.
 func runSession(t *testing.T, bin, dir, command string) string {
 	t.Helper()
+	if err := harmless(command, dir); err != nil {
+		t.Fatalf("$ %s\nis not run: %v", command, err)
+	}
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", command)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "MGMT_PREFIX="+filepath.Join(dir, "state"))

@@ -9,10 +9,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/resources/internal/keyring"
+	"github.com/reactivegraph/mgmt/resources/internal/provided"
 )
 
 func init() {
-	registerProvided("apt_key", func() (*provider.Kind, error) { return aptKeyKind(newAptKeys) })
+	provided.Register("apt_key", func() (*provider.Kind, error) { return aptKeyKind(newAptKeys) })
 }
 
 func aptKeyKind(make func() provider.Provider) (*provider.Kind, error) {
@@ -39,12 +40,12 @@ them; other keys of a file stay as they are, byte for byte.
 The id is compared with the fingerprint of the key itself, whatever the source says. A key from the net needs all 40 digits of
 it. Of a source with several keys only the wanted one is taken. gpg is needed to look at keys.
 
-The title is the id, or ` + "`6F6B15509CF8E59E6E469F327F438280EF8D349F in /etc/apt/keyrings/puppet.gpg`" + `.`,
+The title is the id, or ` + "`6F6B15509CF8E59E6E469F327F438280EF8D349F in /etc/apt/keyrings/tool.gpg`" + `.`,
 		Attributes: []provider.Attribute{
 			{Name: "id", Type: `Variant[Pattern[/\A(0x)?[0-9a-fA-F]{8}\z/], Pattern[/\A(0x)?[0-9a-fA-F]{16}\z/], Pattern[/\A(0x)?[0-9a-fA-F]{40}\z/]]`,
 				Role: provider.Namevar, Doc: "The fingerprint of the key, or the last 16 or 8 digits of it."},
 			{Name: "keyring", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\.(gpg|asc)\z/]]`, Role: provider.Namevar, Doc: "The file; empty for any of those in the folders of apt."},
-			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the key is there."},
+			{Name: "ensure", Type: provided.EnsureType, Default: provided.Present, HasDefault: true, Doc: "Whether the key is there."},
 			parameter("content", "Optional[String[1]]", "The key as text, with its BEGIN and END lines."),
 			parameter("source", `Optional[Pattern[/\A(https?:\/)?\/[^\s]+\z/]]`, "A file with the key, or its address on the net."),
 			parameter("server", `Optional[Pattern[/\A(hkps?:\/\/|https?:\/\/)?[A-Za-z0-9.:\[\]-]+\z/]]`, "The key server to ask, such as keyserver.ubuntu.com: by https, unless it begins with hkp:// or http://."),
@@ -89,7 +90,7 @@ func (n aptKeyName) record() provider.Record {
 // Canonicalize writes ids in upper case and without 0x.
 func (*aptKeys) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
 	for _, r := range records {
-		r["id"] = keyring.Canonical(str(r, "id"))
+		r["id"] = keyring.Canonical(provided.Str(r, "id"))
 	}
 	return records, nil
 }
@@ -128,7 +129,7 @@ type sighting struct {
 	held
 }
 
-// gather looks for what the filter asks for. The errors are those of single names.
+// gather looks for the keys that the filter asks for. The errors are those of single names.
 func (a *aptKeys) gather(rt *provider.Runtime, f provider.Filter) ([]sighting, map[aptKeyName]error) {
 	var found []sighting
 	if f.All {
@@ -195,7 +196,7 @@ func (n aptKeyName) among(list []held) (s sighting, ok bool, err error) {
 // full is the record of a key.
 func (s sighting) full(facts map[string]keyring.Facts) provider.Record {
 	r := s.record()
-	r["ensure"], r["fingerprint"], r["file"] = present, s.key.Fingerprint, s.file
+	r["ensure"], r["fingerprint"], r["file"] = provided.Present, s.key.Fingerprint, s.file
 	f, ok := facts[s.key.Fingerprint]
 	if !ok {
 		return r // gpg does not know its sort
@@ -209,9 +210,11 @@ func (s sighting) full(facts map[string]keyring.Facts) provider.Record {
 }
 
 // Files says in which file the key is, if one is said.
-func (a *aptKeys) Files(wanted provider.Record) []string { return elsewhere(str(wanted, "keyring")) }
+func (a *aptKeys) Files(wanted provider.Record) []string {
+	return provided.Elsewhere(provided.Str(wanted, "keyring"))
+}
 
 // Watch watches the folders.
 func (a *aptKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
-	return watchPaths(ctx, rt, a.folders, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)
+	return provided.WatchPaths(ctx, rt, a.folders, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)
 }

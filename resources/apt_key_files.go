@@ -14,6 +14,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/resources/internal/keyring"
+	"github.com/reactivegraph/mgmt/resources/internal/provided"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
 // aptKeys is the provider of apt_key.
@@ -30,8 +32,7 @@ func newAptKeys() provider.Provider {
 	}
 }
 
-// held returns all keys of all files in the folders. Of files that are no keyrings it
-// warns.
+// held returns all keys of all files in the folders. It warns of files in another format.
 func (a *aptKeys) held(rt *provider.Runtime) []held {
 	all := []held{}
 	for _, folder := range a.folders {
@@ -52,11 +53,11 @@ func (a *aptKeys) held(rt *provider.Runtime) []held {
 
 // readRing returns the keys of a file; a missing one has none.
 func readRing(path string) ([]held, error) {
-	t, err := textAt(path, 0o644)
+	t, err := textfile.At(path, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := t.read()
+	text, _, err := t.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (a *aptKeys) facts(ctx context.Context, rt *provider.Runtime, found []sight
 	for _, fingerprint := range slices.Sorted(maps.Keys(raw)) {
 		in.Write(raw[fingerprint])
 	}
-	gpg := rt.Command(a.gpg).ReadOnly().Quiet().MaxOutput(maxText).Stdin(in.String())
+	gpg := rt.Command(a.gpg).ReadOnly().Quiet().MaxOutput(textfile.MaxText).Stdin(in.String())
 	for line, err := range gpg.Lines(ctx, "--homedir", home, "--no-options", "--no-keyring", "--no-autostart", "--batch",
 		"--with-colons", "--fixed-list-mode", "--show-keys") {
 		if err != nil {
@@ -104,14 +105,14 @@ func (a *aptKeys) facts(ctx context.Context, rt *provider.Runtime, found []sight
 // Set makes each change on its own.
 func (a *aptKeys) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	for _, c := range changes {
-		refused := refusals{}
-		refused.try(c, func() error {
-			if c.Should["ensure"] == absent {
+		refused := provided.Refusals{}
+		refused.Try(c, func() error {
+			if c.Should["ensure"] == provided.Absent {
 				return a.remove(rt, aptKeyNameOf(c.Name))
 			}
 			return a.add(ctx, aptKeyNameOf(c.Name), c.Should)
 		})
-		refused.tell(rt.Log, []provider.Change{c}, nil)
+		refused.Tell(rt.Log, []provider.Change{c}, nil)
 	}
 	return nil
 }
@@ -160,15 +161,15 @@ func (a *aptKeys) makeFolder(path string) error {
 	return nil
 }
 
-// editRing replaces what is in a file. One that holds no key any more is removed, since
-// apt does not like it.
+// editRing replaces the content of a file. A file without a key is removed, since apt does not like
+// it.
 func editRing(path string, change func(keyring.Ring) keyring.Ring) error {
-	t, err := textAt(path, 0o644)
+	t, err := textfile.At(path, 0o644)
 	if err != nil {
 		return err
 	}
 	empty := false
-	err = t.edit(func(old string) (string, error) {
+	err = t.Edit(func(old string) (string, error) {
 		ring, err := keyring.Read([]byte(old))
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", path, err)
@@ -182,7 +183,7 @@ func editRing(path string, change func(keyring.Ring) keyring.Ring) error {
 	if err != nil || !empty {
 		return err
 	}
-	return t.remove()
+	return t.Remove()
 }
 
 func sameRing(a, b keyring.Ring) bool {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/resources/internal/keyring"
+	"github.com/reactivegraph/mgmt/resources/internal/provided"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
 // maxKey bounds what is taken from the net.
@@ -64,9 +66,9 @@ func prints(ring keyring.Ring) string {
 	return strings.Join(list, ", ")
 }
 
-// fetch returns what holds the key, and a word for where that is from.
+// fetch returns the text that holds the key, and a word for its source.
 func (a *aptKeys) fetch(ctx context.Context, id string, should provider.Record) (from string, data []byte, err error) {
-	content, source, server := str(should, "content"), str(should, "source"), str(should, "server")
+	content, source, server := provided.Str(should, "content"), provided.Str(should, "source"), provided.Str(should, "server")
 	given := 0
 	for _, s := range []string{content, source, server} {
 		if s != "" {
@@ -79,11 +81,11 @@ func (a *aptKeys) fetch(ctx context.Context, id string, should provider.Record) 
 	case content != "":
 		return "content", []byte(content), nil
 	case strings.HasPrefix(source, "/"):
-		t, err := textAt(source, 0)
+		t, err := textfile.At(source, 0)
 		if err != nil {
 			return "", nil, err
 		}
-		text, st, err := t.read()
+		text, st, err := t.Read()
 		if err == nil && st == nil {
 			err = fmt.Errorf("%s does not exist", source)
 		}
@@ -111,7 +113,7 @@ func lookup(server, id string) string {
 	return u.String()
 }
 
-// download returns what is at an address, and the address without a password.
+// download returns the content at an address, and the address without a password.
 func (a *aptKeys) download(ctx context.Context, address string) (from string, data []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

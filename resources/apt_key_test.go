@@ -11,6 +11,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/resources/internal/keyring"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
+	"github.com/reactivegraph/mgmt/resources/internal/provided"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 func keyData(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile("internal/keyring/testdata/" + name)
-	must(t, err)
+	kindtest.Must(t, err)
 	return string(data)
 }
 
@@ -31,7 +33,7 @@ func keyData(t *testing.T, name string) string {
 func keyOf(t *testing.T, name, id string, armored bool) string {
 	t.Helper()
 	r, err := keyring.Read([]byte(keyData(t, name)))
-	must(t, err)
+	kindtest.Must(t, err)
 	return string(r.Find(id).Bytes(armored))
 }
 
@@ -39,11 +41,11 @@ func aptKeysAt(dir string) *aptKeys {
 	return &aptKeys{folders: []string{dir + "/keyrings", dir + "/trusted"}, gpg: "gpg", client: keyClient()}
 }
 
-func aptKindAt(t *testing.T) (*provider.Kind, *place) {
+func aptKindAt(t *testing.T) (*provider.Kind, *kindtest.Place) {
 	t.Helper()
 	enginetest.Need(t, "gpg", "gnupg")
-	var at place
-	k, _ := kindOf(t, aptKeyDefinition(), func() provider.Provider { return aptKeysAt(strings.TrimSuffix(at.path("x"), "/x")) })
+	var at kindtest.Place
+	k, _ := kindtest.KindOf(t, aptKeyDefinition(), func() provider.Provider { return aptKeysAt(strings.TrimSuffix(at.Path("x"), "/x")) })
 	return k, &at
 }
 
@@ -72,52 +74,52 @@ func TestAptKeyEdits(t *testing.T) {
 	type m = map[string]any
 	own := "keyrings/" + aptKeyA + ".gpg"
 	from := func(source string) m { return m{"source": source} }
-	runEdits(t, k, func(t *testing.T, dir string) {
-		at.set(dir)
-		lay(t, dir+"/a.asc", keyData(t, "a.asc"))
-		lay(t, dir+"/ab.gpg", ab)
-	}, []edit{
-		{"from a file", aptKeyA, from("$DIR/ab.gpg"), own, "-", a, ""},
-		{"from text", aptKeyA, m{"content": keyData(t, "a.asc")}, own, "-", a, ""},
-		{"a short id", "0x6f088cd3", from("$DIR/a.asc"), own, "-", a, ""},
-		{"from the net", aptKeyA, from(web.URL + "/key.gpg"), own, "-", a, ""},
-		{"from elsewhere on the net", aptKeyA, from(web.URL + "/away"), own, "-", a, ""},
-		{"from a server", aptKeyA, m{"server": web.URL}, own, "-", a, ""},
-		{"into a file", aptKeyB + " in $DIR/trusted/x.gpg", from("$DIR/ab.gpg"), "trusted/x.gpg", a, ab, ""},
-		{"into a file of text", aptKeyA + " in $DIR/trusted/x.asc", from("$DIR/ab.gpg"), "trusted/x.asc", "-", keyData(t, "a.asc"), ""},
-		{"any title", "the key", m{"id": aptKeyA, "source": "$DIR/ab.gpg"}, own, "-", a, ""},
-		{"it is somewhere", aptKeyA, from("$DIR/no"), "trusted/x.gpg", ab, ab, ""},
-		{"gone, with others left", aptKeyA, m{"ensure": "absent"}, "trusted/x.gpg", ab, b, ""},
+	kindtest.RunEdits(t, k, func(t *testing.T, dir string) {
+		at.Set(dir)
+		kindtest.Lay(t, dir+"/a.asc", keyData(t, "a.asc"))
+		kindtest.Lay(t, dir+"/ab.gpg", ab)
+	}, []kindtest.Edit{
+		{Name: "from a file", Title: aptKeyA, Values: from("$DIR/ab.gpg"), File: own, Before: "-", Want: a, Says: ""},
+		{Name: "from text", Title: aptKeyA, Values: m{"content": keyData(t, "a.asc")}, File: own, Before: "-", Want: a, Says: ""},
+		{Name: "a short id", Title: "0x6f088cd3", Values: from("$DIR/a.asc"), File: own, Before: "-", Want: a, Says: ""},
+		{Name: "from the net", Title: aptKeyA, Values: from(web.URL + "/key.gpg"), File: own, Before: "-", Want: a, Says: ""},
+		{Name: "from elsewhere on the net", Title: aptKeyA, Values: from(web.URL + "/away"), File: own, Before: "-", Want: a, Says: ""},
+		{Name: "from a server", Title: aptKeyA, Values: m{"server": web.URL}, File: own, Before: "-", Want: a, Says: ""},
+		{Name: "into a file", Title: aptKeyB + " in $DIR/trusted/x.gpg", Values: from("$DIR/ab.gpg"), File: "trusted/x.gpg", Before: a, Want: ab, Says: ""},
+		{Name: "into a file of text", Title: aptKeyA + " in $DIR/trusted/x.asc", Values: from("$DIR/ab.gpg"), File: "trusted/x.asc", Before: "-", Want: keyData(t, "a.asc"), Says: ""},
+		{Name: "any title", Title: "the key", Values: m{"id": aptKeyA, "source": "$DIR/ab.gpg"}, File: own, Before: "-", Want: a, Says: ""},
+		{Name: "it is somewhere", Title: aptKeyA, Values: from("$DIR/no"), File: "trusted/x.gpg", Before: ab, Want: ab, Says: ""},
+		{Name: "gone, with others left", Title: aptKeyA, Values: m{"ensure": "absent"}, File: "trusted/x.gpg", Before: ab, Want: b, Says: ""},
 
-		{"no source", aptKeyA, nil, "trusted/x.gpg", b, "", "one of content, source and server"},
-		{"two sources", aptKeyA, m{"source": "$DIR/a.asc", "content": "x"}, "trusted/x.gpg", b, "", "one of content, source and server"},
-		{"another key", aptKeyOld, from("$DIR/a.asc"), "trusted/x.gpg", b, "", "but " + aptKeyA},
-		{"no key", aptKeyA, from(web.URL + "/html"), "trusted/x.gpg", b, "", "BEGIN PGP"},
-		{"not there", aptKeyA, from(web.URL + "/none"), "trusted/x.gpg", b, "", "404"},
-		{"too much", aptKeyA, from(web.URL + "/much"), "trusted/x.gpg", b, "", "more than 4 MiB"},
-		{"no file", aptKeyA, from("$DIR/no"), "trusted/x.gpg", b, "", "does not exist"},
-		{"a short id from the net", "6f088cd3", from(web.URL + "/key.gpg"), "trusted/x.gpg", b, "", "all 40 digits"},
-		{"a scheme", aptKeyA, from("ftp://x/y"), "trusted/x.gpg", b, "", "source"},
-		{"no id", "6f088cd", nil, "trusted/x.gpg", b, "", "id"},
-		{"a line behind the id", "the key", m{"id": aptKeyA + "\n"}, "trusted/x.gpg", b, "", "id"},
-		{"no folder", aptKeyA + " in $DIR/no/x.gpg", from("$DIR/a.asc"), "trusted/x.gpg", b, "", "no does not exist; add file["},
-		{"a file that apt does not read", aptKeyA + " in $DIR/trusted/x", from("$DIR/a.asc"), "trusted/x.gpg", b, "", "keyring"},
-		{"no keyring", aptKeyA + " in $DIR/trusted/x.gpg", from("$DIR/a.asc"), "trusted/x.gpg", "what?", "", "BEGIN PGP"},
-		{"the keyring is a folder", aptKeyA + " in $DIR/trusted/x.gpg", from("$DIR/a.asc"), "trusted/x.gpg/y", old, "", "not a plain file"},
-	}, enginetest.WithHost(realHost(t)))
+		{Name: "no source", Title: aptKeyA, Values: nil, File: "trusted/x.gpg", Before: b, Want: "", Says: "one of content, source and server"},
+		{Name: "two sources", Title: aptKeyA, Values: m{"source": "$DIR/a.asc", "content": "x"}, File: "trusted/x.gpg", Before: b, Want: "", Says: "one of content, source and server"},
+		{Name: "another key", Title: aptKeyOld, Values: from("$DIR/a.asc"), File: "trusted/x.gpg", Before: b, Want: "", Says: "but " + aptKeyA},
+		{Name: "no key", Title: aptKeyA, Values: from(web.URL + "/html"), File: "trusted/x.gpg", Before: b, Want: "", Says: "BEGIN PGP"},
+		{Name: "not there", Title: aptKeyA, Values: from(web.URL + "/none"), File: "trusted/x.gpg", Before: b, Want: "", Says: "404"},
+		{Name: "too much", Title: aptKeyA, Values: from(web.URL + "/much"), File: "trusted/x.gpg", Before: b, Want: "", Says: "more than 4 MiB"},
+		{Name: "no file", Title: aptKeyA, Values: from("$DIR/no"), File: "trusted/x.gpg", Before: b, Want: "", Says: "does not exist"},
+		{Name: "a short id from the net", Title: "6f088cd3", Values: from(web.URL + "/key.gpg"), File: "trusted/x.gpg", Before: b, Want: "", Says: "all 40 digits"},
+		{Name: "a scheme", Title: aptKeyA, Values: from("ftp://x/y"), File: "trusted/x.gpg", Before: b, Want: "", Says: "source"},
+		{Name: "no id", Title: "6f088cd", Values: nil, File: "trusted/x.gpg", Before: b, Want: "", Says: "id"},
+		{Name: "a line behind the id", Title: "the key", Values: m{"id": aptKeyA + "\n"}, File: "trusted/x.gpg", Before: b, Want: "", Says: "id"},
+		{Name: "no folder", Title: aptKeyA + " in $DIR/no/x.gpg", Values: from("$DIR/a.asc"), File: "trusted/x.gpg", Before: b, Want: "", Says: "no does not exist; add file["},
+		{Name: "a file that apt does not read", Title: aptKeyA + " in $DIR/trusted/x", Values: from("$DIR/a.asc"), File: "trusted/x.gpg", Before: b, Want: "", Says: "keyring"},
+		{Name: "no keyring", Title: aptKeyA + " in $DIR/trusted/x.gpg", Values: from("$DIR/a.asc"), File: "trusted/x.gpg", Before: "what?", Want: "", Says: "BEGIN PGP"},
+		{Name: "the keyring is a folder", Title: aptKeyA + " in $DIR/trusted/x.gpg", Values: from("$DIR/a.asc"), File: "trusted/x.gpg/y", Before: old, Want: "", Says: "not a plain file"},
+	}, enginetest.WithHost(kindtest.RealHost(t)))
 }
 
 // A file without any key left is removed.
 func TestAptKeyLastOne(t *testing.T) {
 	dir := t.TempDir()
-	lay(t, dir+"/trusted/a.asc", keyData(t, "a.asc"))
-	lay(t, dir+"/keyrings/a.gpg", keyOf(t, "ab.gpg", aptKeyA, false))
+	kindtest.Lay(t, dir+"/trusted/a.asc", keyData(t, "a.asc"))
+	kindtest.Lay(t, dir+"/keyrings/a.gpg", keyOf(t, "ab.gpg", aptKeyA, false))
 	k, at := aptKindAt(t)
-	at.set(dir)
-	r := filled(t, k, aptKeyA, map[string]any{"ensure": "absent"})
-	f := begin(t, k.Name(), r, enginetest.WithHost(realHost(t)))
-	want(t, f, r, "deleted")
-	want(t, f, r, "")
+	at.Set(dir)
+	r := kindtest.Filled(t, k, aptKeyA, map[string]any{"ensure": "absent"})
+	f := kindtest.Begin(t, k.Name(), r, enginetest.WithHost(kindtest.RealHost(t)))
+	kindtest.Want(t, f, r, "deleted")
+	kindtest.Want(t, f, r, "")
 	for _, folder := range []string{"/trusted", "/keyrings"} {
 		if left, err := os.ReadDir(dir + folder); len(left) != 0 || err != nil {
 			t.Errorf("in %s there is %v, %v", folder, left, err)
@@ -127,14 +129,14 @@ func TestAptKeyLastOne(t *testing.T) {
 
 func aptRecords(t *testing.T, p *aptKeys, f provider.Filter) (got, errs []string) {
 	t.Helper()
-	rt := &provider.Runtime{Host: realHost(t), Log: provider.NewLogger(provider.LogOptions{})}
+	rt := &provider.Runtime{Host: kindtest.RealHost(t), Log: provider.NewLogger(provider.LogOptions{})}
 	for r, err := range p.Get(t.Context(), rt, f) {
 		if err != nil {
 			errs = append(errs, err.Error())
 			continue
 		}
-		got = append(got, strings.Join([]string{str(r, "title"), str(r, "type"), str(r, "created"), str(r, "expiry")}, "|"))
-		if r["expired"] != (str(r, "fingerprint") == aptKeyOld) || r["revoked"] != false || r["size"] == int64(0) {
+		got = append(got, strings.Join([]string{provided.Str(r, "title"), provided.Str(r, "type"), provided.Str(r, "created"), provided.Str(r, "expiry")}, "|"))
+		if r["expired"] != (provided.Str(r, "fingerprint") == aptKeyOld) || r["revoked"] != false || r["size"] == int64(0) {
 			t.Errorf("got %v", r)
 		}
 	}
@@ -145,10 +147,10 @@ func aptRecords(t *testing.T, p *aptKeys, f provider.Filter) (got, errs []string
 func TestAptKeyGet(t *testing.T) {
 	enginetest.Need(t, "gpg", "gnupg")
 	dir := t.TempDir()
-	lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))
-	lay(t, dir+"/trusted/old.asc", keyData(t, "old.asc"))
-	lay(t, dir+"/trusted/readme", "no key")
-	lay(t, dir+"/trusted/bad.gpg", "no key")
+	kindtest.Lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))
+	kindtest.Lay(t, dir+"/trusted/old.asc", keyData(t, "old.asc"))
+	kindtest.Lay(t, dir+"/trusted/readme", "no key")
+	kindtest.Lay(t, dir+"/trusted/bad.gpg", "no key")
 	got, errs := aptRecords(t, aptKeysAt(dir), provider.Filter{All: true})
 	want := []string{
 		aptKeyOld + " in " + dir + "/trusted/old.asc|rsa|2026-11-21|2026-11-21",
@@ -177,7 +179,7 @@ func TestAptKeyWithoutGPG(t *testing.T) {
 	if got, errs := aptRecords(t, p, all); len(got)+len(errs) != 0 {
 		t.Errorf("got %q, %q", got, errs)
 	}
-	lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))
+	kindtest.Lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))
 	if got, errs := aptRecords(t, p, all); len(got) != 0 || len(errs) != 1 || !strings.Contains(errs[0], "install it") {
 		t.Errorf("got %q, %q", got, errs)
 	}
@@ -198,7 +200,7 @@ func TestAptKeyLeavesNothing(t *testing.T) {
 	enginetest.Need(t, "gpg", "gnupg")
 	dir, temp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))
+	kindtest.Lay(t, dir+"/keyrings/ab.gpg", keyData(t, "ab.gpg"))
 	if got, _ := aptRecords(t, aptKeysAt(dir), provider.Filter{All: true}); len(got) != 2 {
 		t.Errorf("got %q", got)
 	}
@@ -211,7 +213,7 @@ func TestAptKeyLeavesNothing(t *testing.T) {
 func TestKeyRedirects(t *testing.T) {
 	to := func(address string) *http.Request {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-		must(t, err)
+		kindtest.Must(t, err)
 		return r
 	}
 	check := keyClient().CheckRedirect

@@ -15,6 +15,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // The tests named TestBugNN are those of docs/development/bugs.md.
@@ -29,8 +31,8 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in")
 	all := map[string]engine.Res{
-		"noop": &NoopRes{}, "print": &PrintRes{}, "msg": &MsgRes{Body: "x", Priority: "info"}, "value": &ValueRes{}, "test": &TestRes{WatchEvery: time.Hour},
-		"timer": &TimerRes{Interval: time.Hour}, "password": &PasswordRes{Length: 8},
+		"noop": &basic.NoopRes{}, "print": &basic.PrintRes{}, "msg": &basic.MsgRes{Body: "x", Priority: "info"}, "value": &basic.ValueRes{}, "test": &basic.TestRes{WatchEvery: time.Hour},
+		"timer": &basic.TimerRes{Interval: time.Hour}, "password": &PasswordRes{Length: 8},
 		"file": &FileRes{Path: filepath.Join(dir, "file"), Content: new("x")},
 		"exec": &ExecRes{Cmd: "true", WatchCmd: "sleep 1000", WatchFiles: []string{in}, Creates: filepath.Join(dir, "made")},
 		"line": &LineRes{File: filepath.Join(dir, "lines"), Content: "x"}, "sysctl": sysctlAt(dir, "a.b", "1"),
@@ -46,12 +48,12 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	containers := newNspawnWorld(t)
 	containers.prepare(t, "box", t.TempDir())
 	all["nspawn"] = containers.res("box", NspawnRes{State: "running"})
-	hosts := map[string]engine.Host{"nspawn": hostOn(t, containers.bus)}
-	maps.Copy(all, provided(t, dir))
+	hosts := map[string]engine.Host{"nspawn": kindtest.HostOn(t, containers.bus)}
+	maps.Copy(all, providedKinds(t, dir))
 	for _, kind := range Kinds() {
 		if all[kind] == nil { // it needs nothing but a name, or a line above
 			r, err := engine.DefaultRegistry().New(kind)
-			must(t, err)
+			kindtest.Must(t, err)
 			r.SetName(filepath.Join(dir, kind))
 			all[kind] = r
 		}
@@ -60,9 +62,9 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			h := hosts[kind]
 			if h == nil {
-				h = newHost(t)
+				h = kindtest.NewHost(t)
 			}
-			f := begin(t, kind, r, enginetest.WithHost(h))
+			f := kindtest.Begin(t, kind, r, enginetest.WithHost(h))
 			for range 5 {
 				f.Restart()
 				ctx, cancel := context.WithCancel(t.Context())
@@ -74,7 +76,7 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 				cancel()
 				select {
 				case err := <-ended:
-					must(t, err)
+					kindtest.Must(t, err)
 				case <-time.After(enginetest.Patience):
 					t.Fatal("Watch does not return")
 				}
@@ -95,16 +97,16 @@ func TestBug30_LostEventsAreNoFailure(t *testing.T) {
 	cmd := &ExecRes{Cmd: "true", WatchFiles: []string{in}}
 	for kind, r := range map[string]engine.Res{"file": file, "exec": cmd} {
 		t.Run(kind, func(t *testing.T) {
-			f := begin(t, kind, r)
+			f := kindtest.Begin(t, kind, r)
 			f.Host().SetCommand(func(context.Context, engine.Command) (*engine.Result, error) { return &engine.Result{}, nil })
-			watching(t, f, r)
-			verbs(t, f, r, true)
+			kindtest.Watching(t, f, r)
+			kindtest.Verbs(t, f, r, true)
 			if kind == "file" {
-				put(t, path, "altered")
+				kindtest.Put(t, path, "altered")
 			}
 			f.Host().Resync()
 			f.WaitEvent(t)
-			if got := verbs(t, f, r, true); (got == "") != (kind == "exec") || strings.HasPrefix(got, "error") {
+			if got := kindtest.Verbs(t, f, r, true); (got == "") != (kind == "exec") || strings.HasPrefix(got, "error") {
 				t.Errorf("after lost events: %q", got)
 			}
 		})
@@ -126,18 +128,18 @@ func TestBug31_WatchcmdLeavesNothing(t *testing.T) {
 	f := real(t, r)
 	for range 5 {
 		f.Restart()
-		stop := watching(t, f, r)
+		stop := kindtest.Watching(t, f, r)
 		var pids []int
 		for _, name := range []string{"first", "child", "grandchild"} {
-			pids = append(pids, pidIn(t, filepath.Join(dir, name)))
-			must(t, os.Remove(filepath.Join(dir, name)))
+			pids = append(pids, kindtest.PidIn(t, filepath.Join(dir, name)))
+			kindtest.Must(t, os.Remove(filepath.Join(dir, name)))
 		}
 		stop()
 		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pids[0])); err == nil {
 			t.Errorf("after Watch has returned: %s", stat)
 		}
 		for _, pid := range pids {
-			gone(t, pid)
+			kindtest.Gone(t, pid)
 		}
 	}
 }
@@ -161,14 +163,14 @@ func TestBug32_AllSourcesAreWatched(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range c.sources {
-				must(t, os.MkdirAll(filepath.Dir(at(s)), 0o700))
-				put(t, at(s), "x")
+				kindtest.Must(t, os.MkdirAll(filepath.Dir(at(s)), 0o700))
+				kindtest.Put(t, at(s), "x")
 			}
-			f := begin(t, c.kind, c.res, enginetest.WithHost(newHost(t)))
+			f := kindtest.Begin(t, c.kind, c.res, enginetest.WithHost(kindtest.NewHost(t)))
 			for _, s := range c.sources {
 				f.Restart() // so that nothing is left of the source before
-				stop := watching(t, f, c.res)
-				put(t, at(s), "altered "+s)
+				stop := kindtest.Watching(t, f, c.res)
+				kindtest.Put(t, at(s), "altered "+s)
 				f.WaitEvent(t)
 				stop()
 			}
@@ -191,15 +193,15 @@ func TestBug32_CmpAltersNothing(t *testing.T) {
 			x.Path, x.Fragments, x.Mode = "/x/../y", []string{"/z", "/a"}, "u=rw"
 		},
 		"test": func(r engine.Res) {
-			x := r.(*TestRes)
-			x.List, x.Structs, x.Any = []string{"z", "a"}, []TestStruct{{Int: 2}, {Int: 1}}, []any{"z", 1}
+			x := r.(*basic.TestRes)
+			x.List, x.Structs, x.Any = []string{"z", "a"}, []basic.TestStruct{{Int: 2}, {Int: 1}}, []any{"z", 1}
 		},
-		"msg": func(r engine.Res) { r.(*MsgRes).Fields = map[string]string{"A": "1"} },
+		"msg": func(r engine.Res) { r.(*basic.MsgRes).Fields = map[string]string{"A": "1"} },
 	}
 	for _, kind := range Kinds() {
 		mk := func() engine.Res {
 			r, err := engine.DefaultRegistry().New(kind)
-			must(t, err)
+			kindtest.Must(t, err)
 			r.SetName("it")
 			if f := fill[kind]; f != nil {
 				f(r)
@@ -208,7 +210,7 @@ func TestBug32_CmpAltersNothing(t *testing.T) {
 		}
 		show := func(r engine.Res) string {
 			v, err := schema.EncodeAll(r)
-			must(t, err)
+			kindtest.Must(t, err)
 			return fmt.Sprintf("%#v %s %+v", v, r, *r.MetaParams())
 		}
 		a, b := mk(), mk()

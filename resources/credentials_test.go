@@ -12,23 +12,8 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
-
-func TestIsCredential(t *testing.T) {
-	t.Setenv("CREDENTIALS_DIRECTORY", "/x/creds")
-	for path, want := range map[string]bool{
-		"/run/credentials/mgmt.service/app": true, "/run/credentials/": true, "/x/creds/app": true, "/x/creds/": true, "/x/creds/../creds/a": true,
-		"/run/credentialsx/app": false, "/x/creds2/app": false, "/x/creds/../app": false, "/etc/app": false, "": false,
-	} {
-		if got := isCredential([]string{"/etc/first", path}); got != want {
-			t.Errorf("%q: %t", path, got)
-		}
-	}
-	t.Setenv("CREDENTIALS_DIRECTORY", "")
-	if isCredential([]string{"/etc/app"}) || isCredential(nil) {
-		t.Error("without the folder everything is a credential")
-	}
-}
 
 // TestFileFromCredential: a credential is shown nowhere, and its copy is for nobody
 // else.
@@ -42,7 +27,7 @@ func TestFileFromCredential(t *testing.T) {
 	r := &FileRes{Path: filepath.Join(dir, "copy"), Source: filepath.Join(creds, "app")}
 	r.SetKind("file")
 	r.SetName(r.Path)
-	shared := newFileShared()
+	shared := files.New()
 	defer func() {
 		if err := shared.Close(); err != nil {
 			t.Error(err)
@@ -85,19 +70,19 @@ func TestFindingD8OwnCredential(t *testing.T) {
 		path + "app": filepath.Join(own, "app"), path + "none": path + "none", path: path, "/run/credentials/": "/run/credentials/",
 		"/run/credentials/other.service": "/run/credentials/other.service", "/etc/app": "/etc/app", "": "",
 	} {
-		if got := ownCredential(from); got != want {
+		if got := files.OwnCredential(from); got != want {
 			t.Errorf("%q leads to %q, want %q", from, got, want)
 		}
 	}
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
-	if got := ownCredential(path + "app"); got != path+"app" {
+	if got := files.OwnCredential(path + "app"); got != path+"app" {
 		t.Errorf("without own credentials: %q", got)
 	}
-	err := noCredential(path+"app", fs.ErrNotExist)
+	err := files.NoCredential(path+"app", fs.ErrNotExist)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "LoadCredential=app:FILE") {
 		t.Error(err)
 	}
-	if err := noCredential("/etc/app", fs.ErrNotExist); err != fs.ErrNotExist {
+	if err := files.NoCredential("/etc/app", fs.ErrNotExist); err != fs.ErrNotExist {
 		t.Error(err)
 	}
 }

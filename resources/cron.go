@@ -12,6 +12,10 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
+	"github.com/reactivegraph/mgmt/resources/internal/rules"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 	"github.com/reactivegraph/mgmt/resources/svc"
 	"github.com/reactivegraph/mgmt/traits"
@@ -70,7 +74,7 @@ type CronRes struct {
 	Others []string `yaml:"others" lang:"others" mgmt:"readonly" doc:"The other settings of the timer, such as a second time."`
 
 	init *engine.Init
-	file managed
+	file files.Managed
 	seen *cronSeen
 
 	root string // below which the files are, for tests; else empty
@@ -128,18 +132,18 @@ func (r *CronRes) Validate() error {
 	}
 	errs = append(errs, cronLine("time", r.Time), cronLine("description", r.Description), checkCronTime(r.Trigger, r.Time))
 	_, err := r.dir()
-	received := r.Recv()
-	return errors.Join(append(append(errs, err), broken([]rule{
-		{!r.absent() && r.Trigger == "" && received["trigger"] == nil, "trigger is missing"},
-		{!r.absent() && r.Time == "" && received["time"] == nil, "time is missing"},
-		{r.Persistent && r.Trigger != "" && r.Trigger != "OnCalendar", "persistent is only for OnCalendar"},
-		{r.Accuracy < 0 || r.RandomizedDelay < 0, "accuracysec and randomizeddelaysec must not be negative"},
-		{r.starts() == r.timer(), "unit is the timer itself"},
-		{taintedRecv(received), "a secret is received: everyone can read the file of a timer"},
+	got := r.Recv()
+	return errors.Join(append(append(errs, err), rules.Broken([]rules.Rule{
+		{If: !r.absent() && r.Trigger == "" && got["trigger"] == nil, Text: "trigger is missing"},
+		{If: !r.absent() && r.Time == "" && got["time"] == nil, Text: "time is missing"},
+		{If: r.Persistent && r.Trigger != "" && r.Trigger != "OnCalendar", Text: "persistent is only for OnCalendar"},
+		{If: r.Accuracy < 0 || r.RandomizedDelay < 0, Text: "accuracysec and randomizeddelaysec must not be negative"},
+		{If: r.starts() == r.timer(), Text: "unit is the timer itself"},
+		{If: received.AnyTainted(got), Text: "a secret is received: everyone can read the file of a timer"},
 	})...)...)
 }
 
-// cronLine refuses what would be more than a value in a unit file.
+// cronLine refuses a text that would be more than a value in a unit file.
 func cronLine(what, s string) error {
 	switch {
 	case strings.ContainsFunc(s, unicode.IsControl):
@@ -154,23 +158,23 @@ func cronLine(what, s string) error {
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *CronRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, managed{}, newCronSeen()
+	r.init, r.file, r.seen = init, files.Managed{}, newCronSeen()
 	dir, err := r.dir()
 	if err == nil && !r.absent() {
-		r.file.tell(filesOf(init), filepath.Join(dir, r.timer()))
+		r.file.Tell(files.Of(init), filepath.Join(dir, r.timer()))
 	}
 	return err
 }
 
 // Cleanup takes back what Init has told.
 func (r *CronRes) Cleanup() error {
-	r.file.tell(filesOf(r.init), "")
+	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
 func (*CronRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withFiles()
+	return files.With()
 }
 
 // Cmp compares the parameters.
@@ -188,24 +192,23 @@ func (r *CronRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), filepath.Join(dir, r.timer()))}
 }
 
-// AutoEdges wants the file of the unit that it starts, or else the nearest managed
-// folder above it, and the package that has that file. A timer that is to go does so before what it
-// starts is stopped.
+// AutoEdges wants the file of the unit that it starts, or else the nearest managed folder above it,
+// and the package that has that file. A timer that is to go does so before its service is stopped.
 func (r *CronRes) AutoEdges() (engine.AutoEdge, error) {
 	dir, err := r.dir()
 	if err != nil {
 		return nil, err
 	}
-	w := newWants(r)
+	w := edges.New(r)
 	if r.absent() {
-		base := w.base()
+		base := w.Base()
 		base.Reversed, base.Firmly = new(false), true
-		w.ask = append(w.ask, traits.SvcUID(base, svc.BaseName(r.starts()), r.Session))
+		w.Ask = append(w.Ask, traits.SvcUID(base, svc.BaseName(r.starts()), r.Session))
 	}
-	w.path(filepath.Join(dir, r.starts()))
+	w.Path(filepath.Join(dir, r.starts()))
 	if !r.Session {
-		w.installed("/lib/systemd/system/" + r.starts())
-		w.installed("/usr/lib/systemd/system/" + r.starts())
+		w.Installed("/lib/systemd/system/" + r.starts())
+		w.Installed("/usr/lib/systemd/system/" + r.starts())
 	}
 	return w, nil
 }
@@ -215,7 +218,7 @@ func (r *CronRes) Clashes(other engine.Res) error {
 	o, ok := other.(*CronRes)
 	switch {
 	case !ok:
-		return writesClash(r, other)
+		return files.Clash(r, other)
 	case r.absent() != o.absent():
 		return errors.New("one wants it there, the other one wants it gone")
 	case r.absent() || len(r.Recv())+len(o.Recv()) > 0:

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
-// cronSetting is a line of the file: what it says, and the parameter that it is of.
+// cronSetting is a line of the file: its text, and its parameter.
 type cronSetting struct{ section, key, value, field string }
 
 // settings are what the file has to say.
@@ -63,8 +64,8 @@ func (r *CronRes) text() string {
 	return b.String()
 }
 
-// cronSettings reads what a file says. Lines that are joined by backslashes are read
-// as one, with a blank, as systemd does.
+// cronSettings reads the settings of a file. Lines that are joined by backslashes are read as one,
+// with a blank, as systemd does.
 func cronSettings(text string) (list []cronSetting) {
 	section := ""
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\\\n", " "), "\n") {
@@ -86,10 +87,10 @@ func (r *CronRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}
-	if err := r.seen.lock(ctx); err != nil {
+	if err := r.seen.Lock(ctx); err != nil {
 		return false, err
 	}
-	defer r.seen.unlock()
+	defer r.seen.Unlock()
 	r.seen.any = false
 	m, err := systemd1.Open(ctx, r.init.Host, r.Session)
 	if err != nil && (!r.absent() || systemd1.Running()) {
@@ -117,7 +118,7 @@ func (r *CronRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 // cronTodo is what has to be done, in this order.
 type cronTodo struct{ stop, disable, remove, write, reload, enable, start, restart bool }
 
-// compare returns what differs from what is wanted, and what has to be done.
+// compare returns the differences from the wanted state, and the steps to take.
 func (r *CronRes) compare(l cronLook) (changes []engine.Change, todo cronTodo) {
 	switch {
 	case r.absent() && l.gone():
@@ -127,6 +128,11 @@ func (r *CronRes) compare(l cronLook) (changes []engine.Change, todo cronTodo) {
 		return append(changes, c), cronTodo{stop: l.running, disable: l.enabled(), remove: l.there && !l.masked(), reload: true}
 	case !l.there:
 		changes = append(changes, engine.Change{Field: "state", From: FileAbsent, To: FileExists, Verb: engine.Created})
+		for _, s := range r.settings() {
+			if s.section != "Install" { // how startup differs is told below
+				changes = append(changes, engine.Change{Field: s.field, To: s.value})
+			}
+		}
 	case l.link != "":
 		changes = append(changes, engine.Change{Field: "state", From: "a link to " + l.link, To: FileExists})
 	default:
@@ -147,8 +153,8 @@ func (r *CronRes) compare(l cronLook) (changes []engine.Change, todo cronTodo) {
 	return changes, todo
 }
 
-// compareStartup returns how the start at boot differs; nil for not at all. What is enabled until
-// then is neither enabled nor disabled.
+// compareStartup returns how the start at boot differs; nil for not at all. A timer that is enabled
+// until the next boot counts as neither enabled nor disabled.
 func (r *CronRes) compareStartup(l cronLook) *engine.Change {
 	from, to := CronDisabled, CronDisabled
 	if l.enabled() {
@@ -163,7 +169,7 @@ func (r *CronRes) compareStartup(l cronLook) *engine.Change {
 	return &engine.Change{Field: "startup", From: from, To: to}
 }
 
-// refreshed adds what a notification is about: the timer is started anew.
+// refreshed adds the effect of a notification: the timer is started anew.
 func (r *CronRes) refreshed(changes []engine.Change, todo cronTodo) ([]engine.Change, cronTodo) {
 	if r.absent() || todo.start || !r.init.Refresh() {
 		return changes, todo
@@ -209,7 +215,7 @@ func (r *CronRes) compareFile(has []cronSetting) (changes []engine.Change) {
 	return changes
 }
 
-// make does what has to be done. A timer that runs takes its new times from what is read.
+// make takes the steps. A running timer takes its new times from the files that are read.
 func (r *CronRes) make(ctx context.Context, m *systemd1.Manager, todo cronTodo) error {
 	for _, s := range []struct {
 		due bool
@@ -234,8 +240,8 @@ func (r *CronRes) make(ctx context.Context, m *systemd1.Manager, todo cronTodo) 
 	return nil
 }
 
-// disable has the timer not started at boot, and not until then either: it may be enabled in
-// both ways, of which the manager tells one.
+// disable has the timer not started at boot, and not until then either: it may be enabled in both
+// ways, and the manager tells only one.
 func (r *CronRes) disable(ctx context.Context, m *systemd1.Manager) error {
 	for range 2 {
 		startup, err := m.FileState(ctx, r.timer())
@@ -262,7 +268,7 @@ func (r *CronRes) removeFile() error {
 	if err != nil {
 		return err
 	}
-	if err := file.dir.Remove(file.name, false); err != nil && !isMissing(err) {
+	if err := file.Dir.Remove(file.Name, false); err != nil && !files.IsMissing(err) {
 		return err
 	}
 	return nil
@@ -273,14 +279,14 @@ func (r *CronRes) edit() error {
 	if err != nil {
 		return err
 	}
-	path := file.dir.Path(file.name)
-	defer filesOf(r.init).lock(path)()
+	path := file.Dir.Path(file.Name)
+	defer files.Of(r.init).Lock(path)()
 	if r.Session {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
 	}
-	err = file.edit(func(string) (string, error) { return r.text(), nil })
-	filesOf(r.init).wroteAt(path, r.init)
-	return explainParent(r.init, path, err)
+	err = file.Edit(func(string) (string, error) { return r.text(), nil })
+	files.Of(r.init).WroteAt(path, r.init)
+	return files.ExplainParent(r.init, path, err)
 }

@@ -10,7 +10,10 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
 // cronLook is what was found, as far as it matters. Two of them are compared.
@@ -24,7 +27,7 @@ type cronLook struct {
 	stale   bool   // the manager has read other files than are there
 	unit    string // what the timer starts
 	load    string // whether the manager knows that: loaded, not-found, masked ...
-	dropIns string // what drop-ins say that is the timer's own to say, and which they are
+	dropIns string // the timer's own settings in drop-ins, and the names of these
 }
 
 // devNull is where the link leads that masks a unit.
@@ -35,30 +38,30 @@ func (l cronLook) masked() bool { return l.link == devNull }
 // enabled reports whether the timer is started at the next boot, or is so until then.
 func (l cronLook) enabled() bool { return l.startup == "enabled" || l.startup == "enabled-runtime" }
 
-// gone reports whether there is nothing of the timer. One that is masked is not there.
+// gone reports whether there is nothing of the timer. A masked one counts as gone.
 func (l cronLook) gone() bool { return (!l.there || l.masked()) && !l.running && !l.enabled() }
 
-// textFile is the file of the timer. A link in its place is not followed: what it leads to
-// belongs to somebody else.
-func (r *CronRes) textFile() (textFile, error) {
+// textfile.File is the file of the timer. A link in its place is not followed: its target may belong to
+// another program.
+func (r *CronRes) textFile() (textfile.File, error) {
 	dir, err := r.dir()
-	return textIn(atomicfile.At(dir), r.timer(), 0o644), err
+	return textfile.In(atomicfile.At(dir), r.timer(), 0o644), err
 }
 
 // readFile looks at the file.
-func (l *cronLook) readFile(file textFile) error {
-	st, err := file.dir.Lstat(file.name)
+func (l *cronLook) readFile(file textfile.File) error {
+	st, err := file.Dir.Lstat(file.Name)
 	switch {
-	case isMissing(err):
+	case files.IsMissing(err):
 		return nil
 	case err != nil:
 		return err
 	case st.IsLink():
 		l.there = true
-		l.link, err = file.dir.Readlink(file.name)
+		l.link, err = file.Dir.Readlink(file.Name)
 		return err
 	}
-	text, was, err := file.read()
+	text, was, err := file.Read()
 	l.there, l.text = was != nil, text
 	return err
 }
@@ -89,8 +92,8 @@ func (r *CronRes) look(ctx context.Context, m *systemd1.Manager, unit string) (l
 	return l, err
 }
 
-// dropIns returns what the drop-ins of the timer say that a parameter says. Those that are for
-// more than one timer are the ways of the machine, and not looked at.
+// dropIns returns the settings of the timer's drop-ins that a parameter has too. Drop-ins for more
+// than one timer are the ways of the machine, and not looked at.
 func (r *CronRes) dropIns(ctx context.Context, m *systemd1.Manager, timer systemd1.Unit) (string, error) {
 	paths, err := m.DropIns(ctx, timer)
 	if err != nil {
@@ -101,11 +104,11 @@ func (r *CronRes) dropIns(ctx context.Context, m *systemd1.Manager, timer system
 		if filepath.Base(filepath.Dir(path)) != r.timer()+".d" {
 			continue
 		}
-		file, err := textAt(path, 0)
+		file, err := textfile.At(path, 0)
 		if err != nil {
 			return "", err
 		}
-		text, _, err := file.read()
+		text, _, err := file.Read()
 		if err != nil {
 			return "", err
 		}
@@ -145,19 +148,19 @@ func (r *CronRes) obstacle(l cronLook) error {
 	return nil
 }
 
-// cronSeen is what CheckApply has seen last. While it runs Watch waits, and compares then: so
-// what CheckApply does itself is no event, not even if it fails, and a timer that cannot be
+// cronSeen is the state that CheckApply has seen last. While CheckApply runs, Watch waits, and
+// compares then. So its own changes make no event, not even if it fails, and a timer that cannot be
 // started is not started again and again.
 type cronSeen struct {
-	oneLooks
+	watches.Turns
 	any  bool // last is what there was
 	last cronLook
 }
 
-func newCronSeen() *cronSeen { return &cronSeen{oneLooks: newOneLooks()} }
+func newCronSeen() *cronSeen { return &cronSeen{Turns: watches.NewTurns()} }
 
-// Watch waits for changes of the file, of its drop-ins, of the link that enables it, and of what the
-// manager says, and tells of each that CheckApply has not seen.
+// Watch waits for changes of the file, of its drop-ins, of the link that enables it, and of the
+// manager's view, and tells of each change that CheckApply has not seen.
 func (r *CronRes) Watch(ctx context.Context) error {
 	dir, err := r.dir()
 	if err != nil {
@@ -168,7 +171,7 @@ func (r *CronRes) Watch(ctx context.Context) error {
 	m, err := systemd1.Open(ctx, r.init.Host, r.Session)
 	if err != nil {
 		if r.absent() && !systemd1.Running() {
-			return watchAll(ctx, r.init, paths, entries)
+			return watches.Paths(ctx, r.init, paths, entries)
 		}
 		return err
 	}
@@ -186,10 +189,10 @@ func (r *CronRes) Watch(ctx context.Context) error {
 
 // differs reports whether something is not as CheckApply has seen it, or cannot be looked at.
 func (r *CronRes) differs(ctx context.Context, m *systemd1.Manager) bool {
-	if r.seen.lock(ctx) != nil {
+	if r.seen.Lock(ctx) != nil {
 		return false
 	}
-	defer r.seen.unlock()
+	defer r.seen.Unlock()
 	if !r.seen.any {
 		return true
 	}
@@ -197,9 +200,9 @@ func (r *CronRes) differs(ctx context.Context, m *systemd1.Manager) bool {
 	return err != nil || now != r.seen.last
 }
 
-// settled notes how it is after changes were made, and returns what is wrong with that though no
-// call has failed. Somebody else may have altered something meanwhile: that is an event. But what is
-// as it was after all that was done would be so the next time too.
+// settled notes the state after changes were made, and returns its faults though no call has
+// failed. Another program may have altered something meanwhile: that is an event. But a state
+// without an effect of the changes would stay so the next time too.
 func (r *CronRes) settled(ctx context.Context, m *systemd1.Manager, was cronLook, err error) error {
 	now, lerr := r.look(ctx, m, r.starts())
 	if lerr != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // cronRig is a timer on a systemd of the test, whose files are in a folder of the test.
@@ -27,11 +28,11 @@ func newCronRig(t *testing.T, timer systemdtest.Unit) *cronRig {
 	root := t.TempDir()
 	bus := systemdtest.NewBus(t)
 	r := &cronRig{Manager: systemdtest.NewManager(t, bus), dir: root + cronDir}
-	must(t, os.MkdirAll(r.dir, 0o755))
+	kindtest.Must(t, os.MkdirAll(r.dir, 0o755))
 	r.Add("job.timer", timer)
 	r.res = cronAt(root)
 	r.res.SetName("job")
-	r.fake = begin(t, "cron", r.res, enginetest.WithHost(hostOn(t, bus)))
+	r.fake = kindtest.Begin(t, "cron", r.res, enginetest.WithHost(kindtest.HostOn(t, bus)))
 	return r
 }
 
@@ -41,7 +42,7 @@ func (r *cronRig) settle(t *testing.T) {
 	for range 10 {
 		select {
 		case <-r.fake.Events():
-			verbs(t, r.fake, r.res, true)
+			kindtest.Verbs(t, r.fake, r.res, true)
 		case <-time.After(100 * time.Millisecond):
 			return
 		}
@@ -53,47 +54,47 @@ func (r *cronRig) settle(t *testing.T) {
 // each reason to try. That what it starts is there now is one.
 func TestCronFailureIsNoEvent(t *testing.T) {
 	r := newCronRig(t, systemdtest.Unit{Refuses: "resources"})
-	watching(t, r.fake, r.res)
-	nothingComesOf(t, r.fake, func() {
-		if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "start job.timer: it is failed") {
+	kindtest.Watching(t, r.fake, r.res)
+	kindtest.NothingComesOf(t, r.fake, func() {
+		if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "start job.timer: it is failed") {
 			t.Fatal(got)
 		}
 	})
-	nothingComesOf(t, r.fake, func() {
+	kindtest.NothingComesOf(t, r.fake, func() {
 		r.Twitch("job.timer")
 		r.Add("other.service", systemdtest.Unit{}) // a reload, which everybody is told of
 	})
 	r.Add("job.service", systemdtest.Unit{})
 	r.fake.WaitEvent(t)
 	r.Set("job.timer", func(u *systemdtest.Unit) { u.Refuses = "" })
-	if got := verbs(t, r.fake, r.res, true); got != `state: "failed" -> "exists"` {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got != `state: "failed" -> "exists"` {
 		t.Error(got)
 	}
 	r.settle(t)
-	want(t, r.fake, r.res, "")
+	kindtest.Want(t, r.fake, r.res, "")
 }
 
 // What others do is an event, also while CheckApply is at work.
 func TestCronEvents(t *testing.T) {
 	r := newCronRig(t, systemdtest.Unit{})
-	watching(t, r.fake, r.res)
-	verbs(t, r.fake, r.res, true)
+	kindtest.Watching(t, r.fake, r.res)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	r.settle(t)
 	for name, alter := range map[string]func(){
 		"stopped":  func() { r.Set("job.timer", func(u *systemdtest.Unit) { u.Active = "inactive" }) },
 		"disabled": func() { r.Set("job.timer", func(u *systemdtest.Unit) { u.File = "disabled" }) },
-		"edited":   func() { put(t, r.dir+"job.timer", "[Timer]\n") },
+		"edited":   func() { kindtest.Put(t, r.dir+"job.timer", "[Timer]\n") },
 		"a drop-in that is not read": func() {
 			r.Set("job.timer", func(u *systemdtest.Unit) { u.Stale = true })
 		},
 	} {
 		alter()
 		r.fake.WaitEvent(t)
-		if got := verbs(t, r.fake, r.res, true); got == "" || strings.HasPrefix(got, "error") {
+		if got := kindtest.Verbs(t, r.fake, r.res, true); got == "" || strings.HasPrefix(got, "error") {
 			t.Errorf("%s: %s", name, got)
 		}
 		r.settle(t)
-		want(t, r.fake, r.res, "")
+		kindtest.Want(t, r.fake, r.res, "")
 	}
 	hold := make(chan struct{})
 	r.Set("job.timer", func(u *systemdtest.Unit) { u.Hold = hold })
@@ -106,18 +107,18 @@ func TestCronEvents(t *testing.T) {
 		}
 	})
 	r.fake.SetRefresh(true)
-	verbs(t, r.fake, r.res, true)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	r.fake.SetRefresh(false)
 	r.OnCall(nil)
 	r.fake.WaitEvent(t)
-	if got := verbs(t, r.fake, r.res, true); got != `startup: "disabled" -> "enabled"` {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got != `startup: "disabled" -> "enabled"` {
 		t.Error(got)
 	}
 }
 
 // oddSystemd is one that answers some calls otherwise.
 type oddSystemd struct {
-	*fakeSystemd
+	*kindtest.FakeSystemd
 	answer func(method string) ([]any, error) // nothing for the usual answer
 }
 
@@ -125,17 +126,17 @@ func (s oddSystemd) Call(ctx context.Context, to, object, method string, args ..
 	if a, err := s.answer(method[strings.LastIndexByte(method, '.')+1:]); a != nil || err != nil {
 		return a, err
 	}
-	return s.fakeSystemd.Call(ctx, to, object, method, args...)
+	return s.FakeSystemd.Call(ctx, to, object, method, args...)
 }
 
 // oddly returns a timer that runs and whose file is right, on such a systemd.
-func oddly(t *testing.T, answer func(method string) ([]any, error)) (*CronRes, *enginetest.Fake, *fakeSystemd) {
+func oddly(t *testing.T, answer func(method string) ([]any, error)) (*CronRes, *enginetest.Fake, *kindtest.FakeSystemd) {
 	t.Helper()
 	r := cronAt(t.TempDir())
-	f := begin(t, "cron", r)
-	lay(t, r.root+cronDir+"it.timer", r.text())
-	s := newFakeSystemd()
-	s.active["it.timer"] = "active"
+	f := kindtest.Begin(t, "cron", r)
+	kindtest.Lay(t, r.root+cronDir+"it.timer", r.text())
+	s := kindtest.NewFakeSystemd()
+	s.Active["it.timer"] = "active"
 	f.Host().SetBus(func(context.Context, engine.BusKind) (engine.Bus, error) { return oddSystemd{s, answer}, nil })
 	return r, f, s
 }
@@ -148,7 +149,7 @@ func TestCronWithoutEffect(t *testing.T) {
 		}
 		return nil, nil
 	})
-	if got := verbs(t, f, r, true); got != "error: systemd has done all that it was asked for, and it.timer is as it was" {
+	if got := kindtest.Verbs(t, f, r, true); got != "error: systemd has done all that it was asked for, and it.timer is as it was" {
 		t.Error(got)
 	}
 	if !r.seen.any {
@@ -166,14 +167,14 @@ func TestCronIsStoppedMeanwhile(t *testing.T) {
 		}
 		return nil, nil
 	})
-	if got := verbs(t, f, r, true); got != "error: no" {
+	if got := kindtest.Verbs(t, f, r, true); got != "error: no" {
 		t.Error(got)
 	}
 	if !r.seen.any {
 		t.Error("the next signal leads to the same again")
 	}
-	stop = func() { s.alter(func() { delete(s.active, "it.timer") }) }
-	if got := verbs(t, f, r, true); got != "error: no" || r.seen.any {
+	stop = func() { s.Alter(func() { delete(s.Active, "it.timer") }) }
+	if got := kindtest.Verbs(t, f, r, true); got != "error: no" || r.seen.any {
 		t.Errorf("%s, and it is known that it is stopped: %t", got, r.seen.any)
 	}
 }
@@ -181,25 +182,25 @@ func TestCronIsStoppedMeanwhile(t *testing.T) {
 // What could not be looked at is looked at again, also if all is then as it was before.
 func TestCronCannotLook(t *testing.T) {
 	r := newCronRig(t, systemdtest.Unit{})
-	verbs(t, r.fake, r.res, true)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	file := r.dir + "job.timer"
-	must(t, os.Remove(file))
-	must(t, os.Mkdir(file, 0o755))
-	if got := verbs(t, r.fake, r.res, true); !strings.HasPrefix(got, "error: ") || r.res.seen.any {
+	kindtest.Must(t, os.Remove(file))
+	kindtest.Must(t, os.Mkdir(file, 0o755))
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.HasPrefix(got, "error: ") || r.res.seen.any {
 		t.Errorf("%s, and it is known how it is: %t", got, r.res.seen.any)
 	}
 
 	var res *CronRes
 	var f *enginetest.Fake
-	var s *fakeSystemd
+	var s *kindtest.FakeSystemd
 	res, f, s = oddly(t, func(method string) ([]any, error) {
 		if method == "EnableUnitFiles" {
-			s.alter(func() { s.down = errors.New("the connection was lost") })
+			s.Alter(func() { s.Down = errors.New("the connection was lost") })
 			return []any{true, nil}, nil
 		}
 		return nil, nil
 	})
-	if got := verbs(t, f, res, true); !strings.Contains(got, "the connection was lost") || res.seen.any {
+	if got := kindtest.Verbs(t, f, res, true); !strings.Contains(got, "the connection was lost") || res.seen.any {
 		t.Errorf("%s, and it is known how it is: %t", got, res.seen.any)
 	}
 }
@@ -218,31 +219,31 @@ func TestCronEnabledTwice(t *testing.T) {
 		return nil, nil
 	})
 	r.Startup = CronDisabled
-	if got := verbs(t, f, r, true); got != `startup: "enabled" -> "disabled"` || disabled != 2 {
+	if got := kindtest.Verbs(t, f, r, true); got != `startup: "enabled" -> "disabled"` || disabled != 2 {
 		t.Errorf("%s, by %d calls", got, disabled)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 }
 
 // A drop-in that says what a parameter says is named, and not removed. What no parameter says
 // may be in one, and what is for all timers is not looked at.
 func TestCronDropIns(t *testing.T) {
 	r := newCronRig(t, systemdtest.Unit{})
-	watching(t, r.fake, r.res)
-	verbs(t, r.fake, r.res, true)
+	kindtest.Watching(t, r.fake, r.res)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	r.settle(t)
-	lay(t, r.dir+"timer.d/all.conf", "[Timer]\nAccuracySec=1us\n")
-	lay(t, r.dir+"job.timer.d/more.conf", "[Unit]\nAfter=x.service\n[Timer]\nFixedRandomDelay=yes\n")
+	kindtest.Lay(t, r.dir+"timer.d/all.conf", "[Timer]\nAccuracySec=1us\n")
+	kindtest.Lay(t, r.dir+"job.timer.d/more.conf", "[Unit]\nAfter=x.service\n[Timer]\nFixedRandomDelay=yes\n")
 	override := r.dir + "job.timer.d/override.conf"
-	lay(t, override, "[Install]\nWantedBy=x.target\n")
+	kindtest.Lay(t, override, "[Install]\nWantedBy=x.target\n")
 	r.Set("job.timer", func(u *systemdtest.Unit) {
 		u.DropIns = []string{r.dir + "timer.d/all.conf", r.dir + "job.timer.d/more.conf", override}
 	})
 	r.settle(t)
-	want(t, r.fake, r.res, "")
-	lay(t, override, "[Unit]\nDescription=x\n[Timer]\nOnCalendar=\nOnCalendar=07:00\n") // and systemd says nothing
+	kindtest.Want(t, r.fake, r.res, "")
+	kindtest.Lay(t, override, "[Unit]\nDescription=x\n[Timer]\nOnCalendar=\nOnCalendar=07:00\n") // and systemd says nothing
 	r.fake.WaitEvent(t)
-	want(t, r.fake, r.res, "error: job.timer has drop-ins that say what is this resource's to say: Description=x in "+override+
+	kindtest.Want(t, r.fake, r.res, "error: job.timer has drop-ins that say what is this resource's to say: Description=x in "+override+
 		", OnCalendar= in "+override+", OnCalendar=07:00 in "+override+"; systemctl revert job.timer removes what systemctl edit has made")
 	r.settle(t)
 	if got, err := r.res.Read(t.Context()); err != nil || len(got.(*CronRes).Others) != 1 || !strings.Contains(got.(*CronRes).Others[0], "07:00") {
@@ -251,39 +252,39 @@ func TestCronDropIns(t *testing.T) {
 	if _, err := os.Stat(override); err != nil {
 		t.Error(err)
 	}
-	must(t, os.Remove(override)) // as revert does, which reads the files again then
+	kindtest.Must(t, os.Remove(override)) // as revert does, which reads the files again then
 	r.Set("job.timer", func(u *systemdtest.Unit) { u.DropIns = nil })
 	r.fake.WaitEvent(t)
-	want(t, r.fake, r.res, "")
+	kindtest.Want(t, r.fake, r.res, "")
 
 	// One that comes into effect by what is done now is found then.
-	lay(t, override, "[Timer]\nPersistent=no\n")
+	kindtest.Lay(t, override, "[Timer]\nPersistent=no\n")
 	r.Set("job.timer", func(u *systemdtest.Unit) { u.DropIns, u.Active = []string{override}, "inactive" })
 	r.fake.WaitEvent(t)
 	r.Set("job.timer", func(u *systemdtest.Unit) { u.DropIns, u.Stale = nil, true })
 	r.fake.OnChange(func(engine.Change) {
 		r.Set("job.timer", func(u *systemdtest.Unit) { u.DropIns = []string{override} })
 	})
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "Persistent=no in ") {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "Persistent=no in ") {
 		t.Error(got)
 	}
 	r.fake.OnChange(nil)
 	r.settle(t)
 	r.res.State = FileAbsent
-	want(t, r.fake, r.res, "state deleted")
+	kindtest.Want(t, r.fake, r.res, "state deleted")
 }
 
 // A masked timer says so; and it is not there.
 func TestCronMasked(t *testing.T) {
 	r := newCronRig(t, systemdtest.Unit{File: "masked", Active: "active"})
 	mask := r.dir + "job.timer"
-	must(t, os.Symlink("/dev/null", mask))
-	watching(t, r.fake, r.res)
-	want(t, r.fake, r.res, "error: job.timer is masked: there is a link to /dev/null instead of its file; systemctl unmask job.timer ends that")
+	kindtest.Must(t, os.Symlink("/dev/null", mask))
+	kindtest.Watching(t, r.fake, r.res)
+	kindtest.Want(t, r.fake, r.res, "error: job.timer is masked: there is a link to /dev/null instead of its file; systemctl unmask job.timer ends that")
 	r.settle(t)
 	r.res.State = FileAbsent
-	want(t, r.fake, r.res, "state deleted")
-	want(t, r.fake, r.res, "")
+	kindtest.Want(t, r.fake, r.res, "state deleted")
+	kindtest.Want(t, r.fake, r.res, "")
 	if got := r.Calls(); !slices.Equal(got, []string{"StopUnit job.timer", "Reload"}) {
 		t.Error(got)
 	}
@@ -301,29 +302,29 @@ func TestCronLinked(t *testing.T) {
 	for _, state := range []string{FileExists, FileAbsent} {
 		r := newCronRig(t, systemdtest.Unit{File: "linked"})
 		target, link := t.TempDir()+"/job.timer", r.dir+"job.timer"
-		put(t, target, theirs)
-		must(t, os.Symlink(target, link))
+		kindtest.Put(t, target, theirs)
+		kindtest.Must(t, os.Symlink(target, link))
 		if got, err := r.res.Read(t.Context()); err != nil || !strings.Contains(strings.Join(got.(*CronRes).Others, "|"), "a link to "+target+"|") {
 			t.Errorf("read is %v, %v", got, err)
 		}
 		r.res.State = state
 		if state == FileAbsent {
-			want(t, r.fake, r.res, "state deleted")
+			kindtest.Want(t, r.fake, r.res, "state deleted")
 			if _, err := os.Lstat(link); !os.IsNotExist(err) {
 				t.Errorf("the link is left: %v", err)
 			}
 		} else {
-			got := verbs(t, r.fake, r.res, true)
+			got := kindtest.Verbs(t, r.fake, r.res, true)
 			if !strings.HasPrefix(got, `state: "a link to `+target[:20]) || !strings.HasSuffix(got, ` -> "exists" startup: "disabled" -> "enabled"`) {
 				t.Errorf("got %s", got) // of a long target the end is left out
 			}
-			wantFile(t, link, r.res.text())
+			kindtest.WantFile(t, link, r.res.text())
 			if st, err := os.Lstat(link); err != nil || !st.Mode().IsRegular() {
 				t.Errorf("%v, %v", st, err)
 			}
 		}
-		want(t, r.fake, r.res, "")
-		wantFile(t, target, theirs)
+		kindtest.Want(t, r.fake, r.res, "")
+		kindtest.WantFile(t, target, theirs)
 	}
 }
 
@@ -331,15 +332,15 @@ func TestCronLinked(t *testing.T) {
 func TestCronEnabledUntilBoot(t *testing.T) {
 	for startup, call := range map[string]string{CronDisabled: "DisableUnitFiles job.timer", CronEnabled: "EnableUnitFiles job.timer"} {
 		r := newCronRig(t, systemdtest.Unit{File: "enabled-runtime", Active: "active"})
-		put(t, r.dir+"job.timer", r.res.text())
+		kindtest.Put(t, r.dir+"job.timer", r.res.text())
 		if got, err := r.res.Read(t.Context()); err != nil || !slices.Contains(got.(*CronRes).Others, "enabled until the next boot") {
 			t.Errorf("read is %v, %v", got, err)
 		}
 		r.res.Startup = startup
-		want(t, r.fake, r.res, `startup: "enabled-runtime" -> "`+startup+`"`)
+		kindtest.Want(t, r.fake, r.res, `startup: "enabled-runtime" -> "`+startup+`"`)
 		if r.Unit("job.timer").File != startup || r.Calls()[0] != call {
 			t.Errorf("it is %s after %v", r.Unit("job.timer").File, r.Calls())
 		}
-		want(t, r.fake, r.res, "")
+		kindtest.Want(t, r.fake, r.res, "")
 	}
 }

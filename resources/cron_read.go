@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
@@ -49,7 +50,7 @@ func (r *CronRes) Read(ctx context.Context) (engine.Res, error) {
 	return got.inWordsOf(r), nil
 }
 
-// like returns a timer of this name, of which nothing else is known.
+// like returns a timer of this name, without other fields.
 func (r *CronRes) like(state string) *CronRes {
 	got := &CronRes{State: state, Session: r.Session, RemainAfterElapse: true, root: r.root}
 	got.SetKind(r.Kind())
@@ -57,7 +58,7 @@ func (r *CronRes) like(state string) *CronRes {
 	return got
 }
 
-// inWordsOf returns it with what means the same written as in another one.
+// inWordsOf returns it with fields of equal meaning written as in another one.
 func (r *CronRes) inWordsOf(as *CronRes) *CronRes {
 	if as.State == "" {
 		r.State = ""
@@ -71,7 +72,7 @@ func (r *CronRes) inWordsOf(as *CronRes) *CronRes {
 	return r
 }
 
-// read fills in what a file says. What the parameters cannot say is in Others.
+// read fills in the settings of a file. Settings without a parameter are in Others.
 func (r *CronRes) read(has []cronSetting) {
 	for i, s := range has {
 		again := slices.ContainsFunc(has[:i], func(o cronSetting) bool { return o.section == s.section && o.key == s.key })
@@ -155,8 +156,8 @@ func cronSpan(s string) (d time.Duration, ok bool) {
 	return d, ok && d >= 0
 }
 
-// List yields the timers whose file is in the folder that is ours to write. Those that
-// packages bring are not among them.
+// List yields the timers whose file is in the folder that is ours to write. Timers of packages are
+// not among them.
 func (r *CronRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		dir, err := r.dir()
@@ -165,7 +166,7 @@ func (r *CronRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			return
 		}
 		entries, err := os.ReadDir(dir)
-		if err != nil && !isMissing(err) {
+		if err != nil && !files.IsMissing(err) {
 			yield(nil, err)
 			return
 		}

@@ -6,20 +6,22 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // readCron returns what Read shows of a file with this text, whose timer runs.
 func readCron(t *testing.T, text string) (r, got *CronRes) {
 	t.Helper()
 	dir := t.TempDir()
-	lay(t, dir+cronDir+"job.timer", text)
+	kindtest.Lay(t, dir+cronDir+"job.timer", text)
 	r = &CronRes{Trigger: "OnCalendar", Time: "daily", RemainAfterElapse: true, root: dir}
 	r.SetName("job")
-	f := begin(t, "cron", r)
+	f := kindtest.Begin(t, "cron", r)
 	s := systemdOf(f, dir)
-	s.active["job.timer"] = "active"
+	s.Active["job.timer"] = "active"
 	res, err := r.Read(t.Context())
-	must(t, err)
+	kindtest.Must(t, err)
 	return r, res.(*CronRes)
 }
 
@@ -42,19 +44,19 @@ func TestCronReads(t *testing.T) {
 func TestCronReversed(t *testing.T) {
 	const old = "[Unit]\nDescription=100 %% mine\n[Timer]\nOnBootSec=5min\nAccuracySec=1min 30s\n"
 	r, was := readCron(t, old)
-	f := begin(t, "cron", r)
+	f := kindtest.Begin(t, "cron", r)
 	s := systemdOf(f, r.root)
-	s.active["job.timer"] = "active"
-	verbs(t, f, r, true)
+	s.Active["job.timer"] = "active"
+	kindtest.Verbs(t, f, r, true)
 	undo, err := r.Reversed(was)
-	must(t, err)
-	uf := begin(t, "cron", undo)
-	uf.Host().SetBus(s.open)
-	if got := verbs(t, uf, undo, true); !strings.Contains(got, `startup: "enabled" -> "disabled"`) {
+	kindtest.Must(t, err)
+	uf := kindtest.Begin(t, "cron", undo)
+	uf.Host().SetBus(s.Open)
+	if got := kindtest.Verbs(t, uf, undo, true); !strings.Contains(got, `startup: "enabled" -> "disabled"`) {
 		t.Error(got)
 	}
-	wantFile(t, r.root+cronDir+"job.timer", "# The resource cron[job], which undoes other changes.\n\n[Unit]\nDescription=100 %% mine\n\n[Timer]\nOnBootSec=5min\nUnit=job.service\nAccuracySec=1m30s\n\n[Install]\nWantedBy=timers.target\n")
-	if s.enabled["job.timer"] {
+	kindtest.WantFile(t, r.root+cronDir+"job.timer", "# The resource cron[job], which undoes other changes.\n\n[Unit]\nDescription=100 %% mine\n\n[Timer]\nOnBootSec=5min\nUnit=job.service\nAccuracySec=1m30s\n\n[Install]\nWantedBy=timers.target\n")
+	if s.Enabled["job.timer"] {
 		t.Error("it is still enabled")
 	}
 	r, was = readCron(t, old+"OnCalendar=daily\n")
@@ -69,16 +71,16 @@ func TestCronReversed(t *testing.T) {
 func TestCronLists(t *testing.T) {
 	r, _ := readCron(t, "[Timer]\nOnCalendar=daily\n")
 	dir := r.root + cronDir
-	lay(t, dir+"late.timer", "[Timer]\nOnBootSec=1\n")
-	lay(t, dir+"late.service", "")
-	lay(t, dir+"-x.timer", "[Timer]\n")
-	must(t, os.Symlink("/dev/null", dir+"masked.timer"))
+	kindtest.Lay(t, dir+"late.timer", "[Timer]\nOnBootSec=1\n")
+	kindtest.Lay(t, dir+"late.service", "")
+	kindtest.Lay(t, dir+"-x.timer", "[Timer]\n")
+	kindtest.Must(t, os.Symlink("/dev/null", dir+"masked.timer"))
 	var all []string
 	for res, err := range r.List(t.Context()) {
-		must(t, err)
+		kindtest.Must(t, err)
 		c := res.(*CronRes)
 		all = append(all, fmt.Sprint(c.Name(), " ", c.Trigger, c.Others))
-		must(t, c.Validate())
+		kindtest.Must(t, c.Validate())
 	}
 	if got := strings.Join(all, ", "); got != "job OnCalendar[], late OnBootSec[the timer does not run]" {
 		t.Errorf("listed are %s", got)

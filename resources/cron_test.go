@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 const cronDir = "/etc/systemd/system/"
@@ -23,59 +24,62 @@ func cronAt(dir string) *CronRes {
 }
 
 // systemdOf gives a resource a manager, that has the units below a folder.
-func systemdOf(f *enginetest.Fake, dir string) *fakeSystemd {
-	s := newFakeSystemd()
-	s.loaded = func(unit string) bool {
+func systemdOf(f *enginetest.Fake, dir string) *kindtest.FakeSystemd {
+	s := kindtest.NewFakeSystemd()
+	s.Loaded = func(unit string) bool {
 		_, err := os.Stat(dir + cronDir + unit)
 		return err == nil
 	}
-	f.Host().SetBus(s.open)
+	f.Host().SetBus(s.Open)
 	return s
 }
 
 func TestCronSuite(t *testing.T) {
-	if !inMachine(t) {
+	if !kindtest.InMachine(t) {
 		return
 	}
-	managers := map[string]*fakeSystemd{}
+	managers := map[string]*kindtest.FakeSystemd{}
 	const file = cronDir + "suite.timer"
 	replace := func(old, text string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
 			data, err := os.ReadFile(file)
-			must(t, err)
-			must(t, os.WriteFile(file, []byte(strings.Replace(string(data), old, text, 1)), 0o644))
-			managers[dir].alter(func() { managers[dir].stale["suite.timer"] = true })
+			kindtest.Must(t, err)
+			kindtest.Must(t, os.WriteFile(file, []byte(strings.Replace(string(data), old, text, 1)), 0o644))
+			managers[dir].Alter(func() { managers[dir].Stale["suite.timer"] = true })
 		}
 	}
-	alter := func(f func(*fakeSystemd)) func(*testing.T, string) {
-		return func(_ *testing.T, dir string) { managers[dir].alter(func() { f(managers[dir]) }) }
+	alter := func(f func(*kindtest.FakeSystemd)) func(*testing.T, string) {
+		return func(_ *testing.T, dir string) { managers[dir].Alter(func() { f(managers[dir]) }) }
 	}
 	enginetest.Run(t, enginetest.Suite{
-		Kind:    "cron",
-		Prepare: func(t *testing.T, _ string) { must(t, os.RemoveAll(cronDir)); must(t, os.MkdirAll(cronDir, 0o755)) },
-		New:     func(*testing.T, string) engine.Res { return cronAt("") },
+		Kind: "cron",
+		Prepare: func(t *testing.T, _ string) {
+			kindtest.Must(t, os.RemoveAll(cronDir))
+			kindtest.Must(t, os.MkdirAll(cronDir, 0o755))
+		},
+		New: func(*testing.T, string) engine.Res { return cronAt("") },
 		Setup: func(_ *testing.T, dir string, f *enginetest.Fake) {
 			if managers[dir] == nil {
 				managers[dir] = systemdOf(f, "")
 			}
-			f.Host().SetBus(managers[dir].open)
+			f.Host().SetBus(managers[dir].Open)
 		},
 		Snapshot: func(t testing.TB, dir string) enginetest.Tree {
 			tree := enginetest.Snapshot(t, cronDir)
 			m := managers[dir]
 			if m == nil {
-				m = newFakeSystemd()
+				m = kindtest.NewFakeSystemd()
 			}
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			tree["manager"] = fmt.Sprint(m.active, m.enabled, m.stale)
+			m.Mu.Lock()
+			defer m.Mu.Unlock()
+			tree["manager"] = fmt.Sprint(m.Active, m.Enabled, m.Stale)
 			return tree
 		},
 		Drifts: map[string]func(*testing.T, string){
-			"stopped":  alter(func(s *fakeSystemd) { delete(s.active, "suite.timer") }),
-			"disabled": alter(func(s *fakeSystemd) { s.enabled["suite.timer"] = false }),
-			"not read": alter(func(s *fakeSystemd) { s.stale["suite.timer"] = true }),
-			"removed":  func(t *testing.T, _ string) { must(t, os.Remove(file)) },
+			"stopped":  alter(func(s *kindtest.FakeSystemd) { delete(s.Active, "suite.timer") }),
+			"disabled": alter(func(s *kindtest.FakeSystemd) { s.Enabled["suite.timer"] = false }),
+			"not read": alter(func(s *kindtest.FakeSystemd) { s.Stale["suite.timer"] = true }),
+			"removed":  func(t *testing.T, _ string) { kindtest.Must(t, os.Remove(file)) },
 			"edited":   replace("02:30", "03:30"),
 			"more":     replace("[Timer]", "[Timer]\nOnBootSec=5"),
 			"twice":    replace("[Timer]", "[Timer]\nOnCalendar=daily"),
@@ -90,14 +94,16 @@ func TestCronSuite(t *testing.T) {
 
 func TestCronFile(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.MkdirAll(dir+cronDir, 0o755))
+	kindtest.Must(t, os.MkdirAll(dir+cronDir, 0o755))
 	r := cronAt(dir)
 	r.SetName("job")
 	r.Accuracy, r.WakeSystem, r.RemainAfterElapse, r.Unit = 1500*time.Microsecond, true, false, "other.target"
-	f := begin(t, "cron", r)
+	f := kindtest.Begin(t, "cron", r)
 	s := systemdOf(f, dir)
-	want(t, f, r, `state created startup: "disabled" -> "enabled"`)
-	wantFile(t, dir+cronDir+"job.timer", `# The resource cron[job], which undoes other changes.
+	kindtest.Want(t, f, r, `state created description: (none) -> "100 %% safe" time: (none) -> "Mon..Fri 02:30" unit: (none) -> "other.target" `+
+		`accuracysec: (none) -> "1.5ms" randomizeddelaysec: (none) -> "1m30s" persistent: (none) -> "true" wakesystem: (none) -> "true" `+
+		`remainafterelapse: (none) -> "false" startup: "disabled" -> "enabled"`)
+	kindtest.WantFile(t, dir+cronDir+"job.timer", `# The resource cron[job], which undoes other changes.
 
 [Unit]
 Description=100 %% safe
@@ -114,57 +120,57 @@ RemainAfterElapse=false
 [Install]
 WantedBy=timers.target
 `)
-	if got := strings.Join(s.calls, ", "); got != "EnableUnitFiles job.timer, Reload, ListJobs, ResetFailedUnit job.timer, Subscribe, StartUnit job.timer" {
+	if got := strings.Join(s.Calls, ", "); got != "EnableUnitFiles job.timer, Reload, ListJobs, ResetFailedUnit job.timer, Subscribe, StartUnit job.timer" {
 		t.Errorf("called was %s", got)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 
 	// The same in other words is left.
 	text, err := os.ReadFile(dir + cronDir + "job.timer")
-	must(t, err)
+	kindtest.Must(t, err)
 	same := "; mine\n" + strings.Replace(string(text), "OnCalendar=Mon..Fri 02:30", "OnCalendar = Mon..Fri\\\n02:30", 1)
-	put(t, dir+cronDir+"job.timer", same)
-	want(t, f, r, "")
-	wantFile(t, dir+cronDir+"job.timer", same)
+	kindtest.Put(t, dir+cronDir+"job.timer", same)
+	kindtest.Want(t, f, r, "")
+	kindtest.WantFile(t, dir+cronDir+"job.timer", same)
 
 	// One time more is a difference.
-	put(t, dir+cronDir+"job.timer", strings.Replace(same, "[Timer]", "[Timer]\nOnCalendar=daily", 1))
-	want(t, f, r, `time: "daily and Mon..Fri 02:30" -> "Mon..Fri 02:30"`)
+	kindtest.Put(t, dir+cronDir+"job.timer", strings.Replace(same, "[Timer]", "[Timer]\nOnCalendar=daily", 1))
+	kindtest.Want(t, f, r, `time: "daily and Mon..Fri 02:30" -> "Mon..Fri 02:30"`)
 
 	// New times are read and need no new start.
-	s.calls = nil
+	s.Calls = nil
 	r.Trigger, r.Time, r.Persistent = "OnBootSec", "5min", false
-	want(t, f, r, `time: (none) -> "5min" trigger: "OnCalendar=Mon..Fri 02:30, Persistent=true" -> (none)`)
-	if got := strings.Join(s.calls, ", "); got != "Reload" {
+	kindtest.Want(t, f, r, `time: (none) -> "5min" trigger: "OnCalendar=Mon..Fri 02:30, Persistent=true" -> (none)`)
+	if got := strings.Join(s.Calls, ", "); got != "Reload" {
 		t.Errorf("called was %s", got)
 	}
 
 	// A notification starts it anew.
-	s.calls = nil
+	s.Calls = nil
 	f.SetRefresh(true)
-	want(t, f, r, "refreshed")
-	if got := strings.Join(s.calls, ", "); got != "ListJobs, ResetFailedUnit job.timer, Subscribe, RestartUnit job.timer" {
+	kindtest.Want(t, f, r, "refreshed")
+	if got := strings.Join(s.Calls, ", "); got != "ListJobs, ResetFailedUnit job.timer, Subscribe, RestartUnit job.timer" {
 		t.Errorf("called was %s", got)
 	}
 	f.SetRefresh(false)
 
-	s.calls = nil
+	s.Calls = nil
 	r.State = FileAbsent
-	want(t, f, r, `state deleted`)
-	if got := strings.Join(s.calls, ", "); got != "ListJobs, Subscribe, StopUnit job.timer, DisableUnitFiles job.timer, Reload" {
+	kindtest.Want(t, f, r, `state deleted`)
+	if got := strings.Join(s.Calls, ", "); got != "ListJobs, Subscribe, StopUnit job.timer, DisableUnitFiles job.timer, Reload" {
 		t.Errorf("called was %s", got)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 }
 
 // TestCronFaults: what goes wrong is said, and tried again from where it was.
 func TestCronFaults(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.MkdirAll(dir+cronDir, 0o755))
+	kindtest.Must(t, os.MkdirAll(dir+cronDir, 0o755))
 	r := cronAt(dir)
 	r.SetName("job")
-	f := begin(t, "cron", r)
-	if got := verbs(t, f, r, true); !strings.Contains(got, "error: systemd can't be reached") {
+	f := kindtest.Begin(t, "cron", r)
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "error: systemd can't be reached") {
 		t.Errorf("without a bus it says %s", got)
 	}
 	if err := r.Watch(t.Context()); err == nil {
@@ -174,19 +180,19 @@ func TestCronFaults(t *testing.T) {
 	f.Host().SetCommand(func(context.Context, engine.Command) (*engine.Result, error) {
 		return &engine.Result{Stdout: []byte("Timer unit lacks value setting.\n")}, nil
 	})
-	s.started["job.timer"] = func() bool { return false }
-	if got := verbs(t, f, r, true); !strings.Contains(got, "start job.timer: it is failed") || !strings.Contains(got, "lacks value") {
+	s.Started["job.timer"] = func() bool { return false }
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "start job.timer: it is failed") || !strings.Contains(got, "lacks value") {
 		t.Errorf("it says %s", got)
 	}
-	s.down = errors.New("the connection was lost")
-	if got := verbs(t, f, r, true); !strings.Contains(got, "error: the connection was lost") {
+	s.Down = errors.New("the connection was lost")
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "error: the connection was lost") {
 		t.Errorf("it says %s", got)
 	}
-	s.down, s.started = nil, nil
-	if got := verbs(t, f, r, true); !strings.HasPrefix(got, `state: "failed" -> "exists"`) {
+	s.Down, s.Started = nil, nil
+	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, `state: "failed" -> "exists"`) {
 		t.Errorf("it says %s", got)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 }
 
 // TestCronAbsentWithout: where there is no systemd there is no timer either.
@@ -194,11 +200,11 @@ func TestCronAbsentWithout(t *testing.T) {
 	dir := t.TempDir()
 	r := &CronRes{State: FileAbsent, root: dir}
 	r.SetName("job")
-	f := begin(t, "cron", r)
-	want(t, f, r, "")
-	lay(t, dir+cronDir+"job.timer", "x")
-	want(t, f, r, `state deleted`)
-	want(t, f, r, "")
+	f := kindtest.Begin(t, "cron", r)
+	kindtest.Want(t, f, r, "")
+	kindtest.Lay(t, dir+cronDir+"job.timer", "x")
+	kindtest.Want(t, f, r, `state deleted`)
+	kindtest.Want(t, f, r, "")
 }
 
 func TestCronValidate(t *testing.T) {
@@ -241,7 +247,7 @@ func TestCronEdges(t *testing.T) {
 	r.SetKind("cron")
 	r.SetName("job")
 	want := "pkg with /lib/systemd/system/job.service pkg with /usr/lib/systemd/system/job.service file[/etc/systemd/system/job.service]"
-	if got := strings.Join(asked(t, r, "file[/etc/systemd/system/job.service]"), " "); got != want {
+	if got := strings.Join(kindtest.Asked(t, r, "file[/etc/systemd/system/job.service]"), " "); got != want {
 		t.Errorf("it wants %s", got)
 	}
 	if got := r.UIDs()[0].String(); got != "file[/etc/systemd/system/job.timer]" {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // checkCronTime refuses a time that systemd would not understand: it would take the timer for
@@ -35,8 +34,8 @@ var (
 	calendarZone  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)+$`)
 )
 
-// checkCalendar reads an event of a calendar: days of the week, a date, a time of day and a
-// zone, of which each may be missing.
+// checkCalendar reads an event of a calendar: days of the week, a date, a time of day and a zone;
+// each may be missing.
 func checkCalendar(text string) error {
 	words := strings.Fields(text)
 	if n := len(words); n > 1 && isZone(words[n-1]) {
@@ -72,14 +71,15 @@ func checkCalendar(text string) error {
 	return nil
 }
 
-// isZone reports whether a word is a time zone. Of one with a slash it is not asked whether
-// there is such a one: a package may bring it.
+// calendarZones are the time zones without a slash in their names, as the tz database has them.
+var calendarZones = strings.Fields(`CET CST6CDT Cuba EET EST EST5EDT Egypt Eire Factory GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong
+	Iceland Iran Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK Singapore
+	Turkey UCT UTC Universal W-SU WET Zulu`)
+
+// isZone reports whether a word is a time zone. The zones of this machine do not count: the graph may be for another
+// one, and a package may bring a zone.
 func isZone(word string) bool {
-	if strings.EqualFold(word, "UTC") || calendarZone.MatchString(word) {
-		return true
-	}
-	_, err := time.LoadLocation(word)
-	return err == nil && word[0] >= 'A' && word != "Local" // which is Go's own
+	return strings.EqualFold(word, "UTC") || calendarZone.MatchString(word) || slices.Contains(calendarZones, word)
 }
 
 // checkDays reads days of the week and ranges of them.

@@ -9,15 +9,19 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/resources/internal/crontab"
+	"github.com/reactivegraph/mgmt/resources/internal/provided"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
+	"github.com/reactivegraph/mgmt/resources/internal/textpart"
 )
 
 func init() {
-	registerProvided("crontab", func() (*provider.Kind, error) { return crontabKind(newCrontabs) })
+	provided.Register("crontab", func() (*provider.Kind, error) { return crontabKind(newCrontabs) })
 }
 
 func crontabKind(make func() provider.Provider) (*provider.Kind, error) {
@@ -29,7 +33,7 @@ func crontabDefinition() provider.Definition {
 		{Name: "job", Type: `Pattern[/\A[^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?\z/]`, Role: provider.Namevar, Doc: "The name of the job: the comment above it."},
 		{Name: "user", Type: `Pattern[/\A[^\s:\/-][^\s:\/]*\z/, /\A\z/]`, Role: provider.Namevar, Doc: "Whose crontab it is in; empty for the user that mgmt runs as."},
 		{Name: "target", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\z/]]`, Role: provider.Namevar, Doc: "A file to edit in place of asking the crontab command, as in a chroot; it has no column for the user."},
-		{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the job is there."},
+		{Name: "ensure", Type: provided.EnsureType, Default: provided.Present, HasDefault: true, Doc: "Whether the job is there."},
 		{Name: "command", Type: `Optional[Pattern[/\A[^\s[:cntrl:]][^\n\r]*\z/]]`, Doc: "The command that is run. As in any crontab, % begins its input, and \\% is a percent sign. It is needed to add a job."},
 		{Name: "special", Type: "Optional[Enum['', " + strings.Join(crontab.Specials(), ", ") + ", annually, midnight]]", Doc: "A word for when to run it, in place of the times; empty for none."},
 	}
@@ -65,7 +69,7 @@ The title is ` + "`backup of alice`" + `, or the name of a job of the user that 
 	}
 }
 
-// timeType is a number, a text, or several. What a text must be, Canonicalize says.
+// timeType is a number, a text, or several. Canonicalize knows the form of a text.
 const timeType = "Optional[Variant[Integer[0, 59], String[1], Array[Variant[Integer[0, 59], String[1]], 1]]]"
 
 // crontabSpools are where the crontabs lie. They are watched, and tell who has one;
@@ -76,11 +80,11 @@ func crontabSpools() []string { return []string{"/var/spool/cron/crontabs", "/va
 type crontabs struct {
 	program string
 	spools  []string
-	self    string // the user that we are
+	self    func() string // the user that we are
 }
 
 func newCrontabs() provider.Provider {
-	return &crontabs{program: "crontab", spools: crontabSpools(), self: whoami()}
+	return &crontabs{program: "crontab", spools: crontabSpools(), self: sync.OnceValue(whoami)}
 }
 
 // table is a crontab: that of a user, or a file.
@@ -108,8 +112,8 @@ func (n crontabName) record() provider.Record {
 // Canonicalize says who the user is, and gives times their one form.
 func (c *crontabs) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
 	for _, r := range records {
-		if str(r, "user") == "" {
-			r["user"] = c.self
+		if provided.Str(r, "user") == "" {
+			r["user"] = c.self()
 		}
 		if err := canonicalTimes(r); err != nil {
 			return nil, err
@@ -122,7 +126,7 @@ func (c *crontabs) Canonicalize(_ context.Context, _ *provider.Runtime, records 
 }
 
 func canonicalTimes(r provider.Record) error {
-	if s := str(r, "special"); s != "" {
+	if s := provided.Str(r, "special"); s != "" {
 		special, err := crontab.Special(s)
 		if err != nil {
 			return err
@@ -130,13 +134,13 @@ func canonicalTimes(r provider.Record) error {
 		r["special"] = special
 	}
 	for _, f := range crontab.Fields() {
-		if !manages(r, f.Name) {
+		if !provided.Manages(r, f.Name) {
 			continue
 		}
-		if str(r, "special") != "" {
+		if provided.Str(r, "special") != "" {
 			return fmt.Errorf("%s and special exclude each other", f.Name)
 		}
-		list := strs(r, f.Name)
+		list := provided.Strs(r, f.Name)
 		if list == nil {
 			list = []string{fmt.Sprint(r[f.Name])}
 		}
@@ -150,17 +154,17 @@ func canonicalTimes(r provider.Record) error {
 }
 
 func canonicalEnvironment(r provider.Record) error {
-	if !manages(r, "environment") {
+	if !provided.Manages(r, "environment") {
 		return nil
 	}
-	list := strs(r, "environment")
+	list := provided.Strs(r, "environment")
 	for i := range list {
 		var err error
 		if list[i], err = crontab.Setting(list[i]); err != nil {
 			return err
 		}
 	}
-	r["environment"] = array(list)
+	r["environment"] = provided.Array(list)
 	return nil
 }
 
@@ -212,7 +216,7 @@ func (c *crontabs) all(ctx context.Context, rt *provider.Runtime, yield func(pro
 
 // users are those who have a crontab, as far as we may know: we at least.
 func (c *crontabs) users() []string {
-	users := []string{c.self}
+	users := []string{c.self()}
 	for _, spool := range c.spools {
 		entries, err := os.ReadDir(spool)
 		if err != nil {
@@ -228,10 +232,10 @@ func (c *crontabs) users() []string {
 	return slices.Compact(users)
 }
 
-// args are those of the command for the crontab of a user. Who is not root may not name
-// even himself.
+// args are the arguments of the command for the crontab of a user. A user other than root may not
+// even name himself.
 func (c *crontabs) args(user string, more ...string) []string {
-	if user == c.self {
+	if user == c.self() {
 		return more
 	}
 	return append([]string{"-u", user}, more...)
@@ -242,11 +246,11 @@ func (c *crontabs) load(ctx context.Context, rt *provider.Runtime, of table) (*c
 	if of.target == "" {
 		return c.ask(ctx, rt, of.user)
 	}
-	t, err := textAt(of.target, 0o600)
+	t, err := textfile.At(of.target, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := t.read()
+	text, _, err := t.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +259,7 @@ func (c *crontabs) load(ctx context.Context, rt *provider.Runtime, of table) (*c
 
 // ask has the command read a crontab, with all its bytes.
 func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (*crontab.File, error) {
-	res, err := rt.Host.Command(ctx, engine.Command{Argv: append([]string{c.program}, c.args(user, "-l")...), MaxOutput: maxText})
+	res, err := rt.Host.Command(ctx, engine.Command{Argv: append([]string{c.program}, c.args(user, "-l")...), MaxOutput: textfile.MaxText})
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, &provider.CommandNotFoundError{Program: c.program, Err: err}
 	}
@@ -269,7 +273,7 @@ func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (
 	case res.ExitCode != 0:
 		return nil, fmt.Errorf("the crontab of %s can't be read: %s -l has ended with %d: %s", user, c.program, res.ExitCode, said)
 	case res.Truncated:
-		return nil, fmt.Errorf("the crontab of %s is not read: %w", user, errTooLarge)
+		return nil, fmt.Errorf("the crontab of %s is not read: %w", user, &textpart.TooLargeError{Max: textfile.MaxText})
 	}
 	return crontab.Parse(string(res.Stdout)), nil
 }
@@ -279,7 +283,7 @@ func findJob(f *crontab.File, n crontabName) (provider.Record, bool) {
 	var found []provider.Record
 	for _, j := range f.Find(n.job) {
 		r := n.record()
-		r["ensure"], r["command"], r["special"], r["environment"] = present, j.Command, j.Special, array(j.Environment)
+		r["ensure"], r["command"], r["special"], r["environment"] = provided.Present, j.Command, j.Special, provided.Array(j.Environment)
 		for i, field := range crontab.Fields() {
 			if j.Special == "" {
 				r[field.Name] = j.Times[i]
@@ -290,33 +294,33 @@ func findJob(f *crontab.File, n crontabName) (provider.Record, bool) {
 	if len(found) == 0 {
 		return nil, false
 	}
-	return common(found), true
+	return provided.Common(found), true
 }
 
 // Set replaces each crontab once.
 func (c *crontabs) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
-	for of, group := range groups(changes, func(ch provider.Change) table { return crontabNameOf(ch.Name).table }) {
+	for of, group := range provided.Groups(changes, func(ch provider.Change) table { return crontabNameOf(ch.Name).table }) {
 		if of.target != "" {
-			t, err := textAt(of.target, 0o600)
-			editAll(rt.Log, t, err, group, crontab.Parse, putJob)
+			t, err := textfile.At(of.target, 0o600)
+			provided.EditAll(rt.Log, t, err, group, crontab.Parse, putJob)
 			continue
 		}
-		refused := refusals{}
+		refused := provided.Refusals{}
 		err := c.edit(ctx, rt, of.user, group, refused)
-		refused.tell(rt.Log, group, err)
+		refused.Tell(rt.Log, group, err)
 	}
 	return nil
 }
 
 // edit has the command replace a crontab.
-func (c *crontabs) edit(ctx context.Context, rt *provider.Runtime, user string, group []provider.Change, refused refusals) error {
+func (c *crontabs) edit(ctx context.Context, rt *provider.Runtime, user string, group []provider.Change, refused provided.Refusals) error {
 	f, err := c.ask(ctx, rt, user)
 	if err != nil {
 		return err
 	}
 	old := f.String()
 	for _, ch := range group {
-		refused.try(ch, func() error { return putJob(f, ch) })
+		refused.Try(ch, func() error { return putJob(f, ch) })
 	}
 	if f.String() == old {
 		return nil
@@ -327,7 +331,7 @@ func (c *crontabs) edit(ctx context.Context, rt *provider.Runtime, user string, 
 // putJob makes one change.
 func putJob(f *crontab.File, c provider.Change) error {
 	n := crontabNameOf(c.Name)
-	if c.Should["ensure"] == absent {
+	if c.Should["ensure"] == provided.Absent {
 		f.Remove(n.job)
 		return nil
 	}
@@ -336,28 +340,28 @@ func putJob(f *crontab.File, c provider.Change) error {
 		j = found[0]
 	}
 	j.Name = n.job
-	if manages(c.Should, "command") {
-		j.Command = str(c.Should, "command")
+	if provided.Manages(c.Should, "command") {
+		j.Command = provided.Str(c.Should, "command")
 	}
-	if manages(c.Should, "environment") {
-		j.Environment = strs(c.Should, "environment")
+	if provided.Manages(c.Should, "environment") {
+		j.Environment = provided.Strs(c.Should, "environment")
 	}
-	if manages(c.Should, "special") {
-		j.Special = str(c.Should, "special")
+	if provided.Manages(c.Should, "special") {
+		j.Special = provided.Str(c.Should, "special")
 	}
 	timesOf(&j, c.Should)
 	return f.Put(j)
 }
 
-// timesOf gives a job the times that it shall have. A time ends what was special.
+// timesOf gives a job the times that it shall have. A time ends a special one.
 func timesOf(j *crontab.Job, should provider.Record) {
-	if str(should, "special") != "" {
+	if provided.Str(should, "special") != "" {
 		j.Times = [5]string{}
 		return
 	}
 	for i, f := range crontab.Fields() {
-		if manages(should, f.Name) {
-			j.Special, j.Times[i] = "", str(should, f.Name)
+		if provided.Manages(should, f.Name) {
+			j.Special, j.Times[i] = "", provided.Str(should, f.Name)
 		}
 	}
 	if j.Special != "" {
@@ -371,14 +375,16 @@ func timesOf(j *crontab.Job, should provider.Record) {
 }
 
 // Files says in which file the job is, if it is in none of the folders that Watch sees.
-func (c *crontabs) Files(wanted provider.Record) []string { return elsewhere(str(wanted, "target")) }
+func (c *crontabs) Files(wanted provider.Record) []string {
+	return provided.Elsewhere(provided.Str(wanted, "target"))
+}
 
-// Confined says that only the user of a crontab may read what is run, and with which environment.
+// Confined says that only the user of a crontab may read its commands and their environment.
 func (c *crontabs) Confined(wanted provider.Record, attribute string) bool {
-	return str(wanted, "target") == "" && (attribute == "command" || attribute == "environment")
+	return provided.Str(wanted, "target") == "" && (attribute == "command" || attribute == "environment")
 }
 
 // Watch watches the folders of the crontabs.
 func (c *crontabs) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
-	return watchPaths(ctx, rt, c.spools, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)
+	return provided.WatchPaths(ctx, rt, c.spools, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)
 }

@@ -1,23 +1,20 @@
-// Package resources holds the kinds that come with mgmt, one file for each (a
-// group of files where one is too much). Importing it registers all of them in
-// engine.DefaultRegistry; Kinds lists them.
+// Package resources holds the kinds that come with mgmt, one file for each (a group of files where
+// one is too much), or a package below it. Importing it registers all of them in engine.DefaultRegistry; Kinds lists them.
 //
 // # Laws, beside those of package engine
 //
-//   - A kind knows the contract (engine), the traits and the schema, and nothing
-//     of what runs it or of the format that declared it.
-//   - The machine is reached through Init.Host and, for what belongs to the
-//     resource alone, Init.VarDir. Neither is touched by Init and Cleanup, so
-//     every kind here overlaps (traits.Overlapping).
-//   - What a kind keeps in VarDir is readable by nobody else (mode 0600, written
-//     beside and renamed), since a value may turn out to be a secret.
-//   - An action without a state of its own (a command, a printed line, a tick)
-//     is due once for each thing that asked for it, and never because somebody
-//     merely looked: looking twice in a row finds nothing the second time.
-//   - A line in our own log alters nothing, so it is no change: who only looks
-//     gets it too. What leaves the program, to the journal or to a command, is
-//     one.
+//   - A kind knows the contract (engine), the traits and the schema, and neither the engine that
+//     runs it nor the format that declared it.
+//   - The machine is reached through Init.Host and, for files of the resource alone, Init.VarDir.
+//     Neither is touched by Init and Cleanup, so every kind here overlaps (traits.Overlapping).
+//   - Files of a kind in VarDir are readable by no other user (mode 0600, written to a temporary
+//     name and renamed), since a value may turn out to be a secret.
+//   - An action without a state of its own (a command, a printed line, a tick) is due once for each
+//     thing that asked for it, and never because of a mere look: looking twice in a row finds
+//     nothing the second time.
+//   - A line in our own log alters nothing, so it does not count as a change: a look gets it too. A
+//     message that leaves the program, to the journal or to a command, counts.
 //   - A refresh that nothing else asked for is reported as engine.Refreshed.
-//   - State that Watch and CheckApply share lives behind a pointer that Init
-//     makes, so the declared part of a resource can be overwritten as a whole.
+//   - State that Watch and CheckApply share lives behind a pointer that Init makes, so the declared
+//     part of a resource can be overwritten as a whole.
 package resources

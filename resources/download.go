@@ -16,6 +16,10 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/rules"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -61,7 +65,7 @@ type DownloadRes struct {
 	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`
 
 	init *engine.Init
-	file managed
+	file files.Managed
 	seen *downloadSeen
 }
 
@@ -102,10 +106,10 @@ func (r *DownloadRes) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		errs = append(errs, validateHeader(name, r.Headers[name].Reveal()))
 	}
-	return errors.Join(append(errs, broken([]rule{
-		{r.Timeout < 0, "timeout must not be negative"},
-		{r.MaxSize < 0, "max_size must not be negative"},
-		{r.Redirects < 0, "redirects must not be negative"},
+	return errors.Join(append(errs, rules.Broken([]rules.Rule{
+		{If: r.Timeout < 0, Text: "timeout must not be negative"},
+		{If: r.MaxSize < 0, Text: "max_size must not be negative"},
+		{If: r.Redirects < 0, Text: "redirects must not be negative"},
 	})...)...)
 }
 
@@ -119,7 +123,7 @@ func (r *DownloadRes) validateURL() error {
 		return errors.New("url is missing")
 	case u.User != nil:
 		return errors.New("url has a user or a password in it: give a header Authorization for that")
-	case u.Scheme == "file" && (u.Host != "" && u.Host != "localhost" || plainPath("url", u.Path) != nil):
+	case u.Scheme == "file" && (u.Host != "" && u.Host != "localhost" || files.PlainPath("url", u.Path) != nil):
 		return errors.New("url has to be file:// and an absolute path of a file")
 	case u.Scheme == "file" && path.Clean(u.Path) == path.Clean(r.made().path):
 		return errors.New("url is the path itself")
@@ -150,30 +154,30 @@ func validateHeader(name, value string) error {
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *DownloadRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, managed{}, &downloadSeen{}
-	r.file.tell(filesOf(init), r.made().path)
+	r.init, r.file, r.seen = init, files.Managed{}, &downloadSeen{}
+	r.file.Tell(files.Of(init), r.made().path)
 	return nil
 }
 
 // Cleanup takes back what Init has told.
 func (r *DownloadRes) Cleanup() error {
-	r.file.tell(filesOf(r.init), "")
+	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
 func (*DownloadRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withFiles()
+	return files.With()
 }
 
-// Watch waits for changes of the file, and of the one that it is copied from. A server
-// tells nobody: poll asks it.
+// Watch waits for changes of the file, and of its local source. A server tells of no change: poll
+// asks it.
 func (r *DownloadRes) Watch(ctx context.Context) error {
 	paths := []string{r.made().path}
 	if p := r.source(); p != "" {
 		paths = append(paths, p)
 	}
-	return watchAll(ctx, r.init, paths, engine.WatchOptions{})
+	return watches.Paths(ctx, r.init, paths, engine.WatchOptions{})
 }
 
 // Cmp compares the parameters.
@@ -202,7 +206,7 @@ func (r *DownloadRes) Read(ctx context.Context) (engine.Res, error) {
 	return got, nil
 }
 
-// Reversed returns what brings back the file that there was, or removes ours.
+// Reversed returns the resource that brings back the old file, or removes ours.
 func (r *DownloadRes) Reversed(before engine.Res) (engine.Res, error) {
 	if before == nil {
 		return r.made().reversed(r, nil)
@@ -219,15 +223,15 @@ func (r *DownloadRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().path))}
 }
 
-// AutoEdges wants the file that it is copied from, the owner, the group, and what every
-// file wants.
+// AutoEdges wants the file that it is copied from, the owner, the group, and the edges of every
+// file.
 func (r *DownloadRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(r)
-	w.written(r.made().path)
+	w := edges.New(r)
+	w.Written(r.made().path)
 	if p := r.source(); p != "" {
-		w.path(p)
+		w.Path(p)
 	}
-	w.account(r.Owner, r.Group)
+	w.Account(r.Owner, r.Group)
 	return w, nil
 }
 
@@ -235,7 +239,7 @@ func (r *DownloadRes) AutoEdges() (engine.AutoEdge, error) {
 func (r *DownloadRes) Clashes(other engine.Res) error {
 	o, ok := other.(*DownloadRes)
 	if !ok {
-		return writesClash(r, other)
+		return files.Clash(r, other)
 	}
 	if engine.CmpFields(r, o) != nil {
 		return errors.New("they want different contents, owners or modes")

@@ -17,9 +17,12 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
 
-// digest is a checksum that is being made, and the one that is wanted.
+// digest is a checksum that is being made, and the wanted one.
 type digest struct {
 	hash.Hash
 	name string
@@ -72,10 +75,9 @@ func addressSum(url string) string {
 	return checksum(sum[:])
 }
 
-// record returns what is remembered of the content with this checksum from the address;
-// nil for nothing.
+// record returns the record of the content with this checksum from the address; nil for none.
 func (r *DownloadRes) record(sum string) (*downloadRecord, error) {
-	data, err := readPrivate(r.init, recordFile)
+	data, err := private.Read(r.init, recordFile)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -95,7 +97,7 @@ type downloadRun struct {
 	sum  string           // of the file
 }
 
-// CheckApply compares the file with what it shall be, and fetches it.
+// CheckApply compares the file with the wanted one, and fetches it.
 func (r *DownloadRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -132,7 +134,7 @@ func (r *DownloadRes) within(ctx context.Context) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("it took longer than %s, the timeout", r.Timeout))
 }
 
-// ended is err, or if that is so, why the context has ended.
+// ended is err, or the reason why the context has ended.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return context.Cause(ctx)
@@ -140,10 +142,10 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// look looks at the file that is there. One that has not changed is not read again.
+// look looks at the present file. An unchanged file is not read again.
 func (d *downloadRun) look() error {
 	st, err := d.node.dir.Lstat(d.node.name)
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		return nil
 	}
 	if err != nil {
@@ -185,7 +187,7 @@ func (d *downloadRun) run() error {
 	if change == nil {
 		return d.attrs(d.node, *d.stat, fileWant{mode: d.r.Mode}, false)
 	}
-	if answer == nil { // also when it is only looked: what the server does not have can't come
+	if answer == nil { // also on a mere look: a content that the server lacks can't come
 		if answer, err = d.r.fetch(d.ctx, nil); err != nil {
 			return err
 		}
@@ -237,7 +239,7 @@ func (d *downloadRun) differs() (*engine.Change, *answer, error) {
 func (d *downloadRun) report(change engine.Change) error {
 	if d.stat != nil {
 		d.changed = true
-		if d.sum != "" && change.From == any(d.sum) && isConfined(d.stat.Perm()) {
+		if d.sum != "" && change.From == any(d.sum) && confined.Shuts(d.stat.Perm()) {
 			change.From = schema.NewConfinedSum(d.sum, d.stat.Size)
 		}
 		d.r.init.Change(change)
@@ -284,16 +286,16 @@ func (d *downloadRun) take(a *answer) error {
 	if err != nil {
 		return err
 	}
-	return writePrivate(r.init, recordFile, data, false)
+	return private.Write(r.init, recordFile, data, false)
 }
 
-// stage writes what the server sends into a new file, and compares its checksum.
+// stage writes the server's answer into a new file, and compares its checksum.
 func (r *DownloadRes) stage(ctx context.Context, at string, a *answer) (sum string, size int64, err error) {
 	d, err := newDigest(r.Checksum)
 	if err != nil {
 		return "", 0, err
 	}
-	f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateMode)
+	f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, private.Mode)
 	if err != nil {
 		return "", 0, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
-// answer is a content that is on its way. Who has it closes the body.
+// answer is a content that is on its way. Its holder closes the body.
 type answer struct {
 	body           io.ReadCloser
 	etag, modified string
@@ -86,7 +86,7 @@ func (r *DownloadRes) request(ctx context.Context, rec *downloadRecord) (*http.R
 	return req, nil
 }
 
-// client returns what makes one request: its connection ends with the answer.
+// client returns a client for one request: its connection ends with the answer.
 func (r *DownloadRes) client() *http.Client {
 	return &http.Client{
 		CheckRedirect: r.referred,

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // site is a server on the loopback that counts what it is asked.
@@ -80,16 +81,16 @@ func downloadAt(dir, url string) *DownloadRes {
 
 func downloadDrifts() map[string]func(*testing.T, string) {
 	return map[string]func(*testing.T, string){
-		"altered": change("f"),
-		"removed": func(t *testing.T, dir string) { must(t, os.Remove(dir+"/f")) },
-		"mode":    func(t *testing.T, dir string) { must(t, os.Chmod(dir+"/f", 0o666)) },
+		"altered": kindtest.Change("f"),
+		"removed": func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/f")) },
+		"mode":    func(t *testing.T, dir string) { kindtest.Must(t, os.Chmod(dir+"/f", 0o666)) },
 	}
 }
 
 func TestDownloadSuite(t *testing.T) {
 	s := newSite(t)
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "download", Setup: folder, Received: []string{"url"}, ReadIgnores: []string{"url"},
+		Kind: "download", Setup: kindtest.Folder, Received: []string{"url"}, ReadIgnores: []string{"url"},
 		New: func(_ *testing.T, dir string) engine.Res {
 			r := downloadAt(dir, s.URL+"/x")
 			r.Checksum, r.Mode, r.Headers = helloSum, "0640", map[string]schema.Secret{"X-Token": schema.NewSecret("t")}
@@ -102,7 +103,7 @@ func TestDownloadSuite(t *testing.T) {
 func TestDownloadUncheckedSuite(t *testing.T) {
 	s := newSite(t)
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "download", Setup: folder,
+		Kind: "download", Setup: kindtest.Folder,
 		New: func(_ *testing.T, dir string) engine.Res {
 			r := downloadAt(dir, s.URL)
 			r.Mode = "0640"
@@ -114,9 +115,9 @@ func TestDownloadUncheckedSuite(t *testing.T) {
 
 func TestDownloadFileSuite(t *testing.T) {
 	drifts := downloadDrifts()
-	drifts["source"] = change("from")
+	drifts["source"] = kindtest.Change("from")
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "download", Setup: folder, Host: realHost, Prepare: writeInto("from", "text"),
+		Kind: "download", Setup: kindtest.Folder, Host: kindtest.RealHost, Prepare: kindtest.WriteInto("from", "text"),
 		New: func(_ *testing.T, dir string) engine.Res {
 			r := downloadAt(dir, "file://"+dir+"/from")
 			r.Mode = "0640"
@@ -131,12 +132,12 @@ func TestDownloadWithChecksum(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
 	r := downloadAt(dir, s.URL+"/x")
 	r.Checksum = strings.ToUpper(helloSum[:10]) + helloSum[10:]
-	f := begin(t, "download", r)
-	want(t, f, r, `created checksum: (none) -> "`+helloSum[:59]+`... (73 bytes)`)
+	f := kindtest.Begin(t, "download", r)
+	kindtest.Want(t, f, r, `created checksum: (none) -> "`+helloSum[:59]+`... (73 bytes)`)
 	if got := s.were(); got != "/x, /x" { // looking, and applying
 		t.Errorf("it was asked %q", got)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	if got := s.were(); got != "" {
 		t.Errorf("it was asked %q", got)
 	}
@@ -147,18 +148,18 @@ func TestDownloadWithChecksum(t *testing.T) {
 		t.Error("what was found right is not remembered")
 	}
 	s.set("other\n", "")
-	lay(t, r.Path, "local")
-	got := verbs(t, f, r, true)
+	kindtest.Lay(t, r.Path, "local")
+	got := kindtest.Verbs(t, f, r, true)
 	if !strings.Contains(got, "error: what came has the checksum sha256:") || !strings.Contains(got, "and not "+helloSum) {
 		t.Error(got)
 	}
-	wantFile(t, r.Path, "local")
+	kindtest.WantFile(t, r.Path, "local")
 	sum := sha512.Sum512([]byte("other\n"))
 	r.Checksum = "sha512:" + hex.EncodeToString(sum[:])
-	verbs(t, f, r, true)
-	wantFile(t, r.Path, "other\n")
-	want(t, f, r, "")
-	if left := have(t, f.VarDir()); strings.Contains(left, "content") {
+	kindtest.Verbs(t, f, r, true)
+	kindtest.WantFile(t, r.Path, "other\n")
+	kindtest.Want(t, f, r, "")
+	if left := kindtest.Have(t, f.VarDir()); strings.Contains(left, "content") {
 		t.Errorf("left is %q", left)
 	}
 }
@@ -167,17 +168,17 @@ func TestDownloadWithChecksum(t *testing.T) {
 func TestDownloadWithoutChecksum(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
 	r := downloadAt(dir, s.URL+"/x")
-	f := begin(t, "download", r)
-	want(t, f, r, "created checksum: (none) -> (unknown)")
-	wantFile(t, r.Path, "hello\n")
+	f := kindtest.Begin(t, "download", r)
+	kindtest.Want(t, f, r, "created checksum: (none) -> (unknown)")
+	kindtest.WantFile(t, r.Path, "hello\n")
 	s.were()
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	if got := s.were(); got != `/x "1", /x "1"` {
 		t.Errorf("it was asked %q", got)
 	}
 	s.set("other\n", `"2"`)
-	want(t, f, r, `checksum: "`+helloSum[:59]+`... (73 bytes) -> (unknown)`)
-	wantFile(t, r.Path, "other\n")
+	kindtest.Want(t, f, r, `checksum: "`+helloSum[:59]+`... (73 bytes) -> (unknown)`)
+	kindtest.WantFile(t, r.Path, "other\n")
 	if got := s.were(); got != `/x "1", /x "1"` {
 		t.Errorf("it was asked %q", got)
 	}
@@ -185,15 +186,15 @@ func TestDownloadWithoutChecksum(t *testing.T) {
 	// A new instance knows what the old one has fetched; of another address it knows
 	// nothing.
 	again := downloadAt(dir, s.URL+"/x")
-	f2 := begin(t, "download", again, enginetest.WithVarDir(f.VarDir()))
-	want(t, f2, again, "")
+	f2 := kindtest.Begin(t, "download", again, enginetest.WithVarDir(f.VarDir()))
+	kindtest.Want(t, f2, again, "")
 	again.URL = s.URL + "/y"
 	s.were()
-	if got := verbs(t, f2, again, true); !strings.HasPrefix(got, "checksum") || s.were() != "/y" {
+	if got := kindtest.Verbs(t, f2, again, true); !strings.HasPrefix(got, "checksum") || s.were() != "/y" {
 		t.Error(got)
 	}
-	lay(t, f.VarDir()+"/"+recordFile, "{broken")
-	if got := verbs(t, f2, again, true); !strings.HasPrefix(got, "checksum") {
+	kindtest.Lay(t, f.VarDir()+"/"+recordFile, "{broken")
+	if got := kindtest.Verbs(t, f2, again, true); !strings.HasPrefix(got, "checksum") {
 		t.Error(got)
 	}
 }
@@ -203,18 +204,18 @@ func TestDownloadWithoutTags(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
 	s.set("one", "")
 	r := downloadAt(dir, s.URL)
-	f := begin(t, "download", r)
-	verbs(t, f, r, true)
+	f := kindtest.Begin(t, "download", r)
+	kindtest.Verbs(t, f, r, true)
 	s.set("two", "")
 	s.were()
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	if got := s.were(); got != "" {
 		t.Errorf("it was asked %q", got)
 	}
 	f.SetRefresh(true)
-	want(t, f, r, "refreshed")
+	kindtest.Want(t, f, r, "refreshed")
 	f.SetRefresh(false)
-	wantFile(t, r.Path, "two")
+	kindtest.WantFile(t, r.Path, "two")
 }
 
 func TestDownloadFails(t *testing.T) {
@@ -248,25 +249,25 @@ func TestDownloadFails(t *testing.T) {
 	} {
 		t.Run(at[strings.LastIndexByte(at, '/'):], func(t *testing.T) {
 			dir := t.TempDir()
-			lay(t, dir+"/f", "old")
+			kindtest.Lay(t, dir+"/f", "old")
 			r := downloadAt(dir, at)
 			if strings.HasSuffix(at, "/slow") {
 				r.Timeout = 300 * time.Millisecond
 			}
-			f := begin(t, "download", r)
+			f := kindtest.Begin(t, "download", r)
 			before := enginetest.Snapshot(t, dir)
 			inBody := strings.HasSuffix(at, "/cut") || strings.HasSuffix(at, "/big") || strings.HasSuffix(at, "/stream") // which looking does not take
-			if looked := verbs(t, f, r, false); strings.Contains(looked, says) == inBody {
+			if looked := kindtest.Verbs(t, f, r, false); strings.Contains(looked, says) == inBody {
 				t.Errorf("looking it says %q", looked)
 			}
-			got := verbs(t, f, r, true)
+			got := kindtest.Verbs(t, f, r, true)
 			if !strings.Contains(got, says) || strings.Contains(got, "?k") {
 				t.Errorf("it says %q", got)
 			}
 			if changed := before.Changed(enginetest.Snapshot(t, dir)); len(changed) > 0 {
 				t.Errorf("altered are %q", changed)
 			}
-			if left := have(t, f.VarDir()); strings.Contains(left, "\n") {
+			if left := kindtest.Have(t, f.VarDir()); strings.Contains(left, "\n") {
 				t.Errorf("left is %q", left)
 			}
 		})
@@ -281,8 +282,8 @@ func TestDownloadKeepsHeaders(t *testing.T) {
 	for at, want := range map[string]string{"/here": "/here key, /there key", "/away": "/away key"} {
 		r := downloadAt(dir, s.URL+at)
 		r.Headers = map[string]schema.Secret{"X-Token": schema.NewSecret("key")}
-		f := begin(t, "download", r)
-		verbs(t, f, r, true)
+		f := kindtest.Begin(t, "download", r)
+		kindtest.Verbs(t, f, r, true)
 		if got := s.were(); got != want {
 			t.Errorf("%s: asked is %q", at, got)
 		}
@@ -293,7 +294,7 @@ func TestDownloadKeepsHeaders(t *testing.T) {
 	r := downloadAt(dir, "https://a/")
 	req := func(at string) *http.Request {
 		u, err := url.Parse(at)
-		must(t, err)
+		kindtest.Must(t, err)
 		return &http.Request{URL: u, Header: http.Header{}}
 	}
 	if err := r.referred(req("http://a/"), []*http.Request{req("https://a/")}); err == nil {
@@ -315,7 +316,7 @@ func TestDownloadIsCancelled(t *testing.T) {
 		<-req.Context().Done()
 	}
 	r := downloadAt(dir, s.URL+"/slow")
-	f := begin(t, "download", r)
+	f := kindtest.Begin(t, "download", r)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -325,7 +326,7 @@ func TestDownloadIsCancelled(t *testing.T) {
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "canceled") {
 		t.Error(err)
 	}
-	if left := have(t, f.VarDir()) + have(t, dir+"/f"); strings.Contains(left, "\n") {
+	if left := kindtest.Have(t, f.VarDir()) + kindtest.Have(t, dir+"/f"); strings.Contains(left, "\n") {
 		t.Errorf("left is %q", left)
 	}
 }
@@ -360,7 +361,7 @@ func TestDownloadRefuses(t *testing.T) {
 		`path "f" is not absolute`:          at(func(r *DownloadRes) { r.Path = "f" }),
 		"mode":                              at(func(r *DownloadRes) { r.Mode = "9" }),
 	} {
-		err := errText(r.Validate())
+		err := kindtest.ErrText(r.Validate())
 		if !strings.Contains(err, text) || strings.Contains(err, "hidden") {
 			t.Errorf("%q: %v", text, err)
 		}

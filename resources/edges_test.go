@@ -5,38 +5,9 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/traits"
 )
-
-// asked returns everything that a resource wants, in order, in a graph that has
-// only what is given.
-func asked(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
-	t.Helper()
-	edges, err := r.AutoEdges()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for edges != nil {
-		next := edges.Next()
-		if len(next) == 0 {
-			break
-		}
-		found := make([]bool, len(next))
-		for i, u := range next {
-			if !u.IsReversed() {
-				t.Errorf("%s comes after who asks for it", u)
-			}
-			if engine.SpaceOf(u) != traits.SpaceMount { // asked by beside each path; see TestMountEdges
-				all = append(all, u.String())
-			}
-			found[i] = slices.Contains(there, u.String())
-		}
-		if !edges.Test(found) {
-			break
-		}
-	}
-	return all
-}
 
 func TestFileEdges(t *testing.T) {
 	for _, c := range []struct {
@@ -56,7 +27,7 @@ func TestFileEdges(t *testing.T) {
 		},
 		{&FileRes{Path: "/a/", Source: "/s/x/", Recurse: true}, nil, []string{"pkg with /a", "files below /s/x", "file[/]", "file[/s/x]", "file[/s]", "file[/]"}},
 	} {
-		if got := asked(t, c.r, c.there...); !slices.Equal(got, c.want) {
+		if got := kindtest.Asked(t, c.r, c.there...); !slices.Equal(got, c.want) {
 			t.Errorf("%+v wants %v, not %v", c.r.Path, got, c.want)
 		}
 	}
@@ -78,10 +49,10 @@ func TestExecEdges(t *testing.T) {
 		"pkg with /usr/bin/make", "pkg with /bin/sh", "pkg with /bin/sh", "file[/src/Makefile]", "user[joe]", "group[staff]",
 		"file[/bin/sh]", "file[/m]", "file[/src]", "file[/usr/bin/make]", "file[/w]", "file[/out]", "file[/]",
 	}
-	if got := asked(t, r, there...); !slices.Equal(got, want) {
+	if got := kindtest.Asked(t, r, there...); !slices.Equal(got, want) {
 		t.Errorf("wants %v, want %v", got, want)
 	}
-	if got := asked(t, &ExecRes{Cmd: "ls"}); got != nil {
+	if got := kindtest.Asked(t, &ExecRes{Cmd: "ls"}); got != nil {
 		t.Errorf("a command of PATH wants %v", got)
 	}
 	if u := r.UIDs(); len(u) != 1 || u[0].String() != "exec[/usr/bin/make -f /src/Makefile all]" || u[0].GetName() != "build" || !u[0].IFF(u[0]) {
@@ -104,14 +75,14 @@ func TestProvidedEdges(t *testing.T) {
 		{nil, []string{"file[/a/b/hosts]", "file[/etc/hosts]", "file[/a/b]", "file[/etc]", "file[/a]", "file[/]", "file[/]"}},
 		{[]string{"file[/a]", "file[/etc/hosts]"}, []string{"file[/a/b/hosts]", "file[/etc/hosts]", "file[/a/b]", "file[/a]"}},
 	} {
-		r, ok := filled(t, k, "db in /a//b/hosts", map[string]any{"ip": "10.0.0.5"}).(engine.EdgeableRes)
+		r, ok := kindtest.Filled(t, k, "db in /a//b/hosts", map[string]any{"ip": "10.0.0.5"}).(engine.EdgeableRes)
 		if !ok {
 			t.Fatal("a host needs nothing")
 		}
 		if err := r.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		if got := asked(t, r, c.there...); !slices.Equal(got, c.want) {
+		if got := kindtest.Asked(t, r, c.there...); !slices.Equal(got, c.want) {
 			t.Errorf("with %v it wants %v, not %v", c.there, got, c.want)
 		}
 	}

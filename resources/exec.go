@@ -83,7 +83,7 @@ type ExecRes struct {
 	SendStderr *string `yaml:"send_stderr" lang:"send_stderr" doc:"As send_output, for stderr." mgmt:"param,nowatch"`
 }
 
-// ExecSends is what an exec sends: what its last successful run has printed.
+// ExecSends has the values that an exec sends: the output of its last successful run.
 type ExecSends struct {
 	Output string `yaml:"output" lang:"output" doc:"Everything that was printed, as it came."`
 	Stdout string `yaml:"stdout" lang:"stdout" doc:"The standard output of the command."`

@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/unix"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
 )
 
 // runKeys are the parameters that make another run when a new value for them is
@@ -58,7 +59,7 @@ func (x *ExecRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, x.send(now)
 }
 
-// due says whether to run, and what a run is reported as.
+// due says whether to run, and under which words a run is reported.
 func (x *ExecRes) due(ctx context.Context, last *execLast, mtimes map[string]time.Time, stamp string) (engine.Verb, bool, error) {
 	refresh := x.init.Refresh()
 	if x.RefreshOnly && !refresh {
@@ -92,7 +93,7 @@ func (x *ExecRes) wanted(stamp string) bool {
 		return true
 	}
 	for path, s := range x.init.Recv() {
-		if s.Changed && slices.Contains(runKeys, rootKey(path)) {
+		if s.Changed && slices.Contains(runKeys, received.RootKey(path)) {
 			return true
 		}
 	}
@@ -153,8 +154,8 @@ func exists(path string) (bool, error) {
 	}
 }
 
-// stamp tells whether watchfiles were changed, without a Watch. It is no
-// substitute for events: the clock of a file system is coarse.
+// stamp tells whether watchfiles were changed, without a Watch. It can't replace events: the clock
+// of a file system is coarse.
 func (x *ExecRes) stamp() string {
 	var b strings.Builder
 	for _, p := range x.WatchFiles {
@@ -194,10 +195,10 @@ func (x *ExecRes) readMtimes() (map[string]time.Time, error) {
 	return times, nil
 }
 
-// refuseSecrets fails what would show a secret in an argument list. Most of it was
-// refused with the graph; this is for what turns out to be one when it is sent.
+// refuseSecrets fails a command that would show a secret in an argument list. Most of these were
+// refused with the graph; this is for values that turn out to be secret when they are sent.
 func (x *ExecRes) refuseSecrets() error {
-	if !taintedAny(x.init) {
+	if !received.TaintedAny(x.init) {
 		return nil
 	}
 	t, err := schema.OfType(reflect.TypeFor[ExecRes]())
@@ -205,7 +206,7 @@ func (x *ExecRes) refuseSecrets() error {
 		return err
 	}
 	for _, f := range t.Fields {
-		if f.NoSecret && tainted(x.init, f.Key, f.GoName) {
+		if f.NoSecret && received.Tainted(x.init, f.Key, f.GoName) {
 			return engine.Permanent(fmt.Errorf("%s is received from a secret, and everybody can see the arguments of a process; receive it into %s instead",
 				f.Key, strings.Join(f.Instead, " or ")))
 		}

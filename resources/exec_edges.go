@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -31,12 +32,11 @@ func (x *ExecRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{&execUID{BaseUID: engine.UIDOf(x), cmd: x.mainCommand().line}}
 }
 
-// AutoEdges wants what the commands need before they can run: the programs, the
-// folders, the files that are watched or named by an argument, the folder in
-// which something is made, the user and the group, and the packages that have the
-// programs. What nobody manages is no edge.
+// AutoEdges wants the things that the commands need before they can run: the programs, the folders,
+// the files that are watched or named by an argument, the folder in which something is made, the
+// user and the group, and the packages that have the programs. Unmanaged things make no edge.
 func (x *ExecRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(x)
+	w := edges.New(x)
 	var paths, args []string
 	for _, c := range x.commands() {
 		if c.line == "" {
@@ -49,20 +49,20 @@ func (x *ExecRes) AutoEdges() (engine.AutoEdge, error) {
 		paths = append(paths, argv[0], c.cwd)
 		args = append(args, argv[1:]...)
 		if filepath.IsAbs(argv[0]) {
-			w.installed(argv[0])
+			w.Installed(argv[0])
 		}
 	}
 	paths = append(append(paths, x.Mtimes...), x.WatchFiles...)
 	for _, p := range unique(paths) {
-		w.path(p)
+		w.Path(p)
 	}
 	for _, a := range unique(args) {
 		if filepath.IsAbs(a) {
-			w.ask = append(w.ask, traits.FileUID(w.base(), filepath.Clean(a)))
+			w.Ask = append(w.Ask, traits.FileUID(w.Base(), filepath.Clean(a)))
 		}
 	}
-	w.above(x.Creates)
-	w.account(x.User, x.Group)
+	w.Above(x.Creates)
+	w.Account(x.User, x.Group)
 	return w, nil
 }
 

@@ -7,32 +7,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/resources/internal/command"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // Tests of exec and password with a real machine below them.
-
-func newHost(tb testing.TB) engine.Host {
-	tb.Helper()
-	h, err := host.New(context.Background(), host.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return h
-}
 
 // real makes an exec that runs its command by a real shell.
 func real(t *testing.T, r *ExecRes) *enginetest.Fake {
@@ -40,58 +26,13 @@ func real(t *testing.T, r *ExecRes) *enginetest.Fake {
 	if r.Shell == "" && r.Args == nil {
 		r.Shell = "/bin/sh"
 	}
-	return begin(t, "exec", r, enginetest.WithHost(newHost(t)))
-}
-
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(enginetest.Patience); !ok(); {
-		if time.Now().After(end) {
-			t.Fatalf("not %s within %s", what, enginetest.Patience)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// pidIn waits until a file holds the number of a process.
-func pidIn(t *testing.T, path string) int {
-	t.Helper()
-	var pid int
-	eventually(t, "written "+path, func() bool {
-		data, err := os.ReadFile(path)
-		if err != nil || !bytes.HasSuffix(data, []byte("\n")) {
-			return false
-		}
-		pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
-		return err == nil
-	})
-	return pid
-}
-
-// gone waits until a process is no more, and is no zombie of ours. One that
-// another process has to bury is none of our business.
-func gone(t *testing.T, pid int) {
-	t.Helper()
-	eventually(t, fmt.Sprintf("ended %d", pid), func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH)
-		}
-		var state byte
-		var parent int
-		_, after, _ := strings.Cut(string(stat), ") ")
-		if _, err := fmt.Sscanf(after, "%c %d", &state, &parent); err != nil {
-			t.Fatalf("%s: %v", stat, err)
-		}
-		return state == 'Z' && parent != os.Getpid()
-	})
+	return kindtest.Begin(t, "exec", r, enginetest.WithHost(kindtest.NewHost(t)))
 }
 
 func TestExecHostSends(t *testing.T) {
 	r := &ExecRes{Cmd: `echo out; echo err >&2; pwd; echo "$A"; env | cut -d= -f1 | sort | tr '\n' ' '`, Cwd: "/usr", Env: map[string]string{"A": "x y"}}
 	f := real(t, r)
-	want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "ran")
 	s := f.Sent().(*ExecSends)
 	if s.Stdout != "out\n/usr\nx y\nA PATH PWD " && s.Stdout != "out\n/usr\nx y\nA PATH PWD SHLVL _ " || s.Stderr != "err\n" {
 		t.Errorf("sent %+v", s)
@@ -115,7 +56,7 @@ func TestExecHostFailures(t *testing.T) {
 		{&ExecRes{Cmd: "true", IfCmd: "no-such-command canary"}, `error: ifcmd: command "no-such-command": not found in PATH`},
 	} {
 		f := real(t, tt.res)
-		got := verbs(t, f, tt.res, true)
+		got := kindtest.Verbs(t, f, tt.res, true)
 		if !strings.HasPrefix(got, tt.want) || strings.Contains(got, "canary") {
 			t.Errorf("%s: %q, want %q", tt.res.Cmd, got, tt.want)
 		}
@@ -141,7 +82,7 @@ func timedOut(t *testing.T, timeout time.Duration) bool {
 	}
 	f := real(t, r)
 	start := time.Now()
-	if got := verbs(t, f, r, true); got != fmt.Sprintf("error: cmd: still running after %s (timeout), killed", timeout) {
+	if got := kindtest.Verbs(t, f, r, true); got != fmt.Sprintf("error: cmd: still running after %s (timeout), killed", timeout) {
 		t.Errorf("got %q", got)
 	}
 	if d := time.Since(start); d < timeout || d > timeout+enginetest.Patience/2 {
@@ -150,8 +91,8 @@ func timedOut(t *testing.T, timeout time.Duration) bool {
 	if _, err := os.Stat(filepath.Join(dir, "child")); err != nil {
 		return false
 	}
-	gone(t, pidIn(t, filepath.Join(dir, "parent")))
-	gone(t, pidIn(t, filepath.Join(dir, "child")))
+	kindtest.Gone(t, kindtest.PidIn(t, filepath.Join(dir, "parent")))
+	kindtest.Gone(t, kindtest.PidIn(t, filepath.Join(dir, "child")))
 	return true
 }
 
@@ -165,14 +106,14 @@ func TestExecHostCancelled(t *testing.T) {
 		_, err := r.CheckApply(ctx, true)
 		done <- err
 	}()
-	parent, child := pidIn(t, filepath.Join(dir, "parent")), pidIn(t, filepath.Join(dir, "child"))
+	parent, child := kindtest.PidIn(t, filepath.Join(dir, "parent")), kindtest.PidIn(t, filepath.Join(dir, "child"))
 	cause := errors.New("told to stop")
 	cancel(cause)
 	if err := <-done; !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
 	}
-	gone(t, parent)
-	gone(t, child)
+	kindtest.Gone(t, parent)
+	kindtest.Gone(t, child)
 }
 
 // A command is asked to end by the signal that it was given, and by no other one.
@@ -189,12 +130,12 @@ func TestExecHostSignal(t *testing.T) {
 		_, err := r.CheckApply(ctx, true)
 		done <- err
 	}()
-	pid := pidIn(t, filepath.Join(dir, "pid"))
+	pid := kindtest.PidIn(t, filepath.Join(dir, "pid"))
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	gone(t, pid)
+	kindtest.Gone(t, pid)
 	if _, err := os.Stat(filepath.Join(dir, "signal")); err != nil {
 		t.Error("it was not told by SIGINT")
 	}
@@ -211,19 +152,19 @@ func TestExecHostWatchCmd(t *testing.T) {
 	f := real(t, r)
 	for range 3 {
 		f.Restart()
-		stop := watching(t, f, r)
+		stop := kindtest.Watching(t, f, r)
 		f.WaitEvent(t)
-		want(t, f, r, "ran")
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "ran")
+		kindtest.Want(t, f, r, "")
 		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		f.WaitEvent(t)
-		want(t, f, r, "ran")
-		parent, child := pidIn(t, filepath.Join(dir, "parent")), pidIn(t, filepath.Join(dir, "child"))
+		kindtest.Want(t, f, r, "ran")
+		parent, child := kindtest.PidIn(t, filepath.Join(dir, "parent")), kindtest.PidIn(t, filepath.Join(dir, "child"))
 		stop()
-		gone(t, parent)
-		gone(t, child)
+		kindtest.Gone(t, parent)
+		kindtest.Gone(t, child)
 		if err := errors.Join(os.Remove(filepath.Join(dir, "parent")), os.Remove(filepath.Join(dir, "child"))); err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +188,7 @@ func TestExecHostWatchCmdFails(t *testing.T) {
 func TestExecHostUser(t *testing.T) {
 	r := &ExecRes{Cmd: "id -u; id -g", User: "65534", Group: "65534", Cwd: "/"}
 	f := real(t, r)
-	got := verbs(t, f, r, true)
+	got := kindtest.Verbs(t, f, r, true)
 	if os.Geteuid() != 0 {
 		if !strings.HasPrefix(got, "error: cmd: ") {
 			t.Errorf("not as root: %q", got)
@@ -264,7 +205,7 @@ func TestExecHostStdin(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 1<<14) // more than a pipe holds
 	r := &ExecRes{Cmd: "cat", Stdin: long, IfCmd: "test -z \"$(cat)\"", IfShell: "/bin/sh"}
 	f := real(t, r)
-	if got := verbs(t, f, r, true); got != "ran" {
+	if got := kindtest.Verbs(t, f, r, true); got != "ran" {
 		t.Fatal(got)
 	}
 	if s, ok := f.Sent().(*ExecSends); !ok || s.Stdout != long {
@@ -272,12 +213,12 @@ func TestExecHostStdin(t *testing.T) {
 	}
 	r = &ExecRes{Cmd: "cat"}
 	f = real(t, r)
-	if verbs(t, f, r, true); f.Sent().(*ExecSends).Stdout != "" {
+	if kindtest.Verbs(t, f, r, true); f.Sent().(*ExecSends).Stdout != "" {
 		t.Error("there is something to read without stdin")
 	}
 	r = &ExecRes{Cmd: "true", Stdin: long} // one that reads nothing is as well
 	f = real(t, r)
-	if got := verbs(t, f, r, true); got != "ran" {
+	if got := kindtest.Verbs(t, f, r, true); got != "ran" {
 		t.Error(got)
 	}
 }
@@ -297,7 +238,7 @@ func TestExecHostSecretIsInNoArguments(t *testing.T) {
 		_, err := r.CheckApply(t.Context(), true)
 		done <- err
 	}()
-	pid := pidIn(t, filepath.Join(dir, "pid"))
+	pid := kindtest.PidIn(t, filepath.Join(dir, "pid"))
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil || !bytes.Contains(env, []byte(canary)) {
 		t.Errorf("it is not in the environment: %v", err)
@@ -344,20 +285,20 @@ func TestFindingC12CutOutputIsNotSent(t *testing.T) {
 		if !strings.Contains(strings.Join(f.Logs(), "\n"), "nothing is sent") {
 			t.Errorf("logged %q", f.Logs())
 		}
-		must(t, os.Remove(ran))
+		kindtest.Must(t, os.Remove(ran))
 	}
 }
 
 // The hosts agree on what is in a clean environment.
 func TestDefaultPath(t *testing.T) {
-	if defaultPath != host.DefaultPath {
-		t.Errorf("%s here, %s in host", defaultPath, host.DefaultPath)
+	if command.DefaultPath != host.DefaultPath {
+		t.Errorf("%s here, %s in host", command.DefaultPath, host.DefaultPath)
 	}
 }
 
 func TestExecHostSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "exec", Setup: folder, Host: newHost, Received: []string{"cmd", "args", "env"},
+		Kind: "exec", Setup: kindtest.Folder, Host: kindtest.NewHost, Received: []string{"cmd", "args", "env"},
 		New: func(_ *testing.T, dir string) engine.Res {
 			path := filepath.Join(dir, "made")
 			return &ExecRes{Cmd: "touch", Args: []string{path}, Creates: path}
@@ -380,7 +321,7 @@ func TestExecHostSuite(t *testing.T) {
 func TestPasswordHostSuite(t *testing.T) {
 	token := func(dir string) string { return filepath.Join(dir, "..", "var", tokenFile) }
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "password", Setup: folder, Host: newHost,
+		Kind: "password", Setup: kindtest.Folder, Host: kindtest.NewHost,
 		New: func(*testing.T, string) engine.Res { return (&PasswordRes{}).Default() },
 		Drifts: map[string]func(*testing.T, string){
 			"deleted": func(t *testing.T, dir string) {

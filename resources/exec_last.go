@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
 
 // execLast is what is kept of the last successful run, so that its output can be
@@ -25,13 +26,12 @@ const execMost schema.Size = 1 << 20
 
 const execLastFile = "last.json"
 
-// loadLast returns nil when there was no run yet. What can't be read is as if it
-// were not there.
+// loadLast returns nil when there was no run yet. An unreadable record counts as missing.
 func (x *ExecRes) loadLast() *execLast {
 	if x.run.unkept != nil {
 		return x.run.unkept
 	}
-	data, err := readPrivate(x.init, execLastFile)
+	data, err := private.Read(x.init, execLastFile)
 	if err != nil || data == nil {
 		if err != nil {
 			x.init.Logf("what was kept of the last run is lost: %v", err)
@@ -46,9 +46,8 @@ func (x *ExecRes) loadLast() *execLast {
 	return &last
 }
 
-// keepLast saves what a run has left. If it can't, as on a full disk, the run was
-// successful all the same, and must not be made again for that: what it has left
-// lives as long as this instance.
+// keepLast saves the results of a run. If it can't, as on a full disk, the run was successful all
+// the same, and must not be made again for that: its results live as long as this instance.
 func (x *ExecRes) keepLast(last *execLast) {
 	x.run.unkept = nil
 	if err := x.saveLast(last); err != nil {
@@ -62,11 +61,11 @@ func (x *ExecRes) saveLast(last *execLast) error {
 	if err != nil {
 		return err
 	}
-	return writePrivate(x.init, execLastFile, data, false)
+	return private.Write(x.init, execLastFile, data, false)
 }
 
-// send sends what the last run has printed. An exec that has never run, because
-// its conditions never let it, has nothing to send but what it was given for that.
+// send sends the output of the last run. An exec that has never run, because its conditions never
+// let it, sends only the values that it was given for that.
 func (x *ExecRes) send(last *execLast) error {
 	switch {
 	case last == nil:
@@ -87,7 +86,8 @@ func (x *ExecRes) sent(printed []byte) string {
 	return string(printed)
 }
 
-// sendGiven sends what is given to be sent before the first run. What is not given is empty.
+// sendGiven sends the values that are given for the time before the first run. A missing value is
+// empty.
 func (x *ExecRes) sendGiven() error {
 	if x.SendOutput == nil && x.SendStdout == nil && x.SendStderr == nil {
 		return nil

@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,11 +11,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
+	"github.com/reactivegraph/mgmt/resources/internal/command"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
 )
-
-// defaultPath is the only variable of a command's environment that is there
-// without being asked for.
-const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // execCommand is one of the commands of an exec.
 type execCommand struct {
@@ -67,7 +64,7 @@ func (c execCommand) argv() ([]string, error) {
 	case len(c.args) > 0:
 		return append([]string{c.line}, c.args...), nil
 	}
-	words, err := splitWords(c.line)
+	words, err := command.Words(c.line)
 	if err == nil && (len(words) == 0 || words[0] == "") {
 		err = errors.New("there is no command")
 	}
@@ -78,7 +75,7 @@ func (c execCommand) argv() ([]string, error) {
 func (x *ExecRes) environ() []string {
 	env := make([]string, 0, len(x.Env)+1)
 	if _, ok := x.Env["PATH"]; !ok {
-		env = append(env, "PATH="+defaultPath)
+		env = append(env, "PATH="+command.DefaultPath)
 	}
 	for _, k := range slices.Sorted(maps.Keys(x.Env)) {
 		env = append(env, k+"="+x.Env[k])
@@ -98,8 +95,8 @@ func (x *ExecRes) hostCommand(c execCommand) (engine.Command, error) {
 	}, nil
 }
 
-// runCommand runs one command to its end or to the timeout. An exit status is no
-// error, a signal is. stderr may be nil.
+// runCommand runs one command to its end or to the timeout. An exit status is not an error, a
+// signal is. stderr may be nil.
 func (x *ExecRes) runCommand(ctx context.Context, c execCommand, stderr func([]byte)) (*engine.Result, error) {
 	hc, err := x.hostCommand(c)
 	if err != nil {
@@ -122,7 +119,7 @@ func (x *ExecRes) runCommand(ctx context.Context, c execCommand, stderr func([]b
 	return res, nil
 }
 
-// apply runs cmd and donecmd, and looks at what it should have created.
+// apply runs cmd and donecmd, and looks at the file that it should have created.
 func (x *ExecRes) apply(ctx context.Context) (*execLast, error) {
 	start := time.Now()
 	res, err := x.mustRun(ctx, x.mainCommand())
@@ -152,41 +149,38 @@ func (x *ExecRes) apply(ctx context.Context) (*execLast, error) {
 
 // mustRun runs a command that has to end with exit status 0.
 func (x *ExecRes) mustRun(ctx context.Context, c execCommand) (*engine.Result, error) {
-	var t tail
-	res, err := x.runCommand(ctx, c, t.add)
+	var t command.Tail
+	res, err := x.runCommand(ctx, c, t.Add)
 	if err != nil {
 		return nil, x.withTail(err, &t)
 	}
 	if res.ExitCode != 0 {
 		err := fmt.Errorf("%s ended with exit status %d", c.what, res.ExitCode)
-		if t.empty() {
-			t.addAll(res.Stdout)
+		if t.Empty() {
+			t.AddAll(res.Stdout)
 		}
 		return nil, engine.Verdict(x.withTail(err, &t))
 	}
 	return res, nil
 }
 
-// withTail adds what a command printed last. One that was given a secret may
-// print a part of it, or something made from it, which nobody could recognise.
-func (x *ExecRes) withTail(err error, t *tail) error {
+// withTail adds the last output of a command. A command with a secret may print a part of it, or
+// something made from it, which no redactor could recognise.
+func (x *ExecRes) withTail(err error, t *command.Tail) error {
 	switch {
-	case t.empty():
+	case t.Empty():
 		return err
-	case taintedAny(x.init):
+	case received.TaintedAny(x.init):
 		return fmt.Errorf("%w; what it printed is not shown, since a secret is received here", err)
 	default:
 		return fmt.Errorf("%w: %s", err, x.unsaid(t.String()))
 	}
 }
 
-// minHidden is the length from which the value of a variable is kept out of an error.
-const minHidden = 4
-
-// unsaid returns what a command printed without what it was given: the values of variables
-// but PATH, and what it read.
+// unsaid returns the output of a command without its input: the values of variables but PATH, and
+// the text that it read.
 func (x *ExecRes) unsaid(text string) string {
-	hidden := secrets.Texts{Least: minHidden}
+	hidden := secrets.Texts{Least: command.MinHidden}
 	for name, value := range x.Env {
 		if name != "PATH" {
 			hidden.Add(value)
@@ -195,48 +189,3 @@ func (x *ExecRes) unsaid(text string) string {
 	hidden.Add(x.Stdin)
 	return hidden.Clean(text)
 }
-
-// What an error tells of the output of a command.
-const (
-	tailLines = 5
-	tailLine  = 200 // bytes of each line
-
-	tailPiece = 64 << 10 // from this length on it is a piece of a line
-)
-
-// tail keeps the last lines of an output, shortened. Where something is left out there is
-// an ellipsis, by which the engine knows what is left of a secret.
-type tail struct {
-	lines []string
-	piece bool // the last line was cut
-}
-
-func (t *tail) add(line []byte) {
-	line = bytes.TrimSpace(line)
-	if len(line) == 0 {
-		return
-	}
-	s := string(line[:min(len(line), tailLine)])
-	if t.piece {
-		s = "..." + s
-	}
-	t.piece = len(line) >= tailPiece
-	if len(line) > tailLine {
-		s += "..."
-	}
-	if len(t.lines) == tailLines {
-		t.lines = slices.Delete(t.lines, 0, 1)
-	}
-	t.lines = append(t.lines, strings.ToValidUTF8(s, "\uFFFD"))
-}
-
-func (t *tail) addAll(out []byte) {
-	for line := range bytes.Lines(out) {
-		t.add(line)
-	}
-}
-
-func (t *tail) empty() bool { return len(t.lines) == 0 }
-
-// String returns the lines on one line.
-func (t *tail) String() string { return strings.Join(t.lines, "; ") }

@@ -3,7 +3,6 @@ package resources
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,6 +15,10 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/command"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
+	"github.com/reactivegraph/mgmt/resources/internal/private"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
 )
 
 // shell stands for the machine's commands: a few words that it understands, in
@@ -57,7 +60,7 @@ func (s *shell) took() string {
 func newExec(t *testing.T, r *ExecRes, o ...enginetest.Option) (*shell, *enginetest.Fake) {
 	t.Helper()
 	s := &shell{status: map[string]int{}}
-	f := begin(t, "exec", r, o...)
+	f := kindtest.Begin(t, "exec", r, o...)
 	f.Host().SetCommand(s.run)
 	return s, f
 }
@@ -72,10 +75,10 @@ func expect(t *testing.T, s *shell, want string) {
 func TestExecRunsOnce(t *testing.T) {
 	r := &ExecRes{Cmd: "one"}
 	s, f := newExec(t, r)
-	want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "ran")
 	expect(t, s, "one")
 	for range 3 {
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "")
 	}
 	expect(t, s, "")
 }
@@ -84,7 +87,7 @@ func TestExecRunsItsNameWithoutCmd(t *testing.T) {
 	r := &ExecRes{}
 	r.SetName("make 'it so'")
 	s, f := newExec(t, r)
-	want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "ran")
 	expect(t, s, "make it so")
 }
 
@@ -92,7 +95,7 @@ func TestExecNewInstanceRunsAgain(t *testing.T) {
 	for range 2 {
 		r := &ExecRes{Cmd: "one"}
 		s, f := newExec(t, r, enginetest.WithVarDir(filepath.Join(t.TempDir(), "var")))
-		want(t, f, r, "ran")
+		kindtest.Want(t, f, r, "ran")
 		expect(t, s, "one")
 	}
 }
@@ -101,13 +104,13 @@ func TestExecFailureIsDueAgain(t *testing.T) {
 	r := &ExecRes{Cmd: "one"}
 	s, f := newExec(t, r)
 	s.status["one"], s.said = 3, "first\nwhat went wrong\n"
-	if got := verbs(t, f, r, true); got != "error: cmd ended with exit status 3: first; what went wrong" {
+	if got := kindtest.Verbs(t, f, r, true); got != "error: cmd ended with exit status 3: first; what went wrong" {
 		t.Errorf("got %q", got)
 	}
 	s.status["one"] = 0
 	s.took()
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 	expect(t, s, "one")
 }
 
@@ -118,7 +121,7 @@ func TestExecFailures(t *testing.T) {
 	} {
 		r := &ExecRes{Cmd: cmd}
 		_, f := newExec(t, r)
-		if got := verbs(t, f, r, true); got != want {
+		if got := kindtest.Verbs(t, f, r, true); got != want {
 			t.Errorf("%s: got %q", cmd, got)
 		}
 	}
@@ -128,20 +131,7 @@ func TestExecFailureTellsStdoutWhereStderrIsEmpty(t *testing.T) {
 	r := &ExecRes{Cmd: "one"}
 	s, f := newExec(t, r)
 	s.status["one"] = 1
-	if got := verbs(t, f, r, true); got != "error: cmd ended with exit status 1: out of one" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestTail(t *testing.T) {
-	var tl tail
-	for i := range 100 {
-		tl.add(fmt.Appendf(nil, "  line %d\r", i))
-	}
-	tl.add([]byte("   "))
-	tl.add([]byte(strings.Repeat("x", 1000) + "\xff"))
-	want := "line 96; line 97; line 98; line 99; " + strings.Repeat("x", tailLine) + "..."
-	if got := tl.String(); got != want {
+	if got := kindtest.Verbs(t, f, r, true); got != "error: cmd ended with exit status 1: out of one" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -150,13 +140,13 @@ func TestExecCreates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
 	r := &ExecRes{Cmd: "touch " + path, Creates: path}
 	s, f := newExec(t, r)
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 	expect(t, s, "touch "+path)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "ran")
 	expect(t, s, "touch "+path)
 }
 
@@ -164,7 +154,7 @@ func TestExecCreatesMustExistAfterwards(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
 	r := &ExecRes{Cmd: "one", Creates: path}
 	_, f := newExec(t, r)
-	if got := verbs(t, f, r, true); got != "error: cmd ended well, but "+path+" does not exist after it" {
+	if got := kindtest.Verbs(t, f, r, true); got != "error: cmd ended well, but "+path+" does not exist after it" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -177,7 +167,7 @@ func TestExecCreatesBelowAFile(t *testing.T) {
 	}
 	r := &ExecRes{Cmd: "one", Creates: file + "/sub"}
 	_, f := newExec(t, r)
-	if got := verbs(t, f, r, false); got != "ran" {
+	if got := kindtest.Verbs(t, f, r, false); got != "ran" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -217,11 +207,11 @@ func TestExecConditions(t *testing.T) {
 			if tt.runs {
 				what, ran = "ran", tt.asked+", one"
 			}
-			if got := verbs(t, f, r, false); got != what {
+			if got := kindtest.Verbs(t, f, r, false); got != what {
 				t.Errorf("looking: %q, want %q", got, what)
 			}
 			expect(t, s, tt.asked) // looking asks, and no more
-			if got := verbs(t, f, r, true); got != what {
+			if got := kindtest.Verbs(t, f, r, true); got != what {
 				t.Errorf("applying: %q, want %q", got, what)
 			}
 			expect(t, s, ran)
@@ -236,7 +226,7 @@ func TestExecConditionThatCannotBeAsked(t *testing.T) {
 	} {
 		r := &ExecRes{Cmd: "one", IfCmd: what}
 		s, f := newExec(t, r)
-		if got := verbs(t, f, r, true); got != want {
+		if got := kindtest.Verbs(t, f, r, true); got != want {
 			t.Errorf("got %q", got)
 		}
 		expect(t, s, what)
@@ -247,13 +237,13 @@ func TestExecDoneCmd(t *testing.T) {
 	r := &ExecRes{Cmd: "one", DoneCmd: "done"}
 	s, f := newExec(t, r)
 	s.status["done"] = 1
-	if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: donecmd ended with exit status 1") {
+	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "error: donecmd ended with exit status 1") {
 		t.Errorf("got %q", got)
 	}
 	s.status["done"] = 0
 	s.took()
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 	expect(t, s, "one, done")
 	if sent := f.Sent().(*ExecSends); sent.Stdout != "out of one\n" {
 		t.Errorf("sent %+v", sent)
@@ -264,24 +254,24 @@ func TestExecRefresh(t *testing.T) {
 	r := &ExecRes{Cmd: "one"}
 	s, f := newExec(t, r)
 	f.SetRefresh(true)
-	want(t, f, r, "ran") // due anyway
-	want(t, f, r, "refreshed")
+	kindtest.Want(t, f, r, "ran") // due anyway
+	kindtest.Want(t, f, r, "refreshed")
 	expect(t, s, "one, one")
 	f.SetRefresh(false)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 }
 
 func TestExecRefreshOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
 	r := &ExecRes{Cmd: "one", RefreshOnly: true, WatchFiles: []string{path}}
 	s, f := newExec(t, r)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	f.SetRecv(map[string]*engine.Send{"cmd": {Changed: true}})
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	f.SetRefresh(true)
-	want(t, f, r, "refreshed")
+	kindtest.Want(t, f, r, "refreshed")
 	f.SetRefresh(false)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	expect(t, s, "one")
 }
 
@@ -292,7 +282,7 @@ func TestExecRefreshIsGuarded(t *testing.T) {
 		s, f := newExec(t, r)
 		f.SetRefresh(true)
 		s.status["if"] = 1
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "")
 		expect(t, s, "if, if")
 	}
 }
@@ -301,12 +291,12 @@ func TestExecRefreshIsGuarded(t *testing.T) {
 func TestExecRefreshOnlyWithMtimes(t *testing.T) {
 	r := &ExecRes{Cmd: "one", IfCmd: "if", RefreshOnly: true, Mtimes: []string{"/"}}
 	s, f := newExec(t, r)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	f.SetRefresh(true)
 	s.status["if"] = 1
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	s.status["if"] = 0
-	want(t, f, r, "refreshed")
+	kindtest.Want(t, f, r, "refreshed")
 }
 
 func TestExecReceivedValueRunsAgain(t *testing.T) {
@@ -315,15 +305,15 @@ func TestExecReceivedValueRunsAgain(t *testing.T) {
 	} {
 		r := &ExecRes{Cmd: "one"}
 		_, f := newExec(t, r)
-		want(t, f, r, "ran")
+		kindtest.Want(t, f, r, "ran")
 		f.SetRecv(map[string]*engine.Send{key: {Changed: true}})
 		what := ""
 		if due {
 			what = "ran"
 		}
-		want(t, f, r, what)
+		kindtest.Want(t, f, r, what)
 		f.SetRecv(map[string]*engine.Send{key: {}})
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "")
 	}
 }
 
@@ -335,7 +325,7 @@ func TestExecRefusesSecretsInArguments(t *testing.T) {
 		f.SetRecv(map[string]*engine.Send{key: {Secret: true, Changed: true}})
 		for _, apply := range []bool{false, true} {
 			_, err := r.CheckApply(t.Context(), apply)
-			if err == nil || !engine.IsPermanent(err) || !strings.Contains(err.Error(), rootKey(key)+" is received from a secret") {
+			if err == nil || !engine.IsPermanent(err) || !strings.Contains(err.Error(), received.RootKey(key)+" is received from a secret") {
 				t.Errorf("%s: %v", key, err)
 			}
 		}
@@ -344,14 +334,14 @@ func TestExecRefusesSecretsInArguments(t *testing.T) {
 	r := &ExecRes{Cmd: "one"}
 	_, f := newExec(t, r)
 	f.SetRecv(map[string]*engine.Send{"env.TOKEN": {Secret: true}, "stdin": {Secret: true}})
-	want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "ran")
 }
 
 // Every parameter that takes no secret says truly where one goes, and only what
 // ends up in an argument list is one of them.
 func TestExecSaysWhereSecretsGo(t *testing.T) {
 	k, err := engine.DefaultRegistry().Kind("exec")
-	must(t, err)
+	kindtest.Must(t, err)
 	marks := map[string]string{} // by key: what to look for in argv
 	r := &ExecRes{}
 	v := reflect.ValueOf(r).Elem()
@@ -372,7 +362,7 @@ func TestExecSaysWhereSecretsGo(t *testing.T) {
 	var argv []string
 	for _, c := range r.commands() {
 		words, err := c.argv()
-		must(t, err)
+		kindtest.Must(t, err)
 		argv = append(argv, words...)
 	}
 	for key, mark := range marks {
@@ -395,7 +385,7 @@ func TestExecWatchRunsNoSecretArguments(t *testing.T) {
 			r := &ExecRes{Cmd: "one", WatchCmd: "watch canary"}
 			s, f := newExec(t, r)
 			f.SetRecv(map[string]*engine.Send{key: {Secret: true, Changed: true}})
-			stop := watching(t, f, r)
+			stop := kindtest.Watching(t, f, r)
 			synctest.Wait() // whatever Watch starts has been started
 			stop()
 			expect(t, s, "")
@@ -432,26 +422,26 @@ func TestExecMtimes(t *testing.T) {
 	r := &ExecRes{Cmd: "one", Mtimes: []string{path}, IfCmd: "if"}
 	s, f := newExec(t, r, varDir)
 	s.status["if"] = 1 // an mtime asks no condition
-	want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "ran")
 	expect(t, s, "one")
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 
 	// It is remembered by the next instance.
 	r = &ExecRes{Cmd: "one", Mtimes: []string{path}}
 	s, f = newExec(t, r, varDir)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	for _, step := range []time.Duration{time.Hour, -time.Hour} { // also a file from the past
 		if err := os.Chtimes(path, time.Time{}, time.Now().Add(step)); err != nil {
 			t.Fatal(err)
 		}
-		want(t, f, r, "ran")
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "ran")
+		kindtest.Want(t, f, r, "")
 	}
 	expect(t, s, "one, one")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: mtimes: stat "+path) {
+	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "error: mtimes: stat "+path) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -460,29 +450,29 @@ func TestExecWatchFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
 	r := &ExecRes{Cmd: "one", WatchFiles: []string{path}}
 	s, f := newExec(t, r)
-	watching(t, f, r)
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Watching(t, f, r)
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 
 	if n := f.Host().Touch(path); n != 1 {
 		t.Fatalf("%d subscriptions", n)
 	}
 	f.WaitEvent(t)
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 	expect(t, s, "one, one")
 
 	// After a resync the file itself tells.
 	f.Host().Resync()
 	f.WaitEvent(t)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f.Host().Resync()
 	f.WaitEvent(t)
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 }
 
 // Of a folder, the entries are watched too; and seen also without a Watch.
@@ -497,19 +487,19 @@ func TestExecWatchFolder(t *testing.T) {
 	}
 	r := &ExecRes{Cmd: "one", WatchFiles: []string{dir}}
 	_, f := newExec(t, r)
-	watching(t, f, r)
-	want(t, f, r, "ran")
+	kindtest.Watching(t, f, r)
+	kindtest.Want(t, f, r, "ran")
 	if n := f.Host().Touch(path); n != 1 {
 		t.Fatalf("%d subscriptions", n)
 	}
 	f.WaitEvent(t)
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 	if err := os.WriteFile(path, []byte("more"), 0o600); err != nil { // no event
 		t.Fatal(err)
 	}
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 }
 
 // A new file in a folder alters the time of the folder.
@@ -520,9 +510,9 @@ func TestExecMtimesOfFolder(t *testing.T) {
 	}
 	r := &ExecRes{Cmd: "one", Mtimes: []string{dir}}
 	_, f := newExec(t, r)
-	watching(t, f, r)
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Watching(t, f, r)
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 	path := filepath.Join(dir, "new")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -531,8 +521,8 @@ func TestExecMtimesOfFolder(t *testing.T) {
 		t.Fatalf("%d subscriptions", n)
 	}
 	f.WaitEvent(t)
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 }
 
 // Polled, and never watched, it sees the files all the same.
@@ -540,13 +530,13 @@ func TestExecWatchFilesPolled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
 	r := &ExecRes{Cmd: "one", WatchFiles: []string{path}}
 	_, f := newExec(t, r)
-	want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "ran")
 	for _, text := range []string{"a", "bb", ""} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		want(t, f, r, "ran")
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "ran")
+		kindtest.Want(t, f, r, "")
 	}
 }
 
@@ -555,16 +545,16 @@ func TestExecEventDuringRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
 	r := &ExecRes{Cmd: "one", WatchFiles: []string{path}}
 	s, f := newExec(t, r)
-	watching(t, f, r)
+	kindtest.Watching(t, f, r)
 	f.Host().SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
 		f.Host().Touch(path)
 		f.WaitEvent(t)
 		return s.run(ctx, c)
 	})
-	want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "ran")
 	f.Host().SetCommand(s.run)
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 }
 
 func TestExecStateIsWatchedAndDecidesItself(t *testing.T) {
@@ -574,11 +564,11 @@ func TestExecStateIsWatchedAndDecidesItself(t *testing.T) {
 	}
 	r := &ExecRes{Cmd: "one", Mtimes: []string{path}}
 	_, f := newExec(t, r)
-	watching(t, f, r)
-	want(t, f, r, "ran")
+	kindtest.Watching(t, f, r)
+	kindtest.Want(t, f, r, "ran")
 	f.Host().Touch(path) // an event without another mtime, such as chmod
 	f.WaitEvent(t)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 }
 
 // lines is a watchcmd that a test speaks for.
@@ -616,14 +606,14 @@ func TestExecWatchCmd(t *testing.T) {
 	_, f := newExec(t, r)
 	l := newLines()
 	f.Host().SetCommand(l.run)
-	stop := watching(t, f, r)
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	stop := kindtest.Watching(t, f, r)
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 	for range 3 {
 		l.say <- "something"
 		f.WaitEvent(t)
-		want(t, f, r, "ran")
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "ran")
+		kindtest.Want(t, f, r, "")
 	}
 	stop()
 	if len(l.alive) != 0 {
@@ -662,13 +652,13 @@ func TestExecWatchCmdRestartedRunsAgain(t *testing.T) {
 	_, f := newExec(t, r)
 	l := newLines()
 	f.Host().SetCommand(l.run)
-	stop := watching(t, f, r)
-	want(t, f, r, "ran")
+	stop := kindtest.Watching(t, f, r)
+	kindtest.Want(t, f, r, "ran")
 	stop()
 	f.Restart()
-	watching(t, f, r)
-	want(t, f, r, "ran")
-	want(t, f, r, "")
+	kindtest.Watching(t, f, r)
+	kindtest.Want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "")
 }
 
 func TestExecWatchFails(t *testing.T) {
@@ -698,7 +688,7 @@ func TestExecTimeout(t *testing.T) {
 			return nil, context.Cause(ctx)
 		})
 		start := time.Now()
-		got := verbs(t, f, r, true)
+		got := kindtest.Verbs(t, f, r, true)
 		if got != "error: cmd: still running after 5s (timeout), killed: working on it" || time.Since(start) != 5*time.Second {
 			t.Errorf("after %s: %q", time.Since(start), got)
 		}
@@ -710,7 +700,7 @@ func TestExecSends(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
 	r := &ExecRes{Cmd: "touch " + path, Creates: path}
 	_, f := newExec(t, r, varDir)
-	verbs(t, f, r, false)
+	kindtest.Verbs(t, f, r, false)
 	if f.Sent() != nil {
 		t.Errorf("sent %v before it ran", f.Sent())
 	}
@@ -719,7 +709,7 @@ func TestExecSends(t *testing.T) {
 		return res, os.WriteFile(path, nil, 0o600)
 	})
 	sent := &ExecSends{Output: "out\xff\nerr\n", Stdout: "out\xff\n", Stderr: "err\n"}
-	verbs(t, f, r, true)
+	kindtest.Verbs(t, f, r, true)
 	if !reflect.DeepEqual(f.Sent(), sent) {
 		t.Errorf("sent %+v", f.Sent())
 	}
@@ -728,11 +718,11 @@ func TestExecSends(t *testing.T) {
 	r = &ExecRes{Cmd: "touch " + path, Creates: path}
 	_, f = newExec(t, r, varDir)
 	for _, apply := range []bool{false, true} {
-		if verbs(t, f, r, apply); !reflect.DeepEqual(f.Sent(), sent) {
+		if kindtest.Verbs(t, f, r, apply); !reflect.DeepEqual(f.Sent(), sent) {
 			t.Errorf("apply %t: sent %+v", apply, f.Sent())
 		}
 	}
-	if info, err := os.Stat(filepath.Join(f.VarDir(), execLastFile)); err != nil || info.Mode() != privateMode {
+	if info, err := os.Stat(filepath.Join(f.VarDir(), execLastFile)); err != nil || info.Mode() != private.Mode {
 		t.Errorf("it is kept as %v, %v", info.Mode(), err)
 	}
 }
@@ -740,7 +730,7 @@ func TestExecSends(t *testing.T) {
 func TestExecNeverRunSendsNothing(t *testing.T) {
 	r := &ExecRes{Cmd: "one", Creates: "/"}
 	_, f := newExec(t, r)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	if f.Sent() != nil {
 		t.Errorf("sent %v", f.Sent())
 	}
@@ -754,18 +744,18 @@ func TestExecSendsWhatIsGiven(t *testing.T) {
 	s.status["if"] = 1
 	given := &ExecSends{Output: "all", Stderr: "err"}
 	for _, apply := range []bool{false, true} {
-		if verbs(t, f, r, apply); !reflect.DeepEqual(f.Sent(), given) {
+		if kindtest.Verbs(t, f, r, apply); !reflect.DeepEqual(f.Sent(), given) {
 			t.Errorf("apply %t: sent %+v", apply, f.Sent())
 		}
 	}
 	s.status["if"] = 0
-	want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "ran")
 	real := &ExecSends{Output: "noise\nout of touch\n", Stdout: "out of touch\n"}
 	if !reflect.DeepEqual(f.Sent(), real) {
 		t.Errorf("after a run: %+v", f.Sent())
 	}
 	s.status["if"] = 1
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	if !reflect.DeepEqual(f.Sent(), real) {
 		t.Errorf("afterwards: %+v", f.Sent())
 	}
@@ -773,7 +763,7 @@ func TestExecSendsWhatIsGiven(t *testing.T) {
 	// Of one that would run, nobody knows yet.
 	r = &ExecRes{Cmd: "one", SendOutput: new("all")}
 	_, f = newExec(t, r)
-	if verbs(t, f, r, false); f.Sent() != nil {
+	if kindtest.Verbs(t, f, r, false); f.Sent() != nil {
 		t.Errorf("sent %v before it ran", f.Sent())
 	}
 }
@@ -788,15 +778,15 @@ func TestExecKeptIsDamaged(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(f.VarDir(), execLastFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		want(t, f, r, "ran")
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "ran")
+		kindtest.Want(t, f, r, "")
 	}
 }
 
 func TestExecLookingTouchesNothing(t *testing.T) {
 	r := &ExecRes{Cmd: "one"}
 	_, f := newExec(t, r)
-	if got := verbs(t, f, r, false); got != "ran" {
+	if got := kindtest.Verbs(t, f, r, false); got != "ran" {
 		t.Errorf("got %q", got)
 	}
 	if _, err := os.Stat(f.VarDir()); !errors.Is(err, os.ErrNotExist) {
@@ -817,12 +807,12 @@ func TestExecCommand(t *testing.T) {
 		r := &tt.res
 		r.Env, r.Cwd, r.User, r.Group, r.Grace = map[string]string{"B": "2", "A": "1"}, "/tmp", "u", "g", time.Second
 		_, f := newExec(t, r)
-		verbs(t, f, r, true)
+		kindtest.Verbs(t, f, r, true)
 		c := f.Host().Commands()[0]
 		if !slices.Equal(c.Argv, tt.want) {
 			t.Errorf("argv %q, want %q", c.Argv, tt.want)
 		}
-		if env := []string{"PATH=" + defaultPath, "A=1", "B=2"}; !slices.Equal(c.Env, env) {
+		if env := []string{"PATH=" + command.DefaultPath, "A=1", "B=2"}; !slices.Equal(c.Env, env) {
 			t.Errorf("env %q", c.Env)
 		}
 		if c.Dir != "/tmp" || c.User != "u" || c.Group != "g" || c.Grace != time.Second {
@@ -834,7 +824,7 @@ func TestExecCommand(t *testing.T) {
 func TestExecOwnPath(t *testing.T) {
 	r := &ExecRes{Cmd: "one", Env: map[string]string{"PATH": "/opt/bin"}}
 	_, f := newExec(t, r)
-	verbs(t, f, r, true)
+	kindtest.Verbs(t, f, r, true)
 	if env := f.Host().Commands()[0].Env; !slices.Equal(env, []string{"PATH=/opt/bin"}) {
 		t.Errorf("env %q", env)
 	}
@@ -884,10 +874,10 @@ func TestExecKeepsInMemoryWhatCannotBeSaved(t *testing.T) {
 	}
 	r := &ExecRes{Cmd: "one", Mtimes: []string{src}}
 	s, f := newExec(t, r, enginetest.WithVarDir(filepath.Join(blocked, "var")))
-	want(t, f, r, "ran")
+	kindtest.Want(t, f, r, "ran")
 	expect(t, s, "one")
 	f.Reset()
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	expect(t, s, "")
 	if sent, ok := f.Sent().(*ExecSends); !ok || sent.Stdout != "out of one\n" {
 		t.Errorf("sent %+v", f.Sent())

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/command"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
 // Watch gives an event for each change of a watched path and for each line that
@@ -13,7 +15,7 @@ import (
 // returns. What CheckApply refuses to run is not watched either.
 func (x *ExecRes) Watch(ctx context.Context) error {
 	if x.refuseSecrets() != nil || len(x.WatchFiles) == 0 && len(x.statePaths()) == 0 && x.WatchCmd == "" {
-		return idle(ctx, x.init)
+		return watches.Idle(ctx, x.init)
 	}
 	asked, err := x.subscribe(ctx, x.WatchFiles)
 	if err != nil {
@@ -51,8 +53,8 @@ func (x *ExecRes) Watch(ctx context.Context) error {
 	}
 }
 
-// happened counts what asks for a run, and gives an event. A resync counts for
-// nothing: what was missed is seen by the stamp.
+// happened counts an event that asks for a run, and passes it on. A resync does not count: the
+// stamp shows missed changes.
 func (x *ExecRes) happened(c engine.Cause) {
 	if !c.Resync {
 		x.run.events.Add(1)
@@ -93,16 +95,16 @@ func (noSubscription) C() <-chan struct{}  { return nil }
 func (noSubscription) Cause() engine.Cause { return engine.Cause{} }
 func (noSubscription) Close()              {}
 
-// follow runs watchcmd until it ends, and wakes up for each line. The end of the
-// context is no error; any other end is one.
+// follow runs watchcmd until it ends, and wakes up for each line. The end of the context is not an
+// error; any other end is one.
 func (x *ExecRes) follow(ctx context.Context, lines chan<- struct{}) error {
 	hc, err := x.hostCommand(x.watchCommand())
 	if err != nil {
 		return err
 	}
-	var t tail
+	var t command.Tail
 	hc.MaxOutput = 1 // it may run for years, and is read line by line
-	hc.Stderr = t.add
+	hc.Stderr = t.Add
 	hc.Stdout = func([]byte) {
 		select {
 		case lines <- struct{}{}:

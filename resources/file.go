@@ -2,6 +2,7 @@ package resources
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -13,6 +14,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/command"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -27,8 +30,7 @@ const (
 	FileUndefined = "undefined" // the same as the empty one
 )
 
-// FileRes is a file, a folder or a symbolic link. See Doc for what its
-// parameters mean.
+// FileRes is a file, a folder or a symbolic link. See Doc for the meaning of its parameters.
 type FileRes struct {
 	traits.Base
 	traits.Edgeable
@@ -71,7 +73,7 @@ type FileRes struct {
 	told  string        // the path that the other files know of
 	attr  string        // where the label is, for tests; else atomicfile.SELinux
 	seen  fileSeen
-	left  *atomic.Pointer[atomicfile.Stat] // what the last run has left right, for Watch; nil in it while that is not known
+	left  *atomic.Pointer[atomicfile.Stat] // the state that the last run has left, for Watch; nil in it while that is not known
 }
 
 // FileEntry is one thing below a folder that is copied or purged.
@@ -84,7 +86,7 @@ type FileEntry struct {
 	Mode    schema.Mode `yaml:"mode" doc:"Permissions."`
 }
 
-// Default returns a file of which nothing is said; an absent state is undefined.
+// Default returns a file without any wish; an absent state is undefined.
 func (r *FileRes) Default() engine.Res { return &FileRes{} }
 
 // filePath returns the path as declared; that of a folder ends in a slash.
@@ -109,8 +111,8 @@ func (r *FileRes) filePath() string {
 	return fileClean(dir + base)
 }
 
-// fileClean removes what is idle in a path, but not a slash at the end, nor
-// "..", whose meaning depends on links.
+// fileClean removes idle parts of a path, but not a slash at the end, nor "..", whose meaning
+// depends on links.
 func fileClean(p string) string {
 	if !strings.Contains(p, "//") && !strings.Contains(p, "/.") || slices.Contains(strings.Split(p, "/"), "..") {
 		return p
@@ -149,7 +151,7 @@ func (r *FileRes) Validate() error {
 	if !slices.Contains([]string{"", FileExists, FileAbsent, FileUndefined}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists, absent or undefined", r.State))
 	}
-	if err := r.validator().check(); err != nil {
+	if err := r.validator().Check(); err != nil {
 		errs = append(errs, err)
 	}
 	if strings.ContainsAny(r.SELinux, "\x00\n\t ") {
@@ -188,8 +190,8 @@ func (r *FileRes) Validate() error {
 }
 
 // validator is what checks a new content.
-func (r *FileRes) validator() validator {
-	return validator{r.ValidateCmd, cmp.Or(r.limit, validateTime)}
+func (r *FileRes) validator() command.Validator {
+	return command.Validator{Line: r.ValidateCmd, Limit: cmp.Or(r.limit, command.MaxTime)}
 }
 
 func fileCount(bs ...bool) (n int) {
@@ -215,60 +217,24 @@ func (r *FileRes) validatePaths() []error {
 		errs = append(errs, fmt.Errorf("basename %q must not begin with a slash", r.Basename))
 	}
 	p := r.filePath()
-	add(fileCheckPath("path", p))
+	add(files.CheckPath("path", p))
 	if p == "/" && (r.State == FileAbsent || r.Purge || r.Force) {
 		errs = append(errs, errors.New("the root folder is neither removed, replaced nor purged"))
 	}
 	switch {
 	case r.Source == "":
 	case r.Symlink:
-		add(fileCheckText("source", r.Source))
+		add(files.CheckText("source", r.Source))
 	default:
-		add(fileCheckPath("source", r.Source))
+		add(files.CheckPath("source", r.Source))
 		add(fileOutside(p, "source", r.Source))
 	}
 	for i, f := range r.Fragments {
 		what := fmt.Sprintf("fragments[%d]", i)
-		add(fileCheckPath(what, f))
+		add(files.CheckPath(what, f))
 		add(fileOutside(p, what, f))
 	}
 	return errs
-}
-
-// The longest path and the longest part of one that the system takes.
-const (
-	fileMaxPath = 4095
-	fileMaxName = 255
-)
-
-func fileCheckPath(what, p string) error {
-	if err := fileCheckText(what, p); err != nil {
-		return err
-	}
-	if !strings.HasPrefix(p, "/") {
-		return fmt.Errorf("%s %q is not absolute, it must begin with a slash", what, p)
-	}
-	for part := range strings.SplitSeq(p, "/") {
-		if part == ".." {
-			return fmt.Errorf("%s %q has .. in it, write the path that is meant", what, p)
-		}
-		if len(part) > fileMaxName {
-			return fmt.Errorf("%s: the part %q... has %d bytes, more than %d", what, part[:20], len(part), fileMaxName)
-		}
-	}
-	return nil
-}
-
-func fileCheckText(what, p string) error {
-	switch {
-	case p == "":
-		return fmt.Errorf("%s is empty", what)
-	case strings.ContainsRune(p, 0):
-		return fmt.Errorf("%s %q has a NUL byte in it", what, p)
-	case len(p) > fileMaxPath:
-		return fmt.Errorf("%s %q... has %d bytes, more than %d", what, p[:20], len(p), fileMaxPath)
-	}
-	return nil
 }
 
 // fileOutside refuses what would be copied into itself.
@@ -299,21 +265,21 @@ func (r *FileRes) Cleanup() error {
 	return nil
 }
 
-// tell makes path the one that the others know of; empty for none.
+// tell makes path the known path of the resource; empty for none.
 func (r *FileRes) tell(path string) {
 	s := r.shared()
 	if s == nil || path == r.told {
 		return
 	}
 	if path != "" {
-		s.manage(path)
+		s.Manage(path)
 	}
 	if r.told != "" {
-		s.unmanage(r.told)
+		s.Unmanage(r.told)
 	}
 	if r.Mode != "" {
-		s.sayMode(path, 1)
-		s.sayMode(r.told, -1)
+		s.SayMode(path, 1)
+		s.SayMode(r.told, -1)
 	}
 	r.told = path
 }
@@ -322,8 +288,8 @@ func (r *FileRes) tell(path string) {
 func (r *FileRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // shared returns what all files have in common, or nil.
-func (r *FileRes) shared() *fileShared {
-	s, _ := r.init.Shared.(*fileShared)
+func (r *FileRes) shared() *files.Shared {
+	s, _ := r.init.Shared.(*files.Shared)
 	return s
 }
 
@@ -337,3 +303,8 @@ var (
 	_ engine.DescribedRes   = (*FileRes)(nil)
 	_ engine.WatchedRes     = (*FileRes)(nil)
 )
+
+// Shared names the shared state of files: one for the whole engine.
+func (*FileRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return files.With()
+}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // TestFileLooksAgain: what takes the place of a file while it is written is
@@ -18,16 +19,16 @@ func TestFileLooksAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "f")
 			theirs := func() {
-				put(t, path+".new", "theirs")
+				kindtest.Put(t, path+".new", "theirs")
 				if err := os.Rename(path+".new", path); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if before != "" {
-				put(t, path, before)
+				kindtest.Put(t, path, before)
 			}
 			r := &FileRes{Path: path, Content: new("ours")}
-			f := begin(t, "file", r)
+			f := kindtest.Begin(t, "file", r)
 			c := &fileRun{FileRes: r, ctx: context.Background(), apply: true, path: path, uid: -1, gid: -1}
 			opened := 0
 			body := &fileBody{size: int64(len("ours"))}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // her is a user of whom the machine knows nothing.
@@ -21,22 +22,22 @@ const her = 12345
 // asHer does something as her.
 func asHer(t testing.TB, do func() error) {
 	t.Helper()
-	must(t, (&safepath.User{UID: her, GID: her}).Do(do))
+	kindtest.Must(t, (&safepath.User{UID: her, GID: her}).Do(do))
 }
 
 // field is a folder of root with her folder in it, and what she must not get at.
 func field(t testing.TB) (dir, hers string) {
 	t.Helper()
 	dir = t.TempDir()
-	must(t, unix.Chmod(dir, 0o755))
-	must(t, unix.Chmod(filepath.Dir(dir), 0o755))
+	kindtest.Must(t, unix.Chmod(dir, 0o755))
+	kindtest.Must(t, unix.Chmod(filepath.Dir(dir), 0o755))
 	hers = dir + "/hers"
 	for _, d := range []string{dir + "/victim", dir + "/victim/sub", hers} {
-		must(t, os.Mkdir(d, 0o755))
+		kindtest.Must(t, os.Mkdir(d, 0o755))
 	}
-	must(t, os.WriteFile(dir+"/victim/f", []byte("secret"), 0o600))
-	must(t, os.WriteFile(dir+"/victim/sub/g", []byte("secret"), 0o600))
-	must(t, os.Chown(hers, her, her))
+	kindtest.Must(t, os.WriteFile(dir+"/victim/f", []byte("secret"), 0o600))
+	kindtest.Must(t, os.WriteFile(dir+"/victim/sub/g", []byte("secret"), 0o600))
+	kindtest.Must(t, os.Chown(hers, her, her))
 	return dir, hers
 }
 
@@ -44,10 +45,10 @@ func field(t testing.TB) (dir, hers string) {
 func untouched(t *testing.T, dir string) {
 	t.Helper()
 	const want = "victim/ 0755\nvictim/f 0600 secret\nvictim/sub/ 0755\nvictim/sub/g 0600 secret"
-	if got := have(t, dir+"/victim"); got != want {
+	if got := kindtest.Have(t, dir+"/victim"); got != want {
 		t.Errorf("the victim is\n%s", got)
 	}
-	must(t, filepath.Walk(dir+"/victim", func(p string, _ os.FileInfo, err error) error {
+	kindtest.Must(t, filepath.Walk(dir+"/victim", func(p string, _ os.FileInfo, err error) error {
 		var st unix.Stat_t
 		if err := unix.Lstat(p, &st); err != nil || st.Uid != 0 || st.Gid != 0 {
 			t.Errorf("%s belongs to %d:%d, %v", p, st.Uid, st.Gid, err)
@@ -96,10 +97,10 @@ func graphOf(r FileRes, dir, hers string) *FileRes {
 
 func sources(t *testing.T, dir string) {
 	t.Helper()
-	must(t, os.WriteFile(dir+"/from", []byte("ours"), 0o644))
-	must(t, os.MkdirAll(dir+"/tree/sub", 0o755))
-	must(t, os.WriteFile(dir+"/tree/f", []byte("ours"), 0o644))
-	must(t, os.WriteFile(dir+"/tree/sub/g", []byte("ours"), 0o644))
+	kindtest.Must(t, os.WriteFile(dir+"/from", []byte("ours"), 0o644))
+	kindtest.Must(t, os.MkdirAll(dir+"/tree/sub", 0o755))
+	kindtest.Must(t, os.WriteFile(dir+"/tree/f", []byte("ours"), 0o644))
+	kindtest.Must(t, os.WriteFile(dir+"/tree/sub/g", []byte("ours"), 0o644))
 }
 
 // leaked fails where what only root may read is in a file that others can read.
@@ -150,9 +151,9 @@ func TestFindingA2A3A6File(t *testing.T) {
 				sources(t, dir)
 				asHer(t, func() error { return plant(dir, hers) })
 				r := graphOf(graph, dir, hers)
-				f := begin(t, "file", r)
+				f := kindtest.Begin(t, "file", r)
 				for _, apply := range []bool{false, true} {
-					_ = verbs(t, f, r, apply)
+					_ = kindtest.Verbs(t, f, r, apply)
 					_, _ = r.Read(t.Context())
 				}
 				untouched(t, dir)
@@ -168,7 +169,7 @@ func TestFindingA2FileSentence(t *testing.T) {
 	dir, hers := field(t)
 	asHer(t, func() error { return os.Symlink("../victim/f", hers+"/f") })
 	r := &FileRes{Path: hers + "/f", Content: new("x")}
-	want(t, begin(t, "file", r), r, "error: "+hers+`/f is a link (to "../victim/f") that belongs to the user 12345, and is not followed: name the real path, or chown -h root `+hers+"/f, or set owner: 12345 (or force: true, which replaces the link)")
+	kindtest.Want(t, kindtest.Begin(t, "file", r), r, "error: "+hers+`/f is a link (to "../victim/f") that belongs to the user 12345, and is not followed: name the real path, or chown -h root `+hers+"/f, or set owner: 12345 (or force: true, which replaces the link)")
 	untouched(t, dir)
 }
 
@@ -196,10 +197,10 @@ func TestFindingA3Dotfiles(t *testing.T) {
 	} {
 		c.res.Owner = "12345"
 		r := graphOf(c.res, dir, hers)
-		f := begin(t, "file", r)
+		f := kindtest.Begin(t, "file", r)
 		converge(t, f, r, c.what, c.path, c.result)
 	}
-	must(t, filepath.Walk(hers, func(p string, _ os.FileInfo, err error) error {
+	kindtest.Must(t, filepath.Walk(hers, func(p string, _ os.FileInfo, err error) error {
 		var st unix.Stat_t
 		if err := unix.Lstat(p, &st); err != nil || st.Uid != her {
 			t.Errorf("%s belongs to %d, %v", p, st.Uid, err)
@@ -207,7 +208,7 @@ func TestFindingA3Dotfiles(t *testing.T) {
 		return err
 	}))
 	r := &FileRes{Path: hers + "/.evil/f", Content: new("x"), Owner: "12345"}
-	if got := verbs(t, begin(t, "file", r), r, true); !strings.Contains(got, "behind such a link all has to belong to the user 12345") {
+	if got := kindtest.Verbs(t, kindtest.Begin(t, "file", r), r, true); !strings.Contains(got, "behind such a link all has to belong to the user 12345") {
 		t.Errorf("got %q", got)
 	}
 	untouched(t, dir)
@@ -235,28 +236,28 @@ func TestFindingA1File(t *testing.T) {
 			dir, hers := field(t)
 			sources(t, dir)
 			asHer(t, func() error { return os.WriteFile(hers+"/tool", []byte("hers"), 0o600) })
-			must(t, unix.Chmod(hers+"/tool", c.mode))
+			kindtest.Must(t, unix.Chmod(hers+"/tool", c.mode))
 			c.res.Path = "HERS/tool"
 			r := graphOf(c.res, dir, hers)
-			f := begin(t, "file", r)
-			says := verbs(t, f, r, false)
-			if got := verbs(t, f, r, true); got != says || strings.Contains(got, "error") {
+			f := kindtest.Begin(t, "file", r)
+			says := kindtest.Verbs(t, f, r, false)
+			if got := kindtest.Verbs(t, f, r, true); got != says || strings.Contains(got, "error") {
 				t.Errorf("said %q, done %q", says, got)
 			}
-			if got := have(t, hers+"/tool"); got != c.want {
+			if got := kindtest.Have(t, hers+"/tool"); got != c.want {
 				t.Errorf("it is %s", got)
 			}
 			if moves := c.mode != fileModeOf(t, hers+"/tool"); moves != strings.Contains(says, "mode: ") {
 				t.Errorf("said is %q", says)
 			}
-			want(t, f, r, "")
+			kindtest.Want(t, f, r, "")
 		})
 	}
 }
 
 func fileModeOf(t *testing.T, path string) uint32 {
 	var st unix.Stat_t
-	must(t, unix.Lstat(path, &st))
+	kindtest.Must(t, unix.Lstat(path, &st))
 	return st.Mode & 0o7777
 }
 
@@ -270,14 +271,14 @@ func TestFindingA1FileTree(t *testing.T) {
 	})
 	for _, to := range []string{dir + "/copy", hers + "/to"} {
 		r := &FileRes{Path: to + "/", Source: hers + "/tree/", Recurse: true, Owner: "root", Group: "root"}
-		f := begin(t, "file", r)
-		if got := verbs(t, f, r, true); strings.Contains(got, "error") {
+		f := kindtest.Begin(t, "file", r)
+		if got := kindtest.Verbs(t, f, r, true); strings.Contains(got, "error") {
 			t.Fatal(got)
 		}
 		if mode := fileModeOf(t, to+"/sub/x"); mode != 0o755 {
 			t.Errorf("%s has %o", to, mode)
 		}
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "")
 	}
 }
 
@@ -285,7 +286,7 @@ func TestFindingA1FileTree(t *testing.T) {
 func TestFindingA1FileHardLink(t *testing.T) {
 	enginetestRoot(t)
 	dir, hers := field(t)
-	must(t, os.Link(dir+"/victim/f", hers+"/f")) // as she could with protected_hardlinks off
+	kindtest.Must(t, os.Link(dir+"/victim/f", hers+"/f")) // as she could with protected_hardlinks off
 	for _, c := range []struct {
 		res   FileRes
 		error bool
@@ -298,7 +299,7 @@ func TestFindingA1FileHardLink(t *testing.T) {
 		{FileRes{Path: "HERS/f", Content: new("ours"), Owner: "12345", Mode: "0644"}, false},
 	} {
 		r := graphOf(c.res, dir, hers)
-		got := verbs(t, begin(t, "file", r), r, true)
+		got := kindtest.Verbs(t, kindtest.Begin(t, "file", r), r, true)
 		if strings.Contains(got, "(hard links), and the user 12345 can write to its folder") != c.error {
 			t.Errorf("%+v: %s", r, got)
 		}
@@ -324,7 +325,7 @@ func TestFindingA3FileRace(t *testing.T) {
 				[2]string{hers + "/a/f", hers + "/b/f"}, [2]string{hers + "/a/sub", hers + "/b/sub"})
 			defer stop()
 			r := graphOf(graph, dir, hers)
-			begin(t, "file", r)
+			kindtest.Begin(t, "file", r)
 			for range 60 {
 				_, _ = r.CheckApply(t.Context(), true)
 				_, _ = r.Read(t.Context())
@@ -358,34 +359,34 @@ func swapping(t *testing.T, pairs ...[2]string) (stop func()) {
 func nested(t *testing.T, dir string, depth int) {
 	t.Helper()
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
-	must(t, err)
+	kindtest.Must(t, err)
 	for range depth {
-		must(t, unix.Mkdirat(fd, "d", 0o755))
+		kindtest.Must(t, unix.Mkdirat(fd, "d", 0o755))
 		next, err := unix.Openat(fd, "d", unix.O_PATH|unix.O_CLOEXEC, 0)
-		must(t, err)
-		must(t, unix.Close(fd))
+		kindtest.Must(t, err)
+		kindtest.Must(t, unix.Close(fd))
 		fd = next
 	}
-	must(t, unix.Close(fd))
+	kindtest.Must(t, unix.Close(fd))
 }
 
 // TestFindingA10File: what is nested deeply is removed, and where it is compared the error is short.
 func TestFindingA10File(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.MkdirAll(dir+"/purged", 0o755))
-	must(t, os.MkdirAll(dir+"/from", 0o755))
+	kindtest.Must(t, os.MkdirAll(dir+"/purged", 0o755))
+	kindtest.Must(t, os.MkdirAll(dir+"/from", 0o755))
 	nested(t, dir+"/purged", 3000)
 	nested(t, dir+"/from", 1000)
 	r := &FileRes{Path: dir + "/purged/", Recurse: true, Purge: true}
-	f := begin(t, "file", r)
+	f := kindtest.Begin(t, "file", r)
 	converge(t, f, r, `entries["d"].state deleted`, dir+"/purged", "purged/ 0755")
 	r = &FileRes{Path: dir + "/to/", Recurse: true, Source: dir + "/from/"}
-	begin(t, "file", r)
+	kindtest.Begin(t, "file", r)
 	_, err := r.CheckApply(t.Context(), false)
 	if err == nil || !strings.Contains(err.Error(), "more than 200 folders one in another are not compared") || len(err.Error()) > 800 {
 		t.Errorf("got %v", err)
 	}
-	must(t, atomicfile.At(dir).Remove("from", true))
+	kindtest.Must(t, atomicfile.At(dir).Remove("from", true))
 }
 
 // TestFindingA11FileTableFull: a full table of descriptors fails the resource, and it is right as soon as
@@ -393,12 +394,12 @@ func TestFindingA10File(t *testing.T) {
 func TestFindingA11FileTableFull(t *testing.T) {
 	dir := t.TempDir()
 	r := &FileRes{Path: dir + "/f", Content: new("x")}
-	f := begin(t, "file", r)
+	f := kindtest.Begin(t, "file", r)
 	var old unix.Rlimit
-	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
-	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: old.Max}))
+	kindtest.Must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
+	kindtest.Must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: old.Max}))
 	_, err := r.CheckApply(t.Context(), true)
-	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &old))
+	kindtest.Must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &old))
 	if !errors.Is(err, unix.EMFILE) {
 		t.Errorf("got %v", err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // quietInit is an Init that does nothing.
@@ -27,16 +29,16 @@ const fileBenchText = "012345678901234567890123456789012345678901234567890123456
 // floorWrite is the least that an atomic write takes.
 func floorWrite(b *testing.B, path string) {
 	fd, err := unix.Open(path+".tmp~", unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o644)
-	must(b, err)
+	kindtest.Must(b, err)
 	_, err = unix.Write(fd, []byte(fileBenchText))
-	must(b, err)
-	must(b, unix.Close(fd))
-	must(b, unix.Rename(path+".tmp~", path))
+	kindtest.Must(b, err)
+	kindtest.Must(b, unix.Close(fd))
+	kindtest.Must(b, unix.Rename(path+".tmp~", path))
 }
 
-func benchFiles(b *testing.B, n int) (*fileShared, []*FileRes) {
+func benchFiles(b *testing.B, n int) (*files.Shared, []*FileRes) {
 	dir := b.TempDir()
-	s := newFileShared()
+	s := files.New()
 	init := quietInit(s)
 	text := fileBenchText
 	files := make([]*FileRes, n)
@@ -44,7 +46,7 @@ func benchFiles(b *testing.B, n int) (*fileShared, []*FileRes) {
 		files[i] = &FileRes{Path: fmt.Sprintf("%s/%d", dir, i), Content: &text}
 		files[i].SetKind("file")
 		files[i].SetName(files[i].Path)
-		must(b, files[i].Init(init))
+		kindtest.Must(b, files[i].Init(init))
 	}
 	return s, files
 }
@@ -64,17 +66,17 @@ func BenchmarkFileCold(b *testing.B) {
 // BenchmarkFileRepair puts back 2000 files after an overwrite. The floor reads
 // and replaces them.
 func BenchmarkFileRepair(b *testing.B) {
-	spoil := func(p string) { must(b, os.WriteFile(p, []byte("drift"), 0o644)) }
+	spoil := func(p string) { kindtest.Must(b, os.WriteFile(p, []byte("drift"), 0o644)) }
 	benchRatio(b, func(r *FileRes) {
 		spoil(r.Path)
 		checkApply(b, r, false)
 	}, func(p string) {
 		spoil(p)
 		f, _, err := atomicfile.Open(p)
-		must(b, err)
+		kindtest.Must(b, err)
 		_, err = io.ReadAll(f)
-		must(b, err)
-		must(b, f.Close())
+		kindtest.Must(b, err)
+		kindtest.Must(b, f.Close())
 		floorWrite(b, p)
 	})
 }
@@ -95,7 +97,7 @@ func benchRatio(b *testing.B, ours func(*FileRes), floor func(string)) {
 			}
 			a, z = a+mid.Sub(start), z+time.Since(mid)
 		}
-		clear(s.dirty)
+		s.Forget()
 	}
 	b.ReportMetric(float64(a)/float64(z), "ratio")
 	b.ReportMetric(float64(a.Microseconds())/float64(b.N)/n, "us/file")

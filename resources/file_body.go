@@ -12,6 +12,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
 // fileShown is the largest content that is shown as text in changes.
@@ -46,10 +48,10 @@ func (c *fileRun) body() (*fileBody, error) {
 		return fileText(*c.Content), nil
 	case c.Source != "":
 		paths := c.paths()
-		from := ownCredential(c.Source)
+		from := files.OwnCredential(c.Source)
 		f, st, err := atomicfile.OpenBy(paths, from)
 		if err != nil {
-			return nil, fmt.Errorf("source: %w", noCredential(c.Source, err))
+			return nil, fmt.Errorf("source: %w", files.NoCredential(c.Source, err))
 		}
 		return &fileBody{size: st.Size, from: func() (io.ReadCloser, error) {
 			f, _, err := atomicfile.OpenBy(paths, from)
@@ -123,7 +125,7 @@ func (c *fileRun) inputs() ([]atomicfile.Stat, error) {
 func (c *fileRun) inputPaths() ([]string, error) {
 	switch {
 	case c.Source != "" && !c.Symlink && !c.isFolder():
-		return []string{ownCredential(c.Source)}, nil
+		return []string{files.OwnCredential(c.Source)}, nil
 	case len(c.Fragments) > 0:
 		files, err := c.fragmentFiles()
 		return append(files, c.Fragments...), err
@@ -253,8 +255,7 @@ func (b *fileBody) equal(ctx context.Context, f *atomicfile.File, st atomicfile.
 
 func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// show returns a content for a Change: the text, or for what is long or binary
-// its size and hash.
+// show returns a content for a Change: the text, or for a long or binary content its size and hash.
 func fileShow(ctx context.Context, in io.Reader) (any, error) {
 	head, err := io.ReadAll(io.LimitReader(in, fileShown+1))
 	if err != nil {
@@ -271,7 +272,7 @@ func fileShow(ctx context.Context, in io.Reader) (any, error) {
 		h.Write(buf[:n])
 		size += int64(n)
 		if err == io.EOF {
-			return fileSumText(size, h.Sum(nil)), nil
+			return confined.SumText(size, h.Sum(nil)), nil
 		}
 		if err == nil {
 			err = ctx.Err()

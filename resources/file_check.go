@@ -3,26 +3,23 @@ package resources
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/internal/unix"
-
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/safepath"
-	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
 )
 
-// fileSeen is what a run has found right or made right, and by what one can tell
-// that it is still so. The zero value is nothing.
+// fileSeen is the state that a run has found right or made right, with the facts that prove it
+// later. The zero value is nothing.
 type fileSeen struct {
 	ok       bool
 	stat     atomicfile.Stat // of the path itself
@@ -72,7 +69,7 @@ type fileLook struct {
 	stay bool // it is used always
 }
 
-// fileNone is the look at what is in a folder that does not exist yet.
+// fileNone is the look at the contents of a folder that does not exist yet.
 func fileNone() *fileLook { return &fileLook{err: unix.ENOENT, stay: true} }
 
 func (n fileNode) lstat() (atomicfile.Stat, error) {
@@ -92,9 +89,9 @@ func (r *FileRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	c := &fileRun{FileRes: r, ctx: ctx, apply: apply, path: r.filePath(), started: time.Now()}
-	c.secret = tainted(r.init, "content", "Content") || c.shared().holdsSecret(r.copied()) || isCredential(r.copied())
+	c.secret = received.Tainted(r.init, "content", "Content") || c.shared().HoldsSecret(r.copied()) || files.IsCredential(r.copied())
 	if c.secret {
-		c.shared().keepSecret(c.path)
+		c.shared().KeepSecret(c.path)
 	}
 	r.tell(c.path) // it may have been received
 	if err := c.owners(); err != nil {
@@ -116,8 +113,8 @@ func (r *FileRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 // owners looks up who the owner and the group are.
 func (c *fileRun) owners() (err error) {
 	var gerr error
-	c.uid, err = c.shared().uid(c.Owner)
-	c.gid, gerr = c.shared().gid(c.Group)
+	c.uid, err = c.shared().UID(c.Owner)
+	c.gid, gerr = c.shared().GID(c.Group)
 	return errors.Join(err, gerr)
 }
 
@@ -166,18 +163,18 @@ func (c *fileRun) remember(n fileNode, st atomicfile.Stat, inputs []atomicfile.S
 }
 
 func (c *fileRun) settled(at string, st atomicfile.Stat) bool {
-	return st.Settled(c.shared().clock(st.Dev, at), c.started)
+	return st.Settled(c.shared().Clock(st.Dev, at), c.started)
 }
 
-// paths returns what reaches every path of the resource: as the owner, if that is
-// another user, where it has to go by a link of that user.
+// paths returns the Walker for every path of the resource: as the owner, if that is another user,
+// where it has to go by a link of that user.
 func (c *fileRun) paths() safepath.Walker { return safepath.System().ForOwner(c.uid) }
 
 // node opens the folder of the path, and keeps it open until close. A link in the last
 // place is not followed. Where the folder is missing each use looks for it anew.
 func (c *fileRun) node() (fileNode, error) {
 	f, name, err := c.paths().Parent(c.path)
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		return c.fileAt(c.path), nil
 	}
 	if err != nil {
@@ -207,15 +204,9 @@ func (c *fileRun) close() {
 // fileAt returns a path as a name in a folder that each use looks for anew.
 func (c *fileRun) fileAt(p string) fileNode { return fileAtBy(c.paths(), p) }
 
-func fileAt(p string) fileNode { return fileAtBy(safepath.System(), p) }
-
 func fileAtBy(w safepath.Walker, p string) fileNode {
-	p = strings.TrimRight(p, "/")
-	i := strings.LastIndexByte(p, '/')
-	if i < 0 { // the root
-		return fileNode{dir: atomicfile.AtBy(w, ""), name: "."}
-	}
-	return fileNode{dir: atomicfile.AtBy(w, p[:i]), name: p[i+1:]}
+	dir, name := files.At(w, p)
+	return fileNode{dir: dir, name: name}
 }
 
 func (c *fileRun) run() error {
@@ -253,15 +244,14 @@ func (c *fileRun) runFollowing() error {
 	return c.file(n, fileWant{body: body, mode: c.Mode, inputs: inputs})
 }
 
-// follow opens the folder of what the path leads to: the thing behind a link is managed
-// and the link stays, unless force is given. A link that another user may have put there
-// is not followed.
+// follow opens the folder of the path's target: the thing behind a link is managed and the link
+// stays, unless force is given. A link that another user may have put there is not followed.
 func (c *fileRun) follow() (fileNode, error) {
 	if c.Force || c.ReplaceLink {
 		return c.node()
 	}
 	p, err := c.paths().Place(strings.TrimRight(c.path, "/"))
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		return c.lostAt(err)
 	}
 	if err != nil {
@@ -280,7 +270,7 @@ func (c *fileRun) lostAt(err error) (fileNode, error) {
 	n := c.fileAt(c.path) // who looks next tells the error
 	if st, lerr := n.dir.Lstat(n.name); lerr == nil && st.IsLink() {
 		n.seen = fileNone()
-		c.lost = explained(err, "%s is a link that leads to no folder: %v", n, err)
+		c.lost = files.Explained(err, "%s is a link that leads to no folder: %v", n, err)
 	}
 	return n, nil
 }
@@ -306,42 +296,16 @@ func (c *fileRun) change(n fileNode, field string, from, to any, verb engine.Ver
 	switch {
 	case field != "content":
 	case c.secret:
-		from, to = fileHide(from), fileHide(to)
+		from, to = confined.Hide(from), confined.Hide(to)
 	case c.confined:
-		from, to = confined(from), confined(to)
+		from, to = confined.Text(from), confined.Text(to)
 	case c.sums:
-		from, to = fileSum(from), fileSum(to)
+		from, to = confined.Sum(from), confined.Sum(to)
 	}
 	c.init.Change(engine.Change{Field: field, From: from, To: to, Verb: verb})
 }
 
-// fileShownSum is what fileShow writes of a long content, and nothing that begins so.
-var fileShownSum = regexp.MustCompile(`^\([0-9]+ bytes, sha256:[0-9a-f]{24}\)\z`)
-
-// fileSum returns a content as fileShow shows a long one.
-func fileSum(v any) any {
-	s, ok := v.(string)
-	if !ok || s == "" || fileShownSum.MatchString(s) {
-		return v
-	}
-	sum := sha256.Sum256([]byte(s))
-	return fileSumText(int64(len(s)), sum[:])
-}
-
-// fileSumText stands for a content: its size, and so much of its hash that a line of the
-// log has room for all of it.
-func fileSumText(size int64, sum []byte) string {
-	return fmt.Sprintf("(%d bytes, sha256:%x)", size, sum[:12])
-}
-
-func fileHide(v any) any {
-	if s, ok := v.(string); ok {
-		return schema.NewSecret(s)
-	}
-	return v
-}
-
-// replaces reports that something else is in the place of what is wanted.
+// replaces reports that something else is in the place of the wanted thing.
 func (c *fileRun) replaces(n fileNode, st atomicfile.Stat, want string) error {
 	if !c.Force && !(c.ReplaceLink && st.IsLink() && n.rel == "") {
 		return fmt.Errorf("%s is a %s and not a %s; force: true replaces it", n, st.Kind(), want)
@@ -350,16 +314,15 @@ func (c *fileRun) replaces(n fileNode, st atomicfile.Stat, want string) error {
 	return nil
 }
 
-// within makes something in the folder of n by calling do, and once more if the
-// folder was missing and is there again: who removes a tree with that folder has
-// another resource make it anew at the same time. do may be called twice, the second
-// time with the folder that is there then.
+// within makes something in the folder of n by calling do, and once more if the folder was missing
+// and is there again: while one resource removes a tree, another may make the folder anew. do may
+// be called twice, the second time with the folder that is there then.
 func (c *fileRun) within(n fileNode, do func(fileNode) error) error {
 	if n.rel == "" && c.lost != nil {
 		return c.lost
 	}
 	err := do(n)
-	if isMissing(err) && c.hasParent(n) {
+	if files.IsMissing(err) && files.HasParent(c.paths(), n.String()) {
 		if n.rel == "" {
 			n = c.fileAt(n.String())
 		}
@@ -368,65 +331,9 @@ func (c *fileRun) within(n fileNode, do func(fileNode) error) error {
 	return c.noParent(n, err)
 }
 
-// hasParent reports whether the folder of n is there.
-func (c *fileRun) hasParent(n fileNode) bool {
-	st, err := atomicfile.FollowBy(c.paths(), path.Dir(n.String()))
-	return err == nil && st.IsDir()
-}
-
-// noParent turns the error of making something in a missing folder into one that
-// says what to do. A folder that another resource makes needs nothing but time:
-// Watch hears of it.
+// files.NoParent turns the error of making something in a missing folder into an error with the way out.
 func (c *fileRun) noParent(n fileNode, err error) error {
-	if !isMissing(err) {
-		return err
-	}
-	parent := path.Dir(n.String())
-	if c.hasParent(n) {
-		return explained(err, "%s can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)", n)
-	}
-	for dir := parent; ; dir = path.Dir(dir) {
-		st, serr := atomicfile.FollowBy(c.paths(), dir)
-		switch {
-		case serr == nil && !st.IsDir():
-			return explained(err, "%s: %s is a %s and not a folder", n, dir, st.Kind())
-		case serr == nil && c.shared().manages(parent):
-			return explained(err, "%s: its parent folder %s does not exist (yet); it is in the graph", n, parent)
-		case serr == nil:
-			return explained(err, "%s: the parent folder %s does not exist; add file[%s/] to the graph%s", n, parent, parent, orPackage(parent))
-		case dir == "/":
-			return err
-		}
-	}
-}
-
-// packaged are the folders in which packages have, by custom, folders of their own.
-var packaged = []string{"/etc/", "/usr/", "/opt/", "/srv/", "/var/lib/", "/var/log/", "/var/cache/", "/var/spool/", "/var/www/"}
-
-// orPackage is the other way to a folder that a package may bring.
-func orPackage(folder string) string {
-	i := slices.IndexFunc(packaged, func(p string) bool { return strings.HasPrefix(folder, p) })
-	if i < 0 {
-		return ""
-	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(folder, packaged[i]), "/")
-	if pkg.CheckName(name) != nil {
-		name = "NAME"
-	}
-	return fmt.Sprintf("; or, if a package brings it, let this resource come after that package, as in depend: [\"pkg[%s]\"]", name)
-}
-
-// explainedError is an error in other words.
-type explainedError struct {
-	text string
-	err  error
-}
-
-func (e *explainedError) Error() string { return e.text }
-func (e *explainedError) Unwrap() error { return e.err }
-
-func explained(err error, format string, args ...any) error {
-	return &explainedError{fmt.Sprintf(format, args...), err}
+	return files.NoParent(c.shared(), c.paths(), n.String(), err)
 }
 
 // parent says, where nothing is altered, what making something would say.
@@ -441,11 +348,7 @@ func (c *fileRun) parent(n fileNode) error {
 	return c.noParent(n, err)
 }
 
-func isMissing(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR)
-}
-
 // wrote notes that something was altered beside n.
 func (c *fileRun) wrote(n fileNode, st atomicfile.Stat) {
-	c.shared().wrote(st.Dev, n.dir.Path(""), c.init)
+	c.shared().Wrote(st.Dev, n.dir.Path(""), c.init)
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Clashes says what this file and another one of the same path want differently.
-// One may have the content and another one the owner: what only one of them gives
-// is no clash; nor is what can't be told before it is there.
+// Clashes names the parameters for which this file and another one of the same path have different
+// wishes. One may have the content and another one the owner: a parameter of only one of them does
+// not clash. Nor does a parameter that can't be told before the thing is there.
 func (r *FileRes) Clashes(other engine.Res) error {
 	o, ok := other.(*FileRes)
 	if !ok {
-		return r.partClash(other)
+		return r.PartClash(other)
 	}
 	if a, b := r.wants(), o.wants(); a != b && a != "" && b != "" {
 		return fmt.Errorf("one wants %s, the other one %s", b, a)
@@ -38,6 +38,32 @@ func (r *FileRes) Clashes(other engine.Res) error {
 	return nil
 }
 
+// folderWriter is a kind that may make a whole folder. It says what it and a file of the same path want
+// differently; into is false where it makes a file.
+type folderWriter interface {
+	folderClash(file *FileRes) (into bool, err error)
+}
+
+// PartClash says what the file and a resource of another kind, which writes a file of
+// that path, want differently.
+func (r *FileRes) PartClash(other engine.Res) error {
+	if _, ok := engine.As[engine.ClashingRes](other); !ok {
+		return fmt.Errorf("a %s is no file", other.Kind())
+	}
+	if t, ok := other.(folderWriter); ok {
+		if into, err := t.folderClash(r); into {
+			return err
+		}
+	}
+	switch wants := r.wants(); {
+	case wants != "" && wants != "a file":
+		return fmt.Errorf("the file wants %s, and the %s writes a file", wants, other.Kind())
+	case r.bodied() && !r.Keep: // what is kept, others may edit
+		return fmt.Errorf("the file has a content of its own, and the %s writes one too", other.Kind())
+	}
+	return nil
+}
+
 // differ reports whether two values are both given and are not the same.
 func differ(a, b string, same func(a, b string) bool) bool {
 	return a != "" && b != "" && a != b && !same(a, b)
@@ -45,14 +71,14 @@ func differ(a, b string, same func(a, b string) bool) bool {
 
 func never(string, string) bool { return false }
 
-// sameAccount reports whether two different words may be one account: a name and a
-// number, of which it is not looked up here who that is.
+// sameAccount reports whether two different words may be one account: a name and a number, which
+// are not looked up here.
 func sameAccount(a, b string) bool { return isNumber(a) != isNumber(b) }
 
 func isNumber(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// bothModes reports whether the second mode leaves alone what the first one makes,
-// or can't be judged because it will be received.
+// bothModes reports whether the second mode leaves the result of the first one alone, or can't be
+// judged because it will be received.
 func (r *FileRes) bothModes(a, b string) bool {
 	one, err1 := schema.Mode(a).Apply(0, r.isFolder())
 	both, err2 := schema.Mode(b).Apply(one, r.isFolder())
@@ -60,7 +86,7 @@ func (r *FileRes) bothModes(a, b string) bool {
 	return again == both || errors.Join(err1, err2, err3) != nil
 }
 
-// wants returns what shall be at the path, empty where anything may be.
+// wants returns the wanted type of thing at the path, empty where anything may be.
 func (r *FileRes) wants() string {
 	switch {
 	case r.State == FileAbsent:
@@ -96,4 +122,14 @@ func (r *FileRes) given(key, value string) string {
 		return s.Res.String() + "." + s.Key
 	}
 	return value
+}
+
+var _ engine.ExposingRes = (*FileRes)(nil)
+
+// Exposes says that the content is in the file, and which mode that has.
+func (r *FileRes) Exposes(params []string) (string, schema.Mode) {
+	if len(params) > 0 && !slices.Contains(params, "content") || r.State == FileAbsent {
+		return "", ""
+	}
+	return r.filePath(), r.Mode
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // TestFileClashes: two files of one path clash where one would undo the other.
@@ -45,7 +47,7 @@ func TestFileClashes(t *testing.T) {
 		"sent owner":        {gets(&FileRes{Path: "/a"}, "owner", "v"), &FileRes{Path: "/a", Owner: "ada"}, "they want different owners"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := errText(c.a.Clashes(c.b)); got != c.want {
+			if got := kindtest.ErrText(c.a.Clashes(c.b)); got != c.want {
 				t.Errorf("%q, not %q", got, c.want)
 			}
 			if err := c.b.Clashes(c.a); (err == nil) != (c.want == "") {
@@ -53,14 +55,7 @@ func TestFileClashes(t *testing.T) {
 			}
 		})
 	}
-	if (&FileRes{Path: "/a"}).Clashes(&NoopRes{}) == nil {
+	if (&FileRes{Path: "/a"}).Clashes(&basic.NoopRes{}) == nil {
 		t.Error("a file is a noop")
 	}
-}
-
-func errText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

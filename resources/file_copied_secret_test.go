@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
 // TestFileCopiedFromASecret: what is copied from a file that received a secret is
@@ -17,7 +18,7 @@ import (
 func TestFileCopiedFromASecret(t *testing.T) {
 	const canary = "canary-51f0"
 	dir := t.TempDir()
-	shared := newFileShared()
+	shared := files.New()
 	defer func() {
 		if err := shared.Close(); err != nil {
 			t.Error(err)

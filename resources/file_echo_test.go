@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // TestFileOwnWriteIsNoNews: Watch passes over the wake-ups of a run's own write. Whatever another program does to the
@@ -22,12 +23,12 @@ func TestFileOwnWriteIsNoNews(t *testing.T) {
 		"above":    func() error { return firstError(os.Rename(dir, dir+".old"), os.Mkdir(dir, 0o755)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			must(t, os.RemoveAll(dir))
-			must(t, os.MkdirAll(dir, 0o755))
-			must(t, os.WriteFile(dir+"/other", []byte("wanted"), 0o644))
+			kindtest.Must(t, os.RemoveAll(dir))
+			kindtest.Must(t, os.MkdirAll(dir, 0o755))
+			kindtest.Must(t, os.WriteFile(dir+"/other", []byte("wanted"), 0o644))
 			r := &FileRes{Path: path, Content: new("wanted"), Mode: "0644"}
 			f := enginetest.NewInit(t)
-			must(t, r.Init(f.Init()))
+			kindtest.Must(t, r.Init(f.Init()))
 			if r.asLeft(path) {
 				t.Error("nothing has run, and it is as left")
 			}
@@ -37,11 +38,11 @@ func TestFileOwnWriteIsNoNews(t *testing.T) {
 			if r.seen.ok && !r.asLeft(path) { // where the clock of the file system is coarse, the next run tells
 				t.Error("its own write is news")
 			}
-			must(t, alter())
+			kindtest.Must(t, alter())
 			if r.asLeft(path) {
 				t.Error("it is no news")
 			}
-			must(t, os.RemoveAll(dir+".old"))
+			kindtest.Must(t, os.RemoveAll(dir+".old"))
 		})
 	}
 }

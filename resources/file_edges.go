@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -16,25 +17,25 @@ func (r *FileRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.filePath()))}
 }
 
-// AutoEdges wants the nearest managed folder above the path, what the content
-// comes from, and what it names if it is that of a unit, the owner and the group, and the package that has the path, or its folder in /etc;
-// and to come before the service that it configures.
+// AutoEdges wants the nearest managed folder above the path, the source of the content, the names
+// in the content of a unit, the owner and the group. It wants the package that has the path, or its
+// folder in /etc; and to come before the service that it configures.
 func (r *FileRes) AutoEdges() (engine.AutoEdge, error) {
 	p := r.filePath()
-	w := newWants(r)
-	w.account(r.Owner, r.Group)
-	w.written(p)
+	w := edges.New(r)
+	w.Account(r.Owner, r.Group)
+	w.Written(p)
 	if r.Content != nil {
-		w.unitFile(p, *r.Content)
+		w.UnitFile(p, *r.Content)
 	}
 	if r.Source != "" && !r.Symlink {
-		if w.path(r.Source); r.isFolder() {
-			w.below(r.Source)
+		if w.Path(r.Source); r.isFolder() {
+			w.Below(r.Source)
 		}
 	}
 	for _, f := range r.Fragments {
-		if w.path(f); strings.HasSuffix(f, "/") {
-			w.below(f)
+		if w.Path(f); strings.HasSuffix(f, "/") {
+			w.Below(f)
 		}
 	}
 	return w, nil

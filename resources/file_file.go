@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/reactivegraph/mgmt/internal/unix"
-
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/command"
+	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
 // fileWant is what one plain file shall be.
@@ -19,16 +21,8 @@ type fileWant struct {
 	inputs []atomicfile.Stat // of body, from before it is read
 }
 
-// The permissions that a symbolic mode starts from, and those of a file with a
-// secret in it.
-const (
-	fileFresh   = 0o644
-	folderFresh = 0o755
-	filePrivate = 0o600
-)
-
-// file makes one plain file right. Where something else takes its place
-// meanwhile, that is looked at too, once; what was reported stands.
+// file makes one plain file right. Where something else takes its place meanwhile, that is looked
+// at too, once; earlier reports stand.
 func (c *fileRun) file(n fileNode, w fileWant) error {
 	err := c.lookedAt(n, w)
 	if !c.apply || !errors.Is(err, atomicfile.ErrChanged) {
@@ -44,7 +38,7 @@ func (c *fileRun) file(n fileNode, w fileWant) error {
 func (c *fileRun) lookedAt(n fileNode, w fileWant) error {
 	st, err := n.lstat()
 	switch {
-	case isMissing(err):
+	case files.IsMissing(err):
 		return c.newFile(n, w)
 	case err != nil:
 		return err
@@ -83,7 +77,7 @@ func (c *fileRun) reportNew(n fileNode, w fileWant) error {
 	if err != nil {
 		return err
 	}
-	c.confined = mode >= 0 && isConfined(uint32(mode))
+	c.confined = mode >= 0 && confined.Shuts(uint32(mode))
 	if w.body != nil && !c.quiet {
 		to, err := w.body.show(c.ctx)
 		if err != nil {
@@ -105,20 +99,19 @@ func (c *fileRun) reportNewAttrs(n fileNode, mode int) {
 		c.change(n, "group", nil, c.Group, engine.Updated)
 	}
 	if mode >= 0 {
-		c.change(n, "mode", nil, fileOctal(uint32(mode)), engine.Updated)
+		c.change(n, "mode", nil, files.Octal(uint32(mode)), engine.Updated)
 	}
 	if l := c.label(n); l.Value != "" {
 		c.change(n, "selinux", nil, l.Value, engine.Updated)
 	}
 }
 
-// newMode returns the permissions of a file that is made, -1 for what the system
-// gives.
+// newMode returns the permissions of a new file, -1 for the system's default.
 func (c *fileRun) newMode(w fileWant) (int, error) {
 	if w.mode == "" && c.secret && w.body != nil {
-		return filePrivate, nil
+		return files.PrivateMode, nil
 	}
-	return filePerm(w.mode, fileFresh, false)
+	return files.Perm(w.mode, files.FreshFile, false)
 }
 
 func (c *fileRun) writeNew(n fileNode, w fileWant) error {
@@ -135,12 +128,12 @@ func (c *fileRun) writeNew(n fileNode, w fileWant) error {
 
 func (c *fileRun) write(n fileNode, w fileWant, f *atomicfile.New) (atomicfile.Result, error) {
 	f.Name, f.Size, f.Label = n.name, -1, c.label(n)
-	f.NoneLeft = f.Old == nil && c.shared().noneLeft(n.dir, n.name)
+	f.NoneLeft = f.Old == nil && c.shared().NoneLeft(n.dir, n.name)
 	if w.body != nil {
 		f.Size = w.body.size
 		f.Fill = func(out io.Writer) error { return w.body.writeTo(c.ctx, out) }
 		if c.ValidateCmd != "" && n.rel == "" {
-			f.Check = c.validator().by(c.ctx, c.init.Host, c.withheld(w))
+			f.Check = c.validator().By(c.ctx, c.init.Host, c.withheld(w))
 		}
 	}
 	var res atomicfile.Result
@@ -160,9 +153,9 @@ func (c *fileRun) write(n fileNode, w fileWant, f *atomicfile.New) (atomicfile.R
 }
 
 // withheld says what a validator must not show of a content.
-func (c *fileRun) withheld(w fileWant) withheld {
+func (c *fileRun) withheld(w fileWant) command.Withheld {
 	private := c.confined || c.quiet
-	return withheld{all: c.secret || private && !w.body.exact, text: ifTrue(private, w.body.text)}
+	return command.Withheld{All: c.secret || private && !w.body.exact, Text: ifTrue(private, w.body.text)}
 }
 
 func ifTrue(yes bool, text string) string {
@@ -206,7 +199,7 @@ func (c *fileRun) oldFile(n fileNode, w fileWant, st atomicfile.Stat) error {
 }
 
 func (c *fileRun) unreadable(n fileNode, err error) error {
-	if isMissing(err) || errors.Is(err, unix.ELOOP) || errors.Is(err, atomicfile.ErrNotRegular) {
+	if files.IsMissing(err) || errors.Is(err, unix.ELOOP) || errors.Is(err, atomicfile.ErrNotRegular) {
 		return fmt.Errorf("%s changed while it was looked at: %w", n, err)
 	}
 	return err
@@ -226,7 +219,7 @@ func (c *fileRun) reportContent(n fileNode, f *atomicfile.File, st atomicfile.St
 	if err != nil {
 		return err
 	}
-	c.confined = isConfined(st.Perm()) || want >= 0 && isConfined(uint32(want))
+	c.confined = confined.Shuts(st.Perm()) || want >= 0 && confined.Shuts(uint32(want))
 	old := io.Reader(f)
 	if st.Size > 0 {
 		old = io.LimitReader(f, st.Size)
@@ -270,8 +263,7 @@ func (c *fileRun) attrs(n fileNode, st atomicfile.Stat, w fileWant, sure bool) e
 	return nil
 }
 
-// altered returns what of the owner, the group and the mode has to change; -1
-// for what has not.
+// altered returns the owner, the group and the mode as they have to change; -1 for no change.
 func (c *fileRun) altered(st atomicfile.Stat, mode int) (uid, gid, perm int) {
 	uid, gid, perm = c.uid, c.gid, mode
 	if uid == int(st.UID) {
@@ -295,29 +287,29 @@ func (c *fileRun) reportAttrs(n fileNode, st atomicfile.Stat, m schema.Mode, rep
 	}
 	uid, gid, perm := c.altered(st, want)
 	if uid >= 0 {
-		c.change(n, "owner", fileUserName(st.UID, c.Owner), c.Owner, engine.Updated)
+		c.change(n, "owner", files.UserName(st.UID, c.Owner), c.Owner, engine.Updated)
 	}
 	if gid >= 0 {
-		c.change(n, "group", fileGroupName(st.GID, c.Group), c.Group, engine.Updated)
+		c.change(n, "group", files.GroupName(st.GID, c.Group), c.Group, engine.Updated)
 	}
 	if perm >= 0 {
-		c.change(n, "mode", fileOctal(st.Perm()), fileOctal(uint32(perm)), engine.Updated)
+		c.change(n, "mode", files.Octal(st.Perm()), files.Octal(uint32(perm)), engine.Updated)
 	}
 	return want, c.reportLabel(n)
 }
 
-// wantPerm returns the permissions that a mode makes of what the thing keeps; -1 where
-// they stay as they are.
+// wantPerm returns the permissions that a mode makes of the kept ones; -1 where they stay as they
+// are.
 func (c *fileRun) wantPerm(n fileNode, st atomicfile.Stat, m schema.Mode, replaced bool) (int, error) {
 	kept, err := n.dir.Kept(n.name, st, c.uid, c.gid, replaced)
 	if err != nil {
 		return -1, err
 	}
-	want, err := filePerm(m, kept, st.IsDir())
+	want, err := files.Perm(m, kept, st.IsDir())
 	switch {
 	case err != nil || want >= 0:
-	case c.secret && st.IsRegular() && kept&^filePrivate != 0:
-		want = filePrivate
+	case c.secret && st.IsRegular() && kept&^files.PrivateMode != 0:
+		want = files.PrivateMode
 	case kept != st.Perm():
 		want = int(kept)
 	}
@@ -330,7 +322,7 @@ func (c *fileRun) found(n fileNode, st atomicfile.Stat, w fileWant) {
 		c.remember(n, st, w.inputs)
 		return
 	}
-	if len(w.inputs) == 1 && c.settled(n.String(), st) && c.settled(ownCredential(c.Source), w.inputs[0]) {
+	if len(w.inputs) == 1 && c.settled(n.String(), st) && c.settled(files.OwnCredential(c.Source), w.inputs[0]) {
 		c.same[n.rel] = fileSame{from: w.inputs[0], to: st}
 	}
 }

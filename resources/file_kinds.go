@@ -6,19 +6,19 @@ import (
 	"path"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/internal/unix"
-
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
-// absent removes what is at the path. A link is removed and not followed.
+// absent removes the thing at the path. A link is removed and not followed.
 func (c *fileRun) absent(n fileNode) error {
 	st, err := n.lstat()
 	switch {
-	case isMissing(err):
+	case files.IsMissing(err):
 		return nil
 	case err != nil:
 		return err
@@ -60,7 +60,7 @@ func (c *fileRun) empty(n fileNode) error {
 // link makes a symbolic link right.
 func (c *fileRun) link(n fileNode, target string) error {
 	st, err := n.lstat()
-	missing := isMissing(err)
+	missing := files.IsMissing(err)
 	switch {
 	case missing:
 		c.change(n, "state", nil, FileExists, engine.Created)
@@ -147,7 +147,7 @@ func (c *fileRun) folder(n fileNode) error {
 		_, err := c.oneFolder(n, c.Mode)
 		return err
 	}
-	c.managed = c.shared().managedBelow(c.path)
+	c.managed = c.shared().ManagedBelow(c.path)
 	c.same = map[string]fileSame{}
 	// Everything is looked at and reported before anything is altered.
 	apply := c.apply
@@ -161,11 +161,11 @@ func (c *fileRun) folder(n fileNode) error {
 	return err
 }
 
-// tree makes the folder and what is below it right, or reports what differs.
+// tree makes the folder and everything below it right, or reports the differences.
 func (c *fileRun) tree(n fileNode) error {
 	var src *atomicfile.Dir
 	if c.Source != "" {
-		f, err := c.paths().Folder(path.Clean(ownCredential(c.Source)))
+		f, err := c.paths().Folder(path.Clean(files.OwnCredential(c.Source)))
 		if err != nil {
 			return fmt.Errorf("source: %w", err)
 		}
@@ -179,12 +179,11 @@ func (c *fileRun) tree(n fileNode) error {
 	return c.below(n, exists, src)
 }
 
-// oneFolder makes a folder right, without what is in it. It reports whether it
-// exists now.
+// oneFolder makes a folder right, without its contents. It reports whether it exists now.
 func (c *fileRun) oneFolder(n fileNode, mode schema.Mode) (bool, error) {
 	st, err := n.lstat()
 	switch {
-	case isMissing(err):
+	case files.IsMissing(err):
 		c.change(n, "state", nil, FileExists, engine.Created)
 	case err != nil:
 		return false, err
@@ -195,13 +194,13 @@ func (c *fileRun) oneFolder(n fileNode, mode schema.Mode) (bool, error) {
 			return false, err
 		}
 	}
-	perm, perr := filePerm(mode, folderFresh, true)
+	perm, perr := files.Perm(mode, files.FreshFolder, true)
 	if perr != nil {
 		return false, perr
 	}
 	c.reportNewAttrs(n, perm)
 	if !c.apply {
-		if isMissing(err) && !c.Recurse {
+		if files.IsMissing(err) && !c.Recurse {
 			return false, c.parent(n)
 		}
 		return false, nil
@@ -307,9 +306,8 @@ func (c *fileRun) below(n fileNode, exists bool, src *atomicfile.Dir) error {
 	return errors.Join(errs...)
 }
 
-// fileDeepest is how many folders, one in another, are compared with those of a source or
-// of the graph: for each there are two descriptors open. What is only removed may be
-// deeper.
+// fileDeepest is how many folders, one in another, are compared with those of a source or of the
+// graph: for each there are two descriptors open. A tree to remove may be deeper.
 const fileDeepest = 200
 
 func tooDeep(n fileNode) error {
@@ -390,7 +388,7 @@ func (c *fileRun) purgeInside(n fileNode) error {
 
 func (c *fileRun) purgeOne(n fileNode) error {
 	st, err := n.lstat()
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		return nil
 	}
 	if err != nil {

@@ -42,7 +42,7 @@ func none(s string) any {
 	return s
 }
 
-// labelNew gives what was just made its label, if it is to have one.
+// labelNew gives a new file its label, if it is to have one.
 func (c *fileRun) labelNew(n fileNode) error {
 	l := c.label(n)
 	if l.Value == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // testLabel is an attribute that needs no policy, and that links have, too.
@@ -35,13 +36,13 @@ func TestFileLabelSuite(t *testing.T) {
 		},
 		Drifts: map[string]func(*testing.T, string){
 			"relabelled": func(t *testing.T, dir string) {
-				must(t, unix.Setxattr(dir+"/f", testLabel, []byte("user_home_t"), 0))
+				kindtest.Must(t, unix.Setxattr(dir+"/f", testLabel, []byte("user_home_t"), 0))
 			},
-			"label removed": func(t *testing.T, dir string) { must(t, unix.Removexattr(dir+"/f", testLabel)) },
-			"deleted":       func(t *testing.T, dir string) { must(t, os.Remove(dir+"/f")) },
+			"label removed": func(t *testing.T, dir string) { kindtest.Must(t, unix.Removexattr(dir+"/f", testLabel)) },
+			"deleted":       func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/f")) },
 			"overwritten": func(t *testing.T, dir string) {
-				put(t, dir+"/f.new", "other")
-				must(t, os.Rename(dir+"/f.new", dir+"/f"))
+				kindtest.Put(t, dir+"/f.new", "other")
+				kindtest.Must(t, os.Rename(dir+"/f.new", dir+"/f"))
 			},
 		},
 	})
@@ -52,8 +53,8 @@ func TestFileLabelSuite(t *testing.T) {
 func TestFileLabels(t *testing.T) {
 	dir := t.TempDir()
 	src := filepath.Join(dir, "src")
-	must(t, os.Mkdir(src, 0o755))
-	put(t, src+"/in", "x")
+	kindtest.Must(t, os.Mkdir(src, 0o755))
+	kindtest.Put(t, src+"/in", "x")
 	for path, r := range map[string]*FileRes{
 		"file":   {Content: new("x")},
 		"empty":  {State: FileExists},
@@ -66,13 +67,13 @@ func TestFileLabels(t *testing.T) {
 			r.Path = path
 		}
 		r.SELinux, r.attr = etcLabel, testLabel
-		f := begin(t, "file", r)
-		if got := verbs(t, f, r, true); !strings.Contains(got, `selinux: (none) -> "`+etcLabel+`"`) {
+		f := kindtest.Begin(t, "file", r)
+		if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, `selinux: (none) -> "`+etcLabel+`"`) {
 			t.Errorf("%s: %s", path, got)
 		}
-		want(t, f, r, "")
-		must(t, unix.Lsetxattr(path, testLabel, []byte("other"), 0))
-		want(t, f, r, `selinux: "other" -> "`+etcLabel+`"`)
+		kindtest.Want(t, f, r, "")
+		kindtest.Must(t, unix.Lsetxattr(path, testLabel, []byte("other"), 0))
+		kindtest.Want(t, f, r, `selinux: "other" -> "`+etcLabel+`"`)
 		if got := labelOf(t, path); got != etcLabel {
 			t.Errorf("%s: the label is %q", path, got)
 		}
@@ -89,11 +90,11 @@ func TestFileLabels(t *testing.T) {
 // Who gives no label keeps the one that is there, also of a file that is replaced.
 func TestFileLabelIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	put(t, path, "old")
-	must(t, unix.Setxattr(path, testLabel, []byte("kept"), 0))
+	kindtest.Put(t, path, "old")
+	kindtest.Must(t, unix.Setxattr(path, testLabel, []byte("kept"), 0))
 	r := &FileRes{Path: path, Content: new("new"), attr: testLabel}
-	f := begin(t, "file", r)
-	want(t, f, r, `content: "old" -> "new"`)
+	f := kindtest.Begin(t, "file", r)
+	kindtest.Want(t, f, r, `content: "old" -> "new"`)
 	if got := labelOf(t, path); got != "kept" {
 		t.Errorf("the label is %q", got)
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // TestFileNoDriftIsLost breaks a watched file a thousand times, at any moment of
@@ -16,7 +18,7 @@ func TestFileNoDriftIsLost(t *testing.T) {
 	r := &FileRes{Path: p, Content: new(text)}
 	r.SetKind("file")
 	init := quietInit(nil)
-	init.Host = realHost(t)
+	init.Host = kindtest.RealHost(t)
 	running, events, ran := make(chan struct{}), make(chan struct{}, 1), make(chan struct{}, 1)
 	wake := func(c chan struct{}) {
 		select {
@@ -25,7 +27,7 @@ func TestFileNoDriftIsLost(t *testing.T) {
 		}
 	}
 	init.Running, init.Event = func() { close(running) }, func() { wake(events) }
-	must(t, r.Init(init))
+	kindtest.Must(t, r.Init(init))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	go func() { ended <- r.Watch(ctx) }()
@@ -48,10 +50,10 @@ func TestFileNoDriftIsLost(t *testing.T) {
 	<-running
 	wake(events)
 	drifts := []func(){
-		func() { put(t, p, "drift!") },
+		func() { kindtest.Put(t, p, "drift!") },
 		func() { _ = os.Remove(p) },
-		func() { put(t, p+".new", "drift!"); must(t, os.Rename(p+".new", p)) },
-		func() { must(t, os.WriteFile(p, nil, 0o644)) },
+		func() { kindtest.Put(t, p+".new", "drift!"); kindtest.Must(t, os.Rename(p+".new", p)) },
+		func() { kindtest.Must(t, os.WriteFile(p, nil, 0o644)) },
 	}
 	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
@@ -69,6 +71,6 @@ func TestFileNoDriftIsLost(t *testing.T) {
 		}
 	}
 	cancel()
-	must(t, <-ended)
-	must(t, <-ended)
+	kindtest.Must(t, <-ended)
+	kindtest.Must(t, <-ended)
 }

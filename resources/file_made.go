@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
 // madeFile is a whole file that a kind beside file makes, as the kind file would: compared,
@@ -43,7 +44,7 @@ func (m madeFile) run(ctx context.Context, init *engine.Init, apply bool) (*file
 	res := &FileRes{Path: m.path, State: FileExists, Owner: m.owner, Group: m.group, Mode: m.mode, init: &own, sums: true}
 	c := &fileRun{FileRes: res, ctx: ctx, apply: apply, path: m.path, secret: m.secret, started: time.Now()}
 	if m.secret {
-		c.shared().keepSecret(m.path)
+		c.shared().KeepSecret(m.path)
 	}
 	if err := c.owners(); err != nil {
 		return nil, fileNode{}, err
@@ -75,7 +76,7 @@ func (m madeFile) key() string { return fmt.Sprintf("%q %q %q %q", m.path, m.own
 
 // validate checks what says where the file is, and whose.
 func (m madeFile) validate() []error {
-	return []error{plainPath("path", m.path), m.mode.Validate()}
+	return []error{files.PlainPath("path", m.path), m.mode.Validate()}
 }
 
 // checksum is the notation of a SHA-256.
@@ -90,16 +91,16 @@ func (m madeFile) read(ctx context.Context) (got madeFile, sum string, err error
 func (m madeFile) readWith(ctx context.Context, d *digest) (got madeFile, sum string, err error) {
 	got = madeFile{path: m.path}
 	f, st, err := atomicfile.Open(m.path)
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		return got, "", nil
 	}
 	if err != nil {
 		return got, "", err
 	}
 	defer f.Close()
-	got.owner, got.group = fileUserName(st.UID, m.owner), fileGroupName(st.GID, m.group)
-	got.mode = schema.Mode(fileOctal(st.Perm()))
-	if want, err := filePerm(m.mode, st.Perm(), false); err == nil && want == int(st.Perm()) {
+	got.owner, got.group = files.UserName(st.UID, m.owner), files.GroupName(st.GID, m.group)
+	got.mode = schema.Mode(files.Octal(st.Perm()))
+	if want, err := files.Perm(m.mode, st.Perm(), false); err == nil && want == int(st.Perm()) {
 		got.mode = m.mode // in the same notation
 	}
 	kept := keeper{over: st.Size > fileKept}
@@ -112,8 +113,8 @@ func (m madeFile) readWith(ctx context.Context, d *digest) (got madeFile, sum st
 	return got, d.String(), nil
 }
 
-// keeper keeps what is written to it, and nothing once that is more than fileKept: a file
-// may grow while it is read.
+// keeper keeps the bytes written to it, and nothing once they are more than fileKept: a file may
+// grow while it is read.
 type keeper struct {
 	text strings.Builder
 	over bool
@@ -128,9 +129,9 @@ func (k *keeper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reversed returns what brings back what was there before a resource made the file, as
-// the kind file would: was is what read has shown, nil if there was none. No change of it
-// shows a content.
+// reversed returns the resource that brings back the state before a resource made the file, as the
+// kind file would: was is the result of read, nil if there was none. No change of it shows a
+// content.
 func (m madeFile) reversed(r engine.Res, was *madeFile) (engine.Res, error) {
 	made := &FileRes{Path: m.path, State: FileExists, Content: new(""), Owner: m.owner, Group: m.group, Mode: m.mode}
 	var before engine.Res
@@ -181,15 +182,10 @@ func piped(write func(io.Writer) error) *fileBody {
 		p := &pipe{r, make(chan struct{})}
 		go func() {
 			defer close(p.ended)
-			w.CloseWithError(guarded(func() error { return write(w) }))
+			w.CloseWithError(engine.Guard("CheckApply", func() error { return write(w) }))
 		}()
 		return p, nil
 	}}
-}
-
-func guarded(f func() error) (err error) {
-	defer engine.Caught("CheckApply", &err)
-	return f()
 }
 
 type pipe struct {
@@ -203,8 +199,8 @@ func (p *pipe) Close() error {
 	return err
 }
 
-// lookedAt is what tells whether inputs have changed since: a digest of what they are
-// called and of what a look at each has told. The zero value is of none.
+// lookedAt tells whether inputs have changed since: a digest of their names and of the results of a
+// look at each. The zero value is of none.
 type lookedAt struct {
 	sum     [sha256.Size]byte
 	settled bool // a change from now on will show
@@ -212,20 +208,20 @@ type lookedAt struct {
 
 // looker makes a lookedAt.
 type looker struct {
-	files   *fileShared
+	files   *files.Shared
 	started time.Time
 	text    strings.Builder
 	settled bool
 }
 
 func newLooker(init *engine.Init) *looker {
-	return &looker{files: filesOf(init), started: time.Now(), settled: true}
+	return &looker{files: files.Of(init), started: time.Now(), settled: true}
 }
 
 func (l *looker) add(p string, st atomicfile.Stat) {
 	st.Links = 0
 	fmt.Fprintf(&l.text, "%q %v\n", p, st)
-	l.settled = l.settled && st.Settled(l.files.clock(st.Dev, p), l.started)
+	l.settled = l.settled && st.Settled(l.files.Clock(st.Dev, p), l.started)
 }
 
 func (l *looker) end() lookedAt {
@@ -251,10 +247,9 @@ func (m madeFile) lookOut(init *engine.Init) (lookedAt, error) {
 	return l.end(), nil
 }
 
-// derive makes the file of inputs, unless an earlier run has found it right and nothing
-// has changed since. look looks at all inputs. Only what was looked at before it was
-// compared is remembered, so no change is taken for what was right: after a file was
-// written it is compared once more.
+// derive makes the file of inputs, unless an earlier run has found it right and nothing has changed
+// since. look looks at all inputs. Only a look before the comparison is remembered, so no change is
+// taken for a right state: after a file was written it is compared once more.
 func (m madeFile) derive(ctx context.Context, init *engine.Init, apply bool, seen *madeSeen, key string, look func() (lookedAt, error), body *fileBody) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err

@@ -6,12 +6,15 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // makers are the kinds that make a whole file: dir/f.
 func makers(t *testing.T, dir string) map[string]engine.Res {
 	s := newSite(t)
-	lay(t, dir+"/in/a", "one\n")
+	kindtest.Lay(t, dir+"/in/a", "one\n")
 	d := downloadAt(dir, s.URL)
 	d.Mode = "0640"
 	return map[string]engine.Res{
@@ -42,27 +45,27 @@ func TestMadeReversed(t *testing.T) {
 				dir := t.TempDir()
 				r := makers(t, dir)[kind]
 				grow(t, dir, c.before...)
-				was := have(t, dir)
-				f := begin(t, kind, r)
+				was := kindtest.Have(t, dir)
+				f := kindtest.Begin(t, kind, r)
 				before, err := r.(engine.Readable).Read(t.Context())
-				must(t, err)
-				changes := verbs(t, f, r, true)
-				undo, err := undoOf(t, r, before)
-				must(t, err)
+				kindtest.Must(t, err)
+				changes := kindtest.Verbs(t, f, r, true)
+				undo, err := kindtest.UndoOf(t, r, before)
+				kindtest.Must(t, err)
 				if undo.String() != r.String() {
 					t.Errorf("what undoes it is %s", undo)
 				}
 				alterTree(t, dir, c.after...)
 				if c.ends != "" {
-					was = have(t, dir)
+					was = kindtest.Have(t, dir)
 				}
-				f = begin(t, kind, undo)
-				looked := verbs(t, f, undo, false)
-				if applied := verbs(t, f, undo, true); looked != applied || strings.HasPrefix(applied, "error") {
+				f = kindtest.Begin(t, kind, undo)
+				looked := kindtest.Verbs(t, f, undo, false)
+				if applied := kindtest.Verbs(t, f, undo, true); looked != applied || strings.HasPrefix(applied, "error") {
 					t.Errorf("looking it said %q, applying %q", looked, applied)
 				}
-				want(t, f, undo, "")
-				if got := have(t, dir); got != was {
+				kindtest.Want(t, f, undo, "")
+				if got := kindtest.Have(t, dir); got != was {
 					t.Errorf("after it is undone there is\n%s\nand not\n%s", got, was)
 				}
 				if strings.Contains(changes+looked, secret) {
@@ -77,26 +80,26 @@ func TestMadeReversed(t *testing.T) {
 func TestMadeReversedRefuses(t *testing.T) {
 	dir := t.TempDir()
 	all := makers(t, dir)
-	lay(t, dir+"/f", "")
-	must(t, os.Truncate(dir+"/f", fileKept+1))
+	kindtest.Lay(t, dir+"/f", "")
+	kindtest.Must(t, os.Truncate(dir+"/f", fileKept+1))
 	for kind, r := range all {
-		begin(t, kind, r)
+		kindtest.Begin(t, kind, r)
 		before, err := r.(engine.Readable).Read(t.Context())
-		must(t, err)
-		if _, err := undoOf(t, r, before); !strings.Contains(errText(err), "it has more than 8MiB") {
+		kindtest.Must(t, err)
+		if _, err := kindtest.UndoOf(t, r, before); !strings.Contains(kindtest.ErrText(err), "it has more than 8MiB") {
 			t.Errorf("%s: %v", kind, err)
 		}
 		other := makers(t, t.TempDir())[kind]
-		if _, err := other.(engine.ReversibleRes).Reversed(before); !strings.Contains(errText(err), "what was kept is of "+dir+"/f") {
+		if _, err := other.(engine.ReversibleRes).Reversed(before); !strings.Contains(kindtest.ErrText(err), "what was kept is of "+dir+"/f") {
 			t.Errorf("%s, at another path: %v", kind, err)
 		}
-		if _, err := r.(engine.ReversibleRes).Reversed(&NoopRes{}); err == nil {
+		if _, err := r.(engine.ReversibleRes).Reversed(&basic.NoopRes{}); err == nil {
 			t.Errorf("a %s goes back to a noop", kind)
 		}
 	}
 	tar := &TarRes{Path: dir + "/to/", Format: "auto", Extract: dir + "/a.tar"}
 	tar.SetKind("tar")
-	if _, err := undoOf(t, tar, nil); !strings.Contains(errText(err), "is not kept") {
+	if _, err := kindtest.UndoOf(t, tar, nil); !strings.Contains(kindtest.ErrText(err), "is not kept") {
 		t.Error(err)
 	}
 }
@@ -104,11 +107,11 @@ func TestMadeReversedRefuses(t *testing.T) {
 // A content is never shown, though it looks like what stands for one. Seen failing with a look at its beginning only.
 func TestFileSum(t *testing.T) {
 	sum := "(3 bytes, sha256:" + strings.Repeat("0f", 12) + ")"
-	if line := (engine.Change{Field: "content", From: fileSumText(1<<40, make([]byte, 32)), To: "x"}).String(); strings.Contains(line, "...") {
+	if line := (engine.Change{Field: "content", From: confined.SumText(1<<40, make([]byte, 32)), To: "x"}).String(); strings.Contains(line, "...") {
 		t.Errorf("there is no room for it in %s", line)
 	}
 	for content, shown := range map[string]bool{"": true, sum: true, "(3 bytes, sha256:secret)": false, sum + "\n": false, sum + "secret": false, "secret": false} {
-		if got := fileSum(content); (got == content) != shown {
+		if got := confined.Sum(content); (got == content) != shown {
 			t.Errorf("%q is shown as %q", content, got)
 		}
 	}

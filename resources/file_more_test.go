@@ -10,26 +10,28 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // Contents larger than what is shown or held at once are compared and copied.
 func TestFileLarge(t *testing.T) {
 	dir := t.TempDir()
 	big := strings.Repeat("0123456789abcdef", 1<<17) // 2 MiB
-	put(t, dir+"/src", big)
+	kindtest.Put(t, dir+"/src", big)
 	r := &FileRes{Path: dir + "/f", Source: dir + "/src"}
-	f := begin(t, "file", r)
-	if got := verbs(t, f, r, true); !strings.HasPrefix(got, `state created content: (none) -> "(2097152 bytes, sha256:`) {
+	f := kindtest.Begin(t, "file", r)
+	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, `state created content: (none) -> "(2097152 bytes, sha256:`) {
 		t.Errorf("it says %s", got)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	for _, at := range []int{0, 64<<10 - 1, 64 << 10, len(big) - 1} {
 		file, err := os.OpenFile(dir+"/f", os.O_WRONLY, 0)
-		must(t, err)
+		kindtest.Must(t, err)
 		_, err = file.WriteAt([]byte("X"), int64(at))
-		must(t, err)
-		must(t, file.Close())
-		if got := verbs(t, f, r, true); !strings.HasPrefix(got, "content: ") {
+		kindtest.Must(t, err)
+		kindtest.Must(t, file.Close())
+		if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "content: ") {
 			t.Errorf("a difference at %d: %q", at, got)
 		}
 		if data, err := os.ReadFile(dir + "/f"); err != nil || string(data) != big {
@@ -37,7 +39,7 @@ func TestFileLarge(t *testing.T) {
 		}
 	}
 	got, err := r.Read(t.Context())
-	must(t, err)
+	kindtest.Must(t, err)
 	if c := got.(*FileRes).Content; c == nil || *c != big {
 		t.Error("Read does not show the content")
 	}
@@ -51,8 +53,8 @@ func TestFileMemory(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	h, err := host.New(t.Context(), host.Options{})
-	must(t, err)
-	defer func() { must(t, h.Close()) }()
+	kindtest.Must(t, err)
+	defer func() { kindtest.Must(t, h.Close()) }()
 	used := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats
@@ -60,7 +62,7 @@ func TestFileMemory(t *testing.T) {
 		return m.HeapInuse + m.StackInuse
 	}
 	start := used()
-	s := newFileShared()
+	s := files.New()
 	running := make(chan struct{}, n)
 	init := quietInit(s)
 	init.Host, init.Running, init.Event = h, func() { running <- struct{}{} }, func() {}
@@ -70,7 +72,7 @@ func TestFileMemory(t *testing.T) {
 		name := dir + "/" + strings.Repeat("f", i%50) + string(rune('a'+i%26)) + strings.Repeat("x", i/50)
 		files[i] = &FileRes{Content: new("0123456789")}
 		files[i].SetName(name)
-		must(t, files[i].Init(init))
+		kindtest.Must(t, files[i].Init(init))
 		go func() { done <- files[i].Watch(ctx) }()
 	}
 	for range n {
@@ -84,32 +86,32 @@ func TestFileMemory(t *testing.T) {
 	runtime.KeepAlive(files)
 	cancel()
 	for range n {
-		must(t, <-done)
+		kindtest.Must(t, <-done)
 	}
 }
 
-var _ engine.Shared = (*fileShared)(nil)
+var _ engine.Shared = (*files.Shared)(nil)
 
 // Two resources of one path, as at a swap, count as two.
 func TestFileSharedCounts(t *testing.T) {
-	s := newFileShared()
+	s := files.New()
 	mk := func() *FileRes {
 		r := &FileRes{Path: "/d/a/f"}
-		must(t, r.Init(enginetest.NewInit(t, enginetest.WithShared(s)).Init()))
+		kindtest.Must(t, r.Init(enginetest.NewInit(t, enginetest.WithShared(s)).Init()))
 		return r
 	}
 	a, b := mk(), mk()
-	must(t, a.Cleanup())
-	if got := s.managedBelow("/d/"); len(got) != 2 || !got["a/f"] || got["a"] {
+	kindtest.Must(t, a.Cleanup())
+	if got := s.ManagedBelow("/d/"); len(got) != 2 || !got["a/f"] || got["a"] {
 		t.Errorf("managed are %v", got)
 	}
 	b.Path = "/d/other" // as if it was received
 	_, _ = b.CheckApply(t.Context(), false)
-	if got := s.managedBelow("/d/"); len(got) != 1 || !got["other"] {
+	if got := s.ManagedBelow("/d/"); len(got) != 1 || !got["other"] {
 		t.Errorf("managed are %v", got)
 	}
-	must(t, b.Cleanup())
-	if got := s.managedBelow("/d/"); len(got) != 0 {
+	kindtest.Must(t, b.Cleanup())
+	if got := s.ManagedBelow("/d/"); len(got) != 0 {
 		t.Errorf("managed are %v", got)
 	}
 }

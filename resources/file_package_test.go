@@ -3,6 +3,9 @@ package resources
 import (
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // TestFindingB5HintNamesThePackage: a folder that is missing where packages have theirs may be one that a package brings;
@@ -17,12 +20,12 @@ func TestFindingB5HintNamesThePackage(t *testing.T) {
 		"/tmp/x":                   "",
 		"/etc":                     "",
 	} {
-		if got := orPackage(folder); want == "" && got != "" || !strings.Contains(got, want) {
+		if got := files.OrPackage(folder); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", folder, got, want)
 		}
 	}
 	r := &FileRes{Path: "/etc/no-such-package-here/conf.d/x.conf", Content: new("x")}
-	begin(t, "file", r)
+	kindtest.Begin(t, "file", r)
 	_, err := r.CheckApply(t.Context(), false)
 	if err == nil || !strings.Contains(err.Error(), `add file[/etc/no-such-package-here/conf.d/] to the graph; or, if a package brings it`) || !strings.Contains(err.Error(), `depend: ["pkg[no-such-package-here]"]`) {
 		t.Errorf("%v", err)

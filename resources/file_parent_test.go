@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // TestFileParentInGraph: a missing folder that the graph has is no reason to add it
@@ -18,9 +20,9 @@ import (
 // Seen failing with: file_check.go: manages not asked.
 func TestFileParentInGraph(t *testing.T) {
 	dir := t.TempDir()
-	s := newFileShared()
+	s := files.New()
 	defer s.Close()
-	begin(t, "file", &FileRes{Path: dir + "/d/"}, enginetest.WithShared(s))
+	kindtest.Begin(t, "file", &FileRes{Path: dir + "/d/"}, enginetest.WithShared(s))
 	for _, c := range []struct {
 		res  *FileRes
 		then string
@@ -29,11 +31,11 @@ func TestFileParentInGraph(t *testing.T) {
 		{&FileRes{Path: dir + "/d/g/"}, "state created"},
 		{&FileRes{Path: dir + "/d/l", Symlink: true, Source: "f"}, `state created source: (none) -> "f"`},
 	} {
-		f := begin(t, "file", c.res, enginetest.WithShared(s))
-		want(t, f, c.res, fmt.Sprintf("error: %[2]s: its parent folder %[1]s/d does not exist (yet); it is in the graph", dir, fileAt(c.res.Path)))
-		must(t, os.Mkdir(dir+"/d", 0o755))
-		want(t, f, c.res, c.then)
-		must(t, os.RemoveAll(dir+"/d"))
+		f := kindtest.Begin(t, "file", c.res, enginetest.WithShared(s))
+		kindtest.Want(t, f, c.res, fmt.Sprintf("error: %[2]s: its parent folder %[1]s/d does not exist (yet); it is in the graph", dir, fileAt(c.res.Path)))
+		kindtest.Must(t, os.Mkdir(dir+"/d", 0o755))
+		kindtest.Want(t, f, c.res, c.then)
+		kindtest.Must(t, os.RemoveAll(dir+"/d"))
 	}
 }
 
@@ -44,12 +46,12 @@ func TestFileParentInGraph(t *testing.T) {
 func TestFileWithinFolderMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	c := &fileRun{FileRes: &FileRes{Path: dir + "/d/f"}}
-	begin(t, "file", c.FileRes)
+	kindtest.Begin(t, "file", c.FileRes)
 	n, calls := fileAt(c.Path), 0
 	makeLater := func(n fileNode) error {
 		if calls++; calls == 1 {
 			err := n.dir.Mkdir(n.name, 0o755)
-			must(t, os.Mkdir(dir+"/d", 0o755))
+			kindtest.Must(t, os.Mkdir(dir+"/d", 0o755))
 			return err
 		}
 		return n.dir.Mkdir(n.name, 0o755)
@@ -73,9 +75,9 @@ func TestFileWithinFolderMadeAnew(t *testing.T) {
 // A file system such as /proc says of what can't be made in it that it is missing.
 func TestFileInFolderThatTakesNothing(t *testing.T) {
 	r := &FileRes{Path: "/proc/mgmt-new-file", Content: new("x")}
-	f := begin(t, "file", r)
+	f := kindtest.Begin(t, "file", r)
 	wanted := "error: " + r.Path + " can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)"
-	if got := verbs(t, f, r, true); !strings.HasSuffix(got, wanted) {
+	if got := kindtest.Verbs(t, f, r, true); !strings.HasSuffix(got, wanted) {
 		t.Errorf("got %q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
 // fileFrom is the content of a file in a folder.
@@ -26,9 +27,9 @@ func fileFrom(dir atomicfile.Dir, name string, size int64) *fileBody {
 // fileKept is the largest content that Read returns: it is kept for reverse.
 const fileKept = 8 << 20
 
-// Read returns the thing at the path as it is. Its content is left out where it
-// has more than 8 MiB. What is no file, folder or link is an error. A link that leads
-// nowhere is what is there, unless the file that it leads to is to be made.
+// Read returns the thing at the path as it is. Its content is left out where it has more than 8
+// MiB. Any other type of thing is an error. A link that leads nowhere counts as the thing there,
+// unless its target is to be made.
 func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 	c := &fileRun{FileRes: r, ctx: ctx, path: r.filePath()}
 	if err := c.owners(); err != nil {
@@ -47,12 +48,12 @@ func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := to.lstat(); !isMissing(err) || r.makes() {
+		if _, err := to.lstat(); !files.IsMissing(err) || r.makes() {
 			n = to
 		}
 	}
 	st, err := n.lstat()
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		got.State = FileAbsent
 		return got, nil
 	}
@@ -72,7 +73,7 @@ func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 	if got.SELinux, err = n.dir.Label(n.name, r.labelAttr()); err != nil {
 		return nil, err
 	}
-	got.Owner, got.Group = fileUserName(st.UID, r.Owner), fileGroupName(st.GID, r.Group)
+	got.Owner, got.Group = files.UserName(st.UID, r.Owner), files.GroupName(st.GID, r.Group)
 	switch {
 	case st.IsLink():
 		got.Symlink = true
@@ -94,10 +95,10 @@ func (r *FileRes) Read(ctx context.Context) (engine.Res, error) {
 // readMode returns the mode in the notation of the resource, if that is what the
 // file has.
 func (r *FileRes) readMode(st atomicfile.Stat) schema.Mode {
-	if p, err := filePerm(r.Mode, st.Perm(), st.IsDir()); err == nil && p == int(st.Perm()) {
+	if p, err := files.Perm(r.Mode, st.Perm(), st.IsDir()); err == nil && p == int(st.Perm()) {
 		return r.Mode
 	}
-	return schema.Mode(fileOctal(st.Perm()))
+	return schema.Mode(files.Octal(st.Perm()))
 }
 
 func (c *fileRun) readContent(n fileNode) (*string, error) {
@@ -116,8 +117,7 @@ func (c *fileRun) readContent(n fileNode) (*string, error) {
 // fileListed is how many entries Read lists at most.
 const fileListed = 10_000
 
-// readEntries lists what is below a folder that is copied or purged, without
-// contents.
+// readEntries lists the entries below a folder that is copied or purged, without contents.
 func (c *fileRun) readEntries(got *FileRes, d atomicfile.Dir, rel string) error {
 	names, err := d.Names()
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *fileRun) readEntries(got *FileRes, d atomicfile.Dir, rel string) error 
 		if len(got.Entries) >= fileListed || c.ctx.Err() != nil {
 			return c.ctx.Err()
 		}
-		if err := c.readEntry(got, d, name, path.Join(rel, name)); err != nil && !isMissing(err) {
+		if err := c.readEntry(got, d, name, path.Join(rel, name)); err != nil && !files.IsMissing(err) {
 			return err
 		}
 	}
@@ -139,11 +139,11 @@ func (c *fileRun) readEntry(got *FileRes, d atomicfile.Dir, name, rel string) er
 	if err != nil {
 		return err
 	}
-	e := FileEntry{State: st.Kind(), Owner: fileUserName(st.UID, c.Owner), Group: fileGroupName(st.GID, c.Group)}
+	e := FileEntry{State: st.Kind(), Owner: files.UserName(st.UID, c.Owner), Group: files.GroupName(st.GID, c.Group)}
 	if st.IsLink() {
 		e.Source, err = d.Readlink(name)
 	} else {
-		e.Mode = schema.Mode(fileOctal(st.Perm()))
+		e.Mode = schema.Mode(files.Octal(st.Perm()))
 	}
 	if got.Entries == nil {
 		got.Entries = map[string]FileEntry{}

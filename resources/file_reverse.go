@@ -11,11 +11,12 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
-// Reversed returns what undoes it. What was there is brought back as far as this
-// resource managed it: a file of which only the mode was managed gets its old mode
-// and keeps what is in it now. What was not there is taken back: see takeBack.
+// Reversed returns the resource that undoes it. The old state comes back as far as this resource
+// managed it: a file with only its mode managed gets its old mode and keeps its present content. A
+// new thing is taken back: see takeBack.
 func (r *FileRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &FileRes{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename}
 	undo.SetKind(r.Kind())
@@ -40,7 +41,7 @@ func (r *FileRes) Reversed(before engine.Res) (engine.Res, error) {
 	return undo, nil
 }
 
-// unmade makes undo one that takes back what this resource has made.
+// unmade makes undo a resource that takes back everything that this resource has made.
 func (r *FileRes) unmade(undo *FileRes) engine.Res {
 	undo.State = FileAbsent
 	undo.undo = &fileUndo{link: r.Symlink, itself: r.Symlink || r.Force, body: r.hasBody(), all: r.isFolder() && r.Purge}
@@ -63,8 +64,8 @@ func (r *FileRes) canGoBack(was *FileRes, replaced bool) error {
 	return nil
 }
 
-// goBack fills undo with what was there; replaced says that the thing itself was
-// another one, so that all of it has to come back.
+// goBack fills undo with the old state; replaced says that the thing itself was another one, so
+// that all of it has to come back.
 func (r *FileRes) goBack(undo, was *FileRes, replaced bool) {
 	if replaced || r.makes() {
 		undo.State = FileExists
@@ -96,7 +97,7 @@ type fileUndo struct {
 	itself bool   // at the path itself, and not where a link there leads to
 	body   bool   // the content was its own
 	all    bool   // of a folder: everything in it was its own, as purge says
-	source string // of a folder: what is there too was copied from here; empty for nothing
+	source string // of a folder: the source of its copied contents; empty for none
 
 	waits atomic.Bool // of a folder: something in it is in the graph, so it stays for now
 }
@@ -105,8 +106,8 @@ type fileUndo struct {
 // the graph has.
 func (r *FileRes) Undone() bool { return r.undo == nil || !r.undo.waits.Load() }
 
-// unmake takes back what the resource has made. When nothing is left of that the path is managed no more, so that a
-// folder above it that is to go does not wait for it.
+// unmake takes back everything that the resource has made. When nothing is left of that the path is
+// managed no more, so that a folder above it that is to go does not wait for it.
 func (c *fileRun) unmake(n fileNode) error {
 	err := c.takeBack(n)
 	if err == nil && c.apply && c.Undone() {
@@ -115,9 +116,9 @@ func (c *fileRun) unmake(n fileNode) error {
 	return err
 }
 
-// takeBack removes what the resource has made, and nothing else. What is in its
-// place, or in its folder, by others is left, and the log says so: it is no
-// error, for there is nothing more to undo.
+// takeBack removes the things that the resource has made, and nothing else. Other things in its
+// place, or in its folder, are left, and the log says so. That does not fail, for there is nothing
+// more to undo.
 func (c *fileRun) takeBack(n fileNode) error {
 	if !c.undo.itself {
 		var err error
@@ -127,7 +128,7 @@ func (c *fileRun) takeBack(n fileNode) error {
 	}
 	st, err := n.lstat()
 	switch {
-	case isMissing(err):
+	case files.IsMissing(err):
 		return nil
 	case err != nil:
 		return err
@@ -160,7 +161,7 @@ func (c *fileRun) drop(n fileNode, st atomicfile.Stat, all bool) error {
 // takeBackFolder looks at everything and reports it before it removes anything.
 func (c *fileRun) takeBackFolder(n fileNode) error {
 	waited := c.undo.waits.Swap(false)
-	c.managed = c.shared().managedBelow(c.path)
+	c.managed = c.shared().ManagedBelow(c.path)
 	apply := c.apply
 	c.apply = false
 	err := c.takeBackTree(n)
@@ -208,7 +209,7 @@ func (c *fileRun) copiedFrom() (*atomicfile.Dir, error) {
 		return nil, nil
 	}
 	f, err := c.paths().Folder(path.Clean(c.undo.source))
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		return nil, nil // nobody knows what was copied
 	}
 	if err != nil {
@@ -217,8 +218,7 @@ func (c *fileRun) copiedFrom() (*atomicfile.Dir, error) {
 	return new(atomicfile.In(f)), nil
 }
 
-// takeBackBelow removes from a folder what was copied from src, and reports
-// whether nothing is left in it.
+// takeBackBelow removes the copies of src from a folder, and reports whether nothing is left in it.
 func (c *fileRun) takeBackBelow(n fileNode, src *atomicfile.Dir) (bare bool, err error) {
 	if err := tooDeep(n); err != nil {
 		return false, err
@@ -252,7 +252,7 @@ func (c *fileRun) takeBackEntry(n fileNode, src *atomicfile.Dir) (gone bool, err
 	}
 	st, err := n.lstat()
 	if err != nil {
-		return isMissing(err), ignoreMissing(err)
+		return files.IsMissing(err), ignoreMissing(err)
 	}
 	from, err := src.Lstat(n.name)
 	if err != nil || from.Kind() != st.Kind() {
@@ -273,7 +273,7 @@ func (c *fileRun) takeBackEntry(n fileNode, src *atomicfile.Dir) (gone bool, err
 }
 
 func ignoreMissing(err error) error {
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		return nil
 	}
 	return err

@@ -6,26 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
-
-// undoOf returns what undoes a resource, by the way that the engine takes: what
-// Read shows is written down, and read again as another process would.
-func undoOf(t *testing.T, r engine.Res, was engine.Res) (engine.Res, error) {
-	t.Helper()
-	img, err := engine.Take(r, was, nil)
-	must(t, err)
-	rev := &engine.Reversal{Kind: r.Kind(), Name: r.Name()}
-	writes, err := rev.Writes(img)
-	must(t, err)
-	head, err := engine.DecodeReversal(engine.Record{Key: writes[0].Key, Value: writes[0].Value})
-	must(t, err)
-	img, err = engine.DecodeImage(engine.Record{Key: writes[1].Key, Value: writes[1].Value})
-	must(t, err)
-	return img.Undo(engine.DefaultRegistry().New, head, false)
-}
 
 // reversing is one resource whose work is undone.
 type reversing struct {
@@ -108,31 +94,31 @@ func (c *reversing) run(t *testing.T) {
 	place(&r.Path)
 	place(&r.Dirname)
 	place(&r.Source)
-	was, owner := have(t, dir+"/t"), fileOwner(dir+"/t/f")
-	begin(t, "file", r)
+	was, owner := kindtest.Have(t, dir+"/t"), fileOwner(dir+"/t/f")
+	kindtest.Begin(t, "file", r)
 	before, err := r.Read(t.Context())
-	must(t, err)
+	kindtest.Must(t, err)
 	if _, err := r.CheckApply(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	undo, err := undoOf(t, r, before)
-	must(t, err)
+	undo, err := kindtest.UndoOf(t, r, before)
+	kindtest.Must(t, err)
 	alterTree(t, dir, c.after...)
 	if c.ends != nil {
 		other := t.TempDir()
 		grow(t, other, "t/")
 		grow(t, other, c.ends...)
-		was = have(t, other+"/t")
+		was = kindtest.Have(t, other+"/t")
 	}
-	f := begin(t, "file", undo)
-	looked := verbs(t, f, undo, false)
-	if applied := verbs(t, f, undo, true); looked != applied || strings.HasPrefix(applied, "error: ") {
+	f := kindtest.Begin(t, "file", undo)
+	looked := kindtest.Verbs(t, f, undo, false)
+	if applied := kindtest.Verbs(t, f, undo, true); looked != applied || strings.HasPrefix(applied, "error: ") {
 		t.Fatalf("looking it said %q, applying %q", looked, applied)
 	}
-	if got := noModes(have(t, dir+"/t")); c.ends != nil && got != noModes(was) {
+	if got := noModes(kindtest.Have(t, dir+"/t")); c.ends != nil && got != noModes(was) {
 		t.Errorf("after it is undone there is\n%s\nand not\n%s", got, noModes(was))
 	}
-	if got := have(t, dir+"/t"); c.ends == nil && got != was {
+	if got := kindtest.Have(t, dir+"/t"); c.ends == nil && got != was {
 		t.Errorf("after it is undone there is\n%s\nand not\n%s", got, was)
 	}
 	if got := fileOwner(dir + "/t/f"); c.ends == nil && got != owner {
@@ -141,7 +127,7 @@ func (c *reversing) run(t *testing.T) {
 	if said := strings.Join(f.Logs(), "\n"); !strings.Contains(said, c.log) || c.log == "" && said != "" {
 		t.Errorf("it said %q and not %q", said, c.log)
 	}
-	if got := verbs(t, f, undo, true); got != "" {
+	if got := kindtest.Verbs(t, f, undo, true); got != "" {
 		t.Errorf("a second time it did %q", got)
 	}
 }
@@ -160,7 +146,7 @@ func alterTree(t *testing.T, dir string, things ...string) {
 	t.Helper()
 	for _, thing := range things {
 		if gone, ok := strings.CutPrefix(thing, "-"); ok {
-			must(t, os.RemoveAll(dir+"/"+gone))
+			kindtest.Must(t, os.RemoveAll(dir+"/"+gone))
 		} else {
 			grow(t, dir, thing)
 		}
@@ -186,19 +172,19 @@ func noModes(tree string) string {
 func TestFileReversedLeavesTheManaged(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, "src/", "src/a=A", "src/b=B")
-	shared := newFileShared()
+	shared := files.New()
 	r := &FileRes{Path: dir + "/f/", Source: dir + "/src/", Recurse: true}
-	begin(t, "file", r, enginetest.WithShared(shared))
+	kindtest.Begin(t, "file", r, enginetest.WithShared(shared))
 	before, err := r.Read(t.Context())
-	must(t, err)
+	kindtest.Must(t, err)
 	_, err = r.CheckApply(t.Context(), true)
-	must(t, err)
+	kindtest.Must(t, err)
 	other := &FileRes{Path: dir + "/f/a", Content: new("theirs")}
-	begin(t, "file", other, enginetest.WithShared(shared))
-	undo, err := undoOf(t, r, before)
-	must(t, err)
-	f := begin(t, "file", undo, enginetest.WithShared(shared))
-	if got := verbs(t, f, undo, true); got != `entries["b"].state deleted` {
+	kindtest.Begin(t, "file", other, enginetest.WithShared(shared))
+	undo, err := kindtest.UndoOf(t, r, before)
+	kindtest.Must(t, err)
+	f := kindtest.Begin(t, "file", undo, enginetest.WithShared(shared))
+	if got := kindtest.Verbs(t, f, undo, true); got != `entries["b"].state deleted` {
 		t.Errorf("it did %q", got)
 	}
 	if _, err := os.Stat(dir + "/f/a"); err != nil {
@@ -231,16 +217,16 @@ func TestFileReversedRefuses(t *testing.T) {
 			if r.Source != "" {
 				r.Source = dir + "/" + r.Source
 			}
-			begin(t, "file", r)
+			kindtest.Begin(t, "file", r)
 			before, err := r.Read(t.Context())
-			must(t, err)
-			if _, err := undoOf(t, r, before); err == nil || !strings.Contains(err.Error(), c.why) {
+			kindtest.Must(t, err)
+			if _, err := kindtest.UndoOf(t, r, before); err == nil || !strings.Contains(err.Error(), c.why) {
 				t.Errorf("the error is %v, and not about %q", err, c.why)
 			}
 		})
 	}
 	r := &FileRes{Path: "/f"}
-	if _, err := r.Reversed(&NoopRes{}); err == nil {
+	if _, err := r.Reversed(&basic.NoopRes{}); err == nil {
 		t.Error("a file goes back to a noop")
 	}
 }
@@ -250,38 +236,38 @@ func TestFileReversedRefuses(t *testing.T) {
 func TestFileReversedFolderWaits(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, "src/", "src/a=A", "t/")
-	s := newFileShared()
+	s := files.New()
 	defer s.Close()
 	r := &FileRes{Path: dir + "/t/f/", Source: dir + "/src/", Recurse: true}
-	f := begin(t, "file", r, enginetest.WithShared(s))
-	verbs(t, f, r, true)
-	undone, err := undoOf(t, r, nil)
-	must(t, err)
+	f := kindtest.Begin(t, "file", r, enginetest.WithShared(s))
+	kindtest.Verbs(t, f, r, true)
+	undone, err := kindtest.UndoOf(t, r, nil)
+	kindtest.Must(t, err)
 	undo := undone.(*FileRes)
 	in := &FileRes{Path: dir + "/t/f/g", Content: new("x")}
-	g := begin(t, "file", in, enginetest.WithShared(s))
-	verbs(t, g, in, true)
-	must(t, r.Cleanup())
+	g := kindtest.Begin(t, "file", in, enginetest.WithShared(s))
+	kindtest.Verbs(t, g, in, true)
+	kindtest.Must(t, r.Cleanup())
 
-	u := begin(t, "file", undo, enginetest.WithShared(s))
-	verbs(t, u, undo, true)
+	u := kindtest.Begin(t, "file", undo, enginetest.WithShared(s))
+	kindtest.Verbs(t, u, undo, true)
 	if undo.Undone() {
 		t.Error("it is undone")
 	}
 	told := u.Logs()
-	want(t, u, undo, "")
+	kindtest.Want(t, u, undo, "")
 	told = append(told, u.Logs()...)
-	if got := have(t, dir+"/t"); strings.Contains(got, "t/f/a ") || !strings.Contains(got, "t/f/g ") {
+	if got := kindtest.Have(t, dir+"/t"); strings.Contains(got, "t/f/a ") || !strings.Contains(got, "t/f/g ") {
 		t.Errorf("there is %v", got)
 	}
 	if n := strings.Count(strings.Join(told, "\n"), "goes when what is in it has left the graph"); n != 1 {
 		t.Errorf("told %d times: %v", n, told)
 	}
-	watching(t, u, undo)
-	must(t, in.Cleanup())
+	kindtest.Watching(t, u, undo)
+	kindtest.Must(t, in.Cleanup())
 	u.WaitEvent(t)
-	must(t, os.Remove(dir+"/t/f/g"))
-	want(t, u, undo, "state deleted")
+	kindtest.Must(t, os.Remove(dir+"/t/f/g"))
+	kindtest.Want(t, u, undo, "state deleted")
 	if !undo.Undone() {
 		t.Error("it is not undone")
 	}
@@ -290,21 +276,21 @@ func TestFileReversedFolderWaits(t *testing.T) {
 // A folder does not wait for what is in it and has nothing left to undo itself: it is no one's any more.
 func TestFileReversedFolderWaitsForNoUndone(t *testing.T) {
 	dir := t.TempDir()
-	s := newFileShared()
+	s := files.New()
 	defer s.Close()
 	reversed := func(r *FileRes) (*enginetest.Fake, *FileRes) {
-		f := begin(t, "file", r, enginetest.WithShared(s))
-		verbs(t, f, r, true)
-		undo, err := undoOf(t, r, nil)
-		must(t, err)
-		must(t, r.Cleanup())
-		return begin(t, "file", undo, enginetest.WithShared(s)), undo.(*FileRes)
+		f := kindtest.Begin(t, "file", r, enginetest.WithShared(s))
+		kindtest.Verbs(t, f, r, true)
+		undo, err := kindtest.UndoOf(t, r, nil)
+		kindtest.Must(t, err)
+		kindtest.Must(t, r.Cleanup())
+		return kindtest.Begin(t, "file", undo, enginetest.WithShared(s)), undo.(*FileRes)
 	}
 	u, folder := reversed(&FileRes{Path: dir + "/f/"})
 	v, file := reversed(&FileRes{Path: dir + "/f/g"})
-	must(t, os.WriteFile(dir+"/f/g", []byte("of others"), 0o600))
-	want(t, v, file, "")
-	want(t, u, folder, "")
+	kindtest.Must(t, os.WriteFile(dir+"/f/g", []byte("of others"), 0o600))
+	kindtest.Want(t, v, file, "")
+	kindtest.Want(t, u, folder, "")
 	if log := strings.Join(u.Logs(), "\n"); !folder.Undone() || !strings.Contains(log, "others have put there") {
 		t.Errorf("undone: %t; it says %s", folder.Undone(), log)
 	}

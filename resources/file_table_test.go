@@ -2,7 +2,6 @@ package resources
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,55 +9,22 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
-	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
-
-// have describes what is at a path, and below it if it is a folder: one line for
-// each thing.
-func have(t testing.TB, root string) string {
-	t.Helper()
-	var lines []string
-	must(t, filepath.Walk(root, func(p string, info os.FileInfo, err error) error {
-		if err != nil {
-			if os.IsNotExist(err) {
-				return nil
-			}
-			return err
-		}
-		rel := strings.TrimPrefix(p, filepath.Dir(root)+"/")
-		perm := fileOctal(fileFromMode(info.Mode()))
-		switch {
-		case info.IsDir():
-			lines = append(lines, rel+"/ "+perm)
-		case info.Mode()&os.ModeSymlink != 0:
-			target, err := os.Readlink(p)
-			must(t, err)
-			lines = append(lines, rel+" -> "+target)
-		case info.Mode().IsRegular():
-			data, err := os.ReadFile(p)
-			must(t, err)
-			lines = append(lines, rel+" "+perm+" "+string(data))
-		default:
-			lines = append(lines, rel+" "+info.Mode().String())
-		}
-		return nil
-	}))
-	return strings.Join(lines, "\n")
-}
 
 // converge checks that looking and applying report what, that the result is as
 // described, and that a further run finds it right.
 func converge(t *testing.T, f *enginetest.Fake, r engine.Res, what, path, result string) {
 	t.Helper()
-	want(t, f, r, what)
+	kindtest.Want(t, f, r, what)
 	if strings.HasPrefix(what, "error: ") {
 		return
 	}
-	if got := have(t, path); got != result {
+	if got := kindtest.Have(t, path); got != result {
 		t.Errorf("it is\n%s\nand not\n%s", got, result)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 }
 
 func TestFileParameters(t *testing.T) {
@@ -79,7 +45,7 @@ func TestFileParameters(t *testing.T) {
 			result: "f 0600 x",
 		},
 		"empty content": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old") },
+			before: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "old") },
 			res:    FileRes{Path: "f", Content: new("")},
 			what:   `content: "old" -> ""`,
 			result: "f 0644 ",
@@ -90,7 +56,7 @@ func TestFileParameters(t *testing.T) {
 			result: "f 0644 ",
 		},
 		"exists leaves the content": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old") },
+			before: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "old") },
 			res:    FileRes{Path: "f", State: FileExists, Mode: "u=rw,go="},
 			what:   `mode: "0644" -> "0600"`,
 			result: "f 0600 old",
@@ -105,19 +71,22 @@ func TestFileParameters(t *testing.T) {
 			result: "f 0660 ",
 		},
 		"setuid": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old") },
+			before: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "old") },
 			res:    FileRes{Path: "f", Content: new("new"), Mode: "4755"},
 			what:   `content: "old" -> "new" mode: "0644" -> "4755"`,
 			result: "f 4755 new",
 		},
 		"mode is kept": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old"); must(t, os.Chmod(dir+"/f", 0o754)) },
+			before: func(t *testing.T, dir string) {
+				kindtest.Put(t, dir+"/f", "old")
+				kindtest.Must(t, os.Chmod(dir+"/f", 0o754))
+			},
 			res:    FileRes{Path: "f", Content: new("new")},
 			what:   `content: "old" -> "new"`,
 			result: "f 0754 new",
 		},
 		"binary": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "\x00\xff") },
+			before: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "\x00\xff") },
 			res:    FileRes{Path: "f", Content: new("text")},
 			what:   `content: "(2 bytes, sha256:06eb7d6a69ee19e5fbdf7490)" -> "text"`,
 			result: "f 0644 text",
@@ -132,7 +101,7 @@ func TestFileParameters(t *testing.T) {
 			what: "error: DIR/no/such/f: the parent folder DIR/no/such does not exist; add file[DIR/no/such/] to the graph",
 		},
 		"parent is a file": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "x") },
+			before: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "x") },
 			res:    FileRes{Path: "f/g", Content: new("x")},
 			what:   "error: DIR/f/g: DIR/f is a file and not a folder",
 		},
@@ -141,7 +110,7 @@ func TestFileParameters(t *testing.T) {
 			what: "error: the user \"no-such-user\" does not exist\nthe group \"no-such-group\" does not exist",
 		},
 		"absent": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old") },
+			before: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "old") },
 			res:    FileRes{Path: "f", State: FileAbsent},
 			what:   "state deleted",
 		},
@@ -149,29 +118,35 @@ func TestFileParameters(t *testing.T) {
 			res: FileRes{Path: "f/below/what/is/missing", State: FileAbsent},
 		},
 		"absent link": {
-			before: func(t *testing.T, dir string) { must(t, os.Symlink("/etc/passwd", dir+"/f")) },
+			before: func(t *testing.T, dir string) { kindtest.Must(t, os.Symlink("/etc/passwd", dir+"/f")) },
 			res:    FileRes{Path: "f", State: FileAbsent},
 			what:   "state deleted",
 		},
 		"absent, but a folder": {
-			before: func(t *testing.T, dir string) { must(t, os.Mkdir(dir+"/f", 0o755)) },
+			before: func(t *testing.T, dir string) { kindtest.Must(t, os.Mkdir(dir+"/f", 0o755)) },
 			res:    FileRes{Path: "f", State: FileAbsent},
 			what:   "error: DIR/f is a folder and the path says otherwise; force: true removes it",
 		},
 		"absent folder": {
-			before: func(t *testing.T, dir string) { must(t, os.Mkdir(dir+"/f", 0o755)) },
+			before: func(t *testing.T, dir string) { kindtest.Must(t, os.Mkdir(dir+"/f", 0o755)) },
 			res:    FileRes{Path: "f/", State: FileAbsent},
 			what:   "state deleted",
 		},
 		"absent full folder": {
-			before: func(t *testing.T, dir string) { must(t, os.Mkdir(dir+"/f", 0o755)); put(t, dir+"/f/x", "") },
-			res:    FileRes{Path: "f/", State: FileAbsent},
-			what:   "error: DIR/f is not empty; recurse: true removes it with what is in it",
+			before: func(t *testing.T, dir string) {
+				kindtest.Must(t, os.Mkdir(dir+"/f", 0o755))
+				kindtest.Put(t, dir+"/f/x", "")
+			},
+			res:  FileRes{Path: "f/", State: FileAbsent},
+			what: "error: DIR/f is not empty; recurse: true removes it with what is in it",
 		},
 		"absent full folder, recurse": {
-			before: func(t *testing.T, dir string) { must(t, os.MkdirAll(dir+"/f/g", 0o755)); put(t, dir+"/f/g/x", "") },
-			res:    FileRes{Path: "f/", State: FileAbsent, Recurse: true},
-			what:   "state deleted",
+			before: func(t *testing.T, dir string) {
+				kindtest.Must(t, os.MkdirAll(dir+"/f/g", 0o755))
+				kindtest.Put(t, dir+"/f/g/x", "")
+			},
+			res:  FileRes{Path: "f/", State: FileAbsent, Recurse: true},
+			what: "state deleted",
 		},
 		"folder": {
 			res:    FileRes{Path: "f/", Mode: "0700"},
@@ -179,7 +154,7 @@ func TestFileParameters(t *testing.T) {
 			result: "f/ 0700",
 		},
 		"folder with sticky": {
-			before: func(t *testing.T, dir string) { must(t, os.Mkdir(dir+"/f", 0o755)) },
+			before: func(t *testing.T, dir string) { kindtest.Must(t, os.Mkdir(dir+"/f", 0o755)) },
 			res:    FileRes{Path: "f/", Mode: "1777"},
 			what:   `mode: "0755" -> "1777"`,
 			result: "f/ 1777",
@@ -194,29 +169,32 @@ func TestFileParameters(t *testing.T) {
 			result: "f/ 0755\nf/g/ 0755\nf/g/h/ 0755",
 		},
 		"a folder where a file should be": {
-			before: func(t *testing.T, dir string) { must(t, os.Mkdir(dir+"/f", 0o755)) },
+			before: func(t *testing.T, dir string) { kindtest.Must(t, os.Mkdir(dir+"/f", 0o755)) },
 			res:    FileRes{Path: "f", Content: new("x")},
 			what:   "error: DIR/f is a folder and not a file; force: true replaces it",
 		},
 		"a folder where a file should be, force": {
-			before: func(t *testing.T, dir string) { must(t, os.MkdirAll(dir+"/f/g", 0o755)); put(t, dir+"/f/g/x", "") },
+			before: func(t *testing.T, dir string) {
+				kindtest.Must(t, os.MkdirAll(dir+"/f/g", 0o755))
+				kindtest.Put(t, dir+"/f/g/x", "")
+			},
 			res:    FileRes{Path: "f", Content: new("x"), Force: true},
 			what:   `state: "folder" -> "file" content: (none) -> "x"`,
 			result: "f 0644 x",
 		},
 		"a file where a folder should be": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "") },
+			before: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "") },
 			res:    FileRes{Path: "f/"},
 			what:   "error: DIR/f is a file and not a folder; force: true replaces it",
 		},
 		"a file where a folder should be, force": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "") },
+			before: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "") },
 			res:    FileRes{Path: "f/", Force: true},
 			what:   `state: "file" -> "folder"`,
 			result: "f/ 0755",
 		},
 		"a pipe where a file should be": {
-			before: func(t *testing.T, dir string) { must(t, unix.Mkfifo(dir+"/f", 0o600)) },
+			before: func(t *testing.T, dir string) { kindtest.Must(t, unix.Mkfifo(dir+"/f", 0o600)) },
 			res:    FileRes{Path: "f", Content: new("x")},
 			what:   "error: DIR/f is a pipe and not a file; force: true replaces it",
 		},
@@ -226,30 +204,36 @@ func TestFileParameters(t *testing.T) {
 			result: "f -> ../to/nowhere",
 		},
 		"symlink elsewhere": {
-			before: func(t *testing.T, dir string) { must(t, os.Symlink("old", dir+"/f")) },
+			before: func(t *testing.T, dir string) { kindtest.Must(t, os.Symlink("old", dir+"/f")) },
 			res:    FileRes{Path: "f", Symlink: true, Source: "new"},
 			what:   `source: "old" -> "new"`,
 			result: "f -> new",
 		},
 		"a file where a link should be": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "") },
+			before: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "") },
 			res:    FileRes{Path: "f", Symlink: true, Source: "new"},
 			what:   "error: DIR/f is a file and not a link; force: true replaces it",
 		},
 		"a folder where a link should be, force": {
-			before: func(t *testing.T, dir string) { must(t, os.MkdirAll(dir+"/f/g", 0o755)) },
+			before: func(t *testing.T, dir string) { kindtest.Must(t, os.MkdirAll(dir+"/f/g", 0o755)) },
 			res:    FileRes{Path: "f", Symlink: true, Source: "new", Force: true},
 			what:   `state: "folder" -> "link" source: (none) -> "new"`,
 			result: "f -> new",
 		},
 		"a link where a file should be, force": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/other", "kept"); must(t, os.Symlink("other", dir+"/f")) },
+			before: func(t *testing.T, dir string) {
+				kindtest.Put(t, dir+"/other", "kept")
+				kindtest.Must(t, os.Symlink("other", dir+"/f"))
+			},
 			res:    FileRes{Path: "f", Content: new("x"), Force: true},
 			what:   `state: "link" -> "file" content: (none) -> "x"`,
 			result: "f 0644 x",
 		},
 		"source": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/src", "copied"); must(t, os.Chmod(dir+"/src", 0o600)) },
+			before: func(t *testing.T, dir string) {
+				kindtest.Put(t, dir+"/src", "copied")
+				kindtest.Must(t, os.Chmod(dir+"/src", 0o600))
+			},
 			res:    FileRes{Path: "f", Source: "DIR/src"},
 			what:   `state created content: (none) -> "copied"`,
 			result: "f 0644 copied",
@@ -260,11 +244,11 @@ func TestFileParameters(t *testing.T) {
 		},
 		"fragments": {
 			before: func(t *testing.T, dir string) {
-				must(t, os.MkdirAll(dir+"/d/skipped", 0o755))
-				put(t, dir+"/d/20", "two ")
-				put(t, dir+"/d/10", "one ")
-				put(t, dir+"/d/.mgmt-0~", "half")
-				put(t, dir+"/z", "zero ")
+				kindtest.Must(t, os.MkdirAll(dir+"/d/skipped", 0o755))
+				kindtest.Put(t, dir+"/d/20", "two ")
+				kindtest.Put(t, dir+"/d/10", "one ")
+				kindtest.Put(t, dir+"/d/.mgmt-0~", "half")
+				kindtest.Put(t, dir+"/z", "zero ")
 			},
 			res:    FileRes{Path: "f", Fragments: []string{"DIR/z", "DIR/d/", "DIR/z"}},
 			what:   `state created content: (none) -> "zero one two zero "`,
@@ -280,7 +264,7 @@ func TestFileParameters(t *testing.T) {
 			result: "f 0644 ",
 		},
 		"absent link, but a file": {
-			before: func(t *testing.T, dir string) { put(t, dir+"/f", "old") },
+			before: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "old") },
 			res:    FileRes{Path: "f", State: FileAbsent, Symlink: true},
 			what:   "error: DIR/f is a file and not a link; force: true removes it",
 		},
@@ -311,14 +295,14 @@ func TestFileParameters(t *testing.T) {
 			for i := range r.Fragments {
 				r.Fragments[i] = in(r.Fragments[i])
 			}
-			f := begin(t, "file", r)
+			f := kindtest.Begin(t, "file", r)
 			p := dir + "/f"
 			if strings.Contains(r.Path, "\n") || strings.Contains(r.Path, "nn") {
 				p = r.Path
 			}
 			failed := strings.HasPrefix(c.what, "error: ")
 			converge(t, f, r, in(c.what), p, c.result)
-			if failed && strings.Contains(have(t, dir), ".mgmt-") && c.res.Fragments == nil {
+			if failed && strings.Contains(kindtest.Have(t, dir), ".mgmt-") && c.res.Fragments == nil {
 				t.Error("a temporary file is left")
 			}
 		})
@@ -328,34 +312,34 @@ func TestFileParameters(t *testing.T) {
 func TestFileOwner(t *testing.T) {
 	enginetestRoot(t)
 	dir := t.TempDir()
-	put(t, dir+"/f", "old")
-	must(t, unix.Chmod(dir+"/f", 0o4755))
+	kindtest.Put(t, dir+"/f", "old")
+	kindtest.Must(t, unix.Chmod(dir+"/f", 0o4755))
 	r := &FileRes{Path: dir + "/f", Owner: "daemon", Group: "12"}
-	f := begin(t, "file", r)
+	f := kindtest.Begin(t, "file", r)
 	converge(t, f, r, `owner: "root" -> "daemon" group: "0" -> "12" mode: "4755" -> "0755"`, dir+"/f", "f 0755 old")
 	st, err := atomicfile.Follow(dir + "/f")
-	must(t, err)
+	kindtest.Must(t, err)
 	if st.UID != 1 || st.GID != 12 {
 		t.Errorf("owner is %d:%d", st.UID, st.GID)
 	}
-	must(t, unix.Chmod(dir+"/f", 0o4755))
+	kindtest.Must(t, unix.Chmod(dir+"/f", 0o4755))
 	r.Owner, r.Content = "0", new("new")
 	converge(t, f, r, `content: "old" -> "new" owner: "1" -> "0" mode: "4755" -> "0644"`, dir+"/f", "f 0644 new")
 	fresh := &FileRes{Path: dir + "/n", Content: new("x"), Owner: "7"}
-	f = begin(t, "file", fresh)
+	f = kindtest.Begin(t, "file", fresh)
 	converge(t, f, fresh, `state created content: (none) -> "x" owner: (none) -> "7"`, dir+"/n", "n 0644 x")
 	hidden := &FileRes{Path: dir + "/h", Content: new("x"), Owner: "7"}
-	f = begin(t, "file", hidden)
+	f = kindtest.Begin(t, "file", hidden)
 	f.SetRecv(map[string]*engine.Send{"content": {Secret: true}})
 	_, err = hidden.CheckApply(t.Context(), true)
-	must(t, err)
+	kindtest.Must(t, err)
 	if st, err := atomicfile.Follow(dir + "/h"); err != nil || st.Perm() != 0o600 || st.UID != 7 {
 		t.Errorf("a secret of another user: %+v, %v", st, err)
 	}
 	link := &FileRes{Path: dir + "/l", Symlink: true, Source: "nowhere", Owner: "7"}
-	f = begin(t, "file", link)
+	f = kindtest.Begin(t, "file", link)
 	converge(t, f, link, `state created source: (none) -> "nowhere" owner: (none) -> "7"`, dir+"/l", "l -> nowhere")
-	must(t, os.Lchown(dir+"/l", 8, 8))
+	kindtest.Must(t, os.Lchown(dir+"/l", 8, 8))
 	converge(t, f, link, `owner: "8" -> "7"`, dir+"/l", "l -> nowhere")
 }
 
@@ -375,48 +359,48 @@ func enginetestRoot(t *testing.T) {
 // it is replaced in its own folder.
 func TestFileThroughLink(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.MkdirAll(dir+"/real/deep", 0o755))
-	must(t, os.Symlink("real/deep", dir+"/d"))
-	must(t, os.Symlink("../x/../target", dir+"/real/deep/f"))
-	must(t, os.Mkdir(dir+"/real/x", 0o755))
+	kindtest.Must(t, os.MkdirAll(dir+"/real/deep", 0o755))
+	kindtest.Must(t, os.Symlink("real/deep", dir+"/d"))
+	kindtest.Must(t, os.Symlink("../x/../target", dir+"/real/deep/f"))
+	kindtest.Must(t, os.Mkdir(dir+"/real/x", 0o755))
 	r := &FileRes{Path: dir + "/d/f", Content: new("x")}
-	f := begin(t, "file", r)
+	f := kindtest.Begin(t, "file", r)
 	converge(t, f, r, `state created content: (none) -> "x"`, dir+"/real/target", "target 0644 x")
-	if got := have(t, dir+"/d/f"); got != "f -> ../x/../target" {
+	if got := kindtest.Have(t, dir+"/d/f"); got != "f -> ../x/../target" {
 		t.Errorf("the link is %q", got)
 	}
-	put(t, dir+"/real/target", "drift")
+	kindtest.Put(t, dir+"/real/target", "drift")
 	converge(t, f, r, `content: "drift" -> "x"`, dir+"/real/target", "target 0644 x")
-	must(t, os.Remove(dir+"/real/deep/f"))
-	must(t, os.Symlink("f", dir+"/real/deep/f"))
-	want(t, f, r, "error: open "+dir+"/d/f: too many levels of symbolic links: it leads over more than 40 links, the last one is "+dir+"/real/deep/f: mend the links, or name the real path")
+	kindtest.Must(t, os.Remove(dir+"/real/deep/f"))
+	kindtest.Must(t, os.Symlink("f", dir+"/real/deep/f"))
+	kindtest.Want(t, f, r, "error: open "+dir+"/d/f: too many levels of symbolic links: it leads over more than 40 links, the last one is "+dir+"/real/deep/f: mend the links, or name the real path")
 }
 
 // TestFileReadLost: a link that leads nowhere is what is there, so that who makes it so
 // again does not remove it; but not for who wants what it leads to.
 func TestFileReadLost(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.WriteFile(dir+"/file", nil, 0o600))
+	kindtest.Must(t, os.WriteFile(dir+"/file", nil, 0o600))
 	for _, target := range []string{"nowhere", "file/x", "\xff"} {
-		must(t, os.Symlink(target, dir+"/l"))
+		kindtest.Must(t, os.Symlink(target, dir+"/l"))
 		asked := &FileRes{Path: dir + "/l"}
-		begin(t, "file", asked)
+		kindtest.Begin(t, "file", asked)
 		got, err := asked.Read(t.Context())
-		must(t, err)
+		kindtest.Must(t, err)
 		link := got.(*FileRes)
 		if !link.Symlink || link.Source != target || link.State != FileExists {
 			t.Errorf("%q: %+v", target, link)
 		}
-		begin(t, "file", link)
+		kindtest.Begin(t, "file", link)
 		if ok, err := link.CheckApply(t.Context(), false); !ok || err != nil {
 			t.Errorf("%q: %v, %v", target, ok, err)
 		}
 		wanted := &FileRes{Path: dir + "/l", Content: new("x")}
-		begin(t, "file", wanted)
+		kindtest.Begin(t, "file", wanted)
 		if got, err := wanted.Read(t.Context()); err != nil || got.(*FileRes).State != FileAbsent {
 			t.Errorf("%q: %+v, %v", target, got, err)
 		}
-		must(t, os.Remove(dir+"/l"))
+		kindtest.Must(t, os.Remove(dir+"/l"))
 	}
 }
 
@@ -424,17 +408,17 @@ func TestFileReadLost(t *testing.T) {
 func TestFileDistrustsLink(t *testing.T) {
 	enginetestRoot(t)
 	dir := t.TempDir()
-	put(t, dir+"/victim", "kept")
-	must(t, os.Mkdir(dir+"/tmp", 0o755))
-	must(t, unix.Chmod(dir+"/tmp", 0o1777))
-	must(t, os.Symlink(dir+"/victim", dir+"/tmp/f"))
-	must(t, os.Lchown(dir+"/tmp/f", 12345, 12345))
+	kindtest.Put(t, dir+"/victim", "kept")
+	kindtest.Must(t, os.Mkdir(dir+"/tmp", 0o755))
+	kindtest.Must(t, unix.Chmod(dir+"/tmp", 0o1777))
+	kindtest.Must(t, os.Symlink(dir+"/victim", dir+"/tmp/f"))
+	kindtest.Must(t, os.Lchown(dir+"/tmp/f", 12345, 12345))
 	r := &FileRes{Path: dir + "/tmp/f", Content: new("x")}
-	f := begin(t, "file", r)
-	want(t, f, r, "error: "+dir+"/tmp/f is a link (to \""+dir+"/victim\") that belongs to the user 12345, and is not followed: name the real path, or chown -h root "+dir+"/tmp/f, or set owner: 12345 (or force: true, which replaces the link)")
+	f := kindtest.Begin(t, "file", r)
+	kindtest.Want(t, f, r, "error: "+dir+"/tmp/f is a link (to \""+dir+"/victim\") that belongs to the user 12345, and is not followed: name the real path, or chown -h root "+dir+"/tmp/f, or set owner: 12345 (or force: true, which replaces the link)")
 	r.Force = true
 	converge(t, f, r, `state: "link" -> "file" content: (none) -> "x"`, dir+"/tmp/f", "f 0644 x")
-	if got := have(t, dir+"/victim"); got != "victim 0644 kept" {
+	if got := kindtest.Have(t, dir+"/victim"); got != "victim 0644 kept" {
 		t.Errorf("the victim is %q", got)
 	}
 }
@@ -508,24 +492,6 @@ func TestFilePath(t *testing.T) {
 		r.SetName(c.name)
 		if got := r.filePath(); got != c.want {
 			t.Errorf("%+v gives %q", c, got)
-		}
-	}
-}
-
-func TestFileModeKeepsSpecialBits(t *testing.T) {
-	for perm := range uint32(0o10000) {
-		if got := fileFromMode(fileToMode(perm)); got != perm {
-			t.Fatalf("%o became %o", perm, got)
-		}
-	}
-	for _, c := range []struct {
-		mode   schema.Mode
-		old    uint32
-		folder bool
-		want   int
-	}{{"", 0o644, false, -1}, {"0600", 0o4755, false, 0o600}, {"u+s", 0o755, false, 0o4755}, {"a+X", 0o640, true, 0o751}, {"a+X", 0o640, false, 0o640}} {
-		if got, err := filePerm(c.mode, c.old, c.folder); err != nil || got != c.want {
-			t.Errorf("%+v gives %o, %v", c, got, err)
 		}
 	}
 }

@@ -7,51 +7,40 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
-
-// must fails the test on an error of a preparation.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func put(t testing.TB, path, text string) {
-	t.Helper()
-	must(t, os.WriteFile(path, []byte(text), 0o644))
-}
 
 func fileDrifts(name string) map[string]func(*testing.T, string) {
 	at := func(f func(*testing.T, string)) func(*testing.T, string) {
 		return func(t *testing.T, dir string) { f(t, filepath.Join(dir, name)) }
 	}
 	return map[string]func(*testing.T, string){
-		"overwritten": at(func(t *testing.T, p string) { put(t, p, "other") }),
-		"same size":   at(func(t *testing.T, p string) { put(t, p, "HELLO\n") }),
+		"overwritten": at(func(t *testing.T, p string) { kindtest.Put(t, p, "other") }),
+		"same size":   at(func(t *testing.T, p string) { kindtest.Put(t, p, "HELLO\n") }),
 		"appended": at(func(t *testing.T, p string) {
 			f, err := os.OpenFile(p, os.O_APPEND|os.O_WRONLY, 0)
-			must(t, err)
+			kindtest.Must(t, err)
 			_, err = f.WriteString("more")
-			must(t, err)
-			must(t, f.Close())
+			kindtest.Must(t, err)
+			kindtest.Must(t, f.Close())
 		}),
-		"truncated": at(func(t *testing.T, p string) { must(t, os.Truncate(p, 0)) }),
-		"deleted":   at(func(t *testing.T, p string) { must(t, os.Remove(p)) }),
+		"truncated": at(func(t *testing.T, p string) { kindtest.Must(t, os.Truncate(p, 0)) }),
+		"deleted":   at(func(t *testing.T, p string) { kindtest.Must(t, os.Remove(p)) }),
 		"renamed over": at(func(t *testing.T, p string) {
-			put(t, p+".new", "renamed")
-			must(t, os.Rename(p+".new", p))
+			kindtest.Put(t, p+".new", "renamed")
+			kindtest.Must(t, os.Rename(p+".new", p))
 		}),
-		"chmod": at(func(t *testing.T, p string) { must(t, os.Chmod(p, 0o666)) }),
-		"chown": at(func(t *testing.T, p string) { must(t, os.Chown(p, 12, 34)) }),
+		"chmod": at(func(t *testing.T, p string) { kindtest.Must(t, os.Chmod(p, 0o666)) }),
+		"chown": at(func(t *testing.T, p string) { kindtest.Must(t, os.Chown(p, 12, 34)) }),
 		"a folder": at(func(t *testing.T, p string) {
-			must(t, os.Remove(p))
-			must(t, os.Mkdir(p, 0o755))
-			put(t, p+"/inside", "x")
+			kindtest.Must(t, os.Remove(p))
+			kindtest.Must(t, os.Mkdir(p, 0o755))
+			kindtest.Put(t, p+"/inside", "x")
 		}),
 		"a link": at(func(t *testing.T, p string) {
-			must(t, os.Remove(p))
-			must(t, os.Symlink("/etc/passwd", p))
+			kindtest.Must(t, os.Remove(p))
+			kindtest.Must(t, os.Symlink("/etc/passwd", p))
 		}),
 	}
 }
@@ -67,3 +56,5 @@ func TestFileSuite(t *testing.T) {
 		Received: []string{"content"},
 	})
 }
+
+func fileAt(p string) fileNode { return fileAtBy(safepath.System(), p) }

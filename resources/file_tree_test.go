@@ -10,6 +10,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // grow makes a tree: a name that ends in a slash is a folder, name -> target a
@@ -21,11 +23,11 @@ func grow(t testing.TB, root string, things ...string) {
 		name, text, _ := strings.Cut(thing, "=")
 		switch {
 		case isLink:
-			must(t, os.Symlink(target, root+"/"+link))
+			kindtest.Must(t, os.Symlink(target, root+"/"+link))
 		case strings.HasSuffix(thing, "/"):
-			must(t, os.MkdirAll(root+"/"+thing, 0o755))
+			kindtest.Must(t, os.MkdirAll(root+"/"+thing, 0o755))
 		default:
-			put(t, root+"/"+name, text)
+			kindtest.Put(t, root+"/"+name, text)
 		}
 	}
 }
@@ -33,10 +35,10 @@ func grow(t testing.TB, root string, things ...string) {
 func TestFileTree(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, "src/", "src/sub/", "src/a=A", "src/sub/b=B", "src/sub/l -> ../a", "src/.mgmt-1~=half")
-	must(t, os.Chmod(dir+"/src/a", 0o640))
-	must(t, os.Chmod(dir+"/src/sub", 0o700))
+	kindtest.Must(t, os.Chmod(dir+"/src/a", 0o640))
+	kindtest.Must(t, os.Chmod(dir+"/src/sub", 0o700))
 	r := &FileRes{Path: dir + "/dst/", Source: dir + "/src/", Recurse: true}
-	f := begin(t, "file", r)
+	f := kindtest.Begin(t, "file", r)
 	converge(t, f, r, `state created`+
 		` entries["a"].state created entries["a"].content: (none) -> "A" entries["a"].mode: (none) -> "0640"`+
 		` entries["sub"].state created entries["sub"].mode: (none) -> "0700"`+
@@ -46,18 +48,18 @@ func TestFileTree(t *testing.T) {
 
 	// What is not from source stays without purge.
 	grow(t, dir, "dst/extra=kept")
-	put(t, dir+"/dst/sub/b", "drift")
-	must(t, os.Chmod(dir+"/dst/a", 0o644))
+	kindtest.Put(t, dir+"/dst/sub/b", "drift")
+	kindtest.Must(t, os.Chmod(dir+"/dst/a", 0o644))
 	converge(t, f, r, `entries["a"].mode: "0644" -> "0640" entries["sub/b"].content: "drift" -> "B"`,
 		dir+"/dst", "dst/ 0755\ndst/a 0640 A\ndst/extra 0644 kept\ndst/sub/ 0700\ndst/sub/b 0644 B\ndst/sub/l -> ../a")
 
 	// The source changes.
-	put(t, dir+"/src/a", "A2")
+	kindtest.Put(t, dir+"/src/a", "A2")
 	converge(t, f, r, `entries["a"].content: "A" -> "A2"`,
 		dir+"/dst/a", "a 0640 A2")
 
 	got, err := r.Read(t.Context())
-	must(t, err)
+	kindtest.Must(t, err)
 	entries := got.(*FileRes).Entries
 	if len(entries) != 5 || entries["sub/l"].Source != "../a" || entries["sub"].State != "folder" || entries["a"].Mode != "0640" {
 		t.Errorf("Read shows %+v", entries)
@@ -70,20 +72,20 @@ func TestFileTreePurge(t *testing.T) {
 	grow(t, outside, "victim=kept")
 	grow(t, dir, "src/", "src/a=A", "dst/", "dst/a=A", "dst/x=X", "dst/d/", "dst/d/e/", "dst/d/e/f=F",
 		"dst/out -> "+outside, "dst/managed/", "dst/managed/m=M", "dst/managed/n=N", "dst/own/", "dst/own/o=O")
-	must(t, os.Chmod(dir+"/dst/a", 0o644))
-	shared := newFileShared()
-	defer func() { must(t, shared.Close()) }()
+	kindtest.Must(t, os.Chmod(dir+"/dst/a", 0o644))
+	shared := files.New()
+	defer func() { kindtest.Must(t, shared.Close()) }()
 	r := &FileRes{Path: dir + "/dst/", Source: dir + "/src/", Recurse: true, Purge: true}
-	f := begin(t, "file", r, enginetest.WithShared(shared))
+	f := kindtest.Begin(t, "file", r, enginetest.WithShared(shared))
 	for _, p := range []string{"managed/m", "own/"} {
 		other := &FileRes{Path: dir + "/dst/" + p}
 		other.SetName(p)
-		begin(t, "file", other, enginetest.WithShared(shared))
+		kindtest.Begin(t, "file", other, enginetest.WithShared(shared))
 	}
 	converge(t, f, r, `entries["d"].state deleted entries["managed/n"].state deleted`+
 		` entries["out"].state deleted entries["x"].state deleted`,
 		dir+"/dst", "dst/ 0755\ndst/a 0644 A\ndst/managed/ 0755\ndst/managed/m 0644 M\ndst/own/ 0755\ndst/own/o 0644 O")
-	if got := have(t, outside+"/victim"); got != "victim 0644 kept" {
+	if got := kindtest.Have(t, outside+"/victim"); got != "victim 0644 kept" {
 		t.Errorf("outside there is %q", got)
 	}
 }
@@ -93,16 +95,16 @@ func TestFileTreePurge(t *testing.T) {
 func TestFilePurgeAlone(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, "d/", "d/a=A", "d/b=B")
-	shared := newFileShared()
-	defer func() { must(t, shared.Close()) }()
+	shared := files.New()
+	defer func() { kindtest.Must(t, shared.Close()) }()
 	r := &FileRes{Path: dir + "/d/", Recurse: true, Purge: true}
-	f := begin(t, "file", r, enginetest.WithShared(shared))
+	f := kindtest.Begin(t, "file", r, enginetest.WithShared(shared))
 	other := &FileRes{Path: dir + "/d/a"}
 	other.SetKind("file")
-	must(t, other.Init(enginetest.NewInit(t, enginetest.WithShared(shared)).Init()))
+	kindtest.Must(t, other.Init(enginetest.NewInit(t, enginetest.WithShared(shared)).Init()))
 	converge(t, f, r, `entries["b"].state deleted`, dir+"/d", "d/ 0755\nd/a 0644 A")
-	watching(t, f, r)
-	must(t, other.Cleanup())
+	kindtest.Watching(t, f, r)
+	kindtest.Must(t, other.Cleanup())
 	f.WaitEvent(t)
 	converge(t, f, r, `entries["a"].state deleted`, dir+"/d", "d/ 0755")
 }
@@ -112,10 +114,10 @@ func TestFilePurgeSparesTemp(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, "d/", "d/.mgmt-old~=")
 	live, err := os.OpenFile(dir+"/d/.mgmt-live~", os.O_CREATE|os.O_WRONLY, 0o644)
-	must(t, err)
+	kindtest.Must(t, err)
 	defer live.Close()
 	r := &FileRes{Path: dir + "/d/", Recurse: true, Purge: true}
-	f := begin(t, "file", r)
+	f := kindtest.Begin(t, "file", r)
 	converge(t, f, r, `entries[".mgmt-old~"].state deleted`, dir+"/d", "d/ 0755\nd/.mgmt-live~ 0644 ")
 }
 
@@ -129,7 +131,7 @@ func TestFileTreeFollowsNoLink(t *testing.T) {
 		grow(t, dir, "src/", "src/sub/", "src/sub/f=F", "src/g=G", "src/h=H",
 			"dst/", "dst/sub -> "+outside+"/sub", "dst/g -> "+outside+"/g")
 		r := &FileRes{Path: dir + "/dst/", Source: dir + "/src/", Recurse: true, Force: force}
-		f := begin(t, "file", r)
+		f := kindtest.Begin(t, "file", r)
 		ok, err := r.CheckApply(t.Context(), true)
 		if force && (ok || err != nil) || !force && err == nil {
 			t.Errorf("force %t: CheckApply returned %t, %v", force, ok, err)
@@ -137,14 +139,14 @@ func TestFileTreeFollowsNoLink(t *testing.T) {
 		result := "dst/ 0755\ndst/g -> " + outside + "/g\ndst/h 0644 H\ndst/sub -> " + outside + "/sub"
 		if force {
 			result = "dst/ 0755\ndst/g 0644 G\ndst/h 0644 H\ndst/sub/ 0755\ndst/sub/f 0644 F"
-			want(t, f, r, "")
+			kindtest.Want(t, f, r, "")
 		} else if text := err.Error(); strings.Count(text, "force: true") != 2 {
 			t.Errorf("the error is %s", text)
 		}
-		if got := have(t, dir+"/dst"); got != result {
+		if got := kindtest.Have(t, dir+"/dst"); got != result {
 			t.Errorf("force %t: there is\n%s", force, got)
 		}
-		if got := have(t, outside+"/sub/f") + have(t, outside+"/g"); got != "f 0644 victimg 0644 victim" {
+		if got := kindtest.Have(t, outside+"/sub/f") + kindtest.Have(t, outside+"/g"); got != "f 0644 victimg 0644 victim" {
 			t.Errorf("force %t: outside there is %s", force, got)
 		}
 	}
@@ -155,11 +157,11 @@ func TestFileTreeForcesTop(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, "src/", "src/a=A", "other/", "other/a=A", "dst -> other")
 	r := &FileRes{Path: dir + "/dst/", Source: dir + "/src/", Recurse: true, Force: true}
-	f := begin(t, "file", r)
+	f := kindtest.Begin(t, "file", r)
 	converge(t, f, r, `state: "link" -> "folder" entries["a"].state created`+
 		` entries["a"].content: (none) -> "A" entries["a"].mode: (none) -> "0644"`,
 		dir+"/dst", "dst/ 0755\ndst/a 0644 A")
-	if got := have(t, dir+"/other"); got != "other/ 0755\nother/a 0644 A" {
+	if got := kindtest.Have(t, dir+"/other"); got != "other/ 0755\nother/a 0644 A" {
 		t.Errorf("the link's folder is %s", got)
 	}
 }
@@ -167,15 +169,15 @@ func TestFileTreeForcesTop(t *testing.T) {
 func TestFileTreeRefusesSpecials(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, "src/", "src/z=Z")
-	must(t, unix.Mkfifo(dir+"/src/pipe", 0o600))
+	kindtest.Must(t, unix.Mkfifo(dir+"/src/pipe", 0o600))
 	r := &FileRes{Path: dir + "/dst/", Source: dir + "/src/", Recurse: true}
-	f := begin(t, "file", r)
+	f := kindtest.Begin(t, "file", r)
 	f.Reset()
 	_, err := r.CheckApply(t.Context(), true)
 	if text := "source " + dir + "/src/pipe is a pipe; only files, folders and links are copied"; err == nil || err.Error() != text {
 		t.Errorf("the error is %v", err)
 	}
-	if got := have(t, dir+"/dst"); got != "dst/ 0755\ndst/z 0644 Z" {
+	if got := kindtest.Have(t, dir+"/dst"); got != "dst/ 0755\ndst/z 0644 Z" {
 		t.Errorf("the rest is %s", got)
 	}
 }
@@ -184,7 +186,7 @@ func TestFileTreeEnds(t *testing.T) {
 	dir := t.TempDir()
 	grow(t, dir, "src/", "src/z=Z")
 	r := &FileRes{Path: dir + "/dst/", Source: dir + "/src/", Recurse: true}
-	begin(t, "file", r)
+	kindtest.Begin(t, "file", r)
 	ctx, cancel := context.WithCancel(t.Context())
 	r.init.Change = func(engine.Change) { cancel() }
 	if ok, err := r.CheckApply(ctx, true); ok || err == nil {
@@ -195,7 +197,7 @@ func TestFileTreeEnds(t *testing.T) {
 func TestFileTreeSuite(t *testing.T) {
 	t.Run("fake", func(t *testing.T) { enginetest.Run(t, treeSuite()) })
 	s := treeSuite()
-	s.Host = realHost
+	s.Host = kindtest.RealHost
 	t.Run("host", func(t *testing.T) { enginetest.Run(t, s) })
 }
 
@@ -209,15 +211,15 @@ func treeSuite() enginetest.Suite {
 			return &FileRes{Path: dir + "/dst/", Source: dir + "/src/", Recurse: true, Purge: true, Force: true, Mode: "0750"}
 		},
 		Drifts: map[string]func(*testing.T, string){
-			"overwritten":   func(t *testing.T, dir string) { put(t, dir+"/dst/sub/b", "x") },
-			"extra":         func(t *testing.T, dir string) { put(t, dir+"/dst/sub/extra", "x") },
-			"removed":       func(t *testing.T, dir string) { must(t, os.RemoveAll(dir+"/dst/sub")) },
-			"all removed":   func(t *testing.T, dir string) { must(t, os.RemoveAll(dir+"/dst")) },
-			"chmod":         func(t *testing.T, dir string) { must(t, os.Chmod(dir+"/dst", 0o777)) },
-			"chmod below":   func(t *testing.T, dir string) { must(t, os.Chmod(dir+"/dst/a", 0o600)) },
+			"overwritten":   func(t *testing.T, dir string) { kindtest.Put(t, dir+"/dst/sub/b", "x") },
+			"extra":         func(t *testing.T, dir string) { kindtest.Put(t, dir+"/dst/sub/extra", "x") },
+			"removed":       func(t *testing.T, dir string) { kindtest.Must(t, os.RemoveAll(dir+"/dst/sub")) },
+			"all removed":   func(t *testing.T, dir string) { kindtest.Must(t, os.RemoveAll(dir+"/dst")) },
+			"chmod":         func(t *testing.T, dir string) { kindtest.Must(t, os.Chmod(dir+"/dst", 0o777)) },
+			"chmod below":   func(t *testing.T, dir string) { kindtest.Must(t, os.Chmod(dir+"/dst/a", 0o600)) },
 			"source edited": func(t *testing.T, dir string) { toggle(t, dir+"/src/a") },
 			"source grown": func(t *testing.T, dir string) {
-				must(t, os.MkdirAll(dir+"/src/new", 0o755))
+				kindtest.Must(t, os.MkdirAll(dir+"/src/new", 0o755))
 				toggle(t, dir+"/src/new/n")
 			},
 		},
@@ -228,7 +230,7 @@ func treeSuite() enginetest.Suite {
 func toggle(t *testing.T, path string) {
 	t.Helper()
 	was, _ := os.ReadFile(path)
-	put(t, path, string(was)+"+")
+	kindtest.Put(t, path, string(was)+"+")
 }
 
 func TestFileOtherSuites(t *testing.T) {
@@ -239,19 +241,19 @@ func TestFileOtherSuites(t *testing.T) {
 				return &FileRes{Path: dir + "/f", Fragments: []string{dir + "/z", dir + "/d/"}}
 			},
 			Drifts: map[string]func(*testing.T, string){
-				"overwritten":     func(t *testing.T, dir string) { put(t, dir+"/f", "x") },
+				"overwritten":     func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "x") },
 				"fragment edited": func(t *testing.T, dir string) { toggle(t, dir+"/d/2") },
 				"fragment added":  func(t *testing.T, dir string) { toggle(t, dir+"/d/3") },
 				"file edited":     func(t *testing.T, dir string) { toggle(t, dir+"/z") },
 			},
 		},
 		"source": {
-			Prepare: func(t *testing.T, dir string) { put(t, dir+"/src", "text") },
+			Prepare: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/src", "text") },
 			New: func(t *testing.T, dir string) engine.Res {
 				return &FileRes{Path: dir + "/f", Source: dir + "/src"}
 			},
 			Drifts: map[string]func(*testing.T, string){
-				"overwritten":   func(t *testing.T, dir string) { put(t, dir+"/f", "x") },
+				"overwritten":   func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "x") },
 				"source edited": func(t *testing.T, dir string) { toggle(t, dir+"/src") },
 			},
 		},
@@ -260,12 +262,12 @@ func TestFileOtherSuites(t *testing.T) {
 				return &FileRes{Path: dir + "/f", Source: "target", Symlink: true, Force: true}
 			},
 			Drifts: map[string]func(*testing.T, string){
-				"removed": func(t *testing.T, dir string) { must(t, os.Remove(dir+"/f")) },
+				"removed": func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/f")) },
 				"other": func(t *testing.T, dir string) {
-					must(t, os.Remove(dir+"/f"))
-					must(t, os.Symlink("other", dir+"/f"))
+					kindtest.Must(t, os.Remove(dir+"/f"))
+					kindtest.Must(t, os.Symlink("other", dir+"/f"))
 				},
-				"file": func(t *testing.T, dir string) { must(t, os.Remove(dir+"/f")); put(t, dir+"/f", "x") },
+				"file": func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/f")); kindtest.Put(t, dir+"/f", "x") },
 			},
 		},
 		"folder": {
@@ -273,29 +275,32 @@ func TestFileOtherSuites(t *testing.T) {
 				return &FileRes{Path: dir + "/f/", Mode: "2750", Force: true}
 			},
 			Drifts: map[string]func(*testing.T, string){
-				"removed":  func(t *testing.T, dir string) { must(t, os.RemoveAll(dir+"/f")) },
-				"chmod":    func(t *testing.T, dir string) { must(t, os.Chmod(dir+"/f", 0o777)) },
-				"replaced": func(t *testing.T, dir string) { must(t, os.RemoveAll(dir+"/f")); put(t, dir+"/f", "x") },
+				"removed": func(t *testing.T, dir string) { kindtest.Must(t, os.RemoveAll(dir+"/f")) },
+				"chmod":   func(t *testing.T, dir string) { kindtest.Must(t, os.Chmod(dir+"/f", 0o777)) },
+				"replaced": func(t *testing.T, dir string) {
+					kindtest.Must(t, os.RemoveAll(dir+"/f"))
+					kindtest.Put(t, dir+"/f", "x")
+				},
 			},
 		},
 		"mode only": {
-			Prepare: func(t *testing.T, dir string) { put(t, dir+"/f", "text") },
+			Prepare: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "text") },
 			New: func(t *testing.T, dir string) engine.Res {
 				return &FileRes{Path: dir + "/f", Mode: "u=rwx,go="}
 			},
 			Drifts: map[string]func(*testing.T, string){
-				"chmod": func(t *testing.T, dir string) { must(t, os.Chmod(dir+"/f", 0o777)) },
+				"chmod": func(t *testing.T, dir string) { kindtest.Must(t, os.Chmod(dir+"/f", 0o777)) },
 			},
 		},
 		"absent": {
-			Prepare: func(t *testing.T, dir string) { put(t, dir+"/f", "text") },
+			Prepare: func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "text") },
 			New: func(t *testing.T, dir string) engine.Res {
 				return &FileRes{Path: dir + "/f", State: FileAbsent, Force: true}
 			},
 			Drifts: map[string]func(*testing.T, string){
-				"file":   func(t *testing.T, dir string) { put(t, dir+"/f", "x") },
-				"folder": func(t *testing.T, dir string) { must(t, os.MkdirAll(dir+"/f/g", 0o755)) },
-				"link":   func(t *testing.T, dir string) { must(t, os.Symlink("x", dir+"/f")) },
+				"file":   func(t *testing.T, dir string) { kindtest.Put(t, dir+"/f", "x") },
+				"folder": func(t *testing.T, dir string) { kindtest.Must(t, os.MkdirAll(dir+"/f/g", 0o755)) },
+				"link":   func(t *testing.T, dir string) { kindtest.Must(t, os.Symlink("x", dir+"/f")) },
 			},
 		},
 		"through a link": {
@@ -304,13 +309,13 @@ func TestFileOtherSuites(t *testing.T) {
 				return &FileRes{Path: dir + "/f", Content: new("text"), Mode: "0600"}
 			},
 			Drifts: map[string]func(*testing.T, string){
-				"link removed": func(t *testing.T, dir string) { must(t, os.Remove(dir+"/f")) },
+				"link removed": func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/f")) },
 			},
 		},
 	} {
 		s.Kind = "file"
 		t.Run(name, func(t *testing.T) { enginetest.Run(t, s) })
-		s.Host = realHost
+		s.Host = kindtest.RealHost
 		if name == "through a link" { // which a FakeHost does not follow
 			s.Drifts["target edited"] = func(t *testing.T, dir string) { toggle(t, dir+"/d/real") }
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
 // fileSubs is what a Watch listens to.
@@ -16,7 +17,7 @@ type fileSubs struct {
 	stop      func()              // ends unmanaged; nil for none
 }
 
-// Watch waits for changes of the path and of what its content comes from.
+// Watch waits for changes of the path and of the sources of its content.
 func (r *FileRes) Watch(ctx context.Context) error {
 	s := &fileSubs{}
 	defer s.close()
@@ -43,7 +44,7 @@ func (r *FileRes) watchOptions(at string) engine.WatchOptions {
 // waitsForUnmanaged reports whether it has to be looked at when a path below leaves the graph.
 func (r *FileRes) waitsForUnmanaged() bool { return r.Purge || r.undo != nil && r.isFolder() }
 
-// subscribe is no part of Watch because Watch lasts: its stack should stay small.
+// subscribe stands apart from Watch because Watch lasts: its stack should stay small.
 func (r *FileRes) subscribe(ctx context.Context, s *fileSubs) (err error) {
 	paths, parts := r.watched()
 	if s.main, err = r.init.Host.Watch(ctx, paths, r.watchOptions(paths[0])); err != nil {
@@ -55,7 +56,7 @@ func (r *FileRes) subscribe(ctx context.Context, s *fileSubs) (err error) {
 		}
 	}
 	if r.waitsForUnmanaged() {
-		s.unmanaged, s.stop = r.shared().purge(r.filePath())
+		s.unmanaged, s.stop = r.shared().Purge(r.filePath())
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func (r *FileRes) copied() []string {
 func (r *FileRes) watched() (paths, parts []string) {
 	paths = []string{path.Clean(r.filePath())}
 	if r.Source != "" && !r.Symlink {
-		paths = append(paths, path.Clean(ownCredential(r.Source)))
+		paths = append(paths, path.Clean(files.OwnCredential(r.Source)))
 	}
 	for _, f := range r.Fragments {
 		parts = append(parts, path.Clean(f))

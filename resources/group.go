@@ -11,12 +11,14 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
 func init() {
-	registerVirtual("group", func(k *virtual.Kind) virtual.Resource {
-		return &GroupRes{accountBase: accountBase{virtualBase{kind: k}}}
+	virtualkind.Register("group", func(k *virtual.Kind) virtual.Resource {
+		return &GroupRes{accountBase: accountBase{virtualkind.Of(k)}}
 	})
 }
 
@@ -62,11 +64,11 @@ type GroupSends struct {
 
 // Default returns a group that is there.
 func (r *GroupRes) Default() engine.Res {
-	return &GroupRes{State: FileExists, accountBase: accountBase{virtualBase{kind: r.kind}}}
+	return &GroupRes{State: FileExists, accountBase: accountBase{virtualkind.Of(r.VirtualKind())}}
 }
 
 // Backends returns the names of all that can do it.
-func (r *GroupRes) Backends() []string { return r.backends("group") }
+func (r *GroupRes) Backends() []string { return r.BackendNames("group") }
 
 // Backend names the one that is used.
 func (r *GroupRes) Backend() string { return accountBackend(r.MetaParams().Backend, r.Root) }
@@ -78,7 +80,7 @@ func (r *GroupRes) where() userdb.Where { return userdb.Where{Root: accountRoot(
 // Needs returns what has to be called for such a group.
 func (r *GroupRes) Needs() []string {
 	need := []string{userdb.GetGroups.Name()}
-	if coming(r, "state") {
+	if virtualkind.Coming(r, "state") {
 		return accountNeeds(r.Root, need...)
 	}
 	switch {
@@ -93,7 +95,7 @@ func (r *GroupRes) Needs() []string {
 	return accountNeeds(r.Root, append(need, userdb.AddGroup.Name())...)
 }
 
-// Validate checks the parameters, and that a backend can do what is wanted.
+// Validate checks the parameters.
 func (r *GroupRes) Validate() error {
 	errs := accountRules(r.Name(), r.State, r.Root)
 	for _, m := range r.Members {
@@ -104,23 +106,28 @@ func (r *GroupRes) Validate() error {
 	if r.AllowDup && r.GID == nil {
 		errs = append(errs, errors.New("allowdupe makes sense with gid only"))
 	}
-	return r.check("group", r, errs)
+	return errors.Join(errs...)
 }
 
-// Cmp compares the parameters.
-func (r *GroupRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+// CheckMachine says what the backend of a machine can't do.
+func (r *GroupRes) CheckMachine(m engine.Machine) error { return r.Check("group", r, m) }
+
+// Cmp compares the parameters, and the backends to choose from.
+func (r *GroupRes) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
 
 // Sends returns the type of what is sent.
 func (r *GroupRes) Sends() any { return &GroupSends{} }
 
 // Watch tells of each change of the databases.
-func (r *GroupRes) Watch(ctx context.Context) error { return r.watch(ctx, "group", r, nil) }
+func (r *GroupRes) Watch(ctx context.Context) error { return r.WatchBy(ctx, "group", r, nil) }
 
-func (r *GroupRes) follow(ctx context.Context, c *chosen) error { return r.subscribe(ctx, c, r.Root) }
+func (r *GroupRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
+	return r.subscribe(ctx, c, r.Root)
+}
 
-// Read returns the group as it is; one that is not there is absent.
+// Read returns the group as it is; a missing group is absent.
 func (r *GroupRes) Read(ctx context.Context) (engine.Res, error) {
-	m, err := r.open(ctx, "group", r.Backend())
+	m, err := r.Open(ctx, "group", r.Backend())
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +142,7 @@ func (r *GroupRes) Read(ctx context.Context) (engine.Res, error) {
 	return r.as(&info), nil
 }
 
-// like returns another group of the same system, of which nothing else is known.
+// like returns another group of the same system, without other fields.
 func (r *GroupRes) like(name, state string) *GroupRes {
 	is := r.Default().(*GroupRes)
 	is.State, is.Root = state, r.Root
@@ -146,7 +153,7 @@ func (r *GroupRes) like(name, state string) *GroupRes {
 
 // List yields all groups of the databases.
 func (r *GroupRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
-	open := func() (*virtual.Module, error) { return r.open(ctx, "group", r.Backend()) }
+	open := func() (*virtual.Module, error) { return r.Open(ctx, "group", r.Backend()) }
 	return accountsOf(open, r.as, func(m *virtual.Module) ([]userdb.GroupInfo, error) {
 		all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
 		return all, err
@@ -160,7 +167,7 @@ func (r *GroupRes) as(info *userdb.GroupInfo) engine.Res {
 	return is
 }
 
-// Reversed returns what brings back the group as it was, as far as this resource
+// Reversed returns the resource that brings back the group as it was, as far as this resource
 // manages it.
 func (r *GroupRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := r.like(r.Name(), FileAbsent)
@@ -209,14 +216,14 @@ func (r *GroupRes) Clashes(other engine.Res) error {
 // AutoEdges wants, of another system, the folder that its databases are in, and the users
 // that are to be members.
 func (r *GroupRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(r)
+	w := edges.New(r)
 	if accountRoot(r.Root) != "" {
-		w.path(accountRoot(r.Root) + "/etc")
+		w.Path(accountRoot(r.Root) + "/etc")
 		return w, nil
 	}
 	if !r.absent() {
 		for _, m := range r.Members {
-			w.account(m, "")
+			w.Account(m, "")
 		}
 	}
 	return w, nil
@@ -226,7 +233,7 @@ func (r *GroupRes) AutoEdges() (engine.AutoEdge, error) {
 // databases.
 func (r *GroupRes) GroupKey() string { return r.Backend() + "\x00" + accountRoot(r.Root) }
 
-// CheckApply compares the group with what is wanted, and makes it so.
+// CheckApply compares the group with the wanted one, and makes it so.
 func (r *GroupRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	o := r.CheckApplyBatch(ctx, apply, []engine.Res{r})[0]
 	return o.OK, o.Err
@@ -240,13 +247,13 @@ func (r *GroupRes) Shared() (string, func(context.Context, engine.Host) (engine.
 // CheckApplyBatch checks groups of one system with one look, and makes each of them
 // right.
 func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
-	m, err := r.open(ctx, "group", r.Backend())
+	m, err := r.Open(ctx, "group", r.Backend())
 	if err != nil {
-		return failAll(len(members), err)
+		return virtualkind.FailAll(len(members), err)
 	}
 	defer m.Close()
 	a := accountBatch[userdb.GroupInfo]{
-		root: accountRoot(r.Root), shared: r.init.Shared, name: func(g *userdb.GroupInfo) string { return g.Name },
+		root: accountRoot(r.Root), shared: r.Handle().Shared, name: func(g *userdb.GroupInfo) string { return g.Name },
 		all: func(ctx context.Context) ([]userdb.GroupInfo, error) {
 			all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
 			return all, err
@@ -259,7 +266,7 @@ func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []en
 }
 
 // send sends what is known of the group.
-func (r *GroupRes) send(info *userdb.GroupInfo) error { return r.init.Send(&GroupSends{info.GID}) }
+func (r *GroupRes) send(info *userdb.GroupInfo) error { return r.Handle().Send(&GroupSends{info.GID}) }
 
 // checkApply makes one group right, which is as info says; nil for not there.
 func (r *GroupRes) checkApply(ctx context.Context, m *virtual.Module, info *userdb.GroupInfo, apply bool) (bool, error) {
@@ -270,14 +277,17 @@ func (r *GroupRes) checkApply(ctx context.Context, m *virtual.Module, info *user
 	case r.absent() && info == nil:
 		return true, nil
 	case r.absent():
-		r.init.Change(engine.Change{Verb: engine.Deleted})
+		r.Handle().Change(engine.Change{Verb: engine.Deleted})
 		if !apply {
 			return false, nil
 		}
 		_, _, err := userdb.DeleteGroup.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
 		return false, err
 	case info == nil:
-		r.init.Change(engine.Change{Verb: engine.Created})
+		r.Handle().Change(engine.Change{Verb: engine.Created})
+		for _, c := range engine.MadeWith(r) {
+			r.Handle().Change(c)
+		}
 		if !apply {
 			return false, nil
 		}
@@ -303,11 +313,11 @@ func (r *GroupRes) setMembers(ctx context.Context, m *virtual.Module, members []
 func (r *GroupRes) change(ctx context.Context, m *virtual.Module, info *userdb.GroupInfo, apply bool) (bool, error) {
 	number := r.GID != nil && *r.GID != info.GID
 	if number {
-		r.init.Change(engine.Change{Field: "gid", From: int64(info.GID), To: int64(*r.GID)})
+		r.Handle().Change(engine.Change{Field: "gid", From: int64(info.GID), To: int64(*r.GID)})
 	}
 	members, who := r.wanted(info)
 	if who {
-		r.init.Change(engine.Change{Field: "members", From: texts(info.Members), To: texts(members)})
+		r.Handle().Change(engine.Change{Field: "members", From: virtualkind.Texts(info.Members), To: virtualkind.Texts(members)})
 	}
 	if !number && !who || !apply {
 		return !number && !who, nil

@@ -12,6 +12,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
+	"github.com/reactivegraph/mgmt/resources/internal/rules"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -50,7 +55,7 @@ type GzipRes struct {
 	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`
 
 	init *engine.Init
-	file managed
+	file files.Managed
 	seen *madeSeen
 }
 
@@ -71,32 +76,32 @@ func (r *GzipRes) Validate() error {
 	errs := m.validate()
 	content := r.Content != nil || r.Recv()["content"] != nil
 	if r.Input != "" {
-		errs = append(errs, plainPath("input", r.Input))
+		errs = append(errs, files.PlainPath("input", r.Input))
 	}
-	return errors.Join(append(errs, broken([]rule{
-		{r.Input != "" && content, "input and content exclude each other"},
-		{r.Input == "" && !content, "input or content is missing: what to compress"},
-		{r.Input != "" && path.Clean(r.Input) == path.Clean(m.path), "input is the path itself"},
-		{r.Level < gzip.HuffmanOnly || r.Level > gzip.BestCompression, fmt.Sprintf("level is %d, it must be from -2 to 9", r.Level)},
+	return errors.Join(append(errs, rules.Broken([]rules.Rule{
+		{If: r.Input != "" && content, Text: "input and content exclude each other"},
+		{If: r.Input == "" && !content, Text: "input or content is missing: what to compress"},
+		{If: r.Input != "" && path.Clean(r.Input) == path.Clean(m.path), Text: "input is the path itself"},
+		{If: r.Level < gzip.HuffmanOnly || r.Level > gzip.BestCompression, Text: fmt.Sprintf("level is %d, it must be from -2 to 9", r.Level)},
 	})...)...)
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *GzipRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, managed{}, &madeSeen{}
-	r.file.tell(filesOf(init), r.made().path)
+	r.init, r.file, r.seen = init, files.Managed{}, &madeSeen{}
+	r.file.Tell(files.Of(init), r.made().path)
 	return nil
 }
 
 // Cleanup takes back what Init has told.
 func (r *GzipRes) Cleanup() error {
-	r.file.tell(filesOf(r.init), "")
+	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
 func (*GzipRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withFiles()
+	return files.With()
 }
 
 // Watch waits for changes of both files.
@@ -105,16 +110,16 @@ func (r *GzipRes) Watch(ctx context.Context) error {
 	if r.Input != "" {
 		paths = append(paths, r.Input)
 	}
-	return watchAll(ctx, r.init, paths, engine.WatchOptions{})
+	return watches.Paths(ctx, r.init, paths, engine.WatchOptions{})
 }
 
 // CheckApply compresses, and compares that with what is there.
 func (r *GzipRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	m := r.made()
-	m.secret = tainted(r.init, "content", "Content")
+	m.secret = received.Tainted(r.init, "content", "Content")
 	key := fmt.Sprint(r.Level)
 	if r.Input != "" {
-		m.secret = m.secret || filesOf(r.init).holdsSecret([]string{r.Input}) || isCredential([]string{r.Input})
+		m.secret = m.secret || files.Of(r.init).HoldsSecret([]string{r.Input}) || files.IsCredential([]string{r.Input})
 	} else {
 		key += " " + *r.Content
 	}
@@ -176,7 +181,7 @@ func (r *GzipRes) Read(ctx context.Context) (engine.Res, error) {
 	return got, nil
 }
 
-// Reversed returns what brings back the file that there was, or removes ours.
+// Reversed returns the resource that brings back the old file, or removes ours.
 func (r *GzipRes) Reversed(before engine.Res) (engine.Res, error) {
 	if before == nil {
 		return r.made().reversed(r, nil)
@@ -196,14 +201,14 @@ func (r *GzipRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().path))}
 }
 
-// AutoEdges wants the input, the owner, the group, and what every file wants.
+// AutoEdges wants the input, the owner, the group, and the edges of every file.
 func (r *GzipRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(r)
-	w.written(r.made().path)
+	w := edges.New(r)
+	w.Written(r.made().path)
 	if r.Input != "" {
-		w.path(r.Input)
+		w.Path(r.Input)
 	}
-	w.account(r.Owner, r.Group)
+	w.Account(r.Owner, r.Group)
 	return w, nil
 }
 
@@ -211,7 +216,7 @@ func (r *GzipRes) AutoEdges() (engine.AutoEdge, error) {
 func (r *GzipRes) Clashes(other engine.Res) error {
 	o, ok := other.(*GzipRes)
 	if !ok {
-		return writesClash(r, other)
+		return files.Clash(r, other)
 	}
 	if engine.CmpFields(r, o) != nil {
 		return errors.New("they want different contents, owners or modes")

@@ -14,9 +14,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/resources/internal/hostsfile"
+	"github.com/reactivegraph/mgmt/resources/internal/provided"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
-func init() { registerProvided("host", func() (*provider.Kind, error) { return hostKind(hostsPath) }) }
+func init() { provided.Register("host", func() (*provider.Kind, error) { return hostKind(hostsPath) }) }
 
 const hostsPath = "/etc/hosts"
 
@@ -42,7 +44,7 @@ compared, and written, in lower case.`,
 			{Name: "hostname", Type: "Pattern[" + hostNamePattern + "]", Role: provider.Namevar, Doc: "The name: the first one of the line."},
 			{Name: "family", Type: "Enum['', ipv4, ipv6]", Role: provider.Namevar, Doc: "The family of the address; empty for the family of ip, or else for both."},
 			{Name: "target", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\z/]]`, Role: provider.Namevar, Doc: "The file; empty for /etc/hosts."},
-			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the line is there."},
+			{Name: "ensure", Type: provided.EnsureType, Default: provided.Present, HasDefault: true, Doc: "Whether the line is there."},
 			{Name: "ip", Type: `Optional[Pattern[/\A[0-9]{1,3}(\.[0-9]{1,3}){3}\z/, /\A[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[0-9A-Za-z._-]+)?\z/]]`,
 				Doc: "The address, of IPv4 or IPv6. It is needed to make a line."},
 			{Name: "host_aliases", Type: "Optional[Array[Pattern[" + hostNamePattern + "]]]", Doc: "The other names of the line, in their order."},
@@ -115,26 +117,26 @@ func (h *hosts) Canonicalize(_ context.Context, _ *provider.Runtime, records []p
 }
 
 func (h *hosts) canonicalize(r provider.Record) error {
-	r["hostname"] = strings.ToLower(str(r, "hostname"))
-	if manages(r, "host_aliases") {
-		list := strs(r, "host_aliases")
+	r["hostname"] = strings.ToLower(provided.Str(r, "hostname"))
+	if provided.Manages(r, "host_aliases") {
+		list := provided.Strs(r, "host_aliases")
 		for i := range list {
 			list[i] = strings.ToLower(list[i])
 		}
-		r["host_aliases"] = array(list)
+		r["host_aliases"] = provided.Array(list)
 	}
-	if str(r, "target") == h.file {
+	if provided.Str(r, "target") == h.file {
 		r["target"] = ""
 	}
-	if !manages(r, "ip") {
+	if !provided.Manages(r, "ip") {
 		return nil
 	}
-	ip, err := netip.ParseAddr(str(r, "ip"))
+	ip, err := netip.ParseAddr(provided.Str(r, "ip"))
 	if err != nil {
-		return fmt.Errorf("ip: %q is no address", str(r, "ip"))
+		return fmt.Errorf("ip: %q is no address", provided.Str(r, "ip"))
 	}
 	family := familyOf(hostsfile.Entry{IP: ip})
-	if is := str(r, "family"); is != "" && is != family {
+	if is := provided.Str(r, "family"); is != "" && is != family {
 		return fmt.Errorf("ip: %s is an address of %s, and family is %s", ip, family, is)
 	}
 	if r["ip"] = ip.String(); r["title"] == nil { // what Get returned has one, and the family that was asked for
@@ -201,11 +203,11 @@ func (h *hosts) load(files map[string]*hostsfile.File, target string) (*hostsfil
 	if f := files[target]; f != nil {
 		return f, nil
 	}
-	t, err := textAt(h.path(target), 0o644)
+	t, err := textfile.At(h.path(target), 0o644)
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := t.read()
+	text, _, err := t.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -218,25 +220,25 @@ func (h *hosts) find(f *hostsfile.File, n hostName) (provider.Record, bool) {
 	var found []provider.Record
 	for _, e := range f.Find(n.host, n.fam()) {
 		r := n.record()
-		r["ensure"], r["ip"], r["comment"] = present, e.IP.String(), e.Comment
+		r["ensure"], r["ip"], r["comment"] = provided.Present, e.IP.String(), e.Comment
 		aliases := slices.Clone(e.Aliases)
 		for i := range aliases {
 			aliases[i] = strings.ToLower(aliases[i])
 		}
-		r["host_aliases"] = array(aliases)
+		r["host_aliases"] = provided.Array(aliases)
 		found = append(found, r)
 	}
 	if len(found) == 0 {
 		return nil, false
 	}
-	return common(found), true
+	return provided.Common(found), true
 }
 
 // Set edits each file once.
 func (h *hosts) Set(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
-	for target, group := range groups(changes, func(c provider.Change) string { return hostNameOf(c.Name).target }) {
-		t, err := textAt(h.path(target), 0o644)
-		editAll(rt.Log, t, err, group, hostsfile.Parse, h.put)
+	for target, group := range provided.Groups(changes, func(c provider.Change) string { return hostNameOf(c.Name).target }) {
+		t, err := textfile.At(h.path(target), 0o644)
+		provided.EditAll(rt.Log, t, err, group, hostsfile.Parse, h.put)
 	}
 	return nil
 }
@@ -244,7 +246,7 @@ func (h *hosts) Set(_ context.Context, rt *provider.Runtime, changes []provider.
 // put makes one change.
 func (h *hosts) put(f *hostsfile.File, c provider.Change) error {
 	n := hostNameOf(c.Name)
-	if c.Should["ensure"] == absent {
+	if c.Should["ensure"] == provided.Absent {
 		f.Remove(n.host, n.fam())
 		return nil
 	}
@@ -258,28 +260,28 @@ func (h *hosts) put(f *hostsfile.File, c provider.Change) error {
 		}
 	}
 	e.Name = n.host
-	if manages(c.Should, "ip") {
-		ip, err := netip.ParseAddr(str(c.Should, "ip"))
+	if provided.Manages(c.Should, "ip") {
+		ip, err := netip.ParseAddr(provided.Str(c.Should, "ip"))
 		if err != nil {
 			return err
 		}
 		e.IP = ip
 	}
-	if manages(c.Should, "host_aliases") {
-		e.Aliases = strs(c.Should, "host_aliases")
+	if provided.Manages(c.Should, "host_aliases") {
+		e.Aliases = provided.Strs(c.Should, "host_aliases")
 	}
-	if manages(c.Should, "comment") {
-		e.Comment = str(c.Should, "comment")
+	if provided.Manages(c.Should, "comment") {
+		e.Comment = provided.Str(c.Should, "comment")
 	}
 	return f.Put(n.fam(), e)
 }
 
 // Files says in which file the line is.
 func (h *hosts) Files(wanted provider.Record) []string {
-	return []string{h.path(str(wanted, "target"))}
+	return []string{h.path(provided.Str(wanted, "target"))}
 }
 
 // Watch watches the usual file, and looks at all others every now and then.
 func (h *hosts) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
-	return watchPaths(ctx, rt, []string{h.file}, engine.WatchOptions{}, time.Minute, armed, changed)
+	return provided.WatchPaths(ctx, rt, []string{h.file}, engine.WatchOptions{}, time.Minute, armed, changed)
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/procfile"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -52,14 +54,13 @@ type HostnameRes struct {
 	PrettyHostname    *string `yaml:"pretty_hostname" lang:"pretty_hostname" doc:"A name for people, with all the letters they like; empty for none. If absent, it is left as it is."`
 
 	init *engine.Init
-	file managed
+	file files.Managed
 }
 
 // Default returns an empty resource.
 func (r *HostnameRes) Default() engine.Res { return &HostnameRes{} }
 
-// hostname returns the name. What a command printed and was received ends with a newline,
-// which no name has.
+// hostname returns the name. Received output of a command ends with a newline, which no name has.
 func (r *HostnameRes) hostname() string {
 	if r.Hostname == "" {
 		return r.Name()
@@ -99,7 +100,7 @@ func (r *HostnameRes) Validate() error {
 	return errors.Join(errs...)
 }
 
-// checkHostname refuses what the kernel or programs do not take: parts of letters,
+// checkHostname refuses names that the kernel or programs do not take. A name has parts of letters,
 // digits and dashes, parted by dots.
 func checkHostname(what, name string) error {
 	switch {
@@ -139,22 +140,22 @@ func checkPretty(name string) error {
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *HostnameRes) Init(init *engine.Init) error {
-	r.init, r.file = init, managed{}
+	r.init, r.file = init, files.Managed{}
 	if r.wants().static != "" {
-		r.file.tell(filesOf(init), hostnameFile)
+		r.file.Tell(files.Of(init), hostnameFile)
 	}
 	return nil
 }
 
 // Cleanup takes back what Init has told.
 func (r *HostnameRes) Cleanup() error {
-	r.file.tell(filesOf(r.init), "")
+	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
 func (*HostnameRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withFiles()
+	return files.With()
 }
 
 // Watch waits for changes of the files, and of the name that the kernel has. Whoever
@@ -214,10 +215,10 @@ func (r *HostnameRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), hostnameFile)}
 }
 
-// AutoEdges wants the nearest managed folder above the file, and what is mounted there.
+// AutoEdges wants the nearest managed folder above the file, and the mount there.
 func (r *HostnameRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(r)
-	w.above(hostnameFile)
+	w := edges.New(r)
+	w.Above(hostnameFile)
 	return w, nil
 }
 
@@ -225,7 +226,7 @@ func (r *HostnameRes) AutoEdges() (engine.AutoEdge, error) {
 func (r *HostnameRes) Clashes(other engine.Res) error {
 	o, ok := other.(*HostnameRes)
 	if !ok {
-		return writesClash(r, other)
+		return files.Clash(r, other)
 	}
 	if len(r.Recv())+len(o.Recv()) > 0 {
 		return nil

@@ -10,10 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/internal/unix"
-
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/unix"
+	"github.com/reactivegraph/mgmt/resources/internal/command"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
 // hostnames are the names of a machine.
@@ -27,12 +29,12 @@ func lookHostnames() (h hostnames, err error) {
 	if h.transient, err = kernelHostname(); err != nil {
 		return h, err
 	}
-	text, err := readText(hostnameFile)
+	text, err := textfile.Text(hostnameFile)
 	if err != nil {
 		return h, err
 	}
 	h.static = staticOf(text)
-	if text, err = readText(hostnamePretty); err != nil {
+	if text, err = textfile.Text(hostnamePretty); err != nil {
 		return h, err
 	}
 	h.pretty = new(prettyOf(text))
@@ -45,17 +47,8 @@ func kernelHostname() (string, error) {
 	return unix.ByteSliceToString(u.Nodename[:]), err
 }
 
-func readText(path string) (string, error) {
-	t, err := textAt(path, 0)
-	if err != nil {
-		return "", err
-	}
-	text, _, err := t.read()
-	return text, err
-}
-
-// staticOf returns the name in a text as that of /etc/hostname: the first line that is
-// no comment.
+// staticOf returns the name in a text as that of /etc/hostname: the first line that is not a
+// comment.
 func staticOf(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -75,7 +68,7 @@ func prettyOf(text string) (name string) {
 		if !ok {
 			continue
 		}
-		if words, err := splitWords(value); err == nil {
+		if words, err := command.Words(value); err == nil {
 			name = strings.Join(words, " ")
 		}
 	}
@@ -134,8 +127,8 @@ func (r *HostnameRes) steps() (steps []hostnameStep, err error) {
 	return steps, nil
 }
 
-// CheckApply gives the machine its names: by hostnamed where that is, and then by
-// ourselves what is still missing.
+// CheckApply gives the machine its names: by hostnamed where that is, and then by ourselves the
+// missing ones.
 func (r *HostnameRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
@@ -156,7 +149,7 @@ func (r *HostnameRes) CheckApply(ctx context.Context, apply bool) (bool, error) 
 		if err != nil {
 			return false, err
 		}
-		// What others have altered meanwhile was not announced, and is the next run's.
+		// Changes of other programs meanwhile were not announced, and are the next run's.
 		steps = slices.DeleteFunc(steps, func(s hostnameStep) bool {
 			return !slices.ContainsFunc(left, func(l hostnameStep) bool { return l.method == s.method })
 		})
@@ -169,11 +162,11 @@ func (r *HostnameRes) CheckApply(ctx context.Context, apply bool) (bool, error) 
 	return false, nil
 }
 
-// hostnamedPatience is how long hostnamed may take, which has to be started first. Who
-// calls it while it ends, as it does when it is idle, may wait for ever.
+// hostnamedPatience is how long hostnamed may take, which has to be started first. A call while it
+// ends, as it does when it is idle, may wait for ever.
 const hostnamedPatience = 5 * time.Second
 
-// ask has hostnamed set the names. What comes of it is seen in the files.
+// ask has hostnamed set the names. The files show the result.
 func (r *HostnameRes) ask(ctx context.Context, steps []hostnameStep) {
 	ctx, cancel := context.WithTimeout(ctx, hostnamedPatience)
 	defer cancel()
@@ -193,7 +186,7 @@ func (r *HostnameRes) ask(ctx context.Context, steps []hostnameStep) {
 func setStatic(r *HostnameRes, name string) error {
 	if name == "" {
 		err := os.Remove(hostnameFile)
-		if isMissing(err) {
+		if files.IsMissing(err) {
 			return nil
 		}
 		return err
@@ -208,18 +201,18 @@ func setPretty(r *HostnameRes, name string) error {
 }
 
 func (r *HostnameRes) write(path string, change func(string) string) error {
-	defer filesOf(r.init).lock(path)()
-	t, err := textAt(filepath.Clean(path), 0o644)
+	defer files.Of(r.init).Lock(path)()
+	t, err := textfile.At(filepath.Clean(path), 0o644)
 	if err != nil {
 		return err
 	}
-	err = t.edit(func(old string) (string, error) { return change(old), nil })
-	filesOf(r.init).wroteAt(path, r.init)
+	err = t.Edit(func(old string) (string, error) { return change(old), nil })
+	files.Of(r.init).WroteAt(path, r.init)
 	return err
 }
 
-// Read returns the names that the machine has. Those that are as the main one are left
-// out, unless the resource has them.
+// Read returns the names that the machine has. Names equal to the main one are left out, unless the
+// resource has them.
 func (r *HostnameRes) Read(ctx context.Context) (engine.Res, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

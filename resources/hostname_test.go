@@ -11,31 +11,20 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
-
-// inMachine runs a test where the name, /etc and /run are its own.
-func inMachine(t *testing.T) bool {
-	t.Helper()
-	if !inNamespaces(t, unix.CLONE_NEWUTS) {
-		return false
-	}
-	for _, p := range []string{"/etc", "/run"} {
-		sh(t, "mount", "-t", "tmpfs", "mem", p)
-	}
-	return true
-}
 
 // nameMachine gives the machine of the test its names.
 func nameMachine(t *testing.T, static, transient, pretty string) {
 	t.Helper()
 	for path, text := range map[string]string{hostnameFile: static, hostnamePretty: pretty} {
-		must(t, os.RemoveAll(path))
+		kindtest.Must(t, os.RemoveAll(path))
 		if text != "" {
-			put(t, path, text)
+			kindtest.Put(t, path, text)
 		}
 	}
-	must(t, unix.Sethostname([]byte(transient)))
+	kindtest.Must(t, unix.Sethostname([]byte(transient)))
 }
 
 // machineNames are all names of the machine.
@@ -50,7 +39,7 @@ func machineNames(t testing.TB) string {
 }
 
 func TestHostnameSuite(t *testing.T) {
-	if !inMachine(t) {
+	if !kindtest.InMachine(t) {
 		return
 	}
 	enginetest.Run(t, enginetest.Suite{
@@ -59,17 +48,17 @@ func TestHostnameSuite(t *testing.T) {
 		New: func(*testing.T, string) engine.Res {
 			return &HostnameRes{Hostname: "web1.example.com", PrettyHostname: new("Ada's \"web\"")}
 		},
-		Host: func(t testing.TB) engine.Host { return newHost(t) },
+		Host: func(t testing.TB) engine.Host { return kindtest.NewHost(t) },
 		Snapshot: func(t testing.TB, dir string) enginetest.Tree {
 			tree := enginetest.Snapshot(t, "/etc")
 			tree["the kernel"] = machineNames(t)
 			return tree
 		},
 		Drifts: map[string]func(*testing.T, string){
-			"kernel":  func(t *testing.T, _ string) { must(t, unix.Sethostname([]byte("drift"))) },
-			"static":  func(t *testing.T, _ string) { put(t, hostnameFile, "drift\n") },
-			"removed": func(t *testing.T, _ string) { must(t, os.Remove(hostnameFile)) },
-			"pretty":  func(t *testing.T, _ string) { put(t, hostnamePretty, prettyKey+"drift\n") },
+			"kernel":  func(t *testing.T, _ string) { kindtest.Must(t, unix.Sethostname([]byte("drift"))) },
+			"static":  func(t *testing.T, _ string) { kindtest.Put(t, hostnameFile, "drift\n") },
+			"removed": func(t *testing.T, _ string) { kindtest.Must(t, os.Remove(hostnameFile)) },
+			"pretty":  func(t *testing.T, _ string) { kindtest.Put(t, hostnamePretty, prettyKey+"drift\n") },
 		},
 		Variants: map[string]func(engine.Res){
 			"none":      func(r engine.Res) { r.(*HostnameRes).StaticHostname = new("") },
@@ -79,7 +68,7 @@ func TestHostnameSuite(t *testing.T) {
 }
 
 func TestHostnameNames(t *testing.T) {
-	if !inMachine(t) {
+	if !kindtest.InMachine(t) {
 		return
 	}
 	for name, c := range map[string]struct {
@@ -96,12 +85,12 @@ func TestHostnameNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			nameMachine(t, "# a comment\n old \n", "older", "# mine\nPRETTY_HOSTNAME='x y'")
 			c.want = strings.Replace(c.want, "=x y", "='x y'", 1)
-			f := begin(t, "hostname", c.r)
-			want(t, f, c.r, c.says)
+			f := kindtest.Begin(t, "hostname", c.r)
+			kindtest.Want(t, f, c.r, c.says)
 			if got := machineNames(t); got != c.want {
 				t.Errorf("the names are %q, and not %q", got, c.want)
 			}
-			want(t, f, c.r, "")
+			kindtest.Want(t, f, c.r, "")
 		})
 	}
 }
@@ -132,7 +121,7 @@ func (b *fakeHostnamed) Call(_ context.Context, dest, _, method string, args ...
 // TestHostnamed: hostnamed is asked where systemd runs; what it does not do, and when it
 // is not there, is done without it.
 func TestHostnamed(t *testing.T) {
-	if !inMachine(t) {
+	if !kindtest.InMachine(t) {
 		return
 	}
 	for name, c := range map[string]struct {
@@ -148,19 +137,19 @@ func TestHostnamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			nameMachine(t, "old\n", "older", "")
-			must(t, os.RemoveAll(systemd1.Booted))
+			kindtest.Must(t, os.RemoveAll(systemd1.Booted))
 			if c.boot {
-				must(t, os.MkdirAll(systemd1.Booted, 0o755))
+				kindtest.Must(t, os.MkdirAll(systemd1.Booted, 0o755))
 			}
 			r := &HostnameRes{Hostname: "new"}
-			f := begin(t, "hostname", r)
+			f := kindtest.Begin(t, "hostname", r)
 			f.Host().SetBus(func(context.Context, engine.BusKind) (engine.Bus, error) {
 				if c.bus == nil {
 					return nil, errors.New("the bus is gone")
 				}
 				return c.bus, nil
 			})
-			want(t, f, r, `static_hostname: "old" -> "new" hostname: "older" -> "new"`)
+			kindtest.Want(t, f, r, `static_hostname: "old" -> "new" hostname: "older" -> "new"`)
 			if got := machineNames(t); got != "new\n|new|" {
 				t.Errorf("the names are %q", got)
 			}
@@ -174,20 +163,20 @@ func TestHostnamed(t *testing.T) {
 // TestHostnameTwice: the same drift is told again, though it was repaired in between so
 // soon that both look alike.
 func TestHostnameTwice(t *testing.T) {
-	if !inMachine(t) {
+	if !kindtest.InMachine(t) {
 		return
 	}
 	nameMachine(t, "a\n", "a", "")
 	r := &HostnameRes{Hostname: "a"}
-	f := begin(t, "hostname", r)
-	watching(t, f, r)
+	f := kindtest.Begin(t, "hostname", r)
+	kindtest.Watching(t, f, r)
 	for range 5 {
-		must(t, unix.Sethostname([]byte("b")))
+		kindtest.Must(t, unix.Sethostname([]byte("b")))
 		f.WaitEvent(t)
-		must(t, unix.Sethostname([]byte("a")))
-		must(t, unix.Sethostname([]byte("b")))
+		kindtest.Must(t, unix.Sethostname([]byte("a")))
+		kindtest.Must(t, unix.Sethostname([]byte("b")))
 		f.WaitEvent(t)
-		must(t, unix.Sethostname([]byte("a")))
+		kindtest.Must(t, unix.Sethostname([]byte("a")))
 		f.WaitEvent(t)
 	}
 }

@@ -9,10 +9,14 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/command"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/inifile"
+	"github.com/reactivegraph/mgmt/resources/internal/provided"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
-func init() { registerProvided("ini_setting", iniKind) }
+func init() { provided.Register("ini_setting", iniKind) }
 
 func iniKind() (*provider.Kind, error) {
 	return provider.New(iniDefinition(), func() provider.Provider { return iniSettings{seen: map[iniFile]iniSeen{}} })
@@ -38,7 +42,7 @@ written as it is, without quotes.`,
 			{Name: "key_val_separator", Type: "String", Role: provider.Namevar, Doc: "The text between the setting and its value; empty for = with a blank on each side. Blanks around it may differ in the file."},
 			{Name: "section_prefix", Type: "String", Role: provider.Namevar, Doc: "The text before the name of a section; empty for [ (and none, if there is a suffix)."},
 			{Name: "section_suffix", Type: "String", Role: provider.Namevar, Doc: "The text behind the name of a section; empty for ] (and none, if there is a prefix)."},
-			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the setting is there."},
+			{Name: "ensure", Type: provided.EnsureType, Default: provided.Present, HasDefault: true, Doc: "Whether the setting is there."},
 			{Name: "value", Type: `Optional[Pattern[/\A[^\n\r]*\z/]]`, Doc: "The value. A value that is received from a secret is shown nowhere."},
 			{Name: "secret", Type: `Optional[String]`, Sensitive: true, Doc: "The value, in place of value, if it must not be shown."},
 			{Name: "indent", Type: `Pattern[/\A[ \t]*\z/]`, Role: provider.Parameter, Default: "", HasDefault: true, Doc: "Blanks before a setting that is added."},
@@ -116,22 +120,22 @@ func (i iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.
 	var found []provider.Record
 	for _, v := range values {
 		r := n.record()
-		r["ensure"], r["value"] = present, v
+		r["ensure"], r["value"] = provided.Present, v
 		found = append(found, r)
 	}
-	return common(found), true, nil
+	return provided.Common(found), true, nil
 }
 
 // load reads a file, unless it is as it was.
 func (i iniSettings) load(of iniFile) (*inifile.File, error) {
-	t, err := textAt(of.path, 0)
+	t, err := textfile.At(of.path, 0)
 	if err != nil {
 		return nil, err
 	}
-	if st, err := t.lstat(); err == nil && i.seen[of].stat == st {
+	if st, err := t.Lstat(); err == nil && i.seen[of].stat == st {
 		return i.seen[of].text, nil
 	}
-	text, st, err := t.read()
+	text, st, err := t.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -142,23 +146,22 @@ func (i iniSettings) load(of iniFile) (*inifile.File, error) {
 	return file, nil
 }
 
-// InSync compares a secret with the value, of which nobody knows whether it is one:
-// where all values were secrets, none would be shown. A secret in a file that others may use
-// is not as it should be.
+// InSync compares a secret with the value, which may or may not be secret: where all values were
+// secrets, none would be shown. A secret in a file that others may use is not as it should be.
 func (iniSettings) InSync(_ context.Context, rt *provider.Runtime, _ provider.Name, attribute string, is, should provider.Record) (provider.Answer, string, error) {
 	secret := attribute == "secret" || attribute == "value" && rt.IsSecret("value")
 	switch {
 	case !secret:
 		return provider.Default, "", nil
-	case is["value"] != reveal(should[attribute]):
+	case is["value"] != provided.Reveal(should[attribute]):
 		return provider.OutOfSync, "", nil
 	}
-	t, err := textAt(str(should, "path"), 0)
+	t, err := textfile.At(provided.Str(should, "path"), 0)
 	if err != nil {
 		return provider.OutOfSync, "", err
 	}
-	t.private = !filesOfHost(rt.Host).hasMode(str(should, "path"))
-	if st, err := t.lstat(); err == nil && t.open(&st) {
+	t.Private = !files.OfHost(rt.Host).HasMode(provided.Str(should, "path"))
+	if st, err := t.Lstat(); err == nil && t.Open(&st) {
 		return provider.OutOfSync, "others may use the file", nil
 	}
 	return provider.InSync, "", nil
@@ -167,29 +170,31 @@ func (iniSettings) InSync(_ context.Context, rt *provider.Runtime, _ provider.Na
 // Set edits each file once for each dialect.
 func (i iniSettings) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	clear(i.seen) // two writes may fall into one tick of the file's clock
-	for of, group := range groups(changes, func(c provider.Change) iniFile {
+	for of, group := range provided.Groups(changes, func(c provider.Change) iniFile {
 		n := iniNameOf(c.Name)
 		s := n.style()
-		s.Indent = str(c.Should, "indent")
-		return iniFile{n.path, s, str(c.Should, "validate")}
+		s.Indent = provided.Str(c.Should, "indent")
+		return iniFile{n.path, s, provided.Str(c.Should, "validate")}
 	}) {
-		t, err := textAt(of.path, iniMode(group))
-		t.private = t.mode == filePrivate && !filesOfHost(rt.Host).hasMode(of.path)
-		t.asked = checking{validatorOf(of.check), ctx, rt.Host, t.mode == filePrivate}
+		t, err := textfile.At(of.path, iniMode(group))
+		t.Private = t.Mode == files.PrivateMode && !files.OfHost(rt.Host).HasMode(of.path)
+		t.Asked = command.Checking{Validator: command.ValidatorOf(of.check), Context: ctx, Host: rt.Host, Secret: t.Mode == files.PrivateMode}
 		parse := func(text string) *inifile.File { return inifile.Parse(text, of.style) }
-		editAll(rt.Log, t, err, group, parse, iniPut)
+		provided.EditAll(rt.Log, t, err, group, parse, iniPut)
 	}
 	return nil
 }
 
 // Files says in which file the setting is.
-func (iniSettings) Files(wanted provider.Record) []string { return []string{str(wanted, "path")} }
+func (iniSettings) Files(wanted provider.Record) []string {
+	return []string{provided.Str(wanted, "path")}
+}
 
 // iniMode is the mode of a file that is made.
 func iniMode(changes []provider.Change) int {
 	for _, c := range changes {
-		if c.Should["ensure"] != absent && (manages(c.Should, "secret") || slices.Contains(c.Secret, "value")) {
-			return filePrivate
+		if c.Should["ensure"] != provided.Absent && (provided.Manages(c.Should, "secret") || slices.Contains(c.Secret, "value")) {
+			return files.PrivateMode
 		}
 	}
 	return 0o644
@@ -198,7 +203,7 @@ func iniMode(changes []provider.Change) int {
 // iniPut makes one change.
 func iniPut(f *inifile.File, c provider.Change) error {
 	n := iniNameOf(c.Name)
-	if c.Should["ensure"] == absent {
+	if c.Should["ensure"] == provided.Absent {
 		f.Remove(n.section, n.setting)
 		return nil
 	}
@@ -212,12 +217,12 @@ func iniPut(f *inifile.File, c provider.Change) error {
 // iniValue is the value that a setting shall have.
 func iniValue(f *inifile.File, n iniName, should provider.Record) (string, error) {
 	switch {
-	case manages(should, "value") && manages(should, "secret"):
+	case provided.Manages(should, "value") && provided.Manages(should, "secret"):
 		return "", fmt.Errorf("value and secret exclude each other")
-	case manages(should, "secret"):
-		return reveal(should["secret"]), nil
-	case manages(should, "value"):
-		return str(should, "value"), nil
+	case provided.Manages(should, "secret"):
+		return provided.Reveal(should["secret"]), nil
+	case provided.Manages(should, "value"):
+		return provided.Str(should, "value"), nil
 	}
 	if values := f.Values(n.section, n.setting); len(values) > 0 {
 		return values[len(values)-1], nil

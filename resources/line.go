@@ -10,7 +10,14 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/command"
+	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
+	"github.com/reactivegraph/mgmt/resources/internal/rules"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 	"github.com/reactivegraph/mgmt/resources/internal/textlines"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -28,8 +35,8 @@ var (
 	_ engine.DescribedRes   = (*LineRes)(nil)
 )
 
-// LineRes is a line in a file, some lines, or a block between two marks. See Doc for
-// what its parameters mean.
+// LineRes is a line in a file, some lines, or a block between two marks. See Doc for the meaning of
+// its parameters.
 type LineRes struct {
 	traits.Base
 	traits.Edgeable
@@ -56,7 +63,7 @@ type LineRes struct {
 	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks the new file before it replaces the old one: % in it stands for the path of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`
 
 	init *engine.Init
-	file managed
+	file files.Managed
 }
 
 // lineMark stands in a marker for the words that begin and end a block.
@@ -79,27 +86,27 @@ func (r *LineRes) list() []string {
 // Validate checks the parameters and how they go together.
 func (r *LineRes) Validate() error {
 	var errs []error
-	if err := plainPath("file", r.File); err != nil {
+	if err := files.PlainPath("file", r.File); err != nil {
 		errs = append(errs, err)
 	}
 	if !slices.Contains([]string{"", FileExists, FileAbsent}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", r.State))
 	}
 	_, err := r.edit()
-	errs = append(errs, err, validatorOf(r.ValidateCmd).check())
+	errs = append(errs, err, command.ValidatorOf(r.ValidateCmd).Check())
 	content := r.Content != "" || r.Recv()["content"] != nil
-	errs = append(errs, broken([]rule{
-		{r.Above != "" && r.Below != "", "above and below exclude each other"},
-		{r.Match != "" && r.Marker != "", "match and marker exclude each other"},
-		{r.AllMatches && r.Match == "", "all_matches needs a match"},
-		{(r.IfMissing || r.Keep || r.NoAdd) && (r.Match == "" || r.absent()), "if_missing, keep and no_add need a match, and make no sense where state is absent"},
-		{r.OneMatch && r.AllMatches, "one_match and all_matches exclude each other"},
-		{r.Match != "" && len(r.list()) > 1, "content has several lines, and match finds one; a marker is for several"},
-		{r.Match != "" && r.absent() && content, "state is absent: what matches is removed, content makes no sense"},
-		{r.Match == "" && r.Marker == "" && !content, "content is missing"},
-		{r.Match != "" && !r.absent() && !content, "content is missing"},
-		{strings.ContainsRune(strings.ReplaceAll(r.Content, "\r\n", "\n"), '\r'), "content has a return in it that ends no line"},
-		{strings.ContainsRune(r.Content, 0), "content has a NUL byte in it"},
+	errs = append(errs, rules.Broken([]rules.Rule{
+		{If: r.Above != "" && r.Below != "", Text: "above and below exclude each other"},
+		{If: r.Match != "" && r.Marker != "", Text: "match and marker exclude each other"},
+		{If: r.AllMatches && r.Match == "", Text: "all_matches needs a match"},
+		{If: (r.IfMissing || r.Keep || r.NoAdd) && (r.Match == "" || r.absent()), Text: "if_missing, keep and no_add need a match, and make no sense where state is absent"},
+		{If: r.OneMatch && r.AllMatches, Text: "one_match and all_matches exclude each other"},
+		{If: r.Match != "" && len(r.list()) > 1, Text: "content has several lines, and match finds one; a marker is for several"},
+		{If: r.Match != "" && r.absent() && content, Text: "state is absent: what matches is removed, content makes no sense"},
+		{If: r.Match == "" && r.Marker == "" && !content, Text: "content is missing"},
+		{If: r.Match != "" && !r.absent() && !content, Text: "content is missing"},
+		{If: strings.ContainsRune(strings.ReplaceAll(r.Content, "\r\n", "\n"), '\r'), Text: "content has a return in it that ends no line"},
+		{If: strings.ContainsRune(r.Content, 0), Text: "content has a NUL byte in it"},
 	})...)
 	return errors.Join(append(errs, r.validateMarker()...)...)
 }
@@ -109,10 +116,10 @@ func (r *LineRes) validateMarker() []error {
 		return nil
 	}
 	begin, end := r.marks()
-	return broken([]rule{
-		{strings.Count(r.Marker, lineMark) != 1, "marker has to have {mark} in it, once"},
-		{strings.ContainsAny(r.Marker, "\r\n\x00"), "marker has to be one line"},
-		{slices.Contains(r.list(), begin) || slices.Contains(r.list(), end), "content has a line in it that is a mark of the block"},
+	return rules.Broken([]rules.Rule{
+		{If: strings.Count(r.Marker, lineMark) != 1, Text: "marker has to have {mark} in it, once"},
+		{If: strings.ContainsAny(r.Marker, "\r\n\x00"), Text: "marker has to be one line"},
+		{If: slices.Contains(r.list(), begin) || slices.Contains(r.list(), end), Text: "content has a line in it that is a mark of the block"},
 	})
 }
 
@@ -123,7 +130,7 @@ func (r *LineRes) marks() (begin, end string) {
 	return strings.ReplaceAll(r.Marker, lineMark, "BEGIN"), strings.ReplaceAll(r.Marker, lineMark, "END")
 }
 
-// edit returns what is to be done with the text of the file.
+// edit returns the edit of the file's text.
 func (r *LineRes) edit() (*textlines.Edit, error) {
 	e := &textlines.Edit{Absent: r.absent(), Lines: r.list(), All: r.AllMatches, Missing: r.IfMissing, One: r.OneMatch, Keep: r.Keep, NoAdd: r.NoAdd}
 	e.Begin, e.End = r.marks()
@@ -146,27 +153,27 @@ func (r *LineRes) edit() (*textlines.Edit, error) {
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *LineRes) Init(init *engine.Init) error {
-	r.init, r.file = init, managed{}
+	r.init, r.file = init, files.Managed{}
 	if !r.absent() {
-		r.file.tell(filesOf(init), r.File)
+		r.file.Tell(files.Of(init), r.File)
 	}
 	return nil
 }
 
 // Cleanup takes back what Init has told.
 func (r *LineRes) Cleanup() error {
-	r.file.tell(filesOf(r.init), "")
+	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
 func (*LineRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withFiles()
+	return files.With()
 }
 
 // Watch waits for changes of the file.
 func (r *LineRes) Watch(ctx context.Context) error {
-	return watchAll(ctx, r.init, []string{r.File}, engine.WatchOptions{})
+	return watches.Paths(ctx, r.init, []string{r.File}, engine.WatchOptions{})
 }
 
 // CheckApply edits the file. Those who edit it at the same time wait for each other.
@@ -178,18 +185,18 @@ func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	t, err := textAt(r.File, 0o644)
+	t, err := textfile.At(r.File, 0o644)
 	if err != nil {
 		return false, err
 	}
-	path := t.real
+	path := t.Real
 	if r.secret() {
-		t.mode, t.private = filePrivate, r.adds() && !filesOf(r.init).hasMode(r.File, path)
+		t.Mode, t.Private = files.PrivateMode, r.adds() && !files.Of(r.init).HasMode(r.File, path)
 	}
 	if apply {
-		defer filesOf(r.init).lock(path)()
+		defer files.Of(r.init).Lock(path)()
 	}
-	old, st, err := t.read()
+	old, st, err := t.Read()
 	if err != nil {
 		return false, err
 	}
@@ -199,7 +206,7 @@ func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, fmt.Errorf("%s: %w", path, err)
 	case err != nil:
 		return false, fmt.Errorf("%s, %w; the marks are %q and %q", path, err, e.Begin, e.End)
-	case !got.Changed && !t.open(st):
+	case !got.Changed && !t.Open(st):
 		return true, nil
 	case st == nil && !r.Create:
 		return false, fmt.Errorf("%s does not exist; create: true makes it", path)
@@ -207,19 +214,19 @@ func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if got.Changed {
 		r.report(e, st, got)
 	}
-	if t.open(st) {
-		r.init.Change(engine.Change{Field: "file", From: fileOctal(st.Perm()), To: fileOctal(filePrivate)})
+	if t.Open(st) {
+		r.init.Change(engine.Change{Field: "file", From: files.Octal(st.Perm()), To: files.Octal(files.PrivateMode)})
 	}
 	if !apply {
-		return false, parentOf(r.init, path)
+		return false, files.ParentOf(r.init, path)
 	}
-	t.asked = checking{validatorOf(r.ValidateCmd), ctx, r.init.Host, r.secret()}
-	err = t.edit(func(old string) (string, error) {
+	t.Asked = command.Checking{Validator: command.ValidatorOf(r.ValidateCmd), Context: ctx, Host: r.init.Host, Secret: r.secret()}
+	err = t.Edit(func(old string) (string, error) {
 		got, err := e.Apply(old)
 		return got.Text, err
 	})
-	filesOf(r.init).wroteAt(path, r.init)
-	return false, explainParent(r.init, path, err)
+	files.Of(r.init).WroteAt(path, r.init)
+	return false, files.ExplainParent(r.init, path, err)
 }
 
 // report reports what is to be changed.
@@ -244,24 +251,24 @@ func (r *LineRes) report(e *textlines.Edit, st *atomicfile.Stat, got textlines.R
 	}
 	switch {
 	case r.secret():
-		c.From, c.To = fileHide(c.From), fileHide(c.To)
-	case isConfinedFile(st):
-		c = confinedChange(c)
+		c.From, c.To = confined.Hide(c.From), confined.Hide(c.To)
+	case confined.ShutsFile(st):
+		c = confined.Change(c)
 	}
 	r.init.Change(c)
 }
 
-// adds reports whether what is received as a secret is put into the file.
-func (r *LineRes) adds() bool { return !r.absent() && tainted(r.init, "content", "Content") }
+// adds reports whether a value that is received as a secret is put into the file.
+func (r *LineRes) adds() bool { return !r.absent() && received.Tainted(r.init, "content", "Content") }
 
-// secret reports whether what is in the file must not be shown, and then remembers it.
+// secret reports whether the content of the file must not be shown, and then remembers it.
 func (r *LineRes) secret() bool {
-	s := filesOf(r.init)
-	secret := tainted(r.init, "content", "Content")
+	s := files.Of(r.init)
+	secret := received.Tainted(r.init, "content", "Content")
 	if secret {
-		s.keepSecret(r.File)
+		s.KeepSecret(r.File)
 	}
-	return secret || s.holdsSecret([]string{r.File})
+	return secret || s.HoldsSecret([]string{r.File})
 }
 
 // Cmp compares the parameters.

@@ -10,11 +10,15 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// Read returns what stands in the file in the place that the line is about: the block,
-// the last line that matches, or the content if it is there.
+// Read returns the text in the file in the place of the line: the block, the last line that
+// matches, or the content if it is there.
 func (r *LineRes) Read(ctx context.Context) (engine.Res, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -29,11 +33,11 @@ func (r *LineRes) Read(ctx context.Context) (engine.Res, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := textAt(r.File, 0)
+	t, err := textfile.At(r.File, 0)
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := t.read()
+	text, _, err := t.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +54,8 @@ func (r *LineRes) Read(ctx context.Context) (engine.Res, error) {
 	return got, nil
 }
 
-// Reversed returns what undoes it: the line that was replaced comes back, what was
-// added goes. Where removed lines stood is not kept.
+// Reversed returns the resource that undoes it: a replaced line comes back, an added line goes.
+// Where removed lines stood is not kept.
 func (r *LineRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &LineRes{File: r.File, Marker: r.Marker, Content: r.Content}
 	undo.SetKind(r.Kind())
@@ -81,9 +85,9 @@ func (r *LineRes) Reversed(before engine.Res) (engine.Res, error) {
 	return undo, nil
 }
 
-// own returns what matches the line that it has put in the place of another one: its
-// match, if that goes on matching, so that an edit of the graph that was not made yet does
-// no harm; else the line itself.
+// own returns the pattern for the line that it has put in the place of another one: its match, if
+// that goes on matching, so that an edit of the graph that was not made yet does no harm; else the
+// line itself.
 func (r *LineRes) own() string {
 	line := strings.Join(r.list(), "")
 	if re, err := regexp.Compile(r.Match); err == nil && re.MatchString(line) {
@@ -100,11 +104,11 @@ func (r *LineRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.File))}
 }
 
-// AutoEdges wants the file of that name, and what every file wants.
+// AutoEdges wants the file of that name, and the edges of every file.
 func (r *LineRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(r)
-	w.ask = append(w.ask, engine.NameUIDOf(r, "file", r.File))
-	w.written(r.File)
+	w := edges.New(r)
+	w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.File))
+	w.Written(r.File)
 	return w, nil
 }
 
@@ -113,7 +117,7 @@ func (r *LineRes) AutoEdges() (engine.AutoEdge, error) {
 func (r *LineRes) Clashes(other engine.Res) error {
 	o, ok := other.(*LineRes)
 	if !ok {
-		return writesClash(r, other)
+		return files.Clash(r, other)
 	}
 	if r.Recv()["content"] != nil || o.Recv()["content"] != nil || r.Marker != o.Marker {
 		return nil
@@ -132,7 +136,7 @@ func (r *LineRes) Clashes(other engine.Res) error {
 	return nil
 }
 
-func (*LineRes) writesPart() {}
+func (*LineRes) WritesPart() {}
 
 // removes reports whether it removes, by match, a line that the other one wants.
 func (r *LineRes) removes(o *LineRes) bool {
@@ -196,4 +200,14 @@ it can be read by its owner only.
 
 With the metaparameter ` + "`reverse: true`" + ` an added line is removed when it leaves the graph, and a replaced one comes back. Removed lines do not
 come back: where they stood is not kept.`
+}
+
+var _ engine.ExposingRes = (*LineRes)(nil)
+
+// Exposes says that the content is in the file.
+func (r *LineRes) Exposes(params []string) (string, schema.Mode) {
+	if !slices.Contains(params, "content") || r.absent() {
+		return "", ""
+	}
+	return r.File, ""
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,25 +13,19 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
-
-// writeInto replaces a file by another text each time.
-func writeInto(name, text string) func(*testing.T, string) {
-	return func(t *testing.T, dir string) {
-		t.Helper()
-		lay(t, filepath.Join(dir, name), text)
-	}
-}
 
 func TestLineSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "line", Received: []string{"content"}, Prepare: writeInto("f", "a = 1\nb = 2\n"),
+		Kind: "line", Received: []string{"content"}, Prepare: kindtest.WriteInto("f", "a = 1\nb = 2\n"),
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &LineRes{File: dir + "/f", Content: "a = 3", Match: "^a ", State: FileExists}
 		},
 		Drifts: map[string]func(*testing.T, string){
-			"altered": writeInto("f", "a = 4\nb = 2\n"),
-			"gone":    writeInto("f", "b = 2\n"),
+			"altered": kindtest.WriteInto("f", "a = 4\nb = 2\n"),
+			"gone":    kindtest.WriteInto("f", "b = 2\n"),
 		},
 		Variants: map[string]func(engine.Res){
 			"absent": func(r engine.Res) { *r.(*LineRes) = LineRes{File: "/f", Content: "x", State: FileAbsent} },
@@ -42,34 +35,34 @@ func TestLineSuite(t *testing.T) {
 
 func TestLineBlockSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "line", Received: []string{"content"}, Host: realHost,
+		Kind: "line", Received: []string{"content"}, Host: kindtest.RealHost,
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &LineRes{File: dir + "/f", Content: "1\n2", Marker: "# {mark} it", Create: true}
 		},
 		Drifts: map[string]func(*testing.T, string){
-			"emptied": writeInto("f", "# BEGIN it\n# END it\n"),
-			"removed": func(t *testing.T, dir string) { must(t, os.Remove(dir+"/f")) },
+			"emptied": kindtest.WriteInto("f", "# BEGIN it\n# END it\n"),
+			"removed": func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/f")) },
 		},
 	})
 }
 
 func TestLineAbsentSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "line", Prepare: writeInto("f", "x\ny\n"),
+		Kind: "line", Prepare: kindtest.WriteInto("f", "x\ny\n"),
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &LineRes{File: dir + "/f", Content: "x", State: FileAbsent}
 		},
-		Drifts: map[string]func(*testing.T, string){"back": writeInto("f", "y\nx\n")},
+		Drifts: map[string]func(*testing.T, string){"back": kindtest.WriteInto("f", "y\nx\n")},
 	})
 }
 
 func TestLineAppendSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "line", Received: []string{"content"}, Prepare: writeInto("f", "x"),
+		Kind: "line", Received: []string{"content"}, Prepare: kindtest.WriteInto("f", "x"),
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &LineRes{File: dir + "/f", Content: "y", Below: "^x"}
 		},
-		Drifts: map[string]func(*testing.T, string){"gone": writeInto("f", "x\n")},
+		Drifts: map[string]func(*testing.T, string){"gone": kindtest.WriteInto("f", "x\n")},
 	})
 }
 
@@ -95,18 +88,18 @@ func TestLineParameters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if c.before != "-" {
-				lay(t, dir+"/f", c.before)
-				must(t, unix.Chmod(dir+"/f", 0o644))
+				kindtest.Lay(t, dir+"/f", c.before)
+				kindtest.Must(t, unix.Chmod(dir+"/f", 0o644))
 			}
 			r := c.res
 			r.File = dir + "/f"
-			f := begin(t, "line", &r)
-			want(t, f, &r, strings.ReplaceAll(c.what, "DIR", dir))
-			if got := have(t, dir+"/f"); got != c.want {
+			f := kindtest.Begin(t, "line", &r)
+			kindtest.Want(t, f, &r, strings.ReplaceAll(c.what, "DIR", dir))
+			if got := kindtest.Have(t, dir+"/f"); got != c.want {
 				t.Errorf("it is %q", got)
 			}
 			if !strings.HasPrefix(c.what, "error") {
-				want(t, f, &r, "")
+				kindtest.Want(t, f, &r, "")
 			}
 		})
 	}
@@ -134,12 +127,12 @@ func TestLineRefuses(t *testing.T) {
 		`marker has to be one line`:                  {File: "/a", Content: "x", Marker: "{mark}\n"},
 		`content has a line in it that is a mark of`: {File: "/a", Content: "END", Marker: "{mark}"},
 	} {
-		if err := r.Validate(); !strings.Contains(errText(err), want) {
+		if err := r.Validate(); !strings.Contains(kindtest.ErrText(err), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
 	err := (&LineRes{File: "f", State: "on", Above: "(", Below: ")", AllMatches: true}).Validate()
-	if got := strings.Count(errText(err), "\n"); got != 6 {
+	if got := strings.Count(kindtest.ErrText(err), "\n"); got != 6 {
 		t.Errorf("not all errors at once: %v", err)
 	}
 }
@@ -149,54 +142,54 @@ func TestLineRefuses(t *testing.T) {
 // Seen failing with: file_beside.go, lock: without l.Lock().
 func TestLinesTogether(t *testing.T) {
 	dir := t.TempDir()
-	lay(t, dir+"/f", "first\n")
-	must(t, os.Symlink("f", dir+"/link"))
-	shared := newFileShared()
-	defer func() { must(t, shared.Close()) }()
+	kindtest.Lay(t, dir+"/f", "first\n")
+	kindtest.Must(t, os.Symlink("f", dir+"/link"))
+	shared := files.New()
+	defer func() { kindtest.Must(t, shared.Close()) }()
 	var wg sync.WaitGroup
 	errs := make([]error, 40)
 	for i := range errs {
 		r := &LineRes{File: dir + []string{"/f", "/link"}[i%2], Content: fmt.Sprintf("line %d", i)}
-		begin(t, "line", r, enginetest.WithShared(shared))
+		kindtest.Begin(t, "line", r, enginetest.WithShared(shared))
 		wg.Go(func() { _, errs[i] = r.CheckApply(t.Context(), true) })
 	}
 	wg.Wait()
-	must(t, errors.Join(errs...))
+	kindtest.Must(t, errors.Join(errs...))
 	got, err := os.ReadFile(dir + "/f")
-	must(t, err)
+	kindtest.Must(t, err)
 	for i := range errs {
 		if !strings.Contains(string(got), fmt.Sprintf("line %d\n", i)) {
 			t.Errorf("line %d is lost", i)
 		}
 	}
-	if len(shared.locks) != 0 {
-		t.Errorf("locks are left: %d", len(shared.locks))
+	if shared.Locked() != 0 {
+		t.Errorf("locks are left: %d", shared.Locked())
 	}
 }
 
 // What somebody else writes meanwhile is not lost either.
 func TestLineMeetsAnotherWriter(t *testing.T) {
 	dir := t.TempDir()
-	lay(t, dir+"/f", "a\n")
+	kindtest.Lay(t, dir+"/f", "a\n")
 	r := &LineRes{File: dir + "/f", Content: "b"}
-	f := begin(t, "line", r)
-	f.OnChange(func(engine.Change) { lay(t, dir+"/f", "a\nother\n") })
+	f := kindtest.Begin(t, "line", r)
+	f.OnChange(func(engine.Change) { kindtest.Lay(t, dir+"/f", "a\nother\n") })
 	_, err := r.CheckApply(t.Context(), true)
-	must(t, err)
-	wantFile(t, dir+"/f", "a\nother\nb\n")
+	kindtest.Must(t, err)
+	kindtest.WantFile(t, dir+"/f", "a\nother\nb\n")
 }
 
 func TestLineKeepsTheFile(t *testing.T) {
 	dir := t.TempDir()
-	lay(t, dir+"/f", "a\n")
-	must(t, unix.Chmod(dir+"/f", 0o4755))
-	must(t, unix.Setxattr(dir+"/f", "user.note", []byte("x"), 0))
-	must(t, os.Symlink("f", dir+"/link"))
+	kindtest.Lay(t, dir+"/f", "a\n")
+	kindtest.Must(t, unix.Chmod(dir+"/f", 0o4755))
+	kindtest.Must(t, unix.Setxattr(dir+"/f", "user.note", []byte("x"), 0))
+	kindtest.Must(t, os.Symlink("f", dir+"/link"))
 	r := &LineRes{File: dir + "/link", Content: "b"}
-	f := begin(t, "line", r)
-	want(t, f, r, `content: (none) -> "b"`)
+	f := kindtest.Begin(t, "line", r)
+	kindtest.Want(t, f, r, `content: (none) -> "b"`)
 	var st unix.Stat_t
-	must(t, unix.Stat(dir+"/f", &st))
+	kindtest.Must(t, unix.Stat(dir+"/f", &st))
 	n, err := unix.Getxattr(dir+"/f", "user.note", nil)
 	if st.Mode&0o7777 != 0o4755 || n != 1 || err != nil {
 		t.Errorf("mode %o, attribute %d %v", st.Mode, n, err)
@@ -204,28 +197,28 @@ func TestLineKeepsTheFile(t *testing.T) {
 	if to, err := os.Readlink(dir + "/link"); to != "f" || err != nil {
 		t.Errorf("the link is %q, %v", to, err)
 	}
-	wantFile(t, dir+"/f", "a\nb\n")
+	kindtest.WantFile(t, dir+"/f", "a\nb\n")
 }
 
 // A line that was received from a secret makes a file that nobody else can read, is not
 // shown, nor is what it replaces, nor is what is copied from there.
 func TestLineSecret(t *testing.T) {
 	dir := t.TempDir()
-	shared := newFileShared()
-	defer func() { must(t, shared.Close()) }()
+	shared := files.New()
+	defer func() { kindtest.Must(t, shared.Close()) }()
 	r := &LineRes{File: dir + "/f", Content: "key = hidden-text", Match: "^key", Create: true}
-	f := begin(t, "line", r, enginetest.WithShared(shared))
+	f := kindtest.Begin(t, "line", r, enginetest.WithShared(shared))
 	f.SetRecv(map[string]*engine.Send{"content": {Res: schema.Ref{Kind: "password", Name: "p"}, Secret: true}})
-	got := verbs(t, f, r, true)
+	got := kindtest.Verbs(t, f, r, true)
 	if st, err := os.Stat(dir + "/f"); err != nil || st.Mode() != 0o600 {
 		t.Errorf("%v %v", st, err)
 	}
-	lay(t, dir+"/f", "key = other-text\n")
-	got += verbs(t, f, r, true)
+	kindtest.Lay(t, dir+"/f", "key = other-text\n")
+	got += kindtest.Verbs(t, f, r, true)
 	if strings.Contains(got, "-text") || !strings.Contains(got, "secret") {
 		t.Errorf("it says %s", got)
 	}
-	if !shared.holdsSecret([]string{dir + "/f"}) {
+	if !shared.HoldsSecret([]string{dir + "/f"}) {
 		t.Error("nobody else knows that there is a secret in it")
 	}
 }
@@ -233,19 +226,19 @@ func TestLineSecret(t *testing.T) {
 // What another kind has made is not purged.
 func TestLineIsNotPurged(t *testing.T) {
 	dir := t.TempDir()
-	shared := newFileShared()
-	defer func() { must(t, shared.Close()) }()
+	shared := files.New()
+	defer func() { kindtest.Must(t, shared.Close()) }()
 	r := &LineRes{File: dir + "/d/f", Content: "a", Create: true}
 	d := &FileRes{Path: dir + "/d/", Recurse: true, Purge: true}
-	fd := begin(t, "file", d, enginetest.WithShared(shared))
-	f := begin(t, "line", r, enginetest.WithShared(shared))
-	verbs(t, fd, d, true)
-	verbs(t, f, r, true)
-	lay(t, dir+"/d/other", "")
-	if got := verbs(t, fd, d, true); !strings.Contains(got, `entries["other"]`) || strings.Contains(got, `"f"`) {
+	fd := kindtest.Begin(t, "file", d, enginetest.WithShared(shared))
+	f := kindtest.Begin(t, "line", r, enginetest.WithShared(shared))
+	kindtest.Verbs(t, fd, d, true)
+	kindtest.Verbs(t, f, r, true)
+	kindtest.Lay(t, dir+"/d/other", "")
+	if got := kindtest.Verbs(t, fd, d, true); !strings.Contains(got, `entries["other"]`) || strings.Contains(got, `"f"`) {
 		t.Errorf("purged: %s", got)
 	}
-	wantFile(t, dir+"/d/f", "a\n")
+	kindtest.WantFile(t, dir+"/d/f", "a\n")
 }
 
 func TestLineClashes(t *testing.T) {
@@ -271,10 +264,10 @@ func TestLineClashes(t *testing.T) {
 		"a file that goes":  {line(LineRes{Content: "a"}), &FileRes{Path: "/f", State: FileAbsent}, "the file wants nothing there, and the line writes a file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := errText(c.a.Clashes(c.b)); got != c.want {
+			if got := kindtest.ErrText(c.a.Clashes(c.b)); got != c.want {
 				t.Errorf("%q", got)
 			}
-			if got := errText(c.b.(engine.ClashingRes).Clashes(c.a)); got != c.want {
+			if got := kindtest.ErrText(c.b.(engine.ClashingRes).Clashes(c.a)); got != c.want {
 				t.Errorf("the other way: %q", got)
 			}
 		})
@@ -300,12 +293,12 @@ func TestLineReversed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			lay(t, dir+"/f", c.before)
+			kindtest.Lay(t, dir+"/f", c.before)
 			r := c.res
 			r.File = dir + "/f"
-			f := begin(t, "line", &r)
+			f := kindtest.Begin(t, "line", &r)
 			was, err := r.Read(t.Context())
-			must(t, err)
+			kindtest.Must(t, err)
 			undo, err := r.Reversed(was)
 			if err != nil {
 				if got := "error: " + err.Error(); got != c.want {
@@ -313,10 +306,10 @@ func TestLineReversed(t *testing.T) {
 				}
 				return
 			}
-			verbs(t, f, &r, true)
+			kindtest.Verbs(t, f, &r, true)
 			u := undo.(*LineRes)
-			verbs(t, begin(t, "line", u), u, true)
-			wantFile(t, dir+"/f", c.want)
+			kindtest.Verbs(t, kindtest.Begin(t, "line", u), u, true)
+			kindtest.WantFile(t, dir+"/f", c.want)
 		})
 	}
 }
@@ -358,13 +351,13 @@ func TestFindingE5LineModes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir() + "/f"
-			put(t, path, c.before)
+			kindtest.Put(t, path, c.before)
 			r := c.res
 			r.File = path
-			got := verbs(t, begin(t, "line", &r), &r, true)
+			got := kindtest.Verbs(t, kindtest.Begin(t, "line", &r), &r, true)
 			if !strings.HasPrefix(got, "error") {
 				b, err := os.ReadFile(path)
-				must(t, err)
+				kindtest.Must(t, err)
 				got = string(b)
 			}
 			if want := strings.ReplaceAll(c.want, "PATH", path); got != want {

@@ -10,11 +10,11 @@ import (
 	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
-// lockLook is how often a lock is looked at that nobody tells to be free.
+// lockLook is the time between two looks at a lock without events.
 const lockLook = 5 * time.Second
 
-// lockWaits has resources looked at as soon as the lock of a package manager is free that they wait for. One goroutine waits for all
-// of them: it ends with the lock, and with life or close. The zero value has nobody looked at.
+// lockWaits wakes resources as soon as their package manager's lock is free. One goroutine waits
+// for all of them: it ends with the lock, and with life or close. The zero value wakes none.
 type lockWaits struct {
 	life context.Context
 
@@ -40,7 +40,8 @@ func (w *lockWaits) add(who *engine.Init, h *pkg.Holder, held func() *pkg.Holder
 	w.who[weak.Make(who)] = true
 }
 
-// run waits for the lock. Who is added until the last look has found it free is looked at.
+// run waits for the lock. It wakes all resources that are added until the last look has found the
+// lock free.
 func (w *lockWaits) run(ctx context.Context, h *pkg.Holder, held func() *pkg.Holder) {
 	for h != nil && h.Await(ctx, lockLook) == nil {
 		h = held()

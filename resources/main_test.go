@@ -1,20 +1,17 @@
 package resources
 
 import (
-	"context"
 	"os"
 	"os/signal"
-	"reflect"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
 )
 
 func TestMain(m *testing.M) {
@@ -25,100 +22,6 @@ func TestMain(m *testing.M) {
 		}
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// nothingComesOf fails if an event comes of what is done, each time that it is done: one may be of
-// what was done before, and still on its way.
-func nothingComesOf(t *testing.T, f *enginetest.Fake, what func()) {
-	t.Helper()
-	for range 10 {
-		what()
-		select {
-		case <-f.Events():
-		case <-time.After(100 * time.Millisecond):
-			return
-		}
-	}
-	t.Error("an event for nothing")
-}
-
-// begin validates and initialises a resource that was filled by hand.
-func begin(t *testing.T, kind string, r engine.Res, o ...enginetest.Option) *enginetest.Fake {
-	t.Helper()
-	r.SetKind(kind)
-	if r.Name() == "" {
-		r.SetName("it")
-	}
-	if err := r.Validate(); err != nil {
-		t.Fatalf("Validate: %v", err)
-	}
-	f := enginetest.NewInit(t, o...)
-	if err := r.Init(f.Init()); err != nil {
-		t.Fatalf("Init: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := r.Cleanup(); err != nil {
-			t.Errorf("Cleanup: %v", err)
-		}
-	})
-	return f
-}
-
-// verbs runs CheckApply once, and returns the verbs of its changes as one text:
-// nothing when all was right, and "error: ..." when it failed.
-func verbs(t *testing.T, f *enginetest.Fake, r engine.Res, apply bool) string {
-	t.Helper()
-	f.Reset()
-	f.SetNoop(!apply)
-	defer f.SetNoop(false)
-	ok, err := r.CheckApply(t.Context(), apply)
-	if err != nil {
-		if ok {
-			t.Errorf("CheckApply returned true and %v", err)
-		}
-		return "error: " + err.Error()
-	}
-	var words []string
-	for _, c := range f.Changes() {
-		words = append(words, c.String())
-	}
-	if ok != (len(words) == 0) {
-		t.Errorf("CheckApply(%t) returned %t with the changes %v", apply, ok, words)
-	}
-	return strings.Join(words, " ")
-}
-
-// want fails the test unless CheckApply says exactly this, looking first and
-// then applying: both have to agree.
-func want(t *testing.T, f *enginetest.Fake, r engine.Res, what string) {
-	t.Helper()
-	if got := verbs(t, f, r, false); got != what {
-		t.Fatalf("looking: got %q, want %q", got, what)
-	}
-	if got := verbs(t, f, r, true); got != what {
-		t.Fatalf("applying: got %q, want %q", got, what)
-	}
-}
-
-// watching runs Watch until the test ends, and waits until it is armed.
-func watching(t *testing.T, f *enginetest.Fake, r engine.Res) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.Watch(ctx) }()
-	stop = func() {
-		if cancel == nil {
-			return
-		}
-		cancel()
-		cancel = nil
-		if err := <-done; err != nil {
-			t.Errorf("Watch: %v", err)
-		}
-	}
-	t.Cleanup(stop)
-	f.WaitRunning(t)
-	return stop
 }
 
 func TestKinds(t *testing.T) {
@@ -172,15 +75,25 @@ func TestKindsOverlap(t *testing.T) {
 
 func TestRootKey(t *testing.T) {
 	for path, want := range map[string]string{"": "", "cmd": "cmd", "env.A": "env", "args[0]": "args", "a[0].b": "a"} {
-		if got := rootKey(path); got != want {
+		if got := received.RootKey(path); got != want {
 			t.Errorf("rootKey(%q) = %q, want %q", path, got, want)
 		}
 	}
 }
 
-// A hundred thousand noops are a graph like any other.
-func TestNoopIsSmall(t *testing.T) {
-	if n := reflect.TypeFor[NoopRes]().Size() - reflect.TypeFor[engine.MetaParams]().Size(); n > 128 {
-		t.Errorf("a noop takes %d bytes beside its metaparameters", n)
+// A kind that nothing outside can change needs no goroutine that waits.
+func TestKindsWithNothingToWatch(t *testing.T) {
+	var got []string
+	for _, name := range Kinds() {
+		k, err := engine.DefaultRegistry().Kind(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k.Abilities.Unwatched {
+			got = append(got, name)
+		}
+	}
+	if want := []string{"msg", "noop", "print", "value"}; !slices.Equal(got, want) {
+		t.Errorf("nothing to watch have %v, want %v", got, want)
 	}
 }

@@ -11,8 +11,11 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
 	"github.com/reactivegraph/mgmt/resources/internal/procfile"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
+	"github.com/reactivegraph/mgmt/resources/internal/rules"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -65,7 +68,7 @@ type MountRes struct {
 	Lazy    bool   `yaml:"lazy" lang:"lazy" mgmt:"param" doc:"A mount in use is taken away from the path at once, and unmounted when it is used no more. Otherwise that it is in use is an error."`
 
 	init *engine.Init
-	file managed
+	file files.Managed
 	held chan heldMount // from CheckApply to Watch: what should go and is in use
 }
 
@@ -118,7 +121,7 @@ func (r *MountRes) Validate() error {
 	var errs []error
 	errs = append(errs, mountPoint(r.given()))
 	if r.Fstab != "" {
-		errs = append(errs, plainPath("fstab", r.Fstab))
+		errs = append(errs, files.PlainPath("fstab", r.Fstab))
 	}
 	if !slices.Contains([]string{MountExists, MountUnmounted, MountListed, MountAbsent}, r.state()) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists, unmounted, listed or absent", r.State))
@@ -128,24 +131,24 @@ func (r *MountRes) Validate() error {
 		errs = append(errs, mountOption(o))
 	}
 	needed := r.state() == MountExists || r.listed()
-	return errors.Join(append(errs, broken([]rule{
-		{needed && r.Device == "" && r.Recv()["device"] == nil, "device is missing"},
-		{r.Device == "auto" || strings.HasPrefix(r.Device, "/") && filepath.Clean(r.Device) == r.path(), "device is the mount point itself, or no device"},
-		{r.Type == "swap", "type is swap: that is not mounted at a folder, and is not for this kind"},
-		{strings.ContainsAny(r.Type, ", /"), "type has to be one word"},
-		{slices.Contains(r.Options, "remount") || slices.Contains(r.Options, "move"), "options say how it is mounted, and not what to do: remount and move are none"},
-		{r.Freq < 0 || r.PassNo < 0, "freq and passno must not be negative"},
-		{mounttab.Binds(r.Options) && r.Device != "" && !filepath.IsAbs(r.Device), "device has to be an absolute path, to bind it"},
-		{r.state() == MountUnmounted && slices.Contains(r.Options, "x-systemd.automount"), "state is unmounted, and x-systemd.automount mounts it when it is used"},
-		{taintedRecv(r.Recv()), "a secret is received: everyone can read the table and what is mounted. Some file systems take the name of a file that has it, as an option"},
-		{r.state() == MountListed && !r.Persist, "state is listed, which is about the table alone, and persist is false"},
-		{r.path() == "/" && r.state() != MountExists && r.state() != MountListed, "path is /: the root can't be unmounted"},
+	return errors.Join(append(errs, rules.Broken([]rules.Rule{
+		{If: needed && r.Device == "" && r.Recv()["device"] == nil, Text: "device is missing"},
+		{If: r.Device == "auto" || strings.HasPrefix(r.Device, "/") && filepath.Clean(r.Device) == r.path(), Text: "device is the mount point itself, or no device"},
+		{If: r.Type == "swap", Text: "type is swap: that is not mounted at a folder, and is not for this kind"},
+		{If: strings.ContainsAny(r.Type, ", /"), Text: "type has to be one word"},
+		{If: slices.Contains(r.Options, "remount") || slices.Contains(r.Options, "move"), Text: "options say how it is mounted, and not what to do: remount and move are none"},
+		{If: r.Freq < 0 || r.PassNo < 0, Text: "freq and passno must not be negative"},
+		{If: mounttab.Binds(r.Options) && r.Device != "" && !filepath.IsAbs(r.Device), Text: "device has to be an absolute path, to bind it"},
+		{If: r.state() == MountUnmounted && slices.Contains(r.Options, "x-systemd.automount"), Text: "state is unmounted, and x-systemd.automount mounts it when it is used"},
+		{If: received.AnyTainted(r.Recv()), Text: "a secret is received: everyone can read the table and what is mounted. Some file systems take the name of a file that has it, as an option"},
+		{If: r.state() == MountListed && !r.Persist, Text: "state is listed, which is about the table alone, and persist is false"},
+		{If: r.path() == "/" && r.state() != MountExists && r.state() != MountListed, Text: "path is /: the root can't be unmounted"},
 	})...)...)
 }
 
 // mountPoint refuses what is no path of a folder.
 func mountPoint(p string) error {
-	if err := fileCheckPath("path", p); err != nil {
+	if err := files.CheckPath("path", p); err != nil {
 		return err
 	}
 	if strings.ContainsFunc(p, unicode.IsControl) {
@@ -154,7 +157,7 @@ func mountPoint(p string) error {
 	return nil
 }
 
-// mountWord refuses what would be an option of the command, or break the table.
+// mountWord refuses a word that would be an option of the command, or break the table.
 func mountWord(what, s string) error {
 	switch {
 	case strings.HasPrefix(s, "-"):
@@ -179,37 +182,28 @@ func mountOption(o string) error {
 	return mountWord("options:", o)
 }
 
-func taintedRecv(got map[string]*engine.Send) bool {
-	for _, s := range got {
-		if s != nil && s.Secret {
-			return true
-		}
-	}
-	return false
-}
-
 // Init keeps the handle, and tells the files of the graph that the table is managed.
 func (r *MountRes) Init(init *engine.Init) error {
-	r.init, r.file, r.held = init, managed{}, make(chan heldMount, 1)
+	r.init, r.file, r.held = init, files.Managed{}, make(chan heldMount, 1)
 	if r.listed() {
-		r.file.tell(filesOf(init), r.table())
+		r.file.Tell(files.Of(init), r.table())
 	}
 	return nil
 }
 
 // Cleanup takes back what Init has told.
 func (r *MountRes) Cleanup() error {
-	r.file.tell(filesOf(r.init), "")
+	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
 func (*MountRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withFiles()
+	return files.With()
 }
 
-// Watch waits for changes of the table, and of what is mounted. That nobody uses any more
-// what should be unmounted is told by none: only then it is looked each second.
+// Watch waits for changes of the table, and of the mounts. No event tells that the last user of a
+// mount has gone: while one has to be unmounted, it is looked at each second.
 func (r *MountRes) Watch(ctx context.Context) error {
 	f, err := procfile.Follow(mounttab.MountInfo)
 	if err != nil {
@@ -253,7 +247,7 @@ func (r *MountRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 // mountReal is the path as the kernel has it, without links above the mount point.
 func mountReal(p string) (string, error) {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(p))
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		return p, nil
 	}
 	return filepath.Join(dir, filepath.Base(p)), err

@@ -27,7 +27,8 @@ type heldMount struct {
 	copies []mounttab.Mount // in shared subtrees, which are unmounted with it
 }
 
-// busy says who uses what could not be unmounted, and has Watch wait until nobody does.
+// busy names the users of a mount that could not be unmounted, and has Watch wait until there are
+// none.
 func (r *MountRes) busy(l mountLook, err error) error {
 	held := heldMount{*l.now, mounttab.Copies("/proc", l.all, *l.now)}
 	select {

@@ -8,14 +8,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/internal/unix"
-
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/internal/unix"
+	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
-// mountLook is what was found: what is mounted, and what the table says.
+// mountLook is a look at a path: its mount, and its line in the table.
 type mountLook struct {
 	real   string // the path as the kernel has it
 	now    *mounttab.Mount
@@ -53,28 +55,28 @@ func (r *MountRes) look(m *mounttab.Reader) (mountLook, error) {
 	if !r.Persist {
 		return l, nil
 	}
-	t, err := textAt(r.table(), 0o644)
+	t, err := textfile.At(r.table(), 0o644)
 	if err != nil {
 		return l, err
 	}
-	text, st, err := t.read()
+	text, st, err := t.Read()
 	if err != nil {
 		return l, err
 	}
-	l.closed = isConfinedFile(st)
+	l.closed = confined.ShutsFile(st)
 	table := mounttab.Parse(text)
 	l.line, l.listed = table.Find(r.path())
 	l.lines = table.Count(r.path())
 	return l, nil
 }
 
-// waitsForUse reports whether what is at the path is only what systemd put there to mount
-// the wanted when it is used.
+// waitsForUse reports whether systemd has only put an automount at the path, which mounts the
+// wanted file system on its first use.
 func (r *MountRes) waitsForUse(m *mounttab.Mount) bool {
 	return m.Type == "autofs" && r.state() == MountExists && r.Type != "autofs"
 }
 
-// CheckApply makes what is mounted and what is in the table as they are wanted.
+// CheckApply makes the mount and its line in the table as they are wanted.
 func (r *MountRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
@@ -93,7 +95,7 @@ func (r *MountRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return true, nil
 	}
 	if todo.mount && l.now == nil {
-		if _, err := safepath.System().Stat(l.real); isMissing(err) {
+		if _, err := safepath.System().Stat(l.real); files.IsMissing(err) {
 			return false, fmt.Errorf("the mount point %s does not exist: a folder of that path has to come first", r.path())
 		}
 	}
@@ -141,7 +143,7 @@ func (r *MountRes) todo(l mountLook) mountTodo {
 	right := l.now != nil && l.same
 	return mountTodo{
 		unmount: l.now != nil && r.state() != MountListed && (!wanted || !l.same),
-		// Of some options the kernel shows nothing: the table remembers what it was given.
+		// The kernel does not show some options: the table remembers the options of the mount.
 		remount: wanted && right && (len(l.fix) > 0 || l.listed && !mounttab.SameOptions(l.line.Options, line.Options)),
 		table:   r.Persist && (r.listed() != l.listed || l.lines > 1 || l.listed && !l.line.Equal(line)),
 		mount:   wanted && !right,
@@ -158,6 +160,8 @@ func (r *MountRes) report(l mountLook, todo mountTodo) {
 		}
 	case todo.mount:
 		r.init.Change(engine.Change{Field: "state", From: MountUnmounted, To: MountExists, Verb: engine.Created})
+		r.init.Change(engine.Change{Field: "device", To: r.Device})
+		r.init.Change(engine.Change{Field: "type", To: r.line().Type})
 	case todo.unmount:
 		r.init.Change(engine.Change{Field: "state", From: MountExists, To: r.state(), Verb: engine.Deleted})
 	}
@@ -188,20 +192,19 @@ func (r *MountRes) report(l mountLook, todo mountTodo) {
 // shown returns a change as others may see it: options can be credentials.
 func (l *mountLook) shown(c engine.Change) engine.Change {
 	if l.closed {
-		return confinedChange(c)
+		return confined.Change(c)
 	}
 	return c
 }
 
-// report1 reports a difference, also of what is written in the same way.
+// report1 reports a difference, also of values that are written in the same way.
 func (r *MountRes) report1(field, from, to string) {
 	if from != to {
 		r.init.Change(engine.Change{Field: field, From: from, To: to})
 	}
 }
 
-// mountShown are the options of a mount as a person would write them: those that
-// everything has are left out.
+// mountShown are the options of a mount as a person would write them: common options are left out.
 func mountShown(m mounttab.Mount) (list []string) {
 	for _, o := range slices.Concat(m.Options, m.Super) {
 		if o != "rw" && o != "relatime" && !slices.Contains(list, o) {

@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
 // mountRounds is how often it is looked again at most: from nothing there are three rounds.
@@ -25,15 +28,15 @@ const (
 	mountPauseMax = 320 * time.Millisecond
 )
 
-// make does what has to be done, one thing at a time, and looks again after each. So what
-// others mount, unmount or write meanwhile is met by another round: only what failed while
-// nobody changed anything is an error. l is what m has read last.
+// make takes one step at a time, and looks again after each. So mounts, unmounts and writes of
+// others are met by another round: only a failure without such a change is an error. l is the last
+// look of m.
 func (r *MountRes) make(ctx context.Context, m *mounttab.Reader, l mountLook, todo mountTodo) error {
 	told := todo
 	var failed error
 	asked := 0
 	for round := range mountRounds {
-		if err := pause(ctx, mountPauses(round)); err != nil {
+		if err := watches.Pause(ctx, mountPauses(round)); err != nil {
 			return err
 		}
 		failed = r.step(ctx, m, l, todo)
@@ -86,8 +89,8 @@ func (r *MountRes) step(ctx context.Context, m *mounttab.Reader, l mountLook, to
 	return r.mount(ctx, m)
 }
 
-// disturbed reports whether the world is another one than it was: then what failed says
-// nothing of how it is now.
+// disturbed reports whether the mounts have changed meanwhile: then an old failure says nothing of
+// the present state.
 func (r *MountRes) disturbed(m *mounttab.Reader, was mountLook, failed error) bool {
 	if _, ok := errors.AsType[stoppedError](failed); ok {
 		return true
@@ -116,8 +119,8 @@ func (r *MountRes) wrong(l mountLook) error {
 	return fmt.Errorf("%s or its line in %s is changed again and again by another program", r.path(), r.table())
 }
 
-// unmount takes away what is on top. Who looks at it or mounts something else there uses it for
-// a moment only, so that it is busy is an error only if it lasts.
+// unmount takes away the topmost mount. A program that looks at it or mounts something else there
+// uses it for a moment only. So a busy mount is an error only if it stays busy.
 func (r *MountRes) unmount(ctx context.Context, l mountLook) error {
 	argv := []string{"umount", "--", l.real}
 	if r.Lazy {
@@ -131,14 +134,14 @@ func (r *MountRes) unmount(ctx context.Context, l mountLook) error {
 		if len(l.below) > 0 || tries == busyTries {
 			return r.busy(l, err)
 		}
-		if err := pause(ctx, mountPause<<tries); err != nil {
+		if err := watches.Pause(ctx, mountPause<<tries); err != nil {
 			return err
 		}
 	}
 }
 
-// remount alters the options. Flags that are not named are cleared by that, but for
-// those of times, so what differs is named too.
+// remount alters the options. Flags that are not named are cleared by that, but for those of times,
+// so the differing ones are named too.
 func (r *MountRes) remount(ctx context.Context, l mountLook) error {
 	options := []string{"remount"}
 	if mounttab.Binds(r.Options) {
@@ -154,12 +157,12 @@ func (r *MountRes) remount(ctx context.Context, l mountLook) error {
 
 // write edits the table, and tells systemd, which makes units of it.
 func (r *MountRes) write(ctx context.Context) error {
-	defer filesOf(r.init).lock(r.table())()
-	t, err := textAt(r.table(), 0o644)
+	defer files.Of(r.init).Lock(r.table())()
+	t, err := textfile.At(r.table(), 0o644)
 	if err != nil {
 		return err
 	}
-	err = t.edit(func(old string) (string, error) {
+	err = t.Edit(func(old string) (string, error) {
 		table := mounttab.Parse(old)
 		if r.listed() {
 			table.Set(r.line())
@@ -171,7 +174,7 @@ func (r *MountRes) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	filesOf(r.init).wroteAt(r.table(), r.init)
+	files.Of(r.init).WroteAt(r.table(), r.init)
 	if !r.byUnit() {
 		return nil
 	}
@@ -185,10 +188,9 @@ func (r *MountRes) write(ctx context.Context) error {
 // byUnit reports whether systemd has a unit of it, made of the line in the table.
 func (r *MountRes) byUnit() bool { return r.Persist && r.table() == fstab && systemd1.Running() }
 
-// mount mounts it. Where there is a unit of it systemd does that, after all that the unit
-// needs: a check of the file system, a network. If much is mounted and unmounted, systemd
-// takes note of it a second late, and believes that what is gone is there: then it is left to
-// the command.
+// mount mounts it. Where there is a unit of it systemd does that, after all that the unit needs: a
+// check of the file system, a network. If much is mounted and unmounted, systemd takes note of it a
+// second late, and believes in mounts that are gone: then it is left to the command.
 func (r *MountRes) mount(ctx context.Context, m *mounttab.Reader) error {
 	if r.byUnit() {
 		if err := r.start(ctx); err != nil {
@@ -226,8 +228,8 @@ func (r *MountRes) start(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// Who stops a unit that is being mounted has it end by a signal, which is a failure a moment
-	// later.
+	// A program that stops a unit that is being mounted has it end by a signal, which is a failure
+	// a moment later.
 	u, uerr := m.Unit(ctx, unit)
 	if strings.Contains(err.Error(), "it is deactivating") || uerr == nil && !u.Missing() && u.Active != "failed" {
 		return stoppedError{err}

@@ -10,11 +10,14 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// Read returns what is mounted at the path, and what the table says of it.
+// Read returns the mount at the path, and its line in the table.
 func (r *MountRes) Read(ctx context.Context) (engine.Res, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -60,7 +63,7 @@ func (r *MountRes) stateOf(l mountLook) string {
 	return MountAbsent
 }
 
-// fill writes down what a line says, but for what is mounted otherwise.
+// fill takes over the fields of a line that the mount does not show otherwise.
 func (r *MountRes) fill(l mounttab.Line, m *mounttab.Mount) {
 	r.Device, r.Type, r.Options = l.Device, l.Type, l.Options
 	if m == nil {
@@ -100,11 +103,11 @@ func (r *MountRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 }
 
 func (r *MountRes) points() (points []string, err error) {
-	t, err := textAt(r.table(), 0)
+	t, err := textfile.At(r.table(), 0)
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := t.read()
+	text, _, err := t.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -157,33 +160,33 @@ func (r *MountRes) UIDs() []engine.ResUID {
 	return uids
 }
 
-// AutoEdges wants the mount point, or else the nearest managed folder or mount above
-// it, what is mounted if that has a path, and the package that knows how. What is to go has
-// to go before what is above it, which may show again then, and before what is mounted.
+// AutoEdges wants the mount point, or else the nearest managed folder or mount above it, the source
+// of the mount if that has a path, and the package that knows how. A mount that is to go has to go
+// before the mount above it, which may show again then, and before its source.
 func (r *MountRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(r)
+	w := edges.New(r)
 	if r.Type != "" {
 		for _, dir := range []string{"/sbin/mount.", "/usr/sbin/mount."} { // with a base of its own
-			w.ask = append(w.ask, traits.PkgFileUID(w.base(), path.Clean(dir+r.Type)))
+			w.Ask = append(w.Ask, traits.PkgFileUID(w.Base(), path.Clean(dir+r.Type)))
 		}
 	}
 	if r.state() == MountAbsent {
-		w.pkg.Reversed, w.firm = new(false), true
+		w.Pkg.Reversed, w.Firm = new(false), true
 	}
-	w.path(r.path())
-	w.path(r.Device)
+	w.Path(r.path())
+	w.Path(r.Device)
 	return w, nil
 }
 
-// writesPart says that it edits only its line of the table.
-func (*MountRes) writesPart() {}
+// WritesPart says that it edits only its line of the table.
+func (*MountRes) WritesPart() {}
 
 // Clashes says what two mounts want differently of one path.
 func (r *MountRes) Clashes(other engine.Res) error {
 	o, ok := other.(*MountRes)
 	switch {
 	case !ok:
-		return writesClash(r, other)
+		return files.Clash(r, other)
 	case r.path() != o.path():
 		return nil
 	case r.state() != o.state():

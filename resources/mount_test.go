@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
@@ -32,8 +33,8 @@ func mountAt(dir string) *MountRes {
 
 func layMount(t *testing.T, dir string) {
 	t.Helper()
-	must(t, os.MkdirAll(dir+"/m", 0o755))
-	must(t, os.MkdirAll(dir+"/other", 0o755))
+	kindtest.Must(t, os.MkdirAll(dir+"/m", 0o755))
+	kindtest.Must(t, os.MkdirAll(dir+"/other", 0o755))
 	t.Cleanup(func() {
 		for unix.Unmount(dir+"/m", unix.MNT_DETACH) == nil {
 		}
@@ -63,7 +64,7 @@ func mountTree(t testing.TB, dir string) enginetest.Tree {
 func mountedAt(t *testing.T, dir string) string {
 	t.Helper()
 	all, err := mounttab.ReadMounts()
-	must(t, err)
+	kindtest.Must(t, err)
 	m := mounttab.At(all, dir+"/m")
 	if m == nil {
 		return "nothing"
@@ -71,35 +72,28 @@ func mountedAt(t *testing.T, dir string) string {
 	return m.Source + " " + m.Type + " " + strings.Join(mountShown(*m), ",")
 }
 
-func sh(t *testing.T, argv ...string) {
-	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
-		t.Fatalf("%q: %v: %s", argv, err, out)
-	}
-}
-
 func TestMountSuite(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "mount", Prepare: layMount, Snapshot: mountTree,
-		Host: func(t testing.TB) engine.Host { return newHost(t) },
+		Host: func(t testing.TB) engine.Host { return kindtest.NewHost(t) },
 		New:  func(_ *testing.T, dir string) engine.Res { return mountAt(dir) },
 		Drifts: map[string]func(*testing.T, string){
-			"unmounted": func(t *testing.T, dir string) { sh(t, "umount", dir+"/m") },
-			"remounted": func(t *testing.T, dir string) { sh(t, "mount", "-o", "remount,ro,size=128k", dir+"/m") },
-			"exec":      func(t *testing.T, dir string) { sh(t, "mount", "-o", "remount,exec", dir+"/m") },
-			"over it":   func(t *testing.T, dir string) { sh(t, "mount", "-t", "tmpfs", "else", dir+"/m") },
-			"bound":     func(t *testing.T, dir string) { sh(t, "mount", "--bind", dir+"/other", dir+"/m") },
-			"no table":  func(t *testing.T, dir string) { must(t, os.Remove(dir+"/fstab")) },
-			"a line":    writeInto("fstab", "x /x ext4 defaults 0 0\n"),
+			"unmounted": func(t *testing.T, dir string) { kindtest.Sh(t, "umount", dir+"/m") },
+			"remounted": func(t *testing.T, dir string) { kindtest.Sh(t, "mount", "-o", "remount,ro,size=128k", dir+"/m") },
+			"exec":      func(t *testing.T, dir string) { kindtest.Sh(t, "mount", "-o", "remount,exec", dir+"/m") },
+			"over it":   func(t *testing.T, dir string) { kindtest.Sh(t, "mount", "-t", "tmpfs", "else", dir+"/m") },
+			"bound":     func(t *testing.T, dir string) { kindtest.Sh(t, "mount", "--bind", dir+"/other", dir+"/m") },
+			"no table":  func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/fstab")) },
+			"a line":    kindtest.WriteInto("fstab", "x /x ext4 defaults 0 0\n"),
 			"two lines": func(t *testing.T, dir string) {
 				line := mountAt(dir).line().String() + "\n"
-				writeInto("fstab", line+line)(t, dir)
+				kindtest.WriteInto("fstab", line+line)(t, dir)
 			},
 			"options in the table": func(t *testing.T, dir string) {
-				writeInto("fstab", "mem "+dir+"/m tmpfs size=1k 0 0")(t, dir)
+				kindtest.WriteInto("fstab", "mem "+dir+"/m tmpfs size=1k 0 0")(t, dir)
 			},
 		},
 		Variants: map[string]func(engine.Res){
@@ -112,7 +106,7 @@ func TestMountSuite(t *testing.T) {
 }
 
 func TestMountStates(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	const line = "mem M tmpfs size=64k,mode=0750,noexec 0 0"
@@ -124,9 +118,9 @@ func TestMountStates(t *testing.T) {
 		now    string
 		after  string // the table
 	}{
-		"from nothing": {"", "# mine", nil, `state created persist: (none) -> LINE`,
+		"from nothing": {"", "# mine", nil, `state created device: (none) -> "mem" type: (none) -> "tmpfs" persist: (none) -> LINE`,
 			"mem tmpfs noexec,size=64k,mode=750", "# mine\n" + line + "\n"},
-		"not kept": {"", "# mine", func(r *MountRes) { r.Persist = false }, `state created`, "mem tmpfs noexec,size=64k,mode=750", "# mine"},
+		"not kept": {"", "# mine", func(r *MountRes) { r.Persist = false }, `state created device: (none) -> "mem" type: (none) -> "tmpfs"`, "mem tmpfs noexec,size=64k,mode=750", "# mine"},
 		"as it is written": {"size=64k,mode=0750,noexec", "mem  M  tmpfs  defaults,size=64k,mode=0750,noexec\n", nil, "",
 			"mem tmpfs noexec,size=64k,mode=750", "mem  M  tmpfs  defaults,size=64k,mode=0750,noexec\n"},
 		"unmounted": {"size=8k", line, func(r *MountRes) { r.State = MountUnmounted }, `state deleted`, "nothing", line},
@@ -140,31 +134,31 @@ func TestMountStates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			layMount(t, dir)
-			put(t, dir+"/fstab", strings.ReplaceAll(c.table, "M", dir+"/m"))
+			kindtest.Put(t, dir+"/fstab", strings.ReplaceAll(c.table, "M", dir+"/m"))
 			if c.before != "" {
-				sh(t, "mount", "-t", "tmpfs", "-o", c.before, "mem", dir+"/m")
+				kindtest.Sh(t, "mount", "-t", "tmpfs", "-o", c.before, "mem", dir+"/m")
 			}
 			r := mountAt(dir)
 			if c.make != nil {
 				c.make(r)
 			}
-			f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+			f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 			plain := func(s string) string {
 				s = regexp.MustCompile(`"mem [^"]*"?\.\.\. \(\d+ bytes\)`).ReplaceAllString(s, "LINE")
 				return strings.NewReplacer(`state: "unmounted" -> "exists"`, "state created", `state: "exists" -> "unmounted"`, "state deleted",
 					`state: "exists" -> "absent"`, "state deleted").Replace(s)
 			}
-			if got := plain(verbs(t, f, r, false)); got != c.says {
+			if got := plain(kindtest.Verbs(t, f, r, false)); got != c.says {
 				t.Errorf("looking: %s\nwanted:  %s", got, c.says)
 			}
-			if got := plain(verbs(t, f, r, true)); got != c.says {
+			if got := plain(kindtest.Verbs(t, f, r, true)); got != c.says {
 				t.Errorf("applying: %s\nwanted:   %s", got, c.says)
 			}
 			if got := mountedAt(t, dir); got != c.now {
 				t.Errorf("mounted is %s, not %s", got, c.now)
 			}
-			wantFile(t, dir+"/fstab", strings.ReplaceAll(c.after, "M", dir+"/m"))
-			want(t, f, r, "")
+			kindtest.WantFile(t, dir+"/fstab", strings.ReplaceAll(c.after, "M", dir+"/m"))
+			kindtest.Want(t, f, r, "")
 		})
 	}
 }
@@ -172,28 +166,28 @@ func TestMountStates(t *testing.T) {
 // TestFindingE2Listed: the table alone is made right; what is mounted stays, and nothing is
 // mounted.
 func TestFindingE2Listed(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	for _, before := range []string{"", "size=8k"} {
 		dir, now := t.TempDir(), "nothing"
 		layMount(t, dir)
-		put(t, dir+"/fstab", "# mine\n")
+		kindtest.Put(t, dir+"/fstab", "# mine\n")
 		if before != "" {
-			sh(t, "mount", "-t", "tmpfs", "-o", before, "mem", dir+"/m")
+			kindtest.Sh(t, "mount", "-t", "tmpfs", "-o", before, "mem", dir+"/m")
 			now = mountedAt(t, dir)
 		}
 		r := mountAt(dir)
 		r.State = MountListed
-		f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
-		if got := verbs(t, f, r, true); !strings.HasPrefix(got, "persist: (none) -> ") {
+		f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
+		if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "persist: (none) -> ") {
 			t.Error(got)
 		}
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "")
 		if got := mountedAt(t, dir); got != now {
 			t.Errorf("%q: mounted is %s, not %s", before, got, now)
 		}
-		wantFile(t, dir+"/fstab", "# mine\nmem "+dir+"/m tmpfs size=64k,mode=0750,noexec 0 0\n")
+		kindtest.WantFile(t, dir+"/fstab", "# mine\nmem "+dir+"/m tmpfs size=64k,mode=0750,noexec 0 0\n")
 	}
 	if err := (&MountRes{Path: "/m", Device: "/d", State: MountListed}).Validate(); err == nil {
 		t.Error("there is no table")
@@ -202,97 +196,97 @@ func TestFindingE2Listed(t *testing.T) {
 
 // TestMountBind: a folder in a second place, read-only there, and a file over a file.
 func TestMountBind(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	dir := t.TempDir()
 	layMount(t, dir)
 	r := &MountRes{Path: dir + "/m", Device: dir + "/other", Options: []string{"bind", "ro"}, Persist: true, Fstab: dir + "/fstab"}
-	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 	for _, drift := range []func(){
 		func() {},
-		func() { sh(t, "umount", dir+"/m") },
-		func() { sh(t, "mount", "-o", "remount,bind,rw", dir+"/m") },
-		func() { sh(t, "mount", "-t", "tmpfs", "else", dir+"/m") },
+		func() { kindtest.Sh(t, "umount", dir+"/m") },
+		func() { kindtest.Sh(t, "mount", "-o", "remount,bind,rw", dir+"/m") },
+		func() { kindtest.Sh(t, "mount", "-t", "tmpfs", "else", dir+"/m") },
 	} {
 		drift()
-		if got := verbs(t, f, r, true); got == "" || strings.HasPrefix(got, "error") {
+		if got := kindtest.Verbs(t, f, r, true); got == "" || strings.HasPrefix(got, "error") {
 			t.Errorf("it says %q", got)
 		}
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "")
 		if err := os.WriteFile(dir+"/m/x", nil, 0o600); !errors.Is(err, syscall.EROFS) {
 			t.Errorf("it can be written: %v", err)
 		}
-		must(t, os.WriteFile(dir+"/other/x", nil, 0o600))
+		kindtest.Must(t, os.WriteFile(dir+"/other/x", nil, 0o600))
 	}
 }
 
 // TestMountBusy: what is in use stays, is an error that says so, and goes with lazy.
 func TestMountBusy(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	dir := t.TempDir()
 	layMount(t, dir)
-	sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m")
+	kindtest.Sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m")
 	open, err := os.Create(dir + "/m/open")
-	must(t, err)
+	kindtest.Must(t, err)
 	defer open.Close()
 	r := &MountRes{Path: dir + "/m", State: MountAbsent, Persist: true, Fstab: dir + "/fstab"}
-	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
+	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 	me := fmt.Sprintf("used by %s (process %d)", filepath.Base(os.Args[0]), os.Getpid())
-	if got := verbs(t, f, r, true); !strings.Contains(got, "busy") || !strings.Contains(got, me) || !strings.Contains(got, "lazy: true") {
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "busy") || !strings.Contains(got, me) || !strings.Contains(got, "lazy: true") {
 		t.Errorf("it says %s, without %s", got, me)
 	}
 	if got := mountedAt(t, dir); got != "mem tmpfs " {
 		t.Errorf("mounted is %s", got)
 	}
 	r.Lazy = true
-	verbs(t, f, r, true)
-	want(t, f, r, "")
+	kindtest.Verbs(t, f, r, true)
+	kindtest.Want(t, f, r, "")
 }
 
 // TestMountBusyElsewhere: what is mounted in a shared tree is so in all its copies, and in use
 // if one of them is.
 func TestMountBusyElsewhere(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	for name, use := range map[string]func(t *testing.T, dir string) (by string, end func()){
 		"at another place": func(t *testing.T, dir string) (string, func()) {
 			open, err := os.Create(dir + "/copy/m/open")
-			must(t, err)
+			kindtest.Must(t, err)
 			by := fmt.Sprintf("used by %s (process %d) at %s/copy/m;", filepath.Base(os.Args[0]), os.Getpid(), dir)
-			return by, func() { must(t, open.Close()) }
+			return by, func() { kindtest.Must(t, open.Close()) }
 		},
 		"in another namespace": func(t *testing.T, dir string) (string, func()) {
 			cmd := exec.CommandContext(t.Context(), "sleep", "1000")
 			cmd.Dir, cmd.SysProcAttr = dir+"/tree/m", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-			must(t, cmd.Start())
+			kindtest.Must(t, cmd.Start())
 			by := fmt.Sprintf("used by sleep (process %d) in a mount namespace of its own;", cmd.Process.Pid)
-			return by, func() { must(t, cmd.Process.Kill()); _ = cmd.Wait() }
+			return by, func() { kindtest.Must(t, cmd.Process.Kill()); _ = cmd.Wait() }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			layMount(t, dir)
 			for _, p := range []string{"/tree", "/copy"} {
-				must(t, os.Mkdir(dir+p, 0o755))
+				kindtest.Must(t, os.Mkdir(dir+p, 0o755))
 				t.Cleanup(func() { _ = unix.Unmount(dir+p, unix.MNT_DETACH) })
 			}
-			sh(t, "mount", "-t", "tmpfs", "tree", dir+"/tree")
-			sh(t, "mount", "--make-shared", dir+"/tree")
-			sh(t, "mount", "--bind", dir+"/tree", dir+"/copy")
-			must(t, errors.Join(os.Mkdir(dir+"/tree/m", 0o755), os.Mkdir(dir+"/tree/alike", 0o755)))
-			sh(t, "mount", "-t", "tmpfs", "mem", dir+"/tree/m")
-			sh(t, "mount", "--bind", dir+"/tree/m", dir+"/tree/alike") // which is no copy
+			kindtest.Sh(t, "mount", "-t", "tmpfs", "tree", dir+"/tree")
+			kindtest.Sh(t, "mount", "--make-shared", dir+"/tree")
+			kindtest.Sh(t, "mount", "--bind", dir+"/tree", dir+"/copy")
+			kindtest.Must(t, errors.Join(os.Mkdir(dir+"/tree/m", 0o755), os.Mkdir(dir+"/tree/alike", 0o755)))
+			kindtest.Sh(t, "mount", "-t", "tmpfs", "mem", dir+"/tree/m")
+			kindtest.Sh(t, "mount", "--bind", dir+"/tree/m", dir+"/tree/alike") // which is no copy
 			alike, err := os.Create(dir + "/tree/alike/open")
-			must(t, err)
+			kindtest.Must(t, err)
 			defer alike.Close()
 			by, end := use(t, dir)
 			r := &MountRes{Path: dir + "/tree/m", State: MountUnmounted}
-			f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
-			if got := verbs(t, f, r, true); !strings.Contains(got, "busy") || !strings.Contains(got, by) {
+			f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
+			if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "busy") || !strings.Contains(got, by) {
 				t.Errorf("it says %s, without %s", got, by)
 			}
 			held := <-r.held
@@ -300,17 +294,17 @@ func TestMountBusyElsewhere(t *testing.T) {
 				t.Error("it is in use, and not for Watch")
 			}
 			r.held <- held
-			watching(t, f, r)
+			kindtest.Watching(t, f, r)
 			end()
-			eventually(t, "unmounted", func() bool {
+			kindtest.Eventually(t, "unmounted", func() bool {
 				select {
 				case <-f.Events():
-					verbs(t, f, r, true)
+					kindtest.Verbs(t, f, r, true)
 				default:
 				}
 				return mountsAt(t, dir+"/tree/m") == 0
 			})
-			want(t, f, r, "")
+			kindtest.Want(t, f, r, "")
 		})
 	}
 }
@@ -318,7 +312,7 @@ func TestMountBusyElsewhere(t *testing.T) {
 func mountsAt(t *testing.T, point string) (n int) {
 	t.Helper()
 	all, err := mounttab.ReadMounts()
-	must(t, err)
+	kindtest.Must(t, err)
 	for _, m := range all {
 		if m.Point == point {
 			n++
@@ -330,59 +324,59 @@ func mountsAt(t *testing.T, point string) (n int) {
 // TestMountBusyUntil: what is in use is unmounted as soon as nobody uses it any more, which
 // nobody tells; and what is mounted below it is named.
 func TestMountBusyUntil(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	dir := t.TempDir()
 	layMount(t, dir)
-	sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m")
-	must(t, os.Mkdir(dir+"/m/below", 0o755))
-	sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m/below")
+	kindtest.Sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m")
+	kindtest.Must(t, os.Mkdir(dir+"/m/below", 0o755))
+	kindtest.Sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m/below")
 	open, err := os.Open(dir + "/m")
-	must(t, err)
+	kindtest.Must(t, err)
 	r := &MountRes{Path: dir + "/m", State: MountAbsent, Persist: true, Fstab: dir + "/fstab"}
-	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
-	watching(t, f, r)
-	if got := verbs(t, f, r, true); !strings.Contains(got, "mounted below it: "+dir+"/m/below") {
+	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
+	kindtest.Watching(t, f, r)
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "mounted below it: "+dir+"/m/below") {
 		t.Errorf("it says %s", got)
 	}
-	sh(t, "umount", dir+"/m/below")
+	kindtest.Sh(t, "umount", dir+"/m/below")
 	f.WaitEvent(t) // of that
-	if got := verbs(t, f, r, true); !strings.Contains(got, "busy") || strings.Contains(got, "below it") {
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "busy") || strings.Contains(got, "below it") {
 		t.Errorf("it says %s", got)
 	}
-	must(t, open.Close())
-	eventually(t, "unmounted", func() bool {
+	kindtest.Must(t, open.Close())
+	kindtest.Eventually(t, "unmounted", func() bool {
 		select {
 		case <-f.Events():
-			verbs(t, f, r, true)
+			kindtest.Verbs(t, f, r, true)
 		default:
 		}
 		return mountedAt(t, dir) == "nothing"
 	})
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 }
 
 // TestMountInBetween: what others do between any two steps is no error, and in the end all
 // is right.
 func TestMountInBetween(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	begins := map[string]func(t *testing.T, dir string){
 		"nothing":       func(*testing.T, string) {},
-		"another":       func(t *testing.T, dir string) { sh(t, "mount", "-t", "tmpfs", "else", dir+"/m") },
-		"other options": func(t *testing.T, dir string) { sh(t, "mount", "-t", "tmpfs", "-o", "ro", "mem", dir+"/m") },
+		"another":       func(t *testing.T, dir string) { kindtest.Sh(t, "mount", "-t", "tmpfs", "else", dir+"/m") },
+		"other options": func(t *testing.T, dir string) { kindtest.Sh(t, "mount", "-t", "tmpfs", "-o", "ro", "mem", dir+"/m") },
 	}
 	drifts := map[string]func(t *testing.T, dir string){
 		"unmounted": func(_ *testing.T, dir string) { _ = unix.Unmount(dir+"/m", unix.MNT_DETACH) },
-		"mounted":   func(t *testing.T, dir string) { must(t, unix.Mount("else", dir+"/m", "tmpfs", 0, "")) },
+		"mounted":   func(t *testing.T, dir string) { kindtest.Must(t, unix.Mount("else", dir+"/m", "tmpfs", 0, "")) },
 		"remounted": func(_ *testing.T, dir string) { _ = unix.Mount("", dir+"/m", "", unix.MS_REMOUNT|unix.MS_RDONLY, "") },
 		"by another": func(t *testing.T, dir string) {
-			must(t, unix.Mount("mem", dir+"/m", "tmpfs", unix.MS_NOEXEC, "size=64k,mode=0750"))
+			kindtest.Must(t, unix.Mount("mem", dir+"/m", "tmpfs", unix.MS_NOEXEC, "size=64k,mode=0750"))
 		},
 		"no table": func(_ *testing.T, dir string) { _ = os.Remove(dir + "/fstab") },
-		"a table":  writeInto("fstab", "x M tmpfs ro 0 0\n"),
+		"a table":  kindtest.WriteInto("fstab", "x M tmpfs ro 0 0\n"),
 	}
 	for begun, begins := range begins {
 		for what, drift := range drifts {
@@ -400,15 +394,15 @@ func TestMountInBetween(t *testing.T) {
 				host.SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
 					pass()
 					defer pass()
-					return newHost(t).Command(ctx, c)
+					return kindtest.NewHost(t).Command(ctx, c)
 				})
 				r := mountAt(dir)
-				f := begin(t, "mount", r, enginetest.WithHost(host))
-				if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") {
+				f := kindtest.Begin(t, "mount", r, enginetest.WithHost(host))
+				if got := kindtest.Verbs(t, f, r, true); strings.HasPrefix(got, "error") {
 					t.Errorf("from %s, %s at %d: %s", begun, what, moment, got)
 				}
 				if at > moment+1 { // else it came after all was done
-					want(t, f, r, "")
+					kindtest.Want(t, f, r, "")
 				}
 			}
 		}
@@ -428,7 +422,7 @@ func TestMountForUse(t *testing.T) {
 
 // TestMountFails: what a command says is in the error, and what was there is told.
 func TestMountFails(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	for name, c := range map[string]struct {
@@ -445,8 +439,8 @@ func TestMountFails(t *testing.T) {
 			layMount(t, dir)
 			r := mountAt(dir)
 			c.make(r)
-			f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
-			if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: ") || !strings.Contains(got, c.says) {
+			f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
+			if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "error: ") || !strings.Contains(got, c.says) {
 				t.Errorf("it says %s", got)
 			}
 		})
@@ -456,18 +450,18 @@ func TestMountFails(t *testing.T) {
 // TestMountRefused: an option that is refused is an error each time, and no fight that
 // seems to be won.
 func TestMountRefused(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	dir := t.TempDir()
 	layMount(t, dir)
 	r := mountAt(dir)
-	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
-	verbs(t, f, r, true)
-	must(t, os.WriteFile(dir+"/m/big", make([]byte, 40<<10), 0o600))
+	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
+	kindtest.Verbs(t, f, r, true)
+	kindtest.Must(t, os.WriteFile(dir+"/m/big", make([]byte, 40<<10), 0o600))
 	r.Options = []string{"size=4k"}
 	for range 2 {
-		if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: mount: ") {
+		if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "error: mount: ") {
 			t.Errorf("it says %s", got)
 		}
 	}
@@ -518,7 +512,7 @@ func TestMountValidate(t *testing.T) {
 func TestMountEdges(t *testing.T) {
 	asks := func(r engine.EdgeableRes, there ...string) (all []string) {
 		e, err := r.AutoEdges()
-		must(t, err)
+		kindtest.Must(t, err)
 		for e != nil {
 			next := e.Next()
 			found := make([]bool, len(next))
@@ -578,20 +572,20 @@ func TestMountClashes(t *testing.T) {
 
 // TestMountList: what is mounted and what is in the table is found once each.
 func TestMountList(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	dir := t.TempDir()
 	layMount(t, dir)
-	put(t, dir+"/fstab", "mem "+dir+"/m tmpfs noexec 0 2\nx\\040y /not\\040here auto defaults\nswap none swap sw\n")
-	sh(t, "mount", "-t", "tmpfs", "-o", "noexec", "mem", dir+"/m")
+	kindtest.Put(t, dir+"/fstab", "mem "+dir+"/m tmpfs noexec 0 2\nx\\040y /not\\040here auto defaults\nswap none swap sw\n")
+	kindtest.Sh(t, "mount", "-t", "tmpfs", "-o", "noexec", "mem", dir+"/m")
 	r := &MountRes{Fstab: dir + "/fstab"}
 	begin := enginetest.NewInit(t)
 	r.SetKind("mount")
-	must(t, r.Init(begin.Init()))
+	kindtest.Must(t, r.Init(begin.Init()))
 	found := map[string]*MountRes{}
 	for one, err := range r.List(t.Context()) {
-		must(t, err)
+		kindtest.Must(t, err)
 		if found[one.Name()] != nil {
 			t.Errorf("%s twice", one)
 		}
@@ -614,24 +608,24 @@ func TestMountList(t *testing.T) {
 // TestMountTwice: the same drift is told again, though it was repaired in between so
 // soon that both look alike.
 func TestMountTwice(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	dir := t.TempDir()
 	layMount(t, dir)
 	r := mountAt(dir)
-	f := begin(t, "mount", r, enginetest.WithHost(newHost(t)))
-	verbs(t, f, r, true)
-	watching(t, f, r)
+	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
+	kindtest.Verbs(t, f, r, true)
+	kindtest.Watching(t, f, r)
 	for range 5 {
-		must(t, unix.Unmount(dir+"/m", 0))
+		kindtest.Must(t, unix.Unmount(dir+"/m", 0))
 		f.WaitEvent(t)
-		verbs(t, f, r, true)
-		must(t, unix.Unmount(dir+"/m", 0))
-		eventually(t, "repaired", func() bool {
+		kindtest.Verbs(t, f, r, true)
+		kindtest.Must(t, unix.Unmount(dir+"/m", 0))
+		kindtest.Eventually(t, "repaired", func() bool {
 			select {
 			case <-f.Events():
-				verbs(t, f, r, true)
+				kindtest.Verbs(t, f, r, true)
 			default:
 			}
 			return mountedAt(t, dir) != "nothing"
@@ -642,69 +636,69 @@ func TestMountTwice(t *testing.T) {
 // TestMountByUnit: where systemd runs, it is told of the table, and mounts; what it says
 // of a failure is in the error, and so is that it can't be reached.
 func TestMountByUnit(t *testing.T) {
-	if !inNamespace(t) {
+	if !kindtest.InNamespace(t) {
 		return
 	}
 	for _, p := range []string{"/run", "/etc"} { // of this namespace only
-		sh(t, "mount", "-t", "tmpfs", "mem", p)
+		kindtest.Sh(t, "mount", "-t", "tmpfs", "mem", p)
 	}
-	must(t, os.MkdirAll(systemd1.Booted, 0o755))
+	kindtest.Must(t, os.MkdirAll(systemd1.Booted, 0o755))
 	dir := t.TempDir()
 	layMount(t, dir)
 	r := mountAt(dir)
 	r.Fstab = ""
 	host := enginetest.NewHost()
-	f := begin(t, "mount", r, enginetest.WithHost(host))
+	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(host))
 	host.SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
 		if c.Argv[0] == "journalctl" {
 			return &engine.Result{Stdout: []byte("the disk is on fire\n")}, nil
 		}
-		return newHost(t).Command(ctx, c)
+		return kindtest.NewHost(t).Command(ctx, c)
 	})
-	if got := verbs(t, f, r, true); !strings.Contains(got, "systemd can't be reached") {
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "systemd can't be reached") {
 		t.Errorf("without a bus it says %s", got)
 	}
 	unit := systemd1.UnitOf(dir+"/m", ".mount")
-	bus := newFakeSystemd()
-	host.SetBus(bus.open)
-	bus.started[unit] = func() bool { return false }
-	if got := verbs(t, f, r, true); !strings.Contains(got, "start "+unit+": it is failed") || !strings.Contains(got, "the disk is on fire") {
+	bus := kindtest.NewFakeSystemd()
+	host.SetBus(bus.Open)
+	bus.Started[unit] = func() bool { return false }
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "start "+unit+": it is failed") || !strings.Contains(got, "the disk is on fire") {
 		t.Errorf("of a unit that fails it says %s", got)
 	}
-	bus.calls = nil
-	must(t, os.Remove("/etc/fstab"))
-	bus.started[unit] = func() bool { sh(t, "mount", "--target", dir+"/m", "--fstab", "/etc/fstab"); return true }
-	if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") {
+	bus.Calls = nil
+	kindtest.Must(t, os.Remove("/etc/fstab"))
+	bus.Started[unit] = func() bool { kindtest.Sh(t, "mount", "--target", dir+"/m", "--fstab", "/etc/fstab"); return true }
+	if got := kindtest.Verbs(t, f, r, true); strings.HasPrefix(got, "error") {
 		t.Errorf("it says %s", got)
 	}
 	called := func() string {
-		return strings.Join(slices.DeleteFunc(bus.calls, func(c string) bool {
+		return strings.Join(slices.DeleteFunc(bus.Calls, func(c string) bool {
 			return strings.HasPrefix(c, "Subscribe") || strings.HasPrefix(c, "ResetFailedUnit")
 		}), " ")
 	}
 	if got := called(); got != "Reload ListJobs StartUnit "+unit {
 		t.Errorf("called was %s", got)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	// A line that somebody else has written is no unit before systemd has read it.
-	sh(t, "umount", dir+"/m")
-	bus.calls, bus.active = nil, map[string]string{}
-	bus.loaded = func(string) bool { return slices.Contains(bus.calls, "Reload") }
-	verbs(t, f, r, true)
-	want(t, f, r, "")
+	kindtest.Sh(t, "umount", dir+"/m")
+	bus.Calls, bus.Active = nil, map[string]string{}
+	bus.Loaded = func(string) bool { return slices.Contains(bus.Calls, "Reload") }
+	kindtest.Verbs(t, f, r, true)
+	kindtest.Want(t, f, r, "")
 	if got := called(); got != "Reload ListJobs StartUnit "+unit {
 		t.Errorf("for a table that was not read called was %s", got)
 	}
 	// systemd believes for a while that what was unmounted is mounted.
-	sh(t, "umount", dir+"/m")
-	bus.calls, bus.loaded = nil, nil
-	if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") || bus.calls != nil {
-		t.Errorf("it says %s and calls %s", got, bus.calls)
+	kindtest.Sh(t, "umount", dir+"/m")
+	bus.Calls, bus.Loaded = nil, nil
+	if got := kindtest.Verbs(t, f, r, true); strings.HasPrefix(got, "error") || bus.Calls != nil {
+		t.Errorf("it says %s and calls %s", got, bus.Calls)
 	}
-	want(t, f, r, "")
-	bus.calls, r.Options = nil, append(r.Options, "nodev")
-	verbs(t, f, r, true)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
+	bus.Calls, r.Options = nil, append(r.Options, "nodev")
+	kindtest.Verbs(t, f, r, true)
+	kindtest.Want(t, f, r, "")
 	if got := called(); got != "Reload" {
 		t.Errorf("for other options called was %s", got)
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/procfile"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
 	"github.com/reactivegraph/mgmt/resources/internal/rtnet"
+	"github.com/reactivegraph/mgmt/resources/internal/rules"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -64,7 +66,7 @@ type NetRoute struct {
 	OnLink bool   `yaml:"onlink" lang:"onlink" doc:"The next machine is at this link, though no address of the interface says so."`
 }
 
-// Default returns an interface that has what is listed and nothing else.
+// Default returns an interface that has the listed settings and nothing else.
 func (r *NetRes) Default() engine.Res { return &NetRes{Purge: true} }
 
 func (r *NetRes) link() string {
@@ -81,15 +83,15 @@ func (r *NetRes) Validate() error {
 	errs := []error{checkLink(r.link())}
 	_, err := r.want()
 	errs = append(errs, err)
-	return errors.Join(append(errs, broken([]rule{
-		{!slices.Contains([]string{"", NetUp, NetDown}, r.State), fmt.Sprintf("state is %q, it must be up or down", r.State)},
-		{r.MTU < 0 || r.MTU > 65536, fmt.Sprintf("mtu is %d, it must be from 0 to 65536", r.MTU)},
-		{!r.up() && (r.Gateway != "" || len(r.Routes) > 0), "state is down: there are no routes by it then"},
-		{taintedRecv(r.Recv()), "a secret is received: everyone can see addresses and routes"},
+	return errors.Join(append(errs, rules.Broken([]rules.Rule{
+		{If: !slices.Contains([]string{"", NetUp, NetDown}, r.State), Text: fmt.Sprintf("state is %q, it must be up or down", r.State)},
+		{If: r.MTU < 0 || r.MTU > 65536, Text: fmt.Sprintf("mtu is %d, it must be from 0 to 65536", r.MTU)},
+		{If: !r.up() && (r.Gateway != "" || len(r.Routes) > 0), Text: "state is down: there are no routes by it then"},
+		{If: received.AnyTainted(r.Recv()), Text: "a secret is received: everyone can see addresses and routes"},
 	})...)...)
 }
 
-// checkLink refuses what the kernel takes for no name of an interface.
+// checkLink refuses a text that the kernel does not take for the name of an interface.
 func checkLink(name string) error {
 	switch {
 	case name == "" || name == "." || name == ".." || len(name) > 15:
@@ -100,7 +102,7 @@ func checkLink(name string) error {
 	return nil
 }
 
-// want returns what the link should be like. The error has all that is wrong.
+// want returns the wanted state of the link. The error has all that is wrong.
 func (r *NetRes) want() (w rtnet.State, err error) {
 	var errs []error
 	w.Up, w.MTU, w.Forward = r.up(), r.MTU, rtnet.Wanted(r.IPForward)
@@ -147,8 +149,8 @@ func (r *NetRes) Init(init *engine.Init) error {
 // Cleanup has nothing to release.
 func (*NetRes) Cleanup() error { return nil }
 
-// Watch waits for what the kernel tells of links, addresses and routes. Where it tells
-// more than can be heard, it is looked at, as always.
+// Watch waits for the kernel's messages on links, addresses and routes. Where it tells more than
+// can be heard, it is looked at, as always.
 func (r *NetRes) Watch(ctx context.Context) error {
 	socket, err := rtnet.Listen()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/rtnet"
 )
 
-// ours reports whether a route is one of those that are listed: the default one of the
-// gateway's family, or any if there is a list of routes.
+// ours reports whether a route is listed: the default one of the gateway's family, or any if there
+// is a list of routes.
 func (r *NetRes) ours(route rtnet.Route) bool {
 	if !route.IsDefault() {
 		return len(r.Routes) > 0
@@ -137,7 +137,7 @@ func (r *NetRes) Read(ctx context.Context) (engine.Res, error) {
 	if has.Up {
 		got.State = NetUp
 	}
-	if has.Forward.On != has.Forward.Off { // else one family does and the other one does not, which nobody can ask for
+	if has.Forward.On != has.Forward.Off { // else one family does and the other one does not, which can't be asked for
 		got.IPForward = new(has.Forward.On)
 	}
 	for _, a := range has.Addrs {
@@ -157,8 +157,8 @@ func (r *NetRes) Read(ctx context.Context) (engine.Res, error) {
 	return got.ordered(r), nil
 }
 
-// Reversed returns what gives the interface back what it had, as far as this resource
-// may have altered it. What others have added since stays.
+// Reversed returns the resource that gives the interface its old state back, as far as this
+// resource may have altered it. Later additions of others stay.
 func (r *NetRes) Reversed(before engine.Res) (engine.Res, error) {
 	was, ok := before.(*NetRes)
 	if !ok {
@@ -184,7 +184,7 @@ func (r *NetRes) Reversed(before engine.Res) (engine.Res, error) {
 	return undo, err
 }
 
-// routesOf returns those of another one that this one may have altered.
+// routesOf returns the routes of another resource that this one may have altered.
 func (r *NetRes) routesOf(was *NetRes) (gateway string, routes []NetRoute) {
 	if r.Gateway != "" || len(r.Routes) > 0 {
 		gateway = was.Gateway

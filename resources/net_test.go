@@ -18,6 +18,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/rtnet"
 )
 
@@ -25,12 +26,12 @@ import (
 func layLinks(t *testing.T, _ string) {
 	t.Helper()
 	if old, err := netlink.LinkByName("a0"); err == nil {
-		must(t, netlink.LinkDel(old))
+		kindtest.Must(t, netlink.LinkDel(old))
 	}
-	must(t, netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "a0"}, PeerName: "a1"}))
+	kindtest.Must(t, netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "a0"}, PeerName: "a1"}))
 	other, err := netlink.LinkByName("a1")
-	must(t, err)
-	must(t, netlink.LinkSetUp(other))
+	kindtest.Must(t, err)
+	kindtest.Must(t, netlink.LinkSetUp(other))
 	forward(t, "0")
 }
 
@@ -39,7 +40,7 @@ func forward(t *testing.T, value string) {
 	t.Helper()
 	for _, family := range []string{"ipv4", "ipv6"} {
 		if err := os.WriteFile("/proc/sys/net/"+family+"/conf/a0/forwarding", []byte(value), 0); !errors.Is(err, fs.ErrNotExist) {
-			must(t, err)
+			kindtest.Must(t, err)
 		}
 	}
 }
@@ -47,21 +48,21 @@ func forward(t *testing.T, value string) {
 func link(t *testing.T) netlink.Link {
 	t.Helper()
 	l, err := netlink.LinkByName("a0")
-	must(t, err)
+	kindtest.Must(t, err)
 	return l
 }
 
 func addr(t *testing.T, text string) *netlink.Addr {
 	t.Helper()
 	a, err := netlink.ParseAddr(text)
-	must(t, err)
+	kindtest.Must(t, err)
 	return a
 }
 
 func route(t *testing.T, to, via string) *netlink.Route {
 	t.Helper()
 	_, dst, err := net.ParseCIDR(to)
-	must(t, err)
+	kindtest.Must(t, err)
 	return &netlink.Route{LinkIndex: link(t).Attrs().Index, Dst: dst, Gw: net.ParseIP(via), Protocol: unix.RTPROT_STATIC}
 }
 
@@ -80,7 +81,7 @@ func netRes() *NetRes {
 }
 
 func TestNetSuite(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWNET) {
+	if !kindtest.InNamespaces(t, unix.CLONE_NEWNET) {
 		return
 	}
 	enginetest.Run(t, enginetest.Suite{
@@ -94,36 +95,42 @@ func TestNetSuite(t *testing.T) {
 			return enginetest.Tree{"a0": fmt.Sprint(s.MTU, " ", describe(s), s.Bare, s.Forward)}
 		},
 		Drifts: map[string]func(*testing.T, string){
-			"down":       func(t *testing.T, _ string) { must(t, netlink.LinkSetDown(link(t))) },
-			"mtu":        func(t *testing.T, _ string) { must(t, netlink.LinkSetMTU(link(t), 1300)) },
-			"no address": func(t *testing.T, _ string) { must(t, netlink.AddrDel(link(t), addr(t, "192.0.2.5/24"))) },
-			"one more":   func(t *testing.T, _ string) { must(t, netlink.AddrAdd(link(t), addr(t, "192.0.2.6/24"))) },
-			"one of six": func(t *testing.T, _ string) { must(t, netlink.AddrAdd(link(t), addr(t, "2001:db8::5/64"))) },
-			"no route":   func(t *testing.T, _ string) { must(t, netlink.RouteDel(route(t, "198.51.100.0/24", "192.0.2.9"))) },
-			"a route":    func(t *testing.T, _ string) { must(t, netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.9"))) },
-			"gateway":    func(t *testing.T, _ string) { must(t, netlink.RouteReplace(route(t, "0.0.0.0/0", "192.0.2.77"))) },
+			"down":       func(t *testing.T, _ string) { kindtest.Must(t, netlink.LinkSetDown(link(t))) },
+			"mtu":        func(t *testing.T, _ string) { kindtest.Must(t, netlink.LinkSetMTU(link(t), 1300)) },
+			"no address": func(t *testing.T, _ string) { kindtest.Must(t, netlink.AddrDel(link(t), addr(t, "192.0.2.5/24"))) },
+			"one more":   func(t *testing.T, _ string) { kindtest.Must(t, netlink.AddrAdd(link(t), addr(t, "192.0.2.6/24"))) },
+			"one of six": func(t *testing.T, _ string) { kindtest.Must(t, netlink.AddrAdd(link(t), addr(t, "2001:db8::5/64"))) },
+			"no route": func(t *testing.T, _ string) {
+				kindtest.Must(t, netlink.RouteDel(route(t, "198.51.100.0/24", "192.0.2.9")))
+			},
+			"a route": func(t *testing.T, _ string) {
+				kindtest.Must(t, netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.9")))
+			},
+			"gateway": func(t *testing.T, _ string) {
+				kindtest.Must(t, netlink.RouteReplace(route(t, "0.0.0.0/0", "192.0.2.77")))
+			},
 			"forwards": func(t *testing.T, _ string) {
-				must(t, os.WriteFile("/proc/sys/net/ipv4/conf/a0/forwarding", []byte("0"), 0))
+				kindtest.Must(t, os.WriteFile("/proc/sys/net/ipv4/conf/a0/forwarding", []byte("0"), 0))
 			},
 			"all forward": func(t *testing.T, _ string) {
-				must(t, os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0))
-				must(t, os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("0"), 0))
+				kindtest.Must(t, os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0))
+				kindtest.Must(t, os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("0"), 0))
 			},
 			"no way to the network": func(t *testing.T, _ string) {
 				_, dst, err := net.ParseCIDR("192.0.2.0/24")
-				must(t, err)
-				must(t, netlink.RouteDel(&netlink.Route{LinkIndex: link(t).Attrs().Index, Dst: dst, Scope: netlink.SCOPE_LINK}))
+				kindtest.Must(t, err)
+				kindtest.Must(t, netlink.RouteDel(&netlink.Route{LinkIndex: link(t).Attrs().Index, Dst: dst, Scope: netlink.SCOPE_LINK}))
 			},
 			"another's": func(t *testing.T, _ string) {
-				must(t, netlink.RouteReplace(by(unix.RTPROT_BOOT, route(t, "0.0.0.0/0", "192.0.2.77"))))
+				kindtest.Must(t, netlink.RouteReplace(by(unix.RTPROT_BOOT, route(t, "0.0.0.0/0", "192.0.2.77"))))
 			},
 			"another's, of any scope": func(t *testing.T, _ string) {
-				must(t, netlink.RouteAdd(by(unix.RTPROT_BOOT, route(t, "198.18.0.0/15", ""))))
+				kindtest.Must(t, netlink.RouteAdd(by(unix.RTPROT_BOOT, route(t, "198.18.0.0/15", ""))))
 			},
 			"another's, direct": func(t *testing.T, _ string) {
 				direct := by(unix.RTPROT_BOOT, route(t, "198.18.0.0/15", ""))
 				direct.Scope = netlink.SCOPE_LINK
-				must(t, netlink.RouteAdd(direct))
+				kindtest.Must(t, netlink.RouteAdd(direct))
 			},
 		},
 		Variants: map[string]func(engine.Res){
@@ -148,7 +155,7 @@ func describe(s rtnet.State) string {
 // TestNetReversed: what the resource may have altered is as it was, and what others have
 // added since stays.
 func TestNetReversed(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWNET) {
+	if !kindtest.InNamespaces(t, unix.CLONE_NEWNET) {
 		return
 	}
 	for name, c := range map[string]struct {
@@ -156,40 +163,40 @@ func TestNetReversed(t *testing.T) {
 		was, since func()
 		want       string
 	}{
-		"from nothing": {netRes(), func() { must(t, netlink.LinkSetDown(link(t))) }, func() {}, "1500 down"},
+		"from nothing": {netRes(), func() { kindtest.Must(t, netlink.LinkSetDown(link(t))) }, func() {}, "1500 down"},
 		"up":           {netRes(), func() {}, func() {}, "1500 up"},
 		"other addresses": {netRes(), func() {
-			must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.AddrAdd(link(t), addr(t, "192.0.2.5/24"))))
+			kindtest.Must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.AddrAdd(link(t), addr(t, "192.0.2.5/24"))))
 		}, func() {}, "1500 192.0.2.4/24, 192.0.2.5/24, up"},
 		"another gateway": {netRes(), func() {
-			must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.RouteAdd(route(t, "0.0.0.0/0", "192.0.2.7")), netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7"))))
+			kindtest.Must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.RouteAdd(route(t, "0.0.0.0/0", "192.0.2.7")), netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7"))))
 		}, func() {}, "1500 192.0.2.4/24, 198.18.0.0/15 via 192.0.2.7, default via 192.0.2.7, up"},
-		"down, and more since": {netRes(), func() { must(t, netlink.LinkSetDown(link(t))) }, func() {
-			must(t, netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7")))
+		"down, and more since": {netRes(), func() { kindtest.Must(t, netlink.LinkSetDown(link(t))) }, func() {
+			kindtest.Must(t, netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7")))
 		}, "1500 down"},
 		"more since": {&NetRes{Addrs: []string{"192.0.2.5/24"}, Gateway: "192.0.2.1"}, func() {}, func() {
-			must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.6/24")), netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7")), netlink.LinkSetMTU(link(t), 1300)))
+			kindtest.Must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.6/24")), netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7")), netlink.LinkSetMTU(link(t), 1300)))
 		}, "1300 192.0.2.6/24, 198.18.0.0/15 via 192.0.2.7, up"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			layLinks(t, "")
-			must(t, netlink.LinkSetUp(link(t)))
+			kindtest.Must(t, netlink.LinkSetUp(link(t)))
 			c.was()
 			c.r.SetName("a0")
-			f := begin(t, "net", c.r)
+			f := kindtest.Begin(t, "net", c.r)
 			before, err := c.r.Read(t.Context())
-			must(t, err)
-			verbs(t, f, c.r, true)
+			kindtest.Must(t, err)
+			kindtest.Verbs(t, f, c.r, true)
 			c.since()
 			undo, err := c.r.Reversed(before)
-			must(t, err)
-			uf := begin(t, "net", undo)
-			if got := verbs(t, uf, undo, false); got == "" || got != verbs(t, uf, undo, true) {
+			kindtest.Must(t, err)
+			uf := kindtest.Begin(t, "net", undo)
+			if got := kindtest.Verbs(t, uf, undo, false); got == "" || got != kindtest.Verbs(t, uf, undo, true) {
 				t.Errorf("looking says %q", got)
 			}
-			want(t, uf, undo, "")
+			kindtest.Want(t, uf, undo, "")
 			s, err := rtnet.Look("a0")
-			must(t, err)
+			kindtest.Must(t, err)
 			if got := fmt.Sprint(s.MTU, " ", describe(s)); got != c.want || s.Forward.On {
 				t.Errorf("it is %s\nand not %s, and forwards: %v", got, c.want, s.Forward)
 			}
@@ -203,7 +210,7 @@ func TestNetReversed(t *testing.T) {
 // TestNetRoutes: routes whose next machine no address reaches, and those that are in the
 // way.
 func TestNetRoutes(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWNET) {
+	if !kindtest.InNamespaces(t, unix.CLONE_NEWNET) {
 		return
 	}
 	layLinks(t, "")
@@ -213,13 +220,13 @@ func TestNetRoutes(t *testing.T) {
 		{To: "2001:db8:1::/48", Via: "2001:db8::9", OnLink: true},
 	}}
 	r.SetName("a0")
-	f := begin(t, "net", r)
-	if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") {
+	f := kindtest.Begin(t, "net", r)
+	if got := kindtest.Verbs(t, f, r, true); strings.HasPrefix(got, "error") {
 		t.Fatal(got)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	s, err := rtnet.Look("a0")
-	must(t, err)
+	kindtest.Must(t, err)
 	const all = "192.0.2.5/32, 10.9.9.0/24, 198.51.100.0/24 via 10.8.8.8 onlink, 2001:db8:1::/48 via 2001:db8::9 onlink, default via 10.9.9.9, up"
 	if got := describe(s); got != all {
 		t.Errorf("it is %s", got)
@@ -228,23 +235,23 @@ func TestNetRoutes(t *testing.T) {
 	// One that is in the place of ours goes, though nothing is purged, and one beside it stays.
 	second := route(t, "0.0.0.0/0", "10.9.9.7")
 	second.Priority = 9
-	must(t, netlink.RouteAdd(second))
-	want(t, f, r, "")
-	must(t, netlink.RouteReplace(by(unix.RTPROT_BOOT, route(t, "0.0.0.0/0", "10.9.9.8"))))
-	want(t, f, r, `gateway: "default via 10.9.9.8" -> "default via 10.9.9.9"`)
-	want(t, f, r, "")
+	kindtest.Must(t, netlink.RouteAdd(second))
+	kindtest.Want(t, f, r, "")
+	kindtest.Must(t, netlink.RouteReplace(by(unix.RTPROT_BOOT, route(t, "0.0.0.0/0", "10.9.9.8"))))
+	kindtest.Want(t, f, r, `gateway: "default via 10.9.9.8" -> "default via 10.9.9.9"`)
+	kindtest.Want(t, f, r, "")
 
-	must(t, netlink.RouteDel(second))
+	kindtest.Must(t, netlink.RouteDel(second))
 
 	// Another interface keeps its own, and that is said.
-	must(t, netlink.RouteDel(route(t, "0.0.0.0/0", "10.9.9.9")))
+	kindtest.Must(t, netlink.RouteDel(route(t, "0.0.0.0/0", "10.9.9.9")))
 	other, err := netlink.LinkByName("a1")
-	must(t, err)
-	must(t, netlink.AddrAdd(other, addr(t, "10.7.7.1/24")))
+	kindtest.Must(t, err)
+	kindtest.Must(t, netlink.AddrAdd(other, addr(t, "10.7.7.1/24")))
 	theirs := route(t, "0.0.0.0/0", "10.7.7.7")
 	theirs.LinkIndex = other.Attrs().Index
-	must(t, netlink.RouteAdd(theirs))
-	if got := verbs(t, f, r, true); !strings.Contains(got, "missing are the routes [default via 10.9.9.9], which another interface may have") {
+	kindtest.Must(t, netlink.RouteAdd(theirs))
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "missing are the routes [default via 10.9.9.9], which another interface may have") {
 		t.Errorf("it says %s", got)
 	}
 	if s, err := rtnet.Look("a1"); err != nil || describe(s) != "10.7.7.1/24, default via 10.7.7.7, up" {
@@ -253,7 +260,7 @@ func TestNetRoutes(t *testing.T) {
 }
 
 func TestNetParameters(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWNET) {
+	if !kindtest.InNamespaces(t, unix.CLONE_NEWNET) {
 		return
 	}
 	for name, c := range map[string]struct {
@@ -275,16 +282,16 @@ func TestNetParameters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			layLinks(t, "")
-			must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.AddrAdd(link(t), addr(t, "192.0.2.8/24"))))
+			kindtest.Must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.AddrAdd(link(t), addr(t, "192.0.2.8/24"))))
 			c.r.SetName("a0")
-			f := begin(t, "net", c.r)
-			want(t, f, c.r, c.says)
+			f := kindtest.Begin(t, "net", c.r)
+			kindtest.Want(t, f, c.r, c.says)
 			s, err := rtnet.Look("a0")
-			must(t, err)
+			kindtest.Must(t, err)
 			if got := describe(s); got != c.want {
 				t.Errorf("it is %s\nand not %s", got, c.want)
 			}
-			want(t, f, c.r, "")
+			kindtest.Want(t, f, c.r, "")
 		})
 	}
 }
@@ -292,7 +299,7 @@ func TestNetParameters(t *testing.T) {
 // TestNetForwardsOneFamily: an interface that forwards IPv4 alone, as after net.ipv4.ip_forward=1, is read as
 // one of which that is left as it is, since nobody can ask for it.
 func TestNetForwardsOneFamily(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWNET) {
+	if !kindtest.InNamespaces(t, unix.CLONE_NEWNET) {
 		return
 	}
 	layLinks(t, "")
@@ -300,11 +307,11 @@ func TestNetForwardsOneFamily(t *testing.T) {
 		t.Skip("this kernel has one family")
 	}
 	for value, want := range map[string]string{"0": "false", "1": "none"} {
-		must(t, os.WriteFile("/proc/sys/net/ipv4/conf/a0/forwarding", []byte(value), 0))
+		kindtest.Must(t, os.WriteFile("/proc/sys/net/ipv4/conf/a0/forwarding", []byte(value), 0))
 		r := &NetRes{Interface: "a0"}
-		begin(t, "net", r)
+		kindtest.Begin(t, "net", r)
 		read, err := r.Read(t.Context())
-		must(t, err)
+		kindtest.Must(t, err)
 		got := "none"
 		if on := read.(*NetRes).IPForward; on != nil {
 			got = fmt.Sprint(*on)
@@ -319,17 +326,17 @@ func TestNetForwardsOneFamily(t *testing.T) {
 func deafSocket(t *testing.T) syscall.RawConn {
 	t.Helper()
 	socket, err := rtnet.Listen()
-	must(t, err)
-	t.Cleanup(func() { must(t, socket.Close()) })
+	kindtest.Must(t, err)
+	t.Cleanup(func() { kindtest.Must(t, socket.Close()) })
 	raw, err := socket.SyscallConn()
-	must(t, err)
+	kindtest.Must(t, err)
 	return raw
 }
 
 // recv returns what reading says after f.
 func recv(t *testing.T, raw syscall.RawConn, f func(fd uintptr)) (err error) {
 	t.Helper()
-	must(t, raw.Control(func(fd uintptr) {
+	kindtest.Must(t, raw.Control(func(fd uintptr) {
 		f(fd)
 		_, _, err = unix.Recvfrom(int(fd), make([]byte, 1), 0)
 	}))
@@ -339,22 +346,22 @@ func recv(t *testing.T, raw syscall.RawConn, f func(fd uintptr)) (err error) {
 // TestNetOverflow: however much is told at once, the Watch goes on, and hears of what
 // comes after.
 func TestNetOverflow(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWNET) {
+	if !kindtest.InNamespaces(t, unix.CLONE_NEWNET) {
 		return
 	}
 	layLinks(t, "")
 	r := netRes()
-	f := begin(t, "net", r)
-	if got := verbs(t, f, r, true); strings.HasPrefix(got, "error") {
+	f := kindtest.Begin(t, "net", r)
+	if got := kindtest.Verbs(t, f, r, true); strings.HasPrefix(got, "error") {
 		t.Fatal(got)
 	}
-	watching(t, f, r)
+	kindtest.Watching(t, f, r)
 	lost, taken := deafSocket(t), deafSocket(t)
 	lo, err := netlink.LinkByName("lo")
-	must(t, err)
+	kindtest.Must(t, err)
 	for range 5000 {
-		must(t, netlink.LinkSetMTU(lo, 1300))
-		must(t, netlink.LinkSetMTU(lo, 1301))
+		kindtest.Must(t, netlink.LinkSetMTU(lo, 1300))
+		kindtest.Must(t, netlink.LinkSetMTU(lo, 1301))
 	}
 	if err := recv(t, lost, func(uintptr) {}); !errors.Is(err, unix.ENOBUFS) {
 		t.Errorf("the kernel has told all of it: %v", err)
@@ -362,33 +369,33 @@ func TestNetOverflow(t *testing.T) {
 	if err := recv(t, taken, rtnet.Take); !errors.Is(err, unix.EAGAIN) {
 		t.Errorf("something is left: %v", err)
 	}
-	must(t, netlink.LinkSetDown(link(t)))
+	kindtest.Must(t, netlink.LinkSetDown(link(t)))
 	f.WaitEvent(t)
-	verbs(t, f, r, true)
-	want(t, f, r, "")
+	kindtest.Verbs(t, f, r, true)
+	kindtest.Want(t, f, r, "")
 }
 
 // TestNetGone: an interface that is not there is an error, and its coming is an event.
 func TestNetGone(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWNET) {
+	if !kindtest.InNamespaces(t, unix.CLONE_NEWNET) {
 		return
 	}
 	r := &NetRes{Interface: "a0"}
-	f := begin(t, "net", r)
-	watching(t, f, r)
-	if got := verbs(t, f, r, true); got != "error: there is no interface a0" {
+	f := kindtest.Begin(t, "net", r)
+	kindtest.Watching(t, f, r)
+	if got := kindtest.Verbs(t, f, r, true); got != "error: there is no interface a0" {
 		t.Errorf("it says %s", got)
 	}
 	layLinks(t, "")
 	f.WaitEvent(t)
-	want(t, f, r, `state: "down" -> "up"`)
+	kindtest.Want(t, f, r, `state: "down" -> "up"`)
 	r.Gateway = "192.0.2.1" // which no address reaches
-	if got := verbs(t, f, r, true); !strings.Contains(got, "error: route default via 192.0.2.1 by a0: ") {
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "error: route default via 192.0.2.1 by a0: ") {
 		t.Errorf("it says %s", got)
 	}
 	var names []string
 	for one, err := range r.List(context.Background()) {
-		must(t, err)
+		kindtest.Must(t, err)
 		names = append(names, one.Name()+" "+one.(*NetRes).State)
 	}
 	if !slices.Equal(names, []string{"a0 up", "a1 up", "lo down"}) {

@@ -11,6 +11,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
+	"github.com/reactivegraph/mgmt/resources/internal/rules"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -31,13 +35,12 @@ var (
 	_ engine.DescribedRes   = (*NspawnRes)(nil)
 )
 
-// nspawnAbsent is the state of a container of which nothing is left. The others are
-// those of a service.
+// nspawnAbsent is the state of a container without any trace. The others are those of a service.
 const nspawnAbsent = "absent"
 
-// NspawnRes is a container of systemd-nspawn, as machinectl starts it: the instance of
-// the unit systemd-nspawn@.service that has its name. What can be done by the kinds svc and
-// file they do, as its children.
+// NspawnRes is a container of systemd-nspawn, as machinectl starts it: the instance of the unit
+// systemd-nspawn@.service that has its name. The kinds svc and file do their parts, as its
+// children.
 type NspawnRes struct {
 	traits.Base
 	traits.Edgeable
@@ -53,7 +56,7 @@ type NspawnRes struct {
 	Force    bool    `yaml:"force" lang:"force" mgmt:"param" doc:"With state absent: remove the image, with all that is in it."`
 
 	init *engine.Init
-	file managed
+	file files.Managed
 	kids traits.Children
 	held []engine.Res // what kids has
 	seen *nspawnSeen
@@ -114,21 +117,26 @@ func (r *NspawnRes) at(path string) string {
 	return r.root(r.Name()) + path
 }
 
-// Validate checks the name and the parameters, and that there is a systemd for it.
+// Validate checks the name and the parameters.
 func (r *NspawnRes) Validate() error {
 	errs := []error{checkHostname("the name", r.Name())}
 	if !slices.Contains([]string{svcRunning, svcStopped, nspawnAbsent}, r.state()) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be running, stopped or absent", r.State))
 	}
-	errs = append(append(errs, checkNspawn(r.settings())), broken([]rule{
-		{r.Force && !r.absent(), "force is only for state absent"},
-		{r.absent() && r.settingsGiven(), "settings are given, and state is absent"},
-		{r.absent() && r.Startup != "" && r.Startup != svcDisabled, "startup is " + r.Startup + ", and state is absent"},
+	errs = append(append(errs, checkNspawn(r.settings())), rules.Broken([]rules.Rule{
+		{If: r.Force && !r.absent(), Text: "force is only for state absent"},
+		{If: r.absent() && r.settingsGiven(), Text: "settings are given, and state is absent"},
+		{If: r.absent() && r.Startup != "" && r.Startup != svcDisabled, Text: "startup is " + r.Startup + ", and state is absent"},
 	})...)
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	return traits.ValidateChildren(r.children()...)
+}
+
+// CheckMachine refuses a machine without a systemd for it.
+func (r *NspawnRes) CheckMachine(m engine.Machine) error {
+	return traits.CheckChildren(m, r.children()...)
 }
 
 // nspawnSections are those of the file of settings.
@@ -168,7 +176,7 @@ func checkNspawn(text string) error {
 func (r *NspawnRes) children() (list []engine.Res) {
 	if text := r.settings(); text != "" {
 		mode := schema.Mode("0644")
-		if taintedRecv(r.Recv()) {
+		if received.AnyTainted(r.Recv()) {
 			mode = "0600"
 		}
 		list = append(list, traits.Child("file", r.at(nspawnFolder), &FileRes{}),
@@ -181,7 +189,7 @@ func (r *NspawnRes) children() (list []engine.Res) {
 
 // service is its unit.
 func (r *NspawnRes) service() *SvcRes {
-	s := &SvcRes{State: r.state(), Startup: r.Startup, virtualBase: virtualBase{kind: r.kind}}
+	s := &SvcRes{State: r.state(), Startup: r.Startup, Backed: virtualkind.Of(r.kind)}
 	if r.absent() {
 		s.State, s.Startup = svcStopped, svcDisabled
 	}
@@ -191,17 +199,17 @@ func (r *NspawnRes) service() *SvcRes {
 
 // Init initialises the children, and tells the files of the graph of the settings.
 func (r *NspawnRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, managed{}, newNspawnSeen()
+	r.init, r.file, r.seen = init, files.Managed{}, newNspawnSeen()
 	if err := r.begin(r.children()); err != nil {
 		return err
 	}
 	if r.settings() != "" {
-		r.file.tell(filesOf(init), r.settingsPath())
+		r.file.Tell(files.Of(init), r.settingsPath())
 	}
 	return nil
 }
 
-// begin initialises children. What is received into settings is the content of the file.
+// begin initialises children. A value received into settings is the content of the file.
 func (r *NspawnRes) begin(list []engine.Res) error {
 	if err := r.kids.Init(r.init, list...); err != nil {
 		r.held = nil
@@ -220,8 +228,8 @@ func (r *NspawnRes) begin(list []engine.Res) error {
 	return nil
 }
 
-// follow puts others in the place of the children, if what they should be has been
-// received since.
+// follow puts others in the place of the children, if other values for them have been received
+// since.
 func (r *NspawnRes) follow() error {
 	want := r.children()
 	if slices.EqualFunc(r.held, want, func(a, b engine.Res) bool {
@@ -237,13 +245,13 @@ func (r *NspawnRes) follow() error {
 
 // Cleanup cleans up the children.
 func (r *NspawnRes) Cleanup() error {
-	r.file.tell(filesOf(r.init), "")
+	r.file.Tell(files.Of(r.init), "")
 	return r.kids.Cleanup()
 }
 
 // Shared is what all files have in common.
 func (*NspawnRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withFiles()
+	return files.With()
 }
 
 // Cmp compares the parameters: the children follow from them.

@@ -8,9 +8,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/internal/unix"
-
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/unix"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/private"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
@@ -68,7 +70,7 @@ func (r *NspawnRes) look(ctx context.Context) (l nspawnLook, err error) {
 	if l.image, err = r.image(); err != nil {
 		return l, err
 	}
-	l.settings, err = readText(r.settingsPath())
+	l.settings, err = textfile.Text(r.settingsPath())
 	return l, err
 }
 
@@ -96,7 +98,7 @@ func (r *NspawnRes) image() (string, error) {
 	for _, dir := range nspawnImages {
 		for _, suffix := range nspawnImage {
 			path := r.at(dir + r.Name() + suffix)
-			if _, err := os.Stat(path); err == nil || !isMissing(err) {
+			if _, err := os.Stat(path); err == nil || !files.IsMissing(err) {
 				return path, err
 			}
 		}
@@ -104,13 +106,12 @@ func (r *NspawnRes) image() (string, error) {
 	return "", nil
 }
 
-// CheckApply has the settings, the unit and what is started at boot as they are
-// wanted.
+// CheckApply makes the settings, the unit and its start at boot as they are wanted.
 func (r *NspawnRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
-	if err := r.seen.lock(ctx); err != nil {
+	if err := r.seen.Lock(ctx); err != nil {
 		return false, err
 	}
-	defer r.seen.unlock()
+	defer r.seen.Unlock()
 	r.seen.any = false
 	if err := r.follow(); err != nil {
 		return false, err
@@ -145,7 +146,7 @@ func (r *NspawnRes) send(m *nspawnMachine) error {
 	return r.init.Send(sends)
 }
 
-// possible refuses what can't be done, or must not be without being asked for.
+// possible refuses steps that are impossible, or need an explicit wish.
 func (r *NspawnRes) possible(l nspawnLook) error {
 	starts := r.state() == svcRunning && !l.running()
 	switch {
@@ -164,8 +165,8 @@ func (r *NspawnRes) possible(l nspawnLook) error {
 // imagePath is where the image is expected, if it is a folder.
 func (r *NspawnRes) imagePath() string { return r.at("/var/lib/machines/" + r.Name()) }
 
-// altered reports whether somebody has another file for the unit, or has added to it: that
-// may name another image.
+// altered reports whether another file for the unit exists, or an addition to it: that may name
+// another image.
 func (r *NspawnRes) altered() bool {
 	for _, dir := range []string{"/etc/systemd/system/", "/run/systemd/system/"} {
 		for _, name := range []string{nspawnUnit, r.unit()} {
@@ -202,8 +203,8 @@ func (r *NspawnRes) rewrites(l nspawnLook) bool {
 	return r.hasSettings() && r.state() == svcRunning && l.settings != r.settings()
 }
 
-// overtaken reports whether, while the settings are altered, somebody else has started it,
-// with whatever they were.
+// overtaken reports whether, while the settings are altered, another client has started it, with
+// either settings.
 func (r *NspawnRes) overtaken(ctx context.Context, l nspawnLook) bool {
 	if !r.rewrites(l) {
 		return false
@@ -212,11 +213,11 @@ func (r *NspawnRes) overtaken(ctx context.Context, l nspawnLook) bool {
 	return err != nil || m != nil && m.run() != l.machine.run()
 }
 
-// halt stops what is on its way up or down: it may have read the settings already.
+// halt stops a container on its way up or down: it may have read the settings already.
 func (r *NspawnRes) halt(ctx context.Context) error {
 	s := r.service()
-	s.init = r.init.Child(s)
-	m, err := s.open(ctx, "svc", "")
+	s.Keep(r.init.Child(s))
+	m, err := s.Open(ctx, "svc", "")
 	if err != nil {
 		return err
 	}
@@ -267,7 +268,7 @@ func (r *NspawnRes) outdated(l nspawnLook) bool {
 		return false
 	}
 	has := l.settings
-	if noted, err := readPrivate(r.init, nspawnNote); err == nil {
+	if noted, err := private.Read(r.init, nspawnNote); err == nil {
 		if run, digest, ok := strings.Cut(string(noted), "\n"); ok && run != "" && run == l.machine.run() {
 			return digest != nspawnDigest(r.settings())
 		}
@@ -275,8 +276,8 @@ func (r *NspawnRes) outdated(l nspawnLook) bool {
 	return has != r.settings()
 }
 
-// note notes with what settings a container runs, before they are altered: what ends
-// us before it is restarted leaves that to be found.
+// note notes the settings with which a container runs, before they are altered: after a crash
+// before its restart, the next run finds them.
 func (r *NspawnRes) note(l nspawnLook) error {
 	if !r.rewrites(l) || !r.outdated(l) {
 		return nil
@@ -284,8 +285,8 @@ func (r *NspawnRes) note(l nspawnLook) error {
 	return r.write(l.machine, nspawnDigest(l.settings))
 }
 
-// noteNew notes what was started, with what the file says by now: somebody may have altered
-// it before it was read.
+// noteNew notes the started container, with the present text of the file: it may have been altered
+// before it was read.
 func (r *NspawnRes) noteNew(ctx context.Context, l nspawnLook) error {
 	if !r.hasSettings() || r.state() != svcRunning {
 		return nil
@@ -294,7 +295,7 @@ func (r *NspawnRes) noteNew(ctx context.Context, l nspawnLook) error {
 	if err != nil || m == nil || m.run() == l.machine.run() {
 		return err
 	}
-	has, err := readText(r.settingsPath())
+	has, err := textfile.Text(r.settingsPath())
 	if err != nil {
 		return err
 	}
@@ -302,7 +303,7 @@ func (r *NspawnRes) noteNew(ctx context.Context, l nspawnLook) error {
 }
 
 func (r *NspawnRes) write(m *nspawnMachine, digest string) error {
-	return writePrivate(r.init, nspawnNote, []byte(m.run()+"\n"+digest), true)
+	return private.Write(r.init, nspawnNote, []byte(m.run()+"\n"+digest), true)
 }
 
 func nspawnDigest(settings string) string {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/svc"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -26,34 +28,34 @@ func (r *NspawnRes) UIDs() []engine.ResUID {
 // nspawnUnit is the file of the unit.
 const nspawnUnit = "systemd-nspawn@.service"
 
-// AutoEdges wants the image, or the nearest managed folder above it, the settings, what is
-// added to the unit, what is bound into the container, and the package that has
-// systemd-nspawn. Who has it absent wants to come before what takes the image away.
+// AutoEdges wants the image, or the nearest managed folder above it, the settings, the additions to
+// the unit, the folders bound into the container, and the package that has systemd-nspawn. An
+// absent container wants to come before the removal of its image.
 func (r *NspawnRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(r)
+	w := edges.New(r)
 	if r.absent() {
-		base := w.base()
+		base := w.Base()
 		base.Reversed, base.Firmly = new(false), true
-		w.ask = append(w.ask, traits.FileUID(base, r.imagePath()), traits.MountUID(base, r.imagePath()))
+		w.Ask = append(w.Ask, traits.FileUID(base, r.imagePath()), traits.MountUID(base, r.imagePath()))
 		return w, nil
 	}
-	w.path(r.imagePath())
-	w.path(r.imagePath() + ".raw")
+	w.Path(r.imagePath())
+	w.Path(r.imagePath() + ".raw")
 	if r.hasSettings() {
-		w.above(r.settingsPath())
+		w.Above(r.settingsPath())
 	} else {
-		w.path(r.settingsPath())
+		w.Path(r.settingsPath())
 	}
 	for _, p := range boundInto(r.settings()) {
-		w.path(p)
+		w.Path(p)
 	}
-	for _, dir := range svcFolders {
+	for _, dir := range edges.UnitFolders {
 		for _, name := range []string{nspawnUnit, nspawnUnit + ".d", r.unit(), r.unit() + ".d"} {
-			w.ask = append(w.ask, traits.FileUID(w.base(), dir+name))
+			w.Ask = append(w.Ask, traits.FileUID(w.Base(), dir+name))
 		}
-		w.installed(dir + nspawnUnit)
+		w.Installed(dir + nspawnUnit)
 	}
-	w.ask = append(w.ask, traits.PkgUID(w.base(), "systemd-container"))
+	w.Ask = append(w.Ask, traits.PkgUID(w.Base(), "systemd-container"))
 	return w, nil
 }
 
@@ -77,7 +79,7 @@ func boundInto(settings string) (paths []string) {
 func (r *NspawnRes) Clashes(other engine.Res) error {
 	s, ok := other.(*SvcRes)
 	if !ok {
-		return writesClash(r, other)
+		return files.Clash(r, other)
 	}
 	want := r.service()
 	switch {

@@ -17,10 +17,10 @@ const (
 	machinedIface = machinedName + ".Manager"
 )
 
-// machined asks systemd-machined. It is not there while no machine runs: the bus starts it
-// for a call, and it ends again when it has nothing to do. So it is only called where it
-// is there already, or where somebody has asked for what only it can do; or else each look would start it,
-// and its end would be a reason to look.
+// machined asks systemd-machined. It is not there while no machine runs: the bus starts it for a
+// call, and it ends again when it has nothing to do. So it is only called where it is there
+// already, or where the graph asks for a thing that only it can do; or else each look would start
+// it, and its end would be a reason to look.
 type machined struct{ bus engine.Bus }
 
 // nspawnMachine is a container that runs.
@@ -95,8 +95,8 @@ func (m *machined) at(ctx context.Context, path string) (*nspawnMachine, error) 
 	return found, nil
 }
 
-// names lists the images and the containers that there are, sorted. What a machine can't be
-// called is left out, as the machine that we are on is.
+// names lists the images and the containers that there are, sorted. Impossible names of a machine
+// are left out, and so is the machine that we are on.
 func (m *machined) names(ctx context.Context) ([]string, error) {
 	var list []string
 	for _, method := range []string{"ListImages", "ListMachines"} {

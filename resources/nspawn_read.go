@@ -8,7 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// Read returns the container as it is. One that only has an image is stopped.
+// Read returns the container as it is. A container that only has an image is stopped.
 func (r *NspawnRes) Read(ctx context.Context) (engine.Res, error) {
 	l, err := r.look(ctx)
 	if err != nil || l.nothing() {
@@ -55,8 +55,8 @@ func (r *NspawnRes) names(ctx context.Context) ([]string, error) {
 	return m.names(ctx)
 }
 
-// Reversed returns what brings back the state before, as far as this resource manages
-// it. One that was not there is stopped; its image is somebody else's.
+// Reversed returns the resource that brings back the state before, as far as this resource manages
+// it. A container that was not there is stopped; its image has another owner.
 func (r *NspawnRes) Reversed(before engine.Res) (engine.Res, error) {
 	was, ok := before.(*NspawnRes)
 	switch {

@@ -15,6 +15,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
+	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
 
 // nspawnKind returns the Kind of services on a machine that systemd runs.
@@ -160,7 +164,7 @@ func TestNspawnSuite(t *testing.T) {
 				Kind: "nspawn", Registry: reg, Drifts: drifts, Snapshot: w.snapshot, Received: []string{"settings"},
 				Prepare: func(t *testing.T, dir string) { w.prepare(t, nspawnName(dir), dir) },
 				New:     func(_ *testing.T, dir string) engine.Res { return w.res(nspawnName(dir), c.want) },
-				Host:    func(tb testing.TB) engine.Host { return hostOn(tb, w.bus) },
+				Host:    func(tb testing.TB) engine.Host { return kindtest.HostOn(tb, w.bus) },
 			})
 		})
 	}
@@ -186,7 +190,7 @@ func newNspawnRig(t *testing.T, want NspawnRes) *nspawnRig {
 func (r *nspawnRig) begin(t *testing.T, want NspawnRes, o ...enginetest.Option) {
 	t.Helper()
 	r.res = r.nspawnWorld.res("web", want)
-	r.fake = begin(t, "nspawn", r.res, append(o, enginetest.WithHost(hostOn(t, r.bus)))...)
+	r.fake = kindtest.Begin(t, "nspawn", r.res, append(o, enginetest.WithHost(kindtest.HostOn(t, r.bus)))...)
 }
 
 // called returns the calls that alter something and were made since it was called.
@@ -212,7 +216,7 @@ func (r *nspawnRig) put(t *testing.T, text string) {
 // settings with which it runs.
 func TestNspawnSettings(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "web.nspawn].state created") || !strings.HasSuffix(got, `.state: "stopped" -> "running"`) {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "web.nspawn].state created") || !strings.HasSuffix(got, `.state: "stopped" -> "running"`) {
 		t.Fatal(got)
 	}
 	if got := r.called(); got != "StartUnit" {
@@ -220,7 +224,7 @@ func TestNspawnSettings(t *testing.T) {
 	}
 	restarts := func(why, want string) {
 		t.Helper()
-		if got := verbs(t, r.fake, r.res, true); got == "" || strings.HasPrefix(got, "error") {
+		if got := kindtest.Verbs(t, r.fake, r.res, true); got == "" || strings.HasPrefix(got, "error") {
 			t.Errorf("%s: %s", why, got)
 		}
 		if got := r.called(); got != want {
@@ -229,7 +233,7 @@ func TestNspawnSettings(t *testing.T) {
 		if text, err := os.ReadFile(r.settings()); string(text) != *r.res.Settings {
 			t.Errorf("%s: %s, %v", why, text, err)
 		}
-		if got := verbs(t, r.fake, r.res, true); got != "" || r.called() != "" {
+		if got := kindtest.Verbs(t, r.fake, r.res, true); got != "" || r.called() != "" {
 			t.Errorf("after %s: %s", why, got)
 		}
 	}
@@ -241,7 +245,7 @@ func TestNspawnSettings(t *testing.T) {
 	r.res.Settings = new("[Exec]\nBoot=no\n")
 	restarts("others are wanted", "ReloadOrTryRestartUnit")
 	r.res.Settings = new("")
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "state deleted") || !strings.HasSuffix(got, "refreshed") {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "state deleted") || !strings.HasSuffix(got, "refreshed") {
 		t.Error(got)
 	}
 }
@@ -249,7 +253,7 @@ func TestNspawnSettings(t *testing.T) {
 // What ends us between the settings and the restart leaves something to do.
 func TestNspawnSettingsAfterACrash(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
-	verbs(t, r.fake, r.res, true)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	r.called()
 	r.res.Settings = new("[Exec]\nBoot=no\n")
 	noted := ""
@@ -260,7 +264,7 @@ func TestNspawnSettingsAfterACrash(t *testing.T) {
 		}
 		noted = string(text)
 	})
-	verbs(t, r.fake, r.res, true)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	if !strings.HasSuffix(noted, nspawnDigest(nspawnText)) {
 		t.Fatalf("when it is restarted, %q is noted", noted)
 	}
@@ -273,10 +277,10 @@ func TestNspawnSettingsAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.called()
-	if got := verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, "refreshed") || r.called() != "ReloadOrTryRestartUnit" {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, "refreshed") || r.called() != "ReloadOrTryRestartUnit" {
 		t.Error(got)
 	}
-	if got := verbs(t, r.fake, r.res, true); got != "" {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got != "" {
 		t.Error(got)
 	}
 }
@@ -285,29 +289,29 @@ func TestNspawnSettingsAfterACrash(t *testing.T) {
 // they are altered before it reads them.
 func TestNspawnSettingsOvertaken(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
-	verbs(t, r.fake, r.res, true)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	r.called()
 	r.put(t, "[Exec]\n")
 	r.fake.OnChange(func(engine.Change) { r.Again("web") })
-	if got := verbs(t, r.fake, r.res, true); got == "" || r.called() != "ReloadOrTryRestartUnit" {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got == "" || r.called() != "ReloadOrTryRestartUnit" {
 		t.Error(got)
 	}
 	r.fake.OnChange(nil)
 
 	r.set("web", func(u *systemdtest.Unit) { u.Active = "inactive" })
 	r.OnCall(func(string, string) { r.put(t, "[Exec]\n") })
-	if got := verbs(t, r.fake, r.res, true); got == "" || r.called() != "StartUnit" {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got == "" || r.called() != "StartUnit" {
 		t.Error(got)
 	}
 	r.OnCall(nil)
-	if got := verbs(t, r.fake, r.res, true); got == "" || r.called() != "ReloadOrTryRestartUnit" {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got == "" || r.called() != "ReloadOrTryRestartUnit" {
 		t.Error(got)
 	}
-	want(t, r.fake, r.res, "")
+	kindtest.Want(t, r.fake, r.res, "")
 
 	r.put(t, "[Exec]\n")
 	r.set("web", func(u *systemdtest.Unit) { u.Active = "activating" }) // it has read them, perhaps
-	if got := verbs(t, r.fake, r.res, true); got == "" || r.called() != "StopUnit, StartUnit" {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got == "" || r.called() != "StopUnit, StartUnit" {
 		t.Error(got)
 	}
 }
@@ -317,16 +321,16 @@ func TestNspawnThatRunsAlready(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
 	r.put(t, nspawnText)
 	r.set("web", func(u *systemdtest.Unit) { u.Active = "active" })
-	want(t, r.fake, r.res, "")
+	kindtest.Want(t, r.fake, r.res, "")
 	r.put(t, "[Exec]\n")
 	noted := ""
 	r.OnCall(func(string, string) {
-		text, err := readPrivate(r.fake.Init(), nspawnNote)
+		text, err := private.Read(r.fake.Init(), nspawnNote)
 		if noted = string(text); err != nil {
 			t.Error(err)
 		}
 	})
-	if got := verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, "refreshed") || r.called() != "ReloadOrTryRestartUnit" {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, "refreshed") || r.called() != "ReloadOrTryRestartUnit" {
 		t.Error(got)
 	}
 	if !strings.HasSuffix(noted, nspawnDigest("[Exec]\n")) {
@@ -335,12 +339,12 @@ func TestNspawnThatRunsAlready(t *testing.T) {
 	alone := newNspawnRig(t, NspawnRes{})
 	alone.set("web", func(u *systemdtest.Unit) { u.Active = "active" })
 	alone.put(t, nspawnText)
-	want(t, alone.fake, alone.res, "")
+	kindtest.Want(t, alone.fake, alone.res, "")
 	if entries, err := os.ReadDir(alone.fake.VarDir()); len(entries) > 0 {
 		t.Errorf("noted of settings that are not managed: %v, %v", entries, err)
 	}
 	alone.fake.SetRefresh(true)
-	want(t, alone.fake, alone.res, "svc[systemd-nspawn@web.service] refreshed")
+	kindtest.Want(t, alone.fake, alone.res, "svc[systemd-nspawn@web.service] refreshed")
 }
 
 func TestNspawnRefuses(t *testing.T) {
@@ -352,7 +356,7 @@ func TestNspawnRefuses(t *testing.T) {
 	says := func(want string) {
 		t.Helper()
 		for _, apply := range []bool{false, true} {
-			if got := verbs(t, r.fake, r.res, apply); !strings.Contains(got, want) || want == "" && got != "" {
+			if got := kindtest.Verbs(t, r.fake, r.res, apply); !strings.Contains(got, want) || want == "" && got != "" {
 				t.Errorf("%t: %q, and not %q", apply, got, want)
 			}
 		}
@@ -365,7 +369,7 @@ func TestNspawnRefuses(t *testing.T) {
 	if err := os.MkdirAll(dropIn, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, `"stopped" -> "running"`) || r.called() != "StartUnit" {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, `"stopped" -> "running"`) || r.called() != "StartUnit" {
 		t.Errorf("with --directory in it, perhaps: %s", got)
 	}
 	r.set("web", func(u *systemdtest.Unit) { u.Active = "inactive" })
@@ -381,7 +385,7 @@ func TestNspawnRefuses(t *testing.T) {
 	says("there is no systemd-nspawn: install the package systemd-container")
 	r.Other("web", "")
 	r.Manager.Add(nspawnUnitOf("web"), systemdtest.Unit{Refuses: "exit-code"})
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is failed (failed), exit-code") {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is failed (failed), exit-code") {
 		t.Error(got)
 	}
 }
@@ -394,9 +398,9 @@ func TestNspawnWatch(t *testing.T) {
 	if err := os.Remove(image); err != nil {
 		t.Fatal(err)
 	}
-	watching(t, r.fake, r.res)
+	kindtest.Watching(t, r.fake, r.res)
 	for _, name := range []string{image, image + ".raw"} {
-		if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "there is no image") {
+		if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "there is no image") {
 			t.Error(got)
 		}
 		if err := os.Mkdir(name, 0o755); err != nil {
@@ -412,39 +416,39 @@ func TestNspawnWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.fake.WaitEvent(t)
-	want(t, r.fake, r.res, `svc[systemd-nspawn@web.service].state: "stopped" -> "running"`)
-	verbs(t, r.fake, r.res, true)
-	nothingComesOf(t, r.fake, func() {
+	kindtest.Want(t, r.fake, r.res, `svc[systemd-nspawn@web.service].state: "stopped" -> "running"`)
+	kindtest.Verbs(t, r.fake, r.res, true)
+	kindtest.NothingComesOf(t, r.fake, func() {
 		r.Machined.Twitch("web")
 		r.Manager.Twitch(nspawnUnitOf("web"))
 		r.Machined.Twitch("other")
 	})
 	r.set("web", func(u *systemdtest.Unit) { u.Active = "failed" })
 	r.fake.WaitEvent(t)
-	verbs(t, r.fake, r.res, true)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	r.put(t, nspawnText) // whoever manages it
 	r.fake.WaitEvent(t)
-	want(t, r.fake, r.res, "")
+	kindtest.Want(t, r.fake, r.res, "")
 
 	r.set("web", func(u *systemdtest.Unit) { u.Active = "inactive" })
 	r.fake.WaitEvent(t)
 	r.Other("web", "machine-web.scope")
 	r.fake.WaitEvent(t)
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it belongs to machine-web.scope") {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "it belongs to machine-web.scope") {
 		t.Error(got)
 	}
-	nothingComesOf(t, r.fake, func() { r.Machined.Twitch("web") })
+	kindtest.NothingComesOf(t, r.fake, func() { r.Machined.Twitch("web") })
 	r.Other("web", "")
 	r.fake.WaitEvent(t)
-	if got := verbs(t, r.fake, r.res, true); got == "" {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got == "" {
 		t.Error("it is not started")
 	}
 
 	r.Machined.Stop()
-	want(t, r.fake, r.res, "")
+	kindtest.Want(t, r.fake, r.res, "")
 	r.Machined.Start()
 	asked := 0
-	nothingComesOf(t, r.fake, func() {
+	kindtest.NothingComesOf(t, r.fake, func() {
 		asked = r.Asked()
 		r.Machined.Stop()
 		r.Machined.Start()
@@ -458,19 +462,19 @@ func TestNspawnWatch(t *testing.T) {
 // by these.
 func TestNspawnWatchAgain(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{State: "stopped"})
-	watching(t, r.fake, r.res)()
+	kindtest.Watching(t, r.fake, r.res)()
 	r.fake.Restart()
 	r.res.State = "running"
-	watching(t, r.fake, r.res)
-	want(t, r.fake, r.res, `svc[systemd-nspawn@web.service].state: "stopped" -> "running"`)
-	nothingComesOf(t, r.fake, func() { r.Manager.Twitch(nspawnUnitOf("web")) })
+	kindtest.Watching(t, r.fake, r.res)
+	kindtest.Want(t, r.fake, r.res, `svc[systemd-nspawn@web.service].state: "stopped" -> "running"`)
+	kindtest.NothingComesOf(t, r.fake, func() { r.Manager.Twitch(nspawnUnitOf("web")) })
 }
 
 // After the bus was away nothing that happened meanwhile is lost.
 func TestNspawnBusRestart(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{State: "running"})
-	watching(t, r.fake, r.res)
-	verbs(t, r.fake, r.res, true)
+	kindtest.Watching(t, r.fake, r.res)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	repaired := func() {
 		t.Helper()
 		for deadline := time.Now().Add(enginetest.Patience); r.Unit(nspawnUnitOf("web")).Active != "active"; {
@@ -479,7 +483,7 @@ func TestNspawnBusRestart(t *testing.T) {
 			}
 			select {
 			case <-r.fake.Events():
-				verbs(t, r.fake, r.res, true)
+				kindtest.Verbs(t, r.fake, r.res, true)
 			case <-time.After(time.Second):
 			}
 		}
@@ -500,14 +504,14 @@ func TestNspawnAbsent(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{State: "absent"})
 	r.put(t, nspawnText)
 	r.set("web", func(u *systemdtest.Unit) { u.Active, u.File = "active", "enabled" })
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "with force: true it is removed") {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "with force: true it is removed") {
 		t.Error(got)
 	}
 	if got := r.called(); got != "" {
 		t.Errorf("refused, it has called %s", got)
 	}
 	r.res.Force = true
-	got := verbs(t, r.fake, r.res, true)
+	got := kindtest.Verbs(t, r.fake, r.res, true)
 	for _, part := range []string{"web.nspawn].state deleted", `"enabled" -> "disabled"`, `"running" -> "stopped"`, "state deleted"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in %s", part, got)
@@ -516,7 +520,7 @@ func TestNspawnAbsent(t *testing.T) {
 	if left, err := filepath.Glob(r.root + "/*/*/*/*"); len(left) > 0 || err != nil {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	want(t, r.fake, r.res, "")
+	kindtest.Want(t, r.fake, r.res, "")
 	if got, err := r.res.Read(t.Context()); got != nil || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -524,20 +528,20 @@ func TestNspawnAbsent(t *testing.T) {
 	if got, err := r.res.Read(t.Context()); got == nil || err != nil {
 		t.Errorf("one that has only settings is %v, %v", got, err)
 	}
-	verbs(t, r.fake, r.res, true)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	r.Manager.Remove(nspawnUnitOf("web"))
 	r.Machined.Stop()
-	want(t, r.fake, r.res, "") // nor is anything to be done where nothing is installed
+	kindtest.Want(t, r.fake, r.res, "") // nor is anything to be done where nothing is installed
 }
 
 func TestNspawnSends(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{State: "running"})
-	verbs(t, r.fake, r.res, true)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	if got, ok := r.fake.Sent().(*NspawnSends); !ok || got.Leader != 1001 {
 		t.Errorf("%+v", r.fake.Sent())
 	}
 	r.res.State = "stopped"
-	verbs(t, r.fake, r.res, true)
+	kindtest.Verbs(t, r.fake, r.res, true)
 	if got, ok := r.fake.Sent().(*NspawnSends); !ok || got.Leader != 0 {
 		t.Errorf("%+v", r.fake.Sent())
 	}
@@ -547,11 +551,11 @@ func TestNspawnSends(t *testing.T) {
 // is for root alone.
 func TestNspawnReceives(t *testing.T) {
 	r := newNspawnRig(t, NspawnRes{State: "running"})
-	watching(t, r.fake, r.res)
+	kindtest.Watching(t, r.fake, r.res)
 	r.fake.SetRecv(map[string]*engine.Send{"settings": {Secret: true}})
 	r.res.SetRecv(map[string]*engine.Send{"settings": {Secret: true}})
 	r.res.Settings = new("[Exec]\nEnvironment=KEY=hidden\n")
-	got := verbs(t, r.fake, r.res, true)
+	got := kindtest.Verbs(t, r.fake, r.res, true)
 	if strings.Contains(got+strings.Join(r.fake.Logs(), ""), "hidden") || strings.HasPrefix(got, "error") {
 		t.Error(got)
 	}
@@ -562,17 +566,17 @@ func TestNspawnReceives(t *testing.T) {
 
 // A folder that is purged knows of the settings.
 func TestNspawnIsManaged(t *testing.T) {
-	w, files := newNspawnWorld(t), newFileShared()
+	w, files := newNspawnWorld(t), files.New()
 	w.prepare(t, "web", t.TempDir())
 	r := w.res("web", NspawnRes{Settings: new(nspawnText)})
 	t.Cleanup(func() {
-		if len(files.managed) != 0 {
-			t.Errorf("after Cleanup %v is managed", files.managed)
+		if below := files.ManagedBelow("/"); len(below) != 0 {
+			t.Errorf("after Cleanup %v is managed", below)
 		}
 	})
-	begin(t, "nspawn", r, enginetest.WithHost(hostOn(t, w.bus)), enginetest.WithShared(files))
-	if files.managed[r.settingsPath()] != 1 {
-		t.Errorf("managed is %v", files.managed)
+	kindtest.Begin(t, "nspawn", r, enginetest.WithHost(kindtest.HostOn(t, w.bus)), enginetest.WithShared(files))
+	if !files.Manages(r.settingsPath()) {
+		t.Errorf("managed is %v", files.ManagedBelow("/"))
 	}
 }
 
@@ -629,7 +633,7 @@ func TestNspawnReversed(t *testing.T) {
 	if _, err := w.res("web", NspawnRes{State: "absent", Force: true}).Reversed(w.res("web", NspawnRes{})); err == nil {
 		t.Error("an image comes back")
 	}
-	if _, err := w.res("web", NspawnRes{}).Reversed(&NoopRes{}); err == nil {
+	if _, err := w.res("web", NspawnRes{}).Reversed(&basic.NoopRes{}); err == nil {
 		t.Error("a container goes back to a noop")
 	}
 }
@@ -674,6 +678,9 @@ func TestNspawnValidate(t *testing.T) {
 		c.res.SetKind("nspawn")
 		c.res.SetName(c.name)
 		err := c.res.Validate()
+		if err == nil {
+			err = c.res.CheckMachine(c.kind.System())
+		}
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%q %+v: %v", c.name, c.res, err)
 		}

@@ -7,22 +7,23 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
-// nspawnSeen is what CheckApply has seen last of the machine, as svcSeen is of a service:
-// what it does itself is no event.
+// nspawnSeen is the state of the machine that CheckApply has seen last, as svcSeen is of a service:
+// its own changes make no event.
 type nspawnSeen struct {
-	oneLooks        // CheckApply, or Watch
-	any      bool   // CheckApply has looked
-	run      string // of the machine
+	watches.Turns        // CheckApply, or Watch
+	any           bool   // CheckApply has looked
+	run           string // of the machine
 }
 
-func newNspawnSeen() *nspawnSeen { return &nspawnSeen{oneLooks: newOneLooks()} }
+func newNspawnSeen() *nspawnSeen { return &nspawnSeen{Turns: watches.NewTurns()} }
 
 // known notes what was seen. The lock is held.
 func (s *nspawnSeen) known(m *nspawnMachine) { s.any, s.run = true, m.run() }
 
-// Watch waits for what the unit's manager and machined tell, and for changes of the settings
+// Watch waits for signals of the unit's manager and of machined, and for changes of the settings
 // and of the image. It has the Watch of the service do its part.
 func (r *NspawnRes) Watch(ctx context.Context) error {
 	unit, handle, err := r.watched(ctx)
@@ -45,10 +46,10 @@ func (r *NspawnRes) Watch(ctx context.Context) error {
 
 // watched returns the service, which CheckApply uses too.
 func (r *NspawnRes) watched(ctx context.Context) (engine.Res, *engine.Init, error) {
-	if err := r.seen.lock(ctx); err != nil {
+	if err := r.seen.Lock(ctx); err != nil {
 		return nil, nil, err
 	}
-	defer r.seen.unlock()
+	defer r.seen.Unlock()
 	if err := r.follow(); err != nil {
 		return nil, nil, err
 	}
@@ -92,13 +93,13 @@ func (r *NspawnRes) watchRest(ctx context.Context, armed <-chan struct{}) error 
 	}
 }
 
-// differs reports whether the machine is not the one that CheckApply has seen, or can't be
-// looked at.
+// differs reports whether the machine has changed since CheckApply has seen it, or can't be looked
+// at.
 func (r *NspawnRes) differs(ctx context.Context, m *machined) bool {
-	if r.seen.lock(ctx) != nil {
+	if r.seen.Lock(ctx) != nil {
 		return false
 	}
-	defer r.seen.unlock()
+	defer r.seen.Unlock()
 	now, err := m.machine(ctx, r.Name())
 	return err != nil || !r.seen.any || now.run() != r.seen.run
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/private"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -90,13 +92,13 @@ func (x *PasswordRes) Init(init *engine.Init) error {
 	return nil
 }
 
-// Cleanup has nothing to release; what is kept goes with the folder.
+// Cleanup has nothing to release; kept files go with the folder.
 func (x *PasswordRes) Cleanup() error { return nil }
 
 // Watch watches the file that keeps the password.
 func (x *PasswordRes) Watch(ctx context.Context) error {
 	if !x.Saved {
-		return idle(ctx, x.init)
+		return watches.Idle(ctx, x.init)
 	}
 	dir, err := x.init.VarDir("")
 	if err != nil {
@@ -129,8 +131,8 @@ func (x *PasswordRes) CheckApply(_ context.Context, apply bool) (bool, error) {
 		x.init.Change(k.change)
 	case x.init.Refresh():
 		x.init.Change(engine.Change{Verb: engine.Refreshed})
-	case k.mode != privateMode:
-		x.init.Change(engine.Change{Field: "saved", From: modeText(k.mode), To: modeText(privateMode)})
+	case k.mode != private.Mode:
+		x.init.Change(engine.Change{Field: "saved", From: modeText(k.mode), To: modeText(private.Mode)})
 		return false, x.finish(k.password, apply)
 	default:
 		return true, x.send(k.password)

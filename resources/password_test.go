@@ -12,6 +12,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
+	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
 
 func newPassword(t *testing.T, change func(*PasswordRes), o ...enginetest.Option) (*PasswordRes, *enginetest.Fake) {
@@ -20,7 +22,7 @@ func newPassword(t *testing.T, change func(*PasswordRes), o ...enginetest.Option
 	if change != nil {
 		change(r)
 	}
-	return r, begin(t, "password", r, o...)
+	return r, kindtest.Begin(t, "password", r, o...)
 }
 
 // sent returns the password that was sent, empty for none.
@@ -35,7 +37,7 @@ func sent(f *enginetest.Fake) string {
 // are these.
 func made(t *testing.T, f *enginetest.Fake, r *PasswordRes, what string) string {
 	t.Helper()
-	if got := verbs(t, f, r, true); got != what {
+	if got := kindtest.Verbs(t, f, r, true); got != what {
 		t.Fatalf("got %q, want %q", got, what)
 	}
 	p := sent(f)
@@ -52,7 +54,7 @@ func made(t *testing.T, f *enginetest.Fake, r *PasswordRes, what string) string 
 
 func TestPasswordIsMadeOnce(t *testing.T) {
 	r, f := newPassword(t, nil)
-	if got := verbs(t, f, r, false); got != "created" || f.Sent() != nil {
+	if got := kindtest.Verbs(t, f, r, false); got != "created" || f.Sent() != nil {
 		t.Errorf("looking: %q, sent %v", got, f.Sent())
 	}
 	if _, err := os.Stat(f.VarDir()); !errors.Is(err, fs.ErrNotExist) {
@@ -64,12 +66,12 @@ func TestPasswordIsMadeOnce(t *testing.T) {
 			t.Fatal("another one")
 		}
 	}
-	verbs(t, f, r, false)
+	kindtest.Verbs(t, f, r, false)
 	if sent(f) != p {
 		t.Error("looking sends another one, or none")
 	}
 	info, err := os.Stat(filepath.Join(f.VarDir(), tokenFile))
-	if err != nil || info.Mode() != privateMode {
+	if err != nil || info.Mode() != private.Mode {
 		t.Errorf("it is kept as %v, %v", info.Mode(), err)
 	}
 }
@@ -87,7 +89,7 @@ func TestPasswordIsKeptOverRestarts(t *testing.T) {
 func TestPasswordNotSaved(t *testing.T) {
 	unsaved := func(r *PasswordRes) { r.Saved = false }
 	r, f := newPassword(t, unsaved)
-	stop := watching(t, f, r)
+	stop := kindtest.Watching(t, f, r)
 	defer stop()
 	p := made(t, f, r, "created")
 	if made(t, f, r, "") != p {
@@ -107,7 +109,7 @@ func TestPasswordRefresh(t *testing.T) {
 		r, f := newPassword(t, func(r *PasswordRes) { r.Saved = saved })
 		p := made(t, f, r, "created")
 		f.SetRefresh(true)
-		if got := verbs(t, f, r, false); got != "refreshed" || f.Sent() != nil {
+		if got := kindtest.Verbs(t, f, r, false); got != "refreshed" || f.Sent() != nil {
 			t.Errorf("looking: %q, sent %v", got, f.Sent())
 		}
 		q := made(t, f, r, "refreshed")
@@ -141,14 +143,14 @@ func TestPasswordDamaged(t *testing.T) {
 				r, f := newPassword(t, func(r *PasswordRes) { r.CheckRecovery = recover })
 				damage(t, f.VarDir(), damaged.text)
 				if !recover {
-					got := verbs(t, f, r, true)
+					got := kindtest.Verbs(t, f, r, true)
 					if !strings.HasPrefix(got, "error: the password that was kept can't be used (check_recovery is off): ") ||
 						strings.Contains(got, "canary") || strings.Contains(got, "xxx") {
 						t.Errorf("got %q", got)
 					}
 					continue
 				}
-				if got := verbs(t, f, r, false); got != damaged.change || f.Sent() != nil {
+				if got := kindtest.Verbs(t, f, r, false); got != damaged.change || f.Sent() != nil {
 					t.Errorf("looking: %q, sent %v", got, f.Sent())
 				}
 				p := made(t, f, r, damaged.change)
@@ -172,7 +174,7 @@ func damage(t *testing.T, dir, text string) {
 	case text == "directory":
 		err = os.MkdirAll(filepath.Join(path, "sub"), 0o700)
 	default:
-		err = os.WriteFile(path, []byte(text), privateMode)
+		err = os.WriteFile(path, []byte(text), private.Mode)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -203,13 +205,13 @@ func TestPasswordMadePrivateAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	what := `saved: "mode 0644" -> "mode 0600"`
-	if got := verbs(t, f, r, false); got != what || sent(f) != p {
+	if got := kindtest.Verbs(t, f, r, false); got != what || sent(f) != p {
 		t.Errorf("looking: %q", got)
 	}
 	if made(t, f, r, what) != p {
 		t.Error("another one")
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode() != privateMode {
+	if info, err := os.Stat(path); err != nil || info.Mode() != private.Mode {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	made(t, f, r, "")
@@ -217,7 +219,7 @@ func TestPasswordMadePrivateAgain(t *testing.T) {
 
 func TestPasswordIsWatched(t *testing.T) {
 	r, f := newPassword(t, nil)
-	watching(t, f, r)
+	kindtest.Watching(t, f, r)
 	p := made(t, f, r, "created")
 	path := filepath.Join(f.VarDir(), tokenFile)
 	if err := os.Remove(path); err != nil {
@@ -240,7 +242,7 @@ func TestPasswordCannotBeKept(t *testing.T) {
 	if err := os.WriteFile(f.VarDir(), nil, 0o600); err != nil { // a file where the folder should be
 		t.Fatal(err)
 	}
-	if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: ") || f.Sent() != nil {
+	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "error: ") || f.Sent() != nil {
 		t.Errorf("got %q, sent %v", got, f.Sent())
 	}
 }
@@ -255,7 +257,7 @@ func TestPasswordWatchFails(t *testing.T) {
 	if err := r.Watch(t.Context()); err == nil || err.Error() != "no folder" {
 		t.Errorf("got %v", err)
 	}
-	if got := verbs(t, f, r, true); got != "error: no folder" {
+	if got := kindtest.Verbs(t, f, r, true); got != "error: no folder" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -304,10 +306,10 @@ func TestWritePrivate(t *testing.T) {
 	f := enginetest.NewInit(t)
 	for _, sync := range []bool{false, true} {
 		for _, text := range []string{"one", "", strings.Repeat("x", 1<<20)} {
-			if err := writePrivate(f.Init(), "it", []byte(text), sync); err != nil {
+			if err := private.Write(f.Init(), "it", []byte(text), sync); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := readPrivate(f.Init(), "it"); err != nil || string(got) != text {
+			if got, err := private.Read(f.Init(), "it"); err != nil || string(got) != text {
 				t.Errorf("read %d bytes, %v; want %d", len(got), err, len(text))
 			}
 		}
@@ -333,16 +335,16 @@ func TestWritePrivateFollowsNoLink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := readPrivate(f.Init(), "it"); err == nil {
+	if _, err := private.Read(f.Init(), "it"); err == nil {
 		t.Error("it read through a link")
 	}
-	if err := writePrivate(f.Init(), "it", []byte("new"), false); err != nil {
+	if err := private.Write(f.Init(), "it", []byte("new"), false); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(victim); string(got) != "precious" {
 		t.Errorf("the victim holds %q", got)
 	}
-	if got, err := readPrivate(f.Init(), "it"); string(got) != "new" || err != nil {
+	if got, err := private.Read(f.Init(), "it"); string(got) != "new" || err != nil {
 		t.Errorf("read %q, %v", got, err)
 	}
 }
@@ -358,7 +360,7 @@ func TestReadPrivateWaitsForNobody(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := readPrivate(f.Init(), "it")
+		_, err := private.Read(f.Init(), "it")
 		done <- err
 	}()
 	select {
@@ -379,12 +381,12 @@ func TestWritePrivateUnderAnyUmask(t *testing.T) {
 	}
 	for _, mask := range []int{0, 0o777} {
 		old := syscall.Umask(mask)
-		err := writePrivate(f.Init(), "it", nil, false)
+		err := private.Write(f.Init(), "it", nil, false)
 		syscall.Umask(old)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info, err := os.Stat(filepath.Join(f.VarDir(), "it")); err != nil || info.Mode() != privateMode {
+		if info, err := os.Stat(filepath.Join(f.VarDir(), "it")); err != nil || info.Mode() != private.Mode {
 			t.Errorf("umask %#o: %v, %v", mask, info.Mode(), err)
 		}
 	}
@@ -393,19 +395,19 @@ func TestWritePrivateUnderAnyUmask(t *testing.T) {
 // A write that fails leaves the old and nothing else.
 func TestWritePrivateFails(t *testing.T) {
 	f := enginetest.NewInit(t)
-	if err := writePrivate(f.Init(), "it", []byte("old"), false); err != nil {
+	if err := private.Write(f.Init(), "it", []byte("old"), false); err != nil {
 		t.Fatal(err)
 	}
 	f.Init().VarDir = func(string) (string, error) { return filepath.Join(f.VarDir(), "missing"), nil }
-	if err := writePrivate(f.Init(), "it", []byte("new"), false); err == nil {
+	if err := private.Write(f.Init(), "it", []byte("new"), false); err == nil {
 		t.Error("it wrote into a folder that is not there")
 	}
-	if data, err := readPrivate(f.Init(), "it"); data != nil || err != nil {
+	if data, err := private.Read(f.Init(), "it"); data != nil || err != nil {
 		t.Errorf("read %q, %v where nothing is", data, err)
 	}
 	var e engine.Init
 	e.VarDir = func(string) (string, error) { return "", errors.New("no folder") }
-	if err := writePrivate(&e, "it", nil, false); err == nil {
+	if err := private.Write(&e, "it", nil, false); err == nil {
 		t.Error("it wrote nowhere")
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
 
 // kept is what was found of an earlier password. Nothing in it but the password
@@ -36,9 +37,9 @@ func (u *unfit) Error() string { return u.reason }
 func (x *PasswordRes) look() (kept, error) {
 	created := engine.Change{Verb: engine.Created}
 	if !x.Saved {
-		return kept{password: x.held, mode: privateMode, change: created}, nil
+		return kept{password: x.held, mode: private.Mode, change: created}, nil
 	}
-	data, info, err := readPrivateInfo(x.init, tokenFile)
+	data, info, err := private.ReadInfo(x.init, tokenFile)
 	switch {
 	case err != nil && info == nil:
 		return kept{}, err
@@ -62,8 +63,8 @@ func (x *PasswordRes) look() (kept, error) {
 	return kept{change: created}, nil
 }
 
-// parse returns the password of a token if it is one that x would have made. Its
-// errors show nothing of the password.
+// parse returns the password of a token if x would have made this token. Its errors show nothing of
+// the password.
 func (x *PasswordRes) parse(data []byte) (string, error) {
 	password, err := parseToken(data)
 	if err != nil {
@@ -91,7 +92,7 @@ func (x *PasswordRes) keep(password schema.Secret) error {
 		x.held = password
 		return nil
 	}
-	return writePrivate(x.init, tokenFile, formatToken(password.Reveal()), true)
+	return private.Write(x.init, tokenFile, formatToken(password.Reveal()), true)
 }
 
 // tokenHeader is the first line of a token; the password and its sum follow.
@@ -101,8 +102,7 @@ func formatToken(password string) []byte {
 	return fmt.Appendf(nil, "%s\n%s\n%s\n", tokenHeader, password, tokenSum(password))
 }
 
-// parseToken returns the password of a token that is whole. Its errors show
-// nothing of what was read.
+// parseToken returns the password of a token that is whole. Its errors show nothing of the token.
 func parseToken(data []byte) (string, error) {
 	lines := strings.Split(string(bytes.TrimSuffix(data, []byte("\n"))), "\n")
 	switch {

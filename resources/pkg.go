@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -23,10 +24,10 @@ const (
 )
 
 func init() {
-	registerVirtual("pkg", newPkg)
+	virtualkind.Register("pkg", newPkg)
 }
 
-func newPkg(k *virtual.Kind) virtual.Resource { return &PkgRes{virtualBase: virtualBase{kind: k}} }
+func newPkg(k *virtual.Kind) virtual.Resource { return &PkgRes{Backed: virtualkind.Of(k)} }
 
 var (
 	_ virtual.Resource      = (*PkgRes)(nil)
@@ -63,7 +64,7 @@ type PkgRes struct {
 	AllowNonFree     *bool `yaml:"allownonfree" lang:"allownonfree" mgmt:"param" doc:"Allow a package that the distribution keeps apart because it has no free licence. False refuses to install one; only apt can tell."`
 	AllowUnsupported *bool `yaml:"allowunsupported" lang:"allowunsupported" mgmt:"param" doc:"Allow a package that is not the distribution's own, or that it does not look after. False refuses to install one; only apt can tell."`
 
-	virtualBase
+	virtualkind.Backed
 	seen   *pkgSeen
 	stamps *pkgStamps // nil for those of the machine
 }
@@ -78,11 +79,11 @@ func (*PkgRes) Sends() any { return &PkgSends{} }
 
 // Default returns a package that is installed with what it recommends.
 func (r *PkgRes) Default() engine.Res {
-	return &PkgRes{State: pkgInstalled, Recommends: true, virtualBase: virtualBase{kind: r.kind}}
+	return &PkgRes{State: pkgInstalled, Recommends: true, Backed: virtualkind.Of(r.VirtualKind())}
 }
 
 // Backends returns the names of the package managers that are known.
-func (r *PkgRes) Backends() []string { return r.backends("pkg") }
+func (r *PkgRes) Backends() []string { return r.BackendNames("pkg") }
 
 // Backend names the package manager that was asked for.
 func (r *PkgRes) Backend() string { return r.MetaParams().Backend }
@@ -108,7 +109,7 @@ func forbids(allow *bool) bool { return allow != nil && !*allow }
 // Needs returns what has to be called for such a package.
 func (r *PkgRes) Needs() []string {
 	need := []string{pkg.ListInstalled.Name()}
-	if coming(r, "state") {
+	if virtualkind.Coming(r, "state") {
 		return need
 	}
 	switch {
@@ -129,7 +130,7 @@ func (r *PkgRes) Needs() []string {
 	return append(need, pkg.Install.Name(), pkg.RefreshDB.Name())
 }
 
-// Validate checks the name and the parameters, and that a backend can do what is wanted.
+// Validate checks the name and the parameters.
 func (r *PkgRes) Validate() error {
 	errs := []error{pkg.CheckName(r.Name())}
 	if r.pinned() {
@@ -142,20 +143,24 @@ func (r *PkgRes) Validate() error {
 	if r.Purge && r.state() != pkgUninstalled {
 		errs = append(errs, errors.New("purge makes sense with state uninstalled only"))
 	}
-	return r.check("pkg", r, errs)
+	return errors.Join(errs...)
 }
+
+// CheckMachine says what the backend of a machine can't do.
+func (r *PkgRes) CheckMachine(m engine.Machine) error { return r.Check("pkg", r, m) }
 
 // pkgWords are the words that other tools have for the states.
 var pkgWords = map[string]string{"present": pkgInstalled, "latest": pkgNewest, "absent": pkgUninstalled, "removed": pkgUninstalled, "purged": pkgUninstalled}
 
 // Init keeps the handle.
 func (r *PkgRes) Init(init *engine.Init) error {
-	r.init, r.seen = init, newPkgSeen()
+	r.Keep(init)
+	r.seen = newPkgSeen()
 	return nil
 }
 
-// Cmp compares the parameters.
-func (r *PkgRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+// Cmp compares the parameters, and the backends to choose from.
+func (r *PkgRes) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
 
 // CheckApply is a batch of one.
 func (r *PkgRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
@@ -169,7 +174,7 @@ func (r *PkgRes) GroupKey() string { return "pkg:" + r.Backend() }
 // Read returns the package as it is: the state that is wanted if it has that, else the
 // version that is installed; nil if none is.
 func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
-	m, err := r.open(ctx, "pkg", r.Backend())
+	m, err := r.Open(ctx, "pkg", r.Backend())
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +197,7 @@ func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
 
 // as makes a resource of a package that is installed.
 func (r *PkgRes) as(name, state, version string) engine.Res {
-	is := &PkgRes{State: state, Version: version, Recommends: true, virtualBase: virtualBase{kind: r.kind}}
+	is := &PkgRes{State: state, Version: version, Recommends: true, Backed: virtualkind.Of(r.VirtualKind())}
 	is.SetKind(r.Kind())
 	is.SetName(name)
 	return is
@@ -201,7 +206,7 @@ func (r *PkgRes) as(name, state, version string) engine.Res {
 // List yields all packages that are installed.
 func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		m, err := r.open(ctx, "pkg", r.Backend())
+		m, err := r.Open(ctx, "pkg", r.Backend())
 		if err != nil {
 			yield(nil, err)
 			return
@@ -220,9 +225,9 @@ func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
-// Reversed returns what brings back the version before; none if there was none.
+// Reversed returns the resource that brings back the version before; none if there was none.
 func (r *PkgRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &PkgRes{State: pkgUninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, virtualBase: virtualBase{kind: r.kind}}
+	undo := &PkgRes{State: pkgUninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, Backed: virtualkind.Of(r.VirtualKind())}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	if before == nil {

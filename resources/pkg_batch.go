@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
@@ -57,31 +58,31 @@ func newPkgBatch(m *virtual.Module, members []engine.Res) *pkgBatch {
 	return b
 }
 
-// CheckApplyBatch looks at all packages at once, tells what differs, and brings what is
-// wanted in as few transactions as can be.
+// CheckApplyBatch looks at all packages at once, tells the differences, and brings about the wanted
+// state in as few transactions as can be.
 func (r *PkgRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
 	for i, m := range members {
 		seen := m.(*PkgRes).seen
-		if err := seen.lock(ctx); err != nil {
+		if err := seen.Lock(ctx); err != nil {
 			for _, held := range members[:i] {
-				held.(*PkgRes).seen.unlock()
+				held.(*PkgRes).seen.Unlock()
 			}
-			return failAll(len(members), err)
+			return virtualkind.FailAll(len(members), err)
 		}
 	}
 	defer func() {
 		for _, m := range members {
-			m.(*PkgRes).seen.unlock()
+			m.(*PkgRes).seen.Unlock()
 		}
 	}()
-	m, err := r.open(ctx, "pkg", r.Backend())
+	m, err := r.Open(ctx, "pkg", r.Backend())
 	if err != nil {
-		return failAll(len(members), err)
+		return virtualkind.FailAll(len(members), err)
 	}
 	defer m.Close()
 	b := newPkgBatch(m, members)
 	if err := b.checkApply(ctx, apply); err != nil {
-		return failAll(len(members), err)
+		return virtualkind.FailAll(len(members), err)
 	}
 	return b.outcomes()
 }
@@ -96,7 +97,7 @@ func (b *pkgBatch) outcomes() []engine.Outcome {
 }
 
 func (b *pkgBatch) checkApply(ctx context.Context, apply bool) error {
-	if apply || !b.members[0].init.Noop {
+	if apply || !b.members[0].Handle().Noop {
 		b.renew(ctx)
 	}
 	if err := b.see(ctx); err != nil {
@@ -123,7 +124,7 @@ func (b *pkgBatch) checkApply(ctx context.Context, apply bool) error {
 	}
 	for _, p := range b.members {
 		if p.step == pkgNothing && p.err == nil {
-			p.err = p.init.Send(&PkgSends{p.was})
+			p.err = p.Handle().Send(&PkgSends{p.was})
 		}
 	}
 	return nil
@@ -132,15 +133,15 @@ func (b *pkgBatch) checkApply(ctx context.Context, apply bool) error {
 // todo reports whether something has to be done and can be.
 func (p *pkgMember) todo() bool { return p.step != pkgNothing && p.err == nil && p.held == nil }
 
-// renew fetches the lists if they are too old to know what is the newest. That they
-// cannot be fetched is no failure: what is known has to do.
+// renew fetches the lists if they are too old to know the newest versions. A failed fetch is not a
+// failure: the old lists have to do.
 func (b *pkgBatch) renew(ctx context.Context) {
 	for _, p := range b.members {
-		lists, ok := p.init.Shared.(*pkgLists)
+		lists, ok := p.Handle().Shared.(*pkgLists)
 		if p.state() == pkgNewest && ok && lists.due(b.m.Backend.Name) {
 			b.fetch(ctx)
 			if b.offline != nil {
-				p.init.Log.Warn("the lists of packages could not be fetched; what is the newest is told by those that are there", "event", "stale_lists", "error", b.offline)
+				p.Handle().Log.Warn("the lists of packages could not be fetched; what is the newest is told by those that are there", "event", "stale_lists", "error", b.offline)
 			}
 			return
 		}
@@ -155,8 +156,8 @@ func (b *pkgBatch) fetch(ctx context.Context) {
 	}
 }
 
-// see is look, which Watch is to know of. The stamp is taken first: a change that is made
-// meanwhile is one that was not seen.
+// see is look, which Watch is to know of. The stamp is taken first: a change during the look counts
+// as unseen.
 func (b *pkgBatch) see(ctx context.Context) error {
 	stamp := pkg.Stamp(b.m.Backend.Name)
 	if err := b.look(ctx); err != nil {
@@ -168,7 +169,7 @@ func (b *pkgBatch) see(ctx context.Context) error {
 	return nil
 }
 
-// look finds out what is there, and what has to be done.
+// look finds out the installed packages, and the steps to take.
 func (b *pkgBatch) look(ctx context.Context) error {
 	is, err := b.read(ctx)
 	if err != nil {
@@ -187,8 +188,8 @@ func (b *pkgBatch) look(ctx context.Context) error {
 	return b.vet(ctx)
 }
 
-// vet asks where those come from that are to be installed and for which it matters, and refuses what is
-// not allowed.
+// vet asks for the origins of the packages to install, where it matters, and refuses packages that
+// are not allowed.
 func (b *pkgBatch) vet(ctx context.Context) error {
 	ask := map[string]string{}
 	for _, p := range b.members {
@@ -215,7 +216,7 @@ func (p *pkgMember) doubtful() bool {
 	return p.picky() && p.todo() && p.from == nil && (p.step == pkgInstall || p.step == pkgUpgrade)
 }
 
-// version is the one that is wanted; empty for the one that comes.
+// version is the wanted version; empty for the repository's choice.
 func (p *pkgMember) version() string {
 	if p.pinned() {
 		return p.State
@@ -234,7 +235,8 @@ func (p *pkgMember) refuse(from pkg.Origin) error {
 	return nil
 }
 
-// vetAll vets once more with new lists, and refuses what no list has: where it would come from is not known.
+// vetAll vets once more with new lists, and refuses packages that no list has: their origin is
+// unknown.
 func (b *pkgBatch) vetAll(ctx context.Context) {
 	if !slices.ContainsFunc(b.members, (*pkgMember).doubtful) {
 		return
@@ -248,7 +250,7 @@ func (b *pkgBatch) vetAll(ctx context.Context) {
 	}
 }
 
-// note takes what is known of the package; nothing is to be done so far.
+// note takes the facts of the package; no step is due so far.
 func (p *pkgMember) note(is pkgFacts) {
 	p.was, p.by = is.installed[p.Name()], is.provided[p.Name()]
 	p.step, p.to, p.err, p.from = pkgNothing, p.state(), nil, nil
@@ -351,17 +353,17 @@ func (p *pkgMember) tell() {
 	}
 	p.changed = true
 	if p.step == pkgPurge && p.was == "" {
-		p.init.Change(engine.Change{Field: "purge", From: false, To: true})
+		p.Handle().Change(engine.Change{Field: "purge", From: false, To: true})
 		return
 	}
 	from := p.was
 	if from == "" {
 		from = pkgUninstalled
 	}
-	p.init.Change(engine.Change{Field: "state", From: from, To: p.to})
+	p.Handle().Change(engine.Change{Field: "state", From: from, To: p.to})
 }
 
-// apply does it, and looks again: what counts is what is there then.
+// apply takes the steps, and looks again: only the state after them counts.
 func (b *pkgBatch) apply(ctx context.Context) {
 	b.vetAll(ctx)
 	for _, t := range b.transactions() {

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/traits"
@@ -35,24 +35,33 @@ type pkgStamps struct{ lists, database func(backend string) string }
 // surveyTime is how long package managers may take to tell what packages bring.
 const surveyTime = 30 * time.Second
 
-// Survey tells what the packages will bring that are to be installed and are not, so that who needs it comes after
-// them. It asks a package manager only for what it has on this machine, once for all of them, and not at all where it has no
-// such lists.
-func (r *PkgRes) Survey(ctx context.Context, members []engine.Res) ([]engine.Surveyed, error) {
+// Survey tells the files of the installed packages, and those that the packages to install will bring. So resources that
+// need them come after them. It asks a package manager only for what it has on this machine,
+// once for all of them, and not at all where it has no such lists.
+func (r *PkgRes) Survey(ctx context.Context, h engine.Host, members []engine.Res) ([]engine.Surveyed, error) {
 	all := make([]engine.Surveyed, len(members))
+	add := func(i int, file string) {
+		all[i].UIDs = append(all[i].UIDs, traits.PkgFileUID(engine.UIDOf(members[i]), file))
+	}
+	for i, m := range members {
+		for _, file := range pkg.KnownFiles(m.Name()) {
+			for _, p := range spellings(file) {
+				add(i, p)
+			}
+		}
+	}
 	names := pkgWanted(members)
 	if len(names) == 0 {
 		return all, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, surveyTime)
 	defer cancel()
-	by, brings, err := r.survey(ctx, names)
+	by, brings, err := r.survey(ctx, cmp.Or(r.Host(), h), names)
 	for i, m := range members {
-		p := m.(*PkgRes)
-		for _, file := range brings[p.Name()] {
-			all[i].UIDs = append(all[i].UIDs, traits.PkgFileUID(engine.UIDOf(p), file))
+		for _, file := range brings[m.Name()] {
+			add(i, file)
+			all[i].Why = "which it will bring, as the lists of " + by + " tell"
 		}
-		all[i].Why = "which it will bring, as the lists of " + by + " tell"
 	}
 	return all, err
 }
@@ -69,23 +78,14 @@ func pkgWanted(members []engine.Res) (names []string) {
 }
 
 // survey returns the name of the package manager, and the paths that those of the packages will bring that are not installed.
-func (r *PkgRes) survey(ctx context.Context, names []string) (by string, brings map[string][]string, err error) {
-	k, err := r.virtualKind("pkg")
+func (r *PkgRes) survey(ctx context.Context, h engine.Host, names []string) (by string, brings map[string][]string, err error) {
+	k, err := r.KindOf("pkg")
 	if err != nil {
 		return "", nil, err
 	}
-	h := r.host
-	if h == nil {
-		own, err := host.New(ctx, host.Options{})
-		if err != nil {
-			return "", nil, err
-		}
-		defer own.Close()
-		h = own
-	}
 	m, err := k.Open(ctx, virtual.Env{Host: h}, r.Backend())
 	if err != nil {
-		return "", nil, nil // Validate has said so
+		return "", nil, nil // CheckMachine has said so
 	}
 	defer m.Close()
 	by = m.Backend.Name
@@ -102,7 +102,7 @@ func (r *PkgRes) survey(ctx context.Context, names []string) (by string, brings 
 	return by, brings, err
 }
 
-// look asks for what is not known yet, or may have changed.
+// look asks for the names that are not known yet, or may have changed.
 func (c *pkgComing) look(ctx context.Context, m *virtual.Module, names []string, lists, database string) (map[string][]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,8 +127,8 @@ func (c *pkgComing) look(ctx context.Context, m *virtual.Module, names []string,
 	return out, nil
 }
 
-// broughtPaths returns what is asked for where files are brought: their paths, as each of them may be written, and the folders of
-// /etc that are not there yet.
+// broughtPaths returns the paths under which brought files are asked for: their paths, as each of
+// them may be written, and the folders of /etc that are not there yet.
 func broughtPaths(files []string) (all []string) {
 	folders := map[string]bool{}
 	for _, file := range files {

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
 
 // comingBench is graphs on a machine that has the toy, and lists of what packages bring.
@@ -43,7 +44,7 @@ func (b *comingBench) edges(t *testing.T, words string, others ...engine.Res) (l
 	}
 	for w := range strings.FieldsSeq(words) {
 		name, state, _ := strings.Cut(w, "=")
-		r := &PkgRes{State: state, virtualBase: virtualBase{kind: b.kind, host: b.host}}
+		r := &PkgRes{State: state, Backed: virtualkind.OfHost(b.kind, b.host)}
 		r.stamps = &pkgStamps{func(string) string { return b.lists }, func(string) string { return b.base }}
 		add(r, "pkg", name)
 	}
@@ -58,7 +59,7 @@ func (b *comingBench) edges(t *testing.T, words string, others ...engine.Res) (l
 		}
 	}
 	notes := &transform.Notes{All: true}
-	if _, err := transform.Run(t.Context(), g, []transform.Step{transform.AutoEdge()}, notes); err != nil {
+	if _, err := transform.Run(t.Context(), g, []transform.Step{transform.AutoEdge(b.host)}, notes); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range notes.List {

@@ -24,27 +24,28 @@ type pkgDatabase struct {
 	tries  int
 }
 
-// The pause after a repair that has failed, and what it grows to.
+// The pause after a repair that has failed, and its upper bound.
 const (
 	repairPause    = 15 * time.Second
 	repairPauseMax = 10 * time.Minute
 )
 
-// pkgHolder returns who else uses a package manager now, nil for nobody.
+// pkgHolder returns the other process that uses a package manager now, nil for none.
 func pkgHolder(backend string) *pkg.Holder {
 	return pkg.Held(slices.DeleteFunc(pkg.Locks(), func(l pkg.Lock) bool { return l.Backend != backend }))
 }
 
-// othersPoll is how often Watch looks whether another program has ended that uses the package manager, othersLook how often it is
-// looked beside what the lock tells, and othersWait how long it is waited for.
+// othersPoll is how often Watch looks whether another user of the package manager has ended.
+// othersLook is how often it is looked in addition to events of the lock, and othersWait is how
+// long it is waited for.
 const (
 	othersPoll = 250 * time.Millisecond
 	othersLook = 2 * time.Second
 	othersWait = 2 * time.Minute
 )
 
-// yield waits until no other program uses the package manager, and looks again then: what was half done is done. Who must
-// still be altered fails if it takes too long.
+// yield waits until no other program uses the package manager, and looks again then: half-done work
+// is done. A package that must still be altered fails if it takes too long.
 func (b *pkgBatch) yield(ctx context.Context) error {
 	if !slices.ContainsFunc(b.members, (*pkgMember).todo) {
 		return nil
@@ -74,7 +75,7 @@ func (b *pkgBatch) yield(ctx context.Context) error {
 func (b *pkgBatch) whenFree(p *pkgMember, holder *pkg.Holder) {
 	if lists := b.lists(); lists != nil {
 		name, held := b.m.Backend.Name, b.holder
-		lists.locks.add(p.init, holder, func() *pkg.Holder { return held(name) })
+		lists.locks.add(p.Handle(), holder, func() *pkg.Holder { return held(name) })
 	}
 }
 
@@ -100,7 +101,7 @@ func (b *pkgBatch) restore(ctx context.Context, apply bool) error {
 	if !apply {
 		return nil
 	}
-	p.init.Log.Warn("the package database is interrupted, and is repaired first", "event", "repair", "interrupted", text)
+	p.Handle().Log.Warn("the package database is interrupted, and is repaired first", "event", "repair", "interrupted", text)
 	_, _, err = pkg.Repair.Call(ctx, b.m, virtual.Nothing{})
 	after, cancel := pkg.Afterwards(ctx)
 	defer cancel()
@@ -115,8 +116,8 @@ func (b *pkgBatch) restore(ctx context.Context, apply bool) error {
 	return b.see(after)
 }
 
-// interrupted returns what a transaction has left half done. It is asked when the database is another one than when all was
-// well, and not while somebody uses it.
+// interrupted returns the half-done packages of a transaction. It is asked when the database has
+// changed since all was well, and not while a program uses it.
 func (b *pkgBatch) interrupted(ctx context.Context) ([]string, error) {
 	name, lists := b.m.Backend.Name, b.lists()
 	stamp := pkg.Stamp(name)
@@ -140,12 +141,12 @@ func (b *pkgBatch) speaker() *pkgMember {
 
 func (p *pkgMember) sayInterrupted(what string) {
 	p.changed = true
-	p.init.Change(engine.Change{Field: "database", From: "interrupted: " + what, To: "repaired"})
+	p.Handle().Change(engine.Change{Field: "database", From: "interrupted: " + what, To: "repaired"})
 }
 
 // lists is what the members share; nil where they share nothing.
 func (b *pkgBatch) lists() *pkgLists {
-	lists, _ := b.members[0].init.Shared.(*pkgLists)
+	lists, _ := b.members[0].Handle().Shared.(*pkgLists)
 	return lists
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
@@ -20,7 +21,7 @@ import (
 func (b *pkgBench) shared() {
 	lists := &pkgLists{}
 	for _, r := range b.res {
-		r.(*PkgRes).init.Shared = lists
+		r.(*PkgRes).Handle().Shared = lists
 	}
 }
 
@@ -90,7 +91,7 @@ func holding(until time.Time) func(string) *pkg.Holder {
 func (b *pkgBench) check(ctx context.Context, t testing.TB, holder func(string) *pkg.Holder) []engine.Outcome {
 	t.Helper()
 	r := b.res[0].(*PkgRes)
-	m, err := r.open(ctx, "pkg", r.Backend())
+	m, err := r.Open(ctx, "pkg", r.Backend())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func (b *pkgBench) check(ctx context.Context, t testing.TB, holder func(string) 
 	batch := newPkgBatch(m, b.res)
 	batch.holder = holder
 	if err := batch.checkApply(ctx, true); err != nil {
-		return failAll(len(b.res), err)
+		return virtualkind.FailAll(len(b.res), err)
 	}
 	return batch.outcomes()
 }
@@ -168,7 +169,7 @@ func TestFindingC9PkgNewest(t *testing.T) {
 	b.tool.repo["git"] = []string{"1", "2", "3"}
 	b.want(t, true, "git [] true")
 	b.wantCalls(t)
-	b.res[0].(*PkgRes).init.Shared.(engine.Forgetter).Forget()
+	b.res[0].(*PkgRes).Handle().Shared.(engine.Forgetter).Forget()
 	b.want(t, true, `git [state: "2" -> "3"] false`)
 	b.wantCalls(t, "refresh", "install git")
 }
@@ -185,7 +186,7 @@ func TestFindingC9PkgRepair(t *testing.T) {
 		b.tool.broken = ""
 		b.run(t.Context(), true)
 		b.wantCalls(t)
-		b.res[0].(*PkgRes).init.Shared.(engine.Forgetter).Forget()
+		b.res[0].(*PkgRes).Handle().Shared.(engine.Forgetter).Forget()
 		b.run(t.Context(), true)
 		b.wantCalls(t, "repair")
 	})
@@ -211,8 +212,8 @@ func TestFindingB1LockIsFreeAfterAnHour(t *testing.T) {
 	lists := &pkgLists{locks: lockWaits{life: t.Context()}}
 	defer lists.Close()
 	r := b.res[0].(*PkgRes)
-	r.init.Shared = lists
-	r.init.Running()
+	r.Handle().Shared = lists
+	r.Handle().Running()
 	locks, end := lockedUntil(t)
 	batch := newPkgBatch(nil, b.res)
 	batch.m = &virtual.Module{Backend: &virtual.Backend{Name: "toy"}}

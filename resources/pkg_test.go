@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -57,7 +58,7 @@ func TestPkgSuite(t *testing.T) {
 					}
 				},
 				New: func(*testing.T, string) engine.Res {
-					r := &PkgRes{State: state, Recommends: true, virtualBase: virtualBase{kind: kind}}
+					r := &PkgRes{State: state, Recommends: true, Backed: virtualkind.Of(kind)}
 					r.SetName("git")
 					return r
 				},
@@ -92,9 +93,9 @@ func TestPkgValidate(t *testing.T) {
 		{"git", pkgBy("none", PkgRes{}), "no backend of pkg can be used here: none: there is no such backend, only poor, toy"},
 		{"git", pkgBy("poor", PkgRes{State: "uninstalled"}), "pkg.remove is not implemented by the backend poor"},
 	} {
-		c.res.kind = kind
+		c.res.Backed = virtualkind.Of(kind)
 		c.res.SetName(c.name)
-		err := c.res.Validate()
+		err := judged(&c.res)
 		if c.err == "" && err != nil || c.err != "" && (err == nil || err.Error() != c.err) {
 			t.Errorf("%q %+v: %v, want %q", c.name, c.res.State, err, c.err)
 		}
@@ -372,7 +373,7 @@ func TestPkgSends(t *testing.T) {
 func TestPkgCancelled(t *testing.T) {
 	b := newPkgBench(t, "git", "real")
 	second := b.res[1].(*PkgRes)
-	if err := second.seen.lock(t.Context()); err != nil {
+	if err := second.seen.Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -382,7 +383,7 @@ func TestPkgCancelled(t *testing.T) {
 			t.Errorf("%v", o.Err)
 		}
 	}
-	second.seen.unlock()
+	second.seen.Unlock()
 	b.tool.lists = b.tool.repo
 	b.want(t, true, `git [state: "uninstalled" -> "installed"] false`, `real [state: "uninstalled" -> "installed"] false`)
 }
@@ -420,7 +421,7 @@ func pkgOf(t testing.TB) *PkgRes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &PkgRes{State: pkgInstalled, virtualBase: virtualBase{kind: kind}}
+	r := &PkgRes{State: pkgInstalled, Backed: virtualkind.Of(kind)}
 	r.SetName("git")
 	return r
 }

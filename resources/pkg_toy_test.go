@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
@@ -290,7 +291,7 @@ func toyPkg(t testing.TB) (*engine.Registry, *virtual.Kind) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, made.(*PkgRes).kind
+	return r, made.(*PkgRes).VirtualKind()
 }
 
 // bench is packages of one batch on a machine that has the toy.
@@ -309,7 +310,7 @@ func newPkgBench(t testing.TB, words ...string) *pkgBench {
 	b.host.SetCommand(b.tool.command)
 	for _, w := range words {
 		name, state, _ := strings.Cut(w, "=")
-		r := &PkgRes{State: state, Recommends: true, virtualBase: virtualBase{kind: kind}}
+		r := &PkgRes{State: state, Recommends: true, Backed: virtualkind.Of(kind)}
 		r.SetKind("pkg")
 		r.SetName(name)
 		if err := r.Validate(); err != nil {
@@ -340,7 +341,7 @@ func (b *pkgBench) run(ctx context.Context, apply bool) []string {
 	}
 	var out []string
 	for _, r := range b.res {
-		r.(*PkgRes).init.Noop = !apply // a look is that of a plan
+		r.(*PkgRes).Handle().Noop = !apply // a look is that of a plan
 	}
 	for i, o := range b.res[0].(*PkgRes).CheckApplyBatch(ctx, apply, b.res) {
 		line := fmt.Sprint(b.res[i].Name(), " ", b.fakes[i].Changes(), " ", o.OK)

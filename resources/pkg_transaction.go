@@ -30,8 +30,8 @@ func (p *pkgMember) how() pkgHow {
 	return how
 }
 
-// transactions returns what is to be done: first what goes, which may stand in the way
-// of what comes.
+// transactions returns the transactions to make: first the removals, which may stand in the way of
+// the others.
 func (b *pkgBatch) transactions() []*pkgTransaction {
 	var all []*pkgTransaction
 	for _, p := range b.members {
@@ -70,14 +70,14 @@ func (t *pkgTransaction) call(ctx context.Context, members []*pkgMember) (err er
 			Pkgs: want, Recommends: t.how.recommends, Downgrade: t.how.downgrade, Untrusted: t.how.untrusted,
 		})
 	}
-	if err == nil && members[0].init.Log != nil {
-		members[0].init.Log.Info("packages were changed in one transaction", "event", "transaction", "packages", len(members), "changes", len(changes))
+	if err == nil && members[0].Handle().Log != nil {
+		members[0].Handle().Log.Info("packages were changed in one transaction", "event", "transaction", "packages", len(members), "changes", len(changes))
 	}
 	return err
 }
 
-// run makes the call. If it fails for want of new lists, these are fetched, and it is
-// made again. If it still fails, those that it has not brought are tried without those that no
+// run makes the call. If it fails for want of new lists, these are fetched, and it is made again.
+// If it still fails, the packages that it has not brought are tried without the ones that no
 // repository has, and else in halves. Errors are left with the members.
 func (t *pkgTransaction) run(ctx context.Context, members []*pkgMember) {
 	err := t.call(ctx, members)
@@ -109,7 +109,7 @@ func (t *pkgTransaction) run(ctx context.Context, members []*pkgMember) {
 	t.halves(ctx, members, err)
 }
 
-// halves tries those that are not as wanted yet in two smaller transactions.
+// halves tries the remaining packages in two smaller transactions.
 func (t *pkgTransaction) halves(ctx context.Context, members []*pkgMember, err error) {
 	pending, lookErr := t.pending(ctx, members)
 	if lookErr != nil {
@@ -125,7 +125,7 @@ func (t *pkgTransaction) halves(ctx context.Context, members []*pkgMember, err e
 	t.run(ctx, pending[half:])
 }
 
-// pending looks again and returns those that still have to be brought.
+// pending looks again and returns the packages that still have to be brought.
 func (t *pkgTransaction) pending(ctx context.Context, members []*pkgMember) ([]*pkgMember, error) {
 	again := &pkgBatch{m: t.m, holder: t.holder}
 	for _, p := range members {
@@ -159,8 +159,7 @@ func pkgMissing(err error) (unknown []string, unreachable bool) {
 	return unknown, unreachable
 }
 
-// pkgNamed reports whether a package is one of those that are named, perhaps without
-// the architecture.
+// pkgNamed reports whether a package is among the named ones, perhaps without the architecture.
 func pkgNamed(names []string, name string) bool {
 	plain, _, _ := strings.Cut(name, ":")
 	return slices.Contains(names, name) || slices.Contains(names, plain)

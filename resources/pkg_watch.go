@@ -6,75 +6,77 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
-// pkgSeen is how the database was when CheckApply has looked last. While that runs Watch
-// waits, and compares then: so what CheckApply does itself is no event, not even if it fails,
-// and a package that cannot be installed is not tried again and again.
+// pkgSeen is how the database was when CheckApply has looked last. While that runs Watch waits, and
+// compares then. So changes of CheckApply make no event, not even if it fails, and a package that
+// cannot be installed is not tried again and again.
 type pkgSeen struct {
-	oneLooks           // CheckApply, or Watch
-	stamp    string    // of pkg.Stamp; empty if it is not known
-	since    time.Time // Watch waits for another program; zero if it does not
+	watches.Turns           // CheckApply, or Watch
+	stamp         string    // of pkg.Stamp; empty if it is not known
+	since         time.Time // Watch waits for another program; zero if it does not
 }
 
-func newPkgSeen() *pkgSeen { return &pkgSeen{oneLooks: newOneLooks()} }
+func newPkgSeen() *pkgSeen { return &pkgSeen{Turns: watches.NewTurns()} }
 
 // differs reports whether the database is another one than CheckApply has seen. The lock is held.
 func (s *pkgSeen) differs(backend string) bool {
 	return s.stamp == "" || s.stamp != pkg.Stamp(backend)
 }
 
-// Watch tells of changes of the database that somebody else has made.
-func (r *PkgRes) Watch(ctx context.Context) error { return r.watch(ctx, "pkg", r, r.seen.oneLooks) }
+// Watch tells of changes of the database that another program has made.
+func (r *PkgRes) Watch(ctx context.Context) error { return r.WatchBy(ctx, "pkg", r, r.seen.Turns) }
 
-func (r *PkgRes) follow(ctx context.Context, c *chosen) error {
+func (r *PkgRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 	sub, err := c.Watch(ctx, []string{r.Name()})
 	if err == nil {
-		c.subscribed(sub, nil)
+		c.Subscribed(sub, nil)
 	}
 	return err
 }
 
-// woken says Event when no other program uses the package manager any more: what that has half done is no drift. A
-// long use is looked into now and then.
-func (r *PkgRes) woken(_ context.Context, c *chosen) error {
-	if c.lost() {
+// Woken says Event when no other program uses the package manager any more: its half-done work is
+// not a drift. A long use is looked into now and then.
+func (r *PkgRes) Woken(_ context.Context, c *virtualkind.Chosen) error {
+	if c.Lost() {
 		r.seen.stamp = ""
 	}
-	if c.sub != nil && !r.seen.differs(c.Backend.Name) {
+	if c.Sub != nil && !r.seen.differs(c.Backend.Name) {
 		r.seen.rest(c)
 		return nil
 	}
 	if h := pkgHolder(c.Backend.Name); h != nil && !h.Own {
 		if r.seen.since.IsZero() {
 			r.seen.since = time.Now()
-			c.every(othersPoll)
+			c.Every(othersPoll)
 		}
 		if time.Since(r.seen.since) < othersWait {
 			return nil
 		}
 		r.seen.since = time.Now()
-		r.init.Event()
+		r.Handle().Event()
 		return nil
 	}
 	r.seen.rest(c)
-	r.init.Event()
+	r.Handle().Event()
 	return nil
 }
 
 // rest ends the wait for another program.
-func (s *pkgSeen) rest(c *chosen) {
+func (s *pkgSeen) rest(c *virtualkind.Chosen) {
 	if s.since.IsZero() {
 		return
 	}
 	s.since = time.Time{}
-	if c.every(0); c.sub == nil {
-		c.every(virtualPoll)
+	if c.Every(0); c.Sub == nil {
+		c.Every(virtualkind.Poll)
 	}
 }
 
-// pkgListsAge is how old the lists of packages may be for what should be the newest.
+// pkgListsAge is how old the lists of packages may be for packages that should be the newest.
 const pkgListsAge = 24 * time.Hour
 
 // pkgLists is what all packages of one package manager have in common: when the lists
@@ -115,8 +117,9 @@ func (*pkgLists) End() {}
 
 var _ engine.Forgetter = (*pkgLists)(nil)
 
-// Forget has the lists be fetched again for what should be the newest, and a repair that has failed be tried again: what is above a
-// package may have brought a repository, a version, or what the repair needs. All else is read each time.
+// Forget has the lists be fetched again for packages that should be the newest, and a failed repair
+// be tried again: a vertex above a package may have brought a repository, a version, or what the
+// repair needs. All else is read each time.
 func (l *pkgLists) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,15 +11,16 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/providertest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // The kinds that are made of data keep the laws of providers, and those of kinds.
 
 // drifts are files that are written, or removed where there is no text, below dir.
 func drifts(path string, texts map[string]string) map[string]func(*testing.T, string) {
-	out := map[string]func(*testing.T, string){"removed": func(t *testing.T, dir string) { must(t, os.Remove(dir+"/"+path)) }}
+	out := map[string]func(*testing.T, string){"removed": func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/"+path)) }}
 	for name, text := range texts {
-		out[name] = func(t *testing.T, dir string) { lay(t, dir+"/"+path, text) }
+		out[name] = func(t *testing.T, dir string) { kindtest.Lay(t, dir+"/"+path, text) }
 	}
 	return out
 }
@@ -47,7 +48,7 @@ func TestHostLaws(t *testing.T) {
 	providertest.Run(t, providertest.Suite{
 		Definition: hostDefinition(),
 		New: func(t *testing.T, dir string) func() provider.Provider {
-			lay(t, dir+"/hosts", hostsText)
+			kindtest.Lay(t, dir+"/hosts", hostsText)
 			return func() provider.Provider { return &hosts{file: dir + "/hosts"} }
 		},
 		Thing: func(string) thing {
@@ -72,7 +73,7 @@ func TestIniSettingLaws(t *testing.T) {
 	providertest.Run(t, providertest.Suite{
 		Definition: iniDefinition(),
 		New: func(t *testing.T, dir string) func() provider.Provider {
-			lay(t, dir+"/app.ini", "; a comment\n[main]\nname = x\n")
+			kindtest.Lay(t, dir+"/app.ini", "; a comment\n[main]\nname = x\n")
 			return func() provider.Provider { return iniSettings{seen: map[iniFile]iniSeen{}} }
 		},
 		Thing: func(dir string) thing { return thing{Title: title(dir, "port"), Values: values{"value": "8080"}} },
@@ -116,7 +117,7 @@ func TestCrontabLaws(t *testing.T) {
 		Definition: crontabDefinition(),
 		New: func(t *testing.T, dir string) func() provider.Provider {
 			layCrontab(t, dir)
-			lay(t, dir+"/spool/me", "# mine\n@daily /bin/true\n")
+			kindtest.Lay(t, dir+"/spool/me", "# mine\n@daily /bin/true\n")
 			return func() provider.Provider { return crontabsAt(dir) }
 		},
 		Host: machine,
@@ -143,8 +144,8 @@ func TestAptKeyLaws(t *testing.T) {
 	providertest.Run(t, providertest.Suite{
 		Definition: aptKeyDefinition(),
 		New: func(t *testing.T, dir string) func() provider.Provider {
-			lay(t, dir+"/trusted/old.asc", keyData(t, "old.asc"))
-			must(t, os.Mkdir(dir+"/keyrings", 0o755))
+			kindtest.Lay(t, dir+"/trusted/old.asc", keyData(t, "old.asc"))
+			kindtest.Must(t, os.Mkdir(dir+"/keyrings", 0o755))
 			return func() provider.Provider { return aptKeysAt(dir) }
 		},
 		Host:  machine,

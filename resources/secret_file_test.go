@@ -8,16 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/provider"
-	"golang.org/x/sys/unix"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // sharedHost is a Host with what the files of a graph have in common.
 type sharedHost struct {
 	engine.Host
-	files *fileShared
+	files *files.Shared
 }
 
 func (h sharedHost) SharedOf(key string) engine.Shared {
@@ -30,8 +33,8 @@ func (h sharedHost) SharedOf(key string) engine.Shared {
 // putOpen makes a file with a mode; with acl, a user has an entry in its access list.
 func putOpen(t *testing.T, path string, mode uint32, acl bool) {
 	t.Helper()
-	lay(t, path, "a\n[main]\nkey = old\n")
-	must(t, unix.Chmod(path, mode))
+	kindtest.Lay(t, path, "a\n[main]\nkey = old\n")
+	kindtest.Must(t, unix.Chmod(path, mode))
 	if !acl {
 		return
 	}
@@ -56,26 +59,26 @@ func TestFindingA5SecretIntoAnOpenFile(t *testing.T) {
 	secret := func(f *enginetest.Fake, key string) {
 		f.SetRecv(map[string]*engine.Send{key: {Key: "password", Secret: true}})
 	}
-	kinds := map[string]func(t *testing.T, path string, files *fileShared) (engine.Res, *enginetest.Fake){
-		"file": func(t *testing.T, path string, files *fileShared) (engine.Res, *enginetest.Fake) {
+	kinds := map[string]func(t *testing.T, path string, files *files.Shared) (engine.Res, *enginetest.Fake){
+		"file": func(t *testing.T, path string, files *files.Shared) (engine.Res, *enginetest.Fake) {
 			r := &FileRes{Path: path, Content: new(canary)}
-			f := begin(t, "file", r, enginetest.WithShared(files))
+			f := kindtest.Begin(t, "file", r, enginetest.WithShared(files))
 			secret(f, "content")
 			return r, f
 		},
-		"line": func(t *testing.T, path string, files *fileShared) (engine.Res, *enginetest.Fake) {
+		"line": func(t *testing.T, path string, files *files.Shared) (engine.Res, *enginetest.Fake) {
 			r := &LineRes{File: path, Content: canary, Create: true}
-			f := begin(t, "line", r, enginetest.WithShared(files))
+			f := kindtest.Begin(t, "line", r, enginetest.WithShared(files))
 			secret(f, "content")
 			return r, f
 		},
-		"ini secret": func(t *testing.T, path string, files *fileShared) (engine.Res, *enginetest.Fake) {
-			r := filled(t, iniKindHere(t), path+" [main] key", map[string]any{"secret": canary})
-			return r, begin(t, "ini_setting", r, enginetest.WithHost(sharedHost{enginetest.NewHost(), files}))
+		"ini secret": func(t *testing.T, path string, files *files.Shared) (engine.Res, *enginetest.Fake) {
+			r := kindtest.Filled(t, iniKindHere(t), path+" [main] key", map[string]any{"secret": canary})
+			return r, kindtest.Begin(t, "ini_setting", r, enginetest.WithHost(sharedHost{enginetest.NewHost(), files}))
 		},
-		"ini value": func(t *testing.T, path string, files *fileShared) (engine.Res, *enginetest.Fake) {
-			r := filled(t, iniKindHere(t), path+" [main] key", map[string]any{"value": canary})
-			f := begin(t, "ini_setting", r, enginetest.WithHost(sharedHost{enginetest.NewHost(), files}))
+		"ini value": func(t *testing.T, path string, files *files.Shared) (engine.Res, *enginetest.Fake) {
+			r := kindtest.Filled(t, iniKindHere(t), path+" [main] key", map[string]any{"value": canary})
+			f := kindtest.Begin(t, "ini_setting", r, enginetest.WithHost(sharedHost{enginetest.NewHost(), files}))
 			secret(f, "value")
 			return r, f
 		},
@@ -84,8 +87,8 @@ func TestFindingA5SecretIntoAnOpenFile(t *testing.T) {
 		for _, old := range []string{"none", "0644", "0666", "0600", "acl"} {
 			for _, said := range []bool{false, true} {
 				t.Run(fmt.Sprint(name, " ", old, " ", said), func(t *testing.T) {
-					files := newFileShared()
-					defer func() { must(t, files.Close()) }()
+					files := files.New()
+					defer func() { kindtest.Must(t, files.Close()) }()
 					path := t.TempDir() + "/f"
 					mode := uint32(0o600)
 					if old != "none" {
@@ -96,16 +99,16 @@ func TestFindingA5SecretIntoAnOpenFile(t *testing.T) {
 						if name == "file" || old == "none" {
 							return // it says the mode itself, or has none to keep
 						}
-						files.sayMode(path, 1)
+						files.SayMode(path, 1)
 					} else {
 						mode = 0o600
 					}
 					r, f := make(t, path, files)
-					if got := verbs(t, f, r, true); got == "" || strings.Contains(got, "error") {
+					if got := kindtest.Verbs(t, f, r, true); got == "" || strings.Contains(got, "error") {
 						t.Fatal(got)
 					}
 					st, err := os.Stat(path)
-					must(t, err)
+					kindtest.Must(t, err)
 					if old == "acl" && said {
 						return // what the list lets be is what the group shows
 					}
@@ -115,14 +118,14 @@ func TestFindingA5SecretIntoAnOpenFile(t *testing.T) {
 					if said {
 						return
 					}
-					must(t, os.Chmod(path, 0o644))
-					if got := verbs(t, f, r, true); got == "" || strings.Contains(got, canary) {
+					kindtest.Must(t, os.Chmod(path, 0o644))
+					if got := kindtest.Verbs(t, f, r, true); got == "" || strings.Contains(got, canary) {
 						t.Errorf("opened again, it said %q", got)
 					}
 					if st, err = os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
 						t.Errorf("it was left open: %s", st.Mode())
 					}
-					if got := verbs(t, f, r, true); got != "" {
+					if got := kindtest.Verbs(t, f, r, true); got != "" {
 						t.Errorf("it does not rest: %s", got)
 					}
 				})
@@ -163,15 +166,15 @@ func TestFindingA7NotForAll(t *testing.T) {
 		"line, closed":         {"a=" + canary + "\n", 0o600, func(p string) engine.Res { return &LineRes{File: p, Content: "a=" + canary + "2", Match: "^a="} }, false},
 		"line, open":           {"a=" + canary + "\n", 0o644, func(p string) engine.Res { return &LineRes{File: p, Content: "a=2", Match: "^a="} }, true},
 		"ini, closed": {"[main]\nkey = " + canary + "\n", 0o600, func(p string) engine.Res {
-			return filled(t, iniKindHere(t), p+" [main] key", map[string]any{"value": canary + "2"})
+			return kindtest.Filled(t, iniKindHere(t), p+" [main] key", map[string]any{"value": canary + "2"})
 		}, false},
 		"host, closed": {"192.0.2.1 one.example " + canary + "\n", 0o600, func(p string) engine.Res {
-			k, _ := kindOf(t, hostDefinition(), func() provider.Provider { return &hosts{file: p} })
-			return filled(t, k, "one.example", map[string]any{"ip": "192.0.2.1", "host_aliases": []any{canary + "2"}})
+			k, _ := kindtest.KindOf(t, hostDefinition(), func() provider.Provider { return &hosts{file: p} })
+			return kindtest.Filled(t, k, "one.example", map[string]any{"ip": "192.0.2.1", "host_aliases": []any{canary + "2"}})
 		}, false},
 		"crontab, closed": {"# mgmt name: job\n* * * * * true " + canary + "\n", 0o600, func(p string) engine.Res {
-			k, _ := kindOf(t, crontabDefinition(), func() provider.Provider { return &crontabs{self: "me"} })
-			return filled(t, k, "job in "+p, map[string]any{"command": "false", "environment": []any{"T=" + canary}})
+			k, _ := kindtest.KindOf(t, crontabDefinition(), func() provider.Provider { return &crontabs{self: func() string { return "me" }} })
+			return kindtest.Filled(t, k, "job in "+p, map[string]any{"command": "false", "environment": []any{"T=" + canary}})
 		}, false},
 		"mount, closed": {"dev /mnt cifs password=" + canary + " 0 0\n", 0o600, func(p string) engine.Res {
 			return &MountRes{Path: "/mnt", State: MountUnmounted, Device: "dev", Type: "cifs", Options: []string{"password=" + canary + "2"}, Persist: true, Fstab: p}
@@ -184,21 +187,21 @@ func TestFindingA7NotForAll(t *testing.T) {
 		}, false},
 		"sysctl, closed value": {"", 0, func(string) engine.Res {
 			root := t.TempDir()
-			must(t, os.MkdirAll(root+"/proc/sys/net/ipv4", 0o755))
-			must(t, os.WriteFile(root+"/proc/sys/net/ipv4/tcp_fastopen_key", []byte(canary+"\n"), 0o600))
+			kindtest.Must(t, os.MkdirAll(root+"/proc/sys/net/ipv4", 0o755))
+			kindtest.Must(t, os.WriteFile(root+"/proc/sys/net/ipv4/tcp_fastopen_key", []byte(canary+"\n"), 0o600))
 			return &SysctlRes{Key: "net.ipv4.tcp_fastopen_key", Value: canary + "2", Runtime: true, root: root}
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := dir + "/" + strings.ReplaceAll(name, " ", "-")
 			if c.mode != 0 {
-				lay(t, path, c.before)
-				must(t, unix.Chmod(path, c.mode))
+				kindtest.Lay(t, path, c.before)
+				kindtest.Must(t, unix.Chmod(path, c.mode))
 			}
 			r := c.make(path)
 			kind := strings.NewReplacer("ini", "ini_setting").Replace(name[:strings.IndexByte(name, ',')])
-			f := begin(t, kind, r)
-			if got := verbs(t, f, r, true) + fmt.Sprint(f.Logs()); strings.Contains(got, canary) != c.shown || strings.Contains(got, "error") {
+			f := kindtest.Begin(t, kind, r)
+			if got := kindtest.Verbs(t, f, r, true) + fmt.Sprint(f.Logs()); strings.Contains(got, canary) != c.shown || strings.Contains(got, "error") {
 				t.Error(got)
 			}
 		})

@@ -8,19 +8,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/resources/internal/authkeys"
+	"github.com/reactivegraph/mgmt/resources/internal/provided"
 )
 
 func init() {
-	registerProvided("ssh_authorized_key", func() (*provider.Kind, error) { return sshKeyKind(accounts{passwdPath}) })
+	provided.Register("ssh_authorized_key", func() (*provider.Kind, error) { return sshKeyKind(accounts{passwdPath}) })
 }
 
 func sshKeyKind(a accounts) (*provider.Kind, error) {
-	return provider.New(sshKeyDefinition(), func() provider.Provider { return &sshKeys{accounts: a, self: whoami()} })
+	return provider.New(sshKeyDefinition(), func() provider.Provider { return &sshKeys{accounts: a, self: sync.OnceValue(whoami)} })
 }
 
 func sshKeyDefinition() provider.Definition {
@@ -46,7 +48,7 @@ The title is ` + "`alice@laptop for bob`" + `, or the comment alone, and may end
 			{Name: "comment", Type: `Pattern[/\A[^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?\z/]`, Role: provider.Namevar, Doc: "The name of the key: the comment behind it."},
 			{Name: "user", Type: `Pattern[/\A[^\s:\/]*\z/]`, Role: provider.Namevar, Doc: "The user that may log in with it; empty for the user that mgmt runs as."},
 			{Name: "target", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\z/]]`, Role: provider.Namevar, Doc: "The file; empty for the user's ~/.ssh/authorized_keys."},
-			{Name: "ensure", Type: ensureType, Default: present, HasDefault: true, Doc: "Whether the key is there."},
+			{Name: "ensure", Type: provided.EnsureType, Default: provided.Present, HasDefault: true, Doc: "Whether the key is there."},
 			{Name: "type", Type: "Optional[Enum[" + strings.Join(types, ", ") + "]]", Doc: "Of which type the key is. It is needed to add one."},
 			{Name: "key", Type: `Optional[Pattern[/\A[A-Za-z0-9+\/]+={0,2}\z/]]`, Doc: "The key in base64, as it stands in the .pub file. It is needed to add one."},
 			{Name: "options", Type: `Optional[Array[Pattern[/\A[^\n\r]+\z/]]]`, Doc: "The permitted uses of the key, one by one: no-pty, or command=\"/bin/x\"."},
@@ -65,7 +67,7 @@ The title is ` + "`alice@laptop for bob`" + `, or the comment alone, and may end
 // sshKeys is the provider of ssh_authorized_key.
 type sshKeys struct {
 	accounts accounts
-	self     string // the user that we are
+	self     func() string // the user that we are
 }
 
 // sshKeyName is what a Name of a key holds.
@@ -87,9 +89,9 @@ func (n sshKeyName) record() provider.Record {
 // Canonicalize says who the user is, and writes types in full.
 func (s *sshKeys) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
 	for _, r := range records {
-		r["user"] = cmp.Or(str(r, "user"), s.self)
-		if manages(r, "type") {
-			r["type"] = authkeys.TypeOf(str(r, "type"))
+		r["user"] = cmp.Or(provided.Str(r, "user"), s.self())
+		if provided.Manages(r, "type") {
+			r["type"] = authkeys.TypeOf(provided.Str(r, "type"))
 		}
 	}
 	return records, nil
@@ -155,7 +157,7 @@ func (s *sshKeys) all(ctx context.Context, rt *provider.Runtime, yield func(prov
 	}
 }
 
-// load reads a file. That there is no such user is no error: he has no keys.
+// load reads a file. A missing user counts as a user without keys.
 func (s *sshKeys) load(at keyFile) (*authkeys.File, error) {
 	u, err := s.accounts.find(at.user)
 	if isUnknownUser(err) {
@@ -169,7 +171,7 @@ func (s *sshKeys) load(at keyFile) (*authkeys.File, error) {
 		return &authkeys.File{}, err
 	}
 	defer dir.close()
-	text, _, err := dir.file.read()
+	text, _, err := dir.file.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -181,18 +183,18 @@ func findKey(f *authkeys.File, n sshKeyName) (provider.Record, bool) {
 	var found []provider.Record
 	for _, k := range f.Find(n.comment) {
 		r := n.record()
-		r["ensure"], r["type"], r["key"], r["options"] = present, k.Type, k.Key, array(k.Options)
+		r["ensure"], r["type"], r["key"], r["options"] = provided.Present, k.Type, k.Key, provided.Array(k.Options)
 		found = append(found, r)
 	}
 	if len(found) == 0 {
 		return nil, false
 	}
-	return common(found), true
+	return provided.Common(found), true
 }
 
 // Set edits each file once.
 func (s *sshKeys) Set(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
-	for at, group := range groups(changes, func(c provider.Change) keyFile {
+	for at, group := range provided.Groups(changes, func(c provider.Change) keyFile {
 		n := sshKeyNameOf(c.Name)
 		return keyFile{n.user, n.target}
 	}) {
@@ -204,25 +206,25 @@ func (s *sshKeys) Set(_ context.Context, rt *provider.Runtime, changes []provide
 func (s *sshKeys) edit(rt *provider.Runtime, at keyFile, group []provider.Change) {
 	u, err := s.accounts.find(at.user)
 	if err != nil {
-		refusals{}.tell(rt.Log, group, err)
+		provided.Refusals{}.Tell(rt.Log, group, err)
 		return
 	}
 	dir, err := openKeys(u, at.target, true)
 	if err != nil {
-		refusals{}.tell(rt.Log, group, err)
+		provided.Refusals{}.Tell(rt.Log, group, err)
 		return
 	}
 	defer dir.close()
-	editAll(rt.Log, dir.file, nil, group, authkeys.Parse, putKey)
+	provided.EditAll(rt.Log, dir.file, nil, group, authkeys.Parse, putKey)
 }
 
-// Files says in which file the key is. Who does not exist has none: the file of users is
-// watched for him.
+// Files says in which file the key is. A missing user has none: the file of users is watched for
+// him.
 func (s *sshKeys) Files(wanted provider.Record) []string {
-	if target := str(wanted, "target"); target != "" {
+	if target := provided.Str(wanted, "target"); target != "" {
 		return []string{target}
 	}
-	u, err := s.accounts.find(cmp.Or(str(wanted, "user"), s.self))
+	u, err := s.accounts.find(cmp.Or(provided.Str(wanted, "user"), s.self()))
 	if err != nil {
 		return []string{s.accounts.passwd}
 	}
@@ -235,7 +237,7 @@ func (s *sshKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(),
 	for ctx.Err() == nil {
 		paths := s.paths()
 		again, stop := context.WithCancel(ctx)
-		err := watchPaths(again, rt, paths, engine.WatchOptions{}, time.Minute, armed, func(...provider.Name) {
+		err := provided.WatchPaths(again, rt, paths, engine.WatchOptions{}, time.Minute, armed, func(...provider.Name) {
 			changed()
 			if !slices.Equal(paths, s.paths()) {
 				stop() // and begin again with the others
@@ -250,7 +252,7 @@ func (s *sshKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(),
 	return nil
 }
 
-// paths are the files of all users, and the one that says who they are.
+// paths are the files of all users, and the database of users.
 func (s *sshKeys) paths() []string {
 	paths := []string{s.accounts.passwd}
 	users, _ := s.accounts.all() // what can't be read now is read when it changes
@@ -266,7 +268,7 @@ func (s *sshKeys) paths() []string {
 // putKey makes one change.
 func putKey(f *authkeys.File, c provider.Change) error {
 	n := sshKeyNameOf(c.Name)
-	if c.Should["ensure"] == absent {
+	if c.Should["ensure"] == provided.Absent {
 		f.Remove(n.comment)
 		return nil
 	}
@@ -275,14 +277,14 @@ func putKey(f *authkeys.File, c provider.Change) error {
 		k = found[0]
 	}
 	k.Name = n.comment
-	if manages(c.Should, "type") {
-		k.Type = str(c.Should, "type")
+	if provided.Manages(c.Should, "type") {
+		k.Type = provided.Str(c.Should, "type")
 	}
-	if manages(c.Should, "key") {
-		k.Key = str(c.Should, "key")
+	if provided.Manages(c.Should, "key") {
+		k.Key = provided.Str(c.Should, "key")
 	}
-	if manages(c.Should, "options") {
-		k.Options = strs(c.Should, "options")
+	if provided.Manages(c.Should, "options") {
+		k.Options = provided.Strs(c.Should, "options")
 	}
 	return f.Put(k)
 }

@@ -7,10 +7,10 @@ import (
 	"os/user"
 	"path/filepath"
 
-	"github.com/reactivegraph/mgmt/internal/unix"
-
 	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
 const (
@@ -21,15 +21,14 @@ const (
 // keysDir is a folder that is held open, with the file of keys in it.
 type keysDir struct {
 	dir  atomicfile.Dir
-	file textFile
+	file textfile.File
 }
 
 func (k *keysDir) close() { k.dir.Close() }
 
-// openKeys opens the folder of a user's keys. A user can put what he likes below his
-// home at any moment: so the folder is looked at only when it is open, and all that
-// follows is done in that one folder. It must be his, or, for a target elsewhere, root's
-// or our own.
+// openKeys opens the folder of a user's keys. A user can put anything below his home at any moment:
+// so the folder is looked at only when it is open, and all later steps are done in that one folder.
+// It must be his, or, for a target elsewhere, root's or our own.
 //
 // A missing folder is nil, or, if make is set, an error or made in his home.
 func openKeys(u account, target string, make bool) (*keysDir, error) {
@@ -103,8 +102,8 @@ func makeKeysDir(home atomicfile.Dir, u account) (atomicfile.Dir, error) {
 	return home.OpenDir(sshFolder)
 }
 
-// openTarget opens the folder of a file that is named. Who may write there besides us
-// and the user could have us write anywhere: such a folder is refused.
+// openTarget opens the folder of a file that is named. Another user who may write there could have
+// us write anywhere: such a folder is refused.
 func openTarget(w safepath.Walker, u account, target string, make bool) (*keysDir, error) {
 	dir, name, err := targetPlace(w, u, target)
 	if errors.Is(err, unix.ENOENT) && !make {
@@ -142,8 +141,8 @@ func holdKeys(dir atomicfile.Dir, name string, u account, ours func(owner int) b
 		return nil, err
 	}
 	k := &keysDir{dir: dir}
-	k.file = textIn(dir, name, 0o600)
-	k.file.uid, k.file.gid, k.file.mine = u.uid, u.gid, func(st atomicfile.Stat) error {
+	k.file = textfile.In(dir, name, 0o600)
+	k.file.UID, k.file.GID, k.file.Mine = u.uid, u.gid, func(st atomicfile.Stat) error {
 		if int(st.UID) != u.uid {
 			return notHis(dir.Path(name), u)
 		}

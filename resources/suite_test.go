@@ -6,69 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
-	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
-
-func TestNoopSuite(t *testing.T) {
-	enginetest.Run(t, enginetest.Suite{
-		Kind: "noop", NoState: true,
-		New: func(*testing.T, string) engine.Res { return &NoopRes{Comment: "a point"} },
-	})
-}
-
-func TestPrintSuite(t *testing.T) {
-	enginetest.Run(t, enginetest.Suite{
-		Kind: "print", NoState: true, Received: []string{"msg"},
-		New: func(*testing.T, string) engine.Res { return &PrintRes{Msg: "hello"} },
-	})
-}
-
-func TestMsgSuite(t *testing.T) {
-	enginetest.Run(t, enginetest.Suite{
-		Kind: "msg", NoState: true, Received: []string{"body", "fields"},
-		New: func(*testing.T, string) engine.Res {
-			return &MsgRes{Body: "hello", Priority: "notice", Fields: map[string]string{"A": "1"}}
-		},
-	})
-}
-
-func TestValueSuite(t *testing.T) {
-	enginetest.Run(t, enginetest.Suite{
-		Kind: "value", NoState: true,
-		New: func(*testing.T, string) engine.Res { return &ValueRes{Any: "hello"} },
-		Variants: map[string]func(engine.Res){
-			"int":  func(r engine.Res) { r.(*ValueRes).Any = int64(1) },
-			"bool": func(r engine.Res) { r.(*ValueRes).Any = true },
-			"none": func(r engine.Res) { r.(*ValueRes).Any = nil },
-		},
-	})
-}
-
-func TestTimerSuite(t *testing.T) {
-	enginetest.Run(t, enginetest.Suite{
-		Kind: "timer", NoState: true,
-		New: func(*testing.T, string) engine.Res { return &TimerRes{Interval: time.Hour} },
-	})
-}
-
-func TestTestSuite(t *testing.T) {
-	enginetest.Run(t, enginetest.Suite{
-		Kind: "test", NoState: true,
-		New: func(*testing.T, string) engine.Res {
-			return &TestRes{
-				Str: "text", Int: 1, Any: "any", List: []string{"a"}, Map: map[string]string{"a": "b"},
-				Secret: schema.NewSecret("hidden"), Duration: time.Minute, Size: 1 << 20, Mode: "0644",
-				Ref:    schema.Ref{Kind: "noop", Name: "a"},
-				Struct: TestStruct{Str: "s", Sub: &TestInner{List: []int{1}}}, Structs: []TestStruct{{Int: 2}},
-				Optional: new("there"), Differs: 1, Batch: "b",
-			}
-		},
-	})
-}
 
 func TestPasswordSuite(t *testing.T) {
 	token := func(dir string) string { return filepath.Join(dir, "..", "var", tokenFile) }
@@ -81,7 +23,7 @@ func TestPasswordSuite(t *testing.T) {
 		}
 	}
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "password", Setup: folder,
+		Kind: "password", Setup: kindtest.Folder,
 		New: func(*testing.T, string) engine.Res { return (&PasswordRes{}).Default() },
 		Drifts: map[string]func(*testing.T, string){
 			"deleted":   do(os.Remove),
@@ -108,17 +50,9 @@ func TestPasswordUnsavedSuite(t *testing.T) {
 	})
 }
 
-// folder makes the resource's own folder beforehand: that the engine makes it
-// when it is asked for is no doing of the resource.
-func folder(t *testing.T, _ string, f *enginetest.Fake) {
-	if err := os.MkdirAll(f.VarDir(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // toucher gives the fake host one command, that makes the file it is named.
 func toucher(t *testing.T, dir string, f *enginetest.Fake) {
-	folder(t, dir, f)
+	kindtest.Folder(t, dir, f)
 	f.Host().SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
 		out := []byte("touched\n")
 		res := &engine.Result{Stdout: out, Output: out}
@@ -153,34 +87,17 @@ func TestExecWatchFilesSuite(t *testing.T) {
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &ExecRes{Cmd: "touch", Args: []string{filepath.Join(dir, "made")}, WatchFiles: []string{filepath.Join(dir, "in")}}
 		},
-		Drifts: map[string]func(*testing.T, string){"changed": change("in")},
+		Drifts: map[string]func(*testing.T, string){"changed": kindtest.Change("in")},
 	})
 }
 
 func TestExecMtimesSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "exec", Setup: toucher,
-		Prepare: change("in"),
+		Prepare: kindtest.Change("in"),
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &ExecRes{Cmd: "touch", Args: []string{filepath.Join(dir, "made")}, Mtimes: []string{filepath.Join(dir, "in")}}
 		},
-		Drifts: map[string]func(*testing.T, string){"changed": change("in")},
+		Drifts: map[string]func(*testing.T, string){"changed": kindtest.Change("in")},
 	})
-}
-
-// change writes more into a file each time.
-func change(name string) func(*testing.T, string) {
-	return func(t *testing.T, dir string) {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		old, _ := os.ReadFile(path)
-		if err := os.WriteFile(path, append(old, 'x'), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		// Two writes may fall into one tick of the file system's clock.
-		later := time.Now().Add(time.Duration(len(old)) * time.Hour)
-		if err := os.Chtimes(path, later, later); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/resources/svc"
 	"github.com/reactivegraph/mgmt/traits"
@@ -31,10 +32,10 @@ const (
 )
 
 func init() {
-	registerVirtual("svc", newSvc)
+	virtualkind.Register("svc", newSvc)
 }
 
-func newSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{virtualBase: virtualBase{kind: k}} }
+func newSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{Backed: virtualkind.Of(k)} }
 
 var (
 	_ virtual.Resource      = (*SvcRes)(nil)
@@ -64,18 +65,18 @@ type SvcRes struct {
 	OnRefresh string `yaml:"refresh" lang:"refresh" mgmt:"param,enum=reload|restart|try" doc:"The effect of a notification on a running service: try reloads it, or restarts it if it cannot reload; reload fails if it cannot; restart always restarts it. If nothing is said, it is try."`
 	Session   bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
 
-	virtualBase
+	virtualkind.Backed
 	seen  *svcSeen
-	locks []pkg.Lock // while somebody else holds one of them, nothing is done; nil for pkg.Locks
+	locks []pkg.Lock // while another process holds one of them, nothing is done; nil for pkg.Locks
 }
 
 // Default returns a service of which nothing is said.
 func (r *SvcRes) Default() engine.Res {
-	return &SvcRes{virtualBase: virtualBase{kind: r.kind}, locks: r.locks}
+	return &SvcRes{Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
 }
 
 // Backends returns the names of the service managers that are known.
-func (r *SvcRes) Backends() []string { return r.backends("svc") }
+func (r *SvcRes) Backends() []string { return r.BackendNames("svc") }
 
 // Backend names the service manager that was asked for.
 func (r *SvcRes) Backend() string { return r.MetaParams().Backend }
@@ -109,7 +110,7 @@ func (r *SvcRes) Needs() []string {
 	return need
 }
 
-// Validate checks the name and the parameters, and that a backend can do what is wanted.
+// Validate checks the name and the parameters.
 func (r *SvcRes) Validate() error {
 	errs := []error{svc.CheckName(r.Name())}
 	if !slices.Contains([]string{"", svcRunning, svcStopped}, r.State) {
@@ -124,20 +125,24 @@ func (r *SvcRes) Validate() error {
 	if r.State == svcRunning && r.Startup == svcMasked {
 		errs = append(errs, errors.New("startup is masked and state is running: a masked service cannot be started"))
 	}
-	return r.check("svc", r, errs)
+	return errors.Join(errs...)
 }
+
+// CheckMachine says what the backend of a machine can't do.
+func (r *SvcRes) CheckMachine(m engine.Machine) error { return r.Check("svc", r, m) }
 
 // Init keeps the handle.
 func (r *SvcRes) Init(init *engine.Init) error {
-	r.init, r.seen = init, newSvcSeen()
+	r.Keep(init)
+	r.seen = newSvcSeen()
 	if shared, ok := init.Shared.(*svcShared); ok {
-		r.host = svcHost{init.Host, &shared.turn}
+		r.UseHost(svcHost{init.Host, &shared.turn})
 	}
 	return nil
 }
 
-// Cmp compares the parameters.
-func (r *SvcRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+// Cmp compares the parameters, and the backends to choose from.
+func (r *SvcRes) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
 
 func (r *SvcRes) args() svc.UnitArgs { return svc.UnitArgs{Name: r.Name(), Session: r.Session} }
 
@@ -152,7 +157,7 @@ func (r *SvcRes) look(ctx context.Context, m *virtual.Module) (*svc.Info, error)
 
 // Read returns the service as it is.
 func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
-	m, err := r.open(ctx, "svc", r.Backend())
+	m, err := r.Open(ctx, "svc", r.Backend())
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +171,7 @@ func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
 
 // as makes a resource of what is known of a service.
 func (r *SvcRes) as(name string, info *svc.Info) engine.Res {
-	is := &SvcRes{State: svcState(info), Session: r.Session, virtualBase: virtualBase{kind: r.kind}, locks: r.locks}
+	is := &SvcRes{State: svcState(info), Session: r.Session, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
 	is.SetKind(r.Kind())
 	is.SetName(name)
 	is.MetaParams().Backend = r.Backend()
@@ -183,7 +188,7 @@ func svcState(info *svc.Info) string {
 	return svcStopped
 }
 
-// What is so until the next boot only is none of the things that can be wanted.
+// A state until the next boot only can't be wanted.
 const (
 	svcPassing       = "enabled until the next boot"
 	svcPassingMasked = "masked until the next boot"
@@ -207,7 +212,7 @@ func svcStartup(info *svc.Info) string {
 // List yields all services of the machine, or of the session.
 func (r *SvcRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		m, err := r.open(ctx, "svc", r.Backend())
+		m, err := r.Open(ctx, "svc", r.Backend())
 		if err != nil {
 			yield(nil, err)
 			return
@@ -232,10 +237,10 @@ func (r *SvcRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
-// Reversed returns what brings back the state before, as far as this resource manages
+// Reversed returns the resource that brings back the state before, as far as this resource manages
 // it. A service that was not there is stopped, and not started at boot.
 func (r *SvcRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &SvcRes{Session: r.Session, virtualBase: virtualBase{kind: r.kind}, locks: r.locks}
+	undo := &SvcRes{Session: r.Session, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	undo.MetaParams().Backend = r.Backend()

@@ -17,14 +17,14 @@ type svcStep struct {
 	act    *virtual.Fn[svc.UnitArgs, virtual.Nothing]   // about now; nil for nothing
 }
 
-// CheckApply compares the service with what is wanted, and makes it so. Startup comes
-// first: what is masked cannot be started.
+// CheckApply compares the service with the wanted state, and makes it so. Startup comes first: a
+// masked service cannot be started.
 func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
-	if err := r.seen.lock(ctx); err != nil {
+	if err := r.seen.Lock(ctx); err != nil {
 		return false, err
 	}
-	defer r.seen.unlock()
-	m, err := r.openFor(ctx, "svc", r)
+	defer r.seen.Unlock()
+	m, err := r.OpenFor(ctx, "svc", r)
 	if err != nil {
 		return false, err
 	}
@@ -42,7 +42,7 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	for _, s := range steps {
-		r.init.Change(s.change)
+		r.Handle().Change(s.change)
 	}
 	if len(steps) == 0 {
 		r.seen.vain = 0
@@ -55,7 +55,7 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	err = r.take(ctx, m, steps)
 	now, lerr := r.look(ctx, m)
-	// Somebody else has stopped or disabled it meanwhile, or it did not last.
+	// Another client has stopped or disabled it meanwhile, or it did not last.
 	lost := svcState(now) != svcRunning && r.State == svcRunning && (err == nil || svcState(info) == svcRunning)
 	disabled := r.Startup != "" && svcStartup(info) == r.Startup && svcStartup(now) != r.Startup
 	if lerr != nil || lost || disabled || err == nil && r.overtaken(now) {
@@ -66,9 +66,9 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, err
 }
 
-// svcVain is how often in a row a service is looked at again that is not as it was just
-// made: somebody else has changed it since, or, as a unit that can't be enabled by itself, it does
-// not become so at all.
+// svcVain is how often in a row a service is looked at again that has lost its new state: another
+// client has changed it since, or it can't have that state, as a unit that can't be enabled by
+// itself.
 const svcVain = 3
 
 // overtaken reports whether to look again, since it is not as it was just made.
@@ -96,17 +96,17 @@ func (r *SvcRes) take(ctx context.Context, m *virtual.Module, steps []svcStep) e
 	return nil
 }
 
-// boot calls what alters what happens at boot. A manager that has to be told of that is told
-// when nobody else alters something any more.
+// boot calls the function that alters the start at boot. A manager that has to be told of that is
+// told when no other resource alters something any more.
 func (r *SvcRes) boot(ctx context.Context, m *virtual.Module, calls []*virtual.Fn[svc.BootArgs, virtual.Nothing]) error {
-	shared, later := r.init.Shared.(*svcShared)
+	shared, later := r.Handle().Shared.(*svcShared)
 	later = later && m.Needs(svc.Reread.Name()) == nil
 	for _, call := range calls {
 		if _, _, err := call.Call(ctx, m, svc.BootArgs{UnitArgs: r.args(), Later: later}); err != nil {
 			return err
 		}
 		if later {
-			shared.later(r.init)
+			shared.later(r.Handle())
 		}
 	}
 	return nil
@@ -123,13 +123,13 @@ func (r *SvcRes) steps(ctx context.Context, m *virtual.Module, info *svc.Info) (
 	}
 	state := svcState(info)
 	switch {
-	case r.State == svcRunning && state != svcRunning && r.init.Refresh():
+	case r.State == svcRunning && state != svcRunning && r.Handle().Refresh():
 		add(state, svcRunning, svc.Restart) // for what it reads is new, however often it has crashed
 	case r.State == svcRunning && state != svcRunning:
 		add(state, svcRunning, svc.Start)
 	case r.State == svcStopped && state != svcStopped:
 		add(state, svcStopped, svc.Stop)
-	case state == svcRunning && r.init.Refresh():
+	case state == svcRunning && r.Handle().Refresh():
 		step, err := r.refresh(ctx, m)
 		if err != nil {
 			return nil, err
@@ -139,7 +139,7 @@ func (r *SvcRes) steps(ctx context.Context, m *virtual.Module, info *svc.Info) (
 	return steps, nil
 }
 
-// refresh returns what a notification does to a service that runs, with the words for it.
+// refresh returns the effect of a notification on a running service, with the words for it.
 func (r *SvcRes) refresh(ctx context.Context, m *virtual.Module) (svcStep, error) {
 	done := func(how string, act *virtual.Fn[svc.UnitArgs, virtual.Nothing]) (svcStep, error) {
 		return svcStep{change: engine.Change{Verb: engine.Refreshed, To: how}, act: act}, nil
@@ -162,8 +162,8 @@ func (r *SvcRes) refresh(ctx context.Context, m *virtual.Module) (svcStep, error
 	return done("restarted, since it cannot reload", svc.Reload)
 }
 
-// svcBoot returns the calls that change what happens at boot. What comes to light when a
-// service is unmasked may be either, so the call after that is made in any case.
+// svcBoot returns the calls that change the start at boot. An unmasked service may be enabled or
+// not, so the call after that is made in any case.
 func svcBoot(from, to string) (calls []*virtual.Fn[svc.BootArgs, virtual.Nothing]) {
 	if to == svcMasked {
 		return append(calls, svc.Mask)

@@ -7,6 +7,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // TestFindingB6Refresh: a notification does what refresh says, and the change says what was done, and why.
@@ -28,9 +29,9 @@ func TestFindingB6Refresh(t *testing.T) {
 		r := newSvcRig(t, SvcRes{OnRefresh: c.refresh})
 		r.Add("web.service", systemdtest.Unit{Plain: c.plain})
 		r.fake.SetRefresh(true)
-		want(t, r.fake, r.res, "") // it does not run
+		kindtest.Want(t, r.fake, r.res, "") // it does not run
 		r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "active" })
-		want(t, r.fake, r.res, c.want)
+		kindtest.Want(t, r.fake, r.res, c.want)
 		if got := strings.Join(r.Calls(), ", "); got != c.call {
 			t.Errorf("refresh: %q of a unit that cannot reload, %t: %s", c.refresh, c.plain, got)
 		}

@@ -9,21 +9,22 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
 var _ engine.SharedRes = (*SvcRes)(nil)
 
-// A manager may take so long to read all its files, and so long when mgmt ends: what it is not told then it
-// finds at the next boot, or when somebody else has it read them.
+// A manager may take so long to read all its files, and so long when mgmt ends: it finds untold
+// changes at the next boot, or when another client has it read them.
 const (
 	svcRereadTime = 2 * time.Minute
 	svcCloseTime  = 5 * time.Second
 )
 
-// svcShared is what services of one manager have in common: that it has to be told of what
-// was altered for the next boot. It is told once for many services, when none of them has anything to do any more.
-// What comes before a start is told at once, by the start.
+// svcShared is shared by the services of one manager: the manager has to be told of changes for the
+// next boot. It is told once for many services, when none of them has anything to do any more.
+// Changes before a start are told at once, by the start.
 type svcShared struct {
 	life   context.Context // of open: it ends when mgmt does
 	reread func(context.Context) error
@@ -35,8 +36,8 @@ type svcShared struct {
 	by  weak.Pointer[engine.Init] // of who altered something last
 }
 
-// svcHost is the host of a service that shares something: those that have the manager read its files
-// again at the same time have it read them once.
+// svcHost is the host of a service that shares something: calls at the same time that have the
+// manager read its files again become one.
 type svcHost struct {
 	engine.Host
 	turn *systemd1.Turn
@@ -49,11 +50,11 @@ func (h svcHost) Turn() *systemd1.Turn { return h.turn }
 
 // Shared is what services of one manager have in common.
 func (r *SvcRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	like := &SvcRes{Session: r.Session, virtualBase: virtualBase{kind: r.kind}}
+	like := &SvcRes{Session: r.Session, Backed: virtualkind.Of(r.VirtualKind())}
 	provider := r.Backend()
 	return fmt.Sprintf("svc:%s:%t", provider, r.Session), func(ctx context.Context, h engine.Host) (engine.Shared, error) {
 		s := &svcShared{life: ctx, locks: lockWaits{life: ctx}}
-		like.init = &engine.Init{Host: svcHost{h, &s.turn}}
+		like.Keep(&engine.Init{Host: svcHost{h, &s.turn}})
 		s.reread = func(ctx context.Context) error { return like.rereads(ctx, provider) }
 		return s, nil
 	}
@@ -61,7 +62,7 @@ func (r *SvcRes) Shared() (string, func(context.Context, engine.Host) (engine.Sh
 
 // rereads has the manager read its files.
 func (r *SvcRes) rereads(ctx context.Context, provider string) error {
-	m, err := r.open(ctx, "svc", provider)
+	m, err := r.Open(ctx, "svc", provider)
 	if err != nil {
 		return err
 	}

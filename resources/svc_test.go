@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -13,9 +12,10 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
-	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -51,33 +51,6 @@ func svcOf(t testing.TB, reg *engine.Registry, name string, want SvcRes) *SvcRes
 	r.State, r.Startup, r.Session, r.OnRefresh = want.State, want.Startup, want.Session, want.OnRefresh
 	r.SetName(name)
 	return r
-}
-
-// busHost is a host with systemd whose buses are one of the test, and which has no commands.
-type busHost struct {
-	*host.Host
-}
-
-func (busHost) Facts() engine.Facts { return engine.Facts{Init: "systemd", SystemdBooted: true} }
-
-func (busHost) Command(context.Context, engine.Command) (*engine.Result, error) {
-	return nil, errors.New("there are no commands")
-}
-
-func hostOn(t testing.TB, bus *systemdtest.Bus) engine.Host {
-	t.Helper()
-	h, err := host.New(context.Background(), host.Options{BusAddresses: map[engine.BusKind]string{
-		engine.SystemBus: bus.Address(), engine.SessionBus: bus.Address(),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return busHost{h}
 }
 
 // svcUnits gives each folder of the suite a unit of its own.
@@ -162,7 +135,7 @@ func TestSvcSuite(t *testing.T) {
 				New: func(t *testing.T, dir string) engine.Res {
 					return svcOf(t, reg, units.name(dir), c.want)
 				},
-				Host: func(tb testing.TB) engine.Host { return hostOn(tb, bus) },
+				Host: func(tb testing.TB) engine.Host { return kindtest.HostOn(tb, bus) },
 			})
 		})
 	}
@@ -181,38 +154,38 @@ func newSvcRig(t *testing.T, want SvcRes) *svcRig {
 	bus := systemdtest.NewBus(t)
 	r := &svcRig{Manager: systemdtest.NewManager(t, bus), bus: bus}
 	r.res = svcOf(t, svcOn(t, withSystemd), "web", want)
-	r.fake = begin(t, "svc", r.res, enginetest.WithHost(hostOn(t, bus)))
+	r.fake = kindtest.Begin(t, "svc", r.res, enginetest.WithHost(kindtest.HostOn(t, bus)))
 	return r
 }
 
 func TestSvcThatIsNotThere(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running", Startup: "enabled"})
-	want(t, r.fake, r.res, "error: there is no service web; is the package installed that brings it?")
+	kindtest.Want(t, r.fake, r.res, "error: there is no service web; is the package installed that brings it?")
 	if got, err := r.res.Read(t.Context()); got != nil || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	watching(t, r.fake, r.res)
+	kindtest.Watching(t, r.fake, r.res)
 	r.Add("web.service", systemdtest.Unit{}) // a package was installed
 	r.fake.WaitEvent(t)
-	if got := verbs(t, r.fake, r.res, true); got != `startup: "disabled" -> "enabled" state: "stopped" -> "running"` {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got != `startup: "disabled" -> "enabled" state: "stopped" -> "running"` {
 		t.Error(got)
 	}
 	down := newSvcRig(t, SvcRes{State: "stopped", Startup: "disabled"})
-	want(t, down.fake, down.res, "")
+	kindtest.Want(t, down.fake, down.res, "")
 }
 
 func TestSvcRefresh(t *testing.T) {
 	r := newSvcRig(t, SvcRes{})
 	r.Add("web.service", systemdtest.Unit{})
 	r.fake.SetRefresh(true)
-	want(t, r.fake, r.res, "") // it does not run
+	kindtest.Want(t, r.fake, r.res, "") // it does not run
 	r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "active" })
-	want(t, r.fake, r.res, "refreshed: reloaded")
+	kindtest.Want(t, r.fake, r.res, "refreshed: reloaded")
 	if got := r.Calls(); len(got) != 1 || got[0] != "ReloadOrTryRestartUnit web.service" {
 		t.Error(got)
 	}
 	r.Set("web.service", func(u *systemdtest.Unit) { u.NoReload = true })
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "error: svc.reload: reload web.service") {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "error: svc.reload: reload web.service") {
 		t.Error(got)
 	}
 }
@@ -222,7 +195,7 @@ func TestSvcIsStoppedMeanwhile(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running"})
 	hold := make(chan struct{})
 	r.Add("web.service", systemdtest.Unit{Active: "active", Hold: hold})
-	watching(t, r.fake, r.res)
+	kindtest.Watching(t, r.fake, r.res)
 	r.OnCall(func(string, string) {
 		go func() {
 			r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "inactive" })
@@ -230,13 +203,13 @@ func TestSvcIsStoppedMeanwhile(t *testing.T) {
 		}()
 	})
 	r.fake.SetRefresh(true)
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is inactive (dead)") {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is inactive (dead)") {
 		t.Fatal(got)
 	}
 	r.OnCall(nil)
 	r.fake.WaitEvent(t)
 	r.fake.SetRefresh(false)
-	if got := verbs(t, r.fake, r.res, true); got != `state: "stopped" -> "running"` {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got != `state: "stopped" -> "running"` {
 		t.Error(got)
 	}
 }
@@ -246,7 +219,7 @@ func TestSvcIsDisabledMeanwhile(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running", Startup: "enabled"})
 	hold := make(chan struct{})
 	r.Add("web.service", systemdtest.Unit{Active: "active", File: "enabled", Hold: hold})
-	watching(t, r.fake, r.res)
+	kindtest.Watching(t, r.fake, r.res)
 	r.OnCall(func(string, string) {
 		go func() {
 			r.Set("web.service", func(u *systemdtest.Unit) { u.File = "disabled" })
@@ -254,13 +227,13 @@ func TestSvcIsDisabledMeanwhile(t *testing.T) {
 		}()
 	})
 	r.fake.SetRefresh(true)
-	if got := verbs(t, r.fake, r.res, true); got != "refreshed: reloaded" {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got != "refreshed: reloaded" {
 		t.Fatal(got)
 	}
 	r.OnCall(nil)
 	r.fake.WaitEvent(t)
 	r.fake.SetRefresh(false)
-	if got := verbs(t, r.fake, r.res, true); got != `startup: "disabled" -> "enabled"` {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got != `startup: "disabled" -> "enabled"` {
 		t.Error(got)
 	}
 }
@@ -269,8 +242,8 @@ func TestSvcIsDisabledMeanwhile(t *testing.T) {
 func TestSvcDoesNotLast(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running"})
 	r.Add("web.service", systemdtest.Unit{Dies: true})
-	watching(t, r.fake, r.res)
-	if got := verbs(t, r.fake, r.res, true); got != `state: "stopped" -> "running"` {
+	kindtest.Watching(t, r.fake, r.res)
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got != `state: "stopped" -> "running"` {
 		t.Fatal(got)
 	}
 	r.fake.WaitEvent(t)
@@ -281,7 +254,7 @@ func TestSvcIsUnmaskedMeanwhile(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "stopped", Startup: "masked"})
 	hold := make(chan struct{})
 	r.Add("web.service", systemdtest.Unit{Active: "active", File: "enabled", Hold: hold})
-	watching(t, r.fake, r.res)
+	kindtest.Watching(t, r.fake, r.res)
 	r.OnCall(func(method, _ string) {
 		if method != "StopUnit" {
 			return
@@ -296,7 +269,7 @@ func TestSvcIsUnmaskedMeanwhile(t *testing.T) {
 	}
 	r.OnCall(nil)
 	r.fake.WaitEvent(t)
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, `startup: "enabled" -> "masked"`) {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, `startup: "enabled" -> "masked"`) {
 		t.Error(got)
 	}
 }
@@ -308,8 +281,8 @@ func TestSvcUntilTheNextBoot(t *testing.T) {
 		for _, to := range []string{svcEnabled, svcDisabled, svcMasked} {
 			r := newSvcRig(t, SvcRes{Startup: to})
 			r.Add("web.service", systemdtest.Unit{File: file})
-			want(t, r.fake, r.res, fmt.Sprintf("startup: %q -> %q", from, to))
-			want(t, r.fake, r.res, "")
+			kindtest.Want(t, r.fake, r.res, fmt.Sprintf("startup: %q -> %q", from, to))
+			kindtest.Want(t, r.fake, r.res, "")
 			if u := r.Unit("web.service"); u.File != to {
 				t.Errorf("from %s to %s it is %s", file, to, u.File)
 			}
@@ -325,9 +298,9 @@ func TestSvcUntilTheNextBoot(t *testing.T) {
 func TestSvcInVain(t *testing.T) {
 	r := newSvcRig(t, SvcRes{Startup: "enabled"})
 	r.Add("web.service", systemdtest.Unit{Fixed: true})
-	watching(t, r.fake, r.res)
+	kindtest.Watching(t, r.fake, r.res)
 	const change = `startup: "disabled" -> "enabled"`
-	if got := verbs(t, r.fake, r.res, true); got != change {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got != change {
 		t.Fatal(got)
 	}
 	const most = svcVain + 1
@@ -338,7 +311,7 @@ func TestSvcInVain(t *testing.T) {
 		}
 		select {
 		case <-r.fake.Events():
-			verbs(t, r.fake, r.res, true)
+			kindtest.Verbs(t, r.fake, r.res, true)
 		case <-time.After(patience):
 			if runs < most {
 				t.Errorf("it was tried %d times and no more", runs)
@@ -359,11 +332,11 @@ func TestSvcInVain(t *testing.T) {
 func TestSvcFailureIsNoEvent(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running"})
 	r.Add("web.service", systemdtest.Unit{Refuses: "exit-code"})
-	watching(t, r.fake, r.res)
-	if got := verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is failed (failed), exit-code") {
+	kindtest.Watching(t, r.fake, r.res)
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "it is failed (failed), exit-code") {
 		t.Fatal(got)
 	}
-	nothingComesOf(t, r.fake, func() {
+	kindtest.NothingComesOf(t, r.fake, func() {
 		r.Twitch("web.service")
 		r.Add("other.service", systemdtest.Unit{}) // a reload, which everybody is told of
 	})
@@ -376,8 +349,8 @@ func TestSvcFailureIsNoEvent(t *testing.T) {
 func TestSvcRestarts(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running"})
 	r.Add("web.service", systemdtest.Unit{Active: "active"})
-	watching(t, r.fake, r.res)
-	want(t, r.fake, r.res, "")
+	kindtest.Watching(t, r.fake, r.res)
+	kindtest.Want(t, r.fake, r.res, "")
 	stop := func() { r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "inactive" }) }
 	repaired := func() {
 		t.Helper()
@@ -387,7 +360,7 @@ func TestSvcRestarts(t *testing.T) {
 			}
 			select {
 			case <-r.fake.Events():
-				verbs(t, r.fake, r.res, true)
+				kindtest.Verbs(t, r.fake, r.res, true)
 			case <-time.After(time.Second):
 			}
 		}
@@ -434,7 +407,7 @@ func TestSvcValidate(t *testing.T) {
 		{systemd, "web", SvcRes{Startup: "on"}, `startup is "on", it must be enabled, disabled or masked`},
 		{systemd, "web", SvcRes{State: "running", Startup: "masked"}, "a masked service cannot be started"},
 	} {
-		err := svcOf(t, c.reg, c.name, c.res).Validate()
+		err := judged(svcOf(t, c.reg, c.name, c.res))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s %+v: %v", c.name, c.res, err)
 		}
@@ -474,7 +447,7 @@ func TestSvcReversed(t *testing.T) {
 	if err != nil || engine.CmpFields(undo, svcOf(t, reg, "web", SvcRes{State: "stopped", Startup: "disabled"})) != nil {
 		t.Errorf("%+v, %v", undo, err)
 	}
-	if _, err := svcOf(t, reg, "web", SvcRes{}).Reversed(&NoopRes{}); err == nil {
+	if _, err := svcOf(t, reg, "web", SvcRes{}).Reversed(&basic.NoopRes{}); err == nil {
 		t.Error("it goes back to a noop")
 	}
 }
@@ -500,7 +473,7 @@ func TestSvcPolls(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	res := svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "web", SvcRes{State: "running"})
-	f := begin(t, "svc", res)
+	f := kindtest.Begin(t, "svc", res)
 	f.Host().SetFacts(engine.Facts{Init: "sysv"})
 	running := true
 	var mu sync.Mutex
@@ -515,8 +488,8 @@ func TestSvcPolls(t *testing.T) {
 		}
 		return &engine.Result{ExitCode: 3}, nil
 	})
-	want(t, f, res, "")
-	m, err := res.open(ctx, "svc", res.Backend())
+	kindtest.Want(t, f, res, "")
+	m, err := res.Open(ctx, "svc", res.Backend())
 	if err != nil {
 		t.Fatal(err)
 	}

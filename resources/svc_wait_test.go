@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
@@ -49,15 +50,15 @@ func (r *svcRig) drain() {
 func TestFindingB3RestartByHandIsNoDrift(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running"})
 	r.Add("web.service", systemdtest.Unit{Active: "active"})
-	want(t, r.fake, r.res, "")
-	watching(t, r.fake, r.res)
+	kindtest.Want(t, r.fake, r.res, "")
+	kindtest.Watching(t, r.fake, r.res)
 	end := r.Begin("web.service", "restart")
 	r.fake.WaitEvent(t)
 	r.waits(t, "the job restart of web.service", "systemctl cancel ")
 	r.drain()
 	end()
 	r.fake.WaitEvent(t)
-	want(t, r.fake, r.res, "")
+	kindtest.Want(t, r.fake, r.res, "")
 	if calls := r.Calls(); len(calls) > 0 {
 		t.Errorf("it has called %v", calls)
 	}
@@ -68,15 +69,15 @@ func TestFindingB3RestartByHandIsNoDrift(t *testing.T) {
 func TestFindingB3StopByHandIsRepairedAfterIt(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running"})
 	r.Add("web.service", systemdtest.Unit{Active: "active"})
-	want(t, r.fake, r.res, "")
-	watching(t, r.fake, r.res)
+	kindtest.Want(t, r.fake, r.res, "")
+	kindtest.Watching(t, r.fake, r.res)
 	end := r.Begin("web.service", "stop")
 	r.fake.WaitEvent(t)
 	r.waits(t, "the job stop of web.service")
 	r.drain()
 	end()
 	r.fake.WaitEvent(t)
-	if got := verbs(t, r.fake, r.res, true); got != `state: "stopped" -> "running"` {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); got != `state: "stopped" -> "running"` {
 		t.Error(got)
 	}
 }
@@ -94,10 +95,10 @@ func TestFindingB3JobsOfWhatItNeeds(t *testing.T) {
 			end := r.Begin("db.service", "stop")
 			r.waits(t, "the job stop of db.service")
 			end()
-			want(t, r.fake, r.res, `state: "stopped" -> "running"`)
+			kindtest.Want(t, r.fake, r.res, `state: "stopped" -> "running"`)
 			end = r.Begin("db.service", "start")
 			r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "inactive" })
-			want(t, r.fake, r.res, `state: "stopped" -> "running"`) // that is in nobody's way
+			kindtest.Want(t, r.fake, r.res, `state: "stopped" -> "running"`) // that is in nobody's way
 			end()
 		})
 	}
@@ -124,7 +125,7 @@ func TestFindingB3RefreshWaits(t *testing.T) {
 	r.fake.SetRefresh(true)
 	r.waits(t, "the job reload of web.service")
 	end()
-	want(t, r.fake, r.res, "refreshed: reloaded")
+	kindtest.Want(t, r.fake, r.res, "refreshed: reloaded")
 }
 
 // TestFindingB3NothingToDoWaitsForNothing: what is as wanted is ok, whatever goes on.
@@ -133,7 +134,7 @@ func TestFindingB3NothingToDoWaitsForNothing(t *testing.T) {
 	r.Add("web.service", systemdtest.Unit{Active: "active"})
 	defer r.Begin("web.service", "reload")()
 	r.res.locks = locked(t)
-	want(t, r.fake, r.res, "")
+	kindtest.Want(t, r.fake, r.res, "")
 }
 
 // locked returns a lock that another process holds until the test ends.
@@ -185,14 +186,14 @@ func TestFindingB3PackageManagerAtWork(t *testing.T) {
 		})
 		r.res.locks = []pkg.Lock{}
 		if u != nil {
-			verbs(t, r.fake, r.res, true)
-			want(t, r.fake, r.res, "")
+			kindtest.Verbs(t, r.fake, r.res, true)
+			kindtest.Want(t, r.fake, r.res, "")
 		}
 	}
 	s := newSvcRig(t, SvcRes{State: "running", Session: true})
 	s.res.locks = locked(t)
 	s.Add("web.service", systemdtest.Unit{})
-	want(t, s.fake, s.res, `state: "stopped" -> "running"`)
+	kindtest.Want(t, s.fake, s.res, `state: "stopped" -> "running"`)
 }
 
 // TestFindingB3LeftLock: a file that a killed pacman has left is no lock.
@@ -204,7 +205,7 @@ func TestFindingB3LeftLock(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running"})
 	r.res.locks = []pkg.Lock{{Backend: "pacman", Path: path, How: pkg.ByOpen}}
 	r.Add("web.service", systemdtest.Unit{})
-	want(t, r.fake, r.res, `state: "stopped" -> "running"`)
+	kindtest.Want(t, r.fake, r.res, `state: "stopped" -> "running"`)
 }
 
 // TestFindingB3LockIsFree: a service that waits for a lock is looked at when the lock is free, and does then what it had to.
@@ -212,11 +213,11 @@ func TestFindingB3LockIsFree(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running"})
 	shared := &svcShared{life: t.Context(), locks: lockWaits{life: t.Context()}}
 	defer shared.Close()
-	r.res.init.Shared = shared
+	r.res.Handle().Shared = shared
 	var end func() error
 	r.res.locks, end = lockedUntil(t)
 	r.Add("web.service", systemdtest.Unit{})
-	watching(t, r.fake, r.res)
+	kindtest.Watching(t, r.fake, r.res)
 	r.waits(t, "process ")
 	r.waits(t, "process ") // it is looked at once all the same
 	r.drain()
@@ -224,7 +225,7 @@ func TestFindingB3LockIsFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.fake.WaitEvent(t)
-	want(t, r.fake, r.res, `state: "stopped" -> "running"`)
+	kindtest.Want(t, r.fake, r.res, `state: "stopped" -> "running"`)
 }
 
 // TestFindingB3LockWaitEnds: nobody waits for a lock when the services have left the graph.

@@ -4,17 +4,19 @@ import (
 	"context"
 
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
-// svcSeen is what CheckApply has seen last. While it runs Watch waits, and compares
-// then: so what CheckApply does itself is no event, not even if it fails, and a service that cannot be
-// started is not started again and again.
+// svcSeen is what CheckApply has seen last. While it runs Watch waits, and compares then. So
+// changes of CheckApply make no event, not even if it fails, and a service that cannot be started
+// is not started again and again.
 type svcSeen struct {
-	oneLooks      // CheckApply, or Watch
-	any      bool // CheckApply has looked
-	last     svcLook
-	vain     int // how often in a row a change had no effect
+	watches.Turns      // CheckApply, or Watch
+	any           bool // CheckApply has looked
+	last          svcLook
+	vain          int // how often in a row a change had no effect
 }
 
 // svcLook is what matters of a service.
@@ -28,7 +30,7 @@ func svcLookOf(info *svc.Info) svcLook {
 	return svcLook{true, info.Running, info.Enabled, is(info.Masked), is(info.Passing), is(info.Failed), info.Job != nil}
 }
 
-func newSvcSeen() *svcSeen { return &svcSeen{oneLooks: newOneLooks()} }
+func newSvcSeen() *svcSeen { return &svcSeen{Turns: watches.NewTurns()} }
 
 // known notes what was seen. The lock is held.
 func (s *svcSeen) known(info *svc.Info) { s.any, s.last = true, svcLookOf(info) }
@@ -36,30 +38,30 @@ func (s *svcSeen) known(info *svc.Info) { s.any, s.last = true, svcLookOf(info) 
 func (s *svcSeen) forget() { s.any = false }
 
 // Watch tells of each state that CheckApply has not seen.
-func (r *SvcRes) Watch(ctx context.Context) error { return r.watch(ctx, "svc", r, r.seen.oneLooks) }
+func (r *SvcRes) Watch(ctx context.Context) error { return r.WatchBy(ctx, "svc", r, r.seen.Turns) }
 
-// follow subscribes to what the manager tells of the service.
-func (r *SvcRes) follow(ctx context.Context, c *chosen) error {
+// Follow subscribes to what the manager tells of the service.
+func (r *SvcRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 	sub, err := c.Watch(ctx, []string{svc.Watched(r.Name(), r.Session)})
 	if err == nil {
-		c.subscribed(sub, nil)
+		c.Subscribed(sub, nil)
 	}
 	return err
 }
 
-// woken tells of the service if it is not as CheckApply has seen it. The subscription is made anew when signals
+// Woken tells of the service if it is not as CheckApply has seen it. The subscription is made anew when signals
 // may have been lost, or the service has come or gone, and with it perhaps the unit that it is a name of.
-func (r *SvcRes) woken(ctx context.Context, c *chosen) error {
-	if !c.lost() {
+func (r *SvcRes) Woken(ctx context.Context, c *virtualkind.Chosen) error {
+	if !c.Lost() {
 		differs, moved := r.differs(ctx, c.Module)
 		if differs {
-			r.init.Event()
+			r.Handle().Event()
 		}
 		if !moved {
 			return nil
 		}
 	}
-	return c.again(ctx)
+	return c.Again(ctx)
 }
 
 // differs reports whether the service is not as CheckApply has seen it, or cannot be

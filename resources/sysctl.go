@@ -13,6 +13,12 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
+	"github.com/reactivegraph/mgmt/resources/internal/rules"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 	"github.com/reactivegraph/mgmt/resources/internal/textlines"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -32,15 +38,14 @@ var (
 	_ engine.DescribedRes   = (*SysctlRes)(nil)
 )
 
-// The file in which values are kept for the next boot, and how often the running ones
-// are looked at: the kernel tells nobody of their changes.
+// The file in which values are kept for the next boot, and how often the running ones are looked
+// at: the kernel does not tell of their changes.
 const (
 	sysctlFile = "/etc/sysctl.d/99-mgmt.conf"
 	sysctlPoll = 10 * time.Second
 )
 
-// SysctlRes is a parameter of the kernel: the value that it has, and the one that it
-// gets at the next boot.
+// SysctlRes is a parameter of the kernel: its running value, and its value from the next boot on.
 type SysctlRes struct {
 	traits.Base
 	traits.Edgeable
@@ -59,7 +64,7 @@ type SysctlRes struct {
 	Line          string `yaml:"line" lang:"line" mgmt:"readonly" doc:"The line of the file that it stands in."`
 
 	init *engine.Init
-	file managed
+	file files.Managed
 	seen *sysctlSeen
 	undo *sysctlUndo // nil but for what undoes another one
 
@@ -93,9 +98,9 @@ func (r *SysctlRes) absent() bool { return r.State == FileAbsent }
 // runs reports whether the running value is managed.
 func (r *SysctlRes) runs() bool { return r.Runtime && !r.absent() }
 
-// key returns the name with slashes, as it is a path. As elsewhere, the separator is
-// the one that comes first, and the other one stands for it within a part: eth0/1 in a
-// name with dots is eth0.1.
+// key returns the name with slashes, as it is a path. As elsewhere, the first of the two characters
+// is the separator, and the other one stands for it within a part: eth0/1 in a name with dots is
+// eth0.1.
 func (r *SysctlRes) key() string {
 	key := r.Key
 	if key == "" {
@@ -140,17 +145,17 @@ func (r *SysctlRes) Validate() error {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", r.State))
 	}
 	if r.Path != "" {
-		errs = append(errs, plainPath("path", r.Path))
+		errs = append(errs, files.PlainPath("path", r.Path))
 	}
 	given := r.Value != "" || r.Recv()["value"] != nil
-	return errors.Join(append(errs, broken([]rule{
-		{!r.absent() && !given, "value is missing"},
-		{r.absent() && given, "state is absent: a value makes no sense"},
-		{r.Value != "" && oneValue(r.Value) == "", "value is blank"},
-		{strings.ContainsFunc(strings.ReplaceAll(r.Value, "\t", " "), unicode.IsControl), "value has to be one line"},
-		{!r.Runtime && !r.Persist && !r.absent(), "runtime and persist are both false: nothing is left to be done"},
-		{r.absent() && !r.Persist, "state is absent and persist false: nothing is left to be done"},
-		{r.Path != "" && !strings.HasSuffix(r.Path, ".conf"), "path has to end in .conf: other files are not read at the boot"},
+	return errors.Join(append(errs, rules.Broken([]rules.Rule{
+		{If: !r.absent() && !given, Text: "value is missing"},
+		{If: r.absent() && given, Text: "state is absent: a value makes no sense"},
+		{If: r.Value != "" && oneValue(r.Value) == "", Text: "value is blank"},
+		{If: strings.ContainsFunc(strings.ReplaceAll(r.Value, "\t", " "), unicode.IsControl), Text: "value has to be one line"},
+		{If: !r.Runtime && !r.Persist && !r.absent(), Text: "runtime and persist are both false: nothing is left to be done"},
+		{If: r.absent() && !r.Persist, Text: "state is absent and persist false: nothing is left to be done"},
+		{If: r.Path != "" && !strings.HasSuffix(r.Path, ".conf"), Text: "path has to end in .conf: other files are not read at the boot"},
 	})...)...)
 }
 
@@ -166,7 +171,7 @@ func checkSysctlKey(key string) error {
 	if strings.HasPrefix(key, "-") {
 		return fmt.Errorf("key: %q begins with a dash", key)
 	}
-	if len(key) > fileMaxPath/2 || !strings.Contains(key, "/") {
+	if len(key) > files.MaxPath/2 || !strings.Contains(key, "/") {
 		return fmt.Errorf("key: %.100q has to have two parts or more", key)
 	}
 	return nil
@@ -189,7 +194,7 @@ func sysctlValue(line string) string {
 	return oneValue(value)
 }
 
-// edit returns what is to be done with the text of the file.
+// edit returns the edit of the file's text.
 func (r *SysctlRes) edit() *textlines.Edit {
 	key := r.key()
 	dotted := swapSeparators(key)
@@ -215,22 +220,22 @@ func (r *SysctlRes) saved(text string) string {
 
 // Init keeps the handle, and tells the files of the graph which one is managed.
 func (r *SysctlRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, managed{}, &sysctlSeen{}
+	r.init, r.file, r.seen = init, files.Managed{}, &sysctlSeen{}
 	if r.Persist && r.line() != "" {
-		r.file.tell(filesOf(init), r.filePath())
+		r.file.Tell(files.Of(init), r.filePath())
 	}
 	return nil
 }
 
 // Cleanup takes back what Init has told.
 func (r *SysctlRes) Cleanup() error {
-	r.file.tell(filesOf(r.init), "")
+	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
 func (*SysctlRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withFiles()
+	return files.With()
 }
 
 // Watch waits for changes of the file, and looks at the running value every now and
@@ -290,16 +295,16 @@ func (r *SysctlRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var t textFile
+	var t textfile.File
 	at := ""
 	if r.Persist {
-		if t, err = textAt(r.filePath(), 0o644); err != nil {
+		if t, err = textfile.At(r.filePath(), 0o644); err != nil {
 			return false, err
 		}
-		at = t.real
+		at = t.Real
 	}
 	if apply && r.Persist {
-		defer filesOf(r.init).lock(at)()
+		defer files.Of(r.init).Lock(at)()
 	}
 	then, err := r.savedChange(t)
 	if err != nil {
@@ -314,7 +319,7 @@ func (r *SysctlRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	case now == nil && then == nil:
 		return true, nil
 	case !apply && then != nil:
-		return false, parentOf(r.init, at)
+		return false, files.ParentOf(r.init, at)
 	case !apply:
 		return false, nil
 	}
@@ -326,9 +331,9 @@ func (r *SysctlRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if then == nil {
 		return false, nil
 	}
-	err = t.edit(r.keep)
-	filesOf(r.init).wroteAt(at, r.init)
-	return false, explainParent(r.init, at, err)
+	err = t.Edit(r.keep)
+	files.Of(r.init).WroteAt(at, r.init)
+	return false, files.ExplainParent(r.init, at, err)
 }
 
 // keep makes the text of the file right.
@@ -342,11 +347,11 @@ func (r *SysctlRes) keep(old string) (string, error) {
 }
 
 // savedChange says what the file does not have as it should.
-func (r *SysctlRes) savedChange(t textFile) (*engine.Change, error) {
+func (r *SysctlRes) savedChange(t textfile.File) (*engine.Change, error) {
 	if !r.Persist {
 		return nil, nil
 	}
-	text, st, err := t.read()
+	text, st, err := t.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -361,9 +366,9 @@ func (r *SysctlRes) savedChange(t textFile) (*engine.Change, error) {
 		return nil, nil
 	}
 	switch {
-	case tainted(r.init, "value", "Value"):
-		c.From, c.To = fileHide(c.From), fileHide(c.To)
-	case isConfinedFile(st):
+	case received.Tainted(r.init, "value", "Value"):
+		c.From, c.To = confined.Hide(c.From), confined.Hide(c.To)
+	case confined.ShutsFile(st):
 		*c = confinedSysctl(*c)
 	}
 	return c, nil
@@ -376,9 +381,9 @@ func (r *SysctlRes) runningChange() (*engine.Change, error) {
 	}
 	is, closed, err := r.running()
 	switch {
-	case isMissing(err) && r.IgnoreMissing:
+	case files.IsMissing(err) && r.IgnoreMissing:
 		return nil, nil
-	case isMissing(err):
+	case files.IsMissing(err):
 		return nil, fmt.Errorf("the kernel has no parameter %s (ignore_missing: true allows that)", swapSeparators(r.key()))
 	case err != nil:
 		return nil, err
@@ -429,10 +434,10 @@ func (r *SysctlRes) UIDs() []engine.ResUID {
 
 // AutoEdges wants the file of that name, and the nearest managed folder above it.
 func (r *SysctlRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(r)
+	w := edges.New(r)
 	if r.Persist {
-		w.ask = append(w.ask, engine.NameUIDOf(r, "file", r.filePath()))
-		w.above(r.filePath())
+		w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.filePath()))
+		w.Above(r.filePath())
 	}
 	return w, nil
 }
@@ -443,7 +448,7 @@ func (r *SysctlRes) Clashes(other engine.Res) error {
 	o, ok := other.(*SysctlRes)
 	switch {
 	case !ok:
-		return writesClash(r, other)
+		return files.Clash(r, other)
 	case r.key() != o.key() || r.Recv()["value"] != nil || o.Recv()["value"] != nil:
 		return nil
 	case r.absent() != o.absent() && r.filePath() == o.filePath():
@@ -454,4 +459,4 @@ func (r *SysctlRes) Clashes(other engine.Res) error {
 	return nil
 }
 
-func (*SysctlRes) writesPart() {}
+func (*SysctlRes) WritesPart() {}

@@ -12,6 +12,10 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
 // maxSysctl is how much of a value is read: the kernel has no longer ones.
@@ -33,14 +37,14 @@ func (r *SysctlRes) running() (value string, closed bool, err error) {
 	return value, isClosedSysctl(root.FS(), r.key()), nil
 }
 
-// confinedSysctl is confinedChange for values that may be keys. Numbers are none.
+// confinedSysctl is confined.Change for values that may be keys. Numbers are none.
 func confinedSysctl(c engine.Change) engine.Change {
 	from, _ := c.From.(string)
 	to, _ := c.To.(string)
 	if areNumbers(from) && areNumbers(to) {
 		return c
 	}
-	return confinedChange(c)
+	return confined.Change(c)
 }
 
 func areNumbers(s string) bool {
@@ -55,7 +59,7 @@ func areNumbers(s string) bool {
 // isClosedSysctl reports whether the kernel shows a value to root alone, as it does with keys.
 func isClosedSysctl(tree fs.FS, key string) bool {
 	info, err := fs.Stat(tree, key)
-	return err == nil && isConfined(uint32(info.Mode().Perm()))
+	return err == nil && confined.Shuts(uint32(info.Mode().Perm()))
 }
 
 func readSysctl(tree fs.FS, key string) (string, error) {
@@ -68,7 +72,7 @@ func readSysctl(tree fs.FS, key string) (string, error) {
 	return oneValue(string(data)), err
 }
 
-// set gives the value to the kernel, and looks at what it has made of it.
+// set gives the value to the kernel, and looks at the result.
 func (r *SysctlRes) set() error {
 	root, err := r.open()
 	if err != nil {
@@ -92,7 +96,7 @@ func (r *SysctlRes) set() error {
 	switch {
 	case is == want:
 		return nil
-	case tainted(r.init, "value", "Value"), isClosedSysctl(root.FS(), r.key()) && !areNumbers(want):
+	case received.Tainted(r.init, "value", "Value"), isClosedSysctl(root.FS(), r.key()) && !areNumbers(want):
 		return errors.New("the kernel has made another value of it")
 	}
 	return fmt.Errorf("the kernel has made %q of it", is)
@@ -104,16 +108,16 @@ func (r *SysctlRes) Read(ctx context.Context) (engine.Res, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t, err := textAt(r.filePath(), 0)
+	t, err := textfile.At(r.filePath(), 0)
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := t.read()
+	text, _, err := t.Read()
 	if err != nil {
 		return nil, err
 	}
 	now, _, err := r.running()
-	if err != nil && !isMissing(err) {
+	if err != nil && !files.IsMissing(err) {
 		return nil, err
 	}
 	got := r.like(r.Name())
@@ -135,8 +139,8 @@ func (r *SysctlRes) like(name string) *SysctlRes {
 	return got
 }
 
-// show fills in what is: the running value, if there is one, and what a text of the
-// file says.
+// show fills in the present values: the running one, if there is one, and that in a text of the
+// file.
 func (r *SysctlRes) show(now string, running bool, text string) {
 	r.Line = r.saved(text)
 	saved := sysctlValue(r.Line)
@@ -154,8 +158,8 @@ func (r *SysctlRes) show(now string, running bool, text string) {
 // sysctlUndo says what the file had before.
 type sysctlUndo struct{ line string } // empty for none
 
-// Reversed returns what gives the kernel and the file what each of them had, as far as
-// this one has managed it.
+// Reversed returns the resource that gives the kernel and the file their old values, as far as this
+// one has managed them.
 func (r *SysctlRes) Reversed(before engine.Res) (engine.Res, error) {
 	was, ok := before.(*SysctlRes)
 	if !ok || was.key() != r.key() || was.Path != r.Path {
@@ -178,16 +182,15 @@ func (r *SysctlRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
-// sysctlCounter can be set, and the kernel goes on counting from there: nobody wants to
-// keep it as it is.
+// sysctlCounter can be set, and the kernel goes on counting from there: it can't be kept as it is.
 const sysctlCounter = "kernel/ns_last_pid"
 
 func (r *SysctlRes) list(ctx context.Context, yield func(*SysctlRes) bool) error {
-	t, err := textAt(r.filePath(), 0)
+	t, err := textfile.At(r.filePath(), 0)
 	if err != nil {
 		return err
 	}
-	text, _, err := t.read()
+	text, _, err := t.Read()
 	if err != nil {
 		return err
 	}
@@ -222,7 +225,7 @@ func (r *SysctlRes) list(ctx context.Context, yield func(*SysctlRes) bool) error
 
 // ignoreGone leaves out what has gone while the tree was walked, or is not for us.
 func ignoreGone(err error) error {
-	if isMissing(err) || errors.Is(err, fs.ErrPermission) {
+	if files.IsMissing(err) || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
 	return err

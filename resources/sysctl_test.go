@@ -13,15 +13,16 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // layProc makes a tree like that of the kernel.
 func layProc(t *testing.T, dir string) {
 	t.Helper()
-	lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "0\n")
-	lay(t, dir+"/proc/sys/net/ipv4/range", "1\t2\n")
-	lay(t, dir+"/proc/sys/net/conf/eth0.1/up", "1\n")
-	must(t, os.MkdirAll(dir+"/etc/sysctl.d", 0o700))
+	kindtest.Lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "0\n")
+	kindtest.Lay(t, dir+"/proc/sys/net/ipv4/range", "1\t2\n")
+	kindtest.Lay(t, dir+"/proc/sys/net/conf/eth0.1/up", "1\n")
+	kindtest.Must(t, os.MkdirAll(dir+"/etc/sysctl.d", 0o700))
 }
 
 func sysctlAt(dir, key, value string) *SysctlRes {
@@ -31,17 +32,17 @@ func sysctlAt(dir, key, value string) *SysctlRes {
 func TestSysctlSuite(t *testing.T) {
 	root := "/nowhere" // of the law that runs, for what is made by the registry
 	reg := engine.DefaultRegistry().Without("sysctl")
-	must(t, reg.Register("sysctl", func() engine.Res { return &SysctlRes{root: root} }))
+	kindtest.Must(t, reg.Register("sysctl", func() engine.Res { return &SysctlRes{root: root} }))
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "sysctl", Registry: reg, Prepare: layProc, Host: realHost, Received: []string{"value"},
+		Kind: "sysctl", Registry: reg, Prepare: layProc, Host: kindtest.RealHost, Received: []string{"value"},
 		New: func(_ *testing.T, dir string) engine.Res {
 			root = dir
 			return sysctlAt(dir, "net.ipv4.ip_forward", "1")
 		},
 		Drifts: map[string]func(*testing.T, string){
-			"running": writeInto("proc/sys/net/ipv4/ip_forward", "0\n"),
-			"kept":    writeInto("etc/sysctl.d/99-mgmt.conf", "net.ipv4.ip_forward=0\n"),
-			"removed": func(t *testing.T, dir string) { must(t, os.Remove(dir+sysctlFile)) },
+			"running": kindtest.WriteInto("proc/sys/net/ipv4/ip_forward", "0\n"),
+			"kept":    kindtest.WriteInto("etc/sysctl.d/99-mgmt.conf", "net.ipv4.ip_forward=0\n"),
+			"removed": func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+sysctlFile)) },
 		},
 	})
 }
@@ -72,20 +73,20 @@ func TestSysctlParameters(t *testing.T) {
 			dir := t.TempDir()
 			layProc(t, dir)
 			if c.file != "-" {
-				lay(t, dir+sysctlFile, c.file)
+				kindtest.Lay(t, dir+sysctlFile, c.file)
 			}
 			r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
 			if c.make != nil {
 				c.make(r)
 			}
-			f := begin(t, "sysctl", r)
-			want(t, f, r, c.what)
-			wantFile(t, dir+"/proc/sys/net/ipv4/ip_forward", c.now)
+			f := kindtest.Begin(t, "sysctl", r)
+			kindtest.Want(t, f, r, c.what)
+			kindtest.WantFile(t, dir+"/proc/sys/net/ipv4/ip_forward", c.now)
 			if c.want != "-" {
-				wantFile(t, dir+sysctlFile, c.want)
+				kindtest.WantFile(t, dir+sysctlFile, c.want)
 			}
 			if !strings.HasPrefix(c.what, "error") {
-				want(t, f, r, "")
+				kindtest.Want(t, f, r, "")
 			}
 		})
 	}
@@ -116,7 +117,7 @@ func TestSysctlRefuses(t *testing.T) {
 		`path has to end in .conf`:      at(func(r *SysctlRes) { r.Path = "/etc/sysctl.d/x" }),
 		`path "x.conf" is not absolute`: at(func(r *SysctlRes) { r.Path = "x.conf" }),
 	} {
-		if err := r.Validate(); !strings.Contains(errText(err), text) {
+		if err := r.Validate(); !strings.Contains(kindtest.ErrText(err), text) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -127,22 +128,22 @@ func TestSysctlRefusedByTheKernel(t *testing.T) {
 	dir := t.TempDir()
 	layProc(t, dir)
 	at := dir + "/proc/sys/net/ipv4/ip_forward"
-	must(t, os.Remove(at))
-	must(t, os.Symlink("../../../../outside", at))
-	lay(t, dir+"/outside", "0")
+	kindtest.Must(t, os.Remove(at))
+	kindtest.Must(t, os.Symlink("../../../../outside", at))
+	kindtest.Lay(t, dir+"/outside", "0")
 	r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
-	if got := verbs(t, begin(t, "sysctl", r), r, true); !strings.Contains(got, "escapes") {
+	if got := kindtest.Verbs(t, kindtest.Begin(t, "sysctl", r), r, true); !strings.Contains(got, "escapes") {
 		t.Errorf("it says %q", got)
 	}
-	must(t, os.Remove(at))
+	kindtest.Must(t, os.Remove(at))
 	err := unix.Mknod(at, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 7))) // as /dev/full
-	if got := verbs(t, begin(t, "sysctl", r), r, true); err == nil && !strings.HasPrefix(got, "error: the kernel refuses the value") {
+	if got := kindtest.Verbs(t, kindtest.Begin(t, "sysctl", r), r, true); err == nil && !strings.HasPrefix(got, "error: the kernel refuses the value") {
 		t.Errorf("it says %q", got)
 	}
 	if _, err := os.Stat(dir + sysctlFile); err == nil {
 		t.Error("what the kernel does not have is kept")
 	}
-	wantFile(t, dir+"/outside", "0")
+	kindtest.WantFile(t, dir+"/outside", "0")
 }
 
 // What CheckApply has looked at counts, too: a value that was wrong, right and wrong again
@@ -151,11 +152,11 @@ func TestSysctlLooksOfBothCount(t *testing.T) {
 	dir := t.TempDir()
 	layProc(t, dir)
 	r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
-	f := begin(t, "sysctl", r)
+	f := kindtest.Begin(t, "sysctl", r)
 	r.look()
-	lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "1\n")
-	verbs(t, f, r, true)
-	lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "0\n")
+	kindtest.Lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "1\n")
+	kindtest.Verbs(t, f, r, true)
+	kindtest.Lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "0\n")
 	if !r.look() {
 		t.Error("the change is not seen")
 	}
@@ -165,14 +166,14 @@ func TestSysctlLooksOfBothCount(t *testing.T) {
 func TestSysctlLeavesTheFileAlone(t *testing.T) {
 	dir := t.TempDir()
 	layProc(t, dir)
-	must(t, os.MkdirAll(dir+sysctlFile, 0o700)) // a folder
+	kindtest.Must(t, os.MkdirAll(dir+sysctlFile, 0o700)) // a folder
 	r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
-	f := begin(t, "sysctl", r)
-	if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error") {
+	f := kindtest.Begin(t, "sysctl", r)
+	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "error") {
 		t.Errorf("it says %q", got)
 	}
 	r.Persist = false
-	want(t, f, r, `value: "0" -> "1"`)
+	kindtest.Want(t, f, r, `value: "0" -> "1"`)
 }
 
 // A change is seen also where the value is the one that was wrong the last time.
@@ -180,11 +181,11 @@ func TestSysctlSeesEachChange(t *testing.T) {
 	dir := t.TempDir()
 	layProc(t, dir)
 	r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
-	f := begin(t, "sysctl", r)
-	watching(t, f, r)
+	f := kindtest.Begin(t, "sysctl", r)
+	kindtest.Watching(t, f, r)
 	for range 5 {
-		verbs(t, f, r, true)
-		lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "0\n")
+		kindtest.Verbs(t, f, r, true)
+		kindtest.Lay(t, dir+"/proc/sys/net/ipv4/ip_forward", "0\n")
 		f.WaitEvent(t)
 	}
 }
@@ -192,21 +193,21 @@ func TestSysctlSeesEachChange(t *testing.T) {
 func TestSysctlLists(t *testing.T) {
 	dir := t.TempDir()
 	layProc(t, dir)
-	lay(t, dir+"/proc/sys/kernel/version", "7")
-	must(t, os.Chmod(dir+"/proc/sys/kernel/version", 0o444))
-	lay(t, dir+"/proc/sys/kernel/empty", "")
-	lay(t, dir+sysctlFile, "net.ipv4.ip_forward = 0\nnet.ipv4.range = 3\n")
+	kindtest.Lay(t, dir+"/proc/sys/kernel/version", "7")
+	kindtest.Must(t, os.Chmod(dir+"/proc/sys/kernel/version", 0o444))
+	kindtest.Lay(t, dir+"/proc/sys/kernel/empty", "")
+	kindtest.Lay(t, dir+sysctlFile, "net.ipv4.ip_forward = 0\nnet.ipv4.range = 3\n")
 	r := sysctlAt(dir, "", "")
 	r.SetKind("sysctl")
-	must(t, r.Init(enginetest.NewInit(t).Init()))
+	kindtest.Must(t, r.Init(enginetest.NewInit(t).Init()))
 	var got []string
 	for res, err := range r.List(t.Context()) {
-		must(t, err)
+		kindtest.Must(t, err)
 		s := res.(*SysctlRes)
-		must(t, s.Validate())
+		kindtest.Must(t, s.Validate())
 		got = append(got, fmt.Sprintf("%s=%s %t", s.Name(), s.Value, s.Persist))
-		f := begin(t, "sysctl", s)
-		want(t, f, s, "")
+		f := kindtest.Begin(t, "sysctl", s)
+		kindtest.Want(t, f, s, "")
 	}
 	const all = "net.conf.eth0/1.up=1 false, net.ipv4.ip_forward=0 true, net.ipv4.range=1 2 false"
 	if strings.Join(got, ", ") != all {
@@ -220,16 +221,16 @@ func TestSysctlLists(t *testing.T) {
 func TestSysctlReads(t *testing.T) {
 	dir := t.TempDir()
 	layProc(t, dir)
-	lay(t, dir+sysctlFile, "net.none = 4\nnet.ipv4.range = 1 2")
+	kindtest.Lay(t, dir+sysctlFile, "net.none = 4\nnet.ipv4.range = 1 2")
 	for key, want := range map[string]string{
 		"net.ipv4.range": "exists 1 2 true true", "net.none": "exists 4 false true", "net.nothing": "absent  false true",
 	} {
 		r := sysctlAt(dir, key, "1")
-		begin(t, "sysctl", r)
+		kindtest.Begin(t, "sysctl", r)
 		res, err := r.Read(t.Context())
-		must(t, err)
+		kindtest.Must(t, err)
 		s := res.(*SysctlRes)
-		must(t, s.Validate())
+		kindtest.Must(t, s.Validate())
 		if got := fmt.Sprint(s.State, " ", s.Value, " ", s.Runtime, " ", s.Persist); got != want {
 			t.Errorf("%s: %s", key, got)
 		}
@@ -258,30 +259,30 @@ func TestSysctlReversed(t *testing.T) {
 			dir := t.TempDir()
 			layProc(t, dir)
 			at := dir + "/proc/sys/net/ipv4/ip_forward"
-			lay(t, dir+sysctlFile, c.file)
+			kindtest.Lay(t, dir+sysctlFile, c.file)
 			r := sysctlAt(dir, "net.ipv4.ip_forward", "1")
 			if c.make != nil {
 				c.make(r)
 			}
-			f := begin(t, "sysctl", r)
+			f := kindtest.Begin(t, "sysctl", r)
 			was, err := r.Read(t.Context())
-			must(t, err)
-			verbs(t, f, r, true)
+			kindtest.Must(t, err)
+			kindtest.Verbs(t, f, r, true)
 			if c.now != "" {
-				lay(t, at, c.now+"\n") // by others
+				kindtest.Lay(t, at, c.now+"\n") // by others
 			}
 			if c.after != "" {
-				lay(t, dir+sysctlFile, c.after)
+				kindtest.Lay(t, dir+sysctlFile, c.after)
 			}
 			undo, err := r.Reversed(was)
-			must(t, err)
-			f = begin(t, "sysctl", undo)
-			if looked, applied := verbs(t, f, undo, false), verbs(t, f, undo, true); looked != applied {
+			kindtest.Must(t, err)
+			f = kindtest.Begin(t, "sysctl", undo)
+			if looked, applied := kindtest.Verbs(t, f, undo, false), kindtest.Verbs(t, f, undo, true); looked != applied {
 				t.Errorf("looking it said %q, applying %q", looked, applied)
 			}
-			want(t, f, undo, "")
-			wantFile(t, dir+sysctlFile, cmp.Or(c.ends, c.file))
-			wantFile(t, at, cmp.Or(c.now, "0")+"\n")
+			kindtest.Want(t, f, undo, "")
+			kindtest.WantFile(t, dir+sysctlFile, cmp.Or(c.ends, c.file))
+			kindtest.WantFile(t, at, cmp.Or(c.now, "0")+"\n")
 		})
 	}
 }
@@ -295,21 +296,21 @@ func TestSysctlReversedWithoutTheParameter(t *testing.T) {
 		r.IgnoreMissing = true
 		at := dir + "/proc/sys/net/ipv4/ip_forward"
 		if before {
-			lay(t, at, "0\n")
+			kindtest.Lay(t, at, "0\n")
 		}
-		f := begin(t, "sysctl", r)
+		f := kindtest.Begin(t, "sysctl", r)
 		was, err := r.Read(t.Context())
-		must(t, err)
-		verbs(t, f, r, true)
+		kindtest.Must(t, err)
+		kindtest.Verbs(t, f, r, true)
 		undo, err := r.Reversed(was)
-		must(t, err)
+		kindtest.Must(t, err)
 		if before {
-			must(t, os.Remove(at))
+			kindtest.Must(t, os.Remove(at))
 		} else {
-			lay(t, at, "1\n")
+			kindtest.Lay(t, at, "1\n")
 		}
-		want(t, begin(t, "sysctl", undo), undo, `persist: "1" -> (none)`)
-		must(t, os.RemoveAll(at))
+		kindtest.Want(t, kindtest.Begin(t, "sysctl", undo), undo, `persist: "1" -> (none)`)
+		kindtest.Must(t, os.RemoveAll(at))
 	}
 	for _, before := range []engine.Res{nil, sysctlAt(dir, "a.c", "1"), &SysctlRes{Key: "a.b", Path: "/other.conf"}} {
 		if _, err := sysctlAt(dir, "a.b", "1").Reversed(before); err == nil {
@@ -337,10 +338,10 @@ func TestSysctlClashes(t *testing.T) {
 	} {
 		c.o.SetKind("other")
 		r.SetKind("sysctl")
-		if got := errText(r.Clashes(c.o)); got != c.want {
+		if got := kindtest.ErrText(r.Clashes(c.o)); got != c.want {
 			t.Errorf("%s: %q", c.o, got)
 		}
-		if got := errText(c.o.(engine.ClashingRes).Clashes(r)); got != c.want {
+		if got := kindtest.ErrText(c.o.(engine.ClashingRes).Clashes(r)); got != c.want {
 			t.Errorf("%s, the other way: %q", c.o, got)
 		}
 	}

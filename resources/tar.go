@@ -12,6 +12,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/archive"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
+	"github.com/reactivegraph/mgmt/resources/internal/watches"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -55,7 +59,7 @@ type TarRes struct {
 	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`
 
 	init     *engine.Init
-	file     managed
+	file     files.Managed
 	seen     *madeSeen
 	unpacked *[]string // the names of what was found right; for seen
 }
@@ -80,7 +84,7 @@ func (r *TarRes) Validate() error {
 	errs := m.validate()
 	for i, in := range r.Inputs {
 		what := fmt.Sprintf("inputs[%d]", i)
-		errs = append(errs, plainPath(what, strings.TrimSuffix(in, "/")))
+		errs = append(errs, files.PlainPath(what, strings.TrimSuffix(in, "/")))
 		if p := path.Clean(m.path); p == path.Clean(in) || strings.HasPrefix(p, path.Clean(in)+"/") {
 			errs = append(errs, fmt.Errorf("%s: the archive would be in itself", what))
 		}
@@ -96,20 +100,20 @@ func (r *TarRes) Validate() error {
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *TarRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen, r.unpacked = init, managed{}, &madeSeen{}, new([]string)
-	r.file.tell(filesOf(init), r.made().path)
+	r.init, r.file, r.seen, r.unpacked = init, files.Managed{}, &madeSeen{}, new([]string)
+	r.file.Tell(files.Of(init), r.made().path)
 	return nil
 }
 
 // Cleanup takes back what Init has told.
 func (r *TarRes) Cleanup() error {
-	r.file.tell(filesOf(r.init), "")
+	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
 func (*TarRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withFiles()
+	return files.With()
 }
 
 // Watch waits for changes of the archive, and of everything that is packed or unpacked.
@@ -121,7 +125,7 @@ func (r *TarRes) Watch(ctx context.Context) error {
 	for _, in := range r.Inputs {
 		paths = append(paths, path.Clean(in))
 	}
-	return watchAll(ctx, r.init, paths, engine.WatchOptions{Recurse: true})
+	return watches.Paths(ctx, r.init, paths, engine.WatchOptions{Recurse: true})
 }
 
 // CheckApply packs, or unpacks, and compares that with what is there.
@@ -130,7 +134,7 @@ func (r *TarRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return r.unpack(ctx, apply)
 	}
 	m := r.made()
-	m.secret = tainted(r.init, "inputs", "Inputs") || filesOf(r.init).holdsSecret(r.below()) || isCredential(r.Inputs)
+	m.secret = received.Tainted(r.init, "inputs", "Inputs") || files.Of(r.init).HoldsSecret(r.below()) || files.IsCredential(r.Inputs)
 	var entries []archive.Entry
 	look := func() (in lookedAt, err error) {
 		l := newLooker(r.init)
@@ -146,8 +150,7 @@ func (r *TarRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return m.derive(ctx, r.init, apply, r.seen, r.Format, look, pack)
 }
 
-// below returns the inputs, folders as paths that end in a slash: what is below them is
-// packed.
+// below returns the inputs, folders as paths that end in a slash: their contents are packed.
 func (r *TarRes) below() []string {
 	list := slices.Clone(r.Inputs)
 	for _, in := range r.Inputs {
@@ -176,7 +179,7 @@ func (r *TarRes) Read(ctx context.Context) (engine.Res, error) {
 	return got, nil
 }
 
-// Reversed returns what brings back the file that there was, or removes ours.
+// Reversed returns the resource that brings back the old file, or removes ours.
 func (r *TarRes) Reversed(before engine.Res) (engine.Res, error) {
 	if r.Extract != "" {
 		return nil, errors.New("what an archive has replaced in the folder is not kept, so it can't be brought back")
@@ -199,19 +202,20 @@ func (r *TarRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().path))}
 }
 
-// AutoEdges wants the inputs or the archive that is unpacked, the owner, the group, and what every file wants.
+// AutoEdges wants the inputs or the archive that is unpacked, the owner, the group, and the edges
+// of every file.
 func (r *TarRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(r)
-	w.written(r.made().path)
+	w := edges.New(r)
+	w.Written(r.made().path)
 	for _, in := range r.Inputs {
-		w.path(in)
-		w.below(in)
+		w.Path(in)
+		w.Below(in)
 	}
 	if r.Extract != "" {
-		w.path(r.Extract)
-		w.ask = append(w.ask, engine.NameUIDOf(r, "file", r.made().path)) // the folder
+		w.Path(r.Extract)
+		w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.made().path)) // the folder
 	}
-	w.account(r.Owner, r.Group)
+	w.Account(r.Owner, r.Group)
 	return w, nil
 }
 
@@ -219,10 +223,10 @@ func (r *TarRes) AutoEdges() (engine.AutoEdge, error) {
 func (r *TarRes) Clashes(other engine.Res) error {
 	o, ok := other.(*TarRes)
 	if !ok && r.Extract != "" {
-		return r.folderClash(other)
+		return r.fillsFolder(other)
 	}
 	if !ok {
-		return writesClash(r, other)
+		return files.Clash(r, other)
 	}
 	if engine.CmpFields(r, o) != nil {
 		return errors.New("they want different contents, owners or modes")

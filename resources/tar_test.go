@@ -14,28 +14,30 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/resources/internal/archive"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 func layInputs(t *testing.T, dir string) {
 	t.Helper()
-	lay(t, dir+"/in/a", "one\n")
-	lay(t, dir+"/in/sub/b", "two\n")
+	kindtest.Lay(t, dir+"/in/a", "one\n")
+	kindtest.Lay(t, dir+"/in/sub/b", "two\n")
 }
 
 // madeDrifts are the ways in which a made file may differ from its inputs.
 func madeDrifts(out, in string) map[string]func(*testing.T, string) {
 	return map[string]func(*testing.T, string){
-		"altered": change(out),
-		"emptied": func(t *testing.T, dir string) { must(t, os.Truncate(dir+"/"+out, 0)) },
-		"removed": func(t *testing.T, dir string) { must(t, os.Remove(dir+"/"+out)) },
-		"mode":    func(t *testing.T, dir string) { must(t, os.Chmod(dir+"/"+out, 0o666)) },
-		"input":   change(in),
+		"altered": kindtest.Change(out),
+		"emptied": func(t *testing.T, dir string) { kindtest.Must(t, os.Truncate(dir+"/"+out, 0)) },
+		"removed": func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/"+out)) },
+		"mode":    func(t *testing.T, dir string) { kindtest.Must(t, os.Chmod(dir+"/"+out, 0o666)) },
+		"input":   kindtest.Change(in),
 	}
 }
 
 func TestTarSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "tar", Prepare: layInputs, Host: realHost,
+		Kind: "tar", Prepare: layInputs, Host: kindtest.RealHost,
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &TarRes{Path: dir + "/a.tar", Inputs: []string{dir + "/in", dir + "/in/sub/b"}, Format: "auto", Mode: "0640"}
 		},
@@ -47,23 +49,23 @@ func layArchive(t *testing.T, dir string) {
 	t.Helper()
 	layInputs(t, dir)
 	entries, err := archive.Walk(t.Context(), []string{dir + "/in/"})
-	must(t, err)
+	kindtest.Must(t, err)
 	var b bytes.Buffer
-	must(t, archive.Pack(t.Context(), &b, 0, entries))
-	must(t, os.WriteFile(dir+"/a.tar", b.Bytes(), 0o600))
-	must(t, os.RemoveAll(dir+"/in"))
+	kindtest.Must(t, archive.Pack(t.Context(), &b, 0, entries))
+	kindtest.Must(t, os.WriteFile(dir+"/a.tar", b.Bytes(), 0o600))
+	kindtest.Must(t, os.RemoveAll(dir+"/in"))
 }
 
 func TestTarExtractSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "tar", Prepare: layArchive, Host: realHost,
+		Kind: "tar", Prepare: layArchive, Host: kindtest.RealHost,
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &TarRes{Path: dir + "/out/", Extract: dir + "/a.tar", Format: "auto", MaxSize: 1 << 20}
 		},
 		Drifts: map[string]func(*testing.T, string){
-			"altered": change("out/sub/b"),
-			"removed": func(t *testing.T, dir string) { must(t, os.RemoveAll(dir+"/out")) },
-			"mode":    func(t *testing.T, dir string) { must(t, os.Chmod(dir+"/out/sub", 0o711)) },
+			"altered": kindtest.Change("out/sub/b"),
+			"removed": func(t *testing.T, dir string) { kindtest.Must(t, os.RemoveAll(dir+"/out")) },
+			"mode":    func(t *testing.T, dir string) { kindtest.Must(t, os.Chmod(dir+"/out/sub", 0o711)) },
 		},
 	})
 }
@@ -73,20 +75,20 @@ func TestTarExtract(t *testing.T) {
 	dir := t.TempDir()
 	layArchive(t, dir)
 	r := &TarRes{Path: dir + "/out/", Extract: dir + "/a.tar"}
-	f := begin(t, "tar", r)
-	want(t, f, r, "created entries: 0 -> 3")
-	lay(t, dir+"/out/mine", "x")
-	want(t, f, r, "")
-	lay(t, dir+"/in/a", "another\n")
-	lay(t, dir+"/in/sub/b", "two\n")
+	f := kindtest.Begin(t, "tar", r)
+	kindtest.Want(t, f, r, "created entries: 0 -> 3")
+	kindtest.Lay(t, dir+"/out/mine", "x")
+	kindtest.Want(t, f, r, "")
+	kindtest.Lay(t, dir+"/in/a", "another\n")
+	kindtest.Lay(t, dir+"/in/sub/b", "two\n")
 	p := &TarRes{Path: dir + "/a.tar", Inputs: []string{dir + "/in/"}}
-	verbs(t, begin(t, "tar", p), p, true)
-	want(t, f, r, "entries: 2 -> 3")
-	if got := have(t, dir+"/out"); got != "out/ 0755\nout/a 0600 another\n\nout/mine 0600 x\nout/sub/ 0700\nout/sub/b 0600 two\n" {
+	kindtest.Verbs(t, kindtest.Begin(t, "tar", p), p, true)
+	kindtest.Want(t, f, r, "entries: 2 -> 3")
+	if got := kindtest.Have(t, dir+"/out"); got != "out/ 0755\nout/a 0600 another\n\nout/mine 0600 x\nout/sub/ 0700\nout/sub/b 0600 two\n" {
 		t.Errorf("it is %q", got)
 	}
-	lay(t, dir+"/a.tar", "no archive, though it has some bytes")
-	if got := verbs(t, f, r, true); !strings.HasPrefix(got, "error: "+dir+"/a.tar: ") {
+	kindtest.Lay(t, dir+"/a.tar", "no archive, though it has some bytes")
+	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "error: "+dir+"/a.tar: ") {
 		t.Error(got)
 	}
 	for text, r := range map[string]*TarRes{
@@ -98,7 +100,7 @@ func TestTarExtract(t *testing.T) {
 		`path is empty`:                 {Path: "/", Extract: "/b"},
 		"max_size must not be negative": {Path: "/a/", Extract: "/b", MaxSize: -1},
 	} {
-		if err := r.Validate(); !strings.Contains(errText(err), text) {
+		if err := r.Validate(); !strings.Contains(kindtest.ErrText(err), text) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -112,7 +114,7 @@ func TestTarExtract(t *testing.T) {
 		{&FileRes{Path: "/a", Content: &x}, "the file wants a file, and the tar a folder"},
 	} {
 		r := &TarRes{Path: "/a/", Extract: "/b"}
-		if a, b := errText(r.Clashes(c.f)), errText(c.f.Clashes(r)); a != c.want || b != c.want {
+		if a, b := kindtest.ErrText(r.Clashes(c.f)), kindtest.ErrText(c.f.Clashes(r)); a != c.want || b != c.want {
 			t.Errorf("%q, %q", a, b)
 		}
 	}
@@ -134,18 +136,18 @@ func TestGzipContentSuite(t *testing.T) {
 		New: func(_ *testing.T, dir string) engine.Res {
 			return &GzipRes{Path: dir + "/a.gz", Content: new("text"), Level: 9}
 		},
-		Drifts: map[string]func(*testing.T, string){"altered": change("a.gz")},
+		Drifts: map[string]func(*testing.T, string){"altered": kindtest.Change("a.gz")},
 	})
 }
 
 func gunzip(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	must(t, err)
+	kindtest.Must(t, err)
 	z, err := gzip.NewReader(bytes.NewReader(data))
-	must(t, err)
+	kindtest.Must(t, err)
 	text, err := io.ReadAll(z)
-	must(t, err)
+	kindtest.Must(t, err)
 	if z.Name != "" || !z.ModTime.IsZero() {
 		t.Errorf("the header says %q %s", z.Name, z.ModTime)
 	}
@@ -157,25 +159,25 @@ func TestGzip(t *testing.T) {
 	layInputs(t, dir)
 	for level := -2; level <= 9; level++ {
 		r := &GzipRes{Path: dir + "/a.gz", Input: dir + "/in/a", Level: level}
-		f := begin(t, "gzip", r)
-		verbs(t, f, r, true)
-		want(t, f, r, "")
+		f := kindtest.Begin(t, "gzip", r)
+		kindtest.Verbs(t, f, r, true)
+		kindtest.Want(t, f, r, "")
 		if got := gunzip(t, dir+"/a.gz"); got != "one\n" {
 			t.Errorf("level %d: %q", level, got)
 		}
 	}
 	big := strings.Repeat("0123456789", 200_000)
 	r := &GzipRes{Path: dir + "/b.gz", Content: &big, Level: 1}
-	f := begin(t, "gzip", r)
-	if got := verbs(t, f, r, true); !strings.HasPrefix(got, `created checksum: (none) -> "(`) {
+	f := kindtest.Begin(t, "gzip", r)
+	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, `created checksum: (none) -> "(`) {
 		t.Error(got)
 	}
 	if gunzip(t, dir+"/b.gz") != big {
 		t.Error("it is another text")
 	}
-	must(t, os.Remove(dir+"/in/a"))
+	kindtest.Must(t, os.Remove(dir+"/in/a"))
 	r = &GzipRes{Path: dir + "/a.gz", Input: dir + "/in/a"}
-	if got := verbs(t, begin(t, "gzip", r), r, true); !strings.Contains(got, "error: input: ") {
+	if got := kindtest.Verbs(t, kindtest.Begin(t, "gzip", r), r, true); !strings.Contains(got, "error: input: ") {
 		t.Error(got)
 	}
 }
@@ -189,13 +191,13 @@ func TestMadeFileRemembers(t *testing.T) {
 	}
 	layInputs(t, dir)
 	r := &GzipRes{Path: dir + "/a.gz", Input: dir + "/in/a", Level: 9}
-	begin(t, "gzip", r)
+	kindtest.Begin(t, "gzip", r)
 	runs := 0
 	run := func() bool {
 		t.Helper()
 		body := piped(func(w io.Writer) error { runs++; return r.compress(t.Context(), w) })
 		ok, err := r.made().derive(t.Context(), r.init, true, r.seen, "9", r.look, body)
-		must(t, err)
+		kindtest.Must(t, err)
 		return ok
 	}
 	run()
@@ -206,28 +208,28 @@ func TestMadeFileRemembers(t *testing.T) {
 	if !run() || runs != before {
 		t.Error("what was right is compressed again")
 	}
-	change("a.gz")(t, dir)
+	kindtest.Change("a.gz")(t, dir)
 	if run() {
 		t.Error("a change is not seen")
 	}
-	change("a.gz")(t, dir) // right after it was written
+	kindtest.Change("a.gz")(t, dir) // right after it was written
 	if run() {
 		t.Error("a change after the write is taken for what was right")
 	}
 
 	layArchive(t, dir)
 	x := &TarRes{Path: dir + "/out/", Extract: dir + "/a.tar"}
-	fx := begin(t, "tar", x)
-	verbs(t, fx, x, true)
-	change("out/a")(t, dir)
-	want(t, fx, x, "entries: 2 -> 3")
-	want(t, fx, x, "")
-	want(t, fx, x, "")
+	fx := kindtest.Begin(t, "tar", x)
+	kindtest.Verbs(t, fx, x, true)
+	kindtest.Change("out/a")(t, dir)
+	kindtest.Want(t, fx, x, "entries: 2 -> 3")
+	kindtest.Want(t, fx, x, "")
+	kindtest.Want(t, fx, x, "")
 	if !x.seen.ok {
 		t.Error("nothing is remembered")
 	}
-	change("out/a")(t, dir)
-	want(t, fx, x, "entries: 2 -> 3")
+	kindtest.Change("out/a")(t, dir)
+	kindtest.Want(t, fx, x, "entries: 2 -> 3")
 }
 
 // Who closes a content that is written meanwhile waits for the end of that.
@@ -243,10 +245,10 @@ func TestPipedEnds(t *testing.T) {
 		}
 	})
 	in, err := body.open()
-	must(t, err)
+	kindtest.Must(t, err)
 	_, err = in.Read(make([]byte, 1))
-	must(t, err)
-	must(t, in.Close())
+	kindtest.Must(t, err)
+	kindtest.Must(t, in.Close())
 	if !ended {
 		t.Error("it is still written")
 	}
@@ -255,7 +257,7 @@ func TestPipedEnds(t *testing.T) {
 // A content that panics is an error, and nothing is left of the file.
 func TestMadeFileFails(t *testing.T) {
 	dir := t.TempDir()
-	lay(t, dir+"/x", "old")
+	kindtest.Lay(t, dir+"/x", "old")
 	f := enginetest.NewInit(t)
 	for _, body := range []func(io.Writer) error{
 		func(io.Writer) error { panic("broken") },
@@ -265,11 +267,11 @@ func TestMadeFileFails(t *testing.T) {
 		if ok || err == nil || !strings.Contains(err.Error(), "broken") {
 			t.Errorf("%t, %v", ok, err)
 		}
-		if got := have(t, dir); got != "001/ 0755\n001/x 0600 old" {
+		if got := kindtest.Have(t, dir); got != "001/ 0755\n001/x 0600 old" {
 			t.Errorf("left is %q", got)
 		}
 	}
-	must(t, os.MkdirAll(dir+"/d", 0o700))
+	kindtest.Must(t, os.MkdirAll(dir+"/d", 0o700))
 	if _, err := (madeFile{path: dir + "/d"}).checkApply(t.Context(), f.Init(), true, fileText("x")); err == nil || !strings.Contains(err.Error(), "is a folder and not a file") {
 		t.Error(err)
 	}
@@ -290,7 +292,7 @@ func TestTarAndGzipRefuse(t *testing.T) {
 		`format is "zip"`:             &TarRes{Path: "/a", Inputs: []string{"/b"}, Format: "zip"},
 		`ends in a slash`:             &TarRes{Path: "/a/", Inputs: []string{"/b"}},
 	} {
-		if err := r.Validate(); !strings.Contains(errText(err), text) {
+		if err := r.Validate(); !strings.Contains(kindtest.ErrText(err), text) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -300,16 +302,16 @@ func TestTarAndGzipRefuse(t *testing.T) {
 func TestMadeOfSecrets(t *testing.T) {
 	dir := t.TempDir()
 	layInputs(t, dir)
-	shared := newFileShared()
-	defer func() { must(t, shared.Close()) }()
-	shared.keepSecret(dir + "/in/sub/b")
+	shared := files.New()
+	defer func() { kindtest.Must(t, shared.Close()) }()
+	shared.KeepSecret(dir + "/in/sub/b")
 	r := &TarRes{Path: dir + "/a.tar", Inputs: []string{dir + "/in"}}
-	f := begin(t, "tar", r, enginetest.WithShared(shared))
-	if got := verbs(t, f, r, true); got != `created checksum: (none) -> (secret) mode: (none) -> "0600"` {
+	f := kindtest.Begin(t, "tar", r, enginetest.WithShared(shared))
+	if got := kindtest.Verbs(t, f, r, true); got != `created checksum: (none) -> (secret) mode: (none) -> "0600"` {
 		t.Error(got)
 	}
 	z := &GzipRes{Path: dir + "/a.tar.gz", Input: dir + "/a.tar"}
-	verbs(t, begin(t, "gzip", z, enginetest.WithShared(shared)), z, true)
+	kindtest.Verbs(t, kindtest.Begin(t, "gzip", z, enginetest.WithShared(shared)), z, true)
 	for _, p := range []string{"/a.tar", "/a.tar.gz"} {
 		if st, err := os.Stat(dir + p); err != nil || st.Mode() != 0o600 {
 			t.Errorf("%v %v", st, err)

@@ -8,31 +8,32 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/internal/unix"
-
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/resources/internal/archive"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/rules"
 )
 
 // validateExtract is Validate for what unpacks an archive.
 func (r *TarRes) validateExtract() error {
 	p := r.made().path
-	errs := []error{plainPath("extract", r.Extract), plainPath("path", strings.TrimRight(p, "/"))}
-	return errors.Join(append(errs, broken([]rule{
-		{!strings.HasSuffix(p, "/"), "path has to end in a slash: with extract it is a folder"},
-		{len(r.Inputs) > 0, "inputs and extract exclude each other"},
-		{r.Mode != "", "mode makes no sense with extract: the archive says the permissions"},
-		{r.MaxSize < 0, "max_size must not be negative"},
-		{strings.HasPrefix(path.Clean(r.Extract), path.Clean(p)+"/"), "the archive is in the folder that it is unpacked into"},
+	errs := []error{files.PlainPath("extract", r.Extract), files.PlainPath("path", strings.TrimRight(p, "/"))}
+	return errors.Join(append(errs, rules.Broken([]rules.Rule{
+		{If: !strings.HasSuffix(p, "/"), Text: "path has to end in a slash: with extract it is a folder"},
+		{If: len(r.Inputs) > 0, Text: "inputs and extract exclude each other"},
+		{If: r.Mode != "", Text: "mode makes no sense with extract: the archive says the permissions"},
+		{If: r.MaxSize < 0, Text: "max_size must not be negative"},
+		{If: strings.HasPrefix(path.Clean(r.Extract), path.Clean(p)+"/"), Text: "the archive is in the folder that it is unpacked into"},
 	})...)...)
 }
 
 // unpacking says where the archive goes.
 func (r *TarRes) unpacking() (*archive.Unpacking, error) {
-	files := filesOf(r.init)
-	uid, err := files.uid(r.Owner)
-	gid, gerr := files.gid(r.Group)
+	files := files.Of(r.init)
+	uid, err := files.UID(r.Owner)
+	gid, gerr := files.GID(r.Group)
 	return &archive.Unpacking{To: path.Clean(r.made().path), UID: uid, GID: gid, MaxSize: int64(r.MaxSize)}, errors.Join(err, gerr)
 }
 
@@ -50,8 +51,8 @@ func (r *TarRes) found(ctx context.Context, u *archive.Unpacking) (archive.Found
 	return found, err
 }
 
-// unpack makes the folder hold what the archive has. As elsewhere, only what was looked
-// at before it was compared is remembered.
+// unpack makes the folder hold the entries of the archive. As elsewhere, only a look before the
+// comparison is remembered.
 func (r *TarRes) unpack(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -71,7 +72,7 @@ func (r *TarRes) unpack(ctx context.Context, apply bool) (bool, error) {
 	}
 	*r.seen = madeSeen{}
 	_, err = atomicfile.Follow(u.To)
-	missing := isMissing(err)
+	missing := files.IsMissing(err)
 	found, err := r.found(ctx, u)
 	if err != nil {
 		return false, err
@@ -85,7 +86,7 @@ func (r *TarRes) unpack(ctx context.Context, apply bool) (bool, error) {
 	}
 	r.reportUnpacked(found, missing)
 	if !apply {
-		return false, parentOf(r.init, u.To)
+		return false, files.ParentOf(r.init, u.To)
 	}
 	return false, r.make(ctx, u, missing, found.Differ)
 }
@@ -102,8 +103,8 @@ func (r *TarRes) reportUnpacked(found archive.Found, missing bool) {
 func (r *TarRes) make(ctx context.Context, u *archive.Unpacking, missing bool, differ map[string]bool) error {
 	if missing {
 		dir, name := path.Split(u.To)
-		if err := atomicfile.At(dir).Mkdir(name, folderFresh); err != nil && !errors.Is(err, unix.EEXIST) {
-			return explainParent(r.init, u.To, err)
+		if err := atomicfile.At(dir).Mkdir(name, files.FreshFolder); err != nil && !errors.Is(err, unix.EEXIST) {
+			return files.ExplainParent(r.init, u.To, err)
 		}
 	}
 	f, _, err := atomicfile.Open(r.Extract)
@@ -111,7 +112,7 @@ func (r *TarRes) make(ctx context.Context, u *archive.Unpacking, missing bool, d
 		return fmt.Errorf("extract: %w", err)
 	}
 	defer f.Close()
-	defer filesOf(r.init).wroteAt(u.To+"/.", r.init)
+	defer files.Of(r.init).WroteAt(u.To+"/.", r.init)
 	if err := u.Make(ctx, f, differ); err != nil {
 		return fmt.Errorf("%s: %w", r.Extract, err)
 	}
@@ -128,8 +129,7 @@ func (r *TarRes) lookExtract() (lookedAt, error) {
 	return l.end(), nil
 }
 
-// lookUnpacked looks at what an archive has, in the folder. What is missing there is
-// never settled.
+// lookUnpacked looks at the entries of an archive, in the folder. A missing entry is never settled.
 func (r *TarRes) lookUnpacked(u *archive.Unpacking, names []string) lookedAt {
 	l := newLooker(r.init)
 	dir := atomicfile.At(u.To)
@@ -151,7 +151,7 @@ func (r *TarRes) readUnpacked(ctx context.Context) (engine.Res, error) {
 		return nil, err
 	}
 	st, err := atomicfile.Follow(u.To)
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -163,7 +163,7 @@ func (r *TarRes) readUnpacked(ctx context.Context) (engine.Res, error) {
 	}
 	got := &TarRes{
 		Path: r.Path, Inputs: slices.Clone(r.Inputs), Format: r.Format, Extract: r.Extract, MaxSize: r.MaxSize,
-		Owner: fileUserName(st.UID, r.Owner), Group: fileGroupName(st.GID, r.Group), Entries: len(found.Names) - len(found.Differ),
+		Owner: files.UserName(st.UID, r.Owner), Group: files.GroupName(st.GID, r.Group), Entries: len(found.Names) - len(found.Differ),
 	}
 	if len(found.Differ) == 0 { // it is theirs as far as that was asked for
 		got.Owner, got.Group = r.Owner, r.Group
@@ -173,16 +173,26 @@ func (r *TarRes) readUnpacked(ctx context.Context) (engine.Res, error) {
 	return got, nil
 }
 
-// folderClash says what a file resource wants in the place of the folder.
-func (r *TarRes) folderClash(other engine.Res) error {
+// fillsFolder says what another resource wants in the place of the folder.
+func (r *TarRes) fillsFolder(other engine.Res) error {
 	f, ok := other.(*FileRes)
-	switch {
-	case !ok:
+	if !ok {
 		return fmt.Errorf("a %s writes a file, and the tar unpacks into a folder", other.Kind())
-	case f.wants() != "" && !f.isFolder():
-		return fmt.Errorf("the file wants %s, and the tar a folder", f.wants())
-	case f.Purge:
-		return errors.New("the file purges what the tar unpacks")
 	}
-	return nil
+	_, err := r.folderClash(f)
+	return err
+}
+
+// folderClash says what a file resource wants in the place of the folder. It is false where the tar makes a file.
+func (r *TarRes) folderClash(f *FileRes) (bool, error) {
+	if r.Extract == "" {
+		return false, nil
+	}
+	switch {
+	case f.wants() != "" && !f.isFolder():
+		return true, fmt.Errorf("the file wants %s, and the tar a folder", f.wants())
+	case f.Purge:
+		return true, errors.New("the file purges what the tar unpacks")
+	}
+	return true, nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
+	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
 // What somebody else writes meanwhile is not lost: the text is made anew of it.
@@ -23,18 +25,18 @@ func TestTextFileChangedMeanwhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if name != "made" {
-				lay(t, dir+"/f", "old\n")
+				kindtest.Lay(t, dir+"/f", "old\n")
 			}
-			f, err := textAt(dir+"/f", 0o640)
-			must(t, err)
+			f, err := textfile.At(dir+"/f", 0o640)
+			kindtest.Must(t, err)
 			calls := 0
-			must(t, f.edit(func(old string) (string, error) {
+			kindtest.Must(t, f.Edit(func(old string) (string, error) {
 				if calls++; calls == 1 {
-					must(t, meddle(dir+"/f"))
+					kindtest.Must(t, meddle(dir+"/f"))
 				}
 				return old + "ours\n", nil
 			}))
-			wantFile(t, dir+"/f", "theirs\nours\n")
+			kindtest.WantFile(t, dir+"/f", "theirs\nours\n")
 			if calls != 2 {
 				t.Errorf("it was made %d times", calls)
 			}
@@ -45,13 +47,13 @@ func TestTextFileChangedMeanwhile(t *testing.T) {
 // Who meddles each time wins, and is told of.
 func TestTextFileNeverAtRest(t *testing.T) {
 	dir := t.TempDir()
-	f, err := textAt(dir+"/f", 0o640)
-	must(t, err)
+	f, err := textfile.At(dir+"/f", 0o640)
+	kindtest.Must(t, err)
 	n := 0
-	err = f.edit(func(old string) (string, error) {
+	err = f.Edit(func(old string) (string, error) {
 		n++
-		must(t, os.RemoveAll(dir+"/f"))
-		lay(t, dir+"/f", strings.Repeat("x", n))
+		kindtest.Must(t, os.RemoveAll(dir+"/f"))
+		kindtest.Lay(t, dir+"/f", strings.Repeat("x", n))
 		return old + "ours", nil
 	})
 	if err == nil || !strings.Contains(err.Error(), atomicfile.ErrChanged.Error()) || n != 5 {
@@ -61,17 +63,17 @@ func TestTextFileNeverAtRest(t *testing.T) {
 
 func TestTextFileTooLarge(t *testing.T) {
 	dir := t.TempDir()
-	lay(t, dir+"/f", strings.Repeat("#", maxText+1))
-	f, err := textAt(dir+"/f", 0o640)
-	must(t, err)
-	if text, _, err := f.read(); err == nil || !strings.Contains(err.Error(), "larger than 16 MiB") {
+	kindtest.Lay(t, dir+"/f", strings.Repeat("#", textfile.MaxText+1))
+	f, err := textfile.At(dir+"/f", 0o640)
+	kindtest.Must(t, err)
+	if text, _, err := f.Read(); err == nil || !strings.Contains(err.Error(), "larger than 16 MiB") {
 		t.Errorf("read were %d bytes, %v", len(text), err)
 	}
-	must(t, os.Truncate(dir+"/f", maxText))
-	if _, _, err := f.read(); err != nil {
+	kindtest.Must(t, os.Truncate(dir+"/f", textfile.MaxText))
+	if _, _, err := f.Read(); err != nil {
 		t.Error(err)
 	}
-	if err := f.edit(func(old string) (string, error) { return old + "#", nil }); err == nil || !strings.Contains(err.Error(), "is not written") {
+	if err := f.Edit(func(old string) (string, error) { return old + "#", nil }); err == nil || !strings.Contains(err.Error(), "is not written") {
 		t.Errorf("got %v", err)
 	}
 }

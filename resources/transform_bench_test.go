@@ -7,6 +7,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/resources/basic"
 )
 
 // BenchmarkTransform is what the transforms cost each time a graph is loaded:
@@ -14,7 +15,7 @@ import (
 // one is a command that uses some of them, and one can be grouped.
 func BenchmarkTransform(b *testing.B) {
 	steps := map[string][]transform.Step{
-		"both": transform.Default(), "autoedge": {transform.AutoEdge()}, "autogroup": {transform.AutoGroup()},
+		"both": transform.Default(), "autoedge": {transform.AutoEdge(nil)}, "autogroup": {transform.AutoGroup()},
 	}
 	for _, name := range []string{"both", "autoedge", "autogroup"} {
 		b.Run(name, func(b *testing.B) {
@@ -52,7 +53,7 @@ func manyResources(tb testing.TB, n int) *engine.Graph {
 			r = &ExecRes{Cmd: "/bin/make -f " + path(i-1), Cwd: path(i - 2), User: "root"}
 		case 9:
 			kind, name = "noop", fmt.Sprint(i)
-			r = &NoopRes{}
+			r = &basic.NoopRes{}
 		default:
 			r = &FileRes{Owner: "root"}
 		}

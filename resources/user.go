@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/internal/rules"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -18,12 +21,12 @@ const (
 	groupsInclusive = "inclusive"
 	groupsMinimum   = "minimum"
 	expiryNever     = "never"
-	expiryAbsent    = "absent" // the same, as Puppet says it
+	expiryAbsent    = "absent" // the same, in the words of catalogs
 )
 
 func init() {
-	registerVirtual("user", func(k *virtual.Kind) virtual.Resource {
-		return &UserRes{accountBase: accountBase{virtualBase{kind: k}}}
+	virtualkind.Register("user", func(k *virtual.Kind) virtual.Resource {
+		return &UserRes{accountBase: accountBase{virtualkind.Of(k)}}
 	})
 }
 
@@ -83,11 +86,11 @@ type UserSends struct {
 
 // Default returns a user who is there.
 func (r *UserRes) Default() engine.Res {
-	return &UserRes{State: FileExists, Membership: groupsMinimum, accountBase: accountBase{virtualBase{kind: r.kind}}}
+	return &UserRes{State: FileExists, Membership: groupsMinimum, accountBase: accountBase{virtualkind.Of(r.VirtualKind())}}
 }
 
 // Backends returns the names of all that can do it.
-func (r *UserRes) Backends() []string { return r.backends("user") }
+func (r *UserRes) Backends() []string { return r.BackendNames("user") }
 
 // Backend names the one that is used.
 func (r *UserRes) Backend() string { return accountBackend(r.MetaParams().Backend, r.Root) }
@@ -101,7 +104,7 @@ func (r *UserRes) inclusive() bool { return r.Membership == groupsInclusive }
 
 // Needs returns what has to be called for such a user.
 func (r *UserRes) Needs() []string {
-	if coming(r, "state") {
+	if virtualkind.Coming(r, "state") {
 		return accountNeeds(r.Root, userdb.GetUsers.Name())
 	}
 	if r.absent() {
@@ -110,7 +113,7 @@ func (r *UserRes) Needs() []string {
 	return accountNeeds(r.Root, userdb.GetUsers.Name(), userdb.AddUser.Name(), userdb.ChangeUser.Name())
 }
 
-// Validate checks the parameters, and that a backend can do what is wanted.
+// Validate checks the parameters.
 func (r *UserRes) Validate() error {
 	errs := accountRules(r.Name(), r.State, r.Root)
 	check := func(field, text string, rule func(string) error) {
@@ -139,23 +142,26 @@ func (r *UserRes) Validate() error {
 	if !slices.Contains([]string{"", groupsInclusive, groupsMinimum}, r.Membership) {
 		errs = append(errs, fmt.Errorf("membership is %q, it must be inclusive or minimum", r.Membership))
 	}
-	errs = append(errs, broken([]rule{
-		{r.GID != nil && r.Group != "", "gid and group are both given: one of them says which group it is"},
-		{r.AllowDup && r.UID == nil, "allowduplicateuid makes sense with uid only"},
+	errs = append(errs, rules.Broken([]rules.Rule{
+		{If: r.GID != nil && r.Group != "", Text: "gid and group are both given: one of them says which group it is"},
+		{If: r.AllowDup && r.UID == nil, Text: "allowduplicateuid makes sense with uid only"},
 	})...)
-	return r.check("user", r, errs)
+	return errors.Join(errs...)
 }
 
-// Cmp compares the parameters.
-func (r *UserRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+// CheckMachine says what the backend of a machine can't do.
+func (r *UserRes) CheckMachine(m engine.Machine) error { return r.Check("user", r, m) }
+
+// Cmp compares the parameters, and the backends to choose from.
+func (r *UserRes) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
 
 // Sends returns the type of what is sent.
 func (r *UserRes) Sends() any { return &UserSends{} }
 
 // Watch tells of each change of the databases, and of the home folder if that is managed.
-func (r *UserRes) Watch(ctx context.Context) error { return r.watch(ctx, "user", r, nil) }
+func (r *UserRes) Watch(ctx context.Context) error { return r.WatchBy(ctx, "user", r, nil) }
 
-func (r *UserRes) follow(ctx context.Context, c *chosen) error {
+func (r *UserRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 	if !r.ManageHome || r.absent() {
 		return r.subscribe(ctx, c, r.Root)
 	}
@@ -168,7 +174,7 @@ func (r *UserRes) follow(ctx context.Context, c *chosen) error {
 
 // homeNow is the home folder that the user has, or that a new one is likely to get.
 func (r *UserRes) homeNow(ctx context.Context) string {
-	if m, err := r.open(ctx, "user", r.Backend()); err == nil {
+	if m, err := r.Open(ctx, "user", r.Backend()); err == nil {
 		defer m.Close()
 		info, result, err := userdb.DescribeUser.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
 		if err == nil && result.Found && info.Home != "" {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
 
 // accountTries is how often a user or group is looked at, and made right, at most, while
 // others change the databases.
 const accountTries = 5
 
-// errGone is about one who was made and is not there: somebody has removed him at once.
+// errGone is about a user who was made and is not there: another program has removed him at once.
 var errGone = errors.New("it was made, and is not in the database: is that written by another program, again and again?")
 
 // inAccounts is a user, or a group, in a batch.
@@ -54,7 +55,7 @@ func (a *accountBatch[T]) look(ctx context.Context) (err error) {
 // that are there then.
 func (a *accountBatch[T]) checkApply(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
 	if err := a.look(ctx); err != nil {
-		return failAll(len(members), err)
+		return virtualkind.FailAll(len(members), err)
 	}
 	out, altered := make([]engine.Outcome, len(members)), false
 	for i, m := range members {
@@ -80,8 +81,8 @@ func (a *accountBatch[T]) checkApply(ctx context.Context, apply bool, members []
 	return out
 }
 
-// settle makes one right. What failed while others changed the databases says nothing of
-// how they are now: then it is looked again.
+// settle makes one right. A failure while others changed the databases says nothing of their
+// present state: then it is looked again.
 func (a *accountBatch[T]) settle(ctx context.Context, one engine.Res, apply bool) (o engine.Outcome) {
 	for range accountTries {
 		o.OK, o.Err = a.check(ctx, one, a.named[one.Name()], apply)
@@ -95,7 +96,7 @@ func (a *accountBatch[T]) settle(ctx context.Context, one engine.Res, apply bool
 	return o
 }
 
-// sent has one send what is known of it. If others have removed it again, it is made again.
+// sent has one send its facts. If others have removed it again, it is made again.
 func (a *accountBatch[T]) sent(ctx context.Context, one engine.Res, apply bool) error {
 	for range accountTries {
 		if info := a.named[one.Name()]; info != nil {

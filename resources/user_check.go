@@ -11,13 +11,15 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
 
 // GroupKey is the same for users of one system: they are checked with one look at its
 // databases.
 func (r *UserRes) GroupKey() string { return r.Backend() + "\x00" + accountRoot(r.Root) }
 
-// CheckApply compares the user with what is wanted, and makes it so.
+// CheckApply compares the user with the wanted one, and makes it so.
 func (r *UserRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	o := r.CheckApplyBatch(ctx, apply, []engine.Res{r})[0]
 	return o.OK, o.Err
@@ -36,14 +38,14 @@ type users struct {
 
 // CheckApplyBatch checks users of one system with one look, and makes each of them right.
 func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
-	m, err := r.open(ctx, "user", r.Backend())
+	m, err := r.Open(ctx, "user", r.Backend())
 	if err != nil {
-		return failAll(len(members), err)
+		return virtualkind.FailAll(len(members), err)
 	}
 	defer m.Close()
 	seen := &users{module: m}
 	a := accountBatch[userdb.UserInfo]{
-		root: accountRoot(r.Root), shared: r.init.Shared, name: func(u *userdb.UserInfo) string { return u.Name },
+		root: accountRoot(r.Root), shared: r.Handle().Shared, name: func(u *userdb.UserInfo) string { return u.Name },
 		all: func(ctx context.Context) ([]userdb.UserInfo, error) {
 			seen.groups = nil
 			all, _, err := userdb.GetUsers.Call(ctx, m, userdb.AllArgs{Where: r.where()})
@@ -58,7 +60,7 @@ func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []eng
 
 // send sends what is known of the user.
 func (r *UserRes) send(info *userdb.UserInfo) error {
-	return r.init.Send(&UserSends{info.UID, info.GID, info.Home, info.Shell})
+	return r.Handle().Send(&UserSends{info.UID, info.GID, info.Home, info.Shell})
 }
 
 // checkApply makes one user right, who is as info says; nil for not there.
@@ -70,7 +72,7 @@ func (r *UserRes) checkApply(ctx context.Context, seen *users, info *userdb.User
 	case r.absent() && info == nil:
 		return true, nil
 	case r.absent():
-		r.init.Change(engine.Change{Verb: engine.Deleted})
+		r.Handle().Change(engine.Change{Verb: engine.Deleted})
 		if !apply {
 			return false, nil
 		}
@@ -81,7 +83,10 @@ func (r *UserRes) checkApply(ctx context.Context, seen *users, info *userdb.User
 		if err := seen.canSet(ctx, r, &args.Attributes, apply); err != nil {
 			return false, err
 		}
-		r.init.Change(engine.Change{Verb: engine.Created})
+		r.Handle().Change(engine.Change{Verb: engine.Created})
+		for _, c := range engine.MadeWith(r) {
+			r.Handle().Change(c)
+		}
 		if !apply {
 			return false, nil
 		}
@@ -100,7 +105,7 @@ func (r *UserRes) change(ctx context.Context, seen *users, info *userdb.UserInfo
 		return false, err
 	}
 	for _, c := range d.changes {
-		r.init.Change(c)
+		r.Handle().Change(c)
 	}
 	if len(d.changes) == 0 || !apply {
 		return len(d.changes) == 0, nil
@@ -111,7 +116,7 @@ func (r *UserRes) change(ctx context.Context, seen *users, info *userdb.UserInfo
 	return false, err
 }
 
-// addArgs are those that make the user with all that is wanted.
+// addArgs are the arguments that make the user with all wanted attributes.
 func (r *UserRes) addArgs() userdb.AddArgs {
 	args := userdb.AddArgs{
 		Name: r.Name(), System: r.System, CreateHome: r.ManageHome, UserGroup: true, Where: r.where(),
@@ -190,8 +195,8 @@ func (r *UserRes) differs(ctx context.Context, seen *users, info *userdb.UserInf
 	return d, r.secretsDiffer(info, d)
 }
 
-// homeDiffers looks whether the home folder that is managed is there. One that is to be
-// elsewhere is seen to when that is set.
+// homeDiffers looks whether the managed home folder is there. A home that is to be elsewhere is
+// moved when that is set.
 func (r *UserRes) homeDiffers(info *userdb.UserInfo, d *userDiff) error {
 	if !r.ManageHome {
 		return nil
@@ -200,15 +205,15 @@ func (r *UserRes) homeDiffers(info *userdb.UserInfo, d *userDiff) error {
 		return nil
 	}
 	_, err := os.Lstat(filepath.Join("/", accountRoot(r.Root), info.Home))
-	if isMissing(err) {
+	if files.IsMissing(err) {
 		d.add("homedir", nil, info.Home)
 		d.home, err = true, nil
 	}
 	return err
 }
 
-// primaryDiffers compares the primary group. Two groups may have one number, so another
-// name alone is no difference.
+// primaryDiffers compares the primary group. Two groups may have one number, so another name alone
+// does not differ.
 func (r *UserRes) primaryDiffers(ctx context.Context, seen *users, info *userdb.UserInfo, d *userDiff) error {
 	switch {
 	case r.GID != nil && *r.GID != info.GID:
@@ -243,8 +248,8 @@ func (u *users) readGroups(ctx context.Context, r *UserRes) error {
 	if u.groups != nil {
 		return nil
 	}
-	groups := virtualBase{init: r.init, host: r.host} // of another kind than the user
-	m, err := groups.open(ctx, "group", accountBackend("", r.Root))
+	groups := r.Elsewhere() // of another kind than the user
+	m, err := groups.Open(ctx, "group", accountBackend("", r.Root))
 	if err != nil {
 		return err
 	}
@@ -260,8 +265,8 @@ func (u *users) readGroups(ctx context.Context, r *UserRes) error {
 	return nil
 }
 
-// canSet says, when it is only looked, which groups are missing that the tool would not do
-// without: so what is said before is what would become of it.
+// canSet says, on a mere look, which groups are missing that the tool would not do without: so the
+// look tells the later result.
 func (u *users) canSet(ctx context.Context, r *UserRes, to *userdb.Attributes, apply bool) error {
 	var names []string
 	if to.Groups != nil {
@@ -308,7 +313,7 @@ func (r *UserRes) groupsDiffer(info *userdb.UserInfo, d *userDiff) {
 	} else {
 		d.to.Groups = &want
 	}
-	d.add("groups", texts(info.Groups), texts(want))
+	d.add("groups", virtualkind.Texts(info.Groups), virtualkind.Texts(want))
 }
 
 // secretsDiffer compares what shadow has, which only root can read.

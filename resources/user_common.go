@@ -5,43 +5,43 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
-	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
 
 // accountBase is what users and groups have in common.
-type accountBase struct{ virtualBase }
+type accountBase struct{ virtualkind.Backed }
 
 // Init keeps the handle.
 func (b *accountBase) Init(init *engine.Init) error {
-	b.init = init
+	b.Keep(init)
 	return nil
 }
 
 // subscribe subscribes to the databases, and to paths that come or go.
-func (b *accountBase) subscribe(ctx context.Context, c *chosen, root string, paths ...string) error {
+func (b *accountBase) subscribe(ctx context.Context, c *virtualkind.Chosen, root string, paths ...string) error {
 	sub, err := c.Watch(ctx, []string{accountRoot(root)})
 	if err != nil {
 		return err
 	}
 	var there engine.Subscription
 	if len(paths) > 0 {
-		if there, err = b.init.Host.Watch(ctx, paths, engine.WatchOptions{}); err != nil {
+		if there, err = b.Handle().Host.Watch(ctx, paths, engine.WatchOptions{}); err != nil {
 			if sub != nil {
 				sub.Close()
 			}
 			return err
 		}
 	}
-	c.subscribed(sub, there)
+	c.Subscribed(sub, there)
 	return nil
 }
 
-func (b *accountBase) woken(context.Context, *chosen) error {
-	b.init.Event()
+func (b *accountBase) Woken(context.Context, *virtualkind.Chosen) error {
+	b.Handle().Event()
 	return nil
 }
 
@@ -106,18 +106,4 @@ func accountRules(name, state, root string) []error {
 		errs = append(errs, fmt.Errorf("root: %q is not absolute", root))
 	}
 	return errs
-}
-
-// texts are names as a Change has them.
-func texts(list []string) any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
-}
-
-// failAll is the outcome of a batch in which nothing could be done.
-func failAll(n int, err error) []engine.Outcome {
-	return slices.Repeat([]engine.Outcome{{Err: err}}, n)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // TestUserHome: with managehome the folder is there as long as the user is, whatever
@@ -15,35 +16,35 @@ import (
 func TestUserHome(t *testing.T) {
 	dir := t.TempDir()
 	accountsBelow(t, dir)
-	must(t, os.MkdirAll(filepath.Join(dir, "home"), 0o755))
+	kindtest.Must(t, os.MkdirAll(filepath.Join(dir, "home"), 0o755))
 	uid := os.Getuid() // a home is given to its user
 	if uid == 0 {
 		uid = 1500
 	}
 	r := &UserRes{UID: &uid, HomeDir: "/home/ann", Shell: "/bin/sh", ManageHome: true, Root: dir}
 	r.SetName("ann")
-	f := begin(t, "user", r, enginetest.WithHost(newHost(t)))
-	want(t, f, r, "created")
+	f := kindtest.Begin(t, "user", r, enginetest.WithHost(kindtest.NewHost(t)))
+	kindtest.Want(t, f, r, `created uid: (none) -> 1500 homedir: (none) -> "/home/ann" shell: (none) -> "/bin/sh"`)
 	home := filepath.Join(dir, "home/ann")
-	watching(t, f, r)
-	must(t, os.Remove(home))
+	kindtest.Watching(t, f, r)
+	kindtest.Must(t, os.Remove(home))
 	f.WaitEvent(t)
-	want(t, f, r, `homedir: (none) -> "/home/ann"`)
+	kindtest.Want(t, f, r, `homedir: (none) -> "/home/ann"`)
 	if st, err := os.Stat(home); err != nil || !st.IsDir() {
 		t.Fatal(st, err)
 	}
-	want(t, f, r, "")
-	put(t, filepath.Join(home, "mine"), "kept")
-	must(t, os.Chown(filepath.Join(home, "mine"), uid, -1))
+	kindtest.Want(t, f, r, "")
+	kindtest.Put(t, filepath.Join(home, "mine"), "kept")
+	kindtest.Must(t, os.Chown(filepath.Join(home, "mine"), uid, -1))
 	moved := *r
 	moved.HomeDir = "/home/new/ann"
-	g := begin(t, "user", &moved)
-	want(t, g, &moved, `homedir: "/home/ann" -> "/home/new/ann"`)
+	g := kindtest.Begin(t, "user", &moved)
+	kindtest.Want(t, g, &moved, `homedir: "/home/ann" -> "/home/new/ann"`)
 	if text, err := os.ReadFile(filepath.Join(dir, "home/new/ann/mine")); err != nil || string(text) != "kept" {
 		t.Errorf("what was in it: %q, %v", text, err)
 	}
 	moved.ManageHome, moved.HomeDir = false, "/home/other"
-	want(t, g, &moved, `homedir: "/home/new/ann" -> "/home/other"`)
+	kindtest.Want(t, g, &moved, `homedir: "/home/new/ann" -> "/home/other"`)
 	if _, err := os.Stat(filepath.Join(dir, "home/new/ann/mine")); err != nil {
 		t.Error(err)
 	}
@@ -56,14 +57,14 @@ func TestDriftOfOneOfAThousand(t *testing.T) {
 	members := thousandUsers(t, dir)
 	_, open := members[0].(*UserRes).Shared()
 	shared, err := open(t.Context(), nil)
-	must(t, err)
+	kindtest.Must(t, err)
 	for _, m := range members {
-		must(t, m.Init(enginetest.NewInit(t, enginetest.WithShared(shared)).Init()))
+		kindtest.Must(t, m.Init(enginetest.NewInit(t, enginetest.WithShared(shared)).Init()))
 	}
 	check := func(apply bool) (differ int) {
 		t.Helper()
 		for _, o := range members[0].(engine.Batcher).CheckApplyBatch(t.Context(), apply, members) {
-			must(t, o.Err)
+			kindtest.Must(t, o.Err)
 			if !o.OK {
 				differ++
 			}
@@ -75,9 +76,9 @@ func TestDriftOfOneOfAThousand(t *testing.T) {
 	}
 	passwd := filepath.Join(dir, "etc/passwd")
 	data, err := os.ReadFile(passwd)
-	must(t, err)
-	must(t, os.WriteFile(passwd+"+", bytes.Replace(data, []byte(":2500:"), []byte(":2501:"), 1), 0o644))
-	must(t, os.Rename(passwd+"+", passwd)) // as the tools write it
+	kindtest.Must(t, err)
+	kindtest.Must(t, os.WriteFile(passwd+"+", bytes.Replace(data, []byte(":2500:"), []byte(":2501:"), 1), 0o644))
+	kindtest.Must(t, os.Rename(passwd+"+", passwd)) // as the tools write it
 	opened := countOpens(t, filepath.Join(dir, "etc"))
 	if n := check(false); n != 1 {
 		t.Errorf("%d differ", n)

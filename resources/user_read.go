@@ -10,12 +10,13 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
 // Read returns the user as he is; one who is not there is absent.
 func (r *UserRes) Read(ctx context.Context) (engine.Res, error) {
-	m, err := r.open(ctx, "user", r.Backend())
+	m, err := r.Open(ctx, "user", r.Backend())
 	if err != nil {
 		return nil, err
 	}
@@ -41,15 +42,14 @@ func (r *UserRes) like(name, state string) *UserRes {
 
 // List yields all users of the databases.
 func (r *UserRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
-	open := func() (*virtual.Module, error) { return r.open(ctx, "user", r.Backend()) }
+	open := func() (*virtual.Module, error) { return r.Open(ctx, "user", r.Backend()) }
 	return accountsOf(open, r.as, func(m *virtual.Module) ([]userdb.UserInfo, error) {
 		all, _, err := userdb.GetUsers.Call(ctx, m, userdb.AllArgs{Where: r.where()})
 		return all, err
 	})
 }
 
-// as makes a resource of what is known of a user. The primary group is shown as this
-// resource names it.
+// as makes a resource of the facts of a user. The primary group is shown as this resource names it.
 func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
 	is := r.like(info.Name, FileExists)
 	is.UID, is.GID, is.Groups, is.Membership = &info.UID, &info.GID, info.Groups, groupsInclusive
@@ -73,9 +73,8 @@ func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
 	return is
 }
 
-// Reversed returns what brings back the user as he was, as far as this resource manages
-// him. One who was not there is removed; his home, in which there may be others' work
-// by now, is left.
+// Reversed returns the resource that brings back the user as he was, as far as this resource
+// manages him. A new user is removed; his home, in which there may be others' work by now, is left.
 func (r *UserRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := r.like(r.Name(), FileAbsent)
 	was, ok := before.(*UserRes)
@@ -92,7 +91,7 @@ func (r *UserRes) Reversed(before engine.Res) (engine.Res, error) {
 	return undo, nil
 }
 
-// goBack fills undo with what was there: all of it, if the user was removed.
+// goBack fills undo with the old state: all of it, if the user was removed.
 func (r *UserRes) goBack(undo, was *UserRes) {
 	if r.absent() {
 		undo.UID, undo.GID, undo.Group, undo.Groups = was.UID, was.GID, was.Group, was.Groups
@@ -164,16 +163,16 @@ func (r *UserRes) Clashes(other engine.Res) error {
 // AutoEdges wants the groups, the folder that the home is in, and the package that brings
 // the shell. A user who is to go has to go before his groups do, and after the service of his name has stopped.
 func (r *UserRes) AutoEdges() (engine.AutoEdge, error) {
-	w := newWants(r)
+	w := edges.New(r)
 	if accountRoot(r.Root) != "" {
-		w.path(accountRoot(r.Root) + "/etc")
+		w.Path(accountRoot(r.Root) + "/etc")
 		return w, nil
 	}
-	base := w.base()
+	base := w.Base()
 	if r.absent() { // also if it stays: a group of his own goes with him, and comes back
 		base.Reversed, base.Firmly = new(false), true
 	}
-	group := func(name string) { w.ask = append(w.ask, traits.GroupUID(base, name)) }
+	group := func(name string) { w.Ask = append(w.Ask, traits.GroupUID(base, name)) }
 	switch {
 	case r.GID != nil:
 		group(strconv.Itoa(*r.GID))
@@ -186,13 +185,13 @@ func (r *UserRes) AutoEdges() (engine.AutoEdge, error) {
 		group(g)
 	}
 	if r.absent() {
-		w.stopped(r.Name())
+		w.Stopped(r.Name())
 	}
 	if r.HomeDir != "" {
-		w.above(r.HomeDir)
+		w.Above(r.HomeDir)
 	}
 	if r.Shell != "" {
-		w.installed(r.Shell)
+		w.Installed(r.Shell)
 	}
 	return w, nil
 }

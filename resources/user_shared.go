@@ -9,16 +9,16 @@ import (
 	userdb "github.com/reactivegraph/mgmt/resources/account"
 )
 
-// accountsSeen is what users, or groups, of one system were seen to be last, for as long as
-// their databases stay as they were. Those that become ready one after the other so
-// need no reading of their own. It is safe for concurrent use.
+// accountsSeen has the last seen users, or groups, of one system, for as long as their databases
+// stay as they were. So resources that become ready one after the other need no reading of their
+// own. It is safe for concurrent use.
 type accountsSeen[T any] struct {
 	mu    sync.Mutex
 	print userdb.Print // taken before the databases were read
 	named map[string]*T
 }
 
-// withAccounts opens what all users, or groups, of a key have in common.
+// withAccounts opens the shared state of all users, or groups, of a key.
 func withAccounts[T any](key string) (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return key, func(context.Context, engine.Host) (engine.Shared, error) { return &accountsSeen[T]{}, nil }
 }
@@ -39,7 +39,7 @@ func (s *accountsSeen[T]) End() {
 // Close has nothing to release.
 func (*accountsSeen[T]) Close() error { return nil }
 
-// look returns what is there, read if it is not known any more. Nobody alters it. Without a
+// look returns the accounts, read if they are not known any more. No caller alters them. Without a
 // receiver it is always read.
 func (s *accountsSeen[T]) look(root string, read func() (map[string]*T, error)) (map[string]*T, error) {
 	if s == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -22,7 +23,7 @@ const hashOfA, hashOfB = "$6$salt$hashofa", "$6$salt$hashofb"
 func accountsBelow(t *testing.T, dir string) {
 	t.Helper()
 	etc := filepath.Join(dir, "etc")
-	must(t, os.MkdirAll(etc, 0o755))
+	kindtest.Must(t, os.MkdirAll(etc, 0o755))
 	for name, f := range map[string]struct {
 		text string
 		mode os.FileMode
@@ -31,7 +32,7 @@ func accountsBelow(t *testing.T, dir string) {
 		"group":  {"root:x:0:\nbot:x:900:\nweb:x:800:bot\nextra:x:801:\n", 0o644},
 		"shadow": {"root:*:19000:0:99999:7:::\nbot:!:19000::::::\n", 0o640},
 	} {
-		must(t, os.WriteFile(filepath.Join(etc, name), []byte(f.text), f.mode))
+		kindtest.Must(t, os.WriteFile(filepath.Join(etc, name), []byte(f.text), f.mode))
 	}
 }
 
@@ -41,12 +42,12 @@ func editFile(name, old, to string) func(*testing.T, string) {
 		t.Helper()
 		path := filepath.Join(dir, "etc", name)
 		text, err := os.ReadFile(path)
-		must(t, err)
+		kindtest.Must(t, err)
 		changed := strings.Replace(string(text), old, to, 1)
 		if changed == string(text) {
 			t.Fatalf("%s has no %q:\n%s", path, old, text)
 		}
-		must(t, os.WriteFile(path, []byte(changed), 0o640))
+		kindtest.Must(t, os.WriteFile(path, []byte(changed), 0o640))
 	}
 }
 
@@ -60,6 +61,11 @@ func madeUser(tb testing.TB, as UserRes) *UserRes {
 	as.accountBase = made.(*UserRes).accountBase
 	return &as
 }
+
+// annaCreated is what a run tells of a new user: anna has all properties.
+const annaCreated = `created uid: (none) -> 1500 group: (none) -> "web" groups: (none) -> [extra] homedir: (none) -> "/home/anna" ` +
+	`shell: (none) -> "/bin/sh" comment: (none) -> "Anna A, 1" password: (none) -> (secret) expiry: (none) -> "2031-02-03" ` +
+	`password_min_age: (none) -> 1 password_max_age: (none) -> 90 password_warn_days: (none) -> 5`
 
 func anna(tb testing.TB, dir string) *UserRes {
 	r := madeUser(tb, UserRes{
@@ -88,9 +94,9 @@ func TestUserSuite(t *testing.T) {
 			"expiry":   editFile("shadow", ":22313:", "::"),
 			"max age":  editFile("shadow", ":1:90:5:", ":1:99999:5:"),
 			"removed": func(t *testing.T, dir string) {
-				must(t, os.Remove(filepath.Join(dir, "etc/passwd")))
+				kindtest.Must(t, os.Remove(filepath.Join(dir, "etc/passwd")))
 			},
-			"shadow removed": func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, "etc/shadow"))) },
+			"shadow removed": func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(filepath.Join(dir, "etc/shadow"))) },
 		},
 		Variants: map[string]func(engine.Res){
 			"other uid": func(r engine.Res) { r.(*UserRes).UID = new(1502) },
@@ -123,12 +129,12 @@ func TestUserMinimum(t *testing.T) {
 	accountsBelow(t, dir)
 	r := &UserRes{Groups: []string{"extra", "bot"}, Root: dir}
 	r.SetName("bot")
-	f := begin(t, "user", r)
-	want(t, f, r, "groups: [web] -> [extra web]")
+	f := kindtest.Begin(t, "user", r)
+	kindtest.Want(t, f, r, "groups: [web] -> [extra web]")
 	if got := text(t, dir, "group"); !strings.Contains(got, "web:x:800:bot\nextra:x:801:bot\n") || !strings.Contains(got, "bot:x:900:\n") {
 		t.Errorf("the groups are\n%s", got)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	if s, ok := f.Sent().(*UserSends); !ok || s.UID != 900 || s.Shell != "/bin/false" {
 		t.Errorf("sent %#v", f.Sent())
 	}
@@ -143,16 +149,16 @@ func TestAccountsAbsent(t *testing.T) {
 		"group": &GroupRes{State: FileExists, Root: dir},
 	} {
 		r.SetName("nobody")
-		begin(t, kind, r)
+		kindtest.Begin(t, kind, r)
 		got, err := r.Read(t.Context())
-		must(t, err)
-		want(t, begin(t, kind, got), got, "")
+		kindtest.Must(t, err)
+		kindtest.Want(t, kindtest.Begin(t, kind, got), got, "")
 		if fields, err := schema.Get(got, "state"); err != nil || fields != FileAbsent {
 			t.Errorf("a %s is %v, %v", kind, fields, err)
 		}
-		undo, err := undoOf(t, r, got)
-		must(t, err)
-		want(t, begin(t, kind, undo), undo, "")
+		undo, err := kindtest.UndoOf(t, r, got)
+		kindtest.Must(t, err)
+		kindtest.Want(t, kindtest.Begin(t, kind, undo), undo, "")
 	}
 }
 
@@ -170,16 +176,16 @@ func TestUserMissingGroup(t *testing.T) {
 			one := madeUser(t, *r)
 			one.Root = dir
 			one.SetName(name)
-			f := begin(t, "user", one)
-			looked := verbs(t, f, one, false)
+			f := kindtest.Begin(t, "user", one)
+			looked := kindtest.Verbs(t, f, one, false)
 			if !strings.HasPrefix(looked, "error: ") || !strings.Contains(looked, strings.TrimSpace(says)) {
 				t.Errorf("%s: looking it says %s, without %s", name, looked, says)
 			}
-			if got := verbs(t, f, one, true); !strings.HasPrefix(got, "error: ") {
+			if got := kindtest.Verbs(t, f, one, true); !strings.HasPrefix(got, "error: ") {
 				t.Errorf("%s: applying it says %s", name, got)
 			}
 			editFile("group", "web:x:800:", "nobody:x:4711:\nweb:x:800:")(t, dir)
-			if got := verbs(t, f, one, false); got == "" || strings.HasPrefix(got, "error") {
+			if got := kindtest.Verbs(t, f, one, false); got == "" || strings.HasPrefix(got, "error") {
 				t.Errorf("%s: with the group it says %s", name, got)
 			}
 		}
@@ -189,7 +195,7 @@ func TestUserMissingGroup(t *testing.T) {
 func text(t *testing.T, dir, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "etc", name))
-	must(t, err)
+	kindtest.Must(t, err)
 	return string(data)
 }
 
@@ -201,13 +207,13 @@ func TestUserLeavesOthersAlone(t *testing.T) {
 	before := text(t, dir, "passwd")
 	r := anna(t, dir)
 	r.ManageHome = true
-	must(t, os.MkdirAll(filepath.Join(dir, "etc/skel/.config"), 0o755))
-	put(t, filepath.Join(dir, "etc/skel/.config/x"), "content")
+	kindtest.Must(t, os.MkdirAll(filepath.Join(dir, "etc/skel/.config"), 0o755))
+	kindtest.Put(t, filepath.Join(dir, "etc/skel/.config/x"), "content")
 	if os.Geteuid() != 0 {
 		r.UID, r.Group = new(os.Getuid()), "" // a home is given to its user
 	}
-	f := begin(t, "user", r)
-	want(t, f, r, "created")
+	f := kindtest.Begin(t, "user", r)
+	kindtest.Want(t, f, r, annaCreated)
 	if data, err := os.ReadFile(filepath.Join(dir, "home/anna/.config/x")); err != nil || string(data) != "content" {
 		t.Errorf("the home: %q, %v", data, err)
 	}
@@ -219,7 +225,7 @@ func TestUserLeavesOthersAlone(t *testing.T) {
 		t.Errorf("passwd is\n%s", text(t, dir, "passwd"))
 	}
 	r.State = FileAbsent
-	want(t, f, r, "deleted")
+	kindtest.Want(t, f, r, "deleted")
 	if got := text(t, dir, "passwd"); got != before {
 		t.Errorf("after the removal passwd is\n%s", got)
 	}
@@ -253,7 +259,7 @@ func TestUserRefusals(t *testing.T) {
 	} {
 		r := anna(t, "/image")
 		change(r)
-		err := r.Validate()
+		err := judged(r)
 		if err == nil {
 			t.Errorf("%s passes", name)
 		} else if strings.Contains(err.Error(), "plain text") {
@@ -263,7 +269,7 @@ func TestUserRefusals(t *testing.T) {
 	for _, hash := range []string{"!", "*", "!!", "!$6$a$b", "$y$j9T$abc$def", "_abcdefghijklmnopqrs"} {
 		r := anna(t, "/image")
 		r.Password = schema.NewSecret(hash)
-		must(t, r.Validate())
+		kindtest.Must(t, r.Validate())
 	}
 }
 
@@ -275,13 +281,26 @@ func TestUserFailsAlone(t *testing.T) {
 	bad, good := anna(t, dir), anna(t, dir)
 	bad.SetName("bad")
 	bad.Groups = []string{"nothere"}
-	f, g := begin(t, "user", bad), begin(t, "user", good)
+	f, g := kindtest.Begin(t, "user", bad), kindtest.Begin(t, "user", good)
 	out := bad.CheckApplyBatch(t.Context(), true, []engine.Res{bad, good})
 	if out[0].Err == nil || !strings.Contains(out[0].Err.Error(), "there is no group nothere") || out[1].Err != nil {
 		t.Errorf("the outcomes are %v", out)
 	}
-	if len(f.Changes()) != 1 || len(g.Changes()) != 1 || strings.Contains(text(t, dir, "passwd"), "bad") {
+	if len(f.Changes()) != 12 || len(g.Changes()) != 12 || strings.Contains(text(t, dir, "passwd"), "bad") {
 		t.Errorf("changes %v, %v; passwd\n%s", f.Changes(), g.Changes(), text(t, dir, "passwd"))
+	}
+}
+
+// TestFindingD10CreatedUserShowsValues: a new user and a new group are told with the values that
+// they get, and the hash of a password is not shown.
+func TestFindingD10CreatedUserShowsValues(t *testing.T) {
+	dir := t.TempDir()
+	accountsBelow(t, dir)
+	r := anna(t, dir)
+	f := kindtest.Begin(t, "user", r)
+	kindtest.Want(t, f, r, annaCreated)
+	if text := fmt.Sprintf("%+v", f.Changes()); strings.Contains(text, r.Password.Reveal()) {
+		t.Errorf("the hash is shown: %s", text)
 	}
 }
 
@@ -294,9 +313,9 @@ func TestUserClashes(t *testing.T) {
 		t.Errorf("two users of one number: %v", err)
 	}
 	b.AllowDup = true
-	must(t, a.Clashes(b))
+	kindtest.Must(t, a.Clashes(b))
 	b.AllowDup, b.State = false, FileAbsent
-	must(t, a.Clashes(b))
+	kindtest.Must(t, a.Clashes(b))
 }
 
 // TestUserEdges: a user comes after his groups and above his home, and before the groups
@@ -304,7 +323,7 @@ func TestUserClashes(t *testing.T) {
 func TestUserEdges(t *testing.T) {
 	r := anna(t, "")
 	r.SetKind("user")
-	got := strings.Join(asked(t, r), " ")
+	got := strings.Join(kindtest.Asked(t, r), " ")
 	if got != "group[web] group[extra] pkg with /bin/sh file[/home] file[/]" {
 		t.Errorf("asked for %s", got)
 	}
@@ -317,7 +336,7 @@ func TestUserEdges(t *testing.T) {
 	}
 	r.State = FileAbsent
 	edges, err := r.AutoEdges()
-	must(t, err)
+	kindtest.Must(t, err)
 	for _, u := range edges.Next() {
 		if group := engine.SpaceOf(u) == traits.SpaceGroup; group == u.IsReversed() {
 			t.Errorf("%s goes before the user: %t", u, u.IsReversed())
@@ -353,18 +372,18 @@ func TestUsersSeeDrift(t *testing.T) {
 	accountsBelow(t, dir)
 	_, open := (&UserRes{Root: dir}).Shared()
 	shared, err := open(t.Context(), nil)
-	must(t, err)
+	kindtest.Must(t, err)
 	r := anna(t, dir)
-	f := begin(t, "user", r, enginetest.WithShared(shared))
-	want(t, f, r, "created")
+	f := kindtest.Begin(t, "user", r, enginetest.WithShared(shared))
+	kindtest.Want(t, f, r, annaCreated)
 	for range 20 {
-		want(t, f, r, "")
+		kindtest.Want(t, f, r, "")
 		editFile("passwd", ":1500:", ":1501:")(t, dir)
-		want(t, f, r, "uid: 1501 -> 1500")
+		kindtest.Want(t, f, r, "uid: 1501 -> 1500")
 		editFile("shadow", hashOfA, hashOfB)(t, dir)
-		want(t, f, r, "password: (secret) -> (secret)")
+		kindtest.Want(t, f, r, "password: (secret) -> (secret)")
 	}
-	must(t, shared.Close())
+	kindtest.Must(t, shared.Close())
 }
 
 // thousandUsers makes the databases of a system with a thousand users, who are as they
@@ -399,15 +418,15 @@ func thousandUsers(tb testing.TB, dir string) (members []engine.Res) {
 func countOpens(t *testing.T, dir string) func() map[string]int {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
-	must(t, err)
+	kindtest.Must(t, err)
 	t.Cleanup(func() { unix.Close(fd) })
 	_, err = unix.InotifyAddWatch(fd, dir, unix.IN_OPEN)
-	must(t, err)
+	kindtest.Must(t, err)
 	return func() map[string]int {
 		counts := map[string]int{}
 		buf := make([]byte, 64<<10)
 		n, err := unix.Read(fd, buf)
-		must(t, err)
+		kindtest.Must(t, err)
 		for at := 0; at < n; {
 			size := int(buf[at+12]) | int(buf[at+13])<<8
 			name := strings.TrimRight(string(buf[at+unix.SizeofInotifyEvent:at+unix.SizeofInotifyEvent+size]), "\x00")

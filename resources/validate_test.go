@@ -11,6 +11,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // checked is a file with a validator, in a folder of its own.
@@ -18,10 +20,10 @@ func checked(t *testing.T, old, content, validate string) (r *FileRes, f *engine
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "f")
 	if old != "" {
-		put(t, path, old)
+		kindtest.Put(t, path, old)
 	}
 	r = &FileRes{Path: path, Content: &content, ValidateCmd: strings.ReplaceAll(validate, "DIR", filepath.Dir(path)), limit: enginetest.Patience}
-	return r, begin(t, "file", r, enginetest.WithHost(newHost(t))), path
+	return r, kindtest.Begin(t, "file", r, enginetest.WithHost(kindtest.NewHost(t))), path
 }
 
 // alone fails the test unless there is one file with that text in the folder, or none
@@ -29,7 +31,7 @@ func checked(t *testing.T, old, content, validate string) (r *FileRes, f *engine
 func alone(t *testing.T, path, text string) {
 	t.Helper()
 	names, err := os.ReadDir(filepath.Dir(path))
-	must(t, err)
+	kindtest.Must(t, err)
 	got, _ := os.ReadFile(path)
 	if string(got) != text || len(names) > 1 || text == "" && len(names) > 0 {
 		t.Errorf("%v, with %q", names, got)
@@ -61,7 +63,7 @@ func TestFindingD7Validate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, f, path := checked(t, c.old, c.content, c.validate)
-			got := verbs(t, f, r, true)
+			got := kindtest.Verbs(t, f, r, true)
 			if err, _ := strings.CutPrefix(got, "error: "); c.err == "" && err != got || !strings.Contains(got, c.err) {
 				t.Error(got)
 			}
@@ -75,14 +77,14 @@ func TestFindingD7Validate(t *testing.T) {
 func TestFindingD7ValidateBounds(t *testing.T) {
 	r, f, path := checked(t, "old\n", "new\n", "sh -c 'sleep 1000 & echo $! > DIR.pid; wait'")
 	r.limit = 300 * time.Millisecond
-	if got := verbs(t, f, r, true); !strings.Contains(got, "still running after 300ms") {
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "still running after 300ms") {
 		t.Error(got)
 	}
 	alone(t, path, "old\n")
-	must(t, os.Remove(filepath.Dir(path)+".pid"))
+	kindtest.Must(t, os.Remove(filepath.Dir(path)+".pid"))
 
 	r, f, path = checked(t, "old\n", "new\n", "sh -c 'yes | head -c 1000000000; echo the end >&2; exit 1'")
-	if got := verbs(t, f, r, true); !strings.HasSuffix(got, "so the old one stays: the end") {
+	if got := kindtest.Verbs(t, f, r, true); !strings.HasSuffix(got, "so the old one stays: the end") {
 		t.Error(got)
 	}
 	alone(t, path, "old\n")
@@ -94,14 +96,14 @@ func TestFindingD7ValidateSecret(t *testing.T) {
 	const print = "sh -c 'cat % >&2; echo bad >&2; exit 1'"
 	r, f, path := checked(t, "old\n", "key = canary-1234\n", print)
 	r.Mode = "0600"
-	if got := verbs(t, f, r, true); strings.Contains(got, "canary") || !strings.HasSuffix(got, "; bad") {
+	if got := kindtest.Verbs(t, f, r, true); strings.Contains(got, "canary") || !strings.HasSuffix(got, "; bad") {
 		t.Error(got)
 	}
 	alone(t, path, "old\n")
 
 	r, f, path = checked(t, "old\n", "key = canary-1234\n", print)
 	f.SetRecv(map[string]*engine.Send{"content": {Secret: true, Changed: true}})
-	if got := verbs(t, f, r, true); strings.Contains(got, "canary") || !strings.HasSuffix(got, "is not shown, since the file holds a secret") {
+	if got := kindtest.Verbs(t, f, r, true); strings.Contains(got, "canary") || !strings.HasSuffix(got, "is not shown, since the file holds a secret") {
 		t.Error(got)
 	}
 	alone(t, path, "old\n")
@@ -129,14 +131,14 @@ func TestFindingD7ValidateWords(t *testing.T) {
 // TestFindingD7ValidateSource: a copied file is checked, too, and so is one of fragments.
 func TestFindingD7ValidateSource(t *testing.T) {
 	dir := t.TempDir()
-	put(t, dir+"/src", "new\n")
+	kindtest.Put(t, dir+"/src", "new\n")
 	for name, r := range map[string]*FileRes{
 		"source": {Source: dir + "/src"}, "fragments": {Fragments: []string{dir + "/src", dir + "/src"}},
 	} {
 		r.Path, r.ValidateCmd = filepath.Join(t.TempDir(), name), "grep -q other"
-		put(t, r.Path, "old\n")
-		f := begin(t, "file", r, enginetest.WithHost(newHost(t)))
-		if got := verbs(t, f, r, true); !strings.Contains(got, "refuses the new file") {
+		kindtest.Put(t, r.Path, "old\n")
+		f := kindtest.Begin(t, "file", r, enginetest.WithHost(kindtest.NewHost(t)))
+		if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "refuses the new file") {
 			t.Error(name, got)
 		}
 		alone(t, r.Path, "old\n")
@@ -146,22 +148,22 @@ func TestFindingD7ValidateSource(t *testing.T) {
 // TestFindingD7ValidateEdit: what edits a part of a file has the whole of it checked.
 func TestFindingD7ValidateEdit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	put(t, path, "a\n")
+	kindtest.Put(t, path, "a\n")
 	line := &LineRes{File: path, Content: "b", ValidateCmd: "sh -c 'grep -q c % || { echo no c; exit 1; }'"}
-	f := begin(t, "line", line, enginetest.WithHost(newHost(t)))
-	if got := verbs(t, f, line, true); !strings.HasSuffix(got, "so the old one stays: no c") {
+	f := kindtest.Begin(t, "line", line, enginetest.WithHost(kindtest.NewHost(t)))
+	if got := kindtest.Verbs(t, f, line, true); !strings.HasSuffix(got, "so the old one stays: no c") {
 		t.Error(got)
 	}
 	alone(t, path, "a\n")
 	line.Content = "c"
-	if got := verbs(t, f, line, true); strings.Contains(got, "error") {
+	if got := kindtest.Verbs(t, f, line, true); strings.Contains(got, "error") {
 		t.Error(got)
 	}
 	alone(t, path, "a\nc\n")
 
-	ini := filled(t, iniKindHere(t), path+" [main] port", map[string]any{"value": "80", "validate": "grep -q nothing"})
-	f = begin(t, "ini_setting", ini, enginetest.WithHost(newHost(t)))
-	if got := verbs(t, f, ini, true); !strings.Contains(got, "grep refuses the new file (exit status 1), so the old one stays") {
+	ini := kindtest.Filled(t, iniKindHere(t), path+" [main] port", map[string]any{"value": "80", "validate": "grep -q nothing"})
+	f = kindtest.Begin(t, "ini_setting", ini, enginetest.WithHost(kindtest.NewHost(t)))
+	if got := kindtest.Verbs(t, f, ini, true); !strings.Contains(got, "grep refuses the new file (exit status 1), so the old one stays") {
 		t.Error(got)
 	}
 	alone(t, path, "a\nc\n")
@@ -172,13 +174,13 @@ func TestFindingD7ValidateEdit(t *testing.T) {
 func TestFindingD7ValidateRuns(t *testing.T) {
 	content, path := "new", filepath.Join(t.TempDir(), "f")
 	r := &FileRes{Path: path, Content: &content, ValidateCmd: "check"}
-	f := begin(t, "file", r)
-	verbs(t, f, r, false)
+	f := kindtest.Begin(t, "file", r)
+	kindtest.Verbs(t, f, r, false)
 	if n := len(f.Host().Commands()); n != 0 {
 		t.Error(n)
 	}
 	r.ValidateCmd = ""
-	verbs(t, f, r, true)
+	kindtest.Verbs(t, f, r, true)
 	if diff := cmp.Diff(0, len(f.Host().Commands())); diff != "" {
 		t.Error(diff)
 	}
@@ -190,19 +192,19 @@ func TestFindingD7ValidateRuns(t *testing.T) {
 func TestFindingE5Keep(t *testing.T) {
 	content, path := "new\n", filepath.Join(t.TempDir(), "f")
 	r := &FileRes{Path: path, Content: &content, Mode: "0600", Keep: true}
-	f := begin(t, "file", r)
-	if got := verbs(t, f, r, true); !strings.Contains(got, "state created") {
+	f := kindtest.Begin(t, "file", r)
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "state created") {
 		t.Error(got)
 	}
-	put(t, path, "edited\n")
-	want(t, f, r, "")
-	must(t, os.Chmod(path, 0o644))
-	if got := verbs(t, f, r, true); got != `mode: "0644" -> "0600"` {
+	kindtest.Put(t, path, "edited\n")
+	kindtest.Want(t, f, r, "")
+	kindtest.Must(t, os.Chmod(path, 0o644))
+	if got := kindtest.Verbs(t, f, r, true); got != `mode: "0644" -> "0600"` {
 		t.Error(got)
 	}
 	alone(t, path, "edited\n")
-	must(t, os.Remove(path))
-	if got := verbs(t, f, r, true); !strings.Contains(got, "state created") {
+	kindtest.Must(t, os.Remove(path))
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "state created") {
 		t.Error(got)
 	}
 	alone(t, path, "new\n")
@@ -221,28 +223,28 @@ func TestFindingE1CopyMode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			must(t, os.MkdirAll(dir+"/src/sub", 0o700))
-			must(t, os.MkdirAll(dir+"/dst", 0o755))
+			kindtest.Must(t, os.MkdirAll(dir+"/src/sub", 0o700))
+			kindtest.Must(t, os.MkdirAll(dir+"/dst", 0o755))
 			for file, mode := range map[string]os.FileMode{"file": 0o600, "script": 0o755, "there": 0o600} {
-				put(t, dir+"/src/"+file, file)
-				must(t, os.Chmod(dir+"/src/"+file, mode))
+				kindtest.Put(t, dir+"/src/"+file, file)
+				kindtest.Must(t, os.Chmod(dir+"/src/"+file, mode))
 			}
-			must(t, os.Chmod(dir+"/src/sub", 0o700))
-			put(t, dir+"/dst/there", "old")
-			must(t, os.Chmod(dir+"/dst/there", 0o666))
+			kindtest.Must(t, os.Chmod(dir+"/src/sub", 0o700))
+			kindtest.Put(t, dir+"/dst/there", "old")
+			kindtest.Must(t, os.Chmod(dir+"/dst/there", 0o666))
 			r := &FileRes{Path: dir + "/dst/", Source: dir + "/src/", Recurse: true, CopyMode: c.mode}
-			f := begin(t, "file", r)
-			if got := verbs(t, f, r, true); strings.Contains(got, "error") {
+			f := kindtest.Begin(t, "file", r)
+			if got := kindtest.Verbs(t, f, r, true); strings.Contains(got, "error") {
 				t.Fatal(got)
 			}
 			for file, want := range map[string]string{"file": c.file, "script": c.script, "sub": c.folder, "there": c.there} {
 				st, err := os.Stat(dir + "/dst/" + file)
-				must(t, err)
-				if got := fileOctal(uint32(st.Mode().Perm())); got != want {
+				kindtest.Must(t, err)
+				if got := files.Octal(uint32(st.Mode().Perm())); got != want {
 					t.Errorf("%s has %s, not %s", file, got, want)
 				}
 			}
-			want(t, f, r, "")
+			kindtest.Want(t, f, r, "")
 		})
 	}
 	if err := (&FileRes{Path: "/x/", CopyMode: "0644"}).Validate(); err == nil {
@@ -254,22 +256,22 @@ func TestFindingE1CopyMode(t *testing.T) {
 // is none.
 func TestFindingE4ReplaceLink(t *testing.T) {
 	dir, content := t.TempDir(), "new"
-	put(t, dir+"/behind", "old")
-	must(t, os.Symlink("behind", dir+"/f"))
+	kindtest.Put(t, dir+"/behind", "old")
+	kindtest.Must(t, os.Symlink("behind", dir+"/f"))
 	r := &FileRes{Path: dir + "/f", Content: &content, ReplaceLink: true}
-	f := begin(t, "file", r)
-	if got := verbs(t, f, r, true); strings.Contains(got, "error") {
+	f := kindtest.Begin(t, "file", r)
+	if got := kindtest.Verbs(t, f, r, true); strings.Contains(got, "error") {
 		t.Error(got)
 	}
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	behind, err := os.ReadFile(dir + "/behind")
-	must(t, err)
+	kindtest.Must(t, err)
 	if st, err := os.Lstat(dir + "/f"); err != nil || !st.Mode().IsRegular() || string(behind) != "old" {
 		t.Error(st, err, string(behind))
 	}
-	must(t, os.Remove(dir+"/f"))
-	must(t, os.Mkdir(dir+"/f", 0o755))
-	if got := verbs(t, f, r, true); !strings.Contains(got, "is a folder and not a file") {
+	kindtest.Must(t, os.Remove(dir+"/f"))
+	kindtest.Must(t, os.Mkdir(dir+"/f", 0o755))
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "is a folder and not a file") {
 		t.Error(got)
 	}
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // onMachine returns a registry whose virtual kinds take the machine for what the facts say,
@@ -25,7 +27,8 @@ func onMachine(t testing.TB, facts virtual.Facts, programs ...string) *engine.Re
 	return r
 }
 
-// loaded makes a valid resource, or fails the test unless Validate says something with want in it.
+// loaded makes a valid resource, or fails the test unless Validate or, for the machine of its kind, CheckMachine says something with
+// want in it.
 func loaded[R engine.Res](t testing.TB, reg *engine.Registry, kind string, set func(R), want string) R {
 	t.Helper()
 	res, err := reg.New(kind)
@@ -35,13 +38,26 @@ func loaded[R engine.Res](t testing.TB, reg *engine.Registry, kind string, set f
 	res.SetName("it")
 	r := res.(R)
 	set(r)
-	switch err := r.Validate(); {
+	switch err := judged(r); {
 	case want == "" && err != nil:
 		t.Errorf("%s: %v", kind, err)
 	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 		t.Errorf("%s: %v, want %s", kind, err, want)
 	}
 	return r
+}
+
+// judged is what is wrong with a resource on the machine of its kind.
+func judged(r engine.Res) error {
+	machine := host.MachineOf((&host.FactReader{}).Facts())
+	if v, ok := r.(interface{ VirtualKind() *virtual.Kind }); ok && v.VirtualKind() != nil {
+		machine = v.VirtualKind().System()
+	}
+	err := r.Validate()
+	if c, ok := r.(engine.MachineCheckedRes); ok && err == nil {
+		err = c.CheckMachine(machine)
+	}
+	return err
 }
 
 // TestLoadRefuses: what a backend lacks is an error when the graph is loaded, of every virtual
@@ -105,8 +121,8 @@ func watchedBy(t *testing.T, facts engine.Facts, want SvcRes) (*SvcRes, *enginet
 func TestChosenAnew(t *testing.T) {
 	sysv, openrc := engine.Facts{Init: "sysv"}, engine.Facts{Init: "openrc"}
 	r, f, host := watchedBy(t, sysv, SvcRes{State: svcRunning})
-	watching(t, f, r)
-	want(t, f, r, "")
+	kindtest.Watching(t, f, r)
+	kindtest.Want(t, f, r, "")
 	looked := func(tool string) bool {
 		for _, c := range host.Commands() {
 			if c.Argv[0] == tool {
@@ -121,31 +137,31 @@ func TestChosenAnew(t *testing.T) {
 	host.SetFacts(engine.Facts{Init: "sysv", Hostname: "other"}) // nothing that counts
 	host.SetFacts(openrc)
 	f.WaitEvent(t)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 	if !looked("rc-service") {
 		t.Errorf("the first backend is asked still: %v", host.Commands())
 	}
 	host.SetFacts(engine.Facts{Init: "s6"})
 	f.WaitEvent(t)
-	if got := verbs(t, f, r, true); !strings.Contains(got, "error: no backend of svc can be used here: openrc: it is for machines where init is openrc (here init is s6)") {
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "error: no backend of svc can be used here: openrc: it is for machines where init is openrc (here init is s6)") {
 		t.Error(got)
 	}
 	host.SetFacts(sysv)
 	f.WaitEvent(t)
-	want(t, f, r, "")
+	kindtest.Want(t, f, r, "")
 }
 
 // TestChosenAnewUnseen: the event of another choice comes when that backend is followed already, so that
 // what changes after the look that it leads to is another event. Running is said once.
 func TestChosenAnewUnseen(t *testing.T) {
 	r, f, host := watchedBy(t, engine.Facts{Init: "sysv"}, SvcRes{State: svcRunning})
-	event, followed := r.init.Event, make(chan bool, 10)
-	r.init.Event = func() {
+	event, followed := r.Handle().Event, make(chan bool, 10)
+	r.Handle().Event = func() {
 		followed <- slices.ContainsFunc(host.Subscriptions(), func(paths []string) bool { return slices.Contains(paths, "/etc/init.d/it") })
 		event()
 	}
-	watching(t, f, r)
-	want(t, f, r, "")
+	kindtest.Watching(t, f, r)
+	kindtest.Want(t, f, r, "")
 	host.SetFacts(engine.Facts{Init: "openrc"})
 	f.WaitEvent(t)
 	if !<-followed || len(followed) > 0 {
@@ -160,7 +176,7 @@ func TestChosenAnewUnseen(t *testing.T) {
 func TestNeedsAnew(t *testing.T) {
 	r, f, host := watchedBy(t, engine.Facts{SystemdBooted: true, Init: "systemd"}, SvcRes{Startup: svcMasked})
 	host.SetFacts(engine.Facts{Init: "runit"})
-	if got := verbs(t, f, r, true); got != "error: svc.mask is not supported by the backend runit on this machine, only where systemd_booted is true" {
+	if got := kindtest.Verbs(t, f, r, true); got != "error: svc.mask is not supported by the backend runit on this machine, only where systemd_booted is true" {
 		t.Error(got)
 	}
 	for _, c := range host.Commands() {

@@ -12,6 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
+	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
 
 // asideHost is a host that must not be asked on the stack of a Watch.
@@ -36,7 +38,7 @@ func asideOf(t *testing.T, init *engine.Init) *asideHost {
 
 func (h *asideHost) check() {
 	h.asked.Add(1)
-	if slices.ContainsFunc(callers(), func(f string) bool { return strings.HasSuffix(f, ".(*virtualBase).watch") }) {
+	if slices.ContainsFunc(callers(), func(f string) bool { return strings.HasSuffix(f, ".(*Backed).WatchBy") }) {
 		h.t.Errorf("called on the stack of the Watch, which grows by that:\n%s", strings.Join(callers(), "\n"))
 	}
 }
@@ -84,16 +86,16 @@ func (h *asideHost) WatchFacts(ctx context.Context) (engine.Subscription, error)
 func TestWatchOnlyWaits(t *testing.T) {
 	t.Run("svc", func(t *testing.T) {
 		r := newSvcRig(t, SvcRes{})
-		asideOf(t, r.res.init)
-		want(t, r.fake, r.res, "")
-		watching(t, r.fake, r.res)
+		asideOf(t, r.res.Handle())
+		kindtest.Want(t, r.fake, r.res, "")
+		kindtest.Watching(t, r.fake, r.res)
 		r.Add("web.service", systemdtest.Unit{})
 		r.fake.WaitEvent(t)
 	})
 	t.Run("svc, another backend", func(t *testing.T) {
 		r, f, host := watchedBy(t, engine.Facts{Init: "sysv"}, SvcRes{State: svcRunning})
-		asideOf(t, r.init)
-		watching(t, f, r)
+		asideOf(t, r.Handle())
+		kindtest.Watching(t, f, r)
 		host.SetFacts(engine.Facts{Init: "openrc"})
 		f.WaitEvent(t)
 	})
@@ -101,7 +103,7 @@ func TestWatchOnlyWaits(t *testing.T) {
 		t.Helper()
 		host := f.Host()
 		asideOf(t, init)
-		watching(t, f, r)
+		kindtest.Watching(t, f, r)
 		if host.Resync() == 0 {
 			t.Error("nothing is subscribed to")
 		}
@@ -109,25 +111,25 @@ func TestWatchOnlyWaits(t *testing.T) {
 	}
 	t.Run("pkg", func(t *testing.T) {
 		r := pkgOf(t)
-		f := begin(t, "pkg", r)
-		resync(t, f, r.init, r)
+		f := kindtest.Begin(t, "pkg", r)
+		resync(t, f, r.Handle(), r)
 	})
 	t.Run("user", func(t *testing.T) {
 		dir := t.TempDir()
 		accountsBelow(t, dir)
 		r := madeUser(t, UserRes{Root: dir, ManageHome: true})
-		f := begin(t, "user", r)
-		resync(t, f, r.init, r)
+		f := kindtest.Begin(t, "user", r)
+		resync(t, f, r.Handle(), r)
 	})
 	t.Run("group", func(t *testing.T) {
 		dir := t.TempDir()
 		accountsBelow(t, dir)
 		made, err := engine.DefaultRegistry().New("group")
-		must(t, err)
+		kindtest.Must(t, err)
 		r := made.(*GroupRes)
 		r.Root = dir
-		f := begin(t, "group", r)
-		resync(t, f, r.init, r)
+		f := kindtest.Begin(t, "group", r)
+		resync(t, f, r.Handle(), r)
 	})
 }
 
@@ -137,34 +139,34 @@ type comesBack struct {
 	away error
 }
 
-func (r *comesBack) follow(context.Context, *chosen) error { return r.away }
+func (r *comesBack) Follow(context.Context, *virtualkind.Chosen) error { return r.away }
 
 // TestAgain: what is away is followed again when it has come back, and has the thing looked at; it is tried so often,
 // then it is why the Watch fails. What was lost meanwhile is lost until then.
 func TestAgain(t *testing.T) {
 	r := &comesBack{SvcRes: svcOf(t, svcOn(t, withSystemd), "web", SvcRes{})}
-	f := begin(t, "svc", r.SvcRes)
+	f := kindtest.Begin(t, "svc", r.SvcRes)
 	f.Init().Running()
-	c := &chosen{base: &r.virtualBase, kind: r.kind, by: r}
-	defer c.every(0)
+	c := virtualkind.Choosing(&r.Backed, r.VirtualKind(), r, nil)
+	defer c.Every(0)
 	fails := func() {
 		t.Helper()
 		events := f.EventCount()
-		for n := range againTries {
-			if err := c.again(t.Context()); err != nil || !c.lost() || c.tick == nil || f.EventCount() > events {
-				t.Fatalf("after %d times: %v; lost: %t, tried again: %t, %d events", n, err, c.lost(), c.tick != nil, f.EventCount())
+		for n := range virtualkind.AgainTries {
+			if err := c.Again(t.Context()); err != nil || !c.Lost() || c.Ticks() == nil || f.EventCount() > events {
+				t.Fatalf("after %d times: %v; lost: %t, tried again: %t, %d events", n, err, c.Lost(), c.Ticks() != nil, f.EventCount())
 			}
 		}
 	}
 	r.away = io.EOF
 	fails()
 	r.away = nil
-	if err := c.again(t.Context()); err != nil || c.lost() || f.EventCount() != 1 {
-		t.Errorf("%v, lost: %t, %d events", err, c.lost(), f.EventCount())
+	if err := c.Again(t.Context()); err != nil || c.Lost() || f.EventCount() != 1 {
+		t.Errorf("%v, lost: %t, %d events", err, c.Lost(), f.EventCount())
 	}
 	r.away = io.EOF
 	fails()
-	if err := c.again(t.Context()); err != io.EOF {
+	if err := c.Again(t.Context()); err != io.EOF {
 		t.Errorf("%v after so many times", err)
 	}
 }

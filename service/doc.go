@@ -1,6 +1,7 @@
-// Package service lets a program that embeds the engine run as a service of systemd. A Notifier tells
-// systemd how the graph stands and feeds its watchdog. A Journal sends log entries with fields. The page
-// docs/systemd.md says what is told when; the program mgmt itself stands on this package.
+// Package service lets a program that embeds the engine run as a service of systemd. A Notifier
+// tells systemd how the graph stands and feeds its watchdog. A Journal sends log entries with
+// fields. The page docs/systemd.md lists the messages and their times; the program mgmt itself
+// stands on this package.
 //
 //	n := service.New(logger)
 //	n.Configure(&options)
@@ -12,11 +13,13 @@
 //
 // # Laws
 //
-//   - Nothing here holds the engine up: what its loop calls never blocks.
-//   - The watchdog is fed by the engine's loop alone. A timer speaks for it only while the service stops,
-//     when the loop has ended already.
-//   - READY=1 comes when the first graph is in effect, and at the end of each reload, refused or not.
-//   - Without systemd nothing is done. A systemd or a journal that goes away is no failure of the engine.
+//   - Nothing here holds the engine up: its loop's calls never block.
+//   - The watchdog is fed by the engine's loop alone. A timer speaks for it only while the service
+//     stops, when the loop has ended already.
+//   - READY=1 comes when the first graph is in effect, and at the end of each reload, refused or
+//     not.
+//   - Without systemd nothing is done. A systemd or a journal that goes away does not fail the
+//     engine.
 //   - No child of the program may speak for it: New takes the addresses out of the environment.
 //   - Start's end leaves no goroutine, and Journal.Close none after a second.
 package service

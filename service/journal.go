@@ -22,12 +22,12 @@ import (
 // JournalSocket is where systemd's journal listens.
 const JournalSocket = "/run/systemd/journal/socket"
 
-// Journal sends entries to systemd's journal, each with fields by which one can look
-// for it (see docs/systemd.md). Its methods may be called from any goroutine. They never block:
-// a goroutine sends, from OpenJournal to Close, and what is too much for it is dropped and counted.
+// Journal sends entries to systemd's journal, each with fields by which one can look for it (see
+// docs/systemd.md). Its methods may be called from any goroutine. They never block: a goroutine
+// sends, from OpenJournal to Close; surplus entries are dropped and counted.
 //
-// It does not use the journal package of go-systemd. That has one global socket, at a place
-// that a test cannot change, and makes a file on disk for an entry that is too long.
+// It does not use the journal package of go-systemd. That has one global socket, at a place that a
+// test cannot change, and makes a file on disk for an entry that is too long.
 type Journal struct {
 	conn *net.UnixConn
 	addr *net.UnixAddr
@@ -141,8 +141,8 @@ func (j *Journal) tellDropped() {
 	}
 }
 
-// transmit sends an entry as a datagram, or as a sealed file in memory where it is
-// too long for that. An error is of the journal, and there is nobody to tell.
+// transmit sends an entry as a datagram, or as a sealed file in memory where it is too long for
+// that. An error is of the journal, and cannot be reported.
 func (j *Journal) transmit(entry []byte) {
 	_, _, err := j.conn.WriteMsgUnix(entry, nil, j.addr)
 	if errors.Is(err, unix.EMSGSIZE) || errors.Is(err, unix.ENOBUFS) {
@@ -208,7 +208,7 @@ func priority(l slog.Level) string {
 	}
 }
 
-// fieldName turns a key into what the journal takes as a name: A to Z, 0 to 9, _.
+// fieldName turns a key into a name for the journal: A to Z, 0 to 9, _.
 func fieldName(key string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

@@ -21,11 +21,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Notifier tells systemd how this process stands, in its protocol sd_notify: see
-// docs/systemd.md for what is told when. A Notifier to which nobody listens does nothing.
+// Notifier tells systemd how this process stands, in its protocol sd_notify: docs/systemd.md lists
+// the messages and their times. A Notifier without a listener does nothing.
 //
-// Its methods may be called from any goroutine. Those that the engine's loop calls, by Configure and
-// Observe, never block. The others may wait for systemd, a second at most.
+// Its methods may be called from any goroutine. The methods that the engine's loop calls, by
+// Configure and Observe, never block. The others may wait for systemd, a second at most.
 type Notifier struct {
 	addr     *net.UnixAddr // nil when nobody listens
 	watchdog time.Duration // systemd ends us when it hears nothing for so long; 0 for never
@@ -82,10 +82,10 @@ func New(log *slog.Logger) *Notifier {
 	return s
 }
 
-// Configure has the engine's loop show that it goes around: it sets Beat and BeatEvery, if systemd listens.
+// Configure has the engine's loop show that it goes around: it sets Heartbeat and HeartbeatEvery, if systemd listens.
 func (s *Notifier) Configure(o *mgmt.Options) {
 	if s.addr != nil {
-		o.Beat, o.BeatEvery = s.beat, s.beatEvery()
+		o.Heartbeat, o.HeartbeatEvery = s.beat, s.beatEvery()
 	}
 }
 
@@ -195,8 +195,8 @@ func (s *Notifier) stands(r mgmt.Rest) {
 	}
 }
 
-// alive tells that the loop goes around: what the watchdog waits for, and before
-// the service is ready, that its start may take longer.
+// alive tells that the loop goes around, for the watchdog. Before the service is ready, it tells
+// that the start may take longer.
 func (s *Notifier) alive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,8 +228,7 @@ func (s *Notifier) line(counts string) string {
 	}
 }
 
-// send tells systemd, with mu held. What goes wrong is logged once: the engine does
-// not depend on it.
+// send tells systemd, with mu held. A failure is logged once: the engine does not depend on it.
 func (s *Notifier) send(assignments ...string) {
 	if s.addr == nil {
 		return

@@ -137,7 +137,7 @@ func TestServiceAlone(t *testing.T) {
 	s := New(slog.New(slog.DiscardHandler))
 	var o mgmt.Options
 	s.Configure(&o)
-	if o.Beat != nil || s.Observe(mgmt.Observer{}).Ran != nil {
+	if o.Heartbeat != nil || s.Observe(mgmt.Observer{}).Ran != nil {
 		t.Error("it listens to the engine")
 	}
 	s.loaded()
@@ -219,8 +219,8 @@ func TestWatchdog(t *testing.T) {
 		s.Configure(&o)
 		beat := func(times int) {
 			for range times {
-				o.Beat()
-				time.Sleep(o.BeatEvery)
+				o.Heartbeat()
+				time.Sleep(o.HeartbeatEvery)
 			}
 			synctest.Wait()
 		}

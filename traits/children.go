@@ -25,6 +25,7 @@ func Child(kind, name string, r engine.Res) engine.Res {
 // method that makes them, and uses that
 //
 //   - in Validate: ValidateChildren(r.children()...),
+//   - in CheckMachine, if a child is done by one of several backends: CheckChildren(m, r.children()...),
 //   - in Init: r.kids.Init(init, r.children()...), and r.kids.Cleanup() in Cleanup,
 //   - in CheckApply: r.kids.Follow(r.children()...), because a parameter may have
 //     been received since; then ok, err := r.kids.CheckApply(ctx, false), in which
@@ -52,6 +53,17 @@ func ValidateChildren(children ...engine.Res) error {
 	var errs []error
 	for _, r := range children {
 		errs = append(errs, member(r, "Validate", r.Validate))
+	}
+	return errors.Join(errs...)
+}
+
+// CheckChildren returns what the children need and a machine has not.
+func CheckChildren(m engine.Machine, children ...engine.Res) error {
+	var errs []error
+	for _, r := range children {
+		if c, ok := engine.As[engine.MachineCheckedRes](r); ok {
+			errs = append(errs, member(r, "CheckMachine", func() error { return c.CheckMachine(m) }))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -108,12 +108,9 @@ func memberInit(init *engine.Init, m engine.Res) *engine.Init {
 }
 
 // member calls a method of a member. Its error names it.
-func member(m engine.Res, method string, f func() error) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s: %w", m, err)
-		}
-	}()
-	defer engine.Caught(method, &err)
-	return f()
+func member(m engine.Res, method string, f func() error) error {
+	if err := engine.Guard(method, f); err != nil {
+		return fmt.Errorf("%s: %w", m, err)
+	}
+	return nil
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -42,7 +41,7 @@ func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 	f.Exists = true
 	var found schema.Findings
 	if f.Err = err; err != nil {
-		found.Errorf(schema.Pos{File: path}, "%v", bare(err))
+		found.Errorf(schema.Pos{File: path}, "%v", gapi.WithoutPath(err))
 		return f, found.All()
 	}
 	root, ds := yaml.Document(path, src)
@@ -57,39 +56,19 @@ func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 	return f, all
 }
 
-// bare returns an error without the path, which is shown as the place.
-func bare(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
-}
-
-var errTooBig = fmt.Errorf("the file is too big: a configuration may have %d bytes", MaxBytes)
-
-// read reads a regular file. The type is asked of the open file.
+// read reads the file.
 func read(path string, from gapi.Source) ([]byte, error) {
-	f, err := from.Open(path)
-	if err != nil {
+	f, _, err := from.OpenRegular(path)
+	switch {
+	case errors.Is(err, gapi.ErrFolder):
+		return nil, errors.New("it is a folder: the configuration is one file")
+	case errors.Is(err, gapi.ErrIrregular):
+		return nil, errors.New("it is no regular file: the configuration is read more than once")
+	case err != nil:
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return nil, errors.New("it is a folder: the configuration is one file")
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file: the configuration is read more than once")
-	case info.Size() > MaxBytes:
-		return nil, errTooBig
-	}
-	src, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
-	if len(src) > MaxBytes {
-		return nil, errTooBig
-	}
-	return src, err
+	return gapi.ReadBounded(f, MaxBytes, "the file is too big: a configuration")
 }
 
 // values reads the keys of a document, which may be nil.

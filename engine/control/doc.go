@@ -3,7 +3,7 @@
 // unix socket (Server, Listen), the history behind it (Recorder), and a Client. The
 // endpoints and the fields of their answers are in docs/api.md; the types here are
 // those fields. A program that embeds the engine calls the Recorder from its
-// Observer, and Server and Recorder.Run from Beside: see the example of mgmt.Options.
+// Observer, and Server and Recorder.Run from Background: see the example of mgmt.Options.
 //
 // # Laws
 //

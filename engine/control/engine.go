@@ -32,6 +32,8 @@ type Engine interface {
 	// Retry tries failed vertices again, without names all that have failed, and
 	// returns which. With an error it tries none.
 	Retry(ctx context.Context, resources ...string) ([]string, error)
+	// Told waits until the Recorder has been told of everything that happened before the call.
+	Told(context.Context) error
 	// Dump says in words what each unsettled vertex waits for.
 	Dump(context.Context) (string, error)
 }

@@ -172,6 +172,8 @@ func (f *fakeEngine) Resume(ctx context.Context, id string) error {
 	return nil
 }
 
+func (f *fakeEngine) Told(context.Context) error { return nil }
+
 func (f *fakeEngine) Dump(ctx context.Context) (string, error) {
 	return "file[/a]: waits for nothing\n", f.ready(ctx)
 }

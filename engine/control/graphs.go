@@ -61,7 +61,7 @@ func (s *Server) postReload(w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, err
 	}
 	v, err := s.opt.Graphs.Reload(r.Context())
-	return s.judged(w, v, err)
+	return s.judged(w, r, v, err)
 }
 
 func (s *Server) postApply(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -76,11 +76,15 @@ func (s *Server) postApply(w http.ResponseWriter, r *http.Request) (any, error) 
 		return nil, bad("send the text of a graph, and its name", "there is no document")
 	}
 	v, err := s.opt.Graphs.Apply(r.Context(), req.Name, []byte(req.Document))
-	return s.judged(w, v, err)
+	return s.judged(w, r, v, err)
 }
 
-func (s *Server) judged(w http.ResponseWriter, v *Verdict, err error) (any, error) {
+// judged answers with a verdict, once the recorder knows the graph that it is about.
+func (s *Server) judged(w http.ResponseWriter, r *http.Request, v *Verdict, err error) (any, error) {
 	s.frame.Patience(w)
+	if err == nil {
+		err = s.opt.Engine.Told(r.Context())
+	}
 	if err != nil {
 		return nil, err
 	}

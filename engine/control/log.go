@@ -78,10 +78,18 @@ func (s *Server) own(resource *string) error {
 // newest returns events out of the history, the newest first, with all that has
 // happened up to now.
 func (s *Server) newest(ctx context.Context, q Query) ([]*Event, error) {
-	if err := s.opt.Recorder.Sync(ctx); err != nil {
+	if err := s.sync(ctx); err != nil {
 		return nil, err
 	}
 	return newestIn(ctx, s.opt.History, q)
+}
+
+// sync waits until all that has happened up to now is in the history.
+func (s *Server) sync(ctx context.Context) error {
+	if err := s.opt.Engine.Told(ctx); err != nil {
+		return err
+	}
+	return s.opt.Recorder.Sync(ctx)
 }
 
 // newestIn returns events out of a history, the newest first.

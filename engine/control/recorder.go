@@ -31,8 +31,8 @@ type RecorderOptions struct {
 }
 
 // Recorder turns the reports of the engine into events of a History, and knows the
-// present state. Swapped, Ran and Converged are called on the engine's loop, the
-// others on any goroutine.
+// present state. Its functions may be called from any goroutine, in the order of what
+// happened. They are for Options.Observer.
 type Recorder struct {
 	opt     RecorderOptions
 	session string
@@ -91,7 +91,7 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	return r
 }
 
-// Ran takes a run; see reactor.Listener.
+// Ran takes a run; see mgmt.Observer.
 func (r *Recorder) Ran(run reactor.Run) {
 	now := r.opt.Now()
 	r.mu.Lock()
@@ -187,7 +187,7 @@ func (r *Recorder) signal() {
 	}
 }
 
-// Swapped takes a graph that took effect; see reactor.Listener.
+// Swapped takes a graph that took effect; see mgmt.Observer.
 func (r *Recorder) Swapped(s reactor.Swap) {
 	r.tell(func(time.Time) *Event {
 		r.state.Graph, r.state.Generation, r.state.Refused = s.Name, s.Generation, ""
@@ -233,7 +233,15 @@ func (r *Recorder) Refused(err error) {
 	})
 }
 
-// Paused takes that an operator's pause has begun or ended; see reactor.Listener.
+// Missed takes that so many events were not told.
+func (r *Recorder) Missed(n int) {
+	r.mu.Lock()
+	r.dropped += n
+	r.mu.Unlock()
+	r.signal()
+}
+
+// Paused takes that an operator's pause has begun or ended; see mgmt.Observer.
 func (r *Recorder) Paused(p reactor.Pause, on bool) {
 	r.tell(func(time.Time) *Event {
 		e := &Event{Outcome: Resumed, Resource: p.Resource, By: r.speaker(p.Resource)}

@@ -17,7 +17,7 @@ const streamPage = 64
 // on each line to clients that accept application/x-ndjson. It begins with the next
 // one, or after the ID in since or Last-Event-ID.
 func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) (any, error) {
-	if err := s.opt.Recorder.Sync(r.Context()); err != nil {
+	if err := s.sync(r.Context()); err != nil {
 		return nil, err
 	}
 	p := params{Values: r.URL.Query()}

@@ -69,7 +69,7 @@ func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) 
 	if err := s.opt.Engine.Pause(r.Context(), p); err != nil {
 		return nil, s.explained(err)
 	}
-	return Done{Resource: id, Until: p.Until}, nil
+	return Done{Resource: id, Until: p.Until}, s.opt.Engine.Told(r.Context()) // the speaker is noted until then
 }
 
 func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -119,7 +119,10 @@ func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) 
 
 func (s *Server) resume(r *http.Request, id string) error {
 	defer s.opt.Recorder.speaks(id, speaker(r))()
-	return s.opt.Engine.Resume(r.Context(), id)
+	if err := s.opt.Engine.Resume(r.Context(), id); err != nil {
+		return err
+	}
+	return s.opt.Engine.Told(r.Context()) // the speaker is noted until then
 }
 
 // target returns the vertex that is meant, or nothing for all.

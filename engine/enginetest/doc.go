@@ -23,6 +23,9 @@
 //   - A Fake gives a resource exactly what the engine gives it, and fails the
 //     test when the resource breaks a rule of Init that can be seen from there:
 //     an Event before Running, an unused or twice used Busy.
+//   - The suite makes, validates, initialises, reads and cleans up by package lifecycle, as the
+//     engine does. So a Shared is open from Init to Cleanup, and each CheckApply and Read comes
+//     between its Begin and its End.
 //   - Nothing outside testing's temporary folders is touched.
 //   - Each law of the suite is a function that returns an error; Run only makes
 //     a subtest of each. The suite is tested by kinds that break one law each.

@@ -14,11 +14,11 @@ func lawReverse(e *env) error {
 	if err != nil {
 		return err
 	}
-	readable, ok := engine.As[engine.Readable](r.res)
+	_, ok := engine.As[engine.Readable](r.res)
 	if _, can := engine.As[engine.ReversibleRes](r.res); !ok || !can {
 		return nil
 	}
-	was, err := r.read(readable)
+	was, err := r.read()
 	if err != nil {
 		return fmt.Errorf("before an apply: %w", err)
 	}
@@ -39,7 +39,7 @@ func lawReverse(e *env) error {
 	if err := u.undo(); err != nil {
 		return fmt.Errorf("what undoes it: %w", err)
 	}
-	now, err := r.read(readable)
+	now, err := r.read()
 	if err != nil {
 		return fmt.Errorf("after it was undone: %w", err)
 	}

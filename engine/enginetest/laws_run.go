@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -196,17 +196,17 @@ func lawRead(e *env) error {
 	if err != nil {
 		return err
 	}
-	readable, ok := engine.As[engine.Readable](r.res)
+	_, ok := engine.As[engine.Readable](r.res)
 	if !ok {
 		return nil
 	}
-	if _, err := r.read(readable); err != nil {
+	if _, err := r.read(); err != nil {
 		return fmt.Errorf("before an apply: %w", err)
 	}
 	if err := r.apply(); err != nil {
 		return err
 	}
-	got, err := r.read(readable)
+	got, err := r.read()
 	switch {
 	case err != nil:
 		return fmt.Errorf("after an apply: %w", err)
@@ -232,24 +232,22 @@ func readableRole(r schema.Role) bool {
 	return r == schema.RoleState || r == schema.RoleIdentity || r == schema.RoleReadOnly
 }
 
-func (r *rig) read(readable engine.Readable) (got engine.Res, err error) {
+func (r *rig) read() (got engine.Res, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
 	defer cancel()
 	before := r.tree()
 	answer := make(chan engine.Res, 1)
 	err = r.within("Read", func() error {
-		res, err := readable.Read(ctx)
-		answer <- res
-		return err
+		return r.shared(ctx, func() error {
+			res, err := lifecycle.Read(ctx, r.res)
+			answer <- res
+			return traced(err)
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	got = <-answer
-	if got != nil && reflect.ValueOf(got).Kind() == reflect.Pointer && reflect.ValueOf(got).IsNil() {
-		got = nil
-	}
-	return got, before.same(r.tree())
+	return <-answer, before.same(r.tree())
 }
 
 // lawRepair: CheckApply repairs every drift in one call, Watch never called: so
@@ -350,9 +348,11 @@ func lawBatch(e *env) error {
 	r.fake.SetNoop(true)
 	defer r.fake.SetNoop(false)
 	var out []engine.Outcome
-	err = guard("CheckApplyBatch", func() error {
-		out = b.CheckApplyBatch(context.Background(), false, []engine.Res{r.res})
-		return nil
+	err = r.shared(context.Background(), func() error {
+		return guard("CheckApplyBatch", func() error {
+			out = b.CheckApplyBatch(context.Background(), false, []engine.Res{r.res})
+			return nil
+		})
 	})
 	switch {
 	case err != nil:

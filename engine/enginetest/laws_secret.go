@@ -26,7 +26,7 @@ func lawSecret(e *env) error {
 		return err
 	}
 	for _, f := range t.Fields {
-		if hasSecret(f.Type, 0) && plant(v.FieldByIndex(f.Index), f.Type) {
+		if f.Type.HoldsSecret() && plant(v.FieldByIndex(f.Index), f.Type) {
 			if err := e.watchCanary(f, false); err != nil {
 				return fmt.Errorf("secret in %s: %w", f.Key, err)
 			}
@@ -42,18 +42,6 @@ func lawSecret(e *env) error {
 		}
 	}
 	return nil
-}
-
-func hasSecret(t *schema.Type, depth int) bool {
-	if t == nil || depth > 8 {
-		return false
-	}
-	for _, f := range t.Fields {
-		if hasSecret(f.Type, depth+1) {
-			return true
-		}
-	}
-	return t.Secret || hasSecret(t.Elem, depth+1)
 }
 
 // plant puts the canary into the first place of a value that can hold a text.
@@ -95,7 +83,7 @@ func plant(v reflect.Value, t *schema.Type) bool {
 
 func plantStruct(v reflect.Value, t *schema.Type) bool {
 	for _, f := range t.Fields {
-		if hasSecret(f.Type, 0) && plant(v.FieldByIndex(f.Index), f.Type) {
+		if f.Type.HoldsSecret() && plant(v.FieldByIndex(f.Index), f.Type) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -42,12 +44,7 @@ func (e *env) make(dir string) (engine.Res, error) {
 	if res == nil {
 		return nil, errors.New("no resource came from New")
 	}
-	res.SetKind(e.Kind)
-	if res.Name() == "" {
-		res.SetName("suite")
-	}
-	res.MetaParams()
-	return res, nil
+	return lifecycle.Make(e.Registry, lifecycle.Wanted{Kind: e.Kind, Name: cmp.Or(res.Name(), "suite"), Ready: res}, nil)
 }
 
 // rig is one resource with its fake, between Init and Cleanup.
@@ -56,10 +53,11 @@ type rig struct {
 	dir       string
 	fake      *Fake
 	res       engine.Res
-	unwatched bool // the kind says that it has nothing to watch
-	cleaned   bool
-	cancel    func()     // ends Watch; nil while none runs
-	done      chan error // what Watch returned
+	life      lifecycle.Life // of res
+	unwatched bool           // the kind says that it has nothing to watch
+	cleaned   bool           // Cleanup was called; it may hang
+	cancel    func()         // ends Watch; nil while none runs
+	done      chan error     // what Watch returned
 }
 
 // rig makes a world with a resource in it, ready to run.
@@ -100,10 +98,10 @@ func (e *env) rigOf(res engine.Res, dir string, host engine.Host) (*rig, error) 
 	if e.Setup != nil {
 		e.Setup(e.t, dir, r.fake)
 	}
-	if err := guard("Validate", res.Validate); err != nil {
+	if err := traced(lifecycle.Validate(res, nil)); err != nil {
 		return nil, fmt.Errorf("by Validate: %w", err)
 	}
-	if err := guard("Init", func() error { return res.Init(r.fake.Init()) }); err != nil {
+	if err := e.within("Init", r.begin); err != nil {
 		return nil, fmt.Errorf("by Init: %w", err)
 	}
 	e.scope.Cleanup(func() {
@@ -114,6 +112,35 @@ func (e *env) rigOf(res engine.Res, dir string, host engine.Host) (*rig, error) 
 	return r, nil
 }
 
+// begin opens what the resource shares, unless the suite's Setup has given it to the fake, and
+// calls Init with the handle of the fake.
+func (r *rig) begin() error {
+	given := r.fake.Init()
+	env := lifecycle.NewEnv(lifecycle.Options{Host: given.Host, World: given.World, NoShared: given.Shared != nil})
+	env.Join(&r.life, r.res.String(), r.res)
+	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
+	defer cancel()
+	return traced(r.life.Init(ctx, func(h *engine.Init) {
+		if given.Shared == nil {
+			given.Shared = h.Shared
+		}
+		*h = *given
+	}))
+}
+
+// shared calls f as the engine does: between Begin and End of what the resource shares.
+func (r *rig) shared(ctx context.Context, f func() error) error {
+	s := r.life.Share()
+	if err := s.Begin(ctx); err != nil {
+		return traced(err)
+	}
+	err := f()
+	if s == nil {
+		return err
+	}
+	return errors.Join(err, traced(s.End(func() bool { return true })))
+}
+
 // close ends Watch and calls Cleanup, once.
 func (r *rig) close() error {
 	err := r.unwatch()
@@ -121,7 +148,7 @@ func (r *rig) close() error {
 		return err
 	}
 	r.cleaned = true
-	if cerr := r.within("Cleanup", r.res.Cleanup); cerr != nil {
+	if cerr := r.within("Cleanup", func() error { return traced(r.life.Cleanup()) }); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("Cleanup: %w", cerr))
 	}
 	return err
@@ -158,9 +185,11 @@ func (r *rig) runWith(ctx context.Context, apply bool) (ok bool, changes []engin
 	defer r.fake.SetNoop(false)
 	answer := make(chan bool, 1)
 	err = r.within("CheckApply", func() error {
-		ok, err := r.res.CheckApply(ctx, apply)
-		answer <- ok
-		return err
+		return r.shared(ctx, func() error {
+			ok, err := r.res.CheckApply(ctx, apply)
+			answer <- ok
+			return err
+		})
 	})
 	select {
 	case ok = <-answer:

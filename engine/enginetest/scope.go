@@ -3,10 +3,11 @@ package enginetest
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // scope is the testing.TB of one law: failures become errors of the law, and
@@ -20,7 +21,7 @@ type scope struct {
 }
 
 // fatal is what FailNow panics with.
-type fatal struct{}
+const fatal = "the law has ended by FailNow of its testing.TB"
 
 func (s *scope) add(err error) {
 	s.mu.Lock()
@@ -32,9 +33,9 @@ func (s *scope) Helper()                      {}
 func (s *scope) Fail()                        { s.add(errors.New("failed")) }
 func (s *scope) Error(args ...any)            { s.add(errors.New(strings.TrimSpace(fmt.Sprintln(args...)))) }
 func (s *scope) Errorf(f string, args ...any) { s.add(fmt.Errorf(f, args...)) }
-func (s *scope) FailNow()                     { s.Fail(); panic(fatal{}) }
-func (s *scope) Fatal(args ...any)            { s.Error(args...); panic(fatal{}) }
-func (s *scope) Fatalf(f string, args ...any) { s.Errorf(f, args...); panic(fatal{}) }
+func (s *scope) FailNow()                     { s.Fail(); panic(fatal) }
+func (s *scope) Fatal(args ...any)            { s.Error(args...); panic(fatal) }
+func (s *scope) Fatalf(f string, args ...any) { s.Errorf(f, args...); panic(fatal) }
 func (s *scope) Failed() bool                 { return s.err() != nil }
 
 // Cleanup has f called when the law ends, the last one first.
@@ -70,13 +71,22 @@ func (s *scope) close() {
 
 // guard calls f and turns a panic into an error. That of a scope's Fatal has
 // been recorded by it.
-func guard(what string, f func() error) (err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil, fatal:
-		default:
-			err = fmt.Errorf("%s panicked: %v\n%s", what, p, debug.Stack())
-		}
-	}()
-	return f()
+func guard(what string, f func() error) error {
+	err := engine.Guard(what, f)
+	if _, panicked := err.(*engine.PanicError); panicked {
+		return traced(err)
+	}
+	return err
+}
+
+// traced returns an error with the stack of the panic in it, if there is one.
+func traced(err error) error {
+	switch p, ok := errors.AsType[*engine.PanicError](err); {
+	case !ok:
+		return err
+	case p.Value == fatal:
+		return nil
+	default:
+		return fmt.Errorf("%w\n%s", err, p.Stack)
+	}
 }

@@ -27,7 +27,8 @@ type Suite struct {
 	// Prepare makes the world before New. Optional.
 	Prepare func(t *testing.T, dir string)
 	// Setup prepares the fake that each resource gets: commands of its FakeHost,
-	// received values, the World. Optional.
+	// received values, the World. Optional. What a kind shares (engine.SharedRes) is opened with
+	// that host as the engine does it, unless Setup has given a Shared to the fake.
 	Setup func(t *testing.T, dir string, f *Fake)
 	// Drifts are the ways in which the outside may break the applied state:
 	// CheckApply must repair each, and Watch must see each. At least one, unless
@@ -83,6 +84,7 @@ var laws = []law{
 	{"cmp", lawCmp},
 	{"uids", lawUIDs},
 	{"init", lawInit},
+	{"parameters", lawParameters},
 	{"noop", lawNoop},
 	{"apply", lawApply},
 	{"announce", lawAnnounce},
@@ -96,6 +98,7 @@ var laws = []law{
 	{"unwatched", lawUnwatched},
 	{"watch", lawWatch},
 	{"armed", lawArmed},
+	{"flood", lawFlood},
 	{"restart", lawRestart},
 	{"cancel", lawCancel},
 	{"overlap", lawOverlap},

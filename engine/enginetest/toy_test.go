@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -77,6 +78,10 @@ func (r *toy) Validate() error {
 func (r *toy) Init(init *engine.Init) error {
 	r.init = init
 	switch r.bug {
+	case "init hangs":
+		<-r.free
+	case "init alters a parameter":
+		r.Path = filepath.Clean(r.Path+"/.") + "/"
 	case "init alters":
 		return os.WriteFile(r.Path, nil, 0o600)
 	case "init uses vardir":
@@ -93,6 +98,8 @@ func (r *toy) Cleanup() error {
 	switch r.bug {
 	case "cleanup alters":
 		return os.WriteFile(r.Path, nil, 0o600)
+	case "cleanup alters a parameter":
+		r.Content += "!"
 	case "cleanup hangs":
 		<-r.free
 	case "cleanup fails":
@@ -178,9 +185,17 @@ func (r *toy) Watch(ctx context.Context) error {
 }
 
 func (r *toy) loop(ctx context.Context, s engine.Subscription) error {
+	flood := time.NewTicker(time.Millisecond)
+	defer flood.Stop()
+	floods := r.bug == "watch floods"
 	for {
 		select {
+		case <-flood.C:
+			if floods {
+				r.init.Event()
+			}
 		case <-s.C():
+			floods = floods || r.bug == "watch floods after a drift"
 			r.init.Event()
 			if r.bug == "watch sees one" {
 				<-ctx.Done()
@@ -206,7 +221,13 @@ func (r *toy) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
+	if s, ok := r.init.Shared.(*toyShared); !ok || !s.begun {
+		return false, errors.New("called outside of Begin and End")
+	}
 	r.calls++
+	if apply && r.bug == "check alters a parameter" {
+		r.Tags = nil
+	}
 	if r.bug == "shows secrets in logs" {
 		r.init.Logf("token %s", r.Token.Reveal())
 	}

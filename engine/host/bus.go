@@ -28,7 +28,8 @@ type bus struct {
 	kind    engine.BusKind
 	address func() (string, error)
 	log     *slog.Logger
-	ctx     context.Context   // ends with the Host
+	ctx     context.Context // ends with the Host
+	clock   engine.Clock
 	spawn   func(func()) bool // on a goroutine that the Host waits for
 
 	dialing sync.Mutex    // held by who connects for the first time
@@ -68,7 +69,7 @@ func newBuses(h *Host, o Options) map[engine.BusKind]*bus {
 		if a := o.BusAddresses[kind]; a != "" {
 			find = func() (string, error) { return a, nil }
 		}
-		m[kind] = &bus{kind: kind, address: find, log: o.Logger.With("bus", kind), ctx: h.ctx, spawn: h.commands.spawn, calls: make(chan struct{}, maxCalls)}
+		m[kind] = &bus{kind: kind, address: find, log: o.Logger.With("bus", kind), ctx: h.ctx, spawn: h.commands.spawn, clock: o.Clock, calls: make(chan struct{}, maxCalls)}
 	}
 	return m
 }
@@ -118,10 +119,10 @@ func (b *bus) dial(ctx context.Context) (*dbus.Conn, error) {
 		return nil, b.fail("connect", err)
 	}
 	life, cancel := context.WithCancel(b.ctx)
-	late := time.AfterFunc(dialPatience, cancel)
+	stopLate := b.clock.AfterFunc(dialPatience, cancel)
 	stop := context.AfterFunc(ctx, cancel)
 	conn, err := dbus.Connect(address, dbus.WithContext(life), dbus.WithSignalHandler(b))
-	if inTime := late.Stop(); stop() && inTime && err == nil {
+	if inTime := stopLate(); stop() && inTime && err == nil {
 		context.AfterFunc(conn.Context(), cancel)
 		return conn, nil
 	}
@@ -170,7 +171,7 @@ func (b *bus) again() *dbus.Conn {
 		select {
 		case <-b.ctx.Done():
 			return nil
-		case <-time.After(wait/2 + rand.N(wait)):
+		case <-engine.NewTimer(b.clock, wait/2+rand.N(wait)).C:
 		}
 	}
 }
@@ -229,10 +230,9 @@ func answered(err error) error {
 	return e
 }
 
-// Signals subscribes to the signals that fit. Those of a sender that is named by
-// a well-known name cannot be told from each other here, so a wake-up may also
-// come for another sender's signal that fits otherwise and that somebody in this
-// process has asked for.
+// Signals subscribes to the signals that fit. Those of a sender that is named by a well-known name
+// cannot be told from each other here, so a wake-up may also come for another sender's signal that
+// fits otherwise, if another subscription of this process asked for it.
 func (b *bus) Signals(ctx context.Context, matches ...engine.BusMatch) (engine.Subscription, error) {
 	conn, err := b.now()
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// A rules is what the bus is asked to send us, each once however many
-// subscriptions need it. A signal only sets bits: nothing of it is kept, nothing
-// queues, and no goroutine is started.
+// A rules holds the match rules that the bus has for this process, each once however many
+// subscriptions need it. A signal only sets bits: nothing of it is kept, nothing queues, and no
+// goroutine is started.
 //
-// A bus allows a connection only so many rules (512 is common). So where many rules differ
-// by their path alone, the bus is asked for some of them, and for the rest at once, by one rule
-// without a path: then it sends more than is needed, which here wakes nobody.
+// A bus allows a connection only so many rules (512 is common). So where many rules differ by their
+// path alone, the bus is asked for some of them, and for the rest at once, by one rule without a
+// path: then it sends more than is needed, and the surplus wakes no subscription.
 type rules struct {
 	mu     sync.Mutex
 	byPath map[string]*rule             // the first of those with that path; "" for those of any path
@@ -48,8 +48,8 @@ type askings struct {
 	paths int    // how many with a path
 }
 
-// add notes that s needs the rule, and returns it; made reports whether the bus does not
-// know yet what it has to know for it, and has to be told.
+// add notes that s needs the rule, and returns it; made reports whether the bus has to be told of
+// the rule.
 func (rs *rules) add(m engine.BusMatch, s *sub) (r *rule, made bool) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -69,7 +69,7 @@ func (rs *rules) add(m engine.BusMatch, s *sub) (r *rule, made bool) {
 	return r, made
 }
 
-// ask returns what the bus is asked for a rule that is new, and whether it has to be told.
+// ask returns the match rule of the bus for a new rule, and whether the bus has to be told.
 func (rs *rules) ask(m engine.BusMatch) (a *asked, made bool) {
 	wide := pathless(m)
 	all := rs.alike[wide]
@@ -98,8 +98,8 @@ func pathless(m engine.BusMatch) engine.BusMatch {
 	return m
 }
 
-// remove notes that s needs the rule no more. It returns what the bus has to be told
-// to forget, nil for nothing.
+// remove notes that s needs the rule no more. It returns the match rule that the bus has to forget,
+// nil for none.
 func (rs *rules) remove(r *rule, s *sub) (unasked *asked) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -211,7 +211,7 @@ func addMatch(ctx context.Context, conn *dbus.Conn, m engine.BusMatch) error {
 	return conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", 0, ruleOf(m)).Err
 }
 
-// removeMatch does not wait for the answer, which only says that it is so.
+// removeMatch does not wait for the answer, which only confirms the removal.
 func removeMatch(conn *dbus.Conn, m engine.BusMatch) {
 	conn.BusObject().Go("org.freedesktop.DBus.RemoveMatch", dbus.FlagNoReplyExpected, nil, ruleOf(m))
 }

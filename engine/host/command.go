@@ -144,7 +144,7 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 	}
 	note := newNoted(r.c, attr.Files[1])
 	place := r.host.ledger.add(note)
-	p, err := startProcess(ctx, path, argv, attr)
+	p, err := startProcess(ctx, r.host.clock, path, argv, attr)
 	for _, f := range attr.Files {
 		f.Close()
 	}
@@ -152,7 +152,7 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 		r.host.ledger.remove(place)
 		return startError(r.c, path, err)
 	}
-	r.proc = newProcess(p)
+	r.proc = newProcess(p, r.host.clock)
 	r.proc.place = place
 	self, _ := readProc(p.Pid)
 	note.pid, note.start = p.Pid, self.start
@@ -172,16 +172,14 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 	return nil
 }
 
-func startProcess(ctx context.Context, path string, argv []string, attr *os.ProcAttr) (p *os.Process, err error) {
+func startProcess(ctx context.Context, clock engine.Clock, path string, argv []string, attr *os.ProcAttr) (p *os.Process, err error) {
 	for range busyTries {
 		p, err = os.StartProcess(path, argv, attr)
 		if !errors.Is(err, syscall.ETXTBSY) {
 			break
 		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(busyWait):
+		if err := engine.Sleep(ctx, clock, busyWait); err != nil {
+			return nil, err
 		}
 	}
 	return p, err
@@ -222,14 +220,18 @@ func (r *run) pipes(attr *os.ProcAttr) (err error) {
 	return nil
 }
 
+// carry is deferred on a goroutine of a command. It hands a panic of a callback to Command, which
+// panics with it on the goroutine of its caller.
+func (r *run) carry() {
+	if v := recover(); v != nil {
+		r.panicked <- v
+	}
+}
+
 // copy starts to carry one stream. A panic of a callback is kept for Command.
 func (r *run) copy(from *os.File, to *stream) {
 	r.copies.Go(func() {
-		defer func() {
-			if v := recover(); v != nil {
-				r.panicked <- v
-			}
-		}()
+		defer r.carry()
 		b, _ := r.host.commands.buffers.Get().(*[readSize]byte)
 		if b == nil {
 			b = new([readSize]byte)

@@ -10,8 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// memfile returns a file in memory, twice: to read from and to write to. A command whose output goes there can write
-// on when nobody reads it any more, where a pipe would end it.
+// memfile returns a file in memory, twice: to read from and to write to. A command whose output
+// goes there can write on without a reader, where a pipe would end it.
 func memfile() (read, write *os.File, err error) {
 	fd, err := unix.MemfdCreate("output", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -25,16 +25,12 @@ func memfile() (read, write *os.File, err error) {
 	return os.NewFile(uintptr(fd), "output"), os.NewFile(uintptr(again), "output"), nil
 }
 
-// reread takes what a command with a cost has left in its files, when it has ended.
+// reread reads the output of a command with a cost from its files, when the command has ended.
 func (r *run) reread() {
 	if r.c.Cost == "" {
 		return
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			r.panicked <- v
-		}
-	}()
+	defer r.carry()
 	b := make([]byte, readSize)
 	for _, s := range []struct {
 		from *os.File
@@ -58,8 +54,8 @@ const systemdRun = "/usr/bin/systemd-run"
 // scopeSettings make a stop of the scope, as at a shutdown, wait for the command instead of ending it.
 var scopeSettings = []string{"KillSignal=SIGCONT", "SendSIGKILL=no", "TimeoutStopSec=infinity"}
 
-// apart returns how to start a program where a stop of our own systemd unit does not reach it: in a scope of its
-// own. Where we are no service of systemd the command is as it was.
+// apart returns how to start a program where a stop of our own systemd unit does not reach it: in a
+// scope of its own. Outside of a service of systemd the command is unchanged.
 func (h *Host) apart(program string, argv []string) (string, []string) {
 	if !h.service() {
 		return program, argv

@@ -7,9 +7,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// A dir is one directory of the file system that is watched or polled, known by
-// what it is and not by its name: two nodes that lead to the same directory
-// share it, because inotify would give one watch to both.
+// A dir is one directory of the file system that is watched or polled. Device and inode identify
+// it, not its name: two nodes that lead to the same directory share it, because inotify would give
+// one watch to both.
 type dir struct {
 	id    fileID
 	path  string // by which it was given to the watcher; free of symbolic links
@@ -18,8 +18,8 @@ type dir struct {
 	sigs  map[string]sig // while it is polled: what was last seen there
 }
 
-// A watcher is what the hub needs of fsnotify. Add and Remove are called on the
-// hub's goroutine only, and may block until somebody reads errors.
+// A watcher is what the hub needs of fsnotify. Add and Remove are called on the hub's goroutine
+// only, and may block until the errors are read.
 type watcher interface {
 	Add(dir string) error
 	Remove(dir string) error
@@ -28,9 +28,8 @@ type watcher interface {
 	errors() <-chan error
 }
 
-// eventBuffer lets the watcher read on while the hub is busy: what is here does
-// not fill the kernel's queue. eventsAtOnce is how many of them the hub serves
-// before it looks at anything else.
+// eventBuffer lets the watcher read on while the hub is busy: events in the buffer do not fill the
+// kernel's queue. eventsAtOnce is how many of them the hub serves before it looks at anything else.
 const (
 	eventBuffer  = 8192
 	eventsAtOnce = 256
@@ -78,9 +77,10 @@ func (h *hub) enrol(n *node, d *dir) {
 	h.baseline(n, "")
 }
 
-// rearmsAtOnce is how often a directory is watched again, until all that is due is done, before
-// what is below the others is only looked at, and its names are not taken as altered. Without that, links that lead
-// to a folder above them would have the directories between watched again for ever, one for the other.
+// rearmsAtOnce is how often a directory is watched again, until all that is due is done. After
+// that, the directories below it are only looked at, and their names are not taken as altered.
+// Without that, links that lead to a folder above them would have the directories between watched
+// again for ever, one for the other.
 const rearmsAtOnce = 8
 
 // rearm watches a directory that others use too by another name, or again, and

@@ -10,10 +10,10 @@ type change struct {
 
 const altered = fsnotify.Create | fsnotify.Remove | fsnotify.Rename
 
-// event tells the subscriptions of an event, and puts what it makes uncertain
-// into the queue. It makes no system call, but for those of a subscriber who is asked whether
-// the change is its own. What a watched directory tells of
-// itself comes under its path, as its parent would tell it.
+// event tells the subscriptions of an event, and puts the nodes that it makes uncertain into the
+// queue. It makes no system call, but for those of a subscriber who is asked whether the change is
+// its own. An event of a watched directory itself comes under its path, as an event of its parent
+// would.
 func (h *hub) event(ev fsnotify.Event) {
 	at, name := split(ev.Name)
 	if d := h.byPath[at]; d != nil {
@@ -66,8 +66,8 @@ func (h *hub) touch(n *node, c change) {
 	}
 }
 
-// announce tells those who came to n by a symbolic link, and everybody in n if it
-// has changed, that it is not what it was.
+// announce tells the subscriptions that reach n by a symbolic link, and all subscriptions in n if n
+// has changed, that n is another one.
 func (h *hub) announce(n *node, m mark, changed bool) {
 	c := change{source: h.source(n), path: n.path(), lost: m&markLost != 0}
 	if changed {

@@ -17,7 +17,7 @@ import (
 
 // factFiles are the files and folders whose change may change a fact.
 var factFiles = [...]string{
-	"/etc/os-release", "/usr/lib/os-release", "/etc/hostname", "/etc/hosts", "/run/systemd/system", "/run/openrc", "/run/runit",
+	"/etc/os-release", "/usr/lib/os-release", "/etc/hostname", "/etc/hosts", "/run/systemd/system", "/run/openrc", "/run/runit.stopit", "/run/runit/stopit",
 }
 
 // FactPaths returns the paths to watch for changes of the facts of this machine;
@@ -33,10 +33,10 @@ type machine struct {
 	roles     []string
 }
 
-// ReadFacts reads the facts of the machine whose files are below a root, "/" for
-// this one. A link that leads out of the root is not followed. What is below another
-// root has no addresses and no processors; its hostname is that of its
-// /etc/hostname. roles is what the user says of the machine.
+// ReadFacts reads the facts of the machine whose files are below a root, "/" for this one. A link
+// that leads out of the root is not followed. A machine below another root has no addresses and no
+// processors; its hostname is that of its /etc/hostname. roles are the user's own words for the
+// machine's purposes.
 func ReadFacts(root string, roles []string) (engine.Facts, error) {
 	m := machine{arch: runtime.GOARCH, roles: roles}
 	if root == "/" {
@@ -115,7 +115,7 @@ func factsOf(f files, m machine) engine.Facts {
 	return out
 }
 
-// words returns those that are not empty, each once, as they come.
+// words returns the words that are not empty, each once, in their order.
 func words(all []string) (out []string) {
 	for _, w := range all {
 		if w = strings.TrimSpace(w); w != "" && !slices.Contains(out, w) {
@@ -180,7 +180,7 @@ func fqdn(hostname, hosts string) string {
 	return strings.TrimSuffix(cmp.Or(onLine, anywhere, hostname), ".")
 }
 
-// packageArch returns what the packages of a family call an architecture of Go.
+// packageArch returns the name that the packages of a family have for an architecture of Go.
 func packageArch(family, arch string) string {
 	if family == "Debian" {
 		return cmp.Or(map[string]string{"386": "i386", "arm": "armhf", "ppc64le": "ppc64el", "mips64le": "mips64el"}[arch], arch)
@@ -188,8 +188,8 @@ func packageArch(family, arch string) string {
 	return cmp.Or(map[string]string{"amd64": "x86_64", "arm64": "aarch64", "386": "i686", "arm": "armv7l", "loong64": "loongarch64"}[arch], arch)
 }
 
-// initSystem says what runs as the first process. The folders that a service
-// manager makes tell more than the name of the process.
+// initSystem names the first process. The files of a service manager tell more than the name of the process.
+// /run/runit alone tells nothing: packages of Debian make it on machines without runit.
 func initSystem(f files, systemd bool) string {
 	switch {
 	case systemd:
@@ -199,7 +199,7 @@ func initSystem(f files, systemd bool) string {
 	}
 	comm := f.text("/proc/1/comm")
 	switch {
-	case comm == "runit" || comm == "runit-init" || f.exists("/run/runit"):
+	case comm == "runit" || comm == "runit-init" || comm == "runsvdir" || f.exists("/run/runit.stopit") || f.exists("/run/runit/stopit"):
 		return "runit"
 	case comm == "openrc-init":
 		return "openrc"
@@ -258,7 +258,7 @@ func hypervisor(f files) string {
 	return "physical"
 }
 
-// firstLine returns what stands behind the colon of the first line of a key.
+// firstLine returns the text behind the colon of the first line of a key.
 func firstLine(text, key string) string {
 	for line := range strings.Lines(text) {
 		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // A FactReader keeps the facts of a machine as long as the files that they come
@@ -31,8 +32,8 @@ type factState struct {
 	sigs     [len(factFiles)]sig
 }
 
-// Paths returns the paths to watch for changes of facts. Changes of what only the
-// kernel knows, addresses and the hostname, are told by Host.WatchFacts.
+// Paths returns the paths to watch for changes of facts. Host.WatchFacts tells of changes in the
+// kernel alone: of addresses and of the hostname.
 func (r *FactReader) Paths() []string {
 	paths := make([]string, len(factFiles))
 	for i, path := range factFiles {
@@ -43,9 +44,9 @@ func (r *FactReader) Paths() []string {
 
 func (r *FactReader) root() string { return cmp.Or(r.Root, "/") }
 
-// Facts returns the facts of the machine as they are now, except for addresses, which are
-// as they were when something else last changed. If they cannot be read they are as they were before. Nobody else
-// has what it returns.
+// Facts returns the facts of the machine as they are now, except for addresses, which are as they
+// were when something else last changed. If they cannot be read they are as they were before. The
+// caller owns the result.
 func (r *FactReader) Facts() engine.Facts { return r.read(false) }
 
 // read returns the facts, with the addresses as they are now if that is asked for.
@@ -76,6 +77,17 @@ func (r *FactReader) read(addressesToo bool) engine.Facts {
 // Facts implements engine.Host. While facts are watched the kernel tells of new
 // addresses; else it is asked for them each time.
 func (h *Host) Facts() engine.Facts { return h.facts.read(!h.feed.on.Load()) }
+
+// Machine implements engine.MachineHost.
+func (h *Host) Machine() engine.Machine { return MachineOf(h.Facts()) }
+
+// MachineOf returns this machine, whose facts are given. A system without a kernel for graphs is an Unknown one.
+func MachineOf(f engine.Facts) engine.Machine {
+	if unix.Portable {
+		return engine.Machine{Facts: map[string]any{}, Unknown: true}
+	}
+	return engine.Machine{Facts: f.Map(), Has: HasProgram}
+}
 
 // HasProgram reports whether a command whose Env is nil would find a program of
 // this name.

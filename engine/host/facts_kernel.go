@@ -68,10 +68,9 @@ func closeAll(fds ...int) {
 	}
 }
 
-// follow calls tell at once and after each change, until close is called. What the events say
-// is thrown away, and so is that some were lost: who is told looks at everything. A change of the
-// hostname is there for the first who asks, which may be the runtime; so being woken is all that
-// counts.
+// follow calls tell at once and after each change, until close is called. The contents of events,
+// and the loss of some, do not matter: the receiver looks at everything. The first reader takes a
+// change of the hostname, and that may be the runtime; so only the wake-up counts.
 func (k *kernelFacts) follow(tell func()) {
 	defer closeAll(k.hostname, k.routes)
 	conn, err := k.file.SyscallConn()
@@ -85,7 +84,7 @@ func (k *kernelFacts) follow(tell func()) {
 	})
 }
 
-// drain takes all that there is, so that what comes next wakes again.
+// drain takes all that there is, so that the next event wakes again.
 func (k *kernelFacts) drain(epoll int) {
 	var events [2]unix.EpollEvent
 	for {

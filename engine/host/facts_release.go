@@ -29,8 +29,8 @@ var distributions = map[string]struct{ name, family string }{
 	"gentoo": {"Gentoo", "Gentoo"}, "void": {"Void", "Void"}, "slackware": {"Slackware", "Slackware"}, "nixos": {"NixOS", "NixOS"},
 }
 
-// parseOSRelease reads the assignments of an os-release file: those of a shell,
-// without expansion. What is no assignment is left out; of two the last counts.
+// parseOSRelease reads the assignments of an os-release file: those of a shell, without expansion.
+// A line without an assignment is left out; of two the last counts.
 func parseOSRelease(text string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -62,9 +62,9 @@ func unquote(s string) string {
 	return b.String()
 }
 
-// distributionOf names the distribution that an os-release file describes. One that
-// we do not know has the name that it gives itself, and the family of the first in
-// ID_LIKE that we know; one without relatives is a family of its own.
+// distributionOf names the distribution that an os-release file describes. An unknown distribution
+// has the name that it gives itself, and the family of the first known name in ID_LIKE; without
+// such a name it is a family of its own.
 func distributionOf(r map[string]string) distribution {
 	id := strings.ToLower(r["ID"])
 	known, ok := distributions[id]
@@ -97,8 +97,8 @@ func familyLike(like string) string {
 // newest bounds first numbers of versions: more is the date of a snapshot.
 const newest = 1_000_000
 
-// finger is the name with what tells two releases apart: those of Ubuntu have the
-// same first number for a year, and snapshots of what rolls are not told apart.
+// finger is the name with the part of the version that tells two releases apart. Releases of Ubuntu
+// have the same first number for a year. Snapshots of rolling distributions are not told apart.
 func finger(d distribution) string {
 	switch {
 	case d.name == "Ubuntu":

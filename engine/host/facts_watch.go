@@ -9,9 +9,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// WatchFacts implements engine.Host. Files, the hostname of the kernel and the addresses of
-// its links are followed as long as somebody watches; who watches is woken when a
-// fact is another one than before, and not by each write.
+// WatchFacts implements engine.Host. Files, the hostname of the kernel and the addresses of its
+// links are followed as long as facts are watched; a watcher is woken when a fact has changed, and
+// not by each write.
 func (h *Host) WatchFacts(ctx context.Context) (engine.Subscription, error) {
 	return h.feed.watch(ctx)
 }
@@ -96,7 +96,7 @@ func (f *factFeed) look() {
 	}
 }
 
-// factSub is one who watches facts. What it has is guarded by the lock of the feed.
+// factSub is one watcher of facts. The lock of the feed guards its fields.
 type factSub struct {
 	feed   *factFeed
 	wake   chan struct{}

@@ -15,8 +15,8 @@ import (
 type Options struct {
 	// Logger tells of limits, lost events and lost connections; nil for none.
 	Logger *slog.Logger
-	// PollInterval is the time between two looks at what cannot be watched; one
-	// second when 0.
+	// PollInterval is the time between two looks at directories that cannot be watched; one second
+	// when 0.
 	PollInterval time.Duration
 	// BusAddresses are the addresses of buses that are not where the environment
 	// or the system says.
@@ -24,10 +24,13 @@ type Options struct {
 	// Roles are what the machine is for, as its user says: the fact roles.
 	Roles []string
 
-	// Ledger is a file, made where it is missing, in which the commands that run stand, so that a
-	// Host that comes after one that was killed ends what that one has left, or lets it finish (see
-	// engine.Command.Cost). One Host at a time may use it. Empty for none.
+	// Ledger is a file, made where it is missing, with the commands that run. The Host after a
+	// killed Host reads it, and ends those commands or lets them finish (see engine.Command.Cost).
+	// One Host at a time may use it. Empty for none.
 	Ledger string
+
+	// Clock gives the time, and all timers but the deadlines of the kernel; that of the machine when nil.
+	Clock engine.Clock
 
 	open func() (watcher, error)
 }
@@ -39,6 +42,7 @@ type Host struct {
 	cancel context.CancelCauseFunc
 	unbind func() bool // from the context of New
 	log    *slog.Logger
+	clock  engine.Clock
 	facts  FactReader
 	feed   factFeed
 
@@ -52,7 +56,14 @@ type Host struct {
 	buses    map[engine.BusKind]*bus
 }
 
-var _ engine.NotifyingHost = (*Host)(nil)
+var (
+	_ engine.NotifyingHost = (*Host)(nil)
+	_ engine.ClockHost     = (*Host)(nil)
+	_ engine.MachineHost   = (*Host)(nil)
+)
+
+// Clock implements engine.ClockHost.
+func (h *Host) Clock() engine.Clock { return h.clock }
 
 // New returns a Host. It starts nothing and opens nothing: that is done when it
 // is first asked for. When ctx ends, so does the Host; call Close to wait for it.
@@ -63,13 +74,14 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if o.PollInterval <= 0 {
 		o.PollInterval = time.Second
 	}
+	o.Clock = engine.ClockOr(o.Clock)
 	if o.open == nil {
 		o.open = openInotify
 	}
 	if _, err := os.Hostname(); err != nil {
 		return nil, err
 	}
-	h := &Host{log: o.Logger, hub: newHub(o.Logger, o.open, o.PollInterval), service: inService}
+	h := &Host{log: o.Logger, clock: o.Clock, hub: newHub(o.Clock, o.Logger, o.open, o.PollInterval), service: inService}
 	h.facts.Roles, h.feed.host = slices.Clone(o.Roles), h
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.buses = newBuses(h, o)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // A hub is the file watches of a process. Its goroutine (run) owns everything
@@ -15,6 +16,7 @@ import (
 type hub struct {
 	log   *slog.Logger
 	open  func() (watcher, error)
+	clock engine.Clock
 	every time.Duration // how often to poll what cannot be watched
 
 	calls    chan func()   // to run on the hub's goroutine
@@ -32,7 +34,7 @@ type hub struct {
 	asking   map[string][]*request // of names in a folder that has not answered yet; a goroutine asks it
 	asked    []*request            // their file systems have answered
 	overflow bool                  // events were lost, and it is time to look at everything
-	losing   *time.Timer           // runs out at that time; nil when nothing was lost
+	losing   func() bool           // stops the timer that runs out at that time; nil when nothing was lost
 	remounts []string              // mount points at which something has changed
 
 	w      watcher // nil until needed, and while none is to be had
@@ -50,15 +52,15 @@ type hub struct {
 
 	polled map[*dir]struct{}
 	scans  []*dir // to be polled in this round
-	timer  *time.Timer
+	timer  *engine.Timer
 	limits limiter
 
 	stats struct{ subs, watches, polled, resyncs atomic.Int64 }
 }
 
-func newHub(log *slog.Logger, open func() (watcher, error), every time.Duration) *hub {
+func newHub(clock engine.Clock, log *slog.Logger, open func() (watcher, error), every time.Duration) *hub {
 	h := &hub{
-		log: log, open: open, every: every,
+		clock: clock, log: log, open: open, every: every,
 		calls:   make(chan func()),
 		poke:    make(chan struct{}, 1),
 		stop:    make(chan struct{}),
@@ -71,7 +73,7 @@ func newHub(log *slog.Logger, open func() (watcher, error), every time.Duration)
 		byPath:  make(map[string]*dir),
 		loops:   make(map[*node]struct{}),
 		polled:  make(map[*dir]struct{}),
-		timer:   time.NewTimer(time.Hour),
+		timer:   engine.NewTimer(clock, time.Hour),
 	}
 	h.timer.Stop()
 	return h
@@ -170,8 +172,8 @@ func (h *hub) read(ev fsnotify.Event, ok bool) {
 
 func (h *hub) busy() bool { return len(h.queue) > 0 || len(h.scans) > 0 }
 
-// work does some steps of what is to be done; when all is done, it answers those
-// who wait for it.
+// work does some of the steps that are due; when all are done, it answers the goroutines that wait
+// for that.
 func (h *hub) work(steps int) {
 	for ; steps > 0 && len(h.queue) > 0; steps-- {
 		n := h.queue[0]
@@ -261,7 +263,7 @@ func (h *hub) carry(errs <-chan error) {
 		}
 		h.mu.Lock()
 		if h.losing == nil {
-			h.losing = time.AfterFunc(lossDelay, h.lossDue)
+			h.losing = h.clock.AfterFunc(lossDelay, h.lossDue)
 		}
 		h.mu.Unlock()
 	}
@@ -277,7 +279,7 @@ func (h *hub) calm() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.losing != nil {
-		h.losing.Stop()
+		h.losing()
 	}
 }
 

@@ -36,7 +36,7 @@ const entrySize = 96
 
 // noted is the entry of a command.
 type noted struct {
-	out    string // its output, by which what has it open is known; there before it starts
+	out    string // its output, which identifies the processes that have it open; there before it starts
 	pid    int    // of its first process; 0 until that is known
 	start  uint64
 	signal syscall.Signal
@@ -72,8 +72,8 @@ func groupOf(pid string) string {
 	return fmt.Sprintf("%x", sha256.Sum256(b))[:16]
 }
 
-// openLedger opens the ledger and returns what the one before has left. It begins anew; those that
-// are let finish stay in it.
+// openLedger opens the ledger and returns the commands that the Host before has left. The ledger
+// begins anew; the commands that may finish stay in it.
 func openLedger(path string) (l *ledger, left []noted, sameGroup bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -174,9 +174,9 @@ func newNoted(c *engine.Command, stdout *os.File) noted {
 	return noted{out: outputID(stdout), signal: unix.SignalNum(c.Signal), grace: c.Grace, cost: c.Cost != ""}
 }
 
-// alive returns the processes that are left of a command: its first one, what has its output open,
-// what is in its session, and what descends from these. Where the session has lost its first
-// process its number may have another meaning, so it counts in our control group only.
+// alive returns the processes that are left of a command: its first one, its session, the holders
+// of its output, and all descendants of these. Where the session has lost its first process its
+// number may have another meaning, so it counts in our control group only.
 func (e noted) alive(all map[int]proc, holders map[string][]int, sameGroup bool) []proc {
 	ours := map[int]bool{}
 	if x, ok := all[e.pid]; ok && x.start == e.start {
@@ -195,8 +195,8 @@ func (e noted) alive(all map[int]proc, holders map[string][]int, sameGroup bool)
 	return grow(all, ours)
 }
 
-// grow adds what descends from processes, or is in a group or session that one of them leads, and
-// returns those that live.
+// grow adds the descendants of processes, and the members of groups and sessions that one of them
+// leads. It returns the living ones.
 func grow(all map[int]proc, ours map[int]bool) (found []proc) {
 	for grown := true; grown; {
 		grown = false
@@ -236,6 +236,7 @@ func holders(all map[int]proc) map[string][]int {
 type leftovers struct {
 	list      []noted
 	sameGroup bool
+	clock     engine.Clock
 }
 
 // living returns those of which something lives, with what that is.
@@ -258,7 +259,7 @@ func (l leftovers) living(want func(noted) bool) (entries []noted, procs []proc)
 
 // learn fills in the first processes of commands that were started in the moment in which the
 // daemon died: those lead a session, and have the output of the command. It writes that down before
-// anything is killed, because what they have started may be known by nothing else afterwards.
+// anything is killed, because nothing else may lead to their descendants afterwards.
 func (l leftovers) learn(ledger *ledger) {
 	all := processes()
 	open := holders(all)
@@ -284,15 +285,15 @@ const (
 func (l leftovers) end() (n int, ended bool) {
 	cut := func(e noted) bool { return !e.cost }
 	entries, _ := l.living(cut)
-	began := time.Now()
+	began := l.clock.Now()
 	for _, e := range entries {
 		if e.grace > 0 {
-			_, procs := leftovers{[]noted{e}, l.sameGroup}.living(cut)
+			_, procs := leftovers{[]noted{e}, l.sameGroup, l.clock}.living(cut)
 			signalAll(procs, e.signal)
 		}
 	}
-	late := func(e noted) bool { return cut(e) && time.Since(began) >= min(e.grace, leftGrace) }
-	for end := began.Add(leftGrace + 5*time.Second); time.Now().Before(end); time.Sleep(leftLook) {
+	late := func(e noted) bool { return cut(e) && engine.Since(l.clock, began) >= min(e.grace, leftGrace) }
+	for end := began.Add(leftGrace + 5*time.Second); l.clock.Now().Before(end); _ = engine.Sleep(context.Background(), l.clock, leftLook) {
 		l.kill(late)
 		if _, procs := l.living(cut); len(procs) == 0 {
 			return len(entries), true
@@ -301,7 +302,7 @@ func (l leftovers) end() (n int, ended bool) {
 	return len(entries), false
 }
 
-// kill stops what lives of some commands until there is nothing new, and kills it.
+// kill stops the living processes of some commands until there are no new ones, and kills them.
 func (l leftovers) kill(want func(noted) bool) {
 	before := -1
 	var procs []proc
@@ -321,15 +322,15 @@ func signalAll(list []proc, sig syscall.Signal) {
 	}
 }
 
-// adopt opens the ledger, and deals with what is in it: commands that may be cut are ended before
-// anything starts, and those that are to finish are kept for wait.
+// adopt opens the ledger, and deals with its commands. It ends those with no cost before anything
+// starts, and keeps the others for wait.
 func (h *Host) adopt(path string) {
 	l, left, sameGroup, err := openLedger(path)
 	if err != nil {
 		h.log.Debug("the commands that run are not written down", slog.Any("error", err))
 		return
 	}
-	h.left = leftovers{left, sameGroup}
+	h.left = leftovers{left, sameGroup, h.clock}
 	if len(left) > 0 {
 		h.left.learn(l)
 	}
@@ -358,8 +359,8 @@ func (h *Host) waitForLeft(ctx context.Context) error {
 	if len(list) == 0 {
 		return nil
 	}
-	left := leftovers{list, h.left.sameGroup}
-	look := time.NewTicker(5 * leftLook)
+	left := leftovers{list, h.left.sameGroup, h.clock}
+	look := engine.NewTicker(h.clock, 5*leftLook)
 	defer look.Stop()
 	for told := false; ; told = true {
 		entries, _ := left.living(func(noted) bool { return true })

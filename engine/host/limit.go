@@ -14,7 +14,7 @@ import (
 // and how much of it this process holds.
 type LimitError struct {
 	Sysctl string // its name, such as fs.inotify.max_user_watches
-	Value  string // what it is now, or empty if it could not be read
+	Value  string // its present value, or empty if it could not be read
 	Held   int64  // watches that we hold
 	Err    error  // what the kernel said
 }
@@ -62,7 +62,7 @@ func (h *hub) complain(d *dir, err error) error {
 	}
 	if sysctl := limitOf(err, h.w != nil); sysctl != "" {
 		limit := &LimitError{sysctl, readSysctl(sysctl), h.stats.watches.Load(), err}
-		if h.limits.refuse(time.Now()) {
+		if h.limits.refuse(h.clock.Now()) {
 			h.log.Warn("file watches ran out, polling instead", "path", d.path, "error", limit)
 		}
 		return limit

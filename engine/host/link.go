@@ -67,8 +67,8 @@ func (h *hub) unfollow(n *node) {
 	}
 }
 
-// targetPath returns where a link in the directory at leads to. What is before a
-// ".." is resolved by the file system, since it may be a link itself.
+// targetPath returns where a link in the directory at leads to. The file system resolves the part
+// before a "..", since it may be a link itself.
 func targetPath(at, target string) string {
 	if strings.HasPrefix(target, "/") {
 		at = "/"

@@ -10,7 +10,7 @@ import (
 // at: a name that is missing costs the kernel more than an entry that is read.
 const manyNames = 32
 
-// listing is what reading a directory has told: the names of all that is no plain file. A name
+// listing is the result of reading a directory: the names of all entries but plain files. A name
 // that is not in it needs no look, because it is a plain file or missing.
 type listing map[string]struct{}
 

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/reactivegraph/mgmt/engine"
 
 	"github.com/reactivegraph/mgmt/internal/mountinfo"
 )
 
-// mountTable is where the kernel lists what is mounted where. Who waits for it to
-// become readable is woken whenever that changes.
+// mountTable is the kernel's table of mounts. A poll for its readability wakes whenever the table
+// changes.
 const mountTable = "/proc/self/mountinfo"
 
 // mountPause is how long after a look at the table the next one comes at the
@@ -22,17 +23,17 @@ const mountPause = 20 * time.Millisecond
 // A mountFollower waits for changes of the table of mounts on its goroutine. The
 // zero value follows nothing.
 type mountFollower struct {
-	file *os.File
-	stop <-chan struct{}
-	tell func(points []string)
-	last map[string]bool
+	file  *os.File
+	stop  <-chan struct{}
+	tell  func(points []string)
+	clock engine.Clock
+	last  map[mountinfo.Place]bool
 }
 
-// followMounts has points told of which something was mounted on, or unmounted
-// from, until stop is closed and close called. What is mounted now is known when
-// it returns. The kernel drops the watches of what is unmounted without a word
-// that the watcher would pass on, and tells nothing at all of what is mounted on a
-// watched directory.
+// followMounts sends the points at which a mount came or went, until stop is closed and close
+// called. The present mounts are known when it returns. The kernel drops the watches of an
+// unmounted file system without an event that the watcher would pass on. Of a mount on a watched
+// directory it tells nothing at all.
 func (h *hub) followMounts() error {
 	f, err := os.Open(mountTable)
 	if err != nil {
@@ -42,7 +43,7 @@ func (h *hub) followMounts() error {
 	if err != nil {
 		return err
 	}
-	m := &mountFollower{file: f, stop: h.stop, tell: h.remounted}
+	m := &mountFollower{file: f, stop: h.stop, tell: h.remounted, clock: h.clock}
 	if m.last, err = readMounts(); err != nil {
 		_ = f.Close()
 		return err
@@ -58,7 +59,7 @@ func (m *mountFollower) run(conn syscall.RawConn) {
 		select {
 		case <-m.stop:
 			return true
-		case <-time.After(mountPause):
+		case <-engine.NewTimer(m.clock, mountPause).C:
 			return false // until there is something to read
 		}
 	})
@@ -82,30 +83,28 @@ func (m *mountFollower) look() {
 	m.last = now
 }
 
-// readMounts returns the lines of the table, cut down to what tells one mount from
-// another and its mount point.
-func readMounts() (map[string]bool, error) {
+// readMounts returns the mounts of the table.
+func readMounts() (map[mountinfo.Place]bool, error) {
 	data, err := os.ReadFile(mountTable)
 	if err != nil {
 		return nil, err
 	}
-	mounts := map[string]bool{}
+	mounts := map[mountinfo.Place]bool{}
 	for line := range strings.Lines(string(data)) {
-		// Its number, that of its parent, the device, the folder of that, the point.
-		if f := strings.SplitN(line, " ", 6); len(f) == 6 {
-			mounts[strings.Join(f[:5], " ")] = true
+		if l, ok := mountinfo.Parse(line); ok {
+			mounts[l.Place] = true
 		}
 	}
 	return mounts, nil
 }
 
-// mountPoints returns the mount points of what is in only one of two tables.
-func mountPoints(a, b map[string]bool) []string {
+// mountPoints returns the mount points of the mounts that are in only one of two tables.
+func mountPoints(a, b map[mountinfo.Place]bool) []string {
 	var points []string
-	for _, pair := range [][2]map[string]bool{{a, b}, {b, a}} {
+	for _, pair := range [][2]map[mountinfo.Place]bool{{a, b}, {b, a}} {
 		for mount := range pair[0] {
 			if !pair[1][mount] {
-				points = append(points, mountinfo.Unescape(mount[strings.LastIndexByte(mount, ' ')+1:]))
+				points = append(points, mount.Point)
 			}
 		}
 	}
@@ -125,8 +124,7 @@ func (h *hub) remounted(points []string) {
 	h.wakeUp()
 }
 
-// remount has what lies below a mount point looked at again, as if it had been
-// made anew.
+// remount has everything below a mount point looked at again, as if it had been made anew.
 func (h *hub) remount(point string) {
 	c := change{source: "mount", path: point}
 	if point == "/" {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
@@ -149,8 +150,19 @@ func TestMountsElsewhereAreNone(t *testing.T) {
 }
 
 func TestMountPoints(t *testing.T) {
-	a := map[string]bool{`1 0 8:1 / /`: true, `2 1 0:5 / /a\040b`: true, `3 1 0:6 / /c`: true}
-	b := map[string]bool{`1 0 8:1 / /`: true, `2 1 0:7 / /a\040b`: true, `4 1 0:8 /x\134y /d\134`: true}
+	table := func(lines ...string) map[mountinfo.Place]bool {
+		all := map[mountinfo.Place]bool{}
+		for _, line := range lines {
+			l, ok := mountinfo.Parse(line + " rw - tmpfs none rw")
+			if !ok {
+				t.Fatal(line)
+			}
+			all[l.Place] = true
+		}
+		return all
+	}
+	a := table(`1 0 8:1 / /`, `2 1 0:5 / /a\040b`, `3 1 0:6 / /c`)
+	b := table(`1 0 8:1 / /`, `2 1 0:7 / /a\040b`, `4 1 0:8 /x\134y /d\134`)
 	got := mountPoints(a, b)
 	slices.Sort(got)
 	if want := []string{"/a b", "/a b", "/c", `/d\`}; !slices.Equal(got, want) {

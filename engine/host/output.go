@@ -20,8 +20,8 @@ const (
 	pipeSize  = 64 << 10 // what a pipe may still hold when its writer has ended
 )
 
-// An output collects what a command says. Its lock also keeps the callbacks of
-// the two streams from overlapping.
+// An output collects the output of a command. Its lock also keeps the callbacks of the two streams
+// from overlapping.
 type output struct {
 	mu             sync.Mutex
 	stdout, stderr stream
@@ -82,7 +82,7 @@ func (s *stream) copy(f source, b []byte, exited <-chan struct{}) {
 	}
 }
 
-// pending reports whether a pipe holds something that nobody has read yet.
+// pending reports whether a pipe holds unread bytes.
 func pending(f syscall.Conn) bool {
 	n := 0
 	raw, err := f.SyscallConn()
@@ -92,7 +92,7 @@ func pending(f syscall.Conn) bool {
 	return err == nil && n > 0
 }
 
-// take keeps what has come and gives the lines in it to the callback.
+// take keeps the bytes that have come and gives their lines to the callback.
 func (s *stream) take(b []byte) {
 	if len(b) == 0 {
 		return
@@ -111,7 +111,7 @@ func (s *stream) take(b []byte) {
 	}
 }
 
-// next gives one line, or the part of one that there is, and returns the rest.
+// next gives one line, or the part of a line so far, and returns the rest.
 func (s *stream) next(b []byte) (rest []byte) {
 	end := bytes.IndexByte(b, '\n')
 	room := maxLine - len(s.part)
@@ -145,7 +145,7 @@ func (o *output) flush(s *stream) {
 	}
 }
 
-// result returns what was collected. It is called when the streams have ended.
+// result returns the collected output. It is called when the streams have ended.
 func (o *output) result() *engine.Result {
 	return &engine.Result{Stdout: o.stdout.kept, Stderr: o.stderr.kept, Output: o.both, Truncated: o.truncated}
 }

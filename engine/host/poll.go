@@ -2,7 +2,6 @@ package host
 
 import (
 	"os"
-	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -35,8 +34,8 @@ func (h *hub) unpoll(d *dir) {
 	}
 }
 
-// baseline remembers what a name in n is now that somebody asks for it, or all
-// that is asked for in n if the name is empty.
+// baseline remembers the state of a name in n when it is first asked for, or of all names that are
+// asked for in n if the name is empty.
 func (h *hub) baseline(n *node, name string) {
 	d := n.dir
 	if d == nil || d.sigs == nil {
@@ -78,7 +77,7 @@ func (h *hub) scan(d *dir) {
 	if d.sigs == nil {
 		return
 	}
-	watched := !h.limits.waiting(time.Now()) && h.add(d) == nil
+	watched := !h.limits.waiting(h.clock.Now()) && h.add(d) == nil
 	names, all := h.interest(d)
 	for name := range d.sigs {
 		if _, ok := names[name]; ok {
@@ -113,8 +112,8 @@ func (h *hub) compare(d *dir, name string) {
 	h.inside(d, name, op, change{source: "poll", path: d.below(name)})
 }
 
-// interest returns the names in d that somebody asks for, and whether those are
-// all that there are.
+// interest returns the names in d that subscriptions ask for, and whether the directory has no
+// others.
 func (h *hub) interest(d *dir) (names map[string]struct{}, all bool) {
 	names = make(map[string]struct{})
 	for _, n := range d.nodes {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -19,10 +20,11 @@ type process struct {
 	exited chan struct{} // closed when it has ended; it is a zombie then
 	killed bool          // by KillAll; under commands.mu
 	place  int           // in the ledger
+	clock  engine.Clock
 }
 
-func newProcess(p *os.Process) *process {
-	x := &process{Process: p, exited: make(chan struct{})}
+func newProcess(p *os.Process, clock engine.Clock) *process {
+	x := &process{Process: p, clock: clock, exited: make(chan struct{})}
 	go func() {
 		defer close(x.exited)
 		for {
@@ -45,14 +47,14 @@ func (p *process) over() bool {
 	}
 }
 
-// end asks the process and its descendants by a signal to end, and kills what is left of them
-// after the grace, or when hurry says so.
+// end asks the process and its descendants by a signal to end, and kills the rest of them after the
+// grace, or when hurry is closed.
 func (p *process) end(sig syscall.Signal, grace time.Duration, hurry <-chan struct{}) {
 	var known []proc
 	if grace > 0 {
 		known = p.descendants(nil)
 		p.signal(known, sig)
-		late := time.NewTimer(grace)
+		late := engine.NewTimer(p.clock, grace)
 		defer late.Stop()
 		p.await(known, late.C, hurry)
 	}
@@ -68,7 +70,7 @@ func (p *process) await(known []proc, late <-chan time.Time, hurry <-chan struct
 	case <-hurry:
 		return
 	}
-	look := time.NewTicker(20 * time.Millisecond)
+	look := engine.NewTicker(p.clock, 20*time.Millisecond)
 	defer look.Stop()
 	for len(p.descendants(known)) > 0 {
 		select {

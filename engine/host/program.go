@@ -19,8 +19,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
-// DefaultPath is the PATH of a command whose Env is nil, and the one that is
-// searched if its Env has none.
+// DefaultPath is the PATH of a command whose Env is nil, and is searched for a command whose Env
+// has no PATH.
 const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // A CommandError says why a command could not be started. It tells nothing of

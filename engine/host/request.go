@@ -129,8 +129,8 @@ func (h *hub) ask(r *request) {
 	}
 }
 
-// askFolder asks for the requests of one folder until there are no more. A link in it may
-// lead to where nobody answers: that one is asked by itself.
+// askFolder asks for the requests of one folder until there are no more. A link in it may lead to a
+// file system that does not answer: a goroutine of its own asks about that link.
 func (h *hub) askFolder(folder string) {
 	for rs := h.nextAsked(folder); len(rs) > 0; rs = h.nextAsked(folder) {
 		l, listed := list(folder, len(rs))

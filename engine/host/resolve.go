@@ -49,8 +49,7 @@ func (h *hub) enterable(n *node) {
 	}
 }
 
-// step does a part of what is to be done about n, and puts it back into the queue
-// if there is more.
+// step does a part of the work on n, and puts n back into the queue if there is more.
 func (h *hub) step(n *node) {
 	m := n.mark
 	n.mark = 0
@@ -129,7 +128,7 @@ func (h *hub) locate(n *node, m mark) {
 	n.leaf = false
 }
 
-// spread hands on that n has changed to what is below it and what leads to it.
+// spread hands on the change of n to the nodes below it and to the links that lead to it.
 func (h *hub) spread(n *node, m mark) { h.spreadAs(n, markStale, m) }
 
 // spreadAs is spread with another mark for what is below it.
@@ -165,7 +164,7 @@ func (h *hub) inspect(n *node, name string, m mark) {
 	}
 }
 
-// sift leaves of many names to inspect those that are no plain files.
+// sift leaves, of many names to inspect, the names of links, folders and special files.
 func (h *hub) sift(n *node) {
 	if n.sifted || n.dir == nil {
 		return

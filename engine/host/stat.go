@@ -6,10 +6,10 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// A fileID tells files apart while they exist; its zero value is no file.
+// A fileID tells files apart while they exist; its zero value stands for no file.
 type fileID struct{ dev, ino uint64 }
 
-// A sig changes when anything about a file does; its zero value is no file.
+// A sig changes when anything about a file does; its zero value stands for no file.
 type sig struct {
 	id           fileID
 	size         int64
@@ -39,7 +39,7 @@ func identify(path string) fileID {
 	return idOf(&st)
 }
 
-// sigOf takes the signature of what is at path; links are not followed.
+// sigOf takes the signature of the file at path; links are not followed.
 func sigOf(path string) sig {
 	st, err := lstat(path)
 	if err != nil {

@@ -15,12 +15,12 @@ type node struct {
 	to   *node              // this is a symbolic link to there
 	back map[*node]struct{} // the symbolic links that lead here
 
-	names map[string]*entry // who asks for a name in here; "" for the node itself, "/" only
+	names map[string]*entry // the subscriptions that ask for a name in here; "" for the node itself, "/" only
 	any   *entry            // who asks for every name in here
 	deep  *entry            // who asks for everything below
 
 	todo   []string // names to inspect
-	sifted bool     // in todo are only names that a listing has told to be no plain files
+	sifted bool     // todo has only names that a listing has shown to be links, folders or special files
 	mark   mark
 	inside bool // somebody asks for what is in here
 	leaf   bool // kept because the name is asked for and is a symbolic link
@@ -41,7 +41,7 @@ const (
 	markList                    // list what is in it
 )
 
-// inherited are the marks that a node hands on to what hangs on it.
+// inherited are the marks that a node hands on to its children.
 const inherited = markLoud | markLost
 
 // path returns the path as it was asked for.
@@ -64,8 +64,8 @@ func (n *node) real() string {
 	return join(n.parent.dir.path, n.name)
 }
 
-// recursive reports whether everything in the node's directory is asked for,
-// with what is below. Symbolic links are not followed down.
+// recursive reports whether everything in and below the node's directory is asked for. Symbolic
+// links are not followed down.
 func (n *node) recursive() bool {
 	for p := n; p != nil; p = p.parent {
 		if p.deep != nil {

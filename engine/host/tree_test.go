@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/reactivegraph/mgmt/engine"
 	"pgregory.net/rapid"
 )
 
@@ -28,7 +29,7 @@ func TestSplitAndJoin(t *testing.T) {
 }
 
 // A tree that nothing was resolved in, for what is only about its shape.
-func loose() *hub { return newHub(nil, nil, 0) }
+func loose() *hub { return newHub(engine.SystemClock{}, nil, nil, 0) }
 
 func TestPathsOfNodes(t *testing.T) {
 	h := loose()

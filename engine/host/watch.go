@@ -89,8 +89,8 @@ func (s *sub) isWoken() bool {
 	return s.cause.Merged > 0
 }
 
-// isOwn asks the subscriber. A panic of it is no answer: it must not end the hub's goroutine,
-// which serves the others too.
+// isOwn asks the subscriber. A panic of it counts as no answer: it must not end the hub's
+// goroutine, which serves the others too.
 func (s *sub) isOwn() (own bool) {
 	var err error
 	defer engine.Caught("Own", &err)
@@ -146,8 +146,8 @@ func checkPaths(paths []string) error {
 	return nil
 }
 
-// admit hangs a new subscription into the tree. It is answered when all work is
-// done, which is at once if what it needs is watched already.
+// admit hangs a new subscription into the tree. It is answered when all work is done, which is at
+// once if all its directories are watched already.
 func (h *hub) admit(r *request) {
 	s := r.sub
 	if s.isClosed() { // drop has passed already
@@ -226,7 +226,7 @@ func (h *hub) drop(s *sub) {
 	s.entries = nil
 }
 
-// forget lets go of what a name that nobody asks for any more led to.
+// forget lets go of the target of a name without subscriptions.
 func (h *hub) forget(n *node, name string) {
 	if k := n.kids[name]; k != nil && k.leaf {
 		k.leaf = false
@@ -234,7 +234,7 @@ func (h *hub) forget(n *node, name string) {
 	}
 }
 
-// retreat lets go of the directories below n that nobody asks for any more.
+// retreat lets go of the directories below n without subscriptions.
 func (h *hub) retreat(n *node) {
 	for _, k := range n.kids {
 		if k.auto {

@@ -36,7 +36,7 @@ func (r *Route) checkBody(req *http.Request) error {
 	return p
 }
 
-// ReadBody reads the body whole. One that is empty, too long or cut off is a *Problem.
+// ReadBody reads the body whole. An empty body, a long one and a cut one are a *Problem.
 func ReadBody(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(r.Body)
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {

@@ -28,9 +28,9 @@ func (c *conns) note(_ net.Conn, st http.ConnState) {
 	}
 }
 
-// limited accepts only so many connections at once. When all places are taken, a new
-// connection takes that of the one that has asked nothing for longest, so that whoever
-// connects and keeps silent, a thousand times even, keeps nobody else out.
+// limited accepts only so many connections at once. When all places are taken, a new connection
+// takes the place of the connection that has been silent for longest. So silent clients, even a
+// thousand, keep no other client out.
 type limited struct {
 	net.Listener
 	free  chan struct{} // holds a token for each connection
@@ -110,8 +110,8 @@ func (l *limited) makeRoom() time.Duration {
 	return max(left, 0)
 }
 
-// pending reports whether something was sent that nobody has read yet: we are slow then,
-// and not the peer.
+// pending reports whether the peer has sent bytes that are unread: we are slow then, and not the
+// peer.
 func (c *limitedConn) pending() bool {
 	conn, ok := c.Conn.(syscall.Conn)
 	if !ok {

@@ -13,9 +13,9 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// keep looks every so often whether the socket is still there, until ctx ends, and makes
-// it again where somebody has removed it or its folder, with one warning. Connections that
-// are open stay. A socket of somebody else in its place is left alone, with a warning too.
+// keep looks every so often whether the socket is still there, until ctx ends, and makes it again
+// where it or its folder was removed, with one warning. Open connections stay. A socket of another
+// process in its place is left alone, with a warning too.
 func (s *Socket) keep(ctx context.Context, every time.Duration, log *slog.Logger) {
 	told := false
 	if s.exposed() {
@@ -50,7 +50,7 @@ func (s *Socket) exposed() bool {
 	return err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0
 }
 
-// errReplaced says that somebody else has put something where the socket was.
+// errReplaced says that another process has put something where the socket was.
 var errReplaced = errors.New("something else is in its place")
 
 // mend makes the socket again where it is missing.

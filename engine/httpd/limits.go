@@ -7,7 +7,7 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// Limits bound what clients can take of a server. A field that is 0 has the default
+// Limits bound the resources of a server that clients can take. A field that is 0 has the default
 // that its comment names.
 type Limits struct {
 	Connections int   // at once: 256. One more takes the place of a quiet one.
@@ -43,9 +43,9 @@ func (l Limits) or() Limits {
 	}
 }
 
-// Connections returns how many connections a listener should take at once: at most so many, and
-// no more than an eighth of the files that the process may open. The rest is for resources, whose
-// files and commands must not fail because somebody connects.
+// Connections returns how many connections a listener should take at once: at most so many, and no
+// more than an eighth of the files that the process may open. The rest is for resources, whose
+// files and commands must not fail because of clients.
 func Connections(most int) int {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Cur/8 >= uint64(most) {

@@ -12,8 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// Peer is the caller of a request: a process of this machine, or the holder of a
-// certificate, or somebody unknown.
+// Peer is the caller of a request: a process of this machine, the holder of a certificate, or
+// unknown.
 type Peer struct {
 	UID, GID uint32 // of a process, as it was when it connected
 	PID      int32  // of a process; 0 for none
@@ -108,8 +108,7 @@ func (s *Socket) decide(fd int) Peer {
 	return p
 }
 
-// group returns the group of the socket, which somebody may have changed since
-// it was made.
+// group returns the group of the socket, which may have changed since it was made.
 func (s *Socket) group() (uint32, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(s.path, &st); err != nil {

@@ -28,8 +28,8 @@ func (w *writer) Write(p []byte) (int, error) {
 // Unwrap serves http.ResponseController.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// fail answers with an error. Where the answer has begun, the connection is cut
-// instead, so that nobody takes it for whole.
+// fail answers with an error. Where the answer has begun, the connection is cut instead, so that no
+// client takes the answer for whole.
 func (s *Server) fail(w *writer, err error) {
 	if w.begun {
 		panic(http.ErrAbortHandler)

@@ -5,10 +5,10 @@ import (
 	"net/url"
 )
 
-// Handler answers a request. What it returns is the answer: an *Answer, another value
-// for status 200 with that value in JSON, or nil where it has written the answer
-// itself. Path parameters are in r.PathValue. The frame turns the error into a
-// Problem; one after the answer has begun cuts the connection.
+// Handler answers a request. Its result is the answer: an *Answer, another value for status 200
+// with that value in JSON, or nil where it has written the answer itself. Path parameters are in
+// r.PathValue. The frame turns the error into a Problem; one after the answer has begun cuts the
+// connection.
 type Handler func(w http.ResponseWriter, r *http.Request) (any, error)
 
 // Route is one endpoint, as data. Method, Pattern, Summary and Serve are required.

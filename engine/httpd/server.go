@@ -20,7 +20,7 @@ type Server struct {
 	Table  *Table
 	Limits Limits
 	Admit  func(Peer, *Route) error // refuses a known caller that may not use a route; nil for none
-	Errors func(error) *Problem     // what a client is told of an error; AsProblem where it is nil
+	Errors func(error) *Problem     // makes the answer to a client from an error; AsProblem where it is nil
 	Logger *slog.Logger             // discards when nil
 	Clock  engine.Clock             // of time spans; nil for that of the machine
 
@@ -50,10 +50,9 @@ func (s *Server) Lasting() int {
 	return len(s.slots)
 }
 
-// Serve answers on l until ctx ends, and then closes it. It returns when every request
-// is over and every connection closed: nil, or why l could not go on. A listener of
-// ListenTLS is encrypted here; a socket of Listen that somebody has removed meanwhile
-// is made again.
+// Serve answers on l until ctx ends, and then closes it. It returns when every request is over and
+// every connection closed: nil, or why l could not go on. A listener of ListenTLS is encrypted
+// here; a socket of Listen that was removed meanwhile is made again.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.init()
 	var open conns
@@ -174,8 +173,8 @@ func (s *Server) answer(w *writer, r *http.Request) (any, error) {
 	return rt.Serve(w, r)
 }
 
-// Patience gives a client the time of Limits.Slow from now on to take what is written.
-// A handler that has waited calls it before it writes.
+// Patience gives a client the time of Limits.Slow from now on to take the written bytes. A handler
+// that has waited calls it before it writes.
 func (s *Server) Patience(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(s.Clock.Now().Add(s.Limits.Slow)) // a recorder of tests has none
 }

@@ -55,10 +55,10 @@ type bound struct {
 	ino uint64
 }
 
-// Listen makes the socket and listens on it. The folder must be there. Two that
-// want the same socket at the same time come one after the other. A socket on
-// which nobody listens any more is replaced; one on which somebody does is a
-// *InUseError, and anything else there an error. Close the socket, or serve on it.
+// Listen makes the socket and listens on it. The folder must be there. Two processes that want the
+// same socket at the same time come one after the other. A socket without a listener is replaced. A
+// socket with a listener is a *InUseError, and another file there is an error. Close the socket, or
+// serve on it.
 func Listen(ctx context.Context, path string, o SocketOptions) (*Socket, error) {
 	o.Mode, o.Clock = cmp.Or(o.Mode, 0o660), engine.ClockOr(o.Clock)
 	info, err := os.Stat(filepath.Dir(path))
@@ -115,7 +115,7 @@ func trusted(path string) error {
 	return nil // openDir says what else is wrong
 }
 
-// openDir opens a folder to lock it and to reach what is in it.
+// openDir opens a folder to lock it and to reach its entries.
 func openDir(path string) (*os.File, error) {
 	return os.OpenFile(path, unix.O_DIRECTORY|os.O_RDONLY, 0)
 }
@@ -182,8 +182,7 @@ func clear(ctx context.Context, path string, o SocketOptions) error {
 	}
 }
 
-// bind makes the socket. Nobody can connect before it listens, and by then it
-// has its mode.
+// bind makes the socket. No client can connect before it listens, and by then it has its mode.
 func bind(short, path string, mode fs.FileMode) (*bound, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -221,8 +220,8 @@ func listen(f *os.File, path string, mode fs.FileMode) (*bound, error) {
 	return &bound{l, ino}, nil
 }
 
-// chmodSocket gives a socket its mode, and nothing else that somebody has put in its place: a link
-// least of all.
+// chmodSocket gives a socket its mode, and never a file that was put in its place: a link least of
+// all.
 func chmodSocket(path string, mode fs.FileMode) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -28,9 +28,9 @@ type Stream struct {
 	// Changed returns a channel that is closed when there may be more. It is asked
 	// before Page, so that no message is missed between the two.
 	Changed func() <-chan struct{}
-	// Page returns the next messages, so many as may well be in memory at once, and
-	// whether to ask again at once: it has moved on, perhaps over messages that nobody
-	// wants. The frame writes a page after Page has returned.
+	// Page returns the next messages, so many as may well be in memory at once, and whether to ask
+	// again at once: it has moved on, perhaps over messages that are not wanted. The frame writes a
+	// page after Page has returned.
 	Page func(context.Context) (page []Message, again bool, err error)
 	// First are messages that come before the first page.
 	First []Message

@@ -2,14 +2,15 @@ package journal
 
 import (
 	"errors"
-	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // run writes appended entries: at once after a pause, and at most every
 // FlushEvery unless the buffer fills up.
 func (h *History) run() {
 	defer close(h.done)
-	prune := time.NewTimer(prunePause)
+	prune := engine.NewTimer(h.opt.Clock, prunePause)
 	defer prune.Stop()
 	for {
 		select {
@@ -22,7 +23,7 @@ func (h *History) run() {
 		if h.flush(false) != nil {
 			nudge(h.wake) // what could not be written is tried again
 		}
-		pause := time.NewTimer(h.opt.FlushEvery)
+		pause := engine.NewTimer(h.opt.Clock, h.opt.FlushEvery)
 		select {
 		case <-pause.C:
 		case <-h.hurry:

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // Entry is one thing that has happened.
@@ -28,7 +30,8 @@ type HistoryOptions struct {
 	MaxBytes   int64            // the oldest go when there is more; 32 MiB if 0
 	FlushEvery time.Duration    // how often at most it is written, and how much a kill may lose; 1s if 0
 	Buffer     int              // bytes that may wait to be written; 4 MiB if 0
-	Now        func() time.Time // the clock; time.Now if nil
+	Clock      engine.Clock     // of the pauses; that of the machine if nil
+	Now        func() time.Time // the time of entries; that of Clock if nil
 }
 
 func (o HistoryOptions) withDefaults() HistoryOptions {
@@ -36,8 +39,9 @@ func (o HistoryOptions) withDefaults() HistoryOptions {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 32<<20)
 	o.FlushEvery = cmp.Or(o.FlushEvery, time.Second)
 	o.Buffer = cmp.Or(o.Buffer, 4<<20)
+	o.Clock = engine.ClockOr(o.Clock)
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = o.Clock.Now
 	}
 	return o
 }

@@ -180,14 +180,13 @@ func (c *controller) prepare(ctx context.Context, rt *Runtime, p Provider, jobs 
 
 // objection says why nothing can be done with a member.
 func (c *controller) objection(m *member) error {
-	wrong := c.absolve(m)
 	if m.bad != nil {
 		return m.bad
 	}
 	if title, ok := c.rival(m); ok {
 		return fmt.Errorf("%s[%s] is the %s %s too: only one resource can be about it", c.kind.def.Name, title, c.kind.def.Name, c.kind.named(m.canon.name))
 	}
-	return wrong
+	return nil
 }
 
 // alter brings about what differs, and refreshes what was notified.
@@ -209,8 +208,7 @@ func (c *controller) alter(ctx context.Context, p Provider, jobs []*job) {
 	}
 	for _, j := range jobs {
 		if j.out.Err == nil {
-			j.m.sent = c.seen(j)
-			j.out.Err = j.send(j.m.sent)
+			j.out.Err = j.send(c.seen(j))
 		}
 		j.out.OK = false
 	}
@@ -257,7 +255,7 @@ func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool
 	for _, j := range jobs {
 		log.conceal(j.hidden)
 	}
-	err := guarded("Set", func() error { return p.Set(ctx, rt, given) })
+	err := engine.Guard("Set", func() error { return p.Set(ctx, rt, given) })
 	err = c.lost(ctx, idsOf(jobs), log.cleanError(errors.Join(err, log.Broken())))
 	after := byTitle(given)
 	for i, j := range jobs {
@@ -285,18 +283,13 @@ func (c *controller) refresh(ctx context.Context, p Provider, jobs []*job) {
 		given[i] = given[i].Clone()
 	}
 	log.learnAll(given)
-	err := guarded("Refresh", func() error { return p.(Refresher).Refresh(ctx, rt, given) })
+	err := engine.Guard("Refresh", func() error { return p.(Refresher).Refresh(ctx, rt, given) })
 	err = c.lost(ctx, idsOf(jobs), log.cleanError(errors.Join(err, log.Broken())))
 	for _, j := range jobs {
 		j.end(false, outcome(log, j.title(), err))
 		c.snap.mark(j.name, stale)
 	}
 	c.hear("Refresh", jobs, err)
-}
-
-func guarded(method string, f func() error) (err error) {
-	defer engine.Caught(method, &err)
-	return f()
 }
 
 // runtimeFor is the runtime of a call about these resources.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // form is the canonical form of a member's values, or why there is none.
@@ -132,7 +134,7 @@ func (k *Kind) canonicalize(ctx context.Context, rt *Runtime, p Canonicalizer, i
 		given[i] = r.Clone()
 		rt.Log.learn(r)
 	}
-	err = guarded("Canonicalize", func() (err error) {
+	err = engine.Guard("Canonicalize", func() (err error) {
 		if out, err = p.Canonicalize(ctx, rt, given); err != nil {
 			return fmt.Errorf("canonicalize: %w", err)
 		}

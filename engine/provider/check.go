@@ -30,8 +30,8 @@ import (
 // Missing documentation is a warning.
 func (d *Definition) Check() schema.Diagnostics { return d.check(nil, "") }
 
-// ReservedAttributes are the names that an attribute must not have: the metaparameters
-// of Puppet, the names of its own runtime, and schema.ReservedKeys.
+// ReservedAttributes are the names that an attribute must not have: the metaparameters of
+// catalogs, the names of the Resource API's own runtime, and schema.ReservedKeys.
 func ReservedAttributes() []string {
 	return append([]string{"title", "provider", "alias", "audit", "consume", "export", "loglevel", "noop", "require",
 		"schedule", "stage", "subscribe", "tag", "rsapi_custom_insync_trigger"}, schema.ReservedKeys...)

@@ -76,12 +76,34 @@ func (k *Kind) compareEnsure(ctx context.Context, rt *Runtime, p Provider, j *jo
 		}
 		return !in, err
 	}
-	verb := engine.Created
 	if there {
-		verb = engine.Deleted
+		j.differs(ensureKey, engine.Change{Verb: engine.Deleted})
+		return true, nil
 	}
-	j.differs(ensureKey, engine.Change{Verb: verb})
+	j.differs(ensureKey, engine.Change{Verb: engine.Created})
+	k.tellMade(p, j)
 	return true, nil
+}
+
+// tellMade tells each value with which a thing is created. They are part of one
+// difference, so they are not noted as others; see engine.MadeWith. A value that is not
+// for all users is not looked for in the errors of Set, which may have to name it.
+func (k *Kind) tellMade(p Provider, j *job) {
+	if j.quiet {
+		return
+	}
+	hidden := j.hidden
+	defer func() { j.hidden = hidden }()
+	for i := range k.attrs {
+		a := &k.attrs[i]
+		should, managed := j.should[a.Name]
+		if !managed || a == k.ensure || a.Role != Property && a.Role != InitOnly {
+			continue
+		}
+		if to := a.plain(should); to != nil {
+			j.init.Change(j.confine(p, engine.Change{Field: a.Name, To: to}))
+		}
+	}
 }
 
 // compareEach compares attribute by attribute, in the order of the definition.
@@ -120,7 +142,7 @@ func (k *Kind) inSync(ctx context.Context, rt *Runtime, p Provider, j *job, a *c
 	if own.secret = j.secrets(); j.res != nil && j.init != nil {
 		own.Host = j.init.Host
 	}
-	err = guarded("InSync", func() error {
+	err = engine.Guard("InSync", func() error {
 		ans, why, err = p.(InSyncer).InSync(ctx, &own, j.name, a.Name, j.is.Record.Clone(), j.should.Clone())
 		return err
 	})

@@ -31,7 +31,6 @@ type controller struct {
 	away *away // where the things are; nil for this machine
 
 	unread map[*member]struct{} // those that were not read since they have a canonical form
-	debts  map[*member]struct{} // those of which something was set and not yet seen
 
 	mu      sync.Mutex
 	members map[*member]struct{}
@@ -43,32 +42,29 @@ type controller struct {
 	watch   *watch // nil while nobody subscribes
 }
 
+// clock is that of the host.
+func (c *controller) clock() engine.Clock { return engine.ClockOf(c.host) }
+
 // member is a resource from Init to Cleanup.
 type member struct {
 	of   *res
 	init *engine.Init
 	wake chan struct{} // of capacity 1
 
-	// Under mu.
-	wrong error  // the values seen instead of the set ones, to fail with; nil for nothing
-	done  func() // ends that the graph waits for that; nil without wrong
-
-	// Under mu too, of its last CheckApply.
+	// Under mu, of its last CheckApply.
 	lost    bool // it has failed because a file or folder was missing
 	touched bool // one of its files has changed since it began
 
 	// Under the turn; canon under mu too.
-	want  *want  // as the last CheckApply had it, or Init
-	canon *want  // in canonical form; nil until it was made
-	bad   error  // why it could not be made
-	owed  Record // what Set said to have brought about, not yet seen; nil for nothing
-	sent  Record // what was sent of it then
+	want  *want // as the last CheckApply had it, or Init
+	canon *want // in canonical form; nil until it was made
+	bad   error // why it could not be made
 }
 
 func open(k *Kind, h engine.Host, target string) *controller {
 	return &controller{
 		kind: k, host: h, away: k.far(target), turn: make(chan struct{}, 1),
-		unread: map[*member]struct{}{}, debts: map[*member]struct{}{},
+		unread:  map[*member]struct{}{},
 		members: map[*member]struct{}{}, raw: map[*member]struct{}{}, index: map[Name][]*member{},
 	}
 }
@@ -94,7 +90,6 @@ func (c *controller) leave(m *member) {
 	delete(c.members, m)
 	delete(c.raw, m)
 	c.unindex(m)
-	_ = m.absolve()
 	if len(c.members) == 0 {
 		c.kill()
 	}
@@ -145,8 +140,7 @@ func (c *controller) rewant(m *member, w *want) {
 	defer c.mu.Unlock()
 	c.unindex(m)
 	delete(c.unread, m)
-	delete(c.debts, m)
-	m.want, m.canon, m.bad, m.owed = w, nil, nil, nil
+	m.want, m.canon, m.bad = w, nil, nil
 	c.raw[m] = struct{}{}
 }
 
@@ -181,14 +175,6 @@ func (c *controller) named(n Name) []*member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.index[n])
-}
-
-// isMember reports whether it has not left.
-func (c *controller) isMember(m *member) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.members[m]
-	return ok
 }
 
 // wakeAll has all members look, but for those of the names that are due, and the watch
@@ -278,9 +264,6 @@ func (c *controller) begun() bool {
 
 // finish does the remaining work at the end of a transaction.
 func (c *controller) finish(ctx context.Context) {
-	if len(c.debts) > 0 {
-		c.settle(ctx)
-	}
 	if err := c.hangUp(); err != nil {
 		c.warn("closing a provider failed", err)
 	}

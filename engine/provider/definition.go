@@ -67,7 +67,7 @@ const (
 
 // Relation asks for automatic edges to resources of one kind.
 type Relation struct {
-	Kind   string   // package, service, notify and cron of Puppet are pkg, svc, msg and crontab here
+	Kind   string   // package, service, notify and cron, the words of catalogs, mean pkg, svc, msg and crontab
 	Titles []string // constants, or $attribute for the titles that the attribute holds
 }
 

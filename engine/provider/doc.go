@@ -35,7 +35,7 @@
 //	InSync        instead of the comparison, attribute by attribute, if the provider
 //	              is an InSyncer
 //	Set           with all resources that are due together, have no path between them,
-//	              and differ; then Get again, with their names
+//	              and differ; then Get again, with their names or with all
 //	Refresh       with those that were notified and did not differ
 //
 // # Laws

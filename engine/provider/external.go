@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/program"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
@@ -77,7 +77,6 @@ const (
 	maxAnswer  = 64 << 20 // bytes in all
 	maxLine    = 1 << 20  // bytes of one line
 	maxRecords = 1 << 18
-	maxTail    = 1 << 10 // bytes of standard error that an error repeats
 )
 
 func (e *External) timeout() time.Duration {
@@ -199,27 +198,21 @@ func (c *exchange) errorf(format string, args ...any) error {
 // run runs the command with lines at its standard input, and returns its output,
 // also with an error.
 func (c *exchange) run(ctx context.Context, stdin []byte) ([]byte, error) {
-	timeout := c.timeout()
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it has not ended within %s", timeout))
-	defer cancel()
-	cmd := engine.Command{
-		Argv: slices.Clone(c.argv), Env: c.environment(), Stdin: stdin, MaxOutput: maxAnswer,
-		Stdout: c.stdout, Stderr: func(line []byte) { c.warn(string(line)) },
+	call := program.Call{
+		Name: "it", Timeout: c.timeout(), Hidden: &c.secrets,
+		Command: engine.Command{
+			Argv: slices.Clone(c.argv), Env: c.environment(), Stdin: stdin, MaxOutput: maxAnswer,
+			Stdout: c.stdout, Stderr: func(line []byte) { c.warn(string(line)) },
+		},
 	}
-	res, err := c.command(ctx, cmd)
-	switch {
-	case err != nil && res == nil:
-		return nil, c.errorf("%v", err)
-	case err != nil:
-		return res.Stdout, c.errorf("%v", err)
-	case res.Signal != "":
-		return res.Stdout, c.errorf("it was ended by %s%s", res.Signal, c.tail(res))
-	case res.ExitCode != 0:
-		return res.Stdout, c.errorf("it ended with code %d%s", res.ExitCode, c.tail(res))
-	case res.Truncated:
-		return res.Stdout, c.errorf("it has written more than %d bytes", maxAnswer)
+	out, err := call.Do(ctx, c.command)
+	if f, ok := errors.AsType[*program.Failure](err); ok && c.guarded && c.what != "set" {
+		err = f.Unsaid("the type has sensitive attributes")
 	}
-	return res.Stdout, nil
+	if err != nil {
+		err = c.errorf("%v", err)
+	}
+	return out, err
 }
 
 // command runs a command where the things are: on this machine; on a target, if the transport runs commands there; else
@@ -238,18 +231,11 @@ func (c *exchange) environment() []string {
 	if len(c.Env) == 0 {
 		return nil
 	}
-	var env []string
-	if _, ok := c.Env["PATH"]; !ok {
-		env = []string{"PATH=" + searchPath}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-		env = append(env, name+"="+c.Env[name])
-	}
-	return env
+	return program.Environment(c.Env)
 }
 
 // searchPath is where commands are looked for.
-const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+const searchPath = program.SearchPath
 
 // warn logs a line of standard error.
 func (c *exchange) warn(line string) {
@@ -266,23 +252,6 @@ func (c *exchange) warn(line string) {
 
 // pieceOfLine is the length from which a line may be a piece of a longer one.
 const pieceOfLine = 64 << 10
-
-// tail returns the end of what standard error had. It is cut when the secrets are gone,
-// since a part of a secret is not recognised.
-func (c *exchange) tail(res *engine.Result) string {
-	text := c.secrets.Clean(string(res.Stderr))
-	if res.Truncated {
-		text = c.secrets.CleanPart(string(res.Stderr))
-	}
-	text = strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxTail):], "?"))
-	switch {
-	case text == "":
-		return ""
-	case c.guarded && c.what != "set":
-		return "; what it said is not shown, the type has sensitive attributes"
-	}
-	return ": " + text
-}
 
 // answer is one line that a command has written.
 type answer struct {

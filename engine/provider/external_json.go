@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/reactivegraph/mgmt/engine/program"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/strictjson"
@@ -30,7 +31,7 @@ func (c *exchange) question(f Filter) []byte {
 			}
 		}
 	}
-	return jsonLine(q)
+	return program.Line(q)
 }
 
 // name returns a name as JSON has it.
@@ -58,18 +59,7 @@ func (c *exchange) orders(changes []Change) []byte {
 		case Absent:
 			line["is"] = nil
 		}
-		b.Write(jsonLine(line))
-	}
-	return b.Bytes()
-}
-
-// jsonLine writes a value that JSON can express, with the end of the line.
-func jsonLine(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err)
+		b.Write(program.Line(line))
 	}
 	return b.Bytes()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/reactivegraph/mgmt/engine/program"
 	"github.com/reactivegraph/mgmt/engine/schema/strictjson"
 )
 
@@ -21,7 +22,7 @@ func (p canonicalizing) Canonicalize(ctx context.Context, rt *Runtime, records [
 		if !strictjson.IsText(obj) {
 			return nil, errors.New("a value is no UTF-8, which JSON for the canonicalize command has no form for")
 		}
-		in.Write(jsonLine(obj))
+		in.Write(program.Line(obj))
 	}
 	out, err := c.run(ctx, in.Bytes())
 	if err != nil {
@@ -55,7 +56,7 @@ func (p comparing) InSync(ctx context.Context, rt *Runtime, name Name, attribute
 	if !strictjson.IsText(question) {
 		return OutOfSync, "", errors.New("a value is no UTF-8, which JSON for the custom_insync command has no form for")
 	}
-	out, err := c.run(ctx, jsonLine(question))
+	out, err := c.run(ctx, program.Line(question))
 	if err != nil {
 		return OutOfSync, "", err
 	}

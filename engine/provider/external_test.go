@@ -154,7 +154,7 @@ func TestExternalGetBroken(t *testing.T) {
 		{"cut", func(context.Context, engine.Command) (*engine.Result, error) {
 			return &engine.Result{Truncated: true}, nil
 		},
-			"it has written more than 67108864 bytes"},
+			"it has written more than 64 MiB"},
 		{"no JSON", answering("{\"id\": \"x\"}\n\nhello\n", "", 0), "line 3 of its output: it is no JSON: hello"},
 		{"half", answering(`{"id": "x"`, "", 0), "line 1 of its output: it is no JSON: {"},
 		{"two", answering(`{"id": "x"} {"id": "y"}`, "", 0), "it is more than one value"},

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/program"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 	"github.com/reactivegraph/mgmt/engine/schema/strictjson"
 )
 
@@ -70,6 +71,8 @@ type externalLink struct {
 	by   *ExternalTransport
 	line *Line
 	head []byte // the first line of each command
+
+	secrets secrets.Texts // of the connection info
 }
 
 // externalCommander is one that has a command command.
@@ -85,7 +88,10 @@ func (x *ExternalTransport) connect(ctx context.Context, l *Line, info Record) (
 	if !strictjson.IsText(head) {
 		return nil, errors.New("its connection info is no UTF-8, which JSON has no form for")
 	}
-	link := &externalLink{by: x, line: l, head: jsonLine(head)}
+	link := &externalLink{by: x, line: l, head: program.Line(head)}
+	for _, v := range info {
+		link.secrets.Learn(v, false)
+	}
 	if err := link.Verify(ctx); err != nil {
 		return nil, err
 	}
@@ -132,36 +138,15 @@ func (t *externalLink) ask(ctx context.Context, what string, argv []string) ([]b
 	if limit <= 0 {
 		limit = DefaultTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended within %s", limit))
-	defer cancel()
-	res, err := t.run(ctx, engine.Command{Argv: slices.Clone(argv), Env: t.environment(), MaxOutput: maxLine})
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the %s command (%s): %w", what, argv[0], err)
-	case res.ExitCode != 0:
-		return nil, fmt.Errorf("the %s command (%s) ended with code %d%s%s: %s", what, argv[0], res.ExitCode, orSpace(res.Signal), res.Signal, shorten(strings.TrimSpace(string(res.Stderr))))
-	case res.Truncated:
-		return nil, fmt.Errorf("the %s command (%s) has written more than %d bytes", what, argv[0], maxLine)
+	call := program.Call{
+		Name: fmt.Sprintf("the %s command (%s)", what, argv[0]), Timeout: limit, Hidden: &t.secrets,
+		Command: engine.Command{Argv: slices.Clone(argv), Env: program.Environment(t.by.Env), MaxOutput: maxLine},
 	}
-	return res.Stdout, nil
-}
-
-func orSpace(s string) string {
-	if s == "" {
-		return ""
+	out, err := call.Do(ctx, t.run)
+	if _, failed := errors.AsType[*program.Failure](err); err != nil && !failed {
+		err = fmt.Errorf("%s: %w", call.Name, err)
 	}
-	return " "
-}
-
-func (t *externalLink) environment() []string {
-	env := []string{}
-	if _, ok := t.by.Env["PATH"]; !ok {
-		env = append(env, "PATH="+searchPath)
-	}
-	for _, name := range slices.Sorted(maps.Keys(t.by.Env)) {
-		env = append(env, name+"="+t.by.Env[name])
-	}
-	return env
+	return out, err
 }
 
 // run runs a command of this machine with the first line.
@@ -173,7 +158,7 @@ func (t *externalLink) run(ctx context.Context, cmd engine.Command) (*engine.Res
 // Command runs the command command.
 func (t externalCommander) Command(ctx context.Context, cmd engine.Command) (*engine.Result, error) {
 	order := map[string]any{"argv": cmd.Argv, "env": cmd.Env, "dir": cmd.Dir}
-	cmd.Stdin = slices.Concat(jsonLine(order), cmd.Stdin)
-	cmd.Argv, cmd.Env, cmd.Dir = slices.Clone(t.by.Command), t.environment(), ""
+	cmd.Stdin = slices.Concat(program.Line(order), cmd.Stdin)
+	cmd.Argv, cmd.Env, cmd.Dir = slices.Clone(t.by.Command), program.Environment(t.by.Env), ""
 	return t.run(ctx, cmd)
 }

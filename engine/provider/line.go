@@ -75,7 +75,7 @@ func (l *line) hangUp() error {
 	if o == nil {
 		return nil
 	}
-	return guarded("Close", o.Close)
+	return engine.Guard("Close", o.Close)
 }
 
 const (
@@ -103,7 +103,7 @@ func (l *line) reach(ctx context.Context, name string, h engine.Host) (*opened, 
 		_ = l.hangUp() // what it was is of no use any more
 		l.down = outage{}
 	}
-	if !l.down.over() {
+	if !l.down.over(engine.ClockOf(h)) {
 		return nil, l.down.err
 	}
 	o, err := t.connect(ctx, h)
@@ -111,7 +111,7 @@ func (l *line) reach(ctx context.Context, name string, h engine.Host) (*opened, 
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		l.down.begin(err)
+		l.down.begin(engine.ClockOf(h), err)
 		return nil, err
 	}
 	l.open, l.down = o, outage{}
@@ -130,7 +130,7 @@ func (ts *Targets) Facts(ctx context.Context, name string, h engine.Host) (facts
 	if err != nil {
 		return nil, err
 	}
-	err = guarded("Facts", func() error {
+	err = engine.Guard("Facts", func() error {
 		if err := o.Verify(ctx); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (t *Target) connect(ctx context.Context, h engine.Host) (*opened, error) {
 	o := &opened{target: t, hidden: hidden}
 	limited, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("it has not connected within %s", connectLimit))
 	defer cancel()
-	err = guarded("connecting", func() (err error) {
+	err = engine.Guard("connecting", func() (err error) {
 		o.Transport, err = t.over.connect(limited, &Line{Target: t.Name, Host: h}, info)
 		if err == nil && o.Transport == nil {
 			err = errors.New("the transport has made no connection")
@@ -184,7 +184,7 @@ func (l *line) doubt(ctx context.Context, o *opened, resources []string, err err
 	limited, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), verifyLimit, fmt.Errorf("it has not answered within %s", verifyLimit))
 	defer cancel()
 	if l.open == o {
-		if guarded("Verify", func() error { return o.Verify(limited) }) == nil {
+		if engine.Guard("Verify", func() error { return o.Verify(limited) }) == nil {
 			return o.hidden.Error(err)
 		}
 		_ = l.hangUp()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
@@ -73,7 +74,7 @@ type LogOptions struct {
 	Redact func(string) string
 	// Sink is given the events, one at a time. It must not use the Logger.
 	Sink func(Event)
-	// Now is the clock for durations; time.Now if nil.
+	// Now is the clock for durations; that of the machine if nil.
 	Now func() time.Time
 }
 
@@ -109,7 +110,7 @@ func NewLogger(o LogOptions) *Logger {
 		o.Sink = func(Event) {}
 	}
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = engine.SystemClock{}.Now
 	}
 	b := &logBook{opt: o}
 	if o.Titles != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// RSAPIText renders an event as Puppet's own library does, where that has a form for
-// it. Other tools read these lines.
+// RSAPIText renders an event as the library of the Resource API does, where that has a form
+// for it. Other tools read these lines.
 //
 //	debug: apt_key[t1]: Updating: Start
 //	notice: apt_key[t1]: Updating: Finished in 0.000012 seconds

@@ -97,7 +97,7 @@ func specLabel(e Event) string {
 
 func specAttribute(e Event, attribute string, from, to any, message string) string {
 	if message == "" {
-		message = "changed " + puppetNotation.short(from) + " to " + puppetNotation.short(to)
+		message = "changed " + manifestNotation.short(from) + " to " + manifestNotation.short(to)
 	}
 	if label := specLabel(e); label != "" {
 		attribute = label + " " + attribute

@@ -22,8 +22,8 @@ type notation struct {
 }
 
 var (
-	puppetNotation = notation{quoteSingle, quoteSingle, "undef", " => "}
-	rubyNotation   = notation{quoteRuby, func(s string) string { return ":" + s }, "nil", "=>"}
+	manifestNotation = notation{quoteSingle, quoteSingle, "undef", " => "}
+	rubyNotation     = notation{quoteRuby, func(s string) string { return ":" + s }, "nil", "=>"}
 )
 
 func quoteSingle(s string) string { return "'" + s + "'" }

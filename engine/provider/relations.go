@@ -138,7 +138,7 @@ func texts(v any) []string {
 	return nil
 }
 
-// aliases says what kinds of Puppet are called here.
+// aliases are our names for the kinds of catalogs.
 var aliases = map[string]string{"package": "pkg", "service": "svc", "notify": "msg", "cron": "crontab"}
 
 // asked returns the UID by which a resource of a kind is asked for: by its own UIDs

@@ -96,7 +96,7 @@ func (c *controller) reach(ctx context.Context, due []Name) error {
 	if c.away == nil {
 		return nil
 	}
-	if !c.down.over() {
+	if !c.down.over(c.clock()) {
 		return c.down.err
 	}
 	at, err := c.away.line.reach(ctx, c.away.name, c.host)
@@ -114,7 +114,7 @@ func (c *controller) reach(ctx context.Context, due []Name) error {
 func (c *controller) unavailable(err error, due []Name) error {
 	again := c.down.err != nil
 	err = &UnavailableError{Type: c.kind.def.Name, Err: err}
-	c.down.begin(err)
+	c.down.begin(c.clock(), err)
 	if !again {
 		c.wakeAll(due)
 	}

@@ -208,8 +208,8 @@ func (r *res) send(is Record) error {
 	return r.init.Send(p)
 }
 
-// FromText reads the text of a command line for an attribute. It does so as Puppet
-// does; values that Puppet can't read, such as a Timespan, are read as in a graph.
+// FromText reads the text of a command line for an attribute. It does so as the
+// Resource API does. A value for which that has no text, such as a Timespan, is read as in a graph.
 func (r *res) FromText(key, text string) (any, error) {
 	a := r.kind.attribute(key)
 	if a == nil && key == targetKey && r.Targeted() {

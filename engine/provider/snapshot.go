@@ -125,12 +125,12 @@ const (
 )
 
 // over reports whether the provider may be asked.
-func (o *outage) over() bool { return o.err == nil || !time.Now().Before(o.until) }
+func (o *outage) over(clock engine.Clock) bool { return o.err == nil || !clock.Now().Before(o.until) }
 
 // begin notes a failure.
-func (o *outage) begin(err error) {
+func (o *outage) begin(clock engine.Clock, err error) {
 	o.pause = min(max(2*o.pause, firstPause), lastPause)
-	o.err, o.until = err, time.Now().Add(o.pause)
+	o.err, o.until = err, clock.Now().Add(o.pause)
 }
 
 // UnavailableError says that the things of a type can't be read, so that nothing is
@@ -182,7 +182,7 @@ const readLimit = 5 * time.Minute
 // due names, and see it now. All members are woken when an error makes the type
 // unavailable, and when it is there again.
 func (c *controller) load(ctx context.Context, rt *Runtime, f Filter, due []Name) error {
-	if !c.down.over() {
+	if !c.down.over(c.clock()) {
 		return c.down.err
 	}
 	if err := c.reach(ctx, due); err != nil {

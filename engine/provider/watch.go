@@ -148,7 +148,7 @@ func (c *controller) follow(ctx context.Context, w *watch) (err error) {
 	news := w.news
 	defer func() {
 		if closer, ok := As[Closer](p); ok {
-			err = errors.Join(err, guarded("Close", closer.Close))
+			err = errors.Join(err, engine.Guard("Close", closer.Close))
 		}
 	}()
 	g, ctx := errgroup.WithContext(ctx)
@@ -156,7 +156,7 @@ func (c *controller) follow(ctx context.Context, w *watch) (err error) {
 	g.Go(func() error { return c.report(ctx, news) })
 	g.Go(func() error {
 		if w, ok := As[Watcher](p); ok && c.away == nil {
-			err := guarded("Watch", func() error { return w.Watch(ctx, c.runtime(c.host), once, news.add) })
+			err := engine.Guard("Watch", func() error { return w.Watch(ctx, c.runtime(c.host), once, news.add) })
 			if err == nil && ctx.Err() == nil {
 				err = errors.New("the Watch of the provider has ended by itself")
 			}
@@ -180,7 +180,7 @@ func (c *controller) poll(ctx context.Context, p Provider, news *news) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(jitter(every)):
+		case <-engine.NewTimer(c.clock(), jitter(every)).C:
 		}
 		if stamper != nil {
 			stamp, err := c.stamp(ctx, stamper)
@@ -294,7 +294,7 @@ func (c *controller) retryTimer(ctx context.Context) (<-chan time.Time, func()) 
 	if c.down.err == nil {
 		return nil, func() {}
 	}
-	t := time.NewTimer(time.Until(c.down.until))
+	t := engine.NewTimer(c.clock(), c.down.until.Sub(c.clock().Now()))
 	return t.C, func() { t.Stop() }
 }
 
@@ -307,7 +307,7 @@ func (c *controller) digest(ctx context.Context, f Filter) {
 	names := c.known(f)
 	if len(names) == 0 {
 		switch {
-		case !f.All || !c.down.over() || c.down.err == nil:
+		case !f.All || !c.down.over(c.clock()) || c.down.err == nil:
 		case c.away == nil:
 			c.down = outage{} // nobody waits for its end
 		case c.reach(ctx, nil) == nil:
@@ -329,12 +329,6 @@ func (c *controller) digest(ctx context.Context, f Filter) {
 // changed wakes the members of a name, unless it is what one of them has made it.
 func (c *controller) changed(ctx context.Context, n Name) {
 	for _, m := range c.named(n) {
-		if m.owed != nil {
-			if err := c.verdict(ctx, m, nil); err != nil {
-				c.accuse(m, err)
-			}
-			continue
-		}
 		c.freshen(ctx, n)
 		m.poke()
 	}

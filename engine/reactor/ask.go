@@ -57,20 +57,6 @@ func (r *Reactor) ask(ctx context.Context, f func()) error {
 	}
 }
 
-func (r *Reactor) lockSwap(ctx context.Context) error {
-	if err := r.begun(ctx); err != nil {
-		return err
-	}
-	select {
-	case r.swapping <- struct{}{}:
-		return nil
-	case <-r.stopped:
-		return ErrStopped
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 func (r *Reactor) await(ctx context.Context, c <-chan struct{}) error {
 	select {
 	case <-c:

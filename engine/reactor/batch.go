@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 )
 
 // prepareSome returns those that have to be altered, and may.
@@ -26,41 +27,30 @@ func (x *runner) prepareSome(ctx context.Context, vs []*vertex, outs []engine.Ou
 	return todo
 }
 
-// endEarly ends the run of those members that have nothing to be done: they are right, or cannot be altered. It
-// returns the context of what is left, in which the first of todo leads.
+// endEarly ends the run of the members that need no change: they are right, or cannot be altered.
+// It returns the context of the rest, in which the first of todo leads.
 func (x *runner) endEarly(ctx context.Context, t *task, vs []*vertex, outs []engine.Outcome, todo []*vertex) context.Context {
-	var right []*vertex
 	t.early = make(map[*vertex]bool, len(vs)-len(todo))
 	next := 0
-	for i, v := range vs {
+	for _, v := range vs {
 		if next < len(todo) && todo[next] == v {
 			next++
 			continue
 		}
 		t.early[v] = true
-		if outs[i].Err == nil {
-			right = append(right, v)
-		}
 	}
-	if err := x.finish(ctx, right...); err != nil {
-		for i, v := range vs {
-			if t.early[v] && outs[i].Err == nil {
-				outs[i] = engine.Outcome{Err: err}
-			}
-		}
-	}
+	x.finish(ctx, vs, outs, func(v *vertex) bool { return t.early[v] })
 	for i, v := range vs {
 		if t.early[v] {
 			x.endOne(t, v, outs[i], todo[0])
 		}
 	}
-	return runContext{ctx, todo[0]}
+	return context.WithValue(ctx, runKey{}, todo[0])
 }
 
-// finishSome merges what was applied into the outcomes of the check, and writes
-// down how those ended that did not fail and have not ended early.
+// finishSome merges the outcomes of applying into those of the check. It writes down how the
+// members ended that did not fail and have not ended early.
 func (x *runner) finishSome(ctx context.Context, t *task, vs []*vertex, outs []engine.Outcome, todo []*vertex, applied []engine.Outcome) {
-	var good []*vertex
 	next := 0
 	for i, v := range vs {
 		if next < len(todo) && todo[next] == v {
@@ -70,20 +60,8 @@ func (x *runner) finishSome(ctx context.Context, t *task, vs []*vertex, outs []e
 				x.untake(v)
 			}
 		}
-		if outs[i].Err == nil && !t.early[v] {
-			good = append(good, v)
-		}
 	}
-	if len(good) == 0 {
-		return
-	}
-	if err := x.finish(ctx, good...); err != nil {
-		for i := range outs {
-			if outs[i].Err == nil {
-				outs[i] = engine.Outcome{Err: err}
-			}
-		}
-	}
+	x.finish(ctx, vs, outs, func(v *vertex) bool { return !t.early[v] })
 }
 
 func failAll(n int, err error) []engine.Outcome {
@@ -98,11 +76,11 @@ func failAll(n int, err error) []engine.Outcome {
 func checkBatch(ctx context.Context, apply bool, vs []*vertex) []engine.Outcome {
 	members := make([]engine.Res, len(vs))
 	for i, v := range vs {
-		members[i] = v.res
+		members[i] = v.Res
 	}
 	var outs []engine.Outcome
-	err := protect("CheckApplyBatch", func() error {
-		outs = vs[0].res.(engine.Batcher).CheckApplyBatch(ctx, apply, members)
+	err := lifecycle.Call("CheckApplyBatch", func() error {
+		outs = vs[0].Res.(engine.Batcher).CheckApplyBatch(ctx, apply, members)
 		return nil
 	})
 	if err == nil && len(outs) != len(vs) {

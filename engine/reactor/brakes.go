@@ -78,9 +78,8 @@ func (r *Reactor) known(ctx context.Context, id string) error {
 	return nil
 }
 
-// AbsentPauses returns the pauses of resources that are not in the graph, by name:
-// they hold again when such a resource comes back, so somebody should see them.
-// Callable from any goroutine.
+// AbsentPauses returns the pauses of resources that are not in the graph, by name: they hold again
+// when such a resource comes back, so a person should see them. Callable from any goroutine.
 func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
 	err = r.do(ctx, func() {
 		for _, id := range r.loop.brakes.pauses.Names() {
@@ -114,7 +113,7 @@ func (b *brakes) pause(p *Pause, left time.Duration) {
 				return
 			}
 			b.unpause(p.Resource)
-			if len(b.l.r.braking) == 0 { // else the record may be that of the next one already; of what is over there is none
+			if len(b.l.r.braking) == 0 { // else the record may be that of the next one already; of a brake that is over there is none
 				b.l.r.memory.recorder.Note(tablePause, hold.PauseKey(p.Resource), nil)
 			}
 		})
@@ -144,7 +143,7 @@ func (b *brakes) brakeAll(resource string) {
 // brake makes the machine hold v, or let it go, as the brakes say.
 func (b *brakes) brake(v *vertex) {
 	switch {
-	case b.pauses.Of(v.id) != nil:
+	case b.pauses.Of(v.ID) != nil:
 		b.l.m.Hold(v.slot, engine.StatePaused)
 	case v.hold.IsHeld():
 		b.l.m.Hold(v.slot, engine.StateHeld)
@@ -158,7 +157,7 @@ func (b *brakes) brake(v *vertex) {
 func (b *brakes) hold(v *vertex, h *Held) {
 	v.hold.Hold(*h, b.l.r.now())
 	b.brake(v)
-	b.l.r.opt.Listener.held(v.id, h)
+	b.l.r.opt.Listener.held(v.ID, h)
 }
 
 // letGo ends hold, and has v looked at.
@@ -168,7 +167,7 @@ func (b *brakes) letGo(v *vertex) {
 	b.brake(v)
 	b.l.event(v)
 	b.l.stir()
-	b.l.r.opt.Listener.held(v.id, nil)
+	b.l.r.opt.Listener.held(v.ID, nil)
 }
 
 // overBudget takes the end of a run that wanted to change something and must
@@ -193,8 +192,8 @@ func (b *brakes) overBudget(v *vertex) {
 	b.l.afterHeld(v)
 }
 
-// runAgain ends a run that did nothing of what it was asked for, so that there
-// will be another one for the same reasons.
+// runAgain ends a run that did none of its work, so that there will be another one for the same
+// reasons.
 func (l *loop) runAgain(v *vertex) {
 	l.giveAsked(v)
 	l.m.Event(v.slot)

@@ -208,15 +208,15 @@ func TestParseBudget(t *testing.T) {
 	}
 }
 
-func testFight() reactor.Fight {
-	return reactor.Fight{Times: 3, Within: time.Minute, Pause: 10 * time.Second, PauseMax: 30 * time.Second}
+func testFight() reactor.Flapping {
+	return reactor.Flapping{Times: 3, Within: time.Minute, Pause: 10 * time.Second, PauseMax: 30 * time.Second}
 }
 
 // TestFight: who is corrected against the same value again and again is left
 // alone, for longer and longer.
 func TestFight(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		rg := newRig(t, reactor.Options{Fight: testFight()})
+		rg := newRig(t, reactor.Options{Flapping: testFight()})
 		defer rg.close()
 		w := newWorld()
 		f, tick := drifting(w, same("theirs"))
@@ -268,7 +268,7 @@ func TestFight(t *testing.T) {
 // TestFightEnds: when the other side has given up, the pause is the last one.
 func TestFightEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		rg := newRig(t, reactor.Options{Fight: testFight()})
+		rg := newRig(t, reactor.Options{Flapping: testFight()})
 		defer rg.close()
 		f, tick := drifting(newWorld(), same("theirs"))
 		defer close(tick)
@@ -293,7 +293,7 @@ func TestFightEnds(t *testing.T) {
 // then, which is no other fight. Seen failing with every other value ending the count.
 func TestFightInSteps(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		rg := newRig(t, reactor.Options{Fight: testFight()})
+		rg := newRig(t, reactor.Options{Flapping: testFight()})
 		defer rg.close()
 		n := 0
 		f, tick := drifting(newWorld(), func() any { n++; return []any{"", "theirs"}[n%2] })
@@ -312,7 +312,7 @@ func TestFightInSteps(t *testing.T) {
 // TestNoFight: other values, slow corrections, and what only runs are none.
 func TestNoFight(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		rg := newRig(t, reactor.Options{Fight: testFight()})
+		rg := newRig(t, reactor.Options{Flapping: testFight()})
 		defer rg.close()
 		w := newWorld()
 		n := 0
@@ -348,7 +348,7 @@ func TestParseFight(t *testing.T) {
 		"off": "off", "25/1m": "25/1m", "2/1s": "2/1s",
 		"": "!", "1/1m": "!", "x": "!", "5": "!", "5/": "!", "5/0s": "!", "5/-1s": "!", "5/10": "!",
 	} {
-		f, err := reactor.ParseFight(in)
+		f, err := reactor.ParseFlapping(in)
 		if want == "!" && err == nil || want != "!" && (err != nil || f.String() != want) {
 			t.Errorf("%q is read as %s, %v", in, f, err)
 		}

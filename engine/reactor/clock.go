@@ -5,16 +5,17 @@ import (
 	"math"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
 
 // now is the time since the reactor was made, by the monotonic clock. It begins at
 // 1, so that 0 may stand for never.
-func (r *Reactor) now() int64 { return int64(time.Since(r.epoch)) + 1 }
+func (r *Reactor) now() int64 { return int64(engine.Since(r.opt.Clock, r.epoch)) + 1 }
 
 // newTimer is the timer of components.
-func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
-	t := time.NewTimer(d)
+func (r *Reactor) newTimer(d time.Duration) (<-chan time.Time, func() bool) {
+	t := engine.NewTimer(r.opt.Clock, d)
 	return t.C, t.Stop
 }
 
@@ -29,7 +30,7 @@ type alarm struct {
 // timer that waits for the first of them.
 type alarms struct {
 	list  []alarm
-	timer *time.Timer
+	timer *engine.Timer
 	armed int64 // the time that the timer waits for; 0 for none
 }
 
@@ -103,7 +104,8 @@ func (l *loop) arm() {
 func (l *loop) ring() {
 	a := &l.alarms
 	a.armed = 0
-	for now := l.r.now(); len(a.list) > 0 && a.list[0].at <= now; {
+	l.moment = l.r.now()
+	for len(a.list) > 0 && a.list[0].at <= l.moment {
 		heap.Pop(a).(alarm).do()
 	}
 	l.arm()
@@ -111,6 +113,6 @@ func (l *loop) ring() {
 
 // beat says again and again that the loop is alive.
 func (l *loop) beat() {
-	l.r.opt.Beat()
-	l.after(l.r.opt.BeatEvery, nil, l.beat)
+	l.r.opt.Heartbeat()
+	l.after(l.r.opt.HeartbeatEvery, nil, l.beat)
 }

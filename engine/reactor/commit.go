@@ -17,49 +17,29 @@ func (s *swap) commit() error {
 	}
 	removed, changed := s.oldOnes()
 	taken := r.loop.takeSlots(s.fresh)
-	err := r.loop.m.Swap(s.topology(removed, taken))
-	if err != nil {
-		r.loop.free = append(r.loop.free, taken...)
+	if err := s.reshape(removed, taken); err != nil {
+		s.giveBack(taken)
 		return err
 	}
 	s.inherit()
 	for _, v := range s.fresh {
 		r.loop.bySlot[v.slot] = v
 	}
-	for i, v := range s.all {
-		v.index = int32(i)
-	}
-	r.loop.graph, r.loop.byIndex = s.g, s.all
+	s.enter()
 	if r.loop.generation++; r.loop.generation == 1 {
 		r.opt.InEffect = nil
 		r.memory.forgetLeft()
 	}
 	s.connect()
-	s.findReaders()
 	for _, v := range removed {
 		r.loop.remove(v)
 	}
 	if len(r.loop.failures.list) > 0 {
 		r.loop.failures.remark()
 	}
-	r.account.Fit(len(s.all))
-	for _, v := range s.fresh {
-		v.byGraph = true
-		if r.loop.brakes.pauses.Any() {
-			r.loop.brakes.brake(v)
-		}
-		if v.life.before == nil {
-			r.loop.open(v)
-		}
-	}
-	r.loop.rewatchFailed()
-	for id, list := range r.loop.awaited {
-		if list = slices.DeleteFunc(list, func(v *vertex) bool { return v.life.gone }); len(list) == 0 {
-			delete(r.loop.awaited, id)
-		} else {
-			r.loop.awaited[id] = list
-		}
-	}
+	r.account.Fit(len(r.loop.byIndex))
+	s.begin()
+	s.forgetAwaited()
 	if len(s.fresh)+len(removed) > 0 {
 		r.loop.stir()
 	}
@@ -67,49 +47,94 @@ func (s *swap) commit() error {
 	return nil
 }
 
-// oldOnes returns the vertices that leave, those that are replaced by a changed
-// one first, and how many these are.
-func (s *swap) oldOnes() (removed []*vertex, changed int) {
-	r := s.r
+// begin starts the new vertices, but for those that wait for the end of an old one.
+func (s *swap) begin() {
+	l := &s.r.loop
 	for _, v := range s.fresh {
-		if old := r.loop.named(v.id); old != nil {
+		v.byGraph = true
+		if l.brakes.pauses.Any() {
+			l.brakes.brake(v)
+		}
+		if v.life.before == nil {
+			l.open(v)
+		}
+	}
+	if !s.part {
+		l.rewatchFailed()
+	}
+}
+
+// forgetAwaited forgets the vertices that have left among those whose outcome waits for another one.
+func (s *swap) forgetAwaited() {
+	l := &s.r.loop
+	for id, list := range l.awaited {
+		if list = slices.DeleteFunc(list, func(v *vertex) bool { return v.life.gone }); len(list) == 0 {
+			delete(l.awaited, id)
+		} else {
+			l.awaited[id] = list
+		}
+	}
+}
+
+// oldOnes returns the vertices that leave, the replaced ones first, and how many these are.
+func (s *swap) oldOnes() (removed []*vertex, changed int) {
+	for _, v := range s.fresh {
+		if old := s.r.loop.named(v.ID); old != nil {
 			removed = append(removed, old)
 		}
 	}
-	changed = len(removed)
-	if s.kept+changed == len(r.loop.byIndex) {
-		return removed, changed
+	return append(removed, s.leaving...), len(removed)
+}
+
+// reshape tells the scheduler of the new topology. An error changes nothing.
+func (s *swap) reshape(removed []*vertex, taken []int32) error {
+	if s.part {
+		return s.cycle(s.r.loop.m.Patch(s.redraw(removed, taken)))
 	}
-	for _, v := range r.loop.byIndex {
-		if s.named(v.id) == nil {
-			removed = append(removed, v)
-		}
+	return s.r.loop.m.Swap(s.topology(removed, taken))
+}
+
+// enter puts the vertices of the new graph in their places.
+func (s *swap) enter() {
+	l := &s.r.loop
+	if s.part {
+		s.enterPart()
+		return
 	}
-	return removed, changed
+	for _, v := range s.leaving {
+		delete(l.names, v.ID)
+	}
+	for _, v := range s.fresh {
+		l.names[v.ID] = v
+	}
+	for i, v := range s.all {
+		v.index = int32(i)
+	}
+	l.name, l.byIndex = s.g.Name, s.all
 }
 
 // inherit gives the new vertices what belongs to their names.
 func (s *swap) inherit() {
 	r := s.r
 	for _, v := range s.fresh {
-		if old := r.loop.named(v.id); old != nil {
+		if old := r.loop.named(v.ID); old != nil {
 			v.succeed(old)
 			continue
 		}
 		r.memory.inheritLeft(v)
-		if old := r.loop.leaving[v.id]; old != nil {
+		if old := r.loop.leaving[v.ID]; old != nil {
 			v.life.before, old.life.after = old, v
 		}
 	}
 }
 
-// succeed takes over from the vertex that v replaces what belongs to the name.
-// The refreshes follow when that one has ended: its run may still alter something.
+// succeed takes over the state of the name from the vertex that v replaces. The refreshes follow
+// when that one has ended: its run may still alter something.
 func (v *vertex) succeed(old *vertex) {
 	v.life.before, old.life.after = old, v
 	v.past.changed, v.past.lastRun = old.past.changed, old.past.lastRun
 	if v.meta.Reset || v.byDefault() || old.byDefault() {
-		v.r.memory.recorder.NoteAll(ledger.NoRetries(v.id))
+		v.r.memory.recorder.NoteAll(ledger.NoRetries(v.ID))
 	} else {
 		v.owed.InheritRetries(&old.owed)
 		v.watch.SetTries(old.watch.Tries())
@@ -118,7 +143,7 @@ func (v *vertex) succeed(old *vertex) {
 		v.hold.Pace.Inherit(old.hold.Pace, v.r.epoch.Add(time.Duration(v.r.now())))
 	}
 	v.r.loop.brakes.storms.Succeed(v, old)
-	v.guardLike(old)
+	v.HideLike(&old.Life)
 	v.wired().Inherit(old.wired()) // what came while the swap was prepared
 }
 
@@ -138,6 +163,14 @@ func (l *loop) takeSlots(vs []*vertex) []int32 {
 	return taken
 }
 
+// giveBack takes the slots of a change back that has no effect.
+func (s *swap) giveBack(taken []int32) {
+	l := &s.r.loop
+	for _, slot := range slices.Backward(taken) {
+		l.free = append(l.free, slot)
+	}
+}
+
 func (s *swap) topology(removed []*vertex, added []int32) sched.Topology {
 	r := s.r
 	t := sched.Topology{N: len(r.loop.bySlot), Added: added, Edges: make([][2]int32, 0, s.g.EdgeCount())}
@@ -149,52 +182,109 @@ func (s *swap) topology(removed []*vertex, added []int32) sched.Topology {
 			t.Edges = append(t.Edges, [2]int32{v.slot, s.all[j].slot})
 		}
 		if v.key != "" {
-			t.Batch = r.loop.batchOf(t.Batch, t.N, v)
+			t.Batch = s.batchOf(t.Batch, t.N, v)
 		}
 	}
 	return t
 }
 
 // batchOf notes the batch key of v.
-func (l *loop) batchOf(keys []int32, n int, v *vertex) []int32 {
+func (s *swap) batchOf(keys []int32, n int, v *vertex) []int32 {
 	if keys == nil {
 		keys = make([]int32, n)
 		for i := range keys {
 			keys[i] = -1
 		}
 	}
+	keys[v.slot] = s.numberOf(v)
+	return keys
+}
+
+// numberOf returns the number of the batch key of v, -1 for none.
+func (s *swap) numberOf(v *vertex) int32 {
+	l := &s.r.loop
+	if v.key == "" {
+		return -1
+	}
 	num, ok := l.batches[v.key]
 	if !ok {
 		num = int32(len(l.batches))
 		l.batches[v.key] = num
 	}
-	keys[v.slot] = num
-	return keys
+	return num
 }
 
 // connect tells every vertex whom it refreshes and to whom it sends.
 func (s *swap) connect() {
+	if s.part {
+		s.retie()
+		s.rewire()
+		s.findReadersOfPart()
+		return
+	}
+	s.tieAll()
 	for _, v := range s.all {
-		v.notify, v.sendsTo = nil, nil
+		v.notify, v.listens, v.sendsTo = nil, nil, nil
 	}
 	for e := range s.g.Edges() {
-		if to := s.all[e.To]; e.Notify && to.abil.Refreshable && !to.meta.Hidden {
-			from := s.all[e.From]
-			from.notify = append(from.notify, to)
+		if e.Notify {
+			s.all[e.From].refreshes(s.all[e.To])
 		}
 	}
 	for _, v := range s.all {
-		for i, w := range v.wired().Wires() {
-			from := s.named(w.From.ID())
-			if from == nil {
-				continue // the builder refuses it
+		s.wire(v)
+	}
+	for _, v := range s.all {
+		v.wired().SetFeeds(len(v.sendsTo) > 0)
+	}
+	s.findReaders()
+}
+
+// wire tells the senders of v that it receives from them.
+func (s *swap) wire(v *vertex) {
+	l := &s.r.loop
+	for i, w := range v.wired().Wires() {
+		from := l.named(w.From.ID())
+		if from == nil {
+			continue // the builder refuses it
+		}
+		from.wiring()
+		from.sendsTo = append(from.sendsTo, target{v, i})
+		v.wired().OfferFirst(i, from.wired().Last())
+	}
+}
+
+// rewire does it for the vertices of a part, and has what others receive from them sent by the new ones.
+func (s *swap) rewire() {
+	l, d := &s.r.loop, s.redrawn
+	for old, now := range d.next {
+		for _, w := range old.wired().Wires() {
+			if from := l.named(w.From.ID()); from != nil {
+				from.sendsTo = slices.DeleteFunc(from.sendsTo, func(t target) bool { return t.v == old })
+				from.wired().SetFeeds(len(from.sendsTo) > 0)
 			}
-			from.wiring()
-			from.sendsTo = append(from.sendsTo, target{v, i})
-			v.wired().OfferFirst(i, from.wired().Last())
+		}
+		if now == nil || now == old {
+			continue
+		}
+		for _, t := range old.sendsTo {
+			if _, touched := d.next[t.v]; touched {
+				continue
+			}
+			now.wiring()
+			now.sendsTo = append(now.sendsTo, t)
+			t.v.wired().OfferFirst(t.i, now.wired().Last())
 		}
 	}
-	for _, v := range s.all {
+	for v := range d.ties {
+		s.wire(v)
+		for _, w := range v.wired().Wires() {
+			if from := l.named(w.From.ID()); from != nil {
+				from.wired().SetFeeds(true)
+			}
+		}
+	}
+	for v := range d.ties {
 		v.wired().SetFeeds(len(v.sendsTo) > 0)
 	}
 }

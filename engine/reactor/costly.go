@@ -38,7 +38,7 @@ func (v *vertex) finishing(ctx context.Context, c *engine.Command) (ended func(e
 	stop := context.AfterFunc(ctx, func() {
 		defer close(told)
 		v.r.log.Warn("a command that has begun is let finish, because to cut it has a cost; a second signal to stop cuts it",
-			slog.String("resource", v.id), slog.String("command", path.Base(c.Argv[0])), slog.String("cost", c.Cost), slog.String("because", context.Cause(ctx).Error()))
+			slog.String("resource", v.ID), slog.String("command", path.Base(c.Argv[0])), slog.String("cost", c.Cost), slog.String("because", context.Cause(ctx).Error()))
 	})
 	return func(err error) {
 		if !stop() {
@@ -71,7 +71,7 @@ func (all *costly) losses() []string {
 }
 
 func (x *costlyRun) String() string {
-	return fmt.Sprintf("%s of %s: %s", path.Base(x.c.Argv[0]), x.v.id, x.c.Cost)
+	return fmt.Sprintf("%s of %s: %s", path.Base(x.c.Argv[0]), x.v.ID, x.c.Cost)
 }
 
 // Finishing reports whether a command runs that is let finish, whatever has ended.

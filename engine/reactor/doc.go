@@ -17,55 +17,51 @@
 //
 // # Ownership
 //
-// One goroutine, the loop in Run, owns all scheduling state: the machine of
-// package sched, the vertices, pending refreshes, received values, timers. Every
-// other goroutine tells it something through the mailbox, in which a vertex
-// stands at most once whatever happens to it, so nothing queues without bound
-// and nothing that a resource calls ever blocks. The goroutines are:
+// One goroutine, the loop in Run, owns all scheduling state: the machine of package sched, the
+// vertices, pending refreshes, received values, timers. Every other goroutine tells it something
+// through the mailbox, in which a vertex stands at most once whatever happens to it, so nothing
+// queues without bound and nothing that a resource calls ever blocks. The goroutines are:
 //
-//   - one for the Watch of each vertex that has something to watch, is not polled
-//     or hidden, and is not watched by the host alone (engine.WatchedRes),
-//   - one that starts Watches,
-//   - a few for what Watches have done elsewhere, as long as they wait for it,
-//   - one for each CheckApply, or batch of them, that runs at once; it takes the
-//     next run when there is one; when the graph is at rest one is left,
-//   - one for the Swap that is going on,
+//   - one for the Watch of each vertex that has something to watch, is not polled or hidden, and is
+//     not watched by the host alone (engine.WatchedRes),
+//   - one for the start of Watches,
+//   - a few for the work that Watches have done elsewhere, as long as they wait for it,
+//   - one for each CheckApply, or batch of them, that runs at once; it takes the next run when
+//     there is one; when the graph is at rest one is left,
+//   - one for the Stage that is being committed,
 //   - one for each vertex that leaves, while its Cleanup runs,
 //   - one for each shared value whose End is running,
-//   - one that cleans up at the end.
+//   - one for the cleanup at the end.
 //
-// Run owns all of them and returns when they have ended. The one exception is
-// Abandon: then it returns an engine.AbandonedError that names the vertices whose
-// methods did not end.
+// Run owns all of them and returns when they have ended. The one exception is Abandon: then it
+// returns an engine.AbandonedError that names the vertices whose methods did not end.
 //
 // # Files
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	doc.go swap.go limits.go commit.go doubt.go removals.go retry.go status.go
+//	doc.go stage.go part.go swap.go limits.go commit.go ties.go doubt.go removals.go retry.go status.go
 //	reactor.go realize.go stuck.go recall.go brakes.go stop.go match.go loop.go
 //	stall.go watch.go notified.go settle.go leave.go run.go batch.go refresh.go
 //	host.go costly.go budget.go reverse.go wire.go read.go converge.go options.go
 //	shared.go why.go slow.go vertex.go redact.go clock.go worker.go rest.go
-//	listener.go mailbox.go ask.go
+//	listener.go mailbox.go ask.go calls.go context.go
 //
 // # Laws
 //
 // The fifteen laws are in docs/ARCHITECTURE.md. Here they mean:
 //
-//   - A parameter of a resource is written only by the loop, under
-//     Reactor.values, while neither Watch nor CheckApply of that resource runs;
-//     that of a nowatch field while no CheckApply runs. SetRefresh and SetRecv are
-//     called by the loop before each run.
-//   - A suspended vertex belongs to the Swap that exchanges it: nothing of it
-//     starts, and the loop leaves what Init and Cleanup write alone.
-//   - What a run writes to a vertex (intent, job, sent, out) the loop reads only
-//     after its end; a successor gets it when the one before has left.
-//   - A vertex's Watch is started again only after the one before and a running
-//     CheckApply have ended.
-//   - What a run reports (changes, values, outcome) is read by the loop only
-//     after the run has ended.
+//   - A parameter of a resource is written only by the loop, under Reactor.values, while neither
+//     Watch nor CheckApply of that resource runs; that of a nowatch field while no CheckApply runs.
+//     SetRefresh and SetRecv are called by the loop before each run.
+//   - A suspended vertex belongs to the Swap that exchanges it: nothing of it starts, and the loop
+//     leaves what Init and Cleanup write alone.
+//   - The loop reads the fields that a run writes to a vertex (intent, job, sent, out) only after
+//     its end; a successor gets it when the one before has left.
+//   - A vertex's Watch is started again only after the one before and a running CheckApply have
+//     ended.
+//   - The loop reads the reports of a run (changes, values, outcome) only after the run has ended.
 //   - Events carry no data. Whoever has news of a vertex sets a bit.
-//   - Time is read from one monotonic clock, and decides only when something is
-//     looked at again, never in which order.
+//   - Time is read from one monotonic clock, and decides only when something is looked at again,
+//     never in which order.
 package reactor

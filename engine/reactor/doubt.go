@@ -11,9 +11,8 @@ import (
 // nearest ones.
 const maxDoubt = 64
 
-// doubts are the vertices whose failure is not believed before those above them were
-// looked at: what takes a folder away takes all that is in it, and its events come in any
-// order.
+// doubts are the vertices whose failure is not believed before the vertices above them were looked
+// at: a removed folder takes its contents along, and the events come in any order.
 type doubts map[*vertex]struct{}
 
 // doubt takes the end of a run of v that has failed though v was well before. It has those
@@ -47,20 +46,20 @@ func (j *job) fromOutside() bool {
 	})
 }
 
-// lookAbove looks at the ancestors of v as the sweep does, at the nearest of them. It
-// reports whether there is one that is looked at.
+// lookAbove looks at the nearest ancestors of v, as the sweep does. It reports whether there are
+// any.
 func (f *failures) lookAbove(v *vertex) (any bool) {
 	seen := map[int32]struct{}{}
-	for todo := []int32{v.index}; len(todo) > 0 && len(seen) < maxDoubt; todo = todo[1:] {
-		for _, i := range f.l.graph.Pred(int(todo[0])) {
+	for todo := []int32{v.slot}; len(todo) > 0 && len(seen) < maxDoubt; todo = todo[1:] {
+		for _, i := range f.l.m.Above(todo[0]) {
 			if _, twice := seen[i]; twice || len(seen) == maxDoubt {
 				continue
 			}
 			seen[i] = struct{}{}
 			todo = append(todo, i)
-			if up := f.l.byIndex[i]; f.mayLook(up) {
+			if up := f.l.bySlot[i]; f.mayLook(up) {
 				any = true
-				f.l.because(up, Trigger{Cause: CauseBelow, From: v.id})
+				f.l.because(up, Trigger{Cause: CauseBelow, From: v.ID})
 				f.l.event(up)
 			}
 		}
@@ -70,5 +69,5 @@ func (f *failures) lookAbove(v *vertex) (any bool) {
 
 // mayLook reports whether a vertex can be looked at without an event, and at once.
 func (f *failures) mayLook(v *vertex) bool {
-	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && v.hold.Pace == nil && !v.hold.IsHeld() && !f.l.brakes.storms.Slowed(v) && !v.life.suspended && f.l.brakes.pauses.Of(v.id) == nil
+	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && v.hold.Pace == nil && !v.hold.IsHeld() && !f.l.brakes.storms.Slowed(v) && !v.life.suspended && f.l.brakes.pauses.Of(v.ID) == nil
 }

@@ -6,13 +6,14 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// vertexHost is a vertex's handle on the machine. What a run waits for in it
-// gives the run's slot back meanwhile.
+// vertexHost is a vertex's handle on the machine. A run that waits in it gives its slot back
+// meanwhile.
 type vertexHost vertex
 
 var (
 	_ engine.Host       = (*vertexHost)(nil)
 	_ engine.SharedHost = (*vertexHost)(nil)
+	_ engine.ClockHost  = (*vertexHost)(nil)
 )
 
 // Watch implements engine.Host.
@@ -49,14 +50,12 @@ func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error
 	return (*vertex)(h).watch.Subs.Add(sub), err
 }
 
+// Clock implements engine.ClockHost.
+func (h *vertexHost) Clock() engine.Clock { return h.r.opt.Clock }
+
 // SharedOf implements engine.SharedHost.
 func (h *vertexHost) SharedOf(key string) engine.Shared {
-	h.r.shares.mu.Lock()
-	defer h.r.shares.mu.Unlock()
-	if s := h.r.shares.open[key]; s != nil && s.refs > 0 {
-		return s.value()
-	}
-	return nil
+	return h.r.env.SharedOf(key)
 }
 
 type vertexBus struct {

@@ -1,9 +1,6 @@
 package reactor
 
-import (
-	"log/slog"
-	"os"
-)
+import "log/slog"
 
 // remove begins the end of a vertex that has left the graph.
 func (l *loop) remove(v *vertex) {
@@ -11,7 +8,7 @@ func (l *loop) remove(v *vertex) {
 	l.brakes.storms.Remove(v)
 	l.disarm(v)
 	l.setDue(v, false)
-	l.leaving[v.id] = v
+	l.leaving[v.ID] = v
 	l.r.departing.Add(1)
 	l.cut(v)
 	l.leave(v)
@@ -31,14 +28,14 @@ func (l *loop) leave(v *vertex) {
 func (l *loop) finished(v *vertex) {
 	l.active--
 	l.r.departing.Add(-1)
-	if l.leaving[v.id] == v {
-		delete(l.leaving, v.id)
+	if l.leaving[v.ID] == v {
+		delete(l.leaving, v.ID)
 	}
 	l.bySlot[v.slot] = nil
 	l.free = append(l.free, v.slot)
 	l.tellIdle(v)
 	n := v.life.after
-	// Somebody may still hold a function of v: that must not keep the others.
+	// A caller may still hold a function of v: that must not keep the others.
 	v.life.after, v.notify, v.sendsTo = nil, nil, nil
 	if n == nil {
 		return
@@ -53,8 +50,8 @@ func (l *loop) finished(v *vertex) {
 	}
 }
 
-// resume lets a suspended vertex go on that a failed Swap gave back, once it has
-// ended what it did before.
+// resume lets a suspended vertex go on that a failed Swap gave back, once its earlier work has
+// ended.
 func (l *loop) resume(v *vertex) {
 	if v.life.resumed && !v.run.inRun && !v.watch.Active() {
 		v.life.suspended, v.life.resumed = false, false
@@ -96,18 +93,16 @@ func (l *loop) tellIdle(v *vertex) {
 	}
 }
 
-// depart cleans up a vertex that has left, and, if its name has left too, what is
-// kept for the name. It runs on a goroutine of its own.
+// depart cleans up a vertex that has left, and, if its name has left too, the records of the name.
+// It runs on a goroutine of its own.
 func (r *Reactor) depart(v *vertex, name bool) {
 	defer r.mail.post(v, mailFinished)
 	r.cleanup(v)
 	if !name || r.opt.ReadOnly || v.noop {
 		return
 	}
-	if dir, err := r.varBase(v.id, v.res.Kind(), v.res.Name()); err == nil {
-		if err := os.RemoveAll(dir); err != nil {
-			r.log.Warn("removing the state folder failed", slog.String("resource", v.id), slog.Any("error", err))
-		}
+	if err := v.RemoveState(); err != nil {
+		r.log.Warn("removing the state folder failed", slog.String("resource", v.ID), slog.Any("error", err))
 	}
 	r.memory.forget(v)
 }

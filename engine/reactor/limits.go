@@ -9,11 +9,11 @@ import (
 
 // The bounds and brakes of package hold, under the names of this package.
 type (
-	Budget = hold.Budget   // how much a run of the engine may alter within a time
-	Fight  = hold.Flapping // when a resource flaps, and for how long it is left alone then
-	Storm  = hold.Storm    // when a resource runs too often and is slowed
-	Pause  = hold.Pause    // the word of an operator to leave a resource alone
-	Held   = hold.Held     // which brake keeps a vertex from being altered
+	Budget   = hold.Budget   // how much a run of the engine may alter within a time
+	Flapping = hold.Flapping // when a resource flaps, and for how long it is left alone then
+	Storm    = hold.Storm    // when a resource runs too often and is slowed
+	Pause    = hold.Pause    // the word of an operator to leave a resource alone
+	Held     = hold.Held     // which brake keeps a vertex from being altered
 )
 
 // The brakes, as Held names them.
@@ -22,15 +22,15 @@ const (
 	BrakeFight  = hold.BrakeFlapping // corrected again and again
 )
 
-// ParseBudget reads a Budget: a number of changes, or a share of the graph, and a
-// time, as in 20/5m or 10%/1h. The empty text is no bound.
+// ParseBudget reads a Budget: a number of changes, or a share of the graph, and a time, as in 20/5m
+// or 10%/1h. The empty text sets no bound.
 func ParseBudget(s string) (Budget, error) { return hold.ParseBudget(s) }
 
-// ParseFight reads how often in which time a resource flaps, as in 25/1m; off for never.
-func ParseFight(s string) (Fight, error) { return hold.ParseFlapping(s) }
+// ParseFlapping reads how often in which time a resource flaps, as in 25/1m; off for never.
+func ParseFlapping(s string) (Flapping, error) { return hold.ParseFlapping(s) }
 
-// DefaultFight returns when a resource flaps where the options of the front door do not say so.
-func DefaultFight() Fight { return hold.DefaultFlapping() }
+// DefaultFlapping returns when a resource flaps where the options of the front door do not say so.
+func DefaultFlapping() Flapping { return hold.DefaultFlapping() }
 
 // DefaultStorm returns the Storm of a daemon whose options give none.
 func DefaultStorm() Storm { return hold.DefaultStorm() }
@@ -39,26 +39,26 @@ func DefaultStorm() Storm { return hold.DefaultStorm() }
 type Limits struct {
 	MaxChanges  Budget
 	MaxRemovals Removals
-	Fight       Fight
+	Flapping    Flapping
 }
 
-// SetLimits makes other bounds count from now on. What was spent of the change budget stays
-// spent, and what a brake holds stays held until Resume, unless the new limits have no such
-// brake. The error says what is wrong with the limits; then nothing is altered. It returns when
-// that is in effect. Callable from any goroutine.
+// SetLimits makes other bounds count from now on. Spent changes of the budget stay spent, and held
+// vertices stay held until Resume, unless the new limits have no such brake. The error names the
+// wrong limits; then nothing is altered. It returns when that is in effect. Callable from any
+// goroutine.
 func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
-	if err := errors.Join(l.MaxChanges.Validate(), l.Fight.Validate()); err != nil {
+	if err := errors.Join(l.MaxChanges.Validate(), l.Flapping.Validate()); err != nil {
 		return err
 	}
 	return r.do(ctx, func() {
 		r.removals.Store(&l.MaxRemovals)
-		r.opt.Fight = l.Fight
+		r.opt.Flapping = l.Flapping
 		r.account.Set(l.MaxChanges, len(r.loop.byIndex))
 		if !l.MaxChanges.On() {
 			r.loop.brakes.refill()
 			r.loop.brakes.release(BrakeBudget)
 		}
-		if l.Fight.Times == 0 {
+		if l.Flapping.Times == 0 {
 			r.loop.brakes.release(BrakeFight)
 		}
 	})

@@ -8,9 +8,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// Listener is told what happens. Each function may be nil. They are called on
-// the loop, one at a time, in the order of what happened, and must return soon.
-// They must not call the Reactor: its methods wait for the loop.
+// Listener is told of all events. Each function may be nil. They are called on the loop, one at a
+// time, in the order of the events, and must return soon. They must not call the Reactor: its
+// methods wait for the loop.
 type Listener struct {
 	// Swapped: another graph is in effect.
 	Swapped func(Swap)
@@ -26,6 +26,11 @@ type Listener struct {
 	// Lingers is called once when the context of Run has ended a second ago and
 	// Run still waits for methods of these resources, which are sorted.
 	Lingers func(resources []string)
+	// Behind is asked before each turn of the loop. While the channel that it returns is open, the
+	// loop takes no news of vertices, rings no alarm and only answers calls: so a listener that
+	// queues events can bound its queue. A nil channel is for none. At the end of Run it is not
+	// asked.
+	Behind func() <-chan struct{}
 }
 
 // Counts are the number of vertices by state.
@@ -74,7 +79,7 @@ type Run struct {
 	ID         uint64    // counts the runs of this reactor, from 1
 	Generation int       // of the graph
 	Class      Class     // why what changed has changed
-	Triggers   []Trigger // what asked for the run, at most MaxTriggers; must not be altered
+	Triggers   []Trigger // the events that asked for the run, at most MaxTriggers; must not be altered
 }
 
 // Class tells changes apart by what caused them.
@@ -112,9 +117,9 @@ const (
 	CauseWatch   Cause = "watch"   // its Watch had failed or was ended, and is there again
 	CauseSweep   Cause = "sweep"   // it is looked at from time to time without an event
 	CauseResume  Cause = "resume"  // a brake had held it, and it goes on
-	CauseAbove   Cause = "above"   // it had failed, and what stands above it has changed; under noop: that came out differently
+	CauseAbove   Cause = "above"   // it had failed, and a vertex above it has changed; under noop: that came out differently
 	CauseAsked   Cause = "asked"   // it had failed, and somebody asked for another try
-	CauseBelow   Cause = "below"   // what stands below it was about to fail, and it is looked at first
+	CauseBelow   Cause = "below"   // a vertex below it was about to fail, and it is looked at first
 )
 
 // Trigger is one reason for which a vertex was run.
@@ -129,6 +134,13 @@ type Trigger struct {
 	Path   string // of the first event
 	Merged int    // how many triggers were merged into this one; 1 for one
 	Resync bool   // events may have been lost: it was looked at for safety
+}
+
+func (l Listener) behind() <-chan struct{} {
+	if l.Behind == nil {
+		return nil
+	}
+	return l.Behind()
 }
 
 func (l Listener) swapped(s Swap) {

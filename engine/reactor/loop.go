@@ -3,28 +3,30 @@ package reactor
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
-	"github.com/reactivegraph/mgmt/graph"
 )
 
 // loop is the goroutine of Run, which owns all scheduling. Nothing else touches its fields, but
-// for Swap, which reads graph and byIndex: only its own commit changes these.
+// for a Stage, which reads names and byIndex: only its own commit changes these.
 type loop struct {
 	r *Reactor
 	m *sched.Machine
 
-	graph      *engine.Graph
+	name       string // of the present graph
 	generation int
-	byIndex    []*vertex // of the present graph
+	names      map[string]*vertex // of the present graph, by id
+	byIndex    []*vertex          // of the present graph
 	bySlot     []*vertex
 	free       []int32 // slots
 	leaving    map[string]*vertex
-	readers    []*shared // the Forgetters of the present graph
+	readers    []*lifecycle.Share // the Forgetters of the present graph
 	batches    map[string]int32
 	realizing  *realizing           // the Swap that waits; nil for none
 	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
@@ -42,6 +44,7 @@ type loop struct {
 	runs    uint64 // that were reported
 	active  int    // goroutines of vertices
 
+	moment    int64 // when the turn began: what a turn takes and starts has one time
 	stirred   int64 // when something happened last
 	converged bool
 	rested    bool        // it has been converged once
@@ -53,7 +56,7 @@ type loop struct {
 func (l *loop) init(r *Reactor) {
 	l.r = r
 	l.m = sched.New(sched.Options{Parallel: r.opt.Parallel})
-	l.graph = graph.New[*engine.Vertex]("")
+	l.names = map[string]*vertex{}
 	l.leaving, l.batches = map[string]*vertex{}, map[string]int32{}
 	l.rand = newRand()
 	l.backoff = hold.Backoff{Once: r.opt.Once, Rand: l.rand.Int64N}
@@ -61,18 +64,24 @@ func (l *loop) init(r *Reactor) {
 	l.failures.l, l.watches.l, l.pool.l, l.end.l = l, l, l, l
 }
 
-// turn waits for one thing to happen, does what it asks for, and starts what can
-// be started then.
+// turn waits for one event, acts on it, and starts the vertices that can be started then.
 func (l *loop) turn(ctx context.Context) {
+	mail, alarm := l.r.mail.wake, l.alarms.timer.C
+	behind := l.r.opt.Listener.behind()
+	if behind != nil {
+		mail, alarm = nil, nil
+	}
 	select {
-	case <-l.r.mail.wake:
+	case <-mail:
 		l.deliver()
 	case f := <-l.r.requests:
+		l.moment = l.r.now()
 		f()
 	case f := <-l.r.questions:
 		f()
-	case <-l.alarms.timer.C:
+	case <-alarm:
 		l.ring()
+	case <-behind:
 	case <-ctx.Done():
 		return
 	}
@@ -82,14 +91,21 @@ func (l *loop) turn(ctx context.Context) {
 	l.settle()
 }
 
-// startRuns starts what the machine lets start. At rest it ends the workers but one.
+// startRuns starts the vertices that the machine lets start. It lets several runs go first: short
+// ones have ended when the loop looks again, so one turn takes the ends of many. At rest it ends
+// the workers but one.
 func (l *loop) startRuns() {
+	started := 0
 	for {
 		slots, ok := l.m.Next()
 		if !ok {
 			break
 		}
 		l.begin(slots)
+		started++
+	}
+	if started > 1 { // one run begins at once when the loop has nothing to do
+		runtime.Gosched()
 	}
 	if len(l.pool.idle) > 1 && l.m.AtRest() {
 		l.pool.dismiss(1)
@@ -98,14 +114,15 @@ func (l *loop) startRuns() {
 
 // deliver takes the mail.
 func (l *loop) deliver() {
+	l.moment = l.r.now()
 	l.inbox = l.r.mail.take(l.inbox)
 	for _, v := range l.inbox {
-		l.news(v, v.mail.Swap(0))
+		l.news(v, v.life.mail.Swap(0))
 	}
 }
 
-// news takes what there is to say of v. An event that came together with the end
-// of a run counts as one that came after it.
+// news takes the news of v. An event that came together with the end of a run counts as a later
+// one.
 func (l *loop) news(v *vertex, news uint32) {
 	if news&mailSlot != 0 {
 		l.syncSlot(v)
@@ -121,7 +138,7 @@ func (l *loop) news(v *vertex, news uint32) {
 	}
 	if news&mailEvent != 0 && !v.life.gone && v.watch.Is(watch.Running) {
 		l.heard(v)
-		v.hold.Pace.Heard(l.r.now())
+		v.hold.Pace.Heard(l.moment)
 		l.event(v)
 	}
 	if news&mailWatched != 0 {
@@ -133,9 +150,4 @@ func (l *loop) news(v *vertex, news uint32) {
 }
 
 // named returns the vertex of the present graph with an id, nil if there is none.
-func (l *loop) named(id string) *vertex {
-	if i, ok := l.graph.Index(id); ok {
-		return l.byIndex[i]
-	}
-	return nil
-}
+func (l *loop) named(id string) *vertex { return l.names[id] }

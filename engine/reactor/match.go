@@ -1,30 +1,29 @@
 package reactor
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// match finds for each vertex of the new graph the one that it keeps, or makes
-// one.
-func (s *swap) match(order []int) error {
+// match finds for each vertex of the new graph the running one that it keeps, or makes a new one.
+func (s *swap) match() error {
 	s.r.values.RLock()
 	defer s.r.values.RUnlock()
 	s.all = make([]*vertex, s.g.Len())
 	s.keepMost()
-	for _, i := range order {
+	for _, i := range s.order {
 		if s.all[i] != nil {
 			s.kept++
 			continue
 		}
-		v, err := s.r.keepOrMake(s.g.ID(i), s.g.Value(i))
+		v, err := s.keepOrMake(s.g.ID(i), s.g.Value(i))
 		if err != nil {
 			return err
 		}
@@ -38,6 +37,25 @@ func (s *swap) match(order []int) error {
 	return nil
 }
 
+// findLeaving finds the vertices that a whole graph does not have any more.
+func (s *swap) findLeaving() {
+	l := &s.r.loop
+	stay := s.kept
+	for _, v := range s.fresh {
+		if l.named(v.ID) != nil {
+			stay++
+		}
+	}
+	if stay == len(l.byIndex) {
+		return
+	}
+	for _, v := range l.byIndex {
+		if _, ok := s.g.Index(v.ID); !ok {
+			s.leaving = append(s.leaving, v)
+		}
+	}
+}
+
 // named returns the vertex of the new graph with an id, nil if there is none.
 func (s *swap) named(id string) *vertex {
 	if i, ok := s.g.Index(id); ok {
@@ -47,30 +65,16 @@ func (s *swap) named(id string) *vertex {
 }
 
 // keepMost finds those that receive nothing and may go on: in a large graph that is nearly
-// all that a Swap has to do.
+// all that a swap has to do. In a part, a vertex without a value stands for the running one.
 func (s *swap) keepMost() {
 	s.r.pairs(s.g, func(i int, decl *engine.Vertex, v *vertex) {
-		if len(decl.Recv) == 0 && v.same(decl) {
+		switch {
+		case decl == nil && s.part:
 			s.all[i] = v
-			decl.Res, decl.UIDs = v.res, nil // the other one is not kept in memory
+		case decl != nil && len(decl.Recv) == 0 && (s.st.isSame(i, decl) || v.same(decl)):
+			s.all[i] = v
+			decl.Res = v.Res // the other one is not kept in memory
 		}
-	})
-}
-
-// Compare marks the vertices of a graph under whose id a resource runs that is declared just
-// so (engine.Vertex.Same). It is called before the graph is transformed, and before the
-// Swap of it; no other Swap may come between. Where the reactor has ended nothing is marked.
-// What receives values, or may be grouped and so run by another one, is not compared before the Swap.
-func (r *Reactor) Compare(ctx context.Context, g *engine.Graph) {
-	if r.lockSwap(ctx) != nil {
-		return
-	}
-	defer func() { <-r.swapping }()
-	r.values.RLock()
-	defer r.values.RUnlock()
-	r.pairs(g, func(_ int, decl *engine.Vertex, v *vertex) {
-		_, groupable := engine.As[engine.GroupableRes](decl.Res)
-		decl.Same = decl.Res != nil && !groupable && len(decl.Recv) == 0 && v.same(decl)
 	})
 }
 
@@ -78,13 +82,13 @@ func (r *Reactor) Compare(ctx context.Context, g *engine.Graph) {
 func (r *Reactor) pairs(g *engine.Graph, do func(i int, decl *engine.Vertex, v *vertex)) {
 	const chunk = 2000
 	var wg sync.WaitGroup
-	for from := 0; from < g.Len() && r.loop.graph.Len() > 0; from += chunk {
+	for from := 0; from < g.Len() && len(r.loop.byIndex) > 0; from += chunk {
 		wg.Go(func() {
 			old := from // where the next one stands in the old graph, as a rule
 			for i := from; i < min(from+chunk, g.Len()); i++ {
-				if at, ok := r.indexOf(g.ID(i), old); ok {
-					old = at + 1
-					do(i, g.Value(i), r.loop.byIndex[at])
+				if v := r.likely(g.ID(i), old); v != nil {
+					old = int(v.index) + 1
+					do(i, g.Value(i), v)
 				}
 			}
 		})
@@ -92,25 +96,29 @@ func (r *Reactor) pairs(g *engine.Graph, do func(i int, decl *engine.Vertex, v *
 	wg.Wait()
 }
 
-// indexOf returns the index of an id in the graph that runs, which is looked for at a
-// likely place first: a look into the map of a large graph is dear.
-func (r *Reactor) indexOf(id string, likely int) (int, bool) {
-	if likely < r.loop.graph.Len() && r.loop.graph.ID(likely) == id {
-		return likely, true
+// likely returns the running vertex of an id, nil for none. It is looked for at a likely place
+// first: a look into the map of a large graph is dear.
+func (r *Reactor) likely(id string, at int) *vertex {
+	l := &r.loop
+	if at < len(l.byIndex) && l.byIndex[at].ID == id {
+		return l.byIndex[at]
 	}
-	return r.loop.graph.Index(id)
+	return l.names[id]
 }
 
-// keepOrMake returns, of what keepMost has left, the running vertex of that name if it may go on
-// in the place of a declared one that receives values, else a new one, to which the values have
+// keepOrMake returns, of what keepMost has left, the running vertex of that name if it may go on in
+// the place of a declared vertex that receives values, else a new one, to which the values have
 // been carried.
-func (r *Reactor) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
-	old := r.loop.named(id)
-	v, err := r.newVertex(id, decl)
+func (s *swap) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
+	if decl == nil || decl.Res == nil {
+		return nil, fmt.Errorf("%s has no resource: a whole graph needs one for each vertex", id)
+	}
+	old := s.r.loop.named(id)
+	v, err := s.r.newVertex(id, decl)
 	if err != nil || old == nil || len(decl.Recv) == 0 {
 		return v, err
 	}
-	v.wired().Carry(old.wired(), v.res)
+	v.wired().Carry(old.wired(), v.Res)
 	v.guardList(v.wired().Taint())
 	if old.same(decl) {
 		return old, nil
@@ -125,15 +133,17 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
-	decl.UIDs = nil
-	v = &vertex{r: r, id: id, res: decl.Res, meta: decl.Res.MetaParams(), abil: a, slot: -1}
+	v = &vertex{r: r, meta: decl.Res.MetaParams(), abil: a, slot: -1, links: &links{}}
+	r.env.Join(&v.Life, id, decl.Res)
 	v.noop, v.once = r.noopOf(v.meta), decl.Once
 	v.hold.Pace = hold.NewPace(v.meta)
 	v.key = batchKey(decl.Res, v.meta, v.noop)
 	if len(decl.Recv) > 0 {
 		v.values.Store(values.New(decl.Recv, a.noWatch))
 	}
-	v.guardDeclared()
+	if a.secret {
+		v.HideDeclared()
+	}
 	v.hide(decl.Secret)
 	return v, nil
 }
@@ -144,8 +154,8 @@ func (a *abilities) noWatch(field string) bool {
 	return err == nil && f.NoWatch
 }
 
-// batchKey returns what vertices must have in common to run in one call, empty
-// for what runs alone.
+// batchKey returns the key that vertices must share to run in one call, empty for a vertex that
+// runs alone.
 func batchKey(res engine.Res, m *engine.MetaParams, noop bool) string {
 	b, ok := engine.As[engine.Batcher](res)
 	if !ok || b.GroupKey() == "" {
@@ -180,7 +190,7 @@ func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
 	if a.recvType, err = schema.TypeOf(res); err != nil {
 		return nil, err
 	}
-	a.secret = mayHoldSecret(a.recvType)
+	a.secret = lifecycle.MayHoldSecret(a.recvType)
 	r.kinds[key] = a
 	return a, nil
 }
@@ -188,22 +198,20 @@ func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
 // same reports whether v may go on in the place of a declared one, to which the
 // values have been carried.
 func (v *vertex) same(d *engine.Vertex) (yes bool) {
-	defer func() {
-		if recover() != nil {
-			yes = false // who makes the new one will tell
-		}
-	}()
-	if v.once != d.Once || !v.life.inited && !v.meta.Hidden {
+	panicked := engine.Guard("Cmp", func() error { yes = v.equals(d); return nil })
+	return yes && panicked == nil // who makes the new one will tell of the panic
+}
+
+// equals is same without a guard: methods of the resource may panic.
+func (v *vertex) equals(d *engine.Vertex) bool {
+	if v.once != d.Once || !v.Begun() && !v.meta.Hidden {
 		return false // a Swap that failed could not bring it back
 	}
-	if d.Same {
-		return true
-	}
-	if reflect.TypeOf(v.res) != reflect.TypeOf(d.Res) || !v.wired().Same(d.Recv) {
+	if reflect.TypeOf(v.Res) != reflect.TypeOf(d.Res) || !v.wired().Same(d.Recv) {
 		return false
 	}
 	if m := d.Res.MetaParams(); !v.meta.Equal(m) || v.key != batchKey(d.Res, m, v.noop) {
 		return false
 	}
-	return v.meta.Hidden || protect("Cmp", func() error { return v.res.Cmp(d.Res) }) == nil
+	return v.meta.Hidden || lifecycle.Call("Cmp", func() error { return v.Res.Cmp(d.Res) }) == nil
 }

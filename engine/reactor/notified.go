@@ -12,7 +12,7 @@ func (w *watches) notified(c *watch.Context, v *vertex) bool {
 	if !ok || !v.abil.watched {
 		return false
 	}
-	paths, o, ok, err := watchesOf(v.res.(engine.WatchedRes))
+	paths, o, ok, err := watchesOf(v.Res.(engine.WatchedRes))
 	if err == nil && !ok {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 )
 
 // Noop says what a graph may alter.
@@ -44,18 +45,20 @@ type Options struct {
 	Debug    bool         // given to resources
 	Listener Listener
 
-	MaxChanges Budget // how much may be altered; the zero value is no bound
-	Fight      Fight  // when a resource counts as fought over; the zero value is never
-	Storm      Storm  // when a resource runs too often; the zero value is never
+	MaxChanges Budget   // how much may be altered; the zero value is no bound
+	Flapping   Flapping // when a resource counts as fought over; the zero value is never
+	Storm      Storm    // when a resource runs too often; the zero value is never
 
-	MaxRemovals Removals // how much a Swap may remove before it is refused with a *RemovalsError; the zero value is no bound
-	InEffect    []string // ids of the vertices that an earlier process had in effect last: the first Swap that takes effect removes those that it lacks; nil for none
+	MaxRemovals Removals // how much a Swap may remove before it is refused with a *RemovalsError; the zero value sets no bound
+	InEffect    []string // ids of the vertices that an earlier process had in effect last: the first Swap that takes effect removes the ones that it lacks; nil for none
 
-	// Beat, when not nil, is called by the loop every BeatEvery (a second when
+	// Heartbeat, when not nil, is called by the loop every HeartbeatEvery (a second when
 	// 0): as long as it comes, the loop is alive. It must return soon.
-	Beat      func()
-	BeatEvery time.Duration
-	// Wall is the wall clock, by which a Pause ends; time.Now when nil.
+	Heartbeat      func()
+	HeartbeatEvery time.Duration
+	// Clock gives the time, and all timers; that of the machine when nil.
+	Clock engine.Clock
+	// Wall is the wall clock, by which a Pause ends; that of Clock when nil.
 	Wall func() time.Time
 
 	Noop     Noop
@@ -81,9 +84,18 @@ func (o Options) complete() (Options, error) {
 	o.Parallel = cmp.Or(max(o.Parallel, 0), runsPerCore*runtime.NumCPU())
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	o.Sweep = cmp.Or(o.Sweep, DefaultSweep)
-	o.BeatEvery = cmp.Or(o.BeatEvery, time.Second)
+	o.HeartbeatEvery = cmp.Or(o.HeartbeatEvery, time.Second)
+	o.Clock = engine.ClockOr(o.Clock)
 	if o.Wall == nil {
-		o.Wall = time.Now
+		o.Wall = o.Clock.Now
 	}
-	return o, errors.Join(o.MaxChanges.Validate(), o.Fight.Validate(), o.Storm.Validate())
+	return o, errors.Join(o.MaxChanges.Validate(), o.Flapping.Validate(), o.Storm.Validate())
+}
+
+// env makes what the resources have in common.
+func (o *Options) env() *lifecycle.Env {
+	return lifecycle.NewEnv(lifecycle.Options{
+		Program: o.Program, Version: o.Version, Hostname: o.Hostname,
+		Host: o.Host, World: o.World, StateDir: o.StateDir, ReadOnly: o.ReadOnly, Logger: o.Logger, Debug: o.Debug,
+	})
 }

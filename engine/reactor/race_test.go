@@ -161,7 +161,7 @@ func TestResumeMeetsARefusal(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			var block atomic.Bool
 			release := make(chan struct{})
-			rg := newRig(t, reactor.Options{MaxChanges: reactor.Budget{Most: 1, Within: time.Hour}, Parallel: 8, Beat: func() {
+			rg := newRig(t, reactor.Options{MaxChanges: reactor.Budget{Most: 1, Within: time.Hour}, Parallel: 8, Heartbeat: func() {
 				if block.Load() {
 					<-release
 				}

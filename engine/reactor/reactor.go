@@ -2,20 +2,20 @@ package reactor
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // ErrStopped is the error of a call that came after the end of Run.
-var ErrStopped = errors.New("the engine has stopped")
+var ErrStopped = lifecycle.ErrStopped
 
 // Reactor runs one graph after the other. Make it with New, call Run once, and
 // Swap for each graph, from any goroutine.
@@ -24,13 +24,14 @@ var ErrStopped = errors.New("the engine has stopped")
 // to the loop.
 type Reactor struct {
 	opt   Options
+	env   *lifecycle.Env // what the resources have in common
 	log   *slog.Logger
 	epoch time.Time
 	ctx   context.Context // of Run; set before anything else runs
 
 	mail      *mailbox
 	requests  chan func()   // what other goroutines want done on the loop
-	questions chan func()   // what they only want to know; also answered while Run waits for its end
+	questions chan func()   // their questions; also answered while Run waits for its end
 	quit      chan struct{} // closed by Abandon
 	quitOnce  sync.Once
 	started   chan struct{} // closed when Run has begun
@@ -39,10 +40,11 @@ type Reactor struct {
 	loop   loop
 	runner runner  // what runs need
 	memory memory  // what survives the process
-	shares sharing // what vertices of one key have in common
+	shares sharing // ends what vertices of one key have in common
 
-	swapping chan struct{}                 // holds the one Swap that is going on
-	braking  chan struct{}                 // holds the one Pause or Resume that is going on: what is in effect is what was recorded last
+	staging  chan struct{}                 // holds the one Stage that is there
+	swapping chan struct{}                 // holds the one change of the graph that is going on
+	braking  chan struct{}                 // holds the one Pause or Resume that is going on: the last record is in effect
 	kinds    map[schema.TypeKey]*abilities // of Swap
 	values   sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares
 	removals atomic.Pointer[Removals]      // how much a Swap may remove
@@ -50,12 +52,11 @@ type Reactor struct {
 
 	costly    costly
 	account   hold.Account           // of the change budget
-	secrets   secrets.Texts          // what no vertex may say
-	digests   []byte                 // the key of the digests that it shows
 	attended  atomic.Pointer[vertex] // see attendTo
-	departing atomic.Int64           // vertices that are leaving
-	busy      atomic.Int64           // what Init.Busy was called for
-	enders    sync.WaitGroup         // goroutines that Run waits for at its end
+	calls     calls
+	departing atomic.Int64   // vertices that are leaving
+	busy      atomic.Int64   // what Init.Busy was called for
+	enders    sync.WaitGroup // goroutines that Run waits for at its end
 }
 
 // New returns a reactor with an empty graph. It starts nothing.
@@ -66,24 +67,24 @@ func New(o Options) (*Reactor, error) {
 	}
 	r := &Reactor{
 		opt:       o,
+		env:       o.env(),
 		log:       o.Logger,
-		epoch:     time.Now(),
+		epoch:     o.Clock.Now(),
 		mail:      newMailbox(),
 		requests:  make(chan func()),
 		questions: make(chan func()),
 		quit:      make(chan struct{}),
 		started:   make(chan struct{}),
 		stopped:   make(chan struct{}),
+		staging:   make(chan struct{}, 1),
 		swapping:  make(chan struct{}, 1),
 		braking:   make(chan struct{}, 1),
 		kinds:     map[schema.TypeKey]*abilities{},
-		digests:   digestKey(),
-		secrets:   secrets.Texts{Least: minShared, Most: maxShared},
 	}
 	r.loop.init(r)
 	r.runner.r = r
-	r.memory.r, r.memory.recorder = r, ledger.NewRecorder(o.Store, o.Logger, newTimer)
-	r.shares.r, r.shares.open = r, map[string]*shared{}
+	r.memory.r, r.memory.recorder = r, ledger.NewRecorder(o.Store, o.Logger, r.newTimer)
+	r.shares.r = r
 	r.removals.Store(&o.MaxRemovals)
 	r.account.Set(o.MaxChanges, 0)
 	return r, nil
@@ -95,7 +96,9 @@ func New(o Options) (*Reactor, error) {
 func (r *Reactor) Run(ctx context.Context) error {
 	defer close(r.stopped)
 	r.ctx = ctx
-	r.loop.alarms.timer = time.NewTimer(time.Hour)
+	r.env.Start(ctx)
+	r.loop.moment = r.now()
+	r.loop.alarms.timer = engine.NewTimer(r.opt.Clock, time.Hour)
 	defer r.loop.alarms.timer.Stop()
 	defer r.memory.recorder.End(func(c <-chan struct{}) bool { return r.loop.end.waitOrQuit(c, nil) })
 	if err := r.memory.recall(ctx); err != nil {
@@ -104,7 +107,7 @@ func (r *Reactor) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	if r.opt.Beat != nil {
+	if r.opt.Heartbeat != nil {
 		r.loop.beat()
 	}
 	if r.opt.Sweep > 0 {
@@ -121,7 +124,7 @@ func (r *Reactor) Run(ctx context.Context) error {
 	return err
 }
 
-// Final returns how the graph stood when the context of Run ended, and whose changes
-// that has cut off: these count as failed. What was altered then, and came to its end,
-// counts as it ended. It is valid after Run.
+// Final returns how the graph stood when the context of Run ended, and whose changes that has cut
+// off: these count as failed. A change that came to its end counts as it ended. It is valid after
+// Run.
 func (r *Reactor) Final() (rest Rest, cut []string) { return r.loop.end.final, r.loop.end.cuts }

@@ -23,7 +23,7 @@ func (r *Reactor) read(method string, err error) error {
 	}
 	text := make(chan error, 1)
 	r.enders.Go(func() { text <- engine.Freeze(method, err) })
-	late := time.NewTimer(readTime)
+	late := engine.NewTimer(r.opt.Clock, readTime)
 	defer late.Stop()
 	select {
 	case err := <-text:

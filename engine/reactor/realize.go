@@ -21,10 +21,13 @@ type realizing struct {
 // held.
 func (s *swap) awaitRealized(ctx context.Context) error {
 	r := s.r
+	if len(s.leaving) == 0 {
+		return nil
+	}
 	var w *realizing
 	err := r.do(ctx, func() {
-		for _, v := range r.loop.byIndex {
-			if v.meta.Realize && s.named(v.id) == nil && r.loop.unrealized(v) {
+		for _, v := range s.leaving {
+			if v.meta.Realize && r.loop.unrealized(v) {
 				if w == nil {
 					w = &realizing{done: make(chan struct{})}
 				}
@@ -37,7 +40,7 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 		return err
 	}
 	r.log.Info("the new graph waits for what has to be brought about before it leaves",
-		slog.String("resource", w.list[0].id), slog.Int("resources", len(w.list)))
+		slog.String("resource", w.list[0].ID), slog.Int("resources", len(w.list)))
 	err = r.await(ctx, w.done)
 	if err != nil {
 		_ = r.do(context.WithoutCancel(ctx), func() { r.loop.realizing = nil })
@@ -54,7 +57,7 @@ func (r *Reactor) Realizing(ctx context.Context) (ids []string, err error) {
 		}
 		for _, v := range r.loop.realizing.list {
 			if r.loop.unrealized(v) {
-				ids = append(ids, v.id)
+				ids = append(ids, v.ID)
 			}
 		}
 	})
@@ -64,7 +67,7 @@ func (r *Reactor) Realizing(ctx context.Context) (ids []string, err error) {
 // unrealized reports whether v is on its way to be brought about for the first
 // time.
 func (l *loop) unrealized(v *vertex) bool {
-	if v.past.realized || v.hold.IsHeld() || l.brakes.pauses.Of(v.id) != nil {
+	if v.past.realized || v.hold.IsHeld() || l.brakes.pauses.Of(v.ID) != nil {
 		return false
 	}
 	switch l.m.State(v.slot) {

@@ -10,8 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 )
 
-// memory is what survives the process. The recorder, the book and what undoes vertices are for any
-// goroutine; all else is for the loop.
+// memory has the records that survive the process. The recorder, the book and what undoes vertices
+// are for any goroutine; all else is for the loop.
 type memory struct {
 	r        *Reactor
 	recorder *ledger.Recorder
@@ -49,11 +49,11 @@ func (m *memory) recallTable(ctx context.Context, table, words string, read func
 	return nil
 }
 
-// inheritLeft gives v what an earlier process has left for its name.
+// inheritLeft gives v the records that an earlier process has left for its name.
 func (m *memory) inheritLeft(v *vertex) {
-	v.owed = m.book.Take(v.id)
+	v.owed = m.book.Take(v.ID)
 	if v.byDefault() {
-		if w, changed := v.owed.SetRetries(v.id, 0); changed {
+		if w, changed := v.owed.SetRetries(v.ID, 0); changed {
 			m.recorder.NoteAll(w)
 		}
 	}
@@ -62,8 +62,8 @@ func (m *memory) inheritLeft(v *vertex) {
 	}
 }
 
-// forgetLeft forgets what an earlier process has left of names that are not in the
-// first graph: as if they had left it now.
+// forgetLeft forgets the records of an earlier process for names that are not in the first graph:
+// as if they had left it now.
 func (m *memory) forgetLeft() {
 	m.book.Rest(func(id string, left *ledger.Vertex) {
 		m.tellDropped(id, left.Pending())
@@ -74,7 +74,7 @@ func (m *memory) forgetLeft() {
 
 // setRetries counts the retries of v, also for the next process.
 func (m *memory) setRetries(v *vertex, n int32) {
-	w, changed := v.owed.SetRetries(v.id, n)
+	w, changed := v.owed.SetRetries(v.ID, n)
 	if changed && !v.byDefault() { // else the next process tries it at once
 		m.recorder.NoteAll(w)
 	}

@@ -14,7 +14,7 @@ import (
 func (x *runner) intend(ctx context.Context, vs ...*vertex) error {
 	var writes []engine.Write
 	for _, v := range vs {
-		writes = v.owed.Intend(v.id, &v.run.job.owed, writes)
+		writes = v.owed.Intend(v.ID, &v.run.job.owed, writes)
 		writes = x.spent(v, writes)
 	}
 	if len(writes) == 0 {
@@ -43,51 +43,60 @@ func (x *runner) commit(ctx context.Context, v *vertex, writes []engine.Write) e
 	return x.r.memory.recorder.Commit(ctx, writes)
 }
 
-// finish writes down how runs ended that may alter and did not fail: the refreshes
-// that they acted on are cleared, and their intents become pending refreshes. A
-// failure keeps the intent, so that the next success counts as a change. It runs in
-// the run's goroutine; the loop does not touch the vertex's intent and job meanwhile.
+// finish writes down how those of the runs ended that may alter, are wanted, and did not fail: the
+// refreshes that they acted on are cleared, and their intents become pending refreshes. A failure
+// keeps the intent, so that the next success counts as a change. It runs in the run's goroutine;
+// the loop does not touch the vertex's intent and job meanwhile. The runs fail if that can't be
+// written.
 //
-// What is only an intent that becomes refreshes nobody waits for: after a crash the
-// intent says the same. The end of a refresh has the key of that refresh, so it comes
-// after this, or together with it.
-func (x *runner) finish(ctx context.Context, vs ...*vertex) error {
+// No run waits for an intent that only becomes refreshes: after a crash the intent says the same.
+// The end of a refresh has the key of that refresh, so it comes after this, or together with it.
+func (x *runner) finish(ctx context.Context, vs []*vertex, outs []engine.Outcome, wanted func(*vertex) bool) {
 	var over, owed []engine.Write
-	for _, v := range vs {
-		if v.isOver() {
-			over = append(over, x.r.memory.undo.Over(v.id)...)
+	for i, v := range vs {
+		if outs[i].Err != nil || !wanted(v) {
+			continue
 		}
-		over = v.run.job.owed.Clear(v.id, over)
-		owed = v.owed.Owe(v.id, &v.run.job.owed, &x.r.memory.book, owed)
+		if v.isOver() {
+			over = append(over, x.r.memory.undo.Over(v.ID)...)
+		}
+		over = v.run.job.owed.Clear(v.ID, over)
+		owed = v.owed.Owe(v.ID, &v.run.job.owed, &x.r.memory.book, owed)
 	}
+	var err error
 	switch {
 	case len(over) > 0:
-		if err := x.commit(context.WithoutCancel(ctx), vs[0], append(over, owed...)); err != nil {
-			return fmt.Errorf("cannot record the change: %w", err)
-		}
+		err = x.commit(context.WithoutCancel(ctx), vs[0], append(over, owed...))
 	case len(owed) > 0:
 		x.r.memory.recorder.NoteAll(owed...)
 	default:
-		return nil
+		return
 	}
-	for _, v := range vs {
-		if v.isOver() {
-			x.r.memory.undo.Forget(v.id)
+	for i, v := range vs {
+		switch {
+		case outs[i].Err != nil || !wanted(v):
+		case err != nil:
+			outs[i] = engine.Outcome{Err: fmt.Errorf("cannot record the change: %w", err)}
+		case v.isOver():
+			x.r.memory.undo.Forget(v.ID)
 		}
 	}
-	return nil
 }
 
-// beginOwed returns what a run of v acts on, and whom its change will refresh.
+// beginOwed returns the refreshes that a run of v acts on, and the vertices that its change will
+// refresh.
 func (v *vertex) beginOwed() ledger.Run {
-	return v.owed.Begin(v.id, len(v.notify), func(i int) (string, *ledger.Vertex) {
+	if len(v.notify) == 0 {
+		return v.owed.Begin(v.ID, 0, nil)
+	}
+	return v.owed.Begin(v.ID, len(v.notify), func(i int) (string, *ledger.Vertex) {
 		t := v.notify[i]
-		return t.id, &t.owed
+		return t.ID, &t.owed
 	})
 }
 
-// refreshed does what a run of v that ended without an error asks for: the
-// refreshes that it acted on are over, and its change refreshes others.
+// refreshed puts the end of a run of v without an error into effect: the refreshes that it acted on
+// are over, and its change refreshes others.
 func (l *loop) refreshed(v *vertex, changed bool) {
 	if !v.run.job.apply {
 		return
@@ -113,19 +122,19 @@ func (l *loop) notifyAll(v *vertex) {
 	l.notifyNew(v)
 }
 
-// notifyNew refreshes those that the run of v did not know of, because a graph
-// with their edges took effect while it ran, maybe with another vertex in the place
-// of v. That is written down only now.
+// notifyNew refreshes the vertices that the run of v did not know of, because a graph with their
+// edges took effect while it ran, maybe with another vertex in the place of v. That is written down
+// only now.
 func (l *loop) notifyNew(v *vertex) {
-	now := l.named(v.id)
+	now := l.named(v.ID)
 	if now == nil {
 		return
 	}
 	for _, t := range now.notify {
-		if v.run.job.owed.Knew(t.id) {
+		if v.run.job.owed.Knew(t.ID) {
 			continue
 		}
-		l.r.memory.recorder.NoteAll(t.owed.RefreshNow(t.id, v.id, &l.r.memory.book))
+		l.r.memory.recorder.NoteAll(t.owed.RefreshNow(t.ID, v.ID, &l.r.memory.book))
 		l.from(t, CauseRefresh, v, "")
 		l.event(t)
 	}
@@ -141,7 +150,7 @@ func (m *memory) tellDropped(id string, ps []ledger.Pending) {
 
 // forget has the records of a vertex deleted, whose name has left.
 func (m *memory) forget(v *vertex) {
-	m.tellDropped(v.id, v.owed.Pending())
-	m.recorder.NoteAll(v.owed.Forget(v.id)...)
-	m.recorder.NoteAll(v.wired().Forget(v.id)...)
+	m.tellDropped(v.ID, v.owed.Pending())
+	m.recorder.NoteAll(v.owed.Forget(v.ID)...)
+	m.recorder.NoteAll(v.wired().Forget(v.ID)...)
 }

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,9 +9,9 @@ import (
 	"strings"
 )
 
-// Removals bounds how many resources a new graph may remove without being told to: one
-// that removes more than Most, and more than Share of the vertices, is held. Of the two
-// only those count that are above zero; the zero value is no bound.
+// Removals bounds how many resources a new graph may remove without being told to: a graph that
+// removes more than Most, and more than Share of the vertices, is held. Only fields above zero
+// count; the zero value sets no bound.
 type Removals struct {
 	Most  int
 	Share float64 // from above 0 to 1
@@ -90,20 +91,19 @@ func (s *swap) checkRemovals() error {
 	if r.loop.generation == 0 {
 		return s.checkStart(accepted)
 	}
-	left := len(r.loop.byIndex) - s.kept
+	gone := slices.Clone(s.leaving)
 	for _, v := range s.fresh {
-		if old := r.loop.named(v.id); old != nil && !reverts(old, v) {
-			left--
+		if old := r.loop.named(v.ID); old != nil && reverts(old, v) {
+			gone = append(gone, old)
 		}
 	}
-	if !r.removals.Load().meets(left, len(r.loop.byIndex)) {
+	if !r.removals.Load().meets(len(gone), len(r.loop.byIndex)) {
 		return nil
 	}
+	slices.SortFunc(gone, func(a, b *vertex) int { return cmp.Compare(a.index, b.index) })
 	var removed []string
-	for _, v := range r.loop.byIndex {
-		if fresh := s.named(v.id); fresh == nil || reverts(v, fresh) {
-			removed = append(removed, v.id)
-		}
+	for _, v := range gone {
+		removed = append(removed, v.ID)
 	}
 	if accepted != nil && allAmong(removed, *accepted) {
 		return nil
@@ -111,7 +111,8 @@ func (s *swap) checkRemovals() error {
 	return &RemovalsError{Removed: removed, Of: len(r.loop.byIndex)}
 }
 
-// checkStart is checkRemovals for the first graph, of which an earlier process tells what it removes.
+// checkStart is checkRemovals for the first graph, compared with the names that an earlier process
+// has left.
 func (s *swap) checkStart(accepted *[]string) error {
 	before := s.r.opt.InEffect
 	var removed []string

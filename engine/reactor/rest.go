@@ -68,23 +68,22 @@ func (l *loop) stand() Rest {
 // counts counts the vertices by state at rest.
 func (l *loop) counts() Counts { return l.m.AtRestCounts(l.lastRest) }
 
-// lastRest returns the state in which the vertex in a slot rested before what it does
-// now, false if there is none.
+// lastRest returns the state in which the vertex in a slot rested before its present work, false if
+// there is none.
 func (l *loop) lastRest(slot sched.Vertex) (engine.State, bool) {
 	v := l.bySlot[slot]
 	if v == nil || v.past.last == engine.StateStarting {
 		return 0, false
 	}
-	return v.past.last, v.past.last == engine.StateFailed || !v.altering() && v.past.stalled == 0
+	return v.past.last, v.past.last == engine.StateFailed || !v.altering() && v.life.stalled == 0
 }
 
 // altering reports whether a run of v that goes on has said that it changes something,
 // or may have been cut off after that.
 func (v *vertex) altering() bool { return v.run.inRun && v.run.altered.Load() }
 
-// applies notes, at the first change that a run is about to make, that the graph is
-// not at rest any more. What has failed stays failed through its retries. It is called
-// by the run.
+// applies notes, at the first change that a run is about to make, that the graph is not at rest any
+// more. A failed vertex stays failed through its retries. It is called by the run.
 func (v *vertex) applies() {
 	v.run.altered.Store(true)
 	if v.r.loop.resting.Load() {
@@ -92,11 +91,11 @@ func (v *vertex) applies() {
 	}
 }
 
-// cutOff reports a run that the end of Run has cut off in the middle of a change: what
-// it leaves is neither the old nor the new state, and no success.
+// cutOff reports a run that the end of Run has cut off in the middle of a change: it leaves neither
+// the old nor the new state, and counts as failed.
 func (e *ending) cutOff(v *vertex, err error) {
 	v.run.altered.Store(false)
-	e.cuts = append(e.cuts, v.id)
+	e.cuts = append(e.cuts, v.ID)
 	e.l.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.run.out.took})
 }
 
@@ -110,7 +109,7 @@ func (e *CutError) Error() string {
 // Unwrap returns what the run said.
 func (e *CutError) Unwrap() error { return e.Err }
 
-// lastRuns notes what runs when the context of Run has ended. The returned function,
+// lastRuns notes the vertices that run when the context of Run has ended. The returned function,
 // called when it is waited for no longer, takes into the final standing how that ended.
 func (e *ending) lastRuns() (ended func()) {
 	was := map[*vertex]engine.State{}
@@ -128,12 +127,12 @@ func (e *ending) lastRuns() (ended func()) {
 	}
 }
 
-// endOf returns the state of a vertex that ran when Run was told to end. One that is
-// abandoned in the middle of a change is cut off.
+// endOf returns the state of a vertex that ran when Run was told to end. A vertex that is abandoned
+// in the middle of a change is cut off.
 func (e *ending) endOf(v *vertex, before engine.State) engine.State {
 	switch {
 	case v.altering():
-		e.cuts = append(e.cuts, v.id)
+		e.cuts = append(e.cuts, v.ID)
 		return engine.StateFailed
 	case v.run.inRun || v.past.last == engine.StateStarting:
 		return before

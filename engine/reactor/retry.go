@@ -28,13 +28,13 @@ func (r *Reactor) Retry(ctx context.Context, resources ...string) (tried []strin
 			r.memory.setRetries(v, 0)
 			v.watch.SetTries(0)
 			delete(r.loop.failures.list, v)
-			tried = append(tried, v.id)
+			tried = append(tried, v.ID)
 		}
 	})
 	return tried, errors.Join(e, err)
 }
 
-// failedOnes returns the vertices that have failed, of those that are named if any is.
+// failedOnes returns the failed vertices, of the named ones if any is named.
 func (f *failures) failedOnes(ids []string) (vs []*vertex, err error) {
 	if len(ids) == 0 {
 		for _, v := range f.l.byIndex {

@@ -8,30 +8,29 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
-	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// remembers reports whether what is there has to be looked at before v is altered
-// for the first time: the metaparameter reverse. It is called by the run of v.
+// remembers reports whether the old state has to be looked at before v is altered for the first
+// time: the metaparameter reverse. It is called by the run of v.
 func (x *runner) remembers(v *vertex) bool {
-	return v.meta.Reverse && v.abil.Reversible && v.abil.Readable && x.r.memory.undo.Wants(v.id, v.res, v.wired().Received())
+	return v.meta.Reverse && v.abil.Reversible && v.abil.Readable && x.r.memory.undo.Wants(v.ID, v.Res, v.wired().Received())
 }
 
-// remember keeps what is there now, if that has to be. It is called by the run of
-// v, after a check that wants a change and before anything is altered; on an error
-// nothing must be.
+// remember keeps the present state, if it has to be kept. It is called by the run of v, after a
+// check that wants a change and before anything is altered; on an error nothing must be.
 func (x *runner) remember(ctx context.Context, v *vertex) error {
 	if !x.remembers(v) {
 		return nil
 	}
-	step, err := x.r.memory.undo.Keep(ctx, &undo.Subject{ID: v.id, Res: v.res, Secret: v.secretFields(), Clean: v.cleanText, At: v.run.job.stand})
+	step, err := x.r.memory.undo.Keep(ctx, &undo.Subject{ID: v.ID, Res: v.Res, Secret: v.secretFields(), Clean: v.Text, At: v.run.job.stand})
 	if err != nil {
 		return err
 	}
 	if step.Why != "" {
-		x.r.log.Warn(step.Warning(), slog.String("resource", v.id), slog.String("reason", step.Why))
+		x.r.log.Warn(step.Warning(), slog.String("resource", v.ID), slog.String("reason", step.Why))
 	}
 	if len(step.Writes) > 0 {
 		if err := x.commit(ctx, v, step.Writes); err != nil {
@@ -48,30 +47,34 @@ func (v *vertex) isOver() bool { return !v.meta.Reverse && v.undone() }
 
 // undone reports whether v has nothing to undo, or nothing more. It is asked after a run that has not failed.
 func (v *vertex) undone() bool {
-	u, ok := engine.As[engine.UndoingRes](v.res)
+	u, ok := engine.As[engine.UndoingRes](v.Res)
 	if !ok || !v.once {
 		return true
 	}
 	all := true
-	_ = protect("Undone", func() error { all = u.Undone(); return nil }) // a resource that can't say has done all
+	_ = lifecycle.Call("Undone", func() error { all = u.Undone(); return nil }) // a resource that can't say has done all
 	return all
 }
 
 // standing returns where v stands, if that may have to be kept. It does not change any more.
 func (l *loop) standing(v *vertex) undo.Place {
-	if !v.meta.Reverse {
+	kept := &l.r.memory.undo
+	if !v.meta.Reverse || kept.Has(v.ID) {
 		return undo.Place{}
 	}
-	all := l.byIndex
-	return undo.Place{Graph: l.graph, At: int(v.index), Reverses: func(i int) bool { return all[i].meta.Reverse }}
+	return undo.Look(kept, undo.Graph{
+		Above: l.m.Above, Below: l.m.Below,
+		ID:       func(slot int32) string { return l.bySlot[slot].ID },
+		Reverses: func(slot int32) bool { return l.bySlot[slot].meta.Reverse },
+	}, v.slot)
 }
 
-// pruneUndo forgets what is kept in vain now that g has taken effect.
-func (m *memory) pruneUndo(ctx context.Context, g *engine.Graph) {
+// pruneUndo forgets what is kept in vain now that the graph has taken effect.
+func (m *memory) pruneUndo(ctx context.Context, has func(id string) bool) {
 	if m.r.opt.ReadOnly {
 		return
 	}
-	writes := m.undo.Prune(func(id string) bool { _, ok := g.Index(id); return ok })
+	writes := m.undo.Prune(has)
 	if len(writes) == 0 {
 		return
 	}
@@ -84,9 +87,8 @@ func (m *memory) pruneUndo(ctx context.Context, g *engine.Graph) {
 	}
 }
 
-// secretFields returns the parameters that must not be shown though their type
-// is plain: those that were received so, and those whose values the check has
-// hidden.
+// secretFields returns the parameters that must not be shown though their type is plain: parameters
+// that were received so, and parameters whose values the check has hidden.
 func (v *vertex) secretFields() []string {
 	fields := map[string]bool{}
 	for key, s := range v.recvMap() {
@@ -112,10 +114,10 @@ func (v *vertex) hide(fields []string) {
 	if len(fields) == 0 {
 		return
 	}
-	v.wiring().Mark(v.id, fields)
+	v.wiring().Mark(v.ID, fields)
 	for _, f := range fields {
-		if x, err := schema.Get(v.res, f); err == nil {
-			values.EachText(x, func(s string, _ bool) { v.guard(s) })
+		if x, err := schema.Get(v.Res, f); err == nil {
+			v.Hide(x, true)
 		}
 	}
 }

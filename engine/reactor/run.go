@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
@@ -27,7 +28,7 @@ type runner struct {
 type job struct {
 	apply    bool
 	pass     bool       // it may change something whatever the budget says
-	spending uint64     // the number of what it has taken from the budget; written by the run
+	spending uint64     // the number of changes that it has taken from the budget; written by the run
 	refill   uint64     // when the budget refused it: how often that was filled again
 	broken   error      // it cannot be run
 	owed     ledger.Run // what it acts on, and whom its change refreshes: law 7
@@ -37,6 +38,28 @@ type job struct {
 	started  int64     // and when the run did
 	class    Class
 	stand    undo.Place // with the metaparameter reverse
+
+	// what most runs need, so that they need no other memory
+	ctx     runContext // of the run, if v leads it
+	alone   [1]*vertex // all that is run; a batch has a list of its own
+	checked [1]engine.Outcome
+	applied [1]engine.Outcome
+}
+
+// checkedOf returns room for the outcomes of a run of vertices.
+func checkedOf(vs []*vertex) []engine.Outcome {
+	if len(vs) == 1 {
+		return vs[0].run.job.checked[:]
+	}
+	return make([]engine.Outcome, len(vs))
+}
+
+// appliedOf returns room for the outcomes of those that are altered.
+func appliedOf(vs []*vertex) []engine.Outcome {
+	if len(vs) == 1 {
+		return vs[0].run.job.applied[:]
+	}
+	return make([]engine.Outcome, len(vs))
 }
 
 // outcome is how a run ended.
@@ -70,7 +93,7 @@ func (l *loop) skip(v *vertex) bool {
 	if from != nil && (from.past.last == engine.StateWouldChange || from.past.last == engine.StateUnknown) {
 		v.run.job = &job{}
 		l.takeAsked(v)
-		l.unknown(v, from.id)
+		l.unknown(v, from.ID)
 		return l.settled(v, engine.StateUnknown)
 	}
 	v.run.job = &job{}
@@ -82,114 +105,91 @@ func (l *loop) skip(v *vertex) bool {
 
 // begin starts what the machine decided.
 func (l *loop) begin(slots []int32) {
-	members := make([]*vertex, 0, len(slots))
+	var lead *job
+	var vs []*vertex
 	for _, s := range slots {
-		if v := l.bySlot[s]; !l.skip(v) && !l.brakes.putOff(v) {
-			members = append(members, v)
+		v := l.bySlot[s]
+		if l.skip(v) || l.brakes.putOff(v) {
+			continue
 		}
+		j := l.enter(v)
+		if lead == nil {
+			lead, vs = j, j.alone[:0]
+			lead.ctx.lead = v
+		}
+		v.run.ctx = lead.ctx.join()
+		vs = append(vs, v)
 	}
-	if len(members) == 0 {
-		return
+	if lead != nil {
+		l.pool.assignWork(task{ctx: &lead.ctx, vs: vs})
 	}
-	l.pool.assignWork(task{ctx: l.enter(members...), vs: members})
 }
 
-// enter prepares the vertices for one run and returns its context. What was to be done
-// for them later is off: this run is the retry, or the look of the poll.
-func (l *loop) enter(vs ...*vertex) context.Context {
-	ctx, cut := context.WithCancelCause(runContext{l.r.ctx, vs[0]})
-	cutOne := afterAll(len(vs), cut)
-	for _, v := range vs {
-		l.active++
-		l.disarm(v)
-		v.retryAt = 0
-		v.run.inRun, v.run.cutRun = true, cutOne
-		v.run.altered.Store(false)
-		v.run.job = &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, owed: v.beginOwed(), stand: l.standing(v)}
-		v.hold.Pass = false
-		l.takeAsked(v)
-		v.run.refresh.Store(v.abil.Refreshable && (v.owed.IsRefreshed() || v.noop && l.wouldRefresh(v)))
-		v.run.job.broken = v.tell()
-	}
-	return ctx
+// enter prepares a vertex for a run. What was to be done for it later is off: this run is the
+// retry, or the look of the poll.
+func (l *loop) enter(v *vertex) *job {
+	l.active++
+	l.disarm(v)
+	v.retryAt = 0
+	v.run.inRun = true
+	v.run.altered.Store(false)
+	j := &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, owed: v.beginOwed(), stand: l.standing(v)}
+	v.run.job = j
+	v.hold.Pass = false
+	l.takeAsked(v)
+	v.run.refresh.Store(v.abil.Refreshable && (v.owed.IsRefreshed() || v.noop && l.wouldRefresh(v)))
+	j.broken = v.tell()
+	return j
 }
 
 // tell gives the resource what its traits hold of the run.
 func (v *vertex) tell() (err error) {
+	if !v.abil.Refreshable && !v.abil.Recvable {
+		return nil
+	}
 	defer engine.Caught("SetRefresh or SetRecv", &err)
-	if res, ok := engine.As[engine.RefreshableRes](v.res); ok {
+	if res, ok := engine.As[engine.RefreshableRes](v.Res); ok {
 		res.SetRefresh(v.run.refresh.Load())
 	}
-	if res, ok := engine.As[engine.RecvableRes](v.res); ok {
+	if res, ok := engine.As[engine.RecvableRes](v.Res); ok {
 		res.SetRecv(v.recvMap())
 	}
 	return nil
 }
 
-// afterAll returns what calls cut when it is called for the nth time: a batch goes
-// on as long as one of its members wants it.
-func afterAll(n int, cut context.CancelCauseFunc) context.CancelCauseFunc {
-	if n == 1 {
-		return cut
-	}
-	return func(why error) {
-		if n--; n == 0 {
-			cut(why)
-		}
-	}
-}
-
-// errUnwanted is the cause of the end of a run that nobody wants any more.
+// errUnwanted is the cause of the end of a run that is not wanted any more.
 var errUnwanted = fmt.Errorf("another graph without it, or with another one in its place, has taken effect: %w", context.Canceled)
 
 // endRun says, once for each run, that v wants no more of it.
 func (v *vertex) endRun() {
-	if v.run.cutRun != nil {
-		v.run.cutRun(errUnwanted)
-		v.run.cutRun = nil
+	if v.run.ctx != nil {
+		v.run.ctx.leave(errUnwanted)
+		v.run.ctx = nil
 	}
 }
 
 // wouldRefresh reports whether a source of v that may not be altered would
 // change, and so would refresh it. One whose drift is reported never does.
 func (l *loop) wouldRefresh(v *vertex) bool {
-	for e := range l.graph.InEdges(int(v.index)) {
-		from := l.byIndex[e.From]
-		if e.Notify && from.past.last == engine.StateWouldChange && from.meta.Drift != engine.DriftReport {
+	for _, from := range v.listens {
+		if from.past.last == engine.StateWouldChange && from.meta.Drift != engine.DriftReport {
 			return true
 		}
 	}
 	return false
 }
 
-// mayRefresh returns a source of v of which nobody knows whether it would change,
-// and so refresh v, or "".
+// mayRefresh returns a source of v that may or may not change, and so refresh v, or "".
 func (l *loop) mayRefresh(v *vertex) string {
 	if !v.abil.Refreshable {
 		return ""
 	}
-	for e := range l.graph.InEdges(int(v.index)) {
-		if from := l.byIndex[e.From]; e.Notify && from.past.last == engine.StateUnknown && from.meta.Drift != engine.DriftReport {
-			return from.id
+	for _, from := range v.listens {
+		if from.past.last == engine.StateUnknown && from.meta.Drift != engine.DriftReport {
+			return from.ID
 		}
 	}
 	return ""
-}
-
-// runContext lets Host tell a wait of the run from one of the Watch.
-type runContext struct {
-	context.Context
-	v *vertex
-}
-
-type runKey struct{}
-
-// Value implements context.Context.
-func (c runContext) Value(key any) any {
-	if key == (runKey{}) {
-		return c.v
-	}
-	return c.Context.Value(key)
 }
 
 // run runs one vertex, or several of one key in one call, and posts the end of each.
@@ -218,8 +218,8 @@ func semasOf(vs []*vertex) (texts []string) {
 	return texts
 }
 
-// attend checks vertices and makes them right, once their semaphores are free. Those
-// that can't be run fail without the others.
+// attend checks vertices and makes them right, once their semaphores are free. Vertices that can't
+// be run fail without the others.
 func (x *runner) attend(t *task) []engine.Outcome {
 	ctx, vs := t.ctx, t.vs
 	release, err := x.semas.Acquire(ctx, semasOf(vs), func() func() { return vs[0].wait(ctx) })
@@ -229,14 +229,14 @@ func (x *runner) attend(t *task) []engine.Outcome {
 	defer release()
 	broken := 0
 	for _, v := range vs {
-		if v.run.job.broken = cmp.Or(v.run.job.broken, v.shared.begin(ctx)); v.run.job.broken != nil {
+		if v.run.job.broken = cmp.Or(v.run.job.broken, v.Share().Begin(ctx)); v.run.job.broken != nil {
 			broken++
 		}
 	}
 	if broken == 0 {
 		return x.attendSound(t, vs)
 	}
-	outs := make([]engine.Outcome, len(vs))
+	outs := checkedOf(vs)
 	var sound []*vertex
 	var at []int
 	for i, v := range vs {
@@ -252,25 +252,26 @@ func (x *runner) attend(t *task) []engine.Outcome {
 	return outs
 }
 
-// attendSound attends to at least one vertex. They are asked first if anything has to be
-// done before one is altered: see prepare; and if they are several: those that are right do not
-// wait until the others are. A pending refresh is over only by
-// CheckApply(true), whatever the check says.
+// attendSound attends to at least one vertex. They are asked first if anything has to be done
+// before one is altered: see prepare; and if they are several: right ones do not wait until the
+// others are right. A pending refresh is over only by CheckApply(true), whatever the check says.
 func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
 	ctx, cancel := withTimeout(t.ctx, vs[0].meta.Timeout)
 	defer cancel()
+	outs, todo := checkedOf(vs), vs
 	if !vs[0].run.job.apply {
-		return check(ctx, false, vs)
+		check(ctx, false, vs, outs)
+		return outs
 	}
-	outs, todo := make([]engine.Outcome, len(vs)), vs
 	if len(vs) > 1 || slices.ContainsFunc(vs, x.asksFirst) {
-		outs = check(ctx, false, vs)
+		check(ctx, false, vs, outs)
 		todo = x.prepareSome(ctx, vs, outs)
 		if len(todo) > 0 && len(todo) < len(vs) {
 			ctx = x.endEarly(ctx, t, vs, outs, todo)
 		}
 	}
-	applied := check(ctx, true, todo)
+	applied := appliedOf(todo)
+	check(ctx, true, todo, applied)
 	x.finishSome(ctx, t, vs, outs, todo, applied)
 	return outs
 }
@@ -280,9 +281,9 @@ func (x *runner) asksFirst(v *vertex) bool {
 	return v.run.job.owed.Notifies() || x.r.account.On() || x.remembers(v)
 }
 
-// prepare is done when vertices are about to be altered: the change budget must
-// allow it, what was there before is kept for reverse, and the intents are durable,
-// all of them together. It returns the error of each.
+// prepare is done when vertices are about to be altered: the change budget must allow it, the old
+// state is kept for reverse, and the intents are durable, all of them together. It returns the
+// error of each.
 func (x *runner) prepare(ctx context.Context, vs ...*vertex) []error {
 	errs := make([]error, len(vs))
 	var good []*vertex
@@ -319,38 +320,37 @@ func withTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("%w after %s", errTimeout, d))
 }
 
-// check calls CheckApply of one vertex, or CheckApplyBatch of the first of several. What an
-// earlier call of the same run reported is dropped.
-func check(ctx context.Context, apply bool, vs []*vertex) []engine.Outcome {
+// check calls CheckApply of one vertex, or CheckApplyBatch of the first of several, and stores the
+// outcomes. Reports of an earlier call of the same run are dropped.
+func check(ctx context.Context, apply bool, vs []*vertex, outs []engine.Outcome) {
 	for _, v := range vs {
 		v.run.mu.Lock()
 		v.run.changes, v.run.sent, v.run.applied = nil, nil, apply
 		v.run.mu.Unlock()
 	}
-	var outs []engine.Outcome
 	switch len(vs) {
 	case 0:
-		return nil
 	case 1:
-		outs = make([]engine.Outcome, 1)
-		outs[0].Err = protect("CheckApply", func() (err error) {
-			outs[0].OK, err = vs[0].res.CheckApply(ctx, apply)
+		outs[0].Err = lifecycle.Call("CheckApply", func() (err error) {
+			outs[0].OK, err = vs[0].Res.CheckApply(ctx, apply)
 			return err
 		})
 	default:
-		outs = checkBatch(ctx, apply, vs)
+		copy(outs, checkBatch(ctx, apply, vs))
 	}
 	for i := range outs {
 		outs[i].Err = explain(ctx, engine.Freeze("CheckApply", outs[i].Err))
 		outs[i].OK = outs[i].OK && outs[i].Err == nil
 	}
-	return outs
 }
 
 // explain says in an error that the time was over, where it was.
 func explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	cause := context.Cause(ctx)
-	if err == nil || !errors.Is(cause, errTimeout) || errors.Is(err, errTimeout) {
+	if !errors.Is(cause, errTimeout) || errors.Is(err, errTimeout) {
 		return err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -48,7 +48,7 @@ func (l *loop) ran(v *vertex) {
 		return
 	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
-	// What fails again and again takes from the budget once, or was told once to go on.
+	// A vertex that fails again and again takes from the budget once, or was told once to go on.
 	v.hold.Charged = run.State == engine.StateFailed && (v.run.job.spending > 0 || v.run.job.pass)
 	l.retry(v, &run, o.err)
 	l.brakes.stormRan(v, &run)
@@ -69,9 +69,8 @@ func (l *loop) ran(v *vertex) {
 	l.next(v, run)
 }
 
-// ranLast takes the end of a run that was cut because its vertex leaves or is
-// exchanged: it decides nothing, but what it altered refreshes others all the
-// same.
+// ranLast takes the end of a run that was cut because its vertex leaves or is exchanged: it decides
+// nothing, but its changes refresh others all the same.
 func (l *loop) ranLast(v *vertex) {
 	l.setDue(v, false)
 	if v.run.out.err == nil {
@@ -105,8 +104,8 @@ func (v *vertex) judge(o outcome) engine.State {
 	}
 }
 
-// judgeNoop calls unknown what only a run of something above could tell: the
-// outcome of a check that failed, and whether a refresh follows.
+// judgeNoop calls outcomes unknown that only a run of a vertex above could tell: those of a failed
+// check, and whether a refresh follows.
 func (l *loop) judgeNoop(v *vertex, run *Run) {
 	up := ""
 	switch run.State {
@@ -157,8 +156,8 @@ func (l *loop) retry(v *vertex, run *Run, err error) {
 	}
 }
 
-// byDefault reports whether the graph says nothing of retry: what asks for v ends the
-// wait for its next try.
+// byDefault reports whether the graph says nothing of retry: an event of v ends the wait for its
+// next try.
 func (v *vertex) byDefault() bool { return v.meta.Retry == engine.RetryDefault }
 
 // retries reports whether the run is made because v had failed.
@@ -166,12 +165,12 @@ func (j *job) retries() bool {
 	return slices.ContainsFunc(j.triggers, func(t Trigger) bool { return t.Cause == CauseRetry })
 }
 
-// succeeded carries what a run without an error has to tell to others.
+// succeeded carries the effects of a run without an error to others.
 func (l *loop) succeeded(v *vertex, changed bool) {
 	l.refreshed(v, changed)
 	v.past.rested = v.once && v.run.job.apply && v.undone()
 	if v.wired().Acted() {
-		l.r.memory.recorder.NoteAll(v.wired().Digests(v.id)...)
+		l.r.memory.recorder.NoteAll(v.wired().Digests(v.ID)...)
 	}
 	l.propagate(v, v.run.sent)
 }
@@ -192,7 +191,7 @@ func (l *loop) next(v *vertex, run Run) {
 	l.afterRun(v)
 }
 
-// afterRun does what had to wait for the end of a run.
+// afterRun does the work that had to wait for the end of a run.
 func (l *loop) afterRun(v *vertex) {
 	if v.watch.TakeStart() {
 		l.watches.startWatch(v)
@@ -227,9 +226,9 @@ func (l *loop) ready(v *vertex) {
 	l.setDue(v, true)
 }
 
-// showBelow looks again at those under noop whose outcome depends on whether v
-// would change: after the first run only those that this one is known to feed,
-// then also those that waited for it.
+// showBelow looks again at the vertices under noop whose outcome depends on whether v would change:
+// after the first run only at vertices that v is known to feed, then also at vertices that waited
+// for it.
 func (l *loop) showBelow(v *vertex, before engine.State) {
 	for _, t := range v.notify {
 		if t.noop {
@@ -244,10 +243,10 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 	if before != engine.StateWouldChange && before != engine.StateUnknown {
 		return
 	}
-	waiting := l.awaited[v.id]
-	delete(l.awaited, v.id)
+	waiting := l.awaited[v.ID]
+	delete(l.awaited, v.ID)
 	for _, t := range waiting {
-		if t.past.until != v.id || t.life.gone {
+		if t.past.until != v.ID || t.life.gone {
 			continue
 		}
 		t.past.until = ""
@@ -261,9 +260,17 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 // openAbove returns the nearest ancestor of v whose run would bring something
 // that is not there yet.
 func (l *loop) openAbove(v *vertex) string {
-	for i := range l.graph.Ancestors(int(v.index)) {
-		if s := l.byIndex[i].past.last; s == engine.StateWouldChange || s == engine.StateUnknown {
-			return l.byIndex[i].id
+	seen := map[int32]struct{}{}
+	for todo := []int32{v.slot}; len(todo) > 0; todo = todo[1:] {
+		for _, i := range l.m.Above(todo[0]) {
+			if _, twice := seen[i]; twice {
+				continue
+			}
+			if s := l.bySlot[i].past.last; s == engine.StateWouldChange || s == engine.StateUnknown {
+				return l.bySlot[i].ID
+			}
+			seen[i] = struct{}{}
+			todo = append(todo, i)
 		}
 	}
 	return ""
@@ -279,8 +286,8 @@ func (l *loop) unknown(v *vertex, until string) {
 	l.report(v, Run{State: engine.StateUnknown, Noop: true})
 }
 
-// fail reports a failure without a run, of which only a new start of the Watch
-// or a new value is the way out. With retry the caller sees to that.
+// fail reports a failure without a run. Only a new start of the Watch or a new value is the way
+// out. With retry the caller sees to that.
 func (l *loop) fail(v *vertex, err error, retry bool, in time.Duration) {
 	if !retry {
 		v.retryAt = 0
@@ -294,11 +301,11 @@ func (l *loop) fail(v *vertex, err error, retry bool, in time.Duration) {
 	l.failures.stuck(v, run, before)
 }
 
-// report remembers how v ended and tells the listener. It returns what it told.
+// report remembers how v ended and tells the listener. It returns the report.
 func (l *loop) report(v *vertex, run Run) Run {
-	run.Resource = v.id
+	run.Resource = v.ID
 	l.number(v, &run)
-	run.Err = v.cleanError(run.Err)
+	run.Err = v.Error(run.Err)
 	if run.State == engine.StateUnknown {
 		run.Until = v.past.until
 	}

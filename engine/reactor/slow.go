@@ -10,7 +10,7 @@ import (
 
 // corrected leaves v alone for a while if it flaps, after a run that has corrected it.
 func (b *brakes) corrected(v *vertex, run *Run) {
-	o := b.l.r.opt.Fight
+	o := b.l.r.opt.Flapping
 	if o.Times == 0 || !run.Changed || run.Class != Corrective || !hold.Corrects(run.Changes) {
 		return
 	}
@@ -19,7 +19,7 @@ func (b *brakes) corrected(v *vertex, run *Run) {
 		return
 	}
 	reason := "something else keeps undoing it: it is " + hold.Seen(run.Changes)
-	b.l.r.log.Warn("fought over, left alone for a while", slog.String("resource", v.id),
+	b.l.r.log.Warn("fought over, left alone for a while", slog.String("resource", v.ID),
 		slog.String("seen", reason), slog.Int("corrections", rest.Corrections), slog.Duration("for", rest.For))
 	b.hold(v, &Held{Brake: BrakeFight, Reason: reason, For: rest.For})
 	b.l.after(rest.For, nil, func() {
@@ -31,7 +31,7 @@ func (b *brakes) corrected(v *vertex, run *Run) {
 
 // putOff takes a start back that has to wait, and reports whether it did.
 func (b *brakes) putOff(v *vertex) bool {
-	now := b.l.r.now()
+	now := b.l.moment
 	d, why := b.stormWait(v, now), hold.ByStorm
 	if d == 0 {
 		d, why = v.hold.Pace.Wait(now, b.l.r.epoch.Add(time.Duration(now)))
@@ -60,7 +60,7 @@ func (b *brakes) stormWait(v *vertex, now int64) time.Duration {
 		if v.asked != nil && len(v.asked.list) > 0 {
 			cause = v.asked.list[0].Cause
 		}
-		b.l.r.log.Warn("runs too often, and is slowed down until it is quiet again", slog.String("resource", v.id),
+		b.l.r.log.Warn("runs too often, and is slowed down until it is quiet again", slog.String("resource", v.ID),
 			slog.String("because", string(cause)), slog.Int("runs", b.l.r.opt.Storm.Runs), slog.Duration("within", b.l.r.opt.Storm.Within))
 	}
 	return wait
@@ -70,5 +70,5 @@ func (b *brakes) stormWait(v *vertex, now int64) time.Duration {
 func (b *brakes) stormRan(v *vertex, run *Run) {
 	run.RetryIn = b.storms.Ran(v, hold.End{
 		Failed: run.State == engine.StateFailed, Changed: run.Changed, Retry: run.Retry, RetryIn: run.RetryIn,
-	}, b.l.r.now(), b.l.r.opt.Storm)
+	}, b.l.moment, b.l.r.opt.Storm)
 }

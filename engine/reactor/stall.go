@@ -13,10 +13,11 @@ import (
 const (
 	// stallAgain is how long a vertex waits that does not say when to look again.
 	stallAgain = 10 * time.Second
-	// stallSoon is how long it waits at least if something has asked for it during the run: what it waits
-	// for may be over.
+	// stallSoon is how long it waits at least if an event has asked for it during the run: the
+	// obstacle may be gone.
 	stallSoon = 50 * time.Millisecond
-	// stallShort is the wait after which the log tells of it. A shorter one, as for a restart by hand, is no news.
+	// stallShort is the wait after which the log tells of it. A shorter one, as for a restart by
+	// hand, is not worth a line.
 	stallShort = 3 * time.Second
 	// stallLong is the wait after which the log warns.
 	stallLong = 10 * time.Minute
@@ -29,14 +30,15 @@ const (
 	stallWarned                  // and has warned
 )
 
-// stalls takes the end of a run that altered nothing because something outside of the graph must end first,
-// and reports whether it was such a run. The vertex is waiting until an event or its time comes; what had asked
-// for the run asks for the next one. Where nothing may be altered nothing is awaited: it would change.
+// stalls takes the end of a run that altered nothing because something outside of the graph must
+// end first, and reports whether it was such a run. The vertex is waiting until an event or its
+// time comes; the triggers of the run ask for the next one. Where nothing may be altered nothing is
+// awaited: it would change.
 func (b *brakes) stalls(v *vertex, o *outcome) bool {
 	w, ok := errors.AsType[*engine.WaitError](o.err)
 	switch {
 	case !ok:
-		v.past.stalled = 0
+		v.life.stalled = 0
 		return false
 	case !v.run.job.apply:
 		o.ok, o.err = false, nil
@@ -52,7 +54,7 @@ func (b *brakes) stalls(v *vertex, o *outcome) bool {
 	if v.asked != nil {
 		d = min(d, stallSoon)
 	}
-	b.stall(v, v.cleanError(w), jitter(b.l.r, d))
+	b.stall(v, v.Error(w), jitter(b.l.r, d))
 	return true
 }
 
@@ -81,16 +83,16 @@ func (b *brakes) stall(v *vertex, err error, d time.Duration) {
 // tellStall tells the log of a wait that lasts.
 func (b *brakes) tellStall(v *vertex, err error) {
 	waited := time.Duration(b.l.r.now() - v.asked.since)
-	attrs := []any{slog.String("resource", v.id), slog.Any("for", err), slog.Duration("waited", waited)}
+	attrs := []any{slog.String("resource", v.ID), slog.Any("for", err), slog.Duration("waited", waited)}
 	switch {
-	case v.past.stalled == 0:
-		v.past.stalled = stallBegun
+	case v.life.stalled == 0:
+		v.life.stalled = stallBegun
 		b.l.stir()
-	case v.past.stalled == stallBegun && waited >= stallShort:
-		v.past.stalled = stallTold
+	case v.life.stalled == stallBegun && waited >= stallShort:
+		v.life.stalled = stallTold
 		b.l.r.log.Info("waits for something outside of the graph", attrs...)
-	case v.past.stalled == stallTold && waited >= stallLong:
-		v.past.stalled = stallWarned
+	case v.life.stalled == stallTold && waited >= stallLong:
+		v.life.stalled = stallWarned
 		b.l.r.log.Warn("still waits for something outside of the graph", attrs...)
 	}
 }

@@ -15,6 +15,7 @@ import (
 // Status is the state of one vertex.
 type Status struct {
 	Resource  string
+	Member    string        // the member of its group that was asked for, by mgmt.Engine.Status; else empty
 	State     engine.State  // at this moment
 	Rest      engine.State  // in which it last rested; State where it rests, or never has: see Rest
 	Err       error         // with Rest StateFailed
@@ -24,7 +25,7 @@ type Status struct {
 	Changed   int           // how many runs changed something
 	Pause     *Pause        // nil if it is not paused; also with StateFailed, whose retries wait then
 	Held      *Held         // with StateHeld
-	WaitsFor  string        // with StateWaiting, where no vertex is in BlockedBy: settle, limit, a free slot, or what an engine.WaitError says
+	WaitsFor  string        // with StateWaiting, where no vertex is in BlockedBy: settle, limit, a free slot, or the text of an engine.WaitError
 }
 
 // Counts returns how many vertices are in each state at rest; see Rest.
@@ -48,7 +49,7 @@ func (l *loop) statuses() []Status {
 }
 
 func (l *loop) status(v *vertex) Status {
-	s := Status{Resource: v.id, Pause: l.brakes.pauses.Of(v.id), State: l.m.State(v.slot), Changed: int(v.past.changed)}
+	s := Status{Resource: v.ID, Pause: l.brakes.pauses.Of(v.ID), State: l.m.State(v.slot), Changed: int(v.past.changed)}
 	s.Rest = l.m.AtRestState(v.slot, l.lastRest)
 	if s.Rest == engine.StateFailed {
 		s.Err = v.past.lastErr
@@ -69,7 +70,7 @@ func (l *loop) status(v *vertex) Status {
 		}
 		switch {
 		case ok:
-			s.BlockedBy = l.bySlot[by].id
+			s.BlockedBy = l.bySlot[by].ID
 		case v.hold.Deferred == hold.ByOutside && v.past.lastErr != nil:
 			s.WaitsFor = v.past.lastErr.Error()
 		case v.hold.Deferred != hold.NotDeferred:
@@ -94,15 +95,15 @@ func (r *Reactor) Status(ctx context.Context, id string) (s Status, err error) {
 	return s, cmp.Or(e, err)
 }
 
-// Dump says in text what every vertex that is not settled is doing or waits for,
-// for somebody who wonders why nothing happens. It fails if the loop does not
-// answer before the end of the context.
+// Dump says in text, for every vertex that is not settled, its activity or the thing that it waits
+// for. It is for a person who wonders why nothing happens. It fails if the loop does not answer
+// before the end of the context.
 func (r *Reactor) Dump(ctx context.Context) (string, error) {
 	var out strings.Builder
 	err := r.ask(ctx, func() {
 		c := r.loop.m.Counts()
 		fmt.Fprintf(&out, "%s, generation %d: %d vertices, %d runs so far, %d alarms, %d leaving\n",
-			r.loop.graph.Name, r.loop.generation, len(r.loop.byIndex), r.loop.runs, len(r.loop.alarms.list), r.departing.Load())
+			r.loop.name, r.loop.generation, len(r.loop.byIndex), r.loop.runs, len(r.loop.alarms.list), r.departing.Load())
 		for s, n := range c {
 			if n > 0 {
 				fmt.Fprintf(&out, "  %s: %d\n", engine.State(s), n)
@@ -110,12 +111,13 @@ func (r *Reactor) Dump(ctx context.Context) (string, error) {
 		}
 		for _, v := range r.loop.byIndex {
 			if s := r.loop.status(v); !s.State.Settled() || r.loop.busyWith(v) != "" {
-				fmt.Fprintf(&out, "%s: %s%s\n", v.id, s.State, r.loop.why(v, &s))
+				fmt.Fprintf(&out, "%s: %s%s\n", v.ID, s.State, r.loop.why(v, &s))
 			}
 		}
 		for id, v := range r.loop.leaving {
 			fmt.Fprintf(&out, "%s: leaving%s\n", id, r.loop.busyWith(v))
 		}
+		r.calls.dump(&out, r.now())
 	})
 	return out.String(), err
 }

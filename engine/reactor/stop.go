@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 	"time"
@@ -26,26 +27,25 @@ const abandonGrace = time.Second
 // lingerAfter is how long Run waits at its end before it says for whom.
 const lingerAfter = time.Second
 
-// stop waits until everything that runs has ended, and cleans up. After Abandon
-// it cleans up what is not in use by what still runs.
+// stop waits until everything that runs has ended, and cleans up. After Abandon it cleans up
+// everything that the remaining runs do not use.
 func (e *ending) stop() error {
 	for _, v := range e.l.byIndex {
 		e.l.cut(v)
 	}
-	late := time.NewTimer(lingerAfter)
+	late := engine.NewTimer(e.l.r.opt.Clock, lingerAfter)
 	defer late.Stop()
 	ended := e.drain(late.C)
 	locked := e.lockForGood(late.C)
 	e.endWorkers(ended)
-	order, err := e.l.graph.Sort()
-	if err != nil {
-		return err // a graph in use has an order
-	}
+	order := slices.SortedStableFunc(slices.Values(e.l.byIndex), func(a, b *vertex) int {
+		return cmp.Compare(e.l.m.Level(a.slot), e.l.m.Level(b.slot))
+	})
 	clean := make(chan struct{})
 	go func() {
 		defer close(clean)
-		for _, i := range slices.Backward(order) {
-			if v := e.l.byIndex[i]; !v.run.inRun && !v.watch.Active() && (locked || !v.life.suspended) {
+		for _, v := range slices.Backward(order) {
+			if !v.run.inRun && !v.watch.Active() && (locked || !v.life.suspended) {
 				e.l.r.attendTo(v, func() { e.l.r.cleanup(v) })
 			}
 		}
@@ -75,8 +75,8 @@ func (e *ending) drain(late <-chan time.Time) bool {
 	return true
 }
 
-// lockForGood lets no Swap begin any more, once the one that goes on has given
-// up. It returns false after Abandon.
+// lockForGood lets no Swap begin any more, once the present one has given up. It returns false
+// after Abandon.
 func (e *ending) lockForGood(late <-chan time.Time) bool {
 	select {
 	case e.l.r.swapping <- struct{}{}:
@@ -95,8 +95,7 @@ func (e *ending) lockForGood(late <-chan time.Time) bool {
 	}
 }
 
-// endWorkers ends the workers. Those that still run after Abandon end with their
-// runs.
+// endWorkers ends the workers. Workers that still run after Abandon end with their runs.
 func (e *ending) endWorkers(ended bool) {
 	e.l.pool.dismiss(0)
 	if ended {
@@ -123,7 +122,7 @@ func (e *ending) waitOrQuit(c <-chan struct{}, late <-chan time.Time) bool {
 			quit = true
 		}
 	}
-	grace := time.NewTimer(abandonGrace)
+	grace := engine.NewTimer(e.l.r.opt.Clock, abandonGrace)
 	defer grace.Stop()
 	select {
 	case <-c:
@@ -143,7 +142,7 @@ func (r *Reactor) attendTo(v *vertex, call func()) {
 
 // abandoned is the error of a Run that waits no longer.
 func (e *ending) abandoned() error {
-	return &engine.AbandonedError{Resources: e.unfinished(), Cut: e.l.r.costly.losses()}
+	return &engine.AbandonedError{Resources: e.unfinished(), Methods: e.l.r.calls.methods(), Cut: e.l.r.costly.losses()}
 }
 
 // linger tells for whom Run waits at its end.
@@ -159,31 +158,24 @@ func (e *ending) linger() {
 func (e *ending) unfinished() []string {
 	var ids []string
 	for _, v := range e.l.byIndex {
-		if v.run.inRun || v.watch.Active() || !v.life.suspended && v.shared.ending() {
-			ids = append(ids, v.id)
+		if v.run.inRun || v.watch.Active() || !v.life.suspended && v.Share().Ending() {
+			ids = append(ids, v.ID)
 		}
 	}
 	for id := range e.l.leaving {
 		ids = append(ids, id)
 	}
 	if v := e.l.r.attended.Load(); v != nil {
-		ids = append(ids, v.id)
+		ids = append(ids, v.ID)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// cleanup calls Cleanup and gives up what v shares. Errors are only logged:
-// there is nobody left to act on them.
+// cleanup calls Cleanup and gives up what v shares. Errors are only logged: no caller is left to
+// act on them.
 func (r *Reactor) cleanup(v *vertex) {
-	if !v.life.inited {
-		return
-	}
-	v.life.inited = false
-	if err := protect("Cleanup", v.res.Cleanup); err != nil {
-		r.log.Warn("cleanup failed", slog.String("resource", v.id), slog.String("error", v.cleanText(err.Error())))
-	}
-	if err := r.shares.leaveShared(v.shared); err != nil {
-		r.log.Warn("closing what is shared failed", slog.String("resource", v.id), slog.String("error", v.cleanText(err.Error())))
+	if err := r.call(v, "Cleanup", v.Cleanup); err != nil {
+		r.log.Warn("cleanup failed", slog.String("resource", v.ID), slog.String("error", v.Text(err.Error())))
 	}
 }

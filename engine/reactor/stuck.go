@@ -7,18 +7,16 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
-// failures are the failed vertices of which the graph does not say how often to try them
-// again: they are tried again at once when a vertex above them has changed, or the
-// machine has another address.
+// failures are the failed vertices without a retry in the graph: they are tried again at once when
+// a vertex above them has changed, or the machine has another address.
 //
-// Those above one that is stuck are marked, so that a change of any other vertex costs
-// nothing. A mark is made once and, by a change, taken away once: what a change finds
-// below it is not stuck any more, and is marked again if it fails again. A marked vertex
-// has marked ancestors only.
+// The vertices above a stuck one are marked, so that a change of any other vertex costs nothing. A
+// mark is made once and, by a change, taken away once: a vertex that a change finds below it is not
+// stuck any more, and is marked again if it fails again. A marked vertex has marked ancestors only.
 type failures struct {
 	l      *loop
 	list   map[*vertex]struct{}
-	above  map[int32]struct{} // by index in the graph
+	above  map[int32]struct{} // by slot
 	facing bool               // a goroutine waits for news of the machine
 	doubts doubts
 }
@@ -49,10 +47,10 @@ func (f *failures) addStuck(v *vertex) {
 		f.list, f.above = map[*vertex]struct{}{}, map[int32]struct{}{}
 	}
 	f.list[v] = struct{}{}
-	for todo := []int32{v.index}; len(todo) > 0; {
+	for todo := []int32{v.slot}; len(todo) > 0; {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, up := range f.l.graph.Pred(int(i)) {
+		for _, up := range f.l.m.Above(i) {
 			if _, marked := f.above[up]; !marked {
 				f.above[up] = struct{}{}
 				todo = append(todo, up)
@@ -63,16 +61,16 @@ func (f *failures) addStuck(v *vertex) {
 
 // unstickBelow tries those again that have failed below a vertex that has changed.
 func (f *failures) unstickBelow(v *vertex) {
-	if _, marked := f.above[v.index]; !marked {
+	if _, marked := f.above[v.slot]; !marked {
 		return
 	}
-	delete(f.above, v.index)
-	for todo := []int32{v.index}; len(todo) > 0; {
+	delete(f.above, v.slot)
+	for todo := []int32{v.slot}; len(todo) > 0; {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, down := range f.l.graph.Succ(int(i)) {
-			if below := f.l.byIndex[down]; below != v {
-				f.unstick(below, Trigger{Cause: CauseAbove, From: v.id, Run: v.past.lastRun})
+		for _, down := range f.l.m.Below(i) {
+			if below := f.l.bySlot[down]; below != v {
+				f.unstick(below, Trigger{Cause: CauseAbove, From: v.ID, Run: v.past.lastRun})
 			}
 			if _, marked := f.above[down]; marked {
 				delete(f.above, down)
@@ -119,22 +117,22 @@ func (f *failures) tryAgain(v *vertex, why Trigger) {
 	f.l.setDue(v, true)
 }
 
-// triable reports whether v has failed and can be tried again now: who waits for another
-// value, another graph or the end of what it runs can't.
+// triable reports whether v has failed and can be tried again now. A vertex that waits for another
+// value, another graph or the end of its run can't.
 func (f *failures) triable(v *vertex) bool {
 	return !v.life.suspended && !v.life.gone && v.life.before == nil && v.wired().Refused() == nil && !v.run.inRun &&
 		(!v.watch.Active() || v.watch.Is(watch.Running)) && f.l.m.State(v.slot) == engine.StateFailed
 }
 
-// faceMachine has those that are stuck tried again when the machine has another address
-// or name: a network is there again. It is done from the first failure on that lasts.
+// faceMachine has the stuck vertices tried again when the machine has another address or name: a
+// network is there again. It is done from the first failure on that lasts.
 func (f *failures) faceMachine() {
 	if f.facing {
 		return
 	}
 	f.facing = true
 	f.l.r.enders.Go(func() {
-		_ = guarded("WatchFacts", func() error { return f.face(f.l.r.ctx) }) // it is tried again later in any case
+		_ = engine.Guard("WatchFacts", func() error { return f.face(f.l.r.ctx) }) // it is tried again later in any case
 	})
 }
 

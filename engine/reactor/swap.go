@@ -7,63 +7,48 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 )
 
-// swap is one replacement of the graph: law 10. All of it but commit runs in a
-// goroutine of its own, while the old graph goes on.
+// swap is one change of the graph: law 10. All of it but commit runs in a goroutine of its own, while the
+// old graph goes on.
 type swap struct {
-	r     *Reactor
-	g     *engine.Graph
-	order []int     // topological, of g
-	all   []*vertex // by index of g: kept ones and new ones
-	fresh []*vertex // new ones, in topological order
-	kept  int
+	st      *Stage
+	r       *Reactor
+	g       *engine.Graph // the new graph, or a part of it
+	part    bool
+	order   []int     // topological, of g
+	all     []*vertex // by index of g: kept ones, new ones, and running ones without a value in a part
+	fresh   []*vertex // new ones, in topological order
+	leaving []*vertex // running ones without a successor
+	kept    int
 
 	exclusive []exchange
+	redrawn   *redrawn // of a part
 }
 
-// exchange is a changed vertex of which old and new may not be there at once.
+// exchange is a changed vertex whose old and new forms may not be there at once.
 type exchange struct{ old, new *vertex }
 
-// Swap replaces the graph by another one, which must be checked and is the
-// reactor's from now on. New vertices are made and initialised before an old one
-// is stopped; on an error the old graph runs on as it was. It returns when the
-// new graph is in effect, which is before it has converged. It may be called from
-// any goroutine; calls wait for each other and for Run to begin.
-func (r *Reactor) Swap(ctx context.Context, g *engine.Graph) error {
-	if err := r.lockSwap(ctx); err != nil {
-		return err
-	}
-	done := make(chan error, 1)
-	go func() {
-		defer func() { <-r.swapping }()
-		done <- r.swap(ctx, g)
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-r.stopped:
-	}
-	select {
-	case err := <-done:
-		return err
-	default:
-		return ErrStopped // abandoned, because a method does not return
-	}
-}
-
-func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
+// swap replaces the graph.
+func (st *Stage) swap(ctx context.Context, g *engine.Graph) error {
 	order, err := g.Sort()
 	if err != nil {
 		return err
 	}
-	s := &swap{r: r, g: g, order: order}
-	if err := s.match(order); err != nil {
+	s := &swap{st: st, r: st.r, g: g, order: order}
+	if err := s.match(); err != nil {
 		return err
 	}
+	s.findLeaving()
 	if err := s.checkRemovals(); err != nil {
 		return err
 	}
+	return s.effect(ctx, func(id string) bool { _, ok := g.Index(id); return ok })
+}
+
+// effect puts the new graph into effect, once what leaves may leave. has says of an id whether it is in that graph.
+func (s *swap) effect(ctx context.Context, has func(id string) bool) error {
 	if err := s.awaitRealized(ctx); err != nil {
 		return err
 	}
@@ -75,7 +60,7 @@ func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
 		return err
 	}
 	var failed error
-	if err := r.do(ctx, func() { failed = s.commit() }); err != nil {
+	if err := s.r.do(ctx, func() { failed = s.commit() }); err != nil {
 		failed = err
 	}
 	if failed != nil {
@@ -83,16 +68,16 @@ func (r *Reactor) swap(ctx context.Context, g *engine.Graph) error {
 		s.restart()
 		return failed
 	}
-	r.memory.pruneUndo(ctx, g)
+	s.r.memory.pruneUndo(ctx, has)
 	return nil
 }
 
-// initAll initialises all new vertices but those that exclude an old one. An error refuses
-// the graph. A panic does, too, where another graph goes on instead; in the first graph
-// the vertex fails alone, and then in each later one until it can be initialised.
+// initAll initialises all new vertices but the ones that exclude an old one. An error refuses the
+// graph. A panic does, too, where another graph goes on instead; in the first graph the vertex
+// fails alone, and then in each later one until it can be initialised.
 func (s *swap) initAll(ctx context.Context) error {
 	for _, v := range s.fresh {
-		old := s.r.loop.named(v.id)
+		old := s.r.loop.named(v.ID)
 		if old == nil {
 			if err := s.r.waitFor(ctx, v); err != nil {
 				return err
@@ -109,7 +94,7 @@ func (s *swap) initAll(ctx context.Context) error {
 		if !panicked || s.r.loop.generation > 0 && (old == nil || old.life.broken == nil) {
 			return v.initError(err)
 		}
-		v.life.broken = v.cleanError(err)
+		v.life.broken = v.Error(err)
 	}
 	return nil
 }
@@ -122,7 +107,7 @@ func (r *Reactor) waitFor(ctx context.Context, v *vertex) error {
 	}
 	var gone <-chan struct{}
 	err := r.do(ctx, func() {
-		if old := r.loop.leaving[v.id]; old != nil {
+		if old := r.loop.leaving[v.ID]; old != nil {
 			gone = old.idleChan()
 		}
 	})
@@ -140,25 +125,20 @@ func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
 	return err
 }
 
-func (r *Reactor) initNow(ctx context.Context, v *vertex) (err error) {
-	if v.shared, err = r.shares.openShared(ctx, v.res); err != nil {
-		return err
-	}
-	if v.wired().HasReceived() {
-		v.wired().Refuse(protect("Validate", v.res.Validate))
-		v.wired().Publish(v.receiver())
-	}
-	if err := protect("Init", func() error { return v.res.Init(v.newInit()) }); err != nil {
-		_ = r.shares.leaveShared(v.shared)
-		v.shared = nil
-		return fmt.Errorf("cannot be initialised: %w", err)
-	}
-	v.life.inited = true
-	return nil
+func (r *Reactor) initNow(ctx context.Context, v *vertex) error {
+	return r.call(v, "Init", func() error {
+		return v.Init(ctx, func(h *engine.Init) {
+			if v.wired().HasReceived() {
+				v.wired().Refuse(lifecycle.Call("Validate", v.Res.Validate))
+				v.wired().Publish(v.receiver())
+			}
+			v.complete(h)
+		})
+	})
 }
 
 // initError says, without secrets, which vertex could not be initialised.
-func (v *vertex) initError(err error) error { return fmt.Errorf("%s: %w", v.id, v.cleanError(err)) }
+func (v *vertex) initError(err error) error { return fmt.Errorf("%s: %w", v.ID, v.Error(err)) }
 
 // undo cleans up what was initialised.
 func (s *swap) undo(vs []*vertex) {
@@ -211,7 +191,7 @@ func (s *swap) restart() {
 	for _, x := range s.exclusive {
 		v := x.old
 		var err error
-		if !v.life.inited {
+		if !v.Begun() {
 			err = s.r.initOne(context.WithoutCancel(s.r.ctx), v)
 		}
 		_ = s.r.do(s.r.ctx, func() {
@@ -229,7 +209,7 @@ func (s *swap) restart() {
 func (s *swap) noteSwap(removed, changed int) {
 	r := s.r
 	r.opt.Listener.swapped(Swap{
-		Generation: r.loop.generation, Name: s.g.Name, Kept: s.kept,
+		Generation: r.loop.generation, Name: r.loop.name, Kept: len(r.loop.byIndex) - len(s.fresh),
 		Added: len(s.fresh) - changed, Changed: changed, Removed: removed,
 	})
 }

@@ -1,33 +1,27 @@
 package reactor
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // vertex is one resource of the running graph. Unless a field says otherwise, it
 // is owned by the loop. There may be millions: what few vertices need stands behind
 // a pointer, and small fields stand together.
 type vertex struct {
+	lifecycle.Life // of its resource
+
 	r     *Reactor
-	res   engine.Res
 	meta  *engine.MetaParams
 	abil  *abilities
-	id    string
 	key   string // of its batch; empty for none
 	slot  int32
 	index int32 // in the present graph
@@ -50,13 +44,8 @@ type vertex struct {
 	byGraph bool   // a graph asks for the next run
 	due     bool   // counted in shared
 
-	shared  *shared   // nil when it shares nothing
-	readers uint64    // which Forgetters have a vertex below it: bits of Reactor.readers
-	notify  []*vertex // whom a change of it refreshes
-	sendsTo []target
-
-	redact atomic.Pointer[secrets.Texts] // the secrets that it knows
-	mail   atomic.Uint32
+	readers uint64 // which Forgetters have a vertex below it: bits of Reactor.readers
+	*links
 }
 
 // life is how a vertex comes into the graph and leaves it.
@@ -66,21 +55,30 @@ type life struct {
 	before *vertex       // the one of the same name that has to end first
 	after  *vertex       // the one of the same name that waits for this one
 
-	inited    bool // written by Swap, and by who cleans up
-	gone      bool // it has left the graph
-	suspended bool // a Swap waits for its end, or it could not be brought back: nothing of it starts
-	resumed   bool // the Swap has failed: it goes on when it has ended
+	mail      atomic.Uint32 // what other goroutines have said of it, and the loop has not taken
+	gone      bool          // it has left the graph
+	suspended bool          // a Swap waits for its end, or it could not be brought back: nothing of it starts
+	stalled   uint8         // how far the log has told that it waits for something outside; 0 if it does not
+	resumed   bool          // the Swap has failed: it goes on when it has ended
+}
+
+// links are the edges of a vertex, as the loop follows them.
+type links struct {
+	ties    []tie     // the declared edges that belong to it
+	notify  []*vertex // whom a change of it refreshes
+	listens []*vertex // whose change refreshes it
+	sendsTo []target
 }
 
 // running is the run of a vertex that goes on, or the last one. The loop and the goroutine of the
 // run share it.
 type running struct {
-	job     *job                    // written by the loop before the run; nil without one
-	out     outcome                 // written by the run, read by the loop after mailRan
-	cutRun  context.CancelCauseFunc // of the run that is going on; nil when it was called
-	worker  *worker                 // of the run, with the lead of a batch
-	changes []engine.Change         // guarded by mu
-	sent    values.Sent             // guarded by mu
+	job     *job            // written by the loop before the run; nil without one
+	out     outcome         // written by the run, read by the loop after mailRan
+	ctx     *runContext     // of the run that is going on; nil once v wants no more of it
+	worker  *worker         // of the run, with the lead of a batch
+	changes []engine.Change // guarded by mu
+	sent    values.Sent     // guarded by mu
 
 	waits   atomic.Int32 // waits in Host that are going on
 	refresh atomic.Bool  // what Init.Refresh says
@@ -101,7 +99,6 @@ type past struct {
 	class    Class        // of the last run
 	realized bool         // a run has brought it about
 	rested   bool         // it rests after its first success, and that was
-	stalled  uint8        // how far the log has told that it waits for something outside; 0 if it does not
 }
 
 // abilities are what a vertex's kind can do, in the form that the loop asks for.
@@ -109,7 +106,7 @@ type abilities struct {
 	engine.Abilities
 	recvType *schema.Type // of the resource itself
 	watched  bool         // the host may be asked in the place of Watch: see notified
-	secret   bool         // there may be a secret in what a graph declares of it
+	secret   bool         // there may be a secret in its declaration
 }
 
 // wired returns what v sends and receives, nil for nothing. Callable from any goroutine.
@@ -124,31 +121,15 @@ func (v *vertex) wiring() *values.Vertex {
 	return v.wired()
 }
 
-var errNoState = errors.New("there is no state folder")
-
-// newInit makes the handle for the vertex's resource.
-func (v *vertex) newInit() *engine.Init {
-	o := &v.r.opt
-	return &engine.Init{
-		Program:  o.Program,
-		Version:  o.Version,
-		Hostname: o.Hostname,
-		Noop:     v.noop,
-		Running:  v.sayRunning,
-		Event:    v.sayEvent,
-		Busy:     v.r.sayBusy,
-		Refresh:  v.run.refresh.Load,
-		Send:     v.send,
-		Receives: v.receives,
-		Recv:     v.recvMap,
-		Change:   v.change,
-		World:    o.World,
-		Host:     (*vertexHost)(v),
-		Shared:   v.shared.value(),
-		VarDir:   v.varDir,
-		Debug:    o.Debug,
-		Logf:     v.logf,
-		Log:      slog.New((*vertexLog)(v)),
+// complete makes the handle of the vertex's resource lead to the loop.
+func (v *vertex) complete(h *engine.Init) {
+	h.Noop = v.noop
+	h.Running, h.Event, h.Busy = v.sayRunning, v.sayEvent, v.r.sayBusy
+	h.Refresh, h.Change = v.run.refresh.Load, v.change
+	h.Send, h.Receives, h.Recv = v.send, v.receives, v.recvMap
+	h.Host = (*vertexHost)(v)
+	if v.noop {
+		h.VarDir = v.VarPath
 	}
 }
 
@@ -165,7 +146,7 @@ func (v *vertex) sayEvent() {
 }
 
 func (v *vertex) change(c engine.Change) {
-	c.From, c.To = v.r.shownOf(c.From), v.r.shownOf(c.To)
+	c.From, c.To = v.r.env.Shown(c.From), v.r.env.Shown(c.To)
 	v.run.mu.Lock()
 	v.run.changes = append(v.run.changes, c)
 	first := v.run.applied && len(v.run.changes) == 1
@@ -175,46 +156,7 @@ func (v *vertex) change(c engine.Change) {
 	}
 }
 
-// varDir implements Init.VarDir.
-func (v *vertex) varDir(rel string) (string, error) {
-	base, err := v.r.varBase(v.id, v.res.Kind(), v.res.Name())
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(base, filepath.Join("/", rel))
-	if v.r.opt.ReadOnly || v.noop {
-		return dir, nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("%s: its state folder: %w", v.id, err)
-	}
-	return dir, nil
-}
-
-func (r *Reactor) varBase(id, kind, name string) (string, error) {
-	if r.opt.StateDir == "" {
-		return "", fmt.Errorf("%s: %w", id, errNoState)
-	}
-	return filepath.Join(r.opt.StateDir, "vars", engine.FileName(kind), engine.FileName(name)), nil
-}
-
 // unwatched reports whether the vertex has no Watch: it is ready from the start.
 func (v *vertex) unwatched() bool {
 	return v.abil.Unwatched || v.meta.Poll > 0 || v.meta.Hidden || v.r.opt.Once
-}
-
-// protect calls f and turns a panic in it into an error. What it returns can be read
-// anywhere: see engine.Freeze.
-func protect(method string, f func() error) (err error) {
-	err = guarded(method, f)
-	if err != nil {
-		err = engine.Freeze(method, err)
-	}
-	return err
-}
-
-// guarded calls f and turns a panic in it into an error.
-func guarded(method string, f func() error) (err error) {
-	defer engine.Caught(method, &err)
-	return f()
 }

@@ -60,9 +60,8 @@ func (w *watches) startWatch(v *vertex) {
 // startAtOnce is how many Watches one goroutine starts when there are many.
 const startAtOnce = 4096
 
-// startWatches makes the goroutines of the Watches that are starting. Of a large
-// graph they are made on all processors: a new stack is memory that nobody has
-// touched yet, which costs more than all the rest.
+// startWatches makes the goroutines of the Watches that are starting. Of a large graph they are
+// made on all processors: a new stack is untouched memory, which costs more than all the rest.
 func (w *watches) startWatches() {
 	list := w.starting
 	if len(list) == 0 {
@@ -85,12 +84,12 @@ func (w *watches) startWatches() {
 func (w *watches) watch(ctx *watch.Context, v *vertex) {
 	defer w.l.r.mail.post(v, mailWatched)
 	defer engine.Caught("Watch", &ctx.Result)
-	if ctx.Result = v.res.Watch(ctx); ctx.Result != nil {
+	if ctx.Result = v.Res.Watch(ctx); ctx.Result != nil {
 		ctx.Result = engine.Freeze("Watch", ctx.Result)
 	}
 }
 
-// endWatch tells the Watch to end; watched decides by the state what follows.
+// endWatch tells the Watch to end; watched decides on the next step by the state.
 func (w *watches) endWatch(v *vertex, why watch.State) {
 	if why == watch.Ending {
 		w.l.m.Unready(v.slot)

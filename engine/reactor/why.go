@@ -7,14 +7,16 @@ import (
 // asked is what has asked for the next run of a vertex.
 type asked struct {
 	list  []Trigger
-	since int64 // when the first of it came, by the reactor's clock
+	since int64      // when the first of it came, by the reactor's clock
+	first [1]Trigger // room for the only one of most runs
 }
 
-// because notes what asks for the next run of v. The caller sees to it that there
-// is one. Triggers that say the same are merged; of too many the first are kept.
+// because notes the trigger of the next run of v. The caller sees to it that there is one. Triggers
+// that say the same are merged; of too many the first are kept.
 func (l *loop) because(v *vertex, t Trigger) {
 	if v.asked == nil {
-		v.asked = &asked{since: l.r.now()}
+		v.asked = &asked{since: l.moment}
+		v.asked.list = v.asked.first[:0]
 	}
 	t.Merged = max(t.Merged, 1)
 	for i := range v.asked.list {
@@ -32,11 +34,11 @@ func (l *loop) because(v *vertex, t Trigger) {
 // graphTrigger is the only trigger of most first runs.
 var graphTrigger = []Trigger{{Cause: CauseGraph, Merged: 1}}
 
-// takeAsked moves what has asked for a run into the job of that run.
+// takeAsked moves the triggers of a run into the job of that run.
 func (l *loop) takeAsked(v *vertex) {
 	a := v.asked
 	v.asked = nil
-	v.run.job.started, v.run.job.triggers = l.r.now(), nil
+	v.run.job.started, v.run.job.triggers = l.moment, nil
 	v.run.job.since = v.run.job.started
 	if a != nil {
 		v.run.job.since, v.run.job.triggers = a.since, a.list
@@ -48,11 +50,10 @@ func (l *loop) takeAsked(v *vertex) {
 	}
 }
 
-// giveAsked takes that back: the run did not do what it was asked for. What has
-// asked meanwhile comes after it.
+// giveAsked takes that back: the run did none of its work. Later triggers come after these.
 func (l *loop) giveAsked(v *vertex) {
 	later := v.asked
-	v.asked = &asked{slices.Clone(v.run.job.triggers), v.run.job.since}
+	v.asked = &asked{list: slices.Clone(v.run.job.triggers), since: v.run.job.since}
 	if later != nil {
 		for _, t := range later.list {
 			l.because(v, t)
@@ -60,8 +61,8 @@ func (l *loop) giveAsked(v *vertex) {
 	}
 }
 
-// classify tells why what the run changes has changed. A retry is of the class
-// of what it tries again.
+// classify tells why the things that the run changes have changed. A retry is of the class of the
+// run that it repeats.
 func (v *vertex) classify(ts []Trigger) Class {
 	c := Corrective
 	if v.byGraph {
@@ -80,18 +81,18 @@ func (v *vertex) classify(ts []Trigger) Class {
 	return c
 }
 
-// heard notes an event of v's Watch, with what its subscriptions know of it.
+// heard notes an event of v's Watch, with the causes that its subscriptions know.
 func (l *loop) heard(v *vertex) {
 	t := Trigger{Cause: CauseEvent}
 	if c := v.watch.Subs.Led(); c.Merged > 0 || c.Resync {
-		t.Source, t.Path, t.Merged, t.Resync = c.Source, v.cleanText(c.Path), c.Merged, c.Resync
+		t.Source, t.Path, t.Merged, t.Resync = c.Source, v.Text(c.Path), c.Merged, c.Resync
 	}
 	l.because(v, t)
 }
 
 // from notes that another vertex asks for a run of v.
 func (l *loop) from(v *vertex, c Cause, up *vertex, field string) {
-	l.because(v, Trigger{Cause: c, From: up.id, Run: up.past.lastRun, Field: field})
+	l.because(v, Trigger{Cause: c, From: up.ID, Run: up.past.lastRun, Field: field})
 }
 
 // number gives a run its place in the history, and says why it was made.

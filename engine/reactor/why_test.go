@@ -344,7 +344,7 @@ func TestDump(t *testing.T) {
 func TestBeat(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		n := 0
-		rg := newRig(t, reactor.Options{Beat: func() { n++ }, BeatEvery: 10 * time.Second})
+		rg := newRig(t, reactor.Options{Heartbeat: func() { n++ }, HeartbeatEvery: 10 * time.Second})
 		time.Sleep(time.Minute + time.Second)
 		rg.close()
 		if n != 7 {

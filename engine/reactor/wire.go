@@ -16,7 +16,7 @@ type target struct {
 
 // send implements Init.Send.
 func (v *vertex) send(x any) error {
-	sent, err := values.Send(v.id, v.abil.Sends, x, v.wired().IsTainted())
+	sent, err := values.Send(v.ID, v.abil.Sends, x, v.wired().IsTainted())
 	if err != nil {
 		return err
 	}
@@ -82,10 +82,10 @@ func (l *loop) assignAll(v *vertex) error {
 	defer l.r.values.Unlock()
 	v.guardList(v.wired().Taint())
 	to := v.receiver()
-	to.Validate = func() error { return l.r.read("Validate", guarded("Validate", v.res.Validate)) }
+	to.Validate = func() error { return l.r.read("Validate", engine.Guard("Validate", v.Res.Validate)) }
 	err := v.wired().Assign(to)
 	if err != nil {
-		err = v.cleanError(err)
+		err = v.Error(err)
 		v.wired().Refuse(err)
 	}
 	return err
@@ -93,5 +93,5 @@ func (l *loop) assignAll(v *vertex) error {
 
 // receiver is v as package values sees it.
 func (v *vertex) receiver() values.Receiver {
-	return values.Receiver{ID: v.id, Res: v.res, Type: v.abil.recvType, Seen: &v.r.memory.seen}
+	return values.Receiver{ID: v.ID, Res: v.Res, Type: v.abil.recvType, Seen: &v.r.memory.seen}
 }

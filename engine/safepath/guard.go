@@ -52,7 +52,7 @@ func (w Walker) OpenGuarded(path string, caller *User) (*os.File, error) {
 		k.writable, k.mend, k.owner = written(who, f.Path(name), &st), w.mend(f.Path(name), &st), int(st.Uid)
 		return nil, k.unguarded()
 	}
-	// The descriptor leads to what was checked, whatever the name leads to by now.
+	// The descriptor leads to the checked file, whatever the name leads to by now.
 	again, err := openat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), reading)
 	if err != nil {
 		return nil, pathError("open", f.Path(name), err)
@@ -60,7 +60,7 @@ func (w Walker) OpenGuarded(path string, caller *User) (*os.File, error) {
 	return os.NewFile(uintptr(again), w.shown(path)), nil
 }
 
-// unguarded says who could write what decides, and how to mend that.
+// unguarded names the user who could write the deciding file, and how to mend that.
 func (k *walk) unguarded() error {
 	return &RefusedError{Element: short(k.w.shown(k.path)), UID: k.owner, text: fmt.Sprintf(
 		"%s, and could so have mgmt do anything with the rights of %s; mend it with: %s", k.writable, userName(k.w.self.UID), k.mend)}

@@ -72,9 +72,9 @@ func (w Walker) OthersWriteFD(fd int) (string, error) {
 	return w.othersWrite(fd, &st), nil
 }
 
-// Borrowed returns an error for a plain file with several names (hard links) in an open
-// folder, unless its owner alone, or none but root and the daemon, can have put this name
-// there: the file may be one that somebody else keeps elsewhere.
+// Borrowed returns an error for a plain file with several names (hard links) in an open folder,
+// unless its owner alone, or none but root and the daemon, can have put this name there: another
+// user may keep the file elsewhere.
 func (w Walker) Borrowed(folder int, st *unix.Stat_t) error {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink < 2 {
 		return nil
@@ -108,8 +108,8 @@ func (w Walker) othersWrite(fd int, st *unix.Stat_t) string {
 	return w.listed(accessList(fd))
 }
 
-// privateGroup reports whether a group has no other members, by convention: that of
-// root, and the one that has the number of a user whom w trusts.
+// privateGroup reports whether a group has no other members, by convention: the group of root, and
+// a group with the number of a user whom w trusts.
 func (w Walker) privateGroup(gid uint32) bool {
 	return gid == 0 || w.self.ownGroup(gid) || w.caller != nil && w.caller.ownGroup(gid)
 }

@@ -16,8 +16,8 @@ type User struct {
 	Groups   []int // beside GID
 }
 
-// LookupUser returns the user with a number, with the groups that the system knows. One
-// that the system does not know has the group of the same number, and no other.
+// LookupUser returns the user with a number, with the groups that the system knows. An unknown user
+// has the group of the same number, and no other.
 func LookupUser(uid int) User {
 	u := User{UID: uid, GID: uid}
 	known, err := user.LookupId(strconv.Itoa(uid))

@@ -29,7 +29,7 @@ type walk struct {
 	name    string // the last element, unless whole
 
 	guard    *Walker // whom OpenGuarded trusts; nil for another walk
-	writable string  // who else could lead the path elsewhere; empty for no other user
+	writable string  // another user who could lead the path elsewhere; empty for none
 	mend     string  // what to do about it
 	owner    int     // of the folder that it is about
 }

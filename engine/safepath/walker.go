@@ -43,7 +43,7 @@ func (w Walker) Trusts(uid uint32) bool {
 	return uid == 0 || int(uid) == w.self.UID || w.caller != nil && int(uid) == w.caller.UID
 }
 
-// For returns a Walker for a resource that names u as the owner of what is opened.
+// For returns a Walker for a resource that names u as the owner of the opened thing.
 func (w Walker) For(u User) Walker {
 	w.owner = &u
 	return w
@@ -85,9 +85,9 @@ func (w Walker) Parent(path string) (Folder, string, error) {
 	return k.to()
 }
 
-// Place opens the folder of what a path leads to, and follows a link in the last place
-// too. The name may be missing. Found is of a moment: do what follows by descriptor,
-// and without following links.
+// Place opens the folder of the target of a path, and follows a link in the last place too. The
+// name may be missing. Found is of a moment: take the next steps by descriptor, and without
+// following links.
 func (w Walker) Place(path string) (Place, error) {
 	dir, name, plain := split(path)
 	if plain && !w.slow {
@@ -123,8 +123,8 @@ func (w Walker) Place(path string) (Place, error) {
 	return p, nil
 }
 
-// Open opens a plain file for reading, as os.Open does, and looks at it. What is no
-// plain file is ErrNotRegular.
+// Open opens a plain file for reading, as os.Open does, and looks at it. Any other thing is
+// ErrNotRegular.
 func (w Walker) Open(path string) (*os.File, error) {
 	fd, _, err := w.OpenFD(path)
 	if err != nil {
@@ -166,8 +166,8 @@ func (w Walker) OpenFD(path string) (int, unix.Stat_t, error) {
 	return fd, st, err
 }
 
-// Stat looks at what a path leads to. It opens nothing but a name, so it has no effect
-// on a device or a pipe.
+// Stat looks at the target of a path. It opens nothing but a name, so it has no effect on a device
+// or a pipe.
 func (w Walker) Stat(path string) (unix.Stat_t, error) {
 	fd, err := w.fast(path, unix.O_PATH)
 	if err == nil {

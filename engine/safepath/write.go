@@ -31,10 +31,11 @@ func (w Walker) output(path string) (Place, error) {
 	return p, err
 }
 
-// WriteFile replaces a file in one step, by the rules for links of this package. One that is there
+// WriteFile replaces a file in one step, by the rules for links of this package. A present file
 // keeps its owner and its mode, without setuid and setgid; a new one has perm, less the umask. With
-// exact set, every one is the daemon's, with perm whatever the umask is. A link that leads nowhere is replaced. What is no file, a device or a pipe, is written to; a pipe
-// that nobody reads is an error. Nothing is synced.
+// exact set, every one is the daemon's, with perm whatever the umask is. A link that leads nowhere
+// is replaced. A device or a pipe is written to; a pipe without a reader is an error. Nothing is
+// synced.
 func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) error {
 	if unix.Portable {
 		return plainWrite(path, content, perm)
@@ -115,7 +116,7 @@ func (f Folder) put(name string, flags int, perm uint32, content []byte, prepare
 	return errors.Join(err, file.Close())
 }
 
-// Remove removes a name of the folder that is no folder. A missing one is no error.
+// Remove removes a name of the folder, unless it is a folder. A missing name is not an error.
 func (f Folder) Remove(name string) error {
 	err := f.Do(func() error { return unix.Unlinkat(f.fd, name, 0) })
 	if err == unix.ENOENT {

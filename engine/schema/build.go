@@ -174,8 +174,8 @@ func (t *Type) checkKind() error {
 	switch {
 	case t.Kind >= NumKinds:
 		return fmt.Errorf("there is no kind %d of types", t.Kind)
-	case t.Secret && t.Kind != KindString:
-		return fmt.Errorf("only text can be secret, not %s", t)
+	case t.Secret && t.Kind != KindString && t.Kind != KindAny:
+		return fmt.Errorf("only text, and any value with its texts, can be secret, not %s", t)
 	case t.Unsigned && t.Kind != KindInt:
 		return fmt.Errorf("only a whole number can be unsigned, not %s", t)
 	case t.Elem != nil && t.Kind != KindList && t.Kind != KindMap:
@@ -256,7 +256,7 @@ var (
 
 func scalarGo(t *Type) reflect.Type {
 	switch {
-	case t.Secret:
+	case t.Secret && t.Kind == KindString:
 		return secretType
 	case t.Unsigned:
 		return unsigned[t.Bits]
@@ -360,7 +360,13 @@ func (f *Field) settleDefault(top bool) error {
 	}
 	f.Default, err = encoder{}.value(f.Type, rv, 1)
 	f.HasDefault = f.Default != nil
-	return err
+	if err != nil {
+		return err
+	}
+	if err = Check(f.Type, f.Default).Err(); err != nil {
+		return fmt.Errorf("null stands for an empty element, and %w: give that element or leave it out", err)
+	}
+	return nil
 }
 
 // goName returns a name in Go for a field that no other one in taken has: user_name

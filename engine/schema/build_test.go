@@ -313,7 +313,7 @@ key.loop.kids[]: it contains itself; use a field of any type for a tree
 key.list[]: it has no type
 key.kind: there is no kind 99 of types
 key.role: there is no role 77
-key.secret: only text can be secret, not a whole number
+key.secret: only text, and any value with its texts, can be secret, not a whole number
 key.enum: enum is for text, not for a whole number
 key.words: enum has "a" twice
 key.unit: unit is for a duration, not for text

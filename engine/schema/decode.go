@@ -102,7 +102,7 @@ func (d *decoder) required(t *Type, n *Node, rv reflect.Value) {
 func (d *decoder) shape(t *Type, n *Node, rv reflect.Value) {
 	switch t.Kind {
 	case KindAny:
-		if v, ok := d.any(n, 0); ok {
+		if v, ok := d.anyOf(t, n); ok {
 			if v == nil {
 				rv.SetZero()
 			} else {

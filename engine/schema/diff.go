@@ -118,11 +118,10 @@ func (dr *differ) report(t *Type, from, to any) {
 
 // guard returns v with everything that t calls secret as a Secret.
 func (t *Type) guard(v any) any {
+	if t.Secret {
+		return hush(v)
+	}
 	switch x := v.(type) {
-	case string:
-		if t.Secret {
-			return NewSecret(x)
-		}
 	case []any:
 		if t.Kind == KindList {
 			for i := range x {

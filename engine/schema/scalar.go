@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,8 +152,19 @@ func (d *decoder) notation(t *Type, n *Node, ok bool) (string, bool) {
 	return n.text(), true
 }
 
+// counted reads the text of a length of time or a size. A number without a fraction is a
+// whole one, however it is written: encoding/json gives each number as a float64.
+func (d *decoder) counted(t *Type, n *Node) (string, bool) {
+	if n.Kind == NodeFloat {
+		if f, err := parseFloat(n.Text); err == nil && f == math.Trunc(f) && math.Abs(f) < maxExact {
+			return strconv.FormatInt(int64(f), 10), true
+		}
+	}
+	return d.notation(t, n, n.Kind == NodeString || n.Kind == NodeInt)
+}
+
 func (d *decoder) duration(t *Type, n *Node) (time.Duration, bool) {
-	s, ok := d.notation(t, n, n.Kind == NodeString || n.Kind == NodeInt)
+	s, ok := d.counted(t, n)
 	if !ok {
 		return 0, false
 	}
@@ -165,7 +177,7 @@ func (d *decoder) duration(t *Type, n *Node) (time.Duration, bool) {
 }
 
 func (d *decoder) size(t *Type, n *Node) (Size, bool) {
-	s, ok := d.notation(t, n, n.Kind == NodeString || n.Kind == NodeInt)
+	s, ok := d.counted(t, n)
 	if !ok {
 		return 0, false
 	}

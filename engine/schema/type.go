@@ -35,7 +35,7 @@ type Type struct {
 	Kind     Kind
 	Name     string   // of the Go type or of the resource kind; for people only
 	Doc      string   // Markdown, may be empty
-	Secret   bool     // with KindString: never shown
+	Secret   bool     // with KindString: never shown; with KindAny: no text in it is
 	Optional bool     // the Go side is a pointer: null and absence are kept apart from the zero value
 	Enum     []string // with KindString: the only values, in the order in which they are shown
 	Pattern  string   // with KindString: a regular expression that matches some part of the text; see CheckPattern

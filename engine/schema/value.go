@@ -38,7 +38,7 @@ func (d *decoder) plain(t *Type, n *Node) (v any, ok bool) {
 	}
 	switch t.Kind {
 	case KindAny:
-		return d.any(n, 0)
+		return d.anyOf(t, n)
 	case KindBool:
 		return boxed(d.boolean(t, n))
 	case KindInt:

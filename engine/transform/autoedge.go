@@ -17,8 +17,9 @@ import (
 // carries refresh where the UID that was asked by says so. Declared edges are left as they
 // are, but for refresh that is asked for in the same direction, which is added. Between two
 // that both are to go (engine.LeavingRes) the edge is turned round, and carries no refresh. A
-// resource that is hidden or has autoedge: false neither asks nor is found.
-func AutoEdge() Step { return new(Memory).AutoEdge() }
+// resource that is hidden or has autoedge: false neither asks nor is found. Surveys (engine.SurveyedRes) ask the host;
+// without one there are none, and resources are what their UIDs say.
+func AutoEdge(h engine.Host) Step { return new(Memory).AutoEdge(h, Known{}) }
 
 const autoName = "auto" // of the edges
 
@@ -33,7 +34,7 @@ func (a *asking) inParts(vs []int32, do func(part *asking, mine []int32)) []aski
 	var wg sync.WaitGroup
 	for i := range parts {
 		parts[i] = asking{
-			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, shelves: a.shelves, answers: a.answers, recall: a.recall, surveyed: a.surveyed,
+			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, shelves: a.shelves, answers: a.answers, recall: a.recall, surveyed: a.surveyed, knows: a.knows,
 			budget: maxCompared / len(parts),
 		}
 		wg.Go(func() { do(&parts[i], vs[i*askAtOnce:min((i+1)*askAtOnce, len(vs))]) })
@@ -74,7 +75,7 @@ func (a *asking) askAll(ctx context.Context, vs []int32) {
 			if ctx.Err() != nil {
 				return
 			}
-			if old, ok := a.recall.holds(a.g, v); ok {
+			if old, ok := a.recall.holds(v); ok {
 				part.repeat(v, old)
 			} else {
 				part.ask(v)
@@ -117,7 +118,7 @@ func (w wish) edge() graph.Edge {
 // now.
 func (a *asking) reason(w wish) string {
 	if w.uid == nil {
-		again := asking{g: a.g, n: &Notes{}, shelves: a.shelves, answers: a.answers, budget: maxCompared}
+		again := asking{g: a.g, n: &Notes{}, shelves: a.shelves, answers: a.answers, knows: a.knows, budget: maxCompared}
 		again.ask(w.asker)
 		if at := again.wish(w.from, w.to, 0); at >= 0 {
 			w.uid = again.wanted[at].uid
@@ -152,6 +153,7 @@ type asking struct {
 	shelves *shelves
 	answers *answers // for the next graph
 	recall  *recall  // nil if there was no graph before
+	knows   Known
 
 	surveyed map[int32]engine.Surveyed // by vertex: what else it is
 
@@ -184,7 +186,7 @@ func (a *asking) leaving(v int32, r engine.Res) (yes bool) {
 	if !ok {
 		return false
 	}
-	if err := guarded("Leaving", func() error { yes = l.Leaving(); return nil }); err != nil {
+	if err := engine.Guard("Leaving", func() error { yes = l.Leaving(); return nil }); err != nil {
 		a.skip(v, err)
 	}
 	return yes
@@ -197,9 +199,9 @@ func (a *asking) res(v int32) engine.EdgeableRes {
 // describe notes the UIDs of a vertex. A UID whose Hash panics is not
 // found by anybody.
 func (a *asking) describe(v int32) {
-	uids := a.g.Value(int(v)).UIDs
+	uids := a.knows.uids(v)
 	if uids == nil {
-		if err := guarded("UIDs", func() error { uids = a.res(v).UIDs(); return nil }); err != nil {
+		if err := engine.Guard("UIDs", func() error { uids = a.res(v).UIDs(); return nil }); err != nil {
 			a.skip(v, err)
 			return
 		}
@@ -212,7 +214,7 @@ func (a *asking) describe(v int32) {
 			continue
 		}
 		th := thing{uid: u, vertex: v}
-		if err := guarded("Hash", func() error { th.sum = a.shelves.sum(u); return nil }); err != nil {
+		if err := engine.Guard("Hash", func() error { th.sum = a.shelves.sum(u); return nil }); err != nil {
 			a.skip(v, err)
 			continue
 		}
@@ -228,7 +230,7 @@ func (a *asking) skip(v int32, err error) { a.n.Tell(Skipped, err.Error(), a.g.I
 func (a *asking) ask(v int32) {
 	before, answered := len(a.wanted), len(a.answered.all)
 	a.mine = nil
-	err := guarded("AutoEdges", func() error { return a.listen(v, before) })
+	err := engine.Guard("AutoEdges", func() error { return a.listen(v, before) })
 	if err != nil {
 		a.wanted, a.answered.all = a.wanted[:before], a.answered.all[:answered]
 		a.answers.again[v] = true

@@ -20,7 +20,7 @@ func TestAutoEdge(t *testing.T) {
 		"b": {wants: []string{"x", "y", "nobody", "!z"}},
 		"c": {is: []string{"z"}, wants: []string{"z", "x"}},
 	}, "a b c", "a!c")
-	out, notes := run(t, transform.AutoEdge(), g)
+	out, notes := run(t, transform.AutoEdge(nil), g)
 	same(t, "edges", edges(out), "a~b", "a!c", "b~c")
 	same(t, "notes", notes, "autoedge: edge added: a -> b: b wants x", "autoedge: edge added: b -> c: b wants to come before z")
 	same(t, "the graph that was given", edges(g), "a!c")
@@ -34,7 +34,7 @@ func TestAutoEdgeLeaving(t *testing.T) {
 		"c": {wants: []string{"+x", "!y"}, gone: true}, "d": {wants: []string{"x", "~u"}}, "e": {wants: []string{"=x"}, gone: true}, "i": {wants: []string{"!=y"}, gone: true},
 		"f": {wants: []string{"@a", "~u"}, gone: true}, "g": {is: []string{"z"}}, "h": {wants: []string{"z"}, gone: true},
 	}, "a b c d e f g h i")
-	out, notes := run(t, transform.AutoEdge(), g)
+	out, notes := run(t, transform.AutoEdge(nil), g)
 	same(t, "edges", edges(out), "a~d", "a~e", "b~c", "c~a", "f~a", "f~b", "g~h", "i~b")
 	if want := "autoedge: edge added: c -> a: c belongs to x, and what was made last goes first"; !slices.Contains(notes, want) {
 		t.Errorf("no note %q in %q", want, notes)
@@ -44,7 +44,7 @@ func TestAutoEdgeLeaving(t *testing.T) {
 // A Leaving that panics costs its resource the automatic edges of one that goes, and is told.
 func TestAutoEdgeLeavingPanics(t *testing.T) {
 	g := build(t, map[string]*thing{"a": {is: []string{"x"}, gone: true}, "b": {wants: []string{"x"}, gone: true, bad: "Leaving"}}, "a b")
-	out, notes := run(t, transform.AutoEdge(), g)
+	out, notes := run(t, transform.AutoEdge(nil), g)
 	same(t, "edges", edges(out), "a~b")
 	if !strings.Contains(notes[0], "Leaving") {
 		t.Errorf("notes %q", notes)
@@ -58,7 +58,7 @@ func TestAutoEdgeBelow(t *testing.T) {
 		"e": {is: []string{"/dd/e"}}, "f": {is: []string{"/d!"}}, "r": {is: []string{"/d/copy"}, wants: []string{"/d/*", "/nobody/*"}},
 		"s": {wants: []string{"!+/d/x/*"}}, "t": {wants: []string{"//*"}, is: []string{"x"}},
 	}, "a b c d e f r s t")
-	out, notes := run(t, transform.AutoEdge(), g)
+	out, notes := run(t, transform.AutoEdge(nil), g)
 	if len(notes) != 11 { // one for each edge, and none of one that leads to who asks
 		t.Errorf("notes %q", notes)
 	}
@@ -73,7 +73,7 @@ func TestAutoEdgeBelowMany(t *testing.T) {
 		name := fmt.Sprint("n", i)
 		things[name], names = &thing{is: []string{"/d/" + name}}, append(names, name)
 	}
-	out, notes := run(t, transform.AutoEdge(), build(t, things, strings.Join(names, " ")))
+	out, notes := run(t, transform.AutoEdge(nil), build(t, things, strings.Join(names, " ")))
 	if out.EdgeCount() != n || len(notes) != n {
 		t.Errorf("%d edges, %d notes", out.EdgeCount(), len(notes))
 	}
@@ -86,7 +86,7 @@ func TestAutoEdgeManyInVain(t *testing.T) {
 		name := fmt.Sprint("n", i)
 		things[name], names = &thing{is: []string{"/d/" + name}, wants: []string{"!@bad"}}, names+" "+name
 	}
-	out, _ := run(t, transform.AutoEdge(), build(t, things, names))
+	out, _ := run(t, transform.AutoEdge(nil), build(t, things, names))
 	if out.EdgeCount() != 40 {
 		t.Errorf("%d edges", out.EdgeCount())
 	}
@@ -95,7 +95,7 @@ func TestAutoEdgeManyInVain(t *testing.T) {
 // Without anything to do the graph is the same one.
 func TestAutoEdgeNothing(t *testing.T) {
 	g := build(t, nil, "a b", "a b")
-	if out, _ := run(t, transform.AutoEdge(), g); out != g {
+	if out, _ := run(t, transform.AutoEdge(nil), g); out != g {
 		t.Error("another graph")
 	}
 }
@@ -110,7 +110,7 @@ func TestAutoEdgeSwitch(t *testing.T) {
 		for _, end := range []string{"a", "b"} {
 			things := map[string]*thing{"a": {is: []string{"x"}}, "b": {wants: []string{"x"}}}
 			set(things[end].MetaParams())
-			out, _ := run(t, transform.AutoEdge(), build(t, things, "a b"))
+			out, _ := run(t, transform.AutoEdge(nil), build(t, things, "a b"))
 			same(t, fmt.Sprint(i, end), edges(out))
 		}
 	}
@@ -148,7 +148,7 @@ func TestAutoEdgeByName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, notes := run(t, transform.AutoEdge(), g)
+	out, notes := run(t, transform.AutoEdge(nil), g)
 	same(t, "edges", edges(out), "a~b", "b~c", "0~c", "m~a")
 	same(t, "notes", notes, "autoedge: edge added: m -> a: a wants m", "autoedge: edge added: a -> b: a wants to come before b",
 		"autoedge: edge added: 0 -> c: c wants alias", "autoedge: edge added: b -> c: c wants b")
@@ -164,7 +164,7 @@ func TestAutoEdgeRefresh(t *testing.T) {
 		"e": {wants: []string{"+@a", "+@b", "+@f"}},
 		"f": {wants: []string{"@e"}},
 	}, "a b c d e f", "a e", "b!e", "e f")
-	out, notes := run(t, transform.AutoEdge(), g)
+	out, notes := run(t, transform.AutoEdge(nil), g)
 	same(t, "edges", edges(out), "a~!b", "a~!d", "a!e", "b~!c", "b!e", "c~!d", "e f")
 	same(t, "notes", notes,
 		"autoedge: edge left out: f -> e: e wants f, with refresh, but e comes before f already",
@@ -190,7 +190,7 @@ func TestAutoEdgeCycles(t *testing.T) {
 		"e": {is: []string{"e"}, wants: []string{"d"}},
 	}
 	for _, order := range []string{"a b c d e", "e d c b a", "c a e b d"} {
-		out, notes := run(t, transform.AutoEdge(), build(t, things, order, "a b", "b c"))
+		out, notes := run(t, transform.AutoEdge(nil), build(t, things, order, "a b", "b c"))
 		var left []string
 		for _, n := range notes {
 			if strings.Contains(n, "left out") {
@@ -215,7 +215,7 @@ func TestAutoEdgeFaults(t *testing.T) {
 		"error": "no idea", "late": "AutoEdges panicked: late", "AutoEdges": "AutoEdges panicked: oh", "Next": "AutoEdges panicked: oh",
 		"UIDs": "UIDs panicked: oh", "endless": "AutoEdges goes on after 4096 questions",
 	} {
-		out, notes := run(t, transform.AutoEdge(), build(t, map[string]*thing{
+		out, notes := run(t, transform.AutoEdge(nil), build(t, map[string]*thing{
 			"a": {is: []string{"a"}},
 			"b": {is: []string{"b"}, wants: []string{"a"}, bad: bad},
 			"c": {wants: []string{"b", "a"}},
@@ -245,7 +245,7 @@ func TestAutoEdgeNilUID(t *testing.T) {
 	x.SetKind("thing")
 	x.SetName("b")
 	_, _ = g.Add(x.String(), &engine.Vertex{Res: x})
-	_, notes := run(t, transform.AutoEdge(), g)
+	_, notes := run(t, transform.AutoEdge(nil), g)
 	same(t, "notes", notes, "autoedge: skipped: b: AutoEdges gives a UID that is nil")
 }
 
@@ -254,7 +254,7 @@ func TestAutoEdgeNilUID(t *testing.T) {
 func TestAutoEdgeSeveral(t *testing.T) {
 	for _, slow := range []bool{false, true} {
 		for _, order := range []string{"a b c", "c b a", "b c a"} {
-			out, _ := run(t, transform.AutoEdge(), build(t, map[string]*thing{
+			out, _ := run(t, transform.AutoEdge(nil), build(t, map[string]*thing{
 				"a": {is: []string{"x"}, wants: []string{"x"}, slow: slow},
 				"b": {is: []string{"x"}, slow: slow},
 				"c": {wants: []string{"x"}, slow: slow},
@@ -276,7 +276,7 @@ func TestAutoEdgeBudget(t *testing.T) {
 	}
 	g := build(t, things, many("%d", n))
 	notes := &transform.Notes{}
-	out, err := transform.Run(t.Context(), g, []transform.Step{transform.AutoEdge()}, notes)
+	out, err := transform.Run(t.Context(), g, []transform.Step{transform.AutoEdge(nil)}, notes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestAutoEdgeBudget(t *testing.T) {
 // The end of the context ends a step.
 func TestStepsEnd(t *testing.T) {
 	g := build(t, map[string]*thing{"a": {is: []string{"x"}, key: "k"}, "b": {wants: []string{"x"}, key: "k"}}, "a b")
-	for _, s := range []transform.Step{transform.AutoEdge(), transform.AutoGroup()} {
+	for _, s := range []transform.Step{transform.AutoEdge(nil), transform.AutoGroup()} {
 		if out, err := transform.Run(ended(t), g, []transform.Step{s}, nil); err == nil || out != nil {
 			t.Errorf("%s: %v", s.Name, err)
 		}

@@ -116,7 +116,7 @@ func (s *grouping) alone(i int, v *engine.Vertex) string {
 
 // groupKey asks for the key; a panic is none.
 func (s *grouping) groupKey(r engine.GroupableRes) (key string) {
-	err := guarded("GroupKey", func() error { key = r.GroupKey(); return nil })
+	err := engine.Guard("GroupKey", func() error { key = r.GroupKey(); return nil })
 	if err != nil {
 		s.n.Tell(Skipped, err.Error(), r.String())
 		return ""
@@ -151,7 +151,7 @@ func (s *grouping) place(c candidate, level int32) {
 // refusal asks the owner of a group why a resource may not become a member; nil
 // if it may.
 func (s *grouping) refusal(owner, res engine.GroupableRes) error {
-	err := guarded("GroupCmp", func() error { return owner.GroupCmp(res) })
+	err := engine.Guard("GroupCmp", func() error { return owner.GroupCmp(res) })
 	if _, panicked := err.(*engine.PanicError); panicked { // as guarded has made it
 		s.n.Tell(Skipped, err.Error(), owner.String())
 	}

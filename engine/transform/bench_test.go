@@ -14,7 +14,7 @@ import (
 // of the tests, but what they ask for is what files and commands do.
 func BenchmarkSteps(b *testing.B) {
 	for name, steps := range map[string][]transform.Step{
-		"both": transform.Default(), "autoedge": {transform.AutoEdge()}, "autogroup": {transform.AutoGroup()},
+		"both": transform.Default(), "autoedge": {transform.AutoEdge(nil)}, "autogroup": {transform.AutoGroup()},
 	} {
 		b.Run(name, func(b *testing.B) {
 			g := machine(b, 100_000)

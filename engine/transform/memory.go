@@ -10,7 +10,7 @@ import (
 )
 
 // Memory is what the automatic edges of the graph that runs came from. With it, a resource that
-// is declared as it runs (engine.Vertex.Same) is not asked again: it is answered as before, unless
+// is declared as it runs (Known.Same) is not asked again: it is answered as before, unless
 // something came, changed or went that it had asked for. So the parameters that Cmp compares must
 // decide the result of AutoEdges. The result of UIDs is compared itself, and may change.
 //
@@ -19,29 +19,71 @@ import (
 type Memory struct {
 	known *answers // of the graph that runs
 	next  *answers // of the one that was transformed last
+	stale map[string]struct{}
+}
+
+// Forget says that the vertices with these ids have changed without a graph: they are asked again.
+func (m *Memory) Forget(ids ...string) {
+	for _, id := range ids {
+		if m.stale == nil {
+			m.stale = map[string]struct{}{}
+		}
+		m.stale[id] = struct{}{}
+	}
+}
+
+// isStale reports whether the answers of a vertex are from before it has changed.
+func (m *Memory) isStale(id string) bool {
+	_, stale := m.stale[id]
+	return stale
+}
+
+// Known says what is known of the vertices of a graph before its first step, by their indices. Both functions may be
+// nil, and are called on many goroutines at once.
+type Known struct {
+	Same func(i int) bool            // the resource that runs under the id is declared just so: see reactor.Stage
+	UIDs func(i int) []engine.ResUID // the UIDs of the resource, nil if they have not been asked for
+}
+
+func (k Known) same(v int32) bool { return k.Same != nil && k.Same(int(v)) }
+
+func (k Known) uids(v int32) []engine.ResUID {
+	if k.UIDs == nil {
+		return nil
+	}
+	return k.UIDs(int(v))
 }
 
 // AutoEdge is the step AutoEdge, and makes the same of a graph, only sooner.
-func (m *Memory) AutoEdge() Step { return Step{Name: "autoedge", Apply: m.autoEdge} }
+func (m *Memory) AutoEdge(h engine.Host, k Known) Step {
+	return Step{Name: "autoedge", Apply: func(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
+		return m.autoEdge(ctx, h, g, k, n)
+	}}
+}
 
 // Keep says that the graph runs that was transformed last.
 func (m *Memory) Keep() {
 	if m.next != nil {
-		m.known, m.next = m.next, nil
+		m.known, m.next, m.stale = m.next, nil, nil
 	}
 }
 
-func (m *Memory) autoEdge(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
+func (m *Memory) autoEdge(ctx context.Context, h engine.Host, g *engine.Graph, k Known, n *Notes) (*engine.Graph, error) {
 	m.next = nil
-	a := &asking{g: g, n: n, shelves: newShelves(g)}
+	if same := k.Same; same != nil && len(m.stale) > 0 {
+		k.Same = func(i int) bool { return same(i) && !m.isStale(g.ID(i)) }
+	}
+	a := &asking{g: g, n: n, shelves: newShelves(g), knows: k}
 	if m.known != nil {
 		a.shelves.seed = m.known.seed
 	}
 	edgeable := a.edgeable()
 	a.answers = newAnswers(g, a.shelves.seed)
-	a.survey(ctx, edgeable)
+	if h != nil {
+		a.survey(ctx, h, edgeable)
+	}
 	a.describeAll(edgeable)
-	a.recall = m.known.recall(g, a.answers)
+	a.recall = m.known.recall(g, k, a.answers)
 	if a.askAll(ctx, edgeable); ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -80,11 +122,11 @@ func newAnswers(g *engine.Graph, seed maphash.Seed) *answers {
 
 // recall says what of the answers still holds in a graph whose vertices say what now.is has;
 // nil if there are none.
-func (s *answers) recall(g *engine.Graph, now *answers) *recall {
+func (s *answers) recall(g *engine.Graph, k Known, now *answers) *recall {
 	if s == nil {
 		return nil
 	}
-	r := &recall{known: s, now: make([]int32, len(s.ids)), was: make([]int32, g.Len())}
+	r := &recall{known: s, knows: k, now: make([]int32, len(s.ids)), was: make([]int32, g.Len())}
 	for i := range r.was {
 		r.was[i] = -1
 	}
@@ -95,9 +137,9 @@ func (s *answers) recall(g *engine.Graph, now *answers) *recall {
 			r.touch(s.is.of(int32(old)))
 		}
 	}
-	for i, v := range g.All() {
+	for i := range g.Len() {
 		is, old := now.is.of(int32(i)), r.was[i]
-		if old >= 0 && v.Same && slices.Equal(is, s.is.of(old)) {
+		if old >= 0 && k.same(int32(i)) && slices.Equal(is, s.is.of(old)) {
 			continue
 		}
 		r.name(now.ids[i])
@@ -112,6 +154,7 @@ func (s *answers) recall(g *engine.Graph, now *answers) *recall {
 // recall is what is known of another graph, for this one.
 type recall struct {
 	known   *answers
+	knows   Known
 	now     []int32              // by index there: that of the same id here, -1 for none
 	was     []int32              // the other way round
 	touched [touches / 64]uint64 // the ends of the sums of changed UIDs
@@ -155,8 +198,8 @@ func (r *recall) set(sum uint32) { r.touched[sum%touches/64] |= 1 << (sum % 64) 
 func (r *recall) has(sum uint32) bool { return r.touched[sum%touches/64]&(1<<(sum%64)) != 0 }
 
 // holds returns where the answers stand that vertex v of g got, if it would get them again.
-func (r *recall) holds(g *engine.Graph, v int32) (old int32, yes bool) {
-	if r == nil || !g.Value(int(v)).Same {
+func (r *recall) holds(v int32) (old int32, yes bool) {
+	if r == nil || !r.knows.same(v) {
 		return -1, false
 	}
 	old = r.was[v]

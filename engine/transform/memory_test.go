@@ -43,17 +43,15 @@ func (d drawn) order(t *rapid.T) []int {
 	return slices.DeleteFunc(order, func(i int) bool { return slices.Contains(d.gone, i) })
 }
 
-// mark marks what is declared as in the graph that runs, whatever UIDs say of it.
-func (d drawn) mark(g *engine.Graph, runs *drawn) {
-	if runs == nil {
-		return
-	}
+// known says what is declared as in the graph that runs, whatever UIDs say of it.
+func (d drawn) known(g *engine.Graph, runs *drawn) transform.Known {
+	same := map[int]bool{}
 	for i := range d.n {
-		at, ok := g.Index(name(i))
-		if ok && !slices.Contains(runs.gone, i) && slices.Equal(d.wants[i], runs.wants[i]) && d.metas[i] == runs.metas[i] {
-			g.Value(at).Same = true
+		if at, ok := g.Index(name(i)); ok {
+			same[at] = runs != nil && !slices.Contains(runs.gone, i) && slices.Equal(d.wants[i], runs.wants[i]) && d.metas[i] == runs.metas[i]
 		}
 	}
+	return transform.Known{Same: func(i int) bool { return same[i] }}
 }
 
 // With a memory of the graph that runs the same comes out as without, whatever became of the
@@ -66,9 +64,9 @@ func TestMemoryChangesNothing(t *testing.T) {
 		for range rapid.IntRange(2, 6).Draw(t, "graphs") {
 			order := d.order(t)
 			g := d.build(t, order)
-			d.mark(g, runs)
-			want, notes := apply(t, g, transform.AutoEdge())
-			got, same := apply(t, g, m.AutoEdge())
+			known := d.known(g, runs)
+			want, notes := apply(t, g, transform.AutoEdge(nil))
+			got, same := apply(t, g, m.AutoEdge(nil, known))
 			if !slices.Equal(edges(got), edges(want)) {
 				t.Fatalf("with a memory: %q\nwithout: %q", edges(got), edges(want))
 			}
@@ -102,15 +100,13 @@ func TestMemoryAsksFewer(t *testing.T) {
 	swap := func(want int, all map[string]*thing, names, changed string) {
 		t.Helper()
 		g := build(t, all, names)
-		for i, id := range g.IDs() {
-			g.Value(i).Same = short(id) != changed
-		}
+		known := transform.Known{Same: func(i int) bool { return short(g.ID(i)) != changed }}
 		asked = 0
-		out, err := transform.Run(t.Context(), g, []transform.Step{m.AutoEdge()}, nil)
+		out, err := transform.Run(t.Context(), g, []transform.Step{m.AutoEdge(nil, known)}, nil)
 		if err != nil || asked != want {
 			t.Errorf("%d were asked, want %d (%v)", asked, want, err)
 		}
-		plain, _ := run(t, transform.AutoEdge(), build(t, all, names))
+		plain, _ := run(t, transform.AutoEdge(nil), build(t, all, names))
 		same(t, "edges", edges(out), edges(plain)...)
 		m.Keep()
 	}

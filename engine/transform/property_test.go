@@ -160,7 +160,7 @@ func TestStepsKeepOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := draw(t)
 		g := d.build(t, d.plain())
-		edged, _ := apply(t, g, transform.AutoEdge())
+		edged, _ := apply(t, g, transform.AutoEdge(nil))
 		keepsOrder(t, g, edged)
 		out, _ := apply(t, edged, transform.AutoGroup())
 		keepsOrder(t, edged, out)
@@ -188,7 +188,7 @@ func TestAutoEdgeIsWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := draw(t)
 		g := d.build(t, d.plain())
-		out, notes := apply(t, g, transform.AutoEdge())
+		out, notes := apply(t, g, transform.AutoEdge(nil))
 		wanted, refresh := map[[2]int]bool{}, map[[2]int]bool{}
 		for i, list := range d.wants {
 			for _, w := range list {

@@ -21,7 +21,9 @@ type Step struct {
 // Options says which steps a graph goes through.
 type Options struct {
 	NoAutoEdges, NoAutoGroup bool
-	Memory                   *Memory // of the graph that runs; nil where none does
+	Memory                   *Memory     // of the graph that runs; nil where none does
+	Host                     engine.Host // asked for what resources are beyond their parameters; nil to ask no machine
+	Known                    Known
 	Undoing                  Undoing // of nothing if it has no Store
 }
 
@@ -29,7 +31,7 @@ type Options struct {
 func Steps(o Options) []Step {
 	var steps []Step
 	if !o.NoAutoEdges {
-		steps = append(steps, cmp.Or(o.Memory, new(Memory)).AutoEdge())
+		steps = append(steps, cmp.Or(o.Memory, new(Memory)).AutoEdge(o.Host, o.Known))
 	}
 	if o.Undoing.Store != nil {
 		steps = append(steps, Reverse(o.Undoing))
@@ -40,7 +42,7 @@ func Steps(o Options) []Step {
 	return steps
 }
 
-// Default returns the steps of a graph before which nothing has run.
+// Default returns the steps of a graph before which nothing has run, and which no machine is asked about.
 func Default() []Step { return Steps(Options{}) }
 
 // Run applies the steps, one after the other. The graph must have no cycle. The
@@ -63,10 +65,4 @@ func Run(ctx context.Context, g *engine.Graph, steps []Step, n *Notes) (*engine.
 func (s Step) run(ctx context.Context, g *engine.Graph, n *Notes) (out *engine.Graph, err error) {
 	defer engine.Caught(s.Name, &err)
 	return s.Apply(ctx, g, n)
-}
-
-// guarded calls f and turns a panic in it into an error.
-func guarded(method string, f func() error) (err error) {
-	defer engine.Caught(method, &err)
-	return f()
 }

@@ -14,7 +14,7 @@ type surveyGroup struct {
 
 // survey asks the resources that are surveyed together what else they are. A fault of one of them is noted, and
 // the others go on.
-func (a *asking) survey(ctx context.Context, vs []int32) {
+func (a *asking) survey(ctx context.Context, h engine.Host, vs []int32) {
 	groups := map[surveyGroup][]int32{}
 	var order []surveyGroup
 	for _, v := range vs {
@@ -23,7 +23,7 @@ func (a *asking) survey(ctx context.Context, vs []int32) {
 			continue
 		}
 		group := surveyGroup{kind: s.Kind()}
-		if err := guarded("GroupKey", func() error { group.key = s.GroupKey(); return nil }); err != nil {
+		if err := engine.Guard("GroupKey", func() error { group.key = s.GroupKey(); return nil }); err != nil {
 			a.skip(v, err)
 			continue
 		}
@@ -33,21 +33,21 @@ func (a *asking) survey(ctx context.Context, vs []int32) {
 		groups[group] = append(groups[group], v)
 	}
 	for _, group := range order {
-		if err := a.surveyAll(ctx, groups[group]); err != nil && ctx.Err() == nil {
+		if err := a.surveyAll(ctx, h, groups[group]); err != nil && ctx.Err() == nil {
 			a.skip(groups[group][0], err)
 		}
 	}
 }
 
 // surveyAll makes the call for one group.
-func (a *asking) surveyAll(ctx context.Context, vs []int32) error {
+func (a *asking) surveyAll(ctx context.Context, h engine.Host, vs []int32) error {
 	members := make([]engine.Res, len(vs))
 	for i, v := range vs {
 		members[i] = a.g.Value(int(v)).Res
 	}
-	return guarded("Survey", func() error {
-		all, err := members[0].(engine.SurveyedRes).Survey(ctx, members)
-		if err != nil {
+	return engine.Guard("Survey", func() error {
+		all, err := members[0].(engine.SurveyedRes).Survey(ctx, h, members)
+		if err != nil && len(all) == 0 {
 			return err
 		}
 		if len(all) != len(members) {
@@ -62,7 +62,7 @@ func (a *asking) surveyAll(ctx context.Context, vs []int32) error {
 			}
 			a.surveyed[vs[i]] = s
 		}
-		return nil
+		return err
 	})
 }
 
@@ -73,7 +73,7 @@ func (a *asking) known(w wish) string {
 		other = w.to
 	}
 	s := a.surveyed[other]
-	if w.uid == nil {
+	if w.uid == nil || s.Why == "" {
 		return ""
 	}
 	for _, u := range s.UIDs {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
@@ -19,7 +20,7 @@ type surveyed struct {
 	do func(members []engine.Res) ([]engine.Surveyed, error)
 }
 
-func (x *surveyed) Survey(_ context.Context, members []engine.Res) ([]engine.Surveyed, error) {
+func (x *surveyed) Survey(_ context.Context, _ engine.Host, members []engine.Res) ([]engine.Surveyed, error) {
 	return x.do(members)
 }
 
@@ -60,7 +61,7 @@ func TestFindingB5Survey(t *testing.T) {
 		calls = append(calls, strings.Join(names, ""))
 		return all, nil
 	}, "k", "l", "k")
-	out, notes := run(t, transform.AutoEdge(), g)
+	out, notes := run(t, transform.AutoEdge(enginetest.NewHost()), g)
 	same(t, "calls", calls, "ac", "b")
 	same(t, "edges", edges(out), "c~z")
 	same(t, "notes", notes, "autoedge: edge added: c -> z: z wants x, which a list says")
@@ -75,7 +76,7 @@ func TestFindingB5SurveyFails(t *testing.T) {
 	} {
 		g := survey(t, do, "k")
 		g.Value(0).Res.(*surveyed).is = []string{"y"}
-		out, notes := run(t, transform.AutoEdge(), g)
+		out, notes := run(t, transform.AutoEdge(enginetest.NewHost()), g)
 		same(t, "edges", edges(out), "a~z")
 		if !slices.ContainsFunc(notes, func(n string) bool {
 			return strings.Contains(n, "skipped") && strings.Contains(n, word) && strings.Contains(n, "a")

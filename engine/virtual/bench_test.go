@@ -27,13 +27,13 @@ func benchKind(b *testing.B) *virtual.Kind {
 	return k
 }
 
-// BenchmarkLoad is what the Validate of one resource costs.
+// BenchmarkLoad is what the CheckMachine of one resource costs.
 func BenchmarkLoad(b *testing.B) {
 	k := benchKind(b)
 	res := &lampRes{kind: k}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := k.Check(res); err != nil {
+		if err := k.Check(res, k.System()); err != nil {
 			b.Fatal(err)
 		}
 	}

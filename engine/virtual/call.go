@@ -61,8 +61,11 @@ func (m *Module) Call(ctx context.Context, function string, args Args) (*Result,
 		return r, nil
 	}
 	h := v.hand(b, args.Extra)
-	if len(h.unknown) > 0 {
+	switch {
+	case len(h.unknown) > 0:
 		return nil, &UnsupportedArgumentError{at, h.unknown}
+	case len(h.problems) > 0:
+		return nil, &BadArgumentsError{at, h.problems}
 	}
 	if v.Status == Deprecated {
 		m.deprecated(at, v, r)
@@ -172,6 +175,7 @@ type handed struct {
 	passed    map[string]any
 	unknown   []string // what the backend would have to know and does not
 	swallowed []string // what reaches it only because it takes any by name
+	problems  []string // what can't be adapted to it
 }
 
 // hand turns the arguments of a caller into those of the backend.
@@ -194,6 +198,7 @@ func (v *Verdict) hand(b *binder, extra map[string]any) handed {
 			h.passed[p.Name] = schema.Clone(p.Default)
 		}
 	}
+	v.suit(&h)
 	return h
 }
 

@@ -36,9 +36,10 @@ const (
 	KwArgsDiffer                         // only one of them takes further arguments by name
 	ReturnsDiffer                        // the stated result of the backend is not of the declared shape: each result is refused
 	ReturnsAdapt                         // the backend returns one value for a map of them, or a map for one: results are adapted
+	ArgumentAdapt                        // the backend takes one value for a map of them, or a map for one: arguments are adapted
 )
 
-var differenceKinds = []string{"renamed", "missing", "extra_required", "varargs", "type", "default", "order", "swallowed", "extra_optional", "kwargs", "returns", "returns_adapted"}
+var differenceKinds = []string{"renamed", "missing", "extra_required", "varargs", "type", "default", "order", "swallowed", "extra_optional", "kwargs", "returns", "returns_adapted", "argument_adapted"}
 
 // String returns the word for the kind.
 func (k DifferenceKind) String() string { return wordOf(differenceKinds, int(k)) }
@@ -59,7 +60,7 @@ func (s Severity) String() string { return wordOf([]string{"ok", "adapt", "warn"
 
 var severities = [...]Severity{
 	Renamed: SeverityError, Missing: SeverityWarn, ExtraRequired: SeverityError, VarArgsDiffer: SeverityError, TypeDiffers: SeverityError,
-	DefaultDiffers: SeverityAdapt, OrderDiffers: SeverityAdapt, ReturnsAdapt: SeverityAdapt,
+	DefaultDiffers: SeverityAdapt, OrderDiffers: SeverityAdapt, ReturnsAdapt: SeverityAdapt, ArgumentAdapt: SeverityAdapt,
 	Swallowed: SeverityOK, ExtraOptional: SeverityOK, KwArgsDiffer: SeverityOK, ReturnsDiffer: SeverityWarn,
 }
 
@@ -91,6 +92,8 @@ func (d Difference) String() string {
 		return "what it returns is refused: " + d.Have
 	case ReturnsAdapt:
 		return "what it returns is adapted: " + d.Have
+	case ArgumentAdapt:
+		return fmt.Sprintf("what %s gives is adapted: %s", d.Param, d.Have)
 	case ExtraOptional:
 		return fmt.Sprintf("%s is its own", d.Param)
 	case KwArgsDiffer:
@@ -107,7 +110,7 @@ func Compare(want, have *Function) []Difference {
 	renamed := renames(want, have)
 	for i := range want.Params {
 		if p := &want.Params[i]; p.named() {
-			all = append(all, p.compare(have, renamed[p.Name])...)
+			all = append(all, p.compare(have, renamed[p.Name], i > 0)...)
 		}
 	}
 	for i := range have.Params {
@@ -148,8 +151,9 @@ func valuesOf(m map[string]string) (all []string) {
 	return all
 }
 
-// compare returns how have takes the parameter p.
-func (p *Param) compare(have *Function, renamed string) []Difference {
+// compare returns how have takes the parameter p. Adapted says that arguments for it may be
+// adapted: those of the first parameter, which names what the call is about, may not.
+func (p *Param) compare(have *Function, renamed string, adapted bool) []Difference {
 	q := have.param(p.Name)
 	switch {
 	case renamed != "":
@@ -163,7 +167,11 @@ func (p *Param) compare(have *Function, renamed string) []Difference {
 	if p.Optional && q.Optional && !schema.Equal(p.Default, q.Default) {
 		all = append(all, Difference{Kind: DefaultDiffers, Param: p.Name, Want: literal(p.Default), Have: literal(q.Default)})
 	}
-	if p.Type != nil && q.Type != nil && schema.Assignable(p.Type, q.Type) != nil {
+	switch how := adapts(p.Type, q.Type); {
+	case p.Type == nil || q.Type == nil || schema.Assignable(p.Type, q.Type) == nil:
+	case adapted && how != "":
+		all = append(all, Difference{Kind: ArgumentAdapt, Param: p.Name, Have: how})
+	default:
 		all = append(all, Difference{Kind: TypeDiffers, Param: p.Name, Want: p.Type.String(), Have: q.Type.String()})
 	}
 	return all

@@ -85,7 +85,7 @@
 //
 // A kind whose resources need a module is registered with RegisterKind, which
 // refuses one without an interface. Its resource says which backend the user asked
-// for (the metaparameter backend) and which functions it needs (Resource); its Validate
+// for (the metaparameter backend) and which functions it needs (Resource); its CheckMachine
 // calls Kind.Check, so a backend that cannot work is an error when the graph is loaded;
 // its Watch and CheckApply open the Module (Kind.Open), and its Watch asks Kind.Stale when
 // Host.WatchFacts wakes. It calls the declared functions with their own types:

@@ -2,15 +2,13 @@ package virtual
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/program"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 	"github.com/reactivegraph/mgmt/engine/schema/strictjson"
@@ -67,7 +65,7 @@ func External(n *schema.Node) (*Backend, schema.Diagnostics) {
 		b.Functions = append(b.Functions, f.function(at, &ds))
 	}
 	b.Open = func(_ context.Context, env Env) (Caller, error) {
-		return &program{d.Command, env.Host}, nil
+		return &outside{d.Command, env.Host}, nil
 	}
 	if d.Watch != WatchPoll {
 		ds.Errorf(n.At("watch").Pos, "a program cannot tell of changes: it is asked now and then, watch is poll")
@@ -180,87 +178,48 @@ type question struct {
 	Args     any    `json:"args"`
 }
 
-// program is a backend that is run for each call.
-type program struct {
+// outside is a backend that is a program, which is run for each call.
+type outside struct {
 	argv []string
 	host engine.Host
 }
 
-// Bounds of the output of a program, and of its part in an error, in bytes.
-const (
-	maxAnswer = 64 << 20
-	maxSaid   = 1 << 10
-)
+// maxAnswer bounds the output of a program, in bytes.
+const maxAnswer = 64 << 20
 
-func (p *program) Call(ctx context.Context, function string, args map[string]any) (any, error) {
+func (p *outside) Call(ctx context.Context, function string, args map[string]any) (any, error) {
 	var hidden secrets.Texts
 	hidden.Learn(args, false)
 	clear := reveal(args)
 	if !strictjson.IsText(clear) {
 		return nil, fmt.Errorf("text in an argument is no UTF-8, which JSON for %s has no form for", p.argv[0])
 	}
-	in, err := json.Marshal(question{function, clear})
+	call := program.Call{
+		Command: engine.Command{Argv: p.argv, Stdin: program.Line(question{function, clear}), MaxOutput: maxAnswer}, Hidden: &hidden,
+	}
+	out, err := call.Do(ctx, p.host.Command)
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.host.Command(ctx, engine.Command{Argv: p.argv, Stdin: append(in, '\n'), MaxOutput: maxAnswer})
-	if err != nil {
-		return nil, err
-	}
-	if r.ExitCode != 0 {
-		return nil, &programError{fmt.Sprintf("%s ended with %s", p.argv[0], ending(r)), tail(said(r, &hidden))}
-	}
-	if r.Truncated {
-		return nil, fmt.Errorf("%s wrote more than 64 MiB", p.argv[0])
-	}
-	answer, err := readAnswer(r.Stdout)
+	answer, err := readAnswer(out)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s wrote no answer: %w", p.argv[0], err)
 	case answer.failed != "":
-		return nil, errors.New(tail(hidden.Clean(answer.failed)))
+		return nil, errors.New(program.Tail(hidden.Clean(answer.failed)))
 	case answer.notFound:
 		return nil, ErrNotFound
 	}
 	return answer.result, nil
 }
 
-// said is what a program wrote to its standard error, without secrets.
-func said(r *engine.Result, hidden *secrets.Texts) string {
-	if r.Truncated {
-		return hidden.CleanPart(string(r.Stderr))
-	}
-	return hidden.Clean(string(r.Stderr))
-}
-
-// programError is how a program failed. It holds no secrets of the call.
-type programError struct {
-	how  string
-	said string // the end of its standard error
-}
-
-func (e *programError) Error() string { return strings.TrimSuffix(e.how+": "+e.said, ": ") }
-
 // unsaid returns err without the output of a program, where that is in it: it may hold a
 // secret that was not handed to it.
 func unsaid(err error) error {
-	if e, ok := errors.AsType[*programError](err); ok && e.said != "" {
-		return errors.New(e.how + "; what it said is not shown, the function returns secrets")
+	if f, ok := errors.AsType[*program.Failure](err); ok {
+		return f.Unsaid("the function returns secrets")
 	}
 	return err
-}
-
-// tail returns the end of a text, which is clean: a part of a secret would not be
-// recognised.
-func tail(text string) string {
-	return strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxSaid):], "?"))
-}
-
-func ending(r *engine.Result) string {
-	if r.Signal != "" {
-		return r.Signal
-	}
-	return "code " + strconv.Itoa(r.ExitCode)
 }
 
 // answer is what a program answers.

@@ -185,6 +185,56 @@ func TestFindingF5Adapters(t *testing.T) {
 	}
 }
 
+// TestFindingF5ArgumentAdapters: a backend that takes one value does for a map of values, and the other way.
+func TestFindingF5ArgumentAdapters(t *testing.T) {
+	name := virtual.Param{Name: "name"}
+	param := func(ty *schema.Type, optional bool) virtual.Param {
+		return virtual.Param{Name: "v", Type: ty, Optional: optional}
+	}
+	mapOf := func(word string) *schema.Type { return shape(t, map[string]any{"type": "map_of", "of": word}) }
+	one, all := map[string]any{"a": "1"}, map[string]any{"a": "1", "b": "2"}
+	for _, c := range []struct {
+		want, have virtual.Param
+		about      any
+		value      any // nil: not given
+		passed     map[string]any
+		fault      string
+	}{
+		{param(shape(t, "string"), false), param(mapOf("string"), false), "a", "1", map[string]any{"name": "a", "v": one}, ""},
+		{param(shape(t, "string"), true), param(mapOf("string"), true), "a", nil, map[string]any{"name": "a", "v": nil}, ""},
+		{param(shape(t, "string"), false), param(mapOf("string"), false), []any{"a", "b"}, "1", nil, "v: the backend takes a map of values"},
+		{param(mapOf("string"), false), param(shape(t, "string"), false), "a", one, map[string]any{"name": "a", "v": "1"}, ""},
+		{param(mapOf("string"), false), param(shape(t, "string"), false), "b", one, nil, "v: the backend takes one value"},
+		{param(mapOf("string"), false), param(shape(t, "string"), false), "a", all, nil, "v: the backend takes one value"},
+		{param(mapOf("string"), false), param(shape(t, "string"), false), []any{"a", "b"}, one, map[string]any{"name": []any{"a", "b"}, "v": "1"}, ""},
+		{param(mapOf("string"), false), param(shape(t, "string"), true), "a", map[string]any{}, map[string]any{"name": "a"}, ""},
+		{param(mapOf("string"), false), param(shape(t, "string"), false), "a", map[string]any{}, nil, "v: the backend takes one value"},
+	} {
+		m, s, _ := bound(t, virtual.Function{Params: []virtual.Param{name, c.want}}, virtual.Function{Params: []virtual.Param{name, c.have}}, nil)
+		args := virtual.Args{Positional: []any{c.about}}
+		if c.value != nil {
+			args.Named = map[string]any{"v": c.value}
+		}
+		_, err := m.Call(t.Context(), "f", args)
+		switch {
+		case c.fault != "" && (!isType[*virtual.BadArgumentsError](err) || !strings.Contains(err.Error(), c.fault) || s.passed != nil):
+			t.Errorf("%v of %v: passed %v, %v", c.value, c.about, s.passed, err)
+		case c.fault == "" && (err != nil || !reflect.DeepEqual(s.passed, c.passed)):
+			t.Errorf("%v of %v: passed %v, %v", c.value, c.about, s.passed, err)
+		}
+		v := m.Verdicts()[0]
+		if got := virtual.Compare(&virtual.Function{Params: []virtual.Param{name, c.want}}, &virtual.Function{Params: []virtual.Param{name, c.have}}); v.Status != virtual.Implemented ||
+			len(got) != 1 || got[0].Kind != virtual.ArgumentAdapt || got[0].Severity() != virtual.SeverityAdapt || !strings.Contains(got[0].String(), "v gives is adapted") {
+			t.Errorf("%v, %v", v.Status, got)
+		}
+	}
+	// The first parameter names what the call is about, so nothing could be its key.
+	first := virtual.Compare(&virtual.Function{Params: []virtual.Param{param(mapOf("string"), false)}}, &virtual.Function{Params: []virtual.Param{param(shape(t, "string"), false)}})
+	if len(first) != 1 || first[0].Kind != virtual.TypeDiffers {
+		t.Errorf("%v", first)
+	}
+}
+
 // TestFindingF6Roundtrip: what describes an interface is read back as the same one.
 func TestFindingF6Roundtrip(t *testing.T) {
 	type args struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// adapts says how results of one type become those of another, where the one is a map of values and the other a
+// adapts says how values of one type become those of another, where the one is a map of values and the other a
 // single one; empty where they do not, or need not.
 func adapts(have, want *schema.Type) string {
 	switch {
@@ -57,6 +57,37 @@ func (v *Verdict) fit(value any, about string) (fitted any, extra map[string]any
 		return one, all
 	}
 	return value, nil
+}
+
+// suit adapts what is handed over, where the backend states one value for a map of them, or a map for one. One value
+// becomes a map of the thing that the call is about. A map of that thing alone, or of one thing if the call is about
+// several or none, becomes its value. Another map is a problem. An empty one says nothing, and is left out.
+func (v *Verdict) suit(h *handed) {
+	about := v.want.about(h.passed)
+	for i := range v.want.Params {
+		p := &v.want.Params[i]
+		q := v.have.param(p.Name)
+		value, given := h.passed[p.Name]
+		if i == 0 || q == nil || !given || value == nil || adapts(p.Type, q.Type) == "" {
+			continue
+		}
+		all, isMap := value.(map[string]any)
+		one, there := all[about]
+		switch {
+		case !isMap && about == "":
+			h.problems = append(h.problems, fmt.Sprintf("%s: the backend takes a map of values, and the call is not about one thing", p.Name))
+		case !isMap:
+			h.passed[p.Name] = map[string]any{about: value}
+		case len(all) == 0 && q.Optional:
+			delete(h.passed, p.Name)
+		case len(all) == 1 && about == "":
+			h.passed[p.Name] = slices.Collect(maps.Values(all))[0]
+		case len(all) == 1 && there:
+			h.passed[p.Name] = one
+		default:
+			h.problems = append(h.problems, fmt.Sprintf("%s: the backend takes one value, for what the call is about", p.Name))
+		}
+	}
 }
 
 // agreed returns the one value that a map stands for.

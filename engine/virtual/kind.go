@@ -3,9 +3,11 @@ package virtual
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -66,6 +68,29 @@ func (k *Kind) Keep(key any, empty func() any) any {
 	return kept
 }
 
+// Cmp is the Cmp of a resource of a virtual kind. Resources differ also where their kinds choose among
+// different backends: so a graph with other backends replaces the resource.
+func Cmp(a Resource, b engine.Res) error {
+	if err := engine.CmpFields(a, b); err != nil {
+		return err
+	}
+	if other, ok := b.(Resource); ok && !a.VirtualKind().chooses(other.VirtualKind()) {
+		return fmt.Errorf("the backends of %s are others", a.Kind())
+	}
+	return nil
+}
+
+// chooses reports whether two kinds choose among the same backends of one interface. A kind that is nil is that of
+// a resource that no registry has made.
+func (k *Kind) chooses(o *Kind) bool {
+	if k == o || k == nil || o == nil || k.catalog == o.catalog {
+		return true
+	}
+	mine, err := k.catalog.Interface(k.module)
+	others, wrong := o.catalog.Interface(o.module)
+	return errors.Join(err, wrong) == nil && mine == others && slices.Equal(k.catalog.Backends(k.module), o.catalog.Backends(o.module))
+}
+
 // known is a plan and the facts that it is for.
 type known struct {
 	facts Facts
@@ -74,7 +99,7 @@ type known struct {
 
 // RegisterKind registers the kind of a module. make gets the Kind and makes an empty
 // resource. It fails if the module has no interface in the catalog. system says what
-// the machine is; it is asked whenever a graph is loaded.
+// the machine is; it is asked whenever a module is opened.
 func RegisterKind(r *engine.Registry, c *Catalog, module string, system func() System, make func(*Kind) Resource) error {
 	k, err := NewKind(c, module, system)
 	if err != nil {
@@ -84,10 +109,11 @@ func RegisterKind(r *engine.Registry, c *Catalog, module string, system func() S
 	return r.Register(module, func() engine.Res { return make(k) })
 }
 
-// Rebind returns a registry with the kinds of r, in which the kinds of RegisterKind
+// Rebind returns a layer over r, in which the kinds of RegisterKind that r has now
 // choose among the backends of c, on the machine that system describes. So a program
 // that knows more backends, or more of the machine, says so for itself alone.
 func Rebind(r *engine.Registry, c *Catalog, system func() System) (*engine.Registry, error) {
+	bound := r.Layer()
 	for _, module := range c.Modules() {
 		if !r.Has(module) {
 			continue
@@ -106,11 +132,11 @@ func Rebind(r *engine.Registry, c *Catalog, system func() System) (*engine.Regis
 			return nil, err
 		}
 		k.make = make
-		if r, err = r.With(module, func() engine.Res { return make(k) }); err != nil {
+		if err = bound.Register(module, func() engine.Res { return make(k) }); err != nil {
 			return nil, err
 		}
 	}
-	return r, nil
+	return bound, nil
 }
 
 // NewKind returns the Kind of a module, whose interface must be declared.
@@ -121,6 +147,9 @@ func NewKind(c *Catalog, module string, system func() System) (*Kind, error) {
 	return &Kind{catalog: c, module: module, system: system, chosen: map[string]*Backend{}, plans: map[*Backend]known{}, asides: make(chan struct{}, asidesAtOnce)}, nil
 }
 
+// System returns the machine on which the kind opens modules.
+func (k *Kind) System() System { return k.system() }
+
 // Backends returns the names of all backends, sorted, whatever this machine is.
 func (k *Kind) Backends() (names []string) {
 	for _, b := range k.catalog.Backends(k.module) {
@@ -129,11 +158,10 @@ func (k *Kind) Backends() (names []string) {
 	return names
 }
 
-// Check is called by the Validate of a resource: its error says that no backend
-// can be used, or which of the needed functions are not implemented, not supported
-// or mismatched by the backend that will be. Of an Unknown machine it says nothing.
-func (k *Kind) Check(r Resource) error {
-	s := k.system()
+// Check is called by the CheckMachine of a resource (engine.MachineCheckedRes): its error says that no backend
+// can be used on this machine, or which of the needed functions are not implemented, not supported
+// or mismatched by the backend that will be. Of an Unknown machine it says nothing. It looks at nothing else.
+func (k *Kind) Check(r Resource, s System) error {
 	if s.Unknown {
 		return nil
 	}

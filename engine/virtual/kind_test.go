@@ -41,8 +41,10 @@ func (r *lampRes) Needs() []string {
 	return []string{"info", "on", "off"}
 }
 
+func (r *lampRes) CheckMachine(m engine.Machine) error { return r.kind.Check(r, m) }
+
 func (r *lampRes) Default() engine.Res          { return &lampRes{kind: r.kind} }
-func (r *lampRes) Validate() error              { return r.kind.Check(r) }
+func (r *lampRes) Validate() error              { return nil }
 func (r *lampRes) Cmp(o engine.Res) error       { return engine.CmpFields(r, o) }
 func (r *lampRes) Cleanup() error               { return r.module.Close() }
 func (r *lampRes) Watch(context.Context) error  { return errors.New("not used") }
@@ -88,7 +90,13 @@ func TestKindNeedsAnInterface(t *testing.T) {
 	}
 }
 
-// TestLoad: what a resource needs and the backend lacks is an error of Validate,
+// judged is what the machine of its kind lacks for a lamp.
+func judged(res engine.Res) error {
+	l := res.(*lampRes)
+	return l.CheckMachine(l.kind.System())
+}
+
+// TestLoad: what a resource needs and the backend lacks is an error of CheckMachine,
 // thus of loading a graph.
 func TestLoad(t *testing.T) {
 	facts := virtual.Facts{"kernel": "Linux"}
@@ -101,7 +109,7 @@ func TestLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		set(res.(*lampRes))
-		return res.Validate()
+		return judged(res)
 	}
 	if err := validate(func(*lampRes) {}); err != nil {
 		t.Error(err)
@@ -131,7 +139,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = res.Validate()
+	err = judged(res)
 	const want = "no backend of lamp can be used here: gas: it is not for machines where kernel is Linux (here kernel is Linux); " +
 		"mains: there is no program fuse or switch; wire: there is no program wire"
 	if err == nil || err.Error() != want {
@@ -141,7 +149,7 @@ func TestRefused(t *testing.T) {
 	if res, err = r.New("lamp"); err != nil {
 		t.Fatal(err)
 	}
-	if err = res.Validate(); err == nil || !strings.Contains(err.Error(), "it is for machines where kernel is Linux (here kernel is not known)") {
+	if err = judged(res); err == nil || !strings.Contains(err.Error(), "it is for machines where kernel is Linux (here kernel is not known)") {
 		t.Error(err)
 	}
 }
@@ -273,7 +281,7 @@ func TestRebind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := res.Validate(); err != nil {
+		if err := judged(res); err != nil {
 			t.Error(err)
 		}
 		return res.(engine.VirtualRes).Backends()
@@ -290,6 +298,31 @@ func TestRebind(t *testing.T) {
 	again, err := virtual.Rebind(bound, more, system)
 	if err != nil || !slices.Equal(names(again), []string{"mine", "wire"}) {
 		t.Errorf("bound twice: %v", err)
+	}
+	lamp := func(r *engine.Registry) virtual.Resource {
+		res, err := r.New("lamp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.SetName("x")
+		return res.(virtual.Resource)
+	}
+	if err := errors.Join(virtual.Cmp(lamp(bound), lamp(again))); err != nil {
+		t.Errorf("those of the same backends differ: %v", err)
+	}
+	others := c.Clone()
+	third, err := virtual.Rebind(bound, others, system)
+	if err != nil || virtual.Cmp(lamp(bound), lamp(third)) == nil {
+		t.Errorf("those of other backends are equal (%v)", err)
+	}
+	cloned, err := virtual.Rebind(bound, more.Clone(), system)
+	if err != nil || virtual.Cmp(lamp(bound), lamp(cloned)) != nil {
+		t.Errorf("those of a clone with the same backends differ (%v)", err)
+	}
+	lit := lamp(bound).(*lampRes)
+	lit.On = true
+	if virtual.Cmp(lamp(bound), lit) == nil {
+		t.Error("other parameters are not seen")
 	}
 }
 

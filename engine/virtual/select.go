@@ -5,18 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // System is what a choice between backends goes by.
-type System struct {
-	Facts Facts
-	// Has reports whether a program is there; nil if none is.
-	Has func(program string) bool
-	// Unknown says that nothing is known of the machine: then Kind.Check asks for no backend.
-	Unknown bool
-}
-
-func (s System) has(program string) bool { return s.Has != nil && s.Has(program) }
+type System = engine.Machine
 
 // Selection is a choice that was made.
 type Selection struct {
@@ -89,7 +83,7 @@ func (b *Backend) refuse(s System, want string) string {
 		return "it is not for machines where " + b.Unless.String() + b.Unless.here(s.Facts)
 	}
 	for _, need := range b.Needs {
-		if !slices.ContainsFunc(strings.Split(need, "|"), s.has) {
+		if !slices.ContainsFunc(strings.Split(need, "|"), s.HasProgram) {
 			return "there is no program " + strings.ReplaceAll(need, "|", " or ")
 		}
 	}

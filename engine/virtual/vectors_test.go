@@ -201,16 +201,18 @@ type vectorCall struct {
 	Args   []any
 	Kwargs map[string]any
 	Extra  map[string]any // in kwargs also as extra.NAME, as mgmt call writes it
-	Expect struct {
-		Value      any
-		Extra      map[string]any
-		Found      *bool
-		Error      string
-		ErrorNames []string `json:"error_names"`
-		Log        []string
-		Warnings   []string // the events
-		Passed     map[string]any
-	}
+	Expect vectorExpect
+}
+
+type vectorExpect struct {
+	Value      any
+	Extra      map[string]any
+	Found      *bool
+	Error      string
+	ErrorNames []string `json:"error_names"`
+	Log        []string
+	Warnings   []string // the events; absent for those that Log has
+	Passed     map[string]any
 }
 
 type scenario struct {

@@ -9,7 +9,7 @@
 //	# password => (secret), # Not Shown
 //	}
 //
-// Users of Puppet know it. It is data and no language: there are no variables, no
+// Users of catalogs know it. It is data and no language: there are no variables, no
 // expressions, and one name for each resource.
 //
 // # Laws

@@ -50,7 +50,7 @@ func TestFollow(t *testing.T) {
 		{"three", nil},
 	}
 	at := 0
-	for d, err := range puppet.New(path, puppet.Options{}).Graphs(ctx, gapi.Env{Host: h, Registry: kinds, Reload: reload}) {
+	for d, err := range puppet.New(path, puppet.Options{}).Graphs(ctx, gapi.Env{Host: h, Registry: func() *engine.Registry { return kinds }, Reload: reload}) {
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -95,7 +95,7 @@ func TestPatience(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := waker{c: make(chan struct{}, 1)}
 				var got []string
-				for d, err := range puppet.New(path, puppet.Options{}).Graphs(t.Context(), gapi.Env{Host: w, Registry: kinds}) {
+				for d, err := range puppet.New(path, puppet.Options{}).Graphs(t.Context(), gapi.Env{Host: w, Registry: func() *engine.Registry { return kinds }}) {
 					must(t, err)
 					got = append(got, d.Resources[0].Name)
 					if len(got) == 2 {
@@ -119,7 +119,7 @@ func TestPatience(t *testing.T) {
 // one returns what a frontend yields once.
 func one(t *testing.T, path string, o puppet.Options, stdin io.Reader) (string, error) {
 	t.Helper()
-	for d, err := range puppet.New(path, o).Graphs(t.Context(), gapi.Env{Registry: kinds, Stdin: stdin, NoWatch: true}) {
+	for d, err := range puppet.New(path, o).Graphs(t.Context(), gapi.Env{Registry: func() *engine.Registry { return kinds }, Stdin: stdin, NoWatch: true}) {
 		if err != nil {
 			return "", err
 		}

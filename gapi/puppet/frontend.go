@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -96,9 +94,7 @@ func (f *Frontend) read(ctx context.Context, env gapi.Env, again bool) gapi.Read
 		r.Paths = []string{abs}
 	}
 	if err != nil {
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pe.Err
-		}
+		err = gapi.WithoutPath(err)
 		r.State = "error " + err.Error()
 		bad := schema.Diagnostics{{Pos: schema.Pos{File: name}, Message: err.Error()}}
 		r.Result = func() (*gapi.Declared, error) { return nil, bad }
@@ -106,16 +102,8 @@ func (f *Frontend) read(ctx context.Context, env gapi.Env, again bool) gapi.Read
 	}
 	sum := sha256.Sum256(src)
 	r.State = "read " + string(sum[:])
-	r.Result = func() (*gapi.Declared, error) { return Read(name, src, registry(env), f.opts) }
+	r.Result = func() (*gapi.Declared, error) { return Read(name, src, env.Kinds(), f.opts) }
 	return r
-}
-
-// registry returns the kinds.
-func registry(env gapi.Env) *engine.Registry {
-	if env.Registry == nil {
-		return engine.NewRegistry()
-	}
-	return env.Registry
 }
 
 // source returns the name of the catalog in messages, and its text.
@@ -151,11 +139,7 @@ func (f *Frontend) source(ctx context.Context, stdin io.Reader, again bool) (nam
 }
 
 func (f *Frontend) all(r io.Reader) ([]byte, error) {
-	src, err := io.ReadAll(io.LimitReader(r, f.opts.MaxBytes+1))
-	if err == nil && int64(len(src)) > f.opts.MaxBytes {
-		err = fmt.Errorf("too big: a catalog may have %d bytes", f.opts.MaxBytes)
-	}
-	return src, err
+	return gapi.ReadBounded(r, f.opts.MaxBytes, "too big: a catalog")
 }
 
 // nameOf is what a graph without a name is called.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // Documents reads the files *.yaml, *.yml and *.json of a folder other than graphs,
@@ -15,7 +16,7 @@ import (
 func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 	entries, err := o.Source.ReadDir(dir)
 	if err != nil {
-		return nil, one(schema.Pos{File: dir}, "%v", bare(err))
+		return nil, one(schema.Pos{File: dir}, "%v", gapi.WithoutPath(err))
 	}
 	g := &loading{loader: newFiles(dir, o, nil), ctx: context.Background(), left: o.maxBytes()}
 	var nodes []*schema.Node
@@ -43,7 +44,7 @@ func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 func (g *loading) document(path string) (*schema.Node, schema.Diagnostics) {
 	src, err := g.regular(path)
 	if err != nil {
-		return nil, one(schema.Pos{File: path}, "%v", bare(err))
+		return nil, one(schema.Pos{File: path}, "%v", gapi.WithoutPath(err))
 	}
 	n, ds := parse(path, src)
 	if n == nil && len(ds) == 1 && ds[0].Message == emptyGraph {

@@ -126,21 +126,13 @@ func nameOf(path string) string {
 
 // fail reports something that can't be read, at the place that asks for it.
 func (g *loading) fail(path string, from schema.Pos, err error) {
-	err = bare(err)
+	err = gapi.WithoutPath(err)
 	g.mark("error", path, err)
 	if from.IsZero() {
 		g.errs.Errorf(schema.Pos{File: path}, "%v", err)
 	} else {
 		g.errs.Errorf(from, "can't include %s: %v", path, err)
 	}
-}
-
-// bare returns an error without the path, which is shown as the place.
-func bare(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }
 
 // mark adds to the state.
@@ -172,7 +164,7 @@ func (g *loading) path(path string, from schema.Pos) {
 		g.special(path)
 	default:
 		g.watched(path)
-		g.fail(path, from, errNoFile)
+		g.fail(path, from, gapi.ErrIrregular)
 	}
 }
 
@@ -181,8 +173,6 @@ func (g *loading) watched(path string) {
 		g.watch = append(g.watch, abs)
 	}
 }
-
-var errNoFile = errors.New("it is neither a file nor a folder")
 
 // special reads a pipe or a device, once.
 func (g *loading) special(path string) {
@@ -257,19 +247,15 @@ func (g *loading) file(path string, from schema.Pos) {
 // regular reads a regular file: a regular file of a moment ago may be something else
 // now.
 func (g *loading) regular(path string) ([]byte, error) {
-	f, err := g.from.Open(path)
+	f, size, err := g.from.OpenRegular(path)
+	if errors.Is(err, gapi.ErrFolder) {
+		return nil, gapi.ErrIrregular // a file of a moment ago
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errNoFile
-	}
-	return g.readAll(f, info.Size())
+	return g.readAll(f, size)
 }
 
 // first reports whether a file was not read before in this loading.

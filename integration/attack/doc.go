@@ -1,14 +1,13 @@
-// Package attack tests what another user of the machine can make of a daemon that
-// runs as root. It has nothing to import.
+// Package attack tests the harm that another user of the machine can do through a daemon that runs
+// as root. It has nothing to import.
 //
 // # Laws
 //
-//   - Each kind, and each parameter of it that names a path, is in the table of rows,
-//     or in the list of exemptions with the reason.
-//   - Each row is attacked on each of its routes, once with everything in place before
-//     the daemon looks, and once while two places are exchanged all the time.
-//   - Nothing that is root's and not named by the graph changes, nothing that only root
-//     may read reaches a file or a log that others may read, and no setuid or setgid
-//     file is root's.
+//   - Each kind, and each parameter of it that names a path, is in the table of rows, or in the
+//     list of exemptions with the reason.
+//   - Each row is attacked on each of its routes, once with everything in place before the daemon
+//     looks, and once while two places are exchanged all the time.
+//   - Nothing that is root's and not named by the graph changes, nothing that only root may read
+//     reaches a file or a log that others may read, and no setuid or setgid file is root's.
 //   - The attacker is a process of another user: what it can do, the kernel says.
 package attack

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/basic"
 )
 
 // running is an engine that runs.
@@ -110,8 +111,8 @@ func noops(n int) []gapi.Declaration {
 	return decls
 }
 
-func aloneNoop() *resources.NoopRes {
-	res := &resources.NoopRes{}
+func aloneNoop() *basic.NoopRes {
+	res := &basic.NoopRes{}
 	res.MetaParams().AutoGroup = new(false)
 	return res
 }

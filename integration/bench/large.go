@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/basic"
 )
 
 // largeRows are graphs of 100,000 and of a million.
@@ -80,7 +81,7 @@ func transforms(b *bench) result {
 			panic(diags.Error())
 		}
 		begin := time.Now()
-		_, err := transform.Run(context.Background(), g, []transform.Step{transform.AutoEdge(), transform.AutoGroup()}, &transform.Notes{})
+		_, err := transform.Run(context.Background(), g, []transform.Step{transform.AutoEdge(nil), transform.AutoGroup()}, &transform.Notes{})
 		must(err)
 		took = append(took, time.Since(begin))
 	}
@@ -91,7 +92,7 @@ func transforms(b *bench) result {
 func noopsIn(n int) []gapi.Declaration {
 	decls := make([]gapi.Declaration, n)
 	for i := range decls {
-		decls[i] = static.Declare("noop", fmt.Sprint(i), &resources.NoopRes{})
+		decls[i] = static.Declare("noop", fmt.Sprint(i), &basic.NoopRes{})
 	}
 	return decls
 }

@@ -1,20 +1,19 @@
-// Command bench prints one table: what the engine costs, each row beside the
-// floor or the limit that it is held to, measured in one run on one machine.
+// Command bench prints one table: the costs of the engine, each row beside the floor or the limit
+// that it is held to, measured in one run on one machine.
 //
-// A floor is the same work without an engine: for files, two goroutines that
-// make the same system calls in a loop. Every row says where its clock starts.
-// Each row runs in a process of its own, so that none leaves a heap or a warm
-// cache to the next.
+// A floor is the same work without an engine: for files, two goroutines that make the same system
+// calls in a loop. Every row says where its clock starts. Each row runs in a process of its own, so
+// that none leaves a heap or a warm cache to the next.
 //
 //	go run ./integration/bench [-dir FOLDER] [-quick] [-markdown FILE] [ROW ...]
 //	go run ./integration/bench -pairs 9 -against CHECKOUT [ROW ...]
 //
-// The second form compares with another checkout, whose bin/bench and bin/mgmt have been
-// built: pairs of runs, one of each, whose order alternates. It prints medians and differences, and the
+// The second form compares with another checkout, whose bin/bench and bin/mgmt have been built:
+// pairs of runs, one of each, whose order alternates. It prints medians and differences, and the
 // exit code is 1 when a number is more than a tenth above the other's.
 //
-// The folder should be on a file system in memory: on a disk, the disk is what is
-// measured. The exit code is 1 when a row misses its limit.
+// The folder should be on a file system in memory: on a disk, the disk is what is measured. The
+// exit code is 1 when a row misses its limit.
 package main
 
 import (
@@ -65,7 +64,7 @@ type bench struct {
 }
 
 func rows() []row {
-	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), swapRows(), memoryRows(), programRows(), largeRows(), daemonRows(), typeRows(), serviceRows(), userRows(), packageRows())
+	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), eventRows(), swapRows(), memoryRows(), programRows(), largeRows(), doorRows(), daemonRows(), typeRows(), serviceRows(), userRows(), packageRows(), partRows())
 }
 
 func main() {

@@ -20,8 +20,8 @@ const packages = 20
 // packageTime is what a transaction of the package manager takes that is made up.
 const packageTime = 100 * time.Millisecond
 
-// packageRows are about the package manager. What is due while a transaction runs is one
-// transaction together; the package whose watch is armed first does not wait for that.
+// packageRows are about the package manager. Packages that are due while a transaction runs make
+// one transaction together; the package whose watch is armed first does not wait for that.
 func packageRows() []row {
 	return []row{
 		{"20 packages installed", library, "a graph of them handed to Run, to converged; the calls of a package manager that is made up, of 100 ms each", "one transaction", packagesInstalled},

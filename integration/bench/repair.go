@@ -49,7 +49,7 @@ func repairRows() []row {
 	)
 }
 
-// guard starts the floor: a process of its own that watches the folder and puts back what changed.
+// guard starts the floor: a process of its own that watches the folder and puts changed files back.
 func guard(dir string) (stop func()) {
 	self, err := os.Executable()
 	must(err)
@@ -123,8 +123,8 @@ func awaitContent(dir string, i int) {
 	}
 }
 
-// outside runs what happens to the files in a process of its own, as it does in
-// life: what waits there does not take part in our scheduling.
+// outside alters the files in a process of its own, as in life: waits there do not take part in our
+// scheduling.
 func outside(dir, what string) []time.Duration {
 	self, err := os.Executable()
 	must(err)

@@ -43,8 +43,7 @@ func graphFile(dir string, odd int, text string) string {
 	return path
 }
 
-// swapping starts a graph of 10,000 files from YAML and counts what runs after
-// it has converged.
+// swapping starts a graph of 10,000 files from YAML and counts the runs after it has converged.
 func swapping(b *bench) (r *running, runs func() []string) {
 	must(os.MkdirAll(filepath.Join(b.dir, "0"), 0o755))
 	var list []string
@@ -132,7 +131,7 @@ func readYAML(b *bench) result {
 	var took []time.Duration
 	for range 5 {
 		begin := time.Now()
-		env := gapi.Env{Registry: engine.DefaultRegistry(), NoWatch: true}
+		env := gapi.Env{Registry: engine.DefaultRegistry, NoWatch: true}
 		for _, err := range yaml.New(path, yaml.Options{}).Graphs(context.Background(), env) {
 			must(err)
 		}

@@ -26,7 +26,7 @@ func typeRows() []row {
 	}
 }
 
-// shop is where the things are: a provider that counts what it is asked.
+// shop holds the things: a provider that counts its calls.
 type shop struct {
 	mu         sync.Mutex
 	things     []provider.Record

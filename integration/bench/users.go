@@ -25,8 +25,8 @@ func userRows() []row {
 	}
 }
 
-// userGraph makes the databases of an image with a thousand users, and what says that they are
-// as they should be.
+// userGraph makes the databases of an image with a thousand users, and a graph that finds them
+// right.
 func userGraph(root string) (decls []gapi.Declaration) {
 	const hash = "$6$salt$hash"
 	var passwd, group, shadow strings.Builder

@@ -29,8 +29,8 @@ const bootTime = 5 * time.Minute
 // noRights are what root may not do in a machine, because it would be done to this one.
 const noRights = "-audit_read,-block_suspend,-bpf,-checkpoint_restore,-ipc_lock,-mac_admin,-mac_override,-perfmon,-sys_module,-sys_pacct,-sys_rawio,-sys_time,-syslog,-wake_alarm"
 
-// Host is a machine that has booted, as one test sees it. Its methods end that test when
-// they fail; those that return an error do not.
+// Host is a machine that has booted, as one test sees it. Its methods end that test when they fail;
+// methods that return an error do not.
 type Host struct {
 	Name string
 	t    testing.TB
@@ -193,7 +193,7 @@ func (h *Host) Eventually(what string, limit time.Duration, holds func() bool) t
 	return time.Since(start)
 }
 
-// putScript replaces a file in one step: who watches it sees no half of it.
+// putScript replaces a file in one step: no watcher sees half of it.
 const putScript = `umask 077; mkdir -p "$(dirname "$1")"; path=$(readlink -f "$1"); cat >"$path~"
 test ! -e "$path" || { chmod --reference="$path" "$path~"; chown --reference="$path" "$path~"; }
 mv "$path~" "$path"`
@@ -247,7 +247,7 @@ func (h *Host) Reboot() {
 	h.waitBooted()
 }
 
-// Stop stops the machine as its power button does. What it has written is gone.
+// Stop stops the machine as its power button does. Its disk is gone.
 func (h *Host) Stop() {
 	h.t.Helper()
 	h.isolate("poweroff.target")

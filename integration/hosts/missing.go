@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// programs are those that this package runs, and the Debian packages that have them.
+// programs are the programs that this package runs, with their Debian packages.
 var programs = map[string]string{
 	"apt-get":           "apt",
 	"dpkg-deb":          "dpkg",
@@ -36,8 +36,8 @@ func Need(t testing.TB) {
 	t.Skip(text)
 }
 
-// Missing lists what a machine needs and this one does not give, with what to do about
-// it. It looks once.
+// Missing lists the needs of a machine that this one does not meet, each with a remedy. It looks
+// once.
 var Missing = sync.OnceValue(func() []string {
 	if runtime.GOOS != "linux" {
 		return []string{"Linux: this is " + runtime.GOOS}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Package is a Debian package for a test: a name, a version, what its files hold by their
+// Package is a Debian package for a test: a name, a version, the contents of its files by their
 // absolute paths, and more fields of its control file, as in "Depends: a, b". Scripts are its
 // maintainer's, by name: postinst and the like.
 type Package struct {
@@ -40,7 +40,7 @@ func Repository(t testing.TB, packages ...Package) (dir string) {
 	return dir
 }
 
-// build builds the package in a folder, from what it lays out in another.
+// build builds the package in a folder, from the files that it lays out in another.
 func (p Package) build(root, to string) error {
 	control := fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: all\nMaintainer: tests <tests@localhost>\nDescription: for tests\n%s",
 		p.Name, p.Version, strings.Join(append(p.Fields, ""), "\n"))

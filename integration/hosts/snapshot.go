@@ -12,12 +12,12 @@ import (
 	"syscall"
 )
 
-// Snapshot is what a machine has written on its disk since it was made: for each path what
-// it is, whose, and when it was written.
+// Snapshot has the files that a machine has written on its disk since it was made: for each path
+// the type, the owner, and the time.
 type Snapshot map[string]string
 
-// Snapshot looks at the disk of the machine, but not at these paths and what is below
-// them. What is in memory only, /run and /tmp, is no part of it.
+// Snapshot looks at the disk of the machine, but not at these paths and below them. Folders in
+// memory, /run and /tmp, are left out.
 func (h *Host) Snapshot(except ...string) Snapshot {
 	h.t.Helper()
 	root := fmt.Sprintf("/proc/%d/root%s/up", h.nspawn(), h.dir)
@@ -41,7 +41,7 @@ func (h *Host) Snapshot(except ...string) Snapshot {
 	return seen
 }
 
-// describe says what a file is. A device of the number 0:0 is one that was removed.
+// describe says what a file is. A device of the number 0:0 stands for a removed file.
 func describe(path string, d fs.DirEntry) (string, error) {
 	info, err := d.Info()
 	if err != nil {
@@ -60,7 +60,7 @@ func describe(path string, d fs.DirEntry) (string, error) {
 	return text, nil
 }
 
-// Diff lists what is otherwise in a later snapshot, "" if nothing is.
+// Diff lists the differences of a later snapshot, "" for none.
 func (s Snapshot) Diff(later Snapshot) string {
 	var b strings.Builder
 	paths := maps.Clone(s)

@@ -19,12 +19,12 @@ import (
 // Release is the Debian that machines run. Its systemd knows Type=notify-reload.
 const Release = "trixie"
 
-// always are the packages of every tree: an init with its bus, and what tests need now. As
+// always are the packages of every tree: an init with its bus, and the present needs of tests. As
 // long as none of them asks for more, one tree is enough for all.
 var always = []string{"busybox", "cron", "dbus", "dbus-user-session", "gpg", "iproute2", "libpam-systemd", "openssh-client", "procps", "systemd", "systemd-sysv"}
 
-// hooks are run in a tree when its packages are there. What would write by itself at
-// some time is masked, and nothing is left to do at the first boot.
+// hooks are run in a tree when its packages are there. Units that would write by themselves at some
+// time are masked, and nothing is left to do at the first boot.
 var hooks = []string{
 	`systemctl --root="$1" mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer systemd-tmpfiles-clean.timer e2scrub_all.timer console-getty.service`,
 	`rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*`,
@@ -35,10 +35,10 @@ var hooks = []string{
 // Tree is an unpacked Debian, which nobody writes to.
 type Tree struct{ dir string }
 
-// Base returns a tree with these packages beside those that every tree has. It is built by
-// the first test that asks and kept for later runs, in $MGMT_HOSTS or the user's cache
-// folder, by what it is made of. It comes from the mirror that apt uses here. Base skips the
-// test, or fails it, as Need says.
+// Base returns a tree with these packages and those of every tree. It is built by the first test
+// that asks and kept for later runs, in $MGMT_HOSTS or the user's cache folder, under a name made
+// of its parts. It comes from the mirror that apt uses here. Base skips the test, or fails it, as
+// Need says.
 func Base(t testing.TB, packages ...string) *Tree {
 	t.Helper()
 	Need(t)
@@ -120,7 +120,7 @@ func build(dir string, packages []string) error {
 	return os.Rename(part, dir)
 }
 
-// mmdebstrap makes a tree at a place from which what is there goes first, of a test that was killed.
+// mmdebstrap makes a tree at a place, and first removes the leftover of a killed test there.
 func mmdebstrap(at string, args []string) error {
 	if err := os.RemoveAll(at); err != nil {
 		return err

@@ -24,3 +24,40 @@ func Unescape(s string) string {
 	}
 	return b.String()
 }
+
+// Place is a mount: its numbers, and where it is. Two mounts that differ have different places.
+type Place struct {
+	ID, Parent int
+	Device     string // its numbers, such as 8:1
+	Root       string // the folder of the file system that is mounted
+	Point      string // the folder that it is mounted on
+}
+
+// Line is one line of /proc/self/mountinfo.
+type Line struct {
+	Place
+	Options string   // of the mount, with commas
+	Tags    []string // shared:1, master:2 and the like
+	Type    string
+	Source  string
+	Super   string // the options of the file system, with commas
+}
+
+// Parse reads a line. The parts are the numbers of the mount and of its parent, device, root, point, options, any
+// number of tags, a dash, type, source and the options of the file system. It reports whether the line is one.
+func Parse(line string) (l Line, ok bool) {
+	left, right, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " - ")
+	a, b := strings.Split(left, " "), strings.Split(right, " ")
+	if !ok || len(a) < 6 || len(b) < 3 {
+		return Line{}, false
+	}
+	id, err := strconv.Atoi(a[0])
+	parent, perr := strconv.Atoi(a[1])
+	if err != nil || perr != nil {
+		return Line{}, false
+	}
+	return Line{
+		Place:   Place{ID: id, Parent: parent, Device: a[2], Root: Unescape(a[3]), Point: Unescape(a[4])},
+		Options: a[5], Tags: a[6:], Type: Unescape(b[0]), Source: Unescape(b[1]), Super: Unescape(b[2]),
+	}, true
+}

@@ -90,8 +90,7 @@ type (
 	}
 )
 
-// add makes a user by adduser, which cannot set all that can be said, and then changes
-// what is left.
+// add makes a user by adduser, which cannot set all attributes, and then changes the rest.
 func (b *busybox) add(ctx context.Context, args busyboxAddArgs) (none virtual.Nothing, err error) {
 	if err := checkAttributes(args.Name, args.Attributes); err != nil {
 		return none, err

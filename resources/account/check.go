@@ -14,8 +14,8 @@ import (
 
 var nameRule = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?$`)
 
-// CheckName refuses what is no name of a user or a group: what could be an option,
-// a path or a number, or has characters that a database cannot hold.
+// CheckName refuses any text but a name of a user or a group: a text that could be an option, a
+// path or a number, or has characters that a database cannot hold.
 func CheckName(name string) error {
 	if !nameRule.MatchString(name) {
 		return fmt.Errorf("%.100q is no name of a user or a group: it has to begin with a letter or _, and to go on with letters, digits, _, . and -, at most 32 in all", name)
@@ -33,7 +33,7 @@ func checkNames(names ...string) error {
 	return nil
 }
 
-// CheckText refuses what a field of a database cannot hold. It does not show the text.
+// CheckText refuses a text that a field of a database cannot hold. It does not show the text.
 func CheckText(text string) error {
 	switch {
 	case strings.Contains(text, ":"):
@@ -44,7 +44,7 @@ func CheckText(text string) error {
 	return nil
 }
 
-// CheckPath refuses what is no absolute path, or cannot be held by a database.
+// CheckPath refuses any text but an absolute path that a database can hold.
 func CheckPath(p string) error {
 	if !path.IsAbs(p) || slices.Contains(strings.Split(p, "/"), "..") {
 		return fmt.Errorf("%.100q is no absolute path", p)
@@ -54,8 +54,8 @@ func CheckPath(p string) error {
 
 var hashRule = regexp.MustCompile(`^([!*].*|\$[^$]+\$.+|_[./0-9A-Za-z]{19})$`)
 
-// CheckHash refuses what is no hash of a password, and above all a password. It does
-// not show the text.
+// CheckHash refuses any text but the hash of a password, and above all a password. It does not show
+// the text.
 func CheckHash(hash string) error {
 	if !hashRule.MatchString(hash) || strings.Contains(hash, " ") {
 		return errors.New("it is no hash of a password, such as `openssl passwd -6` or `mkpasswd` make; ! or * is for none that fits")
@@ -86,7 +86,7 @@ func CheckDay(day string) error {
 // dayText is the day of a number.
 func dayText(n int) string { return time.Unix(0, 0).UTC().AddDate(0, 0, n).Format(dayForm) }
 
-// checkAttributes refuses what no database can hold, before a tool sees it.
+// checkAttributes refuses values that no database can hold, before a tool sees them.
 func checkAttributes(name string, a Attributes) error {
 	errs := []error{CheckName(name)}
 	check := func(field string, p *string, rule func(string) error) {

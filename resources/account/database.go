@@ -4,24 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/internal/unix"
-
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/textpart"
 )
 
-// The databases, in the order in which they are written: who reads them in between finds
-// no user without a group or a password.
+// The databases, in the order in which they are written: a reader in between finds no user without
+// a group or a password.
 const (
 	inGroup = iota
 	inGshadow
@@ -47,7 +45,7 @@ type source struct {
 	table *table
 	text  string
 	stat  *atomicfile.Stat // nil if there was no file
-	err   error            // why it could not be read, of one that only root can
+	err   error            // the reason why a file for root alone could not be read
 }
 
 // state is all databases of a system as they were read, or as they should be.
@@ -56,9 +54,9 @@ type state struct {
 	files [databases]source
 }
 
-// folder is where the databases of a system are. That of an image is no link, which
-// could lead to those of this machine, and no other user can put another one in its
-// place: so the tools may go by its path.
+// folder is where the databases of a system are. The folder of an image is not a link, which could
+// lead to the databases of this machine, and no other user can put another one in its place: so the
+// tools may go by its path.
 func folder(root string) (string, error) {
 	if root == "" || filepath.Clean(root) == "/" {
 		return "/etc", nil
@@ -74,7 +72,7 @@ func folder(root string) (string, error) {
 	return etc, err
 }
 
-// load reads each database once. A shadow that may not be read is left to who needs it.
+// load reads each database once. A shadow that may not be read is an error only for its readers.
 func load(root string) (*state, error) {
 	etc, err := folder(root)
 	if err != nil {
@@ -83,7 +81,7 @@ func load(root string) (*state, error) {
 	s := &state{root: root}
 	for i, name := range fileNames {
 		f := &s.files[i]
-		f.text, f.stat, f.err = read(atomicfile.At(etc), name)
+		f.text, f.stat, f.err = fileIn(atomicfile.At(etc), name, -1).Read()
 		secret := i == inShadow || i == inGshadow
 		if f.err != nil && (!secret || !errors.Is(f.err, os.ErrPermission)) {
 			return nil, f.err
@@ -93,21 +91,9 @@ func load(root string) (*state, error) {
 	return s, nil
 }
 
-// read reads a file; a missing one is empty.
-func read(dir atomicfile.Dir, name string) (string, *atomicfile.Stat, error) {
-	f, st, err := dir.Open(name)
-	if errors.Is(err, unix.ENOENT) {
-		return "", nil, nil
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxDatabase+1))
-	if err == nil && len(data) > maxDatabase {
-		err = fmt.Errorf("%s is too large", dir.Path(name))
-	}
-	return string(data), &st, err
+// fileIn is a file of the folder; a missing one is made with the mode.
+func fileIn(dir atomicfile.Dir, name string, mode int) textpart.File {
+	return textpart.File{Dir: dir, Name: name, Max: maxDatabase, Mode: mode, UID: -1, GID: -1}
 }
 
 func (s *state) passwd() *table { return s.files[inPasswd].table }
@@ -165,7 +151,7 @@ func (s *state) groups() []GroupInfo {
 // groupNamed returns a group; false if it is not there.
 func (s *state) groupNamed(name string) (GroupInfo, bool) { return groupInfo(s.group().get(name)) }
 
-// memberships are the names of groups, by what they are looked for.
+// memberships are the names of groups, by user.
 type memberships struct {
 	named map[int]string      // of the primary group, by its number
 	of    map[string][]string // of the other groups, by the name of the user

@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,7 @@ func (e editor) edit(ctx context.Context, root string, change func(*state) error
 	return s.write(atomicfile.At(etc))
 }
 
-// modes are those of databases that are made. One that is there keeps its own.
+// modes are the modes of new databases. A present database keeps its own.
 var modes = [databases]int{0o644, 0o640, 0o640, 0o644}
 
 // write writes what was changed.
@@ -53,21 +52,14 @@ func (s *state) write(dir atomicfile.Dir) error {
 		if f.err != nil {
 			return f.err
 		}
-		n := atomicfile.New{
-			Dir: dir, Name: fileNames[i], Old: f.stat, Mode: -1, UID: -1, GID: -1, Size: int64(len(text)),
-			Fill: func(w io.Writer) error { _, err := io.WriteString(w, text); return err },
-		}
-		if f.stat == nil {
-			n.Mode = modes[i]
-		}
-		if _, err := n.Write(); err != nil {
+		if err := fileIn(dir, fileNames[i], modes[i]).Write(text, f.stat); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addUser makes a user. What is not given gets what the system gives.
+// addUser makes a user. Attributes that are not given get the system's defaults.
 func (e editor) addUser(s *state, args AddArgs) error {
 	if s.passwd().get(args.Name) != nil {
 		return fmt.Errorf("there is a line of %s in passwd, and it is damaged", args.Name)
@@ -91,7 +83,7 @@ func (e editor) addUser(s *state, args AddArgs) error {
 	return e.setUser(s, args.Name, a)
 }
 
-// newShadow is the line of a user that nobody can log in as.
+// newShadow is the line of a user without any login.
 func (e editor) newShadow(s *state, args AddArgs) []string {
 	row := make([]string, shadowFields)
 	row[0], row[shadowHash], row[shadowChanged] = args.Name, "!", strconv.Itoa(e.today())
@@ -257,8 +249,7 @@ func (s *state) setMember(group, user string, in bool) {
 	}
 }
 
-// removeUser removes a user from everywhere, and the group of his name if nobody else
-// uses it.
+// removeUser removes a user from everywhere, and the group of his name if no other user has it.
 func (s *state) removeUser(u UserInfo) {
 	s.passwd().remove(u.Name)
 	s.shadow().remove(u.Name)

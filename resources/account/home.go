@@ -16,14 +16,14 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
-// skeleton is the folder of which a new home is a copy.
+// skeleton is the folder that is copied for a new home.
 const skeleton = "etc/skel"
 
 // inside is a path of a system, as os.Root takes it.
 func inside(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
 
-// steadyHome returns an error if another user can put something else in the place of a
-// home, as where it is in a folder of that user. What follows, and the tools, go by its path.
+// steadyHome returns an error if another user can put something else in the place of a home, as
+// where it is in a folder of that user. The next steps, and the tools, go by its path.
 func steadyHome(root, home string) error {
 	w, at := safepath.System(), filepath.Join("/", root, home)
 	_, err := w.Steady(filepath.Dir(at))
@@ -52,11 +52,11 @@ func steadyNewHome(root, name string, a Attributes, create bool) error {
 	return steadyHome(root, homeOf(name, a))
 }
 
-// openSystem opens the folder of a system: what is done in it leaves it by no link.
+// openSystem opens the folder of a system: no access in it leaves it by a link.
 func openSystem(root string) (*os.Root, error) { return os.OpenRoot(filepath.Join("/", root)) }
 
-// makeHome makes the home folder of a user, with a copy of the skeleton. One that is
-// there is left alone.
+// makeHome makes the home folder of a user, with a copy of the skeleton. A present home is left
+// alone.
 func makeHome(root string, u UserInfo) error {
 	r, err := openSystem(root)
 	if err != nil {
@@ -151,8 +151,8 @@ func ownHome(r *os.Root, u UserInfo) (fs.FileInfo, error) {
 // ownerOf returns whose a file is.
 func ownerOf(st fs.FileInfo) int { return int(st.Sys().(*unix.FileStat).Uid) }
 
-// movable reports whether the home of a user can be moved: it is his own folder, nobody
-// else's home, and there is nothing at the new path, which is not within the old one.
+// movable reports whether the home of a user can be moved: it is his own folder and no other user's
+// home, and there is nothing at the new path, which is not within the old one.
 func (s *state) movable(u UserInfo, to string) bool {
 	for fields := range s.passwd().rows() {
 		if len(fields) == passwdFields && fields[0] != u.Name && path.Clean(fields[passwdHome]) == path.Clean(u.Home) {
@@ -200,7 +200,7 @@ func moveHome(root, from, to string) error {
 	return r.Rename(inside(from), inside(to))
 }
 
-// giveHome gives what is the user's in his home to the numbers that he has from now on.
+// giveHome gives the user's files in his home to the numbers that he has from now on.
 func giveHome(root string, was, now UserInfo) error {
 	if was.UID == now.UID && was.GID == now.GID {
 		return nil
@@ -231,9 +231,9 @@ func giveHome(root string, was, now UserInfo) error {
 	return nil
 }
 
-// give gives a file to the new numbers, as far as it had the old ones, and before it what
-// is in it: until the end it is known what is still to be given. The user may be exchanging
-// names meanwhile, so what is given is what was looked at.
+// give gives a file to the new numbers, as far as it had the old ones, and before it its contents:
+// so until the end the rest of the work is known. The user may be exchanging names meanwhile, so
+// the file that was looked at is given.
 func give(dir atomicfile.Dir, name string, was, now UserInfo) error {
 	st, err := dir.Lstat(name)
 	if errors.Is(err, unix.ENOENT) {

@@ -1,19 +1,20 @@
-// Package account is the virtual modules user and group: what can be asked of the
-// databases of users and groups, and the backends that do it. How a backend is written
-// stands in engine/virtual.
+// Package account is the virtual modules user and group: the questions to the databases of users
+// and groups, and the backends that answer them. The package engine/virtual tells how to write a
+// backend.
 //
 // # Rules for backends
 //
-//   - A call changes what was given, and nothing else. What is so already is no error.
-//   - Only the accounts of this machine's own files count: those of a directory
-//     service are neither listed nor changed. Each question reads each file once.
-//   - A password is a hash, is given to no tool as an argument, and is in no result
-//     but as a Secret.
-//   - A home that is moved, removed or given to another number goes first, and what the
-//     databases say of it follows: whatever comes in between is found by the next look.
-//     One that belongs to somebody else is left alone.
-//   - A name that is not CheckName, and any value that a database cannot hold, is
-//     refused before a tool is run.
+//   - A call changes the given attributes, and nothing else. A state that is there already is not
+//     an error.
+//   - Only the accounts of this machine's own files count: those of a directory service are neither
+//     listed nor changed. Each question reads each file once.
+//   - A password is a hash, is never an argument of a tool, and appears in a result only as a
+//     Secret.
+//   - A home that is moved, removed or given to another number goes first, and its entries in the
+//     databases follow: the next look finds the traces of a cut. A home that belongs to another
+//     user is left alone.
+//   - A name that is not CheckName, and any value that a database cannot hold, is refused before a
+//     tool is run.
 package account
 
 import (
@@ -44,8 +45,8 @@ type RenameArgs struct {
 	Where   `yaml:",inline"`
 }
 
-// Attributes are what can be said of a user. One that is not given stays as it
-// is, or gets what the system gives by itself.
+// Attributes describe a user. An attribute that is not given stays as it is, or gets the system's
+// default.
 type Attributes struct {
 	UID      *int           `yaml:"uid" mgmt:"min=0" doc:"The number."`
 	GID      *int           `yaml:"gid" mgmt:"min=0" doc:"The number of the primary group."`

@@ -49,9 +49,8 @@ func (s *state) freeGID(args AddGroupArgs) (int, error) {
 	return s.free("GID", args.System, numbers(s.group(), groupGID))
 }
 
-// free returns a number that is not taken: the one after the last, so that nobody gets
-// what a removed user has left; for the system the one before the first. If there is none
-// any one will do.
+// free returns a number that is not taken: the one after the last, so that no user gets the files
+// of a removed user; for the system the one before the first. If there is none any one will do.
 func (s *state) free(what string, system bool, taken map[int]bool) (int, error) {
 	d := readDefs(s.root)
 	low, high, step := d.number(what+"_MIN", 1000), d.number(what+"_MAX", 60000), 1
@@ -89,7 +88,7 @@ func readDefs(root string) defs {
 	if err != nil {
 		return d
 	}
-	text, _, err := read(atomicfile.At(etc), "login.defs")
+	text, _, err := fileIn(atomicfile.At(etc), "login.defs", -1).Read()
 	if err != nil {
 		return d // the defaults are as good
 	}

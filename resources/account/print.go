@@ -15,8 +15,8 @@ type Print struct {
 	known bool // equal stats are of equal databases
 }
 
-// PrintOf looks at the databases. now is the time of the look. What cannot be looked at is
-// like nothing.
+// PrintOf looks at the databases. now is the time of the look. A database that cannot be looked at
+// counts as missing.
 func PrintOf(root string, now time.Time) (p Print) {
 	etc, err := folder(root)
 	if err != nil {
@@ -38,9 +38,9 @@ func PrintOf(root string, now time.Time) (p Print) {
 	return p
 }
 
-// Differs reports whether something was written between two looks, as far as that can be
-// told: what the tools write is always another file.
+// Differs reports whether something was written between two looks, as far as that can be told: the
+// tools always write another file.
 func (p Print) Differs(o Print) bool { return p.stats != o.stats }
 
-// Same reports whether what was read after one look is what is there at the other one.
+// Same reports whether the databases have the same contents at both looks.
 func (p Print) Same(o Print) bool { return p.known && p.stats == o.stats }

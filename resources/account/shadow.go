@@ -56,8 +56,8 @@ func (s *shadow) asks() reader { return s.reader }
 // tool runs programs that change accounts.
 type tool struct{ runner engine.Host }
 
-// run runs a program that has to succeed. Its error is the last that it said, and never
-// what it was given.
+// run runs a program that has to succeed. Its error is the last line of its output, and never its
+// input.
 func (t tool) run(ctx context.Context, stdin string, argv ...string) error {
 	c := engine.Command{Argv: argv, MaxOutput: 16 << 10}
 	if stdin != "" {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// table is the text of a database: lines of fields, parted by colons, of which the first
-// is the name. What is not changed stays as it is, byte for byte: comments, lines of
-// other services, and what is damaged.
+// table is the text of a database: lines of fields, parted by colons; the first is the name.
+// Unchanged lines stay as they are, byte for byte: comments, lines of other services, and damaged
+// lines.
 type table struct {
 	lines []string       // with their ends
 	at    map[string]int // the first line of each name
@@ -60,8 +60,8 @@ func (t *table) rows() iter.Seq[[]string] {
 	}
 }
 
-// put sets the fields of a name. A new one comes last, but before the lines of other
-// services, such as + and what follows it.
+// put sets the fields of a name. A new one comes last, but before the lines of other services, such
+// as + and the lines after it.
 func (t *table) put(fields []string) {
 	line := strings.Join(fields, ":") + "\n"
 	if i, ok := t.at[fields[0]]; ok {

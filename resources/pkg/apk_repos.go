@@ -34,7 +34,8 @@ func (a *apk) repoFiles() ([]string, error) {
 	return append([]string{a.at(apkRepos)}, parts...), err
 }
 
-// listRepos returns the repositories, each under its address. Those that are commented out are not used.
+// listRepos returns the repositories, each under its address. Repositories that are commented out
+// are not used.
 func (a *apk) listRepos(_ context.Context, _ virtual.Nothing) (map[string]Repo, error) {
 	files, err := a.repoFiles()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// Apt is the backend for Debian and what comes from it: apt-get changes,
-// dpkg-query and apt-cache look.
+// Apt is the backend for Debian and its descendants: apt-get changes, dpkg-query and apt-cache
+// look.
 var Apt = sync.OnceValue(func() *virtual.Backend {
 	b := virtual.Native("apt", newApt,
 		virtual.Func("list_installed", (*apt).listInstalled),
@@ -50,7 +50,7 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 	return b
 })
 
-// dpkgStatus is the database of what is installed. It is written anew with each change.
+// dpkgStatus is the database of installed packages. It is written anew with each change.
 const dpkgStatus = "/var/lib/dpkg/status"
 
 type apt struct {
@@ -135,7 +135,7 @@ func (a *apt) database(ctx context.Context, names []string) ([]dpkg, error) {
 	return all, nil
 }
 
-// installed reports whether it is there and set up; what is waiting for a trigger is.
+// installed reports whether it is there and set up; a package that waits for a trigger counts.
 func (d dpkg) installed() bool { return strings.ContainsRune("itW", rune(d.state[1])) }
 
 // table returns versions by name: of packages of the machine by the name alone, of all

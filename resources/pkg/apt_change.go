@@ -16,12 +16,13 @@ var get = []string{
 	"-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold",
 }
 
-// bring fetches what a transaction needs, which may be cut, and makes the transaction, which may not.
+// bring fetches the files of a transaction, which may be cut, and makes the transaction, which may
+// not.
 func (a *apt) bring(ctx context.Context, args ...string) error {
 	fetch := slices.Concat(get, []string{"--download-only"}, args)
 	err := a.change(ctx, nil, fetch...)
 	if refused(err) {
-		// Somebody was killed at it: what he has begun has to be ended first.
+		// Another dpkg was killed at it: its transaction has to be ended first.
 		if err := a.mend(ctx); err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func (a *apt) eachEntry(do func(path string, at int, e aptEntry)) error {
 	return nil
 }
 
-// disabled adds the repositories that are switched off to those that are in use.
+// disabled adds the switched-off repositories to the used ones.
 func (a *apt) disabled(all map[string]aptRepo) error {
 	return a.eachEntry(func(path string, at int, e aptEntry) {
 		set := e.set()
@@ -66,8 +66,8 @@ func (a *apt) disabled(all map[string]aptRepo) error {
 	})
 }
 
-// modRepo makes an entry, or alters those that name the repository, wherever they stand. An entry that names others, too, is
-// taken apart: they stay as they are.
+// modRepo makes an entry, or alters all entries that name the repository, wherever they stand. An
+// entry that names others, too, is taken apart: they stay as they are.
 func (a *apt) modRepo(_ context.Context, args ModRepoArgs) (virtual.Nothing, error) {
 	ask, err := parseAptRepo(args.Repo)
 	if err != nil {
@@ -116,8 +116,8 @@ func (a *apt) delRepo(_ context.Context, args RepoArgs) (virtual.Nothing, error)
 	return virtual.Nothing{}, a.editSources(ask, func(aptEntry, aptSet) string { return "" })
 }
 
-// editSources has alter make the text anew of what is asked for, in all files. A file that then is empty goes, unless it is
-// sources.list itself.
+// editSources has alter make the text of the matching entries anew, in all files. A file that then
+// is empty goes, unless it is sources.list itself.
 func (a *apt) editSources(ask aptSet, alter func(e aptEntry, hit aptSet) string) error {
 	files, err := a.sourceFiles()
 	if err != nil {
@@ -154,7 +154,8 @@ func alterPieces(pieces []aptPiece, ask aptSet, alter func(e aptEntry, hit aptSe
 	return out.String()
 }
 
-// apart returns the entries that take the place of one: what is left of it, and what alter makes of the rest. The first has the comments.
+// apart returns the entries that take the place of one: its remaining part, and the result of alter
+// for the rest. The first has the comments.
 func apart(p aptPiece, hit aptSet, rest []aptSet, alter func(e aptEntry, hit aptSet) string) string {
 	var texts []string
 	for _, r := range rest {

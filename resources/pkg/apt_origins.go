@@ -12,8 +12,9 @@ var nonfree = []string{"non-free", "non-free-firmware", "restricted", "multivers
 // community are those that Ubuntu has and does not look after.
 var community = []string{"universe", "multiverse"}
 
-// origins tells where packages come from: by the component what is free, and by the origin and the component what the
-// distribution of this machine looks after. A version that several repositories have is what the best of them makes it.
+// origins tells where packages come from: the component tells whether they are free, and origin and
+// component whether this machine's distribution looks after them. A version that several
+// repositories have counts as that of the best of them.
 func (a *apt) origins(ctx context.Context, args OriginsArgs) (map[string]Origin, error) {
 	names := sortedKeys(args.Pkgs)
 	if err := checkApt(names); err != nil || len(names) == 0 {
@@ -58,8 +59,8 @@ func (a *apt) originOf(place, vendor string) Origin {
 	}
 }
 
-// aptPlace reads a line such as "500 http://mirror.example/debian bookworm/main amd64 Packages"; nothing of what is no
-// repository.
+// aptPlace reads a line such as "500 http://mirror.example/debian bookworm/main amd64 Packages";
+// any other line gives nothing.
 func aptPlace(line string) (place string, ok bool) {
 	f := strings.Fields(line)
 	if len(f) < 4 || f[len(f)-1] != "Packages" {

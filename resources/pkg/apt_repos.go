@@ -9,18 +9,19 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// aptRepo is what is known of a repository, and what only apt says.
+// aptRepo has the facts of a repository, and the facts that only apt tells.
 type aptRepo struct {
 	Repo   `yaml:",inline"`
 	Source string `yaml:"source" doc:"The file that names it, and the number of its line or stanza."`
 }
 
-// aptTargets has apt write a line for each list of packages that it fetches, or would: without the option only for
-// those that it has. Of a repository without components it writes the word as it stands here.
+// aptTargets has apt write a line for each list of packages that it fetches, or would: without the
+// option only for lists that it has. Of a repository without components it writes the word as it
+// stands here.
 var aptTargets = []string{"apt-get", "indextargets", "--no-release-info", "--format", "$(REPO_URI)\t$(RELEASE)\t$(COMPONENT)\t$(SOURCESENTRY)", "Created-By: Packages"}
 
-// listRepos returns the repositories: those in use as apt says, and those that are switched off as its files say. Each is called
-// as in a line of sources.list: where it is, the release, the component.
+// listRepos returns the repositories: the used ones as apt says, and the switched-off ones as its
+// files say. Each is named as in a line of sources.list: where it is, the release, the component.
 func (a *apt) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]aptRepo, error) {
 	lines, err := a.lines(ctx, nil, aptTargets...)
 	if err != nil {

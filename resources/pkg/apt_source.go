@@ -14,7 +14,7 @@ type aptSet struct{ types, uris, suites, comps []string }
 // parts are the four in the order in which an entry is taken apart.
 func (s *aptSet) parts() [4]*[]string { return [4]*[]string{&s.types, &s.uris, &s.suites, &s.comps} }
 
-// take returns what two sets have in common, nil for nothing, and what is left of s without it.
+// take returns the common part of two sets, nil for none, and the rest of s.
 func (s aptSet) take(ask aptSet) (hit *aptSet, rest []aptSet) {
 	common, rem := s, s
 	for i, part := range common.parts() {
@@ -47,7 +47,8 @@ func sameSource(a, b string) bool {
 	return strings.Contains(a, ":") && strings.Contains(b, ":") && plainAddress(a) == plainAddress(b)
 }
 
-// plainAddress leaves out of an address what makes no difference: a slash at the end, // before the path of a file, and who may read.
+// plainAddress leaves parts out of an address that make no difference: a slash at the end, //
+// before the path of a file, and who may read.
 func plainAddress(s string) string {
 	s = strings.TrimSuffix(withoutPassword(s), "/")
 	return strings.Replace(s, "file:///", "file:/", 1)
@@ -61,7 +62,7 @@ type aptEntry interface {
 	with(set aptSet, enabled bool, o aptOptions) string
 }
 
-// aptOptions are what else of an entry is altered; nil for what stays.
+// aptOptions are the other fields of an entry to alter; nil for a field that stays.
 type aptOptions struct {
 	Trusted *bool
 	Key     *string
@@ -74,7 +75,7 @@ type aptPiece struct {
 	at    int      // as apt counts: the number of the line, or of the stanza
 }
 
-// aptPieces takes a file apart. What cannot be read is text: apt says what is wrong with it.
+// aptPieces takes a file apart. An unreadable part is kept as text: apt reports its fault.
 func aptPieces(path, text string) []aptPiece {
 	if strings.HasSuffix(path, ".sources") {
 		return stanzaPieces(text)

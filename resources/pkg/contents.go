@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// aptLists is where apt keeps what it has fetched of the repositories.
+// aptLists is the folder of the lists that apt has fetched from the repositories.
 const aptLists = "/var/lib/apt/lists"
 
 // contentLists are the files, as patterns, by which each package manager knows what packages bring that are not installed.
@@ -23,8 +23,8 @@ var contentLists = map[string][]string{
 	"zypper": zypperLists,
 }
 
-// ContentsStamp returns a text that is another one whenever what Contents tells may be; empty if there are no lists to tell it
-// by. It runs no tool.
+// ContentsStamp returns a text that changes whenever the answer of Contents may change; empty if
+// there are no lists. It runs no tool.
 func ContentsStamp(backend string) string {
 	var paths []string
 	for _, pattern := range contentLists[backend] {
@@ -45,8 +45,9 @@ func stampOf(paths []string) string {
 	return s.String()
 }
 
-// readContents prints the lines of lists that match a pattern, which comes first. It ends as what reads the lists does, which
-// is handed over by descriptor 3: without a match grep fails.
+// readContents prints the lines of lists that match a pattern, which comes first. It ends with the
+// status of the reader of the lists, which is handed over by descriptor 3: without a match grep
+// fails.
 const readContents = `pattern=$1; shift
 { status=$({ { /usr/lib/apt/apt-helper cat-file "$@"; echo $? >&3; } | grep -E -e "$pattern" >&4; } 3>&1); } 4>&1
 exit "$status"`
@@ -74,7 +75,8 @@ func (a *apt) contents(ctx context.Context, args ContentsArgs) (map[string][]str
 	return byAsked(args.Names, contentLines(lines)), nil
 }
 
-// contentFiles returns the lists of the machine's architecture, and of those that names have.
+// contentFiles returns the lists of the machine's architecture, and of the architectures in the
+// names.
 func (a *apt) contentFiles(names []string) (files []string) {
 	archs := []string{a.arch, "all"}
 	for _, name := range names {
@@ -135,7 +137,8 @@ func (d *dnf) contents(ctx context.Context, args ContentsArgs) (map[string][]str
 	})
 }
 
-// withoutFolders sorts paths, and leaves out those of folders that others are in, and what is none.
+// withoutFolders sorts paths. It leaves out the folders of other paths, and texts that are not
+// paths.
 func withoutFolders(paths []string) []string {
 	folders := map[string]bool{}
 	for _, p := range paths {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// databases are the files of each package manager that change with what is installed.
+// databases are the files of each package manager that change with the installed packages.
 var databases = map[string][]string{
 	"apk":    apkFiles,
 	"apt":    {dpkgStatus},

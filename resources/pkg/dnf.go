@@ -13,8 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// Dnf is the backend for Fedora, Red Hat and what comes from them. Its purge is
-// missing: rpm keeps what somebody has altered, always.
+// Dnf is the backend for Fedora, Red Hat and their descendants. Its purge is missing: rpm always
+// keeps altered files.
 var Dnf = sync.OnceValue(func() *virtual.Backend {
 	b := virtual.Native("dnf", newDnf,
 		virtual.Func("list_installed", (*dnf).listInstalled),

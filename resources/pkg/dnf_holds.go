@@ -9,7 +9,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// versionlock is the start of the dnf that keeps versions. What is installed is all that it has to know of.
+// versionlock is the start of the dnf command that keeps versions. It only has to know the
+// installed packages.
 var versionlock = []string{"dnf", "-y", "-q", "--setopt=color=never", "--setopt=exit_on_lock=True", "--disablerepo=*", "versionlock"}
 
 // errNoVersionlock says that dnf cannot keep versions.
@@ -87,7 +88,7 @@ func (d *dnf) listHolds(ctx context.Context, _ virtual.Nothing) ([]string, error
 	return slices.Compact(names), nil
 }
 
-// withoutHeld takes what is held out of a table: dnf itself lists it among the upgrades.
+// withoutHeld takes held packages out of a table: dnf itself lists them among the upgrades.
 func (d *dnf) withoutHeld(ctx context.Context, table map[string]string) error {
 	held, err := d.listHolds(ctx, virtual.Nothing{})
 	for _, name := range held {
@@ -99,7 +100,8 @@ func (d *dnf) withoutHeld(ctx context.Context, table map[string]string) error {
 	return err
 }
 
-// kept returns an error if names are held of which there is a newer version: dnf has nothing to do then, and says no more.
+// kept returns an error if held names have a newer version: dnf has nothing to do then, and says no
+// more.
 func (d *dnf) kept(ctx context.Context, names []string) error {
 	newer, err := d.query(ctx, "--upgrades", "--latest-limit=1")
 	newer = only(newer, names)

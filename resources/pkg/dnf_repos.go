@@ -52,7 +52,8 @@ func (d *dnf) getRepo(ctx context.Context, args RepoArgs) (Repo, error) {
 	return oneRepo(ctx, d.listRepos, args.Repo)
 }
 
-// Where dnf reads what repositories there are. A new one gets a file of its own in the first folder.
+// The folders from which dnf reads its repositories. A new one gets a file of its own in the first
+// folder.
 var (
 	dnfRepoParts = []string{"/etc/yum.repos.d", "/etc/distro.repos.d"}
 	dnfConf      = "/etc/dnf/dnf.conf"

@@ -20,8 +20,8 @@ func (e *UnknownError) Error() string {
 	return text
 }
 
-// UnreachableError says that a repository could not be reached, or does not have any
-// more what the lists of packages say.
+// UnreachableError says that a repository could not be reached, or does not have any more a file
+// that the lists of packages name.
 type UnreachableError struct{ Text string }
 
 func (e *UnreachableError) Error() string {
@@ -64,7 +64,7 @@ func (e *ToolError) Error() string {
 	return fmt.Sprintf("%s: %s", e.Tool, e.Text)
 }
 
-// HeldError says that what is wanted would alter packages that hold keeps. Nothing was altered.
+// HeldError says that the wanted state would alter packages that hold keeps. Nothing was altered.
 type HeldError struct{ Names []string }
 
 func (e *HeldError) Error() string {

@@ -3,7 +3,6 @@ package pkg
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/textpart"
 )
 
 // maxConfig bounds the configuration of a package manager that is read: a much larger file is a mistake.
@@ -22,18 +22,18 @@ const maxConfig = 4 << 20
 // configMode is the mode of a file that is made: the user whom apt fetches as reads it.
 const configMode = 0o644
 
-// place opens the folder of a file, for all that is done with it.
-func place(path string) (dir atomicfile.Dir, name string, release func(), err error) {
+// configAt returns a file whose folder is held open until release is called.
+func configAt(path string) (f textpart.File, release func(), err error) {
 	p, err := safepath.System().Place(path)
 	if err != nil {
-		return dir, "", nil, fmt.Errorf("%s: %w", path, err)
+		return f, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return atomicfile.In(p.Folder), p.Name, p.Close, nil
+	return textpart.File{Dir: atomicfile.In(p.Folder), Name: p.Name, Max: maxConfig, Mode: configMode, UID: -1, GID: -1}, p.Close, nil
 }
 
-// readConfig returns the text of a file; of one that is not there none.
+// readConfig returns the text of a file, empty for a missing file.
 func readConfig(path string) (string, error) {
-	dir, name, release, err := place(path)
+	f, release, err := configAt(path)
 	if errors.Is(err, unix.ENOENT) {
 		return "", nil
 	}
@@ -41,69 +41,23 @@ func readConfig(path string) (string, error) {
 		return "", err
 	}
 	defer release()
-	text, _, err := readIn(dir, name)
+	text, _, err := f.Read()
 	return text, err
 }
 
-func readIn(dir atomicfile.Dir, name string) (string, *atomicfile.Stat, error) {
-	f, st, err := dir.Open(name)
-	if errors.Is(err, unix.ENOENT) {
-		return "", nil, nil
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(data) > maxConfig {
-		err = fmt.Errorf("%s is larger than %d MiB: that is no configuration", dir.Path(name), maxConfig>>20)
-	}
-	return string(data), &st, err
-}
-
-// editConfig replaces the text of a file by what change makes of it, at once: a reader sees the old text or the new one. A missing
-// file is empty text, and is made. Where the text stays the same nothing is written. If somebody else writes the file meanwhile, change
-// is called again. The file goes where drop is set and nothing but blanks is left.
+// editConfig replaces the text of a file by the result of change. A missing file is empty text, and
+// is made. If another process writes the file meanwhile, change is called again. The file goes where
+// drop is set and nothing but blanks is left.
 func editConfig(path string, drop bool, change func(old string) (string, error)) error {
-	for tries := 1; ; tries++ {
-		err := editOnce(path, drop, change)
-		if !errors.Is(err, atomicfile.ErrChanged) || tries == 5 {
+	return textpart.Retry(func() error {
+		f, release, err := configAt(path)
+		if err != nil {
 			return err
 		}
-	}
-}
-
-func editOnce(path string, drop bool, change func(string) (string, error)) error {
-	dir, name, release, err := place(path)
-	if err != nil {
-		return err
-	}
-	defer release()
-	old, st, err := readIn(dir, name)
-	if err != nil {
-		return err
-	}
-	text, err := change(old)
-	if err != nil || text == old {
-		return err
-	}
-	if st != nil {
-		if now, err := dir.Lstat(name); err == nil && now != *st {
-			return atomicfile.ErrChanged
-		}
-	}
-	if drop && strings.TrimSpace(text) == "" {
-		return dir.Remove(name, false)
-	}
-	n := atomicfile.New{
-		Dir: dir, Name: name, Old: st, Mode: -1, UID: -1, GID: -1, Size: int64(len(text)),
-		Fill: func(w io.Writer) error { _, err := io.WriteString(w, text); return err },
-	}
-	if st == nil {
-		n.Mode = configMode
-	}
-	_, err = n.Write()
-	return err
+		defer release()
+		f.Drop = drop
+		return f.Edit(change)
+	})
 }
 
 // partsIn returns the files of a folder whose names end so, sorted: none if there is no such folder.

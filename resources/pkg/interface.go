@@ -1,20 +1,19 @@
-// Package pkg is the virtual module pkg: what can be asked of a package manager, and
-// the backends that do it. How a backend is written stands in engine/virtual.
+// Package pkg is the virtual module pkg: the functions of a package manager, and the backends that
+// do them. The package engine/virtual tells how to write a backend.
 //
 // # Rules for backends
 //
-//   - No call asks a question, or waits for one. Each waits for a lock that somebody else
-//     holds, for two minutes at most; then it is a *LockedError.
-//   - What nothing but another look at the repositories can mend is an *UnknownError or an
+//   - No call asks a question, or waits for one. Each waits for a lock that another process holds,
+//     for two minutes at most; then it is a *LockedError.
+//   - A fault that only another look at the repositories can mend is an *UnknownError or an
 //     *UnreachableError.
 //   - Install, Remove, Purge and Upgrade are one transaction of the package manager: all or
-//     nothing, as far as that one can. What they return is what has changed, also
-//     beside what was asked for (dependencies).
-//   - A call that writes the database is let finish once it has begun (engine.Command.Cost); what it only
-//     fetches, and each wait for a lock, ends with the context.
+//     nothing, as far as it can. They return all changed packages, dependencies included.
+//   - A call that writes the database is let finish once it has begun (engine.Command.Cost);
+//     downloads, and each wait for a lock, end with the context.
 //   - A name that is not CheckName is refused before a tool is run.
-//   - A version is written as the package manager writes it, with epoch and revision;
-//     two are compared by VersionCmp only.
+//   - A version is written as the package manager writes it, with epoch and revision; two are
+//     compared by VersionCmp only.
 package pkg
 
 import (
@@ -23,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/names"
 )
 
 // Change is what happened to one package. Old is empty if it was not installed
@@ -174,8 +174,8 @@ var (
 	Autoremove = virtual.Declare[virtual.Nothing, map[string]Change]("autoremove", "Remove packages that were installed as a dependency and are not needed any more.", autoremoves)
 )
 
-// purges says where a package manager tells the configuration of a package from its other files when it removes it: rpm keeps what
-// somebody has altered, always.
+// purges says where a package manager tells the configuration of a package from its other files
+// when it removes it: rpm always keeps altered files.
 func purges(f *virtual.Function) {
 	f.Supported = virtual.Match{"os_family": {"Alpine", "Arch", "Debian"}}
 }
@@ -183,7 +183,8 @@ func purges(f *virtual.Function) {
 // onlyDebian is what only Debian has: packages that are removed and have left something, and archives by licence.
 func onlyDebian(f *virtual.Function) { f.Supported = virtual.Match{"os_family": {"Debian"}} }
 
-// autoremoves says that apk removes what nothing needs with each change, so there is never anything to do. Others need not have it.
+// autoremoves says that apk removes unneeded packages with each change, so there is never anything
+// to do. Others need not have it.
 func autoremoves(f *virtual.Function) {
 	f.Extra, f.NotApplicable = true, virtual.Match{"os_family": {"Alpine"}}
 }
@@ -221,18 +222,12 @@ func init() {
 }
 
 var (
-	nameRule    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:@-]*$`)
 	versionRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:~^-]*$`)
 )
 
-// CheckName refuses what is no name of a package: what could be an option or a
-// path, or has characters that no package manager allows.
-func CheckName(name string) error {
-	if !nameRule.MatchString(name) {
-		return fmt.Errorf("%q is no name of a package", name)
-	}
-	return nil
-}
+// CheckName refuses any text but the name of a package: a text that could be an option or a path,
+// or has characters that no package manager allows.
+func CheckName(name string) error { return names.CheckPackage(name) }
 
 // CheckVersion refuses what is no version of a package.
 func CheckVersion(version string) error {

@@ -50,7 +50,7 @@ func Advice(backend string) string {
 // dpkgUpdates has the changes of the database that dpkg has not merged yet. There are none when it has ended well.
 const dpkgUpdates = "/var/lib/dpkg/updates"
 
-// interrupted asks dpkg what is half done, and looks for changes that it has not merged.
+// interrupted asks dpkg for half-done packages, and looks for changes that it has not merged.
 func (a *apt) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	var what []string
 	files, _ := os.ReadDir(a.at(dpkgUpdates))
@@ -73,12 +73,12 @@ func (a *apt) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, err
 	return what, nil
 }
 
-// repair ends what a dpkg has begun that was killed, and brings what is missing then.
+// repair ends the transaction of a killed dpkg, and brings the packages that are missing then.
 func (a *apt) repair(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	return during(ctx, a, func() error { return a.mend(ctx) })
 }
 
-// mend sets up what is unpacked. What it cannot, apt-get may, with packages that it fetches.
+// mend sets up unpacked packages. For the others apt-get may fetch packages.
 func (a *apt) mend(ctx context.Context) error {
 	err := a.transact(ctx, nil, "dpkg", "--force-confdef", "--force-confold", "--configure", "-a")
 	if _, locked := errors.AsType[*LockedError](err); locked {
@@ -103,8 +103,8 @@ func (d dpkg) torn() bool { return d.state[1] == 'H' || len(d.state) > 2 && d.st
 // rebuilt are texts by which rpm says that its database is damaged and not only interrupted.
 var rebuilt = []string{"rpmdb: ", "error: rpmdb", "error: cannot open Packages", "database disk image is malformed", "DB_RUNRECOVERY", "db5 error"}
 
-// doubles returns the packages of which rpm has two versions, because the older one was not removed. Those
-// that may be there in several versions, as kernels, are not among them.
+// doubles returns the packages that rpm has in two versions, because the older one was not removed.
+// Packages that may be there in several versions, as kernels, are not among them.
 func (r *rpm) doubles(ctx context.Context) ([]string, error) {
 	res, err := r.ask(ctx, "rpm", "-qa", "--qf", `%{NAME}.%{ARCH}\n`)
 	switch {
@@ -191,7 +191,8 @@ func (z *zypper) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, 
 	return z.doubles(ctx)
 }
 
-// repair installs packages in two versions once more, which removes the older one, and what others need.
+// repair installs packages in two versions once more, which removes the older one, and the packages
+// that others need.
 func (z *zypper) repair(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	return during(ctx, z, func() error {
 		if err := z.rebuild(ctx); err != nil {
@@ -210,7 +211,7 @@ func (z *zypper) repair(ctx context.Context, _ virtual.Nothing) (map[string]Chan
 	})
 }
 
-// pacmanLock is what pacman makes while it works. One that was killed leaves it.
+// pacmanLock is the file that pacman makes while it works. A killed pacman leaves it.
 const pacmanLock = "/var/lib/pacman/db.lck"
 
 // staleLock is what interrupted says of it.
@@ -226,7 +227,7 @@ func (p *pacman) interrupted(context.Context, virtual.Nothing) ([]string, error)
 	return append(what, p.halves()...), nil
 }
 
-// halves returns the packages of which the database has no description or no list of files.
+// halves returns the packages whose description or list of files is missing in the database.
 func (p *pacman) halves() (names []string) {
 	local := p.at(pacmanLocal)
 	dirs, _ := os.ReadDir(local)
@@ -241,7 +242,7 @@ func (p *pacman) halves() (names []string) {
 	return names
 }
 
-// repair removes a lock that was left, and installs anew what is in the database in part.
+// repair removes a leftover lock, and installs the packages anew that are in the database in part.
 func (p *pacman) repair(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	what, err := p.interrupted(ctx, virtual.Nothing{})
 	if err != nil {

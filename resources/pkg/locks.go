@@ -12,8 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// Lock is a file by which a package manager keeps others out while it alters what is installed. A row of Locks is
-// all that is known of it: who waits for package managers needs no code of any of them.
+// Lock is a file by which a package manager keeps others out while it alters packages. A row of
+// Locks has all facts of it: a wait for package managers needs no code of any of them.
 type Lock struct {
 	Backend string // whose it is
 	Path    string
@@ -26,10 +26,10 @@ type LockBy int
 
 // The ways.
 const (
-	ByRecord LockBy = iota // a process has locked the file by fcntl, so that nobody else may write
+	ByRecord LockBy = iota // a process has locked the file by fcntl, so that no other process may write
 	ByFlock                // a process has locked the file by flock
 	ByPID                  // the number of a process that lives stands in the file
-	ByOpen                 // a process has the file open; the file alone may be left of one that was killed
+	ByOpen                 // a process has the file open; a killed process may leave the file alone
 )
 
 // Holder is a process that holds a Lock.
@@ -40,7 +40,7 @@ type Holder struct {
 	Own     bool   // this process has started it
 }
 
-// String names the process, the lock, and what to do if that lasts.
+// String names the process, the lock, and a way out if that lasts.
 func (h *Holder) String() string {
 	who := "another process"
 	if h.PID > 0 {
@@ -76,8 +76,9 @@ func Locks() []Lock {
 	}
 }
 
-// Held returns who holds one of the locks now, nil for nobody. It takes no lock, waits for nothing and alters
-// nothing. A lock that cannot be looked at, as without the rights of root, counts as free.
+// Held returns the process that holds one of the locks now, nil for none. It takes no lock, waits
+// for nothing and alters nothing. A lock that cannot be looked at, as without the rights of root,
+// counts as free.
 func Held(locks []Lock) *Holder {
 	for _, l := range locks {
 		if pid, held := l.holder(); held {

@@ -9,22 +9,24 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// freeEvents are what happens to the file of a lock when its holder lets go: a descriptor that could write is closed, or the file
-// goes. Who only looks at a lock opens it for reading, and is no event.
+// freeEvents are the events of the file of a lock when its holder lets go: a descriptor that could
+// write is closed, or the file goes. A process that only looks at a lock opens it for reading,
+// which makes no event.
 const freeEvents = unix.IN_CLOSE_WRITE | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ATTRIB
 
 // freeMoment is how long after such an event it is looked at again: the kernel tells of a descriptor that is closed just
 // before it gives back the lock that belongs to the descriptor.
 const freeMoment = 10 * time.Millisecond
 
-// freePoll is how often a lock is looked at of which nothing tells.
+// freePoll is the time between two looks at a lock without events.
 const freePoll = 250 * time.Millisecond
 
-// Await waits until the holder may have let go of the lock: it has closed the file, the file has gone, the process has ended, or
-// so much time has gone by as most says. Whether the lock is free then, Held says. The error is why ctx has ended.
+// Await waits until the holder may have let go of the lock: it has closed the file, the file has
+// gone, the process has ended, or so much time has gone by as most says. Whether the lock is free
+// then, Held says. The error is why ctx has ended.
 //
-// A holder that unlocks and goes on with the file open, and one that no event tells of because it has another view of the file system,
-// are what most is for.
+// most is for holders without events: they unlock and go on with the file open, or have another
+// view of the file system.
 func (h *Holder) Await(ctx context.Context, most time.Duration) error {
 	w, err := h.watch()
 	if err != nil {

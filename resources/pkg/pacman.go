@@ -13,8 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// Pacman is the backend for Arch and what comes from it. It installs a version only if
-// the repositories have just that one, and it knows no recommended packages.
+// Pacman is the backend for Arch and its descendants. It installs a version only if the
+// repositories have just that one, and it knows no recommended packages.
 var Pacman = sync.OnceValue(func() *virtual.Backend {
 	b := virtual.Native("pacman", newPacman,
 		virtual.Func("list_installed", (*pacman).listInstalled),

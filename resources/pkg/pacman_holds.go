@@ -32,7 +32,8 @@ func (p *pacman) hold(ctx context.Context, args RemoveArgs) (virtual.Nothing, er
 	})
 }
 
-// unhold takes names out of the setting. One that pacman keeps all the same, by a pattern or in a file that is included, is an error.
+// unhold takes names out of the setting. A name that pacman keeps all the same, by a pattern or in
+// a file that is included, is an error.
 func (p *pacman) unhold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
 	if err := checkNames(args.Names); err != nil {
 		return virtual.Nothing{}, err
@@ -53,7 +54,7 @@ func (p *pacman) unhold(ctx context.Context, args RemoveArgs) (virtual.Nothing, 
 	return virtual.Nothing{}, nil
 }
 
-// editIgnored alters the list of what pacman is told to keep. What stands in several lines comes into one.
+// editIgnored alters the list of packages that pacman is told to keep. Several lines become one.
 func (p *pacman) editIgnored(change func(now []string) []string) error {
 	return editConfig(p.at(pacmanConf), false, func(old string) (string, error) {
 		f := inifile.Parse(old, inifile.Usual)
@@ -82,8 +83,8 @@ func (p *pacman) listHolds(ctx context.Context, _ virtual.Nothing) ([]string, er
 	return append([]string{}, slices.Compact(lines)...), err
 }
 
-// heldBack returns which of the names are installed and held, and the others. Pacman itself only asks before it alters one that is
-// named, and is told yes.
+// heldBack returns which of the names are installed and held, and the others. Pacman itself only
+// asks before it alters a named package, and is told yes.
 func (p *pacman) heldBack(ctx context.Context, names []string) (held, free []string, err error) {
 	all, err := p.listHolds(ctx, virtual.Nothing{})
 	if err != nil || len(all) == 0 {
@@ -100,7 +101,8 @@ func (p *pacman) heldBack(ctx context.Context, names []string) (held, free []str
 	return held, free, err
 }
 
-// upgradeFree returns which of the names may be upgraded. Those that are held and have a newer version are an error.
+// upgradeFree returns which of the names may be upgraded. Held names with a newer version are an
+// error.
 func (p *pacman) upgradeFree(ctx context.Context, names []string) ([]string, error) {
 	held, free, err := p.heldBack(ctx, names)
 	if err != nil || len(held) == 0 {
@@ -113,7 +115,8 @@ func (p *pacman) upgradeFree(ctx context.Context, names []string) ([]string, err
 	return free, err
 }
 
-// keepHeld leaves out of what is to be installed what is held and may have any version. Another version is refused.
+// keepHeld leaves held packages out of the wanted ones, if any version is allowed. Another version
+// is refused.
 func (p *pacman) keepHeld(ctx context.Context, pkgs map[string]string) (map[string]string, error) {
 	held, free, err := p.heldBack(ctx, sortedKeys(pkgs))
 	if err != nil || len(held) == 0 {

@@ -18,7 +18,8 @@ const pacmanConf = "/etc/pacman.conf"
 // pacmanOptions is the section that is no repository.
 const pacmanOptions = "options"
 
-// listRepos reads the configuration as pacman understands it; what is commented out in its file is a repository that is not used.
+// listRepos reads the configuration as pacman understands it; a section that is commented out is a
+// repository that is not used.
 func (p *pacman) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo, error) {
 	lines, err := p.lines(ctx, nil, "pacman-conf")
 	if err != nil {
@@ -62,7 +63,8 @@ var (
 	sleepSetting = regexp.MustCompile(`^#\s?(Server|CacheServer|Include|SigLevel|Usage)\s*=\s*(.*)$`)
 )
 
-// sleeping returns the sections of a text that are commented out. Only what has an address, or includes a list of some, is one.
+// sleeping returns the sections of a text that are commented out. Only a section with an address,
+// or with an included list, counts.
 func sleeping(text string) map[string]asleep {
 	all, name, now := map[string]asleep{}, "", asleep{}
 	end := func() {
@@ -131,7 +133,7 @@ func lull(text, repo string) string {
 	return strings.Join(lines, "\n")
 }
 
-// checkRepository refuses what is no repository, and one that another file has.
+// checkRepository refuses any section but a repository, and a repository of another file.
 func (p *pacman) checkRepository(ctx context.Context, repo, text string) error {
 	if repo == pacmanOptions {
 		return errors.New("options is no repository: it is the section for pacman itself")
@@ -146,7 +148,8 @@ func (p *pacman) checkRepository(ctx context.Context, repo, text string) error {
 	return err
 }
 
-// modRepo alters the section of a repository, or makes it. One that is not used is commented out.
+// modRepo alters the section of a repository, or makes it. The section of an unused repository is
+// commented out.
 func (p *pacman) modRepo(ctx context.Context, args pacmanModRepo) (virtual.Nothing, error) {
 	if err := (&ModRepoArgs{Repo: args.Repo, URL: args.URL}).check(); err != nil {
 		return virtual.Nothing{}, err
@@ -191,7 +194,7 @@ func pacmanSection(f *inifile.File, args pacmanModRepo) error {
 	return errors.Join(errs...)
 }
 
-// delRepo removes the section of a repository, also one that is commented out.
+// delRepo removes the section of a repository, also if it is commented out.
 func (p *pacman) delRepo(ctx context.Context, args RepoArgs) (virtual.Nothing, error) {
 	if err := checkRepo(args.Repo); err != nil {
 		return virtual.Nothing{}, err

@@ -27,10 +27,10 @@ type zypperModRepo struct {
 	Untrusted *bool   `yaml:"untrusted"`
 }
 
-// pacmanModRepo are those that pacman has, whose keys are in a ring of its own.
+// pacmanModRepo are the parameters that pacman has, whose keys are in a ring of its own.
 type pacmanModRepo = zypperModRepo
 
-// apkModRepo are those that apk has, which trusts what is in /etc/apk/keys.
+// apkModRepo are the parameters that apk has, which trusts the keys in /etc/apk/keys.
 type apkModRepo struct {
 	Repo    string  `yaml:"repo" mgmt:"required"`
 	URL     *string `yaml:"url"`
@@ -39,7 +39,8 @@ type apkModRepo struct {
 
 var repoRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:+@-]*$`)
 
-// checkRepo refuses what is no name of a repository that is made or removed: what could be an option, a path or a pattern.
+// checkRepo refuses any text but the name of a repository to make or remove: a text that could be
+// an option, a path or a pattern.
 func checkRepo(name string) error {
 	if !repoRule.MatchString(name) {
 		return fmt.Errorf("%q is no name of a repository: it has letters, digits and _ . : + @ -", name)
@@ -63,7 +64,8 @@ func (a *ModRepoArgs) checkKey() error {
 	return fmt.Errorf("the key %q of the repository %s is no absolute path of a file", *a.Key, a.Repo)
 }
 
-// checkAddress refuses what is no address of a repository, and one that names who may read there.
+// checkAddress refuses any text but the address of a repository, and an address with a user or a
+// password.
 func checkAddress(repo, address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -77,7 +79,7 @@ func checkAddress(repo, address string) error {
 
 func notInAddress(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// checkMade refuses to make a repository of which nobody says where it is.
+// checkMade refuses to make a repository without an address.
 func checkMade(there bool, repo string, url *string) error {
 	if there || url != nil {
 		return nil
@@ -85,7 +87,7 @@ func checkMade(there bool, repo string, url *string) error {
 	return fmt.Errorf("there is no repository %s: give its url to make it", repo)
 }
 
-// upgradable reports whether a package is among those that can be upgraded.
+// upgradable reports whether a package can be upgraded.
 func upgradable(ctx context.Context, list func(context.Context, RefreshArgs) (map[string]string, error), name string) (bool, error) {
 	if err := CheckName(name); err != nil {
 		return false, err

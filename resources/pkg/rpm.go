@@ -12,7 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// rpm is what all package managers above rpm have in common: what is installed.
+// rpm is the common part of all package managers above rpm: the installed packages.
 type rpm struct{ tools }
 
 // rpmFiles are those in which rpm keeps its database, one of them for each of its
@@ -29,15 +29,14 @@ func (r *rpm) Watch(ctx context.Context, _ []string) (engine.Subscription, error
 	return r.host.Watch(ctx, rpmFiles, engine.WatchOptions{})
 }
 
-// infos reads the database, or what it has of the names; of several versions the last one
-// that it has.
+// infos reads the database, or its entries of the names; of several versions the last one.
 func (r *rpm) infos(ctx context.Context, names []string) (map[string]Info, error) {
 	if err := checkNames(names); err != nil {
 		return nil, err
 	}
 	argv, ok := []string{"rpm", "-qa", "--qf", rpmFormat}, []int(nil)
 	if len(names) > 0 {
-		// The exit status is the number of those that are not installed.
+		// The exit status is the number of names that are not installed.
 		argv, ok = append([]string{"rpm", "-q", "--qf", rpmFormat}, names...), []int{len(names) & 0xff}
 		for n := range min(len(names), 255) {
 			ok = append(ok, n)
@@ -84,7 +83,8 @@ func (r *rpm) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Inf
 // longName is a name that the tools above rpm may take for a shorter one with a version or an architecture.
 var longName = regexp.MustCompile(`-[0-9]|[.:]`)
 
-// literal refuses names that no repository has as they are, though it has what a tool would take them for.
+// literal refuses names that no repository has literally, though a tool would find something for
+// them.
 func literal(ctx context.Context, latest func(context.Context, NamesArgs) (map[string]string, error), names []string) error {
 	long := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !longName.MatchString(n) })
 	if len(long) == 0 {
@@ -189,8 +189,8 @@ func (r *rpm) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 	return 0, nil
 }
 
-// forward refuses versions that are older than what is installed, of which dnf makes a downgrade, and zypper
-// nothing at all.
+// forward refuses versions that are older than the installed one. Dnf would make a downgrade of
+// them, and zypper nothing at all.
 func (r *rpm) forward(ctx context.Context, args InstallArgs) error {
 	pinned := slices.DeleteFunc(sortedKeys(args.Pkgs), func(n string) bool { return args.Pkgs[n] == "" })
 	if args.Downgrade || len(pinned) == 0 {
@@ -228,8 +228,8 @@ func splitEVR(s string) [3]string {
 	return [3]string{epoch, version, release}
 }
 
-// unknownNames returns the names that a tool says it does not know: what stands between
-// each two words, parted by blanks or commas.
+// unknownNames returns the names that a tool does not know: the text between each two words, parted
+// by blanks or commas.
 func unknownNames(r *engine.Result, words ...[2]string) []string {
 	var names []string
 	for _, w := range words {

@@ -24,7 +24,7 @@ const (
 	// lockLook is how often that is tried where the kernel tells of the end.
 	lockLook = 5 * time.Second
 
-	// maxOutput is how much of what a tool prints is read: the lists of all files of a large machine.
+	// maxOutput is how much of a tool's output is read: the lists of all files of a large machine.
 	maxOutput = 64 << 20
 
 	// grace is what a tool has to put its database in order when it must end.
@@ -41,9 +41,8 @@ type tools struct {
 	env  []string // beside baseEnv
 	root string   // where the files of the machine are; empty for /
 
-	// judge returns what a result that is a failure means: one of the errors of this
-	// package; nil for a *ToolError with what complaint returns. A *LockedError is tried
-	// again until lockWait is over.
+	// judge returns the meaning of a failed result: one of the errors of this package; nil for a
+	// *ToolError with the text of complaint. A *LockedError is tried again until lockWait is over.
 	judge func(*engine.Result) error
 }
 
@@ -75,8 +74,8 @@ func (t *tools) command(ctx context.Context, cost string, argv []string) (*engin
 	return r, nil
 }
 
-// lines runs a tool that alters nothing, and returns the lines that it prints. ok are the
-// exit statuses beside 0 that are no failure.
+// lines runs a tool that alters nothing, and returns the lines that it prints. ok are the further
+// exit statuses that count as success.
 func (t *tools) lines(ctx context.Context, ok []int, argv ...string) ([]string, error) {
 	r, err := t.ask(ctx, argv...)
 	if err != nil {
@@ -96,8 +95,8 @@ func linesOf(out []byte) []string {
 	return strings.Split(text, "\n")
 }
 
-// change runs a tool that may alter something, and waits for its locks. ok are the
-// exit statuses beside 0 that are no failure.
+// change runs a tool that may alter something, and waits for its locks. ok are the further exit
+// statuses that count as success.
 func (t *tools) change(ctx context.Context, ok []int, argv ...string) error {
 	return t.attempt(ctx, "", ok, argv)
 }
@@ -206,8 +205,8 @@ func has(r *engine.Result, texts ...string) bool {
 	})
 }
 
-// between returns what stands between two texts on a line that a tool has printed, each
-// time; up to the end of the line if the second is empty.
+// between returns the text between two texts on a line that a tool has printed, each time; up to
+// the end of the line if the second is empty.
 func between(r *engine.Result, before, after string) (found []string) {
 	for _, line := range append(linesOf(r.Stderr), linesOf(r.Stdout)...) {
 		if _, rest, ok := strings.Cut(line, before); ok {
@@ -304,11 +303,12 @@ func during(ctx context.Context, db database, do func() error) (map[string]Chang
 	return differences(before, after), err
 }
 
-// lookTime is how long a look may take behind a transaction that nobody waits for any more.
+// lookTime is how long a look may take behind a transaction that no caller waits for any more.
 const lookTime = time.Minute
 
-// Afterwards returns a context to look in at what a transaction has done. It does not end with ctx, if that has ended while
-// the transaction was let finish, but a minute later. cancel has to be called.
+// Afterwards returns a context for a look at the result of a transaction. It does not end with ctx,
+// if that has ended while the transaction was let finish, but a minute later. cancel has to be
+// called.
 func Afterwards(ctx context.Context) (after context.Context, cancel context.CancelFunc) {
 	if ctx.Err() == nil {
 		return ctx, func() {}
@@ -318,8 +318,8 @@ func Afterwards(ctx context.Context) (after context.Context, cancel context.Canc
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// present refuses names of packages that are not installed, which a tool may read as
-// something else: a pattern, a group, what is to be installed.
+// present refuses names of packages that are not installed, which a tool may read as something
+// else: a pattern, a group, a package to install.
 func present(ctx context.Context, list func(context.Context, NamesArgs) (map[string]string, error), names []string) error {
 	if len(names) == 0 {
 		return nil

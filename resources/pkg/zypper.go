@@ -10,8 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// Zypper is the backend for openSUSE and SUSE Linux Enterprise. Its purge is missing:
-// rpm keeps what somebody has altered, always.
+// Zypper is the backend for openSUSE and SUSE Linux Enterprise. Its purge is missing: rpm always
+// keeps altered files.
 var Zypper = sync.OnceValue(func() *virtual.Backend {
 	b := virtual.Native("zypper", newZypper,
 		virtual.Func("list_installed", (*zypper).listInstalled),

@@ -58,7 +58,8 @@ func oneRepo(ctx context.Context, list func(context.Context, virtual.Nothing) (m
 	return repo, nil
 }
 
-// modRepo makes a repository, or alters what differs. Another address means that it is made anew.
+// modRepo makes a repository, or alters the fields that differ. Another address means that it is
+// made anew.
 func (z *zypper) modRepo(ctx context.Context, args zypperModRepo) (virtual.Nothing, error) {
 	if err := (&ModRepoArgs{Repo: args.Repo, URL: args.URL}).check(); err != nil {
 		return virtual.Nothing{}, err
@@ -85,7 +86,7 @@ func (z *zypper) modRepo(ctx context.Context, args zypperModRepo) (virtual.Nothi
 	return virtual.Nothing{}, z.run(ctx, nil, append(append([]string{"modifyrepo"}, flags...), args.Repo)...)
 }
 
-// flags returns the options by which zypper makes a repository, or alters one that is used or not.
+// flags returns the options by which zypper makes or alters a repository, used or not.
 func (a *zypperModRepo) flags(there, enabled bool) (flags []string) {
 	want := enabled || !there
 	if a.Enabled != nil {

@@ -109,7 +109,8 @@ func (x *exchange) ended(err error) (*engine.Result, error) {
 	return res, nil
 }
 
-// mark is what the target says when it is ready for the input. What a shell says before it at a login is dropped.
+// mark is the line that the target prints when it is ready for the input. Earlier output of a login
+// shell is dropped.
 const mark = "\nmgmt: ready\n"
 
 const maxGreeting = 64 << 10
@@ -199,7 +200,7 @@ var wrapper = strings.Join([]string{
 	`exit $code`,
 }, "\n")
 
-// blob is the input of the wrapper: what starts the command, and the standard input of that.
+// blob is the input of the wrapper: the start of the command, and its standard input.
 func blob(c engine.Command) []byte {
 	env := c.Env
 	if env == nil {

@@ -224,7 +224,8 @@ func (s settings) hostKeys(c *ssh.ClientConfig) error {
 	return nil
 }
 
-// knownTypes are the algorithms of the keys that the file has of the host: the server would else offer one that is not in it.
+// knownTypes are the algorithms of the keys that the file has of the host: the server would else
+// offer a key that is not in it.
 func (s settings) knownTypes(check ssh.HostKeyCallback) []string {
 	var list []string
 	err := check(s.address(), &net.TCPAddr{IP: net.IPv4zero}, unknownKey{})
@@ -268,7 +269,7 @@ func (s settings) explain(err error) error {
 	return fmt.Errorf("%s: %w", s.address(), err)
 }
 
-// HostKeyError says that the machine is not known to be the one that is meant.
+// HostKeyError says that the machine is not known to be the intended one.
 type HostKeyError struct {
 	Address string
 	Known   string // what has the keys: a file, or host_key

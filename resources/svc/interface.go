@@ -1,23 +1,20 @@
-// Package svc is the virtual module svc: what can be asked of a service manager, and
-// the backends that do it. How a backend is written stands in engine/virtual.
+// Package svc is the virtual module svc: the functions of a service manager, and the backends that
+// do them. The package engine/virtual tells how to write a backend.
 //
 // # Rules for backends
 //
 //   - A call that changes a state returns when the state is reached, or with the reason for which
-//     it is not: of a start that failed, with the last lines of the service's log if there are some.
-//   - What is so already is done: starting what runs is no error and does nothing.
+//     it is not: of a start that failed, with the last lines of the service's log if there are
+//     some.
+//   - A state that is there already is done: to start a running service does nothing.
 //   - Running and enabled are two things; no call changes both.
 //   - A name that is not CheckName is refused before a tool is run.
-//   - Watch takes what Watched gives.
+//   - Watch takes the result of Watched.
 package svc
 
 import (
-	"fmt"
-	"path"
-	"regexp"
-	"strings"
-
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/names"
 )
 
 // UnitArgs is one service. A backend without services of users has its own struct
@@ -106,19 +103,6 @@ func init() {
 	virtual.Register("svc", func() (*virtual.Interface, []*virtual.Backend) { return Interface(), Backends() })
 }
 
-var nameRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:@\\-]*$`)
-
-// CheckName refuses what is no name of a service: what could be an option or a
-// path, or has characters that no service manager allows, and a template without an instance.
-func CheckName(name string) error {
-	unit := UnitName(name)
-	switch {
-	case len(unit) > 255:
-		return fmt.Errorf("%.50q... is too long for the name of a service", name)
-	case !nameRule.MatchString(name):
-		return fmt.Errorf("%q is no name of a service", name)
-	case strings.HasSuffix(strings.TrimSuffix(unit, path.Ext(unit)), "@"):
-		return fmt.Errorf("%q is a template: a service has an instance behind the @", name)
-	}
-	return nil
-}
+// CheckName refuses any text but the name of a service: a text that could be an option or a path,
+// or has characters that no service manager allows, and a template without an instance.
+func CheckName(name string) error { return names.CheckService(name) }

@@ -2,26 +2,18 @@ package svc
 
 import (
 	"fmt"
-	"path"
-	"slices"
 	"strings"
-)
 
-// suffixes are those of the units of systemd that can be started and stopped.
-var suffixes = []string{".service", ".socket", ".timer", ".path", ".target", ".mount", ".automount", ".swap", ".slice", ".scope", ".device"}
+	"github.com/reactivegraph/mgmt/resources/internal/names"
+)
 
 // BaseName returns the name of a service without the suffix .service: nginx and
 // nginx.service are one.
-func BaseName(name string) string { return strings.TrimSuffix(name, ".service") }
+func BaseName(name string) string { return names.ServiceBase(name) }
 
-// UnitName returns the name of a service as systemd has it. What has the suffix of
-// another kind of unit is one.
-func UnitName(name string) string {
-	if slices.Contains(suffixes, path.Ext(name)) {
-		return name
-	}
-	return name + ".service"
-}
+// UnitName returns the name of a service as systemd has it. A name with the suffix of another kind
+// of unit stays.
+func UnitName(name string) string { return names.ServiceUnit(name) }
 
 // sessionMark stands before a name in Watch.
 const sessionMark = "session/"
@@ -35,7 +27,7 @@ func Watched(name string, session bool) string {
 	return name
 }
 
-// watched takes what Watched has made apart. All of them have to be of one manager.
+// watched takes the result of Watched apart. All of them have to be of one manager.
 func watched(list []string) (names []string, session bool, err error) {
 	for i, name := range list {
 		name, of := strings.CutPrefix(name, sessionMark)

@@ -11,9 +11,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// runitBackend runs sv. A service is a folder; it is supervised if it is linked into the
-// folder that runsvdir watches, and enabled if it has no file named down then. It has no jobs: what somebody asks
-// for holds at once, and a later word takes its place.
+// runitBackend runs sv. A service is a folder; it is supervised if it is linked into the folder
+// that runsvdir watches, and enabled if it has no file named down then. It has no jobs: each
+// request holds at once, and a later one takes its place.
 func runitBackend() *virtual.Backend {
 	b := virtual.Native("runit", newRunit, runitMethods()...)
 	b.Module, b.Doc, b.Watch = "svc", "runit, by sv.", virtual.WatchFiles
@@ -129,7 +129,7 @@ func (r *runit) list(ctx context.Context, dir string) ([]string, error) {
 	return slices.DeleteFunc(names, func(n string) bool { return CheckName(n) != nil }), err
 }
 
-// patience is how long sv waits for what it was asked for, in seconds.
+// patience is how long sv waits for the requested state, in seconds.
 const patience = "30"
 
 // sv does something with a service, and waits for it.
@@ -213,9 +213,9 @@ func process(status string) string {
 	return pid
 }
 
-// up waits until a service runs that is wanted up, as another process than the one
-// before. sv does not wait for that where the one before was just started; and one that has run for
-// less than a second is started again only after one.
+// up waits until a service runs that is wanted up, as a new process. sv does not wait for that
+// where the old process was just started. A service that has run for less than a second is started
+// again only after one.
 func (r *runit) up(ctx context.Context, name, before string) error {
 	sub, err := r.host.Watch(ctx, []string{r.folder(name) + "/supervise/status"}, engine.WatchOptions{})
 	if err != nil {
@@ -249,7 +249,7 @@ func (r *runit) reload(ctx context.Context, name string, now Info) error {
 	return r.sv(ctx, "reload", name)
 }
 
-// canReload is true of every service: it is sent a signal, and what it does then is its own affair.
+// canReload is true of every service: it is sent a signal, and the effect is its own affair.
 func (r *runit) canReload(_ context.Context, args NameArgs) (bool, error) {
 	_, err := checked(args.Name)
 	return err == nil, err

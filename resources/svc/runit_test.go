@@ -108,7 +108,7 @@ func TestRunitReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	woken(t, sub)
-	if names(t, m, "get_enabled") != "web" || names(t, m, "get_all") != "web" || pid < 2 {
+	if unitNames(t, m, "get_enabled") != "web" || unitNames(t, m, "get_all") != "web" || pid < 2 {
 		t.Error("the lists are wrong")
 	}
 }

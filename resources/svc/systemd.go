@@ -135,8 +135,7 @@ func (s *systemd) canReload(ctx context.Context, args UnitArgs) (bool, error) {
 	return m.CanReload(ctx, u), nil
 }
 
-// absent leaves out the error about a service that is not there, where that is no
-// error.
+// absent leaves out the error about a missing service where the service may be missing.
 func absent(err error) error {
 	if errors.Is(err, virtual.ErrNotFound) {
 		return nil
@@ -144,7 +143,7 @@ func absent(err error) error {
 	return err
 }
 
-// What a unit file says that is so until the next boot.
+// The words of a unit file for a state until the next boot.
 const (
 	runtimeEnabled = "enabled-runtime"
 	runtimeMasked  = "masked-runtime"
@@ -168,8 +167,7 @@ func (s *systemd) getDisabled(ctx context.Context, args AllArgs) ([]string, erro
 	return s.list(ctx, args, func(file string) bool { return !startsAtBoot(file) })
 }
 
-// list returns the names of all services whose unit file is in a state. A template is no
-// service.
+// list returns the names of all services whose unit file is in a state. A template does not count.
 func (s *systemd) list(ctx context.Context, args AllArgs, which func(string) bool) ([]string, error) {
 	m, err := s.manager(ctx, args.Session)
 	if err != nil {
@@ -230,8 +228,8 @@ func (s *systemd) unmask(ctx context.Context, args BootArgs) (virtual.Nothing, e
 // alter is a method that alters links to the files of units.
 type alter func(m *systemd1.Manager, ctx context.Context, units ...string) error
 
-// takeBack takes back what is for ever, and what is till the next boot, which may be beside it; passing is
-// what the file says if there is only that.
+// takeBack takes back the permanent state, and the state until the next boot, as both may exist;
+// passing is the word of the file if there is only that.
 func takeBack(file, passing string, forever, tillBoot alter) alter {
 	return func(m *systemd1.Manager, ctx context.Context, units ...string) error {
 		if file != passing {

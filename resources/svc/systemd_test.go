@@ -110,7 +110,7 @@ func yes(t *testing.T, m *virtual.Module, name string, functions ...string) (all
 	return all
 }
 
-func names(t *testing.T, m *virtual.Module, function string) string {
+func unitNames(t *testing.T, m *virtual.Module, function string) string {
 	t.Helper()
 	r, err := m.Call(t.Context(), function, virtual.Args{})
 	if err != nil {
@@ -143,7 +143,7 @@ func TestSystemdAsks(t *testing.T) {
 		}
 	}
 	for function, want := range map[string]string{"get_all": "bad no off web", "get_enabled": "web", "get_disabled": "bad no off"} {
-		if got := names(t, r.module, function); got != want {
+		if got := unitNames(t, r.module, function); got != want {
 			t.Errorf("%s: %q, want %q", function, got, want)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// sysvBackend runs the scripts in /etc/init.d, as sysvinit does, and as one does in a
-// container that was booted with nothing. Nobody tells when a service has ended, so it is polled. Scripts do not say
-// what others do with a service, so there are no jobs.
+// sysvBackend runs the scripts in /etc/init.d, as sysvinit does, and as a person does in a
+// container without an init. No event tells when a service has ended, so it is polled. Scripts do
+// not tell of other clients of a service, so there are no jobs.
 func sysvBackend() *virtual.Backend {
 	b := virtual.Native("sysv", newSysV, append(asking[*sysv](),
 		deed("start", (*sysv).start),
@@ -35,7 +35,7 @@ func newSysV(_ context.Context, env virtual.Env) (*sysv, error) { return &sysv{t
 
 func (s *sysv) asks() questions { return questions{s} }
 
-// sysvFolders are where the scripts are, and the links to those that are run at boot.
+// sysvFolders are where the scripts are, and the links to the scripts that are run at boot.
 var sysvFolders = []string{"/etc/init.d", "/etc/rc2.d", "/etc/rc3.d", "/etc/rc4.d", "/etc/rc5.d", "/etc/rcS.d"}
 
 // notScripts are files beside the scripts.
@@ -124,7 +124,7 @@ func (s *sysv) restart(ctx context.Context, name string, _ Info) error {
 	return s.reach(ctx, name, "restart")
 }
 
-// canReload looks whether the script has the word reload among those that it knows.
+// canReload looks whether the script knows the word reload.
 func (s *sysv) canReload(ctx context.Context, args NameArgs) (bool, error) {
 	name, err := checked(args.Name)
 	if err != nil {

@@ -16,7 +16,7 @@ type NameArgs struct {
 	Name string `yaml:"name" mgmt:"required" doc:"The name of the service."`
 }
 
-// logLines is how much is shown of what a program has said.
+// logLines is how much of a program's output is shown.
 const logLines = 10
 
 // tool runs the programs of a service manager.
@@ -51,7 +51,7 @@ func (t tool) must(ctx context.Context, argv ...string) (reply, error) {
 	return r, err
 }
 
-// failed is the error that the program has failed, with the last of what it said.
+// failed is the error that the program has failed, with the end of its output.
 func (r reply) failed() error {
 	lines := strings.Split(r.text, "\n")
 	text := strings.Join(lines[max(0, len(lines)-logLines):], "\n")
@@ -60,10 +60,9 @@ func (r reply) failed() error {
 
 // lister is what a backend can tell at once of one service.
 type lister interface {
-	// look returns what is known of a service; the error is virtual.ErrNotFound if it
-	// is not there.
+	// look returns the state of a service; the error is virtual.ErrNotFound if it is not there.
 	look(ctx context.Context, name string) (Info, error)
-	// all returns the names of all services, and of those that are enabled.
+	// all returns the names of all services, and of the enabled ones.
 	all(ctx context.Context) (names, enabled []string, err error)
 }
 

@@ -1,4 +1,5 @@
-// Package servicetest has a socket that keeps what a service tells systemd or its journal, for tests.
+// Package servicetest has a socket that keeps a service's messages to systemd or its journal, for
+// tests.
 package servicetest
 
 import (
@@ -14,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mailbox is a datagram socket that keeps what it gets until somebody looks: it
-// has no goroutine and no deadline, so it is usable in a bubble of synctest.
+// Mailbox is a datagram socket that keeps messages until a test reads them: it has no goroutine and
+// no deadline, so it is usable in a bubble of synctest.
 type Mailbox struct {
 	t    *testing.T
 	fd   int

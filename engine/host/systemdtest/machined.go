@@ -17,10 +17,9 @@ const (
 	machinedIface = machinedName + ".Manager"
 )
 
-// Machined answers as systemd-machined does. Its machines are the units systemd-nspawn@NAME.service
-// of a Manager that are active, and those that a test has it know of; its images are those that a
-// test gives it. Each start of a unit is another leader. Its methods may be called from any
-// goroutine.
+// Machined answers as systemd-machined does. Its machines are the active units
+// systemd-nspawn@NAME.service of a Manager, and further ones of the test; its images come from the
+// test. Each start of a unit is another leader. Its methods may be called from any goroutine.
 type Machined struct {
 	tb       testing.TB
 	manager  *Manager
@@ -99,7 +98,7 @@ func (m *Machined) Other(name, unit string) {
 	m.emit("MachineNew", name)
 }
 
-// Again has a machine be one that was started anew, as by systemctl restart, and tells nobody.
+// Again starts a machine anew, as by systemctl restart, without a signal.
 func (m *Machined) Again(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -33,14 +33,14 @@ type Unit struct {
 	Skipped  bool          // a condition does not hold: starting it leads nowhere
 	NoReload bool          // its reload fails
 	Hold     chan struct{} // a job of it ends when this is closed; at once when nil
-	Below    string        // enabled-runtime or masked-runtime: what its file says, too, when what is for ever was taken back
+	Below    string        // enabled-runtime or masked-runtime: the state of its file, too, when the permanent state was taken back
 	Fixed    bool          // what its file says stays, whatever is called
 	Stale    bool          // its file has changed since it was read
 	DropIns  []string      // the paths of what was read beside its file
 	Requires []string      // the units that a start of it starts
 	PartOf   []string      // the units with which it is stopped and restarted
 	Plain    bool          // it cannot reload
-	Sudden   string        // a job of this type is there right before the next one that is asked for
+	Sudden   string        // a job of this type is there right before the next requested job
 
 	Result string // why it has failed: exit-code, signal, start-limit-hit ...
 	Code   int32  // how its process ended: 1 exited, 2 killed, 3 dumped core
@@ -54,8 +54,7 @@ type Unit struct {
 	reload  string
 }
 
-// Manager is the one that has the name of systemd on a bus. Its methods may be called
-// from any goroutine.
+// Manager owns the name of systemd on a bus. Its methods may be called from any goroutine.
 type Manager struct {
 	tb  testing.TB
 	bus *Bus
@@ -79,7 +78,7 @@ func NewManager(tb testing.TB, bus *Bus) *Manager {
 	return m
 }
 
-// Start connects to the bus and takes the name; nobody has subscribed.
+// Start connects to the bus and takes the name; no client has subscribed.
 func (m *Manager) Start() {
 	m.tb.Helper()
 	conn, err := dbus.Connect(m.bus.Address())

@@ -149,7 +149,8 @@ func (m *Manager) disable(units []string, runtime bool) ([]change, *dbus.Error) 
 	return m.takeBack("DisableUnitFiles", units, runtime, "enabled")
 }
 
-// takeBack takes back what is for ever, or what is until the next boot; the other of the two stays.
+// takeBack takes back the permanent state, or the state until the next boot; the other of the two
+// stays.
 func (m *Manager) takeBack(method string, units []string, runtime bool, word string) ([]change, *dbus.Error) {
 	m.mu.Lock()
 	other := word + "-runtime"

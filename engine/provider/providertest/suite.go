@@ -3,8 +3,6 @@ package providertest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"testing"
 	"time"
 
@@ -119,13 +117,12 @@ func (l law) run(t *testing.T, s Suite) error {
 }
 
 // guard calls f and turns a panic into an error.
-func guard(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panicked: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return f()
+func guard(f func() error) error {
+	err := engine.Guard("a call", f)
+	if p, ok := err.(*engine.PanicError); ok {
+		return p.Traced()
+	}
+	return err
 }
 
 // lawSuite: the suite is complete, and the definition can be used.

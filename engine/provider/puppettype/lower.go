@@ -3,6 +3,7 @@ package puppettype
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -11,7 +12,7 @@ import (
 // Lower returns the schema.Type that says as much of t as it can: Lift checks the
 // rest. A union of kinds is KindAny; so is a number of either sort. A type whose
 // values are written as text (a Timestamp, a SemVer, a Binary) is a KindString, a
-// Sensitive a secret. Integers have 64 bits; a Timespan is below 0 only where its own
+// Sensitive a secret. All texts are secret in a union of kinds with a Sensitive in it. Integers have 64 bits; a Timespan is below 0 only where its own
 // bound says so.
 func (t *Type) Lower() *schema.Type {
 	st := t.normal().lower()
@@ -39,7 +40,16 @@ func (t *Type) lower() *schema.Type {
 	if t.inText() {
 		return t.lowerText()
 	}
-	return &schema.Type{Kind: schema.KindAny}
+	return &schema.Type{Kind: schema.KindAny, Secret: t.hides()}
+}
+
+// hides reports whether a value of t may have a Sensitive in it, by the type.
+func (t *Type) hides() bool {
+	if t == nil {
+		return false
+	}
+	return t.kind == KindSensitive || t.key.hides() || t.elem.hides() || slices.ContainsFunc(t.types, (*Type).hides) ||
+		slices.ContainsFunc(t.members, func(m Member) bool { return m.Type.hides() })
 }
 
 // inText reports whether every value of t is written as text.
@@ -98,7 +108,7 @@ func (t *Type) lowerCollection() *schema.Type {
 		if t.key.kind == KindAny {
 			return &schema.Type{Kind: schema.KindMap, Elem: t.elem.lower(), Min: lo, Max: hi}
 		}
-		return &schema.Type{Kind: schema.KindAny}
+		return &schema.Type{Kind: schema.KindAny, Secret: t.hides()}
 	case t.kind == KindHash:
 		return &schema.Type{Kind: schema.KindMap, Elem: t.elem.lower(), Min: lo, Max: hi}
 	}
@@ -150,8 +160,14 @@ func (t *Type) lift(v any) any {
 	}
 	switch v := v.(type) {
 	case []any:
+		if t.kind == KindSensitive {
+			return t.liftInside(v)
+		}
 		return t.liftList(v)
 	case map[string]any:
+		if t.kind == KindSensitive {
+			return t.liftInside(v)
+		}
 		return t.liftHash(v)
 	case string:
 		return t.liftText(v)
@@ -245,9 +261,41 @@ func (t *Type) liftText(s string) any {
 	return s
 }
 
-// liftSecret reads the text of a secret as the content of the Sensitive.
+// liftInside makes a collection the content of the Sensitive, if it is one of secrets: all
+// texts are secrets in a Variant that holds a Sensitive. Another one stays outside.
+func (t *Type) liftInside(v any) any {
+	if inside := t.elem.orAny().lift(v); secretive(v) && t.elem.orAny().Accepts(inside) {
+		return NewSensitive(inside)
+	}
+	return v
+}
+
+// secretive reports whether a collection of plain values has a secret in it.
+func secretive(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, secretive)
+	case map[string]any:
+		for _, e := range v {
+			if secretive(e) {
+				return true
+			}
+		}
+	}
+	_, ok := v.(schema.Secret)
+	return ok
+}
+
+// liftSecret reads the text of a secret as the content of the Sensitive. Another type
+// takes the text, if it takes it at all.
 func (t *Type) liftSecret(s schema.Secret) any {
-	if t.kind != KindSensitive || t.elem == nil || t.elem.accepts(s.Reveal()) {
+	if t.kind != KindSensitive {
+		if v := settle(t.lift(s.Reveal())); t.accepts(v) {
+			return v
+		}
+		return s
+	}
+	if t.elem == nil || t.elem.accepts(s.Reveal()) {
 		return s
 	}
 	if v, err := t.elem.cleanText("", settle(t.elem.lift(s.Reveal()))); err == nil {

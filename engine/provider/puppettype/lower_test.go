@@ -1,6 +1,8 @@
 package puppettype_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 )
 
 func TestLower(t *testing.T) {
@@ -155,6 +158,50 @@ func TestLiftSecrets(t *testing.T) {
 	if s, ok := v.(schema.Secret); err != nil || !ok || s.Reveal() != "x" {
 		t.Errorf("%v, %v", v, err)
 	}
+}
+
+// TestFindingE6VariantOfSecrets: a graph gives the values of a union that has a Sensitive
+// somewhere inside. Each text in them is a secret on the way.
+func TestFindingE6VariantOfSecrets(t *testing.T) {
+	for _, c := range []struct{ ty, text, want string }{
+		{"Optional[Variant[Array[Sensitive[String]], Integer]]", `["canary", "b"]`, "Array[Sensitive[String]]"},
+		{"Optional[Variant[Array[Sensitive[String]], Integer]]", `7`, "Integer"},
+		{"Variant[Sensitive[String], Array[Integer]]", `"canary"`, "Sensitive[String]"},
+		{"Variant[Array[Sensitive[String]], String]", `"open"`, "String"},
+		{"Variant[Integer, Struct[{user => String, key => Sensitive[String]}]]", `{"user": "u", "key": "canary"}`, "Struct[{'user' => String, 'key' => Sensitive[String]}]"},
+		{"Array[Variant[Hash[String, Variant[Integer, Sensitive[String]]], Float]]", `[{"a": 1, "b": "canary"}, 1.5]`, "Array"},
+		{"Variant[Integer, Sensitive[Array[String]]]", `["canary"]`, "Sensitive[Array[String]]"},
+	} {
+		ty := puppettype.MustParse(c.ty)
+		n, err := readNode(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, ds := schema.Value(ty.Lower(), n)
+		if ds.Err() != nil || strings.Contains(fmt.Sprintf("%v %+v %#v", plain, plain, plain), "canary") {
+			t.Errorf("%s of %s is %v, %v", c.text, c.ty, plain, ds)
+		}
+		v, err := ty.Lift("k.a", plain)
+		if err != nil || !puppettype.MustParse(c.want).Accepts(v) || strings.Contains(fmt.Sprintf("%v %+v %#v", v, v, v), "canary") {
+			t.Errorf("%s of %s becomes %v, %v", c.text, c.ty, v, err)
+		}
+	}
+	for _, wrong := range []string{`["canary", 7]`, `"canary"`, `{"a": "canary"}`, `true`} {
+		n, err := readNode(wrong)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, _ := schema.Value(puppettype.MustParse("Variant[Array[Sensitive[String]], Integer]").Lower(), n)
+		if v, err := puppettype.MustParse("Variant[Array[Sensitive[String]], Integer]").Lift("k.a", plain); err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v, %v", wrong, v, err)
+		}
+	}
+}
+
+// readNode reads a value of a graph that is written as JSON.
+func readNode(text string) (*schema.Node, error) {
+	n, ds := jsonnode.Parse([]byte(text), jsonnode.Options{})
+	return n, ds.Err()
 }
 
 func TestAsSensitive(t *testing.T) {

@@ -7,35 +7,44 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Learn keeps out all text in v that is wrapped, by schema.Secret or by anything else
-// that has Reveal; with all, every text there is but the keys of maps. It looks into
-// lists, maps and whatever yields pairs by All.
-func (t *Texts) Learn(v any, all bool) {
+// Learn keeps out all text in v that Each yields.
+func (t *Texts) Learn(v any, all bool) { Each(v, all, t.Add) }
+
+// Holds reports whether Each, without all, yields something: whether there is a secret in v.
+func Holds(v any) (found bool) {
+	Each(v, false, func(string) { found = true })
+	return found
+}
+
+// Each calls do for all text in v that is wrapped, by schema.Secret or by anything else that has
+// Reveal; with all, for every text there is but the keys of maps. It looks into lists, maps and
+// whatever yields pairs by All.
+func Each(v any, all bool, do func(string)) {
 	switch v := v.(type) {
 	case string:
 		if all {
-			t.Add(v)
+			do(v)
 		}
 	case []byte:
 		if all {
-			t.Add(string(v))
+			do(string(v))
 		}
 	case schema.Secret:
-		t.Add(v.Reveal())
+		do(v.Reveal())
 	case interface{ Reveal() any }:
-		t.Learn(v.Reveal(), true)
+		Each(v.Reveal(), true, do)
 	case []any:
 		for _, x := range v {
-			t.Learn(x, all)
+			Each(x, all, do)
 		}
 	case map[string]any:
 		for _, x := range v {
-			t.Learn(x, all)
+			Each(x, all, do)
 		}
 	case interface{ All() iter.Seq2[any, any] }:
 		for k, x := range v.All() {
-			t.Learn(k, all)
-			t.Learn(x, all)
+			Each(k, all, do)
+			Each(x, all, do)
 		}
 	}
 }

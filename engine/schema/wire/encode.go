@@ -17,9 +17,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Encode returns the canonical text of a type, in one line without an end of line. A type
-// that was neither built nor read from Go is checked first, and what a description may leave
-// out is filled in as schema.Build does it. The error names the path of what can't be written.
+// Encode returns the canonical text of a type, in one line without an end of line. A type that was
+// neither built nor read from Go is checked first, and omitted parts of a description are filled in
+// as schema.Build does it. The error names the path of the part that can't be written.
 func Encode(t *schema.Type) ([]byte, error) { return EncodeAs("", t) }
 
 // EncodeAs is Encode with another name for the type, such as the name of a kind; empty for its own.

@@ -160,15 +160,11 @@ func (d *drawer) value(t *schema.Type, depth int) any {
 		return draw(d, rapid.SampledFrom([]any{nil, true, int64(1), 1.0, 1e30, "x", []any{int64(1), "a", nil}, map[string]any{"b": 2.5, "a": []any{}}}))
 	case schema.KindList:
 		if depth < 2 {
-			if v := d.value(t.Elem, depth+1); v != nil || t.Elem.Optional { // null elsewhere is an empty element
-				return []any{v}
-			}
+			return []any{d.value(t.Elem, depth+1)} // null is an empty element, where it may be empty
 		}
 	case schema.KindMap:
 		if depth < 2 {
-			if v := d.value(t.Elem, depth+1); v != nil || t.Elem.Optional {
-				return map[string]any{"k": v}
-			}
+			return map[string]any{"k": d.value(t.Elem, depth+1)}
 		}
 	}
 	return nil

@@ -19,6 +19,33 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema/wire"
 )
 
+// TestDefaultWithNull: null in a list is an empty element. A type that allows no empty one is refused before it is
+// written, since nobody could read the text.
+func TestDefaultWithNull(t *testing.T) {
+	for _, c := range []struct {
+		inner *schema.Type
+		fault string
+	}{
+		{&schema.Type{Kind: schema.KindList, Elem: &schema.Type{Kind: schema.KindString}}, ""},
+		{&schema.Type{Kind: schema.KindList, Elem: &schema.Type{Kind: schema.KindString}, Min: new(int64(1)), Optional: true}, ""},
+		{&schema.Type{Kind: schema.KindList, Elem: &schema.Type{Kind: schema.KindString}, Min: new(int64(1))}, "T.a: default: null stands for an empty element"},
+		{&schema.Type{Kind: schema.KindMap, Elem: &schema.Type{Kind: schema.KindString}, Min: new(int64(1))}, "T.a: default: null stands for an empty element"},
+	} {
+		ty := &schema.Type{Kind: schema.KindStruct, Name: "T", Fields: []*schema.Field{{Key: "a", Default: []any{nil}, Type: &schema.Type{Kind: schema.KindList, Elem: c.inner}}}}
+		text, err := wire.Encode(ty)
+		if c.fault != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("%s: %s, %v", c.inner, text, err)
+			}
+			continue
+		}
+		back, found := wire.Decode("", text)
+		if built, err := schema.Build(ty); err != nil || len(found) > 0 || !back.Equal(built) {
+			t.Errorf("%s: %v, %v", text, found, err)
+		}
+	}
+}
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -83,8 +83,8 @@ func testLeaseRevoked(b *bench) {
 	}
 }
 
-// testLeaseLeft: what was put again without the lease, or with another, or was
-// deleted and made anew, is not its own any more.
+// testLeaseLeft: a key that was put again without the lease, or with another, or was deleted and
+// made anew, is not its own any more.
 func testLeaseLeft(b *bench) {
 	l, other := b.lease(), b.lease()
 	b.must(leased("a", "1", l), leased("b", "1", l), leased("c", "1", l), leased("d", "1", l))

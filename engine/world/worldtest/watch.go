@@ -80,8 +80,7 @@ func testWatchEnds(b *bench) {
 	b.expect(b.take("", rev-1, 1), "a=1") // which breaks out of its loop
 }
 
-// testWatchNoGap: who lists and then watches from there sees every write, while
-// others write.
+// testWatchNoGap: a List and then a Watch from there see every write, while others write.
 func testWatchNoGap(b *bench) {
 	const writers = 3
 	var wg sync.WaitGroup
@@ -130,8 +129,8 @@ func complete(last map[string]int) (n int) {
 	return n
 }
 
-// follow takes one update, and checks that it is the next one of its writer and
-// not older than what was seen.
+// follow takes one update, and checks that it is the next one of its writer and not older than the
+// last seen one.
 func (b *bench) follow(ctx context.Context, last map[string]int, rev int64) int64 {
 	for u, err := range b.World.Watch(ctx, "g/", rev) {
 		n, _ := strconv.Atoi(string(u.Value))

@@ -2,18 +2,17 @@
 //
 // # Laws
 //
-//   - A Txn does all of its operations or none, and all it alters gets one new
-//     revision, greater than every one before.
-//   - Compare holds exactly if the key's last change has that revision; 0 stands
-//     for a key that is absent, also one that was there before.
-//   - A List is of one revision, and a Watch from that revision continues it
-//     without a gap.
-//   - A Watch yields what happened in order, once each, and what was deleted.
-//     It ends with its context, without an error. One that is slow or late either
-//     gets everything or engine.ErrCompacted, never a gap.
+//   - A Txn does all of its operations or none, and all its changes get one new revision, greater
+//     than every one before.
+//   - Compare holds exactly if the key's last change has that revision; 0 stands for an absent key,
+//     also after a deletion.
+//   - A List is of one revision, and a Watch from that revision continues it without a gap.
+//   - A Watch yields all changes and deletions in order, once each. It ends with its context,
+//     without an error. A slow or late Watch either gets everything or engine.ErrCompacted, never a
+//     gap.
 //   - Values are copied in and out.
-//   - A key put with a lease goes when the lease ends; one put again without it
-//     stays. A lease that has ended can't be renewed, and revoking it is no error.
+//   - A key put with a lease goes when the lease ends; a key put again without it stays. A lease
+//     that has ended can't be renewed, but can be revoked.
 package worldtest
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// Backend is a World under test, empty and used by nobody else.
+// Backend is a World under test, empty and without other users.
 type Backend struct {
 	World engine.World
 	// Advance moves the clock that leases are measured by. When nil, the suite

@@ -31,9 +31,9 @@ type Entry struct {
 	Link string // what a link points to
 }
 
-// Walk returns what inputs stand for, sorted by name. Of a folder whose path ends in a
-// slash it is what is in it, else the folder too, under its own name. Sockets, pipes and
-// devices are left out.
+// Walk returns the entries of the inputs, sorted by name. Of a folder whose path ends in a slash it
+// returns the contents, else the folder too, under its own name. Sockets, pipes and devices are
+// left out.
 func Walk(ctx context.Context, inputs []string) ([]Entry, error) {
 	w := &walk{ctx: ctx}
 	for _, in := range inputs {
@@ -81,7 +81,7 @@ func (w *walk) input(in string) error {
 	return w.folder(dir, base+"/")
 }
 
-// folder adds what is in a folder, with names that begin with prefix.
+// folder adds the contents of a folder, with names that begin with prefix.
 func (w *walk) folder(dir atomicfile.Dir, prefix string) error {
 	names, err := dir.Names()
 	if err != nil {
@@ -156,8 +156,7 @@ func pack(ctx context.Context, w *tar.Writer, format tar.Format, e Entry) error 
 
 var errAltered = errors.New("it was altered while it was packed")
 
-// content writes a plain file: the one that was looked at, wherever its path may lead
-// to by now.
+// content writes the plain file that was looked at, wherever its path may lead to by now.
 func content(ctx context.Context, w *tar.Writer, h *tar.Header, e Entry) error {
 	f, st, err := atomicfile.Open(e.Path)
 	if err != nil {

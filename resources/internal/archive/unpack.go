@@ -18,7 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
-// Unpacking says where an archive goes, and what is taken of it.
+// Unpacking says where an archive goes, and which of its entries.
 type Unpacking struct {
 	To       string // the folder
 	UID, GID int    // of all that is made; -1 for what the system gives
@@ -44,8 +44,7 @@ type item struct {
 func (i item) isDir() bool { return i.head.Typeflag == tar.TypeDir }
 
 // Check compares the folder with an archive, which may be compressed by gzip or bzip2. Nothing is
-// altered. The error says also what of the archive can't be unpacked, and what is in the
-// way.
+// altered. The error also names the entries that can't be unpacked, and the obstacles.
 func (u *Unpacking) Check(ctx context.Context, in io.Reader) (Found, error) {
 	f := Found{Differ: map[string]bool{}}
 	err := u.each(ctx, in, func(i item, content io.Reader) error {
@@ -59,8 +58,8 @@ func (u *Unpacking) Check(ctx context.Context, in io.Reader) (Found, error) {
 	return f, err
 }
 
-// Make unpacks what differs into the folder, which has to be there. Each file is replaced
-// at once; the permissions of folders are set last.
+// Make unpacks the entries that differ into the folder, which has to be there. Each file is
+// replaced at once; the permissions of folders are set last.
 func (u *Unpacking) Make(ctx context.Context, in io.Reader, differ map[string]bool) error {
 	var folders []item
 	err := u.each(ctx, in, func(i item, content io.Reader) error {
@@ -154,7 +153,7 @@ var (
 	errTarget  = errors.New("it is a link that leads out of the folder, or might")
 )
 
-// itemOf refuses what has a name or a target that could lead out of the folder.
+// itemOf refuses an entry with a name or a target that could lead out of the folder.
 func itemOf(h *tar.Header) (item, error) {
 	i := item{head: h, perm: uint32(h.Mode) & 0o777}
 	if strings.ContainsRune(h.Name, 0) || len(h.Name) > 4095 {

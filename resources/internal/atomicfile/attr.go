@@ -107,9 +107,8 @@ func attrValue(fd int, name string) ([]byte, error) {
 	}
 }
 
-// copyAttrs gives a new file the attributes of the one that it replaces, and
-// takes away an access list that it got from its folder alone. It reports
-// whether it changed anything.
+// copyAttrs gives a new file the attributes of the replaced one, and takes away an access list that
+// it got from its folder alone. It reports whether it changed anything.
 func copyAttrs(fd int, attrs []attr) (bool, error) {
 	altered := false
 	for _, a := range attrs {

@@ -6,7 +6,7 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// ErrTouched says that what was asked to check a file has changed it.
+// ErrTouched says that the check of a file has changed the file.
 var ErrTouched = errors.New("the check has changed the file that it was asked about, so that file is not used")
 
 // check asks whether a complete temporary file may take the place.

@@ -40,8 +40,8 @@ func (n *New) removeLeft() {
 	}
 }
 
-// fillAndName writes a file that has no name, and gives it its own. It
-// looks at this file and not at what has the name by then.
+// fillAndName writes a file that has no name, and gives it its own. It looks at this file and not
+// at the present holder of the name.
 func (n *New) fillAndName(t *temp) (res Result, err error) {
 	before, err := n.filled(t, nil)
 	if err == nil {
@@ -55,8 +55,8 @@ func (n *New) fillAndName(t *temp) (res Result, err error) {
 	return resultOf(before, after), n.failed("stat", err)
 }
 
-// openUnnamed makes a file without a name. It has the final permissions at once:
-// nobody else can open it.
+// openUnnamed makes a file without a name. It has the final permissions at once: no other user can
+// open it.
 func (n *New) openUnnamed() (int, error) {
 	if n.nameFirst {
 		return -1, errNamed
@@ -118,8 +118,8 @@ func (n *New) look(before Stat) Result {
 	return resultOf(before, st)
 }
 
-// resultOf compares two looks at a file, from before and after it got its name:
-// somebody may have changed it already.
+// resultOf compares two looks at a file, from before and after it got its name: it may have changed
+// already.
 func resultOf(before, after Stat) Result {
 	return Result{Stat: after, Sure: after.moved() == before.moved()}
 }

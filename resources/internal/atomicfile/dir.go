@@ -16,7 +16,7 @@ type Dir struct {
 	fd   int    // -1: the folder is opened anew for each use
 	path string // without a slash at the end, empty for the root
 	as   *safepath.User
-	way  *safepath.Walker // of one that is not open; nil for that of the system
+	way  *safepath.Walker // of a folder that is not open; nil for that of the system
 }
 
 // At returns a folder by its path, without looking at it: each use of a name walks to it
@@ -38,8 +38,7 @@ func In(f safepath.Folder) Dir {
 // OpenDir opens a folder.
 func OpenDir(path string) (Dir, error) { return At(path).Hold() }
 
-// Hold opens the folder itself, if it is not open; what it returns is the caller's to
-// close.
+// Hold opens the folder itself, if it is not open; the caller closes the result.
 func (d Dir) Hold() (Dir, error) {
 	f, err := d.walker().Folder(d.Path(""))
 	if err != nil {
@@ -89,7 +88,7 @@ func (d Dir) hold() (held Dir, release func(), err error) {
 	return held, held.Close, nil
 }
 
-// do calls what reaches into the folder, as the user as whom it is used.
+// do calls a function that reaches into the folder, as the user of the Dir.
 func (d Dir) do(call func() error) error {
 	if d.as == nil {
 		return retry(call)
@@ -138,7 +137,7 @@ func (d Dir) Self() (Stat, error) {
 	return st, pathError("stat", d.path, err)
 }
 
-// Follow looks at what a path leads to, through the links that may be followed.
+// Follow looks at the target of a path, through the links that may be followed.
 func Follow(path string) (Stat, error) { return FollowBy(safepath.System(), path) }
 
 // FollowBy is Follow by another Walker.

@@ -15,8 +15,8 @@ type File struct {
 	begun bool // something was read
 }
 
-// Open opens a plain file for reading and looks at it. A link is an error, and so
-// is anything that is no plain file; a pipe does not block.
+// Open opens a plain file for reading and looks at it. Links, folders and special files are errors;
+// a pipe does not block.
 func (d Dir) Open(name string) (*File, Stat, error) {
 	d, release, err := d.hold()
 	if err != nil {

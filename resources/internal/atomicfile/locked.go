@@ -7,8 +7,8 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// whyNot adds to "operation not permitted" that a flag of the file, or of the folder
-// that it is in, is the reason, if one is: nobody finds that by its mode.
+// whyNot adds to "operation not permitted" that a flag of the file, or of the folder that it is in,
+// is the reason, if one is: its mode does not show that.
 func whyNot(path string, err error) error {
 	if err != unix.EPERM {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
-// What is here decides what a thing may keep, or lend to what replaces it, when it gets
+// These functions decide which rights a thing may keep, or lend to its successor, when it gets
 // another owner or group.
 
 const (
@@ -32,10 +32,10 @@ func (s Stat) stranger(uid int) bool {
 	return uid >= 0 && uint32(uid) != s.UID && !safepath.System().Trusts(s.UID)
 }
 
-// Kept returns the permissions that remain, where no others are given, when a thing gets
-// an owner and a group, -1 for the present ones: those of old without setuid, setgid and
-// what an access list granted, if that is a change. replaced says that another file
-// takes its place: one of a stranger lends it no more than 0644.
+// Kept returns the permissions that remain, where no others are given, when a thing gets an owner
+// and a group, -1 for the present ones: those of old without setuid, setgid and the grants of an
+// access list, if that is a change. replaced says that another file takes its place: one of a
+// stranger lends it no more than 0644.
 func (d Dir) Kept(name string, old Stat, uid, gid int, replaced bool) (uint32, error) {
 	perm := old.Perm()
 	if old.IsLink() || !old.moves(uid, gid) {
@@ -80,9 +80,8 @@ func (t thing) accessList() ([]byte, error) {
 	return buf[:n], nil
 }
 
-// withoutList returns the permissions of a thing that loses its access list: the bits of
-// the group were the most that the list grants to anyone, and become what it grants to
-// the group.
+// withoutList returns the permissions of a thing that loses its access list: the bits of the group
+// were the most that the list grants to anyone, and become its grant to the group.
 func withoutList(perm uint32, list []byte) uint32 {
 	const group = 0x04
 	if len(list) < 4 {
@@ -130,8 +129,8 @@ func (d Dir) SetAttrs(name string, old Stat, mode, uid, gid int) (st Stat, err e
 	return st, pathError("stat", p, err)
 }
 
-// setAttrs is SetAttrs of an open thing, in the order in which nobody has more rights
-// meanwhile than before or after.
+// setAttrs is SetAttrs of an open thing, in an order that gives no user more rights meanwhile than
+// before or after.
 func setAttrs(fd int, st Stat, p string, mode, uid, gid int) error {
 	proc := "/proc/self/fd/" + strconv.Itoa(fd) // such a descriptor can be changed by this name only
 	moves := st.moves(uid, gid)
@@ -178,8 +177,8 @@ func dropLists(fd int, proc string, st Stat) (uint32, error) {
 	return kept, nil
 }
 
-// hisOwn returns an error for a file with several names, unless nobody but its owner, or
-// none but root and we, can have put this one into the folder.
+// hisOwn returns an error for a file with several names, unless only its owner, or only root and
+// we, can have put this one into the folder.
 func (d Dir) hisOwn(fd int) error {
 	if d.as != nil {
 		return nil
@@ -191,7 +190,7 @@ func (d Dir) hisOwn(fd int) error {
 	return safepath.System().Borrowed(d.fd, &st)
 }
 
-// inherits resolves what the new file takes over from Old: after it Mode is given.
+// inherits resolves the attributes that the new file takes over from Old: after it Mode is given.
 func (n *New) inherits() (err error) {
 	if n.Old == nil || n.Mode >= 0 {
 		return nil

@@ -17,11 +17,10 @@ var ErrMountPoint = errors.New("another file system is mounted there")
 // maxDepth is how many folders, one in another, Remove goes down.
 const maxDepth = 100_000
 
-// Remove removes a name, and if all is set, a folder with everything below it.
-// Links are removed and never followed, and mounted file systems are left alone.
-// What is gone already is no error. However deep it goes, it has two descriptors open,
-// and keeps the names and the numbers of the folders that it came through: a folder that
-// is moved meanwhile is an error (ErrChanged).
+// Remove removes a name, and if all is set, a folder with everything below it. Links are removed
+// and never followed, and mounted file systems are left alone. A missing name is not an error.
+// However deep it goes, it has two descriptors open, and keeps the names and the numbers of the
+// folders that it came through: a folder that is moved meanwhile is an error (ErrChanged).
 func (d Dir) Remove(name string, all bool) error {
 	d, release, err := d.hold()
 	if err != nil {
@@ -63,7 +62,7 @@ type emptier struct {
 	buf    []byte // to read folders
 }
 
-// level is a folder on the way down, and what is left in it.
+// level is a folder on the way down, and its remaining entries.
 type level struct {
 	dev, ino uint64
 	name     string
@@ -149,7 +148,7 @@ func (e *emptier) into(name string, dev uint64) (int, Stat, error) {
 	return fd, st, nil
 }
 
-// down notes that it is in another folder now, and what is in that.
+// down notes that it is in another folder now, and the entries of that.
 func (e *emptier) down(name string, st Stat) error {
 	if len(e.levels) == maxDepth {
 		return fmt.Errorf("%s has more than %d folders one in another: remove it by hand", safepath.Short(e.top), maxDepth)
@@ -159,7 +158,7 @@ func (e *emptier) down(name string, st Stat) error {
 	return e.failed("", err)
 }
 
-// up goes back to the folder that it came from, and removes the one that is empty now.
+// up goes back to the folder that it came from, and removes the folder that is empty now.
 func (e *emptier) up() error {
 	last := e.levels[len(e.levels)-1]
 	e.levels = e.levels[:len(e.levels)-1]
@@ -189,7 +188,7 @@ func (e *emptier) failed(name string, err error) error {
 	return pathError("remove", e.path(name), err)
 }
 
-// path names a place below the folder; what is deeper than 20 folders is counted.
+// path names a place below the folder; folders deeper than 20 are counted.
 func (e *emptier) path(name string) string {
 	var path strings.Builder
 	path.WriteString(e.top)

@@ -22,10 +22,10 @@ const (
 	ClockFine                // a change after a look always gets a new one
 )
 
-// Settled reports whether a file that is found with an equal Stat at any later
-// time has not been changed since this one was taken, at the time now. On a
-// coarse clock a change in the same tick would go unseen, so what is too recent
-// is not settled. ctime counts and not mtime, which can be set at will.
+// Settled reports whether a file that is found with an equal Stat at any later time has not been
+// changed since this one was taken, at the time now. On a coarse clock a change in the same tick
+// would go unseen, so a recent Stat is not settled. ctime counts and not mtime, which can be set at
+// will.
 func (s Stat) Settled(c Clock, now time.Time) bool {
 	switch c {
 	case ClockFine:

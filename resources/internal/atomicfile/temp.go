@@ -42,14 +42,13 @@ func (t *temp) drop() {
 	}
 }
 
-// IsTemp reports whether a name is one that temporary files of this package
-// have.
+// IsTemp reports whether a name has the form of the temporary files of this package.
 func IsTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 
-// tempName returns the name of the temporary file that name is written to. It is
-// always the same one, so that what a killed process has left is found again.
+// tempName returns the name of the temporary file that name is written to. It is always the same
+// one, so that the file of a killed process is found again.
 func tempName(name string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
@@ -97,10 +96,9 @@ func (t Temps) Of(name string) bool {
 	return ok
 }
 
-// makeTemp makes a file, link or other thing beside name, under a name that
-// nothing had. What a killed process has left there is removed; where something
-// is in the way that is not ours to remove, another name is taken. An error names
-// what was wanted.
+// makeTemp makes a file, link or other thing in the folder of name, under a free name. The leftover
+// of a killed process is removed; where something is in the way that is not ours to remove, another
+// name is taken. An error names the wanted path.
 func (d Dir) makeTemp(name string, make func(name string) error) (temp string, err error) {
 	temp = tempName(name)
 	for range 4 {
@@ -134,14 +132,14 @@ func (d Dir) Stale(temp string) bool {
 		return false
 	}
 	defer unix.Close(fd)
-	// A lease for writing is given only if nobody else has the file open.
+	// A lease for writing is given only if no other process has the file open.
 	return d.do(func() error {
 		_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_WRLCK)
 		return err
 	}) == nil
 }
 
-// uid is who makes and owns what is made in the folder.
+// uid is the user who makes and owns the new files of the folder.
 func (d Dir) uid() int {
 	if d.as != nil {
 		return d.as.UID

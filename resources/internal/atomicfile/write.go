@@ -31,8 +31,8 @@ type New struct {
 	// file may take that place; nil for yes. With an error nothing is altered.
 	Check func(path string) error
 
-	// NoneLeft says that no killed process has left a temporary file for Name. What would be
-	// looked for and removed after a new file is made is then not.
+	// NoneLeft says that no killed process has left a temporary file for Name. The search for one
+	// after a new file is made is then left out.
 	NoneLeft bool
 
 	checked   bool              // Check was asked
@@ -46,9 +46,8 @@ func (n *New) reach(step string) {
 	}
 }
 
-// ErrChanged says that a name does not lead to what was looked at any more:
-// another file is there, or one where there was none, or none. Nothing was
-// altered; it is to be looked at again.
+// ErrChanged says that a name does not lead to the known file any more: another file is there, or
+// one where there was none, or none. Nothing was altered; it is to be looked at again.
 var ErrChanged = errors.New("it was replaced by something else meanwhile")
 
 // Result is what Write has done.
@@ -303,10 +302,9 @@ func (n *New) wantMode() int {
 	return n.Mode
 }
 
-// firstPerm returns the permissions to make a temporary file with that has a
-// name: the final ones if nobody can read through them who may not read the
-// file. What has no wanted ones gets those of any new file, and its owner makes
-// no difference.
+// firstPerm returns the permissions to make a temporary file with that has a name: the final ones
+// if they give the right to read only to users who may read the file. A file without wanted ones
+// gets those of any new file, and its owner makes no difference.
 func (n *New) firstPerm(attrs bool) uint32 {
 	m := n.wantMode()
 	uid, gid := n.wantOwner()
@@ -404,8 +402,7 @@ func (n *New) finish(fd int) (Result, error) {
 	return Result{Stat: st, InPlace: true}, n.failed("stat", err)
 }
 
-// reserve takes the space first, so that a full disk does not destroy what is
-// there.
+// reserve takes the space first, so that a full disk does not destroy the old content.
 func (n *New) reserve(fd int, st Stat) error {
 	if n.Size <= st.Size {
 		return nil

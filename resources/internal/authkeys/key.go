@@ -31,8 +31,8 @@ func Types() []string {
 	}
 }
 
-// TypeOf returns the whole name of a type: ssh-ed25519 of ed25519, as Puppet has it
-// too. What it does not know it returns as it is.
+// TypeOf returns the whole name of a type: ssh-ed25519 of ed25519, as catalogs have it too. It returns
+// an unknown type as it is.
 func TypeOf(t string) string {
 	switch t {
 	case "rsa", "ed25519":
@@ -49,7 +49,7 @@ func TypeOf(t string) string {
 
 const blanks = " \t"
 
-// parseLine reads one line; false means that it is no key with a name.
+// parseLine reads one line; false means that it lacks a key with a name.
 func parseLine(text string) (Key, bool) {
 	body := strings.Trim(strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), blanks)
 	if body == "" || body[0] == '#' || !plain(body) {

@@ -133,8 +133,8 @@ func (f *File) Remove(name string) bool {
 	return len(at) > 0
 }
 
-// drop takes an item away. A comment that names nothing, right before it, must not
-// become the name of what comes after it: an empty comment is left between them.
+// drop takes an item away. A comment that names nothing, right before it, must not become the name
+// of the item after it: an empty comment is left between them.
 func (f *File) drop(i int) {
 	f.items[i] = item{}
 	for _, before := range slices.Backward(f.items[:i]) {

@@ -23,16 +23,16 @@ func (j Job) Equal(o Job) bool {
 		slices.Equal(j.Environment, o.Environment)
 }
 
-// Marker is what stands before the name of a job; PuppetMarker is what Puppet writes.
+// Marker is what stands before the name of a job; OtherMarker is what Puppet writes.
 const (
-	Marker       = "# mgmt name: "
-	PuppetMarker = "# Puppet Name: "
+	Marker      = "# mgmt name: "
+	OtherMarker = "# Puppet Name: "
 )
 
 // marker reads the comment that names a job.
 func marker(line string) (name string, ok bool) {
 	if name, ok = strings.CutPrefix(line, Marker); !ok {
-		name, ok = strings.CutPrefix(line, PuppetMarker)
+		name, ok = strings.CutPrefix(line, OtherMarker)
 	}
 	return name, ok && checkName(name) == nil
 }

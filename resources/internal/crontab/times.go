@@ -31,7 +31,7 @@ const Every = "*"
 
 // Canonical returns the one form of a time: numbers for names, sorted, each once, 0 for
 // Sunday, * for whatever begins with it and has no step, and for absent, which is
-// Puppet's word for it. Parts are between commas.
+// the word of catalogs for it. Parts are between commas.
 func (f Field) Canonical(text string) (string, error) {
 	if strings.EqualFold(strings.TrimSpace(text), "absent") {
 		return Every, nil

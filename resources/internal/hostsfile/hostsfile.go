@@ -203,8 +203,8 @@ func isName(w string) bool {
 	return w != ""
 }
 
-// plainText reports whether a comment, which may have an end of line behind it, is
-// without control characters and text that is no UTF-8.
+// plainText reports whether a comment, which may have an end of line behind it, is without control
+// characters, and valid UTF-8.
 func plainText(s string) bool {
 	s = strings.TrimRight(s, "\r\n")
 	return strings.ToValidUTF8(s, "\x00") == s && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })

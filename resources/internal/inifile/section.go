@@ -19,8 +19,9 @@ func (f *File) Sections() []string {
 // Has reports whether the file has the head of a section.
 func (f *File) Has(section string) bool { return slices.Contains(f.Sections(), section) }
 
-// RemoveSection removes a section, wherever it stands, and reports whether it was there: from its head to the last line in it that is
-// no comment. Comments behind that stay, since they may be about what follows.
+// RemoveSection removes a section, wherever it stands, and reports whether it was there: from its
+// head to the last line in it that is not a comment. Comments behind that stay, since they may be
+// about the next section.
 func (f *File) RemoveSection(section string) bool {
 	var spans [][2]int
 	for i, l := range f.lines {

@@ -11,8 +11,8 @@ const (
 	end   = "-----END PGP PUBLIC KEY BLOCK-----"
 )
 
-// dearmor returns what all blocks of a text hold, one after the other. What stands
-// around them is not looked at.
+// dearmor returns the contents of all blocks of a text, one after the other. The text around them
+// is not looked at.
 func dearmor(text string) ([]byte, error) {
 	var raw []byte
 	text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -36,8 +36,8 @@ func dearmor(text string) ([]byte, error) {
 	}
 }
 
-// block decodes what stands between two lines: headers, an empty line, base64, and a
-// checksum, which is not looked at, since it protects from nothing.
+// block decodes the text between two lines: headers, an empty line, base64, and a checksum, which
+// is not looked at, since it protects from nothing.
 func block(body string) ([]byte, error) {
 	var b strings.Builder
 	headers := true

@@ -55,7 +55,7 @@ func parsePub(f []string) (*Facts, error) {
 	return facts, err
 }
 
-// algorithm returns the name of an algorithm of which gpg prints the number.
+// algorithm returns the name of an algorithm by the number that gpg prints.
 func algorithm(n string) string {
 	switch n {
 	case "1", "2", "3":

@@ -58,8 +58,7 @@ func Read(data []byte) (Ring, error) {
 
 var errCut = errors.New("it is no file of public keys, or it is cut off")
 
-// packet reads the packet at the beginning: its sort, what is in it, and the size of
-// all of it.
+// packet reads the packet at the beginning: its sort, its content, and the size of the whole.
 func packet(data []byte) (tag int, body []byte, size int, err error) {
 	if len(data) < 2 || data[0]&0x80 == 0 {
 		return 0, nil, 0, errCut
@@ -79,8 +78,8 @@ func packet(data []byte) (tag int, body []byte, size int, err error) {
 	return tag, data[1+head : size], size, nil
 }
 
-// newLength reads the length of a packet of the new form, and of how many bytes it is;
-// 0 for one that keys do not have.
+// newLength reads the length of a packet of the new form, and of how many bytes it is; 0 for a form
+// that keys do not have.
 func newLength(d []byte) (head, n int) {
 	switch first := int(d[0]); {
 	case first < 192:

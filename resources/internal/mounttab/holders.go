@@ -26,9 +26,9 @@ func (h Holder) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s (process %d) %s", h.Command, h.PID, h.Where))
 }
 
-// Holders returns the processes that use a mount, or one of its copies: as the folder that
-// they work in, as their root or program, or by a file that is open or mapped. proc is
-// /proc. Who ends meanwhile, and whom we may not look at, is left out.
+// Holders returns the processes that use a mount, or one of its copies: as the folder that they
+// work in, as their root or program, or by a file that is open or mapped. proc is /proc. A process
+// that ends meanwhile, or that we may not look at, is left out.
 func Holders(proc string, m Mount, copies ...Mount) (all []Holder) {
 	for pid, dir := range processes(proc) {
 		comm, _ := os.ReadFile(filepath.Join(dir, "comm"))
@@ -59,8 +59,8 @@ func processes(proc string) iter.Seq2[int, string] {
 }
 
 // Copies returns the copies of a mount in shared subtrees, also in the namespaces of other
-// processes: what is mounted on one place of such a tree is so in all, and unmounted only
-// if nobody uses any of them. all is what is mounted in our namespace.
+// processes: a mount on one place of such a tree is in all, and can be unmounted only if no process
+// uses any of them. all are the mounts of our namespace.
 func Copies(proc string, all []Mount, m Mount) (copies []Mount) {
 	on := byID(all, m.Parent)
 	if on == nil || on.Group == 0 {
@@ -84,8 +84,8 @@ func Copies(proc string, all []Mount, m Mount) (copies []Mount) {
 	return copies
 }
 
-// along reports whether what is mounted on one mount of a group is so on another one, and
-// these two are at the same place there.
+// along reports whether a mount on one member of a group is also on another member, and both are at
+// the same place there.
 func along(on, m Mount, other *Mount, c Mount) bool {
 	return other != nil && (other.Group == on.Group || other.Master == on.Group) && m.place(on) == c.place(*other)
 }

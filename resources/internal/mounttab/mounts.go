@@ -28,19 +28,19 @@ type Mount struct {
 	Options []string // those of the mount
 	Super   []string // those of the file system, which all its mounts share
 
-	// Group and Master are of shared subtrees: what is mounted on one mount of a group is so
-	// on all of it, and on those whose master the group is. 0 for none.
+	// Group and Master are of shared subtrees: a mount on one member of a group is on all of it,
+	// and on all whose master the group is. 0 for none.
 	Group, Master int
 }
 
-// Reader reads what is mounted, and knows whether that has changed since. It is made by
+// Reader reads the table of mounts, and knows whether the table has changed since. It is made by
 // Open, and is for one goroutine.
 type Reader struct{ file *os.File }
 
 // Open begins to follow what is mounted.
 func Open() (*Reader, error) {
-	// Not by os.Open, which has Go's poller wait for the file too: who hears of a change
-	// first takes it from the other.
+	// Not by os.Open, which has Go's poller wait for the file too: the first that hears of a change
+	// takes it from the other.
 	fd, err := unix.Open(MountInfo, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: MountInfo, Err: err}
@@ -99,31 +99,22 @@ func ReadMounts() ([]Mount, error) {
 func ParseMounts(text string) ([]Mount, error) {
 	var all []Mount
 	for line := range strings.Lines(text) {
-		m, ok := parseMount(strings.TrimSuffix(line, "\n"))
+		l, ok := mountinfo.Parse(line)
 		if !ok {
 			return nil, fmt.Errorf("%s has a line that is not understood: %q", MountInfo, line)
 		}
-		all = append(all, m)
+		all = append(all, mountOf(l))
 	}
 	return all, nil
 }
 
-// parseMount reads one line: numbers of its own and of its parent, device, root,
-// point, options, any number of tags, a dash, type, source and the options of the
-// file system.
-func parseMount(line string) (Mount, bool) {
-	left, right, ok := strings.Cut(line, " - ")
-	a, b := strings.Split(left, " "), strings.Split(right, " ")
-	if !ok || len(a) < 6 || len(b) < 3 {
-		return Mount{}, false
-	}
-	id, err := strconv.Atoi(a[0])
-	parent, perr := strconv.Atoi(a[1])
+// mountOf is a line as a mount.
+func mountOf(l mountinfo.Line) Mount {
 	m := Mount{
-		ID: id, Parent: parent, Device: a[2], Root: mountinfo.Unescape(a[3]), Point: mountinfo.Unescape(a[4]), Options: SplitOptions(a[5]),
-		Type: mountinfo.Unescape(b[0]), Source: mountinfo.Unescape(b[1]), Super: SplitOptions(mountinfo.Unescape(b[2])),
+		ID: l.ID, Parent: l.Parent, Device: l.Device, Root: l.Root, Point: l.Point, Options: SplitOptions(l.Options),
+		Type: l.Type, Source: l.Source, Super: SplitOptions(l.Super),
 	}
-	for _, tag := range a[6:] {
+	for _, tag := range l.Tags {
 		name, n, _ := strings.Cut(tag, ":")
 		switch name {
 		case "shared":
@@ -132,7 +123,7 @@ func parseMount(line string) (Mount, bool) {
 			m.Master, _ = strconv.Atoi(n)
 		}
 	}
-	return m, err == nil && perr == nil
+	return m
 }
 
 // Below returns the points of all that is mounted below a point, which cannot be
@@ -146,8 +137,7 @@ func Below(all []Mount, point string) (points []string) {
 	return points
 }
 
-// At returns what is mounted at a point: what was mounted there last hides the others.
-// Nil for nothing.
+// At returns the visible mount at a point: the last mount there hides the others. Nil for none.
 func At(all []Mount, point string) *Mount {
 	for i := range slices.Backward(all) {
 		if all[i].Point == point {

@@ -37,8 +37,8 @@ var flags = []flag{
 	{"sync", "async", true}, {"dirsync", "", true},
 }
 
-// times are the ways to keep times of access, of which one is always on. strictatime is
-// what is on where none is shown.
+// times are the ways to keep times of access. One of them is always on; strictatime where none is
+// shown.
 var times = []string{"relatime", "noatime", "strictatime"}
 
 // implied are the flags that come with an option for ordinary users; those after it
@@ -52,10 +52,9 @@ var implied = map[string][]string{
 // difference.
 var sealed = []string{"iso9660", "squashfs", "erofs", "cramfs", "romfs"}
 
-// Differ returns the options that the mount has otherwise than wanted, in the words
-// that make it right: what has to be asked for so that it is. An option of which the
-// kernel shows nothing counts as right. Those of a file system are its own, and not
-// those of a folder that is bound elsewhere.
+// Differ returns the options that the mount has otherwise than wanted, in the words that make it
+// right: the options to ask for. An option that the kernel does not show counts as right. Those of
+// a file system are its own, and not those of a folder that is bound elsewhere.
 func Differ(want []string, m Mount) (fix []string) {
 	on, super := wantedFlags(want), m.Super
 	if Binds(want) {
@@ -152,9 +151,8 @@ func shows(super []string, key string) bool {
 	return slices.ContainsFunc(super, func(o string) bool { return strings.HasPrefix(o, key+"=") })
 }
 
-// showsValue reports whether a value is shown, in whatever notation. What depends on
-// the machine, as a part of its memory or the name of a user, can't be told from
-// another value.
+// showsValue reports whether a value is shown, in whatever notation. A value that depends on the
+// machine, as a part of its memory or the name of a user, can't be told from another value.
 func showsValue(super []string, key, value string) bool {
 	return slices.ContainsFunc(super, func(o string) bool {
 		k, has, ok := strings.Cut(o, "=")
@@ -190,12 +188,12 @@ func number(s string, base int) (uint64, bool) {
 	return n << shift, err == nil
 }
 
-// forOthers are options for who mounts, at boot or by hand: the kernel knows nothing
+// forOthers are options for the programs that mount, at boot or by hand: the kernel knows nothing
 // of them.
 var forOthers = []string{"auto", "noauto", "_netdev", "nofail", "defaults", "user", "users", "owner", "group", "nouser", "loop"}
 
-// ForKernel returns the options that a mount can be altered by: those that are for who
-// mounts it are left out, and so is what says where it comes from.
+// ForKernel returns the options by which a mount can be altered: options for the mounting program
+// are left out, and so are options that name its source.
 func ForKernel(options []string) []string {
 	return slices.DeleteFunc(slices.Clone(options), func(o string) bool {
 		key, _, _ := strings.Cut(o, "=")

@@ -108,8 +108,8 @@ func (r row) at(point string) bool {
 	return r.line != nil && (r.line.Point == point || len(point) > 1 && strings.TrimRight(r.line.Point, "/") == point)
 }
 
-// Set makes the line the one of its mount point: in the place of the first one that is
-// there, or at the end. Others of the same mount point go.
+// Set makes the line the only line of its mount point: in the place of the first present one, or at
+// the end. Others of the same mount point go.
 func (t *Table) Set(l Line) {
 	done := false
 	t.rows = slices.DeleteFunc(t.rows, func(r row) bool { return r.at(l.Point) && !first(&done) })

@@ -1,14 +1,13 @@
-// Package procfile waits for changes of which the kernel tells by a file: of what is in
-// some files below /proc, whose readers are woken as poll(2) says
-// (/proc/self/mountinfo and /proc/sys/kernel/hostname are such), and of what a socket
-// announces. It is only heard that something has changed; what that is, is looked at. So
-// it does not matter if some of it was lost.
+// Package procfile waits for changes that the kernel announces by a file. Such are some files below
+// /proc, whose readers are woken as poll(2) says (/proc/self/mountinfo, /proc/sys/kernel/hostname),
+// and sockets. A wake-up only says that something has changed; its user looks at the state. So lost
+// announcements do not matter.
 //
 // # Laws
 //
-//   - Each change after Follow has returned is told, also one that looks like the state
-//     before it: who looks and repairs in between must hear of the same drift twice. So
-//     nothing is compared here.
+//   - Each change after Follow has returned is told, also a change back to the state before: a user
+//     that looks and repairs in between must hear of the same drift twice. So nothing is compared
+//     here.
 //   - Nothing queues: many changes are one wake-up.
 //   - Each Follower has one goroutine, which has ended when Close returns.
 package procfile
@@ -20,8 +19,7 @@ import (
 	"time"
 )
 
-// pause is how long after a look the next one comes at the earliest: what is looked at
-// may be long, and may change many times.
+// pause is the least time between two looks: the file may be long, and may change many times.
 const pause = 20 * time.Millisecond
 
 // Follower tells of changes. It is made by Follow.

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Forwarding says whether packets that come in by an interface and are for others are passed on. Of what is there: On
-// that this is so for one family at least, Off that it is not for one. Of what is wanted: one of both for all
-// families, or none for what it is.
+// Forwarding says whether an interface passes on packets for other machines. As a finding, On says
+// that at least one family does so, and Off that one family does not. As a wish, On and Off hold
+// for all families, and none leaves the state alone.
 type Forwarding struct{ On, Off bool }
 
 // Wanted returns what is wanted; nil for what it is.

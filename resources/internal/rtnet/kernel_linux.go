@@ -17,10 +17,10 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// The kernel says in words what it refuses, if it is asked to: the errors have them.
+// On request the kernel gives its reasons for a refusal in words: the errors have them.
 func init() { nl.EnableErrorMessageReporting = true }
 
-// Look returns what an interface is like now. The lists are sorted.
+// Look returns the present state of an interface. The lists are sorted.
 func Look(name string) (State, error) {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
@@ -66,9 +66,9 @@ func (s *State) addresses(link netlink.Link) error {
 // dumpTries is how often a list is asked for at most, where all the time something changes.
 const dumpTries = 20
 
-// dump returns a list of the kernel as it was at one moment: the kernel gives a long one in
-// parts, and says if something has changed between them. Then it is asked for anew. At last
-// it is taken as it is: what has changed is a reason to look again.
+// dump returns a list of the kernel as it was at one moment: the kernel gives a long one in parts,
+// and says if something has changed between them. Then it is asked for anew. The last answer is
+// taken as it is: the change is a reason to look again.
 func dump[T any](list func() ([]T, error)) (all []T, err error) {
 	for range dumpTries {
 		if all, err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
@@ -140,9 +140,9 @@ func ipNet(p netip.Prefix) *net.IPNet {
 	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
-// Apply alters an interface. Addresses are removed before others are added: with the first
-// one of a network the kernel may take the others of it along, and the routes through it.
-// Those that are to stay come back.
+// Apply alters an interface. Addresses are removed before others are added: with the first one of a
+// network the kernel may take the others of it along, and the routes through it. Wanted ones come
+// back.
 func Apply(name string, want State, p Plan) error {
 	has, err := Look(name)
 	if err != nil {
@@ -198,7 +198,7 @@ func setLink(link netlink.Link, want State, p Plan) error {
 	return nil
 }
 
-// addAll adds what is missing, of which more may be missing than before.
+// addAll adds all missing addresses and routes; more may be missing than before.
 func addAll(link netlink.Link, want State) error {
 	name := link.Attrs().Name
 	for _, a := range want.Addrs {
@@ -208,7 +208,7 @@ func addAll(link netlink.Link, want State) error {
 	}
 	has, err := routes(link)
 	missing := without(want.Routes, has)
-	// What is reached directly comes first: the next machine of another route may be there.
+	// Routes to a direct network come first: the next machine of another route may be there.
 	slices.SortStableFunc(missing, func(a, b Route) int { return a.Via.Compare(b.Via) })
 	for _, r := range missing {
 		if rerr := netlink.RouteAdd(route(link, r)); rerr != nil && !errors.Is(rerr, unix.EEXIST) {
@@ -231,7 +231,7 @@ func route(link netlink.Link, r Route) *netlink.Route {
 	return n
 }
 
-// anyRoute returns what stands for such a route whoever has made it.
+// anyRoute returns the key of such a route, independent of its maker.
 func anyRoute(link netlink.Link, r Route) *netlink.Route {
 	n := route(link, r)
 	n.Protocol, n.Scope = unix.RTPROT_UNSPEC, netlink.SCOPE_NOWHERE
@@ -252,8 +252,8 @@ func Names() (names []string, err error) {
 const groups = 1<<(unix.RTNLGRP_LINK-1) | 1<<(unix.RTNLGRP_IPV4_IFADDR-1) | 1<<(unix.RTNLGRP_IPV6_IFADDR-1) |
 	1<<(unix.RTNLGRP_IPV4_ROUTE-1) | 1<<(unix.RTNLGRP_IPV6_ROUTE-1) | 1<<(unix.RTNLGRP_IPV4_NETCONF-1) | 1<<(unix.RTNLGRP_IPV6_NETCONF-1)
 
-// Listen returns a socket that is readable when the kernel tells of a change; Take reads
-// what it tells. The caller closes it.
+// Listen returns a socket that is readable when the kernel tells of a change; Take reads the
+// messages. The caller closes it.
 func Listen() (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
 	if err != nil {

@@ -41,10 +41,9 @@ func (p Plan) String() string {
 	return strings.Join(words, "; ")
 }
 
-// Differ returns what has to be altered so that an interface is as wanted. With purge
-// what is too much goes: addresses if some are wanted, and those routes for which ours
-// returns true. A route in the place of a wanted one goes in any case, and a bare
-// address is made anew. An MTU of 0 is any.
+// Differ returns the changes that make an interface as wanted. With purge, surplus parts go:
+// addresses if some are wanted, and those routes for which ours returns true. A route in the place
+// of a wanted one goes in any case, and a bare address is made anew. An MTU of 0 is any.
 func Differ(has, want State, purge bool, ours func(Route) bool) Plan {
 	p := Plan{
 		State: has.Up != want.Up, MTU: want.MTU != 0 && has.MTU != want.MTU,
@@ -63,8 +62,8 @@ func Differ(has, want State, purge bool, ours func(Route) bool) Plan {
 	return p
 }
 
-// inPlaceOf reports whether two routes are to the same network with the same metric, of
-// which the kernel has one.
+// inPlaceOf reports whether two routes are to the same network with the same metric. The kernel has
+// only one such route.
 func (r Route) inPlaceOf(o Route) bool { return r.To == o.To && r.Metric == o.Metric }
 
 func without[T comparable](list, others []T) (rest []T) {
@@ -76,7 +75,7 @@ func without[T comparable](list, others []T) (rest []T) {
 	return rest
 }
 
-// Gone adds to the plan that what an interface has of gone goes, unless it is wanted.
+// Gone adds to the plan the removal of all parts of an interface that are in gone and not wanted.
 func (p *Plan) Gone(has, want, gone State) {
 	addrs, routes := without(gone.Addrs, want.Addrs), without(gone.Routes, want.Routes)
 	p.DelAddrs = append(p.DelAddrs, common(addrs, without(has.Addrs, p.DelAddrs))...)

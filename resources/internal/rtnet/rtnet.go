@@ -1,13 +1,13 @@
-// Package rtnet reads and alters a network interface of the running kernel by netlink:
-// its state, its addresses, and the routes by it in the main table.
+// Package rtnet reads and alters a network interface of the running kernel by netlink: its state,
+// its addresses, and the routes by it in the main table.
 //
 // # Laws
 //
-//   - What Plan says Apply does, and nothing else; after it Look shows what was wanted.
-//   - Addresses of the link that the kernel makes are not there for this package, nor
-//     are routes that no person has made.
-//   - What the kernel tells of changes is not read for what it says: it is a reason to
-//     look. So that some of it was lost is only one more.
+//   - Apply does exactly the steps of Plan; after it, Look shows the wanted state.
+//   - Addresses of the link that the kernel makes are not there for this package, nor are routes
+//     that no person has made.
+//   - The contents of the kernel's messages do not matter: each message is a reason to look. So
+//     lost messages are only one more reason.
 package rtnet
 
 import (
@@ -25,8 +25,8 @@ type State struct {
 
 	Forward Forwarding
 
-	// Bare are those addresses of IPv4 to whose network the kernel has no route by the
-	// interface, though it makes one with the address: somebody has removed that.
+	// Bare are those addresses of IPv4 to whose network the kernel has no route by the interface,
+	// though it makes one with the address: another program has removed the route.
 	Bare []netip.Prefix
 }
 

@@ -6,9 +6,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// subscribe has the manager send signals to this connection. It forgets that when it
-// starts anew, and so it is asked again then. Nobody takes that back, for others use the
-// connection too.
+// subscribe has the manager send signals to this connection. It forgets that when it starts anew,
+// and so it is asked again then. No user of the connection takes that back, for others use it too.
 func (m *Manager) subscribe(ctx context.Context) error {
 	_, err := m.call(ctx, "Subscribe")
 	if IsError(err, name+".AlreadySubscribed") {
@@ -43,10 +42,10 @@ func (m *Manager) signals(ctx context.Context, matches ...engine.BusMatch) (engi
 	return sub, nil
 }
 
-// Signals tells when something of these units may have changed, or of any if none is named. A unit tells
-// of itself; what is enabled or masked is told for all at once. After a Resync, and when
-// a unit has come or gone, it has to be called again: another manager knows nothing of it, and a unit that came may be
-// another one's alias.
+// Signals tells when something of these units may have changed, or of any if none is named. A unit
+// tells of itself; the enabled and masked states are told for all at once. After a Resync, and when
+// a unit has come or gone, it has to be called again: another manager knows nothing of it, and a
+// unit that came may be another one's alias.
 func (m *Manager) Signals(ctx context.Context, units ...string) (engine.Subscription, error) {
 	matches := []engine.BusMatch{own("UnitFilesChanged"), own("Reloading")}
 	if len(units) == 0 {
@@ -62,9 +61,9 @@ func (m *Manager) Signals(ctx context.Context, units ...string) (engine.Subscrip
 	return m.signals(ctx, matches...)
 }
 
-// Follow calls event when something of a unit may have changed: its state, its files,
-// the manager itself, or what files tells of. It calls armed once nothing goes unseen
-// any more, and returns when the context ends.
+// Follow calls event when something of a unit may have changed: its state, its files, the manager
+// itself, or a file that files watches. It calls armed once nothing goes unseen any more, and
+// returns when the context ends.
 func (m *Manager) Follow(ctx context.Context, unit string, files engine.Subscription, armed, event func()) error {
 	s, err := m.Signals(ctx, unit)
 	if err != nil {
@@ -78,7 +77,7 @@ func (m *Manager) Follow(ctx context.Context, unit string, files engine.Subscrip
 		case <-s.C():
 			// Another manager, or another connection: neither knows that we listen.
 			if s.Cause().Resync {
-				_ = m.subscribe(ctx) // while there is no manager, nobody can; it says when it comes
+				_ = m.subscribe(ctx) // while there is no manager, no client can; a manager announces its start
 			}
 		case <-ctx.Done():
 			return nil

@@ -12,7 +12,7 @@ import (
 // ErrMissing is the error about a unit that is not there.
 var ErrMissing = errors.New("there is no such unit")
 
-// Start starts a unit, with what it needs, and returns when it is active.
+// Start starts a unit, with the units that it needs, and returns when it is active.
 func (m *Manager) Start(ctx context.Context, unit string) error {
 	return m.do(ctx, unit, act{word: "start", method: "StartUnit", already: (*Unit).Running, done: (*Unit).Running})
 }
@@ -22,8 +22,8 @@ func (m *Manager) Restart(ctx context.Context, unit string) error {
 	return m.do(ctx, unit, act{word: "restart", method: "RestartUnit", already: never, done: (*Unit).Running, fresh: true})
 }
 
-// ReloadUnit has a unit read its configuration again, or restarts it if it cannot do that. With
-// one that does not run it does nothing.
+// ReloadUnit has a unit read its configuration again, or restarts it if it cannot do that. With a
+// unit that does not run it does nothing.
 func (m *Manager) ReloadUnit(ctx context.Context, unit string) error {
 	return m.do(ctx, unit, act{word: "reload", method: "ReloadOrTryRestartUnit", already: (*Unit).Stopped, done: (*Unit).Running, fresh: true})
 }
@@ -33,8 +33,7 @@ func (m *Manager) CanReload(ctx context.Context, u Unit) bool {
 	return m.property(ctx, u, "Unit", "CanReload") == "true"
 }
 
-// Stop stops a unit and returns when it is not active any more. One that is not there is
-// stopped.
+// Stop stops a unit and returns when it is not active any more. A missing unit counts as stopped.
 func (m *Manager) Stop(ctx context.Context, unit string) error {
 	u, err := m.Unit(ctx, unit)
 	stop := act{word: "stop", method: "StopUnit", already: (*Unit).Stopped, done: (*Unit).Stopped}
@@ -52,7 +51,7 @@ type act struct {
 	word, method string
 	already      func(*Unit) bool // there is nothing to do
 	done         func(*Unit) bool // it has succeeded
-	fresh        bool             // there is a reason to try even what has crashed again and again
+	fresh        bool             // there is a reason to try even a unit that has crashed again and again
 }
 
 func never(*Unit) bool { return false }
@@ -82,14 +81,14 @@ func (m *Manager) do(ctx context.Context, unit string, a act) error {
 		return fmt.Errorf("%s is masked, so it cannot be started", unit)
 	}
 	if a.fresh || m.pardoned(ctx, u) {
-		// If that fails the job is tried as things are, and says itself what is wrong.
+		// If that fails the job is tried as things are, and its own error tells the reason.
 		_, _ = m.call(ctx, "ResetFailedUnit", unit)
 	}
 	return m.reach(ctx, u, a)
 }
 
-// current has the files of a unit read that are others than those that were. What was masked
-// may not be any more, also because somebody else had them read just now.
+// current has the changed files of a unit read. A masked unit may not be masked any more, also
+// because another client had its files read just now.
 func (m *Manager) current(ctx context.Context, u Unit) (Unit, error) {
 	stale := m.Stale(ctx, u)
 	if stale {
@@ -115,7 +114,7 @@ func (m *Manager) pardoned(ctx context.Context, u Unit) bool {
 	}
 	service := func(key string) string { return m.property(ctx, u, "Service", key) }
 	switch result := service("Result"); result {
-	case "", "success": // it is no service, or what has failed is not the service
+	case "", "success": // the unit is another type, or the failed unit is not the service
 		return true
 	case "signal", "start-limit-hit":
 		const killed = "2" // CLD_KILLED
@@ -143,9 +142,9 @@ func (m *Manager) reach(ctx context.Context, u Unit, a act) error {
 	return m.why(ctx, after, a.word)
 }
 
-// job has the manager do something, waits until it is done, and returns what has
-// become of the unit. That the job has ended is seen by the unit, which has no such job any
-// more: a signal only says when to look.
+// job has the manager do something, waits until it is done, and returns the resulting state of the
+// unit. That the job has ended is seen by the unit, which has no such job any more: a signal only
+// says when to look.
 func (m *Manager) job(ctx context.Context, unit, method string) (u Unit, err error) {
 	sub, err := m.signals(ctx, own("JobRemoved"))
 	if err != nil {

@@ -66,8 +66,8 @@ func (m *Manager) Reload(ctx context.Context) error {
 	})
 }
 
-// Enable has units started at boot. Systemd starts them then, and takes them for a part of what
-// wants them, only after Reload. The same goes for the others.
+// Enable has units started at boot. Systemd starts them then, and takes them for a part of the
+// units that want them, only after Reload. The same goes for the others.
 func (m *Manager) Enable(ctx context.Context, units ...string) error {
 	_, err := m.call(ctx, "EnableUnitFiles", units, false, false)
 	return err
@@ -79,7 +79,7 @@ func (m *Manager) Disable(ctx context.Context, units ...string) error {
 	return err
 }
 
-// DisableRuntime takes back what has units started until the next boot only.
+// DisableRuntime takes back the links that start units until the next boot only.
 func (m *Manager) DisableRuntime(ctx context.Context, units ...string) error {
 	_, err := m.call(ctx, "DisableUnitFiles", units, true)
 	return err

@@ -9,7 +9,7 @@ import (
 // maxName is how long the name of a unit may be.
 const maxName = 255
 
-// CheckUnit refuses what is no name of a unit with one of the suffixes (".timer"), and the
+// CheckUnit refuses any text but the name of a unit with one of the suffixes (".timer"), and the
 // name of a template without an instance.
 func CheckUnit(unit string, suffixes ...string) error {
 	i := strings.LastIndexByte(unit, '.')

@@ -12,7 +12,7 @@ import (
 // jobLook is how often a job is looked at again whose end the signals of the waiting unit do not tell.
 const jobLook = 2 * time.Second
 
-// destructive is the error that what others have asked for would be undone.
+// destructive is the error that a job of another client would be undone.
 const destructive = name + ".TransactionIsDestructive"
 
 func wait(j *Job) error { return &engine.WaitError{For: j.String(), Again: jobLook} }
@@ -20,11 +20,11 @@ func wait(j *Job) error { return &engine.WaitError{For: j.String(), Again: jobLo
 // dependsOn are the properties with the units on which one depends so that it is stopped or restarted with them.
 var dependsOn = []string{"PartOf", "BindsTo", "Requires", "Requisite"}
 
-// stopping are the jobs that end something. One that only starts something is in nobody's way.
+// stopping are the jobs that end something. A job that only starts something is in no job's way.
 var stopping = []string{"stop", "restart", "try-restart", "reload-or-start"}
 
-// pending returns the job that must end before anything else is begun with a unit: its own, or one that stops or
-// restarts a unit that it is part of or depends on. It returns nil for none.
+// pending returns the job that must end before anything else is begun with a unit: its own, or a
+// job that stops or restarts a unit that it is part of or depends on. It returns nil for none.
 func (m *Manager) pending(ctx context.Context, u Unit) (*Job, error) {
 	if j := u.Job(); j != nil {
 		return j, nil
@@ -72,7 +72,7 @@ func (m *Manager) jobs(ctx context.Context) ([]*Job, error) {
 	return jobs, nil
 }
 
-// awaited makes a wait of the answer that a job would undo what others have asked for.
+// awaited makes a wait of the answer that a job would undo a job of another client.
 func (m *Manager) awaited(ctx context.Context, unit string, err error) error {
 	if !IsError(err, destructive) {
 		return err

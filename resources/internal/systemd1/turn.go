@@ -12,8 +12,8 @@ type Sharing interface {
 	Turn() *Turn // of one manager; not nil
 }
 
-// Turn makes one of what several do at the same time: who asks while it is being done waits until it has been done
-// again, once for all who have asked. The zero value is ready.
+// Turn merges the calls that several callers make at the same time. A caller during a call waits
+// until it has been done again, once for all callers. The zero value is ready.
 type Turn struct {
 	begun atomic.Int64 // how often it was begun
 	once  sync.Once
@@ -21,7 +21,7 @@ type Turn struct {
 	good  int64         // which was the last that succeeded; changed while held
 }
 
-// take does it, unless it is begun after now by somebody else and succeeds.
+// take does it, unless another caller begins it after now and succeeds.
 func (t *Turn) take(ctx context.Context, do func() error) error {
 	t.once.Do(func() { t.held = make(chan struct{}, 1) })
 	asked := t.begun.Load()

@@ -11,7 +11,7 @@ type Unit struct {
 	Load   string // loaded, not-found, masked ...
 	Active string // active, inactive, failed, activating ...
 	Sub    string // the same in the words of its type: waiting, mounted ...
-	Path   string // its object; that of the unit of which the name is an alias
+	Path   string // its object; of an alias, that of the unit behind it
 
 	job     string // the number of what is being done with it; 0 for nothing
 	jobType string // start, stop, restart ...
@@ -36,7 +36,7 @@ func (j *Job) String() string {
 	return fmt.Sprintf("the job %s of %s (if it hangs: systemctl %scancel %s)", j.Type, j.Unit, of, j.ID)
 }
 
-// Job returns what is being done with the unit; nil for nothing.
+// Job returns the job that the unit has; nil for none.
 func (u *Unit) Job() *Job {
 	if u.job == "" || u.job == "0" {
 		return nil
@@ -58,7 +58,7 @@ func (u *Unit) Stopped() bool { return u.Active == "inactive" || u.Active == "fa
 // String tells how the unit is.
 func (u *Unit) String() string { return u.Active + " (" + u.Sub + ")" }
 
-// Unit asks for one unit. One that is not there is said to be Missing.
+// Unit asks for one unit. A unit that is not there is Missing.
 func (m *Manager) Unit(ctx context.Context, unit string) (Unit, error) {
 	body, err := m.call(ctx, "ListUnitsByNames", []string{unit})
 	if err != nil {
@@ -82,7 +82,7 @@ func rowsOf(body []any) [][]any {
 	return rows
 }
 
-// Stale reports whether the files of a unit are others than those that were read.
+// Stale reports whether the files of a unit have changed since they were read.
 func (m *Manager) Stale(ctx context.Context, u Unit) bool {
 	return m.property(ctx, u, "Unit", "NeedDaemonReload") == "true"
 }

@@ -16,7 +16,7 @@ const (
 	maxLog   = 2000
 )
 
-// why says why a unit is not what it was asked to be.
+// why gives the reason why a unit is not in the wanted state.
 func (m *Manager) why(ctx context.Context, u Unit, word string) error {
 	service := func(key string) string { return m.property(ctx, u, "Service", key) }
 	detail := u.String()
@@ -45,7 +45,7 @@ func (m *Manager) log(ctx context.Context, unit string) string {
 	if m.session {
 		of = "--user-unit="
 	} else {
-		// What the unit has just written may still be on its way into the journal.
+		// The unit's last lines may still be on their way into the journal.
 		_, _ = m.host.Command(ctx, engine.Command{Argv: []string{"journalctl", "--quiet", "--sync"}})
 	}
 	r, err := m.host.Command(ctx, engine.Command{

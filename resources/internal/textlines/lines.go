@@ -13,9 +13,8 @@ type Edit struct {
 	Absent bool
 	Lines  []string // without their ends, each without a newline
 
-	// Match finds the line that Lines, which is one line then, replaces: the last one
-	// that matches, or with All each. With Absent all that match are removed, and
-	// Lines has no meaning.
+	// Match finds the line that Lines, then one line, replaces: the last match, or with All each
+	// match. With Absent all matches are removed, and Lines has no meaning.
 	Match *regexp.Regexp
 	All   bool
 
@@ -46,8 +45,7 @@ var (
 	errNoBegin = errors.New("a block ends and does not begin")
 )
 
-// Apply returns what the edit makes of a text. A text in which the marks of a block
-// stand alone is an error.
+// Apply returns the edited text. A text in which the marks of a block stand alone is an error.
 func (e *Edit) Apply(text string) (Result, error) {
 	t := parse(text)
 	var err error
@@ -115,8 +113,8 @@ func (e *Edit) several(at []int) error {
 	return nil
 }
 
-// replace makes the line out of what matches. A line that does not match itself has
-// taken the place of one that did, once it is there.
+// replace makes the line out of the matches. Once such a line is there, it has taken the place of a
+// match, even if it does not match itself.
 func (e *Edit) replace(t *text) error {
 	at := t.matches(e.Match)
 	there := t.has(e.Lines)

@@ -1,8 +1,8 @@
-// Package pkgtest plays transcripts of the tools of package managers: to a backend in
-// the place of the tools, and to the tools themselves, to see that they still say so.
+// Package pkgtest plays transcripts of the tools of package managers: to a backend in the place of
+// the tools, and to the tools themselves, to see that they still answer so.
 //
-// A transcript is calls of the functions of a backend, what commands each of them runs, what
-// those print, and what comes back. Its lines begin with
+// A transcript has calls of the functions of a backend, the commands that each of them runs, their
+// output, and the results. Its lines begin with
 //
 //	# a comment
 //	@ a line of shell that prints what the transcript was made with
@@ -15,8 +15,8 @@
 //	< what the call returns, as JSON
 //	? the error that it returns
 //
-// Replay needs no tool, Check a machine that has them. What an author writes are the comments, shell and calls;
-// Record writes the rest.
+// Replay needs no tool, Check a machine that has them. An author writes the comments, shell and
+// calls; Record writes the rest.
 package pkgtest
 
 import (
@@ -42,8 +42,8 @@ type Bind func(engine.Host) *virtual.Module
 // Command runs a command on a machine, as Host.Command does.
 type Command func(context.Context, engine.Command) (*engine.Result, error)
 
-// Replay makes the calls of a transcript. The backend must run the commands that stand there, is told
-// what they printed, and must return what stands there.
+// Replay makes the calls of a transcript. The backend must run the commands that stand there, gets
+// their output from there, and must return the result that stands there.
 func Replay(t *testing.T, file string, bind Bind) {
 	t.Helper()
 	p := &player{t: t, file: file, lines: read(t, file)}
@@ -64,8 +64,8 @@ func Replay(t *testing.T, file string, bind Bind) {
 	}
 }
 
-// Check makes the calls of a transcript on a machine. The backend must return what stands there, whatever
-// its tools print, and however long they took.
+// Check makes the calls of a transcript on a machine. The backend must return the result that
+// stands there, whatever its tools print, and however long they took.
 func Check(t *testing.T, file string, bind Bind, run Command) {
 	t.Helper()
 	m, asked := bind(onHost(run)), ""
@@ -139,7 +139,7 @@ func onHost(run Command) engine.Host {
 	return host
 }
 
-// shell runs what stands behind the first character of a line, and returns what it prints.
+// shell runs the command behind the first character of a line, and returns its output.
 func shell(t *testing.T, run Command, line string) string {
 	t.Helper()
 	r, err := run(t.Context(), engine.Command{Argv: []string{"sh", "-ec", line[1:]}, Env: []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive"}})
@@ -152,7 +152,7 @@ func shell(t *testing.T, run Command, line string) string {
 	return string(r.Stdout)
 }
 
-// call makes the call of a line and returns the line of what comes back.
+// call makes the call of a line and returns the line of its result.
 func call(t *testing.T, m *virtual.Module, line string) string {
 	t.Helper()
 	function, text, _ := strings.Cut(strings.TrimPrefix(line, "> "), " ")
@@ -239,8 +239,8 @@ func words(argv []string) string {
 
 var quotedWord = regexp.MustCompile(`"[a-z][a-z0-9+-]+"`)
 
-// few shortens a long list: to its first lines, and those that have to do with what
-// the calls of a transcript are about.
+// few shortens a long list: to its first lines, and the lines about the subjects of a transcript's
+// calls.
 func few(out []byte, transcript string) []byte {
 	lines := slices.Collect(bytes.Lines(out))
 	if len(lines) < 60 {

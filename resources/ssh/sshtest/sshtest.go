@@ -1,5 +1,6 @@
-// Package sshtest runs an sshd of the system for a test: on loopback, with a folder of its own, in mounts of its own. What it serves is this
-// machine, so a test that sets something there uses its own folders.
+// Package sshtest runs an sshd of the system for a test: on loopback, with a folder of its own, in
+// mounts of its own. It serves this machine, so a test that sets something there uses its own
+// folders.
 package sshtest
 
 import (
@@ -32,7 +33,7 @@ type Server struct {
 	log  *bytes.Buffer
 }
 
-// Start starts one, and ends it with the test. It skips a test of somebody who may not make mounts.
+// Start starts one, and ends it with the test. It skips a test of a user who may not make mounts.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{Dir: t.TempDir(), sshd: enginetest.Need(t, "sshd", "openssh-server")}
@@ -99,7 +100,8 @@ func (s *Server) Up(t testing.TB) {
 	t.Fatalf("sshd has not started:\n%s", s.log)
 }
 
-// Stop ends the server and all of its sessions, as a machine that loses its power does to who is connected.
+// Stop ends the server and all of its sessions, as a machine that loses its power does to its
+// clients.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	if s.cmd == nil {
@@ -112,7 +114,8 @@ func (s *Server) Stop(t testing.TB) {
 	s.cmd = nil
 }
 
-// KillSessions kills the processes of sshd that serve the sessions, and not what runs in them.
+// KillSessions kills the processes of sshd that serve the sessions, and not the programs in the
+// sessions.
 func (s *Server) KillSessions(t testing.TB) {
 	t.Helper()
 	for _, pid := range below(s.cmd.Process.Pid) {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Budget bounds how much a run of the engine may alter: at most Most changes, or
-// Share of the vertices of the graph if that is set, within a time. A vertex that wants to
-// change something after that is held until Resume. The zero value is no bound.
+// Budget bounds how much a run of the engine may alter: at most Most changes, or Share of the
+// vertices of the graph if that is set, within a time. A vertex that wants to change something
+// after that is held until Resume. The zero value sets no bound.
 type Budget struct {
 	Most   int
 	Share  float64 // of the vertices, from above 0 to 1; at least one change
 	Within time.Duration
 }
 
-// ParseBudget reads a Budget: a number of changes, or a share of the graph, and a
-// time, as in 20/5m or 10%/1h. The empty text is no bound.
+// ParseBudget reads a Budget: a number of changes, or a share of the graph, and a time, as in 20/5m
+// or 10%/1h. The empty text sets no bound.
 func ParseBudget(s string) (Budget, error) {
 	if s == "" {
 		return Budget{}, nil

@@ -86,8 +86,8 @@ type correction struct {
 	at    int64
 }
 
-// flapMemory bounds how many corrections from other values may lie between those
-// that are counted: a file that is written in two steps is seen half way, too.
+// flapMemory bounds how many corrections from other values may lie between the counted ones: a file
+// that is written in two steps is seen half way, too.
 const flapMemory = 4
 
 // A Rest is how long a vertex that flaps is left alone.
@@ -121,7 +121,7 @@ func (v *Vertex) Corrected(print uint64, now int64, o Flapping) (rest Rest, yes 
 // it was not resumed meanwhile, and did not flap again.
 func (v *Vertex) Rested(until int64) bool { return v.flaps != nil && v.flaps.until == until }
 
-// note adds a correction, and forgets those that are too old, or too many.
+// note adds a correction, and forgets old and surplus corrections.
 func (f *flaps) note(c correction, o Flapping) {
 	if f.pauses > 0 && c.at-f.until > int64(o.Within) {
 		f.pauses = 0

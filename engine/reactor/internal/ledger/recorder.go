@@ -13,24 +13,22 @@ import (
 const gather = time.Second
 
 // Recorder is the reactor's way to its store. Commit writes at once the records that a run waits
-// for. Records that are good to have after a restart and that nothing waits for are
-// noted, and committed with the next commit or a little later: a later note of a key
-// replaces an earlier one, so there are at most as many as there are keys. One
-// goroutine writes notes that no commit takes along; it is there only while there
-// are some.
+// for. Records that are good to have after a restart and that nothing waits for are noted, and
+// committed with the next commit or a little later: a later note of a key replaces an earlier one,
+// so there are at most as many as there are keys. One goroutine writes notes that no commit takes
+// along; it is there only while there are some.
 //
-// What is noted at one time is written at one time. A commit takes along what was noted before it,
-// but for two sorts of notes of other keys: those that are being written at that moment, and those
-// that the store has refused. These may be durable after the commit, or never. No reader of the store
-// depends on that order: what begins something (an intent) is committed before the run goes on, and
-// what ends a pending refresh has the key of that refresh. So what is lost with such a note, after a crash, is
-// that something has ended: it is done once more.
+// Notes of one time are written at one time. A commit takes along the notes before it, but for two
+// sorts of notes of other keys. Notes that are being written at that moment, and notes that the
+// store has refused, may be durable after the commit, or never. No reader of the store depends on
+// that order. A begin (an intent) is committed before the run goes on, and the end of a pending
+// refresh has the key of that refresh. So such a note, lost in a crash, costs one repetition: its
+// work is done once more.
 //
-// What the store refuses is tried again, and given up at the end.
+// A refused write is tried again, and given up at the end.
 //
-// A key has one writer at a time: a commit takes the place of the notes of its
-// keys, and waits while a note of one of them, or one that it would take along, is
-// being written.
+// A key has one writer at a time: a commit takes the place of the notes of its keys, and waits
+// while a note of one of them, or a note to take along, is being written.
 type Recorder struct {
 	store engine.Store
 	log   *slog.Logger
@@ -68,8 +66,8 @@ func NewRecorder(store engine.Store, log *slog.Logger, timer Timer) *Recorder {
 	return s
 }
 
-// Commit writes at once, and waits for it. It takes all notes along; what is refused
-// with them is tried without. Callable from any goroutine.
+// Commit writes at once, and waits for the write. It takes all notes along; a commit that is
+// refused with them is tried without them. Callable from any goroutine.
 func (s *Recorder) Commit(ctx context.Context, writes []engine.Write) error {
 	f, err := s.takeOff(ctx, writes)
 	if err != nil {
@@ -179,8 +177,8 @@ func (s *Recorder) replace(writes []engine.Write) *flight {
 	return f
 }
 
-// land ends a flight. What did not arrive is noted again, unless there is a later
-// note of its key.
+// land ends a flight. A record that did not arrive is noted again, unless there is a later note of
+// its key.
 func (s *Recorder) land(f *flight, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,8 +240,8 @@ func (s *Recorder) run() {
 	}
 }
 
-// write commits what has been noted. It returns false if the goroutine has to end:
-// there is nothing left, or nothing that the store takes any more.
+// write commits the notes. It returns false if the goroutine has to end: no note is left, or the
+// store takes none any more.
 func (s *Recorder) write() bool {
 	f, err := s.takeOff(s.ctx, nil)
 	if f != nil {
@@ -263,7 +261,7 @@ func (s *Recorder) write() bool {
 	return true
 }
 
-// End writes what is left. It calls wait for the end of that, and cuts it when wait returns.
+// End writes the remaining notes. It calls wait for the end of that, and cuts it when wait returns.
 func (s *Recorder) End(wait func(<-chan struct{}) bool) {
 	s.mu.Lock()
 	s.ended = true

@@ -125,8 +125,8 @@ func (v *Vertex) Refresh(f Refresh) {
 	v.pending.add(f.pending)
 }
 
-// RefreshNow has the vertex with an id wait for a refresh of a source of which its run did not
-// know. It returns the record.
+// RefreshNow has the vertex with an id wait for a refresh of a source that its run did not know. It
+// returns the record.
 func (v *Vertex) RefreshNow(id, source string, b *Book) engine.Write {
 	p := b.number(source)
 	v.pending.add(p)

@@ -31,9 +31,9 @@ func (m *Machine) Witness(v Vertex) (by Vertex, ok bool) {
 	return x.by, true
 }
 
-// BlockedBy returns the ancestor that blocks v: from witness to witness the first
-// one that waits for no other. It returns false if v does not wait for an
-// ancestor or if that one can go on by itself; then v is waiting, not blocked.
+// BlockedBy returns the ancestor that blocks v: from witness to witness the first that waits for no
+// other. It returns false if v does not wait for an ancestor or if that ancestor can go on by
+// itself; then v is waiting, not blocked.
 func (m *Machine) BlockedBy(v Vertex) (by Vertex, ok bool) {
 	by = v
 	for {
@@ -81,10 +81,10 @@ func (m *Machine) Counts() [engine.NumStates]int {
 	return n
 }
 
-// AtRestState returns the state in which v last rested: that which State says, unless
-// v is starting, waiting or running. Of those rested tells how they ended last, or
-// false before the first end; then they are what State says. What waits for one that
-// failed last, or was held, stays blocked while that runs again.
+// AtRestState returns the state in which v last rested: the answer of State, unless v is starting,
+// waiting or running. For these, rested tells how they ended last, or false before the first end;
+// then State answers. A vertex that waits for a failed or held ancestor stays blocked while that
+// runs again.
 func (m *Machine) AtRestState(v Vertex, rested func(Vertex) (engine.State, bool)) engine.State {
 	s := m.State(v)
 	if !moving(s) {
@@ -186,9 +186,9 @@ func (m *Machine) parkedBelow(root Vertex) int {
 	}
 }
 
-// Pending returns how many vertices are starting, running or to be looked at,
-// counting removed ones whose run has not been forgotten. A failed vertex that
-// waits for its retry, one that is held and all that they block are at rest.
+// Pending returns how many vertices are starting, running or to be looked at, counting removed ones
+// whose run has not been forgotten. A failed vertex that waits for its retry, a held vertex and all
+// that they block are at rest.
 func (m *Machine) Pending() int {
 	return m.inPhase[phaseStarting] + m.inPhase[phaseRunning] + m.inPhase[phaseDeferred] +
 		m.inPhase[phaseDue] + m.released + m.gone
@@ -219,7 +219,34 @@ func (m *Machine) Unsettled() iter.Seq[Vertex] {
 func (m *Machine) Changed(do func(Vertex)) {
 	for _, v := range m.changed {
 		m.vs[v].clear(isNew)
-		do(v)
+		if m.vs[v].phase != phaseHole {
+			do(v)
+		}
 	}
 	m.changed = m.changed[:0]
+}
+
+// Above returns the vertices one step above v, ascending. The list is valid until the next Swap or Patch,
+// and must not be altered. A hole has none.
+func (m *Machine) Above(v Vertex) []Vertex {
+	if m.at(v) == nil {
+		return nil
+	}
+	return m.pred.of(v)
+}
+
+// Below returns the vertices one step below v, as Above does, but in no order.
+func (m *Machine) Below(v Vertex) []Vertex {
+	if m.at(v) == nil {
+		return nil
+	}
+	return m.succ.of(v)
+}
+
+// Level returns a number for v that is lower than those of all vertices below v.
+func (m *Machine) Level(v Vertex) int {
+	if x := m.at(v); x != nil {
+		return int(x.level)
+	}
+	return 0
 }

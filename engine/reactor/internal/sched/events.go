@@ -12,8 +12,8 @@ type Outcome struct {
 	Retry bool
 }
 
-// Ready says that the Watch of v has said Running. The vertex is dirty: what
-// happened before nobody watched.
+// Ready says that the Watch of v has said Running. The vertex is dirty: earlier changes were not
+// watched.
 func (m *Machine) Ready(v Vertex) {
 	x := m.at(v)
 	if x == nil {
@@ -92,11 +92,10 @@ func (m *Machine) Done(v Vertex, o Outcome) {
 	m.update(v)
 }
 
-// Fail says that v failed without a run, or whatever its run will say: its Watch
-// failed, or a received value was refused. What was asked of it before is void.
-// It stays failed until Wake, Ready or Unready; without retry an Event ends it
-// too, once it has been heard. If its Watch is gone, call Unready first: then
-// only Ready leads to a run.
+// Fail says that v failed without a run, or whatever its run will say: its Watch failed, or a
+// received value was refused. Earlier events of it are void. It stays failed until Wake, Ready or
+// Unready; without retry an Event ends it too, once it has been heard. If its Watch is gone, call
+// Unready first: then only Ready leads to a run.
 func (m *Machine) Fail(v Vertex, willRetry bool) {
 	x := m.at(v)
 	if x == nil {
@@ -142,9 +141,9 @@ func (m *Machine) Defer(v Vertex) {
 	m.update(v)
 }
 
-// Hold keeps v from starting until Release; a run of it goes on. The word is
-// StatePaused or StateHeld, and a second call replaces it: who holds for several
-// reasons keeps count of them. A held vertex that is clean is settled.
+// Hold keeps v from starting until Release; a run of it goes on. The word is StatePaused or
+// StateHeld, and a second call replaces it: a caller with several reasons keeps count of them. A
+// held vertex that is clean is settled.
 func (m *Machine) Hold(v Vertex, word engine.State) {
 	if word != engine.StatePaused {
 		word = engine.StateHeld

@@ -1,9 +1,12 @@
 package sched
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// SetLimits sets the limits of holds, so that small graphs reach all of it.
-func (m *Machine) SetLimits(walk, wide int) { m.walk, m.wide = walk, wide }
+// SetLimits sets the limits of holds and Patch, so that small graphs reach all of them.
+func (m *Machine) SetLimits(walk, wide, slack int) { m.walk, m.wide, m.slack = walk, wide, slack }
 
 // Invariants checks that what the machine keeps twice agrees. It exists in tests
 // only.
@@ -39,6 +42,9 @@ func (m *Machine) Invariants() error {
 		}
 	}
 	inPhase[phaseHole] = m.inPhase[phaseHole]
+	if err := m.levelsRise(); err != nil {
+		return err
+	}
 	if inPhase != m.inPhase || gone != m.gone {
 		return fmt.Errorf("phases %v and %d gone, counted %v and %d", inPhase, gone, m.inPhase, m.gone)
 	}
@@ -50,7 +56,7 @@ func (m *Machine) virginsAbove(v Vertex) error {
 	if m.vs[v].is(virgin) {
 		return nil
 	}
-	for _, p := range m.pred[m.off[v]:m.off[v+1]] {
+	for _, p := range m.pred.of(v) {
 		if m.vs[p].is(virgin) {
 			return fmt.Errorf("%d is no virgin but below %d, which is", v, p)
 		}
@@ -86,6 +92,29 @@ func (m *Machine) lists() error {
 	if due != m.inPhase[phaseDue] || released != m.released || parked != m.inPhase[phaseParked] {
 		return fmt.Errorf("due %d, released %d, parked %d; counted %d, %d, %d",
 			due, released, parked, m.inPhase[phaseDue], m.released, m.inPhase[phaseParked])
+	}
+	return nil
+}
+
+// levelsRise checks the rows against each other, and the levels against the rows.
+func (m *Machine) levelsRise() error {
+	count := make([]int32, len(m.levels.count))
+	for v := range m.vs {
+		x := &m.vs[v]
+		if m.linked(inSet, Vertex(v)) && !x.is(virgin) && x.phase != phaseHole {
+			count[x.level]++
+		}
+		for _, p := range m.pred.of(Vertex(v)) {
+			if m.vs[p].level >= x.level || m.vs[p].phase == phaseHole || !slices.Contains(m.succ.of(p), Vertex(v)) {
+				return fmt.Errorf("%d on level %d is below %d on level %d", v, x.level, p, m.vs[p].level)
+			}
+		}
+		if x.phase == phaseHole && m.pred.len(Vertex(v))+m.succ.len(Vertex(v)) > 0 {
+			return fmt.Errorf("%d is a hole with edges", v)
+		}
+	}
+	if !slices.Equal(count, m.levels.count) {
+		return fmt.Errorf("levels of the unsettled are %v, counted %v", m.levels.count, count)
 	}
 	return nil
 }

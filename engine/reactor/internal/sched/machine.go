@@ -20,16 +20,17 @@ type Options struct {
 type Machine struct {
 	parallel int
 	walk     int // how far holds looks back
-	wide     int // from so many edges on, holds asks whether one leads to what it found
+	wide     int // from so many edges on, holds asks whether one leads to the found vertex
+	slack    int // how much waste, and how much drift of levels, Patches may leave in a small graph
 	used     int // slots taken: single runs, batches, and removed runs not yet forgotten
 	gone     int // removed vertices whose run still holds a slot
 
 	vs    []vertex
-	open  bitset   // the unsettled ones: what searches look at most, so kept small
-	off   []int32  // ancestors one step up of v: pred[off[v]:off[v+1]]
-	pred  []Vertex // ascending for each v
-	key   []int32  // batch key of a vertex; nil if no vertex has one
-	ranAs []int32  // the key under which a running vertex was started; as long as vs
+	open  bitset  // the unsettled ones: what searches look at most, so kept small
+	pred  rows    // the ancestors one step up of each vertex, ascending
+	succ  rows    // the descendants one step down, of which only Patch and the caller ask
+	key   []int32 // batch key of a vertex; nil if no vertex has one
+	ranAs []int32 // the key under which a running vertex was started; as long as vs
 	keys  []batch
 	dueKs keyQueue
 
@@ -37,7 +38,9 @@ type Machine struct {
 	virgin Vertex // unsettled vertices that have no descendant that ever settled
 	ring   Vertex // all other unsettled vertices, oldest first
 	levels levelSet
-	seq    uint64 // insertions into ring so far
+	seq    uint64 // insertions into ring so far, and Patches
+	floor  uint64 // certificates of an earlier seq are void
+	depth  int    // no level is as high
 
 	looked   uint64 // edges that searches have looked at, ever
 	released int    // parked vertices whose witness has settled
@@ -84,7 +87,7 @@ const (
 
 // vertex is all that the machine knows of a slot: one cache line.
 type vertex struct {
-	cert  uint64 // the certificate: what was proven was true at this seq; 0 is none
+	cert  uint64 // the certificate: its proof was true at this seq; 0 is none
 	since uint64 // seq of the insertion into ring
 
 	links [2]link
@@ -113,7 +116,9 @@ func New(o Options) *Machine {
 		parallel: o.Parallel,
 		walk:     defaultWalk,
 		wide:     defaultWide,
-		off:      []int32{0},
+		slack:    defaultSlack,
+		seq:      1,
+		floor:    1,
 		queue:    none,
 		virgin:   none,
 		ring:     none,

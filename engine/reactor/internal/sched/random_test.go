@@ -58,7 +58,7 @@ func newDuo(intn func(int) int) *duo {
 		intn: intn,
 		keys: intn(3),
 	}
-	d.m.SetLimits(1+intn(4), 1+intn(4))
+	d.m.SetLimits(1+intn(4), 1+intn(4), intn(4)*10)
 	return d
 }
 
@@ -101,11 +101,71 @@ func (d *duo) swap(size int) error {
 	if err := d.badSwap(t); err != nil {
 		return err
 	}
+	p, fits := d.patchTo(t, vs)
 	d.o.vs = vs
 	for len(d.seen) < len(vs) {
 		d.seen = append(d.seen, engine.NumStates)
 	}
+	if fits && d.intn(4) > 0 {
+		d.say("as a patch -%v +%v cut=%v join=%v", p.Removed, p.Added, p.Cut, p.Join)
+		if err := d.badPatch(p, t.Edges); err != nil {
+			return err
+		}
+		return d.m.Patch(p)
+	}
 	return d.m.Swap(t)
+}
+
+// patchTo returns the difference to a topology as a Patch, if it can be one: no slot gets another vertex,
+// and no vertex another key.
+func (d *duo) patchTo(t sched.Topology, vs []modelVertex) (p sched.Patch, fits bool) {
+	p = sched.Patch{N: max(t.N, len(d.o.vs)), Removed: t.Removed, Added: t.Added}
+	for _, v := range t.Added {
+		if slices.Contains(t.Removed, v) {
+			return p, false
+		}
+		if t.Batch != nil {
+			p.Batch = append(p.Batch, t.Batch[v])
+		}
+	}
+	for v := range d.o.vs {
+		if vs[v].present && d.o.vs[v].present && vs[v].key != d.o.vs[v].key {
+			return p, false
+		}
+		for _, u := range d.o.vs[v].preds {
+			if d.o.vs[v].present && d.o.vs[u].present && vs[v].present && vs[u].present && !slices.Contains(vs[v].preds, u) {
+				p.Cut = append(p.Cut, [2]int32{int32(u), int32(v)})
+			}
+		}
+	}
+	for _, e := range t.Edges {
+		if u, v := int(e[0]), int(e[1]); v >= len(d.o.vs) || !slices.Contains(d.o.vs[v].preds, u) || d.intn(3) == 0 ||
+			slices.Contains(t.Added, e[0]) || slices.Contains(t.Added, e[1]) {
+			p.Join = append(p.Join, e)
+		}
+	}
+	return p, true
+}
+
+// badPatch tries the patch with a cycle in it, which must change nothing.
+func (d *duo) badPatch(p sched.Patch, edges [][2]int32) error {
+	if len(edges) == 0 || d.intn(3) > 0 {
+		return nil
+	}
+	e := edges[d.intn(len(edges))]
+	p.Join = slices.Insert(slices.Clone(p.Join), d.intn(len(p.Join)+1), [2]int32{e[1], e[0]})
+	err := d.m.Patch(p)
+	c, ok := errors.AsType[*sched.CycleError](err)
+	if !ok {
+		return fmt.Errorf("a patch with a cycle is accepted: %v", err)
+	}
+	for i, v := range c.Path {
+		e := [2]int32{v, c.Path[(i+1)%len(c.Path)]}
+		if !slices.Contains(edges, e) && !slices.Contains(p.Join, e) {
+			return fmt.Errorf("%v is no edge of the cycle %v", e, c.Path)
+		}
+	}
+	return d.m.Invariants()
 }
 
 // edges makes random edges; kept ones stay if keep says so.

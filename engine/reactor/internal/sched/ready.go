@@ -11,8 +11,8 @@ type batch struct {
 	queued   bool
 }
 
-// shut reports whether the key starts nothing now: what becomes due meanwhile
-// gathers for its next run.
+// shut reports whether the key starts nothing now: vertices that become due meanwhile gather for
+// its next run.
 func (b *batch) shut() bool { return b.busy > 0 || b.starting > 0 }
 
 // keyQueue is the queue of keys with Due vertices, oldest first.
@@ -82,11 +82,10 @@ func (m *Machine) takeKey() int32 {
 	return k
 }
 
-// Next returns what to start now: one vertex, or the members of one batch. They
-// are running from now on, each until its Done. The slice is valid until the
-// next call; the members of a batch come in ascending order. It returns false if nothing can start before another event: then
-// either no slot is free, or every dirty vertex waits for another one, for Wake
-// or for Release.
+// Next returns the vertices to start now: one, or the members of one batch. They are running from
+// now on, each until its Done. The slice is valid until the next call; the members of a batch come
+// in ascending order. It returns false if nothing can start before another event: then either no
+// slot is free, or every dirty vertex waits for another one, for Wake or for Release.
 func (m *Machine) Next() (run []Vertex, ok bool) {
 	if m.parallel > 0 && m.used >= m.parallel {
 		return nil, false

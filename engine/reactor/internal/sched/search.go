@@ -32,7 +32,7 @@ func (m *Machine) obstacle(v Vertex) Vertex {
 	if !x.is(virgin) && x.level <= low {
 		return none
 	}
-	if x.by != none && m.unsettled(x.by) {
+	if m.knows(v) {
 		return x.by
 	}
 	if _, by := m.renew(v); by != none {
@@ -57,6 +57,12 @@ func (m *Machine) obstacle(v Vertex) Vertex {
 	return none
 }
 
+// knows reports whether by of v is an ancestor, found since the last Patch, and unsettled.
+func (m *Machine) knows(v Vertex) bool {
+	x := &m.vs[v]
+	return x.by != none && x.cert >= m.floor && m.unsettled(x.by)
+}
+
 type scanned uint8
 
 const (
@@ -65,11 +71,11 @@ const (
 	scanDeeper                // the vertex returned is settled; its ancestors are to be scanned first
 )
 
-// scan looks at what the certificate of u does not cover yet, one step up, until
-// it knows more. Nothing unsettled is below level low, virgins apart.
+// scan looks at the edges that the certificate of u does not cover yet, one step up, until it knows
+// more. Nothing unsettled is below level low, virgins apart.
 func (m *Machine) scan(u Vertex, low int32) (Vertex, scanned) {
 	x := &m.vs[u]
-	preds := m.pred[m.off[u]:m.off[u+1]]
+	preds := m.pred.of(u)
 	for ; x.left > 0; x.left-- {
 		p := preds[x.pos]
 		m.looked++
@@ -77,7 +83,7 @@ func (m *Machine) scan(u Vertex, low int32) (Vertex, scanned) {
 		case m.unsettled(p):
 			return p, scanFound
 		case m.ring == none || m.vs[p].level <= low: // p settled once, so nothing above is virgin
-		case m.vs[p].by != none && m.unsettled(m.vs[p].by):
+		case m.knows(p):
 			return m.vs[p].by, scanFound
 		default:
 			if left, by := m.renew(p); by != none {
@@ -94,39 +100,42 @@ func (m *Machine) scan(u Vertex, low int32) (Vertex, scanned) {
 	return none, scanClean
 }
 
-// renew makes the certificate of u one of this moment, whatever it then covers.
-// It returns how many of pred it does not cover, or an unsettled one of pred if
-// it came upon one. The cursor stays: what comes after it was looked at longest
-// ago.
+// renew makes the certificate of u one of this moment, whatever it then covers. It returns how many
+// of pred it does not cover, or an unsettled one of pred if it came upon one. The cursor stays: the
+// edges after it were looked at longest ago.
 func (m *Machine) renew(u Vertex) (left int32, by Vertex) {
 	x := &m.vs[u]
 	holds, by := m.holds(u)
+	if x.cert < m.floor && x.phase != phaseParked { // there x.by is the list that it is in
+		x.by = none
+	}
 	if !holds {
-		x.left = m.off[u+1] - m.off[u]
+		x.left = m.pred.len(u)
 	}
 	x.cert = m.seq
 	return x.left, by
 }
 
-// The limits of holds, if a test sets no others.
+// The limits of holds and of Patch, if a test sets no others.
 const (
-	defaultWalk = 24
-	defaultWide = 64
+	defaultWalk  = 24
+	defaultWide  = 64
+	defaultSlack = 1024
 )
 
-// holds reports whether the certificate of u still proves what it did: nothing
-// became unsettled since then on a lower level. It may be too cautious. If what
-// did is one step above u, it returns that one: so a vertex below very many, of
-// which a few are never quiet, need not look at all of them to find one.
+// holds reports whether the certificate of u is still a proof: nothing became unsettled since then
+// on a lower level. It may be too cautious. If such a vertex is one step above u, it returns that
+// vertex. So a vertex below very many need not look at all of them to find the few that are never
+// quiet.
 func (m *Machine) holds(u Vertex) (ok bool, by Vertex) {
 	x := &m.vs[u]
-	if x.cert == 0 {
+	if x.cert < m.floor {
 		return false, none
 	}
 	if m.ring == none {
 		return true, none
 	}
-	preds := m.pred[m.off[u]:m.off[u+1]]
+	preds := m.pred.of(u)
 	ok = true
 	w := m.ring
 	for range m.walk {

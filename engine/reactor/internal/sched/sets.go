@@ -8,7 +8,12 @@ import (
 // bitset is a set of small numbers.
 type bitset []uint64
 
-func newBitset(n int) bitset       { return make(bitset, (n+63)/64) }
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+func (s *bitset) grow(n int) {
+	if more := (n+63)/64 - len(*s); more > 0 {
+		*s = append(*s, make(bitset, more)...)
+	}
+}
 func (s bitset) has(v Vertex) bool { return s[uint32(v)/64]&(1<<(uint32(v)%64)) != 0 }
 func (s bitset) add(v Vertex)      { s[uint32(v)/64] |= 1 << (uint32(v) % 64) }
 func (s bitset) remove(v Vertex)   { s[uint32(v)/64] &^= 1 << (uint32(v) % 64) }
@@ -61,6 +66,21 @@ func (s *levelSet) remove(level int32) {
 			return
 		}
 		i /= 64
+	}
+}
+
+// grow makes room for levels below n, and some more.
+func (s *levelSet) grow(n int) {
+	if n <= len(s.count) {
+		return
+	}
+	old := s.count
+	*s = newLevelSet(n + n/2)
+	for level, count := range old {
+		if count > 0 {
+			s.add(int32(level))
+			s.count[level] = count
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package sched
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Topology is a graph, as the difference to the one before.
@@ -12,15 +13,15 @@ type Topology struct {
 	// Removed and Added are the slots whose vertices go and come. A slot in both
 	// gets a new vertex. All others keep theirs, with all their state.
 	Removed, Added []Vertex
-	// Edges are all edges of the new graph, each from what runs first to what
-	// runs after it. Doubles do no harm.
+	// Edges are all edges of the new graph, each from the earlier vertex to the later one. Doubles
+	// do no harm.
 	Edges [][2]Vertex
 	// Batch is the batch key of each slot, or -1. Nil: no vertex has one. A key
 	// is a small number that means the same over swaps.
 	Batch []int32
 }
 
-// CycleError says that a topology is no graph that can be run.
+// CycleError says that a topology has a cycle, and cannot be run.
 type CycleError struct {
 	Path []Vertex // along the edges; the first one follows the last
 }
@@ -43,7 +44,7 @@ type shape struct {
 }
 
 // presence returns which slots hold a vertex after the swap to t.
-func (m *Machine) presence(t Topology) ([]bool, error) {
+func (t Topology) presence(m *Machine) ([]bool, error) {
 	if t.Batch != nil && len(t.Batch) != t.N {
 		return nil, fmt.Errorf("%w: %d batch keys for %d slots", ErrSlot, len(t.Batch), t.N)
 	}
@@ -151,9 +152,16 @@ func (s *shape) sort(in []bool) {
 	s.depth++
 }
 
-// cycle walks back from v, which is on a cycle or after one, until it meets
-// itself.
+// cycle returns a cycle above v, which is on one or after one.
 func (s *shape) cycle(v Vertex) []Vertex {
+	return walkBack(v, func(v Vertex) Vertex {
+		preds := s.pred[s.off[v]:s.off[v+1]]
+		return preds[slices.IndexFunc(preds, func(p Vertex) bool { return s.level[p] < 0 })]
+	})
+}
+
+// walkBack goes from v by back until it meets itself, and returns the cycle along the edges.
+func walkBack(v Vertex, back func(Vertex) Vertex) []Vertex {
 	seen := make(map[Vertex]int)
 	var path []Vertex
 	for {
@@ -163,15 +171,8 @@ func (s *shape) cycle(v Vertex) []Vertex {
 		}
 		seen[v] = len(path)
 		path = append(path, v)
-		for _, p := range s.pred[s.off[v]:s.off[v+1]] {
-			if s.level[p] < 0 {
-				v = p
-				break
-			}
-		}
+		v = back(v)
 	}
-	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
-		path[i], path[j] = path[j], path[i]
-	}
+	slices.Reverse(path)
 	return path
 }

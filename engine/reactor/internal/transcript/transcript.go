@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 
-// Play plays the files testdata/*.txt, of which there must be at least so many. For each file it
-// calls begin, which returns the function that obeys the commands of that file.
+// Play plays the files testdata/*.txt; there must be at least so many. For each file it calls
+// begin, which returns the function that obeys the commands of that file.
 func Play(t *testing.T, least int, begin func(t *testing.T) (do func(input []string) string)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")

@@ -112,20 +112,20 @@ type script struct {
 // line is a graph in which each vertex comes after the one before.
 type line []string
 
-func (l line) ID(i int) string { return l[i] }
+func (l line) ID(i int32) string { return l[i] }
 
-func (l line) Pred(i int) []int32 {
+func (l line) Above(i int32) []int32 {
 	if i == 0 {
 		return nil
 	}
-	return []int32{int32(i - 1)}
+	return []int32{i - 1}
 }
 
-func (l line) Succ(i int) []int32 {
-	if i == len(l)-1 {
+func (l line) Below(i int32) []int32 {
+	if int(i) == len(l)-1 {
 		return nil
 	}
-	return []int32{int32(i + 1)}
+	return []int32{i + 1}
 }
 
 func (s *script) do(input []string) string {
@@ -189,7 +189,10 @@ func (s *script) apply(out *strings.Builder, name string) {
 	}
 	step, err := s.kept.Keep(s.t.Context(), &undo.Subject{
 		ID: id, Res: n, Clean: func(s string) string { return s },
-		At: undo.Place{Graph: s.rows, At: slices.Index(s.rows, id), Reverses: func(i int) bool { return s.notes[s.name(i)] != nil }},
+		At: undo.Look(s.kept, undo.Graph{
+			Above: s.rows.Above, Below: s.rows.Below, ID: s.rows.ID,
+			Reverses: func(i int32) bool { return s.notes[s.name(int(i))] != nil },
+		}, int32(slices.Index(s.rows, id))),
 	})
 	if err != nil {
 		fmt.Fprintln(out, err)

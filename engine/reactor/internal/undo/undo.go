@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 )
 
 // Store is what a reactor has kept. It is safe for concurrent use. The zero Store is empty.
@@ -22,7 +23,7 @@ type kept struct {
 	can    bool           // it can be undone
 	wanted *engine.Wanted // without what was declared; nil where later edits are not followed
 
-	// Who was seen last to want just that, and with which values received.
+	// The vertex that was seen last to want just that, and the values that it had received.
 	by   engine.Res
 	with *map[string]*engine.Send
 }
@@ -168,8 +169,8 @@ func (u *Store) put(id string, k kept) {
 // graph.
 func (s *Subject) first(ctx context.Context, u *Store) (*Step, error) {
 	rev := &engine.Reversal{Kind: s.Res.Kind(), Name: s.Res.Name()}
-	rev.After, rev.Before = s.At.neighbours(u)
-	was, err := read(ctx, s.Res)
+	rev.After, rev.Before = s.At.After, s.At.Before
+	was, err := lifecycle.Read(ctx, s.Res)
 	if err != nil {
 		return nil, fmt.Errorf("cannot look at what is there before the first change, so nothing was changed: %w", err)
 	}
@@ -183,14 +184,7 @@ func (s *Subject) first(ctx context.Context, u *Store) (*Step, error) {
 	return &Step{Writes: writes, Why: rev.Why, id: s.ID, kept: kept{can: rev.Why == "", wanted: w}}, nil
 }
 
-// read calls Read, and turns a panic in it into an error.
-func read(ctx context.Context, res engine.Res) (was engine.Res, err error) {
-	defer func() { err = engine.Freeze("Read", err) }()
-	defer engine.Caught("Read", &err)
-	return res.(engine.Readable).Read(ctx)
-}
-
-// image returns what has to be written, after undoing it in thought.
+// image returns the state to write, after a trial of undoing it.
 func (s *Subject) image(rev *engine.Reversal, was engine.Res) ([]engine.Write, *engine.Wanted, error) {
 	img, err := engine.Take(s.Res, was, s.Secret)
 	if err != nil {

@@ -1,12 +1,12 @@
 // Package values keeps the values that vertices send to each other: the values that wait to be
-// assigned, the values that were assigned, whether they are secret, and what Init.Recv says of
-// them. It answers in data; the loop of the reactor decides when nothing of a receiver runs, and
-// calls Assign then.
+// assigned, the values that were assigned, whether they are secret, and the answers of Init.Recv.
+// It answers in data; the loop of the reactor decides when nothing of a receiver runs, and calls
+// Assign then.
 //
 // # Laws
 //
-//   - Each value is a deep copy of its own. A later value of a wire takes the place of an earlier
-//     one that waits; a value equal to the assigned one does not wait.
+//   - Each value is a deep copy of its own. A later value of a wire takes the place of a waiting
+//     earlier value; a value equal to the assigned one does not wait.
 //   - Assign assigns all that waits, or nothing: on an error the receiver has its old values, and
 //     nothing waits.
 //   - Changed stays up from the assignment until a run of the receiver has succeeded, and is not
@@ -14,7 +14,7 @@
 //   - A receiver of a secret is tainted: it stays so, and so is all that it sends.
 //   - An error of a secret does not quote it. A record of a secret is a salted digest.
 //
-// A nil *Vertex is one that neither receives nor sends, and hides no parameter. The loop calls
-// everything but Send, Recv, Feeds, Received and IsTainted, which are for any goroutine; and
-// Carry, Same, Wires and SecretFields, for a Swap while nothing is assigned.
+// A nil *Vertex neither receives nor sends, and hides no parameter. The loop calls everything but
+// Send, Recv, Feeds, Received and IsTainted, which are for any goroutine; and Carry, Same, Wires
+// and SecretFields, for a Swap while nothing is assigned.
 package values

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // Send copies the values of x, which a resource sends whose Sends has the type want. With tainted
@@ -21,7 +22,7 @@ func Send(id string, want *schema.Type, x any, tainted bool) (Sent, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s sends %s: %w", id, f.Key, err)
 		}
-		sent[f.Key] = Value{V: schema.Clone(x), Secret: tainted || f.Type.Secret || hasSecret(x)}
+		sent[f.Key] = Value{V: schema.Clone(x), Secret: tainted || f.Type.Secret || secrets.Holds(x)}
 	}
 	return sent, nil
 }
@@ -32,29 +33,4 @@ func nameOf(t *schema.Type) string {
 		return t.Name
 	}
 	return t.Go.String()
-}
-
-// hasSecret reports whether there is a secret in a plain value.
-func hasSecret(x any) bool {
-	found := false
-	EachText(x, func(_ string, secret bool) { found = found || secret })
-	return found
-}
-
-// EachText calls do for every text in a plain value.
-func EachText(x any, do func(s string, secret bool)) {
-	switch x := x.(type) {
-	case string:
-		do(x, false)
-	case schema.Secret:
-		do(x.Reveal(), true)
-	case []any:
-		for _, e := range x {
-			EachText(e, do)
-		}
-	case map[string]any:
-		for _, e := range x {
-			EachText(e, do)
-		}
-	}
 }

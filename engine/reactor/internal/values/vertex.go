@@ -139,7 +139,7 @@ func (v *Vertex) SetFeeds(yes bool) {
 	}
 }
 
-// Sends keeps what the vertex has sent last, for receivers of a later graph.
+// Sends keeps the values that the vertex has sent last, for receivers of a later graph.
 func (v *Vertex) Sends(sent Sent) { v.last = sent }
 
 // Last returns what the vertex has sent last, nil for nothing.
@@ -161,7 +161,7 @@ func (v *Vertex) Offer(i int, sent Sent) {
 	v.assign = true
 }
 
-// OfferFirst does that for a wire that has no value, nor one that waits.
+// OfferFirst does that for a wire that has neither a value nor a waiting one.
 func (v *Vertex) OfferFirst(i int, sent Sent) {
 	if w := &v.recv[i]; !w.have && !w.waiting && sent != nil {
 		v.Offer(i, sent)
@@ -201,7 +201,7 @@ func (v *Vertex) Waiting() iter.Seq[engine.Wire] {
 	}
 }
 
-// Taint notes which values are secret, assigned ones and those that wait, and returns them.
+// Taint notes which values are secret, assigned and waiting ones, and returns them.
 func (v *Vertex) Taint() (secret []Value) {
 	for i := range v.recv {
 		for _, val := range []Value{v.recv[i].value, v.recv[i].next} {
@@ -254,7 +254,7 @@ func (v *Vertex) Assign(to Receiver) error {
 	return err
 }
 
-// assign assigns the value that waits; undo brings back what was there.
+// assign assigns the value that waits; undo brings back the old value.
 func (w *wire) assign(res engine.Res) (undo func(), err error) {
 	undo, err = schema.Save(res, w.Field)
 	if err == nil {
@@ -273,8 +273,8 @@ func (w *wire) assign(res engine.Res) (undo func(), err error) {
 // Publish makes what was carried visible to Recv.
 func (v *Vertex) Publish(to Receiver) { v.publish(to, v.recv) }
 
-// publish makes what was received visible to Recv; before tells which wires
-// had a value waiting. Changed stays up until Acted is called.
+// publish makes the received values visible to Recv; before tells which wires had a value waiting.
+// Changed stays up until Acted is called.
 func (v *Vertex) publish(to Receiver, before []wire) {
 	old := v.Recv()
 	m := make(map[string]*engine.Send, 2*len(v.recv))

@@ -9,10 +9,9 @@ import (
 
 var errEnded = errors.New("it was told to end")
 
-// Context is the context of one Watch, or what is told of the subscription in its
-// place: see Subscribe. There is one for each vertex all the time, so it is small: it is
-// not registered with its parent, whose end the loop passes on, and it has room for its one
-// AfterFunc without a map.
+// Context is the context of one Watch, or of the subscription in its place: see Subscribe. There is
+// one for each vertex all the time, so it is small: it is not registered with its parent, whose end
+// the loop passes on, and it has room for its one AfterFunc without a map.
 type Context struct {
 	parent context.Context
 

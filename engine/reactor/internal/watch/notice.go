@@ -2,8 +2,8 @@ package watch
 
 import "github.com/reactivegraph/mgmt/engine"
 
-// Teller hears what a Watch would say. Its methods may be called on any goroutine, and must
-// neither block nor call the Context.
+// Teller hears the calls that a Watch would make. Its methods may be called on any goroutine, and
+// must neither block nor call the Context.
 type Teller interface {
 	Running() // as Init.Running
 	Event()   // as Init.Event

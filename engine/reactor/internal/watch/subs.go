@@ -13,7 +13,7 @@ type subscription struct {
 	engine.Subscription
 	of     *Subs
 	alone  bool          // the resource does not know of it
-	next   *subscription // of the same vertex; guarded by mu of Subs, as what follows
+	next   *subscription // of the same vertex; guarded by mu of Subs, as the next fields
 	forRes *engine.Cause // taken by the loop, not yet by the resource; nil for nothing
 
 	forLoop *engine.Cause // taken by the resource, not yet by the loop
@@ -96,7 +96,7 @@ func add(to **engine.Cause, c engine.Cause) {
 	}
 }
 
-// take returns what is kept, and c after it, and keeps it no more.
+// take returns the kept causes, and c after them, and keeps them no more.
 func take(from **engine.Cause, c engine.Cause) engine.Cause {
 	if *from != nil {
 		c = mergeCauses(**from, c)

@@ -84,7 +84,7 @@ func (v *Vertex) End(why State) {
 	v.ctx.cancel()
 }
 
-// Cut tells the Watch to end, if there is one, and leaves open what follows.
+// Cut tells the Watch to end, if there is one, and leaves the next step open.
 func (v *Vertex) Cut() {
 	if v.active {
 		v.ctx.cancel()
@@ -107,7 +107,7 @@ func (v *Vertex) Since(now int64, timeout time.Duration) time.Duration {
 	return time.Duration(now - v.startBy + int64(timeout))
 }
 
-// Due returns the time by which a starting Watch has to say Running; 0 for one that is not starting.
+// Due returns the time by which a starting Watch has to say Running; 0 where it is not starting.
 func (v *Vertex) Due() int64 {
 	if v.state != Starting {
 		return 0

@@ -1,0 +1,90 @@
+package mgmt_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/basic"
+)
+
+// A program declares graphs in Go and puts one after the other into effect. Each has its own verdict.
+func ExampleEngine_Apply() {
+	dir, err := os.MkdirTemp("", "apply-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+
+	e, err := mgmt.New(mgmt.Options{})
+	if err != nil {
+		panic(err)
+	}
+	if err := e.Start(ctx, nil); err != nil {
+		panic(err)
+	}
+
+	g := static.NewGraph("app")
+	key := g.Add("password", "key", &resources.PasswordRes{Length: 24})
+	conf := &resources.FileRes{Mode: "0600"}
+	file := g.Add("file", filepath.Join(dir, "app.key"), conf)
+	file.Recv(&conf.Content, static.SentField(key, func(s *resources.PasswordSends) any { return &s.Password }))
+	file.Before(g.Add("print", "done", &basic.PrintRes{Msg: "the key is there"}))
+	v, err := e.Apply(ctx, g.Declared())
+	fmt.Println("generation", v.Generation, "added", v.Swap.Added, err)
+
+	wrong := static.NewGraph("wrong")
+	wrong.AddValues("file", "relative", map[string]any{"contents": "x"})
+	v, err = e.Apply(ctx, wrong.Declared())
+	fmt.Println("generation", v.Generation, "refused:", v.Refused != nil, err != nil)
+
+	cancel()
+	fmt.Println(e.Wait())
+	// Output:
+	// generation 1 added 3 <nil>
+	// generation 1 refused: true true
+	// <nil>
+}
+
+// The events are read in a loop, which may call the engine. This one runs on a fake machine.
+func ExampleEngine_Events() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	h := enginetest.NewHost()
+	h.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) { return &engine.Result{}, nil })
+	e, err := mgmt.New(mgmt.Options{Host: h})
+	if err != nil {
+		panic(err)
+	}
+	events := e.Events(ctx) // before Start, to miss nothing
+	g := static.NewGraph("one")
+	g.Add("exec", "restart", &resources.ExecRes{Cmd: "app-restart"})
+	if err := e.Start(ctx, static.New(g.Declared())); err != nil {
+		panic(err)
+	}
+	for ev := range events {
+		switch ev.Kind {
+		case mgmt.EventRan:
+			fmt.Println(ev.Run.Resource, ev.Run.State, "changed:", ev.Run.Changed)
+		case mgmt.EventConverged:
+			st, err := e.Status(ctx, "exec[restart]")
+			fmt.Println(ev.Kind, st.State, err)
+			cancel()
+		case mgmt.EventMissed:
+			fmt.Println("too slow for", ev.Missed, "events")
+		}
+	}
+	fmt.Println(e.Wait(), h.Commands()[0].Argv)
+	// Output:
+	// exec[restart] ok changed: true
+	// converged ok <nil>
+	// <nil> [app-restart]
+}

@@ -1,0 +1,186 @@
+package mgmt_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/basic"
+)
+
+// applied starts an engine that gets its graphs by Apply.
+func applied(t *testing.T, o mgmt.Options) (*mgmt.Engine, context.Context) {
+	t.Helper()
+	e := engineOf(t, o)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	if err := e.Start(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		if err := e.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e, ctx
+}
+
+// TestApply: each graph has its own verdict when Apply returns: what has changed by it, or all that is
+// wrong with it, and then the graph before goes on.
+func TestApply(t *testing.T) {
+	e, ctx := applied(t, mgmt.Options{MaxRemovals: reactor.Removals{Most: 1}})
+	v, err := e.Apply(ctx, noops(3))
+	if err != nil || v.Generation != 1 || v.Swap.Added != 3 || v.Refused != nil || v.Held() != nil {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if st, err := e.Status(ctx, "noop[n2]"); err != nil || st.Resource != "noop[n2]" {
+		t.Errorf("right after it: %+v, %v", st, err)
+	}
+	wrong := static.NewGraph("wrong")
+	wrong.AddValues("noop", "a", map[string]any{"nothing": 1})
+	wrong.AddValues("nothing", "b", map[string]any{"x": 1})
+	v, err = e.Apply(ctx, wrong.Declared())
+	ds, ok := errors.AsType[schema.Diagnostics](err)
+	if !ok || len(ds) != 2 || !strings.Contains(ds[0].String(), "apply_test.go:") || v.Generation != 1 || v.Refused == nil || v.Swap.Added != 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if v, err = e.Apply(ctx, noops(2)); err != nil || v.Generation != 2 || v.Swap.Removed != 1 || v.Swap.Kept != 2 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	held := noops(0)
+	if v, err = e.Apply(ctx, held); v.Held() == nil || len(v.Held().Removed) != 2 || !errors.Is(err, v.Refused) || v.Generation != 2 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if err := e.Resume(ctx, ""); err != nil {
+		t.Error(err)
+	}
+	if v, err = e.Apply(ctx, noops(0)); err != nil || v.Generation != 3 || v.Swap.Removed != 2 {
+		t.Errorf("after Resume: %+v, %v", v, err)
+	}
+}
+
+// TestApplyReadyGraph: a graph that was built elsewhere is taken as it is, and warnings are in the verdict.
+func TestApplyReadyGraph(t *testing.T) {
+	e, ctx := applied(t, mgmt.Options{})
+	d := noops(2)
+	d.Edges = []gapi.EdgeDecl{{From: schema.Ref{Kind: "noop", Name: "n0"}, To: schema.Ref{Kind: "noop", Name: "n1"}, Notify: true}}
+	d.Resources = append(d.Resources, static.Declare("print", "p", &basic.PrintRes{Msg: "x"}))
+	d.Edges = append(d.Edges, gapi.EdgeDecl{From: schema.Ref{Kind: "noop", Name: "n0"}, To: schema.Ref{Kind: "print", Name: "p"}, Notify: true})
+	g, diags := gapi.Build(engine.DefaultRegistry(), d)
+	if g == nil {
+		t.Fatal(diags)
+	}
+	v, err := e.Apply(ctx, gapi.Ready(g))
+	if err != nil || v.Swap.Added != 3 || len(v.Warnings) != len(diags) {
+		t.Errorf("%+v, %v; the graph was built with %v", v, err, diags)
+	}
+}
+
+// TestApplyEnds: Apply ends with its context and with Run, and then says so, also from many goroutines at once; what it
+// was to put into effect is not.
+func TestApplyEnds(t *testing.T) {
+	e := engineOf(t, mgmt.Options{})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.Apply(gone, noops(1)); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	if err := e.Start(ctx, static.New(noops(2))); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Start(ctx, nil); !errors.Is(err, mgmt.ErrUsed) {
+		t.Errorf("a second Start: %v", err)
+	}
+	errs := make(chan error)
+	for range 4 {
+		go func() {
+			for {
+				if _, err := e.Apply(t.Context(), noops(3)); err != nil {
+					errs <- err
+					return
+				}
+			}
+		}()
+	}
+	if _, err := e.Apply(gone, noops(1)); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	end()
+	for range 4 {
+		if err := <-errs; !errors.Is(err, reactor.ErrStopped) {
+			t.Error(err)
+		}
+	}
+	if err := e.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestApplyFromEvents: the reader of the events applies another graph, and sees it take effect.
+func TestApplyFromEvents(t *testing.T) {
+	e, ctx := applied(t, mgmt.Options{})
+	events := e.Events(ctx)
+	if _, err := e.Apply(ctx, noops(1)); err != nil {
+		t.Fatal(err)
+	}
+	for ev := range events {
+		if ev.Kind != mgmt.EventConverged {
+			continue
+		}
+		n := ev.Counts[engine.StateOK]
+		if n == 4 {
+			return
+		}
+		if _, err := e.Apply(ctx, noops(n+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Error("the graph of four did not converge")
+}
+
+// TestOptionsHost: the whole engine runs on a fake machine: its facts, its commands, and its changes.
+func TestOptionsHost(t *testing.T) {
+	h := enginetest.NewHost()
+	h.SetFacts(engine.Facts{Hostname: "elsewhere"})
+	h.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) { return &engine.Result{}, nil })
+	e, ctx := applied(t, mgmt.Options{Host: h})
+	g := static.NewGraph("fake")
+	g.Add("exec", "x", &resources.ExecRes{Cmd: "/no/such/program at all", WatchFiles: []string{"/no/such/folder/file"}})
+	events := e.Events(ctx)
+	if _, err := e.Apply(ctx, g.Declared()); err != nil {
+		t.Fatal(err)
+	}
+	touched := false
+	for ev := range events {
+		if ev.Kind == mgmt.EventRan && ev.Run.Err != nil {
+			t.Fatal(ev.Run.Err)
+		}
+		if ev.Kind != mgmt.EventConverged {
+			continue
+		}
+		if touched {
+			break
+		}
+		touched = true
+		if h.Touch("/no/such/folder/file") == 0 {
+			t.Fatal("the fake machine has no watch")
+		}
+	}
+	if n := len(h.Commands()); n != 2 {
+		t.Errorf("the fake machine has run %d commands, want 2: %v", n, h.Commands())
+	}
+	if s := e.HostStats(); s.Subscriptions != 0 {
+		t.Errorf("the machine itself was used: %+v", s)
+	}
+}

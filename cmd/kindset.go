@@ -1,0 +1,74 @@
+package cmd
+
+import (
+	"reflect"
+
+	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// kindset is what the folders of backends, types and targets make of the kinds of the program, in this order. Each
+// step is kept with the files that it was made of. A reload makes a step anew only where it, or a step before, has
+// changed. So resources whose kind stays keep their place in the graph.
+type kindset struct {
+	program *step // without any folder; nil before the first step
+	backed  step  // with the backends of a folder, and the roles
+	typed   step  // with the types of a folder too
+	aimed   step  // with the targets too
+}
+
+// step is a set of kinds.
+type step struct {
+	from  *engine.Registry // the kinds of the step before
+	nodes []*schema.Node   // the files
+
+	kinds      *engine.Registry
+	catalog    *virtual.Catalog     // of backed
+	transports *provider.Transports // of typed
+}
+
+// madeOf reports whether a step was made of these kinds and files.
+func (s *step) madeOf(from *engine.Registry, nodes []*schema.Node) bool {
+	return s.kinds != nil && s.from == from && reflect.DeepEqual(s.nodes, nodes)
+}
+
+// begin takes the kinds back to those of the program.
+func (a *app) begin() {
+	if a.sets.program == nil {
+		a.sets.program = &step{kinds: a.registry, catalog: a.catalog, transports: a.transports}
+	}
+	a.registry, a.catalog, a.transports = a.sets.program.kinds, a.sets.program.catalog, a.sets.program.transports
+}
+
+// with returns the program as it is with other settings: with the kinds of their folders. It is not altered itself.
+func (a *app) with(now config.Resolved) (*app, schema.Diagnostics) {
+	b := *a
+	b.settled = now
+	b.backends, b.types, b.targetsFolder = now["backends"].Text(), now["types"].Text(), now["targets"].Text()
+	ds := b.bindMachine()
+	ds = append(ds, b.loadTypes()...)
+	list, found := b.readTargets()
+	ds = append(ds, found...)
+	if ds.Err() == nil {
+		ds = append(ds, b.bindTargets()...)
+	}
+	b.list = list
+	return &b, ds
+}
+
+// from adds the place of a setting to findings about its folder as a whole.
+func (a *app) from(key string, ds schema.Diagnostics) schema.Diagnostics {
+	v := a.settled[key]
+	if v.Source != config.SourceFile {
+		return ds
+	}
+	for i := range ds {
+		if ds[i].Pos.Line == 0 && ds[i].Pos.File == v.Text() {
+			ds[i].Related = append(ds[i].Related, schema.Related{Pos: v.Pos, Message: "named here"})
+		}
+	}
+	return ds
+}

@@ -1,0 +1,123 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+)
+
+// ticked takes what a channel has, and reports whether there was something.
+func ticked(c <-chan time.Time) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// TestTimer: a timer by a clock of a test does what a time.Timer does, and the clock of the machine has those.
+func TestTimer(t *testing.T) {
+	machine := func(f func(t *testing.T, c engine.Clock, pass func(time.Duration))) func(*testing.T) {
+		return func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f(t, engine.SystemClock{}, func(d time.Duration) { time.Sleep(d); synctest.Wait() })
+			})
+		}
+	}
+	tests := func(f func(t *testing.T, c engine.Clock, pass func(time.Duration))) func(*testing.T) {
+		return func(t *testing.T) {
+			c := enginetest.NewClock()
+			f(t, c, c.Advance)
+		}
+	}
+	t.Run("machine", machine(timerLaws))
+	t.Run("test", tests(timerLaws))
+	t.Run("ticker/machine", machine(tickerLaws))
+	t.Run("ticker/test", tests(tickerLaws))
+}
+
+func timerLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
+	start, x := c.Now(), engine.NewTimer(c, time.Second)
+	pass(999 * time.Millisecond)
+	if ticked(x.C) {
+		t.Error("it ends too early")
+	}
+	pass(time.Millisecond)
+	if !ticked(x.C) || engine.Since(c, start) < time.Second {
+		t.Error("it does not end")
+	}
+	x.Reset(time.Second)
+	pass(2 * time.Second)
+	x.Reset(time.Second) // what it had is gone
+	if ticked(x.C) {
+		t.Error("Reset leaves the time of before")
+	}
+	pass(time.Second)
+	if !ticked(x.C) {
+		t.Error("Reset does not start it")
+	}
+	x.Reset(time.Second)
+	if !x.Stop() {
+		t.Error("it was not stopped")
+	}
+	pass(2 * time.Second)
+	if ticked(x.C) {
+		t.Error("it goes on after Stop")
+	}
+	x.Reset(time.Second)
+	pass(time.Second)
+	if !ticked(x.C) {
+		t.Error("it can't be used again after Stop")
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cause := errors.New("over")
+	cancel(cause)
+	if err := engine.Sleep(ctx, c, time.Hour); !errors.Is(err, cause) {
+		t.Errorf("Sleep says %v", err)
+	}
+}
+
+func tickerLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
+	x := engine.NewTicker(c, time.Second)
+	for range 3 {
+		pass(time.Second)
+		if !ticked(x.C) {
+			t.Error("it does not tick")
+		}
+	}
+	pass(5 * time.Second)
+	if !ticked(x.C) || ticked(x.C) {
+		t.Error("ticks that nobody takes are not one")
+	}
+	x.Stop()
+	pass(5 * time.Second)
+	if ticked(x.C) {
+		t.Error("it ticks after Stop")
+	}
+}
+
+// TestClockOf: a host brings its clock; others have that of the machine.
+func TestClockOf(t *testing.T) {
+	c := enginetest.NewClock()
+	if engine.ClockOf(clockHost{clock: c}) != engine.Clock(c) {
+		t.Error("the clock of the host is not taken")
+	}
+	for _, h := range []engine.Host{nil, enginetest.NewHost(), clockHost{}} {
+		if engine.ClockOf(h) != engine.Clock(engine.SystemClock{}) {
+			t.Errorf("%T has another clock", h)
+		}
+	}
+}
+
+type clockHost struct {
+	engine.Host
+	clock engine.Clock
+}
+
+func (h clockHost) Clock() engine.Clock { return h.clock }

@@ -1,0 +1,105 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// TestErrorTexts: each error names the fault in the words for people.
+func TestErrorTexts(t *testing.T) {
+	for want, err := range map[string]error{
+		`unknown resource kind "fiel" (did you mean "file"?)`: &engine.UnknownKindError{Kind: "fiel", Near: "file"},
+		"no such service":                                                   &engine.BusError{Name: "org.example.Unknown", Message: "no such service"},
+		"org.example.Unknown":                                               &engine.BusError{Name: "org.example.Unknown"},
+		"apt-get, which holds the lock":                                     &engine.WaitError{For: "apt-get, which holds the lock"},
+		"abandoned while still running: ":                                   &engine.AbandonedError{},
+		"cut off: apt-get (dpkg --configure -a mends it)":                   &engine.AbandonedError{Cut: []string{"apt-get (dpkg --configure -a mends it)"}},
+		"abandoned while still running: a[b]; cut off: x; y":                &engine.AbandonedError{Resources: []string{"a[b]"}, Cut: []string{"x", "y"}},
+		"what has to be kept takes 13MiB, and not more than 12MiB are kept": &engine.ImageSizeError{Size: 13 << 20},
+	} {
+		if err.Error() != want {
+			t.Errorf("%T: %q, want %q", err, err, want)
+		}
+	}
+}
+
+// TestMarkedErrors: a mark is found behind and inside of other errors, changes neither text nor chain, and no mark is taken for another.
+func TestMarkedErrors(t *testing.T) {
+	base := errors.New("exit status 3")
+	marks := []struct {
+		name string
+		mark func(error) error
+		is   func(error) bool
+	}{
+		{"permanent", engine.Permanent, engine.IsPermanent},
+		{"verdict", engine.Verdict, engine.IsVerdict},
+		{"wait", func(err error) error {
+			if err == nil {
+				return nil
+			}
+			return errors.Join(&engine.WaitError{For: err.Error()}, err)
+		}, engine.IsWait},
+	}
+	for i, m := range marks {
+		if m.mark(nil) != nil || m.is(nil) || m.is(base) {
+			t.Errorf("%s: nil or an error without a mark is marked", m.name)
+		}
+		for name, wrapped := range map[string]error{
+			"itself":  m.mark(base),
+			"wrapped": fmt.Errorf("outer: %w", m.mark(base)),
+			"joined":  errors.Join(context.Canceled, m.mark(base)),
+			"inside":  m.mark(fmt.Errorf("inner: %w", base)),
+		} {
+			if !m.is(wrapped) || !errors.Is(wrapped, base) || !strings.Contains(wrapped.Error(), "exit status 3") {
+				t.Errorf("%s, %s: %v", m.name, name, wrapped)
+			}
+			for j, other := range marks {
+				if j != i && other.is(wrapped) {
+					t.Errorf("%s, %s: it counts as %s too", m.name, name, other.name)
+				}
+			}
+		}
+	}
+	if both := engine.Permanent(engine.Verdict(base)); !engine.IsPermanent(both) || !engine.IsVerdict(both) || both.Error() != "exit status 3" {
+		t.Errorf("both marks: %v", both)
+	}
+}
+
+// TestGuard: an error passes as it is, a panic becomes an error that names the method and keeps the stack.
+func TestGuard(t *testing.T) {
+	base := errors.New("no")
+	for name, c := range map[string]struct {
+		f    func() error
+		want string
+	}{
+		"nothing":        {func() error { return nil }, "<nil>"},
+		"an error":       {func() error { return base }, "no"},
+		"a text":         {func() error { panic("boom") }, "Watch panicked: boom"},
+		"an error value": {func() error { panic(base) }, "Watch panicked: no"},
+		"an index":       {func() error { var none []int; return fmt.Errorf("%d", none[len(none)]) }, "Watch panicked: runtime error: index out of range [0] with length 0"},
+		"a nil pointer":  {func() error { var none *plain; return none.self() }, "Watch panicked: runtime error: invalid memory address or nil pointer dereference"},
+		"nil":            {func() error { panic(nil) }, "Watch panicked: panic called with nil argument"}, //nolint:govet // that is the case
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := engine.Guard("Watch", c.f)
+			if got := fmt.Sprint(err); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+			p, panicked := errors.AsType[*engine.PanicError](err)
+			if panicked != strings.Contains(c.want, "panicked") {
+				t.Fatalf("it counts as a panic: %t", panicked)
+			}
+			if panicked && !strings.Contains(p.Traced().Error(), "errors_test.go") {
+				t.Errorf("the stack does not lead here:\n%v", p.Traced())
+			}
+		})
+	}
+}
+
+// self panics for a nil pointer.
+func (p *plain) self() error { return errors.New(p.Base.Name()) }

@@ -1,0 +1,133 @@
+package lifecycle
+
+import (
+	crand "crypto/rand"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
+)
+
+const (
+	// maxOwn bounds the secrets that are kept out of what one Life says.
+	maxOwn = 256
+	// maxCommon bounds the secrets that are kept out of what all of them say.
+	maxCommon = 1 << 15
+	// minCommon is the length from which a secret is kept out of what other Lives say: shorter
+	// ones are found in too many texts that have nothing to do with them.
+	minCommon = 6
+)
+
+// hidden is what no Life of an Env may say.
+type hidden struct {
+	texts secrets.Texts
+	key   []byte // of the digests that are shown
+}
+
+func (h *hidden) init() {
+	h.texts.Least, h.texts.Most = minCommon, maxCommon
+	h.key = make([]byte, 32) // random: digests of short texts could be found by trying otherwise
+	_, _ = crand.Read(h.key) // never fails
+}
+
+// Shown returns the digest of a confined text, and any other value as it is.
+func (e *Env) Shown(x any) any {
+	if c, ok := x.(schema.Confined); ok {
+		return c.Digest(e.hidden.key)
+	}
+	return x
+}
+
+// Hide keeps the secrets in a plain value out of all that the resource says, and out of what
+// others say: a command of another resource may print a file that this one has written. With all,
+// each text in the value is a secret.
+func (l *Life) Hide(x any, all bool) {
+	secrets.Each(x, all, l.hide)
+}
+
+func (l *Life) hide(secret string) {
+	own := l.own.Load()
+	if own == nil {
+		l.own.CompareAndSwap(nil, &secrets.Texts{Most: maxOwn})
+		own = l.own.Load()
+	}
+	own.Add(secret)
+	l.env.hidden.texts.Add(secret)
+}
+
+// HideDeclared hides the secrets in the parameters of the resource.
+func (l *Life) HideDeclared() {
+	x, err := schema.Encode(l.Res)
+	if err != nil {
+		return // its value does not fit its type; Init tells
+	}
+	l.Hide(x, false)
+}
+
+// HideLike hides what the predecessor of the resource has hidden.
+func (l *Life) HideLike(old *Life) {
+	g := old.own.Load()
+	if g == nil || l.own.CompareAndSwap(nil, g) {
+		return
+	}
+	if own := l.own.Load(); own != g {
+		own.AddAll(g)
+	}
+}
+
+// MayHoldSecret reports whether a value of a type may have a secret in it.
+func MayHoldSecret(t *schema.Type) bool {
+	return t.Some(func(t *schema.Type) bool { return t.Secret || t.Kind == schema.KindAny })
+}
+
+// Clear reports whether there is no secret that the resource could say.
+func (l *Life) Clear() bool { return l.own.Load() == nil && l.env.hidden.texts.Len() == 0 }
+
+// Text returns a text without secrets.
+func (l *Life) Text(s string) string {
+	if own := l.own.Load(); own != nil {
+		s = own.Clean(s)
+	}
+	return l.env.hidden.texts.Clean(s)
+}
+
+// Error returns an error without secrets: the same one where it had none. Else only its text is
+// left of it.
+func (l *Life) Error(err error) error {
+	if own := l.own.Load(); own != nil {
+		err = own.Error(err)
+	}
+	return l.env.hidden.texts.Error(err)
+}
+
+// Changes returns changes without secrets. The function tainted, which may be nil, names the
+// fields whose values are secret as a whole.
+func (l *Life) Changes(cs []engine.Change, tainted func(field string) bool) []engine.Change {
+	if len(cs) == 0 || l.Clear() && tainted == nil {
+		return cs
+	}
+	out := make([]engine.Change, len(cs))
+	for i, c := range cs {
+		if tainted != nil && tainted(c.Field) {
+			c.From, c.To = conceal(c.From), conceal(c.To)
+		}
+		c.From, c.To = l.value(c.From), l.value(c.To)
+		out[i] = c
+	}
+	return out
+}
+
+// conceal leaves nothing of a value but whether there is one.
+func conceal(x any) any {
+	if x == nil || x == any(engine.Unknown) {
+		return x
+	}
+	return schema.NewSecret(schema.Redacted)
+}
+
+func (l *Life) value(x any) any {
+	if own := l.own.Load(); own != nil {
+		x = own.Value(x)
+	}
+	return l.env.hidden.texts.Value(x)
+}

@@ -1,0 +1,171 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+// ReferredError is the error of a Delete of a vertex that a remaining one needs.
+type ReferredError struct {
+	Resource string // to be deleted
+	By       string // it has declared an edge to the resource, or receives from it
+}
+
+func (e *ReferredError) Error() string {
+	return fmt.Sprintf("%s can't be deleted, because %s refers to it; delete both, or change %s first", e.Resource, e.By, e.By)
+}
+
+// upsert changes or adds the vertices of a part.
+func (st *Stage) upsert(ctx context.Context, part *engine.Graph) error {
+	order, err := part.Sort()
+	if err != nil {
+		return err
+	}
+	s := &swap{st: st, r: st.r, g: part, part: true, order: order}
+	if err := s.checkEnds(); err != nil {
+		return err
+	}
+	if err := s.match(); err != nil {
+		return err
+	}
+	if err := s.try(ctx); err != nil {
+		return err
+	}
+	return s.effect(ctx, func(id string) bool { return st.r.loop.named(id) != nil })
+}
+
+// remove removes vertices.
+func (st *Stage) remove(ctx context.Context, ids []string) error {
+	s := &swap{st: st, r: st.r, g: graph.New[*engine.Vertex](""), part: true}
+	goes := map[string]bool{}
+	for _, id := range ids {
+		v := s.r.loop.named(id)
+		if v == nil {
+			return &UnknownResourceError{id}
+		}
+		if !goes[id] {
+			s.leaving = append(s.leaving, v)
+		}
+		goes[id] = true
+	}
+	if err := s.checkReferred(ctx, goes); err != nil {
+		return err
+	}
+	if err := s.checkRemovals(); err != nil {
+		return err
+	}
+	return s.effect(ctx, func(id string) bool { return s.r.loop.named(id) != nil })
+}
+
+// checkEnds refuses a part whose edges lead nowhere.
+func (s *swap) checkEnds() error {
+	var errs []error
+	for i, decl := range s.g.All() {
+		if decl == nil && s.r.loop.named(s.g.ID(i)) == nil {
+			errs = append(errs, &UnknownResourceError{s.g.ID(i)})
+		}
+	}
+	for e := range s.g.Edges() {
+		if s.g.Value(e.From) == nil && s.g.Value(e.To) == nil {
+			errs = append(errs, fmt.Errorf("the edge from %s to %s has no end that the part brings: bring the resource that declares it", s.g.ID(e.From), s.g.ID(e.To)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkReferred refuses to remove vertices that a remaining one has declared an edge to, or receives from.
+func (s *swap) checkReferred(ctx context.Context, goes map[string]bool) error {
+	var errs []error
+	err := s.r.do(ctx, func() {
+		for _, v := range s.leaving {
+			if by := s.referrer(v, goes); by != "" {
+				errs = append(errs, &ReferredError{Resource: v.ID, By: by})
+			}
+		}
+	})
+	return errors.Join(err, errors.Join(errs...))
+}
+
+// referrer returns a vertex that stays and needs v, or "".
+func (s *swap) referrer(v *vertex, goes map[string]bool) string {
+	for n := range s.around(v) {
+		refers := slices.ContainsFunc(n.ties, func(t tie) bool { return t.peer == v.slot && !t.is(tieFree) })
+		if refers && !goes[n.ID] {
+			return n.ID
+		}
+	}
+	for _, t := range v.sendsTo {
+		if !goes[t.v.ID] {
+			return t.v.ID
+		}
+	}
+	return ""
+}
+
+// try finds out whether the part closes a cycle, before anything of it is initialised.
+func (s *swap) try(ctx context.Context) (err error) {
+	e := s.r.do(ctx, func() {
+		l := &s.r.loop
+		removed, _ := s.oldOnes()
+		taken := l.takeSlots(s.fresh)
+		err = s.cycle(s.redraw(removed, taken).Try(l.m))
+		s.giveBack(taken)
+	})
+	return errors.Join(e, err)
+}
+
+// cycle names the vertices of a cycle that a part would close.
+func (s *swap) cycle(err error) error {
+	c, ok := errors.AsType[*sched.CycleError](err)
+	if !ok {
+		return err
+	}
+	named := &graph.CycleError{}
+	for _, slot := range append(c.Path, c.Path[0]) {
+		named.Path = append(named.Path, s.at(slot).ID)
+	}
+	return named
+}
+
+// at returns the vertex that is in a slot after the change.
+func (s *swap) at(slot int32) *vertex {
+	for _, v := range s.fresh {
+		if v.slot == slot {
+			return v
+		}
+	}
+	return s.r.loop.bySlot[slot]
+}
+
+// enterPart puts the vertices of a part in their places.
+func (s *swap) enterPart() {
+	l := &s.r.loop
+	for i, decl := range s.g.All() {
+		v := s.all[i]
+		switch old := l.named(v.ID); {
+		case decl == nil, old == v:
+			continue
+		case old != nil:
+			v.index = old.index
+			l.byIndex[v.index] = v
+		default:
+			v.index = int32(len(l.byIndex))
+			l.byIndex = append(l.byIndex, v)
+		}
+		l.names[v.ID] = v
+	}
+	for _, v := range s.leaving { // the last one takes its place
+		last := len(l.byIndex) - 1
+		l.byIndex[v.index] = l.byIndex[last]
+		l.byIndex[v.index].index = v.index
+		l.byIndex[last] = nil
+		l.byIndex = l.byIndex[:last]
+		delete(l.names, v.ID)
+	}
+}

@@ -1,0 +1,186 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// ErrStageOver is the error of a second end of a Stage.
+var ErrStageOver = errors.New("the stage has ended: it was committed or dropped before")
+
+// Stage is the next change of the graph, reserved. While it is held no other one begins, so that what Same
+// says stays true until Commit. Whoever got it ends it, by one of Commit, Upsert, Delete and Drop. All its
+// methods but Same and Compare end it, whatever they return. It may go from goroutine to goroutine.
+type Stage struct {
+	r     *Reactor
+	ended atomic.Bool
+
+	draft *engine.Graph // of Compare; nil before
+	same  []bool        // by the index of the draft
+}
+
+// Stage reserves the next change of the graph. It waits for Run to begin, and for the end of the Stage before.
+// The error is the cause of the end of ctx, or ErrStopped. Callable from any goroutine. A stage that is held
+// does not keep Run from its end.
+func (r *Reactor) Stage(ctx context.Context) (*Stage, error) {
+	if err := r.take(ctx, r.staging); err != nil {
+		return nil, err
+	}
+	return &Stage{r: r}, nil
+}
+
+// take puts a token into a channel of capacity one, once Run has begun.
+func (r *Reactor) take(ctx context.Context, token chan struct{}) error {
+	if err := r.begun(ctx); err != nil {
+		return err
+	}
+	select {
+	case token <- struct{}{}:
+		return nil
+	case <-r.stopped:
+		return ErrStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Compare compares a graph, or a part of one, with the graph that runs, for Same. Its resources must have been
+// made, need not have been validated, and must not be altered any more. Vertices without a value are left out.
+// It takes all processors for as long as that takes, and does not block.
+func (st *Stage) Compare(g *engine.Graph) {
+	st.draft, st.same = g, make([]bool, g.Len())
+	st.r.values.RLock()
+	defer st.r.values.RUnlock()
+	st.r.pairs(g, func(i int, decl *engine.Vertex, v *vertex) {
+		if decl == nil || decl.Res == nil {
+			return
+		}
+		_, groupable := engine.As[engine.GroupableRes](decl.Res)
+		st.same[i] = !groupable && len(decl.Recv) == 0 && v.same(decl)
+	})
+}
+
+// Same reports whether the resource that runs under this id is declared just so in the graph of Compare. It goes
+// on in the place of the declared one, which need not be validated, and not be asked for its edges. A vertex that
+// receives values is compared by Commit alone, and so is one that may run as a member of a group. Callable from any
+// goroutine, once Compare has returned.
+func (st *Stage) Same(id string) bool {
+	if st.draft == nil {
+		return false
+	}
+	i, ok := st.draft.Index(id)
+	return ok && st.same[i]
+}
+
+// SameAt is Same of the vertex with an index in the graph of Compare.
+func (st *Stage) SameAt(i int) bool { return i < len(st.same) && st.same[i] }
+
+// isSame is Same for vertex i of a graph, where that is still the one that was compared.
+func (st *Stage) isSame(i int, decl *engine.Vertex) bool {
+	return st.SameAt(i) && st.draft.Value(i) == decl
+}
+
+// Commit replaces the graph by another one, which must be checked and is the reactor's from now on. New vertices
+// are made and initialised before an old one is stopped; on an error the old graph runs on as it was. It returns when the
+// new graph is in effect, which is before it has converged.
+func (st *Stage) Commit(ctx context.Context, g *engine.Graph) error {
+	return st.end(ctx, func() error { return st.swap(ctx, g) })
+}
+
+// Upsert changes the vertices of a part, or adds them. All laws of Commit hold, at the cost of the part. A vertex
+// without a value (nil) stands for the running one of that id: it gives an end to edges. Each edge has an end that the
+// part brings.
+//
+// An edge belongs to the end that has declared it (graph.Edge.By). With a vertex all edges go that belong to it, and
+// those of the part come; edges that belong to others stay. An edge that belongs to neither end stays, but between
+// two vertices that the part brings it is as the part says.
+//
+// The metaparameters realize and rewatch, and the bound of removals, are about whole graphs: Upsert removes nothing.
+func (st *Stage) Upsert(ctx context.Context, part *engine.Graph) error {
+	return st.end(ctx, func() error { return st.upsert(ctx, part) })
+}
+
+// Delete removes vertices, with the laws of Commit and at the cost of the part. An id that does not run is a
+// *UnknownResourceError, and a remaining vertex that has declared an edge to a removed one, or receives from it,
+// a *ReferredError. Edges that belong to neither end go.
+func (st *Stage) Delete(ctx context.Context, ids ...string) error {
+	return st.end(ctx, func() error { return st.remove(ctx, ids) })
+}
+
+// Drop ends the stage without any effect. It does nothing after another end.
+func (st *Stage) Drop() {
+	if st.ended.CompareAndSwap(false, true) {
+		<-st.r.staging
+	}
+}
+
+// end ends the stage by a change, which goes on in a goroutine of its own: it may be left when Run is over.
+func (st *Stage) end(ctx context.Context, change func() error) error {
+	if !st.ended.CompareAndSwap(false, true) {
+		return ErrStageOver
+	}
+	r := st.r
+	if err := r.take(ctx, r.swapping); err != nil {
+		<-r.staging
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer func() { <-r.staging }()
+		defer func() { <-r.swapping }()
+		done <- change()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-r.stopped:
+	}
+	select {
+	case err := <-done:
+		return err
+	default:
+		return ErrStopped // abandoned, because a method does not return
+	}
+}
+
+// Swap is a Stage that is committed at once. It may be called from any goroutine.
+func (r *Reactor) Swap(ctx context.Context, g *engine.Graph) error {
+	st, err := r.Stage(ctx)
+	if err != nil {
+		return err
+	}
+	return st.Commit(ctx, g)
+}
+
+// Upsert is a Stage that ends by Upsert. It may be called from any goroutine.
+func (r *Reactor) Upsert(ctx context.Context, part *engine.Graph) error {
+	st, err := r.Stage(ctx)
+	if err != nil {
+		return err
+	}
+	return st.Upsert(ctx, part)
+}
+
+// Delete is a Stage that ends by Delete. It may be called from any goroutine.
+func (r *Reactor) Delete(ctx context.Context, ids ...string) error {
+	st, err := r.Stage(ctx)
+	if err != nil {
+		return err
+	}
+	return st.Delete(ctx, ids...)
+}
+
+// find returns the resource that runs under an id, nil if there is none.
+func (st *Stage) find(id string) *vertex { return st.r.loop.named(id) }
+
+// Find returns the resource that runs under an id, nil if there is none. It must not be altered. Callable until the
+// stage ends.
+func (st *Stage) Find(id string) engine.Res {
+	if v := st.find(id); v != nil {
+		return v.Res
+	}
+	return nil
+}

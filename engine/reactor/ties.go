@@ -1,0 +1,253 @@
+package reactor
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+// tie is a declared edge, as the vertex has it to which it belongs. A large graph has many: it takes 8 bytes.
+type tie struct {
+	peer  int32 // the slot of the other end
+	flags uint8
+}
+
+const (
+	tieOut    uint8 = 1 << iota // it leads to the peer
+	tieNotify                   // it carries refresh
+	tieFree                     // it belongs to neither end, and stands at one of them
+)
+
+func (t tie) is(flag uint8) bool { return t.flags&flag != 0 }
+
+// edge returns the edge of a tie of the vertex in a slot.
+func (t tie) edge(slot int32) [2]int32 {
+	if t.is(tieOut) {
+		return [2]int32{slot, t.peer}
+	}
+	return [2]int32{t.peer, slot}
+}
+
+// tieOf returns the tie of a declared edge between two slots, and at which end it stands. brings says which ends may have it. An edge
+// that belongs to an end without a place for it belongs to neither.
+func tieOf(e graph.Edge, from, to int32, brings func(i int) bool) (t tie, atFrom bool) {
+	atFrom = e.By == graph.ByFrom
+	free := e.By == graph.ByNeither
+	if atFrom && !brings(e.From) || !atFrom && !brings(e.To) {
+		atFrom, free = !atFrom, true
+	}
+	t.peer = from
+	if atFrom {
+		t = tie{to, tieOut}
+	}
+	if free {
+		t.flags |= tieFree
+	}
+	if e.Notify {
+		t.flags |= tieNotify
+	}
+	return t, atFrom
+}
+
+// tieAll gives each vertex of a whole graph its ties, all in one piece.
+func (s *swap) tieAll() {
+	ends, slots := make([]int32, len(s.all)+1), make([]int32, len(s.all))
+	for i, v := range s.all {
+		slots[i] = v.slot
+	}
+	for e := range s.g.Declared() {
+		if e.By == graph.ByFrom {
+			ends[e.From+1]++
+		} else {
+			ends[e.To+1]++
+		}
+	}
+	for i := range s.all {
+		ends[i+1] += ends[i]
+	}
+	room, at := make([]tie, ends[len(s.all)]), slices.Clone(ends)
+	all := func(int) bool { return true }
+	for e := range s.g.Declared() {
+		t, atFrom := tieOf(e, slots[e.From], slots[e.To], all)
+		i := e.To
+		if atFrom {
+			i = e.From
+		}
+		room[at[i]] = t
+		at[i]++
+	}
+	for i, v := range s.all {
+		v.ties = room[ends[i]:ends[i+1]:ends[i+1]]
+	}
+}
+
+// around yields the vertices one step above v and below it.
+func (s *swap) around(v *vertex) iter.Seq[*vertex] {
+	l := &s.r.loop
+	return func(yield func(*vertex) bool) {
+		for _, list := range [][]int32{l.m.Above(v.slot), l.m.Below(v.slot)} {
+			for _, slot := range list {
+				if !yield(l.bySlot[slot]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// redrawn is what a part does to the edges.
+type redrawn struct {
+	next  map[*vertex]*vertex // of the vertices that run: what stands in their place, nil for nothing
+	ties  map[*vertex][]tie   // of those that the part brings
+	edges []edgeNews          // of vertices around
+}
+
+// edgeNews is a vertex around the part, next to one that changes.
+type edgeNews struct {
+	around   *vertex
+	old, now *vertex // the neighbour; now is nil if it leaves
+}
+
+// redraw finds out what the part does to the edges, and returns it as the scheduler takes it. The fresh vertices have slots.
+func (s *swap) redraw(removed []*vertex, taken []int32) sched.Patch {
+	l := &s.r.loop
+	d := &redrawn{next: map[*vertex]*vertex{}, ties: map[*vertex][]tie{}}
+	s.redrawn = d
+	p := sched.Patch{N: len(l.bySlot), Added: taken}
+	for _, v := range removed {
+		p.Removed = append(p.Removed, v.slot)
+		d.next[v] = nil
+	}
+	for _, v := range s.fresh {
+		p.Batch = append(p.Batch, s.numberOf(v))
+	}
+	brings := func(i int) bool { return s.g.Value(i) != nil }
+	for i, v := range s.all {
+		if brings(i) {
+			d.ties[v] = nil
+			if old := l.named(v.ID); old != nil {
+				d.next[old] = v
+			}
+		}
+	}
+	for e := range s.g.Declared() {
+		at := s.all[e.To]
+		t, atFrom := tieOf(e, s.all[e.From].slot, at.slot, brings)
+		if atFrom {
+			at = s.all[e.From]
+		}
+		d.ties[at] = append(d.ties[at], t)
+	}
+	for i := range s.all {
+		if brings(i) {
+			s.redrawOne(s.all[i], &p)
+		}
+	}
+	for _, v := range s.leaving {
+		for n := range s.around(v) {
+			if _, touched := d.next[n]; !touched {
+				d.edges = append(d.edges, edgeNews{n, v, nil})
+			}
+		}
+	}
+	return p
+}
+
+// redrawOne adds to the patch what becomes of the edges of v, which the part brings.
+func (s *swap) redrawOne(v *vertex, p *sched.Patch) {
+	l, d := &s.r.loop, s.redrawn
+	old := l.named(v.ID)
+	if old != nil {
+		for _, t := range old.ties {
+			_, touched := d.next[l.bySlot[t.peer]]
+			if t.is(tieFree) && !touched && !slices.Contains(d.ties[v], t) {
+				d.ties[v] = append(d.ties[v], t)
+			}
+			if old == v && (!touched || d.next[l.bySlot[t.peer]] == l.bySlot[t.peer]) {
+				p.Cut = append(p.Cut, t.edge(v.slot))
+			}
+		}
+		for n := range s.around(old) {
+			if _, touched := d.next[n]; touched {
+				continue
+			}
+			d.edges = append(d.edges, edgeNews{n, old, v})
+			for _, t := range n.ties {
+				if t.peer == old.slot {
+					t.peer = v.slot
+					p.Join = append(p.Join, t.edge(n.slot))
+				}
+			}
+		}
+	}
+	for _, t := range d.ties[v] {
+		p.Join = append(p.Join, t.edge(v.slot))
+	}
+}
+
+// retie takes the edges of the part over.
+func (s *swap) retie() {
+	d := s.redrawn
+	for v, ties := range d.ties {
+		v.ties = ties
+	}
+	for _, x := range d.edges {
+		if x.now == nil {
+			x.around.ties = slices.DeleteFunc(x.around.ties, func(t tie) bool { return t.peer == x.old.slot })
+		} else if x.now != x.old {
+			for i := range x.around.ties {
+				if t := &x.around.ties[i]; t.peer == x.old.slot {
+					t.peer = x.now.slot
+				}
+			}
+		}
+		x.around.unlisten(x.old)
+	}
+	for v := range d.ties {
+		v.notify, v.listens = nil, nil
+	}
+	for v := range d.ties {
+		s.listen(v, d.ties)
+	}
+}
+
+// unlisten forgets the refreshes between two vertices.
+func (v *vertex) unlisten(other *vertex) {
+	is := func(x *vertex) bool { return x == other }
+	v.notify, v.listens = slices.DeleteFunc(v.notify, is), slices.DeleteFunc(v.listens, is)
+}
+
+// listen connects v by its edges that carry refresh. Of two vertices that the part brings, that below does it.
+func (s *swap) listen(v *vertex, brought map[*vertex][]tie) {
+	l := &s.r.loop
+	loud := map[int32]uint8{} // by peer: which of its edges to v carry refresh, by their direction
+	for _, t := range v.ties {
+		if t.is(tieNotify) {
+			loud[t.peer] |= 1 << (t.flags & tieOut)
+		}
+	}
+	says := func(n *vertex, out uint8) bool {
+		return slices.ContainsFunc(n.ties, func(t tie) bool { return t.peer == v.slot && t.is(tieNotify) && t.flags&tieOut == out })
+	}
+	for _, slot := range l.m.Above(v.slot) {
+		if n := l.bySlot[slot]; loud[slot]&1 != 0 || says(n, tieOut) {
+			n.refreshes(v)
+		}
+	}
+	for _, slot := range l.m.Below(v.slot) {
+		n := l.bySlot[slot]
+		if _, also := brought[n]; !also && (loud[slot]&2 != 0 || says(n, 0)) {
+			v.refreshes(n)
+		}
+	}
+}
+
+// refreshes notes that a change of v refreshes another vertex, where that can be refreshed.
+func (v *vertex) refreshes(to *vertex) {
+	if to.abil.Refreshable && !to.meta.Hidden {
+		v.notify = append(v.notify, to)
+		to.listens = append(to.listens, v)
+	}
+}

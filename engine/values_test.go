@@ -1,0 +1,282 @@
+package engine_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/graph"
+	"pgregory.net/rapid"
+)
+
+// TestNameOn: NameOff takes back what NameOn has added, and a second NameOn changes nothing.
+func TestNameOn(t *testing.T) {
+	for _, c := range []struct{ name, target, want string }{
+		{"/etc/motd", "", "/etc/motd"},
+		{"/etc/motd", "web", "/etc/motd@web"},
+		{"/etc/motd@web", "web", "/etc/motd@web"},
+		{"/etc/motd@web", "db", "/etc/motd@web@db"},
+		{"", "web", "@web"},
+	} {
+		if got := engine.NameOn(c.name, c.target); got != c.want {
+			t.Errorf("NameOn(%q, %q) = %q, want %q", c.name, c.target, got, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name, target := rapid.String().Draw(t, "name"), rapid.StringMatching(`[a-z.@]*`).Draw(t, "target")
+		on := engine.NameOn(name, target)
+		if engine.NameOn(on, target) != on {
+			t.Errorf("NameOn(%q, %q) is %q, and of that another one", name, target, on)
+		}
+		if !strings.HasSuffix(name, "@"+target) && engine.NameOff(on, target) != name {
+			t.Errorf("%q on %q is %q, and off it %q", name, target, on, engine.NameOff(on, target))
+		}
+	})
+}
+
+// elsewhere is a resource that may have a target.
+type elsewhere struct {
+	plain
+	target string
+}
+
+func (*elsewhere) Targeted() bool   { return true }
+func (e *elsewhere) Target() string { return e.target }
+
+func TestTargetOf(t *testing.T) {
+	if got := engine.TargetOf(&plain{}); got != "" {
+		t.Errorf("a resource without targets is on %q", got)
+	}
+	if got := engine.TargetOf(&elsewhere{target: "web"}); got != "web" {
+		t.Errorf("the target is %q", got)
+	}
+}
+
+// machineHost is a host that tells its programs.
+type machineHost struct {
+	factHost
+	programs []string
+}
+
+func (h machineHost) Machine() engine.Machine {
+	return engine.Machine{Facts: h.Facts().Map(), Has: func(p string) bool { return strings.Contains(strings.Join(h.programs, " "), p) }}
+}
+
+// factHost tells facts and nothing else.
+type factHost struct{ engine.Host }
+
+func (factHost) Facts() engine.Facts { return engine.Facts{Hostname: "one", Memory: 1 << 30} }
+
+// TestMachineOf: a host that tells no programs has none; any other one is asked.
+func TestMachineOf(t *testing.T) {
+	m := engine.MachineOf(factHost{})
+	if m.HasProgram("apt-get") || m.Unknown || m.Facts["hostname"] != "one" {
+		t.Errorf("a host with facts only: %+v", m)
+	}
+	m = engine.MachineOf(machineHost{programs: []string{"apt-get"}})
+	if !m.HasProgram("apt-get") || m.HasProgram("dnf") || m.Facts["hostname"] != "one" {
+		t.Errorf("a host that tells its programs: %+v", m)
+	}
+	if (engine.Machine{}).HasProgram("sh") {
+		t.Error("an unknown machine has a program")
+	}
+}
+
+// TestFactsMap: each fact is there by its name, as a plain value, also an unknown one.
+func TestFactsMap(t *testing.T) {
+	facts := engine.Facts{Hostname: "one", Addresses: []string{"192.0.2.1"}, OSMajorRelease: 12, SystemdBooted: true, CPUs: 2, Memory: 3 << 30}
+	got := facts.Map()
+	for name, want := range map[string]any{
+		"hostname": "one", "fqdn": "", "osmajorrelease": int64(12), "systemd_booted": true, "cpus": int64(2), "memory": int64(3 << 30),
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %#v, want %#v", name, got[name], want)
+		}
+	}
+	if a := fmt.Sprint(got["addresses"]); a != "[192.0.2.1]" {
+		t.Errorf("addresses are %s", a)
+	}
+	if n := reflect.TypeFor[engine.Facts]().NumField(); len(got) != n {
+		t.Errorf("%d facts of %d are in the map", len(got), n)
+	}
+}
+
+// TestFindVertex: a vertex is found by its id, and the owner of a group by the id of a member.
+func TestFindVertex(t *testing.T) {
+	named := func(name string) *engine.Vertex {
+		r := newThing()
+		r.SetKind("thing")
+		r.SetName(name)
+		return &engine.Vertex{Res: r}
+	}
+	g := graph.New[*engine.Vertex]("g")
+	for _, v := range []*engine.Vertex{named("first"), {Res: named("a").Res, Group: []*engine.Vertex{named("b"), named("c")}}} {
+		if _, err := g.Add(v.Res.String(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, want := range map[string]int{"thing[first]": 0, "thing[a]": 1, "thing[b]": 1, "thing[c]": 1, "thing[d]": -1, "b": -1, "": -1} {
+		if i, ok := engine.FindVertex(g, id); i != want || ok != (want >= 0) {
+			t.Errorf("%q is %d, %t; want %d", id, i, ok, want)
+		}
+	}
+}
+
+// TestRegisterResource: the default registry gets the kind, and a second kind of the name is a fault of the program.
+func TestRegisterResource(t *testing.T) {
+	engine.RegisterResource("engine_test_thing", newThing)
+	r, err := engine.DefaultRegistry().New("engine_test_thing")
+	if err != nil || r.Kind() != "engine_test_thing" {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if err := engine.Guard("init", func() error { engine.RegisterResource("engine_test_thing", newThing); return nil }); err == nil || !strings.Contains(err.Error(), "engine_test_thing") {
+		t.Errorf("registered twice: %v", err)
+	}
+}
+
+// made has a parameter of each role.
+type made struct {
+	plain
+	Size   int           `yaml:"size"`
+	Empty  string        `yaml:"empty"`
+	Like   string        `yaml:"like"`
+	Secret schema.Secret `yaml:"secret"`
+}
+
+func (*made) Default() engine.Res { return &made{Like: "usual"} }
+
+// TestMadeWith: the values with which a thing is created are told in the order of the type, without defaults and empty texts,
+// and a secret stays one.
+func TestMadeWith(t *testing.T) {
+	m := &made{Size: 3, Like: "usual", Secret: schema.NewSecret("canary")}
+	var got []string
+	for _, c := range engine.MadeWith(m) {
+		if c.From != nil || c.Verb != engine.Updated {
+			t.Errorf("%s is no value from nothing: %+v", c.Field, c)
+		}
+		got = append(got, c.String())
+	}
+	if text := strings.Join(got, "; "); text != "size: (none) -> 3; secret: (none) -> (secret)" {
+		t.Errorf("it is made with %s", text)
+	}
+	if list := engine.MadeWith(&made{Like: "usual"}); len(list) > 0 {
+		t.Errorf("a thing as by default is made with %v", list)
+	}
+}
+
+// TestUnknownText: the value that can't be told has one word, in every output.
+func TestUnknownText(t *testing.T) {
+	text, err := engine.Unknown.MarshalText()
+	if err != nil || string(text) != engine.Unknown.String() || string(text) != "(unknown)" {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// metaParams draws metaparameters that Validate accepts.
+func metaParams(t *rapid.T) *engine.MetaParams {
+	m := engine.DefaultMetaParams()
+	m.Retry = rapid.SampledFrom([]int{0, 1, 7, engine.RetryForever, engine.RetryNever}).Draw(t, "retry")
+	m.Timeout = time.Duration(rapid.IntRange(0, 1000).Draw(t, "timeout")) * time.Millisecond
+	if m.Delay = time.Duration(rapid.IntRange(0, 5).Draw(t, "delay")) * time.Second; m.Delay > 0 {
+		m.DelayMax = m.Delay * time.Duration(rapid.IntRange(1, 3).Draw(t, "delaymax"))
+	}
+	m.Hidden, m.Realize = rapid.Bool().Draw(t, "hidden"), rapid.Bool().Draw(t, "realize")
+	if rapid.Bool().Draw(t, "with noop") {
+		m.Noop = new(rapid.Bool().Draw(t, "noop"))
+	}
+	m.Sema = rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,3}(:[1-9])?`), 0, 3, func(s string) string { n, _, _ := strings.Cut(s, ":"); return n }).Draw(t, "sema")
+	if len(m.Sema) == 0 {
+		m.Sema = nil
+	}
+	m.Drift = rapid.SampledFrom([]engine.Drift{"", engine.DriftFix, engine.DriftReport}).Draw(t, "drift")
+	return m
+}
+
+// TestMetaParamsLaws: Equal and Cmp agree, are symmetric, and what Outright says means the same.
+func TestMetaParamsLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := metaParams(t), metaParams(t)
+		if err := a.Validate(); err != nil {
+			t.Fatalf("%+v: %v", a, err)
+		}
+		if a.Equal(b) != (a.Cmp(b) == nil) || a.Equal(b) != b.Equal(a) {
+			t.Errorf("%+v and %+v are equal: %t, and compare: %v", a, b, a.Equal(b), a.Cmp(b))
+		}
+		o := a.Outright()
+		if o.AutoEdges() != a.AutoEdges() || o.AutoGroups() != a.AutoGroups() || !o.Outright().Equal(o) {
+			t.Errorf("%+v outright is %+v", a, o)
+		}
+		if err := o.Validate(); err != nil {
+			t.Errorf("%+v outright: %v", a, err)
+		}
+	})
+}
+
+// drawnUID draws a UID that is data, of few spaces and keys, so that many match.
+func drawnUID(t *rapid.T, label string) *engine.UID {
+	u := &engine.UID{
+		Space: rapid.SampledFrom([]string{"file", "pkg", "pkg with"}).Draw(t, label+" space"),
+		Key:   rapid.SampledFrom([]string{"/", "/a", "/a/", "/a/b", "/ab", "x"}).Draw(t, label+" key"),
+	}
+	u.Flags = engine.UIDFlags(rapid.IntRange(0, 3).Draw(t, label+" flags"))
+	return u
+}
+
+// TestUIDLaws: a UID that answers is found by the index that the engine keeps: one with the same Hash, or one that begins as
+// Among says. Those that mean all below a key answer nothing.
+func TestUIDLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		asks, has := drawnUID(t, "asking"), drawnUID(t, "present")
+		kind, prefix := asks.Among()
+		switch match := asks.IFF(has); {
+		case match && has.Flags&engine.UIDBelow != 0:
+			t.Errorf("%s answers %s", has, asks)
+		case match && kind == nil && asks.Hash() != has.Hash():
+			t.Errorf("%s matches %s, which has another hash", asks, has)
+		case match && kind != nil && !strings.HasPrefix(has.Hash(), prefix):
+			t.Errorf("%s matches %s, which does not begin with %s", asks, has, prefix)
+		case match && engine.SpaceOf(asks) != engine.SpaceOf(has):
+			t.Errorf("%s matches %s of another space", asks, has)
+		case !match && kind == nil && has.Flags&engine.UIDBelow == 0 && asks.Space == has.Space && asks.Key == has.Key:
+			t.Errorf("%s does not match %s", asks, has)
+		}
+		if (kind != nil) != (asks.Flags&engine.UIDBelow != 0) || asks.Useful() != (asks.Flags&engine.UIDUseful != 0) {
+			t.Errorf("%s has the flags %b", asks, asks.Flags)
+		}
+	})
+}
+
+// ownUID is a UID of another module, with an IFF of its own.
+type ownUID struct {
+	engine.BaseUID
+	port int
+}
+
+func (u *ownUID) IFF(o engine.ResUID) bool {
+	x, ok := o.(*ownUID)
+	return ok && x.port == u.port
+}
+
+// TestOwnUID: it is in no space, matches by its own IFF, and no UID that is data matches it.
+func TestOwnUID(t *testing.T) {
+	a, b := &ownUID{port: 80}, &ownUID{port: 80}
+	data := &engine.UID{Space: "port", Key: "80"}
+	if !a.IFF(b) || a.IFF(data) || data.IFF(a) || engine.SpaceOf(a) != "" || engine.SpaceOf(data) != "port" {
+		t.Error("UIDs of two Go types are mixed up")
+	}
+	r := newThing()
+	r.SetKind("thing")
+	r.SetName("x")
+	base := engine.UIDOf(r)
+	if base.String() != "thing[x]" || !base.IsReversed() || base.Notifies() || base.Firm() {
+		t.Errorf("the base is %+v", base)
+	}
+	base.Reversed, base.Notifying, base.Firmly = new(false), true, true
+	if base.IsReversed() || !base.Notifies() || !base.Firm() {
+		t.Errorf("the base is %+v", base)
+	}
+}

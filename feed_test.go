@@ -1,0 +1,110 @@
+package mgmt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// graphOf is a frontend with one graph of this text.
+func graphOf(t *testing.T, text string) *static.Frontend {
+	t.Helper()
+	d, err := yaml.Load("-", yaml.Options{}, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return static.New(d)
+}
+
+// failing is a frontend that yields its errors, and no graph.
+type failing []error
+
+func (f failing) Graphs(context.Context, gapi.Env) iter.Seq2[*gapi.Declared, error] {
+	return func(yield func(*gapi.Declared, error) bool) {
+		for _, err := range f {
+			if !yield(nil, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestSources: a reload goes over to another frontend once the first graph of that one is in effect, and to kinds of
+// its own at once. Else all goes on as before.
+func TestSources(t *testing.T) {
+	all := engine.DefaultRegistry()
+	one, two := "resources: {noop: [{name: one}, {name: x}]}", "resources: {noop: [{name: two}, {name: x}]}"
+	steps := []struct {
+		name  string
+		next  gapi.Frontend // nil for the same
+		kinds *engine.Registry
+		wrong error // of BeforeReload
+		runs  string
+		want  string // in the refusal; empty for none
+		taken bool
+	}{
+		{name: "the same", runs: "noop[one]"},
+		{name: "a graph with a fault", next: graphOf(t, "resources: {nop: [{name: x}]}"), runs: "noop[one]", want: "unknown resource kind"},
+		{name: "an input with a fault", next: failing{errors.New("not readable")}, runs: "noop[one]", want: "not readable"},
+		{name: "no graph at all", next: failing{}, runs: "noop[one]", want: "given no graph"},
+		{name: "bad settings", next: graphOf(t, two), wrong: errors.New("bad settings"), runs: "noop[one]", want: "bad settings"},
+		{name: "a graph that is held", next: graphOf(t, "resources: {noop: [{name: z}]}"), runs: "noop[one]", want: "remove"},
+		{name: "another graph", next: graphOf(t, two), runs: "noop[two]", taken: true},
+		{name: "the same of the other", runs: "noop[two]"},
+		{name: "without the kind", kinds: all.Without("noop"), runs: "noop[two]", want: "unknown resource kind"},
+		{name: "with the kind again", kinds: all, runs: "noop[two]"},
+		{name: "back", next: graphOf(t, one), runs: "noop[one]", taken: true},
+	}
+	at, taken := 0, 0
+	var e *mgmt.Engine
+	options := mgmt.Options{Reload: make(chan struct{}), NoAutoGroup: true, MaxRemovals: reactor.Removals{Most: 1}}
+	options.BeforeReload = func(context.Context) (*mgmt.Source, error) {
+		s := steps[at]
+		if s.kinds != nil {
+			if err := e.SetKinds(s.kinds, nil); err != nil {
+				return nil, err
+			}
+		}
+		if s.next == nil {
+			return nil, s.wrong
+		}
+		return &mgmt.Source{Frontend: s.next, Taken: func() { taken++ }}, s.wrong
+	}
+	e, err := mgmt.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx, graphOf(t, one)) }()
+	for i, s := range steps {
+		at, taken = i, 0
+		v, err := e.Reload(ctx)
+		if err != nil || (v.Refused == nil) != (s.want == "") || !strings.Contains(fmt.Sprint(v.Refused), s.want) || taken != map[bool]int{true: 1}[s.taken] {
+			t.Errorf("%s: refused %v, want %q; error %v; taken %d times", s.name, v.Refused, s.want, err, taken)
+		}
+		list, err := e.Statuses(ctx)
+		var runs []string
+		for _, st := range list {
+			runs = append(runs, st.Resource)
+		}
+		if err != nil || !slices.Contains(runs, s.runs) || len(runs) != 2 {
+			t.Errorf("%s: %q runs, want %s (%v)", s.name, runs, s.runs, err)
+		}
+	}
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

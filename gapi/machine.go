@@ -1,0 +1,47 @@
+package gapi
+
+import (
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// CheckMachine is the step after Build, which knows no machine: it asks the resources what they need and this machine
+// has not. The machine is an argument, so a graph can be judged for another one. It takes what Build has returned, and
+// returns the same with its own findings; with an error among them there is no graph. Hidden resources are not asked,
+// nor those of which same says, by their index, that they run as they are declared. same may be nil.
+func CheckMachine(g *engine.Graph, ds schema.Diagnostics, m engine.Machine, same func(i int) bool) (*engine.Graph, schema.Diagnostics) {
+	if g == nil || m.Unknown {
+		return g, ds
+	}
+	lacks := lacksOf(g, m, same)
+	if len(lacks) == 0 {
+		return g, ds
+	}
+	var found schema.Findings
+	found.Add(ds...)
+	found.Add(lacks...)
+	all := found.All()
+	if all.Err() != nil {
+		return nil, all
+	}
+	return g, all
+}
+
+// lacksOf asks all resources of a graph.
+func lacksOf(g *engine.Graph, m engine.Machine, same func(i int) bool) (all schema.Diagnostics) {
+	for i, v := range g.All() {
+		if v == nil || same != nil && same(i) || v.Res.MetaParams().Hidden { // nil stands for a running one, of a part
+			continue
+		}
+		for _, err := range flatten(lifecycle.CheckMachine(v.Res, m)) {
+			all = append(all, lack(v, err))
+		}
+	}
+	return all
+}
+
+// lack is an error of a vertex as a finding at the place of its declaration.
+func lack(v *engine.Vertex, err error) schema.Diagnostic {
+	return named(schema.Diagnostic{Pos: v.Pos, Resource: v.Res.String(), Message: err.Error()})
+}

@@ -1,0 +1,89 @@
+package command
+
+import (
+	"errors"
+	"strings"
+)
+
+// Errors of Words.
+var (
+	errQuote     = errors.New("a quote is not closed")
+	errBackslash = errors.New("it ends in a backslash")
+)
+
+// Words splits a command into words as a shell does, and does none of its other work. Words
+// are parted by spaces, tabs and newlines. Within single quotes everything is plain; within double
+// quotes a backslash escapes only a double quote, a backslash, a dollar sign, a backquote and a
+// newline; elsewhere it escapes every character. A backslash before a newline joins the lines.
+func Words(s string) ([]string, error) {
+	var sp splitter
+	for i := 0; i < len(s); i++ {
+		n, err := sp.next(s[i], s[i+1:])
+		if err != nil {
+			return nil, err
+		}
+		i += n
+	}
+	if sp.quote != 0 {
+		return nil, errQuote
+	}
+	sp.end()
+	return sp.words, nil
+}
+
+type splitter struct {
+	words  []string
+	word   strings.Builder
+	inWord bool
+	quote  byte // the quote that is open, or 0
+}
+
+// next takes one byte, and says how many of the rest it has taken too.
+func (sp *splitter) next(c byte, rest string) (int, error) {
+	switch {
+	case sp.quote == '\'' && c != '\'':
+		sp.put(c)
+	case c == '\\':
+		return sp.escape(rest)
+	case sp.quote != 0 && c == sp.quote:
+		sp.quote = 0
+	case sp.quote != 0:
+		sp.put(c)
+	case c == '\'' || c == '"':
+		sp.quote, sp.inWord = c, true
+	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+		sp.end()
+	default:
+		sp.put(c)
+	}
+	return 0, nil
+}
+
+func (sp *splitter) escape(rest string) (int, error) {
+	switch {
+	case rest == "" && sp.quote != 0:
+		return 0, errQuote
+	case rest == "":
+		return 0, errBackslash
+	case rest[0] == '\n':
+	case sp.quote == '"' && !strings.ContainsRune("\"\\$`", rune(rest[0])):
+		sp.put('\\')
+		return 0, nil
+	default:
+		sp.put(rest[0])
+	}
+	return 1, nil
+}
+
+func (sp *splitter) put(c byte) {
+	sp.word.WriteByte(c)
+	sp.inWord = true
+}
+
+func (sp *splitter) end() {
+	if sp.inWord {
+		sp.words = append(sp.words, sp.word.String())
+	}
+	sp.word.Reset()
+	sp.inWord = false
+}

@@ -1,0 +1,356 @@
+package kindtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// Asked returns everything that a resource wants, in order, in a graph that has
+// only what is given.
+func Asked(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
+	t.Helper()
+	edges, err := r.AutoEdges()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for edges != nil {
+		next := edges.Next()
+		if len(next) == 0 {
+			break
+		}
+		found := make([]bool, len(next))
+		for i, u := range next {
+			if !u.IsReversed() {
+				t.Errorf("%s comes after who asks for it", u)
+			}
+			if engine.SpaceOf(u) != traits.SpaceMount { // asked by beside each path; see TestMountEdges
+				all = append(all, u.String())
+			}
+			found[i] = slices.Contains(there, u.String())
+		}
+		if !edges.Test(found) {
+			break
+		}
+	}
+	return all
+}
+
+func NewHost(tb testing.TB) engine.Host {
+	tb.Helper()
+	h, err := host.New(context.Background(), host.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return h
+}
+
+// Eventually waits for a condition.
+func Eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(enginetest.Patience); !ok(); {
+		if time.Now().After(end) {
+			t.Fatalf("not %s within %s", what, enginetest.Patience)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// PidIn waits until a file holds the number of a process.
+func PidIn(t *testing.T, path string) int {
+	t.Helper()
+	var pid int
+	Eventually(t, "written "+path, func() bool {
+		data, err := os.ReadFile(path)
+		if err != nil || !bytes.HasSuffix(data, []byte("\n")) {
+			return false
+		}
+		pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
+		return err == nil
+	})
+	return pid
+}
+
+// Gone waits until a process is no more, and is no zombie of ours. One that
+// another process has to bury is none of our business.
+func Gone(t *testing.T, pid int) {
+	t.Helper()
+	Eventually(t, fmt.Sprintf("ended %d", pid), func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH)
+		}
+		var state byte
+		var parent int
+		_, after, _ := strings.Cut(string(stat), ") ")
+		if _, err := fmt.Sscanf(after, "%c %d", &state, &parent); err != nil {
+			t.Fatalf("%s: %v", stat, err)
+		}
+		return state == 'Z' && parent != os.Getpid()
+	})
+}
+
+func ErrText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// RealHost is this machine, for a Suite.
+func RealHost(tb testing.TB) engine.Host {
+	h, err := host.New(tb.Context(), host.Options{})
+	Must(tb, err)
+	tb.Cleanup(func() { Must(tb, h.Close()) })
+	return h
+}
+
+// UndoOf returns what undoes a resource, by the way that the engine takes: what
+// Read shows is written down, and read again as another process would.
+func UndoOf(t *testing.T, r engine.Res, was engine.Res) (engine.Res, error) {
+	t.Helper()
+	img, err := engine.Take(r, was, nil)
+	Must(t, err)
+	rev := &engine.Reversal{Kind: r.Kind(), Name: r.Name()}
+	writes, err := rev.Writes(img)
+	Must(t, err)
+	head, err := engine.DecodeReversal(engine.Record{Key: writes[0].Key, Value: writes[0].Value})
+	Must(t, err)
+	img, err = engine.DecodeImage(engine.Record{Key: writes[1].Key, Value: writes[1].Value})
+	Must(t, err)
+	return img.Undo(engine.DefaultRegistry().New, head, false)
+}
+
+// octal returns permissions as four digits.
+func octal(m os.FileMode) string {
+	perm := uint32(m.Perm())
+	for bit, special := range map[uint32]os.FileMode{0o4000: os.ModeSetuid, 0o2000: os.ModeSetgid, 0o1000: os.ModeSticky} {
+		if m&special != 0 {
+			perm |= bit
+		}
+	}
+	return fmt.Sprintf("%04o", perm)
+}
+
+// Have describes what is at a path, and below it if it is a folder: one line for
+// each thing.
+func Have(t testing.TB, root string) string {
+	t.Helper()
+	var lines []string
+	Must(t, filepath.Walk(root, func(p string, info os.FileInfo, err error) error {
+		if err != nil {
+			if os.IsNotExist(err) {
+				return nil
+			}
+			return err
+		}
+		rel := strings.TrimPrefix(p, filepath.Dir(root)+"/")
+		perm := octal(info.Mode())
+		switch {
+		case info.IsDir():
+			lines = append(lines, rel+"/ "+perm)
+		case info.Mode()&os.ModeSymlink != 0:
+			target, err := os.Readlink(p)
+			Must(t, err)
+			lines = append(lines, rel+" -> "+target)
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(p)
+			Must(t, err)
+			lines = append(lines, rel+" "+perm+" "+string(data))
+		default:
+			lines = append(lines, rel+" "+info.Mode().String())
+		}
+		return nil
+	}))
+	return strings.Join(lines, "\n")
+}
+
+// Must fails the test on an error of a preparation.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func Put(t testing.TB, path, text string) {
+	t.Helper()
+	Must(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// WriteInto replaces a file by another text each time.
+func WriteInto(name, text string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		Lay(t, filepath.Join(dir, name), text)
+	}
+}
+
+// NothingComesOf fails if an event comes of what is done, each time that it is done: one may be of
+// what was done before, and still on its way.
+func NothingComesOf(t *testing.T, f *enginetest.Fake, what func()) {
+	t.Helper()
+	for range 10 {
+		what()
+		select {
+		case <-f.Events():
+		case <-time.After(100 * time.Millisecond):
+			return
+		}
+	}
+	t.Error("an event for nothing")
+}
+
+// Begin validates and initialises a resource that was filled by hand.
+func Begin(t *testing.T, kind string, r engine.Res, o ...enginetest.Option) *enginetest.Fake {
+	t.Helper()
+	r.SetKind(kind)
+	if r.Name() == "" {
+		r.SetName("it")
+	}
+	if err := r.Validate(); err != nil {
+		t.Fatalf("Validate: %v", err)
+	}
+	f := enginetest.NewInit(t, o...)
+	if err := r.Init(f.Init()); err != nil {
+		t.Fatalf("Init: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := r.Cleanup(); err != nil {
+			t.Errorf("Cleanup: %v", err)
+		}
+	})
+	return f
+}
+
+// Verbs runs CheckApply once, and returns the verbs of its changes as one text:
+// nothing when all was right, and "error: ..." when it failed.
+func Verbs(t *testing.T, f *enginetest.Fake, r engine.Res, apply bool) string {
+	t.Helper()
+	f.Reset()
+	f.SetNoop(!apply)
+	defer f.SetNoop(false)
+	ok, err := r.CheckApply(t.Context(), apply)
+	if err != nil {
+		if ok {
+			t.Errorf("CheckApply returned true and %v", err)
+		}
+		return "error: " + err.Error()
+	}
+	var words []string
+	for _, c := range f.Changes() {
+		words = append(words, c.String())
+	}
+	if ok != (len(words) == 0) {
+		t.Errorf("CheckApply(%t) returned %t with the changes %v", apply, ok, words)
+	}
+	return strings.Join(words, " ")
+}
+
+// Want fails the test unless CheckApply says exactly this, looking first and
+// then applying: both have to agree.
+func Want(t *testing.T, f *enginetest.Fake, r engine.Res, what string) {
+	t.Helper()
+	if got := Verbs(t, f, r, false); got != what {
+		t.Fatalf("looking: got %q, want %q", got, what)
+	}
+	if got := Verbs(t, f, r, true); got != what {
+		t.Fatalf("applying: got %q, want %q", got, what)
+	}
+}
+
+// Watching runs Watch until the test ends, and waits until it is armed.
+func Watching(t *testing.T, f *enginetest.Fake, r engine.Res) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Watch(ctx) }()
+	stop = func() {
+		if cancel == nil {
+			return
+		}
+		cancel()
+		cancel = nil
+		if err := <-done; err != nil {
+			t.Errorf("Watch: %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	f.WaitRunning(t)
+	return stop
+}
+
+func Sh(t *testing.T, argv ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v: %s", argv, err, out)
+	}
+}
+
+// Lay writes a file, with the folders above it.
+func Lay(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WantFile compares the text of a file.
+func WantFile(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is\n%s\nand not\n%s", path, got, want)
+	}
+}
+
+// Folder makes the resource's own folder beforehand: that the engine makes it
+// when it is asked for is no doing of the resource.
+func Folder(t *testing.T, _ string, f *enginetest.Fake) {
+	if err := os.MkdirAll(f.VarDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Change writes more into a file each time.
+func Change(name string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		old, _ := os.ReadFile(path)
+		if err := os.WriteFile(path, append(old, 'x'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// Two writes may fall into one tick of the file system's clock.
+		later := time.Now().Add(time.Duration(len(old)) * time.Hour)
+		if err := os.Chtimes(path, later, later); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package kindtest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const namespaceKey = "MGMT_TEST_NAMESPACE"
+
+// InNamespace runs the test that calls it once more, in a process of its own
+// that may mount: it returns true there, and false where the test has been run
+// by the other one.
+func InNamespace(t *testing.T) bool {
+	t.Helper()
+	return InNamespaces(t, 0)
+}
+
+// InNamespaces does the same with more namespaces of its own: unix.CLONE_NEWUTS for
+// instance.
+func InNamespaces(t *testing.T, more uintptr) bool {
+	t.Helper()
+	if outer := os.Getenv(namespaceKey); outer != "" {
+		if more != 0 && outer == namespaces(t, more) {
+			t.Fatal("it would alter the machine: the namespaces are not its own")
+		}
+		Must(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+		return true
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
+	cmd.Env = append(os.Environ(), namespaceKey+"="+namespaces(t, more))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | more}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err == nil && bytes.Contains(out, []byte("--- PASS: "+t.Name())):
+	case errors.Is(err, syscall.EPERM) && os.Getenv("CI") != "true":
+		t.Skipf("no namespace for mounting: %v", err)
+	default:
+		t.Errorf("in a namespace of its own: %v\n%s", err, out)
+	}
+	return false
+}
+
+// namespaces names those namespaces of this process that the flags stand for.
+func namespaces(t *testing.T, flags uintptr) string {
+	t.Helper()
+	links := []string{"mnt"}
+	for _, n := range []struct {
+		flag uintptr
+		name string
+	}{{unix.CLONE_NEWUTS, "uts"}, {unix.CLONE_NEWNET, "net"}} {
+		if flags&n.flag != 0 {
+			link, err := os.Readlink("/proc/self/ns/" + n.name)
+			Must(t, err)
+			links = append(links, link)
+		}
+	}
+	return strings.Join(links, " ")
+}
+
+// InMachine runs a test where the name, /etc and /run are its own.
+func InMachine(t *testing.T) bool {
+	t.Helper()
+	if !InNamespaces(t, unix.CLONE_NEWUTS) {
+		return false
+	}
+	for _, p := range []string{"/etc", "/run"} {
+		Sh(t, "mount", "-t", "tmpfs", "mem", p)
+	}
+	return true
+}

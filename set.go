@@ -1,0 +1,90 @@
+package mgmt
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/look"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+)
+
+// Looking at single things; see package look. Set takes the same targets.
+type (
+	Looker = look.Looker
+	Target = look.Target
+	Sight  = look.Sight
+)
+
+// ErrBlind is the error of a kind that can't be looked at in that way.
+var ErrBlind = look.ErrBlind
+
+// NewLooker returns a Looker, which looks at single things without a graph. It uses only the options on the caller
+// (Program, Version, Hostname), on the surroundings (Registry, Backends, World, StateDir, Roles) and on logging. Without a StateDir, a
+// resource that keeps state has a temporary folder. Close the Looker.
+func NewLooker(o Options) (*Looker, error) {
+	e, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	o = e.opt
+	return look.New(look.Options{
+		Program: o.Program, Version: o.Version, Hostname: o.Hostname, Roles: o.Roles,
+		Registry: o.Registry, World: o.World, StateDir: o.StateDir, Logger: o.Logger, Debug: o.Debug,
+	})
+}
+
+// Outcome is what Set has led to.
+type Outcome struct {
+	Changed bool // something was altered
+	Report  Report
+}
+
+// ExitCode returns the code of a process that reports this: 0 all was as wanted
+// already, 2 something was changed, or would be, 4 something failed, 6 both.
+func (o Outcome) ExitCode() int {
+	code := o.Report.ExitCode()
+	if o.Changed {
+		code |= 2
+	}
+	return code
+}
+
+// Set makes things as they are declared, by a graph of them alone that runs until it
+// has converged. The options on the end of Run and on following its input do not count.
+// Call it instead of Run. The error is that of Run: schema.Diagnostics where a target
+// is wrong; then nothing was altered.
+func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
+	d := &gapi.Declared{Name: "resource"}
+	o := &e.opt
+	o.secret = map[string][]string{}
+	for _, t := range targets {
+		t.Declaration = gapi.Qualified(o.Registry, t.Declaration)
+		d.Resources = append(d.Resources, t.Declaration)
+		o.secret[t.ID()] = t.Secret
+	}
+	o.ConvergedExit, o.ConvergedTimeout, o.NoWatch, o.Strict, o.Reload = true, 0, true, true, nil
+	var changed atomic.Bool
+	o.Observer.Ran = tee(o.Observer.Ran, func(r Run) {
+		if r.Changed {
+			changed.Store(true)
+		}
+	})
+	err := e.Run(ctx, static.New(d))
+	if err == nil && !e.report.Converged {
+		err = errors.Join(errors.New("it was not finished"), context.Cause(ctx))
+	}
+	return Outcome{Changed: changed.Load(), Report: e.report}, err
+}
+
+// hide marks the parameters that must not be shown.
+func (s *session) hide(g *engine.Graph) {
+	for id, keys := range s.e.opt.secret {
+		if i, ok := g.Index(id); ok && g.Value(i) != nil {
+			g.Value(i).Secret = append(slices.Clone(g.Value(i).Secret), keys...)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package mgmt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/resources/basic"
+)
+
+// single declares a noop that joins no group and depends on others.
+func single(name string, retry int, depend ...string) gapi.Declaration {
+	res := &basic.NoopRes{}
+	res.MetaParams().AutoGroup = new(false)
+	res.MetaParams().Retry = retry
+	d := static.Declare("noop", name, res)
+	for _, on := range depend {
+		d.Depend = append(d.Depend, gapi.RefDecl{Ref: schema.Ref{Kind: "noop", Name: on}})
+	}
+	return d
+}
+
+// TestUpsertAndDelete: a part of the graph that runs is changed, with its verdict, and the rest is left alone.
+func TestUpsertAndDelete(t *testing.T) {
+	var mu sync.Mutex
+	var swaps []string
+	graphs := make(chan *gapi.Declared)
+	rested := make(chan struct{}, 100)
+	e, err := mgmt.New(mgmt.Options{Strict: true, Observer: mgmt.Observer{
+		Swapped: func(s mgmt.Swap) {
+			mu.Lock()
+			defer mu.Unlock()
+			swaps = append(swaps, fmt.Sprint(s.Kept, s.Added, s.Changed, s.Removed))
+		},
+		Converged: func(yes bool, _ mgmt.Counts) {
+			if yes {
+				rested <- struct{}{}
+			}
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx, static.Chan(graphs)) }()
+	graphs <- &gapi.Declared{Resources: []gapi.Declaration{single("a", 1), single("b", 1, "a"), single("c", 1, "b")}}
+	<-rested
+	part := func(ds ...gapi.Declaration) error { return e.Upsert(ctx, &gapi.Declared{Resources: ds}) }
+	if err := part(single("b", 2, "a"), single("d", 1, "c")); err != nil {
+		t.Error(err)
+	}
+	bad := map[string]error{
+		"noop[x] is not in the graph": part(single("e", 1, "x")),
+		"cycle":                       part(single("a", 1, "d")),
+		"noop[b] refers to it":        e.Delete(ctx, "noop[a]"),
+		"noop[x]":                     e.Delete(ctx, "noop[x]"),
+		"can't come before itself":    part(single("a", 1, "a")),
+	}
+	for want, err := range bad {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if _, ok := errors.AsType[schema.Diagnostics](bad["noop[x] is not in the graph"]); !ok {
+		t.Errorf("%T", bad["noop[x] is not in the graph"])
+	}
+	if _, ok := errors.AsType[*reactor.ReferredError](bad["noop[b] refers to it"]); !ok {
+		t.Errorf("%T", bad["noop[b] refers to it"])
+	}
+	if err := e.Delete(ctx, "noop[d]", "noop[c]"); err != nil {
+		t.Error(err)
+	}
+	list, err := e.Statuses(ctx)
+	if err != nil || len(list) != 2 {
+		t.Errorf("%v %v", list, err)
+	}
+	graphs <- &gapi.Declared{Resources: []gapi.Declaration{single("a", 1), single("b", 2, "a")}} // the same, as a whole
+	graphs <- &gapi.Declared{Resources: []gapi.Declaration{single("a", 1), single("b", 2, "a")}}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := part(single("a", 1)); err == nil {
+		t.Error("a part was taken after the end")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if got := strings.Join(swaps[:4], ", "); got != "0 3 0 0, 2 1 1 0, 2 0 0 2, 2 0 0 0" {
+		t.Errorf("swaps %s", got)
+	}
+}
