@@ -20,8 +20,8 @@ func TestLookTypes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var got []string
-	for sight, err := range l.Follow(ctx, target("rec", "a", nil)) {
-		got = append(got, sightText(sight, err))
+	for seen, err := range l.Follow(ctx, target("rec", "a", nil)) {
+		got = append(got, seenText(seen, err))
 		switch len(got) {
 		case 1, 2:
 			s.put("a", []string{"new", "newer"}[len(got)-1])

@@ -14,9 +14,9 @@ import (
 
 // Looking at single things; see package look. Set takes the same targets.
 type (
-	Looker = look.Looker
-	Target = look.Target
-	Sight  = look.Sight
+	Looker      = look.Looker
+	Target      = look.Target
+	Observation = look.Observation
 )
 
 // ErrBlind is the error of a kind that can't be looked at in that way.

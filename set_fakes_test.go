@@ -102,15 +102,15 @@ func target(kind, name string, params map[string]any) mgmt.Target {
 }
 
 // seen writes what a sequence yields, one line for each.
-func seen(seq iter.Seq2[mgmt.Sight, error]) []string {
+func seen(seq iter.Seq2[mgmt.Observation, error]) []string {
 	var list []string
 	for s, err := range seq {
-		list = append(list, sightText(s, err))
+		list = append(list, seenText(s, err))
 	}
 	return list
 }
 
-func sightText(s mgmt.Sight, err error) string {
+func seenText(s mgmt.Observation, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}

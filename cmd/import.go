@@ -57,13 +57,13 @@ func (f *importFlags) run(ctx context.Context, a *app, kind string, names []stri
 	}
 	s := &looking{log: &f.log, a: a}
 	out, none := yaml.NewWriter(a.out), true
-	err = s.each(ctx, look, func(sight mgmt.Sight) error {
-		if err := f.loads(a, sight.Shown); err != nil {
+	err = s.each(ctx, look, func(seen mgmt.Observation) error {
+		if err := f.loads(a, seen.Shown); err != nil {
 			s.failed(err)
 			return nil
 		}
 		none = false
-		return out.Add(sight.Shown)
+		return out.Add(seen.Shown)
 	})
 	if err == nil && (s.code == exitOK || !none) {
 		err = out.Close()
@@ -96,7 +96,7 @@ func (f *importFlags) loads(a *app, shown gapi.Shown) error {
 }
 
 // look says how to find what is to be imported.
-func (f *importFlags) look(a *app, kind string, names []string) (func(context.Context, *mgmt.Looker) sights, error) {
+func (f *importFlags) look(a *app, kind string, names []string) (func(context.Context, *mgmt.Looker) observations, error) {
 	k, err := a.lookKind(kind)
 	switch {
 	case err != nil:
@@ -107,7 +107,7 @@ func (f *importFlags) look(a *app, kind string, names []string) (func(context.Co
 		if err := mayList(k); err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, l *mgmt.Looker) sights {
+		return func(ctx context.Context, l *mgmt.Looker) observations {
 			return l.List(ctx, anyOf(k.Name, f.backend, f.target))
 		}, nil
 	}
@@ -123,5 +123,5 @@ func (f *importFlags) look(a *app, kind string, names []string) (func(context.Co
 		seen[name] = true
 		targets = append(targets, mgmt.Target{Declaration: on(asked(gapi.Declaration{Kind: k.Name, Name: name}, f.backend), f.target)})
 	}
-	return func(ctx context.Context, l *mgmt.Looker) sights { return l.Read(ctx, targets...) }, nil
+	return func(ctx context.Context, l *mgmt.Looker) observations { return l.Read(ctx, targets...) }, nil
 }

@@ -19,8 +19,8 @@ func (f *logFlags) lookOptions(a *app, p *presenter) mgmt.Options {
 	return o
 }
 
-// sights are things as they are seen, or why they can't be.
-type sights = iter.Seq2[mgmt.Sight, error]
+// observations are things as they are seen, or why they can't be.
+type observations = iter.Seq2[mgmt.Observation, error]
 
 // looking is one look of a verb.
 type looking struct {
@@ -32,7 +32,7 @@ type looking struct {
 
 // each looks and takes the results, until it is over or a signal comes. It returns
 // the context's end as an error, and what take returns.
-func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Looker) sights, take func(mgmt.Sight) error) (err error) {
+func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Looker) observations, take func(mgmt.Observation) error) (err error) {
 	p := s.log.presenter(s.a)
 	defer p.close()
 	l, err := mgmt.NewLooker(s.log.lookOptions(s.a, p))
@@ -46,10 +46,10 @@ func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Loo
 	}
 	ctx, stop := s.a.onSignals(ctx, hooks)
 	defer stop()
-	for sight, err := range look(ctx, l) {
+	for seen, err := range look(ctx, l) {
 		if err != nil {
 			s.failed(err)
-		} else if err := take(sight); err != nil {
+		} else if err := take(seen); err != nil {
 			return err
 		}
 	}
@@ -92,22 +92,22 @@ func (s *looking) end(err error) error {
 
 // show looks at things. code is what became of them before.
 func (f *resourceFlags) show(ctx context.Context, a *app, targets []mgmt.Target, code int) error {
-	return f.write(ctx, &looking{log: &f.log, a: a, code: code}, len(targets) > 1, func(ctx context.Context, l *mgmt.Looker) sights {
+	return f.write(ctx, &looking{log: &f.log, a: a, code: code}, len(targets) > 1, func(ctx context.Context, l *mgmt.Looker) observations {
 		return l.Read(ctx, targets...)
 	})
 }
 
 // list shows all things of a kind.
 func (f *resourceFlags) list(ctx context.Context, a *app, k engine.Kind) error {
-	return f.write(ctx, &looking{log: &f.log, a: a}, true, func(ctx context.Context, l *mgmt.Looker) sights {
+	return f.write(ctx, &looking{log: &f.log, a: a}, true, func(ctx context.Context, l *mgmt.Looker) observations {
 		return l.List(ctx, anyOf(k.Name, f.backend, f.target))
 	})
 }
 
 // write writes the results, each thing as soon as it is seen.
-func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, look func(context.Context, *mgmt.Looker) sights) error {
-	out := newSightWriter(f.output.word, s.a.out, many)
-	err := s.each(ctx, look, func(sight mgmt.Sight) error { return out.add(sight.Shown) })
+func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, look func(context.Context, *mgmt.Looker) observations) error {
+	out := newObservationWriter(f.output.word, s.a.out, many)
+	err := s.each(ctx, look, func(seen mgmt.Observation) error { return out.add(seen.Shown) })
 	return s.end(errors.Join(err, out.close()))
 }
 
@@ -115,8 +115,8 @@ func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, look f
 func (f *resourceFlags) follow(ctx context.Context, a *app, t mgmt.Target) error {
 	s := &looking{log: &f.log, a: a, quiet: true}
 	err := s.each(ctx,
-		func(ctx context.Context, l *mgmt.Looker) sights { return l.Follow(ctx, t) },
-		func(sight mgmt.Sight) error { return writeAgain(f.output.word, a.out, sight.Shown) })
+		func(ctx context.Context, l *mgmt.Looker) observations { return l.Follow(ctx, t) },
+		func(seen mgmt.Observation) error { return writeAgain(f.output.word, a.out, seen.Shown) })
 	if _, ok := errors.AsType[signalError](err); ok {
 		return nil // that is how it ends
 	}

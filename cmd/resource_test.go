@@ -256,7 +256,7 @@ func TestResourceShow(t *testing.T) {
     mode: '0644'
 `, "", "resource", "coin", "-o", "yaml")
 	_, out, _ := withKinds(t, reg, "", "resource", "coin", "-o", "json")
-	var list []sightJSON0
+	var list []observationJSON0
 	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != 2 || list[1].Parameters["mode"] != "0644" {
 		t.Errorf("%v in\n%s", err, out)
 	}
@@ -285,8 +285,8 @@ func TestResourceShow(t *testing.T) {
 	resourceSays(t, reg, "", 0, "[]\n", "", "resource", "coin", "-o", "json")
 }
 
-// sightJSON0 is what a program reads.
-type sightJSON0 struct {
+// observationJSON0 is what a program reads.
+type observationJSON0 struct {
 	Kind, Name string
 	Parameters map[string]any
 }
@@ -441,7 +441,7 @@ func TestResourceWatch(t *testing.T) {
 	go func() { done <- a.main(ctx, []string{"resource", "coin", "a", "--watch", "-o", "json"}) }()
 	lines := json.NewDecoder(r)
 	for _, want := range []string{"1", "2", "3"} {
-		var s sightJSON0
+		var s observationJSON0
 		if err := lines.Decode(&s); err != nil || s.Parameters["text"] != want {
 			t.Errorf("%+v, %v", s, err)
 		}

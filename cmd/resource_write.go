@@ -13,23 +13,23 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// sightWriter writes things as they are seen, one after the other.
-type sightWriter struct {
+// observationWriter writes things as they are seen, one after the other.
+type observationWriter struct {
 	add   func(gapi.Shown) error
 	close func() error // after the last one
 }
 
-// newSightWriter returns the writer of a form. many says that there may be more than
+// newObservationWriter returns the writer of a form. many says that there may be more than
 // one thing: then JSON is a list.
-func newSightWriter(form string, w io.Writer, many bool) sightWriter {
+func newObservationWriter(form string, w io.Writer, many bool) observationWriter {
 	switch form {
 	case "json":
 		return jsonWriter(w, many)
 	case "yaml":
 		y := yaml.NewWriter(w)
-		return sightWriter{y.Add, y.Close}
+		return observationWriter{y.Add, y.Close}
 	default:
-		return sightWriter{func(s gapi.Shown) error { return manifest.Write(w, s) }, func() error { return nil }}
+		return observationWriter{func(s gapi.Shown) error { return manifest.Write(w, s) }, func() error { return nil }}
 	}
 }
 
@@ -40,13 +40,13 @@ func writeAgain(form string, w io.Writer, s gapi.Shown) error {
 	case "json":
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
-		return enc.Encode(newSightJSON(s))
+		return enc.Encode(newObservationJSON(s))
 	case "yaml":
 		if _, err := io.WriteString(w, "---\n"); err != nil {
 			return err
 		}
 	}
-	out := newSightWriter(form, w, false)
+	out := newObservationWriter(form, w, false)
 	if err := out.add(s); err != nil {
 		return err
 	}
@@ -54,14 +54,14 @@ func writeAgain(form string, w io.Writer, s gapi.Shown) error {
 }
 
 // jsonWriter writes one document, or a list whose elements come when they are there.
-func jsonWriter(w io.Writer, many bool) sightWriter {
+func jsonWriter(w io.Writer, many bool) observationWriter {
 	if !many {
-		return sightWriter{func(s gapi.Shown) error { return writeJSON(w, newSightJSON(s)) }, func() error { return nil }}
+		return observationWriter{func(s gapi.Shown) error { return writeJSON(w, newObservationJSON(s)) }, func() error { return nil }}
 	}
 	before := "[\n  "
 	add := func(s gapi.Shown) error {
 		var buf bytes.Buffer
-		if err := writeJSON(&buf, newSightJSON(s)); err != nil {
+		if err := writeJSON(&buf, newObservationJSON(s)); err != nil {
 			return err
 		}
 		text := bytes.ReplaceAll(bytes.TrimSuffix(buf.Bytes(), []byte("\n")), []byte("\n"), []byte("\n  "))
@@ -77,11 +77,11 @@ func jsonWriter(w io.Writer, many bool) sightWriter {
 		_, err := io.WriteString(w, text)
 		return err
 	}
-	return sightWriter{add, end}
+	return observationWriter{add, end}
 }
 
-// sightJSON is a thing in JSON.
-type sightJSON struct {
+// observationJSON is a thing in JSON.
+type observationJSON struct {
 	Kind       string      `json:"kind"`
 	Name       string      `json:"name"`
 	Absent     bool        `json:"absent,omitempty"`     // there is no such thing
@@ -90,8 +90,8 @@ type sightJSON struct {
 	Secret     []string    `json:"secret,omitempty"` // parameters that are not shown
 }
 
-func newSightJSON(s gapi.Shown) sightJSON {
-	j := sightJSON{Kind: s.Kind, Name: s.Name, Absent: s.Absent}
+func newObservationJSON(s gapi.Shown) observationJSON {
+	j := observationJSON{Kind: s.Kind, Name: s.Name, Absent: s.Absent}
 	for _, a := range s.Attrs {
 		switch {
 		case a.Hidden:

@@ -15,11 +15,11 @@ import (
 // context ends. It looks when the resource's own Watch says so. Several changes may be
 // one. An error of a look is yielded, and the next look may succeed; one of the Watch
 // is the last.
-func (l *Looker) Follow(ctx context.Context, t Target) iter.Seq2[Sight, error] {
-	return func(yield func(Sight, error) bool) {
+func (l *Looker) Follow(ctx context.Context, t Target) iter.Seq2[Observation, error] {
+	return func(yield func(Observation, error) bool) {
 		x, err := l.open(ctx, t)
 		if err != nil {
-			yield(Sight{}, err)
+			yield(Observation{}, err)
 			return
 		}
 		x.closing(yield, func() (bool, error) { return x.follow(ctx, yield) })
@@ -34,7 +34,7 @@ type glance struct {
 
 // follow yields until the context or the Watch ends, and reports whether more may be
 // yielded. The error is that of the Watch.
-func (x *looked) follow(ctx context.Context, yield func(Sight, error) bool) (on bool, err error) {
+func (x *looked) follow(ctx context.Context, yield func(Observation, error) bool) (on bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- lifecycle.Call("Watch", func() error { return x.Res.Watch(ctx) }) }()

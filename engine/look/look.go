@@ -69,8 +69,8 @@ type Target struct {
 	Secret           []string // parameters that must not be shown, though their type is plain
 }
 
-// Sight is what was seen of a thing.
-type Sight struct {
+// Observation is what was seen of a thing.
+type Observation struct {
 	gapi.Shown
 	Res engine.Res // of the same kind and name; nil where there is no such thing
 }
@@ -91,8 +91,8 @@ var ErrBlind = errors.New("things of that kind can't be looked at")
 // seen: schema.Diagnostics where the target is wrong. Parameters steer the look where
 // the kind has such; a required one may be missing. The sequence ends when the context
 // does.
-func (l *Looker) Read(ctx context.Context, targets ...Target) iter.Seq2[Sight, error] {
-	return func(yield func(Sight, error) bool) {
+func (l *Looker) Read(ctx context.Context, targets ...Target) iter.Seq2[Observation, error] {
+	return func(yield func(Observation, error) bool) {
 		defer l.rest()
 		for _, t := range targets {
 			s, err := l.read(ctx, t)
@@ -103,7 +103,7 @@ func (l *Looker) Read(ctx context.Context, targets ...Target) iter.Seq2[Sight, e
 	}
 }
 
-func (l *Looker) read(ctx context.Context, t Target) (s Sight, err error) {
+func (l *Looker) read(ctx context.Context, t Target) (s Observation, err error) {
 	x, err := l.open(ctx, t)
 	if err != nil {
 		return s, err
@@ -281,7 +281,7 @@ func (x *looked) fault(err error) error {
 func (x *looked) close(err *error) { *err = errors.Join(*err, x.fault(x.Cleanup())) }
 
 // read looks once.
-func (x *looked) read(ctx context.Context) (s Sight, err error) {
+func (x *looked) read(ctx context.Context) (s Observation, err error) {
 	if err = x.Share().Begin(ctx); err != nil {
 		return s, err
 	}
@@ -289,7 +289,7 @@ func (x *looked) read(ctx context.Context) (s Sight, err error) {
 	if err != nil {
 		return s, err
 	}
-	return x.sight(x.Res.Name(), res)
+	return x.observe(x.Res.Name(), res)
 }
 
 // rest calls End for all that was begun. Failures are logged: nothing was to be
@@ -302,8 +302,8 @@ func (l *Looker) rest() {
 	}
 }
 
-// sight is what a resource shows.
-func (x *looked) sight(name string, res engine.Res) (s Sight, err error) {
+// observe says how a resource shows itself.
+func (x *looked) observe(name string, res engine.Res) (s Observation, err error) {
 	s.Res = res
 	s.Shown, err = gapi.Show(x.kind, name, x.base, s.Res, x.hidden)
 	s.Shown.Backend = x.Res.MetaParams().Backend

@@ -43,15 +43,15 @@ func target(kind, name string, params map[string]any) look.Target {
 }
 
 // seen writes what a sequence yields, one line for each.
-func seen(seq iter.Seq2[look.Sight, error]) []string {
+func seen(seq iter.Seq2[look.Observation, error]) []string {
 	var list []string
 	for s, err := range seq {
-		list = append(list, sightText(s, err))
+		list = append(list, seenText(s, err))
 	}
 	return list
 }
 
-func sightText(s look.Sight, err error) string {
+func seenText(s look.Observation, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -177,9 +177,9 @@ func TestLookList(t *testing.T) {
 	s, o := jars(t, many)
 	l := looker(t, o)
 	n := 0
-	for sight, err := range l.List(t.Context(), target("jar", "", nil)) {
-		if err != nil || sight.Name != fmt.Sprintf("%05d", n) || s.looked != n+1 {
-			t.Fatalf("%s, %v after %d, of %d that were found", sight.Name, err, n, s.looked)
+	for seen, err := range l.List(t.Context(), target("jar", "", nil)) {
+		if err != nil || seen.Name != fmt.Sprintf("%05d", n) || s.looked != n+1 {
+			t.Fatalf("%s, %v after %d, of %d that were found", seen.Name, err, n, s.looked)
 		}
 		n++
 	}
@@ -341,8 +341,8 @@ func TestFollow(t *testing.T) {
 		return nil
 	}
 	steps := []string{"fig", "bad", "fig", ""}
-	for sight, err := range looker(t, o).Follow(ctx, target("jar", "a", nil)) {
-		got = append(got, sightText(sight, err))
+	for seen, err := range looker(t, o).Follow(ctx, target("jar", "a", nil)) {
+		got = append(got, seenText(seen, err))
 		if len(steps) == 0 {
 			cancel()
 			continue
@@ -376,8 +376,8 @@ func TestFollowEnds(t *testing.T) {
 			return nil
 		}
 		var got []string
-		for sight, err := range l.Follow(t.Context(), target("jar", "a", nil)) {
-			if got = append(got, sightText(sight, err)); err == nil {
+		for seen, err := range l.Follow(t.Context(), target("jar", "a", nil)) {
+			if got = append(got, seenText(seen, err)); err == nil {
 				s.events <- struct{}{}
 			}
 		}

@@ -76,7 +76,7 @@ const (
 
 var (
 	outcomeWords = [numOutcomes]string{"ok", "changed", "would-change", "unknown", "held", "failed"}
-	brakes       = [...]string{reactor.BrakeBudget, reactor.BrakeFight}
+	brakes       = [...]string{reactor.BrakeBudget, reactor.BrakeFlapping}
 )
 
 const ms = time.Millisecond

@@ -61,7 +61,7 @@ func used() *metrics.Metrics {
 	}
 	l.Paused(reactor.Pause{}, true)
 	l.Paused(reactor.Pause{Resource: "file[/a]"}, false)
-	l.Held("file[/b]", &reactor.Held{Brake: reactor.BrakeFight})
+	l.Held("file[/b]", &reactor.Held{Brake: reactor.BrakeFlapping})
 	l.Held("file[/b]", nil)
 	l.Converged(true, reactor.Counts{})
 	return m
@@ -300,7 +300,7 @@ func TestScrapeWhileCounting(t *testing.T) {
 				m.Ran(reactor.Run{Resource: fmt.Sprintf("kind%d[x]", runs%50), State: engine.StateOK, Duration: time.Duration(runs%7) * time.Second, Changed: true,
 					Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}}})
 				m.Converged(runs%2 == 0, reactor.Counts{})
-				m.Held("x", &reactor.Held{Brake: reactor.BrakeFight})
+				m.Held("x", &reactor.Held{Brake: reactor.BrakeFlapping})
 			}
 		}
 	}()

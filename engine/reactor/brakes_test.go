@@ -234,7 +234,7 @@ func TestFight(t *testing.T) {
 			}
 		}
 		s := round()
-		if s.State != engine.StateHeld || s.Held.Brake != reactor.BrakeFight || s.Held.For != 10*time.Second ||
+		if s.State != engine.StateHeld || s.Held.Brake != reactor.BrakeFlapping || s.Held.For != 10*time.Second ||
 			!strings.Contains(s.Held.Reason, "theirs") {
 			t.Fatalf("after 3 corrections it is %s, %+v", s.State, s.Held)
 		}

@@ -55,7 +55,7 @@ func (s *swap) begin() {
 		if l.brakes.pauses.Any() {
 			l.brakes.brake(v)
 		}
-		if v.life.before == nil {
+		if v.membership.before == nil {
 			l.open(v)
 		}
 	}
@@ -68,7 +68,7 @@ func (s *swap) begin() {
 func (s *swap) forgetAwaited() {
 	l := &s.r.loop
 	for id, list := range l.awaited {
-		if list = slices.DeleteFunc(list, func(v *vertex) bool { return v.life.gone }); len(list) == 0 {
+		if list = slices.DeleteFunc(list, func(v *vertex) bool { return v.membership.gone }); len(list) == 0 {
 			delete(l.awaited, id)
 		} else {
 			l.awaited[id] = list
@@ -123,7 +123,7 @@ func (s *swap) inherit() {
 		}
 		r.memory.inheritLeft(v)
 		if old := r.loop.leaving[v.ID]; old != nil {
-			v.life.before, old.life.after = old, v
+			v.membership.before, old.membership.after = old, v
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (s *swap) inherit() {
 // succeed takes over the state of the name from the vertex that v replaces. The refreshes follow
 // when that one has ended: its run may still alter something.
 func (v *vertex) succeed(old *vertex) {
-	v.life.before, old.life.after = old, v
+	v.membership.before, old.membership.after = old, v
 	v.past.changed, v.past.lastRun = old.past.changed, old.past.lastRun
 	if v.meta.Reset || v.byDefault() || old.byDefault() {
 		v.r.memory.recorder.NoteAll(ledger.NoRetries(v.ID))

@@ -4,7 +4,7 @@ import "log/slog"
 
 // remove begins the end of a vertex that has left the graph.
 func (l *loop) remove(v *vertex) {
-	v.life.gone = true
+	v.membership.gone = true
 	l.brakes.storms.Remove(v)
 	l.disarm(v)
 	l.setDue(v, false)
@@ -16,11 +16,11 @@ func (l *loop) remove(v *vertex) {
 
 // leave has a vertex that is gone cleaned up once it runs no more.
 func (l *loop) leave(v *vertex) {
-	if v.run.inRun || v.watch.Active() || v.life.before != nil {
+	if v.run.inRun || v.watch.Active() || v.membership.before != nil {
 		return
 	}
 	l.active++
-	go l.r.depart(v, v.life.after == nil)
+	go l.r.depart(v, v.membership.after == nil)
 }
 
 // finished takes the news that a vertex has left, and lets the one start that
@@ -34,16 +34,16 @@ func (l *loop) finished(v *vertex) {
 	l.bySlot[v.slot] = nil
 	l.free = append(l.free, v.slot)
 	l.tellIdle(v)
-	n := v.life.after
+	n := v.membership.after
 	// A caller may still hold a function of v: that must not keep the others.
-	v.life.after, v.notify, v.sendsTo = nil, nil, nil
+	v.membership.after, v.notify, v.sendsTo = nil, nil, nil
 	if n == nil {
 		return
 	}
-	n.life.before = nil
+	n.membership.before = nil
 	n.owed.Inherit(&v.owed)
 	switch {
-	case n.life.gone:
+	case n.membership.gone:
 		l.leave(n)
 	case l.r.ctx.Err() == nil:
 		l.open(n)
@@ -53,8 +53,8 @@ func (l *loop) finished(v *vertex) {
 // resume lets a suspended vertex go on that a failed Swap gave back, once its earlier work has
 // ended.
 func (l *loop) resume(v *vertex) {
-	if v.life.resumed && !v.run.inRun && !v.watch.Active() {
-		v.life.suspended, v.life.resumed = false, false
+	if v.membership.resumed && !v.run.inRun && !v.watch.Active() {
+		v.membership.suspended, v.membership.resumed = false, false
 		l.because(v, Trigger{Cause: CauseWatch})
 		l.open(v)
 	}
@@ -62,7 +62,7 @@ func (l *loop) resume(v *vertex) {
 
 // suspend ends Watch and CheckApply of v and keeps them from starting.
 func (l *loop) suspend(v *vertex) {
-	v.life.suspended, v.life.resumed = true, false
+	v.membership.suspended, v.membership.resumed = true, false
 	v.watch.StartLater(false)
 	l.disarm(v)
 	l.m.Unready(v.slot)
@@ -79,17 +79,17 @@ func (l *loop) cut(v *vertex) {
 // idleChan returns a channel that is closed when v runs no more, and, if it is
 // leaving, has left.
 func (v *vertex) idleChan() <-chan struct{} {
-	if v.life.idle == nil {
-		v.life.idle = make(chan struct{})
+	if v.membership.idle == nil {
+		v.membership.idle = make(chan struct{})
 	}
-	return v.life.idle
+	return v.membership.idle
 }
 
 // tellIdle closes that channel if it is so.
 func (l *loop) tellIdle(v *vertex) {
-	if v.life.idle != nil && !v.run.inRun && !v.watch.Active() {
-		close(v.life.idle)
-		v.life.idle = nil
+	if v.membership.idle != nil && !v.run.inRun && !v.watch.Active() {
+		close(v.membership.idle)
+		v.membership.idle = nil
 	}
 }
 

@@ -18,8 +18,8 @@ type (
 
 // The brakes, as Held names them.
 const (
-	BrakeBudget = hold.BrakeBudget   // too many changes
-	BrakeFight  = hold.BrakeFlapping // corrected again and again
+	BrakeBudget   = hold.BrakeBudget   // too many changes
+	BrakeFlapping = hold.BrakeFlapping // corrected again and again
 )
 
 // ParseBudget reads a Budget: a number of changes, or a share of the graph, and a time, as in 20/5m
@@ -59,7 +59,7 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 			r.loop.brakes.release(BrakeBudget)
 		}
 		if l.Flapping.Times == 0 {
-			r.loop.brakes.release(BrakeFight)
+			r.loop.brakes.release(BrakeFlapping)
 		}
 	})
 }

@@ -117,7 +117,7 @@ func (l *loop) deliver() {
 	l.moment = l.r.now()
 	l.inbox = l.r.mail.take(l.inbox)
 	for _, v := range l.inbox {
-		l.news(v, v.life.mail.Swap(0))
+		l.news(v, v.membership.mail.Swap(0))
 	}
 }
 
@@ -133,10 +133,10 @@ func (l *loop) news(v *vertex, news uint32) {
 	if news&mailRan != 0 {
 		l.ran(v)
 	}
-	if news&mailRunning != 0 && !v.life.gone {
+	if news&mailRunning != 0 && !v.membership.gone {
 		l.watches.running(v)
 	}
-	if news&mailEvent != 0 && !v.life.gone && v.watch.Is(watch.Running) {
+	if news&mailEvent != 0 && !v.membership.gone && v.watch.Is(watch.Running) {
 		l.heard(v)
 		v.hold.Pace.Heard(l.moment)
 		l.event(v)

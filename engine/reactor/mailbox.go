@@ -25,7 +25,7 @@ func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
 
 // post tells the loop news of v. It never blocks.
 func (b *mailbox) post(v *vertex, news uint32) {
-	if v.life.mail.Or(news) != 0 {
+	if v.membership.mail.Or(news) != 0 {
 		return // it stands in the list already
 	}
 	b.mu.Lock()

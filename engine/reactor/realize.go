@@ -97,7 +97,7 @@ func (l *loop) checkRealized() {
 // graph: the metaparameter of that name.
 func (l *loop) rewatchFailed() {
 	for _, v := range l.byIndex {
-		if !v.meta.Rewatch || v.life.suspended || v.watch.Active() && !v.watch.Is(watch.Running) || v.wired().Refused() != nil ||
+		if !v.meta.Rewatch || v.membership.suspended || v.watch.Active() && !v.watch.Is(watch.Running) || v.wired().Refused() != nil ||
 			v.retryAt > 0 && !v.byDefault() || l.m.State(v.slot) != engine.StateFailed {
 			continue
 		}

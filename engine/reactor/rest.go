@@ -75,7 +75,7 @@ func (l *loop) lastRest(slot sched.Vertex) (engine.State, bool) {
 	if v == nil || v.past.last == engine.StateStarting {
 		return 0, false
 	}
-	return v.past.last, v.past.last == engine.StateFailed || !v.altering() && v.life.stalled == 0
+	return v.past.last, v.past.last == engine.StateFailed || !v.altering() && v.membership.stalled == 0
 }
 
 // altering reports whether a run of v that goes on has said that it changes something,

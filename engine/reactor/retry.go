@@ -67,7 +67,7 @@ func (f *failures) untriable(v *vertex) string {
 		return fmt.Sprintf("has not failed: it is %s", s.State)
 	case v.wired().Refused() != nil:
 		return "was sent a value that it refuses: it is tried again with another value"
-	case v.life.broken != nil:
+	case v.membership.broken != nil:
 		return "could not be initialised: it is tried again with the next graph"
 	default:
 		return "can't be tried again now: what it runs has not ended"

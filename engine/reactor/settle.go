@@ -19,7 +19,7 @@ func (l *loop) ran(v *vertex) {
 	v.endRun()
 	l.pool.freeWorker(v)
 	l.syncSlot(v)
-	if v.life.gone || v.life.suspended {
+	if v.membership.gone || v.membership.suspended {
 		l.ranLast(v)
 		return
 	}
@@ -78,11 +78,11 @@ func (l *loop) ranLast(v *vertex) {
 			l.report(v, Run{State: engine.StateOK, Changed: true, Duration: v.run.out.took, Refreshed: v.run.refresh.Load()})
 		}
 		l.refreshed(v, !v.run.out.ok)
-	} else if !v.life.gone {
+	} else if !v.membership.gone {
 		l.giveAsked(v)
 	}
 	v.run.job = nil
-	if v.life.gone {
+	if v.membership.gone {
 		l.m.Forgotten(v.slot)
 		l.leave(v)
 		return
@@ -210,7 +210,7 @@ func (l *loop) wake(v *vertex) {
 
 // event marks v dirty.
 func (l *loop) event(v *vertex) {
-	if v.life.suspended {
+	if v.membership.suspended {
 		return // it is looked at anyway, or is no more
 	}
 	if v.hold.Deferred == hold.ByOutside { // what it waits for may be over
@@ -246,7 +246,7 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 	waiting := l.awaited[v.ID]
 	delete(l.awaited, v.ID)
 	for _, t := range waiting {
-		if t.past.until != v.ID || t.life.gone {
+		if t.past.until != v.ID || t.membership.gone {
 			continue
 		}
 		t.past.until = ""

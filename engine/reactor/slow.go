@@ -21,9 +21,9 @@ func (b *brakes) corrected(v *vertex, run *Run) {
 	reason := "something else keeps undoing it: it is " + hold.Seen(run.Changes)
 	b.l.r.log.Warn("fought over, left alone for a while", slog.String("resource", v.ID),
 		slog.String("seen", reason), slog.Int("corrections", rest.Corrections), slog.Duration("for", rest.For))
-	b.hold(v, &Held{Brake: BrakeFight, Reason: reason, For: rest.For})
+	b.hold(v, &Held{Brake: BrakeFlapping, Reason: reason, For: rest.For})
 	b.l.after(rest.For, nil, func() {
-		if v.hold.Rested(rest.Until) && !v.life.gone {
+		if v.hold.Rested(rest.Until) && !v.membership.gone {
 			b.letGo(v)
 		}
 	})

@@ -38,7 +38,7 @@ func (b *brakes) stalls(v *vertex, o *outcome) bool {
 	w, ok := errors.AsType[*engine.WaitError](o.err)
 	switch {
 	case !ok:
-		v.life.stalled = 0
+		v.membership.stalled = 0
 		return false
 	case !v.run.job.apply:
 		o.ok, o.err = false, nil
@@ -85,14 +85,14 @@ func (b *brakes) tellStall(v *vertex, err error) {
 	waited := time.Duration(b.l.r.now() - v.asked.since)
 	attrs := []any{slog.String("resource", v.ID), slog.Any("for", err), slog.Duration("waited", waited)}
 	switch {
-	case v.life.stalled == 0:
-		v.life.stalled = stallBegun
+	case v.membership.stalled == 0:
+		v.membership.stalled = stallBegun
 		b.l.stir()
-	case v.life.stalled == stallBegun && waited >= stallShort:
-		v.life.stalled = stallTold
+	case v.membership.stalled == stallBegun && waited >= stallShort:
+		v.membership.stalled = stallTold
 		b.l.r.log.Info("waits for something outside of the graph", attrs...)
-	case v.life.stalled == stallTold && waited >= stallLong:
-		v.life.stalled = stallWarned
+	case v.membership.stalled == stallTold && waited >= stallLong:
+		v.membership.stalled = stallWarned
 		b.l.r.log.Warn("still waits for something outside of the graph", attrs...)
 	}
 }

@@ -45,7 +45,7 @@ func (e *ending) stop() error {
 	go func() {
 		defer close(clean)
 		for _, v := range slices.Backward(order) {
-			if !v.run.inRun && !v.watch.Active() && (locked || !v.life.suspended) {
+			if !v.run.inRun && !v.watch.Active() && (locked || !v.membership.suspended) {
 				e.l.r.attendTo(v, func() { e.l.r.cleanup(v) })
 			}
 		}
@@ -158,7 +158,7 @@ func (e *ending) linger() {
 func (e *ending) unfinished() []string {
 	var ids []string
 	for _, v := range e.l.byIndex {
-		if v.run.inRun || v.watch.Active() || !v.life.suspended && v.Share().Ending() {
+		if v.run.inRun || v.watch.Active() || !v.membership.suspended && v.Share().Ending() {
 			ids = append(ids, v.ID)
 		}
 	}

@@ -92,7 +92,7 @@ func (f *failures) unstick(v *vertex, why Trigger) {
 func (f *failures) remark() {
 	clear(f.above)
 	for v := range f.list {
-		if v.life.gone {
+		if v.membership.gone {
 			delete(f.list, v)
 		}
 	}
@@ -120,7 +120,7 @@ func (f *failures) tryAgain(v *vertex, why Trigger) {
 // triable reports whether v has failed and can be tried again now. A vertex that waits for another
 // value, another graph or the end of its run can't.
 func (f *failures) triable(v *vertex) bool {
-	return !v.life.suspended && !v.life.gone && v.life.before == nil && v.wired().Refused() == nil && !v.run.inRun &&
+	return !v.membership.suspended && !v.membership.gone && v.membership.before == nil && v.wired().Refused() == nil && !v.run.inRun &&
 		(!v.watch.Active() || v.watch.Is(watch.Running)) && f.l.m.State(v.slot) == engine.StateFailed
 }
 

@@ -82,7 +82,7 @@ func (s *swap) initAll(ctx context.Context) error {
 			if err := s.r.waitFor(ctx, v); err != nil {
 				return err
 			}
-		} else if old.life.broken == nil && (!v.abil.Overlapping || !old.abil.Overlapping) {
+		} else if old.membership.broken == nil && (!v.abil.Overlapping || !old.abil.Overlapping) {
 			s.exclusive = append(s.exclusive, exchange{old, v})
 			continue
 		}
@@ -91,10 +91,10 @@ func (s *swap) initAll(ctx context.Context) error {
 			continue
 		}
 		_, panicked := errors.AsType[*engine.PanicError](err)
-		if !panicked || s.r.loop.generation > 0 && (old == nil || old.life.broken == nil) {
+		if !panicked || s.r.loop.generation > 0 && (old == nil || old.membership.broken == nil) {
 			return v.initError(err)
 		}
-		v.life.broken = v.Error(err)
+		v.membership.broken = v.Error(err)
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (s *swap) restart() {
 				s.r.loop.fail(v, err, false, 0)
 				return
 			}
-			v.life.resumed = true
+			v.membership.resumed = true
 			s.r.loop.resume(v)
 		})
 	}

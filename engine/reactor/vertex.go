@@ -32,9 +32,9 @@ type vertex struct {
 	owed   ledger.Vertex
 	values atomic.Pointer[values.Vertex] // nil while it sends and receives nothing
 
-	life life
-	run  running
-	past past
+	membership membership
+	run        running
+	past       past
 
 	asked   *asked // for the next run; nil for nothing but byGraph
 	retryAt int64  // by the reactor's clock, 0 for never
@@ -48,8 +48,8 @@ type vertex struct {
 	*links
 }
 
-// life is how a vertex comes into the graph and leaves it.
-type life struct {
+// membership is how a vertex comes into the graph and leaves it.
+type membership struct {
 	broken error         // the panic with which it could not be initialised: it fails, and nothing of it starts, until another graph replaces it
 	idle   chan struct{} // see idleChan
 	before *vertex       // the one of the same name that has to end first

@@ -23,10 +23,10 @@ type watches struct {
 // Watch did not run.
 func (l *loop) open(v *vertex) {
 	switch {
-	case v.life.broken != nil:
-		v.life.suspended = true
-		l.fail(v, v.life.broken, false, 0)
-	case v.life.suspended: // resume comes back
+	case v.membership.broken != nil:
+		v.membership.suspended = true
+		l.fail(v, v.membership.broken, false, 0)
+	case v.membership.suspended: // resume comes back
 	case v.wired().Waits():
 		l.tryAssign(v)
 	case v.wired().Refused() != nil:
@@ -40,7 +40,7 @@ func (l *loop) open(v *vertex) {
 
 // startWatch starts the Watch, or has it started when the run has ended.
 func (w *watches) startWatch(v *vertex) {
-	if v.life.suspended || v.watch.Active() || w.l.r.ctx.Err() != nil {
+	if v.membership.suspended || v.watch.Active() || w.l.r.ctx.Err() != nil {
 		return
 	}
 	v.retryAt = 0
@@ -100,7 +100,7 @@ func (w *watches) endWatch(v *vertex, why watch.State) {
 
 // running takes the news that the watches of v are armed.
 func (w *watches) running(v *vertex) {
-	if !v.life.suspended && v.watch.Arm() && v.wired().Refused() == nil {
+	if !v.membership.suspended && v.watch.Arm() && v.wired().Refused() == nil {
 		w.l.ready(v)
 	}
 }
@@ -112,9 +112,9 @@ func (w *watches) watched(v *vertex) {
 	w.l.active--
 	why, err := v.watch.Ended()
 	switch {
-	case v.life.gone:
+	case v.membership.gone:
 		w.l.leave(v)
-	case v.life.suspended:
+	case v.membership.suspended:
 		w.l.tellIdle(v)
 		w.l.resume(v)
 	case w.l.r.ctx.Err() != nil:
@@ -162,7 +162,7 @@ func (w *watches) checkStarts() {
 	for _, v := range w.l.byIndex {
 		due := v.watch.Due()
 		switch {
-		case due == 0 || v.life.suspended:
+		case due == 0 || v.membership.suspended:
 		case due <= now:
 			w.endWatch(v, watch.Late)
 			w.l.fail(v, fmt.Errorf("Watch said nothing for %s after its start", w.l.r.opt.StartTimeout), false, 0)

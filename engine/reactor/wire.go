@@ -46,7 +46,7 @@ func (l *loop) propagate(v *vertex, sent values.Sent) {
 // Else it sees to it that it is called again when they have ended.
 func (l *loop) tryAssign(v *vertex) {
 	wired := v.wired()
-	if !wired.Waits() || v.run.inRun || v.life.gone || v.life.suspended || v.life.before != nil {
+	if !wired.Waits() || v.run.inRun || v.membership.gone || v.membership.suspended || v.membership.before != nil {
 		return // the end of the run, or the start of v, comes back
 	}
 	if v.watch.Active() && wired.EndsWatch() {

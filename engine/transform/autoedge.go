@@ -34,7 +34,7 @@ func (a *asking) inParts(vs []int32, do func(part *asking, mine []int32)) []aski
 	var wg sync.WaitGroup
 	for i := range parts {
 		parts[i] = asking{
-			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, shelves: a.shelves, answers: a.answers, recall: a.recall, surveyed: a.surveyed, knows: a.knows,
+			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, index: a.index, answers: a.answers, recall: a.recall, surveyed: a.surveyed, knows: a.knows,
 			budget: maxCompared / len(parts),
 		}
 		wg.Go(func() { do(&parts[i], vs[i*askAtOnce:min((i+1)*askAtOnce, len(vs))]) })
@@ -55,7 +55,7 @@ func (a *asking) describeAll(vs []int32) {
 			part.is.end()
 		}
 	})
-	a.shelves.fill(parts)
+	a.index.fill(parts)
 	a.answers.is = concat(a.g.Len(), vs, each(parts, func(p *asking) *rows[uint32] { return &p.is }))
 }
 
@@ -118,7 +118,7 @@ func (w wish) edge() graph.Edge {
 // now.
 func (a *asking) reason(w wish) string {
 	if w.uid == nil {
-		again := asking{g: a.g, n: &Notes{}, shelves: a.shelves, answers: a.answers, knows: a.knows, budget: maxCompared}
+		again := asking{g: a.g, n: &Notes{}, index: a.index, answers: a.answers, knows: a.knows, budget: maxCompared}
 		again.ask(w.asker)
 		if at := again.wish(w.from, w.to, 0); at >= 0 {
 			w.uid = again.wanted[at].uid
@@ -150,7 +150,7 @@ func (w wish) kind() string {
 type asking struct {
 	g       *engine.Graph
 	n       *Notes
-	shelves *shelves
+	index   *index
 	answers *answers // for the next graph
 	recall  *recall  // nil if there was no graph before
 	knows   Known
@@ -171,10 +171,10 @@ type asking struct {
 func (a *asking) edgeable() (list []int32) {
 	for i, v := range a.g.All() {
 		m := v.Res.MetaParams()
-		a.shelves.part[i] = m.AutoEdges() && !m.Hidden
-		if _, ok := engine.As[engine.EdgeableRes](v.Res); ok && a.shelves.part[i] {
+		a.index.part[i] = m.AutoEdges() && !m.Hidden
+		if _, ok := engine.As[engine.EdgeableRes](v.Res); ok && a.index.part[i] {
 			list = append(list, int32(i))
-			a.shelves.gone[i] = a.leaving(int32(i), v.Res)
+			a.index.gone[i] = a.leaving(int32(i), v.Res)
 		}
 	}
 	return list
@@ -214,7 +214,7 @@ func (a *asking) describe(v int32) {
 			continue
 		}
 		th := thing{uid: u, vertex: v}
-		if err := engine.Guard("Hash", func() error { th.sum = a.shelves.sum(u); return nil }); err != nil {
+		if err := engine.Guard("Hash", func() error { th.sum = a.index.sum(u); return nil }); err != nil {
 			a.skip(v, err)
 			continue
 		}
@@ -292,13 +292,13 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	}
 	if many, ok := u.(among); ok && isMany(many) {
 		a.answers.again[v] = true
-		all := a.shelves.all(many, v)
+		all := a.index.all(many, v)
 		for _, x.vertex = range all {
 			a.link(v, u, x, own)
 		}
 		return len(all) > 0, nil
 	}
-	sum := a.shelves.sum(u)
+	sum := a.index.sum(u)
 	if sum == 0 {
 		a.answers.again[v] = true
 	}
@@ -306,7 +306,7 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 		a.asked.all = append(a.asked.all, uint32(sum))
 	}
 	var err error
-	if x.vertex, err = a.shelves.find(u, sum, v, &a.budget); x.vertex < 0 || err != nil {
+	if x.vertex, err = a.index.find(u, sum, v, &a.budget); x.vertex < 0 || err != nil {
 		return false, err
 	}
 	a.link(v, u, x, own)
@@ -323,7 +323,7 @@ func isMany(u among) bool {
 func (a *asking) link(v int32, u engine.ResUID, x answer, own int) {
 	a.answered.all = append(a.answered.all, x)
 	w := wish{from: v, to: x.vertex, uid: u, asker: v}
-	w.turned = a.shelves.gone[v] && a.shelves.gone[x.vertex] && !x.firm
+	w.turned = a.index.gone[v] && a.index.gone[x.vertex] && !x.firm
 	if x.reversed != w.turned {
 		w.from, w.to = x.vertex, v
 	}

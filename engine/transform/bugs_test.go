@@ -116,7 +116,7 @@ func byName(t *testing.T, n int) *engine.Graph {
 // TestBug35_StepsAreNearLinear: eight times as many vertices take about eight times
 // as long, and not sixty-four times.
 //
-// Seen failing with: autogroup.go, maxTried: no bound; shelves.go, find: hashes not
+// Seen failing with: autogroup.go, maxTried: no bound; index.go, find: hashes not
 // used.
 func TestBug35_StepsAreNearLinear(t *testing.T) {
 	const small, times = 500, 8

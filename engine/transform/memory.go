@@ -73,12 +73,12 @@ func (m *Memory) autoEdge(ctx context.Context, h engine.Host, g *engine.Graph, k
 	if same := k.Same; same != nil && len(m.stale) > 0 {
 		k.Same = func(i int) bool { return same(i) && !m.isStale(g.ID(i)) }
 	}
-	a := &asking{g: g, n: n, shelves: newShelves(g), knows: k}
+	a := &asking{g: g, n: n, index: newIndex(g), knows: k}
 	if m.known != nil {
-		a.shelves.seed = m.known.seed
+		a.index.seed = m.known.seed
 	}
 	edgeable := a.edgeable()
-	a.answers = newAnswers(g, a.shelves.seed)
+	a.answers = newAnswers(g, a.index.seed)
 	if h != nil {
 		a.survey(ctx, h, edgeable)
 	}

@@ -42,7 +42,7 @@ func ParseFlapping(s string) (Flapping, error) {
 	f.Times, errTimes = strconv.Atoi(times)
 	f.Within, errWithin = time.ParseDuration(within)
 	if !ok || errTimes != nil || errWithin != nil || f.Times < 2 || f.Within <= 0 {
-		return Flapping{}, fmt.Errorf("%q does not say what a fight is: write how often in which time, at least 2, as in 25/1m, or off", s)
+		return Flapping{}, fmt.Errorf("%q does not say when a resource is flapping: write how often in which time, at least 2, as in 25/1m, or off", s)
 	}
 	return f, nil
 }
@@ -58,7 +58,7 @@ func (f Flapping) String() string {
 // Validate says what is wrong with it.
 func (f Flapping) Validate() error {
 	if f.Times != 0 && (f.Times < 2 || f.Within <= 0 || f.Pause <= 0 || f.PauseMax < f.Pause) {
-		return errors.New("a fight needs at least 2 times, and times above 0")
+		return errors.New("flapping needs at least 2 times, and times above 0")
 	}
 	return nil
 }

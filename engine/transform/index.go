@@ -12,16 +12,16 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// shelves is the index of the UIDs of a graph, by the Go type of the UID and its space: a UID
+// index finds the UIDs of a graph, by the Go type of the UID and its space: a UID
 // can match only one of its own type and space. Those of a type with a method Hash are
 // looked up by it; the others are gone through, within a budget. After fill they
 // may be asked on many goroutines at once.
-type shelves struct {
+type index struct {
 	g    *engine.Graph
 	seed maphash.Seed
-	part []bool   // by vertex: whether it is found
-	gone []bool   // by vertex: whether it is to go
-	list []*shelf // few: one for each type and space
+	part []bool        // by vertex: whether it is found
+	gone []bool        // by vertex: whether it is to go
+	list []*spaceIndex // few: one for each type and space
 }
 
 // maxCompared bounds the cost of UIDs without hashes of a whole graph: a second
@@ -30,8 +30,8 @@ const maxCompared = 1 << 24
 
 var errTooMany = errors.New("too many UIDs without a method Hash to compare, give them one")
 
-// shelf has the UIDs of one type.
-type shelf struct {
+// spaceIndex has the UIDs of one type and space.
+type spaceIndex struct {
 	typ    reflect.Type
 	space  string // of UIDs that are data
 	things []thing
@@ -51,66 +51,66 @@ type hashed interface{ Hash() string }
 
 var hashType = reflect.TypeFor[hashed]()
 
-func newShelves(g *engine.Graph) *shelves {
-	return &shelves{g: g, seed: maphash.MakeSeed(), part: make([]bool, g.Len()), gone: make([]bool, g.Len())}
+func newIndex(g *engine.Graph) *index {
+	return &index{g: g, seed: maphash.MakeSeed(), part: make([]bool, g.Len()), gone: make([]bool, g.Len())}
 }
 
 // sum returns the key to look a UID up by, 0 for a UID without Hash.
-func (s *shelves) sum(u engine.ResUID) uint64 {
+func (s *index) sum(u engine.ResUID) uint64 {
 	if h, ok := u.(hashed); ok {
 		return maphash.String(s.seed, h.Hash())
 	}
 	return 0
 }
 
-func (s *shelves) of(u engine.ResUID) *shelf {
+func (s *index) of(u engine.ResUID) *spaceIndex {
 	t, space := reflect.TypeOf(u), engine.SpaceOf(u)
-	for _, sh := range s.list {
-		if sh.typ == t && sh.space == space {
-			return sh
+	for _, in := range s.list {
+		if in.typ == t && in.space == space {
+			return in
 		}
 	}
 	return nil
 }
 
-// fill puts the things of all parts on the shelves, in order. It is called once.
-func (s *shelves) fill(parts []asking) {
+// fill puts the things of all parts into the index, in order. It is called once.
+func (s *index) fill(parts []asking) {
 	room := 0 // for the things of the first one, as a rule the files
 	for i := range parts {
 		room += len(parts[i].things)
 	}
 	for i := range parts {
 		for _, th := range parts[i].things {
-			sh := s.of(th.uid)
-			if sh == nil {
-				sh = &shelf{typ: reflect.TypeOf(th.uid), space: engine.SpaceOf(th.uid), things: make([]thing, 0, room)}
-				s.list, room = append(s.list, sh), 0
+			in := s.of(th.uid)
+			if in == nil {
+				in = &spaceIndex{typ: reflect.TypeOf(th.uid), space: engine.SpaceOf(th.uid), things: make([]thing, 0, room)}
+				s.list, room = append(s.list, in), 0
 			}
-			sh.things = append(sh.things, th)
+			in.things = append(in.things, th)
 		}
 	}
-	for _, sh := range s.list {
-		if sh.typ.Implements(hashType) {
-			sh.label()
+	for _, in := range s.list {
+		if in.typ.Implements(hashType) {
+			in.label()
 		}
 	}
 }
 
 // label makes it possible to look the things up by their sums.
-func (sh *shelf) label() {
-	sh.rows = make([]int32, 1<<bits.Len(uint(len(sh.things))))
-	for i := range sh.things {
-		row := sh.row(sh.things[i].sum)
-		sh.things[i].next, *row = *row, int32(i+1)
+func (in *spaceIndex) label() {
+	in.rows = make([]int32, 1<<bits.Len(uint(len(in.things))))
+	for i := range in.things {
+		row := in.row(in.things[i].sum)
+		in.things[i].next, *row = *row, int32(i+1)
 	}
-	sh.sorted = sync.OnceValue(sh.sort)
+	in.sorted = sync.OnceValue(in.sort)
 }
 
 // sort returns the things in the order of their hashes.
-func (sh *shelf) sort() []*thing {
-	list := make([]*thing, len(sh.things))
-	for i := range sh.things {
-		list[i] = &sh.things[i]
+func (in *spaceIndex) sort() []*thing {
+	list := make([]*thing, len(in.things))
+	for i := range in.things {
+		list[i] = &in.things[i]
 	}
 	slices.SortStableFunc(list, func(a, b *thing) int { return strings.Compare(a.hash(), b.hash()) })
 	return list
@@ -118,11 +118,11 @@ func (sh *shelf) sort() []*thing {
 
 func (th *thing) hash() string { return th.uid.(hashed).Hash() }
 
-func (sh *shelf) row(sum uint64) *int32 { return &sh.rows[sum&uint64(len(sh.rows)-1)] }
+func (in *spaceIndex) row(sum uint64) *int32 { return &in.rows[sum&uint64(len(in.rows)-1)] }
 
 // named returns the vertex that a NameUID names by its id, other than the asking one and if it takes
 // part; -1 for none. No resource has to say its id as a UID: the graph has them.
-func (s *shelves) named(u engine.ResUID, asker int32) int32 {
+func (s *index) named(u engine.ResUID, asker int32) int32 {
 	name, ok := u.(*engine.NameUID)
 	if !ok {
 		return -1
@@ -134,7 +134,7 @@ func (s *shelves) named(u engine.ResUID, asker int32) int32 {
 }
 
 // apart reports whether two vertices are about different machines: the UIDs of one of them mean nothing to the other.
-func (s *shelves) apart(a, b int32) bool {
+func (s *index) apart(a, b int32) bool {
 	return engine.TargetOf(s.g.Value(int(a)).Res) != engine.TargetOf(s.g.Value(int(b)).Res)
 }
 
@@ -145,13 +145,13 @@ type among interface {
 
 // all returns the matching vertices, other than the asking one, in the order of
 // their hashes.
-func (s *shelves) all(u among, asker int32) (list []int32) {
+func (s *index) all(u among, asker int32) (list []int32) {
 	of, prefix := u.Among()
-	sh := s.of(of)
-	if sh == nil || sh.rows == nil {
+	in := s.of(of)
+	if in == nil || in.rows == nil {
 		return nil
 	}
-	sorted := sh.sorted()
+	sorted := in.sorted()
 	at, _ := slices.BinarySearchFunc(sorted, prefix, func(th *thing, p string) int { return strings.Compare(th.hash(), p) })
 	for ; at < len(sorted) && strings.HasPrefix(sorted[at].hash(), prefix); at++ {
 		if v := sorted[at].vertex; v != asker && !s.apart(v, asker) {
@@ -170,13 +170,13 @@ func useful(u engine.ResUID) bool {
 // find returns the vertex that a UID of this sum names, other than the asking one; -1 for none. A vertex with the name as
 // its id comes first. If there are several, it is the one with the lowest id, whatever the order in which they were
 // declared. Comparisons are taken from the budget.
-func (s *shelves) find(u engine.ResUID, sum uint64, asker int32, budget *int) (int32, error) {
+func (s *index) find(u engine.ResUID, sum uint64, asker int32, budget *int) (int32, error) {
 	best := s.named(u, asker)
 	if best >= 0 {
 		return best, nil
 	}
-	sh := s.of(u)
-	if sh == nil {
+	in := s.of(u)
+	if in == nil {
 		return best, nil
 	}
 	better := func(th *thing) {
@@ -187,20 +187,20 @@ func (s *shelves) find(u engine.ResUID, sum uint64, asker int32, budget *int) (i
 			best = th.vertex
 		}
 	}
-	if sh.rows != nil {
-		for at := *sh.row(sum); at > 0; {
-			th := &sh.things[at-1]
+	if in.rows != nil {
+		for at := *in.row(sum); at > 0; {
+			th := &in.things[at-1]
 			if at = th.next; th.sum == sum {
 				better(th)
 			}
 		}
 		return best, nil
 	}
-	if *budget -= len(sh.things); *budget < 0 {
+	if *budget -= len(in.things); *budget < 0 {
 		return -1, errTooMany
 	}
-	for i := range sh.things {
-		better(&sh.things[i])
+	for i := range in.things {
+		better(&in.things[i])
 	}
 	return best, nil
 }
