@@ -14,7 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	_ "github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources/all"
 	"github.com/reactivegraph/mgmt/resources/basic"
 )
 

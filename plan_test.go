@@ -18,7 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
-	_ "github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources/all"
 	"github.com/reactivegraph/mgmt/resources/basic"
 )
 

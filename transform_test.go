@@ -13,7 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
-	_ "github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources/all"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/traits"
 )

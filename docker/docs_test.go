@@ -16,7 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
-	_ "github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources/all"
 )
 
 var update = flag.Bool("update", false, "write the reference anew")

@@ -17,7 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
-	_ "github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources/all"
 	"golang.org/x/sys/unix"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
-	_ "github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources/all"
 )
 
 // puppetModules are the folders that modules are looked for in: what the environment

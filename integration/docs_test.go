@@ -13,7 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
-	_ "github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources/all"
 )
 
 // block is one fenced block of a page.

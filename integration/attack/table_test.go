@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
-	_ "github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources/all"
 )
 
 // exempt are the parameters that sound like paths and are in no row, with the reason.

@@ -1,9 +1,7 @@
-package resources
+package all
 
-import _ "github.com/reactivegraph/mgmt/resources/ssh"
-
-// Kinds returns the names of all kinds of this package, sorted. Each registers
-// itself in engine.DefaultRegistry from the init function of its own file.
+// Kinds returns the names of all kinds that come with mgmt, sorted. Each registers
+// itself in engine.DefaultRegistry from the init function of its own package.
 func Kinds() []string {
 	return []string{
 		"apt_key",

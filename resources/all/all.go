@@ -1,0 +1,13 @@
+// Package all registers every kind that comes with mgmt, and every backend of the virtual kinds. A program that wants all of them
+// imports it for that; one that wants a few imports their packages and links nothing else.
+package all
+
+// Each package registers its kinds in engine.DefaultRegistry and its backends in virtual.DefaultCatalog.
+import (
+	_ "github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources/account"
+	_ "github.com/reactivegraph/mgmt/resources/basic"
+	_ "github.com/reactivegraph/mgmt/resources/pkg"
+	_ "github.com/reactivegraph/mgmt/resources/ssh"
+	_ "github.com/reactivegraph/mgmt/resources/svc"
+)
