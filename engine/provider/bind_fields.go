@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -116,7 +117,7 @@ var wholes = map[reflect.Type]string{
 	reflect.TypeFor[[]byte]():                   "Binary",
 	reflect.TypeFor[puppettype.Version]():       "SemVer",
 	reflect.TypeFor[*puppettype.VersionRange](): "SemVerRange",
-	reflect.TypeFor[*puppettype.Regexp]():       "Regexp",
+	reflect.TypeFor[*rubyre.Regexp]():           "Regexp",
 	reflect.TypeFor[puppettype.URI]():           "URI",
 	reflect.TypeFor[schema.Secret]():            "Sensitive[String]",
 	reflect.TypeFor[puppettype.Sensitive]():     "Sensitive",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -306,7 +307,7 @@ func (c *checker) patterns() {
 
 func (c *checker) pattern(i int) {
 	path := fmt.Sprintf("title_patterns[%d]", i)
-	re, err := puppettype.NewRegexp(c.TitlePatterns[i].Pattern)
+	re, err := rubyre.New(c.TitlePatterns[i].Pattern)
 	if err != nil {
 		c.errorf(path, "%s: title pattern %d: %v", c.subject(), i+1, err)
 		return
@@ -324,7 +325,7 @@ func (c *checker) pattern(i int) {
 }
 
 // groupsOf returns the names of the groups of an expression.
-func groupsOf(re *puppettype.Regexp) []string {
+func groupsOf(re *rubyre.Regexp) []string {
 	return slices.DeleteFunc(slices.Clone(re.Compiled().SubexpNames()), func(s string) bool { return s == "" })
 }
 

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 )
 
 // titlePattern is a TitlePattern that was compiled.
-type titlePattern struct{ re *puppettype.Regexp }
+type titlePattern struct{ re *rubyre.Regexp }
 
 // titlePatterns compiles the patterns.
 func (d *Definition) titlePatterns() ([]titlePattern, error) {
 	var out []titlePattern
 	for _, p := range d.TitlePatterns {
-		re, err := puppettype.NewRegexp(p.Pattern)
+		re, err := rubyre.New(p.Pattern)
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -93,16 +93,16 @@ func (t *translation) expression(key string, p *param) {
 	if !ok {
 		return
 	}
-	re, err := puppettype.NewRegexp(text)
+	re, err := rubyre.New(text)
 	if err != nil {
 		t.refuse(p.name, err.Error(), true)
 		return
 	}
-	if plain, err := regexp.Compile(text); err == nil && plain.String() == strings.TrimPrefix(re.RE2(), "(?m)") {
+	if plain, err := regexp.Compile(text); err == nil && plain.String() == strings.TrimPrefix(re.Compiled().String(), "(?m)") {
 		t.set(key, textNode(t.at, text), p) // the flag makes no difference in one line
 		return
 	}
-	t.set(key, textNode(t.at, re.RE2()), p)
+	t.set(key, textNode(t.at, re.Compiled().String()), p)
 }
 
 var mailaliasType = &kindType{

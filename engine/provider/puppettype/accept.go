@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -77,7 +78,7 @@ func (t *Type) holds(v any) bool {
 		return t.kind == KindTimespan && t.ints.has(int64(v), cmp.Compare)
 	case Version:
 		return t.kind == KindSemVer && t.hasVersion(v)
-	case *Regexp:
+	case *rubyre.Regexp:
 		return t.kind == KindRegexp && (len(t.patterns) == 0 || t.patterns[0].Equal(v))
 	case *Type:
 		return t.kind == KindType && (t.elem == nil || t.elem.Assignable(v))
@@ -213,7 +214,7 @@ func kindOf(v any) Kind {
 		return KindHash
 	case Default:
 		return KindDefault
-	case *Regexp:
+	case *rubyre.Regexp:
 		return KindRegexp
 	case time.Time:
 		return KindTimestamp

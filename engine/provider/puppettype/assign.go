@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 )
 
 // Assignable reports whether every value of o is one of t. It is never wrongly
@@ -176,7 +178,7 @@ func (t *Type) takesText(o *Type) bool {
 	if len(t.patterns) == 0 {
 		return true
 	}
-	return o.kind == KindPattern && len(o.patterns) > 0 && !slices.ContainsFunc(o.patterns, func(p *Regexp) bool {
+	return o.kind == KindPattern && len(o.patterns) > 0 && !slices.ContainsFunc(o.patterns, func(p *rubyre.Regexp) bool {
 		return !slices.ContainsFunc(t.patterns, p.Equal)
 	})
 }

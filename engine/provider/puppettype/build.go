@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -268,11 +269,11 @@ func (p *parser) enum(e expr) *Type {
 	return newEnum(p.wordsOf(e, args), fold)
 }
 
-func (p *parser) compile(e expr) *Regexp {
+func (p *parser) compile(e expr) *rubyre.Regexp {
 	if e.kind != tokRegexp && e.kind != tokString && e.kind != tokName || e.isValue() {
 		p.fail(e.at, false, "", "%s is not a regular expression", p.source(e))
 	}
-	re, err := NewRegexp(e.text)
+	re, err := rubyre.New(e.text)
 	return resultOf(p, e, re, err)
 }
 
@@ -293,7 +294,7 @@ func (p *parser) pattern(e expr) *Type {
 }
 
 func (p *parser) oneRegexp(e expr) *Type {
-	return &Type{kind: KindRegexp, patterns: []*Regexp{p.compile(e.args[0])}}
+	return &Type{kind: KindRegexp, patterns: []*rubyre.Regexp{p.compile(e.args[0])}}
 }
 
 func (p *parser) semVer(e expr) *Type {

@@ -46,7 +46,7 @@
 //	Array        []any; every Go slice
 //	Hash         map[string]any; every Go map with text keys; Map where keys are no text
 //	Sensitive    Sensitive, schema.Secret
-//	Regexp       *Regexp
+//	Regexp       *rubyre.Regexp
 //	Timestamp    time.Time
 //	Timespan     time.Duration
 //	SemVer       Version
@@ -64,8 +64,6 @@
 //
 // # Regular expressions
 //
-// A pattern is a search, ^ and $ are the ends of lines. What Ruby writes otherwise
-// than RE2 is translated (\Z, \h, \H, \R, (?<name>), [[:alpha:]], && in classes,
-// (?m), (?x), {,n}); look-around, back-references, atomic groups and possessive
-// repeats are refused by name.
+// A pattern is an expression of Ruby and is searched for: ^ and $ are the ends of
+// lines. The package rubyre reads it, and refuses by name what cannot be done.
 package puppettype

@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"slices"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 )
 
 // Infer returns the type of a value; an array has one type for all elements. The
@@ -59,8 +61,8 @@ func inferOne(v any) *Type {
 		return inferFloat(v)
 	case string:
 		return newLiteral(v)
-	case *Regexp:
-		return &Type{kind: KindRegexp, patterns: []*Regexp{v}}
+	case *rubyre.Regexp:
+		return &Type{kind: KindRegexp, patterns: []*rubyre.Regexp{v}}
 	case time.Time:
 		return &Type{kind: KindTimestamp, times: exactly(v)}
 	case time.Duration:

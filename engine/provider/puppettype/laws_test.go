@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -86,7 +87,7 @@ func values(depth int) *rapid.Generator[any] {
 }
 
 func scalars() []any {
-	re, _ := puppettype.NewRegexp("a")
+	re, _ := rubyre.New("a")
 	r, _ := puppettype.ParseVersionRange("1.x")
 	return []any{nil, true, false, int64(-3), int64(0), int64(1), int64(7), int8(2), uint64(1 << 63), new(big.Int).Lsh(big.NewInt(1), 70), 0.5, 1.0, 2e20,
 		puppettype.Default{}, puppettype.Symbol("s"), puppettype.Symbol("undef"), re, r, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Hour, 48 * time.Hour,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -232,7 +233,7 @@ var readers = map[Kind]func(string) (any, error){
 	KindSemVerRange: func(s string) (any, error) { return ParseVersionRange(s) },
 	KindBinary:      func(s string) (any, error) { return base64.StdEncoding.DecodeString(s) },
 	KindURI:         func(s string) (any, error) { return URI(s), nil },
-	KindRegexp:      func(s string) (any, error) { return NewRegexp(trimSlashes(s)) },
+	KindRegexp:      func(s string) (any, error) { return rubyre.New(trimSlashes(s)) },
 }
 
 func trimSlashes(s string) string {

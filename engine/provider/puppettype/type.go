@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 )
 
 // Type is a set of values. It is immutable; Parse, Infer and Common make it.
@@ -25,7 +27,7 @@ type Type struct {
 	big      *big.Int    // of Integer: the only value, where Infer saw one beyond 64 bits
 	floats   span[float64]
 	times    span[time.Time]
-	patterns []*Regexp // of Pattern, Regexp
+	patterns []*rubyre.Regexp // of Pattern, Regexp
 	versions []*VersionRange
 }
 
@@ -258,7 +260,7 @@ func (t *Type) Equal(o *Type) bool {
 		slices.Equal(t.words, o.words) && t.fold == o.fold &&
 		same(t.value, o.value) && same(t.truth, o.truth) && same(t.size, o.size) &&
 		t.ints.equal(o.ints, cmp.Compare) && sameBig(t.big, o.big) && t.floats.equal(o.floats, cmp.Compare) && t.times.equal(o.times, time.Time.Compare) &&
-		slices.EqualFunc(t.patterns, o.patterns, (*Regexp).Equal) && slices.EqualFunc(t.versions, o.versions, (*VersionRange).Equal)
+		slices.EqualFunc(t.patterns, o.patterns, (*rubyre.Regexp).Equal) && slices.EqualFunc(t.versions, o.versions, (*VersionRange).Equal)
 }
 
 func (m Member) equal(o Member) bool {

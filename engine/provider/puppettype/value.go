@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -89,7 +90,7 @@ func settle(v any) any {
 		return v
 	case *big.Int:
 		return settlePointer(v)
-	case *Regexp:
+	case *rubyre.Regexp:
 		return settlePointer(v)
 	case *VersionRange:
 		return settlePointer(v)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -217,7 +218,7 @@ func TestLongFindingsAreCut(t *testing.T) {
 
 // TestNilPointers holds that what a provider hands over by mistake does no harm.
 func TestNilPointers(t *testing.T) {
-	for _, v := range []any{(*big.Int)(nil), (*puppettype.Type)(nil), (*puppettype.Regexp)(nil), (*puppettype.VersionRange)(nil)} {
+	for _, v := range []any{(*big.Int)(nil), (*puppettype.Type)(nil), (*rubyre.Regexp)(nil), (*puppettype.VersionRange)(nil)} {
 		if ty := puppettype.Infer(v); ty.String() != "Undef" || !ty.Accepts(v) {
 			t.Errorf("%T: %s", v, ty)
 		}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 )
 
 // vector is one case seen on Puppet; each file uses some of the keys.
@@ -290,7 +291,7 @@ func tagged(t *testing.T, tag string, v any) any {
 func parsed(t *testing.T, tag, s string) any {
 	switch tag {
 	case "regexp":
-		return value(puppettype.NewRegexp(s))
+		return value(rubyre.New(s))
 	case "timestamp":
 		return value(puppettype.ParseTimestamp(s))
 	case "timespan":

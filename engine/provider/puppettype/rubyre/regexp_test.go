@@ -1,10 +1,10 @@
-package puppettype_test
+package rubyre_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 )
 
 // TestRegexpIsRuby holds sources against what Ruby finds. A text that ends in ! is
@@ -65,7 +65,7 @@ c`, "abc|a b!"},
 		{`(?i)\A[^k]\z`, "a|k!|K!"},
 	}
 	for _, tt := range tests {
-		re, err := puppettype.NewRegexp(tt.source)
+		re, err := rubyre.New(tt.source)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -111,7 +111,7 @@ func TestRegexpRefused(t *testing.T) {
 		`(a{1000}){1000}`:    "invalid repeat count",
 		`(abcdefgh){999}{9}`: "invalid repeat count",
 	} {
-		_, err := puppettype.NewRegexp(source)
+		_, err := rubyre.New(source)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("/%s/: %v", source, err)
 		}
@@ -120,7 +120,7 @@ func TestRegexpRefused(t *testing.T) {
 
 // TestRegexpNames holds that the groups of a title pattern keep their names.
 func TestRegexpNames(t *testing.T) {
-	re, err := puppettype.NewRegexp(`^(?<package>.*)/(?<manager>[^/]*)$`)
+	re, err := rubyre.New(`^(?<package>.*)/(?<manager>[^/]*)$`)
 	if err != nil {
 		t.Fatal(err)
 	}

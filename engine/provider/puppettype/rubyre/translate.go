@@ -1,4 +1,4 @@
-package puppettype
+package rubyre
 
 import (
 	"errors"
@@ -152,7 +152,7 @@ func (t *translator) named() error {
 		return errors.New("has a group whose name has no end")
 	}
 	length := len("(?<") + len(name) + 1
-	if slices.Contains(t.names, name) || strings.ContainsFunc(name, func(r rune) bool { return r > 'z' || !isWord(byte(r)) }) {
+	if slices.Contains(t.names, name) || strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) }) {
 		t.push(length, "(")
 		return nil
 	}
@@ -294,3 +294,8 @@ func octal(s string) bool {
 
 // anchors are the escapes that stand for a place.
 var anchors = map[byte]string{'A': `\A`, 'z': `\z`, 'Z': `(?:\n?\z)`, 'b': `\b`, 'B': `\B`}
+
+// isWord reports whether a group of RE2 may have the character in its name.
+func isWord(r rune) bool {
+	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}

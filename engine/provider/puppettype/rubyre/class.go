@@ -1,4 +1,4 @@
-package puppettype
+package rubyre
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package puppettype
+package rubyre
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ const (
 	maxPattern = 16 << 10
 	// maxProgram bounds the steps of a compiled pattern.
 	maxProgram = 20_000
+	// maxDepth bounds how deep classes nest.
+	maxDepth = 64
 )
 
 // Regexp is a regular expression in the notation of Ruby. It is immutable.
@@ -21,9 +23,9 @@ type Regexp struct {
 	re     *regexp.Regexp
 }
 
-// NewRegexp compiles a source, without slashes around it. The error names what Ruby
+// New compiles a source, without slashes around it. The error names what Ruby
 // can do there and RE2 cannot.
-func NewRegexp(source string) (*Regexp, error) {
+func New(source string) (*Regexp, error) {
 	if len(source) > maxPattern {
 		return nil, fmt.Errorf("the regular expression is longer than %d bytes", maxPattern)
 	}
@@ -37,9 +39,6 @@ func NewRegexp(source string) (*Regexp, error) {
 	}
 	return &Regexp{source, re}, nil
 }
-
-// RE2 returns the same expression in the notation of the package regexp.
-func (r *Regexp) RE2() string { return r.re.String() }
 
 func compile(text string) (*regexp.Regexp, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)
@@ -100,4 +99,15 @@ func (r *Regexp) String() string {
 // Equal compares the sources.
 func (r *Regexp) Equal(o *Regexp) bool {
 	return r == o || r != nil && o != nil && r.source == o.source
+}
+
+// maxShown bounds how much of a source an error repeats, in characters.
+const maxShown = 200
+
+// shorten cuts a text for an error, at the border of a character.
+func shorten(s string) string {
+	if r := []rune(s); len(r) > maxShown {
+		return strings.ToValidUTF8(string(r[:maxShown]), "?") + "..."
+	}
+	return s
 }
