@@ -42,7 +42,6 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
 	all["cron"] = &CronRes{State: FileAbsent, root: dir}
 	all["user"], all["group"] = &UserRes{Root: dir}, &GroupRes{Root: dir}
-	all["net"] = &NetRes{Interface: "lo"}
 	containers := newNspawnWorld(t)
 	containers.prepare(t, "box", t.TempDir())
 	all["nspawn"] = containers.res("box", NspawnRes{State: "running"})
@@ -57,29 +56,7 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 		}
 	}
 	for kind, r := range all {
-		t.Run(kind, func(t *testing.T) {
-			h := hosts[kind]
-			if h == nil {
-				h = kindtest.NewHost(t)
-			}
-			f := kindtest.Begin(t, kind, r, enginetest.WithHost(h))
-			for range 5 {
-				f.Restart()
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error, 1)
-				go func() { ended <- r.Watch(ctx) }()
-				if _, ok := r.(engine.UnwatchedRes); !ok {
-					f.WaitRunning(t)
-				}
-				cancel()
-				select {
-				case err := <-ended:
-					kindtest.Must(t, err)
-				case <-time.After(enginetest.Patience):
-					t.Fatal("Watch does not return")
-				}
-			}
-		})
+		t.Run(kind, func(t *testing.T) { kindtest.WatchEnds(t, kind, r, hosts[kind]) })
 	}
 }
 

@@ -1,4 +1,4 @@
-package resources
+package net
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // ours reports whether a route is listed: the default one of the gateway's family, or any if there
 // is a list of routes.
-func (r *NetRes) ours(route rtnet.Route) bool {
+func (r *Res) ours(route rtnet.Route) bool {
 	if !route.IsDefault() {
 		return len(r.Routes) > 0
 	}
@@ -23,7 +23,7 @@ func (r *NetRes) ours(route rtnet.Route) bool {
 }
 
 // CheckApply makes the interface as it is wanted.
-func (r *NetRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}
@@ -55,15 +55,15 @@ func (r *NetRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, nil
 }
 
-func (r *NetRes) plan(has, want rtnet.State) rtnet.Plan {
+func (r *Res) plan(has, want rtnet.State) rtnet.Plan {
 	p := rtnet.Differ(has, want, r.Purge, r.ours)
 	p.Gone(has, want, r.gone)
 	return p
 }
 
 // report reports what is to be changed.
-func (r *NetRes) report(has, want rtnet.State, plan rtnet.Plan) {
-	words := map[bool]string{true: NetUp, false: NetDown}
+func (r *Res) report(has, want rtnet.State, plan rtnet.Plan) {
+	words := map[bool]string{true: Up, false: Down}
 	if plan.State {
 		r.init.Change(engine.Change{Field: "state", From: words[has.Up], To: words[want.Up]})
 	}
@@ -77,7 +77,7 @@ func (r *NetRes) report(has, want rtnet.State, plan rtnet.Plan) {
 	for _, a := range plan.DelAddrs {
 		less = append(less, goneAddr{a, slices.Contains(has.Bare, a)})
 	}
-	netChange(r.init, "addrs", less, plan.AddAddrs)
+	change(r.init, "addrs", less, plan.AddAddrs)
 	for _, c := range []struct {
 		field  string
 		others func(rtnet.Route) bool
@@ -86,7 +86,7 @@ func (r *NetRes) report(has, want rtnet.State, plan rtnet.Plan) {
 		{"routes", rtnet.Route.IsDefault},
 	} {
 		less := slices.DeleteFunc(slices.Clone(plan.DelRoutes), c.others)
-		netChange(r.init, c.field, less, slices.DeleteFunc(slices.Clone(plan.AddRoutes), c.others))
+		change(r.init, c.field, less, slices.DeleteFunc(slices.Clone(plan.AddRoutes), c.others))
 	}
 }
 
@@ -103,8 +103,8 @@ func (a goneAddr) String() string {
 	return a.Prefix.String()
 }
 
-// netChange reports what goes and what comes.
-func netChange[L, M fmt.Stringer](init *engine.Init, field string, less []L, more []M) {
+// change reports what goes and what comes.
+func change[L, M fmt.Stringer](init *engine.Init, field string, less []L, more []M) {
 	if len(less)+len(more) > 0 {
 		init.Change(engine.Change{Field: field, From: joined(less), To: joined(more)})
 	}
@@ -123,7 +123,7 @@ func joined[T fmt.Stringer](list []T) any {
 }
 
 // Read returns what the interface is like.
-func (r *NetRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -131,11 +131,11 @@ func (r *NetRes) Read(ctx context.Context) (engine.Res, error) {
 	if err != nil {
 		return nil, err
 	}
-	got := &NetRes{Interface: r.link(), State: NetDown, MTU: has.MTU, Purge: r.Purge}
+	got := &Res{Interface: r.link(), State: Down, MTU: has.MTU, Purge: r.Purge}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
 	if has.Up {
-		got.State = NetUp
+		got.State = Up
 	}
 	if has.Forward.On != has.Forward.Off { // else one family does and the other one does not, which can't be asked for
 		got.IPForward = new(has.Forward.On)
@@ -148,7 +148,7 @@ func (r *NetRes) Read(ctx context.Context) (engine.Res, error) {
 			got.Gateway = route.Via.String()
 			continue
 		}
-		one := NetRoute{To: route.To.String(), Metric: route.Metric, OnLink: route.OnLink}
+		one := Route{To: route.To.String(), Metric: route.Metric, OnLink: route.OnLink}
 		if route.Via.IsValid() {
 			one.Via = route.Via.String()
 		}
@@ -159,12 +159,12 @@ func (r *NetRes) Read(ctx context.Context) (engine.Res, error) {
 
 // Reversed returns the resource that gives the interface its old state back, as far as this
 // resource may have altered it. Later additions of others stay.
-func (r *NetRes) Reversed(before engine.Res) (engine.Res, error) {
-	was, ok := before.(*NetRes)
+func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
+	was, ok := before.(*Res)
 	if !ok {
 		return nil, fmt.Errorf("%s: what the interface was like is not known", r)
 	}
-	undo := &NetRes{Interface: r.Interface, State: was.State}
+	undo := &Res{Interface: r.Interface, State: was.State}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	if r.MTU != 0 {
@@ -185,7 +185,7 @@ func (r *NetRes) Reversed(before engine.Res) (engine.Res, error) {
 }
 
 // routesOf returns the routes of another resource that this one may have altered.
-func (r *NetRes) routesOf(was *NetRes) (gateway string, routes []NetRoute) {
+func (r *Res) routesOf(was *Res) (gateway string, routes []Route) {
 	if r.Gateway != "" || len(r.Routes) > 0 {
 		gateway = was.Gateway
 	}
@@ -198,7 +198,7 @@ func (r *NetRes) routesOf(was *NetRes) (gateway string, routes []NetRoute) {
 }
 
 // ordered returns it with its lists as another one has them, if they say the same.
-func (r *NetRes) ordered(as *NetRes) *NetRes {
+func (r *Res) ordered(as *Res) *Res {
 	has, err := r.want()
 	want, werr := as.want()
 	if err != nil || werr != nil {
@@ -215,7 +215,7 @@ func (r *NetRes) ordered(as *NetRes) *NetRes {
 }
 
 // List returns all interfaces.
-func (r *NetRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		names, err := rtnet.Names()
 		if err != nil {
@@ -223,7 +223,7 @@ func (r *NetRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			return
 		}
 		for _, name := range names {
-			one := &NetRes{Purge: true}
+			one := &Res{Purge: true}
 			one.SetKind(r.Kind())
 			one.SetName(name)
 			if got, err := one.Read(ctx); !yield(got, err) || ctx.Err() != nil {

@@ -1,4 +1,4 @@
-package resources
+package net
 
 import (
 	"context"
@@ -21,6 +21,15 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/rtnet"
 )
+
+func TestMain(m *testing.M) { kindtest.Main(m) }
+
+// TestBug28_CancelledWatchesEnd: the Watch returns as soon as its context ends.
+//
+// Seen failing with: net.go, Watch: ctx.Done answered by a break out of the select alone.
+func TestBug28_CancelledWatchesEnd(t *testing.T) {
+	kindtest.WatchEnds(t, "net", &Res{Interface: "lo"}, nil)
+}
 
 // layLinks makes two links that are tied together, a0 and a1, where there are no others.
 func layLinks(t *testing.T, _ string) {
@@ -72,10 +81,10 @@ func by(protocol int, r *netlink.Route) *netlink.Route {
 	return r
 }
 
-func netRes() *NetRes {
-	return &NetRes{
-		Interface: "a0", State: NetUp, MTU: 1400, Addrs: []string{"192.0.2.5/24", "10.1.0.1/32"}, Gateway: "192.0.2.1",
-		Routes: []NetRoute{{To: "198.51.100.0/24", Via: "192.0.2.9"}, {To: "203.0.113.0/24", Metric: 7}}, Purge: true,
+func res() *Res {
+	return &Res{
+		Interface: "a0", State: Up, MTU: 1400, Addrs: []string{"192.0.2.5/24", "10.1.0.1/32"}, Gateway: "192.0.2.1",
+		Routes: []Route{{To: "198.51.100.0/24", Via: "192.0.2.9"}, {To: "203.0.113.0/24", Metric: 7}}, Purge: true,
 		IPForward: new(true),
 	}
 }
@@ -86,7 +95,7 @@ func TestNetSuite(t *testing.T) {
 	}
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "net", Prepare: layLinks,
-		New: func(*testing.T, string) engine.Res { return netRes() },
+		New: func(*testing.T, string) engine.Res { return res() },
 		Snapshot: func(t testing.TB, dir string) enginetest.Tree {
 			s, err := rtnet.Look("a0")
 			if err != nil {
@@ -134,9 +143,9 @@ func TestNetSuite(t *testing.T) {
 			},
 		},
 		Variants: map[string]func(engine.Res){
-			"down":     func(r engine.Res) { r.(*NetRes).State, r.(*NetRes).Gateway, r.(*NetRes).Routes = NetDown, "", nil },
-			"forwards": func(r engine.Res) { r.(*NetRes).IPForward = new(false) },
-			"other":    func(r engine.Res) { r.(*NetRes).Addrs[0] = "192.0.2.4/24" },
+			"down":     func(r engine.Res) { r.(*Res).State, r.(*Res).Gateway, r.(*Res).Routes = Down, "", nil },
+			"forwards": func(r engine.Res) { r.(*Res).IPForward = new(false) },
+			"other":    func(r engine.Res) { r.(*Res).Addrs[0] = "192.0.2.4/24" },
 		},
 	})
 }
@@ -159,22 +168,22 @@ func TestNetReversed(t *testing.T) {
 		return
 	}
 	for name, c := range map[string]struct {
-		r          *NetRes
+		r          *Res
 		was, since func()
 		want       string
 	}{
-		"from nothing": {netRes(), func() { kindtest.Must(t, netlink.LinkSetDown(link(t))) }, func() {}, "1500 down"},
-		"up":           {netRes(), func() {}, func() {}, "1500 up"},
-		"other addresses": {netRes(), func() {
+		"from nothing": {res(), func() { kindtest.Must(t, netlink.LinkSetDown(link(t))) }, func() {}, "1500 down"},
+		"up":           {res(), func() {}, func() {}, "1500 up"},
+		"other addresses": {res(), func() {
 			kindtest.Must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.AddrAdd(link(t), addr(t, "192.0.2.5/24"))))
 		}, func() {}, "1500 192.0.2.4/24, 192.0.2.5/24, up"},
-		"another gateway": {netRes(), func() {
+		"another gateway": {res(), func() {
 			kindtest.Must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.4/24")), netlink.RouteAdd(route(t, "0.0.0.0/0", "192.0.2.7")), netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7"))))
 		}, func() {}, "1500 192.0.2.4/24, 198.18.0.0/15 via 192.0.2.7, default via 192.0.2.7, up"},
-		"down, and more since": {netRes(), func() { kindtest.Must(t, netlink.LinkSetDown(link(t))) }, func() {
+		"down, and more since": {res(), func() { kindtest.Must(t, netlink.LinkSetDown(link(t))) }, func() {
 			kindtest.Must(t, netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7")))
 		}, "1500 down"},
-		"more since": {&NetRes{Addrs: []string{"192.0.2.5/24"}, Gateway: "192.0.2.1"}, func() {}, func() {
+		"more since": {&Res{Addrs: []string{"192.0.2.5/24"}, Gateway: "192.0.2.1"}, func() {}, func() {
 			kindtest.Must(t, errors.Join(netlink.AddrAdd(link(t), addr(t, "192.0.2.6/24")), netlink.RouteAdd(route(t, "198.18.0.0/15", "192.0.2.7")), netlink.LinkSetMTU(link(t), 1300)))
 		}, "1300 192.0.2.6/24, 198.18.0.0/15 via 192.0.2.7, up"},
 	} {
@@ -202,7 +211,7 @@ func TestNetReversed(t *testing.T) {
 			}
 		})
 	}
-	if _, err := netRes().Reversed(nil); err == nil {
+	if _, err := res().Reversed(nil); err == nil {
 		t.Error("it goes back to what is not known")
 	}
 }
@@ -214,7 +223,7 @@ func TestNetRoutes(t *testing.T) {
 		return
 	}
 	layLinks(t, "")
-	r := &NetRes{Addrs: []string{"192.0.2.5/32"}, Gateway: "10.9.9.9", Routes: []NetRoute{
+	r := &Res{Addrs: []string{"192.0.2.5/32"}, Gateway: "10.9.9.9", Routes: []Route{
 		{To: "198.51.100.0/24", Via: "10.8.8.8", OnLink: true},
 		{To: "10.9.9.0/24"}, // through which the gateway is reached
 		{To: "2001:db8:1::/48", Via: "2001:db8::9", OnLink: true},
@@ -264,18 +273,18 @@ func TestNetParameters(t *testing.T) {
 		return
 	}
 	for name, c := range map[string]struct {
-		r          *NetRes
+		r          *Res
 		says, want string
 	}{
-		"up only":  {&NetRes{Purge: true}, `state: "down" -> "up"`, "192.0.2.4/24, 192.0.2.8/24, up"},
-		"down":     {&NetRes{State: NetDown}, "", "192.0.2.4/24, 192.0.2.8/24, down"},
-		"one less": {&NetRes{State: NetDown, Addrs: []string{"192.0.2.8/24"}, Purge: true}, `addrs: "192.0.2.4/24" -> (none)`, "192.0.2.8/24, down"},
-		"more": {&NetRes{State: NetDown, Addrs: []string{"2001:db8::1/64"}}, `addrs: (none) -> "2001:db8::1/64"`,
+		"up only":  {&Res{Purge: true}, `state: "down" -> "up"`, "192.0.2.4/24, 192.0.2.8/24, up"},
+		"down":     {&Res{State: Down}, "", "192.0.2.4/24, 192.0.2.8/24, down"},
+		"one less": {&Res{State: Down, Addrs: []string{"192.0.2.8/24"}, Purge: true}, `addrs: "192.0.2.4/24" -> (none)`, "192.0.2.8/24, down"},
+		"more": {&Res{State: Down, Addrs: []string{"2001:db8::1/64"}}, `addrs: (none) -> "2001:db8::1/64"`,
 			"192.0.2.4/24, 192.0.2.8/24, 2001:db8::1/64, down"},
-		"forwards":         {&NetRes{State: NetDown, IPForward: new(true)}, "ip_forward: false -> true", "192.0.2.4/24, 192.0.2.8/24, down"},
-		"does not forward": {&NetRes{State: NetDown, IPForward: new(false)}, "", "192.0.2.4/24, 192.0.2.8/24, down"},
+		"forwards":         {&Res{State: Down, IPForward: new(true)}, "ip_forward: false -> true", "192.0.2.4/24, 192.0.2.8/24, down"},
+		"does not forward": {&Res{State: Down, IPForward: new(false)}, "", "192.0.2.4/24, 192.0.2.8/24, down"},
 		"gateways": {
-			&NetRes{Addrs: []string{"192.0.2.8/24", "2001:db8::1/64"}, Gateway: "2001:db8::2", Routes: []NetRoute{{To: "198.51.100.0/24", Via: "192.0.2.1"}}},
+			&Res{Addrs: []string{"192.0.2.8/24", "2001:db8::1/64"}, Gateway: "2001:db8::2", Routes: []Route{{To: "198.51.100.0/24", Via: "192.0.2.1"}}},
 			`state: "down" -> "up" addrs: (none) -> "2001:db8::1/64" gateway: (none) -> "default via 2001:db8::2" routes: (none) -> "198.51.100.0/24 via 192.0.2.1"`,
 			"192.0.2.4/24, 192.0.2.8/24, 2001:db8::1/64, 198.51.100.0/24 via 192.0.2.1, default via 2001:db8::2, up",
 		},
@@ -308,12 +317,12 @@ func TestNetForwardsOneFamily(t *testing.T) {
 	}
 	for value, want := range map[string]string{"0": "false", "1": "none"} {
 		kindtest.Must(t, os.WriteFile("/proc/sys/net/ipv4/conf/a0/forwarding", []byte(value), 0))
-		r := &NetRes{Interface: "a0"}
+		r := &Res{Interface: "a0"}
 		kindtest.Begin(t, "net", r)
 		read, err := r.Read(t.Context())
 		kindtest.Must(t, err)
 		got := "none"
-		if on := read.(*NetRes).IPForward; on != nil {
+		if on := read.(*Res).IPForward; on != nil {
 			got = fmt.Sprint(*on)
 		}
 		if got != want {
@@ -350,7 +359,7 @@ func TestNetOverflow(t *testing.T) {
 		return
 	}
 	layLinks(t, "")
-	r := netRes()
+	r := res()
 	f := kindtest.Begin(t, "net", r)
 	if got := kindtest.Verbs(t, f, r, true); strings.HasPrefix(got, "error") {
 		t.Fatal(got)
@@ -380,7 +389,7 @@ func TestNetGone(t *testing.T) {
 	if !kindtest.InNamespaces(t, unix.CLONE_NEWNET) {
 		return
 	}
-	r := &NetRes{Interface: "a0"}
+	r := &Res{Interface: "a0"}
 	f := kindtest.Begin(t, "net", r)
 	kindtest.Watching(t, f, r)
 	if got := kindtest.Verbs(t, f, r, true); got != "error: there is no interface a0" {
@@ -396,7 +405,7 @@ func TestNetGone(t *testing.T) {
 	var names []string
 	for one, err := range r.List(context.Background()) {
 		kindtest.Must(t, err)
-		names = append(names, one.Name()+" "+one.(*NetRes).State)
+		names = append(names, one.Name()+" "+one.(*Res).State)
 	}
 	if !slices.Equal(names, []string{"a0 up", "a1 up", "lo down"}) {
 		t.Errorf("there are %v", names)
@@ -404,7 +413,7 @@ func TestNetGone(t *testing.T) {
 }
 
 func TestNetValidate(t *testing.T) {
-	for says, r := range map[string]*NetRes{
+	for says, r := range map[string]*Res{
 		"from 1 to 15 bytes":                    {Interface: strings.Repeat("a", 16)},
 		"`../x`":                                {Interface: "../x"},
 		"`-o`":                                  {Interface: "-o"},
@@ -414,15 +423,15 @@ func TestNetValidate(t *testing.T) {
 		"that an interface can have":            {Addrs: []string{"224.0.0.1/4"}},
 		"gateway: \"x\" is no address":          {Gateway: "x"},
 		"gateway: 0.0.0.0 is no address":        {Gateway: "0.0.0.0"},
-		"address in the network 10.0.0.0/8":     {Routes: []NetRoute{{To: "10.1.0.0/8"}}},
-		"different families":                    {Routes: []NetRoute{{To: "10.0.0.0/8", Via: "2001:db8::1"}}},
-		"routes[1] is there twice":              {Routes: []NetRoute{{To: "10.0.0.0/8"}, {To: "10.0.0.0/8"}}},
-		"routes[0] is there twice":              {Gateway: "192.0.2.1", Routes: []NetRoute{{To: "0.0.0.0/0", Via: "192.0.2.1"}}},
-		"no routes by it":                       {State: NetDown, Gateway: "192.0.2.1"},
+		"address in the network 10.0.0.0/8":     {Routes: []Route{{To: "10.1.0.0/8"}}},
+		"different families":                    {Routes: []Route{{To: "10.0.0.0/8", Via: "2001:db8::1"}}},
+		"routes[1] is there twice":              {Routes: []Route{{To: "10.0.0.0/8"}, {To: "10.0.0.0/8"}}},
+		"routes[0] is there twice":              {Gateway: "192.0.2.1", Routes: []Route{{To: "0.0.0.0/0", Via: "192.0.2.1"}}},
+		"no routes by it":                       {State: Down, Gateway: "192.0.2.1"},
 		"it must be up or down":                 {State: "sideways"},
 		"mtu is -1":                             {MTU: -1},
-		"onlink is about the address via":       {Routes: []NetRoute{{To: "10.0.0.0/8", OnLink: true}}},
-		"negative":                              {Routes: []NetRoute{{To: "10.0.0.0/8", Metric: -1}}},
+		"onlink is about the address via":       {Routes: []Route{{To: "10.0.0.0/8", OnLink: true}}},
+		"negative":                              {Routes: []Route{{To: "10.0.0.0/8", Metric: -1}}},
 		"addrs[1]: \"y\"":                       {Addrs: []string{"x", "y"}},
 	} {
 		if r.Interface == "" {

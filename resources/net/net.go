@@ -1,4 +1,4 @@
-package resources
+package net
 
 import (
 	"context"
@@ -17,49 +17,49 @@ import (
 )
 
 func init() {
-	engine.RegisterResource("net", func() engine.Res { return &NetRes{} })
+	engine.RegisterResource("net", func() engine.Res { return &Res{} })
 }
 
 var (
-	_ engine.ClashingRes    = (*NetRes)(nil)
-	_ engine.RecvableRes    = (*NetRes)(nil)
-	_ engine.ReversibleRes  = (*NetRes)(nil)
-	_ engine.Readable       = (*NetRes)(nil)
-	_ engine.Listable       = (*NetRes)(nil)
-	_ engine.OverlappingRes = (*NetRes)(nil)
-	_ engine.DescribedRes   = (*NetRes)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.Listable       = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
 // States of a link.
 const (
-	NetUp   = "up"
-	NetDown = "down"
+	Up   = "up"
+	Down = "down"
 )
 
-// NetRes is a network interface of the running kernel: whether it is up, its addresses,
+// Res is a network interface of the running kernel: whether it is up, its addresses,
 // and the routes by it.
-type NetRes struct {
+type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
 	traits.Recvable
 	traits.Reversible
 
-	Interface string     `yaml:"interface" lang:"interface" mgmt:"identity" doc:"Name of the interface, which has to be there; the name if absent."`
-	State     string     `yaml:"state" lang:"state" mgmt:"enum=up|down" doc:"Whether it is up; up if nothing is said."`
-	MTU       int        `yaml:"mtu" lang:"mtu" mgmt:"min=0,max=65536" doc:"How many bytes a packet has at most; left as it is if absent."`
-	Addrs     []string   `yaml:"addrs" lang:"addrs" doc:"Addresses, each with the length of its network, as in 192.0.2.5/24. Left as they are if absent."`
-	Gateway   string     `yaml:"gateway" lang:"gateway" doc:"Address of the gateway for everything without another route. Left as it is if absent."`
-	Routes    []NetRoute `yaml:"routes" lang:"routes" doc:"Routes by this interface. Left as they are if absent."`
-	IPForward *bool      `yaml:"ip_forward" lang:"ip_forward" doc:"Whether packets that come in by it and are for others are passed on. Left as it is if absent."`
-	Purge     bool       `yaml:"purge" lang:"purge" mgmt:"param" doc:"Remove everything that a given list does not have: addresses, but for the link-local ones of the kernel, and routes that a person has made."`
+	Interface string   `yaml:"interface" lang:"interface" mgmt:"identity" doc:"Name of the interface, which has to be there; the name if absent."`
+	State     string   `yaml:"state" lang:"state" mgmt:"enum=up|down" doc:"Whether it is up; up if nothing is said."`
+	MTU       int      `yaml:"mtu" lang:"mtu" mgmt:"min=0,max=65536" doc:"How many bytes a packet has at most; left as it is if absent."`
+	Addrs     []string `yaml:"addrs" lang:"addrs" doc:"Addresses, each with the length of its network, as in 192.0.2.5/24. Left as they are if absent."`
+	Gateway   string   `yaml:"gateway" lang:"gateway" doc:"Address of the gateway for everything without another route. Left as it is if absent."`
+	Routes    []Route  `yaml:"routes" lang:"routes" doc:"Routes by this interface. Left as they are if absent."`
+	IPForward *bool    `yaml:"ip_forward" lang:"ip_forward" doc:"Whether packets that come in by it and are for others are passed on. Left as it is if absent."`
+	Purge     bool     `yaml:"purge" lang:"purge" mgmt:"param" doc:"Remove everything that a given list does not have: addresses, but for the link-local ones of the kernel, and routes that a person has made."`
 
 	init *engine.Init
 	gone rtnet.State // addresses and routes that must not be there; see Reversed
 }
 
-// NetRoute is a way to a network.
-type NetRoute struct {
+// Route is a way to a network.
+type Route struct {
 	To     string `yaml:"to" lang:"to" mgmt:"required" doc:"The network, as in 198.51.100.0/24."`
 	Via    string `yaml:"via" lang:"via" doc:"Address of the next machine; if absent, the network is reached directly."`
 	Metric int    `yaml:"metric" lang:"metric" mgmt:"min=0" doc:"Of several routes the one with the lowest is taken."`
@@ -67,24 +67,24 @@ type NetRoute struct {
 }
 
 // Default returns an interface that has the listed settings and nothing else.
-func (r *NetRes) Default() engine.Res { return &NetRes{Purge: true} }
+func (r *Res) Default() engine.Res { return &Res{Purge: true} }
 
-func (r *NetRes) link() string {
+func (r *Res) link() string {
 	if r.Interface == "" {
 		return r.Name()
 	}
 	return r.Interface
 }
 
-func (r *NetRes) up() bool { return r.State != NetDown }
+func (r *Res) up() bool { return r.State != Down }
 
 // Validate checks the parameters and how they go together.
-func (r *NetRes) Validate() error {
+func (r *Res) Validate() error {
 	errs := []error{checkLink(r.link())}
 	_, err := r.want()
 	errs = append(errs, err)
 	return errors.Join(append(errs, rules.Broken([]rules.Rule{
-		{If: !slices.Contains([]string{"", NetUp, NetDown}, r.State), Text: fmt.Sprintf("state is %q, it must be up or down", r.State)},
+		{If: !slices.Contains([]string{"", Up, Down}, r.State), Text: fmt.Sprintf("state is %q, it must be up or down", r.State)},
 		{If: r.MTU < 0 || r.MTU > 65536, Text: fmt.Sprintf("mtu is %d, it must be from 0 to 65536", r.MTU)},
 		{If: !r.up() && (r.Gateway != "" || len(r.Routes) > 0), Text: "state is down: there are no routes by it then"},
 		{If: received.AnyTainted(r.Recv()), Text: "a secret is received: everyone can see addresses and routes"},
@@ -103,7 +103,7 @@ func checkLink(name string) error {
 }
 
 // want returns the wanted state of the link. The error has all that is wrong.
-func (r *NetRes) want() (w rtnet.State, err error) {
+func (r *Res) want() (w rtnet.State, err error) {
 	var errs []error
 	w.Up, w.MTU, w.Forward = r.up(), r.MTU, rtnet.Wanted(r.IPForward)
 	for i, a := range r.Addrs {
@@ -141,17 +141,17 @@ func (r *NetRes) want() (w rtnet.State, err error) {
 }
 
 // Init keeps the handle.
-func (r *NetRes) Init(init *engine.Init) error {
+func (r *Res) Init(init *engine.Init) error {
 	r.init = init
 	return nil
 }
 
 // Cleanup has nothing to release.
-func (*NetRes) Cleanup() error { return nil }
+func (*Res) Cleanup() error { return nil }
 
 // Watch waits for the kernel's messages on links, addresses and routes. Where it tells more than
 // can be heard, it is looked at, as always.
-func (r *NetRes) Watch(ctx context.Context) error {
+func (r *Res) Watch(ctx context.Context) error {
 	socket, err := rtnet.Listen()
 	if err != nil {
 		return err
@@ -173,20 +173,20 @@ func (r *NetRes) Watch(ctx context.Context) error {
 }
 
 // Cmp compares the parameters.
-func (r *NetRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs is the name of the interface, under which it is found whatever the resource is
 // called.
-func (r *NetRes) UIDs() []engine.ResUID {
+func (r *Res) UIDs() []engine.ResUID {
 	return []engine.ResUID{engine.NameUIDOf(r, "net", r.link())}
 }
 
 // AutoEdges wants nothing.
-func (*NetRes) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
+func (*Res) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
 
 // Clashes says what two resources want differently of one interface.
-func (r *NetRes) Clashes(other engine.Res) error {
-	o, ok := other.(*NetRes)
+func (r *Res) Clashes(other engine.Res) error {
+	o, ok := other.(*Res)
 	if !ok || r.link() != o.link() || len(r.Recv())+len(o.Recv()) > 0 {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (r *NetRes) Clashes(other engine.Res) error {
 }
 
 // Doc describes the kind.
-func (*NetRes) Doc() string {
+func (*Res) Doc() string {
 	return `A network interface of the running kernel: whether it is up, its addresses, and the routes by it.
 
     net:
