@@ -143,6 +143,8 @@ type builder struct {
 	vertices []engine.Vertex              // of g, in one piece
 	claims   []claim                      // in the order of items, until clashes has compared them
 	links    []link
+	hows     []how
+	key      []byte // of find, made once
 	guess    guesser
 
 	runs func(id string) engine.Res // of a part: what runs under an id; nil for a whole graph
@@ -166,7 +168,6 @@ type item struct {
 	info   *kindInfo // nil when the kind is unknown or broken
 	res    engine.Res
 	wires  []engine.Wire
-	index  int32 // among items
 	vertex int32 // in the graph; of a duplicate: that of the first
 	bad    bool  // the value could not be read: its consequences are not looked at
 	marks  bool  // a metaparameter marks parameters as secrets
@@ -239,7 +240,7 @@ func (b *builder) declare(d *Declaration) {
 	if on := targetOf(d); on != "" && b.entry(strings.ToLower(kind)).targeted() {
 		name = engine.NameOn(name, on)
 	}
-	b.room = append(b.room, item{Declaration: d, ident: ident{strings.ToLower(kind), name}, index: int32(len(b.items))})
+	b.room = append(b.room, item{Declaration: d, ident: ident{strings.ToLower(kind), name}})
 	it := &b.room[len(b.room)-1] // there is room for all: none moves
 	switch {
 	case err != nil:
@@ -277,26 +278,26 @@ func (b *builder) vague(it *item) string {
 	}
 }
 
-// find returns the first item of that name, whose kind is in lower case. Of a part it may stand for a running one.
-func (b *builder) find(kind, name string) (*item, bool) {
-	id := schema.Ref{Kind: kind, Name: name}.ID()
-	if i, ok := b.g.Index(id); ok {
-		return b.first[i], true
+// find returns the vertex of that name, whose kind is in lower case. Of a part it may stand for a running one.
+func (b *builder) find(kind, name string) (int32, bool) {
+	b.key = schema.Ref{Kind: kind, Name: name}.AppendID(b.key[:0])
+	if i, ok := b.g.IndexBytes(b.key); ok {
+		return int32(i), true
 	}
 	if b.runs == nil {
-		return nil, false
+		return -1, false
 	}
+	id := string(b.key)
 	res := b.runs(id)
 	if res == nil {
-		return nil, false
+		return -1, false
 	}
 	it := &item{Declaration: &Declaration{Kind: kind, Name: name, Res: res}, ident: ident{kind, name}, id: id, res: res, runs: true}
-	it.index = int32(len(b.items))
 	it.info = b.goKindOf(it)
 	at, _ := b.g.Add(id, nil) // it was not there
 	it.vertex = int32(at)
 	b.items, b.first = append(b.items, it), append(b.first, it)
-	return it, true
+	return it.vertex, true
 }
 
 // identity returns the kind and the name of a declaration.

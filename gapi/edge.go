@@ -11,41 +11,54 @@ import (
 	"github.com/reactivegraph/mgmt/graph"
 )
 
-// link is one edge between two items, by their indices.
+// link is one edge between two vertices. A large graph has many: it takes 16 bytes.
 type link struct {
-	from, to        int32
-	name            string
-	word            string // how it was declared
-	pos             schema.Pos
+	from, to        int32 // vertices of the graph
+	how             int32 // in builder.hows
 	notify, implied bool
 	by              graph.Owner
 }
 
+// how says how an edge was declared.
+type how struct {
+	name string
+	word string
+	pos  schema.Pos
+}
+
+// link takes an edge into the list. Most edges of a graph from Go are declared in the same way as the one before.
+func (b *builder) link(l link, h how) {
+	if n := len(b.hows); n == 0 || b.hows[n-1] != h {
+		b.hows = append(b.hows, h)
+	}
+	l.how = int32(len(b.hows) - 1)
+	b.links = append(b.links, l)
+}
+
 // references makes the edges that a resource declares by itself.
 func (b *builder) references(it *item) {
-	for _, list := range []struct {
-		word            string
-		refs            []RefDecl
-		notify, forward bool
-	}{
-		{"before", it.Before, false, true},
-		{"depend", it.Depend, false, false},
-		{"notify", it.Notify, true, true},
-		{"listen", it.Listen, true, false},
-	} {
-		for _, r := range list.refs {
-			other, ok := b.resolve(it, r.Ref, r.Pos, list.word)
-			if !ok {
-				continue
-			}
-			l := link{from: it.index, to: other.index, word: list.word, pos: r.Pos, notify: list.notify, by: graph.ByFrom}
-			if !list.forward {
-				l.from, l.to, l.by = l.to, l.from, graph.ByTo
-			}
-			b.links = append(b.links, l)
-		}
-	}
+	b.refer(it, it.Before, "before", link{from: it.vertex, by: graph.ByFrom})
+	b.refer(it, it.Depend, "depend", link{to: it.vertex, by: graph.ByTo})
+	b.refer(it, it.Notify, "notify", link{from: it.vertex, by: graph.ByFrom, notify: true})
+	b.refer(it, it.Listen, "listen", link{to: it.vertex, by: graph.ByTo, notify: true})
 	b.fieldRefs(it)
+}
+
+// refer makes the edges of one key. The end that declares them is in l.
+func (b *builder) refer(it *item, refs []RefDecl, word string, l link) {
+	for i := range refs {
+		r := &refs[i]
+		other, ok := b.resolve(it, r.Ref, r.Pos, word)
+		if !ok {
+			continue
+		}
+		if l.by == graph.ByFrom {
+			l.to = other
+		} else {
+			l.from = other
+		}
+		b.link(l, how{word: word, pos: r.Pos})
+	}
 }
 
 // connect makes the edges that were declared by themselves.
@@ -56,20 +69,20 @@ func (b *builder) connect() {
 		to, ok2 := b.resolve(&nobody, e.To, orPos(e.ToPos, e.Pos), "to")
 		if ok1 && ok2 {
 			word := strings.TrimSpace("edge " + e.Name)
-			b.links = append(b.links, link{from: from.index, to: to.index, name: e.Name, word: word, pos: e.Pos, notify: e.Notify})
+			b.link(link{from: from, to: to, notify: e.Notify}, how{name: e.Name, word: word, pos: e.Pos})
 		}
 	}
 }
 
-// resolve finds the item that a reference names, or reports that there is none.
-// The item of an unknown kind is found: that was reported already.
-func (b *builder) resolve(it *item, r schema.Ref, pos schema.Pos, word string) (*item, bool) {
+// resolve finds the vertex that a reference names, or reports that there is none.
+// That of an unknown kind is found: the kind was reported already.
+func (b *builder) resolve(it *item, r schema.Ref, pos schema.Pos, word string) (int32, bool) {
 	kind := strings.ToLower(r.Kind)
 	if other, ok := b.find(kind, r.Name); ok {
 		return other, true
 	}
 	if b.d.Partial {
-		return nil, false
+		return -1, false
 	}
 	id := schema.Ref{Kind: kind, Name: r.Name}.ID()
 	b.add(schema.Diagnostic{
@@ -77,7 +90,7 @@ func (b *builder) resolve(it *item, r schema.Ref, pos schema.Pos, word string) (
 		Message:    word + ": " + id + " is not in the graph",
 		Suggestion: b.guess.near(id, b.items),
 	})
-	return nil, false
+	return -1, false
 }
 
 // fieldRefs checks the references among the parameters of an item.
@@ -136,7 +149,7 @@ func posOf(n *schema.Node, other schema.Pos) schema.Pos {
 	return orPos(n.Pos, other)
 }
 
-// join adds the links to the graph; index has the vertex of each item.
+// join adds the links to the graph.
 func (b *builder) join(g *engine.Graph) {
 	g.Grow(0, len(b.links))
 	direct := map[[2]int32]bool{} // pairs with a declared edge, where any is implied
@@ -146,34 +159,36 @@ func (b *builder) join(g *engine.Graph) {
 			if l.implied != implied {
 				continue
 			}
-			ends := [2]int32{b.items[l.from].vertex, b.items[l.to].vertex}
+			ends := [2]int32{l.from, l.to}
 			if implied && direct[ends] {
 				continue
 			}
 			if !implied && anyImplied {
 				direct[ends] = true
 			}
-			b.joinOne(g, l, ends)
+			b.joinOne(g, l)
 		}
 	}
 	b.cycles(g)
 }
 
-func (b *builder) joinOne(g *engine.Graph, l link, ends [2]int32) {
-	it := b.items[l.from]
-	if ends[0] == ends[1] {
-		b.errorf(it, l.pos, "%s: %s can't come before itself", l.word, it.id)
+func (b *builder) joinOne(g *engine.Graph, l link) {
+	h := &b.hows[l.how]
+	if l.from == l.to {
+		it := b.first[l.from]
+		b.errorf(it, h.pos, "%s: %s can't come before itself", h.word, it.id)
 		return
 	}
-	to := b.items[l.to]
-	if l.notify && to.info != nil && !to.info.Abilities.Refreshable {
-		b.add(schema.Diagnostic{
-			Severity: schema.Warning, Pos: l.pos, Resource: it.id,
-			Message: l.word + ": " + to.id + " can't refresh, so notifying it does nothing",
-		})
+	if l.notify {
+		if to := b.first[l.to]; to.info != nil && !to.info.Abilities.Refreshable {
+			b.add(schema.Diagnostic{
+				Severity: schema.Warning, Pos: h.pos, Resource: b.first[l.from].id,
+				Message: h.word + ": " + to.id + " can't refresh, so notifying it does nothing",
+			})
+		}
 	}
 	// The indices are good and the ends differ: it can't fail.
-	_ = g.Connect(graph.Edge{From: int(ends[0]), To: int(ends[1]), Name: l.name, Notify: l.notify, Implied: l.implied, By: l.by, Pos: l.pos.String()})
+	_ = g.Connect(graph.Edge{From: int(l.from), To: int(l.to), Name: h.name, Notify: l.notify, Implied: l.implied, By: l.by, Pos: h.pos.String()})
 }
 
 // maxCycles bounds the cycles that are reported.
@@ -225,8 +240,8 @@ func (b *builder) cycle(c *graph.CycleError) {
 			}
 			continue
 		}
-		l := b.linkBetween(c.Path[i], c.Path[i+1])
-		d.Related = append(d.Related, schema.Related{Pos: l.pos, Message: shown(c.Path[i]) + " -> " + shown(c.Path[i+1]) + " (" + l.word + ")"})
+		h := b.howBetween(c.Edges[i])
+		d.Related = append(d.Related, schema.Related{Pos: h.pos, Message: shown(c.Path[i]) + " -> " + shown(c.Path[i+1]) + " (" + h.word + ")"})
 	}
 	d.Pos = d.Related[0].Pos
 	b.add(d)
@@ -240,18 +255,17 @@ func shown(id string) string {
 	return id
 }
 
-// linkBetween returns the first declared link between two resources, else an
-// implied one.
-func (b *builder) linkBetween(from, to string) link {
-	var found link
+// howBetween says how an edge was declared first, or implied if it was not declared.
+func (b *builder) howBetween(e graph.Edge) how {
+	var found how
 	for _, l := range b.links {
-		if b.items[l.from].id != from || b.items[l.to].id != to {
+		if int(l.from) != e.From || int(l.to) != e.To {
 			continue
 		}
 		if !l.implied {
-			return l
+			return b.hows[l.how]
 		}
-		found = l
+		found = b.hows[l.how]
 	}
 	return found
 }

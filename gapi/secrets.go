@@ -60,8 +60,8 @@ func (b *builder) tainted() map[*item]bool {
 
 // sender returns the item that a checked wire comes from.
 func (b *builder) sender(w engine.Wire) *item {
-	it, _ := b.find(w.From.Kind, w.From.Name) // the wire was checked
-	return it
+	at, _ := b.find(w.From.Kind, w.From.Name) // the wire was checked
+	return b.first[at]
 }
 
 // sendsSecret reports whether the type of a wire's value is a secret, or has

@@ -32,13 +32,14 @@ func (b *builder) wire(it *item) {
 // sender's kind in lower case.
 func (b *builder) checkWire(it *item, r RecvDecl) (engine.Wire, bool) {
 	to, path := b.receiver(it, r)
-	sender, ok := b.resolve(it, r.From, r.Pos, "recv")
+	at, ok := b.resolve(it, r.From, r.Pos, "recv")
 	if !ok {
 		return engine.Wire{}, false
 	}
+	sender := b.first[at]
 	from, key := b.sent(it, sender, r)
 	w := engine.Wire{Field: path, Pos: r.Pos, From: schema.Ref{Kind: sender.kind, Name: sender.name, Key: key}}
-	b.links = append(b.links, link{from: sender.index, to: it.index, pos: r.Pos, word: "recv " + path, implied: true, by: graph.ByTo})
+	b.link(link{from: at, to: it.vertex, implied: true, by: graph.ByTo}, how{word: "recv " + path, pos: r.Pos})
 	if from == nil || to == nil {
 		return w, false
 	}

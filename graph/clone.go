@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"maps"
 	"slices"
 )
 
@@ -14,7 +13,7 @@ func (g *Graph[V]) Clone() *Graph[V] {
 		Name:   g.Name,
 		ids:    slices.Clip(g.ids), // only ever appended to
 		values: slices.Clone(g.values),
-		index:  maps.Clone(g.index),
+		index:  g.index.clone(),
 		decls:  slices.Clip(g.decls),
 		texts:  slices.Clip(g.texts),
 	}

@@ -51,9 +51,9 @@ func match[V any](old, new *Graph[V]) matching {
 	for i, id := range new.ids {
 		o := int32(i)
 		if i >= len(old.ids) || old.ids[i] != id {
-			var ok bool
-			if o, ok = old.index[id]; !ok {
-				o = -1
+			o = -1
+			if at, ok := old.Index(id); ok {
+				o = int32(at)
 			}
 		}
 		m.toOld[i] = o

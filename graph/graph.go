@@ -25,7 +25,7 @@ type Graph[V any] struct {
 
 	ids    []string
 	values []V
-	index  map[string]int32
+	index  index
 
 	decls []decl // every declared edge; in order of (from, to) once laid out
 	texts []text // what decl.text points to; texts[0] is empty
@@ -36,7 +36,7 @@ type Graph[V any] struct {
 
 // New returns an empty graph.
 func New[V any](name string) *Graph[V] {
-	return &Graph[V]{Name: name, index: make(map[string]int32), texts: make([]text, 1)}
+	return &Graph[V]{Name: name, index: newIndex(), texts: make([]text, 1)}
 }
 
 // Grow makes room for that many more vertices and declared edges, so that
@@ -45,9 +45,7 @@ func (g *Graph[V]) Grow(vertices, edges int) {
 	g.ids = slices.Grow(g.ids, max(vertices, 0))
 	g.values = slices.Grow(g.values, max(vertices, 0))
 	g.decls = slices.Grow(g.decls, max(edges, 0))
-	if len(g.index) == 0 {
-		g.index = make(map[string]int32, max(vertices, 0))
-	}
+	g.index.room(len(g.ids) + max(vertices, 0))
 }
 
 // Add puts a vertex into the graph and returns its index, which is the number
@@ -55,14 +53,15 @@ func (g *Graph[V]) Grow(vertices, edges int) {
 // that wraps ErrDuplicate, with the index of the vertex that has it, and changes
 // nothing. The empty string is an id like any other.
 func (g *Graph[V]) Add(id string, v V) (int, error) {
-	if i, ok := g.index[id]; ok {
+	sum := g.index.sum(id)
+	if i := g.index.find(sum, func(at int32) bool { return g.ids[at] == id }); i >= 0 {
 		return int(i), fmt.Errorf("%w: %s", ErrDuplicate, show(id))
 	}
 	if len(g.ids) >= maxIndex {
 		return -1, fmt.Errorf("no room for %s: a graph has at most %d vertices", show(id), maxIndex)
 	}
 	i := len(g.ids)
-	g.index[id] = int32(i)
+	g.index.add(sum, int32(i))
 	g.ids = append(g.ids, id)
 	g.values = append(g.values, v)
 	g.changed()
@@ -78,8 +77,14 @@ func (g *Graph[V]) EdgeCount() int { return len(g.read().succ) }
 
 // Index returns the index of the vertex with this id, and whether there is one.
 func (g *Graph[V]) Index(id string) (int, bool) {
-	i, ok := g.index[id]
-	return int(i), ok
+	i := g.index.find(g.index.sum(id), func(at int32) bool { return g.ids[at] == id })
+	return max(int(i), 0), i >= 0
+}
+
+// IndexBytes is Index of an id that the caller has put together, and that need not become a string for it.
+func (g *Graph[V]) IndexBytes(id []byte) (int, bool) {
+	i := g.index.find(g.index.sumBytes(id), func(at int32) bool { return g.ids[at] == string(id) })
+	return max(int(i), 0), i >= 0
 }
 
 // ID returns the id of vertex i.

@@ -276,3 +276,28 @@ func FuzzLaws(f *testing.F) {
 		graphtest.CheckSpec(t, g, s)
 	}))
 }
+
+// TestIndex: each id is found, as text and as bytes, and no other is, over all growths of the index.
+func TestIndex(t *testing.T) {
+	g := graph.New[int]("")
+	for n := range 5000 {
+		id := fmt.Sprintf("v%d", n)
+		if _, ok := g.IndexBytes([]byte(id)); ok {
+			t.Fatalf("%s is found before it is there", id)
+		}
+		if at, err := g.Add(id, n); err != nil || at != n {
+			t.Fatalf("%s is vertex %d, error %v; want %d", id, at, err, n)
+		}
+		for _, seek := range []int{0, n / 2, n} {
+			id := fmt.Sprintf("v%d", seek)
+			at, ok := g.Index(id)
+			bytesAt, bytesOK := g.IndexBytes([]byte(id))
+			if !ok || !bytesOK || at != seek || bytesAt != seek {
+				t.Fatalf("of %d vertices, %s is found at %d (%t), as bytes at %d (%t)", n+1, id, at, ok, bytesAt, bytesOK)
+			}
+		}
+	}
+	if _, err := g.Add("v17", 0); !errors.Is(err, graph.ErrDuplicate) {
+		t.Errorf("adding v17 again: %v", err)
+	}
+}

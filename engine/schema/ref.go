@@ -34,6 +34,12 @@ func ParseRef(s string) (Ref, error) {
 // ID returns kind[name], without the key.
 func (r Ref) ID() string { return r.Kind + "[" + r.Name + "]" }
 
+// AppendID appends ID to a text, for callers that need many ids and keep none.
+func (r Ref) AppendID(to []byte) []byte {
+	to = append(append(to, r.Kind...), '[')
+	return append(append(to, r.Name...), ']')
+}
+
 // String returns the reference as it is written; a reference to nothing is empty.
 func (r Ref) String() string {
 	switch {

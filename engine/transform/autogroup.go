@@ -2,6 +2,7 @@ package transform
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,8 +90,10 @@ func (s *grouping) candidates() (list []candidate) {
 		if !ok {
 			continue
 		}
-		if why := s.alone(i, v); why != "" {
-			s.n.Explain(NotGrouped, func() string { return why }, s.g.ID(i))
+		if why := s.alone(i, v); why != nil {
+			if s.n.All {
+				s.n.Explain(NotGrouped, why.String, s.g.ID(i))
+			}
 		} else if key := s.groupKey(r); key != "" {
 			list = append(list, candidate{int32(i), r, key})
 		}
@@ -98,20 +101,28 @@ func (s *grouping) candidates() (list []candidate) {
 	return list
 }
 
-// alone says why a vertex stays alone, whatever the others are; empty if it may be
-// grouped.
-func (s *grouping) alone(i int, v *engine.Vertex) string {
+// reason is why a vertex stays alone.
+type reason string
+
+func (r reason) String() string { return string(r) }
+
+// alone says why a vertex stays alone, whatever the others are; nil if it may be
+// grouped. The text is made where it is read: a large graph has many that stay alone.
+func (s *grouping) alone(i int, v *engine.Vertex) fmt.Stringer {
 	switch {
 	case len(v.Group) > 0:
-		return "it is a group already"
+		return reason("it is a group already")
 	case v.Once:
-		return "it only undoes what has left the graph"
+		return reason("it only undoes what has left the graph")
 	case len(v.Recv) > 0:
-		return "it receives a value"
-	case s.senders[s.g.ID(i)]:
-		return "a value that it sends is received"
+		return reason("it receives a value")
+	case len(s.senders) > 0 && s.senders[s.g.ID(i)]:
+		return reason("a value that it sends is received")
 	}
-	return keepsAlone(v.Res.MetaParams())
+	if rule := keepsAlone(v.Res.MetaParams()); rule != nil {
+		return rule
+	}
+	return nil
 }
 
 // groupKey asks for the key; a panic is none.

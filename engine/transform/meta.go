@@ -99,15 +99,17 @@ var metaRules = [...]MetaRule{
 	{Key: "dollar", Rule: RuleOwner, Why: "it is about the name, which was checked before"},
 }
 
-// keepsAlone names the metaparameter that keeps a resource out of every group;
-// empty for none.
-func keepsAlone(m *engine.MetaParams) string {
+// String says why the metaparameter keeps a resource out of every group.
+func (r *MetaRule) String() string { return "meta." + r.Key + ": " + r.Why }
+
+// keepsAlone returns the rule that keeps a resource out of every group; nil for none.
+func keepsAlone(m *engine.MetaParams) *MetaRule {
 	for i := range metaRules {
 		if r := &metaRules[i]; r.alone != nil && r.alone(m) {
-			return "meta." + r.Key + ": " + r.Why
+			return r
 		}
 	}
-	return ""
+	return nil
 }
 
 func metaKeyOf(m *engine.MetaParams) (k metaKey) {
