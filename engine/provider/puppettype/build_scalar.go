@@ -38,10 +38,23 @@ func (p *parser) timestamp(e expr) *Type {
 // moment reads '2020-01-31T12:30:00 UTC', or a number of seconds since 1970.
 func (p *parser) moment(e expr) time.Time {
 	if e.kind == tokInt || e.kind == tokFloat {
-		return time.Unix(0, 0).UTC().Add(time.Duration(p.duration(e)))
+		return p.unixTime(e)
 	}
 	at, err := ParseTimestamp(p.textOf(e, "a time"))
 	return resultOf(p, e, at, err)
+}
+
+// unixTime reads a number of seconds since 1970. A year has four digits, so that
+// FormatTimestamp writes each bound in a way that reads back.
+func (p *parser) unixTime(e expr) time.Time {
+	whole, fraction := math.Modf(e.num)
+	if math.Abs(whole) < 1e12 {
+		if at := time.Unix(int64(whole), int64(fraction*float64(time.Second))).UTC(); 0 <= at.Year() && at.Year() <= 9999 {
+			return at
+		}
+	}
+	p.fail(e.at, false, "", "%s seconds are not within the years 0 to 9999", e.text)
+	return time.Time{}
 }
 
 func (p *parser) timespan(e expr) *Type {

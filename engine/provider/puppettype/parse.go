@@ -217,15 +217,24 @@ func (p *parser) operand() expr {
 	return e
 }
 
+// The words that Puppet's language keeps for itself: those that join parts of a
+// statement, those that begin one, and those that are kept for later. No name prints
+// as one of them.
+var (
+	joining   = []string{"and", "or", "in", "elsif", "else", "inherits"}
+	beginning = []string{"case", "class", "define", "function", "if", "node", "type", "unless"}
+	reserved  = []string{"attr", "private"}
+)
+
 // keyword refuses the words that begin or join statements of Puppet's language.
 func (p *parser) keyword() {
 	switch {
-	case p.is(tokName, "and", "or", "in", "elsif", "else", "inherits"):
+	case p.is(tokName, joining...):
 		p.unexpected()
-	case p.is(tokName, "case", "class", "define", "function", "if", "node", "type", "unless"):
+	case p.is(tokName, beginning...):
 		p.advance()
 		p.unexpected()
-	case p.is(tokName, "attr", "private"):
+	case p.is(tokName, reserved...):
 		p.later(p.tok.at, "%s is a reserved word; write '%s' in quotes", p.tok.text, p.tok.text)
 	}
 }

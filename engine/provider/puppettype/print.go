@@ -3,6 +3,7 @@ package puppettype
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ func (p *printer) typ(t *Type) {
 		p.resource(t)
 		return
 	case KindClass:
-		p.list(name, func() { p.items(t.words) })
+		p.list(name, func() { p.items(apply(t.words, nameOrQuote)) })
 		return
 	}
 	p.list(name, func() { p.parameters(t) })
@@ -183,10 +184,24 @@ func (p *printer) inner(t *Type) {
 func (p *printer) runtime(words []string) {
 	for i, w := range words {
 		if i > 0 {
-			w = quote(w)
+			p.item(quote(w))
+			continue
 		}
-		p.item(w)
+		p.item(nameOrQuote(w))
 	}
+}
+
+// nameOrQuote writes a word without quotes where it reads back so, as Puppet does.
+func nameOrQuote(w string) string {
+	for part := range strings.SplitSeq(w, "::") {
+		if part == "" || part[0] < 'a' || part[0] > 'z' || strings.ContainsFunc(part, func(r rune) bool { return r > 'z' || !isWord(byte(r)) }) {
+			return quote(w)
+		}
+	}
+	if slices.Contains(slices.Concat(joining, beginning, reserved), w) {
+		return quote(w)
+	}
+	return w
 }
 
 func (p *printer) members(t *Type) {
