@@ -27,6 +27,9 @@ func (t *Type) assignable(o *Type) bool {
 		if p := o.elem.present(); p.kind != KindNotUndef {
 			return t.assignable(p)
 		}
+		if t.assignable(o.elem) { // which has all that o has, and perhaps undef
+			return true
+		}
 	}
 	return t.takes(o)
 }
