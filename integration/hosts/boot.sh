@@ -14,6 +14,7 @@ while
 	code=0
 	systemd-nspawn --quiet --directory="$dir/root" --machine="$name" --boot --register=no --keep-unit \
 		--link-journal=no --console=read-only --resolv-conf=off --timezone=off --private-network || code=$?
-	[ $code = $reboot ]
+	# Crash has left a file.
+	[ $code = $reboot ] || rm "$dir/again" 2>/dev/null
 do :; done
 exit $code

@@ -247,6 +247,20 @@ func (h *Host) Reboot() {
 	h.waitBooted()
 }
 
+// Crash ends the machine at once, as a loss of its power does, and boots it anew on what it has
+// written.
+func (h *Host) Crash() {
+	h.t.Helper()
+	again := fmt.Sprintf("/proc/%d/root%s/again", h.nspawn(), h.dir)
+	if err := os.WriteFile(again, nil, 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := syscall.Kill(h.init, syscall.SIGKILL); err != nil {
+		h.t.Fatal(err)
+	}
+	h.waitBooted()
+}
+
 // Stop stops the machine as its power button does. Its disk is gone.
 func (h *Host) Stop() {
 	h.t.Helper()

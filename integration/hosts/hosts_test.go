@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"bufio"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -145,6 +146,37 @@ func TestKilled(t *testing.T) {
 			t.Errorf("left: %q", left)
 		}
 	}
+}
+
+// TestForward: a client of this machine reaches a server in the machine, also the one that comes
+// after a crash. The machine keeps its files.
+func TestForward(t *testing.T) {
+	h := Base(t).Boot(t, "door")
+	address := h.Forward(2300)
+	serve := func() {
+		h.Run("systemd-run", "--quiet", "--unit=server", "busybox", "nc", "-ll", "-p", "2300", "-e", "busybox", "cat", "/etc/served")
+	}
+	served := func(want string) func() bool {
+		return func() bool {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(conn) // a server that is not there gives nothing
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+			return string(text) == want
+		}
+	}
+	h.Put("/etc/served", "one")
+	serve()
+	h.Eventually("it is served", time.Minute, served("one"))
+	h.Crash()
+	h.Eventually("the server is gone", time.Minute, served(""))
+	h.Sh(`test "$(cat /etc/served)" = one; echo two >/etc/served`)
+	serve()
+	h.Eventually("another one serves", time.Minute, served("two\n"))
 }
 
 func TestSnapshot(t *testing.T) {
