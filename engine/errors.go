@@ -132,6 +132,26 @@ func IsVerdict(err error) bool {
 	return ok
 }
 
+// Interrupted marks an error of a change that ended in its middle, such as by the loss of the machine
+// that it was made on. The state that it has left is unknown. The engine tells such an error at once; it
+// looks first at the ancestors after other errors. Interrupted returns nil for nil.
+func Interrupted(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &interruptedError{err}
+}
+
+type interruptedError struct{ error }
+
+func (e *interruptedError) Unwrap() error { return e.error }
+
+// IsInterrupted reports whether err, or an error that it wraps, was marked by Interrupted.
+func IsInterrupted(err error) bool {
+	_, ok := errors.AsType[*interruptedError](err)
+	return ok
+}
+
 // Guard calls a function that runs code of another module. It turns a panic of that code into a
 // *PanicError. The argument method names the called method in the error.
 func Guard(method string, f func() error) (err error) {

@@ -38,6 +38,7 @@ func TestMarkedErrors(t *testing.T) {
 	}{
 		{"permanent", engine.Permanent, engine.IsPermanent},
 		{"verdict", engine.Verdict, engine.IsVerdict},
+		{"interrupted", engine.Interrupted, engine.IsInterrupted},
 		{"wait", func(err error) error {
 			if err == nil {
 				return nil

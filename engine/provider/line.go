@@ -170,7 +170,11 @@ func (t *Target) lost(resources []string, hidden *secrets.Texts, err error) erro
 	if hidden != nil {
 		err = hidden.Error(err)
 	}
-	return &TargetError{Target: t.Name, Transport: t.Transport, Resources: resources, Err: err}
+	err = &TargetError{Target: t.Name, Transport: t.Transport, Resources: resources, Err: err}
+	if len(resources) > 0 {
+		return engine.Interrupted(err)
+	}
+	return err
 }
 
 // doubt asks the target, after an error of a call over a connection, whether it is still there. If it is not, the connection

@@ -109,6 +109,7 @@ func TestFindingC11RealFailure(t *testing.T) {
 		"an error":  {errNo, 3, 2, nil},
 		"permanent": {engine.Permanent(errNo), 2, 1, nil},
 		"a verdict": {engine.Verdict(errNo), 2, 1, nil},
+		"a cut":     {engine.Interrupted(errNo), 2, 1, nil},
 		"paused":    {errNo, 3, 1, func(rg *rig, _ map[string]*fake) { _ = rg.r.Pause(rg.t.Context(), reactor.Pause{Resource: "fake[a]"}) }},
 	} {
 		t.Run(name, func(t *testing.T) {
