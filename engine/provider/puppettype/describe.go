@@ -151,6 +151,9 @@ func describeVariant(expected, original, actual *Type, path []step) []finding {
 	if original.kind == KindOptional {
 		alts = append([]*Type{undefType}, alts...)
 	}
+	if len(alts) == 0 {
+		return typeFinding(path, original, actual)
+	}
 	var found []finding
 	for i, alt := range alts {
 		each := describe(alt, actual, below(path, step{stepVariant, "", i}))

@@ -16,6 +16,8 @@ func (t *Type) normal() *Type {
 		return normalNotUndef(t)
 	case KindVariant:
 		return normalVariant(t)
+	case KindInit: // what it makes depends on how its type is written
+		return t
 	}
 	return t.mapped((*Type).normal)
 }
