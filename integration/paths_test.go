@@ -44,7 +44,7 @@ var pathsAllowed = map[string]string{
 	"resources/crontab.go users":                            "the spool of cron: names only",
 	"resources/download_check.go stage":                     "a file of the state folder, which run refuses if others can write it",
 	"resources/download_check.go take":                      "a file of the state folder, which run refuses if others can write it",
-	"resources/hostname_set.go setStatic":                   "/etc/hostname",
+	"resources/hostname/set.go setStatic":                   "/etc/hostname",
 	"resources/internal/atomicfile/dir.go Glance":           "compares a look with one that the walker had; nothing of it is shown or used",
 	"resources/internal/atomicfile/label.go get":            "the name of an open descriptor in /proc",
 	"resources/internal/atomicfile/label.go set":            "the name of an open descriptor in /proc",
@@ -86,7 +86,7 @@ var pathsAllowed = map[string]string{
 	"resources/internal/private/private.go openVarDir":      "the state folder, which run refuses if others can write it",
 	"resources/internal/private/private.go syncDir":         "the state folder, which run refuses if others can write it",
 	"resources/internal/private/private.go Write":           "the state folder, which run refuses if others can write it",
-	"resources/sysctl_proc.go open":                         "/proc",
+	"resources/sysctl/proc.go open":                         "/proc",
 	"resources/user_check.go homeDiffers":                   "only whether it exists is asked, and no link is followed in the last place",
 }
 

@@ -31,14 +31,14 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	all := map[string]engine.Res{
 		"noop": &basic.NoopRes{}, "print": &basic.PrintRes{}, "msg": &basic.MsgRes{Body: "x", Priority: "info"}, "value": &basic.ValueRes{}, "test": &basic.TestRes{WatchEvery: time.Hour},
 		"timer": &basic.TimerRes{Interval: time.Hour}, "password": &PasswordRes{Length: 8},
-		"file": &FileRes{Path: filepath.Join(dir, "file"), Content: new("x")},
-		"exec": &ExecRes{Cmd: "true", WatchCmd: "sleep 1000", WatchFiles: []string{in}, Creates: filepath.Join(dir, "made")},
-		"line": &LineRes{File: filepath.Join(dir, "lines"), Content: "x"}, "sysctl": sysctlAt(dir, "a.b", "1"),
+		"file":     &FileRes{Path: filepath.Join(dir, "file"), Content: new("x")},
+		"exec":     &ExecRes{Cmd: "true", WatchCmd: "sleep 1000", WatchFiles: []string{in}, Creates: filepath.Join(dir, "made")},
+		"line":     &LineRes{File: filepath.Join(dir, "lines"), Content: "x"},
 		"download": &DownloadRes{Path: filepath.Join(dir, "load"), URL: "http://127.0.0.1/"},
 		"gzip":     &GzipRes{Path: filepath.Join(dir, "gz"), Input: in}, "tar": &TarRes{Path: filepath.Join(dir, "tar"), Inputs: []string{in}},
 	}
 	all["pkg"] = pkgOf(t)
-	all["mount"], all["hostname"] = mountAt(dir), &HostnameRes{Hostname: "a"}
+	all["mount"] = mountAt(dir)
 	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
 	all["cron"] = &CronRes{State: FileAbsent, root: dir}
 	all["user"], all["group"] = &UserRes{Root: dir}, &GroupRes{Root: dir}

@@ -205,7 +205,7 @@ func (*MountRes) Shared() (string, func(context.Context, engine.Host) (engine.Sh
 // Watch waits for changes of the table, and of the mounts. No event tells that the last user of a
 // mount has gone: while one has to be unmounted, it is looked at each second.
 func (r *MountRes) Watch(ctx context.Context) error {
-	f, err := procfile.Follow(mounttab.MountInfo)
+	f, err := procfile.Follow(engine.ClockOf(r.init.Host), mounttab.MountInfo)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (r *MountRes) make(ctx context.Context, m *mounttab.Reader, l mountLook, to
 	var failed error
 	asked := 0
 	for round := range mountRounds {
-		if err := watches.Pause(ctx, mountPauses(round)); err != nil {
+		if err := watches.Pause(ctx, engine.ClockOf(r.init.Host), mountPauses(round)); err != nil {
 			return err
 		}
 		failed = r.step(ctx, m, l, todo)
@@ -134,7 +134,7 @@ func (r *MountRes) unmount(ctx context.Context, l mountLook) error {
 		if len(l.below) > 0 || tries == busyTries {
 			return r.busy(l, err)
 		}
-		if err := watches.Pause(ctx, mountPause<<tries); err != nil {
+		if err := watches.Pause(ctx, engine.ClockOf(r.init.Host), mountPause<<tries); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/names"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 	"github.com/reactivegraph/mgmt/resources/internal/rules"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
@@ -119,7 +120,7 @@ func (r *NspawnRes) at(path string) string {
 
 // Validate checks the name and the parameters.
 func (r *NspawnRes) Validate() error {
-	errs := []error{checkHostname("the name", r.Name())}
+	errs := []error{names.CheckHost("the name", r.Name())}
 	if !slices.Contains([]string{svcRunning, svcStopped, nspawnAbsent}, r.state()) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be running, stopped or absent", r.State))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/names"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
@@ -107,7 +108,7 @@ func (m *machined) names(ctx context.Context) ([]string, error) {
 		rows, _ := replyFirst(body).([][]any)
 		for _, row := range rows {
 			name := replyText(row)
-			if vm := method == "ListMachines" && replyText(row[min(1, len(row)):]) != "container"; !vm && checkHostname("the name", name) == nil {
+			if vm := method == "ListMachines" && replyText(row[min(1, len(row)):]) != "container"; !vm && names.CheckHost("the name", name) == nil {
 				list = append(list, name)
 			}
 		}

@@ -151,8 +151,7 @@ func TestFindingA7CrontabOfAUser(t *testing.T) {
 // TestFindingA7NotForAll: the text of a file that shuts other users out, by its mode before
 // or after, is in no change.
 func TestFindingA7NotForAll(t *testing.T) {
-	const canary = "canary-51f0"
-	dir := t.TempDir()
+	const canary = kindtest.Canary
 	for name, c := range map[string]struct {
 		before string
 		mode   uint32
@@ -182,28 +181,9 @@ func TestFindingA7NotForAll(t *testing.T) {
 		"mount, open": {"dev /mnt cifs a=" + canary + " 0 0\n", 0o644, func(p string) engine.Res {
 			return &MountRes{Path: "/mnt", State: MountUnmounted, Device: "dev", Type: "cifs", Options: []string{"a=2"}, Persist: true, Fstab: p}
 		}, true},
-		"sysctl, closed file.conf": {"net.ipv4.tcp_fastopen_key = " + canary + "\n", 0o600, func(p string) engine.Res {
-			return &SysctlRes{Key: "net.ipv4.tcp_fastopen_key", Value: canary + "2", Persist: true, Path: p, root: t.TempDir()}
-		}, false},
-		"sysctl, closed value": {"", 0, func(string) engine.Res {
-			root := t.TempDir()
-			kindtest.Must(t, os.MkdirAll(root+"/proc/sys/net/ipv4", 0o755))
-			kindtest.Must(t, os.WriteFile(root+"/proc/sys/net/ipv4/tcp_fastopen_key", []byte(canary+"\n"), 0o600))
-			return &SysctlRes{Key: "net.ipv4.tcp_fastopen_key", Value: canary + "2", Runtime: true, root: root}
-		}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			path := dir + "/" + strings.ReplaceAll(name, " ", "-")
-			if c.mode != 0 {
-				kindtest.Lay(t, path, c.before)
-				kindtest.Must(t, unix.Chmod(path, c.mode))
-			}
-			r := c.make(path)
-			kind := strings.NewReplacer("ini", "ini_setting").Replace(name[:strings.IndexByte(name, ',')])
-			f := kindtest.Begin(t, kind, r)
-			if got := kindtest.Verbs(t, f, r, true) + fmt.Sprint(f.Logs()); strings.Contains(got, canary) != c.shown || strings.Contains(got, "error") {
-				t.Error(got)
-			}
-		})
+		kind, name, _ := strings.Cut(name, ", ")
+		kind = strings.NewReplacer("ini", "ini_setting").Replace(kind)
+		kindtest.NotForAll(t, kind, map[string]kindtest.Part{name: {Before: c.before, Mode: c.mode, Make: c.make, Shown: c.shown}})
 	}
 }

@@ -7,8 +7,10 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources"
 	_ "github.com/reactivegraph/mgmt/resources/account"
 	_ "github.com/reactivegraph/mgmt/resources/basic"
+	_ "github.com/reactivegraph/mgmt/resources/hostname"
 	_ "github.com/reactivegraph/mgmt/resources/net"
 	_ "github.com/reactivegraph/mgmt/resources/pkg"
 	_ "github.com/reactivegraph/mgmt/resources/ssh"
 	_ "github.com/reactivegraph/mgmt/resources/svc"
+	_ "github.com/reactivegraph/mgmt/resources/sysctl"
 )

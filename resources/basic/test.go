@@ -161,7 +161,7 @@ func (x *TestRes) Watch(ctx context.Context) error {
 	if x.WatchNil {
 		return nil
 	}
-	if err := watches.Pause(ctx, x.WatchSlow); err != nil {
+	if err := watches.Pause(ctx, engine.ClockOf(x.init.Host), x.WatchSlow); err != nil {
 		return nil
 	}
 	x.init.Running()
@@ -172,7 +172,7 @@ func (x *TestRes) Watch(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	t := time.NewTicker(x.WatchEvery)
+	t := engine.NewTicker(engine.ClockOf(x.init.Host), x.WatchEvery)
 	defer t.Stop()
 	for {
 		select {
@@ -187,10 +187,10 @@ func (x *TestRes) Watch(ctx context.Context) error {
 // CheckApply does what the parameters say.
 func (x *TestRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	x.panicIn("checkapply")
-	if err := watches.Pause(ctx, x.Sleep); err != nil {
+	if err := watches.Pause(ctx, engine.ClockOf(x.init.Host), x.Sleep); err != nil {
 		return false, err
 	}
-	time.Sleep(x.Deaf) // on purpose: it stands for code that does not listen
+	_ = watches.Pause(context.WithoutCancel(ctx), engine.ClockOf(x.init.Host), x.Deaf) // it stands for code that does not listen
 	if err := x.fail(); err != nil {
 		return false, err
 	}

@@ -156,7 +156,7 @@ func (r *Res) Watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := procfile.FollowFile(socket, rtnet.Take)
+	f, err := procfile.FollowFile(engine.ClockOf(r.init.Host), socket, rtnet.Take)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,10 @@ package kindtest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Main runs the tests of a package of kinds, and fails if they leave a goroutine behind.
@@ -49,5 +52,37 @@ func WatchEnds(t *testing.T, kind string, r engine.Res, h engine.Host) {
 		case <-time.After(enginetest.Patience):
 			t.Fatal("Watch does not return")
 		}
+	}
+}
+
+// Canary is the secret of the tests: no change and no line of a log may have it.
+const Canary = "canary-51f0"
+
+// Part is a resource that writes a part of a file, for NotForAll.
+type Part struct {
+	Before string                       // the text of the file before; empty for no file
+	Mode   uint32                       // its mode before; 0 for no file
+	Make   func(path string) engine.Res // the resource that alters it
+	Shown  bool                         // whether its changes show the text, since everyone may read the file
+}
+
+// NotForAll fails the test unless the changes and log lines of each resource show Canary exactly where Shown says so. A
+// file that shuts other users out, by its mode before or after, shows no text.
+func NotForAll(t *testing.T, kind string, parts map[string]Part) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, c := range parts {
+		t.Run(name, func(t *testing.T) {
+			path := dir + "/" + strings.ReplaceAll(name, " ", "-")
+			if c.Mode != 0 {
+				Lay(t, path, c.Before)
+				Must(t, unix.Chmod(path, c.Mode))
+			}
+			r := c.Make(path)
+			f := Begin(t, kind, r)
+			if got := Verbs(t, f, r, true) + fmt.Sprint(f.Logs()); strings.Contains(got, Canary) != c.Shown || strings.Contains(got, "error") {
+				t.Error(got)
+			}
+		})
 	}
 }

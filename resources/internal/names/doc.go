@@ -1,4 +1,4 @@
-// Package names has the rules for the names of packages and services. The kinds, the backends and
+// Package names has the rules for the names of packages, services and machines. The kinds, the backends and
 // the automatic edges share them, and none of these needs another one for a name.
 //
 // # Laws

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 var (
@@ -49,6 +51,35 @@ func CheckService(name string) error {
 		return fmt.Errorf("%q is no name of a service", name)
 	case strings.HasSuffix(strings.TrimSuffix(unit, path.Ext(unit)), "@"):
 		return fmt.Errorf("%q is a template: a service has an instance behind the @", name)
+	}
+	return nil
+}
+
+// hostMax is how many bytes the kernel takes.
+const hostMax = 64
+
+// CheckHost refuses names of machines that the kernel or programs do not take. A name has parts of letters,
+// digits and dashes, parted by dots. Its error calls the name by what.
+func CheckHost(what, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%s is empty", what)
+	case len(name) > hostMax:
+		return fmt.Errorf("%s %.70q has %d bytes, and the kernel takes %d", what, name, len(name), hostMax)
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		switch {
+		case part == "":
+			return fmt.Errorf("%s %q has a dot where a part of the name is missing", what, name)
+		case len(part) > 63:
+			return fmt.Errorf("%s %q has a part of %d bytes, more than 63", what, name, len(part))
+		case part[0] == '-' || part[len(part)-1] == '-':
+			return fmt.Errorf("%s %q has a part that begins or ends with a dash", what, name)
+		}
+		if i := strings.IndexFunc(part, func(c rune) bool { return c > '~' || c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }); i >= 0 {
+			c, _ := utf8.DecodeRuneInString(part[i:])
+			return fmt.Errorf("%s %q has %q in it; it takes letters, digits, dashes and dots", what, name, c)
+		}
 	}
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // pause is the least time between two looks: the file may be long, and may change many times.
@@ -24,15 +26,16 @@ const pause = 20 * time.Millisecond
 
 // Follower tells of changes. It is made by Follow.
 type Follower struct {
-	file *os.File
-	take func(fd uintptr) // what announces the changes; nil for nothing
-	wake chan struct{}    // of capacity 1
-	stop chan struct{}
-	done chan struct{}
+	clock engine.Clock
+	file  *os.File
+	take  func(fd uintptr) // what announces the changes; nil for nothing
+	wake  chan struct{}    // of capacity 1
+	stop  chan struct{}
+	done  chan struct{}
 }
 
-// Follow begins to follow a file.
-func Follow(path string) (*Follower, error) {
+// Follow begins to follow a file. The pause between two looks is by the clock.
+func Follow(clock engine.Clock, path string) (*Follower, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -41,19 +44,19 @@ func Follow(path string) (*Follower, error) {
 		_ = file.Close()
 		return nil, fmt.Errorf("%s does not tell of its changes: %w", path, err)
 	}
-	return FollowFile(file, nil)
+	return FollowFile(clock, file, nil)
 }
 
 // FollowFile follows a file that is open, and closes it at the end, or when it fails.
 // Before each wake-up take is called, which must not block: it takes all that makes the
 // file readable.
-func FollowFile(file *os.File, take func(fd uintptr)) (*Follower, error) {
+func FollowFile(clock engine.Clock, file *os.File, take func(fd uintptr)) (*Follower, error) {
 	conn, err := file.SyscallConn()
 	if err != nil {
 		_ = file.Close()
 		return nil, err
 	}
-	f := &Follower{file: file, take: take, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	f := &Follower{clock: clock, file: file, take: take, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	go f.run(conn)
 	return f, nil
 }
@@ -72,6 +75,8 @@ func (f *Follower) Close() {
 // nothing.
 func (f *Follower) run(conn syscall.RawConn) {
 	defer close(f.done)
+	rest := engine.NewTimer(f.clock, pause)
+	defer rest.Stop()
 	_ = conn.Read(func(fd uintptr) (done bool) {
 		if f.take != nil {
 			f.take(fd)
@@ -80,10 +85,11 @@ func (f *Follower) run(conn syscall.RawConn) {
 		case f.wake <- struct{}{}:
 		default:
 		}
+		rest.Reset(pause)
 		select {
 		case <-f.stop:
 			return true
-		case <-time.After(pause):
+		case <-rest.C:
 			return false
 		}
 	})

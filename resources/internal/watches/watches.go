@@ -33,17 +33,10 @@ func Idle(ctx context.Context, init *engine.Init) error {
 	return nil
 }
 
-// Pause waits, and returns the cause if the context ends first.
-func Pause(ctx context.Context, d time.Duration) error {
+// Pause waits for d by the clock, and returns the cause if the context ends first.
+func Pause(ctx context.Context, clock engine.Clock, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return engine.Sleep(ctx, clock, d)
 }

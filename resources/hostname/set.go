@@ -1,4 +1,4 @@
-package resources
+package hostname
 
 import (
 	"context"
@@ -18,30 +18,30 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
-// hostnames are the names of a machine.
-type hostnames struct {
+// nameSet are the names of a machine.
+type nameSet struct {
 	static, transient string
 	pretty            *string
 }
 
-// lookHostnames returns the names that the machine has.
-func lookHostnames() (h hostnames, err error) {
-	if h.transient, err = kernelHostname(); err != nil {
+// lookNames returns the names that the machine has.
+func lookNames() (h nameSet, err error) {
+	if h.transient, err = kernelName(); err != nil {
 		return h, err
 	}
-	text, err := textfile.Text(hostnameFile)
+	text, err := textfile.Text(staticFile)
 	if err != nil {
 		return h, err
 	}
 	h.static = staticOf(text)
-	if text, err = textfile.Text(hostnamePretty); err != nil {
+	if text, err = textfile.Text(prettyFile); err != nil {
 		return h, err
 	}
 	h.pretty = new(prettyOf(text))
 	return h, nil
 }
 
-func kernelHostname() (string, error) {
+func kernelName() (string, error) {
 	var u unix.Utsname
 	err := unix.Uname(&u)
 	return unix.ByteSliceToString(u.Nodename[:]), err
@@ -93,16 +93,16 @@ func withPretty(text, name string) string {
 	return b.String() + prettyKey + `"` + quoted + "\"\n"
 }
 
-// hostnameStep is one of the names, where it is not as wanted.
-type hostnameStep struct {
+// step is one of the names, where it is not as wanted.
+type step struct {
 	field, from, to string
 	method          string // of hostnamed
-	set             func(r *HostnameRes, name string) error
+	set             func(r *Res, name string) error
 }
 
 // steps returns what is not as wanted.
-func (r *HostnameRes) steps() (steps []hostnameStep, err error) {
-	has, err := lookHostnames()
+func (r *Res) steps() (steps []step, err error) {
+	has, err := lookNames()
 	if err != nil {
 		return nil, err
 	}
@@ -115,21 +115,21 @@ func (r *HostnameRes) steps() (steps []hostnameStep, err error) {
 	}
 	if has.static != want.static {
 		field := main(r.StaticHostname != nil || has.transient != want.transient, "static_hostname")
-		steps = append(steps, hostnameStep{field, has.static, want.static, "SetStaticHostname", setStatic})
+		steps = append(steps, step{field, has.static, want.static, "SetStaticHostname", setStatic})
 	}
 	if has.transient != want.transient {
 		field := main(r.TransientHostname != "", "transient_hostname")
-		steps = append(steps, hostnameStep{field, has.transient, want.transient, "SetHostname", setTransient})
+		steps = append(steps, step{field, has.transient, want.transient, "SetHostname", setTransient})
 	}
 	if want.pretty != nil && *has.pretty != *want.pretty {
-		steps = append(steps, hostnameStep{"pretty_hostname", *has.pretty, *want.pretty, "SetPrettyHostname", setPretty})
+		steps = append(steps, step{"pretty_hostname", *has.pretty, *want.pretty, "SetPrettyHostname", setPretty})
 	}
 	return steps, nil
 }
 
 // CheckApply gives the machine its names: by hostnamed where that is, and then by ourselves the
 // missing ones.
-func (r *HostnameRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}
@@ -150,8 +150,8 @@ func (r *HostnameRes) CheckApply(ctx context.Context, apply bool) (bool, error) 
 			return false, err
 		}
 		// Changes of other programs meanwhile were not announced, and are the next run's.
-		steps = slices.DeleteFunc(steps, func(s hostnameStep) bool {
-			return !slices.ContainsFunc(left, func(l hostnameStep) bool { return l.method == s.method })
+		steps = slices.DeleteFunc(steps, func(s step) bool {
+			return !slices.ContainsFunc(left, func(l step) bool { return l.method == s.method })
 		})
 	}
 	for _, s := range steps {
@@ -162,13 +162,13 @@ func (r *HostnameRes) CheckApply(ctx context.Context, apply bool) (bool, error) 
 	return false, nil
 }
 
-// hostnamedPatience is how long hostnamed may take, which has to be started first. A call while it
+// patience is how long hostnamed may take, which has to be started first. A call while it
 // ends, as it does when it is idle, may wait for ever.
-const hostnamedPatience = 5 * time.Second
+const patience = 5 * time.Second
 
 // ask has hostnamed set the names. The files show the result.
-func (r *HostnameRes) ask(ctx context.Context, steps []hostnameStep) {
-	ctx, cancel := context.WithTimeout(ctx, hostnamedPatience)
+func (r *Res) ask(ctx context.Context, steps []step) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	bus, err := r.init.Host.Bus(ctx, engine.SystemBus)
 	for _, s := range steps {
@@ -183,24 +183,24 @@ func (r *HostnameRes) ask(ctx context.Context, steps []hostnameStep) {
 }
 
 // setStatic writes the name for the next boot, or takes the file away.
-func setStatic(r *HostnameRes, name string) error {
+func setStatic(r *Res, name string) error {
 	if name == "" {
-		err := os.Remove(hostnameFile)
+		err := os.Remove(staticFile)
 		if files.IsMissing(err) {
 			return nil
 		}
 		return err
 	}
-	return r.write(hostnameFile, func(string) string { return name + "\n" })
+	return r.write(staticFile, func(string) string { return name + "\n" })
 }
 
-func setTransient(_ *HostnameRes, name string) error { return unix.Sethostname([]byte(name)) }
+func setTransient(_ *Res, name string) error { return unix.Sethostname([]byte(name)) }
 
-func setPretty(r *HostnameRes, name string) error {
-	return r.write(hostnamePretty, func(old string) string { return withPretty(old, name) })
+func setPretty(r *Res, name string) error {
+	return r.write(prettyFile, func(old string) string { return withPretty(old, name) })
 }
 
-func (r *HostnameRes) write(path string, change func(string) string) error {
+func (r *Res) write(path string, change func(string) string) error {
 	defer files.Of(r.init).Lock(path)()
 	t, err := textfile.At(filepath.Clean(path), 0o644)
 	if err != nil {
@@ -213,15 +213,15 @@ func (r *HostnameRes) write(path string, change func(string) string) error {
 
 // Read returns the names that the machine has. Names equal to the main one are left out, unless the
 // resource has them.
-func (r *HostnameRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	has, err := lookHostnames()
+	has, err := lookNames()
 	if err != nil {
 		return nil, err
 	}
-	got := &HostnameRes{Hostname: has.transient}
+	got := &Res{Hostname: has.transient}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
 	if r.TransientHostname != "" && has.static != "" {
@@ -237,23 +237,23 @@ func (r *HostnameRes) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // List returns the one that there is, under its name.
-func (r *HostnameRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		got, err := r.Read(ctx)
 		if err == nil {
-			got.SetName(got.(*HostnameRes).Hostname)
+			got.SetName(got.(*Res).Hostname)
 		}
 		yield(got, err)
 	}
 }
 
 // Reversed returns what gives the machine the names that it had.
-func (r *HostnameRes) Reversed(before engine.Res) (engine.Res, error) {
-	was, ok := before.(*HostnameRes)
+func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
+	was, ok := before.(*Res)
 	if !ok {
 		return nil, fmt.Errorf("%s: what the name was is not known", r)
 	}
-	undo := &HostnameRes{Hostname: was.Hostname, StaticHostname: was.StaticHostname, TransientHostname: was.TransientHostname}
+	undo := &Res{Hostname: was.Hostname, StaticHostname: was.StaticHostname, TransientHostname: was.TransientHostname}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	if r.PrettyHostname != nil {

@@ -1,4 +1,4 @@
-package resources
+package hostname
 
 import (
 	"context"
@@ -11,37 +11,35 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/names"
 	"github.com/reactivegraph/mgmt/resources/internal/procfile"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
 func init() {
-	engine.RegisterResource("hostname", func() engine.Res { return &HostnameRes{} })
+	engine.RegisterResource("hostname", func() engine.Res { return &Res{} })
 }
 
 var (
-	_ engine.ClashingRes    = (*HostnameRes)(nil)
-	_ engine.RecvableRes    = (*HostnameRes)(nil)
-	_ engine.ReversibleRes  = (*HostnameRes)(nil)
-	_ engine.Readable       = (*HostnameRes)(nil)
-	_ engine.Listable       = (*HostnameRes)(nil)
-	_ engine.SharedRes      = (*HostnameRes)(nil)
-	_ engine.OverlappingRes = (*HostnameRes)(nil)
-	_ engine.DescribedRes   = (*HostnameRes)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.Listable       = (*Res)(nil)
+	_ engine.SharedRes      = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
 // Where the names are: of the next boot, for people, and of the running kernel.
 const (
-	hostnameFile   = "/etc/hostname"
-	hostnamePretty = "/etc/machine-info"
-	hostnameKernel = "/proc/sys/kernel/hostname"
+	staticFile = "/etc/hostname"
+	prettyFile = "/etc/machine-info"
+	kernelFile = "/proc/sys/kernel/hostname"
 )
 
-// hostnameMax is how many bytes the kernel takes.
-const hostnameMax = 64
-
-// HostnameRes is the name of the machine: now, at the next boot, and for people.
-type HostnameRes struct {
+// Res is the name of the machine: now, at the next boot, and for people.
+type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -58,10 +56,10 @@ type HostnameRes struct {
 }
 
 // Default returns an empty resource.
-func (r *HostnameRes) Default() engine.Res { return &HostnameRes{} }
+func (r *Res) Default() engine.Res { return &Res{} }
 
 // hostname returns the name. Received output of a command ends with a newline, which no name has.
-func (r *HostnameRes) hostname() string {
+func (r *Res) hostname() string {
 	if r.Hostname == "" {
 		return r.Name()
 	}
@@ -69,8 +67,8 @@ func (r *HostnameRes) hostname() string {
 }
 
 // wants returns the names that the machine should have; pretty is nil for any.
-func (r *HostnameRes) wants() hostnames {
-	w := hostnames{static: r.hostname(), transient: r.hostname(), pretty: r.PrettyHostname}
+func (r *Res) wants() nameSet {
+	w := nameSet{static: r.hostname(), transient: r.hostname(), pretty: r.PrettyHostname}
 	if r.StaticHostname != nil {
 		w.static = *r.StaticHostname
 	}
@@ -81,13 +79,13 @@ func (r *HostnameRes) wants() hostnames {
 }
 
 // Validate checks the names.
-func (r *HostnameRes) Validate() error {
-	errs := []error{checkHostname("hostname", r.hostname())}
+func (r *Res) Validate() error {
+	errs := []error{names.CheckHost("hostname", r.hostname())}
 	if s := r.StaticHostname; s != nil && *s != "" {
-		errs = append(errs, checkHostname("static_hostname", *s))
+		errs = append(errs, names.CheckHost("static_hostname", *s))
 	}
 	if r.TransientHostname != "" {
-		errs = append(errs, checkHostname("transient_hostname", r.TransientHostname))
+		errs = append(errs, names.CheckHost("transient_hostname", r.TransientHostname))
 	}
 	if p := r.PrettyHostname; p != nil {
 		errs = append(errs, checkPretty(*p))
@@ -98,32 +96,6 @@ func (r *HostnameRes) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// checkHostname refuses names that the kernel or programs do not take. A name has parts of letters,
-// digits and dashes, parted by dots.
-func checkHostname(what, name string) error {
-	switch {
-	case name == "":
-		return fmt.Errorf("%s is empty", what)
-	case len(name) > hostnameMax:
-		return fmt.Errorf("%s %.70q has %d bytes, and the kernel takes %d", what, name, len(name), hostnameMax)
-	}
-	for part := range strings.SplitSeq(name, ".") {
-		switch {
-		case part == "":
-			return fmt.Errorf("%s %q has a dot where a part of the name is missing", what, name)
-		case len(part) > 63:
-			return fmt.Errorf("%s %q has a part of %d bytes, more than 63", what, name, len(part))
-		case part[0] == '-' || part[len(part)-1] == '-':
-			return fmt.Errorf("%s %q has a part that begins or ends with a dash", what, name)
-		}
-		if i := strings.IndexFunc(part, func(c rune) bool { return c > '~' || c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }); i >= 0 {
-			c, _ := utf8.DecodeRuneInString(part[i:])
-			return fmt.Errorf("%s %q has %q in it; it takes letters, digits, dashes and dots", what, name, c)
-		}
-	}
-	return nil
 }
 
 func checkPretty(name string) error {
@@ -139,38 +111,38 @@ func checkPretty(name string) error {
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
-func (r *HostnameRes) Init(init *engine.Init) error {
+func (r *Res) Init(init *engine.Init) error {
 	r.init, r.file = init, files.Managed{}
 	if r.wants().static != "" {
-		r.file.Tell(files.Of(init), hostnameFile)
+		r.file.Tell(files.Of(init), staticFile)
 	}
 	return nil
 }
 
 // Cleanup takes back what Init has told.
-func (r *HostnameRes) Cleanup() error {
+func (r *Res) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
-func (*HostnameRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
 
 // Watch waits for changes of the files, and of the name that the kernel has. Whoever
 // alters a name, hostnamed too, alters one of them.
-func (r *HostnameRes) Watch(ctx context.Context) error {
-	paths := []string{hostnameFile}
+func (r *Res) Watch(ctx context.Context) error {
+	paths := []string{staticFile}
 	if r.PrettyHostname != nil {
-		paths = append(paths, hostnamePretty)
+		paths = append(paths, prettyFile)
 	}
 	sub, err := r.init.Host.Watch(ctx, paths, engine.WatchOptions{})
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
-	f, err := procfile.Follow(hostnameKernel)
+	f, err := procfile.Follow(engine.ClockOf(r.init.Host), kernelFile)
 	if err != nil {
 		return err
 	}
@@ -188,10 +160,10 @@ func (r *HostnameRes) Watch(ctx context.Context) error {
 }
 
 // Cmp compares the parameters.
-func (r *HostnameRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // Doc describes the kind.
-func (*HostnameRes) Doc() string {
+func (*Res) Doc() string {
 	return `The name of the machine: the present one, the one after the next boot, and a name for people.
 
     hostname:
@@ -211,20 +183,20 @@ No other file is altered: a line in /etc/hosts is of the kind ` + "`host`" + `.`
 }
 
 // UIDs names the file that holds the name.
-func (r *HostnameRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), hostnameFile)}
+func (r *Res) UIDs() []engine.ResUID {
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), staticFile)}
 }
 
 // AutoEdges wants the nearest managed folder above the file, and the mount there.
-func (r *HostnameRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
-	w.Above(hostnameFile)
+	w.Above(staticFile)
 	return w, nil
 }
 
 // Clashes says what two names want differently: a machine has one.
-func (r *HostnameRes) Clashes(other engine.Res) error {
-	o, ok := other.(*HostnameRes)
+func (r *Res) Clashes(other engine.Res) error {
+	o, ok := other.(*Res)
 	if !ok {
 		return files.Clash(r, other)
 	}

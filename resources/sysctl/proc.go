@@ -1,4 +1,4 @@
-package resources
+package sysctl
 
 import (
 	"context"
@@ -18,27 +18,27 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
-// maxSysctl is how much of a value is read: the kernel has no longer ones.
-const maxSysctl = 64 << 10
+// maxValue is how much of a value is read: the kernel has no longer ones.
+const maxValue = 64 << 10
 
 // open opens the parameters of the kernel as a tree of files.
-func (r *SysctlRes) open() (*os.Root, error) { return os.OpenRoot(r.root + "/proc/sys") }
+func (r *Res) open() (*os.Root, error) { return os.OpenRoot(r.root + "/proc/sys") }
 
 // running returns the value that the kernel has, and whether it does not show it to all users.
-func (r *SysctlRes) running() (value string, closed bool, err error) {
+func (r *Res) running() (value string, closed bool, err error) {
 	root, err := r.open()
 	if err != nil {
 		return "", false, err
 	}
 	defer root.Close()
-	if value, err = readSysctl(root.FS(), r.key()); err != nil {
+	if value, err = readValue(root.FS(), r.key()); err != nil {
 		return "", false, err
 	}
-	return value, isClosedSysctl(root.FS(), r.key()), nil
+	return value, isClosed(root.FS(), r.key()), nil
 }
 
-// confinedSysctl is confined.Change for values that may be keys. Numbers are none.
-func confinedSysctl(c engine.Change) engine.Change {
+// shown is confined.Change for values that may be keys. Numbers are none.
+func shown(c engine.Change) engine.Change {
 	from, _ := c.From.(string)
 	to, _ := c.To.(string)
 	if areNumbers(from) && areNumbers(to) {
@@ -56,24 +56,24 @@ func areNumbers(s string) bool {
 	return true
 }
 
-// isClosedSysctl reports whether the kernel shows a value to root alone, as it does with keys.
-func isClosedSysctl(tree fs.FS, key string) bool {
+// isClosed reports whether the kernel shows a value to root alone, as it does with keys.
+func isClosed(tree fs.FS, key string) bool {
 	info, err := fs.Stat(tree, key)
 	return err == nil && confined.Shuts(uint32(info.Mode().Perm()))
 }
 
-func readSysctl(tree fs.FS, key string) (string, error) {
+func readValue(tree fs.FS, key string) (string, error) {
 	f, err := tree.Open(key)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSysctl))
+	data, err := io.ReadAll(io.LimitReader(f, maxValue))
 	return oneValue(string(data)), err
 }
 
 // set gives the value to the kernel, and looks at the result.
-func (r *SysctlRes) set() error {
+func (r *Res) set() error {
 	root, err := r.open()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (r *SysctlRes) set() error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("the kernel refuses the value: %w", err)
 	}
-	is, err := readSysctl(root.FS(), r.key())
+	is, err := readValue(root.FS(), r.key())
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (r *SysctlRes) set() error {
 	switch {
 	case is == want:
 		return nil
-	case received.Tainted(r.init, "value", "Value"), isClosedSysctl(root.FS(), r.key()) && !areNumbers(want):
+	case received.Tainted(r.init, "value", "Value"), isClosed(root.FS(), r.key()) && !areNumbers(want):
 		return errors.New("the kernel has made another value of it")
 	}
 	return fmt.Errorf("the kernel has made %q of it", is)
@@ -104,7 +104,7 @@ func (r *SysctlRes) set() error {
 
 // Read returns the running value, and whether the file keeps the same one. A parameter
 // that the kernel does not have, and the file neither, is absent.
-func (r *SysctlRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -123,17 +123,17 @@ func (r *SysctlRes) Read(ctx context.Context) (engine.Res, error) {
 	got := r.like(r.Name())
 	got.Key, got.Path, got.IgnoreMissing = r.Key, r.Path, r.IgnoreMissing
 	got.show(now, err == nil, text)
-	if !r.runs() && got.State == FileExists { // it is about the file alone
-		got.Runtime, got.Persist, got.Value = false, true, sysctlValue(got.Line)
+	if !r.runs() && got.State == Exists { // it is about the file alone
+		got.Runtime, got.Persist, got.Value = false, true, valueOf(got.Line)
 		if got.Line == "" {
-			got.State = FileAbsent
+			got.State = Absent
 		}
 	}
 	return got, nil
 }
 
-func (r *SysctlRes) like(name string) *SysctlRes {
-	got := &SysctlRes{root: r.root, poll: r.poll}
+func (r *Res) like(name string) *Res {
+	got := &Res{root: r.root, poll: r.poll}
 	got.SetKind(r.Kind())
 	got.SetName(name)
 	return got
@@ -141,51 +141,51 @@ func (r *SysctlRes) like(name string) *SysctlRes {
 
 // show fills in the present values: the running one, if there is one, and that in a text of the
 // file.
-func (r *SysctlRes) show(now string, running bool, text string) {
+func (r *Res) show(now string, running bool, text string) {
 	r.Line = r.saved(text)
-	saved := sysctlValue(r.Line)
-	r.State, r.Runtime, r.Persist = FileExists, running, r.Line != "" && (!running || saved == now)
+	saved := valueOf(r.Line)
+	r.State, r.Runtime, r.Persist = Exists, running, r.Line != "" && (!running || saved == now)
 	switch {
 	case running:
 		r.Value = now
 	case r.Line != "":
 		r.Value = saved
 	default:
-		r.State, r.Persist = FileAbsent, true // not in the file
+		r.State, r.Persist = Absent, true // not in the file
 	}
 }
 
-// sysctlUndo says what the file had before.
-type sysctlUndo struct{ line string } // empty for none
+// reversal says what the file had before.
+type reversal struct{ line string } // empty for none
 
 // Reversed returns the resource that gives the kernel and the file their old values, as far as this
 // one has managed them.
-func (r *SysctlRes) Reversed(before engine.Res) (engine.Res, error) {
-	was, ok := before.(*SysctlRes)
+func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
+	was, ok := before.(*Res)
 	if !ok || was.key() != r.key() || was.Path != r.Path {
 		return nil, fmt.Errorf("%s: what it was before is not known", r)
 	}
 	undo := r.like(r.Name())
 	undo.Key, undo.Path, undo.IgnoreMissing = r.Key, r.Path, true
-	undo.State, undo.Value, undo.undo = FileExists, was.Value, &sysctlUndo{was.Line}
+	undo.State, undo.Value, undo.undo = Exists, was.Value, &reversal{was.Line}
 	undo.Runtime, undo.Persist = r.runs() && was.Runtime, r.Persist
 	return undo, nil
 }
 
 // List yields all parameters of the running kernel that have a value which can be
 // read.
-func (r *SysctlRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
-		if err := r.list(ctx, func(got *SysctlRes) bool { return yield(got, nil) }); err != nil {
+		if err := r.list(ctx, func(got *Res) bool { return yield(got, nil) }); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-// sysctlCounter can be set, and the kernel goes on counting from there: it can't be kept as it is.
-const sysctlCounter = "kernel/ns_last_pid"
+// counter can be set, and the kernel goes on counting from there: it can't be kept as it is.
+const counter = "kernel/ns_last_pid"
 
-func (r *SysctlRes) list(ctx context.Context, yield func(*SysctlRes) bool) error {
+func (r *Res) list(ctx context.Context, yield func(*Res) bool) error {
 	t, err := textfile.At(r.filePath(), 0)
 	if err != nil {
 		return err
@@ -204,13 +204,13 @@ func (r *SysctlRes) list(ctx context.Context, yield func(*SysctlRes) bool) error
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err != nil || d.IsDir() || checkSysctlKey(key) != nil || key == sysctlCounter {
+		if err != nil || d.IsDir() || checkKey(key) != nil || key == counter {
 			return ignoreGone(err)
 		}
 		if info, err := d.Info(); err != nil || info.Mode()&0o200 == 0 {
 			return ignoreGone(err) // nobody can set it
 		}
-		value, err := readSysctl(tree, key)
+		value, err := readValue(tree, key)
 		if err != nil || value == "" {
 			return nil // only to be written, or it has none
 		}
@@ -232,7 +232,7 @@ func ignoreGone(err error) error {
 }
 
 // Doc describes the kind.
-func (*SysctlRes) Doc() string {
+func (*Res) Doc() string {
 	return `A parameter of the kernel: its present value, and its value after the next boot.
 
 The name is ` + "`net.ipv4.ip_forward` or `net/ipv4/ip_forward`" + `. The first dot or slash tells which of the two parts it; in a name with dots a slash stands for a

@@ -1,4 +1,4 @@
-package resources
+package sysctl
 
 import (
 	"context"
@@ -24,29 +24,35 @@ import (
 )
 
 func init() {
-	engine.RegisterResource("sysctl", func() engine.Res { return &SysctlRes{} })
+	engine.RegisterResource("sysctl", func() engine.Res { return &Res{} })
 }
 
 var (
-	_ engine.RecvableRes    = (*SysctlRes)(nil)
-	_ engine.ClashingRes    = (*SysctlRes)(nil)
-	_ engine.ReversibleRes  = (*SysctlRes)(nil)
-	_ engine.Readable       = (*SysctlRes)(nil)
-	_ engine.Listable       = (*SysctlRes)(nil)
-	_ engine.SharedRes      = (*SysctlRes)(nil)
-	_ engine.OverlappingRes = (*SysctlRes)(nil)
-	_ engine.DescribedRes   = (*SysctlRes)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.Listable       = (*Res)(nil)
+	_ engine.SharedRes      = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
 // The file in which values are kept for the next boot, and how often the running ones are looked
 // at: the kernel does not tell of their changes.
 const (
-	sysctlFile = "/etc/sysctl.d/99-mgmt.conf"
-	sysctlPoll = 10 * time.Second
+	defaultFile = "/etc/sysctl.d/99-mgmt.conf"
+	poll        = 10 * time.Second
 )
 
-// SysctlRes is a parameter of the kernel: its running value, and its value from the next boot on.
-type SysctlRes struct {
+// States of a parameter in its file.
+const (
+	Exists = "exists"
+	Absent = "absent"
+)
+
+// Res is a parameter of the kernel: its running value, and its value from the next boot on.
+type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -65,22 +71,22 @@ type SysctlRes struct {
 
 	init *engine.Init
 	file files.Managed
-	seen *sysctlSeen
-	undo *sysctlUndo // nil but for what undoes another one
+	seen *seen
+	undo *reversal // nil but for what undoes another one
 
 	root string        // below which /proc/sys and the default of path are, for tests; else empty
-	poll time.Duration // in place of sysctlPoll, for tests; else 0
+	poll time.Duration // in place of poll, for tests; else 0
 }
 
-// sysctlSeen is the running value that was looked at last, by Watch or CheckApply.
-type sysctlSeen struct {
+// seen is the running value that was looked at last, by Watch or CheckApply.
+type seen struct {
 	mu    sync.Mutex
 	value string
 	known bool
 }
 
 // set remembers a value, and reports whether it is another one than before.
-func (s *sysctlSeen) set(value string) bool {
+func (s *seen) set(value string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	other := !s.known || s.value != value
@@ -89,19 +95,19 @@ func (s *sysctlSeen) set(value string) bool {
 }
 
 // Default returns a parameter that is set now and at the next boot.
-func (r *SysctlRes) Default() engine.Res {
-	return &SysctlRes{Runtime: true, Persist: true, root: r.root, poll: r.poll}
+func (r *Res) Default() engine.Res {
+	return &Res{Runtime: true, Persist: true, root: r.root, poll: r.poll}
 }
 
-func (r *SysctlRes) absent() bool { return r.State == FileAbsent }
+func (r *Res) absent() bool { return r.State == Absent }
 
 // runs reports whether the running value is managed.
-func (r *SysctlRes) runs() bool { return r.Runtime && !r.absent() }
+func (r *Res) runs() bool { return r.Runtime && !r.absent() }
 
 // key returns the name with slashes, as it is a path. As elsewhere, the first of the two characters
 // is the separator, and the other one stands for it within a part: eth0/1 in a name with dots is
 // eth0.1.
-func (r *SysctlRes) key() string {
+func (r *Res) key() string {
 	key := r.Key
 	if key == "" {
 		key = r.Name()
@@ -125,23 +131,23 @@ func swapSeparators(key string) string {
 	}, key)
 }
 
-func (r *SysctlRes) filePath() string {
+func (r *Res) filePath() string {
 	if r.Path != "" {
 		return r.Path
 	}
-	return r.root + sysctlFile
+	return r.root + defaultFile
 }
 
 // oneValue is a value without the blanks that make no difference.
 func oneValue(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Validate checks the parameters and how they go together.
-func (r *SysctlRes) Validate() error {
+func (r *Res) Validate() error {
 	if r.undo != nil {
-		return checkSysctlKey(r.key())
+		return checkKey(r.key())
 	}
-	errs := []error{checkSysctlKey(r.key())}
-	if !slices.Contains([]string{"", FileExists, FileAbsent}, r.State) {
+	errs := []error{checkKey(r.key())}
+	if !slices.Contains([]string{"", Exists, Absent}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", r.State))
 	}
 	if r.Path != "" {
@@ -159,7 +165,7 @@ func (r *SysctlRes) Validate() error {
 	})...)...)
 }
 
-func checkSysctlKey(key string) error {
+func checkKey(key string) error {
 	for part := range strings.SplitSeq(key, "/") {
 		switch {
 		case part == "" || part == "." || part == "..":
@@ -178,7 +184,7 @@ func checkSysctlKey(key string) error {
 }
 
 // line returns the line that the file shall have; empty for none.
-func (r *SysctlRes) line() string {
+func (r *Res) line() string {
 	switch {
 	case r.undo != nil:
 		return r.undo.line
@@ -188,14 +194,14 @@ func (r *SysctlRes) line() string {
 	return swapSeparators(r.key()) + " = " + oneValue(r.Value)
 }
 
-// sysctlValue returns what a line gives as the value.
-func sysctlValue(line string) string {
+// valueOf returns what a line gives as the value.
+func valueOf(line string) string {
 	_, value, _ := strings.Cut(line, "=")
 	return oneValue(value)
 }
 
 // edit returns the edit of the file's text.
-func (r *SysctlRes) edit() *textlines.Edit {
+func (r *Res) edit() *textlines.Edit {
 	key := r.key()
 	dotted := swapSeparators(key)
 	line := r.line()
@@ -208,7 +214,7 @@ func (r *SysctlRes) edit() *textlines.Edit {
 
 // saved returns the line in a text of a file that gives the value, the last one; empty
 // for none.
-func (r *SysctlRes) saved(text string) string {
+func (r *Res) saved(text string) string {
 	e := r.edit()
 	e.Lines = nil
 	found, ok, _ := e.Find(text) // only blocks give errors
@@ -219,8 +225,8 @@ func (r *SysctlRes) saved(text string) string {
 }
 
 // Init keeps the handle, and tells the files of the graph which one is managed.
-func (r *SysctlRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, files.Managed{}, &sysctlSeen{}
+func (r *Res) Init(init *engine.Init) error {
+	r.init, r.file, r.seen = init, files.Managed{}, &seen{}
 	if r.Persist && r.line() != "" {
 		r.file.Tell(files.Of(init), r.filePath())
 	}
@@ -228,19 +234,19 @@ func (r *SysctlRes) Init(init *engine.Init) error {
 }
 
 // Cleanup takes back what Init has told.
-func (r *SysctlRes) Cleanup() error {
+func (r *Res) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
-func (*SysctlRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
 
 // Watch waits for changes of the file, and looks at the running value every now and
 // then.
-func (r *SysctlRes) Watch(ctx context.Context) error {
+func (r *Res) Watch(ctx context.Context) error {
 	var kept <-chan struct{}
 	if r.Persist {
 		sub, err := r.init.Host.Watch(ctx, []string{r.filePath()}, engine.WatchOptions{})
@@ -254,9 +260,9 @@ func (r *SysctlRes) Watch(ctx context.Context) error {
 	if r.runs() {
 		every := r.poll
 		if every == 0 {
-			every = sysctlPoll
+			every = poll
 		}
-		tick := time.NewTicker(every)
+		tick := engine.NewTicker(engine.ClockOf(r.init.Host), every)
 		defer tick.Stop()
 		look = tick.C
 		r.look()
@@ -278,7 +284,7 @@ func (r *SysctlRes) Watch(ctx context.Context) error {
 
 // look reports whether the running value is another one than it was when it was looked
 // at last, by whomever.
-func (r *SysctlRes) look() bool {
+func (r *Res) look() bool {
 	value, _, err := r.running()
 	if err != nil {
 		value = err.Error()
@@ -287,7 +293,7 @@ func (r *SysctlRes) look() bool {
 }
 
 // CheckApply makes the running value right, and then the file.
-func (r *SysctlRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -337,9 +343,9 @@ func (r *SysctlRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // keep makes the text of the file right.
-func (r *SysctlRes) keep(old string) (string, error) {
+func (r *Res) keep(old string) (string, error) {
 	is, line := r.saved(old), r.line()
-	if is != "" && line != "" && sysctlValue(is) == sysctlValue(line) {
+	if is != "" && line != "" && valueOf(is) == valueOf(line) {
 		return old, nil
 	}
 	got, err := r.edit().Apply(old)
@@ -347,7 +353,7 @@ func (r *SysctlRes) keep(old string) (string, error) {
 }
 
 // savedChange says what the file does not have as it should.
-func (r *SysctlRes) savedChange(t textfile.File) (*engine.Change, error) {
+func (r *Res) savedChange(t textfile.File) (*engine.Change, error) {
 	if !r.Persist {
 		return nil, nil
 	}
@@ -357,10 +363,10 @@ func (r *SysctlRes) savedChange(t textfile.File) (*engine.Change, error) {
 	}
 	c := &engine.Change{Field: "persist"}
 	if is := r.saved(text); is != "" {
-		c.From = sysctlValue(is)
+		c.From = valueOf(is)
 	}
 	if line := r.line(); line != "" {
-		c.To = sysctlValue(line)
+		c.To = valueOf(line)
 	}
 	if c.From == c.To {
 		return nil, nil
@@ -369,13 +375,13 @@ func (r *SysctlRes) savedChange(t textfile.File) (*engine.Change, error) {
 	case received.Tainted(r.init, "value", "Value"):
 		c.From, c.To = confined.Hide(c.From), confined.Hide(c.To)
 	case confined.ShutsFile(st):
-		*c = confinedSysctl(*c)
+		*c = shown(*c)
 	}
 	return c, nil
 }
 
 // runningChange says that the running value is not the wanted one.
-func (r *SysctlRes) runningChange() (*engine.Change, error) {
+func (r *Res) runningChange() (*engine.Change, error) {
 	if !r.runs() {
 		return nil, nil
 	}
@@ -394,38 +400,38 @@ func (r *SysctlRes) runningChange() (*engine.Change, error) {
 	}
 	c := engine.Change{Field: "value", From: is, To: oneValue(r.Value)}
 	if closed {
-		c = confinedSysctl(c)
+		c = shown(c)
 	}
 	return &c, nil
 }
 
 // Cmp compares the parameters.
-func (r *SysctlRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
-// sysctlUID is a parameter of the kernel.
-type sysctlUID struct {
+// uid is a parameter of the kernel.
+type uid struct {
 	engine.BaseUID
 	key string
 }
 
 // String returns sysctl[key].
-func (u *sysctlUID) String() string { return "sysctl[" + swapSeparators(u.key) + "]" }
+func (u *uid) String() string { return "sysctl[" + swapSeparators(u.key) + "]" }
 
 // Hash is the key.
-func (u *sysctlUID) Hash() string { return u.key }
+func (u *uid) Hash() string { return u.key }
 
 // IFF reports whether both are the same parameter.
-func (u *sysctlUID) IFF(o engine.ResUID) bool {
-	k, ok := o.(*sysctlUID)
+func (u *uid) IFF(o engine.ResUID) bool {
+	k, ok := o.(*uid)
 	return ok && k.key == u.key
 }
 
 // Leaving reports whether the parameter is to be taken out of its file.
-func (r *SysctlRes) Leaving() bool { return r.absent() }
+func (r *Res) Leaving() bool { return r.absent() }
 
 // UIDs names the parameter, and the file that it is in.
-func (r *SysctlRes) UIDs() []engine.ResUID {
-	uids := []engine.ResUID{&sysctlUID{BaseUID: engine.UIDOf(r), key: r.key()}}
+func (r *Res) UIDs() []engine.ResUID {
+	uids := []engine.ResUID{&uid{BaseUID: engine.UIDOf(r), key: r.key()}}
 	if r.Persist {
 		uids = append(uids, traits.FileUID(engine.UIDOf(r), path.Clean(r.filePath())))
 	}
@@ -433,7 +439,7 @@ func (r *SysctlRes) UIDs() []engine.ResUID {
 }
 
 // AutoEdges wants the file of that name, and the nearest managed folder above it.
-func (r *SysctlRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	if r.Persist {
 		w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.filePath()))
@@ -444,8 +450,8 @@ func (r *SysctlRes) AutoEdges() (engine.AutoEdge, error) {
 
 // Clashes says that another one wants another value, or that another kind writes the
 // file.
-func (r *SysctlRes) Clashes(other engine.Res) error {
-	o, ok := other.(*SysctlRes)
+func (r *Res) Clashes(other engine.Res) error {
+	o, ok := other.(*Res)
 	switch {
 	case !ok:
 		return files.Clash(r, other)
@@ -459,4 +465,4 @@ func (r *SysctlRes) Clashes(other engine.Res) error {
 	return nil
 }
 
-func (*SysctlRes) WritesPart() {}
+func (*Res) WritesPart() {}
