@@ -44,6 +44,8 @@ func (t *Type) accepts(v any) bool {
 	return t.holds(v)
 }
 
+// anyAccepts reports whether one alternative of a Variant takes v. A bare Variant has no
+// alternative, so it takes nothing.
 func (t *Type) anyAccepts(v any) bool {
 	for _, alt := range t.types {
 		if alt.accepts(v) {
@@ -101,6 +103,8 @@ func (t *Type) acceptsText(s string) bool {
 	return t.accepts(s)
 }
 
+// holdsText is holds for a string. A length counts characters, not bytes, as Ruby does for
+// text in UTF-8.
 func (t *Type) holdsText(s string) bool {
 	switch t.kind {
 	case KindString:
@@ -113,6 +117,8 @@ func (t *Type) holdsText(s string) bool {
 	return false
 }
 
+// holdsList is holds for a list: first the number of elements, which costs nothing, then
+// each element against the type of its position.
 func (t *Type) holdsList(list []any) bool {
 	switch t.kind {
 	case KindCollection, KindArray:
@@ -143,6 +149,8 @@ func (t *Type) holdsHash(n int) bool {
 	return t.kind == KindStruct
 }
 
+// holdsEntries checks the keys and values of a hash. A Struct takes exactly its members:
+// the count at the end finds keys that it does not know, without a second walk.
 func (t *Type) holdsEntries(m map[string]any) bool {
 	switch t.kind {
 	case KindHash:
@@ -167,6 +175,8 @@ func (t *Type) holdsEntries(m map[string]any) bool {
 	return true
 }
 
+// holdsMap is holdsEntries for a hash whose keys need not be text. A Struct takes such a
+// hash only where all keys are text after all.
 func (t *Type) holdsMap(m Map) bool {
 	switch t.kind {
 	case KindHash:
@@ -196,6 +206,8 @@ func (m Map) texts() (map[string]any, bool) {
 }
 
 // kindOf returns the kind of the narrowest type that a settled value has.
+// The order of the cases does not matter: each Go type is of one kind. A value of a
+// foreign Go type is Runtime.
 func kindOf(v any) Kind {
 	switch v.(type) {
 	case nil:
@@ -237,6 +249,9 @@ func kindOf(v any) Kind {
 	return KindRuntime
 }
 
+// isData reports whether a settled value is of the alias Data at every depth. It is
+// written out, since a walk over the alias would compare each level with four
+// alternatives.
 func isData(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -257,6 +272,8 @@ func isData(v any) bool {
 	return scalarData.has(kindOf(v))
 }
 
+// isRichData is isData for RichData: every value but those of other programs, in hashes
+// whose keys are text or numbers.
 func isRichData(v any) bool {
 	switch v := v.(type) {
 	case []any:
@@ -280,6 +297,8 @@ func isRichData(v any) bool {
 	return kindOf(v) != KindRuntime
 }
 
+// all reports whether is holds for each element, settled; it stops at the first that
+// fails.
 func all(list []any, is func(any) bool) bool {
 	for _, v := range list {
 		if !is(settle(v)) {
@@ -308,6 +327,8 @@ func (t *Type) iterates(v any) bool {
 	return false
 }
 
+// iteratesPairs goes through a hash as Puppet does: each entry is a list of its key and
+// its value.
 func (t *Type) iteratesPairs(v any) bool {
 	es, _ := entries(v)
 	for _, e := range es {
@@ -319,6 +340,7 @@ func (t *Type) iteratesPairs(v any) bool {
 }
 
 // initAccepts reports whether t.elem can be made from v.
+// The conversions are those that need no further argument; Deviations says so.
 func (t *Type) initAccepts(v any) bool {
 	if t.elem == nil {
 		return isRichData(v)
@@ -337,6 +359,8 @@ func (t *Type) initAccepts(v any) bool {
 	return false
 }
 
+// makesNumber reports whether Puppet's new() makes a number of kind k of v. A text with a
+// fraction makes no Integer, as in Puppet.
 func makesNumber(v any, k Kind) bool {
 	switch v := v.(type) {
 	case bool, int64, float64, *big.Int, time.Time, time.Duration:
@@ -349,6 +373,8 @@ func makesNumber(v any, k Kind) bool {
 	return false
 }
 
+// makesBoolean reports whether Puppet's new() makes a Boolean of v: of every number, and
+// of six words without regard to case.
 func makesBoolean(v any) bool {
 	switch v := v.(type) {
 	case int64, float64, *big.Int:

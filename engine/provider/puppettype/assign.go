@@ -13,6 +13,9 @@ import (
 // as with the union of two ranges.
 func (t *Type) Assignable(o *Type) bool { return t.assignable(o) }
 
+// assignable first takes unions apart on the right side, since each of their parts must
+// fit. Only then it looks at the left side, where one part is enough. The order is a law:
+// the other way round would lose unions of unions.
 func (t *Type) assignable(o *Type) bool {
 	switch {
 	case t.kind == KindAny, t.kind == KindUnit, o.kind == KindUnit, t.Equal(o):
@@ -115,6 +118,7 @@ func (t *Type) makes(o *Type) bool {
 	return false
 }
 
+// orAny returns t, or Any for nil: the content of a bare holder.
 func (t *Type) orAny() *Type {
 	if t == nil {
 		return anyType
@@ -122,6 +126,7 @@ func (t *Type) orAny() *Type {
 	return t
 }
 
+// each reports whether is holds for all types; it does for none.
 func each(types []*Type, is func(*Type) bool) bool {
 	return !slices.ContainsFunc(types, func(t *Type) bool { return !is(t) })
 }
@@ -130,6 +135,8 @@ func each(types []*Type, is func(*Type) bool) bool {
 func (t *Type) mayBeUndef() bool { return t.accepts(nil) }
 
 // present returns t without undef; NotUndef itself where that has no other name.
+// Assignability needs it: NotUndef of a union is compared as the union without undef, so
+// that no case is written twice.
 func (t *Type) present() *Type {
 	switch t.kind {
 	case KindAny, KindUnit:
@@ -165,6 +172,8 @@ func variantOrBare(k Kind) *Type {
 }
 
 // takesText compares the types of text.
+// A Pattern is compared by its alternatives as they are written. Whether one expression
+// finds all that another one finds is not decided here.
 func (t *Type) takesText(o *Type) bool {
 	if o.kind == KindEnum && !o.fold {
 		return !slices.ContainsFunc(o.words, func(w string) bool { return !t.holdsText(w) })
@@ -199,6 +208,8 @@ func (t *Type) count() (s Size, ok bool) {
 	return Size{}, false
 }
 
+// takesCollection compares collections: the sizes first, since a collection of the wrong
+// size never fits, then the contents by the kind of t.
 func (t *Type) takesCollection(o *Type) bool {
 	mine, _ := t.count()
 	theirs, ok := o.count()
@@ -238,6 +249,8 @@ func (t *Type) element(i int) *Type {
 	return t.at(i)
 }
 
+// takesEntries compares a Hash with a Hash or a Struct. The empty hash is in every Hash
+// that may be empty, whatever its types are.
 func (t *Type) takesEntries(o *Type, size Size) bool {
 	switch {
 	case o.kind != KindHash && o.kind != KindStruct:
@@ -252,6 +265,8 @@ func (t *Type) takesEntries(o *Type, size Size) bool {
 	})
 }
 
+// takesMembers compares structs key by key. A key that may be missing in o must be allowed
+// to miss in t.
 func (t *Type) takesMembers(o *Type, size Size) bool {
 	if o.kind != KindStruct {
 		return o.kind == KindHash && size.empty() // of other hashes the keys are not known
@@ -267,6 +282,8 @@ func (t *Type) takesMembers(o *Type, size Size) bool {
 
 // item returns the type of the elements that a value of t yields, or nil when the
 // value may be without elements.
+// The type is only that of a value which always has elements to yield: a negative Integer
+// cannot be gone through.
 func (t *Type) item() *Type {
 	switch t.kind {
 	case KindString, KindEnum, KindPattern:

@@ -22,6 +22,7 @@ type signature struct {
 // has a Kind stands alone.
 var signatures map[Kind]signature
 
+// init fills the table, since its functions refer to the table again when types nest.
 func init() {
 	signatures = map[Kind]signature{
 		KindBoolean:    {1, 1, (*parser).boolean},
@@ -124,6 +125,7 @@ func (p *parser) typeOf(e expr) *Type {
 	return sig.make(p, e)
 }
 
+// count says how many parameters a type takes, for the error.
 func (s signature) count() string {
 	noun := "parameters"
 	if s.most == 1 {
@@ -138,6 +140,9 @@ func (s signature) count() string {
 	return fmt.Sprintf("%d to %d %s", s.least, s.most, noun)
 }
 
+// unknown fails with the best reason for a name that is no type here. The nearest name is
+// suggested only where a slip is likely: not for names of modules, which are right
+// elsewhere.
 func (p *parser) unknown(e expr, name string) {
 	switch {
 	case slices.Contains(absent, name):
@@ -148,10 +153,12 @@ func (p *parser) unknown(e expr, name string) {
 	p.fail(e.at, false, nearestType(name), "there is no type %s", shorten(name))
 }
 
+// nearestType returns the name of a type that differs from the word by a slip, or nothing.
 func nearestType(word string) string {
 	return schema.Nearest(strings.TrimPrefix(word, "::"), Names())
 }
 
+// boolean reads the only value that a Boolean may be bound to.
 func (p *parser) boolean(e expr) *Type {
 	if a := e.args[0]; a.kind == tokName && (a.text == "true" || a.text == "false") && !a.index {
 		return &Type{kind: KindBoolean, truth: new(a.text == "true")}
@@ -208,6 +215,7 @@ func (p *parser) whole(e expr) int64 {
 
 // sizeOf reads the one or two bounds of a length, or an Integer[min, max]. A
 // negative number counts as 0.
+// The sizes of two types compare without regard to the form in which they were written.
 func (p *parser) sizeOf(e expr, args []expr) *Size {
 	var s span[int64]
 	if len(args) == 1 && args[0].kind == tokType {
@@ -229,6 +237,7 @@ func (p *parser) sizeOf(e expr, args []expr) *Size {
 	return &size
 }
 
+// sized makes the reader of a type whose parameters are the bounds of a length.
 func sized(k Kind) func(p *parser, e expr) *Type {
 	return func(p *parser, e expr) *Type { return &Type{kind: k, size: p.sizeOf(e, e.args)} }
 }
@@ -245,6 +254,9 @@ func (p *parser) wordsOf(e expr, args []expr) []string {
 	return words
 }
 
+// enum reads the words of an Enum. A last true or false is the switch for case. Puppet
+// lets capital words stand beside others and matches no text with them; alone they are an
+// error here, since no value would fit.
 func (p *parser) enum(e expr) *Type {
 	args, fold := e.args, false
 	if last := args[len(args)-1]; last.kind == tokName && (last.text == "true" || last.text == "false") {
@@ -269,6 +281,8 @@ func (p *parser) enum(e expr) *Type {
 	return newEnum(p.wordsOf(e, args), fold)
 }
 
+// compile reads an expression of Ruby, with or without slashes, and reports its fault at
+// the place in the text.
 func (p *parser) compile(e expr) *rubyre.Regexp {
 	if e.kind != tokRegexp && e.kind != tokString && e.kind != tokName || e.isValue() {
 		p.fail(e.at, false, "", "%s is not a regular expression", p.source(e))
@@ -277,6 +291,8 @@ func (p *parser) compile(e expr) *rubyre.Regexp {
 	return resultOf(p, e, re, err)
 }
 
+// pattern joins expressions, and those of other Pattern and Regexp types, to one list in
+// the order of the text.
 func (p *parser) pattern(e expr) *Type {
 	t := &Type{kind: KindPattern}
 	for _, a := range e.args {
@@ -293,10 +309,12 @@ func (p *parser) pattern(e expr) *Type {
 	return t
 }
 
+// oneRegexp reads the only expression that a Regexp may be bound to.
 func (p *parser) oneRegexp(e expr) *Type {
 	return &Type{kind: KindRegexp, patterns: []*rubyre.Regexp{p.compile(e.args[0])}}
 }
 
+// semVer reads ranges of versions; a version is in the type if one of them has it.
 func (p *parser) semVer(e expr) *Type {
 	t := &Type{kind: KindSemVer}
 	for _, a := range e.args {
@@ -306,6 +324,7 @@ func (p *parser) semVer(e expr) *Type {
 	return t
 }
 
+// typesOf reads a list in which each element is a type.
 func (p *parser) typesOf(args []expr) []*Type {
 	types := make([]*Type, len(args))
 	for i, a := range args {
@@ -314,6 +333,7 @@ func (p *parser) typesOf(args []expr) []*Type {
 	return types
 }
 
+// variant reads a union. One alternative alone is that type itself.
 func (p *parser) variant(e expr) *Type { return variantOf(p.typesOf(e.args)...) }
 
 // literalOrType reads the content of an Optional or a NotUndef, where a word is the
@@ -326,6 +346,7 @@ func (p *parser) literalOrType(e expr) *Type {
 	return p.holder(e)
 }
 
+// holder reads a type that wraps another one, or none.
 func (p *parser) holder(e expr) *Type {
 	k, _ := e.typeKind()
 	if len(e.args) == 0 {
@@ -334,6 +355,7 @@ func (p *parser) holder(e expr) *Type {
 	return wrap(k, p.typeOf(e.args[0]))
 }
 
+// named reads a type whose parameters are words, which no value is compared with.
 func (p *parser) named(e expr) *Type {
 	k, _ := e.typeKind()
 	return &Type{kind: k, words: p.wordsOf(e, e.args)}
@@ -354,6 +376,7 @@ func (p *parser) resource(e expr) *Type {
 }
 
 // reference reads File and File[title].
+// Its titles are kept only for the text: no attribute holds a reference.
 func (p *parser) reference(e expr, name string) *Type {
 	if len(e.args) > 1 {
 		p.fail(e.at, false, "", "%s takes one title", e.text)

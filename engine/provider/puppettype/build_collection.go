@@ -17,6 +17,8 @@ func (p *parser) splitSize(e expr) (types []expr, size *Size) {
 	return e.args[:n], size
 }
 
+// tuple reads the types of the elements, then how many there may be: the last type
+// repeats.
 func (p *parser) tuple(e expr) *Type {
 	types, size := p.splitSize(e)
 	if len(types) == 0 {
@@ -25,6 +27,8 @@ func (p *parser) tuple(e expr) *Type {
 	return &Type{kind: KindTuple, types: p.typesOf(types), size: size}
 }
 
+// callable reads the types of the parameters. A block as a parameter is refused, since no
+// attribute holds a function.
 func (p *parser) callable(e expr) *Type {
 	types, size := p.splitSize(e)
 	return &Type{kind: KindCallable, types: p.typesOf(types), size: size}
@@ -35,6 +39,8 @@ func isEmpty(args []expr) bool {
 	return len(args) == 2 && args[0].kind == tokInt && args[1].kind == tokInt && args[0].whole == 0 && args[1].whole == 0
 }
 
+// array reads the type of the elements, then their number. Array[0, 0] is the one form
+// without a type.
 func (p *parser) array(e expr) *Type {
 	if isEmpty(e.args) {
 		return emptyArray
@@ -46,6 +52,8 @@ func (p *parser) array(e expr) *Type {
 	return newArray(p.typeOf(e.args[0]), p.sizeOf(e, e.args[1:]))
 }
 
+// hashType reads the types of keys and values, then the number of entries. Hash[0, 0] is
+// the one form without types.
 func (p *parser) hashType(e expr) *Type {
 	if isEmpty(e.args) {
 		return emptyHash
@@ -66,6 +74,8 @@ func (p *parser) typesFirst(e expr, n int) {
 	}
 }
 
+// structType reads the members. Their order is that of the text and shows in messages; a
+// key that is given twice is an error, since one of the two types would be lost.
 func (p *parser) structType(e expr) *Type {
 	h := e.args[0]
 	if h.kind != '{' {
@@ -83,6 +93,8 @@ func (p *parser) structType(e expr) *Type {
 }
 
 // memberOf reads name => T, Optional[name] => T or NotUndef[name] => T.
+// A member may be missing where its key says so, or where its type takes undef: that is
+// Puppet's rule, and NotUndef[name] switches it off.
 func (p *parser) memberOf(kv pair) Member {
 	key, m := kv.key, Member{Type: p.typeOf(kv.value)}
 	m.Optional = m.Type.mayBeUndef()

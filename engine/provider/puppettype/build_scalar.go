@@ -8,10 +8,13 @@ import (
 
 var compareInts = cmp.Compare[int64]
 
+// integer reads the bounds of an Integer. They have 64 bits; values are not bounded, so
+// Integer[0] also takes a larger number.
 func (p *parser) integer(e expr) *Type {
 	return ranged(&Type{kind: KindInteger, ints: spanOf(p, e, compareInts, p.whole)})
 }
 
+// float reads the bounds of a Float, which may be written as whole numbers.
 func (p *parser) float(e expr) *Type {
 	return ranged(&Type{kind: KindFloat, floats: spanOf(p, e, cmp.Compare, p.numberOf)})
 }
@@ -24,6 +27,7 @@ func ranged(t *Type) *Type {
 	return t
 }
 
+// numberOf reads a bound of a Float.
 func (p *parser) numberOf(e expr) float64 {
 	if e.kind != tokInt && e.kind != tokFloat {
 		p.fail(e.at, false, "", "%s is not a number", p.source(e))
@@ -31,6 +35,7 @@ func (p *parser) numberOf(e expr) float64 {
 	return e.num
 }
 
+// timestamp reads the bounds of a Timestamp, both included.
 func (p *parser) timestamp(e expr) *Type {
 	return ranged(&Type{kind: KindTimestamp, times: spanOf(p, e, time.Time.Compare, p.moment)})
 }
@@ -57,6 +62,7 @@ func (p *parser) unixTime(e expr) time.Time {
 	return time.Time{}
 }
 
+// timespan reads the bounds of a Timespan. They are kept in nanoseconds.
 func (p *parser) timespan(e expr) *Type {
 	return ranged(&Type{kind: KindTimespan, ints: spanOf(p, e, compareInts, p.duration)})
 }

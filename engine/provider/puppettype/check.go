@@ -42,6 +42,8 @@ func (t *Type) CheckSecret(subject string, v any) error {
 	return t.mismatch(subject, bare[kindOf(v)])
 }
 
+// mismatch puts the findings into words. Where the comparison of types finds nothing, the
+// value as a whole is the finding: a refusal always has words.
 func (t *Type) mismatch(subject string, actual *Type) error {
 	found := describe(t, actual, []step{{stepSubject, subject, 0}})
 	if len(found) == 0 {

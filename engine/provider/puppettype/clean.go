@@ -13,6 +13,8 @@ func (t *Type) Clean(subject string, v any) (any, error) {
 	return v, t.Check(subject, v)
 }
 
+// symbolTruth makes a Boolean of the symbols true and false, which a Ruby program may pass
+// in their place. All else stays as it is.
 func symbolTruth(v any) any {
 	switch v {
 	case Symbol("true"):
@@ -31,6 +33,8 @@ func (t *Type) CleanText(subject string, v any) (any, error) {
 	return t.cleanText(subject, settle(v))
 }
 
+// cleanText is CleanText for a settled value. A value that it cannot read goes to Check as
+// it came, so that the message shows the text that the user has typed.
 func (t *Type) cleanText(subject string, v any) (any, error) {
 	switch t.kind {
 	case KindArray:
@@ -70,6 +74,8 @@ func (t *Type) cleanList(subject string, v any) any {
 	return out
 }
 
+// readTruth reads the words true and false. Other words stay text: yes and 1 are no
+// Boolean in Puppet either.
 func readTruth(v any) any {
 	if s, ok := v.(string); ok {
 		v = Symbol(s)
@@ -81,6 +87,7 @@ func readTruth(v any) any {
 	return symbolTruth(v)
 }
 
+// readNumber reads a number of any base; other text stays text.
 func readNumber(v any) any {
 	if s, ok := v.(string); ok {
 		if n, ok := parseNumber(s); ok {
@@ -90,6 +97,9 @@ func readNumber(v any) any {
 	return v
 }
 
+// cleanVariant reads a text as each alternative but String. Readings that are equal are
+// one, so that two ranges which meet do not contradict one another. String takes the text
+// only where all others fail.
 func (t *Type) cleanVariant(subject string, v any) (any, error) {
 	text := slices.IndexFunc(t.types, func(alt *Type) bool { return alt.kind == KindString })
 	var hits []any

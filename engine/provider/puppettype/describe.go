@@ -23,6 +23,7 @@ const (
 	stepVariant
 )
 
+// String writes the step in the words of Puppet, which users know from its messages.
 func (s step) String() string {
 	switch s.kind {
 	case stepEntry:
@@ -81,6 +82,8 @@ func (f finding) join(o finding) finding {
 	return f
 }
 
+// below returns a longer path. It copies, since the findings of several branches share the
+// beginning.
 func below(path []step, s step) []step { return append(slices.Clone(path), s) }
 
 // describe returns what keeps values of actual out of expected.
@@ -122,6 +125,7 @@ func describeAs(expected, original, actual *Type, path []step) []finding {
 	return typeFinding(path, original, actual)
 }
 
+// typeFinding is the one finding that the types differ.
 func typeFinding(path []step, expected, actual *Type) []finding {
 	return []finding{{class: findType, path: path, expected: expected, actual: actual}}
 }
@@ -134,6 +138,8 @@ func sizeFinding(path []step, want, got Size) []finding {
 	return []finding{{class: findSize, path: path, want: want, got: got}}
 }
 
+// describeOptional describes the type inside. The message names the Optional, so that the
+// reader sees that undef would fit too.
 func describeOptional(expected, original, actual *Type, path []step) []finding {
 	switch {
 	case actual.kind == KindUndef:
@@ -146,6 +152,8 @@ func describeOptional(expected, original, actual *Type, path []step) []finding {
 	return describeAs(expected.elem, original, actual, path)
 }
 
+// describeVariant asks every alternative: one without findings means that the value fits.
+// The findings of all are merged where they say the same.
 func describeVariant(expected, original, actual *Type, path []step) []finding {
 	alts := expected.types
 	if original.kind == KindOptional {
@@ -187,6 +195,8 @@ func mergeFindings(position int, found []finding, alternatives int) []finding {
 	return found
 }
 
+// mergeAll joins the findings of one class at one place, one of each alternative. It gives
+// up where an alternative has another place: the reader needs all of them then.
 func mergeAll(found []finding, alternatives int, alike func(findClass) bool) (one finding, ok bool) {
 	n := 0
 	for _, f := range found {
@@ -205,6 +215,8 @@ func mergeAll(found []finding, alternatives int, alike func(findClass) bool) (on
 	return one, n > 0 && n == alternatives
 }
 
+// describeArray says the size first: with the wrong number of elements, their types are
+// noise.
 func describeArray(expected, original, actual *Type, path []step) []finding {
 	switch actual.kind {
 	case KindTuple:
@@ -232,6 +244,7 @@ func describeElements(expected, actual *Type, path []step) []finding {
 	return found
 }
 
+// describeTuple is describeArray for a list whose positions differ in type.
 func describeTuple(expected, original, actual *Type, path []step) []finding {
 	if !actual.listed() {
 		return typeFinding(path, original, actual)
@@ -246,6 +259,7 @@ func describeTuple(expected, original, actual *Type, path []step) []finding {
 	return typeFinding(path, original, actual)
 }
 
+// describeHash says the size first, then each key and each value that does not fit.
 func describeHash(expected, original, actual *Type, path []step) []finding {
 	if !actual.hashed() {
 		return typeFinding(path, original, actual)
@@ -267,6 +281,7 @@ func describeHash(expected, original, actual *Type, path []step) []finding {
 	return found
 }
 
+// describeMember describes the value of one key.
 func describeMember(expected *Type, m Member, path []step) []finding {
 	if expected.assignable(m.Type) {
 		return nil
@@ -274,6 +289,8 @@ func describeMember(expected *Type, m Member, path []step) []finding {
 	return describe(expected, m.Type, below(path, step{stepEntry, m.Key, 0}))
 }
 
+// describeStruct compares key by key where all keys are known. Of a Hash they are not, so
+// there only the size and the types can be named.
 func describeStruct(expected, original, actual *Type, path []step) []finding {
 	switch actual.kind {
 	case KindStruct:
@@ -287,6 +304,8 @@ func describeStruct(expected, original, actual *Type, path []step) []finding {
 	return typeFinding(path, original, actual)
 }
 
+// describeMembers names missing keys in the order of the type, and unknown ones in the
+// order of the value. So the text is the same on every run.
 func describeMembers(expected, actual *Type, path []step) []finding {
 	var found []finding
 	for _, want := range expected.members {

@@ -24,6 +24,8 @@ func (e *Error) For(attribute string) string {
 	return fmt.Sprintf("The type of the `%s` attribute `%s` %s", attribute, e.Text, e.finding())
 }
 
+// finding is the error without its subject: the verdict, the reason, the place, and the
+// name that was perhaps meant.
 func (e *Error) finding() string {
 	verdict := "is not recognised"
 	if e.Syntax {
@@ -52,6 +54,8 @@ func (e *Error) Pos(start schema.Pos) schema.Pos {
 // maxShown bounds how much of a text an error repeats, in characters.
 const maxShown = 200
 
+// shorten cuts a text for a message, at the border of a character. A type may be 64 KiB
+// long, and an error goes into logs.
 func shorten(s string) string {
 	if r := []rune(s); len(r) > maxShown {
 		return strings.ToValidUTF8(string(r[:maxShown]), "?") + "..."

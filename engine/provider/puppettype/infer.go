@@ -19,6 +19,7 @@ func Infer(v any) *Type { return infer(settle(v)) }
 // text keys a Struct.
 func InferEach(v any) *Type { return inferEach(settle(v)) }
 
+// infer is Infer for a settled value.
 func infer(v any) *Type {
 	switch v := v.(type) {
 	case []any:
@@ -29,6 +30,8 @@ func infer(v any) *Type {
 	return inferOne(v)
 }
 
+// inferEach is InferEach for a settled value. Messages are made from this type, so it
+// keeps the position of each element.
 func inferEach(v any) *Type {
 	switch v := v.(type) {
 	case []any:
@@ -89,6 +92,8 @@ func inferSecret(t *Type) *Type {
 	return t.general()
 }
 
+// inferBig makes the type of a whole number beyond 64 bits. It has no span, since spans
+// have 64 bits; so the number itself is kept.
 func inferBig(n *big.Int) *Type {
 	if n.IsInt64() {
 		return inferOne(n.Int64())
@@ -108,6 +113,8 @@ func inferFloat(f float64) *Type {
 	return &Type{kind: KindFloat, floats: s}
 }
 
+// inferList makes one type for all elements. The common type is built from the left, as
+// Puppet does, so the texts agree.
 func inferList(list []any) *Type {
 	if len(list) == 0 {
 		return emptyArray
@@ -119,6 +126,7 @@ func inferList(list []any) *Type {
 	return newArray(elem, sizeOf(len(list)))
 }
 
+// inferHash makes one type for all keys and one for all values.
 func inferHash(v any) *Type {
 	es, _ := entries(v)
 	if len(es) == 0 {
@@ -151,6 +159,7 @@ func inferMembers(v any) *Type {
 	return t
 }
 
+// sizeOf is the size of a collection of n elements.
 func sizeOf(n int) *Size { return &Size{int64(n), int64(n)} }
 
 // general returns t without the traces of single values: ranges, lengths, words.
@@ -193,6 +202,8 @@ func (t *Type) mapped(f func(*Type) *Type) *Type {
 	return &c
 }
 
+// apply returns the list with f applied to each element, in a list of its own; nil stays
+// nil, so that Equal sees no difference.
 func apply[T any](in []T, f func(T) T) []T {
 	if in == nil {
 		return nil
@@ -277,9 +288,14 @@ func commonOfKind(t, o *Type) *Type {
 	return bare[t.kind]
 }
 
+// listed reports whether values of t are lists.
 func (t *Type) listed() bool { return t.kind == KindArray || t.kind == KindTuple }
+
+// hashed reports whether values of t are hashes.
 func (t *Type) hashed() bool { return t.kind == KindHash || t.kind == KindStruct }
 
+// keyed returns a type of hashes as a Hash, so that two of them have keys and values to
+// join.
 func (t *Type) keyed() *Type {
 	if t.kind == KindStruct {
 		return t.asHash()
@@ -302,6 +318,8 @@ func reduce(t *Type) *Type {
 	return elem
 }
 
+// commonText joins types of text. Words stay words, and expressions stay expressions; a
+// mixture is a String of the lengths of both, or of any length.
 func commonText(t, o *Type) *Type {
 	a, b := t.asEnum(), o.asEnum()
 	switch {

@@ -73,6 +73,7 @@ var (
 // kindSet is a set of kinds.
 type kindSet uint64
 
+// kinds makes a set. There are fewer than 64 kinds, so one word holds it.
 func kinds(ks ...Kind) kindSet {
 	var s kindSet
 	for _, k := range ks {
@@ -81,4 +82,5 @@ func kinds(ks ...Kind) kindSet {
 	return s
 }
 
+// has reports whether k is in the set.
 func (s kindSet) has(k Kind) bool { return s&(1<<k) != 0 }

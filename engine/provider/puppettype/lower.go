@@ -21,6 +21,8 @@ func (t *Type) Lower() *schema.Type {
 	return st
 }
 
+// lower is Lower without the name. It does not fail: a type that a schema.Type cannot say
+// becomes KindAny, and Lift checks the rest.
 func (t *Type) lower() *schema.Type {
 	switch t.kind {
 	case KindBoolean:
@@ -64,6 +66,8 @@ func (t *Type) inText() bool {
 	return false
 }
 
+// lowerText states the words or the lengths. Case that counts nothing cannot be said, so
+// such words are left to Lift.
 func (t *Type) lowerText() *schema.Type {
 	st := &schema.Type{Kind: schema.KindString}
 	switch {
@@ -88,6 +92,8 @@ func limits(s *Size) (lo, hi *int64) {
 	return lo, hi
 }
 
+// lowerOptional lowers the type inside. A bare Optional has only undef, which any optional
+// field may be.
 func (t *Type) lowerOptional() *schema.Type {
 	if t.elem == nil {
 		return &schema.Type{Kind: schema.KindAny, Optional: true}
@@ -97,6 +103,9 @@ func (t *Type) lowerOptional() *schema.Type {
 	return st
 }
 
+// lowerCollection lowers lists, hashes and structs with the types inside. A hash whose
+// keys are not text is KindAny, since a graph is written in YAML or JSON, where keys are
+// text.
 func (t *Type) lowerCollection() *schema.Type {
 	size, _ := t.count()
 	lo, hi := limits(&size)
@@ -182,6 +191,8 @@ func (t *Type) lift(v any) any {
 	return v
 }
 
+// liftVariant prefers the value as it is: a text is a String before it is a Timestamp.
+// Else the first alternative that can read it takes it.
 func (t *Type) liftVariant(v any) any {
 	if t.accepts(v) {
 		return v
@@ -194,6 +205,7 @@ func (t *Type) liftVariant(v any) any {
 	return v
 }
 
+// liftList lifts each element as the type of its position.
 func (t *Type) liftList(list []any) any {
 	if !t.listed() {
 		return list
@@ -205,6 +217,8 @@ func (t *Type) liftList(list []any) any {
 	return out
 }
 
+// liftHash lifts each value. A member that must be there and may be undef gets undef,
+// since a plain struct cannot hold it.
 func (t *Type) liftHash(m map[string]any) any {
 	if !t.hashed() {
 		return m
@@ -236,6 +250,7 @@ var readers = map[Kind]func(string) (any, error){
 	KindRegexp:      func(s string) (any, error) { return rubyre.New(trimSlashes(s)) },
 }
 
+// trimSlashes takes an expression out of its slashes, as it is written in a manifest.
 func trimSlashes(s string) string {
 	if len(s) > 1 && s[0] == '/' && strings.HasSuffix(s, "/") {
 		return strings.ReplaceAll(s[1:len(s)-1], `\/`, "/")
@@ -243,6 +258,8 @@ func trimSlashes(s string) string {
 	return s
 }
 
+// liftText reads a text as the kind of t. A text that cannot be read stays, and the check
+// that follows names it.
 func (t *Type) liftText(s string) any {
 	switch t.kind {
 	case KindDefault:

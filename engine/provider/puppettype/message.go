@@ -36,6 +36,8 @@ func (s Size) String() string {
 	return fmt.Sprintf("between %d and %d", s.Min, s.Max)
 }
 
+// patternMessage is about text that is no word and matches nothing: it shows the text,
+// which is what the user must change.
 func patternMessage(expected, actual *Type) string {
 	undef := ""
 	if expected.kind == KindOptional {
@@ -48,6 +50,8 @@ func patternMessage(expected, actual *Type) string {
 	return fmt.Sprintf("expects %sa match for %s, got %s", undef, expected, got)
 }
 
+// typeMessage names the expected types and the found one: by their names alone where these
+// differ, in full where only the bounds do.
 func typeMessage(expected, actual *Type) string {
 	optional := expected.kind == KindOptional && expected.elem != nil
 	if optional {
@@ -79,6 +83,7 @@ func listed(names []string) string {
 	return strings.Join(names[:last], ", ") + ", or " + names[last]
 }
 
+// article is the word before a name. Puppet goes by the first letter, so it is "an URI".
 func article(name string) string {
 	if strings.ContainsRune("AEIOU", rune(name[0])) {
 		return "an"
@@ -98,6 +103,7 @@ func (t *Type) shortName() string {
 	return t.kind.String()
 }
 
+// inShort names types without bounds, each name once.
 func inShort(alts []*Type, actual *Type) (names []string, got string) {
 	for _, alt := range alts {
 		if name := alt.shortName(); !slices.Contains(names, name) {
@@ -107,6 +113,8 @@ func inShort(alts []*Type, actual *Type) (names []string, got string) {
 	return names, actual.shortName()
 }
 
+// inFull names types with their bounds. Of the value it shows the bounds only where they
+// explain the refusal.
 func inFull(alts []*Type, actual *Type) (names []string, got string) {
 	for _, alt := range alts {
 		names = append(names, alt.String())

@@ -22,6 +22,7 @@ func (t *Type) normal() *Type {
 	return t.mapped((*Type).normal)
 }
 
+// normalOptional drops what an Optional adds to a type that has undef already.
 func normalOptional(t *Type) *Type {
 	if t.elem == nil {
 		return t
@@ -36,6 +37,7 @@ func normalOptional(t *Type) *Type {
 	}
 }
 
+// normalNotUndef drops a NotUndef around a type that has no undef.
 func normalNotUndef(t *Type) *Type {
 	if t.elem == nil {
 		return t
@@ -50,6 +52,8 @@ func normalNotUndef(t *Type) *Type {
 	}
 }
 
+// normalVariant joins alternatives that are alike and pulls undef out of them. It runs
+// until nothing changes, so the result is a fixed point.
 func normalVariant(t *Type) *Type {
 	alts := variantOf(apply(t.types, (*Type).normal)...)
 	if alts.kind != KindVariant || len(alts.types) == 0 {
@@ -118,6 +122,7 @@ func joinLast(types []*Type, alike func(*Type) bool, join func([]*Type) *Type) [
 	return append(others, join(same))
 }
 
+// partition splits a list in two and keeps the order in both.
 func partition(types []*Type, in func(*Type) bool) (yes, no []*Type) {
 	for _, t := range types {
 		if in(t) {
@@ -167,4 +172,6 @@ func (t *Type) joinRange(o *Type) *Type {
 	return nil
 }
 
+// follows reports whether b begins right behind a, so that no whole number lies between
+// them.
 func follows(a, b span[int64]) bool { return a.hi != nil && b.lo != nil && *a.hi+1 == *b.lo }

@@ -34,6 +34,7 @@ func parseNumber(s string) (any, bool) {
 	return wholeNumber(sign+digits, 10)
 }
 
+// wholeNumber reads digits of a base: as an int64 where it fits, else as a *big.Int.
 func wholeNumber(s string, base int) (any, bool) {
 	n, ok := new(big.Int).SetString(strings.TrimPrefix(s, "+"), base)
 	switch {

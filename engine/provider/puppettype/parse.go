@@ -54,6 +54,8 @@ type expr struct {
 
 type pair struct{ key, value expr }
 
+// parse reads the text to its end before it looks for types in it. So a fault of the
+// notation comes before one of the meaning, as in Puppet.
 func (p *parser) parse() *Type {
 	if len(p.text) > MaxText {
 		p.fail(0, false, "", "it is longer than %d bytes", MaxText)
@@ -97,6 +99,8 @@ func (p *parser) another() {
 	p.argument()
 }
 
+// advance takes the next token. The scanner needs the kind of the token before: a / behind
+// an operand divides, else it begins an expression.
 func (p *parser) advance() {
 	p.behind = p.tok.kind
 	p.last, p.tok = p.tok.end, p.next()
@@ -110,6 +114,7 @@ func (p *parser) unexpected() {
 	p.fail(p.tok.at, true, "", "syntax error at '%s'", shorten(p.text[p.tok.at:p.tok.end]))
 }
 
+// expect takes a token of the kind, or fails at the one that stands there.
 func (p *parser) expect(k tokenKind) {
 	if p.tok.kind != k {
 		p.unexpected()
@@ -177,6 +182,7 @@ func (p *parser) more(e expr) bool {
 	return true
 }
 
+// selector reads what stands behind a question mark.
 func (p *parser) selector() {
 	if p.advance(); p.tok.kind == '{' {
 		p.hash()
@@ -187,6 +193,8 @@ func (p *parser) selector() {
 	p.expression()
 }
 
+// operand reads one value as the language has it: a name with its list, a literal, a list,
+// a hash, or an expression that cannot be a type.
 func (p *parser) operand() expr {
 	e := expr{token: p.tok}
 	switch p.tok.kind {
@@ -295,6 +303,7 @@ func (p *parser) list(least int) []expr {
 // isPair reports whether e is a pair without braces.
 func (e expr) isPair() bool { return e.kind == '{' && e.text != "{" }
 
+// hash reads {key => value, ...}; a comma may stand behind the last pair.
 func (p *parser) hash() []pair {
 	p.expect('{')
 	var pairs []pair

@@ -44,11 +44,13 @@ func (p *printer) next() {
 	p.open = true
 }
 
+// item writes an element of the list in hand.
 func (p *printer) item(s string) {
 	p.next()
 	p.b.WriteString(s)
 }
 
+// types writes each type as an element.
 func (p *printer) types(ts ...*Type) {
 	for _, t := range ts {
 		p.next()
@@ -56,6 +58,8 @@ func (p *printer) types(ts ...*Type) {
 	}
 }
 
+// typ writes a type with its parameters. References print under the name of what they
+// refer to.
 func (p *printer) typ(t *Type) {
 	name := t.kind.String()
 	switch t.kind {
@@ -69,12 +73,15 @@ func (p *printer) typ(t *Type) {
 	p.list(name, func() { p.parameters(t) })
 }
 
+// items writes each word as an element, as it is.
 func (p *printer) items(words []string) {
 	for _, w := range words {
 		p.item(w)
 	}
 }
 
+// parameters writes what stands in the brackets. The order of the cases is that of the
+// structure: collections, members, lists of types, holders, values.
 func (p *printer) parameters(t *Type) {
 	switch t.kind {
 	case KindArray, KindHash:
@@ -132,6 +139,8 @@ func (p *printer) scalar(t *Type) {
 	}
 }
 
+// bounds writes the bounds of a range: the upper one is left out where there is none, the
+// lower one is the word default.
 func bounds[T any](p *printer, s span[T], format func(T) string) {
 	if s.open() {
 		return
@@ -146,6 +155,8 @@ func bounds[T any](p *printer, s span[T], format func(T) string) {
 	}
 }
 
+// size writes the bounds of a length. The lower one is always there, so a lone number is a
+// lower bound.
 func (p *printer) size(s *Size) {
 	if s == nil {
 		return
@@ -156,6 +167,8 @@ func (p *printer) size(s *Size) {
 	}
 }
 
+// collection writes an Array or a Hash. The empty one has a form of its own, since its
+// types do not matter.
 func (p *printer) collection(t *Type) {
 	switch {
 	case t.size.or().empty():
@@ -181,6 +194,8 @@ func (p *printer) inner(t *Type) {
 	}
 }
 
+// runtime writes the names of a runtime and of a type in it; Puppet puts only the second
+// in quotes.
 func (p *printer) runtime(words []string) {
 	for i, w := range words {
 		if i > 0 {
@@ -204,6 +219,7 @@ func nameOrQuote(w string) string {
 	return w
 }
 
+// members writes the members of a Struct in the order in which they were given.
 func (p *printer) members(t *Type) {
 	if len(t.members) == 0 {
 		return
@@ -232,6 +248,8 @@ func (p *printer) key(m Member) {
 	}
 }
 
+// resource writes a reference. Types that every Puppet knows print by their own name,
+// others as Resource['name'], since File[...] alone reads back.
 func (p *printer) resource(t *Type) {
 	switch {
 	case len(t.words) == 0:
@@ -251,6 +269,7 @@ func (p *printer) resource(t *Type) {
 	}
 }
 
+// capitalized is the name of a resource type as a manifest writes it.
 func capitalized(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // formatFloat writes a float as Ruby does: always with a fraction.
@@ -295,6 +314,8 @@ func quote(s string) string {
 	return b.String()
 }
 
+// quoteDouble writes a string in double quotes, the only ones with escapes for control
+// characters.
 func quoteDouble(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -305,6 +326,8 @@ func quoteDouble(s string) string {
 	return b.String()
 }
 
+// writeEscaped writes one byte inside of double quotes. Bytes from 0x80 on belong to a
+// character and stay as they are.
 func writeEscaped(b *strings.Builder, c byte) {
 	switch c {
 	case '"', '\\', '$':

@@ -47,6 +47,8 @@ func (s *scanner) fail(at int, syntax bool, suggestion, format string, args ...a
 	panic(s.finding(at, syntax, suggestion, format, args...))
 }
 
+// finding makes the error for a place that is given in bytes. Users count characters, so
+// the column is counted anew.
 func (s *scanner) finding(at int, syntax bool, suggestion, format string, args ...any) *Error {
 	before := s.text[:min(at, len(s.text))]
 	line := strings.Count(before, "\n")
@@ -54,6 +56,7 @@ func (s *scanner) finding(at int, syntax bool, suggestion, format string, args .
 	return &Error{Text: shorten(s.text), Syntax: syntax, Message: fmt.Sprintf(format, args...), Suggestion: suggestion, Line: line + 1, Col: col + 1}
 }
 
+// rest is the text that is not read yet.
 func (s *scanner) rest() string { return s.text[s.pos:] }
 
 // blank skips blanks and comments.
@@ -86,6 +89,8 @@ func (s *scanner) skipPast(n int, mark string, otherwise int) {
 	}
 }
 
+// next skips blanks and reads the token behind them. Whether a blank stood there matters:
+// a [ belongs to the name only without one.
 func (s *scanner) next() token {
 	start := s.pos
 	s.blank()
@@ -95,6 +100,8 @@ func (s *scanner) next() token {
 	return t
 }
 
+// read reads one token. The order of the cases decides: a minus before a digit belongs to
+// the number, unless it stands behind an operand.
 func (s *scanner) read(t *token) {
 	if s.pos == len(s.text) {
 		t.kind = tokEnd
@@ -143,6 +150,8 @@ func (s *scanner) mark(t *token) {
 	s.pos += size
 }
 
+// The classes of the notation are ASCII: a name with other letters is a fault of syntax in
+// Puppet too.
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' }
@@ -182,6 +191,8 @@ func (s *scanner) part(ofType bool) bool {
 	return true
 }
 
+// number reads a literal. A letter right behind the digits is part of the text that fails,
+// so that the error shows 1a and not 1.
 func (s *scanner) number(t *token) {
 	start := s.pos
 	s.pos++
@@ -209,10 +220,13 @@ func (s *scanner) number(t *token) {
 	}
 }
 
+// fraction reports whether the dot in hand begins a fraction: 1.x is not one.
 func (s *scanner) fraction() bool {
 	return s.text[s.pos] == '.' && s.pos+1 < len(s.text) && isDigit(s.text[s.pos+1])
 }
 
+// exponentSign reports whether the sign in hand belongs to an exponent. In hexadecimal
+// digits an e is a digit.
 func (s *scanner) exponentSign(start int) bool {
 	c, before := s.text[s.pos], s.text[s.pos-1]
 	return (c == '-' || c == '+') && (before == 'e' || before == 'E') && !strings.HasPrefix(strings.ToLower(s.text[start:]), "0x")

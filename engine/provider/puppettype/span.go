@@ -36,13 +36,17 @@ func (s span[T]) meets(o span[T], order func(a, b T) int) bool {
 	return (s.hi == nil || o.lo == nil || order(*o.lo, *s.hi) <= 0) && (o.hi == nil || s.lo == nil || order(*s.lo, *o.hi) <= 0)
 }
 
+// open reports whether a span excludes nothing.
 func (s span[T]) open() bool { return s.lo == nil && s.hi == nil }
 
+// equal compares the bounds by order, since two moments may differ as Go values and be the
+// same time.
 func (s span[T]) equal(o span[T], order func(a, b T) int) bool {
 	same := func(a, b *T) bool { return a == b || a != nil && b != nil && order(*a, *b) == 0 }
 	return same(s.lo, o.lo) && same(s.hi, o.hi)
 }
 
+// exactly is the span of one value.
 func exactly[T any](v T) span[T] { return span[T]{&v, &v} }
 
 // hasBig reports whether an Integer takes n, which may be beyond 64 bits.
@@ -72,6 +76,7 @@ type Size struct{ Min, Max int64 }
 
 var anySize = Size{0, noLimit}
 
+// The laws of sizes: covers and join say of two sizes what holds for all lengths in them.
 func (s Size) has(n int64) bool   { return s.Min <= n && n <= s.Max }
 func (s Size) covers(o Size) bool { return s.Min <= o.Min && o.Max <= s.Max }
 func (s Size) join(o Size) Size   { return Size{min(s.Min, o.Min), max(s.Max, o.Max)} }

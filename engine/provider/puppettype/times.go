@@ -48,6 +48,8 @@ func ParseTimespan(s string) (time.Duration, error) {
 	return 0, fmt.Errorf("%s is not a length of time; write it as 1-23:59:59.5", quote(shorten(s)))
 }
 
+// parseTimespan sums up the units from the right. It counts in big numbers, so that a
+// length of time which is too long is refused and does not wrap around.
 func parseTimespan(s string) (time.Duration, bool) {
 	rest, negative := strings.CutPrefix(s, "-")
 	var total big.Int
@@ -76,6 +78,8 @@ func parseTimespan(s string) (time.Duration, bool) {
 	return time.Duration(total.Int64()), total.IsInt64()
 }
 
+// addUnits adds digits times a unit. A sign before digits is refused, since the sign
+// stands before the whole.
 func addUnits(total *big.Int, digits string, unit time.Duration) bool {
 	n, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || digits[0] == '+' {
@@ -85,6 +89,8 @@ func addUnits(total *big.Int, digits string, unit time.Duration) bool {
 	return true
 }
 
+// addFraction adds up to nine digits behind the dot as nanoseconds. More digits are
+// refused, since they would be lost.
 func addFraction(total *big.Int, digits string) bool {
 	if digits == "" || len(digits) > 9 {
 		return false

@@ -83,6 +83,8 @@ var (
 	intType    = bare[KindInteger]
 )
 
+// bareTypes makes the type of each kind without parameters. They are shared, so that a
+// comparison with one is often a comparison of pointers.
 func bareTypes() [numKinds]*Type {
 	var out [numKinds]*Type
 	for k := range out {
@@ -96,6 +98,8 @@ func bareTypes() [numKinds]*Type {
 // dataAlias and richAlias are what Data and RichData stand for.
 var dataAlias, richAlias = aliases()
 
+// aliases writes out Data and RichData. Each refers to itself by the bare type, so the
+// walk over them ends where the value does.
 func aliases() (data, rich *Type) {
 	self := bare[KindData]
 	data = newOptional(variantOf(bare[KindScalarData], newHash(stringType, self, nil), newArray(self, nil)))
@@ -117,11 +121,14 @@ func (t *Type) resolved() *Type {
 	return t
 }
 
+// isAlias reports whether t stands for a longer type that refers to t again.
 func (t *Type) isAlias() bool { return t.kind == KindData || t.kind == KindRichData }
 
 // isBare reports whether t is its kind without parameters.
 func (t *Type) isBare() bool { return t == bare[t.kind] || t.Equal(bare[t.kind]) }
 
+// newArray makes an Array in canonical form: an empty one has no type of elements, and one
+// without parameters is the bare type.
 func newArray(elem *Type, size *Size) *Type {
 	switch {
 	case size != nil && size.empty():
@@ -132,6 +139,7 @@ func newArray(elem *Type, size *Size) *Type {
 	return &Type{kind: KindArray, elem: elem, size: size}
 }
 
+// newHash is newArray for a Hash.
 func newHash(key, elem *Type, size *Size) *Type {
 	switch {
 	case size != nil && size.empty():
@@ -150,10 +158,14 @@ func wrap(k Kind, elem *Type) *Type {
 	return &Type{kind: k, elem: elem}
 }
 
+// newOptional makes the type of all values of elem and of undef.
 func newOptional(elem *Type) *Type { return wrap(KindOptional, elem) }
 
+// newLiteral makes the type of one text. It prints as String; messages show the text
+// itself.
 func newLiteral(s string) *Type { return &Type{kind: KindString, value: &s} }
 
+// newEnum sorts the words and drops repetitions, so that equal sets print the same.
 func newEnum(words []string, fold bool) *Type {
 	return &Type{kind: KindEnum, words: slices.Compact(slices.Sorted(slices.Values(words))), fold: fold}
 }
@@ -263,14 +275,17 @@ func (t *Type) Equal(o *Type) bool {
 		slices.EqualFunc(t.patterns, o.patterns, (*rubyre.Regexp).Equal) && slices.EqualFunc(t.versions, o.versions, (*VersionRange).Equal)
 }
 
+// equal compares members as Equal does types.
 func (m Member) equal(o Member) bool {
 	return m.Key == o.Key && m.Optional == o.Optional && m.Type.Equal(o.Type)
 }
 
+// sameBig compares by value; nil is only equal to nil.
 func sameBig(a, b *big.Int) bool {
 	return a == b || a != nil && b != nil && a.Cmp(b) == 0
 }
 
+// same compares what two pointers point to; nil is only equal to nil.
 func same[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
@@ -298,6 +313,7 @@ func foldEqual(a, b string) bool {
 	return true
 }
 
+// lower changes ASCII letters only: Puppet folds no others.
 func lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		return c + 'a' - 'A'

@@ -115,6 +115,7 @@ func settlePointer[T any](p *T) any {
 	return p
 }
 
+// settleSymbol makes values of the two symbols that stand for them in Ruby.
 func settleSymbol(s Symbol) any {
 	switch s {
 	case "undef":
@@ -152,6 +153,8 @@ func settleOther(rv reflect.Value) any {
 	return rv.Interface()
 }
 
+// settleMap copies a map whose keys are text. Any other map stays a foreign value, since a
+// Hash with numbers as keys must say their order, as a Map does.
 func settleMap(rv reflect.Value) any {
 	if rv.Type().Key().Kind() != reflect.String {
 		return rv.Interface()

@@ -30,6 +30,8 @@ func ParseVersion(s string) (Version, error) {
 	return v, nil
 }
 
+// number reads a number of a version, of 63 bits as in Puppet. A leading zero or plus is
+// refused.
 func number(s string, into *uint64) bool {
 	n, err := strconv.ParseUint(s, 10, 63)
 	*into = n
@@ -63,6 +65,7 @@ func (v Version) Compare(o Version) int {
 	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch), comparePre(v.Pre, o.Pre))
 }
 
+// comparePre orders prereleases label by label; the version without one is the last.
 func comparePre(a, b string) int {
 	switch {
 	case a == b:
@@ -75,6 +78,8 @@ func comparePre(a, b string) int {
 	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), compareLabel)
 }
 
+// compareLabel orders numbers before words, and each among themselves: beta.2 comes before
+// beta.11.
 func compareLabel(a, b string) int {
 	n, errA := strconv.ParseUint(a, 10, 64)
 	m, errB := strconv.ParseUint(b, 10, 64)
@@ -95,6 +100,7 @@ type edge struct {
 	behind bool
 }
 
+// compare orders edges: the one before a version comes first.
 func (e edge) compare(o edge) int {
 	b2i := func(b bool) int {
 		if b {
@@ -111,14 +117,17 @@ type stretch struct {
 	to   *edge
 }
 
+// has reports whether v lies between the edges.
 func (s stretch) has(v Version) bool {
 	return s.from.compare(edge{v, true}) < 0 && (s.to == nil || edge{v, false}.compare(*s.to) < 0)
 }
 
+// covers reports whether all versions of o lie in s.
 func (s stretch) covers(o stretch) bool {
 	return s.from.compare(o.from) <= 0 && (s.to == nil || o.to != nil && o.to.compare(*s.to) <= 0)
 }
 
+// with is the stretch that s and o have in common; it may be empty.
 func (s stretch) with(o stretch) stretch {
 	if o.from.compare(s.from) > 0 {
 		s.from = o.from
@@ -129,6 +138,7 @@ func (s stretch) with(o stretch) stretch {
 	return s
 }
 
+// empty reports whether no version can lie in s.
 func (s stretch) empty() bool { return s.to != nil && s.to.compare(s.from) <= 0 }
 
 // zero is before every version.
@@ -156,10 +166,13 @@ func ParseVersionRange(s string) (*VersionRange, error) {
 	return r, nil
 }
 
+// exactRange is the range of one version.
 func exactRange(v Version) *VersionRange {
 	return &VersionRange{text: v.String() + " - " + v.String(), parts: []stretch{{edge{v, false}, &edge{v, true}}}}
 }
 
+// parseStretch reads comparators with blanks between, all of which must hold. An operator
+// may stand apart from its version.
 func parseStretch(s string) (stretch, bool) {
 	if low, high, ok := strings.Cut(s, " - "); ok {
 		a, okA := parsePartial(strings.TrimSpace(low))
@@ -183,6 +196,8 @@ func parseStretch(s string) (stretch, bool) {
 	return whole, len(fields) > 0
 }
 
+// parseComparator reads an operator and a version that may end early. Behind an incomplete
+// version, > means behind all versions that begin so.
 func parseComparator(s string) (stretch, bool) {
 	rest := strings.TrimLeft(s, "<>=~^")
 	p, ok := parsePartial(rest)
@@ -286,6 +301,8 @@ func (r *VersionRange) Equal(o *VersionRange) bool {
 	return r == o || r != nil && o != nil && r.text == o.text
 }
 
+// covers reports whether one part of the range has all of s. Two parts that have it only
+// together are not seen.
 func (r *VersionRange) covers(s stretch) bool {
 	return slices.ContainsFunc(r.parts, func(mine stretch) bool { return mine.covers(s) })
 }
