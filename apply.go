@@ -13,8 +13,8 @@ import (
 // Verdict is what became of one graph.
 type Verdict struct {
 	Generation int                // of the graph that is in effect now; 0 for none
-	Swap       Swap               // what has changed, where this graph took effect; else zero
-	Warnings   schema.Diagnostics // what is to be said of a graph that took effect
+	Swap       Swap               // the changes, where this graph took effect; else zero
+	Warnings   schema.Diagnostics // the findings about a graph that took effect
 	Refused    error              // why this graph is not in effect; nil where it is
 }
 
@@ -25,7 +25,7 @@ func (v Verdict) Held() *reactor.RemovalsError {
 	return held
 }
 
-// Apply puts a graph in the place of the one that runs, and returns what became of it, once it is in
+// Apply puts a graph in the place of the one that runs, and returns its verdict once it is in
 // effect or refused; it does not wait until the graph has converged. The graph is the engine's from
 // then on. Only the differences are touched. See static.Graph and gapi.Ready for how to make one.
 //
@@ -75,7 +75,7 @@ func (s *session) enter(ctx context.Context) error {
 	}
 }
 
-// verdict is that on a graph of which use has returned the rest.
+// verdict completes the findings that use has returned for a graph.
 func (s *session) verdict(warnings schema.Diagnostics, err error) Verdict {
 	last := cmp.Or(s.last.Load(), &Swap{})
 	v := Verdict{Generation: last.Generation, Refused: err}

@@ -66,7 +66,7 @@ func (k EventKind) MarshalText() ([]byte, error) { return []byte(k.String()), ni
 // maxUnread is how many events wait for one reader of Events.
 const maxUnread = 4096
 
-// Events returns what happens from this call on, in order, until ctx or Run ends. With the end
+// Events yields the events from this call on, in order, until ctx or Run ends. With the end
 // of Run, the events before it still come. Call it before Run or Start to miss nothing.
 //
 // The loop over it may call any method of the Engine, and may take its time: the engine never

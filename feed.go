@@ -119,7 +119,7 @@ func (d *feed) judge(ctx context.Context, v Verdict, err error) (ended bool, _ e
 		d.good = true
 		d.judged(ctx, v)
 		return false, nil
-	case !d.good && o.Strict && v.Held() == nil: // what is held waits for Resume
+	case !d.good && o.Strict && v.Held() == nil: // a held graph waits for Resume
 		return true, err
 	}
 	d.last = err

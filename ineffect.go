@@ -20,7 +20,7 @@ import (
 // inEffectFile is the file in StateDir that names the resources of the last graph.
 const inEffectFile = "in-effect"
 
-// The least time between two writes of that file, and after one that failed.
+// The least time between two writes of that file, and after a failed write.
 const (
 	inEffectEvery = time.Second
 	inEffectRetry = time.Minute
@@ -30,7 +30,7 @@ const (
 // it gets the name, and the name before the write has ended. After a loss of power the file has the names of
 // the last write that ended, or of a later graph.
 type inEffect struct {
-	Input     string   `json:"input"` // Options.Input of who wrote it
+	Input     string   `json:"input"` // Options.Input of the writer
 	Resources []string `json:"resources"`
 }
 
@@ -238,7 +238,7 @@ func lastingOf(g *engine.Graph) []string {
 	return names
 }
 
-// close writes what is left, and waits for it.
+// close writes the rest, and waits for it.
 func (k *effectKeeper) close() error {
 	if k != nil {
 		k.end()

@@ -11,7 +11,7 @@
 //     do, and alters nothing. An Engine runs once.
 //  4. While that goes on, Engine.Apply puts a graph into effect and returns its verdict. Declare the graph with
 //     static.NewGraph. Engine.Reload has the frontend read its input again.
-//  5. At any time: Engine.Status, Statuses and Stand say how things stand, Dump what is waited for.
+//  5. At any time: Engine.Status, Statuses and Stand say how things stand, Dump names the causes of waiting.
 //     Engine.Pause, Resume and Retry act on resources, SetLimits on the safety limits.
 //  6. After the end, Engine.Report has the counts, and the exit code of a program.
 //
@@ -70,10 +70,10 @@ const (
 type Options struct {
 	Program, Version string
 	Hostname         string   // of this machine; asked of the system when empty
-	Roles            []string // what the machine is for, as its user says: the fact roles
+	Roles            []string // the purposes of the machine, as its user says: the fact roles
 
 	Registry *engine.Registry // the kinds, read anew for each graph; engine.DefaultRegistry when nil
-	Backends *virtual.Catalog // what the virtual kinds choose from; virtual.DefaultCatalog when nil
+	Backends *virtual.Catalog // the backends of the virtual kinds; virtual.DefaultCatalog when nil
 	World    engine.World     // in memory when nil
 
 	// Host is the machine; that of this process when nil. It is the caller's: Run does not close it. Tests
@@ -89,7 +89,7 @@ type Options struct {
 
 	Logger *slog.Logger // discards when nil
 	Debug  bool
-	Stdin  io.Reader // what a frontend reads as "-"
+	Stdin  io.Reader // a frontend reads it as "-"
 
 	Noop     Noop
 	Parallel int  // CheckApply at once; 8 for each core when 0
@@ -99,7 +99,7 @@ type Options struct {
 	NoAutoEdges bool // leave out the edges that resources ask for by themselves
 	NoAutoGroup bool // run every resource as a vertex of its own
 
-	MaxRemovals reactor.Removals // how much a graph may remove before it is held and waits for Resume; the zero value is no bound
+	MaxRemovals reactor.Removals // how much a graph may remove before it is held and waits for Resume; zero means without bound
 
 	// Input names where the graphs come from, such as the path of a file. A Run with the StateDir
 	// and the Input of an earlier one holds its first graph too, by MaxRemovals, if that lacks
@@ -107,7 +107,7 @@ type Options struct {
 	// ConvergedExit or NoopAll, the first graph is taken as it is.
 	Input string
 
-	MaxChanges Budget    // how much may be altered before the engine holds and waits for Resume; the zero value is no bound
+	MaxChanges Budget    // how much may be altered before the engine holds and waits for Resume; zero means without bound
 	Storm      *Storm    // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
 	Flapping   *Flapping // when a resource counts as fought over and is left alone for a while; reactor.DefaultFlapping when nil
 

@@ -8,9 +8,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Observer is told what happens, as Engine.Events is: one function for each kind of event,
-// nil for those that are not wanted. All are called on one goroutine, one at a time, in the
-// order of what happened. They may call any method of the Engine but Told. No event is left out
+// Observer gets the same events as Engine.Events: one function for each kind of event,
+// nil for unwanted kinds. All are called on one goroutine, one at a time, in the
+// order of the events. They may call any method of the Engine but Told. No event is left out
 // for an Observer: while more than 1024 events wait, the engine starts nothing new. Run
 // returns after the Observer has been told of everything.
 type Observer struct {
@@ -35,7 +35,7 @@ type Observer struct {
 	Missed func(int)
 }
 
-// Bounds of what waits for an Observer.
+// Bounds of the events that wait for an Observer.
 const (
 	maxBehind = 1024    // events; the loop waits from there on, but for its turn
 	maxUntold = 1 << 18 // events; the oldest are left out from there on

@@ -84,7 +84,7 @@ func (c *collector) steps(g *engine.Graph, statuses []Status) []Step {
 	return steps
 }
 
-// causes names those that would refresh vertex i.
+// causes names the vertices that would refresh vertex i.
 func (c *collector) causes(g *engine.Graph, i int, run Run) []string {
 	if !run.Refreshed {
 		return nil

@@ -43,12 +43,12 @@ func (e *Engine) Reload(ctx context.Context) (Verdict, error) {
 	}
 }
 
-// reloading asks the frontend to read again, and tells who has asked what came of it.
+// reloading asks the frontend to read again, and tells the askers the outcome.
 // The frontend takes a question only between two graphs: so its next graph was read
 // after the question.
 type reloading struct {
 	ask      chan struct{} // the frontend's; unbuffered
-	verdicts chan Verdict  // of each graph that was yielded
+	verdicts chan Verdict  // one for each yielded graph
 	over     chan struct{} // closed when there will be no more graphs
 }
 

@@ -20,14 +20,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// session is one Run: what has to be closed after it.
+// session is one Run: all that has to be closed after it.
 type session struct {
 	e       *Engine
 	host    engine.Host
 	reactor *reactor.Reactor
 	store   engine.Store
 	memory  transform.Memory
-	grouped map[string]string // the owners and members of groups, with the owner; of who holds a reactor.Stage
+	grouped map[string]string // the owners and members of groups, with the owner; guarded by the reactor.Stage
 	closers []func() error
 	rested  chan Counts     // the graph has converged
 	ended   chan struct{}   // closed when the reactor has ended
@@ -118,7 +118,7 @@ func (e *Engine) reactorOptions(s *session, state string, store engine.Store) re
 	}
 }
 
-// listener takes what the reactor tells, on its loop, into the stream.
+// listener takes the reports of the reactor, on its loop, into the stream.
 func (s *session) listener() reactor.Listener {
 	to := &s.e.stream
 	return reactor.Listener{
@@ -300,8 +300,8 @@ func joinSome(list []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
-// take judges what a frontend has yielded. It waits for graphs that Apply puts into effect. next is the source
-// that the graph comes from, if that is another one than before.
+// take judges a graph that a frontend has yielded. It waits for graphs that Apply puts into effect. next is the source
+// that the graph comes from, if it has changed.
 func (s *session) take(ctx context.Context, d *gapi.Declared, wrong error, next *Source) (Verdict, error) {
 	select {
 	case s.using <- struct{}{}:

@@ -74,7 +74,7 @@ func (s *stream) leave(r *reader) {
 	r.queue, r.spare, r.head = nil, nil, 0
 }
 
-// count sums up what is wanted, with the lock held.
+// count sums up the wanted kinds, with the lock held.
 func (s *stream) count() {
 	var all kinds
 	for _, r := range s.readers {
@@ -83,7 +83,7 @@ func (s *stream) count() {
 	s.wanted.Store(uint32(all))
 }
 
-// end says that nothing will happen any more. The readers get what is queued, and end.
+// end says that nothing will happen any more. The readers get the queued events, and end.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (r *reader) take(ctx context.Context) (batch []Event, missed int, more bool
 	return nil, 0, false
 }
 
-// grab returns what waits, without waiting.
+// grab returns the waiting events at once.
 func (r *reader) grab() (batch []Event, missed int, more bool) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()

@@ -31,7 +31,7 @@ func (s *session) transform(ctx context.Context, g *engine.Graph, noop bool, kno
 	return g, nil
 }
 
-// logGroups says why there are fewer vertices than somebody has declared.
+// logGroups says why there are fewer vertices than the graph declares.
 func (s *session) logGroups(ctx context.Context, g *engine.Graph) {
 	groups, members := 0, 0
 	for _, v := range g.All() {

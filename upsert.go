@@ -16,13 +16,13 @@ import (
 // nothing has changed. It returns when the part is in effect, which is before it has converged.
 //
 // A part is declared like a graph. It may refer to resources that run and are not in it. Edges that a resource of the part had
-// declared before give way to those that it declares now; edges that others have declared stay.
+// declared before give way to its new ones; edges that others have declared stay.
 //
 // Automatic edges are sought among the resources of the part. Those between one of them and another resource stay as they are, and
-// clashes with other resources are not found: the next whole graph finds both. A resource of a part joins no group, and one that runs in
+// clashes with other resources are not found: the next whole graph finds both. A resource of a part joins no group, and a running member of
 // a group is refused.
 //
-// The next whole graph of the frontend replaces all, what came by Upsert included; until then Options.MaxRemovals at a start
+// The next whole graph of the frontend replaces all, the parts of Upsert included; until then Options.MaxRemovals at a start
 // does not know of parts. Observer.Swapped tells of a part, Loaded does not.
 // Callable from any goroutine while Run is going on; it waits for a graph that is being put into effect, and the part is the
 // engine's from then on.
@@ -33,7 +33,7 @@ func (e *Engine) Upsert(ctx context.Context, part *gapi.Declared) error {
 // Delete removes resources from the graph that runs, by their ids (kind[name]), at the cost of the part alone. The error is a
 // *reactor.UnknownResourceError, a *reactor.ReferredError where a resource that stays has declared an edge to a removed one or receives
 // from it, or a *reactor.RemovalsError where Options.MaxRemovals holds it; then nothing has changed. A resource with the
-// metaparameter reverse is refused: only a whole graph undoes what has left. Callable as Upsert.
+// metaparameter reverse is refused: only a whole graph undoes a removal. Callable as Upsert.
 func (e *Engine) Delete(ctx context.Context, ids ...string) error {
 	return e.change(ctx, func(s *session, st *reactor.Stage) error { return s.remove(ctx, st, ids) })
 }

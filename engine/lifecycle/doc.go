@@ -2,7 +2,7 @@
 // panics and secrets in. The reactor, single looks (package look) and the suite of laws (package enginetest) stand on it, so a
 // resource meets the same treatment everywhere.
 //
-// An Env holds what all resources of one engine have in common. A Life is one resource in an Env. The functions Make, Validate,
+// An Env holds the common parts of all resources of one engine. A Life is one resource in an Env. The functions Make, Validate,
 // Read and List also serve a resource that has no Life.
 //
 // # Laws
@@ -15,8 +15,8 @@
 //   - The context of a Shared outlives the call that opened it. It ends with the context of Start, or after Close.
 //   - A panic of a method is an *engine.PanicError, and the text of an error is read on the goroutine that called the method.
 //     So a caller may read each error of this package on any goroutine. Validate and CheckMachine are the exceptions: their errors keep their parts.
-//   - Texts, errors, changes and log records that went through a Life hold no secret: none of its own, none of another Life of the
-//     Env with at least six bytes.
+//   - Texts, errors, changes and log records that went through a Life hold no secret of its own. They hold no secret of another Life of the
+//     Env either, from six bytes on.
 //   - A folder for state is made only where the engine may alter the machine.
 //   - This package starts no goroutine and has no clock. Each call takes as long as the methods that it calls.
 //

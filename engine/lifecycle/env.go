@@ -12,7 +12,7 @@ import (
 type Options struct {
 	Program, Version, Hostname string // given to resources
 
-	Host  engine.Host // given to resources, and to what they share
+	Host  engine.Host // given to resources, and to each engine.Shared
 	World engine.World
 
 	StateDir  string // the folders of Init.VarDir are below it
@@ -26,7 +26,7 @@ type Options struct {
 	NoShared   bool // no Shared is opened; the owner may put one into the handle
 }
 
-// Env is what all resources of one engine have in common. Make it with NewEnv. Its methods are
+// Env holds the common parts of all resources of one engine. Make it with NewEnv. Its methods are
 // callable from any goroutine.
 type Env struct {
 	opt    Options

@@ -27,16 +27,16 @@ type Life struct {
 // no method.
 func (e *Env) Join(l *Life, id string, res engine.Res) { l.Res, l.ID, l.env = res, id, e }
 
-// Env returns what the resource has in common with the others.
+// Env returns the parts that the resource has in common with the others.
 func (l *Life) Env() *Env { return l.env }
 
 // Begun reports whether Init has succeeded, and Cleanup has not been called since.
 func (l *Life) Begun() bool { return l.begun }
 
-// Share returns what the resource shares with others since Init, nil for nothing. After Cleanup it may be closed.
+// Share returns the Share that the resource uses since Init; nil where it shares nothing. After Cleanup it may be closed.
 func (l *Life) Share() *Share { return l.share }
 
-// Init opens what the resource shares with others, and calls Init of the resource. The handle
+// Init opens the Share of the resource, where it has one, and calls Init of the resource. The handle
 // leads nowhere, but for the machine, the world, the folder and the log. The function with, which
 // may be nil, completes it after the opening and before Init. On an error nothing remains. Init
 // blocks as long as the methods of the resource; the context bounds the opening.
@@ -71,10 +71,10 @@ func (l *Life) Cleanup() error {
 	return err
 }
 
-// leave gives up what the resource shares.
+// leave gives up the use of the Share.
 func (l *Life) leave() error { return l.env.shares.leave(l.share) }
 
-// handle makes what the resource gets.
+// handle makes the engine.Init that the resource gets.
 func (l *Life) handle() *engine.Init {
 	o := &l.env.opt
 	return &engine.Init{

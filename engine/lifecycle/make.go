@@ -51,7 +51,7 @@ func setMeta(res engine.Res, meta engine.MetaParams) {
 
 // Validate asks a resource whether it can be used. The map coming has the parameters whose values
 // will be received; the resource is told of them first, and keeps them. The error keeps its parts
-// (errors.Join), so that a caller may show each; one that can't be read is an
+// (errors.Join), so that a caller may show each; an unreadable part is an
 // *engine.UnreadableError.
 func Validate(res engine.Res, coming map[string]*engine.Send) error {
 	if len(coming) > 0 {

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxOwn bounds the secrets that are kept out of what one Life says.
+	// maxOwn bounds the secrets that are kept out of the texts of one Life.
 	maxOwn = 256
-	// maxCommon bounds the secrets that are kept out of what all of them say.
+	// maxCommon bounds the secrets that are kept out of the texts of all of them.
 	maxCommon = 1 << 15
-	// minCommon is the length from which a secret is kept out of what other Lives say: shorter
-	// ones are found in too many texts that have nothing to do with them.
+	// minCommon is the length from which a secret is kept out of the texts of other Lives. Shorter
+	// secrets are found in too many texts that have nothing to do with them.
 	minCommon = 6
 )
 
-// hidden is what no Life of an Env may say.
+// hidden has the secrets that no Life of an Env may tell.
 type hidden struct {
 	texts secrets.Texts
 	key   []byte // of the digests that are shown
@@ -64,7 +64,7 @@ func (l *Life) HideDeclared() {
 	l.Hide(x, false)
 }
 
-// HideLike hides what the predecessor of the resource has hidden.
+// HideLike takes over the hidden secrets of the predecessor of the resource.
 func (l *Life) HideLike(old *Life) {
 	g := old.own.Load()
 	if g == nil || l.own.CompareAndSwap(nil, g) {

@@ -16,7 +16,7 @@ import (
 var ErrStopped = errors.New("the engine has stopped")
 
 // Share is the engine.Shared of one key, between its opening and its Close. Its methods are
-// callable from any goroutine; those that say so are callable on nil, which means nothing shared.
+// callable from any goroutine. Where a method says so it is callable on nil, which means nothing shared.
 type Share struct {
 	key    string
 	val    engine.Shared
@@ -31,13 +31,13 @@ type Share struct {
 
 	due  atomic.Int64 // see AddDue
 	news atomic.Int64 // see Alter
-	seen int64        // of news, those that val has been told of; under lock
+	seen int64        // the part of news that val has been told of; under lock
 }
 
-// Key returns what the users have in common.
+// Key returns the key that all users have in common.
 func (s *Share) Key() string { return s.key }
 
-// Value returns what a resource gets as Init.Shared. It is callable on nil.
+// Value returns the value for Init.Shared. It is callable on nil.
 func (s *Share) Value() engine.Shared {
 	if s == nil {
 		return nil
@@ -46,7 +46,7 @@ func (s *Share) Value() engine.Shared {
 }
 
 // Begin calls Begin of the value, unless that was done since the last End. Before that, it has a
-// Forgetter forget what Alter has made stale. It is callable on nil, and waits for a running End
+// Forgetter forget all that Alter has made stale. It is callable on nil, and waits for a running End
 // until the context ends.
 func (s *Share) Begin(ctx context.Context) error {
 	if s == nil {
@@ -139,7 +139,7 @@ func (h *shares) init(o *Options) {
 	h.host, h.keep, h.none, h.until, h.keys = o.Host, o.KeepShared, o.NoShared, context.Background(), map[string]*Share{}
 }
 
-// Shares returns what is open now.
+// Shares returns the open Shares.
 func (e *Env) Shares() []*Share { return e.shares.all() }
 
 // SharedOf returns the value that is open for a key, nil for none.
@@ -152,7 +152,7 @@ func (e *Env) SharedOf(key string) engine.Shared {
 	return nil
 }
 
-// open returns what a resource shares, opened if it is the first of its key.
+// open returns the Share of a resource, opened if it is the first of its key.
 func (h *shares) open(ctx context.Context, res engine.Res) (s *Share, err error) {
 	sr, ok := engine.As[engine.SharedRes](res)
 	if !ok || h.none {
@@ -188,7 +188,7 @@ func (h *shares) join(ctx context.Context, sr engine.SharedRes) (*Share, error) 
 	return s, nil
 }
 
-// wait returns one more use of what is open for a key, nil for nothing. It waits while that is
+// wait returns one more use of the open Share of a key, nil where there is none. It waits while that is
 // being closed.
 func (h *shares) wait(ctx context.Context, key string) (*Share, error) {
 	for {
@@ -261,7 +261,7 @@ func (h *shares) end(s *Share) error {
 	return err
 }
 
-// close ends and closes what is open.
+// close ends and closes all open Shares.
 func (h *shares) close() error {
 	var errs []error
 	for _, s := range h.all() {
@@ -270,7 +270,7 @@ func (h *shares) close() error {
 	return errors.Join(errs...)
 }
 
-// all returns what is open now.
+// all returns the open Shares.
 func (h *shares) all() []*Share {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -37,7 +37,7 @@ func (t *Type) assignable(o *Type) bool {
 	return t.takes(o)
 }
 
-// takes is assignable for an o that is no union.
+// takes is assignable for an o that holds no union.
 func (t *Type) takes(o *Type) bool {
 	switch t.kind {
 	case KindData, KindRichData:

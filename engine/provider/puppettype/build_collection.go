@@ -34,7 +34,7 @@ func (p *parser) callable(e expr) *Type {
 	return &Type{kind: KindCallable, types: p.typesOf(types), size: size}
 }
 
-// isEmpty reports whether args are 0, 0: the size of what holds nothing.
+// isEmpty reports whether args are 0, 0: the size of an empty collection.
 func isEmpty(args []expr) bool {
 	return len(args) == 2 && args[0].kind == tokInt && args[1].kind == tokInt && args[0].whole == 0 && args[1].whole == 0
 }

@@ -86,7 +86,7 @@ func (f finding) join(o finding) finding {
 // beginning.
 func below(path []step, s step) []step { return append(slices.Clone(path), s) }
 
-// describe returns what keeps values of actual out of expected.
+// describe returns the reasons that keep values of actual out of expected.
 func describe(expected, actual *Type, path []step) []finding {
 	return describeAs(expected.normal(), expected, actual, path)
 }

@@ -65,5 +65,5 @@
 // # Regular expressions
 //
 // A pattern is an expression of Ruby and is searched for: ^ and $ are the ends of
-// lines. The package rubyre reads it, and refuses by name what cannot be done.
+// lines. The package rubyre reads it, and refuses by name all that RE2 cannot do.
 package puppettype

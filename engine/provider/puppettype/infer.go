@@ -51,7 +51,7 @@ func inferEach(v any) *Type {
 	return infer(v)
 }
 
-// inferOne is infer for what is no collection.
+// inferOne is infer for a single value.
 func inferOne(v any) *Type {
 	switch v := v.(type) {
 	case bool:

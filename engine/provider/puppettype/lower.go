@@ -136,7 +136,7 @@ func (m Member) lower() *schema.Type {
 	return st
 }
 
-// lowerElem lowers what the elements of a Tuple may be.
+// lowerElem lowers the union of the elements of a Tuple.
 func (t *Type) lowerElem() *schema.Type { return t.normal().lower() }
 
 // AsSensitive returns the type of an attribute that is of type t and must not be
@@ -160,7 +160,7 @@ func (t *Type) Lift(subject string, v any) (any, error) {
 	return v, t.Check(subject, v)
 }
 
-// lift converts what it can, and leaves values alone that do not fit.
+// lift converts all that it can, and leaves values alone that do not fit.
 func (t *Type) lift(v any) any {
 	switch t.kind {
 	case KindVariant:
@@ -233,7 +233,7 @@ func (t *Type) liftHash(m map[string]any) any {
 	}
 	for _, m := range t.members {
 		if _, ok := out[m.Key]; !ok && !m.Optional && m.Type.mayBeUndef() {
-			out[m.Key] = nil // a plain struct does not hold what is null
+			out[m.Key] = nil // a plain struct does not hold a null
 		}
 	}
 	return out

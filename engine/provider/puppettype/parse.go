@@ -82,7 +82,7 @@ func (p *parser) later(at int, format string, args ...any) {
 	}
 }
 
-// another reads what stands behind the type.
+// another reads the text behind the type.
 func (p *parser) another() {
 	switch p.tok.kind {
 	case ',':
@@ -151,7 +151,7 @@ func (p *parser) expression() expr {
 	return e
 }
 
-// more reads what calculates with e, if anything does.
+// more reads an operator behind e with its operand, if there is one.
 func (p *parser) more(e expr) bool {
 	switch {
 	case p.tok.kind == '[' && !p.tok.spaced:
@@ -182,7 +182,7 @@ func (p *parser) more(e expr) bool {
 	return true
 }
 
-// selector reads what stands behind a question mark.
+// selector reads the choice behind a question mark.
 func (p *parser) selector() {
 	if p.advance(); p.tok.kind == '{' {
 		p.hash()
@@ -225,8 +225,8 @@ func (p *parser) operand() expr {
 	return e
 }
 
-// The words that Puppet's language keeps for itself: those that join parts of a
-// statement, those that begin one, and those that are kept for later. No name prints
+// The words that Puppet's language keeps for itself: words that join parts of a
+// statement, words that begin a statement, and words kept for later. No name prints
 // as one of them.
 var (
 	joining   = []string{"and", "or", "in", "elsif", "else", "inherits"}

@@ -80,7 +80,7 @@ func (p *printer) items(words []string) {
 	}
 }
 
-// parameters writes what stands in the brackets. The order of the cases is that of the
+// parameters writes the text in the brackets. The order of the cases is that of the
 // structure: collections, members, lists of types, holders, values.
 func (p *printer) parameters(t *Type) {
 	switch t.kind {

@@ -110,7 +110,7 @@ func aliases() (data, rich *Type) {
 	return data, rich
 }
 
-// resolved returns what an alias stands for, else t.
+// resolved returns the type that an alias stands for, else t.
 func (t *Type) resolved() *Type {
 	switch t.kind {
 	case KindData:

@@ -70,7 +70,7 @@ func (s Sensitive) MarshalText() ([]byte, error) { return []byte(schema.Redacted
 // LogValue logs schema.Redacted.
 func (s Sensitive) LogValue() slog.Value { return slog.StringValue(schema.Redacted) }
 
-// revealed returns what a Sensitive or a Secret holds.
+// revealed returns the content of a Sensitive or a Secret.
 func revealed(v any) (inner any, ok bool) {
 	switch v := v.(type) {
 	case Sensitive:
