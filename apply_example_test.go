@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/file"
 )
 
 // A program declares graphs in Go and puts one after the other into effect. Each has its own verdict.
@@ -34,7 +35,7 @@ func ExampleEngine_Apply() {
 
 	g := static.NewGraph("app")
 	key := g.Add("password", "key", &resources.PasswordRes{Length: 24})
-	conf := &resources.FileRes{Mode: "0600"}
+	conf := &file.Res{Mode: "0600"}
 	file := g.Add("file", filepath.Join(dir, "app.key"), conf)
 	file.Recv(&conf.Content, static.SentField(key, func(s *resources.PasswordSends) any { return &s.Password }))
 	file.Before(g.Add("print", "done", &basic.PrintRes{Msg: "the key is there"}))

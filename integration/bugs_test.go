@@ -147,7 +147,7 @@ resources:
 // of every kind, there are about as many goroutines as before, and nothing computes.
 //
 // Seen failing with: resources/timer.go, Watch: a goroutine that turns once ctx has
-// ended; resources/file_watch.go, Watch: one that waits for a context without an end.
+// ended; resources/file/watch.go, Watch: one that waits for a context without an end.
 func TestBug28_SwapsLeaveNothingTurning(t *testing.T) {
 	dir := t.TempDir()
 	graph := func(i int) string {

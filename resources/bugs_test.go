@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
@@ -23,7 +24,7 @@ import (
 // told to, however often, and none goes on turning.
 //
 // Seen failing with: timer.go, Watch: ctx.Done answered by a break out of the select
-// alone; file_watch.go, Watch: the same; exec_watch.go, Watch: the same, and for an
+// alone; file/watch.go, Watch: the same; exec_watch.go, Watch: the same, and for an
 // end of follow too.
 func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	dir := t.TempDir()
@@ -31,7 +32,7 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	all := map[string]engine.Res{
 		"noop": &basic.NoopRes{}, "print": &basic.PrintRes{}, "msg": &basic.MsgRes{Body: "x", Priority: "info"}, "value": &basic.ValueRes{}, "test": &basic.TestRes{WatchEvery: time.Hour},
 		"timer": &basic.TimerRes{Interval: time.Hour}, "password": &PasswordRes{Length: 8},
-		"file":     &FileRes{Path: filepath.Join(dir, "file"), Content: new("x")},
+		"file":     &file.Res{Path: filepath.Join(dir, "file"), Content: new("x")},
 		"exec":     &ExecRes{Cmd: "true", WatchCmd: "sleep 1000", WatchFiles: []string{in}, Creates: filepath.Join(dir, "made")},
 		"line":     &LineRes{File: filepath.Join(dir, "lines"), Content: "x"},
 		"download": &DownloadRes{Path: filepath.Join(dir, "load"), URL: "http://127.0.0.1/"},
@@ -64,11 +65,11 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 // runs for each event does not run for that.
 //
 // Seen failing with: exec_watch.go, happened: a resync counted like an event;
-// file_watch.go, Watch: an error for a cause that is a resync.
+// file/watch.go, Watch: an error for a cause that is a resync.
 func TestBug30_LostEventsAreNoFailure(t *testing.T) {
 	dir := t.TempDir()
 	in, path := filepath.Join(dir, "in"), filepath.Join(dir, "file")
-	file := &FileRes{Path: path, Content: new("wanted")}
+	file := &file.Res{Path: path, Content: new("wanted")}
 	cmd := &ExecRes{Cmd: "true", WatchFiles: []string{in}}
 	for kind, r := range map[string]engine.Res{"file": file, "exec": cmd} {
 		t.Run(kind, func(t *testing.T) {
@@ -122,7 +123,7 @@ func TestBug31_WatchcmdLeavesNothing(t *testing.T) {
 // TestBug32_AllSourcesAreWatched: what depends on several things hears of each of
 // them. (The bug was of users, which are in two files.)
 //
-// Seen failing with: file_watch.go, watched: r.Source left out; Watch: parts not
+// Seen failing with: file/watch.go, watched: r.Source left out; Watch: parts not
 // watched; exec_watch.go, statePaths: x.Mtimes left out.
 func TestBug32_AllSourcesAreWatched(t *testing.T) {
 	dir := t.TempDir()
@@ -132,8 +133,8 @@ func TestBug32_AllSourcesAreWatched(t *testing.T) {
 		res     engine.Res
 		sources []string
 	}{
-		"file with source":    {"file", &FileRes{Path: at("copy"), Source: at("source")}, []string{"copy", "source"}},
-		"file with fragments": {"file", &FileRes{Path: at("whole"), Fragments: []string{at("parts/"), at("more")}}, []string{"whole", "parts/1", "parts/2", "more"}},
+		"file with source":    {"file", &file.Res{Path: at("copy"), Source: at("source")}, []string{"copy", "source"}},
+		"file with fragments": {"file", &file.Res{Path: at("whole"), Fragments: []string{at("parts/"), at("more")}}, []string{"whole", "parts/1", "parts/2", "more"}},
 		"exec":                {"exec", &ExecRes{Cmd: "true", Creates: at("made"), Mtimes: []string{at("m1"), at("m2")}, WatchFiles: []string{at("w1"), at("w2")}}, []string{"made", "m1", "m2", "w1", "w2"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
@@ -262,7 +263,7 @@ func TestCronEdges(t *testing.T) {
 	if err := r.Clashes(other); err == nil {
 		t.Error("two timers of one name")
 	}
-	if err := r.Clashes(&FileRes{Path: "/etc/systemd/system/job.timer", Content: new("x")}); err == nil {
+	if err := r.Clashes(&file.Res{Path: "/etc/systemd/system/job.timer", Content: new("x")}); err == nil {
 		t.Error("a file has the content too")
 	}
 }

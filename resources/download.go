@@ -16,6 +16,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/file"
+	"github.com/reactivegraph/mgmt/resources/internal/digest"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/rules"
@@ -80,8 +82,8 @@ func (r *DownloadRes) Default() engine.Res {
 	return &DownloadRes{Timeout: 10 * time.Minute, MaxSize: 1 << 30, Redirects: 10}
 }
 
-func (r *DownloadRes) made() madeFile {
-	return madeFile{path: cmp.Or(r.Path, r.Name()), owner: r.Owner, group: r.Group, mode: r.Mode}
+func (r *DownloadRes) made() file.Made {
+	return file.Made{Path: cmp.Or(r.Path, r.Name()), Owner: r.Owner, Group: r.Group, Mode: r.Mode}
 }
 
 // source returns the path that a file URL has; empty for others.
@@ -95,12 +97,12 @@ func (r *DownloadRes) source() string {
 // Validate checks the parameters. No error shows the address or a header: there may be
 // a secret in it.
 func (r *DownloadRes) Validate() error {
-	errs := r.made().validate()
+	errs := r.made().Validate()
 	if r.URL != "" || r.Recv()["url"] == nil {
 		errs = append(errs, r.validateURL())
 	}
 	if r.Checksum != "" {
-		_, err := newDigest(r.Checksum)
+		_, err := digest.New(r.Checksum)
 		errs = append(errs, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
@@ -125,7 +127,7 @@ func (r *DownloadRes) validateURL() error {
 		return errors.New("url has a user or a password in it: give a header Authorization for that")
 	case u.Scheme == "file" && (u.Host != "" && u.Host != "localhost" || files.PlainPath("url", u.Path) != nil):
 		return errors.New("url has to be file:// and an absolute path of a file")
-	case u.Scheme == "file" && path.Clean(u.Path) == path.Clean(r.made().path):
+	case u.Scheme == "file" && path.Clean(u.Path) == path.Clean(r.made().Path):
 		return errors.New("url is the path itself")
 	case u.Scheme == "file":
 		return nil
@@ -155,7 +157,7 @@ func validateHeader(name, value string) error {
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *DownloadRes) Init(init *engine.Init) error {
 	r.init, r.file, r.seen = init, files.Managed{}, &downloadSeen{}
-	r.file.Tell(files.Of(init), r.made().path)
+	r.file.Tell(files.Of(init), r.made().Path)
 	return nil
 }
 
@@ -173,7 +175,7 @@ func (*DownloadRes) Shared() (string, func(context.Context, engine.Host) (engine
 // Watch waits for changes of the file, and of its local source. A server tells of no change: poll
 // asks it.
 func (r *DownloadRes) Watch(ctx context.Context) error {
-	paths := []string{r.made().path}
+	paths := []string{r.made().Path}
 	if p := r.source(); p != "" {
 		paths = append(paths, p)
 	}
@@ -189,17 +191,17 @@ func (*DownloadRes) Sends() any { return &DownloadSends{} }
 // Read returns the file as it is; nil if there is none.
 func (r *DownloadRes) Read(ctx context.Context) (engine.Res, error) {
 	m := r.made()
-	d, err := newDigest(r.Checksum)
+	d, err := digest.New(r.Checksum)
 	if err != nil {
 		return nil, err
 	}
-	is, sum, err := m.readWith(ctx, d)
+	is, sum, err := m.Read(ctx, d)
 	if err != nil || sum == "" {
 		return nil, err
 	}
 	got := &DownloadRes{
-		Path: r.Path, URL: r.URL, Checksum: sum, Owner: is.owner, Group: is.group, Mode: is.mode,
-		Timeout: r.Timeout, MaxSize: r.MaxSize, Redirects: r.Redirects, Holds: is.holds,
+		Path: r.Path, URL: r.URL, Checksum: sum, Owner: is.Owner, Group: is.Group, Mode: is.Mode,
+		Timeout: r.Timeout, MaxSize: r.MaxSize, Redirects: r.Redirects, Holds: is.Holds,
 	}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
@@ -209,25 +211,25 @@ func (r *DownloadRes) Read(ctx context.Context) (engine.Res, error) {
 // Reversed returns the resource that brings back the old file, or removes ours.
 func (r *DownloadRes) Reversed(before engine.Res) (engine.Res, error) {
 	if before == nil {
-		return r.made().reversed(r, nil)
+		return r.made().Reversed(r, nil)
 	}
 	was, ok := before.(*DownloadRes)
 	if !ok {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
-	return r.made().reversed(r, &madeFile{path: was.made().path, owner: was.Owner, group: was.Group, mode: was.Mode, holds: was.Holds})
+	return r.made().Reversed(r, &file.Made{Path: was.made().Path, Owner: was.Owner, Group: was.Group, Mode: was.Mode, Holds: was.Holds})
 }
 
 // UIDs names the file.
 func (r *DownloadRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().path))}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
 }
 
 // AutoEdges wants the file that it is copied from, the owner, the group, and the edges of every
 // file.
 func (r *DownloadRes) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
-	w.Written(r.made().path)
+	w.Written(r.made().Path)
 	if p := r.source(); p != "" {
 		w.Path(p)
 	}

@@ -2,13 +2,9 @@ package resources
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/sha512"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,40 +12,13 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/digest"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
-
-// digest is a checksum that is being made, and the wanted one.
-type digest struct {
-	hash.Hash
-	name string
-	want string // in lower case; empty for any
-}
-
-// newDigest returns the digest of a checksum; SHA-256 for the empty one.
-func newDigest(checksum string) (*digest, error) {
-	name, digits, _ := strings.Cut(strings.ToLower(checksum), ":")
-	d := &digest{name: name, want: strings.ToLower(checksum)}
-	switch name {
-	case "", "sha256":
-		d.Hash, d.name = sha256.New(), "sha256"
-	case "sha512":
-		d.Hash = sha512.New()
-	case "md5", "sha1":
-		return nil, fmt.Errorf("checksum: %s can be forged, give sha256 or sha512", name)
-	default:
-		return nil, errors.New("checksum has to begin with sha256 or sha512 and a colon")
-	}
-	if b, err := hex.DecodeString(digits); checksum != "" && (err != nil || len(b) != d.Size()) {
-		return nil, fmt.Errorf("checksum: a %s has %d digits, from 0 to f", name, 2*d.Size())
-	}
-	return d, nil
-}
-
-func (d *digest) String() string { return d.name + ":" + hex.EncodeToString(d.Sum(nil)) }
 
 // downloadSeen is the checksum of a file that was looked at, as long as it is that file.
 type downloadSeen struct {
@@ -71,8 +40,7 @@ const recordFile = "download"
 func (d *downloadRecord) asks() bool { return d != nil && d.ETag+d.LastModified != "" }
 
 func addressSum(url string) string {
-	sum := sha256.Sum256([]byte(url))
-	return checksum(sum[:])
+	return digest.OfText(url)
 }
 
 // record returns the record of the content with this checksum from the address; nil for none.
@@ -90,11 +58,12 @@ func (r *DownloadRes) record(sum string) (*downloadRecord, error) {
 
 // downloadRun is one CheckApply.
 type downloadRun struct {
-	*fileRun
-	r    *DownloadRes
-	node fileNode
-	stat *atomicfile.Stat // of the file; nil if there is none
-	sum  string           // of the file
+	*file.Making
+	r     *DownloadRes
+	ctx   context.Context
+	apply bool
+	stat  *atomicfile.Stat // of the file; nil if there is none
+	sum   string           // of the file
 }
 
 // CheckApply compares the file with the wanted one, and fetches it.
@@ -104,26 +73,26 @@ func (r *DownloadRes) CheckApply(ctx context.Context, apply bool) (bool, error) 
 	}
 	ctx, cancel := r.within(ctx)
 	defer cancel()
-	c, n, err := r.made().run(ctx, r.init, apply)
+	c, err := r.made().Open(ctx, r.init, apply)
 	if err != nil {
 		return false, err
 	}
-	defer c.close()
-	d := &downloadRun{fileRun: c, r: r, node: n}
+	defer c.Close()
+	d := &downloadRun{Making: c, r: r, ctx: ctx, apply: apply}
 	if err := d.look(); err != nil {
 		return false, err
 	}
 	if err := d.run(); err != nil {
 		return false, ended(ctx, err)
 	}
-	if d.changed && (!apply && r.Checksum == "") {
+	if d.Changed() && !apply && r.Checksum == "" {
 		return false, nil // what is to come is not known
 	}
 	sum := d.sum
-	if d.changed && !apply {
+	if d.Changed() && !apply {
 		sum = strings.ToLower(r.Checksum)
 	}
-	return !d.changed, r.init.Send(&DownloadSends{Path: c.path, Checksum: sum})
+	return !d.Changed(), r.init.Send(&DownloadSends{Path: r.made().Path, Checksum: sum})
 }
 
 // within bounds the time that all of it may take.
@@ -144,7 +113,7 @@ func ended(ctx context.Context, err error) error {
 
 // look looks at the present file. An unchanged file is not read again.
 func (d *downloadRun) look() error {
-	st, err := d.node.dir.Lstat(d.node.name)
+	st, err := d.Stat()
 	if files.IsMissing(err) {
 		return nil
 	}
@@ -152,24 +121,24 @@ func (d *downloadRun) look() error {
 		return err
 	}
 	d.stat = &st
-	sum, err := newDigest(d.r.Checksum)
+	sum, err := digest.New(d.r.Checksum)
 	if err != nil {
 		return err
 	}
-	if d.r.seen.stat == st && strings.HasPrefix(d.r.seen.sum, sum.name+":") {
+	if d.r.seen.stat == st && strings.HasPrefix(d.r.seen.sum, sum.Name+":") {
 		d.sum = d.r.seen.sum
 		return nil
 	}
-	f, now, err := d.node.dir.Open(d.node.name)
+	f, now, err := d.File()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := copyUntil(d.ctx, sum, f); err != nil {
+	if _, err := digest.Copy(d.ctx, sum, f); err != nil {
 		return err
 	}
 	d.stat, d.sum, *d.r.seen = &now, sum.String(), downloadSeen{}
-	if d.settled(d.node.String(), now) {
+	if d.Settled(now) {
 		*d.r.seen = downloadSeen{now, d.sum}
 	}
 	return nil
@@ -185,7 +154,7 @@ func (d *downloadRun) run() error {
 		return err
 	}
 	if change == nil {
-		return d.attrs(d.node, *d.stat, fileWant{mode: d.r.Mode}, false)
+		return d.Keep(*d.stat)
 	}
 	if answer == nil { // also on a mere look: a content that the server lacks can't come
 		if answer, err = d.r.fetch(d.ctx, nil); err != nil {
@@ -197,7 +166,7 @@ func (d *downloadRun) run() error {
 		return err
 	}
 	if !d.apply {
-		return d.parent(d.node)
+		return d.Possible()
 	}
 	return d.take(answer)
 }
@@ -237,23 +206,10 @@ func (d *downloadRun) differs() (*engine.Change, *answer, error) {
 
 // report reports what is to be changed.
 func (d *downloadRun) report(change engine.Change) error {
-	if d.stat != nil {
-		d.changed = true
-		if d.sum != "" && change.From == any(d.sum) && confined.Shuts(d.stat.Perm()) {
-			change.From = schema.NewConfinedSum(d.sum, d.stat.Size)
-		}
-		d.r.init.Change(change)
-		_, err := d.reportAttrs(d.node, *d.stat, d.r.Mode, true)
-		return err
+	if d.stat != nil && d.sum != "" && change.From == any(d.sum) && confined.Shuts(d.stat.Perm()) {
+		change.From = schema.NewConfinedSum(d.sum, d.stat.Size)
 	}
-	mode, err := d.newMode(fileWant{mode: d.r.Mode})
-	if err != nil {
-		return err
-	}
-	d.change(d.node, "state", nil, FileExists, engine.Created)
-	d.r.init.Change(change)
-	d.reportNewAttrs(d.node, mode)
-	return nil
+	return d.Report(change, d.stat)
 }
 
 // take fetches the content into the folder of the resource, and puts it into its place
@@ -273,9 +229,7 @@ func (d *downloadRun) take(a *answer) error {
 	if err != nil {
 		return err
 	}
-	d.quiet = true // it was reported
-	body := fileFrom(atomicfile.At(dir), "content", size)
-	if err := d.file(d.node, fileWant{body: body, mode: r.Mode}); err != nil {
+	if err := d.Take(dir, "content", size); err != nil {
 		return err
 	}
 	d.sum, *r.seen = sum, downloadSeen{} // what is there by now is read the next time
@@ -291,7 +245,7 @@ func (d *downloadRun) take(a *answer) error {
 
 // stage writes the server's answer into a new file, and compares its checksum.
 func (r *DownloadRes) stage(ctx context.Context, at string, a *answer) (sum string, size int64, err error) {
-	d, err := newDigest(r.Checksum)
+	d, err := digest.New(r.Checksum)
 	if err != nil {
 		return "", 0, err
 	}
@@ -304,15 +258,15 @@ func (r *DownloadRes) stage(ctx context.Context, at string, a *answer) (sum stri
 	if r.MaxSize > 0 {
 		in = io.LimitReader(in, int64(r.MaxSize)+1)
 	}
-	size, err = io.Copy(io.MultiWriter(f, d), readerUntil{ctx, in})
+	size, err = digest.Copy(ctx, io.MultiWriter(f, d), in)
 	sum = d.String()
 	switch {
 	case err != nil:
 		return "", size, fmt.Errorf("after %d bytes: %w", size, err)
 	case r.MaxSize > 0 && size > int64(r.MaxSize):
 		return "", size, r.tooLarge()
-	case d.want != "" && sum != d.want:
-		return "", size, fmt.Errorf("what came has the checksum %s and not %s; the file is left as it was", sum, d.want)
+	case d.Want != "" && sum != d.Want:
+		return "", size, fmt.Errorf("what came has the checksum %s and not %s; the file is left as it was", sum, d.Want)
 	}
 	return sum, size, nil
 }

@@ -11,9 +11,12 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/digest"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/inputs"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 	"github.com/reactivegraph/mgmt/resources/internal/rules"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
@@ -56,24 +59,24 @@ type GzipRes struct {
 
 	init *engine.Init
 	file files.Managed
-	seen *madeSeen
+	seen *inputs.Seen
 }
 
 // Default returns one that is compressed as usual.
 func (r *GzipRes) Default() engine.Res { return &GzipRes{Level: gzip.DefaultCompression} }
 
-func (r *GzipRes) made() madeFile {
+func (r *GzipRes) made() file.Made {
 	p := r.Path
 	if p == "" {
 		p = r.Name()
 	}
-	return madeFile{path: p, owner: r.Owner, group: r.Group, mode: r.Mode}
+	return file.Made{Path: p, Owner: r.Owner, Group: r.Group, Mode: r.Mode}
 }
 
 // Validate checks the parameters.
 func (r *GzipRes) Validate() error {
 	m := r.made()
-	errs := m.validate()
+	errs := m.Validate()
 	content := r.Content != nil || r.Recv()["content"] != nil
 	if r.Input != "" {
 		errs = append(errs, files.PlainPath("input", r.Input))
@@ -81,15 +84,15 @@ func (r *GzipRes) Validate() error {
 	return errors.Join(append(errs, rules.Broken([]rules.Rule{
 		{If: r.Input != "" && content, Text: "input and content exclude each other"},
 		{If: r.Input == "" && !content, Text: "input or content is missing: what to compress"},
-		{If: r.Input != "" && path.Clean(r.Input) == path.Clean(m.path), Text: "input is the path itself"},
+		{If: r.Input != "" && path.Clean(r.Input) == path.Clean(m.Path), Text: "input is the path itself"},
 		{If: r.Level < gzip.HuffmanOnly || r.Level > gzip.BestCompression, Text: fmt.Sprintf("level is %d, it must be from -2 to 9", r.Level)},
 	})...)...)
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *GzipRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, files.Managed{}, &madeSeen{}
-	r.file.Tell(files.Of(init), r.made().path)
+	r.init, r.file, r.seen = init, files.Managed{}, &inputs.Seen{}
+	r.file.Tell(files.Of(init), r.made().Path)
 	return nil
 }
 
@@ -106,7 +109,7 @@ func (*GzipRes) Shared() (string, func(context.Context, engine.Host) (engine.Sha
 
 // Watch waits for changes of both files.
 func (r *GzipRes) Watch(ctx context.Context) error {
-	paths := []string{r.made().path}
+	paths := []string{r.made().Path}
 	if r.Input != "" {
 		paths = append(paths, r.Input)
 	}
@@ -116,26 +119,26 @@ func (r *GzipRes) Watch(ctx context.Context) error {
 // CheckApply compresses, and compares that with what is there.
 func (r *GzipRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	m := r.made()
-	m.secret = received.Tainted(r.init, "content", "Content")
+	m.Secret = received.Tainted(r.init, "content", "Content")
 	key := fmt.Sprint(r.Level)
 	if r.Input != "" {
-		m.secret = m.secret || files.Of(r.init).HoldsSecret([]string{r.Input}) || files.IsCredential([]string{r.Input})
+		m.Secret = m.Secret || files.Of(r.init).HoldsSecret([]string{r.Input}) || files.IsCredential([]string{r.Input})
 	} else {
 		key += " " + *r.Content
 	}
-	return m.derive(ctx, r.init, apply, r.seen, key, r.look, piped(func(w io.Writer) error { return r.compress(ctx, w) }))
+	return m.Derive(ctx, r.init, apply, r.seen, key, r.look, func(w io.Writer) error { return r.compress(ctx, w) })
 }
 
-func (r *GzipRes) look() (lookedAt, error) {
-	l := newLooker(r.init)
+func (r *GzipRes) look() (inputs.Look, error) {
+	l := inputs.NewLooker(r.init)
 	if r.Input != "" {
 		st, err := atomicfile.Follow(r.Input)
 		if err != nil {
-			return lookedAt{}, fmt.Errorf("input: %w", err)
+			return inputs.Look{}, fmt.Errorf("input: %w", err)
 		}
-		l.add(r.Input, st)
+		l.Add(r.Input, st)
 	}
-	return l.end(), nil
+	return l.End(), nil
 }
 
 // compress writes the compressed content. The same content gives the same bytes.
@@ -149,7 +152,7 @@ func (r *GzipRes) compress(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer in.Close()
-	if err := copyUntil(ctx, z, in); err != nil {
+	if _, err := digest.Copy(ctx, z, in); err != nil {
 		return err
 	}
 	return z.Close()
@@ -168,13 +171,13 @@ func (r *GzipRes) open() (io.ReadCloser, error) {
 
 // Read returns the compressed file as it is; nil if there is none.
 func (r *GzipRes) Read(ctx context.Context) (engine.Res, error) {
-	m, sum, err := r.made().read(ctx)
+	m, sum, err := r.made().Read(ctx, digest.SHA256())
 	if err != nil || sum == "" {
 		return nil, err
 	}
 	got := &GzipRes{
 		Path: r.Path, Input: r.Input, Content: r.Content, Level: r.Level,
-		Owner: m.owner, Group: m.group, Mode: m.mode, Checksum: sum, Holds: m.holds,
+		Owner: m.Owner, Group: m.Group, Mode: m.Mode, Checksum: sum, Holds: m.Holds,
 	}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
@@ -184,13 +187,13 @@ func (r *GzipRes) Read(ctx context.Context) (engine.Res, error) {
 // Reversed returns the resource that brings back the old file, or removes ours.
 func (r *GzipRes) Reversed(before engine.Res) (engine.Res, error) {
 	if before == nil {
-		return r.made().reversed(r, nil)
+		return r.made().Reversed(r, nil)
 	}
 	was, ok := before.(*GzipRes)
 	if !ok {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
-	return r.made().reversed(r, &madeFile{path: was.made().path, owner: was.Owner, group: was.Group, mode: was.Mode, holds: was.Holds})
+	return r.made().Reversed(r, &file.Made{Path: was.made().Path, Owner: was.Owner, Group: was.Group, Mode: was.Mode, Holds: was.Holds})
 }
 
 // Cmp compares the parameters.
@@ -198,13 +201,13 @@ func (r *GzipRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the compressed file.
 func (r *GzipRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().path))}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
 }
 
 // AutoEdges wants the input, the owner, the group, and the edges of every file.
 func (r *GzipRes) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
-	w.Written(r.made().path)
+	w.Written(r.made().Path)
 	if r.Input != "" {
 		w.Path(r.Input)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -229,7 +230,7 @@ func TestLineIsNotPurged(t *testing.T) {
 	shared := files.New()
 	defer func() { kindtest.Must(t, shared.Close()) }()
 	r := &LineRes{File: dir + "/d/f", Content: "a", Create: true}
-	d := &FileRes{Path: dir + "/d/", Recurse: true, Purge: true}
+	d := &file.Res{Path: dir + "/d/", Recurse: true, Purge: true}
 	fd := kindtest.Begin(t, "file", d, enginetest.WithShared(shared))
 	f := kindtest.Begin(t, "line", r, enginetest.WithShared(shared))
 	kindtest.Verbs(t, fd, d, true)
@@ -259,9 +260,9 @@ func TestLineClashes(t *testing.T) {
 		"one block":         {line(LineRes{Content: "a", Marker: "{mark}"}), line(LineRes{Content: "b", Marker: "{mark}"}), `they want different contents in the block "{mark}"`},
 		"a block, and gone": {line(LineRes{Content: "a", Marker: "{mark}"}), line(LineRes{State: FileAbsent, Marker: "{mark}"}), "one wants it there, the other one wants it gone"},
 		"two blocks":        {line(LineRes{Content: "a", Marker: "{mark}"}), line(LineRes{Content: "b", Marker: "{mark}2"}), ""},
-		"a file":            {line(LineRes{Content: "a"}), &FileRes{Path: "/f", Content: &x}, "the file has a content of its own, and the line writes one too"},
-		"a file's mode":     {line(LineRes{Content: "a"}), &FileRes{Path: "/f", Mode: "0600"}, ""},
-		"a file that goes":  {line(LineRes{Content: "a"}), &FileRes{Path: "/f", State: FileAbsent}, "the file wants nothing there, and the line writes a file"},
+		"a file":            {line(LineRes{Content: "a"}), &file.Res{Path: "/f", Content: &x}, "the file has a content of its own, and the line writes one too"},
+		"a file's mode":     {line(LineRes{Content: "a"}), &file.Res{Path: "/f", Mode: "0600"}, ""},
+		"a file that goes":  {line(LineRes{Content: "a"}), &file.Res{Path: "/f", State: FileAbsent}, "the file wants nothing there, and the line writes a file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := kindtest.ErrText(c.a.Clashes(c.b)); got != c.want {

@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
@@ -531,10 +532,10 @@ func TestMountEdges(t *testing.T) {
 		r           engine.EdgeableRes
 		there, want []string
 	}{
-		{&FileRes{Path: "/m/a/b"}, []string{"mount[/m]", "mount[/]"}, []string{"mount[/m]"}},
-		{&FileRes{Path: "/m/a"}, []string{"mount[/m]", "file[/m]"}, []string{"file[/m]", "mount[/m]"}},
-		{&FileRes{Path: "/m/a/b"}, []string{"mount[/m]", "file[/m/a]"}, []string{"file[/m/a]"}},
-		{&FileRes{Path: "/m/"}, []string{"mount[/m]"}, nil},
+		{&file.Res{Path: "/m/a/b"}, []string{"mount[/m]", "mount[/]"}, []string{"mount[/m]"}},
+		{&file.Res{Path: "/m/a"}, []string{"mount[/m]", "file[/m]"}, []string{"file[/m]", "mount[/m]"}},
+		{&file.Res{Path: "/m/a/b"}, []string{"mount[/m]", "file[/m/a]"}, []string{"file[/m/a]"}},
+		{&file.Res{Path: "/m/"}, []string{"mount[/m]"}, nil},
 		{&ExecRes{Cmd: "ls", Cwd: "/m"}, []string{"mount[/m]"}, []string{"mount[/m]"}},
 		{&MountRes{Path: "/m/n", Device: "/dev/d"}, []string{"file[/m/n]", "file[/dev/d]"}, []string{"file[/m/n]", "file[/dev/d]"}},
 		{&MountRes{Path: "/m/n", Device: "x", Type: "nfs"}, []string{"mount[/m]", "pkg with /sbin/mount.nfs"}, []string{"pkg with /sbin/mount.nfs", "mount[/m]"}},
@@ -565,7 +566,7 @@ func TestMountClashes(t *testing.T) {
 	if err := errors.Join(a.Clashes(other), a.Clashes(&LineRes{})); err != nil {
 		t.Error(err)
 	}
-	if err := a.Clashes(&FileRes{Path: "/d/fstab", Content: new("x")}); err == nil {
+	if err := a.Clashes(&file.Res{Path: "/d/fstab", Content: new("x")}); err == nil {
 		t.Error("a file writes all of the table")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/names"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
@@ -180,10 +181,10 @@ func (r *NspawnRes) children() (list []engine.Res) {
 		if received.AnyTainted(r.Recv()) {
 			mode = "0600"
 		}
-		list = append(list, traits.Child("file", r.at(nspawnFolder), &FileRes{}),
-			traits.Child("file", r.settingsPath(), &FileRes{Content: &text, Mode: mode}))
+		list = append(list, traits.Child("file", r.at(nspawnFolder), &file.Res{}),
+			traits.Child("file", r.settingsPath(), &file.Res{Content: &text, Mode: mode}))
 	} else if r.hasSettings() {
-		list = append(list, traits.Child("file", r.settingsPath(), &FileRes{State: FileAbsent}))
+		list = append(list, traits.Child("file", r.settingsPath(), &file.Res{State: FileAbsent}))
 	}
 	return append(list, r.service())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
@@ -697,19 +698,19 @@ func TestNspawnEdges(t *testing.T) {
 		is           *NspawnRes
 		after        bool // the container comes first
 	}{
-		{"a folder", "/var/lib/machines/web/", &FileRes{}, box, false},
-		{"a folder above", "/var/lib/machines/", &FileRes{}, box, false},
+		{"a folder", "/var/lib/machines/web/", &file.Res{}, box, false},
+		{"a folder above", "/var/lib/machines/", &file.Res{}, box, false},
 		{"an archive", "/var/lib/machines/web/", &TarRes{Extract: "/x.tar"}, box, false},
 		{"a raw image", "/var/lib/machines/web.raw", &DownloadRes{}, box, false},
 		{"a mount", "/var/lib/machines", &MountRes{}, box, false},
-		{"the folder of settings", "/etc/systemd/nspawn/", &FileRes{}, box, false},
-		{"settings", "/etc/systemd/nspawn/web.nspawn", &FileRes{}, &NspawnRes{}, false},
-		{"what is bound", "/srv/data/", &FileRes{}, box, false},
-		{"what is bound to be read", "/srv/www/", &FileRes{}, box, false},
-		{"an addition", "/etc/systemd/system/systemd-nspawn@web.service.d/x.conf", &FileRes{}, box, false},
-		{"an addition to all", "/etc/systemd/system/systemd-nspawn@.service.d/", &FileRes{}, box, false},
+		{"the folder of settings", "/etc/systemd/nspawn/", &file.Res{}, box, false},
+		{"settings", "/etc/systemd/nspawn/web.nspawn", &file.Res{}, &NspawnRes{}, false},
+		{"what is bound", "/srv/data/", &file.Res{}, box, false},
+		{"what is bound to be read", "/srv/www/", &file.Res{}, box, false},
+		{"an addition", "/etc/systemd/system/systemd-nspawn@web.service.d/x.conf", &file.Res{}, box, false},
+		{"an addition to all", "/etc/systemd/system/systemd-nspawn@.service.d/", &file.Res{}, box, false},
 		{"the package", "systemd-container", &PkgRes{}, box, false},
-		{"what takes the image away", "/var/lib/machines/web", &FileRes{State: "absent"}, &NspawnRes{State: "absent"}, true},
+		{"what takes the image away", "/var/lib/machines/web", &file.Res{State: "absent"}, &NspawnRes{State: "absent"}, true},
 	} {
 		c.is.SetKind("nspawn")
 		c.is.SetName("web")
@@ -723,7 +724,7 @@ func TestNspawnEdges(t *testing.T) {
 	if text := fmt.Sprint(asks.Next()); err != nil || !strings.Contains(text, "pkg with /usr/lib/systemd/system/systemd-nspawn@.service") {
 		t.Errorf("%s, %v", text, err)
 	}
-	other := &FileRes{}
+	other := &file.Res{}
 	other.SetKind("file")
 	other.SetName("/srv/none/")
 	if _, found := nspawnMeets(t, box, other); found {
@@ -767,7 +768,7 @@ func TestNspawnClashes(t *testing.T) {
 		"":                      &SvcRes{State: "running"},
 		"the other one stopped": &SvcRes{State: "stopped"},
 		"the other one masked":  &SvcRes{Startup: "masked"},
-		"the nspawn writes one": &FileRes{Content: new("x")},
+		"the nspawn writes one": &file.Res{Content: new("x")},
 	} {
 		other.SetKind(kindNameOf(other))
 		if err := box.Clashes(other); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
 
@@ -50,7 +51,7 @@ func (b *comingBench) edges(t *testing.T, words string, others ...engine.Res) (l
 	}
 	for i, r := range others {
 		switch r := r.(type) {
-		case *FileRes:
+		case *file.Res:
 			add(r, "file", r.Path)
 		case *SvcRes:
 			add(r, "svc", "oddd")
@@ -81,7 +82,7 @@ func (b *comingBench) asked(t *testing.T, want ...string) {
 func TestFindingB5Edges(t *testing.T) {
 	b := newComingBench(t)
 	got := b.edges(t, "odd-server git",
-		&FileRes{Path: "/etc/odd-x/conf.d/mine.conf"}, &FileRes{Path: "/etc/odd-x/odd.conf"}, &FileRes{Path: "/etc/elsewhere/x"},
+		&file.Res{Path: "/etc/odd-x/conf.d/mine.conf"}, &file.Res{Path: "/etc/odd-x/odd.conf"}, &file.Res{Path: "/etc/elsewhere/x"},
 		&ExecRes{Cmd: "/sbin/oddd --check"}, &SvcRes{State: svcRunning})
 	const why = ", which it will bring, as the lists of toy tell"
 	want := []string{
@@ -100,7 +101,7 @@ func TestFindingB5Edges(t *testing.T) {
 // for what is new; not for what is installed or is to go; and where there are no lists not at all.
 func TestFindingB5AskedOnce(t *testing.T) {
 	b := newComingBench(t)
-	file := func() engine.Res { return &FileRes{Path: "/etc/odd-x/odd.conf"} }
+	file := func() engine.Res { return &file.Res{Path: "/etc/odd-x/odd.conf"} }
 	edges := func(words string, want int) {
 		t.Helper()
 		if got := b.edges(t, words, file()); len(got) != want {
@@ -136,7 +137,7 @@ func TestFindingB5AskedOnce(t *testing.T) {
 func TestFindingB5ToolFails(t *testing.T) {
 	b := newComingBench(t)
 	b.host.SetCommand(nil)
-	got := b.edges(t, "odd-server", &FileRes{Path: "/etc/odd-x/odd.conf"})
+	got := b.edges(t, "odd-server", &file.Res{Path: "/etc/odd-x/odd.conf"})
 	if len(got) != 1 || !strings.Contains(got[0], "pkg[odd-server]: ") {
 		t.Errorf("the notes are %q", got)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/traits"
@@ -339,7 +340,7 @@ func TestPkgEdges(t *testing.T) {
 	if !has(r.UIDs(), traits.PkgUID(engine.BaseUID{}, "nginx")) {
 		t.Error("it is not named by its name")
 	}
-	f := &FileRes{Path: "/etc/nginx/conf.d/a.conf"}
+	f := &file.Res{Path: "/etc/nginx/conf.d/a.conf"}
 	edges, err := f.AutoEdges()
 	if err != nil || !has(edges.Next(), traits.PkgFileUID(engine.BaseUID{}, "/etc/nginx")) {
 		t.Errorf("a file does not ask for the package of its folder: %v", err)

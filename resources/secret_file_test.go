@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -61,7 +62,7 @@ func TestFindingA5SecretIntoAnOpenFile(t *testing.T) {
 	}
 	kinds := map[string]func(t *testing.T, path string, files *files.Shared) (engine.Res, *enginetest.Fake){
 		"file": func(t *testing.T, path string, files *files.Shared) (engine.Res, *enginetest.Fake) {
-			r := &FileRes{Path: path, Content: new(canary)}
+			r := &file.Res{Path: path, Content: new(canary)}
 			f := kindtest.Begin(t, "file", r, enginetest.WithShared(files))
 			secret(f, "content")
 			return r, f
@@ -158,10 +159,10 @@ func TestFindingA7NotForAll(t *testing.T) {
 		make   func(path string) engine.Res
 		shown  bool
 	}{
-		"file, closed before":  {canary, 0o600, func(p string) engine.Res { return &FileRes{Path: p, Content: new("x"), Mode: "0644"} }, false},
-		"file, closed after":   {canary, 0o644, func(p string) engine.Res { return &FileRes{Path: p, Content: new("x"), Mode: "0640"} }, false},
-		"file, new and closed": {"", 0, func(p string) engine.Res { return &FileRes{Path: p, Content: new(canary), Mode: "0600"} }, false},
-		"file, open":           {canary, 0o644, func(p string) engine.Res { return &FileRes{Path: p, Content: new("x")} }, true},
+		"file, closed before":  {canary, 0o600, func(p string) engine.Res { return &file.Res{Path: p, Content: new("x"), Mode: "0644"} }, false},
+		"file, closed after":   {canary, 0o644, func(p string) engine.Res { return &file.Res{Path: p, Content: new("x"), Mode: "0640"} }, false},
+		"file, new and closed": {"", 0, func(p string) engine.Res { return &file.Res{Path: p, Content: new(canary), Mode: "0600"} }, false},
+		"file, open":           {canary, 0o644, func(p string) engine.Res { return &file.Res{Path: p, Content: new("x")} }, true},
 		"line, closed":         {"a=" + canary + "\n", 0o600, func(p string) engine.Res { return &LineRes{File: p, Content: "a=" + canary + "2", Match: "^a="} }, false},
 		"line, open":           {"a=" + canary + "\n", 0o644, func(p string) engine.Res { return &LineRes{File: p, Content: "a=2", Match: "^a="} }, true},
 		"ini, closed": {"[main]\nkey = " + canary + "\n", 0o600, func(p string) engine.Res {

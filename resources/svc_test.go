@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/traits"
@@ -549,7 +550,7 @@ func TestSvcEdges(t *testing.T) {
 		"/etc/systemd/user/nginx.service.d/x.conf":      traits.SvcUID(engine.BaseUID{}, "nginx", true),
 		"/etc/systemd/system/multi-user.target.wants/x": nil,
 	} {
-		f := &FileRes{Path: p}
+		f := &file.Res{Path: p}
 		f.SetKind("file")
 		if want == nil {
 			if found, _ := asks(f, web.UIDs()[0]); found {
@@ -607,7 +608,7 @@ WorkingDirectory=~
 		"file[/etc/systemd/system]", "file[/etc/app.env]", "file[/srv/app]", "file[/usr/bin/prepare]", "file[/opt/app/bin/app]", "file[/bin/kill]",
 	}
 	ask := func(p, content string) (all []string) {
-		f := &FileRes{Path: p, Content: &content}
+		f := &file.Res{Path: p, Content: &content}
 		f.SetKind("file")
 		for _, u := range svcAsks(t, f) {
 			switch engine.SpaceOf(u) {

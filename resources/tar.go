@@ -11,9 +11,12 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/archive"
+	"github.com/reactivegraph/mgmt/resources/internal/digest"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/inputs"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 	"github.com/reactivegraph/mgmt/traits"
@@ -60,19 +63,19 @@ type TarRes struct {
 
 	init     *engine.Init
 	file     files.Managed
-	seen     *madeSeen
+	seen     *inputs.Seen
 	unpacked *[]string // the names of what was found right; for seen
 }
 
 // Default returns an archive whose headers are as simple as they can be.
 func (r *TarRes) Default() engine.Res { return &TarRes{Format: "auto", MaxSize: 1 << 30} }
 
-func (r *TarRes) made() madeFile {
+func (r *TarRes) made() file.Made {
 	p := r.Path
 	if p == "" {
 		p = r.Name()
 	}
-	return madeFile{path: p, owner: r.Owner, group: r.Group, mode: r.Mode}
+	return file.Made{Path: p, Owner: r.Owner, Group: r.Group, Mode: r.Mode}
 }
 
 // Validate checks the parameters.
@@ -81,11 +84,11 @@ func (r *TarRes) Validate() error {
 		return r.validateExtract()
 	}
 	m := r.made()
-	errs := m.validate()
+	errs := m.Validate()
 	for i, in := range r.Inputs {
 		what := fmt.Sprintf("inputs[%d]", i)
 		errs = append(errs, files.PlainPath(what, strings.TrimSuffix(in, "/")))
-		if p := path.Clean(m.path); p == path.Clean(in) || strings.HasPrefix(p, path.Clean(in)+"/") {
+		if p := path.Clean(m.Path); p == path.Clean(in) || strings.HasPrefix(p, path.Clean(in)+"/") {
 			errs = append(errs, fmt.Errorf("%s: the archive would be in itself", what))
 		}
 	}
@@ -100,8 +103,8 @@ func (r *TarRes) Validate() error {
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *TarRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen, r.unpacked = init, files.Managed{}, &madeSeen{}, new([]string)
-	r.file.Tell(files.Of(init), r.made().path)
+	r.init, r.file, r.seen, r.unpacked = init, files.Managed{}, &inputs.Seen{}, new([]string)
+	r.file.Tell(files.Of(init), r.made().Path)
 	return nil
 }
 
@@ -118,7 +121,7 @@ func (*TarRes) Shared() (string, func(context.Context, engine.Host) (engine.Shar
 
 // Watch waits for changes of the archive, and of everything that is packed or unpacked.
 func (r *TarRes) Watch(ctx context.Context) error {
-	paths := []string{path.Clean(r.made().path)}
+	paths := []string{path.Clean(r.made().Path)}
 	if r.Extract != "" {
 		paths = append(paths, r.Extract)
 	}
@@ -134,20 +137,20 @@ func (r *TarRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return r.unpack(ctx, apply)
 	}
 	m := r.made()
-	m.secret = received.Tainted(r.init, "inputs", "Inputs") || files.Of(r.init).HoldsSecret(r.below()) || files.IsCredential(r.Inputs)
+	m.Secret = received.Tainted(r.init, "inputs", "Inputs") || files.Of(r.init).HoldsSecret(r.below()) || files.IsCredential(r.Inputs)
 	var entries []archive.Entry
-	look := func() (in lookedAt, err error) {
-		l := newLooker(r.init)
+	look := func() (in inputs.Look, err error) {
+		l := inputs.NewLooker(r.init)
 		if entries, err = archive.Walk(ctx, r.Inputs); err != nil {
 			return in, err
 		}
 		for _, e := range entries {
-			l.add(e.Name+" "+e.Path, e.Stat)
+			l.Add(e.Name+" "+e.Path, e.Stat)
 		}
-		return l.end(), nil
+		return l.End(), nil
 	}
-	pack := piped(func(w io.Writer) error { return archive.Pack(ctx, w, archive.Formats[r.Format], entries) })
-	return m.derive(ctx, r.init, apply, r.seen, r.Format, look, pack)
+	pack := func(w io.Writer) error { return archive.Pack(ctx, w, archive.Formats[r.Format], entries) }
+	return m.Derive(ctx, r.init, apply, r.seen, r.Format, look, pack)
 }
 
 // below returns the inputs, folders as paths that end in a slash: their contents are packed.
@@ -166,13 +169,13 @@ func (r *TarRes) Read(ctx context.Context) (engine.Res, error) {
 	if r.Extract != "" {
 		return r.readUnpacked(ctx)
 	}
-	m, sum, err := r.made().read(ctx)
+	m, sum, err := r.made().Read(ctx, digest.SHA256())
 	if err != nil || sum == "" {
 		return nil, err
 	}
 	got := &TarRes{
 		Path: r.Path, Inputs: slices.Clone(r.Inputs), Format: r.Format, MaxSize: r.MaxSize,
-		Owner: m.owner, Group: m.group, Mode: m.mode, Checksum: sum, Holds: m.holds,
+		Owner: m.Owner, Group: m.Group, Mode: m.Mode, Checksum: sum, Holds: m.Holds,
 	}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
@@ -185,13 +188,13 @@ func (r *TarRes) Reversed(before engine.Res) (engine.Res, error) {
 		return nil, errors.New("what an archive has replaced in the folder is not kept, so it can't be brought back")
 	}
 	if before == nil {
-		return r.made().reversed(r, nil)
+		return r.made().Reversed(r, nil)
 	}
 	was, ok := before.(*TarRes)
 	if !ok {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
-	return r.made().reversed(r, &madeFile{path: was.made().path, owner: was.Owner, group: was.Group, mode: was.Mode, holds: was.Holds})
+	return r.made().Reversed(r, &file.Made{Path: was.made().Path, Owner: was.Owner, Group: was.Group, Mode: was.Mode, Holds: was.Holds})
 }
 
 // Cmp compares the parameters.
@@ -199,21 +202,21 @@ func (r *TarRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the archive.
 func (r *TarRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().path))}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
 }
 
 // AutoEdges wants the inputs or the archive that is unpacked, the owner, the group, and the edges
 // of every file.
 func (r *TarRes) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
-	w.Written(r.made().path)
+	w.Written(r.made().Path)
 	for _, in := range r.Inputs {
 		w.Path(in)
 		w.Below(in)
 	}
 	if r.Extract != "" {
 		w.Path(r.Extract)
-		w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.made().path)) // the folder
+		w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.made().Path)) // the folder
 	}
 	w.Account(r.Owner, r.Group)
 	return w, nil

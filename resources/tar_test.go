@@ -3,15 +3,14 @@ package resources
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"io"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/archive"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
@@ -106,12 +105,12 @@ func TestTarExtract(t *testing.T) {
 	}
 	x := "x"
 	for _, c := range []struct {
-		f    *FileRes
+		f    *file.Res
 		want string
 	}{
-		{&FileRes{Path: "/a/"}, ""},
-		{&FileRes{Path: "/a/", Recurse: true, Purge: true}, "the file purges what the tar unpacks"},
-		{&FileRes{Path: "/a", Content: &x}, "the file wants a file, and the tar a folder"},
+		{&file.Res{Path: "/a/"}, ""},
+		{&file.Res{Path: "/a/", Recurse: true, Purge: true}, "the file purges what the tar unpacks"},
+		{&file.Res{Path: "/a", Content: &x}, "the file wants a file, and the tar a folder"},
 	} {
 		r := &TarRes{Path: "/a/", Extract: "/b"}
 		if a, b := kindtest.ErrText(r.Clashes(c.f)), kindtest.ErrText(c.f.Clashes(r)); a != c.want || b != c.want {
@@ -195,8 +194,8 @@ func TestMadeFileRemembers(t *testing.T) {
 	runs := 0
 	run := func() bool {
 		t.Helper()
-		body := piped(func(w io.Writer) error { runs++; return r.compress(t.Context(), w) })
-		ok, err := r.made().derive(t.Context(), r.init, true, r.seen, "9", r.look, body)
+		body := func(w io.Writer) error { runs++; return r.compress(t.Context(), w) }
+		ok, err := r.made().Derive(t.Context(), r.init, true, r.seen, "9", r.look, body)
 		kindtest.Must(t, err)
 		return ok
 	}
@@ -225,56 +224,11 @@ func TestMadeFileRemembers(t *testing.T) {
 	kindtest.Want(t, fx, x, "entries: 2 -> 3")
 	kindtest.Want(t, fx, x, "")
 	kindtest.Want(t, fx, x, "")
-	if !x.seen.ok {
+	if !x.seen.OK {
 		t.Error("nothing is remembered")
 	}
 	kindtest.Change("out/a")(t, dir)
 	kindtest.Want(t, fx, x, "entries: 2 -> 3")
-}
-
-// Who closes a content that is written meanwhile waits for the end of that.
-func TestPipedEnds(t *testing.T) {
-	ended := false
-	body := piped(func(w io.Writer) error {
-		for {
-			if _, err := w.Write([]byte("x")); err != nil {
-				time.Sleep(20 * time.Millisecond) // what it has to clean up
-				ended = true
-				return err
-			}
-		}
-	})
-	in, err := body.open()
-	kindtest.Must(t, err)
-	_, err = in.Read(make([]byte, 1))
-	kindtest.Must(t, err)
-	kindtest.Must(t, in.Close())
-	if !ended {
-		t.Error("it is still written")
-	}
-}
-
-// A content that panics is an error, and nothing is left of the file.
-func TestMadeFileFails(t *testing.T) {
-	dir := t.TempDir()
-	kindtest.Lay(t, dir+"/x", "old")
-	f := enginetest.NewInit(t)
-	for _, body := range []func(io.Writer) error{
-		func(io.Writer) error { panic("broken") },
-		func(w io.Writer) error { _, _ = w.Write([]byte("half")); return errors.New("broken") },
-	} {
-		ok, err := madeFile{path: dir + "/x"}.checkApply(t.Context(), f.Init(), true, piped(body))
-		if ok || err == nil || !strings.Contains(err.Error(), "broken") {
-			t.Errorf("%t, %v", ok, err)
-		}
-		if got := kindtest.Have(t, dir); got != "001/ 0755\n001/x 0600 old" {
-			t.Errorf("left is %q", got)
-		}
-	}
-	kindtest.Must(t, os.MkdirAll(dir+"/d", 0o700))
-	if _, err := (madeFile{path: dir + "/d"}).checkApply(t.Context(), f.Init(), true, fileText("x")); err == nil || !strings.Contains(err.Error(), "is a folder and not a file") {
-		t.Error(err)
-	}
 }
 
 func TestTarAndGzipRefuse(t *testing.T) {
@@ -331,8 +285,8 @@ func TestMadeFilesClash(t *testing.T) {
 		{gz, as("gzip", &GzipRes{Path: "/a", Input: "/c"}), true},
 		{gz, as("gzip", &GzipRes{Path: "/a", Input: "/b"}), false},
 		{tarball, as("tar", &TarRes{Path: "/a", Inputs: []string{"/c"}}), true},
-		{gz, &FileRes{Path: "/a", Content: &x}, true},
-		{gz, &FileRes{Path: "/a", Mode: "0600"}, false},
+		{gz, &file.Res{Path: "/a", Content: &x}, true},
+		{gz, &file.Res{Path: "/a", Mode: "0600"}, false},
 		{tarball, &LineRes{File: "/a", Content: "x"}, true},
 	} {
 		if err := c.a.Clashes(c.b); (err != nil) != c.wrong {

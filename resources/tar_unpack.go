@@ -10,15 +10,17 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/archive"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/inputs"
 	"github.com/reactivegraph/mgmt/resources/internal/rules"
 )
 
 // validateExtract is Validate for what unpacks an archive.
 func (r *TarRes) validateExtract() error {
-	p := r.made().path
+	p := r.made().Path
 	errs := []error{files.PlainPath("extract", r.Extract), files.PlainPath("path", strings.TrimRight(p, "/"))}
 	return errors.Join(append(errs, rules.Broken([]rules.Rule{
 		{If: !strings.HasSuffix(p, "/"), Text: "path has to end in a slash: with extract it is a folder"},
@@ -34,7 +36,7 @@ func (r *TarRes) unpacking() (*archive.Unpacking, error) {
 	files := files.Of(r.init)
 	uid, err := files.UID(r.Owner)
 	gid, gerr := files.GID(r.Group)
-	return &archive.Unpacking{To: path.Clean(r.made().path), UID: uid, GID: gid, MaxSize: int64(r.MaxSize)}, errors.Join(err, gerr)
+	return &archive.Unpacking{To: path.Clean(r.made().Path), UID: uid, GID: gid, MaxSize: int64(r.MaxSize)}, errors.Join(err, gerr)
 }
 
 // found compares the folder with the archive.
@@ -66,11 +68,11 @@ func (r *TarRes) unpack(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	names := *r.unpacked
-	now := madeSeen{ok: true, key: fmt.Sprint(*u, r.Extract), in: in, out: r.lookUnpacked(u, names)}
+	now := inputs.Seen{OK: true, Key: fmt.Sprint(*u, r.Extract), In: in, Out: r.lookUnpacked(u, names)}
 	if *r.seen == now {
 		return true, nil
 	}
-	*r.seen = madeSeen{}
+	*r.seen = inputs.Seen{}
 	_, err = atomicfile.Follow(u.To)
 	missing := files.IsMissing(err)
 	found, err := r.found(ctx, u)
@@ -79,7 +81,7 @@ func (r *TarRes) unpack(ctx context.Context, apply bool) (bool, error) {
 	}
 	*r.unpacked = found.Names
 	if len(found.Differ) == 0 && !missing {
-		if slices.Equal(names, found.Names) && in.settled && now.out.settled {
+		if slices.Equal(names, found.Names) && now.Settled() {
 			*r.seen = now
 		}
 		return true, nil
@@ -119,28 +121,28 @@ func (r *TarRes) make(ctx context.Context, u *archive.Unpacking, missing bool, d
 	return nil
 }
 
-func (r *TarRes) lookExtract() (lookedAt, error) {
+func (r *TarRes) lookExtract() (inputs.Look, error) {
 	st, err := atomicfile.Follow(r.Extract)
 	if err != nil {
-		return lookedAt{}, fmt.Errorf("extract: %w", err)
+		return inputs.Look{}, fmt.Errorf("extract: %w", err)
 	}
-	l := newLooker(r.init)
-	l.add(r.Extract, st)
-	return l.end(), nil
+	l := inputs.NewLooker(r.init)
+	l.Add(r.Extract, st)
+	return l.End(), nil
 }
 
 // lookUnpacked looks at the entries of an archive, in the folder. A missing entry is never settled.
-func (r *TarRes) lookUnpacked(u *archive.Unpacking, names []string) lookedAt {
-	l := newLooker(r.init)
+func (r *TarRes) lookUnpacked(u *archive.Unpacking, names []string) inputs.Look {
+	l := inputs.NewLooker(r.init)
 	dir := atomicfile.At(u.To)
 	for _, name := range names {
 		st, err := dir.Lstat(name)
 		if err != nil {
-			return lookedAt{}
+			return inputs.Look{}
 		}
-		l.add(dir.Path(name), st)
+		l.Add(dir.Path(name), st)
 	}
-	return l.end()
+	return l.End()
 }
 
 // readUnpacked returns how much of the archive is in the folder; nil if there is no
@@ -175,22 +177,22 @@ func (r *TarRes) readUnpacked(ctx context.Context) (engine.Res, error) {
 
 // fillsFolder says what another resource wants in the place of the folder.
 func (r *TarRes) fillsFolder(other engine.Res) error {
-	f, ok := other.(*FileRes)
+	f, ok := other.(*file.Res)
 	if !ok {
 		return fmt.Errorf("a %s writes a file, and the tar unpacks into a folder", other.Kind())
 	}
-	_, err := r.folderClash(f)
+	_, err := r.FolderClash(f)
 	return err
 }
 
 // folderClash says what a file resource wants in the place of the folder. It is false where the tar makes a file.
-func (r *TarRes) folderClash(f *FileRes) (bool, error) {
+func (r *TarRes) FolderClash(f *file.Res) (bool, error) {
 	if r.Extract == "" {
 		return false, nil
 	}
 	switch {
-	case f.wants() != "" && !f.isFolder():
-		return true, fmt.Errorf("the file wants %s, and the tar a folder", f.wants())
+	case f.Wants() != "" && !f.IsFolder():
+		return true, fmt.Errorf("the file wants %s, and the tar a folder", f.Wants())
 	case f.Purge:
 		return true, errors.New("the file purges what the tar unpacks")
 	}

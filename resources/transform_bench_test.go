@@ -8,6 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/file"
 )
 
 // BenchmarkTransform is what the transforms cost each time a graph is loaded:
@@ -55,7 +56,7 @@ func manyResources(tb testing.TB, n int) *engine.Graph {
 			kind, name = "noop", fmt.Sprint(i)
 			r = &basic.NoopRes{}
 		default:
-			r = &FileRes{Owner: "root"}
+			r = &file.Res{Owner: "root"}
 		}
 		r.SetKind(kind)
 		r.SetName(name)

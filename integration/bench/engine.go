@@ -10,9 +10,9 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	"github.com/reactivegraph/mgmt/resources"
 	_ "github.com/reactivegraph/mgmt/resources/all"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/file"
 )
 
 // running is an engine that runs.
@@ -83,7 +83,7 @@ func files(dir string, n, perDir int) []gapi.Declaration {
 			must(os.MkdirAll(filepath.Dir(path), 0o755))
 		}
 		text := content(i)
-		decls[i] = static.Declare("file", path, &resources.FileRes{Content: &text})
+		decls[i] = static.Declare("file", path, &file.Res{Content: &text})
 	}
 	return decls
 }

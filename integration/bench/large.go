@@ -12,8 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	"github.com/reactivegraph/mgmt/resources"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/file"
 )
 
 // largeRows are graphs of 100,000 and of a million.
@@ -71,7 +71,7 @@ func millionNoops(*bench) result {
 func transforms(b *bench) result {
 	decls := files(b.dir, 100_000, 100)
 	for i := range 100 { // each managed folder is asked for by its files
-		decls = append(decls, static.Declare("file", filepath.Join(b.dir, fmt.Sprint(i))+"/", &resources.FileRes{State: "exists"}))
+		decls = append(decls, static.Declare("file", filepath.Join(b.dir, fmt.Sprint(i))+"/", &file.Res{State: "exists"}))
 	}
 	decls = append(decls, noopsIn(1000)...)
 	var took []time.Duration
@@ -120,7 +120,7 @@ func swapLarge(b *bench) result {
 	declare := func(odd int, text string) *gapi.Declared {
 		decls := files(b.dir, n, perDir)
 		if odd >= 0 {
-			decls[odd] = static.Declare("file", filePath(b.dir, odd, perDir), &resources.FileRes{Content: &text})
+			decls[odd] = static.Declare("file", filePath(b.dir, odd, perDir), &file.Res{Content: &text})
 		}
 		return &gapi.Declared{Name: "bench", Resources: decls}
 	}

@@ -26,8 +26,8 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	"github.com/reactivegraph/mgmt/resources"
 	_ "github.com/reactivegraph/mgmt/resources/all"
+	"github.com/reactivegraph/mgmt/resources/file"
 )
 
 func main() {
@@ -195,7 +195,7 @@ func (s *soaking) swap(graphs chan<- *gapi.Declared) {
 	g := &gapi.Declared{Name: "soak"}
 	for i, want := range s.wants {
 		if want != "" {
-			g.Resources = append(g.Resources, static.Declare("file", s.path(i), &resources.FileRes{Content: &want, Mode: "0644"}))
+			g.Resources = append(g.Resources, static.Declare("file", s.path(i), &file.Res{Content: &want, Mode: "0644"}))
 		}
 	}
 	graphs <- g

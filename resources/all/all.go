@@ -7,6 +7,7 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources"
 	_ "github.com/reactivegraph/mgmt/resources/account"
 	_ "github.com/reactivegraph/mgmt/resources/basic"
+	_ "github.com/reactivegraph/mgmt/resources/file"
 	_ "github.com/reactivegraph/mgmt/resources/hostname"
 	_ "github.com/reactivegraph/mgmt/resources/net"
 	_ "github.com/reactivegraph/mgmt/resources/pkg"

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources"
 	"github.com/reactivegraph/mgmt/resources/all"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
@@ -128,7 +129,7 @@ func TestBug32_CmpAltersNothing(t *testing.T) {
 			x.Cmd, x.Args, x.Mtimes, x.Env = "c", []string{"z", "a"}, []string{"/z", "/a"}, map[string]string{"B": "1", "A": "2"}
 		},
 		"file": func(r engine.Res) {
-			x := r.(*resources.FileRes)
+			x := r.(*file.Res)
 			x.Path, x.Fragments, x.Mode = "/x/../y", []string{"/z", "/a"}, "u=rw"
 		},
 		"test": func(r engine.Res) {

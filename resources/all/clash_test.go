@@ -6,6 +6,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/hostname"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/sysctl"
@@ -21,8 +22,8 @@ func named[R engine.Res](kind, name string, r R) R {
 // TestClashesOfKinds: two kinds that write one file clash where one of them has all of its content, and both say so in
 // the same words.
 func TestClashesOfKinds(t *testing.T) {
-	whole := func(path string) *resources.FileRes {
-		return named("file", path, &resources.FileRes{Path: path, Content: new("x")})
+	whole := func(path string) *file.Res {
+		return named("file", path, &file.Res{Path: path, Content: new("x")})
 	}
 	host := named("hostname", "a", &hostname.Res{PrettyHostname: new("x")})
 	value := named("sysctl", "a.b", &sysctl.Res{Value: "1", Persist: true})
@@ -32,7 +33,7 @@ func TestClashesOfKinds(t *testing.T) {
 		want string // empty for none
 	}{
 		"hostname and a whole file":  {host, whole("/etc/hostname"), "the file has a content of its own, and the hostname writes one too"},
-		"hostname and only the mode": {host, named("file", "/etc/hostname", &resources.FileRes{Mode: "0644"}), ""},
+		"hostname and only the mode": {host, named("file", "/etc/hostname", &file.Res{Mode: "0644"}), ""},
 		"sysctl and a whole file":    {value, whole(sysctlFile), "the file has a content of its own, and the sysctl writes one too"},
 		"sysctl and a line":          {value, named("line", "x", &resources.LineRes{File: sysctlFile, Content: "x"}), ""},
 	} {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -51,7 +51,7 @@ func (r *ConfRes) path() string {
 // children makes what this resource holds. It follows from the parameters alone.
 func (r *ConfRes) children() []engine.Res {
 	return []engine.Res{
-		traits.Child("file", r.path(), &resources.FileRes{Content: new(r.Content), Mode: r.Mode}),
+		traits.Child("file", r.path(), &file.Res{Content: new(r.Content), Mode: r.Mode}),
 	}
 }
 

@@ -41,10 +41,10 @@ func Change(c engine.Change) engine.Change {
 // ShutsFile reports whether a file is there, and shuts other users out.
 func ShutsFile(st *atomicfile.Stat) bool { return st != nil && Shuts(st.Perm()) }
 
-// shownSum is what fileShow writes of a long content, and nothing that begins so.
+// shownSum is what the kind file writes of a long content, and nothing that begins so.
 var shownSum = regexp.MustCompile(`^\([0-9]+ bytes, sha256:[0-9a-f]{24}\)\z`)
 
-// Sum returns a content as fileShow shows a long one.
+// Sum returns a content as the kind file shows a long one.
 func Sum(v any) any {
 	s, ok := v.(string)
 	if !ok || s == "" || shownSum.MatchString(s) {

@@ -1,0 +1,354 @@
+package file
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/internal/unix"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/confined"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/received"
+)
+
+// seen is the state that a run has found right or made right, with the facts that prove it
+// later. The zero value is nothing.
+type seen struct {
+	ok       bool
+	stat     atomicfile.Stat // of the path itself
+	content  string          // what was wanted; it shares its memory with Content
+	uid, gid int
+	inputs   []atomicfile.Stat // of source or fragments
+	entries  map[string]same
+}
+
+// same is a pair of files of equal content, below source and path.
+type same struct{ from, to atomicfile.Stat }
+
+// run is one CheckApply.
+type run struct {
+	*Res
+	ctx      context.Context
+	apply    bool
+	quiet    bool // changes were reported already
+	changed  bool
+	path     string // as declared
+	uid, gid int    // -1 for not managed
+	secret   bool   // the content must not be shown
+	confined bool   // the content of the node that is looked at is not for all users
+	started  time.Time
+	lost     error             // why nothing can be made where the path leads; nil for no reason
+	held     []atomicfile.Dir  // folders that are open until close
+	first    [1]atomicfile.Dir // room for the one that most runs hold
+	managed  map[string]bool
+	same     map[string]same // what this run found equal
+	relabel  bool            // the label of the path differs, as reportAttrs has told
+}
+
+// node is a name in a folder; rel is its path below the folder that is
+// copied, empty for the path itself.
+type node struct {
+	dir  atomicfile.Dir
+	name string
+	rel  string
+	seen *look
+}
+
+// look is a look at a node that was had already. It is used once.
+type look struct {
+	stat atomicfile.Stat
+	err  error
+	used bool
+	stay bool // it is used always
+}
+
+// noLook is the look at the contents of a folder that does not exist yet.
+func noLook() *look { return &look{err: unix.ENOENT, stay: true} }
+
+func (n node) lstat() (atomicfile.Stat, error) {
+	if l := n.seen; l != nil && (l.stay || !l.used) {
+		l.used = true
+		return l.stat, l.err
+	}
+	return n.dir.Lstat(n.name)
+}
+
+func (n node) String() string { return n.dir.Path(n.name) }
+
+// CheckApply makes the file right. It costs one look where nothing has changed
+// since the last run.
+func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	c := &run{Res: r, ctx: ctx, apply: apply, path: r.filePath(), started: engine.ClockOf(r.init.Host).Now()}
+	c.secret = received.Tainted(r.init, "content", "Content") || c.shared().HoldsSecret(r.copied()) || files.IsCredential(r.copied())
+	if c.secret {
+		c.shared().KeepSecret(c.path)
+	}
+	r.tell(c.path) // it may have been received
+	if err := c.owners(); err != nil {
+		return false, err
+	}
+	if c.unchanged() {
+		return true, nil
+	}
+	r.seen = seen{entries: r.seen.entries}
+	r.left.Store(nil)
+	defer c.close()
+	err := c.run()
+	if s := &r.seen; s.ok && s.inputs == nil && !c.IsFolder() {
+		r.left.Store(new(s.stat))
+	}
+	return !c.changed && err == nil, err
+}
+
+// owners looks up who the owner and the group are.
+func (c *run) owners() (err error) {
+	var gerr error
+	c.uid, err = c.shared().UID(c.Owner)
+	c.gid, gerr = c.shared().GID(c.Group)
+	return errors.Join(err, gerr)
+}
+
+// unchanged reports whether everything is as a run has left or found it.
+func (c *run) unchanged() bool {
+	s := &c.seen
+	if !s.ok || s.uid != c.uid || s.gid != c.gid || c.Content != nil && *c.Content != s.content {
+		return false
+	}
+	for _, send := range c.init.Recv() {
+		if send.Changed {
+			return false
+		}
+	}
+	if st, err := atomicfile.Glance(cmp.Or(strings.TrimRight(c.path, "/"), "/")); err != nil || st != s.stat {
+		return false
+	}
+	if s.inputs == nil {
+		return true
+	}
+	in, err := c.inputs()
+	return err == nil && slices.Equal(in, s.inputs)
+}
+
+// remember keeps that the path is right with this Stat, if it can be told later
+// whether it still is. inputs are from before they were read.
+func (c *run) remember(n node, st atomicfile.Stat, inputs []atomicfile.Stat) {
+	if n.rel != "" || n.String() != strings.TrimSuffix(c.path, "/") || !c.settled(n.String(), st) {
+		return
+	}
+	for i, in := range inputs {
+		if !c.settled(c.inputPath(i), in) {
+			return
+		}
+	}
+	if len(inputs) > 0 {
+		if now, err := c.inputs(); err != nil || !slices.Equal(now, inputs) {
+			return
+		}
+	}
+	c.seen.ok, c.seen.stat, c.seen.inputs = true, st, inputs
+	c.seen.uid, c.seen.gid = c.uid, c.gid
+	if c.Content != nil {
+		c.seen.content = *c.Content
+	}
+}
+
+func (c *run) settled(at string, st atomicfile.Stat) bool {
+	return st.Settled(c.shared().Clock(st.Dev, at), c.started)
+}
+
+// paths returns the Walker for every path of the resource: as the owner, if that is another user,
+// where it has to go by a link of that user.
+func (c *run) paths() safepath.Walker { return safepath.System().ForOwner(c.uid) }
+
+// node opens the folder of the path, and keeps it open until close. A link in the last
+// place is not followed. Where the folder is missing each use looks for it anew.
+func (c *run) node() (node, error) {
+	f, name, err := c.paths().Parent(c.path)
+	if files.IsMissing(err) {
+		return c.fileAt(c.path), nil
+	}
+	if err != nil {
+		return node{}, err
+	}
+	return node{dir: c.keep(f), name: name}, nil
+}
+
+// keep has a folder closed by close.
+func (c *run) keep(f safepath.Folder) atomicfile.Dir {
+	d := atomicfile.In(f)
+	if c.held == nil {
+		c.held = c.first[:0]
+	}
+	c.held = append(c.held, d)
+	return d
+}
+
+// close closes the folders that node and follow have opened.
+func (c *run) close() {
+	for _, d := range c.held {
+		d.Close()
+	}
+	c.held = nil
+}
+
+// atPath returns a path as a name in a folder that each use looks for anew.
+func (c *run) fileAt(p string) node { return nodeAt(c.paths(), p) }
+
+func nodeAt(w safepath.Walker, p string) node {
+	dir, name := files.At(w, p)
+	return node{dir: dir, name: name}
+}
+
+func (c *run) run() error {
+	if c.undo == nil && c.State != Absent && !c.Symlink {
+		return c.runFollowing()
+	}
+	n, err := c.node()
+	switch {
+	case err != nil:
+		return err
+	case c.undo != nil:
+		return c.unmake(n)
+	case c.State == Absent:
+		return c.absent(n)
+	}
+	return c.link(n, c.Source)
+}
+
+func (c *run) runFollowing() error {
+	n, err := c.follow()
+	if err != nil {
+		return err
+	}
+	if c.IsFolder() {
+		return c.folder(n)
+	}
+	inputs, err := c.inputs()
+	if err != nil {
+		return err
+	}
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	return c.file(n, want{body: body, mode: c.Mode, inputs: inputs})
+}
+
+// follow opens the folder of the path's target: the thing behind a link is managed and the link
+// stays, unless force is given. A link that another user may have put there is not followed.
+func (c *run) follow() (node, error) {
+	if c.Force || c.ReplaceLink {
+		return c.node()
+	}
+	p, err := c.paths().Place(strings.TrimRight(c.path, "/"))
+	if files.IsMissing(err) {
+		return c.lostAt(err)
+	}
+	if err != nil {
+		return node{}, c.refused(err)
+	}
+	n := node{dir: c.keep(p.Folder), name: p.Name, seen: &look{stat: atomicfile.FromSys(&p.Stat)}}
+	if p.Missing {
+		n.seen.err = unix.ENOENT
+	}
+	return n, nil
+}
+
+// lostAt returns a node for a path that leads to nothing, not even to a folder. Where a
+// link in the last place is the reason, nothing can be made by that path.
+func (c *run) lostAt(err error) (node, error) {
+	n := c.fileAt(c.path) // who looks next tells the error
+	if st, lerr := n.dir.Lstat(n.name); lerr == nil && st.IsLink() {
+		n.seen = noLook()
+		c.lost = files.Explained(err, "%s is a link that leads to no folder: %v", n, err)
+	}
+	return n, nil
+}
+
+// refused adds what force would do, where the path itself is the link.
+func (c *run) refused(err error) error {
+	e, ok := errors.AsType[*safepath.RefusedError](err)
+	if ok && e.Element == strings.TrimRight(c.path, "/") {
+		return fmt.Errorf("%w (or force: true, which replaces the link)", err)
+	}
+	return err
+}
+
+// change reports a difference in a parameter of a node.
+func (c *run) change(n node, field string, from, to any, verb engine.Verb) {
+	c.changed = true
+	if c.quiet {
+		return
+	}
+	if n.rel != "" {
+		field = fmt.Sprintf("entries[%q].%s", n.rel, field)
+	}
+	switch {
+	case field != "content":
+	case c.secret:
+		from, to = confined.Hide(from), confined.Hide(to)
+	case c.confined:
+		from, to = confined.Text(from), confined.Text(to)
+	case c.sums:
+		from, to = confined.Sum(from), confined.Sum(to)
+	}
+	c.init.Change(engine.Change{Field: field, From: from, To: to, Verb: verb})
+}
+
+// replaces reports that something else is in the place of the wanted thing.
+func (c *run) replaces(n node, st atomicfile.Stat, want string) error {
+	if !c.Force && !(c.ReplaceLink && st.IsLink() && n.rel == "") {
+		return fmt.Errorf("%s is a %s and not a %s; force: true replaces it", n, st.Kind(), want)
+	}
+	c.change(n, "state", st.Kind(), want, engine.Updated)
+	return nil
+}
+
+// within makes something in the folder of n by calling do, and once more if the folder was missing
+// and is there again: while one resource removes a tree, another may make the folder anew. do may
+// be called twice, the second time with the folder that is there then.
+func (c *run) within(n node, do func(node) error) error {
+	if n.rel == "" && c.lost != nil {
+		return c.lost
+	}
+	err := do(n)
+	if files.IsMissing(err) && files.HasParent(c.paths(), n.String()) {
+		if n.rel == "" {
+			n = c.fileAt(n.String())
+		}
+		err = do(n)
+	}
+	return c.noParent(n, err)
+}
+
+// files.NoParent turns the error of making something in a missing folder into an error with the way out.
+func (c *run) noParent(n node, err error) error {
+	return files.NoParent(c.shared(), c.paths(), n.String(), err)
+}
+
+// parent says, where nothing is altered, what making something would say.
+func (c *run) parent(n node) error {
+	if c.apply || n.rel != "" {
+		return nil
+	}
+	if c.lost != nil {
+		return c.lost
+	}
+	_, err := n.dir.Self()
+	return c.noParent(n, err)
+}
+
+// wrote notes that something was altered beside n.
+func (c *run) wrote(n node, st atomicfile.Stat) {
+	c.shared().Wrote(st.Dev, n.dir.Path(""), c.init)
+}

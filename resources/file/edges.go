@@ -1,0 +1,42 @@
+package file
+
+import (
+	"path"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/edges"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// Leaving reports whether the file is to be absent.
+func (r *Res) Leaving() bool { return r.State == Absent }
+
+// UIDs names the file by its path.
+func (r *Res) UIDs() []engine.ResUID {
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.filePath()))}
+}
+
+// AutoEdges wants the nearest managed folder above the path, the source of the content, the names
+// in the content of a unit, the owner and the group. It wants the package that has the path, or its
+// folder in /etc; and to come before the service that it configures.
+func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+	p := r.filePath()
+	w := edges.New(r)
+	w.Account(r.Owner, r.Group)
+	w.Written(p)
+	if r.Content != nil {
+		w.UnitFile(p, *r.Content)
+	}
+	if r.Source != "" && !r.Symlink {
+		if w.Path(r.Source); r.IsFolder() {
+			w.Below(r.Source)
+		}
+	}
+	for _, f := range r.Fragments {
+		if w.Path(f); strings.HasSuffix(f, "/") {
+			w.Below(f)
+		}
+	}
+	return w, nil
+}

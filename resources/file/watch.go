@@ -1,0 +1,120 @@
+package file
+
+import (
+	"context"
+	"path"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
+)
+
+// subs is what a Watch listens to.
+type subs struct {
+	main      engine.Subscription
+	parts     engine.Subscription // of fragments; nil for none
+	unmanaged <-chan struct{}     // paths below a purged folder have left the graph
+	stop      func()              // ends unmanaged; nil for none
+}
+
+// Watch waits for changes of the path and of the sources of its content.
+func (r *Res) Watch(ctx context.Context) error {
+	s := &subs{}
+	defer s.close()
+	if err := r.subscribe(ctx, s); err != nil {
+		return err
+	}
+	r.init.Running()
+	for s.next(ctx) {
+		r.init.Event()
+	}
+	return nil
+}
+
+// Watches says what the host can watch without Watch.
+func (r *Res) Watches() (paths []string, o engine.WatchOptions, ok bool) {
+	paths, parts := r.watched()
+	return paths, r.watchOptions(paths[0]), len(parts) == 0 && !r.waitsForUnmanaged()
+}
+
+func (r *Res) watchOptions(at string) engine.WatchOptions {
+	return engine.WatchOptions{Recurse: r.IsFolder() && r.Recurse, Own: func() bool { return r.asLeft(at) }}
+}
+
+// waitsForUnmanaged reports whether it has to be looked at when a path below leaves the graph.
+func (r *Res) waitsForUnmanaged() bool { return r.Purge || r.undo != nil && r.IsFolder() }
+
+// subscribe stands apart from Watch because Watch lasts: its stack should stay small.
+func (r *Res) subscribe(ctx context.Context, s *subs) (err error) {
+	paths, parts := r.watched()
+	if s.main, err = r.init.Host.Watch(ctx, paths, r.watchOptions(paths[0])); err != nil {
+		return err
+	}
+	if len(parts) > 0 {
+		if s.parts, err = r.init.Host.Watch(ctx, parts, engine.WatchOptions{Contents: true}); err != nil {
+			return err
+		}
+	}
+	if r.waitsForUnmanaged() {
+		s.unmanaged, s.stop = r.shared().Purge(r.filePath())
+	}
+	return nil
+}
+
+// next waits for a change. It reports false when ctx has ended.
+func (s *subs) next(ctx context.Context) bool {
+	var more <-chan struct{}
+	if s.parts != nil {
+		more = s.parts.C()
+	}
+	select {
+	case <-s.main.C():
+	case <-more:
+	case <-s.unmanaged:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+func (s *subs) close() {
+	if s.stop != nil {
+		s.stop()
+	}
+	for _, sub := range []engine.Subscription{s.parts, s.main} {
+		if sub != nil {
+			sub.Close()
+		}
+	}
+}
+
+// asLeft reports whether the file is exactly as the last run has left it: then the wake-up tells of that run's own write,
+// and a check would find nothing. A run that goes on has left nothing yet.
+func (r *Res) asLeft(at string) bool {
+	left := r.left.Load()
+	if left == nil {
+		return false
+	}
+	now, err := atomicfile.Glance(at)
+	return err == nil && now == *left
+}
+
+// copied returns the paths that the content comes from.
+func (r *Res) copied() []string {
+	if r.Source == "" || r.Symlink {
+		return r.Fragments
+	}
+	return append([]string{r.Source}, r.Fragments...)
+}
+
+// watched returns the paths to watch, and those of fragments.
+func (r *Res) watched() (paths, parts []string) {
+	paths = []string{path.Clean(r.filePath())}
+	if r.Source != "" && !r.Symlink {
+		paths = append(paths, path.Clean(files.OwnCredential(r.Source)))
+	}
+	for _, f := range r.Fragments {
+		parts = append(parts, path.Clean(f))
+	}
+	return paths, parts
+}

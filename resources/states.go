@@ -1,0 +1,7 @@
+package resources
+
+// The states of most things.
+const (
+	FileExists = "exists"
+	FileAbsent = "absent"
+)
