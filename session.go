@@ -27,6 +27,7 @@ type session struct {
 	reactor *reactor.Reactor
 	store   engine.Store
 	memory  transform.Memory
+	drafts  gapi.Memory
 	grouped map[string]string // the owners and members of groups, with the owner; guarded by the reactor.Stage
 	closers []func() error
 	rested  chan Counts     // the graph has converged
@@ -325,7 +326,7 @@ func (s *session) take(ctx context.Context, d *gapi.Declared, wrong error, next 
 // use builds a declared graph with the kinds of this moment, and puts it into effect. input is where it
 // comes from; see Options.Input. The caller holds using.
 func (s *session) use(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
-	draft := gapi.NewDraft(s.e.registry(), d)
+	draft := s.drafts.NewDraft(s.e.registry(), d)
 	st, err := s.reactor.Stage(ctx)
 	if err != nil {
 		return nil, err

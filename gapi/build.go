@@ -28,6 +28,7 @@ func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics
 type Draft struct {
 	b    *builder // nil if there is no declared graph
 	uids [][]engine.ResUID
+	last *Memory // nil for none
 }
 
 // NewDraft makes the resources of a declared graph. Check tells the faults.
@@ -51,15 +52,21 @@ func NewPart(reg *engine.Registry, d *Declared, runs func(id string) engine.Res)
 }
 
 func newDraft(b *builder) *Draft {
+	if b.like == nil {
+		b.g.Grow(len(b.d.Resources), len(b.d.Edges))
+	}
 	for i := range b.d.Resources {
 		b.declare(&b.d.Resources[i])
 	}
+	b.recall()
 	for _, it := range b.items {
 		it.info = b.kindOf(it)
 	}
 	b.kindsNamed()
 	b.each((*builder).make)
-	b.links = make([]link, 0, b.referring())
+	if b.like == nil {
+		b.links = make([]link, 0, b.referring())
+	}
 	for _, it := range b.items {
 		b.wire(it)
 		b.references(it)
@@ -113,6 +120,7 @@ func (x *Draft) Check(same func(i int) bool) (*engine.Graph, schema.Diagnostics)
 	if all.Err() != nil {
 		return nil, all
 	}
+	x.last.keep(b)
 	return b.g, all
 }
 
@@ -146,6 +154,9 @@ type builder struct {
 	hows     []how
 	key      []byte // of find, made once
 	guess    guesser
+
+	like *drafted // an earlier graph with the same ids, and after recall the same references, nil for none
+	sums *sums    // nil where nothing is kept
 
 	runs func(id string) engine.Res // of a part: what runs under an id; nil for a whole graph
 	same func(i int) bool           // see Draft.Check
@@ -191,7 +202,6 @@ func newBuilder(reg *engine.Registry, d *Declared) *builder {
 		g:        graph.New[*engine.Vertex](d.Name),
 		first:    make([]*item, 0, n),
 	}
-	b.g.Grow(n, len(d.Edges))
 	refused := d.Problems.Err() != nil
 	for _, p := range d.Problems {
 		b.found.Add(named(p))
@@ -253,14 +263,27 @@ func (b *builder) declare(d *Declaration) {
 		b.errorf(it, orPos(d.NamePos, d.Pos), "%s has no name", b.vague(it))
 		return
 	}
-	it.id = schema.Ref{Kind: it.kind, Name: name}.ID()
+	b.items = append(b.items, it)
+	b.key = schema.Ref{Kind: it.kind, Name: name}.AppendID(b.key[:0])
+	if b.like.has(len(b.first), b.key) {
+		it.vertex = int32(len(b.first))
+		it.id = b.like.g.ID(len(b.first))
+		b.first = append(b.first, it)
+		return
+	}
+	b.differ()
+	it.id = string(b.key)
+	b.enter(it)
+}
+
+// enter gives an item its vertex.
+func (b *builder) enter(it *item) {
 	at, err := b.g.Add(it.id, nil)
 	if it.vertex = int32(at); err != nil {
 		b.duplicate(it, b.first[at])
-	} else {
+	} else if at == len(b.first) {
 		b.first = append(b.first, it)
 	}
-	b.items = append(b.items, it)
 }
 
 // vague names the declaration that was looked at last, which has no id: by its place in

@@ -37,8 +37,10 @@ func (b *builder) link(l link, h how) {
 
 // references makes the edges that a resource declares by itself.
 func (b *builder) references(it *item) {
-	b.refer(it, it.Before, "before", link{from: it.vertex, by: graph.ByFrom})
-	b.refer(it, it.Depend, "depend", link{to: it.vertex, by: graph.ByTo})
+	if b.like == nil { // else they are as they were, and good
+		b.refer(it, it.Before, "before", link{from: it.vertex, by: graph.ByFrom})
+		b.refer(it, it.Depend, "depend", link{to: it.vertex, by: graph.ByTo})
+	}
 	b.refer(it, it.Notify, "notify", link{from: it.vertex, by: graph.ByFrom, notify: true})
 	b.refer(it, it.Listen, "listen", link{to: it.vertex, by: graph.ByTo, notify: true})
 	b.fieldRefs(it)
@@ -151,6 +153,12 @@ func posOf(n *schema.Node, other schema.Pos) schema.Pos {
 
 // join adds the links to the graph.
 func (b *builder) join(g *engine.Graph) {
+	if b.like != nil {
+		for _, l := range b.links {
+			b.unheard(l)
+		}
+		return
+	}
 	g.Grow(0, len(b.links))
 	direct := map[[2]int32]bool{} // pairs with a declared edge, where any is implied
 	anyImplied := slices.ContainsFunc(b.links, func(l link) bool { return l.implied })
@@ -179,16 +187,23 @@ func (b *builder) joinOne(g *engine.Graph, l link) {
 		b.errorf(it, h.pos, "%s: %s can't come before itself", h.word, it.id)
 		return
 	}
-	if l.notify {
-		if to := b.first[l.to]; to.info != nil && !to.info.Abilities.Refreshable {
-			b.add(schema.Diagnostic{
-				Severity: schema.Warning, Pos: h.pos, Resource: b.first[l.from].id,
-				Message: h.word + ": " + to.id + " can't refresh, so notifying it does nothing",
-			})
-		}
-	}
+	b.unheard(l)
 	// The indices are good and the ends differ: it can't fail.
 	_ = g.Connect(graph.Edge{From: int(l.from), To: int(l.to), Name: h.name, Notify: l.notify, Implied: l.implied, By: l.by, Pos: h.pos.String()})
+}
+
+// unheard warns of a notification of a vertex that can't refresh.
+func (b *builder) unheard(l link) {
+	if !l.notify {
+		return
+	}
+	h, to := &b.hows[l.how], b.first[l.to]
+	if to.info != nil && !to.info.Abilities.Refreshable {
+		b.add(schema.Diagnostic{
+			Severity: schema.Warning, Pos: h.pos, Resource: b.first[l.from].id,
+			Message: h.word + ": " + to.id + " can't refresh, so notifying it does nothing",
+		})
+	}
 }
 
 // maxCycles bounds the cycles that are reported.

@@ -1,8 +1,6 @@
 package graph
 
-import (
-	"slices"
-)
+import "slices"
 
 // Clone returns a graph with the same name, vertices and edges. The values are
 // the same ones, not copies. Changing one of the two graphs does not change the
@@ -20,3 +18,11 @@ func (g *Graph[V]) Clone() *Graph[V] {
 	c.layout.Store(l)
 	return c
 }
+
+// Shape stands for the ids and edges of a graph. Two shapes are equal only if both are the same, so that nothing has to be
+// compared. Those of a graph and of its clone are equal until one of the two changes; others never are.
+// The zero Shape is of no graph.
+type Shape struct{ l *layout }
+
+// Shape returns the shape of the graph as it is now.
+func (g *Graph[V]) Shape() Shape { return Shape{g.read()} }

@@ -25,7 +25,7 @@ type Graph[V any] struct {
 
 	ids    []string
 	values []V
-	index  index
+	index  *index
 
 	decls []decl // every declared edge; in order of (from, to) once laid out
 	texts []text // what decl.text points to; texts[0] is empty

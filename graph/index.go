@@ -3,6 +3,7 @@ package graph
 import (
 	"hash/maphash"
 	"slices"
+	"sync/atomic"
 )
 
 // index finds vertices by their ids: a hash table of 8 bytes a slot. A map of Go would take twice the
@@ -11,6 +12,8 @@ type index struct {
 	seed  maphash.Seed
 	slots []slot // a power of two, never full
 	used  int
+	// lent says that another index has the slots too: they are copied before one comes.
+	lent atomic.Bool
 }
 
 // slot says of one vertex where it is. Its sum decides where the search for the vertex begins.
@@ -19,11 +22,14 @@ type slot struct {
 	at  int32 // from 1; 0 for an empty slot
 }
 
-func newIndex() index { return index{seed: maphash.MakeSeed()} }
+func newIndex() *index { return &index{seed: maphash.MakeSeed()} }
 
-func (x index) clone() index {
-	x.slots = slices.Clone(x.slots)
-	return x
+// clone returns an index with the same content, at no cost until one of the two changes.
+func (x *index) clone() *index {
+	x.lent.Store(true)
+	c := &index{seed: x.seed, slots: x.slots, used: x.used}
+	c.lent.Store(true)
+	return c
 }
 
 // sum returns what an id is looked for by.
@@ -51,8 +57,9 @@ func (x *index) find(sum uint32, is func(at int32) bool) int32 {
 
 // add puts a vertex in that is not there.
 func (x *index) add(sum uint32, at int32) {
-	if x.used >= len(x.slots)/4*3 {
-		x.room(x.used + 1)
+	x.room(x.used + 1)
+	if x.lent.Swap(false) {
+		x.slots = slices.Clone(x.slots)
 	}
 	x.put(slot{sum, at + 1})
 	x.used++
@@ -60,7 +67,7 @@ func (x *index) add(sum uint32, at int32) {
 
 // room makes room for so many vertices in all.
 func (x *index) room(n int) {
-	size := 8
+	size := max(8, len(x.slots))
 	for size/4*3 < n {
 		size *= 2
 	}
@@ -69,6 +76,7 @@ func (x *index) room(n int) {
 	}
 	old := x.slots
 	x.slots = make([]slot, size)
+	x.lent.Store(false)
 	for _, s := range old {
 		if s.at != 0 {
 			x.put(s)

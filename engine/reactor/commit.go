@@ -1,12 +1,14 @@
 package reactor
 
 import (
+	"iter"
 	"slices"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
-
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/graph"
 )
 
 // commit puts the new graph into effect, on the loop. An error changes nothing.
@@ -16,8 +18,9 @@ func (s *swap) commit() error {
 		return ErrStopped
 	}
 	removed, changed := s.oldOnes()
+	edges := s.onlyFresh()
 	taken := r.loop.takeSlots(s.fresh)
-	if err := s.reshape(removed, taken); err != nil {
+	if err := edges.reshape(removed, taken); err != nil {
 		s.giveBack(taken)
 		return err
 	}
@@ -30,7 +33,7 @@ func (s *swap) commit() error {
 		r.opt.InEffect = nil
 		r.memory.forgetLeft()
 	}
-	s.connect()
+	edges.connect()
 	for _, v := range removed {
 		r.loop.remove(v)
 	}
@@ -86,6 +89,51 @@ func (s *swap) oldOnes() (removed []*vertex, changed int) {
 	return append(removed, s.leaving...), len(removed)
 }
 
+// mostNew is the part of a graph, one in so many vertices, up to which it costs less to draw the edges of new vertices alone.
+const mostNew = 8
+
+// onlyFresh returns the change of the edges: s itself, or, of a whole graph whose ids and edges are those that run, a
+// part that brings the new vertices.
+func (s *swap) onlyFresh() *swap {
+	l := &s.r.loop
+	if s.part || l.shape != s.g.Shape() || len(s.fresh)*l.mostNew > len(s.all) {
+		return s
+	}
+	part := *s
+	part.part, part.g, part.all = true, graph.New[*engine.Vertex](s.g.Name), slices.Clone(s.fresh)
+	for _, v := range s.fresh {
+		_, _ = part.g.Add(v.ID, s.g.Value(int(l.named(v.ID).index))) // ids are unique
+	}
+	for at, v := range s.fresh {
+		i := int(l.named(v.ID).index)
+		for _, j := range s.g.Succ(i) {
+			part.bring(s, at, int(j), s.g.Declarations(i, int(j)), true)
+		}
+		for _, j := range s.g.Pred(i) {
+			part.bring(s, at, int(j), s.g.Declarations(int(j), i), false)
+		}
+	}
+	return &part
+}
+
+// bring adds the edges between a new vertex of the part and vertex j of the whole graph, as far as they stand at the new one.
+func (s *swap) bring(whole *swap, at, j int, edges iter.Seq[graph.Edge], out bool) {
+	for e := range edges {
+		if out != (e.By == graph.ByFrom) {
+			continue
+		}
+		other, err := s.g.Add(whole.g.ID(j), nil)
+		if err == nil {
+			s.all = append(s.all, whole.all[j])
+		}
+		e.From, e.To = at, other
+		if !out {
+			e.From, e.To = other, at
+		}
+		_ = s.g.Connect(e) // the ends are there, and are two
+	}
+}
+
 // reshape tells the scheduler of the new topology. An error changes nothing.
 func (s *swap) reshape(removed []*vertex, taken []int32) error {
 	if s.part {
@@ -98,9 +146,11 @@ func (s *swap) reshape(removed []*vertex, taken []int32) error {
 func (s *swap) enter() {
 	l := &s.r.loop
 	if s.part {
+		l.shape = graph.Shape{}
 		s.enterPart()
 		return
 	}
+	l.shape = s.g.Shape()
 	for _, v := range s.leaving {
 		delete(l.names, v.ID)
 	}

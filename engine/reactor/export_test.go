@@ -48,6 +48,11 @@ func (r *Reactor) Drawing(ctx context.Context) (ids, edges []string, err error) 
 	return ids, edges, err
 }
 
+// DrawFresh has the edges of new vertices alone drawn wherever that is possible, also where it does not pay.
+func (r *Reactor) DrawFresh(ctx context.Context) error {
+	return r.do(ctx, func() { r.loop.mostNew = 1 })
+}
+
 // tied reports whether an edge was declared.
 func (l *loop) tied(from, to *vertex) bool {
 	is := func(v *vertex) func(tie) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/graph"
 )
 
 // loop is the goroutine of Run, which owns all scheduling. Nothing else touches its fields, but
@@ -21,6 +22,8 @@ type loop struct {
 
 	name       string // of the present graph
 	generation int
+	shape      graph.Shape        // of the present graph, where it came as a whole
+	mostNew    int                // see the constant
 	names      map[string]*vertex // of the present graph, by id
 	byIndex    []*vertex          // of the present graph
 	bySlot     []*vertex
@@ -54,7 +57,7 @@ type loop struct {
 
 // init makes the loop of a reactor, with an empty graph.
 func (l *loop) init(r *Reactor) {
-	l.r = r
+	l.r, l.mostNew = r, mostNew
 	l.m = sched.New(sched.Options{Parallel: r.opt.Parallel})
 	l.names = map[string]*vertex{}
 	l.leaving, l.batches = map[string]*vertex{}, map[string]int32{}

@@ -284,6 +284,9 @@ type wanted struct {
 	edges map[[2]string]planned // by from and to
 	t     *testing.T
 	w     *world
+
+	whole *engine.Graph // the last one that was handed over whole, nil for none
+	was   *wanted       // what it declares
 }
 
 type planned struct {
@@ -292,7 +295,7 @@ type planned struct {
 }
 
 func (p *wanted) clone() *wanted {
-	return &wanted{wants: maps.Clone(p.wants), edges: maps.Clone(p.edges), t: p.t, w: p.w}
+	return &wanted{wants: maps.Clone(p.wants), edges: maps.Clone(p.edges), t: p.t, w: p.w, whole: p.whole, was: p.was}
 }
 
 // graph makes the graph of some vertices; the others are ends without a value.
@@ -304,9 +307,7 @@ func (p *wanted) graph(brings func(string) bool) *engine.Graph {
 		}
 		var v *engine.Vertex
 		if brings(name) {
-			v = &engine.Vertex{Res: &fake{w: p.w, Want: p.wants[name]}}
-			v.Res.SetKind("fake")
-			v.Res.SetName(name)
+			v = p.vertex(name)
 		}
 		i, err := g.Add("fake["+name+"]", v)
 		if err != nil {
@@ -332,6 +333,36 @@ func (p *wanted) graph(brings func(string) bool) *engine.Graph {
 		}
 	}
 	return g
+}
+
+func (p *wanted) vertex(name string) *engine.Vertex {
+	v := &engine.Vertex{Res: &fake{w: p.w, Want: p.wants[name]}}
+	v.Res.SetKind("fake")
+	v.Res.SetName(name)
+	return v
+}
+
+// swap hands the graph over whole.
+func (p *wanted) swap(r *reactor.Reactor) error {
+	g := p.graph(func(string) bool { return true })
+	if err := r.Swap(context.Background(), g); err != nil {
+		return err
+	}
+	p.whole, p.was = g.Clone(), p.clone()
+	return nil
+}
+
+// swapAlike hands the last whole graph over again, with other wants of some and with no other edges.
+func (p *wanted) swapAlike(dice *rand.Rand, r *reactor.Reactor) (*wanted, error) {
+	next, g := p.was.clone(), p.whole.Clone()
+	for i, name := range slices.Sorted(maps.Keys(next.wants)) {
+		if dice.IntN(3) == 0 {
+			next.wants[name] = fmt.Sprint(dice.IntN(2))
+		}
+		g.SetValue(i, next.vertex(name))
+	}
+	next.whole, next.was = p.whole, p.was
+	return next, r.Swap(context.Background(), g)
 }
 
 func (p *wanted) drawing() (ids, edges []string) {
@@ -360,6 +391,11 @@ func TestPartsMakeTheWhole(t *testing.T) {
 			w := newWorld()
 			rg := newRig(t, reactor.Options{})
 			defer rg.close()
+			if seed%2 == 0 {
+				if err := rg.r.DrawFresh(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
 			p := &wanted{wants: map[string]string{}, edges: map[[2]string]planned{}, t: t, w: w}
 			for range 30 {
 				next, err := p.step(dice, rg.r)
@@ -392,6 +428,9 @@ func TestPartsMakeTheWhole(t *testing.T) {
 
 // step does one thing to the graph that runs, and returns what it should be then.
 func (p *wanted) step(dice *rand.Rand, r *reactor.Reactor) (*wanted, error) {
+	if p.whole != nil && dice.IntN(4) == 0 {
+		return p.swapAlike(dice, r)
+	}
 	next := p.clone()
 	some := map[string]bool{}
 	for range 1 + dice.IntN(3) {
@@ -428,7 +467,7 @@ func (p *wanted) step(dice *rand.Rand, r *reactor.Reactor) (*wanted, error) {
 	}
 	var err error
 	if dice.IntN(5) == 0 {
-		err = r.Swap(context.Background(), next.graph(func(string) bool { return true }))
+		err = next.swap(r)
 	} else {
 		err = r.Upsert(context.Background(), next.graph(func(name string) bool { return some[name] }))
 	}
