@@ -105,3 +105,25 @@ func TestFindingC9NoMoreReads(t *testing.T) {
 	}
 	wantCalls(t, s, "get all")
 }
+
+// TestFindingC9Chain: a read of everything after the Set of one resource is the read that the next
+// one behind it needs. A read of one name is not.
+func TestFindingC9Chain(t *testing.T) {
+	for name, c := range map[string]struct {
+		features provider.Features
+		calls    []string
+	}{
+		"list": {0, []string{"get all", "set [x] noop=false", "get all", "set [y] noop=false", "get all", "set [z] noop=false", "get all"}},
+		"find": {provider.SimpleGetFilter, []string{"get [x y z]", "set [x] noop=false", "get [x]", "get [y]", "set [y] noop=false", "get [y]", "get [z]", "set [z] noop=false", "get [z]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf("x", "y", "z")
+			reg := withRec(t, rec(c.features), func() provider.Provider { return clerk{s} })
+			rep, err := converge(t, "resources: {rec: [{name: x, a: '2'}, {name: y, a: '2', depend: ['rec[x]']}, {name: z, a: '2', depend: ['rec[y]']}]}", mgmt.Options{Registry: reg})
+			if err != nil || rep.ExitCode() != 0 {
+				t.Errorf("%v, code %d", err, rep.ExitCode())
+			}
+			wantCalls(t, s, c.calls...)
+		})
+	}
+}

@@ -106,3 +106,11 @@ type Forgetter interface {
 	// needs it, and must not wait for another run.
 	Forget()
 }
+
+// Rereader is a Forgetter that reads again what its own vertices have altered.
+type Rereader interface {
+	Forgetter
+	// Reread reports whether everything was read since the last change by a vertex of the key. Such a
+	// change then leads to no Forget. It comes when a run of the key has ended, and must not block.
+	Reread() bool
+}

@@ -124,6 +124,18 @@ func (s *Share) Forgets() bool {
 // Forgets is true.
 func (s *Share) Alter() { s.news.Add(1) }
 
+// Reread reports whether the value has read everything since its own last change. It is callable on nil. After a
+// panic of the value, everything is to be read again.
+func (s *Share) Reread() (all bool) {
+	if s == nil {
+		return false
+	}
+	if v, ok := s.val.(engine.Rereader); ok {
+		_ = Call("Reread", func() error { all = v.Reread(); return nil })
+	}
+	return all
+}
+
 // shares are the Shares of an Env.
 type shares struct {
 	host  engine.Host

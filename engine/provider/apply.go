@@ -245,6 +245,7 @@ func (c *controller) rehearse(ctx context.Context, p Provider, jobs []*job) {
 
 // set calls Set, and says the outcome of each.
 func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool) {
+	c.fresh.Store(false)
 	changes := c.changes(jobs, noop)
 	rt, log := c.runtimeFor(jobs, noop)
 	given := make([]Change, len(changes))
@@ -277,6 +278,7 @@ func (c *controller) hear(method string, jobs []*job, err error) {
 
 // refresh calls Refresh for those that were notified.
 func (c *controller) refresh(ctx context.Context, p Provider, jobs []*job) {
+	c.fresh.Store(false)
 	rt, log := c.runtimeFor(jobs, false)
 	given := c.changes(jobs, false)
 	for i := range given {

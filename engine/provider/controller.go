@@ -20,10 +20,11 @@ import (
 // transaction, a look, a reading of the watch. The fields below mu are touched for a
 // moment only.
 type controller struct {
-	kind *Kind
-	host engine.Host
-	turn chan struct{} // of capacity 1; full while the provider is being used
-	old  atomic.Bool   // what was read counts no more; see Forget
+	kind  *Kind
+	host  engine.Host
+	turn  chan struct{} // of capacity 1; full while the provider is being used
+	old   atomic.Bool   // what was read counts no more; see Forget
+	fresh atomic.Bool   // everything was read after the last Set or Refresh; see Reread
 
 	prov Provider // of the transaction; nil until its first call
 	snap snapshot
@@ -229,6 +230,10 @@ func (c *controller) Begin() { c.setBegun(true) }
 // Forget has everything be read again by whoever needs it, and an error of reading be
 // forgotten: a resource above one of the kind has altered the machine.
 func (c *controller) Forget() { c.old.Store(true) }
+
+// Reread reports whether a read of everything came after the last Set or Refresh. So the resources behind a
+// resource of the type need no read of their own.
+func (c *controller) Reread() bool { return c.fresh.Load() }
 
 // forget does what Forget asked for. It holds the turn.
 func (c *controller) forget() {

@@ -20,6 +20,7 @@ func (c *controller) prove(ctx context.Context, jobs []*job) {
 		return
 	}
 	err := c.read(ctx, c.runtime(set[0].init.Host), namesOf(set))
+	c.fresh.Store(err == nil && !c.kind.byNames())
 	for _, j := range set {
 		j.end(false, c.verdict(ctx, j, err))
 	}

@@ -87,13 +87,14 @@ func (s *swap) findReadersOfPart() {
 	}
 }
 
-// altered tells the Forgetters below v that v has, or may have, altered the machine.
+// altered tells the Forgetters below v that v has, or may have, altered the machine. The one of v itself
+// may have read all since.
 func (l *loop) altered(v *vertex) {
 	if v.readers == 0 || !v.run.job.apply || v.run.out.ok && v.run.out.err == nil {
 		return
 	}
 	for i, s := range l.readers {
-		if v.readers&(1<<min(i, maxReaders-1)) != 0 {
+		if v.readers&(1<<min(i, maxReaders-1)) != 0 && !(s == v.Share() && s.Reread()) {
 			s.Alter()
 		}
 	}
