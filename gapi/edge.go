@@ -65,6 +65,7 @@ func (b *builder) refer(it *item, refs []RefDecl, word string, l link) {
 
 // connect makes the edges that were declared by themselves.
 func (b *builder) connect() {
+	b.hows = slices.Grow(b.hows, len(b.d.Edges))
 	for _, e := range b.d.Edges {
 		var nobody item
 		from, ok1 := b.resolve(&nobody, e.From, orPos(e.FromPos, e.Pos), "from")

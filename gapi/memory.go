@@ -105,14 +105,16 @@ func (s *sums) add(b *builder) {
 		}
 		s.all, b.key = append(s.all, maphash.Bytes(s.seed, text)), text
 	}
-	var text []byte
-	for i := range b.d.Edges {
+	sum := uint64(0)
+	for i := range b.d.Edges { // one after the other, each with the sum of those before
 		e := &b.d.Edges[i]
+		text := binary.NativeEndian.AppendUint64(b.key[:0], sum)
 		text = appendPos(appendText(text, e.Name), e.Pos)
 		text = appendRef(appendRef(text, &e.From, e.FromPos), &e.To, e.ToPos)
 		text = strconv.AppendBool(text, e.Notify)
+		sum, b.key = maphash.Bytes(s.seed, text), text
 	}
-	s.all = append(s.all, maphash.Bytes(s.seed, text))
+	s.all = append(s.all, sum)
 }
 
 func appendText(to []byte, text string) []byte {

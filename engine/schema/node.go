@@ -1,9 +1,8 @@
 package schema
 
 import (
-	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 )
 
 // Pos is a place in a source. The zero Pos is "nowhere".
@@ -14,16 +13,18 @@ type Pos struct {
 
 // String returns file:line:col, leaving out what is not known.
 func (p Pos) String() string {
-	switch {
-	case p.Line == 0:
+	if p.Line == 0 {
 		return p.File
-	case p.Col == 0:
-		return strings.TrimPrefix(fmt.Sprintf("%s:%d", p.File, p.Line), ":")
-	case p.File == "":
-		return fmt.Sprintf("%d:%d", p.Line, p.Col)
-	default:
-		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 	}
+	text := make([]byte, 0, len(p.File)+len(":12345:12345"))
+	if p.File != "" {
+		text = append(append(text, p.File...), ':')
+	}
+	text = strconv.AppendInt(text, int64(p.Line), 10)
+	if p.Col != 0 {
+		text = strconv.AppendInt(append(text, ':'), int64(p.Col), 10)
+	}
+	return string(text)
 }
 
 // IsZero reports whether p is nowhere.

@@ -25,6 +25,15 @@ type converter struct {
 	shared  map[*yaml.Node]tree // of the nodes with an anchor; node is nil while it is converted
 	aliased int
 	slab    []schema.Node
+	pairs   []schema.Pair
+	taker   taker // of the items of the key edges; nil for none
+}
+
+// taker takes the edges of a graph one after the other, since a large graph has more edges than anything else. A node is valid
+// until edge returns.
+type taker interface {
+	expect(edges int)
+	edge(*schema.Node)
 }
 
 // tree is a converted node with its size once aliases are resolved.
@@ -50,6 +59,19 @@ func (c *converter) new(n *yaml.Node, kind schema.NodeKind) *schema.Node {
 	c.slab = c.slab[1:]
 	s.Kind, s.Pos = kind, c.pos(n)
 	return s
+}
+
+// newPairs makes room for some pairs.
+func (c *converter) newPairs(n int) []schema.Pair {
+	if n > slabSize/4 {
+		return make([]schema.Pair, 0, n)
+	}
+	if len(c.pairs) < n {
+		c.pairs = make([]schema.Pair, slabSize)
+	}
+	p := c.pairs[:0:n]
+	c.pairs = c.pairs[n:]
+	return p
 }
 
 // convert returns the node, a null where it is not acceptable. depth is the
@@ -132,12 +154,16 @@ func (c *converter) mapping(n *yaml.Node, depth int) tree {
 	c.tag(n, "!!map")
 	s := c.new(n, schema.NodeMap)
 	t := tree{s, 1, 0}
-	s.Pairs = make([]schema.Pair, 0, len(n.Content)/2)
+	s.Pairs = c.newPairs(len(n.Content) / 2)
 	keys := keySet{node: s}
 	var merges []int
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if isMerge(n.Content[i]) {
 			merges = append(merges, i)
+			continue
+		}
+		if depth == 0 && c.areEdges(&keys, n.Content[i], n.Content[i+1]) {
+			c.pair(&keys, n.Content[i], c.edges(n.Content[i+1]))
 			continue
 		}
 		v := t.add(c.convert(n.Content[i+1], depth+1))
@@ -148,6 +174,36 @@ func (c *converter) mapping(n *yaml.Node, depth int) tree {
 		c.merge(n.Content[i+1], v, &keys)
 	}
 	return t
+}
+
+// areEdges reports whether a pair of the document is the list of edges, which the taker takes. If the key was there before, it is not.
+func (c *converter) areEdges(keys *keySet, k, v *yaml.Node) bool {
+	return c.taker != nil && k.Kind == yaml.ScalarNode && k.Value == "edges" && v.Kind == yaml.SequenceNode && v.Anchor == "" && keys.find("edges") == nil
+}
+
+// edges gives the items of a list to the taker, and returns a list without them. The memory of an item serves the next one, unless
+// an alias may come back to it.
+func (c *converter) edges(n *yaml.Node) *schema.Node {
+	c.tag(n, "!!seq")
+	c.taker.expect(len(n.Content))
+	for _, item := range n.Content {
+		nodes, pairs, anchors := c.slab, c.pairs, len(c.shared)
+		c.taker.edge(c.convert(item, 2).node)
+		if len(c.shared) == anchors {
+			c.slab, c.pairs = again(nodes, c.slab), again(pairs, c.pairs)
+		}
+	}
+	return c.new(n, schema.NodeList)
+}
+
+// again returns the room that there was before, emptied, or that of now if there is another slab by now.
+func again[T any](before, now []T) []T {
+	used := len(before) - len(now)
+	if used < 0 || len(now) > 0 && &before[used] != &now[0] || len(now) == 0 {
+		return now
+	}
+	clear(before[:used])
+	return before
 }
 
 // pair adds a pair to a map, unless its key is there already.
@@ -246,6 +302,9 @@ func (c *converter) key(k *yaml.Node) (string, bool) {
 	case n.Kind != yaml.ScalarNode:
 		c.errorf(k, "a key must be text, not a map")
 		return "", false
+	}
+	if n.Tag == "!!str" && n.Style&yaml.TaggedStyle == 0 {
+		return n.Value, true
 	}
 	s := c.scalar(n)
 	if s.Kind == schema.NodeNull {

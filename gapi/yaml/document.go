@@ -35,7 +35,7 @@ type include struct {
 // read makes a part of a source.
 func read(file string, src []byte) *part {
 	p := &part{file: file}
-	root, bad := parse(file, src)
+	root, bad := parseGraph(file, src, p)
 	if root == nil {
 		p.problems, p.unreadable = bad, true
 		return p

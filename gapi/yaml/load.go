@@ -83,11 +83,16 @@ func (g *loading) result() (*gapi.Declared, error) {
 	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Authored: true, Partial: g.errs.Errors() > 0}
 	var found schema.Findings
 	found.Add(g.errs.All()...)
-	n, e := 0, 0
-	for _, p := range g.parts {
-		n, e = n+len(p.resources), e+len(p.edges)
+	if len(g.parts) > 1 {
+		n, e := 0, 0
+		for _, p := range g.parts {
+			n, e = n+len(p.resources), e+len(p.edges)
+		}
+		d.Resources, d.Edges = make([]gapi.Declaration, 0, n), make([]gapi.EdgeDecl, 0, e)
+	} else if len(g.parts) == 1 { // it is not kept: see loader
+		d.Resources, d.Edges = g.parts[0].resources, g.parts[0].edges
+		g.parts[0].resources, g.parts[0].edges = nil, nil
 	}
-	d.Resources, d.Edges = make([]gapi.Declaration, 0, n), make([]gapi.EdgeDecl, 0, e)
 	for _, p := range g.parts {
 		d.Partial = d.Partial || p.unreadable
 		found.Add(p.problems...)

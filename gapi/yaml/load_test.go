@@ -374,3 +374,40 @@ func TestScalarsAsText(t *testing.T) {
 		}
 	}
 }
+
+// TestEdgesAreNotMixedUp: the nodes of one edge serve the next one, but for those that an alias may come back to, and findings
+// are those of any other list.
+func TestEdgesAreNotMixedUp(t *testing.T) {
+	const head = "resources:\n  noop: [{name: a}, {name: b}, {name: c}, {name: d}]\n"
+	g := build(t, head+`edges:
+- {name: one, from: {kind: noop, name: a}, to: {kind: noop, name: b}}
+- {name: two, from: &b {kind: noop, name: b}, to: {kind: noop, name: c}}
+- {name: three, from: "noop[c]", to: {kind: noop, name: d}}
+- {name: four, from: *b, to: {kind: noop, name: d}}
+- {from: {kind: noop, name: a}, to: {<<: *b, name: d}}
+`)
+	want := []string{"noop[a] noop[b] one", "noop[a] noop[d] ", "noop[b] noop[c] two", "noop[b] noop[d] four", "noop[c] noop[d] three"}
+	var got []string
+	for e := range g.Edges() {
+		got = append(got, g.ID(e.From)+" "+g.ID(e.To)+" "+e.Name)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+	for src, want := range map[string]string{
+		head + "edges:\n- {from: \"noop[a]\", to: \"noop[b]\"}\nedges: [1]\n": "given twice",
+		head + "edges: {a: b}\n": "edges must be a list of edges",
+		head + "edges: [1]\n":    "an edge is a map with from and to, not 1",
+		head + "edges: [{from: {kind: noop, kind: x, name: a}}]\n": "given twice",
+	} {
+		dir := t.TempDir()
+		d, err := yaml.Load(write(t, dir, "g.yaml", src), yaml.Options{}, nil)
+		if err == nil {
+			err = d.Problems.Err()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", src, err, want)
+		}
+	}
+}

@@ -22,6 +22,11 @@ const emptyGraph = `the file is empty, a graph needs at least "resources:"`
 // parse reads the one document of a source. The node is nil if there are
 // findings that leave nothing to look at.
 func parse(file string, src []byte) (*schema.Node, schema.Diagnostics) {
+	return parseGraph(file, src, nil)
+}
+
+// parseGraph is parse of a graph whose edges somebody takes.
+func parseGraph(file string, src []byte, edges taker) (*schema.Node, schema.Diagnostics) {
 	if ds := prescan(file, src); ds != nil {
 		return nil, ds
 	}
@@ -29,7 +34,7 @@ func parse(file string, src []byte) (*schema.Node, schema.Diagnostics) {
 	if ds != nil {
 		return nil, ds
 	}
-	c := converter{file: file}
+	c := converter{file: file, taker: edges}
 	t := c.convert(root, 0)
 	return t.node, c.diags.All()
 }

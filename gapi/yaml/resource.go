@@ -1,6 +1,8 @@
 package yaml
 
 import (
+	"slices"
+
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -119,17 +121,24 @@ func flowHint(n *schema.Node) string {
 
 func (p *part) edgeList(n *schema.Node) {
 	for _, item := range p.listOf(n, "edges must be a list of edges, each with from and to") {
-		if item.Kind != schema.NodeMap {
-			p.errorf(item.Pos, "an edge is a map with from and to, not %s", describe(item))
-			continue
-		}
-		p.edges = append(p.edges, p.edge(item))
+		p.edge(item)
 	}
 }
 
-// edge reads an edge. Whatever its faults, the readable ends are looked for. An
+func (p *part) expect(edges int) { p.edges = slices.Grow(p.edges, edges) }
+
+// edge reads one item of the edges, and keeps nothing of the node.
+func (p *part) edge(n *schema.Node) {
+	if n.Kind != schema.NodeMap {
+		p.errorf(n.Pos, "an edge is a map with from and to, not %s", describe(n))
+		return
+	}
+	p.edges = append(p.edges, p.ends(n))
+}
+
+// ends reads an edge. Whatever its faults, the readable ends are looked for. An
 // unreadable end is zero, and nothing more is said at its place.
-func (p *part) edge(n *schema.Node) gapi.EdgeDecl {
+func (p *part) ends(n *schema.Node) gapi.EdgeDecl {
 	e := gapi.EdgeDecl{Pos: n.Pos}
 	for _, pair := range n.Pairs {
 		switch pair.Key {
