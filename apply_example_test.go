@@ -10,9 +10,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	"github.com/reactivegraph/mgmt/resources"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/exec"
 	"github.com/reactivegraph/mgmt/resources/file"
+	"github.com/reactivegraph/mgmt/resources/password"
 )
 
 // A program declares graphs in Go and puts one after the other into effect. Each has its own verdict.
@@ -34,10 +35,10 @@ func ExampleEngine_Apply() {
 	}
 
 	g := static.NewGraph("app")
-	key := g.Add("password", "key", &resources.PasswordRes{Length: 24})
+	key := g.Add("password", "key", &password.Res{Length: 24})
 	conf := &file.Res{Mode: "0600"}
 	file := g.Add("file", filepath.Join(dir, "app.key"), conf)
-	file.Recv(&conf.Content, static.SentField(key, func(s *resources.PasswordSends) any { return &s.Password }))
+	file.Recv(&conf.Content, static.SentField(key, func(s *password.Sends) any { return &s.Password }))
 	file.Before(g.Add("print", "done", &basic.PrintRes{Msg: "the key is there"}))
 	v, err := e.Apply(ctx, g.Declared())
 	fmt.Println("generation", v.Generation, "added", v.Swap.Added, err)
@@ -67,7 +68,7 @@ func ExampleEngine_Events() {
 	}
 	events := e.Events(ctx) // before Start, to miss nothing
 	g := static.NewGraph("one")
-	g.Add("exec", "restart", &resources.ExecRes{Cmd: "app-restart"})
+	g.Add("exec", "restart", &exec.Res{Cmd: "app-restart"})
 	if err := e.Start(ctx, static.New(g.Declared())); err != nil {
 		panic(err)
 	}

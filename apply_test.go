@@ -14,8 +14,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	"github.com/reactivegraph/mgmt/resources"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/exec"
 )
 
 // applied starts an engine that gets its graphs by Apply.
@@ -156,7 +156,7 @@ func TestOptionsHost(t *testing.T) {
 	h.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) { return &engine.Result{}, nil })
 	e, ctx := applied(t, mgmt.Options{Host: h})
 	g := static.NewGraph("fake")
-	g.Add("exec", "x", &resources.ExecRes{Cmd: "/no/such/program at all", WatchFiles: []string{"/no/such/folder/file"}})
+	g.Add("exec", "x", &exec.Res{Cmd: "/no/such/program at all", WatchFiles: []string{"/no/such/folder/file"}})
 	events := e.Events(ctx)
 	if _, err := e.Apply(ctx, g.Declared()); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
+	osexec "os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/exec"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
@@ -261,7 +262,7 @@ func TestMountBusyElsewhere(t *testing.T) {
 			return by, func() { kindtest.Must(t, open.Close()) }
 		},
 		"in another namespace": func(t *testing.T, dir string) (string, func()) {
-			cmd := exec.CommandContext(t.Context(), "sleep", "1000")
+			cmd := osexec.CommandContext(t.Context(), "sleep", "1000")
 			cmd.Dir, cmd.SysProcAttr = dir+"/tree/m", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 			kindtest.Must(t, cmd.Start())
 			by := fmt.Sprintf("used by sleep (process %d) in a mount namespace of its own;", cmd.Process.Pid)
@@ -536,7 +537,7 @@ func TestMountEdges(t *testing.T) {
 		{&file.Res{Path: "/m/a"}, []string{"mount[/m]", "file[/m]"}, []string{"file[/m]", "mount[/m]"}},
 		{&file.Res{Path: "/m/a/b"}, []string{"mount[/m]", "file[/m/a]"}, []string{"file[/m/a]"}},
 		{&file.Res{Path: "/m/"}, []string{"mount[/m]"}, nil},
-		{&ExecRes{Cmd: "ls", Cwd: "/m"}, []string{"mount[/m]"}, []string{"mount[/m]"}},
+		{&exec.Res{Cmd: "ls", Cwd: "/m"}, []string{"mount[/m]"}, []string{"mount[/m]"}},
 		{&MountRes{Path: "/m/n", Device: "/dev/d"}, []string{"file[/m/n]", "file[/dev/d]"}, []string{"file[/m/n]", "file[/dev/d]"}},
 		{&MountRes{Path: "/m/n", Device: "x", Type: "nfs"}, []string{"mount[/m]", "pkg with /sbin/mount.nfs"}, []string{"pkg with /sbin/mount.nfs", "mount[/m]"}},
 		{&MountRes{Path: "/m/n", State: MountAbsent}, []string{"mount[/m]", "mount[/]"}, []string{"mount[/m]"}},

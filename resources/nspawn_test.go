@@ -15,7 +15,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/archived"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/download"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
@@ -700,8 +702,8 @@ func TestNspawnEdges(t *testing.T) {
 	}{
 		{"a folder", "/var/lib/machines/web/", &file.Res{}, box, false},
 		{"a folder above", "/var/lib/machines/", &file.Res{}, box, false},
-		{"an archive", "/var/lib/machines/web/", &TarRes{Extract: "/x.tar"}, box, false},
-		{"a raw image", "/var/lib/machines/web.raw", &DownloadRes{}, box, false},
+		{"an archive", "/var/lib/machines/web/", &archived.Tar{Extract: "/x.tar"}, box, false},
+		{"a raw image", "/var/lib/machines/web.raw", &download.Res{}, box, false},
 		{"a mount", "/var/lib/machines", &MountRes{}, box, false},
 		{"the folder of settings", "/etc/systemd/nspawn/", &file.Res{}, box, false},
 		{"settings", "/etc/systemd/nspawn/web.nspawn", &file.Res{}, &NspawnRes{}, false},

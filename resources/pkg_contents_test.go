@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/resources/exec"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
@@ -83,7 +84,7 @@ func TestFindingB5Edges(t *testing.T) {
 	b := newComingBench(t)
 	got := b.edges(t, "odd-server git",
 		&file.Res{Path: "/etc/odd-x/conf.d/mine.conf"}, &file.Res{Path: "/etc/odd-x/odd.conf"}, &file.Res{Path: "/etc/elsewhere/x"},
-		&ExecRes{Cmd: "/sbin/oddd --check"}, &SvcRes{State: svcRunning})
+		&exec.Res{Cmd: "/sbin/oddd --check"}, &SvcRes{State: svcRunning})
 	const why = ", which it will bring, as the lists of toy tell"
 	want := []string{
 		"pkg[odd-server] -> file[/etc/odd-x/conf.d/mine.conf]: file[/etc/odd-x/conf.d/mine.conf] wants pkg with /etc/odd-x" + why,

@@ -10,9 +10,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/resources"
 	"github.com/reactivegraph/mgmt/resources/all"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/exec"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -125,7 +125,7 @@ func TestFindingC9EveryKind(t *testing.T) {
 func TestBug32_CmpAltersNothing(t *testing.T) {
 	fill := map[string]func(r engine.Res){
 		"exec": func(r engine.Res) {
-			x := r.(*resources.ExecRes)
+			x := r.(*exec.Res)
 			x.Cmd, x.Args, x.Mtimes, x.Env = "c", []string{"z", "a"}, []string{"/z", "/a"}, map[string]string{"B": "1", "A": "2"}
 		},
 		"file": func(r engine.Res) {

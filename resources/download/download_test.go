@@ -1,4 +1,4 @@
-package resources
+package download
 
 import (
 	"context"
@@ -75,11 +75,11 @@ func (s *site) were() string {
 
 const helloSum = "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
 
-func downloadAt(dir, url string) *DownloadRes {
-	return &DownloadRes{Path: dir + "/f", URL: url, Timeout: time.Minute, MaxSize: 1 << 20, Redirects: 2}
+func resAt(dir, url string) *Res {
+	return &Res{Path: dir + "/f", URL: url, Timeout: time.Minute, MaxSize: 1 << 20, Redirects: 2}
 }
 
-func downloadDrifts() map[string]func(*testing.T, string) {
+func drifts() map[string]func(*testing.T, string) {
 	return map[string]func(*testing.T, string){
 		"altered": kindtest.Change("f"),
 		"removed": func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/f")) },
@@ -92,11 +92,11 @@ func TestDownloadSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "download", Setup: kindtest.Folder, Received: []string{"url"}, ReadIgnores: []string{"url"},
 		New: func(_ *testing.T, dir string) engine.Res {
-			r := downloadAt(dir, s.URL+"/x")
+			r := resAt(dir, s.URL+"/x")
 			r.Checksum, r.Mode, r.Headers = helloSum, "0640", map[string]schema.Secret{"X-Token": schema.NewSecret("t")}
 			return r
 		},
-		Drifts: downloadDrifts(),
+		Drifts: drifts(),
 	})
 }
 
@@ -105,21 +105,21 @@ func TestDownloadUncheckedSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "download", Setup: kindtest.Folder,
 		New: func(_ *testing.T, dir string) engine.Res {
-			r := downloadAt(dir, s.URL)
+			r := resAt(dir, s.URL)
 			r.Mode = "0640"
 			return r
 		},
-		Drifts: downloadDrifts(),
+		Drifts: drifts(),
 	})
 }
 
 func TestDownloadFileSuite(t *testing.T) {
-	drifts := downloadDrifts()
+	drifts := drifts()
 	drifts["source"] = kindtest.Change("from")
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "download", Setup: kindtest.Folder, Host: kindtest.RealHost, Prepare: kindtest.WriteInto("from", "text"),
 		New: func(_ *testing.T, dir string) engine.Res {
-			r := downloadAt(dir, "file://"+dir+"/from")
+			r := resAt(dir, "file://"+dir+"/from")
 			r.Mode = "0640"
 			return r
 		},
@@ -130,7 +130,7 @@ func TestDownloadFileSuite(t *testing.T) {
 // With a checksum the server is asked only for a content that is not there.
 func TestDownloadWithChecksum(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
-	r := downloadAt(dir, s.URL+"/x")
+	r := resAt(dir, s.URL+"/x")
 	r.Checksum = strings.ToUpper(helloSum[:10]) + helloSum[10:]
 	f := kindtest.Begin(t, "download", r)
 	kindtest.Want(t, f, r, `created checksum: (none) -> "`+helloSum[:59]+`... (73 bytes)`)
@@ -141,7 +141,7 @@ func TestDownloadWithChecksum(t *testing.T) {
 	if got := s.were(); got != "" {
 		t.Errorf("it was asked %q", got)
 	}
-	if sent := f.Sent().(*DownloadSends); *sent != (DownloadSends{r.Path, helloSum}) {
+	if sent := f.Sent().(*Sends); *sent != (Sends{r.Path, helloSum}) {
 		t.Errorf("sent is %+v", sent)
 	}
 	if atomicfile.ClockOf(dir) == atomicfile.ClockFine && r.seen.sum != helloSum {
@@ -167,7 +167,7 @@ func TestDownloadWithChecksum(t *testing.T) {
 // Without one the server is asked whether it still has the same content.
 func TestDownloadWithoutChecksum(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
-	r := downloadAt(dir, s.URL+"/x")
+	r := resAt(dir, s.URL+"/x")
 	f := kindtest.Begin(t, "download", r)
 	kindtest.Want(t, f, r, "created checksum: (none) -> (unknown)")
 	kindtest.WantFile(t, r.Path, "hello\n")
@@ -185,7 +185,7 @@ func TestDownloadWithoutChecksum(t *testing.T) {
 
 	// A new instance knows what the old one has fetched; of another address it knows
 	// nothing.
-	again := downloadAt(dir, s.URL+"/x")
+	again := resAt(dir, s.URL+"/x")
 	f2 := kindtest.Begin(t, "download", again, enginetest.WithVarDir(f.VarDir()))
 	kindtest.Want(t, f2, again, "")
 	again.URL = s.URL + "/y"
@@ -203,7 +203,7 @@ func TestDownloadWithoutChecksum(t *testing.T) {
 func TestDownloadWithoutTags(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
 	s.set("one", "")
-	r := downloadAt(dir, s.URL)
+	r := resAt(dir, s.URL)
 	f := kindtest.Begin(t, "download", r)
 	kindtest.Verbs(t, f, r, true)
 	s.set("two", "")
@@ -250,7 +250,7 @@ func TestDownloadFails(t *testing.T) {
 		t.Run(at[strings.LastIndexByte(at, '/'):], func(t *testing.T) {
 			dir := t.TempDir()
 			kindtest.Lay(t, dir+"/f", "old")
-			r := downloadAt(dir, at)
+			r := resAt(dir, at)
 			if strings.HasSuffix(at, "/slow") {
 				r.Timeout = 300 * time.Millisecond
 			}
@@ -280,7 +280,7 @@ func TestDownloadKeepsHeaders(t *testing.T) {
 	s.serve["/here"] = http.RedirectHandler("/there", http.StatusFound).ServeHTTP
 	s.serve["/away"] = http.RedirectHandler(other.URL+"/away", http.StatusFound).ServeHTTP
 	for at, want := range map[string]string{"/here": "/here key, /there key", "/away": "/away key"} {
-		r := downloadAt(dir, s.URL+at)
+		r := resAt(dir, s.URL+at)
 		r.Headers = map[string]schema.Secret{"X-Token": schema.NewSecret("key")}
 		f := kindtest.Begin(t, "download", r)
 		kindtest.Verbs(t, f, r, true)
@@ -291,7 +291,7 @@ func TestDownloadKeepsHeaders(t *testing.T) {
 	if got := other.were(); got != "/away" {
 		t.Errorf("the other host was asked %q", got)
 	}
-	r := downloadAt(dir, "https://a/")
+	r := resAt(dir, "https://a/")
 	req := func(at string) *http.Request {
 		u, err := url.Parse(at)
 		kindtest.Must(t, err)
@@ -315,7 +315,7 @@ func TestDownloadIsCancelled(t *testing.T) {
 		close(began)
 		<-req.Context().Done()
 	}
-	r := downloadAt(dir, s.URL+"/slow")
+	r := resAt(dir, s.URL+"/slow")
 	f := kindtest.Begin(t, "download", r)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -332,34 +332,34 @@ func TestDownloadIsCancelled(t *testing.T) {
 }
 
 func TestDownloadRefuses(t *testing.T) {
-	at := func(make func(*DownloadRes)) *DownloadRes {
-		r := downloadAt("", "https://example.com/")
+	at := func(make func(*Res)) *Res {
+		r := resAt("", "https://example.com/")
 		make(r)
 		return r
 	}
-	header := func(name, value string) func(*DownloadRes) {
-		return func(r *DownloadRes) { r.Headers = map[string]schema.Secret{name: schema.NewSecret(value)} }
+	header := func(name, value string) func(*Res) {
+		return func(r *Res) { r.Headers = map[string]schema.Secret{name: schema.NewSecret(value)} }
 	}
-	for text, r := range map[string]*DownloadRes{
-		"url is missing":                    at(func(r *DownloadRes) { r.URL = "" }),
-		"url is no address":                 at(func(r *DownloadRes) { r.URL = "http://a\nb" }),
-		"url has to begin with":             at(func(r *DownloadRes) { r.URL = "ftp://example.com/" }),
-		"url has to begin with http://":     at(func(r *DownloadRes) { r.URL = "-o" }),
-		"url has a user or a password":      at(func(r *DownloadRes) { r.URL = "https://me:hidden@example.com/" }),
-		"url has to be file://":             at(func(r *DownloadRes) { r.URL = "file://host/x" }),
-		"url is the path itself":            at(func(r *DownloadRes) { r.URL = "file:///f" }),
-		"checksum: md5 can be forged":       at(func(r *DownloadRes) { r.Checksum = "md5:0123" }),
-		"checksum: a sha256 has 64 digits":  at(func(r *DownloadRes) { r.Checksum = "sha256:0123" }),
-		"checksum: a sha512 has 128 digits": at(func(r *DownloadRes) { r.Checksum = "sha512" + helloSum[6:] }),
-		"checksum has to begin":             at(func(r *DownloadRes) { r.Checksum = helloSum[7:] }),
-		"timeout must not":                  at(func(r *DownloadRes) { r.Timeout = -1 }),
-		"max_size must not":                 at(func(r *DownloadRes) { r.MaxSize = -1 }),
-		"redirects must not":                at(func(r *DownloadRes) { r.Redirects = -1 }),
+	for text, r := range map[string]*Res{
+		"url is missing":                    at(func(r *Res) { r.URL = "" }),
+		"url is no address":                 at(func(r *Res) { r.URL = "http://a\nb" }),
+		"url has to begin with":             at(func(r *Res) { r.URL = "ftp://example.com/" }),
+		"url has to begin with http://":     at(func(r *Res) { r.URL = "-o" }),
+		"url has a user or a password":      at(func(r *Res) { r.URL = "https://me:hidden@example.com/" }),
+		"url has to be file://":             at(func(r *Res) { r.URL = "file://host/x" }),
+		"url is the path itself":            at(func(r *Res) { r.URL = "file:///f" }),
+		"checksum: md5 can be forged":       at(func(r *Res) { r.Checksum = "md5:0123" }),
+		"checksum: a sha256 has 64 digits":  at(func(r *Res) { r.Checksum = "sha256:0123" }),
+		"checksum: a sha512 has 128 digits": at(func(r *Res) { r.Checksum = "sha512" + helloSum[6:] }),
+		"checksum has to begin":             at(func(r *Res) { r.Checksum = helloSum[7:] }),
+		"timeout must not":                  at(func(r *Res) { r.Timeout = -1 }),
+		"max_size must not":                 at(func(r *Res) { r.MaxSize = -1 }),
+		"redirects must not":                at(func(r *Res) { r.Redirects = -1 }),
 		`"A b" is no name of a header`:      at(header("A b", "x")),
 		"headers: Host is not for you":      at(header("Host", "x")),
 		"the value of A has a control":      at(header("A", "hidden\r\nB: x")),
-		`path "f" is not absolute`:          at(func(r *DownloadRes) { r.Path = "f" }),
-		"mode":                              at(func(r *DownloadRes) { r.Mode = "9" }),
+		`path "f" is not absolute`:          at(func(r *Res) { r.Path = "f" }),
+		"mode":                              at(func(r *Res) { r.Mode = "9" }),
 	} {
 		err := kindtest.ErrText(r.Validate())
 		if !strings.Contains(err, text) || strings.Contains(err, "hidden") {

@@ -1,4 +1,4 @@
-package resources
+package archived
 
 import (
 	"context"
@@ -23,22 +23,22 @@ import (
 )
 
 func init() {
-	engine.RegisterResource("tar", func() engine.Res { return &TarRes{} })
+	engine.RegisterResource("tar", func() engine.Res { return &Tar{} })
 }
 
 var (
-	_ engine.RecvableRes    = (*TarRes)(nil)
-	_ engine.ClashingRes    = (*TarRes)(nil)
-	_ engine.ReversibleRes  = (*TarRes)(nil)
-	_ engine.Readable       = (*TarRes)(nil)
-	_ engine.SharedRes      = (*TarRes)(nil)
-	_ engine.OverlappingRes = (*TarRes)(nil)
-	_ engine.DescribedRes   = (*TarRes)(nil)
+	_ engine.RecvableRes    = (*Tar)(nil)
+	_ engine.ClashingRes    = (*Tar)(nil)
+	_ engine.ReversibleRes  = (*Tar)(nil)
+	_ engine.Readable       = (*Tar)(nil)
+	_ engine.SharedRes      = (*Tar)(nil)
+	_ engine.OverlappingRes = (*Tar)(nil)
+	_ engine.DescribedRes   = (*Tar)(nil)
 )
 
-// TarRes is an archive of files and folders, or a folder in which there is what an archive
+// Tar is an archive of files and folders, or a folder in which there is what an archive
 // has.
-type TarRes struct {
+type Tar struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -68,9 +68,9 @@ type TarRes struct {
 }
 
 // Default returns an archive whose headers are as simple as they can be.
-func (r *TarRes) Default() engine.Res { return &TarRes{Format: "auto", MaxSize: 1 << 30} }
+func (r *Tar) Default() engine.Res { return &Tar{Format: "auto", MaxSize: 1 << 30} }
 
-func (r *TarRes) made() file.Made {
+func (r *Tar) made() file.Made {
 	p := r.Path
 	if p == "" {
 		p = r.Name()
@@ -79,7 +79,7 @@ func (r *TarRes) made() file.Made {
 }
 
 // Validate checks the parameters.
-func (r *TarRes) Validate() error {
+func (r *Tar) Validate() error {
 	if r.Extract != "" {
 		return r.validateExtract()
 	}
@@ -102,25 +102,25 @@ func (r *TarRes) Validate() error {
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
-func (r *TarRes) Init(init *engine.Init) error {
+func (r *Tar) Init(init *engine.Init) error {
 	r.init, r.file, r.seen, r.unpacked = init, files.Managed{}, &inputs.Seen{}, new([]string)
 	r.file.Tell(files.Of(init), r.made().Path)
 	return nil
 }
 
 // Cleanup takes back what Init has told.
-func (r *TarRes) Cleanup() error {
+func (r *Tar) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
-func (*TarRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+func (*Tar) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
 
 // Watch waits for changes of the archive, and of everything that is packed or unpacked.
-func (r *TarRes) Watch(ctx context.Context) error {
+func (r *Tar) Watch(ctx context.Context) error {
 	paths := []string{path.Clean(r.made().Path)}
 	if r.Extract != "" {
 		paths = append(paths, r.Extract)
@@ -132,7 +132,7 @@ func (r *TarRes) Watch(ctx context.Context) error {
 }
 
 // CheckApply packs, or unpacks, and compares that with what is there.
-func (r *TarRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Tar) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if r.Extract != "" {
 		return r.unpack(ctx, apply)
 	}
@@ -154,7 +154,7 @@ func (r *TarRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // below returns the inputs, folders as paths that end in a slash: their contents are packed.
-func (r *TarRes) below() []string {
+func (r *Tar) below() []string {
 	list := slices.Clone(r.Inputs)
 	for _, in := range r.Inputs {
 		if !strings.HasSuffix(in, "/") {
@@ -165,7 +165,7 @@ func (r *TarRes) below() []string {
 }
 
 // Read returns the archive, or the folder, as it is; nil if there is none.
-func (r *TarRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Tar) Read(ctx context.Context) (engine.Res, error) {
 	if r.Extract != "" {
 		return r.readUnpacked(ctx)
 	}
@@ -173,7 +173,7 @@ func (r *TarRes) Read(ctx context.Context) (engine.Res, error) {
 	if err != nil || sum == "" {
 		return nil, err
 	}
-	got := &TarRes{
+	got := &Tar{
 		Path: r.Path, Inputs: slices.Clone(r.Inputs), Format: r.Format, MaxSize: r.MaxSize,
 		Owner: m.Owner, Group: m.Group, Mode: m.Mode, Checksum: sum, Holds: m.Holds,
 	}
@@ -183,14 +183,14 @@ func (r *TarRes) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // Reversed returns the resource that brings back the old file, or removes ours.
-func (r *TarRes) Reversed(before engine.Res) (engine.Res, error) {
+func (r *Tar) Reversed(before engine.Res) (engine.Res, error) {
 	if r.Extract != "" {
 		return nil, errors.New("what an archive has replaced in the folder is not kept, so it can't be brought back")
 	}
 	if before == nil {
 		return r.made().Reversed(r, nil)
 	}
-	was, ok := before.(*TarRes)
+	was, ok := before.(*Tar)
 	if !ok {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
@@ -198,16 +198,16 @@ func (r *TarRes) Reversed(before engine.Res) (engine.Res, error) {
 }
 
 // Cmp compares the parameters.
-func (r *TarRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+func (r *Tar) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the archive.
-func (r *TarRes) UIDs() []engine.ResUID {
+func (r *Tar) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
 }
 
 // AutoEdges wants the inputs or the archive that is unpacked, the owner, the group, and the edges
 // of every file.
-func (r *TarRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Tar) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	w.Written(r.made().Path)
 	for _, in := range r.Inputs {
@@ -223,8 +223,8 @@ func (r *TarRes) AutoEdges() (engine.AutoEdge, error) {
 }
 
 // Clashes says that another one writes the file, too.
-func (r *TarRes) Clashes(other engine.Res) error {
-	o, ok := other.(*TarRes)
+func (r *Tar) Clashes(other engine.Res) error {
+	o, ok := other.(*Tar)
 	if !ok && r.Extract != "" {
 		return r.fillsFolder(other)
 	}
@@ -238,7 +238,7 @@ func (r *TarRes) Clashes(other engine.Res) error {
 }
 
 // Doc describes the kind.
-func (*TarRes) Doc() string {
+func (*Tar) Doc() string {
 	return `An archive of files and folders, as tar makes them; or the content of such an archive, unpacked into a folder.
 
     tar:

@@ -1,4 +1,4 @@
-package resources
+package exec
 
 import (
 	"errors"
@@ -13,25 +13,25 @@ import (
 )
 
 func init() {
-	engine.RegisterResource("exec", func() engine.Res { return &ExecRes{} })
+	engine.RegisterResource("exec", func() engine.Res { return &Res{} })
 }
 
 var (
-	_ engine.Res            = (*ExecRes)(nil)
-	_ engine.EdgeableRes    = (*ExecRes)(nil)
-	_ engine.RefreshableRes = (*ExecRes)(nil)
-	_ engine.RecvableRes    = (*ExecRes)(nil)
-	_ engine.SendableRes    = (*ExecRes)(nil)
-	_ engine.OverlappingRes = (*ExecRes)(nil)
-	_ engine.DescribedRes   = (*ExecRes)(nil)
+	_ engine.Res            = (*Res)(nil)
+	_ engine.EdgeableRes    = (*Res)(nil)
+	_ engine.RefreshableRes = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.SendableRes    = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
 // defaultGrace is how long a command has between SIGTERM and SIGKILL when it has
 // to end: short, so that the program ends within a second.
 const defaultGrace = 500 * time.Millisecond
 
-// ExecRes runs a command when its conditions say so.
-type ExecRes struct {
+// Res runs a command when its conditions say so.
+type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Recvable
@@ -40,7 +40,7 @@ type ExecRes struct {
 	traits.Overlapping
 
 	init *engine.Init
-	run  *execRun
+	run  *running
 
 	Cmd   string   `yaml:"cmd" lang:"cmd" doc:"The command; the name when absent. Without shell and args it is split into words, with quotes and backslashes as in a shell, and nothing else is expanded." mgmt:"identity,nowatch,nosecret=env|stdin"`
 	Args  []string `yaml:"args" lang:"args" doc:"Arguments, each passed as it is. With them cmd is the program alone, spaces and all; with shell they are $1, $2 and so on." mgmt:"param,nowatch,nosecret=env|stdin"`
@@ -83,28 +83,28 @@ type ExecRes struct {
 	SendStderr *string `yaml:"send_stderr" lang:"send_stderr" doc:"As send_output, for stderr." mgmt:"param,nowatch"`
 }
 
-// ExecSends has the values that an exec sends: the output of its last successful run.
-type ExecSends struct {
+// Sends has the values that an exec sends: the output of its last successful run.
+type Sends struct {
 	Output string `yaml:"output" lang:"output" doc:"Everything that was printed, as it came."`
 	Stdout string `yaml:"stdout" lang:"stdout" doc:"The standard output of the command."`
 	Stderr string `yaml:"stderr" lang:"stderr" doc:"The standard error of the command."`
 }
 
-// execRun is what one instance knows of its own runs.
-type execRun struct {
+// running is what one instance knows of its own runs.
+type running struct {
 	events atomic.Uint64 // counted by Watch
 	taken  uint64        // of them, those that a successful run has answered
 	stamp  string        // of watchfiles, before the last successful run
 	done   bool          // there was a successful run
-	unkept *execLast     // of the last successful run, as long as it can't be written down
+	unkept *lastRun      // of the last successful run, as long as it can't be written down
 	armed  bool          // Watch has been armed before; of Watch alone
 }
 
 // Default returns a resource with the default grace.
-func (x *ExecRes) Default() engine.Res { return &ExecRes{Grace: defaultGrace} }
+func (x *Res) Default() engine.Res { return &Res{Grace: defaultGrace} }
 
 // Validate says everything that is wrong.
-func (x *ExecRes) Validate() error {
+func (x *Res) Validate() error {
 	var errs []error
 	for _, c := range x.commands() {
 		if c.line == "" && c.what != "cmd" {
@@ -122,7 +122,7 @@ func (x *ExecRes) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (x *ExecRes) validatePaths() []error {
+func (x *Res) validatePaths() []error {
 	var errs []error
 	check := func(key string, paths ...string) {
 		for _, p := range paths {
@@ -139,7 +139,7 @@ func (x *ExecRes) validatePaths() []error {
 	return errs
 }
 
-func (x *ExecRes) validateRest() []error {
+func (x *Res) validateRest() []error {
 	var errs []error
 	for k, v := range x.Env {
 		switch {
@@ -165,16 +165,16 @@ func (x *ExecRes) validateRest() []error {
 }
 
 // Init keeps the handle. A new instance has not run.
-func (x *ExecRes) Init(init *engine.Init) error {
-	x.init, x.run = init, &execRun{}
+func (x *Res) Init(init *engine.Init) error {
+	x.init, x.run = init, &running{}
 	return nil
 }
 
 // Cleanup has nothing to release: commands end with the method that ran them.
-func (x *ExecRes) Cleanup() error { return nil }
+func (x *Res) Cleanup() error { return nil }
 
 // Cmp compares the parameters.
-func (x *ExecRes) Cmp(r engine.Res) error { return engine.CmpFields(x, r) }
+func (x *Res) Cmp(r engine.Res) error { return engine.CmpFields(x, r) }
 
 // Sends returns the type of what is sent.
-func (x *ExecRes) Sends() any { return &ExecSends{} }
+func (x *Res) Sends() any { return &Sends{} }

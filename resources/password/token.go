@@ -1,4 +1,4 @@
-package resources
+package password
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ type unfit struct {
 func (u *unfit) Error() string { return u.reason }
 
 // look finds the password that is kept, here or in the file.
-func (x *PasswordRes) look() (kept, error) {
+func (x *Res) look() (kept, error) {
 	created := engine.Change{Verb: engine.Created}
 	if !x.Saved {
 		return kept{password: x.held, mode: private.Mode, change: created}, nil
@@ -65,7 +65,7 @@ func (x *PasswordRes) look() (kept, error) {
 
 // parse returns the password of a token if x would have made this token. Its errors show nothing of
 // the password.
-func (x *PasswordRes) parse(data []byte) (string, error) {
+func (x *Res) parse(data []byte) (string, error) {
 	password, err := parseToken(data)
 	if err != nil {
 		return "", err
@@ -87,7 +87,7 @@ func (x *PasswordRes) parse(data []byte) (string, error) {
 }
 
 // keep puts the password where look finds it.
-func (x *PasswordRes) keep(password schema.Secret) error {
+func (x *Res) keep(password schema.Secret) error {
 	if !x.Saved {
 		x.held = password
 		return nil

@@ -1,4 +1,4 @@
-package resources
+package archived
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func TestTarSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "tar", Prepare: layInputs, Host: kindtest.RealHost,
 		New: func(_ *testing.T, dir string) engine.Res {
-			return &TarRes{Path: dir + "/a.tar", Inputs: []string{dir + "/in", dir + "/in/sub/b"}, Format: "auto", Mode: "0640"}
+			return &Tar{Path: dir + "/a.tar", Inputs: []string{dir + "/in", dir + "/in/sub/b"}, Format: "auto", Mode: "0640"}
 		},
 		Drifts: madeDrifts("a.tar", "in/sub/b"),
 	})
@@ -59,7 +59,7 @@ func TestTarExtractSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "tar", Prepare: layArchive, Host: kindtest.RealHost,
 		New: func(_ *testing.T, dir string) engine.Res {
-			return &TarRes{Path: dir + "/out/", Extract: dir + "/a.tar", Format: "auto", MaxSize: 1 << 20}
+			return &Tar{Path: dir + "/out/", Extract: dir + "/a.tar", Format: "auto", MaxSize: 1 << 20}
 		},
 		Drifts: map[string]func(*testing.T, string){
 			"altered": kindtest.Change("out/sub/b"),
@@ -73,14 +73,14 @@ func TestTarExtractSuite(t *testing.T) {
 func TestTarExtract(t *testing.T) {
 	dir := t.TempDir()
 	layArchive(t, dir)
-	r := &TarRes{Path: dir + "/out/", Extract: dir + "/a.tar"}
+	r := &Tar{Path: dir + "/out/", Extract: dir + "/a.tar"}
 	f := kindtest.Begin(t, "tar", r)
 	kindtest.Want(t, f, r, "created entries: 0 -> 3")
 	kindtest.Lay(t, dir+"/out/mine", "x")
 	kindtest.Want(t, f, r, "")
 	kindtest.Lay(t, dir+"/in/a", "another\n")
 	kindtest.Lay(t, dir+"/in/sub/b", "two\n")
-	p := &TarRes{Path: dir + "/a.tar", Inputs: []string{dir + "/in/"}}
+	p := &Tar{Path: dir + "/a.tar", Inputs: []string{dir + "/in/"}}
 	kindtest.Verbs(t, kindtest.Begin(t, "tar", p), p, true)
 	kindtest.Want(t, f, r, "entries: 2 -> 3")
 	if got := kindtest.Have(t, dir+"/out"); got != "out/ 0755\nout/a 0600 another\n\nout/mine 0600 x\nout/sub/ 0700\nout/sub/b 0600 two\n" {
@@ -90,7 +90,7 @@ func TestTarExtract(t *testing.T) {
 	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "error: "+dir+"/a.tar: ") {
 		t.Error(got)
 	}
-	for text, r := range map[string]*TarRes{
+	for text, r := range map[string]*Tar{
 		"path has to end in a slash":    {Path: "/a", Extract: "/b"},
 		"inputs and extract exclude":    {Path: "/a/", Extract: "/b", Inputs: []string{"/c"}},
 		"mode makes no sense":           {Path: "/a/", Extract: "/b", Mode: "0600"},
@@ -112,7 +112,7 @@ func TestTarExtract(t *testing.T) {
 		{&file.Res{Path: "/a/", Recurse: true, Purge: true}, "the file purges what the tar unpacks"},
 		{&file.Res{Path: "/a", Content: &x}, "the file wants a file, and the tar a folder"},
 	} {
-		r := &TarRes{Path: "/a/", Extract: "/b"}
+		r := &Tar{Path: "/a/", Extract: "/b"}
 		if a, b := kindtest.ErrText(r.Clashes(c.f)), kindtest.ErrText(c.f.Clashes(r)); a != c.want || b != c.want {
 			t.Errorf("%q, %q", a, b)
 		}
@@ -123,7 +123,7 @@ func TestGzipSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "gzip", Prepare: layInputs,
 		New: func(_ *testing.T, dir string) engine.Res {
-			return &GzipRes{Path: dir + "/a.gz", Input: dir + "/in/a", Level: -1, Mode: "0640"}
+			return &Gzip{Path: dir + "/a.gz", Input: dir + "/in/a", Level: -1, Mode: "0640"}
 		},
 		Drifts: madeDrifts("a.gz", "in/a"),
 	})
@@ -133,7 +133,7 @@ func TestGzipContentSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "gzip", Received: []string{"content"},
 		New: func(_ *testing.T, dir string) engine.Res {
-			return &GzipRes{Path: dir + "/a.gz", Content: new("text"), Level: 9}
+			return &Gzip{Path: dir + "/a.gz", Content: new("text"), Level: 9}
 		},
 		Drifts: map[string]func(*testing.T, string){"altered": kindtest.Change("a.gz")},
 	})
@@ -157,7 +157,7 @@ func TestGzip(t *testing.T) {
 	dir := t.TempDir()
 	layInputs(t, dir)
 	for level := -2; level <= 9; level++ {
-		r := &GzipRes{Path: dir + "/a.gz", Input: dir + "/in/a", Level: level}
+		r := &Gzip{Path: dir + "/a.gz", Input: dir + "/in/a", Level: level}
 		f := kindtest.Begin(t, "gzip", r)
 		kindtest.Verbs(t, f, r, true)
 		kindtest.Want(t, f, r, "")
@@ -166,7 +166,7 @@ func TestGzip(t *testing.T) {
 		}
 	}
 	big := strings.Repeat("0123456789", 200_000)
-	r := &GzipRes{Path: dir + "/b.gz", Content: &big, Level: 1}
+	r := &Gzip{Path: dir + "/b.gz", Content: &big, Level: 1}
 	f := kindtest.Begin(t, "gzip", r)
 	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, `created checksum: (none) -> "(`) {
 		t.Error(got)
@@ -175,7 +175,7 @@ func TestGzip(t *testing.T) {
 		t.Error("it is another text")
 	}
 	kindtest.Must(t, os.Remove(dir+"/in/a"))
-	r = &GzipRes{Path: dir + "/a.gz", Input: dir + "/in/a"}
+	r = &Gzip{Path: dir + "/a.gz", Input: dir + "/in/a"}
 	if got := kindtest.Verbs(t, kindtest.Begin(t, "gzip", r), r, true); !strings.Contains(got, "error: input: ") {
 		t.Error(got)
 	}
@@ -189,7 +189,7 @@ func TestMadeFileRemembers(t *testing.T) {
 		t.Skip("on this file system nothing is remembered in the first three seconds: its clock is too coarse")
 	}
 	layInputs(t, dir)
-	r := &GzipRes{Path: dir + "/a.gz", Input: dir + "/in/a", Level: 9}
+	r := &Gzip{Path: dir + "/a.gz", Input: dir + "/in/a", Level: 9}
 	kindtest.Begin(t, "gzip", r)
 	runs := 0
 	run := func() bool {
@@ -217,7 +217,7 @@ func TestMadeFileRemembers(t *testing.T) {
 	}
 
 	layArchive(t, dir)
-	x := &TarRes{Path: dir + "/out/", Extract: dir + "/a.tar"}
+	x := &Tar{Path: dir + "/out/", Extract: dir + "/a.tar"}
 	fx := kindtest.Begin(t, "tar", x)
 	kindtest.Verbs(t, fx, x, true)
 	kindtest.Change("out/a")(t, dir)
@@ -233,18 +233,18 @@ func TestMadeFileRemembers(t *testing.T) {
 
 func TestTarAndGzipRefuse(t *testing.T) {
 	for text, r := range map[string]engine.Res{
-		"input or content is missing": &GzipRes{Path: "/a"},
-		"exclude each other":          &GzipRes{Path: "/a", Input: "/b", Content: new("")},
-		"input is the path":           &GzipRes{Path: "/a", Input: "/a"},
-		"level is 10":                 &GzipRes{Path: "/a", Input: "/b", Level: 10},
-		`input "b" is not absolute`:   &GzipRes{Path: "/a", Input: "b"},
-		`path "a" is not absolute`:    &GzipRes{Path: "a", Input: "/b"},
-		`has a control character`:     &GzipRes{Path: "/a\n", Input: "/b"},
-		"inputs is missing":           &TarRes{Path: "/a"},
-		"the archive would be in":     &TarRes{Path: "/a/b", Inputs: []string{"/a/"}},
-		"inputs[1] \"b\" is not":      &TarRes{Path: "/a", Inputs: []string{"/b", "b"}},
-		`format is "zip"`:             &TarRes{Path: "/a", Inputs: []string{"/b"}, Format: "zip"},
-		`ends in a slash`:             &TarRes{Path: "/a/", Inputs: []string{"/b"}},
+		"input or content is missing": &Gzip{Path: "/a"},
+		"exclude each other":          &Gzip{Path: "/a", Input: "/b", Content: new("")},
+		"input is the path":           &Gzip{Path: "/a", Input: "/a"},
+		"level is 10":                 &Gzip{Path: "/a", Input: "/b", Level: 10},
+		`input "b" is not absolute`:   &Gzip{Path: "/a", Input: "b"},
+		`path "a" is not absolute`:    &Gzip{Path: "a", Input: "/b"},
+		`has a control character`:     &Gzip{Path: "/a\n", Input: "/b"},
+		"inputs is missing":           &Tar{Path: "/a"},
+		"the archive would be in":     &Tar{Path: "/a/b", Inputs: []string{"/a/"}},
+		"inputs[1] \"b\" is not":      &Tar{Path: "/a", Inputs: []string{"/b", "b"}},
+		`format is "zip"`:             &Tar{Path: "/a", Inputs: []string{"/b"}, Format: "zip"},
+		`ends in a slash`:             &Tar{Path: "/a/", Inputs: []string{"/b"}},
 	} {
 		if err := r.Validate(); !strings.Contains(kindtest.ErrText(err), text) {
 			t.Errorf("%q: %v", text, err)
@@ -259,41 +259,16 @@ func TestMadeOfSecrets(t *testing.T) {
 	shared := files.New()
 	defer func() { kindtest.Must(t, shared.Close()) }()
 	shared.KeepSecret(dir + "/in/sub/b")
-	r := &TarRes{Path: dir + "/a.tar", Inputs: []string{dir + "/in"}}
+	r := &Tar{Path: dir + "/a.tar", Inputs: []string{dir + "/in"}}
 	f := kindtest.Begin(t, "tar", r, enginetest.WithShared(shared))
 	if got := kindtest.Verbs(t, f, r, true); got != `created checksum: (none) -> (secret) mode: (none) -> "0600"` {
 		t.Error(got)
 	}
-	z := &GzipRes{Path: dir + "/a.tar.gz", Input: dir + "/a.tar"}
+	z := &Gzip{Path: dir + "/a.tar.gz", Input: dir + "/a.tar"}
 	kindtest.Verbs(t, kindtest.Begin(t, "gzip", z, enginetest.WithShared(shared)), z, true)
 	for _, p := range []string{"/a.tar", "/a.tar.gz"} {
 		if st, err := os.Stat(dir + p); err != nil || st.Mode() != 0o600 {
 			t.Errorf("%v %v", st, err)
-		}
-	}
-}
-
-func TestMadeFilesClash(t *testing.T) {
-	x := "x"
-	gz, tarball := &GzipRes{Path: "/a", Input: "/b"}, &TarRes{Path: "/a", Inputs: []string{"/b"}}
-	as := func(kind string, r engine.ClashingRes) engine.ClashingRes { r.SetKind(kind); return r }
-	for _, c := range []struct {
-		a, b  engine.ClashingRes
-		wrong bool
-	}{
-		{as("gzip", gz), as("tar", tarball), true},
-		{gz, as("gzip", &GzipRes{Path: "/a", Input: "/c"}), true},
-		{gz, as("gzip", &GzipRes{Path: "/a", Input: "/b"}), false},
-		{tarball, as("tar", &TarRes{Path: "/a", Inputs: []string{"/c"}}), true},
-		{gz, &file.Res{Path: "/a", Content: &x}, true},
-		{gz, &file.Res{Path: "/a", Mode: "0600"}, false},
-		{tarball, &LineRes{File: "/a", Content: "x"}, true},
-	} {
-		if err := c.a.Clashes(c.b); (err != nil) != c.wrong {
-			t.Errorf("%T %T: %v", c.a, c.b, err)
-		}
-		if err := c.b.Clashes(c.a); (err != nil) != c.wrong {
-			t.Errorf("%T %T: %v", c.b, c.a, err)
 		}
 	}
 }

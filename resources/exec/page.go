@@ -1,7 +1,7 @@
-package resources
+package exec
 
 // Doc describes the kind.
-func (x *ExecRes) Doc() string {
+func (x *Res) Doc() string {
 	return "Runs a command when its conditions say so.\n" + `
     resources:
       exec:

@@ -1,4 +1,4 @@
-package resources
+package exec
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 // Tests of exec and password with a real machine below them.
 
 // real makes an exec that runs its command by a real shell.
-func real(t *testing.T, r *ExecRes) *enginetest.Fake {
+func real(t *testing.T, r *Res) *enginetest.Fake {
 	t.Helper()
 	if r.Shell == "" && r.Args == nil {
 		r.Shell = "/bin/sh"
@@ -30,10 +30,10 @@ func real(t *testing.T, r *ExecRes) *enginetest.Fake {
 }
 
 func TestExecHostSends(t *testing.T) {
-	r := &ExecRes{Cmd: `echo out; echo err >&2; pwd; echo "$A"; env | cut -d= -f1 | sort | tr '\n' ' '`, Cwd: "/usr", Env: map[string]string{"A": "x y"}}
+	r := &Res{Cmd: `echo out; echo err >&2; pwd; echo "$A"; env | cut -d= -f1 | sort | tr '\n' ' '`, Cwd: "/usr", Env: map[string]string{"A": "x y"}}
 	f := real(t, r)
 	kindtest.Want(t, f, r, "ran")
-	s := f.Sent().(*ExecSends)
+	s := f.Sent().(*Sends)
 	if s.Stdout != "out\n/usr\nx y\nA PATH PWD " && s.Stdout != "out\n/usr\nx y\nA PATH PWD SHLVL _ " || s.Stderr != "err\n" {
 		t.Errorf("sent %+v", s)
 	}
@@ -44,16 +44,16 @@ func TestExecHostSends(t *testing.T) {
 
 func TestExecHostFailures(t *testing.T) {
 	for _, tt := range []struct {
-		res  *ExecRes
+		res  *Res
 		want string
 	}{
-		{&ExecRes{Cmd: "no-such-command", Args: []string{"canary"}}, `error: cmd: command "no-such-command": not found in PATH`},
-		{&ExecRes{Cmd: "/no/such", Args: []string{"canary"}}, `error: cmd: command "/no/such": `},
-		{&ExecRes{Cmd: "echo canary >/dev/null; echo one >&2; echo two >&2; exit 7"}, "error: cmd ended with exit status 7: one; two"},
-		{&ExecRes{Cmd: "kill -TERM $$"}, "error: cmd was ended by the signal "},
-		{&ExecRes{Cmd: "true", Cwd: "/no/such"}, "error: cmd: "},
-		{&ExecRes{Cmd: "true", User: "no-such-user"}, "error: cmd: "},
-		{&ExecRes{Cmd: "true", IfCmd: "no-such-command canary"}, `error: ifcmd: command "no-such-command": not found in PATH`},
+		{&Res{Cmd: "no-such-command", Args: []string{"canary"}}, `error: cmd: command "no-such-command": not found in PATH`},
+		{&Res{Cmd: "/no/such", Args: []string{"canary"}}, `error: cmd: command "/no/such": `},
+		{&Res{Cmd: "echo canary >/dev/null; echo one >&2; echo two >&2; exit 7"}, "error: cmd ended with exit status 7: one; two"},
+		{&Res{Cmd: "kill -TERM $$"}, "error: cmd was ended by the signal "},
+		{&Res{Cmd: "true", Cwd: "/no/such"}, "error: cmd: "},
+		{&Res{Cmd: "true", User: "no-such-user"}, "error: cmd: "},
+		{&Res{Cmd: "true", IfCmd: "no-such-command canary"}, `error: ifcmd: command "no-such-command": not found in PATH`},
 	} {
 		f := real(t, tt.res)
 		got := kindtest.Verbs(t, f, tt.res, true)
@@ -76,7 +76,7 @@ func TestExecHostTimeout(t *testing.T) {
 // timedOut runs a command that does not end, and reports whether it has begun before its end.
 func timedOut(t *testing.T, timeout time.Duration) bool {
 	dir := t.TempDir()
-	r := &ExecRes{
+	r := &Res{
 		Cmd: "sh -c 'trap \"\" TERM; echo $$ > pid; until test -s parent; do sleep 0.01; done; mv pid child; while :; do sleep 1; done' & echo $$ > parent; wait", Cwd: dir,
 		Timeout: timeout, Grace: 100 * time.Millisecond,
 	}
@@ -98,7 +98,7 @@ func timedOut(t *testing.T, timeout time.Duration) bool {
 
 func TestExecHostCancelled(t *testing.T) {
 	dir := t.TempDir()
-	r := &ExecRes{Cmd: "sleep 1000 & echo $! > child; echo $$ > parent; wait", Cwd: dir, Grace: time.Second}
+	r := &Res{Cmd: "sleep 1000 & echo $! > child; echo $$ > parent; wait", Cwd: dir, Grace: time.Second}
 	real(t, r)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
@@ -119,7 +119,7 @@ func TestExecHostCancelled(t *testing.T) {
 // A command is asked to end by the signal that it was given, and by no other one.
 func TestExecHostSignal(t *testing.T) {
 	dir := t.TempDir()
-	r := &ExecRes{
+	r := &Res{
 		Cmd: "trap '' TERM; trap 'echo it > signal; exit 5' INT; echo $$ > pid; while :; do sleep 0.02; done",
 		Cwd: dir, Sig: "SIGINT", Grace: time.Minute,
 	}
@@ -145,7 +145,7 @@ func TestExecHostSignal(t *testing.T) {
 // often that is started.
 func TestExecHostWatchCmd(t *testing.T) {
 	dir := t.TempDir()
-	r := &ExecRes{
+	r := &Res{
 		Cmd: "true", WatchShell: "/bin/sh", WatchCwd: dir, Grace: time.Second,
 		WatchCmd: "sleep 1000 & echo $! > child; echo $$ > parent; echo ready; while [ ! -e go ]; do sleep 0.01; done; rm go; echo again; wait",
 	}
@@ -176,7 +176,7 @@ func TestExecHostWatchCmdFails(t *testing.T) {
 		"echo it broke >&2; exit 3": "watchcmd ended with exit status 3, it must run for as long as it is to watch: it broke",
 		"kill -KILL $$":             "watchcmd was ended by the signal ",
 	} {
-		r := &ExecRes{Cmd: "true", WatchShell: "/bin/sh", WatchCmd: cmd}
+		r := &Res{Cmd: "true", WatchShell: "/bin/sh", WatchCmd: cmd}
 		real(t, r)
 		if err := r.Watch(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", cmd, err)
@@ -186,7 +186,7 @@ func TestExecHostWatchCmdFails(t *testing.T) {
 
 // The credentials are those that were asked for, or the command fails.
 func TestExecHostUser(t *testing.T) {
-	r := &ExecRes{Cmd: "id -u; id -g", User: "65534", Group: "65534", Cwd: "/"}
+	r := &Res{Cmd: "id -u; id -g", User: "65534", Group: "65534", Cwd: "/"}
 	f := real(t, r)
 	got := kindtest.Verbs(t, f, r, true)
 	if os.Geteuid() != 0 {
@@ -195,7 +195,7 @@ func TestExecHostUser(t *testing.T) {
 		}
 		return
 	}
-	if s, ok := f.Sent().(*ExecSends); !ok || s.Stdout != "65534\n65534\n" {
+	if s, ok := f.Sent().(*Sends); !ok || s.Stdout != "65534\n65534\n" {
 		t.Errorf("%q, sent %+v", got, f.Sent())
 	}
 }
@@ -203,20 +203,20 @@ func TestExecHostUser(t *testing.T) {
 // What stdin holds is what cmd reads, and no other command.
 func TestExecHostStdin(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 1<<14) // more than a pipe holds
-	r := &ExecRes{Cmd: "cat", Stdin: long, IfCmd: "test -z \"$(cat)\"", IfShell: "/bin/sh"}
+	r := &Res{Cmd: "cat", Stdin: long, IfCmd: "test -z \"$(cat)\"", IfShell: "/bin/sh"}
 	f := real(t, r)
 	if got := kindtest.Verbs(t, f, r, true); got != "ran" {
 		t.Fatal(got)
 	}
-	if s, ok := f.Sent().(*ExecSends); !ok || s.Stdout != long {
+	if s, ok := f.Sent().(*Sends); !ok || s.Stdout != long {
 		t.Error("cmd has read something else")
 	}
-	r = &ExecRes{Cmd: "cat"}
+	r = &Res{Cmd: "cat"}
 	f = real(t, r)
-	if kindtest.Verbs(t, f, r, true); f.Sent().(*ExecSends).Stdout != "" {
+	if kindtest.Verbs(t, f, r, true); f.Sent().(*Sends).Stdout != "" {
 		t.Error("there is something to read without stdin")
 	}
-	r = &ExecRes{Cmd: "true", Stdin: long} // one that reads nothing is as well
+	r = &Res{Cmd: "true", Stdin: long} // one that reads nothing is as well
 	f = real(t, r)
 	if got := kindtest.Verbs(t, f, r, true); got != "ran" {
 		t.Error(got)
@@ -227,7 +227,7 @@ func TestExecHostStdin(t *testing.T) {
 func TestExecHostSecretIsInNoArguments(t *testing.T) {
 	const canary = "canary-95ab2c"
 	dir := t.TempDir()
-	r := &ExecRes{
+	r := &Res{
 		Cmd: `echo $$ > pid; while [ ! -e go ]; do sleep 0.01; done; test "$TOKEN" = ` + "canary-95a" + `"b2c"`,
 		Cwd: dir, Env: map[string]string{"TOKEN": canary},
 	}
@@ -270,7 +270,7 @@ func TestExecHostSecretIsInNoArguments(t *testing.T) {
 func TestFindingC12CutOutputIsNotSent(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	for _, receives := range []bool{true, false} {
-		r := &ExecRes{Cmd: "head -c 3000000 /dev/zero; touch " + ran, Shell: "/bin/sh", IfCmd: "test ! -e " + ran, IfShell: "/bin/sh"}
+		r := &Res{Cmd: "head -c 3000000 /dev/zero; touch " + ran, Shell: "/bin/sh", IfCmd: "test ! -e " + ran, IfShell: "/bin/sh"}
 		f := real(t, r)
 		f.Init().Receives = func() bool { return receives }
 		for look := range 2 {
@@ -301,7 +301,7 @@ func TestExecHostSuite(t *testing.T) {
 		Kind: "exec", Setup: kindtest.Folder, Host: kindtest.NewHost, Received: []string{"cmd", "args", "env"},
 		New: func(_ *testing.T, dir string) engine.Res {
 			path := filepath.Join(dir, "made")
-			return &ExecRes{Cmd: "touch", Args: []string{path}, Creates: path}
+			return &Res{Cmd: "touch", Args: []string{path}, Creates: path}
 		},
 		Drifts: map[string]func(*testing.T, string){
 			"deleted": func(t *testing.T, dir string) {
@@ -311,35 +311,6 @@ func TestExecHostSuite(t *testing.T) {
 			},
 			"moved": func(t *testing.T, dir string) {
 				if err := os.Rename(filepath.Join(dir, "made"), filepath.Join(dir, "away")); err != nil {
-					t.Fatal(err)
-				}
-			},
-		},
-	})
-}
-
-func TestPasswordHostSuite(t *testing.T) {
-	token := func(dir string) string { return filepath.Join(dir, "..", "var", tokenFile) }
-	enginetest.Run(t, enginetest.Suite{
-		Kind: "password", Setup: kindtest.Folder, Host: kindtest.NewHost,
-		New: func(*testing.T, string) engine.Res { return (&PasswordRes{}).Default() },
-		Drifts: map[string]func(*testing.T, string){
-			"deleted": func(t *testing.T, dir string) {
-				if err := os.Remove(token(dir)); err != nil {
-					t.Fatal(err)
-				}
-			},
-			"readable": func(t *testing.T, dir string) {
-				if err := os.Chmod(token(dir), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			},
-			"replaced": func(t *testing.T, dir string) {
-				tmp := filepath.Join(dir, "tmp")
-				if err := os.WriteFile(tmp, []byte("x"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Rename(tmp, token(dir)); err != nil {
 					t.Fatal(err)
 				}
 			},

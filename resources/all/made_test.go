@@ -1,25 +1,35 @@
-package resources
+package all_test
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/resources"
+
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/resources/archived"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/download"
+	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
 // makers are the kinds that make a whole file: dir/f.
 func makers(t *testing.T, dir string) map[string]engine.Res {
-	s := newSite(t)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello\n") }))
+	t.Cleanup(s.Close)
 	kindtest.Lay(t, dir+"/in/a", "one\n")
-	d := downloadAt(dir, s.URL)
+	d := &download.Res{Path: dir + "/f", URL: s.URL, Timeout: enginetest.Patience, MaxSize: 1 << 30}
 	d.Mode = "0640"
 	return map[string]engine.Res{
 		"download": d,
-		"tar":      &TarRes{Path: dir + "/f", Inputs: []string{dir + "/in"}, Format: "auto", Mode: "0640"},
-		"gzip":     &GzipRes{Path: dir + "/f", Content: new("new"), Level: -1, Mode: "0640"},
+		"tar":      &archived.Tar{Path: dir + "/f", Inputs: []string{dir + "/in"}, Format: "auto", Mode: "0640"},
+		"gzip":     &archived.Gzip{Path: dir + "/f", Content: new("new"), Level: -1, Mode: "0640"},
 	}
 }
 
@@ -96,9 +106,34 @@ func TestMadeReversedRefuses(t *testing.T) {
 			t.Errorf("a %s goes back to a noop", kind)
 		}
 	}
-	tar := &TarRes{Path: dir + "/to/", Format: "auto", Extract: dir + "/a.tar"}
+	tar := &archived.Tar{Path: dir + "/to/", Format: "auto", Extract: dir + "/a.tar"}
 	tar.SetKind("tar")
 	if _, err := kindtest.UndoOf(t, tar, nil); !strings.Contains(kindtest.ErrText(err), "is not kept") {
 		t.Error(err)
+	}
+}
+
+func TestMadeFilesClash(t *testing.T) {
+	x := "x"
+	gz, tarball := &archived.Gzip{Path: "/a", Input: "/b"}, &archived.Tar{Path: "/a", Inputs: []string{"/b"}}
+	as := func(kind string, r engine.ClashingRes) engine.ClashingRes { r.SetKind(kind); return r }
+	for _, c := range []struct {
+		a, b  engine.ClashingRes
+		wrong bool
+	}{
+		{as("gzip", gz), as("tar", tarball), true},
+		{gz, as("gzip", &archived.Gzip{Path: "/a", Input: "/c"}), true},
+		{gz, as("gzip", &archived.Gzip{Path: "/a", Input: "/b"}), false},
+		{tarball, as("tar", &archived.Tar{Path: "/a", Inputs: []string{"/c"}}), true},
+		{gz, &file.Res{Path: "/a", Content: &x}, true},
+		{gz, &file.Res{Path: "/a", Mode: "0600"}, false},
+		{tarball, &resources.LineRes{File: "/a", Content: "x"}, true},
+	} {
+		if err := c.a.Clashes(c.b); (err != nil) != c.wrong {
+			t.Errorf("%T %T: %v", c.a, c.b, err)
+		}
+		if err := c.b.Clashes(c.a); (err != nil) != c.wrong {
+			t.Errorf("%T %T: %v", c.b, c.a, err)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package resources
+package archived
 
 import (
 	"compress/gzip"
@@ -24,21 +24,21 @@ import (
 )
 
 func init() {
-	engine.RegisterResource("gzip", func() engine.Res { return &GzipRes{} })
+	engine.RegisterResource("gzip", func() engine.Res { return &Gzip{} })
 }
 
 var (
-	_ engine.RecvableRes    = (*GzipRes)(nil)
-	_ engine.ClashingRes    = (*GzipRes)(nil)
-	_ engine.ReversibleRes  = (*GzipRes)(nil)
-	_ engine.Readable       = (*GzipRes)(nil)
-	_ engine.SharedRes      = (*GzipRes)(nil)
-	_ engine.OverlappingRes = (*GzipRes)(nil)
-	_ engine.DescribedRes   = (*GzipRes)(nil)
+	_ engine.RecvableRes    = (*Gzip)(nil)
+	_ engine.ClashingRes    = (*Gzip)(nil)
+	_ engine.ReversibleRes  = (*Gzip)(nil)
+	_ engine.Readable       = (*Gzip)(nil)
+	_ engine.SharedRes      = (*Gzip)(nil)
+	_ engine.OverlappingRes = (*Gzip)(nil)
+	_ engine.DescribedRes   = (*Gzip)(nil)
 )
 
-// GzipRes is a file that is another one, or a text, compressed.
-type GzipRes struct {
+// Gzip is a file that is another one, or a text, compressed.
+type Gzip struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -63,9 +63,9 @@ type GzipRes struct {
 }
 
 // Default returns one that is compressed as usual.
-func (r *GzipRes) Default() engine.Res { return &GzipRes{Level: gzip.DefaultCompression} }
+func (r *Gzip) Default() engine.Res { return &Gzip{Level: gzip.DefaultCompression} }
 
-func (r *GzipRes) made() file.Made {
+func (r *Gzip) made() file.Made {
 	p := r.Path
 	if p == "" {
 		p = r.Name()
@@ -74,7 +74,7 @@ func (r *GzipRes) made() file.Made {
 }
 
 // Validate checks the parameters.
-func (r *GzipRes) Validate() error {
+func (r *Gzip) Validate() error {
 	m := r.made()
 	errs := m.Validate()
 	content := r.Content != nil || r.Recv()["content"] != nil
@@ -90,25 +90,25 @@ func (r *GzipRes) Validate() error {
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
-func (r *GzipRes) Init(init *engine.Init) error {
+func (r *Gzip) Init(init *engine.Init) error {
 	r.init, r.file, r.seen = init, files.Managed{}, &inputs.Seen{}
 	r.file.Tell(files.Of(init), r.made().Path)
 	return nil
 }
 
 // Cleanup takes back what Init has told.
-func (r *GzipRes) Cleanup() error {
+func (r *Gzip) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
-func (*GzipRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+func (*Gzip) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
 
 // Watch waits for changes of both files.
-func (r *GzipRes) Watch(ctx context.Context) error {
+func (r *Gzip) Watch(ctx context.Context) error {
 	paths := []string{r.made().Path}
 	if r.Input != "" {
 		paths = append(paths, r.Input)
@@ -117,7 +117,7 @@ func (r *GzipRes) Watch(ctx context.Context) error {
 }
 
 // CheckApply compresses, and compares that with what is there.
-func (r *GzipRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Gzip) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	m := r.made()
 	m.Secret = received.Tainted(r.init, "content", "Content")
 	key := fmt.Sprint(r.Level)
@@ -129,7 +129,7 @@ func (r *GzipRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return m.Derive(ctx, r.init, apply, r.seen, key, r.look, func(w io.Writer) error { return r.compress(ctx, w) })
 }
 
-func (r *GzipRes) look() (inputs.Look, error) {
+func (r *Gzip) look() (inputs.Look, error) {
 	l := inputs.NewLooker(r.init)
 	if r.Input != "" {
 		st, err := atomicfile.Follow(r.Input)
@@ -142,7 +142,7 @@ func (r *GzipRes) look() (inputs.Look, error) {
 }
 
 // compress writes the compressed content. The same content gives the same bytes.
-func (r *GzipRes) compress(ctx context.Context, w io.Writer) error {
+func (r *Gzip) compress(ctx context.Context, w io.Writer) error {
 	z, err := gzip.NewWriterLevel(w, r.Level)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (r *GzipRes) compress(ctx context.Context, w io.Writer) error {
 	return z.Close()
 }
 
-func (r *GzipRes) open() (io.ReadCloser, error) {
+func (r *Gzip) open() (io.ReadCloser, error) {
 	if r.Input == "" {
 		return io.NopCloser(strings.NewReader(*r.Content)), nil
 	}
@@ -170,12 +170,12 @@ func (r *GzipRes) open() (io.ReadCloser, error) {
 }
 
 // Read returns the compressed file as it is; nil if there is none.
-func (r *GzipRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Gzip) Read(ctx context.Context) (engine.Res, error) {
 	m, sum, err := r.made().Read(ctx, digest.SHA256())
 	if err != nil || sum == "" {
 		return nil, err
 	}
-	got := &GzipRes{
+	got := &Gzip{
 		Path: r.Path, Input: r.Input, Content: r.Content, Level: r.Level,
 		Owner: m.Owner, Group: m.Group, Mode: m.Mode, Checksum: sum, Holds: m.Holds,
 	}
@@ -185,11 +185,11 @@ func (r *GzipRes) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // Reversed returns the resource that brings back the old file, or removes ours.
-func (r *GzipRes) Reversed(before engine.Res) (engine.Res, error) {
+func (r *Gzip) Reversed(before engine.Res) (engine.Res, error) {
 	if before == nil {
 		return r.made().Reversed(r, nil)
 	}
-	was, ok := before.(*GzipRes)
+	was, ok := before.(*Gzip)
 	if !ok {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
@@ -197,15 +197,15 @@ func (r *GzipRes) Reversed(before engine.Res) (engine.Res, error) {
 }
 
 // Cmp compares the parameters.
-func (r *GzipRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+func (r *Gzip) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the compressed file.
-func (r *GzipRes) UIDs() []engine.ResUID {
+func (r *Gzip) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
 }
 
 // AutoEdges wants the input, the owner, the group, and the edges of every file.
-func (r *GzipRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Gzip) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	w.Written(r.made().Path)
 	if r.Input != "" {
@@ -216,8 +216,8 @@ func (r *GzipRes) AutoEdges() (engine.AutoEdge, error) {
 }
 
 // Clashes says that another one writes the file, too.
-func (r *GzipRes) Clashes(other engine.Res) error {
-	o, ok := other.(*GzipRes)
+func (r *Gzip) Clashes(other engine.Res) error {
+	o, ok := other.(*Gzip)
 	if !ok {
 		return files.Clash(r, other)
 	}
@@ -228,7 +228,7 @@ func (r *GzipRes) Clashes(other engine.Res) error {
 }
 
 // Doc describes the kind.
-func (*GzipRes) Doc() string {
+func (*Gzip) Doc() string {
 	return `A file that is another one, or a text, compressed by gzip.
 
     gzip:

@@ -1,4 +1,4 @@
-package resources
+package download
 
 import (
 	"cmp"
@@ -26,23 +26,23 @@ import (
 )
 
 func init() {
-	engine.RegisterResource("download", func() engine.Res { return &DownloadRes{} })
+	engine.RegisterResource("download", func() engine.Res { return &Res{} })
 }
 
 var (
-	_ engine.RefreshableRes = (*DownloadRes)(nil)
-	_ engine.SendableRes    = (*DownloadRes)(nil)
-	_ engine.RecvableRes    = (*DownloadRes)(nil)
-	_ engine.ClashingRes    = (*DownloadRes)(nil)
-	_ engine.ReversibleRes  = (*DownloadRes)(nil)
-	_ engine.Readable       = (*DownloadRes)(nil)
-	_ engine.SharedRes      = (*DownloadRes)(nil)
-	_ engine.OverlappingRes = (*DownloadRes)(nil)
-	_ engine.DescribedRes   = (*DownloadRes)(nil)
+	_ engine.RefreshableRes = (*Res)(nil)
+	_ engine.SendableRes    = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.SharedRes      = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
-// DownloadRes is a file that comes from a server.
-type DownloadRes struct {
+// Res is a file that comes from a server.
+type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -68,26 +68,26 @@ type DownloadRes struct {
 
 	init *engine.Init
 	file files.Managed
-	seen *downloadSeen
+	seen *seen
 }
 
-// DownloadSends is what a download sends.
-type DownloadSends struct {
+// Sends is what a download sends.
+type Sends struct {
 	Path     string `yaml:"path" lang:"path" doc:"Where the file is."`
 	Checksum string `yaml:"checksum" lang:"checksum" doc:"The checksum of its content: the SHA-256, unless another one is asked for."`
 }
 
 // Default returns a download of not more than a gigabyte in ten minutes.
-func (r *DownloadRes) Default() engine.Res {
-	return &DownloadRes{Timeout: 10 * time.Minute, MaxSize: 1 << 30, Redirects: 10}
+func (r *Res) Default() engine.Res {
+	return &Res{Timeout: 10 * time.Minute, MaxSize: 1 << 30, Redirects: 10}
 }
 
-func (r *DownloadRes) made() file.Made {
+func (r *Res) made() file.Made {
 	return file.Made{Path: cmp.Or(r.Path, r.Name()), Owner: r.Owner, Group: r.Group, Mode: r.Mode}
 }
 
 // source returns the path that a file URL has; empty for others.
-func (r *DownloadRes) source() string {
+func (r *Res) source() string {
 	if u, err := url.Parse(r.URL); err == nil && u.Scheme == "file" {
 		return u.Path
 	}
@@ -96,7 +96,7 @@ func (r *DownloadRes) source() string {
 
 // Validate checks the parameters. No error shows the address or a header: there may be
 // a secret in it.
-func (r *DownloadRes) Validate() error {
+func (r *Res) Validate() error {
 	errs := r.made().Validate()
 	if r.URL != "" || r.Recv()["url"] == nil {
 		errs = append(errs, r.validateURL())
@@ -115,7 +115,7 @@ func (r *DownloadRes) Validate() error {
 	})...)...)
 }
 
-func (r *DownloadRes) validateURL() error {
+func (r *Res) validateURL() error {
 	u, err := url.Parse(r.URL)
 	if err != nil {
 		return errors.New("url is no address")
@@ -155,26 +155,26 @@ func validateHeader(name, value string) error {
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
-func (r *DownloadRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, files.Managed{}, &downloadSeen{}
+func (r *Res) Init(init *engine.Init) error {
+	r.init, r.file, r.seen = init, files.Managed{}, &seen{}
 	r.file.Tell(files.Of(init), r.made().Path)
 	return nil
 }
 
 // Cleanup takes back what Init has told.
-func (r *DownloadRes) Cleanup() error {
+func (r *Res) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
-func (*DownloadRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
 
 // Watch waits for changes of the file, and of its local source. A server tells of no change: poll
 // asks it.
-func (r *DownloadRes) Watch(ctx context.Context) error {
+func (r *Res) Watch(ctx context.Context) error {
 	paths := []string{r.made().Path}
 	if p := r.source(); p != "" {
 		paths = append(paths, p)
@@ -183,13 +183,13 @@ func (r *DownloadRes) Watch(ctx context.Context) error {
 }
 
 // Cmp compares the parameters.
-func (r *DownloadRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // Sends returns the type of what is sent.
-func (*DownloadRes) Sends() any { return &DownloadSends{} }
+func (*Res) Sends() any { return &Sends{} }
 
 // Read returns the file as it is; nil if there is none.
-func (r *DownloadRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	m := r.made()
 	d, err := digest.New(r.Checksum)
 	if err != nil {
@@ -199,7 +199,7 @@ func (r *DownloadRes) Read(ctx context.Context) (engine.Res, error) {
 	if err != nil || sum == "" {
 		return nil, err
 	}
-	got := &DownloadRes{
+	got := &Res{
 		Path: r.Path, URL: r.URL, Checksum: sum, Owner: is.Owner, Group: is.Group, Mode: is.Mode,
 		Timeout: r.Timeout, MaxSize: r.MaxSize, Redirects: r.Redirects, Holds: is.Holds,
 	}
@@ -209,11 +209,11 @@ func (r *DownloadRes) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // Reversed returns the resource that brings back the old file, or removes ours.
-func (r *DownloadRes) Reversed(before engine.Res) (engine.Res, error) {
+func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	if before == nil {
 		return r.made().Reversed(r, nil)
 	}
-	was, ok := before.(*DownloadRes)
+	was, ok := before.(*Res)
 	if !ok {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
@@ -221,13 +221,13 @@ func (r *DownloadRes) Reversed(before engine.Res) (engine.Res, error) {
 }
 
 // UIDs names the file.
-func (r *DownloadRes) UIDs() []engine.ResUID {
+func (r *Res) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
 }
 
 // AutoEdges wants the file that it is copied from, the owner, the group, and the edges of every
 // file.
-func (r *DownloadRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	w.Written(r.made().Path)
 	if p := r.source(); p != "" {
@@ -238,8 +238,8 @@ func (r *DownloadRes) AutoEdges() (engine.AutoEdge, error) {
 }
 
 // Clashes says that another one writes the file, too.
-func (r *DownloadRes) Clashes(other engine.Res) error {
-	o, ok := other.(*DownloadRes)
+func (r *Res) Clashes(other engine.Res) error {
+	o, ok := other.(*Res)
 	if !ok {
 		return files.Clash(r, other)
 	}
@@ -250,7 +250,7 @@ func (r *DownloadRes) Clashes(other engine.Res) error {
 }
 
 // Doc describes the kind.
-func (*DownloadRes) Doc() string {
+func (*Res) Doc() string {
 	return `A file that comes from a server by http or https, or from another place of the machine.
 
     download:

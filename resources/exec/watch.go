@@ -1,4 +1,4 @@
-package resources
+package exec
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // Watch gives an event for each change of a watched path and for each line that
 // watchcmd prints. The command is ended, with its descendants, before Watch
 // returns. What CheckApply refuses to run is not watched either.
-func (x *ExecRes) Watch(ctx context.Context) error {
+func (x *Res) Watch(ctx context.Context) error {
 	if x.refuseSecrets() != nil || len(x.WatchFiles) == 0 && len(x.statePaths()) == 0 && x.WatchCmd == "" {
 		return watches.Idle(ctx, x.init)
 	}
@@ -55,7 +55,7 @@ func (x *ExecRes) Watch(ctx context.Context) error {
 
 // happened counts an event that asks for a run, and passes it on. A resync does not count: the
 // stamp shows missed changes.
-func (x *ExecRes) happened(c engine.Cause) {
+func (x *Res) happened(c engine.Cause) {
 	if !c.Resync {
 		x.run.events.Add(1)
 	}
@@ -63,14 +63,14 @@ func (x *ExecRes) happened(c engine.Cause) {
 }
 
 // statePaths are the paths that conditions look at.
-func (x *ExecRes) statePaths() []string {
+func (x *Res) statePaths() []string {
 	if x.Creates == "" {
 		return x.Mtimes
 	}
 	return append(slices.Clone(x.Mtimes), x.Creates)
 }
 
-func (x *ExecRes) subscribe(ctx context.Context, paths []string) (engine.Subscription, error) {
+func (x *Res) subscribe(ctx context.Context, paths []string) (engine.Subscription, error) {
 	if len(paths) == 0 {
 		return noSubscription{}, nil
 	}
@@ -80,7 +80,7 @@ func (x *ExecRes) subscribe(ctx context.Context, paths []string) (engine.Subscri
 // arm tells the engine that the watches are there. If this is not the first
 // time, watchcmd may have had something to tell while it did not run; the files
 // have their stamp.
-func (x *ExecRes) arm() {
+func (x *Res) arm() {
 	if x.run.armed && x.WatchCmd != "" {
 		x.run.events.Add(1)
 	}
@@ -97,7 +97,7 @@ func (noSubscription) Close()              {}
 
 // follow runs watchcmd until it ends, and wakes up for each line. The end of the context is not an
 // error; any other end is one.
-func (x *ExecRes) follow(ctx context.Context, lines chan<- struct{}) error {
+func (x *Res) follow(ctx context.Context, lines chan<- struct{}) error {
 	hc, err := x.hostCommand(x.watchCommand())
 	if err != nil {
 		return err

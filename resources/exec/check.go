@@ -1,4 +1,4 @@
-package resources
+package exec
 
 import (
 	"context"
@@ -28,7 +28,7 @@ var runKeys = []string{"cmd", "args", "shell", "cwd", "env", "stdin", "user", "g
 
 // CheckApply decides whether a run is due, and runs. The conditions are asked
 // under noop too; they are the user's own checks.
-func (x *ExecRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := x.refuseSecrets(); err != nil {
 		return false, err
 	}
@@ -60,7 +60,7 @@ func (x *ExecRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // due says whether to run, and under which words a run is reported.
-func (x *ExecRes) due(ctx context.Context, last *execLast, mtimes map[string]time.Time, stamp string) (engine.Verb, bool, error) {
+func (x *Res) due(ctx context.Context, last *lastRun, mtimes map[string]time.Time, stamp string) (engine.Verb, bool, error) {
 	refresh := x.init.Refresh()
 	if x.RefreshOnly && !refresh {
 		return "", false, nil
@@ -83,7 +83,7 @@ func (x *ExecRes) due(ctx context.Context, last *execLast, mtimes map[string]tim
 // wanted reports whether a run is asked for by something else than a
 // notification or an mtime. Conditions describe a state, and so ask each time;
 // without any, it takes a first time or something that happened.
-func (x *ExecRes) wanted(stamp string) bool {
+func (x *Res) wanted(stamp string) bool {
 	switch {
 	case x.Creates != "" || x.IfCmd != "" || x.NIfCmd != "":
 		return true
@@ -101,7 +101,7 @@ func (x *ExecRes) wanted(stamp string) bool {
 }
 
 // allowed asks the conditions, the cheapest first.
-func (x *ExecRes) allowed(ctx context.Context) (bool, error) {
+func (x *Res) allowed(ctx context.Context) (bool, error) {
 	if x.Creates != "" {
 		if there, err := exists(x.Creates); there || err != nil {
 			return false, err
@@ -122,7 +122,7 @@ func (x *ExecRes) allowed(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-func (x *ExecRes) askIf(ctx context.Context) (bool, error) {
+func (x *Res) askIf(ctx context.Context) (bool, error) {
 	res, err := x.runCommand(ctx, x.ifCommand(), nil)
 	if err != nil || res.ExitCode != 0 {
 		return false, err
@@ -156,7 +156,7 @@ func exists(path string) (bool, error) {
 
 // stamp tells whether watchfiles were changed, without a Watch. It can't replace events: the clock
 // of a file system is coarse.
-func (x *ExecRes) stamp() string {
+func (x *Res) stamp() string {
 	var b strings.Builder
 	for _, p := range x.WatchFiles {
 		stampOf(&b, p)
@@ -183,7 +183,7 @@ func stampOf(w io.Writer, path string) {
 	fmt.Fprintf(w, "%d %d %d %d.%d;", st.Dev, st.Ino, st.Size, st.Ctim.Sec, st.Ctim.Nsec)
 }
 
-func (x *ExecRes) readMtimes() (map[string]time.Time, error) {
+func (x *Res) readMtimes() (map[string]time.Time, error) {
 	times := make(map[string]time.Time, len(x.Mtimes))
 	for _, p := range x.Mtimes {
 		info, err := os.Stat(p)
@@ -197,11 +197,11 @@ func (x *ExecRes) readMtimes() (map[string]time.Time, error) {
 
 // refuseSecrets fails a command that would show a secret in an argument list. Most of these were
 // refused with the graph; this is for values that turn out to be secret when they are sent.
-func (x *ExecRes) refuseSecrets() error {
+func (x *Res) refuseSecrets() error {
 	if !received.TaintedAny(x.init) {
 		return nil
 	}
-	t, err := schema.OfType(reflect.TypeFor[ExecRes]())
+	t, err := schema.OfType(reflect.TypeFor[Res]())
 	if err != nil {
 		return err
 	}

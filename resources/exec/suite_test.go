@@ -1,4 +1,4 @@
-package resources
+package exec
 
 import (
 	"context"
@@ -11,44 +11,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
-
-func TestPasswordSuite(t *testing.T) {
-	token := func(dir string) string { return filepath.Join(dir, "..", "var", tokenFile) }
-	do := func(f func(path string) error) func(*testing.T, string) {
-		return func(t *testing.T, dir string) {
-			t.Helper()
-			if err := f(token(dir)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	enginetest.Run(t, enginetest.Suite{
-		Kind: "password", Setup: kindtest.Folder,
-		New: func(*testing.T, string) engine.Res { return (&PasswordRes{}).Default() },
-		Drifts: map[string]func(*testing.T, string){
-			"deleted":   do(os.Remove),
-			"emptied":   do(func(p string) error { return os.Truncate(p, 0) }),
-			"cut":       do(func(p string) error { return os.Truncate(p, 50) }),
-			"readable":  do(func(p string) error { return os.Chmod(p, 0o644) }),
-			"overwrite": do(func(p string) error { return os.WriteFile(p, formatToken("other"), 0o600) }),
-			"linked": do(func(p string) error {
-				if err := os.Remove(p); err != nil {
-					return err
-				}
-				return os.Symlink("elsewhere", p)
-			}),
-		},
-	})
-}
-
-func TestPasswordUnsavedSuite(t *testing.T) {
-	enginetest.Run(t, enginetest.Suite{
-		Kind: "password", NoState: true,
-		New: func(*testing.T, string) engine.Res {
-			return &PasswordRes{Length: 12, Charset: "0123456789"}
-		},
-	})
-}
 
 // toucher gives the fake host one command, that makes the file it is named.
 func toucher(t *testing.T, dir string, f *enginetest.Fake) {
@@ -69,7 +31,7 @@ func TestExecSuite(t *testing.T) {
 		Kind: "exec", Setup: toucher, Received: []string{"cmd", "args", "env", "stdin"},
 		New: func(_ *testing.T, dir string) engine.Res {
 			path := filepath.Join(dir, "made")
-			return &ExecRes{Cmd: "touch", Args: []string{path}, Creates: path, Env: map[string]string{"A": "1"}}
+			return &Res{Cmd: "touch", Args: []string{path}, Creates: path, Env: map[string]string{"A": "1"}}
 		},
 		Drifts: map[string]func(*testing.T, string){
 			"deleted": func(t *testing.T, dir string) {
@@ -85,7 +47,7 @@ func TestExecWatchFilesSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "exec", Setup: toucher, NoState: true, // a new instance runs it again
 		New: func(_ *testing.T, dir string) engine.Res {
-			return &ExecRes{Cmd: "touch", Args: []string{filepath.Join(dir, "made")}, WatchFiles: []string{filepath.Join(dir, "in")}}
+			return &Res{Cmd: "touch", Args: []string{filepath.Join(dir, "made")}, WatchFiles: []string{filepath.Join(dir, "in")}}
 		},
 		Drifts: map[string]func(*testing.T, string){"changed": kindtest.Change("in")},
 	})
@@ -96,7 +58,7 @@ func TestExecMtimesSuite(t *testing.T) {
 		Kind: "exec", Setup: toucher,
 		Prepare: kindtest.Change("in"),
 		New: func(_ *testing.T, dir string) engine.Res {
-			return &ExecRes{Cmd: "touch", Args: []string{filepath.Join(dir, "made")}, Mtimes: []string{filepath.Join(dir, "in")}}
+			return &Res{Cmd: "touch", Args: []string{filepath.Join(dir, "made")}, Mtimes: []string{filepath.Join(dir, "in")}}
 		},
 		Drifts: map[string]func(*testing.T, string){"changed": kindtest.Change("in")},
 	})

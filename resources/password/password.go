@@ -1,4 +1,4 @@
-package resources
+package password
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 )
 
 func init() {
-	engine.RegisterResource("password", func() engine.Res { return &PasswordRes{} })
+	engine.RegisterResource("password", func() engine.Res { return &Res{} })
 }
 
 var (
-	_ engine.Res            = (*PasswordRes)(nil)
-	_ engine.RefreshableRes = (*PasswordRes)(nil)
-	_ engine.SendableRes    = (*PasswordRes)(nil)
-	_ engine.OverlappingRes = (*PasswordRes)(nil)
-	_ engine.DescribedRes   = (*PasswordRes)(nil)
+	_ engine.Res            = (*Res)(nil)
+	_ engine.RefreshableRes = (*Res)(nil)
+	_ engine.SendableRes    = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
 const (
@@ -35,8 +35,8 @@ const (
 	tokenFile      = "token"
 )
 
-// PasswordRes makes a random password once, keeps it, and sends it.
-type PasswordRes struct {
+// Res makes a random password once, keeps it, and sends it.
+type Res struct {
 	traits.Base
 	traits.Refreshable
 	traits.Sendable
@@ -51,18 +51,18 @@ type PasswordRes struct {
 	CheckRecovery bool   `yaml:"check_recovery" lang:"check_recovery" doc:"Make it anew when the kept password is damaged or does not fit length and charset. Otherwise that is a failure." mgmt:"param"`
 }
 
-// PasswordSends is what a password sends.
-type PasswordSends struct {
+// Sends is what a password sends.
+type Sends struct {
 	Password schema.Secret `yaml:"password" lang:"password" doc:"The password."`
 }
 
 // Default returns a password of 64 letters and digits that is kept.
-func (x *PasswordRes) Default() engine.Res {
-	return &PasswordRes{Length: defaultLength, Saved: true, CheckRecovery: true}
+func (x *Res) Default() engine.Res {
+	return &Res{Length: defaultLength, Saved: true, CheckRecovery: true}
 }
 
 // Validate refuses what makes no password.
-func (x *PasswordRes) Validate() error {
+func (x *Res) Validate() error {
 	var errs []error
 	if x.Length < 1 || x.Length > maxLength {
 		errs = append(errs, fmt.Errorf("length is %d, it must be from 1 to %d", x.Length, maxLength))
@@ -87,16 +87,16 @@ func (x *PasswordRes) Validate() error {
 }
 
 // Init keeps the handle.
-func (x *PasswordRes) Init(init *engine.Init) error {
+func (x *Res) Init(init *engine.Init) error {
 	x.init, x.held = init, schema.Secret{}
 	return nil
 }
 
 // Cleanup has nothing to release; kept files go with the folder.
-func (x *PasswordRes) Cleanup() error { return nil }
+func (x *Res) Cleanup() error { return nil }
 
 // Watch watches the file that keeps the password.
-func (x *PasswordRes) Watch(ctx context.Context) error {
+func (x *Res) Watch(ctx context.Context) error {
 	if !x.Saved {
 		return watches.Idle(ctx, x.init)
 	}
@@ -121,7 +121,7 @@ func (x *PasswordRes) Watch(ctx context.Context) error {
 }
 
 // CheckApply makes the password if there is none that fits, or on a refresh.
-func (x *PasswordRes) CheckApply(_ context.Context, apply bool) (bool, error) {
+func (x *Res) CheckApply(_ context.Context, apply bool) (bool, error) {
 	k, err := x.look()
 	if err != nil {
 		return false, err
@@ -148,7 +148,7 @@ func (x *PasswordRes) CheckApply(_ context.Context, apply bool) (bool, error) {
 }
 
 // finish keeps the password, if it may, and sends it.
-func (x *PasswordRes) finish(password schema.Secret, apply bool) error {
+func (x *Res) finish(password schema.Secret, apply bool) error {
 	if apply {
 		if err := x.keep(password); err != nil {
 			return err
@@ -157,11 +157,11 @@ func (x *PasswordRes) finish(password schema.Secret, apply bool) error {
 	return x.send(password)
 }
 
-func (x *PasswordRes) send(password schema.Secret) error {
-	return x.init.Send(&PasswordSends{Password: password})
+func (x *Res) send(password schema.Secret) error {
+	return x.init.Send(&Sends{Password: password})
 }
 
-func (x *PasswordRes) charset() []rune {
+func (x *Res) charset() []rune {
 	if x.Charset == "" {
 		return []rune(defaultCharset)
 	}
@@ -171,13 +171,13 @@ func (x *PasswordRes) charset() []rune {
 func modeText(m fs.FileMode) string { return fmt.Sprintf("mode %#o", m.Perm()) }
 
 // Sends returns the type of what is sent.
-func (x *PasswordRes) Sends() any { return &PasswordSends{} }
+func (x *Res) Sends() any { return &Sends{} }
 
 // Cmp compares the parameters.
-func (x *PasswordRes) Cmp(r engine.Res) error { return engine.CmpFields(x, r) }
+func (x *Res) Cmp(r engine.Res) error { return engine.CmpFields(x, r) }
 
 // Doc describes the kind.
-func (x *PasswordRes) Doc() string {
+func (x *Res) Doc() string {
 	return `Makes a random password once, keeps it, and sends it to others.
 
 It is sent as a secret: neither logs nor plans nor errors show it, nor anything that a receiver derives from it. It is

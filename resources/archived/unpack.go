@@ -1,4 +1,4 @@
-package resources
+package archived
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 )
 
 // validateExtract is Validate for what unpacks an archive.
-func (r *TarRes) validateExtract() error {
+func (r *Tar) validateExtract() error {
 	p := r.made().Path
 	errs := []error{files.PlainPath("extract", r.Extract), files.PlainPath("path", strings.TrimRight(p, "/"))}
 	return errors.Join(append(errs, rules.Broken([]rules.Rule{
@@ -32,7 +32,7 @@ func (r *TarRes) validateExtract() error {
 }
 
 // unpacking says where the archive goes.
-func (r *TarRes) unpacking() (*archive.Unpacking, error) {
+func (r *Tar) unpacking() (*archive.Unpacking, error) {
 	files := files.Of(r.init)
 	uid, err := files.UID(r.Owner)
 	gid, gerr := files.GID(r.Group)
@@ -40,7 +40,7 @@ func (r *TarRes) unpacking() (*archive.Unpacking, error) {
 }
 
 // found compares the folder with the archive.
-func (r *TarRes) found(ctx context.Context, u *archive.Unpacking) (archive.Found, error) {
+func (r *Tar) found(ctx context.Context, u *archive.Unpacking) (archive.Found, error) {
 	f, _, err := atomicfile.Open(r.Extract)
 	if err != nil {
 		return archive.Found{}, fmt.Errorf("extract: %w", err)
@@ -55,7 +55,7 @@ func (r *TarRes) found(ctx context.Context, u *archive.Unpacking) (archive.Found
 
 // unpack makes the folder hold the entries of the archive. As elsewhere, only a look before the
 // comparison is remembered.
-func (r *TarRes) unpack(ctx context.Context, apply bool) (bool, error) {
+func (r *Tar) unpack(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -93,7 +93,7 @@ func (r *TarRes) unpack(ctx context.Context, apply bool) (bool, error) {
 	return false, r.make(ctx, u, missing, found.Differ)
 }
 
-func (r *TarRes) reportUnpacked(found archive.Found, missing bool) {
+func (r *Tar) reportUnpacked(found archive.Found, missing bool) {
 	if missing {
 		r.init.Change(engine.Change{Verb: engine.Created})
 	}
@@ -102,7 +102,7 @@ func (r *TarRes) reportUnpacked(found archive.Found, missing bool) {
 	}
 }
 
-func (r *TarRes) make(ctx context.Context, u *archive.Unpacking, missing bool, differ map[string]bool) error {
+func (r *Tar) make(ctx context.Context, u *archive.Unpacking, missing bool, differ map[string]bool) error {
 	if missing {
 		dir, name := path.Split(u.To)
 		if err := atomicfile.At(dir).Mkdir(name, files.FreshFolder); err != nil && !errors.Is(err, unix.EEXIST) {
@@ -121,7 +121,7 @@ func (r *TarRes) make(ctx context.Context, u *archive.Unpacking, missing bool, d
 	return nil
 }
 
-func (r *TarRes) lookExtract() (inputs.Look, error) {
+func (r *Tar) lookExtract() (inputs.Look, error) {
 	st, err := atomicfile.Follow(r.Extract)
 	if err != nil {
 		return inputs.Look{}, fmt.Errorf("extract: %w", err)
@@ -132,7 +132,7 @@ func (r *TarRes) lookExtract() (inputs.Look, error) {
 }
 
 // lookUnpacked looks at the entries of an archive, in the folder. A missing entry is never settled.
-func (r *TarRes) lookUnpacked(u *archive.Unpacking, names []string) inputs.Look {
+func (r *Tar) lookUnpacked(u *archive.Unpacking, names []string) inputs.Look {
 	l := inputs.NewLooker(r.init)
 	dir := atomicfile.At(u.To)
 	for _, name := range names {
@@ -147,7 +147,7 @@ func (r *TarRes) lookUnpacked(u *archive.Unpacking, names []string) inputs.Look 
 
 // readUnpacked returns how much of the archive is in the folder; nil if there is no
 // folder.
-func (r *TarRes) readUnpacked(ctx context.Context) (engine.Res, error) {
+func (r *Tar) readUnpacked(ctx context.Context) (engine.Res, error) {
 	u, err := r.unpacking()
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (r *TarRes) readUnpacked(ctx context.Context) (engine.Res, error) {
 	if err != nil {
 		return nil, err
 	}
-	got := &TarRes{
+	got := &Tar{
 		Path: r.Path, Inputs: slices.Clone(r.Inputs), Format: r.Format, Extract: r.Extract, MaxSize: r.MaxSize,
 		Owner: files.UserName(st.UID, r.Owner), Group: files.GroupName(st.GID, r.Group), Entries: len(found.Names) - len(found.Differ),
 	}
@@ -176,7 +176,7 @@ func (r *TarRes) readUnpacked(ctx context.Context) (engine.Res, error) {
 }
 
 // fillsFolder says what another resource wants in the place of the folder.
-func (r *TarRes) fillsFolder(other engine.Res) error {
+func (r *Tar) fillsFolder(other engine.Res) error {
 	f, ok := other.(*file.Res)
 	if !ok {
 		return fmt.Errorf("a %s writes a file, and the tar unpacks into a folder", other.Kind())
@@ -186,7 +186,7 @@ func (r *TarRes) fillsFolder(other engine.Res) error {
 }
 
 // folderClash says what a file resource wants in the place of the folder. It is false where the tar makes a file.
-func (r *TarRes) FolderClash(f *file.Res) (bool, error) {
+func (r *Tar) FolderClash(f *file.Res) (bool, error) {
 	if r.Extract == "" {
 		return false, nil
 	}

@@ -1,4 +1,4 @@
-package resources
+package download
 
 import (
 	"context"
@@ -20,14 +20,14 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
 
-// downloadSeen is the checksum of a file that was looked at, as long as it is that file.
-type downloadSeen struct {
+// seen is the checksum of a file that was looked at, as long as it is that file.
+type seen struct {
 	stat atomicfile.Stat
 	sum  string
 }
 
-// downloadRecord is what is remembered of a content that came without a checksum.
-type downloadRecord struct {
+// record is what is remembered of a content that came without a checksum.
+type record struct {
 	From         string `json:"from"` // digest of the address
 	Sum          string `json:"sum"`
 	ETag         string `json:"etag,omitempty"`
@@ -37,29 +37,29 @@ type downloadRecord struct {
 const recordFile = "download"
 
 // asks reports whether the server can be asked if it still has the same content.
-func (d *downloadRecord) asks() bool { return d != nil && d.ETag+d.LastModified != "" }
+func (d *record) asks() bool { return d != nil && d.ETag+d.LastModified != "" }
 
 func addressSum(url string) string {
 	return digest.OfText(url)
 }
 
 // record returns the record of the content with this checksum from the address; nil for none.
-func (r *DownloadRes) record(sum string) (*downloadRecord, error) {
+func (r *Res) record(sum string) (*record, error) {
 	data, err := private.Read(r.init, recordFile)
 	if err != nil || data == nil {
 		return nil, err
 	}
-	var rec downloadRecord
+	var rec record
 	if json.Unmarshal(data, &rec) != nil || rec.From != addressSum(r.URL) || rec.Sum != sum {
 		return nil, nil // damaged, or of something else: as if there were none
 	}
 	return &rec, nil
 }
 
-// downloadRun is one CheckApply.
-type downloadRun struct {
+// running is one CheckApply.
+type running struct {
 	*file.Making
-	r     *DownloadRes
+	r     *Res
 	ctx   context.Context
 	apply bool
 	stat  *atomicfile.Stat // of the file; nil if there is none
@@ -67,7 +67,7 @@ type downloadRun struct {
 }
 
 // CheckApply compares the file with the wanted one, and fetches it.
-func (r *DownloadRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -78,7 +78,7 @@ func (r *DownloadRes) CheckApply(ctx context.Context, apply bool) (bool, error) 
 		return false, err
 	}
 	defer c.Close()
-	d := &downloadRun{Making: c, r: r, ctx: ctx, apply: apply}
+	d := &running{Making: c, r: r, ctx: ctx, apply: apply}
 	if err := d.look(); err != nil {
 		return false, err
 	}
@@ -92,11 +92,11 @@ func (r *DownloadRes) CheckApply(ctx context.Context, apply bool) (bool, error) 
 	if d.Changed() && !apply {
 		sum = strings.ToLower(r.Checksum)
 	}
-	return !d.Changed(), r.init.Send(&DownloadSends{Path: r.made().Path, Checksum: sum})
+	return !d.Changed(), r.init.Send(&Sends{Path: r.made().Path, Checksum: sum})
 }
 
 // within bounds the time that all of it may take.
-func (r *DownloadRes) within(ctx context.Context) (context.Context, context.CancelFunc) {
+func (r *Res) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.Timeout == 0 {
 		return context.WithCancel(ctx)
 	}
@@ -112,7 +112,7 @@ func ended(ctx context.Context, err error) error {
 }
 
 // look looks at the present file. An unchanged file is not read again.
-func (d *downloadRun) look() error {
+func (d *running) look() error {
 	st, err := d.Stat()
 	if files.IsMissing(err) {
 		return nil
@@ -137,15 +137,15 @@ func (d *downloadRun) look() error {
 	if _, err := digest.Copy(d.ctx, sum, f); err != nil {
 		return err
 	}
-	d.stat, d.sum, *d.r.seen = &now, sum.String(), downloadSeen{}
+	d.stat, d.sum, *d.r.seen = &now, sum.String(), seen{}
 	if d.Settled(now) {
-		*d.r.seen = downloadSeen{now, d.sum}
+		*d.r.seen = seen{now, d.sum}
 	}
 	return nil
 }
 
 // run makes the content right, or else only owner and mode.
-func (d *downloadRun) run() error {
+func (d *running) run() error {
 	change, answer, err := d.differs()
 	if answer != nil {
 		defer answer.body.Close()
@@ -173,7 +173,7 @@ func (d *downloadRun) run() error {
 
 // differs says how the content is not as it should be, nil if it is. It asks the server
 // if that takes it; then the answer holds the content.
-func (d *downloadRun) differs() (*engine.Change, *answer, error) {
+func (d *running) differs() (*engine.Change, *answer, error) {
 	r := d.r
 	change := &engine.Change{Field: "checksum", To: engine.Unknown}
 	if d.stat != nil {
@@ -205,7 +205,7 @@ func (d *downloadRun) differs() (*engine.Change, *answer, error) {
 }
 
 // report reports what is to be changed.
-func (d *downloadRun) report(change engine.Change) error {
+func (d *running) report(change engine.Change) error {
 	if d.stat != nil && d.sum != "" && change.From == any(d.sum) && confined.Shuts(d.stat.Perm()) {
 		change.From = schema.NewConfinedSum(d.sum, d.stat.Size)
 	}
@@ -214,7 +214,7 @@ func (d *downloadRun) report(change engine.Change) error {
 
 // take fetches the content into the folder of the resource, and puts it into its place
 // if it is right.
-func (d *downloadRun) take(a *answer) error {
+func (d *running) take(a *answer) error {
 	r := d.r
 	dir, err := r.init.VarDir("")
 	if err != nil {
@@ -232,11 +232,11 @@ func (d *downloadRun) take(a *answer) error {
 	if err := d.Take(dir, "content", size); err != nil {
 		return err
 	}
-	d.sum, *r.seen = sum, downloadSeen{} // what is there by now is read the next time
+	d.sum, *r.seen = sum, seen{} // what is there by now is read the next time
 	if r.Checksum != "" {
 		return nil
 	}
-	data, err := json.Marshal(downloadRecord{From: addressSum(r.URL), Sum: sum, ETag: a.etag, LastModified: a.modified})
+	data, err := json.Marshal(record{From: addressSum(r.URL), Sum: sum, ETag: a.etag, LastModified: a.modified})
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (d *downloadRun) take(a *answer) error {
 }
 
 // stage writes the server's answer into a new file, and compares its checksum.
-func (r *DownloadRes) stage(ctx context.Context, at string, a *answer) (sum string, size int64, err error) {
+func (r *Res) stage(ctx context.Context, at string, a *answer) (sum string, size int64, err error) {
 	d, err := digest.New(r.Checksum)
 	if err != nil {
 		return "", 0, err
@@ -271,6 +271,6 @@ func (r *DownloadRes) stage(ctx context.Context, at string, a *answer) (sum stri
 	return sum, size, nil
 }
 
-func (r *DownloadRes) tooLarge() error {
+func (r *Res) tooLarge() error {
 	return fmt.Errorf("the content has more than %s, which is max_size", r.MaxSize)
 }

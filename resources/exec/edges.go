@@ -1,4 +1,4 @@
-package resources
+package exec
 
 import (
 	"path/filepath"
@@ -9,33 +9,33 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// execUID is a command line.
-type execUID struct {
+// uid is a command line.
+type uid struct {
 	engine.BaseUID
 	cmd string
 }
 
 // String returns exec[command].
-func (u *execUID) String() string { return "exec[" + u.cmd + "]" }
+func (u *uid) String() string { return "exec[" + u.cmd + "]" }
 
 // Hash is the command.
-func (u *execUID) Hash() string { return u.cmd }
+func (u *uid) Hash() string { return u.cmd }
 
 // IFF reports whether both are the same command.
-func (u *execUID) IFF(o engine.ResUID) bool {
-	e, ok := o.(*execUID)
+func (u *uid) IFF(o engine.ResUID) bool {
+	e, ok := o.(*uid)
 	return ok && e.cmd == u.cmd
 }
 
 // UIDs names an exec by its command.
-func (x *ExecRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{&execUID{BaseUID: engine.UIDOf(x), cmd: x.mainCommand().line}}
+func (x *Res) UIDs() []engine.ResUID {
+	return []engine.ResUID{&uid{BaseUID: engine.UIDOf(x), cmd: x.mainCommand().line}}
 }
 
 // AutoEdges wants the things that the commands need before they can run: the programs, the folders,
 // the files that are watched or named by an argument, the folder in which something is made, the
 // user and the group, and the packages that have the programs. Unmanaged things make no edge.
-func (x *ExecRes) AutoEdges() (engine.AutoEdge, error) {
+func (x *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(x)
 	var paths, args []string
 	for _, c := range x.commands() {

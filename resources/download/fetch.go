@@ -1,4 +1,4 @@
-package resources
+package download
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ type answer struct {
 
 // fetch asks for the content. If a record is given and there is still the same content,
 // it returns nil.
-func (r *DownloadRes) fetch(ctx context.Context, rec *downloadRecord) (*answer, error) {
+func (r *Res) fetch(ctx context.Context, rec *record) (*answer, error) {
 	if p := r.source(); p != "" {
 		return r.open(p, rec)
 	}
@@ -50,7 +50,7 @@ func (r *DownloadRes) fetch(ctx context.Context, rec *downloadRecord) (*answer, 
 }
 
 // open is fetch for a file of the machine, whose tag is what a look at it tells.
-func (r *DownloadRes) open(p string, rec *downloadRecord) (*answer, error) {
+func (r *Res) open(p string, rec *record) (*answer, error) {
 	f, st, err := atomicfile.Open(p)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
@@ -65,7 +65,7 @@ func (r *DownloadRes) open(p string, rec *downloadRecord) (*answer, error) {
 	return &answer{body: f, etag: tag}, nil
 }
 
-func (r *DownloadRes) request(ctx context.Context, rec *downloadRecord) (*http.Request, error) {
+func (r *Res) request(ctx context.Context, rec *record) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
 	if err != nil {
 		return nil, errors.New("url is no address")
@@ -87,7 +87,7 @@ func (r *DownloadRes) request(ctx context.Context, rec *downloadRecord) (*http.R
 }
 
 // client returns a client for one request: its connection ends with the answer.
-func (r *DownloadRes) client() *http.Client {
+func (r *Res) client() *http.Client {
 	return &http.Client{
 		CheckRedirect: r.referred,
 		Transport: &http.Transport{
@@ -104,7 +104,7 @@ func (r *DownloadRes) client() *http.Client {
 
 // referred says whether to go where the server refers to. Our headers are for the host
 // of the address alone.
-func (r *DownloadRes) referred(req *http.Request, via []*http.Request) error {
+func (r *Res) referred(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	switch {
 	case len(via) > r.Redirects:

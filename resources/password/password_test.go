@@ -1,4 +1,4 @@
-package resources
+package password
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
 
-func newPassword(t *testing.T, change func(*PasswordRes), o ...enginetest.Option) (*PasswordRes, *enginetest.Fake) {
+func newPassword(t *testing.T, change func(*Res), o ...enginetest.Option) (*Res, *enginetest.Fake) {
 	t.Helper()
-	r := (&PasswordRes{}).Default().(*PasswordRes)
+	r := (&Res{}).Default().(*Res)
 	if change != nil {
 		change(r)
 	}
@@ -27,7 +27,7 @@ func newPassword(t *testing.T, change func(*PasswordRes), o ...enginetest.Option
 
 // sent returns the password that was sent, empty for none.
 func sent(f *enginetest.Fake) string {
-	if s, ok := f.Sent().(*PasswordSends); ok {
+	if s, ok := f.Sent().(*Sends); ok {
 		return s.Password.Reveal()
 	}
 	return ""
@@ -35,7 +35,7 @@ func sent(f *enginetest.Fake) string {
 
 // made applies and returns the password, failing the test unless the changes
 // are these.
-func made(t *testing.T, f *enginetest.Fake, r *PasswordRes, what string) string {
+func made(t *testing.T, f *enginetest.Fake, r *Res, what string) string {
 	t.Helper()
 	if got := kindtest.Verbs(t, f, r, true); got != what {
 		t.Fatalf("got %q, want %q", got, what)
@@ -87,7 +87,7 @@ func TestPasswordIsKeptOverRestarts(t *testing.T) {
 }
 
 func TestPasswordNotSaved(t *testing.T) {
-	unsaved := func(r *PasswordRes) { r.Saved = false }
+	unsaved := func(r *Res) { r.Saved = false }
 	r, f := newPassword(t, unsaved)
 	stop := kindtest.Watching(t, f, r)
 	defer stop()
@@ -106,7 +106,7 @@ func TestPasswordNotSaved(t *testing.T) {
 
 func TestPasswordRefresh(t *testing.T) {
 	for _, saved := range []bool{true, false} {
-		r, f := newPassword(t, func(r *PasswordRes) { r.Saved = saved })
+		r, f := newPassword(t, func(r *Res) { r.Saved = saved })
 		p := made(t, f, r, "created")
 		f.SetRefresh(true)
 		if got := kindtest.Verbs(t, f, r, false); got != "refreshed" || f.Sent() != nil {
@@ -140,7 +140,7 @@ func TestPasswordDamaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, recover := range []bool{true, false} {
-				r, f := newPassword(t, func(r *PasswordRes) { r.CheckRecovery = recover })
+				r, f := newPassword(t, func(r *Res) { r.CheckRecovery = recover })
 				damage(t, f.VarDir(), damaged.text)
 				if !recover {
 					got := kindtest.Verbs(t, f, r, true)
@@ -182,9 +182,9 @@ func damage(t *testing.T, dir, text string) {
 }
 
 func TestPasswordOtherLengthOrCharset(t *testing.T) {
-	for what, change := range map[string]func(*PasswordRes){
-		"length: 64 -> 24":             func(r *PasswordRes) { r.Length = 24 },
-		`charset: (unknown) -> "αβγ-"`: func(r *PasswordRes) { r.Charset = "αβγ-" },
+	for what, change := range map[string]func(*Res){
+		"length: 64 -> 24":             func(r *Res) { r.Length = 24 },
+		`charset: (unknown) -> "αβγ-"`: func(r *Res) { r.Charset = "αβγ-" },
 	} {
 		dir := enginetest.WithVarDir(filepath.Join(t.TempDir(), "var"))
 		r, f := newPassword(t, nil, dir)
@@ -285,7 +285,7 @@ func TestPasswordIsEven(t *testing.T) {
 }
 
 func TestPasswordValidate(t *testing.T) {
-	for want, r := range map[string]*PasswordRes{
+	for want, r := range map[string]*Res{
 		"":                       {Length: 1, Charset: "ab"},
 		"length is 0":            {},
 		"length is -1":           {Length: -1},

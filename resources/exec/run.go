@@ -1,4 +1,4 @@
-package resources
+package exec
 
 import (
 	"context"
@@ -15,43 +15,43 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 )
 
-// execCommand is one of the commands of an exec.
-type execCommand struct {
+// step is one of the commands of an exec.
+type step struct {
 	what, line, shell, cwd string // what is the key of the parameter
 	args                   []string
 	stdin                  string
 }
 
-func (x *ExecRes) mainCommand() execCommand {
-	c := execCommand{what: "cmd", line: x.Cmd, shell: x.Shell, cwd: x.Cwd, args: x.Args, stdin: x.Stdin}
+func (x *Res) mainCommand() step {
+	c := step{what: "cmd", line: x.Cmd, shell: x.Shell, cwd: x.Cwd, args: x.Args, stdin: x.Stdin}
 	if c.line == "" {
 		c.line = x.Name()
 	}
 	return c
 }
 
-func (x *ExecRes) ifCommand() execCommand {
-	return execCommand{what: "ifcmd", line: x.IfCmd, shell: x.IfShell, cwd: x.IfCwd}
+func (x *Res) ifCommand() step {
+	return step{what: "ifcmd", line: x.IfCmd, shell: x.IfShell, cwd: x.IfCwd}
 }
 
-func (x *ExecRes) nifCommand() execCommand {
-	return execCommand{what: "nifcmd", line: x.NIfCmd, shell: x.NIfShell, cwd: x.NIfCwd}
+func (x *Res) nifCommand() step {
+	return step{what: "nifcmd", line: x.NIfCmd, shell: x.NIfShell, cwd: x.NIfCwd}
 }
 
-func (x *ExecRes) doneCommand() execCommand {
-	return execCommand{what: "donecmd", line: x.DoneCmd, shell: x.DoneShell, cwd: x.DoneCwd}
+func (x *Res) doneCommand() step {
+	return step{what: "donecmd", line: x.DoneCmd, shell: x.DoneShell, cwd: x.DoneCwd}
 }
 
-func (x *ExecRes) watchCommand() execCommand {
-	return execCommand{what: "watchcmd", line: x.WatchCmd, shell: x.WatchShell, cwd: x.WatchCwd}
+func (x *Res) watchCommand() step {
+	return step{what: "watchcmd", line: x.WatchCmd, shell: x.WatchShell, cwd: x.WatchCwd}
 }
 
-func (x *ExecRes) commands() []execCommand {
-	return []execCommand{x.mainCommand(), x.ifCommand(), x.nifCommand(), x.doneCommand(), x.watchCommand()}
+func (x *Res) commands() []step {
+	return []step{x.mainCommand(), x.ifCommand(), x.nifCommand(), x.doneCommand(), x.watchCommand()}
 }
 
 // argv returns the argument list.
-func (c execCommand) argv() ([]string, error) {
+func (c step) argv() ([]string, error) {
 	switch {
 	case strings.TrimSpace(c.line) == "":
 		return nil, errors.New("there is no command")
@@ -72,7 +72,7 @@ func (c execCommand) argv() ([]string, error) {
 }
 
 // environ returns the environment of all commands, sorted.
-func (x *ExecRes) environ() []string {
+func (x *Res) environ() []string {
 	env := make([]string, 0, len(x.Env)+1)
 	if _, ok := x.Env["PATH"]; !ok {
 		env = append(env, "PATH="+command.DefaultPath)
@@ -84,7 +84,7 @@ func (x *ExecRes) environ() []string {
 }
 
 // hostCommand makes what the host runs.
-func (x *ExecRes) hostCommand(c execCommand) (engine.Command, error) {
+func (x *Res) hostCommand(c step) (engine.Command, error) {
 	argv, err := c.argv()
 	if err != nil {
 		return engine.Command{}, fmt.Errorf("%s: %w", c.what, err)
@@ -97,7 +97,7 @@ func (x *ExecRes) hostCommand(c execCommand) (engine.Command, error) {
 
 // runCommand runs one command to its end or to the timeout. An exit status is not an error, a
 // signal is. stderr may be nil.
-func (x *ExecRes) runCommand(ctx context.Context, c execCommand, stderr func([]byte)) (*engine.Result, error) {
+func (x *Res) runCommand(ctx context.Context, c step, stderr func([]byte)) (*engine.Result, error) {
 	hc, err := x.hostCommand(c)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (x *ExecRes) runCommand(ctx context.Context, c execCommand, stderr func([]b
 }
 
 // apply runs cmd and donecmd, and looks at the file that it should have created.
-func (x *ExecRes) apply(ctx context.Context) (*execLast, error) {
+func (x *Res) apply(ctx context.Context) (*lastRun, error) {
 	start := time.Now()
 	res, err := x.mustRun(ctx, x.mainCommand())
 	if err != nil {
@@ -141,14 +141,14 @@ func (x *ExecRes) apply(ctx context.Context) (*execLast, error) {
 	}
 	x.init.Log.Debug("command ended", "took", time.Since(start).Round(time.Millisecond))
 	if res.Truncated {
-		x.init.Logf("it printed more than the %s that are kept: nothing is sent", execMost)
-		return &execLast{Cut: true}, nil
+		x.init.Logf("it printed more than the %s that are kept: nothing is sent", outputMax)
+		return &lastRun{Cut: true}, nil
 	}
-	return &execLast{Output: res.Output, Stdout: res.Stdout, Stderr: res.Stderr}, nil
+	return &lastRun{Output: res.Output, Stdout: res.Stdout, Stderr: res.Stderr}, nil
 }
 
 // mustRun runs a command that has to end with exit status 0.
-func (x *ExecRes) mustRun(ctx context.Context, c execCommand) (*engine.Result, error) {
+func (x *Res) mustRun(ctx context.Context, c step) (*engine.Result, error) {
 	var t command.Tail
 	res, err := x.runCommand(ctx, c, t.Add)
 	if err != nil {
@@ -166,7 +166,7 @@ func (x *ExecRes) mustRun(ctx context.Context, c execCommand) (*engine.Result, e
 
 // withTail adds the last output of a command. A command with a secret may print a part of it, or
 // something made from it, which no redactor could recognise.
-func (x *ExecRes) withTail(err error, t *command.Tail) error {
+func (x *Res) withTail(err error, t *command.Tail) error {
 	switch {
 	case t.Empty():
 		return err
@@ -179,7 +179,7 @@ func (x *ExecRes) withTail(err error, t *command.Tail) error {
 
 // unsaid returns the output of a command without its input: the values of variables but PATH, and
 // the text that it read.
-func (x *ExecRes) unsaid(text string) string {
+func (x *Res) unsaid(text string) string {
 	hidden := secrets.Texts{Least: command.MinHidden}
 	for name, value := range x.Env {
 		if name != "PATH" {

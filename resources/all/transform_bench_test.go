@@ -1,4 +1,4 @@
-package resources
+package all_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/exec"
 	"github.com/reactivegraph/mgmt/resources/file"
 )
 
@@ -51,7 +52,7 @@ func manyResources(tb testing.TB, n int) *engine.Graph {
 		switch i % 10 {
 		case 8:
 			kind, name = "exec", fmt.Sprint(i)
-			r = &ExecRes{Cmd: "/bin/make -f " + path(i-1), Cwd: path(i - 2), User: "root"}
+			r = &exec.Res{Cmd: "/bin/make -f " + path(i-1), Cwd: path(i - 2), User: "root"}
 		case 9:
 			kind, name = "noop", fmt.Sprint(i)
 			r = &basic.NoopRes{}

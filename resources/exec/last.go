@@ -1,4 +1,4 @@
-package resources
+package exec
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
 
-// execLast is what is kept of the last successful run, so that its output can be
+// lastRun is what is kept of the last successful run, so that its output can be
 // sent also when nothing has to run, and mtimes can be compared.
-type execLast struct {
+type lastRun struct {
 	Output []byte               `json:"output"` // bytes: JSON would mend what is not UTF-8
 	Stdout []byte               `json:"stdout"`
 	Stderr []byte               `json:"stderr"`
@@ -21,24 +21,24 @@ type execLast struct {
 	Cut    bool                 `json:"cut,omitempty"` // it printed more than is kept, and none of it is
 }
 
-// execMost is how much of the output of a command the host keeps.
-const execMost schema.Size = 1 << 20
+// outputMax is how much of the output of a command the host keeps.
+const outputMax schema.Size = 1 << 20
 
-const execLastFile = "last.json"
+const lastFile = "last.json"
 
 // loadLast returns nil when there was no run yet. An unreadable record counts as missing.
-func (x *ExecRes) loadLast() *execLast {
+func (x *Res) loadLast() *lastRun {
 	if x.run.unkept != nil {
 		return x.run.unkept
 	}
-	data, err := private.Read(x.init, execLastFile)
+	data, err := private.Read(x.init, lastFile)
 	if err != nil || data == nil {
 		if err != nil {
 			x.init.Logf("what was kept of the last run is lost: %v", err)
 		}
 		return nil
 	}
-	var last execLast
+	var last lastRun
 	if err := json.Unmarshal(data, &last); err != nil {
 		x.init.Logf("what was kept of the last run is lost: %v", err)
 		return nil
@@ -48,7 +48,7 @@ func (x *ExecRes) loadLast() *execLast {
 
 // keepLast saves the results of a run. If it can't, as on a full disk, the run was successful all
 // the same, and must not be made again for that: its results live as long as this instance.
-func (x *ExecRes) keepLast(last *execLast) {
+func (x *Res) keepLast(last *lastRun) {
 	x.run.unkept = nil
 	if err := x.saveLast(last); err != nil {
 		x.run.unkept = last
@@ -56,30 +56,30 @@ func (x *ExecRes) keepLast(last *execLast) {
 	}
 }
 
-func (x *ExecRes) saveLast(last *execLast) error {
+func (x *Res) saveLast(last *lastRun) error {
 	data, err := json.Marshal(last)
 	if err != nil {
 		return err
 	}
-	return private.Write(x.init, execLastFile, data, false)
+	return private.Write(x.init, lastFile, data, false)
 }
 
 // send sends the output of the last run. An exec that has never run, because its conditions never
 // let it, sends only the values that it was given for that.
-func (x *ExecRes) send(last *execLast) error {
+func (x *Res) send(last *lastRun) error {
 	switch {
 	case last == nil:
 		return x.sendGiven()
 	case last.Cut && x.init.Receives():
-		return engine.Verdict(fmt.Errorf("cmd printed more than the %s that can be sent: let it print less, or write to a file that the receiver reads", execMost))
+		return engine.Verdict(fmt.Errorf("cmd printed more than the %s that can be sent: let it print less, or write to a file that the receiver reads", outputMax))
 	case last.Cut:
 		return nil
 	}
-	return x.init.Send(&ExecSends{Output: x.sent(last.Output), Stdout: x.sent(last.Stdout), Stderr: x.sent(last.Stderr)})
+	return x.init.Send(&Sends{Output: x.sent(last.Output), Stdout: x.sent(last.Stdout), Stderr: x.sent(last.Stderr)})
 }
 
 // sent returns what is sent of an output.
-func (x *ExecRes) sent(printed []byte) string {
+func (x *Res) sent(printed []byte) string {
 	if x.Trim {
 		printed = bytes.TrimSpace(printed)
 	}
@@ -88,7 +88,7 @@ func (x *ExecRes) sent(printed []byte) string {
 
 // sendGiven sends the values that are given for the time before the first run. A missing value is
 // empty.
-func (x *ExecRes) sendGiven() error {
+func (x *Res) sendGiven() error {
 	if x.SendOutput == nil && x.SendStdout == nil && x.SendStderr == nil {
 		return nil
 	}
@@ -98,5 +98,5 @@ func (x *ExecRes) sendGiven() error {
 		}
 		return *s
 	}
-	return x.init.Send(&ExecSends{Output: text(x.SendOutput), Stdout: text(x.SendStdout), Stderr: text(x.SendStderr)})
+	return x.init.Send(&Sends{Output: text(x.SendOutput), Stdout: text(x.SendStdout), Stderr: text(x.SendStderr)})
 }

@@ -1,4 +1,4 @@
-package resources
+package exec
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func (s *shell) took() string {
 	return ran
 }
 
-func newExec(t *testing.T, r *ExecRes, o ...enginetest.Option) (*shell, *enginetest.Fake) {
+func newExec(t *testing.T, r *Res, o ...enginetest.Option) (*shell, *enginetest.Fake) {
 	t.Helper()
 	s := &shell{status: map[string]int{}}
 	f := kindtest.Begin(t, "exec", r, o...)
@@ -73,7 +73,7 @@ func expect(t *testing.T, s *shell, want string) {
 }
 
 func TestExecRunsOnce(t *testing.T) {
-	r := &ExecRes{Cmd: "one"}
+	r := &Res{Cmd: "one"}
 	s, f := newExec(t, r)
 	kindtest.Want(t, f, r, "ran")
 	expect(t, s, "one")
@@ -84,7 +84,7 @@ func TestExecRunsOnce(t *testing.T) {
 }
 
 func TestExecRunsItsNameWithoutCmd(t *testing.T) {
-	r := &ExecRes{}
+	r := &Res{}
 	r.SetName("make 'it so'")
 	s, f := newExec(t, r)
 	kindtest.Want(t, f, r, "ran")
@@ -93,7 +93,7 @@ func TestExecRunsItsNameWithoutCmd(t *testing.T) {
 
 func TestExecNewInstanceRunsAgain(t *testing.T) {
 	for range 2 {
-		r := &ExecRes{Cmd: "one"}
+		r := &Res{Cmd: "one"}
 		s, f := newExec(t, r, enginetest.WithVarDir(filepath.Join(t.TempDir(), "var")))
 		kindtest.Want(t, f, r, "ran")
 		expect(t, s, "one")
@@ -101,7 +101,7 @@ func TestExecNewInstanceRunsAgain(t *testing.T) {
 }
 
 func TestExecFailureIsDueAgain(t *testing.T) {
-	r := &ExecRes{Cmd: "one"}
+	r := &Res{Cmd: "one"}
 	s, f := newExec(t, r)
 	s.status["one"], s.said = 3, "first\nwhat went wrong\n"
 	if got := kindtest.Verbs(t, f, r, true); got != "error: cmd ended with exit status 3: first; what went wrong" {
@@ -119,7 +119,7 @@ func TestExecFailures(t *testing.T) {
 		"missing": `error: cmd: "missing" was not found`,
 		"signal":  "error: cmd was ended by the signal killed",
 	} {
-		r := &ExecRes{Cmd: cmd}
+		r := &Res{Cmd: cmd}
 		_, f := newExec(t, r)
 		if got := kindtest.Verbs(t, f, r, true); got != want {
 			t.Errorf("%s: got %q", cmd, got)
@@ -128,7 +128,7 @@ func TestExecFailures(t *testing.T) {
 }
 
 func TestExecFailureTellsStdoutWhereStderrIsEmpty(t *testing.T) {
-	r := &ExecRes{Cmd: "one"}
+	r := &Res{Cmd: "one"}
 	s, f := newExec(t, r)
 	s.status["one"] = 1
 	if got := kindtest.Verbs(t, f, r, true); got != "error: cmd ended with exit status 1: out of one" {
@@ -138,7 +138,7 @@ func TestExecFailureTellsStdoutWhereStderrIsEmpty(t *testing.T) {
 
 func TestExecCreates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
-	r := &ExecRes{Cmd: "touch " + path, Creates: path}
+	r := &Res{Cmd: "touch " + path, Creates: path}
 	s, f := newExec(t, r)
 	kindtest.Want(t, f, r, "ran")
 	kindtest.Want(t, f, r, "")
@@ -152,7 +152,7 @@ func TestExecCreates(t *testing.T) {
 
 func TestExecCreatesMustExistAfterwards(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
-	r := &ExecRes{Cmd: "one", Creates: path}
+	r := &Res{Cmd: "one", Creates: path}
 	_, f := newExec(t, r)
 	if got := kindtest.Verbs(t, f, r, true); got != "error: cmd ended well, but "+path+" does not exist after it" {
 		t.Errorf("got %q", got)
@@ -165,7 +165,7 @@ func TestExecCreatesBelowAFile(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &ExecRes{Cmd: "one", Creates: file + "/sub"}
+	r := &Res{Cmd: "one", Creates: file + "/sub"}
 	_, f := newExec(t, r)
 	if got := kindtest.Verbs(t, f, r, false); got != "ran" {
 		t.Errorf("got %q", got)
@@ -176,27 +176,27 @@ func TestExecConditions(t *testing.T) {
 	out := func(s string) *string { return &s }
 	for _, tt := range []struct {
 		name   string
-		res    ExecRes
+		res    Res
 		status map[string]int
 		runs   bool
 		asked  string
 	}{
-		{"ifcmd yes", ExecRes{IfCmd: "if"}, nil, true, "if"},
-		{"ifcmd no", ExecRes{IfCmd: "if"}, map[string]int{"if": 1}, false, "if"},
-		{"nifcmd yes", ExecRes{NIfCmd: "nif"}, nil, false, "nif"},
-		{"nifcmd no", ExecRes{NIfCmd: "nif"}, map[string]int{"nif": 2}, true, "nif"},
-		{"both", ExecRes{IfCmd: "if", NIfCmd: "nif"}, map[string]int{"nif": 2}, true, "if, nif"},
-		{"ifcmd forbids before nifcmd is asked", ExecRes{IfCmd: "if", NIfCmd: "nif"}, map[string]int{"if": 1}, false, "if"},
-		{"equal", ExecRes{IfCmd: "if", IfEquals: out("out of if")}, nil, false, "if"},
-		{"equal with newline", ExecRes{IfCmd: "if", IfEquals: out("out of if\n")}, nil, false, "if"},
-		{"not equal", ExecRes{IfCmd: "if", IfEquals: out("")}, nil, true, "if"},
-		{"equal but failed", ExecRes{IfCmd: "if", IfEquals: out("out of if")}, map[string]int{"if": 1}, false, "if"},
-		{"equal, both outputs", ExecRes{IfCmd: "if", IfEquals: out("noise\nout of if")}, nil, false, "if"},
-		{"stdout equal", ExecRes{IfCmd: "if", IfEqualsStdout: out("out of if")}, nil, false, "if"},
-		{"both outputs are not stdout", ExecRes{IfCmd: "if", IfEqualsStdout: out("noise\nout of if")}, nil, true, "if"},
-		{"stdout not equal", ExecRes{IfCmd: "if", IfEqualsStdout: out("")}, nil, true, "if"},
-		{"stdout equal but failed", ExecRes{IfCmd: "if", IfEqualsStdout: out("out of if")}, map[string]int{"if": 1}, false, "if"},
-		{"creates forbids before ifcmd is asked", ExecRes{IfCmd: "if", Creates: "/"}, nil, false, ""},
+		{"ifcmd yes", Res{IfCmd: "if"}, nil, true, "if"},
+		{"ifcmd no", Res{IfCmd: "if"}, map[string]int{"if": 1}, false, "if"},
+		{"nifcmd yes", Res{NIfCmd: "nif"}, nil, false, "nif"},
+		{"nifcmd no", Res{NIfCmd: "nif"}, map[string]int{"nif": 2}, true, "nif"},
+		{"both", Res{IfCmd: "if", NIfCmd: "nif"}, map[string]int{"nif": 2}, true, "if, nif"},
+		{"ifcmd forbids before nifcmd is asked", Res{IfCmd: "if", NIfCmd: "nif"}, map[string]int{"if": 1}, false, "if"},
+		{"equal", Res{IfCmd: "if", IfEquals: out("out of if")}, nil, false, "if"},
+		{"equal with newline", Res{IfCmd: "if", IfEquals: out("out of if\n")}, nil, false, "if"},
+		{"not equal", Res{IfCmd: "if", IfEquals: out("")}, nil, true, "if"},
+		{"equal but failed", Res{IfCmd: "if", IfEquals: out("out of if")}, map[string]int{"if": 1}, false, "if"},
+		{"equal, both outputs", Res{IfCmd: "if", IfEquals: out("noise\nout of if")}, nil, false, "if"},
+		{"stdout equal", Res{IfCmd: "if", IfEqualsStdout: out("out of if")}, nil, false, "if"},
+		{"both outputs are not stdout", Res{IfCmd: "if", IfEqualsStdout: out("noise\nout of if")}, nil, true, "if"},
+		{"stdout not equal", Res{IfCmd: "if", IfEqualsStdout: out("")}, nil, true, "if"},
+		{"stdout equal but failed", Res{IfCmd: "if", IfEqualsStdout: out("out of if")}, map[string]int{"if": 1}, false, "if"},
+		{"creates forbids before ifcmd is asked", Res{IfCmd: "if", Creates: "/"}, nil, false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &tt.res
@@ -224,7 +224,7 @@ func TestExecConditionThatCannotBeAsked(t *testing.T) {
 		"missing": `error: ifcmd: "missing" was not found`,
 		"signal":  "error: ifcmd was ended by the signal killed",
 	} {
-		r := &ExecRes{Cmd: "one", IfCmd: what}
+		r := &Res{Cmd: "one", IfCmd: what}
 		s, f := newExec(t, r)
 		if got := kindtest.Verbs(t, f, r, true); got != want {
 			t.Errorf("got %q", got)
@@ -234,7 +234,7 @@ func TestExecConditionThatCannotBeAsked(t *testing.T) {
 }
 
 func TestExecDoneCmd(t *testing.T) {
-	r := &ExecRes{Cmd: "one", DoneCmd: "done"}
+	r := &Res{Cmd: "one", DoneCmd: "done"}
 	s, f := newExec(t, r)
 	s.status["done"] = 1
 	if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "error: donecmd ended with exit status 1") {
@@ -245,13 +245,13 @@ func TestExecDoneCmd(t *testing.T) {
 	kindtest.Want(t, f, r, "ran")
 	kindtest.Want(t, f, r, "")
 	expect(t, s, "one, done")
-	if sent := f.Sent().(*ExecSends); sent.Stdout != "out of one\n" {
+	if sent := f.Sent().(*Sends); sent.Stdout != "out of one\n" {
 		t.Errorf("sent %+v", sent)
 	}
 }
 
 func TestExecRefresh(t *testing.T) {
-	r := &ExecRes{Cmd: "one"}
+	r := &Res{Cmd: "one"}
 	s, f := newExec(t, r)
 	f.SetRefresh(true)
 	kindtest.Want(t, f, r, "ran") // due anyway
@@ -263,7 +263,7 @@ func TestExecRefresh(t *testing.T) {
 
 func TestExecRefreshOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
-	r := &ExecRes{Cmd: "one", RefreshOnly: true, WatchFiles: []string{path}}
+	r := &Res{Cmd: "one", RefreshOnly: true, WatchFiles: []string{path}}
 	s, f := newExec(t, r)
 	kindtest.Want(t, f, r, "")
 	f.SetRecv(map[string]*engine.Send{"cmd": {Changed: true}})
@@ -278,7 +278,7 @@ func TestExecRefreshOnly(t *testing.T) {
 // A notification asks for a run; the conditions decide.
 func TestExecRefreshIsGuarded(t *testing.T) {
 	for _, only := range []bool{false, true} {
-		r := &ExecRes{Cmd: "one", IfCmd: "if", RefreshOnly: only}
+		r := &Res{Cmd: "one", IfCmd: "if", RefreshOnly: only}
 		s, f := newExec(t, r)
 		f.SetRefresh(true)
 		s.status["if"] = 1
@@ -289,7 +289,7 @@ func TestExecRefreshIsGuarded(t *testing.T) {
 
 // With refreshonly an mtime asks for nothing, and overrules no condition.
 func TestExecRefreshOnlyWithMtimes(t *testing.T) {
-	r := &ExecRes{Cmd: "one", IfCmd: "if", RefreshOnly: true, Mtimes: []string{"/"}}
+	r := &Res{Cmd: "one", IfCmd: "if", RefreshOnly: true, Mtimes: []string{"/"}}
 	s, f := newExec(t, r)
 	kindtest.Want(t, f, r, "")
 	f.SetRefresh(true)
@@ -303,7 +303,7 @@ func TestExecReceivedValueRunsAgain(t *testing.T) {
 	for key, due := range map[string]bool{
 		"cmd": true, "args": true, "args[1]": true, "env.A": true, "stdin": true, "cwd": true, "user": true, "timeout": false, "donecmd": false,
 	} {
-		r := &ExecRes{Cmd: "one"}
+		r := &Res{Cmd: "one"}
 		_, f := newExec(t, r)
 		kindtest.Want(t, f, r, "ran")
 		f.SetRecv(map[string]*engine.Send{key: {Changed: true}})
@@ -320,7 +320,7 @@ func TestExecReceivedValueRunsAgain(t *testing.T) {
 // An argument list is no place for a secret.
 func TestExecRefusesSecretsInArguments(t *testing.T) {
 	for _, key := range []string{"cmd", "args", "args[0]", "ifcmd", "shell", "watchcmd"} {
-		r := &ExecRes{Cmd: "one", IfCmd: "if"}
+		r := &Res{Cmd: "one", IfCmd: "if"}
 		s, f := newExec(t, r)
 		f.SetRecv(map[string]*engine.Send{key: {Secret: true, Changed: true}})
 		for _, apply := range []bool{false, true} {
@@ -331,7 +331,7 @@ func TestExecRefusesSecretsInArguments(t *testing.T) {
 		}
 		expect(t, s, "")
 	}
-	r := &ExecRes{Cmd: "one"}
+	r := &Res{Cmd: "one"}
 	_, f := newExec(t, r)
 	f.SetRecv(map[string]*engine.Send{"env.TOKEN": {Secret: true}, "stdin": {Secret: true}})
 	kindtest.Want(t, f, r, "ran")
@@ -343,7 +343,7 @@ func TestExecSaysWhereSecretsGo(t *testing.T) {
 	k, err := engine.DefaultRegistry().Kind("exec")
 	kindtest.Must(t, err)
 	marks := map[string]string{} // by key: what to look for in argv
-	r := &ExecRes{}
+	r := &Res{}
 	v := reflect.ValueOf(r).Elem()
 	for _, f := range k.Type.Fields {
 		mark := "mark-" + f.Key
@@ -382,7 +382,7 @@ func TestExecSaysWhereSecretsGo(t *testing.T) {
 func TestExecWatchRunsNoSecretArguments(t *testing.T) {
 	for _, key := range []string{"watchcmd", "watchshell", "cmd"} {
 		synctest.Test(t, func(t *testing.T) {
-			r := &ExecRes{Cmd: "one", WatchCmd: "watch canary"}
+			r := &Res{Cmd: "one", WatchCmd: "watch canary"}
 			s, f := newExec(t, r)
 			f.SetRecv(map[string]*engine.Send{key: {Secret: true, Changed: true}})
 			stop := kindtest.Watching(t, f, r)
@@ -396,7 +396,7 @@ func TestExecWatchRunsNoSecretArguments(t *testing.T) {
 // A part of a secret, or something made from it, is not known as one.
 func TestExecShowsNoOutputOfSecrets(t *testing.T) {
 	const hidden = "; what it printed is not shown, since a secret is received here"
-	for _, r := range []*ExecRes{{Cmd: "bad"}, {Cmd: "one", DoneCmd: "bad"}, {Cmd: "signal"}, {Cmd: "one", WatchCmd: "bad"}} {
+	for _, r := range []*Res{{Cmd: "bad"}, {Cmd: "one", DoneCmd: "bad"}, {Cmd: "signal"}, {Cmd: "one", WatchCmd: "bad"}} {
 		s, f := newExec(t, r)
 		s.said, s.status["bad"] = "can\n", 3
 		f.SetRecv(map[string]*engine.Send{"env.TOKEN": {Secret: true}})
@@ -419,7 +419,7 @@ func TestExecMtimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	varDir := enginetest.WithVarDir(filepath.Join(dir, "var"))
-	r := &ExecRes{Cmd: "one", Mtimes: []string{path}, IfCmd: "if"}
+	r := &Res{Cmd: "one", Mtimes: []string{path}, IfCmd: "if"}
 	s, f := newExec(t, r, varDir)
 	s.status["if"] = 1 // an mtime asks no condition
 	kindtest.Want(t, f, r, "ran")
@@ -427,7 +427,7 @@ func TestExecMtimes(t *testing.T) {
 	kindtest.Want(t, f, r, "")
 
 	// It is remembered by the next instance.
-	r = &ExecRes{Cmd: "one", Mtimes: []string{path}}
+	r = &Res{Cmd: "one", Mtimes: []string{path}}
 	s, f = newExec(t, r, varDir)
 	kindtest.Want(t, f, r, "")
 	for _, step := range []time.Duration{time.Hour, -time.Hour} { // also a file from the past
@@ -448,7 +448,7 @@ func TestExecMtimes(t *testing.T) {
 
 func TestExecWatchFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
-	r := &ExecRes{Cmd: "one", WatchFiles: []string{path}}
+	r := &Res{Cmd: "one", WatchFiles: []string{path}}
 	s, f := newExec(t, r)
 	kindtest.Watching(t, f, r)
 	kindtest.Want(t, f, r, "ran")
@@ -477,7 +477,7 @@ func TestExecWatchFiles(t *testing.T) {
 
 // Of a folder, the entries are watched too; and seen also without a Watch.
 //
-// Seen failing with: exec_watch.go: Contents left out; exec_check.go: the entries
+// Seen failing with: exec/watch.go: Contents left out; exec/check.go: the entries
 // left out of stamp.
 func TestExecWatchFolder(t *testing.T) {
 	dir := t.TempDir()
@@ -485,7 +485,7 @@ func TestExecWatchFolder(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &ExecRes{Cmd: "one", WatchFiles: []string{dir}}
+	r := &Res{Cmd: "one", WatchFiles: []string{dir}}
 	_, f := newExec(t, r)
 	kindtest.Watching(t, f, r)
 	kindtest.Want(t, f, r, "ran")
@@ -508,7 +508,7 @@ func TestExecMtimesOfFolder(t *testing.T) {
 	if err := os.Chtimes(dir, time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	r := &ExecRes{Cmd: "one", Mtimes: []string{dir}}
+	r := &Res{Cmd: "one", Mtimes: []string{dir}}
 	_, f := newExec(t, r)
 	kindtest.Watching(t, f, r)
 	kindtest.Want(t, f, r, "ran")
@@ -528,7 +528,7 @@ func TestExecMtimesOfFolder(t *testing.T) {
 // Polled, and never watched, it sees the files all the same.
 func TestExecWatchFilesPolled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
-	r := &ExecRes{Cmd: "one", WatchFiles: []string{path}}
+	r := &Res{Cmd: "one", WatchFiles: []string{path}}
 	_, f := newExec(t, r)
 	kindtest.Want(t, f, r, "ran")
 	for _, text := range []string{"a", "bb", ""} {
@@ -543,7 +543,7 @@ func TestExecWatchFilesPolled(t *testing.T) {
 // What happens during a run is another run's.
 func TestExecEventDuringRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
-	r := &ExecRes{Cmd: "one", WatchFiles: []string{path}}
+	r := &Res{Cmd: "one", WatchFiles: []string{path}}
 	s, f := newExec(t, r)
 	kindtest.Watching(t, f, r)
 	f.Host().SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
@@ -562,7 +562,7 @@ func TestExecStateIsWatchedAndDecidesItself(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &ExecRes{Cmd: "one", Mtimes: []string{path}}
+	r := &Res{Cmd: "one", Mtimes: []string{path}}
 	_, f := newExec(t, r)
 	kindtest.Watching(t, f, r)
 	kindtest.Want(t, f, r, "ran")
@@ -602,7 +602,7 @@ func (l *lines) run(ctx context.Context, c engine.Command) (*engine.Result, erro
 }
 
 func TestExecWatchCmd(t *testing.T) {
-	r := &ExecRes{Cmd: "one", WatchCmd: "watch --all", WatchCwd: "/tmp"}
+	r := &Res{Cmd: "one", WatchCmd: "watch --all", WatchCwd: "/tmp"}
 	_, f := newExec(t, r)
 	l := newLines()
 	f.Host().SetCommand(l.run)
@@ -632,7 +632,7 @@ func TestExecWatchCmdEnds(t *testing.T) {
 		nil:                  "watchcmd ended with exit status 4, it must run for as long as it is to watch",
 		errors.New("broken"): "watchcmd: broken",
 	} {
-		r := &ExecRes{Cmd: "one", WatchCmd: "watch"}
+		r := &Res{Cmd: "one", WatchCmd: "watch"}
 		_, f := newExec(t, r)
 		l := newLines()
 		f.Host().SetCommand(l.run)
@@ -648,7 +648,7 @@ func TestExecWatchCmdEnds(t *testing.T) {
 
 // While watchcmd did not run, something may have happened.
 func TestExecWatchCmdRestartedRunsAgain(t *testing.T) {
-	r := &ExecRes{Cmd: "one", WatchCmd: "watch"}
+	r := &Res{Cmd: "one", WatchCmd: "watch"}
 	_, f := newExec(t, r)
 	l := newLines()
 	f.Host().SetCommand(l.run)
@@ -662,7 +662,7 @@ func TestExecWatchCmdRestartedRunsAgain(t *testing.T) {
 }
 
 func TestExecWatchFails(t *testing.T) {
-	for _, r := range []*ExecRes{
+	for _, r := range []*Res{
 		{Cmd: "one", WatchFiles: []string{"/a"}},
 		{Cmd: "one", Creates: "/a"},
 		{Cmd: "one", Mtimes: []string{"/a"}},
@@ -680,7 +680,7 @@ func TestExecWatchFails(t *testing.T) {
 
 func TestExecTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &ExecRes{Cmd: "one", Timeout: 5 * time.Second}
+		r := &Res{Cmd: "one", Timeout: 5 * time.Second}
 		_, f := newExec(t, r)
 		f.Host().SetCommand(func(ctx context.Context, c engine.Command) (*engine.Result, error) {
 			c.Stderr([]byte("working on it"))
@@ -698,7 +698,7 @@ func TestExecTimeout(t *testing.T) {
 func TestExecSends(t *testing.T) {
 	varDir := enginetest.WithVarDir(filepath.Join(t.TempDir(), "var"))
 	path := filepath.Join(t.TempDir(), "it")
-	r := &ExecRes{Cmd: "touch " + path, Creates: path}
+	r := &Res{Cmd: "touch " + path, Creates: path}
 	_, f := newExec(t, r, varDir)
 	kindtest.Verbs(t, f, r, false)
 	if f.Sent() != nil {
@@ -708,27 +708,27 @@ func TestExecSends(t *testing.T) {
 	f.Host().SetCommand(func(context.Context, engine.Command) (*engine.Result, error) {
 		return res, os.WriteFile(path, nil, 0o600)
 	})
-	sent := &ExecSends{Output: "out\xff\nerr\n", Stdout: "out\xff\n", Stderr: "err\n"}
+	sent := &Sends{Output: "out\xff\nerr\n", Stdout: "out\xff\n", Stderr: "err\n"}
 	kindtest.Verbs(t, f, r, true)
 	if !reflect.DeepEqual(f.Sent(), sent) {
 		t.Errorf("sent %+v", f.Sent())
 	}
 
 	// The next instance has nothing to run, and sends the same.
-	r = &ExecRes{Cmd: "touch " + path, Creates: path}
+	r = &Res{Cmd: "touch " + path, Creates: path}
 	_, f = newExec(t, r, varDir)
 	for _, apply := range []bool{false, true} {
 		if kindtest.Verbs(t, f, r, apply); !reflect.DeepEqual(f.Sent(), sent) {
 			t.Errorf("apply %t: sent %+v", apply, f.Sent())
 		}
 	}
-	if info, err := os.Stat(filepath.Join(f.VarDir(), execLastFile)); err != nil || info.Mode() != private.Mode {
+	if info, err := os.Stat(filepath.Join(f.VarDir(), lastFile)); err != nil || info.Mode() != private.Mode {
 		t.Errorf("it is kept as %v, %v", info.Mode(), err)
 	}
 }
 
 func TestExecNeverRunSendsNothing(t *testing.T) {
-	r := &ExecRes{Cmd: "one", Creates: "/"}
+	r := &Res{Cmd: "one", Creates: "/"}
 	_, f := newExec(t, r)
 	kindtest.Want(t, f, r, "")
 	if f.Sent() != nil {
@@ -739,10 +739,10 @@ func TestExecNeverRunSendsNothing(t *testing.T) {
 // What is given to be sent is sent until there was a run, and then no more.
 func TestExecSendsWhatIsGiven(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
-	r := &ExecRes{Cmd: "touch " + path, IfCmd: "if", SendOutput: new("all"), SendStderr: new("err")}
+	r := &Res{Cmd: "touch " + path, IfCmd: "if", SendOutput: new("all"), SendStderr: new("err")}
 	s, f := newExec(t, r)
 	s.status["if"] = 1
-	given := &ExecSends{Output: "all", Stderr: "err"}
+	given := &Sends{Output: "all", Stderr: "err"}
 	for _, apply := range []bool{false, true} {
 		if kindtest.Verbs(t, f, r, apply); !reflect.DeepEqual(f.Sent(), given) {
 			t.Errorf("apply %t: sent %+v", apply, f.Sent())
@@ -750,7 +750,7 @@ func TestExecSendsWhatIsGiven(t *testing.T) {
 	}
 	s.status["if"] = 0
 	kindtest.Want(t, f, r, "ran")
-	real := &ExecSends{Output: "noise\nout of touch\n", Stdout: "out of touch\n"}
+	real := &Sends{Output: "noise\nout of touch\n", Stdout: "out of touch\n"}
 	if !reflect.DeepEqual(f.Sent(), real) {
 		t.Errorf("after a run: %+v", f.Sent())
 	}
@@ -761,7 +761,7 @@ func TestExecSendsWhatIsGiven(t *testing.T) {
 	}
 
 	// Of one that would run, nobody knows yet.
-	r = &ExecRes{Cmd: "one", SendOutput: new("all")}
+	r = &Res{Cmd: "one", SendOutput: new("all")}
 	_, f = newExec(t, r)
 	if kindtest.Verbs(t, f, r, false); f.Sent() != nil {
 		t.Errorf("sent %v before it ran", f.Sent())
@@ -770,12 +770,12 @@ func TestExecSendsWhatIsGiven(t *testing.T) {
 
 func TestExecKeptIsDamaged(t *testing.T) {
 	for _, text := range []string{"", "{", "[]", "null-ish"} {
-		r := &ExecRes{Cmd: "one"}
+		r := &Res{Cmd: "one"}
 		_, f := newExec(t, r)
 		if err := os.MkdirAll(f.VarDir(), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(f.VarDir(), execLastFile), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(f.VarDir(), lastFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		kindtest.Want(t, f, r, "ran")
@@ -784,7 +784,7 @@ func TestExecKeptIsDamaged(t *testing.T) {
 }
 
 func TestExecLookingTouchesNothing(t *testing.T) {
-	r := &ExecRes{Cmd: "one"}
+	r := &Res{Cmd: "one"}
 	_, f := newExec(t, r)
 	if got := kindtest.Verbs(t, f, r, false); got != "ran" {
 		t.Errorf("got %q", got)
@@ -796,13 +796,13 @@ func TestExecLookingTouchesNothing(t *testing.T) {
 
 func TestExecCommand(t *testing.T) {
 	for _, tt := range []struct {
-		res  ExecRes
+		res  Res
 		want []string
 	}{
-		{ExecRes{Cmd: `ls "a b" c`}, []string{"ls", "a b", "c"}},
-		{ExecRes{Cmd: "my prog", Args: []string{"a b", "'c'"}}, []string{"my prog", "a b", "'c'"}},
-		{ExecRes{Cmd: "echo $1 | cat", Shell: "/bin/sh"}, []string{"/bin/sh", "-c", "echo $1 | cat"}},
-		{ExecRes{Cmd: "echo $1", Shell: "/bin/sh", Args: []string{"x"}}, []string{"/bin/sh", "-c", "echo $1", "/bin/sh", "x"}},
+		{Res{Cmd: `ls "a b" c`}, []string{"ls", "a b", "c"}},
+		{Res{Cmd: "my prog", Args: []string{"a b", "'c'"}}, []string{"my prog", "a b", "'c'"}},
+		{Res{Cmd: "echo $1 | cat", Shell: "/bin/sh"}, []string{"/bin/sh", "-c", "echo $1 | cat"}},
+		{Res{Cmd: "echo $1", Shell: "/bin/sh", Args: []string{"x"}}, []string{"/bin/sh", "-c", "echo $1", "/bin/sh", "x"}},
 	} {
 		r := &tt.res
 		r.Env, r.Cwd, r.User, r.Group, r.Grace = map[string]string{"B": "2", "A": "1"}, "/tmp", "u", "g", time.Second
@@ -822,7 +822,7 @@ func TestExecCommand(t *testing.T) {
 }
 
 func TestExecOwnPath(t *testing.T) {
-	r := &ExecRes{Cmd: "one", Env: map[string]string{"PATH": "/opt/bin"}}
+	r := &Res{Cmd: "one", Env: map[string]string{"PATH": "/opt/bin"}}
 	_, f := newExec(t, r)
 	kindtest.Verbs(t, f, r, true)
 	if env := f.Host().Commands()[0].Env; !slices.Equal(env, []string{"PATH=/opt/bin"}) {
@@ -832,7 +832,7 @@ func TestExecOwnPath(t *testing.T) {
 
 func TestExecValidate(t *testing.T) {
 	empty := ""
-	for want, r := range map[string]*ExecRes{
+	for want, r := range map[string]*Res{
 		"":                              {Cmd: "ls", Cwd: "/", Creates: "/a"},
 		"cmd: there is no command":      {Cmd: " "},
 		"cmd: a quote is not closed":    {Cmd: "it's"},
@@ -855,7 +855,7 @@ func TestExecValidate(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	all := &ExecRes{Cmd: "'", IfCmd: "'", Creates: "x", Timeout: -1}
+	all := &Res{Cmd: "'", IfCmd: "'", Creates: "x", Timeout: -1}
 	if err := all.Validate(); strings.Count(err.Error(), "\n") != 3 {
 		t.Errorf("not all at once: %v", err)
 	}
@@ -872,14 +872,14 @@ func TestExecKeepsInMemoryWhatCannotBeSaved(t *testing.T) {
 	if err := os.WriteFile(src, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &ExecRes{Cmd: "one", Mtimes: []string{src}}
+	r := &Res{Cmd: "one", Mtimes: []string{src}}
 	s, f := newExec(t, r, enginetest.WithVarDir(filepath.Join(blocked, "var")))
 	kindtest.Want(t, f, r, "ran")
 	expect(t, s, "one")
 	f.Reset()
 	kindtest.Want(t, f, r, "")
 	expect(t, s, "")
-	if sent, ok := f.Sent().(*ExecSends); !ok || sent.Stdout != "out of one\n" {
+	if sent, ok := f.Sent().(*Sends); !ok || sent.Stdout != "out of one\n" {
 		t.Errorf("sent %+v", f.Sent())
 	}
 }
