@@ -266,8 +266,10 @@ func (s *keySet) find(key string) *schema.Pair {
 		}
 		return nil
 	}
-	if i := slices.IndexFunc(pairs, func(p schema.Pair) bool { return p.Key == key }); i >= 0 {
-		return &pairs[i]
+	for i := range pairs {
+		if pairs[i].Key == key {
+			return &pairs[i]
+		}
 	}
 	return nil
 }
@@ -335,7 +337,10 @@ var scalarKinds = map[string]schema.NodeKind{
 const quotedStyle = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
 func (c *converter) scalar(n *yaml.Node) *schema.Node {
-	kind, ok := scalarKinds[n.Tag]
+	kind, ok := schema.NodeString, true
+	if n.Tag != "!!str" { // of most
+		kind, ok = scalarKinds[n.Tag]
+	}
 	if !ok {
 		c.badTag(n)
 		kind = schema.NodeString
