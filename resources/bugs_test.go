@@ -22,9 +22,7 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	dir := t.TempDir()
 	all := map[string]engine.Res{"line": &LineRes{File: filepath.Join(dir, "lines"), Content: "x"}}
 	all["pkg"] = pkgOf(t)
-	all["mount"] = mountAt(dir)
 	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
-	all["cron"] = &CronRes{State: FileAbsent, root: dir}
 	all["user"], all["group"] = &UserRes{Root: dir}, &GroupRes{Root: dir}
 	containers := newNspawnWorld(t)
 	containers.prepare(t, "box", t.TempDir())

@@ -9,7 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
-	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/resources/internal/names"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -18,7 +18,7 @@ func (r *NspawnRes) Leaving() bool { return r.state() != svcRunning }
 
 // UIDs names the unit, and the file of the settings if it is managed.
 func (r *NspawnRes) UIDs() []engine.ResUID {
-	list := []engine.ResUID{traits.SvcUID(engine.UIDOf(r), svc.BaseName(r.unit()), false)}
+	list := []engine.ResUID{traits.SvcUID(engine.UIDOf(r), names.ServiceBase(r.unit()), false)}
 	if r.hasSettings() {
 		list = append(list, traits.FileUID(engine.UIDOf(r), r.settingsPath()))
 	}

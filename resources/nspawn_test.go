@@ -22,6 +22,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
+	mountkind "github.com/reactivegraph/mgmt/resources/mount"
 )
 
 // nspawnKind returns the Kind of services on a machine that systemd runs.
@@ -704,7 +705,7 @@ func TestNspawnEdges(t *testing.T) {
 		{"a folder above", "/var/lib/machines/", &file.Res{}, box, false},
 		{"an archive", "/var/lib/machines/web/", &archived.Tar{Extract: "/x.tar"}, box, false},
 		{"a raw image", "/var/lib/machines/web.raw", &download.Res{}, box, false},
-		{"a mount", "/var/lib/machines", &MountRes{}, box, false},
+		{"a mount", "/var/lib/machines", &mountkind.Res{}, box, false},
 		{"the folder of settings", "/etc/systemd/nspawn/", &file.Res{}, box, false},
 		{"settings", "/etc/systemd/nspawn/web.nspawn", &file.Res{}, &NspawnRes{}, false},
 		{"what is bound", "/srv/data/", &file.Res{}, box, false},

@@ -176,12 +176,6 @@ func TestFindingA7NotForAll(t *testing.T) {
 			k, _ := kindtest.KindOf(t, crontabDefinition(), func() provider.Provider { return &crontabs{self: func() string { return "me" }} })
 			return kindtest.Filled(t, k, "job in "+p, map[string]any{"command": "false", "environment": []any{"T=" + canary}})
 		}, false},
-		"mount, closed": {"dev /mnt cifs password=" + canary + " 0 0\n", 0o600, func(p string) engine.Res {
-			return &MountRes{Path: "/mnt", State: MountUnmounted, Device: "dev", Type: "cifs", Options: []string{"password=" + canary + "2"}, Persist: true, Fstab: p}
-		}, false},
-		"mount, open": {"dev /mnt cifs a=" + canary + " 0 0\n", 0o644, func(p string) engine.Res {
-			return &MountRes{Path: "/mnt", State: MountUnmounted, Device: "dev", Type: "cifs", Options: []string{"a=2"}, Persist: true, Fstab: p}
-		}, true},
 	} {
 		kind, name, _ := strings.Cut(name, ", ")
 		kind = strings.NewReplacer("ini", "ini_setting").Replace(kind)

@@ -6,9 +6,11 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/cron"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/hostname"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
+	"github.com/reactivegraph/mgmt/resources/mount"
 	"github.com/reactivegraph/mgmt/resources/sysctl"
 )
 
@@ -27,6 +29,7 @@ func TestClashesOfKinds(t *testing.T) {
 	}
 	host := named("hostname", "a", &hostname.Res{PrettyHostname: new("x")})
 	value := named("sysctl", "a.b", &sysctl.Res{Value: "1", Persist: true})
+	fs := named("mount", "/d", &mount.Res{Device: "dev", Persist: true, Fstab: "/d/fstab"})
 	const sysctlFile = "/etc/sysctl.d/99-mgmt.conf"
 	for name, c := range map[string]struct {
 		a, b engine.ClashingRes
@@ -34,6 +37,9 @@ func TestClashesOfKinds(t *testing.T) {
 	}{
 		"hostname and a whole file":  {host, whole("/etc/hostname"), "the file has a content of its own, and the hostname writes one too"},
 		"hostname and only the mode": {host, named("file", "/etc/hostname", &file.Res{Mode: "0644"}), ""},
+		"cron and a whole file":      {named("cron", "job", &cron.Res{Time: "daily", Trigger: "OnCalendar"}), whole("/etc/systemd/system/job.timer"), "content"},
+		"mount and a line":           {fs, named("line", "x", &resources.LineRes{}), ""},
+		"mount and a whole file":     {fs, whole("/d/fstab"), "content"},
 		"sysctl and a whole file":    {value, whole(sysctlFile), "the file has a content of its own, and the sysctl writes one too"},
 		"sysctl and a line":          {value, named("line", "x", &resources.LineRes{File: sysctlFile, Content: "x"}), ""},
 	} {

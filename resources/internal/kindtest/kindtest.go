@@ -51,6 +51,27 @@ func Asked(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
 	return all
 }
 
+// Found returns those of the given resources that a resource finds as its automatic edges, in order. It stops asking
+// where the resource is content.
+func Found(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
+	t.Helper()
+	e, err := r.AutoEdges()
+	Must(t, err)
+	for e != nil {
+		next := e.Next()
+		found := make([]bool, len(next))
+		for i, u := range next {
+			if found[i] = slices.Contains(there, u.String()); found[i] {
+				all = append(all, u.String())
+			}
+		}
+		if len(next) == 0 || !e.Test(found) {
+			return all
+		}
+	}
+	return nil
+}
+
 func NewHost(tb testing.TB) engine.Host {
 	tb.Helper()
 	h, err := host.New(context.Background(), host.Options{})

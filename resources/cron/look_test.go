@@ -1,4 +1,4 @@
-package resources
+package cron
 
 import (
 	"context"
@@ -15,29 +15,29 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
-// cronRig is a timer on a systemd of the test, whose files are in a folder of the test.
-type cronRig struct {
+// rig is a timer on a systemd of the test, whose files are in a folder of the test.
+type rig struct {
 	*systemdtest.Manager
-	res  *CronRes
+	res  *Res
 	fake *enginetest.Fake
 	dir  string // of unit files
 }
 
-func newCronRig(t *testing.T, timer systemdtest.Unit) *cronRig {
+func newRig(t *testing.T, timer systemdtest.Unit) *rig {
 	t.Helper()
 	root := t.TempDir()
 	bus := systemdtest.NewBus(t)
-	r := &cronRig{Manager: systemdtest.NewManager(t, bus), dir: root + cronDir}
+	r := &rig{Manager: systemdtest.NewManager(t, bus), dir: root + unitDir}
 	kindtest.Must(t, os.MkdirAll(r.dir, 0o755))
 	r.Add("job.timer", timer)
-	r.res = cronAt(root)
+	r.res = resAt(root)
 	r.res.SetName("job")
 	r.fake = kindtest.Begin(t, "cron", r.res, enginetest.WithHost(kindtest.HostOn(t, bus)))
 	return r
 }
 
 // settle brings the events of what has been done to an end: none of them may lead to another one.
-func (r *cronRig) settle(t *testing.T) {
+func (r *rig) settle(t *testing.T) {
 	t.Helper()
 	for range 10 {
 		select {
@@ -53,7 +53,7 @@ func (r *cronRig) settle(t *testing.T) {
 // What CheckApply does itself is no event: a timer that cannot be started is tried once for
 // each reason to try. That what it starts is there now is one.
 func TestCronFailureIsNoEvent(t *testing.T) {
-	r := newCronRig(t, systemdtest.Unit{Refuses: "resources"})
+	r := newRig(t, systemdtest.Unit{Refuses: "resources"})
 	kindtest.Watching(t, r.fake, r.res)
 	kindtest.NothingComesOf(t, r.fake, func() {
 		if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "start job.timer: it is failed") {
@@ -76,7 +76,7 @@ func TestCronFailureIsNoEvent(t *testing.T) {
 
 // What others do is an event, also while CheckApply is at work.
 func TestCronEvents(t *testing.T) {
-	r := newCronRig(t, systemdtest.Unit{})
+	r := newRig(t, systemdtest.Unit{})
 	kindtest.Watching(t, r.fake, r.res)
 	kindtest.Verbs(t, r.fake, r.res, true)
 	r.settle(t)
@@ -130,11 +130,11 @@ func (s oddSystemd) Call(ctx context.Context, to, object, method string, args ..
 }
 
 // oddly returns a timer that runs and whose file is right, on such a systemd.
-func oddly(t *testing.T, answer func(method string) ([]any, error)) (*CronRes, *enginetest.Fake, *kindtest.FakeSystemd) {
+func oddly(t *testing.T, answer func(method string) ([]any, error)) (*Res, *enginetest.Fake, *kindtest.FakeSystemd) {
 	t.Helper()
-	r := cronAt(t.TempDir())
+	r := resAt(t.TempDir())
 	f := kindtest.Begin(t, "cron", r)
-	kindtest.Lay(t, r.root+cronDir+"it.timer", r.text())
+	kindtest.Lay(t, r.root+unitDir+"it.timer", r.text())
 	s := kindtest.NewFakeSystemd()
 	s.Active["it.timer"] = "active"
 	f.Host().SetBus(func(context.Context, engine.BusKind) (engine.Bus, error) { return oddSystemd{s, answer}, nil })
@@ -181,7 +181,7 @@ func TestCronIsStoppedMeanwhile(t *testing.T) {
 
 // What could not be looked at is looked at again, also if all is then as it was before.
 func TestCronCannotLook(t *testing.T) {
-	r := newCronRig(t, systemdtest.Unit{})
+	r := newRig(t, systemdtest.Unit{})
 	kindtest.Verbs(t, r.fake, r.res, true)
 	file := r.dir + "job.timer"
 	kindtest.Must(t, os.Remove(file))
@@ -190,7 +190,7 @@ func TestCronCannotLook(t *testing.T) {
 		t.Errorf("%s, and it is known how it is: %t", got, r.res.seen.any)
 	}
 
-	var res *CronRes
+	var res *Res
 	var f *enginetest.Fake
 	var s *kindtest.FakeSystemd
 	res, f, s = oddly(t, func(method string) ([]any, error) {
@@ -218,7 +218,7 @@ func TestCronEnabledTwice(t *testing.T) {
 		}
 		return nil, nil
 	})
-	r.Startup = CronDisabled
+	r.Startup = Disabled
 	if got := kindtest.Verbs(t, f, r, true); got != `startup: "enabled" -> "disabled"` || disabled != 2 {
 		t.Errorf("%s, by %d calls", got, disabled)
 	}
@@ -228,7 +228,7 @@ func TestCronEnabledTwice(t *testing.T) {
 // A drop-in that says what a parameter says is named, and not removed. What no parameter says
 // may be in one, and what is for all timers is not looked at.
 func TestCronDropIns(t *testing.T) {
-	r := newCronRig(t, systemdtest.Unit{})
+	r := newRig(t, systemdtest.Unit{})
 	kindtest.Watching(t, r.fake, r.res)
 	kindtest.Verbs(t, r.fake, r.res, true)
 	r.settle(t)
@@ -246,7 +246,7 @@ func TestCronDropIns(t *testing.T) {
 	kindtest.Want(t, r.fake, r.res, "error: job.timer has drop-ins that say what is this resource's to say: Description=x in "+override+
 		", OnCalendar= in "+override+", OnCalendar=07:00 in "+override+"; systemctl revert job.timer removes what systemctl edit has made")
 	r.settle(t)
-	if got, err := r.res.Read(t.Context()); err != nil || len(got.(*CronRes).Others) != 1 || !strings.Contains(got.(*CronRes).Others[0], "07:00") {
+	if got, err := r.res.Read(t.Context()); err != nil || len(got.(*Res).Others) != 1 || !strings.Contains(got.(*Res).Others[0], "07:00") {
 		t.Errorf("read is %v, %v", got, err)
 	}
 	if _, err := os.Stat(override); err != nil {
@@ -270,19 +270,19 @@ func TestCronDropIns(t *testing.T) {
 	}
 	r.fake.OnChange(nil)
 	r.settle(t)
-	r.res.State = FileAbsent
+	r.res.State = Absent
 	kindtest.Want(t, r.fake, r.res, "state deleted")
 }
 
 // A masked timer says so; and it is not there.
 func TestCronMasked(t *testing.T) {
-	r := newCronRig(t, systemdtest.Unit{File: "masked", Active: "active"})
+	r := newRig(t, systemdtest.Unit{File: "masked", Active: "active"})
 	mask := r.dir + "job.timer"
 	kindtest.Must(t, os.Symlink("/dev/null", mask))
 	kindtest.Watching(t, r.fake, r.res)
 	kindtest.Want(t, r.fake, r.res, "error: job.timer is masked: there is a link to /dev/null instead of its file; systemctl unmask job.timer ends that")
 	r.settle(t)
-	r.res.State = FileAbsent
+	r.res.State = Absent
 	kindtest.Want(t, r.fake, r.res, "state deleted")
 	kindtest.Want(t, r.fake, r.res, "")
 	if got := r.Calls(); !slices.Equal(got, []string{"StopUnit job.timer", "Reload"}) {
@@ -291,7 +291,7 @@ func TestCronMasked(t *testing.T) {
 	if to, err := os.Readlink(mask); to != "/dev/null" {
 		t.Errorf("the link leads to %q, %v", to, err)
 	}
-	if got, err := r.res.Read(t.Context()); err != nil || !got.(*CronRes).absent() {
+	if got, err := r.res.Read(t.Context()); err != nil || !got.(*Res).absent() {
 		t.Errorf("read is %v, %v", got, err)
 	}
 }
@@ -299,16 +299,16 @@ func TestCronMasked(t *testing.T) {
 // What a link leads to is somebody else's, whether the timer is wanted or not.
 func TestCronLinked(t *testing.T) {
 	const theirs = "[Timer]\nOnBootSec=1\n"
-	for _, state := range []string{FileExists, FileAbsent} {
-		r := newCronRig(t, systemdtest.Unit{File: "linked"})
+	for _, state := range []string{Exists, Absent} {
+		r := newRig(t, systemdtest.Unit{File: "linked"})
 		target, link := t.TempDir()+"/job.timer", r.dir+"job.timer"
 		kindtest.Put(t, target, theirs)
 		kindtest.Must(t, os.Symlink(target, link))
-		if got, err := r.res.Read(t.Context()); err != nil || !strings.Contains(strings.Join(got.(*CronRes).Others, "|"), "a link to "+target+"|") {
+		if got, err := r.res.Read(t.Context()); err != nil || !strings.Contains(strings.Join(got.(*Res).Others, "|"), "a link to "+target+"|") {
 			t.Errorf("read is %v, %v", got, err)
 		}
 		r.res.State = state
-		if state == FileAbsent {
+		if state == Absent {
 			kindtest.Want(t, r.fake, r.res, "state deleted")
 			if _, err := os.Lstat(link); !os.IsNotExist(err) {
 				t.Errorf("the link is left: %v", err)
@@ -330,10 +330,10 @@ func TestCronLinked(t *testing.T) {
 
 // What is enabled until the next boot is not disabled, and will not be enabled.
 func TestCronEnabledUntilBoot(t *testing.T) {
-	for startup, call := range map[string]string{CronDisabled: "DisableUnitFiles job.timer", CronEnabled: "EnableUnitFiles job.timer"} {
-		r := newCronRig(t, systemdtest.Unit{File: "enabled-runtime", Active: "active"})
+	for startup, call := range map[string]string{Disabled: "DisableUnitFiles job.timer", Enabled: "EnableUnitFiles job.timer"} {
+		r := newRig(t, systemdtest.Unit{File: "enabled-runtime", Active: "active"})
 		kindtest.Put(t, r.dir+"job.timer", r.res.text())
-		if got, err := r.res.Read(t.Context()); err != nil || !slices.Contains(got.(*CronRes).Others, "enabled until the next boot") {
+		if got, err := r.res.Read(t.Context()); err != nil || !slices.Contains(got.(*Res).Others, "enabled until the next boot") {
 			t.Errorf("read is %v, %v", got, err)
 		}
 		r.res.Startup = startup

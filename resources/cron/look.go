@@ -1,4 +1,4 @@
-package resources
+package cron
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
-// cronLook is what was found, as far as it matters. Two of them are compared.
-type cronLook struct {
+// found is what was found, as far as it matters. Two of them are compared.
+type found struct {
 	there   bool   // the file, or a link instead of it
 	text    string // what the file says
 	link    string // where the link leads; empty for a file
@@ -33,23 +33,23 @@ type cronLook struct {
 // devNull is where the link leads that masks a unit.
 const devNull = "/dev/null"
 
-func (l cronLook) masked() bool { return l.link == devNull }
+func (l found) masked() bool { return l.link == devNull }
 
 // enabled reports whether the timer is started at the next boot, or is so until then.
-func (l cronLook) enabled() bool { return l.startup == "enabled" || l.startup == "enabled-runtime" }
+func (l found) enabled() bool { return l.startup == "enabled" || l.startup == "enabled-runtime" }
 
 // gone reports whether there is nothing of the timer. A masked one counts as gone.
-func (l cronLook) gone() bool { return (!l.there || l.masked()) && !l.running && !l.enabled() }
+func (l found) gone() bool { return (!l.there || l.masked()) && !l.running && !l.enabled() }
 
 // textfile.File is the file of the timer. A link in its place is not followed: its target may belong to
 // another program.
-func (r *CronRes) textFile() (textfile.File, error) {
+func (r *Res) textFile() (textfile.File, error) {
 	dir, err := r.dir()
 	return textfile.In(atomicfile.At(dir), r.timer(), 0o644), err
 }
 
 // readFile looks at the file.
-func (l *cronLook) readFile(file textfile.File) error {
+func (l *found) readFile(file textfile.File) error {
 	st, err := file.Dir.Lstat(file.Name)
 	switch {
 	case files.IsMissing(err):
@@ -68,7 +68,7 @@ func (l *cronLook) readFile(file textfile.File) error {
 
 // look looks at the file and asks the manager, if there is one. It does not read the parameters,
 // for it is called by Watch too: unit is what the timer starts.
-func (r *CronRes) look(ctx context.Context, m *systemd1.Manager, unit string) (l cronLook, err error) {
+func (r *Res) look(ctx context.Context, m *systemd1.Manager, unit string) (l found, err error) {
 	file, err := r.textFile()
 	if err == nil {
 		err = l.readFile(file)
@@ -94,7 +94,7 @@ func (r *CronRes) look(ctx context.Context, m *systemd1.Manager, unit string) (l
 
 // dropIns returns the settings of the timer's drop-ins that a parameter has too. Drop-ins for more
 // than one timer are the ways of the machine, and not looked at.
-func (r *CronRes) dropIns(ctx context.Context, m *systemd1.Manager, timer systemd1.Unit) (string, error) {
+func (r *Res) dropIns(ctx context.Context, m *systemd1.Manager, timer systemd1.Unit) (string, error) {
 	paths, err := m.DropIns(ctx, timer)
 	if err != nil {
 		return "", err
@@ -112,7 +112,7 @@ func (r *CronRes) dropIns(ctx context.Context, m *systemd1.Manager, timer system
 		if err != nil {
 			return "", err
 		}
-		for _, s := range cronSettings(text) {
+		for _, s := range settingsOf(text) {
 			if s.isParameter() {
 				all = append(all, fmt.Sprintf("%s=%s in %s", s.key, s.value, path))
 			}
@@ -121,19 +121,19 @@ func (r *CronRes) dropIns(ctx context.Context, m *systemd1.Manager, timer system
 	return strings.Join(all, ", "), nil
 }
 
-// cronKeys are the settings in the section Timer that parameters say, beside cronTriggers.
-var cronKeys = []string{"Unit", "AccuracySec", "RandomizedDelaySec", "Persistent", "WakeSystem", "RemainAfterElapse"}
+// keys are the settings in the section Timer that parameters say, beside triggers.
+var keys = []string{"Unit", "AccuracySec", "RandomizedDelaySec", "Persistent", "WakeSystem", "RemainAfterElapse"}
 
 // isParameter reports whether a parameter says this.
-func (s cronSetting) isParameter() bool {
+func (s setting) isParameter() bool {
 	if s.section == "Unit" {
 		return s.key == "Description"
 	}
-	return s.section == "Timer" && (slices.Contains(cronTriggers, s.key) || slices.Contains(cronKeys, s.key))
+	return s.section == "Timer" && (slices.Contains(triggers, s.key) || slices.Contains(keys, s.key))
 }
 
 // obstacle returns what only a person can remove; nil for nothing.
-func (r *CronRes) obstacle(l cronLook) error {
+func (r *Res) obstacle(l found) error {
 	systemctl := "systemctl"
 	if r.Session {
 		systemctl = "systemctl --user"
@@ -148,20 +148,20 @@ func (r *CronRes) obstacle(l cronLook) error {
 	return nil
 }
 
-// cronSeen is the state that CheckApply has seen last. While CheckApply runs, Watch waits, and
+// seen is the state that CheckApply has seen last. While CheckApply runs, Watch waits, and
 // compares then. So its own changes make no event, not even if it fails, and a timer that cannot be
 // started is not started again and again.
-type cronSeen struct {
+type seen struct {
 	watches.Turns
 	any  bool // last is what there was
-	last cronLook
+	last found
 }
 
-func newCronSeen() *cronSeen { return &cronSeen{Turns: watches.NewTurns()} }
+func newSeen() *seen { return &seen{Turns: watches.NewTurns()} }
 
 // Watch waits for changes of the file, of its drop-ins, of the link that enables it, and of the
 // manager's view, and tells of each change that CheckApply has not seen.
-func (r *CronRes) Watch(ctx context.Context) error {
+func (r *Res) Watch(ctx context.Context) error {
 	dir, err := r.dir()
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (r *CronRes) Watch(ctx context.Context) error {
 }
 
 // differs reports whether something is not as CheckApply has seen it, or cannot be looked at.
-func (r *CronRes) differs(ctx context.Context, m *systemd1.Manager) bool {
+func (r *Res) differs(ctx context.Context, m *systemd1.Manager) bool {
 	if r.seen.Lock(ctx) != nil {
 		return false
 	}
@@ -203,14 +203,14 @@ func (r *CronRes) differs(ctx context.Context, m *systemd1.Manager) bool {
 // settled notes the state after changes were made, and returns its faults though no call has
 // failed. Another program may have altered something meanwhile: that is an event. But a state
 // without an effect of the changes would stay so the next time too.
-func (r *CronRes) settled(ctx context.Context, m *systemd1.Manager, was cronLook, err error) error {
+func (r *Res) settled(ctx context.Context, m *systemd1.Manager, was found, err error) error {
 	now, lerr := r.look(ctx, m, r.starts())
 	if lerr != nil {
 		r.seen.any = false
 		return errors.Join(err, lerr)
 	}
 	_, todo := r.compare(now)
-	left := err == nil && todo != cronTodo{}
+	left := err == nil && todo != plan{}
 	lost := was.running && !now.running && !r.absent()
 	r.seen.any, r.seen.last = !lost && (!left || now == was), now
 	switch {

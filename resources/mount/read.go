@@ -1,4 +1,4 @@
-package resources
+package mount
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 )
 
 // Read returns the mount at the path, and its line in the table.
-func (r *MountRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (r *MountRes) Read(ctx context.Context) (engine.Res, error) {
 	if err != nil {
 		return nil, err
 	}
-	got := &MountRes{Path: r.Path, Persist: r.Persist, Fstab: r.Fstab, Lazy: r.Lazy}
+	got := &Res{Path: r.Path, Persist: r.Persist, Fstab: r.Fstab, Lazy: r.Lazy}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
 	line := r.line()
@@ -39,7 +39,7 @@ func (r *MountRes) Read(ctx context.Context) (engine.Res, error) {
 		line = l.line
 	}
 	got.State = r.stateOf(l)
-	if got.State != MountAbsent {
+	if got.State != Absent {
 		got.fill(line, l.now)
 	}
 	if l.listed {
@@ -51,40 +51,40 @@ func (r *MountRes) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // stateOf says how it is, in the words of the parameter.
-func (r *MountRes) stateOf(l mountLook) string {
+func (r *Res) stateOf(l found) string {
 	switch {
-	case r.state() == MountListed && l.listed:
-		return MountListed
+	case r.state() == Listed && l.listed:
+		return Listed
 	case l.now != nil:
-		return MountExists
-	case l.listed, !r.Persist && r.state() != MountAbsent:
-		return MountUnmounted
+		return Exists
+	case l.listed, !r.Persist && r.state() != Absent:
+		return Unmounted
 	}
-	return MountAbsent
+	return Absent
 }
 
 // fill takes over the fields of a line that the mount does not show otherwise.
-func (r *MountRes) fill(l mounttab.Line, m *mounttab.Mount) {
+func (r *Res) fill(l mounttab.Line, m *mounttab.Mount) {
 	r.Device, r.Type, r.Options = l.Device, l.Type, l.Options
 	if m == nil {
 		return
 	}
 	if !sameMounted(l, *m) {
-		r.Device, r.Type, r.Options = m.Source, m.Type, mountShown(*m)
+		r.Device, r.Type, r.Options = m.Source, m.Type, shownOptions(*m)
 	} else if len(mounttab.Differ(l.Options, *m)) > 0 {
-		r.Options = mountShown(*m)
+		r.Options = shownOptions(*m)
 	}
 }
 
 // mountApi are the file systems by which the kernel shows itself: they are listed only
 // if the table has them.
-var mountAPI = []string{
+var kernelTypes = []string{
 	"autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
 	"fusectl", "hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tracefs",
 }
 
 // List returns all that is mounted or in the table.
-func (r *MountRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		points, err := r.points()
 		if err != nil {
@@ -92,7 +92,7 @@ func (r *MountRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			return
 		}
 		for _, p := range points {
-			one := &MountRes{Persist: true, Fstab: r.Fstab}
+			one := &Res{Persist: true, Fstab: r.Fstab}
 			one.SetKind(r.Kind())
 			one.SetName(p)
 			if got, err := one.Read(ctx); !yield(got, err) || ctx.Err() != nil {
@@ -102,7 +102,7 @@ func (r *MountRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
-func (r *MountRes) points() (points []string, err error) {
+func (r *Res) points() (points []string, err error) {
 	t, err := textfile.At(r.table(), 0)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (r *MountRes) points() (points []string, err error) {
 	}
 	all, err := mounttab.ReadMounts()
 	for _, m := range all {
-		if !slices.Contains(mountAPI, m.Type) {
+		if !slices.Contains(kernelTypes, m.Type) {
 			points = append(points, m.Point)
 		}
 	}
@@ -127,20 +127,20 @@ func (r *MountRes) points() (points []string, err error) {
 }
 
 // Reversed returns what brings back what was there before.
-func (r *MountRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &MountRes{Path: r.Path, Persist: r.Persist, Fstab: r.Fstab, Lazy: r.Lazy, State: MountAbsent}
+func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &Res{Path: r.Path, Persist: r.Persist, Fstab: r.Fstab, Lazy: r.Lazy, State: Absent}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	if before == nil {
 		return undo, nil
 	}
-	was, ok := before.(*MountRes)
+	was, ok := before.(*Res)
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
-	case was.State == MountExists && r.Persist && !was.Persist:
+	case was.State == Exists && r.Persist && !was.Persist:
 		return nil, errors.New("it was mounted without a line in the table, and how is not kept")
-	case was.State == "" || was.State == MountAbsent:
+	case was.State == "" || was.State == Absent:
 		return undo, nil
 	}
 	undo.State, undo.Device, undo.Type, undo.Options = was.State, was.Device, was.Type, was.Options
@@ -149,10 +149,10 @@ func (r *MountRes) Reversed(before engine.Res) (engine.Res, error) {
 }
 
 // Leaving reports whether nothing is to be mounted.
-func (r *MountRes) Leaving() bool { return r.state() != MountExists && r.state() != MountListed }
+func (r *Res) Leaving() bool { return r.state() != Exists && r.state() != Listed }
 
 // UIDs names the mount by its path, and the table that it is in.
-func (r *MountRes) UIDs() []engine.ResUID {
+func (r *Res) UIDs() []engine.ResUID {
 	uids := []engine.ResUID{traits.MountUID(engine.UIDOf(r), r.path())}
 	if r.Persist {
 		uids = append(uids, traits.FileUID(engine.UIDOf(r), path.Clean(r.table())))
@@ -163,14 +163,14 @@ func (r *MountRes) UIDs() []engine.ResUID {
 // AutoEdges wants the mount point, or else the nearest managed folder or mount above it, the source
 // of the mount if that has a path, and the package that knows how. A mount that is to go has to go
 // before the mount above it, which may show again then, and before its source.
-func (r *MountRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	if r.Type != "" {
 		for _, dir := range []string{"/sbin/mount.", "/usr/sbin/mount."} { // with a base of its own
 			w.Ask = append(w.Ask, traits.PkgFileUID(w.Base(), path.Clean(dir+r.Type)))
 		}
 	}
-	if r.state() == MountAbsent {
+	if r.state() == Absent {
 		w.Pkg.Reversed, w.Firm = new(false), true
 	}
 	w.Path(r.path())
@@ -179,11 +179,11 @@ func (r *MountRes) AutoEdges() (engine.AutoEdge, error) {
 }
 
 // WritesPart says that it edits only its line of the table.
-func (*MountRes) WritesPart() {}
+func (*Res) WritesPart() {}
 
 // Clashes says what two mounts want differently of one path.
-func (r *MountRes) Clashes(other engine.Res) error {
-	o, ok := other.(*MountRes)
+func (r *Res) Clashes(other engine.Res) error {
+	o, ok := other.(*Res)
 	switch {
 	case !ok:
 		return files.Clash(r, other)
@@ -191,7 +191,7 @@ func (r *MountRes) Clashes(other engine.Res) error {
 		return nil
 	case r.state() != o.state():
 		return fmt.Errorf("one wants it %s, the other one %s", r.state(), o.state())
-	case r.state() != MountAbsent && !r.line().Equal(o.line()) && r.Recv() == nil && o.Recv() == nil:
+	case r.state() != Absent && !r.line().Equal(o.line()) && r.Recv() == nil && o.Recv() == nil:
 		return errors.New("they want different things mounted, or with different options")
 	}
 	return nil

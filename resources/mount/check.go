@@ -1,4 +1,4 @@
-package resources
+package mount
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
-// mountLook is a look at a path: its mount, and its line in the table.
-type mountLook struct {
+// found is a look at a path: its mount, and its line in the table.
+type found struct {
 	real   string // the path as the kernel has it
 	now    *mounttab.Mount
 	line   mounttab.Line // of the table
@@ -34,10 +34,10 @@ type mountLook struct {
 }
 
 // look looks at both.
-func (r *MountRes) look(m *mounttab.Reader) (mountLook, error) {
-	var l mountLook
+func (r *Res) look(m *mounttab.Reader) (found, error) {
+	var l found
 	var err error
-	if l.real, err = mountReal(r.path()); err != nil {
+	if l.real, err = realPath(r.path()); err != nil {
 		return l, err
 	}
 	all, err := m.Read()
@@ -72,12 +72,12 @@ func (r *MountRes) look(m *mounttab.Reader) (mountLook, error) {
 
 // waitsForUse reports whether systemd has only put an automount at the path, which mounts the
 // wanted file system on its first use.
-func (r *MountRes) waitsForUse(m *mounttab.Mount) bool {
-	return m.Type == "autofs" && r.state() == MountExists && r.Type != "autofs"
+func (r *Res) waitsForUse(m *mounttab.Mount) bool {
+	return m.Type == "autofs" && r.state() == Exists && r.Type != "autofs"
 }
 
 // CheckApply makes the mount and its line in the table as they are wanted.
-func (r *MountRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}
@@ -91,7 +91,7 @@ func (r *MountRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	todo := r.todo(l)
-	if todo == (mountTodo{}) {
+	if todo == (plan{}) {
 		return true, nil
 	}
 	if todo.mount && l.now == nil {
@@ -111,7 +111,7 @@ func (r *MountRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 
 // steady returns an error where another user could have the commands, which go by the
 // path, mount or unmount elsewhere, or mount something else.
-func (r *MountRes) steady(l mountLook, todo mountTodo) error {
+func (r *Res) steady(l found, todo plan) error {
 	if !todo.mount && !todo.unmount && !todo.remount {
 		return nil
 	}
@@ -130,19 +130,19 @@ func (r *MountRes) steady(l mountLook, todo mountTodo) error {
 	return nil
 }
 
-// mountTodo is what has to be done, in this order.
-type mountTodo struct {
+// plan is what has to be done, in this order.
+type plan struct {
 	unmount bool // what is not wanted
 	remount bool // with other options
 	table   bool
 	mount   bool
 }
 
-func (r *MountRes) todo(l mountLook) mountTodo {
-	wanted, line := r.state() == MountExists, r.line()
+func (r *Res) todo(l found) plan {
+	wanted, line := r.state() == Exists, r.line()
 	right := l.now != nil && l.same
-	return mountTodo{
-		unmount: l.now != nil && r.state() != MountListed && (!wanted || !l.same),
+	return plan{
+		unmount: l.now != nil && r.state() != Listed && (!wanted || !l.same),
 		// The kernel does not show some options: the table remembers the options of the mount.
 		remount: wanted && right && (len(l.fix) > 0 || l.listed && !mounttab.SameOptions(l.line.Options, line.Options)),
 		table:   r.Persist && (r.listed() != l.listed || l.lines > 1 || l.listed && !l.line.Equal(line)),
@@ -151,7 +151,7 @@ func (r *MountRes) todo(l mountLook) mountTodo {
 }
 
 // report reports what is to be changed.
-func (r *MountRes) report(l mountLook, todo mountTodo) {
+func (r *Res) report(l found, todo plan) {
 	switch {
 	case todo.mount && todo.unmount:
 		r.report1("device", l.now.Source, r.Device)
@@ -159,16 +159,16 @@ func (r *MountRes) report(l mountLook, todo mountTodo) {
 			r.init.Change(engine.Change{Field: "type", From: l.now.Type, To: r.line().Type})
 		}
 	case todo.mount:
-		r.init.Change(engine.Change{Field: "state", From: MountUnmounted, To: MountExists, Verb: engine.Created})
+		r.init.Change(engine.Change{Field: "state", From: Unmounted, To: Exists, Verb: engine.Created})
 		r.init.Change(engine.Change{Field: "device", To: r.Device})
 		r.init.Change(engine.Change{Field: "type", To: r.line().Type})
 	case todo.unmount:
-		r.init.Change(engine.Change{Field: "state", From: MountExists, To: r.state(), Verb: engine.Deleted})
+		r.init.Change(engine.Change{Field: "state", From: Exists, To: r.state(), Verb: engine.Deleted})
 	}
 	if todo.remount {
 		has := strings.Join(l.line.Options, ",")
 		if len(l.fix) > 0 {
-			has = strings.Join(mountShown(*l.now), ",")
+			has = strings.Join(shownOptions(*l.now), ",")
 		}
 		if to := strings.Join(r.Options, ","); has != to {
 			r.init.Change(l.shown(engine.Change{Field: "options", From: has, To: to}))
@@ -190,7 +190,7 @@ func (r *MountRes) report(l mountLook, todo mountTodo) {
 }
 
 // shown returns a change as others may see it: options can be credentials.
-func (l *mountLook) shown(c engine.Change) engine.Change {
+func (l *found) shown(c engine.Change) engine.Change {
 	if l.closed {
 		return confined.Change(c)
 	}
@@ -198,14 +198,14 @@ func (l *mountLook) shown(c engine.Change) engine.Change {
 }
 
 // report1 reports a difference, also of values that are written in the same way.
-func (r *MountRes) report1(field, from, to string) {
+func (r *Res) report1(field, from, to string) {
 	if from != to {
 		r.init.Change(engine.Change{Field: field, From: from, To: to})
 	}
 }
 
-// mountShown are the options of a mount as a person would write them: common options are left out.
-func mountShown(m mounttab.Mount) (list []string) {
+// shownOptions are the options of a mount as a person would write them: common options are left out.
+func shownOptions(m mounttab.Mount) (list []string) {
 	for _, o := range slices.Concat(m.Options, m.Super) {
 		if o != "rw" && o != "relatime" && !slices.Contains(list, o) {
 			list = append(list, o)
@@ -239,9 +239,9 @@ func sameType(want, has string) bool {
 	return false
 }
 
-// mountTags are the words for a device by something that is written on it, and the
+// tags are the words for a device by something that is written on it, and the
 // folders in which udev has links for them.
-var mountTags = map[string]string{
+var tags = map[string]string{
 	"UUID": "by-uuid", "LABEL": "by-label", "PARTUUID": "by-partuuid", "PARTLABEL": "by-partlabel", "ID": "by-id",
 }
 
@@ -249,8 +249,8 @@ func sameDevice(device string, m mounttab.Mount) bool {
 	if device == m.Source || strings.TrimRight(device, "/") == strings.TrimRight(m.Source, "/") && device != "/" {
 		return true
 	}
-	if tag, value, ok := strings.Cut(device, "="); ok && mountTags[tag] != "" {
-		device = filepath.Join("/dev/disk", mountTags[tag], strings.Trim(value, `"`))
+	if tag, value, ok := strings.Cut(device, "="); ok && tags[tag] != "" {
+		device = filepath.Join("/dev/disk", tags[tag], strings.Trim(value, `"`))
 	}
 	if !filepath.IsAbs(device) {
 		return false

@@ -1,4 +1,4 @@
-package resources
+package cron
 
 import (
 	"context"
@@ -14,42 +14,48 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
+	"github.com/reactivegraph/mgmt/resources/internal/names"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 	"github.com/reactivegraph/mgmt/resources/internal/rules"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
-	"github.com/reactivegraph/mgmt/resources/svc"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
 func init() {
-	engine.RegisterResource("cron", func() engine.Res { return &CronRes{} })
+	engine.RegisterResource("cron", func() engine.Res { return &Res{} })
 }
 
 var (
-	_ engine.ClashingRes    = (*CronRes)(nil)
-	_ engine.RecvableRes    = (*CronRes)(nil)
-	_ engine.RefreshableRes = (*CronRes)(nil)
-	_ engine.ReversibleRes  = (*CronRes)(nil)
-	_ engine.Readable       = (*CronRes)(nil)
-	_ engine.Listable       = (*CronRes)(nil)
-	_ engine.SharedRes      = (*CronRes)(nil)
-	_ engine.OverlappingRes = (*CronRes)(nil)
-	_ engine.DescribedRes   = (*CronRes)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.RefreshableRes = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.Listable       = (*Res)(nil)
+	_ engine.SharedRes      = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
 // What happens to a timer at boot.
 const (
-	CronEnabled  = "enabled"
-	CronDisabled = "disabled"
+	Enabled  = "enabled"
+	Disabled = "disabled"
 )
 
-// cronTriggers are what a timer can count from.
-var cronTriggers = []string{
+// triggers are what a timer can count from.
+var triggers = []string{
 	"OnCalendar", "OnActiveSec", "OnBootSec", "OnStartupSec", "OnUnitActiveSec", "OnUnitInactiveSec",
 }
 
-// CronRes is a timer of systemd, that starts a unit at times.
-type CronRes struct {
+// States of a timer.
+const (
+	Exists = "exists"
+	Absent = "absent"
+)
+
+// Res is a timer of systemd, that starts a unit at times.
+type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -75,23 +81,23 @@ type CronRes struct {
 
 	init *engine.Init
 	file files.Managed
-	seen *cronSeen
+	seen *seen
 
 	root string // below which the files are, for tests; else empty
 }
 
 // Default returns a timer that stays.
-func (r *CronRes) Default() engine.Res { return &CronRes{RemainAfterElapse: true} }
+func (r *Res) Default() engine.Res { return &Res{RemainAfterElapse: true} }
 
-func (r *CronRes) absent() bool { return r.State == FileAbsent }
+func (r *Res) absent() bool { return r.State == Absent }
 
-func (r *CronRes) enabled() bool { return r.Startup != CronDisabled }
+func (r *Res) enabled() bool { return r.Startup != Disabled }
 
 // timer is the name of the unit that it is.
-func (r *CronRes) timer() string { return strings.TrimSuffix(r.Name(), ".timer") + ".timer" }
+func (r *Res) timer() string { return strings.TrimSuffix(r.Name(), ".timer") + ".timer" }
 
 // starts is the name of the unit that it starts.
-func (r *CronRes) starts() string {
+func (r *Res) starts() string {
 	if r.Unit != "" {
 		return r.Unit
 	}
@@ -99,7 +105,7 @@ func (r *CronRes) starts() string {
 }
 
 // dir is the folder of the unit files that are ours to write.
-func (r *CronRes) dir() (string, error) {
+func (r *Res) dir() (string, error) {
 	if !r.Session {
 		return r.root + "/etc/systemd/system", nil
 	}
@@ -108,7 +114,7 @@ func (r *CronRes) dir() (string, error) {
 }
 
 // Validate checks the parameters and how they go together.
-func (r *CronRes) Validate() error {
+func (r *Res) Validate() error {
 	errs := []error{}
 	if err := systemd1.CheckUnit(r.timer(), ".timer"); err != nil {
 		errs = append(errs, fmt.Errorf("the name: %w", err))
@@ -122,15 +128,15 @@ func (r *CronRes) Validate() error {
 		key, value string
 		of         []string
 	}{
-		{"state", r.State, []string{"", FileExists, FileAbsent}},
-		{"startup", r.Startup, []string{"", CronEnabled, CronDisabled}},
-		{"trigger", r.Trigger, append([]string{""}, cronTriggers...)},
+		{"state", r.State, []string{"", Exists, Absent}},
+		{"startup", r.Startup, []string{"", Enabled, Disabled}},
+		{"trigger", r.Trigger, append([]string{""}, triggers...)},
 	} {
 		if !slices.Contains(e.of, e.value) {
 			errs = append(errs, fmt.Errorf("%s is %q, it must be one of %s", e.key, e.value, strings.Join(e.of[1:], ", ")))
 		}
 	}
-	errs = append(errs, cronLine("time", r.Time), cronLine("description", r.Description), checkCronTime(r.Trigger, r.Time))
+	errs = append(errs, checkLine("time", r.Time), checkLine("description", r.Description), checkTime(r.Trigger, r.Time))
 	_, err := r.dir()
 	got := r.Recv()
 	return errors.Join(append(append(errs, err), rules.Broken([]rules.Rule{
@@ -143,8 +149,8 @@ func (r *CronRes) Validate() error {
 	})...)...)
 }
 
-// cronLine refuses a text that would be more than a value in a unit file.
-func cronLine(what, s string) error {
+// checkLine refuses a text that would be more than a value in a unit file.
+func checkLine(what, s string) error {
 	switch {
 	case strings.ContainsFunc(s, unicode.IsControl):
 		return fmt.Errorf("%s %q has a control character in it", what, s)
@@ -157,8 +163,8 @@ func cronLine(what, s string) error {
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
-func (r *CronRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, files.Managed{}, newCronSeen()
+func (r *Res) Init(init *engine.Init) error {
+	r.init, r.file, r.seen = init, files.Managed{}, newSeen()
 	dir, err := r.dir()
 	if err == nil && !r.absent() {
 		r.file.Tell(files.Of(init), filepath.Join(dir, r.timer()))
@@ -167,24 +173,24 @@ func (r *CronRes) Init(init *engine.Init) error {
 }
 
 // Cleanup takes back what Init has told.
-func (r *CronRes) Cleanup() error {
+func (r *Res) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
-func (*CronRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
 
 // Cmp compares the parameters.
-func (r *CronRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // Leaving reports whether the timer is to be absent.
-func (r *CronRes) Leaving() bool { return r.absent() }
+func (r *Res) Leaving() bool { return r.absent() }
 
 // UIDs names the file of the timer.
-func (r *CronRes) UIDs() []engine.ResUID {
+func (r *Res) UIDs() []engine.ResUID {
 	dir, err := r.dir()
 	if err != nil {
 		return nil
@@ -194,7 +200,7 @@ func (r *CronRes) UIDs() []engine.ResUID {
 
 // AutoEdges wants the file of the unit that it starts, or else the nearest managed folder above it,
 // and the package that has that file. A timer that is to go does so before its service is stopped.
-func (r *CronRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	dir, err := r.dir()
 	if err != nil {
 		return nil, err
@@ -203,7 +209,7 @@ func (r *CronRes) AutoEdges() (engine.AutoEdge, error) {
 	if r.absent() {
 		base := w.Base()
 		base.Reversed, base.Firmly = new(false), true
-		w.Ask = append(w.Ask, traits.SvcUID(base, svc.BaseName(r.starts()), r.Session))
+		w.Ask = append(w.Ask, traits.SvcUID(base, names.ServiceBase(r.starts()), r.Session))
 	}
 	w.Path(filepath.Join(dir, r.starts()))
 	if !r.Session {
@@ -214,8 +220,8 @@ func (r *CronRes) AutoEdges() (engine.AutoEdge, error) {
 }
 
 // Clashes says what two timers of one name want differently.
-func (r *CronRes) Clashes(other engine.Res) error {
-	o, ok := other.(*CronRes)
+func (r *Res) Clashes(other engine.Res) error {
+	o, ok := other.(*Res)
 	switch {
 	case !ok:
 		return files.Clash(r, other)
@@ -230,7 +236,7 @@ func (r *CronRes) Clashes(other engine.Res) error {
 }
 
 // Doc describes the kind.
-func (*CronRes) Doc() string {
+func (*Res) Doc() string {
 	return `A timer of systemd: it starts a unit at times.
 
     cron:

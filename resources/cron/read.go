@@ -1,4 +1,4 @@
-package resources
+package cron
 
 import (
 	"context"
@@ -18,29 +18,29 @@ import (
 
 // Read returns the timer as its file and the manager say it is; absent if there is neither
 // a file nor a timer.
-func (r *CronRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	m, merr := systemd1.Open(ctx, r.init.Host, r.Session)
 	l, err := r.look(ctx, m, r.starts())
 	switch {
 	case err != nil:
 		return nil, err
 	case l.gone():
-		return r.like(FileAbsent), nil
+		return r.like(Absent), nil
 	case merr != nil:
 		return nil, merr
 	}
-	got := r.like(FileExists)
-	if got.Startup = CronDisabled; l.startup == CronEnabled {
-		got.Startup = CronEnabled
+	got := r.like(Exists)
+	if got.Startup = Disabled; l.startup == Enabled {
+		got.Startup = Enabled
 	}
-	got.read(cronSettings(l.text))
+	got.read(settingsOf(l.text))
 	for _, o := range []struct {
 		is   bool
 		what string
 	}{
 		{l.link != "", "a link to " + l.link},
 		{l.dropIns != "", l.dropIns},
-		{l.enabled() && l.startup != CronEnabled, "enabled until the next boot"},
+		{l.enabled() && l.startup != Enabled, "enabled until the next boot"},
 		{!l.running, "the timer does not run"},
 	} {
 		if o.is {
@@ -51,15 +51,15 @@ func (r *CronRes) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // like returns a timer of this name, without other fields.
-func (r *CronRes) like(state string) *CronRes {
-	got := &CronRes{State: state, Session: r.Session, RemainAfterElapse: true, root: r.root}
+func (r *Res) like(state string) *Res {
+	got := &Res{State: state, Session: r.Session, RemainAfterElapse: true, root: r.root}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
 	return got
 }
 
 // inWordsOf returns it with fields of equal meaning written as in another one.
-func (r *CronRes) inWordsOf(as *CronRes) *CronRes {
+func (r *Res) inWordsOf(as *Res) *Res {
 	if as.State == "" {
 		r.State = ""
 	}
@@ -73,16 +73,16 @@ func (r *CronRes) inWordsOf(as *CronRes) *CronRes {
 }
 
 // read fills in the settings of a file. Settings without a parameter are in Others.
-func (r *CronRes) read(has []cronSetting) {
+func (r *Res) read(has []setting) {
 	for i, s := range has {
-		again := slices.ContainsFunc(has[:i], func(o cronSetting) bool { return o.section == s.section && o.key == s.key })
+		again := slices.ContainsFunc(has[:i], func(o setting) bool { return o.section == s.section && o.key == s.key })
 		if again || !r.readOne(s) {
 			r.Others = append(r.Others, s.key+"="+s.value)
 		}
 	}
 }
 
-func (r *CronRes) readOne(s cronSetting) (ok bool) {
+func (r *Res) readOne(s setting) (ok bool) {
 	switch key := s.section + "/" + s.key; {
 	case key == "Unit/Description":
 		r.Description = strings.ReplaceAll(s.value, "%%", "%")
@@ -90,28 +90,28 @@ func (r *CronRes) readOne(s cronSetting) (ok bool) {
 	case key == "Install/WantedBy":
 		return s.value == "timers.target"
 	case s.section != "Timer":
-	case slices.Contains(cronTriggers, s.key) && r.Trigger == "":
+	case slices.Contains(triggers, s.key) && r.Trigger == "":
 		r.Trigger, r.Time = s.key, s.value
 		return true
 	case s.key == "Unit":
 		r.Unit = s.value
 		return true
 	case s.key == "AccuracySec":
-		r.Accuracy, ok = cronSpan(s.value)
+		r.Accuracy, ok = spanOf(s.value)
 	case s.key == "RandomizedDelaySec":
-		r.RandomizedDelay, ok = cronSpan(s.value)
+		r.RandomizedDelay, ok = spanOf(s.value)
 	case s.key == "Persistent":
-		r.Persistent, ok = cronBool(s.value)
+		r.Persistent, ok = boolOf(s.value)
 	case s.key == "WakeSystem":
-		r.WakeSystem, ok = cronBool(s.value)
+		r.WakeSystem, ok = boolOf(s.value)
 	case s.key == "RemainAfterElapse":
-		r.RemainAfterElapse, ok = cronBool(s.value)
+		r.RemainAfterElapse, ok = boolOf(s.value)
 	}
 	return ok
 }
 
-// cronBool reads a yes or no as systemd does.
-func cronBool(s string) (value, ok bool) {
+// boolOf reads a yes or no as systemd does.
+func boolOf(s string) (value, ok bool) {
 	switch strings.ToLower(s) {
 	case "1", "yes", "y", "true", "t", "on":
 		return true, true
@@ -121,8 +121,8 @@ func cronBool(s string) (value, ok bool) {
 	return false, false
 }
 
-// cronUnits are the units of time that systemd knows; a number without one is of seconds.
-var cronUnits = map[string]time.Duration{
+// spans are the units of time that systemd knows; a number without one is of seconds.
+var spans = map[string]time.Duration{
 	"": time.Second, "us": time.Microsecond, "usec": time.Microsecond, "µs": time.Microsecond, "μs": time.Microsecond,
 	"ms": time.Millisecond, "msec": time.Millisecond,
 	"s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second,
@@ -134,8 +134,8 @@ var cronUnits = map[string]time.Duration{
 	"y": 31557600 * time.Second, "year": 31557600 * time.Second, "years": 31557600 * time.Second,
 }
 
-// cronSpan reads a span of time as systemd does: 1min 30s, 1.5h, 90.
-func cronSpan(s string) (d time.Duration, ok bool) {
+// spanOf reads a span of time as systemd does: 1min 30s, 1.5h, 90.
+func spanOf(s string) (d time.Duration, ok bool) {
 	rest := strings.TrimSpace(s)
 	for rest != "" {
 		n := len(rest) - len(strings.TrimLeft(rest, "0123456789."))
@@ -146,7 +146,7 @@ func cronSpan(s string) (d time.Duration, ok bool) {
 		if u < 0 {
 			u = len(rest)
 		}
-		unit, known := cronUnits[rest[:u]]
+		unit, known := spans[rest[:u]]
 		if err != nil || !whole || !known || number*float64(unit) > float64(1<<62) {
 			return 0, false
 		}
@@ -158,7 +158,7 @@ func cronSpan(s string) (d time.Duration, ok bool) {
 
 // List yields the timers whose file is in the folder that is ours to write. Timers of packages are
 // not among them.
-func (r *CronRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		dir, err := r.dir()
 		if err != nil {
@@ -175,11 +175,11 @@ func (r *CronRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			if !ok || !e.Type().IsRegular() || systemd1.CheckUnit(e.Name(), ".timer") != nil {
 				continue
 			}
-			one := &CronRes{Session: r.Session, init: r.init, root: r.root}
+			one := &Res{Session: r.Session, init: r.init, root: r.root}
 			one.SetKind(r.Kind())
 			one.SetName(name)
 			got, err := one.Read(ctx)
-			if err == nil && got.(*CronRes).absent() {
+			if err == nil && got.(*Res).absent() {
 				continue // gone meanwhile
 			}
 			if !yield(got, err) || ctx.Err() != nil {
@@ -190,11 +190,11 @@ func (r *CronRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 }
 
 // Reversed returns the timer that there was, or its removal.
-func (r *CronRes) Reversed(before engine.Res) (engine.Res, error) {
-	was, ok := before.(*CronRes)
+func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
+	was, ok := before.(*Res)
 	switch {
 	case before == nil:
-		return r.like(FileAbsent), nil
+		return r.like(Absent), nil
 	case !ok:
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	case len(was.Others) > 0:

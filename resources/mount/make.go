@@ -1,4 +1,4 @@
-package resources
+package mount
 
 import (
 	"context"
@@ -16,27 +16,27 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
-// mountRounds is how often it is looked again at most: from nothing there are three rounds.
-// From round mountPatience on there is a pause before each, twice as long as the one
-// before, up to mountPauseMax: systemd, when it is stopping a unit, goes on unmounting for a
-// while. Options that were not taken are tried mountAsked times.
+// rounds is how often it is looked again at most: from nothing there are three rounds.
+// From round quickRounds on there is a pause before each, twice as long as the one
+// before, up to pauseMax: systemd, when it is stopping a unit, goes on unmounting for a
+// while. Options that were not taken are tried mostAsked times.
 const (
-	mountRounds   = 24
-	mountPatience = 4
-	mountAsked    = 3
-	mountPause    = 5 * time.Millisecond
-	mountPauseMax = 320 * time.Millisecond
+	rounds      = 24
+	quickRounds = 4
+	mostAsked   = 3
+	pause       = 5 * time.Millisecond
+	pauseMax    = 320 * time.Millisecond
 )
 
 // make takes one step at a time, and looks again after each. So mounts, unmounts and writes of
 // others are met by another round: only a failure without such a change is an error. l is the last
 // look of m.
-func (r *MountRes) make(ctx context.Context, m *mounttab.Reader, l mountLook, todo mountTodo) error {
+func (r *Res) make(ctx context.Context, m *mounttab.Reader, l found, todo plan) error {
 	told := todo
 	var failed error
 	asked := 0
-	for round := range mountRounds {
-		if err := watches.Pause(ctx, engine.ClockOf(r.init.Host), mountPauses(round)); err != nil {
+	for round := range rounds {
+		if err := watches.Pause(ctx, engine.ClockOf(r.init.Host), pauseOf(round)); err != nil {
 			return err
 		}
 		failed = r.step(ctx, m, l, todo)
@@ -48,15 +48,15 @@ func (r *MountRes) make(ctx context.Context, m *mounttab.Reader, l mountLook, to
 		if l, err = r.look(m); err != nil {
 			return err
 		}
-		if todo = r.todo(l); todo == (mountTodo{}) {
+		if todo = r.todo(l); todo == (plan{}) {
 			return nil
 		}
 		if asked++; !did.remount || len(l.fix) == 0 {
 			asked = 0
-		} else if asked == mountAsked {
+		} else if asked == mostAsked {
 			return r.wrong(l)
 		}
-		r.report(l, mountTodo{remount: todo.remount && !told.remount, table: todo.table && !told.table})
+		r.report(l, plan{remount: todo.remount && !told.remount, table: todo.table && !told.table})
 		told.remount, told.table = told.remount || todo.remount, told.table || todo.table
 	}
 	if failed == nil {
@@ -65,16 +65,16 @@ func (r *MountRes) make(ctx context.Context, m *mounttab.Reader, l mountLook, to
 	return failed
 }
 
-// mountPauses is how long it is waited before a round.
-func mountPauses(round int) time.Duration {
-	if round < mountPatience {
+// pauseOf is how long it is waited before a round.
+func pauseOf(round int) time.Duration {
+	if round < quickRounds {
 		return 0
 	}
-	return min(mountPause<<(round-mountPatience), mountPauseMax)
+	return min(pause<<(round-quickRounds), pauseMax)
 }
 
 // step does the first of what has to be done.
-func (r *MountRes) step(ctx context.Context, m *mounttab.Reader, l mountLook, todo mountTodo) error {
+func (r *Res) step(ctx context.Context, m *mounttab.Reader, l found, todo plan) error {
 	switch {
 	case todo.unmount:
 		return r.unmount(ctx, l)
@@ -91,7 +91,7 @@ func (r *MountRes) step(ctx context.Context, m *mounttab.Reader, l mountLook, to
 
 // disturbed reports whether the mounts have changed meanwhile: then an old failure says nothing of
 // the present state.
-func (r *MountRes) disturbed(m *mounttab.Reader, was mountLook, failed error) bool {
+func (r *Res) disturbed(m *mounttab.Reader, was found, failed error) bool {
 	if _, ok := errors.AsType[stoppedError](failed); ok {
 		return true
 	}
@@ -105,11 +105,11 @@ func (r *MountRes) disturbed(m *mounttab.Reader, was mountLook, failed error) bo
 
 // wrong says what is not as it should be, though all was done without an error: what some
 // file systems refuse, no command tells.
-func (r *MountRes) wrong(l mountLook) error {
+func (r *Res) wrong(l found) error {
 	switch {
-	case r.state() == MountListed:
+	case r.state() == Listed:
 		return nil
-	case l.now == nil && r.state() == MountExists:
+	case l.now == nil && r.state() == Exists:
 		return fmt.Errorf("nothing is mounted at %s, though that was done without an error", r.path())
 	case l.now != nil && !l.same:
 		return fmt.Errorf("mounted at %s is %s (%s), and not %s", r.path(), l.now.Source, l.now.Type, r.Device)
@@ -121,7 +121,7 @@ func (r *MountRes) wrong(l mountLook) error {
 
 // unmount takes away the topmost mount. A program that looks at it or mounts something else there
 // uses it for a moment only. So a busy mount is an error only if it stays busy.
-func (r *MountRes) unmount(ctx context.Context, l mountLook) error {
+func (r *Res) unmount(ctx context.Context, l found) error {
 	argv := []string{"umount", "--", l.real}
 	if r.Lazy {
 		argv = []string{"umount", "-l", "--", l.real}
@@ -134,7 +134,7 @@ func (r *MountRes) unmount(ctx context.Context, l mountLook) error {
 		if len(l.below) > 0 || tries == busyTries {
 			return r.busy(l, err)
 		}
-		if err := watches.Pause(ctx, engine.ClockOf(r.init.Host), mountPause<<tries); err != nil {
+		if err := watches.Pause(ctx, engine.ClockOf(r.init.Host), pause<<tries); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (r *MountRes) unmount(ctx context.Context, l mountLook) error {
 
 // remount alters the options. Flags that are not named are cleared by that, but for those of times,
 // so the differing ones are named too.
-func (r *MountRes) remount(ctx context.Context, l mountLook) error {
+func (r *Res) remount(ctx context.Context, l found) error {
 	options := []string{"remount"}
 	if mounttab.Binds(r.Options) {
 		options = append(options, "bind")
@@ -156,7 +156,7 @@ func (r *MountRes) remount(ctx context.Context, l mountLook) error {
 }
 
 // write edits the table, and tells systemd, which makes units of it.
-func (r *MountRes) write(ctx context.Context) error {
+func (r *Res) write(ctx context.Context) error {
 	defer files.Of(r.init).Lock(r.table())()
 	t, err := textfile.At(r.table(), 0o644)
 	if err != nil {
@@ -186,12 +186,12 @@ func (r *MountRes) write(ctx context.Context) error {
 }
 
 // byUnit reports whether systemd has a unit of it, made of the line in the table.
-func (r *MountRes) byUnit() bool { return r.Persist && r.table() == fstab && systemd1.Running() }
+func (r *Res) byUnit() bool { return r.Persist && r.table() == fstab && systemd1.Running() }
 
 // mount mounts it. Where there is a unit of it systemd does that, after all that the unit needs: a
 // check of the file system, a network. If much is mounted and unmounted, systemd takes note of it a
 // second late, and believes in mounts that are gone: then it is left to the command.
-func (r *MountRes) mount(ctx context.Context, m *mounttab.Reader) error {
+func (r *Res) mount(ctx context.Context, m *mounttab.Reader) error {
 	if r.byUnit() {
 		if err := r.start(ctx); err != nil {
 			return err
@@ -212,7 +212,7 @@ func (r *MountRes) mount(ctx context.Context, m *mounttab.Reader) error {
 }
 
 // start has systemd mount it. A table that another one has written is read first.
-func (r *MountRes) start(ctx context.Context) error {
+func (r *Res) start(ctx context.Context) error {
 	m, err := systemd1.Open(ctx, r.init.Host, false)
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func (r *MountRes) start(ctx context.Context) error {
 type stoppedError struct{ error }
 
 // run runs a command, whose last words are the error.
-func (r *MountRes) run(ctx context.Context, argv ...string) error {
+func (r *Res) run(ctx context.Context, argv ...string) error {
 	res, err := r.init.Host.Command(ctx, engine.Command{Argv: argv})
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package resources
+package mount
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -20,34 +19,34 @@ import (
 )
 
 func init() {
-	engine.RegisterResource("mount", func() engine.Res { return &MountRes{} })
+	engine.RegisterResource("mount", func() engine.Res { return &Res{} })
 }
 
 var (
-	_ engine.ClashingRes    = (*MountRes)(nil)
-	_ engine.RecvableRes    = (*MountRes)(nil)
-	_ engine.ReversibleRes  = (*MountRes)(nil)
-	_ engine.Readable       = (*MountRes)(nil)
-	_ engine.Listable       = (*MountRes)(nil)
-	_ engine.SharedRes      = (*MountRes)(nil)
-	_ engine.OverlappingRes = (*MountRes)(nil)
-	_ engine.DescribedRes   = (*MountRes)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.Listable       = (*Res)(nil)
+	_ engine.SharedRes      = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
 // States of a mount.
 const (
-	MountExists    = "exists"
-	MountUnmounted = "unmounted"
-	MountListed    = "listed"
-	MountAbsent    = "absent"
+	Exists    = "exists"
+	Unmounted = "unmounted"
+	Listed    = "listed"
+	Absent    = "absent"
 )
 
 // fstab is the table of what is mounted at boot.
 const fstab = "/etc/fstab"
 
-// MountRes is a file system at a folder: whether it is mounted there now, and whether
+// Res is a file system at a folder: whether it is mounted there now, and whether
 // it will be at the next boot.
-type MountRes struct {
+type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -69,41 +68,41 @@ type MountRes struct {
 
 	init *engine.Init
 	file files.Managed
-	held chan heldMount // from CheckApply to Watch: what should go and is in use
+	held chan holding // from CheckApply to Watch: what should go and is in use
 }
 
 // Default returns a mount that is kept over the next boot.
-func (r *MountRes) Default() engine.Res { return &MountRes{Persist: true} }
+func (r *Res) Default() engine.Res { return &Res{Persist: true} }
 
 // given is the path as it is written.
-func (r *MountRes) given() string {
+func (r *Res) given() string {
 	if r.Path == "" {
 		return r.Name()
 	}
 	return r.Path
 }
 
-func (r *MountRes) path() string { return filepath.Clean(r.given()) }
+func (r *Res) path() string { return filepath.Clean(r.given()) }
 
-func (r *MountRes) table() string {
+func (r *Res) table() string {
 	if r.Fstab == "" {
 		return fstab
 	}
 	return r.Fstab
 }
 
-func (r *MountRes) state() string {
+func (r *Res) state() string {
 	if r.State == "" {
-		return MountExists
+		return Exists
 	}
 	return r.State
 }
 
 // listed reports whether it has to be in the table.
-func (r *MountRes) listed() bool { return r.Persist && r.state() != MountAbsent }
+func (r *Res) listed() bool { return r.Persist && r.state() != Absent }
 
 // line is the one that it has in the table.
-func (r *MountRes) line() mounttab.Line {
+func (r *Res) line() mounttab.Line {
 	kind := r.Type
 	switch {
 	case kind == "" && mounttab.Binds(r.Options):
@@ -117,20 +116,20 @@ func (r *MountRes) line() mounttab.Line {
 }
 
 // Validate checks the parameters and how they go together.
-func (r *MountRes) Validate() error {
+func (r *Res) Validate() error {
 	var errs []error
-	errs = append(errs, mountPoint(r.given()))
+	errs = append(errs, checkPoint(r.given()))
 	if r.Fstab != "" {
 		errs = append(errs, files.PlainPath("fstab", r.Fstab))
 	}
-	if !slices.Contains([]string{MountExists, MountUnmounted, MountListed, MountAbsent}, r.state()) {
+	if !slices.Contains([]string{Exists, Unmounted, Listed, Absent}, r.state()) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists, unmounted, listed or absent", r.State))
 	}
-	errs = append(errs, mountWord("device", r.Device), mountWord("type", r.Type))
+	errs = append(errs, checkWord("device", r.Device), checkWord("type", r.Type))
 	for _, o := range r.Options {
-		errs = append(errs, mountOption(o))
+		errs = append(errs, checkOption(o))
 	}
-	needed := r.state() == MountExists || r.listed()
+	needed := r.state() == Exists || r.listed()
 	return errors.Join(append(errs, rules.Broken([]rules.Rule{
 		{If: needed && r.Device == "" && r.Recv()["device"] == nil, Text: "device is missing"},
 		{If: r.Device == "auto" || strings.HasPrefix(r.Device, "/") && filepath.Clean(r.Device) == r.path(), Text: "device is the mount point itself, or no device"},
@@ -139,15 +138,15 @@ func (r *MountRes) Validate() error {
 		{If: slices.Contains(r.Options, "remount") || slices.Contains(r.Options, "move"), Text: "options say how it is mounted, and not what to do: remount and move are none"},
 		{If: r.Freq < 0 || r.PassNo < 0, Text: "freq and passno must not be negative"},
 		{If: mounttab.Binds(r.Options) && r.Device != "" && !filepath.IsAbs(r.Device), Text: "device has to be an absolute path, to bind it"},
-		{If: r.state() == MountUnmounted && slices.Contains(r.Options, "x-systemd.automount"), Text: "state is unmounted, and x-systemd.automount mounts it when it is used"},
+		{If: r.state() == Unmounted && slices.Contains(r.Options, "x-systemd.automount"), Text: "state is unmounted, and x-systemd.automount mounts it when it is used"},
 		{If: received.AnyTainted(r.Recv()), Text: "a secret is received: everyone can read the table and what is mounted. Some file systems take the name of a file that has it, as an option"},
-		{If: r.state() == MountListed && !r.Persist, Text: "state is listed, which is about the table alone, and persist is false"},
-		{If: r.path() == "/" && r.state() != MountExists && r.state() != MountListed, Text: "path is /: the root can't be unmounted"},
+		{If: r.state() == Listed && !r.Persist, Text: "state is listed, which is about the table alone, and persist is false"},
+		{If: r.path() == "/" && r.state() != Exists && r.state() != Listed, Text: "path is /: the root can't be unmounted"},
 	})...)...)
 }
 
-// mountPoint refuses what is no path of a folder.
-func mountPoint(p string) error {
+// checkPoint refuses what is no path of a folder.
+func checkPoint(p string) error {
 	if err := files.CheckPath("path", p); err != nil {
 		return err
 	}
@@ -157,8 +156,8 @@ func mountPoint(p string) error {
 	return nil
 }
 
-// mountWord refuses a word that would be an option of the command, or break the table.
-func mountWord(what, s string) error {
+// checkWord refuses a word that would be an option of the command, or break the table.
+func checkWord(what, s string) error {
 	switch {
 	case strings.HasPrefix(s, "-"):
 		return fmt.Errorf("%s %q begins with a dash", what, s)
@@ -170,7 +169,7 @@ func mountWord(what, s string) error {
 	return nil
 }
 
-func mountOption(o string) error {
+func checkOption(o string) error {
 	switch {
 	case o == "":
 		return errors.New("options has an empty one")
@@ -179,12 +178,12 @@ func mountOption(o string) error {
 	case strings.Count(o, `"`)%2 == 1:
 		return fmt.Errorf("options: %q has a quote that is not closed", o)
 	}
-	return mountWord("options:", o)
+	return checkWord("options:", o)
 }
 
 // Init keeps the handle, and tells the files of the graph that the table is managed.
-func (r *MountRes) Init(init *engine.Init) error {
-	r.init, r.file, r.held = init, files.Managed{}, make(chan heldMount, 1)
+func (r *Res) Init(init *engine.Init) error {
+	r.init, r.file, r.held = init, files.Managed{}, make(chan holding, 1)
 	if r.listed() {
 		r.file.Tell(files.Of(init), r.table())
 	}
@@ -192,20 +191,21 @@ func (r *MountRes) Init(init *engine.Init) error {
 }
 
 // Cleanup takes back what Init has told.
-func (r *MountRes) Cleanup() error {
+func (r *Res) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
-func (*MountRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
 
 // Watch waits for changes of the table, and of the mounts. No event tells that the last user of a
 // mount has gone: while one has to be unmounted, it is looked at each second.
-func (r *MountRes) Watch(ctx context.Context) error {
-	f, err := procfile.Follow(engine.ClockOf(r.init.Host), mounttab.MountInfo)
+func (r *Res) Watch(ctx context.Context) error {
+	clock := engine.ClockOf(r.init.Host)
+	f, err := procfile.Follow(clock, mounttab.MountInfo)
 	if err != nil {
 		return err
 	}
@@ -220,18 +220,21 @@ func (r *MountRes) Watch(ctx context.Context) error {
 		listed = sub.C()
 	}
 	r.init.Running()
-	var held heldMount
-	var look <-chan time.Time
+	var held holding
+	var look <-chan struct{} // while a mount is in use; else nil
+	stop := func() bool { return false }
+	defer func() { stop() }()
 	for {
 		select {
 		case <-listed:
 		case <-f.C():
 		case held = <-r.held:
-			look = time.After(busyLook)
+			stop()
+			look, stop = engine.Wake(clock, busyLook)
 			continue
 		case <-look:
 			if look = nil; held.inUse() {
-				look = time.After(busyLook)
+				look, stop = engine.Wake(clock, busyLook)
 				continue
 			}
 		case <-ctx.Done():
@@ -242,10 +245,10 @@ func (r *MountRes) Watch(ctx context.Context) error {
 }
 
 // Cmp compares the parameters.
-func (r *MountRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
-// mountReal is the path as the kernel has it, without links above the mount point.
-func mountReal(p string) (string, error) {
+// realPath is the path as the kernel has it, without links above the mount point.
+func realPath(p string) (string, error) {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(p))
 	if files.IsMissing(err) {
 		return p, nil

@@ -1,4 +1,4 @@
-package resources
+package cron
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// checkCronTime refuses a time that systemd would not understand: it would take the timer for
+// checkTime refuses a time that systemd would not understand: it would take the timer for
 // one without a time, and not start it.
-func checkCronTime(trigger, text string) error {
+func checkTime(trigger, text string) error {
 	switch {
 	case text == "" || trigger == "":
 		return nil
@@ -20,7 +20,7 @@ func checkCronTime(trigger, text string) error {
 			return fmt.Errorf("time %q: %w (systemd-analyze calendar shows what a time means)", text, err)
 		}
 	default:
-		if _, ok := cronSpan(text); !ok {
+		if _, ok := spanOf(text); !ok {
 			return fmt.Errorf("time %q is no span of time, as 15min or 1h 30s", text)
 		}
 	}

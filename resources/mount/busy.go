@@ -1,4 +1,4 @@
-package resources
+package mount
 
 import (
 	"errors"
@@ -21,16 +21,16 @@ const (
 // busyLook is how often it is looked whether a mount is still in use.
 const busyLook = time.Second
 
-// heldMount is what could not be unmounted.
-type heldMount struct {
+// holding is what could not be unmounted.
+type holding struct {
 	mounttab.Mount
 	copies []mounttab.Mount // in shared subtrees, which are unmounted with it
 }
 
 // busy names the users of a mount that could not be unmounted, and has Watch wait until there are
 // none.
-func (r *MountRes) busy(l mountLook, err error) error {
-	held := heldMount{*l.now, mounttab.Copies("/proc", l.all, *l.now)}
+func (r *Res) busy(l found, err error) error {
+	held := holding{*l.now, mounttab.Copies("/proc", l.all, *l.now)}
 	select {
 	case r.held <- held:
 	default:
@@ -62,7 +62,7 @@ func shortened[T any](all []T, name func(T) string) string {
 
 // inUse reports whether it, or one of its copies, is in use. It asks the kernel to unmount
 // it if it is not used until it is asked for the second time.
-func (h heldMount) inUse() bool {
+func (h holding) inUse() bool {
 	if errors.Is(unix.Unmount(h.Point, unix.MNT_EXPIRE|unix.UMOUNT_NOFOLLOW), unix.EBUSY) {
 		return true
 	}

@@ -1,9 +1,9 @@
-package resources
+package mount
 
 // Doc describes the kind.
-func (*MountRes) Doc() string { return mountDoc }
+func (*Res) Doc() string { return help }
 
-const mountDoc = `A file system that is mounted at a folder, now and at the next boot.
+const help = `A file system that is mounted at a folder, now and at the next boot.
 
     mount:
     - name: /srv/data

@@ -1,4 +1,4 @@
-package resources
+package cron
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
-// cronSetting is a line of the file: its text, and its parameter.
-type cronSetting struct{ section, key, value, field string }
+// setting is a line of the file: its text, and its parameter.
+type setting struct{ section, key, value, field string }
 
 // settings are what the file has to say.
-func (r *CronRes) settings() []cronSetting {
+func (r *Res) settings() []setting {
 	span := func(d time.Duration) string {
 		if d == 0 {
 			return ""
@@ -35,7 +35,7 @@ func (r *CronRes) settings() []cronSetting {
 	if !r.RemainAfterElapse {
 		remain = "false"
 	}
-	list := []cronSetting{
+	list := []setting{
 		{"Unit", "Description", strings.ReplaceAll(r.Description, "%", "%%"), "description"},
 		{"Timer", r.Trigger, r.Time, "time"},
 		{"Timer", "Unit", r.starts(), "unit"},
@@ -46,11 +46,11 @@ func (r *CronRes) settings() []cronSetting {
 		{"Timer", "RemainAfterElapse", remain, "remainafterelapse"},
 		{"Install", "WantedBy", "timers.target", "startup"},
 	}
-	return slices.DeleteFunc(list, func(s cronSetting) bool { return s.value == "" })
+	return slices.DeleteFunc(list, func(s setting) bool { return s.value == "" })
 }
 
 // text is the file.
-func (r *CronRes) text() string {
+func (r *Res) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The resource %s, which undoes other changes.\n", r)
 	section := ""
@@ -64,9 +64,9 @@ func (r *CronRes) text() string {
 	return b.String()
 }
 
-// cronSettings reads the settings of a file. Lines that are joined by backslashes are read as one,
+// settingsOf reads the settings of a file. Lines that are joined by backslashes are read as one,
 // with a blank, as systemd does.
-func cronSettings(text string) (list []cronSetting) {
+func settingsOf(text string) (list []setting) {
 	section := ""
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\\\n", " "), "\n") {
 		line = strings.TrimSpace(line)
@@ -76,14 +76,14 @@ func cronSettings(text string) (list []cronSetting) {
 			section = strings.Trim(line, "[]")
 		default:
 			key, value, _ := strings.Cut(line, "=")
-			list = append(list, cronSetting{section: section, key: strings.TrimSpace(key), value: strings.TrimSpace(value)})
+			list = append(list, setting{section: section, key: strings.TrimSpace(key), value: strings.TrimSpace(value)})
 		}
 	}
 	return list
 }
 
 // CheckApply makes the file, the manager's view of it, and the state of the timer right.
-func (r *CronRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}
@@ -109,42 +109,42 @@ func (r *CronRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	for _, c := range changes {
 		r.init.Change(c)
 	}
-	if todo == (cronTodo{}) || !apply {
-		return todo == (cronTodo{}), nil
+	if todo == (plan{}) || !apply {
+		return todo == (plan{}), nil
 	}
 	return false, r.settled(ctx, m, l, r.make(ctx, m, todo))
 }
 
-// cronTodo is what has to be done, in this order.
-type cronTodo struct{ stop, disable, remove, write, reload, enable, start, restart bool }
+// plan is what has to be done, in this order.
+type plan struct{ stop, disable, remove, write, reload, enable, start, restart bool }
 
 // compare returns the differences from the wanted state, and the steps to take.
-func (r *CronRes) compare(l cronLook) (changes []engine.Change, todo cronTodo) {
+func (r *Res) compare(l found) (changes []engine.Change, todo plan) {
 	switch {
 	case r.absent() && l.gone():
 		return nil, todo
 	case r.absent():
-		c := engine.Change{Field: "state", From: FileExists, To: FileAbsent, Verb: engine.Deleted}
-		return append(changes, c), cronTodo{stop: l.running, disable: l.enabled(), remove: l.there && !l.masked(), reload: true}
+		c := engine.Change{Field: "state", From: Exists, To: Absent, Verb: engine.Deleted}
+		return append(changes, c), plan{stop: l.running, disable: l.enabled(), remove: l.there && !l.masked(), reload: true}
 	case !l.there:
-		changes = append(changes, engine.Change{Field: "state", From: FileAbsent, To: FileExists, Verb: engine.Created})
+		changes = append(changes, engine.Change{Field: "state", From: Absent, To: Exists, Verb: engine.Created})
 		for _, s := range r.settings() {
 			if s.section != "Install" { // how startup differs is told below
 				changes = append(changes, engine.Change{Field: s.field, To: s.value})
 			}
 		}
 	case l.link != "":
-		changes = append(changes, engine.Change{Field: "state", From: "a link to " + l.link, To: FileExists})
+		changes = append(changes, engine.Change{Field: "state", From: "a link to " + l.link, To: Exists})
 	default:
-		changes = r.compareFile(cronSettings(l.text))
+		changes = r.compareFile(settingsOf(l.text))
 	}
 	todo.write, todo.remove = len(changes) > 0, l.link != ""
 	todo.reload, todo.start = todo.write || l.stale, !l.running
 	switch {
 	case l.there && l.link == "" && !l.running:
-		changes = append(changes, engine.Change{Field: "state", From: l.active, To: FileExists})
+		changes = append(changes, engine.Change{Field: "state", From: l.active, To: Exists})
 	case l.stale && !todo.write:
-		changes = append(changes, engine.Change{Field: "state", From: "read before it was changed", To: FileExists})
+		changes = append(changes, engine.Change{Field: "state", From: "read before it was changed", To: Exists})
 	}
 	if c := r.compareStartup(l); c != nil {
 		changes = append(changes, *c)
@@ -155,13 +155,13 @@ func (r *CronRes) compare(l cronLook) (changes []engine.Change, todo cronTodo) {
 
 // compareStartup returns how the start at boot differs; nil for not at all. A timer that is enabled
 // until the next boot counts as neither enabled nor disabled.
-func (r *CronRes) compareStartup(l cronLook) *engine.Change {
-	from, to := CronDisabled, CronDisabled
+func (r *Res) compareStartup(l found) *engine.Change {
+	from, to := Disabled, Disabled
 	if l.enabled() {
 		from = l.startup
 	}
 	if r.enabled() {
-		to = CronEnabled
+		to = Enabled
 	}
 	if from == to {
 		return nil
@@ -170,11 +170,11 @@ func (r *CronRes) compareStartup(l cronLook) *engine.Change {
 }
 
 // refreshed adds the effect of a notification: the timer is started anew.
-func (r *CronRes) refreshed(changes []engine.Change, todo cronTodo) ([]engine.Change, cronTodo) {
+func (r *Res) refreshed(changes []engine.Change, todo plan) ([]engine.Change, plan) {
 	if r.absent() || todo.start || !r.init.Refresh() {
 		return changes, todo
 	}
-	if todo == (cronTodo{}) {
+	if todo == (plan{}) {
 		changes = append(changes, engine.Change{Verb: engine.Refreshed})
 	}
 	todo.restart = true
@@ -182,10 +182,10 @@ func (r *CronRes) refreshed(changes []engine.Change, todo cronTodo) ([]engine.Ch
 }
 
 // compareFile returns what the file says otherwise than wanted.
-func (r *CronRes) compareFile(has []cronSetting) (changes []engine.Change) {
+func (r *Res) compareFile(has []setting) (changes []engine.Change) {
 	want := r.settings()
-	same := func(a cronSetting) func(cronSetting) bool {
-		return func(b cronSetting) bool { return a.section == b.section && a.key == b.key }
+	same := func(a setting) func(setting) bool {
+		return func(b setting) bool { return a.section == b.section && a.key == b.key }
 	}
 	for _, w := range want {
 		c := engine.Change{Field: w.field, To: w.value}
@@ -216,7 +216,7 @@ func (r *CronRes) compareFile(has []cronSetting) (changes []engine.Change) {
 }
 
 // make takes the steps. A running timer takes its new times from the files that are read.
-func (r *CronRes) make(ctx context.Context, m *systemd1.Manager, todo cronTodo) error {
+func (r *Res) make(ctx context.Context, m *systemd1.Manager, todo plan) error {
 	for _, s := range []struct {
 		due bool
 		do  func() error
@@ -242,7 +242,7 @@ func (r *CronRes) make(ctx context.Context, m *systemd1.Manager, todo cronTodo) 
 
 // disable has the timer not started at boot, and not until then either: it may be enabled in both
 // ways, and the manager tells only one.
-func (r *CronRes) disable(ctx context.Context, m *systemd1.Manager) error {
+func (r *Res) disable(ctx context.Context, m *systemd1.Manager) error {
 	for range 2 {
 		startup, err := m.FileState(ctx, r.timer())
 		switch {
@@ -263,7 +263,7 @@ func (r *CronRes) disable(ctx context.Context, m *systemd1.Manager) error {
 }
 
 // removeFile removes the file, or the link in its place.
-func (r *CronRes) removeFile() error {
+func (r *Res) removeFile() error {
 	file, err := r.textFile()
 	if err != nil {
 		return err
@@ -274,7 +274,7 @@ func (r *CronRes) removeFile() error {
 	return nil
 }
 
-func (r *CronRes) edit() error {
+func (r *Res) edit() error {
 	file, err := r.textFile()
 	if err != nil {
 		return err

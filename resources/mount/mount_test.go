@@ -1,4 +1,4 @@
-package resources
+package mount
 
 import (
 	"context"
@@ -18,22 +18,42 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/resources/exec"
-	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
-// mountAt makes a mount of a file system in memory, below a folder of the test.
-func mountAt(dir string) *MountRes {
-	return &MountRes{
+func TestMain(m *testing.M) { kindtest.Main(m) }
+
+// TestBug28_CancelledWatchesEnd: the Watch returns as soon as its context ends.
+//
+// Seen failing with: mount.go, Watch: ctx.Done answered by a break out of the select alone.
+func TestBug28_CancelledWatchesEnd(t *testing.T) {
+	kindtest.WatchEnds(t, "mount", resAt(t.TempDir()), nil)
+}
+
+// TestFindingA7MountNotForAll: the options of a table that shuts other users out are in no change.
+func TestFindingA7MountNotForAll(t *testing.T) {
+	const canary = kindtest.Canary
+	kindtest.NotForAll(t, "mount", map[string]kindtest.Part{
+		"closed": {Before: "dev /mnt cifs password=" + canary + " 0 0\n", Mode: 0o600, Make: func(p string) engine.Res {
+			return &Res{Path: "/mnt", State: Unmounted, Device: "dev", Type: "cifs", Options: []string{"password=" + canary + "2"}, Persist: true, Fstab: p}
+		}},
+		"open": {Before: "dev /mnt cifs a=" + canary + " 0 0\n", Mode: 0o644, Make: func(p string) engine.Res {
+			return &Res{Path: "/mnt", State: Unmounted, Device: "dev", Type: "cifs", Options: []string{"a=2"}, Persist: true, Fstab: p}
+		}, Shown: true},
+	})
+}
+
+// resAt makes a mount of a file system in memory, below a folder of the test.
+func resAt(dir string) *Res {
+	return &Res{
 		Path: dir + "/m", Device: "mem", Type: "tmpfs", Options: []string{"size=64k", "mode=0750", "noexec"},
 		Persist: true, Fstab: dir + "/fstab",
 	}
 }
 
-func layMount(t *testing.T, dir string) {
+func lay(t *testing.T, dir string) {
 	t.Helper()
 	kindtest.Must(t, os.MkdirAll(dir+"/m", 0o755))
 	kindtest.Must(t, os.MkdirAll(dir+"/other", 0o755))
@@ -43,8 +63,8 @@ func layMount(t *testing.T, dir string) {
 	})
 }
 
-// mountTree is what is below dir, and what is mounted there.
-func mountTree(t testing.TB, dir string) enginetest.Tree {
+// treeOf is what is below dir, and what is mounted there.
+func treeOf(t testing.TB, dir string) enginetest.Tree {
 	all, err := mounttab.ReadMounts()
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +91,7 @@ func mountedAt(t *testing.T, dir string) string {
 	if m == nil {
 		return "nothing"
 	}
-	return m.Source + " " + m.Type + " " + strings.Join(mountShown(*m), ",")
+	return m.Source + " " + m.Type + " " + strings.Join(shownOptions(*m), ",")
 }
 
 func TestMountSuite(t *testing.T) {
@@ -79,9 +99,9 @@ func TestMountSuite(t *testing.T) {
 		return
 	}
 	enginetest.Run(t, enginetest.Suite{
-		Kind: "mount", Prepare: layMount, Snapshot: mountTree,
+		Kind: "mount", Prepare: lay, Snapshot: treeOf,
 		Host: func(t testing.TB) engine.Host { return kindtest.NewHost(t) },
-		New:  func(_ *testing.T, dir string) engine.Res { return mountAt(dir) },
+		New:  func(_ *testing.T, dir string) engine.Res { return resAt(dir) },
 		Drifts: map[string]func(*testing.T, string){
 			"unmounted": func(t *testing.T, dir string) { kindtest.Sh(t, "umount", dir+"/m") },
 			"remounted": func(t *testing.T, dir string) { kindtest.Sh(t, "mount", "-o", "remount,ro,size=128k", dir+"/m") },
@@ -91,7 +111,7 @@ func TestMountSuite(t *testing.T) {
 			"no table":  func(t *testing.T, dir string) { kindtest.Must(t, os.Remove(dir+"/fstab")) },
 			"a line":    kindtest.WriteInto("fstab", "x /x ext4 defaults 0 0\n"),
 			"two lines": func(t *testing.T, dir string) {
-				line := mountAt(dir).line().String() + "\n"
+				line := resAt(dir).line().String() + "\n"
 				kindtest.WriteInto("fstab", line+line)(t, dir)
 			},
 			"options in the table": func(t *testing.T, dir string) {
@@ -99,9 +119,9 @@ func TestMountSuite(t *testing.T) {
 			},
 		},
 		Variants: map[string]func(engine.Res){
-			"unmounted": func(r engine.Res) { r.(*MountRes).State = MountUnmounted },
+			"unmounted": func(r engine.Res) { r.(*Res).State = Unmounted },
 			"absent": func(r engine.Res) {
-				*r.(*MountRes) = MountRes{Base: r.(*MountRes).Base, Path: r.(*MountRes).Path, State: MountAbsent}
+				*r.(*Res) = Res{Base: r.(*Res).Base, Path: r.(*Res).Path, State: Absent}
 			},
 		},
 	})
@@ -115,18 +135,18 @@ func TestMountStates(t *testing.T) {
 	for name, c := range map[string]struct {
 		before string // what is mounted: options
 		table  string // before; M is the mount point
-		make   func(*MountRes)
+		make   func(*Res)
 		says   string
 		now    string
 		after  string // the table
 	}{
 		"from nothing": {"", "# mine", nil, `state created device: (none) -> "mem" type: (none) -> "tmpfs" persist: (none) -> LINE`,
 			"mem tmpfs noexec,size=64k,mode=750", "# mine\n" + line + "\n"},
-		"not kept": {"", "# mine", func(r *MountRes) { r.Persist = false }, `state created device: (none) -> "mem" type: (none) -> "tmpfs"`, "mem tmpfs noexec,size=64k,mode=750", "# mine"},
+		"not kept": {"", "# mine", func(r *Res) { r.Persist = false }, `state created device: (none) -> "mem" type: (none) -> "tmpfs"`, "mem tmpfs noexec,size=64k,mode=750", "# mine"},
 		"as it is written": {"size=64k,mode=0750,noexec", "mem  M  tmpfs  defaults,size=64k,mode=0750,noexec\n", nil, "",
 			"mem tmpfs noexec,size=64k,mode=750", "mem  M  tmpfs  defaults,size=64k,mode=0750,noexec\n"},
-		"unmounted": {"size=8k", line, func(r *MountRes) { r.State = MountUnmounted }, `state deleted`, "nothing", line},
-		"absent": {"size=8k", "#\n" + line + "\nx y z\n" + line, func(r *MountRes) { *r = MountRes{Path: r.Path, State: MountAbsent, Persist: true, Fstab: r.Fstab} },
+		"unmounted": {"size=8k", line, func(r *Res) { r.State = Unmounted }, `state deleted`, "nothing", line},
+		"absent": {"size=8k", "#\n" + line + "\nx y z\n" + line, func(r *Res) { *r = Res{Path: r.Path, State: Absent, Persist: true, Fstab: r.Fstab} },
 			`state deleted persist: LINE -> (none)`, "nothing", "#\nx y z\n"},
 		"another order": {"size=64k,mode=0750,noexec", "mem M tmpfs mode=0750,noexec,size=64k 0 0", nil, "",
 			"mem tmpfs noexec,size=64k,mode=750", "mem M tmpfs mode=0750,noexec,size=64k 0 0"},
@@ -135,12 +155,12 @@ func TestMountStates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			layMount(t, dir)
+			lay(t, dir)
 			kindtest.Put(t, dir+"/fstab", strings.ReplaceAll(c.table, "M", dir+"/m"))
 			if c.before != "" {
 				kindtest.Sh(t, "mount", "-t", "tmpfs", "-o", c.before, "mem", dir+"/m")
 			}
-			r := mountAt(dir)
+			r := resAt(dir)
 			if c.make != nil {
 				c.make(r)
 			}
@@ -173,14 +193,14 @@ func TestFindingE2Listed(t *testing.T) {
 	}
 	for _, before := range []string{"", "size=8k"} {
 		dir, now := t.TempDir(), "nothing"
-		layMount(t, dir)
+		lay(t, dir)
 		kindtest.Put(t, dir+"/fstab", "# mine\n")
 		if before != "" {
 			kindtest.Sh(t, "mount", "-t", "tmpfs", "-o", before, "mem", dir+"/m")
 			now = mountedAt(t, dir)
 		}
-		r := mountAt(dir)
-		r.State = MountListed
+		r := resAt(dir)
+		r.State = Listed
 		f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 		if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "persist: (none) -> ") {
 			t.Error(got)
@@ -191,7 +211,7 @@ func TestFindingE2Listed(t *testing.T) {
 		}
 		kindtest.WantFile(t, dir+"/fstab", "# mine\nmem "+dir+"/m tmpfs size=64k,mode=0750,noexec 0 0\n")
 	}
-	if err := (&MountRes{Path: "/m", Device: "/d", State: MountListed}).Validate(); err == nil {
+	if err := (&Res{Path: "/m", Device: "/d", State: Listed}).Validate(); err == nil {
 		t.Error("there is no table")
 	}
 }
@@ -202,8 +222,8 @@ func TestMountBind(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	layMount(t, dir)
-	r := &MountRes{Path: dir + "/m", Device: dir + "/other", Options: []string{"bind", "ro"}, Persist: true, Fstab: dir + "/fstab"}
+	lay(t, dir)
+	r := &Res{Path: dir + "/m", Device: dir + "/other", Options: []string{"bind", "ro"}, Persist: true, Fstab: dir + "/fstab"}
 	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 	for _, drift := range []func(){
 		func() {},
@@ -229,12 +249,12 @@ func TestMountBusy(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	layMount(t, dir)
+	lay(t, dir)
 	kindtest.Sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m")
 	open, err := os.Create(dir + "/m/open")
 	kindtest.Must(t, err)
 	defer open.Close()
-	r := &MountRes{Path: dir + "/m", State: MountAbsent, Persist: true, Fstab: dir + "/fstab"}
+	r := &Res{Path: dir + "/m", State: Absent, Persist: true, Fstab: dir + "/fstab"}
 	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 	me := fmt.Sprintf("used by %s (process %d)", filepath.Base(os.Args[0]), os.Getpid())
 	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "busy") || !strings.Contains(got, me) || !strings.Contains(got, "lazy: true") {
@@ -271,7 +291,7 @@ func TestMountBusyElsewhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			layMount(t, dir)
+			lay(t, dir)
 			for _, p := range []string{"/tree", "/copy"} {
 				kindtest.Must(t, os.Mkdir(dir+p, 0o755))
 				t.Cleanup(func() { _ = unix.Unmount(dir+p, unix.MNT_DETACH) })
@@ -286,7 +306,7 @@ func TestMountBusyElsewhere(t *testing.T) {
 			kindtest.Must(t, err)
 			defer alike.Close()
 			by, end := use(t, dir)
-			r := &MountRes{Path: dir + "/tree/m", State: MountUnmounted}
+			r := &Res{Path: dir + "/tree/m", State: Unmounted}
 			f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 			if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "busy") || !strings.Contains(got, by) {
 				t.Errorf("it says %s, without %s", got, by)
@@ -304,14 +324,14 @@ func TestMountBusyElsewhere(t *testing.T) {
 					kindtest.Verbs(t, f, r, true)
 				default:
 				}
-				return mountsAt(t, dir+"/tree/m") == 0
+				return countAt(t, dir+"/tree/m") == 0
 			})
 			kindtest.Want(t, f, r, "")
 		})
 	}
 }
 
-func mountsAt(t *testing.T, point string) (n int) {
+func countAt(t *testing.T, point string) (n int) {
 	t.Helper()
 	all, err := mounttab.ReadMounts()
 	kindtest.Must(t, err)
@@ -330,13 +350,13 @@ func TestMountBusyUntil(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	layMount(t, dir)
+	lay(t, dir)
 	kindtest.Sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m")
 	kindtest.Must(t, os.Mkdir(dir+"/m/below", 0o755))
 	kindtest.Sh(t, "mount", "-t", "tmpfs", "mem", dir+"/m/below")
 	open, err := os.Open(dir + "/m")
 	kindtest.Must(t, err)
-	r := &MountRes{Path: dir + "/m", State: MountAbsent, Persist: true, Fstab: dir + "/fstab"}
+	r := &Res{Path: dir + "/m", State: Absent, Persist: true, Fstab: dir + "/fstab"}
 	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 	kindtest.Watching(t, f, r)
 	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "mounted below it: "+dir+"/m/below") {
@@ -384,7 +404,7 @@ func TestMountInBetween(t *testing.T) {
 		for what, drift := range drifts {
 			for moment := range 6 { // before and after each command
 				dir := t.TempDir()
-				layMount(t, dir)
+				lay(t, dir)
 				begins(t, dir)
 				host, at := enginetest.NewHost(), 0
 				pass := func() {
@@ -398,7 +418,7 @@ func TestMountInBetween(t *testing.T) {
 					defer pass()
 					return kindtest.NewHost(t).Command(ctx, c)
 				})
-				r := mountAt(dir)
+				r := resAt(dir)
 				f := kindtest.Begin(t, "mount", r, enginetest.WithHost(host))
 				if got := kindtest.Verbs(t, f, r, true); strings.HasPrefix(got, "error") {
 					t.Errorf("from %s, %s at %d: %s", begun, what, moment, got)
@@ -415,7 +435,7 @@ func TestMountInBetween(t *testing.T) {
 // other mount.
 func TestMountForUse(t *testing.T) {
 	auto := &mounttab.Mount{Type: "autofs"}
-	for want, r := range map[bool]*MountRes{true: mountAt("/d"), false: {State: MountAbsent}} {
+	for want, r := range map[bool]*Res{true: resAt("/d"), false: {State: Absent}} {
 		if r.waitsForUse(auto) != want || r.waitsForUse(&mounttab.Mount{Type: "ext4"}) {
 			t.Errorf("%s: %t", r.State, !want)
 		}
@@ -428,18 +448,18 @@ func TestMountFails(t *testing.T) {
 		return
 	}
 	for name, c := range map[string]struct {
-		make func(*MountRes)
+		make func(*Res)
 		says string
 	}{
-		"no mount point": {func(r *MountRes) { r.Path += "/none/x" }, "does not exist: a folder of that path has to come first"},
-		"a wrong type":   {func(r *MountRes) { r.Type = "none-such" }, "fs type"},
-		"a wrong device": {func(r *MountRes) { r.Type, r.Device = "ext4", "/dev/none-such" }, "/dev/none-such"},
-		"a wrong option": {func(r *MountRes) { r.Options = []string{"size=everything"} }, "mount: "},
+		"no mount point": {func(r *Res) { r.Path += "/none/x" }, "does not exist: a folder of that path has to come first"},
+		"a wrong type":   {func(r *Res) { r.Type = "none-such" }, "fs type"},
+		"a wrong device": {func(r *Res) { r.Type, r.Device = "ext4", "/dev/none-such" }, "/dev/none-such"},
+		"a wrong option": {func(r *Res) { r.Options = []string{"size=everything"} }, "mount: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			layMount(t, dir)
-			r := mountAt(dir)
+			lay(t, dir)
+			r := resAt(dir)
 			c.make(r)
 			f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 			if got := kindtest.Verbs(t, f, r, true); !strings.HasPrefix(got, "error: ") || !strings.Contains(got, c.says) {
@@ -456,8 +476,8 @@ func TestMountRefused(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	layMount(t, dir)
-	r := mountAt(dir)
+	lay(t, dir)
+	r := resAt(dir)
 	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 	kindtest.Verbs(t, f, r, true)
 	kindtest.Must(t, os.WriteFile(dir+"/m/big", make([]byte, 40<<10), 0o600))
@@ -470,7 +490,7 @@ func TestMountRefused(t *testing.T) {
 }
 
 func TestMountValidate(t *testing.T) {
-	for says, r := range map[string]*MountRes{
+	for says, r := range map[string]*Res{
 		"device is missing":            {Path: "/m", Persist: true},
 		"is not absolute":              {Path: "m", Device: "x"},
 		"has .. in it":                 {Path: "/m/../x", Device: "x"},
@@ -485,9 +505,9 @@ func TestMountValidate(t *testing.T) {
 		"type is swap":                 {Path: "/m", Device: "x", Type: "swap"},
 		"one word":                     {Path: "/m", Device: "x", Type: "a b"},
 		"negative":                     {Path: "/m", Device: "x", PassNo: -1},
-		"the root":                     {Path: "/", State: MountAbsent},
+		"the root":                     {Path: "/", State: Absent},
 		"absolute path, to":            {Path: "/m", Device: "x", Options: []string{"bind"}},
-		"mounts it when":               {Path: "/m", Device: "x", State: MountUnmounted, Options: []string{"x-systemd.automount"}},
+		"mounts it when":               {Path: "/m", Device: "x", State: Unmounted, Options: []string{"x-systemd.automount"}},
 		"exists, unmounted, listed or": {Path: "/m", Device: "x", State: "mounted"},
 		"mount point itself":           {Path: "/m", Device: "/m/"},
 		"ends in a slash":              {Path: "/m", Device: "x", Fstab: "/etc/"},
@@ -498,11 +518,11 @@ func TestMountValidate(t *testing.T) {
 			t.Errorf("%+v: %v, and not %q", r, err, says)
 		}
 	}
-	all := &MountRes{Path: "m\n", Device: "-x", State: "no", Options: []string{"a,b"}, Freq: -1}
+	all := &Res{Path: "m\n", Device: "-x", State: "no", Options: []string{"a,b"}, Freq: -1}
 	if n := strings.Count(all.Validate().Error(), "\n"); n < 4 {
 		t.Errorf("only %d of all errors", n+1)
 	}
-	secret := mountAt("/d")
+	secret := resAt("/d")
 	secret.SetRecv(map[string]*engine.Send{"options[0]": {Secret: true}})
 	if err := secret.Validate(); err == nil || !strings.Contains(err.Error(), "secret") {
 		t.Errorf("a secret is taken: %v", err)
@@ -512,63 +532,38 @@ func TestMountValidate(t *testing.T) {
 // TestMountEdges: the folder comes before the mount, which comes before what is below
 // it, wherever that is; and the nearest mount counts.
 func TestMountEdges(t *testing.T) {
-	asks := func(r engine.EdgeableRes, there ...string) (all []string) {
-		e, err := r.AutoEdges()
-		kindtest.Must(t, err)
-		for e != nil {
-			next := e.Next()
-			found := make([]bool, len(next))
-			for i, u := range next {
-				if found[i] = slices.Contains(there, u.String()); found[i] {
-					all = append(all, u.String())
-				}
-			}
-			if len(next) == 0 || !e.Test(found) {
-				return all
-			}
-		}
-		return nil
-	}
 	for _, c := range []struct {
 		r           engine.EdgeableRes
 		there, want []string
 	}{
-		{&file.Res{Path: "/m/a/b"}, []string{"mount[/m]", "mount[/]"}, []string{"mount[/m]"}},
-		{&file.Res{Path: "/m/a"}, []string{"mount[/m]", "file[/m]"}, []string{"file[/m]", "mount[/m]"}},
-		{&file.Res{Path: "/m/a/b"}, []string{"mount[/m]", "file[/m/a]"}, []string{"file[/m/a]"}},
-		{&file.Res{Path: "/m/"}, []string{"mount[/m]"}, nil},
-		{&exec.Res{Cmd: "ls", Cwd: "/m"}, []string{"mount[/m]"}, []string{"mount[/m]"}},
-		{&MountRes{Path: "/m/n", Device: "/dev/d"}, []string{"file[/m/n]", "file[/dev/d]"}, []string{"file[/m/n]", "file[/dev/d]"}},
-		{&MountRes{Path: "/m/n", Device: "x", Type: "nfs"}, []string{"mount[/m]", "pkg with /sbin/mount.nfs"}, []string{"pkg with /sbin/mount.nfs", "mount[/m]"}},
-		{&MountRes{Path: "/m/n", State: MountAbsent}, []string{"mount[/m]", "mount[/]"}, []string{"mount[/m]"}},
+		{&Res{Path: "/m/n", Device: "/dev/d"}, []string{"file[/m/n]", "file[/dev/d]"}, []string{"file[/m/n]", "file[/dev/d]"}},
+		{&Res{Path: "/m/n", Device: "x", Type: "nfs"}, []string{"mount[/m]", "pkg with /sbin/mount.nfs"}, []string{"pkg with /sbin/mount.nfs", "mount[/m]"}},
+		{&Res{Path: "/m/n", State: Absent}, []string{"mount[/m]", "mount[/]"}, []string{"mount[/m]"}},
 	} {
-		if got := asks(c.r, c.there...); !slices.Equal(got, c.want) {
+		if got := kindtest.Found(t, c.r, c.there...); !slices.Equal(got, c.want) {
 			t.Errorf("%+v finds %v, and not %v", c.r, got, c.want)
 		}
 	}
 }
 
 func TestMountClashes(t *testing.T) {
-	a := mountAt("/d")
-	for want, change := range map[string]func(*MountRes){
-		"":                 func(*MountRes) {},
-		"different things": func(r *MountRes) { r.Device = "other" },
-		"with different":   func(r *MountRes) { r.Options = nil },
-		"one wants it":     func(r *MountRes) { r.State = MountUnmounted },
+	a := resAt("/d")
+	for want, change := range map[string]func(*Res){
+		"":                 func(*Res) {},
+		"different things": func(r *Res) { r.Device = "other" },
+		"with different":   func(r *Res) { r.Options = nil },
+		"one wants it":     func(r *Res) { r.State = Unmounted },
 	} {
-		b := mountAt("/d")
+		b := resAt("/d")
 		change(b)
 		if err := a.Clashes(b); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	other := mountAt("/e")
+	other := resAt("/e")
 	other.Fstab = a.Fstab
-	if err := errors.Join(a.Clashes(other), a.Clashes(&LineRes{})); err != nil {
+	if err := a.Clashes(other); err != nil {
 		t.Error(err)
-	}
-	if err := a.Clashes(&file.Res{Path: "/d/fstab", Content: new("x")}); err == nil {
-		t.Error("a file writes all of the table")
 	}
 }
 
@@ -578,25 +573,25 @@ func TestMountList(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	layMount(t, dir)
+	lay(t, dir)
 	kindtest.Put(t, dir+"/fstab", "mem "+dir+"/m tmpfs noexec 0 2\nx\\040y /not\\040here auto defaults\nswap none swap sw\n")
 	kindtest.Sh(t, "mount", "-t", "tmpfs", "-o", "noexec", "mem", dir+"/m")
-	r := &MountRes{Fstab: dir + "/fstab"}
+	r := &Res{Fstab: dir + "/fstab"}
 	begin := enginetest.NewInit(t)
 	r.SetKind("mount")
 	kindtest.Must(t, r.Init(begin.Init()))
-	found := map[string]*MountRes{}
+	found := map[string]*Res{}
 	for one, err := range r.List(t.Context()) {
 		kindtest.Must(t, err)
 		if found[one.Name()] != nil {
 			t.Errorf("%s twice", one)
 		}
-		found[one.Name()] = one.(*MountRes)
+		found[one.Name()] = one.(*Res)
 	}
-	if m := found[dir+"/m"]; m == nil || m.State != MountExists || m.Device != "mem" || m.PassNo != 2 || !m.Persist || !slices.Equal(m.Options, []string{"noexec"}) {
+	if m := found[dir+"/m"]; m == nil || m.State != Exists || m.Device != "mem" || m.PassNo != 2 || !m.Persist || !slices.Equal(m.Options, []string{"noexec"}) {
 		t.Errorf("found is %+v", m)
 	}
-	if m := found["/not here"]; m == nil || m.State != MountUnmounted || m.Device != "x y" || m.Options != nil {
+	if m := found["/not here"]; m == nil || m.State != Unmounted || m.Device != "x y" || m.Options != nil {
 		t.Errorf("found is %+v", m)
 	}
 	if m := found["/"]; m == nil || m.Persist || found["none"] != nil || found["/proc"] != nil {
@@ -614,8 +609,8 @@ func TestMountTwice(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	layMount(t, dir)
-	r := mountAt(dir)
+	lay(t, dir)
+	r := resAt(dir)
 	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(kindtest.NewHost(t)))
 	kindtest.Verbs(t, f, r, true)
 	kindtest.Watching(t, f, r)
@@ -646,8 +641,8 @@ func TestMountByUnit(t *testing.T) {
 	}
 	kindtest.Must(t, os.MkdirAll(systemd1.Booted, 0o755))
 	dir := t.TempDir()
-	layMount(t, dir)
-	r := mountAt(dir)
+	lay(t, dir)
+	r := resAt(dir)
 	r.Fstab = ""
 	host := enginetest.NewHost()
 	f := kindtest.Begin(t, "mount", r, enginetest.WithHost(host))
@@ -710,7 +705,7 @@ func TestMountByUnit(t *testing.T) {
 func TestMountShown(t *testing.T) {
 	for shown, want := range map[string]string{"rw,nosuid,relatime": "nosuid", "ro,noatime": "ro,noatime", "rw,nodev": "nodev,strictatime"} {
 		m := mounttab.Mount{Options: strings.Split(shown, ","), Super: []string{"rw"}}
-		got := mountShown(m)
+		got := shownOptions(m)
 		if strings.Join(got, ",") != want || len(mounttab.Differ(got, m)) != 0 {
 			t.Errorf("%s is shown as %v, which differs in %v", shown, got, mounttab.Differ(got, m))
 		}

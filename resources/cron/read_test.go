@@ -1,4 +1,4 @@
-package resources
+package cron
 
 import (
 	"fmt"
@@ -10,19 +10,19 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
-// readCron returns what Read shows of a file with this text, whose timer runs.
-func readCron(t *testing.T, text string) (r, got *CronRes) {
+// readText returns what Read shows of a file with this text, whose timer runs.
+func readText(t *testing.T, text string) (r, got *Res) {
 	t.Helper()
 	dir := t.TempDir()
-	kindtest.Lay(t, dir+cronDir+"job.timer", text)
-	r = &CronRes{Trigger: "OnCalendar", Time: "daily", RemainAfterElapse: true, root: dir}
+	kindtest.Lay(t, dir+unitDir+"job.timer", text)
+	r = &Res{Trigger: "OnCalendar", Time: "daily", RemainAfterElapse: true, root: dir}
 	r.SetName("job")
 	f := kindtest.Begin(t, "cron", r)
 	s := systemdOf(f, dir)
 	s.Active["job.timer"] = "active"
 	res, err := r.Read(t.Context())
 	kindtest.Must(t, err)
-	return r, res.(*CronRes)
+	return r, res.(*Res)
 }
 
 func TestCronReads(t *testing.T) {
@@ -33,7 +33,7 @@ func TestCronReads(t *testing.T) {
 		"[Timer]\nOnCalendar=a\nOnBootSec=5":  "OnCalendar a job.service 0s 0s false false true [OnBootSec=5]",
 		"[Timer]\nAccuracySec=often\n[Unit]\nDocumentation=x\nDescription=%n\n[Install]\nWantedBy=a.target": "  job.service 0s 0s false false true [AccuracySec=often Documentation=x Description=%n WantedBy=a.target]",
 	} {
-		_, c := readCron(t, text)
+		_, c := readText(t, text)
 		if got := fmt.Sprint(c.Trigger, " ", c.Time, " ", c.starts(), " ", c.Accuracy, " ", c.RandomizedDelay, " ", c.Persistent, " ", c.WakeSystem, " ", c.RemainAfterElapse, " ", c.Others); got != want {
 			t.Errorf("%q is read as\n%s", text, got)
 		}
@@ -43,7 +43,7 @@ func TestCronReads(t *testing.T) {
 // What there was is written again, unless the parameters cannot say it.
 func TestCronReversed(t *testing.T) {
 	const old = "[Unit]\nDescription=100 %% mine\n[Timer]\nOnBootSec=5min\nAccuracySec=1min 30s\n"
-	r, was := readCron(t, old)
+	r, was := readText(t, old)
 	f := kindtest.Begin(t, "cron", r)
 	s := systemdOf(f, r.root)
 	s.Active["job.timer"] = "active"
@@ -55,22 +55,22 @@ func TestCronReversed(t *testing.T) {
 	if got := kindtest.Verbs(t, uf, undo, true); !strings.Contains(got, `startup: "enabled" -> "disabled"`) {
 		t.Error(got)
 	}
-	kindtest.WantFile(t, r.root+cronDir+"job.timer", "# The resource cron[job], which undoes other changes.\n\n[Unit]\nDescription=100 %% mine\n\n[Timer]\nOnBootSec=5min\nUnit=job.service\nAccuracySec=1m30s\n\n[Install]\nWantedBy=timers.target\n")
+	kindtest.WantFile(t, r.root+unitDir+"job.timer", "# The resource cron[job], which undoes other changes.\n\n[Unit]\nDescription=100 %% mine\n\n[Timer]\nOnBootSec=5min\nUnit=job.service\nAccuracySec=1m30s\n\n[Install]\nWantedBy=timers.target\n")
 	if s.Enabled["job.timer"] {
 		t.Error("it is still enabled")
 	}
-	r, was = readCron(t, old+"OnCalendar=daily\n")
+	r, was = readText(t, old+"OnCalendar=daily\n")
 	if _, err := r.Reversed(was); err == nil || !strings.Contains(err.Error(), "OnCalendar=daily") {
 		t.Errorf("it can be brought back: %v", err)
 	}
-	if undo, err := r.Reversed(nil); err != nil || undo.(*CronRes).State != FileAbsent {
+	if undo, err := r.Reversed(nil); err != nil || undo.(*Res).State != Absent {
 		t.Errorf("%v, %v", undo, err)
 	}
 }
 
 func TestCronLists(t *testing.T) {
-	r, _ := readCron(t, "[Timer]\nOnCalendar=daily\n")
-	dir := r.root + cronDir
+	r, _ := readText(t, "[Timer]\nOnCalendar=daily\n")
+	dir := r.root + unitDir
 	kindtest.Lay(t, dir+"late.timer", "[Timer]\nOnBootSec=1\n")
 	kindtest.Lay(t, dir+"late.service", "")
 	kindtest.Lay(t, dir+"-x.timer", "[Timer]\n")
@@ -78,7 +78,7 @@ func TestCronLists(t *testing.T) {
 	var all []string
 	for res, err := range r.List(t.Context()) {
 		kindtest.Must(t, err)
-		c := res.(*CronRes)
+		c := res.(*Res)
 		all = append(all, fmt.Sprint(c.Name(), " ", c.Trigger, c.Others))
 		kindtest.Must(t, c.Validate())
 	}
@@ -95,16 +95,16 @@ func TestCronSpan(t *testing.T) {
 		"90": 90 * time.Second, "1min 30s": 90 * time.Second, "1m30s": 90 * time.Second, "1.5h": 90 * time.Minute, "2d": 48 * time.Hour,
 		"1M": 2629800 * time.Second, "5ms 7us": 5007 * time.Microsecond, " 1 hour ": time.Hour, "1.5ms": 1500 * time.Microsecond,
 	} {
-		if got, ok := cronSpan(text); !ok || got != want {
+		if got, ok := spanOf(text); !ok || got != want {
 			t.Errorf("%q is %v, %t", text, got, ok)
 		}
 	}
 	for _, text := range []string{"5.", "1h 5.", "", "x", "1 x", "1..2", "-1", "999999999999y", "infinity", "1min x"} {
-		if got, ok := cronSpan(text); ok {
+		if got, ok := spanOf(text); ok {
 			t.Errorf("%q is %v", text, got)
 		}
 	}
-	if cronUnits["month"] != cronUnits["M"] || cronUnits["m"] != time.Minute {
+	if spans["month"] != spans["M"] || spans["m"] != time.Minute {
 		t.Error("a month is no minute")
 	}
 }
@@ -132,7 +132,7 @@ func TestCronTimes(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	r := cronAt("")
+	r := resAt("")
 	r.Time = "25:00"
 	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), `time "25:00": hour "25"`) {
 		t.Error(err)
