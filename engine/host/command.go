@@ -288,6 +288,9 @@ func (r *run) exit(ctx context.Context) (panicked any, err error) {
 		r.proc.kill()
 	}
 	<-r.proc.exited
+	if r.c.Alone {
+		r.proc.kill()
+	}
 	return panicked, err
 }
 

@@ -488,6 +488,21 @@ func TestADaemonThatHoldsTheOutputIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestCommandAlone: what a command has started and left behind ends with it, where it says so. Without, it
+// goes on, as TestADaemonThatHoldsTheOutputIsNotWaitedFor holds.
+func TestCommandAlone(t *testing.T) {
+	h := newHost(t, Options{})
+	c := sh("sleep 1000 >/dev/null 2>&1 & echo $!; exit 3")
+	c.Alone = true
+	r := command(t, h, c)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(r.Stdout)))
+	must(t, err)
+	if r.ExitCode != 3 {
+		t.Errorf("it ends with %d", r.ExitCode)
+	}
+	gone(t, []int{pid})
+}
+
 func TestASlowReaderLosesNothing(t *testing.T) {
 	h := newHost(t, Options{})
 	c := sh("seq 1 2000")

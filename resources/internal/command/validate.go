@@ -109,7 +109,7 @@ func (v Validator) run(ctx context.Context, host engine.Host, path string, hide 
 	defer stop()
 	var printed Tail
 	res, err := host.Command(ctx, engine.Command{
-		Argv: argv, Env: []string{"PATH=" + DefaultPath}, MaxOutput: validateOutput, Stderr: printed.Add,
+		Argv: argv, Env: []string{"PATH=" + DefaultPath}, MaxOutput: validateOutput, Stderr: printed.Add, Alone: true,
 	})
 	switch {
 	case err != nil:
