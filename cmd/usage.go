@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,7 +118,11 @@ func noVerb(root *cobra.Command, word string) error {
 			verbs = append(verbs, cmd.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q%s; see %s --help", word, meant(word, verbs), root.Name())
+	hint := meant(word, verbs)
+	if ext := filepath.Ext(word); ext == ".yaml" || ext == ".yml" {
+		hint = fmt.Sprintf(" (did you mean \"run %s\"?)", word)
+	}
+	return fmt.Errorf("unknown command %q%s; see %s --help", word, hint, root.Name())
 }
 
 // helpArgs makes help for a verb that is none an error.

@@ -22,6 +22,7 @@ func TestUnknownVerb(t *testing.T) {
 		"val":            `unknown command "val" (did you mean "validate"?); see mgmt --help`,
 		"schem":          `unknown command "schem" (did you mean "schema"?); see mgmt --help`,
 		"ref":            `unknown command "ref"; see mgmt --help`, // reference is hidden
+		"web/graph.yaml": `unknown command "web/graph.yaml" (did you mean "run web/graph.yaml"?); see mgmt --help`,
 		"frobnicate":     `unknown command "frobnicate"; see mgmt --help`,
 		"run --yml x":    `unknown flag --yml (did you mean "--yaml"?)`,
 		"run --tmp":      `unknown flag --tmp (did you mean "--tmp-prefix"?)`,
