@@ -118,9 +118,9 @@ func understood(t *testing.T, name string, src []byte) (all int, left []string) 
 	return all, left
 }
 
-// TestFindingE5Modules: of the catalogs that come of the modules that Debian has, at most
-// 7 of 100 resources are left out, each by its name and with the reason; and all of them are
-// graphs.
+// TestFindingE5Modules: of the catalogs that come of the modules that Debian has, at least
+// 370 resources are understood, and at most 7 of 100 are left out, each by its name and with the
+// reason; and all of them are graphs.
 func TestFindingE5Modules(t *testing.T) {
 	manifests, err := filepath.Glob("testdata/catalogs/*.pp")
 	if err != nil || len(manifests) != 26 {
@@ -144,7 +144,7 @@ func TestFindingE5Modules(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d resources of %d catalogs are understood", total-out, total, len(names))
-	if total < 300 || out*100 > total*7 {
+	if total-out < 370 || out*100 > total*7 {
 		t.Errorf("%d of %d resources are left out", out, total)
 	}
 }
